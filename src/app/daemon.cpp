@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "app/logging.h"
-#include "app/reader_sandbox.h"
 #include "app/self_families.h"
 #include "app/site_config.h"
 #include "app/status.h"
@@ -90,10 +89,9 @@ double seconds_since(Daemon::Clock::time_point start) {
 
 }  // namespace
 
-Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers,
-               std::unique_ptr<putlog::Outlets> outlets,
+Daemon::Daemon(const Options& options, std::unique_ptr<putlog::Outlets> outlets,
                std::unique_ptr<traces::Outlets> trace_outlets)
-    : readers_(std::move(readers)),
+    : readers_(std::make_shared<iocs::ReaderPool>(RootedFs())),
       stays_(!options.check && !options.once),
       host_(RootedFs(), host_options(options, readers_)),
       trace_maps_(trace_options(options)),
@@ -121,10 +119,6 @@ Daemon::~Daemon() {
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
-  auto forker = iocs::ReaderForker::start(
-      [&options] { return confine_readers(options.privileges, options.sandbox); });
-  if (!forker) return std::move(forker).error();
-  auto readers = std::make_shared<iocs::ReaderPool>(RootedFs(), std::move(*forker));
   std::unique_ptr<putlog::Outlets> outlets;
   if (put_log_options(options).enabled) {
     auto made = putlog::Outlets::make(options.putlog.outlets, build_info().version);
@@ -137,8 +131,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
     if (!made) return std::move(made).error();
     trace_outlets = std::move(*made);
   }
-  std::unique_ptr<Daemon> daemon(
-      new Daemon(options, std::move(readers), std::move(outlets), std::move(trace_outlets)));
+  std::unique_ptr<Daemon> daemon(new Daemon(options, std::move(outlets), std::move(trace_outlets)));
   bool any_works = false, any_failed = false;
   for (const Collector* collector : daemon->collectors_)
     for (const ProbeState& probe : collector->probes()) {
@@ -203,7 +196,7 @@ void Daemon::tick(Clock::time_point now) {
   discovery_ = {"discovery", found.ok(), host_.look_seconds()};
   ++ticks_;
   discovery_problem_ = found ? std::string() : found.error().message();
-  if (stays_) readers_->hurry();
+  if (stays_) readers_->stop_waiting();
   if (!std::exchange(looked_, true)) looked_once_.count_down();
 }
 
@@ -281,7 +274,7 @@ void Daemon::scrape(exposition::Encoder& encoder) {
     exporter.area = area_;
     exporter.owner = owner_;
   }
-  page.self.readers = readers_->use();
+  page.self.readers = readers_->sample();
   page.self.http = http_.sample();
   page.self.drops.push_back({"log", "no_room", standard_error().lost(), false});
   encoder.reserve(kSelfBytes);

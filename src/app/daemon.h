@@ -83,7 +83,10 @@ class Daemon {
   traces::Outlets* trace_outlets() { return trace_outlets_.get(); }
   traces::DemandTaker* trace_demands() { return trace_ring_ ? &traces_ : nullptr; }
   iocs::IocsCollector& iocs() { return iocs_; }
-  const std::shared_ptr<iocs::ReaderPool>& readers() const { return readers_; }
+  // That forks the readers. Before the first tick().
+  void use_reader_helper(std::shared_ptr<Helper> helper) {
+    readers_->use_helper(std::move(helper));
+  }
 
   // From now on these bounds are kept, and puts are judged by this policy; those that were counted
   // before by the former one. Nothing that was counted is lost.
@@ -106,15 +109,15 @@ class Daemon {
   std::string discovery_problem() const;
 
  private:
-  Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers,
-         std::unique_ptr<putlog::Outlets> outlets, std::unique_ptr<traces::Outlets> trace_outlets);
+  Daemon(const Options& options, std::unique_ptr<putlog::Outlets> outlets,
+         std::unique_ptr<traces::Outlets> trace_outlets);
 
   void collect(Collector& collector, exposition::Page& page);
   bool detach_all();
 
-  std::shared_ptr<iocs::ReaderPool> readers_;  // first: its forker has none of what comes after
-  bool stays_;                                 // no --check, no --once
-  exposition::ExemplarBook exemplars_;         // what collectors know of single series
+  std::shared_ptr<iocs::ReaderPool> readers_;
+  bool stays_;                          // no --check, no --once
+  exposition::ExemplarBook exemplars_;  // what collectors know of single series
   iocs::Host host_;
   traces::TraceMaps trace_maps_;
   records::RecordsCollector records_;  // loaded first: it forks

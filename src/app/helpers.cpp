@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "app/privileges.h"
+#include "app/reader_sandbox.h"
 #include "app/sandbox.h"
 #include "base/net_namespace.h"
 #include "base/rooted_fs.h"
+#include "iocs/memory/reader_child.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -71,9 +73,8 @@ Result<std::shared_ptr<Helper>> start_log_helper(Outlets* outlets, const std::st
 }  // namespace
 
 std::string Helpers::gone() const {
-  for (const auto& helper : {attach, net})
-    if (helper && helper->is_gone()) return helper->name();
-  return readers && readers->is_gone() ? "ioc_exp-fork" : "";
+  if (attach && attach->is_gone()) return attach->name();
+  return "";
 }
 
 Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
@@ -81,51 +82,52 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
   // First: each helper that is forked later has the descriptors that are open by then, and would
   // keep the packet sockets open.
   ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
-  auto net = Helper::start(
-      {"ioc_exp-net",
-       confine_to(options, {CAP_SYS_ADMIN, CAP_NET_RAW}, {.probes = false, .net_namespaces = true}),
-       [taps](const HelperRequest& request, const UniqueFd& file) -> Result<UniqueFd> {
-         if (request.what == static_cast<std::uint32_t>(NetRequest::netlink))
-           return serve_netlink(request, file);
-         return taps == nullptr ? error_in_words("tap: there is none") : taps->serve(request, file);
-       }});
-  if (!net) return std::move(net).error();
-  helpers.net = *net;
-  if (taps != nullptr) taps->use_helper(helpers.net);
   records::RecordProcess* const records = daemon.records().process();
   ca::CaWitnessObject* const witness = daemon.puts().witness_object();
   pva::PvaWitnessObject* const pva = daemon.pva().witness_object();
-  if (records != nullptr || witness != nullptr || pva != nullptr) {
-    auto attach = Helper::start(
-        {"ioc_exp-attach",
-         confine_to(options, {CAP_SYS_ADMIN}, {.probes = true, .net_namespaces = false}),
-         [records, witness, pva](const HelperRequest& request, const UniqueFd& file) {
-           switch (request.what) {
-             case ca::CaWitnessObject::kRequest:
-               if (witness != nullptr) return witness->serve(request, file);
-               break;
-             case pva::PvaWitnessObject::kRequest:
-               if (pva != nullptr) return pva->serve(request, file);
-               break;
-             default:
-               if (records != nullptr) return records->serve(request, file);
-           }
-           return Result<UniqueFd>(error_in_words("attach: there are no such probes"));
-         }});
-    if (!attach) return std::move(attach).error();
-    helpers.attach = *attach;
-    if (records != nullptr) records->use_helper(*attach);
-    if (witness != nullptr) witness->use_helper(*attach);
-    if (pva != nullptr) pva->use_helper(*attach);
-  }
+  const auto confine_reader = [&options] {
+    return confine_readers(options.privileges, options.sandbox);
+  };
+  std::vector<cap_value_t> capabilities = readers_privileges(options.privileges).capabilities;
+  capabilities.insert(capabilities.end(), {CAP_SYS_ADMIN, CAP_NET_RAW});
+  auto attach = Helper::start(
+      {"ioc_exp-attach",
+       confine_to(options, capabilities, {.probes = true, .net_namespaces = true, .readers = true}),
+       [=](const HelperRequest& request, const UniqueFd& file) -> Result<UniqueFd> {
+         if (iocs::is_reader_request(request))
+           return iocs::serve_reader_request(request, file, confine_reader);
+         if (request.what == static_cast<std::uint32_t>(NetRequest::netlink))
+           return serve_netlink(request, file);
+         if (is_net_request(request) && taps != nullptr) return taps->serve(request, file);
+         if (request.what == ca::CaWitnessObject::kRequest && witness != nullptr)
+           return witness->serve(request, file);
+         if (request.what == pva::PvaWitnessObject::kRequest && pva != nullptr)
+           return pva->serve(request, file);
+         if (records != nullptr) return records->serve(request, file);
+         return error_in_words("there is nothing that serves this request");
+       },
+       // Attaching waits for the file, and for the memory of each process that maps it.
+       [](const HelperRequest& request) {
+         return !iocs::is_reader_request(request) && !is_net_request(request);
+       }});
+  if (!attach) return std::move(attach).error();
+  helpers.attach = *attach;
+  if (records != nullptr) records->use_helper(*attach);
+  if (witness != nullptr) witness->use_helper(*attach);
+  if (pva != nullptr) pva->use_helper(*attach);
+  auto net = (*attach)->open_channel();
+  if (!net) return std::move(net).error();
+  if (taps != nullptr) taps->use_helper(*net);
+  open_netlink_by(*net);
+  auto readers = (*attach)->open_channel();
+  if (!readers) return std::move(readers).error();
+  daemon.use_reader_helper(*readers);
   auto log = start_log_helper(daemon.outlets(), "ioc_exp-log", options);
   if (!log) return std::move(log).error();
   helpers.log = *log;
   auto traces = start_log_helper(daemon.trace_outlets(), "ioc_exp-traces", options);
   if (!traces) return std::move(traces).error();
   helpers.traces = *traces;
-  helpers.readers = daemon.readers();
-  open_netlink_by(helpers.net);
   return helpers;
 }
 

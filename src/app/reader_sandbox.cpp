@@ -7,18 +7,15 @@
 namespace ioc_exporter::app {
 namespace {
 
-// By their names: libseccomp knows which of them this processor has. All of the forker and of its
-// readers, with what the C library calls for them.
+// By their names: libseccomp knows which of them this processor has. With what the C library calls.
 constexpr const char* kCalls[] = {
-    // a reader: what it reads, and the socket
+    // what it reads, and the socket
     "process_vm_readv", "read", "pread64", "readlink", "readlinkat", "stat", "lstat", "fstat",
     "newfstatat", "statx", "fstatfs", "getdents", "getdents64", "lseek", "fcntl", "close",
     "recvmsg", "sendmsg",
     // memory, locks and clocks
     "mmap", "munmap", "mremap", "mprotect", "madvise", "brk", "futex", "clock_gettime",
     "gettimeofday", "getrandom", "sched_yield", "getpid", "gettid", "getpriority",
-    // the forker
-    "clone", "clone3", "fork", "kill", "wait4", "poll", "ppoll", "setpriority", "prctl",
     "set_robust_list", "rseq", "rt_sigprocmask", "rt_sigaction", "rt_sigreturn", "restart_syscall",
     "sigaltstack", "exit", "exit_group",
     // a build with sanitizers: whether memory is there to be read
@@ -34,6 +31,15 @@ bool is_permitted(cap_value_t capability) {
   return permitted;
 }
 
+Result<void> load_filter() {
+  SyscallFilter filter;
+  for (const char* const call : kCalls) filter.allow(call);
+  filter.allow_reading();
+  return filter.load();
+}
+
+}  // namespace
+
 // To read memory, maps and environments; to reach files that are not the exporter's to read; and
 // for /proc/PID/map_files, the least that gives it. Of what the exporter itself may keep.
 Privileges readers_privileges(const Privileges& keep) {
@@ -46,15 +52,6 @@ Privileges readers_privileges(const Privileges& keep) {
                                                                         : CAP_SYS_ADMIN);
   return readers;
 }
-
-Result<void> load_filter() {
-  SyscallFilter filter;
-  for (const char* const call : kCalls) filter.allow(call);
-  filter.allow_reading();
-  return filter.load();
-}
-
-}  // namespace
 
 Result<void> confine_readers(const Privileges& keep, bool filter) {
   if (auto dropped = drop_privileges(readers_privileges(keep)); !dropped) return dropped.error();

@@ -68,6 +68,9 @@ constexpr std::uint32_t kBpfLoading[] = {BPF_PROG_LOAD, BPF_BTF_LOAD, BPF_PROG_B
 constexpr unsigned long kPerfRequests[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
                                            PERF_EVENT_IOC_SET_BPF};
 
+constexpr scmp_datum_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
+                                        CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+
 void allow_files(SyscallFilter& filter) {
   filter.allow_reading();
   for (const int command : {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL})
@@ -94,9 +97,6 @@ void allow_memory(SyscallFilter& filter) {
 
 // Threads, but no processes; of limits and priorities one's own, the former to be read.
 void allow_threads(SyscallFilter& filter) {
-  constexpr scmp_datum_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
-                                          CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
-                                          CLONE_NEWNET;
   filter.allow("clone",
                {scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD | kNewNamespaces, CLONE_THREAD}});
   filter.allow("tgkill", {is(0, static_cast<scmp_datum_t>(::getpid()))});  // abort()
@@ -108,6 +108,15 @@ void allow_threads(SyscallFilter& filter) {
   constexpr int kPrSetVma = 0x53564d41;  // linux/prctl.h, since 5.17: names for memory
   for (const int option :
        {PR_SET_NAME, PR_GET_NAME, PR_GET_NO_NEW_PRIVS, PR_GET_SECCOMP, kPrSetVma})
+    filter.allow("prctl", {is(0, static_cast<unsigned>(option))});
+}
+
+// Children, and what confine_readers() calls.
+void allow_readers(SyscallFilter& filter) {
+  filter.allow("clone", {has_none_of(0, CLONE_THREAD | CLONE_VM | kNewNamespaces)});
+  for (const char* call : {"fork", "pidfd_open", "pidfd_send_signal", "capset", "seccomp"})
+    filter.allow(call);
+  for (const int option : {PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAPBSET_READ, PR_CAP_AMBIENT})
     filter.allow("prctl", {is(0, static_cast<unsigned>(option))});
 }
 
@@ -154,6 +163,7 @@ Result<void> enter_sandbox(const SandboxOptions& options) {
   allow_sockets(filter, options.net_namespaces);
   allow_bpf(filter, options);
   if (options.log_files) allow_log_files(filter);
+  if (options.readers) allow_readers(filter);
   if (options.net_namespaces) filter.allow("setns", {is(1, CLONE_NEWNET)});
   return filter.load();
 }

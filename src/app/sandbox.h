@@ -13,6 +13,9 @@ struct SandboxOptions {
   // Other network namespaces may be entered, packet sockets opened in them, and BPF programs
   // loaded, as each of them needs its own.
   bool net_namespaces = true;
+  // Readers may be forked: children that give up rights, enter a filter of their own, and are
+  // killed.
+  bool readers = false;
   // Files may be made, written to and renamed, as its user may.
   bool log_files = false;
 };

@@ -182,7 +182,7 @@ void add_readers(const ReaderSample& readers, Families& to) {
       .append_to(to);
   gauge("ioc_exporter_processes_unwatched",
         "Processes that are not read for a while, since a reading did not end in time.")
-      .add({}, as_double(readers.left_alone))
+      .add({}, as_double(readers.unwatched))
       .append_to(to);
 }
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/socket_message.h"
 
@@ -20,6 +21,8 @@ namespace ioc_exporter {
 namespace {
 
 constexpr std::chrono::seconds kStartPatience{30};
+constexpr std::uint32_t kOpenChannel = ~0u;  // HelperRequest::what
+constexpr std::size_t kMostChannels = 4;
 
 struct Answer {
   std::uint32_t sequence = 0;
@@ -50,18 +53,58 @@ Answer refusal(const Error& error) {
   return answer;
 }
 
-// The helper: until the other end is closed.
-void serve_all(int socket, const Helper::Serve& serve) {
-  while (true) {
+bool answer(int socket, const HelperRequest& request, const Result<UniqueFd>& done) {
+  Answer answer = done ? Answer{} : refusal(done.error());
+  answer.sequence = request.sequence;
+  return send_one(socket, &answer, sizeof answer, done ? done->get() : -1);
+}
+
+// Serves requests until the first channel is closed.
+class Server {
+ public:
+  Server(const Helper::Work& work, int socket) : work_(work), first_(socket) {
+    channels_.push_back({socket, POLLIN, 0});
+  }
+
+  void run() {
+    while (true) {
+      const int ready = ::poll(channels_.data(), channels_.size(), -1);
+      if (ready < 0 && errno == EINTR) continue;
+      if (ready < 0) return;
+      // Children that have ended, readers too. None is waited for.
+      while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
+      for (std::size_t i = 0; i < channels_.size(); ++i) {
+        if (channels_[i].revents == 0 || serve_one(channels_[i].fd)) continue;
+        if (channels_[i].fd == first_) return;
+        ::close(std::exchange(channels_[i].fd, -1));  // poll(2) leaves it out
+      }
+    }
+  }
+
+ private:
+  bool serve_one(int socket) {
     UniqueFd file;
     const auto request = receive_one<HelperRequest>(socket, file);
-    if (!request) return;
-    Result<UniqueFd> done = serve(*request, file);
-    Answer answer = done ? Answer{} : refusal(done.error());
-    answer.sequence = request->sequence;
-    if (!send_one(socket, &answer, sizeof answer, done ? done->get() : -1)) return;
+    if (!request) return false;
+    if (request->what == kOpenChannel) {
+      if (channels_.size() >= kMostChannels)
+        return answer(socket, *request, error_in_words("there are enough channels"));
+      channels_.push_back({file.release(), POLLIN, 0});
+      return answer(socket, *request, UniqueFd());
+    }
+    const bool in_child = work_.may_hang && work_.may_hang(*request);
+    const pid_t child = in_child ? ::fork() : 0;
+    if (child < 0) return answer(socket, *request, last_error("fork a child for a request"));
+    if (child > 0) return true;
+    const bool answered = answer(socket, *request, work_.serve(*request, file));
+    if (in_child) ::_exit(0);
+    return answered;
   }
-}
+
+  const Helper::Work& work_;
+  int first_;
+  std::vector<pollfd> channels_;
+};
 
 [[noreturn]] void run(const Helper::Work& work, int socket) {
   int status = 1;
@@ -71,7 +114,7 @@ void serve_all(int socket, const Helper::Serve& serve) {
     const Result<void> confined = work.confine();
     const Answer answer = confined ? Answer{} : refusal(confined.error());
     if (send_one(socket, &answer, sizeof answer, -1) && confined) {
-      serve_all(socket, work.serve);
+      Server(work, socket).run();
       status = 0;
     }
   } catch (const std::exception&) {
@@ -99,13 +142,26 @@ Result<std::shared_ptr<Helper>> Helper::start(Work work) {
   return helper;
 }
 
+Result<std::shared_ptr<Helper>> Helper::open_channel() {
+  const std::string action = "open another channel to the helper process " + name_;
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return last_error(action);
+  UniqueFd own(ends[0]);
+  const UniqueFd its(ends[1]);
+  if (auto opened = ask({.what = kOpenChannel}, its.get()); !opened) return opened.error();
+  return std::shared_ptr<Helper>(new Helper(name_, pid_, std::move(own)));
+}
+
 Helper::~Helper() {
   socket_.reset();  // it ends when it sees that, and nobody waits for one that hangs
   ::waitpid(pid_, nullptr, WNOHANG);
 }
 
+// A child of it that hangs still has its sockets.
 bool Helper::is_gone() const {
-  return is_hung_up(socket_.get());
+  siginfo_t ended{};
+  return ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         ended.si_pid != 0;
 }
 
 Result<UniqueFd> Helper::receive(std::uint32_t sequence, std::chrono::milliseconds patience) {

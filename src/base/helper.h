@@ -1,6 +1,9 @@
-// Helper: a small process of the exporter's own that keeps rights which the exporter gives up, and
-// does the few things that need them: fixed requests with numbers and one descriptor, answered with
-// a descriptor or an error. It reads nothing else.
+// Helper: a process of the exporter's own that keeps rights which the exporter gives up, and does
+// the few things that need them: fixed requests with numbers and one descriptor, answered with a
+// descriptor or an error.
+//
+// A Helper is one channel to the process: requests of one channel are answered one after the other,
+// those of different channels do not wait for each other.
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +23,7 @@ namespace ioc_exporter {
 // As a datagram on a socket pair.
 struct HelperRequest {
   std::uint32_t sequence = 0;  // set by Helper
-  std::uint32_t what = 0;      // what each helper has of its own
+  std::uint32_t what = 0;      // of each helper's own list
   std::uint32_t number = 0;
   std::int32_t pid = 0;
   std::uint64_t offset = 0;
@@ -36,21 +39,26 @@ class Helper {
     std::string name;                       // of the process, up to 15 characters
     std::function<Result<void>()> confine;  // gives up what it does not need
     Serve serve;
+    // Requests that may hang: each is served by a child of the helper. Null: none may.
+    std::function<bool(const HelperRequest& request)> may_hang = nullptr;
   };
 
   // Forks: to be called while the process has one thread. Ends with its owner, whatever ends that.
   static Result<std::shared_ptr<Helper>> start(Work work);
+  // Another channel to the same process, which ends with the first.
+  Result<std::shared_ptr<Helper>> open_channel();
   Helper(const Helper&) = delete;
   Helper& operator=(const Helper&) = delete;
   ~Helper();
 
-  // In any thread, one at a time. After `patience` it is given up on: what it answers later is
-  // closed, and until then every request fails at once. The error has the cause's code.
+  // In any thread, one at a time. After `patience` the request is given up: a later answer is
+  // closed, and until then every request of this channel fails at once. The error has the cause's
+  // code.
   static constexpr std::chrono::milliseconds kPatience{5000};
   Result<UniqueFd> ask(HelperRequest request, int file = -1,
                        std::chrono::milliseconds patience = kPatience);
 
-  // Its process has ended, which it does not do by itself.
+  // The process has ended, which it does not do by itself.
   bool is_gone() const;
   pid_t pid() const { return pid_; }
   const std::string& name() const { return name_; }

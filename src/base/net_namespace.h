@@ -17,7 +17,11 @@ namespace ioc_exporter {
 Result<void> in_net_namespace(int ns_fd, const std::function<void()>& work);
 
 // What a helper process that may enter namespaces does, HelperRequest::what.
-enum class NetRequest : std::uint32_t { netlink, load_tap, open_tap, close_tap, drop_tap };
+enum class NetRequest : std::uint32_t { netlink = 64, load_tap, open_tap, close_tap, drop_tap };
+inline bool is_net_request(const HelperRequest& request) {
+  return request.what >= static_cast<std::uint32_t>(NetRequest::netlink) &&
+         request.what <= static_cast<std::uint32_t>(NetRequest::drop_tap);
+}
 
 // A netlink socket in the calling thread's namespace, and in another one: there by the helper, once
 // there is one.

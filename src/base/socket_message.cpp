@@ -1,6 +1,5 @@
 #include "base/socket_message.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -58,11 +57,6 @@ std::optional<ReceivedMessage> receive_message(int socket, std::span<std::byte> 
     file.reset(passed);
   }
   return ReceivedMessage{static_cast<std::size_t>(got), (message.msg_flags & MSG_TRUNC) != 0};
-}
-
-bool is_hung_up(int socket) {
-  pollfd events{socket, 0, 0};
-  return ::poll(&events, 1, 0) > 0 && (events.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 }  // namespace ioc_exporter

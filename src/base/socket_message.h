@@ -23,7 +23,4 @@ struct ReceivedMessage {
 std::optional<ReceivedMessage> receive_message(int socket, std::span<std::byte> into,
                                                UniqueFd& file);
 
-// Nobody has the other end any more.
-bool is_hung_up(int socket);
-
 }  // namespace ioc_exporter

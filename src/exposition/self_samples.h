@@ -76,10 +76,9 @@ struct HttpSample {
 
 // What reads of other processes, with a deadline.
 struct ReaderSample {
-  std::uint64_t given_up = 0;    // readings, so far
-  std::uint64_t put_off = 0;     // readings of a user who had taken his share, so far
-  std::uint64_t stuck = 0;       // readers that were given up and cannot end yet
-  std::uint64_t left_alone = 0;  // processes
+  std::uint64_t given_up = 0;   // readings, so far
+  std::uint64_t put_off = 0;    // readings of a user above the share, so far
+  std::uint64_t unwatched = 0;  // processes
 };
 
 // Whose word counts for the puts of an IOC.

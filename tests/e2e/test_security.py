@@ -17,8 +17,8 @@ from harness.waiting import wait_until
 DAC_READ_SEARCH, NET_RAW, SYS_PTRACE, SYS_ADMIN = 2, 13, 19, 21
 BPF, CHECKPOINT_RESTORE = 39, 40
 KEPT = [DAC_READ_SEARCH, SYS_PTRACE, BPF, CHECKPOINT_RESTORE]
-HELPERS = {"ioc_exp-attach": [SYS_ADMIN], "ioc_exp-net": [NET_RAW, SYS_ADMIN],
-           "ioc_exp-fork": [DAC_READ_SEARCH, SYS_PTRACE, CHECKPOINT_RESTORE]}
+READERS = [DAC_READ_SEARCH, SYS_PTRACE, CHECKPOINT_RESTORE]
+HELPERS = {"ioc_exp-attach": [NET_RAW, SYS_ADMIN, *READERS]}
 
 
 def read_each(pid: int, name: str) -> list[str]:
@@ -77,6 +77,12 @@ def test_rights_that_are_left(start_exporter, start_ioc):
     ioc.process_once("SEC:trigger", 23)
     exporter.wait_scrape(lambda scrape: scrape.count(PROCESSED, ioc=ioc.name, record="SEC:trigger") == 23,
                          "23 processings")
+    readers = helpers_of(helpers["ioc_exp-attach"])
+    assert readers and set(readers) <= {"ioc_exp-read", "ioc_exp-files"}
+    for pid in readers.values():
+        (thread,) = threads_of(pid)
+        assert (thread["CapEff"], thread["CapPrm"], thread["Seccomp"]) == (mask(READERS), mask(READERS), "2")
+        assert len(list(pathlib.Path(f"/proc/{pid}/fd").glob("[3-9]*"))) <= 2, "its socket, and what it reads"
     assert exporter.stop() == 0
     wait_until(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in helpers.values()),
                "the helpers end with it", 5)
@@ -107,14 +113,24 @@ def test_no_user_is_shared(start_exporter):
     assert exporter.scrape().value("ioc_exporter_detached") == 0
 
 
-@pytest.mark.parametrize("lost", ["ioc_exp-net", "ioc_exp-fork"])
-def test_lost_helper_ends_it(start_exporter, lost):
+def test_lost_helper_ends_it(start_exporter):
     """Nothing is counted any more then, which a page would not show; the service manager starts it again."""
     exporter = start_exporter("--no-collector.records")
-    helpers = helpers_of(exporter.pid)
-    os.kill(helpers[lost], signal.SIGKILL)
+    os.kill(helpers_of(exporter.pid)["ioc_exp-attach"], signal.SIGKILL)
     assert exporter.process.popen.wait(timeout=20) == 1
-    assert f"the helper process {lost} has ended" in exporter.process.stderr()
+    assert "the helper process ioc_exp-attach has ended" in exporter.process.stderr()
+
+
+def test_stopped_helper_does_not_keep_it(start_exporter, start_ioc):
+    """SIGTERM waits for no other process."""
+    ioc = start_ioc("beside-a-stopped-helper", databases.counting(), macros="P=STOP:")
+    exporter = start_exporter(f"--ioc.include={ioc.name}", sees=[ioc])
+    helper = helpers_of(exporter.pid)["ioc_exp-attach"]
+    os.kill(helper, signal.SIGSTOP)
+    try:
+        assert exporter.stop() == 0
+    finally:
+        os.kill(helper, signal.SIGCONT)
 
 
 def test_who_opens_the_put_logs_files_may_be_lost(start_exporter, tmp_path):

@@ -1,11 +1,15 @@
 #include "iocs/memory/reader_child.h"
 
 #include <linux/magic.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 
 #include "base/live_thread.h"
@@ -36,9 +40,9 @@ bool belongs_to_a_user(const RootedFs& fs, pid_t pid, int fd) {
   return number_after(mount.substr(0, mount.find('\n')), "user_id=") != 0u;
 }
 
-class Reader {
+class ReaderProcess {
  public:
-  explicit Reader(int socket) : socket_(socket) {}
+  explicit ReaderProcess(int socket) : socket_(socket) {}
 
   void serve() {
     std::string message;
@@ -54,13 +58,12 @@ class Reader {
  private:
   bool say(std::string_view payload, bool more = false, int fd = -1) {
     const ReaderAnswer answer{1, 0, more ? 1u : 0u, 0};
-    return send_message(socket_, std::as_bytes(std::span(&answer, 1)), payload, fd);
+    return send_message(socket_, answer, payload, fd);
   }
   bool fail(const Error& error) {
     ReaderAnswer answer{};
     answer.error = static_cast<std::uint32_t>(error.code.value());
-    return send_message(socket_, std::as_bytes(std::span(&answer, 1)),
-                        std::string_view(error.context).substr(0, kMostInPiece));
+    return send_message(socket_, answer, std::string_view(error.context).substr(0, kMostInPiece));
   }
   bool say_all(std::string_view bytes) {
     while (bytes.size() > kMostInPiece) {
@@ -157,12 +160,43 @@ class Reader {
   std::string bytes_;
 };
 
+// Whoever reads what others made has no other descriptor.
+void close_all_but(int kept) {
+  const auto fd = static_cast<unsigned>(kept);
+  if (fd > 3) ::syscall(SYS_close_range, 3u, fd - 1, 0);
+  ::syscall(SYS_close_range, fd + 1, ~0u, 0);
+}
+
+[[noreturn]] void run_reader(int socket, bool of_files,
+                             const std::function<Result<void>()>& confine) {
+  try {
+    close_all_but(socket);
+    ::prctl(PR_SET_NAME, of_files ? "ioc_exp-files" : "ioc_exp-read");
+    if (of_files) ::setpriority(PRIO_PROCESS, 0, kLowPriority);
+    if (!confine || confine()) ReaderProcess(socket).serve();
+  } catch (const std::exception&) {
+  }
+  ::_exit(0);
+}
+
 }  // namespace
 
-void serve_readings(int socket, bool patient) {
-  if (patient) ::setpriority(PRIO_PROCESS, 0, kLowPriority);
-  Reader(socket).serve();
-  ::_exit(0);
+Result<UniqueFd> serve_reader_request(const HelperRequest& request, const UniqueFd& file,
+                                      const std::function<Result<void>()>& confine) {
+  if (!file) return error_in_words("readers: a request without a descriptor");
+  if (request.what == static_cast<std::uint32_t>(ReaderProcessRequest::kill)) {
+    // A process of another user does not get it.
+    if (::syscall(SYS_pidfd_send_signal, file.get(), SIGKILL, nullptr, 0) != 0)
+      return last_error("kill a reader");
+    return UniqueFd();
+  }
+  ::signal(SIGCHLD, SIG_IGN);  // no child stays a zombie
+  const pid_t pid = ::fork();
+  if (pid < 0) return last_error("fork a reader");
+  if (pid == 0) run_reader(file.get(), request.number != 0, confine);
+  UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!process) return last_error("fork a reader");
+  return process;
 }
 
 }  // namespace ioc_exporter::iocs

@@ -1,10 +1,29 @@
-// What a reader does: it answers requests (reader_wire.h) until nobody asks any more. A process of
-// its own, with one thread; it may be ended at any moment.
+// Reader processes, on the side of those who fork them. A reader answers requests (reader_wire.h)
+// until its socket is closed, and may be killed at any moment.
 #pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "base/helper.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace ioc_exporter::iocs {
 
-// `patient`: of low priority, for what takes its time and is not urgent.
-[[noreturn]] void serve_readings(int socket, bool patient);
+enum class ReaderProcessRequest : std::uint32_t {
+  fork = 48,  // with a descriptor: the reader's socket; number 1: of low priority, for files;
+              // answer: a pidfd
+  kill,       // with a descriptor: the pidfd
+};
+inline bool is_reader_request(const HelperRequest& request) {
+  return request.what == static_cast<std::uint32_t>(ReaderProcessRequest::fork) ||
+         request.what == static_cast<std::uint32_t>(ReaderProcessRequest::kill);
+}
+
+// In the helper process. `confine` is called in the reader, before it reads anything; null: nothing
+// is given up.
+Result<UniqueFd> serve_reader_request(const HelperRequest& request, const UniqueFd& file,
+                                      const std::function<Result<void>()>& confine);
 
 }  // namespace ioc_exporter::iocs

@@ -1,10 +1,11 @@
-// ReaderPool: a ProcessReader that nobody can make wait. Each reading is done by a reader, a
-// process of its own (reader_forker.h), with a deadline; one that does not answer is given up, and
-// the process that it read is left alone for a while, longer each time. What readings take is
-// counted for each user: one who takes more than his share waits, the others do not.
+// ReaderPool: a ProcessReader that never hangs. Each reading is done by a reader, a child of a
+// helper process (reader_child.h), with a deadline. A reader that does not answer in time is
+// killed, another is forked when one is needed, and the process that was read is not read for a
+// while. What readings take is charged to the user of the process, so that nobody delays the
+// others; users with readers that cannot be killed are limited.
 //
-// Who looks at all processes waits for a moment only: what is not answered by then fails with
-// is_under_way(), its reader goes on, and who asks the same again gets the answer.
+// A look at all processes waits for a moment only: a reading that takes longer fails with
+// is_under_way() and goes on, and the same request gets its answer later.
 #pragma once
 
 #include <atomic>
@@ -13,17 +14,15 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/helper.h"
 #include "base/log_bound.h"
 #include "exposition/self_samples.h"
-#include "iocs/find/process_user.h"
 #include "iocs/memory/process_reader.h"
 #include "iocs/memory/reader_budget.h"
-#include "iocs/memory/reader_forker.h"
 #include "iocs/memory/reader_wire.h"
 #include "iocs/memory/reading.h"
 
@@ -32,20 +31,27 @@ namespace ioc_exporter::iocs {
 class ReaderPool final : public ProcessReader {
  public:
   using Clock = std::chrono::steady_clock;
-  // How long a reader may sleep within one reading. Time in which it has no CPU does not count.
+  // How long a reader may sleep within one reading.
   static constexpr std::chrono::milliseconds kMemoryPatience{250};
   static constexpr std::chrono::milliseconds kFilePatience{1000};
-  // In all, how long one look waits for readings.
+  // How long one look waits for readings, in all.
   static constexpr std::chrono::milliseconds kTurn{200};
-  // Readings that are under way with nobody waiting for them, and of those the ones that search
-  // files, which take memory: in all, and of one user.
+  // Readings that go on with nobody waiting for them, and of those the ones that search files,
+  // which takes memory: in all, and of one user.
   static constexpr std::size_t kMostParked = 24, kMostParkedOfUser = 6;
   static constexpr std::size_t kMostSearches = 8, kMostSearchesOfUser = 2;
-  // Bytes of answers that nobody has come for yet: more than that gets no other.
+  // Bytes of answers that were not fetched yet: a user who has more gets no other reading.
   static constexpr std::size_t kMostKeptOfUser = 16u << 20;
+  // Readers that were killed and are still there, of one user; and in all, above which a user may
+  // have none.
+  static constexpr std::size_t kMostStuckOfUser = 4, kMostStuck = 64;
+  // The helper forks and kills at once, unless it is stopped.
+  static constexpr std::chrono::milliseconds kHelperPatience{1000};
 
-  ReaderPool(RootedFs fs, ReaderForker forker);
-  ~ReaderPool() override;
+  explicit ReaderPool(RootedFs fs) : ProcessReader(std::move(fs)) {}
+
+  // That forks the readers: serve_reader_request(). Before the first reading.
+  void use_helper(std::shared_ptr<Helper> helper) { helper_ = std::move(helper); }
 
   // In any thread.
   Result<std::unique_ptr<Memory>> memory(const IocId& id) override;
@@ -59,72 +65,55 @@ class ReaderPool final : public ProcessReader {
   Result<std::string> base_version(pid_t pid, int fd,
                                    std::span<const LoadSegment> segments) override;
 
-  // From now on looks are short; before that they wait for all that they ask. In any thread.
-  void hurry() { is_patient_ = false; }
-
-  // In any thread.
-  ReaderSample use();
-  // Nothing can be read any more.
-  bool is_gone() const { return forker_.is_gone(); }
-  // From now on all readings fail at once, those that are under way too. In any thread.
+  // In any thread, what follows.
+  // From now on looks wait for a moment only; before, until all is read.
+  void stop_waiting() { waits_ = false; }
+  // From now on all readings fail at once, those that are under way too.
   void stop() { stopped_ = true; }
+  ReaderSample sample();
 
  private:
   class RemoteMemory;
-  // Of readers: those of files search them, at low priority.
-  enum class Kind { light, files };
-  // Whose process or file it is. The user is asked for before the reading: who is gone when it is
-  // over has no user any more, and would leave what it took to somebody else.
-  struct Owner {
-    pid_t pid = 0;
-    uid_t user = 0;
-  };
+  enum class Kind { light, files };  // files: searches them, at low priority
   struct Question {
-    std::string key;  // what is asked
-    Kind kind = Kind::light;
-    pid_t of = 0;  // what it is about goes with this process; 0: with none
+    ReaderRequest request;
+    std::string payload{};
+    int fd = -1;
+    bool of_file = false;  // about the file of `fd`, which others may map; else about the process
     std::chrono::milliseconds patience = kFilePatience;
   };
-  // A reading that somebody waits for, or will come back for.
+  // A reading whose asker comes back for the answer.
   struct Parked {
     Reading reading;
-    Owner owner;
     Kind kind;
-    pid_t of;
+    pid_t of;  // it is of no use when this process has ended; 0: it is of a file
     Clock::time_point wanted;
-    std::optional<Result<Reading::Answer>> answer;  // its reader has none but this to give
   };
 
-  Result<Reader> take(Kind kind);
+  Result<Reader> take_reader(Kind kind);
+  Result<Reader> fork_reader(Kind kind);
   void give_back(Kind kind, Reader reader);
-  // One reading of what belongs to `pid`, by any reader of the kind.
-  Result<Reading::Answer> ask(const Question& question, pid_t pid, const ReaderRequest& request,
-                              std::string_view payload, int fd, const std::string& what);
-  // By this reader, which is closed when it is given up, and until it is over.
-  Result<Reading::Answer> ask(Reader& reader, const Owner& owner, const ReaderRequest& request,
-                              std::string_view payload, const std::string& what,
-                              Reading::Times* total);
-  Result<Parked> start(const Question& question, pid_t pid, const ReaderRequest& request,
-                       std::string_view payload, int fd, const std::string& what);
-  enum class Room { there_is, own_is_taken, none };
-  Room room_for(Kind kind, uid_t user);
+  Result<Reading::Answer> ask(const Question& question, pid_t pid, const std::string& what);
+  Result<Parked> start(const Question& question, pid_t pid, const std::string& what);
+  Result<void> find_place(Kind kind, uid_t user, const std::string& what);
   void move_on(Parked& parked, const std::function<bool()>& enough);
-  Result<Reading::Answer> answer_of(Reading& reading, const Owner& owner);
-  Result<Owner> may_read(pid_t pid, const std::string& what);
-  Error give_up(Reader& reader, const Owner& owner, const std::string& what);
-  void say_put_off(uid_t user);
-  void charge(const Owner& owner, std::chrono::nanoseconds time);
+  void settle(Reading& reading);
+  Error give_up(Reading& reading, const std::string& why);
+  Result<ReadProcess> may_read(pid_t pid, const std::string& what);
+  Error put_off(const std::string& what, int code, const std::string& why);
+  bool is_stuck(uid_t user);
 
-  ReaderForker forker_;
+  std::shared_ptr<Helper> helper_;
   std::atomic<bool> stopped_ = false;
-  std::atomic<bool> is_patient_ = true;
+  std::atomic<bool> waits_ = true;
   Clock::time_point turn_ends_;
-  std::map<std::string, Parked> parked_;  // by what was asked
+  std::map<std::string, Parked> parked_;  // by the question's key
   std::uint64_t forgotten_ = 0;
-  std::mutex mutex_;
+  std::mutex mutex_;  // for what follows
   std::map<Kind, std::vector<Reader>> idle_;
+  std::vector<std::pair<UniqueFd, uid_t>> killed_;  // readers that may be there still, for whom
   ReaderBudget budget_;
-  ReaderSample use_;
+  ReaderSample sample_;
   LogBound put_off_lines_{1};
 };
 

@@ -1,8 +1,9 @@
-// How a ReaderPool talks to its readers: over a socket of type SOCK_SEQPACKET, one request, then
-// one answer or several pieces of it. Both ends are the same program; what a reader was told by a
-// hostile file lies in the bytes only, never in a length.
+// Messages between a ReaderPool and its readers, over a socket of type SOCK_SEQPACKET: a request,
+// then the answer in one or more pieces. Both ends are the same program. Bytes of a hostile file
+// are payload only, never a length.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/result.h"
+#include "base/socket_message.h"
 #include "base/unique_fd.h"
 
 namespace ioc_exporter::iocs {
@@ -46,10 +47,22 @@ struct ReaderAnswer {
 };
 
 // One message, `head` before `payload`. An fd below 0: none. False: nobody is there.
-bool send_message(int socket, std::span<const std::byte> head, std::string_view payload,
-                  int fd = -1);
+template <class Head>
+bool send_message(int socket, const Head& head, std::string_view payload, int fd = -1) {
+  std::array<iovec, 2> parts = {{{const_cast<Head*>(&head), sizeof head},
+                                 {const_cast<char*>(payload.data()), payload.size()}}};
+  return ioc_exporter::send_message(socket, parts, fd).has_value();
+}
+
 // The same back: `into` gets all of it. False: nobody is there, or no message.
-bool receive_message(int socket, std::string& into, UniqueFd& fd);
+inline bool receive_message(int socket, std::string& into, UniqueFd& fd) {
+  into.resize(kMostInPiece + 4096);
+  const auto got =
+      ioc_exporter::receive_message(socket, std::as_writable_bytes(std::span(into)), fd);
+  if (!got) return false;
+  into.resize(got->size);
+  return !got->is_cut;
+}
 
 // Values one after the other, as they lie in memory.
 class Packer {

@@ -15,10 +15,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr milliseconds kGlance{20};
-// A reader that sleeps at one glance may have run since the one before: no more than this counts.
+constexpr milliseconds kCheckInterval{20};
+// A reader that sleeps now may have run since the last check: at most this counts as sleep.
 constexpr milliseconds kMostSlept{100};
-// More than any answer has: a reader that was taken over by what it read may not go on for ever.
+// More than any answer has. A reader that was taken over by what it read cannot go on for ever.
 constexpr unsigned kMostPieces = 4096;
 
 nanoseconds time_of(std::uint64_t ticks) {
@@ -28,45 +28,34 @@ nanoseconds time_of(std::uint64_t ticks) {
 
 }  // namespace
 
-Reading::Reading(Reader reader, const Limits& limits, std::string what)
-    : reader_(std::move(reader)), limits_(limits), what_(std::move(what)) {}
-
-bool Reading::ask(const ReaderRequest& request, std::string_view payload, int fd) {
-  return send_message(reader_.socket.get(), std::as_bytes(std::span(&request, 1)), payload, fd);
-}
-
 bool Reading::wait(const RootedFs& fs, const std::function<bool()>& enough) {
   const auto began = Clock::now();
   while (!is_over()) {
     const bool is_enough = enough();
     pollfd answer{reader_.socket.get(), POLLIN, 0};
-    if (::poll(&answer, 1, is_enough ? 0 : static_cast<int>(kGlance.count())) > 0) {
+    if (::poll(&answer, 1, is_enough ? 0 : static_cast<int>(kCheckInterval.count())) > 0) {
       receive_piece();
       continue;
     }
-    glance(fs);
+    check_reader(fs);
     if (is_over() || !is_enough) continue;
     if (!ticks_when_left_) ticks_when_left_ = ticks_;
     break;
   }
   times_.waited += Clock::now() - began;
-  if (answer_ && ticks_when_left_ && reader_.socket) glance(fs);
+  if (answer_ && ticks_when_left_ && reader_.socket) check_reader(fs);
   return is_over();
 }
 
-// Whether it computes, or would if it had a CPU: so it does not hang.
-void Reading::glance(const RootedFs& fs) {
+// A reader that runs, or waits for a CPU, does not hang.
+void Reading::check_reader(const RootedFs& fs) {
   const auto now = Clock::now();
   const auto stat = read_process_stat(fs, reader_.pid);
   if (stat) ticks_ = std::max(ticks_, stat->cpu_ticks);
   if (!stat || stat->state != 'R')
-    times_.slept += std::min<nanoseconds>(now - last_glance_, kMostSlept);
-  last_glance_ = now;
-  is_silent_ = !answer_ && (times_.slept >= limits_.patience || now - began_ >= limits_.longest);
-}
-
-void Reading::fail(Error error) {
-  answer_ = Result<Answer>(std::move(error));
+    times_.slept += std::min<nanoseconds>(now - last_check_, kMostSlept);
+  last_check_ = now;
+  is_late_ = !answer_ && (times_.slept >= limits_.asleep || now - began_ >= limits_.longest);
 }
 
 void Reading::receive_piece() {
@@ -78,7 +67,7 @@ void Reading::receive_piece() {
   Unpacker unpacker(message);
   const auto head = unpacker.take<ReaderAnswer>();
   if (!head || ++received_ > kMostPieces) {
-    reader_.socket.reset();  // what it says next would be taken for another answer
+    reader_.socket.reset();  // its next message would be taken for another answer
     return fail(error_in_words(what_ + ": the reader gave no answer"));
   }
   if (head->ok == 0) {
@@ -87,7 +76,7 @@ void Reading::receive_piece() {
                                  : error_from_errno(static_cast<int>(head->error), context));
   }
   pieces_.bytes.append(unpacker.rest());
-  last_glance_ = Clock::now();
+  last_check_ = Clock::now();
   if (head->more == 0) answer_ = Result<Answer>(std::move(pieces_));
 }
 

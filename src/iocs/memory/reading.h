@@ -1,6 +1,8 @@
-// Reading: one request that a reader is about to answer. Who asked may wait for it, or come back
-// later: the reader works on meanwhile.
+// Reading: one request that a reader process works on. Its asker may wait for the answer, or come
+// back later.
 #pragma once
+
+#include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
@@ -12,29 +14,36 @@
 #include "base/result.h"
 #include "base/rooted_fs.h"
 #include "base/unique_fd.h"
-#include "iocs/memory/reader_forker.h"
 #include "iocs/memory/reader_wire.h"
 
 namespace ioc_exporter::iocs {
+
+// A reader process: the exporter's end of its socket, and the process by descriptor and number.
+struct Reader {
+  UniqueFd socket;
+  UniqueFd process;
+  pid_t pid = 0;
+};
+
+// The process that is read, and its user. The user is looked up before the reading: a process that
+// has ended meanwhile has none, and what its reading took would be charged to nobody.
+struct ReadProcess {
+  pid_t pid = 0;
+  uid_t user = 0;
+};
 
 class Reading {
  public:
   using Clock = std::chrono::steady_clock;
   struct Limits {
-    // How long the reader may sleep. Time in which it has no CPU does not count.
-    std::chrono::milliseconds patience{};
-    // One that runs all this time, or waits for a CPU, is given up as well.
+    // How long the reader may sleep. Time in which it waits for a CPU does not count.
+    std::chrono::milliseconds asleep{};
+    // In all.
     std::chrono::milliseconds longest{};
   };
   struct Times {
-    std::chrono::nanoseconds waited{0};  // by whoever asked
+    std::chrono::nanoseconds waited{0};  // by the asker
     std::chrono::nanoseconds slept{0};   // by the reader
-
-    Times& operator+=(const Times& other) {
-      waited += other.waited;
-      slept += other.slept;
-      return *this;
-    }
   };
   struct Answer {
     std::string bytes;
@@ -42,43 +51,49 @@ class Reading {
   };
 
   // `what` is for messages.
-  Reading(Reader reader, const Limits& limits, std::string what);
+  Reading(Reader reader, const ReadProcess& of, const Limits& limits, std::string what)
+      : reader_(std::move(reader)), of_(of), limits_(limits), what_(std::move(what)) {}
 
   // False: the reader is gone.
-  bool ask(const ReaderRequest& request, std::string_view payload, int fd);
-  // Waits until it is over, or until it is `enough`. True: it is over.
+  bool ask(const ReaderRequest& request, std::string_view payload, int fd) {
+    return send_message(reader_.socket.get(), request, payload, fd);
+  }
+  // Waits until it is over, or `enough` says so. True: it is over.
   bool wait(const RootedFs& fs, const std::function<bool()>& enough);
+  // It is over, with this error.
+  void fail(Error error) { answer_ = Result<Answer>(std::move(error)); }
 
-  bool is_over() const { return is_silent_ || answer_.has_value(); }
+  bool is_over() const { return is_late_ || answer_.has_value(); }
   // The reader did not answer in time.
-  bool is_silent() const { return is_silent_; }
-  // Once it is over, and not silent.
+  bool is_late() const { return is_late_; }
+  // Once it is over, and not late.
+  const Result<Answer>& answer() const { return *answer_; }
   Result<Answer> take_answer() { return std::move(*answer_); }
   Reader& reader() { return reader_; }
+  const ReadProcess& of() const { return of_; }
   const std::string& what() const { return what_; }
   const Limits& limits() const { return limits_; }
   const Times& times() const { return times_; }
-  // What others paid for it: the time that was waited for it, and the CPU time that the reader took
-  // when nobody waited.
+  // The time that its asker waited, and the reader's CPU time while nobody waited.
   std::chrono::nanoseconds cost() const;
 
  private:
   void receive_piece();
-  void glance(const RootedFs& fs);
-  void fail(Error error);
+  void check_reader(const RootedFs& fs);
 
   Reader reader_;
+  ReadProcess of_;
   Limits limits_;
   std::string what_;
   Clock::time_point began_ = Clock::now();
-  Clock::time_point last_glance_ = began_;
+  Clock::time_point last_check_ = began_;
   Times times_;
-  std::optional<std::uint64_t> ticks_when_left_;  // of the reader's CPU time
+  std::optional<std::uint64_t> ticks_when_left_;  // CPU time of the reader when the asker left
   std::uint64_t ticks_ = 0;
   Answer pieces_;
   unsigned received_ = 0;
   std::optional<Result<Answer>> answer_;
-  bool is_silent_ = false;
+  bool is_late_ = false;
 };
 
 }  // namespace ioc_exporter::iocs

@@ -68,6 +68,23 @@ TEST(Helper, GivesUpOnWhatHangsAndGoesOnWhenItIsDone) {
   EXPECT_FALSE(*after);  // its own answer, not the late one
 }
 
+TEST(Helper, ARequestThatHangsDelaysNoOtherChannel) {
+  const auto helper =
+      *Helper::start({"test-helper", [] { return Result<void>(); }, serve,
+                      [](const HelperRequest& one) { return one.what == kReadOne; }});
+  const auto other = *helper->open_channel();
+  int pipe[2];
+  ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
+  const UniqueFd out(pipe[0]), in(pipe[1]);
+  EXPECT_FALSE(helper->ask({.what = kReadOne}, out.get(), std::chrono::milliseconds(50)));
+  const auto opened = other->ask({.what = kOpen});
+  EXPECT_TRUE(opened && *opened);
+  ASSERT_EQ(::write(in.get(), "x", 1), 1);
+  Result<UniqueFd> after = helper->ask({.what = kNothing});
+  while (!after) after = helper->ask({.what = kNothing});
+  EXPECT_FALSE(*after);
+}
+
 TEST(Helper, EndsWithItsOwnerAndIsMissedWhenItEnds) {
   auto helper = started();
   EXPECT_FALSE(helper->is_gone());

@@ -7,7 +7,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Verdict = ReaderBudget::Verdict;
 
 constexpr pid_t kPid = 4711;
 constexpr uid_t kUser = 1000;
@@ -16,16 +15,16 @@ constexpr ReaderBudget::Clock::time_point kStart{seconds(100'000)};
 
 // How long the process rests after a hang at `now`, to the second above.
 seconds rest_after_hang(ReaderBudget& budget, ReaderBudget::Clock::time_point now) {
-  budget.note_hang(kPid, kUser, false, now);
+  budget.note_hang(kPid, now);
   seconds rested{0};
-  while (budget.judge(kPid, kUser, now + rested) == Verdict::resting) rested += seconds(1);
+  while (budget.is_resting(kPid, now + rested)) rested += seconds(1);
   return rested;
 }
 
 TEST(ReaderBudget, OneThatDoesNotAnswerRestsForASecondThenForTwiceAsLong) {
   ReaderBudget budget;
   auto now = kStart;
-  EXPECT_EQ(budget.judge(kPid, kUser, now), Verdict::go);
+  EXPECT_FALSE(budget.is_resting(kPid, now));
   for (const int expected : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600}) {
     EXPECT_EQ(rest_after_hang(budget, now), seconds(expected));
     now += seconds(expected);
@@ -44,35 +43,22 @@ TEST(ReaderBudget, OneThatAnsweredForLongIsForgiven) {
 
 TEST(ReaderBudget, OthersGoOnWhileOneRests) {
   ReaderBudget budget;
-  budget.note_hang(kPid, kUser, false, kStart);
-  EXPECT_EQ(budget.judge(kPid, kUser, kStart), Verdict::resting);
-  EXPECT_EQ(budget.judge(kPid + 1, kUser, kStart), Verdict::go);
-  EXPECT_EQ(budget.left_alone(kStart), 1u);
-  EXPECT_EQ(budget.left_alone(kStart + seconds(1)), 0u);
+  budget.note_hang(kPid, kStart);
+  EXPECT_TRUE(budget.is_resting(kPid, kStart));
+  EXPECT_FALSE(budget.is_resting(kPid + 1, kStart));
+  EXPECT_EQ(budget.resting(kStart), 1u);
+  EXPECT_EQ(budget.resting(kStart + seconds(1)), 0u);
 }
 
-TEST(ReaderBudget, WhoTakesTooLongWaitsUntilHisAccountFillsUp) {
+TEST(ReaderBudget, AUserAboveTheShareWaitsUntilTheAccountFillsUp) {
   ReaderBudget budget;
-  EXPECT_EQ(budget.judge(kPid, kUser, kStart), Verdict::go);
+  EXPECT_FALSE(budget.is_overdrawn(kUser, kStart));
   budget.charge(kUser, milliseconds(5200), kStart);
-  EXPECT_EQ(budget.judge(kPid, kUser, kStart), Verdict::overdrawn);
-  EXPECT_EQ(budget.judge(kPid, kOther, kStart), Verdict::go);
+  EXPECT_TRUE(budget.is_overdrawn(kUser, kStart));
+  EXPECT_FALSE(budget.is_overdrawn(kOther, kStart));
   // 200 ms at a fifth of the time that goes by.
-  EXPECT_EQ(budget.judge(kPid, kUser, kStart + milliseconds(990)), Verdict::overdrawn);
-  EXPECT_EQ(budget.judge(kPid, kUser, kStart + milliseconds(1010)), Verdict::go);
-}
-
-TEST(ReaderBudget, WhoseReadersNeverEndGetsNoMore) {
-  ReaderBudget budget;
-  for (pid_t i = 0; i < static_cast<pid_t>(ReaderBudget::kMostStuckOfUser); ++i) {
-    EXPECT_EQ(budget.judge(kPid + i, kUser, kStart), Verdict::go);
-    budget.note_hang(kPid + i, kUser, true, kStart);
-    budget.note_stuck(static_cast<unsigned>(i) + 1);
-  }
-  EXPECT_EQ(budget.judge(kPid + 100, kUser, kStart), Verdict::stuck);
-  EXPECT_EQ(budget.judge(kPid + 100, kOther, kStart), Verdict::go);
-  budget.note_stuck(0);
-  EXPECT_EQ(budget.judge(kPid + 100, kUser, kStart), Verdict::go);
+  EXPECT_TRUE(budget.is_overdrawn(kUser, kStart + milliseconds(990)));
+  EXPECT_FALSE(budget.is_overdrawn(kUser, kStart + milliseconds(1010)));
 }
 
 }  // namespace

@@ -1,13 +1,15 @@
-// What readers do that others starve, with real ones.
+// Readers that get no CPU, and readers that hang, as real processes.
 #include "iocs/memory/reader_pool.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "iocs/find/process_stat.h"
+#include "iocs/memory/reader_child.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {
@@ -30,7 +32,7 @@ pid_t reader_named(std::string_view comm) {
 
 class ReaderPoolOfSlowReaders : public testing::Test {
  protected:
-  ReaderPoolOfSlowReaders() : pool_(RootedFs(tree_.path()), *ReaderForker::start({})) {}
+  ReaderPoolOfSlowReaders() : pool_(RootedFs(tree_.path())) { pool_.use_helper(helper_); }
 
   Result<ElfSymbols> symbols(const UniqueFd& file) {
     return pool_.symbols(kOwner, file.get(), "a file");
@@ -56,6 +58,11 @@ class ReaderPoolOfSlowReaders : public testing::Test {
   }
 
   TemporaryFolder tree_;
+  const std::shared_ptr<Helper> helper_ =
+      *Helper::start({"test-helper", [] { return Result<void>(); },
+                      [](const HelperRequest& request, const UniqueFd& file) {
+                        return serve_reader_request(request, file, nullptr);
+                      }});
   ReaderPool pool_;
   const UniqueFd library_{::open(TARGET_LIB, O_RDONLY)};
   const UniqueFd other_{::open(TARGET_IOC, O_RDONLY)};
@@ -65,7 +72,7 @@ TEST_F(ReaderPoolOfSlowReaders, ALookWaitsForNoneOfThem) {
   ASSERT_TRUE(symbols(other_));  // so that there is one
   const pid_t reader = reader_named("ioc_exp-files");
   starve(reader);
-  pool_.hurry();
+  pool_.stop_waiting();
   pool_.begin_look();
   for (int i = 0; i < 3; ++i) {
     const auto found = symbols(library_);
@@ -74,12 +81,12 @@ TEST_F(ReaderPoolOfSlowReaders, ALookWaitsForNoneOfThem) {
   }
   EXPECT_TRUE(symbols_at_last(other_)) << "another reader reads another file";
   EXPECT_TRUE(is_under_way(symbols(library_).error()));
-  EXPECT_EQ(pool_.use().given_up, 0u);
+  EXPECT_EQ(pool_.sample().given_up, 0u);
   ASSERT_EQ(::kill(reader, SIGCONT), 0);
   const auto found = symbols_at_last(library_);
   ASSERT_TRUE(found) << found.error().message();
   EXPECT_NE(found->find("dbProcess"), nullptr);
-  EXPECT_EQ(pool_.use().given_up, 0u);
+  EXPECT_EQ(pool_.sample().given_up, 0u);
 }
 
 TEST_F(ReaderPoolOfSlowReaders, OneThatSleepsIsGivenUpByLooksThatDoNotWait) {
@@ -87,14 +94,67 @@ TEST_F(ReaderPoolOfSlowReaders, OneThatSleepsIsGivenUpByLooksThatDoNotWait) {
   const pid_t reader = reader_named("ioc_exp-files");
   ASSERT_GT(reader, 0);
   ASSERT_EQ(::kill(reader, SIGSTOP), 0);
-  pool_.hurry();
+  pool_.stop_waiting();
   pool_.begin_look();
   const auto found = symbols_at_last(library_);
   ASSERT_FALSE(found);
   EXPECT_NE(found.error().message().find("no answer within 1000 ms"), std::string::npos)
       << found.error().message();
-  EXPECT_EQ(pool_.use().given_up, 1u);
-  EXPECT_EQ(pool_.use().left_alone, 1u);
+  EXPECT_EQ(pool_.sample().given_up, 1u);
+  EXPECT_EQ(pool_.sample().unwatched, 1u);
+}
+
+// A helper that is stopped, as by a debugger: nothing waits for it for ever, and no reader is left.
+TEST_F(ReaderPoolOfSlowReaders, AStoppedHelperIsNotWaitedFor) {
+  ASSERT_TRUE(symbols(other_));
+  const pid_t reader = reader_named("ioc_exp-files");
+  ASSERT_EQ(::kill(helper_->pid(), SIGSTOP), 0);
+  EXPECT_TRUE(symbols(library_)) << "a reader that is there reads";
+  const auto memory = pool_.memory({::getpid(), 1});
+  ASSERT_FALSE(memory);
+  EXPECT_EQ(memory.error().code, std::errc::timed_out) << memory.error().message();
+  ASSERT_EQ(::kill(reader, SIGSTOP), 0);
+  pool_.stop_waiting();
+  const auto hung = symbols_at_last(other_);
+  ASSERT_FALSE(hung);
+  EXPECT_EQ(pool_.sample().given_up, 1u);
+  ASSERT_EQ(::kill(helper_->pid(), SIGCONT), 0);
+  ASSERT_EQ(::kill(reader, SIGCONT), 0);
+}
+
+// Its readers cannot be killed: no more of them are forked for the same user.
+TEST(ReaderPool, AUserWithStuckReadersIsLimited) {
+  TemporaryFolder tree;
+  for (const char* const pid : {"1", "2", "3", "4", "5"})
+    tree.write(std::string("/proc/") + pid + "/status", "Name:\tx\nUid:\t1000\n");
+  tree.write("/proc/6/status", "Name:\tx\nUid:\t1001\n");
+  constexpr std::uint32_t kKillAll = 1;
+  const auto never_killed =
+      *Helper::start({"test-helper", [] { return Result<void>(); },
+                      [](const HelperRequest& request, const UniqueFd& file) -> Result<UniqueFd> {
+                        static std::vector<UniqueFd> stopped;
+                        const auto signal_to = [](const UniqueFd& process, int number) {
+                          ::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
+                        };
+                        if (request.what == kKillAll)
+                          for (const UniqueFd& process : stopped) signal_to(process, SIGKILL);
+                        if (request.what != static_cast<std::uint32_t>(ReaderProcessRequest::fork))
+                          return UniqueFd();
+                        auto process = serve_reader_request(request, file, nullptr);
+                        if (!process) return process;
+                        signal_to(*process, SIGSTOP);
+                        stopped.emplace_back(::fcntl(process->get(), F_DUPFD_CLOEXEC, 0));
+                        return process;
+                      }});
+  ReaderPool pool{RootedFs(tree.path())};
+  pool.use_helper(never_killed);
+  for (pid_t pid = 1; pid <= 4; ++pid)
+    EXPECT_NE(pool.text(pid, "/x", 1).error().message().find("no answer within"),
+              std::string::npos);
+  EXPECT_NE(pool.text(5, "/x", 1).error().message().find("never end"), std::string::npos);
+  EXPECT_NE(pool.text(6, "/x", 1).error().message().find("no answer within"), std::string::npos);
+  EXPECT_EQ(pool.sample().given_up, 5u);
+  EXPECT_TRUE(never_killed->ask({.what = kKillAll}));
 }
 
 }  // namespace
