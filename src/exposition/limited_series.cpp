@@ -85,11 +85,7 @@ void LimitedSeries::take_room(Thing& thing, std::size_t more) {
   thing.client->second.own += more;
 }
 
-// A thing that was not there before gets its place.
-void LimitedSeries::enter(Thing& thing, const Key& key) {
-  thing.ioc = use_of(iocs_, key.ioc);
-  thing.client = use_of(clients_, key.client);
-  if (thing.may_own && has_room(thing)) return take_room(thing, 1);
+LimitedSeries::Sum& LimitedSeries::sum_for(const Thing& thing, const Key& key) {
   const bool too_many = thing.client->second.own >= limit_.per_client && sums_.size() < kMostSums;
   const std::string_view client = too_many ? key.client : kOther;
   buffer_.clear();
@@ -101,9 +97,25 @@ void LimitedSeries::enter(Thing& thing, const Key& key) {
     sum.detail = key.detail;
     sum.values.resize(value_count_);
   }
-  ++sum.members;
+  return sum;
+}
+
+// A thing gets its place: its own, or one in a sum.
+void LimitedSeries::enter(Thing& thing, const Key& key) {
+  thing.over_limit = thing.own == Own::must && !has_room(thing);
+  if (thing.over_limit || (thing.own != Own::never && has_room(thing))) return take_room(thing, 1);
+  thing.sum = &sum_for(thing, key);
+  ++thing.sum->members;
   ++limited_;
-  thing.sum = &sum;
+}
+
+// A thing in a sum that must be named leaves it.
+void LimitedSeries::name_in_any_case(Thing& thing) {
+  if (!thing.promoted) {
+    thing.promoted = true;
+    thing.over_limit = !has_room(thing);
+    take_room(thing, 1);
+  }
 }
 
 void LimitedSeries::begin() {
@@ -113,13 +125,22 @@ void LimitedSeries::begin() {
 }
 
 LimitedSeries::Sum* LimitedSeries::add(const Key& key, std::span<const std::uint64_t> values,
-                                       bool may_own) {
+                                       Own own) {
   auto found = things_.find(text_of(key));
   const bool is_new = found == things_.end();
   if (is_new) found = things_.try_emplace(buffer_).first;
   Thing& thing = found->second;
-  thing.may_own = may_own;
-  if (is_new) enter(thing, key);
+  thing.own = own;
+  if (is_new) {
+    thing.ioc = use_of(iocs_, key.ioc);
+    thing.client = use_of(clients_, key.client);
+    enter(thing, key);
+  } else if (own == Own::must && thing.sum != nullptr) {
+    name_in_any_case(thing);
+  } else if (own != Own::must && thing.over_limit && thing.pass != pass_) {
+    take_room(thing, static_cast<std::size_t>(-1));
+    enter(thing, key);
+  }
   thing.pass = pass_;
   if (thing.promoted) {
     thing.promoted = false;
@@ -129,7 +150,8 @@ LimitedSeries::Sum* LimitedSeries::add(const Key& key, std::span<const std::uint
   }
   if (kind_ == Kind::counter) {
     // What it has counted so far stays where it was seen.
-    if (thing.sum != nullptr || thing.left != nullptr) collect(thing.now, values);
+    if (thing.sum != nullptr || thing.left != nullptr || thing.over_limit)
+      collect(thing.now, values);
   } else if (thing.sum != nullptr) {
     add_dense(thing.sum->values, values);
   }
@@ -153,18 +175,19 @@ void LimitedSeries::leave(Thing& thing) {
 void LimitedSeries::settle(Thing& thing) const {
   Sum* const left = std::exchange(thing.left, nullptr);
   Sum* const sum = left != nullptr ? left : thing.sum;
-  if (sum == nullptr || kind_ != Kind::counter) return;
-  add_growth(sum->values, thing.last, thing.now);
+  if ((sum == nullptr && !thing.over_limit) || kind_ != Kind::counter) return;
+  if (sum != nullptr) add_growth(sum->values, thing.last, thing.now);
   std::swap(thing.last, thing.now);
   thing.now.clear();  // and keeps its memory, but for things that are in no sum any more
-  if (left != nullptr) thing.last = thing.now = {};
+  if (left != nullptr && !thing.over_limit) thing.last = thing.now = {};
 }
 
 // Gives the room that there is to things that have waited for it.
 void LimitedSeries::promote() {
   if (limited_ == 0 || own_ >= limit_.series) return;
   for (auto& [key, thing] : things_) {
-    if (thing.sum == nullptr || thing.promoted || !thing.may_own || !has_room(thing)) continue;
+    if (thing.sum == nullptr || thing.promoted || thing.own == Own::never || !has_room(thing))
+      continue;
     thing.promoted = true;
     take_room(thing, 1);
   }

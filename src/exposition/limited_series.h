@@ -6,6 +6,9 @@
 // - One for which there is no room adds its growth to a sum. What it counted there stays in the sum
 //   when it goes, and when it gets a series of its own because there is room again: a sum never
 //   shrinks and never jumps by what was counted elsewhere.
+// - What must be named has a series of its own whatever the limits are, for as long as it must be.
+// After
+//   that it may go back to the sum, which grows by what it counts from then on.
 // - A sum leaves with its IOC.
 #pragma once
 
@@ -35,6 +38,9 @@ struct SeriesLimit {
 class LimitedSeries {
  public:
   enum class Kind { counter, gauge };
+  // Whether a thing has a series of its own: where there is room; not before another call says so;
+  // in any case, until another call says otherwise.
+  enum class Own { may, never, must };
 
   struct Sum {
     std::string ioc;
@@ -63,10 +69,9 @@ class LimitedSeries {
   void set_limit(const SeriesLimit& limit) { limit_ = limit; }
 
   // A new scrape. Then add() for each sample: null when the thing has a series of its own, else the
-  // sum that the values went to. Several samples of one thing are added up. `may_own` false: not
-  // before another call says true.
+  // sum that the values went to. Several samples of one thing are added up.
   void begin();
-  Sum* add(const Key& key, std::span<const std::uint64_t> values, bool may_own = true);
+  Sum* add(const Key& key, std::span<const std::uint64_t> values, Own own = Own::may);
   // Forgets what was not added. Sums of IOCs for which `is_there` is false go with their last
   // thing.
   void end(const std::function<bool(const std::string& ioc)>& is_there);
@@ -98,16 +103,19 @@ class LimitedSeries {
     Sum* sum = nullptr;     // null: has a series of its own
     Sum* left = nullptr;    // the sum that it leaves in this scrape
     bool promoted = false;  // gets its own series in the next scrape; counted as own already
-    bool may_own = true;
+    Own own = Own::may;
+    bool over_limit = false;  // has its series because it must
     ByText<Use>::value_type* ioc = nullptr;
     ByText<Use>::value_type* client = nullptr;
-    Sparse last, now;  // of things in a sum
+    Sparse last, now;  // of things in a sum, or over the limit
   };
 
   std::string_view text_of(const Key& key);
   bool has_room(const Thing& thing) const;
   void take_room(Thing& thing, std::size_t more);
+  Sum& sum_for(const Thing& thing, const Key& key);
   void enter(Thing& thing, const Key& key);
+  void name_in_any_case(Thing& thing);
   void leave(Thing& thing);
   void settle(Thing& thing) const;
   void promote();

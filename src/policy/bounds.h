@@ -1,5 +1,6 @@
 // UnexpectedBounds: which unexpected puts have series of their own; the rest is summed under
-// "(other)". exposition/limited_series.h says what holds of those sums.
+// "(other)". exposition/limited_series.h says what holds of those sums. Forbidden puts have places
+// of their own, and the newest forbidden put of each rule is always named.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ class UnexpectedBounds {
 
  private:
   std::mutex mutex_;
-  exposition::LimitedSeries series_;
+  exposition::LimitedSeries forbidden_, others_;
 };
 
 }  // namespace ioc_exporter::policy

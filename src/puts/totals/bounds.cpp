@@ -118,9 +118,9 @@ void CaBounds::apply_to_durations(CaSamples& samples, const KnownIocs& known) {
     shown.insert(name);
   }
   const auto is_shown = [&](Text ioc, Text pv) {
-    if (puts_.limited() == 0) return true;
+    if (puts_.limited() == 0) return LimitedSeries::Own::may;
     name_of(name, ioc, pv);
-    return shown.contains(name);
+    return shown.contains(name) ? LimitedSeries::Own::may : LimitedSeries::Own::never;
   };
   durations_.begin();
   std::vector<std::uint64_t> values(1 + kPutHistogramSlots);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -184,11 +185,13 @@ TEST(Bounds, UnexpectedPutsAreSummedByRuleFromNoneOn) {
     snapshot.unexpected_puts = {{"ps", "A", "c", "u", "h", "night", "forbidden", 3 + more, 5.0},
                                 {"ps", "B", "c", "u", "h", "night", "forbidden", 0 + more, 6.0},
                                 {"ps", "C", "c", "u", "h", "night", "forbidden", 0 + more, 7.0},
-                                {"ps", "C", "c", "u", "h", "default", "unexpected", 0 + more, 8.0}};
+                                {"ps", "C", "c", "u", "h", "default", "unexpected", 1 + more, 8.0},
+                                {"ps", "D", "c", "u", "h", "default", "unexpected", 0 + more, 9.0}};
     bounds.apply(snapshot);
-    EXPECT_EQ(limited(snapshot, "unexpected_puts"), 3u);
-    EXPECT_EQ(snapshot.unexpected_puts.size(), 3u);
+    EXPECT_EQ(limited(snapshot, "unexpected_puts"), 2u);
+    EXPECT_EQ(snapshot.unexpected_puts.size(), 5u);
     EXPECT_EQ(snapshot.unexpected_puts[0].count, 3 + more);
+    EXPECT_EQ(snapshot.unexpected_puts[1].pv, "C") << "the newest forbidden one";
     std::map<std::string, std::uint64_t> sums;
     for (const UnexpectedPutSample& put : snapshot.unexpected_puts) {
       if (put.pv != "(other)") continue;
@@ -199,7 +202,51 @@ TEST(Bounds, UnexpectedPutsAreSummedByRuleFromNoneOn) {
   };
   using Sums = std::map<std::string, std::uint64_t>;
   EXPECT_EQ(sums_of(0), (Sums{{"night forbidden", 0}, {"default unexpected", 0}}));
-  EXPECT_EQ(sums_of(7), (Sums{{"night forbidden", 14}, {"default unexpected", 7}}));
+  EXPECT_EQ(sums_of(7), (Sums{{"night forbidden", 7}, {"default unexpected", 7}}));
+}
+
+// Whatever a client does before it.
+TEST(Bounds, AForbiddenPutIsNamedAfterAFloodOfOthers) {
+  constexpr std::size_t kFlood = 30'000;
+  Bounds bounds((exposition::BoundsOptions()));
+  Snapshot flood = with_iocs({"ps"});
+  for (std::size_t i = 0; i < kFlood; ++i)
+    flood.unexpected_puts.push_back(
+        {"ps", "A" + std::to_string(i), "c", "u", "h", "default", "unexpected", 1, 5.0});
+  Snapshot first = flood;
+  bounds.apply(first);
+  flood.unexpected_puts.push_back({"ps", "Magnet", "c", "u", "h", "night", "forbidden", 1, 6.0});
+  bounds.apply(flood);
+  EXPECT_EQ(std::ranges::count(flood.unexpected_puts, "Magnet", &UnexpectedPutSample::pv), 1);
+}
+
+TEST(Bounds, TheNewestForbiddenPutOfEachRuleIsNamedAndItsSumGoesOn) {
+  exposition::BoundsOptions options;
+  options.unexpected_limit = {1, 1, 1};
+  Bounds bounds(options);
+  const auto shown = [&bounds](std::vector<UnexpectedPutSample> puts) {
+    Snapshot snapshot = with_iocs({"ps"});
+    snapshot.unexpected_puts = std::move(puts);
+    bounds.apply(snapshot);
+    std::map<std::string, std::uint64_t> counts;
+    for (const UnexpectedPutSample& put : snapshot.unexpected_puts)
+      counts[put.rule + " " + put.pv] += put.count;
+    return counts;
+  };
+  const auto forbidden = [](const char* pv, const char* rule, std::uint64_t count, double last) {
+    return UnexpectedPutSample{"ps", pv, "c", "u", "h", rule, "forbidden", count, last};
+  };
+  using Counts = std::map<std::string, std::uint64_t>;
+  EXPECT_EQ(shown({forbidden("A", "night", 3, 5), forbidden("B", "night", 5, 4),
+                   forbidden("C", "beam", 7, 1)}),
+            (Counts{{"night A", 3}, {"night (other)", 5}, {"beam C", 7}}));
+  EXPECT_EQ(shown({forbidden("A", "night", 3, 5), forbidden("B", "night", 6, 6),
+                   forbidden("C", "beam", 7, 1)}),
+            (Counts{{"night A", 3}, {"night B", 6}, {"night (other)", 6}, {"beam C", 7}}));
+  EXPECT_EQ(shown({forbidden("A", "night", 4, 7), forbidden("B", "night", 8, 6),
+                   forbidden("C", "beam", 7, 1)}),
+            (Counts{{"night A", 4}, {"night (other)", 8}, {"beam C", 7}}))
+      << "it counts on where it is summed up";
 }
 
 TEST(Bounds, SearchesOverTheLimitJoinTheKernelsSum) {
