@@ -9,7 +9,7 @@ __u64 putlog_lost_answers;
 /* Clients on this host are told apart by their circuits. */
 static __always_inline __u32 putlog_places_of(const struct iocx_ca_flow *flow)
 {
-	const int is_here = flow->address == IOCX_CA_SHARE_LOCAL;
+	const int is_here = flow->address == IOCX_SHARE_LOCAL;
 
 	return iocx_putlog_places(cfg_putlog_seed, IOCX_PUTLOG_CA_TAP, flow->ioc,
 				  is_here ? flow->circuit << 32 : flow->address);

@@ -86,16 +86,16 @@ static __always_inline int add_key(void *map, enum iocx_record_share_of table, _
 		return 0;
 	ioc = config->holder.ioc;
 	user = config->holder.user;
-	if (take_record_share(table, ioc, user)) {
+	if (take_share(table, ioc, user)) {
 		if (!bpf_map_update_elem(map, key, &one, BPF_NOEXIST))
 			return 1;
-		give_record_share(table, ioc, user);
+		give_share(table, ioc, user);
 	}
 	count_drop(full);
 	return 0;
 }
 
-/* Global functions, as those of shares.bpf.h. `name`: both halves of iocx_cause_key.comm. */
+/* Global functions, as those of base/shares.bpf.h. `name`: both halves of iocx_cause_key.comm. */
 __attribute__((noinline)) int add_cause(__u64 ioc, __u64 record, __u32 cause, __u64 name, __u64 name_too)
 {
 	struct iocx_cause_key key = {.record = record, .generation = ioc >> 32, .cause = cause};

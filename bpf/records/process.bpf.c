@@ -30,7 +30,17 @@
 #include "records/process_maps.bpf.h"
 #include "records/puts_maps.bpf.h"
 #include "traces/maps.bpf.h"
-#include "records/shares.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, IOCX_RECORD_HOLDERS);
+	__type(key, __u32);
+	__type(value, struct iocx_share);
+} record_shares SEC(".maps");
+
+#define SHARES record_shares
+#include "base/shares.bpf.h"
 #include "records/counts.bpf.h"
 #include "records/lines.bpf.h"
 #include "records/threads.bpf.h"

@@ -38,10 +38,10 @@ static __noinline int add_scan_list(const struct iocx_thread *thread)
 	id = thread->owner;
 	ioc = thread->holder.ioc;
 	user = thread->holder.user;
-	if (take_record_share(IOCX_SHARE_SCAN_LISTS, ioc, user)) {
+	if (take_share(IOCX_SHARE_SCAN_LISTS, ioc, user)) {
 		list = add_entry(&scan_lists, &id, zeroes);
 		if (!list)
-			give_record_share(IOCX_SHARE_SCAN_LISTS, ioc, user);
+			give_share(IOCX_SHARE_SCAN_LISTS, ioc, user);
 	}
 	if (!list) {
 		count_drop(IOCX_RECORD_DROP_SCAN_LISTS_FULL);

@@ -27,19 +27,19 @@ static __always_inline struct iocx_thread *make_thread(__u64 id, const struct io
 	struct iocx_thread *thread = NULL;
 	void *zeroes;
 
-	if (!bpf_map_lookup_elem(&record_thread_owners, &index) && take_record_share(IOCX_SHARE_THREADS, ioc, user)) {
+	if (!bpf_map_lookup_elem(&record_thread_owners, &index) && take_share(IOCX_SHARE_THREADS, ioc, user)) {
 		if (!bpf_map_update_elem(&record_thread_owners, &index, &id, BPF_NOEXIST))
 			thread = bpf_map_lookup_elem(&record_threads, &index);
 		else
-			give_record_share(IOCX_SHARE_THREADS, ioc, user); /* another thread was faster */
+			give_share(IOCX_SHARE_THREADS, ioc, user); /* another thread was faster */
 	}
 	if (!thread) {
 		zeroes = only_element(&zero_thread);
-		if (!zeroes || !take_record_share(IOCX_SHARE_OVERFLOW_THREADS, ioc, user))
+		if (!zeroes || !take_share(IOCX_SHARE_OVERFLOW_THREADS, ioc, user))
 			return NULL;
 		thread = add_entry(&record_threads_overflow, &id, zeroes);
 		if (!thread)
-			give_record_share(IOCX_SHARE_OVERFLOW_THREADS, ioc, user);
+			give_share(IOCX_SHARE_OVERFLOW_THREADS, ioc, user);
 	}
 	if (!thread)
 		return NULL;
@@ -60,8 +60,8 @@ static __always_inline void pass_on_share(struct iocx_thread *thread, __u64 id, 
 		return;
 	element = bpf_map_lookup_elem(&record_threads, &index);
 	table = element && element->owner == id ? IOCX_SHARE_THREADS : IOCX_SHARE_OVERFLOW_THREADS;
-	give_record_share(table, thread->holder.ioc, thread->holder.user);
-	take_record_share(table | SHARE_ANYHOW, ioc, user);
+	give_share(table, thread->holder.ioc, thread->holder.user);
+	take_share(table | SHARE_ANYHOW, ioc, user);
 	thread->holder.ioc = ioc;
 	thread->holder.user = user;
 }

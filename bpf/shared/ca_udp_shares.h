@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * Who holds how much of the tables of datagrams, so that nobody fills one that others need: senders, in groups.
- * shared/shares.h has the rule. Counted in buckets by a hash, as in ca_shares.h.
+ * shared/shares.h has the rule.
  *
  * A datagram's source is what its sender says. So a client that searches is held by its network, and all networks by
  * the network namespace where they are seen; a server by who has sent its beacon, whatever address the beacon names.
@@ -17,24 +17,16 @@
 enum iocx_ca_udp_share_of {
 	IOCX_CA_UDP_SHARE_CLIENTS,  /* ca_search_clients */
 	IOCX_CA_UDP_SHARE_SEARCHES, /* ca_searches */
-	IOCX_CA_UDP_SHARE_BEACONS,  /* ca_beacons */
-	IOCX_CA_UDP_SHARES
+	IOCX_CA_UDP_SHARE_BEACONS   /* ca_beacons */
 };
 
-/* Element of ca_udp_shares: how much of each table is held. Mapped into user space; written by atomic additions. */
-struct iocx_ca_udp_share {
-	__u32 held[4]; /* by enum iocx_ca_udp_share_of */
-};
-
-/* Index into ca_udp_shares. */
-#define IOCX_CA_UDP_SHARE_ALL 0u /* of all together */
-#define IOCX_CA_UDP_SHARE_NET 1u /* of network namespaces */
-#define IOCX_CA_UDP_SHARE_NETS 255u
-#define IOCX_CA_UDP_SHARE_FIRST (IOCX_CA_UDP_SHARE_NET + IOCX_CA_UDP_SHARE_NETS)
+/* Indices of holders: network namespaces, and hashes of senders. */
+#define IOCX_CA_UDP_SHARE_NETS 254u
+#define IOCX_CA_UDP_SHARE_FIRST (IOCX_SHARE_FIRST + IOCX_CA_UDP_SHARE_NETS)
 #define IOCX_CA_UDP_SHARE_BITS 12
-#define IOCX_CA_UDP_SHARE_BUCKETS (IOCX_CA_UDP_SHARE_FIRST + (1u << IOCX_CA_UDP_SHARE_BITS))
+#define IOCX_CA_UDP_HOLDERS (IOCX_CA_UDP_SHARE_FIRST + (1u << IOCX_CA_UDP_SHARE_BITS))
 
-/* Who holds an entry: indices into ca_udp_shares. */
+/* Who holds an entry. */
 struct iocx_ca_udp_holder {
 	__u32 one;
 	__u32 group;
@@ -42,7 +34,7 @@ struct iocx_ca_udp_holder {
 
 IOCX_CA_INLINE __u32 iocx_ca_udp_share_of_net(__u32 net)
 {
-	return IOCX_CA_UDP_SHARE_NET + net % IOCX_CA_UDP_SHARE_NETS;
+	return IOCX_SHARE_FIRST + net % IOCX_CA_UDP_SHARE_NETS;
 }
 
 /* `port`: 0, or what tells the sockets of one address apart. */

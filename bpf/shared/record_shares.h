@@ -19,30 +19,25 @@ enum iocx_record_share_of {
 	IOCX_SHARE_SCAN_LISTS,
 	IOCX_SHARE_LINES /* line_chunks */
 };
-#define IOCX_RECORD_SHARES 8 /* a power of two */
 
-/* Element of record_shares: how much of each table is held. Mapped into user space; written by atomic additions. */
-struct iocx_record_share {
-	__u32 held[IOCX_RECORD_SHARES];
-};
+/* Indices of holders: IOCs by generation, and users by number. */
+#define IOCX_RECORD_HOLDERS 4096u
+#define IOCX_RECORD_HOLDER_USERS 1024u
+#define IOCX_RECORD_HOLDER_IOCS (IOCX_RECORD_HOLDERS - IOCX_RECORD_HOLDER_USERS - IOCX_SHARE_FIRST)
 
-/* Index into record_shares. From IOCX_SHARE_FREE on user space gives one to each IOC and one to each user. */
-#define IOCX_SHARE_ALL 0u /* of all together */
-#define IOCX_SHARE_FREE 1u
-#define IOCX_SHARE_BUCKETS 4096u /* an IOC and its user each; the others of those who are gone */
-
-/* Who holds an entry, as indices into record_shares. All zeros: nobody. */
+/* Who holds an entry. All zeros: nobody. */
 struct iocx_holder {
 	__u16 ioc;
 	__u16 user;
 };
 
-/* Whether an IOC that holds `own`, and its user `theirs`, may have one more of `room` places, of which `all` are taken. */
-static inline __attribute__((always_inline)) int iocx_holder_may(__u32 room, __u32 all, __u32 own, __u32 theirs)
+static inline __attribute__((always_inline)) struct iocx_holder iocx_holder_of(__u32 generation, __u32 user)
 {
-	const __s32 left = (__s32)(room - all);
+	struct iocx_holder holder;
 
-	return left > 0 && iocx_one_may(own, left, room / 2) && iocx_group_may(theirs, own, left, room / 2);
+	holder.ioc = (__u16)(IOCX_SHARE_FIRST + generation % IOCX_RECORD_HOLDER_IOCS);
+	holder.user = (__u16)(IOCX_SHARE_FIRST + IOCX_RECORD_HOLDER_IOCS + user % IOCX_RECORD_HOLDER_USERS);
+	return holder;
 }
 
 #endif

@@ -163,7 +163,7 @@ static __always_inline int name_slot(struct iocx_ca_flow *flow, struct iocx_ca_c
 /* No SID of the circuit is marked any more that was. */
 static __always_inline void give_mark(const struct iocx_ca_flow *flow)
 {
-	ca_give_share(IOCX_CA_SHARE_CLEARED, flow->circuit, IOCX_CA_SHARE_LOCAL);
+	ca_give_share(IOCX_CA_SHARE_CLEARED, flow->circuit, IOCX_SHARE_LOCAL);
 }
 
 static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow, __u32 cid, __u32 sid)
@@ -247,7 +247,7 @@ static __always_inline int remember_end(const struct work *w, struct iocx_ca_flo
 	known = bpf_map_lookup_elem(&ca_sids, by_sid);
 	if (known && *known == IOCX_CA_CLEARED)
 		return 1;
-	if (!ca_take_share(IOCX_CA_SHARE_CLEARED, flow->circuit, IOCX_CA_SHARE_LOCAL))
+	if (!ca_take_share(IOCX_CA_SHARE_CLEARED, flow->circuit, IOCX_SHARE_LOCAL))
 		return 0;
 	if (bpf_map_update_elem(&ca_sids, by_sid, &cleared, BPF_ANY)) {
 		give_mark(flow);

@@ -54,9 +54,9 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IOCX_CA_SHARE_BUCKETS);
+	__uint(max_entries, IOCX_CA_HOLDERS);
 	__type(key, __u32);
-	__type(value, struct iocx_ca_share);
+	__type(value, struct iocx_share);
 } ca_shares SEC(".maps");
 
 struct {

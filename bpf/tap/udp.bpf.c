@@ -36,7 +36,20 @@ static __always_inline struct udp_work *get_udp_work(void)
 	return only_element(&ca_udp_work);
 }
 
-#include "tap/udp_shares.bpf.h"
+#define SHARES ca_udp_shares
+#include "base/shares.bpf.h"
+
+/* Adds a copy of `*fresh` for the holder and returns the value of the key; NULL: there is no room. */
+static __always_inline void *add_for_holder(void *map, __u32 table, const void *key, const void *fresh,
+					    const struct iocx_ca_udp_holder *holder)
+{
+	if (!take_share(table, holder->one, holder->group))
+		return 0;
+	if (bpf_map_update_elem(map, key, fresh, BPF_NOEXIST))
+		give_share(table, holder->one, holder->group);
+	return bpf_map_lookup_elem(map, key);
+}
+
 #include "tap/udp_searches.bpf.h"
 #include "tap/udp_servers.bpf.h"
 

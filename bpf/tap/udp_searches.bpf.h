@@ -67,7 +67,7 @@ static __always_inline void end_search(struct udp_work *w)
 	if (bpf_map_delete_elem(&ca_searches, &w->key))
 		return;
 	holder = iocx_ca_udp_holder_of_search(&w->destination, w->net, w->destination_port);
-	add_to_udp_shares(IOCX_CA_UDP_SHARE_SEARCHES, &holder, -1);
+	give_share(IOCX_CA_UDP_SHARE_SEARCHES, holder.one, holder.group);
 }
 
 /* Counts the searches of a datagram for its client. */

@@ -58,7 +58,9 @@ Result<std::map<std::uint32_t, std::vector<RawLink>>> RecordProcess::links() con
 Result<void> RecordProcess::forget_causes_and_links(const Watched& watched) const {
   const RecordMaps& maps = object_.maps();
   const auto give = [&](iocx_record_share_of table) {
-    return [&maps, &watched, table] { maps.shares.give(table, watched.holder); };
+    return [&maps, &watched, table] {
+      maps.shares.give(table, watched.holder.ioc, watched.holder.user);
+    };
   };
   if (has_causes_)
     if (auto ok = erase_generation(maps.causes, watched.generation, give(IOCX_SHARE_CAUSES)); !ok)

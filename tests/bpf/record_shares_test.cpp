@@ -39,8 +39,9 @@ class SharesTest : public ::testing::Test {
       EXPECT_TRUE(forget_scan_lists(maps(), slot));
     }
     free_threads();
-    for (std::uint32_t bucket = 0; bucket < IOCX_SHARE_BUCKETS; ++bucket)
-      EXPECT_TRUE(maps().shares.holds_nothing(bucket)) << bucket;
+    for (std::uint32_t holder = 0; holder < IOCX_RECORD_HOLDERS; ++holder)
+      for (std::uint32_t table = 0; table < IOCX_SHARE_TABLES; ++table)
+        EXPECT_EQ(maps().shares.held(table, holder), 0u) << table << " of " << holder;
   }
 
   static const RecordMaps& maps() { return probe_->object().maps(); }

@@ -22,6 +22,8 @@
 #include "ca_witness.skel.h"
 #include "kernel/uprobe_link.h"
 #include "pva_witness.skel.h"
+#include "shared/shares.h"
+// After the types of its constants.
 #include "record_process.skel.h"
 
 namespace {

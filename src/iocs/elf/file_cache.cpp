@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "iocs/find/inspector.h"
-#include "shared/record_shares.h"
+#include "shared/shares.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -95,8 +95,9 @@ bool FileCache::is_known(const Entry& entry, pid_t pid, const struct stat& statu
 bool FileCache::may_stay_open(uid_t user) const {
   const auto held = held_.find(user);
   const std::uint32_t own = held == held_.end() ? 0 : held->second;
-  return iocx_holder_may(static_cast<std::uint32_t>(options_.most_open),
-                         static_cast<std::uint32_t>(open_.size()), own, own) != 0;
+  const auto room = static_cast<std::int32_t>(options_.most_open);
+  return iocx_one_may(own, room - static_cast<std::int32_t>(open_.size()),
+                      static_cast<std::uint32_t>(room) / 2) != 0;
 }
 
 void FileCache::note_open(const FileId& id, uid_t user) {

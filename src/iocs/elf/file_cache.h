@@ -42,7 +42,7 @@ class FileCache {
 
   explicit FileCache(ProcessReader& reader) : FileCache(reader, Options{}) {}
   // A file whose function the first of wanted_symbols() is stays open, or who has the CA server's
-  // or one of PVA. Who has many open is refused before others are (bpf/shared/record_shares.h).
+  // or one of PVA. Who has many open is refused before others are (bpf/shared/shares.h).
   FileCache(ProcessReader& reader, Options options);
 
   // `path` in the root, which has this status; it is one that process `pid` chose. Only regular

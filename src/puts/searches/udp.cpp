@@ -18,7 +18,6 @@ static_assert(sizeof(iocx_ca_search_key) == 28 && offsetof(iocx_ca_search_key, p
 static_assert(sizeof(iocx_ca_search) == 120 && offsetof(iocx_ca_search, name) == 24);
 static_assert(sizeof(iocx_ca_beacon_key) == 24 && sizeof(iocx_ca_beacon) == 32);
 static_assert(sizeof(iocx_ca_device) == 8 && offsetof(iocx_ca_beacon, sender) == 28);
-static_assert(sizeof(iocx_ca_udp_share) == 16);
 
 constexpr const char* kProbe = "ca_udp";
 constexpr const char* kOther = "(other)";

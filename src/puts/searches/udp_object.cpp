@@ -8,7 +8,7 @@
 
 #include "ca_udp.skel.h"
 #include "kernel/libbpf_support.h"
-#include "kernel/mapped_array.h"
+#include "kernel/shares.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -28,7 +28,7 @@ struct CaUdpObject::Loaded {
   std::unique_ptr<ca_udp_bpf, SkeletonDeleter> skeleton;
   int programs = -1;  // of CaTapObject: where the program is entered
   CaUdpMaps views;
-  kernel::MapMemory shares;
+  kernel::Shares shares;
 
   Result<void> set_sizes(const CaUdpSizes& sizes) const;
   Result<void> share(const CaSharedMaps& with) const;
@@ -43,10 +43,10 @@ Result<void> CaUdpObject::Loaded::set_sizes(const CaUdpSizes& sizes) const {
                                                        {maps.ca_beacons, sizes.max_beacons}};
   for (const auto& [map, entries] : wanted)
     if (auto ok = kernel::size_map(map, entries); !ok) return ok;
-  auto& room = skeleton->rodata->cfg_udp_room;
-  room[IOCX_CA_UDP_SHARE_CLIENTS] = sizes.max_clients;
-  room[IOCX_CA_UDP_SHARE_SEARCHES] = sizes.max_searches;
-  room[IOCX_CA_UDP_SHARE_BEACONS] = sizes.max_beacons;
+  auto& bounds = skeleton->rodata->cfg_bounds;
+  bounds[IOCX_CA_UDP_SHARE_CLIENTS] = {sizes.max_clients, sizes.max_clients / 2};
+  bounds[IOCX_CA_UDP_SHARE_SEARCHES] = {sizes.max_searches, sizes.max_searches / 2};
+  bounds[IOCX_CA_UDP_SHARE_BEACONS] = {sizes.max_beacons, sizes.max_beacons / 2};
   return {};
 }
 
@@ -71,11 +71,10 @@ Result<void> CaUdpObject::Loaded::open_views() {
   if (auto ok = kernel::open_view(views.searches, maps.ca_searches); !ok) return ok;
   if (auto ok = kernel::open_view(views.beacons, maps.ca_beacons); !ok) return ok;
   if (auto ok = kernel::open_view(views.enslaved_devices, maps.ca_lower_devices); !ok) return ok;
-  auto memory = kernel::MapMemory::map(
-      bpf_map__fd(maps.ca_udp_shares), IOCX_CA_UDP_SHARE_BUCKETS * sizeof(iocx_ca_udp_share),
-      bpf_map__name(maps.ca_udp_shares), kernel::MapMemory::Access::write);
-  if (!memory) return std::move(memory).error();
-  shares = std::move(*memory);
+  auto taken = kernel::Shares::map(bpf_map__fd(maps.ca_udp_shares), IOCX_CA_UDP_HOLDERS,
+                                   bpf_map__name(maps.ca_udp_shares), skeleton->rodata->cfg_bounds);
+  if (!taken) return std::move(taken).error();
+  shares = std::move(*taken);
   return kernel::open_view(views.counters, maps.ca_udp_drops);
 }
 
@@ -113,9 +112,7 @@ const CaUdpMaps& CaUdpObject::maps() const {
 }
 
 void CaUdpObject::give_share(iocx_ca_udp_share_of table, const iocx_ca_udp_holder& holder) const {
-  auto* const shares = static_cast<iocx_ca_udp_share*>(loaded_->shares.data());
-  for (const std::uint32_t index : {IOCX_CA_UDP_SHARE_ALL, holder.one, holder.group})
-    __atomic_fetch_sub(&shares[index].held[table], 1, __ATOMIC_RELAXED);
+  loaded_->shares.give(table, holder.one, holder.group);
 }
 
 }  // namespace ioc_exporter::ca

@@ -38,7 +38,7 @@ class CaUdpObject {
   ~CaUdpObject();
 
   const CaUdpMaps& maps() const;
-  // After an entry was erased, as the program does (bpf/tap/udp_shares.bpf.h).
+  // After an entry was erased, as the program does.
   void give_share(iocx_ca_udp_share_of table, const iocx_ca_udp_holder& holder) const;
 
  private:

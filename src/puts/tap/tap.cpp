@@ -17,7 +17,7 @@ static_assert(sizeof(iocx_ca_flow) == 1032 && offsetof(iocx_ca_flow, counts) == 
 static_assert(sizeof(iocx_ca_pending) == 32 && sizeof(iocx_ca_failure_key) == 16 &&
               sizeof(iocx_ca_failure) == 24);
 static_assert(sizeof(iocx_ca_outcome) == 24 + 8 * IOCX_PUT_HIST_SLOTS);
-static_assert(sizeof(iocx_ca_told) == 8 && sizeof(iocx_ca_begun) == 12 && sizeof(iocx_ca_share) == 32);
+static_assert(sizeof(iocx_ca_told) == 8 && sizeof(iocx_ca_begun) == 12);
 static_assert(sizeof(iocx_ca_page) == 19712 && offsetof(iocx_ca_page, bytes) == 1280);
 static_assert(sizeof(iocx_ca_page_owner) == 16);
 static_assert(sizeof(iocx_ca_channel_info) == 400 && offsetof(iocx_ca_channel_info, name) == 168);

@@ -11,6 +11,7 @@
 #include "ca_tap.skel.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/mapped_array.h"
+#include "kernel/shares.h"
 #include "puts/tap/pins.h"
 
 namespace ioc_exporter::ca {
@@ -57,14 +58,12 @@ struct CaTapObject::Loaded {
   CaTapLock lock = CaTapLock::map_insert;
   std::uint32_t max_channels = 0;
   std::uint32_t max_pages = 0;
-  kernel::MapMemory channels, watched, page_owners, shares;
+  kernel::MapMemory channels, watched, page_owners;
+  kernel::Shares shares;
   CaTapMaps views;
 
   Result<void> set_sizes(const CaTapSizes& sizes) const;
-  void set_room(const CaTapSizes& sizes) const;
-  iocx_ca_share& share(std::uint32_t index) const {
-    return static_cast<iocx_ca_share*>(shares.data())[index];
-  }
+  void set_bounds(const CaTapSizes& sizes) const;
   Result<void> open_views();
   Result<void> map_into_memory();
   Result<void> free_pages() const;
@@ -98,16 +97,20 @@ Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
   return {};
 }
 
-void CaTapObject::Loaded::set_room(const CaTapSizes& sizes) const {
-  auto& room = skeleton->rodata->cfg_room;
-  room[IOCX_CA_SHARE_CIRCUITS] = sizes.max_circuits;
-  room[IOCX_CA_SHARE_CHANNELS] = sizes.max_channels;
-  room[IOCX_CA_SHARE_REQUESTS] = sizes.max_channels;
-  room[IOCX_CA_SHARE_PENDING] = sizes.max_pending - sizes.max_pending / 4;
-  room[IOCX_CA_SHARE_OUTCOMES] = sizes.max_outcomes;
-  room[IOCX_CA_SHARE_FAILURES] = sizes.max_failures;
-  room[IOCX_CA_SHARE_PAGES] = sizes.max_pages;
-  room[IOCX_CA_SHARE_CLEARED] = sizes.max_channels;
+void CaTapObject::Loaded::set_bounds(const CaTapSizes& sizes) const {
+  auto& bounds = skeleton->rodata->cfg_bounds;
+  const auto set = [&bounds](iocx_ca_share_of table, std::uint32_t room) {
+    bounds[table] = {room, room / 2};
+  };
+  set(IOCX_CA_SHARE_CIRCUITS, sizes.max_circuits);
+  set(IOCX_CA_SHARE_CHANNELS, sizes.max_channels);
+  set(IOCX_CA_SHARE_REQUESTS, sizes.max_channels);
+  set(IOCX_CA_SHARE_PENDING, sizes.max_pending - sizes.max_pending / 4);
+  set(IOCX_CA_SHARE_OUTCOMES, sizes.max_outcomes);
+  set(IOCX_CA_SHARE_FAILURES, sizes.max_failures);
+  set(IOCX_CA_SHARE_CLEARED, sizes.max_channels);
+  // Pages are held for moments, and two connections on a bad network need nearly all.
+  bounds[IOCX_CA_SHARE_PAGES] = {sizes.max_pages, sizes.max_pages / 8};
 }
 
 Result<void> CaTapObject::Loaded::open_views() {
@@ -131,7 +134,10 @@ Result<void> CaTapObject::Loaded::map_into_memory() {
   const auto& maps = skeleton->maps;
   if (auto ok = map_memory(channels, maps.ca_channels); !ok) return ok;
   if (auto ok = map_memory(page_owners, maps.ca_page_owners); !ok) return ok;
-  if (auto ok = map_memory(shares, maps.ca_shares); !ok) return ok;
+  auto taken = kernel::Shares::map(bpf_map__fd(maps.ca_shares), IOCX_CA_HOLDERS,
+                                   bpf_map__name(maps.ca_shares), skeleton->rodata->cfg_bounds);
+  if (!taken) return std::move(taken).error();
+  shares = std::move(*taken);
   return map_memory(watched, maps.ca_watched);
 }
 
@@ -185,7 +191,7 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, b
   loaded->skeleton.reset(ca_tap_bpf__open());
   if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object ca_tap");
   loaded->skeleton->rodata->cfg_remote = remote_servers ? 1 : 0;
-  loaded->set_room(sizes);
+  loaded->set_bounds(sizes);
   if (auto ok = kernel::use_ring(*loaded->skeleton, ring, "ca_tap"); !ok) return ok.error();
   const auto& programs = loaded->skeleton->progs;
   const bool swap = lock == CaTapLock::compare_and_swap;
@@ -291,52 +297,27 @@ Result<void> CaTapObject::give_slot(std::uint32_t slot, std::uint32_t address) c
   return push(loaded_->skeleton->maps.ca_free_slots, slot);
 }
 
-// As ca_take_share() of bpf/tap/tap_shares.bpf.h.
 bool CaTapObject::take_share(iocx_ca_share_of table, std::uint64_t circuit,
                              std::uint32_t address) const {
-  const auto held = [&](std::uint32_t index) {
-    return __atomic_load_n(&loaded_->share(index).held[table], __ATOMIC_RELAXED);
-  };
-  const std::uint32_t room = loaded_->skeleton->rodata->cfg_room[table];
-  const auto left = static_cast<std::int32_t>(room - held(IOCX_CA_SHARE_ALL));
-  const std::uint32_t kept = iocx_ca_share_kept(address);
-  if (left <= static_cast<std::int32_t>(room / kept)) return false;
-  const std::uint32_t reserve = iocx_ca_share_reserve(table, room);
-  const std::uint32_t own = circuit != 0 ? held(iocx_ca_share_of_circuit(circuit)) : room;
-  if (circuit != 0 && !iocx_one_may(own, left, reserve)) return false;
-  if ((address != IOCX_CA_SHARE_LOCAL || circuit == 0) &&
-      !iocx_group_may(held(address), own, left, reserve))
-    return false;
-  add_share(table, circuit, address);
-  return true;
+  return loaded_->shares.take(table, iocx_ca_share_of_circuit(circuit), address);
 }
 
 void CaTapObject::add_share(iocx_ca_share_of table, std::uint64_t circuit,
                             std::uint32_t address) const {
-  const auto add = [&](std::uint32_t index) {
-    __atomic_fetch_add(&loaded_->share(index).held[table], 1, __ATOMIC_RELAXED);
-  };
-  add(IOCX_CA_SHARE_ALL);
-  add(address);
-  if (circuit != 0) add(iocx_ca_share_of_circuit(circuit));
+  loaded_->shares.take_anyhow(table, iocx_ca_share_of_circuit(circuit), address);
 }
 
 void CaTapObject::give_share(iocx_ca_share_of table, std::uint64_t circuit,
                              std::uint32_t address) const {
-  const auto subtract = [&](std::uint32_t index) {
-    __atomic_fetch_sub(&loaded_->share(index).held[table], 1, __ATOMIC_RELAXED);
-  };
-  subtract(IOCX_CA_SHARE_ALL);
-  subtract(address);
-  if (circuit != 0) subtract(iocx_ca_share_of_circuit(circuit));
+  loaded_->shares.give(table, iocx_ca_share_of_circuit(circuit), address);
 }
 
 std::uint32_t CaTapObject::held(iocx_ca_share_of table) const {
-  return __atomic_load_n(&loaded_->share(IOCX_CA_SHARE_ALL).held[table], __ATOMIC_ACQUIRE);
+  return loaded_->shares.held(table);
 }
 
 bool CaTapObject::is_crowded(iocx_ca_share_of table) const {
-  return held(table) > loaded_->skeleton->rodata->cfg_room[table] / 2;
+  return loaded_->shares.is_crowded(table);
 }
 
 void CaTapObject::stop_waiting(const iocx_ca_flow& flow) const {

@@ -106,7 +106,7 @@ class CaTapObject {
   // it was.
   Result<void> give_slot(std::uint32_t slot, std::uint32_t address) const;
 
-  // As the programs do (bpf/tap/tap_shares.bpf.h): before an entry is made, after it is removed.
+  // As the programs do (bpf/base/shares.bpf.h): before an entry is made, after it is removed.
   // `circuit` 0: only the address holds it. take_share() is false when the holder has too much.
   bool take_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
   void add_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;

@@ -104,7 +104,7 @@ Result<void> CaTap::free_unowned(const Ends& ends, const UnownedEntries& unowned
     if (ends.alive.contains(by_sid.circuit)) continue;
     auto erased = object_.maps().sids.erase(by_sid);
     if (!erased) return erased.error();
-    if (*erased) object_.give_share(IOCX_CA_SHARE_CLEARED, by_sid.circuit, IOCX_CA_SHARE_LOCAL);
+    if (*erased) object_.give_share(IOCX_CA_SHARE_CLEARED, by_sid.circuit, IOCX_SHARE_LOCAL);
   }
   return {};
 }
@@ -224,7 +224,7 @@ Result<void> CaTap::free_channel(std::uint32_t slot, Clock::time_point now) {
   if (!info) return std::move(info).error();
   if (auto erased = object_.maps().channel_info.erase(channel.channel); !erased)
     return erased.error();
-  const std::uint32_t address = *info ? (*info)->address : IOCX_CA_SHARE_LOCAL;
+  const std::uint32_t address = *info ? (*info)->address : IOCX_SHARE_LOCAL;
   totals_->puts.close(slot);
   gone_channels_.erase(slot);
   gone_orphans_.erase(slot);

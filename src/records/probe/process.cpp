@@ -185,8 +185,9 @@ bool RecordProcess::may_have_scan_name(const Watched& watched) const {
     all += held;
     if (other.holder.user == watched.holder.user) theirs += held;
   }
-  return iocx_holder_may(object_.maps().scan_names.capacity(), all,
-                         static_cast<std::uint32_t>(watched.scan_names.size()), theirs);
+  const std::uint32_t room = object_.maps().scan_names.capacity();
+  return iocx_share_may({room, room / 2}, watched.holder.ioc, watched.holder.user, all,
+                        static_cast<std::uint32_t>(watched.scan_names.size()), theirs) != 0;
 }
 
 // Before the IOC's first hit: a thread is told once what it is there for.
@@ -305,9 +306,7 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
   watched.target = target;
   watched.library = key;
   watched.generation = next_generation_++;
-  watched.holder = holders_.take(target.user, [this](std::uint32_t number) {
-    return object_.maps().shares.holds_nothing(number);
-  });
+  watched.holder = iocx_holder_of(watched.generation, target.user);
   auto done = register_ioc(*slot, watched, attach_bit(library.mode));
   if (done) done = attach_target(*slot, library);
   if (!done) {
@@ -348,8 +347,7 @@ void RecordProcess::unwatch(const std::vector<std::uint32_t>& slots) {
     report(forget_causes_and_links(found->second));
     const RecordMaps& maps = object_.maps();
     for (auto chunks = maps.lines.release(found->second.generation); chunks > 0; --chunks)
-      maps.shares.give(IOCX_SHARE_LINES, found->second.holder);
-    holders_.release(found->second.target.user, found->second.holder);
+      maps.shares.give(IOCX_SHARE_LINES, found->second.holder.ioc, found->second.holder.user);
     forget_scan_names(found->second);
     libraries.insert(found->second.library);
     watched_.erase(found);

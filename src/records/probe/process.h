@@ -19,7 +19,6 @@
 #include "records/probe/ending_function.h"
 #include "records/probe/kernel_memory.h"
 #include "records/probe/process_object.h"
-#include "records/probe/share_holders.h"
 #include "records/probe/threads.h"
 #include "shared/record_process.h"
 
@@ -282,7 +281,6 @@ class RecordProcess {
   RecordProcessObject object_;  // before the attachments: they die first
   mutable ThreadPlaces thread_places_;
   KernelMemory memory_;
-  ShareHolders holders_;
   std::map<LibraryKey, Library> libraries_;
   std::map<std::uint32_t, Watched> watched_;
   std::map<std::uint32_t, Prepared> prepared_;  // by slot

@@ -148,7 +148,8 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (!rooms) return std::move(rooms).error();
   views.rooms = std::move(*rooms);
   auto shares =
-      RecordShares::map(bpf_map__fd(maps.record_shares), bpf_map__name(maps.record_shares));
+      kernel::Shares::map(bpf_map__fd(maps.record_shares), IOCX_RECORD_HOLDERS,
+                          bpf_map__name(maps.record_shares), loaded.skeleton->rodata->cfg_bounds);
   if (!shares) return std::move(shares).error();
   views.shares = std::move(*shares);
   const auto named = [](const bpf_map* map) {
@@ -210,13 +211,14 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   const std::uint32_t overflow = std::max(places / 8, 64u);
   const std::uint32_t lines = RecordLines::lines_for(options.kernel_memory);
   const std::uint32_t chunks = lines / IOCX_CHUNK_LINES;
-  auto& room = skeleton.rodata->cfg_room;
-  room[IOCX_SHARE_THREADS] = places;
-  room[IOCX_SHARE_OVERFLOW_THREADS] = overflow;
-  room[IOCX_SHARE_CAUSES] = std::max(options.causes, 1u);
-  room[IOCX_SHARE_LINKS] = std::max(options.links, 1u);
-  room[IOCX_SHARE_SCAN_LISTS] = options.scan_lists;
-  room[IOCX_SHARE_LINES] = chunks;
+  const std::uint32_t causes = std::max(options.causes, 1u), links = std::max(options.links, 1u);
+  auto& bounds = skeleton.rodata->cfg_bounds;
+  bounds[IOCX_SHARE_THREADS] = {places, places / 2};
+  bounds[IOCX_SHARE_OVERFLOW_THREADS] = {overflow, overflow / 2};
+  bounds[IOCX_SHARE_CAUSES] = {causes, causes / 2};
+  bounds[IOCX_SHARE_LINKS] = {links, links / 2};
+  bounds[IOCX_SHARE_SCAN_LISTS] = {options.scan_lists, options.scan_lists / 2};
+  bounds[IOCX_SHARE_LINES] = {chunks, chunks / 2};
   skeleton.rodata->chunk_mask = chunks - 1;
   if (auto ok = kernel::size_map(maps.record_lines, lines); !ok) return ok;
   if (auto ok = kernel::size_map(maps.line_times, lines); !ok) return ok;
@@ -226,8 +228,8 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   if (auto ok = kernel::size_map(maps.record_threads_overflow, overflow); !ok) return ok;
   if (auto ok = kernel::size_map(maps.scan_lists, options.scan_lists); !ok) return ok;
   if (auto ok = kernel::size_map(maps.scan_names, options.scan_names); !ok) return ok;
-  if (auto ok = kernel::size_map(maps.record_causes, room[IOCX_SHARE_CAUSES]); !ok) return ok;
-  return kernel::size_map(maps.record_links, room[IOCX_SHARE_LINKS]);
+  if (auto ok = kernel::size_map(maps.record_causes, causes); !ok) return ok;
+  return kernel::size_map(maps.record_links, links);
 }
 
 Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_once(

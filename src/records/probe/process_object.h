@@ -16,11 +16,11 @@
 #include "kernel/map.h"
 #include "kernel/mapped_array.h"
 #include "kernel/program_stats.h"
+#include "kernel/shares.h"
 #include "records/probe/ending_function.h"
 #include "records/probe/programs.h"
 #include "records/probe/record_lines.h"
 #include "records/probe/rooms.h"
-#include "records/probe/shares.h"
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
 #include "shared/scan_lists.h"
@@ -66,7 +66,7 @@ struct RecordMaps {
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
   kernel::MapView<std::uint32_t, iocx_function_ends> function_ends;
   RecordRooms rooms;
-  RecordShares shares;
+  kernel::Shares shares;
   RecordLines lines;
   RecordPutMaps puts;
   kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid

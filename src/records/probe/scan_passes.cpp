@@ -38,7 +38,7 @@ Result<void> forget_scan_lists(const RecordMaps& maps, std::uint32_t slot) {
   for (const auto& [thread, holder] : gone) {
     auto erased = maps.scan_lists.erase(thread);
     if (!erased) return std::move(erased).error();
-    if (*erased) maps.shares.give(IOCX_SHARE_SCAN_LISTS, holder);
+    if (*erased) maps.shares.give(IOCX_SHARE_SCAN_LISTS, holder.ioc, holder.user);
   }
   return {};
 }

@@ -97,7 +97,7 @@ Result<void> free_ended_threads(const RecordProcessObject& object, ThreadPlaces&
   for (const auto& [place, id] : places) {
     if (id_of_place(object, place, ThreadPart::frames, *thread) == id) ended(*thread);
     if (auto freed = object.free_thread_place(place); !freed) return freed;
-    object.maps().shares.give(IOCX_SHARE_THREADS, thread->holder);
+    object.maps().shares.give(IOCX_SHARE_THREADS, thread->holder.ioc, thread->holder.user);
   }
   if (object.maps().shares.held(IOCX_SHARE_OVERFLOW_THREADS) == 0) return {};
   auto overflow = object.maps().overflow_threads.keys();
@@ -110,7 +110,8 @@ Result<void> free_ended_threads(const RecordProcessObject& object, ThreadPlaces&
     ended(**last);
     if (auto erased = object.maps().overflow_threads.erase(id); !erased)
       return std::move(erased).error();
-    object.maps().shares.give(IOCX_SHARE_OVERFLOW_THREADS, (*last)->holder);
+    object.maps().shares.give(IOCX_SHARE_OVERFLOW_THREADS, (*last)->holder.ioc,
+                              (*last)->holder.user);
   }
   return {};
 }
