@@ -25,7 +25,7 @@ struct putlog_put {
 	struct channel_address address;
 };
 
-static __always_inline void putlog_add_old(struct iocx_putlog_event *event, const struct iocx_witness_channel *slot,
+static __always_inline void putlog_add_old(struct iocx_putlog_event *event, const struct iocx_server_slot *slot,
 					   const struct putlog_put *put, __u32 room)
 {
 	const struct channel_address *address = &put->address;
@@ -51,7 +51,7 @@ static __always_inline void putlog_add_old(struct iocx_putlog_event *event, cons
 }
 
 static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct pt_regs *ctx,
-					const struct iocx_witness_channel *slot, const struct iocx_witness_key *key,
+					const struct iocx_server_slot *slot, const struct iocx_server_who *who,
 					__u64 now_and_op, const struct putlog_put *put, __u32 room)
 {
 	__u32 wanted = put->header.size;
@@ -60,8 +60,8 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct 
 	event->lost = putlog_all_lost();
 	event->id = slot ? slot->id : 0;
 	event->slot = put->slot;
-	event->generation = slot ? slot->key.generation : key->generation;
-	event->sid = key->sid;
+	event->generation = who->generation;
+	event->sid = who->sid;
 	event->ioid = put->header.available;
 	event->count = put->header.count;
 	event->sent_bytes = put->header.size;
@@ -76,8 +76,8 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct 
 	event->flags = put->is_array ? IOCX_PUTLOG_IS_ARRAY : 0;
 	event->source = IOCX_PUTLOG_CA_SERVER;
 	event->op = now_and_op & 1;
-	__builtin_memcpy(event->address, key->address, sizeof event->address);
-	event->port = key->port;
+	__builtin_memcpy(event->address, who->address, sizeof event->address);
+	event->port = who->port;
 	event->pad = 0;
 	if (wanted > room)
 		wanted = room;
@@ -90,26 +90,26 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct 
 }
 
 /* Clients on this host are told apart by their circuits. */
-static __always_inline __u32 putlog_places_of(const struct iocx_witness_key *key, __u32 generation)
+static __always_inline __u32 putlog_places_of(const struct iocx_server_who *who)
 {
-	const __u64 port = key->address[0] == 127 ? key->port : 0;
+	const __u64 port = who->address[0] == 127 ? who->port : 0;
 
-	return iocx_putlog_places(cfg_putlog_seed, IOCX_PUTLOG_CA_SERVER, generation,
-				  port << 32 | *(const __u32 *)key->address);
+	return iocx_putlog_places(cfg_putlog_seed, IOCX_PUTLOG_CA_SERVER, who->generation,
+				  port << 32 | *(const __u32 *)who->address);
 }
 
-/* `slot`: NULL when there is none for the key. The lowest bit of `now_and_op` is the operation. */
-static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const struct iocx_witness_channel *slot,
-						      __u32 index, const struct iocx_witness_key *key, __u64 now_and_op)
+/* `slot`: NULL when there is none for the put. The lowest bit of `now_and_op` is the operation. */
+static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const struct iocx_server_slot *slot,
+						      __u32 index, const struct iocx_server_who *who, __u64 now_and_op)
 {
 	struct iocx_putlog_event *event;
 	struct putlog_put put = {};
 	__u64 bytes;
 
 	put.slot = index;
-	put.places = putlog_places_of(key, slot ? slot->key.generation : key->generation);
+	put.places = putlog_places_of(who);
 	read_at(&put.header, sizeof put.header, PT_REGS_PARM1(ctx));
-	if (slot && !putlog_find_value(slot, &put.address, key->sid, &put.is_array)) {
+	if (slot && !putlog_find_value(slot, &put.address, who->sid, &put.is_array)) {
 		bytes = (__u64)put.address.elements * (__u16)put.address.field_size;
 		put.old_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
 	} else {
@@ -118,11 +118,11 @@ static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const
 	if (put.header.size <= IOCX_PUTLOG_SMALL && put.old_bytes <= IOCX_PUTLOG_SMALL) {
 		event = putlog_small(put.places);
 		if (event)
-			putlog_fill(event, ctx, slot, key, now_and_op, &put, IOCX_PUTLOG_SMALL);
+			putlog_fill(event, ctx, slot, who, now_and_op, &put, IOCX_PUTLOG_SMALL);
 	} else {
 		event = putlog_large(put.places);
 		if (event)
-			putlog_fill(event, ctx, slot, key, now_and_op, &put, cfg_putlog_bytes);
+			putlog_fill(event, ctx, slot, who, now_and_op, &put, cfg_putlog_bytes);
 	}
 	return 0;
 }

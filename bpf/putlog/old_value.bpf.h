@@ -84,7 +84,7 @@ static __always_inline int putlog_read_address(struct channel_address *address, 
 }
 
 /* Of a channel that was just found: what later puts need to find its field's value. */
-static __always_inline void putlog_note_channel(struct iocx_witness_channel *slot, const struct iocx_witness_ioc *ioc,
+static __always_inline void putlog_note_channel(struct iocx_server_slot *slot, const struct iocx_server_ioc *ioc,
 						__u64 application)
 {
 	struct channel_address address;
@@ -114,7 +114,7 @@ static __always_inline void putlog_note_channel(struct iocx_witness_channel *slo
 }
 
 /* Where the field's value is, and how many elements it has now. */
-static __always_inline int putlog_find_value(const struct iocx_witness_channel *slot, struct channel_address *address,
+static __always_inline int putlog_find_value(const struct iocx_server_slot *slot, struct channel_address *address,
 					     __u32 sid, __u32 *is_array)
 {
 	__u32 found = 0, length = 0;
@@ -134,7 +134,7 @@ static __always_inline int putlog_find_value(const struct iocx_witness_channel *
 }
 
 /* The text of a choice, `value` being its number; 0: it has none. */
-static __always_inline __u64 putlog_choice_text(const struct iocx_witness_channel *slot,
+static __always_inline __u64 putlog_choice_text(const struct iocx_server_slot *slot,
 						const struct channel_address *address, __u16 value)
 {
 	const __s16 type = address->field_type;

@@ -2,7 +2,8 @@
 /*
  * Texts in the memory of a program in C++ that was built with GCC's library. It has two layouts of std::string: since
  * C++11 a pointer, the length and room for 15 characters (32 bytes), before a pointer to characters that their length
- * stands in front of (8 bytes). Which of them is there, it shows itself: what is in it must be consistent.
+ * stands in front of (8 bytes). Which of them is there, it shows itself: what is in it must be consistent. Part of an
+ * object that has read_at().
  */
 #ifndef IOC_EXPORTER_BPF_PVA_CXX_H
 #define IOC_EXPORTER_BPF_PVA_CXX_H
@@ -21,11 +22,6 @@ struct cxx_text {
 struct cxx_vector {
 	__u64 begin, end, room;
 };
-
-static __always_inline int read_at(void *to, __u32 size, __u64 address)
-{
-	return bpf_probe_read_user(to, size, (const void *)(unsigned long)address);
-}
 
 static __always_inline int ends_in_zero(__u64 at, __u64 length)
 {

@@ -10,9 +10,9 @@
 
 /* Who saw the put. */
 enum iocx_putlog_source {
-	IOCX_PUTLOG_CA_SERVER, /* bpf/puts/ca_witness.bpf.c */
+	IOCX_PUTLOG_CA_SERVER, /* bpf/puts/ca_server_probe.bpf.c */
 	IOCX_PUTLOG_CA_TAP,    /* bpf/tap/tap.bpf.c */
-	IOCX_PUTLOG_PVA,       /* bpf/puts/pva_witness.bpf.c */
+	IOCX_PUTLOG_PVA,       /* bpf/puts/pva_server_probe.bpf.c */
 	IOCX_PUTLOG_SOURCES
 };
 

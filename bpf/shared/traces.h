@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 #include "shared/labelled_enum.h"
-#include "shared/pva_witness.h"
+#include "shared/server_probe.h"
 #include "shared/record_process.h"
 
 #ifdef __cplusplus
@@ -112,12 +112,12 @@ enum iocx_trace_kind {
 	IOCX_TRACE_KINDS
 };
 
-/* What a put was, by the slot and the id in the CA server's witness (shared/putlog.h says the same of an event). */
+/* What a put was, by the slot and the id in the CA server probe (shared/putlog.h says the same of an event). */
 struct iocx_trace_put {
 	__u64 time; /* of the put, and of its event in the put log; 0: no put is known */
 	__u64 id;
 	__u32 slot;
-	__u32 generation; /* of the IOC, as the witness calls it */
+	__u32 generation; /* of the IOC, as the server probe calls it */
 	__u32 sid;
 	__u8 address[4]; /* of the client */
 	__u16 port;

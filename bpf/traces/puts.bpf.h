@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Which put a thread of a server does: the witness of the server notes it (bpf/puts/ca_witness.bpf.c, bpf/puts/pva_witness.bpf.c),
+ * Which put a thread of a server does: the server probe notes it (bpf/puts/ca_server_probe.bpf.c, bpf/puts/pva_server_probe.bpf.c),
  * and the chain that it begins on the same thread takes it (bpf/traces/chains.bpf.h). User space makes the maps and gives
  * them to both objects; while traces are off there are none, and cfg_traces is 0: the verifier takes out what uses them.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The put that a thread of QSRV does, for bpf/puts/pva_witness.bpf.c. */
+/* The put that a thread of QSRV does, for bpf/puts/pva_server_probe.bpf.c. */
 #ifndef IOC_EXPORTER_BPF_TRACES_PVA_PUT_BPF_H
 #define IOC_EXPORTER_BPF_TRACES_PVA_PUT_BPF_H
 

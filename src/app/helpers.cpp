@@ -83,8 +83,9 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
   // keep the packet sockets open.
   ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
   records::RecordProcess* const records = daemon.records().process();
-  ca::CaWitnessObject* const witness = daemon.puts().witness_object();
-  pva::PvaWitnessObject* const pva = daemon.pva().witness_object();
+  std::vector<ca::ServerProbeObject*> servers{daemon.puts().server_probe_object(),
+                                              daemon.pva().server_probe_object()};
+  std::erase(servers, nullptr);
   const auto confine_reader = [&options] {
     return confine_readers(options.privileges, options.sandbox);
   };
@@ -99,10 +100,8 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
          if (request.what == static_cast<std::uint32_t>(NetRequest::netlink))
            return serve_netlink(request, file);
          if (is_net_request(request) && taps != nullptr) return taps->serve(request, file);
-         if (request.what == ca::CaWitnessObject::kRequest && witness != nullptr)
-           return witness->serve(request, file);
-         if (request.what == pva::PvaWitnessObject::kRequest && pva != nullptr)
-           return pva->serve(request, file);
+         for (const ca::ServerProbeObject* const server : servers)
+           if (request.what == server->request()) return server->serve(request, file);
          if (records != nullptr) return records->serve(request, file);
          return error_in_words("there is nothing that serves this request");
        },
@@ -113,8 +112,7 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
   if (!attach) return std::move(attach).error();
   helpers.attach = *attach;
   if (records != nullptr) records->use_helper(*attach);
-  if (witness != nullptr) witness->use_helper(*attach);
-  if (pva != nullptr) pva->use_helper(*attach);
+  for (ca::ServerProbeObject* const server : servers) server->use_helper(*attach);
   auto net = (*attach)->open_channel();
   if (!net) return std::move(net).error();
   if (taps != nullptr) taps->use_helper(*net);

@@ -69,8 +69,8 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
     why_no_udp_ = kernel::explain_load_error(kUdpProbe, loaded.error());
   }
   if (!options_.server_probe) return;
-  if (auto loaded = load_witness(setup); !loaded)
-    why_no_witness_ = kernel::explain_load_error(kServerProbe, loaded.error());
+  if (auto loaded = load_server_probe(setup); !loaded)
+    why_no_server_probe_ = kernel::explain_load_error(kCaServerProbe, loaded.error());
 }
 
 Result<void> CaCollector::load_tap(const Setup& setup) {
@@ -98,15 +98,13 @@ Result<void> CaCollector::load_udp() {
   return {};
 }
 
-Result<void> CaCollector::load_witness(const Setup& setup) {
+Result<void> CaCollector::load_server_probe(const Setup& setup) {
   if (auto ok = in_initial_pid_namespace(host_.fs(), "hear servers about puts"); !ok) return ok;
-  CaWitness::Options options;
-  options.slots = std::max(options_.max_channels / 4, 1024u);
-  options.ring = setup.ring;
-  options.traces = setup.traces;
-  auto witness = CaWitness::start(options, totals_, tap_ ? &*tap_ : nullptr);
-  if (!witness) return std::move(witness).error();
-  witness_.emplace(std::move(*witness));
+  auto probe = ServerProbe::start(
+      {ServerProtocol::ca, std::max(options_.max_channels / 4, 1024u), setup.ring, setup.traces},
+      totals_, tap_ ? &*tap_ : nullptr);
+  if (!probe) return std::move(probe).error();
+  server_probe_.emplace(std::move(*probe));
   return {};
 }
 
@@ -114,7 +112,7 @@ std::vector<ProbeState> CaCollector::probes() const {
   if (!options_.enabled) return {};
   std::vector<ProbeState> states = {{kTapProbe, why_no_tap_}};
   states.push_back({kUdpProbe, why_no_udp_});
-  if (options_.server_probe) states.push_back({kServerProbe, why_no_witness_});
+  if (options_.server_probe) states.push_back({kCaServerProbe, why_no_server_probe_});
   return states;
 }
 
@@ -145,7 +143,7 @@ void CaCollector::follow(TimePoint now) {
   // What no thread was started for can wait: a client's circuit is a thread of its server.
   if (host_.listeners().rested) return;
   if (tap_) follow_tap(now);
-  follow_witness(now);
+  follow_server_probe(now);
   for (const std::uint32_t number : host_.take_forgotten()) {
     if (tap_)
       trouble_.report("forget the puts of an IOC that is gone", tap_->forget(number));
@@ -178,15 +176,15 @@ void CaCollector::follow_tap(TimePoint now) {
 }
 
 // After the tap was told of its ports: a put that the server is heard about has been seen, too.
-void CaCollector::follow_witness(TimePoint now) {
-  if (!witness_) return;
-  std::vector<WitnessedIoc> iocs;
+void CaCollector::follow_server_probe(TimePoint now) {
+  if (!server_probe_) return;
+  std::vector<ProbedIoc> iocs;
   for (const auto& [id, live] : host_.live())
     iocs.push_back(
         {{live.number, &live.ioc, live.ca_port, namespaces_.number(live.ioc.net_namespace)},
          live.serial,
          host_.left_alone(live)});
-  witness_->follow(iocs, now);
+  server_probe_->follow(iocs, now);
   if (tap_) tell_tap_who_is_told();
 }
 
@@ -256,9 +254,9 @@ void CaCollector::tick(TimePoint now) {
   const std::scoped_lock lock(host_.mutex());
   expire_puts(now);
   if (host_.listeners().rested) return;
-  collect_witness(now);
+  collect_server_probe(now);
   if (tap_) trouble_.report("take over the counts of closed channels", tap_->reap(now));
-  if (witness_) trouble_.report("free what the server's puts take", witness_->reap(now));
+  if (server_probe_) trouble_.report("free what the server's puts take", server_probe_->reap(now));
   if (udp_) trouble_.report("look at searches and beacons", udp_->look(now));
 }
 
@@ -300,7 +298,7 @@ void CaCollector::expire_puts(TimePoint now) {
 }
 
 void CaCollector::detach() {
-  if (witness_) witness_->detach_all(Clock::now());
+  if (server_probe_) server_probe_->detach_all(Clock::now());
   if (tap_) tap_->detach();
 }
 
@@ -310,20 +308,20 @@ void CaCollector::attach() {
 }
 
 // Before the tap is read: all that the server was asked for has travelled before.
-void CaCollector::collect_witness(TimePoint now) {
-  if (witness_) trouble_.report("read the server's puts", witness_->collect(now));
+void CaCollector::collect_server_probe(TimePoint now) {
+  if (server_probe_) trouble_.report("read the server's puts", server_probe_->collect(now));
 }
 
 Result<CaTapReading> CaCollector::read_tap() {
-  if (!tap_ && !witness_) return error_in_words("neither packets nor servers tell of puts");
-  collect_witness(Clock::now());
+  if (!tap_ && !server_probe_) return error_in_words("neither packets nor servers tell of puts");
+  collect_server_probe(Clock::now());
   CaTapReading by_server;
   if (!tap_) {
     by_server.puts = totals_->puts.counts();
     by_server.failures = totals_->outcomes.failures();
     by_server.durations = totals_->outcomes.durations();
     totals_->note_reading(clock_ns(CLOCK_MONOTONIC));
-    by_server.drops = totals_->drops(kServerProbe);
+    by_server.drops = totals_->drops(kCaServerProbe);
   }
   auto reading = tap_ ? tap_->collect() : Result<CaTapReading>(std::move(by_server));
   trouble_.report("read the counts of puts", reading ? Result<void>() : reading.error());

@@ -22,7 +22,7 @@
 #include "puts/inventory/pv_records.h"
 #include "puts/options.h"
 #include "puts/searches/udp.h"
-#include "puts/server_probe/witness.h"
+#include "puts/server_probe/server_probe.h"
 #include "puts/tap/remote_servers.h"
 #include "puts/tap/seeding.h"
 #include "puts/tap/served.h"
@@ -78,7 +78,9 @@ class CaCollector final : public Collector {
   CaPacketTaps* packet_taps() { return tap_ ? &tap_->packet_taps() : nullptr; }
 
   // The server's probes, for who attaches them in our place; null: there are none.
-  CaWitnessObject* witness_object() { return witness_ ? &witness_->object() : nullptr; }
+  ServerProbeObject* server_probe_object() {
+    return server_probe_ ? &server_probe_->object() : nullptr;
+  }
 
   // One, or null. Before the first tick.
   void set_observer(PutObserver* observer) { observer_ = observer; }
@@ -97,7 +99,7 @@ class CaCollector final : public Collector {
   void look_for_names();
   // Since when the IOC's server tells of its puts itself; nothing: it does not.
   std::optional<TimePoint> heard_since(std::uint32_t ioc) const {
-    return witness_ ? witness_->heard_since(ioc) : std::nullopt;
+    return server_probe_ ? server_probe_->heard_since(ioc) : std::nullopt;
   }
   // Events of that source that were lost, so far; and answers to puts.
   kernel::LostEvents lost_events(iocx_putlog_source source) const;
@@ -112,12 +114,12 @@ class CaCollector final : public Collector {
 
   Result<void> load_tap(const Setup& setup);
   Result<void> load_udp();
-  Result<void> load_witness(const Setup& setup);
-  void follow_witness(TimePoint now);
+  Result<void> load_server_probe(const Setup& setup);
+  void follow_server_probe(TimePoint now);
   void follow_tap(TimePoint now);
   void tell_tap_who_is_told();
-  void collect_witness(TimePoint now);
-  void read_witness(Reading& reading);
+  void collect_server_probe(TimePoint now);
+  void read_server_probe(Reading& reading);
   void read_sources(SelfSamples& self) const;
   std::vector<Served> served() const;
   std::vector<CaServer> places_of_servers(const std::vector<Served>& served) const;
@@ -138,12 +140,12 @@ class CaCollector final : public Collector {
   Options options_;
   std::set<std::uint16_t> server_ports_;  // where a CA server is expected
   // "" = loaded, or turned off
-  std::string why_no_tap_, why_no_udp_, why_no_witness_;
+  std::string why_no_tap_, why_no_udp_, why_no_server_probe_;
   // All that follows: under the host's mutex, unless it says otherwise.
   std::shared_ptr<CaTotals> totals_ = std::make_shared<CaTotals>(kCaPutSeries);
-  std::optional<CaTap> tap_;          // without it, packets are not read
-  std::optional<CaUdp> udp_;          // goes before the tap
-  std::optional<CaWitness> witness_;  // the same
+  std::optional<CaTap> tap_;                 // without it, packets are not read
+  std::optional<CaUdp> udp_;                 // goes before the tap
+  std::optional<ServerProbe> server_probe_;  // the same
   TappedNamespaces namespaces_;
   CaServerDetector detector_;
   RemoteServers addressed_;

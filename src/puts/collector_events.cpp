@@ -7,7 +7,7 @@
 namespace ioc_exporter::ca {
 
 std::optional<CaPutIdentity> CaCollector::identify(const iocx_putlog_event& event) const {
-  if (event.source == IOCX_PUTLOG_CA_SERVER && witness_) return witness_->identify(event);
+  if (event.source == IOCX_PUTLOG_CA_SERVER && server_probe_) return server_probe_->identify(event);
   if (event.source == IOCX_PUTLOG_CA_TAP && tap_) return tap_->identify(event);
   return std::nullopt;
 }
@@ -20,7 +20,7 @@ void CaCollector::tell_tap_who_is_told() {
   for (const CaServer& server : addressed_.servers(namespaces_.numbers()))
     others.insert(server.port);
   for (const auto& [id, live] : host_.live()) {
-    const bool tells = witness_->heard_since(live.number).has_value();
+    const bool tells = server_probe_->heard_since(live.number).has_value();
     for (const iocs::ListeningSocket& socket : live.ioc.listening) {
       const bool is_told = tells && live.ca_port == socket.port;
       (is_told ? ports : others).insert(socket.port);
@@ -47,12 +47,12 @@ std::string CaCollector::server_of(const CaPutPlace& place) const {
 void CaCollector::look_for_names() {
   if (host_.listeners().rested) return;
   const auto now = Clock::now();
-  collect_witness(now);
+  collect_server_probe(now);
   if (tap_) trouble_.report("look for the names of channels", tap_->look(now));
 }
 
 kernel::LostEvents CaCollector::lost_events(iocx_putlog_source source) const {
-  if (source == IOCX_PUTLOG_CA_SERVER && witness_) return witness_->lost_events();
+  if (source == IOCX_PUTLOG_CA_SERVER && server_probe_) return server_probe_->lost_events();
   return source == IOCX_PUTLOG_CA_TAP && tap_ ? tap_->object().lost_events() : kernel::LostEvents();
 }
 

@@ -83,14 +83,15 @@ void CaCollector::read_puts(Reading& reading) {
       server.unnamed_channels = found->second;
 }
 
-void CaCollector::read_witness(Reading& reading) {
+void CaCollector::read_server_probe(Reading& reading) {
   if (!options_.server_probe) return;
   reading.self.probes.push_back(
-      witness_ ? probe_sample(kServerProbe, true, witness_->attachments(), witness_->stats())
-               : probe_sample(kServerProbe, false, 0, std::nullopt));
-  if (!witness_) return;
-  reading.self.maps.push_back(witness_->map());
-  auto drops = witness_->drops();
+      server_probe_
+          ? probe_sample(kCaServerProbe, true, server_probe_->attachments(), server_probe_->stats())
+          : probe_sample(kCaServerProbe, false, 0, std::nullopt));
+  if (!server_probe_) return;
+  reading.self.maps.push_back(server_probe_->map());
+  auto drops = server_probe_->drops();
   if (!trouble_.report("read what the server's probes lost",
                        drops ? Result<void>() : drops.error())) {
     reading.complete = false;
@@ -104,13 +105,13 @@ void CaCollector::read_sources(SelfSamples& self) const {
     PutSourceSample sample{live.ioc.name, "ca", "none"};
     const bool tapped =
         tap_ && tap_->attachments() > 0 && namespaces_.number(live.ioc.net_namespace);
-    if (witness_ && witness_->heard_since(live.number))
+    if (server_probe_ && server_probe_->heard_since(live.number))
       sample.source = "server";
     else if (tapped)
       sample.source = "packets";
-    if (witness_)
-      if (const auto found = witness_->unheard().find(live.number);
-          found != witness_->unheard().end())
+    if (server_probe_)
+      if (const auto found = server_probe_->unheard().find(live.number);
+          found != server_probe_->unheard().end())
         sample.why = found->second;
     self.put_sources.push_back(std::move(sample));
   }
@@ -129,7 +130,7 @@ void CaCollector::look_at_servers() {
     const std::scoped_lock lock(host_.mutex());
     for (const auto& [id, live] : host_.live()) {
       const iocs::Ioc& ioc = live.ioc;
-      if (!witness_ || ioc.kind != iocs::IocKind::base || ioc.ca_server.empty()) continue;
+      if (!server_probe_ || ioc.kind != iocs::IocKind::base || ioc.ca_server.empty()) continue;
       CaInventory::Server& server = servers.emplace_back();
       server.id = id;
       server.ioc = ioc.name;
@@ -183,7 +184,7 @@ CaCollector::Reading CaCollector::read() {
     return reading;
   }
   read_puts(reading);
-  read_witness(reading);
+  read_server_probe(reading);
   read_sources(reading.self);
   read_inventory(reading);
   read_searches(reading);

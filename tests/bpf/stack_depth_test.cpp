@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "ca_witness.skel.h"
+#include "ca_server_probe.skel.h"
 #include "kernel/uprobe_link.h"
-#include "pva_witness.skel.h"
+#include "pva_server_probe.skel.h"
 #include "shared/shares.h"
 // After the types of its constants.
 #include "record_process.skel.h"
@@ -122,19 +122,19 @@ TEST(StackDepth, ProgramsOfProbesFitTheStackOfOlderKernels) {
   expect_little_stack(records->obj);
   record_process_bpf__destroy(records);
 
-  ca_witness_bpf* witness = ca_witness_bpf__open();
-  ASSERT_NE(witness, nullptr);
-  witness->rodata->cfg_putlog_bytes = kLoggedBytes;
-  witness->rodata->cfg_traces = 1;
-  expect_little_stack(witness->obj);
-  ca_witness_bpf__destroy(witness);
+  ca_server_probe_bpf* ca = ca_server_probe_bpf__open();
+  ASSERT_NE(ca, nullptr);
+  ca->rodata->cfg_putlog_bytes = kLoggedBytes;
+  ca->rodata->cfg_traces = 1;
+  expect_little_stack(ca->obj);
+  ca_server_probe_bpf__destroy(ca);
 
-  pva_witness_bpf* pva = pva_witness_bpf__open();
+  pva_server_probe_bpf* pva = pva_server_probe_bpf__open();
   ASSERT_NE(pva, nullptr);
   pva->rodata->cfg_putlog_bytes = kLoggedBytes;
   pva->rodata->cfg_traces = 1;
   expect_little_stack(pva->obj);
-  pva_witness_bpf__destroy(pva);
+  pva_server_probe_bpf__destroy(pva);
 }
 
 }  // namespace

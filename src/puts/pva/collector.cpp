@@ -12,24 +12,20 @@
 namespace ioc_exporter::pva {
 namespace {
 
-constexpr const char* kProbe = "pva_server_probe";
 constexpr std::chrono::seconds kExpiryInterval{10};
+constexpr std::uint32_t kSlots = 16'384;
 
-ProbeSample probe_sample(const std::optional<PvaWitness>& witness) {
+ProbeSample probe_sample(const std::optional<ca::ServerProbe>& probe) {
   ProbeSample sample;
-  sample.probe = kProbe;
-  sample.loaded = witness.has_value();
-  if (!witness) return sample;
-  sample.attachments = witness->attachments();
-  if (const auto stats = witness->stats()) {
+  sample.probe = ca::kPvaServerProbe;
+  sample.loaded = probe.has_value();
+  if (!probe) return sample;
+  sample.attachments = probe->attachments();
+  if (const auto stats = probe->stats()) {
     sample.runs = stats->runs;
     sample.run_time_ns = stats->run_time_ns;
   }
   return sample;
-}
-
-const char* reason_of(PutOp op) {
-  return op == PutOp::write ? "no_write_access" : "put_failed";
 }
 
 }  // namespace
@@ -38,17 +34,19 @@ PvaCollector::PvaCollector(iocs::Host& host, const Setup& setup)
     : host_(host), enabled_(setup.enabled), put_expiry_(setup.put_expiry) {
   if (!enabled_) return;
   auto place = in_initial_pid_namespace(host_.fs(), "hear PV Access servers about puts");
-  auto witness =
-      place ? PvaWitness::start({setup.ring, setup.traces}) : Result<PvaWitness>(place.error());
-  if (witness)
-    witness_.emplace(std::move(*witness));
+  auto probe =
+      place ? ca::ServerProbe::start({ca::ServerProtocol::pva, kSlots, setup.ring, setup.traces},
+                                     totals_, nullptr)
+            : Result<ca::ServerProbe>(place.error());
+  if (probe)
+    probe_.emplace(std::move(*probe));
   else
-    why_not_ = kernel::explain_load_error(kProbe, witness.error());
+    why_not_ = kernel::explain_load_error(ca::kPvaServerProbe, probe.error());
 }
 
 std::vector<ProbeState> PvaCollector::probes() const {
   if (!enabled_) return {};
-  return {{kProbe, why_not_}};
+  return {{ca::kPvaServerProbe, why_not_}};
 }
 
 void PvaCollector::set_put_expiry(std::chrono::milliseconds expiry) {
@@ -57,43 +55,43 @@ void PvaCollector::set_put_expiry(std::chrono::milliseconds expiry) {
 }
 
 void PvaCollector::follow(TimePoint now) {
-  if (!witness_) return;
-  std::vector<WitnessedIoc> iocs;
+  if (!probe_) return;
+  std::vector<ca::ProbedIoc> iocs;
   for (const auto& [id, live] : host_.live())
-    iocs.push_back({live.number, live.serial, &live.ioc, host_.left_alone(live)});
-  witness_->follow(iocs, now);
+    iocs.push_back({{live.number, &live.ioc, std::nullopt}, live.serial, host_.left_alone(live)});
+  probe_->follow(iocs, now);
   std::set<std::uint32_t> known;
   for (const auto& [number, name] : host_.names()) known.insert(number);
   for (const std::uint32_t number : known_)
-    if (!known.contains(number)) witness_->forget(number);
+    if (!known.contains(number)) totals_->forget(number);
   known_ = std::move(known);
 }
 
 void PvaCollector::tick(TimePoint now) {
-  if (!witness_) return;
+  if (!probe_) return;
   const std::scoped_lock lock(host_.mutex());
   if (now >= next_expiry_) {
     next_expiry_ = now + kExpiryInterval;
     const auto before = std::chrono::duration_cast<std::chrono::nanoseconds>(
         (now - put_expiry_).time_since_epoch());
-    if (before.count() > 0) witness_->expire(static_cast<std::uint64_t>(before.count()));
+    if (before.count() > 0) totals_->expire(static_cast<std::uint64_t>(before.count()));
   }
-  trouble_.report("read the puts of PV Access servers", witness_->collect(now));
-  trouble_.report("free what puts by PV Access take", witness_->reap(now));
+  trouble_.report("read the puts of PV Access servers", probe_->collect(now));
+  trouble_.report("free what puts by PV Access take", probe_->reap(now));
 }
 
 void PvaCollector::detach() {
-  if (witness_) witness_->detach_all(Clock::now());
+  if (probe_) probe_->detach_all(Clock::now());
 }
 
 // False: what was counted since the last time is missing.
-bool PvaCollector::read_witness() {
-  if (!witness_) return false;
+bool PvaCollector::read_probe() {
+  if (!probe_) return false;
   const bool read =
-      trouble_.report("read the puts of PV Access servers", witness_->collect(Clock::now()));
+      trouble_.report("read the puts of PV Access servers", probe_->collect(Clock::now()));
   wall_clock_.update(WallClock::read());
   if (observer_ != nullptr)
-    observer_->puts_were_read(host_.names(), witness_->puts().counts(), wall_clock_);
+    observer_->puts_were_read(host_.names(), totals_->puts.counts(), wall_clock_);
   return read;
 }
 
@@ -101,16 +99,16 @@ bool PvaCollector::read_witness() {
 PvaSamples PvaCollector::read(SelfSamples& self, bool& complete) {
   PvaSamples samples;
   if (!enabled_) return samples;
-  self.probes.push_back(probe_sample(witness_));
-  complete = read_witness();
-  if (!witness_) return samples;
+  self.probes.push_back(probe_sample(probe_));
+  complete = read_probe();
+  if (!probe_) return samples;
   const auto names = host_.names();
   const auto each_named = [&names](auto&& all, auto add) {
     for (auto& one : all)
       if (const auto name = names.find(one.labels.ioc); name != names.end())
         add(name->second, one.labels, one);
   };
-  each_named(witness_->puts().counts(), [&](const std::string& ioc, auto& labels, auto& put) {
+  each_named(totals_->puts.counts(), [&](const std::string& ioc, auto& labels, auto& put) {
     samples.puts.push_back({.ioc = ioc,
                             .pv = labels.pv,
                             .client = labels.client,
@@ -122,18 +120,17 @@ PvaSamples PvaCollector::read(SelfSamples& self, bool& complete) {
                             .created_seconds = wall_clock_.seconds(put.created_ns),
                             .by_pva = true});
   });
-  each_named(witness_->failures().counts(), [&](const std::string& ioc, auto& labels, auto& put) {
-    samples.failures.push_back({ioc, labels.pv, labels.client, labels.user, labels.host,
-                                reason_of(put.op), put.count, wall_clock_.seconds(put.created_ns),
-                                true});
+  each_named(totals_->outcomes.failures(), [&](const std::string& ioc, auto& labels, auto& put) {
+    samples.failures.push_back({ioc, labels.pv, labels.client, labels.user, labels.host, put.reason,
+                                put.count, wall_clock_.seconds(put.created_ns), true});
   });
-  witness_->note_reading(Clock::now());
-  for (const auto& [number, unheard] : witness_->unheard())
+  totals_->note_reading(clock_ns(CLOCK_MONOTONIC));
+  for (const auto& [number, unheard] : probe_->unheard())
     if (const auto name = names.find(number); name != names.end())
       self.put_sources.push_back(
           {name->second, "pva", unheard.empty() ? "server" : "none", unheard});
-  self.maps.push_back(witness_->map());
-  auto drops = witness_->drops();
+  self.maps.push_back(probe_->map());
+  auto drops = probe_->drops();
   if (trouble_.report("read what the probes on PV Access servers lost",
                       drops ? Result<void>() : drops.error()))
     self.add(std::move(*drops));

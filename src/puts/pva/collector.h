@@ -14,7 +14,7 @@
 #include "iocs/host.h"
 #include "puts/collector.h"
 #include "puts/pva/families.h"
-#include "puts/pva/witness.h"
+#include "puts/server_probe/server_probe.h"
 #include "puts/totals/bounds.h"
 #include "puts/who_wrote.h"
 
@@ -50,29 +50,30 @@ class PvaCollector final : public Collector {
   // One, or null. Before the first tick.
   void set_observer(ca::PutObserver* observer) { observer_ = observer; }
   // Has the observer see what was counted until now. Under the host's mutex.
-  void show_puts() { static_cast<void>(read_witness()); }
+  void show_puts() { static_cast<void>(read_probe()); }
 
   // For the put log: events that were lost, so far; and, under the host's mutex, the IOC's number
   // by what the programs call it.
   kernel::LostEvents lost_events() const {
-    return witness_ ? witness_->lost_events() : kernel::LostEvents();
+    return probe_ ? probe_->lost_events() : kernel::LostEvents();
   }
   std::optional<std::uint32_t> number_of(std::uint32_t generation) const {
-    return witness_ ? witness_->number_of(generation) : std::nullopt;
+    return probe_ ? probe_->number_of(generation) : std::nullopt;
   }
 
   // The probes, for who attaches them in our place; null: there are none.
-  PvaWitnessObject* witness_object() { return witness_ ? &witness_->object() : nullptr; }
+  ca::ServerProbeObject* server_probe_object() { return probe_ ? &probe_->object() : nullptr; }
 
  private:
-  bool read_witness();
+  bool read_probe();
   PvaSamples read(SelfSamples& self, bool& complete);
 
   iocs::Host& host_;
   bool enabled_;
   std::string why_not_;  // "" = loaded, or turned off
   // All that follows: under the host's mutex, unless it says otherwise.
-  std::optional<PvaWitness> witness_;
+  std::shared_ptr<ca::CaTotals> totals_ = std::make_shared<ca::CaTotals>(ca::kCaPutSeries);
+  std::optional<ca::ServerProbe> probe_;
   std::set<std::uint32_t> known_;  // numbers of IOCs that have a name
   WallClock wall_clock_;
   TroubleLog trouble_;

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "puts/totals/put_totals.h"
-#include "shared/pva_witness.h"
+#include "shared/server_probe.h"
 
 namespace ioc_exporter::pva {
 

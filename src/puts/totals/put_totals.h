@@ -64,7 +64,7 @@ class CaPutTotals {
   // addresses are told apart by the names of user and host alone.
   explicit CaPutTotals(std::size_t max_series) : max_series_(max_series) {}
 
-  // Slots of the other witness of puts, which has its own: or'ed to their numbers.
+  // Slots of the server probe, which has its own: or'ed to their numbers.
   static constexpr std::uint32_t kServerSlots = 1u << 31;
 
   // A channel is told by the slot that holds its counters and its id. One that had the slot is

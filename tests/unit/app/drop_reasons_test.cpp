@@ -8,9 +8,8 @@
 #include <string>
 
 #include "shared/ca_udp.h"
-#include "shared/ca_witness.h"
-#include "shared/pva_witness.h"
 #include "shared/record_process.h"
+#include "shared/server_probe.h"
 #include "shared/traces.h"
 
 namespace ioc_exporter::app {
@@ -37,7 +36,7 @@ TEST(DropReasons, AreDocumented) {
   expect_documented("record_process", iocx_put_drop_labels);
   expect_documented("ca_tap", iocx_ca_drop_labels);
   expect_documented("ca_udp", iocx_ca_udp_drop_labels);
-  expect_documented("ca_server_probe", iocx_witness_drop_labels);
+  expect_documented("ca_server_probe", iocx_ca_server_drop_labels);
   expect_documented("pva_server_probe", iocx_pva_drop_labels);
   expect_documented("traces", iocx_trace_drop_labels);
 }

@@ -20,8 +20,12 @@
 
 #include "base/maps.bpf.h"
 #include "putlog/events.bpf.h"
+#include "shared/server_probe.h"
+#define SERVER_KEY struct iocx_pva_key
+#define SERVER_INFO struct iocx_pva_key
+#define SERVER_DROPS IOCX_PVA_DROPS
+#include "puts/server_probe.bpf.h"
 #include "puts/cxx.bpf.h"
-#include "shared/pva_witness.h"
 #include "putlog/pva.bpf.h"
 #define TRACES_WITHOUT_CA
 #include "traces/puts.bpf.h"
@@ -40,60 +44,7 @@
 #define TYPE_AFTER_CREDENTIALS 16
 #define TYPE_PUT 3
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, IOCX_PVA_IOCS);
-	__type(key, __u32); /* process id, in the initial namespace */
-	__type(value, struct iocx_pva_ioc);
-} pva_iocs SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, IOCX_PVA_PUTS);
-	__type(key, struct iocx_pva_key);
-	__type(value, struct iocx_pva_put);
-} pva_puts SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IOCX_PVA_HOLDERS);
-	__type(key, __u32);
-	__type(value, struct iocx_pva_holder);
-} pva_holders SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, IOCX_PVA_DROPS);
-	__type(key, __u32);
-	__type(value, __u64);
-} pva_drops SEC(".maps");
-
-static __always_inline const struct iocx_pva_ioc *this_ioc(void)
-{
-	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
-
-	return bpf_map_lookup_elem(&pva_iocs, &tgid);
-}
-
-static __always_inline void add(struct iocx_pva_counts *to, __u32 count)
-{
-	__sync_fetch_and_add(&to->counts[count], 1);
-	if (count == IOCX_PVA_ASKED)
-		to->last_put = bpf_ktime_get_ns();
-}
-
-static __always_inline struct iocx_pva_holder *holder_at(__u32 index)
-{
-	return bpf_map_lookup_elem(&pva_holders, &index);
-}
-
-static __always_inline __u32 held(const struct iocx_pva_holder *holder)
-{
-	return holder->added - holder->freed;
-}
-
-static __always_inline __u32 bucket_of_client(const struct iocx_pva_key *key)
+static __always_inline __u32 share_of_client(const struct iocx_pva_key *key)
 {
 	const __u32 *words = (const __u32 *)key->peer;
 	__u32 hash = key->generation;
@@ -101,36 +52,37 @@ static __always_inline __u32 bucket_of_client(const struct iocx_pva_key *key)
 #pragma unroll
 	for (int i = 0; i < IOCX_PVA_PEER / 4; i++)
 		hash = (hash ^ words[i]) * 0x9E3779B1u;
-	return IOCX_PVA_HOLDER_CLIENT + (hash >> 20) % IOCX_PVA_CLIENT_BUCKETS;
+	return IOCX_SERVER_SHARE_CLIENT + (hash >> 20) % IOCX_SERVER_CLIENT_BUCKETS;
 }
 
-static __noinline struct iocx_pva_put *add_put(const struct iocx_pva_key *key, const struct iocx_pva_ioc *ioc)
+static __always_inline __u32 *slot_of(const struct iocx_pva_key *key)
 {
-	struct iocx_pva_put fresh = {.holder = ioc->holder, .user = ioc->user};
-	struct iocx_pva_holder *all, *user, *own, *client;
+	return bpf_map_lookup_elem(&slot_by_key, key);
+}
 
-	fresh.client = bucket_of_client(key);
-	all = holder_at(IOCX_PVA_HOLDER_ALL);
-	user = holder_at(fresh.user);
-	own = holder_at(fresh.holder);
-	client = holder_at(fresh.client);
-	if (!all || !user || !own || !client || !iocx_pva_may(held(all), held(user), held(own), held(client)))
+/* The slot of the key plus 1, taken when there was none; 0: there is no room for one. */
+static __noinline __u32 find_or_take_slot(const struct iocx_pva_key *key, const struct iocx_server_ioc *ioc)
+{
+	const __u32 *found = slot_of(key);
+	struct iocx_server_slot *slot;
+	struct iocx_pva_key *info;
+	__u32 client, index;
+
+	if (found)
+		return *found + 1;
+	client = share_of_client(key);
+	if (reserve_slot(ioc, client, &index))
 		return 0;
-	if (!bpf_map_update_elem(&pva_puts, key, &fresh, BPF_NOEXIST)) {
-		__sync_fetch_and_add(&all->added, 1);
-		__sync_fetch_and_add(&user->added, 1);
-		__sync_fetch_and_add(&own->added, 1);
-		__sync_fetch_and_add(&client->added, 1);
-	}
-	return bpf_map_lookup_elem(&pva_puts, key);
-}
-
-static __always_inline void count_rest(const struct iocx_pva_ioc *ioc, __u32 count)
-{
-	struct iocx_pva_holder *own = holder_at(ioc->holder);
-
-	if (own)
-		add(&own->rest, count);
+	slot = bpf_map_lookup_elem(&server_slots, &index);
+	info = bpf_map_lookup_elem(&slot_info, &index);
+	if (!slot || !info)
+		return 0;
+	bpf_probe_read_kernel(info, sizeof *info, key);
+	slot->who.generation = key->generation;
+	if (!publish_slot(key, slot, index, ioc, client))
+		return index + 1;
+	found = slot_of(key);
+	return found ? *found + 1 : 0;
 }
 
 static __always_inline int take_text(char *to, __u32 size, const struct cxx_text *text, int *cut)
@@ -159,42 +111,65 @@ static __noinline int take_vector(char *to, __u32 size, __u64 vector, int *cut)
 	return find_vector_text(&text, vector) && take_text(to, size, &text, cut);
 }
 
-static __always_inline int count_put(const struct iocx_pva_ioc *ioc, struct iocx_pva_key *key, __u32 count, int known,
-				     int cut)
+/* The slot for what a put is known by, plus 1; 0: none. */
+static __always_inline __u32 slot_for(const struct iocx_server_ioc *ioc, struct iocx_pva_key *key, int known, int cut)
 {
-	struct iocx_pva_put *put;
+	__u32 index;
 
 	key->generation = ioc->generation;
 	if (!known) { /* who: then the PV alone, which may be known */
-		add_to_counter(&pva_drops, IOCX_PVA_DROP_UNREADABLE, 1);
 		__builtin_memset(key->user, 0, sizeof *key - offsetof(struct iocx_pva_key, user));
-		if (!key->name[0]) {
-			count_rest(ioc, count);
+		if (!key->name[0])
 			return 0;
-		}
+		add_to_counter(&server_drops, IOCX_PVA_DROP_UNREADABLE, 1);
 	}
-	put = bpf_map_lookup_elem(&pva_puts, key);
-	if (!put)
-		put = add_put(key, ioc);
-	if (!put) {
-		add_to_counter(&pva_drops, IOCX_PVA_DROP_FULL, 1);
-		count_rest(ioc, count);
-		return 0;
-	}
-	if (cut)
-		add_to_counter(&pva_drops, IOCX_PVA_DROP_CUT, 1);
-	add(&put->counts, count);
-	return 0;
+	index = find_or_take_slot(key, ioc);
+	if (index && cut)
+		add_to_counter(&server_drops, IOCX_PVA_DROP_CUT, 1);
+	return index;
 }
 
-static __always_inline int count_asked(const struct iocx_pva_ioc *ioc, struct iocx_pva_key *key, int known, int cut)
+/* Why there is none. */
+static __always_inline __u32 drop_of(const struct iocx_pva_key *key)
 {
-	count_put(ioc, key, IOCX_PVA_ASKED, known, cut);
+	return key->name[0] ? IOCX_PVA_DROP_FULL : IOCX_PVA_DROP_UNREADABLE;
+}
+
+static __always_inline int count_asked(const struct iocx_server_ioc *ioc, struct iocx_pva_key *key, int known, int cut)
+{
+	const __u32 index = slot_for(ioc, key, known, cut) - 1;
+	struct iocx_server_slot *const slot = bpf_map_lookup_elem(&server_slots, &index);
+
+	if (slot)
+		add_put(slot, 0);
+	else
+		count_rest(ioc, 0, drop_of(key));
 	if (cfg_traces)
 		trace_pva_put(key);
 	if (cfg_putlog_bytes)
-		putlog_pva(key, bucket_of_client(key));
+		putlog_pva(key, share_of_client(key));
 	return 0;
+}
+
+/* Not inlined: beside the key there is no room for what this has on the stack. */
+static __noinline int fail_slot(__u32 index, __u32 failure, const struct iocx_server_ioc *ioc,
+				const struct iocx_pva_key *key)
+{
+	struct iocx_server_result *const result = bpf_map_lookup_elem(&slot_results, &index);
+
+	if (result) {
+		add_failure(result->failures, failure);
+		return 0;
+	}
+	add_to_counter(&server_drops, drop_of(key), 1);
+	fail_rest(ioc, failure);
+	return 0;
+}
+
+static __always_inline int count_failed(const struct iocx_server_ioc *ioc, struct iocx_pva_key *key, __u32 failure,
+					int known, int cut)
+{
+	return fail_slot(slot_for(ioc, key, known, cut) - 1, failure, ioc, key);
 }
 
 /* Whether the channel of QSRV 1 that `put` is for, of one kind, says who writes to what. */
@@ -213,7 +188,7 @@ static __always_inline int read_qsrv1(struct iocx_pva_key *key, __u64 put, __u32
 
 static __always_inline int on_qsrv1_put(struct pt_regs *ctx, __u32 user)
 {
-	const struct iocx_pva_ioc *ioc = this_ioc();
+	const struct iocx_server_ioc *ioc = current_ioc();
 	struct iocx_pva_key key = {};
 	int known, cut = 0;
 
@@ -256,9 +231,10 @@ static __noinline __u32 kind_of_failure(__u64 string)
 	__u64 at = 0;
 
 	if (read_at(&at, sizeof at, string) || bpf_probe_read_user_str(text, sizeof text, (const void *)(long)at) < 0)
-		return IOCX_PVA_FAILED;
-	return BEGINS_WITH(text, "Put not permitted") || BEGINS_WITH(text, "Process not permitted") ? IOCX_PVA_REFUSED
-												    : IOCX_PVA_FAILED;
+		return IOCX_FAILED_PUT_FAILED;
+	return BEGINS_WITH(text, "Put not permitted") || BEGINS_WITH(text, "Process not permitted")
+		       ? IOCX_FAILED_NO_WRITE_ACCESS
+		       : IOCX_FAILED_PUT_FAILED;
 }
 
 /*
@@ -285,7 +261,7 @@ SEC("uprobe")
 int pva_put_done(struct pt_regs *ctx)
 {
 	const __u64 status = PT_REGS_PARM2(ctx);
-	const struct iocx_pva_ioc *ioc;
+	const struct iocx_server_ioc *ioc;
 	struct iocx_pva_key key = {};
 	int known, cut = 0;
 	__u32 type = 0, kind;
@@ -293,13 +269,13 @@ int pva_put_done(struct pt_regs *ctx)
 
 	if (!read_at(&type, sizeof type, status + STATUS_TYPE) && type < FIRST_ERROR)
 		return 0;
-	ioc = this_ioc();
+	ioc = current_ioc();
 	if (!ioc)
 		return 0;
 	kind = kind_of_failure(status + STATUS_MESSAGE);
 	known = !read_at(&put, sizeof put, PT_REGS_PARM3(ctx)) &&
 		read_qsrv1(&key, put, is_group(put) ? GROUP_USER : SINGLE_USER, &cut);
-	return count_put(ioc, &key, kind, known, cut);
+	return count_failed(ioc, &key, kind, known, cut);
 }
 
 /* 1: it is, else 0; the compiler makes no branch of it. */
@@ -348,7 +324,7 @@ static __always_inline int read_qsrv2(struct iocx_pva_key *key, __u64 operation,
 SEC("uprobe")
 int pva_on_put(struct pt_regs *ctx)
 {
-	const struct iocx_pva_ioc *ioc = this_ioc();
+	const struct iocx_server_ioc *ioc = current_ioc();
 	struct iocx_pva_key key = {};
 	__u64 operation = 0;
 	int known, cut = 0;
@@ -364,7 +340,7 @@ int pva_on_put(struct pt_regs *ctx)
 SEC("uprobe")
 int pva_error(struct pt_regs *ctx)
 {
-	const struct iocx_pva_ioc *ioc = this_ioc();
+	const struct iocx_server_ioc *ioc = current_ioc();
 	struct iocx_pva_key key = {};
 	int known, cut = 0;
 	__u32 type = 0;
@@ -374,7 +350,7 @@ int pva_error(struct pt_regs *ctx)
 	known = read_qsrv2(&key, PT_REGS_PARM1(ctx), &type, &cut);
 	if (type != TYPE_PUT)
 		return 0;
-	return count_put(ioc, &key, kind_of_failure(PT_REGS_PARM2(ctx)), known, cut);
+	return count_failed(ioc, &key, kind_of_failure(PT_REGS_PARM2(ctx)), known, cut);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What became of puts that rsrv was asked for. Part of puts/ca_witness.bpf.c.
+ * What became of puts that rsrv was asked for. Part of puts/ca_server_probe.bpf.c.
  *
  * A WRITE that fails is answered by send_err(), which is not entered for a good one. A WRITE_NOTIFY that the server
  * accepts is started by dbProcessNotify() in the same thread; when it is done, the database calls the server's callback
@@ -8,8 +8,8 @@
  * leads to the channel. One that the server refuses is answered by code that the compiler has put into
  * write_notify_action(): it is known at the entry by what the server will look at.
  */
-#ifndef IOC_EXPORTER_BPF_CA_WITNESS_RESULTS_BPF_H
-#define IOC_EXPORTER_BPF_CA_WITNESS_RESULTS_BPF_H
+#ifndef IOC_EXPORTER_BPF_PUTS_CA_RESULTS_BPF_H
+#define IOC_EXPORTER_BPF_PUTS_CA_RESULTS_BPF_H
 
 #define COMMAND_WRITE 4
 #define COMMAND_WRITE_NOTIFY 19
@@ -50,19 +50,13 @@ static __always_inline __u32 failure_of(__u32 status)
 	}
 }
 
-static __always_inline void add_failure(__u64 *failures, __u32 failure)
-{
-	if (failure < IOCX_FAILURES)
-		__sync_fetch_and_add(&failures[failure], 1);
-}
-
 /*
  * Why the server will refuse a WRITE_NOTIFY to the channel, as write_notify_action() and rsrvCheckPut() look for it;
  * IOCX_FAILURES: it will not.
  */
-static __always_inline __u32 refusal_of(struct pt_regs *ctx, const struct iocx_witness_channel *channel)
+static __always_inline __u32 refusal_of(struct pt_regs *ctx, const struct iocx_server_slot *slot)
 {
-	const __u64 at = channel->application + CHANNEL_CLIENT;
+	const __u64 at = slot->application + CHANNEL_CLIENT;
 	struct channel_tail_by_db_addr found = {};
 	struct channel_tail tail;
 	__s32 rights = 0;
@@ -70,7 +64,7 @@ static __always_inline __u32 refusal_of(struct pt_regs *ctx, const struct iocx_w
 
 	if (!read_at(&type, sizeof type, PT_REGS_PARM1(ctx) + HEADER_TYPE) && type > LAST_TYPE)
 		return IOCX_FAILED_BAD_TYPE;
-	if (channel->by_db_addr) {
+	if (slot->by_db_addr) {
 		if (read_at(&found, sizeof found, at))
 			return IOCX_FAILURES;
 	} else {
@@ -81,7 +75,7 @@ static __always_inline __u32 refusal_of(struct pt_regs *ctx, const struct iocx_w
 		found.sid = tail.sid;
 		found.access = tail.access;
 	}
-	if (found.client != channel->key.client || found.sid != channel->key.sid)
+	if (found.client != slot->client || found.sid != slot->who.sid)
 		return IOCX_FAILURES; /* the channel has gone */
 	if (found.address.special == SPC_NOMOD)
 		return IOCX_FAILED_NO_WRITE_ACCESS;
@@ -94,16 +88,16 @@ static __always_inline __u32 refusal_of(struct pt_regs *ctx, const struct iocx_w
 /* At the entry of write_notify_action(). */
 static __noinline int note_asked(struct pt_regs *ctx, __u32 index)
 {
-	const struct iocx_witness_channel *channel = bpf_map_lookup_elem(&witness_channels, &index);
-	struct iocx_witness_result *result = bpf_map_lookup_elem(&witness_results, &index);
+	const struct iocx_server_slot *slot = bpf_map_lookup_elem(&server_slots, &index);
+	struct iocx_server_result *result = bpf_map_lookup_elem(&slot_results, &index);
 	__u32 refusal;
 
-	if (!channel || !result)
+	if (!slot || !result)
 		return 0;
 	if (result->asked_ns)
-		add_to_counter(&witness_drops, IOCX_WITNESS_DROP_RESULT, 1); /* neither started nor refused */
+		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1); /* neither started nor refused */
 	result->asked_ns = 0;
-	refusal = channel->named ? refusal_of(ctx, channel) : IOCX_FAILURES;
+	refusal = slot->named ? refusal_of(ctx, slot) : IOCX_FAILURES;
 	if (refusal == IOCX_FAILURES)
 		result->asked_ns = bpf_ktime_get_ns();
 	else
@@ -112,109 +106,98 @@ static __noinline int note_asked(struct pt_regs *ctx, __u32 index)
 }
 
 /* The slot of a channel, by its own memory, plus 1; 0: none. */
-static __noinline __u32 slot_of_channel(__u64 application, const struct iocx_witness_ioc *ioc)
+static __noinline __u32 slot_of_channel(__u64 application, const struct iocx_server_ioc *ioc)
 {
-	struct iocx_witness_channel *channel;
-	struct iocx_witness_key key = {};
-	const __u32 *slot;
+	struct iocx_ca_server_key key = {};
+	struct iocx_server_slot *slot;
+	const __u32 *found;
 	__u64 client = 0;
 	__u32 index;
 
 	if (read_at(&client, sizeof client, application + CHANNEL_CLIENT) ||
-	    read_at(&key.sid, sizeof key.sid, application + CHANNEL_SID_OFFSET))
+	    read_at(&key.who.sid, sizeof key.who.sid, application + CHANNEL_SID_OFFSET))
 		return 0;
-	index = *hint_of(client, key.sid) - 1;
-	channel = bpf_map_lookup_elem(&witness_channels, &index);
-	if (channel && is_for(channel, client, key.sid) && channel->key.generation == ioc->generation &&
-	    channel->application == application)
+	index = *hint_of(client, key.who.sid) - 1;
+	slot = bpf_map_lookup_elem(&server_slots, &index);
+	if (slot && slot->named && is_for(slot, client, key.who.sid) && slot->who.generation == ioc->generation &&
+	    slot->application == application)
 		return index + 1;
-	key.generation = ioc->generation;
+	key.who.generation = ioc->generation;
 	if (read_client(&key, client))
 		return 0;
-	slot = bpf_map_lookup_elem(&witness_slots, &key);
-	channel = slot ? bpf_map_lookup_elem(&witness_channels, slot) : 0;
-	return slot && channel && channel->application == application ? *slot + 1 : 0;
-}
-
-static __always_inline const struct iocx_witness_ioc *current_ioc(void)
-{
-	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
-
-	return bpf_map_lookup_elem(&witness_iocs, &tgid);
+	found = bpf_map_lookup_elem(&slot_by_key, &key);
+	slot = found ? bpf_map_lookup_elem(&server_slots, found) : 0;
+	return found && slot && slot->application == application ? *found + 1 : 0;
 }
 
 /*
  * What is known of a put-callback of the IOC that runs; NULL: it is not one of the server's, or its put was not counted
  * with a slot.
  */
-static __always_inline struct iocx_witness_result *result_of(__u64 notify, __u32 *index)
+static __always_inline struct iocx_server_result *result_of(__u64 notify, __u32 *index)
 {
-	const struct iocx_witness_ioc *ioc = current_ioc();
+	const struct iocx_server_ioc *ioc = current_ioc();
 	__u64 application = 0;
 
 	if (!ioc || read_at(&application, sizeof application, notify + NOTIFY_PRIVATE) || !application)
 		return 0;
 	*index = slot_of_channel(application, ioc) - 1;
-	return bpf_map_lookup_elem(&witness_results, index);
+	return bpf_map_lookup_elem(&slot_results, index);
 }
 
-static const struct iocx_witness_durations no_durations;
+static const struct iocx_server_durations no_durations;
 
 static __always_inline void add_put_duration(__u32 index, __u64 since_ns)
 {
 	const __u64 ns = bpf_ktime_get_ns() - since_ns;
-	struct iocx_witness_durations *durations = bpf_map_lookup_elem(&witness_durations, &index);
+	struct iocx_server_durations *durations = bpf_map_lookup_elem(&slot_durations, &index);
 
 	if (!durations) {
-		bpf_map_update_elem(&witness_durations, &index, &no_durations, BPF_NOEXIST);
-		durations = bpf_map_lookup_elem(&witness_durations, &index);
+		bpf_map_update_elem(&slot_durations, &index, &no_durations, BPF_NOEXIST);
+		durations = bpf_map_lookup_elem(&slot_durations, &index);
 	}
 	if (durations)
 		add_duration(&durations->sum_ns, durations->buckets, ns);
 	else
-		add_to_counter(&witness_drops, IOCX_WITNESS_DROP_DURATION, 1);
+		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_DURATION, 1);
 }
 
 /* send_err(header, status, client, format, ...). */
 SEC("uprobe")
-int witness_error(struct pt_regs *ctx)
+int ca_send_err(struct pt_regs *ctx)
 {
 	const __u64 header = PT_REGS_PARM1(ctx), sender = PT_REGS_PARM3(ctx);
 	const __u32 failure = failure_of((__u32)PT_REGS_PARM2(ctx));
-	const struct iocx_witness_ioc *ioc = current_ioc();
-	struct iocx_witness_channel *channel = 0;
-	struct iocx_witness_key key = {};
-	struct iocx_witness_result *result;
-	struct iocx_witness_rest *rest;
+	const struct iocx_server_ioc *ioc = current_ioc();
+	struct iocx_server_slot *slot = 0;
+	struct iocx_ca_server_key key = {};
+	struct iocx_server_result *result;
 	__u16 type_and_command[2] = {};
-	enum iocx_witness_drop drop;
+	__u32 drop;
 	__u32 index = 0;
 
 	if (!ioc || read_at(type_and_command, sizeof type_and_command, header + HEADER_TYPE) ||
 	    (type_and_command[1] != COMMAND_WRITE && type_and_command[1] != COMMAND_WRITE_NOTIFY))
 		return 0;
-	if (!read_at(&key.sid, sizeof key.sid, header + HEADER_CID))
-		channel = find_or_take_slot(&key, ioc, sender, &index, &drop);
-	result = channel ? bpf_map_lookup_elem(&witness_results, &index) : 0;
+	if (!read_at(&key.who.sid, sizeof key.who.sid, header + HEADER_CID))
+		slot = find_or_take_slot(&key, ioc, sender, &index, &drop);
+	result = slot ? bpf_map_lookup_elem(&slot_results, &index) : 0;
 	if (result) {
 		add_failure(result->failures, failure);
 		if (type_and_command[1] == COMMAND_WRITE_NOTIFY)
 			result->asked_ns = 0;
-		open_slot(channel, bpf_ktime_get_ns() | 1);
 		return 0;
 	}
-	rest = bpf_map_lookup_elem(&witness_rest, &ioc->generation);
-	if (rest)
-		add_failure(rest->failures, failure);
+	fail_rest(ioc, failure);
 	return 0;
 }
 
 /* dbProcessNotify(notify). */
 SEC("uprobe")
-int witness_start(struct pt_regs *ctx)
+int ca_notify_start(struct pt_regs *ctx)
 {
 	const __u64 notify = PT_REGS_PARM1(ctx);
-	struct iocx_witness_result *result;
+	struct iocx_server_result *result;
 	__u32 index = 0;
 
 	result = result_of(notify, &index);
@@ -224,7 +207,7 @@ int witness_start(struct pt_regs *ctx)
 	if (result->notify && result->ended_ns)
 		add_failure(result->failures, IOCX_FAILED_CALLBACK_TIMED_OUT);
 	else if (result->notify)
-		add_to_counter(&witness_drops, IOCX_WITNESS_DROP_RESULT, 1);
+		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
 	result->since_ns = result->asked_ns;
 	result->ended_ns = 0;
 	result->asked_ns = 0;
@@ -234,10 +217,10 @@ int witness_start(struct pt_regs *ctx)
 
 /* write_notify_done_callback(notify), in any thread. */
 SEC("uprobe")
-int witness_done(struct pt_regs *ctx)
+int ca_notify_done(struct pt_regs *ctx)
 {
 	const __u64 notify = PT_REGS_PARM1(ctx);
-	struct iocx_witness_result *result;
+	struct iocx_server_result *result;
 	__s32 status = 0;
 	__u32 index = 0;
 
@@ -246,7 +229,7 @@ int witness_done(struct pt_regs *ctx)
 		return 0; /* the server was asked for it before we were there */
 	result->notify = 0;
 	if (read_at(&status, sizeof status, notify + NOTIFY_STATUS))
-		add_to_counter(&witness_drops, IOCX_WITNESS_DROP_RESULT, 1);
+		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
 	if (status == NOTIFY_CANCELLED) {
 		add_failure(result->failures, IOCX_FAILED_CANCELLED);
 		return 0;
@@ -259,10 +242,10 @@ int witness_done(struct pt_regs *ctx)
 
 /* dbNotifyCancel(notify): user space counts it a little later, unless it is done after all. */
 SEC("uprobe")
-int witness_cancel(struct pt_regs *ctx)
+int ca_notify_canc(struct pt_regs *ctx)
 {
 	const __u64 notify = PT_REGS_PARM1(ctx);
-	struct iocx_witness_result *result;
+	struct iocx_server_result *result;
 	__u32 index = 0;
 
 	result = result_of(notify, &index);

@@ -14,7 +14,7 @@
 
 #include "kernel/event_ring.h"
 #include "kernel/ring_shares.h"
-#include "puts/server_probe/witness_object.h"
+#include "puts/server_probe/server_probe_object.h"
 #include "pva_server.h"
 #include "shared/putlog.h"
 #include "shared/ring_shares.h"
@@ -58,31 +58,35 @@ struct Client {  // struct client from its address on, after what is not read
 };
 static_assert(offsetof(Client, address) == 172 && offsetof(Client, host) == 216);
 
-class CaWitnessTest : public ::testing::Test {
+class CaServerProbeTest : public ::testing::Test {
  protected:
   static constexpr std::uint32_t kRoom = 1024, kFlood = 3 * kRoom;
-  static constexpr std::uint32_t kUser = IOCX_WITNESS_SHARE_USER + 7;
+  static constexpr std::uint32_t kUser = IOCX_SERVER_SHARE_USER + 7;
 
   void SetUp() override { start({}); }
   void start(const kernel::RingUse& ring) {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    auto loaded = CaWitnessObject::load(kRoom, ring);
+    auto loaded = ServerProbeObject::load({ServerProtocol::ca, kRoom, ring, {}});
     ASSERT_TRUE(loaded) << loaded.error().message();
     object_.emplace(std::move(*loaded));
-    file_ = UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    attach(WitnessProgram::write, reinterpret_cast<void*>(ca_test_write));
+    const iocs::CodeRange code[] = {{test::offset_of(reinterpret_cast<void*>(ca_test_write)), 4}};
+    auto file = iocs::CodeFile::open(UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
+                                     "the test", {std::begin(code), std::end(code)});
+    ASSERT_TRUE(file) << file.error().message();
+    file_ = *file;
+    attach(0, reinterpret_cast<void*>(ca_test_write));
     become(1, kUser);
   }
-  void attach(WitnessProgram program, void* function) {
+  void attach(std::uint32_t number, void* function) {
     auto probe =
-        object_->attach(program, {file_.get(), "the test", test::offset_of(function), ::getpid()});
+        object_->attach({number, test::offset_of(function), file_, "the test"}, ::getpid());
     ASSERT_TRUE(probe) << probe.error().message();
     probes_.push_back(std::move(*probe));
   }
   // From now on this process is another IOC.
   void become(std::uint32_t generation, std::uint32_t user) {
     ASSERT_TRUE(object_->maps().rest.update(generation, {}, kernel::UpdateMode::any));
-    iocx_witness_ioc config{};
+    iocx_server_ioc config{};
     config.generation = generation;
     config.user = static_cast<std::uint16_t>(user);
     ASSERT_TRUE(object_->maps().iocs.update(static_cast<std::uint32_t>(::getpid()), config));
@@ -106,15 +110,15 @@ class CaWitnessTest : public ::testing::Test {
   std::uint64_t puts_of(const Client& client) const {
     std::uint64_t puts = 0;
     for (std::uint32_t slot = 0; slot < kRoom; ++slot)
-      if (const auto& channel = object_->channels()[slot];
-          channel.key.client == reinterpret_cast<std::uint64_t>(&client))
+      if (const auto& channel = object_->slots()[slot];
+          channel.client == reinterpret_cast<std::uint64_t>(&client))
         puts += channel.puts[0];
     return puts;
   }
   std::uint32_t taken() const {
     std::uint32_t slots = 0;
     for (std::uint32_t slot = 0; slot < kRoom; ++slot)
-      if (object_->channels()[slot].state != IOCX_WITNESS_FREE) ++slots;
+      if (object_->slots()[slot].state != IOCX_SLOT_FREE) ++slots;
     return slots;
   }
   std::uint64_t rest(std::uint32_t generation) const {
@@ -123,18 +127,18 @@ class CaWitnessTest : public ::testing::Test {
   }
   void free_all() {
     for (std::uint32_t slot = 0; slot < kRoom; ++slot) {
-      if (object_->channels()[slot].state == IOCX_WITNESS_FREE) continue;
-      EXPECT_TRUE(object_->maps().slots.erase(object_->channels()[slot].key));
+      if (object_->slots()[slot].state == IOCX_SLOT_FREE) continue;
+      EXPECT_TRUE(object_->give_up(slot));
       EXPECT_TRUE(object_->give_slot(slot));
     }
   }
 
-  std::optional<CaWitnessObject> object_;
-  UniqueFd file_;
+  std::optional<ServerProbeObject> object_;
+  std::shared_ptr<const iocs::CodeFile> file_;
   std::vector<UniqueFd> probes_;
 };
 
-TEST_F(CaWitnessTest, OneWhoWritesToAllChannelsTakesNoCountFromAnother) {
+TEST_F(CaServerProbeTest, OneWhoWritesToAllChannelsTakesNoCountFromAnother) {
   const Client greedy[] = {client({192, 0, 2, 66}), client({127, 0, 0, 1}, 50'000)};
   const Client others[] = {client({192, 0, 2, 7}), client({127, 0, 0, 1}, 50'001)};
   std::uint32_t first = 0;
@@ -204,9 +208,9 @@ struct Server {
 
 // Whoever gets a client's memory when that one has gone, and names its channel, is not taken for
 // it.
-TEST_F(CaWitnessTest, AClientInTheMemoryOfAnotherIsNotThatOne) {
+TEST_F(CaServerProbeTest, AClientInTheMemoryOfAnotherIsNotThatOne) {
   Server server;
-  iocx_witness_ioc config{};
+  iocx_server_ioc config{};
   config.generation = 1;
   config.user = static_cast<std::uint16_t>(kUser);
   config.bucket = reinterpret_cast<std::uint64_t>(&server.variable);
@@ -215,19 +219,19 @@ TEST_F(CaWitnessTest, AClientInTheMemoryOfAnotherIsNotThatOne) {
   server.open(here, 1);
   std::thread([&] { put(here, 1); }).join();  // which serves the first client
   ASSERT_EQ(taken(), 1u);
-  ASSERT_EQ(object_->channels()[0].named, 1u);
+  ASSERT_EQ(object_->slots()[0].named, 1u);
   server.table[1] = nullptr;
   here = client({192, 0, 2, 66});
   std::thread([&] { put(here, 1); }).join();
   std::map<std::uint8_t, std::uint64_t> puts;
   for (std::uint32_t slot = 0; slot < kRoom; ++slot)
-    if (const auto& channel = object_->channels()[slot]; channel.state != IOCX_WITNESS_FREE)
-      puts[channel.key.address[3]] += channel.puts[0];
+    if (const auto& channel = object_->slots()[slot]; channel.state != IOCX_SLOT_FREE)
+      puts[channel.who.address[3]] += channel.puts[0];
   EXPECT_EQ(puts, (std::map<std::uint8_t, std::uint64_t>{{7, 2}, {66, 2}}));
 }
 
 // What became of puts, as rsrv's functions are entered.
-class PutResultsTest : public CaWitnessTest {
+class PutResultsTest : public CaServerProbeTest {
  protected:
   struct Notify {  // processNotify
     std::array<std::uint8_t, 32> before{};
@@ -238,14 +242,14 @@ class PutResultsTest : public CaWitnessTest {
   static_assert(offsetof(Notify, channel) == 80);
 
   void SetUp() override {
-    CaWitnessTest::SetUp();
+    CaServerProbeTest::SetUp();
     if (IsSkipped()) return;
-    attach(WitnessProgram::notify, reinterpret_cast<void*>(ca_test_notify));
-    attach(WitnessProgram::error, reinterpret_cast<void*>(ca_test_error));
-    attach(WitnessProgram::start, reinterpret_cast<void*>(ca_test_start));
-    attach(WitnessProgram::done, reinterpret_cast<void*>(ca_test_done));
-    attach(WitnessProgram::cancel, reinterpret_cast<void*>(ca_test_cancel));
-    iocx_witness_ioc config{};
+    attach(1, reinterpret_cast<void*>(ca_test_notify));
+    attach(2, reinterpret_cast<void*>(ca_test_error));
+    attach(3, reinterpret_cast<void*>(ca_test_start));
+    attach(4, reinterpret_cast<void*>(ca_test_done));
+    attach(5, reinterpret_cast<void*>(ca_test_cancel));
+    iocx_server_ioc config{};
     config.generation = 1;
     config.user = static_cast<std::uint16_t>(kUser);
     config.bucket = reinterpret_cast<std::uint64_t>(&server_.variable);
@@ -264,12 +268,12 @@ class PutResultsTest : public CaWitnessTest {
     ca_test_done(&notify_);
   }
   // The only slot that is taken.
-  const iocx_witness_channel& slot() const { return object_->channels()[slot_index()]; }
-  const iocx_witness_result& result() const { return object_->results()[slot_index()]; }
+  const iocx_server_slot& slot() const { return object_->slots()[slot_index()]; }
+  const iocx_server_result& result() const { return object_->results()[slot_index()]; }
   std::uint32_t slot_index() const {
     EXPECT_EQ(taken(), 1u);
     for (std::uint32_t slot = 0; slot < kRoom; ++slot)
-      if (object_->channels()[slot].state != IOCX_WITNESS_FREE) return slot;
+      if (object_->slots()[slot].state != IOCX_SLOT_FREE) return slot;
     return 0;
   }
   std::map<int, std::uint64_t> failures() const {
@@ -287,7 +291,7 @@ class PutResultsTest : public CaWitnessTest {
   }
   std::uint64_t lost_results() const {
     std::uint64_t all = 0;
-    const auto counts = object_->maps().drops.lookup_cpus(IOCX_WITNESS_DROP_RESULT);
+    const auto counts = object_->maps().drops.lookup_cpus(IOCX_CA_SERVER_DROP_RESULT);
     if (counts)
       for (const std::uint64_t count : *counts) all += count;
     return all;
@@ -305,7 +309,7 @@ TEST_F(PutResultsTest, AWriteToTheChannelOfAnotherIsItsOwners) {
   for (int i = 0; i < 23; ++i) write(guest_);
   for (int i = 0; i < 19; ++i) write(owner_);
   EXPECT_EQ(slot().puts[0], 42u);
-  EXPECT_EQ(slot().key.address[3], 7u);
+  EXPECT_EQ(slot().who.address[3], 7u);
   EXPECT_EQ(slot().named, 1u);
 }
 
@@ -414,7 +418,7 @@ TEST_F(PutResultsTest, WhatBeganBeforeOrElsewhereIsNotTakenForAPutOfTheServer) {
   EXPECT_EQ(lost_results(), 1u) << "neither started nor refused";
 }
 
-class PutsInTheRingTest : public CaWitnessTest {
+class PutsInTheRingTest : public CaServerProbeTest {
  protected:
   static constexpr std::uint32_t kSize = 1u << 20;
   static constexpr std::uint32_t kEvent = sizeof(iocx_putlog_event) + 2 * IOCX_PUTLOG_SMALL;
@@ -498,7 +502,7 @@ TEST_F(PutsInTheRingTest, AnIocThatManyWriteToTakesNoPutFromAnother) {
 }
 
 // As with an IOC that is no friend: its clients are what it says.
-TEST_F(CaWitnessTest, AnIocOrAUserWithManyTakesNoCountFromAnother) {
+TEST_F(CaServerProbeTest, AnIocOrAUserWithManyTakesNoCountFromAnother) {
   std::vector<Client> made_up;
   for (std::uint32_t i = 0; i < 200; ++i)
     made_up.push_back(client({10, 9, 0, static_cast<std::uint8_t>(i)}));

@@ -1,6 +1,6 @@
 // Puts by PV Access of an IOC that this process is: exact, and under the names that its objects
 // have.
-#include "puts/pva/witness.h"
+#include "puts/server_probe/server_probe.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -18,13 +18,16 @@ using std::chrono::seconds;
 using Labels = ca::CaPutLabels;
 using Counts = std::map<Labels, ca::CaPuts>;
 
-class PvaWitnessTest : public ::testing::Test {
+class PvaServerProbeTest : public ::testing::Test {
  protected:
+  static constexpr std::uint32_t kSlots = 16'384;
+
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    auto started = PvaWitness::start({});
+    auto started =
+        ca::ServerProbe::start({ca::ServerProtocol::pva, kSlots, {}, {}}, totals_, nullptr);
     ASSERT_TRUE(started) << started.error().message();
-    witness_.emplace(std::move(*started));
+    probe_.emplace(std::move(*started));
     ioc_.id.pid = ::getpid();
     ioc_.name = "test";
     ioc_.serves_pva = true;
@@ -42,22 +45,26 @@ class PvaWitnessTest : public ::testing::Test {
     for (const auto& [function, address] : functions)
       ioc_.pva_puts.push_back({"the test", *file, function, offset_of(address)});
     follow();
-    ASSERT_EQ(witness_->attachments(), std::size(functions)) << witness_->unheard().at(7);
+    ASSERT_EQ(probe_->attachments(), std::size(functions)) << probe_->unheard().at(7);
   }
 
-  void follow() { witness_->follow({{7, 1, &ioc_, false}}, now_); }
-  static Counts of(const ca::CaPutTotals& totals) {
+  void follow() { probe_->follow({{{7, &ioc_, std::nullopt}, 1, false}}, now_); }
+  Counts puts() {
+    EXPECT_TRUE(probe_->collect(now_));
     Counts counts;
-    for (const ca::CaPutCount& one : totals.counts())
+    for (const ca::CaPutCount& one : totals_->puts.counts())
       counts[one.labels][one.op == PutOp::write ? 0 : 1] += one.count;
     return counts;
   }
-  Counts puts() {
-    EXPECT_TRUE(witness_->collect(now_));
-    return of(witness_->puts());
+  // Those that access rules forbid, and others.
+  Counts failed_puts() const {
+    Counts counts;
+    for (const ca::CaPutFailure& one : totals_->outcomes.failures())
+      counts[one.labels][one.reason == "no_write_access" ? 0 : 1] += one.count;
+    return counts;
   }
   std::uint64_t dropped(iocx_pva_drop reason) {
-    auto drops = witness_->drops();
+    auto drops = probe_->drops();
     EXPECT_TRUE(drops);
     return (*drops)[reason].count;
   }
@@ -105,20 +112,21 @@ class PvaWitnessTest : public ::testing::Test {
     failures[fresh] = {0, 3};
   }
 
-  PvaWitness::Clock::time_point now_ = PvaWitness::Clock::now();
-  std::optional<PvaWitness> witness_;
+  ca::ServerProbe::Clock::time_point now_ = ca::ServerProbe::Clock::now();
+  std::shared_ptr<ca::CaTotals> totals_ = std::make_shared<ca::CaTotals>(ca::kCaPutSeries);
+  std::optional<ca::ServerProbe> probe_;
   iocs::Ioc ioc_;
 };
 
-TEST_F(PvaWitnessTest, EachPutUnderItsNamesInBothLayouts) {
+TEST_F(PvaServerProbeTest, EachPutUnderItsNamesInBothLayouts) {
   put_to_all<std::string>("P:");
   put_to_all<OldString>("O:");
   Counts expected, failures;
   expect(expected, failures, "P:");
   expect(expected, failures, "O:");
   EXPECT_EQ(puts(), expected);
-  EXPECT_EQ(of(witness_->failures()), failures);
-  EXPECT_EQ(witness_->unheard().at(7),
+  EXPECT_EQ(failed_puts(), failures);
+  EXPECT_EQ(probe_->unheard().at(7),
             "its files name no functions to hear of puts to groups of "
             "QSRV 2");
   for (const auto reason : {IOCX_PVA_DROP_FULL, IOCX_PVA_DROP_UNREADABLE, IOCX_PVA_DROP_CUT})
@@ -126,7 +134,7 @@ TEST_F(PvaWitnessTest, EachPutUnderItsNamesInBothLayouts) {
 }
 
 // Of a build that is not known, or in a process that is no friend.
-TEST_F(PvaWitnessTest, WhatHasNotTheShapeOfAPutHasNoNames) {
+TEST_F(PvaServerProbeTest, WhatHasNotTheShapeOfAPutHasNoNames) {
   const std::array<std::uint64_t, 64> zeros{};
   std::array<std::uint64_t, 64> numbers{};
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i * 1'000'003;
@@ -165,11 +173,11 @@ TEST_F(PvaWitnessTest, WhatHasNotTheShapeOfAPutHasNoNames) {
   ++asked;
   const Labels nobody{7, "", "", "", ""}, known_pv{7, "n", "", "", ""};
   EXPECT_EQ(puts(), (Counts{{nobody, {asked - 2, 0}}, {known_pv, {2, 0}}}));
-  EXPECT_EQ(of(witness_->failures()), (Counts{{nobody, {0, 5}}, {known_pv, {0, 1}}}));
+  EXPECT_EQ(failed_puts(), (Counts{{nobody, {0, 5}}, {known_pv, {0, 1}}}));
   EXPECT_EQ(dropped(IOCX_PVA_DROP_UNREADABLE), asked + 6);
 }
 
-TEST_F(PvaWitnessTest, NamesAreCutAtTheirBounds) {
+TEST_F(PvaServerProbeTest, NamesAreCutAtTheirBounds) {
   const SingleChannel<std::string> fits{
       .name = std::string(151, 'n'),
       .credentials = {text_vector(std::string(63, 'u')), text_vector("192.0.2.7")}};
@@ -186,7 +194,7 @@ TEST_F(PvaWitnessTest, NamesAreCutAtTheirBounds) {
                      {4, 0}}}));
 }
 
-TEST_F(PvaWitnessTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) {
+TEST_F(PvaServerProbeTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) {
   constexpr std::uint64_t kFlood = 20'000;
   const auto flood = [](int round) {
     for (std::uint64_t i = 0; i < kFlood; ++i) {
@@ -216,8 +224,8 @@ TEST_F(PvaWitnessTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) {
   flood(0);
   put_as_another(7);
   Counts now = puts();
-  const std::uint64_t entries = witness_->map().entries;
-  EXPECT_LT(entries, IOCX_PVA_PUTS / 4);
+  const std::uint64_t entries = probe_->map().entries;
+  EXPECT_LT(entries, kSlots * 3 / 4);
   EXPECT_EQ(sum(now, "192.0.2.66") + sum(now, ""), kFlood);
   EXPECT_EQ(sum(now, ""), dropped(IOCX_PVA_DROP_FULL));
   for (int user = 0; user < 50; ++user)
@@ -225,12 +233,12 @@ TEST_F(PvaWitnessTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) {
               (ca::CaPuts{7, 0}));
 
   // What is not used any more is given up, and counted still.
-  now_ += PvaWitness::kIdle + seconds(1);
-  ASSERT_TRUE(witness_->reap(now_));
+  now_ += ca::ServerProbe::kIdle + seconds(1);
+  ASSERT_TRUE(probe_->reap(now_));
   put_as_another(1);
-  now_ += PvaWitness::kGrace + seconds(1);
-  ASSERT_TRUE(witness_->reap(now_));
-  EXPECT_EQ(witness_->map().entries, 50u);
+  now_ += ca::ServerProbe::kGrace + seconds(1);
+  ASSERT_TRUE(probe_->reap(now_));
+  EXPECT_EQ(probe_->map().entries, 50u);
   put_as_another(1);
   flood(1);
   now = puts();
@@ -239,7 +247,7 @@ TEST_F(PvaWitnessTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) {
 }
 
 // pvxs has the port in what it calls a client: a tool that is run for each put has ever new ones.
-TEST_F(PvaWitnessTest, AClientThatConnectsAnewForEachPutTakesOneEntry) {
+TEST_F(PvaServerProbeTest, AClientThatConnectsAnewForEachPutTakesOneEntry) {
   constexpr std::uint64_t kPuts = 20'000;
   for (const std::string address : {"192.0.2.66", "[2001:db8::66]"})
     for (std::uint64_t i = 0; i < kPuts; ++i) {
@@ -253,27 +261,27 @@ TEST_F(PvaWitnessTest, AClientThatConnectsAnewForEachPutTakesOneEntry) {
     }
   EXPECT_EQ(puts(), (Counts{{{7, "P:set", "192.0.2.66", "guest", "192.0.2.66"}, {kPuts, 0}},
                             {{7, "P:set", "2001:db8::66", "guest", "2001:db8::66"}, {kPuts, 0}}}));
-  EXPECT_EQ(witness_->map().entries, 2u);
+  EXPECT_EQ(probe_->map().entries, 2u);
   EXPECT_EQ(dropped(IOCX_PVA_DROP_FULL), 0u);
 }
 
-TEST_F(PvaWitnessTest, AnIocThatIsGoneLeavesItsCountsAndItsPlaces) {
+TEST_F(PvaServerProbeTest, AnIocThatIsGoneLeavesItsCountsAndItsPlaces) {
   put_to_all<std::string>("P:");
-  witness_->follow({}, now_);
-  EXPECT_EQ(witness_->attachments(), 0u);
+  probe_->follow({}, now_);
+  EXPECT_EQ(probe_->attachments(), 0u);
   put_to_all<std::string>("P:");  // nobody counts
   Counts expected, failures;
   expect(expected, failures, "P:");
   EXPECT_EQ(puts(), expected);
-  now_ += PvaWitness::kGrace + seconds(1);
-  ASSERT_TRUE(witness_->reap(now_));
-  EXPECT_EQ(witness_->map().entries, 0u);
+  now_ += ca::ServerProbe::kGrace + seconds(1);
+  ASSERT_TRUE(probe_->reap(now_));
+  EXPECT_EQ(probe_->map().entries, 0u);
   EXPECT_EQ(puts(), expected);
-  witness_->follow({{7, 2, &ioc_, false}}, now_);  // it is back
+  probe_->follow({{{7, &ioc_, std::nullopt}, 2, false}}, now_);  // it is back
   put_to_all<std::string>("P:");
   for (auto& [labels, counts] : expected) counts[0] *= 2;
   EXPECT_EQ(puts(), expected);
-  witness_->forget(7);
+  totals_->forget(7);
   EXPECT_EQ(puts(), Counts{});
 }
 

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+/*
+ * Counts the puts that an EPICS Base server (rsrv) was asked for: once at the entry of write_action() and of
+ * write_notify_action() (rsrv/camessage.c, the same from 3.14.12 to 7.0), whatever travelled to make it call them. What
+ * became of them is in puts/ca_results.bpf.h.
+ *
+ * The first put to a channel reads whose it is and what it is called from the server's own structures, in the thread
+ * that serves the client: its memory is there, and nobody closes the channel or frees the client meanwhile. Later
+ * puts find the slot by a key and add one. Each read of the IOC's memory takes as long as all the rest: where the
+ * channel is the client's own, as nearly all are, the SID is all that is read.
+ */
+#include <linux/types.h>
+#include <linux/ptrace.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "base/durations.bpf.h"
+#include "base/maps.bpf.h"
+#include "putlog/events.bpf.h"
+#include "shared/server_probe.h"
+#include "shared/verifier.h"
+#define SERVER_KEY struct iocx_ca_server_key
+#define SERVER_INFO struct iocx_ca_server_info
+#define SERVER_DROPS IOCX_CA_SERVER_DROPS
+#include "puts/server_probe.bpf.h"
+#define TRACES_WITHOUT_PVA
+#include "traces/puts.bpf.h"
+
+/* Of rsrv; src/puts/inventory/rsrv_layout.h has the whole structs. */
+#define HEADER_CID 8       /* caHdrLargeArray.m_cid */
+#define HEADER_TYPE 16     /* caHdrLargeArray.m_dataType, and m_cmmd */
+#define CLIENT_ADDRESS 168 /* struct client: the sockaddr_in, and up to pHostName */
+#define CHANNEL_CLIENT 40
+#define CHANNEL_SID_OFFSET 60
+#define CHANNEL_RECORD 72 /* channel_in_use: dbChannel * or, before 3.15.1, the dbAddr */
+#define FIELD_NAME 8      /* dbFldDes.name */
+#define FIELD_TYPE 36     /* dbFldDes.field_type */
+#define RECORD_NAME_SIZE 61
+#define MOST_BITS 16 /* of the hash of channels; rsrv makes 12 */
+/* Items of one chain that are looked at. Chains of a hundred hold 400,000 channels. */
+#define MOST_IN_CHAIN 100
+#define HINTS 4096
+
+/* As many as there are slots, so that it is never full; most slots have none. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* slot */
+	__type(value, struct iocx_server_durations);
+} slot_durations SEC(".maps");
+
+/*
+ * The probable slot, plus 1, by a hash of client and SID: it spares two look-ups. Written without a lock: the slot
+ * itself tells whose it is.
+ */
+__u32 slot_hints[HINTS];
+
+/* A client from its address on. */
+struct client_tail {
+	__u16 family;
+	__u8 port[2];
+	__u8 address[4];
+	__u64 zero;
+	__u64 times[2];
+	__u64 events;
+	__u64 user;
+	__u64 host;
+};
+
+struct hash_head {
+	__u64 table;
+	__u64 free_list;
+	__u32 mask;
+	__u32 bits;
+};
+
+struct hash_item {
+	__u64 next;
+	__u64 id;          /* unsigned * */
+	__u64 application; /* struct channel_in_use * */
+};
+
+struct channel_address { /* struct dbAddr */
+	__u64 record;
+	__u64 field;
+	__u64 description;
+	__s64 elements;
+	__s16 field_type;
+	__s16 field_size;
+	__s16 special;
+	__s16 dbr_field_type;
+};
+
+static __always_inline void read_text(char *to, __u32 size, __u64 address)
+{
+	if (!address || bpf_probe_read_user_str(to, size, (const void *)(unsigned long)address) < 0)
+		to[0] = 0;
+}
+
+#include "putlog/old_value.bpf.h"
+#include "putlog/ca_server.bpf.h"
+#include "traces/ca_put.bpf.h"
+
+/* The channel with the SID, as bucketLookupItemUnsignedId() finds it (bucketLib.c); 0: there is none. */
+static __always_inline __u64 find_channel(__u64 variable, __u32 sid)
+{
+	struct hash_head head;
+	struct hash_item item;
+	__u64 bucket = 0, at = 0;
+	__u32 hash = sid, rest, found;
+	int i;
+
+	if (read_at(&bucket, sizeof bucket, variable) || read_at(&head, sizeof head, bucket))
+		return 0;
+	if (head.bits == 0 || head.bits > MOST_BITS)
+		return 0;
+	rest = sid >> head.bits;
+	for (i = 0; i < 32 && rest; i++) {
+		hash ^= rest;
+		rest >>= head.bits;
+	}
+	if (read_at(&at, sizeof at, head.table + 8ULL * (hash & head.mask)))
+		return 0;
+	for (i = 0; i < MOST_IN_CHAIN && at; i++) {
+		if (read_at(&item, sizeof item, at))
+			return 0;
+		if (item.id == item.application + CHANNEL_SID_OFFSET && !read_at(&found, sizeof found, item.id) &&
+		    found == sid)
+			return item.application;
+		at = item.next;
+	}
+	return 0;
+}
+
+static __always_inline void read_names_of_record(struct iocx_ca_server_info *info, __u64 channel)
+{
+	struct channel_address address;
+	__u64 name = 0;
+
+	if (read_at(&address, sizeof address, channel + CHANNEL_RECORD))
+		return;
+	read_text(info->name, RECORD_NAME_SIZE, address.record);
+	if (!read_at(&name, sizeof name, address.description + FIELD_NAME))
+		read_text(info->field, sizeof info->field, name);
+	read_at(&info->description_type, sizeof info->description_type, address.description + FIELD_TYPE);
+	info->field_type = address.field_type;
+	info->dbr_field_type = address.dbr_field_type;
+}
+
+/*
+ * Names the slot's channel, if it is known now. Other threads may be changing its chain of the hash. Not inlined: what it
+ * has on the stack would be below that of every put.
+ */
+static __noinline int name_slot(struct iocx_server_slot *slot, struct iocx_ca_server_info *info,
+				const struct iocx_server_ioc *ioc)
+{
+	const __u64 channel = ioc->bucket ? find_channel(ioc->bucket, info->key.who.sid) : 0;
+	__u64 db_channel = 0, name = 0, client = 0;
+
+	if (!channel || read_at(&client, sizeof client, channel + CHANNEL_CLIENT) || client != info->key.client)
+		return 0;
+	slot->application = channel;
+	slot->by_db_addr = ioc->by_db_addr;
+	if (cfg_putlog_bytes)
+		putlog_note_channel(slot, ioc, channel);
+	if (ioc->by_db_addr) {
+		read_names_of_record(info, channel);
+	} else {
+		if (read_at(&db_channel, sizeof db_channel, channel + CHANNEL_RECORD) ||
+		    read_at(&name, sizeof name, db_channel))
+			return 0;
+		read_text(info->name, sizeof info->name, name);
+	}
+	slot->named = info->name[0] != 0;
+	return 0;
+}
+
+static __always_inline __u32 share_of_client(const struct iocx_server_who *who)
+{
+	const __u8 *address = who->address;
+	__u32 hash = (__u32)address[0] << 24 | (__u32)address[1] << 16 | (__u32)address[2] << 8 | address[3];
+
+	hash = (hash ^ who->generation * 0x85EBCA6Bu) * 0x9E3779B1u;
+	if (address[0] == 127)
+		hash = (hash ^ who->port) * 0x9E3779B1u;
+	return IOCX_SERVER_SHARE_CLIENT + (hash >> 16) % IOCX_SERVER_CLIENT_BUCKETS;
+}
+
+/* A slot for the key, with its names; NULL: there is none. One thread serves a client: nobody else adds its key. */
+static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_server_key *key,
+							  const struct iocx_server_ioc *ioc, __u32 *index)
+{
+	const __u32 client = share_of_client(&key->who);
+	struct iocx_ca_server_info *info;
+	struct iocx_server_slot *slot;
+
+	if (reserve_slot(ioc, client, index))
+		return 0;
+	slot = bpf_map_lookup_elem(&server_slots, index);
+	info = bpf_map_lookup_elem(&slot_info, index);
+	if (!slot || !info)
+		return 0;
+	info->key = *key;
+	info->name[0] = 0;
+	info->field[0] = 0;
+	read_text(info->user, sizeof info->user, key->user);
+	read_text(info->host, sizeof info->host, key->host);
+	slot->client = key->client;
+	slot->who = key->who;
+	slot->named = 0;
+	name_slot(slot, info, ioc);
+	return publish_slot(key, slot, *index, ioc, client) ? 0 : slot;
+}
+
+/* Where the probable slot of a client's channel is noted. */
+static __always_inline __u32 *hint_of(__u64 client, __u32 sid)
+{
+	return &slot_hints[((client >> 4) * 31 + sid) % HINTS];
+}
+
+static __always_inline int is_for(const struct iocx_server_slot *slot, __u64 client, __u32 sid)
+{
+	return slot->state == IOCX_SLOT_LIVE && slot->client == client && slot->who.sid == sid;
+}
+
+/* The put for the put log and for traces. `slot`: NULL when there is none for it. */
+static __always_inline void tell(struct pt_regs *ctx, const struct iocx_server_slot *slot, __u32 index,
+				 const struct iocx_server_who *who, __u32 op)
+{
+	__u64 now_and_op;
+
+	if (!cfg_putlog_bytes && !cfg_traces)
+		return;
+	now_and_op = put_time(op);
+	if (cfg_traces)
+		trace_put(slot, index, who, now_and_op);
+	if (cfg_putlog_bytes)
+		putlog_ca_server(ctx, slot, index, who, now_and_op);
+}
+
+/* What the IOC's memory says of the client. Not 0: it cannot be read. */
+static __noinline int read_client(struct iocx_ca_server_key *key, __u64 client)
+{
+	struct client_tail tail = {};
+
+	key->client = client;
+	if (read_at(&tail, sizeof tail, client + CLIENT_ADDRESS))
+		return -1;
+	key->user = tail.user;
+	key->host = tail.host;
+	__builtin_memcpy(key->who.address, tail.address, sizeof key->who.address);
+	key->who.port = (__u16)(tail.port[0] << 8 | tail.port[1]);
+	return 0;
+}
+
+/* Whose the channel with the SID is; 0: it is not known. */
+static __noinline __u64 owner_of(const struct iocx_server_ioc *ioc, __u32 sid)
+{
+	const __u64 channel = ioc->bucket ? find_channel(ioc->bucket, sid) : 0;
+	__u64 owner = 0;
+
+	return channel && !read_at(&owner, sizeof owner, channel + CHANNEL_CLIENT) ? owner : 0;
+}
+
+/*
+ * The slot for what a client sends to the SID of the key, which is filled in: that of the channel's owner. NULL, and the
+ * reason in `drop`: there is none.
+ */
+static __always_inline struct iocx_server_slot *find_or_take_slot(struct iocx_ca_server_key *key,
+								  const struct iocx_server_ioc *ioc, __u64 sender,
+								  __u32 *index, __u32 *drop)
+{
+	struct iocx_server_slot *slot;
+	struct iocx_ca_server_info *info;
+	const __u32 *found;
+	__u64 owner;
+
+	key->who.generation = ioc->generation;
+	*drop = IOCX_SERVER_DROP_UNREADABLE;
+	if (read_client(key, sender))
+		return 0;
+	found = bpf_map_lookup_elem(&slot_by_key, key);
+	slot = found ? bpf_map_lookup_elem(&server_slots, found) : 0;
+	if (!slot || !slot->named) {
+		owner = owner_of(ioc, key->who.sid);
+		if (owner && owner != sender && read_client(key, owner))
+			return 0;
+		found = bpf_map_lookup_elem(&slot_by_key, key);
+		slot = found ? bpf_map_lookup_elem(&server_slots, found) : 0;
+	}
+	*drop = IOCX_SERVER_DROP_FULL;
+	if (!found || !slot)
+		return take_slot(key, ioc, index);
+	*index = *found;
+	info = slot->named ? 0 : bpf_map_lookup_elem(&slot_info, index);
+	if (info)
+		name_slot(slot, info, ioc);
+	return slot;
+}
+
+#include "puts/ca_results.bpf.h"
+
+/* A put whose slot is not where the hint said. Returns the slot plus 1; 0: there is none. */
+static __noinline __u32 count_slowly(struct pt_regs *ctx, __u32 sid, __u32 failed, __u32 op)
+{
+	const struct iocx_server_ioc *ioc = current_ioc();
+	const __u64 sender = PT_REGS_PARM3(ctx);
+	struct iocx_ca_server_key key = {.who.sid = sid};
+	__u32 drop = IOCX_SERVER_DROP_UNREADABLE;
+	struct iocx_server_slot *slot;
+	__u32 index = 0;
+
+	if (!ioc)
+		return 0;
+	key.who.generation = ioc->generation;
+	slot = failed ? 0 : find_or_take_slot(&key, ioc, sender, &index, &drop);
+	if (!slot) {
+		count_rest(ioc, op, drop);
+		if (op)
+			add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
+		tell(ctx, 0, 0, &key.who, op);
+		return 0;
+	}
+	if (key.client == sender) {
+		if (slot->named)
+			slot->tid = (__u32)bpf_get_current_pid_tgid();
+		*hint_of(sender, sid) = index + 1;
+	}
+	add_put(slot, op);
+	tell(ctx, slot, index, &key.who, op);
+	return index + 1;
+}
+
+static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
+{
+	const __u64 client = PT_REGS_PARM3(ctx);
+	struct iocx_server_slot *probable;
+	__u32 sid = 0, index;
+	const __u32 failed = read_at(&sid, sizeof sid, PT_REGS_PARM1(ctx) + HEADER_CID) != 0;
+
+	index = *hint_of(client, sid) - 1;
+	probable = failed ? 0 : bpf_map_lookup_elem(&server_slots, &index);
+	if (probable && is_for(probable, client, sid) && probable->tid == (__u32)bpf_get_current_pid_tgid()) {
+		add_put(probable, op);
+		tell(ctx, probable, index, &probable->who, op);
+	} else {
+		index = count_slowly(ctx, sid, failed, op) - 1;
+	}
+	/* Here, so that the program for WRITE does not have it. */
+	if (op)
+		note_asked(ctx, index);
+	return 0;
+}
+
+SEC("uprobe")
+int ca_write(struct pt_regs *ctx)
+{
+	return count_put(ctx, 0);
+}
+
+SEC("uprobe")
+int ca_write_notify(struct pt_regs *ctx)
+{
+	return count_put(ctx, 1);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Slots that count the puts which a server was asked for: what the probes of CA and PV Access have in common. An object
+ * that includes this has defined before what its slots are found by (SERVER_KEY) and what user space is told of each
+ * (SERVER_INFO, which begins with the key).
+ */
+#ifndef IOC_EXPORTER_BPF_PUTS_SERVER_PROBE_BPF_H
+#define IOC_EXPORTER_BPF_PUTS_SERVER_PROBE_BPF_H
+
+#include "base/maps.bpf.h"
+#include "shared/server_probe.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOCX_SERVER_IOCS);
+	__type(key, __u32); /* process id, in the initial namespace */
+	__type(value, struct iocx_server_ioc);
+} server_iocs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, SERVER_KEY);
+	__type(value, __u32); /* slot */
+} slot_by_key SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* slot */
+	__type(value, struct iocx_server_slot);
+} server_slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* slot */
+	__type(value, SERVER_INFO);
+} slot_info SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* slot */
+	__type(value, struct iocx_server_result);
+} slot_results SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, __u32); /* slot */
+} free_slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOCX_SERVER_IOCS);
+	__type(key, __u32); /* generation */
+	__type(value, struct iocx_server_rest);
+} server_rest SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SERVER_DROPS);
+	__type(key, __u32);
+	__type(value, __u64);
+} server_drops SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, IOCX_SERVER_SHARES);
+	__type(key, __u32);
+	__type(value, __u64); /* slots that are held */
+} slot_shares SEC(".maps");
+
+const volatile __u32 cfg_slots;
+
+static __always_inline int read_at(void *to, __u32 size, __u64 address)
+{
+	return bpf_probe_read_user(to, size, (const void *)(unsigned long)address);
+}
+
+static __always_inline const struct iocx_server_ioc *current_ioc(void)
+{
+	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	return bpf_map_lookup_elem(&server_iocs, &tgid);
+}
+
+/* When a put is seen, as in iocx_ca_channel. */
+static __always_inline __u64 put_time(__u32 op)
+{
+	return (bpf_ktime_get_ns() & ~1ULL) | op;
+}
+
+/* The time is looked at once a tick: that takes longer than to count. */
+static __always_inline void add_put(struct iocx_server_slot *slot, __u32 op)
+{
+	const __u64 jiffy = bpf_jiffies64();
+
+	__sync_fetch_and_add(&slot->puts[op], 1);
+	if (slot->jiffy == jiffy && (slot->last_put & 1) == op)
+		return;
+	slot->jiffy = jiffy;
+	slot->last_put = put_time(op);
+}
+
+static __always_inline void add_failure(__u64 *failures, __u32 failure)
+{
+	if (failure < IOCX_FAILURES)
+		__sync_fetch_and_add(&failures[failure], 1);
+}
+
+/* A put without a slot. */
+static __always_inline void count_rest(const struct iocx_server_ioc *ioc, __u32 op, __u32 reason)
+{
+	struct iocx_server_rest *rest = bpf_map_lookup_elem(&server_rest, &ioc->generation);
+
+	add_to_counter(&server_drops, reason, 1);
+	if (!rest)
+		return;
+	__sync_fetch_and_add(&rest->puts[op], 1);
+	rest->last_put = put_time(op);
+}
+
+static __always_inline void fail_rest(const struct iocx_server_ioc *ioc, __u32 failure)
+{
+	struct iocx_server_rest *rest = bpf_map_lookup_elem(&server_rest, &ioc->generation);
+
+	if (rest)
+		add_failure(rest->failures, failure);
+}
+
+static __always_inline __u64 *share_at(__u32 index)
+{
+	return bpf_map_lookup_elem(&slot_shares, &index);
+}
+
+static __always_inline __u32 share_of_ioc(const struct iocx_server_ioc *ioc)
+{
+	return IOCX_SERVER_SHARE_IOC + ioc->generation % IOCX_SERVER_IOCS;
+}
+
+/*
+ * Takes a slot off the free ones, for the client with that share: -1, there is none. User space has zeroed its
+ * counters; it is to be filled in and given to publish_slot().
+ */
+static __always_inline int reserve_slot(const struct iocx_server_ioc *ioc, __u32 client, __u32 *index)
+{
+	const __u64 *all = share_at(IOCX_SERVER_SHARE_ALL), *of_user = share_at(ioc->user);
+	const __u64 *of_ioc = share_at(share_of_ioc(ioc)), *of_client = share_at(client);
+
+	if (!all || !of_user || !of_ioc || !of_client ||
+	    !iocx_server_may(cfg_slots, *all, *of_user, *of_ioc, *of_client))
+		return -1;
+	return bpf_map_pop_elem(&free_slots, index) ? -1 : 0;
+}
+
+static __always_inline void add_to_share(__u32 index)
+{
+	__u64 *const held = share_at(index);
+
+	if (held)
+		__sync_fetch_and_add(held, 1);
+}
+
+/*
+ * From now on puts with the key find the slot, and user space reads it. -1: another CPU has given the key a slot, and
+ * this one is free again.
+ */
+static __always_inline int publish_slot(const SERVER_KEY *key, struct iocx_server_slot *slot, __u32 index,
+					const struct iocx_server_ioc *ioc, __u32 client)
+{
+	if (bpf_map_update_elem(&slot_by_key, key, &index, BPF_NOEXIST)) {
+		bpf_map_push_elem(&free_slots, &index, BPF_EXIST);
+		return -1;
+	}
+	slot->holder_client = client;
+	slot->holder_ioc = share_of_ioc(ioc);
+	slot->holder_user = ioc->user;
+	add_to_share(IOCX_SERVER_SHARE_ALL);
+	add_to_share(slot->holder_user);
+	add_to_share(slot->holder_ioc);
+	add_to_share(client);
+	slot->id = bpf_ktime_get_ns() | 1;
+	/* Last: the addition to FREE, 0, is atomic, the only ordered store that Linux 5.10 has. */
+	__sync_fetch_and_add(&slot->state, IOCX_SLOT_LIVE);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The wire format between the server probes (bpf/puts) and src/puts/server_probe. Fixed-width types,
+ * padding as named fields; C++ asserts sizes and offsets.
+ *
+ * The puts of one client to one PV are counted in a slot, with their results. The program takes slots and never frees
+ * one; user space takes the key away first, and frees the slot some time later, so that no counter is freed while a
+ * program still adds to it.
+ *
+ * So that nobody takes the slots that others need, each is held by the client of the IOC, by the IOC and by the user
+ * who runs it: iocx_server_may().
+ */
+#ifndef IOC_EXPORTER_BPF_SHARED_SERVER_PROBE_H
+#define IOC_EXPORTER_BPF_SHARED_SERVER_PROBE_H
+
+#include <linux/types.h>
+
+#include "shared/ca_events.h"
+#include "shared/histogram.h"
+#include "shared/labelled_enum.h"
+#include "shared/shares.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* IOCs that are probed at one time. */
+#define IOCX_SERVER_IOCS 1024
+
+/* Value of server_iocs, by process id. */
+struct iocx_server_ioc {
+	__u64 bucket;     /* CA: address of the variable pCaBucket in the IOC; 0: names are not read */
+	__u32 generation; /* of this life of the IOC, never used twice */
+	__u16 user;       /* who runs it: index into slot_shares */
+	__u8 by_db_addr;  /* CA, 1: channels are laid out as before Base 3.15.1 */
+	__u8 enum_type;   /* CA: DBF_ENUM of this Base, 0: not known. Only for the put log */
+};
+
+/* Whose puts: what of a key the put log and traces tell. PV Access has the generation only. */
+struct iocx_server_who {
+	__u32 generation;
+	__u32 sid;
+	__u8 address[4]; /* of the client */
+	__u16 port;      /* the same, host byte order */
+	__u16 pad;
+};
+
+/*
+ * Key of the slots of CA: a channel, and whose it is. SIDs are not used twice in the life of an IOC; pointers are. A
+ * client may write to the channel of another one: the server takes that for the owner's put, and so do we.
+ */
+struct iocx_ca_server_key {
+	__u64 client; /* struct client * of the channel's owner; of the sender where the channel is not known */
+	__u64 user;   /* its pUserName and pHostName: other pointers when the client tells another name */
+	__u64 host;
+	struct iocx_server_who who;
+};
+
+#define IOCX_PVA_NAME 152
+#define IOCX_PVA_USER 64
+#define IOCX_PVA_METHOD 16
+#define IOCX_PVA_PEER 56
+
+/*
+ * The same of PV Access: what the server calls PV and client. Its objects are freed and their addresses used again, so
+ * that none of them is a key. Texts end in a zero byte, and zero bytes follow.
+ */
+struct iocx_pva_key {
+	__u32 generation;
+	__u32 pad;
+	char name[IOCX_PVA_NAME];     /* as the client asked for it: of a record's field, or of a group */
+	char user[IOCX_PVA_USER];     /* as the client says */
+	char method[IOCX_PVA_METHOD]; /* how, as QSRV 2 knows: "ca", "anonymous"; QSRV 1 has it in `user` */
+	char peer[IOCX_PVA_PEER];     /* address, of QSRV 2 without the port */
+};
+
+enum iocx_server_slot_state {
+	IOCX_SLOT_FREE, /* in free_slots, or being taken from or given back to it */
+	IOCX_SLOT_LIVE,
+	IOCX_SLOT_GIVEN_UP, /* set by user space: no new put finds it */
+};
+
+/*
+ * Element of server_slots. A put by CA touches its first 64 bytes, one cache line, and nothing else of it. Mapped into
+ * user space.
+ */
+struct iocx_server_slot {
+	__u64 puts[2]; /* CA: WRITE, WRITE_NOTIFY; PV Access: all, none */
+	/* When the last one was seen, as in iocx_ca_channel. */
+	__u64 last_put;
+	__u64 jiffy;  /* when `last_put` was written, as the kernel counts ticks */
+	__u64 client; /* of the CA key */
+	struct iocx_server_who who;
+	__u32 state; /* enum iocx_server_slot_state */
+	/*
+	 * CA: the IOC's thread that serves the client, as the last one with the key; 0: not `named`. As long as the server
+	 * has the channel, the client keeps its name, its address and its memory, and no other channel gets its SID, so that
+	 * client and SID tell whose a put is. Once it has gone, another one may get its memory, and name the SID: it is
+	 * served by another thread.
+	 */
+	__u32 tid;
+	__u64 id; /* another one each time the slot is taken; written before `state` */
+	/* CA, of the channel: struct channel_in_use *; 0: not known */
+	__u64 application;
+	/* CA, 1: the channel was found, and its name in slot_info is complete. Set after it. */
+	__u32 named;
+	/* Who holds it: indices into slot_shares. */
+	__u32 holder_client;
+	__u32 holder_ioc;
+	__u32 holder_user;
+	/* CA, for the put log, while it is on. Offsets in the record, 0: it has none: of its array's address and length, of
+	 * its states' names. */
+	__u16 data_at;
+	__u16 length_at;
+	__u16 states_at;
+	__u8 states;
+	__u8 by_db_addr; /* of the IOC */
+	__u8 enum_type;  /* the same */
+	__u8 pad[23];
+};
+
+/*
+ * Why puts failed: what the client was told, by its message number (caerr.h), or that it was told nothing. Index into
+ * iocx_server_result.failures. PV Access tells NO_WRITE_ACCESS from PUT_FAILED only.
+ */
+#define IOCX_PUT_FAILURE_LIST(ROW)  \
+	ROW(NO_MEMORY, 6)           \
+	ROW(TOO_LARGE, 9)           \
+	ROW(BAD_TYPE, 14)           \
+	ROW(INTERNAL_ERROR, 17)     \
+	ROW(PUT_FAILED, 20)         \
+	ROW(DEFUNCT, 34)            \
+	ROW(CALLBACK_TIMED_OUT, 45) \
+	ROW(NO_WRITE_ACCESS, 47)    \
+	ROW(CANCELLED, 62)          \
+	ROW(OTHER, 63) /* some other one */
+enum iocx_put_failure {
+#define IOCX_PUT_FAILURE_ROW(NAME, NUMBER) IOCX_FAILED_##NAME,
+	IOCX_PUT_FAILURE_LIST(IOCX_PUT_FAILURE_ROW)
+#undef IOCX_PUT_FAILURE_ROW
+		IOCX_FAILURES
+};
+
+/* Element of slot_results, by slot: two cache lines that a good WRITE does not touch. Mapped into user space. */
+struct iocx_server_result {
+	__u64 failures[IOCX_FAILURES];
+	/* Of WRITE_NOTIFY, CLOCK_MONOTONIC. A channel has one that was started, and one that waits for its end. */
+	__u64 asked_ns; /* the server was asked, and has not started it; 0: no */
+	__u64 notify;   /* that was started: the IOC's address of its processNotify; 0: none */
+	__u64 since_ns; /* when the server was asked for that one */
+	__u64 ended_ns; /* it was cancelled then, unless it is done after all; 0: no */
+	__u64 pad[2];
+};
+
+/* Value of slot_durations, by slot: of put-callbacks that are done. */
+struct iocx_server_durations {
+	__u64 sum_ns;
+	__u64 buckets[IOCX_PUT_HIST_SLOTS];
+};
+
+/*
+ * Index into slot_shares, numbers of slots that are held: by all, by IOCs by their generation, by who runs them, and by
+ * clients, which share buckets by a hash. Of the host's own clients of CA each connection is one.
+ */
+#define IOCX_SERVER_SHARE_ALL 0u
+#define IOCX_SERVER_SHARE_IOC 1u
+#define IOCX_SERVER_SHARE_USER (IOCX_SERVER_SHARE_IOC + IOCX_SERVER_IOCS)
+#define IOCX_SERVER_USER_BUCKETS 1024u
+#define IOCX_SERVER_SHARE_CLIENT (IOCX_SERVER_SHARE_USER + IOCX_SERVER_USER_BUCKETS)
+#define IOCX_SERVER_CLIENT_BUCKETS 4096u
+#define IOCX_SERVER_SHARES (IOCX_SERVER_SHARE_CLIENT + IOCX_SERVER_CLIENT_BUCKETS)
+
+/* Whether there is one more of `room` slots, of which `all` are taken, for who holds so many. */
+static inline __attribute__((always_inline)) int iocx_server_may(__u32 room, __u32 all, __u32 user, __u32 ioc,
+								 __u32 client)
+{
+	const __s32 left = (__s32)(room - all);
+
+	return left > 0 && iocx_one_may(client, left, room / 2) && iocx_group_may(ioc, client, left, room / 2) &&
+	       iocx_group_may(user, client, left, room / 2);
+}
+
+#define IOCX_CA_SERVER_FIELD 32
+
+/* Element of slot_info of CA, by slot; PV Access has the key alone there. Texts end in a zero byte. */
+struct iocx_ca_server_info {
+	struct iocx_ca_server_key key;
+	char user[IOCX_CA_IDENTITY];
+	char host[IOCX_CA_IDENTITY];
+	char name[IOCX_CA_NAME]; /* as the client asked for it; with by_db_addr the record's */
+	/* With by_db_addr: the field's name, and the types that tell a long string (dbAddr, dbFldDes). */
+	char field[IOCX_CA_SERVER_FIELD];
+	__s32 description_type;
+	__s16 field_type;
+	__s16 dbr_field_type;
+};
+
+/* Value of server_rest, by generation: puts of an IOC that have no slot. */
+struct iocx_server_rest {
+	__u64 puts[2];
+	__u64 last_put;
+	__u64 failures[IOCX_FAILURES];
+};
+
+/* Index into the per-CPU array server_drops, of CA; the first two are of both. */
+#define IOCX_CA_SERVER_DROP_LIST(ROW)                                              \
+	/* puts that are counted for their IOC only: no room for who wrote what */ \
+	ROW(IOCX_SERVER_DROP_FULL, "server_probe_full", LOST)                      \
+	/* the same: the IOC's memory did not say who wrote */                     \
+	ROW(IOCX_SERVER_DROP_UNREADABLE, "server_probe_unreadable", LOST)          \
+	/* put-callbacks whose result was not seen */                              \
+	ROW(IOCX_CA_SERVER_DROP_RESULT, "result_not_seen", LOST)                   \
+	/* put-callbacks whose duration has no room */                             \
+	ROW(IOCX_CA_SERVER_DROP_DURATION, "duration_no_room", LOST)
+IOCX_DROP_ENUM(iocx_ca_server_drop, IOCX_CA_SERVER_DROP_LIST, IOCX_CA_SERVER_DROPS)
+
+#define IOCX_PVA_DROP_LIST(ROW)                                                              \
+	/* puts that are counted for their IOC only: no room for who wrote what */           \
+	ROW(IOCX_PVA_DROP_FULL, "pva_full", LOST)                                            \
+	/* puts without a client, or for their IOC only: its memory did not say who wrote */ \
+	ROW(IOCX_PVA_DROP_UNREADABLE, "pva_unreadable", LOST)                                \
+	/* puts that are counted under a name that is only the beginning */                  \
+	ROW(IOCX_PVA_DROP_CUT, "pva_cut", KEPT)
+IOCX_DROP_ENUM(iocx_pva_drop, IOCX_PVA_DROP_LIST, IOCX_PVA_DROPS)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

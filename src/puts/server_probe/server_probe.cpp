@@ -1,0 +1,337 @@
+#include "puts/server_probe/server_probe.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "base/log.h"
+#include "base/same_inode.h"
+#include "kernel/take_off.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+// Before Base 3.15.1 a channel holds a dbAddr. The version may not be known: then it is a later
+// one.
+bool has_db_addr(const std::string& base_version) {
+  return base_version.starts_with("3.13") || base_version.starts_with("3.14") ||
+         base_version.starts_with("3.15.0");
+}
+
+// DBF_ENUM: two types were put before it in Base 3.16. The library's file name has such a version,
+// too. 0: not known.
+std::uint8_t enum_type(std::string_view base_version) {
+  constexpr std::string_view kOfLibrary = "database ";
+  if (base_version.starts_with(kOfLibrary)) base_version.remove_prefix(kOfLibrary.size());
+  if (base_version.empty()) return 0;
+  for (const std::string_view old : {"3.13", "3.14", "3.15"})
+    if (base_version.starts_with(old)) return 9;
+  return 11;
+}
+
+bool is_same(const iocs::CodeFile& a, const iocs::CodeFile& b) {
+  return a.id().device == b.id().device && a.id().inode == b.id().inode;
+}
+
+// They may be one file to the kernel, by two mounts (base/same_inode.h).
+bool resemble(const iocs::CodeFile& a, const iocs::CodeFile& b) {
+  return is_same(a, b) || a.resembles(b);
+}
+
+bool is_among(const CodeFiles& files, const ServerFunctions& functions) {
+  return std::ranges::any_of(functions.found, [&](const ServerFunction& function) {
+    return std::ranges::any_of(files,
+                               [&](const auto& file) { return resemble(*file, *function.file); });
+  });
+}
+
+}  // namespace
+
+ServerProbe::ServerProbe(ServerProbeObject object, std::shared_ptr<CaTotals> totals, CaTap* tap)
+    : totals_(std::move(totals)), tap_(tap), object_(std::move(object)) {
+  slots_.resize(object_.max_slots());
+}
+
+Result<ServerProbe> ServerProbe::start(const Options& options, std::shared_ptr<CaTotals> totals,
+                                       CaTap* tap) {
+  auto object = ServerProbeObject::load(options);
+  if (!object) return std::move(object).error();
+  return ServerProbe(std::move(*object), std::move(totals), tap);
+}
+
+void ServerProbe::follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now) {
+  for (auto& [serial, watched] : watched_) watched.seen = false;
+  unheard_.clear();
+  switching_ = false;
+  std::vector<Watched*> leave;
+  const auto for_all = files_for_all(iocs);
+  for (const ProbedIoc& ioc : iocs) look_at(ioc, for_all, leave);
+  std::vector<std::uint64_t> gone;
+  for (auto& [serial, watched] : watched_)
+    if (!watched.seen) {
+      leave.push_back(&watched);
+      gone.push_back(serial);
+    }
+  // First: an IOC that was restarted has the number of the one before.
+  end(leave, now);
+  for (const std::uint64_t serial : gone) {
+    forget(watched_.at(serial), now);
+    watched_.erase(serial);
+  }
+  for (const ProbedIoc& ioc : iocs) start(ioc, for_all, now);
+}
+
+// Those of IOCs whose main thread has ended, and all others of who uses one of them: beside an
+// attachment for all processes, one to a process would count its puts twice.
+CodeFiles ServerProbe::files_for_all(const std::vector<ProbedIoc>& iocs) const {
+  CodeFiles files;
+  if (std::ranges::none_of(iocs, [](const auto& ioc) { return ioc.served.ioc->main_thread_ended; }))
+    return files;
+  for (bool grew = true; std::exchange(grew, false);)
+    for (const ProbedIoc& ioc : iocs) {
+      const auto functions = server_functions(*ioc.served.ioc, object_.protocol());
+      if (!ioc.served.ioc->main_thread_ended && !is_among(files, functions)) continue;
+      for (const ServerFunction& function : functions.found)
+        if (std::ranges::find(files, function.file) == files.end()) {
+          files.push_back(function.file);
+          grew = true;
+        }
+    }
+  return files;
+}
+
+// What is to be taken off.
+void ServerProbe::look_at(const ProbedIoc& ioc, const CodeFiles& for_all,
+                          std::vector<Watched*>& leave) {
+  const auto known = watched_.find(ioc.serial);
+  if (known == watched_.end()) return;
+  const auto functions = server_functions(*ioc.served.ioc, object_.protocol());
+  Watched& watched = known->second;
+  watched.seen = !functions.found.empty();
+  // More functions: a library that came later. All begins anew.
+  const bool changes = watched.functions != functions.found.size() ||
+                       watched.for_all != is_among(for_all, functions);
+  if ((ioc.left_alone || changes) && watched.seen && !watched.probes.empty())
+    leave.push_back(&watched);
+}
+
+ServerProbe::Watched& ServerProbe::watch(const ProbedIoc& ioc) {
+  Watched& watched = watched_[ioc.serial];
+  if (watched.generation == 0) {
+    watched.generation = ++last_generation_;
+    watched.number = ioc.served.number;
+    watched.pid = ioc.served.ioc->id.pid;
+    watched.name = ioc.served.ioc->name;
+    lives_[watched.generation] = {watched.number, ioc.serial};
+  }
+  watched.seen = true;
+  return watched;
+}
+
+void ServerProbe::start(const ProbedIoc& ioc, const CodeFiles& for_all, Clock::time_point now) {
+  const auto functions = server_functions(*ioc.served.ioc, object_.protocol());
+  if (!functions.is_served) return;
+  std::string& why_not = unheard_[ioc.served.number];
+  why_not = functions.missing;
+  if (functions.found.empty()) return;
+  Watched& watched = watch(ioc);
+  if (ioc.left_alone) {
+    why_not = "it is stopped or traced, or all probes are detached";
+    return;
+  }
+  if (watched.probes.empty()) {
+    watched.for_all = is_among(for_all, functions);
+    if (auto off = start_probes(*ioc.served.ioc, functions, watched, now); !off.empty())
+      why_not = std::move(off);
+  }
+  if (tap_ && ioc.served.ca_port) tap_->sources().set_port(watched.number, *ioc.served.ca_port);
+}
+
+// Why they are off; "": they are on.
+std::string ServerProbe::start_probes(const iocs::Ioc& ioc, const ServerFunctions& functions,
+                                      Watched& watched, Clock::time_point now) {
+  if (!watched.attaching.is_due(now)) return watched.refused;
+  begin_switch();
+  const auto done = attach(watched, ioc, functions);
+  if (!done) {
+    watched.refused = done.error().message();
+    watched.probes.clear();
+    const bool ended = done.error().code == std::errc::no_such_process;
+    const char* const by = is_ca() ? "" : " by PV Access";
+    if (watched.attaching.failed(now, watched.refused) && !ended)
+      log::warn("ioc {}: {}: its puts{} are {}", watched.name, watched.refused, by,
+                tap_ ? "counted from packets" : "not counted");
+    return watched.refused;
+  }
+  watched.since = Clock::now();
+  if (tap_)
+    trouble_.report("read the puts that packets have shown",
+                    tap_->let_server_count(watched.number, watched.tells_results));
+  watched.attaching.succeeded();
+  log::info("ioc {}: its {}server is heard about puts", watched.name, is_ca() ? "" : "PV Access ");
+  return {};
+}
+
+// Before the first probes that this follow() attaches or detaches.
+void ServerProbe::begin_switch() {
+  if (!tap_ || std::exchange(switching_, true)) return;
+  trouble_.report("look how many puts servers have not served", tap_->begin_source_switch());
+}
+
+Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
+                                 const ServerFunctions& functions) {
+  watched.tells_results = functions.tells_results;
+  watched.functions = functions.found.size();
+  for (const ServerFunction& function : functions.found)
+    if (auto ok = function.file->may_probe(function.offset); !ok)
+      return error_in_words("attach uprobes to " + function.display_path + ": " +
+                            ok.error().message());
+  if (auto ok = object_.maps().rest.update(watched.generation, {}, kernel::UpdateMode::any); !ok)
+    return ok;
+  watched.rest = {};
+  forget_rest(watched.generation);
+  iocx_server_ioc config{};
+  config.bucket = ioc.ca_writes ? ioc.ca_writes->ca_bucket : 0;
+  config.generation = watched.generation;
+  config.user =
+      static_cast<std::uint16_t>(IOCX_SERVER_SHARE_USER + ioc.user % IOCX_SERVER_USER_BUCKETS);
+  config.by_db_addr = has_db_addr(ioc.base_version) ? 1 : 0;
+  config.enum_type = enum_type(ioc.base_version);
+  if (auto ok = object_.maps().iocs.update(static_cast<std::uint32_t>(watched.pid), config); !ok)
+    return ok;
+  for (const ServerFunction& function : functions.found) {
+    auto probe = attach_probe(watched, function);
+    if (!probe) return std::move(probe).error();
+    watched.probes.push_back(std::move(*probe));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<ServerProbe::Probe>> ServerProbe::attach_probe(
+    const Watched& watched, const ServerFunction& function) {
+  if (watched.for_all)
+    if (auto there = probe_for_all(function)) return there;
+  const std::int32_t pid = watched.for_all ? ServerProbeObject::kAllProcesses : watched.pid;
+  auto attached = object_.attach(function, pid);
+  if (!attached) return std::move(attached).error();
+  return std::make_shared<Probe>(Probe{function, std::move(*attached)});
+}
+
+// The one that is there already: two attachments for all would count each put twice.
+std::shared_ptr<ServerProbe::Probe> ServerProbe::probe_for_all(
+    const ServerFunction& function) const {
+  for (const auto& [serial, watched] : watched_)
+    for (const auto& probe : watched.probes) {
+      const ServerFunction& other = probe->function;
+      if (!watched.for_all || other.number != function.number || other.offset != function.offset ||
+          !resemble(*other.file, *function.file))
+        continue;
+      if (is_same(*other.file, *function.file)) return probe;
+      const int fds[] = {other.file->fd()};
+      const auto same = find_same_inode(function.file->fd(), fds, function.offset);
+      if (!same) log::warn("tell two library files apart: {}", same.error().message());
+      if (same && *same) return probe;
+    }
+  return nullptr;
+}
+
+void ServerProbe::end(const std::vector<Watched*>& those, Clock::time_point now) {
+  std::vector<UniqueFd> probes;
+  std::vector<Watched*> ended;
+  for (Watched* watched : those) {
+    const auto held = std::exchange(watched->probes, {});
+    if (held.empty()) continue;
+    ended.push_back(watched);
+    for (const auto& probe : held)
+      if (probe.use_count() == 1) probes.push_back(std::move(probe->attached));
+  }
+  if (ended.empty()) return;
+  begin_switch();
+  if (tap_)
+    for (const Watched* watched : ended)
+      trouble_.report("have the tap keep channels again", tap_->leave_server(watched->number));
+  // Probes that stay, for other IOCs, pass over these.
+  for (const Watched* watched : ended) forget_process(*watched);
+  kernel::take_off_together(std::move(probes));
+  for (std::uint32_t index = 0; index < slots_.size(); ++index)
+    trouble_.report("read the server's last puts", observe(index, true, now));
+  for (Watched* watched : ended) {
+    const auto rest = object_.maps().rest.lookup(watched->generation);
+    trouble_.report("read the server's last puts", rest ? Result<void>() : rest.error());
+    if (rest && *rest) observe_rest(*watched, **rest);
+    trouble_.report("give up an IOC's channels", give_up_all(watched->generation, now));
+  }
+  if (tap_) trouble_.report("read the puts that packets have shown", tap_->end_source_switch());
+}
+
+void ServerProbe::detach_all(Clock::time_point now) {
+  std::vector<Watched*> all;
+  for (auto& [serial, watched] : watched_) all.push_back(&watched);
+  switching_ = false;
+  end(all, now);
+}
+
+void ServerProbe::forget_process(const Watched& watched) {
+  const auto pid = static_cast<std::uint32_t>(watched.pid);
+  if (auto config = object_.maps().iocs.lookup(pid);
+      config && *config && (*config)->generation == watched.generation)
+    report_forgotten(object_.maps().iocs.erase(pid));
+}
+
+void ServerProbe::report_forgotten(const Result<bool>& erased) {
+  trouble_.report("forget an IOC that the server probe counted",
+                  erased ? Result<void>() : erased.error());
+}
+
+// Of an IOC that has ended.
+void ServerProbe::forget(const Watched& watched, Clock::time_point now) {
+  forget_process(watched);
+  report_forgotten(object_.maps().rest.erase(watched.generation));
+  forget_rest(watched.generation);
+  lives_.at(watched.generation).ended = now;
+}
+
+ServerProbe::Watched* ServerProbe::of_generation(std::uint32_t generation) {
+  const auto life = lives_.find(generation);
+  return life == lives_.end() || life->second.ended ? nullptr : &watched_.at(life->second.serial);
+}
+
+std::optional<std::uint32_t> ServerProbe::number_of(std::uint32_t generation) const {
+  const auto life = lives_.find(generation);
+  return life == lives_.end() ? std::nullopt : std::optional(life->second.number);
+}
+
+std::optional<ServerProbe::Clock::time_point> ServerProbe::heard_since(std::uint32_t number) const {
+  for (const auto& [serial, watched] : watched_)
+    if (watched.number == number && !watched.probes.empty()) return watched.since;
+  return std::nullopt;
+}
+
+std::uint64_t ServerProbe::attachments() const {
+  std::set<std::shared_ptr<const Probe>> all;
+  for (const auto& [serial, watched] : watched_)
+    all.insert(watched.probes.begin(), watched.probes.end());
+  return all.size();
+}
+
+Result<std::vector<DropSample>> ServerProbe::drops() const {
+  const char* const name = object_.name();
+  const auto& map = object_.maps().drops;
+  auto counters = kernel::sum_per_cpu_counters(map, map.capacity());
+  if (!counters) return std::move(counters).error();
+  if (is_ca()) {
+    (*counters)[IOCX_CA_SERVER_DROP_RESULT] += lost_results_;
+    return drop_samples(name, *counters, iocx_ca_server_drop_labels, iocx_ca_server_drop_lost);
+  }
+  auto drops = drop_samples(name, *counters, iocx_pva_drop_labels, iocx_pva_drop_lost);
+  drops.push_back(
+      {name, "put_series_full", totals_->puts.overflowed() + totals_->outcomes.overflowed()});
+  return drops;
+}
+
+MapSample ServerProbe::map() const {
+  return {is_ca() ? "ca_server_probe_slots" : "pva_puts", object_.held(), object_.max_slots()};
+}
+
+}  // namespace ioc_exporter::ca

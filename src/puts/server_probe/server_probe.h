@@ -1,0 +1,179 @@
+// ServerProbe: what the servers of this host's IOCs say that they were asked to write, by Channel
+// Access (rsrv) or by PV Access (QSRV 1 and 2).
+//
+// Entry probes on the server's functions count each put by client and PV, with names from the
+// server's own structures (bpf/puts). So a put counts once, under the name of the channel that it
+// is written to, whatever its client does to the packets that carry it. The counts go into sums by
+// label, for CA those that the tap adds to, in place of what packets say (puts/put_sources.h).
+//
+// The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
+// puts are the tap's then, or are not counted. They are in no other process, unless the IOC's main
+// thread has ended (records/probe/attach_policy.h): then one attachment for all processes serves
+// all IOCs on that file.
+//
+// Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/retry.h"
+#include "base/trouble_log.h"
+#include "exposition/self_samples.h"
+#include "iocs/ioc.h"
+#include "puts/server_probe/server_probe_object.h"
+#include "puts/tap/served.h"
+#include "puts/tap/tap.h"
+#include "shared/putlog.h"
+
+namespace ioc_exporter::ca {
+
+// An IOC that runs, as the probe is told of it.
+struct ProbedIoc {
+  Served served;
+  std::uint64_t serial = 0;  // of its life
+  bool left_alone = false;   // its code must not be touched now
+};
+
+using CodeFiles = std::vector<std::shared_ptr<const iocs::CodeFile>>;
+
+class ServerProbe {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // A slot that was not used for so long is given up: the next put takes another one.
+  static constexpr std::chrono::seconds kIdle{60};
+  static constexpr std::chrono::seconds kIdleWhenCrowded{5};
+  // How long a slot that was given up, or an IOC that has ended, is read on.
+  static constexpr std::chrono::seconds kGrace{1};
+  // How long puts to a channel whose name could not be read wait for it.
+  static constexpr std::chrono::seconds kNamePatience{5};
+  // How long a put-callback that was cancelled may still be done: another thread may be at it.
+  static constexpr std::chrono::seconds kCancelGrace{2};
+  // How long the server waits for a channel's put-callback before it starts the next one, and more.
+  static constexpr std::chrono::seconds kLongestWait{120};
+
+  using Options = ServerProbeObject::Options;
+
+  // Loads the programs. What is counted goes to `totals`. `tap`: what packets show, of CA; it
+  // outlives the probe; null: packets are not read.
+  static Result<ServerProbe> start(const Options& options, std::shared_ptr<CaTotals> totals,
+                                   CaTap* tap);
+
+  // Attaches to those that are new, and takes leave of those that are gone. After the tap was told
+  // of their ports.
+  void follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now);
+  // Takes the probes off all IOCs, until the next follow().
+  void detach_all(Clock::time_point now);
+  // What was asked for since the last call goes into the sums. Before the tap is read.
+  Result<void> collect(Clock::time_point now);
+  // Frees what is not used any more. Every second or two.
+  Result<void> reap(Clock::time_point now);
+
+  // By IOC number: "" = its puts are all counted, else why not. IOCs without such a server are not
+  // in it.
+  const std::map<std::uint32_t, std::string>& unheard() const { return unheard_; }
+  std::uint64_t attachments() const;
+  Result<std::vector<DropSample>> drops() const;
+  MapSample map() const;
+  ServerProbeObject& object() { return object_; }
+  // CA: whose the event of a put is; nothing: that is not known, or not any more. Its name may be
+  // told later. For the put log.
+  std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
+  kernel::LostEvents lost_events() const { return object_.lost_events(); }
+  // Since when the IOC's server is heard; nothing: it is not.
+  std::optional<Clock::time_point> heard_since(std::uint32_t number) const;
+  // The IOC that the programs call so.
+  std::optional<std::uint32_t> number_of(std::uint32_t generation) const;
+  std::optional<kernel::ProgramStats> stats() const { return object_.stats(); }
+
+ private:
+  struct Probe {
+    ServerFunction function;
+    UniqueFd attached;
+  };
+  struct Watched {
+    std::uint32_t number = 0;
+    std::int32_t pid = 0;
+    std::uint32_t generation = 0;
+    std::string name;                            // for the log
+    std::vector<std::shared_ptr<Probe>> probes;  // empty: they are off
+    std::size_t functions = 0;                   // that were there to attach to
+    bool for_all = false;                        // processes, or are to be
+    Clock::time_point since{};                   // they are on
+    Retry attaching;
+    std::string refused;         // why the last try to attach them failed
+    bool tells_results = false;  // what becomes of the puts, too
+    CounterGrowth<2> rest;
+    bool seen = false;  // by this follow()
+  };
+  // A slot that is taken, or was.
+  struct Slot {
+    std::uint64_t id = 0;
+    std::uint32_t generation = 0;
+    CounterGrowth<2> growth = {};
+    Clock::time_point first{}, changed{};
+    std::optional<Clock::time_point> given_up = {};
+    bool open = false;  // in the sums
+  };
+  struct Life {
+    std::uint32_t number = 0;
+    std::uint64_t serial = 0;
+    std::optional<Clock::time_point> ended = {};
+  };
+
+  ServerProbe(ServerProbeObject object, std::shared_ptr<CaTotals> totals, CaTap* tap);
+
+  bool is_ca() const { return object_.protocol() == ServerProtocol::ca; }
+  Result<void> attach(Watched& watched, const iocs::Ioc& ioc, const ServerFunctions& functions);
+  Result<std::shared_ptr<Probe>> attach_probe(const Watched& watched,
+                                              const ServerFunction& function);
+  std::shared_ptr<Probe> probe_for_all(const ServerFunction& function) const;
+  CodeFiles files_for_all(const std::vector<ProbedIoc>& iocs) const;
+  void begin_switch();
+  void look_at(const ProbedIoc& ioc, const CodeFiles& for_all, std::vector<Watched*>& leave);
+  void start(const ProbedIoc& ioc, const CodeFiles& for_all, Clock::time_point now);
+  std::string start_probes(const iocs::Ioc& ioc, const ServerFunctions& functions, Watched& watched,
+                           Clock::time_point now);
+  Watched& watch(const ProbedIoc& ioc);
+  void end(const std::vector<Watched*>& those, Clock::time_point now);
+  void forget(const Watched& watched, Clock::time_point now);
+  void forget_process(const Watched& watched);
+  void report_forgotten(const Result<bool>& erased);
+  Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);
+  Result<bool> open(const Watched& watched, std::uint32_t index, bool last, Clock::time_point now);
+  void forget_rest(std::uint32_t generation);
+  void observe_rest(Watched& watched, const iocx_server_rest& rest);
+  void observe_result(std::uint32_t index, std::uint64_t now_ns);
+  void observe_failures(std::uint64_t source, const __u64* failures, const CaPutLabels& labels);
+  void observe_durations(std::uint32_t index, const iocx_server_durations& durations);
+  bool has_room(std::uint64_t index);
+  const CaPutLabels* labels_in_sums(std::uint32_t index) const;
+  bool waits(std::uint32_t index, std::uint64_t now_ns) const;
+  Result<void> give_up_all(std::uint32_t generation, Clock::time_point now);
+  Result<void> give_up(std::uint32_t index, Clock::time_point now);
+  Result<void> free(std::uint32_t index, Clock::time_point now);
+  Watched* of_generation(std::uint32_t generation);
+  // Nothing: that cannot be read.
+  Result<std::optional<CaPutLabels>> labels_of(std::uint32_t number, std::uint32_t index) const;
+
+  std::shared_ptr<CaTotals> totals_;
+  CaTap* tap_;                                // null: packets are not read, or tell nothing
+  ServerProbeObject object_;                  // before the probes: they die first
+  std::map<std::uint64_t, Watched> watched_;  // by serial
+  std::map<std::uint32_t, Life> lives_;       // by generation
+  std::vector<Slot> slots_;
+  std::uint32_t used_end_ = 0;  // none that is used from here on
+  TroubleLog trouble_;
+  std::map<std::uint32_t, std::string> unheard_;
+  std::uint32_t last_generation_ = 0;
+  bool switching_ = false;          // begin_switch() was called by this follow()
+  std::uint64_t lost_results_ = 0;  // of put-callbacks whose slot was freed
+};
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,276 @@
+#include "puts/server_probe/server_probe_object.h"
+
+#include <bpf/bpf.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <utility>
+#include <variant>
+
+#include "ca_server_probe.skel.h"
+#include "iocs/elf/rsrv_functions.h"
+#include "kernel/ask_to_attach.h"
+#include "kernel/function_symbol.h"
+#include "kernel/libbpf_support.h"
+#include "kernel/mapped_array.h"
+#include "kernel/uprobe.h"
+#include "kernel/uprobe_link.h"
+#include "pva_server_probe.skel.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+static_assert(sizeof(iocx_server_ioc) == 16 && sizeof(iocx_ca_server_key) == 40);
+static_assert(sizeof(iocx_pva_key) == 296 && offsetof(iocx_pva_key, user) == 160 &&
+              offsetof(iocx_pva_key, peer) == 240);
+static_assert(sizeof(iocx_server_slot) == 128 && offsetof(iocx_server_slot, who) == 40 &&
+              offsetof(iocx_server_slot, state) == 56 && offsetof(iocx_server_slot, id) == 64 &&
+              offsetof(iocx_server_slot, data_at) == 96);
+static_assert(sizeof(iocx_ca_server_info) == 440 && offsetof(iocx_ca_server_info, name) == 168);
+static_assert(sizeof(iocx_server_result) == 128 && offsetof(iocx_server_result, notify) == 88);
+static_assert(sizeof(iocx_server_rest) == 24 + 8 * IOCX_FAILURES);
+static_assert(IOCX_PVA_DROP_FULL == int{IOCX_SERVER_DROP_FULL} &&
+              IOCX_PVA_DROP_UNREADABLE == int{IOCX_SERVER_DROP_UNREADABLE});
+
+template <auto destroy>
+struct Destroy {
+  void operator()(auto* skeleton) const { destroy(skeleton); }
+};
+using Ca = std::unique_ptr<ca_server_probe_bpf, Destroy<ca_server_probe_bpf__destroy>>;
+using Pva = std::unique_ptr<pva_server_probe_bpf, Destroy<pva_server_probe_bpf__destroy>>;
+
+// By the numbers of functions.
+constexpr std::array kCaPrograms{"ca_write",        "ca_write_notify", "ca_send_err",
+                                 "ca_notify_start", "ca_notify_done",  "ca_notify_canc"};
+constexpr std::array kPvaPrograms{"pva_single_put", "pva_single_put", "pva_group_put",
+                                  "pva_group_put",  "pva_put_done",   "pva_put_done",
+                                  "pva_on_put",     "pva_on_put",     "pva_on_put",
+                                  "pva_error",      "pva_error"};
+
+// What is set before a skeleton is loaded. `puts`: its map of traces.
+template <class Skeleton>
+Result<void> configure(Skeleton& skeleton, const ServerProbeObject::Options& options,
+                       kernel::SharedMap puts) {
+  const char* const name = ServerProbeObject::name_of(options.protocol);
+  if (const auto& links = kernel::uprobe_link_types(); links) {
+    bpf_program* program = nullptr;
+    bpf_object__for_each_program(program, skeleton.obj)
+        kernel::set_attach_type(program, links->multi);
+  }
+  const auto& maps = skeleton.maps;
+  for (bpf_map* map :
+       {maps.slot_by_key, maps.server_slots, maps.slot_info, maps.slot_results, maps.free_slots})
+    if (auto ok = kernel::size_map(map, options.slots); !ok) return ok;
+  skeleton.rodata->cfg_slots = options.slots;
+  skeleton.rodata->cfg_traces = options.traces.on();
+  if (auto ok = kernel::use_ring(skeleton, options.ring, name); !ok) return ok;
+  return kernel::share_or_leave_out({&puts, 1}, options.traces.on(), name);
+}
+
+}  // namespace
+
+struct ServerProbeObject::Loaded {
+  std::variant<Ca, Pva> skeleton;
+  std::uint32_t max_slots = 0;
+  std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
+  kernel::MapMemory slots, results, shares;
+  ServerProbeMaps views;
+
+  bpf_object* object() const {
+    return std::visit([](const auto& one) { return one->obj; }, skeleton);
+  }
+  Result<void> open_views() {
+    return std::visit(
+        [this](const auto& one) -> Result<void> {
+          const auto& maps = one->maps;
+          if (auto ok = kernel::open_view(views.iocs, maps.server_iocs); !ok) return ok;
+          if (auto ok = kernel::open_view(views.rest, maps.server_rest); !ok) return ok;
+          if (auto ok = kernel::open_view(views.drops, maps.server_drops); !ok) return ok;
+          if (auto ok = map(slots, maps.server_slots, max_slots * sizeof(iocx_server_slot)); !ok)
+            return ok;
+          if (auto ok = map(results, maps.slot_results, max_slots * sizeof(iocx_server_result));
+              !ok)
+            return ok;
+          return map(shares, maps.slot_shares, IOCX_SERVER_SHARES * sizeof(std::uint64_t));
+        },
+        skeleton);
+  }
+  static Result<void> map(kernel::MapMemory& into, const bpf_map* map, std::size_t bytes) {
+    auto memory = kernel::MapMemory::map(bpf_map__fd(map), bytes, bpf_map__name(map),
+                                         kernel::MapMemory::Access::write);
+    if (!memory) return std::move(memory).error();
+    into = std::move(*memory);
+    return {};
+  }
+  Result<void> load_ca(const Options& options) {
+    Ca ca(ca_server_probe_bpf__open());
+    if (!ca) return kernel::libbpf_error(-errno, "open BPF object ca_server_probe");
+    if (auto ok = configure(*ca, options, {ca->maps.trace_puts, options.traces.puts}); !ok)
+      return ok;
+    if (auto ok = kernel::size_map(ca->maps.slot_durations, options.slots); !ok) return ok;
+    if (const int err = ca_server_probe_bpf__load(ca.get()); err < 0)
+      return kernel::libbpf_error(err, "load BPF object ca_server_probe");
+    if (auto ok = kernel::open_view(views.durations, ca->maps.slot_durations); !ok) return ok;
+    if (auto ok = kernel::open_view(views.ca_slots, ca->maps.slot_by_key); !ok) return ok;
+    if (auto ok = kernel::open_view(views.ca_info, ca->maps.slot_info); !ok) return ok;
+    skeleton = std::move(ca);
+    return {};
+  }
+  Result<void> load_pva(const Options& options) {
+    Pva pva(pva_server_probe_bpf__open());
+    if (!pva) return kernel::libbpf_error(-errno, "open BPF object pva_server_probe");
+    if (auto ok = configure(*pva, options, {pva->maps.trace_pva_puts, options.traces.pva_puts});
+        !ok)
+      return ok;
+    if (const int err =
+            options.traces.on() ? 0 : bpf_map__set_autocreate(pva->maps.zero_trace_put, false);
+        err < 0)
+      return kernel::libbpf_error(err, "leave out a BPF map");
+    if (const int err = pva_server_probe_bpf__load(pva.get()); err < 0)
+      return kernel::libbpf_error(err, "load BPF object pva_server_probe");
+    if (auto ok = kernel::open_view(views.pva_slots, pva->maps.slot_by_key); !ok) return ok;
+    if (auto ok = kernel::open_view(views.pva_info, pva->maps.slot_info); !ok) return ok;
+    skeleton = std::move(pva);
+    return {};
+  }
+  Result<void> push_free(std::uint32_t slot) const {
+    const bpf_map* const queue =
+        std::visit([](const auto& one) { return one->maps.free_slots; }, skeleton);
+    const int err = bpf_map_update_elem(bpf_map__fd(queue), nullptr, &slot, BPF_ANY);
+    if (err < 0) return kernel::libbpf_error(err, "write to BPF map free_slots");
+    return {};
+  }
+};
+
+ServerProbeObject::ServerProbeObject(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+ServerProbeObject::ServerProbeObject(ServerProbeObject&&) noexcept = default;
+ServerProbeObject& ServerProbeObject::operator=(ServerProbeObject&&) noexcept = default;
+ServerProbeObject::~ServerProbeObject() = default;
+
+Result<ServerProbeObject> ServerProbeObject::load(const Options& options) {
+  kernel::capture_libbpf_messages();
+  auto loaded = std::make_unique<Loaded>();
+  loaded->max_slots = options.slots;
+  const bool is_ca = options.protocol == ServerProtocol::ca;
+  if (auto ok = is_ca ? loaded->load_ca(options) : loaded->load_pva(options); !ok)
+    return ok.error();
+  if (auto ok = loaded->open_views(); !ok) return ok.error();
+  for (std::uint32_t slot = 0; slot < options.slots; ++slot)
+    if (auto ok = loaded->push_free(slot); !ok) return ok.error();
+  return ServerProbeObject(std::move(loaded));
+}
+
+ServerProtocol ServerProbeObject::protocol() const {
+  return std::holds_alternative<Ca>(loaded_->skeleton) ? ServerProtocol::ca : ServerProtocol::pva;
+}
+
+Result<UniqueFd> ServerProbeObject::attach_here(std::uint32_t function, int file,
+                                                std::uint64_t offset, std::int32_t pid) const {
+  const char* const name =
+      protocol() == ServerProtocol::ca ? kCaPrograms.at(function) : kPvaPrograms.at(function);
+  const int program = bpf_program__fd(bpf_object__find_program_by_name(loaded_->object(), name));
+  const kernel::UprobePlace place{"/proc/self/fd/" + std::to_string(file), offset, pid};
+  const char* const text = function_names(protocol())[function];
+  const auto& links = kernel::uprobe_link_types();
+  return links ? kernel::attach_uprobe_link(program, links->multi, place, {&place.offset, 1}, text)
+               : kernel::attach_uprobe(program, place, text);
+}
+
+Result<UniqueFd> ServerProbeObject::attach(const ServerFunction& function, std::int32_t pid) const {
+  const HelperRequest wanted{
+      .what = request(), .number = function.number, .pid = pid, .offset = function.offset};
+  const int file = function.file->fd();
+  auto attached = loaded_->helper ? kernel::ask_to_attach(*loaded_->helper, wanted, file)
+                                  : attach_here(function.number, file, function.offset, pid);
+  if (attached) return attached;
+  const char* const name = function_names(protocol())[function.number];
+  return kernel::attach_error(kernel::uprobe_text(name, function.display_path, pid),
+                              attached.error());
+}
+
+void ServerProbeObject::use_helper(std::shared_ptr<Helper> helper) {
+  loaded_->helper = std::move(helper);
+}
+
+Result<UniqueFd> ServerProbeObject::serve(const HelperRequest& wanted, const UniqueFd& file) const {
+  const auto names = function_names(protocol());
+  if (wanted.what != request() || wanted.number >= names.size() || !file ||
+      (wanted.pid <= 0 && wanted.pid != kAllProcesses))
+    return error_in_words("attach: no such request");
+  const bool may_have_no_name = protocol() == ServerProtocol::ca;
+  if (auto ok =
+          kernel::check_function_at(file.get(), wanted.offset, names.subspan(wanted.number, 1));
+      !ok && !(may_have_no_name && iocs::is_rsrv_function(file.get(), wanted.offset)))
+    return ok.error();
+  return attach_here(wanted.number, file.get(), wanted.offset, wanted.pid);
+}
+
+const ServerProbeMaps& ServerProbeObject::maps() const {
+  return loaded_->views;
+}
+
+std::uint32_t ServerProbeObject::max_slots() const {
+  return loaded_->max_slots;
+}
+
+const iocx_server_slot* ServerProbeObject::slots() const {
+  return static_cast<const iocx_server_slot*>(loaded_->slots.data());
+}
+
+iocx_server_result* ServerProbeObject::results() const {
+  return static_cast<iocx_server_result*>(loaded_->results.data());
+}
+
+std::uint64_t ServerProbeObject::held() const {
+  const auto* const held = static_cast<const std::uint64_t*>(loaded_->shares.data());
+  return __atomic_load_n(&held[IOCX_SERVER_SHARE_ALL], __ATOMIC_ACQUIRE);
+}
+
+Result<void> ServerProbeObject::give_up(std::uint32_t slot) const {
+  const auto erase = [slot](const auto& info, const auto& slots, auto key_of) -> Result<void> {
+    const auto about = info.lookup(slot);
+    if (!about) return about.error();
+    if (!*about) return {};
+    const auto erased = slots.erase(key_of(**about));
+    return erased ? Result<void>() : erased.error();
+  };
+  const ServerProbeMaps& views = loaded_->views;
+  const auto itself = [](const auto& key) { return key; };
+  const auto key_of = [](const auto& info) { return info.key; };
+  if (auto ok = protocol() == ServerProtocol::ca ? erase(views.ca_info, views.ca_slots, key_of)
+                                                 : erase(views.pva_info, views.pva_slots, itself);
+      !ok)
+    return ok;
+  auto* const slots = static_cast<iocx_server_slot*>(loaded_->slots.data());
+  __atomic_store_n(&slots[slot].state, IOCX_SLOT_GIVEN_UP, __ATOMIC_RELEASE);
+  return {};
+}
+
+Result<void> ServerProbeObject::give_slot(std::uint32_t slot) const {
+  iocx_server_slot& freed = static_cast<iocx_server_slot*>(loaded_->slots.data())[slot];
+  auto* const held = static_cast<std::uint64_t*>(loaded_->shares.data());
+  for (const std::uint32_t holder :
+       {IOCX_SERVER_SHARE_ALL, freed.holder_client, freed.holder_ioc, freed.holder_user})
+    __atomic_fetch_sub(&held[holder], 1, __ATOMIC_RELAXED);
+  freed = {};
+  results()[slot] = {};
+  if (protocol() == ServerProtocol::ca)
+    if (auto erased = loaded_->views.durations.erase(slot); !erased)
+      return std::move(erased).error();
+  return loaded_->push_free(slot);
+}
+
+kernel::LostEvents ServerProbeObject::lost_events() const {
+  return std::visit([](const auto& one) { return kernel::lost_events(*one); }, loaded_->skeleton);
+}
+
+std::optional<kernel::ProgramStats> ServerProbeObject::stats() const {
+  std::optional<kernel::ProgramStats> sum;
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, loaded_->object())
+      kernel::add_stats(sum, kernel::program_stats(program));
+  return sum;
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,93 @@
+// The programs and maps of a server probe (bpf/puts) in the kernel. Hides libbpf and the skeletons.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/helper.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "kernel/event_ring.h"
+#include "kernel/map.h"
+#include "kernel/program_stats.h"
+#include "puts/server_probe/server_functions.h"
+#include "shared/server_probe.h"
+
+namespace ioc_exporter::ca {
+
+// The label `probe`.
+inline constexpr const char* kCaServerProbe = "ca_server_probe";
+inline constexpr const char* kPvaServerProbe = "pva_server_probe";
+
+struct ServerProbeMaps {
+  kernel::MapView<std::uint32_t, iocx_server_ioc> iocs;   // by process id
+  kernel::MapView<std::uint32_t, iocx_server_rest> rest;  // by generation
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;    // per CPU
+  // CA: by slot, of put-callbacks.
+  kernel::MapView<std::uint32_t, iocx_server_durations> durations;
+  // What slots are found by, and what is known of them, by slot; of one protocol.
+  kernel::MapView<iocx_ca_server_key, std::uint32_t> ca_slots;
+  kernel::MapView<std::uint32_t, iocx_ca_server_info> ca_info;
+  kernel::MapView<iocx_pva_key, std::uint32_t> pva_slots;
+  kernel::MapView<std::uint32_t, iocx_pva_key> pva_info;
+};
+
+// Loaded programs; nothing is counted before attach().
+class ServerProbeObject {
+ public:
+  struct Options {
+    ServerProtocol protocol = ServerProtocol::ca;
+    std::uint32_t slots = 0;    // who writes to what, some 600 bytes each
+    kernel::RingUse ring = {};  // for the put log's events
+    kernel::TraceUse traces = {};
+  };
+  static Result<ServerProbeObject> load(const Options& options);
+  ServerProbeObject(ServerProbeObject&&) noexcept;
+  ServerProbeObject& operator=(ServerProbeObject&&) noexcept;
+  ~ServerProbeObject();
+
+  ServerProtocol protocol() const;
+  // The label `probe`.
+  static const char* name_of(ServerProtocol protocol) {
+    return protocol == ServerProtocol::ca ? kCaServerProbe : kPvaServerProbe;
+  }
+  const char* name() const { return name_of(protocol()); }
+
+  static constexpr std::int32_t kAllProcesses = -1;
+  // In one process, or in all. Detached when the descriptor is closed. Processes that the map
+  // `iocs` does not name are left out.
+  Result<UniqueFd> attach(const ServerFunction& function, std::int32_t pid) const;
+  // HelperRequest::what of those that are for serve(): and, of PV Access, one more.
+  static constexpr std::uint32_t kRequest = 16;
+  std::uint32_t request() const { return kRequest + static_cast<std::uint32_t>(protocol()); }
+  // From now on `helper` attaches, which is to call serve() and has the rights for it.
+  void use_helper(std::shared_ptr<Helper> helper);
+  // In the helper, which trusts no number that it is sent.
+  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file) const;
+
+  const ServerProbeMaps& maps() const;
+  std::uint32_t max_slots() const;
+  // As the program writes them, max_slots() of them: use atomic operations.
+  const iocx_server_slot* slots() const;
+  iocx_server_result* results() const;
+  // Slots that are not free, at least: one is counted before it is taken.
+  std::uint64_t held() const;
+  // Takes its key away: from now on no put finds the slot.
+  Result<void> give_up(std::uint32_t slot) const;
+  // Zeroes a slot that the program no longer uses, and lets it be taken again.
+  Result<void> give_slot(std::uint32_t slot) const;
+  std::optional<kernel::ProgramStats> stats() const;
+  // Of the put log, so far.
+  kernel::LostEvents lost_events() const;
+
+ private:
+  struct Loaded;
+  explicit ServerProbeObject(std::unique_ptr<Loaded> loaded);
+  Result<UniqueFd> attach_here(std::uint32_t function, int file, std::uint64_t offset,
+                               std::int32_t pid) const;
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace ioc_exporter::ca

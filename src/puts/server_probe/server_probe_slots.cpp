@@ -1,0 +1,259 @@
+// The part of ServerProbe that turns the kernel's slots into puts by label, and frees them.
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "base/wall_clock.h"
+#include "puts/inventory/channel_name.h"
+#include "puts/pva/put_labels.h"
+#include "puts/server_probe/server_probe.h"
+#include "puts/tap/connections.h"
+#include "puts/tap/tap_labels.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+// Of Base 3.14, by what the program has read of the channel's dbAddr.
+std::string name_of_record(const iocx_ca_server_info& info) {
+  return channel_name(kernel_text(info.name), kernel_text(info.field),
+                      is_long_string(info.description_type, info.field_type, info.dbr_field_type));
+}
+
+// Whose results: a slot's, by its index, and those of an IOC's puts without slots, by its
+// generation. None is a channel of the tap.
+constexpr std::uint64_t kOfSlot = 1ull << 63, kOfRest = 1ull << 62;
+
+// Statuses by enum iocx_put_failure, without their severity.
+constexpr std::uint32_t kStatuses[] = {
+#define IOCX_PUT_FAILURE_ROW(NAME, NUMBER) NUMBER << 3,
+    IOCX_PUT_FAILURE_LIST(IOCX_PUT_FAILURE_ROW)
+#undef IOCX_PUT_FAILURE_ROW
+};
+
+std::uint64_t nanoseconds(std::chrono::nanoseconds time) {
+  return static_cast<std::uint64_t>(time.count());
+}
+
+CaPuts puts_of(const iocx_server_slot& slot) {
+  return {__atomic_load_n(&slot.puts[0], __ATOMIC_RELAXED),
+          __atomic_load_n(&slot.puts[1], __ATOMIC_RELAXED)};
+}
+
+}  // namespace
+
+Result<void> ServerProbe::collect(Clock::time_point now) {
+  const std::uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+  std::uint64_t used = 0;
+  // When as many were found as are held the others are free.
+  for (used_end_ = 0; used_end_ < slots_.size() && used < object_.held(); ++used_end_) {
+    const auto& state = object_.slots()[used_end_].state;
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != IOCX_SLOT_FREE) ++used;
+    if (auto ok = observe(used_end_, false, now); !ok) return ok;
+  }
+  for (std::uint32_t index = 0; index < used_end_; ++index) observe_result(index, now_ns);
+  if (is_ca())
+    if (auto ok = object_.maps().durations.for_each(
+            [this](std::uint32_t index, const iocx_server_durations& durations) {
+              observe_durations(index, durations);
+            });
+        !ok)
+      return ok;
+  return object_.maps().rest.for_each(
+      [this](std::uint32_t generation, const iocx_server_rest& rest) {
+        Watched* const watched = of_generation(generation);
+        if (watched != nullptr && !watched->probes.empty()) observe_rest(*watched, rest);
+      });
+}
+
+// As the sums know it; null: not there, or forgotten.
+const CaPutLabels* ServerProbe::labels_in_sums(std::uint32_t index) const {
+  const Slot& slot = slots_[index];
+  return slot.open ? totals_->puts.labels(CaPutTotals::kServerSlots | index, slot.id) : nullptr;
+}
+
+void ServerProbe::observe_result(std::uint32_t index, std::uint64_t now_ns) {
+  const CaPutLabels* const labels = labels_in_sums(index);
+  if (labels == nullptr || object_.slots()[index].id != slots_[index].id) return;
+  iocx_server_result& result = object_.results()[index];
+  __u64 notify = __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE);
+  const std::uint64_t ended_ns = __atomic_load_n(&result.ended_ns, __ATOMIC_ACQUIRE);
+  if (notify != 0 && ended_ns != 0 && now_ns > ended_ns + nanoseconds(kCancelGrace) &&
+      __atomic_compare_exchange_n(&result.notify, &notify, 0, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_RELAXED))
+    __atomic_fetch_add(&result.failures[IOCX_FAILED_CANCELLED], 1, __ATOMIC_RELAXED);
+  observe_failures(kOfSlot | index, result.failures, *labels);
+}
+
+void ServerProbe::observe_failures(std::uint64_t source, const __u64* failures,
+                                   const CaPutLabels& labels) {
+  for (std::size_t i = 0; i < IOCX_FAILURES; ++i)
+    if (const std::uint64_t count = __atomic_load_n(&failures[i], __ATOMIC_RELAXED); count != 0)
+      totals_->outcomes.observe_failures({source, kStatuses[i], 0}, labels, count,
+                                         (source & kOfSlot) == 0 || has_room(source));
+}
+
+void ServerProbe::observe_durations(std::uint32_t index, const iocx_server_durations& durations) {
+  if (const CaPutLabels* const labels = labels_in_sums(index))
+    totals_->outcomes.observe_durations(kOfSlot | index, *labels, durations, has_room(index));
+}
+
+// For what became of the puts of a slot.
+bool ServerProbe::has_room(std::uint64_t index) {
+  return totals_->puts.note_outcome(CaPutTotals::kServerSlots | static_cast<std::uint32_t>(index));
+}
+
+// A put-callback of the slot is under way.
+bool ServerProbe::waits(std::uint32_t index, std::uint64_t now_ns) const {
+  const iocx_server_result& result = object_.results()[index];
+  const std::uint64_t asked_ns = __atomic_load_n(&result.asked_ns, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE) != 0 ||
+         (asked_ns != 0 && now_ns < asked_ns + nanoseconds(kLongestWait));
+}
+
+// Of an IOC whose puts are not heard of any more: what becomes of its put-callbacks is not seen.
+Result<void> ServerProbe::give_up_all(std::uint32_t generation, Clock::time_point now) {
+  for (std::uint32_t index = 0; index < slots_.size(); ++index)
+    if (slots_[index].generation == generation && !slots_[index].given_up)
+      if (auto ok = give_up(index, now); !ok) return ok;
+  return {};
+}
+
+// `last`: what is not known of it by now will not be.
+Result<void> ServerProbe::observe(std::uint32_t index, bool last, Clock::time_point now) {
+  const iocx_server_slot& source = object_.slots()[index];
+  if (__atomic_load_n(&source.state, __ATOMIC_ACQUIRE) == IOCX_SLOT_FREE) return {};
+  Slot& slot = slots_[index];
+  const CaPuts puts = puts_of(source);
+  if (slot.id == source.id && slot.open && slot.growth.last() == puts) return {};
+  if (slot.id != source.id)
+    slot = {.id = source.id, .generation = source.who.generation, .first = now, .changed = now};
+  Watched* const watched = of_generation(slot.generation);
+  if (watched == nullptr) return {};
+  if (!slot.open) {
+    auto opened = open(*watched, index, last, now);
+    if (!opened) return std::move(opened).error();
+    if (!*opened) return {};
+  }
+  slot.growth.advance(puts);
+  slot.changed = now;
+  totals_->puts.observe(CaPutTotals::kServerSlots | index, puts,
+                        __atomic_load_n(&source.last_put, __ATOMIC_RELAXED));
+  return {};
+}
+
+// False: its name may still be told. Where the server's hash of channels could not be read, the
+// next put tries again.
+Result<bool> ServerProbe::open(const Watched& watched, std::uint32_t index, bool last,
+                               Clock::time_point now) {
+  Slot& slot = slots_[index];
+  auto labels = labels_of(watched.number, index);
+  if (!labels) return std::move(labels).error();
+  if (!*labels) return false;
+  if ((*labels)->pv.empty() && !last && now - slot.first < kNamePatience) return false;
+  totals_->puts.open(CaPutTotals::kServerSlots | index, slot.id, std::move(**labels));
+  slot.open = true;
+  return true;
+}
+
+Result<std::optional<CaPutLabels>> ServerProbe::labels_of(std::uint32_t number,
+                                                          std::uint32_t index) const {
+  if (!is_ca()) {
+    const auto key = object_.maps().pva_info.lookup(index);
+    if (!key) return key.error();
+    return *key ? std::optional(pva::labels_of(number, **key)) : std::nullopt;
+  }
+  const auto read = object_.maps().ca_info.lookup(index);
+  if (!read) return read.error();
+  if (!*read) return std::optional<CaPutLabels>();
+  const iocx_ca_server_info& info = **read;
+  const iocx_server_slot& slot = object_.slots()[index];
+  CaPutLabels labels;
+  labels.ioc = number;
+  labels.client = ca_address_text(ca_address_v4(info.key.who.address));
+  labels.user = kernel_text(info.user);
+  labels.host = kernel_text(info.host);
+  if (__atomic_load_n(&slot.named, __ATOMIC_ACQUIRE) != 0)
+    labels.pv = slot.by_db_addr != 0 ? name_of_record(info) : kernel_text(info.name);
+  return std::optional(std::move(labels));
+}
+
+// A slot that was given back and taken again has another id.
+std::optional<CaPutIdentity> ServerProbe::identify(const iocx_putlog_event& event) const {
+  const auto number = number_of(event.generation);
+  if (!number) return std::nullopt;
+  CaPutIdentity who;
+  who.place = put_place(*number, ca_address_v4(event.address), event.port, event.sid);
+  who.labels.ioc = *number;
+  who.labels.client = ca_address_text(ca_address_v4(event.address));
+  const auto is_still = [&] {
+    return event.id != 0 && event.slot < slots_.size() &&
+           __atomic_load_n(&object_.slots()[event.slot].id, __ATOMIC_ACQUIRE) == event.id;
+  };
+  if (is_still()) {
+    auto labels = labels_of(*number, event.slot);
+    if (labels && *labels && is_still()) who.labels = std::move(**labels);
+  }
+  return who;
+}
+
+// The kernel's counters of it are 0 now, or gone.
+void ServerProbe::forget_rest(std::uint32_t generation) {
+  totals_->outcomes.close(kOfRest | generation);
+}
+
+// Puts of nobody in particular.
+void ServerProbe::observe_rest(Watched& watched, const iocx_server_rest& rest) {
+  observe_failures(kOfRest | watched.generation, rest.failures, {watched.number, "", "", "", ""});
+  const CaPuts growth = watched.rest.advance({rest.puts[0], rest.puts[1]});
+  if (growth == CaPuts{}) return;
+  totals_->puts.add({watched.number, "", "", "", ""}, growth, rest.last_put & ~1ULL);
+}
+
+Result<void> ServerProbe::reap(Clock::time_point now) {
+  const std::uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+  const auto idle = object_.held() > slots_.size() / 2 ? kIdleWhenCrowded : kIdle;
+  for (std::uint32_t index = 0; index < used_end_; ++index) {
+    const Slot& slot = slots_[index];
+    const iocx_server_slot& source = object_.slots()[index];
+    const std::uint32_t state = __atomic_load_n(&source.state, __ATOMIC_ACQUIRE);
+    if (state == IOCX_SLOT_FREE || slot.id != source.id) continue;
+    const bool is_idle = slot.open && now - slot.changed >= idle && !waits(index, now_ns);
+    Result<void> done;
+    if (slot.given_up)
+      done = now - *slot.given_up < kGrace ? Result<void>() : free(index, now);
+    else if (is_idle || of_generation(slot.generation) == nullptr)
+      done = give_up(index, now);
+    if (!done) return done;
+  }
+  std::erase_if(lives_, [now](const auto& life) {
+    return life.second.ended && now - *life.second.ended >= kGrace;
+  });
+  return {};
+}
+
+// What it has counted since the last look is counted before.
+Result<void> ServerProbe::free(std::uint32_t index, Clock::time_point now) {
+  if (auto ok = observe(index, true, now); !ok) return ok;
+  observe_result(index, clock_ns(CLOCK_MONOTONIC));
+  if (is_ca()) {
+    auto durations = object_.maps().durations.lookup(index);
+    if (!durations) return std::move(durations).error();
+    if (*durations) observe_durations(index, **durations);
+  }
+  const iocx_server_result& result = object_.results()[index];
+  if (result.notify != 0) ++lost_results_;
+  if (result.asked_ns != 0) ++lost_results_;
+  totals_->outcomes.close(kOfSlot | index);
+  totals_->puts.close(CaPutTotals::kServerSlots | index);
+  slots_[index] = {};
+  return object_.give_slot(index);
+}
+
+// The next put of the client to the PV finds no key, and takes another slot.
+Result<void> ServerProbe::give_up(std::uint32_t index, Clock::time_point now) {
+  if (auto ok = object_.give_up(index); !ok) return ok;
+  slots_[index].given_up = now;
+  return {};
+}
+
+}  // namespace ioc_exporter::ca
