@@ -133,8 +133,9 @@ constexpr Row kProcessings[] = {
 void add_writes(const IocSample& ioc, Series& to) {
   for (const RecordSample& sample : ioc.records)
     for (std::size_t source = 0; source < sample.puts.size(); ++source)
-      to.add({record_label(ioc, sample.record), {"source", iocx_put_source_labels[source]}},
-             when(sample.puts[source] > 0, sample.puts[source]));
+      if (sample.puts[source] > 0)
+        to.add({record_label(ioc, sample.record), {"source", iocx_put_source_labels[source]}},
+               sample.puts[source]);
 }
 
 constexpr Row kLinksAndWrites[] = {
