@@ -128,12 +128,12 @@ struct iocx_ca_flow {
 	 * if the tap had met it then.
 	 */
 	__u8 told;
-	__u64 since_ns;   /* when it was first seen; CLOCK_MONOTONIC */
-	__s32 waiting;    /* requests for channels that were not answered */
-	__u32 address;    /* of the client: index into ca_shares */
-	__u32 unnamed;    /* slots of unknown SIDs */
-	__u32 cleared;    /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
-	__u64 refused_ns; /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
+	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
+	__s32 waiting;      /* requests for channels that were not answered */
+	__u32 address;      /* of the client: index into ca_shares */
+	__u32 unnamed;      /* slots of unknown SIDs */
+	__u32 cleared;      /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
+	__u64 refused_ns;   /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
 	__u32 told_version; /* ca_told_version at the last look at ca_told */
 	__u32 pad;
 	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; not reset when the 4-tuple is used again */

@@ -28,7 +28,7 @@ inline web::Response refuse_page() {
 // Among the reasons of ioc_exporter_http_refused_total.
 inline constexpr const char* kNoPlace = "followers";
 // How long a stream waits for news before it looks whether it should end.
-inline constexpr std::chrono::milliseconds kPatience{250};
+inline constexpr std::chrono::milliseconds kNewsPatience{250};
 // Without news a comment goes out, so that who has gone is seen, and who waits sees us.
 inline constexpr std::chrono::seconds kSilence{5};
 
@@ -47,7 +47,7 @@ class FollowStream : public web::BodyStream {
     if (ended_) return std::nullopt;
     std::string text;
     if (std::exchange(first_, false)) text = "retry: 3000\n\n";
-    const auto news = follower_->next(text.empty() ? kPatience : kPatience * 0);
+    const auto news = follower_->next(text.empty() ? kNewsPatience : kNewsPatience * 0);
     for (const auto& item : news.items) {
       append_(text, item);
       text += "\n\n";

@@ -53,7 +53,7 @@ class StoreStream : public web::BodyStream {
 
   std::optional<std::string> next() override {
     if (!reader_) return std::nullopt;
-    const auto until = Clock::now() + kPatience;
+    const auto until = Clock::now() + kNewsPatience;
     auto lines = reader_->next();
     while (lines && *lines && (*lines)->empty() && Clock::now() < until) lines = reader_->next();
     const auto now = Clock::now();

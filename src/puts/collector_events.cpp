@@ -12,8 +12,9 @@ std::optional<CaPutIdentity> CaCollector::identify(const iocx_putlog_event& even
   return std::nullopt;
 }
 
-// Ports are those at which no other server listens, in another network namespace or at another
-// address, on this host or elsewhere.
+// Of an IOC whose memory was not looked at yet the tap keeps channels: those that were open before
+// have puts that packets alone have shown. Ports are those at which no other server listens, in
+// another network namespace or at another address, on this host or elsewhere.
 void CaCollector::tell_tap_who_is_told() {
   std::set<std::uint16_t> ports, others;
   CaTap::CaToldServers servers;
@@ -24,7 +25,8 @@ void CaCollector::tell_tap_who_is_told() {
     for (const iocs::ListeningSocket& socket : live.ioc.listening) {
       const bool is_told = tells && live.ca_port == socket.port;
       (is_told ? ports : others).insert(socket.port);
-      if (is_told && tap_->sources().server_tells_results(live.number, socket.port))
+      if (is_told && tap_->sources().server_tells_results(live.number, socket.port) &&
+          (tap_->is_told(live.number, socket.port) || seeding_.has_looked(id)))
         servers.emplace(live.number, socket.port);
     }
   }

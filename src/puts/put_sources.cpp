@@ -25,9 +25,9 @@ void CaPutSources::saw_unnamed(std::uint32_t ioc, std::uint64_t in_all) {
   if (!source.server) source.switched.missing += growth;
 }
 
-bool CaPutSources::has_switched(std::uint32_t ioc) const {
+bool CaPutSources::was_left(std::uint32_t ioc) const {
   const auto found = all_.find(ioc);
-  return found != all_.end() && found->second.switches;
+  return found != all_.end() && found->second.left;
 }
 
 bool CaPutSources::server_tells_results(std::uint32_t ioc, std::uint16_t port) const {
@@ -60,7 +60,7 @@ void CaPutSources::leave_server(std::uint32_t ioc) {
   Source& source = all_[ioc];
   if (!source.server) return;
   source.server = false;
-  source.leaving = true;
+  source.leaving = source.left = true;
   source.switched.missing += std::min(source.seen - source.at_switch, source.unserved);
   source.at_switch = source.seen;
 }

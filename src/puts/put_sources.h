@@ -44,8 +44,8 @@ class CaPutSources {
 
   // `port`: of its CA server; what is sent to another one is not that server's. 0: not known.
   bool is_server(std::uint32_t ioc, std::uint16_t port) const;
-  // Its server has told of its puts at some time.
-  bool has_switched(std::uint32_t ioc) const;
+  // Its server has told of its puts and does not any more, or did not for a while.
+  bool was_left(std::uint32_t ioc) const;
   // The same of what became of the puts.
   bool server_tells_results(std::uint32_t ioc, std::uint16_t port) const;
   void set_port(std::uint32_t ioc, std::uint16_t port) { all_[ioc].port = port; }
@@ -72,6 +72,7 @@ class CaPutSources {
     bool results = false;  // of the last switch to the server
     bool leaving = false;  // between leave_server() and end_switch()
     bool switches = false;
+    bool left = false;  // ever
     Switched switched = {};
   };
 

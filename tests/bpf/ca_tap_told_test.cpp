@@ -53,7 +53,6 @@ using Bounds = std::pair<std::uint64_t, std::uint64_t>;
 
 const Bytes kGet = message(15, 6, 1, 100, 7), kEcho = message(23, 0, 0, 0, 0);
 
-
 TEST_P(CaTapToldTest, MessagesAreCountedByKindAndNothingElseIsKept) {
   Circuit circuit(listener_);
   circuit.open("operator", "console-1", {"A", "B"});

@@ -47,6 +47,12 @@ class CaSeeding {
   void advance(const std::vector<Served>& served, const Unnamed& unnamed, const Seed& seed,
                std::mutex& mutex, Clock::time_point now);
 
+  // Its memory was looked at, with or without success. In the thread that calls advance().
+  bool has_looked(const iocs::IocId& id) const {
+    const auto found = states_.find(id);
+    return found != states_.end() && found->second.looked != Clock::time_point();
+  }
+
   // Why channels of an IOC have no name, by the IOC's name. Under the mutex.
   const std::map<std::string, std::string>& problems() const { return problems_; }
 

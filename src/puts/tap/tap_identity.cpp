@@ -73,7 +73,7 @@ Result<bool> CaTap::waits_for_seed(std::uint32_t slot, std::uint32_t ioc,
   const iocx_ca_channel& element = object_.channels()[slot];
   if (__atomic_load_n(&element.state, __ATOMIC_ACQUIRE) == IOCX_CA_SLOT_SHARED) return false;
   // Its memory is not read while it is stopped or traced.
-  if (sources_.has_switched(ioc)) return false;
+  if (sources_.was_left(ioc)) return false;
   const bool anonymous = info.identity.user[0] == 0 && info.identity.host[0] == 0 &&
                          !identities_.contains(info.circuit);
   if (info.name[0] != 0 && !anonymous) return false;

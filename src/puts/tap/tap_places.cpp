@@ -82,9 +82,7 @@ Result<void> CaTap::leave_server(std::uint32_t ioc) {
 
 // Connections that began since may be to another process at that port.
 Result<void> CaTap::set_told(CaToldServers servers, Clock::time_point seen) {
-  const auto key_of = [](const auto& server) {
-    return iocx_ca_told{server.first, server.second};
-  };
+  const auto key_of = [](const auto& server) { return iocx_ca_told{server.first, server.second}; };
   for (const auto& server : told_)
     if (!servers.contains(server))
       if (auto erased = object_.maps().told.erase(key_of(server)); !erased) return erased.error();

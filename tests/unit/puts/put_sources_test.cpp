@@ -54,12 +54,12 @@ TEST_F(CaPutSourcesTest, ResultsAreTheServersWhereItTellsThemAndThePuts) {
 }
 
 TEST_F(CaPutSourcesTest, PutsWithoutNamesAreMissingWhileTheServerDoesNotTellOfThem) {
-  EXPECT_FALSE(sources_.has_switched(kIoc));
   sources_.to_server(kIoc, true);
-  EXPECT_TRUE(sources_.has_switched(kIoc));
+  EXPECT_FALSE(sources_.was_left(kIoc));
   sources_.saw_unnamed(kIoc, 23);
   EXPECT_EQ(bounds(), Bounds(0, 0));
   sources_.leave_server(kIoc);
+  EXPECT_TRUE(sources_.was_left(kIoc));
   sources_.saw_unnamed(kIoc, 42);
   EXPECT_EQ(bounds(), Bounds(19, 0));
 }
