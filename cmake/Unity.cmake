@@ -3,13 +3,16 @@
 option(IOC_EXPORTER_UNITY "Compile files of a room together: a faster first build, a slower second one" OFF)
 find_package(Python3 QUIET COMPONENTS Interpreter)
 
-# Files with options of their own, or with SKIP_UNITY_BUILD_INCLUSION, are compiled alone.
+#   ioc_exporter_unity(<target> [<alone.cpp> ...])
+# Files with options of their own are compiled alone, too.
 function(ioc_exporter_unity target)
   if(NOT IOC_EXPORTER_UNITY OR NOT Python3_EXECUTABLE)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(REMOVE_ITEM sources ${ARGN})
   execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/unity_groups.py ${sources}
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
   set(number 0)
