@@ -138,7 +138,7 @@ def test_lines_have_colours_of_their_own():
     """Where they are named, all are that there can be: another one would look like one of them."""
     sources = "".join(path.read_text() for path in (ROOT / "src").rglob("*.[ch]*"))
     names = {"exporter: Duration of collectors": {"discovery"} | set(re.findall(r'name\(\) const override { return "(\w+)"', sources)),
-             "exporter: Attachments": set(re.findall(r'kProbe = "(\w+)"', sources)) | {"ca_tap", "ca_server_probe"}}
+             "exporter: Attachments": set(re.findall(r'kProbe = "(\w+)"', sources)) | {"ca_tap", "ca_server_probe", "pva_server_probe"}}
     assert all(len(there) > 4 for there in names.values())
     for name, panel in panels():
         if panel["type"] != "timeseries":
