@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Takes and gives back places of tables that many share (shared/shares.h). Who adds an entry takes a share first, who
- * removes it gives the share back, in the kernel and in user space (kernel/shares.h) alike. An entry that is there costs
- * nothing. Before it is included, SHARES names the array.
+ * Takes and gives back places of tables that many share (shared/shares.h). Code that adds an entry takes a share first,
+ * code that removes one gives the share back, in the kernel and in user space (kernel/shares.h) alike. An entry that is
+ * there costs nothing. Before it is included, SHARES names the array.
  */
 #ifndef IOC_EXPORTER_BPF_BASE_SHARES_H
 #define IOC_EXPORTER_BPF_BASE_SHARES_H
@@ -34,8 +34,8 @@ static __always_inline void add_to_shares(__u32 table, __u32 one, __u32 group, _
 }
 
 /*
- * Returns 0 when there is no room for this holder, or no holder (`group` IOCX_SHARE_ALL). Global functions, so that the verifier checks them once, not at each
- * place that calls them; none of the arguments is a pointer.
+ * Returns 0 when there is no room for this holder, or no holder (`group` IOCX_SHARE_ALL). Global functions, so that the
+ * verifier checks them once, not at each place that calls them; none of the arguments is a pointer.
  */
 __attribute__((noinline)) int take_share(__u32 table, __u32 one, __u32 group)
 {

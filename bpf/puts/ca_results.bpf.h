@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What became of puts that rsrv was asked for. Part of puts/ca_server_probe.bpf.c.
+ * Results of the puts that rsrv was asked for. Part of puts/ca_server_probe.bpf.c.
  *
  * A WRITE that fails is answered by send_err(), which is not entered for a good one. A WRITE_NOTIFY that the server
  * accepts is started by dbProcessNotify() in the same thread; when it is done, the database calls the server's callback
@@ -131,7 +131,7 @@ static __noinline __u32 slot_of_channel(__u64 application, const struct iocx_ser
 }
 
 /*
- * What is known of a put-callback of the IOC that runs; NULL: it is not one of the server's, or its put was not counted
+ * The record of a put-callback of the IOC that runs; NULL: it is not one of the server's, or its put was not counted
  * with a slot.
  */
 static __always_inline struct iocx_server_result *result_of(__u64 notify, __u32 *index)

@@ -95,7 +95,7 @@ static __always_inline int take_text(char *to, __u32 size, const struct cxx_text
 
 /*
  * Takes a std::string, which is so large: 0, there is none. Not inlined, as some others: the key is on the stack, and
- * what each of these has there would be beside it.
+ * the variables of each of these functions would be beside it.
  */
 static __noinline __u32 take_string(char *to, __u32 size, __u64 string, int *cut)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Who holds how much of the tap's tables, so that nobody fills one that others need: circuits, in groups by
+ * Holders of places in the tap's tables, so that no client fills one that others need: circuits, in groups by
  * the client's address. shared/shares.h has the rule.
  *
  * The index is a hash of the circuit's id or of the address, of IPv6 its /64. Ids are never used twice, so that what is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Who holds how much of the tables of datagrams, so that nobody fills one that others need: senders, in groups.
+ * Holders of places in the tables of datagrams, so that no sender fills one that others need: senders, in groups.
  * shared/shares.h has the rule.
  *
  * A datagram's source is what its sender says. So a client that searches is held by its network, and all networks by

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Who holds how much of the tables that the IOCs share, so that nobody fills one that others need: IOCs, in groups by
+ * Holders of places in the tables that the IOCs share, so that no IOC fills one that others need: IOCs, in groups by
  * the user who runs them. shared/shares.h has the rule.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_RECORD_SHARES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Who may have one more place of a table that many share, so that nobody fills one that others need. A place is held by
- * one (a circuit, an IOC), who belongs to a group (a client's address, a user). Pure C that clang -target bpf and g++
+ * Decides whether a holder may have one more place of a table that many share, so that none fills it. A holder (a
+ * circuit, an IOC) belongs to a group (a client's address, a user). Pure C that clang -target bpf and g++
  * both compile.
  *
  * While half of a table is free, all may have what they ask for. Then one gets one more only while it holds less than an
