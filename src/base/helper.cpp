@@ -71,8 +71,6 @@ class Server {
       const int ready = ::poll(channels_.data(), channels_.size(), -1);
       if (ready < 0 && errno == EINTR) continue;
       if (ready < 0) return;
-      // Children that have ended, readers too. None is waited for.
-      while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
       for (std::size_t i = 0; i < channels_.size(); ++i) {
         if (channels_[i].revents == 0 || serve_one(channels_[i].fd)) continue;
         if (channels_[i].fd == first_) return;
@@ -110,6 +108,7 @@ class Server {
   int status = 1;
   try {
     ::prctl(PR_SET_NAME, work.name.c_str());
+    ::signal(SIGCHLD, SIG_IGN);  // no child stays a zombie, and none is waited for
     // First of all it says whether it is confined: as the answer to the request 0.
     const Result<void> confined = work.confine();
     const Answer answer = confined ? Answer{} : refusal(confined.error());

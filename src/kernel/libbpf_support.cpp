@@ -103,4 +103,13 @@ std::optional<ProgramStats> program_stats(int program_fd) {
   return ProgramStats{info.run_cnt, info.run_time_ns};
 }
 
+Result<void> map_memory(MapMemory& memory, const bpf_map* map) {
+  const std::size_t bytes = std::size_t{bpf_map__max_entries(map)} * bpf_map__value_size(map);
+  auto mapped =
+      MapMemory::map(bpf_map__fd(map), bytes, bpf_map__name(map), MapMemory::Access::write);
+  if (!mapped) return std::move(mapped).error();
+  memory = std::move(*mapped);
+  return {};
+}
+
 }  // namespace ioc_exporter::kernel

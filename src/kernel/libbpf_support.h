@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
+#include "kernel/mapped_array.h"
 #include "kernel/program_stats.h"
 #include "shared/putlog.h"
 
@@ -80,6 +81,9 @@ Result<void> open_view(MapView<K, V>& view, const bpf_map* map) {
   view = std::move(*opened);
   return {};
 }
+
+// All of a created array map, to be written to.
+Result<void> map_memory(MapMemory& memory, const bpf_map* map);
 
 // As program_stats(int).
 std::optional<ProgramStats> program_stats(const bpf_program* program);

@@ -14,6 +14,11 @@
 
 namespace ioc_exporter::kernel {
 
+// Of a table that whoever comes first may fill by half.
+constexpr iocx_table_bound usual_bound(std::uint32_t room) {
+  return {room, room / 2};
+}
+
 class Shares {
  public:
   using Bounds = std::array<iocx_table_bound, IOCX_SHARE_TABLES>;

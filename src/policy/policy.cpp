@@ -93,13 +93,12 @@ Action Policy::action(std::uint32_t rule) const {
   return rule == kNoRule ? text_.fallback : text_.rules[rule].action;
 }
 
-bool Policy::matches_pv(std::uint32_t rule, const Put& put) const {
+bool Policy::matches_pv(std::uint32_t rule, const std::string& plain) const {
   if (text_.rules[rule].pvs.empty()) return true;
-  const Patterns& patterns = compiled_[rule].pvs;
-  const std::string plain = plain_name(put.pv);
-  if (patterns.match(plain)) return true;
-  const bool is_value = !plain.empty() && plain.find('.') == std::string::npos;
-  return is_value && patterns.match(plain + ".VAL");
+  const auto matches = [&patterns = compiled_[rule].pvs](const std::string& name) {
+    return patterns.match(name);
+  };
+  return plain.empty() ? matches(plain) : matches_plain(plain, matches);
 }
 
 bool Policy::matches_user(std::uint32_t rule, const Put& put) const {
@@ -124,10 +123,11 @@ bool Policy::matches_op(std::uint32_t rule, const Put& put) const {
 
 Policy::Candidates Policy::candidates(const Put& put) const {
   const auto address = parse_client_address(std::string(put.client));
+  const std::string plain = plain_name(put.pv);
   Candidates found;
   for (std::uint32_t rule = 0; rule < compiled_.size(); ++rule) {
     if (!matches_op(rule, put) || !matches_client(rule, address) || !matches_user(rule, put) ||
-        !matches_host(rule, put) || !matches_pv(rule, put))
+        !matches_host(rule, put) || !matches_pv(rule, plain))
       continue;
     found.push_back(rule);
     if (text_.rules[rule].times.empty()) break;
@@ -149,7 +149,7 @@ std::uint32_t Policy::decide(const Candidates& candidates, const std::vector<boo
 
 std::string Policy::mismatch(std::uint32_t rule, const Put& put, std::int64_t when) const {
   const RuleText& text = text_.rules[rule];
-  if (!matches_pv(rule, put)) return not_matched("PV", put.pv, text.pvs);
+  if (!matches_pv(rule, plain_name(put.pv))) return not_matched("PV", put.pv, text.pvs);
   if (!matches_user(rule, put)) return not_matched("user", put.user, text.users);
   if (!matches_host(rule, put)) return not_matched("host", put.host, text.hosts);
   if (!matches_client(rule, parse_client_address(std::string(put.client))))

@@ -90,7 +90,7 @@ class Policy {
     Patterns pvs, users, hosts;
   };
 
-  bool matches_pv(std::uint32_t rule, const Put& put) const;
+  bool matches_pv(std::uint32_t rule, const std::string& plain) const;
   bool matches_user(std::uint32_t rule, const Put& put) const;
   bool matches_host(std::uint32_t rule, const Put& put) const;
   bool matches_client(std::uint32_t rule, const std::optional<ClientAddress>& address) const;
@@ -105,5 +105,11 @@ class Policy {
 // Patterns are tried on it, and on "SR:Q1.VAL", never on the name as it was sent: a modifier may
 // hold any text, such as a comment in a channel filter (Base 7).
 std::string plain_name(std::string_view pv);
+
+// Whether `matches` is true of the plain name, with or without VAL.
+template <class Matches>
+bool matches_plain(const std::string& plain, Matches matches) {
+  return matches(plain) || (plain.find('.') == std::string::npos && matches(plain + ".VAL"));
+}
 
 }  // namespace ioc_exporter::policy

@@ -19,11 +19,10 @@ bool wants(const NameFilter& filter, std::string_view name) {
          !(filter.exclude && matches(*filter.exclude, name));
 }
 
-// With and without VAL; modifiers are no part of it.
 bool matches_plain(const Pattern& pattern, std::string_view pv) {
-  const std::string plain = policy::plain_name(pv);
-  return matches(pattern, plain) ||
-         (plain.find('.') == std::string::npos && matches(pattern, plain + ".VAL"));
+  return policy::matches_plain(policy::plain_name(pv), [&pattern](const std::string& name) {
+    return matches(pattern, name);
+  });
 }
 
 // A name that is not known may be any. What is left out is so by its plain name only: modifiers may

@@ -190,7 +190,6 @@ Result<UniqueFd> serve_reader_request(const HelperRequest& request, const Unique
       return last_error("kill a reader");
     return UniqueFd();
   }
-  ::signal(SIGCHLD, SIG_IGN);  // no child stays a zombie
   const pid_t pid = ::fork();
   if (pid < 0) return last_error("fork a reader");
   if (pid == 0) run_reader(file.get(), request.number != 0, confine);

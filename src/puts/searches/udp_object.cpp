@@ -44,9 +44,9 @@ Result<void> CaUdpObject::Loaded::set_sizes(const CaUdpSizes& sizes) const {
   for (const auto& [map, entries] : wanted)
     if (auto ok = kernel::size_map(map, entries); !ok) return ok;
   auto& bounds = skeleton->rodata->cfg_bounds;
-  bounds[IOCX_CA_UDP_SHARE_CLIENTS] = {sizes.max_clients, sizes.max_clients / 2};
-  bounds[IOCX_CA_UDP_SHARE_SEARCHES] = {sizes.max_searches, sizes.max_searches / 2};
-  bounds[IOCX_CA_UDP_SHARE_BEACONS] = {sizes.max_beacons, sizes.max_beacons / 2};
+  bounds[IOCX_CA_UDP_SHARE_CLIENTS] = kernel::usual_bound(sizes.max_clients);
+  bounds[IOCX_CA_UDP_SHARE_SEARCHES] = kernel::usual_bound(sizes.max_searches);
+  bounds[IOCX_CA_UDP_SHARE_BEACONS] = kernel::usual_bound(sizes.max_beacons);
   return {};
 }
 

@@ -87,21 +87,11 @@ struct ServerProbeObject::Loaded {
           if (auto ok = kernel::open_view(views.iocs, maps.server_iocs); !ok) return ok;
           if (auto ok = kernel::open_view(views.rest, maps.server_rest); !ok) return ok;
           if (auto ok = kernel::open_view(views.drops, maps.server_drops); !ok) return ok;
-          if (auto ok = map(slots, maps.server_slots, max_slots * sizeof(iocx_server_slot)); !ok)
-            return ok;
-          if (auto ok = map(results, maps.slot_results, max_slots * sizeof(iocx_server_result));
-              !ok)
-            return ok;
-          return map(shares, maps.slot_shares, IOCX_SERVER_SHARES * sizeof(std::uint64_t));
+          if (auto ok = kernel::map_memory(slots, maps.server_slots); !ok) return ok;
+          if (auto ok = kernel::map_memory(results, maps.slot_results); !ok) return ok;
+          return kernel::map_memory(shares, maps.slot_shares);
         },
         skeleton);
-  }
-  static Result<void> map(kernel::MapMemory& into, const bpf_map* map, std::size_t bytes) {
-    auto memory = kernel::MapMemory::map(bpf_map__fd(map), bytes, bpf_map__name(map),
-                                         kernel::MapMemory::Access::write);
-    if (!memory) return std::move(memory).error();
-    into = std::move(*memory);
-    return {};
   }
   Result<void> load_ca(const Options& options) {
     Ca ca(ca_server_probe_bpf__open());

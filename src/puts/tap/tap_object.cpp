@@ -21,15 +21,6 @@ struct SkeletonDeleter {
   void operator()(ca_tap_bpf* skeleton) const { ca_tap_bpf__destroy(skeleton); }
 };
 
-Result<void> map_memory(kernel::MapMemory& into, const bpf_map* map) {
-  const std::size_t bytes = std::size_t{bpf_map__max_entries(map)} * bpf_map__value_size(map);
-  auto memory = kernel::MapMemory::map(bpf_map__fd(map), bytes, bpf_map__name(map),
-                                       kernel::MapMemory::Access::write);
-  if (!memory) return std::move(memory).error();
-  into = std::move(*memory);
-  return {};
-}
-
 // Linux 5.12 knows compare-and-swap, and some distributions' older kernels do: load one and see.
 bool kernel_has_compare_and_swap() {
   const bpf_insn program[] = {
@@ -99,16 +90,13 @@ Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
 
 void CaTapObject::Loaded::set_bounds(const CaTapSizes& sizes) const {
   auto& bounds = skeleton->rodata->cfg_bounds;
-  const auto set = [&bounds](iocx_ca_share_of table, std::uint32_t room) {
-    bounds[table] = {room, room / 2};
-  };
-  set(IOCX_CA_SHARE_CIRCUITS, sizes.max_circuits);
-  set(IOCX_CA_SHARE_CHANNELS, sizes.max_channels);
-  set(IOCX_CA_SHARE_REQUESTS, sizes.max_channels);
-  set(IOCX_CA_SHARE_PENDING, sizes.max_pending - sizes.max_pending / 4);
-  set(IOCX_CA_SHARE_OUTCOMES, sizes.max_outcomes);
-  set(IOCX_CA_SHARE_FAILURES, sizes.max_failures);
-  set(IOCX_CA_SHARE_CLEARED, sizes.max_channels);
+  bounds[IOCX_CA_SHARE_CIRCUITS] = kernel::usual_bound(sizes.max_circuits);
+  bounds[IOCX_CA_SHARE_CHANNELS] = kernel::usual_bound(sizes.max_channels);
+  bounds[IOCX_CA_SHARE_REQUESTS] = kernel::usual_bound(sizes.max_channels);
+  bounds[IOCX_CA_SHARE_PENDING] = kernel::usual_bound(sizes.max_pending - sizes.max_pending / 4);
+  bounds[IOCX_CA_SHARE_OUTCOMES] = kernel::usual_bound(sizes.max_outcomes);
+  bounds[IOCX_CA_SHARE_FAILURES] = kernel::usual_bound(sizes.max_failures);
+  bounds[IOCX_CA_SHARE_CLEARED] = kernel::usual_bound(sizes.max_channels);
   // Pages are held for moments, and two connections on a bad network need nearly all.
   bounds[IOCX_CA_SHARE_PAGES] = {sizes.max_pages, sizes.max_pages / 8};
 }
@@ -132,13 +120,13 @@ Result<void> CaTapObject::Loaded::open_views() {
 
 Result<void> CaTapObject::Loaded::map_into_memory() {
   const auto& maps = skeleton->maps;
-  if (auto ok = map_memory(channels, maps.ca_channels); !ok) return ok;
-  if (auto ok = map_memory(page_owners, maps.ca_page_owners); !ok) return ok;
+  if (auto ok = kernel::map_memory(channels, maps.ca_channels); !ok) return ok;
+  if (auto ok = kernel::map_memory(page_owners, maps.ca_page_owners); !ok) return ok;
   auto taken = kernel::Shares::map(bpf_map__fd(maps.ca_shares), IOCX_CA_HOLDERS,
                                    bpf_map__name(maps.ca_shares), skeleton->rodata->cfg_bounds);
   if (!taken) return std::move(taken).error();
   shares = std::move(*taken);
-  return map_memory(watched, maps.ca_watched);
+  return kernel::map_memory(watched, maps.ca_watched);
 }
 
 Result<void> CaTapObject::Loaded::free_pages() const {

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/same_inode.h"
+#include "kernel/shares.h"
 #include "kernel/take_off.h"
 
 #include "records/probe/scan_names.h"
@@ -185,8 +186,8 @@ bool RecordProcess::may_have_scan_name(const Watched& watched) const {
     all += held;
     if (other.holder.user == watched.holder.user) theirs += held;
   }
-  const std::uint32_t room = object_.maps().scan_names.capacity();
-  return iocx_share_may({room, room / 2}, watched.holder.ioc, watched.holder.user, all,
+  const auto bound = kernel::usual_bound(object_.maps().scan_names.capacity());
+  return iocx_share_may(bound, watched.holder.ioc, watched.holder.user, all,
                         static_cast<std::uint32_t>(watched.scan_names.size()), theirs) != 0;
 }
 

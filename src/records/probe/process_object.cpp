@@ -12,6 +12,7 @@
 #include "kernel/ask_to_attach.h"
 #include "kernel/function_symbol.h"
 #include "kernel/libbpf_support.h"
+#include "kernel/shares.h"
 #include "kernel/uprobe.h"
 #include "kernel/uprobe_link.h"
 #include "record_process.skel.h"
@@ -213,12 +214,12 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   const std::uint32_t chunks = lines / IOCX_CHUNK_LINES;
   const std::uint32_t causes = std::max(options.causes, 1u), links = std::max(options.links, 1u);
   auto& bounds = skeleton.rodata->cfg_bounds;
-  bounds[IOCX_SHARE_THREADS] = {places, places / 2};
-  bounds[IOCX_SHARE_OVERFLOW_THREADS] = {overflow, overflow / 2};
-  bounds[IOCX_SHARE_CAUSES] = {causes, causes / 2};
-  bounds[IOCX_SHARE_LINKS] = {links, links / 2};
-  bounds[IOCX_SHARE_SCAN_LISTS] = {options.scan_lists, options.scan_lists / 2};
-  bounds[IOCX_SHARE_LINES] = {chunks, chunks / 2};
+  bounds[IOCX_SHARE_THREADS] = kernel::usual_bound(places);
+  bounds[IOCX_SHARE_OVERFLOW_THREADS] = kernel::usual_bound(overflow);
+  bounds[IOCX_SHARE_CAUSES] = kernel::usual_bound(causes);
+  bounds[IOCX_SHARE_LINKS] = kernel::usual_bound(links);
+  bounds[IOCX_SHARE_SCAN_LISTS] = kernel::usual_bound(options.scan_lists);
+  bounds[IOCX_SHARE_LINES] = kernel::usual_bound(chunks);
   skeleton.rodata->chunk_mask = chunks - 1;
   if (auto ok = kernel::size_map(maps.record_lines, lines); !ok) return ok;
   if (auto ok = kernel::size_map(maps.line_times, lines); !ok) return ok;
