@@ -50,66 +50,62 @@ void add_options(OptionTable& table, Options& options) {
       "Configuration",
       {{.flag = "config.file",
         .argument = "FILE",
-        .help = "The site's YAML file (docs/configuration.md); flags stand above it",
+        .help = "Site's YAML file (docs/configuration.md); flags override it",
         .value = text(options.config_file)},
        {.flag = "set",
         .argument = "KEY=VALUE",
-        .help = "Set this key of the file, such as putlog.file_size=1GiB, whatever the file says "
-                "(repeatable); docs/configuration.md has all keys",
+        .help = "Set a key of the file, such as putlog.file_size=1GiB (repeatable; keys: "
+                "docs/configuration.md)",
         .value = {.takes = OptionValue::Takes::lines,
                   .set = [](const std::string&, bool) { return Result<void>(); }}},
        {.flag = "config.check",
-        .help = "Check the file, say what is wrong with it and exit (1 when anything is)",
+        .help = "Check the file, print its problems and exit (1: there are some)",
         .value = on_off(options.config_check)},
        {.argument = "TEXT",
         .key = "site.area",
-        .help = "What part of the site this host belongs to: a label of epics_host_info, and so "
-                "of alerts",
+        .help =
+            "Part of the site that this host belongs to: label of epics_host_info and of alerts",
         .value = text(options.area)},
        {.argument = "TEXT",
         .key = "site.owner",
-        .help = "Whom its alerts concern: the same",
+        .help = "Receiver of its alerts: the same",
         .value = text(options.owner)}});
   table.add("Series",
             {{.flag = "limit",
               .argument = "KIND=N",
-              .help = "Series of their own that things of a kind may have, such as "
-                      "puts=5000 or puts.per_client=500 (repeatable); what is above is "
-                      "summed up",
+              .help = "Series of a kind, such as puts=5000 or puts.per_client=500 (repeatable); "
+                      "the rest is summed",
               .value = limits(options.limits)},
              {.flag = "histogram.factor",
               .argument = "N",
-              .help = "From one bucket's edge to the next in the text formats: 2, 4 or "
-                      "16 (protobuf has all four to a power of two)",
+              .help = "Factor between bucket edges in the text formats: 2, 4 or 16",
               .value = one_of<EdgeStep>(
                   options.histogram_factor,
                   {{"2", EdgeStep::by_2}, {"4", EdgeStep::by_4}, {"16", EdgeStep::by_16}})}});
+  table.add("Security", {{.flag = "security.user",
+                          .argument = "USER",
+                          .help = "User to run as after the start; default: ioc_exporter if it "
+                                  "exists, else an unused id; root: stay root",
+                          .value = text(options.privileges.user)},
+                         {.flag = "security.capabilities",
+                          .argument = "LIST",
+                          .help = "Capabilities to keep, or none, or all (docs/security.md)",
+                          .value = capabilities(options.privileges)},
+                         {.flag = "security.sandbox",
+                          .help = "Filter the exporter's own system calls",
+                          .value = on_off(options.sandbox)}});
   table.add(
-      "Security",
-      {{.flag = "security.user",
-        .argument = "USER",
-        .help = "Whom to become once all is opened, when started as root; root: stay it. Where "
-                "nothing is said: ioc_exporter if there is such a user, else an id that nobody has",
-        .value = text(options.privileges.user)},
-       {.flag = "security.capabilities",
-        .argument = "LIST",
-        .help = "Capabilities to keep, or none, or all: see docs/security.md",
-        .value = capabilities(options.privileges)},
-       {.flag = "security.sandbox",
-        .help = "Refuse itself the system calls that it does not need",
-        .value = on_off(options.sandbox)}});
-  table.add("Modes",
-            {{.flag = "once",
-              .argument = "DURATION",
-              .help = "Count for so long, print one scrape and exit",
-              .value = duration(options.once)},
-             {.flag = "check",
-              .help = "Load and attach everything, print what works and exit (1 when something is "
-                      "missing)",
-              .value = on_off(options.check)},
-             {.flag = "strict",
-              .help = "A probe that cannot be loaded is fatal",
-              .value = on_off(options.strict)}});
+      "Modes",
+      {{.flag = "once",
+        .argument = "DURATION",
+        .help = "Count for this time, print one scrape and exit",
+        .value = duration(options.once)},
+       {.flag = "check",
+        .help = "Load and attach everything, print what works and exit (1: something is missing)",
+        .value = on_off(options.check)},
+       {.flag = "strict",
+        .help = "A probe that cannot be loaded is fatal",
+        .value = on_off(options.strict)}});
   table.add(
       "Other",
       {{.flag = "log.level",

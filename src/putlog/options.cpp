@@ -17,8 +17,7 @@ void add_options(OptionTable& table, Options& options) {
         .value = whole_number(options.value_bytes, IOCX_PUTLOG_SMALL, IOCX_PUTLOG_MOST_BYTES)},
        {.argument = "MIB",
         .key = "putlog.buffer",
-        .help = "Memory for puts that the kernel has seen and the exporter not yet read, in "
-                "MiB; what has no room is counted as lost",
+        .help = "Ring from the kernel to the exporter, MiB; puts without room are counted as lost",
         .value = one_of<std::uint32_t>(options.buffer_mib, {{"1", 1},
                                                             {"2", 2},
                                                             {"4", 4},
@@ -29,8 +28,7 @@ void add_options(OptionTable& table, Options& options) {
                                                             {"128", 128}})},
        {.argument = "DURATION",
         .key = "putlog.answers",
-        .help = "How long a put-callback, and all puts behind it, wait for its answer, to be "
-                "logged with it; 0: they do not",
+        .help = "How long put-callbacks, and the puts behind them, wait for the answer; 0: not",
         .value = duration(options.answer_patience)}});
   add_outlet_options(table, options.outlets);
 }

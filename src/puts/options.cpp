@@ -21,9 +21,8 @@ void add_options(OptionTable& table, Options& options) {
                             .help = "Count Channel Access puts",
                             .value = on_off(options.enabled)},
                            {.flag = "server-probe",
-                            .help = "Count puts where EPICS Base's servers (rsrv, QSRV) take them, "
-                                    "by probes on them; without, Channel Access puts are counted "
-                                    "from packets and PV Access puts not at all",
+                            .help = "Count puts by probes on EPICS Base's servers; without, "
+                                    "Channel Access puts by packets, PV Access puts not",
                             .value = on_off(options.server_probe)}});
   table.add("Series", {{.argument = "RE",
                         .key = "pvs.include",
@@ -35,33 +34,28 @@ void add_options(OptionTable& table, Options& options) {
                         .value = pattern(options.pvs.exclude)},
                        {.argument = "DURATION",
                         .key = "pvs.expire",
-                        .help = "How long a client's puts to a PV are shown after the last one and "
-                                "its channel",
+                        .help = "How long a client's puts to a PV are shown after the last one",
                         .value = duration(options.put_expiry, std::chrono::minutes(1))}});
-  table.add(
-      "Channel Access",
-      {{.flag = "ca.server-port",
-        .argument = "LIST",
-        .help =
-            "TCP ports of CA servers, whatever listens there; others are found when they answer "
-            "searches",
-        .value = whole_numbers(options.server_ports, 1)},
-       {.flag = "ca.remote-servers",
-        .help = "Count also what clients on this host send to CA servers elsewhere",
-        .value = on_off(options.remote_servers)},
-       {.flag = "ca.max-channels",
-        .argument = "N",
-        .help = "Channels of all clients together (about 800 bytes each)",
-        .value = whole_number(options.max_channels, 1024, 4'194'304)},
-       {.flag = "ca.max-circuits",
-        .argument = "N",
-        .help = "TCP connections of clients (about 1 KiB each)",
-        .value = whole_number(options.max_circuits, 1024, 4'194'304)},
-       {.flag = "state.pin",
-        .argument = "DIR",
-        .help = "Folder in a bpffs where the names of open channels outlive the exporter; none: "
-                "nowhere",
-        .value = pin(options)}});
+  table.add("Channel Access",
+            {{.flag = "ca.server-port",
+              .argument = "LIST",
+              .help = "TCP ports of CA servers that are watched from the start",
+              .value = whole_numbers(options.server_ports, 1)},
+             {.flag = "ca.remote-servers",
+              .help = "Count puts of this host's clients to CA servers elsewhere, too",
+              .value = on_off(options.remote_servers)},
+             {.flag = "ca.max-channels",
+              .argument = "N",
+              .help = "Channels of all clients (about 800 bytes each)",
+              .value = whole_number(options.max_channels, 1024, 4'194'304)},
+             {.flag = "ca.max-circuits",
+              .argument = "N",
+              .help = "TCP connections of clients (about 1 KiB each)",
+              .value = whole_number(options.max_circuits, 1024, 4'194'304)},
+             {.flag = "state.pin",
+              .argument = "DIR",
+              .help = "bpffs folder where names of open channels outlive the exporter, or none",
+              .value = pin(options)}});
 }
 
 }  // namespace ioc_exporter::ca

@@ -34,32 +34,31 @@ void add_options(OptionTable& table, Options& options) {
       {{.flag = "traces.rate",
         .argument = "N",
         .key = "traces.rate",
-        .help = "Traces a second of each IOC, 0.1 for one in ten seconds; 0: none but those that "
-                "the other options choose, or that somebody asks for",
+        .help = "Traces per second of each IOC, such as 0.1; 0: only those that other options or "
+                "commands choose",
         .value = number(options.rate, 0, 100'000)},
        {.argument = "DURATION",
         .key = "traces.slower",
-        .help = "Besides, all chains of records that take so long; 0: none for that",
+        .help = "Besides, chains that take this long; 0: none",
         .value = duration(options.slower)},
        {.key = "traces.alarms",
-        .help = "Besides, all chains in which a record goes into alarm, or to a higher severity",
+        .help = "Besides, chains in which a record's severity rises",
         .value = on_off(options.alarms)},
        {.key = "traces.active",
-        .help = "Besides, all chains that meet a record which is active already",
+        .help = "Besides, chains that meet an active record",
         .value = on_off(options.active)},
        {.argument = "RE",
         .key = "traces.records",
-        .help = "Only chains in which a record processes whose whole name this expression (RE2) "
-                "matches",
+        .help = "Only chains in which a record with such a name (RE2) processes",
         .value = pattern(options.records)},
        {.argument = "CAUSE",
         .key = "traces.causes",
-        .help = "Only chains that this begins (repeatable)",
+        .help = "Only chains with this cause (repeatable)",
         .value = causes(options.causes)},
        {.argument = "MIB",
         .key = "traces.buffer",
-        .help = "Memory for chains that the kernel has seen and the exporter not yet read, in MiB; "
-                "what has no room is counted as lost",
+        .help =
+            "Ring from the kernel to the exporter, MiB; chains without room are counted as lost",
         .value = one_of<std::uint32_t>(
             options.buffer_mib,
             {{"1", 1}, {"2", 2}, {"4", 4}, {"8", 8}, {"16", 16}, {"32", 32}, {"64", 64}})}});

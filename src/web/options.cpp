@@ -19,38 +19,37 @@ Result<void> check_path(const std::string& path) {
 }  // namespace
 
 void add_options(OptionTable& table, Options& options) {
-  table.add("Web",
-            {{.flag = "web.listen-address",
-              .argument = "ADDRESS",
-              .help = "Address to listen on (repeatable); port 0 picks a free one",
-              .value = texts(options.listen, check_address)},
-             {.flag = "web.telemetry-path",
-              .argument = "PATH",
-              .help = "Path of the metrics",
-              .value = text(options.telemetry_path, check_path)},
-             {.flag = "web.max-requests",
-              .argument = "N",
-              .help = "Requests that are answered at a time; more get status 503",
-              .value = whole_number(options.max_requests, 1, 1000)},
-             {.flag = "web.allowed-hosts",
-              .argument = "NAME",
-              .help = "A name by which pages may be asked for, .ENDING of names or * for "
-                      "any (repeatable), beside addresses, names of one label, those of "
-                      "--web.listen-address and the host's own",
-              .value = texts(options.allowed_hosts, check_allowed_host)},
-             {.flag = "web.config.file",
-              .argument = "FILE",
-              .help = "TLS, passwords, headers and a rate limit, in the format of Prometheus' "
-                      "exporter-toolkit (docs/configuration.md)",
-              .value = text(options.config_file)},
-             {.flag = "web.enable-lifecycle",
-              .help = "Answer POST /-/detach, /-/attach and /-/reload",
-              .value = on_off(options.lifecycle)},
-             {.flag = "web.lifecycle-users",
-              .argument = "USER",
-              .help = "Who of the users of --web.config.file may do that (repeatable); "
-                      "otherwise all of them",
-              .value = texts(options.lifecycle_users)}});
+  table.add(
+      "Web",
+      {{.flag = "web.listen-address",
+        .argument = "ADDRESS",
+        .help = "Address to listen on (repeatable); port 0 picks a free one",
+        .value = texts(options.listen, check_address)},
+       {.flag = "web.telemetry-path",
+        .argument = "PATH",
+        .help = "Path of the metrics",
+        .value = text(options.telemetry_path, check_path)},
+       {.flag = "web.max-requests",
+        .argument = "N",
+        .help = "Requests at a time; more get status 503",
+        .value = whole_number(options.max_requests, 1, 1000)},
+       {.flag = "web.allowed-hosts",
+        .argument = "NAME",
+        .help = "Names of the host in requests, .ENDING or * (repeatable), besides addresses and "
+                "its own names",
+        .value = texts(options.allowed_hosts, check_allowed_host)},
+       {.flag = "web.config.file",
+        .argument = "FILE",
+        .help =
+            "TLS, passwords, headers and rate limit, in the format of Prometheus' exporter-toolkit",
+        .value = text(options.config_file)},
+       {.flag = "web.enable-lifecycle",
+        .help = "Answer POST /-/detach, /-/attach and /-/reload",
+        .value = on_off(options.lifecycle)},
+       {.flag = "web.lifecycle-users",
+        .argument = "USER",
+        .help = "Users of --web.config.file who may do that (repeatable); default: all",
+        .value = texts(options.lifecycle_users)}});
 }
 
 }  // namespace ioc_exporter::web

@@ -249,55 +249,52 @@ DOWN, ABSENT, LOST = "EpicsIocDown", "EpicsIocAbsent", "IocExporterDown"
 PUT = "EpicsForbiddenPut"
 EVENTS = [
     Event("Two days in which nothing happens", lambda site: None),
-    Event("All hosts are rebooted each night, once the clocks were put back", nightly_reboots,
-          says="A reboot of less than six minutes, whose IOCs are up ten minutes after it."),
+    Event("All hosts reboot each night; one night the clocks are put back", nightly_reboots,
+          says="The reboot takes less than six minutes, and the IOCs run ten minutes later."),
     Event("After a reboot two IOCs do not come back", lost_iocs,
           [(DOWN, "critical", at("h1", ioc="a"), 1), (ABSENT, "critical", at("h1", ioc="b"), 1)],
-          "One is expected by name, the other was only seen the day before."),
+          "a is expected by name, b was only seen the day before."),
     Event("Five hosts of a network are lost for 20 minutes", lost_subnet,
-          [(LOST, "critical", at(host), 1) for host in HOSTS[:5]], "One message, by the example of Alertmanager's configuration."),
+          [(LOST, "critical", at(host), 1) for host in HOSTS[:5]], "One message with the example of Alertmanager's configuration."),
     Event("The power fails for five hours", power_cut, [(LOST, "critical", at(host), 1) for host in HOSTS],
           "One message. All IOCs come back by themselves."),
     Event("Prometheus is away for two hours", prometheus_away,
           [(PUT, "critical", at("h3", ioc="a", user="guest"), 1)]
           + [(PUT, "critical", at(host, ioc="a", user="known"), 1) for host in HOSTS],
-          "Meanwhile somebody writes to a PV, and an IOC ends and is started again. The puts of the hour before on each host are not "
-          "told again."),
+          "Meanwhile somebody writes to a PV of h3, and an IOC restarts. Earlier puts are not reported again."),
     Event("Of two Prometheus servers one is away for an hour", twin_away,
           [(DOWN, "critical", at("h5", ioc="b"), 1), (PUT, "critical", at("h3", ioc="a", user="guest"), 1),
            (PUT, "critical", at("h4", ioc="a", user="guest"), 1)],
-          "As that one tells it: an IOC is down since two hours before, h3 was written to one hour before, h4 meanwhile. Alertmanager makes "
-          "one message of what both tell at a time. The put to h4 is told again when the server is back, unless it reads what the "
-          "other knows ([how](policy.md#alerts-on-the-first-put))."),
-    Event("For two days the remote write has a gap of six minutes each half hour", remote_write_gaps,
+          "The put to h4 falls into that hour: it is reported again afterwards, unless the server reads what the other knows "
+          "([how](policy.md#alerts-on-the-first-put))."),
+    Event("Remote write has a gap of six minutes each half hour", remote_write_gaps,
           [(PUT, "critical", at("h3", ioc="a", user="guest"), 1)], "Somebody writes to a PV on the first day."),
     Event("Half of all scrapes of a host are lost for an hour", flaky_scrapes,
           [("IocExporterScrapesFail", "warning", at("h5"), 1)]),
     Event("The exporters are upgraded, one host after the other", upgrade,
           [(PUT, "critical", at(host, ioc="a", user="before"), 1) for host in HOSTS],
-          "The hour before, somebody wrote to a PV on each host: that is told then, and not with the upgrade."),
+          "Puts of the hour before are not reported again."),
     Event("An IOC is renamed", renamed, [(DOWN, "critical", at("h2", ioc="b"), 1)],
-          "The old name is down for `--ioc.keep-gone`, a day: silence it."),
-    Event("An IOC is removed for good, and taken out of `iocs.expected`; the exporter is started anew", removed,
+          "The old name is down for `--ioc.keep-gone`: silence it."),
+    Event("An IOC is removed for good, and from `iocs.expected`; the exporter restarts", removed,
           [(DOWN, "critical", at("h2", ioc="a"), 1), (ABSENT, "critical", at("h2", ioc="a"), 1)],
-          "It was seen the day before, so it is absent until a day is over: silence both before it is stopped."),
+          "Silence both alerts before you stop it."),
     Event("Two IOCs crash in the night", crashed, [(DOWN, "critical", at("h7", ioc="b"), 1), (LOST, "critical", at("h7"), 1)],
-          "One is started again within two minutes. The other is not for an hour, in which the exporter does not answer for 20 "
-          "minutes: the IOC is told once."),
+          "One restarts within two minutes, the other after an hour, in which the exporter does not answer for 20 minutes."),
     Event("A host's clock is 65 minutes behind for 17 hours", clock_behind,
           [("IocExporterClockDiffers", "warning", at("h8"), 1), (PUT, "critical", at("h8", ioc="a", user="guest"), 2)],
-          "A put in that time, and one the next day."),
+          "A put in that time, one the next day."),
     Event("A host's clock is 65 minutes ahead, and is put back", clock_ahead,
           [("IocExporterClockDiffers", "warning", at("h8"), 1), (PUT, "critical", at("h8", ioc="a", user="guest"), 2)],
-          "A put ten minutes before that, and one 20 minutes after it."),
+          "A put ten minutes before that, one 20 minutes after it."),
     Event("Two IOCs are set up", commissioning,
           [("EpicsIocRestartLoop", "warning", at("h1", ioc="b"), 1), ("EpicsIocRestartLoop", "warning", at("h2", ioc="b"), 1),
            ("EpicsIocKeepsRestarting", "critical", at("h2", ioc="b"), 1)],
-          "One is started three times in a quarter of an hour; the other restarts for two hours."),
+          "One starts three times in a quarter of an hour, the other restarts for two hours."),
     Event("An IOC is over its budget for half an hour, twelve times", over_budget,
           [("IocExporterRecordsNotCounted", "warning", at("h3", ioc="a"), 1)]),
-    Event("A script writes to a forbidden PV every three minutes for three hours, and once the next day", a_script,
-          [(PUT, "critical", at("h1", ioc="a", user="guest"), 2)], "Two runs."),
+    Event("A script writes to a forbidden PV every three minutes for three hours, then once the next day", a_script,
+          [(PUT, "critical", at("h1", ioc="a", user="guest"), 2)]),
     Event("One event is lost every four minutes on one host, a hundred a minute for an hour on another", lost_events,
           [("IocExporterEventsDropped", "warning", at("h2"), 1)]),
 ]
@@ -317,26 +314,20 @@ def write_tests(folder: pathlib.Path) -> list[pathlib.Path]:
 
 def page() -> str:
     lines = ["# A site's year", "",
-             "What the [alerts](../alerts) tell, and how often, of what happens at a site in a year. Each event is a test with "
-             "promtool, of two", "days at ten hosts (`tests/monitoring/year.py`, which writes this page). An alert that is told "
-             "once begins once: nothing that goes", "away meanwhile makes it end and begin again.", ""]
+             "Which [alerts](../alerts) fire for the events of a year, and how often (once, where no number stands). Each event is a",
+             "promtool test of two days at ten hosts; `tests/monitoring/year.py` writes this page.", "",
+             "| event | alerts |", "|---|---|"]
     for event in EVENTS:
-        lines += [f"## {event.title}", ""]
-        if event.says:
-            lines += [event.says, ""]
-        if not event.told:
-            lines += ["Nothing is told.", ""]
-            continue
-        lines += ["| alert | severity | where | times |", "|---|---|---|---|"]
         grouped: dict = {}
-        for name, severity, labels, times in event.told:
+        for name, _, labels, times in event.told:
             other = ", ".join(value if key == "ioc" else f"{key} {value}" for key, value in labels.items() if key != "instance")
-            grouped.setdefault((name, severity, other, times), []).append(labels["instance"].split(":")[0])
-        for (name, severity, other, times), hosts in grouped.items():
+            grouped.setdefault((name, other, times), []).append(labels["instance"].split(":")[0])
+        alerts = []
+        for (name, other, times), hosts in grouped.items():
             where = hosts[0] if len(hosts) == 1 else f"each of {len(hosts)} hosts"
-            lines.append(f"| [{name}](runbooks/{name}.md) | {severity} | {where}{': ' + other if other else ''} | {times} |")
-        lines.append("")
-    return "\n".join(lines[:-1]) + "\n"
+            alerts.append(f"[{name}](runbooks/{name}.md) ({where}{': ' + other if other else ''})" + (f" {times} times" if times > 1 else ""))
+        lines.append(f"| {event.title}. {event.says}".rstrip() + f" | {', '.join(alerts) or 'none'} |")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

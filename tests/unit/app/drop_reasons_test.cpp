@@ -1,4 +1,4 @@
-// docs/operating.md says of each reason for a drop what is lost and what to do.
+// docs/drops.md says of each reason for a drop what is lost and what to do.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -19,7 +19,7 @@ namespace {
 std::map<std::string, std::set<std::string>> documented() {
   std::map<std::string, std::set<std::string>> reasons;
   std::string line, probe;
-  for (std::ifstream file(IOC_EXPORTER_OPERATING); std::getline(file, line);) {
+  for (std::ifstream file(IOC_EXPORTER_DROPS); std::getline(file, line);) {
     if (line.starts_with("#")) probe = line.substr(line.find_last_of('#') + 2);
     if (line.starts_with("| `")) reasons[probe].insert(line.substr(3, line.find('`', 3) - 3));
   }

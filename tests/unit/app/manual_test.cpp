@@ -58,13 +58,13 @@ TEST(Manual, WhatIsOnHasItsOpposite) {
 
 TEST(Manual, Reference) {
   EXPECT_EQ(option_reference(table()),
-            "### Web\n\n| flag | key in the file | default | what |\n|---|---|---|---|\n"
-            "| `--web.path=PATH` | `web.path` | `/x` | .hidden\\path - a |\n"
-            "| `--check` |  |  | Look |\n"
-            "\n### Other\n\n| flag | key in the file | default | what |\n|---|---|---|---|\n"
-            "| `--log.level=LEVEL` |  | `info` | How much |\n"
-            "| `--pin` |  | `on` | Keep; off: --no-pin |\n"
-            "| `--state.dir=DIR` |  |  | Where |\n");
+            "### Web\n\n| option | default | what |\n|---|---|---|\n"
+            "| `--web.path=PATH` `web.path` | `/x` | .hidden\\path - a |\n"
+            "| `--check` |  | Look |\n"
+            "\n### Other\n\n| option | default | what |\n|---|---|---|\n"
+            "| `--log.level=LEVEL` | `info` | How much |\n"
+            "| `--pin` | `on` | Keep; off: --no-pin |\n"
+            "| `--state.dir=DIR` |  | Where |\n");
 }
 
 // Every option of --help is in both, whatever is added.

@@ -14,7 +14,7 @@ namespace {
 
 TEST(Runbooks, AreThoseOfTheDocuments) {
   std::map<std::string, std::string> documented, served;
-  const auto folder = std::filesystem::path(IOC_EXPORTER_OPERATING).parent_path() / "runbooks";
+  const auto folder = std::filesystem::path(IOC_EXPORTER_DROPS).parent_path() / "runbooks";
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     std::ostringstream text;
     text << std::ifstream(file.path()).rdbuf();
