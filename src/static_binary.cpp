@@ -1,5 +1,5 @@
-// What the static binary must not do: load modules of the host it runs on, which were made for
-// another C library, or another OpenSSL. Linked into that binary only.
+// Keeps the static binary from loading modules of its host, which were made for another C library
+// or another OpenSSL. Linked into that binary only.
 #include <nss.h>
 #include <openssl/crypto.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* What is left of a ring buffer, and what one holds of it (shared/ring_shares.h), in units. */
+/* Free part of a ring buffer, and the part that one holder has (shared/ring_shares.h), in units. */
 #ifndef IOC_EXPORTER_BPF_BASE_RING_SHARES_H
 #define IOC_EXPORTER_BPF_BASE_RING_SHARES_H
 

@@ -15,7 +15,7 @@ struct put_header { /* caHdrLargeArray */
 	__u16 command;
 };
 
-/* What one put's event is made of. */
+/* Parts of one put's event. */
 struct putlog_put {
 	struct put_header header;
 	__u32 slot;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What a field holds before it is written to, from the IOC's memory: by the channel's dbAddr. Part of an object that
+ * Value of a field before it is written to, from the IOC's memory, by the channel's dbAddr. Part of an object that
  * has read_at(), read_text() and struct channel_address. src/iocs/memory/base_layout.h has the whole structs.
  */
 #ifndef IOC_EXPORTER_BPF_PUTLOG_OLD_VALUE_BPF_H

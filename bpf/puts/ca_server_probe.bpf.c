@@ -240,7 +240,7 @@ static __always_inline void tell(struct pt_regs *ctx, const struct iocx_server_s
 		putlog_ca_server(ctx, slot, index, who, now_and_op);
 }
 
-/* What the IOC's memory says of the client. Not 0: it cannot be read. */
+/* Reads the client from the IOC's memory. Not 0: it cannot be read. */
 static __noinline int read_client(struct iocx_ca_server_key *key, __u64 client)
 {
 	struct client_tail tail = {};
@@ -255,7 +255,7 @@ static __noinline int read_client(struct iocx_ca_server_key *key, __u64 client)
 	return 0;
 }
 
-/* Whose the channel with the SID is; 0: it is not known. */
+/* Client that owns the channel with the SID; 0: not known. */
 static __noinline __u64 owner_of(const struct iocx_server_ioc *ioc, __u32 sid)
 {
 	const __u64 channel = ioc->bucket ? find_channel(ioc->bucket, sid) : 0;

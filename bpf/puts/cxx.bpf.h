@@ -68,7 +68,7 @@ static __always_inline int find_vector_text(struct cxx_text *text, __u64 vector)
 	return ends_in_zero(text->at, text->length);
 }
 
-/* What of the text goes into `size` bytes, up to its first zero byte. Its length, -1: it cannot be read. */
+/* Copies up to `size` bytes of the text, to its first zero byte. Its length, -1: it cannot be read. */
 static __always_inline long copy_text(char *to, __u32 size, const struct cxx_text *text)
 {
 	/* The zero byte included; but of an empty text older kernels (6.1) say 0. */

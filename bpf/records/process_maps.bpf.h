@@ -6,7 +6,7 @@
 /* Number of elements of record_threads less one: a power of two less one. */
 const volatile __u32 thread_mask = 0;
 
-/* What else is counted of each processing. Known when the programs are loaded: what is off costs nothing. */
+/* Optional counts of each processing. Constants at load time: what is off costs nothing. */
 const volatile __u32 cfg_causes = 0; /* each record's causes */
 const volatile __u32 cfg_links = 0;  /* links from record to record */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Who makes a write: a database link, known by the code that dbPut returns to; dbpf or dbtpn; a dbProcess that
- * is under way; else what the thread is there for. The innermost of these counts.
+ * Source of a write: a database link, by the return address of dbPut; dbpf or dbtpn; a dbProcess that is under way;
+ * else the purpose of the thread. The innermost of these counts.
  *
  * A put with callback that had to wait for a busy record is done by a callback thread, but belongs to the thread
  * that asked for it: record->ppn points to the request that owns the record (dbNotify.c, processNotifyCommon).

@@ -11,7 +11,7 @@
 
 enum verdict { PROCESSES, IS_ACTIVE, IS_DISABLED, UNDECIDED };
 
-/* What is known of a call at its entry. */
+/* Facts of a call at its entry. */
 struct entry_facts {
 	enum verdict verdict;
 	__u32 severity; /* SEVR; IOCX_SEVERITIES when it could not be read */

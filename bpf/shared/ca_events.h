@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What a message of Channel Access over TCP means to the exporter: events, and which command is which. Pure C
+ * Meaning of messages of Channel Access over TCP for the exporter: events, and their commands. Pure C
  * without I/O that clang -target bpf and g++ both compile.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_EVENTS_H

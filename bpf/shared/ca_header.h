@@ -149,7 +149,7 @@ IOCX_CA_INLINE int iocx_ca_put_fits(__u32 type, __u32 count, __u32 size)
 	 IOCX_CA_BIT(IOCX_CA_CMD_WRITE_NOTIFY) | IOCX_CA_BIT(IOCX_CA_CMD_ACCESS_RIGHTS) |                   \
 	 IOCX_CA_BIT(IOCX_CA_CMD_ECHO) | IOCX_CA_BIT(IOCX_CA_CMD_CREATE_CH_FAIL) |                          \
 	 IOCX_CA_BIT(IOCX_CA_CMD_SERVER_DISCONN))
-/* What rsrv handles over TCP (tcpJumpTable). */
+/* Commands that rsrv handles over TCP (tcpJumpTable). */
 #define IOCX_CA_HANDLED (IOCX_CA_FROM_CLIENT | IOCX_CA_BIT(IOCX_CA_CMD_VERSION))
 #define IOCX_CA_LARGEST_DBR_TYPE 38u
 #define IOCX_CA_LONGEST_TEXT 1024u

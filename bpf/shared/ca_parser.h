@@ -70,7 +70,7 @@ IOCX_CA_INLINE int iocx_ca_ends_circuit(const struct iocx_ca_header *h, __u64 to
 	return h->command > IOCX_CA_CMD_SERVER_DISCONN || !(IOCX_CA_BIT(h->command) & IOCX_CA_HANDLED);
 }
 
-/* What a client tells of its minor version. */
+/* Notes the minor version that a client sends. */
 IOCX_CA_INLINE void iocx_ca_note_dialect(struct iocx_ca_stream *s, const struct iocx_ca_header *h)
 {
 	if (h->command == IOCX_CA_CMD_VERSION)

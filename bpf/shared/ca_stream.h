@@ -29,7 +29,7 @@ enum iocx_ca_sync {
 	IOCX_CA_FOLLOWED,  /* from the circuit's first byte, or for IOCX_CA_CHECKED_MESSAGES messages */
 };
 
-/* What a step of the parser returns. */
+/* Result of a step of the parser. */
 enum iocx_ca_step {
 	IOCX_CA_MORE,        /* go on; the event's kind may be IOCX_CA_NOTHING */
 	IOCX_CA_DONE,        /* the whole segment was read; no event */

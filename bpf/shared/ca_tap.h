@@ -106,7 +106,7 @@ enum iocx_ca_count {
 };
 #define IOCX_CA_COUNT_ROOM 8
 
-/* Who a client says that it is. */
+/* User and host as the client names them. */
 struct iocx_ca_identity {
 	char user[IOCX_CA_IDENTITY]; /* texts end in a zero byte */
 	char host[IOCX_CA_IDENTITY];

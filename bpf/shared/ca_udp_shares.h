@@ -26,7 +26,7 @@ enum iocx_ca_udp_share_of {
 #define IOCX_CA_UDP_SHARE_BITS 12
 #define IOCX_CA_UDP_HOLDERS (IOCX_CA_UDP_SHARE_FIRST + (1u << IOCX_CA_UDP_SHARE_BITS))
 
-/* Who holds an entry. */
+/* Holder of an entry. */
 struct iocx_ca_udp_holder {
 	__u32 one;
 	__u32 group;

@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-/* Who saw the put. */
+/* Source of the put's event. */
 enum iocx_putlog_source {
 	IOCX_PUTLOG_CA_SERVER, /* bpf/puts/ca_server_probe.bpf.c */
 	IOCX_PUTLOG_CA_TAP,    /* bpf/tap/tap.bpf.c */
@@ -74,7 +74,7 @@ static inline __attribute__((always_inline)) __u32 iocx_putlog_places(__u64 seed
 struct iocx_putlog_event {
 	__u64 time; /* CLOCK_MONOTONIC */
 	__u64 lost; /* events of the same source that had no room, until now */
-	/* Who wrote to what: the slot, and its id, in the maps of the source; id 0: there is none. */
+	/* Client and PV: the slot, and its id, in the maps of the source; id 0: none. */
 	__u64 id;
 	__u32 slot;
 	__u32 generation; /* of the IOC, as the source calls it; IOCX_PUTLOG_CA_TAP: its number */

@@ -75,7 +75,7 @@ struct iocx_line_times {
 
 #define IOCX_CHUNK_LINES 64 /* that are taken at once */
 
-/* Whose lines they are. */
+/* Owner of a chunk of lines. */
 struct iocx_line_chunk {
 	__u64 claims;     /* 0: free; 1: taken */
 	__u32 generation; /* of the IOC */
@@ -145,7 +145,7 @@ struct iocx_asynchronous {
 	__s32 pending; /* timed calls whose completion has not been seen yet */
 };
 
-/* What is known of the call that a frame stands for. */
+/* State of the call that a frame stands for. */
 enum iocx_frame_state {
 	IOCX_FRAME_TIMED,
 	IOCX_FRAME_UNDECIDED, /* timed; the end decides whether the record was disabled */
@@ -166,7 +166,7 @@ struct iocx_frame {
 	__u32 weight;     /* calls that it stands for when it is timed */
 };
 
-/* What makes records process: the purpose of a thread, by its name, which Base sets since 3.15.0.1. */
+/* Cause of processing: the purpose of a thread, by its name, which Base sets since 3.15.0.1. */
 #define IOCX_CAUSE_LIST(ROW)                                                       \
 	ROW(IOCX_CAUSE_OTHER, "other")                                             \
 	ROW(IOCX_CAUSE_SCAN, "scan")         /* scan-<period>: scan_names */       \
@@ -181,7 +181,7 @@ IOCX_LABELLED_ENUM(iocx_cause, IOCX_CAUSE_LIST, IOCX_CAUSES)
 #define IOCX_COMM_LEN 16  /* TASK_COMM_LEN */
 #define IOCX_SEVERITIES 4 /* menuAlarmSevr: NO_ALARM, MINOR, MAJOR, INVALID */
 
-/* What a thread has done since it was bound to its IOC. Only that thread writes it. */
+/* Counts of a thread since it was bound to its IOC. Only that thread writes them. */
 struct iocx_thread_counts {
 	__u64 entries;                      /* hits of entry probes on any function */
 	__u64 returns;                      /* hits of the probes that only timed calls need: ends, completions */

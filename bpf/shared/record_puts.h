@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Who wrote to a record: index into iocx_record_stats.puts. */
+/* Source of a write to a record: index into iocx_record_stats.puts. */
 #define IOCX_PUT_SOURCE_LIST(ROW)                                                           \
 	/* a circuit of the CA server: WRITE and WRITE_NOTIFY */                            \
 	ROW(IOCX_PUT_CA, "ca")                                                              \

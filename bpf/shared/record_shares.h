@@ -25,7 +25,7 @@ enum iocx_record_share_of {
 #define IOCX_RECORD_HOLDER_USERS 1024u
 #define IOCX_RECORD_HOLDER_IOCS (IOCX_RECORD_HOLDERS - IOCX_RECORD_HOLDER_USERS - IOCX_SHARE_FIRST)
 
-/* Who holds an entry. All zeros: nobody. */
+/* Holder of an entry. All zeros: nobody. */
 struct iocx_holder {
 	__u16 ioc;
 	__u16 user;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Who holds how much of a ring buffer that many write to, so that nobody fills one that others need. shared/shares.h has
- * the rule; three quarters of a ring are for whoever comes first.
+ * Shares of a ring buffer with many writers, so that none fills one that others need. shared/shares.h has the rule;
+ * three quarters of a ring are for whoever comes first.
  *
  * An array of 64-bit numbers has, at the place of each, the bytes that were told, and so many elements further those of
  * them that were read: what is in between lies in the ring. Programs add to the former, the reader to the latter. Pure C
@@ -16,7 +16,7 @@
 #define IOCX_RING_UNIT 64u
 #define IOCX_RING_RESERVE(size) ((size) / 4)
 
-/* What an event of so many bytes takes in the ring. */
+/* Bytes that an event of this size takes in the ring. */
 static inline __attribute__((always_inline)) __u64 iocx_ring_bytes(__u32 size)
 {
 	return (size + 8ULL + 7) & ~7ULL;

@@ -36,7 +36,7 @@ struct iocx_server_ioc {
 	__u8 enum_type;   /* CA: DBF_ENUM of this Base, 0: not known. Only for the put log */
 };
 
-/* Whose puts: what of a key the put log and traces tell. PV Access has the generation only. */
+/* Part of a key that the put log and traces use to name the client. PV Access has the generation only. */
 struct iocx_server_who {
 	__u32 generation;
 	__u32 sid;
@@ -104,7 +104,7 @@ struct iocx_server_slot {
 	__u64 application;
 	/* CA, 1: the channel was found, and its name in slot_info is complete. Set after it. */
 	__u32 named;
-	/* Who holds it: indices into slot_shares. */
+	/* Holders of the entry: indices into slot_shares. */
 	__u32 holder_client;
 	__u32 holder_ioc;
 	__u32 holder_user;

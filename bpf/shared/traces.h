@@ -40,7 +40,7 @@ enum iocx_trace_why {
 	IOCX_TRACE_CONTINUED = 32, /* of a chosen chain, by an asynchronous record that has completed */
 };
 
-/* What began a chain: enum iocx_cause, but for IOCX_CAUSE_LINK, and beyond these: a callback thread, by a record with I/O Intr. */
+/* Cause of a chain: enum iocx_cause without IOCX_CAUSE_LINK, or a callback thread by a record with I/O Intr. */
 #define IOCX_TRACE_IO_INTR IOCX_CAUSES
 #define IOCX_TRACE_CAUSES (IOCX_CAUSES + 1)
 
@@ -112,7 +112,7 @@ enum iocx_trace_kind {
 	IOCX_TRACE_KINDS
 };
 
-/* What a put was, by the slot and the id in the CA server probe (shared/putlog.h says the same of an event). */
+/* A put, by slot and id in the CA server probe (shared/putlog.h has the same of an event). */
 struct iocx_trace_put {
 	__u64 time; /* of the put, and of its event in the put log; 0: no put is known */
 	__u64 id;
@@ -177,7 +177,7 @@ struct iocx_trace_pending {
 /* A trace goes on for so long: records that set themselves in motion would go on for ever. */
 #define IOCX_TRACE_PATIENCE_NS (10 * IOCX_NS_PER_SECOND)
 
-/* What completes on a thread now: what it processes within recGblFwdLink goes on with the chain. */
+/* Completion on a thread: records processed within recGblFwdLink belong to the chain. */
 struct iocx_trace_resumed {
 	__u64 owner;
 	__u64 sp;         /* at the entry of recGblFwdLink */

@@ -11,7 +11,7 @@
 
 const volatile __u32 cfg_net; /* number of the network namespace of the socket */
 
-/* What is known of a packet before its TCP or UDP header is read. */
+/* Facts of a packet before its TCP or UDP header is read. */
 struct packet {
 	__u32 at;       /* offset of the IP header */
 	__u32 above;    /* offset of the TCP or UDP header */

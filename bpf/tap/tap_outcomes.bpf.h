@@ -42,7 +42,7 @@ static __always_inline void add_failure(const struct iocx_ca_flow *flow, __u64 c
 	count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 }
 
-/* What the channel's durations are added to, made when there is none yet; null: no room. */
+/* Durations of the channel, made when there are none yet; null: no room. */
 static __always_inline struct iocx_ca_outcome *outcome_of(struct work *w, const struct iocx_ca_flow *flow,
 							  const struct iocx_ca_pending *pending)
 {

@@ -151,7 +151,7 @@ static __always_inline void stop_seek(struct __sk_buff *skb, struct work *w, str
 	ca_keep_tail(skb);
 }
 
-/* What was carried over has been counted already. */
+/* Bytes that were carried over have been counted already. */
 static __always_inline void count_passed(const struct work *w, struct iocx_ca_flow *flow, __u32 start)
 {
 	if (start < w->window.carried)

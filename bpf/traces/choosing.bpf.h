@@ -32,8 +32,8 @@ static __always_inline int is_continued(struct iocx_trace_thread *trace, __u64 i
 #define MENU_SCAN_IO_INTR 2 /* menuScan.dbd, the same from 3.14 to 7.0 */
 
 /*
- * What begins the chain of a thread with that record. Callback threads pass through lists of events, too, by the same
- * function, and what else they process is not in a list of I/O interrupts: so SCAN says it.
+ * Cause of a thread's chain that begins with that record. Callback threads pass through lists of events, too, by the
+ * same function; only SCAN tells whether the record is in a list of I/O interrupts.
  */
 static __always_inline __u32 trace_cause(const struct iocx_thread *thread, __u64 record)
 {

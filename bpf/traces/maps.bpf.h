@@ -15,7 +15,7 @@ struct {
 	__uint(max_entries, 4096);
 } trace_events SEC(".maps");
 
-/* What IOCs have in it, by their slots. */
+/* Memory of IOCs in the ring, by their slots. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

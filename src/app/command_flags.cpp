@@ -12,7 +12,7 @@ namespace {
 
 using Takes = OptionValue::Takes;
 
-// What --help leaves out: each --no-FLAG, which its option's own text names.
+// Hidden from --help: each --no-FLAG, which its option's own text names.
 constexpr const char* kHidden = "hidden";
 
 std::shared_ptr<cxxopts::Value> value_of(const OptionRow& row) {
@@ -78,7 +78,7 @@ FlagWords flags_of(const cxxopts::ParseResult& parsed, const OptionTable& table)
   return flags;
 }
 
-// What concerns more than one option.
+// Checks of options against each other.
 Result<void> check_together(const Options& options) {
   if (options.config_check && options.config_file.empty() && options.web.config_file.empty())
     return error_in_words(

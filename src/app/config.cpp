@@ -18,7 +18,7 @@ void read_group(Reader& item, std::vector<exposition::RecordGroup>& groups) {
   groups.push_back({std::move(*match), std::move(group)});
 }
 
-// What is no option in a row of the table.
+// Keys that have no row in the option table.
 void read_rest(const std::string& name, Reader& section, Options& options) {
   if (name == "records")
     section.list("groups", [&options](Reader& item) { read_group(item, options.records.groups); });

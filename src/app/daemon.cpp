@@ -63,7 +63,7 @@ pva::PvaCollector::Setup pva_setup(const Options& options, const kernel::RingUse
   return {options.ca.server_probe, options.ca.put_expiry, ring, traces};
 }
 
-// What looks around beside an exporter that runs writes to none of its files.
+// --check and --once, beside a running exporter, write to none of its files.
 putlog::Options put_log_options(const Options& options) {
   putlog::Options put_log = options.putlog;
   put_log.enabled = put_log.enabled && !options.check && !options.once;

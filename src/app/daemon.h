@@ -70,7 +70,7 @@ class Daemon {
   // tick() to be done: what it gives is never half of the picture. To be called for each reader:
   // what is returned.
   void scrape(exposition::Encoder& encoder);
-  // What the page at "/" and --check show; the same.
+  // The page at "/" and the output of --check; the same.
   exposition::StatusPage status();
 
   records::RecordsCollector& records() { return records_; }
@@ -91,7 +91,7 @@ class Daemon {
   // From now on these bounds are kept, and puts are judged by this policy; those that were counted
   // before by the former one. Nothing that was counted is lost.
   void use(const SiteSettings& site);
-  // What scrapes say about that from now on.
+  // Result of the last reload, for later scrapes.
   void tell_config(const ConfigSample& sample);
   HttpAudit& http() { return http_; }
 
@@ -105,7 +105,7 @@ class Daemon {
   void note_alive(Clock::time_point now = Clock::now()) { alive_at_ = now; }
   // Since when the loop hangs, in words; "" = it does not.
   std::string why_hangs(Clock::time_point now = Clock::now()) const;
-  // What kept the last tick from seeing all processes; "" = nothing.
+  // Why the last tick did not see all processes; "" = it did.
   std::string discovery_problem() const;
 
  private:

@@ -1,4 +1,4 @@
-// What GET /graph answers, from a snapshot. Pure.
+// Answer of GET /graph, from a snapshot. Pure.
 #pragma once
 
 #include "records/families/samples.h"

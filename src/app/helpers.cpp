@@ -17,8 +17,8 @@
 namespace ioc_exporter::app {
 namespace {
 
-// What the exporter has opened besides sockets and BPF objects: the lock on the folder of its kept
-// tables, which is to go with the exporter itself.
+// Closes files that the exporter has opened besides sockets and BPF objects, such as the lock on
+// the folder of its pinned tables, which must end with the exporter itself.
 void close_files() {
   const RootedFs fs;
   const auto names = fs.list("/proc/self/fd");
@@ -45,8 +45,8 @@ std::function<Result<void>()> confine_to(const Options& options,
   };
 }
 
-// Who opens the files of the put log, or of traces: as who owns their folder, and with no rights
-// besides. Null: there are none.
+// Starts the helper that opens the files of the put log or of traces, as the owner of their folder
+// and without other rights. Null: there are no files.
 template <class Outlets>
 Result<std::shared_ptr<Helper>> start_log_helper(Outlets* outlets, const std::string& name,
                                                  const Options& options) {

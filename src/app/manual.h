@@ -1,4 +1,4 @@
-// What is made of the option table besides --help: the manual page, the completion of bash, and the
+// Texts made of the option table besides --help: the manual page, the completion of bash, and the
 // reference in docs/configuration.md.
 #pragma once
 

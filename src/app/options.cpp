@@ -30,7 +30,7 @@ OptionValue capabilities(Privileges& into) {
           .set = [&into](const std::string& word, bool first) { return keep(word, first, into); }};
 }
 
-// What parse_options() does itself.
+// Options that parse_options() handles itself.
 OptionValue print_and_exit() {
   return {.takes = OptionValue::Takes::nothing,
           .set = [](const std::string&, bool) { return Result<void>(); }};

@@ -1,4 +1,4 @@
-// What an operator may set, of all rooms: the command line, parsed and checked as a whole.
+// Options of all rooms: the command line, parsed and checked as a whole.
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,7 @@ struct Options {
   std::string config_file;  // "" = none
   std::string area, owner;  // of this host, as the site calls them
   bool config_check = false;
-  // What is kept once all is opened: it takes that to attach to IOCs that start later.
+  // Capabilities that stay after the start: those for attaching to IOCs that start later.
   Privileges privileges{
       .capabilities = {CAP_BPF, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE}};
   bool sandbox = true;  // a filter of system calls

@@ -1,4 +1,4 @@
-// What the web server serves: the routes.
+// Routes of the web server.
 #pragma once
 
 #include <map>

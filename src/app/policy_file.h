@@ -10,7 +10,7 @@
 
 namespace ioc_exporter::app {
 
-// What reads the section `policy` into `policy`, which stays empty when there is none.
+// Reader of the section `policy` into `policy`, which stays empty when there is none.
 SectionReader policy_section(std::optional<policy::PolicyText>& policy);
 
 // The whole file is checked. Nothing: it has no policy.

@@ -36,7 +36,7 @@ void append_event(std::string& text, const SharedEvent& event) {
   putlog::append_json(text, {event});
 }
 
-// What the store has, and then what was in memory when it was asked.
+// Puts of the store, then those that were in memory at the request.
 class StoreStream : public web::BodyStream {
  public:
   struct Place {

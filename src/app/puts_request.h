@@ -1,4 +1,4 @@
-// What GET /api/v1/puts and the page /puts answer, from the put log's memory and its store.
+// Answers of GET /api/v1/puts and of the page /puts, from the put log's memory and its store.
 #pragma once
 
 #include <memory>

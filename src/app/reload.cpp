@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds kWebLookInterval{1};
 
-// What is used at the start only of what a file may say, as text.
+// Settings that only a restart changes, as text.
 std::string text_of(const iocs::Options& iocs) {
   std::string text;
   for (const auto& pattern : {iocs.filter.include, iocs.filter.exclude})

@@ -47,11 +47,11 @@ class Reload {
   std::map<std::string, std::string> headers() const { return access_.headers(); }
   // Whether the file of --web.config.file asks for TLS: said by open_web() once and for all.
   bool speaks_tls() const { return speaks_tls_; }
-  // What a connection that begins is served with. Files that have changed are read first.
+  // TLS context for a new connection. Files that have changed are read first.
   std::shared_ptr<const web::Tls> tls();
 
  private:
-  // What tells that a file is another one; all 0 when it cannot be looked at.
+  // Identity of a file's content; all 0 when the file cannot be looked at.
   struct Stamp {
     dev_t device = 0;
     ino_t inode = 0;

@@ -53,8 +53,8 @@ constexpr const char* kAlways[] = {
     "sendmsg", "sendmmsg", "recvfrom", "recvmsg", "recvmmsg", "shutdown", "getsockopt", "send",
     "recv"};
 
-// What they ask for stands in memory, where no filter sees it: libraries do without when they are
-// told that there is no such call.
+// Their arguments are in memory, where no filter sees them: libraries do without these calls when
+// they get ENOSYS.
 constexpr const char* kNoSuchCall[] = {"clone3", "openat2"};
 
 // Reading and writing maps that are there, and making maps.
@@ -81,7 +81,7 @@ void allow_files(SyscallFilter& filter) {
     filter.allow("ioctl", {is(1, static_cast<unsigned>(request))});
 }
 
-// What base/owned_file.h and delivery/log_file.h do.
+// Calls of base/owned_file.h and delivery/log_file.h.
 void allow_log_files(SyscallFilter& filter) {
   for (const char* call : {"open", "openat", "mkdir", "mkdirat", "rename", "renameat", "renameat2",
                            "unlinkat", "fchmod", "flock"})

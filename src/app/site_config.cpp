@@ -28,7 +28,7 @@ ConfigCheck check_config(const Options& options) {
     const auto config = read_policy_file(options.config_file);
     note(options.config_file, config ? nullptr : &config.error());
   }
-  // What the file leads to.
+  // Problems that only the settings as a whole show.
   if (checked.valid)
     if (const auto site = site_config(options); !site) note("", &site.error());
   if (!options.web.config_file.empty()) {

@@ -13,7 +13,7 @@
 
 namespace ioc_exporter::app {
 
-// What --config.check prints and ends with.
+// Output and verdict of --config.check.
 struct ConfigCheck {
   std::string text;
   bool valid = false;
@@ -26,10 +26,10 @@ struct SiteSettings {
   std::vector<std::string> expected_iocs = {};
 };
 
-// What is to be used: what the file says (when there is one), and the flags above it.
+// Settings in force: those of the file, if there is one, overridden by flags.
 Result<SiteSettings> site_config(const Options& options);
 
-// What bounds the series, with the defaults for what nobody said.
+// Limits of series, with defaults.
 exposition::BoundsOptions bounds_options(const Options& options);
 
 }  // namespace ioc_exporter::app

@@ -1,4 +1,4 @@
-// What the page at "/" and --check say of the exporter itself, from what its collectors told. Pure.
+// The exporter's own part of the page at "/" and of --check, from its collectors' reports. Pure.
 #pragma once
 
 #include <chrono>

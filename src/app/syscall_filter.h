@@ -34,7 +34,7 @@ class SyscallFilter {
   struct Deleter {
     void operator()(void* filter) const { seccomp_release(filter); }
   };
-  // What this processor or this libseccomp does not have is not let through.
+  // Calls that this processor or libseccomp does not know are not allowed.
   void add(std::uint32_t action, const char* call, const std::vector<scmp_arg_cmp>& when);
 
   std::unique_ptr<void, Deleter> filter_;

@@ -31,7 +31,7 @@ constexpr const char* kTooLong =
     "it takes too long to find these traces: ask for a shorter time, or by simpler patterns";
 // How long traces are put together for one page, the newest first.
 constexpr std::chrono::milliseconds kDrawFor{500};
-// What is narrower is not drawn.
+// Narrower boxes are not drawn.
 constexpr double kNarrowest = 0.001;
 
 web::Response no_traces() {

@@ -1,4 +1,4 @@
-// What GET and POST /api/v1/traces and the page /flame answer, from the traces in memory.
+// Answers of GET and POST /api/v1/traces and of the page /flame, from the traces in memory.
 #pragma once
 
 #include <memory>

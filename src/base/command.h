@@ -1,4 +1,4 @@
-// What a command prints and ends with: ioc_exporter who-wrote, graph, policy.
+// Output and exit status of a command: ioc_exporter who-wrote, graph, policy.
 #pragma once
 
 #include <string>

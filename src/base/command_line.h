@@ -53,7 +53,7 @@ Result<void> follow_exporter(const CommandLine& line, const std::string& target,
 // The same of any URL, and whatever it answers.
 Result<Fetched> fetch_as(const CommandLine& line, const std::string& url);
 
-// What to say about an answer that is not as ioc_exporter's.
+// Error for an answer that is not an ioc_exporter's.
 Error not_an_exporter(const CommandLine& line, const std::string& why);
 
 // Nothing in `text`, which others chose, may steer the terminal. One line; "-" for none.

@@ -6,13 +6,13 @@
 
 namespace ioc_exporter {
 
-// What one has already, and keeps, and the most that it wants.
+// Amount that one holds and keeps, and the most that it wants.
 struct Claim {
   std::uint64_t least = 0;
   std::uint64_t most = 0;
 };
 
-// What each gets. Whoever has least gets more first: all get up to the same level, or their most.
+// Share of each. Who has least gets more first: all rise to the same level, or to their most.
 // Together no more than `total`, unless they have more already.
 std::vector<std::uint64_t> fair_shares(std::uint64_t total, const std::vector<Claim>& claims);
 

@@ -20,7 +20,7 @@ class Folder {
  public:
   static Result<Folder> open(const RootedFs& fs, std::string_view path);
 
-  // What one read(2) gives of a file below this folder, in `buffer`; nothing when it cannot be
+  // Content of a file below this folder by one read(2), in `buffer`; nothing when it cannot be
   // read. `name` ends in a zero byte.
   std::optional<std::string_view> read(const char* name, std::span<char> buffer) const;
   // The numbers among the names that stand in the folder now: /proc's processes, a process'

@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxAnswer = 64 << 20, kMaxHead = 64 << 10;
-// What is read of an answer to a POST: a receiver may not fill our memory.
+// Largest answer to a POST that is read: a receiver must not fill our memory.
 constexpr std::size_t kMaxPostAnswer = 16 << 10;
 // How soon a nearer deadline is seen; connecting does not see it.
 constexpr std::chrono::milliseconds kLook{50};
@@ -68,7 +68,7 @@ Result<Url> parse_url(const std::string& text) {
   return url;
 }
 
-// What goes over a connected socket, with TLS or without.
+// Bytes over a connected socket, with TLS or without.
 class Line {
  public:
   Line(UniqueFd fd, Clock::time_point deadline, NearerDeadline nearer)

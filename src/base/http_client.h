@@ -26,7 +26,7 @@ struct Fetched {
   std::map<std::string, std::string> headers = {};  // names in lower case; the last one of a name
 };
 
-// Who asks.
+// Credentials of a request.
 struct FetchAs {
   std::string login = {};  // "USER:PASSWORD" for basic authentication, "" = none
   TlsClientFiles tls = {};
@@ -52,7 +52,7 @@ using NearerDeadline = std::function<std::chrono::steady_clock::time_point()>;
 Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout,
                           const NearerDeadline& nearer = {});
 
-// What an answer without an end says, as it comes. False: it is enough.
+// Receives the body of an endless answer in pieces. False: enough.
 using BodyReader = std::function<bool(std::string_view)>;
 
 // The same of an answer that goes on: with status 200 its body goes to `read` until that has enough

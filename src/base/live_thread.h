@@ -18,7 +18,7 @@ std::optional<pid_t> find_live_thread(const RootedFs& fs, pid_t pid);
 // The folder in /proc that shows the process as its thread sees it: "/proc/PID" for the main one.
 std::string folder_of_thread(pid_t pid, pid_t thread);
 
-// What `look(thread)` sees, a Result: through the main thread or, where that shows nothing, through
+// Result of `look(thread)` through the main thread or, where that shows nothing, through another
 // one that lives.
 template <class Look>
 auto look_through_thread(const RootedFs& fs, pid_t pid, const Look& look) {

@@ -38,7 +38,7 @@ class CounterGrowth {
  public:
   using Values = CounterValues<N>;
 
-  // What is new in `now`.
+  // Growth in `now`.
   Values advance(const Values& now) {
     Values growth = now;
     if (std::ranges::equal(last_, now, std::less_equal<>()))
@@ -79,7 +79,7 @@ class MonotonicTotals {
   void observe_without_room(const Source& source, const Values& now) {
     add_to(overflowed_, sources_[source].advance(now));
   }
-  // What the source has counted so far is no key's.
+  // Counts of the source until now belong to no key.
   void pass_over(const Source& source, const Values& now) { sources_[source].restart_at(now); }
 
   void close(const Source& source) { sources_.erase(source); }

@@ -16,7 +16,7 @@ namespace ioc_exporter {
 // gives an error.
 Result<void> in_net_namespace(int ns_fd, const std::function<void()>& work);
 
-// What a helper process that may enter namespaces does, HelperRequest::what.
+// Tasks of a helper process that may enter namespaces, HelperRequest::what.
 enum class NetRequest : std::uint32_t { netlink = 64, load_tap, open_tap, close_tap, drop_tap };
 inline bool is_net_request(const HelperRequest& request) {
   return request.what >= static_cast<std::uint32_t>(NetRequest::netlink) &&

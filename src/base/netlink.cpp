@@ -76,7 +76,7 @@ Result<void> Netlink::exchange(const void* request, const nlmsghdr& header, cons
     if (static_cast<std::size_t>(size) > kBufferBytes)
       return error_in_words(std::string(action) + ": the kernel's answer is too long");
     const std::span answer(buffer_.get(), static_cast<std::size_t>(size));
-    // What is left of an answer that was given up on.
+    // Rest of an answer that was given up.
     const auto first = netlink_struct<nlmsghdr>(answer);
     if (first && first->nlmsg_seq != header.nlmsg_seq) continue;
     auto last = read_netlink(answer, action, visit);

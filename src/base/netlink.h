@@ -17,7 +17,7 @@
 
 namespace ioc_exporter {
 
-// What a message begins with; nothing when it is shorter.
+// Struct at the begin of a message; nothing when the message is shorter.
 template <class T>
 std::optional<T> netlink_struct(std::span<const std::byte> bytes) {
   T value;

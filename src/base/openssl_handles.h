@@ -1,5 +1,5 @@
-// What OpenSSL gives out is given back once; and its errors in words. For files that are compiled
-// only where there is TLS.
+// Owners of OpenSSL's objects, and its errors in words. For files that are compiled only where
+// there is TLS.
 #pragma once
 
 #include <openssl/err.h>
@@ -20,7 +20,7 @@ struct Deleter {
 using Context = std::unique_ptr<SSL_CTX, Deleter<SSL_CTX_free>>;
 using Connection = std::unique_ptr<SSL, Deleter<SSL_free>>;
 
-// What OpenSSL complains about in this thread; it forgets it.
+// OpenSSL's error of this thread, which is then forgotten.
 inline std::string error_text() {
   const unsigned long code = ERR_peek_last_error();
   const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);

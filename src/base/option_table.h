@@ -34,7 +34,7 @@ struct OptionGroup {
   std::vector<OptionRow> rows;
 };
 
-// What the command line says, by flag. "set" has words KEY=VALUE, for any key of the file.
+// Words of the command line by flag. "set" has words KEY=VALUE, for any key of the file.
 using FlagWords = std::map<std::string, std::vector<std::string>>;
 
 class OptionTable {

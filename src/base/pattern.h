@@ -41,7 +41,7 @@ class Pattern {
   std::shared_ptr<const re2::RE2> compiled_;
 };
 
-// What an include and an exclude expression let through; without them, all. Exclude wins.
+// Names that an include and an exclude expression let through; without them, all. Exclude wins.
 struct NameFilter {
   std::optional<Pattern> include, exclude;
 

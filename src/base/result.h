@@ -9,7 +9,7 @@
 
 namespace ioc_exporter {
 
-// What failed. `context` says the action and the object ("attach uprobe dbProcess in /opt/x (pid
+// An error. `context` says the action and the object ("attach uprobe dbProcess in /opt/x (pid
 // 8)"), `code` the cause; where no errno fits, `code` is empty and `context` holds the cause as
 // well.
 struct Error {

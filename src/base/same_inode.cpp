@@ -96,7 +96,7 @@ class Sleeper {
 using Found = std::optional<std::size_t>;
 
 // Where the kernel wakes a thread without a reason, that goes back to sleep where it did first.
-// What is not found counts only if the thread was where it was moved to until the end.
+// A page that is not found counts only if the thread stayed where it was moved until the end.
 Result<Found> find(Sleeper& sleeper, const Page& page, std::span<const int> others,
                    std::uint64_t offset) {
   const auto end = std::chrono::steady_clock::now() + kPatience;

@@ -14,8 +14,8 @@ class SharedWork {
  public:
   using Shared = std::shared_ptr<const Value>;
 
-  // What make() returns, called here, or by another thread that has begun to make the same before.
-  // Nothing is kept for those who come later. What make() throws, all get that wait for it.
+  // Result of make(), called here, or by another thread that has begun the same work before. It is
+  // not kept for later callers. All waiting callers get what make() throws.
   template <class Make>
   Shared get(const Key& key, Make&& make) {
     std::promise<Shared> promise;

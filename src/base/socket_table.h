@@ -48,7 +48,7 @@ enum class SocketKind {
   udp,        // bound
 };
 
-// What one line of /proc/net/tcp, tcp6, udp or udp6 says; nothing for the header and what is none.
+// One line of /proc/net/tcp, tcp6, udp or udp6; nothing for the header and for broken lines.
 struct SocketLine {
   InetSocket socket;
   unsigned state = 0;  // enum of include/net/tcp_states.h

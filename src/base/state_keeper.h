@@ -30,8 +30,7 @@ class StateKeeper {
   StateKeeper(std::string state, std::string what)
       : what_(std::move(what)), sample_{.state = std::move(state)} {}
 
-  // What fails is logged, and counted; nothing is kept then. "" = it is open, or no folder is
-  // named.
+  // A failure is logged and counted; nothing is kept then. "" = it is open, or no folder is named.
   void open(const std::string& folder, const StateFiles::Names& names);
   bool is_open() const { return files_.has_value(); }
   // A problem with what was read: "" = none.

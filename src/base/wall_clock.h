@@ -6,12 +6,12 @@
 
 namespace ioc_exporter {
 
-// What clock_gettime(2) gives, in nanoseconds. CLOCK_MONOTONIC is bpf_ktime_get_ns()'s clock.
+// Time of clock_gettime(2), in nanoseconds. CLOCK_MONOTONIC is bpf_ktime_get_ns()'s clock.
 std::uint64_t clock_ns(clockid_t clock);
 
 class WallClock {
  public:
-  // What the two clocks say at the same moment, as far as two calls can tell.
+  // Both clocks at the same moment, as far as two calls can tell.
   struct Reading {
     std::int64_t monotonic_ns = 0;
     std::int64_t realtime_ns = 0;  // since 1970

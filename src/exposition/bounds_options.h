@@ -1,4 +1,4 @@
-// What a site wants to see, and how much of it: plain settings for Bounds.
+// A site's choice of what to show, and how much: plain settings for Bounds.
 #pragma once
 
 #include <string>

@@ -66,7 +66,7 @@ struct Exemplar {
   double time_seconds = 0;  // time of day; 0: not known
 };
 
-// What some formats tell of a counter beside its value.
+// Extras of a counter in some formats.
 struct CounterFacts {
   std::optional<Exemplar> exemplar = {};
   // When the counter was 0, in seconds since 1970; 0: not known. OpenMetrics shows it as _created,

@@ -149,7 +149,7 @@ LimitedSeries::Sum* LimitedSeries::add(const Key& key, std::span<const std::uint
     --limited_;
   }
   if (kind_ == Kind::counter) {
-    // What it has counted so far stays where it was seen.
+    // Its counts so far stay where they were shown.
     if (thing.sum != nullptr || thing.left != nullptr || thing.over_limit)
       collect(thing.now, values);
   } else if (thing.sum != nullptr) {

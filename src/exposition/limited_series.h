@@ -1,7 +1,7 @@
 // LimitedSeries: which things of a kind have series of their own, and the sums of those that have
 // not.
 //
-// What holds, scrape after scrape, whatever comes and goes:
+// Invariants, scrape after scrape:
 // - A thing that has a series of its own keeps it while it lives, and shows all its counts there.
 // - One for which there is no room adds its growth to a sum. What it counted there stays in the sum
 //   when it goes, and when it gets a series of its own because there is room again: a sum never

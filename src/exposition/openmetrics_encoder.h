@@ -1,6 +1,6 @@
 // OpenMetricsEncoder: the OpenMetrics text format 1.0.0.
 //
-// What differs from text 0.0.4: a counter's family has no _total, `untyped` is `unknown`, quotes
+// Differences from text 0.0.4: a counter's family has no _total, `untyped` is `unknown`, quotes
 // are escaped in HELP, an edge that is a whole number has ".0", counters and buckets may have an
 // exemplar, counters a _created line, and "# EOF" ends it.
 //

@@ -1,4 +1,4 @@
-// What the exporter says of itself, as the metrics need it. Plain data.
+// The exporter's own metrics as samples. Plain data.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ struct DropSample {
   bool lost = true;  // a count or a name is missing; false: usual, and all was counted
 };
 
-// What was counted of each reason, by the table of names and fates that goes with its enumeration
+// Counts by reason, from the table of names and fates of its enumeration
 // (bpf/shared/labelled_enum.h).
 template <std::size_t kReasons>
 std::vector<DropSample> drop_samples(const std::string& probe,
@@ -74,14 +74,14 @@ struct HttpSample {
   std::map<std::string, std::uint64_t> refused, answered;
 };
 
-// What reads of other processes, with a deadline.
+// Readings of other processes, with a deadline.
 struct ReaderSample {
   std::uint64_t given_up = 0;   // readings, so far
   std::uint64_t put_off = 0;    // readings of a user above the share, so far
   std::uint64_t unwatched = 0;  // processes
 };
 
-// Whose word counts for the puts of an IOC.
+// Source of the counts of an IOC's puts.
 struct PutSourceSample {
   std::string ioc, protocol;
   std::string source;    // "server", "packets", "none"

@@ -32,7 +32,7 @@ struct StatusIoc {
   std::optional<double> cost = {};  // of its probes, as a fraction of a core
   std::string state = {};           // "counting records"; "" = nothing to say
 };
-// What one sees first: a number, and what it counts.
+// Headline: a number, and its meaning.
 struct StatusFact {
   std::string value;
   std::string what;

@@ -32,7 +32,7 @@ class TextEncoder : public Encoder {
   ByteBuffer finish() override;
 
  protected:
-  // What another text format writes in another way.
+  // Parts that other text formats write differently.
   virtual void append_header(std::string& header, const Family& family) const;
   virtual std::string edge_text(double upper_bound) const;
 

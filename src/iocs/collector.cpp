@@ -33,7 +33,7 @@ void IocsCollector::follow(TimePoint now) {
   ExitWatch::Live live;
   for (const auto& [id, one] : host_.live()) {
     live.emplace(id, ExitWatch::Watched{one.ioc.name, one.ioc.user});
-    // What was another user's IOC says nothing of this one.
+    // State of another user's IOC says nothing of this one.
     if (const auto last = exits_.find(one.ioc.name);
         last != exits_.end() && last->second.user != one.ioc.user)
       exits_.erase(last);
@@ -75,7 +75,7 @@ std::string IocsCollector::list_json() {
   return to_json(list);
 }
 
-// What is expected or was there, and does not run.
+// Expected or former IOCs that do not run.
 void IocsCollector::add_missing(exposition::StatusPage& page,
                                 const std::vector<IocFacts>& iocs) const {
   exposition::StatusTable table{

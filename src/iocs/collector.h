@@ -31,7 +31,7 @@ class IocsCollector final : public Collector {
  private:
   using Lives = std::map<IocId, std::uint64_t>;  // with their serial
 
-  // What is known of an end, of the IOCs of this name that this user runs.
+  // Last end of an IOC of this name and user.
   struct Exit {
     std::uint32_t user = 0;
     IocExit exit;
@@ -45,7 +45,7 @@ class IocsCollector final : public Collector {
   void add_missing(exposition::StatusPage& page, const std::vector<IocFacts>& iocs) const;
 
   Host& host_;
-  // What follows, up to the next mutex: under the host's.
+  // Under the host's mutex, down to the next mutex:
   ExitWatch exit_watch_;
   std::map<std::string, Exit> exits_;  // by name, of those that the host knows
   std::vector<std::string> expected_;

@@ -67,7 +67,7 @@ Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
   listeners_.rested = false;
   const bool was_looking = is_looking_;
   take_over_look(patience);
-  // What a look found is applied before the next look tells what changed since.
+  // Results of a look are applied before the next look reports changes.
   if (was_looking) return looked_;
   told_ = std::exchange(speaking_, {});
   told_reserved_ = std::exchange(reserved_, std::nullopt);
@@ -104,7 +104,7 @@ void Host::look(Clock::time_point now) {
   look_.seconds = std::chrono::duration<double>(Clock::now() - began).count();
 }
 
-// What the workers have done by now.
+// Applies the workers' results.
 void Host::take_over_read(milliseconds patience) {
   if (!is_reading_ || !memory_reader_.wait(patience)) return;
   is_reading_ = false;
@@ -139,7 +139,7 @@ void Host::apply(Clock::time_point now) {
 void Host::start(const Ioc& ioc, Clock::time_point now) {
   Clock::time_point known_since = now;
   if (const auto gone = gone_.find(ioc.name); gone != gone_.end()) {
-    // What another user's IOC of this name has counted is not continued.
+    // Counts of another user's IOC of this name are not continued.
     if (gone->second.claim.user != ioc.user)
       forget(gone);
     else

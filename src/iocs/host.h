@@ -38,7 +38,7 @@ namespace ioc_exporter::iocs {
 // "ioc NAME (pid 812)", for messages.
 std::string subject_of(const Ioc& ioc);
 
-// Whose trouble with an IOC it is. The first that has any is shown.
+// Area of a problem with an IOC. The first that has one is shown.
 enum class Concern { database, records, puts, channels };
 inline constexpr std::size_t kConcerns = 4;
 
@@ -90,7 +90,7 @@ class Host {
   const RootedFs& fs() const { return fs_; }
   const std::shared_ptr<ProcessReader>& reader() const { return reader_; }
   std::uint64_t own_namespace() const { return own_namespace_; }
-  // What tells Finder::tell_hold_changes(), at each poll() and in its thread.
+  // Source for Finder::tell_hold_changes(), called at each poll() and in its thread.
   void ask_hold_changes(std::function<std::optional<std::uint64_t>()> ask) {
     ask_hold_changes_ = std::move(ask);
   }
@@ -110,11 +110,11 @@ class Host {
   bool is_busy() const { return is_looking_ || is_reading_; }
   // The next look may see more than the last one, and should be soon.
   bool waits_for_files() const { return waits_for_files_; }
-  // What poll() saw becomes what the others below tell. Under the mutex.
+  // Publishes what poll() saw to the functions below. Under the mutex.
   void apply(Clock::time_point now);
   // Reads databases that are due, for kTogether at most, without the mutex. True: there are more.
   bool read_databases(Clock::time_point now, std::chrono::milliseconds patience);
-  // What read_databases() read becomes what the others below tell. Under the mutex.
+  // Publishes what read_databases() read. Under the mutex.
   void apply_databases(Clock::time_point now);
   bool has_databases_to_apply() const { return !due_.empty(); }
 
@@ -155,7 +155,7 @@ class Host {
   // The names of those that are gone, and whose they are.
   std::map<std::string, NameClaim> gone_names() const;
 
-  // What is known of an IOC, and of all: those that run, then those that are gone.
+  // Facts of an IOC, and of all: those that run, then those that are gone.
   IocFacts facts(const LiveIoc& live) const;
   std::vector<IocFacts> facts() const;
   // Those that run and are not followed.

@@ -1,4 +1,4 @@
-// What GET /api/v1/iocs answers, and how it is read: the IOCs that the exporter knows.
+// Answer of GET /api/v1/iocs, and its reader: the IOCs that the exporter knows.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What an operator may set about finding IOCs.
+// Options of finding IOCs.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What is known of an IOC as a whole, as the metrics need it. Plain data.
+// Samples of an IOC as a whole. Plain data.
 //
 // Counters grow from the moment the exporter first saw the thing they count and never shrink while
 // it runs. Durations are nanoseconds of CLOCK_MONOTONIC; times of day are seconds since 1970 (UTC).

@@ -22,7 +22,7 @@ struct EventRing::Opened {
   const Each* each = nullptr;                  // while it is read
   std::size_t left = 0;
 
-  // What it answers is a stop when it is not 0: the event itself has been taken then.
+  // A result other than 0 stops the reading; this event has been taken then.
   static int take(void* self, void* data, std::size_t length) {
     auto* const opened = static_cast<Opened*>(self);
     try {

@@ -13,7 +13,7 @@
 
 namespace ioc_exporter::kernel {
 
-// What an object is loaded with that is to write to a ring.
+// Parameters of an object that writes to a ring.
 struct RingUse {
   int fd = -1;                    // -1: there is none, and its programs go without
   int shares = -1;                // RingShares of it
@@ -23,7 +23,7 @@ struct RingUse {
   std::uint64_t seed = 0;         // by chance: who shares a place in `shares`
 };
 
-// What an object is loaded with that has a part in traces (bpf/traces): maps that several share.
+// Parameters of an object with programs for traces (bpf/traces): maps that several objects share.
 struct TraceUse {
   int ring = -1;                 // -1: traces are off, and its programs go without
   int shares = -1;               // RingShares of it

@@ -21,7 +21,7 @@ std::uint64_t words(std::uint64_t bytes) {
   return (bytes + 7) / 8 * 8;
 }
 
-// What kmalloc() gives for so many bytes.
+// Size that kmalloc() allocates for so many bytes.
 std::uint64_t slab_bytes(std::uint64_t bytes) {
   if (bytes > 64 && bytes <= 96) return 96;
   if (bytes > 128 && bytes <= 192) return 192;

@@ -1,5 +1,5 @@
-// What a BPF hash takes of the kernel's memory, by its shape: fdinfo says it right from Linux 6.4
-// on only, and leaves out what the allocator keeps at hand. Pure.
+// Kernel memory of a BPF hash, by its shape: fdinfo is right from Linux 6.4 on only, and leaves out
+// the allocator's reserve. Pure.
 #pragma once
 
 #include <cstdint>

@@ -56,9 +56,9 @@ Error libbpf_error(int err, std::string context) {
   return error_from_errno(-err, std::move(context));
 }
 
-// What came with it in Linux 6.1 is a type of map. Before, a program at a uprobe that allocates
-// makes the kernel warn (check_map_prog_compatibility() of kernel/bpf/verifier.c), which is a panic
-// where kernel.panic_on_warn is set.
+// Linux 6.1 brought it, and the type of map that is probed for. Before, a program at a uprobe that
+// allocates makes the kernel warn (check_map_prog_compatibility() of kernel/bpf/verifier.c), which
+// is a panic where kernel.panic_on_warn is set.
 bool allocates_entries_on_demand() {
   utsname name{};
   if (::uname(&name) == 0 && std::string_view(name.version).find("PREEMPT_RT") != std::string::npos)

@@ -1,4 +1,4 @@
-// What every user of libbpf in this folder shares: owners for its handles and words for its errors.
+// Shared by all users of libbpf in this folder: owners for its handles and words for its errors.
 // Only included by the .cpp files of src/bpf.
 #pragma once
 

@@ -7,8 +7,7 @@
 
 namespace ioc_exporter::kernel {
 
-// What libbpf says about a refusal is about kernels without BPF; nearly always it is that we are
-// not root.
+// libbpf's explanation of a refusal is about kernels without BPF; nearly always we are not root.
 std::string explain_load_error(const std::string& probe, const Error& error);
 
 // Whether the kernel tells its types, which programs that read its structs need (CO-RE).

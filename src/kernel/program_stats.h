@@ -1,4 +1,4 @@
-// What the kernel counts of a BPF program while kernel.bpf_stats_enabled is 1.
+// The kernel's counts of a BPF program while kernel.bpf_stats_enabled is 1.
 #pragma once
 
 #include <cstdint>

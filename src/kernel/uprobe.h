@@ -19,7 +19,7 @@ struct UprobePlace {
 // "function in file (pid 8)": where a uprobe goes, for messages; a process of 0 or less: all.
 std::string uprobe_text(const std::string& function, const std::string& file, std::int32_t pid);
 
-// What errno says of an attachment that failed.
+// Errno of a failed attachment, in words.
 Error uprobe_error(const UprobePlace& place, const std::string& function);
 
 // Detached when the descriptor is closed, wherever it is. `function` is for the error.

@@ -21,7 +21,7 @@ using Text = std::string_view;
 
 namespace {
 
-// Who put to what, and the rule, as one text.
+// Client, PV and rule as one text.
 std::string identity_of(const UnexpectedPutSample& put) {
   std::string all;
   for (const Text text : {Text(put.ioc), Text(put.pv), Text(put.client), Text(put.user),

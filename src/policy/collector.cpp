@@ -28,7 +28,7 @@ void PolicyCollector::show_puts() {
 
 void PolicyCollector::set_policy(std::shared_ptr<const Policy> policy) {
   const std::scoped_lock lock(host_.mutex());
-  // What was counted until now is the former policy's.
+  // Counts until now belong to the former policy.
   ca_judged_.must_look = pva_judged_.must_look = true;
   show_puts();
   ca_judged_.must_look = pva_judged_.must_look = false;

@@ -43,7 +43,7 @@ std::vector<std::string> parts_of(const std::string& name) {
   return parts;
 }
 
-// What is alike in names whose numbers are not.
+// Common part of names that differ in numbers.
 std::string skeleton(const std::string& name) {
   std::string text;
   const auto parts = parts_of(name);

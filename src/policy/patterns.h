@@ -23,7 +23,7 @@ class Patterns {
   // Matches nothing.
   Patterns() = default;
 
-  // What is wrong with one expression; its text is not repeated.
+  // Problem of one expression, without its text.
   static Result<void> check(const std::string& pattern);
   // All must have been check()ed.
   explicit Patterns(const std::vector<std::string>& patterns);

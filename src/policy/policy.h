@@ -25,8 +25,7 @@ enum class Action : std::uint8_t { allow, expect, forbid, unexpected };
 
 // As it stands in the file: "allow", ...
 std::string_view name_of(Action action);
-// What a put is by that action, the label `action`: "allowed", "expected", "forbidden",
-// "unexpected".
+// Verdict of that action, the label `action`: "allowed", "expected", "forbidden", "unexpected".
 std::string_view verdict_of(Action action);
 // Puts that have a series of their own.
 constexpr bool is_bad(Action action) {
@@ -50,7 +49,7 @@ struct PolicyText {
   Action fallback = Action::unexpected;
 };
 
-// What is known of a put; "" stands for what is not known.
+// Facts of a put; "" = not known.
 struct Put {
   std::string_view pv, user, host, client;
   PutOp op = PutOp::write;

@@ -9,7 +9,7 @@ class Reader;
 
 namespace ioc_exporter::policy {
 
-// What is wrong goes to the reader's problems; then the result is not to be used.
+// Errors go to the reader's problems; then the result must not be used.
 PolicyText read_policy(Reader& section);
 
 }  // namespace ioc_exporter::policy

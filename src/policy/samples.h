@@ -1,4 +1,4 @@
-// What the site's policy says of the puts.
+// The site's policy about puts, as samples.
 #pragma once
 
 #include <cstdint>

@@ -41,7 +41,7 @@ class TimeWindow {
 
   // "mon-fri 08:00-17:00 Europe/Berlin".
   std::string text() const;
-  // What the clocks of its zone show: "Sat 10:00".
+  // Time by the clocks of its zone: "Sat 10:00".
   std::string shown(std::int64_t when) const;
 
  private:

@@ -18,7 +18,7 @@ std::optional<double> number_in(const std::string& text) {
   return number;
 }
 
-// What has a place between the least and the greatest: caput sends numbers as texts.
+// Number for minimum and maximum: caput sends numbers as texts.
 std::optional<Element> number_of(const PutEvent& event) {
   if (!event.value || event.value->is_array || event.value->elements.size() != 1) return {};
   const Element& element = event.value->elements.front();

@@ -29,7 +29,7 @@ class Bursts {
                   std::size_t most_bytes = 16u << 20)
       : window_(window), most_(most), most_bytes_(most_bytes) {}
 
-  // What is to be told now is appended to `out`.
+  // Appends entries that are due to `out`.
   void take(SharedEvent event, Clock::time_point now, std::vector<Entry>& out);
   void end_due(Clock::time_point now, std::vector<Entry>& out);
   void end_all(std::vector<Entry>& out);

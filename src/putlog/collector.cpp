@@ -20,7 +20,7 @@ constexpr const char* kProbe = "putlog";
 // How long events lie in the ring where there are few.
 constexpr std::chrono::milliseconds kPause{50};
 constexpr std::size_t kMostAtOnce = 4096, kLeastAtOnce = 16, kMostNoted = 64;
-// What these may take in memory, which is far more than in the ring: of each byte an Element.
+// Memory for waiting puts, which is far more than in the ring: each byte becomes an Element.
 constexpr std::size_t kMostBytesAtOnce = 16u << 20;
 constexpr std::uint32_t kMiB = 1024 * 1024;
 
@@ -94,10 +94,10 @@ void PutLogCollector::run(const std::stop_token& stop) {
     trouble_.report("wait for puts to log", ring_.ring()->wait(kPause));
     while (read_some(nullptr) && !stop.stop_requested()) {
     }
-    // What came in between is there next time, and not in a hurry.
+    // Events that arrived meanwhile are read at the next wake-up.
     std::this_thread::sleep_for(kPause / 10);
   }
-  // What was told by now: a flood goes on.
+  // Reads events up to now only: a flood goes on.
   std::size_t rest = ring_.ring()->most_events(sizeof(iocx_putlog_event));
   while (read_some(&rest)) {
   }

@@ -34,7 +34,7 @@ namespace ioc_exporter::putlog {
 class PutLogRing {
  public:
   explicit PutLogRing(const Options& options);
-  // What objects are loaded with.
+  // Parameters for loading objects.
   kernel::RingUse use() const;
   std::optional<kernel::EventRing>& ring() { return ring_; }
   const std::string& problem() const { return problem_; }

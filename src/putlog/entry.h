@@ -1,4 +1,4 @@
-// What a sink is given: a put, or what a burst of puts came to.
+// Entry for a sink: a put, or the summary of a burst of puts.
 #pragma once
 
 #include <cstdint>

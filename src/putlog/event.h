@@ -1,6 +1,6 @@
 // One put as the put log tells it: what was written, by whom, from what to what.
 //
-// What is not known is absent (an empty text, no value).
+// Unknown values are absent (an empty text, no value).
 #pragma once
 
 #include <chrono>
@@ -44,7 +44,7 @@ struct PutEvent {
   bool operator==(const PutEvent&) const = default;
 };
 
-// Who is given the events, in order, on one thread. It must not wait for anybody.
+// Receiver of the events, in order, on one thread. It must not wait.
 class PutReceiver {
  public:
   virtual ~PutReceiver() = default;

@@ -171,7 +171,7 @@ void EventReader::ask(const std::vector<Waiting*>& those, bool again) {
     if (!answer) continue;
     if (!known) known = std::make_shared<Known>(Known{*answer});
     those[i]->known = known;
-    // Who tells of the puts that travel may change.
+    // Labels of puts by packets may still change.
     const bool lasts = those[i]->head.id != 0 && those[i]->head.source != IOCX_PUTLOG_CA_TAP;
     if (lasts && !known->who.pv.empty() && !known->who.server.empty())
       known_[key_of(those[i]->head)] = known;
@@ -203,7 +203,7 @@ std::vector<PutEvent> EventReader::finish(const WallClock::Reading& now, bool la
   return done;
 }
 
-// What travelled to a server that nobody named is none of ours.
+// A put by packets to an unnamed server is not ours.
 bool EventReader::is_to_tell(const Waiting& put) {
   if (!put.known) return put.head.source != IOCX_PUTLOG_CA_TAP;
   return put.head.time < put.known->who.told_elsewhere_from;
@@ -213,8 +213,8 @@ bool EventReader::is_nameless(const Waiting& put) {
   return put.head.source != IOCX_PUTLOG_PVA && (!put.known || put.known->who.pv.empty());
 }
 
-// Who sends many puts, or large ones, while one waits costs no more memory, and not the kernel's
-// room for those of others.
+// Many or large puts of one client, while one waits, take no more memory, nor the kernel's room for
+// puts of others.
 bool EventReader::is_crowded(std::size_t parts) const {
   return waiting_.size() >= kMostWaiting / parts || waiting_bytes_ >= kMostWaitingBytes / parts;
 }

@@ -26,7 +26,7 @@
 
 namespace ioc_exporter::putlog {
 
-// Who put to what.
+// Client, PV and IOC of a put.
 struct PutWho {
   std::string ioc, server, client, address, user, host, pv;  // `address`: client without its port
   std::uint64_t told_elsewhere_from = UINT64_MAX;            // CLOCK_MONOTONIC: by another source
@@ -100,7 +100,7 @@ class EventReader {
     std::size_t bytes = 0;
     std::uint64_t hole = 0;  // numbers of lost events before it
   };
-  // What a put-callback and its answer have in common.
+  // Key that a put-callback and its answer share.
   struct AnswerKey {
     std::uint32_t address, ioid;
     std::uint16_t port;

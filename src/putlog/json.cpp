@@ -13,7 +13,7 @@ using exposition::append_json_number;
 using exposition::append_json_text;
 using exposition::JsonObject;
 
-// What caPutLog keeps of an array, in bytes of its storage; a string is 40 of them.
+// Size of an array that caPutLog keeps, in bytes of its storage; a string is 40 of them.
 constexpr std::size_t kCaPutLogBytes = 400, kStringBytes = 40;
 
 struct Names {
@@ -48,7 +48,7 @@ void append_value(JsonObject& object, std::string_view name, const std::optional
   if (value) append_value(object.key(name), *value, kOurs, value->elements.size());
 }
 
-// What caPutLog's storage holds of it.
+// Elements that caPutLog's storage holds.
 std::size_t most_of(const Value& value) {
   if (value.elements.empty()) return 0;
   if (std::holds_alternative<std::string>(value.elements.front()))

@@ -1,6 +1,6 @@
 // A put as one line of JSON. docs/putlog.md has the keys.
 //
-// What is not known is absent. NaN and infinities are strings; all else as exposition/json_text.h
+// Unknown values are absent. NaN and infinities are strings; all else as exposition/json_text.h
 // says.
 #pragma once
 

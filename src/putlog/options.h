@@ -1,4 +1,4 @@
-// What an operator may set about the put log.
+// Options of the put log.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What GET /api/v1/puts is asked: ?since=&pv=&client=&user=&ioc=&unexpected=&limit=&follow=. Pure.
+// Parameters of GET /api/v1/puts: ?since=&pv=&client=&user=&ioc=&unexpected=&limit=&follow=. Pure.
 #pragma once
 
 #include <chrono>

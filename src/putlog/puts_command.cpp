@@ -165,7 +165,7 @@ int fail(std::FILE* err, int status, const std::string& why) {
   return status;
 }
 
-// What the exporter is asked for.
+// Target of the request to the exporter.
 Result<std::string> target_of(const CommandLine& line) {
   std::string target = std::string(kPutsPath) + "?";
   for (const char* name : {"pv", "client", "user", "ioc", "since"})
@@ -175,7 +175,7 @@ Result<std::string> target_of(const CommandLine& line) {
   const bool follow = line.values.at("since").empty() || line.given.contains("follow");
   if (follow) target += "follow=1&";
   target.pop_back();
-  // What is wrong with it is told as wrong usage, not as the exporter's refusal.
+  // Errors here are wrong usage, not the exporter's refusal.
   const auto query = parse_put_query(target.substr(target.find('?') + 1), {});
   if (!query) return query.error();
   return target;

@@ -1,4 +1,4 @@
-// What an event takes in memory, about: by which queues and the ring are bounded.
+// Approximate memory of an event, by which queues and the ring are bounded.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace ioc_exporter::putlog {
 using delivery::QueueBounds;
 
 std::size_t footprint(const PutEvent& event);
-// What a text, or a value, takes beside itself.
+// Memory of a text, or a value, beside the object itself.
 std::size_t footprint_of(const std::string& text);
 std::size_t footprint_of(const std::optional<Value>& value);
 

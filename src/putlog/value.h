@@ -15,13 +15,13 @@ namespace ioc_exporter::putlog {
 // "DBR_DOUBLE"; types that do not exist are "DBR_" and their number.
 std::string dbr_name(std::uint16_t type);
 
-// What a client sent: `bytes` of `count` elements, in network order, perhaps cut. Nothing: of what
-// type it is has no plain value.
+// Value that a client sent: `bytes` of `count` elements, in network order, perhaps cut. Nothing:
+// this type has no plain value.
 std::optional<Value> sent_value(std::uint16_t type, std::uint64_t count,
                                 std::span<const std::byte> bytes);
 
-// What the field held: `bytes` at the event's second room, as the IOC has them. A choice is its
-// state's string where that is known. Nothing: it is not known.
+// Value of the field before the put: `bytes` at the event's second room, as the IOC has them. A
+// choice is its state's string where that is known. Nothing: not known.
 std::optional<Value> old_value(const iocx_putlog_event& event, std::span<const std::byte> bytes);
 
 // The characters of an array of numbers, up to the first 0, as one string.

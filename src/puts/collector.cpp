@@ -23,8 +23,8 @@ constexpr seconds kUdpLookInterval{2};
 constexpr seconds kPutExpiryInterval{10};
 constexpr decltype(std::declval<struct statfs>().f_type) kBpfFs = 0xcafe4a11;  // linux/magic.h
 
-// What looks around beside an exporter that runs must not take its table away. A folder that nobody
-// asked for is used where a bpffs is mounted.
+// --check and --once, beside a running exporter, must not take its table away. The default folder
+// is used where a bpffs is mounted.
 std::string pin_directory(const Options& options, bool may_pin) {
   if (!may_pin) return "";
   if (!options.pin_is_default) return options.pin_directory;
@@ -140,7 +140,7 @@ void CaCollector::tell_network_problems() {
 }
 
 void CaCollector::follow(TimePoint now) {
-  // What no thread was started for can wait: a client's circuit is a thread of its server.
+  // If no thread has started, the tap can wait: a client's circuit is a thread of its server.
   if (host_.listeners().rested) return;
   if (tap_) follow_tap(now);
   follow_server_probe(now);

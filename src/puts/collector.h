@@ -91,9 +91,9 @@ class CaCollector final : public Collector {
   WhoWrote who_wrote(std::string_view pv);
 
   // For the put log; under the host's mutex, but for what was lost.
-  // Whose the event of a put is; nothing: that is not known, or not any more.
+  // Owner of a put's event; nothing: not known, or not any more.
   std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
-  // What its client is connected to, "10.0.0.1:5064"; "": not known.
+  // Server that its client is connected to, "10.0.0.1:5064"; "": not known.
   std::string server_of(const CaPutPlace& place) const;
   // identify() may know more names after this.
   void look_for_names();

@@ -200,7 +200,7 @@ void CaCollector::collect(exposition::Page& page) {
     reading = read();
     names = host_.known_names();
   }
-  // What has no IOC is always there.
+  // Samples without an IOC are always shown.
   bounds_.apply(reading.samples,
                 [&](const std::string& name) { return name.empty() || names.contains(name); });
   page.complete = reading.complete;

@@ -1,4 +1,4 @@
-// What an operator may set about counting Channel Access puts.
+// Options of counting puts.
 #pragma once
 
 #include <chrono>

@@ -20,7 +20,7 @@ namespace ioc_exporter::ca {
 
 class CaPutSources {
  public:
-  // What the sockets of a server hold that it has not read.
+  // Bytes in a server's sockets that it has not read.
   struct Unread {
     std::uint64_t bytes = 0;
     std::uint64_t sockets = 0;

@@ -1,5 +1,5 @@
-// Who wrote to a PV: the answer of GET /api/v1/who-wrote?pv=NAME, and what ioc_exporter who-wrote
-// prints. Pure.
+// Last writers of a PV: the answer of GET /api/v1/who-wrote?pv=NAME, and the output of ioc_exporter
+// who-wrote. Pure.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 namespace ioc_exporter::records {
 
-// What it asks.
+// Path and limits of its request.
 inline constexpr const char* kGraphPath = "/graph";
 inline constexpr unsigned kMostGraphDepth = 100;
 

@@ -14,7 +14,7 @@ constexpr double kFading = 1.0 / 32;
 // A surge that comes again so much weaker or stronger is none: a fly scan each week, though habits
 // fade.
 constexpr double kAlike = 2;
-// What surges becomes usual by so much a second: twice as much in six hours.
+// Rate at which a surge becomes usual, per second: twice as much in six hours.
 constexpr double kAdopting = 0.7 / (6 * 3600);
 
 constexpr std::size_t kNameAlone = 16;  // what an IOC without records takes, in records
@@ -57,7 +57,7 @@ void RecordHabits::begin_life(Ioc& ioc, const IocSample& sample) {
   ioc.start_time_seconds = sample.start_time_seconds;
   ioc.life = 0;
   ioc.looked.reset();
-  // What it did before its restart was no silence, unless it had stopped before.
+  // Time before the restart was no silence, unless the record had stopped before.
   const auto moment = static_cast<std::uint32_t>(ioc.observed);
   for (Habit& habit : ioc.habits)
     if (moment - habit.active <= std::max(kPatience, kTimesSilence * habit.silence))

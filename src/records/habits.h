@@ -51,7 +51,7 @@ class RecordHabits {
   // IocSample::unusual. Names that `shown` leaves out are counted only.
   void add_to(std::vector<IocSample>& iocs, const NameFilter& shown) const;
 
-  // What is known: of IOCs that run first, then of those that were observed longest, kMostKept
+  // Habits to keep: of IOCs that run first, then of those that were observed longest, kMostKept
   // records in all.
   KeptHabits kept() const;
   // Before the first look. IOCs take them up when they are seen, their records by name.

@@ -16,12 +16,12 @@ namespace ioc_exporter::records {
 class HabitsKeeper {
  public:
   using Clock = std::chrono::steady_clock;
-  // Who is killed loses what was learnt since.
+  // A killed exporter loses what was learned since.
   static constexpr std::chrono::minutes kPause{15};
-  // What is known. It takes a while with many records: asked for when it is written only.
+  // Source of the habits. It takes a while with many records: called before a writing only.
   using Known = std::function<KeptHabits()>;
 
-  // What was kept in the folder. What fails is logged, and nothing kept; so it is without a folder.
+  // Habits kept in the folder. Errors are logged, and nothing is kept then, as without a folder.
   KeptHabits open(const std::string& folder, Clock::time_point now);
   // Writes what is known, once in kPause, and not before the last writing has ended.
   void keep(Clock::time_point now, const Known& known);

@@ -1,4 +1,4 @@
-// What an operator may set about counting and timing what records do.
+// Options of counting and timing records.
 #pragma once
 
 #include <chrono>

@@ -31,7 +31,7 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-// What stands between quotes, without its escapes.
+// Text between quotes, without its escapes.
 std::optional<std::string> take_quoted(std::string_view& text) {
   if (!take(text, '"')) return std::nullopt;
   std::string value;

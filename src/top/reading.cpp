@@ -11,7 +11,7 @@ struct FamilyRow {
   Family family;
   std::string_view name;
   std::vector<std::string_view> labels;
-  // What the IOC or the kernel counted before the exporter came is no growth.
+  // Counts from before the exporter's start are no growth.
   bool begins_at_0 = true;
 };
 

@@ -1,4 +1,4 @@
-// What top takes from a scrape, and what changed from one to the next.
+// Values that top takes from a scrape, and their growth from one to the next.
 #pragma once
 
 #include <array>

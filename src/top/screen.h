@@ -37,7 +37,7 @@ class Screen {
     Event event = Event::none;
     char key = 0;
   };
-  // What happens next, `none` after `patience`; `woken` when `wake` can be read.
+  // Next event, `none` after `patience`; `woken` when `wake` can be read.
   Happened wait(std::chrono::milliseconds patience, int wake);
 
  private:

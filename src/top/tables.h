@@ -19,7 +19,7 @@ struct Table {
   std::string note;           // "" = none
 };
 
-// What did nothing between the readings is left out; at most `most` rows below the head.
+// Idle rows are left out; at most `most` rows below the head.
 Table table_of(By by, const Reading& before, const Reading& now, std::size_t most);
 
 // The first characters of a text.

@@ -123,7 +123,7 @@ std::string local_time_now() {
   return text;
 }
 
-// What is on the screen, until somebody has seen enough.
+// The screen, until the user has seen enough.
 class Show {
  public:
   Show(const CommandLine& line, const Wanted& wanted, Screen& screen)

@@ -1,4 +1,4 @@
-// What begins a chain of records: the names of the kernel's numbers (bpf/shared/traces.h).
+// Causes of a chain of records: the names of the kernel's numbers (bpf/shared/traces.h).
 #pragma once
 
 #include <cstdint>

@@ -96,10 +96,10 @@ void TracesCollector::run(const std::stop_token& stop) {
     reader_trouble_.report("wait for traces", maps_.ring()->wait(kPause));
     while (read_some(nullptr) && !stop.stop_requested()) {
     }
-    // What came in between is there next time, and not in a hurry.
+    // Events that arrived meanwhile are read at the next wake-up.
     std::this_thread::sleep_for(kPause / 10);
   }
-  // What was told by now: a flood goes on.
+  // Reads events up to now only: a flood goes on.
   std::size_t rest = maps_.ring()->most_events(sizeof(iocx_trace_chain));
   while (read_some(&rest)) {
   }

@@ -16,7 +16,7 @@ namespace ioc_exporter::traces {
 class TraceMaps {
  public:
   explicit TraceMaps(const Options& options);
-  // What objects are loaded with.
+  // Parameters for loading objects.
   kernel::TraceUse use() const;
   // None: traces are off, or the maps could not be made.
   std::optional<kernel::EventRing>& ring() { return ring_; }

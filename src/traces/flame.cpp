@@ -16,7 +16,7 @@ std::string frame_name(std::string name) {
   return name;
 }
 
-// What began it, where no span says so.
+// Cause of the trace, where no span names it.
 std::string cause_name(const Cause& cause) {
   return cause.scan.empty() ? cause.kind : cause.kind + " " + cause.scan;
 }

@@ -24,8 +24,8 @@ class Flame {
     std::size_t depth = 0;
     std::map<std::string, std::size_t, std::less<>> below;  // by name: where it is in frames()
   };
-  // What would be more is summed up, as "(others)" of what it stands below; what is deeper counts
-  // as its parent's own.
+  // Further frames are summed as "(others)" of their parent; deeper frames count as their parent's
+  // own.
   static constexpr std::size_t kMostFrames = 20'000, kDeepest = 200;
 
   explicit Flame(std::size_t most = kMostFrames) : most_(most), frames_(1) {}

@@ -1,4 +1,4 @@
-// What a trace takes in memory, about: by which queues and the ring are bounded.
+// Approximate memory of a trace, by which queues and the ring are bounded.
 #pragma once
 
 #include <cstddef>

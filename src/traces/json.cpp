@@ -58,7 +58,7 @@ void append_span(std::string& out, const Span& span, Time from) {
   append_flag(object, "cut", span.cut);
 }
 
-// What follows throws what nlohmann throws, and std::invalid_argument; trace_from_json() catches.
+// These functions throw nlohmann's exceptions and std::invalid_argument; trace_from_json() catches.
 std::string text_at(const Json& json, const char* key) {
   return json.value(key, std::string());
 }

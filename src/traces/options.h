@@ -1,4 +1,4 @@
-// What an operator may set about which chains of records become traces.
+// Options of choosing the chains of records that become traces.
 #pragma once
 
 #include <chrono>

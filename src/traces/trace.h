@@ -1,6 +1,6 @@
 // A trace: what one put, scan or callback set in motion, as a tree of spans.
 //
-// What is not known is absent (an empty text, no value).
+// Unknown values are absent (an empty text, no value).
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-// What made the first record process.
+// Cause of the first record's processing.
 struct Cause {
   std::string kind;       // as epics_ioc_process_total has it, and io_intr (causes.h)
   std::string scan = {};  // "1 second", "I/O Intr" where it is known
@@ -84,7 +84,7 @@ struct Trace {
 // Shared by all who are given it, and never changed then.
 using SharedTrace = std::shared_ptr<const Trace>;
 
-// Who is given traces, once they are whole, on one thread. It must not wait for anybody.
+// Receiver of whole traces, on one thread. It must not wait.
 class TraceReceiver {
  public:
   virtual ~TraceReceiver() = default;

@@ -134,7 +134,7 @@ class FlameFile {
   Clock::time_point next_{};
 };
 
-// What traces are printed on, as they come. Where that fails it is enough.
+// Prints traces as they come. It stops where printing fails.
 class Printer {
  public:
   Printer(const CommandLine& line, std::FILE* out)
@@ -284,7 +284,7 @@ int trace_command(int count, const char* const* arguments, std::FILE* out, std::
   if (since && line->given.contains("for")) return usage("--since and --for exclude each other");
   if (line->given.contains("json") && line->given.contains("flame"))
     return usage("--json and --flame exclude each other");
-  // What is wrong with it is told as wrong usage, not as the exporter's refusal.
+  // Errors here are wrong usage, not the exporter's refusal.
   const std::string query = query_of(*line, {"ioc", "cause", "slower", "since", "for"});
   const auto good = parse_trace_query(query, {});
   if (!good) return usage(good.error().message());

@@ -1,5 +1,5 @@
-// What GET /api/v1/traces is asked:
-// ?record=&ioc=&cause=&slower=&since=&limit=&follow=&for=&demand=; and what POST there asks for:
+// Parameters of GET /api/v1/traces:
+// ?record=&ioc=&cause=&slower=&since=&limit=&follow=&for=&demand=; and of POST:
 // ?record=&ioc=&cause=&slower=&for=&demand=. Pure.
 #pragma once
 

@@ -7,9 +7,9 @@
 
 namespace ioc_exporter::traces {
 
-// What began it, which trace it is, and a line for each span: when it started, how long it took,
-// what of that was its own, and where it stands. '*' marks the slowest branch: at each record, the
-// one that took longest of those that it set in motion. Names lose what could steer a terminal.
+// Text of a trace: its cause, its id, and a line for each span with start, duration, own time and
+// place. '*' marks the slowest branch: at each record, the slowest of those that it processed.
+// Control characters are removed from names.
 // Ends with an empty line.
 std::string tree_text(const Trace& trace, bool coloured);
 

@@ -43,7 +43,7 @@ class BasicAuth {
   explicit BasicAuth(std::map<std::string, std::string> users, Check check = is_password);
 
   bool asks() const { return !users_.empty(); }
-  // Whose password that is, where that is known already: the name, or nothing.
+  // User of that password, if known already.
   std::optional<std::string> known_user(const std::string& authorization) const;
   // `authorization`: the header's value, "" = none was sent. Waits at most `patience` for its turn;
   // then it is `busy`, as it is at once when as many wait as may, of all addresses or of `from`.

@@ -12,7 +12,7 @@
 namespace ioc_exporter::web {
 namespace {
 
-// What the header says of one coding; nothing: it does not name it.
+// Quality of one coding in the header; nothing: it is not named.
 using Wish = std::optional<double>;
 
 struct Wishes {

@@ -25,7 +25,7 @@ constexpr std::size_t kPiece = 64 * 1024;
 constexpr std::size_t kOnePacket = 16 * 1024;
 constexpr std::size_t kMaxDrained = 8 * 1024;
 constexpr std::chrono::milliseconds kDrainTime{500};
-// What a client has to take: so much a second, and for the first of it some time besides.
+// Minimum rate at which a client must read: bytes per second, with some time for the first of them.
 constexpr std::size_t kSlowestClient = 256 * 1024;
 constexpr std::chrono::seconds kFirstOfIt{2};
 constexpr std::chrono::seconds kPieceOfStream{10};
@@ -101,7 +101,7 @@ std::string head_text(mg_connection* connection, const Response& response, const
   return text += "\r\n";
 }
 
-// What goes over the wire: the body as it is, or compressed into `packed`.
+// Body to send: as it is, or compressed into `packed`.
 std::string_view body_to_send(const Request& request, const Response& response,
                               std::optional<ByteBuffer>& packed, Head& head) {
   std::string_view body = response.body;

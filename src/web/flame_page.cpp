@@ -8,7 +8,7 @@
 namespace ioc_exporter::web {
 namespace {
 
-// What is deeper is not drawn: browsers do not nest for ever.
+// Deeper frames are not drawn: browsers limit nesting.
 constexpr std::size_t kDeepest = 200;
 
 constexpr std::string_view kStyle = R"css(<style>

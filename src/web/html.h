@@ -1,4 +1,4 @@
-// What the exporter's pages are made of. HTML without scripts and without anything from elsewhere.
+// Building blocks of the exporter's pages: HTML without scripts and external content.
 #pragma once
 
 #include <initializer_list>

@@ -1,4 +1,4 @@
-// What a route gets and gives: HTTP without the library that speaks it.
+// Request and response of a route: HTTP without the library that speaks it.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ struct Request {
 class BodyStream {
  public:
   virtual ~BodyStream() = default;
-  // What comes next, "" when there was nothing for a quarter of a second or so; nothing: the end.
+  // Next piece, "" when there was none for a quarter of a second or so; nothing: the end.
   virtual std::optional<std::string> next() = 0;
   // At the end: whether it has left nothing out for a client that was too slow.
   virtual bool is_whole() const { return true; }
@@ -57,11 +57,10 @@ struct Admission {
   std::string user = {};                 // whose password it brought; "" = nobody's
 };
 
-// What stands for all addresses that he may have who has this one: those of the host itself, or an
-// IPv6 /64.
+// Rate-limit key of an address: one for the host itself, one for each IPv6 /64, else the address.
 std::string place_of(const std::string& address);
 
-// Who has a share of what the server has to give: a user, or all who ask from one place.
+// Holder of a share of the server's resources: a user, or all clients of one address key.
 std::string holder_of(const std::string& remote, const std::string& user);
 bool is_user(const std::string& holder);
 

@@ -1,4 +1,4 @@
-// What an operator may set about the web server.
+// Options of the web server.
 #pragma once
 
 #include <cstddef>

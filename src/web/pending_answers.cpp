@@ -7,7 +7,7 @@
 namespace ioc_exporter::web {
 namespace {
 
-// What the kernel takes in one go needs no room here.
+// An answer that the kernel takes at once needs no room here.
 constexpr std::size_t kSmall = 16 * 1024;
 // A client that takes its answer has it by then, on any network that is fit for scrapes.
 constexpr std::chrono::seconds kTimeToTake{1};
@@ -55,7 +55,7 @@ std::list<PendingAnswers::Entry>::iterator PendingAnswers::who_gives_way(const s
   const auto most = std::ranges::max_element(held, {}, [](const auto& one) { return one.second; });
   const bool is_other = most->first != holder;
   if (is_other && most->second <= own) return entries_.end();
-  // Who has more than twice as much is not waited for.
+  // A holder with more than twice as much is not waited for.
   const bool at_once = is_other && most->second > 2 * own;
   return std::ranges::find_if(entries_, [&](const Entry& entry) {
     return !entry.given_up && entry.holder == most->first &&

@@ -10,8 +10,8 @@ namespace ioc_exporter::web {
 
 enum class ScrapeFormat { text, openmetrics, protobuf };
 
-// What an Accept header wants most, by its q-values; of those that it wants alike, what it names
-// first. Text 0.0.4 when there is no header, or nothing in it that we have.
+// Format with the highest q-value in an Accept header, the first of equals. Text 0.0.4 when there
+// is no header, or no known format in it.
 ScrapeFormat best_format(std::string_view accept);
 
 std::unique_ptr<exposition::Encoder> make_encoder(ScrapeFormat format);

@@ -247,7 +247,7 @@ void Server::State::answer(mg_connection* connection) {
   if (!was_refused && options.answered) options.answered(request);
 }
 
-// Who gets here is told by the connection's own data when it ends.
+// The connection's data marks it as counted, for its end.
 int Server::State::on_connection(const mg_connection* connection, void** data) noexcept {
   try {
     auto* state = static_cast<State*>(mg_get_user_data(mg_get_context(connection)));
@@ -381,7 +381,7 @@ Result<void> Server::State::start_civetweb(const std::vector<std::string>& liste
                         (start_messages.empty() ? std::string(text) : start_messages));
 }
 
-// What civetweb and OpenSSL make of each other shows at the first handshake only.
+// Only the first handshake shows whether civetweb and OpenSSL work together.
 Result<void> Server::State::shake_hands(const std::vector<ListenAddress>& addresses) {
   if (!options.tls) return {};
   shaking_hands = true;

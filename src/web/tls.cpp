@@ -53,7 +53,7 @@ Result<std::vector<Certificate>> read_certificates(const char* key, const std::s
   ERR_clear_error();
   while (X509* one = PEM_read_bio_X509(bio.get(), nullptr, no_password, nullptr))
     all.emplace_back(one);
-  // What ends it should be the end of the file.
+  // The last error must be the end of the file.
   if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
     return problem_of(key, file, "no certificate in the PEM format: " + openssl::error_text());
   ERR_clear_error();
@@ -247,7 +247,7 @@ Result<std::shared_ptr<const Tls>> Tls::load(const TlsConfig& config) {
   SSL_CTX_set_num_tickets(context.get(), 0);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
                                          SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-  // What a slow client takes is written record by record, as without TLS, so that deadlines hold.
+  // Data for a slow client is written record by record, as without TLS, so that deadlines hold.
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   for (const auto step : {use_certificate, use_key, use_client_auth, use_ciphers})
@@ -285,7 +285,7 @@ Result<void> try_handshake(const std::string& host, std::uint16_t port,
   ERR_clear_error();
   if (SSL_connect(client.get()) == 1) return {};
   const std::string why = openssl::error_text();
-  // What it refuses then is our lack of a certificate.
+  // A refusal after that is for our lack of a certificate.
   if (SSL_get0_peer_certificate(client.get()) != nullptr) return {};
   return error_in_words(what + ": " + why);
 }

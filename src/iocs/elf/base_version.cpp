@@ -62,7 +62,7 @@ std::string base_version_of_file(int fd, std::span<const LoadSegment> segments) 
       const Candidate found = find_version(buffer);
       if (found.whole) return found.version;
       if (best.empty()) best = found.version;
-      // What may have been cut at the end of this chunk is seen whole in the next one.
+      // A text that was cut at the end of this chunk is whole in the next one.
       if (buffer.size() > kLongest) buffer.erase(0, buffer.size() - kLongest);
     }
   }

@@ -15,7 +15,7 @@ namespace ioc_exporter::iocs {
 std::string base_version_in(std::string_view bytes);
 
 // Searches the loaded segments of a file, without its code, through pread: at most 256 MiB.
-// What cannot be read is not searched.
+// Parts that cannot be read are not searched.
 std::string base_version_of_file(int fd, std::span<const LoadSegment> segments);
 
 // Last resort, the number at the end of a library's name. Up to 3.16 that is Base's version, then

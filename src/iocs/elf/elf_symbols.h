@@ -50,7 +50,7 @@ class ElfSymbols {
   // No .symtab: what is not exported cannot be found.
   bool stripped() const { return stripped_; }
   const std::vector<LoadSegment>& segments() const { return segments_; }
-  // What to add to st_value in a process that maps `offset` of the file executable at `start`.
+  // Offset to add to st_value in a process that maps `offset` of the file executable at `start`.
   // None: no executable segment holds that offset.
   std::optional<std::uint64_t> load_bias(std::uint64_t start, std::uint64_t offset) const;
 

@@ -20,8 +20,7 @@ struct Mapping {
   // "" = anonymous; "[vdso]" and the like as they stand; without " (deleted)".
   std::string path;
   bool deleted = false;  // the path carried the suffix " (deleted)"
-  // What of the file is mapped executable, here and by further mappings: from, to. Of
-  // executable_modules() only.
+  // Executable mappings of the file, here and further ones: from, to. Of executable_modules() only.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> code = {};
 
   bool operator==(const Mapping&) const = default;

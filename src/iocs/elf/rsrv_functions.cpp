@@ -297,7 +297,7 @@ std::set<std::uint64_t> stored_callbacks(Code code, std::uint64_t address, const
 
 #endif
 
-// What of the table comes after an address: the code of its function ends before it.
+// Next address in the table: the code of a function ends before it.
 std::uint64_t next_in(const Table& table, std::uint64_t address) {
   std::uint64_t next = std::numeric_limits<std::uint64_t>::max();
   for (const std::uint64_t other : table)

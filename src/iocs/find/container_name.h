@@ -1,4 +1,4 @@
-// What those who run a container call it: found by the container's id in the path of a process'
+// Name of a container in its engine: found by the container's id in the path of a process'
 // cgroup, and the files that are kept under that id by
 //   the kubelet  /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log, whatever the runtime
 //   Docker       /var/lib/docker/containers/ID/config.v2.json

@@ -91,7 +91,7 @@ void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
   if (must_look && look(process, due || process.stale, now)) {
     judge(process, now, changes);
   } else if (process.execed && process.tracked && process.unreadable) {
-    // What runs there now cannot be told yet; what ran there has ended.
+    // The new process is not known yet; the old one has ended.
     process.execed = false;
     end(process, now, changes);
   } else if (!process.stale && !process.tracked && process.inspection->is_ioc() &&
@@ -170,7 +170,8 @@ void Finder::judge(Process& process, Clock::time_point now, Changes& changes) {
     start(process, IocKind::base, now);
 }
 
-// What an IOC forked has its files and, in its memory, its database, but nobody who works on it: a
+// A process that an IOC forked has its files and, in its memory, its database, but no thread that
+// works on it: a
 // helper, or a process on its way to exec. It may live longer than the IOC.
 bool Finder::is_mere_fork(Process& process, Clock::time_point now) const {
   const ProcessStat& stat = process.stat;

@@ -45,7 +45,7 @@ struct FinderOptions {
   // and one that did not seem to change after `recheck_interval`, spread over the processes.
   std::chrono::milliseconds maps_interval{2000};
   std::chrono::milliseconds recheck_interval{120000};
-  // Who listens there serves Channel Access, whatever it is.
+  // Any listener on these ports serves Channel Access.
   std::set<std::uint16_t> server_ports;
   // For so long a process is looked at with each poll, and an IOC's descriptors; later, when there
   // is a sign that it changed (process_signs.h), and when a new listener has come to its network
@@ -76,7 +76,7 @@ struct Listener {
   auto operator<=>(const Listener&) const = default;
 };
 
-// What the looking costs, from the start on.
+// Cost of looking, since the start.
 struct FinderCosts {
   std::uint64_t processes = 0;   // there at the last poll, kernel threads left out
   std::uint64_t unreadable = 0;  // of those, the ones whose maps we may not read (not root?)

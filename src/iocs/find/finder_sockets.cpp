@@ -39,7 +39,7 @@ void Finder::update_sockets(Clock::time_point now) {
   start_servers(listeners_, now);
 }
 
-// Whose the listeners are, of those that are known.
+// Owners of listeners, as far as known.
 void Finder::find_owners(Clock::time_point now) {
   const NamespaceListeners& listeners = listeners_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> claimed;  // namespace, inode

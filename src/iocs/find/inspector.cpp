@@ -31,7 +31,7 @@ constexpr const char* kProbedFunctions[] = {"dbProcess",      "dbPut",
                                             "dbpf",           "recGblFwdLink",
                                             "scanList",       "dbCaPutLinkCallback",
                                             "send_err",       "write_notify_done_callback"};
-// What a compiler has put elsewhere of functions, since it is rarely executed.
+// Rarely executed parts of functions, which a compiler has put elsewhere.
 constexpr const char* kColdParts[] = {"dbProcess.cold", "dbpf.cold", "scanList.cold"};
 // Of dbScan.c, callback.c and osdThread.c, all static. callbackQueue is since 3.15.0.1 what
 // callbackQ was before.
@@ -76,7 +76,7 @@ constexpr const char* kPvaPutFunctions[] = {
 // Of those: that each put to a record enters, with one server or the other.
 constexpr std::size_t kPvaEntries[] = {0, 1, 6};
 
-// What all threads of the process share.
+// State that all threads of the process share.
 std::string in_proc(const ProcessStat& stat, std::string_view name) {
   std::string path = folder_of_thread(stat.id.pid, stat.thread);
   path += '/';

@@ -21,7 +21,7 @@ struct Inspection {
   bool put_off = false;          // one could not be read now: look again soon
   bool under_way = false;        // one is being read: nothing is said until it was
   std::uint64_t threads = 0;     // how many there were when their names were read
-  // What an IOC has. `target` without a value and no problem: not an IOC.
+  // Facts of an IOC. `target` without a value and no problem: not an IOC.
   std::optional<ProbeTarget> target;
   std::vector<std::uint64_t> pdbbase;
   std::vector<std::uint64_t> ca_server_port;

@@ -69,7 +69,7 @@ class Process {
     return *environment_;
   }
 
-  // What could not be read for now.
+  // Why a source could not be read for now.
   const std::optional<Error>& unread() const { return unread_; }
 
   std::string script_name(const std::string& executable) {
@@ -140,7 +140,7 @@ class Process {
   bool starts_;
 };
 
-// What the source says; "": nothing.
+// Name from the source; "": none.
 std::string ask(Process& process, const NameSource& source, const std::string& executable) {
   switch (source.kind) {
     case Kind::environment:

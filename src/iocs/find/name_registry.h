@@ -15,7 +15,7 @@
 
 namespace ioc_exporter::iocs {
 
-// Who wants a name.
+// Claimant of a name.
 struct NameClaim {
   IocId id;
   uid_t user = 0;

@@ -43,7 +43,7 @@ class KeptFile {
   static KeptFile open(const RootedFs& fs, const std::string& path);
 
   bool is_open() const { return static_cast<bool>(fd_); }
-  // What stands in it now, at most `most` bytes; nothing: it cannot be read any more.
+  // Its content now, at most `most` bytes; nothing: it cannot be read any more.
   std::optional<std::string> read(std::size_t most) const;
   // Of /proc/PID/environ, which leads to the memory that the process had when it was opened: false
   // after its exec or its end (mmget_not_zero() in environ_read(), fs/proc/base.c).

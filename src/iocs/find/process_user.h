@@ -1,4 +1,4 @@
-// Whose processes are.
+// Users of processes.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,8 @@ namespace ioc_exporter::iocs {
 // Of a process that has ended meanwhile.
 inline constexpr uid_t kNoUser = static_cast<uid_t>(-1);
 
-// Who started the process: its real user id, as the host sees it, also where a container has users
+// User who started the process: its real user id, as the host sees it, also where a container has
+// users
 // of its own. Not the owner of its files in /proc: a process can make that root.
 std::optional<uid_t> user_of(const RootedFs& fs, pid_t pid);
 

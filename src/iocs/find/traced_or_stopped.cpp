@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostStatus = 4096;
 
-// What follows `field` ("\nState:\t") up to the end of the line.
+// Text after `field` ("\nState:\t") up to the end of the line.
 std::optional<std::string_view> value_of(std::string_view status, std::string_view field) {
   const auto at = status.find(field);
   if (at == std::string_view::npos) return {};

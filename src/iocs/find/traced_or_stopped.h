@@ -1,4 +1,4 @@
-// Who else has a process in hand: a debugger, a tracer, a checkpoint, a stop signal.
+// Holders of a process: a debugger, a tracer, a checkpoint, a stop signal.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ class ExitWatch {
   };
   using Live = std::map<IocId, Watched>;
 
-  // What an end takes to be told, after /proc does not show the process any more.
+  // Longest time until an end is reported after /proc does not show the process any more.
   static constexpr std::chrono::seconds kPatience{10};
 
   // Needs rights that are given up later. What fails is told by problem(), and nothing is watched.

@@ -1,4 +1,4 @@
-// What /proc tells of one IOC's process, as the metrics need it. Plain data.
+// Samples of one IOC's process from /proc. Plain data.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@ constexpr std::array<const char*, layout::kCallbackPriorities> kNames{"low", "me
 constexpr const char* kOnce = "once";
 constexpr std::int32_t kLargestRing = 1 << 28;
 
-// What a version's rings look like.
+// Layout of a version's rings.
 enum class Version { v3_14, v3_15, v7_0 };
 
 // A ring of pointers, or of bytes in entries of some size.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostPieces = 1024;  // UIO_MAXIOV, linux/uio.h
 constexpr int kMostThreads = 3;            // that are asked, when they end meanwhile
-// What is above belongs to the kernel.
+// Higher addresses belong to the kernel.
 constexpr std::uint64_t kHighest = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace

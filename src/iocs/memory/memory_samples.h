@@ -39,7 +39,7 @@ struct RecordStatesSample {
   std::vector<ActiveRecord> longest_stuck = {};  // the longest first, a limited number
 };
 
-// What is missing could not be read: `notes` says why.
+// Missing values could not be read: `notes` says why.
 struct IocMemorySample {
   std::optional<std::vector<ScanListSample>> scan_lists;
   std::optional<std::vector<QueueSample>> queues;

@@ -29,7 +29,7 @@ constexpr std::chrono::seconds kLongest{30};
 constexpr std::chrono::seconds kLongestSearch{300};
 // An answer that nobody fetches.
 constexpr std::chrono::seconds kAnswerKept{30};
-// What all readings of one memory may sleep, and take: each page may be made to answer late.
+// Limit of sleep and time of all readings of one memory: each page may be made to answer late.
 constexpr std::chrono::seconds kMostAsleep{3};
 constexpr std::chrono::seconds kLongestMemory{60};
 

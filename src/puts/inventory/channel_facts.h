@@ -1,5 +1,4 @@
-// What a CA server's channels are: whose, under which name, with which rights. For
-// puts/inventory/server_reader.cpp.
+// Facts of a CA server's channels: client, name, rights. For puts/inventory/server_reader.cpp.
 #pragma once
 
 #include <cstdint>

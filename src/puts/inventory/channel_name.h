@@ -1,4 +1,4 @@
-// What a channel of Base 3.14 was asked for by, from what its dbAddr leads to.
+// Name of a channel of Base 3.14, from its dbAddr.
 #pragma once
 
 #include <cstdint>

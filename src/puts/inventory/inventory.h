@@ -73,7 +73,7 @@ class CaInventory {
     auto operator<=>(const Connection&) const = default;
   };
   using Connections = std::vector<Connection>;  // sorted
-  // What is open at a server, and when that was right.
+  // Open circuits, channels and monitors of a server, and when that was right.
   struct Told {
     std::string ioc;
     std::shared_ptr<const CaSamples> open;  // its server and clients; null: never read

@@ -24,7 +24,7 @@ CaPeer peer_of(const layout::RsrvClient& raw) {
   return peer;
 }
 
-// What must stay the same for a client to be the same.
+// Facts that must stay the same for a client to be the same.
 bool same_client(const layout::RsrvClient& a, const layout::RsrvClient& b) {
   return peer_of(a) == peer_of(b) && a.user == b.user && a.host == b.host;
 }

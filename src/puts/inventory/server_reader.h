@@ -9,7 +9,8 @@
 //  - its client is in the server's list of clients, and that client's address is the peer of a
 //    socket of the IOC;
 //  - it has a name.
-// What fails is left out and counted; it is right at the next reading, or the tap saw it begin.
+// Other channels are left out and counted; they are right at the next reading, or the tap saw them
+// begin.
 #pragma once
 
 #include <array>

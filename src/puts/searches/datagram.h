@@ -29,8 +29,8 @@ struct CaUdpPorts {
   bool from_watched = false;
 };
 
-// What the datagram says, in order; ends with kind IOCX_CA_UDP_BAD where it cannot be read on.
-// Never reads outside what it is given, whatever the bytes are.
+// Messages of the datagram, in order; the last has kind IOCX_CA_UDP_BAD where the rest cannot be
+// read. Never reads outside the payload, whatever its bytes are.
 std::vector<CaUdpMessage> read_datagram(std::span<const std::uint8_t> payload, CaUdpPorts ports);
 
 }  // namespace ioc_exporter::ca

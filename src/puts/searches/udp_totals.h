@@ -17,7 +17,7 @@ class CaUdpTotals {
  public:
   using Counts = CounterValues<2>;
 
-  // What a namespace has counted so far for `label`. `apart`: it is the namespace's own.
+  // Counts of a namespace so far for `label`. `apart`: they belong to the namespace alone.
   void observe(const std::string& label, bool apart, std::uint32_t net, const Counts& counts);
   // The namespace is gone. What it counted stays in the totals of those that others see too; gives
   // the sum of what left with it, with the labels that only it knew.

@@ -13,7 +13,7 @@ constexpr std::array kCaFunctions{
     "write_action",    "write_notify_action",        "send_err",
     "dbProcessNotify", "write_notify_done_callback", "dbNotifyCancel"};
 
-// What became of puts is told where all functions are found: in the database's file, which has the
+// Results of puts are counted where all functions are found: in the database's file, which has the
 // server since Base 3.15.
 ServerFunctions ca_functions(const iocs::Ioc& ioc) {
   ServerFunctions functions{.is_served = true};

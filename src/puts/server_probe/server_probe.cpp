@@ -101,7 +101,7 @@ CodeFiles ServerProbe::files_for_all(const std::vector<ProbedIoc>& iocs) const {
   return files;
 }
 
-// What is to be taken off.
+// Collects probes to detach.
 void ServerProbe::look_at(const ProbedIoc& ioc, const CodeFiles& for_all,
                           std::vector<Watched*>& leave) {
   const auto known = watched_.find(ioc.serial);

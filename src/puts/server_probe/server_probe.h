@@ -70,7 +70,7 @@ class ServerProbe {
   void follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now);
   // Takes the probes off all IOCs, until the next follow().
   void detach_all(Clock::time_point now);
-  // What was asked for since the last call goes into the sums. Before the tap is read.
+  // Adds puts since the last call to the sums. Before the tap is read.
   Result<void> collect(Clock::time_point now);
   // Frees what is not used any more. Every second or two.
   Result<void> reap(Clock::time_point now);

@@ -48,7 +48,7 @@ constexpr std::array kPvaPrograms{"pva_single_put", "pva_single_put", "pva_group
                                   "pva_on_put",     "pva_on_put",     "pva_on_put",
                                   "pva_error",      "pva_error"};
 
-// What is set before a skeleton is loaded. `puts`: its map of traces.
+// Configuration before a skeleton is loaded. `puts`: its map of traces.
 template <class Skeleton>
 Result<void> configure(Skeleton& skeleton, const ServerProbeObject::Options& options,
                        kernel::SharedMap puts) {

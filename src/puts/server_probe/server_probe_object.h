@@ -27,7 +27,7 @@ struct ServerProbeMaps {
   kernel::MapView<std::uint32_t, std::uint64_t> drops;    // per CPU
   // CA: by slot, of put-callbacks.
   kernel::MapView<std::uint32_t, iocx_server_durations> durations;
-  // What slots are found by, and what is known of them, by slot; of one protocol.
+  // Index and facts of slots, of one protocol.
   kernel::MapView<iocx_ca_server_key, std::uint32_t> ca_slots;
   kernel::MapView<std::uint32_t, iocx_ca_server_info> ca_info;
   kernel::MapView<iocx_pva_key, std::uint32_t> pva_slots;

@@ -19,8 +19,8 @@ std::string name_of_record(const iocx_ca_server_info& info) {
                       is_long_string(info.description_type, info.field_type, info.dbr_field_type));
 }
 
-// Whose results: a slot's, by its index, and those of an IOC's puts without slots, by its
-// generation. None is a channel of the tap.
+// Owners of results: a slot, by its index, or the puts of an IOC without slots, by its generation.
+// None is a channel of the tap.
 constexpr std::uint64_t kOfSlot = 1ull << 63, kOfRest = 1ull << 62;
 
 // Statuses by enum iocx_put_failure, without their severity.
@@ -231,7 +231,7 @@ Result<void> ServerProbe::reap(Clock::time_point now) {
   return {};
 }
 
-// What it has counted since the last look is counted before.
+// Counts since the last look are added first.
 Result<void> ServerProbe::free(std::uint32_t index, Clock::time_point now) {
   if (auto ok = observe(index, true, now); !ok) return ok;
   observe_result(index, clock_ns(CLOCK_MONOTONIC));

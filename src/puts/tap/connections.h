@@ -46,8 +46,8 @@ Result<CaFlowKeys> read_tcp_connections(SocketTable& sockets,
 
 // Addresses of a network namespace: the one that `netlink` (NETLINK_ROUTE) is in.
 Result<CaAddresses> read_local_addresses(Netlink& netlink);
-// What is local there by a route, of the routing table `local`: whole ranges, and addresses that no
-// device has. `net` of all is 0.
+// Local routes, of the routing table `local`: whole ranges, and addresses that no device has. `net`
+// of all is 0.
 using CaLocalRoutes = std::set<iocx_ca_local_route, CaKeyLess>;
 Result<CaLocalRoutes> read_local_routes(Netlink& netlink);
 // Whether the route holds for the address.

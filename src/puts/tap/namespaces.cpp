@@ -10,8 +10,8 @@
 namespace ioc_exporter::ca {
 namespace {
 
-// What of `known` is not in `found` leaves the map, what is new there enters it. `key_of` makes the
-// key of an element.
+// Removes from the map the elements of `known` that are not in `found`, and inserts new ones.
+// `key_of` makes the key of an element.
 template <class Set, class Map, class KeyOf>
 Result<void> replace(const Map& map, Set& known, Set found, const KeyOf& key_of) {
   for (const auto& one : known) {

@@ -31,8 +31,7 @@ class CaPacketFilter {
   // One more descriptor of the program.
   Result<UniqueFd> program() const;
 
-  // What the programs that it calls need is in here too: the kernel counts a tail call as the
-  // caller's.
+  // Includes the programs that it calls: the kernel counts a tail call as the caller's.
   std::optional<kernel::ProgramStats> stats() const;
 
  private:

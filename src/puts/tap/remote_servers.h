@@ -45,7 +45,7 @@ class RemoteServers {
   void release_unused(const std::set<std::uint32_t>& circuits, iocs::Host& host,
                       Clock::time_point now);
 
-  // What the tap is to watch for them, in its network namespaces `nets`.
+  // Servers that the tap watches for them, in its network namespaces `nets`.
   std::vector<CaServer> servers(const std::vector<std::uint32_t>& nets) const;
   bool empty() const { return known_.empty(); }
 

@@ -68,7 +68,7 @@ class CaSeeding {
     bool seen = false;                    // by this advance()
   };
 
-  // What could not be told, in words; "" = nothing.
+  // Problems, in words; "" = none.
   std::string look(const Served& served, const Seed& seed) const;
   // Also says how many channels could not be told.
   Result<CaSeed> read(const Served& served, std::uint64_t& left_out) const;
@@ -82,15 +82,15 @@ class CaSeeding {
   std::map<std::string, std::string> problems_;
 };
 
-// Who is connected to an IOC: its sockets' far ends, and what the tap calls each connection. One
-// far end that has several connections cannot be told apart and is in neither.
+// Clients of an IOC: its sockets' far ends, and the tap's name of each connection. A far end with
+// several connections is ambiguous, and in neither.
 struct CaConnections {
   CaPeers peers;
   std::map<CaPeer, iocx_ca_flow_key> keys;
 };
 CaConnections connections_of(const CaFlowKeys& flows);
 
-// What the tap is told: the tables' clients under their connections' names.
+// Seed for the tap: the tables' clients under their connections' names.
 CaSeed seed_of(std::uint32_t ioc, CaServerTables tables, const CaConnections& connections);
 
 }  // namespace ioc_exporter::ca

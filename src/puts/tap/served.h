@@ -12,7 +12,7 @@ struct Served {
   std::uint32_t number = 0;  // iocs::LiveIoc::number
   const iocs::Ioc* ioc = nullptr;
   std::optional<std::uint16_t> ca_port;  // of its CA server, once it is known
-  // What the tap calls its network namespace; nothing: it does not look into it.
+  // The tap's number of its network namespace; nothing: the tap does not look into it.
   std::optional<std::uint32_t> net = std::nullopt;
 };
 

@@ -149,19 +149,19 @@ class CaTap {
   const CaPutSources& sources() const { return sources_; }
   // Looks at all channels: identify() may know more names then.
   Result<void> look(Clock::time_point now = Clock::now()) { return observe_channels(now); }
-  // Whose the event of a put is; nothing: that is not known, or not any more. For the put log.
+  // Owner of a put's event; nothing: not known, or not any more. For the put log.
   std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
   CaTapObject& object() { return object_; }
   const CaTapObject& object() const { return object_; }
-  // What its client is connected to, "10.0.0.1:5064"; "": not known.
+  // Server that its client is connected to, "10.0.0.1:5064"; "": not known.
   std::string server_of(const CaPutPlace& place, std::uint16_t port, std::uint32_t net) const;
 
   // Channels with puts whose names are not known, by IOC, as of the last reap(). While there are
   // some, it is worth reading the server's tables for seed() again.
   const std::map<std::uint32_t, std::uint64_t>& unnamed_channels() const { return unnamed_; }
 
-  // What became of the channel table of CaTapOptions::pin_directory: one line for the log, and
-  // whether it is kept for the next run.
+  // Fate of the channel table of CaTapOptions::pin_directory: one line for the log, and whether it
+  // is kept for the next run.
   const std::string& pin_report() const { return kept_.report; }
   bool is_kept() const { return kept_.pins != nullptr; }
 
@@ -186,7 +186,7 @@ class CaTap {
     std::uint32_t status;  // or kDurations
     std::uint64_t count;
   };
-  // Who has a share of a table, as CaTapObject::take_share() takes it.
+  // Holder of a share of a table, as CaTapObject::take_share() takes it.
   struct Holder {
     std::uint64_t circuit;
     std::uint32_t address;
@@ -313,7 +313,7 @@ class CaTap {
   std::map<std::uint32_t, Since> gone_pages_;     // page
   std::map<std::uint64_t, bool> without_socket_;  // circuits that the last look did not find
   std::optional<Since> looked_at_sockets_;
-  // What ca_failures and ca_outcomes held at the last look, and whose it was: by channel and
+  // Entries of ca_failures and ca_outcomes at the last look, and their holders: by channel and
   // status, or kDurations.
   std::map<std::pair<std::uint64_t, std::uint32_t>, Holder> outcome_keys_;
   std::uint64_t late_answers_ = 0;
@@ -323,8 +323,7 @@ class CaTap {
   std::map<std::uint32_t, Held> held_;              // slots that wait for seed()
   std::map<std::uint64_t, Identity> identities_;    // of circuits whose own the kernel has not seen
   std::unordered_map<std::uint64_t, bool> joined_;  // circuits, as of the last look
-  // What channels are called, by IOC and SID; made when a circuit has written to a SID that is not
-  // its own.
+  // Names of channels by IOC and SID; made when a circuit has written to a SID that is not its own.
   std::optional<std::map<std::pair<std::uint32_t, std::uint32_t>, Named>> names_;
   std::uint64_t last_id_ = 0;
   std::uint64_t circuits_ = 0;

@@ -6,7 +6,7 @@
 
 namespace ioc_exporter::ca {
 
-// What was shown already stays under the labels that it was shown with.
+// Counts that were shown keep their labels.
 Result<void> CaTap::relabel_circuits(const std::set<std::uint64_t>& circuits) {
   for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
     if (!used_[slot]) continue;

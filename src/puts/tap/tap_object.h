@@ -100,7 +100,7 @@ class CaTapObject {
   Result<std::optional<std::uint32_t>> take_slot() const;
   // Lets the program use every slot that is free: once, and before a CaPacketFilter is attached.
   Result<void> free_slots() const;
-  // What every id of a circuit or channel of an earlier run is at most, in its lower 48 bits.
+  // Upper bound of the ids of circuits and channels of earlier runs, in their lower 48 bits.
   std::uint64_t last_id_before() const;
   // Zeroes a slot that the program no longer uses and lets it be used again. `address`: whose share
   // it was.
@@ -121,7 +121,7 @@ class CaTapObject {
   // skip mere ones.
   std::uint32_t waiting() const;
 
-  // Whose the pages of what came before its turn are, max_pages of them, as the program writes it.
+  // Owners of the pages of early segments, max_pages of them, as the program writes them.
   const iocx_ca_page_owner* page_owners() const;
   // Lets a page be used again whose connection is gone.
   Result<void> give_page(std::uint32_t page) const;

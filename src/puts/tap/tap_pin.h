@@ -39,7 +39,7 @@ Result<CaTakenOver> take_over(const CaTapObject& object, const CaPins& pins, con
 // One line for the log; times of CLOCK_BOOTTIME, the first of which is 0 when it is not known.
 std::string describe(const CaTakenOver& taken, std::uint64_t last_alive_ns, std::uint64_t now_ns);
 
-// What a CaTap holds to keep its tables for the next run.
+// State that a CaTap holds to keep its tables for the next run.
 struct CaKeptTables {
   std::unique_ptr<CaPins> pins;             // null: nothing is kept
   std::string report;                       // one line for the log; "": not asked for

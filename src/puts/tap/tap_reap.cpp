@@ -35,10 +35,10 @@ struct CaTap::Ends {
   std::vector<Flow> flows;
 };
 
-// What the kernel leaves behind beside channels. Read before the circuits.
+// Entries that the kernel leaves behind beside channels. Read before the circuits.
 struct CaTap::UnownedEntries {
-  // What leads from a CID to no channel: it was not answered yet, or has ended in the very moment
-  // that seed() named it. By channel.
+  // Requests: entries that lead from a CID to no channel, because it was not answered yet, or ended
+  // at the moment at which seed() named it. By channel.
   struct Request {
     iocx_ca_channel_key key;
     bool waits;
@@ -109,7 +109,7 @@ Result<void> CaTap::free_unowned(const Ends& ends, const UnownedEntries& unowned
   return {};
 }
 
-// What the circuit tells of its server.
+// Learns about the circuit's server.
 void CaTap::look_at_server(const iocx_ca_flow_key& key) {
   const auto server = find_server(key);
   if (server == servers_.end()) return;

@@ -152,8 +152,8 @@ Result<CaTap::SeedOutcome> CaTap::seed_channel(const iocx_ca_channel_info& info,
   return SeedOutcome::known;
 }
 
-// What an earlier run has left may be out of date: its channel may have been closed, and its SID
-// used again, while no exporter ran.
+// Names of an earlier run may be out of date: the channel may have been closed, and its SID used
+// again, while no exporter ran.
 Result<CaTap::SeedOutcome> CaTap::check_name(std::uint32_t slot, const iocx_ca_channel_info& info) {
   const std::uint64_t id = object_.channels()[slot].channel;
   if (!is_from_before(id)) return SeedOutcome::known;

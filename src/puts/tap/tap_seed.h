@@ -1,5 +1,4 @@
-// What an IOC's memory says about the circuits that were open before the tap: given to
-// CaTap::seed().
+// Circuits that were open before the tap, from the IOC's memory: for CaTap::seed().
 //
 // Order: the tap watches the server's port first, then the IOC's memory is read, then this is
 // handed over. What the tap saw itself since then always wins: a channel that was closed meanwhile
@@ -34,7 +33,7 @@ struct CaSeed {
   std::vector<CaSeedCircuit> circuits;
 };
 
-// What became of it. Each circuit and each channel is in exactly one of the numbers; channels of a
+// Result of seeding. Each circuit and each channel is in exactly one of the numbers; channels of a
 // circuit that was passed over are in none.
 struct CaSeedResult {
   std::uint64_t circuits_added = 0;      // no packet of theirs was seen yet
@@ -49,7 +48,7 @@ struct CaSeedResult {
   std::uint64_t channels_no_room = 0;
 };
 
-// What bpf(2) says when a hash has no room.
+// Error of bpf(2) for a full hash.
 inline bool is_full(const Error& error) {
   return error.code == std::errc::argument_list_too_long ||
          error.code == std::errc::not_enough_memory;

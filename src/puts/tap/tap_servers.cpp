@@ -17,7 +17,7 @@ bool same_servers(const std::map<iocx_ca_server, std::uint32_t, CaKeyLess>& a,
 }  // namespace
 
 Result<void> CaTap::set_servers(const std::vector<CaServer>& servers, Clock::time_point now) {
-  // What could not be read of one namespace must not keep the others from their servers.
+  // A namespace that cannot be read must not keep the others from their servers.
   auto addresses = namespaces_.update_addresses(object_);
   if (auto ok = forget_learned(now); !ok) return ok;
   ServerMap wanted;
@@ -78,7 +78,7 @@ Result<void> CaTap::update_servers(const ServerMap& wanted) {
     if (wanted.contains(key)) continue;
     if (auto erased = object_.maps().servers.erase(key); !erased) return std::move(erased).error();
   }
-  // What the kernel has: after an error the next call brings the rest.
+  // Servers that the kernel knows: after an error the next call brings the rest.
   std::erase_if(servers_, [&wanted](const auto& entry) { return !wanted.contains(entry.first); });
   for (const auto& [key, ioc] : wanted) {
     const auto known = servers_.find(key);
@@ -98,7 +98,7 @@ Result<void> CaTap::update_servers(const ServerMap& wanted) {
   return {};
 }
 
-// Who inserts a port sets its bit: see iocx_ca_port_set.
+// Inserting a port sets its bit: see iocx_ca_port_set.
 Result<void> CaTap::watch_port(const iocx_ca_port& port) {
   auto inserted = object_.maps().ports.update(port, 1, kernel::UpdateMode::only_new);
   if (inserted) {

@@ -37,7 +37,7 @@ class TappedNamespaces {
   Result<void> update(const std::vector<Served>& served, CaTap& tap, CaUdp* udp,
                       Clock::time_point now);
 
-  // What the tap calls a namespace; nothing: it does not look into it.
+  // The tap's number of a namespace; nothing: it does not look into it.
   std::optional<std::uint32_t> number(std::uint64_t inode) const;
   // Those numbers, 0 among them.
   std::vector<std::uint32_t> numbers() const;

@@ -19,7 +19,7 @@ using exposition::when;
 constexpr std::array<std::string_view, CaServerSample::kAccesses> kAccessNames{
     "none", "read", "write", "read_write", "unknown"};
 
-// What the packets of an IOC's circuits say.
+// Adds values that only the packets of an IOC's circuits give.
 template <auto kValue>
 void add_from_packets(const CaServerSample& server, Series& to) {
   to.add(when(server.packets_known, server.*kValue));

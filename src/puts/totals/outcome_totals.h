@@ -47,7 +47,7 @@ class CaOutcomeTotals {
     else
       durations_.observe_without_room(channel, values_of(outcome));
   }
-  // What the channel has counted until now is another's to count.
+  // The channel's failures until now are counted elsewhere.
   void pass_over_failures(const iocx_ca_failure_key& key, std::uint64_t count);
   template <class Outcome>
   void pass_over_durations(std::uint64_t channel, const Outcome& outcome) {
@@ -55,7 +55,7 @@ class CaOutcomeTotals {
   }
   // The statuses that were observed for a channel.
   std::vector<std::uint32_t> statuses(std::uint64_t channel) const;
-  // What was observed last becomes the channel's last.
+  // The last observed values become the channel's last ones.
   void close(std::uint64_t channel);
   // Drops the totals of an IOC.
   void forget(std::uint32_t ioc);

@@ -13,7 +13,7 @@
 
 namespace ioc_exporter::ca {
 
-// Whose puts. `ioc` is the number that the caller gave for the server.
+// Labels of puts. `ioc` is the number that the caller gave for the server.
 struct CaPutLabels {
   std::uint32_t ioc = 0;
   std::string pv;      // "": the channel is not known
@@ -31,7 +31,7 @@ struct CaPutPlace {
   std::uint16_t port = 0;
 };
 
-// Who put to what, as the put log asks.
+// Client and PV of a put, for the put log.
 struct CaPutIdentity {
   CaPutLabels labels;
   CaPutPlace place;
@@ -71,11 +71,11 @@ class CaPutTotals {
   // closed.
   void open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels);
   bool is_open(std::uint32_t slot, std::uint64_t channel) const;
-  // What an open channel counts from now on stands under these labels; what it has counted stays.
+  // Later counts of an open channel stand under these labels; earlier ones stay.
   void relabel(std::uint32_t slot, CaPutLabels labels);
   // `last_put` as in iocx_ca_channel.
   void observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put = 0);
-  // What the channel has counted until now stands in no sum.
+  // The channel's counts until now stand in no sum.
   void pass_over(std::uint32_t slot, const CaPuts& puts);
   // Whether an open channel had counted as much when it was observed or passed over last.
   bool is_current(std::uint32_t slot, const CaPuts& puts) const;

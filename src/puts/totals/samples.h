@@ -1,4 +1,4 @@
-// What the tap counted, by names, as the metrics need it. Plain data.
+// Samples of the tap's counts, by names. Plain data.
 // iocs/samples.h says what holds of all counters and times.
 #pragma once
 
@@ -40,7 +40,7 @@ struct PutDurationSample {
   std::array<std::uint64_t, kPutHistogramSlots> buckets{};  // not cumulative
 };
 
-// What clients have open at a server now.
+// Circuits, channels and monitors that clients have open at a server now.
 struct CaOpen {
   enum Access { none, read, write, read_write, unknown, kAccesses };
   bool open_known = true;          // all but flow_controlled
@@ -98,7 +98,7 @@ struct CaSamples {
   std::vector<SearchSample> searches;
   std::vector<SearchedName> searched_names;  // those searched most often
   std::vector<BeaconSample> beacons;
-  // What could not be read this time is absent, not gone: puts and clients, or searches and
+  // Values that could not be read this time are absent, not gone: puts and clients, or searches and
   // beacons.
   bool puts_missing = false, searches_missing = false;
 };

@@ -1,5 +1,5 @@
-// What the circuits of each CA server have carried, from counters of connections that come and go,
-// and what is open now. Pure: no system calls.
+// Traffic of each CA server's circuits, from counters of connections that come and go, and what is
+// open now. Pure: no system calls.
 #pragma once
 
 #include <array>

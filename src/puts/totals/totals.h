@@ -23,7 +23,7 @@ struct CaTotals {
   void expire(std::uint64_t before_ns);
   // As in CaPutTotals.
   void note_reading(std::uint64_t now_ns);
-  // What stands in no series, under this label `probe`.
+  // Puts that no series shows, under this label `probe`.
   std::vector<DropSample> drops(const char* probe) const;
 };
 

@@ -11,7 +11,7 @@ void subtract(RecordSample& sum, const RecordSample& less) {
   for_each_counter(sum, less, [](std::uint64_t& to, std::uint64_t from) { to -= from; });
 }
 
-// What all that share a place counted, by that place less the first shared one.
+// Sums of records that share a place, by that place less the first shared one.
 std::vector<RecordSample> sums_of(const RecordPlan& plan,
                                   const std::vector<RecordSample>& records) {
   if (!plan.shown) return {};
@@ -51,7 +51,7 @@ bool RecordBounds::must_plan(const Ioc& ioc, const IocSample& sample) const {
          (room_was_freed_ && ioc.plan.limited > 0);
 }
 
-// What a sum has shown it goes on from, whoever its members are now.
+// A sum continues from what it has shown, whatever its members are now.
 void RecordBounds::keep_sums(Ioc& ioc, const RecordPlan& before,
                              const std::vector<RecordSample>& records) {
   if (before.original != ioc.plan.original) return;

@@ -1,4 +1,4 @@
-// What the probes and an IOC's own memory say of its records, as the metrics need it. Plain data.
+// Samples of records, from the probes and the IOC's memory. Plain data.
 // iocs/samples.h says what holds of all counters and times.
 #pragma once
 

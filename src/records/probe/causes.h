@@ -19,7 +19,7 @@ class RecordCauses {
 
   // Fills in what belongs to the IOC in `slot`; its database must be there.
   void add_to(std::uint32_t slot, IocSample& sample) const;
-  // What its probes took from its threads so far, in seconds. `cost`: of a hit.
+  // Seconds that its probes have taken from its threads. `cost`: of a hit.
   double seconds(std::uint32_t slot, const HitCost& cost) const;
 
  private:

@@ -19,7 +19,7 @@ enum class Flow : std::uint8_t {
   unknown,  // to an address that only the running program knows
 };
 
-// What an instruction does to the stack pointer, or to the register that often keeps a copy of it.
+// Effect of an instruction on the stack pointer, or on the register that often keeps a copy of it.
 struct StackEffect {
   enum class Kind : std::uint8_t {
     none,

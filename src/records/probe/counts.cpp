@@ -18,7 +18,7 @@ void add_stats(iocx_record_stats& into, const iocx_record_stats& from) {
 
 Result<void> RecordCounts::for_each(const Each& each) const {
   if (!outgrown_ && lines_.empty()) return records_->view.for_each(each);
-  // What is known of a record beside its map.
+  // Counts of a record beside its map.
   const auto add_others = [this](std::uint64_t address, iocx_record_stats& stats) {
     bool added = false;
     if (outgrown_)

@@ -9,8 +9,8 @@
 namespace ioc_exporter::records {
 namespace {
 
-// What is known wherever an instruction is reached: the stack pointer and the frame pointer, less
-// the stack pointer at entry.
+// State at an instruction: the stack pointer and the frame pointer, less the stack pointer at
+// entry.
 struct StackState {
   std::int64_t sp = 0;
   std::optional<std::int64_t> frame;

@@ -32,8 +32,8 @@ using Decoder = std::optional<Instruction> (*)(std::span<const std::uint8_t>, st
 // Code of a function is at most this long; that of dbProcess has 2 KB.
 inline constexpr std::size_t kMostCode = 16 << 10;
 
-// What a function is known to do before any of its ends. A compiler may have moved the body of a
-// function to another one, which it calls, or jumps to, last of all: then its ends tell nothing.
+// Work that a function does before any of its ends. A compiler may have moved the body to another
+// function, which this one calls or jumps to last: then its ends tell nothing.
 enum class Work : std::uint8_t {
   nothing,        // anything goes
   call,           // calls a function

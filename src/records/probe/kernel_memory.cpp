@@ -49,7 +49,8 @@ std::map<std::uint32_t, std::uint64_t> KernelMemory::shares(const RecordRooms& r
   return by_room;
 }
 
-// What is full for another reason than its share is full of its database's records.
+// No limit where the map has room for the whole database: if it is full, the share is not the
+// reason.
 std::uint64_t KernelMemory::limit_within(const Claim& claim, std::uint64_t bytes) const {
   const kernel::HashShape shape = shape_of(claim);
   const bool all = claim.capacity >= claim.wish.entries;

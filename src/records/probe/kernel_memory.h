@@ -25,7 +25,7 @@ class KernelMemory {
  public:
   static constexpr std::uint32_t kLeastEntries = 64;
 
-  // Whose map, and for what. `room`: of RecordRooms.
+  // Owner and purpose of a map. `room`: of RecordRooms.
   struct Wish {
     std::uint32_t room = 0;
     std::uint32_t user = 0;  // who runs the IOC; see memory_shares.h

@@ -6,7 +6,7 @@
 
 namespace ioc_exporter::records {
 
-// What a map of an IOC has and would have, in bytes.
+// Memory of a map of an IOC, present and wanted, in bytes.
 struct MemoryClaim {
   std::uint32_t user = 0;    // who runs the IOC
   std::uint64_t held = 0;    // is in use, or may be at any moment: is not taken back

@@ -93,7 +93,7 @@ class Planner {
                             function);
   }
 
-  // Who calls dbPut for a link: dbDbPutValue (dbDbLink.c, static; dbLink.c in 3.15), in 3.14
+  // Callers of dbPut for a link: dbDbPutValue (dbDbLink.c, static; dbLink.c in 3.15), in 3.14
   // dbPutLinkValue. A stripped library has neither; then dbPutLink, which leads to it, is watched.
   void plan_links(const iocs::CodeRange& put) {
     const auto* caller = find_sized("dbDbPutValue");

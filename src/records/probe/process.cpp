@@ -263,7 +263,8 @@ std::uint64_t RecordProcess::refused(std::uint32_t slot) const {
 }
 
 Result<void> RecordProcess::prepare(const std::vector<Coming>& coming) {
-  // What nobody came for since the last time: their IOCs ended in the middle of their start.
+  // Prepared maps that nobody used since the last time: their IOCs ended in the middle of their
+  // start.
   if (auto ok = forget_prepared(); !ok) return ok;
   for (auto& [file, library] : libraries_) library.coming = 0;
   if (coming.size() < 2) return {};

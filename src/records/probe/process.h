@@ -137,8 +137,8 @@ class RecordProcess {
   Result<std::vector<RawRecord>> collect(std::uint32_t slot) const;
   // The same, to be read later. What unwatch() and watch() do meanwhile makes no difference to it.
   Result<RecordCounts> counts_of(std::uint32_t slot) const;
-  // What the watched IOCs' threads counted, by slot: all at once, since that costs one look at the
-  // threads. hits() is the part of it that is cheap to take at each tick.
+  // Counts of the watched IOCs' threads by slot: all at once, since that costs one look at the
+  // threads. hits() is the cheap part, for each tick.
   Result<std::map<std::uint32_t, IocCounts>> counts() const;
   Result<std::map<std::uint32_t, ProbeHits>> hits() const;
   Result<ProbeHits> hits(std::uint32_t slot) const;
@@ -184,8 +184,8 @@ class RecordProcess {
   std::optional<kernel::ProgramStats> program_stats() const { return object_.stats(); }
 
  private:
-  // What is one file to the kernel, by whatever paths and mounts, and where dbProcess is in it: the
-  // device and inode of one of its faces.
+  // Identity of a file in the kernel, whatever its paths and mounts, and the place of dbProcess in
+  // it: device and inode of one of its faces.
   struct LibraryKey {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;

@@ -182,7 +182,7 @@ Result<void> RecordProcessObject::configure_traces(Loaded& loaded, const kernel:
   return {};
 }
 
-// What is set before loading.
+// Configuration before loading.
 Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessOptions& options) {
   record_process_bpf& skeleton = *loaded.skeleton;
   const std::uint32_t places = std::bit_ceil(std::max(options.max_threads, 64u));

@@ -36,7 +36,7 @@ class RecordLines {
   static Result<RecordLines> map(std::uint32_t count, const Map& lines, const Map& times,
                                  const Map& chunks);
 
-  // What was counted for the IOC of that generation.
+  // Counts for the IOC of that generation.
   Table read(std::uint32_t generation) const;
   // Its lines count nothing more, but for programs that have begun. What they have counted stays.
   void stop(std::uint32_t generation) const;

@@ -1,4 +1,4 @@
-// What bpf/records/scan_lists.bpf.h counts.
+// Counts of bpf/records/scan_lists.bpf.h.
 #pragma once
 
 #include <cstdint>

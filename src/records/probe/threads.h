@@ -1,5 +1,4 @@
-// What the threads of IOCs did: the counts that the record programs keep in each thread's stack,
-// summed by IOC and cause.
+// Counts that the record programs keep in the stack of each IOC thread, summed by IOC and cause.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// What a hit of a record probe takes from the thread that it hits: the cost of an empty probe,
-// measured at start, times what the programs add.
+// Time that a hit of a record probe takes from the IOC's thread: the cost of an empty probe,
+// measured at start, times a factor for the programs.
 #pragma once
 
 #include "base/result.h"
