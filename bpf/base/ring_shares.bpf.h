@@ -11,7 +11,7 @@ static __always_inline __s32 ring_left(void *ring, __u32 size)
 	return (__s32)((size - (__u32)bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA)) / IOCX_RING_UNIT);
 }
 
-/* `shares` has `places` elements of what was told. */
+/* `shares` has `places` elements of bytes that the programs have noted. */
 static __always_inline __u32 ring_held(void *shares, __u32 places, __u32 place)
 {
 	const __u32 read_at = places + place;

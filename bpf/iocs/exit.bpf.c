@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
- * How the processes that user space names end: their status, as their parent's wait(2) gets it. And that somebody
- * may have taken one in hand (holds.bpf.h).
+ * Exit status of the processes that user space names, as their parent's wait(2) gets it; and hints that one may be
+ * stopped or traced (holds.bpf.h).
  *
- * Nobody but a parent is told otherwise, at least before Linux 6.15. Reads structs of the kernel, as ca/users.bpf.c
- * does; where their members are comes from the kernel's BTF (CO-RE). The members are the same from 5.10 on.
+ * Before Linux 6.15 the kernel gives the status to the parent only. Reads structs of the kernel; the offsets of their
+ * members come from the kernel's BTF (CO-RE). The members are the same from 5.10 on.
  */
 #include <linux/types.h>
 #include <linux/bpf.h>

@@ -89,7 +89,7 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct 
 	putlog_submit(event, put->places, 2 * room);
 }
 
-/* Clients on this host are told apart by their circuits. */
+/* Clients on this host are distinguished by their circuits. */
 static __always_inline __u32 putlog_places_of(const struct iocx_server_who *who)
 {
 	const __u64 port = who->address[0] == 127 ? who->port : 0;

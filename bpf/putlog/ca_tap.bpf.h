@@ -6,7 +6,7 @@
 
 __u64 putlog_lost_answers;
 
-/* Clients on this host are told apart by their circuits. */
+/* Clients on this host are distinguished by their circuits. */
 static __always_inline __u32 putlog_places_of(const struct iocx_ca_flow *flow)
 {
 	const int is_here = flow->address == IOCX_SHARE_LOCAL;
@@ -96,7 +96,7 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 	return 0;
 }
 
-/* The server has answered the put. `since_ns`: when it was sent; 0: the server told of it. */
+/* The server has answered the put. `since_ns`: when it was sent; 0: the server probe has it. */
 static __always_inline void putlog_answer(const struct work *w, const struct iocx_ca_flow *flow, __u64 since_ns,
 					  __u32 ioid, __u32 status)
 {

@@ -3,8 +3,8 @@
  * The put log's ring buffer, and room in it. An object that includes this is loaded with the ring of all, or, while
  * the put log is off, without: cfg_putlog_bytes is 0 then, and the verifier takes out what follows from it.
  *
- * Nobody waits: an event without room is counted, and the next one that has room tells how many were before it. So is
- * one whose client, or IOC, has more in the ring than others leave to it.
+ * The IOC never waits: an event without room is counted, and the next event with room carries the number of lost ones. An
+ * event whose client, or IOC, is above its share of the ring is counted likewise.
  */
 #ifndef IOC_EXPORTER_BPF_PUTLOG_EVENTS_BPF_H
 #define IOC_EXPORTER_BPF_PUTLOG_EVENTS_BPF_H

@@ -70,7 +70,7 @@ static __attribute__((noinline)) __u16 putlog_field_offset(__u64 record_type, __
 	return offset;
 }
 
-/* The dbAddr of a channel, which is read anew for each put: nobody tells us when a channel goes. */
+/* The dbAddr of a channel, which is read for each put: the end of a channel is not seen. */
 static __always_inline int putlog_read_address(struct channel_address *address, __u64 application, __u8 by_db_addr)
 {
 	__u64 at = application + CHANNEL_RECORD;

@@ -6,7 +6,7 @@
  * "Channel Access Protocol Specification", chapter "Message structure": a message is a header of 16
  * bytes, big endian, or of 24 when payload size is 0xFFFF and count 0, and a payload padded to 8 bytes.
  *
- * Whoever wants to hide a put sends what the specification does not allow, so that messages are read as the server
+ * A client that wants to hide a put sends what the specification does not allow, so that messages are read as the server
  * reads them: camessage() of rsrv, the same in EPICS Base 3.14.12, 3.15 and 7.0 unless a version is named.
  *
  *  - A header is long when the payload size is 0xFFFF, whatever the count, and the client's minor version is 9 or

@@ -37,7 +37,7 @@ IOCX_CA_INLINE __u32 iocx_ca_udp_share_of_net(__u32 net)
 	return IOCX_SHARE_FIRST + net % IOCX_CA_UDP_SHARE_NETS;
 }
 
-/* `port`: 0, or what tells the sockets of one address apart. */
+/* `port`: 0, or the port that distinguishes sockets of one address. */
 IOCX_CA_INLINE __u32 iocx_ca_udp_share_of_sender(const struct iocx_ca_address *address, __u32 net, __u32 port)
 {
 	const __u64 id = (__u64)iocx_ca_share_of_address(address) << 16 | port;

@@ -45,7 +45,7 @@ enum iocx_trace_why {
 #define IOCX_TRACE_CAUSES (IOCX_CAUSES + 1)
 
 enum iocx_trace_setting {
-	/* These make every chain a candidate: whether it is chosen shows at its end. */
+	/* With one of these every chain is a candidate, and its end decides. */
 	IOCX_TRACE_BY_ALARM = 1,  /* a record of it has gone into alarm, or to a higher severity */
 	IOCX_TRACE_BY_ACTIVE = 2, /* a record of it was active already */
 	IOCX_TRACE_BY_TIME = 4,
@@ -54,15 +54,15 @@ enum iocx_trace_setting {
 	IOCX_TRACE_NAMED_ONLY = 16,
 };
 
-/* Of one IOC, at its slot. User space writes it. */
+/* Settings of one IOC, at its slot. User space writes them. */
 struct iocx_trace_config {
-	__u32 generation; /* another IOC's chains are not traced; 0: nobody's */
+	__u32 generation; /* only chains of this IOC are traced; 0: none */
 	__u32 settings;   /* enum iocx_trace_setting */
-	__u32 causes;     /* bits by what begins them: which chains may be chosen at all */
+	__u32 causes;     /* bits of causes of chains that may be chosen */
 	__u32 pad;
-	__u64 interval_ns; /* between two that are chosen by the rate; 0: none is */
-	__u64 burst_ns;    /* how far ahead of that they may be */
-	__u64 slower_ns;   /* BY_TIME: as long, or longer */
+	__u64 interval_ns; /* between two chains that the rate chooses; 0: it chooses none */
+	__u64 burst_ns;    /* how far chains may be ahead of the rate */
+	__u64 slower_ns;   /* BY_TIME: shortest duration */
 };
 
 /* A record that is asked for. */
@@ -77,8 +77,8 @@ enum iocx_trace_wish_flag {
 };
 struct iocx_trace_wish {
 	__u64 until_ns;  /* CLOCK_MONOTONIC: ASKED holds before that */
-	__u64 slower_ns; /* ASKED: only chains that take so long */
-	__u32 causes;    /* ASKED: bits by what begins a chain */
+	__u64 slower_ns; /* ASKED: shortest duration */
+	__u32 causes;    /* ASKED: bits of causes */
 	__u32 flags;     /* enum iocx_trace_wish_flag */
 };
 
@@ -125,11 +125,11 @@ struct iocx_trace_put {
 	__u8 pad[5];
 };
 
-/* An event, but for the put of PV Access. The spans follow. */
+/* An event of all kinds except PVA_PUT. The spans follow. */
 struct iocx_trace_chain {
 	__u32 kind; /* enum iocx_trace_kind */
 	__u32 slot;
-	__u64 id;        /* by chance, never 0 */
+	__u64 id;        /* random, never 0 */
 	__u64 parent_id; /* of the chain that it continues; 0: none */
 	__u64 owner;     /* tgid << 32 | tid */
 	__u64 start_ns;
@@ -174,7 +174,7 @@ struct iocx_trace_pending {
 	__u32 number;
 	__u32 pad;
 };
-/* A trace goes on for so long: records that set themselves in motion would go on for ever. */
+/* Longest trace: records that process themselves again would go on for ever. */
 #define IOCX_TRACE_PATIENCE_NS (10 * IOCX_NS_PER_SECOND)
 
 /* Completion on a thread: records processed within recGblFwdLink belong to the chain. */
@@ -188,13 +188,13 @@ struct iocx_trace_resumed {
 	__u32 pad;
 };
 
-/* At the place that the thread has in record_threads. Only that thread writes it. */
+/* State of a thread, at its place in record_threads. Only that thread writes it. */
 struct iocx_trace_thread {
 	struct iocx_trace_chain chain; /* as it goes out; id 0: none is under way */
 	struct iocx_trace_span spans[IOCX_TRACE_SPANS];
 	struct iocx_trace_resumed resumed;
 	__u64 since_ns;                /* when the trace began */
-	__u64 asked_slower_ns;         /* chosen at its end, if it has taken so long; 0: not asked for */
+	__u64 asked_slower_ns;         /* chosen at its end, if it took this long; 0: not asked for */
 	__u16 numbers[IOCX_MAX_DEPTH]; /* of the spans of the frames; 0: it has none */
 	__u16 started;                 /* spans */
 	__u8 excluded;                 /* its cause is not among those of the settings */
@@ -219,9 +219,9 @@ struct iocx_trace_thread {
 	ROW(IOCX_TRACE_DROP_PENDING_FULL, "pending_full", LOST)                                  \
 	/* completions that had no room in the ring: the same */                                 \
 	ROW(IOCX_TRACE_DROP_COMPLETION_LOST, "completion_lost", LOST)                            \
-	/* puts of PV Access that had no room: their chains do not tell who put */               \
+	/* puts of PV Access that had no room: their chains lack the client */                   \
 	ROW(IOCX_TRACE_DROP_PUT_LOST, "put_lost", LOST)                                          \
-	/* puts through links that the IOC's memory did not tell: their traces lack them */      \
+	/* puts through links that could not be read: their traces lack them */                  \
 	ROW(IOCX_TRACE_DROP_LINK_UNREADABLE, "link_unreadable", LOST)
 IOCX_DROP_ENUM(iocx_trace_drop, IOCX_TRACE_DROP_LIST, IOCX_TRACE_DROPS)
 #define IOCX_TRACE_SENT IOCX_TRACE_DROPS /* whole chains */

@@ -146,7 +146,7 @@ struct {
 /* How many directions want acknowledgements. While none does, mere ones are skipped. */
 __u32 windows;
 
-/* The lock of ca_tap_insert: whoever inserts the key holds it. */
+/* Lock of ca_tap_insert: the CPU that inserts the key holds it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

@@ -183,7 +183,7 @@ static __always_inline void on_rights(struct iocx_ca_flow *flow, __u32 cid, __u3
 		element->access = rights & IOCX_CA_ACCESS_READ_WRITE;
 }
 
-/* Of a circuit whose server tells of its puts, and what becomes of them: for the put log. */
+/* For the put log: a circuit whose server probe counts puts and their results. */
 static __always_inline void on_told_answer(struct work *w, const struct iocx_ca_flow *flow)
 {
 	struct iocx_ca_event *event = &w->event;

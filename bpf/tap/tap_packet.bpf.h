@@ -209,8 +209,8 @@ static __always_inline struct iocx_ca_flow *find_flow(struct work *w, struct seg
 			return flow;
 	}
 	/*
-	 * Whoever can send packets can send data for a connection that is none: what this host sends makes one known.
-	 * On a network its server's mere ACK does; an RST says that there is none.
+	 * A forger can send data for a connection that does not exist: only packets that this host sends make a connection
+	 * known. On a network, the server's ACK is enough; its RST says that there is no connection.
 	 */
 	if (w->refused)
 		return 0;

@@ -83,7 +83,7 @@ static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w, str
 	d->next += missing;
 }
 
-/* Data that came is not stored: from now on the receiver tells how far the stream is. */
+/* Data is not stored any more: the receiver's acknowledgements show how far the stream is. */
 static __always_inline void fall_behind(struct iocx_ca_direction *d)
 {
 	want_acks(d);

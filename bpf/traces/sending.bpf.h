@@ -78,7 +78,7 @@ static __always_inline __u16 *number_at(struct iocx_trace_thread *trace, __u32 i
 	return &trace->numbers[index & (IOCX_MAX_DEPTH - 1)];
 }
 
-/* Those in the buffer whose records are active: their completions are seen from now on. */
+/* Spans in the buffer whose records are active: their completions are seen from now on. */
 static __always_inline void note_pending(struct iocx_trace_thread *trace)
 {
 	struct iocx_trace_wish_key key = {.generation = trace->chain.generation};
@@ -100,7 +100,7 @@ static __always_inline void note_pending(struct iocx_trace_thread *trace)
 	}
 }
 
-/* The put that has begun the chain of the calling thread, if its server has told of one. */
+/* The put that began the chain of the calling thread, if its server probe has noted one. */
 static __always_inline void take_put(struct iocx_trace_thread *trace, __u64 id)
 {
 	const struct iocx_trace_put *put;

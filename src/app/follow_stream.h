@@ -29,7 +29,7 @@ inline web::Response refuse_page() {
 inline constexpr const char* kNoPlace = "followers";
 // How long a stream waits for news before it looks whether it should end.
 inline constexpr std::chrono::milliseconds kNewsPatience{250};
-// Without news a comment goes out, so that who has gone is seen, and who waits sees us.
+// Without news a comment is sent, so that both sides notice a lost connection.
 inline constexpr std::chrono::seconds kSilence{5};
 
 template <class Ring>

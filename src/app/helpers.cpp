@@ -53,7 +53,7 @@ Result<std::shared_ptr<Helper>> start_log_helper(Outlets* outlets, const std::st
   if (outlets == nullptr || !outlets->has_files()) return std::shared_ptr<Helper>();
   const auto owner = outlets->owner_of_files();
   if (!owner) return owner.error();
-  // Whoever has the same user could end it, or write to its files.
+  // A process of the same user could end the helper, or write to its files.
   if (*owner != 0 && *owner != ::geteuid() && !is_own_user(*owner, options.privileges))
     return error_in_words("use the folder of " + name + ": it belongs to user " +
                           std::to_string(*owner) + ", not to root or the exporter's own user");

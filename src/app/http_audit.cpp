@@ -9,7 +9,7 @@
 namespace ioc_exporter::app {
 namespace {
 
-// All that a server refuses with, so that a first one is an increase.
+// All reasons of refusals, so that the first one is an increase.
 constexpr const char* kReasons[] = {"answers",    "followers", "host",          "lifecycle_user",
                                     "origin",     "password",  "password_turn", "requests",
                                     "rate_limit", "not_local", "not_taken",     "tls_handshake"};

@@ -1,6 +1,6 @@
-// Notifier: tells the service manager that started us how we are (sd_notify(3): one datagram to the
-// socket that $NOTIFY_SOCKET names; a protocol that its manual gives to implement). Without such a
-// manager it does nothing.
+// Notifier: reports our state to the service manager that started us (sd_notify(3): one datagram to
+// the socket that $NOTIFY_SOCKET names; its manual describes the protocol). Without such a manager
+// it does nothing.
 #pragma once
 
 #include <sys/socket.h>

@@ -17,10 +17,10 @@ namespace ioc_exporter::app {
 std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
                                                         const std::string& telemetry_path);
 
-// Those of them that cost nothing and tell nothing of the host.
+// Routes that cost nothing and show nothing of the host.
 std::set<std::string, std::less<>> open_routes();
 
-// Handlers of POST for who is on this host: of live traces; the same.
+// Handlers of POST for clients on this host: of live traces; the same.
 std::map<std::string, web::Handler, std::less<>> local_actions(Daemon& daemon);
 
 // Handlers of POST "/-/detach", "/-/attach" and "/-/reload"; the same.

@@ -18,9 +18,9 @@ SYNOPSIS
   ioc_exporter policy learn [--url=URL] [--from=URL|FILE] [--by=user|client]
 
 DESCRIPTION
-  test   Says what the policy in the configuration file FILE makes of a put, which rule decides, and
-         why the rules before it do not match. What is not given is a name that the exporter would
-         not know. Nothing but FILE is needed: no exporter has to run.
+  test   Judges a put by the policy in the configuration file FILE: says which rule decides, and why
+         the rules before it do not match. Options that are not given are unknown names. No exporter
+         has to run.
            --op      the operation; default: write
            --time    when the put comes, "2026-11-23 08:00" in local time, or with Z or +01:00 at
                      its end; default: now

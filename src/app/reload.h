@@ -36,7 +36,7 @@ class Reload {
 
   // Reads the file of --web.config.file for the first time. The error is that file's.
   Result<void> open_web();
-  // From now on these are told. What they refer to must outlive this.
+  // From now on these get the result. They must outlive this.
   void connect(Users users);
 
   // Reads all files again, and logs what came of it. The error says what is wrong, a line each.
@@ -60,7 +60,7 @@ class Reload {
     bool operator==(const Stamp&) const = default;
   };
   static Stamp stamp_of(const std::string& path);
-  // Of that file, and of those that it names.
+  // Stamps of that file, and of those that it names.
   std::vector<Stamp> web_stamps() const;
 
   Result<void> read_site();

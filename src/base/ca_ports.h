@@ -5,7 +5,7 @@
 
 namespace ioc_exporter {
 
-// Of a server that was told nothing else, TCP and UDP; the first one on a host gets it.
+// Default ports of a server, TCP and UDP; the first server on a host gets them.
 inline constexpr std::uint16_t kCaServerPort = 5064;
 // UDP: where beacons go to.
 inline constexpr std::uint16_t kCaRepeaterPort = 5065;

@@ -18,15 +18,13 @@ constexpr const char* kLoginVariable = "IOC_EXPORTER_LOGIN";
 
 // No password is an argument: the arguments of a process are shown to everybody.
 constexpr const char* kExporterHelp =
-    R"help(  --url=URL   where the exporter answers (default: http://localhost:10064)
+    R"help(  --url=URL   address of the exporter (default: http://localhost:10064)
   --login-file=FILE
-              a file with one line USER:PASSWORD, where the exporter asks for a password; without
-              it the environment's IOC_EXPORTER_LOGIN says the same
+              file with one line USER:PASSWORD (default: the variable IOC_EXPORTER_LOGIN)
   --ca-file=FILE
-              of an URL with https: the certificates (PEM) by which the exporter's is believed;
-              without it those that this host believes
+              for https: certificates (PEM) of trusted authorities (default: those of this host)
   --cert-file=FILE, --key-file=FILE
-              certificate and key (PEM) for an exporter that asks for its clients'
+              certificate and key (PEM) of this client
 )help";
 
 std::string url_of(const CommandLine& line) {

@@ -28,7 +28,7 @@ inline std::string error_text() {
   return reason == nullptr ? "OpenSSL does not say why" : reason;
 }
 
-// Nobody is there to be asked for a key's password.
+// There is no user to ask for a key's password.
 inline int no_password(char*, int, int, void*) {
   return -1;
 }

@@ -24,7 +24,7 @@ struct OptionRow {
   std::string taken_back_by = {};  // another flag that sets aside what the file says of this
 
   bool takes_argument() const { return value.takes != OptionValue::Takes::nothing; }
-  // One that is on by default is turned off by the flag `no-` + flag.
+  // An option that is on by default is turned off by the flag `no-` + flag.
   bool has_no() const { return !flag.empty() && !takes_argument() && !value.default_text.empty(); }
   std::string help_text() const;  // the help, with how to turn it off
 };

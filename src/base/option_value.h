@@ -1,4 +1,4 @@
-// OptionValue: what an option may be, what it is when nobody says anything, and where it goes.
+// OptionValue: an option's possible values, its default, and its destination.
 //
 // Each function below makes one for a member of a plain struct. The member's initial value is the
 // default. The member must outlive the OptionValue.
@@ -35,7 +35,7 @@ struct OptionValue {
 
 using TextCheck = std::function<Result<void>(const std::string&)>;
 
-// One that is true by default is turned off with --no-FLAG.
+// A flag that is on by default is turned off with --no-FLAG.
 OptionValue on_off(bool& into);
 OptionValue number(double& into, double least, double most);
 OptionValue bytes(std::uint64_t& into);

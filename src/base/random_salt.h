@@ -1,4 +1,4 @@
-// random_salt(): a number that nobody else knows.
+// random_salt(): a secret random number.
 #pragma once
 
 #include <cstdint>

@@ -77,7 +77,7 @@ Result<void> for_each_tcp_connection(const RootedFs& fs, pid_t pid,
                                visit(traffic_from(*message, body));
                            });
   if (done || done.error().code != std::errc::no_such_file_or_directory) return done;
-  // A kernel without INET_DIAG: /proc/PID/net tells the connections, not their bytes.
+  // Without INET_DIAG, /proc/PID/net has the connections, not their bytes.
   auto table = SocketTable::of_process(fs, pid);
   if (!table) return std::move(table).error();
   return table->for_each(SocketKind::connected, [&visit](const InetSocket& socket) {

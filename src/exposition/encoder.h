@@ -133,7 +133,7 @@ class Encoder {
 
   // Room for about so many bytes of text more, so that the buffer need not grow.
   virtual void reserve(std::size_t bytes) = 0;
-  // All that was encoded; the encoder is empty afterwards.
+  // The encoded text; the encoder is empty afterwards.
   virtual ByteBuffer finish() = 0;
   // The same, as a string.
   std::string take() { return std::string(finish().view()); }

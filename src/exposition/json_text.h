@@ -13,7 +13,7 @@ namespace ioc_exporter::exposition {
 // In quotes.
 void append_json_text(std::string& out, std::string_view text);
 
-// A finite one, as short as it can be told from all others.
+// A finite number, in the shortest exact form.
 template <class Number>
 void append_json_number(std::string& out, Number number) {
   char text[32];

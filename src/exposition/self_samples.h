@@ -96,7 +96,7 @@ struct PutSwitchSample {
 
 // All of it, for one scrape.
 struct SelfSamples {
-  // Those of another collector.
+  // Adds the samples of another collector.
   void add(SelfSamples more);
   void add(std::vector<DropSample> more);
 

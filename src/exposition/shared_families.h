@@ -13,7 +13,7 @@
 
 namespace ioc_exporter::exposition {
 
-// A count with what some formats tell of it.
+// A count with its extras in some formats.
 struct CountedSeries {
   std::uint64_t count = 0;
   double created_seconds = 0;  // as in CounterFacts

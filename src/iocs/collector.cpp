@@ -81,7 +81,7 @@ void IocsCollector::add_missing(exposition::StatusPage& page,
   exposition::StatusTable table{
       .title = "IOCs that do not run",
       .note = "Until they run again, or for --ioc.keep-gone",
-      .columns = {{"IOC"}, {"user"}, {"last seen"}, {"it ended by"}, {"expected"}},
+      .columns = {{"IOC"}, {"user"}, {"last seen"}, {"how it ended"}, {"expected"}},
       .rows = {},
       .rest = ""};
   std::map<std::string, std::vector<std::string>> rows;
@@ -167,8 +167,8 @@ void IocsCollector::status(exposition::StatusPage& page) {
     if (!ioc.base) row.state = "counting puts, no EPICS Base";
     if (!ioc.up && ioc.last_exit) row.state = "ended: " + in_words(*ioc.last_exit);
     if (!ioc.contested_with.empty())
-      row.notes.push_back("of user " + ioc.user + ", calls itself " + ioc.claimed_name +
-                          " as one of user " + ioc.contested_with + " does or did");
+      row.notes.push_back("of user " + ioc.user + ", claims the name " + ioc.claimed_name +
+                          ", which an IOC of user " + ioc.contested_with + " has or had");
     page.iocs.push_back(std::move(row));
   }
   page.facts.push_back({std::to_string(up), up == 1 ? "IOC up" : "IOCs up"});
@@ -176,7 +176,7 @@ void IocsCollector::status(exposition::StatusPage& page) {
   const LeftOut& left_out = host_.left_out();
   if (left_out.by_user.empty()) return;
   exposition::StatusTable table{.title = "IOCs that are not followed",
-                                .note = "Others have all the places",
+                                .note = "All places are taken",
                                 .columns = {{"user"}, {"IOCs", true}},
                                 .rows = {},
                                 .rest = ""};

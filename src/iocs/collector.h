@@ -40,7 +40,7 @@ class IocsCollector final : public Collector {
   std::map<IocId, HealthSample> look(const Lives& live);
   // Under the host's mutex: those that run and those that are gone, with how they ended.
   std::vector<IocFacts> all_facts() const;
-  // The names of those that do not run are kept for their users.
+  // Names of IOCs that do not run are kept for their users.
   void reserve_names();
   void add_missing(exposition::StatusPage& page, const std::vector<IocFacts>& iocs) const;
 

@@ -19,7 +19,7 @@ constexpr milliseconds kYouth{10'000};
 // A database that is never initialized rests for this part of the time that its IOC was seen.
 constexpr int kPartOfAge = 10;
 constexpr int kRestAfterReading = 20;  // times what the reading took: at most 5 % of a core an IOC
-// Many IOCs that start together are told together; the first of them waits no longer than this.
+// IOCs that start together are reported together; the first of them waits no longer than this.
 constexpr milliseconds kTogether{300};
 constexpr milliseconds kPortPatience{60'000};  // how long a CA server may take to get its port
 
@@ -28,14 +28,14 @@ bool listens_on(const Ioc& ioc, std::uint16_t port) {
                              [port](const auto& socket) { return socket.port == port; });
 }
 
-// For an IOC whose memory does not tell: the well-known port, or the only one there is.
+// Port of an IOC whose memory does not show it: the well-known one, or the only one there is.
 std::optional<std::uint16_t> guess_ca_port(const Ioc& ioc) {
   if (listens_on(ioc, kCaServerPort)) return kCaServerPort;
   if (ioc.listening.size() == 1) return ioc.listening.front().port;
   return std::nullopt;
 }
 
-// False: it was told apart by its pid, and never comes again by this name.
+// False: its name has its pid, and never comes again.
 bool keeps_name(const Ioc& ioc) {
   return ioc.name == ioc.claimed_name || ioc.name == ioc.claimed_name + "-" + ioc.user_name;
 }
@@ -166,8 +166,8 @@ void Host::start(const Ioc& ioc, Clock::time_point now) {
               ioc.base_version.empty() ? "of unknown version" : ioc.base_version, ioc.executable);
   if (!ioc.problem.empty()) log::warn("ioc {}: {}", ioc.name, ioc.problem);
   if (!ioc.contested_with.empty())
-    log::warn("{} of user {} calls itself {}, as one of user {} does or did", subject_of(ioc),
-              ioc.user_name, ioc.claimed_name, ioc.contested_with);
+    log::warn("{} of user {} claims the name {}, which an IOC of user {} has or had",
+              subject_of(ioc), ioc.user_name, ioc.claimed_name, ioc.contested_with);
 }
 
 void Host::change(const Ioc& ioc, Clock::time_point now) {
@@ -229,7 +229,7 @@ bool Host::may_log(Clock::time_point now) {
   return may;
 }
 
-// The one that would leave first, of the user who has most of them.
+// The next IOC to leave, of the user with most of them.
 void Host::forget_greediest_gone() {
   std::map<uid_t, std::size_t> held;
   for (const auto& [name, gone] : gone_) ++held[gone.claim.user];
@@ -331,7 +331,7 @@ void Host::apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::d
   }
   std::string& problem = live.problems[static_cast<std::size_t>(Concern::database)];
   problem = std::move(reading.problem);
-  // One that is never initialized is read again and again, ever less often.
+  // An IOC that is never initialized is read ever less often.
   if (!live.initialized) rest = std::max(rest, (now - live.found) / kPartOfAge);
   if (problem.empty())
     live.reading.succeeded(now + rest);

@@ -1,12 +1,11 @@
-// Host: the IOCs that run here, as all collectors see them. It finds them, reads their databases
-// from their memory, and keeps those that are gone for a while. CA servers that are no IOCs are
-// followed and named like them, and have no database.
+// Host: the IOCs on this host, as all collectors see them. It finds them, reads their databases
+// from their memory, and keeps those that have ended for a while. Other CA servers are followed and
+// named like them, without a database.
 //
-// One thread changes it: poll(), apply(), read_databases() and apply_databases(), one after the
-// other. What these look at and read is done by two threads, of which neither waits for the other;
-// they wait for them as long as `patience` says only: what is not done then is taken up by a later
-// call. Whatever says so is called under mutex(), which is also held while a scrape reads; an IOC's
-// memory is read without it.
+// One thread changes it: poll(), apply(), read_databases() and apply_databases(), in this order.
+// Two workers look at processes and read databases, independently of each other; the calls wait for
+// them for `patience` at most, and a later call takes over what was not done. Functions marked so
+// are called under mutex(), which a scrape holds, too; an IOC's memory is read without it.
 #pragma once
 
 #include <array>
@@ -60,12 +59,12 @@ struct LiveIoc {
 
 class Host {
  public:
-  // How long counts of an IOC that is gone are kept, at most: from then on it is known by its name.
+  // Longest time that counts of a gone IOC are kept; from then on only its name is known.
   static constexpr std::chrono::minutes kKeepCounts{5};
-  // Known for less than that, it leaves with its counts.
+  // An IOC that was known for less leaves with its counts.
   static constexpr std::chrono::minutes kKnownWell{10};
-  // Those that are gone, and lines in the log a minute about those that come and go: more than an
-  // honest host has, also when it boots.
+  // Limits of gone IOCs, and of log lines a minute about IOCs that come and go: more than an honest
+  // host has, also when it boots.
   static constexpr std::size_t kMostGone = 1024;
   static constexpr std::uint64_t kMostLines = 2048;
 
@@ -127,7 +126,7 @@ class Host {
     return hands_off_ || !live.ioc.traced_or_stopped.empty();
   }
 
-  // All that follows: under the mutex, or in the thread that changes it.
+  // Functions below: under the mutex, or in the thread that changes the state.
   const std::map<IocId, LiveIoc>& live() const { return live_; }
   // Null: it has ended, also where another program runs in its process now.
   const LiveIoc* find(const IocId& id, std::uint64_t serial) const;
@@ -152,13 +151,13 @@ class Host {
   std::unordered_set<std::string> known_names() const;
   // Whether anything of that IOC is on the page.
   bool knows(const std::string& name) const;
-  // The names of those that are gone, and whose they are.
+  // Names of gone IOCs, and their users.
   std::map<std::string, NameClaim> gone_names() const;
 
   // Facts of an IOC, and of all: those that run, then those that are gone.
   IocFacts facts(const LiveIoc& live) const;
   std::vector<IocFacts> facts() const;
-  // Those that run and are not followed.
+  // IOCs that run and are not followed.
   const LeftOut& left_out() const { return left_out_; }
 
  private:

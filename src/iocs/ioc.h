@@ -1,4 +1,4 @@
-// Ioc: what the finder tells about one running IOC, or another program that serves Channel Access.
+// Ioc: one running IOC, or another program that serves Channel Access, as the finder sees it.
 // Plain data.
 #pragma once
 
@@ -56,7 +56,7 @@ struct CaWriteTarget {
   bool operator==(const CaWriteTarget&) const = default;
 };
 
-// A function that a put by PV Access enters, or that is told how it ended.
+// A function that a put by PV Access enters, or that gets its result.
 struct PvaPutTarget {
   std::string display_path;  // as the IOC sees it, without " (deleted)"
   std::shared_ptr<const CodeFile> file;
@@ -86,7 +86,7 @@ struct Ioc {
   IocKind kind = IocKind::base;
   std::string name;          // label `ioc`: unique among the running ones, printable UTF-8
   std::string claimed_name;  // what it calls itself
-  // The user who has that name, or had it before: "" when it is this one's without doubt.
+  // User that holds or held this name; empty when the owner is certain.
   std::string contested_with;
   std::uint32_t user = 0;         // who started it
   std::string user_name;          // or his number

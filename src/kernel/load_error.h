@@ -10,7 +10,7 @@ namespace ioc_exporter::kernel {
 // libbpf's explanation of a refusal is about kernels without BPF; nearly always we are not root.
 std::string explain_load_error(const std::string& probe, const Error& error);
 
-// Whether the kernel tells its types, which programs that read its structs need (CO-RE).
+// Whether the kernel describes its types (BTF), which programs that read its structs need (CO-RE).
 bool has_btf();
 
 }  // namespace ioc_exporter::kernel

@@ -20,7 +20,7 @@ Result<RingShares> RingShares::create(const char* name, std::uint32_t places) {
   return shares;
 }
 
-// Nobody else writes there: no more than a whole store is needed.
+// Single writer: a plain store that is not torn is enough.
 void RingShares::note_read(std::uint32_t place, std::size_t bytes) const {
   if (place >= places_) return;
   std::uint64_t* const read = at(places_ + place);

@@ -14,7 +14,7 @@
 
 namespace ioc_exporter::kernel {
 
-// Of a table that whoever comes first may fill by half.
+// Rule for a table of which half is for whoever comes first.
 constexpr iocx_table_bound usual_bound(std::uint32_t room) {
   return {room, room / 2};
 }

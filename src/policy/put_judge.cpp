@@ -120,7 +120,7 @@ void PutJudge::look(std::span<const PutTotal> totals, double now) {
     state.seen = number_;
     if (total.ioc != last_ioc || servers_.empty()) servers_[std::string(total.ioc)] = total.server;
     last_ioc = total.ioc;
-    // One that shrank was dropped by the tap, after a long rest, and has begun anew.
+    // A count that shrank was dropped by the tap, after a long rest, and has begun anew.
     const std::uint64_t puts = state.growth.advance({total.count})[0];
     if (puts == 0 || !policy_) continue;
     const double when = time_of(total, now);

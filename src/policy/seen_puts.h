@@ -1,4 +1,4 @@
-// The puts that a scrape of ioc_exporter tells of.
+// Puts in a scrape of ioc_exporter.
 #pragma once
 
 #include <cstdint>

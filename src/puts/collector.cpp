@@ -175,7 +175,7 @@ void CaCollector::follow_tap(TimePoint now) {
   trouble_.report("watch the ports of IOCs", tap_->set_servers(places_of_servers(served()), now));
 }
 
-// After the tap was told of its ports: a put that the server is heard about has been seen, too.
+// After the tap has its ports: a put that the server probe counts has been seen by the tap, too.
 void CaCollector::follow_server_probe(TimePoint now) {
   if (!server_probe_) return;
   std::vector<ProbedIoc> iocs;

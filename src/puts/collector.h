@@ -35,7 +35,7 @@
 
 namespace ioc_exporter::ca {
 
-// Is told of all puts whenever they are read; under the host's mutex.
+// Gets all puts whenever they are read; under the host's mutex.
 class PutObserver {
  public:
   using Names = std::map<std::uint32_t, std::string>;
@@ -97,7 +97,7 @@ class CaCollector final : public Collector {
   std::string server_of(const CaPutPlace& place) const;
   // identify() may know more names after this.
   void look_for_names();
-  // Since when the IOC's server tells of its puts itself; nothing: it does not.
+  // Time since which the IOC's server counts its puts; nothing: it does not.
   std::optional<TimePoint> heard_since(std::uint32_t ioc) const {
     return server_probe_ ? server_probe_->heard_since(ioc) : std::nullopt;
   }
@@ -141,7 +141,7 @@ class CaCollector final : public Collector {
   std::set<std::uint16_t> server_ports_;  // where a CA server is expected
   // "" = loaded, or turned off
   std::string why_no_tap_, why_no_udp_, why_no_server_probe_;
-  // All that follows: under the host's mutex, unless it says otherwise.
+  // Members below: under the host's mutex, unless noted otherwise.
   std::shared_ptr<CaTotals> totals_ = std::make_shared<CaTotals>(kCaPutSeries);
   std::optional<CaTap> tap_;                 // without it, packets are not read
   std::optional<CaUdp> udp_;                 // goes before the tap

@@ -1,4 +1,4 @@
-// The part of CaCollector that tells: samples, families, the page at "/", who wrote.
+// Output of CaCollector: samples, families, the page at "/", who-wrote.
 #include <numeric>
 #include <unordered_set>
 #include <utility>

@@ -1,10 +1,8 @@
-// CaPutSources: whose word counts for the puts of each IOC: its server's, or the packets'. Pure: no
-// system calls.
+// CaPutSources: the source of each IOC's puts: its server, or packets. Pure: no system calls.
 //
-// A switch is a late start, and may leave puts out or count them twice. How many at most follows
-// from what the packets show at any time: puts that were sent between the two steps of the switch,
-// and puts that the server had not served at the first step. Never more than the packets have shown
-// since the switch before.
+// A switch is a late start, which may miss puts or count them twice. The upper bound follows from
+// the packets: puts that were sent between the two steps of the switch, and puts that the server
+// had not served at the first step; never more than the packets have shown since the switch before.
 //
 // - To the server: begin_switch(), the probes are attached, to_server(). Packets count until
 //   to_server(). Puts that were sent before it and served with the probes in place count twice.
@@ -36,27 +34,27 @@ class CaPutSources {
 
   // Packets have shown so many more puts to the IOC.
   void saw(std::uint32_t ioc, std::uint64_t puts) { all_[ioc].seen += puts; }
-  // Of those whose names are not kept, since the server tells of them: so many in all. While the
-  // server does not, they are missing.
+  // Total of puts whose names are not kept because the server counts them. Without the server they
+  // are missing.
   void saw_unnamed(std::uint32_t ioc, std::uint64_t in_all);
   // Every second or two, after saw().
   void look();
 
   // `port`: of its CA server; what is sent to another one is not that server's. 0: not known.
   bool is_server(std::uint32_t ioc, std::uint16_t port) const;
-  // Its server has told of its puts and does not any more, or did not for a while.
+  // Its server counted its puts, and has stopped to, or had stopped for a while.
   bool was_left(std::uint32_t ioc) const;
-  // The same of what became of the puts.
+  // The same for results of puts.
   bool server_tells_results(std::uint32_t ioc, std::uint16_t port) const;
   void set_port(std::uint32_t ioc, std::uint16_t port) { all_[ioc].port = port; }
 
   void begin_switch(const UnreadByIoc& unread);
-  // `results`: it tells what becomes of the puts, too. Else packets do.
+  // `results`: the server reports the results of puts, too. Else packets do.
   void to_server(std::uint32_t ioc, bool results);
   void leave_server(std::uint32_t ioc);
   void end_switch();
 
-  // By IOC, of those whose server has told of its puts.
+  // By IOC, of those whose server has counted puts.
   std::map<std::uint32_t, Switched> switched() const;
   void forget(std::uint32_t ioc) { all_.erase(ioc); }
 

@@ -1,4 +1,4 @@
-// The page's tables of Channel Access: who is connected, who wrote last, what is searched in vain.
+// Tables of Channel Access on the page: clients, last writers, names searched in vain.
 // Pure.
 #pragma once
 

@@ -116,7 +116,7 @@ class RecordsCollector final : public Collector {
   kernel::TraceUse traces_;
   std::string trace_problem_;
   std::string why_not_;  // the probes could not be loaded; "" = they were, or are turned off
-  // All that follows: under the host's mutex, unless it says otherwise.
+  // Members below: under the host's mutex, unless noted otherwise.
   std::optional<RecordProcess> process_;
   std::optional<ProbeControl> control_;  // there when process_ is
   std::optional<double> empty_probe_;    // seconds, as measured

@@ -1,4 +1,4 @@
-// The part of RecordsCollector that tells: samples, families, the page at "/".
+// Output of RecordsCollector: samples, families, the page at "/".
 
 #include <array>
 #include <cstdio>

@@ -106,7 +106,7 @@ void RecordHabits::note_surge(Ioc& ioc, std::size_t record, double rate, bool su
 }
 
 void RecordHabits::compare(Ioc& ioc, const IocSample& sample, Clock::time_point now) {
-  // They could not be read this time.
+  // The records could not be read this time.
   if (ioc.looked && sample.records.empty() &&
       std::ranges::any_of(ioc.habits, [](const Habit& habit) { return habit.processed > 0; }))
     return;
@@ -167,7 +167,7 @@ void RecordHabits::look(const std::vector<IocSample>& iocs, Clock::time_point no
     if (ioc.database != sample.database) take_database(ioc, sample);
     compare(ioc, sample, now);
   }
-  // The time until it is counted again tells nothing.
+  // The time until the IOC is counted again does not matter.
   for (auto& [name, ioc] : iocs_) {
     if (ioc.there == now) continue;
     ioc.looked.reset();

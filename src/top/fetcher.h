@@ -1,4 +1,4 @@
-// Fetcher: scrapes a running exporter in a thread of its own, so that keys are heard meanwhile.
+// Fetcher: scrapes a running exporter in a thread of its own; the keyboard is read meanwhile.
 #pragma once
 
 #include <memory>

@@ -69,7 +69,7 @@ EXAMPLES
   ioc_exporter top --by=clients --interval=10s --once
 )help";
 
-// `why` may have words of whoever answered.
+// `why` may contain the other side's words.
 int fail(std::FILE* err, int status, const std::string& why) {
   std::fprintf(err, "ioc_exporter top: %s\n", terminal_cell(why).c_str());
   return status;

@@ -23,7 +23,7 @@ std::string value_text(const putlog::Value& value) {
   return json;
 }
 
-// Those that are known.
+// Attributes that are known.
 class Attributes {
  public:
   void text(std::string_view name, const std::string& text) {

@@ -7,8 +7,8 @@
 
 namespace ioc_exporter::traces {
 
-// The root first, each one before those that it set in motion, which are by their start. Spans
-// whose parent is not there become the root's. Returns whether there were such.
+// Puts the root first, and each span before those that it set in motion, in the order of their
+// starts. Spans without a parent become the root's. Returns whether there were such.
 bool order_spans(std::vector<Span>& spans);
 
 // EPICS' names of severities and alarms: "MAJOR", "HIHI"; "" for none, and for what has no name.

@@ -43,7 +43,7 @@ DESCRIPTION
   in which a record of that name (a regular expression for the whole of it) processes, and prints
   each as a tree when it is whole:
 
-    first line  when, in which IOC, and what began it: a scan, a callback, or who put what
+    first line  time, IOC, and cause: a scan, a callback, or a put with its client
     second line the trace's identifier, the thread, and why it was chosen: asked, rate, slower, ...
     START       from the beginning of the trace
     DURATION    of dbProcess, with all that it set in motion; of an asynchronous record to its end
@@ -54,15 +54,15 @@ DESCRIPTION
   asynchronous record when dbProcess returned and when it completed. What was not seen to its end is
   marked cut.
 
-  Only who is on the exporter's host, or may detach it over HTTP, may ask for live traces, since calls
-  are timed for them; --since needs no such right.
+  Live traces make calls be timed: only clients on the exporter's host, or users who may detach it,
+  may ask for them. --since needs no such right.
 
 OPTIONS
   --for=DURATION    for how long, 10m at most (default: 10s)
   --since=TIME      print what the exporter has in memory since then ("10m", "today", or seconds since
                     1970), and end
-  --slower=DURATION only chains that take at least so long: 5ms, 250us
-  --cause=CAUSE     only what this began: scan, callback, io_intr, once, ca, pva, main or
+  --slower=DURATION only chains of this duration or longer: 5ms, 250us
+  --cause=CAUSE     only chains with this cause: scan, callback, io_intr, once, ca, pva, main or
                     other
   --ioc=REGEX       only of IOCs with such names
   --json            one line of JSON for each trace (docs/traces.md has the keys)
@@ -183,7 +183,7 @@ class Printer {
   std::string problem_;
 };
 
-// Those of the query's words that were given.
+// Query of the given words.
 std::string query_of(const CommandLine& line, std::initializer_list<const char*> names) {
   std::string query = "record=" + percent_encoded(line.words.front());
   for (const char* name : names)

@@ -1,4 +1,4 @@
-// Access: who is let in, how often, and which headers every answer has: the rules of
+// Access: passwords, rate limits and headers of answers: the rules of
 // --web.config.file, which may be exchanged while the server runs.
 #pragma once
 

@@ -158,7 +158,7 @@ BasicAuth::Verdict BasicAuth::check_in_turn(const std::string& authorization,
                                             Clock::time_point give_up) {
   const std::unique_lock turn(turn_, give_up);
   if (!turn) return Verdict::busy;
-  // Whoever had the turn before may have brought the same.
+  // The client of the turn before may have brought the same password.
   if (const Known is = known(user, authorization); is != Known::nothing)
     return verdict(is == Known::right);
   if (next_check_ > give_up) return Verdict::busy;

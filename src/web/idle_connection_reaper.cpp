@@ -118,8 +118,8 @@ std::set<IdleConnectionReaper::Peer> IdleConnectionReaper::of_the_greedy(Clock::
   return greedy;
 }
 
-// One that is about to be answered may look idle for the moment between the reading of its request
-// and the beginning of its turn, but not at two looks.
+// A connection that is about to be answered may look idle between the reading of its request and
+// the beginning of its turn, but not at two looks.
 void IdleConnectionReaper::cut_idle(Clock::time_point now) {
   const std::set<Peer> greedy = of_the_greedy(now);
   std::map<Peer, Clock::time_point> idle;

@@ -16,7 +16,7 @@ class PendingAnswers {
  public:
   using Clock = std::chrono::steady_clock;
   using Peer = std::pair<std::string, int>;  // address in figures, port
-  // Ends that connection. Called by whoever comes, with no lock held.
+  // Ends that connection. Called by the next client, with no lock held.
   using Cut = std::function<void(const Peer&)>;
 
   // `most`: bytes. An answer that is the only one may be larger.

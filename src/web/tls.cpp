@@ -161,7 +161,7 @@ Result<void> use_ciphers(SSL_CTX* context, const TlsConfig& config) {
   for (const std::string& name : config.ciphers) {
     const std::string known = OPENSSL_cipher_name(name.c_str());
     if (known == "(NONE)") return error_in_words("cipher_suites: OpenSSL does not know " + name);
-    // Those of TLS 1.3 cannot be chosen, as in Go.
+    // Ciphers of TLS 1.3 cannot be chosen, as in Go.
     if (!known.starts_with("TLS_")) names.push_back(known);
   }
   if (!names.empty() && SSL_CTX_set_cipher_list(context, joined(names).c_str()) != 1)

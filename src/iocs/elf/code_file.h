@@ -17,7 +17,7 @@ struct stat;
 
 namespace ioc_exporter::iocs {
 
-// Which file, as stat(2) tells: two paths with the same FileId are one file with one content.
+// Identity of a file by stat(2): two paths with the same FileId are one file with one content.
 struct FileId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -54,7 +54,7 @@ class CodeFile {
   // or copied by an overlay file system, whose copy nobody maps who runs the original.
   Result<void> may_probe(std::uint64_t offset) const;
 
-  // Their content may be the same. Cheap; find_same_inode() tells for certain.
+  // Their content may be the same. Cheap; find_same_inode() is certain.
   bool resembles(const CodeFile& other) const;
 
  private:

@@ -45,7 +45,7 @@ class ElfSymbols {
   static std::optional<ElfSymbols> unpacked(std::string_view bytes);
 
   const ElfSymbol* find(std::string_view name) const;
-  // Those that are functions, and no parts of functions that a compiler has put elsewhere.
+  // Symbols of functions, without parts that a compiler has put elsewhere.
   std::vector<CodeRange> functions() const;
   // No .symtab: what is not exported cannot be found.
   bool stripped() const { return stripped_; }

@@ -71,7 +71,7 @@ class Image {
   }
 
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
-  // All that was to be read was there, and not too much.
+  // True: everything that was needed could be read, and it was not too much.
   bool complete() const { return complete_; }
   bool is_code(std::uint64_t address) const {
     const Elf64_Phdr* const segment = segment_of(address);

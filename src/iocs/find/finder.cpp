@@ -15,10 +15,10 @@ namespace {
 constexpr unsigned kDenialsThatCount = 2;
 // A process that cannot be looked into now, for how long that took before.
 constexpr std::chrono::seconds kPutOff{5};
-// One of which something is being read: soon, and ever later while no file of it is done.
+// Pause before the next look at a process that is being read: short, and longer while none of its
+// files is done.
 constexpr std::chrono::milliseconds kSoon{50};
-// One of which something could not be read is looked at again after so long, then after twice the
-// time, and so on.
+// Pause before the next look at a process that could not be read, doubled each time.
 constexpr std::chrono::milliseconds kFirstDoubt{1000};
 constexpr unsigned kMostDoublings = 10;
 
@@ -184,7 +184,7 @@ bool Finder::is_mere_fork(Process& process, Clock::time_point now) const {
   return !process.runs_database;
 }
 
-// False: what tells its name cannot be read for now. A wrong name would stay.
+// False: the source of its name cannot be read for now. A wrong name would stay.
 bool Finder::start(Process& process, IocKind kind, Clock::time_point now) {
   // Of a process that may not be looked into there is only this.
   const std::string& executable =

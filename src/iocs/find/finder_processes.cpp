@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kRecheckInterval{3};
 // more of the same.
 constexpr std::chrono::seconds kIocRecheckInterval{15};
 constexpr std::chrono::milliseconds kHeldInterval{1500};
-// For what the kernel does not tell: see bpf/iocs/holds.bpf.h.
+// For holders that the kernel does not report: see bpf/iocs/holds.bpf.h.
 constexpr std::chrono::milliseconds kUntoldHeldInterval{10000};
 constexpr std::chrono::milliseconds kRest{1500};  // at most between two polls that look at all
 // Kernel threads' pids are given out again as well.
@@ -145,7 +145,7 @@ std::vector<pid_t> Finder::suspects(const Folder& proc, Clock::time_point now) {
 }
 
 bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point now) {
-  // One that cannot be looked into is tried again at its next check.
+  // A process that cannot be looked into is tried again at its next check.
   const bool grown = !process.unreadable && process.stat.vsize != process.vsize_looked_at;
   const bool changing = grown || process.waits || now < process.seen + options_.young;
   if (changing) settled_ = false;
@@ -161,7 +161,7 @@ bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point n
   return !sizes || std::exchange(process.sizes, sizes) != sizes;
 }
 
-// A tracer that lets go is not told, and who is told to stop may take a while.
+// The kernel does not report a tracer that lets go, and a process may take a while to stop.
 Finder::Clock::duration Finder::rest_of_holds(const Tracked& tracked, Clock::time_point now) const {
   if (now - tracked.found < options_.young) return {};
   const bool told = hold_changes_ && now - hold_changed_ >= options_.young;

@@ -22,7 +22,7 @@ constexpr int kMostFilesLookedAt = 64;
 
 using Kind = NameSource::Kind;
 
-// Those that are a word and nothing else.
+// Sources that are a single word.
 constexpr std::array<std::pair<Kind, std::string_view>, 4> kWords = {
     {{Kind::script, "script"},
      {Kind::executable, "exe"},

@@ -29,7 +29,7 @@ class NameRegistry {
   using Clock = std::chrono::steady_clock;
   struct Name {
     std::string name;
-    // The user who has the wanted name, or who had it last: "" when it is this one's without doubt.
+    // User that holds or held the wanted name; empty when the owner is certain.
     std::string contested_with;
   };
 
@@ -40,7 +40,7 @@ class NameRegistry {
   Name take(const std::string& name, const NameClaim& claim, Clock::time_point now);
   void release(const std::string& unique_name, Clock::time_point now);
   // Names of IOCs that do not run, and whose they are: nobody else has them, for however long.
-  // Instead of those that were said before.
+  // Replaces the earlier ones.
   void reserve(std::map<std::string, NameClaim> names) { reserved_ = std::move(names); }
 
  private:

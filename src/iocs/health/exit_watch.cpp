@@ -48,7 +48,7 @@ std::vector<ExitWatch::Ended> ExitWatch::follow(const Live& live, Clock::time_po
   }
   for (const auto& [id, ioc] : live) {
     if (live_.contains(id)) continue;
-    // Its number may have been another one's, whose end will not be told any more.
+    // Its pid may have been another process', whose end will not be reported any more.
     std::erase_if(gone_, [pid = id.pid](const auto& gone) { return gone.first.pid == pid; });
     if (auto noted = object_->exits().update(pid_of(id), {}); !noted) {
       log::debug("{}", noted.error().message());

@@ -36,7 +36,7 @@ class ExitWatch {
   // Needs rights that are given up later. What fails is told by problem(), and nothing is watched.
   void open();
 
-  // Those that run now. What is told of those that do not any more, since the last call.
+  // Takes the IOCs that run now. Returns the ends since the last call.
   std::vector<Ended> follow(const Live& live, Clock::time_point now);
 
   // ExitObject::hold_changes(), of those that run. Nothing: not told of all of them.

@@ -1,4 +1,4 @@
-// How a process ended, as wait(2) tells its parent.
+// End of a process, as its parent gets it from wait(2).
 #pragma once
 
 #include <cstdint>

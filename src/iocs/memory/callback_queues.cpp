@@ -80,7 +80,7 @@ class QueueReader {
   }
 
  private:
-  // These three: false when iocInit has not made the queues yet.
+  // The next three functions return false when iocInit has not made the queues yet.
   Result<bool> read_old_callbacks() {
     auto place = place_of(variables_, "callbackQ");
     if (!place) return std::move(place).error();

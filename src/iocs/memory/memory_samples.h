@@ -1,4 +1,4 @@
-// Plain samples of what an IOC's own variables say, as the metrics need it.
+// Samples of an IOC's own variables. Plain data.
 #pragma once
 
 #include <array>

@@ -33,7 +33,7 @@ inline bool is_for_now(const Error& error) {
          error.code == std::errc::operation_in_progress;
 }
 
-// It is being read: whoever asks the same again, a little later, gets the answer.
+// It is being read: a later call of the same kind gets the answer.
 inline bool is_under_way(const Error& error) {
   return error.code == std::errc::operation_in_progress;
 }

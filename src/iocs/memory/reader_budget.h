@@ -1,4 +1,4 @@
-// ReaderBudget: which processes may be read now. Pure: it is told the time.
+// ReaderBudget: decides which processes may be read now. Pure: time is a parameter.
 //
 // A process whose reading did not end in time is not read for a second (a process in the middle of
 // an exec on a busy host does not answer either), then for twice as long each time. What readings

@@ -160,7 +160,7 @@ class ReaderProcess {
   std::string bytes_;
 };
 
-// Whoever reads what others made has no other descriptor.
+// A reader of foreign data has no other descriptor.
 void close_all_but(int kept) {
   const auto fd = static_cast<unsigned>(kept);
   if (fd > 3) ::syscall(SYS_close_range, 3u, fd - 1, 0);

@@ -313,7 +313,7 @@ Result<Reading::Answer> ReaderPool::ask(const Question& question, pid_t pid,
     found = parked_.emplace(key, std::move(*started)).first;
   }
   Parked& parked = found->second;
-  // Nobody waits again for a reading that was asked for before.
+  // No caller waits twice for the same reading.
   move_on(parked, [this, is_new] {
     return stopped_ || (!waits_ && (!is_new || Clock::now() >= turn_ends_));
   });

@@ -125,7 +125,7 @@ class FactReader {
     return known->second.name.empty() ? nullptr : &known->second;
   }
 
-  // As access_rights_reply() in rsrv/camessage.c tells the client.
+  // As access_rights_reply() in rsrv/camessage.c answers the client.
   CaServerSample::Access access_of(std::size_t i) {
     const Pointers& at = pointers_[i];
     const bool read_only = at.address.special == layout::kSpcNoMod;

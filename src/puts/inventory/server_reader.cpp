@@ -34,7 +34,7 @@ bool same_channel(const ChannelFacts& a, const ChannelFacts& b) {
   return a.entry == b.entry && a.client == b.client && a.cid == b.cid && a.name == b.name;
 }
 
-// One reading: a pass for everything, then one that sees what of it is still there.
+// One reading: a pass for everything, then one that checks what is still there.
 class Pass {
  public:
   Pass(iocs::Memory& memory, std::uint64_t bucket, std::uint64_t client_queue, const CaPeers& peers)

@@ -64,7 +64,7 @@ struct CaServerTables {
   std::uint64_t left_out = 0;           // channels that could not be told
   std::uint64_t clients_left_out = 0;   // those that came, went or changed meanwhile
 
-  // All that the server had at one moment.
+  // True: everything that the server had at one moment.
   bool is_whole() const { return left_out == 0 && clients_left_out == 0; }
 };
 

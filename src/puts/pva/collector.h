@@ -1,4 +1,4 @@
-// PvaCollector: puts by PV Access, as the IOCs' own servers tell them.
+// PvaCollector: puts by PV Access, counted in the IOCs' own servers.
 #pragma once
 
 #include <chrono>
@@ -71,7 +71,7 @@ class PvaCollector final : public Collector {
   iocs::Host& host_;
   bool enabled_;
   std::string why_not_;  // "" = loaded, or turned off
-  // All that follows: under the host's mutex, unless it says otherwise.
+  // Members below: under the host's mutex, unless noted otherwise.
   std::shared_ptr<ca::CaTotals> totals_ = std::make_shared<ca::CaTotals>(ca::kCaPutSeries);
   std::optional<ca::ServerProbe> probe_;
   std::set<std::uint32_t> known_;  // numbers of IOCs that have a name

@@ -134,7 +134,7 @@ Result<void> CaUdp::forget_searches(std::uint64_t before_ns) {
   return erase_from(object_, object_.maps().searches, IOCX_CA_UDP_SHARE_SEARCHES, over);
 }
 
-// An address goes when no namespace has heard of it any more: else its total would shrink.
+// An address leaves when no namespace has seen it any more: else its total would shrink.
 Result<void> CaUdp::forget_silent(Clock::time_point now) {
   if (auto ok = observe(); !ok) return ok;
   const auto limit = [now](std::uint64_t entries, std::uint64_t room) {

@@ -18,7 +18,7 @@ class CaUdpNames {
   // several network namespaces saw of it is the same search, but on loopback (see CaUdpTotals).
   void add(const iocx_ca_search_key& key, const iocx_ca_search& search);
 
-  // Those with at least `least` requests, at most `most` of them, most requests first.
+  // Names with at least `least` requests, at most `most` of them, most requests first.
   // `boot_seconds`: the time of day when the kernel's clock was 0.
   std::vector<SearchedName> most(std::uint64_t least, std::size_t most, double boot_seconds) const;
 

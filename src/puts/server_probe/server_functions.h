@@ -28,7 +28,7 @@ struct ServerFunctions {
   std::string missing = {};                // why not all puts can be counted; "": they can
 };
 
-// CA: write_action and write_notify_action count puts, the others tell what became of them.
+// CA: write_action and write_notify_action count puts, the others report their results.
 std::span<const char* const> function_names(ServerProtocol protocol);
 
 ServerFunctions server_functions(const iocs::Ioc& ioc, ServerProtocol protocol);

@@ -34,7 +34,7 @@ bool is_same(const iocs::CodeFile& a, const iocs::CodeFile& b) {
   return a.id().device == b.id().device && a.id().inode == b.id().inode;
 }
 
-// They may be one file to the kernel, by two mounts (base/same_inode.h).
+// True: both may be one file to the kernel, by two mounts (base/same_inode.h).
 bool resemble(const iocs::CodeFile& a, const iocs::CodeFile& b) {
   return is_same(a, b) || a.resembles(b);
 }
@@ -82,8 +82,8 @@ void ServerProbe::follow(const std::vector<ProbedIoc>& iocs, Clock::time_point n
   for (const ProbedIoc& ioc : iocs) start(ioc, for_all, now);
 }
 
-// Those of IOCs whose main thread has ended, and all others of who uses one of them: beside an
-// attachment for all processes, one to a process would count its puts twice.
+// Files of IOCs whose main thread has ended. All IOCs on such a file share its attachment: one for
+// a single process beside it would count that process' puts twice.
 CodeFiles ServerProbe::files_for_all(const std::vector<ProbedIoc>& iocs) const {
   CodeFiles files;
   if (std::ranges::none_of(iocs, [](const auto& ioc) { return ioc.served.ioc->main_thread_ended; }))

@@ -34,7 +34,7 @@
 
 namespace ioc_exporter::ca {
 
-// An IOC that runs, as the probe is told of it.
+// A running IOC, as the probe needs it.
 struct ProbedIoc {
   Served served;
   std::uint64_t serial = 0;  // of its life
@@ -86,7 +86,7 @@ class ServerProbe {
   // told later. For the put log.
   std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
   kernel::LostEvents lost_events() const { return object_.lost_events(); }
-  // Since when the IOC's server is heard; nothing: it is not.
+  // Time since which the IOC's server is probed; nothing: it is not.
   std::optional<Clock::time_point> heard_since(std::uint32_t number) const;
   // The IOC that the programs call so.
   std::optional<std::uint32_t> number_of(std::uint32_t generation) const;

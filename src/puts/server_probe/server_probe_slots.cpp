@@ -110,7 +110,7 @@ bool ServerProbe::waits(std::uint32_t index, std::uint64_t now_ns) const {
          (asked_ns != 0 && now_ns < asked_ns + nanoseconds(kLongestWait));
 }
 
-// Of an IOC whose puts are not heard of any more: what becomes of its put-callbacks is not seen.
+// An IOC whose server is not probed any more: results of its put-callbacks are not seen.
 Result<void> ServerProbe::give_up_all(std::uint32_t generation, Clock::time_point now) {
   for (std::uint32_t index = 0; index < slots_.size(); ++index)
     if (slots_[index].generation == generation && !slots_[index].given_up)

@@ -26,7 +26,7 @@ std::string address_name(const iocx_ca_address& address, std::uint16_t port);
 class RemoteServers {
  public:
   using Clock = std::chrono::steady_clock;
-  // More are not told apart: their puts are in the tap's drops.
+  // More are not distinguished: their puts are in the tap's drops.
   static constexpr std::size_t kMostServers = 1000;
 
   struct Options {

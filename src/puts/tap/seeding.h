@@ -70,7 +70,7 @@ class CaSeeding {
 
   // Problems, in words; "" = none.
   std::string look(const Served& served, const Seed& seed) const;
-  // Also says how many channels could not be told.
+  // Also says how many channels could not be identified.
   Result<CaSeed> read(const Served& served, std::uint64_t& left_out) const;
   static bool is_due(State& state, bool unnamed, Clock::time_point now);
   static void plan_next(State& state, bool success, bool hopeless, Clock::time_point now);

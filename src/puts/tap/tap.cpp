@@ -94,7 +94,7 @@ Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
   return {};
 }
 
-// Nothing where it is not known yet. `noted`: what the kernel was told.
+// Nothing where it is not known yet. `noted`: the kernel's entry.
 std::optional<std::uint32_t> CaTap::ioc_of(std::uint64_t circuit, std::uint32_t noted) const {
   if (const auto found = iocs_.find(circuit); found != iocs_.end()) return found->second;
   if (is_from_before(circuit)) return std::nullopt;  // that was a number of another run

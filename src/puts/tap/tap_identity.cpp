@@ -79,7 +79,7 @@ Result<bool> CaTap::waits_for_seed(std::uint32_t slot, std::uint32_t ioc,
   if (info.name[0] != 0 && !anonymous) return false;
   auto joined = is_joined(info.circuit);
   if (!joined) return joined;
-  // One that was written to before the server's answer gets its name by that.
+  // A channel that was written to before the server's answer gets its name by that answer.
   const bool guessed = element.state == IOCX_CA_SLOT_UNNAMED && element.cid == IOCX_CA_GUESSED;
   if (!*joined && (info.name[0] != 0 || !guessed)) return false;
   const auto [held, is_new] = held_.try_emplace(slot, Held{element.channel, ioc, now});

@@ -11,7 +11,7 @@ Result<std::uint32_t> CaTap::add_namespace(int ns_fd) {
                          [&](std::uint32_t net) { return place_circuits_of_before(net, ns_fd); });
 }
 
-// Those of an earlier run whose sockets are in the namespace. Without inet_diag there are none.
+// Circuits of an earlier run whose sockets are in the namespace. Without inet_diag there are none.
 Result<void> CaTap::place_circuits_of_before(std::uint32_t net, int ns_fd) {
   if (kept_.elsewhere.empty()) return {};
   auto sockets = SocketCookies::open_in(ns_fd);
@@ -38,7 +38,7 @@ Result<void> CaTap::remove_namespace(std::uint32_t net) {
   namespaces_.detach(net);
   // Channels that were not looked at yet must be known before their circuits go.
   if (auto ok = observe_channels(Clock::now()); !ok) return ok;
-  // All that the maps have, also what the programs added since the last look.
+  // All servers in the maps, also those that the programs added since the last look.
   auto servers = object_.maps().servers.keys();
   if (!servers) return std::move(servers).error();
   for (const auto& key : *servers) {
@@ -87,7 +87,7 @@ Result<CaPorts> CaTap::udp_sockets() const {
   return ports;
 }
 
-// Those that have a watched port. Keyed as circuits are.
+// Connections to or from a watched port. Keyed as circuits are.
 Result<CaFlowKeys> CaTap::read_all_connections() const {
   CaFlowKeys all;
   const auto note = [&](const InetSocket& socket, std::uint32_t net) {

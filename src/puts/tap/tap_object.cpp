@@ -70,7 +70,7 @@ Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
       {maps.ca_told, sizes.max_servers},
       {maps.ca_flows, sizes.max_circuits},
       {maps.ca_begun, std::max(sizes.max_circuits / 4, 1024u)},
-      // Those of channels, and as many that are marked as closed; or that were not answered yet.
+      // Open channels, and as many that are marked as closed, or that were not answered yet.
       {maps.ca_sids, sizes.max_channels * 2},
       {maps.ca_cids, sizes.max_channels * 2},
       {maps.ca_channels, sizes.max_channels},

@@ -19,7 +19,7 @@ void CaTap::note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_chan
   placed.server_port = info.server_port;
 }
 
-// Takes note of what the slot has counted. False: its puts are the server's to tell.
+// Notes the counts of the slot. False: its puts are counted by the server probe.
 bool CaTap::packets_count(Placed& placed, const CaPuts& puts) {
   const CaPuts growth = placed.growth.advance(puts);
   sources_.saw(placed.ioc, growth[0] + growth[1]);

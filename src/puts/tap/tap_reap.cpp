@@ -85,7 +85,7 @@ Result<void> CaTap::read_unowned(UnownedEntries& unowned) {
   });
 }
 
-// Those of circuits that are alive stay: the kernel may be using them.
+// Entries of circuits that are alive stay: the kernel may be using them.
 Result<void> CaTap::free_unowned(const Ends& ends, const UnownedEntries& unowned,
                                  Clock::time_point now) {
   std::set<std::uint64_t> gone;

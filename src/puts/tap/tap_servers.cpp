@@ -1,4 +1,4 @@
-// The part of CaTap that tells the kernel where to look, and whose a circuit is.
+// The part of CaTap that names servers to the kernel, and finds the IOC of a circuit.
 #include "puts/tap/tap.h"
 
 #include <algorithm>

@@ -39,7 +39,7 @@ class TappedNamespaces {
 
   // The tap's number of a namespace; nothing: it does not look into it.
   std::optional<std::uint32_t> number(std::uint64_t inode) const;
-  // Those numbers, 0 among them.
+  // All such numbers, including 0.
   std::vector<std::uint32_t> numbers() const;
   // Namespaces that could not be opened, by inode, and why.
   std::map<std::uint64_t, std::string> problems() const;

@@ -31,8 +31,8 @@ inline std::vector<exposition::Label> put_labels(std::string_view protocol, std:
           {"user", user}, {"client_host", host},  {"op", op}};
 }
 
-// All that Channel Access has to tell of puts. Samples with the same labels are one series: their
-// sum, or the latest time. `edges`: of kPutScale.
+// Families of puts. Samples with the same labels are one series: their sum, or the latest time.
+// `edges`: of kPutScale.
 void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges,
                  exposition::Encoder& encoder, exposition::SharedFamilies& shared);
 

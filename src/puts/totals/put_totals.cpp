@@ -176,7 +176,7 @@ void CaPutTotals::close(std::uint32_t slot) {
   channel->state = Channel::State::closed;
   if (!counted) return;
   Series& series = channel->series->second;
-  // Nobody ever put there: what clients only read leaves nothing behind.
+  // A channel without puts leaves nothing behind.
   if (--series.channels > 0 || series.puts != CaPuts{} || series.has_outcome) return;
   hide(*channel->series);
   series_.erase(channel->series);

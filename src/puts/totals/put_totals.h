@@ -79,7 +79,7 @@ class CaPutTotals {
   void pass_over(std::uint32_t slot, const CaPuts& puts);
   // Whether an open channel had counted as much when it was observed or passed over last.
   bool is_current(std::uint32_t slot, const CaPuts& puts) const;
-  // Puts that no look at a channel tells of.
+  // Puts that are not counted in a channel.
   void add(const CaPutLabels& labels, const CaPuts& puts, std::uint64_t last_ns);
   // Null: not this channel's slot, or forgotten. Until the next call that is not const.
   const CaPutLabels* labels(std::uint32_t slot, std::uint64_t channel) const;
@@ -96,7 +96,7 @@ class CaPutTotals {
   bool knows(std::uint32_t ioc, const std::string& pv) const;
 
   std::vector<CaPutCount> counts() const;
-  // Somebody reads them now: whoever has none yet has his first one later.
+  // The series are read now: a client without one gets its first later.
   void note_reading(std::uint64_t now_ns) { read_ns_ = now_ns; }
   std::uint64_t overflowed() const { return overflowed_; }
   // Puts that were counted with pv "".

@@ -246,7 +246,7 @@ void encode(const Rows& rows, const Iocs& iocs, exposition::Encoder& encoder) {
   exposition::add_families(rows, iocs, ioc_label, to);
 }
 
-// Those that have it.
+// IOCs that have this member.
 template <class Member>
 Iocs with(const Iocs& iocs, Member member) {
   Iocs those;

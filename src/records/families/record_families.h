@@ -12,8 +12,8 @@ namespace ioc_exporter::records {
 
 inline constexpr std::string_view kProcessDurations = "epics_record_process_duration_seconds";
 
-// Of all that are up. A record that was never processed has its info and a process_total of 0 (so
-// that increase() sees the first processing) and nothing else. `edges`: of kProcessScale.
+// For all IOCs that are up. A record that was never processed has its info and a process_total of 0
+// (so that increase() sees the first processing) and nothing else. `edges`: of kProcessScale.
 void encode_records(const std::vector<const IocSample*>& iocs,
                     const exposition::HistogramEdges& edges, LabelCache& cache,
                     exposition::Encoder& encoder);

@@ -12,7 +12,7 @@
 namespace ioc_exporter::records {
 namespace {
 
-// Moves a reading to where it belongs, or tells why there is none.
+// Stores a reading, or says why there is none.
 template <class T>
 void take(Result<T> reading, const std::string& what, std::optional<T>& into,
           std::vector<std::string>& notes) {

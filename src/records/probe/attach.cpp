@@ -83,7 +83,7 @@ Result<void> RecordProcess::attach_target(std::uint32_t slot, Library& library) 
   return attach_target(library.by_slot[slot], watched, watched.target.pid);
 }
 
-// Those of the IOCs, and those of libraries that no other IOC is watched on.
+// Detaches the probes of the IOCs, and those of libraries on which no other IOC is watched.
 void RecordProcess::take_off_of(const std::vector<std::uint32_t>& slots) {
   std::vector<Attached> all;
   for (const std::uint32_t slot : slots) {

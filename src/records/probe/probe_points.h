@@ -19,11 +19,11 @@ struct RecordPoints {
 };
 
 // `puts`: writes are to be counted. `durations`: calls are to be timed; then the file is read.
-// `traces`: puts through Channel Access links are to be told.
+// `traces`: puts through Channel Access links become spans.
 RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
                            bool puts, bool durations, bool traces);
 
-// Where asynchronous records complete; nothing: the file does not tell.
+// Function where asynchronous records complete; nothing: the file does not name it.
 std::optional<ProbePoint> completion_point(const iocs::ProbeTarget& target);
 
 }  // namespace ioc_exporter::records

@@ -1,5 +1,5 @@
-// Counts and times what each record of the watched IOCs does: owns bpf/records/process.bpf.c, its
-// attachments and its maps, and gives their content as plain numbers. Not thread-safe.
+// Counts and times the processings of the watched IOCs' records: owns bpf/records/process.bpf.c,
+// its attachments and its maps, and gives their content as plain numbers. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -24,11 +24,11 @@
 
 namespace ioc_exporter::records {
 
-// One more function whose entry, and ends where its program wants that, are looked at.
+// A further function to probe: its entry, and its ends where its program wants them.
 struct ProbePoint {
   RecordProgram program{};
   std::uint64_t offset = 0;  // bytes into the file
-  // Where it ends, when that is to be seen; null: only its entry is.
+  // Its ends, if they are probed; null: only its entry is.
   std::shared_ptr<const EndingFunction> ending = {};
 };
 
@@ -91,7 +91,7 @@ class RecordProcess {
   // Takes all probes off at the same time.
   ~RecordProcess();
 
-  // From now on `helper` attaches, which is to call serve(), and only to functions that there are
+  // From now on `helper` attaches; it calls serve(), which accepts only functions that there are
   // probes for.
   void use_helper(std::shared_ptr<Helper> helper) { object_.use_helper(std::move(helper)); }
   Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file) const;
@@ -105,50 +105,49 @@ class RecordProcess {
     std::uint32_t records = 0;
     std::uint32_t user = 0;
   };
-  // To be called before watch() of several: what the kernel needs a grace period for is then done
-  // for all of them at once, and the library of many new IOCs is attached for all at once. On an
+  // Called before watch() of several IOCs: work that needs a grace period of the kernel is then
+  // done for all of them at once, and the library of many new IOCs is attached once for all. On an
   // error watch() does it one by one.
   Result<void> prepare(const std::vector<Coming>& coming);
-  // Takes in what became known since watch(), of an IOC that was still loading: makes room for more
-  // records, and uses `sdis`. The rest of `target` must be the same.
+  // Updates an IOC that was still loading at watch(): makes room for more records, and uses `sdis`.
+  // The rest of `target` must be the same.
   Result<void> update(std::uint32_t slot, const RecordTarget& target);
-  // Its other threads run on, and are counted on.
+  // Its other threads run on, and are still counted.
   Result<void> note_main_thread_ended(std::uint32_t slot);
-  // Detaches, and frees what the kernel holds for these IOCs. What it needs a grace period for is
-  // done for all of them at the same time.
+  // Detaches, and frees the kernel's memory for these IOCs, with one grace period for all of them.
   void unwatch(const std::vector<std::uint32_t>& slots);
   void unwatch(std::uint32_t slot) { unwatch(std::vector{slot}); }
 
-  // One more function of a watched IOC, from now on. Nothing happens when its program is there.
+  // Probes a further function of a watched IOC. Nothing happens when its program is there.
   // On an IOC that is paused it waits for resume().
   Result<void> add(std::uint32_t slot, const ProbePoint& point);
 
-  // Takes the IOC's probes off; its counts stay, and calls that are under way are counted without a
-  // duration. False: the probes stay, though they count nothing but the hits, since more than
-  // kMostBesidePaused other IOCs on the same library are counted, by an attachment for all
-  // processes; each hit then costs the trap. On an error they count nothing either.
+  // Takes the IOC's probes off; its counts stay, and calls under way are counted without a
+  // duration. False: the probes stay and count only hits, since more than kMostBesidePaused other
+  // IOCs on the same library are counted by an attachment for all processes; each hit then costs
+  // the trap. On an error they count nothing either.
   Result<bool> pause(std::uint32_t slot);
-  // The same for all IOCs at once, and none of the probes stays: the kernel is waited for once.
+  // The same for all IOCs with one wait for the kernel; none of the probes stays.
   Result<void> pause_all();
   Result<void> resume(std::uint32_t slot);
   bool paused(std::uint32_t slot) const;
 
   // Every record of the IOC that was processed or skipped since watch(), by address, unsorted.
   Result<std::vector<RawRecord>> collect(std::uint32_t slot) const;
-  // The same, to be read later. What unwatch() and watch() do meanwhile makes no difference to it.
+  // The same, for reading later. unwatch() and watch() do not affect it.
   Result<RecordCounts> counts_of(std::uint32_t slot) const;
   // Counts of the watched IOCs' threads by slot: all at once, since that costs one look at the
   // threads. hits() is the cheap part, for each tick.
   Result<std::map<std::uint32_t, IocCounts>> counts() const;
   Result<std::map<std::uint32_t, ProbeHits>> hits() const;
   Result<ProbeHits> hits(std::uint32_t slot) const;
-  // With the options for them, else empty: by slot.
+  // By slot; empty without the options for them.
   Result<std::map<std::uint32_t, std::vector<RawCause>>> causes() const;
   Result<std::map<std::uint32_t, std::vector<RawLink>>> links() const;
-  // Lets IOCs that have used up their share of the kernel memory have what others do not use. A
-  // look now and then.
+  // Gives IOCs that have used up their share of kernel memory the part that others do not use.
+  // Called now and then.
   void share_memory() { memory_.share(object_.maps().rooms); }
-  // Calls that were not counted, since the IOC's share was used up.
+  // Calls that were not counted because the IOC's share was used up.
   std::uint64_t refused(std::uint32_t slot) const;
   // A place for completions of the IOC's records; see RecordCompletions.
   Result<OwnedCompletionsMap> make_completions_map(std::uint32_t slot, std::uint32_t most);
@@ -157,18 +156,18 @@ class RecordProcess {
   // Whether a record was seen to complete later than its dbProcess returned.
   bool saw_asynchronous(std::uint32_t slot) const;
 
-  // Frees the stacks of threads that are gone. `alive(pid, tid)` tells.
+  // Frees the stacks of threads that have ended, as `alive(pid, tid)` says.
   Result<void> free_ended_threads(const std::function<bool(std::int32_t, std::int32_t)>& alive);
 
-  // Which calls of the IOC are timed: every one (as it is at first), or those that begin in a
-  // window of time, `weight` times each; the window begins when this returns true. False: the ends
-  // of calls are not seen, or it is paused. What begins after the window costs one trap.
+  // Chooses the timed calls of the IOC: all (the initial state), or those that begin in a window of
+  // time, which weigh `weight` each; the window begins when this returns true. False: ends of calls
+  // are not seen, or the IOC is paused. A call after the window costs one trap.
   Result<bool> time_all(std::uint32_t slot);
   Result<bool> time_window(std::uint32_t slot, std::uint32_t weight,
                            std::chrono::nanoseconds length);
-  // The window is over: takes off the probes that only timed calls need. False: timed calls are
-  // under way, for which they stay, or wait for their completion. `anyhow`: calls that are under
-  // way then count without a duration.
+  // Ends the window: takes off the probes that only timed calls need. False: they stay, since timed
+  // calls are under way or wait for their completion. `anyhow`: calls under way then count without
+  // a duration.
   Result<bool> end_window(std::uint32_t slot, bool anyhow);
   // The same for their completions, which may take long.
   Result<bool> end_completions(std::uint32_t slot, bool anyhow);
@@ -178,7 +177,7 @@ class RecordProcess {
   // Of the IOC in the slot: another one each time that a slot is taken; 0: nobody's.
   std::uint32_t generation(std::uint32_t slot) const;
   Result<std::vector<std::uint64_t>> drops() const;  // by enum iocx_record_drop
-  // Its maps, for those who read what the extras count.
+  // Its maps, for readers of the extras' counts.
   const RecordProcessObject& object() const { return object_; }
   Result<RecordProcessUse> use() const;
   std::optional<kernel::ProgramStats> program_stats() const { return object_.stats(); }

@@ -428,7 +428,7 @@ Result<void> RecordProcessObject::clear_completions_map(std::uint32_t slot) cons
 }
 
 Result<void> RecordProcessObject::free_thread_place(std::uint32_t place) const {
-  // In this order: whoever takes the place next finds it empty.
+  // In this order: the next holder of the place finds it empty.
   if (auto cleared = loaded_->threads.update(place, iocx_thread{}); !cleared) return cleared;
   if (auto erased = loaded_->views.thread_owners.erase(place); !erased)
     return std::move(erased).error();

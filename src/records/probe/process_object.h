@@ -131,7 +131,7 @@ class RecordProcessObject {
 
   static constexpr std::int32_t kAllProcesses = -1;
   Result<RecordAttachment> attach(RecordProgram program, const ProbePlace& place) const;
-  // Those of `place.ending`, to what is attached there.
+  // Attaches at the ends of `place.ending`, to what is attached there.
   Result<void> attach_ends(RecordAttachment& to, RecordProgram program,
                            const ProbePlace& place) const;
 

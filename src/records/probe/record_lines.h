@@ -40,8 +40,8 @@ class RecordLines {
   Table read(std::uint32_t generation) const;
   // Its lines count nothing more, but for programs that have begun. What they have counted stays.
   void stop(std::uint32_t generation) const;
-  // They are empty, and free for others. No program may count for the IOC any more. Returns the
-  // number of chunks: so many shares of IOCX_SHARE_LINES are to be given back.
+  // Empties the lines and frees them for others. No program may count for the IOC any more. Returns
+  // the number of chunks: so many shares of IOCX_SHARE_LINES must be given back.
   std::uint32_t release(std::uint32_t generation) const;
 
  private:

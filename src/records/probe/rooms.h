@@ -32,7 +32,7 @@ class RecordRooms {
   void set_limit(std::uint32_t room, std::uint64_t entries) const {
     word(at(room).limit).store(entries);
   }
-  // These are in a map that is in use no more.
+  // Entries of a map that is not used any more.
   void take_back(std::uint32_t room, std::uint64_t entries) const {
     word(at(room).used).fetch_sub(entries);
   }

@@ -18,7 +18,7 @@ bool is_usual_scan_period(std::string_view period);
 // and the kernel cuts it off.
 iocx_scan_name scan_name(std::uint32_t generation, std::string_view period);
 
-// Those that any IOC may have.
+// Scan periods that any IOC may have.
 Result<void> add_usual_scan_names(const kernel::MapView<iocx_scan_name, std::uint8_t>& names);
 
 }  // namespace ioc_exporter::records
