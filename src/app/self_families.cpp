@@ -83,10 +83,9 @@ void add_http(const HttpSample& http, Families& to) {
   for (const auto& [reason, count] : http.refused)
     refused.add({{"reason", reason}}, as_double(count));
   refused.append_to(to);
-  auto answered =
-      counter("ioc_exporter_http_requests_total",
-              "Scrapes that were answered before this one (path=\"/metrics\"), and POST requests "
-              "that the exporter did something for, by path.");
+  auto answered = counter("ioc_exporter_http_requests_total",
+                          "Scrapes that were answered before this one (path=\"/metrics\"), and "
+                          "actions by POST, by path.");
   for (const auto& [path, count] : http.answered) answered.add({{"path", path}}, as_double(count));
   answered.append_to(to);
 }
@@ -111,10 +110,9 @@ void add_kernel_memory(const KernelMemorySample& memory, Families& to) {
 }
 
 void add_drops(const std::vector<DropSample>& drops, Families& to) {
-  auto dropped =
-      counter("ioc_exporter_dropped_total",
-              "What the exporter could not count, or not with all its labels, by reason. "
-              "lost=\"false\": what is usual, and was counted all the same.");
+  auto dropped = counter("ioc_exporter_dropped_total",
+                         "Events that were not counted, or not with all labels, by reason. "
+                         "lost=\"false\": usual, nothing is missing.");
   for (const DropSample& drop : drops)
     dropped.add(
         {{"probe", drop.probe}, {"reason", drop.reason}, {"lost", drop.lost ? "true" : "false"}},
@@ -150,8 +148,7 @@ void add_limited(const std::vector<LimitedSample>& limited, Families& to) {
 
 void add_states(const std::vector<StateSample>& states, Families& to) {
   auto failures = counter("ioc_exporter_state_failures_total",
-                          "Files of --state.directory that could not be opened or written, or were "
-                          "ignored since they are broken.");
+                          "Files of --state.directory that could not be opened, read or written.");
   for (const StateSample& one : states) {
     failures.add({{"state", one.state}, {"operation", "open"}}, as_double(one.open));
     failures.add({{"state", one.state}, {"operation", "read"}}, as_double(one.read));
@@ -163,8 +160,8 @@ void add_states(const std::vector<StateSample>& states, Families& to) {
 void add_collectors(const std::vector<CollectorSample>& collectors, Families& to) {
   auto duration = gauge("ioc_exporter_collector_duration_seconds",
                         "Time that the collector took for this scrape.");
-  auto success = flag("ioc_exporter_collector_success",
-                      "Whether the collector gave all that it should for this scrape.");
+  auto success =
+      flag("ioc_exporter_collector_success", "Whether the collector was complete in this scrape.");
   for (const CollectorSample& collector : collectors) {
     duration.add({{"collector", collector.collector}}, collector.duration_seconds);
     success.add({{"collector", collector.collector}}, collector.success ? 1 : 0);
@@ -175,13 +172,13 @@ void add_collectors(const std::vector<CollectorSample>& collectors, Families& to
 
 void add_readers(const ReaderSample& readers, Families& to) {
   counter("ioc_exporter_readings_failed_total",
-          "Readings of a process' memory or files that were given up, as they did not end in time "
-          "(timeout), or put off, as those of the same user's processes took too long (put_off).")
+          "Readings of a process' memory or files that did not end in time (timeout), or wait "
+          "because readings of the same user took too long (put_off).")
       .add({{"reason", "timeout"}}, as_double(readers.given_up))
       .add({{"reason", "put_off"}}, as_double(readers.put_off))
       .append_to(to);
   gauge("ioc_exporter_processes_unwatched",
-        "Processes that are not read for a while, since a reading did not end in time.")
+        "Processes that are not read for a while, because a reading did not end in time.")
       .add({}, as_double(readers.unwatched))
       .append_to(to);
 }
@@ -239,7 +236,7 @@ Families self_families(const SelfSamples& samples, const ExporterInfo& exporter)
         .add({}, exporter.time_seconds)
         .append_to(families);
   if (!exporter.area.empty() || !exporter.owner.empty())
-    gauge("epics_host_info", "What the site says of this host. Always 1.")
+    gauge("epics_host_info", "Area and owner of this host in the site's file. Always 1.")
         .add({{"area", exporter.area}, {"owner", exporter.owner}}, 1)
         .append_to(families);
   if (exporter.process) add_process(*exporter.process, families);

@@ -29,8 +29,7 @@ constexpr exposition::FamilyRow<SinkSample> kSinks[] = {
      add<&SinkSample::waiting>},
     {counter("ioc_exporter_sink_failures_total", "Times that the sink failed. It is tried again."),
      add<&SinkSample::failures>},
-    {counter("ioc_exporter_sink_dropped_total",
-             "Puts or traces that the sink did not take and never will, by reason."),
+    {counter("ioc_exporter_sink_dropped_total", "Puts or traces that the sink lost, by reason."),
      [](const SinkSample& sink, Series& to) {
        for (const auto& [reason, count] : sink.dropped) to.add({{"reason", reason}}, count);
      }},

@@ -83,8 +83,8 @@ constexpr FamilyRow<IocFacts> kFamilies[] = {
            "known). Always 1."),
      add_info},
     {gauge("epics_ioc_name_contested",
-           "An IOC that calls itself by the name that another one has, or that one of another user "
-           "had before. Always 1."),
+           "An IOC that claims the name of another IOC, or of a former IOC of another user. Always "
+           "1."),
      add_contested},
     {gauge("epics_ioc_up",
            "Whether the IOC runs: 1, or 0 after it has ended, for --ioc.keep-gone."),
@@ -105,13 +105,13 @@ constexpr FamilyRow<IocFacts> kFamilies[] = {
 // Of IOCs with `health`.
 constexpr FamilyRow<IocFacts> kHealth[] = {
     {counter("epics_ioc_cpu_seconds_total",
-             "CPU time of the IOC's process since its start, user and system, by what its threads "
-             "are for; ended: of threads that have ended meanwhile."),
+             "CPU time of the IOC's process since its start, user and system, by class of thread; "
+             "ended: threads that have ended."),
      add_cpu},
-    {gauge("epics_ioc_threads", "Threads of the IOC's process by what they are for."), add_threads},
+    {gauge("epics_ioc_threads", "Threads of the IOC's process by class."), add_threads},
     {gauge("epics_ioc_threads_spinning",
-           "Threads of the IOC that did not rest since the look before: more than 90 % of the time "
-           "they ran or waited for a CPU."),
+           "Threads of the IOC that ran or waited for a CPU over 90 % of the time since the last "
+           "look."),
      [](const IocFacts& ioc, Series& to) { to.add(ioc.health->spinning); }},
     {gauge("epics_ioc_resident_memory_bytes", "Resident memory of the IOC's process."),
      [](const IocFacts& ioc, Series& to) { to.add(ioc.health->resident_bytes); }},
@@ -122,8 +122,7 @@ constexpr FamilyRow<IocFacts> kHealth[] = {
 };
 
 constexpr FamilyRow<IocFacts> kRestarts[] = {
-    {counter("epics_ioc_restarts_total",
-             "Times that an IOC of this name came again after it had ended."),
+    {counter("epics_ioc_restarts_total", "Starts of an IOC of this name after an end."),
      [](const IocFacts& ioc, Series& to) { to.add(when(!ioc.only_up, ioc.restarts)); }},
 };
 
@@ -135,7 +134,7 @@ constexpr FamilyRow<std::string> kExpected[] = {
 
 constexpr FamilyRow<std::pair<std::string, std::uint64_t>> kLeftOut[] = {
     {gauge("ioc_exporter_iocs_left_out",
-           "IOCs that run and are not followed, since others have all the places, by user."),
+           "IOCs that run and are not followed, because all places are taken, by user."),
      [](const auto& user, Series& to) { to.add(user.second); }},
 };
 

@@ -17,12 +17,13 @@ using exposition::when;
 
 constexpr FamilyRow<UnexpectedPutSample> kUnexpected[] = {
     {counter("epics_unexpected_puts_total",
-             "Puts that the site's policy does not expect, or forbids, and the rule that decided."),
+             "Puts that the site's policy forbids or does not expect, by rule."),
      [](const UnexpectedPutSample& put, Series& to) {
        to.add({}, put.count, put.created_time_seconds);
      }},
     {gauge("epics_last_unexpected_put_timestamp_seconds",
-           "When the last of them was, in seconds since 1970."),
+           "When the last put was that the policy forbids or does not expect, in seconds since "
+           "1970."),
      [](const UnexpectedPutSample& put, Series& to) {
        to.add(when(put.last_time_seconds > 0, put.last_time_seconds));
      }},

@@ -41,9 +41,9 @@ constexpr FamilyRow<CaServerSample> kServers[] = {
          to.add({{"protocol", kCa}, {"access", kAccessNames[i]}},
                 when(server.open_known, server.channels[i]));
      }},
-    {gauge("epics_ca_flow_controlled_circuits",
-           "Circuits whose client has told the IOC to send no monitor updates for now, because it "
-           "does not keep up (EVENTS_OFF)."),
+    {gauge(
+         "epics_ca_flow_controlled_circuits",
+         "Circuits whose client does not keep up and has turned monitor updates off (EVENTS_OFF)."),
      [](const CaServerSample& server, Series& to) {
        to.add(when(server.flow_control_known, server.flow_controlled));
      }},
@@ -56,8 +56,7 @@ constexpr FamilyRow<CaServerSample> kServers[] = {
      add_from_packets<&CaServerSample::received_bytes>},
     {counter("epics_ca_sent_bytes_total", "Bytes of Channel Access that the IOC sent to clients."),
      add_from_packets<&CaServerSample::sent_bytes>},
-    {counter("epics_ca_echoes_total",
-             "Echo requests that clients sent: they heard nothing for a while."),
+    {counter("epics_ca_echoes_total", "Echo requests of clients on idle circuits."),
      add_from_packets<&CaServerSample::echoes>},
     {counter("epics_ca_server_disconnects_total",
              "Channels that the IOC closed, not the client (SERVER_DISCONN)."),
@@ -88,8 +87,7 @@ constexpr FamilyRow<BeaconSample> kBeacons[] = {
              "Beacons of the Channel Access server that this host has seen."),
      [](const BeaconSample& beacon, Series& to) { to.add(beacon.beacons); }},
     {counter("epics_ca_beacon_anomalies_total",
-             "Beacons whose number did not follow: the server was restarted, or two share the "
-             "address."),
+             "Beacons out of sequence: the server was restarted, or two share the address."),
      [](const BeaconSample& beacon, Series& to) { to.add(beacon.anomalies); }},
 };
 

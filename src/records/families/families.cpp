@@ -140,13 +140,12 @@ void add_writes(const IocSample& ioc, Series& to) {
 
 constexpr Row kLinksAndWrites[] = {
     {counter("epics_record_link_total",
-             "Times that one record (source_record) made another process through its links."),
+             "Times that one record (source_record) processed another through its links."),
      [](const IocSample& ioc, Series& to) {
        for (const RecordLinkSample& link : ioc.links)
          to.add({source_label(ioc, link.source), record_label(ioc, link.record)}, link.count);
      }},
-    {counter("epics_record_writes_total",
-             "Writes to fields of the record by any way, by what made them."),
+    {counter("epics_record_writes_total", "Writes to fields of the record, by source."),
      add_writes},
 };
 
@@ -158,8 +157,7 @@ void add_unusual_records(const IocSample& ioc, Series& to) {
 
 // Of running IOCs with `unusual`.
 constexpr Row kUnusual[] = {
-    {gauge("epics_ioc_records_stopped",
-           "Records of the IOC that have not processed for longer than they ever rested before."),
+    {gauge("epics_ioc_records_stopped", "Records of the IOC that are silent for unusually long."),
      [](const IocSample& ioc, Series& to) { to.add(ioc.unusual->stopped); }},
     {gauge("epics_ioc_records_surging",
            "Records of the IOC that process over 10 times as often as ever before, and 20 times a "
@@ -219,8 +217,9 @@ constexpr exposition::Family kProbeHit =
           "Time that an empty probe takes on this machine, measured at start.");
 
 constexpr Row kOverhead[] = {
-    {counter("ioc_exporter_ioc_overhead_seconds_total",
-             "Time that the record probes took from the IOC's threads: hits by what a hit costs."),
+    {counter(
+         "ioc_exporter_ioc_overhead_seconds_total",
+         "Time that the record probes took from the IOC's threads: hits times the cost of a hit."),
      [](const IocSample& ioc, Series& to) {
        if (ioc.overhead) to.add(ioc.overhead->seconds);
      }},
