@@ -14,7 +14,9 @@ std::vector<RecordProcess::Coming> coming(const std::vector<RecordTarget>& targe
   return all;
 }
 
-TEST_P(RecordProcessTest, ProcessesThatAreNotWatchedAreNotCounted) {
+class RecordAttachTest : public RecordProcessTest {};
+
+TEST_P(RecordAttachTest, ProcessesThatAreNotWatchedAreNotCounted) {
   FakeIoc watched, other;
   const auto slot = watch(watched);
   other.ask("call 1 41");
@@ -22,7 +24,7 @@ TEST_P(RecordProcessTest, ProcessesThatAreNotWatchedAreNotCounted) {
   EXPECT_EQ(all_processed(slot), 19u);
 }
 
-TEST_P(RecordProcessTest, ASlotThatIsUsedAgainStartsAtZero) {
+TEST_P(RecordAttachTest, ASlotThatIsUsedAgainStartsAtZero) {
   std::uint32_t slot = 0;
   for (const int calls : {3, 5, 7}) {
     FakeIoc ioc;
@@ -35,7 +37,7 @@ TEST_P(RecordProcessTest, ASlotThatIsUsedAgainStartsAtZero) {
   EXPECT_FALSE(probe_->collect(slot));
 }
 
-TEST_P(RecordProcessTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwice) {
+TEST_P(RecordAttachTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwice) {
   FakeIoc busy;
   const auto slot = watch(busy);
   for (int i = 0; i < 9; ++i)
@@ -62,7 +64,7 @@ TEST_P(RecordProcessTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwic
   EXPECT_EQ(all_processed(slot), processed);
 }
 
-TEST_P(RecordProcessTest, AnIocThatHasEndedIsAClearError) {
+TEST_P(RecordAttachTest, AnIocThatHasEndedIsAClearError) {
   records::RecordTarget target;
   {
     FakeIoc ioc;
@@ -77,7 +79,7 @@ TEST_P(RecordProcessTest, AnIocThatHasEndedIsAClearError) {
   EXPECT_EQ(probe_->use()->attachments, 0u);
 }
 
-TEST_P(RecordProcessTest, AnIocThatIsPausedIsLeftAloneAndKeepsItsCounts) {
+TEST_P(RecordAttachTest, AnIocThatIsPausedIsLeftAloneAndKeepsItsCounts) {
   FakeIoc ioc, other;
   const auto slot = watch(ioc), beside = watch(other);
   ioc.ask("call 1 11");
@@ -98,7 +100,7 @@ TEST_P(RecordProcessTest, AnIocThatIsPausedIsLeftAloneAndKeepsItsCounts) {
 }
 
 // Which pass is under way when the probes are attached again, nobody knows.
-TEST_P(RecordProcessTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
+TEST_P(RecordAttachTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
   FakeIoc ioc;
   records::RecordTarget target = target_of(ioc);
   target.extras.push_back(
@@ -130,7 +132,7 @@ TEST_P(RecordProcessTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
 
 // pthread_exit() in main. To the kernel, the process is then nobody that could be attached to
 // alone.
-TEST_P(RecordProcessTest, AnIocWhoseMainThreadEndsIsCountedOn) {
+TEST_P(RecordAttachTest, AnIocWhoseMainThreadEndsIsCountedOn) {
   FakeIoc ioc, other;
   const auto slot = watch(ioc);
   const auto beside = probe_->watch(target_of(other));
@@ -138,10 +140,10 @@ TEST_P(RecordProcessTest, AnIocWhoseMainThreadEndsIsCountedOn) {
   ioc.ask("call 1 11");
   ioc.ask("end_main");
   // Links ask for the process, not for its memory: they lose nothing until somebody has noticed.
-  if (GetParam().links) ioc.ask("call 1 5");
+  if (links()) ioc.ask("call 1 5");
   auto noted = probe_->note_main_thread_ended(slot);
   ASSERT_TRUE(noted) << noted.error().message();
-  ioc.ask(GetParam().links ? "call 1 2" : "call 1 7");
+  ioc.ask(links() ? "call 1 2" : "call 1 7");
   EXPECT_EQ(all_processed(slot), 18u);
   ASSERT_TRUE(probe_->pause(slot));
   ioc.ask("call 1 29");
@@ -158,7 +160,7 @@ TEST_P(RecordProcessTest, AnIocWhoseMainThreadEndsIsCountedOn) {
   EXPECT_EQ(probe_->use()->attachments, 1u);
 }
 
-TEST_P(RecordProcessTest, AnIocWhoseMainThreadHasEndedBefore) {
+TEST_P(RecordAttachTest, AnIocWhoseMainThreadHasEndedBefore) {
   FakeIoc ioc, other;
   auto target = target_of(ioc);
   ioc.ask("end_main");
@@ -175,7 +177,7 @@ TEST_P(RecordProcessTest, AnIocWhoseMainThreadHasEndedBefore) {
   EXPECT_EQ(all_processed(beside), 7u);
 }
 
-TEST_P(RecordProcessTest, ManyThatComeTogetherAreAttachedAtOnce) {
+TEST_P(RecordAttachTest, ManyThatComeTogetherAreAttachedAtOnce) {
   std::vector<std::unique_ptr<FakeIoc>> iocs;
   std::vector<RecordTarget> targets;
   for (std::size_t i = 0; i < kIocs; ++i) {
@@ -195,7 +197,7 @@ TEST_P(RecordProcessTest, ManyThatComeTogetherAreAttachedAtOnce) {
 }
 
 // An IOC that was there when the others were made ready, and has ended since.
-TEST_P(RecordProcessTest, WhatNobodyCameForIsForgotten) {
+TEST_P(RecordAttachTest, WhatNobodyCameForIsForgotten) {
   FakeIoc first, second;
   ASSERT_TRUE(probe_->prepare(coming({target_of(first), target_of(second, 256)})));
   const auto slot = watch(first);
@@ -207,7 +209,7 @@ TEST_P(RecordProcessTest, WhatNobodyCameForIsForgotten) {
   EXPECT_EQ(all_processed(other), 7u);
 }
 
-TEST_P(RecordProcessTest, OneOfManyIsPausedAlone) {
+TEST_P(RecordAttachTest, OneOfManyIsPausedAlone) {
   std::vector<std::unique_ptr<FakeIoc>> iocs;
   std::vector<std::uint32_t> slots;
   for (std::size_t i = 0; i < kIocs; ++i) {
@@ -226,7 +228,7 @@ TEST_P(RecordProcessTest, OneOfManyIsPausedAlone) {
 }
 
 // More than can be attached alone. The others pay nothing for it: nothing is attached anew.
-TEST_P(RecordProcessTest, OneOfVeryManyIsPausedWhereItsProbesStay) {
+TEST_P(RecordAttachTest, OneOfVeryManyIsPausedWhereItsProbesStay) {
   constexpr std::size_t kMany = kMostBesidePaused + 2;
   std::vector<std::unique_ptr<FakeIoc>> iocs;
   std::vector<RecordTarget> targets;
@@ -258,7 +260,7 @@ TEST_P(RecordProcessTest, OneOfVeryManyIsPausedWhereItsProbesStay) {
 }
 
 // Each hit is taken to cost a hundredth of a second: by far too much.
-TEST_P(RecordProcessTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
+TEST_P(RecordAttachTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
   FakeIoc busy, other;
   ProbeControl control(*probe_, {.target = 0, .budget = 0.5}, {0.01, 0.01});
   const auto slot = watch(busy), beside = watch(other);
@@ -294,7 +296,7 @@ TEST_P(RecordProcessTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
   EXPECT_FALSE(probe_->paused(beside));
 }
 
-TEST_P(RecordProcessTest, AllArePausedAtOnceAndResumed) {
+TEST_P(RecordAttachTest, AllArePausedAtOnceAndResumed) {
   std::vector<std::unique_ptr<FakeIoc>> iocs;
   std::vector<std::uint32_t> slots;
   for (std::size_t i = 0; i < kIocs; ++i) {
@@ -317,7 +319,7 @@ TEST_P(RecordProcessTest, AllArePausedAtOnceAndResumed) {
 
 // Another tool, or another exporter, that wants to see every call return leaves the kernel's
 // trampoline where the return address of an untimed call stood.
-TEST_P(RecordProcessTest, NestedCallsAreToldApartBesideAReturnProbeOfSomebodyElse) {
+TEST_P(RecordAttachTest, NestedCallsAreToldApartBesideAReturnProbeOfSomebodyElse) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   const RecordTarget target = target_of(ioc);
@@ -331,6 +333,9 @@ TEST_P(RecordProcessTest, NestedCallsAreToldApartBesideAReturnProbeOfSomebodyEls
   EXPECT_EQ(counts(slot).causes.at("main"), 1009u);
   EXPECT_EQ(counts(slot).causes.at("link"), 4u * 1009);
 }
+
+INSTANTIATE_TEST_SUITE_P(Links, RecordAttachTest, ::testing::Values(Mode{true, true, true}));
+INSTANTIATE_TEST_SUITE_P(PerfEvents, RecordAttachTest, ::testing::Values(Mode{true, false, true}));
 
 }  // namespace
 }  // namespace ioc_exporter::records

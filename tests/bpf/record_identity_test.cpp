@@ -50,7 +50,9 @@ class Overlays {
   bool made_ = false;
 };
 
-TEST_P(RecordProcessTest, TwoOverlaysOfOneFileAreOneLibrary) {
+class RecordIdentityTest : public RecordProcessTest {};
+
+TEST_P(RecordIdentityTest, TwoOverlaysOfOneFileAreOneLibrary) {
   const Overlays overlays;
   if (!overlays.made()) GTEST_SKIP() << "no overlay file system";
   std::vector<std::unique_ptr<FakeIoc>> iocs;
@@ -69,7 +71,7 @@ TEST_P(RecordProcessTest, TwoOverlaysOfOneFileAreOneLibrary) {
   }
 }
 
-TEST_P(RecordProcessTest, AFileThatItsOverlayHasCopiedSinceIsRefused) {
+TEST_P(RecordIdentityTest, AFileThatItsOverlayHasCopiedSinceIsRefused) {
   const Overlays overlays;
   if (!overlays.made()) GTEST_SKIP() << "no overlay file system";
   FakeIoc before(overlays.ioc("one"));
@@ -86,7 +88,7 @@ TEST_P(RecordProcessTest, AFileThatItsOverlayHasCopiedSinceIsRefused) {
   EXPECT_EQ(all_processed(copied), 19u);
 }
 
-TEST_P(RecordProcessTest, WhereNoFunctionBeginsThereIsNoProbe) {
+TEST_P(RecordIdentityTest, WhereNoFunctionBeginsThereIsNoProbe) {
   FakeIoc ioc;
   RecordTarget target = target_of(ioc);
   target.offset += 1;
@@ -98,7 +100,7 @@ TEST_P(RecordProcessTest, WhereNoFunctionBeginsThereIsNoProbe) {
 
 // Those that are still watched when one of them is taken off are dead: the last ones are attached
 // each by itself all the same.
-TEST_P(RecordProcessTest, IocsThatEndTogetherDoNotKeepTheOthersFromTheirProbes) {
+TEST_P(RecordIdentityTest, IocsThatEndTogetherDoNotKeepTheOthersFromTheirProbes) {
   std::vector<std::unique_ptr<FakeIoc>> iocs;
   std::vector<std::uint32_t> slots;
   for (std::size_t i = 0; i < kIocs; ++i) {
@@ -117,6 +119,8 @@ TEST_P(RecordProcessTest, IocsThatEndTogetherDoNotKeepTheOthersFromTheirProbes) 
   unwatched.ask("call 1 5");
   EXPECT_EQ(probe_->counts()->at(slots.front()).hits.entries, 31u);
 }
+
+INSTANTIATE_TEST_SUITE_P(ByEnds, RecordIdentityTest, ::testing::Values(Mode{true, true, true}));
 
 }  // namespace
 }  // namespace ioc_exporter::records

@@ -31,8 +31,6 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    if (GetParam().links && !kernel::uprobe_link_types())
-      GTEST_SKIP() << "the kernel has no links of uprobes that count all threads (Linux 6.13)";
     auto& shared = shared_probe();
     if (!shared) shared = started({});
     ASSERT_TRUE(shared);
@@ -55,6 +53,8 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     leave_nothing_behind();
     if (HasFailure()) shared_probe().reset();  // who knows what it holds
   }
+  // A kernel before Linux 6.13 has no links of uprobes that count all threads.
+  static bool links() { return GetParam().links && kernel::uprobe_link_types(); }
   // The next test finds the probe as if it were new.
   void leave_nothing_behind() {
     for (std::uint32_t slot = 0; slot < IOCX_MAX_IOCS; ++slot) probe_->unwatch(slot);
@@ -117,10 +117,10 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
   // To load the programs takes longer than most tests: those that are alike share it.
   static std::shared_ptr<RecordProcess>& shared_probe() {
     static std::map<bool, std::shared_ptr<RecordProcess>> probes;
-    return probes[GetParam().links];
+    return probes[links()];
   }
   static std::shared_ptr<RecordProcess> started(RecordProcessOptions options) {
-    options.probe_links = GetParam().links;
+    options.probe_links = links();
     auto started = RecordProcess::start(options);
     EXPECT_TRUE(started) << started.error().message();
     return started ? std::make_shared<RecordProcess>(std::move(*started)) : nullptr;

@@ -198,9 +198,9 @@ TEST_P(RecordProcessTest, AnAsynchronousRecordIsNoticed) {
   EXPECT_GT(seen.async_start_ns, 0u);
 }
 
-// Each value of each part of a mode once: all combinations take minutes, and the parts do not meet.
+// How probes are attached is nothing to these: to end perf events takes the kernel a second a test.
 INSTANTIATE_TEST_SUITE_P(ByEnds, RecordProcessTest, ::testing::Values(Mode{true, true, true}));
-INSTANTIATE_TEST_SUITE_P(TwoReads, RecordProcessTest, ::testing::Values(Mode{false, false, true}));
+INSTANTIATE_TEST_SUITE_P(TwoReads, RecordProcessTest, ::testing::Values(Mode{false, true, true}));
 
 }  // namespace
 }  // namespace ioc_exporter::records
