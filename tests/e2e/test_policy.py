@@ -144,14 +144,14 @@ def test_a_forbidden_put_is_told_once_when_prometheus_was_away(start_ioc, start_
     # Away for longer than a run lasts, and than Prometheus looks back: and meanwhile, the other PV is written to.
     server.process.terminate()
     guest[1].send()
-    time.sleep(30)
+    time.sleep(22)
     server = prometheus()
     wait_until(lambda: told("J:set2"), "the alert about the put that came meanwhile", 30)
     wait_until(lambda: told("J:set2", "resolved"), "its end", 30)
 
     # Nothing new: nothing is told.
     server.process.terminate()
-    time.sleep(30)
+    time.sleep(22)
     prometheus()
     time.sleep(15)
     assert (told("J:set1"), told("J:set2")) == (1, 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Files of end-to-end tests run beside each other on one host, where an exporter looks at the IOCs with the names of
-its own test's: an IOC's name stands in one file only. Names that are put together at run time are not seen here."""
+its own test's: an IOC's name stands in one file only. Names that are put together at run time: tests/e2e/harness/ioc.py (claim)."""
 import ast
 import collections
 import pathlib

@@ -1,4 +1,5 @@
 """Real IOCs on loopback, driven through their shell (so that driving them is no CA traffic)."""
+import os
 import pathlib
 import re
 import shutil
@@ -40,6 +41,20 @@ def pva_server_env(port: int, search_port: int) -> dict[str, str]:
     }
 
 
+def claim(name: str) -> None:
+    """Fails where a test of another file has started an IOC of that name: files run beside each other, and their exporters
+    would see both. tests/structure/test_ioc_names.py finds most without running them."""
+    ours = os.environ["PYTEST_CURRENT_TEST"].partition("::")[0]
+    claimed = pathlib.Path(os.environ["IOC_EXPORTER_RESULTS"]) / "ioc-names" / name
+    claimed.parent.mkdir(exist_ok=True)
+    try:
+        with claimed.open("x") as file:
+            file.write(ours)
+    except FileExistsError:
+        other = claimed.read_text() or ours  # written at this moment
+        assert other == ours, f"{other} has an IOC {name}, too: choose another name (or remove {claimed}, if it has no more)"
+
+
 class Ioc:
     """One IOC process. `base` says which Base; PYTHON_BASE runs inside Python, others in C.
 
@@ -54,6 +69,7 @@ class Ioc:
                  address: str = "127.0.0.1", prefix: Sequence[str] = (), child: bool = False,
                  qsrv: int | None = None, dbd: pathlib.Path | None = None,
                  links_to: Sequence[int] = ()):
+        claim(name)
         self.name = name
         self.base = base
         self.port = port or free_port()
