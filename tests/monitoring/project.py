@@ -1,4 +1,5 @@
 """The files that these tests are about, read."""
+import functools
 import pathlib
 import re
 import shutil
@@ -22,19 +23,23 @@ def rule_files() -> list[pathlib.Path]:
     return sorted(ALERTS.glob("*.yml"))
 
 
+@functools.cache
 def rules() -> list[dict]:
     return [rule for path in rule_files() for group in yaml.safe_load(path.read_text())["groups"]
             for rule in group["rules"]]
 
 
+@functools.cache
 def alerts() -> dict[str, dict]:
     return {rule["alert"]: rule for rule in rules() if "alert" in rule}
 
 
+@functools.cache
 def recorded_names() -> set[str]:
     return {rule["record"] for rule in rules() if "record" in rule}
 
 
+@functools.cache
 def documented_metrics() -> set[str]:
     """The names of all series in docs/metrics.md; a histogram has its four."""
     names = set()
