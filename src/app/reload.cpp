@@ -24,7 +24,7 @@ std::string text_of(const iocs::Options& iocs) {
 
 // One log line for each problem.
 void log_lines(const std::string& file, const std::string& problems) {
-  log::error("load {}: it is wrong, what was in force stays", file);
+  log::error("load {}: it is wrong, the old configuration stays in force", file);
   for (std::size_t at = 0; at <= problems.size();) {
     const std::size_t end = std::min(problems.find('\n', at), problems.size());
     log::error("{}", problems.substr(at, end - at));

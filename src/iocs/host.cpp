@@ -204,7 +204,7 @@ void Host::evict(const Ioc& ioc, Clock::time_point now) {
   const auto found = live_.find(ioc.id);
   if (found == live_.end()) return;
   if (may_log(now))
-    log::warn("{} of user {} is not followed any more: others have all the places", subject_of(ioc),
+    log::warn("{} of user {} is not followed any more: all places are taken", subject_of(ioc),
               ioc.user_name);
   const std::uint32_t number = found->second.number;
   live_.erase(found);

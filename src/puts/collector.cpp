@@ -313,7 +313,8 @@ void CaCollector::collect_server_probe(TimePoint now) {
 }
 
 Result<CaTapReading> CaCollector::read_tap() {
-  if (!tap_ && !server_probe_) return error_in_words("neither packets nor servers tell of puts");
+  if (!tap_ && !server_probe_)
+    return error_in_words("puts are counted neither from packets nor in servers");
   collect_server_probe(Clock::now());
   CaTapReading by_server;
   if (!tap_) {

@@ -32,7 +32,7 @@ void CaCollector::tell_tap_who_is_told() {
   }
   for (const std::uint16_t port : others) ports.erase(port);
   tap_->object().set_told_ports(ports);
-  trouble_.report("tell the tap whose puts are told",
+  trouble_.report("tell the tap which servers count their puts",
                   tap_->set_told(std::move(servers), host_.look_began()));
 }
 

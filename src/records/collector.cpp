@@ -78,7 +78,7 @@ void RecordsCollector::measure_cost() {
   } else {
     log::warn("{}", measured.error().message());
   }
-  log::info("a record probe is taken to cost an IOC {:.0f} ns at an entry and {:.0f} ns at an end",
+  log::info("assumed cost of a record probe in an IOC: {:.0f} ns at an entry, {:.0f} ns at an end",
             cost_.entry * 1e9, cost_.end * 1e9);
 }
 

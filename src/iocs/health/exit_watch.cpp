@@ -12,7 +12,7 @@ namespace ioc_exporter::iocs {
 void ExitWatch::open() {
   is_possible_ = kernel::has_btf();
   if (!is_possible_) {
-    log::info("how IOCs end is not told: this kernel has no BTF (/sys/kernel/btf/vmlinux)");
+    log::info("ends of IOCs are not seen: this kernel has no BTF (/sys/kernel/btf/vmlinux)");
     return;
   }
   if (auto initial = in_initial_pid_namespace(RootedFs(), "see how IOCs end"); !initial) {

@@ -157,7 +157,7 @@ Result<CaServerTables> CaInventory::read(const Server& server,
 void CaInventory::note_failure(State& state, const std::string& problem, Clock::time_point now) {
   state.settled = false;
   state.told.problem = problem;
-  if (state.retry.failed(now, problem)) log::warn("who is connected is not known: {}", problem);
+  if (state.retry.failed(now, problem)) log::warn("connections are not known: {}", problem);
   const bool missing = !state.told.is_valid(now);
   const std::scoped_lock lock(mutex_);
   ++failed_;

@@ -167,7 +167,7 @@ Result<CaServerTables> read_at(iocs::Memory& memory, std::uint64_t bucket,
   if (!best) return std::move(*failed);
   if (best->channels == 0 && best->left_out != 0)
     return error_in_words("none of its " + std::to_string(best->left_out) +
-                          " channels could be told");
+                          " channels could be read");
   return std::move(*best);
 }
 

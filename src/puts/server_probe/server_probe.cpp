@@ -169,7 +169,7 @@ std::string ServerProbe::start_probes(const iocs::Ioc& ioc, const ServerFunction
     trouble_.report("read the puts that packets have shown",
                     tap_->let_server_count(watched.number, watched.tells_results));
   watched.attaching.succeeded();
-  log::info("ioc {}: its {}server is heard about puts", watched.name, is_ca() ? "" : "PV Access ");
+  log::info("ioc {}: puts are counted in its {}server", watched.name, is_ca() ? "" : "PV Access ");
   return {};
 }
 
@@ -230,7 +230,7 @@ std::shared_ptr<ServerProbe::Probe> ServerProbe::probe_for_all(
       if (is_same(*other.file, *function.file)) return probe;
       const int fds[] = {other.file->fd()};
       const auto same = find_same_inode(function.file->fd(), fds, function.offset);
-      if (!same) log::warn("tell two library files apart: {}", same.error().message());
+      if (!same) log::warn("compare two library files: {}", same.error().message());
       if (same && *same) return probe;
     }
   return nullptr;

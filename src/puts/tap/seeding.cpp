@@ -102,7 +102,7 @@ std::string CaSeeding::look(const Served& served, const Seed& give) const {
               name, named, seed->circuits.size());
   if (left_out > 0)
     return std::to_string(left_out) + " channels of ioc " + name +
-           " could not be told from its memory";
+           " could not be found in its memory";
   if (const auto missing = result->circuits_no_room + result->channels_no_room; missing > 0)
     return "the tap has no room for " + std::to_string(missing) + " circuits and channels of ioc " +
            name;

@@ -127,7 +127,7 @@ void ProbeControl::take_off(std::uint32_t slot, Watched& watched, Clock::time_po
                             bool in_trial) {
   if (!in_trial)
     log::warn(
-        "ioc {}: to count its records would cost {:.1f} % of a core, more than --overhead.budget: "
+        "ioc {}: counting its records would cost {:.1f} % of a core, more than --overhead.budget: "
         "they are not counted, and have no series, until the load has fallen",
         watched.name, percent(watched.budget.load()));
   // Without the probes at the ends: a trial times nothing.
@@ -150,7 +150,7 @@ void ProbeControl::follow_timing(std::uint32_t slot, Watched& watched, Clock::ti
   const bool before = watched.timing.in_windows();
   const Do what = watched.timing.look(now, seen);
   if (!before && watched.timing.in_windows())
-    log::info("ioc {}: to time all calls would cost {:.1f} % of a core: {} timed, all are counted",
+    log::info("ioc {}: timing all calls would cost {:.1f} % of a core: {} timed, all are counted",
               watched.name, percent(watched.timing.entry_load() + watched.timing.timing_load()),
               watched.timing.one_in() == 0
                   ? "none is"

@@ -88,7 +88,7 @@ RecordProcess::LibraryKey RecordProcess::library_of(
   }
   if (!files.empty()) {
     auto same = find_same_inode(code->fd(), files, offset);
-    if (!same) log::warn("tell two library files apart: {}", same.error().message());
+    if (!same) log::warn("compare two library files: {}", same.error().message());
     if (same && *same) return alike[**same];
   }
   libraries_[key].code = code;
