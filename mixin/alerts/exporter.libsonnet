@@ -14,8 +14,8 @@
             annotations: {
               summary: 'No metrics from {{ $labels.instance }}',
               description: 'Prometheus cannot scrape the exporter at {{ $labels.instance }}. What its IOCs do is not seen, ' +
-                           'and no other alert can tell of them.',
-              until_morning: 'The IOCs are not touched. What happens to them until then is not told, and puts are not counted.',
+                           'and no other alert can fire for them.',
+              until_morning: 'The IOCs are not touched. Until then their failures are not reported, and puts are not counted.',
               command: 'On that host: systemctl status ioc_exporter',
             },
           },
@@ -27,7 +27,7 @@
             annotations: {
               summary: 'Scrapes of {{ $labels.instance }} fail again and again',
               description: 'In the last hour Prometheus got no answer from the exporter at {{ $labels.instance }} again and ' +
-                           'again, and was answered between. Alerts about its IOCs come later than they should, or not.',
+                           'again, with answers between. Alerts about its IOCs may be late or missing.',
             },
           },
           {
@@ -53,8 +53,8 @@
             annotations: {
               summary: 'Prometheus has no target with job {{ $labels.job }}',
               description: 'No ioc_exporter is scraped, up or down, for 10 minutes: the job is not in Prometheus\' ' +
-                           'configuration, or its service discovery finds nothing. No other alert can tell of any IOC.',
-              until_morning: 'The IOCs are not touched. What happens to them until then is not told.',
+                           'configuration, or its service discovery finds nothing. No other alert can fire for any IOC.',
+              until_morning: 'The IOCs are not touched. Until then their failures are not reported.',
               command: 'On the host of Prometheus: promtool check config /etc/prometheus/prometheus.yml',
             },
           },
@@ -160,7 +160,7 @@
             annotations: {
               summary: '{{ $value }} IOCs of {{ $labels.user }} on {{ $labels.instance }} are not followed',
               description: '{{ $value }} IOCs of user {{ $labels.user }} run beside the exporter at {{ $labels.instance }} ' +
-                           'and are not followed, since others have all the places, or all that this user may have.',
+                           'and are not followed, because all places, or all of this user\'s share, are taken.',
             },
           },
           {
@@ -173,7 +173,7 @@
             annotations: {
               summary: 'Kernel map {{ $labels.map }} on {{ $labels.instance }} is nearly full',
               description: '{{ humanizePercentage $value }} of the entries of map {{ $labels.map }} of the exporter at ' +
-                           '{{ $labels.instance }} are in use. What does not fit is dropped, and counted as such.',
+                           '{{ $labels.instance }} are in use. What does not fit is dropped and counted.',
             },
           },
           {

@@ -152,7 +152,7 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_tim
               summary: '{{ $value }} threads of {{ $labels.ioc }} are suspended',
               description: 'EPICS has suspended {{ $value }} threads of IOC {{ $labels.ioc }} on {{ $labels.instance }}: ' +
                            'what they did stands still. The exporter\'s page names them.',
-              until_morning: 'What these threads did stays undone until the IOC is restarted.',
+              until_morning: 'The work of these threads is not done until the IOC is restarted.',
               command: 'On that host: curl -s http://localhost:10064/ | grep -i suspended',
             },
           },

@@ -101,8 +101,8 @@ local on_that_host =
                            'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}.' +
                            deciding_rule + ' The exporter only watches: the IOC has carried the puts out, unless it ' +
                            'refused them itself.',
-              until_morning: 'What was written stays until somebody writes again. The writer may go on: that is told when 10 ' +
-                             'minutes were quiet.',
+              until_morning: 'What was written stays until somebody writes again. If the writer goes on, that is reported ' +
+                             'after 10 quiet minutes.',
               command: on_that_host,
             },
           },
