@@ -1,5 +1,6 @@
 #include "app/confinement.h"
 
+#include <sys/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +15,37 @@
 namespace ioc_exporter::app {
 namespace {
 
+// By name, as libseccomp knows which of them this processor has; including those of the C library.
+constexpr const char* kReaderCalls[] = {
+    // what it reads, and the socket
+    "process_vm_readv", "read", "pread64", "readlink", "readlinkat", "stat", "lstat", "fstat",
+    "newfstatat", "statx", "fstatfs", "getdents", "getdents64", "lseek", "fcntl", "close",
+    "recvmsg", "sendmsg",
+    // memory, locks and clocks
+    "mmap", "munmap", "mremap", "mprotect", "madvise", "brk", "futex", "clock_gettime",
+    "gettimeofday", "getrandom", "sched_yield", "getpid", "gettid", "getpriority",
+    "set_robust_list", "rseq", "rt_sigprocmask", "rt_sigaction", "rt_sigreturn", "restart_syscall",
+    "sigaltstack", "exit", "exit_group",
+    // a build with sanitizers: whether memory is there to be read
+    "pipe", "pipe2", "write"};
+
+bool is_permitted(cap_value_t capability) {
+  cap_flag_value_t is_set = CAP_CLEAR;
+  const cap_t now = cap_get_proc();
+  const bool permitted = now != nullptr &&
+                         cap_get_flag(now, capability, CAP_PERMITTED, &is_set) == 0 &&
+                         is_set == CAP_SET;
+  cap_free(now);
+  return permitted;
+}
+
+Result<void> load_filter() {
+  SyscallFilter filter;
+  for (const char* const call : kReaderCalls) filter.allow(call);
+  filter.allow_reading();
+  return filter.load();
+}
+
 // The ports that only root may listen on, unless the host says otherwise.
 bool is_privileged_port(const std::string& text) {
   const auto address = web::ListenAddress::parse(text);
@@ -21,6 +53,24 @@ bool is_privileged_port(const std::string& text) {
 }
 
 }  // namespace
+
+// To read memory, maps and environments; to reach files that are not the exporter's to read; and
+// for /proc/PID/map_files, the least that gives it. Of what the exporter itself may keep.
+Privileges readers_privileges(const Privileges& keep) {
+  Privileges readers;
+  readers.user = keep.user;
+  for (const cap_value_t each : {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH})
+    if (keep.keeps(each)) readers.capabilities.push_back(each);
+  if (keep.keeps(CAP_CHECKPOINT_RESTORE) || keep.keeps(CAP_SYS_ADMIN))
+    readers.capabilities.push_back(is_permitted(CAP_CHECKPOINT_RESTORE) ? CAP_CHECKPOINT_RESTORE
+                                                                        : CAP_SYS_ADMIN);
+  return readers;
+}
+
+Result<void> confine_readers(const Privileges& keep, bool filter) {
+  if (auto dropped = drop_privileges(readers_privileges(keep)); !dropped) return dropped.error();
+  return filter ? load_filter() : Result<void>();
+}
 
 void close_inherited_files() {
   ::syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);

@@ -2,9 +2,18 @@
 #pragma once
 
 #include "app/options.h"
+#include "app/privileges.h"
 #include "base/result.h"
 
 namespace ioc_exporter::app {
+
+// The exporter's rights that readers need (iocs/memory/reader_child.h), which read memory and files
+// of processes that may be hostile.
+Privileges readers_privileges(const Privileges& keep);
+
+// Called by the reader itself: it keeps no other rights. `filter`: it gets an allow-list of system
+// calls, too.
+Result<void> confine_readers(const Privileges& keep, bool filter);
 
 // Descriptors that whoever started this left open, a shell's for example. To be called before any
 // is opened that is to stay.

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/confinement.h"
 #include "app/privileges.h"
-#include "app/reader_sandbox.h"
 #include "app/sandbox.h"
 #include "base/net_namespace.h"
 #include "base/rooted_fs.h"

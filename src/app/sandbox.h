@@ -3,9 +3,55 @@
 // what a bug, or bytes made to use one, could do with them.
 #pragma once
 
+#include <seccomp.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 
 namespace ioc_exporter::app {
+
+// SyscallFilter: an allow-list of system calls (seccomp), in the making. What is not let through
+// fails with EPERM.
+class SyscallFilter {
+ public:
+  SyscallFilter() : filter_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {}
+
+  // Lets the call through when all conditions hold. Conditions see 64 bits: of an argument that the
+  // kernel takes 32 bits of, none with others above is let through.
+  void allow(const char* call, std::vector<scmp_arg_cmp> when = {}) {
+    add(SCMP_ACT_ALLOW, call, when);
+  }
+  // Opening files to read them only.
+  void allow_reading();
+  void say_no_such_call(const char* call) { add(SCMP_ACT_ERRNO(ENOSYS), call, {}); }
+
+  // For all threads and for good.
+  Result<void> load();
+
+ private:
+  struct Deleter {
+    void operator()(void* filter) const { seccomp_release(filter); }
+  };
+  // Calls that this processor or libseccomp does not know are not allowed.
+  void add(std::uint32_t action, const char* call, const std::vector<scmp_arg_cmp>& when);
+
+  std::unique_ptr<void, Deleter> filter_;
+  int problem_ = 0;
+  std::string problem_call_;
+};
+
+// Conditions on an argument, counted from 0.
+inline scmp_arg_cmp is(unsigned number, scmp_datum_t value) {
+  return scmp_arg_cmp{number, SCMP_CMP_EQ, value, 0};
+}
+inline scmp_arg_cmp has_none_of(unsigned number, scmp_datum_t bits) {
+  return scmp_arg_cmp{number, SCMP_CMP_MASKED_EQ, bits, 0};
+}
 
 struct SandboxOptions {
   // Probes may be attached (perf_event_open, BPF links).

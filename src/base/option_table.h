@@ -3,14 +3,99 @@
 // alone.
 #pragma once
 
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/option_value.h"
+#include "base/pattern.h"
+#include "base/result.h"
+#include "base/value_text.h"
 
 namespace ioc_exporter {
+
+// OptionValue: an option's possible values, its default, and its destination.
+//
+// Each function below makes one for a member of a plain struct. The member's initial value is the
+// default. The member must outlive the OptionValue.
+struct OptionValue {
+  // several: words with commas between them; lines: whole words, one each time that it is given.
+  enum class Takes { nothing, one, several, lines };
+
+  Takes takes = Takes::one;
+  std::string default_text = {};          // as an operator would write it; "" = nothing
+  std::vector<std::string> choices = {};  // all that it may be, where that is few words
+  const char* expected = "a text";
+  // Takes one word; of several the first replaces the default. The error says what is wrong with
+  // the word. An option that takes nothing is given "true" or "false".
+  std::function<Result<void>(const std::string& word, bool first)> set;
+};
+
+using TextCheck = std::function<Result<void>(const std::string&)>;
+
+// A flag that is on by default is turned off with --no-FLAG.
+OptionValue on_off(bool& into);
+OptionValue number(double& into, double least, double most);
+OptionValue bytes(std::uint64_t& into);
+OptionValue duration(std::chrono::milliseconds& into, std::chrono::milliseconds least = {});
+OptionValue duration(std::optional<std::chrono::milliseconds>& into);
+OptionValue text(std::string& into, TextCheck check = {});
+OptionValue texts(std::vector<std::string>& into, TextCheck check = {});
+// An empty expression takes back what was there.
+OptionValue pattern(std::optional<Pattern>& into);
+
+template <std::unsigned_integral Number>
+OptionValue whole_number(Number& into, std::uint64_t least, std::uint64_t most) {
+  return {.default_text = std::to_string(into),
+          .expected = "a number",
+          .set = [&into, least, most](const std::string& word, bool) -> Result<void> {
+            auto number = parse_whole_number(word, least, most);
+            if (!number) return number.error();
+            into = static_cast<Number>(*number);
+            return {};
+          }};
+}
+
+template <std::unsigned_integral Number>
+OptionValue whole_numbers(std::vector<Number>& into, std::uint64_t least) {
+  return {.takes = OptionValue::Takes::several,
+          .set = [&into, least](const std::string& word, bool first) -> Result<void> {
+            auto number = parse_whole_number(word, least, std::numeric_limits<Number>::max());
+            if (!number) return number.error();
+            if (first) into.clear();
+            into.push_back(static_cast<Number>(*number));
+            return {};
+          }};
+}
+
+// "LEVEL is none of a, b, c".
+Error none_of(const std::string& word, const std::vector<std::string>& choices);
+
+template <class Value>
+OptionValue one_of(Value& into, std::vector<std::pair<std::string, Value>> values) {
+  OptionValue option;
+  for (const auto& [word, value] : values) {
+    option.choices.push_back(word);
+    if (value == into) option.default_text = word;
+  }
+  option.set = [&into, values = std::move(values), choices = option.choices](
+                   const std::string& given, bool) -> Result<void> {
+    for (const auto& [word, value] : values)
+      if (word == given) {
+        into = value;
+        return {};
+      }
+    return none_of(given, choices);
+  };
+  return option;
+}
 
 class Reader;
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/state_keeper.h"
+#include "base/state_files.h"
 
 namespace ioc_exporter {
 

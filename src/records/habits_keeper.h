@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "base/state_keeper.h"
+#include "base/state_files.h"
 #include "records/habits_file.h"
 
 namespace ioc_exporter::records {

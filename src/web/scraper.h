@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/byte_buffer.h"
@@ -11,9 +13,16 @@
 #include "exposition/encoder.h"
 #include "web/compression.h"
 #include "web/message.h"
-#include "web/scrape_format.h"
 
 namespace ioc_exporter::web {
+
+enum class ScrapeFormat { text, openmetrics, protobuf };
+
+// Format with the highest q-value in an Accept header, the first of equals. Text 0.0.4 when there
+// is no header, or no known format in it.
+ScrapeFormat best_format(std::string_view accept);
+
+std::unique_ptr<exposition::Encoder> make_encoder(ScrapeFormat format);
 
 class Scraper {
  public:

@@ -18,7 +18,6 @@
 #include "web/listen_address.h"
 #include "web/message.h"
 #include "web/own_sockets.h"
-#include "web/pending_answers.h"
 #include "web/request_slots.h"
 
 namespace ioc_exporter::web {

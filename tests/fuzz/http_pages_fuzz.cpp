@@ -28,7 +28,7 @@
 #include "support/snapshot.h"
 #include "web/compression.h"
 #include "web/landing_page.h"
-#include "web/scrape_format.h"
+#include "web/scraper.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "iocs/find/finder.h"
-#include "iocs/find/traced_or_stopped.h"
+#include "iocs/find/process_signs.h"
 
 namespace ioc_exporter::iocs {
 namespace {

@@ -1,4 +1,4 @@
-#include "iocs/find/traced_or_stopped.h"
+#include "iocs/find/process_signs.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "web/pending_answers.h"
+#include "web/request_slots.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "web/scrape_format.h"
+#include "web/scraper.h"
 
 #include <gtest/gtest.h>
 
