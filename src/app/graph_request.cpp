@@ -5,6 +5,7 @@
 #include <charconv>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/follow_stream.h"
@@ -14,7 +15,7 @@
 #include "records/graph_dot.h"
 #include "records/graph_samples.h"
 #include "records/graph_tree.h"
-#include "web/graph_page.h"
+#include "web/html.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -81,30 +82,37 @@ exposition::StatusTable page_table(const records::TreeTable& tree) {
   return table;
 }
 
-web::GraphPage empty_page(const Question& question) {
-  web::GraphPage page;
-  page.record = question.record;
-  page.ioc = question.ioc;
-  page.depth = std::to_string(question.depth);
-  return page;
+// With the form, and what was asked for in it.
+std::string page_start(const Question& question, const std::string& ioc) {
+  return web::page_head("What a record sets in motion") +
+         web::form_section(
+             records::kGraphPath,
+             web::form_field("record", "record", question.record, "32") +
+                 web::form_field("IOC", "ioc", ioc, "16") +
+                 web::form_field("depth", "depth", std::to_string(question.depth), "3"));
 }
 
-web::Response page_of(const Question& question, const Place& place,
+web::Response page_of(std::string html) {
+  return {200, web::kHtmlContentType, std::move(html) + "</body>\n</html>\n"};
+}
+
+web::Response page_of(const Question& question, const std::string& ioc,
                       const records::TreeTable& tree) {
-  web::GraphPage page = empty_page(question);
-  page.ioc = place.ioc->name;
-  page.heading = tree.rows.front().cells.front() + " in " + place.ioc->name;
-  page.notes = {
+  const std::string same =
+      web::escaped(records::kGraphPath + ("?record=" + percent_encoded(question.record)) +
+                   "&ioc=" + percent_encoded(ioc) + "&depth=" + std::to_string(question.depth));
+  const auto heading = web::escaped(tree.rows.front().cells.front() + " in " + ioc);
+  constexpr const char* kNote =
       "Below a record stand those that it processes through its links. \"link followed\" says how "
       "often it did so, \"processed\" how often the record processed for whatever reason, \"self\" "
       "how long its own part takes, without the records below, and \"share\" how much that is of "
-      "the time of all records here. Since the exporter began to count."};
-  const std::string same = std::string(records::kGraphPath) +
-                           "?record=" + percent_encoded(question.record) +
-                           "&ioc=" + percent_encoded(page.ioc) + "&depth=" + page.depth;
-  page.links = {{same + "&format=text", "Text", ""}, {same + "&format=dot", "DOT", ""}};
-  page.records = page_table(tree);
-  return {200, web::kHtmlContentType, web::render_graph_page(page)};
+      "the time of all records here. Since the exporter began to count.";
+  return page_of(page_start(question, ioc) + web::element("h2", "", heading) + "\n" +
+                 web::element("p", "dim", web::escaped(kNote)) + "\n" +
+                 web::element("p", "",
+                              web::joined({"<a href=\"", same, "&amp;format=text\">Text</a> ",
+                                           "<a href=\"", same, "&amp;format=dot\">DOT</a> "})) +
+                 "\n" + web::table_section(page_table(tree)));
 }
 
 web::Response show(const Question& question, const Place& place) {
@@ -116,7 +124,7 @@ web::Response show(const Question& question, const Place& place) {
   const records::TreeTable tree = records::tree_table(graph, described, limits);
   if (question.format == "text")
     return {200, "text/plain; charset=utf-8", records::tree_text(tree)};
-  return page_of(question, place, tree);
+  return page_of(question, place.ioc->name, tree);
 }
 
 }  // namespace
@@ -130,7 +138,7 @@ web::Response answer_graph(const std::vector<IocSample>& iocs, bool links_counte
                   "links from record to record are not counted: start ioc_exporter with "
                   "--records.links=N, for N links");
   if (question->record.empty() && is_page(*question))
-    return {200, web::kHtmlContentType, web::render_graph_page(empty_page(*question))};
+    return page_of(page_start(*question, question->ioc));
   if (question->record.empty()) return refuse(400, "which record? ask for ?record=NAME");
   const auto places = find_places(iocs, *question);
   if (places.empty())

@@ -22,11 +22,6 @@ constexpr std::string_view kStyle = R"css(<style>
 </style>
 )css";
 
-std::string field(std::string_view label, std::string_view name, std::string_view value) {
-  return joined({"<label>", label, " <input name=\"", name, "\" size=\"24\" value=\"",
-                 escaped(value), "\"></label>\n"});
-}
-
 void append(std::string& html, const FlameFrame& frame, double share, std::size_t depth) {
   char width[32];
   std::snprintf(width, sizeof width, "%.4f", 100 * std::clamp(share, 0.0, 1.0));
@@ -52,10 +47,8 @@ void append(std::string& html, const FlameFrame& frame, double share, std::size_
 std::string render_flame_page(const FlamePage& page) {
   std::string html = page_head("Where the time of records goes");
   html += kStyle;
-  html +=
-      joined({"<p><a href=\"/\">ioc_exporter</a></p>\n<form action=\"/flame\" method=\"get\">\n",
-              field("record", "record", page.record), field("IOC", "ioc", page.ioc),
-              "<button>Show</button>\n</form>\n"});
+  html += form_section("/flame", form_field("record", "record", page.record, "24") +
+                                     form_field("IOC", "ioc", page.ioc, "24"));
   html += element("p", "dim",
                   "Own time of records over the traces in memory in which such a record stands, "
                   "below what made them process. Fields are regular expressions for the whole of a "

@@ -78,6 +78,17 @@ std::string page_head(std::string_view title) {
   return html + "</style>\n</head>\n<body>\n" + element("h1", "", escaped(title)) + "\n";
 }
 
+std::string form_field(std::string_view label, std::string_view name, std::string_view value,
+                       std::string_view width) {
+  return joined({"<label>", label, " <input name=\"", name, "\" size=\"", width, "\" value=\"",
+                 escaped(value), "\"></label>\n"});
+}
+
+std::string form_section(std::string_view path, std::string_view fields) {
+  return joined({"<p><a href=\"/\">ioc_exporter</a></p>\n<form action=\"", path,
+                 "\" method=\"get\">\n", fields, "<button>Show</button>\n</form>\n"});
+}
+
 std::string table_section(const exposition::StatusTable& table) {
   if (table.rows.empty()) return {};
   const auto css_class = [&table](std::size_t i) {

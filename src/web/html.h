@@ -20,6 +20,13 @@ std::string element(std::string_view tag, std::string_view css_class, std::strin
 // Up to <body> and the title as its first heading.
 std::string page_head(std::string_view title);
 
+// A line of text, as wide as so many characters.
+std::string form_field(std::string_view label, std::string_view name, std::string_view value,
+                       std::string_view width);
+
+// The link back to "/", and a form with these fields that asks `path`.
+std::string form_section(std::string_view path, std::string_view fields);
+
 // "" for a table without rows.
 std::string table_section(const exposition::StatusTable& table);
 

@@ -80,24 +80,20 @@ constexpr std::string_view kScript = R"js("use strict";
 })();
 )js";
 
-std::string field(std::string_view label, std::string_view name, std::string_view value) {
-  return joined({"<label>", label, " <input name=\"", name, "\" size=\"20\" value=\"",
-                 escaped(value), "\"></label>\n"});
-}
-
 std::string form(const PutsPage& page) {
-  return joined({"<form action=\"/puts\" method=\"get\">\n", field("PV", "pv", page.pv),
-                 field("client", "client", page.client), field("user", "user", page.user),
-                 "<label><input type=\"checkbox\" name=\"unexpected\" value=\"1\"",
-                 page.unexpected ? " checked" : "", "> unexpected only</label>\n",
-                 "<button>Show</button>\n</form>\n"});
+  return form_section("/puts",
+                      joined({form_field("PV", "pv", page.pv, "20"),
+                              form_field("client", "client", page.client, "20"),
+                              form_field("user", "user", page.user, "20"),
+                              "<label><input type=\"checkbox\" name=\"unexpected\" value=\"1\"",
+                              page.unexpected ? " checked" : "", "> unexpected only</label>\n"}));
 }
 
 }  // namespace
 
 std::string render_puts_page(const PutsPage& page) {
   std::string html = page_head("Puts");
-  html += "<p><a href=\"/\">ioc_exporter</a></p>\n" + form(page);
+  html += form(page);
   html += element("p", "dim",
                   "Fields are regular expressions for the whole of a name. The same on a terminal: "
                   "ioc_exporter puts.") +
