@@ -44,7 +44,7 @@ bool read_end(std::string_view text, InetAddress& address, std::uint16_t& port) 
 
 bool is_of(SocketKind kind, unsigned state) {
   if (kind == SocketKind::listening) return state == kListenState;
-  if (kind == SocketKind::connected)
+  if (kind == SocketKind::connected || kind == SocketKind::traffic)
     return state != kListenState && state != kTimeWaitState && state != kCloseState;
   return true;
 }

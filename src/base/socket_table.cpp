@@ -4,12 +4,15 @@
 #include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <iterator>
+#include <span>
 
 #include "base/live_thread.h"
 
@@ -23,7 +26,8 @@ constexpr std::uint32_t kTimeWaitBit = 1u << 6, kCloseBit = 1u << 7, kListenBit 
 
 std::uint32_t states_of(SocketKind kind) {
   if (kind == SocketKind::listening) return kListenBit;
-  if (kind == SocketKind::connected) return kAllStates & ~(kListenBit | kTimeWaitBit | kCloseBit);
+  if (kind == SocketKind::connected || kind == SocketKind::traffic)
+    return kAllStates & ~(kListenBit | kTimeWaitBit | kCloseBit);
   return kAllStates;
 }
 
@@ -36,6 +40,15 @@ InetAddress address_from(int family, const __be32 (&words)[4]) {
     std::memcpy(address.data(), words, address.size());
   }
   return address;
+}
+
+// tcpi_bytes_received is there since Linux 4.1.
+std::optional<std::uint64_t> received_in(std::span<const std::byte> message) {
+  constexpr std::size_t kAttributes = NLMSG_ALIGN(sizeof(inet_diag_msg));
+  if (message.size() < kAttributes) return std::nullopt;
+  const auto info = netlink_attribute(message.subspan(kAttributes), INET_DIAG_INFO);
+  if (!info || info->size() < offsetof(tcp_info, tcpi_segs_out)) return std::nullopt;
+  return netlink_struct<std::uint64_t>(info->subspan(offsetof(tcp_info, tcpi_bytes_received)));
 }
 
 InetSocket socket_from(const inet_diag_msg& message) {
@@ -61,8 +74,8 @@ std::optional<Netlink> open_netlink() {
 
 const char* name_of(SocketKind kind) {
   if (kind == SocketKind::listening) return "ask the kernel for its listening sockets";
-  return kind == SocketKind::connected ? "ask the kernel for its TCP connections"
-                                       : "ask the kernel for its UDP sockets";
+  return kind == SocketKind::udp ? "ask the kernel for its UDP sockets"
+                                 : "ask the kernel for its TCP connections";
 }
 
 }  // namespace
@@ -127,6 +140,7 @@ Result<void> SocketTable::for_each(SocketKind kind, const Visit& visit) {
   if (!netlink_) return read_files(kind, visit);
   const bool has_files = !folder_.empty();
   for (const int family : {AF_INET, AF_INET6}) {
+    if (kind == SocketKind::traffic && family == AF_INET6) break;
     auto done = dump(kind, family, visit);
     if (done) continue;
     // ENOENT: no handler for this protocol, and no module that has one.
@@ -141,11 +155,15 @@ Result<void> SocketTable::dump(SocketKind kind, int family, const Visit& visit) 
   question.sdiag_family = static_cast<std::uint8_t>(family);
   question.sdiag_protocol = kind == SocketKind::udp ? IPPROTO_UDP : IPPROTO_TCP;
   question.idiag_states = states_of(kind);
+  const bool with_bytes = kind == SocketKind::traffic;
+  if (with_bytes) question.idiag_ext = 1 << (INET_DIAG_INFO - 1);
   auto done = netlink_->ask(SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, question, name_of(kind),
-                            [&visit](std::uint16_t type, std::span<const std::byte> body) {
+                            [&](std::uint16_t type, std::span<const std::byte> body) {
                               const auto message = netlink_struct<inet_diag_msg>(body);
-                              if (type == SOCK_DIAG_BY_FAMILY && message)
-                                visit(socket_from(*message));
+                              if (type != SOCK_DIAG_BY_FAMILY || !message) return;
+                              InetSocket socket = socket_from(*message);
+                              if (with_bytes) socket.received = received_in(body);
+                              visit(socket);
                             });
   if (!done && done.error().code == std::errc::resource_unavailable_try_again) netlink_.reset();
   return done;

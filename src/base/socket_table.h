@@ -38,6 +38,9 @@ struct InetSocket {
   std::uint64_t inode = 0;   // as in the link /proc/PID/fd/N, "socket:[INODE]"; 0: no descriptor
   std::uint64_t cookie = 0;  // the kernel's number for it, never given out twice; 0: not known
   std::uint32_t unread = 0;  // of a connection: bytes that have come and that nobody has read
+  // Bytes that have come over a connection so far; only by SocketKind::traffic, from Linux 4.1 on
+  // and where the kernel has INET_DIAG.
+  std::optional<std::uint64_t> received = {};
 
   bool operator==(const InetSocket&) const = default;
 };
@@ -45,6 +48,7 @@ struct InetSocket {
 enum class SocketKind {
   listening,  // TCP, LISTEN
   connected,  // TCP, with two ends and not over (TIME_WAIT, CLOSE); a handshake in progress too
+  traffic,    // the same of IPv4, with the bytes received
   udp,        // bound
 };
 

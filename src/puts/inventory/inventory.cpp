@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/tcp_traffic.h"
+#include "base/socket_table.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -91,7 +91,9 @@ void CaInventory::read_all(const std::vector<Server>& servers) {
 
 Result<CaInventory::Sockets> CaInventory::read_sockets(const Server& server) const {
   Sockets sockets;
-  auto done = for_each_tcp_connection(fs_, server.id.pid, [&sockets](const TcpTraffic& one) {
+  auto table = SocketTable::of_process(fs_, server.id.pid);
+  if (!table) return std::move(table).error();
+  auto done = table->for_each(SocketKind::traffic, [&sockets](const InetSocket& one) {
     sockets.emplace(
         one.local_port,
         Connection{{one.remote, one.remote_port}, one.cookie, one.received, one.unread});

@@ -1,5 +1,3 @@
-#include "base/tcp_traffic.h"
-
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
@@ -7,6 +5,7 @@
 
 #include <map>
 
+#include "base/socket_table.h"
 #include "base/unique_fd.h"
 
 namespace ioc_exporter {
@@ -19,10 +18,15 @@ std::uint16_t port_of(const UniqueFd& fd) {
   return ntohs(address.sin_port);
 }
 
-std::map<std::uint16_t, TcpTraffic> by_remote_port() {
-  std::map<std::uint16_t, TcpTraffic> all;
-  const auto done = for_each_tcp_connection(
-      RootedFs(), ::getpid(), [&all](const TcpTraffic& one) { all[one.remote_port] = one; });
+std::map<std::uint16_t, InetSocket> by_remote_port() {
+  std::map<std::uint16_t, InetSocket> all;
+  auto table = SocketTable::of_process(RootedFs(), ::getpid());
+  if (!table) {
+    ADD_FAILURE() << table.error().message();
+    return all;
+  }
+  const auto done = table->for_each(SocketKind::traffic,
+                                    [&all](const InetSocket& one) { all[one.remote_port] = one; });
   EXPECT_TRUE(done) << done.error().message();
   return all;
 }
@@ -42,7 +46,7 @@ TEST(TcpTraffic, BothEndsOfAConnectionAndItsBytes) {
   char bytes[23];
   ASSERT_EQ(::recv(server.get(), bytes, sizeof bytes, MSG_WAITALL), 23);
   auto all = by_remote_port();
-  const TcpTraffic &at_server = all[port_of(client)], &at_client = all[port_of(listener)];
+  const InetSocket &at_server = all[port_of(client)], &at_client = all[port_of(listener)];
   EXPECT_EQ(at_server.local_port, port_of(listener));
   EXPECT_EQ(at_server.remote, ipv4_address(127, 0, 0, 1));
   EXPECT_EQ(at_server.received, 23u);
@@ -51,8 +55,7 @@ TEST(TcpTraffic, BothEndsOfAConnectionAndItsBytes) {
 }
 
 TEST(TcpTraffic, AProcessThatIsGoneIsAnError) {
-  const auto done = for_each_tcp_connection(RootedFs(), 0x3FFFFFFF, [](const TcpTraffic&) {});
-  EXPECT_FALSE(done);
+  EXPECT_FALSE(SocketTable::of_process(RootedFs(), 0x3FFFFFFF));
 }
 
 }  // namespace
