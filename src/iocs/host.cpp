@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/number_after.h"
 #include "base/time_text.h"
-#include "iocs/find/ca_server_port.h"
+#include "iocs/find/listening_sockets.h"
 
 namespace ioc_exporter::iocs {
 namespace {

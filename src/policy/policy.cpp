@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "iocs/memory/pv_name.h"
+#include "iocs/memory/record_names.h"
 
 namespace ioc_exporter::policy {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "iocs/memory/pv_name.h"
+#include "iocs/memory/record_names.h"
 #include "putlog/queue.h"
 #include "putlog/value.h"
 #include "puts/pva/put_labels.h"

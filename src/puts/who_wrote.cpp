@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 #include "exposition/label_text.h"
-#include "iocs/memory/pv_name.h"
+#include "iocs/memory/record_names.h"
 
 namespace ioc_exporter::ca {
 namespace {

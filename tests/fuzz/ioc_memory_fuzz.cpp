@@ -17,7 +17,7 @@
 #include <memory>
 
 #include "ioc_image.h"
-#include "iocs/find/ca_server_port.h"
+#include "iocs/find/listening_sockets.h"
 #include "iocs/memory/callback_queues.h"
 #include "iocs/memory/database_reader.h"
 #include "iocs/memory/suspended_threads.h"

@@ -6,13 +6,17 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "base/rooted_fs.h"
 #include "base/socket_table.h"
 #include "iocs/ioc.h"
+#include "iocs/memory/memory.h"
 
 namespace ioc_exporter::iocs {
 
@@ -36,5 +40,12 @@ class OwnedSockets {
   std::set<std::uint64_t> judged_;  // listeners at the last look
   std::set<std::uint64_t> owned_;   // of those, the process' own
 };
+
+// The TCP port of the IOC's CA server, from its own memory. `candidates`: addresses of rsrv's
+// ca_server_port (unsigned short in host order; 0 until the server was set up, which iocInit does).
+// Nothing while all are 0. `subject` names the IOC in errors.
+Result<std::optional<std::uint16_t>> read_ca_server_port(Memory& memory,
+                                                         std::span<const std::uint64_t> candidates,
+                                                         std::string_view subject);
 
 }  // namespace ioc_exporter::iocs

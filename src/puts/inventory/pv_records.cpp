@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "iocs/memory/pv_name.h"
+#include "iocs/memory/record_names.h"
 
 namespace ioc_exporter::ca {
 

@@ -1,4 +1,4 @@
-#include "iocs/find/ca_server_port.h"
+#include "iocs/find/listening_sockets.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "iocs/memory/pv_name.h"
+#include "iocs/memory/record_names.h"
 
 #include <gtest/gtest.h>
 
