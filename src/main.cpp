@@ -80,10 +80,9 @@ void tell(app::Notifier& notifier, app::Daemon& daemon, std::string& said) {
   notifier.alive();
 }
 
-// Looks at the host again and again, until `end`, a signal, or a helper's end; false when it was
-// `end`. The
-// watchdog hears from here only, and after what takes the daemon's lock: a loop or a lock that
-// hangs is one that it should know of.
+// Looks at the host again and again until `end` (then false), a signal or a helper's end (then
+// true). Only this loop reports to the watchdog, after it held the daemon's lock: the watchdog
+// must notice when the loop or the lock hangs.
 bool run_until(app::Daemon& daemon, const app::Helpers& helpers, Clock::time_point end,
                app::Notifier& notifier) {
   std::string said;
@@ -123,6 +122,7 @@ int run_check(app::Daemon& daemon, const app::Helpers& helpers, const app::Optio
 
 int run_once(app::Daemon& daemon, const app::Helpers& helpers, const app::Options& options) {
   app::Notifier nobody;
+  daemon.tick();  // it attaches, which may take longer than the time to count
   if (run_until(daemon, helpers, Clock::now() + *options.once, nobody)) return 0;
   return print(web::Scraper([&daemon](exposition::Encoder& encoder) {
                  return daemon.scrape(encoder);

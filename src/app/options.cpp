@@ -98,7 +98,7 @@ void add_options(OptionTable& table, Options& options) {
       "Modes",
       {{.flag = "once",
         .argument = "DURATION",
-        .help = "Count for this time, print one scrape and exit",
+        .help = "Attach, count for this time, print one scrape and exit",
         .value = duration(options.once)},
        {.flag = "check",
         .help = "Load and attach everything, print what works and exit (1: something is missing)",

@@ -9,7 +9,7 @@ from harness import env
 EXPORTER_OPTIONS = ["--no-collector.records"]
 BOTH_PUT_SOURCES = True
 UP, EXIT, EXPECTED = "epics_ioc_up", "epics_ioc_last_exit_info", "epics_ioc_expected"
-IOCS = ["killed", "exits", "crashes", "headless", "stays"]
+IOCS = ["killed", "exits", "crashes", "headless", "unharmed"]
 
 
 def database(prefix):
@@ -27,7 +27,7 @@ def command(*arguments):
 @pytest.fixture
 def options(tmp_path):
     expected = tmp_path / "expected.txt"
-    expected.write_text("stays  # on this host\nnever-started\nelsewhere-1\n")
+    expected.write_text("unharmed  # on this host\nnever-started\nelsewhere-1\n")
     return [f"--ioc.include={'|'.join(IOCS)}|late", f"--set=iocs.expected_file={expected}", "--set=iocs.expected_match=(?:[^e].*)"]
 
 
@@ -36,7 +36,7 @@ def test_the_dead_stay_dead(start_ioc, start_exporter, options):
     iocs["headless"].shell("@exitMain")
     exporter = start_exporter(*options, sees=list(iocs.values()))
     scrape = exporter.scrape()
-    assert [labels["ioc"] for labels, _ in scrape.series(EXPECTED)] == ["never-started", "stays"]
+    assert [labels["ioc"] for labels, _ in scrape.series(EXPECTED)] == ["never-started", "unharmed"]
     assert scrape.series(UP, ioc="never-started") == [], "what was never seen is not known to be down"
     assert scrape.series(EXIT) == []
 
@@ -47,7 +47,7 @@ def test_the_dead_stay_dead(start_ioc, start_exporter, options):
     assert iocs["exits"].process.wait_exit() == 7
     scrape = exporter.wait_scrape(lambda s: all(s.value(UP, ioc=ioc) == 0 and exit_of(s, ioc) for ioc in IOCS[:4]),
                                   "four have ended")
-    assert scrape.value(UP, ioc="stays") == 1
+    assert scrape.value(UP, ioc="unharmed") == 1
     assert exit_of(scrape, "killed") == [{"reason": "signal", "status": "", "signal": "SIGKILL"}]
     assert exit_of(scrape, "exits") == [{"reason": "exit", "status": "7", "signal": ""}]
     assert exit_of(scrape, "headless") == [{"reason": "signal", "status": "", "signal": "SIGTERM"}]

@@ -47,11 +47,20 @@ class ReaderPoolOfSlowReaders : public testing::Test {
     }
     return found;
   }
-  // As one that is runnable and gets no CPU: it is stopped, and what tells its state says
-  // otherwise.
-  void starve(pid_t reader) {
+  // Returns once the reader is stopped; a signal alone may still be on its way.
+  static void stop(pid_t reader) {
     ASSERT_GT(reader, 0);
     ASSERT_EQ(::kill(reader, SIGSTOP), 0);
+    const RootedFs host("/");
+    const auto is_stopped = [&] {
+      const auto stat = read_process_stat(host, reader);
+      return !stat || stat->state == 'T';
+    };
+    while (!is_stopped()) ::poll(nullptr, 0, 1);
+  }
+  // A reader that is runnable and gets no CPU: it is stopped, and the tree says otherwise.
+  void starve(pid_t reader) {
+    stop(reader);
     tree_.write(
         "/proc/" + std::to_string(reader) + "/stat",
         std::to_string(reader) + " (r) R 1 0 0 0 0 0 0 0 0 0 0 0 0 0 20 0 1 0 1 1 1 1 1 1 1 1\n");
@@ -92,8 +101,7 @@ TEST_F(ReaderPoolOfSlowReaders, ALookWaitsForNoneOfThem) {
 TEST_F(ReaderPoolOfSlowReaders, OneThatSleepsIsGivenUpByLooksThatDoNotWait) {
   ASSERT_TRUE(symbols(other_));
   const pid_t reader = reader_named("ioc_exp-files");
-  ASSERT_GT(reader, 0);
-  ASSERT_EQ(::kill(reader, SIGSTOP), 0);
+  stop(reader);
   pool_.stop_waiting();
   pool_.begin_look();
   const auto found = symbols_at_last(library_);
@@ -113,7 +121,7 @@ TEST_F(ReaderPoolOfSlowReaders, AStoppedHelperIsNotWaitedFor) {
   const auto memory = pool_.memory({::getpid(), 1});
   ASSERT_FALSE(memory);
   EXPECT_EQ(memory.error().code, std::errc::timed_out) << memory.error().message();
-  ASSERT_EQ(::kill(reader, SIGSTOP), 0);
+  stop(reader);
   pool_.stop_waiting();
   const auto hung = symbols_at_last(other_);
   ASSERT_FALSE(hung);
