@@ -20,7 +20,7 @@ iocx_ca_flow_key flow(std::uint8_t client, std::uint16_t client_port, std::uint8
   return key;
 }
 
-ca::CaPeer peer(std::uint8_t client, std::uint16_t port) {
+ca::CaPeer far_end(std::uint8_t client, std::uint16_t port) {
   ca::CaPeer at;
   at.address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 0, client};
   at.port = port;
@@ -30,8 +30,8 @@ ca::CaPeer peer(std::uint8_t client, std::uint16_t port) {
 TEST(CaSeeding, FarEndsWithTheirConnections) {
   const CaConnections connections =
       connections_of({flow(7, 4001, 1), flow(7, 4002, 1), flow(8, 4001, 1)});
-  EXPECT_EQ(connections.peers, (ca::CaPeers{peer(7, 4001), peer(7, 4002), peer(8, 4001)}));
-  const iocx_ca_flow_key& key = connections.keys.at(peer(7, 4002));
+  EXPECT_EQ(connections.peers, (ca::CaPeers{far_end(7, 4001), far_end(7, 4002), far_end(8, 4001)}));
+  const iocx_ca_flow_key& key = connections.keys.at(far_end(7, 4002));
   EXPECT_EQ(key.client_port, 4002);
   EXPECT_EQ(key.server_port, 5064);
   EXPECT_EQ(ca::ca_address_text(key.server), "10.0.0.1");
@@ -40,20 +40,20 @@ TEST(CaSeeding, FarEndsWithTheirConnections) {
 TEST(CaSeeding, AFarEndWithTwoConnectionsIsNotGuessed) {
   const CaConnections connections =
       connections_of({flow(7, 4001, 1), flow(7, 4001, 2), flow(8, 4001, 1)});
-  EXPECT_EQ(connections.peers, (ca::CaPeers{peer(8, 4001)}));
+  EXPECT_EQ(connections.peers, (ca::CaPeers{far_end(8, 4001)}));
   EXPECT_EQ(connections.keys.size(), 1u);
 }
 
 TEST(CaSeeding, ClientsGoToTheTapUnderTheirConnection) {
   const CaConnections connections = connections_of({flow(7, 4001, 1), flow(8, 513, 2)});
   ca::CaServerTables tables;
-  tables.clients.push_back({peer(8, 513), "bob", "h2", {}});
+  tables.clients.push_back({far_end(8, 513), "bob", "h2", {}});
   tables.clients.push_back(
-      {peer(7, 4001),
+      {far_end(7, 4001),
        "ann",
        "h1",
        {{1, 11, "A", 2, CaServerSample::read}, {3, 13, "B", 0, CaServerSample::read_write}}});
-  tables.clients.push_back({peer(9, 1), "gone", "h3", {}});
+  tables.clients.push_back({far_end(9, 1), "gone", "h3", {}});
   const ca::CaSeed seed = seed_of(23, tables, connections);
   EXPECT_EQ(seed.ioc, 23u);
   ASSERT_EQ(seed.circuits.size(), 2u);

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "example_traces.h"
 #include "support/answering_server.h"
 #include "traces/otlp_sink.h"
 #include "traces/zipkin_sink.h"
@@ -51,10 +52,6 @@ Trace put_trace() {
                          .start = start + 10us + 211ns,
                          .duration = 1ns});
   return trace;
-}
-
-SharedTrace shared(Trace trace) {
-  return std::make_shared<const Trace>(std::move(trace));
 }
 
 TEST(ZipkinSinkTest, ASpanHasItsTags) {
