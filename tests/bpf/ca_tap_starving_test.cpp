@@ -68,17 +68,6 @@ class CaTapStarvingTest : public CaTapTest {
       circuit.to_client(answers(i, 200));
     }
   }
-  // What somebody else does meanwhile is counted as it should be.
-  // To G0 and to G19 of its 20 channels.
-  void put_twice_from_elsewhere(std::uint16_t client_port) {
-    RawCircuit far = raw(client_port, kOtherClient);
-    far.begin();
-    const Bytes request = hello() + creates(0, 20);
-    far.segment(kForth, 0, request);
-    far.segment(kBack, 0, version() + answers(0, 20));
-    far.segment(kForth, static_cast<std::uint32_t>(request.size()), write(1000) + write(1019));
-  }
-
   void expect_exact(const std::string& user) {
     Circuit circuit(*local_);
     expect_exact(circuit, user);

@@ -6,7 +6,6 @@ import pytest
 
 from harness import databases, env
 from harness.exporter import run_exporter
-from harness.ioc import stripped_libraries
 from harness.scrape import PUTS
 
 EXPORTER_OPTIONS = ["--server-probe"]
@@ -17,15 +16,11 @@ WITHOUT_UPROBES = [sys.executable, env.E2E_DIR / "harness" / "without_uprobes.py
 RIGHTS = {"all": [], "no packets": WITHOUT_PACKETS, "no uprobes": WITHOUT_UPROBES,
           "neither": WITHOUT_PACKETS + WITHOUT_UPROBES}
 SOURCES = {"all": "server", "no packets": "server", "no uprobes": "packets", "neither": "none"}
-BASE = "7.0.7"
 
 
-@pytest.fixture(scope="module", params=["symbols", "stripped"])
-def ioc(request, shared, tmp_path_factory):
-    libraries = None
-    if request.param == "stripped":
-        libraries = stripped_libraries(BASE, tmp_path_factory.mktemp("stripped") / "lib")
-    return shared.ioc(f"rights-{request.param}", databases.put_targets("R:", 1), base=BASE, lib_dir=libraries)
+@pytest.fixture(scope="module")
+def ioc(shared):
+    return shared.ioc("rights", databases.put_targets("R:", 1), base="7.0.7")
 
 
 def put(client, writes: int, notifies: int) -> None:

@@ -80,8 +80,11 @@ def puts_by_writer(exporter, ioc) -> dict[tuple[str, str, str, str], float]:
             for labels, value in exporter.scrape().series(PUTS, ioc=ioc.name)}
 
 
-def test_each_base(start_ioc, start_exporter, raw_client, base):
-    ioc = start_ioc(f"witness-{base}", targets("V:"), base=base)
+@pytest.mark.parametrize("libraries", ["whole", "stripped"])
+def test_each_base(start_ioc, start_exporter, raw_client, log_dir, base, libraries):
+    """In stripped libraries the functions are found by the server's table of commands."""
+    lib_dir = stripped_libraries(base, log_dir / "lib") if libraries == "stripped" else None
+    ioc = start_ioc(f"{libraries}-{base}", targets("V:"), base=base, lib_dir=lib_dir)
     exporter = start_exporter(sees=[ioc])
     told_by(exporter, ioc, "server")
     # Who writes has no channel of that name: the server takes it for the put of the channel's owner.
@@ -241,31 +244,6 @@ def test_a_flood_of_puts_does_not_take_the_probes_off(start_exporter, start_ioc,
                for _ in range(10) if writer.wait_for_more(2000) is None]
     check(exporter, ioc, "B:set1", writer.stop())
     assert sources == ["server"] * 10
-
-
-def test_a_stripped_library(start_ioc, start_exporter, raw_client, log_dir, base):
-    """The functions are found by the server's table of commands."""
-    libraries = stripped_libraries(base, log_dir / "lib")
-    ioc = start_ioc(f"stripped-{base}", targets("Z:"), base=base, lib_dir=libraries)
-    exporter = start_exporter(sees=[ioc])
-    told_by(exporter, ioc, "server")
-    owner, guest = raw_client(ioc, "owner", "console1"), raw_client(ioc, "guest", "console2")
-    first, second = owner.create("Z:set1"), guest.create("Z:set2")
-    for i in range(23):
-        owner.write(first, i)
-    owner.get(first)
-    for i in range(19):
-        assert guest.write_notify(second, i) == 1
-    assert puts_by_writer(exporter, ioc) == {("Z:set1", "owner", "console1", "write"): 23,
-                                             ("Z:set2", "guest", "console2", "write_notify"): 19}
-    page = exporter.scrape()
-    assert page.count(f"{DURATION}_count", ioc=ioc.name, pv="Z:set2") == 19
-    assert page.series(FAILURES, ioc=ioc.name) == []
-    for _ in range(7):
-        owner.write_text(first, "no number")
-    owner.get(first)
-    assert [(labels["user"], labels["reason"], value)
-            for labels, value in exporter.scrape().series(FAILURES, ioc=ioc.name)] == [("owner", "put_failed", 7)]
 
 
 def hide_table_of_commands(library):
