@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * When somebody may have taken a process that user space names in hand: a signal that stops was sent to it, as
- * PTRACE_ATTACH does, or it told a parent or a tracer that it has stopped. User space then looks at who holds it, and
- * need not ask all the time. Not told: a tracer that lets it run (PTRACE_SEIZE), and one that does not want SIGCHLD.
+ * Hints that a process that user space names may be stopped or traced: a stop signal was sent to it, as PTRACE_ATTACH
+ * does, or it reported to a parent or a tracer that it has stopped. User space then looks at the process, and need not
+ * look all the time. Not seen: a tracer that lets it run (PTRACE_SEIZE), or does not want SIGCHLD.
  */
 #ifndef IOC_EXPORTER_BPF_IOCS_HOLDS_H
 #define IOC_EXPORTER_BPF_IOCS_HOLDS_H

@@ -4,10 +4,10 @@
  * write_notify_action() (rsrv/camessage.c, the same from 3.14.12 to 7.0), whatever travelled to make it call them. What
  * became of them is in puts/ca_results.bpf.h.
  *
- * The first put to a channel reads whose it is and what it is called from the server's own structures, in the thread
- * that serves the client: its memory is there, and nobody closes the channel or frees the client meanwhile. Later
- * puts find the slot by a key and add one. Each read of the IOC's memory takes as long as all the rest: where the
- * channel is the client's own, as nearly all are, the SID is all that is read.
+ * The first put to a channel reads its client and its name from the server's own structures, in the thread that serves
+ * the client: the memory is there, and the channel and the client stay meanwhile. Later puts find the slot by a key and
+ * add one. A read of the IOC's memory takes as long as everything else together: where the channel is the client's own,
+ * as nearly always, only the SID is read.
  */
 #include <linux/types.h>
 #include <linux/ptrace.h>
@@ -53,7 +53,7 @@ struct {
 
 /*
  * The probable slot, plus 1, by a hash of client and SID: it spares two look-ups. Written without a lock: the slot
- * itself tells whose it is.
+ * itself names its owner.
  */
 __u32 slot_hints[HINTS];
 
@@ -188,7 +188,7 @@ static __always_inline __u32 share_of_client(const struct iocx_server_who *who)
 	return IOCX_SERVER_SHARE_CLIENT + (hash >> 16) % IOCX_SERVER_CLIENT_BUCKETS;
 }
 
-/* A slot for the key, with its names; NULL: there is none. One thread serves a client: nobody else adds its key. */
+/* A slot for the key, with its names; NULL: there is none. One thread serves a client: no other adds its key. */
 static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_server_key *key,
 							  const struct iocx_server_ioc *ioc, __u32 *index)
 {

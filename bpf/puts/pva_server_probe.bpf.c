@@ -4,7 +4,7 @@
  * server has for PV and client.
  *
  * QSRV 1: each put enters PDBSinglePut::put() or PDBGroupPut::put() (pva2pva), whose object leads to the channel with
- * its name and credentials; each answer is told to ServerChannelPutRequesterImpl::putDone() (pvAccess) with a status.
+ * its name and credentials; each answer goes to ServerChannelPutRequesterImpl::putDone() (pvAccess) with a status.
  * QSRV 2: each put is handed as an ExecOp, part of the API of pvxs, to the function that SingleSource or GroupSource
  * has given to onPut(); what fails ends in ServerGPRExec::error().
  *
@@ -288,8 +288,8 @@ static __always_inline __u32 is_colon(char character)
 }
 
 /*
- * The port is another for each connection of a client, and nobody asks for it: each would take an entry. Without a
- * branch, each of which would double what the verifier reads.
+ * Removes the port, which differs for each connection of a client: each would take an entry. Without branches, each of
+ * which would double the verifier's work.
  */
 static __noinline int cut_port(char *peer)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Slots that count the puts which a server was asked for: what the probes of CA and PV Access have in common. An object
- * that includes this has defined before what its slots are found by (SERVER_KEY) and what user space is told of each
- * (SERVER_INFO, which begins with the key).
+ * Slots that count the puts of a server: common part of the probes of CA and PV Access. An object that includes this has
+ * defined the key of its slots (SERVER_KEY), and the facts of each for user space (SERVER_INFO, which begins with the
+ * key).
  */
 #ifndef IOC_EXPORTER_BPF_PUTS_SERVER_PROBE_BPF_H
 #define IOC_EXPORTER_BPF_PUTS_SERVER_PROBE_BPF_H

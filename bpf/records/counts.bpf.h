@@ -35,7 +35,7 @@ static __always_inline int add_within(struct iocx_room *room, void *map, const _
 	return !err || err == -EEXIST;
 }
 
-/* Makes counts for a record that is processed for the first time. Not in the way of those that are there. */
+/* Makes counts for a record that is processed for the first time; not inline, so that other records do not pay. */
 static __noinline int add_record(__u32 slot, __u64 record)
 {
 	const struct iocx_record_stats *zeroes = only_element(&zero_stats);
@@ -72,7 +72,7 @@ static __always_inline __u64 ioc_of_thread(const struct iocx_thread *thread)
 
 /*
  * Adds a key with the count 1. Counts a drop for the reason `full` when there is no room for its IOC. Nothing is added
- * for an IOC that is not watched any more: nobody would remove it.
+ * for an IOC that is not watched any more: it would never be removed.
  */
 static __always_inline int add_key(void *map, enum iocx_record_share_of table, __u64 of_ioc, const void *key,
 				   enum iocx_record_drop full)

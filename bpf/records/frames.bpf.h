@@ -159,9 +159,9 @@ static __always_inline int return_is_gone(__u64 sp, __u64 before, __u64 callers)
 #define CODE_ADDRESS(address) ((address) & ((1ULL << 48) - 1)) /* without its signature (pointer authentication) */
 
 /*
- * The same where a register holds the return address: of those that call now, the last that is below `sp` is that call
- * if it returns to the same place. Needs frame pointers, which compilers leave out on demand only; without them a call
- * is taken to be over too early, so that what it processes in turn has no parent. A global function like discard_lost().
+ * The same where a register holds the return address: the last call under way below `sp` is this one if it returns to
+ * the same place. Needs frame pointers, which compilers omit on demand only; without them a call seems to end too early,
+ * and records that it processes in turn have no parent. A global function like discard_lost().
  */
 __noinline int return_is_gone(__u64 sp, __u64 before, __u64 callers)
 {

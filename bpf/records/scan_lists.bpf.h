@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * Times each pass through a periodic scan list: scanList() of dbScan.c in the threads of periodic scans. Passes
- * through lists of events and of I/O interrupts, in callback threads, are not timed, since no name tells whose they
- * are.
+ * through lists of events and of I/O interrupts, in callback threads, are not timed, since no name identifies the list.
  */
 #ifndef IOC_EXPORTER_BPF_SCAN_LISTS_H
 #define IOC_EXPORTER_BPF_SCAN_LISTS_H

@@ -40,8 +40,8 @@ static __always_inline struct entry_facts facts_from(const char *window, __u32 p
 #define FACTS(facts) ((__u64)(facts).severity << 32 | (facts).verdict)
 
 /*
- * A function of its own, at the end of no chain of calls: the window is more than half of what the stack has for all
- * functions that have called each other, so nobody should hold it who calls others.
+ * A function of its own that calls no other: the window takes more than half of the stack that functions which call each
+ * other share.
  */
 static __noinline __u64 read_facts(const struct iocx_ioc_config *config, __u64 record)
 {

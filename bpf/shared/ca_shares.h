@@ -3,8 +3,8 @@
  * Holders of places in the tap's tables, so that no client fills one that others need: circuits, in groups by
  * the client's address. shared/shares.h has the rule.
  *
- * The index is a hash of the circuit's id or of the address, of IPv6 its /64. Ids are never used twice, so that what is
- * counted for a circuit that is gone is its own. Clients on loopback are told apart by their circuits alone: they are
+ * The index is a hash of the circuit's id or of the address, of IPv6 its /64. Ids are never used twice: counts of a
+ * closed circuit stay its own. Clients on loopback are distinguished by their circuits alone: they are
  * IOCX_SHARE_LOCAL. Pure C that clang -target bpf and g++ both compile.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_SHARES_H

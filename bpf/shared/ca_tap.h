@@ -56,9 +56,9 @@ struct iocx_ca_flow_key {
 };
 
 /*
- * Key of ca_told: a server whose IOC tells of its puts, and of what becomes of them. Value: when its process was seen,
- * CLOCK_MONOTONIC. A connection that is older is its own. One that is younger may be to another process at the same
- * port: it is followed until the process was seen again.
+ * Key of ca_told: a server that is probed for its puts and their results. Value: when its process was last seen,
+ * CLOCK_MONOTONIC. An older connection belongs to it. A younger one may belong to another process at the same port: it
+ * is followed until the process is seen again.
  */
 struct iocx_ca_told {
 	__u32 ioc;
@@ -66,8 +66,8 @@ struct iocx_ca_told {
 };
 
 /*
- * Value of ca_begun: a SYN+ACK of this host, while nobody has sent any data. It is no circuit yet: who only asks for
- * connections takes no room in ca_flows. The oldest make room for new ones.
+ * Value of ca_begun: a SYN+ACK of this host, before any data. It is no circuit yet: a client that only opens
+ * connections takes no room in ca_flows. The oldest are evicted for new ones.
  */
 struct iocx_ca_begun {
 	__u32 next[2]; /* sequence numbers of the first bytes, by direction */
@@ -123,9 +123,9 @@ struct iocx_ca_flow {
 	__u8 joined;        /* not all of its channels were seen to be opened */
 	__u8 events_off;    /* the client has switched monitor updates off */
 	/*
-	 * 1: the server tells of its puts, and of what becomes of them. The circuit's messages are counted by kind, and its
-	 * channels, clients and put-callbacks are not kept. When that changes the connection gets another circuit id, as
-	 * if the tap had met it then.
+	 * 1: the server is probed for its puts and their results. The circuit's messages are counted by kind, and its
+	 * channels, clients and put-callbacks are not kept. After a change the connection gets another circuit id, as if
+	 * the tap had met it then.
 	 */
 	__u8 told;
 	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */

@@ -3,8 +3,8 @@
  * Holders of places in the tables of datagrams, so that no sender fills one that others need: senders, in groups.
  * shared/shares.h has the rule.
  *
- * A datagram's source is what its sender says. So a client that searches is held by its network, and all networks by
- * the network namespace where they are seen; a server by who has sent its beacon, whatever address the beacon names.
+ * A datagram's source can be forged. So a client that searches is held by its network, and all networks by the network
+ * namespace where they are seen; a server is held by the sender of its beacon, whatever address the beacon names.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_UDP_SHARES_H
 #define IOC_EXPORTER_BPF_SHARED_CA_UDP_SHARES_H

@@ -75,10 +75,10 @@ struct iocx_notify {
 };
 
 /* Index into the per-CPU array `put_drops`. */
-#define IOCX_PUT_DROP_LIST(ROW)                                                       \
-	/* nobody is known to have begun the put with callback: counted as `other` */ \
-	ROW(IOCX_PUT_DROP_NOTIFY_UNKNOWN, "put_notify_unknown", LOST)                 \
-	/* the record's address could not be read: not counted */                     \
+#define IOCX_PUT_DROP_LIST(ROW)                                                   \
+	/* the begin of the put with callback was not seen: counted as `other` */ \
+	ROW(IOCX_PUT_DROP_NOTIFY_UNKNOWN, "put_notify_unknown", LOST)             \
+	/* the record's address could not be read: not counted */                 \
 	ROW(IOCX_PUT_DROP_READ, "put_read_failed", LOST)
 IOCX_DROP_ENUM(iocx_put_drop, IOCX_PUT_DROP_LIST, IOCX_PUT_DROPS)
 

@@ -3,8 +3,8 @@
  * Shares of a ring buffer with many writers, so that none fills one that others need. shared/shares.h has the rule;
  * three quarters of a ring are for whoever comes first.
  *
- * An array of 64-bit numbers has, at the place of each, the bytes that were told, and so many elements further those of
- * them that were read: what is in between lies in the ring. Programs add to the former, the reader to the latter. Pure C
+ * An array of 64-bit numbers has, at the place of each writer, the bytes that it wrote, and in a second half its bytes
+ * that were read: the difference lies in the ring. Programs add to the first half, the reader to the second. Pure C
  * that clang -target bpf and g++ both compile.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_RING_SHARES_H

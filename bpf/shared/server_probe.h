@@ -7,8 +7,8 @@
  * one; user space takes the key away first, and frees the slot some time later, so that no counter is freed while a
  * program still adds to it.
  *
- * So that nobody takes the slots that others need, each is held by the client of the IOC, by the IOC and by the user
- * who runs it: iocx_server_may().
+ * For fair shares, each slot is held by the client of the IOC, by the IOC and by the user who runs it:
+ * iocx_server_may().
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_SERVER_PROBE_H
 #define IOC_EXPORTER_BPF_SHARED_SERVER_PROBE_H
@@ -94,9 +94,9 @@ struct iocx_server_slot {
 	__u32 state; /* enum iocx_server_slot_state */
 	/*
 	 * CA: the IOC's thread that serves the client, as the last one with the key; 0: not `named`. As long as the server
-	 * has the channel, the client keeps its name, its address and its memory, and no other channel gets its SID, so that
-	 * client and SID tell whose a put is. Once it has gone, another one may get its memory, and name the SID: it is
-	 * served by another thread.
+	 * has the channel, the client keeps its name, its address and its memory, and no other channel gets its SID: client
+	 * and SID identify the owner of a put. Later another client may get its memory and the SID: another thread serves
+	 * that client.
 	 */
 	__u32 tid;
 	__u64 id; /* another one each time the slot is taken; written before `state` */
@@ -120,8 +120,8 @@ struct iocx_server_slot {
 };
 
 /*
- * Why puts failed: what the client was told, by its message number (caerr.h), or that it was told nothing. Index into
- * iocx_server_result.failures. PV Access tells NO_WRITE_ACCESS from PUT_FAILED only.
+ * Reasons of failed puts: the server's answer, by its message number (caerr.h), or no answer. Index into
+ * iocx_server_result.failures. PV Access has NO_WRITE_ACCESS and PUT_FAILED only.
  */
 #define IOCX_PUT_FAILURE_LIST(ROW)  \
 	ROW(NO_MEMORY, 6)           \
@@ -188,7 +188,7 @@ struct iocx_ca_server_info {
 	char user[IOCX_CA_IDENTITY];
 	char host[IOCX_CA_IDENTITY];
 	char name[IOCX_CA_NAME]; /* as the client asked for it; with by_db_addr the record's */
-	/* With by_db_addr: the field's name, and the types that tell a long string (dbAddr, dbFldDes). */
+	/* With by_db_addr: the field's name, and the types that show a long string (dbAddr, dbFldDes). */
 	char field[IOCX_CA_SERVER_FIELD];
 	__s32 description_type;
 	__s16 field_type;

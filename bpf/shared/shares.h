@@ -6,8 +6,8 @@
  *
  * While half of a table is free, all may have what they ask for. Then one gets one more only while it holds less than an
  * eighth of what is left; and of the last quarter a group, while it holds less than a quarter of that, or, down to the
- * last eighth, while the one has next to nothing. So whoever takes all that he can get leaves most of it, and so do the
- * many who do so one after the other.
+ * last eighth, while the one has next to nothing. So a holder that takes all it can get leaves most of the room, and so
+ * do many such holders one after the other.
  *
  * Holders are counted in an array by their index, one element for all tables of an object; some indices are hashes, and
  * two holders that share one are counted as one: in a table that is nearly full, they get less than they might.
@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) int iocx_one_may(__u32 own, __s32 l
 	return left > (__s32)reserve || (__s32)(own * 8) < left;
 }
 
-/* The same for a group. Others of it shall not suffer from who has most: `own`, what the one has. */
+/* The same for a group. `own`: held by the one, so that small holders do not suffer from large ones of their group. */
 static inline __attribute__((always_inline)) int iocx_group_may(__u32 group, __u32 own, __s32 left, __u32 reserve)
 {
 	if (left > (__s32)(reserve / 2) || (__s32)(group * 4) < left)

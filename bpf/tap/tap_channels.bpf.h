@@ -137,8 +137,8 @@ static __always_inline void settle_identity(struct iocx_ca_flow *flow, struct io
 }
 
 /*
- * The SID was written to before the answer that tells it: the client has guessed it, or the answer is read late. The
- * slot becomes the channel's, with what it has counted.
+ * The SID was written to before the answer with it: the client has guessed it, or the answer is read late. The slot
+ * becomes the channel's, with its counts.
  */
 static __always_inline int name_slot(struct iocx_ca_flow *flow, struct iocx_ca_channel *element,
 				     struct iocx_ca_channel_info *info, __u32 cid)

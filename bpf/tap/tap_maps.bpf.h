@@ -169,12 +169,12 @@ struct {
 	__type(value, __u64);
 } ca_told SEC(".maps");
 
-/* Another one whenever user space has changed ca_told. */
+/* Changes whenever user space has changed ca_told. */
 __u32 ca_told_version;
 
 /*
- * For the put log: bits of TCP ports at which all servers tell of their puts themselves. Written by user space, which
- * leaves out what is told twice all the same.
+ * For the put log: bits of TCP ports at which all servers are probed. Written by user space, which removes remaining
+ * duplicates.
  */
 #define TOLD_WORDS (65536 / 32)
 __u32 ca_told_ports[TOLD_WORDS];

@@ -51,7 +51,7 @@ static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 d
 }
 
 /*
- * Looks whether the IOC of the connection tells of its puts now. Returns 1 when that has changed: the connection needs
+ * Looks whether the server of the connection is probed now. Returns 1 when that has changed: the connection needs
  * another circuit id.
  */
 __attribute__((noinline)) int ca_source_changes(struct __sk_buff *skb)

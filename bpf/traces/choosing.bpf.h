@@ -3,7 +3,7 @@
 #ifndef IOC_EXPORTER_BPF_TRACES_CHOOSING_BPF_H
 #define IOC_EXPORTER_BPF_TRACES_CHOOSING_BPF_H
 
-/* Whether the IOC may have one more now. Two CPUs that ask at the same moment may both be told so. */
+/* Whether the IOC may have one more chain now. Two CPUs at the same moment may both get it. */
 static __always_inline int take_token(__u32 slot, const struct iocx_trace_config *config, __u64 now)
 {
 	__u64 *next = bpf_map_lookup_elem(&trace_tokens, &slot), at;

@@ -36,7 +36,7 @@ static __always_inline int read_from(void *to, __u32 size, __u64 address)
 	return bpf_probe_read_user(to, size, (const void *)address);
 }
 
-/* Finds the caLink of a link, and its state: connected, may write. 0: it has none, or its memory does not tell. */
+/* Finds the caLink of a link, and its state: connected, may write. 0: it has none, or cannot be read. */
 static __always_inline int read_ca_link(__u64 link, struct ca_link_head *head, __u8 state[2])
 {
 	__u64 ca_link = 0;
