@@ -139,9 +139,9 @@ class Host {
 
   // A number for each name, for the kernel's tables: the same until its counts are forgotten.
   std::uint32_t number_of(const std::string& name);
-  // The next look gives these names to nobody else: NameRegistry::reserve().
+  // The next look gives these names to no other IOC: NameRegistry::reserve().
   void reserve_names(std::map<std::string, NameClaim> names) { reserved_ = std::move(names); }
-  // Of a server that is no process of this host.
+  // Name of a server that is no process of this host.
   void release(const std::string& name);
   // Numbers whose counts are not kept any more, since the last call.
   std::vector<std::uint32_t> take_forgotten();

@@ -1,5 +1,5 @@
-// CaCollector: Channel Access as packets show it: puts and what became of them, circuits, clients,
-// searches, beacons. Owns the tap and what tells it where to look, and their families.
+// CaCollector: Channel Access: puts and their results, circuits, clients, searches, beacons. Owns
+// the tap and its sources, and their families.
 #pragma once
 
 #include <atomic>

@@ -122,8 +122,8 @@ void CaCollector::read_sources(SelfSamples& self) const {
       self.put_switches.push_back({name->second, "ca", switched.missing, switched.twice});
 }
 
-// Without the mutex: an IOC may make us wait. Where packets alone count puts, they say who is
-// connected, too.
+// Without the mutex: an IOC may make us wait. Where only packets count puts, they count
+// connections, too.
 void CaCollector::look_at_servers() {
   std::vector<CaInventory::Server> servers;
   {

@@ -121,7 +121,7 @@ class ElfReader {
       if (!done) return done;
       if (type == SHT_SYMTAB) out_.stripped_ = false;
     }
-    // A hidden symbol of a static executable is local; a name that several files use tells nothing.
+    // A hidden symbol of a static executable is local; a name that several files use is ambiguous.
     for (const auto& [name, symbol] : locals_)
       if (!ambiguous_.contains(name)) out_.symbols_.emplace(name, symbol);
     return {};

@@ -41,8 +41,8 @@ class FileCache {
   static std::size_t most_open_files();
 
   explicit FileCache(ProcessReader& reader) : FileCache(reader, Options{}) {}
-  // A file whose function the first of wanted_symbols() is stays open, or who has the CA server's
-  // or one of PVA. Who has many open is refused before others are (bpf/shared/shares.h).
+  // Files with the first of wanted_symbols(), or with the server of CA or PVA, stay open. A user
+  // with many open files is refused before others (bpf/shared/shares.h).
   FileCache(ProcessReader& reader, Options options);
 
   // `path` in the root, which has this status; it is one that process `pid` chose. Only regular
@@ -57,8 +57,8 @@ class FileCache {
   // error: it is being searched (is_under_way()).
   Result<std::string> base_version(pid_t pid, const std::string& path, const FileFacts& facts);
 
-  // Closes the files of which only this cache knows any more; they are read anew when they come
-  // again. And those that were being read, and that nobody asked for any more.
+  // Closes the files that only this cache still knows; they are read again when they come back. And
+  // readings of files that no caller needs any more.
   void close_unused();
 
   std::uint64_t files_read() const { return files_read_; }

@@ -33,18 +33,18 @@ class ExitWatch {
   // Longest time until an end is reported after /proc does not show the process any more.
   static constexpr std::chrono::seconds kPatience{10};
 
-  // Needs rights that are given up later. What fails is told by problem(), and nothing is watched.
+  // Needs rights that are given up later. A failure is in problem(), and nothing is watched.
   void open();
 
   // Takes the IOCs that run now. Returns the ends since the last call.
   std::vector<Ended> follow(const Live& live, Clock::time_point now);
 
-  // ExitObject::hold_changes(), of those that run. Nothing: not told of all of them.
+  // ExitObject::hold_changes(), of the IOCs that run. Nothing: not all of them are watched.
   std::optional<std::uint64_t> hold_changes() const;
 
   // "": it works, or was not opened.
   const std::string& problem() const { return problem_; }
-  // Nothing: the kernel cannot, or nobody asked for it.
+  // Nothing: the kernel cannot, or it was not opened.
   std::optional<ProbeSample> sample() const;
 
   static constexpr const char* kProbe = "ioc_exit";

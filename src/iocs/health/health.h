@@ -23,7 +23,7 @@ class IocHealth {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Two looks that are at least so far apart tell which threads spin.
+  // Shortest time between two looks that show which threads spin.
   static constexpr std::chrono::milliseconds kSpinInterval{1000};
   // Of that time, so much ran or waited for a CPU: such a thread never sleeps, on however busy a
   // host.

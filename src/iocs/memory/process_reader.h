@@ -20,7 +20,7 @@
 
 namespace ioc_exporter::iocs {
 
-// The symbols that Inspector looks for; known to whoever reads for it.
+// Symbols that Inspector looks for; known to the readers.
 std::span<const std::string> wanted_symbols();
 
 using FileStatus = std::optional<struct stat>;

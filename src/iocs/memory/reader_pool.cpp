@@ -27,7 +27,7 @@ constexpr milliseconds kFree{5};
 // A reading that somebody waits for ends soon; one of low priority may wait for a CPU for long.
 constexpr std::chrono::seconds kLongest{30};
 constexpr std::chrono::seconds kLongestSearch{300};
-// An answer that nobody fetches.
+// Time after which an unfetched answer is dropped.
 constexpr std::chrono::seconds kAnswerKept{30};
 // Limit of sleep and time of all readings of one memory: each page may be made to answer late.
 constexpr std::chrono::seconds kMostAsleep{3};
@@ -210,8 +210,8 @@ Error ReaderPool::give_up(Reading& reading, const std::string& why) {
   return error_from_errno(ETIME, text);
 }
 
-// Once nobody waits for it any more: what it took is charged, and it has an answer. What readings
-// of an ordinary process take is free: many IOCs may belong to one user.
+// When no caller waits any more: charges the reading and gives it an answer. Readings of an
+// ordinary process are free: many IOCs may belong to one user.
 void ReaderPool::settle(Reading& reading) {
   if (const auto time = reading.cost(); reading.is_over() && time > kFree) {
     const std::scoped_lock lock(mutex_);

@@ -40,7 +40,7 @@ class ReaderPool final : public ProcessReader {
   // which takes memory: in all, and of one user.
   static constexpr std::size_t kMostParked = 24, kMostParkedOfUser = 6;
   static constexpr std::size_t kMostSearches = 8, kMostSearchesOfUser = 2;
-  // Bytes of answers that were not fetched yet: a user who has more gets no other reading.
+  // Bytes of unfetched answers: a user with more gets no other reading.
   static constexpr std::size_t kMostKeptOfUser = 16u << 20;
   // Readers that were killed and are still there, of one user; and in all, above which a user may
   // have none.

@@ -46,7 +46,7 @@ struct ReaderAnswer {
   std::uint32_t pad = 0;
 };
 
-// One message, `head` before `payload`. An fd below 0: none. False: nobody is there.
+// One message, `head` before `payload`. An fd below 0: none. False: the other side is gone.
 template <class Head>
 bool send_message(int socket, const Head& head, std::string_view payload, int fd = -1) {
   std::array<iovec, 2> parts = {{{const_cast<Head*>(&head), sizeof head},
@@ -54,7 +54,7 @@ bool send_message(int socket, const Head& head, std::string_view payload, int fd
   return ioc_exporter::send_message(socket, parts, fd).has_value();
 }
 
-// The same back: `into` gets all of it. False: nobody is there, or no message.
+// The same back: `into` gets all of it. False: the other side is gone, or there is no message.
 inline bool receive_message(int socket, std::string& into, UniqueFd& fd) {
   into.resize(kMostInPiece + 4096);
   const auto got =

@@ -25,8 +25,8 @@ struct Reader {
   pid_t pid = 0;
 };
 
-// The process that is read, and its user. The user is looked up before the reading: a process that
-// has ended meanwhile has none, and what its reading took would be charged to nobody.
+// The process that is read, and its user, looked up before the reading: a process that has ended
+// has none, and its reading could not be charged.
 struct ReadProcess {
   pid_t pid = 0;
   uid_t user = 0;
@@ -74,7 +74,7 @@ class Reading {
   const std::string& what() const { return what_; }
   const Limits& limits() const { return limits_; }
   const Times& times() const { return times_; }
-  // The time that its asker waited, and the reader's CPU time while nobody waited.
+  // Time that the caller waited, and the reader's CPU time while no caller waited.
   std::chrono::nanoseconds cost() const;
 
  private:

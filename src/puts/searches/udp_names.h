@@ -1,4 +1,4 @@
-// Which names are searched most, from the searches that nobody has answered. Pure: no system calls.
+// Names that are searched most without an answer. Pure: no system calls.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@ class CaUdpTotals {
 
   // Counts of a namespace so far for `label`. `apart`: they belong to the namespace alone.
   void observe(const std::string& label, bool apart, std::uint32_t net, const Counts& counts);
-  // The namespace is gone. What it counted stays in the totals of those that others see too; gives
-  // the sum of what left with it, with the labels that only it knew.
+  // Forgets the namespace. Its counts stay in the totals of labels that others see, too; returns
+  // the sum of those that left with it.
   Counts remove_namespace(std::uint32_t net);
   // Gives what was counted for the label and forgets it.
   Counts forget(const std::string& label);

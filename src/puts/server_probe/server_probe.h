@@ -65,8 +65,7 @@ class ServerProbe {
   static Result<ServerProbe> start(const Options& options, std::shared_ptr<CaTotals> totals,
                                    CaTap* tap);
 
-  // Attaches to those that are new, and takes leave of those that are gone. After the tap was told
-  // of their ports.
+  // Attaches to new IOCs, and forgets those that have ended. After the tap has their ports.
   void follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now);
   // Takes the probes off all IOCs, until the next follow().
   void detach_all(Clock::time_point now);
@@ -82,8 +81,8 @@ class ServerProbe {
   Result<std::vector<DropSample>> drops() const;
   MapSample map() const;
   ServerProbeObject& object() { return object_; }
-  // CA: whose the event of a put is; nothing: that is not known, or not any more. Its name may be
-  // told later. For the put log.
+  // CA: owner of a put's event; nothing: not known, or not any more. Its name may be known later.
+  // For the put log.
   std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
   kernel::LostEvents lost_events() const { return object_.lost_events(); }
   // Time since which the IOC's server is probed; nothing: it is not.

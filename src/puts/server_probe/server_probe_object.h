@@ -59,7 +59,7 @@ class ServerProbeObject {
   // In one process, or in all. Detached when the descriptor is closed. Processes that the map
   // `iocs` does not name are left out.
   Result<UniqueFd> attach(const ServerFunction& function, std::int32_t pid) const;
-  // HelperRequest::what of those that are for serve(): and, of PV Access, one more.
+  // HelperRequest::what of requests for serve(); that of PV Access is one more.
   static constexpr std::uint32_t kRequest = 16;
   std::uint32_t request() const { return kRequest + static_cast<std::uint32_t>(protocol()); }
   // From now on `helper` attaches, which is to call serve() and has the rights for it.

@@ -141,7 +141,7 @@ Result<void> ServerProbe::observe(std::uint32_t index, bool last, Clock::time_po
   return {};
 }
 
-// False: its name may still be told. Where the server's hash of channels could not be read, the
+// False: its name may be known later. Where the server's hash of channels could not be read, the
 // next put tries again.
 Result<bool> ServerProbe::open(const Watched& watched, std::uint32_t index, bool last,
                                Clock::time_point now) {
@@ -201,7 +201,7 @@ void ServerProbe::forget_rest(std::uint32_t generation) {
   totals_->outcomes.close(kOfRest | generation);
 }
 
-// Puts of nobody in particular.
+// Puts without a slot.
 void ServerProbe::observe_rest(Watched& watched, const iocx_server_rest& rest) {
   observe_failures(kOfRest | watched.generation, rest.failures, {watched.number, "", "", "", ""});
   const CaPuts growth = watched.rest.advance({rest.puts[0], rest.puts[1]});

@@ -1,5 +1,5 @@
-// The network namespaces that the tap looks into: a packet socket in each, and the addresses that
-// it has. They are told by numbers, 0 is the one that the exporter runs in.
+// Network namespaces that the tap looks into: a packet socket and the addresses of each. They have
+// numbers; 0 is the exporter's own.
 #pragma once
 
 #include <sys/types.h>

@@ -42,8 +42,8 @@ class CaSeeding {
   CaSeeding(RootedFs fs, std::shared_ptr<iocs::ProcessReader> reader)
       : fs_(std::move(fs)), reader_(std::move(reader)) {}
 
-  // Reads the IOCs that are due and hands over what they say. Call it after the tap was told to
-  // watch the ports of `served`. Takes the mutex only to change problems().
+  // Reads the IOCs that are due and passes the result on. Call it after the tap watches the ports
+  // of `served`. Takes the mutex only to change problems().
   void advance(const std::vector<Served>& served, const Unnamed& unnamed, const Seed& seed,
                std::mutex& mutex, Clock::time_point now);
 

@@ -12,10 +12,10 @@
 //  - A connection whose end was not seen goes when two looks at the kernel's own list of sockets,
 //    kSocketLook apart, do not find it; one whose server is no longer watched goes at once.
 //
-// Whose a circuit is, is told by who listens on its port, not by who did when it began: clients
-// come back within milliseconds of an IOC's restart, before the IOC is found, and perhaps before it
-// is known that the one before has ended. For that a server that is not named any more stays
-// watched for kKeepServer, as one whose IOC is still to come.
+// The IOC of a circuit is the one that listens on its port now, not the one that did when it began:
+// clients come back within milliseconds of an IOC's restart, before the IOC is found, and perhaps
+// before the end of the former one is known. So a server that is not named any more stays watched
+// for kKeepServer, as one whose IOC is still to come.
 //
 // Not thread-safe: one call at a time.
 #pragma once
@@ -138,9 +138,8 @@ class CaTap {
   Result<void> let_server_count(std::uint32_t ioc, bool results,
                                 Clock::time_point now = Clock::now());
   Result<void> leave_server(std::uint32_t ioc);
-  // Servers, by the caller's numbers and by port, that tell of their puts and of what becomes of
-  // them. `seen`: their processes, some time after that. Of circuits that are older the channels
-  // are not kept.
+  // Servers, by the caller's numbers and by port, that are probed for their puts and results.
+  // `seen`: their processes, some time after that. Of older circuits the channels are not kept.
   using CaToldServers = std::set<std::pair<std::uint32_t, std::uint16_t>>;
   Result<void> set_told(CaToldServers servers, Clock::time_point seen);
   bool is_told(std::uint32_t ioc, std::uint16_t port) const { return told_.contains({ioc, port}); }

@@ -1,5 +1,5 @@
-// The part of CaTap that knows under which labels a channel counts: those of circuits that were
-// open before the tap are told by seed(), perhaps after their first puts.
+// The part of CaTap that knows the labels of a channel: seed() gives those of circuits that were
+// open before the tap, perhaps after their first puts.
 #include "puts/tap/tap.h"
 
 #include "puts/tap/tap_labels.h"
@@ -66,8 +66,8 @@ Result<void> CaTap::learn_names() {
   return {};
 }
 
-// Whether the channel's name, or its client's, may still be told: then its counts are kept back for
-// a while, since what was shown under other labels stays there.
+// Whether the channel's name, or its client's, may still become known: then its counts are kept
+// back for a while, since counts that were shown keep their labels.
 Result<bool> CaTap::waits_for_seed(std::uint32_t slot, std::uint32_t ioc,
                                    const iocx_ca_channel_info& info, Clock::time_point now) {
   const iocx_ca_channel& element = object_.channels()[slot];

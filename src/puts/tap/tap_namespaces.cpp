@@ -118,7 +118,8 @@ Result<void> CaTap::read_learned(Clock::time_point now) {
   return {};
 }
 
-// Servers that nobody has named for long leave; the programs learn of them again if they are there.
+// Servers that no datagram has named for long leave; the programs learn them again if they are
+// there.
 Result<void> CaTap::forget_learned(Clock::time_point now) {
   if (auto ok = read_learned(now); !ok) return ok;
   for (auto entry = learned_.begin(); entry != learned_.end();) {

@@ -87,12 +87,12 @@ class CaTapObject {
   std::uint64_t lost_answers() const;
   // TCP ports at which all servers are probed: their puts by packets are not in the put log.
   void set_told_ports(const std::set<std::uint16_t>& ports) const;
-  // Has the programs look at maps().told again.
+  // Makes the programs look at maps().told again.
   void told_changed() const;
   const CaTapMaps& maps() const;
 
-  // Which ports of a network namespace the programs look at, as they have it. Written with atomic
-  // operations, by whoever has inserted the port into maps().ports.
+  // Ports of a network namespace that the programs watch. Written with atomic operations, by the
+  // inserter of the port into maps().ports.
   iocx_ca_port_set& watched_ports(std::uint32_t net) const;
   // The slots of channels, max_channels of them, as the program writes them: use atomic operations.
   iocx_ca_channel* channels() const;

@@ -31,9 +31,9 @@ struct CaTakenOver {
   std::vector<CaKeptElsewhere> elsewhere;  // among `circuits`
 };
 
-// Leaves what is whole and still there. All counters are 0 again: what they held is the earlier
-// run's. Circuits are as if joined on their way, whose IOCs are still to be told. Of those in other
-// network namespaces, such go whose sockets were not noted.
+// Keeps what is whole and still there. All counters are 0 again: their values belong to the earlier
+// run. Circuits are as if met on their way, without an IOC yet. Circuits in other network
+// namespaces leave if their sockets were not noted.
 Result<CaTakenOver> take_over(const CaTapObject& object, const CaPins& pins, const RootedFs& fs);
 
 // One line for the log; times of CLOCK_BOOTTIME, the first of which is 0 when it is not known.

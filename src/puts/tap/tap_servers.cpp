@@ -57,8 +57,7 @@ void CaTap::keep_left_servers(ServerMap& wanted, Clock::time_point now) {
     wanted.emplace(key, key.remote ? kCaRemote : kCaIocToCome);
 }
 
-// Servers that the programs learned of, from whoever sends datagrams on this host, leave none of
-// those that are named without a place.
+// Makes room for named servers among those that the programs learned from datagrams on this host.
 Result<void> CaTap::make_room_for(const ServerMap& wanted) {
   if (wanted.size() + learned_.size() <= object_.maps().servers.capacity() / 4 * 3) return {};
   for (auto entry = learned_.begin(); entry != learned_.end();) {
@@ -119,8 +118,8 @@ Result<void> CaTap::leave_port(const iocx_ca_port& port) {
   return {};
 }
 
-// For circuits that began before the kernel was told whose their server is. Channels of theirs that
-// were looked at already go on under the new IOC's name.
+// For circuits that began before the kernel knew the IOC of their server. Their channels that were
+// looked at already continue under the new IOC's name.
 Result<void> CaTap::give_circuits_their_iocs() {
   const auto note = [this](const auto& key, const auto& flow) { note_ioc(key, flow); };
   if (auto ok = object_.maps().flows.for_each(note); !ok) return ok;

@@ -1,6 +1,5 @@
-// CaBounds: what of Channel Access is shown on /metrics, so that a scrape stays within the site's
-// limits; the rest is summed under "(other)". exposition/limited_series.h says what holds of those
-// sums.
+// CaBounds: limits of the series of Channel Access; the rest is summed under "(other)", with the
+// invariants of exposition/limited_series.h.
 #pragma once
 
 #include <mutex>

@@ -13,7 +13,7 @@
 namespace ioc_exporter::ca {
 namespace {
 
-// Holder of series: an address, of IPv6 its /64; "": on loopback, where it tells nothing.
+// Holder of series: an address, of IPv6 its /64; "" on loopback, where the address says nothing.
 std::string address_of(const CaPutLabels& labels) {
   const std::string& client = labels.client;
   if (client.starts_with("127.") || client == "::1") return {};

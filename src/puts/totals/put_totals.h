@@ -44,7 +44,7 @@ struct CaPutCount {
   // When the last one was seen, CLOCK_MONOTONIC; 0: not known. The kernel keeps the time of a
   // channel's last put of either kind, so that the other kind's may be that of an earlier one.
   std::uint64_t last_ns = 0;
-  // When there was none yet, as somebody read it; the same clock. 0: nobody had read before.
+  // Time of the last reading before the first put; the same clock. 0: there was none.
   std::uint64_t created_ns = 0;
 };
 
@@ -67,7 +67,7 @@ class CaPutTotals {
   // Slots of the server probe, which has its own: or'ed to their numbers.
   static constexpr std::uint32_t kServerSlots = 1u << 31;
 
-  // A channel is told by the slot that holds its counters and its id. One that had the slot is
+  // A channel is identified by the slot of its counters and its id. The slot's earlier channel is
   // closed.
   void open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels);
   bool is_open(std::uint32_t slot, std::uint64_t channel) const;
