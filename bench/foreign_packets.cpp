@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/net_namespace.h"
+#include "base/netlink.h"
 #include "base/unique_fd.h"
 #include "puts/tap/packet_filter.h"
 #include "puts/tap/tap_object.h"

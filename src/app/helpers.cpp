@@ -10,7 +10,7 @@
 #include "app/confinement.h"
 #include "app/privileges.h"
 #include "app/sandbox.h"
-#include "base/net_namespace.h"
+#include "base/netlink.h"
 #include "base/rooted_fs.h"
 #include "iocs/memory/reader_child.h"
 

@@ -16,7 +16,7 @@
 #include <functional>
 #include <string>
 
-#include "base/net_namespace.h"
+#include "base/netlink.h"
 #include "base/unique_fd.h"
 #include "unit/puts/bytes.h"
 

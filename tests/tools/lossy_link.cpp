@@ -17,7 +17,7 @@
 #include <random>
 #include <vector>
 
-#include "base/net_namespace.h"
+#include "base/netlink.h"
 
 namespace ioc_exporter::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/net_namespace.h"
+#include "base/netlink.h"
 #include "shared/ca_servers.h"
 
 namespace ioc_exporter::ca {
