@@ -131,7 +131,7 @@ class Nothing:
 
 
 def empty_probes(build, pid, *how):
-    """Empty programs at dbProcess of a process; how: "entry" for no return probe."""
+    """Empty programs at dbProcess of a process; how: "entry" for no return probe, "ends" for none but at its ends."""
     library = library_of(pid)
     command = [os.path.join(build, "bench", "empty_probes"), library, str(offset_in_file(library, "dbProcess")),
                str(pid), *how]

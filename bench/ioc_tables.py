@@ -8,12 +8,14 @@ import statistics
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 END = "<!-- end of ioc.sh -->"
 ALL_LOADS = "real IOCs"
+# Empty programs that costs are given in multiples of: in the documents, and on a terminal.
+PAIR, ENDS = "empty pair", "empty entry and end"
 
 # Ways that the documents show, as they call them.
 DOCUMENTED = {
     "nothing": "nothing",
     "empty entry": "an empty uprobe",
-    "empty pair": "an empty uprobe and uretprobe",
+    PAIR: "an empty uprobe and uretprobe",
     "ioc_exporter": "ioc_exporter as it is: within a target of 1 % and a budget of 25 %",
     "no budget, all timed": "ioc_exporter `--overhead.budget=0 --overhead.target=0`: every call timed",
     "no budget, without durations": "ioc_exporter `--overhead.budget=0 --no-records.durations`: every call counted",
@@ -23,7 +25,7 @@ DOCUMENTED = {
 # The columns of the short table in README.md.
 SHORT = {
     "nothing": "nothing",
-    "empty pair": "an empty uprobe and uretprobe",
+    PAIR: "an empty uprobe and uretprobe",
     "ioc_exporter": "ioc_exporter, as it is",
     "no budget, without durations": "all counted",
     "no budget, all timed": "and all timed",
@@ -52,11 +54,11 @@ def number(column, value):
     return f"{value:,.0f}" if "us" in column else f"{value:.2f}"
 
 
-def table(results, labels):
+def table(results, labels, peer=PAIR):
     """A row for each way that was measured and has a label."""
     columns = [column for column in next(iter(results.values()))[0] if column != "CPU %"]
-    floor = added(results, "empty pair")
-    lines = [row(["attached", "CPU %", "added", "pair x", *columns]), "|---" * (len(columns) + 4) + "|"]
+    floor = added(results, peer)
+    lines = [row(["attached", "CPU %", "added", f"{peer.rsplit(maxsplit=1)[1]} x", *columns]), "|---" * (len(columns) + 4) + "|"]
     for way, label in labels.items():
         if way not in results:
             continue

@@ -21,6 +21,7 @@ import time
 import urllib.request
 
 PVS = 200
+EMPTY_ENTRY = "empty entry of the server"
 FLOODS = {  # name: (operation, PVs, elements, rounds over the PVs, rounds between two flushes)
     "1 PV": ("put", 1, 1, 1_000_000, 1000),
     "200 PVs": ("put", 200, 1, 5_000, 10),
@@ -189,27 +190,41 @@ class Ways:
 
     def table(self):
         ways = {"nothing": self.nothing, "filter that returns 0": self.empty_filter,
-                "ioc_exporter, packets alone": self.packets_alone, "empty entry of the server": self.empty_entry,
+                "ioc_exporter, packets alone": self.packets_alone, EMPTY_ENTRY: self.empty_entry,
                 "ioc_exporter": self.ioc_exporter}
         return ways if self.args.no_tcpdump else {**ways, "tcpdump -w /dev/null": self.tcpdump}
+
+
+def cpu_of_process(pid):
+    """In seconds, of threads that have ended, too: a circuit's thread ends with its client. See clock_getcpuclockid(3)."""
+    return time.clock_gettime(~pid << 3 | 2)
+
+
+def against(results, way, floor):
+    """Of the same round each."""
+    return statistics.median(a / b for a, b in zip(results[way], results[floor]))
 
 
 def measure(args, name):
     ways = Ways(args)
     times = {way: [] for way in ways.table()}
+    used = {way: [] for way in times}
     puts = 0
     for number in range(args.rounds):
         order = list(ways.table())
         random.Random(number).shuffle(order)
         for way in order:
             with ways.table()[way]():
+                before = cpu_of_process(args.ioc)
                 seconds, puts = flood(args, args.port, name)
+                used[way].append(cpu_of_process(args.ioc) - before)
             times[way].append(seconds)
     print(f"\n{name}: {puts} puts a flood, {args.rounds} rounds")
     for way, seconds in times.items():
-        ratio = statistics.median(a / b for a, b in zip(seconds, times["nothing"]))
+        ratio = against(times, way, "nothing")
         added = statistics.median(a - b for a, b in zip(seconds, times["nothing"])) / puts * 1e9
-        print(f"  {way:28} {puts / statistics.median(seconds):12,.0f} puts/s   x {ratio:.2f}   + {added:,.0f} ns a put")
+        print(f"  {way:28} {puts / statistics.median(seconds):12,.0f} puts/s   x {ratio:.2f}   + {added:,.0f} ns a put"
+              f"   CPU of the IOC x {against(used, way, 'nothing'):.2f}, of the empty entry x {against(used, way, EMPTY_ENTRY):.2f}")
     for seconds, counted, dropped in ways.notes["ioc_exporter"]:
         if counted != puts or dropped:
             print(f"  NOT EXACT: ioc_exporter counted {counted:.0f} of {puts}, dropped {dropped:.0f}")
@@ -251,13 +266,14 @@ def main():
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of puts in a flood")
     parser.add_argument("--port", type=int, default=17064, help="of the IOC")
     parser.add_argument("--no-tcpdump", action="store_true")
+    parser.add_argument("--only", default="", help="expression (re) of the floods")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         ioc = start_ioc(args, directory, args.port)
         args.ioc = ioc.process.pid
         args.server, args.entries = write_functions(args.ioc)
         try:
-            for name in FLOODS:
+            for name in filter(re.compile(args.only).match, FLOODS):
                 measure(args, name)
             nanoseconds_a_put(args)
         finally:
