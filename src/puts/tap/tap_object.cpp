@@ -224,7 +224,7 @@ void CaTapObject::set_told_ports(const std::set<std::uint16_t>& ports) const {
   std::vector<std::uint32_t> words(std::size(told));
   for (const std::uint16_t port : ports) words[port / 32u] |= 1u << port % 32u;
   for (std::size_t i = 0; i < words.size(); ++i)
-    __atomic_store_n(&told[i], words[i], __ATOMIC_RELAXED);
+    if (told[i] != words[i]) __atomic_store_n(&told[i], words[i], __ATOMIC_RELAXED);
 }
 
 void CaTapObject::told_changed() const {
