@@ -71,8 +71,8 @@ def not_running() -> Table:
         "of it; 50 at most. Until they run again, or for a day.",
         [Query(f"({rows}) {shown}", instant=True), Query(f"1000 * ({since}) {shown}", instant=True)],
         width=12, height=8, sort=["-Since"], empty_when_healthy=True,
-        columns=[Column("ioc", "IOC", board=True), Column("reason", "Ended by", width=105), Column("signal", "Signal", width=80),
-                 Column("status", "Status", width=65), Column("Value #B", "Since", width=150, unit=WHEN),
+        columns=[Column("ioc", "IOC", board=True), Column("reason", "Ended by", width=105), Column("signal", "Signal", width=80, blank=True),
+                 Column("status", "Status", width=65, blank=True), Column("Value #B", "Since", width=150, unit=WHEN),
                  Column("instance", "Exporter", width=110)])
 
 
@@ -99,10 +99,10 @@ def board() -> Board:
             Stat("Records", "Records of all chosen IOCs.", [Query(f"sum(epics_ioc_records{{{IOCS}}}) or vector(0)")], width=5),
 
             attention(),
-            firing_alerts("Alerts that fire", "Alerts about IOCs, and about exporters that do not answer; one row for those of one IOC and user. An "
+            firing_alerts("Alerts that fire", "Alerts about IOCs, and about exporters that do not answer; one row for those of one IOC. An "
                           "alert links to what to do.", f'{HOSTS}, ioc=~"$ioc|", alertname=~"Epics.*|IocExporterDown"',
-                          "job, instance, ioc, user", width=12, height=8,
-                          columns=[Column("ioc", "IOC", width=115, board=True), Column("user", "User", width=80, to_puts="user")]),
+                          "job, instance, ioc", width=12, height=8,
+                          columns=[Column("ioc", "IOC", width=115, board=True)]),
             not_running(),
             StateTimeline("Health over time", "The state of the 15 IOCs that need attention most at the end of the "
                           "time shown.",

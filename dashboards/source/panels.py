@@ -68,10 +68,11 @@ ADDRESS = "[0-9.]+|[0-9a-f]*:[0-9a-f:.]*"
 
 
 def who(expression: str) -> str:
-    """With the label "who": user@host (address). A host that is called by an address is named once."""
+    """With the label "who": user@host (address). A host that is called by an address is named once, a client without a user
+    by its address."""
     named = f'label_join({expression}, "who", "\\t", "user", "client_host", "client")'
     for text, pattern in (("all others", r"[(]other[)]\t.*"), ("$1@$2", rf"(.*)\t(?:{ADDRESS})\t(.*)"),
-                          ("$1@$2 ($3)", r"(.*)\t(.*)\t(.*)")):
+                          ("not known", r"\t\t"), ("$1", r"\t\t(.+)"), ("$1@$2 ($3)", r"(.*)\t(.*)\t(.*)")):
         named = f'label_replace({named}, "who", "{text}", "who", "{pattern}")'
     return named
 
@@ -123,12 +124,14 @@ class Column:
     runbook: bool = False  # the cell is an alert's name: links to its page
     page: bool = False  # links to the exporter's page, of which the row has the label "url"
     hidden: bool = False  # there for links alone
+    blank: bool = False  # nothing stands where a row has no value
     board: bool = False  # the cell is an IOC's name: links to what there is of it
     to_puts: str | None = None  # "pv", "user" or "client": the cell is one, or there is a column of it; links to its puts
 
     def properties(self) -> list[models.DynamicConfigValue]:
         value = "${__value.raw:percentencode}"
-        wanted = {"custom.hidden": self.hidden or None, "custom.width": self.width, "unit": self.unit, "decimals": self.decimals}
+        wanted = {"custom.hidden": self.hidden or None, "custom.width": self.width, "unit": self.unit, "decimals": self.decimals,
+                  "noValue": " " if self.blank else None}
         if self.mapping:
             wanted |= {"mappings": [mappings(self.mapping)], "custom.cellOptions": {"type": "color-background", "mode": "basic"}}
         if self.bar:
