@@ -53,10 +53,10 @@ def board() -> Board:
 
             Row("What it costs"),
             Ranked("Cost for the IOCs", "What the record probes cost the six IOCs that they cost most, as a part of one "
-                   "core. The default budget is 5 %.",
+                   "core. The line is the default budget of 25 %.",
                    [Query("sum by (instance, ioc) (rate(ioc_exporter_ioc_overhead_seconds_total{" + HOSTS +
                           "}[$__rate_interval]@END))",
-                          "{{ioc}}")], unit="percentunit", line=(0.05, "red")),
+                          "{{ioc}}")], unit="percentunit", line=(0.25, "red")),
             Ranked("CPU time of the exporters", "The six exporters with the most CPU time, in cores. What the probes "
                    "cost is not in it: they run in the IOCs' time.",
                    [Query("sum by (instance) (rate(process_cpu_seconds_total{" + HOSTS + "}[$__rate_interval]@END))",

@@ -85,9 +85,9 @@ def test_what_is_chosen_and_typed_is_followed(tmp_path):
 def test_clients_are_named_once(tmp_path):
     series = {f'job_client_user:epics_puts_top:rate5m{{job="ioc_exporter",user="{user}",client_host="{host}",client="{client}"}}': "1x20"
               for user, host, client in (("(other)", "(other)", "(other)"), ("vacgroup", "127.0.0.1", "127.0.0.1"),
-                                         ("ann", "console1", "10.0.0.7"), ("six", "fe80::1", "fe80::1"))}
+                                         ("ann", "console1", "10.0.0.7"), ("six", "fe80::1", "fe80::1"), ("", "", "10.0.0.9"), ("", "", ""))}
     check(tmp_path, series, (f"sum by (who) ({query('puts: Busiest clients')})".replace("@ end()", ""), {
-        f'who="{who}"': 1 for who in ("all others", "vacgroup@127.0.0.1", "ann@console1 (10.0.0.7)", "six@fe80::1")}))
+        f'who="{who}"': 1 for who in ("all others", "vacgroup@127.0.0.1", "ann@console1 (10.0.0.7)", "six@fe80::1", "10.0.0.9", "not known")}))
 
 
 def test_typed_names_may_be_empty_or_have_stars(tmp_path):
