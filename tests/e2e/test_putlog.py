@@ -52,7 +52,7 @@ def exporter(ioc, put_log, start_exporter):
 def wait_heard(exporter, *iocs):
     """Until their servers' word is taken."""
     for ioc in iocs:
-        wait_until(lambda ioc=ioc: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(),
+        wait_until(lambda ioc=ioc: f"ioc {ioc.name}: puts are counted in its server" in exporter.process.stderr(),
                    f"{ioc.name} is heard", 60)
 
 
