@@ -156,7 +156,7 @@ def start_exporter(started, log_dir, request, put_source):
         names = [*started.ioc_names(), *(ioc.name for ioc in sees)]
         exporter = run_and_wait(started, log_dir, [*always, *options], list(dict.fromkeys(names)), sees, prefix)
         for ioc in sees if put_source else ():
-            exporter.wait_scrape(lambda page, ioc=ioc: page.put_source(ioc) == put_source, f"{put_source} tell of puts")
+            exporter.wait_put_source(ioc, put_source)
         return exporter
 
     return start

@@ -75,7 +75,7 @@ def test_beside_iocs_in_containers(started, log_dir, image, bpffs):
     magnets = run_ioc("boxed-magnets", "B:", host_name="boxed-magnets")
     for ioc in (vacuum, magnets):
         exporter.wait_up(ioc)
-        exporter.wait_scrape(lambda s, ioc=ioc: s.put_source(ioc) == "server", f"{ioc.name}'s server is heard")
+        exporter.wait_put_source(ioc, "server")
         assert exporter.scrape().series("epics_ioc_info", ioc=ioc.name, user="root"), "the node's /etc/passwd"
     def write(ioc: ContainerIoc, pv: str, count: int) -> None:
         client = started.add(clients.libca(log_dir, [ioc.port], [pv], count, prefix=ioc.inside))

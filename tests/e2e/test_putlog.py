@@ -11,7 +11,6 @@ from harness import clients, env
 from harness.caproto_server import CaprotoServer
 from harness.exporter import run_exporter
 from harness.put_log import PutLog
-from harness.waiting import wait_until
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 
@@ -52,8 +51,7 @@ def exporter(ioc, put_log, start_exporter):
 def wait_heard(exporter, *iocs):
     """Until their servers' word is taken."""
     for ioc in iocs:
-        wait_until(lambda ioc=ioc: f"ioc {ioc.name}: puts are counted in its server" in exporter.process.stderr(),
-                   f"{ioc.name} is heard", 60)
+        exporter.wait_put_source(ioc, "server", timeout=60)
 
 
 def put_and_monitor(ioc, log_dir, puts):

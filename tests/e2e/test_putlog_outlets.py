@@ -97,7 +97,7 @@ def place(shared, tmp_path_factory):
     """)
     exporter = shared.exporter("--collector.putlog", "--server-probe", f"--config.file={folder}/site.yml",
                                f"--set=putlog.user_salt={folder}/salt", "--set=putlog.hide_values=.*:secret", sees=[ioc])
-    wait_until(lambda: f"ioc {ioc.name}: puts are counted in its server" in exporter.process.stderr(), "it is heard", 60)
+    exporter.wait_put_source(ioc, "server", timeout=60)
     return type("Place", (), {"folder": folder, "ioc": ioc, "exporter": exporter, "tcp": tcp, "mute": mute,
                              "loki": loki, "otlp": otlp})
 
@@ -264,7 +264,7 @@ def test_each_put_is_accounted_for_over_an_outage(start_ioc, start_exporter, con
     port, file = free_port(), small_disk / "puts.jsonl"
     exporter = start_exporter("--collector.putlog", "--server-probe", "--putlog.burst=0", f"--putlog.file={file}",
                               f"--set=putlog.tcp=127.0.0.1:{port}", sees=[ioc])
-    wait_until(lambda: f"ioc {ioc.name}: puts are counted in its server" in exporter.process.stderr(), "it is heard", 60)
+    exporter.wait_put_source(ioc, "server", timeout=60)
     sent = connect(clients.libca, [ioc], ["OUT:a"], 23_003, batch=100).send()
 
     def all_came(page):

@@ -57,7 +57,7 @@ def exporter(shared, iocs, tmp_path_factory):
     site.write_text(POLICY)
     exporter = shared.exporter(f"--config.file={site}", sees=list(iocs.values()))
     for ioc in iocs.values():
-        exporter.wait_scrape(lambda page: page.put_source(ioc, "pva") == "server", f"{ioc.name}'s server is heard")
+        exporter.wait_put_source(ioc, "server", "pva")
     return exporter
 
 

@@ -43,7 +43,7 @@ def ioc(shared):
 @pytest.fixture(scope="module")
 def exporter(shared, ioc):
     exporter = shared.exporter("--collector.traces", "--traces.rate=0", "--collector.putlog", "--server-probe", sees=[ioc])
-    wait_until(lambda: f"ioc {ioc.name}: puts are counted in its server" in exporter.process.stderr(), "its server is heard", 60)
+    exporter.wait_put_source(ioc, "server", timeout=60)
     ioc.process_once("C:set")  # what never processed is in alarm
     return exporter
 

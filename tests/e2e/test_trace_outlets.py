@@ -270,7 +270,7 @@ def test_a_real_put_is_a_tree_in_zipkin(zipkin, start_ioc, start_exporter, raw_c
     folder.mkdir(0o755)
     exporter = start_exporter("--collector.traces", "--traces.rate=100000", "--set=traces.causes=ca", "--server-probe",
                               f"--traces.zipkin={zipkin.url}", f"--traces.file={folder}/traces.jsonl", sees=[ioc])
-    wait_until(lambda: f"ioc {ioc.name}: puts are counted in its server" in exporter.process.stderr(), "its server is heard", 60)
+    exporter.wait_put_source(ioc, "server", timeout=60)
     # The probe of completions comes with the first asynchronous record.
     exporter.wait_scrape(lambda page: page.series("epics_record_completion_duration_seconds_count", ioc=ioc.name) or
                          ioc.process_once("Z:slow"), "the probe of completions")

@@ -50,7 +50,7 @@ def exporter(shared, ioc, pva_ioc, told, tmp_path_factory):
     log.with_name("salt").write_text(SALT)
     exporter = shared.exporter(*told.options, "--collector.putlog", f"--putlog.file={log}",
                                f"--set=putlog.user_salt={log.with_name('salt')}", sees=[ioc, pva_ioc])
-    wait_until(lambda: f"ioc {ioc.name}: puts are counted in its server" in exporter.process.stderr(), "its server is heard", 60)
+    exporter.wait_put_source(ioc, "server", timeout=60)
     # The probe of completions comes with the first asynchronous record.
     ioc.process_once("T:slow")
     exporter.wait_scrape(lambda page: page.series("epics_record_completion_duration_seconds_count", ioc=ioc.name) or

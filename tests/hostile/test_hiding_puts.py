@@ -192,7 +192,7 @@ def test_the_policy_judges_what_the_server_was_asked(ioc, start_exporter, starte
     site = log_dir / "site.yml"
     site.write_text(POLICY)
     exporter = start_exporter("--server-probe", f"--config.file={site}", sees=[ioc])
-    exporter.wait_scrape(lambda page: page.put_source(ioc) == "server", "is heard")
+    exporter.wait_put_source(ioc, "server")
     client = started.add(Hider(ioc.port, "rogue", "console9"))
     channel = client.create("H:set2")
     client.send(client.write_message(channel, 1, extended=True))

@@ -34,7 +34,7 @@ def test_in_the_middle_of_an_array_that_looks_like_puts(ioc, started, start_expo
     half = len(message) - len(inside) + 24 * (HIDDEN // 2)
     wire.send(message[:half])
     exporter = start_exporter("--server-probe", sees=[ioc])
-    exporter.wait_scrape(lambda page: page.put_source(ioc) == "server", "is heard")
+    exporter.wait_put_source(ioc, "server")
     wire.send(message[half:])
     wire.send(write(first) * 101).settle(first)
     done = {name: ioc.get(name) - value for name, value in before.items()}

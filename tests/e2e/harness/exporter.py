@@ -46,6 +46,11 @@ class Exporter:
         assert status == 200, f"GET /metrics: {status} {body[:500]!r}"
         return Scrape(body.decode())
 
+    def wait_put_source(self, ioc, source: str, protocol: str = "ca", timeout: float = FOUND_WITHIN) -> Scrape:
+        """The first scrape that says that puts to the IOC are counted there: "server", "packets"."""
+        return self.wait_scrape(lambda page: page.put_source(ioc, protocol) == source,
+                                f"puts to {ioc.name} are counted by: {source}", timeout)
+
     def wait_scrape(self, condition, what: str, timeout: float = FOUND_WITHIN) -> Scrape:
         """The first scrape for which `condition` holds."""
         last: list[Scrape] = []
