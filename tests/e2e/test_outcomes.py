@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from harness import clients, databases
+from harness import clients
 from harness.exporter import run_exporter
 from harness.ports import free_port
 from harness.raw_client import ECA_NORMAL, Channel

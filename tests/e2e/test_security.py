@@ -5,8 +5,6 @@ import signal
 import socket
 import subprocess
 
-import pytest
-
 from harness import databases, env
 from harness.exporter import run_exporter
 from harness.process import Process
