@@ -1,10 +1,16 @@
 """Counts the single tests of a ctest run: how many passed, which were skipped and why, which failed.
 
-    test_summary.py CTEST_JUNIT_FILE RESULTS_DIRECTORY...
+    test_summary.py [--again CTEST_JUNIT_FILE] CTEST_JUNIT_FILE RESULTS_DIRECTORY...
+    test_summary.py --waits CTEST_JUNIT_FILE RESULTS_DIRECTORY...
 
 An entry of ctest that runs many tests leaves ENTRY.xml in one of the directories, as GoogleTest and pytest
 write it. The last line is "N passed, N failed, N skipped". Exit status 1 when one failed or none passed.
+
+--waits: prints the entries that failed because a wait ran out, and for no other reason, as an expression for
+ctest's -R; nothing, where another failed or more than two did. --again: the file of a second run of those, whose
+outcomes count.
 """
+import argparse
 import collections
 import pathlib
 import re
@@ -67,13 +73,47 @@ def tests_of_entry(case: ElementTree.Element, directories: list[pathlib.Path]) -
     return singles
 
 
+def ran_out(directories: list[pathlib.Path], entry: str) -> bool:
+    """Has each test of the entry that failed waited in vain, as harness/waiting.py says it?"""
+    file = next((d / f"{entry}.xml" for d in directories if (d / f"{entry}.xml").exists()), None)
+    if not file:
+        return False
+    root = ElementTree.parse(file).getroot()
+    reasons = [failure.get("message") or "" for failure in root.iter("failure")]
+    return (bool(reasons) and root.find(".//error") is None
+            and all(reason.startswith("AssertionError: not within ") for reason in reasons))
+
+
+def entries_of(file: str) -> list[ElementTree.Element]:
+    return list(ElementTree.parse(file).getroot().iter("testcase"))
+
+
+def failed_of(file: str) -> list[str]:
+    return [case.get("name") or "" for case in entries_of(file) if outcome_of_entry(case)[0] == "failed"]
+
+
+def print_waits(file: str, directories: list[pathlib.Path]) -> int:
+    failed = failed_of(file)
+    if 0 < len(failed) <= 2 and all(ran_out(directories, entry) for entry in failed):
+        print("^(" + "|".join(map(re.escape, failed)) + ")$")
+    return 0
+
+
 def main() -> int:
-    if len(sys.argv) < 2:
-        sys.exit("usage: test_summary.py CTEST_JUNIT_FILE RESULTS_DIRECTORY...")
-    directories = [pathlib.Path(path) for path in sys.argv[2:]]
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--waits", action="store_true")
+    parser.add_argument("--again")
+    parser.add_argument("file")
+    parser.add_argument("directories", nargs="+", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if arguments.waits:
+        return print_waits(arguments.file, arguments.directories)
+    entries = {case.get("name"): case for case in entries_of(arguments.file)}
+    again = {case.get("name"): case for case in entries_of(arguments.again)} if arguments.again else {}
+    entries |= again
     tests: dict[str, tuple[str, str]] = {}
-    for case in ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
-        tests |= tests_of_entry(case, directories)
+    for case in entries.values():
+        tests |= tests_of_entry(case, arguments.directories)
     counts = collections.Counter(outcome for outcome, _ in tests.values())
     print(f"\n{len(tests)} tests")
     for title in ("skipped", "failed"):
@@ -81,6 +121,9 @@ def main() -> int:
                  for name, (outcome, reason) in tests.items() if outcome == title]
         if names:
             print("\n".join([f"{title}:", *names]))
+    for name in failed_of(arguments.file) if again else []:
+        print(f"{name}: a wait ran out beside others, so it was run a second time, alone: "
+              f"{outcome_of_entry(entries[name])[0]}")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if counts["failed"] or not counts["passed"] else 0
 

@@ -143,7 +143,7 @@ def test_passwords(start_exporter, passwords, tmp_path):
     assert exporter.request("/metrics")[0] == 401
     passwords.write_text(text.replace("scraper", "other"))
     wait_until(lambda: exporter.request("/metrics", headers=login("secret", "other"))[0] == 200,
-               "the new file counts", 10)
+               "the new file counts")
     status, _, body = exporter.request("/metrics", headers=login("secret", "other"))
     assert (status, f"{SUCCESS} 1\n".encode() in body) == (200, True)
     assert exporter.request("/metrics", headers=login("secret"))[0] == 401

@@ -131,7 +131,7 @@ def test_pid_given_out_again(start_ioc, start_exporter, started, log_dir):
         pytest.skip(second.process.stderr())
     second.wait_running()
     assert second.pid == pid
-    scrape = exporter.wait_up(second, timeout=10)
+    scrape = exporter.wait_up(second)
     assert scrape.ioc_of_pid(pid) == "second"
     assert scrape.value(UP, ioc="first") == 0 and scrape.series(PROCESSED, ioc="first") == []
     process_and_check(exporter, second, "S:n", "second")
@@ -164,7 +164,7 @@ def test_storm_of_starts_and_ends(start_ioc, start_exporter, log_dir):
         process.kill()
         process.communicate()
     stays.process_once("S:n", 7)
-    exporter.wait_scrape(lambda s: len(s.series(UP)) == 1, "the storm is forgotten", timeout=15)
+    exporter.wait_scrape(lambda s: len(s.series(UP)) == 1, "the storm is forgotten")
     assert stays.get("S:n.VAL") == STORM + 7
     scrape = exporter.scrape()
     assert scrape.count(PROCESSED, ioc="stays", record="S:n") == STORM + 7

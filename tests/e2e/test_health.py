@@ -64,4 +64,4 @@ def test_a_thread_that_never_rests(start_ioc, start_exporter):
     ioc = start_ioc("spinner", databases.counting(), macros="P=S:", spin=True)
     exporter = start_exporter(sees=[ioc])
     exporter.wait_scrape(lambda s: s.value("epics_ioc_threads_spinning", ioc="spinner") == 1,
-                         "one thread of spinner spins", timeout=15)
+                         "one thread of spinner spins")

@@ -65,32 +65,31 @@ def test_names_that_nobody_has_are_searched_on(client, searches, ioc, start_expo
 
 def test_a_restart_shows_in_the_beacons(start_ioc, start_exporter):
     exporter = start_exporter("--ioc.include=beacons")
+    exporter.wait_first_look()
     ioc = start_ioc("beacons", databases.put_targets("Q:", 1))
     server = f"127.0.0.1:{ioc.port}"
-    exporter.wait_scrape(lambda s: s.count(BEACONS, server=server) >= 5, "beacons", timeout=15)
+    exporter.wait_scrape(lambda s: s.count(BEACONS, server=server) >= 5, "beacons")
     assert exporter.scrape().count(ANOMALIES, server=server) == 0
     ioc.kill()
     before = exporter.scrape().count(BEACONS, server=server)
     start_ioc("beacons", databases.put_targets("Q:", 1), port=ioc.port)
     scrape = exporter.wait_scrape(lambda s: s.count(BEACONS, server=server) >= before + 2,
-                                  "beacons after the restart", timeout=15)
+                                  "beacons after the restart")
     assert scrape.count(ANOMALIES, server=server) == 1
 
 
 def test_the_first_client_is_named_before_its_ioc_is_found(start_ioc, start_exporter, connect):
     """The IOC's first beacon tells its port: a client that is done before the exporter looks for IOCs
     again has all its puts counted, with their names."""
-    exporter = start_exporter("--ioc.include=early", "--discovery.interval=8s")
-    wait_until(lambda: exporter.scrape().value("ioc_exporter_collector_success", collector="discovery") == 1,
-               "the exporter's first look for IOCs", timeout=30)
+    exporter = start_exporter("--ioc.include=early", "--discovery.interval=15s")
+    exporter.wait_first_look()
     ioc = start_ioc("early", databases.put_targets("Q:", 3))
-    wait_until(lambda: exporter.scrape().count(BEACONS, server=f"127.0.0.1:{ioc.port}") >= 1, "a beacon",
-               timeout=5)
+    wait_until(lambda: exporter.scrape().count(BEACONS, server=f"127.0.0.1:{ioc.port}") >= 1, "a beacon")
     pvs = [f"Q:set{i}" for i in (1, 2, 3)]
     client = connect(clients.libca, [ioc], pvs, 211)
     assert client.send() == 211 * 3
     client.close()
     assert exporter.scrape().ioc_of_pid(ioc.pid) is None, "the IOC was found too early for this test"
-    scrape = exporter.wait_scrape(lambda s: s.ioc_of_pid(ioc.pid) is not None, "the IOC is found", timeout=20)
+    scrape = exporter.wait_scrape(lambda s: s.ioc_of_pid(ioc.pid) is not None, "the IOC is found")
     counted = {labels["pv"]: value for labels, value in scrape.series(PUTS, ioc=ioc.name)}
     assert counted == {pv: 211 for pv in pvs}

@@ -83,7 +83,7 @@ def test_rights_that_are_left(start_exporter, start_ioc):
         assert len(list(pathlib.Path(f"/proc/{pid}/fd").glob("[3-9]*"))) <= 2, "its socket, and what it reads"
     assert exporter.stop() == 0
     wait_until(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in helpers.values()),
-               "the helpers end with it", 5)
+               "the helpers end with it")
 
 
 def test_no_user_is_shared(start_exporter):
@@ -209,13 +209,13 @@ def test_service_manager_hears_of_it(start_exporter, start_ioc, monkeypatch):
     monkeypatch.setenv("WATCHDOG_USEC", "600000")
     exporter = start_exporter("--no-collector.records", "--server-probe", "--ioc.include=notified")
     wait_until(lambda: any(text.startswith("READY=1\nSTATUS=0 IOCs; ca_tap, ca_udp")
-                           for text in manager.listen()), "READY after the first look", 5)
+                           for text in manager.listen()), "READY after the first look")
     start_ioc("notified", databases.counting(), macros="P=N:")
-    wait_until(lambda: "STATUS=1 IOC; ca_tap, ca_udp, ca_server_probe, pva_server_probe" in manager.listen(), "one IOC", 5)
-    wait_until(lambda: manager.listen().count("WATCHDOG=1") >= 5, "five signs of life", 5)
+    wait_until(lambda: "STATUS=1 IOC; ca_tap, ca_udp, ca_server_probe, pva_server_probe" in manager.listen(), "one IOC")
+    wait_until(lambda: manager.listen().count("WATCHDOG=1") >= 5, "five signs of life")
     assert sum(text.startswith("READY=1") for text in manager.heard) == 1
     exporter.process.popen.send_signal(signal.SIGHUP)
-    wait_until(lambda: sum(text.startswith("READY=1") for text in manager.listen()) == 2, "reloaded", 5)
+    wait_until(lambda: sum(text.startswith("READY=1") for text in manager.listen()) == 2, "reloaded")
     states = [text for text in manager.heard if text.startswith(("RELOADING=1\nMONOTONIC_USEC=", "READY=1"))]
     assert [text.split("=")[0] for text in states] == ["READY", "RELOADING", "READY"]
     assert exporter.stop() == 0

@@ -152,7 +152,7 @@ def test_namespace_is_let_go_with_its_last_process(other_network, start_ioc, sta
     exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc="inside") == 0, "the IOC is down")
     # The namespace goes, and with it the device that leads there.
     wait_until(lambda: "to_other" not in open("/proc/self/net/dev", encoding="ascii").read(),
-               "the namespace is gone", timeout=15)
+               "the namespace is gone")
 
 
 def test_remote_servers(other_network, start_ioc, start_exporter, connect):

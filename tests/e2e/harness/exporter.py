@@ -66,6 +66,11 @@ class Exporter:
                                  f"{last[0].text[-6000:] if last else 'none'}") from None
         return last[0]
 
+    def wait_first_look(self) -> None:
+        """Until it has looked for IOCs and watches the network, which the first scrape waits for: what comes after it
+        is counted from its beginning."""
+        self.scrape()
+
     def wait_up(self, ioc, timeout: float = FOUND_WITHIN) -> Scrape:
         """Until this IOC, by pid and by its CA port, is found and its records are known."""
         def up(scrape: Scrape) -> bool:
