@@ -42,7 +42,7 @@ LOADS = {
 SETTLES = {"ioc_exporter": 12}
 # Last of its scan: its time says when the whole list was done.
 CLOCK = 'record(sub,"LOAD:CLOCK"){{field(SNAM,"note_time") field(PHAS,"9") field(SCAN,"{scan}")}}'
-COLUMNS = ["CPU %", "scan p50 ms", "p99 ms", "max ms", "put p50 us", "put p99 us", "monitor p50 us", "monitor p99 us"]
+COLUMNS = ["CPU %", "scan p50 ms", "scan p99 ms", "scan max ms", "put p50 us", "put p99 us", "monitor p50 us", "monitor p99 us"]
 SETPOINT = 'record(ao,"LOAD:PUT"){field(FLNK,"LOAD:PUT:CALC")}\nrecord(calc,"LOAD:PUT:CALC"){field(CALC,"VAL+1")}'
 
 
