@@ -10,6 +10,7 @@
 namespace ioc_exporter::delivery {
 
 OpenLog LogFiles::add(LogFile file) {
+  add_folder(file.path.substr(0, std::max<std::size_t>(1, file.path.rfind('/'))));
   files_.push_back(std::move(file));
   return [this, number = files_.size() - 1](bool rotate) {
     return ask(static_cast<std::uint32_t>(rotate ? Ask::rotate : Ask::open), number);
@@ -32,20 +33,16 @@ Result<UniqueFd> LogFiles::serve(const HelperRequest& request, const UniqueFd& n
   return what == Ask::open ? open_log(file) : rotate_log(file);
 }
 
-Result<uid_t> LogFiles::owner(const std::vector<std::string>& more) const {
-  std::vector<std::string> folders;
-  for (const LogFile& file : files_)
-    folders.push_back(file.path.substr(0, std::max<std::size_t>(1, file.path.rfind('/'))));
-  folders.insert(folders.end(), more.begin(), more.end());
+Result<uid_t> LogFiles::owner() const {
   std::optional<uid_t> owner;
-  for (const std::string& path : folders) {
+  for (const std::string& path : folders_) {
     const auto folder = open_owned_folder(path);
     if (!folder) return folder.error();
     struct stat status {};
     if (::fstat(folder->get(), &status) != 0) return last_error("look at " + path);
     if (owner.value_or(status.st_uid) != status.st_uid)
       return error_in_words(log_ + ": " + path + " belongs to another user than " +
-                            folders.front());
+                            folders_.front());
     owner = status.st_uid;
   }
   if (!owner) return error_in_words(log_ + ": there are no files");

@@ -29,20 +29,21 @@ class LogFiles {
 
   // What it returns refers to this.
   OpenLog add(LogFile file);
-  bool empty() const { return files_.empty(); }
+  void add_folder(std::string folder) { folders_.push_back(std::move(folder)); }
+  bool empty() const { return folders_.empty(); }
 
   Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& none);  // in the helper
   void use_helper(std::shared_ptr<Helper> helper) { helper_ = std::move(helper); }
   Result<UniqueFd> ask(std::uint32_t what, std::size_t number = 0);
 
-  // Makes the folders of the files, and `more` ones, where they are missing; whom they belong to.
-  // The error: to several.
-  Result<uid_t> owner(const std::vector<std::string>& more = {}) const;
+  // Makes the folders where they are missing; whom they belong to. The error: to several.
+  Result<uid_t> owner() const;
 
  private:
   const std::string log_;
   const Helper::Serve serve_others_;
   std::vector<LogFile> files_;
+  std::vector<std::string> folders_;  // of the files, and those that were added
   std::shared_ptr<Helper> helper_;
 };
 

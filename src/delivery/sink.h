@@ -7,7 +7,7 @@
 //   Filter   wants() what an item points to
 //   Stage    what is between the queue and the sink, in the sink's thread, and is told the time:
 //            take(Item, now, entries&), end_due(now, entries&), end_all(entries&) append entries
-//            that are to be delivered now; next_due()
+//            that are to be delivered now; next_due(). Made with the setup's window
 //   bytes()  what an item takes in memory, about
 //   owner()  whose it is: in a full queue each has a share
 //   weight() how many items an entry stands for
@@ -61,6 +61,7 @@ struct SinkSetup {
   std::string name;  // the label `sink`
   typename Kind::Filter filter = {};
   QueueBounds queue = {};
+  std::chrono::milliseconds window{};  // how long the stage may hold an item
   std::chrono::milliseconds tend_every{60'000};
   std::unique_ptr<Sink<typename Kind::Entry>> sink = {};
 };

@@ -28,7 +28,7 @@ class SinkRunner {
   // How long it goes on with what waits when the exporter ends, once the sink does not take it.
   static constexpr std::chrono::seconds kEndPatience{2};
 
-  SinkRunner(SinkSetup<Kind> setup, Stage stage);
+  explicit SinkRunner(SinkSetup<Kind> setup);
   // Gives the sink what waits, for a while from begin_end() on.
   ~SinkRunner();
   SinkRunner(const SinkRunner&) = delete;
@@ -71,11 +71,11 @@ class SinkRunner {
 };
 
 template <class Kind>
-SinkRunner<Kind>::SinkRunner(SinkSetup<Kind> setup, Stage stage)
+SinkRunner<Kind>::SinkRunner(SinkSetup<Kind> setup)
     : filter_(std::move(setup.filter)),
       queue_(setup.queue),
       courier_(std::move(setup.sink), setup.name),
-      stage_(std::move(stage)),
+      stage_(setup.window),
       tend_every_(setup.tend_every),
       tend_at_(Clock::now() + tend_every_) {
   counts_.sink = std::move(setup.name);

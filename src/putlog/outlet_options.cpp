@@ -10,7 +10,7 @@
 namespace ioc_exporter::putlog {
 namespace {
 
-constexpr std::uint64_t kMostOld = 1000, kMostEvents = 1'000'000;
+constexpr std::uint64_t kMostEvents = 1'000'000;
 
 Result<void> check_tcp(const std::string& text) {
   if (text.empty()) return {};
@@ -22,34 +22,17 @@ Result<void> check_loki(const std::string& url) {
   return delivery::check_url(url, true, "http://loki:3100");
 }
 
-Result<void> check_otlp(const std::string& url) {
-  return delivery::check_url(url, true, "http://collector:4318");
-}
-
 void read_sink(Reader& item, OutletOptions& options) {
   SinkOptions sink;
-  sink.name = item.text("name").value_or("");
-  item.check("file",
-             [&](const std::string& text) { return delivery::check_log_path(sink.file = text); });
+  delivery::read_sink(item, sink);
   item.check("tcp", [&](const std::string& text) { return check_tcp(sink.tcp = text); });
   item.check("loki", [&](const std::string& text) { return check_loki(sink.loki = text); });
-  item.check("otlp", [&](const std::string& text) { return check_otlp(sink.otlp = text); });
-  delivery::read_receiver(item, sink.receiver);
   sink.metadata = item.flag("metadata").value_or(true);
   item.check("format", [&](const std::string& text) -> Result<void> {
     sink.full_lines = text == "full";
     if (text == "full" || text == "caputlog") return {};
     return error_in_words(shown(text) + " is neither caputlog nor full");
   });
-  item.check("size", [&](const std::string& text) -> Result<void> {
-    const auto size = parse_bytes(text);
-    if (!size) return size.error();
-    sink.size = *size;
-    return {};
-  });
-  if (const auto age = item.duration("age")) sink.age = *age;
-  if (const auto count = item.number("count", 0, kMostOld))
-    sink.count = static_cast<unsigned>(*count);
   sink.burst = item.duration("burst");
   sink.filter.pv.include = item.pattern("pv");
   sink.filter.pv.exclude = item.pattern("not_pv");
@@ -67,46 +50,30 @@ void read_sink(Reader& item, OutletOptions& options) {
 
 }  // namespace
 
+std::string SinkOptions::kind() const {
+  return !file.empty()    ? "file"
+         : !tcp.empty()   ? "tcp"
+         : !store.empty() ? "store"
+         : !otlp.empty()  ? "otlp"
+                          : "loki";
+}
+
 std::vector<SinkOptions> OutletOptions::all_sinks() const {
   std::vector<SinkOptions> all;
   if (!file.file.empty()) all.push_back(file);
   if (!tcp.tcp.empty()) all.push_back(tcp);
   if (!store.store.empty()) all.push_back(store);
   all.insert(all.end(), sinks.begin(), sinks.end());
-  delivery::SinkNames names;
-  for (SinkOptions& sink : all) {
-    if (sink.name.empty())
-      sink.name = !sink.file.empty()    ? "file"
-                  : !sink.tcp.empty()   ? "tcp"
-                  : !sink.store.empty() ? "store"
-                  : !sink.otlp.empty()  ? "otlp"
-                                        : "loki";
-    sink.name = names.take(sink.name);
+  delivery::name_sinks(all);
+  for (SinkOptions& sink : all)
     if (!sink.burst) sink.burst = burst;
-  }
   return all;
 }
 
 void add_outlet_options(OptionTable& table, OutletOptions& options) {
+  table.add("Put log", delivery::file_rows("putlog", "puts", options.file));
   table.add("Put log",
-            {{.flag = "putlog.file",
-              .argument = "FILE",
-              .key = "putlog.file",
-              .help = "File for puts, lines of JSON; only the folder's owner may write to it",
-              .value = text(options.file.file, delivery::check_log_path)},
-             {.argument = "BYTES",
-              .key = "putlog.file_size",
-              .help = "Size at which a new file begins",
-              .value = bytes(options.file.size)},
-             {.argument = "DURATION",
-              .key = "putlog.file_age",
-              .help = "Age at which a new file begins; 0: none",
-              .value = duration(options.file.age)},
-             {.argument = "N",
-              .key = "putlog.file_count",
-              .help = "Old files to keep, FILE.1 to FILE.N",
-              .value = whole_number(options.file.count, 0, kMostOld)},
-             {.argument = "HOST:PORT",
+            {{.argument = "HOST:PORT",
               .key = "putlog.tcp",
               .help = "Receiver of caPutLog's lines (JSON): iocLogServer, Logstash",
               .value = text(options.tcp.tcp, check_tcp)},

@@ -9,7 +9,7 @@
 
 #include "base/option_table.h"
 #include "base/pattern.h"
-#include "delivery/receiver_options.h"
+#include "delivery/sink_options.h"
 #include "putlog/filter.h"
 
 namespace ioc_exporter {
@@ -20,18 +20,15 @@ namespace ioc_exporter::putlog {
 
 // One of the site file's putlog.sinks: a file, a receiver of lines over TCP, Loki or OpenTelemetry;
 // or the store.
-struct SinkOptions {
-  std::string name;  // "" = by what it is
-  std::string file, tcp, loki, otlp;
-  std::string store;  // a folder
-  std::uint64_t size = 100u << 20;
-  std::chrono::milliseconds age = std::chrono::hours(24);
-  unsigned count = 10;
+struct SinkOptions : delivery::SinkOptions {
+  std::string tcp, loki;
+  std::string store;                               // a folder
   bool full_lines = false;                         // over TCP: our keys, not caPutLog's
-  delivery::ReceiverOptions receiver;              // of Loki and OpenTelemetry
   bool metadata = true;                            // of Loki
   std::optional<std::chrono::milliseconds> burst;  // nothing: as the others
   EventFilter filter;
+
+  std::string kind() const;  // by what it is
 };
 
 inline SinkOptions store_defaults() {

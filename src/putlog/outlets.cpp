@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "delivery/otlp.h"
-#include "delivery/receiver_options.h"
+#include "putlog/json.h"
 #include "putlog/loki_sink.h"
 #include "putlog/otlp_sink.h"
 #include "putlog/store_sink.h"
@@ -21,9 +21,17 @@ constexpr std::uint32_t kOpenStoreLog = kOpenStore + 1;
 
 }  // namespace
 
-Outlets::Outlets(const OutletOptions& options)
-    : ring_(std::make_shared<Ring>(delivery::RingBounds{
-          options.memory_events, static_cast<std::size_t>(options.memory_bytes)})) {}
+Outlets::Outlets(Privacy privacy, delivery::RingBounds bounds)
+    : delivery::Outlets<PutKind>(
+          [this](const HelperRequest& request, const UniqueFd&) { return serve_store(request); }),
+      privacy_(std::move(privacy)),
+      ring_(std::make_shared<Ring>(bounds)) {}
+
+// The sinks' threads use what this has.
+Outlets::~Outlets() {
+  ring_->end();
+  end_sinks();
+}
 
 Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options,
                                                const std::string& version) {
@@ -33,33 +41,23 @@ Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options,
     if (!read) return std::move(read).error();
     salt = std::move(*read);
   }
-  std::unique_ptr<Outlets> outlets(new Outlets(options));
-  outlets->salt_ = salt;
-  std::vector<SinkSetup> sinks;
+  auto outlets = std::make_unique<Outlets>(
+      Privacy(options.hidden_values, std::move(salt)),
+      delivery::RingBounds{options.memory_events, static_cast<std::size_t>(options.memory_bytes)});
   for (const SinkOptions& each : options.all_sinks()) {
-    SinkSetup setup;
-    setup.name = each.name;
-    setup.filter = each.filter;
-    setup.burst = *each.burst;
     auto sink = outlets->make_sink(each, version);
     if (!sink) return std::move(sink).error();
+    SinkSetup setup{.name = each.name, .filter = each.filter, .window = *each.burst};
     setup.sink = std::move(*sink);
-    sinks.push_back(std::move(setup));
+    outlets->add(std::move(setup));
   }
-  outlets->fanout_ = std::make_unique<Fanout>(Privacy(options.hidden_values, std::move(salt)),
-                                              *outlets->ring_, std::move(sinks));
   return outlets;
 }
 
 Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
                                                  const std::string& version) {
   using Made = std::unique_ptr<Sink>;
-  if (!options.file.empty()) {
-    auto sink = std::make_unique<FileSink>(options.file, FileBounds{options.size, options.age},
-                                           files_.add({options.file, options.count}));
-    file_sinks_.push_back(sink.get());
-    return Made(std::move(sink));
-  }
+  if (!options.file.empty()) return make_file_sink(options, append_json);
   if (const std::string& url = options.loki.empty() ? options.otlp : options.loki; !url.empty()) {
     auto receiver = delivery::open_receiver(PutKind::kLog, url, options.receiver);
     if (!receiver) return std::move(receiver).error();
@@ -70,6 +68,7 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
   }
   if (!options.store.empty()) {
     store_options_ = options;
+    files().add_folder(options.store);
     return Made(std::make_unique<StoreSink>([this] { return store_; }));
   }
   const auto place = delivery::parse_host_and_port(options.tcp);
@@ -78,7 +77,25 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
       place->host, place->port, options.full_lines ? LineFormat::full : LineFormat::caputlog));
 }
 
-Result<UniqueFd> Outlets::serve_other(const HelperRequest& request) const {
+void Outlets::receive(std::span<const PutEvent> events) {
+  std::vector<SharedEvent> shared;
+  shared.reserve(events.size());
+  for (const PutEvent& event : events) {
+    auto own = std::make_shared<PutEvent>(event);
+    privacy_.apply(*own);
+    shared.push_back(std::move(own));
+  }
+  ring_->add(shared);
+  give(shared);
+}
+
+std::vector<SinkSample> Outlets::samples() const {
+  std::vector<SinkSample> all = sink_samples();
+  all.push_back(ring_->sample());
+  return all;
+}
+
+Result<UniqueFd> Outlets::serve_store(const HelperRequest& request) const {
   if (request.what > kOpenStoreLog) return error_in_words("put log: no such request");
   if (store_options_.store.empty()) return error_in_words("put log: there is no store");
   return open_store_file(store_options_.store, request.what == kOpenStoreLog
@@ -86,28 +103,15 @@ Result<UniqueFd> Outlets::serve_other(const HelperRequest& request) const {
                                                    : DatabaseFile::database);
 }
 
-Result<uid_t> Outlets::owner_of_files() const {
-  std::vector<std::string> folders;
-  if (!store_options_.store.empty()) folders.push_back(store_options_.store);
-  return files_.owner(folders);
-}
-
 Result<void> Outlets::open_files() {
-  for (FileSink* sink : file_sinks_)
-    if (auto opened = sink->open(); !opened) return opened;
+  if (auto opened = delivery::Outlets<PutKind>::open_files(); !opened) return opened;
   return store_options_.store.empty() ? Result<void>() : open_store();
 }
 
-std::vector<SinkSample> Outlets::samples() const {
-  std::vector<SinkSample> all = fanout_->samples();
-  all.push_back(ring_->sample());
-  return all;
-}
-
 Result<void> Outlets::open_store() {
-  auto database = files_.ask(kOpenStore);
+  auto database = files().ask(kOpenStore);
   if (!database) return database.error();
-  auto log = files_.ask(kOpenStoreLog);
+  auto log = files().ask(kOpenStoreLog);
   if (!log) return log.error();
   auto store = Store::open(store_options_.store, {std::move(*database), std::move(*log)},
                            {store_options_.size, store_options_.age});

@@ -23,6 +23,8 @@ class Privacy {
   // One thread at a time, both.
   void apply(PutEvent& event);
   void hide_user(std::string& user);
+  // The same for users, and no values.
+  Privacy of_users() const { return Privacy({}, salt_); }
 
  private:
   const std::string& hashed(const std::string& user);

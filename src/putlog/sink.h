@@ -37,16 +37,8 @@ using delivery::kRefused;
 using delivery::SinkSample;
 using Sink = delivery::Sink<Entry>;
 
-struct SinkSetup : delivery::SinkSetup<PutKind> {
-  std::chrono::milliseconds burst{5000};  // 0: each put is told
-};
-
-class SinkRunner : public delivery::SinkRunner<PutKind> {
- public:
-  // What is moved on is what delivery knows of; `burst` stays.
-  explicit SinkRunner(SinkSetup setup)
-      : delivery::SinkRunner<PutKind>(std::move(setup), Bursts(setup.burst)) {}
-};
+using SinkRunner = delivery::SinkRunner<PutKind>;
+using SinkSetup = delivery::SinkSetup<PutKind>;  // its window: of bursts; 0: each put is told
 
 }  // namespace ioc_exporter::putlog
 

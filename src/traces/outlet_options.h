@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/option_table.h"
-#include "delivery/receiver_options.h"
+#include "delivery/sink_options.h"
 #include "traces/sink.h"
 
 namespace ioc_exporter {
@@ -18,15 +18,12 @@ class Reader;
 namespace ioc_exporter::traces {
 
 // One of the site file's traces.sinks: a file, or a server that takes traces.
-struct SinkOptions {
-  std::string name;  // "" = by what it is
-  std::string file, zipkin, otlp;
-  std::uint64_t size = 100u << 20;
-  std::chrono::milliseconds age = std::chrono::hours(24);
-  unsigned count = 10;
-  delivery::ReceiverOptions receiver;  // of a server
-  std::optional<SpanNames> names;      // the same; nothing: as the others
+struct SinkOptions : delivery::SinkOptions {
+  std::string zipkin;
+  std::optional<SpanNames> names;  // of a server; nothing: as the others
   TraceFilter filter;
+
+  std::string kind() const { return !file.empty() ? "file" : !zipkin.empty() ? "zipkin" : "otlp"; }
 };
 
 struct OutletOptions {

@@ -27,6 +27,7 @@ struct NumberKind {
   };
   struct Stage {  // nothing waits
     using Time = std::chrono::steady_clock::time_point;
+    explicit Stage(std::chrono::milliseconds) {}
     void take(Item item, Time, std::vector<Item>& out) { out.push_back(std::move(item)); }
     void end_due(Time, std::vector<Item>&) {}
     void end_all(std::vector<Item>&) {}
@@ -58,7 +59,7 @@ class SinkRunnerTest : public testing::Test {
     SinkSetup<NumberKind> setup;
     setup.name = "test";
     setup.sink = std::make_unique<Answers>(std::move(answer));
-    runner_ = std::make_unique<SinkRunner<NumberKind>>(std::move(setup), NumberKind::Stage());
+    runner_ = std::make_unique<SinkRunner<NumberKind>>(std::move(setup));
   }
   void send(int from, int to) {
     std::vector<NumberKind::Item> items;

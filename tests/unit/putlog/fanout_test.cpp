@@ -1,4 +1,5 @@
-#include "putlog/fanout.h"
+// What is received goes to memory and to each sink.
+#include "putlog/outlets.h"
 
 #include <gtest/gtest.h>
 
@@ -52,7 +53,7 @@ using StateOfSink = std::shared_ptr<GatedSink::State>;
 SinkSetup setup(const std::string& name, const StateOfSink& state) {
   SinkSetup setup;
   setup.name = name;
-  setup.burst = 0ms;
+  setup.window = 0ms;
   setup.sink = std::make_unique<GatedSink>(state);
   return setup;
 }
@@ -68,18 +69,24 @@ void wait_until(const std::function<bool()>& done) {
   EXPECT_TRUE(done());
 }
 
+class Fanout : public Outlets {
+ public:
+  Fanout(Privacy privacy, std::vector<SinkSetup> sinks) : Outlets(std::move(privacy), {}) {
+    for (SinkSetup& sink : sinks) add(std::move(sink));
+  }
+};
+
 class FanoutTest : public testing::Test {
  protected:
   StateOfSink open_ = std::make_shared<GatedSink::State>();
   StateOfSink shut_ = std::make_shared<GatedSink::State>();
-  Ring ring_{{.items = 100, .bytes = 1 << 20}};
   std::vector<SinkSetup> sinks_;
 };
 
 TEST_F(FanoutTest, ASinkIsTendedWhileNoPutComes) {
   sinks_.push_back(setup("all", open_));
   sinks_.back().tend_every = 1ms;
-  Fanout fanout(Privacy(), ring_, std::move(sinks_));
+  Fanout fanout(Privacy(), std::move(sinks_));
   fanout.receive({});
   wait_until([this] {
     const std::scoped_lock lock(open_->mutex);
@@ -91,7 +98,7 @@ TEST_F(FanoutTest, EachSinkIsGivenWhatItWantsInOrder) {
   sinks_.push_back(setup("all", open_));
   sinks_.push_back(setup("some", shut_));
   sinks_.back().filter.pv.include = *Pattern::compile("B");
-  Fanout fanout(Privacy(), ring_, std::move(sinks_));
+  Fanout fanout(Privacy(), std::move(sinks_));
   std::vector<PutEvent> some = events(1, 3);
   some[1].pv = "B";
   fanout.receive(some);
@@ -101,7 +108,7 @@ TEST_F(FanoutTest, EachSinkIsGivenWhatItWantsInOrder) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(*open_->taken[i].event, some[i]);
   EXPECT_EQ(shut_->taken.at(0).event->seq, 2u);
   EXPECT_EQ(fanout.samples()[1].filtered, 2u);
-  EXPECT_EQ(ring_.find({}, {})->size(), 3u);
+  EXPECT_EQ(fanout.ring()->find({}, {})->size(), 3u);
 }
 
 TEST_F(FanoutTest, ASinkThatTakesNothingCostsItsOwnQueueAndEachPutIsAccountedFor) {
@@ -110,7 +117,7 @@ TEST_F(FanoutTest, ASinkThatTakesNothingCostsItsOwnQueueAndEachPutIsAccountedFor
   sinks_.back().queue.events = 50;
   sinks_.push_back(setup("open", open_));
   sinks_.back().queue.events = 1'000'000;
-  Fanout fanout(Privacy(), ring_, std::move(sinks_));
+  Fanout fanout(Privacy(), std::move(sinks_));
   constexpr std::uint64_t kPuts = 5000;
   for (std::uint64_t i = 0; i < kPuts; i += 10) fanout.receive(events(i + 1, 10));
   wait_until([&] { return fanout.samples()[1].delivered == kPuts; });
@@ -134,7 +141,7 @@ TEST_F(FanoutTest, MemoryBoundsAQueueToo) {
   shut_->may_take = 0;
   sinks_.push_back(setup("shut", shut_));
   sinks_.back().queue.bytes = 1 << 20;
-  Fanout fanout(Privacy(), ring_, std::move(sinks_));
+  Fanout fanout(Privacy(), std::move(sinks_));
   std::vector<PutEvent> large = events(1, 1);
   large[0].value = Value{std::vector<Element>(10'000, 0.5), true};
   for (int i = 0; i < 100; ++i) fanout.receive(large);
@@ -147,7 +154,7 @@ TEST_F(FanoutTest, WhatCouldNotBeDeliveredIsTriedAgain) {
   shut_->may_take = 2;
   shut_->problem = error_in_words("the disk is full");
   sinks_.push_back(setup("shut", shut_));
-  Fanout fanout(Privacy(), ring_, std::move(sinks_));
+  Fanout fanout(Privacy(), std::move(sinks_));
   fanout.receive(events(1, 7));
   wait_until([&] { return fanout.samples()[0].failures >= 2; });
   EXPECT_EQ(fanout.samples()[0].delivered, 2u);
@@ -163,9 +170,9 @@ TEST_F(FanoutTest, WhatCouldNotBeDeliveredIsTriedAgain) {
 
 TEST_F(FanoutTest, AtTheEndWhatWaitsIsDeliveredBurstsToo) {
   sinks_.push_back(setup("open", open_));
-  sinks_.back().burst = 1h;
+  sinks_.back().window = 1h;
   {
-    Fanout fanout(Privacy(), ring_, std::move(sinks_));
+    Fanout fanout(Privacy(), std::move(sinks_));
     fanout.receive(events(1, 23));
     wait_until([&] { return fanout.samples()[0].delivered == 1; });
     EXPECT_EQ(fanout.samples()[0].waiting, 22u);
@@ -177,21 +184,20 @@ TEST_F(FanoutTest, AtTheEndWhatWaitsIsDeliveredBurstsToo) {
 
 TEST_F(FanoutTest, ABurstEndsWithoutMorePuts) {
   sinks_.push_back(setup("open", open_));
-  sinks_.back().burst = 50ms;
-  Fanout fanout(Privacy(), ring_, std::move(sinks_));
+  sinks_.back().window = 50ms;
+  Fanout fanout(Privacy(), std::move(sinks_));
   fanout.receive(events(1, 23));
   wait_until([&] { return fanout.samples()[0].delivered == 23; });
 }
 
 TEST_F(FanoutTest, WhatIsPrivateIsHiddenFromAll) {
   sinks_.push_back(setup("open", open_));
-  Fanout fanout(Privacy(*Pattern::compile(".*:Secret"), "0123456789abcdef"), ring_,
-                std::move(sinks_));
+  Fanout fanout(Privacy(*Pattern::compile(".*:Secret"), "0123456789abcdef"), std::move(sinks_));
   std::vector<PutEvent> two = {event(1, "SR:Secret"), event(2)};
   two[0].old = scalar(2.0);
   fanout.receive(two);
   wait_until([&] { return fanout.samples()[0].delivered == 2; });
-  const auto kept = *ring_.find({}, {});
+  const auto kept = *fanout.ring()->find({}, {});
   const PutEvent& first = *open_->taken[0].event;
   EXPECT_EQ(first, *kept[0]);
   EXPECT_EQ(first.value, scalar(std::string("***")));

@@ -1,5 +1,5 @@
 // The file: rotation, whole lines, what a full disk and a killed exporter leave.
-#include "putlog/file_sink.h"
+#include "delivery/line_file.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -15,9 +15,14 @@
 
 #include "events.h"
 #include "putlog/json.h"
+#include "putlog/sink.h"
 
 namespace ioc_exporter::putlog {
 namespace {
+
+using delivery::FileBounds;
+using delivery::LogFile;
+using FileSink = delivery::FileSink<Entry>;
 
 class FileSinkTest : public testing::Test {
  protected:
@@ -30,7 +35,8 @@ class FileSinkTest : public testing::Test {
 
   FileSink sink(FileBounds bounds = {}) const {
     return {file_.path, bounds,
-            [file = file_](bool rotate) { return rotate ? rotate_log(file) : open_log(file); }};
+            [file = file_](bool rotate) { return rotate ? rotate_log(file) : open_log(file); },
+            append_json};
   }
   static std::vector<Entry> entries(std::uint64_t first, std::uint64_t count) {
     std::vector<Entry> all;

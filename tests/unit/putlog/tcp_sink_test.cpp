@@ -98,7 +98,7 @@ std::vector<Entry> entries(std::uint64_t first, std::uint64_t count) {
 SinkSetup setup(const Receiver& receiver) {
   SinkSetup setup;
   setup.name = "tcp";
-  setup.burst = 0ms;
+  setup.window = 0ms;
   setup.sink = receiver.sink();
   return setup;
 }

@@ -1,4 +1,4 @@
-#include "delivery/receiver_options.h"
+#include "delivery/sink_options.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,6 +11,8 @@
 
 namespace ioc_exporter::delivery {
 namespace {
+
+constexpr std::uint64_t kMostOld = 1000;
 
 // Letters, digits and dashes: no line of its own.
 bool is_header_name(const std::string& name) {
@@ -25,15 +27,6 @@ Result<void> check_pair(const std::string& name, const std::string& value) {
   return check_header(value, "value of a header");
 }
 
-}  // namespace
-
-std::string SinkNames::take(const std::string& wanted) {
-  std::string name = wanted;
-  for (unsigned number = 2; !taken_.insert(name).second; ++number)
-    name = wanted + "-" + std::to_string(number);
-  return name;
-}
-
 void read_receiver(Reader& item, ReceiverOptions& options) {
   item.check("tenant", [&](const std::string& text) {
     return check_header(options.tenant = text, "name of a tenant");
@@ -46,6 +39,58 @@ void read_receiver(Reader& item, ReceiverOptions& options) {
     if (const auto good = check_pair(header.name, header.value); !good)
       item.complain("headers", good.error().message());
   });
+}
+
+}  // namespace
+
+std::string SinkNames::take(const std::string& wanted) {
+  std::string name = wanted;
+  for (unsigned number = 2; !taken_.insert(name).second; ++number)
+    name = wanted + "-" + std::to_string(number);
+  return name;
+}
+
+Result<void> check_otlp(const std::string& url) {
+  return url.empty() ? Result<void>() : check_url(url, true, "http://collector:4318");
+}
+
+void read_sink(Reader& item, SinkOptions& options) {
+  options.name = item.text("name").value_or("");
+  item.check("file", [&](const std::string& text) { return check_log_path(options.file = text); });
+  item.check("otlp", [&](const std::string& text) { return check_otlp(options.otlp = text); });
+  item.check("size", [&](const std::string& text) -> Result<void> {
+    const auto size = parse_bytes(text);
+    if (!size) return size.error();
+    options.size = *size;
+    return {};
+  });
+  if (const auto age = item.duration("age")) options.age = *age;
+  if (const auto count = item.number("count", 0, kMostOld))
+    options.count = static_cast<unsigned>(*count);
+  read_receiver(item, options.receiver);
+}
+
+std::vector<OptionRow> file_rows(const std::string& section, const std::string& events,
+                                 SinkOptions& options) {
+  const std::string file = section + ".file";
+  return {
+      {.flag = file,
+       .argument = "FILE",
+       .key = file,
+       .help = "File for " + events + ", lines of JSON; only the folder's owner may write to it",
+       .value = text(options.file, check_log_path)},
+      {.argument = "BYTES",
+       .key = file + "_size",
+       .help = "Size at which a new file begins",
+       .value = bytes(options.size)},
+      {.argument = "DURATION",
+       .key = file + "_age",
+       .help = "Age at which a new file begins; 0: none",
+       .value = duration(options.age)},
+      {.argument = "N",
+       .key = file + "_count",
+       .help = "Old files to keep, FILE.1 to FILE.N",
+       .value = whole_number(options.count, 0, kMostOld)}};
 }
 
 Result<HttpReceiver> open_receiver(const std::string& log, const std::string& url,
