@@ -1,9 +1,10 @@
-// Attaches empty programs to a function and holds them until its stdin ends.
+// Attaches empty programs to a function and holds them until its stdin ends. PID -1: all processes.
 //
-//   empty_probes FILE OFFSET PID          a uprobe and a uretprobe, by perf events; PID -1: all
-//   processes empty_probes FILE OFFSET PID entry    a uprobe alone, attached as the exporter
-//   attaches its own empty_probes FILE OFFSET PID ends     the same, and one at each end of
-//   dbProcess
+// empty_probes FILE OFFSET PID: a uprobe and a uretprobe, by perf events
+//
+// empty_probes FILE OFFSET PID entry: a uprobe alone, attached as the exporter attaches its own
+//
+// empty_probes FILE OFFSET PID ends: the same, and one at each end of dbProcess
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 

@@ -139,8 +139,7 @@ def measure(args, name, directory, libraries):
 def report(name, results, args):
     print(f"\n{name}, {MONITORS} monitors, put-callbacks: medians of {args.rounds} interleaved rounds of "
           f"{args.seconds:g} s\n")
-    peer = ioc_tables.PAIR if args.write_docs else ioc_tables.ENDS
-    print("\n".join(ioc_tables.table(results, {way: way for way in results}, peer)), flush=True)
+    print("\n".join(ioc_tables.table(results, {way: way for way in results})), flush=True)
 
 
 def main():

@@ -8,14 +8,15 @@ import statistics
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 END = "<!-- end of ioc.sh -->"
 ALL_LOADS = "real IOCs"
-# Empty programs that costs are given in multiples of: in the documents, and on a terminal.
-PAIR, ENDS = "empty pair", "empty entry and end"
+# Empty programs that costs are given in multiples of: at the exporter's own places.
+ENDS = "empty entry and end"
 
 # Ways that the documents show, as they call them.
 DOCUMENTED = {
     "nothing": "nothing",
     "empty entry": "an empty uprobe",
-    PAIR: "an empty uprobe and uretprobe",
+    ENDS: "an empty uprobe at the entry, and one at each end",
+    "empty pair": "an empty uprobe and uretprobe",
     "ioc_exporter": "ioc_exporter",
     "no budget, all timed": "`--overhead.budget=0 --overhead.target=0`",
     "no budget, without durations": "`--overhead.budget=0 --no-records.durations`",
@@ -27,7 +28,7 @@ SHOWN = ["scan p99 ms", "put p99 us", "monitor p99 us"]
 # The columns of the short table in README.md.
 SHORT = {
     "nothing": "nothing",
-    PAIR: "an empty uprobe and uretprobe",
+    ENDS: "empty uprobes at entry and ends",
     "ioc_exporter": "ioc_exporter, as it is",
     "no budget, without durations": "all counted",
     "no budget, all timed": "and all timed",
@@ -56,11 +57,11 @@ def number(column, value):
     return f"{value:,.0f}" if "us" in column else f"{value:.2f}"
 
 
-def table(results, labels, peer=PAIR, shown=None):
+def table(results, labels, shown=None):
     """A row for each way that was measured and has a label; all columns, or those that are shown."""
     columns = shown or [column for column in next(iter(results.values()))[0] if column != "CPU %"]
-    floor = added(results, peer)
-    lines = [row(["attached", "CPU %", "added", f"{peer.rsplit(maxsplit=1)[1]} x", *columns]), "|---" * (len(columns) + 4) + "|"]
+    floor = added(results, ENDS)
+    lines = [row(["attached", "CPU %", "added", "end x", *columns]), "|---" * (len(columns) + 4) + "|"]
     for way, label in labels.items():
         if way not in results:
             continue

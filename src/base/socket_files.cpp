@@ -10,9 +10,6 @@
 namespace ioc_exporter {
 namespace {
 
-// enum of include/net/tcp_states.h
-constexpr unsigned kTimeWaitState = 6, kCloseState = 7, kListenState = 10;
-
 std::string_view next_word(std::string_view& text) {
   const auto start = std::min(text.find_first_not_of(' '), text.size());
   const auto end = std::min(text.find(' ', start), text.size());
@@ -42,13 +39,6 @@ bool read_end(std::string_view text, InetAddress& address, std::uint16_t& port) 
   return number_of(text.substr(colon + 1), 16, port);
 }
 
-bool is_of(SocketKind kind, unsigned state) {
-  if (kind == SocketKind::listening) return state == kListenState;
-  if (kind == SocketKind::connected || kind == SocketKind::traffic)
-    return state != kListenState && state != kTimeWaitState && state != kCloseState;
-  return true;
-}
-
 // The kernel lists listeners first (tcp_seq_start in net/ipv4/tcp_ipv4.c): for them, reading ends
 // at the first other line.
 Result<void> read_file(const RootedFs& fs, const std::string& path, SocketKind kind,
@@ -67,7 +57,7 @@ Result<void> read_file(const RootedFs& fs, const std::string& path, SocketKind k
     for (std::size_t end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
       const auto line = parse_socket_line(std::string_view(text).substr(at, end - at));
       if (!line) continue;
-      if (is_of(kind, line->state))
+      if (line->state < 32 && states_of(kind) >> line->state & 1)
         visit(line->socket);
       else if (kind == SocketKind::listening)
         return {};

@@ -20,16 +20,8 @@ namespace ioc_exporter {
 namespace {
 
 constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-// Bits of enum tcp states, include/net/tcp_states.h.
 constexpr std::uint32_t kTimeWaitBit = 1u << 6, kCloseBit = 1u << 7, kListenBit = 1u << 10,
                         kAllStates = (1u << 12) - 1;
-
-std::uint32_t states_of(SocketKind kind) {
-  if (kind == SocketKind::listening) return kListenBit;
-  if (kind == SocketKind::connected || kind == SocketKind::traffic)
-    return kAllStates & ~(kListenBit | kTimeWaitBit | kCloseBit);
-  return kAllStates;
-}
 
 InetAddress address_from(int family, const __be32 (&words)[4]) {
   InetAddress address{};
@@ -79,6 +71,13 @@ const char* name_of(SocketKind kind) {
 }
 
 }  // namespace
+
+std::uint32_t states_of(SocketKind kind) {
+  if (kind == SocketKind::listening) return kListenBit;
+  if (kind == SocketKind::connected || kind == SocketKind::traffic)
+    return kAllStates & ~(kListenBit | kTimeWaitBit | kCloseBit);
+  return kAllStates;
+}
 
 bool is_any_address(const InetAddress& address) {
   return address == InetAddress{} || address == ipv4_address(0, 0, 0, 0);

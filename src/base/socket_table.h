@@ -52,10 +52,13 @@ enum class SocketKind {
   udp,        // bound
 };
 
+// States of such sockets: a bit for each of enum tcp states, include/net/tcp_states.h.
+std::uint32_t states_of(SocketKind kind);
+
 // One line of /proc/net/tcp, tcp6, udp or udp6; nothing for the header and for broken lines.
 struct SocketLine {
   InetSocket socket;
-  unsigned state = 0;  // enum of include/net/tcp_states.h
+  unsigned state = 0;  // bit of states_of()
 };
 std::optional<SocketLine> parse_socket_line(std::string_view line);
 

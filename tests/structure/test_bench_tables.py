@@ -13,8 +13,8 @@ import ioc_tables  # noqa: E402
 
 
 def shape(lines: list[str]) -> list[str]:
-    """The lines of a table without its numbers."""
-    return [re.sub(r"-?[\d,]+\.?\d*", "0", cell) for line in lines if line.startswith("|")
+    """The lines of a table without its numbers; a dash stands for one that is not measured yet."""
+    return [re.sub(r"-?[\d,]+\.?\d*|–", "0", cell) for line in lines if line.startswith("|")
             for cell in line.split("|")[1:-1]]
 
 
