@@ -110,7 +110,6 @@ static __noinline __u32 slot_of_channel(__u64 application, const struct iocx_ser
 {
 	struct iocx_ca_server_key key = {};
 	struct iocx_server_slot *slot;
-	const __u32 *found;
 	__u64 client = 0;
 	__u32 index;
 
@@ -125,9 +124,8 @@ static __noinline __u32 slot_of_channel(__u64 application, const struct iocx_ser
 	key.who.generation = ioc->generation;
 	if (read_client(&key, client))
 		return 0;
-	found = bpf_map_lookup_elem(&slot_by_key, &key);
-	slot = found ? bpf_map_lookup_elem(&server_slots, found) : 0;
-	return found && slot && slot->application == application ? *found + 1 : 0;
+	slot = slot_of_key(&key, &index);
+	return slot && slot->application == application ? index + 1 : 0;
 }
 
 /*

@@ -188,7 +188,21 @@ static __always_inline __u32 share_of_client(const struct iocx_server_who *who)
 	return IOCX_SERVER_SHARE_CLIENT + (hash >> 16) % IOCX_SERVER_CLIENT_BUCKETS;
 }
 
-/* A slot for the key, with its names; NULL: there is none. One thread serves a client: no other adds its key. */
+/* The slot that the key has; NULL: it has none. */
+static __always_inline struct iocx_server_slot *slot_of_key(const struct iocx_ca_server_key *key, __u32 *index)
+{
+	const __u32 *found = bpf_map_lookup_elem(&slot_by_key, key);
+
+	if (!found)
+		return 0;
+	*index = *found;
+	return bpf_map_lookup_elem(&server_slots, index);
+}
+
+/*
+ * A slot for the key, with its names; NULL: there is none. One thread serves a client, but another client may write to
+ * its channel at the same time: who comes second uses the slot of the first.
+ */
 static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_server_key *key,
 							  const struct iocx_server_ioc *ioc, __u32 *index)
 {
@@ -211,7 +225,7 @@ static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_s
 	slot->who = key->who;
 	slot->named = 0;
 	name_slot(slot, info, ioc);
-	return publish_slot(key, slot, *index, ioc, client) ? 0 : slot;
+	return publish_slot(key, slot, *index, ioc, client) ? slot_of_key(key, index) : slot;
 }
 
 /* Where the probable slot of a client's channel is noted. */
@@ -274,26 +288,22 @@ static __always_inline struct iocx_server_slot *find_or_take_slot(struct iocx_ca
 {
 	struct iocx_server_slot *slot;
 	struct iocx_ca_server_info *info;
-	const __u32 *found;
 	__u64 owner;
 
 	key->who.generation = ioc->generation;
 	*drop = IOCX_SERVER_DROP_UNREADABLE;
 	if (read_client(key, sender))
 		return 0;
-	found = bpf_map_lookup_elem(&slot_by_key, key);
-	slot = found ? bpf_map_lookup_elem(&server_slots, found) : 0;
+	slot = slot_of_key(key, index);
 	if (!slot || !slot->named) {
 		owner = owner_of(ioc, key->who.sid);
 		if (owner && owner != sender && read_client(key, owner))
 			return 0;
-		found = bpf_map_lookup_elem(&slot_by_key, key);
-		slot = found ? bpf_map_lookup_elem(&server_slots, found) : 0;
+		slot = slot_of_key(key, index);
 	}
 	*drop = IOCX_SERVER_DROP_FULL;
-	if (!found || !slot)
+	if (!slot)
 		return take_slot(key, ioc, index);
-	*index = *found;
 	info = slot->named ? 0 : bpf_map_lookup_elem(&slot_info, index);
 	if (info)
 		name_slot(slot, info, ioc);

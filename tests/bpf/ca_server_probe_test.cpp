@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -304,6 +305,52 @@ class PutResultsTest : public CaServerProbeTest {
 };
 
 using Failures = std::map<int, std::uint64_t>;
+
+// Each channel has one slot then, and no put is without a name.
+TEST_F(PutResultsTest, TheFirstPutsOfTwoClientsToOneChannelAtOnceHaveItsName) {
+  constexpr std::uint32_t kRounds = 499;
+  std::atomic<std::uint32_t> go = 0, ready = 0;
+  const auto write_each = [&](const Client& sender) {
+    for (std::uint32_t round = 1; round <= kRounds; ++round) {
+      const Header header{.sid = round};
+      ready.fetch_add(1);
+      while (go.load() < round) continue;
+      ca_test_write(&header, nullptr, &sender);
+    }
+    ready.fetch_add(1);
+  };
+  std::thread owner([&] { write_each(owner_); }), guest([&] { write_each(guest_); });
+  for (std::uint32_t round = 1; round <= kRounds; ++round) {
+    while (ready.load() < 2 * round) std::this_thread::yield();
+    server_.open(owner_, round);
+    go.store(round);
+  }
+  owner.join();
+  guest.join();
+  EXPECT_EQ(taken(), kRounds);
+  EXPECT_EQ(puts_of(owner_), 2u * kRounds);
+  EXPECT_EQ(rest(1), 0u);
+}
+
+// The server waits for one before it starts the next: what a guest asks for meanwhile is in the way
+// of the owner's.
+TEST_F(PutResultsTest, PutCallbacksOfTwoClientsToOneChannelAreDoneOrLost) {
+  for (int i = 0; i < 23; ++i) {
+    ask_and_start();
+    ask();
+    ca_test_notify(&ask_, nullptr, &guest_);
+    finish(0);
+    ca_test_start(&notify_);
+    finish(0);
+    ca_test_start(&notify_);
+    finish(0);
+  }
+  EXPECT_EQ(slot().puts[1], 69u);
+  EXPECT_EQ(timed(), 46u);
+  EXPECT_EQ(lost_results(), 23u);
+  EXPECT_EQ(result().asked_ns, 0u);
+  EXPECT_EQ(result().notify, 0u);
+}
 
 TEST_F(PutResultsTest, AWriteToTheChannelOfAnotherIsItsOwners) {
   for (int i = 0; i < 23; ++i) write(guest_);
