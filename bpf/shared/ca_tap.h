@@ -135,7 +135,7 @@ struct iocx_ca_flow {
 	__u32 cleared;      /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
 	__u64 refused_ns;   /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
 	__u32 told_version; /* ca_told_version at the last look at ca_told */
-	__u32 pad;
+	__u32 lock;         /* names its locks in ca_locks; the same as long as it is followed, as `circuit` is not */
 	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; not reset when the 4-tuple is used again */
 	/* Written under the lock of the direction to the server: what the client has said last. */
 	struct iocx_ca_identity said;

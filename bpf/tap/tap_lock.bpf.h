@@ -5,7 +5,7 @@
  * and count the segments that they give up.
  */
 
-/* For ca_tap_insert: the key that was inserted, since the id of the circuit may change meanwhile. */
+/* For ca_tap_insert: the key that is inserted. */
 struct lock {
 	struct iocx_ca_channel_key key;
 };
@@ -27,7 +27,7 @@ static __always_inline int acquire(struct lock *lock, struct iocx_ca_flow *flow,
 	const __u32 one = 1;
 
 	if (!swap) {
-		lock->key.circuit = flow->circuit;
+		lock->key.circuit = flow->lock;
 		lock->key.id = direction;
 		lock->key.place = 0;
 	}

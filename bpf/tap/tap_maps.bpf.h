@@ -151,7 +151,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 4096);
-	__type(key, struct iocx_ca_channel_key); /* circuit, direction */
+	__type(key, struct iocx_ca_channel_key); /* iocx_ca_flow.lock, direction */
 	__type(value, __u32);
 } ca_locks SEC(".maps");
 

@@ -91,6 +91,7 @@ static __always_inline struct iocx_ca_flow *enter_flow(struct work *w, __u32 ioc
 	struct iocx_ca_flow *flow;
 
 	w->fresh_flow.circuit = new_id(w);
+	w->fresh_flow.lock = (__u32)w->fresh_flow.circuit;
 	w->fresh_flow.ioc = ioc;
 	w->fresh_flow.unnamed_slot = IOCX_CA_NO_SLOT;
 	w->fresh_flow.since_ns = w->now;

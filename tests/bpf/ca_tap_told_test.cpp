@@ -1,5 +1,8 @@
 // Circuits of servers that tell of their puts: their messages are counted by kind, nothing else of
 // them is kept.
+#include <bpf/bpf.h>
+#include <fcntl.h>
+
 #include "bpf/ca_tap_fixture.h"
 
 namespace {
@@ -139,5 +142,55 @@ TEST_P(CaTapToldTest, AnotherServerAtTheSamePortIsCountedByItsPackets) {
 }
 
 IOCX_WITH_BOTH_LOCKS(CaTapToldTest);
+
+// A map of this process; -1: it has none.
+int map_named(const std::string& name) {
+  for (int fd = 0; fd < 1024; ++fd) {
+    bpf_map_info info{};
+    __u32 size = sizeof info;
+    if (::fcntl(fd, F_GETFD) >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 &&
+        info.name == name && info.value_size != 0)
+      return fd;
+  }
+  return -1;
+}
+
+class CaTapInsertTest : public CaTapToldTest {
+ protected:
+  iocx_ca_flow flow() {
+    iocx_ca_flow_key key{};
+    iocx_ca_flow flow{};
+    const int map = map_named("ca_flows");
+    EXPECT_EQ(bpf_map_get_next_key(map, nullptr, &key), 0);
+    EXPECT_EQ(bpf_map_lookup_elem(map, &key, &flow), 0);
+    return flow;
+  }
+  // Sends it while another CPU holds the lock of the direction to the server.
+  void to_server_locked(Circuit& circuit, std::uint32_t lock, const Bytes& bytes) {
+    const int locks = map_named("ca_locks");
+    const iocx_ca_channel_key key{lock, IOCX_CA_TO_SERVER, 0};
+    const std::uint32_t held = 1;
+    ASSERT_EQ(bpf_map_update_elem(locks, &key, &held, BPF_NOEXIST), 0);
+    circuit.to_server(bytes);
+    ASSERT_EQ(bpf_map_delete_elem(locks, &key), 0);
+  }
+};
+
+// Else two CPUs would read one stream at the same time.
+TEST_P(CaTapInsertTest, TheLockOfAConnectionStaysWhenItsCircuitGetsAnotherId) {
+  Circuit circuit(listener_);
+  circuit.open("operator", "console-1", {"A"});
+  const iocx_ca_flow before = flow();
+  let_server_count();
+  circuit.to_server(write(100));
+  const iocx_ca_flow after = flow();
+  EXPECT_NE(after.circuit, before.circuit);
+  EXPECT_EQ(drop("lock_timeout"), 0u);
+  to_server_locked(circuit, before.lock, write(100));
+  EXPECT_EQ(drop("lock_timeout"), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Locks, CaTapInsertTest, ::testing::Values(ca::CaTapLock::map_insert),
+                         lock_name);
 
 }  // namespace

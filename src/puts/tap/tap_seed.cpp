@@ -114,6 +114,7 @@ Result<std::optional<std::uint64_t>> CaTap::add_circuit(std::uint32_t ioc,
                                                         const CaSeedCircuit& circuit) {
   iocx_ca_flow flow{};
   flow.circuit = new_id();
+  flow.lock = static_cast<std::uint32_t>(flow.circuit);
   flow.ioc = ioc;
   flow.unnamed_slot = IOCX_CA_NO_SLOT;
   flow.joined = 1;
