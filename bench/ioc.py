@@ -65,6 +65,7 @@ class Load:
         self.client = Answering([os.path.join(programs, "ioc_client"), "LOAD:PUT", *monitored], environment)
 
     def measure(self, seconds):
+        seconds = max(seconds, 3 * self.period)  # at least two passes of the scan
         self.ioc.tell("")
         self.ioc.numbers()
         cpu, start = cpu_seconds(self.ioc.process.pid), time.monotonic()
