@@ -12,7 +12,6 @@
 #include <string_view>
 #include <thread>
 
-#include "app/check.h"
 #include "app/confinement.h"
 #include "app/daemon.h"
 #include "app/helpers.h"
@@ -24,6 +23,7 @@
 #include "app/policy_command.h"
 #include "app/reload.h"
 #include "app/site_config.h"
+#include "app/status.h"
 #include "app/version.h"
 #include "base/log.h"
 #include "iocs/iocs_command.h"
@@ -116,7 +116,8 @@ int run_check(app::Daemon& daemon, const app::Helpers& helpers, const app::Optio
   app::Notifier nobody;
   if (run_until(daemon, helpers, Clock::now() + options.iocs.interval, nobody)) return 0;
   daemon.tick();
-  const app::CheckResult result = app::check(daemon);
+  const app::CheckResult result =
+      app::check(daemon.status(), daemon.why_failed(), daemon.discovery_problem());
   return print(result.text, result.complete ? 0 : kStartError);
 }
 

@@ -5,7 +5,7 @@ namespace {
 
 using exposition::EdgeStep;
 
-OptionValue limits(exposition::Limits& into) {
+OptionValue limits(exposition::SeriesLimits& into) {
   return {.takes = OptionValue::Takes::several,
           .set = [&into](const std::string& word, bool) { return set_limit(word, into); }};
 }
@@ -46,82 +46,53 @@ OptionValue log_format(LogFormat& into) {
 }
 
 void add_options(OptionTable& table, Options& options) {
-  table.add(
-      "Configuration",
-      {{.flag = "config.file",
-        .argument = "FILE",
-        .help = "Site's YAML file (docs/configuration.md); flags override it",
-        .value = text(options.config_file)},
-       {.flag = "set",
-        .argument = "KEY=VALUE",
-        .help = "Set a key of the file, such as putlog.file_size=1GiB (repeatable; keys: "
-                "docs/configuration.md)",
-        .value = {.takes = OptionValue::Takes::lines,
-                  .set = [](const std::string&, bool) { return Result<void>(); }}},
-       {.flag = "config.check",
-        .help = "Check the file, print its problems and exit (1: there are some)",
-        .value = on_off(options.config_check)},
-       {.argument = "TEXT",
-        .key = "site.area",
-        .help =
-            "Part of the site that this host belongs to: label of epics_host_info and of alerts",
-        .value = text(options.area)},
-       {.argument = "TEXT",
-        .key = "site.owner",
-        .help = "Receiver of its alerts: the same",
-        .value = text(options.owner)}});
+  table.add("Configuration",
+            {{"--config.file=FILE", "Site's YAML file (docs/configuration.md); flags override it",
+              text(options.config_file)},
+             {"--set=KEY=VALUE",
+              "Set a key of the file, such as putlog.file_size=1GiB (repeatable; keys: "
+              "docs/configuration.md)",
+              {.takes = OptionValue::Takes::lines,
+               .set = [](const std::string&, bool) { return Result<void>(); }}},
+             {"--config.check", "Check the file, print its problems and exit (1: there are some)",
+              on_off(options.config_check)},
+             {"site.area=TEXT",
+              "Part of the site that this host belongs to: label of epics_host_info and of alerts",
+              text(options.area)},
+             {"site.owner=TEXT", "Receiver of its alerts: the same", text(options.owner)}});
   table.add("Series",
-            {{.flag = "limit",
-              .argument = "KIND=N",
-              .help = "Series of a kind, such as puts=5000 or puts.per_client=500 (repeatable); "
-                      "the rest is summed",
-              .value = limits(options.limits)},
-             {.flag = "histogram.factor",
-              .argument = "N",
-              .help = "Factor between bucket edges in the text formats: 2, 4 or 16",
-              .value = one_of<EdgeStep>(
+            {{"--limit=KIND=N",
+              "Series of a kind, such as puts=5000 or puts.per_client=500 (repeatable); the rest "
+              "is summed",
+              limits(options.limits)},
+             {"--histogram.factor=N", "Factor between bucket edges in the text formats: 2, 4 or 16",
+              one_of<EdgeStep>(
                   options.histogram_factor,
                   {{"2", EdgeStep::by_2}, {"4", EdgeStep::by_4}, {"16", EdgeStep::by_16}})}});
-  table.add("Security", {{.flag = "security.user",
-                          .argument = "USER",
-                          .help = "User to run as after the start; default: ioc_exporter if it "
-                                  "exists, else an unused id; root: stay root",
-                          .value = text(options.privileges.user)},
-                         {.flag = "security.capabilities",
-                          .argument = "LIST",
-                          .help = "Capabilities to keep, or none, or all (docs/security.md)",
-                          .value = capabilities(options.privileges)},
-                         {.flag = "security.sandbox",
-                          .help = "Filter the exporter's own system calls",
-                          .value = on_off(options.sandbox)}});
   table.add(
-      "Modes",
-      {{.flag = "once",
-        .argument = "DURATION",
-        .help = "Attach, count for this time, print one scrape and exit",
-        .value = duration(options.once)},
-       {.flag = "check",
-        .help = "Load and attach everything, print what works and exit (1: something is missing)",
-        .value = on_off(options.check)},
-       {.flag = "strict",
-        .help = "A probe that cannot be loaded is fatal",
-        .value = on_off(options.strict)}});
+      "Security",
+      {{"--security.user=USER",
+        "User to run as after the start; default: ioc_exporter if it exists, else an unused id; "
+        "root: stay root",
+        text(options.privileges.user)},
+       {"--security.capabilities=LIST", "Capabilities to keep, or none, or all (docs/security.md)",
+        capabilities(options.privileges)},
+       {"--security.sandbox", "Filter the exporter's own system calls", on_off(options.sandbox)}});
+  table.add("Modes",
+            {{"--once=DURATION", "Attach, count for this time, print one scrape and exit",
+              duration(options.once)},
+             {"--check",
+              "Load and attach everything, print what works and exit (1: something is missing)",
+              on_off(options.check)},
+             {"--strict", "A probe that cannot be loaded is fatal", on_off(options.strict)}});
   table.add(
       "Other",
-      {{.flag = "log.level",
-        .argument = "LEVEL",
-        .help = "debug, info, warn or error",
-        .value = log_level(options.log_level)},
-       {.flag = "log.format",
-        .argument = "FORMAT",
-        .help = "logfmt or json",
-        .value = log_format(options.log_format)},
-       {.flag = "version", .help = "Print the version and exit", .value = print_and_exit()},
-       {.flag = "help", .help = "Print this and exit", .value = print_and_exit(), .letter = "h"},
-       {.flag = "help-man", .help = "Print the manual page and exit", .value = print_and_exit()},
-       {.flag = "completion-script-bash",
-        .help = "Print the completion for bash and exit",
-        .value = print_and_exit()}});
+      {{"--log.level=LEVEL", "debug, info, warn or error", log_level(options.log_level)},
+       {"--log.format=FORMAT", "logfmt or json", log_format(options.log_format)},
+       {"--version", "Print the version and exit", print_and_exit()},
+       {"-h --help", "Print this and exit", print_and_exit()},
+       {"--help-man", "Print the manual page and exit", print_and_exit()},
+       {"--completion-script-bash", "Print the completion for bash and exit", print_and_exit()}});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -20,6 +21,10 @@
 #include "traces/outlet_options.h"
 #include "web/options.h"
 
+namespace ioc_exporter::policy {
+struct PolicyText;
+}
+
 namespace ioc_exporter::app {
 
 enum class LogFormat { logfmt, json };
@@ -33,11 +38,12 @@ struct Options {
   traces::Options traces;
   traces::MemoryOptions trace_memory;
   traces::OutletOptions trace_outlets;
-  exposition::Limits limits;
+  exposition::SeriesLimits limits;
   exposition::EdgeStep histogram_factor = exposition::EdgeStep::by_4;
 
-  std::string config_file;  // "" = none
-  std::string area, owner;  // of this host, as the site calls them
+  std::string config_file;                           // "" = none
+  std::shared_ptr<const policy::PolicyText> policy;  // of that file; null: it has none
+  std::string area, owner;                           // of this host, as the site calls them
   bool config_check = false;
   // Capabilities that stay after the start: those for attaching to IOCs that start later.
   Privileges privileges{

@@ -4,9 +4,10 @@
 #include <thread>
 #include <utility>
 
+#include "app/daemon.h"
 #include "app/graph_request.h"
 #include "app/puts_request.h"
-#include "app/runbooks.h"
+#include "app/reload.h"
 #include "app/status.h"
 #include "app/traces_request.h"
 #include "app/version.h"
@@ -16,11 +17,15 @@
 #include "putlog/put_query.h"
 #include "records/graph_command.h"
 #include "traces/trace_query.h"
-#include "web/landing_page.h"
+#include "web/page.h"
 #include "web/scraper.h"
 
 namespace ioc_exporter::app {
 namespace {
+
+constexpr Runbook kRunbooks[] = {
+#include "runbooks.inc"
+};
 
 web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   const auto pv = query_value(request.query, "pv");
@@ -56,6 +61,10 @@ web::Response ok_unless(const std::string& what, const std::string& why_not) {
 }
 
 }  // namespace
+
+std::span<const Runbook> runbooks() {
+  return kRunbooks;
+}
 
 std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
                                                         const std::string& telemetry_path) {

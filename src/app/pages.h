@@ -3,13 +3,24 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 
-#include "app/daemon.h"
-#include "app/reload.h"
 #include "web/message.h"
 
 namespace ioc_exporter::app {
+
+class Daemon;
+class Reload;
+
+// A page of docs/runbooks, which alerts link to: every exporter serves those of its own version.
+struct Runbook {
+  std::string_view name;  // of the alert
+  std::string_view text;  // Markdown
+};
+inline constexpr const char* kRunbooksPath = "/runbooks/";
+std::span<const Runbook> runbooks();
 
 // Handlers for "/", the metrics, who-wrote, the put log, traces, the graph, the runbooks,
 // "/-/healthy" and

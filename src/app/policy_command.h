@@ -10,8 +10,7 @@ namespace ioc_exporter::app {
 // forbidden.
 CommandResult policy_command(int count, const char* const* arguments);
 
-// Its parts; arguments are those after "test" and "learn".
-CommandResult policy_test_command(int count, const char* const* arguments);
+// Arguments are those after "learn".
 CommandResult policy_learn_command(int count, const char* const* arguments);
 
 }  // namespace ioc_exporter::app

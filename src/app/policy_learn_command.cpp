@@ -3,12 +3,11 @@
 #include <utility>
 
 #include "app/policy_command.h"
-#include "app/policy_file.h"
+#include "app/site_config.h"
 #include "base/command_line.h"
 #include "base/rooted_fs.h"
 #include "base/time_text.h"
 #include "policy/learn.h"
-#include "policy/seen_puts.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -45,10 +44,10 @@ Result<std::string> read_scrape(const CommandLine& line, const std::string& from
 
 // The proposal must be a policy, and expect what it was made of.
 Result<void> verify(const std::string& proposal, const std::vector<policy::SeenPut>& puts) {
-  auto text = read_policy_text(proposal, "the proposal");
-  if (!text) return std::move(text).error();
-  if (!*text) return error_in_words("the proposal has no policy");
-  const policy::Policy policy(std::move(**text));
+  const auto read = parse_config(proposal, "the proposal");
+  if (!read) return read.error();
+  if (!read->policy) return error_in_words("the proposal has no policy");
+  const policy::Policy policy(*read->policy);
   for (const policy::SeenPut& put : puts)
     if (!is_left_out(put) &&
         policy.action(policy.decide({put.pv, put.user, put.host, put.client, put.op}, 0)) !=

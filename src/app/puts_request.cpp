@@ -12,7 +12,7 @@
 #include "exposition/json_text.h"
 #include "putlog/json.h"
 #include "putlog/put_query.h"
-#include "web/puts_page.h"
+#include "web/page.h"
 
 namespace ioc_exporter::app {
 namespace {

@@ -1,22 +1,60 @@
 #include "app/site_config.h"
 
-#include <array>
 #include <utility>
 
-#include "app/policy_file.h"
+#include "base/yaml_reader.h"
+#include "policy/policy_reader.h"
 #include "web/tls.h"
 #include "web/web_config.h"
 
 namespace ioc_exporter::app {
 namespace {
 
-void set(exposition::SeriesLimit& limit, const exposition::Limit& by) {
-  limit.series = by.series.value_or(limit.series);
-  limit.per_ioc = by.per_ioc.value_or(limit.per_ioc);
-  limit.per_client = by.per_client.value_or(limit.per_client);
+void read_group(Reader& item, std::vector<exposition::RecordGroup>& groups) {
+  std::string group = item.text("group").value_or("\\1");
+  if (!item.require("match")) return;
+  std::optional<Pattern> match;
+  item.set("match", pattern(match));
+  if (!match) return;
+  if (const auto usable = match->check_rewrite(group); !usable)
+    return item.complain(item.has("group") ? "group" : "match",
+                         "\"" + group + "\" cannot be made from \"" + match->text() +
+                             "\": " + usable.error().message());
+  groups.push_back({std::move(*match), std::move(group)});
+}
+
+// Keys that have no row in the option table.
+void read_rest(const std::string& name, Reader& section, Options& options) {
+  if (name == "records")
+    section.list("groups", [&options](Reader& item) { read_group(item, options.records.groups); });
+  if (name == "putlog") putlog::read_sinks(section, options.putlog.outlets);
+  if (name == "traces") traces::read_sinks(section, options.trace_outlets);
+  if (name == "limits") exposition::read_limits(section, options.limits);
 }
 
 }  // namespace
+
+Result<Options> parse_config(const std::string& text, const std::string& name, Options options) {
+  const OptionTable table = option_table(options);
+  const auto good = read_yaml(text, name, [&](Reader& file) {
+    for (const char* section :
+         {"site", "collector", "iocs", "records", "pvs", "putlog", "traces", "limits"})
+      file.section(section, [&](Reader& reader) {
+        table.set_from_file(section, reader);
+        read_rest(section, reader, options);
+      });
+    file.section("policy", [&options](Reader& section) {
+      options.policy = std::make_shared<const policy::PolicyText>(policy::read_policy(section));
+    });
+  });
+  if (!good) return good.error();
+  return options;
+}
+
+Result<Options> read_config(const std::string& path, Options options) {
+  const auto text = read_text(path);
+  return text ? parse_config(*text, path, std::move(options)) : text.error();
+}
 
 ConfigCheck check_config(const Options& options) {
   ConfigCheck checked{"", true};
@@ -25,7 +63,7 @@ ConfigCheck check_config(const Options& options) {
     checked.valid = checked.valid && error == nullptr;
   };
   if (!options.config_file.empty()) {
-    const auto config = read_policy_file(options.config_file);
+    const auto config = read_config(options.config_file);
     note(options.config_file, config ? nullptr : &config.error());
   }
   // Problems that only the settings as a whole show.
@@ -43,20 +81,19 @@ ConfigCheck check_config(const Options& options) {
 
 Result<SiteSettings> site_config(const Options& options) {
   SiteSettings site{options};
-  const auto with_expected = [&site]() -> Result<SiteSettings> {
-    auto expected = iocs::read_expected(site.options.iocs.expected);
-    if (!expected) return std::move(expected).error();
-    site.expected_iocs = std::move(*expected);
-    return std::move(site);
-  };
-  if (options.config_file.empty()) return with_expected();
-  std::optional<policy::PolicyText> policy;
-  auto read = read_config(options.config_file, policy_section(policy), options);
-  if (!read) return std::move(read).error();
-  site.options = std::move(*read);
-  if (auto set = option_table(site.options).set_from_flags(options.flags); !set) return set.error();
-  if (policy) site.policy = std::make_shared<const policy::Policy>(std::move(*policy));
-  return with_expected();
+  if (!options.config_file.empty()) {
+    auto read = read_config(options.config_file, options);
+    if (!read) return std::move(read).error();
+    site.options = std::move(*read);
+    if (auto set = option_table(site.options).set_from_flags(options.flags); !set)
+      return set.error();
+  }
+  if (const auto& policy = site.options.policy)
+    site.policy = std::make_shared<const policy::Policy>(*policy);
+  auto expected = iocs::read_expected(site.options.iocs.expected);
+  if (!expected) return std::move(expected).error();
+  site.expected_iocs = std::move(*expected);
+  return site;
 }
 
 exposition::BoundsOptions bounds_options(const Options& options) {
@@ -65,12 +102,7 @@ exposition::BoundsOptions bounds_options(const Options& options) {
   bounds.groups = options.records.groups;
   bounds.pvs = options.ca.pvs;
   bounds.edge_step = options.histogram_factor;
-  // In the order of kLimitKinds.
-  const std::array<exposition::SeriesLimit*, exposition::kLimitKindCount> limits = {
-      &bounds.record_limit,   &bounds.put_limit,    &bounds.failure_limit,
-      &bounds.duration_limit, &bounds.pv_limit,     &bounds.client_limit,
-      &bounds.search_limit,   &bounds.beacon_limit, &bounds.unexpected_limit};
-  for (std::size_t i = 0; i < limits.size(); ++i) set(*limits[i], options.limits[i]);
+  bounds.limits = options.limits;
   return bounds;
 }
 

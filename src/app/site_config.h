@@ -1,17 +1,24 @@
-// The site's configuration file together with the flags, which stand above it.
+// The site's YAML file, read and checked as a whole, and the flags, which stand above it.
+// docs/configuration.md is its reference.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "app/config.h"
 #include "app/options.h"
 #include "base/result.h"
-#include "exposition/bounds_options.h"
+#include "exposition/limits.h"
 #include "policy/policy.h"
 
 namespace ioc_exporter::app {
+
+// `options` with what the file says. The error holds all problems of the file, a line each:
+// "FILE:LINE:COLUMN: limits.puts: ...". An empty file is a valid one.
+Result<Options> read_config(const std::string& path, Options options = {});
+// The same from a text; `name` stands for the file in errors.
+Result<Options> parse_config(const std::string& text, const std::string& name,
+                             Options options = {});
 
 // Output and verdict of --config.check.
 struct ConfigCheck {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "exposition/collector.h"
@@ -16,6 +17,16 @@ exposition::StatusPage page_with_rates(const std::function<exposition::StatusPag
 
 // Adds the probes, the tables' fill, what was lost, and the facts about problems.
 void finish_status(const std::vector<ProbeState>& probes, exposition::StatusPage& page);
+
+// Output of --check, a table for people.
+struct CheckResult {
+  std::string text;
+  bool complete = false;  // nothing is missing
+};
+// `failed`: why probes could not be loaded; `discovery`: why not all processes were seen; "" = they
+// were.
+CheckResult check(const exposition::StatusPage& page, const std::string& failed,
+                  const std::string& discovery);
 
 // Of the kernel's tables: the fullest first.
 exposition::StatusTable limits_table(const std::vector<MapSample>& maps);

@@ -14,8 +14,7 @@
 #include "traces/flame.h"
 #include "traces/json.h"
 #include "traces/trace_query.h"
-#include "web/flame_page.h"
-#include "web/landing_page.h"
+#include "web/page.h"
 
 namespace ioc_exporter::app {
 namespace {

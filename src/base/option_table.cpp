@@ -46,45 +46,30 @@ OptionValue number(double& into, double least, double most) {
   text << into;
   return {.default_text = text.str(),
           .expected = "a number",
-          .set = [&into, least, most](const std::string& word, bool) -> Result<void> {
-            auto number = parse_number(word, least, most);
-            if (!number) return number.error();
-            into = *number;
-            return {};
-          }};
+          .set = setter(into, [least, most](const std::string& word) {
+            return parse_number(word, least, most);
+          })};
 }
 
 OptionValue bytes(std::uint64_t& into) {
   return {.default_text = bytes_text(into),
           .expected = "a size such as 512MiB",
-          .set = [&into](const std::string& word, bool) -> Result<void> {
-            auto size = parse_bytes(word);
-            if (!size) return size.error();
-            into = *size;
-            return {};
-          }};
+          .set = setter(into, parse_bytes)};
 }
 
 OptionValue duration(milliseconds& into, milliseconds least) {
   return {.default_text = duration_text(into),
           .expected = kDuration,
-          .set = [&into, least](const std::string& word, bool) -> Result<void> {
+          .set = setter(into, [least](const std::string& word) -> Result<milliseconds> {
             auto duration = parse_duration(word);
-            if (!duration) return duration.error();
-            if (*duration < least)
+            if (duration && *duration < least)
               return error_in_words("must be at least " + duration_text(least));
-            into = *duration;
-            return {};
-          }};
+            return duration;
+          })};
 }
 
 OptionValue duration(std::optional<milliseconds>& into) {
-  return {.expected = kDuration, .set = [&into](const std::string& word, bool) -> Result<void> {
-            auto duration = parse_duration(word);
-            if (!duration) return duration.error();
-            into = *duration;
-            return {};
-          }};
+  return {.expected = kDuration, .set = setter(into, parse_duration)};
 }
 
 OptionValue text(std::string& into, TextCheck check) {
@@ -112,18 +97,32 @@ OptionValue texts(std::vector<std::string>& into, TextCheck check) {
 
 OptionValue pattern(std::optional<Pattern>& into) {
   return {.expected = "a regular expression",
-          .set = [&into](const std::string& word, bool) -> Result<void> {
+          .set = [&into](const std::string& word, bool first) -> Result<void> {
             into.reset();
-            if (word.empty()) return {};
-            auto compiled = Pattern::compile(word);
-            if (!compiled) return compiled.error();
-            into = std::move(*compiled);
-            return {};
+            const auto compile = [](const std::string& text) { return Pattern::compile(text); };
+            return word.empty() ? Result<void>() : setter(into, compile)(word, first);
           }};
 }
 
 Error none_of(const std::string& word, const std::vector<std::string>& choices) {
   return error_in_words(shown(word) + " is none of " + joined(choices, ", "));
+}
+
+OptionRow::OptionRow(const std::string& names, std::string text, OptionValue of,
+                     std::string other_flag)
+    : help(std::move(text)), value(std::move(of)), taken_back_by(std::move(other_flag)) {
+  std::istringstream words(names);
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos) argument = word.substr(equals + 1);
+    const std::string name = word.substr(0, equals);
+    if (name.starts_with("--"))
+      flag = name.substr(2);
+    else if (name.starts_with('-'))
+      letter = name.substr(1);
+    else
+      key = name;
+  }
 }
 
 std::string OptionRow::help_text() const {
@@ -142,18 +141,9 @@ void OptionTable::add(const std::string& title, std::vector<OptionRow> rows) {
 
 void OptionTable::set_from_file(const std::string& section, Reader& reader) const {
   for (const OptionGroup& group : groups_)
-    for (const OptionRow& row : group.rows) {
-      if (!row.key.starts_with(section + ".")) continue;
-      const std::string key = row.key.substr(section.size() + 1);
-      std::vector<std::string> words;
-      if (row.value.takes == OptionValue::Takes::several)
-        words = reader.texts(key);
-      else if (auto word = reader.text(key, row.value.expected))
-        words.push_back(std::move(*word));
-      for (std::size_t i = 0; i < words.size(); ++i)
-        if (auto good = row.value.set(words[i], i == 0); !good)
-          reader.complain(key, i, good.error().message());
-    }
+    for (const OptionRow& row : group.rows)
+      if (row.key.starts_with(section + "."))
+        reader.set(row.key.substr(section.size() + 1), row.value);
 }
 
 // `said`: keys that were set already.

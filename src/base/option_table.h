@@ -38,6 +38,17 @@ struct OptionValue {
   std::function<Result<void>(const std::string& word, bool first)> set;
 };
 
+// OptionValue::set of a value that `parse` makes of a word.
+template <class Value, class Parse>
+auto setter(Value& into, Parse parse) {
+  return [&into, parse](const std::string& word, bool) -> Result<void> {
+    auto parsed = parse(word);
+    if (!parsed) return std::move(parsed).error();
+    into = static_cast<Value>(*std::move(parsed));
+    return {};
+  };
+}
+
 using TextCheck = std::function<Result<void>(const std::string&)>;
 
 // A flag that is on by default is turned off with --no-FLAG.
@@ -55,12 +66,9 @@ template <std::unsigned_integral Number>
 OptionValue whole_number(Number& into, std::uint64_t least, std::uint64_t most) {
   return {.default_text = std::to_string(into),
           .expected = "a number",
-          .set = [&into, least, most](const std::string& word, bool) -> Result<void> {
-            auto number = parse_whole_number(word, least, most);
-            if (!number) return number.error();
-            into = static_cast<Number>(*number);
-            return {};
-          }};
+          .set = setter(into, [least, most](const std::string& word) {
+            return parse_whole_number(word, least, most);
+          })};
 }
 
 template <std::unsigned_integral Number>
@@ -99,14 +107,19 @@ OptionValue one_of(Value& into, std::vector<std::pair<std::string, Value>> value
 
 class Reader;
 
+// A row of the table.
 struct OptionRow {
-  std::string flag = {};      // without dashes: "records.links"; "" = none, only a key
-  std::string argument = {};  // how --help calls the value: "N"; "" = it takes none
-  std::string key = {};       // in the configuration file: "records.include"; "" = none
-  std::string help;           // without a full stop at its end
+  // `names`: the flag with its dashes, the key in the configuration file, or both; with "=N" behind
+  // one that takes a value, which --help calls N: "--traces.rate=N traces.rate", "-h --help".
+  // `help`: without a full stop at its end. `taken_back_by`: another flag that sets aside what the
+  // file says of this one.
+  OptionRow(const std::string& names, std::string help, OptionValue value,
+            std::string taken_back_by = {});
+
+  std::string flag, key, letter, argument;  // "" = none; of the flag without dashes
+  std::string help;
   OptionValue value;
-  std::string letter = {};         // "h" for -h
-  std::string taken_back_by = {};  // another flag that sets aside what the file says of this
+  std::string taken_back_by;
 
   bool takes_argument() const { return value.takes != OptionValue::Takes::nothing; }
   // An option that is on by default is turned off by the flag `no-` + flag.

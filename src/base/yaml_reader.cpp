@@ -1,10 +1,16 @@
 #include "base/yaml_reader.h"
 
-#include "base/duration.h"
-#include "base/value_text.h"
+#include <algorithm>
+#include <utility>
+
+#include <yaml-cpp/depthguard.h>
+
+#include "base/rooted_fs.h"
 
 namespace ioc_exporter {
 namespace {
+
+constexpr std::size_t kLargest = 4u << 20;
 
 Place place_of(const YAML::Node& node) {
   const YAML::Mark mark = node.Mark();
@@ -12,6 +18,50 @@ Place place_of(const YAML::Node& node) {
 }
 
 }  // namespace
+
+Result<std::string> read_text(const std::string& path) {
+  auto text = RootedFs().read_regular(path, kLargest + 1);
+  if (!text && !text.error().code) return std::move(text).error();
+  if (!text) return error_in_words("read " + path + ": " + text.error().code.message());
+  if (text->size() > kLargest) return error_in_words("read " + path + ": larger than 4 MiB");
+  return text;
+}
+
+YAML::Node parse_yaml(const std::string& text, Problems& problems) {
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      const YAML::Mark mark = documents[1].Mark();
+      problems.add({mark.line + 1, mark.column + 1}, "a second document begins: there must be one");
+    }
+    return documents.empty() ? YAML::Node() : documents[0];
+  } catch (const YAML::DeepRecursion& problem) {
+    // Its mark is where the reading was, which looks ahead: somewhere behind the place.
+    problems.add({}, "no valid YAML: nested in more than " + std::to_string(problem.depth()) +
+                         " levels, before line " + std::to_string(problem.mark.line + 2));
+  } catch (const YAML::Exception& problem) {
+    Place place;
+    if (!problem.mark.is_null()) place = {problem.mark.line + 1, problem.mark.column + 1};
+    problems.add(place, "no valid YAML: " + problem.msg);
+  }
+  return YAML::Node();
+}
+
+Error Problems::error() const {
+  std::vector<Problem> sorted = all_;
+  std::ranges::stable_sort(sorted, {}, &Problem::place);
+  std::string text;
+  for (const Problem& problem : sorted) {
+    text.append(text.empty() ? "" : "\n").append(file_);
+    if (problem.place.line > 0)
+      text.append(":")
+          .append(std::to_string(problem.place.line))
+          .append(":")
+          .append(std::to_string(problem.place.column));
+    text.append(": ").append(problem.what);
+  }
+  return error_in_words(std::move(text));
+}
 
 Reader::Reader(YAML::Node node, std::string path, Problems& problems)
     : node_(std::move(node)), path_(std::move(path)), place_(place_of(node_)), problems_(problems) {
@@ -75,48 +125,14 @@ std::optional<std::string> Reader::text(const std::string& key, const char* expe
   return std::nullopt;
 }
 
-void Reader::check(const std::string& key,
-                   const std::function<Result<void>(const std::string&)>& use) {
-  const auto text = this->text(key);
-  if (!text) return;
-  if (const auto good = use(*text); !good) complain(key, good.error().message());
-}
-
-std::optional<bool> Reader::flag(const std::string& key) {
-  const auto text = this->text(key, "true or false");
-  if (!text) return std::nullopt;
-  if (*text == "true") return true;
-  if (*text == "false") return false;
-  complain(key, shown(*text) + " is neither true nor false");
-  return std::nullopt;
-}
-
-std::optional<std::uint64_t> Reader::number(const std::string& key, std::uint64_t least,
-                                            std::uint64_t most) {
-  const auto text = this->text(key, "a number");
-  if (!text) return std::nullopt;
-  auto number = parse_whole_number(*text, least, most);
-  if (number) return *number;
-  complain(key, number.error().message());
-  return std::nullopt;
-}
-
-std::optional<std::chrono::milliseconds> Reader::duration(const std::string& key) {
-  const auto text = this->text(key, "a duration such as 90s");
-  if (!text) return std::nullopt;
-  auto duration = parse_duration(*text);
-  if (duration) return *duration;
-  complain(key, duration.error().message());
-  return std::nullopt;
-}
-
-std::optional<Pattern> Reader::pattern(const std::string& key) {
-  const auto text = this->text(key, "a regular expression");
-  if (!text) return std::nullopt;
-  auto compiled = Pattern::compile(*text);
-  if (compiled) return *compiled;
-  complain(key, compiled.error().message());
-  return std::nullopt;
+void Reader::set(const std::string& key, const OptionValue& value) {
+  std::vector<std::string> words;
+  if (value.takes == OptionValue::Takes::several)
+    words = texts(key);
+  else if (auto word = text(key, value.expected))
+    words.push_back(std::move(*word));
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (auto good = value.set(words[i], i == 0); !good) complain(key, i, good.error().message());
 }
 
 std::vector<std::string> Reader::texts(const std::string& key) {
@@ -178,6 +194,20 @@ void Reader::finish() {
   for (const auto& entry : node_)
     if (entry.first.IsScalar() && !asked_.contains(entry.first.Scalar()))
       problems_.add(place_of(entry.first), path_of(entry.first.Scalar()) + ": no such key");
+}
+
+Result<void> read_yaml(const std::string& text, const std::string& name, const Reader::Each& read) {
+  Problems problems(name);
+  const YAML::Node document = parse_yaml(text, problems);
+  if (!problems.empty()) return problems.error();
+  try {
+    Reader file(document, "", problems);
+    read(file);
+    file.finish();
+  } catch (const YAML::Exception& problem) {  // what no check foresaw
+    problems.add({}, std::string("no valid configuration: ") + problem.what());
+  }
+  return problems.empty() ? Result<void>() : problems.error();
 }
 
 }  // namespace ioc_exporter

@@ -1,4 +1,4 @@
-// Reader: one mapping of a YAML file, asked for its keys one by one.
+// A YAML file as its one document, and Reader: one mapping of it, asked for its keys one by one.
 //
 // What is wrong goes to the Problems, with the place and the path of the key
 // ("limits.puts.series"), and reading goes on: so all problems of a file are told at once. Keys
@@ -7,19 +7,49 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include <chrono>
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "base/pattern.h"
+#include "base/option_table.h"
 #include "base/result.h"
-#include "base/yaml_file.h"
 
 namespace ioc_exporter {
+
+// Counted from 1; 0: not known, or the file as a whole.
+struct Place {
+  int line = 0;
+  int column = 0;
+  auto operator<=>(const Place&) const = default;
+};
+
+class Problems {
+ public:
+  explicit Problems(std::string file) : file_(std::move(file)) {}
+
+  void add(Place place, std::string what) { all_.push_back({place, std::move(what)}); }
+  bool empty() const { return all_.empty(); }
+  std::size_t size() const { return all_.size(); }
+
+  // "FILE:LINE:COLUMN: what", a line for each, in the order of the file; only when not empty().
+  Error error() const;
+
+ private:
+  struct Problem {
+    Place place;
+    std::string what;
+  };
+  std::string file_;
+  std::vector<Problem> all_;
+};
+
+// At most 4 MiB. The error names action, file and cause.
+Result<std::string> read_text(const std::string& path);
+
+// Null for an empty text. What is no YAML, or more than one document, goes to `problems`.
+YAML::Node parse_yaml(const std::string& text, Problems& problems);
 
 // A key of a mapping whose keys are names, and where its value stands.
 struct Pair {
@@ -40,13 +70,8 @@ class Reader {
   bool has(const std::string& key);
   // Nothing: there is no such key, or it was a problem.
   std::optional<std::string> text(const std::string& key, const char* expected = "a text");
-  // The text at `key`, where there is one, is a problem when `use` says so.
-  void check(const std::string& key, const std::function<Result<void>(const std::string&)>& use);
-  std::optional<bool> flag(const std::string& key);
-  std::optional<std::uint64_t> number(const std::string& key, std::uint64_t least,
-                                      std::uint64_t most);
-  std::optional<std::chrono::milliseconds> duration(const std::string& key);
-  std::optional<Pattern> pattern(const std::string& key);
+  // Sets what `value` is for, where there is such a key. What it refuses is a problem.
+  void set(const std::string& key, const OptionValue& value);
   // A list of texts; one alone may stand without the list.
   std::vector<std::string> texts(const std::string& key);
   // Calls read() with the mapping at `key`, or not at all.
@@ -66,6 +91,7 @@ class Reader {
   Place place() const { return place_; }
   Place place(const std::string& key) const;
   const std::string& path() const { return path_; }
+  Problems& problems() { return problems_; }
 
   // Complains about keys that nobody asked for. Called for all but the first Reader of a file by
   // the one above.
@@ -81,5 +107,9 @@ class Reader {
   Problems& problems_;
   std::set<std::string> asked_;
 };
+
+// Calls read() with the mapping that is the file `name`, whose text this is. The error holds all
+// problems.
+Result<void> read_yaml(const std::string& text, const std::string& name, const Reader::Each& read);
 
 }  // namespace ioc_exporter

@@ -28,12 +28,11 @@ Result<void> check_pair(const std::string& name, const std::string& value) {
 }
 
 void read_receiver(Reader& item, ReceiverOptions& options) {
-  item.check("tenant", [&](const std::string& text) {
-    return check_header(options.tenant = text, "name of a tenant");
-  });
-  options.login_file = item.text("login_file").value_or("");
-  item.check("ca_file",
-             [&](const std::string& text) { return check_log_path(options.ca_file = text); });
+  item.set("tenant", text(options.tenant, [](const std::string& tenant) {
+             return check_header(tenant, "name of a tenant");
+           }));
+  item.set("login_file", text(options.login_file));
+  item.set("ca_file", text(options.ca_file, check_log_path));
   item.pairs("headers", [&](const Pair& header) {
     options.headers[header.name] = header.value;
     if (const auto good = check_pair(header.name, header.value); !good)
@@ -55,18 +54,12 @@ Result<void> check_otlp(const std::string& url) {
 }
 
 void read_sink(Reader& item, SinkOptions& options) {
-  options.name = item.text("name").value_or("");
-  item.check("file", [&](const std::string& text) { return check_log_path(options.file = text); });
-  item.check("otlp", [&](const std::string& text) { return check_otlp(options.otlp = text); });
-  item.check("size", [&](const std::string& text) -> Result<void> {
-    const auto size = parse_bytes(text);
-    if (!size) return size.error();
-    options.size = *size;
-    return {};
-  });
-  if (const auto age = item.duration("age")) options.age = *age;
-  if (const auto count = item.number("count", 0, kMostOld))
-    options.count = static_cast<unsigned>(*count);
+  item.set("name", text(options.name));
+  item.set("file", text(options.file, check_log_path));
+  item.set("otlp", text(options.otlp, check_otlp));
+  item.set("size", bytes(options.size));
+  item.set("age", duration(options.age));
+  item.set("count", whole_number(options.count, 0, kMostOld));
   read_receiver(item, options.receiver);
 }
 
@@ -74,23 +67,13 @@ std::vector<OptionRow> file_rows(const std::string& section, const std::string& 
                                  SinkOptions& options) {
   const std::string file = section + ".file";
   return {
-      {.flag = file,
-       .argument = "FILE",
-       .key = file,
-       .help = "File for " + events + ", lines of JSON; only the folder's owner may write to it",
-       .value = text(options.file, check_log_path)},
-      {.argument = "BYTES",
-       .key = file + "_size",
-       .help = "Size at which a new file begins",
-       .value = bytes(options.size)},
-      {.argument = "DURATION",
-       .key = file + "_age",
-       .help = "Age at which a new file begins; 0: none",
-       .value = duration(options.age)},
-      {.argument = "N",
-       .key = file + "_count",
-       .help = "Old files to keep, FILE.1 to FILE.N",
-       .value = whole_number(options.count, 0, kMostOld)}};
+      {"--" + file + "=FILE " + file,
+       "File for " + events + ", lines of JSON; only the folder's owner may write to it",
+       text(options.file, check_log_path)},
+      {file + "_size=BYTES", "Size at which a new file begins", bytes(options.size)},
+      {file + "_age=DURATION", "Age at which a new file begins; 0: none", duration(options.age)},
+      {file + "_count=N", "Old files to keep, FILE.1 to FILE.N",
+       whole_number(options.count, 0, kMostOld)}};
 }
 
 Result<HttpReceiver> open_receiver(const std::string& log, const std::string& url,

@@ -2,20 +2,17 @@
 
 #include <algorithm>
 
-#include "base/value_text.h"
+#include "base/option_table.h"
 #include "base/yaml_reader.h"
 
 namespace ioc_exporter::exposition {
 namespace {
 
-// The bound that "", "per_ioc" or "per_client" means; null: this kind has no such bound.
-std::optional<std::uint64_t>* bound_of(const LimitKind& kind, Limit& limit,
-                                       const std::string& bound) {
-  if (bound.empty()) return &limit.series;
-  if (kind.ioc && bound == "per_ioc") return &limit.per_ioc;
-  if (kind.client && bound == "per_client") return &limit.per_client;
-  return nullptr;
-}
+constexpr std::uint64_t kMostSeries = 10'000'000;
+constexpr std::pair<const char*, std::size_t SeriesLimit::*> kBounds[] = {
+    {"series", &SeriesLimit::series},
+    {"per_ioc", &SeriesLimit::per_ioc},
+    {"per_client", &SeriesLimit::per_client}};
 
 std::string known_kinds() {
   std::string all;
@@ -26,37 +23,33 @@ std::string known_kinds() {
 
 }  // namespace
 
-Result<void> set_limit(const std::string& text, Limits& limits) {
+Result<void> set_limit(const std::string& text, SeriesLimits& limits) {
   const std::size_t equals = text.find('=');
   const std::string what = text.substr(0, equals);
   const std::size_t dot = what.find('.');
   const std::string name = what.substr(0, dot);
+  const std::string bound = dot == std::string::npos ? "series" : what.substr(dot + 1);
   const auto kind = std::ranges::find(kLimitKinds, name,
                                       [](const LimitKind& k) -> std::string { return k.name; });
   if (equals == std::string::npos || kind == std::end(kLimitKinds))
     return error_in_words("\"" + text + "\" is not of the form KIND=N with KIND one of " +
                           known_kinds());
-  Limit& limit = limits[static_cast<std::size_t>(kind - std::begin(kLimitKinds))];
-  auto* const bound = bound_of(*kind, limit, dot == std::string::npos ? "" : what.substr(dot + 1));
-  if (bound == nullptr) return error_in_words("\"" + what + "\": " + name + " has no such bound");
-  const auto number = parse_whole_number(text.substr(equals + 1), 1, kMostSeries);
-  if (!number) return error_in_words(shown(text) + ": " + number.error().message());
-  *bound = *number;
-  return {};
+  for (const auto& [known, member] : kBounds) {
+    std::size_t& limit = limits.*kind->limit.*member;
+    if (bound != known || limit == SeriesLimit::kNone) continue;
+    auto set = whole_number(limit, 1, kMostSeries).set(text.substr(equals + 1), true);
+    return set ? set : error_in_words(shown(text) + ": " + set.error().message());
+  }
+  return error_in_words("\"" + what + "\": " + name + " has no such bound");
 }
 
-void read_limits(Reader& section, Limits& limits) {
-  for (std::size_t i = 0; i < kLimitKindCount; ++i) {
-    const LimitKind& kind = kLimitKinds[i];
+void read_limits(Reader& section, SeriesLimits& limits) {
+  for (const LimitKind& kind : kLimitKinds)
     section.section(kind.name, [&](Reader& item) {
-      Limit& limit = limits[i];
-      if (auto series = item.number("series", 1, kMostSeries)) limit.series = series;
-      if (kind.ioc)
-        if (auto series = item.number("per_ioc", 1, kMostSeries)) limit.per_ioc = series;
-      if (kind.client)
-        if (auto series = item.number("per_client", 1, kMostSeries)) limit.per_client = series;
+      for (const auto& [name, member] : kBounds)
+        if (std::size_t& limit = limits.*kind.limit.*member; limit != SeriesLimit::kNone)
+          item.set(name, whole_number(limit, 1, kMostSeries));
     });
-  }
 }
 
 }  // namespace ioc_exporter::exposition

@@ -1,13 +1,13 @@
-// Limits: how many series of their own things may have, as flags and the file say it.
+// A site's choice of which things have series of their own, and how many of them.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <iterator>
-#include <optional>
 #include <string>
+#include <vector>
 
+#include "base/pattern.h"
 #include "base/result.h"
+#include "exposition/histogram_edges.h"
+#include "exposition/limited_series.h"
 
 namespace ioc_exporter {
 class Reader;
@@ -15,32 +15,52 @@ class Reader;
 
 namespace ioc_exporter::exposition {
 
-// How many series of their own the things of a kind may have; what the file does not say is empty.
-// A thing is a record, a PV that a client wrote to, ... and may have a series in several families.
-struct Limit {
-  std::optional<std::uint64_t> series;      // of all together
-  std::optional<std::uint64_t> per_ioc;     // of one IOC
-  std::optional<std::uint64_t> per_client;  // of one client's address
+// The defaults leave room for 100,000 records of one IOC, and for each client's puts to thousands
+// of PVs; what they bound is a mistake or an attack. A thing may have a series in several families.
+struct SeriesLimits {
+  SeriesLimit records{200'000, 150'000, SeriesLimit::kNone};
+  SeriesLimit puts{20'000, 15'000, 5'000};
+  SeriesLimit put_failures{5'000, 4'000, 1'000};
+  SeriesLimit put_durations{10'000, 8'000, SeriesLimit::kNone};
+  SeriesLimit pvs{20'000, 15'000, SeriesLimit::kNone};
+  SeriesLimit clients{10'000, 5'000, 500};
+  SeriesLimit searches{1'000, SeriesLimit::kNone, SeriesLimit::kNone};
+  SeriesLimit beacons{1'000, SeriesLimit::kNone, SeriesLimit::kNone};
+  SeriesLimit unexpected_puts{5'000, 4'000, 1'000};
 };
 
-inline constexpr std::uint64_t kMostSeries = 10'000'000;
-
-// Keys of `limits`, in the order of the documents. `ioc`, `client`: which bounds a kind has.
+// Keys of `limits`, in the order of the documents. A bound that is kNone by default cannot be set.
 struct LimitKind {
   const char* name;
-  bool ioc, client;
+  SeriesLimit SeriesLimits::*limit;
 };
-inline constexpr LimitKind kLimitKinds[] = {
-    {"records", true, false},       {"puts", true, true},      {"put_failures", true, true},
-    {"put_durations", true, false}, {"pvs", true, false},      {"clients", true, true},
-    {"searches", false, false},     {"beacons", false, false}, {"unexpected_puts", true, true}};
-inline constexpr std::size_t kLimitKindCount = std::size(kLimitKinds);
-using Limits = std::array<Limit, kLimitKindCount>;  // in the order of kLimitKinds
+inline constexpr LimitKind kLimitKinds[] = {{"records", &SeriesLimits::records},
+                                            {"puts", &SeriesLimits::puts},
+                                            {"put_failures", &SeriesLimits::put_failures},
+                                            {"put_durations", &SeriesLimits::put_durations},
+                                            {"pvs", &SeriesLimits::pvs},
+                                            {"clients", &SeriesLimits::clients},
+                                            {"searches", &SeriesLimits::searches},
+                                            {"beacons", &SeriesLimits::beacons},
+                                            {"unexpected_puts", &SeriesLimits::unexpected_puts}};
 
 // "puts=5000" or "puts.per_client=100", as --limit has it, into `limits`.
-Result<void> set_limit(const std::string& text, Limits& limits);
+Result<void> set_limit(const std::string& text, SeriesLimits& limits);
 
 // The section `limits` of the file.
-void read_limits(Reader& section, Limits& limits);
+void read_limits(Reader& section, SeriesLimits& limits);
+
+// Records whose whole name matches are shown as one, called `group` with \1 ... as captured.
+struct RecordGroup {
+  Pattern match;
+  std::string group;
+};
+
+struct BoundsOptions {
+  NameFilter records, pvs;  // what they leave out has no series, and is in no sum
+  std::vector<RecordGroup> groups;
+  EdgeStep edge_step = EdgeStep::by_4;  // of histograms, in the text formats
+  SeriesLimits limits;
+};
 
 }  // namespace ioc_exporter::exposition

@@ -8,7 +8,7 @@
 
 #include "exposition/collector.h"
 #include "iocs/host.h"
-#include "policy/bounds.h"
+#include "policy/families.h"
 #include "policy/policy.h"
 #include "policy/put_judge.h"
 #include "puts/collector.h"
@@ -42,7 +42,7 @@ class PolicyCollector final : public Collector {
 
     PutJudge judge;          // under the host's mutex
     bool must_look = false;  // also without a policy; the same
-    UnexpectedBounds bounds{exposition::BoundsOptions().unexpected_limit};  // in any thread
+    UnexpectedBounds bounds{exposition::BoundsOptions().limits.unexpected_puts};  // in any thread
   };
   void show_puts();
 

@@ -1,10 +1,32 @@
-// Families about what the site's policy says of puts.
+// Families about what the site's policy says of puts, and which of those puts have series.
 #pragma once
 
+#include <cstddef>
+#include <mutex>
+
 #include "exposition/encoder.h"
-#include "policy/samples.h"
+#include "exposition/limited_series.h"
+#include "policy/put_judge.h"
 
 namespace ioc_exporter::policy {
+
+// UnexpectedBounds: which unexpected puts have series of their own; the rest is summed under
+// "(other)". exposition/limited_series.h says what holds of those sums. Forbidden puts have places
+// of their own, and the newest forbidden put of each rule is always named.
+// In any thread: one waits for the other.
+class UnexpectedBounds {
+ public:
+  explicit UnexpectedBounds(const exposition::SeriesLimit& limit);
+
+  // From the next apply() on. Nothing that was counted is lost.
+  void configure(const exposition::SeriesLimit& limit);
+  void apply(PolicySamples& samples, const exposition::KnownIocs& known);
+  std::size_t limited();
+
+ private:
+  std::mutex mutex_;
+  exposition::LimitedSeries forbidden_, others_;
+};
 
 // Of puts by Channel Access, and by PV Access.
 void encode_policy(const PolicySamples& ca, const PolicySamples& pva, exposition::Encoder& encoder);

@@ -2,16 +2,42 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
+#include "base/metric_lines.h"
 #include "policy/client_network.h"
 #include "policy/patterns.h"
 #include "policy/policy.h"
 
 namespace ioc_exporter::policy {
 namespace {
+
+std::optional<int> hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return std::nullopt;
+}
+
+// From a label's value to the name: see label_text.h.
+std::string bytes_of(const std::string& value) {
+  std::string bytes;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (value[i] == '\\' && i + 3 < value.size() && value[i + 1] == 'x') {
+      const auto high = hex_digit(value[i + 2]), low = hex_digit(value[i + 3]);
+      if (high && low) {
+        bytes += static_cast<char>(*high << 4 | *low);
+        i += 3;
+        continue;
+      }
+    }
+    bytes += value[i];
+  }
+  return bytes;
+}
 
 constexpr std::size_t kNamesAlike = 3;
 constexpr std::size_t kAddressesOfNetwork = 5;
@@ -195,6 +221,25 @@ std::string propose(const std::vector<SeenPut>& puts, LearnBy by, const std::str
   std::map<std::string, unsigned> used;
   for (const auto& [key, group] : groups) text += rule_text(group, used);
   return text;
+}
+
+Result<std::vector<SeenPut>> read_seen_puts(std::string_view scrape) {
+  std::vector<SeenPut> puts;
+  bool all_counts = true;
+  MetricLines lines({"epics_puts_total"}, [&](const MetricLine& line) {
+    const auto label = [&line](const char* name) { return bytes_of(line.label(name)); };
+    SeenPut put{label("pv"), label("client"), label("user"), label("client_host")};
+    if (label("op") == "write_notify") put.op = PutOp::write_notify;
+    all_counts = all_counts && line.value >= 0 && line.value < 1.8e19;
+    if (all_counts) put.count = static_cast<std::uint64_t>(std::llround(line.value));
+    puts.push_back(std::move(put));
+  });
+  if (lines.read(scrape) && !scrape.ends_with('\n')) lines.read("\n");
+  if (const std::string problem = lines.problem(); !problem.empty()) return error_in_words(problem);
+  if (!all_counts) return error_in_words("a value of epics_puts_total is no count");
+  if (puts.empty())
+    return error_in_words("there is no series of epics_puts_total: no put was seen");
+  return puts;
 }
 
 }  // namespace ioc_exporter::policy

@@ -1,6 +1,5 @@
 #include "policy/policy_reader.h"
 
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -12,17 +11,6 @@ namespace {
 
 constexpr std::size_t kMostRules = 10'000;
 constexpr std::size_t kLongestName = 100;
-
-std::optional<Action> read_action(Reader& reader, const std::string& key,
-                                  const std::map<std::string, Action>& known,
-                                  const char* expected) {
-  const auto text = reader.text(key);
-  if (!text) return std::nullopt;
-  const auto found = known.find(*text);
-  if (found != known.end()) return found->second;
-  reader.complain(key, "\"" + *text + "\" is none of " + expected);
-  return std::nullopt;
-}
 
 // The texts of a list that, when it is there, must not be empty: a rule that matches nothing is a
 // slip.
@@ -106,14 +94,13 @@ void read_name(Reader& rule, RuleText& text, std::set<std::string>& names) {
 }
 
 RuleText read_rule(Reader& rule, std::set<std::string>& names) {
-  static const std::map<std::string, Action> kActions = {
-      {"allow", Action::allow}, {"expect", Action::expect}, {"forbid", Action::forbid}};
   RuleText text;
   text.line = rule.place().line;
   read_name(rule, text, names);
   if (rule.require("action"))
-    text.action =
-        read_action(rule, "action", kActions, "allow, expect, forbid").value_or(Action::allow);
+    rule.set("action", one_of<Action>(text.action, {{"allow", Action::allow},
+                                                    {"expect", Action::expect},
+                                                    {"forbid", Action::forbid}}));
   text.pvs = read_patterns(rule, "pvs");
   text.users = read_patterns(rule, "users");
   text.hosts = read_patterns(rule, "hosts");
@@ -132,14 +119,12 @@ RuleText read_rule(Reader& rule, std::set<std::string>& names) {
 }  // namespace
 
 PolicyText read_policy(Reader& section) {
-  static const std::map<std::string, Action> kDefaults = {{"allow", Action::allow},
-                                                          {"expect", Action::expect},
-                                                          {"forbid", Action::forbid},
-                                                          {"unexpected", Action::unexpected}};
   PolicyText policy;
-  policy.fallback = read_action(section, "default", kDefaults, "unexpected, forbid, allow, expect")
-                        .value_or(Action::unexpected);
-  section.duration("longest_scrape_interval");  // of version 0.1.0, without effect since
+  section.set("default", one_of<Action>(policy.fallback, {{"unexpected", Action::unexpected},
+                                                          {"forbid", Action::forbid},
+                                                          {"allow", Action::allow},
+                                                          {"expect", Action::expect}}));
+  section.has("longest_scrape_interval");  // of version 0.1.0, without effect since
   std::set<std::string> names;
   section.list("rules", [&](Reader& rule) { policy.rules.push_back(read_rule(rule, names)); });
   if (policy.rules.size() > kMostRules)

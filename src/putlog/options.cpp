@@ -5,31 +5,25 @@
 namespace ioc_exporter::putlog {
 
 void add_options(OptionTable& table, Options& options) {
-  table.add("Collectors", {{.flag = "collector.putlog",
-                            .key = "collector.putlog",
-                            .help = "Log each put with its value and the one before it",
-                            .value = on_off(options.enabled)}});
-  table.add(
-      "Put log",
-      {{.argument = "N",
-        .key = "putlog.value_bytes",
-        .help = "Bytes of a value that are logged; what is longer is cut",
-        .value = whole_number(options.value_bytes, IOCX_PUTLOG_SMALL, IOCX_PUTLOG_MOST_BYTES)},
-       {.argument = "MIB",
-        .key = "putlog.buffer",
-        .help = "Ring from the kernel to the exporter, MiB; puts without room are counted as lost",
-        .value = one_of<std::uint32_t>(options.buffer_mib, {{"1", 1},
-                                                            {"2", 2},
-                                                            {"4", 4},
-                                                            {"8", 8},
-                                                            {"16", 16},
-                                                            {"32", 32},
-                                                            {"64", 64},
-                                                            {"128", 128}})},
-       {.argument = "DURATION",
-        .key = "putlog.answers",
-        .help = "How long put-callbacks, and the puts behind them, wait for the answer; 0: not",
-        .value = duration(options.answer_patience)}});
+  table.add("Collectors",
+            {{"--collector.putlog collector.putlog",
+              "Log each put with its value and the one before it", on_off(options.enabled)}});
+  table.add("Put log",
+            {{"putlog.value_bytes=N", "Bytes of a value that are logged; what is longer is cut",
+              whole_number(options.value_bytes, IOCX_PUTLOG_SMALL, IOCX_PUTLOG_MOST_BYTES)},
+             {"putlog.buffer=MIB",
+              "Ring from the kernel to the exporter, MiB; puts without room are counted as lost",
+              one_of<std::uint32_t>(options.buffer_mib, {{"1", 1},
+                                                         {"2", 2},
+                                                         {"4", 4},
+                                                         {"8", 8},
+                                                         {"16", 16},
+                                                         {"32", 32},
+                                                         {"64", 64},
+                                                         {"128", 128}})},
+             {"putlog.answers=DURATION",
+              "How long put-callbacks, and the puts behind them, wait for the answer; 0: not",
+              duration(options.answer_patience)}});
   add_outlet_options(table, options.outlets);
 }
 

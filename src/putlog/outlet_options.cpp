@@ -25,22 +25,18 @@ Result<void> check_loki(const std::string& url) {
 void read_sink(Reader& item, OutletOptions& options) {
   SinkOptions sink;
   delivery::read_sink(item, sink);
-  item.check("tcp", [&](const std::string& text) { return check_tcp(sink.tcp = text); });
-  item.check("loki", [&](const std::string& text) { return check_loki(sink.loki = text); });
-  sink.metadata = item.flag("metadata").value_or(true);
-  item.check("format", [&](const std::string& text) -> Result<void> {
-    sink.full_lines = text == "full";
-    if (text == "full" || text == "caputlog") return {};
-    return error_in_words(shown(text) + " is neither caputlog nor full");
-  });
-  sink.burst = item.duration("burst");
-  sink.filter.pv.include = item.pattern("pv");
-  sink.filter.pv.exclude = item.pattern("not_pv");
-  sink.filter.client.include = item.pattern("client");
-  sink.filter.user.include = item.pattern("user");
-  sink.filter.ioc.include = item.pattern("ioc");
-  sink.filter.unexpected = item.flag("unexpected").value_or(false);
-  if (!sink.file.empty() + !sink.tcp.empty() + !sink.loki.empty() + !sink.otlp.empty() != 1)
+  item.set("tcp", text(sink.tcp, check_tcp));
+  item.set("loki", text(sink.loki, check_loki));
+  item.set("metadata", on_off(sink.metadata));
+  item.set("format", one_of<bool>(sink.full_lines, {{"caputlog", false}, {"full", true}}));
+  item.set("burst", duration(sink.burst));
+  item.set("pv", pattern(sink.filter.pv.include));
+  item.set("not_pv", pattern(sink.filter.pv.exclude));
+  item.set("client", pattern(sink.filter.client.include));
+  item.set("user", pattern(sink.filter.user.include));
+  item.set("ioc", pattern(sink.filter.ioc.include));
+  item.set("unexpected", on_off(sink.filter.unexpected));
+  if (item.has("file") + item.has("tcp") + item.has("loki") + item.has("otlp") != 1)
     return item.complain("file", "a sink has one of file, tcp, loki and otlp");
   if (!sink.receiver.empty() && sink.loki.empty() && sink.otlp.empty())
     return item.complain("name",
@@ -73,46 +69,27 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
 void add_outlet_options(OptionTable& table, OutletOptions& options) {
   table.add("Put log", delivery::file_rows("putlog", "puts", options.file));
   table.add("Put log",
-            {{.argument = "HOST:PORT",
-              .key = "putlog.tcp",
-              .help = "Receiver of caPutLog's lines (JSON): iocLogServer, Logstash",
-              .value = text(options.tcp.tcp, check_tcp)},
-             {.flag = "putlog.store",
-              .argument = "DIR",
-              .key = "putlog.store",
-              .help = "Folder of a database of puts, for ioc_exporter puts --since; only its owner "
-                      "may write to it",
-              .value = text(options.store.store, delivery::check_log_path)},
-             {.argument = "BYTES",
-              .key = "putlog.store_size",
-              .help = "Size of the database; the oldest puts leave first",
-              .value = bytes(options.store.size)},
-             {.argument = "DURATION",
-              .key = "putlog.store_age",
-              .help = "Age at which puts leave the database; 0: none",
-              .value = duration(options.store.age)},
-             {.flag = "putlog.burst",
-              .argument = "DURATION",
-              .key = "putlog.burst",
-              .help = "Of many puts of one client to one PV, files and receivers get the first, "
-                      "then one per this time; 0: each",
-              .value = duration(options.burst)},
-             {.argument = "N",
-              .key = "putlog.events",
-              .help = "Newest puts in memory, for ioc_exporter puts and /puts",
-              .value = whole_number(options.memory_events, 1, kMostEvents)},
-             {.argument = "BYTES",
-              .key = "putlog.memory",
-              .help = "Memory for them",
-              .value = bytes(options.memory_bytes)},
-             {.argument = "REGEX",
-              .key = "putlog.hide_values",
-              .help = "PVs whose values are \"***\" in the put log",
-              .value = pattern(options.hidden_values)},
-             {.argument = "FILE",
-              .key = "putlog.user_salt",
-              .help = "File whose first line is the secret to hash users with",
-              .value = text(options.salt_file)}});
+            {{"putlog.tcp=HOST:PORT", "Receiver of caPutLog's lines (JSON): iocLogServer, Logstash",
+              text(options.tcp.tcp, check_tcp)},
+             {"--putlog.store=DIR putlog.store",
+              "Folder of a database of puts, for ioc_exporter puts --since; only its owner may "
+              "write to it",
+              text(options.store.store, delivery::check_log_path)},
+             {"putlog.store_size=BYTES", "Size of the database; the oldest puts leave first",
+              bytes(options.store.size)},
+             {"putlog.store_age=DURATION", "Age at which puts leave the database; 0: none",
+              duration(options.store.age)},
+             {"--putlog.burst=DURATION putlog.burst",
+              "Of many puts of one client to one PV, files and receivers get the first, then one "
+              "per this time; 0: each",
+              duration(options.burst)},
+             {"putlog.events=N", "Newest puts in memory, for ioc_exporter puts and /puts",
+              whole_number(options.memory_events, 1, kMostEvents)},
+             {"putlog.memory=BYTES", "Memory for them", bytes(options.memory_bytes)},
+             {"putlog.hide_values=REGEX", "PVs whose values are \"***\" in the put log",
+              pattern(options.hidden_values)},
+             {"putlog.user_salt=FILE", "File whose first line is the secret to hash users with",
+              text(options.salt_file)}});
 }
 
 void read_sinks(Reader& section, OutletOptions& options) {

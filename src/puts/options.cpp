@@ -17,45 +17,32 @@ OptionValue pin(Options& options) {
 }  // namespace
 
 void add_options(OptionTable& table, Options& options) {
-  table.add("Collectors", {{.flag = "collector.puts",
-                            .help = "Count Channel Access puts",
-                            .value = on_off(options.enabled)},
-                           {.flag = "server-probe",
-                            .help = "Count puts by probes on EPICS Base's servers; without, "
-                                    "Channel Access puts by packets, PV Access puts not",
-                            .value = on_off(options.server_probe)}});
-  table.add("Series", {{.argument = "RE",
-                        .key = "pvs.include",
-                        .help = "Only puts to PVs whose whole name this expression (RE2) matches",
-                        .value = pattern(options.pvs.include)},
-                       {.argument = "RE",
-                        .key = "pvs.exclude",
-                        .help = "No puts to PVs whose whole name this expression (RE2) matches",
-                        .value = pattern(options.pvs.exclude)},
-                       {.argument = "DURATION",
-                        .key = "pvs.expire",
-                        .help = "How long a client's puts to a PV are shown after the last one",
-                        .value = duration(options.put_expiry, std::chrono::minutes(1))}});
-  table.add("Channel Access",
-            {{.flag = "ca.server-port",
-              .argument = "LIST",
-              .help = "TCP ports of CA servers that are watched from the start",
-              .value = whole_numbers(options.server_ports, 1)},
-             {.flag = "ca.remote-servers",
-              .help = "Count puts of this host's clients to CA servers elsewhere, too",
-              .value = on_off(options.remote_servers)},
-             {.flag = "ca.max-channels",
-              .argument = "N",
-              .help = "Channels of all clients (about 800 bytes each)",
-              .value = whole_number(options.max_channels, 1024, 4'194'304)},
-             {.flag = "ca.max-circuits",
-              .argument = "N",
-              .help = "TCP connections of clients (about 1 KiB each)",
-              .value = whole_number(options.max_circuits, 1024, 4'194'304)},
-             {.flag = "state.pin",
-              .argument = "DIR",
-              .help = "bpffs folder where names of open channels outlive the exporter, or none",
-              .value = pin(options)}});
+  table.add("Collectors",
+            {{"--collector.puts", "Count Channel Access puts", on_off(options.enabled)},
+             {"--server-probe",
+              "Count puts by probes on EPICS Base's servers; without, Channel Access puts by "
+              "packets, PV Access puts not",
+              on_off(options.server_probe)}});
+  table.add(
+      "Series",
+      {{"pvs.include=RE", "Only puts to PVs whose whole name this expression (RE2) matches",
+        pattern(options.pvs.include)},
+       {"pvs.exclude=RE", "No puts to PVs whose whole name this expression (RE2) matches",
+        pattern(options.pvs.exclude)},
+       {"pvs.expire=DURATION", "How long a client's puts to a PV are shown after the last one",
+        duration(options.put_expiry, std::chrono::minutes(1))}});
+  table.add(
+      "Channel Access",
+      {{"--ca.server-port=LIST", "TCP ports of CA servers that are watched from the start",
+        whole_numbers(options.server_ports, 1)},
+       {"--ca.remote-servers", "Count puts of this host's clients to CA servers elsewhere, too",
+        on_off(options.remote_servers)},
+       {"--ca.max-channels=N", "Channels of all clients (about 800 bytes each)",
+        whole_number(options.max_channels, 1024, 4'194'304)},
+       {"--ca.max-circuits=N", "TCP connections of clients (about 1 KiB each)",
+        whole_number(options.max_circuits, 1024, 4'194'304)},
+       {"--state.pin=DIR",
+        "bpffs folder where names of open channels outlive the exporter, or none", pin(options)}});
 }
 
 }  // namespace ioc_exporter::ca

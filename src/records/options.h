@@ -7,7 +7,7 @@
 
 #include "base/option_table.h"
 #include "base/pattern.h"
-#include "exposition/bounds_options.h"
+#include "exposition/limits.h"
 
 namespace ioc_exporter::records {
 

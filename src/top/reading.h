@@ -5,12 +5,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "top/metric_lines.h"
+#include "base/command_line.h"
+#include "base/metric_lines.h"
+#include "base/result.h"
 
 namespace ioc_exporter::top {
 
@@ -46,7 +50,7 @@ class Reading {
   explicit Reading(Clock::time_point time = {}, std::size_t most = kMostSeries)
       : time_(time), most_(most) {}
 
-  void take(const Series& series);
+  void take(const MetricLine& series);
   std::uint64_t left_out() const { return left_out_; }
   // Of a gauge.
   std::vector<Value> values(Family family) const;
@@ -60,6 +64,31 @@ class Reading {
   std::uint64_t left_out_ = 0;
   // By their labels' values, joined.
   std::array<std::unordered_map<std::string, double>, kFamilies> series_;
+};
+
+// Asks a running exporter for one.
+Result<Reading> fetch_reading(const CommandLine& line);
+
+// Fetcher: asks in a thread of its own; the keyboard is read meanwhile.
+class Fetcher {
+ public:
+  explicit Fetcher(const CommandLine& line);
+  // Waits for no answer: a scrape that is under way ends in a thread that has all it needs.
+  ~Fetcher();
+  Fetcher(const Fetcher&) = delete;
+  Fetcher& operator=(const Fetcher&) = delete;
+
+  // Can be read when there is a reading, or an error.
+  int ready_fd() const;
+  // Nothing while one is under way.
+  void begin();
+  bool under_way() const;
+  // Nothing: it is not ready.
+  std::optional<Result<Reading>> take();
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
 };
 
 }  // namespace ioc_exporter::top

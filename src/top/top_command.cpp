@@ -17,7 +17,7 @@
 #include "base/command_line.h"
 #include "base/duration.h"
 #include "base/value_text.h"
-#include "top/fetcher.h"
+#include "top/reading.h"
 #include "top/screen.h"
 #include "top/tables.h"
 

@@ -8,14 +8,10 @@ constexpr std::uint32_t kMostTraces = 1'000'000;
 }  // namespace
 
 void add_memory_options(OptionTable& table, MemoryOptions& options) {
-  table.add("Traces", {{.argument = "N",
-                        .key = "traces.kept",
-                        .help = "Newest traces in memory, for ioc_exporter trace and /flame",
-                        .value = whole_number(options.traces, 1, kMostTraces)},
-                       {.argument = "BYTES",
-                        .key = "traces.memory",
-                        .help = "Memory for them",
-                        .value = bytes(options.bytes)}});
+  table.add("Traces",
+            {{"traces.kept=N", "Newest traces in memory, for ioc_exporter trace and /flame",
+              whole_number(options.traces, 1, kMostTraces)},
+             {"traces.memory=BYTES", "Memory for them", bytes(options.bytes)}});
 }
 
 }  // namespace ioc_exporter::traces

@@ -25,41 +25,26 @@ OptionValue causes(std::uint32_t& into) {
 }  // namespace
 
 void add_options(OptionTable& table, Options& options) {
-  table.add("Collectors", {{.flag = "collector.traces",
-                            .key = "collector.traces",
-                            .help = "Trace what puts and scans set in motion, record by record",
-                            .value = on_off(options.enabled)}});
+  table.add("Collectors", {{"--collector.traces collector.traces",
+                            "Trace what puts and scans set in motion, record by record",
+                            on_off(options.enabled)}});
   table.add(
       "Traces",
-      {{.flag = "traces.rate",
-        .argument = "N",
-        .key = "traces.rate",
-        .help = "Traces per second of each IOC, such as 0.1; 0: only those that other options or "
-                "commands choose",
-        .value = number(options.rate, 0, 100'000)},
-       {.argument = "DURATION",
-        .key = "traces.slower",
-        .help = "Besides, chains that take this long; 0: none",
-        .value = duration(options.slower)},
-       {.key = "traces.alarms",
-        .help = "Besides, chains in which a record's severity rises",
-        .value = on_off(options.alarms)},
-       {.key = "traces.active",
-        .help = "Besides, chains that meet an active record",
-        .value = on_off(options.active)},
-       {.argument = "RE",
-        .key = "traces.records",
-        .help = "Only chains in which a record with such a name (RE2) processes",
-        .value = pattern(options.records)},
-       {.argument = "CAUSE",
-        .key = "traces.causes",
-        .help = "Only chains with this cause (repeatable)",
-        .value = causes(options.causes)},
-       {.argument = "MIB",
-        .key = "traces.buffer",
-        .help =
-            "Ring from the kernel to the exporter, MiB; chains without room are counted as lost",
-        .value = one_of<std::uint32_t>(
+      {{"--traces.rate=N traces.rate",
+        "Traces per second of each IOC, such as 0.1; 0: only those that other options or commands "
+        "choose",
+        number(options.rate, 0, 100'000)},
+       {"traces.slower=DURATION", "Besides, chains that take this long; 0: none",
+        duration(options.slower)},
+       {"traces.alarms", "Besides, chains in which a record's severity rises",
+        on_off(options.alarms)},
+       {"traces.active", "Besides, chains that meet an active record", on_off(options.active)},
+       {"traces.records=RE", "Only chains in which a record with such a name (RE2) processes",
+        pattern(options.records)},
+       {"traces.causes=CAUSE", "Only chains with this cause (repeatable)", causes(options.causes)},
+       {"traces.buffer=MIB",
+        "Ring from the kernel to the exporter, MiB; chains without room are counted as lost",
+        one_of<std::uint32_t>(
             options.buffer_mib,
             {{"1", 1}, {"2", 2}, {"4", 4}, {"8", 8}, {"16", 16}, {"32", 32}, {"64", 64}})}});
 }

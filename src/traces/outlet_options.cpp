@@ -16,20 +16,22 @@ Result<void> check_zipkin(const std::string& url) {
   return delivery::check_url(url, true, "http://zipkin:9411");
 }
 
+OptionValue span_names(SpanNames& into) {
+  return one_of<SpanNames>(into, {{"record", SpanNames::record}, {"type", SpanNames::type}});
+}
+
 void read_sink(Reader& item, OutletOptions& options) {
   SinkOptions sink;
   delivery::read_sink(item, sink);
-  item.check("zipkin", [&](const std::string& text) { return check_zipkin(sink.zipkin = text); });
-  item.check("span_names", [&](const std::string& text) -> Result<void> {
-    sink.names = text == "type" ? SpanNames::type : SpanNames::record;
-    if (text == "type" || text == "record") return {};
-    return none_of(text, {"record", "type"});
-  });
-  sink.filter.record = item.pattern("record");
-  sink.filter.ioc = item.pattern("ioc");
-  sink.filter.cause = item.text("cause").value_or("");
-  if (const auto slower = item.duration("slower")) sink.filter.slower = *slower;
-  if (!sink.file.empty() + !sink.zipkin.empty() + !sink.otlp.empty() != 1)
+  item.set("zipkin", text(sink.zipkin, check_zipkin));
+  if (item.has("span_names")) item.set("span_names", span_names(sink.names.emplace()));
+  item.set("record", pattern(sink.filter.record));
+  item.set("ioc", pattern(sink.filter.ioc));
+  item.set("cause", text(sink.filter.cause));
+  std::optional<std::chrono::milliseconds> slower;
+  item.set("slower", duration(slower));
+  sink.filter.slower = slower;
+  if (item.has("file") + item.has("zipkin") + item.has("otlp") != 1)
     return item.complain("file", "a sink has one of file, zipkin and otlp");
   options.sinks.push_back(std::move(sink));
 }
@@ -49,24 +51,17 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
 }
 
 void add_outlet_options(OptionTable& table, OutletOptions& options) {
-  table.add("Traces",
-            {{.flag = "traces.zipkin",
-              .argument = "URL",
-              .key = "traces.zipkin",
-              .help = "Zipkin, such as http://zipkin:9411",
-              .value = text(options.zipkin.zipkin, check_zipkin)},
-             {.flag = "traces.otlp",
-              .argument = "URL",
-              .key = "traces.otlp",
-              .help = "OpenTelemetry Collector, Jaeger or Tempo (OTLP over HTTP), such as "
-                      "http://collector:4318",
-              .value = text(options.otlp.otlp, delivery::check_otlp)}});
+  table.add(
+      "Traces",
+      {{"--traces.zipkin=URL traces.zipkin", "Zipkin, such as http://zipkin:9411",
+        text(options.zipkin.zipkin, check_zipkin)},
+       {"--traces.otlp=URL traces.otlp",
+        "OpenTelemetry Collector, Jaeger or Tempo (OTLP over HTTP), such as http://collector:4318",
+        text(options.otlp.otlp, delivery::check_otlp)}});
   table.add("Traces", delivery::file_rows("traces", "traces", options.file));
-  table.add("Traces", {{.argument = "WHAT",
-                        .key = "traces.span_names",
-                        .help = "Names of spans: record, or type where a receiver indexes names",
-                        .value = one_of(options.names, {{"record", SpanNames::record},
-                                                        {"type", SpanNames::type}})}});
+  table.add("Traces", {{"traces.span_names=WHAT",
+                        "Names of spans: record, or type where a receiver indexes names",
+                        span_names(options.names)}});
 }
 
 void read_sinks(Reader& section, OutletOptions& options) {

@@ -1,4 +1,4 @@
-#include "web/flame_page.h"
+#include "web/page.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "web/landing_page.h"
+#include "web/page.h"
 
 namespace ioc_exporter::web {
 

@@ -1,4 +1,4 @@
-#include "web/puts_page.h"
+#include "web/page.h"
 
 #include "web/html.h"
 

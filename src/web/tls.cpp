@@ -1,6 +1,6 @@
-#ifdef IOC_EXPORTER_TLS  // otherwise tls_none.cpp has what is here
-
 #include "web/tls.h"
+
+#ifdef IOC_EXPORTER_TLS
 
 #include <netdb.h>
 #include <openssl/pem.h>
@@ -288,6 +288,45 @@ Result<void> try_handshake(const std::string& host, std::uint16_t port,
   // A refusal after that is for our lack of a certificate.
   if (SSL_get0_peer_certificate(client.get()) != nullptr) return {};
   return error_in_words(what + ": " + why);
+}
+
+}  // namespace ioc_exporter::web
+
+#else  // the civetweb of Debian 12 cannot speak TLS: web_config.cpp says so
+
+namespace ioc_exporter::web {
+
+struct Tls::State {};
+
+Tls::Tls(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Tls::~Tls() = default;
+
+bool Tls::available() {
+  return false;
+}
+
+std::string Tls::library() {
+  return "no TLS";
+}
+
+Result<std::shared_ptr<const Tls>> Tls::load(const TlsConfig&) {
+  return error_in_words("this ioc_exporter does not speak TLS");
+}
+
+double Tls::expires_seconds() const {
+  return 0;
+}
+
+void* Tls::context() const {
+  return nullptr;
+}
+
+void* Tls::take_context() const {
+  return nullptr;
+}
+
+Result<void> try_handshake(const std::string&, std::uint16_t, std::chrono::milliseconds) {
+  return error_in_words("this ioc_exporter does not speak TLS");
 }
 
 }  // namespace ioc_exporter::web

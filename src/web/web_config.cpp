@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
-#include "base/yaml_file.h"
 #include "base/yaml_reader.h"
 #include "web/tls.h"
 
@@ -52,10 +52,10 @@ std::string problem_of_hash(const std::string& hash) {
   return "";
 }
 
-void read_users(Reader& file, WebConfig& config, Problems& problems) {
+void read_users(Reader& file, WebConfig& config) {
   file.pairs("basic_auth_users", [&](const Pair& user) {
     const auto complain = [&](const std::string& what) {
-      problems.add(user.place, "basic_auth_users." + user.name + ": " + what);
+      file.problems().add(user.place, "basic_auth_users." + user.name + ": " + what);
     };
     if (user.name.empty() || user.name.find(':') != std::string::npos)
       complain("a user's name must not be empty, and must have no colon");
@@ -78,14 +78,15 @@ std::string problem_of_header(const std::string& name, const std::string& value)
   return "must be " + allowed;
 }
 
-void read_http(Reader& section, WebConfig& config, Problems& problems) {
-  section.flag("http2");  // is not spoken
+void read_http(Reader& section, WebConfig& config) {
+  section.has("http2");  // is not spoken
   section.pairs("headers", [&](const Pair& header) {
     const std::string problem = problem_of_header(header.name, header.value);
     if (problem.empty())
       config.headers[header.name] = header.value;
     else
-      problems.add(header.place, section.path() + ".headers." + header.name + ": " + problem);
+      section.problems().add(header.place,
+                             section.path() + ".headers." + header.name + ": " + problem);
   });
 }
 
@@ -95,35 +96,98 @@ std::string folder_of(const std::string& file) {
 }
 
 void read_rate_limit(Reader& section, WebConfig& config) {
-  const auto interval = section.duration("interval");
-  const auto burst = section.number("burst", 1, 1'000'000);
-  if (interval && interval->count() > 0) config.rate_limit = {*interval, burst.value_or(1)};
+  WebConfig::RateLimit limit;
+  section.set("interval", duration(limit.interval));
+  section.set("burst", whole_number(limit.burst, 1, 1'000'000));
+  if (limit.interval.count() > 0) config.rate_limit = limit;
+}
+
+// Names of Go's, and of OpenSSL's.
+constexpr std::array<std::pair<std::string_view, const char*>, 4> kCurves = {
+    {{"CurveP256", "P-256"}, {"CurveP384", "P-384"}, {"CurveP521", "P-521"}, {"X25519", "X25519"}}};
+
+std::string path_of(Reader& section, const char* key, const std::string& folder) {
+  const std::string path = section.text(key, "a path").value_or("");
+  return path.empty() || path.front() == '/' || folder.empty() ? path : folder + "/" + path;
+}
+
+// TLS 1.0 and 1.1 are broken.
+OptionValue tls_version(int& into) {
+  return one_of<int>(into, {{"TLS12", 12}, {"TLS13", 13}});
+}
+
+OptionValue client_auth(TlsConfig::ClientAuth& into) {
+  using Auth = TlsConfig::ClientAuth;
+  return one_of<Auth>(into, {{"NoClientCert", Auth::none},
+                             {"RequestClientCert", Auth::request},
+                             {"RequireAnyClientCert", Auth::require_any},
+                             {"VerifyClientCertIfGiven", Auth::verify_if_given},
+                             {"RequireAndVerifyClientCert", Auth::require_and_verify}});
+}
+
+std::vector<std::string> curves_of(Reader& section) {
+  std::vector<std::string> curves;
+  const auto names = section.texts("curve_preferences");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto found = std::ranges::find(kCurves, std::string_view(names[i]),
+                                         &decltype(kCurves)::value_type::first);
+    if (found == kCurves.end())
+      section.complain("curve_preferences", i,
+                       "must be one of CurveP256, CurveP384, CurveP521, X25519");
+    else
+      curves.push_back(found->second);
+  }
+  return curves;
+}
+
+// Paths that are not absolute begin in `folder`. What is wrong goes to the section's problems.
+TlsConfig read_tls_config(Reader& section, const std::string& folder) {
+  TlsConfig config;
+  config.cert_file = path_of(section, "cert_file", folder);
+  config.key_file = path_of(section, "key_file", folder);
+  config.client_ca_file = path_of(section, "client_ca_file", folder);
+  if (section.text("client_auth_type") != "")
+    section.set("client_auth_type", client_auth(config.client_auth));
+  section.set("min_version", tls_version(config.min_version));
+  section.set("max_version", tls_version(config.max_version));
+  config.ciphers = section.texts("cipher_suites");
+  config.curves = curves_of(section);
+  section.has("prefer_server_cipher_suites");  // they always are
+  section.require("cert_file");
+  section.require("key_file");
+  if (config.max_version < config.min_version)
+    section.complain("max_version", "is below min_version");
+  if (config.verifies_clients() && config.client_ca_file.empty())
+    section.complain("client_auth_type", "needs client_ca_file, which says whom to believe");
+  if (!config.verifies_clients() && !config.client_ca_file.empty())
+    section.complain("client_ca_file",
+                     "nobody is checked by it: client_auth_type must be VerifyClientCertIfGiven or "
+                     "RequireAndVerifyClientCert");
+  return config;
 }
 
 }  // namespace
 
+std::vector<std::string> TlsConfig::files() const {
+  std::vector<std::string> files = {cert_file, key_file};
+  if (!client_ca_file.empty()) files.push_back(client_ca_file);
+  return files;
+}
+
 Result<WebConfig> parse_web_config(const std::string& text, const std::string& name) {
-  Problems problems(name);
   WebConfig config;
-  const YAML::Node document = parse_yaml(text, problems);
-  if (!problems.empty()) return problems.error();
-  try {
-    Reader file(document, "", problems);
+  const auto good = read_yaml(text, name, [&](Reader& file) {
     if (file.has("tls_server_config") && !Tls::available())
       file.complain("tls_server_config", kNoTls);
     else
       file.section("tls_server_config", [&](Reader& section) {
         config.tls = read_tls_config(section, folder_of(name));
       });
-    file.section("http_server_config",
-                 [&](Reader& section) { read_http(section, config, problems); });
-    read_users(file, config, problems);
+    file.section("http_server_config", [&](Reader& section) { read_http(section, config); });
+    read_users(file, config);
     file.section("rate_limit", [&](Reader& section) { read_rate_limit(section, config); });
-    file.finish();
-  } catch (const YAML::Exception& problem) {  // what no check foresaw
-    problems.add({}, std::string("no valid configuration: ") + problem.what());
-  }
-  if (!problems.empty()) return problems.error();
+  });
+  if (!good) return good.error();
   return config;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "web/tls_config.h"
+#include "web/tls.h"
 
 namespace ioc_exporter::web {
 

@@ -27,7 +27,7 @@
 #include "records/memory/stuck_table.h"
 #include "support/snapshot.h"
 #include "web/compression.h"
-#include "web/landing_page.h"
+#include "web/page.h"
 #include "web/scraper.h"
 
 namespace {

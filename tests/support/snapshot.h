@@ -13,9 +13,7 @@
 #include "exposition/self_samples.h"
 #include "exposition/text_encoder.h"
 #include "iocs/families.h"
-#include "policy/bounds.h"
 #include "policy/families.h"
-#include "policy/samples.h"
 #include "puts/pva/families.h"
 #include "puts/totals/bounds.h"
 #include "puts/totals/families.h"
@@ -67,14 +65,14 @@ inline std::string render_text(const Snapshot& snapshot, const app::ExporterInfo
 class Bounds {
  public:
   explicit Bounds(const exposition::BoundsOptions& options)
-      : ca_(options), unexpected_(options.unexpected_limit) {
+      : ca_(options), unexpected_(options.limits.unexpected_puts) {
     records_.configure(options);
   }
 
   void configure(const exposition::BoundsOptions& options) {
     records_.configure(options);
     ca_.configure(options);
-    unexpected_.configure(options.unexpected_limit);
+    unexpected_.configure(options.limits.unexpected_puts);
   }
 
   void apply(Snapshot& snapshot) {

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/yaml_file.h"
 #include "base/yaml_reader.h"
 #include "delivery/sink_families.h"
 #include "exposition/text_encoder.h"

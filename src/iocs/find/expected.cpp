@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/utf8.h"
-#include "base/yaml_file.h"
+#include "base/yaml_reader.h"
 
 namespace ioc_exporter::iocs {
 namespace {

@@ -36,13 +36,13 @@ CaBounds::CaBounds(const exposition::BoundsOptions& options)
 void CaBounds::configure(const exposition::BoundsOptions& options) {
   const std::scoped_lock lock(mutex_);
   options_ = options;
-  puts_.set_limit(options.put_limit);
-  failures_.set_limit(options.failure_limit);
-  durations_.set_limit(options.duration_limit);
-  pvs_.set_limit(options.pv_limit);
-  clients_.set_limit(options.client_limit);
-  searches_.set_limit(options.search_limit);
-  beacons_.set_limit(options.beacon_limit);
+  puts_.set_limit(options.limits.puts);
+  failures_.set_limit(options.limits.put_failures);
+  durations_.set_limit(options.limits.put_durations);
+  pvs_.set_limit(options.limits.pvs);
+  clients_.set_limit(options.limits.clients);
+  searches_.set_limit(options.limits.searches);
+  beacons_.set_limit(options.limits.beacons);
 }
 
 exposition::EdgeStep CaBounds::edge_step() {

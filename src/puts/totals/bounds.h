@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
-#include "exposition/bounds_options.h"
 #include "exposition/limited_series.h"
+#include "exposition/limits.h"
 #include "exposition/self_samples.h"
 #include "puts/totals/samples.h"
 

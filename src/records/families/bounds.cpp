@@ -42,8 +42,8 @@ void RecordBounds::configure(const exposition::BoundsOptions& options) {
 std::size_t RecordBounds::room_for(const Ioc& ioc) const {
   const std::size_t others = own_ - ioc.plan.own;
   const std::size_t left =
-      options_.record_limit.series > others ? options_.record_limit.series - others : 0;
-  return std::min(left, options_.record_limit.per_ioc);
+      options_.limits.records.series > others ? options_.limits.records.series - others : 0;
+  return std::min(left, options_.limits.records.per_ioc);
 }
 
 bool RecordBounds::must_plan(const Ioc& ioc, const IocSample& sample) const {

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "exposition/bounds_options.h"
+#include "exposition/limits.h"
 #include "records/families/samples.h"
 
 namespace ioc_exporter::records {

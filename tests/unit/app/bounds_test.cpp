@@ -72,7 +72,7 @@ TEST(Bounds, EveryKindIsToldFromTheFirstScrapeOn) {
 
 TEST(Bounds, PutsOverTheLimitAreSummedByOperation) {
   exposition::BoundsOptions options;
-  options.put_limit = {2, 2, 2};
+  options.limits.puts = {2, 2, 2};
   Bounds bounds(options);
   Snapshot snapshot = with_iocs({"ps"});
   snapshot.puts = {put("A", 3), put("B", 5, "10.0.0.8"), put("C", 7, "10.0.0.9"),
@@ -133,7 +133,7 @@ TEST(Bounds, AFloodOfNamesFromOneClientChangesNothingForTheOthers) {
 TEST(Bounds, PvsThatAreLeftOutAreInNoSum) {
   exposition::BoundsOptions options;
   options.pvs.exclude = *Pattern::compile(".*:Clock");
-  options.put_limit.series = 1;
+  options.limits.puts.series = 1;
   Bounds bounds(options);
   Snapshot snapshot = with_iocs({"ps"});
   snapshot.puts = {put("A", 3), put("A:Clock", 1000), put("B", 5)};
@@ -149,8 +149,8 @@ TEST(Bounds, PvsThatAreLeftOutAreInNoSum) {
 
 TEST(Bounds, FailuresAreSummedByReasonAndGaugesByWhatIsThere) {
   exposition::BoundsOptions options;
-  options.failure_limit.series = 1;
-  options.client_limit.series = 1;
+  options.limits.put_failures.series = 1;
+  options.limits.clients.series = 1;
   Bounds bounds(options);
   Snapshot snapshot = with_iocs({"ps"});
   snapshot.put_failures = {{"ps", "A", "c", "u", "h", "put_failed", 2},
@@ -178,7 +178,7 @@ TEST(Bounds, FailuresAreSummedByReasonAndGaugesByWhatIsThere) {
 
 TEST(Bounds, UnexpectedPutsAreSummedByRuleFromNoneOn) {
   exposition::BoundsOptions options;
-  options.unexpected_limit = {3, 3, 1};
+  options.limits.unexpected_puts = {3, 3, 1};
   Bounds bounds(options);
   const auto sums_of = [&bounds](std::uint64_t more) {
     Snapshot snapshot = with_iocs({"ps"});
@@ -222,7 +222,7 @@ TEST(Bounds, AForbiddenPutIsNamedAfterAFloodOfOthers) {
 
 TEST(Bounds, TheNewestForbiddenPutOfEachRuleIsNamedAndItsSumGoesOn) {
   exposition::BoundsOptions options;
-  options.unexpected_limit = {1, 1, 1};
+  options.limits.unexpected_puts = {1, 1, 1};
   Bounds bounds(options);
   const auto shown = [&bounds](std::vector<UnexpectedPutSample> puts) {
     Snapshot snapshot = with_iocs({"ps"});
@@ -251,8 +251,8 @@ TEST(Bounds, TheNewestForbiddenPutOfEachRuleIsNamedAndItsSumGoesOn) {
 
 TEST(Bounds, SearchesOverTheLimitJoinTheKernelsSum) {
   exposition::BoundsOptions options;
-  options.search_limit.series = 1;
-  options.beacon_limit.series = 1;
+  options.limits.searches.series = 1;
+  options.limits.beacons.series = 1;
   Bounds bounds(options);
   Snapshot snapshot;
   snapshot.searches = {{"10.0.0.1", 5}, {"10.0.0.2", 7}, {"(other)", 11}};
@@ -269,7 +269,7 @@ TEST(Bounds, SearchesOverTheLimitJoinTheKernelsSum) {
 
 TEST(Bounds, WhatCouldNotBeReadIsNotGone) {
   exposition::BoundsOptions options;
-  options.put_limit.series = 1;
+  options.limits.puts.series = 1;
   Bounds bounds(options);
   const auto apply = [&bounds](std::vector<PutSample> puts, bool missing) {
     Snapshot snapshot = with_iocs({"ps"});
@@ -287,7 +287,7 @@ TEST(Bounds, WhatCouldNotBeReadIsNotGone) {
 
 TEST(Bounds, ASumLeavesWithItsIoc) {
   exposition::BoundsOptions options;
-  options.put_limit.series = 1;
+  options.limits.puts.series = 1;
   Bounds bounds(options);
   Snapshot snapshot = with_iocs({"ps"});
   snapshot.puts = {put("A", 3), put("B", 5)};
@@ -378,12 +378,12 @@ class Life {
 TEST(Bounds, NeitherShrinksNorJumpsWhateverComesAndGoes) {
   for (unsigned seed = 1; seed <= 7; ++seed) {
     exposition::BoundsOptions options;
-    options.put_limit = {13, exposition::SeriesLimit::kNone, 5};
+    options.limits.puts = {13, exposition::SeriesLimit::kNone, 5};
     Bounds bounds(options);
     Life life(seed);
     for (int scrape = 0; scrape < 400; ++scrape) {
       if (scrape % 50 == 49) {
-        options.put_limit.series = static_cast<std::size_t>(scrape % 100 == 49 ? 7 : 23);
+        options.limits.puts.series = static_cast<std::size_t>(scrape % 100 == 49 ? 7 : 23);
         bounds.configure(options);
       }
       ASSERT_NO_FATAL_FAILURE(life.scrape(bounds)) << "seed " << seed << " scrape " << scrape;

@@ -1,4 +1,4 @@
-#include "app/config.h"
+#include "app/site_config.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ TEST(Config, AnEmptyFileIsValid) {
   ASSERT_TRUE(config);
   EXPECT_TRUE(config->records.shown.wants_all());
   EXPECT_TRUE(config->records.groups.empty());
-  EXPECT_FALSE(config->limits[0].series);
+  EXPECT_EQ(config->limits.records.series, 200'000u);
 }
 
 TEST(Config, ReadsItsValues) {
@@ -37,9 +37,9 @@ TEST(Config, ReadsItsValues) {
   EXPECT_EQ(config->records.groups.at(0).match.rewritten("SR:x", config->records.groups[0].group),
             "sector SR");
   EXPECT_EQ(config->ca.put_expiry, std::chrono::hours(36));
-  EXPECT_EQ(config->limits[1].series, 100u);
-  EXPECT_EQ(config->limits[1].per_client, 7u);
-  EXPECT_FALSE(config->limits[1].per_ioc);
+  EXPECT_EQ(config->limits.puts.series, 100u);
+  EXPECT_EQ(config->limits.puts.per_client, 7u);
+  EXPECT_EQ(config->limits.puts.per_ioc, 15'000u);
 }
 
 TEST(Config, TellsAllProblemsWithTheirPlaces) {
@@ -89,23 +89,6 @@ TEST(Config, AKeyThatComesTwiceIsAProblem) {
             "site.yml:1:28: limits.puts.series comes twice\nsite.yml:2:1: limits comes twice");
 }
 
-TEST(Config, ThePolicyIsReadByItsOwnReader) {
-  const std::string text = "policy:\n  default: expect\n  rules: [{name: a}, {name: b, pv: '('}]\n";
-  EXPECT_EQ(problems_of(text), "");
-  std::vector<std::string> names;
-  const auto config = parse_config(text, "site.yml", [&names](Reader& policy) {
-    EXPECT_EQ(policy.text("default"), "expect");
-    policy.list("rules", [&names](Reader& rule) {
-      names.push_back(rule.text("name").value_or(""));
-      rule.pattern("pv");
-    });
-  });
-  EXPECT_EQ(names, (std::vector<std::string>{"a", "b"}));
-  ASSERT_FALSE(config);
-  EXPECT_EQ(config.error().message(),
-            "site.yml:3:36: policy.rules[1].pv: regular expression \"(\": missing ): (");
-}
-
 TEST(Config, AMissingFileIsNamed) {
   const auto config = read_config("/no/such/site.yml");
   ASSERT_FALSE(config);
@@ -113,13 +96,13 @@ TEST(Config, AMissingFileIsNamed) {
 }
 
 TEST(Config, LimitsByFlag) {
-  exposition::Limits limits;
+  exposition::SeriesLimits limits;
   EXPECT_TRUE(set_limit("puts=5000", limits));
   EXPECT_TRUE(set_limit("puts.per_client=7", limits));
   EXPECT_TRUE(set_limit("records.per_ioc=11", limits));
-  EXPECT_EQ(limits[1].series, 5000u);
-  EXPECT_EQ(limits[1].per_client, 7u);
-  EXPECT_EQ(limits[0].per_ioc, 11u);
+  EXPECT_EQ(limits.puts.series, 5000u);
+  EXPECT_EQ(limits.puts.per_client, 7u);
+  EXPECT_EQ(limits.records.per_ioc, 11u);
   for (const char* text : {"", "puts", "put=3", "puts=", "puts=0", "puts=3x", "puts=10000001",
                            "searches.per_ioc=3", "puts.=3x", "=3"})
     EXPECT_FALSE(set_limit(text, limits)) << text;

@@ -1,7 +1,7 @@
 // The example in docs/ is a valid file in which every key stands.
 #include <gtest/gtest.h>
 
-#include "app/config.h"
+#include "app/site_config.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -19,13 +19,22 @@ TEST(ConfigExample, IsValid) {
   EXPECT_EQ(config->records.groups[1].match.rewritten("SR:Temp12", config->records.groups[1].group),
             "SR:Temp");
   EXPECT_EQ(config->ca.put_expiry, std::chrono::hours(7 * 24));
-  for (std::size_t i = 0; i < exposition::kLimitKindCount; ++i) {
-    EXPECT_TRUE(config->limits[i].series) << exposition::kLimitKinds[i].name;
-    EXPECT_EQ(config->limits[i].per_ioc.has_value(), exposition::kLimitKinds[i].ioc)
-        << exposition::kLimitKinds[i].name;
-    EXPECT_EQ(config->limits[i].per_client.has_value(), exposition::kLimitKinds[i].client)
-        << exposition::kLimitKinds[i].name;
-  }
+}
+
+TEST(ConfigExample, SetsEachLimitThatThereIs) {
+  Options options;
+  const auto each_bound = [&options](auto use) {
+    for (const exposition::LimitKind& kind : exposition::kLimitKinds) {
+      exposition::SeriesLimit& limit = options.limits.*kind.limit;
+      for (std::size_t* bound : {&limit.series, &limit.per_ioc, &limit.per_client})
+        if (*bound != exposition::SeriesLimit::kNone) use(*bound, kind.name);
+    }
+  };
+  each_bound([](std::size_t& bound, const char*) { bound = 1; });
+  const auto config = read_config(IOC_EXPORTER_CONFIG_EXAMPLE, options);
+  ASSERT_TRUE(config) << config.error().message();
+  options = *config;
+  each_bound([](std::size_t& bound, const char* name) { EXPECT_GT(bound, 1u) << name; });
 }
 
 }  // namespace

@@ -12,19 +12,12 @@ OptionTable table() {
   static std::string path = "/x", level = "info", dir;
   static bool check = false, pin = true;
   OptionTable table({"Web", "Other"});
-  table.add("Web", {{.flag = "web.path",
-                     .argument = "PATH",
-                     .key = "web.path",
-                     .help = ".hidden\\path - a",
-                     .value = text(path)},
-                    {.flag = "check", .help = "Look", .value = on_off(check)}});
-  table.add("Other",
-            {{.flag = "log.level",
-              .argument = "LEVEL",
-              .help = "How much",
-              .value = one_of<std::string>(level, {{"info", "info"}, {"warn", "warn"}})},
-             {.flag = "pin", .help = "Keep", .value = on_off(pin)},
-             {.flag = "state.dir", .argument = "DIR", .help = "Where", .value = text(dir)}});
+  table.add("Web", {{"--web.path=PATH web.path", ".hidden\\path - a", text(path)},
+                    {"--check", "Look", on_off(check)}});
+  table.add("Other", {{"--log.level=LEVEL", "How much",
+                       one_of<std::string>(level, {{"info", "info"}, {"warn", "warn"}})},
+                      {"--pin", "Keep", on_off(pin)},
+                      {"--state.dir=DIR", "Where", text(dir)}});
   return table;
 }
 

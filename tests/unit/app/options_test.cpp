@@ -143,9 +143,9 @@ TEST(Options, Series) {
   EXPECT_EQ(options.config_file, "/etc/site.yml");
   EXPECT_TRUE(options.records.shown.include->matches("SR:x"));
   EXPECT_FALSE(options.ca.pvs.wants("SR:Clock"));
-  EXPECT_EQ(options.limits[0].series, 7u);
-  EXPECT_EQ(options.limits[1].series, 5000u);
-  EXPECT_EQ(options.limits[1].per_client, 500u);
+  EXPECT_EQ(options.limits.records.series, 7u);
+  EXPECT_EQ(options.limits.puts.series, 5000u);
+  EXPECT_EQ(options.limits.puts.per_client, 500u);
   EXPECT_EQ(options.ca.put_expiry, std::chrono::hours(24));
   EXPECT_NE(refusal({"--set=records.include=("}).find("records.include"), std::string::npos);
   EXPECT_NE(refusal({"--limit=put=3"}).find("--limit: \"put=3\""), std::string::npos);

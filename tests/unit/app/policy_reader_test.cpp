@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/config.h"
+#include "app/site_config.h"
 
 namespace ioc_exporter::policy {
 namespace {
@@ -12,11 +12,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 Result<PolicyText> parse(const std::string& text) {
-  PolicyText policy;
-  auto valid = app::parse_config(text, "site.yml",
-                                 [&policy](Reader& section) { policy = read_policy(section); });
-  if (!valid) return std::move(valid).error();
-  return policy;
+  const auto config = app::parse_config(text, "site.yml");
+  if (!config) return config.error();
+  return config->policy ? *config->policy : PolicyText();
 }
 
 std::string problem(const std::string& rule) {

@@ -33,7 +33,7 @@ class ReloadTest : public ::testing::Test {
     std::ofstream(path(name)) << text;
   }
   Reload::Users users() {
-    return {[this](const SiteSettings& site) { used_.push_back(*site.options.limits[1].series); },
+    return {[this](const SiteSettings& site) { used_.push_back(site.options.limits.puts.series); },
             [this](ConfigSample sample) { told_ = sample; }};
   }
 

@@ -1,5 +1,5 @@
 // Alerts link to /runbooks/NAME of an exporter.
-#include "app/runbooks.h"
+#include "app/pages.h"
 
 #include <gtest/gtest.h>
 

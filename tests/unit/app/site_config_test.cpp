@@ -47,10 +47,10 @@ TEST(SiteConfig, FlagsStandAboveTheFile) {
   EXPECT_EQ(config->options.records.shown.exclude->text(), "X.*");
   EXPECT_EQ(config->options.ca.pvs.include->text(), "C.*");
   EXPECT_EQ(config->options.ca.put_expiry, std::chrono::hours(2));
-  EXPECT_EQ(config->options.limits[1].series, 13u);
-  EXPECT_EQ(config->options.limits[1].per_ioc, 7u);
-  EXPECT_EQ(config->options.limits[6].series, 5u);
-  EXPECT_EQ(config->options.limits[7].series, 3u);
+  EXPECT_EQ(config->options.limits.puts.series, 13u);
+  EXPECT_EQ(config->options.limits.puts.per_ioc, 7u);
+  EXPECT_EQ(config->options.limits.searches.series, 5u);
+  EXPECT_EQ(config->options.limits.beacons.series, 3u);
 }
 
 TEST(SiteConfig, TheIocsOfTheFileAreUsedUnlessFlagsSayOthers) {

@@ -26,48 +26,23 @@ struct Settings {
 
 OptionTable table_of(Settings& s) {
   OptionTable table({"First", "Second"});
-  table.add(
-      "Second",
-      {{.flag = "wait",
-        .argument = "DURATION",
-        .key = "b.wait",
-        .help = "Pause",
-        .value = duration(s.wait, seconds(1))},
-       {.flag = "address",
-        .argument = "LIST",
-        .key = "b.addresses",
-        .help = "Where",
-        .value = texts(s.addresses,
-                       [](const std::string& word) -> Result<void> {
-                         if (word.starts_with(':')) return {};
-                         return error_in_words(shown(word) + " has no colon");
-                       })},
-       {.flag = "port", .argument = "LIST", .help = "Ports", .value = whole_numbers(s.ports, 1)}});
-  table.add(
-      "First",
-      {{.flag = "links", .key = "a.links", .help = "Count", .value = on_off(s.links)},
-       {.flag = "causes", .help = "Why", .value = on_off(s.causes)},
-       {.flag = "threads",
-        .argument = "N",
-        .key = "a.threads",
-        .help = "Most",
-        .value = whole_number(s.threads, 1, 100)},
-       {.flag = "budget", .argument = "PERCENT", .help = "Most", .value = number(s.budget, 0, 10)},
-       {.flag = "include",
-        .argument = "RE",
-        .key = "a.include",
-        .help = "Only",
-        .value = pattern(s.include),
-        .taken_back_by = "exclude"},
-       {.flag = "exclude",
-        .argument = "RE",
-        .key = "a.exclude",
-        .help = "None",
-        .value = pattern(s.exclude)},
-       {.flag = "format",
-        .argument = "FORMAT",
-        .help = "How",
-        .value = one_of<Format>(s.format, {{"logfmt", Format::logfmt}, {"json", Format::json}})}});
+  table.add("Second", {{"--wait=DURATION b.wait", "Pause", duration(s.wait, seconds(1))},
+                       {"--address=LIST b.addresses", "Where",
+                        texts(s.addresses,
+                              [](const std::string& word) -> Result<void> {
+                                if (word.starts_with(':')) return {};
+                                return error_in_words(shown(word) + " has no colon");
+                              })},
+                       {"--port=LIST", "Ports", whole_numbers(s.ports, 1)}});
+  table.add("First",
+            {{"--links a.links", "Count", on_off(s.links)},
+             {"--causes", "Why", on_off(s.causes)},
+             {"--threads=N a.threads", "Most", whole_number(s.threads, 1, 100)},
+             {"--budget=PERCENT", "Most", number(s.budget, 0, 10)},
+             {"--include=RE a.include", "Only", pattern(s.include), "exclude"},
+             {"--exclude=RE a.exclude", "None", pattern(s.exclude)},
+             {"--format=FORMAT", "How",
+              one_of<Format>(s.format, {{"logfmt", Format::logfmt}, {"json", Format::json}})}});
   return table;
 }
 

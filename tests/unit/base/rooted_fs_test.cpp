@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/yaml_file.h"
+#include "base/yaml_reader.h"
 
 namespace ioc_exporter {
 namespace {

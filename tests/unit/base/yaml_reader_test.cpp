@@ -2,31 +2,29 @@
 
 #include <gtest/gtest.h>
 
-#include "base/yaml_file.h"
-
 namespace ioc_exporter {
 namespace {
 
 // What is wrong with `text`, read by `read`.
 std::string problems_of(const std::string& text, const Reader::Each& read) {
-  Problems problems("f");
-  Reader reader(parse_yaml(text, problems), "", problems);
-  read(reader);
-  reader.finish();
-  return problems.empty() ? "" : problems.error().message();
+  const auto good = read_yaml(text, "f", read);
+  return good ? "" : good.error().message();
 }
 
 TEST(Reader, FlagsAndNumbers) {
   EXPECT_EQ(problems_of("a: true\nb: 'false'\nc: 17\nd: 0x11\ne: -1\nf: 18446744073709551616\n"
                         "g: [1]\nh: yes\n",
                         [](Reader& file) {
-                          EXPECT_EQ(file.flag("a"), true);
-                          EXPECT_EQ(file.flag("b"), false);
-                          EXPECT_EQ(file.number("c", 0, 17), 17u);
-                          for (const char* key : {"d", "e", "f", "g"})
-                            EXPECT_EQ(file.number(key, 0, 20), std::nullopt) << key;
-                          EXPECT_EQ(file.flag("h"), std::nullopt);
-                          EXPECT_EQ(file.number("absent", 0, 20), std::nullopt);
+                          bool on = false, off = true;
+                          unsigned number = 3;
+                          file.set("a", on_off(on));
+                          file.set("b", on_off(off));
+                          file.set("absent", whole_number(number, 0, 20));
+                          EXPECT_TRUE(on && !off && number == 3);
+                          for (const char* key : {"c", "d", "e", "f", "g"})
+                            file.set(key, whole_number(number, 0, 20));
+                          EXPECT_EQ(number, 17u);
+                          file.set("h", on_off(on));
                         }),
             "f:4:4: d: \"0x11\" is no whole number from 0 to 20\n"
             "f:5:4: e: \"-1\" is no whole number from 0 to 20\n"
@@ -56,7 +54,10 @@ TEST(Reader, TextsAndPairs) {
 
 TEST(Reader, WhatIsLongIsCut) {
   EXPECT_EQ(problems_of("a: \"" + std::string(70, 'x') + "\"\n",
-                        [](Reader& file) { file.number("a", 1, 2); }),
+                        [](Reader& file) {
+                          unsigned number = 0;
+                          file.set("a", whole_number(number, 1, 2));
+                        }),
             "f:1:4: a: \"" + std::string(60, 'x') + "...\" is no whole number from 1 to 2");
 }
 

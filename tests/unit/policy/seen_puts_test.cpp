@@ -1,4 +1,4 @@
-#include "policy/seen_puts.h"
+#include "policy/learn.h"
 
 #include <gtest/gtest.h>
 
@@ -39,13 +39,15 @@ TEST(SeenPuts, ReadsTheirSeries) {
 }
 
 TEST(SeenPuts, SaysWhatItCannotRead) {
-  for (const char* line : {"epics_puts_total{", "epics_puts_total{pv=\"x} 1",
-                           "epics_puts_total{pv=\"x\"", "epics_puts_total{pv=\"x\"} x",
-                           "epics_puts_total{pv=\"x\"} -1", "epics_puts_total{pv=\"x\\"}) {
+  for (const char* line :
+       {"epics_puts_total{", "epics_puts_total{pv=\"x} 1", "epics_puts_total{pv=\"x\"",
+        "epics_puts_total{pv=\"x\"} x", "epics_puts_total{pv=\"x\\"}) {
     const auto puts = read_seen_puts(std::string("up 1\n") + line);
     ASSERT_FALSE(puts) << line;
-    EXPECT_EQ(puts.error().message(), "line 2 is no series of text format 0.0.4");
+    EXPECT_EQ(puts.error().message(), "line 2 is no metric");
   }
+  EXPECT_EQ(read_seen_puts("epics_puts_total{pv=\"x\"} -1").error().message(),
+            "a value of epics_puts_total is no count");
   EXPECT_EQ(read_seen_puts("up 1\n").error().message(),
             "there is no series of epics_puts_total: no put was seen");
 }

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <thread>
 
-#include "base/yaml_file.h"
 #include "base/yaml_reader.h"
 #include "events.h"
 
@@ -79,7 +78,7 @@ TEST_F(OutletsTest, WhatIsWrongIsTold) {
         {"sinks: [{tcp: 'a'}]", "no HOST:PORT"},
         {"sinks: [{tcp: 'a:b:1'}]", "no HOST:PORT"},
         {"sinks: [{tcp: 'a:0'}]", "no HOST:PORT"},
-        {"sinks: [{tcp: 'a:1', format: xml}]", "neither caputlog nor full"},
+        {"sinks: [{tcp: 'a:1', format: xml}]", "none of caputlog, full"},
         {"sinks: [{file: /a, size: much}]", "no size"},
         {"sinks: [{file: /a, pv: '('}]", "regular expression"},
         {"sinks: [{file: /a, users: b}]", "users"}})

@@ -62,8 +62,8 @@ Counts counts_of(const IocSample& sample) {
 exposition::BoundsOptions limit(std::size_t series,
                                 std::size_t per_ioc = exposition::SeriesLimit::kNone) {
   exposition::BoundsOptions options;
-  options.record_limit.series = series;
-  options.record_limit.per_ioc = per_ioc;
+  options.limits.records.series = series;
+  options.limits.records.per_ioc = per_ioc;
   return options;
 }
 
@@ -143,7 +143,7 @@ TEST_F(RecordBoundsTest, RecordsAreShownByGroups) {
 
 TEST_F(RecordBoundsTest, GroupsAreBoundedToo) {
   exposition::BoundsOptions options = groups("([^:]*):.*");
-  options.record_limit.series = 2;
+  options.limits.records.series = 2;
   use(options);
   EXPECT_EQ(apply(ioc("ps", database({"a:1", "b:1", "c:1", "d:1", "a:2"}), {3, 5, 7, 11, 13})),
             (Counts{{"group a", 16}, {"group b", 5}, {"group (other)", 18}}));

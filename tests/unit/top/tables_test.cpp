@@ -51,7 +51,7 @@ Reading reading(std::string text, Reading::Clock::time_point time,
   // What a name is that the exporter would not send.
   if (const auto at = text.find("\\x1B"); at != std::string::npos) text.replace(at, 4, "\x1b");
   Reading made(time, most);
-  MetricLines lines(family_names(), [&made](const Series& series) { made.take(series); });
+  MetricLines lines(family_names(), [&made](const MetricLine& series) { made.take(series); });
   EXPECT_TRUE(lines.read(text)) << lines.problem();
   return made;
 }

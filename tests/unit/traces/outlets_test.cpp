@@ -8,7 +8,6 @@
 #include <fstream>
 #include <thread>
 
-#include "base/yaml_file.h"
 #include "base/yaml_reader.h"
 #include "traces/json.h"
 

@@ -1,4 +1,4 @@
-#include "web/landing_page.h"
+#include "web/page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -190,9 +190,9 @@ TEST_F(TlsTest, WhatWouldLetAnybodyInIsAProblem) {
   holds("client_auth_type: RequireAndVerifyClientCert", "needs client_ca_file");
   holds("client_ca_file: x", "nobody is checked by it");
   holds("client_ca_file: x, client_auth_type: RequireAnyClientCert", "nobody is checked by it");
-  holds("client_auth_type: Require", "must be one of NoClientCert");
+  holds("client_auth_type: Require", "is none of NoClientCert");
   holds("client_allowed_sans: [x]", "no such key");
-  holds("min_version: TLS11", "TLS 1.0 and 1.1 are broken");
+  holds("min_version: TLS11", "is none of TLS12, TLS13");
   holds("min_version: TLS13, max_version: TLS12", "is below min_version");
   holds("curve_preferences: [P-256]", "must be one of CurveP256");
   EXPECT_NE(parse_web_config("tls_server_config: {cert_file: a}\n", "w")

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-namespace ioc_exporter::top {
+namespace ioc_exporter {
 
-struct Series {
+struct MetricLine {
   std::string name;
   std::vector<std::pair<std::string, std::string>> labels;  // without escapes; valid until the next
   double value = 0;
@@ -25,7 +25,7 @@ struct Series {
 
 class MetricLines {
  public:
-  using Take = std::function<void(const Series&)>;
+  using Take = std::function<void(const MetricLine&)>;
   MetricLines(std::set<std::string, std::less<>> wanted, Take take)
       : wanted_(std::move(wanted)), take_(std::move(take)) {}
 
@@ -41,9 +41,10 @@ class MetricLines {
 
   const std::set<std::string, std::less<>> wanted_;
   const Take take_;
-  std::string rest_;  // of a line
+  std::string rest_;        // of a line
+  std::size_t number_ = 0;  // of lines
   std::string problem_;
   bool any_ = false;
 };
 
-}  // namespace ioc_exporter::top
+}  // namespace ioc_exporter

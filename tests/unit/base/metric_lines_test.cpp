@@ -1,14 +1,14 @@
-#include "top/metric_lines.h"
+#include "base/metric_lines.h"
 
 #include <gtest/gtest.h>
 
-namespace ioc_exporter::top {
+namespace ioc_exporter {
 namespace {
 
 // "name{label=value,...} value" of all that is taken, from two pieces.
 std::vector<std::string> read(const std::string& text, std::size_t cut, std::string* problem) {
   std::vector<std::string> all;
-  MetricLines lines({"a", "b_total"}, [&all](const Series& series) {
+  MetricLines lines({"a", "b_total"}, [&all](const MetricLine& series) {
     std::string one = series.name + "{";
     for (const auto& [name, value] : series.labels) one.append(name + "=" + value + ",");
     all.push_back(one + "} " + std::to_string(series.value));
@@ -56,4 +56,4 @@ TEST(MetricLines, WhatIsNoneIsTold) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::top
+}  // namespace ioc_exporter

@@ -1,4 +1,4 @@
-#include "top/metric_lines.h"
+#include "base/metric_lines.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-namespace ioc_exporter::top {
+namespace ioc_exporter {
 namespace {
 
 bool is_name(char c) {
@@ -78,7 +78,7 @@ std::optional<double> take_number(std::string_view text) {
 
 }  // namespace
 
-const std::string& Series::label(std::string_view wanted) const {
+const std::string& MetricLine::label(std::string_view wanted) const {
   static const std::string kNone;
   const auto found =
       std::ranges::find_if(labels, [wanted](const auto& one) { return one.first == wanted; });
@@ -86,6 +86,7 @@ const std::string& Series::label(std::string_view wanted) const {
 }
 
 bool MetricLines::read_line(std::string_view line) {
+  ++number_;
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.empty() || line.starts_with('#')) return true;
   std::string_view text = line;
@@ -93,7 +94,7 @@ bool MetricLines::read_line(std::string_view line) {
   if (name.empty() || text.find_first_of("{ \t") != 0) return false;
   any_ = true;
   if (!wanted_.contains(name)) return true;
-  Series series;
+  MetricLine series;
   series.name = name;
   if (!take_labels(text, series.labels)) return false;
   skip_blanks(text);
@@ -117,7 +118,7 @@ bool MetricLines::read(std::string_view piece) {
       good = read_line(rest_);
       rest_.clear();
     }
-    if (!good) problem_ = "a line is no metric";
+    if (!good) problem_ = "line " + std::to_string(number_) + " is no metric";
     if (!good) return false;
     piece.remove_prefix(end + 1);
   }
@@ -132,4 +133,4 @@ std::string MetricLines::problem() const {
   return any_ ? "" : "there are no metrics";
 }
 
-}  // namespace ioc_exporter::top
+}  // namespace ioc_exporter

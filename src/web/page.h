@@ -1,0 +1,52 @@
+// The exporter's own pages, in HTML without anything from elsewhere; only the one at /puts has a
+// script, the exporter's own. All texts are escaped; any bytes are safe in them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exposition/status_page.h"
+
+namespace ioc_exporter::web {
+
+inline constexpr const char* kHtmlContentType = "text/html; charset=utf-8";
+
+// At "/": what runs, which IOCs are seen, where the metrics are.
+std::string render_landing_page(const exposition::StatusPage& page);
+
+// At /flame: own time of records, as boxes in boxes.
+//
+// A box, as wide as its part of the one that it stands below.
+struct FlameFrame {
+  std::string name, title;  // the title where the mouse rests on it
+  std::string link;         // "" = none
+  double part = 0;          // in any unit, one for all
+  std::vector<FlameFrame> below;
+};
+
+struct FlamePage {
+  std::string record, ioc;   // as asked for; in the form
+  std::string problem;       // with what was asked
+  std::uint64_t traces = 0;  // of which it is
+  FlameFrame all;
+};
+
+std::string render_flame_page(const FlamePage& page);
+
+// At /puts: what is written, live.
+struct PutsPage {
+  std::string pv, client, user;  // as asked for; in the form
+  bool unexpected = false;
+  std::string problem;            // with what was asked
+  std::vector<std::string> puts;  // a JSON object each, the newest first
+};
+
+// The puts stand in it as data, which the script shows as it does those that
+// come; without a script they stand as they are.
+std::string render_puts_page(const PutsPage& page);
+
+std::string_view puts_script();
+
+}  // namespace ioc_exporter::web
