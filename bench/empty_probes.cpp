@@ -60,8 +60,8 @@ std::vector<UniqueFd> attach(const bpf_program* program, kernel::UprobePlace pla
     attached.push_back(std::move(*one));
   };
   const int fd = bpf_program__fd(program);
-  if (const auto& links = kernel::uprobe_link_types()) {
-    keep(kernel::attach_uprobe_link(fd, links->multi, place, offsets, "dbProcess"));
+  if (const auto& type = kernel::uprobe_link_type()) {
+    keep(kernel::attach_uprobes(fd, type, place, offsets, "dbProcess"));
     return attached;
   }
   for (const std::uint64_t offset : offsets) {
@@ -81,9 +81,9 @@ void hold_entry(const kernel::UprobePlace& place, bool and_ends) {
   const Skeleton skeleton(empty_probes_bpf__open());
   if (!skeleton) die("open its programs");
   bpf_program__set_autoload(skeleton->progs.empty_return, false);
-  if (const auto& links = kernel::uprobe_link_types())
+  if (const auto& type = kernel::uprobe_link_type())
     for (bpf_program* program : {skeleton->progs.empty_entry, skeleton->progs.empty_end})
-      kernel::set_attach_type(program, links->multi);
+      kernel::set_attach_type(program, *type);
   if (empty_probes_bpf__load(skeleton.get()) != 0) die("load its programs");
   std::vector<UniqueFd> ends;
   if (and_ends) ends = attach(skeleton->progs.empty_end, place, ends_of_process(place.path));

@@ -18,7 +18,7 @@ std::string kernel_text() {
     text.append(there ? ", " : ", no ").append(what);
   };
   add(kernel::has_btf(), "BTF");
-  add(kernel::uprobe_link_types().has_value(), "uprobe links");
+  add(kernel::uprobe_link_type().has_value(), "uprobe links");
   add(kernel::allocates_entries_on_demand(), "entries of tables on demand");
   return text;
 }

@@ -36,46 +36,45 @@ struct LinkCreate {
 };
 static_assert(sizeof(LinkCreate) == 64);
 
-std::optional<UprobeLinkTypes> find_link_types() {
+UprobeLinkType find_link_type() {
   const std::unique_ptr<btf, BtfDeleter> types(btf__load_vmlinux_btf());
   if (!types) return std::nullopt;
   const std::int32_t id = btf__find_by_name_kind(types.get(), "bpf_attach_type", BTF_KIND_ENUM);
   if (id < 0) return std::nullopt;
   const btf_type* type = btf__type_by_id(types.get(), static_cast<std::uint32_t>(id));
   const struct btf_enum* values = btf_enum(type);  // the function hides the type
-  UprobeLinkTypes found;
+  UprobeLinkType found;
   bool has_sessions = false;
   for (std::uint32_t i = 0; i < btf_vlen(type); ++i) {
     const char* text = btf__name_by_offset(types.get(), values[i].name_off);
     const std::string_view name = text == nullptr ? "" : text;
     const auto number = static_cast<std::uint32_t>(values[i].val);
-    if (name == "BPF_TRACE_UPROBE_MULTI") found.multi = number;
+    if (name == "BPF_TRACE_UPROBE_MULTI") found = number;
     if (name == "BPF_TRACE_UPROBE_SESSION") has_sessions = true;
   }
-  if (found.multi == 0 || !has_sessions) return std::nullopt;
-  return found;
+  return has_sessions ? found : std::nullopt;
 }
 
 }  // namespace
 
 // The kernel's BTF is read once: it has some megabytes.
-const std::optional<UprobeLinkTypes>& uprobe_link_types() {
-  static const std::optional<UprobeLinkTypes> types = find_link_types();
-  return types;
+const UprobeLinkType& uprobe_link_type() {
+  static const UprobeLinkType type = find_link_type();
+  return type;
 }
 
 void set_attach_type(bpf_program* program, std::uint32_t attach_type) {
   bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(attach_type));
 }
 
-Result<UniqueFd> attach_uprobe_link(int program_fd, std::uint32_t attach_type,
-                                    const UprobePlace& place,
-                                    std::span<const std::uint64_t> offsets,
-                                    const std::string& function, std::uint64_t cookie) {
+Result<UniqueFd> attach_uprobes(int program_fd, const UprobeLinkType& type,
+                                const UprobePlace& place, std::span<const std::uint64_t> offsets,
+                                const std::string& function, std::uint64_t cookie) {
+  if (!type) return attach_uprobe(program_fd, place, function);
   const std::vector<std::uint64_t> cookies(offsets.size(), cookie);
   LinkCreate create{};
   create.prog_fd = static_cast<std::uint32_t>(program_fd);
-  create.attach_type = attach_type;
+  create.attach_type = *type;
   create.path = reinterpret_cast<std::uintptr_t>(place.path.c_str());
   create.offsets = reinterpret_cast<std::uintptr_t>(offsets.data());
   create.cookies = reinterpret_cast<std::uintptr_t>(cookies.data());

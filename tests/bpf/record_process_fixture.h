@@ -54,7 +54,7 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     if (HasFailure()) shared_probe().reset();  // who knows what it holds
   }
   // A kernel before Linux 6.13 has no links of uprobes that count all threads.
-  static bool links() { return GetParam().links && kernel::uprobe_link_types(); }
+  static bool links() { return GetParam().links && kernel::uprobe_link_type(); }
   // The next test finds the probe as if it were new.
   void leave_nothing_behind() {
     for (std::uint32_t slot = 0; slot < IOCX_MAX_IOCS; ++slot) probe_->unwatch(slot);

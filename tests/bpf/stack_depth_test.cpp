@@ -114,7 +114,7 @@ void expect_little_stack(bpf_object* object) {
 
 TEST(StackDepth, ProgramsOfProbesFitTheStackOfOlderKernels) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-  const auto& links = ioc_exporter::kernel::uprobe_link_types();
+  const auto& links = ioc_exporter::kernel::uprobe_link_type();
   record_process_bpf* records = record_process_bpf__open();
   ASSERT_NE(records, nullptr);
   std::memset(records->rodata, 1, sizeof *records->rodata);  // all that can be switched on

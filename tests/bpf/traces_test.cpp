@@ -81,7 +81,7 @@ class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirect
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    if (GetParam() && !kernel::uprobe_link_types())
+    if (GetParam() && !kernel::uprobe_link_type())
       GTEST_SKIP() << "the kernel has no links of uprobes that count all threads (Linux 6.13)";
     loaded_ = load(GetParam());
     ASSERT_TRUE(loaded_);

@@ -53,10 +53,9 @@ template <class Skeleton>
 Result<void> configure(Skeleton& skeleton, const ServerProbeObject::Options& options,
                        kernel::SharedMap puts) {
   const char* const name = ServerProbeObject::name_of(options.protocol);
-  if (const auto& links = kernel::uprobe_link_types(); links) {
+  if (const auto& type = kernel::uprobe_link_type()) {
     bpf_program* program = nullptr;
-    bpf_object__for_each_program(program, skeleton.obj)
-        kernel::set_attach_type(program, links->multi);
+    bpf_object__for_each_program(program, skeleton.obj) kernel::set_attach_type(program, *type);
   }
   const auto& maps = skeleton.maps;
   for (bpf_map* map :
@@ -161,10 +160,8 @@ Result<UniqueFd> ServerProbeObject::attach_here(std::uint32_t function, int file
       protocol() == ServerProtocol::ca ? kCaPrograms.at(function) : kPvaPrograms.at(function);
   const int program = bpf_program__fd(bpf_object__find_program_by_name(loaded_->object(), name));
   const kernel::UprobePlace place{"/proc/self/fd/" + std::to_string(file), offset, pid};
-  const char* const text = function_names(protocol())[function];
-  const auto& links = kernel::uprobe_link_types();
-  return links ? kernel::attach_uprobe_link(program, links->multi, place, {&place.offset, 1}, text)
-               : kernel::attach_uprobe(program, place, text);
+  return kernel::attach_uprobes(program, kernel::uprobe_link_type(), place, {&place.offset, 1},
+                                function_names(protocol())[function]);
 }
 
 Result<UniqueFd> ServerProbeObject::attach(const ServerFunction& function, std::int32_t pid) const {

@@ -92,7 +92,7 @@ std::vector<UniqueFd> RecordAttachment::take_ends() {
 
 struct RecordProcessObject::Loaded {
   std::unique_ptr<record_process_bpf, SkeletonDeleter> skeleton;
-  std::optional<kernel::UprobeLinkTypes> links;  // the kernel has them, and we use them
+  kernel::UprobeLinkType links;    // the kernel has them, and we use them
   std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
   kernel::MapView<std::uint32_t, iocx_thread> threads;
   RecordMaps views;
@@ -198,7 +198,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   bpf_object__for_each_program(program, skeleton.obj) {
     const std::string_view name = bpf_program__name(program);
     bpf_program__set_autoload(program, is_needed(name));
-    if (loaded.links) kernel::set_attach_type(program, loaded.links->multi);
+    if (loaded.links) kernel::set_attach_type(program, *loaded.links);
   }
   if (auto ok = configure_traces(loaded, options.traces); !ok) return ok;
   const auto& maps = skeleton.maps;
@@ -236,7 +236,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
 Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_once(
     const RecordProcessOptions& options) {
   auto loaded = std::make_unique<Loaded>();
-  if (options.probe_links) loaded->links = kernel::uprobe_link_types();
+  if (options.probe_links) loaded->links = kernel::uprobe_link_type();
   loaded->skeleton.reset(record_process_bpf__open());
   if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object record_process");
   if (auto ok = configure(*loaded, options); !ok) return ok.error();
@@ -249,7 +249,7 @@ Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_o
 Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions& options) {
   kernel::capture_libbpf_messages();
   auto loaded = load_once(options);
-  if (!loaded && options.probe_links && kernel::uprobe_link_types()) {
+  if (!loaded && options.probe_links && kernel::uprobe_link_type()) {
     log::warn("links of probes are not used: {}", loaded.error().message());
     RecordProcessOptions plain = options;
     plain.probe_links = false;
@@ -282,15 +282,13 @@ Result<UniqueFd> RecordProcessObject::attach_here(const Place& place) const {
   const char* const function = names_of(place.program).function;
   const kernel::UprobePlace where{"/proc/self/fd/" + std::to_string(place.file), place.offset,
                                   place.pid};
-  if (!loaded_->links) return kernel::attach_uprobe(program, where, function);
   std::vector<std::uint64_t> offsets{place.offset};
   if (place.hook == Hook::at_end) {
     offsets.clear();
     for (const FunctionEnd& end : place.ending->ends()) offsets.push_back(end.offset);
   }
-  return kernel::attach_uprobe_link(
-      program, loaded_->links->multi, where, offsets, function,
-      place.pid == kAllProcesses ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS);
+  return kernel::attach_uprobes(program, loaded_->links, where, offsets, function,
+                                place.pid == kAllProcesses ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS);
 }
 
 Result<UniqueFd> RecordProcessObject::attach_hook(const Place& place) const {
