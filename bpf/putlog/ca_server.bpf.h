@@ -15,13 +15,29 @@ struct put_header { /* caHdrLargeArray */
 	__u16 command;
 };
 
+/* What a thread that serves a client was last asked for. */
+struct putlog_thread {
+	__u32 places;     /* of the last put */
+	__u8 is_told;     /* the last put had room, and was not refused */
+	__u8 is_open;     /* it is a WRITE */
+	__u8 result_lost; /* a refusal had no room */
+	__u8 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* thread id */
+	__type(value, struct putlog_thread);
+} putlog_threads SEC(".maps");
+
 /* Parts of one put's event. */
 struct putlog_put {
 	struct put_header header;
 	__u32 slot;
 	__u32 old_bytes; /* that are wanted */
-	__u32 is_array;
 	__u32 places;
+	__u32 flags;
 	struct channel_address address;
 };
 
@@ -73,12 +89,12 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct 
 	event->field_type = 0;
 	event->field_size = 0;
 	event->enum_type = slot ? slot->enum_type : 0;
-	event->flags = put->is_array ? IOCX_PUTLOG_IS_ARRAY : 0;
+	event->flags = put->flags;
 	event->source = IOCX_PUTLOG_CA_SERVER;
 	event->op = now_and_op & 1;
 	__builtin_memcpy(event->address, who->address, sizeof event->address);
 	event->port = who->port;
-	event->pad = 0;
+	event->tid = (__u32)bpf_get_current_pid_tgid();
 	if (wanted > room)
 		wanted = room;
 	IOCX_CA_OPAQUE(wanted);
@@ -98,6 +114,89 @@ static __always_inline __u32 putlog_places_of(const struct iocx_server_who *who)
 				  port << 32 | *(const __u32 *)who->address);
 }
 
+/* After the event of the put that the thread begins with; `is_told`: it had room. */
+static __noinline int putlog_begin(__u32 places, __u32 is_told, __u32 op, __u32 flags)
+{
+	const struct putlog_thread state = {.places = places,
+					    .is_told = is_told != 0,
+					    .is_open = is_told && !op,
+					    .result_lost = !is_told && (flags & IOCX_PUTLOG_RESULT_LOST)};
+	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
+
+	return bpf_map_update_elem(&putlog_threads, &tid, &state, BPF_ANY);
+}
+
+/* Before it. */
+static __always_inline __u32 putlog_flags_of(const struct iocx_server_slot *slot)
+{
+	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
+	const struct putlog_thread *thread = bpf_map_lookup_elem(&putlog_threads, &tid);
+
+	return (slot && slot->tells_results ? IOCX_PUTLOG_HAS_RESULT : 0) |
+	       (thread && thread->result_lost ? IOCX_PUTLOG_RESULT_LOST : 0);
+}
+
+/* The server refuses the last put of this thread. */
+static __noinline int putlog_refuse(__u32 failure)
+{
+	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct putlog_thread *thread = bpf_map_lookup_elem(&putlog_threads, &tid);
+	struct iocx_putlog_event *event;
+
+	if (!thread || !thread->is_told)
+		return 0;
+	thread->is_told = 0;
+	event = putlog_result(thread->places, IOCX_PUTLOG_CA_SERVER, IOCX_PUTLOG_REFUSED);
+	if (!event) {
+		thread->result_lost = 1;
+		return 0;
+	}
+	event->tid = tid;
+	event->count = failure;
+	thread->is_open = 0;
+	putlog_submit(event, thread->places, 0);
+	return 0;
+}
+
+/*
+ * cas_send_bs_msg(client, lock): a thread that serves a client calls it when it has done all that it has read. Others,
+ * which send the updates of monitors, have no put.
+ */
+SEC("uprobe")
+int ca_flush(void *ctx __attribute__((unused)))
+{
+	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct putlog_thread *thread = bpf_map_lookup_elem(&putlog_threads, &tid);
+	struct iocx_putlog_event *event;
+
+	if (!cfg_putlog_bytes || !thread || !thread->is_open)
+		return 0;
+	event = putlog_result(thread->places, IOCX_PUTLOG_CA_SERVER, IOCX_PUTLOG_ENDED);
+	if (!event)
+		return 0;
+	event->tid = tid;
+	event->flags = thread->result_lost ? IOCX_PUTLOG_RESULT_LOST : 0;
+	thread->is_open = 0;
+	thread->result_lost = 0;
+	putlog_submit(event, thread->places, 0);
+	return 0;
+}
+
+/* The WRITE_NOTIFY of the slot that began at `since_ns` has ended; IOCX_FAILURES: well. */
+static __noinline int putlog_done(__u32 index, const struct iocx_server_who *who, __u64 since_ns, __u32 failure)
+{
+	const __u32 places = putlog_places_of(who);
+	struct iocx_putlog_event *event = putlog_result(places, IOCX_PUTLOG_CA_SERVER, IOCX_PUTLOG_DONE);
+
+	if (!event)
+		return 0;
+	event->id = since_ns;
+	event->slot = index;
+	event->count = failure;
+	putlog_submit(event, places, 0);
+	return 0;
+}
+
 /* `slot`: NULL when there is none for the put. The lowest bit of `now_and_op` is the operation. */
 static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const struct iocx_server_slot *slot,
 						      __u32 index, const struct iocx_server_who *who, __u64 now_and_op)
@@ -109,7 +208,8 @@ static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const
 	put.slot = index;
 	put.places = putlog_places_of(who);
 	read_at(&put.header, sizeof put.header, PT_REGS_PARM1(ctx));
-	if (slot && !putlog_find_value(slot, &put.address, who->sid, &put.is_array)) {
+	put.flags = putlog_flags_of(slot);
+	if (slot && !putlog_find_value(slot, &put.address, who->sid, &put.flags)) {
 		bytes = (__u64)put.address.elements * (__u16)put.address.field_size;
 		put.old_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
 	} else {
@@ -124,7 +224,7 @@ static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const
 		if (event)
 			putlog_fill(event, ctx, slot, who, now_and_op, &put, cfg_putlog_bytes);
 	}
-	return 0;
+	return putlog_begin(put.places, event != 0, now_and_op & 1, put.flags);
 }
 
 #endif

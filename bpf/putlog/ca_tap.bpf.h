@@ -4,8 +4,6 @@
  * message's direction is held.
  */
 
-__u64 putlog_lost_answers;
-
 /* Clients on this host are distinguished by their circuits. */
 static __always_inline __u32 putlog_places_of(const struct iocx_ca_flow *flow)
 {
@@ -96,27 +94,20 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 	return 0;
 }
 
-/* The server has answered the put. `since_ns`: when it was sent; 0: the server probe has it. */
+/* The server has answered the put that was sent at `since_ns`. */
 static __always_inline void putlog_answer(const struct work *w, const struct iocx_ca_flow *flow, __u64 since_ns,
 					  __u32 ioid, __u32 status)
 {
 	const __u32 places = putlog_places_of(flow);
-	struct iocx_putlog_event *event = 0;
+	struct iocx_putlog_event *event = putlog_result(places, IOCX_PUTLOG_CA_TAP, IOCX_PUTLOG_ANSWER);
 
-	if (putlog_may(places))
-		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event, 0);
-	if (!event) {
-		__sync_fetch_and_add(&putlog_lost_answers, 1);
+	if (!event)
 		return;
-	}
-	__builtin_memset(event, 0, sizeof *event);
 	event->time = w->now;
-	event->lost = putlog_all_lost();
 	event->id = since_ns;
+	event->generation = flow->ioc;
 	event->ioid = ioid;
 	event->count = status;
-	event->source = IOCX_PUTLOG_CA_TAP;
-	event->op = IOCX_PUTLOG_ANSWER;
 	putlog_set_client(event, w);
 	putlog_submit(event, places, 0);
 }

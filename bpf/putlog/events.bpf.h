@@ -33,6 +33,7 @@ const volatile __u32 cfg_putlog_ring; /* its size */
 const volatile __u64 cfg_putlog_seed; /* of iocx_putlog_places() */
 
 __u64 putlog_lost[IOCX_PUTLOG_LOSSES];
+__u64 putlog_lost_answers;
 
 /* Events that were lost, of all reasons. */
 static __always_inline __u64 putlog_all_lost(void)
@@ -96,6 +97,25 @@ static __always_inline void putlog_submit(struct iocx_putlog_event *event, __u32
 	ring_told(&putlog_shares, IOCX_PUTLOG_IOC_OF(places), bytes);
 	ring_told(&putlog_shares, IOCX_PUTLOG_CLIENT_OF(places), bytes);
 	bpf_ringbuf_submit(event, many ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+/* An event that says what became of a put; NULL: there is no room for it. */
+static __always_inline struct iocx_putlog_event *putlog_result(__u32 places, __u32 source, __u32 op)
+{
+	struct iocx_putlog_event *event = 0;
+
+	if (putlog_may(places))
+		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event, 0);
+	if (!event) {
+		__sync_fetch_and_add(&putlog_lost_answers, 1);
+		return 0;
+	}
+	__builtin_memset(event, 0, sizeof *event);
+	event->time = bpf_ktime_get_ns();
+	event->lost = putlog_all_lost();
+	event->source = source;
+	event->op = op;
+	return event;
 }
 
 #endif

@@ -115,14 +115,14 @@ static __always_inline void putlog_note_channel(struct iocx_server_slot *slot, c
 
 /* Where the field's value is, and how many elements it has now. */
 static __always_inline int putlog_find_value(const struct iocx_server_slot *slot, struct channel_address *address,
-					     __u32 sid, __u32 *is_array)
+					     __u32 sid, __u32 *flags)
 {
 	__u32 found = 0, length = 0;
 
 	if (!slot->application || read_at(&found, sizeof found, slot->application + CHANNEL_SID_OFFSET) ||
 	    found != sid || putlog_read_address(address, slot->application, slot->by_db_addr))
 		return -1;
-	*is_array = address->elements > 1 || slot->data_at;
+	*flags |= address->elements > 1 || slot->data_at ? IOCX_PUTLOG_IS_ARRAY : 0;
 	if (slot->data_at && read_at(&address->field, sizeof address->field, address->record + slot->data_at))
 		return -1;
 	if (slot->length_at) {

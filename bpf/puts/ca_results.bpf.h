@@ -86,7 +86,7 @@ static __always_inline __u32 refusal_of(struct pt_regs *ctx, const struct iocx_s
 }
 
 /* At the entry of write_notify_action(). */
-static __noinline int note_asked(struct pt_regs *ctx, __u32 index)
+static __noinline int note_asked(struct pt_regs *ctx, __u32 index, __u64 now)
 {
 	const struct iocx_server_slot *slot = bpf_map_lookup_elem(&server_slots, &index);
 	struct iocx_server_result *result = bpf_map_lookup_elem(&slot_results, &index);
@@ -98,10 +98,13 @@ static __noinline int note_asked(struct pt_regs *ctx, __u32 index)
 		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1); /* neither started nor refused */
 	result->asked_ns = 0;
 	refusal = slot->named ? refusal_of(ctx, slot) : IOCX_FAILURES;
-	if (refusal == IOCX_FAILURES)
-		result->asked_ns = bpf_ktime_get_ns();
-	else
-		add_failure(result->failures, refusal);
+	if (refusal == IOCX_FAILURES) {
+		result->asked_ns = now;
+		return 0;
+	}
+	add_failure(result->failures, refusal);
+	if (cfg_putlog_bytes)
+		putlog_refuse(refusal);
 	return 0;
 }
 
@@ -171,12 +174,15 @@ int ca_send_err(struct pt_regs *ctx)
 	struct iocx_ca_server_key key = {};
 	struct iocx_server_result *result;
 	__u16 type_and_command[2] = {};
-	__u32 drop;
+	__u32 drop, size = 0;
 	__u32 index = 0;
 
 	if (!ioc || read_at(type_and_command, sizeof type_and_command, header + HEADER_TYPE) ||
 	    (type_and_command[1] != COMMAND_WRITE && type_and_command[1] != COMMAND_WRITE_NOTIFY))
 		return 0;
+	/* Without write_action() and the like before it where the message is misaligned or too large. */
+	if (cfg_putlog_bytes && failure != IOCX_FAILED_TOO_LARGE && !read_at(&size, sizeof size, header) && !(size & 7))
+		putlog_refuse(failure);
 	if (!read_at(&key.who.sid, sizeof key.who.sid, header + HEADER_CID))
 		slot = find_or_take_slot(&key, ioc, sender, &index, &drop);
 	result = slot ? bpf_map_lookup_elem(&slot_results, &index) : 0;
@@ -218,9 +224,10 @@ SEC("uprobe")
 int ca_notify_done(struct pt_regs *ctx)
 {
 	const __u64 notify = PT_REGS_PARM1(ctx);
+	const struct iocx_server_slot *slot;
 	struct iocx_server_result *result;
+	__u32 index = 0, failure;
 	__s32 status = 0;
-	__u32 index = 0;
 
 	result = result_of(notify, &index);
 	if (!result || result->notify != notify)
@@ -228,13 +235,13 @@ int ca_notify_done(struct pt_regs *ctx)
 	result->notify = 0;
 	if (read_at(&status, sizeof status, notify + NOTIFY_STATUS))
 		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
-	if (status == NOTIFY_CANCELLED) {
-		add_failure(result->failures, IOCX_FAILED_CANCELLED);
-		return 0;
-	}
-	add_put_duration(index, result->since_ns);
-	if (status)
-		add_failure(result->failures, IOCX_FAILED_PUT_FAILED);
+	failure = !status ? IOCX_FAILURES : status == NOTIFY_CANCELLED ? IOCX_FAILED_CANCELLED : IOCX_FAILED_PUT_FAILED;
+	add_failure(result->failures, failure);
+	if (failure != IOCX_FAILED_CANCELLED)
+		add_put_duration(index, result->since_ns);
+	slot = cfg_putlog_bytes ? bpf_map_lookup_elem(&server_slots, &index) : 0;
+	if (slot)
+		putlog_done(index, &slot->who, result->since_ns, failure);
 	return 0;
 }
 

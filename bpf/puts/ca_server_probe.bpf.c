@@ -224,6 +224,7 @@ static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_s
 	slot->client = key->client;
 	slot->who = key->who;
 	slot->named = 0;
+	slot->tells_results = ioc->tells_results;
 	name_slot(slot, info, ioc);
 	return publish_slot(key, slot, *index, ioc, client) ? slot_of_key(key, index) : slot;
 }
@@ -241,13 +242,8 @@ static __always_inline int is_for(const struct iocx_server_slot *slot, __u64 cli
 
 /* The put for the put log and for traces. `slot`: NULL when there is none for it. */
 static __always_inline void tell(struct pt_regs *ctx, const struct iocx_server_slot *slot, __u32 index,
-				 const struct iocx_server_who *who, __u32 op)
+				 const struct iocx_server_who *who, __u64 now_and_op)
 {
-	__u64 now_and_op;
-
-	if (!cfg_putlog_bytes && !cfg_traces)
-		return;
-	now_and_op = put_time(op);
 	if (cfg_traces)
 		trace_put(slot, index, who, now_and_op);
 	if (cfg_putlog_bytes)
@@ -313,8 +309,9 @@ static __always_inline struct iocx_server_slot *find_or_take_slot(struct iocx_ca
 #include "puts/ca_results.bpf.h"
 
 /* A put whose slot is not where the hint said. Returns the slot plus 1; 0: there is none. */
-static __noinline __u32 count_slowly(struct pt_regs *ctx, __u32 sid, __u32 failed, __u32 op)
+static __noinline __u32 count_slowly(struct pt_regs *ctx, __u32 sid, __u32 failed, __u64 now_and_op)
 {
+	const __u32 op = now_and_op & 1;
 	const struct iocx_server_ioc *ioc = current_ioc();
 	const __u64 sender = PT_REGS_PARM3(ctx);
 	struct iocx_ca_server_key key = {.who.sid = sid};
@@ -330,7 +327,7 @@ static __noinline __u32 count_slowly(struct pt_regs *ctx, __u32 sid, __u32 faile
 		count_rest(ioc, op, drop);
 		if (op)
 			add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
-		tell(ctx, 0, 0, &key.who, op);
+		tell(ctx, 0, 0, &key.who, now_and_op);
 		return 0;
 	}
 	if (key.client == sender) {
@@ -339,7 +336,7 @@ static __noinline __u32 count_slowly(struct pt_regs *ctx, __u32 sid, __u32 faile
 		*hint_of(sender, sid) = index + 1;
 	}
 	add_put(slot, op);
-	tell(ctx, slot, index, &key.who, op);
+	tell(ctx, slot, index, &key.who, now_and_op);
 	return index + 1;
 }
 
@@ -349,18 +346,19 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 	struct iocx_server_slot *probable;
 	__u32 sid = 0, index;
 	const __u32 failed = read_at(&sid, sizeof sid, PT_REGS_PARM1(ctx) + HEADER_CID) != 0;
+	const __u64 now_and_op = op || cfg_putlog_bytes || cfg_traces ? put_time(op) : 0;
 
 	index = *hint_of(client, sid) - 1;
 	probable = failed ? 0 : bpf_map_lookup_elem(&server_slots, &index);
 	if (probable && is_for(probable, client, sid) && probable->tid == (__u32)bpf_get_current_pid_tgid()) {
 		add_put(probable, op);
-		tell(ctx, probable, index, &probable->who, op);
+		tell(ctx, probable, index, &probable->who, now_and_op);
 	} else {
-		index = count_slowly(ctx, sid, failed, op) - 1;
+		index = count_slowly(ctx, sid, failed, now_and_op) - 1;
 	}
 	/* Here, so that the program for WRITE does not have it. */
 	if (op)
-		note_asked(ctx, index);
+		note_asked(ctx, index, now_and_op & ~1ULL);
 	return 0;
 }
 

@@ -19,10 +19,20 @@ enum iocx_putlog_source {
 enum iocx_putlog_flag {
 	IOCX_PUTLOG_HAS_CHOICE = 1, /* the old value's text is there */
 	IOCX_PUTLOG_IS_ARRAY = 2,   /* the field is one */
+	IOCX_PUTLOG_HAS_RESULT = 4, /* the server probe will tell what became of the put */
+	/* Of a put or ENDED: a REFUSED of the same thread had no room, of one of its puts before */
+	IOCX_PUTLOG_RESULT_LOST = 8,
 };
 
-/* iocx_putlog_event.op, beside 0: WRITE, and 1: WRITE_NOTIFY. */
-#define IOCX_PUTLOG_ANSWER 2 /* to a WRITE_NOTIFY: `id` is when that was sent, `count` the status */
+/* iocx_putlog_event.op. Those from REFUSED on are of IOCX_PUTLOG_CA_SERVER. */
+enum iocx_putlog_op {
+	IOCX_PUTLOG_WRITE,
+	IOCX_PUTLOG_WRITE_NOTIFY,
+	IOCX_PUTLOG_ANSWER,  /* by packets, to a WRITE_NOTIFY: `id` is when that was sent, `count` the status */
+	IOCX_PUTLOG_REFUSED, /* the last put of the thread, `count`: enum iocx_put_failure */
+	IOCX_PUTLOG_ENDED,   /* all puts of the thread have ended; WRITEs that were not refused are good */
+	IOCX_PUTLOG_DONE,    /* the WRITE_NOTIFY of `slot` at the time `id`; `count`: as above, IOCX_FAILURES: good */
+};
 /* iocx_putlog_event.type: the put came in several pieces, and what it holds is not known. */
 #define IOCX_PUTLOG_NO_TYPE 0xFFFF
 
@@ -92,12 +102,12 @@ struct iocx_putlog_event {
 	__u8 enum_type;   /* DBF_ENUM of this IOC, which tells the numbers of other types; 0: not known */
 	__u8 flags;       /* enum iocx_putlog_flag */
 	__u8 source;      /* enum iocx_putlog_source */
-	__u8 op;          /* 0: WRITE, 1: WRITE_NOTIFY */
+	__u8 op;          /* enum iocx_putlog_op */
 	__u8 address[4];  /* of the client; IOCX_PUTLOG_CA_SERVER only */
 	__u16 port;
 	__u32 places; /* iocx_putlog_places() */
-	__u32 pad;
-#ifndef __cplusplus /* which has no such arrays: they follow */
+	__u32 tid;    /* IOCX_PUTLOG_CA_SERVER: thread that serves the client */
+#ifndef __cplusplus   /* which has no such arrays: they follow */
 	__u8 bytes[];
 #endif
 };

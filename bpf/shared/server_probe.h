@@ -29,11 +29,12 @@ extern "C" {
 
 /* Value of server_iocs, by process id. */
 struct iocx_server_ioc {
-	__u64 bucket;     /* CA: address of the variable pCaBucket in the IOC; 0: names are not read */
-	__u32 generation; /* of this life of the IOC, never used twice */
-	__u16 user;       /* who runs it: index into slot_shares */
-	__u8 by_db_addr;  /* CA, 1: channels are laid out as before Base 3.15.1 */
-	__u8 enum_type;   /* CA: DBF_ENUM of this Base, 0: not known. Only for the put log */
+	__u64 bucket;        /* CA: address of the variable pCaBucket in the IOC; 0: names are not read */
+	__u32 generation;    /* of this life of the IOC, never used twice */
+	__u16 user;          /* who runs it: index into slot_shares */
+	__u8 by_db_addr;     /* CA, 1: channels are laid out as before Base 3.15.1 */
+	__u8 enum_type;      /* CA: DBF_ENUM of this Base, 0: not known. Only for the put log */
+	__u64 tells_results; /* CA, 1: the functions that tell what becomes of a put are probed */
 };
 
 /* Part of a key that the put log and traces use to name the client. PV Access has the generation only. */
@@ -114,9 +115,10 @@ struct iocx_server_slot {
 	__u16 length_at;
 	__u16 states_at;
 	__u8 states;
-	__u8 by_db_addr; /* of the IOC */
-	__u8 enum_type;  /* the same */
-	__u8 pad[23];
+	__u8 by_db_addr;    /* of the IOC */
+	__u8 enum_type;     /* the same */
+	__u8 tells_results; /* the same */
+	__u8 pad[22];
 };
 
 /*

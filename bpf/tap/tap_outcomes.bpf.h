@@ -183,24 +183,6 @@ static __always_inline void on_rights(struct iocx_ca_flow *flow, __u32 cid, __u3
 		element->access = rights & IOCX_CA_ACCESS_READ_WRITE;
 }
 
-/* For the put log: a circuit whose server probe counts puts and their results. */
-static __always_inline void on_told_answer(struct work *w, const struct iocx_ca_flow *flow)
-{
-	struct iocx_ca_event *event = &w->event;
-	__u32 at = event->at;
-
-	if (event->kind == IOCX_CA_WRITTEN) {
-		putlog_answer(w, flow, 0, event->other, event->id);
-	} else if (event->kind == IOCX_CA_ERROR) {
-		IOCX_CA_MASK(at, 2 * IOCX_CA_REACH - 1);
-		if (at > IOCX_CA_REACH + IOCX_CA_LONG_HEADER)
-			return;
-		iocx_ca_read_error(event, w->window.bytes + at);
-		if (event->failed == IOCX_CA_CMD_WRITE_NOTIFY)
-			putlog_answer(w, flow, 0, event->ioid, event->other);
-	}
-}
-
 /*
  * Handles an event that is no put and neither makes nor ends a channel. Returns 1 when it turns out to be one that
  * does: ca_event() is to handle it.
@@ -210,13 +192,8 @@ __attribute__((noinline)) int ca_outcome(struct __sk_buff *skb)
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 
-	if (!flow)
+	if (!flow || flow->told)
 		return 0;
-	if (flow->told) {
-		if (cfg_putlog_bytes)
-			on_told_answer(w, flow);
-		return 0;
-	}
 	switch (w->event.kind) {
 	case IOCX_CA_RIGHTS:
 		on_rights(flow, w->event.id, w->event.other);

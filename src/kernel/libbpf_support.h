@@ -70,7 +70,8 @@ template <class Skeleton>
 LostEvents lost_events(const Skeleton& skeleton) {
   const auto& lost = skeleton.bss->putlog_lost;
   return {__atomic_load_n(&lost[IOCX_PUTLOG_NO_ROOM], __ATOMIC_RELAXED),
-          __atomic_load_n(&lost[IOCX_PUTLOG_NO_SHARE], __ATOMIC_RELAXED)};
+          __atomic_load_n(&lost[IOCX_PUTLOG_NO_SHARE], __ATOMIC_RELAXED),
+          __atomic_load_n(&skeleton.bss->putlog_lost_answers, __ATOMIC_RELAXED)};
 }
 
 // A created map as `view`.

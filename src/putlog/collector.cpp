@@ -184,6 +184,7 @@ std::optional<PutWho> PutLogCollector::find_one(
   auto identity = puts_.identify(put);
   if (!identity) return std::nullopt;
   name_ioc(identity->labels.ioc);
+  who.ioc_number = identity->labels.ioc;
   if (const auto since = puts_.heard_since(identity->labels.ioc);
       since && put.source == IOCX_PUTLOG_CA_TAP)
     who.told_elsewhere_from = static_cast<std::uint64_t>(
@@ -199,12 +200,14 @@ std::optional<PutWho> PutLogCollector::find_one(
 
 void PutLogCollector::collect(exposition::Page& page) {
   if (!is_enabled()) return;
+  std::uint64_t answers = 0;
   for (std::size_t source = 0; source < IOCX_PUTLOG_SOURCES; ++source) {
     const kernel::LostEvents lost = lost_of(source);
     page.self.drops.push_back({kProbe, "ring_full", lost.no_room});
     page.self.drops.push_back({kProbe, "share", lost.no_share});
+    answers += lost.answers;
   }
-  page.self.drops.push_back({kProbe, "answer_lost", puts_.lost_answers()});
+  page.self.drops.push_back({kProbe, "answer_lost", answers});
   if (outlets_ != nullptr)
     delivery::add_sinks("puts", outlets_->samples(), page.encoder, page.shared);
 }

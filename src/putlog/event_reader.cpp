@@ -41,7 +41,11 @@ bool EventReader::take(std::span<const std::byte> raw) {
     return false;
   note_lost(head.source, head.lost);
   if (head.op == IOCX_PUTLOG_ANSWER) {
-    take_answer(head);
+    answers_.push_back(head);
+    return true;
+  }
+  if (head.op > IOCX_PUTLOG_ANSWER) {
+    take_result(head);
     return true;
   }
   Waiting put{head, {}};
@@ -66,7 +70,7 @@ bool EventReader::take(std::span<const std::byte> raw) {
   put.bytes = footprint(event);
   waiting_bytes_ += put.bytes;
   waiting_.push_back(std::move(put));
-  wait_for_answer(waiting_.back());
+  wait_for_result(waiting_.back());
   return true;
 }
 
@@ -80,37 +84,86 @@ EventReader::Key EventReader::key_of(const iocx_putlog_event& head) {
   return key;
 }
 
-EventReader::AnswerKey EventReader::answer_key_of(const iocx_putlog_event& head) {
-  AnswerKey key{0, head.ioid, head.port};
-  std::memcpy(&key.address, head.address, sizeof key.address);
-  return key;
+EventReader::AnswerKey EventReader::answer_key_of(const iocx_putlog_event& head,
+                                                  std::uint32_t ioc) {
+  std::uint32_t address;
+  std::memcpy(&address, head.address, sizeof address);
+  return {std::uint64_t{address} << 16 | head.port, ioc, head.ioid, IOCX_PUTLOG_CA_TAP};
 }
 
-void EventReader::wait_for_answer(Waiting& put) {
-  if (put.head.source == IOCX_PUTLOG_PVA || put.head.op == 0 || answer_patience_.count() == 0)
-    return;
+void EventReader::wait_for(Waiting& put, const AnswerKey& key) {
   put.unanswered = true;
-  unanswered_[answer_key_of(put.head)].push_back(&put);
+  put.answer = key;
+  unanswered_[key].push_back(&put);
 }
 
-// It is the first of its key.
+// The server probe tells what becomes of it. A thread does one put after the other: the one before
+// has ended, and was not refused.
+void EventReader::wait_for_result(Waiting& put) {
+  if ((put.head.flags & IOCX_PUTLOG_HAS_RESULT) == 0 || answer_patience_.count() == 0) return;
+  end_write(put.head);
+  put.unanswered = true;
+  last_of_thread_[put.head.tid] = &put;
+  if (put.head.op == IOCX_PUTLOG_WRITE_NOTIFY)
+    wait_for(put, {put.head.time, put.head.slot, 0, IOCX_PUTLOG_CA_SERVER});
+}
+
+// Packets do, once it is known to whose server it went.
+void EventReader::wait_for_packets(Waiting& put) {
+  const auto& head = put.head;
+  const bool by_packets = head.source == IOCX_PUTLOG_CA_TAP;
+  if (head.op != IOCX_PUTLOG_WRITE_NOTIFY || (head.flags & IOCX_PUTLOG_HAS_RESULT) != 0 ||
+      answer_patience_.count() == 0 || (!put.known && !by_packets))
+    return;
+  wait_for(put, answer_key_of(head, put.known ? put.known->who.ioc_number : put.head.generation));
+}
+
+void EventReader::settle(Waiting& put, std::string_view status) {
+  put.event.status = status;
+  leave_answer(put);
+}
+
 void EventReader::leave_answer(Waiting& put) {
   if (!std::exchange(put.unanswered, false)) return;
-  const auto found = unanswered_.find(answer_key_of(put.head));
-  found->second.pop_front();
+  if (const auto last = last_of_thread_.find(put.head.tid);
+      last != last_of_thread_.end() && last->second == &put)
+    last_of_thread_.erase(last);
+  if (!put.answer) return;
+  const auto found = unanswered_.find(*put.answer);
+  std::erase(found->second, &put);
   if (found->second.empty()) unanswered_.erase(found);
+}
+
+// The last WRITE of the event's thread, if it was not refused.
+void EventReader::end_write(const iocx_putlog_event& head) {
+  const auto last = last_of_thread_.find(head.tid);
+  if (last != last_of_thread_.end() && last->second->head.op == IOCX_PUTLOG_WRITE)
+    settle(*last->second, (head.flags & IOCX_PUTLOG_RESULT_LOST) == 0 ? "ok" : "");
+}
+
+void EventReader::take_result(const iocx_putlog_event& head) {
+  const auto status = [&head] {
+    return head.count < IOCX_FAILURES ? ca::ca_status_reason(ca::kPutFailureStatuses[head.count])
+                                      : "ok";
+  };
+  if (head.op == IOCX_PUTLOG_ENDED) return end_write(head);
+  if (head.op == IOCX_PUTLOG_DONE) {
+    answer({head.id, head.slot, 0, IOCX_PUTLOG_CA_SERVER}, head, status());
+  } else if (const auto last = last_of_thread_.find(head.tid); last != last_of_thread_.end()) {
+    settle(*last->second, status());
+  }
 }
 
 // Answers come in the order of what they answer. One to a put that was told already finds none, or
 // a later one with the same number.
-void EventReader::take_answer(const iocx_putlog_event& head) {
-  const auto found = unanswered_.find(answer_key_of(head));
+void EventReader::answer(const AnswerKey& key, const iocx_putlog_event& head,
+                         std::string_view status) {
+  const auto found = unanswered_.find(key);
   if (found == unanswered_.end() || found->second.front()->head.time > head.time) return;
   Waiting& put = *found->second.front();
-  put.event.status = head.count == IOCX_CA_NORMAL ? "ok" : ca::ca_status_reason(head.count);
   const auto asked = head.id != 0 ? head.id : put.head.time;
   put.event.seconds = static_cast<double>(head.time - std::min(head.time, asked)) / 1e9;
-  leave_answer(put);
+  settle(put, status);
 }
 
 // Two processors may tell the number in the other order than their events stand.
@@ -139,10 +192,11 @@ void EventReader::set_policy(std::shared_ptr<const policy::Policy> policy) {
 
 // Each is asked for once with those that came with it.
 void EventReader::look_up() {
-  std::vector<Waiting*> unknown;
+  std::vector<Waiting*> fresh, unknown;
   for (Waiting& put : waiting_) {
     if (put.asked) continue;
     put.asked = true;
+    fresh.push_back(&put);
     const auto found = known_.find(key_of(put.head));
     if (put.head.id != 0 && found != known_.end())
       put.known = found->second;
@@ -150,6 +204,10 @@ void EventReader::look_up() {
       unknown.push_back(&put);
   }
   ask(unknown, false);
+  for (Waiting* const put : fresh) wait_for_packets(*put);
+  for (const auto& head : std::exchange(answers_, {}))
+    answer(answer_key_of(head, head.generation), head,
+           head.count == IOCX_CA_NORMAL ? "ok" : ca::ca_status_reason(head.count));
 }
 
 void EventReader::ask(const std::vector<Waiting*>& those, bool again) {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -29,6 +30,7 @@ namespace ioc_exporter::putlog {
 // Client, PV and IOC of a put.
 struct PutWho {
   std::string ioc, server, client, address, user, host, pv;  // `address`: client without its port
+  std::uint32_t ioc_number = 0;                              // as packets call the IOC
   std::uint64_t told_elsewhere_from = UINT64_MAX;            // CLOCK_MONOTONIC: by another source
 };
 
@@ -91,33 +93,42 @@ class EventReader {
     PutWho who;
     std::array<std::optional<policy::Policy::Candidates>, 2> candidates = {};  // by operation
   };
+  // Key that a put-callback and its answer share: of the server probe the time and the slot of the
+  // put, of packets the client's address and port, the IOC and the IOID.
+  struct AnswerKey {
+    std::uint64_t time_or_client;
+    std::uint32_t slot_or_ioc, ioid;
+    std::uint8_t source;
+    bool operator==(const AnswerKey&) const = default;
+  };
+  struct AnswerKeyHash {
+    std::size_t operator()(const AnswerKey& key) const noexcept {
+      return (key.time_or_client * 0x9E3779B97F4A7C15u) ^ key.ioid ^
+             std::uint64_t{key.slot_or_ioc} << 20;
+    }
+  };
   struct Waiting {
     iocx_putlog_event head;
     PutEvent event;
     std::shared_ptr<Known> known = {};
     bool asked = false;
-    bool unanswered = false;  // it may be, later
+    bool unanswered = false;               // its result may come, later
+    std::optional<AnswerKey> answer = {};  // with this key
     std::size_t bytes = 0;
     std::uint64_t hole = 0;  // numbers of lost events before it
   };
-  // Key that a put-callback and its answer share.
-  struct AnswerKey {
-    std::uint32_t address, ioid;
-    std::uint16_t port;
-    bool operator==(const AnswerKey&) const = default;
-  };
-  struct AnswerKeyHash {
-    std::size_t operator()(const AnswerKey& key) const noexcept {
-      return ((std::uint64_t{key.address} << 16 | key.port) * 0x9E3779B97F4A7C15u) ^ key.ioid;
-    }
-  };
 
   static Key key_of(const iocx_putlog_event& head);
-  static AnswerKey answer_key_of(const iocx_putlog_event& head);
+  static AnswerKey answer_key_of(const iocx_putlog_event& head, std::uint32_t ioc);
   void note_lost(std::uint8_t source, std::uint64_t lost);
-  void take_answer(const iocx_putlog_event& head);
-  void wait_for_answer(Waiting& put);
+  void wait_for(Waiting& put, const AnswerKey& key);
+  void wait_for_result(Waiting& put);
+  void wait_for_packets(Waiting& put);
+  void settle(Waiting& put, std::string_view status);
   void leave_answer(Waiting& put);
+  void end_write(const iocx_putlog_event& head);
+  void take_result(const iocx_putlog_event& head);
+  void answer(const AnswerKey& key, const iocx_putlog_event& head, std::string_view status);
   static bool is_to_tell(const Waiting& put);
   static bool is_nameless(const Waiting& put);
   bool is_crowded(std::size_t parts) const;
@@ -132,6 +143,9 @@ class EventReader {
   std::deque<Waiting> waiting_;
   // Of those in waiting_, in their order.
   std::unordered_map<AnswerKey, std::deque<Waiting*>, AnswerKeyHash> unanswered_;
+  // Of the server's threads, by their ids.
+  std::unordered_map<std::uint32_t, Waiting*> last_of_thread_;
+  std::vector<iocx_putlog_event> answers_;  // of packets, since the last finish()
   std::unordered_map<Key, std::shared_ptr<Known>, KeyHash> known_;
   std::shared_ptr<const policy::Policy> policy_;
   std::vector<bool> open_;  // of the policy's rules, in that minute

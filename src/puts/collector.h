@@ -103,7 +103,6 @@ class CaCollector final : public Collector {
   }
   // Events of that source that were lost, so far; and answers to puts.
   kernel::LostEvents lost_events(iocx_putlog_source source) const;
-  std::uint64_t lost_answers() const { return tap_ ? tap_->object().lost_answers() : 0; }
 
  private:
   struct Reading {

@@ -178,9 +178,9 @@ def bpffs(tmp_path):
 
 @pytest.fixture
 def raw_client(started):
-    """raw_client(ioc, user, host) -> a connected RawClient."""
-    def start(ioc: Ioc, user: str = "operator", host: str = "console1") -> RawClient:
-        return started.add(RawClient(ioc.port, user, host))
+    """raw_client(ioc, user, host) -> a connected RawClient. `port`: its own."""
+    def start(ioc: Ioc, user: str = "operator", host: str = "console1", port: int = 0) -> RawClient:
+        return started.add(RawClient(ioc.port, user, host, port))
 
     return start
 

@@ -25,12 +25,16 @@ DATABASE = "".join(f'record(waveform,"L:{kind}"){{field(FTVL,"{kind}") field(NEL
     record(mbbo,"L:mbbo"){field(ZRST,"Zero") field(ONST,"One") field(TWST,"Two") field(FFST,"Last")}
     record(ao,"L:flood"){}
     record(calcout,"L:slow"){field(CALC,"VAL+1") field(ODLY,"0.1")}
+    record(calcout,"L:never"){field(CALC,"A") field(ODLY,"10000")}
+    record(ao,"L:locked"){field(DISP,"1")}
+    record(ao,"L:closed"){field(ASG,"NONE")}
 """
+ACCESS = "ASG(DEFAULT) { RULE(1, WRITE) }\nASG(NONE) { RULE(1, READ) }\n"
 
 
 @pytest.fixture(scope="module")
 def ioc(shared):
-    ioc = shared.ioc("putlog", DATABASE)
+    ioc = shared.ioc("putlog", DATABASE, access_security=ACCESS)
     for kind in ARRAYS:  # clients' libraries tell nothing of a monitor whose array is empty
         ioc.put(f"L:{kind}", 5)
     return ioc
@@ -133,8 +137,41 @@ def test_put_callbacks_with_their_answers(ioc, put_log, start_exporter, connect)
     assert {put["status"] for put in told} == {"ok"}
     slow = [put["seconds"] for put in told if put["pv"] == "L:slow.PROC"]
     assert len(slow) == 7 and min(slow) >= 0.1
-    connect(clients.libca, [ioc], ["L:flood"], 2).send()
-    assert all("status" not in put for put in put_log.wait(16)[-2:])
+
+
+def test_what_the_server_refuses_has_its_reason(ioc, put_log, exporter, raw_client):
+    """Plain WRITEs too, in whatever way they come together; what it takes is ok."""
+    client = raw_client(ioc)
+    good, locked, closed = (client.create(name) for name in ("L:ao", "L:locked", "L:closed"))
+    for _ in range(5):
+        for channel in (good, locked, closed, good):
+            client.write(channel, 4.5)
+        client.write_text(good, "much")
+        client.get(good)
+    client.write(locked, 1)  # the last one
+    client.get(good)
+    for channel in (good, locked, closed):
+        client.write_notify(channel, 7)
+    told = put_log.wait(29)
+    expected = ["ok", "put_failed", "no_write_access", "ok", "put_failed"] * 5
+    assert [put.get("status") for put in told] == expected + ["put_failed", "ok", "put_failed", "no_write_access"]
+
+
+def test_one_port_to_two_iocs(ioc, put_log, shared, start_exporter, raw_client):
+    """A put-callback has the answer of its own server, also where another one answers the same number first."""
+    other = shared.ioc("putlog_port", 'record(ao,"L:other"){}')
+    exporter = start_exporter(*put_log.options, "--set=putlog.answers=30s", sees=[ioc, other])
+    wait_heard(exporter, ioc, other)
+    slow = raw_client(ioc)
+    fast = raw_client(other, port=slow.port)
+    channels = slow.create("L:never.A"), fast.create("L:other")
+    asked = slow.start_write_notify(channels[0], 1)
+    assert fast.start_write_notify(channels[1], 2) == asked
+    fast.wait_written(asked)
+    fast.write(channels[1], 3)
+    exporter.stop()
+    assert [(put["pv"], put.get("status")) for put in put_log.wait(3)] == [
+        ("L:never.A", None), ("L:other", "ok"), ("L:other", "ok")]
 
 
 def test_servers_that_are_no_base(put_log, start_exporter, started, log_dir, connect):

@@ -17,11 +17,11 @@ constexpr std::size_t kMaxThreadsRead = 256;
 // rsrv, callbacks and scan threads: no IOC runs with fewer once it is initialized.
 constexpr std::uint64_t kFewestIocThreads = 4;
 
-// Of EPICS Base. The last two are static in rsrv (rsrv_functions.h). Not every version has each:
-// dbProcessNotify is since 3.15.0.1 what dbPutNotify was before; dbDbPutValue (static, since 3.15)
-// and dbPutLinkValue (before) do what dbPutLink is for; dbCanSetLink (7.0) and dbPutFieldLink
-// (static, mostly inlined) are for link fields; scanList is static. dbPut.part.0 is dbPut's body
-// where a compiler has split it off.
+// Of EPICS Base. send_err and the one behind it are static in rsrv (rsrv_functions.h). Not every
+// version has each: dbProcessNotify is since 3.15.0.1 what dbPutNotify was before; dbDbPutValue
+// (static, since 3.15) and dbPutLinkValue (before) do what dbPutLink is for; dbCanSetLink (7.0) and
+// dbPutFieldLink (static, mostly inlined) are for link fields; scanList is static. dbPut.part.0 is
+// dbPut's body where a compiler has split it off.
 constexpr const char* kProbedFunctions[] = {"dbProcess",      "dbPut",
                                             "dbPut.part.0",   "dbPutField",
                                             "dbPutFieldLink", "dbCanSetLink",
@@ -30,7 +30,8 @@ constexpr const char* kProbedFunctions[] = {"dbProcess",      "dbPut",
                                             "dbNotifyCancel", "dbPutNotify",
                                             "dbpf",           "recGblFwdLink",
                                             "scanList",       "dbCaPutLinkCallback",
-                                            "send_err",       "write_notify_done_callback"};
+                                            "send_err",       "write_notify_done_callback",
+                                            "cas_send_bs_msg"};
 // Rarely executed parts of functions, which a compiler has put elsewhere.
 constexpr const char* kColdParts[] = {"dbProcess.cold", "dbpf.cold", "scanList.cold"};
 // Of dbScan.c, callback.c and osdThread.c, all static. callbackQueue is since 3.15.0.1 what

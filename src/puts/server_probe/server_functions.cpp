@@ -9,9 +9,9 @@
 namespace ioc_exporter::ca {
 namespace {
 
-constexpr std::array kCaFunctions{
-    "write_action",    "write_notify_action",        "send_err",
-    "dbProcessNotify", "write_notify_done_callback", "dbNotifyCancel"};
+constexpr std::array kCaFunctions{"write_action",    "write_notify_action",        "send_err",
+                                  "dbProcessNotify", "write_notify_done_callback", "dbNotifyCancel",
+                                  "cas_send_bs_msg"};
 
 // Results of puts are counted where all functions are found: in the database's file, which has the
 // server since Base 3.15.
@@ -33,8 +33,12 @@ ServerFunctions ca_functions(const iocs::Ioc& ioc) {
   auto all = functions.found;
   while (all.size() < kCaFunctions.size()) {
     const auto function = ioc.target->functions.find(kCaFunctions[all.size()]);
-    if (function == ioc.target->functions.end()) return functions;
-    add(all, function->second.file_offset);
+    if (function != ioc.target->functions.end())
+      add(all, function->second.file_offset);
+    else if (all.size() == kCaFlush)
+      break;
+    else
+      return functions;
   }
   functions.found = std::move(all);
   functions.tells_results = true;

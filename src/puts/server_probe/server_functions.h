@@ -28,6 +28,9 @@ struct ServerFunctions {
   std::string missing = {};                // why not all puts can be counted; "": they can
 };
 
+// The function of CA that a thread calls when it has done all that it has read. For the put log.
+constexpr std::uint32_t kCaFlush = 6;
+
 // CA: write_action and write_notify_action count puts, the others report their results.
 std::span<const char* const> function_names(ServerProtocol protocol);
 

@@ -198,9 +198,11 @@ Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
       static_cast<std::uint16_t>(IOCX_SERVER_SHARE_USER + ioc.user % IOCX_SERVER_USER_BUCKETS);
   config.by_db_addr = has_db_addr(ioc.base_version) ? 1 : 0;
   config.enum_type = enum_type(ioc.base_version);
+  config.tells_results = functions.tells_results ? 1 : 0;
   if (auto ok = object_.maps().iocs.update(static_cast<std::uint32_t>(watched.pid), config); !ok)
     return ok;
   for (const ServerFunction& function : functions.found) {
+    if (is_ca() && function.number == kCaFlush && !object_.has_put_log()) continue;
     auto probe = attach_probe(watched, function);
     if (!probe) return std::move(probe).error();
     watched.probes.push_back(std::move(*probe));

@@ -21,7 +21,7 @@
 namespace ioc_exporter::ca {
 namespace {
 
-static_assert(sizeof(iocx_server_ioc) == 16 && sizeof(iocx_ca_server_key) == 40);
+static_assert(sizeof(iocx_server_ioc) == 24 && sizeof(iocx_ca_server_key) == 40);
 static_assert(sizeof(iocx_pva_key) == 296 && offsetof(iocx_pva_key, user) == 160 &&
               offsetof(iocx_pva_key, peer) == 240);
 static_assert(sizeof(iocx_server_slot) == 128 && offsetof(iocx_server_slot, who) == 40 &&
@@ -33,6 +33,9 @@ static_assert(sizeof(iocx_server_rest) == 24 + 8 * IOCX_FAILURES);
 static_assert(IOCX_PVA_DROP_FULL == int{IOCX_SERVER_DROP_FULL} &&
               IOCX_PVA_DROP_UNREADABLE == int{IOCX_SERVER_DROP_UNREADABLE});
 
+// That serve clients, and whose last puts' results the put log waits for.
+constexpr std::uint32_t kThreads = 8192;
+
 template <auto destroy>
 struct Destroy {
   void operator()(auto* skeleton) const { destroy(skeleton); }
@@ -42,7 +45,8 @@ using Pva = std::unique_ptr<pva_server_probe_bpf, Destroy<pva_server_probe_bpf__
 
 // By the numbers of functions.
 constexpr std::array kCaPrograms{"ca_write",        "ca_write_notify", "ca_send_err",
-                                 "ca_notify_start", "ca_notify_done",  "ca_notify_canc"};
+                                 "ca_notify_start", "ca_notify_done",  "ca_notify_canc",
+                                 "ca_flush"};
 constexpr std::array kPvaPrograms{"pva_single_put", "pva_single_put", "pva_group_put",
                                   "pva_group_put",  "pva_put_done",   "pva_put_done",
                                   "pva_on_put",     "pva_on_put",     "pva_on_put",
@@ -72,6 +76,7 @@ Result<void> configure(Skeleton& skeleton, const ServerProbeObject::Options& opt
 struct ServerProbeObject::Loaded {
   std::variant<Ca, Pva> skeleton;
   std::uint32_t max_slots = 0;
+  bool has_put_log = false;
   std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
   kernel::MapMemory slots, results, shares;
   ServerProbeMaps views;
@@ -98,6 +103,8 @@ struct ServerProbeObject::Loaded {
     if (auto ok = configure(*ca, options, {ca->maps.trace_puts, options.traces.puts}); !ok)
       return ok;
     if (auto ok = kernel::size_map(ca->maps.slot_durations, options.slots); !ok) return ok;
+    if (auto ok = kernel::size_map(ca->maps.putlog_threads, has_put_log ? kThreads : 1); !ok)
+      return ok;
     if (const int err = ca_server_probe_bpf__load(ca.get()); err < 0)
       return kernel::libbpf_error(err, "load BPF object ca_server_probe");
     if (auto ok = kernel::open_view(views.durations, ca->maps.slot_durations); !ok) return ok;
@@ -141,6 +148,7 @@ Result<ServerProbeObject> ServerProbeObject::load(const Options& options) {
   kernel::capture_libbpf_messages();
   auto loaded = std::make_unique<Loaded>();
   loaded->max_slots = options.slots;
+  loaded->has_put_log = options.ring.fd >= 0;
   const bool is_ca = options.protocol == ServerProtocol::ca;
   if (auto ok = is_ca ? loaded->load_ca(options) : loaded->load_pva(options); !ok)
     return ok.error();
@@ -195,6 +203,10 @@ Result<UniqueFd> ServerProbeObject::serve(const HelperRequest& wanted, const Uni
 
 const ServerProbeMaps& ServerProbeObject::maps() const {
   return loaded_->views;
+}
+
+bool ServerProbeObject::has_put_log() const {
+  return loaded_->has_put_log;
 }
 
 std::uint32_t ServerProbeObject::max_slots() const {

@@ -81,6 +81,7 @@ class ServerProbeObject {
   std::optional<kernel::ProgramStats> stats() const;
   // Of the put log, so far.
   kernel::LostEvents lost_events() const;
+  bool has_put_log() const;
 
  private:
   struct Loaded;

@@ -7,6 +7,7 @@
 #include "puts/inventory/channel_name.h"
 #include "puts/pva/put_labels.h"
 #include "puts/server_probe/server_probe.h"
+#include "puts/status.h"
 #include "puts/tap/connections.h"
 #include "puts/tap/tap_labels.h"
 
@@ -22,13 +23,6 @@ std::string name_of_record(const iocx_ca_server_info& info) {
 // Owners of results: a slot, by its index, or the puts of an IOC without slots, by its generation.
 // None is a channel of the tap.
 constexpr std::uint64_t kOfSlot = 1ull << 63, kOfRest = 1ull << 62;
-
-// Statuses by enum iocx_put_failure, without their severity.
-constexpr std::uint32_t kStatuses[] = {
-#define IOCX_PUT_FAILURE_ROW(NAME, NUMBER) NUMBER << 3,
-    IOCX_PUT_FAILURE_LIST(IOCX_PUT_FAILURE_ROW)
-#undef IOCX_PUT_FAILURE_ROW
-};
 
 std::uint64_t nanoseconds(std::chrono::nanoseconds time) {
   return static_cast<std::uint64_t>(time.count());
@@ -88,7 +82,7 @@ void ServerProbe::observe_failures(std::uint64_t source, const __u64* failures,
                                    const CaPutLabels& labels) {
   for (std::size_t i = 0; i < IOCX_FAILURES; ++i)
     if (const std::uint64_t count = __atomic_load_n(&failures[i], __ATOMIC_RELAXED); count != 0)
-      totals_->outcomes.observe_failures({source, kStatuses[i], 0}, labels, count,
+      totals_->outcomes.observe_failures({source, kPutFailureStatuses[i], 0}, labels, count,
                                          (source & kOfSlot) == 0 || has_room(source));
 }
 

@@ -215,10 +215,6 @@ kernel::LostEvents CaTapObject::lost_events() const {
   return kernel::lost_events(*loaded_->skeleton);
 }
 
-std::uint64_t CaTapObject::lost_answers() const {
-  return __atomic_load_n(&loaded_->skeleton->bss->putlog_lost_answers, __ATOMIC_RELAXED);
-}
-
 void CaTapObject::set_told_ports(const std::set<std::uint16_t>& ports) const {
   auto& told = loaded_->skeleton->bss->ca_told_ports;
   std::vector<std::uint32_t> words(std::size(told));

@@ -84,7 +84,6 @@ class CaTapObject {
 
   // Of the put log: events that were lost, and answers, so far.
   kernel::LostEvents lost_events() const;
-  std::uint64_t lost_answers() const;
   // TCP ports at which all servers are probed: their puts by packets are not in the put log.
   void set_told_ports(const std::set<std::uint16_t>& ports) const;
   // Makes the programs look at maps().told again.

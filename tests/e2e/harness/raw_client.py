@@ -25,7 +25,7 @@ class Channel:
 class RawClient:
     """One circuit. What it waits for must come within the time limit, in any order."""
 
-    def __init__(self, port: int, user: str, host: str):
+    def __init__(self, server: int, user: str, host: str, port: int = 0):
         self.user, self.host = user, host
         self.sent_bytes = self.received_bytes = 0
         self.updates = 0  # monitor updates that came
@@ -35,7 +35,12 @@ class RawClient:
         self._answers: dict[tuple[int, int], int] = {}  # command, id -> parameter 1
         self._subscriptions: set[int] = set()
         self._buffer = b""
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self._socket = socket.socket()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.settimeout(10)
+        self._socket.bind(("127.0.0.1", port))
+        self._socket.connect(("127.0.0.1", server))
+        self.port = self._socket.getsockname()[1]
         self._send(VERSION, count=13)
         self._send(HOST_NAME, payload=_bytes(host) + b"\0")
         self._send(CLIENT_NAME, payload=_bytes(user) + b"\0")

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "shared/server_probe.h"
+
 namespace ioc_exporter::putlog {
 namespace {
 
@@ -212,6 +214,69 @@ TEST(PutLogAnswers, AreToldWithTheirPuts) {
   reader.take(with(put(1, kSent + 700 * kMs), 1, 9));
   reader.take(with(put(kSent, kSent + 650 * kMs), IOCX_PUTLOG_ANSWER, 9));
   EXPECT_EQ(reader.finish(at(kSent + 1300 * kMs))[0].status, "");
+}
+
+// A put of a thread of a server that tells what becomes of it, or what became of its last one.
+std::vector<std::byte> of_thread(std::uint32_t tid, std::uint8_t op, std::uint64_t time,
+                                 std::uint32_t count = 1, std::uint8_t flags = 0) {
+  auto raw = with(put(1, time), op, 0, count);
+  iocx_putlog_event head;
+  std::memcpy(&head, raw.data(), sizeof head);
+  head.tid = tid;
+  head.flags = IOCX_PUTLOG_HAS_RESULT | flags;
+  std::memcpy(raw.data(), &head, sizeof head);
+  return raw;
+}
+
+TEST(PutLogAnswers, AreTheServersOwn) {
+  constexpr std::uint64_t kSent = 1000 * kMs;
+  FakeDirectory directory;
+  directory.known[1] = who("SR:Q1");
+  EventReader reader(directory, std::chrono::milliseconds(500));
+  reader.take(of_thread(7, IOCX_PUTLOG_WRITE, kSent));
+  reader.take(of_thread(8, IOCX_PUTLOG_WRITE, kSent));
+  reader.take(of_thread(7, IOCX_PUTLOG_REFUSED, kSent, IOCX_FAILED_NO_WRITE_ACCESS));
+  reader.take(of_thread(7, IOCX_PUTLOG_WRITE, kSent));
+  reader.take(of_thread(7, IOCX_PUTLOG_WRITE_NOTIFY, kSent + 1));
+  EXPECT_EQ(reader.finish(at(kSent)).size(), 1u);  // the second one may still be refused
+  reader.take(of_thread(8, IOCX_PUTLOG_ENDED, kSent));
+  // An answer by packets is not for a put whose server tells.
+  reader.take(with(put(0, kSent + 2), IOCX_PUTLOG_ANSWER, 0));
+  auto events = reader.finish(at(kSent));
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].status, "ok");
+  EXPECT_EQ(events[1].status, "ok");
+  auto done = of_thread(9, IOCX_PUTLOG_DONE, kSent + 250 * kMs + 1, IOCX_FAILED_PUT_FAILED);
+  const std::uint64_t since = kSent + 1;
+  std::memcpy(done.data() + offsetof(iocx_putlog_event, id), &since, sizeof since);
+  reader.take(done);
+  events = reader.finish(at(kSent + 251 * kMs));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].status, "put_failed");
+  EXPECT_DOUBLE_EQ(events[0].seconds.value_or(0), 0.25);
+}
+
+TEST(PutLogAnswers, ALostRefusalIsNotTakenForSuccess) {
+  constexpr std::uint64_t kSent = 1000 * kMs;
+  FakeDirectory directory;
+  directory.known[1] = who("SR:Q1");
+  EventReader reader(directory, std::chrono::milliseconds(500));
+  reader.take(of_thread(7, IOCX_PUTLOG_WRITE, kSent));
+  reader.take(of_thread(7, IOCX_PUTLOG_ENDED, kSent, 1, IOCX_PUTLOG_RESULT_LOST));
+  const auto events = reader.finish(at(kSent));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].status, "");
+}
+
+TEST(PutLogAnswers, ByPacketsAreThoseOfTheSameIoc) {
+  constexpr std::uint64_t kSent = 1000 * kMs;
+  FakeDirectory directory;
+  directory.known[1] = who("SR:Q1");
+  directory.known[1].ioc_number = 3;
+  EventReader reader(directory, std::chrono::milliseconds(500));
+  reader.take(with(put(1, kSent), IOCX_PUTLOG_WRITE_NOTIFY, 7));
+  reader.take(with(put(0, kSent), IOCX_PUTLOG_ANSWER, 7));  // of IOC 0
+  EXPECT_TRUE(reader.finish(at(kSent)).empty());
 }
 
 // As bytes arrays take forty times their size in memory.
