@@ -9,238 +9,192 @@
 namespace ioc_exporter::app {
 namespace {
 
-using Families = std::vector<prometheus::MetricFamily>;
-using Merge = exposition::FamilyBuilder::Merge;
-
-exposition::FamilyBuilder counter(std::string name, std::string help) {
-  return {prometheus::MetricType::Counter, std::move(name), std::move(help), Merge::sum};
-}
-exposition::FamilyBuilder gauge(std::string name, std::string help) {
-  return {prometheus::MetricType::Gauge, std::move(name), std::move(help), Merge::sum};
-}
-exposition::FamilyBuilder flag(std::string name, std::string help) {
-  return {prometheus::MetricType::Gauge, std::move(name), std::move(help), Merge::lower};
-}
-
-double as_double(std::uint64_t value) {
-  return static_cast<double>(value);
-}
+using Families = exposition::FamilyList;
 
 void add_build_info(const BuildInfo& build, Families& to) {
-  gauge("ioc_exporter_build_info",
-        "The exporter's version, source revision and compiler. Always 1.")
+  to.gauge("ioc_exporter_build_info",
+           "The exporter's version, source revision and compiler. Always 1.")
       .add({{"version", build.version}, {"revision", build.revision}, {"compiler", build.compiler}},
-           1)
-      .append_to(to);
+           1);
 }
 
 void add_probes(const std::vector<ProbeSample>& probes, Families& to) {
-  auto loaded =
-      flag("ioc_exporter_probe_loaded", "Whether the probe's programs are in the kernel.");
-  auto attachments = gauge("ioc_exporter_probe_attachments",
-                           "Places where the probe is attached now: uprobes, or sockets.");
-  auto runs = counter("ioc_exporter_probe_runs_total",
-                      "Runs of the probe's programs, as the kernel counts them while "
-                      "kernel.bpf_stats_enabled is 1.");
-  auto seconds = counter("ioc_exporter_probe_run_seconds_total",
-                         "Time that the probe's programs ran, as the kernel counts it while "
-                         "kernel.bpf_stats_enabled is 1.");
+  auto& loaded =
+      to.flag("ioc_exporter_probe_loaded", "Whether the probe's programs are in the kernel.");
+  auto& attachments = to.gauge("ioc_exporter_probe_attachments",
+                               "Places where the probe is attached now: uprobes, or sockets.");
+  auto& runs = to.counter("ioc_exporter_probe_runs_total",
+                          "Runs of the probe's programs, as the kernel counts them while "
+                          "kernel.bpf_stats_enabled is 1.");
+  auto& seconds = to.counter("ioc_exporter_probe_run_seconds_total",
+                             "Time that the probe's programs ran, as the kernel counts it while "
+                             "kernel.bpf_stats_enabled is 1.");
   for (const ProbeSample& probe : probes) {
-    loaded.add({{"probe", probe.probe}}, probe.loaded ? 1 : 0);
-    attachments.add({{"probe", probe.probe}}, as_double(probe.attachments));
-    if (probe.runs) runs.add({{"probe", probe.probe}}, as_double(*probe.runs));
+    loaded.add({{"probe", probe.probe}}, probe.loaded);
+    attachments.add({{"probe", probe.probe}}, probe.attachments);
+    if (probe.runs) runs.add({{"probe", probe.probe}}, *probe.runs);
     if (probe.run_time_ns)
       seconds.add({{"probe", probe.probe}}, exposition::seconds_from_ns(*probe.run_time_ns));
   }
-  loaded.append_to(to);
-  attachments.append_to(to);
-  runs.append_to(to);
-  seconds.append_to(to);
 }
 
 void add_put_sources(const SelfSamples& samples, Families& to) {
-  auto sources =
-      flag("epics_ioc_put_source",
-           "Where the counts of puts to the IOC come from: its server, packets, or none: "
-           "puts are not counted. Always 1.");
+  auto& sources =
+      to.flag("epics_ioc_put_source",
+              "Where the counts of puts to the IOC come from: its server, packets, or none: "
+              "puts are not counted. Always 1.");
   for (const PutSourceSample& one : samples.put_sources)
     sources.add({{"ioc", one.ioc}, {"protocol", one.protocol}, {"source", one.source}}, 1);
-  sources.append_to(to);
-  auto switches = counter("ioc_exporter_put_source_switch_total",
-                          "Puts that may be missing, or counted twice, since their source changed: "
-                          "an upper bound.");
+  auto& switches =
+      to.counter("ioc_exporter_put_source_switch_total",
+                 "Puts that may be missing, or counted twice, since their source changed: "
+                 "an upper bound.");
   for (const PutSwitchSample& one : samples.put_switches)
     for (const auto& [what, count] :
          {std::pair{"missing", one.missing}, std::pair{"double", one.twice}})
-      switches.add({{"ioc", one.ioc}, {"protocol", one.protocol}, {"what", what}},
-                   as_double(count));
-  switches.append_to(to);
+      switches.add({{"ioc", one.ioc}, {"protocol", one.protocol}, {"what", what}}, count);
 }
 
 void add_http(const HttpSample& http, Families& to) {
-  auto refused = counter("ioc_exporter_http_refused_total",
-                         "HTTP requests that were not answered, by reason.");
-  for (const auto& [reason, count] : http.refused)
-    refused.add({{"reason", reason}}, as_double(count));
-  refused.append_to(to);
-  auto answered = counter("ioc_exporter_http_requests_total",
-                          "Scrapes that were answered before this one (path=\"/metrics\"), and "
-                          "actions by POST, by path.");
-  for (const auto& [path, count] : http.answered) answered.add({{"path", path}}, as_double(count));
-  answered.append_to(to);
+  auto& refused = to.counter("ioc_exporter_http_refused_total",
+                             "HTTP requests that were not answered, by reason.");
+  for (const auto& [reason, count] : http.refused) refused.add({{"reason", reason}}, count);
+  auto& answered = to.counter("ioc_exporter_http_requests_total",
+                              "Scrapes that were answered before this one (path=\"/metrics\"), and "
+                              "actions by POST, by path.");
+  for (const auto& [path, count] : http.answered) answered.add({{"path", path}}, count);
 }
 
 void add_maps(const std::vector<MapSample>& maps, Families& to) {
-  auto entries = gauge("ioc_exporter_map_entries", "Entries in use in the probes' kernel maps.");
-  auto capacity =
-      gauge("ioc_exporter_map_capacity", "Entries that the probes' kernel maps can hold.");
+  auto& entries =
+      to.gauge("ioc_exporter_map_entries", "Entries in use in the probes' kernel maps.");
+  auto& capacity =
+      to.gauge("ioc_exporter_map_capacity", "Entries that the probes' kernel maps can hold.");
   for (const MapSample& map : maps) {
-    entries.add({{"map", map.map}}, as_double(map.entries));
-    capacity.add({{"map", map.map}}, as_double(map.capacity));
+    entries.add({{"map", map.map}}, map.entries);
+    capacity.add({{"map", map.map}}, map.capacity);
   }
-  entries.append_to(to);
-  capacity.append_to(to);
 }
 
 void add_kernel_memory(const KernelMemorySample& memory, Families& to) {
-  gauge("ioc_exporter_kernel_memory_bytes",
-        "Kernel memory that the counts of IOCs' records take, at most.")
-      .add({}, as_double(memory.bytes))
-      .append_to(to);
+  to.gauge("ioc_exporter_kernel_memory_bytes",
+           "Kernel memory that the counts of IOCs' records take, at most.")
+      .add({}, memory.bytes);
 }
 
 void add_drops(const std::vector<DropSample>& drops, Families& to) {
-  auto dropped = counter("ioc_exporter_dropped_total",
-                         "Events that were not counted, or not with all labels, by reason. "
-                         "lost=\"false\": usual, nothing is missing.");
+  auto& dropped = to.counter("ioc_exporter_dropped_total",
+                             "Events that were not counted, or not with all labels, by reason. "
+                             "lost=\"false\": usual, nothing is missing.");
   for (const DropSample& drop : drops)
     dropped.add(
         {{"probe", drop.probe}, {"reason", drop.reason}, {"lost", drop.lost ? "true" : "false"}},
-        as_double(drop.count));
-  dropped.append_to(to);
+        drop.count);
 }
 
 void add_config(const ConfigSample& config, Families& to) {
-  gauge("ioc_exporter_config_last_reload_successful",
-        "Whether the last attempt to load the configuration files succeeded.")
-      .add({}, config.successful ? 1 : 0)
-      .append_to(to);
-  gauge("ioc_exporter_config_last_reload_success_timestamp_seconds",
-        "When the configuration files were loaded successfully last, in seconds since 1970.")
-      .add({}, config.success_time_seconds)
-      .append_to(to);
+  to.gauge("ioc_exporter_config_last_reload_successful",
+           "Whether the last attempt to load the configuration files succeeded.")
+      .add({}, config.successful);
+  to.gauge("ioc_exporter_config_last_reload_success_timestamp_seconds",
+           "When the configuration files were loaded successfully last, in seconds since 1970.")
+      .add({}, config.success_time_seconds);
   if (!config.certificate_expiry_seconds) return;
-  gauge("ioc_exporter_tls_certificate_expiry_timestamp_seconds",
-        "When the first of the certificates that are served with TLS expires, in seconds since "
-        "1970.")
-      .add({}, *config.certificate_expiry_seconds)
-      .append_to(to);
+  to.gauge("ioc_exporter_tls_certificate_expiry_timestamp_seconds",
+           "When the first of the certificates that are served with TLS expires, in seconds since "
+           "1970.")
+      .add({}, *config.certificate_expiry_seconds);
 }
 
 void add_limited(const std::vector<LimitedSample>& limited, Families& to) {
-  auto things = gauge("ioc_exporter_series_limited",
-                      "Things without series of their own, because there are more than --limit "
-                      "allows: they are summed up under (other).");
-  for (const LimitedSample& kind : limited)
-    things.add({{"family", kind.family}}, as_double(kind.things));
-  things.append_to(to);
+  auto& things = to.gauge("ioc_exporter_series_limited",
+                          "Things without series of their own, because there are more than --limit "
+                          "allows: they are summed up under (other).");
+  for (const LimitedSample& kind : limited) things.add({{"family", kind.family}}, kind.things);
 }
 
 void add_states(const std::vector<StateSample>& states, Families& to) {
-  auto failures = counter("ioc_exporter_state_failures_total",
-                          "Files of --state.directory that could not be opened, read or written.");
+  auto& failures =
+      to.counter("ioc_exporter_state_failures_total",
+                 "Files of --state.directory that could not be opened, read or written.");
   for (const StateSample& one : states) {
-    failures.add({{"state", one.state}, {"operation", "open"}}, as_double(one.open));
-    failures.add({{"state", one.state}, {"operation", "read"}}, as_double(one.read));
-    failures.add({{"state", one.state}, {"operation", "write"}}, as_double(one.write));
+    failures.add({{"state", one.state}, {"operation", "open"}}, one.open);
+    failures.add({{"state", one.state}, {"operation", "read"}}, one.read);
+    failures.add({{"state", one.state}, {"operation", "write"}}, one.write);
   }
-  failures.append_to(to);
 }
 
 void add_collectors(const std::vector<CollectorSample>& collectors, Families& to) {
-  auto duration = gauge("ioc_exporter_collector_duration_seconds",
-                        "Time that the collector took for this scrape.");
-  auto success =
-      flag("ioc_exporter_collector_success", "Whether the collector was complete in this scrape.");
+  auto& duration = to.gauge("ioc_exporter_collector_duration_seconds",
+                            "Time that the collector took for this scrape.");
+  auto& success = to.flag("ioc_exporter_collector_success",
+                          "Whether the collector was complete in this scrape.");
   for (const CollectorSample& collector : collectors) {
     duration.add({{"collector", collector.collector}}, collector.duration_seconds);
-    success.add({{"collector", collector.collector}}, collector.success ? 1 : 0);
+    success.add({{"collector", collector.collector}}, collector.success);
   }
-  duration.append_to(to);
-  success.append_to(to);
 }
 
 void add_readers(const ReaderSample& readers, Families& to) {
-  counter("ioc_exporter_readings_failed_total",
-          "Readings of a process' memory or files that did not end in time (timeout), or wait "
-          "because readings of the same user took too long (put_off).")
-      .add({{"reason", "timeout"}}, as_double(readers.given_up))
-      .add({{"reason", "put_off"}}, as_double(readers.put_off))
-      .append_to(to);
-  gauge("ioc_exporter_processes_unwatched",
-        "Processes that are not read for a while, because a reading did not end in time.")
-      .add({}, as_double(readers.unwatched))
-      .append_to(to);
+  to.counter("ioc_exporter_readings_failed_total",
+             "Readings of a process' memory or files that did not end in time (timeout), or wait "
+             "because readings of the same user took too long (put_off).")
+      .add({{"reason", "timeout"}}, readers.given_up)
+      .add({{"reason", "put_off"}}, readers.put_off);
+  to.gauge("ioc_exporter_processes_unwatched",
+           "Processes that are not read for a while, because a reading did not end in time.")
+      .add({}, readers.unwatched);
 }
 
 void add_process(const ProcessStats& process, Families& to) {
-  counter("process_cpu_seconds_total", "User and system CPU time of the exporter.")
-      .add({}, process.cpu_seconds)
-      .append_to(to);
+  to.counter("process_cpu_seconds_total", "User and system CPU time of the exporter.")
+      .add({}, process.cpu_seconds);
   if (process.open_fds)
-    gauge("process_open_fds", "Open file descriptors of the exporter.")
-        .add({}, as_double(*process.open_fds))
-        .append_to(to);
-  gauge("process_max_fds", "File descriptors that the exporter may open.")
-      .add({}, as_double(process.max_fds))
-      .append_to(to);
-  gauge("process_virtual_memory_bytes", "Virtual memory of the exporter.")
-      .add({}, as_double(process.virtual_memory_bytes))
-      .append_to(to);
-  gauge("process_resident_memory_bytes", "Resident memory of the exporter.")
-      .add({}, as_double(process.resident_memory_bytes))
-      .append_to(to);
-  gauge("process_start_time_seconds", "When the exporter started, in seconds since 1970.")
-      .add({}, process.start_time_seconds)
-      .append_to(to);
-  gauge("epics_host_boot_time_seconds", "When the host was booted, in seconds since 1970.")
-      .add({}, process.boot_time_seconds)
-      .append_to(to);
+    to.gauge("process_open_fds", "Open file descriptors of the exporter.")
+        .add({}, *process.open_fds);
+  to.gauge("process_max_fds", "File descriptors that the exporter may open.")
+      .add({}, process.max_fds);
+  to.gauge("process_virtual_memory_bytes", "Virtual memory of the exporter.")
+      .add({}, process.virtual_memory_bytes);
+  to.gauge("process_resident_memory_bytes", "Resident memory of the exporter.")
+      .add({}, process.resident_memory_bytes);
+  to.gauge("process_start_time_seconds", "When the exporter started, in seconds since 1970.")
+      .add({}, process.start_time_seconds);
+  to.gauge("epics_host_boot_time_seconds", "When the host was booted, in seconds since 1970.")
+      .add({}, process.boot_time_seconds);
 }
 
 }  // namespace
 
-Families self_families(const SelfSamples& samples, const ExporterInfo& exporter) {
-  Families families;
-  flag("ioc_exporter_detached", "Whether all probes were taken off by SIGUSR1 or POST /-/detach.")
-      .add({}, samples.detached ? 1 : 0)
-      .append_to(families);
-  add_build_info(exporter.build, families);
-  add_put_sources(samples, families);
-  add_probes(samples.probes, families);
-  add_maps(samples.maps, families);
-  if (samples.kernel_memory) add_kernel_memory(*samples.kernel_memory, families);
-  add_drops(samples.drops, families);
-  if (samples.config) add_config(*samples.config, families);
-  add_limited(samples.limited, families);
-  add_states(samples.states, families);
-  add_collectors(samples.collectors, families);
-  if (samples.http) add_http(*samples.http, families);
+std::vector<prometheus::MetricFamily> self_families(const SelfSamples& samples,
+                                                    const ExporterInfo& exporter) {
+  Families to;
+  to.flag("ioc_exporter_detached",
+          "Whether all probes were taken off by SIGUSR1 or POST /-/detach.")
+      .add({}, samples.detached);
+  add_build_info(exporter.build, to);
+  add_put_sources(samples, to);
+  add_probes(samples.probes, to);
+  add_maps(samples.maps, to);
+  if (samples.kernel_memory) add_kernel_memory(*samples.kernel_memory, to);
+  add_drops(samples.drops, to);
+  if (samples.config) add_config(*samples.config, to);
+  add_limited(samples.limited, to);
+  add_states(samples.states, to);
+  add_collectors(samples.collectors, to);
+  if (samples.http) add_http(*samples.http, to);
   if (samples.loop_ticks)
-    counter("ioc_exporter_loop_ticks_total", "Rounds of the loop over the collectors.")
-        .add({}, as_double(*samples.loop_ticks))
-        .append_to(families);
-  if (samples.readers) add_readers(*samples.readers, families);
+    to.counter("ioc_exporter_loop_ticks_total", "Rounds of the loop over the collectors.")
+        .add({}, *samples.loop_ticks);
+  if (samples.readers) add_readers(*samples.readers, to);
   if (exporter.time_seconds > 0)
-    gauge("ioc_exporter_time_seconds", "The host's clock, in seconds since 1970.")
-        .add({}, exporter.time_seconds)
-        .append_to(families);
+    to.gauge("ioc_exporter_time_seconds", "The host's clock, in seconds since 1970.")
+        .add({}, exporter.time_seconds);
   if (!exporter.area.empty() || !exporter.owner.empty())
-    gauge("epics_host_info", "Area and owner of this host in the site's file. Always 1.")
-        .add({{"area", exporter.area}, {"owner", exporter.owner}}, 1)
-        .append_to(families);
-  if (exporter.process) add_process(*exporter.process, families);
-  return families;
+    to.gauge("epics_host_info", "Area and owner of this host in the site's file. Always 1.")
+        .add({{"area", exporter.area}, {"owner", exporter.owner}}, 1);
+  if (exporter.process) add_process(*exporter.process, to);
+  return to.take();
 }
 
 }  // namespace ioc_exporter::app

@@ -4,7 +4,6 @@
 #include <cassert>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace ioc_exporter::exposition {
 namespace {
@@ -52,35 +51,44 @@ void encode_all(const std::vector<prometheus::MetricFamily>& families, Encoder& 
   }
 }
 
-FamilyBuilder::FamilyBuilder(prometheus::MetricType type, std::string name, std::string help,
-                             Merge merge)
-    : merge_(merge) {
-  family_.type = type;
-  family_.name = std::move(name);
-  family_.help = std::move(help);
-}
-
-double& FamilyBuilder::value_of(prometheus::ClientMetric& metric) const {
-  return family_.type == prometheus::MetricType::Counter ? metric.counter.value
-                                                         : metric.gauge.value;
-}
-
-FamilyBuilder& FamilyBuilder::add(Labels labels, double value) {
+FamilyList::Builder& FamilyList::Builder::add_number(Labels labels, double value) {
   const auto [at, is_new] = index_.try_emplace(labels, family_.metric.size());
-  if (is_new) {
-    prometheus::ClientMetric metric;
-    metric.label = std::move(labels);
-    value_of(metric) = value;
-    family_.metric.push_back(std::move(metric));
-    return *this;
-  }
-  double& present = value_of(family_.metric[at->second]);
-  present = merge_ == Merge::sum ? present + value : std::min(present, value);
+  if (is_new) family_.metric.emplace_back().label = std::move(labels);
+  prometheus::ClientMetric& metric = family_.metric[at->second];
+  const bool is_counter = family_.type == prometheus::MetricType::Counter;
+  double& present = is_counter ? metric.counter.value : metric.gauge.value;
+  present = is_flag_ && !is_new ? std::min(present, value) : present + value;
   return *this;
 }
 
-void FamilyBuilder::append_to(std::vector<prometheus::MetricFamily>& families) {
-  if (!family_.metric.empty()) families.push_back(std::move(family_));
+FamilyList::Builder& FamilyList::begin(prometheus::MetricType type, std::string name,
+                                       std::string help) {
+  Builder& builder = all_.emplace_back();
+  builder.family_.type = type;
+  builder.family_.name = std::move(name);
+  builder.family_.help = std::move(help);
+  return builder;
+}
+
+FamilyList::Builder& FamilyList::counter(std::string name, std::string help) {
+  return begin(prometheus::MetricType::Counter, std::move(name), std::move(help));
+}
+
+FamilyList::Builder& FamilyList::gauge(std::string name, std::string help) {
+  return begin(prometheus::MetricType::Gauge, std::move(name), std::move(help));
+}
+
+FamilyList::Builder& FamilyList::flag(std::string name, std::string help) {
+  Builder& builder = gauge(std::move(name), std::move(help));
+  builder.is_flag_ = true;
+  return builder;
+}
+
+std::vector<prometheus::MetricFamily> FamilyList::take() {
+  std::vector<prometheus::MetricFamily> families;
+  for (Builder& one : all_)
+    if (!one.family_.metric.empty()) families.push_back(std::move(one.family_));
+  return families;
 }
 
 }  // namespace ioc_exporter::exposition

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <prometheus/metric_family.h>
+#include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exposition/encoder.h"
@@ -17,27 +19,39 @@ namespace ioc_exporter::exposition {
 // Of counters and gauges only.
 void encode_all(const std::vector<prometheus::MetricFamily>& families, Encoder& encoder);
 
-// FamilyBuilder: a prometheus::MetricFamily in which no label set stands twice.
-class FamilyBuilder {
+// FamilyList: families of counters and gauges in which no label set stands twice.
+class FamilyList {
  public:
   using Labels = std::vector<prometheus::ClientMetric::Label>;
-  enum class Merge { sum, lower };  // what two values with the same labels become
 
-  // `type` is Counter or Gauge.
-  FamilyBuilder(prometheus::MetricType type, std::string name, std::string help, Merge merge);
+  class Builder {
+   public:
+    template <class Number>
+    Builder& add(Labels labels, Number value) {
+      return add_number(std::move(labels), static_cast<double>(value));
+    }
 
-  FamilyBuilder& add(Labels labels, double value);
+   private:
+    friend class FamilyList;
+    Builder& add_number(Labels labels, double value);
 
-  // Moves the family to the end of `families` when it has a series; nothing is to be added
-  // afterwards.
-  void append_to(std::vector<prometheus::MetricFamily>& families);
+    prometheus::MetricFamily family_;
+    bool is_flag_ = false;
+    std::map<Labels, std::size_t> index_;
+  };
+
+  // Values with the same labels are summed; of flags the lower stands.
+  Builder& counter(std::string name, std::string help);
+  Builder& gauge(std::string name, std::string help);
+  Builder& flag(std::string name, std::string help);
+
+  // Those that have a series, in the order in which they began.
+  std::vector<prometheus::MetricFamily> take();
 
  private:
-  double& value_of(prometheus::ClientMetric& metric) const;
+  Builder& begin(prometheus::MetricType type, std::string name, std::string help);
 
-  prometheus::MetricFamily family_;
-  Merge merge_;
-  std::map<Labels, std::size_t> index_;
+  std::deque<Builder> all_;
 };
 
 }  // namespace ioc_exporter::exposition

@@ -13,12 +13,6 @@ std::string encoded(const prometheus::MetricFamily& family) {
   return encoder.take();
 }
 
-prometheus::MetricFamily built(FamilyBuilder& builder) {
-  std::vector<prometheus::MetricFamily> families;
-  builder.append_to(families);
-  return families.at(0);
-}
-
 TEST(PrometheusFamily, CounterGaugeAndUntypedTakeTheirOwnValue) {
   prometheus::MetricFamily family;
   family.name = "x";
@@ -51,26 +45,24 @@ TEST(PrometheusFamily, RefusesWhatHasNoSingleValue) {
   EXPECT_EQ(encoder.take(), "");
 }
 
-TEST(FamilyBuilder, SameLabelsAreSummed) {
-  FamilyBuilder builder(prometheus::MetricType::Counter, "x_total", "Help.",
-                        FamilyBuilder::Merge::sum);
-  builder.add({{"a", "1"}}, 20).add({{"a", "2"}}, 1).add({{"a", "1"}}, 3);
+TEST(FamilyList, SameLabelsAreSummed) {
+  FamilyList list;
+  list.counter("x_total", "Help.").add({{"a", "1"}}, 20).add({{"a", "2"}}, 1).add({{"a", "1"}}, 3);
   EXPECT_EQ(
-      encoded(built(builder)),
+      encoded(list.take().at(0)),
       "# HELP x_total Help.\n# TYPE x_total counter\nx_total{a=\"1\"} 23\nx_total{a=\"2\"} 1\n");
 }
 
-TEST(FamilyBuilder, OfFlagsTheLowerStands) {
-  FamilyBuilder builder(prometheus::MetricType::Gauge, "x", "Help.", FamilyBuilder::Merge::lower);
-  builder.add({}, 1).add({}, 0).add({}, 1);
-  EXPECT_EQ(encoded(built(builder)), "# HELP x Help.\n# TYPE x gauge\nx 0\n");
+TEST(FamilyList, OfFlagsTheLowerStands) {
+  FamilyList list;
+  list.flag("x", "Help.").add({}, true).add({}, false).add({}, true);
+  EXPECT_EQ(encoded(list.take().at(0)), "# HELP x Help.\n# TYPE x gauge\nx 0\n");
 }
 
-TEST(FamilyBuilder, WithoutSeriesThereIsNoFamily) {
-  std::vector<prometheus::MetricFamily> families;
-  FamilyBuilder(prometheus::MetricType::Gauge, "x", "", FamilyBuilder::Merge::sum)
-      .append_to(families);
-  EXPECT_TRUE(families.empty());
+TEST(FamilyList, WithoutSeriesThereIsNoFamily) {
+  FamilyList list;
+  list.gauge("x", "");
+  EXPECT_TRUE(list.take().empty());
 }
 
 }  // namespace

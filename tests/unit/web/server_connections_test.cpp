@@ -22,11 +22,7 @@ namespace ioc_exporter::web {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 using Clients = std::vector<std::unique_ptr<HttpClient>>;
-
-// A scrape gives up after that.
-constexpr auto kScrapeTimeout = 10s;
 
 struct ServerCrowd : testing::Test {
   ServerCrowd() {
@@ -45,14 +41,12 @@ struct ServerCrowd : testing::Test {
     return clients;
   }
   void expect_an_answer(const std::string& to) {
-    const auto asked = Clock::now();
     EXPECT_EQ(ask(server_->port(), "GET", "/small").status, 200) << to;
-    EXPECT_LT(Clock::now() - asked, kScrapeTimeout) << to;
   }
 
   ServerOptions options_ = [] {
     ServerOptions options = options_on({"127.0.0.1:0"});
-    options.request_timeout = ServerOptions().request_timeout;
+    options.request_timeout = 1h;    // it is not this that frees threads
     options.unlimited = {"/small"};  // it is about connections here, not about places for pages
     return options;
   }();
@@ -78,32 +72,41 @@ TEST_F(ServerCrowd, AThousandConnectionsThatStay) {
   EXPECT_EQ(right, 1000);
 }
 
-// A byte now and then, for longer than a request may take.
-TEST_F(ServerCrowd, DripFedRequestsAreCut) {
-  Clients slow = connect(20, "GET /small HTTP/1.1\r\nX-Slow: ");
-  for (int i = 0; i < 24; ++i) {
-    for (const auto& client : slow) client->send("x");
-    std::this_thread::sleep_for(250ms);
+// Sends a byte now and then, until it is destroyed.
+class Trickle {
+ public:
+  explicit Trickle(const Clients& clients)
+      : thread_([this, &clients] {
+          while (!done_) {
+            for (const auto& client : clients) client->send("x");
+            std::this_thread::sleep_for(100ms);
+          }
+        }) {}
+  ~Trickle() {
+    done_ = true;
+    thread_.join();
   }
-  const auto asked = Clock::now();
+
+ private:
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+// Each would never end its request.
+TEST_F(ServerCrowd, DripFedRequestsAreCut) {
+  options_.request_timeout = 1s;
+  server_ = start(options_);
+  const Clients slow = connect(20, "GET /small HTTP/1.1\r\nX-Slow: ");
+  const Trickle trickle(slow);
   for (const auto& client : slow) EXPECT_EQ(client->receive().status, 400);
-  EXPECT_LT(Clock::now() - asked, 2s);  // they were cut before
 }
 
 // As many as there are threads, and each goes on sending a body that nobody wants.
 TEST_F(ServerCrowd, BodiesThatTrickleTakeNoThreads) {
   const Clients slow =
       connect(140, "POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
-  std::atomic<bool> done{false};
-  std::thread trickle([&] {
-    while (!done) {
-      for (const auto& client : slow) client->send("x");
-      std::this_thread::sleep_for(100ms);
-    }
-  });
+  const Trickle trickle(slow);
   for (int i = 0; i < 5; ++i) expect_an_answer("a client beside 140 bodies that trickle");
-  done = true;
-  trickle.join();
 }
 
 // As many as there are threads, each with an answer that it does not take.

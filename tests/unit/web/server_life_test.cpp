@@ -22,7 +22,6 @@ namespace ioc_exporter::web {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 using ServerLifeTest = ServerFixture;
 
 // Holds handlers until it is opened.
@@ -76,27 +75,24 @@ TEST_F(ServerLifeTest, APortInUseIsNamed) {
   EXPECT_EQ(ask(port_, "GET", "/small").status, 200);
 }
 
-TEST_F(ServerLifeTest, StopsFastWithIdleConnections) {
-  HttpClient silent(port_), idle(port_), half(port_);
+// It waits for none of them, however long a request may take.
+TEST(ServerLife, StopsWithIdleConnections) {
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.request_timeout = 1h;
+  auto server = start(std::move(options));
+  const std::uint16_t port = server->port();
+  HttpClient silent(port), idle(port), half(port);
+  half.send("GET /small HT");
   idle.send("GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
   ASSERT_EQ(idle.receive().status, 200);
-  half.send("GET /small HT");
-  std::this_thread::sleep_for(50ms);
-  const auto start_of_stop = Clock::now();
-  server_.reset();
-  EXPECT_LT(Clock::now() - start_of_stop, 1s);
+  server.reset();
   EXPECT_TRUE(silent.closed_within(0));
-  EXPECT_FALSE(HttpClient(port_).connected());
-  EXPECT_TRUE(Server::start(options_on({"127.0.0.1:" + std::to_string(port_)})).ok());
+  EXPECT_FALSE(HttpClient(port).connected());
+  EXPECT_TRUE(Server::start(options_on({"127.0.0.1:" + std::to_string(port)})).ok());
 }
 
-TEST(ServerLife, StopsFastWhenNothingHappened) {
-  for (int i = 0; i < 5; ++i) {
-    auto server = start(options_on({"127.0.0.1:0"}));
-    const auto start_of_stop = Clock::now();
-    server.reset();
-    EXPECT_LT(Clock::now() - start_of_stop, 1s);
-  }
+TEST(ServerLife, StopsWhenNothingHappened) {
+  for (int i = 0; i < 5; ++i) start(options_on({"127.0.0.1:0"}));
 }
 
 TEST(ServerLife, StoppingOneLeavesTheOther) {
@@ -259,32 +255,29 @@ TEST(ServerLife, OnlySomeUsersAct) {
 // Half of them have not sent a byte, half not all of their request.
 TEST(ServerLife, AnswersWhileOthersAreSilent) {
   ServerOptions options = options_on({"127.0.0.1:0"});
-  options.request_timeout = ServerOptions().request_timeout;
+  options.request_timeout = 1h;  // it is not this that frees threads
   const auto server = start(std::move(options));
   std::vector<std::unique_ptr<HttpClient>> silent;
   for (int i = 0; i < 200; ++i) {
     silent.push_back(std::make_unique<HttpClient>(server->port()));
     if (i % 2) silent.back()->send("GET /small HTTP/1.1\r\nHo");
   }
-  const auto asked = Clock::now();
   EXPECT_EQ(ask(server->port(), "GET", "/small").status, 200);
-  EXPECT_LT(Clock::now() - asked, 8s);  // a scrape gives up after 10
 }
 
 TEST(ServerLife, AClientThatDoesNotReadIsCut) {
   ServerOptions options = options_on({"127.0.0.1:0"});
   options.response_timeout = 500ms;
   options.max_requests = 1;
-  std::promise<void> asked;
-  options.routes["/huge"] = [&](const Request&) {
-    asked.set_value();
+  options.routes["/huge"] = [](const Request&) {
     return Response{200, "text/plain", std::string(64u << 20, 'x')};
   };
+  std::promise<std::string> cut;
+  options.refused = [&](const Request&, const std::string& reason) { cut.set_value(reason); };
   const auto server = start(std::move(options));
   HttpClient deaf(server->port());
   deaf.send("GET /huge HTTP/1.1\r\nHost: x\r\n\r\n");
-  ASSERT_EQ(asked.get_future().wait_for(10s), std::future_status::ready);
-  std::this_thread::sleep_for(3500ms);  // civetweb looks at its own time limits once in 2 s
+  EXPECT_EQ(cut.get_future().get(), "not_taken");
   EXPECT_THROW(deaf.receive(), std::runtime_error);
 }
 
