@@ -24,10 +24,6 @@ class Hider(RawClient):
     def send(self, data: bytes, flags: int = 0) -> None:
         self._socket.sendall(data, flags)
 
-    @property
-    def port(self) -> int:
-        return self._socket.getsockname()[1]
-
 
 @pytest.fixture(scope="module")
 def one_ioc(shared, network):
