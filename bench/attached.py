@@ -112,7 +112,7 @@ class Exporter(Held):
 
     def __init__(self, build, ioc, *options):
         super().__init__([os.path.join(build, "ioc_exporter"), "--web.listen-address=127.0.0.1:0", f"--ioc.include={ioc}",
-                          "--state.pin=none", *options], lambda log: "counting" in log)
+                          *options], lambda log: "counting" in log)
 
     def page(self):
         """Its metrics, as text."""

@@ -75,7 +75,7 @@ class Exporter:
     def __init__(self, args, program, log):
         self.program, self.idle, self.scrapes = program, [], []
         with open(log, "w") as out:
-            self.process = subprocess.Popen([program, "--web.listen-address=127.0.0.1:0", "--state.pin=none",
+            self.process = subprocess.Popen([program, "--web.listen-address=127.0.0.1:0",
                                              "--ioc.include=idle-.*", *args.options], stdout=out, stderr=out)
         self.attached, self.address = wait_counted(log, args.iocs)
 

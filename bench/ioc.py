@@ -89,7 +89,7 @@ def quantile(values, share):
 
 def ways(args, pid):
     exporter = [os.path.join(args.build, "ioc_exporter"), "--web.listen-address=127.0.0.1:0",
-                "--ioc.include=BENCH_LOAD", "--state.pin=none"]
+                "--ioc.include=BENCH_LOAD"]
 
     def exporter_way(*options, ready="counting"):
         return lambda: Held([*exporter, *options], lambda log: ready in log)

@@ -37,7 +37,7 @@ def ways(args, watched, library, offset):
     script = bpftrace_script(watched.process.pid)
     # Without a budget: the load takes a whole core, and would not be counted.
     common = [exporter, "--web.listen-address=127.0.0.1:0", "--ioc.include=BENCH_WATCHED.*",
-              "--overhead.budget=0", "--no-collector.puts", "--state.pin=none"]
+              "--overhead.budget=0", "--no-collector.puts"]
 
     def exporter_way(*options):
         return lambda: Held([*common, *options], lambda log: log.count("counting") >= args.iocs)

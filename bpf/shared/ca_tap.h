@@ -22,12 +22,6 @@
 extern "C" {
 #endif
 
-/*
- * Version of the maps that are kept in bpffs from one run to the next. Increase it when the meaning of ca_flows,
- * ca_sids, ca_cids, ca_channels or ca_channel_info changes and their sizes do not.
- */
-#define IOCX_CA_LAYOUT 6u
-
 #define IOCX_CA_NO_SLOT 0xFFFFFFFFu
 /* Upper bits of the ids of circuits and channels that user space makes; the kernel puts the CPU's number there. */
 #define IOCX_CA_USER_IDS (0xFFFFULL << 48)

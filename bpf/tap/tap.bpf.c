@@ -76,13 +76,11 @@ static __always_inline struct iocx_ca_direction *direction_of(struct iocx_ca_flo
 	return &flow->directions[index];
 }
 
-const volatile __u64 cfg_last_id; /* the last id of earlier runs, whose tables may still be in use */
-
 /* An id that was never used: the upper bits are the CPU. */
 static __always_inline __u64 new_id(struct work *w)
 {
 	w->last_id++;
-	return ((__u64)(bpf_get_smp_processor_id() + 1) << 48) | (cfg_last_id + w->last_id);
+	return ((__u64)(bpf_get_smp_processor_id() + 1) << 48) | w->last_id;
 }
 
 #define SHARES ca_shares

@@ -77,11 +77,10 @@ void close_inherited_files() {
 }
 
 Result<void> confine(const Options& options) {
-  const bool keeps_pins = !options.check && !options.once;
   Privileges keep = options.privileges;
   if (std::ranges::any_of(options.web.listen, is_privileged_port))
     keep.capabilities.push_back(CAP_NET_BIND_SERVICE);
-  auto left = drop_privileges(keep, keeps_pins ? options.ca.pin_directory : std::string());
+  auto left = drop_privileges(keep);
   if (!left) return std::move(left).error();
   if (options.sandbox)
     if (auto ok = enter_sandbox({.probes = false, .net_namespaces = false}); !ok) return ok;

@@ -53,7 +53,7 @@ ca::CaCollector::Setup ca_setup(const Options& options, const kernel::RingUse& r
   return {options.ca,
           options.iocs.filter,
           std::min<std::chrono::milliseconds>(options.iocs.keep_gone, iocs::Host::kKeepCounts),
-          stays,
+          stays ? state_folder(options.iocs) : "",
           ring,
           traces};
 }
@@ -236,6 +236,7 @@ void Daemon::detach() {
 
 void Daemon::detach_to_end() {
   if (detach_all()) log::info("all probes are detached");
+  puts_.keep_channels();
 }
 
 void Daemon::attach() {

@@ -17,8 +17,8 @@
 namespace ioc_exporter::app {
 namespace {
 
-// Closes files that the exporter has opened besides sockets and BPF objects, such as the lock on
-// the folder of its pinned tables, which must end with the exporter itself.
+// Closes files that the exporter has opened besides sockets and BPF objects, such as its
+// state files, whose lock must end with the exporter itself.
 void close_files() {
   const RootedFs fs;
   const auto names = fs.list("/proc/self/fd");

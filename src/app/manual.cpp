@@ -92,8 +92,8 @@ Options for the systemd unit.
 An example of
 .BR \-\-config.file .
 .TP
-.I /sys/fs/bpf/ioc_exporter
-Where the names of open channels outlive a restart of the exporter.
+.I /var/lib/ioc_exporter
+Where habits of records and names of open channels outlive a restart of the exporter.
 .SH SEE ALSO
 .BR promtool (1),
 .BR systemctl (1),

@@ -2,11 +2,9 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/magic.h>
 #include <pwd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -119,21 +117,6 @@ int threads(const RootedFs& fs) {
   return status ? static_cast<int>(number_after(*status, "\nThreads:").value_or(0)) : 0;
 }
 
-Result<void> give_pins(const std::string& folder, const User& user, const RootedFs& fs) {
-  struct statfs kind {};
-  if (::statfs(fs.path(folder).c_str(), &kind) != 0 ||
-      static_cast<std::uint64_t>(kind.f_type) != BPF_FS_MAGIC)
-    return {};  // nothing is kept there
-  const auto names = fs.list(folder);
-  if (!names) return names.error();
-  std::vector<std::string> paths = {fs.path(folder)};
-  for (const std::string& name : *names) paths.push_back(fs.path(folder) + "/" + name);
-  for (const std::string& path : paths)
-    if (::chown(path.c_str(), user.uid, user.gid) != 0)
-      return last_error("give " + path + " to user " + user.name);
-  return {};
-}
-
 // Ctrl-C still comes: that goes to the process group. A session leader would take the terminal from
 // all others; there the filter of system calls stands alone.
 void leave_terminal() {
@@ -209,8 +192,7 @@ bool is_own_user(uid_t user, const Privileges& keep) {
   return own && own->uid == user;
 }
 
-Result<std::string> drop_privileges(const Privileges& keep, const std::string& pins,
-                                    const RootedFs& fs) {
+Result<std::string> drop_privileges(const Privileges& keep, const RootedFs& fs) {
   if (const int count = threads(fs); count > 1)
     return error_in_words("drop privileges: " + std::to_string(count) + " threads run already");
   auto user = ::geteuid() == 0 ? wanted_user(keep.user, fs)
@@ -222,11 +204,8 @@ Result<std::string> drop_privileges(const Privileges& keep, const std::string& p
     std::erase_if(kept, [&keep](cap_value_t each) { return !keep.keeps(each); });
     if (auto ok = bound(kept); !ok) return ok.error();
   }
-  if (user->uid != ::geteuid()) {
-    if (!pins.empty())
-      if (auto ok = give_pins(pins, *user, fs); !ok) return ok.error();
+  if (user->uid != ::geteuid())
     if (auto ok = become(*user); !ok) return ok.error();
-  }
   if (cap_reset_ambient() != 0 && errno != ENOSYS)
     return last_error("empty the set of ambient capabilities");
   if (auto ok = set_capabilities(kept); !ok) return ok.error();

@@ -36,10 +36,8 @@ bool is_own_user(uid_t user, const Privileges& keep);
 
 // Leaves the controlling terminal, becomes the user, keeps these capabilities and none besides, in
 // no set; no program that is run from then on gets others (no_new_privs). To be called before the
-// first thread is started: what a thread may do is its own. `pins`: folder in a bpffs (else it is
-// left alone) that is to be the user's, or "". Where the process is not root already, the user
-// stays what it is. Returns what it may do from now on, in words.
-Result<std::string> drop_privileges(const Privileges& keep, const std::string& pins = {},
-                                    const RootedFs& fs = RootedFs());
+// first thread is started: what a thread may do is its own. Where the process is not root
+// already, the user stays what it is. Returns what it may do from now on, in words.
+Result<std::string> drop_privileges(const Privileges& keep, const RootedFs& fs = RootedFs());
 
 }  // namespace ioc_exporter::app

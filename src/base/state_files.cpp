@@ -70,7 +70,7 @@ Result<void> StateFiles::write(std::uint64_t generation, std::string_view text) 
   return {};
 }
 
-void StateKeeper::open(const std::string& folder, const StateFiles::Names& names) {
+void StateKeeper::open_files(const std::string& folder, const StateFiles::Names& names) {
   if (folder.empty()) return;
   auto files = StateFiles::open(folder, names);
   if (files) {
@@ -88,9 +88,11 @@ void StateKeeper::note_read_problem(const std::string& problem) {
   log::warn("{}: this file is ignored", problem);
 }
 
-bool StateKeeper::is_idle() {
-  if (!worker_.wait(std::chrono::milliseconds(0))) return false;
+bool StateKeeper::is_due(Clock::time_point now) {
+  if (!files_ || !worker_.wait(std::chrono::milliseconds(0))) return false;
   note_written();
+  if (now < next_) return false;
+  next_ = now + pause_;
   return true;
 }
 
@@ -104,7 +106,6 @@ void StateKeeper::note_written() {
 }
 
 void StateKeeper::write(Encode encode) {
-  if (!files_) return;
   writing_ = true;
   ++generation_;
   worker_.start([this, encode = std::move(encode), generation = generation_] {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -82,21 +83,31 @@ class StateKeeper {
   // The text of that generation. Called by the worker.
   using Encode = std::function<std::string(std::uint64_t generation)>;
 
-  // `state`: its name in metrics; `what` it is, in log lines: "habits of records".
-  StateKeeper(std::string state, std::string what)
-      : what_(std::move(what)), sample_{.state = std::move(state)} {}
+  using Clock = std::chrono::steady_clock;
 
-  // A failure is logged and counted; nothing is kept then. "" = it is open, or no folder is named.
-  void open(const std::string& folder, const StateFiles::Names& names);
+  // `state`: its name in metrics; `what` it is, in log lines: "habits of records"; written once in
+  // `pause`.
+  StateKeeper(std::string state, std::string what, Clock::duration pause)
+      : what_(std::move(what)), pause_(pause), sample_{.state = std::move(state)} {}
+
+  // Opens the files, and reads the later one as StateFiles::read_latest() does. A failure is logged
+  // and counted; where they cannot be opened nothing is kept, as without a folder ("").
+  template <class State, class Parse>
+  State open(const std::string& folder, const StateFiles::Names& names, std::size_t largest,
+             Parse&& parse, Clock::time_point now) {
+    next_ = now + pause_;
+    open_files(folder, names);
+    if (!files_) return {};
+    std::string problem;
+    State latest = StateFiles::read_latest<State>(folder, names, largest, parse, problem);
+    note_read_problem(problem);
+    generation_ = latest.generation;
+    return latest;
+  }
   bool is_open() const { return files_.has_value(); }
-  // A problem with what was read: "" = none.
-  void note_read_problem(const std::string& problem);
-  // From the next writing on, which is of the next one.
-  void set_generation(std::uint64_t generation) { generation_ = generation; }
 
-  // Whether nothing is being written. Tells of what failed.
-  bool is_idle();
-  // While it is idle.
+  // True once in the pause, and not before the last writing has ended: then write().
+  bool is_due(Clock::time_point now);
   void write(Encode encode);
   // The same, at the end: when it is done.
   void write_now(const Encode& encode);
@@ -106,9 +117,13 @@ class StateKeeper {
   const StateSample& sample() const { return sample_; }
 
  private:
+  void open_files(const std::string& folder, const StateFiles::Names& names);
+  void note_read_problem(const std::string& problem);
   void note_written();
 
   std::string what_;
+  Clock::duration pause_;
+  Clock::time_point next_{};
   StateSample sample_;
   std::optional<StateFiles> files_;
   std::uint64_t generation_ = 0;

@@ -29,10 +29,6 @@ class Shares {
 
   // False: the holder has too much. `one` may be IOCX_SHARE_ALL: only the group holds it.
   bool take(std::uint32_t table, std::uint32_t one, std::uint32_t group) const;
-  // Even where the holder has too much.
-  void take_anyhow(std::uint32_t table, std::uint32_t one, std::uint32_t group) const {
-    add(table, one, group, 1);
-  }
   // An entry of the table is gone. `group` IOCX_SHARE_ALL: nobody held it.
   void give(std::uint32_t table, std::uint32_t one, std::uint32_t group) const;
   std::uint32_t held(std::uint32_t table, std::uint32_t holder = IOCX_SHARE_ALL) const;

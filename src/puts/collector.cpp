@@ -1,13 +1,10 @@
 #include "puts/collector.h"
 
-#include <sys/vfs.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/ca_ports.h"
-#include "base/log.h"
 #include "base/pid_namespace.h"
 #include "kernel/load_error.h"
 
@@ -21,18 +18,8 @@ constexpr const char* kUdpProbe = "ca_udp";
 constexpr seconds kReleaseInterval{30};
 constexpr seconds kUdpLookInterval{2};
 constexpr seconds kPutExpiryInterval{10};
-constexpr decltype(std::declval<struct statfs>().f_type) kBpfFs = 0xcafe4a11;  // linux/magic.h
-
-// --check and --once, beside a running exporter, must not take its table away. The default folder
-// is used where a bpffs is mounted.
-std::string pin_directory(const Options& options, bool may_pin) {
-  if (!may_pin) return "";
-  if (!options.pin_is_default) return options.pin_directory;
-  const std::string mounted = options.pin_directory.substr(0, options.pin_directory.rfind('/'));
-  struct statfs status {};
-  const bool is_bpffs = ::statfs(mounted.c_str(), &status) == 0 && status.f_type == kBpfFs;
-  return is_bpffs ? options.pin_directory : "";
-}
+constexpr const char* kKeepChannels = "keep the names of open channels";
+constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 
 std::set<std::uint16_t> expected_ports(const Options& options) {
   std::set<std::uint16_t> ports(options.server_ports.begin(), options.server_ports.end());
@@ -79,13 +66,13 @@ Result<void> CaCollector::load_tap(const Setup& setup) {
   options.sizes.max_channels = options_.max_channels;
   options.sizes.max_circuits = options_.max_circuits;
   options.remote_servers = options_.remote_servers;
-  options.pin_directory = pin_directory(options_, setup.may_pin);
   options.ring = setup.ring;
   options.totals = totals_;
   auto tap = CaTap::start(std::move(options));
   if (!tap) return std::move(tap).error();
   tap_.emplace(std::move(*tap));
-  if (!tap_->pin_report().empty()) log::info("{}", tap_->pin_report());
+  const auto boot = host_.fs().read(kBootId);
+  kept_.open(setup.state_folder, boot ? *boot : std::string(), Clock::now());
   return {};
 }
 
@@ -253,6 +240,7 @@ void CaCollector::tick(TimePoint now) {
   if (tap_) seed(now);
   const std::scoped_lock lock(host_.mutex());
   expire_puts(now);
+  if (tap_ && kept_.is_open()) trouble_.report(kKeepChannels, kept_.look(*tap_, telling(), now));
   if (host_.listeners().rested) return;
   collect_server_probe(now);
   if (tap_) trouble_.report("take over the counts of closed channels", tap_->reap(now));
@@ -287,6 +275,15 @@ void CaCollector::seed(TimePoint now) {
   }
 }
 
+// Servers whose names are read from their memory at each start.
+ChannelsKeeper::Telling CaCollector::telling() const {
+  ChannelsKeeper::Telling all;
+  for (const auto& [id, live] : host_.live())
+    if (live.ioc.kind == iocs::IocKind::base && !live.ioc.ca_server.empty())
+      all.insert(live.number);
+  return all;
+}
+
 // CLOCK_MONOTONIC is the clock of steady_clock and of the kernel's times alike.
 void CaCollector::expire_puts(TimePoint now) {
   if (now < next_put_expiry_) return;
@@ -305,6 +302,11 @@ void CaCollector::detach() {
 void CaCollector::attach() {
   if (tap_) trouble_.report("attach the packet filter again", tap_->attach());
   seed_anew_ = true;
+}
+
+void CaCollector::keep_channels() {
+  const std::scoped_lock lock(host_.mutex());
+  if (tap_) trouble_.report(kKeepChannels, kept_.keep_now(*tap_, telling()));
 }
 
 // Before the tap is read: all that the server was asked for has travelled before.

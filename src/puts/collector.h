@@ -23,6 +23,7 @@
 #include "puts/options.h"
 #include "puts/searches/udp.h"
 #include "puts/server_probe/server_probe.h"
+#include "puts/tap/kept_channels.h"
 #include "puts/tap/remote_servers.h"
 #include "puts/tap/seeding.h"
 #include "puts/tap/served.h"
@@ -48,12 +49,13 @@ class PutObserver {
 class CaCollector final : public Collector {
  public:
   // Loads the tap, what fails shows in probes(). `filter` and `keep_gone` hold for servers without
-  // a process here. `may_pin`: keep the channel table for the next run. `host` must outlive it.
+  // a process here. `state_folder`: where names of open channels are kept for the next run; "" =
+  // they are not. `host` must outlive it.
   struct Setup {
     Options options;
     NameFilter filter;
     std::chrono::milliseconds keep_gone{};
-    bool may_pin = false;
+    std::string state_folder = {};
     kernel::RingUse ring = {};  // for the put log
     kernel::TraceUse traces = {};
   };
@@ -68,6 +70,9 @@ class CaCollector final : public Collector {
   void status(exposition::StatusPage& page) override;
   void detach() override;
   void attach() override;
+  // Writes the names of open channels for the next run. At the end, while the helper that opens
+  // sockets in other network namespaces is there.
+  void keep_channels();
 
   // From the next scrape on. In any thread.
   void set_bounds(const exposition::BoundsOptions& bounds) { bounds_.configure(bounds); }
@@ -127,6 +132,7 @@ class CaCollector final : public Collector {
   void tell_network_problems();
   void release_addressed(TimePoint now);
   void seed(TimePoint now);
+  ChannelsKeeper::Telling telling() const;
   void expire_puts(TimePoint now);
   Result<CaTapReading> read_tap();
   Reading read();
@@ -142,7 +148,8 @@ class CaCollector final : public Collector {
   std::string why_no_tap_, why_no_udp_, why_no_server_probe_;
   // Members below: under the host's mutex, unless noted otherwise.
   std::shared_ptr<CaTotals> totals_ = std::make_shared<CaTotals>(kCaPutSeries);
-  std::optional<CaTap> tap_;                 // without it, packets are not read
+  std::optional<CaTap> tap_;  // without it, packets are not read
+  ChannelsKeeper kept_;
   std::optional<CaUdp> udp_;                 // goes before the tap
   std::optional<ServerProbe> server_probe_;  // the same
   TappedNamespaces namespaces_;

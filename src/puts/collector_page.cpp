@@ -188,6 +188,7 @@ CaCollector::Reading CaCollector::read() {
   read_sources(reading.self);
   read_inventory(reading);
   read_searches(reading);
+  reading.self.states.push_back(kept_.sample());
   return reading;
 }
 
@@ -251,6 +252,7 @@ void CaCollector::status(exposition::StatusPage& page) {
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "puts/s"});
   page.facts.push_back({std::to_string(samples.ca_clients.size()), "clients"});
   add_notes(samples, page.notes);
+  if (!kept_.problem().empty()) page.notes.push_back(kept_.problem());
   const double now = now_seconds();
   for (auto& table :
        {clients_table(samples), puts_table(samples, now), searches_table(samples, now)})

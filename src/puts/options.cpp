@@ -1,20 +1,6 @@
 #include "puts/options.h"
 
 namespace ioc_exporter::ca {
-namespace {
-
-OptionValue pin(Options& options) {
-  return {.default_text = options.pin_directory,
-          .set = [&options](const std::string& word, bool) -> Result<void> {
-            if (word != "none" && !word.starts_with('/'))
-              return error_in_words(shown(word) + " is neither an absolute path nor none");
-            options.pin_directory = word == "none" ? "" : word;
-            options.pin_is_default = false;
-            return {};
-          }};
-}
-
-}  // namespace
 
 void add_options(OptionTable& table, Options& options) {
   table.add("Collectors",
@@ -40,9 +26,7 @@ void add_options(OptionTable& table, Options& options) {
        {"--ca.max-channels=N", "Channels of all clients (about 800 bytes each)",
         whole_number(options.max_channels, 1024, 4'194'304)},
        {"--ca.max-circuits=N", "TCP connections of clients (about 1 KiB each)",
-        whole_number(options.max_circuits, 1024, 4'194'304)},
-       {"--state.pin=DIR",
-        "bpffs folder where names of open channels outlive the exporter, or none", pin(options)}});
+        whole_number(options.max_circuits, 1024, 4'194'304)}});
 }
 
 }  // namespace ioc_exporter::ca

@@ -18,9 +18,7 @@ struct Options {
   bool server_probe = true;  // also for PV Access
   std::uint32_t max_channels = 131'072;
   std::uint32_t max_circuits = 65'536;
-  std::string pin_directory = "/sys/fs/bpf/ioc_exporter";  // "" = none
-  bool pin_is_default = true;  // nobody asked for it: without a bpffs it is none
-  NameFilter pvs;              // that have series, by the name that the client used
+  NameFilter pvs;  // that have series, by the name that the client used
   std::chrono::milliseconds put_expiry = std::chrono::hours(30 * 24);  // after the last put
 };
 

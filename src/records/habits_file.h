@@ -1,8 +1,5 @@
-// Habits of records, as they outlive the exporter: IOCs by name, records by a hash of theirs.
-//
-// The text is binary, of little-endian numbers: a title with the format's number, the generation,
-// the IOCs, and a sum of all that. What is read is checked, each number: it comes from a folder
-// that only the exporter's user writes to, and is not trusted all the same.
+// Habits of records, as they outlive the exporter: IOCs by name, records by a hash of theirs. Their
+// text is one of StateWriter's.
 #pragma once
 
 #include <cstdint>

@@ -8,21 +8,14 @@
 namespace ioc_exporter::records {
 
 KeptHabits HabitsKeeper::open(const std::string& folder, Clock::time_point now) {
-  next_ = now + kPause;
-  file_.open(folder, kHabitFiles);
-  if (!file_.is_open()) return {};
-  std::string problem;
-  auto latest = StateFiles::read_latest<ReadHabits>(folder, kHabitFiles, kLargestHabitFile,
-                                                    habits_from_bytes, problem);
-  file_.note_read_problem(problem);
-  file_.set_generation(latest.generation);
+  auto latest =
+      file_.open<ReadHabits>(folder, kHabitFiles, kLargestHabitFile, habits_from_bytes, now);
   if (!latest.iocs.empty()) log::info("the habits of {} IOCs are known", latest.iocs.size());
   return std::move(latest.iocs);
 }
 
 void HabitsKeeper::keep(Clock::time_point now, const Known& known) {
-  if (!file_.is_open() || !file_.is_idle() || now < next_) return;
-  next_ = now + kPause;
+  if (!file_.is_due(now)) return;
   const auto habits = std::make_shared<const KeptHabits>(known());  // not to be copied again
   file_.write([habits](std::uint64_t generation) { return to_bytes(generation, *habits); });
 }

@@ -33,8 +33,7 @@ class HabitsKeeper {
   const StateSample& sample() const { return file_.sample(); }
 
  private:
-  Clock::time_point next_{};
-  StateKeeper file_{"habits", "habits of records"};
+  StateKeeper file_{"habits", "habits of records", kPause};
 };
 
 }  // namespace ioc_exporter::records

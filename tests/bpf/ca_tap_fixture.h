@@ -34,7 +34,6 @@ class CaTapTest : public ::testing::TestWithParam<ca::CaTapLock> {
     options.fs = RootedFs(root);
     options.sizes = sizes;
     options.lock = GetParam();
-    options.pin_directory = pin_directory_;
     tap_.reset();
     auto tap = ca::CaTap::start(std::move(options));
     ASSERT_TRUE(tap) << tap.error().message();
@@ -101,7 +100,6 @@ class CaTapTest : public ::testing::TestWithParam<ca::CaTapLock> {
   }
 
   Listener listener_;
-  std::string pin_directory_;
   std::optional<ca::CaTap> tap_;
   int reaps_ = 0;
 };

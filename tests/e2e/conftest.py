@@ -8,7 +8,6 @@ file only.
 import os
 import pathlib
 import re
-import subprocess
 import sys
 
 import pytest
@@ -160,20 +159,6 @@ def start_exporter(started, log_dir, request, put_source):
         return exporter
 
     return start
-
-
-@pytest.fixture
-def bpffs(tmp_path):
-    """A file system of its own, gone with the test."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root: mounts a bpffs")
-    directory = tmp_path / "bpffs"
-    directory.mkdir()
-    subprocess.run(["mount", "-t", "bpf", "bpf", directory], check=True)
-    try:
-        yield directory
-    finally:
-        subprocess.run(["umount", "--lazy", directory], check=True)
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ def test_who_opens_the_put_logs_files_may_be_lost(start_exporter, tmp_path):
     exporter.wait_scrape(lambda page: page.value("ioc_exporter_loop_ticks_total") >= ticks + 3, "it goes on")
     assert exporter.stop() == 0
     os.chown(folder, 12345, 12345)
-    refused = run_exporter(*options, "--web.listen-address=127.0.0.1:0", "--state.pin=none")
+    refused = run_exporter(*options, "--web.listen-address=127.0.0.1:0")
     assert refused.returncode == 1
     assert "it belongs to user 12345, not to root or the exporter's own user" in refused.stderr
 
@@ -152,7 +152,7 @@ def test_files_that_are_left_open(started, log_dir):
     shell = 'exec 7>/dev/null 8</etc/passwd; exec "$0" "$@"'
     exporter = started.add(Process("inheriting", [
         "/bin/bash", "-c", shell, env.exporter_binary(), "--web.listen-address=127.0.0.1:0",
-        "--state.pin=none", "--no-collector.records"], log_dir))
+        "--no-collector.records"], log_dir))
     exporter.wait_for("listening on", "stderr", timeout=30)
     for pid in [exporter.pid, *helpers_of(exporter.pid).values()]:
         for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():

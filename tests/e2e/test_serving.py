@@ -134,8 +134,8 @@ def test_ends_on_signals(start_exporter):
 def test_a_log_that_nobody_reads_holds_nothing_up(ioc):
     """A pipe that is full: scrapes, the loop and the end go on; lines that had room come when somebody reads."""
     reads, writes = os.pipe()
-    with subprocess.Popen([env.exporter_binary(), "--web.listen-address=127.0.0.1:0", f"--ioc.include={ioc.name}",
-                           "--state.pin=none"], stdin=subprocess.DEVNULL, stderr=writes) as exporter:
+    with subprocess.Popen([env.exporter_binary(), "--web.listen-address=127.0.0.1:0", f"--ioc.include={ioc.name}"],
+                          stdin=subprocess.DEVNULL, stderr=writes) as exporter:
         try:
             begin = b""
             while not (port := re.search(rb"listening on \S*?127\.0\.0\.1:(\d+)", begin)):

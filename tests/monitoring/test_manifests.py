@@ -10,8 +10,8 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 KUBERNETES = ROOT / "packaging" / "kubernetes"
-# What the unit gives, and what takes a process of root's to become another user, with the folder of its pins.
-FOR_THE_START = ["SETUID", "SETGID", "SETPCAP", "CHOWN", "DAC_OVERRIDE"]
+# What the unit gives, and what takes a process of root's to become another user.
+FOR_THE_START = ["SETUID", "SETGID", "SETPCAP"]
 
 TEXT, NUMBER, FLAG = str, int, bool
 NAMES = {TEXT: TEXT}  # any keys
@@ -124,7 +124,7 @@ def test_daemon_set_asks_for_what_the_program_needs(manifests, container):
     volumes = {volume["name"]: volume for volume in pod["volumes"]}
     mounts = {mount["mountPath"]: mount for mount in container["volumeMounts"]}
     assert set(volumes) == {mount["name"] for mount in mounts.values()}
-    assert [path for path, mount in mounts.items() if not mount.get("readOnly")] == ["/var/lib/ioc_exporter", "/sys/fs/bpf"]
+    assert [path for path, mount in mounts.items() if not mount.get("readOnly")] == ["/var/lib/ioc_exporter"]
     for path, mount in mounts.items():
         volume = volumes[mount["name"]]
         assert volume.get("hostPath", {"path": path})["path"] == path

@@ -25,7 +25,6 @@ lay_out_root() { # ROOT CLEAN_ROOT FOLDER
   printf '[global]\nno-index = true\nfind-links = /wheels\n' >"$root/etc/pip.conf"
   echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/test"
   for place in proc sys dev; do mount --rbind /$place "$root/$place"; done
-  mount -t bpf bpf "$root/sys/fs/bpf" # what it keeps there is its own
   mkdir "$folder/over"
   mount -t tmpfs tmpfs "$folder/over"
   mkdir "$folder/over/upper" "$folder/over/work"

@@ -25,7 +25,7 @@ runs_in() {
   fi
   holds "$(chroot "$root" /ioc_exporter --version)" "TLS by OpenSSL"
   : >"$log"
-  chroot "$root" /ioc_exporter --strict --state.pin=none --ioc.include=none "${user[@]}" "${listen[@]}" 2>"$log" &
+  chroot "$root" /ioc_exporter --strict --ioc.include=none "${user[@]}" "${listen[@]}" 2>"$log" &
   pid=$!
   for ((i = 0; i < 600; i++)); do
     [ "$(grep -c "listening on" "$log")" -lt ${#listen[@]} ] || break

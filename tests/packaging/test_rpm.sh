@@ -18,8 +18,8 @@ rpm --initdb
 before=$(files)
 rpm -i --nodeps /older.rpm
 getent passwd ioc_exporter >/dev/null || fail "no user"
-mkdir -p /var/lib/ioc_exporter /sys/fs/bpf/ioc_exporter
-kept=(/etc/default/ioc_exporter /etc/ioc_exporter/config.yml /var/lib/ioc_exporter/seen-iocs.1 /sys/fs/bpf/ioc_exporter/ca_state)
+mkdir -p /var/lib/ioc_exporter
+kept=(/etc/default/ioc_exporter /etc/ioc_exporter/config.yml /var/lib/ioc_exporter/habits.1)
 for file in "${kept[@]}"; do echo '#IOC_EXPORTER_OPTIONS="--log.level=debug"' >"$file"; done
 sums=$(sha256sum "${kept[@]}")
 rpm -U --nodeps /package.rpm
@@ -31,7 +31,6 @@ grep -q '^ExecStart=/usr/sbin/ioc_exporter ' /usr/lib/systemd/system/ioc_exporte
 rpm -V --nodeps ioc-exporter | grep -v /etc/default/ioc_exporter && fail "rpm -V"
 rpm -e --nodeps ioc-exporter
 [ ! -e /usr/sbin/ioc_exporter ] || fail "the program was left behind"
-[ ! -e /sys/fs/bpf/ioc_exporter ] || fail "the pinned tables were left behind"
 [ -e /etc/ioc_exporter/config.yml ] || fail "removing it lost the configuration"
 rm -r /etc/ioc_exporter /etc/default/ioc_exporter*
 [ "$before" = "$(files)" ] || fail "left behind: $(diff <(echo "$before") <(files))"
@@ -57,7 +56,7 @@ done
 ! grep -qxE '/etc|/usr|/usr/sbin|/usr/share/man|/usr/lib/systemd' <<<"$content" || fail "it owns the system's folders"
 is "configuration files" /etc/default/ioc_exporter "$(rpm -qpc "$package")"
 scripts=$(rpm -qp --scripts "$package")
-for part in "useradd --system" "systemctl disable --now" "rm -rf /sys/fs/bpf/ioc_exporter"; do holds "$scripts" "$part"; done
+for part in "useradd --system" "systemctl disable --now"; do holds "$scripts" "$part"; done
 if [ -x "$build/ioc_exporter_static" ]; then
   ! rpm -qpR "$package" | grep -F .so || fail "the package with the static binary needs libraries"
 else

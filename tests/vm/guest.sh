@@ -6,7 +6,6 @@ export PATH=/bin LD_LIBRARY_PATH=/epics/lib
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
-mount -t bpf bpf /sys/fs/bpf
 mount -t tmpfs tmpfs /tmp
 ip link set lo up
 PORT=9177 IOC_IN=/tmp/ioc.in IOC_LOG=/tmp/ioc.log

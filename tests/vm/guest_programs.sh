@@ -6,7 +6,6 @@ export PATH=/bin
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
-mount -t bpf bpf /sys/fs/bpf
 ip link set lo up
 # shellcheck source=tests/vm/guest_lib.sh
 . /guest_lib.sh

@@ -147,7 +147,7 @@ def test_starts_as_installed(facts):
         "CapBnd": BOUND}
     assert (process["NoNewPrivs"], process["Seccomp"]) == ("1", "2")
     assert facts["home"].split() == ["0"]  # where the IOC's files are
-    assert facts["pins"].split() == ["ioc_exporter", "ioc_exporter", "700"]
+    assert facts["state"].splitlines() == [f"/var/lib/ioc_exporter/{name}.1 ioc_exporter 640" for name in ("channels", "habits")]
 
 
 def test_counts_exactly(facts):
@@ -160,20 +160,17 @@ def test_counts_exactly(facts):
         assert dropped == 0, labels
 
 
-def test_watchdog_ends_a_hung_one_and_the_next_knows_its_channels(facts):
+def test_watchdog_ends_a_hung_one_and_the_next_counts(facts):
     assert properties(facts["revived"]) == {
         "ActiveState": "active", "SubState": "running", "NRestarts": "1",
         "StatusText": "1 IOC; ca_tap, ca_udp, ca_server_probe, pva_server_probe, record_process"}
-    # Two clients have nothing more to say, two wait with their channels open. Packets keep the channels of the youngest
-    # circuits only: the server tells of the puts on all.
-    assert re.search(r"took over 4 circuits with [0-4] named channels from an earlier run", facts["journal"])
     scrape = Scrape(facts["revived_metrics"])
     assert processed(scrape) == AFTER
     assert puts(scrape) == {"write": AFTER}
     assert all_work(scrape)
 
 
-def test_goes_on_without_bpffs_and_reloads(facts):
+def test_goes_on_with_options_and_reloads(facts):
     assert facts["restart"].split() == ["0"]
     assert facts["reload"].split() == ["0"]
     assert properties(facts["reloaded"]) == {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 
@@ -21,6 +22,8 @@ struct CaKeyLess {
   }
 };
 using CaFlowKeys = std::set<iocx_ca_flow_key, CaKeyLess>;
+// Of the kernel's sockets; 0: not known.
+using CaSocketCookies = std::map<iocx_ca_flow_key, std::uint64_t, CaKeyLess>;
 using CaPorts = std::set<iocx_ca_port, CaKeyLess>;
 using CaAddresses = std::set<iocx_ca_address, CaKeyLess>;
 

@@ -62,8 +62,7 @@ Result<CaNamespaces> CaNamespaces::start(const CaTapObject& object) {
   return namespaces;
 }
 
-Result<std::uint32_t> CaNamespaces::add(int ns_fd,
-                                        const std::function<Result<void>(std::uint32_t)>& prepare) {
+Result<std::uint32_t> CaNamespaces::add(int ns_fd) {
   const auto id = identity(ns_fd);
   if (!id) return id.error();
   for (const auto& [net, one] : all_)
@@ -74,7 +73,6 @@ Result<std::uint32_t> CaNamespaces::add(int ns_fd,
                           " are watched already");
   UniqueFd ns(::fcntl(ns_fd, F_DUPFD_CLOEXEC, 0));
   if (!ns) return last_error("keep a network namespace");
-  if (auto ok = prepare(*net); !ok) return ok.error();
   auto tapped = detached_ ? taps_.load(*net) : taps_.open(*net, ns_fd);
   if (!tapped) {
     taps_.drop(*net);
@@ -82,6 +80,12 @@ Result<std::uint32_t> CaNamespaces::add(int ns_fd,
   }
   all_.emplace(*net, Namespace{std::move(ns), id->st_dev, id->st_ino, {}, {}});
   return *net;
+}
+
+std::optional<std::uint32_t> CaNamespaces::number(std::uint64_t inode) const {
+  const auto found =
+      std::ranges::find_if(all_, [inode](const auto& one) { return one.second.inode == inode; });
+  return found == all_.end() ? std::nullopt : std::optional(found->first);
 }
 
 std::optional<std::uint32_t> CaNamespaces::free_number() const {

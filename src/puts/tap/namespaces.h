@@ -25,9 +25,11 @@ class CaNamespaces {
 
   // Attaches in the namespace of `ns_fd` (an open /proc/PID/ns/net; not kept) and gives its number;
   // one that is there already keeps its number. While it is there it outlives its last process.
-  // `prepare(number)` is called before the first packet of it is looked at.
-  Result<std::uint32_t> add(int ns_fd, const std::function<Result<void>(std::uint32_t)>& prepare);
+  Result<std::uint32_t> add(int ns_fd);
   bool contains(std::uint32_t net) const { return all_.contains(net); }
+  // Of one that is there; and its number, if it is.
+  std::uint64_t inode(std::uint32_t net) const { return all_.at(net).inode; }
+  std::optional<std::uint32_t> number(std::uint64_t inode) const;
   // No packet of the namespace is looked at after this.
   void detach(std::uint32_t net);
   // No packet of any namespace is looked at, those that are added meanwhile included, until

@@ -24,22 +24,20 @@ static_assert(sizeof(iocx_ca_channel_info) == 400 && offsetof(iocx_ca_channel_in
 
 }  // namespace
 
-CaTap::CaTap(CaTapOptions options, CaKeptTables kept, CaTapObject object, CaNamespaces namespaces)
+CaTap::CaTap(CaTapOptions options, CaTapObject object, CaNamespaces namespaces)
     : options_(std::move(options)),
-      kept_(std::move(kept)),
       object_(std::move(object)),
       namespaces_(std::move(namespaces)),
       totals_(options_.totals ? options_.totals : std::make_shared<CaTotals>(options_.max_series)),
-      used_(object_.max_channels()),
-      last_id_(object_.last_id_before()) {}
+      used_(object_.max_channels()) {}
 
 Result<CaTap> CaTap::start(CaTapOptions options) {
-  CaKeptTables kept;
-  auto object = load_kept_tables(options, kept);
+  auto object =
+      CaTapObject::load(options.sizes, options.lock, options.remote_servers, options.ring);
   if (!object) return std::move(object).error();
   auto namespaces = CaNamespaces::start(*object);
   if (!namespaces) return std::move(namespaces).error();
-  return CaTap(std::move(options), std::move(kept), std::move(*object), std::move(*namespaces));
+  return CaTap(std::move(options), std::move(*object), std::move(*namespaces));
 }
 
 Result<void> CaTap::observe_channels(Clock::time_point now) {
@@ -97,14 +95,8 @@ Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
 // Nothing where it is not known yet. `noted`: the kernel's entry.
 std::optional<std::uint32_t> CaTap::ioc_of(std::uint64_t circuit, std::uint32_t noted) const {
   if (const auto found = iocs_.find(circuit); found != iocs_.end()) return found->second;
-  if (is_from_before(circuit)) return std::nullopt;  // that was a number of another run
   if (!is_ioc_number(noted)) return std::nullopt;
   return noted;
-}
-
-// Whether a circuit or channel was taken over from an earlier run.
-bool CaTap::is_from_before(std::uint64_t id) const {
-  return (id & ((std::uint64_t{1} << 48) - 1)) <= object_.last_id_before();
 }
 
 Result<void> CaTap::forget(std::uint32_t ioc) {

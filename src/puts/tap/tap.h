@@ -37,10 +37,10 @@
 #include "exposition/self_samples.h"
 #include "puts/put_sources.h"
 #include "puts/tap/connections.h"
+#include "puts/tap/kept_channels.h"
 #include "puts/tap/namespaces.h"
 #include "puts/tap/server.h"
 #include "puts/tap/tap_object.h"
-#include "puts/tap/tap_pin.h"
 #include "puts/tap/tap_seed.h"
 #include "puts/totals/samples.h"
 #include "puts/totals/server_totals.h"
@@ -57,9 +57,6 @@ struct CaTapOptions {
   CaTapLock lock = CaTapLock::choose;
   // Read also what clients on this host send to the servers elsewhere that are named or learned.
   bool remote_servers = false;
-  // In a bpffs: the channel table is kept there for the next run, which takes it over, so that
-  // channels that were open before it have their names. "": not kept.
-  std::string pin_directory;
   kernel::RingUse ring = {};  // for the put log
 };
 
@@ -129,6 +126,14 @@ class CaTap {
   // is named by set_servers() before those are read. What the tap saw itself wins, so that it does
   // no harm to call this again.
   Result<CaSeedResult> seed(const CaSeed& seed, Clock::time_point now = Clock::now());
+  // Circuits with the names of their open channels, for the next run; not those to IOCs of
+  // `without`.
+  Result<CaKeptCircuits> open_circuits(const std::set<std::uint32_t>& without) const;
+  // Seeds the circuits of an earlier run whose servers are watched by now, takes them out of
+  // `before` and tells how many channels got their names. Circuits whose socket is another one, and
+  // those to IOCs of `without`, get none.
+  Result<std::uint64_t> restore(CaKeptCircuits& before, const std::set<std::uint32_t>& without,
+                                Clock::time_point now = Clock::now());
   // Drops the totals of an IOC that has left.
   Result<void> forget(std::uint32_t ioc);
 
@@ -158,11 +163,6 @@ class CaTap {
   // Channels with puts whose names are not known, by IOC, as of the last reap(). While there are
   // some, it is worth reading the server's tables for seed() again.
   const std::map<std::uint32_t, std::uint64_t>& unnamed_channels() const { return unnamed_; }
-
-  // Fate of the channel table of CaTapOptions::pin_directory: one line for the log, and whether it
-  // is kept for the next run.
-  const std::string& pin_report() const { return kept_.report; }
-  bool is_kept() const { return kept_.pins != nullptr; }
 
   std::optional<kernel::ProgramStats> stats() const { return namespaces_.stats(); }
   CaTapLock lock() const { return object_.lock(); }
@@ -216,7 +216,7 @@ class CaTap {
     std::string name;
   };
 
-  CaTap(CaTapOptions options, CaKeptTables kept, CaTapObject object, CaNamespaces namespaces);
+  CaTap(CaTapOptions options, CaTapObject object, CaNamespaces namespaces);
 
   void keep_left_servers(ServerMap& wanted, Clock::time_point now);
   Result<void> make_room_for(const ServerMap& wanted);
@@ -227,7 +227,7 @@ class CaTap {
   Result<void> forget_learned(Clock::time_point now);
   Result<void> for_each_socket(
       SocketKind kind, const std::function<void(const InetSocket&, std::uint32_t)>& each) const;
-  Result<CaFlowKeys> read_all_connections() const;
+  Result<CaSocketCookies> read_all_connections() const;
   Result<void> give_circuits_their_iocs();
   void note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
   Result<void> observe_outcomes();
@@ -263,12 +263,6 @@ class CaTap {
   Result<void> name_ended(const iocx_ca_channel_info& info, const CaSeedChannel& channel);
   Result<void> name_info(std::uint32_t slot, iocx_ca_channel_info named);
   Result<void> relabel_circuits(const std::set<std::uint64_t>& circuits);
-  Result<SeedOutcome> check_name(std::uint32_t slot, const iocx_ca_channel_info& info);
-  void end_missing(std::uint64_t circuit, const CaSeedCircuit& memory);
-  bool is_from_before(std::uint64_t id) const;
-  Result<void> note_for_next_run(const Ends& ends);
-  Result<void> note_sockets(const Ends& fresh, std::uint32_t net, int ns);
-  Result<void> place_circuits_of_before(std::uint32_t net, int ns_fd);
   std::uint64_t new_id() { return IOCX_CA_USER_IDS | ++last_id_; }
   Result<void> read_flows(Ends& ends);
   Result<void> look_at_sockets(Ends& ends, Clock::time_point now);
@@ -286,7 +280,6 @@ class CaTap {
   void look_at_server(const iocx_ca_flow_key& key);
 
   CaTapOptions options_;
-  CaKeptTables kept_;  // goes last: its lock says that nobody writes to the tables
   CaTapObject object_;
   CaNamespaces namespaces_;  // goes before the object
   std::shared_ptr<CaTotals> totals_;
@@ -317,7 +310,6 @@ class CaTap {
   std::map<std::pair<std::uint64_t, std::uint32_t>, Holder> outcome_keys_;
   std::uint64_t late_answers_ = 0;
   std::optional<Since> swept_;
-  Since started_ = Clock::now();
   std::map<std::uint32_t, std::uint64_t> unnamed_;  // by IOC
   std::map<std::uint32_t, Held> held_;              // slots that wait for seed()
   std::map<std::uint64_t, Identity> identities_;    // of circuits whose own the kernel has not seen

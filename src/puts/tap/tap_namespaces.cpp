@@ -7,29 +7,7 @@
 namespace ioc_exporter::ca {
 
 Result<std::uint32_t> CaTap::add_namespace(int ns_fd) {
-  return namespaces_.add(ns_fd,
-                         [&](std::uint32_t net) { return place_circuits_of_before(net, ns_fd); });
-}
-
-// Circuits of an earlier run whose sockets are in the namespace. Without inet_diag there are none.
-Result<void> CaTap::place_circuits_of_before(std::uint32_t net, int ns_fd) {
-  if (kept_.elsewhere.empty()) return {};
-  auto sockets = SocketCookies::open_in(ns_fd);
-  if (!sockets) return {};
-  for (auto one = kept_.elsewhere.begin(); one != kept_.elsewhere.end();) {
-    iocx_ca_flow_key key = one->key;
-    key.net = net;
-    auto cookie = sockets->find(key);
-    if (!cookie) return {};
-    if (*cookie != one->cookie) {
-      ++one;
-      continue;
-    }
-    if (auto ok = object_.maps().flows.update(key, one->flow); !ok) return ok;
-    object_.add_share(IOCX_CA_SHARE_CIRCUITS, 0, one->flow.address);
-    one = kept_.elsewhere.erase(one);
-  }
-  return {};
+  return namespaces_.add(ns_fd);
 }
 
 Result<void> CaTap::remove_namespace(std::uint32_t net) {
@@ -87,13 +65,14 @@ Result<CaPorts> CaTap::udp_sockets() const {
   return ports;
 }
 
-// Connections to or from a watched port. Keyed as circuits are.
-Result<CaFlowKeys> CaTap::read_all_connections() const {
-  CaFlowKeys all;
+// Connections to or from a watched port. Keyed as circuits are, with the cookies of the sockets at
+// the server's end where that is here.
+Result<CaSocketCookies> CaTap::read_all_connections() const {
+  CaSocketCookies all;
   const auto note = [&](const InetSocket& socket, std::uint32_t net) {
     const iocx_ca_flow_key key = ca_flow_key(socket, net);
-    if (ports_.contains({net, key.server_port, 0})) all.insert(key);
-    if (ports_.contains({net, key.client_port, 0})) all.insert(as_client(key));
+    if (ports_.contains({net, key.server_port, 0})) all.insert_or_assign(key, socket.cookie);
+    if (ports_.contains({net, key.client_port, 0})) all.try_emplace(as_client(key), socket.cookie);
   };
   auto done = for_each_socket(SocketKind::connected, note);
   if (!done) return done.error();

@@ -12,7 +12,6 @@
 #include "kernel/libbpf_support.h"
 #include "kernel/mapped_array.h"
 #include "kernel/shares.h"
-#include "puts/tap/pins.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -57,9 +56,7 @@ struct CaTapObject::Loaded {
   void set_bounds(const CaTapSizes& sizes) const;
   Result<void> open_views();
   Result<void> map_into_memory();
-  Result<void> free_pages() const;
-  std::vector<bpf_map*> pinned_maps() const;
-  Result<std::uint64_t> find_last_id() const;
+  Result<void> free_all(const bpf_map* queue) const;
 };
 
 Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
@@ -129,37 +126,11 @@ Result<void> CaTapObject::Loaded::map_into_memory() {
   return kernel::map_memory(watched, maps.ca_watched);
 }
 
-Result<void> CaTapObject::Loaded::free_pages() const {
-  const bpf_map* queue = skeleton->maps.ca_free_pages;
-  for (std::uint32_t page = 0; page < bpf_map__max_entries(queue); ++page)
-    if (auto ok = push(queue, page); !ok) return ok;
+// Pages or slots: nothing uses them yet.
+Result<void> CaTapObject::Loaded::free_all(const bpf_map* queue) const {
+  for (std::uint32_t number = 0; number < bpf_map__max_entries(queue); ++number)
+    if (auto ok = push(queue, number); !ok) return ok;
   return {};
-}
-
-std::vector<bpf_map*> CaTapObject::Loaded::pinned_maps() const {
-  const auto& maps = skeleton->maps;
-  return {maps.ca_flows, maps.ca_sids, maps.ca_cids, maps.ca_channel_info, maps.ca_channels};
-}
-
-// In maps that were adopted, before the programs are loaded.
-Result<std::uint64_t> CaTapObject::Loaded::find_last_id() const {
-  constexpr std::uint64_t kLower = (std::uint64_t{1} << 48) - 1;
-  std::uint64_t last = 0;
-  const auto note = [&last](std::uint64_t id) { last = std::max(last, id & kLower); };
-  auto circuits = kernel::MapView<iocx_ca_flow_key, iocx_ca_flow>::from_fd(
-      bpf_map__fd(skeleton->maps.ca_flows));
-  if (!circuits) return std::move(circuits).error();
-  auto ok = circuits->for_each([&](const auto&, const iocx_ca_flow& flow) { note(flow.circuit); });
-  if (!ok) return ok.error();
-  auto infos = kernel::MapView<std::uint64_t, iocx_ca_channel_info>::from_fd(
-      bpf_map__fd(skeleton->maps.ca_channel_info));
-  if (!infos) return std::move(infos).error();
-  ok = infos->for_each([&](std::uint64_t channel, const iocx_ca_channel_info& info) {
-    note(channel);
-    note(info.circuit);
-  });
-  if (!ok) return ok.error();
-  return last;
 }
 
 CaTapObject::CaTapObject(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
@@ -168,7 +139,7 @@ CaTapObject& CaTapObject::operator=(CaTapObject&&) noexcept = default;
 CaTapObject::~CaTapObject() = default;
 
 Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, bool remote_servers,
-                                      CaPins* pins, const kernel::RingUse& ring) {
+                                      const kernel::RingUse& ring) {
   kernel::capture_libbpf_messages();
   if (lock == CaTapLock::choose)
     lock = kernel_has_compare_and_swap() ? CaTapLock::compare_and_swap : CaTapLock::map_insert;
@@ -186,17 +157,8 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, b
   bpf_program* reader = swap ? programs.ca_tap_swap : programs.ca_tap_insert;
   bpf_program__set_autoload(swap ? programs.ca_tap_insert : programs.ca_tap_swap, false);
   if (auto ok = loaded->set_sizes(sizes); !ok) return ok.error();
-  if (pins)
-    if (auto ok = pins->adopt(loaded->pinned_maps(), sizes.max_circuits); !ok) return ok.error();
-  if (pins && pins->adopted()) {
-    auto last_id = loaded->find_last_id();
-    if (!last_id) return std::move(last_id).error();
-    loaded->skeleton->rodata->cfg_last_id = *last_id;
-  }
   if (const int err = ca_tap_bpf__load(loaded->skeleton.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object ca_tap");
-  if (pins)
-    if (auto ok = pins->pin(loaded->pinned_maps()); !ok) return ok.error();
   const std::uint32_t first = IOCX_CA_PROGRAM_TCP;
   const int reader_fd = bpf_program__fd(reader);
   const int programs_fd = bpf_map__fd(loaded->skeleton->maps.ca_programs);
@@ -204,11 +166,10 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, b
     return kernel::libbpf_error(err, "write to BPF map ca_programs");
   if (auto ok = loaded->open_views(); !ok) return ok.error();
   if (auto ok = loaded->map_into_memory(); !ok) return ok.error();
-  if (auto ok = loaded->free_pages(); !ok) return ok.error();
-  CaTapObject object(std::move(loaded));
-  if (!pins || !pins->adopted())
-    if (auto ok = object.free_slots(); !ok) return ok.error();
-  return object;
+  const auto& maps = loaded->skeleton->maps;
+  for (const bpf_map* queue : {maps.ca_free_pages, maps.ca_free_slots})
+    if (auto ok = loaded->free_all(queue); !ok) return ok.error();
+  return CaTapObject(std::move(loaded));
 }
 
 kernel::LostEvents CaTapObject::lost_events() const {
@@ -264,17 +225,6 @@ Result<std::optional<std::uint32_t>> CaTapObject::take_slot() const {
   return kernel::libbpf_error(err, "take from BPF map ca_free_slots");
 }
 
-Result<void> CaTapObject::free_slots() const {
-  for (std::uint32_t slot = 0; slot < loaded_->max_channels; ++slot)
-    if (channels()[slot].state == IOCX_CA_SLOT_FREE)
-      if (auto ok = push(loaded_->skeleton->maps.ca_free_slots, slot); !ok) return ok;
-  return {};
-}
-
-std::uint64_t CaTapObject::last_id_before() const {
-  return loaded_->skeleton->rodata->cfg_last_id;
-}
-
 Result<void> CaTapObject::give_slot(std::uint32_t slot, std::uint32_t address) const {
   give_share(IOCX_CA_SHARE_CHANNELS, channels()[slot].circuit, address);
   channels()[slot] = {};
@@ -284,11 +234,6 @@ Result<void> CaTapObject::give_slot(std::uint32_t slot, std::uint32_t address) c
 bool CaTapObject::take_share(iocx_ca_share_of table, std::uint64_t circuit,
                              std::uint32_t address) const {
   return loaded_->shares.take(table, iocx_ca_share_of_circuit(circuit), address);
-}
-
-void CaTapObject::add_share(iocx_ca_share_of table, std::uint64_t circuit,
-                            std::uint32_t address) const {
-  loaded_->shares.take_anyhow(table, iocx_ca_share_of_circuit(circuit), address);
 }
 
 void CaTapObject::give_share(iocx_ca_share_of table, std::uint64_t circuit,

@@ -63,18 +63,13 @@ struct CaTapMaps {
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
 };
 
-class CaPins;
-
 // Loaded programs and their maps; no packet is looked at before a CaPacketFilter is attached.
 class CaTapObject {
  public:
   // `remote_servers`: the programs also read what this host's clients send elsewhere.
-  // `ring`: for the put log's events. `pins`: with the tables that are kept there, which they are
-  // from now on. Tables of an earlier run hold what it left; free_slots() follows when it has been
-  // put right.
+  // `ring`: for the put log's events.
   static Result<CaTapObject> load(const CaTapSizes& sizes, CaTapLock lock = CaTapLock::choose,
-                                  bool remote_servers = false, CaPins* pins = nullptr,
-                                  const kernel::RingUse& ring = {});
+                                  bool remote_servers = false, const kernel::RingUse& ring = {});
 
   CaTapObject(CaTapObject&&) noexcept;
   CaTapObject& operator=(CaTapObject&&) noexcept;
@@ -97,10 +92,6 @@ class CaTapObject {
   iocx_ca_channel* channels() const;
   // A slot that is free, for the caller alone; nothing when there is none.
   Result<std::optional<std::uint32_t>> take_slot() const;
-  // Lets the program use every slot that is free: once, and before a CaPacketFilter is attached.
-  Result<void> free_slots() const;
-  // Upper bound of the ids of circuits and channels of earlier runs, in their lower 48 bits.
-  std::uint64_t last_id_before() const;
   // Zeroes a slot that the program no longer uses and lets it be used again. `address`: whose share
   // it was.
   Result<void> give_slot(std::uint32_t slot, std::uint32_t address) const;
@@ -108,7 +99,6 @@ class CaTapObject {
   // As the programs do (bpf/base/shares.bpf.h): before an entry is made, after it is removed.
   // `circuit` 0: only the address holds it. take_share() is false when the holder has too much.
   bool take_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
-  void add_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
   void give_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
   // Of the table, by all: at least what is there, since shares are taken before.
   std::uint32_t held(iocx_ca_share_of table) const;

@@ -52,7 +52,6 @@ Result<void> CaTap::reap(Clock::time_point now) {
   if (auto ok = observe_flows(); !ok) return ok;
   if (auto ok = observe_channels(now); !ok) return ok;
   sources_.look();
-  if (now - started_ >= kKeepServer) kept_.elsewhere.clear();  // their namespaces are gone
   UnownedEntries unowned;
   const bool sweeps = !swept_ || now - *swept_ >= kSweep ||
                       object_.is_crowded(IOCX_CA_SHARE_REQUESTS) ||
@@ -69,7 +68,6 @@ Result<void> CaTap::reap(Clock::time_point now) {
     swept_ = now;
   }
   if (auto ok = free_pages(ends, now); !ok) return ok;
-  if (auto ok = note_for_next_run(ends); !ok) return ok;
   return free_flows(ends, now);
 }
 
@@ -136,7 +134,6 @@ Result<void> CaTap::read_flows(Ends& ends) {
         look_at_server(key);
       });
   if (!read) return read;
-  for (const CaKeptElsewhere& one : kept_.elsewhere) ends.alive.insert(one.flow.circuit);
   const auto is_gone = [this](const auto& entry) { return !joined_.contains(entry.first); };
   std::erase_if(iocs_, is_gone);
   std::erase_if(identities_, is_gone);
@@ -147,8 +144,6 @@ Result<void> CaTap::read_flows(Ends& ends) {
 Result<void> CaTap::look_at_sockets(Ends& ends, Clock::time_point now) {
   for (const auto& flow : ends.flows) {
     if (is_served(flow.key)) continue;
-    // Its server may not be found again yet.
-    if (is_from_before(flow.circuit) && now - started_ < kKeepServer) continue;
     if (ends.alive.erase(flow.circuit) == 0) continue;
     if (auto ok = remove_flow(flow.key, flow.circuit); !ok) return ok;
   }
@@ -285,52 +280,6 @@ Result<void> CaTap::remove_flow(const iocx_ca_flow_key& key, std::uint64_t circu
   server_totals_.close(key);
   --circuits_;
   return {};
-}
-
-// Of circuits in one namespace, `ns` as of CaNamespaces::for_each().
-Result<void> CaTap::note_sockets(const Ends& fresh, std::uint32_t net, int ns) {
-  std::optional<SocketCookies> sockets;
-  for (const auto& [key, circuit] : fresh.flows) {
-    if (key.net != net || !kept_.has_sockets) continue;
-    if (!sockets) {
-      auto opened = SocketCookies::open_in(ns);
-      if (!opened) return {};  // the next look tries again
-      sockets.emplace(std::move(*opened));
-    }
-    auto cookie = sockets->find(key);
-    if (!cookie) {  // no inet_diag: the next run asks for connections by their addresses alone
-      kept_.has_sockets = false;
-      break;
-    }
-    kept_.noted.insert(circuit);
-    if (!*cookie) continue;
-    auto noted = kept_.pins->cookies().update(circuit, **cookie);
-    if (!noted && noted.error().code != std::errc::argument_list_too_long) return noted;
-  }
-  return {};
-}
-
-// Notes the sockets of new circuits, and that we are here.
-Result<void> CaTap::note_for_next_run(const Ends& ends) {
-  if (!kept_.pins) return {};
-  const CaPins& pins = *kept_.pins;
-  Ends fresh;
-  for (const auto& flow : ends.flows)
-    if (ends.alive.contains(flow.circuit) && !kept_.noted.contains(flow.circuit))
-      fresh.flows.push_back(flow);
-  if (!fresh.flows.empty() && kept_.has_sockets) {
-    auto ok = namespaces_.for_each(
-        [&](std::uint32_t net, int ns) { return note_sockets(fresh, net, ns); });
-    if (!ok) return ok;
-  }
-  std::vector<std::uint64_t> gone;
-  for (const std::uint64_t circuit : kept_.noted)
-    if (!ends.alive.contains(circuit)) gone.push_back(circuit);
-  for (const std::uint64_t circuit : gone) {
-    kept_.noted.erase(circuit);
-    if (auto erased = pins.cookies().erase(circuit); !erased) return std::move(erased).error();
-  }
-  return pins.note_alive();
 }
 
 }  // namespace ioc_exporter::ca

@@ -43,7 +43,6 @@ Result<CaSeedResult> CaTap::seed(const CaSeed& seed, Clock::time_point now) {
     info.address = iocx_ca_share_of_address(&info.client);
     set_text(info.identity.user, circuit.user);
     set_text(info.identity.host, circuit.host);
-    end_missing(**id, circuit);
     for (const CaSeedChannel& channel : circuit.channels) {
       set_text(info.name, channel.name);
       auto outcome = seed_channel(info, channel);
@@ -146,42 +145,11 @@ Result<CaTap::SeedOutcome> CaTap::seed_channel(const iocx_ca_channel_info& info,
     std::uint32_t state = IOCX_CA_SLOT_ENDED;  // IOCX_CA_CLEARED
     if (**slot < object_.max_channels()) state = state_of(object_.channels()[**slot]);
     if (state == IOCX_CA_SLOT_UNNAMED) return name_slot(**slot, info, channel);
-    if (state == IOCX_CA_SLOT_LIVE) return check_name(**slot, info);
+    if (state == IOCX_CA_SLOT_LIVE) return SeedOutcome::known;
     if (auto ok = name_ended(info, channel); !ok) return ok.error();
     return SeedOutcome::ended;
   }
   return SeedOutcome::known;
-}
-
-// Names of an earlier run may be out of date: the channel may have been closed, and its SID used
-// again, while no exporter ran.
-Result<CaTap::SeedOutcome> CaTap::check_name(std::uint32_t slot, const iocx_ca_channel_info& info) {
-  const std::uint64_t id = object_.channels()[slot].channel;
-  if (!is_from_before(id)) return SeedOutcome::known;
-  auto stored = object_.maps().channel_info.lookup(id);
-  if (!stored) return std::move(stored).error();
-  if (!*stored || std::equal(std::begin(info.name), std::end(info.name), (*stored)->name))
-    return SeedOutcome::known;
-  iocx_ca_channel_info named = info;
-  named.address = (*stored)->address;
-  auto renamed = object_.maps().channel_info.update(id, named, kernel::UpdateMode::only_existing);
-  if (!renamed) return renamed.error();
-  return SeedOutcome::named;
-}
-
-void CaTap::end_missing(std::uint64_t circuit, const CaSeedCircuit& memory) {
-  if (!is_from_before(circuit)) return;
-  std::set<std::uint32_t> sids;
-  for (const CaSeedChannel& channel : memory.channels) sids.insert(channel.sid);
-  for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
-    iocx_ca_channel& element = object_.channels()[slot];
-    if (!used_[slot] || element.circuit != circuit || !is_from_before(element.channel) ||
-        sids.contains(element.sid))
-      continue;
-    std::uint32_t expected = IOCX_CA_SLOT_LIVE;
-    __atomic_compare_exchange_n(&element.state, &expected, IOCX_CA_SLOT_ENDED, false,
-                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-  }
 }
 
 // `known` when the kernel has given the SID to another one meanwhile.

@@ -20,12 +20,19 @@ struct CaSeedChannel {
   std::string name;                               // as the client asked for it
   std::uint32_t monitors = 0;                     // subscriptions that are open
   std::uint32_t access = IOCX_CA_ACCESS_UNKNOWN;  // enum iocx_ca_access
+
+  bool operator==(const CaSeedChannel&) const = default;
 };
 
 struct CaSeedCircuit {
   iocx_ca_flow_key key{};  // padding and unused bytes 0; IPv4 addresses as ::ffff:a.b.c.d
   std::string user, host;  // "": the client gave none
   std::vector<CaSeedChannel> channels;
+
+  bool operator==(const CaSeedCircuit& other) const {
+    return __builtin_memcmp(&key, &other.key, sizeof key) == 0 && user == other.user &&
+           host == other.host && channels == other.channels;
+  }
 };
 
 struct CaSeed {

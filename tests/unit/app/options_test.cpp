@@ -40,21 +40,16 @@ TEST(Options, Defaults) {
   EXPECT_FALSE(options.ca.remote_servers);
   EXPECT_EQ(options.ca.max_channels, 131072u);
   EXPECT_EQ(options.ca.max_circuits, 65536u);
-  EXPECT_EQ(options.ca.pin_directory, "/sys/fs/bpf/ioc_exporter");
-  EXPECT_TRUE(options.ca.pin_is_default);
 }
 
 TEST(Options, ChannelAccess) {
   const Options options =
       parsed({"--ca.server-port=5064,6064", "--ca.server-port=7064", "--ca.remote-servers",
-              "--ca.max-channels=1024", "--ca.max-circuits=4194304", "--state.pin=/sys/fs/bpf/x"});
+              "--ca.max-channels=1024", "--ca.max-circuits=4194304"});
   EXPECT_EQ(options.ca.server_ports, (std::vector<std::uint16_t>{5064, 6064, 7064}));
   EXPECT_TRUE(options.ca.remote_servers);
   EXPECT_EQ(options.ca.max_channels, 1024u);
   EXPECT_EQ(options.ca.max_circuits, 4194304u);
-  EXPECT_EQ(options.ca.pin_directory, "/sys/fs/bpf/x");
-  EXPECT_FALSE(options.ca.pin_is_default);
-  EXPECT_EQ(parsed({"--state.pin=none"}).ca.pin_directory, "");
 }
 
 TEST(Options, Records) {
@@ -113,7 +108,6 @@ TEST(Options, UsageErrorsNameTheOptionAndTheCause) {
   EXPECT_NE(refusal({"--ca.server-port=65536"}).find("65536"), std::string::npos);
   EXPECT_NE(refusal({"--ca.max-channels=1023"}).find("--ca.max-channels"), std::string::npos);
   EXPECT_NE(refusal({"--ca.max-circuits=4194305"}).find("--ca.max-circuits"), std::string::npos);
-  EXPECT_NE(refusal({"--state.pin=here"}).find("\"here\""), std::string::npos);
   EXPECT_NE(refusal({"--records.max-threads=15"}).find("--records.max-threads"), std::string::npos);
   EXPECT_NE(refusal({"--records.links=1000001"}).find("--records.links"), std::string::npos);
   EXPECT_NE(refusal({"--records.stuck-after=long"}).find("long"), std::string::npos);

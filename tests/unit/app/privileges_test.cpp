@@ -123,11 +123,11 @@ TEST(Privileges, AnIdThatNobodyElseHas) {
     if (id != kFree && id != 61500) groups += " " + std::to_string(id);
   add_process("77", "Name:\tmany\nUid:\t0\t0\t61500\t0\nGroups:\t" + groups + "\n");
   EXPECT_TRUE(in_child([&] {
-    const auto text = drop_privileges({"", {}}, "", RootedFs(root));
+    const auto text = drop_privileges({"", {}}, RootedFs(root));
     return text && ::getuid() == kFree && ::getgid() == kFree && ::getgroups(0, nullptr) == 0;
   }));
   add_process("78", "Gid:\t0\t0\t62000\t0\n");
-  const auto none = drop_privileges({"", {}}, "", RootedFs(root));
+  const auto none = drop_privileges({"", {}}, RootedFs(root));
   std::filesystem::remove_all(root);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().message(),
