@@ -32,7 +32,7 @@ class CaprotoServer:
     def counts(self, writes: int) -> dict[str, int]:
         """How many writes each PV took, when it has done so many in all. Ask once."""
         self.process.send_line(str(writes))
-        counts = self.process.wait_for(r"^@counts ([\d ]+)$")[1].split()
+        counts = self.process.wait_for(r"^@counts ([\d ]+)\n")[1].split()
         return dict(zip(self.pvs, map(int, counts), strict=True))
 
     def kill(self) -> None:
