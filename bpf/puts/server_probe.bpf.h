@@ -100,11 +100,11 @@ static __always_inline void add_put(struct iocx_server_slot *slot, __u32 op)
 {
 	const __u64 jiffy = bpf_jiffies64();
 
+	if (slot->jiffy != jiffy || (slot->last_put & 1) != op) {
+		slot->jiffy = jiffy;
+		slot->last_put = put_time(op); /* before it is counted: a look at the count has its time, too */
+	}
 	__sync_fetch_and_add(&slot->puts[op], 1);
-	if (slot->jiffy == jiffy && (slot->last_put & 1) == op)
-		return;
-	slot->jiffy = jiffy;
-	slot->last_put = put_time(op);
 }
 
 static __always_inline void add_failure(__u64 *failures, __u32 failure)

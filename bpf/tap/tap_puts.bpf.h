@@ -86,8 +86,8 @@ static __always_inline void count_put(struct work *w, struct iocx_ca_channel *el
 {
 	const __u64 notify = w->event.notify & 1;
 
+	element->last_put = w->now | notify; /* before it is counted: a look at the count has its time, too */
 	element->puts[notify]++;
-	element->last_put = w->now | notify;
 	w->pending.channel = element->channel;
 	w->pending.slot = slot;
 }

@@ -114,9 +114,13 @@ const CaPutLabels* CaPutTotals::labels(std::uint32_t slot, std::uint64_t channel
   return &found->series->first;
 }
 
-void CaPutTotals::add_fresh(Series& series, const CaPuts& fresh) const {
-  for (std::size_t op = 0; op < fresh.size(); ++op)
-    if (series.puts[op] == 0 && fresh[op] != 0) series.created_ns[op] = read_ns_;
+// `last_ns`: of the last one. One of the other kind came between the look before and then.
+void CaPutTotals::add_fresh(Series& series, const CaPuts& fresh, std::uint64_t last_ns) const {
+  for (std::size_t op = 0; op < fresh.size(); ++op) {
+    if (fresh[op] == 0) continue;
+    if (series.puts[op] == 0) series.created_ns[op] = read_ns_;
+    series.last_ns[op] = std::max(series.last_ns[op], last_ns);
+  }
   add_to(series.puts, fresh);
 }
 
@@ -131,10 +135,8 @@ void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t 
     return;
   }
   Series& series = channel->series->second;
-  add_fresh(series, fresh);
+  add_fresh(series, fresh, last_put & ~1ULL);
   if (channel->series->first.pv.empty()) unnamed_ += fresh[0] + fresh[1];
-  const std::size_t op = last_put & 1;
-  if (fresh[op] != 0) series.last_ns[op] = std::max(series.last_ns[op], last_put - op);
 }
 
 void CaPutTotals::pass_over(std::uint32_t slot, const CaPuts& puts) {
@@ -162,10 +164,8 @@ void CaPutTotals::add(const CaPutLabels& labels, const CaPuts& puts, std::uint64
     if (is_new) series_.erase(series);
     return;
   }
-  add_fresh(series->second, puts);
+  add_fresh(series->second, puts, last_ns);
   if (labels.pv.empty()) unnamed_ += puts[0] + puts[1];
-  for (std::size_t op = 0; op < puts.size(); ++op)
-    if (puts[op] != 0) series->second.last_ns[op] = std::max(series->second.last_ns[op], last_ns);
 }
 
 void CaPutTotals::close(std::uint32_t slot) {

@@ -42,7 +42,7 @@ struct CaPutCount {
   PutOp op = PutOp::write;
   std::uint64_t count = 0;  // never 0
   // When the last one was seen, CLOCK_MONOTONIC; 0: not known. The kernel keeps the time of a
-  // channel's last put of either kind, so that the other kind's may be that of an earlier one.
+  // channel's last put of either kind, so that the other kind's may be up to a look later.
   std::uint64_t last_ns = 0;
   // Time of the last reading before the first put; the same clock. 0: there was none.
   std::uint64_t created_ns = 0;
@@ -129,7 +129,7 @@ class CaPutTotals {
   bool has_room(const CaPutLabels& labels) const;
   bool show(SeriesMap::value_type& entry);
   void hide(const SeriesMap::value_type& entry);  // before it leaves series_
-  void add_fresh(Series& series, const CaPuts& fresh) const;
+  void add_fresh(Series& series, const CaPuts& fresh, std::uint64_t last_ns) const;
 
   std::size_t max_series_;
   std::uint64_t read_ns_ = 0;

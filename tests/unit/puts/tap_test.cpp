@@ -172,6 +172,17 @@ TEST(CaPutTotals, KnowsWhenTheLastPutWas) {
   EXPECT_EQ(counts[1].last_ns, 2000u);
 }
 
+TEST(CaPutTotals, BothKindsOfPutsBetweenTwoLooksHaveATime) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.observe(1, {5, 0}, 1000);
+  totals.observe(1, {6, 1}, 3001);  // a write, then a put-callback
+  const auto counts = totals.counts();
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[0].last_ns, 3000u) << "not the time of a write before that";
+  EXPECT_EQ(counts[1].last_ns, 3000u);
+}
+
 TEST(CaPutTotals, CountsUnnamedPuts) {
   CaPutTotals totals(10);
   totals.open(1, 100, labels(1, ""));
