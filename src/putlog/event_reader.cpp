@@ -18,7 +18,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::uint64_t kAskAgainNs = 100'000'000;
+constexpr std::uint64_t kAskAgainNs = 100'000'000, kAskStrangersNs = 500'000'000;
+// How long a server may take to become known.
+constexpr std::uint64_t kServerPatienceNs = 60'000'000'000;
 
 std::string_view name_of_op(const iocx_putlog_event& head) {
   if (head.source == IOCX_PUTLOG_PVA) return ca::kPvaPutOp;
@@ -247,6 +249,7 @@ std::vector<PutEvent> EventReader::finish(const WallClock::Reading& now, bool la
     ask(nameless, true);
   }
   std::vector<PutEvent> done;
+  tell_strangers(now, done);
   while (!waiting_.empty() && (last || !waits(waiting_.front(), now_ns))) {
     Waiting& put = waiting_.front();
     leave_answer(put);
@@ -255,13 +258,62 @@ std::vector<PutEvent> EventReader::finish(const WallClock::Reading& now, bool la
     if (is_to_tell(put)) {
       complete(put, now);
       done.push_back(std::move(put.event));
+    } else if (!put.known) {
+      set_aside(std::move(put));
     }
     waiting_.pop_front();
   }
   return done;
 }
 
-// A put by packets to an unnamed server is not ours.
+// A put by packets to a server that is not known.
+void EventReader::set_aside(Waiting put) {
+  const Key key = key_of(put.head);
+  if (strangers_.size() >= kMostStrangers && !strangers_.contains(key)) return;
+  Stranger& stranger = strangers_.try_emplace(key, Stranger{put.head}).first->second;
+  if (strange_bytes_ + put.bytes > kMostStrangeBytes) {
+    ++stranger.more;
+    return;
+  }
+  strange_bytes_ += put.bytes;
+  stranger.puts.push_back(std::move(put));
+}
+
+// Puts whose server is known by now, in the order of their times. Those of other servers are not
+// ours.
+void EventReader::tell_strangers(const WallClock::Reading& now, std::vector<PutEvent>& done) {
+  const auto now_ns = static_cast<std::uint64_t>(now.monotonic_ns);
+  if (strangers_.empty() || now_ns - asked_strangers_ns_ < kAskStrangersNs) return;
+  asked_strangers_ns_ = now_ns;
+  std::vector<iocx_putlog_event> heads;
+  for (const auto& [key, stranger] : strangers_) heads.push_back(stranger.first);
+  const auto answers = directory_.find(heads, false);
+  std::vector<Waiting> late;
+  auto answer = answers.begin();
+  for (auto stranger = strangers_.begin(); stranger != strangers_.end();) {
+    auto& [first, puts, more] = stranger->second;
+    const auto& who = *answer++;
+    if (!who && now_ns < first.time + kServerPatienceNs) {
+      ++stranger;
+      continue;
+    }
+    const auto known = who ? std::make_shared<Known>(Known{*who}) : nullptr;
+    for (Waiting& put : puts) {
+      strange_bytes_ -= put.bytes;
+      put.known = known;
+      if (known && is_to_tell(put)) late.push_back(std::move(put));
+    }
+    seq_ += known ? more : 0;
+    lost_strangers_ += known ? more : 0;
+    stranger = strangers_.erase(stranger);
+  }
+  std::ranges::stable_sort(late, {}, [](const Waiting& put) { return put.head.time; });
+  for (Waiting& put : late) {
+    complete(put, now);
+    done.push_back(std::move(put.event));
+  }
+}
+
 bool EventReader::is_to_tell(const Waiting& put) {
   if (!put.known) return put.head.source != IOCX_PUTLOG_CA_TAP;
   return put.head.time < put.known->who.told_elsewhere_from;

@@ -2,12 +2,15 @@
 // order: gives them their numbers, the time of day, names and the policy's verdict.
 //
 // A put may come before its names are known: it waits for them, and those behind it with it, for
-// kNamePatience at most. So does a put-callback for its answer, as long as the options say.
+// kNamePatience at most. So does a put-callback for its answer, as long as the options say. A put
+// to a server that is not known by then is set aside, and told late when the server turns out to be
+// an IOC's.
 //
 // Not thread-safe.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +50,8 @@ class PutDirectory {
 class EventReader {
  public:
   static constexpr std::chrono::milliseconds kNamePatience{1000};
+  // Channels of such servers, and the memory for their puts.
+  static constexpr std::size_t kMostStrangers = 8192, kMostStrangeBytes = 4u << 20;
   static constexpr std::size_t kMostWaiting = 65'536;
   static constexpr std::size_t kMostBytes = 64u << 20;  // that they may take, about
   // From half of either on nobody waits for an answer, from all of it on for a name.
@@ -71,6 +76,8 @@ class EventReader {
   void set_policy(std::shared_ptr<const policy::Policy> policy);
 
   std::uint64_t lost() const;
+  // Puts that were set aside for which there was no room. In any thread.
+  std::uint64_t lost_strangers() const { return lost_strangers_; }
   bool is_idle() const { return waiting_.empty(); }
 
  private:
@@ -118,6 +125,13 @@ class EventReader {
     std::uint64_t hole = 0;  // numbers of lost events before it
   };
 
+  // Puts that are set aside, of one channel.
+  struct Stranger {
+    iocx_putlog_event first;
+    std::vector<Waiting> puts = {};
+    std::uint64_t more = 0;  // that had no room
+  };
+
   static Key key_of(const iocx_putlog_event& head);
   static AnswerKey answer_key_of(const iocx_putlog_event& head, std::uint32_t ioc);
   void note_lost(std::uint8_t source, std::uint64_t lost);
@@ -135,6 +149,8 @@ class EventReader {
   bool waits(const Waiting& put, std::uint64_t now_ns) const;
   void look_up();
   void ask(const std::vector<Waiting*>& those, bool again);
+  void set_aside(Waiting put);
+  void tell_strangers(const WallClock::Reading& now, std::vector<PutEvent>& done);
   void complete(Waiting& put, const WallClock::Reading& now);
   void judge(Known& known, PutEvent& event, std::uint8_t op);
 
@@ -155,6 +171,10 @@ class EventReader {
   std::size_t waiting_bytes_ = 0;
   std::uint64_t hole_ = 0;      // numbers of lost events since the last one in waiting_
   std::uint64_t asked_ns_ = 0;  // CLOCK_MONOTONIC, the last time that names were looked for again
+  std::unordered_map<Key, Stranger, KeyHash> strangers_;
+  std::size_t strange_bytes_ = 0;
+  std::uint64_t asked_strangers_ns_ = 0;  // as asked_ns_
+  std::atomic<std::uint64_t> lost_strangers_ = 0;
 };
 
 }  // namespace ioc_exporter::putlog

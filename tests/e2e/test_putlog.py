@@ -11,6 +11,7 @@ from harness import clients, env
 from harness.caproto_server import CaprotoServer
 from harness.exporter import run_exporter
 from harness.put_log import PutLog
+from harness.scrape import PUTS
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 
@@ -193,6 +194,27 @@ def test_servers_that_are_no_base(put_log, start_exporter, started, log_dir, con
     assert [put["status"] for put in put_log.wait(26)[23:]] == ["ok"] * 3
 
 
+def test_puts_before_the_server_is_found(put_log, start_exporter, started, log_dir, connect):
+    """A server that returns: its first clients are there sooner than the exporter. It tells their puts late."""
+    server = started.add(CaprotoServer(log_dir, ["L:caproto"], name="putlog_returning")).wait_running()
+    exporter = start_exporter(*put_log.options, "--ioc.include=putlog_returning")
+    exporter.scrape()  # its client comes when the host has been looked at
+    sender = connect(clients.libca, [server], ["L:caproto"], 23)
+    exporter.wait_scrape(lambda scrape: scrape.series("epics_ioc_info", ioc=server.name), "the server is found")
+    sender.send()
+    put_log.wait(23)
+    server.kill()
+    exporter.wait_scrape(lambda scrape: scrape.value("epics_ioc_up", ioc=server.name) == 0, "the server is down")
+    again = started.add(CaprotoServer(log_dir, server.pvs, server.port, server.name)).wait_running()
+    connect(clients.libca, [again], ["L:caproto"], 19).send()
+    exporter.wait_scrape(lambda scrape: scrape.total(PUTS, ioc=server.name) == 42, "the second server is found")
+    told = put_log.wait(42)
+    assert [put["value"] for put in told] == [*range(23), *range(19)]
+    assert [put["seq"] for put in told] == list(range(1, 43))
+    assert {(put["ioc"], put["server"], put["user"]) for put in told} == {
+        (server.name, f"127.0.0.1:{server.port}", clients.LIBCA_USER)}
+
+
 def test_pv_access(put_log, shared, start_exporter, connect):
     """As far as its server tells: who put to what."""
     ioc = shared.ioc("putlog_pva", 'record(ao,"L:pva"){}', qsrv=2)
@@ -215,14 +237,6 @@ def test_long_arrays_are_cut(ioc, put_log, start_exporter, connect):
     assert put["value"] == [value + 1 for value in put["old"]]
 
 
-def dropped(scrape):
-    return scrape.sink("file")["dropped"] + lost_in_kernel(scrape)
-
-
-def lost_in_kernel(scrape):
-    return sum(scrape.count("ioc_exporter_dropped_total", probe="putlog", reason=reason) for reason in ("ring_full", "share"))
-
-
 def test_a_flood_is_told_or_counted_as_lost(ioc, put_log, start_exporter, connect):
     exporter = start_exporter(*put_log.options, "--set=putlog.buffer=1", sees=[ioc])
     wait_heard(exporter, ioc)
@@ -231,11 +245,11 @@ def test_a_flood_is_told_or_counted_as_lost(ioc, put_log, start_exporter, connec
     flood.start_sending()
     quiet.send()
     sent = flood.wait_sent() + 50
-    exporter.wait_scrape(lambda scrape: len(put_log.puts()) + dropped(scrape) >= sent, "all puts are told or counted")
+    exporter.wait_scrape(lambda scrape: len(put_log.puts()) + put_log.dropped(scrape) >= sent, "all puts are told or counted")
     scrape = exporter.scrape()
     told = put_log.puts()
-    assert len(told) + dropped(scrape) == sent
-    assert scrape.sink("memory")["events"] == scrape.sink("file")["events"] == sent - lost_in_kernel(scrape)
+    assert len(told) + put_log.dropped(scrape) == sent
+    assert scrape.sink("memory")["events"] == scrape.sink("file")["events"] == sent - put_log.lost_before(scrape)
     # What the kernel had no room for is a hole in the numbers, and what was put is told in order.
     numbers = [put["seq"] for put in told]
     assert numbers == sorted(set(numbers)) and numbers[-1] <= sent

@@ -22,6 +22,14 @@ class PutLog:
         told = [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
         return [put for put in told if labels.items() <= put.items()]
 
+    def lost_before(self, scrape) -> int:
+        """Puts that came to no sink."""
+        return sum(scrape.count("ioc_exporter_dropped_total", probe="putlog", reason=reason)
+                   for reason in ("ring_full", "share", "source_switch", "server_unknown"))
+
+    def dropped(self, scrape) -> int:
+        return scrape.sink("file")["dropped"] + self.lost_before(scrape)
+
     def wait(self, count: int, **labels) -> list[dict]:
         """Once so many are told."""
         found: list[dict] = []

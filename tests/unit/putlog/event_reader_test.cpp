@@ -172,6 +172,64 @@ TEST_F(PutLogReader, LeavesOutWhatAnotherSourceTells) {
   EXPECT_EQ(events[1].seq, 2u);  // no hole
 }
 
+std::vector<std::byte> by_packets(std::uint64_t id, std::uint64_t time) {
+  auto raw = put(id, time);
+  raw[offsetof(iocx_putlog_event, source)] = std::byte{IOCX_PUTLOG_CA_TAP};
+  return raw;
+}
+
+TEST_F(PutLogReader, TellsPutsToAServerThatIsFoundLate) {
+  constexpr std::uint64_t kNow = 10'000 * kMs;
+  directory.known[3] = who("SR:Q3");
+  reader.take(by_packets(1, kNow));
+  reader.take(by_packets(2, kNow + kMs));
+  reader.take(by_packets(1, kNow + 2 * kMs));
+  reader.take(put(3, kNow + 3 * kMs));
+  EXPECT_EQ(reader.finish(at(kNow + 1100 * kMs)).size(), 1u);
+  EXPECT_TRUE(reader.is_idle());
+  EXPECT_TRUE(reader.finish(at(kNow + 1110 * kMs)).empty());
+  directory.known[1] = who("SR:Q1");
+  directory.known[2] = who("SR:Q2");
+  EXPECT_TRUE(reader.finish(at(kNow + 1200 * kMs)).empty()) << "it asks now and then";
+  const auto events = reader.finish(at(kNow + 5000 * kMs));
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0].pv + events[1].pv + events[2].pv, "SR:Q1SR:Q2SR:Q1");
+  EXPECT_EQ(events[0].seq, 2u);
+  EXPECT_EQ(events[0].kernel_ns, kNow);
+  EXPECT_EQ(reader.lost_strangers(), 0u);
+  EXPECT_TRUE(reader.finish(at(kNow + 9000 * kMs)).empty());
+}
+
+TEST_F(PutLogReader, CountsPutsToAServerThatIsFoundLateWithoutRoom) {
+  constexpr std::uint64_t kNow = 10'000 * kMs;
+  std::size_t events = 0;
+  const auto finish = [&](std::uint64_t ms) {
+    const auto done = reader.finish(at(kNow + ms * kMs));
+    events += done.size();
+    return done.empty() ? 0 : done.back().seq;
+  };
+  constexpr std::size_t kSent = 40'000;
+  for (std::size_t i = 0; i < kSent; ++i) reader.take(by_packets(1, kNow));
+  EXPECT_EQ(finish(1100), 0u);
+  EXPECT_EQ(reader.lost_strangers(), 0u) << "it may be no IOC's";
+  directory.known[1] = who("SR:Q1");
+  finish(2000);
+  EXPECT_GT(events, 1000u);
+  EXPECT_EQ(events + reader.lost_strangers(), kSent);
+  reader.take(by_packets(1, kNow + 2000 * kMs));
+  EXPECT_EQ(finish(2010), kSent + 1);
+}
+
+TEST_F(PutLogReader, PutsToAServerThatIsNoIocsAreNotTold) {
+  constexpr std::uint64_t kNow = 10'000 * kMs;
+  reader.take(by_packets(1, kNow));
+  reader.finish(at(kNow + 1100 * kMs));
+  reader.finish(at(kNow + 61'000 * kMs));
+  directory.known[1] = who("SR:Q1");
+  EXPECT_TRUE(reader.finish(at(kNow + 62'000 * kMs)).empty());
+  EXPECT_EQ(reader.lost_strangers(), 0u);
+}
+
 std::vector<std::byte> with(std::vector<std::byte> raw, std::uint8_t op, std::uint32_t ioid,
                             std::uint32_t count = 1) {
   iocx_putlog_event head;
