@@ -14,8 +14,9 @@ extern "C" {
 
 /* Value of ioc_exits, by process id. */
 struct iocx_ioc_exit {
-	__u32 ended;  /* not 0: `status` is set */
-	__s32 status; /* as wait(2) has it */
+	__u32 ended;    /* not 0: the others are set */
+	__s32 status;   /* as wait(2) has it */
+	__u64 ended_ns; /* CLOCK_MONOTONIC, before the kernel closes its sockets */
 };
 
 #ifdef __cplusplus

@@ -38,8 +38,12 @@ void IocsCollector::follow(TimePoint now) {
         last != exits_.end() && last->second.user != one.ioc.user)
       exits_.erase(last);
   }
-  for (const ExitWatch::Ended& ended : exit_watch_.follow(live, now))
+  Host::Ends ends;
+  for (const ExitWatch::Ended& ended : exit_watch_.follow(live, now)) {
     exits_.insert_or_assign(ended.name, Exit{ended.user, ended.exit});
+    ends.emplace(ended.pid, ended.when);
+  }
+  host_.set_ends(std::move(ends));
   std::erase_if(exits_, [this](const auto& exit) { return !host_.knows(exit.first); });
   reserve_names();
 }

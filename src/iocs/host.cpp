@@ -85,12 +85,12 @@ void Host::look(Clock::time_point now) {
   if (told_reserved_) finder_.reserve_names(std::move(*told_reserved_));
   finder_.tell_hold_changes(hold_changes_, now);
   look_ = {};
-  look_.began = began;
   auto changes = finder_.poll(now);
   if (!changes) {
     look_.result = changes.error();
     return;
   }
+  look_.began = began;
   look_.changes = std::move(*changes);
   look_.listeners = {finder_.rested(), finder_.unclaimed(), finder_.ownerless()};
   look_.left_out = finder_.left_out();
@@ -119,7 +119,7 @@ void Host::take_over_look(milliseconds patience) {
   task_changes_ = look_.task_changes;
   looked_ = look_.result;
   look_seconds_ = look_.seconds;
-  if (!look_.listeners.rested) look_began_ = look_.began;
+  look_began_ = std::max(look_began_, look_.began);
   listeners_ = std::move(look_.listeners);
   changes_ = std::move(look_.changes);
   left_out_seen_ = std::move(look_.left_out);

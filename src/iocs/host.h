@@ -101,7 +101,7 @@ class Host {
   Result<void> poll(Clock::time_point now, std::chrono::milliseconds patience);
   // How long the last look took, and when it was done; a look that is under way is not.
   double look_seconds() const { return look_seconds_; }
-  // When that look began: live() are those that ran then, or later.
+  // When that look began: live() are those that ran then, or later. Not of one that failed.
   Clock::time_point look_began() const { return look_began_; }
   // Finder::task_changes(), as of the last look.
   std::uint64_t task_changes() const { return task_changes_; }
@@ -127,6 +127,10 @@ class Host {
   }
 
   // Functions below: under the mutex, or in the thread that changes the state.
+  // By process id, when those ended that live() has just lost, as far as it is known.
+  using Ends = std::map<std::int32_t, Clock::time_point>;
+  void set_ends(Ends ends) { ends_ = std::move(ends); }
+  const Ends& ends() const { return ends_; }
   const std::map<IocId, LiveIoc>& live() const { return live_; }
   // Null: it has ended, also where another program runs in its process now.
   const LiveIoc* find(const IocId& id, std::uint64_t serial) const;
@@ -229,6 +233,7 @@ class Host {
   LeftOut left_out_seen_;
   LeftOut left_out_;
   std::map<IocId, LiveIoc> live_;
+  Ends ends_;
   std::vector<Due> due_;  // read, and not applied yet
   bool is_looking_ = false;
   bool is_reading_ = false;

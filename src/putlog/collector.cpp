@@ -205,9 +205,11 @@ void PutLogCollector::collect(exposition::Page& page) {
     const kernel::LostEvents lost = lost_of(source);
     page.self.drops.push_back({kProbe, "ring_full", lost.no_room});
     page.self.drops.push_back({kProbe, "share", lost.no_share});
+    page.self.drops.push_back({kProbe, "source_switch", lost.switched});
     answers += lost.answers;
   }
   page.self.drops.push_back({kProbe, "answer_lost", answers});
+  page.self.drops.push_back({kProbe, "server_unknown", reader_.lost_strangers()});
   if (outlets_ != nullptr)
     delivery::add_sinks("puts", outlets_->samples(), page.encoder, page.shared);
 }

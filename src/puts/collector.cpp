@@ -128,7 +128,12 @@ void CaCollector::tell_network_problems() {
 
 void CaCollector::follow(TimePoint now) {
   // If no thread has started, the tap can wait: a client's circuit is a thread of its server.
-  if (host_.listeners().rested) return;
+  if (!host_.listeners().rested) follow_iocs(now);
+  // When the probes of those that have ended are off.
+  if (tap_) tap_->sources().saw_processes(host_.look_began());
+}
+
+void CaCollector::follow_iocs(TimePoint now) {
   if (tap_) follow_tap(now);
   follow_server_probe(now);
   for (const std::uint32_t number : host_.take_forgotten()) {
@@ -171,7 +176,7 @@ void CaCollector::follow_server_probe(TimePoint now) {
         {{live.number, &live.ioc, live.ca_port, namespaces_.number(live.ioc.net_namespace)},
          live.serial,
          host_.left_alone(live)});
-  server_probe_->follow(iocs, now);
+  server_probe_->follow(iocs, now, host_.ends());
   if (tap_) tell_tap_who_is_told();
 }
 

@@ -31,7 +31,7 @@ void CaCollector::tell_tap_who_is_told() {
     }
   }
   for (const std::uint16_t port : others) ports.erase(port);
-  tap_->object().set_told_ports(ports);
+  tap_->set_told_ports(std::move(ports));
   trouble_.report("tell the tap which servers count their puts",
                   tap_->set_told(std::move(servers), host_.look_began()));
 }
@@ -55,7 +55,7 @@ void CaCollector::look_for_names() {
 
 kernel::LostEvents CaCollector::lost_events(iocx_putlog_source source) const {
   if (source == IOCX_PUTLOG_CA_SERVER && server_probe_) return server_probe_->lost_events();
-  return source == IOCX_PUTLOG_CA_TAP && tap_ ? tap_->object().lost_events() : kernel::LostEvents();
+  return source == IOCX_PUTLOG_CA_TAP && tap_ ? tap_->lost_events() : kernel::LostEvents();
 }
 
 }  // namespace ioc_exporter::ca

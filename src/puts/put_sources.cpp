@@ -34,6 +34,35 @@ bool CaPutSources::server_tells_results(std::uint32_t ioc, std::uint16_t port) c
   return is_server(ioc, port) && all_.at(ioc).results;
 }
 
+CaPutSources::Counts CaPutSources::counts(std::uint32_t ioc, std::uint16_t port,
+                                          Clock::time_point since) const {
+  if (!is_server(ioc, port)) return Counts::packets;
+  const Source& source = all_.at(ioc);
+  if (since <= source.ran) return Counts::server;
+  return source.ended && !source.end_known ? Counts::nobody : Counts::not_known_yet;
+}
+
+CaPutSources::Counts CaPutSources::counts_results(std::uint32_t ioc, std::uint16_t port,
+                                                  Clock::time_point since) const {
+  return server_tells_results(ioc, port) ? counts(ioc, port, since) : Counts::packets;
+}
+
+void CaPutSources::saw_process(std::uint32_t ioc, Clock::time_point at) {
+  Clock::time_point& ran = all_[ioc].ran;
+  ran = std::max(ran, at);
+}
+
+void CaPutSources::saw_processes(Clock::time_point at) {
+  for (const auto& [ioc, source] : all_)
+    if (source.server) saw_process(ioc, at);
+}
+
+void CaPutSources::process_ended(std::uint32_t ioc, std::optional<Clock::time_point> at) {
+  if (at) saw_process(ioc, *at);
+  all_[ioc].ended = true;
+  all_[ioc].end_known = at.has_value();
+}
+
 void CaPutSources::begin_switch(const UnreadByIoc& unread) {
   for (auto& [ioc, source] : all_) {
     source.at_begin = source.seen;
@@ -53,6 +82,7 @@ void CaPutSources::to_server(std::uint32_t ioc, bool results) {
       std::min(source.seen - source.at_switch, source.seen - source.at_begin + source.unserved);
   source.at_switch = source.seen;
   source.server = source.switches = true;
+  source.ended = false;
   source.results = results;
 }
 
@@ -60,6 +90,7 @@ void CaPutSources::leave_server(std::uint32_t ioc) {
   Source& source = all_[ioc];
   if (!source.server) return;
   source.server = false;
+  if (source.ended) return;  // what it has not served was not put
   source.leaving = source.left = true;
   source.switched.missing += std::min(source.seen - source.at_switch, source.unserved);
   source.at_switch = source.seen;

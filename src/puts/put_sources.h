@@ -9,15 +9,23 @@
 // - To the packets: begin_switch(), leave_server(), the probes are detached, end_switch(). Packets
 //   count from leave_server() on. Puts that were sent before it and served without the probes are
 //   missing; those sent after it and served with the probes count twice.
+//
+// A server's process may have ended, and another one may serve the same port, before that is
+// noticed. So circuits that began after the process was seen last wait for the next look: its own
+// are the server's; those that began after its end are the packets', whichever process has served
+// them. Where it is not known when it has ended, their puts are missing.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 
 namespace ioc_exporter::ca {
 
 class CaPutSources {
  public:
+  using Clock = std::chrono::steady_clock;
   // Bytes in a server's sockets that it has not read.
   struct Unread {
     std::uint64_t bytes = 0;
@@ -32,6 +40,9 @@ class CaPutSources {
   static constexpr std::uint64_t kSmallestPut = 16;
   static constexpr std::uint64_t kReadAhead = 16384 / kSmallestPut;
 
+  // Source that counts the puts of a circuit.
+  enum class Counts { server, packets, not_known_yet, nobody };
+
   // Packets have shown so many more puts to the IOC.
   void saw(std::uint32_t ioc, std::uint64_t puts) { all_[ioc].seen += puts; }
   // Total of puts whose names are not kept because the server counts them. Without the server they
@@ -42,11 +53,24 @@ class CaPutSources {
 
   // `port`: of its CA server; what is sent to another one is not that server's. 0: not known.
   bool is_server(std::uint32_t ioc, std::uint16_t port) const;
+  // Of circuits that began at `since`.
+  Counts counts(std::uint32_t ioc, std::uint16_t port, Clock::time_point since) const;
   // Its server counted its puts, and has stopped to, or had stopped for a while.
   bool was_left(std::uint32_t ioc) const;
   // The same for results of puts.
   bool server_tells_results(std::uint32_t ioc, std::uint16_t port) const;
+  Counts counts_results(std::uint32_t ioc, std::uint16_t port, Clock::time_point since) const;
+  // Nobody counts these puts.
+  void add_missing(std::uint32_t ioc, std::uint64_t puts) { all_[ioc].switched.missing += puts; }
+  std::uint16_t port(std::uint32_t ioc) { return all_[ioc].port; }
   void set_port(std::uint32_t ioc, std::uint16_t port) { all_[ioc].port = port; }
+
+  // The processes of all servers that count ran then; of one.
+  void saw_processes(Clock::time_point at);
+  void saw_process(std::uint32_t ioc, Clock::time_point at);
+  // The server's process has ended, at that time, or it is not known when. Before begin_switch()
+  // and leave_server().
+  void process_ended(std::uint32_t ioc, std::optional<Clock::time_point> at);
 
   void begin_switch(const UnreadByIoc& unread);
   // `results`: the server reports the results of puts, too. Else packets do.
@@ -70,7 +94,10 @@ class CaPutSources {
     bool results = false;  // of the last switch to the server
     bool leaving = false;  // between leave_server() and end_switch()
     bool switches = false;
-    bool left = false;  // ever
+    bool left = false;       // ever
+    bool ended = false;      // its process has
+    bool end_known = false;  // when: `ran`
+    Clock::time_point ran{};
     Switched switched = {};
   };
 

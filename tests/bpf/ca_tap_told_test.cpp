@@ -130,6 +130,74 @@ TEST_P(CaTapToldTest, AConnectionThatIsYoungerThanTheLookAtItsServerIsFollowed) 
   EXPECT_EQ(puts("A"), 23u);
 }
 
+// Another process may have been given the port since: its puts are no server's that is probed.
+class CaTapEndedTest : public CaTapToldTest {
+ protected:
+  void SetUp() override {
+    CaTapToldTest::SetUp();
+    if (!tap_) return;
+    let_server_count();
+    seen_ = CaTap::Clock::now();
+    tap_->sources().saw_processes(seen_);
+    circuit_.emplace(listener_);
+    circuit_->open("operator", "console-1", {"A"});
+    circuit_->to_server(repeat(write(100), 23));
+    circuit_->to_server(write_notify(100, 5));
+    circuit_->to_client(written(5, 1));
+    reap_all();
+    EXPECT_EQ(all_puts(), 0u);
+  }
+  void end(std::optional<CaTap::Clock::time_point> when) {
+    tap_->sources().process_ended(kIoc, when);
+    leave_server();
+  }
+  std::size_t durations() { return collect().durations.size(); }
+
+  CaTap::Clock::time_point seen_;
+  std::optional<Circuit> circuit_;
+};
+
+TEST_P(CaTapEndedTest, CircuitsThatBeganLaterAreThePackets) {
+  end(seen_);
+  EXPECT_EQ(puts("A"), 23u);
+  EXPECT_EQ(all_puts(), 24u);
+  EXPECT_EQ(durations(), 1u);
+  circuit_->to_server(repeat(write(100), 19));
+  EXPECT_EQ(puts("A"), 42u);
+  EXPECT_EQ(bounds(), Bounds(0, 0));
+}
+
+TEST_P(CaTapEndedTest, ItsOwnCircuitsAreTheServers) {
+  end(CaTap::Clock::now());
+  EXPECT_EQ(all_puts(), 0u);
+  EXPECT_EQ(durations(), 0u);
+  EXPECT_EQ(bounds(), Bounds(0, 0));
+}
+
+TEST_P(CaTapEndedTest, WithoutTheTimeOfItsEndTheyAreMissing) {
+  end(std::nullopt);
+  EXPECT_EQ(all_puts(), 0u);
+  EXPECT_EQ(durations(), 0u);
+  EXPECT_EQ(bounds(), Bounds(24, 0));
+}
+
+TEST_P(CaTapEndedTest, WhileItRunsTheyAreTheServers) {
+  tap_->sources().saw_processes(CaTap::Clock::now());
+  EXPECT_EQ(all_puts(), 0u);
+  end(seen_);
+  EXPECT_EQ(all_puts(), 0u);
+  EXPECT_EQ(bounds(), Bounds(0, 0));
+}
+
+TEST_P(CaTapEndedTest, WhatIsFreedBeforeThatIsKnownIsMissing) {
+  circuit_.reset();
+  reap_all();
+  EXPECT_EQ(bounds(), Bounds(24, 0));
+  EXPECT_EQ(entries("ca_channels"), 0u);
+}
+
+IOCX_WITH_CHOSEN_LOCK(CaTapEndedTest);
+
 TEST_P(CaTapToldTest, AnotherServerAtTheSamePortIsCountedByItsPackets) {
   auto ok = tap_->set_told({{kIoc + 1, listener_.port()}}, CaTap::Clock::now());
   ASSERT_TRUE(ok) << ok.error().message();

@@ -11,6 +11,7 @@ import pytest
 from harness import databases
 from harness.exporter import run_exporter
 from harness.ioc import stripped_libraries
+from harness.put_log import PutLog
 from harness.scrape import PUTS
 from harness.waiting import wait_until
 
@@ -73,6 +74,17 @@ def check(exporter, ioc, pv: str, count: int) -> None:
     counted, wrong = page.total(PUTS, ioc=ioc.name, pv=pv), switched(page, ioc)
     assert counted == page.total(PUTS, ioc=ioc.name)
     assert counted - wrong["double"] <= count <= counted + wrong["missing"], (counted, count, wrong)
+
+
+def check_log(exporter, ioc, put_log: PutLog) -> None:
+    """Each put that is counted is told or counted as dropped; one that may be counted twice may be told twice or once."""
+    def all_told(page) -> bool:
+        came = len(put_log.puts()) + put_log.dropped(page)
+        return came >= page.total(PUTS, ioc=ioc.name) - switched(page, ioc)["double"]
+
+    page = exporter.wait_scrape(all_told, "each put is told or counted")
+    came = len(put_log.puts()) + put_log.dropped(page)
+    assert came <= page.total(PUTS, ioc=ioc.name) + switched(page, ioc)["double"]
 
 
 def puts_by_writer(exporter, ioc) -> dict[tuple[str, str, str, str], float]:
@@ -203,6 +215,51 @@ def test_switches_while_a_client_writes(start_exporter, start_ioc, raw_client, s
         unread = -(-before.count(UNREAD, ioc=ioc.name) // (struct.calcsize(">HHHHII") + 8))
         assert unread > 0
     assert counted - wrong["double"] <= sent <= counted + wrong["missing"] + unread, (counted, sent, wrong, unread)
+
+
+@pytest.mark.parametrize("switch", [stopped, signalled], ids=lambda switch: switch.__name__)
+def test_the_put_log_across_switches(start_exporter, start_ioc, raw_client, log_dir, switch):
+    ioc = start_ioc(f"logged-{switch.__name__}", targets("S:"))
+    put_log = PutLog(log_dir / "puts.json")
+    exporter = start_exporter(*put_log.options, sees=[ioc])
+    told_by(exporter, ioc, "server")
+    client = raw_client(ioc)
+    channel = client.create("S:set1")
+    for _ in range(3):
+        writer = Writer(client, channel, paced=True)
+        with switch(exporter, ioc):
+            writer.wait_for_more(1000)
+        told_by(exporter, ioc, "server")
+        writer.wait_for_more(1000)
+        writer.stop()
+        check_log(exporter, ioc, put_log)
+
+
+def test_lives_that_end_before_they_are_noticed(start_exporter, start_ioc, raw_client, log_dir):
+    """An IOC that returns at once under its name and port: whichever process has served a put, it is counted once."""
+    ioc = start_ioc("short-lived", targets("L:"), base="7.0.7")
+    put_log = PutLog(log_dir / "puts.json")
+    exporter = start_exporter(*put_log.options, sees=[ioc])
+    told_by(exporter, ioc, "server")
+    sent = 0
+    for life in range(10):
+        client = raw_client(ioc)
+        channel = client.create("L:set1")
+        end = time.monotonic() + 0.9 + 0.03 * life
+        while time.monotonic() < end:
+            for _ in range(23):
+                client.write(channel, sent)
+                sent += 1
+            client.get(channel)
+            time.sleep(0.01)
+        ioc.kill()
+        ioc = start_ioc(ioc.name, targets("L:"), base="7.0.7", port=ioc.port)
+    page = told_by(exporter, ioc, "server")
+    counted, wrong = page.total(PUTS, ioc=ioc.name), switched(page, ioc)
+    assert counted == page.total(PUTS, ioc=ioc.name, pv="L:set1")
+    assert wrong["missing"] == 0, "it is known when each process has ended"
+    assert sent <= counted <= sent + min(wrong["double"], 23), (counted, sent, wrong)
+    check_log(exporter, ioc, put_log)
 
 
 def test_probes_that_stay_for_other_iocs(start_exporter, start_ioc, raw_client):

@@ -9,7 +9,7 @@
 namespace ioc_exporter::iocs {
 namespace {
 
-static_assert(sizeof(iocx_ioc_exit) == 8);
+static_assert(sizeof(iocx_ioc_exit) == 16);
 
 struct SkeletonDeleter {
   void operator()(ioc_exit_bpf* skeleton) const { ioc_exit_bpf__destroy(skeleton); }

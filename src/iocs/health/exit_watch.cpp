@@ -36,8 +36,9 @@ std::vector<ExitWatch::Ended> ExitWatch::follow(const Live& live, Clock::time_po
     const auto exit = object_->exits().lookup(pid_of(gone->first));
     const bool told = exit && *exit && (*exit)->ended != 0;
     if (told)
-      ended.push_back(
-          {gone->second.ioc.name, gone->second.ioc.user, exit_of_status((*exit)->status)});
+      ended.push_back({gone->second.ioc.name, gone->second.ioc.user,
+                       exit_of_status((*exit)->status), gone->first.pid,
+                       Clock::time_point(std::chrono::nanoseconds((*exit)->ended_ns))});
     // Also one that runs on, and is not followed any more.
     if (!told && now < gone->second.until) {
       ++gone;

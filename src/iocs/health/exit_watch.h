@@ -23,6 +23,8 @@ class ExitWatch {
     std::string name;
     std::uint32_t user = 0;
     IocExit exit;
+    std::int32_t pid = 0;
+    Clock::time_point when;  // before its sockets were closed
   };
   struct Watched {
     std::string name;

@@ -60,7 +60,8 @@ Result<ServerProbe> ServerProbe::start(const Options& options, std::shared_ptr<C
   return ServerProbe(std::move(*object), std::move(totals), tap);
 }
 
-void ServerProbe::follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now) {
+void ServerProbe::follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now,
+                         const Ends& ends) {
   for (auto& [serial, watched] : watched_) watched.seen = false;
   unheard_.clear();
   switching_ = false;
@@ -74,7 +75,7 @@ void ServerProbe::follow(const std::vector<ProbedIoc>& iocs, Clock::time_point n
       gone.push_back(serial);
     }
   // First: an IOC that was restarted has the number of the one before.
-  end(leave, now);
+  end(leave, ends, now);
   for (const std::uint64_t serial : gone) {
     forget(watched_.at(serial), now);
     watched_.erase(serial);
@@ -140,6 +141,9 @@ void ServerProbe::start(const ProbedIoc& ioc, const CodeFiles& for_all, Clock::t
     why_not = "it is stopped or traced, or all probes are detached";
     return;
   }
+  // It has no clients, and the tap has not given it the connections to an earlier process at its
+  // port, which are the packets'.
+  if (tap_ && ioc.served.ioc->listening.empty()) return;
   if (watched.probes.empty()) {
     watched.for_all = is_among(for_all, functions);
     if (auto off = start_probes(*ioc.served.ioc, functions, watched, now); !off.empty())
@@ -164,10 +168,10 @@ std::string ServerProbe::start_probes(const iocs::Ioc& ioc, const ServerFunction
                 tap_ ? "counted from packets" : "not counted");
     return watched.refused;
   }
-  watched.since = Clock::now();
   if (tap_)
     trouble_.report("read the puts that packets have shown",
                     tap_->let_server_count(watched.number, watched.tells_results));
+  watched.since = Clock::now();  // until now packets have counted
   watched.attaching.succeeded();
   log::info("ioc {}: puts are counted in its {}server", watched.name, is_ca() ? "" : "PV Access ");
   return {};
@@ -199,15 +203,15 @@ Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
   config.by_db_addr = has_db_addr(ioc.base_version) ? 1 : 0;
   config.enum_type = enum_type(ioc.base_version);
   config.tells_results = functions.tells_results ? 1 : 0;
-  if (auto ok = object_.maps().iocs.update(static_cast<std::uint32_t>(watched.pid), config); !ok)
-    return ok;
   for (const ServerFunction& function : functions.found) {
     if (is_ca() && function.number == kCaFlush && !object_.has_put_log()) continue;
     auto probe = attach_probe(watched, function);
     if (!probe) return std::move(probe).error();
     watched.probes.push_back(std::move(*probe));
   }
-  return {};
+  // Last: until now the programs pass over it. To attach may take long, and packets count
+  // meanwhile.
+  return object_.maps().iocs.update(static_cast<std::uint32_t>(watched.pid), config);
 }
 
 Result<std::shared_ptr<ServerProbe::Probe>> ServerProbe::attach_probe(
@@ -238,7 +242,7 @@ std::shared_ptr<ServerProbe::Probe> ServerProbe::probe_for_all(
   return nullptr;
 }
 
-void ServerProbe::end(const std::vector<Watched*>& those, Clock::time_point now) {
+void ServerProbe::end(const std::vector<Watched*>& those, const Ends& ends, Clock::time_point now) {
   std::vector<UniqueFd> probes;
   std::vector<Watched*> ended;
   for (Watched* watched : those) {
@@ -249,6 +253,15 @@ void ServerProbe::end(const std::vector<Watched*>& those, Clock::time_point now)
       if (probe.use_count() == 1) probes.push_back(std::move(probe->attached));
   }
   if (ended.empty()) return;
+  if (tap_)
+    for (const Watched* watched : ended) {
+      const auto at = ends.find(watched->pid);
+      if (watched->seen)
+        tap_->sources().saw_process(watched->number, Clock::now());
+      else
+        tap_->process_ended(watched->number,
+                            at == ends.end() ? std::nullopt : std::optional(at->second));
+    }
   begin_switch();
   if (tap_)
     for (const Watched* watched : ended)
@@ -271,7 +284,7 @@ void ServerProbe::detach_all(Clock::time_point now) {
   std::vector<Watched*> all;
   for (auto& [serial, watched] : watched_) all.push_back(&watched);
   switching_ = false;
-  end(all, now);
+  end(all, {}, now);
 }
 
 void ServerProbe::forget_process(const Watched& watched) {

@@ -65,8 +65,11 @@ class ServerProbe {
   static Result<ServerProbe> start(const Options& options, std::shared_ptr<CaTotals> totals,
                                    CaTap* tap);
 
+  // By process id, when those ended that are not among the IOCs any more, where it is known.
+  using Ends = std::map<std::int32_t, Clock::time_point>;
+
   // Attaches to new IOCs, and forgets those that have ended. After the tap has their ports.
-  void follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now);
+  void follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now, const Ends& ends = {});
   // Takes the probes off all IOCs, until the next follow().
   void detach_all(Clock::time_point now);
   // Adds puts since the last call to the sums. Before the tap is read.
@@ -140,7 +143,7 @@ class ServerProbe {
   std::string start_probes(const iocs::Ioc& ioc, const ServerFunctions& functions, Watched& watched,
                            Clock::time_point now);
   Watched& watch(const ProbedIoc& ioc);
-  void end(const std::vector<Watched*>& those, Clock::time_point now);
+  void end(const std::vector<Watched*>& those, const Ends& ends, Clock::time_point now);
   void forget(const Watched& watched, Clock::time_point now);
   void forget_process(const Watched& watched);
   void report_forgotten(const Result<bool>& erased);

@@ -20,7 +20,7 @@ static_assert(sizeof(iocx_ca_outcome) == 24 + 8 * IOCX_PUT_HIST_SLOTS);
 static_assert(sizeof(iocx_ca_told) == 8 && sizeof(iocx_ca_begun) == 12);
 static_assert(sizeof(iocx_ca_page) == 19712 && offsetof(iocx_ca_page, bytes) == 1280);
 static_assert(sizeof(iocx_ca_page_owner) == 16);
-static_assert(sizeof(iocx_ca_channel_info) == 400 && offsetof(iocx_ca_channel_info, name) == 168);
+static_assert(sizeof(iocx_ca_channel_info) == 408 && offsetof(iocx_ca_channel_info, name) == 176);
 
 }  // namespace
 
@@ -75,7 +75,7 @@ Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
     const auto ioc = ioc_of((*info)->circuit, (*info)->ioc);
     if (!ioc) return {};
     note_place(slot, *ioc, **info);
-    packets_count(placed_[slot], puts);
+    if (note_counts(placed_[slot], puts) == CaPutSources::Counts::not_known_yet) return {};
     auto waits = waits_for_seed(slot, *ioc, **info, now);
     if (!waits) return std::move(waits).error();
     if (*waits) return {};
@@ -85,9 +85,10 @@ Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
     return {};
   }
   if (totals_->puts.is_current(slot, puts)) return {};
-  if (packets_count(placed_[slot], puts))
+  const auto counts = note_counts(placed_[slot], puts);
+  if (counts == CaPutSources::Counts::packets)
     totals_->puts.observe(slot, puts, last_put);
-  else
+  else if (counts != CaPutSources::Counts::not_known_yet)
     totals_->puts.pass_over(slot, puts);
   return {};
 }

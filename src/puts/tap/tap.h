@@ -143,6 +143,12 @@ class CaTap {
   Result<void> let_server_count(std::uint32_t ioc, bool results,
                                 Clock::time_point now = Clock::now());
   Result<void> leave_server(std::uint32_t ioc);
+  // CaPutSources::process_ended().
+  void process_ended(std::uint32_t ioc, std::optional<Clock::time_point> at);
+  // TCP ports at which all servers are probed: their puts by packets are not in the put log.
+  void set_told_ports(std::set<std::uint16_t> ports);
+  // In any thread.
+  kernel::LostEvents lost_events() const;
   // Servers, by the caller's numbers and by port, that are probed for their puts and results.
   // `seen`: their processes, some time after that. Of older circuits the channels are not kept.
   using CaToldServers = std::set<std::pair<std::uint32_t, std::uint16_t>>;
@@ -206,8 +212,10 @@ class CaTap {
     std::uint64_t channel = 0;
     std::uint32_t ioc = 0;
     std::uint16_t server_port = 0;
+    Clock::time_point since{};  // its circuit began
     CounterGrowth<2> growth;
-    CaPuts kept{};  // that are the packets' to count
+    CaPuts kept{};     // that are the packets' to count
+    CaPuts waiting{};  // until it is known whose they are
   };
   struct Named {
     std::uint64_t circuit = 0;
@@ -244,12 +252,14 @@ class CaTap {
                               const iocx_ca_channel_info& info, Clock::time_point now);
   void count_unnamed(std::uint32_t slot);
   void note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_channel_info& info);
-  bool packets_count(Placed& placed, const CaPuts& puts);
+  CaPutSources::Counts note_counts(Placed& placed, const CaPuts& puts);
+  std::uint64_t waiting_puts(std::uint32_t slot) const;
   void open_slot(std::uint32_t slot, CaPutLabels labels, const CaPuts& puts,
                  std::uint64_t last_put);
   Result<CaPutSources::UnreadByIoc> read_unread() const;
   Result<bool> is_joined(std::uint64_t circuit);
   void note_circuit(const iocx_ca_flow& flow);
+  void log_packets(std::uint32_t ioc);
   CaPutLabels put_labels(std::uint32_t ioc, const iocx_ca_channel_info& info) const;
   Result<CaPutLabels> labels_by_sid(std::uint32_t slot, CaPutLabels labels);
   Result<void> learn_names();
@@ -285,6 +295,9 @@ class CaTap {
   std::shared_ptr<CaTotals> totals_;
   CaPutSources sources_;
   CaToldServers told_;
+  std::set<std::uint16_t> told_ports_;
+  // Puts that packets count and that no source has told the put log.
+  std::uint64_t unlogged_ = 0;  // atomic
   std::vector<Placed> placed_;  // by slot
   CaServerTotals server_totals_;
   ServerMap servers_;                                        // as the kernel has them

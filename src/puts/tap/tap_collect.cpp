@@ -60,6 +60,12 @@ Result<std::vector<DropSample>> CaTap::read_drops() const {
   return drops;
 }
 
+kernel::LostEvents CaTap::lost_events() const {
+  auto lost = object_.lost_events();
+  lost.switched = __atomic_load_n(&unlogged_, __ATOMIC_RELAXED);
+  return lost;
+}
+
 // A circuit that has ended is not open. What it carried counts all the same.
 Result<void> CaTap::observe_flows(CaOpenCounts* open) {
   auto read =

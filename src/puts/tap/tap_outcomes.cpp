@@ -19,18 +19,20 @@ std::uint64_t answers(const iocx_ca_outcome& outcome) {
 Result<void> CaTap::observe_outcomes() {
   std::vector<Outcome> strangers;
   outcome_keys_.clear();
-  const auto server_tells = [this](std::uint32_t slot) {
+  using Counts = CaPutSources::Counts;
+  const auto counts_of = [this](std::uint32_t slot) {
     const Placed& placed = placed_[slot];
-    return sources_.server_tells_results(placed.ioc, placed.server_port);
+    return sources_.counts_results(placed.ioc, placed.server_port, placed.since);
   };
   const auto failure = [&](const iocx_ca_failure_key& key, const iocx_ca_failure& value) {
     outcome_keys_.insert({{key.channel, key.status}, {value.circuit, value.address}});
     if (const CaPutLabels* labels = totals_->puts.labels(value.slot, key.channel)) {
-      if (server_tells(value.slot))
-        totals_->outcomes.pass_over_failures(key, value.count);
-      else
+      const Counts counts = counts_of(value.slot);
+      if (counts == Counts::packets)
         totals_->outcomes.observe_failures(key, *labels, value.count,
                                            totals_->puts.note_outcome(value.slot));
+      else if (counts != Counts::not_known_yet)
+        totals_->outcomes.pass_over_failures(key, value.count);
     } else if (!totals_->puts.is_open(value.slot, key.channel))
       strangers.push_back({key.channel, key.status, value.count});
   };
@@ -38,11 +40,12 @@ Result<void> CaTap::observe_outcomes() {
   const auto duration = [&](std::uint64_t channel, const iocx_ca_outcome& value) {
     outcome_keys_.insert({{channel, kDurations}, {value.circuit, value.address}});
     if (const CaPutLabels* labels = totals_->puts.labels(value.slot, channel)) {
-      if (server_tells(value.slot))
-        totals_->outcomes.pass_over_durations(channel, value);
-      else
+      const Counts counts = counts_of(value.slot);
+      if (counts == Counts::packets)
         totals_->outcomes.observe_durations(channel, *labels, value,
                                             totals_->puts.note_outcome(value.slot));
+      else if (counts != Counts::not_known_yet)
+        totals_->outcomes.pass_over_durations(channel, value);
     } else if (!totals_->puts.is_open(value.slot, channel))
       strangers.push_back({channel, kDurations, answers(value)});
   };

@@ -13,22 +13,37 @@ void CaTap::note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_chan
   if (slot >= placed_.size()) placed_.resize(slot + std::size_t{1});
   Placed& placed = placed_[slot];
   const iocx_ca_channel& channel = object_.channels()[slot];
-  if (placed.channel != channel.channel) placed.growth = {}, placed.kept = {};
+  if (placed.channel != channel.channel) placed = {};
   placed.channel = channel.channel;
   placed.ioc = ioc;
   placed.server_port = info.server_port;
+  placed.since = Clock::time_point(std::chrono::nanoseconds(info.since_ns));
 }
 
-// Notes the counts of the slot. False: its puts are counted by the server probe.
-bool CaTap::packets_count(Placed& placed, const CaPuts& puts) {
+// Notes the counts of the slot, and tells whose they are.
+CaPutSources::Counts CaTap::note_counts(Placed& placed, const CaPuts& puts) {
   const CaPuts growth = placed.growth.advance(puts);
   sources_.saw(placed.ioc, growth[0] + growth[1]);
-  const bool counts = !sources_.is_server(placed.ioc, placed.server_port);
-  if (counts) add_to(placed.kept, growth);
+  const auto counts = sources_.counts(placed.ioc, placed.server_port, placed.since);
+  // What waited is in no put log: the server was to tell it.
+  if (counts == CaPutSources::Counts::packets)
+    __atomic_fetch_add(&unlogged_, placed.waiting[0] + placed.waiting[1], __ATOMIC_RELAXED);
+  add_to(placed.waiting, growth);
+  if (counts == CaPutSources::Counts::not_known_yet) return counts;
+  if (counts == CaPutSources::Counts::packets) add_to(placed.kept, placed.waiting);
+  if (counts == CaPutSources::Counts::nobody)
+    sources_.add_missing(placed.ioc, placed.waiting[0] + placed.waiting[1]);
+  placed.waiting = {};
   return counts;
 }
 
-// The first look at a channel under its labels, after packets_count(). It may have waited for them,
+// Puts of the channel of which it is not known yet whose they are.
+std::uint64_t CaTap::waiting_puts(std::uint32_t slot) const {
+  if (slot >= placed_.size() || placed_[slot].channel != object_.channels()[slot].channel) return 0;
+  return placed_[slot].waiting[0] + placed_[slot].waiting[1];
+}
+
+// The first look at a channel under its labels, after note_counts(). It may have waited for them,
 // while the source of its IOC's puts changed.
 void CaTap::open_slot(std::uint32_t slot, CaPutLabels labels, const CaPuts& puts,
                       std::uint64_t last_put) {
@@ -73,8 +88,25 @@ Result<void> CaTap::let_server_count(std::uint32_t ioc, bool results, Clock::tim
   return seen;
 }
 
+void CaTap::process_ended(std::uint32_t ioc, std::optional<Clock::time_point> at) {
+  sources_.process_ended(ioc, at);
+  log_packets(ioc);
+}
+
+void CaTap::set_told_ports(std::set<std::uint16_t> ports) {
+  told_ports_ = std::move(ports);
+  object_.set_told_ports(told_ports_);
+}
+
+// Its puts by packets are in the put log from now on.
+void CaTap::log_packets(std::uint32_t ioc) {
+  told_ports_.erase(sources_.port(ioc));
+  object_.set_told_ports(told_ports_);
+}
+
 Result<void> CaTap::leave_server(std::uint32_t ioc) {
   sources_.leave_server(ioc);
+  log_packets(ioc);
   auto told = told_;
   std::erase_if(told, [ioc](const auto& server) { return server.first == ioc; });
   return set_told(std::move(told), {});

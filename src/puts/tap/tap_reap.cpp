@@ -184,7 +184,8 @@ Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
       if (alive && state != IOCX_CA_SLOT_LIVE) count_unnamed(slot);
       if (alive) continue;
     }
-    (totals_->puts.is_open(slot, channel.channel) ? gone : orphans).insert(slot);
+    const bool waits = waiting_puts(slot) > 0 || !totals_->puts.is_open(slot, channel.channel);
+    (waits ? orphans : gone).insert(slot);
   }
   auto due = overdue(gone_channels_, gone, now, kGrace);
   const auto due_orphans = overdue(gone_orphans_, orphans, now, kPatience);
@@ -201,7 +202,9 @@ Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
 Result<void> CaTap::free_channel(std::uint32_t slot, Clock::time_point now) {
   if (auto ok = observe_channel(slot, now); !ok) return ok;
   const iocx_ca_channel channel = object_.channels()[slot];
-  if (!totals_->puts.is_open(slot, channel.channel))
+  if (const std::uint64_t waiting = waiting_puts(slot); waiting > 0)
+    sources_.add_missing(placed_[slot].ioc, waiting);
+  else if (!totals_->puts.is_open(slot, channel.channel))
     puts_elsewhere_ += channel.puts[0] + channel.puts[1];
   if (channel.state != IOCX_CA_SLOT_SHARED) {
     // The server may not have confirmed the end, and used the SID again all the same.

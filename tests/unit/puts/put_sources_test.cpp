@@ -5,6 +5,8 @@
 namespace ioc_exporter::ca {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::uint32_t kIoc = 3, kOther = 4;
 
 struct CaPutSourcesTest : ::testing::Test {
@@ -126,6 +128,34 @@ TEST_F(CaPutSourcesTest, OnTheWayBackWhatWasNotServedIsMissing) {
   sources_.saw(kIoc, 19);
   sources_.end_switch();
   EXPECT_EQ(bounds(), Bounds(13, 17)) << "that switch is over";
+}
+
+TEST_F(CaPutSourcesTest, CircuitsThatBeganAfterTheEndOfTheProcessAreThePackets) {
+  using Counts = CaPutSources::Counts;
+  const CaPutSources::Clock::time_point seen(1000s), end(1001s), later(1002s);
+  EXPECT_EQ(sources_.counts(kIoc, 5064, later), Counts::packets);
+  sources_.to_server(kIoc, true);
+  sources_.saw_processes(seen);
+  EXPECT_EQ(sources_.counts(kIoc, 5064, seen), Counts::server);
+  EXPECT_EQ(sources_.counts(kIoc, 5064, end), Counts::not_known_yet);
+  EXPECT_EQ(sources_.counts_results(kIoc, 5064, later), Counts::not_known_yet);
+  sources_.process_ended(kIoc, end);
+  EXPECT_EQ(sources_.counts(kIoc, 5064, end), Counts::server);
+  EXPECT_EQ(sources_.counts(kIoc, 5064, later), Counts::not_known_yet);
+  sources_.saw(kIoc, 23);
+  sources_.look();
+  sources_.look();
+  sources_.begin_switch({{kIoc, {16 * 7, 1}}});
+  sources_.leave_server(kIoc);
+  sources_.saw(kIoc, 19);
+  sources_.end_switch();
+  EXPECT_EQ(sources_.counts(kIoc, 5064, later), Counts::packets);
+  EXPECT_EQ(bounds(), Bounds(0, 0)) << "what is not served is another process'";
+  EXPECT_FALSE(sources_.was_left(kIoc));
+  sources_.to_server(kIoc, true);
+  EXPECT_EQ(bounds(), Bounds(0, 26)) << "that one may serve them now";
+  sources_.process_ended(kIoc, std::nullopt);
+  EXPECT_EQ(sources_.counts(kIoc, 5064, later), Counts::nobody);
 }
 
 TEST_F(CaPutSourcesTest, AnotherIocsSwitchChangesNothing) {
