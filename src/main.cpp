@@ -22,6 +22,7 @@
 #include "app/pages.h"
 #include "app/policy_command.h"
 #include "app/reload.h"
+#include "app/sandbox.h"
 #include "app/site_config.h"
 #include "app/status.h"
 #include "app/version.h"
@@ -170,6 +171,8 @@ int serve(app::Daemon& daemon, const app::Helpers& helpers, app::Reload& reload,
   };
   auto server = web::Server::start(std::move(web));
   if (!server) return fail(kStartError, server.error().message());
+  if (options.sandbox)
+    if (auto ok = app::refuse_listening(); !ok) return fail(kStartError, ok.error().message());
   for (const std::string& address : (*server)->addresses()) log::info("listening on {}", address);
   run_until(daemon, helpers, Clock::time_point::max(), notifier);
   if (const std::string gone = helpers.gone(); !gone.empty())
@@ -221,6 +224,7 @@ int run(int argc, char** argv) {
   app::Reload reload(options, site->options);
   if (auto opened = reload.open_web(); !opened) return fail(kStartError, opened.error().message());
   app::close_inherited_files();
+  app::take_all_descriptors();
   app::set_up_logging(options.log_level, options.log_format);
 
   // Before the first thread starts: they all inherit it, and only stopped_before() and

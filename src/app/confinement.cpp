@@ -1,6 +1,7 @@
 #include "app/confinement.h"
 
 #include <sys/capability.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -76,6 +77,13 @@ void close_inherited_files() {
   ::syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
 }
 
+void take_all_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 Result<void> confine(const Options& options) {
   Privileges keep = options.privileges;
   if (std::ranges::any_of(options.web.listen, is_privileged_port))
@@ -83,7 +91,8 @@ Result<void> confine(const Options& options) {
   auto left = drop_privileges(keep);
   if (!left) return std::move(left).error();
   if (options.sandbox)
-    if (auto ok = enter_sandbox({.probes = false, .net_namespaces = false}); !ok) return ok;
+    if (auto ok = enter_sandbox({.probes = false, .net_namespaces = false, .listening = true}); !ok)
+      return ok;
   log::info("{}{}", *left, options.sandbox ? ", in a sandbox" : "");
   return {};
 }

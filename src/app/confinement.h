@@ -19,6 +19,10 @@ Result<void> confine_readers(const Privileges& keep, bool filter);
 // is opened that is to stay.
 void close_inherited_files();
 
+// As many as the host allows, where less was only the default: 1,024 in a shell, and each IOC takes
+// some.
+void take_all_descriptors();
+
 // Root's rights, and the system calls that an exporter which runs does not make, for what
 // start_helpers() left to others to do. To be called before the first thread is started: they all
 // inherit what is left.

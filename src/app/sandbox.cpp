@@ -48,9 +48,8 @@ constexpr const char* kAlways[] = {
     "poll", "ppoll", "select", "_newselect", "pselect6", "epoll_create", "epoll_create1",
     "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "eventfd2",
     // sockets; which kinds, see allow_sockets()
-    "bind", "listen", "accept", "accept4", "connect", "getsockname", "getpeername", "sendto",
-    "sendmsg", "sendmmsg", "recvfrom", "recvmsg", "recvmmsg", "shutdown", "getsockopt", "send",
-    "recv"};
+    "accept", "accept4", "connect", "getsockname", "getpeername", "sendto", "sendmsg", "sendmmsg",
+    "recvfrom", "recvmsg", "recvmmsg", "shutdown", "getsockopt", "send", "recv"};
 
 // Their arguments are in memory, where no filter sees them: libraries do without these calls when
 // they get ENOSYS.
@@ -131,12 +130,19 @@ void allow_sockets(SyscallFilter& filter, bool packets) {
   for (const int protocol : {NETLINK_ROUTE, NETLINK_SOCK_DIAG})
     filter.allow("socket", {is(0, AF_NETLINK), is(2, static_cast<unsigned>(protocol))});
   if (packets) filter.allow("socket", {is(0, AF_PACKET)});
+  if (packets) filter.allow("bind");
   for (const int option : {SO_REUSEADDR, SO_RCVTIMEO, SO_SNDTIMEO, SO_KEEPALIVE, SO_LINGER,
                            SO_SNDBUF, SO_RCVBUF, SO_REUSEPORT, SO_PASSCRED})
     filter.allow("setsockopt", {is(1, SOL_SOCKET), is(2, static_cast<unsigned>(option))});
   if (packets) filter.allow("setsockopt", {is(1, SOL_SOCKET), is(2, SO_ATTACH_BPF)});
   for (const int level : {IPPROTO_TCP, IPPROTO_IPV6})
     filter.allow("setsockopt", {is(1, static_cast<unsigned>(level))});
+}
+
+// And the filter of refuse_listening().
+void allow_listening(SyscallFilter& filter) {
+  for (const char* call : {"bind", "listen", "seccomp"}) filter.allow(call);
+  filter.allow("prctl", {is(0, PR_SET_NO_NEW_PRIVS)});
 }
 
 void allow_bpf(SyscallFilter& filter, const SandboxOptions& options) {
@@ -196,7 +202,14 @@ Result<void> enter_sandbox(const SandboxOptions& options) {
   allow_bpf(filter, options);
   if (options.log_files) allow_log_files(filter);
   if (options.readers) allow_readers(filter);
+  if (options.listening) allow_listening(filter);
   if (options.net_namespaces) filter.allow("setns", {is(1, CLONE_NEWNET)});
+  return filter.load();
+}
+
+Result<void> refuse_listening() {
+  SyscallFilter filter(SCMP_ACT_ALLOW);
+  for (const char* call : {"bind", "listen", "seccomp"}) filter.refuse(call);
   return filter.load();
 }
 

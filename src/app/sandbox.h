@@ -19,7 +19,9 @@ namespace ioc_exporter::app {
 // fails with EPERM.
 class SyscallFilter {
  public:
-  SyscallFilter() : filter_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {}
+  // `others`: what becomes of calls that no rule is about.
+  explicit SyscallFilter(std::uint32_t others = SCMP_ACT_ERRNO(EPERM))
+      : filter_(seccomp_init(others)) {}
 
   // Lets the call through when all conditions hold. Conditions see 64 bits: of an argument that the
   // kernel takes 32 bits of, none with others above is let through.
@@ -29,6 +31,7 @@ class SyscallFilter {
   // Opening files to read them only.
   void allow_reading();
   void say_no_such_call(const char* call) { add(SCMP_ACT_ERRNO(ENOSYS), call, {}); }
+  void refuse(const char* call) { add(SCMP_ACT_ERRNO(EPERM), call, {}); }
 
   // For all threads and for good.
   Result<void> load();
@@ -64,11 +67,16 @@ struct SandboxOptions {
   bool readers = false;
   // Files may be made, written to and renamed, as its user may.
   bool log_files = false;
+  // Sockets may be bound and listen, until refuse_listening().
+  bool listening = false;
 };
 
 // For all threads and for good. All else fails with EPERM: running a program, starting a process,
 // writing to a file or to another process' memory, terminals, tracing, signals to others, mounts,
 // modules, the clock, and what is not in the list of sandbox.cpp.
 Result<void> enter_sandbox(const SandboxOptions& options = {});
+
+// From now on no socket gets an address: no port is listened on, no socket file made.
+Result<void> refuse_listening();
 
 }  // namespace ioc_exporter::app

@@ -51,13 +51,23 @@ Result<std::string> RootedFs::read(std::string_view path_in_root, std::size_t li
 }
 
 Result<std::string> RootedFs::read_regular(std::string_view path_in_root, std::size_t limit) const {
-  auto fd = open(path_in_root, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  auto fd = open_regular(path_in_root);
   if (!fd) return std::move(fd).error();
-  struct stat status;
-  if (::fstat(fd->get(), &status) != 0) return last_error("read " + path(path_in_root));
-  if (!S_ISREG(status.st_mode))
-    return error_in_words("read " + path(path_in_root) + ": not a regular file");
   return read_all(*fd, path(path_in_root), limit);
+}
+
+// Opened through the descriptor that was looked at: the path may lead elsewhere by then.
+Result<UniqueFd> RootedFs::open_regular(std::string_view path_in_root) const {
+  const auto place = open(path_in_root, O_PATH);
+  if (!place) return place.error();
+  const std::string action = "open " + path(path_in_root);
+  struct stat status {};
+  if (::fstat(place->get(), &status) != 0) return last_error(action);
+  if (!S_ISREG(status.st_mode)) return error_in_words(action + ": not a regular file");
+  const std::string same = "/proc/self/fd/" + std::to_string(place->get());
+  UniqueFd fd(::open(same.c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) return last_error(action);
+  return fd;
 }
 
 Result<std::string> RootedFs::read_link(std::string_view path_in_root) const {

@@ -26,9 +26,12 @@ class RootedFs {
   // Whole content of a file, at most `limit` bytes (what is longer is cut: /proc has no sizes to
   // check).
   Result<std::string> read(std::string_view path, std::size_t limit = 64u << 20) const;
-  // The same of a regular file only, else an error at once: a FIFO would make us wait for its
-  // writer, and a terminal would become ours.
+  // The same of a regular file only, else an error at once.
   Result<std::string> read_regular(std::string_view path, std::size_t limit) const;
+  // A regular file, to be read: for files that others may have put there. What it is gets decided
+  // before it is opened: to open a device may do something, a FIFO lets its writer go on, and a
+  // terminal could become ours.
+  Result<UniqueFd> open_regular(std::string_view path) const;
   // Target of a symbolic link, as it stands (a "/proc/PID/exe" may end in " (deleted)").
   Result<std::string> read_link(std::string_view path) const;
   // Names in a directory without "." and "..", unsorted; the first `most` of them.

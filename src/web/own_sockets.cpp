@@ -2,16 +2,15 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
+#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <memory>
 #include <string_view>
 
+#include "base/netlink.h"
 #include "base/rooted_fs.h"
 #include "base/unique_fd.h"
 #include "web/message.h"
@@ -59,29 +58,41 @@ std::string plain_address(std::string text) {
 
 namespace {
 
-std::string text_of(const sockaddr& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  const void* bytes = nullptr;
-  if (address.sa_family == AF_INET) bytes = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
-  if (address.sa_family == AF_INET6)
-    bytes = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
-  if (bytes == nullptr) return {};
-  const char* const made = ::inet_ntop(address.sa_family, bytes, text.data(), text.size());
-  return made == nullptr ? "" : made;
+template <class Address>
+struct RouteTo {
+  rtmsg route{};
+  nlattr to{sizeof(nlattr) + sizeof(Address), RTA_DST};
+  Address address{};
+};
+
+template <class Address>
+bool leads_here(unsigned char family, const Address& address) {
+  constexpr const char* kAction = "look whether an address is the host's own";
+  RouteTo<Address> request{.address = address};
+  request.route.rtm_family = family;
+  request.route.rtm_dst_len = static_cast<unsigned char>(8 * sizeof address);
+  bool here = false;
+  auto netlink = Netlink::open(NETLINK_ROUTE, kAction);
+  if (netlink)
+    (void)netlink->ask(RTM_GETROUTE, 0, request, kAction, [&here](std::uint16_t, auto body) {
+      const auto route = netlink_struct<rtmsg>(body);
+      here |= route && route->rtm_type == RTN_LOCAL;
+    });
+  return here;
 }
 
 }  // namespace
 
+// Not by getifaddrs(), which binds a socket: no filter of system calls tells it from others.
 bool is_own_address(const std::string& address) {
   if (place_of(address) == "local") return true;
   const std::string plain = plain_address(address);
   const std::string asked = plain.substr(0, plain.find('%'));  // a link's own has it in its text
-  ifaddrs* first = nullptr;
-  if (asked.empty() || ::getifaddrs(&first) != 0) return false;
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, &::freeifaddrs);
-  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next)
-    if (one->ifa_addr != nullptr && text_of(*one->ifa_addr) == asked) return true;
-  return false;
+  in_addr v4{};
+  in6_addr v6{};
+  if (::inet_pton(AF_INET, asked.c_str(), &v4) == 1)
+    return v4.s_addr != INADDR_ANY && leads_here(AF_INET, v4);
+  return ::inet_pton(AF_INET6, asked.c_str(), &v6) == 1 && leads_here(AF_INET6, v6);
 }
 
 }  // namespace ioc_exporter::web

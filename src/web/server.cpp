@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/rooted_fs.h"
 #include "base/wall_clock.h"
 #include "web/allowed_hosts.h"
 #include "web/connection.h"
@@ -46,13 +47,14 @@ constexpr std::chrono::seconds kOwnHandshake{10};
 constexpr int kGivenBackFrom = 1 << 20;  // bytes
 constexpr int kHeaps = 2;
 
-// Of the descriptors that the process may have, connections take a quarter at most: what is read
-// for a scrape needs some, however many connect.
+// Of the descriptors that the process may still open, connections take a quarter at most: what is
+// read for a scrape needs some, however many connect.
 std::size_t thread_count(std::size_t max_requests) {
   rlimit limit{};
-  const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
-  const std::size_t connections = known ? limit.rlim_cur / 4 : 0;
-  const std::size_t others = max_requests + kAcceptedAhead;
+  const auto open = RootedFs().list("/proc/self/fd");
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && open;
+  const std::size_t free = known ? limit.rlim_cur - std::min(limit.rlim_cur, open->size()) : 0;
+  const std::size_t connections = free / 4, others = max_requests + kAcceptedAhead;
   return max_requests +
          std::clamp(connections - std::min(connections, others), kLeastSpareThreads, kSpareThreads);
 }

@@ -1,7 +1,5 @@
 #include "iocs/memory/process_reader.h"
 
-#include <fcntl.h>
-
 #include <vector>
 
 #include "iocs/elf/base_version.h"
@@ -41,15 +39,8 @@ Result<struct stat> ProcessReader::status(pid_t pid, const std::string& path) {
   return *found->front();
 }
 
-// O_PATH first: to open a device may do something, and to open a FIFO lets its writer go on.
 Result<UniqueFd> ProcessReader::open(pid_t, const std::string& path) {
-  auto place = fs_.open(path, O_PATH);
-  if (!place) return place;
-  struct stat status {};
-  const std::string full = fs_.path(path);
-  if (::fstat(place->get(), &status) != 0) return last_error("stat " + full);
-  if (!S_ISREG(status.st_mode)) return error_in_words("open " + full + ": not a regular file");
-  return fs_.open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+  return fs_.open_regular(path);
 }
 
 Result<ElfSymbols> ProcessReader::symbols(pid_t, int fd, const std::string& path) {

@@ -22,15 +22,19 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <iterator>
 #include <string>
+
+#include "app/sandbox.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -49,7 +53,7 @@ int in_child(bool confined, const Attempt& attempt) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (confined && !confine(Options())) ::_exit(kNotConfined);
+    if (confined && (!confine(Options()) || !refuse_listening())) ::_exit(kNotConfined);
     ::_exit(outcome(attempt));
   }
   int status = 0;
@@ -75,6 +79,9 @@ class Confinement : public testing::Test {
   void refuses(const char* what, const Attempt& attempt) const {
     EXPECT_EQ(in_child(false, attempt), kDone) << what << ": is no attack that works";
     EXPECT_EQ(in_child(true, attempt), kRefused) << what;
+  }
+  static void still_does(const char* what, const Attempt& attempt) {
+    EXPECT_EQ(in_child(true, attempt), kDone) << what;
   }
   pid_t victim_ = -1;
 };
@@ -200,6 +207,64 @@ TEST_F(Confinement, LeavesNamespacesAndMountsAlone) {
 TEST_F(Confinement, SendsNoForgedPackets) {
   refuses("a packet socket", [] { return ::socket(AF_PACKET, SOCK_RAW, 0) >= 0; });
   refuses("a raw socket", [] { return ::socket(AF_INET, SOCK_RAW, IPPROTO_RAW) >= 0; });
+}
+
+bool takes_address(const sockaddr& address, socklen_t size) {
+  const int fd = ::socket(address.sa_family, SOCK_STREAM, 0);
+  return fd >= 0 && ::bind(fd, &address, size) == 0;
+}
+
+TEST_F(Confinement, TakesNoAddress) {
+  refuses("a port", [] {
+    const sockaddr_in any{AF_INET, 0, {}, {}};
+    return takes_address(reinterpret_cast<const sockaddr&>(any), sizeof any);
+  });
+  refuses("any port that is free",
+          [] { return ::listen(::socket(AF_INET, SOCK_STREAM, 0), 1) == 0; });
+  refuses("a socket file", [] {
+    sockaddr_un file{AF_UNIX, {}};
+    std::snprintf(file.sun_path, sizeof file.sun_path, "/tmp/confinement.%d", ::getpid());
+    const bool made = takes_address(reinterpret_cast<const sockaddr&>(file), sizeof file);
+    if (made) ::unlink(file.sun_path);
+    return made;
+  });
+}
+
+// What docs/security.md says that it can. Landlock would refuse none of it without refusing what
+// the exporter is for: a process in a domain of Landlock may not look into others.
+TEST_F(Confinement, WhatIsLeft) {
+  const std::string own = "/proc/" + std::to_string(::getpid()) + "/fd/";
+  char byte = 'x';
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  ASSERT_EQ(::write(pipe[1], &byte, 1), 1);
+  const auto takes = [&byte](const std::string& path) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_NOCTTY);
+    return fd >= 0 && ::read(fd, &byte, 1) == 1;
+  };
+  still_does("bytes of another's pipe", [&] { return takes(own + std::to_string(pipe[0])); });
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_TRUE(master >= 0 && ::grantpt(master) == 0 && ::unlockpt(master) == 0);
+  const int terminal = ::open(::ptsname(master), O_RDWR | O_NOCTTY);
+  ASSERT_EQ(::write(master, "x\n", 2), 2);
+  still_does("what another types",
+             [&, name = std::string(::ptsname(master))] { return takes(name); });
+  still_does("root's files", [&] { return takes("/etc/shadow"); });
+  still_does("memory", [&] {
+    iovec here{&byte, 1}, there{&byte, 1};
+    return ::process_vm_readv(victim_, &here, 1, &there, 1, 0) == 1;
+  });
+  const int server = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_TRUE(::bind(server, generic, size) == 0 && ::listen(server, 1) == 0 &&
+              ::getsockname(server, generic, &size) == 0);
+  still_does("puts to IOCs", [&] {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    return ::connect(fd, generic, size) == 0 && ::send(fd, &byte, 1, 0) == 1;
+  });
+  for (const int fd : {server, terminal, master, pipe[0], pipe[1]}) ::close(fd);
 }
 
 TEST_F(Confinement, BecomesNobodyElse) {

@@ -1,9 +1,11 @@
 #include "base/rooted_fs.h"
 
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -40,11 +42,24 @@ TEST_F(RegularFile, AnythingElseIsRefusedAtOnce) {
   for (const std::string name : {"/fifo", "/"}) {
     const auto text = fs.read_regular(name, 100);
     ASSERT_FALSE(text) << name;
-    EXPECT_EQ(text.error().message(), "read " + folder_ + name + ": not a regular file");
+    EXPECT_EQ(text.error().message(), "open " + folder_ + name + ": not a regular file");
   }
   const auto text = read_text(folder_ + "/fifo");
   ASSERT_FALSE(text);
-  EXPECT_EQ(text.error().message(), "read " + folder_ + "/fifo: not a regular file");
+  EXPECT_EQ(text.error().message(), "open " + folder_ + "/fifo: not a regular file");
+}
+
+// Its writer would go on, and a device might do something.
+TEST_F(RegularFile, AnythingElseIsNotEvenOpened) {
+  const std::string fifo = folder_ + "/fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const UniqueFd watch(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  ASSERT_GE(::inotify_add_watch(watch.get(), fifo.c_str(), IN_OPEN), 0);
+  EXPECT_FALSE(RootedFs(folder_).open_regular("/fifo"));
+  EXPECT_FALSE(RootedFs(folder_).read_regular("/fifo", 100));
+  char event[256];
+  EXPECT_LT(::read(watch.get(), event, sizeof event), 0);
+  EXPECT_EQ(errno, EAGAIN);
 }
 
 TEST_F(RegularFile, ThatIsMissingIsAnError) {

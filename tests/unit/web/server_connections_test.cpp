@@ -157,14 +157,16 @@ TEST(ServerDescriptors, AScrapeIsAnsweredWhereConnectionsCouldTakeAll) {
   }
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit few{100, before.rlim_max};
+  const rlimit few{200, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<UniqueFd> of_iocs;  // that the exporter holds already
+  while (of_iocs.size() < 120) of_iocs.emplace_back(::open("/", O_RDONLY | O_CLOEXEC));
   ServerOptions options = options_on({"127.0.0.1:0"});
   options.request_timeout = 30s;  // it is not this that frees the connections
   options.scrapes = {"/scrape"};
   options.routes["/scrape"] = [](const Request&) {
     std::vector<UniqueFd> files;
-    for (int i = 0; i < 40; ++i)
+    for (int i = 0; i < 30; ++i)
       files.emplace_back(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
     const bool all = std::ranges::all_of(files, [](const UniqueFd& file) { return bool(file); });
     return Response{all ? 200 : 500, "text/plain", "read"};
