@@ -187,7 +187,8 @@ std::uint64_t EventReader::lost() const {
 void EventReader::set_policy(std::shared_ptr<const policy::Policy> policy) {
   policy_ = std::move(policy);
   open_at_ = -1;
-  for (auto& [key, known] : known_) known->candidates = {};
+  for (auto* all : {&known_, &known_before_})
+    for (auto& [key, known] : *all) known->candidates = {};
   for (Waiting& put : waiting_)
     if (put.known) put.known->candidates = {};
 }
@@ -199,17 +200,20 @@ void EventReader::look_up() {
     if (put.asked) continue;
     put.asked = true;
     fresh.push_back(&put);
-    const auto found = known_.find(key_of(put.head));
-    if (put.head.id != 0 && found != known_.end())
-      put.known = found->second;
-    else
-      unknown.push_back(&put);
+    if (put.head.id != 0) put.known = known(key_of(put.head));
+    if (!put.known) unknown.push_back(&put);
   }
   ask(unknown, false);
   for (Waiting* const put : fresh) wait_for_packets(*put);
   for (const auto& head : std::exchange(answers_, {}))
     answer(answer_key_of(head, head.generation), head,
            head.count == IOCX_CA_NORMAL ? "ok" : ca::ca_status_reason(head.count));
+}
+
+std::shared_ptr<EventReader::Known> EventReader::known(const Key& key) {
+  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  auto before = known_before_.extract(key);
+  return before ? known_.insert(std::move(before)).position->second : nullptr;
 }
 
 void EventReader::ask(const std::vector<Waiting*>& those, bool again) {
@@ -241,6 +245,10 @@ void EventReader::ask(const std::vector<Waiting*>& those, bool again) {
 std::vector<PutEvent> EventReader::finish(const WallClock::Reading& now, bool last) {
   look_up();
   const auto now_ns = static_cast<std::uint64_t>(now.monotonic_ns);
+  if (now_ns - known_since_ns_ >= static_cast<std::uint64_t>(nanoseconds(kKnownFor).count())) {
+    known_before_ = std::exchange(known_, {});
+    known_since_ns_ = now_ns;
+  }
   if (now_ns - asked_ns_ >= kAskAgainNs || last) {
     std::vector<Waiting*> nameless;
     for (Waiting& put : waiting_)

@@ -57,6 +57,8 @@ class EventReader {
   // From half of either on nobody waits for an answer, from all of it on for a name.
   static constexpr std::size_t kMostWaitingBytes = 32u << 20;
   static constexpr std::size_t kMostKnown = 65'536;
+  // Channels that put nothing for so long, or for twice as long, are asked for again.
+  static constexpr std::chrono::minutes kKnownFor{1};
   using Losses = std::array<std::uint64_t, IOCX_PUTLOG_SOURCES>;
 
   explicit EventReader(PutDirectory& directory, std::chrono::milliseconds answer_patience = {})
@@ -133,6 +135,7 @@ class EventReader {
   };
 
   static Key key_of(const iocx_putlog_event& head);
+  std::shared_ptr<Known> known(const Key& key);
   static AnswerKey answer_key_of(const iocx_putlog_event& head, std::uint32_t ioc);
   void note_lost(std::uint8_t source, std::uint64_t lost);
   void wait_for(Waiting& put, const AnswerKey& key);
@@ -162,7 +165,9 @@ class EventReader {
   // Of the server's threads, by their ids.
   std::unordered_map<std::uint32_t, Waiting*> last_of_thread_;
   std::vector<iocx_putlog_event> answers_;  // of packets, since the last finish()
-  std::unordered_map<Key, std::shared_ptr<Known>, KeyHash> known_;
+  // Those that have put since known_since_ns_ (CLOCK_MONOTONIC), and only before that.
+  std::unordered_map<Key, std::shared_ptr<Known>, KeyHash> known_, known_before_;
+  std::uint64_t known_since_ns_ = 0;
   std::shared_ptr<const policy::Policy> policy_;
   std::vector<bool> open_;  // of the policy's rules, in that minute
   std::int64_t open_at_ = -1;

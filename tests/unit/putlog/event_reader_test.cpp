@@ -121,6 +121,21 @@ TEST_F(PutLogReader, AsksOnceForEachChannel) {
   EXPECT_EQ(directory.calls[0], (std::pair<std::size_t, bool>(2, false)));
 }
 
+// Clients come and go for years: of those that are gone nothing is kept.
+TEST_F(PutLogReader, ForgetsWhoHasPutNothingForAWhile) {
+  directory.known[1] = who("SR:Q1");
+  directory.known[2] = who("SR:Q2");
+  reader.take(put(2));
+  for (std::uint64_t second = 100; second <= 400; second += 30) {
+    reader.take(put(1));
+    EXPECT_EQ(reader.finish(at(second * 1000 * kMs)).back().pv, "SR:Q1");
+  }
+  EXPECT_EQ(directory.calls.size(), 1u);
+  reader.take(put(2));
+  EXPECT_EQ(reader.finish(at(401'000 * kMs))[0].pv, "SR:Q2");
+  EXPECT_EQ(directory.calls.size(), 2u);
+}
+
 TEST_F(PutLogReader, WaitsForANameAndKeepsTheOrder) {
   constexpr std::uint64_t kNow = 10'000 * kMs;
   directory.known[1] = who("");
