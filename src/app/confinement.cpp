@@ -18,7 +18,7 @@ namespace {
 
 // By name, as libseccomp knows which of them this processor has; including those of the C library.
 constexpr const char* kReaderCalls[] = {
-    // what it reads, and the socket
+    // its reads, and the socket
     "process_vm_readv", "read", "pread64", "readlink", "readlinkat", "stat", "lstat", "fstat",
     "newfstatat", "statx", "fstatfs", "getdents", "getdents64", "lseek", "fcntl", "close",
     "recvmsg", "sendmsg",

@@ -75,7 +75,7 @@ Result<void> LineFile::mend_end() {
     return last_error("read the end of " + path_);
   if (last == '\n') return {};
   const auto half = find_half_line(file_.get(), size_);
-  // What does not look like ours is not taken away from anybody.
+  // A half line that does not look like ours is not removed.
   if (half && kBegin.starts_with(half->begin)) {
     if (::ftruncate(file_.get(), static_cast<off_t>(half->at)) != 0)
       return last_error("cut half a line off " + path_);
@@ -146,7 +146,7 @@ Delivered LineFile::write(std::size_t first, std::size_t end, const AppendLine& 
   const auto whole =
       static_cast<std::size_t>(std::ranges::upper_bound(ends, written) - ends.begin());
   size_ += whole == 0 ? 0 : ends[whole - 1];
-  // What is left of a line goes; if it cannot go now, it does when the file is opened again.
+  // The rest of a line is removed; if not now, when the file is opened again.
   if (problem && (::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)) file_.reset();
   return {whole, std::move(problem)};
 }

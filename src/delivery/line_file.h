@@ -1,6 +1,6 @@
 // LineFile: lines of JSON in a file, which is rotated when it is large or old.
 //
-// What is in the file is whole lines: of a write that the disk had no room for, the part of a line
+// The file holds whole lines: of a write that the disk had no room for, the part of a line
 // is taken back, and a part that a killed exporter left is cut when the next one opens the file. It
 // knows its lines by what they begin with, {"time":
 #pragma once

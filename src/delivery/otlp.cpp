@@ -42,7 +42,7 @@ namespace rpc_status {
 constexpr int kMessage = 2;
 }
 
-// What the answer holds at `field`, a text or a message; nothing: there is no such thing.
+// The answer's text or message at `field`; none: there is no such field.
 std::optional<std::string_view> find(std::string_view message, int field) {
   protozero::pbf_reader reader(message.data(), message.size());
   if (!reader.next(static_cast<protozero::pbf_tag_type>(field),

@@ -42,7 +42,7 @@ void add_value(Writer& to, int field, const Scalar& value);
 // The same of a text that is printable UTF-8 already, as it is.
 void add_words(Writer& to, int field, std::string_view words);
 
-// Who sends.
+// The sender of a request.
 struct Sender {
   std::string host, version;
   // Of this host.
@@ -61,7 +61,7 @@ void add_scope(Writer& to, const Sender& sender);
 // Of an IOC without a name, as OpenTelemetry has it.
 inline constexpr const char* kUnknownService = "unknown_service";
 
-// What a request has enough of, in bytes.
+// Size at which a request is full, in bytes.
 inline constexpr std::size_t kLargestBody = 512u << 10;
 
 // `path`: of the API, such as /v1/logs, which may stand in the receiver's URL. `what`: it carries

@@ -29,7 +29,7 @@ std::optional<std::chrono::milliseconds> retry_after(const Fetched& answer) {
   return std::chrono::seconds(std::clamp<std::uint64_t>(*seconds, 1, kLongestPause));
 }
 
-// What nobody is to read in the log, the longest first.
+// Secrets that must not appear in the log, the longest first.
 std::vector<std::string> secrets_of(const HttpPost& post) {
   std::vector<std::string> secrets;
   if (const std::string& login = post.as.login; !login.empty()) {

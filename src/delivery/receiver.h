@@ -24,7 +24,7 @@ Result<void> check_url(const std::string& url, bool tls, const std::string& exam
 // A text that goes into a header: printable, without a line end. `what`: "name of a tenant".
 Result<void> check_header(const std::string& text, const std::string& what);
 
-// What another try does not help.
+// Statuses that another try does not help.
 bool is_refused_for_good(int status);
 
 // One that takes requests by HTTP.
@@ -42,7 +42,7 @@ struct Push {
   std::size_t entries = 0;  // that it carries
   std::string where;        // for errors: "push to http://loki:3100"
   bool (*is_refused)(int status) = is_refused_for_good;
-  // What an answer with status 2xx says besides.
+  // Further contents of an answer with status 2xx.
   std::function<void(const Fetched& answer, Delivered& done)> read = {};
   // The words of an answer with another status, where it is no text.
   std::function<std::string(const Fetched& answer)> words = {};

@@ -28,7 +28,7 @@ struct RingBounds {
   std::size_t bytes = 32u << 20;
 };
 
-// What is kept is the Kind's to say: its Item is a shared pointer to what never changes, its
+// The Kind says what is kept: its Item is a shared pointer to what never changes, its
 // Filter `wants()` what that points to, bytes() is what that takes in memory, about, and time() is
 // when it was.
 template <class Kind>
@@ -89,7 +89,7 @@ class Ring {
   void end();
 
  private:
-  // What a follower takes at a time: its filter is asked without the ring's lock.
+  // Items that a follower takes at a time: its filter is asked without the ring's lock.
   static constexpr std::size_t kAtATime = 4096;
 
   struct Kept {

@@ -1,4 +1,4 @@
-// What the operator says of a sink, whatever goes there: its name, its file, and the receiver that
+// An operator's settings of a sink, whatever goes there: its name, its file, and the receiver that
 // takes events or traces by HTTP.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What /metrics says of one sink. Plain data.
+// Metrics of one sink. Plain data.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ constexpr const char* kTables =
     "CREATE TABLE puts(id INTEGER PRIMARY KEY, time INTEGER NOT NULL, run INTEGER NOT NULL, seq "
     "INTEGER NOT NULL, ioc TEXT, client TEXT, user TEXT, pv TEXT, action TEXT, line TEXT NOT NULL);"
     "CREATE INDEX puts_time ON puts(time)";
-// What is looked at, and what is removed, at a time.
+// Sizes of a step of reading and of removing.
 constexpr std::size_t kPiece = 1 << 20;
 constexpr int kRows = 1000, kRemoved = 4096, kMostRemovals = 16;
 // The oldest by time; and of all an eighth at most, so that a small store is not emptied at once.
@@ -128,7 +128,7 @@ Result<void> Store::trim(std::chrono::system_clock::time_point now) {
     if (!gone) return gone.error();
     if (*gone == 0) break;
   }
-  // What is free is used again; much of it goes back to the disk.
+  // Free pages are used again; many of them go back to the disk.
   return database_->give_back(1024);
 }
 

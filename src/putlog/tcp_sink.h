@@ -1,7 +1,7 @@
 // TcpSink: lines over TCP, as iocLogServer and Logstash take them: in caPutLog's JSON, or in ours.
 //
-// What the receiver's host has not acknowledged is sent again on the next connection, so that a
-// receiver may see some lines twice. What it has acknowledged, and lost, is not known here.
+// Bytes that the receiver's host has not acknowledged are sent again on the next connection, so
+// that a receiver may see some lines twice. What it has acknowledged, and lost, is not known here.
 #pragma once
 
 #include <chrono>

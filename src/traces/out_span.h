@@ -1,4 +1,4 @@
-// What of a trace goes out as a span, whatever the format: its name, its peer, its attributes.
+// A span as it goes out, whatever the format: its name, its peer, its attributes.
 // docs/traces.md has the attributes.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace ioc_exporter::traces {
 
-// What names a span.
+// Names of spans.
 enum class SpanNames {
   record,  // the record or the PV
   type,    // few names: the record's type, the operation of a put

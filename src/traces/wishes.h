@@ -86,7 +86,7 @@ class Wishes {
   std::unordered_map<std::uint64_t, iocx_trace_wish> wished(std::uint32_t slot, const Ioc& ioc,
                                                             bool& asked) const;
   static const Matched* match_of(const Asked& one, std::uint32_t slot, const Ioc& ioc);
-  // What a demand is not matched with yet.
+  // Records that a demand has not been matched with yet.
   Result<void> match_new(Asked& one, std::uint32_t slot, const Ioc& ioc, Clock::time_point until);
   template <class Over>
   Result<void> forget(const Over& over);

@@ -6,15 +6,10 @@
 //  - searches with their names, answers and beacons are those that a plain walk over the messages
 //    finds, and it says so where the datagram cannot be read on.
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "puts/searches/datagram.h"
 
@@ -70,7 +65,7 @@ CaUdpMessage search(const Message& message) {
   return search;
 }
 
-// What the message says; nothing: it says nothing to us. False: there is no such message.
+// The message's meaning; none: it has none for us. False: there is no such message.
 bool read(const Message& message, CaUdpPorts ports, std::optional<CaUdpMessage>& said) {
   switch (message.command) {
     case kSearch:

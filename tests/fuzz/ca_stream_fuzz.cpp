@@ -7,14 +7,11 @@
 //  - the puts are those that a model of rsrv carries out: none is missing, none is twice. Where the
 //    circuit begins as Base's versions all take it, they are those of each version's own model.
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
-#include <vector>
 
 #include "puts/tap/stream.h"
 
@@ -65,7 +62,7 @@ std::uint32_t word(Stream bytes, std::size_t at) {
          std::uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
 }
 
-// What camessage() of rsrv does, which is the same in 3.14.12 and 3.15.
+// camessage() of rsrv, which is the same in 3.14.12 and 3.15.
 enum class Rsrv {
   base_3,  // CREATE_CHAN alone tells the minor version
   base_7,  // VERSION does too; before it is told, no other message is handled

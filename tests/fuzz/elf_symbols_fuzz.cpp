@@ -1,7 +1,7 @@
 // libFuzzer target for what is read of an IOC's executables and libraries: the symbols of an ELF
 // file, rsrv's functions by its table of commands, and the version of Base. Input: the file.
 //
-// What must hold for any bytes: nothing outside its own memory is touched (sanitizers), no more
+// For any bytes: nothing outside its own memory is touched (sanitizers), no more
 // memory than the file's tables may take, and each symbol is one that was asked for, at a place
 // that a segment holds.
 #include <sys/mman.h>
@@ -9,10 +9,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 
 #include "iocs/elf/base_version.h"
 #include "iocs/elf/elf_symbols.h"

@@ -3,11 +3,10 @@
 // function begins (the rest, in sixty-fourths of the input's length, 0: it has none); then the
 // code.
 //
-// What must hold for any bytes: nothing outside its own memory is touched (sanitizers), and each
+// For any bytes: nothing outside its own memory is touched (sanitizers), and each
 // end is within the code, at another place of its page than the others, and as the programs expect
 // it.
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <set>

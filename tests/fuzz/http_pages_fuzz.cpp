@@ -4,19 +4,14 @@
 // Input: parts that a zero byte separates: the query of a URL, Accept-Encoding, the name of a PV,
 // user, host, an IOC.
 //
-// What must hold for any bytes: nothing outside its own memory is touched (sanitizers); what is
+// For any bytes: nothing outside its own memory is touched (sanitizers); what is
 // encoded is decoded to the same; JSON is read back as what it was made of; nothing on a page opens
 // a tag that is not ours; nothing in a plain text steers a terminal; an answer has a status of
 // HTTP.
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
-#include <set>
-#include <string>
-#include <string_view>
 
 #include "app/graph_request.h"
 #include "app/status.h"

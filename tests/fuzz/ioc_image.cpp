@@ -1,7 +1,6 @@
 #include "ioc_image.h"
 
 #include <array>
-#include <string>
 
 #include "puts/inventory/server_walk.h"
 

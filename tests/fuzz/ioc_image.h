@@ -2,11 +2,9 @@
 // database, a CA server with clients and channels, scan lists, callback queues, threads.
 #pragma once
 
-#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "iocs/ioc.h"
 #include "iocs/memory/base_layout.h"

@@ -6,15 +6,12 @@
 // many bytes), where (2 bytes), value (2 bytes). Kind 0: the value again and again; 1: a pointer to
 // that place in the memory; 2: all bits set; 3: what stood in that place.
 //
-// What must hold for any of them: nothing outside the reader's own memory is touched (sanitizers),
+// For any of them: nothing outside the reader's own memory is touched (sanitizers),
 // it comes to an end, what it tells is text and points to what is there; and without changes it
 // tells all that is there.
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 
 #include "ioc_image.h"
 #include "iocs/find/listening_sockets.h"

@@ -60,7 +60,7 @@ def by_pv(page, ioc, user: str | None = None) -> dict[str, int]:
 
 
 def written(ioc) -> dict[str, int]:
-    """What the records say."""
+    """Puts by the records' own count."""
     return {f"H:set{i}": n for i in (1, 2, 3)
             if (n := int(ioc.get(f"H:set{i}:count.VAL") - ioc.before[f"H:set{i}:count.VAL"]))}
 

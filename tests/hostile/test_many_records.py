@@ -1,4 +1,4 @@
-"""What databases cost the kernel: by the records that process, not by those that are there; and never above a limit."""
+"""Kernel memory for records: by those that process, not by those in the database, and below a limit."""
 import html
 import pathlib
 import platform

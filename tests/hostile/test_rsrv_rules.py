@@ -60,7 +60,7 @@ def test_size_ffff_makes_a_long_header_whatever_the_count(wire, counts):
     payload = bytes(8)
     one.send(*[long_message(WRITE, 6, 1, sid, 0, payload, short_count=count) for count in range(1, 24)],
              write(other) * 7)
-    # What stands inside of an array is none of the IOC's business.
+    # The IOC does not interpret the contents of an array.
     inside = write(other) * 5
     one.send(long_message(WRITE, CHAR, len(inside), sid, 0, inside, short_count=9))
     one.settle(sid)

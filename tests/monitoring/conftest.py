@@ -1,4 +1,4 @@
-"""What is printed at the end: skipped tests as ctest wants them told."""
+"""The summary at the end: skipped tests in the form that ctest reads."""
 import pathlib
 import sys
 

@@ -57,7 +57,7 @@ def unknown_names(expression: str) -> set[str]:
 
 
 def run_tool(*command: object) -> str:
-    """What a tool of Prometheus prints to stdout; it must succeed."""
+    """Stdout of a tool of Prometheus, which must succeed."""
     binary = shutil.which(str(command[0]))
     if not binary:
         pytest.skip(f"{command[0]} is not installed (packages prometheus, prometheus-alertmanager)")

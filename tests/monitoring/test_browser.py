@@ -1,4 +1,4 @@
-"""What a query alone does not show: boards in a browser, on Grafana's dashboard runtime, with a real Prometheus."""
+"""Boards in a browser, on Grafana's dashboard runtime, with a real Prometheus."""
 import re
 import sys
 

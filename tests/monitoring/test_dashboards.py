@@ -181,7 +181,7 @@ def test_rows_are_bounded():
                 assert re.search(r"\b(top|bottom)k\(\d+,", target["expr"]), name
 
 
-# What a real Grafana shows otherwise than the JSON reads.
+# Places where a real Grafana shows something else than the JSON says.
 
 
 def of_type(kind: str):

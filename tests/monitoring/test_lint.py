@@ -6,7 +6,7 @@ import yaml
 from project import DASHBOARDS
 from test_dashboards import boards, panels, queries
 
-# What Grafana names itself; "suffix: puts/s" is a unit of one's own.
+# Grafana's own units; "suffix: puts/s" is one of ours.
 UNITS = {"none", "short", "locale", "percentunit", "s", "bytes", "dateTimeAsIsoNoDateIfToday"}
 OWN_UNITS = re.compile(r"suffix: [a-z]+/s")
 RULES = {"panel-units-rule", "target-rate-interval-rule"}

@@ -10,7 +10,7 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 KUBERNETES = ROOT / "packaging" / "kubernetes"
-# What the unit gives, and what takes a process of root's to become another user.
+# The unit's capabilities, and those that a process of root needs to become another user.
 FOR_THE_START = ["SETUID", "SETGID", "SETPCAP"]
 
 TEXT, NUMBER, FLAG = str, int, bool

@@ -1,4 +1,4 @@
-"""What single panels show, of series that are written here: their queries, as Grafana fills them in, in promtool."""
+"""Queries of single panels, as Grafana fills them in, in promtool, on series that are written here."""
 import itertools
 import re
 import sys
@@ -251,7 +251,7 @@ def luminance(color: str) -> float:
 
 
 def text_on(color: str) -> str:
-    """What Grafana writes in on a coloured ground, in both themes."""
+    """Grafana's colour of text on a coloured ground, in both themes."""
     red, green, blue = (int(color[at:at + 2], 16) for at in (1, 3, 5))
     return "#202226" if (red * 299 + green * 587 + blue * 114) / 1000 > 180 else "#F7F8FA"
 

@@ -90,9 +90,9 @@ def test_each_alert_has_such_a_test():
     assert complete == set(alerts())
 
 
-# What concerns no single host.
+# Alerts about no single host.
 WITHOUT_INSTANCE = {"EpicsSearchStorm", "IocExporterNoTargets"}
-# Whose page another exporter has to serve.
+# Alerts whose runbook another exporter has to serve.
 WITHOUT_EXPORTER = WITHOUT_INSTANCE | {"IocExporterDown"}
 
 
@@ -161,7 +161,7 @@ def test_example_configurations():
 
 
 def test_a_script_that_writes_everywhere_is_one_message():
-    """What tells of a client is grouped by client and user: not by PV, nor by IOC."""
+    """Alerts about a client are grouped by client and user, neither by PV nor by IOC."""
     config = yaml.safe_load((ALERTS / "examples/alertmanager.yml").read_text())
 
     def takes(route: dict, labels: dict[str, str]) -> bool:

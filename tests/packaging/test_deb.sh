@@ -17,7 +17,7 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 files() { find /usr /etc -xdev \( -name '*ioc_exporter*' -o -name '*ioc-exporter*' \) | sort; }
 name=ioc-exporter
 before=$(files)
-# What the operator, the exporter and the kernel keep between versions.
+# State of the operator, the exporter and the kernel that outlives an upgrade.
 dpkg -i /older.deb
 version() { dpkg-query -W -f '${Version}' $name; }
 [ "$(version)" = 0.1.0~before ] || fail "not the older version: $(version)"

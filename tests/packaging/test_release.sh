@@ -20,7 +20,7 @@ runs_in() {
     printf 'root:x:0:0::/:/\nmeter:x:4711:4711::/:/\n' >"$root/etc/passwd"
     printf '127.0.0.1 localhost the-ioc-host\n' >"$root/etc/hosts"
     printf 'passwd: systemd files\ngroup: systemd files\nhosts: myhostname resolve files dns\n' >"$root/etc/nsswitch.conf"
-    # What the kernel does is the same in each.
+    # The kernel's part is the same in each.
     user=(--security.user=meter --no-collector.records) listen+=(--web.listen-address=the-ioc-host:0)
   fi
   holds "$(chroot "$root" /ioc_exporter --version)" "TLS by OpenSSL"

@@ -5,12 +5,9 @@
 // circuit's end. stdout, for each circuit: "user USER", "host HOST", "put OP NAME COUNT" (sorted;
 // OP write or write_notify; NAME "?" when the SID is not known), "open NAME" for each channel still
 // open (sorted), ".".
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "puts/tap/stream.h"
 

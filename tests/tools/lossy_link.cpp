@@ -11,9 +11,7 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstring>
 #include <deque>
-#include <optional>
 #include <random>
 #include <vector>
 

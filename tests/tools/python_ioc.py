@@ -20,7 +20,7 @@ def spin() -> None:
 
 
 def pva_server(qsrv: int | None) -> dict[str, tuple]:
-    """What start_ioc() loads for it."""
+    """Options of start_ioc() for it."""
     if qsrv is None:
         return {}
     if qsrv == 1:

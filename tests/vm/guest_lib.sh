@@ -1,5 +1,5 @@
 # shellcheck shell=dash
-# What the scripts inside of virtual machines share; sourced. They tell what they see on the second serial port, TELL, as
+# Functions of the scripts inside virtual machines; sourced. They report on the second serial port, TELL, as
 # "@@ NAME" lines with text between them.
 #
 # PORT is the exporter's, IOC_IN and IOC_LOG are the IOC's shell; show_logs is called when there is trouble.

@@ -15,7 +15,7 @@ BOOT_LIMIT = 420  # seconds: emulation takes about one minute on an idle machine
 
 
 class Processor(NamedTuple):
-    """What is emulated."""
+    """An emulated machine."""
     qemu: list[str]
     console: str
     serial: str  # where the scripts inside tell what they see
@@ -124,7 +124,7 @@ class Initramfs:
 
 def boot(kernel: pathlib.Path, initramfs: pathlib.Path, directory: pathlib.Path,
          limit: int = BOOT_LIMIT) -> dict[str, str]:
-    """What the scripts inside told: name of the fact -> its text. Fails when they did not come to their end."""
+    """Reports of the scripts inside: name of the fact -> its text. Fails when they did not come to their end."""
     console, told = directory / "console.log", directory / "told.log"
     # One host thread runs both CPUs in turn: with a thread for each, a CPU may meet the breakpoint of a code
     # patch that the other has just finished, and the kernel, which no longer knows it, panics.

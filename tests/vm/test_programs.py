@@ -8,7 +8,7 @@ from harness import env
 LIMIT = 1500  # seconds: five minutes on an idle machine
 PROGRAMS = {"unit/iocs": ["unit_iocs"], "unit/kernel": ["unit_kernel"], "unit/records": ["unit_records"],
             "bpf": ["bpf_ca_server_probe", "bpf_pva_server_probe", "bpf_record_process"]}
-# What they run, and look for where it was built.
+# Programs that they run, and look for where they were built.
 TARGETS = ["unit/iocs/discovery_target_ioc", "unit/iocs/discovery_target_plain", "unit/iocs/discovery_target_stripped",
            "unit/iocs/libdiscovery_target_lib.so", "bpf/fake_ioc"]
 # Simulations of millions of calls, which are arithmetic alone.

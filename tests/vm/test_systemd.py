@@ -62,7 +62,7 @@ def add_systemd(tree: machine.Initramfs, systemd: pathlib.Path) -> None:
         link = tree.root / OUR_UNIT_DIR.lstrip("/") / name
         link.parent.mkdir(exist_ok=True)
         link.symlink_to(target)
-    # What the driver, the package's postinst and the unit run, and busybox has not.
+    # Programs that the driver, the package's postinst and the unit run, and busybox does not have.
     for program in ("systemctl", "journalctl", "useradd", "getent", "install"):
         found = shutil.which(program)
         assert found, f"this host has no {program}"
