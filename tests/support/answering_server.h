@@ -2,17 +2,11 @@
 // keeps what it was asked.
 #pragma once
 
-#include <arpa/inet.h>
-#include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "base/unique_fd.h"
+#include "support/loopback.h"
 
 namespace ioc_exporter {
 
@@ -26,17 +20,7 @@ inline std::string http_answer(int status, const std::string& body = "",
 class AnsweringServer {
  public:
   explicit AnsweringServer(std::vector<std::string> answers)
-      : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), answers_(std::move(answers)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(::listen(listener_.get(), 1), 0);
-    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    thread_ = std::thread([this] { serve(); });
-  }
+      : answers_(std::move(answers)), thread_([this] { serve(); }) {}
   ~AnsweringServer() {
     if (thread_.joinable()) thread_.join();
   }
@@ -68,10 +52,10 @@ class AnsweringServer {
     }
   }
 
-  UniqueFd listener_;
+  const UniqueFd listener_ = listener_on_loopback();
+  const std::string url_ = "http://127.0.0.1:" + std::to_string(port_of(listener_));
   const std::vector<std::string> answers_;
   std::vector<std::string> requests_;
-  std::string url_;
   std::thread thread_;
 };
 

@@ -2,10 +2,7 @@
 // the collectors call, one after the other.
 #pragma once
 
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "app/self_families.h"
 #include "delivery/sink_families.h"

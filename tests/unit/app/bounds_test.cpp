@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <random>
-#include <set>
 #include <tuple>
 
 #include "sample_snapshot.h"
@@ -13,13 +12,13 @@
 namespace ioc_exporter::app {
 namespace {
 
-Snapshot with_iocs(const std::vector<std::string>& names) {
+// Of one running IOC, "ps".
+Snapshot snapshot_of(std::vector<PutSample> puts = {}) {
   Snapshot snapshot;
-  for (const std::string& name : names) {
-    IocSample& ioc = snapshot.iocs.emplace_back();
-    ioc.name = name;
-    ioc.up = true;
-  }
+  IocSample& ioc = snapshot.iocs.emplace_back();
+  ioc.name = "ps";
+  ioc.up = true;
+  snapshot.puts = std::move(puts);
   return snapshot;
 }
 
@@ -74,9 +73,9 @@ TEST(Bounds, PutsOverTheLimitAreSummedByOperation) {
   exposition::BoundsOptions options;
   options.limits.puts = {2, 2, 2};
   Bounds bounds(options);
-  Snapshot snapshot = with_iocs({"ps"});
-  snapshot.puts = {put("A", 3), put("B", 5, "10.0.0.8"), put("C", 7, "10.0.0.9"),
-                   put("D", 11, "10.0.0.9"), put("D", 13, "10.0.0.9", PutOp::write_notify)};
+  Snapshot snapshot =
+      snapshot_of({put("A", 3), put("B", 5, "10.0.0.8"), put("C", 7, "10.0.0.9"),
+                   put("D", 11, "10.0.0.9"), put("D", 13, "10.0.0.9", PutOp::write_notify)});
   bounds.apply(snapshot);
   EXPECT_EQ(puts_of(snapshot), (PutMap{{{"A", "10.0.0.7", PutOp::write}, 3},
                                        {{"B", "10.0.0.8", PutOp::write}, 5},
@@ -90,7 +89,7 @@ TEST(Bounds, PutsOverTheLimitAreSummedByOperation) {
 
 TEST(Bounds, AFloodOfNamesFromOneClientChangesNothingForTheOthers) {
   Bounds bounds((exposition::BoundsOptions()));
-  Snapshot first = with_iocs({"ps"});
+  Snapshot first = snapshot_of();
   for (int i = 0; i < 100; ++i) first.puts.push_back(put("SR:" + std::to_string(i), 7));
   PutDurationSample duration{"ps", "SR:5", 1000, {}};
   duration.buckets[3] = 5;
@@ -121,7 +120,7 @@ TEST(Bounds, AFloodOfNamesFromOneClientChangesNothingForTheOthers) {
   EXPECT_EQ(flooded.puts.size(), 100u + 1 + 5'000 + 1);
   EXPECT_EQ(limited(flooded, "puts"), 45'000u);
   EXPECT_EQ(flooded.put_failures.size(), 1u + 1 + 1'000 + 1);
-  // What belongs to no client is there for PVs whose puts are shown.
+  // Series without a client are there for PVs whose puts are shown.
   EXPECT_EQ(flooded.put_durations.size(), 1u + 5'000 + 1);
   EXPECT_EQ(flooded.put_durations.front().pv, "SR:5");
   EXPECT_EQ(flooded.put_durations.back().pv, "(other)");
@@ -135,8 +134,7 @@ TEST(Bounds, PvsThatAreLeftOutAreInNoSum) {
   options.pvs.exclude = *Pattern::compile(".*:Clock");
   options.limits.puts.series = 1;
   Bounds bounds(options);
-  Snapshot snapshot = with_iocs({"ps"});
-  snapshot.puts = {put("A", 3), put("A:Clock", 1000), put("B", 5)};
+  Snapshot snapshot = snapshot_of({put("A", 3), put("A:Clock", 1000), put("B", 5)});
   snapshot.put_failures = {{"ps", "A:Clock", "c", "u", "h", "put_failed", 2}};
   snapshot.put_durations = {{"ps", "A:Clock", 5, {}}};
   snapshot.pvs = {{"ps", "A:Clock", "A:Clock", "VAL"}};
@@ -152,7 +150,7 @@ TEST(Bounds, FailuresAreSummedByReasonAndGaugesByWhatIsThere) {
   options.limits.put_failures.series = 1;
   options.limits.clients.series = 1;
   Bounds bounds(options);
-  Snapshot snapshot = with_iocs({"ps"});
+  Snapshot snapshot = snapshot_of();
   snapshot.put_failures = {{"ps", "A", "c", "u", "h", "put_failed", 2},
                            {"ps", "B", "c", "u", "h", "put_failed", 3},
                            {"ps", "C", "c", "u", "h", "put_failed", 5},
@@ -181,7 +179,7 @@ TEST(Bounds, UnexpectedPutsAreSummedByRuleFromNoneOn) {
   options.limits.unexpected_puts = {3, 3, 1};
   Bounds bounds(options);
   const auto sums_of = [&bounds](std::uint64_t more) {
-    Snapshot snapshot = with_iocs({"ps"});
+    Snapshot snapshot = snapshot_of();
     snapshot.unexpected_puts = {{"ps", "A", "c", "u", "h", "night", "forbidden", 3 + more, 5.0},
                                 {"ps", "B", "c", "u", "h", "night", "forbidden", 0 + more, 6.0},
                                 {"ps", "C", "c", "u", "h", "night", "forbidden", 0 + more, 7.0},
@@ -209,7 +207,7 @@ TEST(Bounds, UnexpectedPutsAreSummedByRuleFromNoneOn) {
 TEST(Bounds, AForbiddenPutIsNamedAfterAFloodOfOthers) {
   constexpr std::size_t kFlood = 30'000;
   Bounds bounds((exposition::BoundsOptions()));
-  Snapshot flood = with_iocs({"ps"});
+  Snapshot flood = snapshot_of();
   for (std::size_t i = 0; i < kFlood; ++i)
     flood.unexpected_puts.push_back(
         {"ps", "A" + std::to_string(i), "c", "u", "h", "default", "unexpected", 1, 5.0});
@@ -225,7 +223,7 @@ TEST(Bounds, TheNewestForbiddenPutOfEachRuleIsNamedAndItsSumGoesOn) {
   options.limits.unexpected_puts = {1, 1, 1};
   Bounds bounds(options);
   const auto shown = [&bounds](std::vector<UnexpectedPutSample> puts) {
-    Snapshot snapshot = with_iocs({"ps"});
+    Snapshot snapshot = snapshot_of();
     snapshot.unexpected_puts = std::move(puts);
     bounds.apply(snapshot);
     std::map<std::string, std::uint64_t> counts;
@@ -272,8 +270,7 @@ TEST(Bounds, WhatCouldNotBeReadIsNotGone) {
   options.limits.puts.series = 1;
   Bounds bounds(options);
   const auto apply = [&bounds](std::vector<PutSample> puts, bool missing) {
-    Snapshot snapshot = with_iocs({"ps"});
-    snapshot.puts = std::move(puts);
+    Snapshot snapshot = snapshot_of(std::move(puts));
     snapshot.puts_missing = missing;
     bounds.apply(snapshot);
     return puts_of(snapshot);
@@ -289,8 +286,7 @@ TEST(Bounds, ASumLeavesWithItsIoc) {
   exposition::BoundsOptions options;
   options.limits.puts.series = 1;
   Bounds bounds(options);
-  Snapshot snapshot = with_iocs({"ps"});
-  snapshot.puts = {put("A", 3), put("B", 5)};
+  Snapshot snapshot = snapshot_of({put("A", 3), put("B", 5)});
   bounds.apply(snapshot);
   Snapshot gone;
   bounds.apply(gone);
@@ -305,7 +301,7 @@ class Life {
 
   void scrape(Bounds& bounds) {
     change();
-    Snapshot snapshot = with_iocs({"ps"});
+    Snapshot snapshot = snapshot_of();
     for (const auto& [pv, thing] : alive_)
       snapshot.puts.push_back(put(pv, thing.count, client(pv)));
     bounds.apply(snapshot);
@@ -337,8 +333,7 @@ class Life {
     }
   }
 
-  // What the sums must have grown by: all that was counted by PVs that had no series of their own
-  // up to now.
+  // The sums must have grown by all counts of PVs that had no series of their own up to now.
   void check(const Snapshot& snapshot) {
     std::set<std::string> own;
     std::uint64_t sum = 0;

@@ -1,25 +1,25 @@
+// The configuration: flags, and the site's file.
+#include <gmock/gmock.h>
+
 #include "app/site_config.h"
-
-#include <gtest/gtest.h>
-
 #include "base/yaml_reader.h"
+#include "support/temporary_folder.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::app {
 namespace {
 
 std::string problems_of(const std::string& text) {
-  const auto config = parse_config(text, "site.yml");
-  return config ? "" : config.error().message();
+  return error_of(parse_config(text, "site.yml"));
 }
 
 TEST(Config, AnEmptyFileIsValid) {
   for (const char* text : {"", "# nothing yet\n", "---\n", "limits:\n", "records:\n  groups:\n"})
     EXPECT_EQ(problems_of(text), "") << text;
-  const auto config = parse_config("", "site.yml");
-  ASSERT_TRUE(config);
-  EXPECT_TRUE(config->records.shown.wants_all());
-  EXPECT_TRUE(config->records.groups.empty());
-  EXPECT_EQ(config->limits.records.series, 200'000u);
+  const auto config = value_of(parse_config("", "site.yml"));
+  EXPECT_TRUE(config.records.shown.wants_all());
+  EXPECT_TRUE(config.records.groups.empty());
+  EXPECT_EQ(config.limits.records.series, 200'000u);
 }
 
 TEST(Config, ReadsItsValues) {
@@ -32,8 +32,7 @@ TEST(Config, ReadsItsValues) {
   ASSERT_TRUE(config) << config.error().message();
   EXPECT_EQ(config->iocs.filter.include->text(), "ps-.*");
   EXPECT_FALSE(config->iocs.filter.exclude);
-  ASSERT_EQ(config->iocs.name_sources.size(), 1u);
-  EXPECT_EQ(config->iocs.name_sources[0].text(), "script");
+  EXPECT_EQ(only(config->iocs.name_sources).text(), "script");
   EXPECT_EQ(config->records.groups.at(0).match.rewritten("SR:x", config->records.groups[0].group),
             "sector SR");
   EXPECT_EQ(config->ca.put_expiry, std::chrono::hours(36));
@@ -76,10 +75,8 @@ TEST(Config, TellsWhatIsNoYaml) {
   EXPECT_EQ(problems_of("records:\n  include: [a\nlimits: 3\n").substr(0, 9), "site.yml:");
   EXPECT_EQ(problems_of("a:\n  " + std::string(5000, '[') + "\n"),
             "site.yml: no valid YAML: nested in more than 500 levels, before line 4");
-  EXPECT_NE(problems_of("a: b: c\n").find("site.yml:1:5: no valid YAML: "), std::string::npos)
-      << problems_of("a: b: c\n");
-  EXPECT_NE(problems_of("---\nlimits:\n---\nlimits:\n").find("a second document"),
-            std::string::npos);
+  EXPECT_THAT(problems_of("a: b: c\n"), testing::HasSubstr("site.yml:1:5: no valid YAML: "));
+  EXPECT_THAT(problems_of("---\nlimits:\n---\nlimits:\n"), testing::HasSubstr("a second document"));
   EXPECT_EQ(problems_of("- a\n- b\n"), "site.yml:1:1: the file must be a mapping (key: value)");
   EXPECT_EQ(problems_of("text"), "site.yml:1:1: the file must be a mapping (key: value)");
 }
@@ -90,9 +87,8 @@ TEST(Config, AKeyThatComesTwiceIsAProblem) {
 }
 
 TEST(Config, AMissingFileIsNamed) {
-  const auto config = read_config("/no/such/site.yml");
-  ASSERT_FALSE(config);
-  EXPECT_EQ(config.error().message(), "read /no/such/site.yml: No such file or directory");
+  EXPECT_EQ(error_of(read_config("/no/such/site.yml")),
+            "read /no/such/site.yml: No such file or directory");
 }
 
 TEST(Config, LimitsByFlag) {
@@ -106,6 +102,85 @@ TEST(Config, LimitsByFlag) {
   for (const char* text : {"", "puts", "put=3", "puts=", "puts=0", "puts=3x", "puts=10000001",
                            "searches.per_ioc=3", "puts.=3x", "=3"})
     EXPECT_FALSE(set_limit(text, limits)) << text;
+}
+
+// A file that goes with the test.
+class SiteFile {
+ public:
+  explicit SiteFile(const std::string& text) { folder_.write("/site.yml", text); }
+  std::string path() const { return folder_.path("/site.yml"); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+Options parsed(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "ioc_exporter");
+  std::vector<const char*> words;
+  for (const std::string& argument : arguments) words.push_back(argument.c_str());
+  return std::get<Options>(value_of(parse_options(static_cast<int>(words.size()), words.data())));
+}
+
+TEST(SiteConfig, FlagsStandAboveTheFile) {
+  const SiteFile file(
+      "records: {include: 'A.*', exclude: 'B.*'}\n"
+      "pvs: {include: 'C.*', expire: 1h}\n"
+      "limits: {puts: {series: 11, per_ioc: 7}, beacons: {series: 3}}\n");
+  const auto config =
+      site_config(parsed({"--config.file=" + file.path(), "--set=records.exclude=X.*",
+                          "--set=pvs.expire=2h", "--limit=puts=13,searches=5"}));
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->options.records.shown.include->text(), "A.*");
+  EXPECT_EQ(config->options.records.shown.exclude->text(), "X.*");
+  EXPECT_EQ(config->options.ca.pvs.include->text(), "C.*");
+  EXPECT_EQ(config->options.ca.put_expiry, std::chrono::hours(2));
+  EXPECT_EQ(config->options.limits.puts.series, 13u);
+  EXPECT_EQ(config->options.limits.puts.per_ioc, 7u);
+  EXPECT_EQ(config->options.limits.searches.series, 5u);
+  EXPECT_EQ(config->options.limits.beacons.series, 3u);
+}
+
+TEST(SiteConfig, TheIocsOfTheFileAreUsedUnlessFlagsSayOthers) {
+  const SiteFile file("iocs: {exclude: 'test-.*', name_sources: [exe]}\n");
+  Options options = parsed({"--config.file=" + file.path()});
+  options = site_config(options)->options;
+  EXPECT_FALSE(options.iocs.filter.wants("test-1"));
+  EXPECT_TRUE(options.iocs.filter.wants("ps"));
+  ASSERT_EQ(options.iocs.name_sources.size(), 1u);
+
+  options =
+      parsed({"--config.file=" + file.path(), "--ioc.include=.*", "--ioc.name-source=script,exe"});
+  options = site_config(options)->options;
+  EXPECT_TRUE(options.iocs.filter.wants("test-1"));
+  EXPECT_EQ(options.iocs.name_sources.size(), 2u);
+}
+
+TEST(SiteConfig, CheckSaysWhatIsWrong) {
+  const SiteFile bad("limit:\n");
+  const ConfigCheck checked = check_config(parsed({"--config.file=" + bad.path()}));
+  EXPECT_EQ(checked.text, bad.path() + ":1:1: limit: no such key\n");
+  EXPECT_FALSE(checked.valid);
+  EXPECT_FALSE(site_config(parsed({"--config.file=" + bad.path()})));
+  EXPECT_TRUE(site_config(parsed({})));
+}
+
+TEST(SiteConfig, CheckOfAValidFile) {
+  const SiteFile good("limits:\n");
+  const ConfigCheck checked = check_config(parsed({"--config.file=" + good.path()}));
+  EXPECT_EQ(checked.text, good.path() + ": valid\n");
+  EXPECT_TRUE(checked.valid);
+}
+
+TEST(SiteConfig, IocsThatAreExpected) {
+  const SiteFile names("ps  # of the ring\nvac\nother\n");
+  Options options =
+      parsed({"--set=iocs.expected=rf", "--set=iocs.expected=ps",
+              "--set=iocs.expected_file=" + names.path(), "--set=iocs.expected_match=[^o].*"});
+  EXPECT_EQ(value_of(site_config(options)).expected_iocs,
+            (std::vector<std::string>{"ps", "rf", "vac"}));
+  options.iocs.expected.file += ".none";
+  EXPECT_FALSE(site_config(options));
+  EXPECT_FALSE(check_config(options).valid) << "and is said before it is used";
 }
 
 }  // namespace

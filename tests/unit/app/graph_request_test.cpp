@@ -1,9 +1,6 @@
 #include "app/graph_request.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <vector>
 
 #include "records/families/samples.h"
 

@@ -1,7 +1,9 @@
 // Notifier against a socket of the test's own, in the place of the service manager's.
 #include "app/notify.h"
 
-#include <gtest/gtest.h>
+#include "support/value_of.h"
+
+#include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -9,7 +11,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 
 namespace ioc_exporter::app {
 namespace {
@@ -47,11 +48,7 @@ struct NotifierTest : testing::Test {
   static void clear() {
     for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) ::unsetenv(name);
   }
-  static Notifier made() {
-    auto notifier = Notifier::from_environment();
-    EXPECT_TRUE(notifier) << notifier.error().message();
-    return notifier ? std::move(*notifier) : Notifier();
-  }
+  static Notifier made() { return value_of(Notifier::from_environment()); }
 };
 
 TEST_F(NotifierTest, TellsItsStates) {
@@ -124,9 +121,8 @@ TEST_F(NotifierTest, UnreachableSocketIsAnErrorByName) {
   for (const std::string& name :
        {std::string("/nowhere/notify"), std::string("notify"), std::string("@"), long_name}) {
     ::setenv("NOTIFY_SOCKET", name.c_str(), 1);
-    const auto notifier = Notifier::from_environment();
-    ASSERT_FALSE(notifier) << name;
-    EXPECT_NE(notifier.error().message().find("NOTIFY_SOCKET=" + name), std::string::npos);
+    EXPECT_THAT(error_of(Notifier::from_environment()), testing::HasSubstr("NOTIFY_SOCKET=" + name))
+        << name;
   }
 }
 

@@ -1,9 +1,9 @@
 #include "policy/policy_reader.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "app/site_config.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::policy {
 namespace {
@@ -64,10 +64,9 @@ policy:
 }
 
 TEST(PolicyReader, NothingIsAPolicyOfDefaults) {
-  const auto policy = parse("policy:\n");
-  ASSERT_TRUE(policy) << policy.error().message();
-  EXPECT_THAT(policy->rules, IsEmpty());
-  EXPECT_EQ(policy->fallback, Action::unexpected);
+  const auto policy = value_of(parse("policy:\n"));
+  EXPECT_THAT(policy.rules, IsEmpty());
+  EXPECT_EQ(policy.fallback, Action::unexpected);
 }
 
 TEST(PolicyReader, SaysWhereAndWhatIsWrong) {

@@ -97,7 +97,7 @@ TEST(Privileges, UnknownUserIsAnError) {
   EXPECT_EQ(text.error().message(), "become user no-such-user: there is no such user");
 }
 
-// What else runs as nobody could send it SIGUSR1.
+// Other processes of nobody could send it SIGUSR1.
 TEST(Privileges, NeverNobody) {
   if (::geteuid() != 0) GTEST_SKIP() << "who is not root stays who he is";
   for (const char* name : {"nobody", "65534"}) {

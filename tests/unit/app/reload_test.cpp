@@ -1,11 +1,9 @@
 #include "app/reload.h"
 
-#include <gtest/gtest.h>
-#include <unistd.h>
+#include <gmock/gmock.h>
 
-#include <filesystem>
-#include <fstream>
-#include <vector>
+#include "support/temporary_folder.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -21,22 +19,16 @@ class ReloadTest : public ::testing::Test {
     write("site", "limits: {puts: {series: 7}}\n");
     write("web", "http_server_config: {headers: {X-Frame-Options: deny}}\n");
   }
-  ~ReloadTest() override {
-    std::filesystem::remove(path("site"));
-    std::filesystem::remove(path("web"));
-  }
-  static std::string path(const std::string& name) {
-    return std::filesystem::temp_directory_path() /
-           ("reload_test." + std::to_string(::getpid()) + "." + name);
-  }
-  static void write(const std::string& name, const std::string& text) {
-    std::ofstream(path(name)) << text;
+  std::string path(const std::string& name) const { return folder_.path("/" + name); }
+  void write(const std::string& name, const std::string& text) const {
+    folder_.write("/" + name, text);
   }
   Reload::Users users() {
     return {[this](const SiteSettings& site) { used_.push_back(site.options.limits.puts.series); },
             [this](ConfigSample sample) { told_ = sample; }};
   }
 
+  const TemporaryFolder folder_;
   Options options_;
   std::vector<std::uint64_t> used_;
   ConfigSample told_;
@@ -52,9 +44,7 @@ TEST_F(ReloadTest, ABadFileLeavesTheOldInForce) {
   EXPECT_TRUE(used_.empty());  // the start uses it itself
 
   write("site", "limits: {puts: {series: many}}\n");
-  const auto result = reload.reload();
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().message(),
+  EXPECT_EQ(error_of(reload.reload()),
             path("site") +
                 ":1:25: limits.puts.series: \"many\" is no whole number from 1 to "
                 "10000000");
@@ -94,9 +84,7 @@ TEST_F(ReloadTest, AWebFileThatChangedIsReadBeforeTheNextAnswer) {
   ASSERT_TRUE(reload.open_web());
   write("web", "basic_auth_users: {alice: " + kHash + "}\n");
   web::Request request;
-  const auto refusal = reload.admit(request).refusal;
-  ASSERT_TRUE(refusal);
-  EXPECT_EQ(refusal->status, 401);
+  EXPECT_EQ(value_of(reload.admit(request).refusal).status, 401);
   EXPECT_TRUE(reload.headers().empty());
 }
 
@@ -108,13 +96,10 @@ TEST_F(ReloadTest, NoFileTurnsPasswordsOff) {
   for (const char* text : {"", "# basic_auth_users:\n", "basic_auth_users: {}\n", "{}\n",
                            "http_server_config: {headers: {X-Frame-Options: deny}}\n"}) {
     write("web", text);
-    const auto result = reload.reload();
-    ASSERT_FALSE(result) << text;
-    EXPECT_NE(result.error().message().find("restart ioc_exporter if that is meant"),
-              std::string::npos);
-    const auto refusal = reload.admit({}).refusal;
-    ASSERT_TRUE(refusal) << text;
-    EXPECT_EQ(refusal->status, 401) << text;
+    EXPECT_THAT(error_of(reload.reload()),
+                testing::HasSubstr("restart ioc_exporter if that is meant"))
+        << text;
+    EXPECT_EQ(value_of(reload.admit({}).refusal).status, 401) << text;
     EXPECT_FALSE(told_.successful);
   }
   write("web", "basic_auth_users: {bob: " + kHash + "}\n");

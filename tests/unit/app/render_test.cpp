@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-
 #include "exposition/openmetrics_encoder.h"
 #include "puts/totals/put_families.h"
 #include "records/families/rows.h"
@@ -28,7 +26,8 @@ std::string value(const Scrape& parsed, const std::string& family, const LabelMa
   return series == at->second.series.end() ? "" : series->second;
 }
 
-IocSample ioc_with_records(const std::string& name, std::size_t count) {
+IocSample ioc_with_records(const std::string& name, std::size_t count,
+                           std::vector<RecordSample> records = {}) {
   auto database = std::make_shared<Database>();
   database->types = {"ai", "ao"};
   for (std::size_t i = 0; i < count; ++i)
@@ -38,7 +37,13 @@ IocSample ioc_with_records(const std::string& name, std::size_t count) {
   ioc.name = name;
   ioc.up = true;
   ioc.database = database;
+  ioc.records = std::move(records);
   return ioc;
+}
+Snapshot of(std::vector<IocSample> iocs) {
+  Snapshot snapshot;
+  snapshot.iocs = std::move(iocs);
+  return snapshot;
 }
 
 RecordSample processed_times(std::uint32_t record, std::uint64_t timed, std::uint64_t untimed = 0) {
@@ -65,10 +70,7 @@ TEST(Render, NothingSeenIsStillAScrape) {
 }
 
 TEST(Render, EveryKnownRecordHasAProcessTotalFromTheStart) {
-  Snapshot snapshot;
-  snapshot.iocs = {ioc_with_records("i", 2)};
-  snapshot.iocs[0].records = {processed_times(1, 23)};
-  const Scrape parsed = scrape(snapshot);
+  const Scrape parsed = scrape(of({ioc_with_records("i", 2, {processed_times(1, 23)})}));
   EXPECT_EQ(value(parsed, kProcess, {{"ioc", "i"}, {"record", "R0"}}), "0");
   EXPECT_EQ(value(parsed, kProcess, {{"ioc", "i"}, {"record", "R1"}}), "23");
   EXPECT_EQ(value(parsed, kDuration, {{"ioc", "i"}, {"record", "R0"}}, "_count"), "");
@@ -80,11 +82,10 @@ TEST(Render, EveryKnownRecordHasAProcessTotalFromTheStart) {
 
 // A zero would be a reset, and what comes after it would count twice.
 TEST(Render, RecordsThatAreNotCountedHaveNoSeriesOfWhatTheyDid) {
-  Snapshot snapshot;
-  snapshot.iocs = {ioc_with_records("i", 2), ioc_with_records("j", 1)};
+  Snapshot snapshot =
+      of({ioc_with_records("i", 2), ioc_with_records("j", 1, {processed_times(0, 23)})});
   snapshot.iocs[0].no_record_counts = true;
   snapshot.iocs[0].overhead = OverheadSample{.over_budget = 0.31, .attached = false};
-  snapshot.iocs[1].records = {processed_times(0, 23)};
   const Scrape parsed = scrape(snapshot);
   for (const char* family : {kProcess, kSkipped, "epics_ioc_timed_ratio"})
     EXPECT_EQ(value(parsed, family, {{"ioc", "i"}, {"record", "R0"}}), "") << family;
@@ -95,10 +96,7 @@ TEST(Render, RecordsThatAreNotCountedHaveNoSeriesOfWhatTheyDid) {
 }
 
 TEST(Render, UntimedIsProcessedButNotInTheHistogram) {
-  Snapshot snapshot;
-  snapshot.iocs = {ioc_with_records("i", 1)};
-  snapshot.iocs[0].records = {processed_times(0, 20, 3)};
-  const Scrape parsed = scrape(snapshot);
+  const Scrape parsed = scrape(of({ioc_with_records("i", 1, {processed_times(0, 20, 3)})}));
   const LabelMap labels{{"ioc", "i"}, {"record", "R0"}};
   LabelMap infinity = labels;
   infinity["le"] = "+Inf";
@@ -110,13 +108,10 @@ TEST(Render, UntimedIsProcessedButNotInTheHistogram) {
 }
 
 TEST(Render, SkippedRecordsShowTheirReasonAndNoDuration) {
-  Snapshot snapshot;
-  snapshot.iocs = {ioc_with_records("i", 1)};
   RecordSample sample;
   sample.record = 0;
   sample.skipped_disabled = 23;
-  snapshot.iocs[0].records = {sample};
-  const Scrape parsed = scrape(snapshot);
+  const Scrape parsed = scrape(of({ioc_with_records("i", 1, {sample})}));
   const LabelMap labels{{"ioc", "i"}, {"record", "R0"}};
   EXPECT_EQ(value(parsed, kProcess, labels), "0");
   EXPECT_EQ(value(parsed, kSkipped, {{"ioc", "i"}, {"record", "R0"}, {"reason", "disabled"}}),
@@ -128,12 +123,11 @@ TEST(Render, SkippedRecordsShowTheirReasonAndNoDuration) {
 }
 
 TEST(Render, UnknownRecordsAreSummedUnderAnEmptyName) {
-  Snapshot snapshot;
-  snapshot.iocs = {ioc_with_records("i", 1)};
-  snapshot.iocs[0].records = {processed_times(RecordSample::kUnknown, 10), processed_times(0, 1),
-                              processed_times(RecordSample::kUnknown, 11),
-                              processed_times(RecordSample::kUnknown, 2)};
-  const Scrape parsed = scrape(snapshot);
+  constexpr auto kUnknown = RecordSample::kUnknown;
+  const Scrape parsed =
+      scrape(of({ioc_with_records("i", 1,
+                                  {processed_times(kUnknown, 10), processed_times(0, 1),
+                                   processed_times(kUnknown, 11), processed_times(kUnknown, 2)})}));
   EXPECT_EQ(value(parsed, kProcess, {{"ioc", "i"}, {"record", ""}}), "23");
   EXPECT_EQ(value(parsed, kDuration, {{"ioc", "i"}, {"record", ""}}, "_count"), "23");
   EXPECT_EQ(value(parsed, kDuration, {{"ioc", "i"}, {"record", ""}}, "_sum"), "0.023");
@@ -142,35 +136,28 @@ TEST(Render, UnknownRecordsAreSummedUnderAnEmptyName) {
 }
 
 TEST(Render, WithoutADatabaseCountsAreKept) {
-  Snapshot snapshot;
-  snapshot.iocs = {ioc_with_records("i", 1)};
+  Snapshot snapshot = of({ioc_with_records(
+      "i", 1, {processed_times(0, 20), processed_times(RecordSample::kUnknown, 3)})});
   snapshot.iocs[0].database = nullptr;
-  snapshot.iocs[0].records = {processed_times(0, 20), processed_times(RecordSample::kUnknown, 3)};
   EXPECT_EQ(value(scrape(snapshot), kProcess, {{"ioc", "i"}, {"record", ""}}), "23");
 }
 
 TEST(Render, SamplesOfOneRecordAreSummed) {
-  Snapshot snapshot;
-  snapshot.iocs = {ioc_with_records("i", 1)};
-  snapshot.iocs[0].records = {processed_times(0, 20), processed_times(0, 2), processed_times(0, 1)};
+  const Snapshot snapshot = of({ioc_with_records(
+      "i", 1, {processed_times(0, 20), processed_times(0, 2), processed_times(0, 1)})});
   EXPECT_EQ(value(scrape(snapshot), kProcess, {{"ioc", "i"}, {"record", "R0"}}), "23");
   EXPECT_EQ(snapshot.iocs[0].records[0].buckets[slot_of(-40)], 20u);
 }
 
 TEST(Render, SameRecordInTwoIocsIsTwoSeries) {
-  Snapshot snapshot;
-  snapshot.iocs = {ioc_with_records("a", 1), ioc_with_records("b", 1)};
-  snapshot.iocs[0].records = {processed_times(0, 2)};
-  snapshot.iocs[1].records = {processed_times(0, 3)};
-  const Scrape parsed = scrape(snapshot);
+  const Scrape parsed = scrape(of({ioc_with_records("a", 1, {processed_times(0, 2)}),
+                                   ioc_with_records("b", 1, {processed_times(0, 3)})}));
   EXPECT_EQ(value(parsed, kProcess, {{"ioc", "a"}, {"record", "R0"}}), "2");
   EXPECT_EQ(value(parsed, kProcess, {{"ioc", "b"}, {"record", "R0"}}), "3");
 }
 
 TEST(Render, AnIocThatIsGoneIsOnlyDown) {
-  Snapshot snapshot;
-  snapshot.iocs = {ioc_with_records("i", 1)};
-  snapshot.iocs[0].records = {processed_times(0, 2)};
+  Snapshot snapshot = of({ioc_with_records("i", 1, {processed_times(0, 2)})});
   snapshot.iocs[0].up = false;
   const Scrape parsed = scrape(snapshot);
   EXPECT_EQ(value(parsed, "epics_ioc_up", {{"ioc", "i"}}), "0");
@@ -179,8 +166,7 @@ TEST(Render, AnIocThatIsGoneIsOnlyDown) {
 }
 
 TEST(Render, AnIocThatCameAgainIsUp) {
-  Snapshot snapshot;
-  snapshot.iocs = {ioc_with_records("i", 1), ioc_with_records("i", 2)};
+  Snapshot snapshot = of({ioc_with_records("i", 1), ioc_with_records("i", 2)});
   snapshot.iocs[0].up = false;
   const Scrape parsed = scrape(snapshot);
   EXPECT_EQ(value(parsed, "epics_ioc_up", {{"ioc", "i"}}), "1");

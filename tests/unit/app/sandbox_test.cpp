@@ -1,4 +1,4 @@
-// What the sandbox refuses, and what it does not, in child processes: it is for good.
+// System calls that the sandbox refuses and allows, in child processes: it cannot be left.
 #include "app/sandbox.h"
 
 #include <fcntl.h>
@@ -21,10 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdint>
 #include <functional>
-#include <string>
 #include <thread>
 
 namespace ioc_exporter::app {
@@ -48,7 +45,7 @@ int in_sandbox(const std::function<long()>& call, SandboxOptions options = {}) {
   return WEXITSTATUS(status);
 }
 
-// What is not listed, with arguments that let nothing happen to the machine when the sandbox does
+// Calls that are not listed, with arguments that let nothing happen when the sandbox does
 // not work: calls that would fail otherwise too, with another errno than EPERM, also as root.
 TEST(Sandbox, RefusesWhatIsNeverNeeded) {
   char byte = 0;

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <set>
-#include <stdexcept>
 #include <string>
 
 namespace ioc_exporter::app {

@@ -1,8 +1,5 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include "app/status.h"
-
-#include <string>
 
 #include "base/rates.h"
 #include "puts/tables.h"

@@ -1,21 +1,18 @@
 // /api/v1/traces and /flame, by requests and through a real server with its command.
 #include "app/traces_request.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <mutex>
 #include <sstream>
-#include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "base/http_client.h"
+#include "support/value_of.h"
 #include "traces/json.h"
 #include "traces/trace_command.h"
 #include "traces/trace_query.h"
@@ -247,9 +244,8 @@ TEST_F(TracesRequestTest, TheCommandPrintsWhatComesWhileItIsAskedFor) {
   EXPECT_NE(ended.out.find("  * A\n"), std::string::npos);
   EXPECT_EQ(ended.out.find("trace 00000000000000000000000000000001"), std::string::npos);
   EXPECT_EQ(ended.out.find("trace 00000000000000000000000000000008"), std::string::npos);  // of B
-  ASSERT_EQ(taker_.asked().size(), 1u);
-  EXPECT_EQ(taker_.asked()[0].slower, 1ms);
-  EXPECT_EQ(taker_.asked()[0].lasts, 1ms);
+  EXPECT_EQ(only(taker_.asked()).slower, 1ms);
+  EXPECT_EQ(only(taker_.asked()).lasts, 1ms);
 }
 
 TEST_F(TracesRequestTest, TheCommandPrintsWhatIsInMemory) {
@@ -303,21 +299,20 @@ TEST_F(TracesRequestTest, ThePageShowsTextsAsTexts) {
   EXPECT_EQ(page.body.find("<script"), std::string::npos);
   EXPECT_NE(page.body.find("<p>2 traces</p>"), std::string::npos);
   EXPECT_NE(page.body.find("&lt;script&gt;alert"), std::string::npos);
-  EXPECT_NE(page.body.find("title=\"B: 2.000 ms, own 1.000 ms, 1 times\"><a "
-                           "href=\"/flame?record=B\">B</a>"),
-            std::string::npos)
-      << page.body;
-  EXPECT_NE(page.body.find("<div style=\"width:50.0000%\"><div class=\"box odd\" title=\"B: "),
-            std::string::npos);
-  EXPECT_NE(page.body.find("href=\"/flame?record=%3Cscript%3Ealert%5C%281%5C%29%3C%2Fscript%3E\""),
-            std::string::npos);
+  EXPECT_THAT(page.body, testing::HasSubstr("title=\"B: 2.000 ms, own 1.000 ms, 1 times\"><a "
+                                            "href=\"/flame?record=B\">B</a>"));
+  EXPECT_THAT(page.body, testing::HasSubstr(
+                             "<div style=\"width:50.0000%\"><div class=\"box odd\" title=\"B: "));
+  EXPECT_THAT(
+      page.body,
+      testing::HasSubstr("href=\"/flame?record=%3Cscript%3Ealert%5C%281%5C%29%3C%2Fscript%3E\""));
   EXPECT_EQ(page.headers.at("Content-Security-Policy").find("script-src"), std::string::npos);
   const auto one = answer_flame_page(ring_, request("record=B&ioc=ps%22%7C.*"));
   EXPECT_NE(one.body.find("<p>1 traces</p>"), std::string::npos);
   EXPECT_NE(one.body.find("value=\"ps&quot;|.*\""), std::string::npos);
   EXPECT_EQ(answer_flame_page(ring_, request("record=(")).status, 400);
-  EXPECT_NE(answer_flame_page(ring_, request("record=no")).body.find("<p>0 traces</p>"),
-            std::string::npos);
+  EXPECT_THAT(answer_flame_page(ring_, request("record=no")).body,
+              testing::HasSubstr("<p>0 traces</p>"));
 }
 
 }  // namespace

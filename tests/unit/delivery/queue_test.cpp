@@ -1,11 +1,7 @@
-// What a full queue drops, and of whom.
+// A full queue: which events it drops, and of which client.
 #include "delivery/queue.h"
 
 #include <gtest/gtest.h>
-
-#include <map>
-#include <string>
-#include <vector>
 
 namespace ioc_exporter::delivery {
 namespace {

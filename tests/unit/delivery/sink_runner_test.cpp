@@ -1,4 +1,4 @@
-// What the put log's own tests of its sinks do not have: answers that say when to go on.
+// Answers of receivers that say when to go on; the rest: putlog's tests of its sinks.
 #include "delivery/sink_runner.h"
 
 #include <gtest/gtest.h>

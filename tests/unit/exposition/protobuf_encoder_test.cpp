@@ -1,4 +1,4 @@
-// What we write by hand, read by the classes that protoc makes of Prometheus' own metrics.proto.
+// The encoder's output, read by the classes that protoc makes of Prometheus' own metrics.proto.
 #include "exposition/protobuf_encoder.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -8,8 +8,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <vector>
 
 #include "exposition/exemplar_book.h"
 #include "exposition/text_encoder.h"

@@ -7,11 +7,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <string>
-#include <vector>
 
 #include "base/rooted_fs.h"
 #include "base/unique_fd.h"
+#include "support/value_of.h"
 
 extern "C" __attribute__((noinline, used)) int iocx_test_function(int value) {
   return value + 1;
@@ -91,14 +90,13 @@ TEST(FunctionSymbol, WhatIsNoElfFile) {
 
 // Cut off anywhere, and with any byte of its headers changed: an answer, and never a wrong place.
 TEST(FunctionSymbol, AFileThatLies) {
-  const auto whole = RootedFs().read("/proc/self/exe");
-  ASSERT_TRUE(whole);
+  const auto whole = value_of(RootedFs().read("/proc/self/exe"));
   const std::uint64_t offset = offset_of_function();
   for (std::size_t size = 0; size < 4096; size += 61)
-    EXPECT_FALSE(is_at(copy_of(whole->substr(0, size)).get(), offset));
-  const UniqueFd copy = copy_of(*whole);
+    EXPECT_FALSE(is_at(copy_of(whole.substr(0, size)).get(), offset));
+  const UniqueFd copy = copy_of(whole);
   for (off_t at = 0; at < 64; ++at) {
-    const char good = (*whole)[static_cast<std::size_t>(at)], bad = static_cast<char>(good ^ 0xff);
+    const char good = whole[static_cast<std::size_t>(at)], bad = static_cast<char>(good ^ 0xff);
     ASSERT_EQ(::pwrite(copy.get(), &bad, 1, at), 1);
     EXPECT_FALSE(is_at(copy.get(), offset + 1)) << at;
     ASSERT_EQ(::pwrite(copy.get(), &good, 1, at), 1);

@@ -26,7 +26,7 @@ TEST(HashMemory, OnDemandWhatIsThereTakesMemory) {
   EXPECT_LT(thousand, 1'100u * 1024);
 }
 
-// What each CPU keeps ready is counted, but not for CPUs that can have added none.
+// Entries that a CPU keeps ready are counted, but not for CPUs that can have added none.
 TEST(HashMemory, EachCpuKeepsEntriesReady) {
   const auto map = records(1'000, true);
   const auto more = [&](std::uint64_t entries) {

@@ -1,4 +1,4 @@
-// Who may have how much of a table that many share.
+// Shares of a table that many users fill.
 #include "shared/shares.h"
 
 #include <gtest/gtest.h>

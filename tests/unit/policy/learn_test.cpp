@@ -1,13 +1,48 @@
-#include "policy/learn.h"
-
+// Rules that are proposed from the puts that were seen.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
+
+#include "policy/learn.h"
+#include "policy/patterns.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::policy {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+
+TEST(Patterns, MatchWholeNames) {
+  const Patterns patterns({"SR:Q1", "SR:B[0-9]+:Set", "a|b"});
+  for (const char* name : {"SR:Q1", "SR:B17:Set", "b"}) EXPECT_TRUE(patterns.match(name)) << name;
+  for (const char* name : {"SR:Q11", "xSR:Q1", "SR:B17:Set.DESC", "ab", ""})
+    EXPECT_FALSE(patterns.match(name)) << name;
+  EXPECT_FALSE(Patterns().match(""));
+  EXPECT_TRUE(Patterns({".*"}).match(""));
+}
+
+TEST(Patterns, AreAboutBytes) {
+  EXPECT_TRUE(Patterns({".*"}).match("x\xff\ny"));
+  EXPECT_TRUE(Patterns({"S\xc3\xa4ule"}).match("S\xc3\xa4ule"));
+  const std::string odd("a.b\\{\"x\":1}[0]$\0|", 18);
+  EXPECT_TRUE(Patterns({literal_pattern(odd)}).match(odd));
+  EXPECT_FALSE(Patterns({literal_pattern(odd)}).match("aXb\\{\"x\":1}[0]$"));
+  EXPECT_EQ(literal_pattern("SR:CH-1_a"), "SR:CH-1_a");
+}
+
+// Put together into one expression, it would end none of its group.
+TEST(Patterns, QuotesEndWithTheirExpression) {
+  const Patterns patterns({"\\Qa(b", "c.d", "\\Ee"});
+  EXPECT_TRUE(patterns.match("a(b"));
+  EXPECT_TRUE(patterns.match("cxd"));
+  EXPECT_FALSE(patterns.match("a(b)|(?:c.d"));
+}
+
+TEST(Patterns, SayWhatIsWrong) {
+  EXPECT_TRUE(Patterns::check("SR:.*"));
+  EXPECT_EQ(Patterns::check("SR:(").error().message(), "missing ): SR:(");
+  EXPECT_FALSE(Patterns::check("a(?=b)"));
+  EXPECT_FALSE(Patterns::check("a)(b"));
+}
 
 SeenPut put(std::string pv, std::string user = "op", std::string client = "10.0.0.7",
             std::uint64_t count = 1) {
@@ -83,6 +118,52 @@ TEST(Learn, HostileNamesAreQuoted) {
       propose({put("a'b: {\"x\"}\n\xff", "'\n- name: all\n  action: allow")}, LearnBy::user, "x");
   EXPECT_THAT(text, HasSubstr(R"(users: ['''\x0A- name: all\x0A  action: allow'])"));
   EXPECT_THAT(text, HasSubstr(R"(- 'a''b: \{"x"\}\x0A\xFF'  # 1 put)"));
+}
+
+TEST(SeenPuts, ReadsTheirSeries) {
+  const auto puts = read_seen_puts(
+      "# HELP epics_puts_total Writes.\n"
+      "# TYPE epics_puts_total counter\n"
+      "epics_puts_total{ioc=\"a\",protocol=\"ca\",pv=\"SR:Q1\",client=\"10.0.0.7\",user=\"op\","
+      "client_host="
+      "\"c1\","
+      "op=\"write_notify\"} 23\n"
+      "epics_puts_total{ioc=\"a\",protocol=\"ca\",pv=\"q\\\"}\\\\\\n\\\\xFF\\\\x5Cx\",client=\"\","
+      "user=\"\","
+      "client_host=\"\",op=\"write\"} 1e+06 1790000000000\n"
+      "epics_puts_created{ioc=\"a\"} 1\n"
+      "epics_puts_total{ioc=\"a\",protocol=\"pva\",pv=\"SR:Q2\",client=\"10.0.0.8\",user=\"op\","
+      "client_host="
+      "\"c2\",op=\"put\"} 5\n"
+      "epics_put_failures_total{pv=\"x\"} 2\n"
+      "other{pv=\"x\"} 7");
+  ASSERT_TRUE(puts) << puts.error().message();
+  ASSERT_EQ(puts->size(), 3u);
+  EXPECT_EQ((*puts)[0].pv, "SR:Q1");
+  EXPECT_EQ((*puts)[0].client, "10.0.0.7");
+  EXPECT_EQ((*puts)[0].user, "op");
+  EXPECT_EQ((*puts)[0].host, "c1");
+  EXPECT_EQ((*puts)[0].op, PutOp::write_notify);
+  EXPECT_EQ((*puts)[0].count, 23u);
+  EXPECT_EQ((*puts)[1].pv, "q\"}\\\n\xff\\x");
+  EXPECT_EQ((*puts)[1].op, PutOp::write);
+  EXPECT_EQ((*puts)[1].count, 1'000'000u);
+  EXPECT_EQ((*puts)[2].pv, "SR:Q2") << "by PV Access";
+  EXPECT_EQ((*puts)[2].op, PutOp::write);
+  EXPECT_EQ((*puts)[2].count, 5u);
+}
+
+TEST(SeenPuts, SaysWhatItCannotRead) {
+  for (const char* line :
+       {"epics_puts_total{", "epics_puts_total{pv=\"x} 1", "epics_puts_total{pv=\"x\"",
+        "epics_puts_total{pv=\"x\"} x", "epics_puts_total{pv=\"x\\"}) {
+    EXPECT_EQ(error_of(read_seen_puts(std::string("up 1\n") + line)), "line 2 is no metric")
+        << line;
+  }
+  EXPECT_EQ(read_seen_puts("epics_puts_total{pv=\"x\"} -1").error().message(),
+            "a value of epics_puts_total is no count");
+  EXPECT_EQ(read_seen_puts("up 1\n").error().message(),
+            "there is no series of epics_puts_total: no put was seen");
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST(Policy, AllThatARuleNamesMustMatch) {
   EXPECT_FALSE(matches({"SR:Q1", "operator", "console1", "10.0.0.7", PutOp::write_notify}));
 }
 
-// What is not known is in no list, whatever the list says, unless it allows an empty name.
+// An unknown name is in no list, unless the list allows an empty name.
 TEST(Policy, WhatIsNotKnownMatchesNoList) {
   RuleText all = rule("all", Action::allow);
   all.pvs = {"SR:.*"};

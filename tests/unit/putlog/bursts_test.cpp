@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "events.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -35,9 +36,8 @@ TEST_F(BurstsTest, TheFirstIsToldAtOnceAndTheRestWhenTheTimeEnds) {
   PutEvent first = event(1, "A", 5.0);
   first.old = scalar(4.0);
   const auto at_once = take(first);
-  ASSERT_EQ(at_once.size(), 1u);
-  EXPECT_EQ(*at_once[0].event, first);
-  EXPECT_FALSE(at_once[0].burst);
+  EXPECT_EQ(*only(at_once).event, first);
+  EXPECT_FALSE(only(at_once).burst);
   for (const auto& [seq, value, old] : {std::tuple{2, 7.0, 5.0}, {3, -1.0, 7.0}, {4, 2.0, -1.0}}) {
     PutEvent more = event(static_cast<std::uint64_t>(seq), "A", value);
     more.old = scalar(old);
@@ -65,9 +65,8 @@ TEST_F(BurstsTest, OneThatGoesOnIsToldOnceAWindowAndAQuietOneBeginsAnew) {
   EXPECT_EQ(take(event(3)).size(), 1u);  // the second, alone: as it is
   now_ += 5s;
   const auto third = end_due();
-  ASSERT_EQ(third.size(), 1u);
-  EXPECT_EQ(third[0].event->seq, 3u);
-  EXPECT_FALSE(third[0].burst);
+  EXPECT_EQ(only(third).event->seq, 3u);
+  EXPECT_FALSE(only(third).burst);
   now_ += 5s;
   EXPECT_TRUE(end_due().empty());
   EXPECT_FALSE(bursts_.next_due());
@@ -102,9 +101,8 @@ TEST_F(BurstsTest, OfArraysThereIsNoLeastOne) {
   }
   now_ += 5s;
   const auto told = end_due();
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].burst, Burst());
-  EXPECT_EQ(told[0].puts, 2u);
+  EXPECT_EQ(only(told).burst, Burst());
+  EXPECT_EQ(only(told).puts, 2u);
 }
 
 // A valve is opened and closed again at once: that it was open is told.
@@ -123,9 +121,8 @@ TEST_F(BurstsTest, NumbersInTextsHaveALeastAndAGreatest) {
     take(event(seq, "A", std::string(text)));
   now_ += 5s;
   const auto told = end_due();
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].puts, 3u);
-  EXPECT_EQ(told[0].burst, (Burst{Element(1.0), Element(999.0)}));
+  EXPECT_EQ(only(told).puts, 3u);
+  EXPECT_EQ(only(told).burst, (Burst{Element(1.0), Element(999.0)}));
 }
 
 TEST(Bursts, TakeSoMuchMemory) {

@@ -1,4 +1,4 @@
-// What is received goes to memory and to each sink.
+// Events go to memory and to each sink.
 #include "putlog/outlets.h"
 
 #include <gtest/gtest.h>

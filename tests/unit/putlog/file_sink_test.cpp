@@ -208,7 +208,7 @@ TEST_F(FileSinkTest, AFullDiskLeavesWholeLinesAndIsRecoveredFrom) {
   }
 }
 
-// What was delivered is there, once, and every line is whole, whenever the exporter is killed.
+// Delivered lines are there once, and every line is whole, whenever the exporter is killed.
 TEST_F(FileSinkTest, WhatWasDeliveredSurvivesAKill) {
   std::uint64_t next = 1;
   for (int round = 0; round < 5; ++round) {

@@ -68,7 +68,7 @@ TEST_F(PutsTableTest, ColoursWhatIsBad) {
   EXPECT_TRUE(PutsTable(false).lines({to_json(bad)}).find('\x1b') == std::string::npos);
 }
 
-// Who answers on that port may be anybody.
+// Anybody may answer on that port.
 TEST_F(PutsTableTest, NothingSteersTheTerminal) {
   PutsTable table(false);
   const std::string text = table.lines(

@@ -202,7 +202,7 @@ TEST_F(StoreTest, WhereNothingHasRoomNothingIsKept) {
   EXPECT_EQ(numbers(*store), Numbers());
 }
 
-// What add() has acknowledged is there, once; what it was about to, is there once or not at all.
+// Acknowledged events are there once; the others once or not at all.
 TEST_F(StoreTest, AKilledExporterLosesNothingThatWasAcknowledged) {
   int acknowledged[2];
   ASSERT_EQ(::pipe(acknowledged), 0);

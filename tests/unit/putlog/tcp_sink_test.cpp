@@ -1,21 +1,19 @@
 // Lines over TCP to a receiver that is slow, away, or killed.
 #include "putlog/tcp_sink.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <functional>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include <nlohmann/json.hpp>
 
 #include "events.h"
 #include "putlog/sink.h"
+#include "support/loopback.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -30,15 +28,8 @@ class Receiver {
     ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     // `room`: bytes that it has not read, and are lost with it.
     ::setsockopt(listener_.get(), SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port);
-    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(::listen(listener_.get(), 5), 0);
-    socklen_t size = sizeof address;
-    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
+    listen_on_loopback(listener_, port);
+    port_ = port_of(listener_);
   }
   std::uint16_t port() const { return port_; }
   std::unique_ptr<TcpSink> sink(LineFormat format = LineFormat::full) const {

@@ -60,7 +60,7 @@ inline Bytes text(const std::string& value) {
   return bytes;
 }
 
-// What a client sends.
+// Messages of a client.
 inline Bytes version() {
   return message(0, 0, 13, 0, 0);
 }
@@ -82,7 +82,7 @@ inline Bytes write_notify(std::uint32_t sid, std::uint32_t ioid = 0) {  // one l
 inline Bytes clear(std::uint32_t sid, std::uint32_t cid) {
   return message(12, 0, 0, sid, cid);
 }
-// What a server sends.
+// Messages of a server.
 inline Bytes created(std::uint32_t cid, std::uint32_t sid) {
   return message(22, 0, 0, cid, 3) + message(18, 6, 1, cid, sid);
 }

@@ -1,8 +1,6 @@
 #include "puts/inventory/inventory.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <thread>
@@ -10,10 +8,13 @@
 #include "base/unique_fd.h"
 #include "iocs/find/process_stat.h"
 #include "server_reader_fixture.h"
+#include "support/loopback.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::ca {
 namespace {
 
+using ::testing::FieldsAre;
 using ::testing::HasSubstr;
 
 constexpr layout::EventUserPlaces kPlaces = layout::kEventUserPlaces[0];
@@ -50,28 +51,11 @@ class Inventory : public ::testing::Test {
   };
 
   void SetUp() override {
-    const auto stat = iocs::read_process_stat(RootedFs(), ::getpid());
-    ASSERT_TRUE(stat);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ASSERT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    ASSERT_EQ(::listen(listener_.get(), 8), 0);
-    server_ = {stat->id, "x", {image_.symbols()}, {port_of(listener_)}, 1, ""};
-  }
-  static std::uint16_t port_of(const UniqueFd& fd) {
-    sockaddr_in address{};
-    socklen_t size = sizeof address;
-    EXPECT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-    return ntohs(address.sin_port);
+    const auto stat = value_of(iocs::read_process_stat(RootedFs(), ::getpid()));
+    server_ = {stat.id, "x", {image_.symbols()}, {port_of(listener_)}, 1, ""};
   }
   Circuit connect(const char* user, const char* host) {
-    Circuit circuit{UniqueFd(::socket(AF_INET, SOCK_STREAM, 0)), {}};
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port_of(listener_));
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(circuit.client.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+    Circuit circuit{connected_to(listener_), {}};
     circuit.server = UniqueFd(::accept(listener_.get(), nullptr, nullptr));
     circuit.raw = &image_.add_client({127, 0, 0, 1}, port_of(circuit.client), user, host);
     circuit.flags = &image_.add_events(*circuit.raw, kPlaces);
@@ -89,7 +73,7 @@ class Inventory : public ::testing::Test {
     char byte;
     ASSERT_EQ(::recv(circuit.server.get(), &byte, 1, 0), 1);
   }
-  // What the packets say of x and of another server, with what is known from x' memory in it.
+  // Counts of x and of another server by packets, completed from x' memory.
   CaSamples look() {
     inventory_.look({server_});
     CaSamples samples;
@@ -104,7 +88,7 @@ class Inventory : public ::testing::Test {
     return samples;
   }
 
-  UniqueFd listener_{::socket(AF_INET, SOCK_STREAM, 0)};
+  UniqueFd listener_ = listener_on_loopback();
   CaServerImage image_{ChannelLayout::by_db_channel};
   std::uint32_t next_id_ = 1;
   CaInventory::Server server_;
@@ -133,11 +117,7 @@ TEST_F(Inventory, WhatClientsHaveOpen) {
   const CaClientSample &nobody = samples.ca_clients[1], &ann = samples.ca_clients[2];
   EXPECT_EQ(nobody.user + nobody.host, "");
   EXPECT_EQ(nobody.circuits, 1u);
-  EXPECT_EQ(ann.client, "127.0.0.1");
-  EXPECT_EQ(ann.user + "@" + ann.host, "ann@h1");
-  EXPECT_EQ(ann.circuits, 2u);
-  EXPECT_EQ(ann.channels, 3u);
-  EXPECT_EQ(ann.monitors, 7u);
+  EXPECT_THAT(ann, FieldsAre("x", "127.0.0.1", "ann", "h1", 2u, 3u, 7u));
 }
 
 TEST_F(Inventory, WithoutConnectionsNoMemoryIsRead) {
@@ -175,8 +155,7 @@ TEST_F(Inventory, WhatCannotBeReadIsAbsentAndSaid) {
   image_.bucket().mask = 100;
   const CaSamples samples = look();
   EXPECT_FALSE(samples.ca_servers[0].open_known || samples.ca_servers[0].flow_control_known);
-  ASSERT_EQ(samples.ca_clients.size(), 1u) << "the packets' are not taken in their place";
-  EXPECT_EQ(samples.ca_clients[0].ioc, "y");
+  EXPECT_EQ(only(samples.ca_clients).ioc, "y") << "the packets' are not taken in their place";
   EXPECT_THAT(inventory_.problems().at("x"), HasSubstr("mask 0x64"));
   look();
   const auto drops = inventory_.drops();

@@ -5,6 +5,7 @@
 
 #include "puts/totals/server_totals.h"
 #include "puts/totals/totals.h"
+#include "support/value_of.h"
 
 namespace {
 
@@ -22,6 +23,15 @@ iocx_ca_outcome outcome(std::uint64_t sum_ns, std::size_t slot, std::uint64_t co
 }
 constexpr std::uint32_t kPutFailed = 160, kNoWrite = 376;
 
+using Lines = std::vector<std::string>;
+Lines failures(const CaOutcomeTotals& totals) {
+  Lines lines;
+  for (const auto& one : totals.failures())
+    lines.push_back(std::to_string(one.labels.ioc) + " " + one.labels.pv + " " + one.labels.user +
+                    " " + one.reason + " " + std::to_string(one.count));
+  return lines;
+}
+
 TEST(CaOutcomeTotals, ForgetsOneClientAndOnePv) {
   CaOutcomeTotals totals(10);
   totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);
@@ -30,11 +40,9 @@ TEST(CaOutcomeTotals, ForgetsOneClientAndOnePv) {
   totals.observe_durations(1, labels(1, "A"), outcome(100, 3, 5));
   totals.observe_durations(3, labels(1, "B"), outcome(100, 3, 5));
   totals.forget_failures(labels(1, "A"));
-  ASSERT_EQ(totals.failures().size(), 1u);
-  EXPECT_EQ(totals.failures()[0].labels.user, "v");
+  EXPECT_EQ(failures(totals), Lines{"1 A v no_write_access 3"});
   totals.forget_durations(1, "A");
-  ASSERT_EQ(totals.durations().size(), 1u);
-  EXPECT_EQ(totals.durations()[0].pv, "B");
+  EXPECT_EQ(only(totals.durations()).pv, "B");
 }
 
 TEST(CaOutcomeTotals, KnowsWhenThereWasNoFailureYet) {
@@ -56,16 +64,10 @@ TEST(CaOutcomeTotals, AddsWhatIsNew) {
   totals.observe_failures({1, kNoWrite, 0}, labels(1, "A"), 2);
   totals.observe_durations(1, labels(1, "A"), outcome(100, 3, 5));
   totals.observe_durations(1, labels(1, "A"), outcome(700, 3, 23));
-  const auto failures = totals.failures();
-  ASSERT_EQ(failures.size(), 2u);
-  EXPECT_EQ(failures[0].reason, "no_write_access");
-  EXPECT_EQ(failures[0].count, 2u);
-  EXPECT_EQ(failures[1].reason, "put_failed");
-  EXPECT_EQ(failures[1].count, 23u);
+  EXPECT_EQ(failures(totals), (Lines{"1 A u no_write_access 2", "1 A u put_failed 23"}));
   const auto durations = totals.durations();
-  ASSERT_EQ(durations.size(), 1u);
-  EXPECT_EQ(durations[0].sum_ns, 700u);
-  EXPECT_EQ(durations[0].buckets[3], 23u);
+  EXPECT_EQ(only(durations).sum_ns, 700u);
+  EXPECT_EQ(only(durations).buckets[3], 23u);
   EXPECT_EQ(totals.statuses(1), (std::vector<std::uint32_t>{kPutFailed, kNoWrite}));
 }
 
@@ -78,11 +80,8 @@ TEST(CaOutcomeTotals, ChannelsAddUpAndOutliveTheirEnd) {
   totals.close(1);
   EXPECT_TRUE(totals.statuses(1).empty());
   totals.observe_failures({3, kPutFailed, 0}, labels(1, "A", "anna"), 11);
-  ASSERT_EQ(totals.failures().size(), 2u);
-  EXPECT_EQ(totals.failures()[0].count, 16u);
-  EXPECT_EQ(totals.failures()[1].count, 7u);
-  ASSERT_EQ(totals.durations().size(), 1u);  // of all clients
-  EXPECT_EQ(totals.durations()[0].sum_ns, 300u);
+  EXPECT_EQ(failures(totals), (Lines{"1 A anna put_failed 16", "1 A ben put_failed 7"}));
+  EXPECT_EQ(only(totals.durations()).sum_ns, 300u) << "of all clients";
   EXPECT_EQ(totals.durations()[0].buckets[3], 5u);
   EXPECT_EQ(totals.durations()[0].buckets[4], 7u);
 }
@@ -91,9 +90,7 @@ TEST(CaOutcomeTotals, StatusesOfOneReasonAreOneSeries) {
   CaOutcomeTotals totals(10);
   totals.observe_failures({1, 0x7000, 0}, labels(1, "A"), 5);
   totals.observe_failures({1, 0x7008, 0}, labels(1, "A"), 6);
-  ASSERT_EQ(totals.failures().size(), 1u);
-  EXPECT_EQ(totals.failures()[0].reason, "other");
-  EXPECT_EQ(totals.failures()[0].count, 11u);
+  EXPECT_EQ(failures(totals), Lines{"1 A u other 11"});
 }
 
 TEST(CaOutcomeTotals, CountsWhatIsOverTheLimit) {
@@ -153,8 +150,7 @@ TEST(CaOutcomeTotals, ForgetsOneIoc) {
   totals.observe_failures({2, kPutFailed, 0}, labels(2, "A"), 7);
   totals.observe_durations(1, labels(1, "A"), outcome(100, 3, 5));
   totals.forget(1);
-  ASSERT_EQ(totals.failures().size(), 1u);
-  EXPECT_EQ(totals.failures()[0].labels.ioc, 2u);
+  EXPECT_EQ(failures(totals), Lines{"2 A u put_failed 7"});
   EXPECT_TRUE(totals.durations().empty());
 }
 
@@ -221,12 +217,11 @@ TEST(CaOpenCounts, AddsUpByServerAndClient) {
   EXPECT_EQ(servers[0].flow_controlled, 1u);
   EXPECT_EQ(servers[0].monitors, 10u);
   EXPECT_EQ(servers[0].channels, (std::array<std::uint64_t, 5>{0, 1, 0, 0, 1}));
-  const auto clients = open.clients();
-  ASSERT_EQ(clients.size(), 1u);
-  EXPECT_EQ(clients[0].client, "10.0.0.7");
-  EXPECT_EQ(clients[0].circuits, 2u);
-  EXPECT_EQ(clients[0].channels, 2u);
-  EXPECT_EQ(clients[0].monitors, 10u);
+  const CaClientCount client = only(open.clients());
+  EXPECT_EQ(client.client, "10.0.0.7");
+  EXPECT_EQ(client.circuits, 2u);
+  EXPECT_EQ(client.channels, 2u);
+  EXPECT_EQ(client.monitors, 10u);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(PvaPutLabels, AddressWithoutPort) {
 
 TEST(PvaPutLabels, UserAsAccessSecurityHasIt) {
   EXPECT_EQ(user_of("ca", "operator"), "operator");
-  // Who just says a name is no "x509/root".
+  // A claimed name is no "x509/root".
   EXPECT_EQ(user_of("ca", "x509/root"), "root");
   EXPECT_EQ(user_of("x509", "root"), "x509/root");
   EXPECT_EQ(user_of("anonymous", "anonymous"), "anonymous/anonymous");

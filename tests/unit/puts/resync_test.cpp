@@ -136,7 +136,7 @@ TEST(CaResync, HeadersThatAreAllCutAreFound) {
   for (const std::size_t in_each : {1u, 2u, 3u, 7u}) {
     for (std::size_t cut = 1; cut < 16; ++cut) {
       auto stream = CaStream::joined(CaDirection::to_server);
-      // What comes first is the rest of a message. All that follow are whole.
+      // The rest of a message comes first; all that follow are whole.
       const Bytes bytes = part(repeat(write(8), 101), 24 - 8, 101 * 24);
       const Events found = feed_in_segments(stream, bytes, 8 + cut, 24 * in_each);
       EXPECT_EQ(found.size(), 100u) << in_each << " messages in each segment, cut at " << cut;
@@ -160,7 +160,7 @@ TEST(CaResync, HeadersOfArraysThatAreAllCutAreFound) {
   }
 }
 
-// What looks like a message that ends shortly before the segment does hides no others.
+// A false message that ends shortly before its segment hides no others.
 TEST(CaResync, MessagesAreFoundBesideOneWhoseNextHeaderIsCut) {
   auto stream = CaStream::joined(CaDirection::to_server);
   const Bytes inside = junk(64) + repeat(write(5), 20);

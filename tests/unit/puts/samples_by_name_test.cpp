@@ -1,9 +1,64 @@
-#include "puts/totals/samples_by_name.h"
+// Samples by names of PVs and records.
+#include <gmock/gmock.h>
 
-#include <gtest/gtest.h>
+#include "puts/inventory/pv_records.h"
+#include "puts/totals/samples_by_name.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::ca {
 namespace {
+
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::FieldsAre;
+using ::testing::IsEmpty;
+
+IocFacts ioc(const std::string& name, const std::string& record) {
+  auto database = std::make_shared<Database>();
+  database->types = {"ao"};
+  database->records = {{0x1000, record, 0}};
+  database->aliases = {{"Alias", 0}};
+  IocFacts sample;
+  sample.name = name;
+  sample.up = true;
+  sample.database = database;
+  return sample;
+}
+
+PutSample put(const std::string& ioc, const std::string& pv) {
+  return {ioc, pv, "c", "u", "h", PutOp::write, 1, 0};
+}
+
+std::vector<std::string> texts(const std::vector<PvSample>& pvs) {
+  std::vector<std::string> all;
+  for (const PvSample& pv : pvs)
+    all.push_back(pv.ioc + " " + pv.pv + " " + pv.record + "." + pv.field);
+  return all;
+}
+
+TEST(PvRecords, OnceForEachPvThatLeadsToARecord) {
+  PvRecords records;
+  EXPECT_THAT(
+      texts(records.resolve({ioc("a", "R"), ioc("b", "S")},
+                            {put("a", ""), put("a", "Alias.DESC$"), put("a", "R"), put("a", "R"),
+                             put("a", "S"), put("b", "R"), put("b", "S.{}"), put("c", "R")})),
+      ElementsAre("a Alias.DESC$ R.DESC", "a R R.VAL", "b S.{} S.VAL"));
+}
+
+TEST(PvRecords, FollowTheDatabase) {
+  PvRecords records;
+  IocFacts running = ioc("a", "R");
+  EXPECT_THAT(texts(records.resolve({running}, {put("a", "R")})), ElementsAre("a R R.VAL"));
+  running.database = ioc("a", "S").database;
+  EXPECT_THAT(texts(records.resolve({running}, {put("a", "R"), put("a", "S")})),
+              ElementsAre("a S S.VAL"));
+  running.up = false;
+  EXPECT_THAT(records.resolve({running}, {put("a", "S")}), IsEmpty());
+  running.up = true;
+  running.database.reset();
+  EXPECT_THAT(records.resolve({running}, {put("a", "S")}), IsEmpty());
+  EXPECT_THAT(records.resolve({}, {put("a", "S")}), IsEmpty());
+}
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -33,36 +88,30 @@ TEST_F(CaSamplesByName, PutsAndOutcomesGetTheirIocsName) {
   reading.durations.push_back({{"", "pv", 1, {}}, 3});
   const CaSamples snapshot = add(reading);
 
-  ASSERT_EQ(snapshot.puts.size(), 1u);
-  const PutSample& put = snapshot.puts[0];
-  EXPECT_EQ(put.ioc + put.pv + put.client + put.user + put.host, "onepvcuh");
-  EXPECT_EQ(put.op, PutOp::write_notify);
-  EXPECT_EQ(put.count, 23u);
-  EXPECT_EQ(put.last_time_seconds, 1'790'000'007.0);
-  ASSERT_EQ(snapshot.put_failures.size(), 1u);
-  EXPECT_EQ(snapshot.put_failures[0].ioc, "one");
-  EXPECT_EQ(snapshot.put_failures[0].reason, "put_failed");
-  EXPECT_EQ(snapshot.put_failures[0].count, 3u);
-  ASSERT_EQ(snapshot.put_durations.size(), 1u);
-  EXPECT_EQ(snapshot.put_durations[0].ioc, "one");
+  EXPECT_THAT(snapshot.puts, ElementsAre(FieldsAre("one", "pv", "c", "u", "h", PutOp::write_notify,
+                                                   23u, 1'790'000'007.0, _, _)));
+  const PutFailureSample& failure = only(snapshot.put_failures);
+  EXPECT_EQ(failure.ioc + " " + failure.reason, "one put_failed");
+  EXPECT_EQ(failure.count, 3u);
+  EXPECT_EQ(only(snapshot.put_durations).ioc, "one");
   EXPECT_EQ(snapshot.put_durations[0].sum_ns, 211u);
   EXPECT_EQ(snapshot.put_durations[0].buckets[19], 23u);
 }
+
+constexpr std::uint64_t CaServerSample::*kCounts[] = {
+    &CaServerSample::circuits,           &CaServerSample::monitors,
+    &CaServerSample::flow_controlled,    &CaServerSample::gets,
+    &CaServerSample::monitor_updates,    &CaServerSample::echoes,
+    &CaServerSample::server_disconnects, &CaServerSample::received_bytes,
+    &CaServerSample::sent_bytes};
 
 TEST_F(CaSamplesByName, EveryIocIsAServer) {
   ca::CaTapReading reading;
   ca::CaServerCount count;
   count.number = 2;
-  count.circuits = 1;
   count.channels = {2, 3, 5, 7, 11};
-  count.monitors = 13;
-  count.flow_controlled = 17;
-  count.gets = 19;
-  count.monitor_updates = 23;
-  count.echoes = 29;
-  count.server_disconnects = 31;
-  count.received_bytes = 37;
-  count.sent_bytes = 41;
+  std::uint64_t next = 13;
+  for (const auto member : kCounts) count.*member = next++;
   reading.servers = {count};
   reading.clients = {{{"", "c", "u", "h", 43, 47, 53}, 2}, {{"", "c", "u", "h", 1, 1, 1}, 3}};
   const CaSamples snapshot = add(reading);
@@ -70,34 +119,21 @@ TEST_F(CaSamplesByName, EveryIocIsAServer) {
   ASSERT_EQ(snapshot.ca_servers.size(), 2u);
   const CaServerSample& two = snapshot.ca_servers[0];
   EXPECT_EQ(two.ioc, "two");
-  EXPECT_EQ(two.circuits, 1u);
   EXPECT_EQ(two.channels[CaServerSample::unknown], 11u);
-  EXPECT_EQ(two.monitors, 13u);
-  EXPECT_EQ(two.flow_controlled, 17u);
-  EXPECT_EQ(two.gets, 19u);
-  EXPECT_EQ(two.monitor_updates, 23u);
-  EXPECT_EQ(two.echoes, 29u);
-  EXPECT_EQ(two.server_disconnects, 31u);
-  EXPECT_EQ(two.received_bytes, 37u);
-  EXPECT_EQ(two.sent_bytes, 41u);
+  next = 13;
+  for (const auto member : kCounts) EXPECT_EQ(two.*member, next++);
   EXPECT_EQ(snapshot.ca_servers[1].ioc, "one") << "no client came to it";
   EXPECT_EQ(snapshot.ca_servers[1].circuits, 0u);
-  ASSERT_EQ(snapshot.ca_clients.size(), 1u);
-  EXPECT_EQ(snapshot.ca_clients[0].ioc, "two");
-  EXPECT_EQ(snapshot.ca_clients[0].circuits, 43u);
-  EXPECT_EQ(snapshot.ca_clients[0].channels, 47u);
-  EXPECT_EQ(snapshot.ca_clients[0].monitors, 53u);
+  EXPECT_THAT(snapshot.ca_clients, ElementsAre(FieldsAre("two", "c", "u", "h", 43u, 47u, 53u)));
 }
 
 TEST_F(CaSamplesByName, DropsAndMapsAreTakenOver) {
   ca::CaTapReading reading;
   reading.drops = {{"ca_tap", "resync", 3}};
   reading.maps = {{"ca_channels", 5, 7}};
-  const CaSamples snapshot = add(reading);
-  ASSERT_EQ(self_.drops.size(), 1u);
-  EXPECT_EQ(self_.drops[0].reason, "resync");
-  ASSERT_EQ(self_.maps.size(), 1u);
-  EXPECT_EQ(self_.maps[0].capacity, 7u);
+  add(reading);
+  EXPECT_EQ(only(self_.drops).reason, "resync");
+  EXPECT_EQ(only(self_.maps).capacity, 7u);
 }
 
 }  // namespace

@@ -1,12 +1,8 @@
 #include "puts/tap/seeding.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
+#include "support/temporary_folder.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -86,12 +82,7 @@ class CaSeedingPlan : public ::testing::Test {
     ioc_.ca_server = {{0x1000, 0x2000}};
     connections(kConnection);
   }
-  ~CaSeedingPlan() override { std::filesystem::remove_all(root_); }
-
-  void connections(const std::string& lines) {
-    std::filesystem::create_directories(root_ + "/proc/8/net");
-    std::ofstream(root_ + "/proc/8/net/tcp") << lines;
-  }
+  void connections(const std::string& lines) { folder_.write("/proc/8/net/tcp", lines); }
   // Looks at each of `seconds` seconds; gives the seconds at which the tap was told something.
   std::vector<int> run(int seconds) {
     std::vector<int> told;
@@ -112,7 +103,8 @@ class CaSeedingPlan : public ::testing::Test {
     return found == seeding_.problems().end() ? "" : found->second;
   }
 
-  std::string root_ = ::testing::TempDir() + "ca_seeding." + std::to_string(::getpid());
+  const TemporaryFolder folder_;
+  const std::string root_ = folder_.path();
   iocs::Ioc ioc_;
   std::optional<std::uint32_t> net_ = 0;
   CaSeeding seeding_{RootedFs(root_), std::make_shared<iocs::ProcessReader>(RootedFs(root_))};
@@ -169,10 +161,9 @@ TEST_F(CaSeedingPlan, LooksForChannelsWithoutNames) {
 TEST_F(CaSeedingPlan, WithoutSymbolsOnce) {
   unnamed_[23] = 1;
   ioc_.ca_server.clear();
-  std::filesystem::create_directories(root_ + "/proc/8");
-  std::ofstream(root_ + "/proc/8/pagemap") << std::string(8, '\0');
-  std::ofstream(root_ + "/proc/8/stat")
-      << "8 (x) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 20 0 9 0 100 1000 0 0 94 95 140 0\n";
+  folder_.write("/proc/8/pagemap", std::string(8, '\0'));
+  folder_.write("/proc/8/stat",
+                "8 (x) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 20 0 9 0 100 1000 0 0 94 95 140 0\n");
   EXPECT_EQ(run(2000), (std::vector<int>{}));
   EXPECT_EQ(problem(),
             "read the CA server's tables of ioc ps (pid 8): no symbols pCaBucket and clientQ were "

@@ -1,12 +1,7 @@
 // The tables of a CA server as EPICS Base lays them out, in the test's own memory.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <deque>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "puts/inventory/channel_facts.h"
 #include "puts/inventory/rsrv_layout.h"

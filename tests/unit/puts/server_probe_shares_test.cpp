@@ -1,4 +1,4 @@
-// Who gets one more slot of a server probe.
+// Which IOC gets the next slot of a server probe.
 #include <gtest/gtest.h>
 
 #include "shared/server_probe.h"

@@ -1,4 +1,4 @@
-// What the tests of read_ca_server() share: a CA server's tables in this process' memory, in which
+// For tests of read_ca_server(): a CA server's tables in this process' memory, in which
 // things happen while it is read. Each test runs with both layouts of a channel.
 #pragma once
 
@@ -8,10 +8,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <string>
 
 #include "puts/inventory/server_reader.h"
 #include "server_image.h"
+#include "support/value_of.h"
 #include "unit/iocs/database_image.h"
 
 namespace ioc_exporter::ca {
@@ -61,10 +61,7 @@ class ReadCaServer : public ::testing::TestWithParam<ChannelLayout> {
     const iocs::CaServerSymbols symbols[]{image_.symbols()};
     return read_ca_server(memory_, symbols, peers_, "ioc X (pid 8)");
   }
-  std::string failure() {
-    const auto tables = read();
-    return tables ? "no error" : tables.error().message();
-  }
+  std::string failure() { return error_of(read()); }
   // Two clients with channels, one without.
   void fill() {
     ann_ = &image_.add_client({10, 0, 0, 7}, 40001, "ann", "console1");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "shared/ca_parser.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -13,21 +14,20 @@ INSTANTIATE_TEST_SUITE_P(Layouts, ReadCaServer, both_layouts(), layout_name);
 
 TEST_P(ReadCaServer, ClientsAndChannels) {
   fill();
-  const auto tables = read();
-  ASSERT_TRUE(tables) << tables.error().message();
-  EXPECT_EQ(tables->channels, 23u);
-  EXPECT_EQ(tables->left_out, 0u);
-  ASSERT_EQ(tables->clients.size(), 3u);
-  const CaServerClient* ann = client(*tables, "ann");
+  const auto tables = value_of(read());
+  EXPECT_EQ(tables.channels, 23u);
+  EXPECT_EQ(tables.left_out, 0u);
+  ASSERT_EQ(tables.clients.size(), 3u);
+  const CaServerClient* ann = client(tables, "ann");
   ASSERT_NE(ann, nullptr);
   EXPECT_EQ(ann->peer, peer({10, 0, 0, 7}, 40001));
   EXPECT_EQ(ann->host, "console1");
   EXPECT_EQ(ann->channels.size(), 12u);
-  const CaServerClient* silent = client(*tables, "");
+  const CaServerClient* silent = client(tables, "");
   ASSERT_NE(silent, nullptr);
   EXPECT_EQ(silent->host, "");
   EXPECT_TRUE(silent->channels.empty());
-  const auto channels = by_sid(*tables);
+  const auto channels = by_sid(tables);
   ASSERT_EQ(channels.size(), 23u);
   for (std::uint32_t i = 0; i < 23; ++i) {
     EXPECT_EQ(channels.at(4090 + i).name, "R:" + std::to_string(i));
@@ -49,9 +49,8 @@ TEST_P(ReadCaServer, NamesAsAskedOrAsFarAsTheyAreKept) {
   image_.add_channel(*ann_, 5, 5, "R:1.FLNK", "R:1", "FLNK");
   image_.add_channel(*ann_, 6, 6, "R:1.VAL{\"ts\":{}}", "R:1", "VAL");
   image_.add_channel(*ann_, 7, 7, "R:1.VAL{/*\x01*/\n}", "R:1", "VAL");
-  const auto tables = read();
-  ASSERT_TRUE(tables) << tables.error().message();
-  const auto channels = by_sid(*tables);
+  const auto tables = value_of(read());
+  const auto channels = by_sid(tables);
   EXPECT_EQ(channels.at(1).name, keeps_asked_name() ? "alias.VAL" : "R:1");
   EXPECT_EQ(channels.at(2).name, "R:1.DESC");
   EXPECT_EQ(channels.at(3).name, "R:1.DESC$");
@@ -68,10 +67,9 @@ TEST_P(ReadCaServer, LongTextsAreCutAsTheTapCutsThem) {
   auto& talker = image_.add_client({10, 0, 0, 8}, 1, user.c_str(), "h");
   peers_.insert(peer({10, 0, 0, 8}, 1));
   image_.add_channel(talker, 1, 1, name, std::string(60, 'N'), "VAL");
-  const auto tables = read();
-  ASSERT_TRUE(tables) << tables.error().message();
-  EXPECT_EQ(by_sid(*tables).at(1).name.size(), keeps_asked_name() ? IOCX_CA_NAME - 1 : 60);
-  EXPECT_NE(client(*tables, user.substr(0, IOCX_CA_IDENTITY - 1)), nullptr);
+  const auto tables = value_of(read());
+  EXPECT_EQ(by_sid(tables).at(1).name.size(), keeps_asked_name() ? IOCX_CA_NAME - 1 : 60);
+  EXPECT_NE(client(tables, user.substr(0, IOCX_CA_IDENTITY - 1)), nullptr);
 }
 
 TEST_P(ReadCaServer, AccessRightsAndMonitors) {
@@ -92,9 +90,8 @@ TEST_P(ReadCaServer, AccessRightsAndMonitors) {
   stranger.access.user_private = 8;
   image_.secure(add(7), 77);
   add(8).by_db_addr.common.eventq.count = 31;
-  const auto tables = read();
-  ASSERT_TRUE(tables) << tables.error().message();
-  const auto channels = by_sid(*tables);
+  const auto tables = value_of(read());
+  const auto channels = by_sid(tables);
   EXPECT_EQ(channels.at(1).access, CaServerSample::none);
   EXPECT_EQ(channels.at(2).access, CaServerSample::read);
   EXPECT_EQ(channels.at(3).access, CaServerSample::read_write);
@@ -146,9 +143,7 @@ TEST_P(ReadCaServer, TheFirstServerThatIsSetUpIsRead) {
   CaServerImage unused{GetParam()};
   unused.bucket_pointer() = 0;
   const iocs::CaServerSymbols symbols[]{unused.symbols(), image_.symbols()};
-  const auto tables = read_ca_server(memory_, symbols, peers_, "x");
-  ASSERT_TRUE(tables) << tables.error().message();
-  EXPECT_EQ(tables->channels, 23u);
+  EXPECT_EQ(value_of(read_ca_server(memory_, symbols, peers_, "x")).channels, 23u);
 }
 
 TEST_P(ReadCaServer, OnlyPeersOfItsSocketsAreClients) {
@@ -186,12 +181,11 @@ TEST_P(ReadCaServer, WhatDoesNotFitIsLeftOutAndCounted) {
   auto& circle = image_.add_channel(*ann_, 8, 2008, "X:8", "X:8", "VAL");
   circle.item.next = CaServerImage::address(&circle.item);
   image_.add_channel(*ann_, 9, 2009, "X:9", "X:9", "VAL").item.next = 0x18;
-  const auto tables = read();
-  ASSERT_TRUE(tables) << tables.error().message();
-  const auto channels = by_sid(*tables);
+  const auto tables = value_of(read());
+  const auto channels = by_sid(tables);
   EXPECT_EQ(channels.size(), 25u) << "the channel before a break is good";
   EXPECT_TRUE(channels.contains(2008) && channels.contains(2009));
-  EXPECT_EQ(tables->left_out, 5u);
+  EXPECT_EQ(tables.left_out, 5u);
 }
 
 TEST_P(ReadCaServer, NothingThatFitsIsAnError) {
@@ -254,10 +248,9 @@ TEST_P(ReadCaServer, ManyChannelsInFewReads) {
   for (std::uint32_t i = 0; i < 20'000; ++i)
     image_.add_channel(*ann_, i, 10'000 + i, "BIG:" + std::to_string(i), "BIG:" + std::to_string(i),
                        "VAL");
-  const auto tables = read();
-  ASSERT_TRUE(tables) << tables.error().message();
-  EXPECT_EQ(tables->channels, 20'023u);
-  EXPECT_EQ(tables->left_out, 0u);
+  const auto tables = value_of(read());
+  EXPECT_EQ(tables.channels, 20'023u);
+  EXPECT_EQ(tables.left_out, 0u);
   EXPECT_LT(memory_.reads(), 8'000);
 }
 

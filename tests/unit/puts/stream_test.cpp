@@ -42,50 +42,100 @@ std::vector<std::uint32_t> kinds(const Events& events) {
   return kinds;
 }
 
-// A client's conversation with every kind of message that matters, and its events.
-Bytes conversation() {
-  return version() + host_name("console-1") + client_name("operator") + create(1, "PS:1:SP") +
-         create(2, "PS:2:SP.VAL") + write(11) + message(23, 0, 0, 0, 0) + write_notify(12, 5) +
-         long_message(4, 6, 3, 11, 1, Bytes(24, 1)) +
-         message(1, 20, 1, 11, 3, Bytes(16, 0)) +     // EVENT_ADD
-         message(4, 0, 1, 12, 7, text("a string")) +  //
-         message(10, 1, 2, 3, 4, Bytes(32, 9)) +      // not a command that matters
-         clear(11, 1) + write(12);
+// Kinds of messages beside puts and channels, too.
+struct Conversation {
+  CaDirection direction;
+  Bytes bytes;
+  Events events;
+};
+
+CaEvent event(std::uint32_t kind, std::uint32_t id = 0, std::uint32_t other = 0) {
+  return {kind, id, other, false, {}};
 }
-Events conversation_events() {
-  return {{IOCX_CA_HOST, 0, 0, false, "console-1"},
-          {IOCX_CA_USER, 0, 0, false, "operator"},
-          {IOCX_CA_CREATE, 1, 13, false, "PS:1:SP"},
-          {IOCX_CA_CREATE, 2, 13, false, "PS:2:SP.VAL"},
-          put(11),
-          {IOCX_CA_ECHO, 0, 0, false, {}},
-          put(12, true, 5),
-          put(11, false, 1),
-          {IOCX_CA_SUBSCRIBE, 11, 3, false, {}},
-          put(12, false, 7),
-          {IOCX_CA_CLEAR, 11, 1, false, {}},
-          put(12)};
+CaEvent failed(std::uint32_t command, std::uint32_t sid, std::uint32_t status, std::uint32_t ioid) {
+  return {IOCX_CA_ERROR, sid, status, false, {}, command, ioid};
 }
 
-TEST(CaStream, ReadsManyMessagesOfOneSegment) {
-  auto stream = CaStream::from_start(CaDirection::to_server);
-  EXPECT_EQ(stream.feed(conversation()), conversation_events());
+Conversation requests() {
+  return {CaDirection::to_server,
+          version() + subscribe(11, 3) + message(15, 6, 1, 11, 21) +  // READ_NOTIFY
+              message(3, 6, 1, 11, 22) +                              // READ
+              message(8, 0, 0, 0, 0) + message(23, 0, 0, 0, 0) +      // EVENTS_OFF, ECHO
+              message(9, 0, 0, 0, 0) + unsubscribe(11, 3) + clear(11, 1),
+          {event(IOCX_CA_SUBSCRIBE, 11, 3), event(IOCX_CA_GET, 11, 21), event(IOCX_CA_GET, 11, 22),
+           event(IOCX_CA_PAUSE), event(IOCX_CA_ECHO), event(IOCX_CA_RESUME),
+           event(IOCX_CA_UNSUBSCRIBE, 11, 3), event(IOCX_CA_CLEAR, 11, 1)}};
 }
 
-TEST(CaStream, SplitAtEveryOffset) {
-  const Bytes bytes = conversation();
-  for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
-    auto stream = CaStream::from_start(CaDirection::to_server);
-    ASSERT_EQ(feed_in_pieces(stream, bytes, {cut}), conversation_events()) << "cut at " << cut;
+Conversation answers() {
+  const Bytes large = long_message(4, 6, 20000, 12, 78, Bytes(160000, 1));
+  return {CaDirection::to_client,
+          version() + access_rights(1, 1) + message(18, 6, 5, 1, 11) + update(3) +
+              long_message(1, 6, 10, 1, 4, Bytes(80, 2)) +  // a monitor of an array
+              message(1, 6, 1, 1, 3) +                      // the end of one
+              message(15, 6, 1, 1, 21, Bytes(8, 1)) +       // a get's value
+              written(31) + written(32, 160) + message(23, 0, 0, 0, 0) +
+              error(1, 376, write(11, 77), "PS:1:SP") + error(2, 72, large) +
+              message(11, 0, 0, 1, 0, Bytes(8, 0)) +  // too short to say what failed
+              cleared(11, 1) + access_rights(2, 0) + server_disconnect(2),
+          {event(IOCX_CA_RIGHTS, 1, 1), event(IOCX_CA_CREATED, 1, 11), event(IOCX_CA_UPDATE, 1, 3),
+           event(IOCX_CA_UPDATE, 1, 4), event(IOCX_CA_WRITTEN, 1, 31),
+           event(IOCX_CA_WRITTEN, 160, 32), failed(IOCX_CA_CMD_WRITE, 11, 376, 77),
+           failed(IOCX_CA_CMD_WRITE, 12, 72, 78), event(IOCX_CA_CLEAR_DONE, 11, 1),
+           event(IOCX_CA_RIGHTS, 2, 0), event(IOCX_CA_DISCONNECT, 2, 0)}};
+}
+
+// A client's puts, with every kind of message that matters to them.
+Conversation writes() {
+  return {CaDirection::to_server,
+          version() + host_name("console-1") + client_name("operator") + create(1, "PS:1:SP") +
+              create(2, "PS:2:SP.VAL") + write(11) + message(23, 0, 0, 0, 0) + write_notify(12, 5) +
+              long_message(4, 6, 3, 11, 1, Bytes(24, 1)) +
+              message(1, 20, 1, 11, 3, Bytes(16, 0)) +     // EVENT_ADD
+              message(4, 0, 1, 12, 7, text("a string")) +  //
+              message(10, 1, 2, 3, 4, Bytes(32, 9)) +      // not a command that matters
+              clear(11, 1) + write(12),
+          {{IOCX_CA_HOST, 0, 0, false, "console-1"},
+           {IOCX_CA_USER, 0, 0, false, "operator"},
+           {IOCX_CA_CREATE, 1, 13, false, "PS:1:SP"},
+           {IOCX_CA_CREATE, 2, 13, false, "PS:2:SP.VAL"},
+           put(11),
+           event(IOCX_CA_ECHO),
+           put(12, true, 5),
+           put(11, false, 1),
+           event(IOCX_CA_SUBSCRIBE, 11, 3),
+           put(12, false, 7),
+           event(IOCX_CA_CLEAR, 11, 1),
+           put(12)}};
+}
+
+class CaConversation : public ::testing::TestWithParam<Conversation (*)()> {
+ protected:
+  Events feed(const std::vector<std::size_t>& cuts) const {
+    auto stream = CaStream::from_start(conversation_.direction);
+    return feed_in_pieces(stream, conversation_.bytes, cuts);
   }
+  const Conversation conversation_ = GetParam()();
+};
+INSTANTIATE_TEST_SUITE_P(Of, CaConversation, ::testing::Values(&writes, &requests, &answers),
+                         [](const auto& of) {
+                           return of.param == &writes     ? "Puts"
+                                  : of.param == &requests ? "Requests"
+                                                          : "Answers";
+                         });
+
+TEST_P(CaConversation, InOneSegment) {
+  EXPECT_EQ(feed({}), conversation_.events);
 }
 
-TEST(CaStream, ByteByByte) {
-  const Bytes bytes = conversation();
-  std::vector<std::size_t> cuts;
-  for (std::size_t cut = 1; cut < bytes.size(); ++cut) cuts.push_back(cut);
-  auto stream = CaStream::from_start(CaDirection::to_server);
-  EXPECT_EQ(feed_in_pieces(stream, bytes, cuts), conversation_events());
+TEST_P(CaConversation, SplitAtEveryOffset) {
+  for (std::size_t cut = 1; cut < conversation_.bytes.size(); ++cut)
+    ASSERT_EQ(feed({cut}), conversation_.events) << "cut at " << cut;
+}
+
+TEST_P(CaConversation, InPiecesOfEverySize) {
+  for (std::size_t piece = 1; piece < 80; ++piece)
+    ASSERT_EQ(feed(every(piece, conversation_.bytes.size())), conversation_.events) << piece;
 }
 
 TEST(CaStream, RandomCutsOfALongStream) {
@@ -166,10 +216,7 @@ TEST(CaStream, FirstMessageNeedNotBeVersion) {
     const Bytes odd = message(0x4745, 0, 0, 1, 2, Bytes(24, 'x')) + message(23, 0, 0, 0, 0);
     const Bytes bytes = odd + version() + write(3) + odd + write(4);
     const auto events = feed_in_pieces(stream, bytes, every(piece, bytes.size()));
-    EXPECT_EQ(events, (Events{{kNotCa, 0, 0, false, {}},
-                              {IOCX_CA_ECHO, 0, 0, false, {}},
-                              put(3),
-                              {kRefused, 0, 0, false, {}}}));
+    EXPECT_EQ(events, (Events{event(kNotCa), event(IOCX_CA_ECHO), put(3), event(kRefused)}));
   }
 }
 
@@ -248,11 +295,9 @@ TEST(CaStream, ServerSide) {
   const Bytes bytes = version() + created(1, 11) + create_failed(2) +
                       message(15, 20, 1, 1, 2, Bytes(16, 1)) +  // READ_NOTIFY's answer
                       message(19, 6, 1, 1, 5) + server_disconnect(1);
-  EXPECT_EQ(stream.feed(bytes), (Events{{IOCX_CA_RIGHTS, 1, 3, false, {}},
-                                        {IOCX_CA_CREATED, 1, 11, false, {}},
-                                        {IOCX_CA_FAILED, 2, 0, false, {}},
-                                        {IOCX_CA_WRITTEN, 1, 5, false, {}},
-                                        {IOCX_CA_DISCONNECT, 1, 0, false, {}}}));
+  EXPECT_EQ(stream.feed(bytes), (Events{event(IOCX_CA_RIGHTS, 1, 3), event(IOCX_CA_CREATED, 1, 11),
+                                        event(IOCX_CA_FAILED, 2, 0), event(IOCX_CA_WRITTEN, 1, 5),
+                                        event(IOCX_CA_DISCONNECT, 1, 0)}));
 }
 
 TEST(CaStream, JoinsWhereASegmentStartsWithMessages) {
@@ -328,6 +373,16 @@ TEST(CaStream, NoiseFromTheStartEnds) {
       ASSERT_LE(events.size(), bytes.size() / 16 + 20);
     }
   }
+}
+
+// The IOID of a put goes with its event, also when its last byte was not seen but sent.
+TEST(CaStream, HeldPutKeepsItsIoid) {
+  auto stream = CaStream::from_start(CaDirection::to_server);
+  const Bytes bytes = version() + message(19, 4, 4000, 8, 91, Bytes(4000, 1)) + write_notify(9, 92);
+  EXPECT_EQ(stream.feed(std::span(bytes).first(1000)), Events{});
+  EXPECT_EQ(stream.gap(static_cast<std::uint32_t>(bytes.size() - 24 - 1000)),
+            (Events{{IOCX_CA_PUT, 8, 91, true, {}}}));
+  EXPECT_EQ(stream.feed(write_notify(9, 92)), (Events{{IOCX_CA_PUT, 9, 92, true, {}}}));
 }
 
 }  // namespace

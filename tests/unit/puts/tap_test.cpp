@@ -224,7 +224,7 @@ TEST(CaPutTotals, WhatNobodyWritesToAnyMoreExpires) {
   EXPECT_FALSE(totals.knows(1, "A"));
   EXPECT_TRUE(totals.knows(1, "B"));
   EXPECT_FALSE(totals.knows(2, "B"));
-  // Who comes back begins anew.
+  // A client that comes back begins anew.
   totals.open(0, 4, {1, "A", "c", "u", "h"});
   totals.observe(0, {2, 0}, 9000);
   EXPECT_EQ(totals.counts().size(), 2u);

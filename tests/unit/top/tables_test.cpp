@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 namespace ioc_exporter::top {
 namespace {
 
@@ -48,7 +46,7 @@ epics_puts_total{ioc="ps",protocol="pva",pv="A",client="10.0.0.8",user="",client
 
 Reading reading(std::string text, Reading::Clock::time_point time,
                 std::size_t most = Reading::kMostSeries) {
-  // What a name is that the exporter would not send.
+  // A name that the exporter would not send.
   if (const auto at = text.find("\\x1B"); at != std::string::npos) text.replace(at, 4, "\x1b");
   Reading made(time, most);
   MetricLines lines(family_names(), [&made](const MetricLine& series) { made.take(series); });
@@ -74,7 +72,7 @@ TEST_F(TopTables, Records) {
              "ps   A         0.50     50.0    100.0", "new  C_[2J     0.00     20.0        -"}));
 }
 
-// What an IOC had used before it was seen is not what it uses now.
+// The CPU time of an IOC before its first scrape is not its usage now.
 TEST_F(TopTables, Iocs) {
   EXPECT_EQ(lines(By::iocs), (Lines{"IOC  CPU %  SELF %  CALLS/S  PUTS/S  CIRCUITS   MIB",
                                     "ps   75.00   20.50    115.0     2.5         3  10.0",

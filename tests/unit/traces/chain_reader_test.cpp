@@ -1,10 +1,11 @@
-// What becomes of the kernel's events: traces that are whole, or cut.
+// From the kernel's events to traces, whole or cut.
 #include "traces/chain_reader.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <string>
+
+#include "support/value_of.h"
 
 namespace ioc_exporter::traces {
 namespace {
@@ -94,9 +95,7 @@ TEST_F(ChainReaderTest, SpansGetNamesTimesAndTheirOwnTime) {
   inner.severity = 2;
   inner.status = 3;
   ASSERT_TRUE(give(head(5, 10 * kMs, 20 * kMs), {inner, outer}));
-  const auto traces = finish(30 * kMs);
-  ASSERT_EQ(traces.size(), 1u);
-  const Trace& trace = traces[0];
+  const Trace& trace = only(finish(30 * kMs));
   EXPECT_EQ(trace.ioc, "power");
   EXPECT_EQ(trace.pid, 812);
   EXPECT_EQ(trace.tid, 813);
@@ -151,15 +150,13 @@ TEST_F(ChainReaderTest, PartsAreOneChain) {
   EXPECT_TRUE(finish(16 * kMs).empty());
   ASSERT_TRUE(give(second, {span(1, 1, 0, 10 * kMs, 20 * kMs)}));
   auto traces = finish(21 * kMs);
-  ASSERT_EQ(traces.size(), 1u);
-  EXPECT_EQ(traces[0].spans.size(), 3u);
-  EXPECT_FALSE(traces[0].cut);
+  EXPECT_EQ(only(traces).spans.size(), 3u);
+  EXPECT_FALSE(only(traces).cut);
 
   second.id = 6;  // the first part had no room
   ASSERT_TRUE(give(second, {span(1, 1, 0, 10 * kMs, 20 * kMs)}));
   traces = finish(21 * kMs);
-  ASSERT_EQ(traces.size(), 1u);
-  EXPECT_TRUE(traces[0].cut);
+  EXPECT_TRUE(only(traces).cut);
 }
 
 TEST_F(ChainReaderTest, ACompletionIsJoinedWithWhatItSetsInMotion) {
@@ -177,9 +174,7 @@ TEST_F(ChainReaderTest, ACompletionIsJoinedWithWhatItSetsInMotion) {
   more.why = IOCX_TRACE_CONTINUED;
   std::strncpy(more.comm, "cbLow", sizeof more.comm);
   ASSERT_TRUE(give(more, {span(3, 1, 0, 513 * kMs, 950 * kMs)}));
-  const auto traces = finish(960 * kMs);
-  ASSERT_EQ(traces.size(), 1u);
-  const Trace& trace = traces[0];
+  const Trace& trace = only(finish(960 * kMs));
   EXPECT_FALSE(trace.cut);
   ASSERT_EQ(trace.spans.size(), 3u);
   EXPECT_EQ(trace.spans[1].until_return, std::chrono::milliseconds(2));
@@ -231,8 +226,7 @@ TEST_F(ChainReaderTest, APutThroughALinkNamesItsPv) {
                    {span(0x70, 2, 1, 15 * kMs, 15 * kMs, IOCX_TRACE_SPAN_LINK),
                     span(0x71, 3, 1, 16 * kMs, 16 * kMs, off), span(1, 1, 0, 10 * kMs, 20 * kMs)}));
   const auto traces = finish(80 * kMs);
-  ASSERT_EQ(traces.size(), 1u);
-  const auto& spans = traces[0].spans;
+  const auto& spans = only(traces).spans;
   ASSERT_EQ(spans.size(), 3u);
   EXPECT_EQ(spans[1].kind, SpanKind::link_put);
   EXPECT_EQ(spans[1].name, "OTHER:IN");

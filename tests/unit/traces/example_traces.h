@@ -1,9 +1,6 @@
 // Traces for the tests of the room.
 #pragma once
 
-#include <chrono>
-#include <memory>
-#include <string>
 #include <utility>
 
 #include "traces/trace.h"

@@ -1,19 +1,21 @@
-#include "traces/trace_query.h"
-
+// Queries of traces, and which traces the kernel makes for them.
 #include <gtest/gtest.h>
 
 #include "example_traces.h"
+#include "support/value_of.h"
+#include "traces/trace_query.h"
+#include "traces/wishes.h"
 
 namespace ioc_exporter::traces {
 namespace {
 
+using Clock = Wishes::Clock;
 using namespace std::chrono_literals;
 
 const std::chrono::system_clock::time_point kNow{std::chrono::seconds(2'000'000'000)};
 
 std::string refusal(std::string_view query) {
-  const auto asked = parse_trace_query(query, kNow);
-  return asked ? "" : asked.error().message();
+  return error_of(parse_trace_query(query, kNow));
 }
 
 bool wants(std::string_view query, const Trace& trace) {
@@ -43,12 +45,11 @@ TEST(TraceQuery, ATraceLastsUntilItsLatestEnd) {
 }
 
 TEST(TraceQuery, WordsOfAFollower) {
-  const auto asked = parse_trace_query("follow=1&since=10m&limit=5&for=2m", kNow);
-  ASSERT_TRUE(asked) << asked.error().message();
-  EXPECT_TRUE(asked->follow);
-  EXPECT_EQ(asked->since, Time(kNow - 10min));
-  EXPECT_EQ(asked->limit, 5u);
-  EXPECT_EQ(asked->lasts, 2min);
+  const auto asked = value_of(parse_trace_query("follow=1&since=10m&limit=5&for=2m", kNow));
+  EXPECT_TRUE(asked.follow);
+  EXPECT_EQ(asked.since, Time(kNow - 10min));
+  EXPECT_EQ(asked.limit, 5u);
+  EXPECT_EQ(asked.lasts, 2min);
   EXPECT_EQ(parse_trace_query("", kNow)->lasts, std::nullopt);
 }
 
@@ -90,6 +91,114 @@ TEST(TraceQuery, ShortDurations) {
     const auto parsed = parse_short_duration(text);
     EXPECT_EQ(parsed.ok(), std::string(text) == "5") << text;
   }
+}
+
+// Demands, without a kernel that is told of them.
+
+std::shared_ptr<const Database> database_of(std::size_t records) {
+  auto database = std::make_shared<Database>();
+  for (std::size_t i = 0; i < records; ++i)
+    database->records.push_back({0x1000 + i, "A:" + std::to_string(i), 0});
+  database->aliases.push_back({"ALIAS", 1});
+  return database;
+}
+
+Demand demand_of(const std::string& records, const std::string& holder = "local",
+                 const std::string& ticket = "") {
+  return {.records = *Pattern::compile(records),
+          .ioc = {},
+          .slower = {},
+          .cause = "",
+          .holder = holder,
+          .ticket = ticket};
+}
+
+class WishesTest : public testing::Test {
+ protected:
+  void SetUp() override { EXPECT_TRUE(wishes_.add(3, 1, "one", database_of(10), now_)); }
+  Result<std::size_t> ask(const Demand& demand) {
+    auto matches = Wishes::match(demand, wishes_.places(), Clock::now() + 1min);
+    return wishes_.ask(demand, *matches, now_);
+  }
+
+  const Clock::time_point now_ = Clock::now();
+  Wishes wishes_{Options(), {}};
+};
+
+TEST_F(WishesTest, ADemandIsForRecordsByNameAndAlias) {
+  EXPECT_EQ(*ask(demand_of("NONE")), 0u);
+  EXPECT_FALSE(wishes_.wants_all(3));
+  EXPECT_EQ(*ask(demand_of("A:2|ALIAS")), 2u);
+  EXPECT_TRUE(wishes_.wants_all(3));
+  EXPECT_TRUE(wishes_.look(now_ + 5s));
+  EXPECT_TRUE(wishes_.wants_all(3));
+  EXPECT_TRUE(wishes_.look(now_ + 10s));
+  EXPECT_FALSE(wishes_.wants_all(3));
+}
+
+TEST_F(WishesTest, ItIsForIocsThatComeLater) {
+  Demand demand = demand_of("A:.*");
+  demand.ioc = *Pattern::compile("one|two");
+  EXPECT_EQ(*ask(demand), 10u);
+  EXPECT_TRUE(wishes_.add(4, 1, "two", database_of(2), now_));
+  EXPECT_TRUE(wishes_.add(5, 1, "three", database_of(2), now_));
+  EXPECT_TRUE(wishes_.wants_all(4));
+  EXPECT_FALSE(wishes_.wants_all(5));
+  EXPECT_TRUE(wishes_.remove(4, 1));
+  EXPECT_TRUE(wishes_.add(4, 2, "three", database_of(2), now_));
+  EXPECT_FALSE(wishes_.wants_all(4));
+  EXPECT_TRUE(wishes_.add(5, 1, "two", database_of(3), now_));  // its name is known now
+  EXPECT_TRUE(wishes_.wants_all(5));
+}
+
+// Between matching and asking no lock is held.
+TEST_F(WishesTest, AnIocThatComesWhileItIsMatchedIsNotMissed) {
+  const Demand demand = demand_of("A:.*");
+  auto matches = value_of(Wishes::match(demand, wishes_.places(), Clock::now() + 1min));
+  EXPECT_TRUE(wishes_.add(3, 1, "one", database_of(4), now_));
+  EXPECT_TRUE(wishes_.add(4, 1, "two", database_of(2), now_));
+  EXPECT_EQ(*wishes_.ask(demand, matches, now_), 6u);
+}
+
+TEST_F(WishesTest, MatchingEndsInTime) {
+  EXPECT_EQ(error_of(Wishes::match(demand_of(".*"), wishes_.places(), Clock::now() - 1s)),
+            "trace .*: it takes too long to find these records: ask by a simpler pattern");
+}
+
+TEST_F(WishesTest, EachHolderHasAFewDemands) {
+  for (int holder = 0; holder < 4; ++holder) {
+    const std::string name = std::to_string(holder);
+    for (std::size_t i = 0; i < Wishes::kMostOfOne; ++i) EXPECT_TRUE(ask(demand_of("A:1", name)));
+    const auto more = ask(demand_of("A:1", name));
+    ASSERT_FALSE(more);
+    if (holder < 3) {
+      EXPECT_EQ(more.error().message(),
+                "trace A:1: 4 others of this user or address are traced already");
+    }
+  }
+  EXPECT_EQ(ask(demand_of("A:1", "new")).error().message(),
+            "trace A:1: 16 others are traced already");
+  EXPECT_TRUE(wishes_.may_ask(demand_of("A:1", "new"), now_ + 10s));
+}
+
+TEST_F(WishesTest, ATicketEndsADemand) {
+  EXPECT_TRUE(ask(demand_of("A:1", "local", "t")));
+  EXPECT_TRUE(wishes_.end("other", "t"));
+  EXPECT_TRUE(wishes_.end("local", "u"));
+  EXPECT_TRUE(wishes_.end("local", ""));
+  EXPECT_TRUE(wishes_.wants_all(3));
+  EXPECT_TRUE(wishes_.end("local", "t"));
+  EXPECT_FALSE(wishes_.wants_all(3));
+}
+
+TEST_F(WishesTest, WhatMakesNoSenseIsRefused) {
+  Demand demand = demand_of("A:1");
+  demand.cause = "weather";
+  EXPECT_FALSE(wishes_.may_ask(demand, now_));
+  demand.cause = "scan";
+  EXPECT_TRUE(wishes_.may_ask(demand, now_));
+  demand.lasts = 2h;
+  EXPECT_FALSE(wishes_.may_ask(demand, now_));
 }
 
 }  // namespace

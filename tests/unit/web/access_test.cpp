@@ -1,14 +1,19 @@
-// Who is let in, and how often.
-#include "web/access.h"
-
+// Access: by name of the host, by user and password, and how often.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
-#include <string>
+#include "web/access.h"
+#include "web/allowed_hosts.h"
+#include "web/request_slots.h"
 
 namespace ioc_exporter::web {
 namespace {
 
+using Held = std::list<RequestSlots::Slot>;
+using Kind = RequestSlots::Kind;
 using std::chrono::hours;
+
+// Access by address and user, and its rate.
 
 // Of "secret", cost 4.
 const std::string kHash = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW";
@@ -135,6 +140,66 @@ TEST(HolderOf, AUserOrAllWhoAskFromOnePlace) {
   for (const char* address : {"192.0.2.1", "127.0.0.1", "2001:db8::1", "::1", "fe80::1%eth0"})
     EXPECT_FALSE(is_user(holder_of(address, ""))) << address;
   EXPECT_NE(holder_of("alice", ""), holder_of("192.0.2.2", "alice"));
+}
+
+TEST(AllowedHosts, AddressesAndNamesOfOneLabel) {
+  const AllowedHosts hosts({});
+  for (const char* host : {"", "127.0.0.1", "127.0.0.1:10064", "192.0.2.7:1", "[::1]:10064",
+                           "[::1]", "localhost:10064", "ioc-host-7", "ioc-host-7:10064"})
+    EXPECT_TRUE(hosts.allows(host)) << host;
+  for (const char* host :
+       {"evil.example", "evil.example:10064", "127.0.0.1.evil.example", "1.2.3.4.5",
+        "[evil.example]", "localhost.evil.example", ":10064", "[", "."})
+    EXPECT_FALSE(hosts.allows(host)) << host;
+}
+
+TEST(AllowedHosts, NamesThatAreGiven) {
+  const AllowedHosts hosts({"IOC1.site.org", ".beamline.org"});
+  for (const char* host : {"ioc1.site.org", "ioc1.SITE.org:10064", "ioc1.site.org.",
+                           "a.beamline.org", "a.b.beamline.org:1"})
+    EXPECT_TRUE(hosts.allows(host)) << host;
+  for (const char* host : {"ioc2.site.org", "x.ioc1.site.org", "evilbeamline.org"})
+    EXPECT_FALSE(hosts.allows(host)) << host;
+  EXPECT_TRUE(AllowedHosts({"*"}).allows("evil.example"));
+}
+
+TEST(AllowedHosts, TheHostKnowsItsName) {
+  char own[256] = "";
+  ASSERT_EQ(::gethostname(own, sizeof own - 1), 0);
+  EXPECT_TRUE(AllowedHosts(names_of_this_host()).allows(own));
+}
+
+TEST(AllowedHosts, WhatIsNoNameIsAnError) {
+  for (const char* text : {"a", "a.b-c.d", ".a.b", "*"}) EXPECT_TRUE(check_allowed_host(text));
+  for (const char* text : {"", ".", "a:1", "http://a", "a,b", "*.a"})
+    EXPECT_FALSE(check_allowed_host(text)) << text;
+}
+
+int taken(Held& held, RequestSlots& slots, Kind kind, const std::string& holder, int tries) {
+  int count = 0;
+  for (int i = 0; i < tries; ++i) count += held.emplace_back(slots, kind, holder).has_place();
+  return count;
+}
+
+TEST(RequestSlots, PagesTakeNoneOfTheScrapes) {
+  RequestSlots slots(8);
+  Held held;
+  EXPECT_EQ(taken(held, slots, Kind::page, "a", 9), 2);
+  EXPECT_EQ(taken(held, slots, Kind::page, "b", 9), 2);
+  EXPECT_EQ(taken(held, slots, Kind::page, "c", 9), 0);
+  EXPECT_EQ(taken(held, slots, Kind::scrape, "a", 9), 4);
+  EXPECT_EQ(taken(held, slots, Kind::scrape, "b", 9), 4);
+  EXPECT_EQ(taken(held, slots, Kind::scrape, "c", 9), 0);
+  held.clear();
+  EXPECT_EQ(taken(held, slots, Kind::scrape, "c", 9), 4);
+  EXPECT_EQ(taken(held, slots, Kind::page, "c", 9), 2);
+}
+
+TEST(RequestSlots, OneOfEachIsAlwaysThere) {
+  RequestSlots slots(1);
+  Held held;
+  EXPECT_EQ(taken(held, slots, Kind::page, "a", 2), 1);
+  EXPECT_EQ(taken(held, slots, Kind::scrape, "a", 2), 1);
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST(BasicAuth, FewWaitForTheirTurnAndFewerOfOneAddress) {
   for (int i = 4; i < 8; ++i) guess_from(i, "192.0.2.2");
   while (auth.waiting() < 8) std::this_thread::yield();
   EXPECT_EQ(auth.judge(kWrong, "192.0.2.2", std::chrono::seconds(60)), Verdict::busy);
-  // Who comes from somewhere else is not kept out by them.
+  // Clients elsewhere are not kept out by them.
   const int all = static_cast<int>(BasicAuth::kMostWaitingAtAll);
   for (int i = 8; i < all; ++i) guess_from(i, "192.0.2." + std::to_string(i));
   while (auth.waiting() < BasicAuth::kMostWaitingAtAll) std::this_thread::yield();

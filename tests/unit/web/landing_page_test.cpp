@@ -1,10 +1,6 @@
 #include "web/page.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
 
 namespace ioc_exporter::web {
 namespace {

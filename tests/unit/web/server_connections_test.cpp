@@ -1,17 +1,12 @@
-// What the server bears: a thousand connections, clients that send slowly, or never read.
+// Load: a thousand connections, clients that send slowly or never read.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <memory>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "base/unique_fd.h"
 #include "http_client.h"
@@ -145,7 +140,7 @@ bool answers_beside_silent(std::uint16_t port) {
   return ask(port, "GET", "/scrape").status == 200;
 }
 
-// What a scrape reads takes descriptors, and connections must leave them.
+// A scrape needs descriptors, and connections must leave them.
 TEST(ServerDescriptors, AScrapeIsAnsweredWhereConnectionsCouldTakeAll) {
   int pipe[2];
   ASSERT_EQ(::pipe(pipe), 0);

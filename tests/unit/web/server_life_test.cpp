@@ -1,20 +1,15 @@
 // How the server starts and stops, and what it bears in between.
 #include "web/server.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <future>
-#include <memory>
 #include <mutex>
-#include <stdexcept>
 #include <thread>
-#include <vector>
 
 #include "http_client.h"
 #include "inflate.h"
+#include "support/value_of.h"
 #include "test_server.h"
 #include "web/listen_address.h"
 
@@ -52,8 +47,7 @@ class Gate {
 
 TEST_F(ServerLifeTest, TellsItsRealPort) {
   EXPECT_NE(port_, 0);
-  ASSERT_EQ(server_->addresses().size(), 1u);
-  EXPECT_EQ(server_->addresses()[0], "127.0.0.1:" + std::to_string(port_));
+  EXPECT_EQ(only(server_->addresses()), "127.0.0.1:" + std::to_string(port_));
 }
 
 TEST_F(ServerLifeTest, ASilentClientIsClosed) {

@@ -1,7 +1,6 @@
-// What the server answers.
+// Answers of the server.
 #include "web/server.h"
 
-#include <gtest/gtest.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -76,7 +75,8 @@ TEST(Server, AsksWhoIsLetInBeforeAnythingIsDone) {
   EXPECT_FALSE(allowed.headers.contains("x-content-type-options"));
 }
 
-// What costs others something is done for who is here, or may do actions.
+// Actions that cost other users something are for clients on this host, or where actions are
+// allowed.
 TEST(Server, LocalActionsAreDoneForWhoIsHere) {
   const auto server_of = [](bool here, bool actions) {
     ServerOptions options = options_on({"127.0.0.1:0"});

@@ -1,4 +1,4 @@
-// What the server keeps of the memory of its answers. A program of its own: sanitizers have a heap
+// Memory that the server keeps of its answers. A program of its own: sanitizers have a heap
 // of theirs, so it is never built with them.
 #include <gtest/gtest.h>
 #include <unistd.h>

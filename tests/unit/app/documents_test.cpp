@@ -1,0 +1,264 @@
+// Documents and help say what the code has.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "app/manual.h"
+#include "app/options.h"
+#include "app/pages.h"
+#include "app/site_config.h"
+#include "sample_snapshot.h"
+#include "scrape_parser.h"
+#include "shared/ca_udp.h"
+#include "shared/record_process.h"
+#include "shared/server_probe.h"
+#include "shared/traces.h"
+#include "support/value_of.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+// The options in docs/configuration.md are those of the table.
+
+const std::string kBegin = "<!-- options: made from the option table, see CONTRIBUTING.md -->\n";
+const std::string kEnd = "<!-- end of options -->\n";
+
+TEST(OptionReference, IsInTheDocuments) {
+  std::ifstream file(IOC_EXPORTER_CONFIGURATION_DOC);
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  const std::size_t begin = page.find(kBegin), end = page.find(kEnd);
+  ASSERT_NE(begin, std::string::npos);
+  ASSERT_NE(end, std::string::npos);
+  Options options;
+  const std::string expected = page.substr(0, begin) + kBegin + "\n" +
+                               option_reference(option_table(options)) + "\n" + page.substr(end);
+  if (std::getenv("IOC_EXPORTER_REWRITE_DOCS") != nullptr)
+    std::ofstream(IOC_EXPORTER_CONFIGURATION_DOC) << expected;
+  else
+    EXPECT_EQ(page, expected) << "rewrite it: IOC_EXPORTER_REWRITE_DOCS=1 build/tests/unit/app/"
+                                 "unit_app --gtest_filter='OptionReference.*'";
+}
+
+// Refers to values that nobody sets.
+OptionTable table() {
+  static std::string path = "/x", level = "info", dir;
+  static bool check = false, pin = true;
+  OptionTable table({"Web", "Other"});
+  table.add("Web", {{"--web.path=PATH web.path", ".hidden\\path - a", text(path)},
+                    {"--check", "Look", on_off(check)}});
+  table.add("Other", {{"--log.level=LEVEL", "How much",
+                       one_of<std::string>(level, {{"info", "info"}, {"warn", "warn"}})},
+                      {"--pin", "Keep", on_off(pin)},
+                      {"--state.dir=DIR", "Where", text(dir)}});
+  return table;
+}
+
+std::string printed(const char* option) {
+  const char* arguments[] = {"ioc_exporter", option};
+  auto result = parse_options(2, arguments);
+  EXPECT_TRUE(result);
+  return result ? std::get<PrintAndExit>(*result).text : "";
+}
+
+TEST(Manual, OptionsAreEscaped) {
+  const std::string page = man_page(table());
+  EXPECT_THAT(page,
+              testing::HasSubstr(
+                  ".SS Web\n.TP\n\\fB\\-\\-web.path\\fR=\\fIPATH\\fR\n"
+                  "\\&.hidden\\epath \\- a.\nDefault: /x\n.TP\n\\fB\\-\\-check\\fR\nLook.\n"));
+}
+
+TEST(Manual, CompletionKnowsOptionsAndArguments) {
+  const std::string script = bash_completion(table());
+  for (const char* part : {"options='--web.path= --check --log.level= --pin --no-pin --state.dir='",
+                           "--log.level)", "compgen -W 'info warn'", "compgen -d"})
+    EXPECT_NE(script.find(part), std::string::npos) << part;
+}
+
+TEST(Manual, WhatIsOnHasItsOpposite) {
+  EXPECT_NE(man_page(table()).find(
+                "\\-\\-pin\\fR\nKeep; off: \\-\\-no\\-pin.\n.TP\n\\fB\\-\\-no\\-pin\\fR\nTurns "),
+            std::string::npos);
+}
+
+TEST(Manual, Reference) {
+  EXPECT_EQ(option_reference(table()),
+            "### Web\n\n| option | default | what |\n|---|---|---|\n"
+            "| `--web.path=PATH` `web.path` | `/x` | .hidden\\path - a |\n"
+            "| `--check` |  | Look |\n"
+            "\n### Other\n\n| option | default | what |\n|---|---|---|\n"
+            "| `--log.level=LEVEL` | `info` | How much |\n"
+            "| `--pin` | `on` | Keep; off: --no-pin |\n"
+            "| `--state.dir=DIR` |  | Where |\n");
+}
+
+// Every option of --help is in both, whatever is added.
+TEST(Manual, HasWhatHelpHas) {
+  const std::string help = printed("--help");
+  const std::string page = printed("--help-man"), script = printed("--completion-script-bash");
+  int options = 0;
+  for (std::size_t at = help.find(" --"); at != std::string::npos; at = help.find(" --", at + 1)) {
+    if (help.find_last_not_of(" -h,", at) != help.find_last_of('\n', at)) continue;  // in a text
+    const std::string name = help.substr(at + 3, help.find_first_of(" \n", at + 3) - at - 3);
+    std::string dashes;
+    for (const char c : name) dashes += c == '-' ? "\\-" : std::string(1, c);
+    EXPECT_NE(page.find("\n\\fB\\-\\-" + dashes + "\\fR"), std::string::npos) << name;
+    EXPECT_TRUE(script.find(" --" + name + "=") != std::string::npos ||
+                script.find(" --" + name + " ") != std::string::npos ||
+                script.find("'--" + name) != std::string::npos ||
+                script.find(" --" + name + "'") != std::string::npos)
+        << name;
+    ++options;
+  }
+  EXPECT_GT(options, 30);
+}
+
+// docs/metrics.md and the encoder name the same families, with the same types and labels.
+
+struct Row {
+  std::string type;
+  std::set<std::string> labels;
+
+  bool operator==(const Row&) const = default;
+  friend void PrintTo(const Row& row, std::ostream* out) {
+    *out << row.type << " " << testing::PrintToString(row.labels);
+  }
+};
+
+std::vector<std::string> cells(const std::string& line) {
+  std::vector<std::string> found;
+  for (std::size_t at = 1; at < line.size();) {
+    const std::size_t end = std::min(line.find('|', at), line.size());
+    std::string cell = line.substr(at, end - at);
+    cell.erase(0, cell.find_first_not_of(' '));
+    cell.erase(cell.find_last_not_of(' ') + 1);
+    found.push_back(cell);
+    at = end + 1;
+  }
+  return found;
+}
+
+// The words between backquotes.
+std::set<std::string> backquoted(const std::string& cell) {
+  std::set<std::string> names;
+  std::size_t at = 0;
+  while ((at = cell.find('`', at)) != std::string::npos) {
+    const std::size_t end = cell.find('`', at + 1);
+    if (end == std::string::npos) break;
+    names.insert(cell.substr(at + 1, end - at - 1));
+    at = end + 1;
+  }
+  return names;
+}
+
+using Reference = std::map<std::string, Row>;
+
+// Rows "| `name` | type | labels | ..." of all tables.
+Reference read_reference() {
+  Reference reference;
+  std::string line;
+  for (std::ifstream file(IOC_EXPORTER_METRIC_REFERENCE); std::getline(file, line);) {
+    if (!line.starts_with("| `")) continue;
+    const auto row = cells(line);
+    const auto names = row.size() == 4 ? backquoted(row[0]) : std::set<std::string>();
+    EXPECT_EQ(names.size(), 1u) << line;
+    if (names.size() != 1) continue;
+    EXPECT_TRUE(reference.emplace(*names.begin(), Row{row[1], backquoted(row[2])}).second) << line;
+    EXPECT_NE(row[3], "") << line;
+  }
+  return reference;
+}
+
+TEST(Reference, NamesWhatIsServed) {
+  Reference served;
+  for (const auto& [name, family] : parse_scrape(render_text(sample_snapshot(), sample_exporter())))
+    served[name] = {family.type, family.label_names()};
+  EXPECT_EQ(read_reference(), served);
+}
+
+// Those are for the operator of the exporter; one more takes the place of another.
+TEST(Reference, FamiliesAboutTheExporterAreAtMost35) {
+  const auto is_its_own = [](const auto& row) { return row.first.starts_with("ioc_exporter_"); };
+  EXPECT_LE(std::ranges::count_if(read_reference(), is_its_own), 35);
+}
+
+// docs/drops.md says of each reason for a drop what is lost and what to do.
+
+// Reasons "| `reason` | ..." below each heading "### probe".
+std::map<std::string, std::set<std::string>> documented() {
+  std::map<std::string, std::set<std::string>> reasons;
+  std::string line, probe;
+  for (std::ifstream file(IOC_EXPORTER_DROPS); std::getline(file, line);) {
+    if (line.starts_with("#")) probe = line.substr(line.find_last_of('#') + 2);
+    if (line.starts_with("| `")) reasons[probe].insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  return reasons;
+}
+
+void expect_documented(const std::string& probe, std::span<const char* const> reasons) {
+  const std::set<std::string> known = documented()[probe];
+  for (const char* reason : reasons) EXPECT_TRUE(known.contains(reason)) << probe << " " << reason;
+}
+
+TEST(DropReasons, AreDocumented) {
+  expect_documented("record_process", iocx_record_drop_labels);
+  expect_documented("record_process", iocx_put_drop_labels);
+  expect_documented("ca_tap", iocx_ca_drop_labels);
+  expect_documented("ca_udp", iocx_ca_udp_drop_labels);
+  expect_documented("ca_server_probe", iocx_ca_server_drop_labels);
+  expect_documented("pva_server_probe", iocx_pva_drop_labels);
+  expect_documented("traces", iocx_trace_drop_labels);
+}
+
+// The example in docs/ is a valid file in which every key stands.
+
+TEST(ConfigExample, IsValid) {
+  const auto config = value_of(read_config(IOC_EXPORTER_CONFIG_EXAMPLE));
+  EXPECT_TRUE(config.iocs.filter.include && config.iocs.filter.exclude);
+  EXPECT_EQ(config.iocs.name_sources.size(), 5u);
+  EXPECT_TRUE(config.records.shown.exclude && config.ca.pvs.exclude);
+  ASSERT_EQ(config.records.groups.size(), 2u);
+  EXPECT_EQ(
+      config.records.groups[0].match.rewritten("SR-C01:BPM3:X", config.records.groups[0].group),
+      "SR-C01");
+  EXPECT_EQ(config.records.groups[1].match.rewritten("SR:Temp12", config.records.groups[1].group),
+            "SR:Temp");
+  EXPECT_EQ(config.ca.put_expiry, std::chrono::hours(7 * 24));
+}
+
+TEST(ConfigExample, SetsEachLimitThatThereIs) {
+  Options options;
+  const auto each_bound = [&options](auto use) {
+    for (const exposition::LimitKind& kind : exposition::kLimitKinds) {
+      exposition::SeriesLimit& limit = options.limits.*kind.limit;
+      for (std::size_t* bound : {&limit.series, &limit.per_ioc, &limit.per_client})
+        if (*bound != exposition::SeriesLimit::kNone) use(*bound, kind.name);
+    }
+  };
+  each_bound([](std::size_t& bound, const char*) { bound = 1; });
+  options = value_of(read_config(IOC_EXPORTER_CONFIG_EXAMPLE, options));
+  each_bound([](std::size_t& bound, const char* name) { EXPECT_GT(bound, 1u) << name; });
+}
+
+// Alerts link to /runbooks/NAME of an exporter.
+
+TEST(Runbooks, AreThoseOfTheDocuments) {
+  std::map<std::string, std::string> documented, served;
+  const auto folder = std::filesystem::path(IOC_EXPORTER_DROPS).parent_path() / "runbooks";
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    std::ostringstream text;
+    text << std::ifstream(file.path()).rdbuf();
+    documented[file.path().stem()] = text.str();
+  }
+  for (const Runbook& page : runbooks()) served[std::string(page.name)] = page.text;
+  EXPECT_GT(documented.size(), 30u);
+  EXPECT_EQ(served, documented);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::app

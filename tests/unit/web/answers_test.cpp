@@ -1,0 +1,163 @@
+// Formats of answers, and answers that wait.
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+#include <thread>
+#include <vector>
+
+#include "inflate.h"
+#include "web/compression.h"
+#include "web/request_slots.h"
+#include "web/scraper.h"
+
+namespace ioc_exporter::web {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(BestFormat, IsTextWhereNothingBetterIsAskedFor) {
+  for (const char* accept :
+       {"", "*/*", "text/plain", "text/plain;version=0.0.4", "TEXT/Plain; Version=\"0.0.4\"",
+        "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "application/json",
+        "text/plain;version=1.0.0", "application/openmetrics-text;version=0.0.1",
+        "application/openmetrics-text;version=1.0.0;q=0", "application/vnd.google.protobuf",
+        "application/vnd.google.protobuf;proto=some.other.Message;encoding=delimited",
+        "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=text",
+        "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0",
+        "application/openmetrics-text;q=x,text/*;q=0.1", ",;,=;q"})
+    EXPECT_EQ(best_format(accept), ScrapeFormat::text) << accept;
+}
+
+// Accept headers of Prometheus 2.42 and 3.5, and of Python's prometheus_client.
+TEST(BestFormat, IsOpenMetricsForPrometheus) {
+  for (const char* accept :
+       {"application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
+        "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+        "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/"
+        "openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
+        "text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
+        "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        "text/plain;version=0.0.4;q=0.5,application/openmetrics-text",
+        "application/openmetrics-text;version=\"1.0.0\""})
+    EXPECT_EQ(best_format(accept), ScrapeFormat::openmetrics) << accept;
+}
+
+TEST(BestFormat, IsProtobufForPrometheusWithNativeHistograms) {
+  for (const char* accept :
+       {"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding="
+        "delimited,application/openmetrics-text;version=1.0.0;q=0.8,application/openmetrics-text;"
+        "version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+        "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
+        ";q=0.6,application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,*/*;q=0.2",
+        "Application/Vnd.Google.Protobuf ; Proto=io.prometheus.client.MetricFamily"})
+    EXPECT_EQ(best_format(accept), ScrapeFormat::protobuf) << accept;
+}
+
+TEST(MakeEncoder, NamesItsFormatAsPrometheusWantsIt) {
+  EXPECT_EQ(make_encoder(ScrapeFormat::text)->content_type(),
+            "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(make_encoder(ScrapeFormat::openmetrics)->content_type(),
+            "application/openmetrics-text; version=1.0.0; charset=utf-8");
+  EXPECT_EQ(make_encoder(ScrapeFormat::protobuf)->content_type(),
+            "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "
+            "encoding=delimited");
+}
+
+TEST(BestCoding, IsGzipWhereItIsNamed) {
+  for (const char* header :
+       {"gzip", "GZIP", "deflate, gzip", "gzip;q=0.5", "br;q=1, gzip ; q = 0.1", "x-gzip", "*",
+        "identity;q=0, *;q=0.5", "gzip;q=1.000", "gzip;level=9;q=1", "zstd;q=0.5, gzip;q=0.8",
+        "gzip, zstd;q=0"})
+    EXPECT_EQ(best_coding(header), Coding::gzip) << header;
+}
+
+TEST(BestCoding, IsZstdWhereItIsWantedAsMuch) {
+  for (const char* header : {"zstd", "gzip, deflate, br, zstd", "gzip;q=0.5, ZSTD;q=0.5",
+                             "identity;q=0.1,zstd;q=0.2", "gzip;q=0, zstd"})
+    EXPECT_EQ(best_coding(header), Coding::zstd) << header;
+}
+
+TEST(BestCoding, IsNoneWhereAllIsRefusedOrUnknown) {
+  for (const char* header :
+       {"", "identity", "deflate", "gzip;q=0", "gzip;q=0.000", "*;q=0", "gzip;q=x",
+        "gzip;q=", "gzip;q=0, *", "gzipped", ",;,", "*;q=0, deflate", "identity, gzip;q=0.5",
+        "zstd;q=0", "gzip;q=-1", "gzip;q=nan"})
+    EXPECT_EQ(best_coding(header), Coding::identity) << header;
+}
+
+std::string squares_text() {
+  std::string text;
+  for (long i = 0; i < 50000; ++i) text.append("line ").append(std::to_string(i * i)).append("\n");
+  return text;
+}
+
+std::string decompressed_zstd(std::string_view packed) {
+  std::string out(ZSTD_getFrameContentSize(packed.data(), packed.size()), '\0');
+  out.resize(ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size()));
+  return out;
+}
+
+TEST(Compress, GivesBackTheSameBytes) {
+  for (const std::string& body :
+       {std::string(), std::string("x"), squares_text(), std::string("\0\xFF", 2)}) {
+    const auto gzipped = compress(body, Coding::gzip);
+    ASSERT_TRUE(gzipped.has_value());
+    EXPECT_EQ(inflated(std::string(gzipped->view())), body);
+    const auto zstd = compress(body, Coding::zstd);
+    ASSERT_TRUE(zstd.has_value());
+    EXPECT_EQ(decompressed_zstd(zstd->view()), body);
+  }
+  const std::string text = squares_text();
+  EXPECT_LT(compress(text, Coding::gzip)->size(), text.size() / 2);
+  EXPECT_LT(compress(text, Coding::zstd)->size(), text.size() / 2);
+  EXPECT_FALSE(compress(text, Coding::identity).has_value());
+}
+
+constexpr std::size_t kMiB = 1 << 20;
+
+struct PendingAnswersTest : testing::Test {
+  // `size`: MiB.
+  bool hold(const std::string& holder, int port, std::size_t size) {
+    return held_.emplace_back(pending_, holder, PendingAnswers::Peer(holder, port), size * kMiB)
+        .has_room();
+  }
+
+  std::vector<int> cut_;  // ports
+  PendingAnswers pending_{
+      100 * kMiB, [this](const PendingAnswers::Peer& peer) { cut_.push_back(peer.second); }};
+  std::list<PendingAnswers::Answer> held_;
+};
+
+TEST_F(PendingAnswersTest, TheOnlyOneMayBeLarger) {
+  EXPECT_TRUE(hold("a", 1, 1000));
+  EXPECT_FALSE(hold("a", 2, 10));
+  held_.clear();
+  EXPECT_TRUE(hold("b", 3, 10));
+  EXPECT_TRUE(cut_.empty());
+}
+
+TEST_F(PendingAnswersTest, SmallOnesNeedNoRoom) {
+  EXPECT_TRUE(hold("a", 1, 1000));
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_TRUE(held_.emplace_back(pending_, "a", PendingAnswers::Peer("a", i), 4096).has_room());
+  EXPECT_TRUE(cut_.empty());
+}
+
+TEST_F(PendingAnswersTest, WhoHoldsMostGivesWayToWhoComes) {
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(hold("greedy", i, 10));
+  EXPECT_TRUE(hold("new", 20, 15));
+  EXPECT_EQ(cut_, (std::vector<int>{0, 1}));
+  EXPECT_FALSE(hold("greedy", 21, 10));  // its older ones may just be taken
+  EXPECT_FALSE(hold("new", 22, 30));     // half as much as the greedy one and more
+  EXPECT_FALSE(hold("new", 23, 90));     // more than anybody
+  std::this_thread::sleep_for(1100ms);
+  EXPECT_TRUE(hold("greedy", 24, 10));
+  EXPECT_EQ(cut_, (std::vector<int>{0, 1, 2}));
+  EXPECT_TRUE(hold("new", 25, 30));
+  EXPECT_EQ(cut_, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+  held_.clear();
+  EXPECT_TRUE(hold("new", 26, 100));
+}
+
+}  // namespace
+}  // namespace ioc_exporter::web
