@@ -85,21 +85,33 @@ static __always_inline __u32 refusal_of(struct pt_regs *ctx, const struct iocx_s
 	return IOCX_FAILED_NO_WRITE_ACCESS;
 }
 
+/* When the server was asked for a put-callback: by the channel's client, or by another one. */
+static __always_inline __u64 *asked_by(struct iocx_server_result *result, int guest)
+{
+	return guest ? &result->asked_ns[1] : &result->asked_ns[0];
+}
+
 /* At the entry of write_notify_action(). */
 static __noinline int note_asked(struct pt_regs *ctx, __u32 index, __u64 now)
 {
 	const struct iocx_server_slot *slot = bpf_map_lookup_elem(&server_slots, &index);
 	struct iocx_server_result *result = bpf_map_lookup_elem(&slot_results, &index);
 	__u32 refusal;
+	__u64 *asked;
+	int guest;
 
 	if (!slot || !result)
 		return 0;
-	if (result->asked_ns)
+	guest = slot->client != PT_REGS_PARM3(ctx);
+	asked = asked_by(result, guest);
+	if (*asked)
 		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1); /* neither started nor refused */
-	result->asked_ns = 0;
+	*asked = 0;
 	refusal = slot->named ? refusal_of(ctx, slot) : IOCX_FAILURES;
 	if (refusal == IOCX_FAILURES) {
-		result->asked_ns = now;
+		if (guest)
+			result->guest = (__u32)bpf_get_current_pid_tgid();
+		*asked = now;
 		return 0;
 	}
 	add_failure(result->failures, refusal);
@@ -108,10 +120,11 @@ static __noinline int note_asked(struct pt_regs *ctx, __u32 index, __u64 now)
 	return 0;
 }
 
-/* The slot of a channel, by its own memory, plus 1; 0: none. */
+/* The slot of a channel, by its own memory, plus 1; 0: none. It gets the channel's name, if it has none. */
 static __noinline __u32 slot_of_channel(__u64 application, const struct iocx_server_ioc *ioc)
 {
 	struct iocx_ca_server_key key = {};
+	struct iocx_ca_server_info *info;
 	struct iocx_server_slot *slot;
 	__u64 client = 0;
 	__u32 index;
@@ -128,7 +141,12 @@ static __noinline __u32 slot_of_channel(__u64 application, const struct iocx_ser
 	if (read_client(&key, client))
 		return 0;
 	slot = slot_of_key(&key, &index);
-	return slot && slot->application == application ? index + 1 : 0;
+	if (!slot)
+		return 0;
+	info = slot->named ? 0 : bpf_map_lookup_elem(&slot_info, &index);
+	if (info)
+		name_slot(slot, info, ioc, application);
+	return slot->application == application ? index + 1 : 0;
 }
 
 /*
@@ -189,7 +207,7 @@ int ca_send_err(struct pt_regs *ctx)
 	if (result) {
 		add_failure(result->failures, failure);
 		if (type_and_command[1] == COMMAND_WRITE_NOTIFY)
-			result->asked_ns = 0;
+			*asked_by(result, slot->client != sender) = 0;
 		return 0;
 	}
 	fail_rest(ioc, failure);
@@ -203,18 +221,22 @@ int ca_notify_start(struct pt_regs *ctx)
 	const __u64 notify = PT_REGS_PARM1(ctx);
 	struct iocx_server_result *result;
 	__u32 index = 0;
+	__u64 *asked;
 
 	result = result_of(notify, &index);
-	if (!result || !result->asked_ns)
+	if (!result)
+		return 0;
+	asked = asked_by(result, result->asked_ns[1] && result->guest == (__u32)bpf_get_current_pid_tgid());
+	if (!*asked)
 		return 0;
 	/* The server has waited for the one before, and has given it up. */
 	if (result->notify && result->ended_ns)
 		add_failure(result->failures, IOCX_FAILED_CALLBACK_TIMED_OUT);
 	else if (result->notify)
 		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
-	result->since_ns = result->asked_ns;
+	result->since_ns = *asked;
 	result->ended_ns = 0;
-	result->asked_ns = 0;
+	*asked = 0;
 	result->notify = notify;
 	return 0;
 }

@@ -38,8 +38,10 @@
 #define FIELD_TYPE 36     /* dbFldDes.field_type */
 #define RECORD_NAME_SIZE 61
 #define MOST_BITS 16 /* of the hash of channels; rsrv makes 12 */
-/* Items of one chain that are looked at. Chains of a hundred hold 400,000 channels. */
+/* Items of one chain that are looked at: chains of a hundred hold 400,000 channels, but a client may make one longer. */
 #define MOST_IN_CHAIN 100
+/* Then no put looks for the channel again: user space names the slot, by all of the hash. */
+#define MOST_SEARCHES 3
 #define HINTS 4096
 
 /* As many as there are slots, so that it is never full; most slots have none. */
@@ -93,10 +95,16 @@ struct channel_address { /* struct dbAddr */
 	__s16 dbr_field_type;
 };
 
-static __always_inline void read_text(char *to, __u32 size, __u64 address)
+static __noinline int read_text(char *to, __u32 size, __u64 address)
 {
-	if (!address || bpf_probe_read_user_str(to, size, (const void *)(unsigned long)address) < 0)
+	const long length = address ? bpf_probe_read_user_str(to, size, (const void *)(unsigned long)address) : -1;
+	char last = 0;
+
+	if (length < 0)
 		to[0] = 0;
+	if (length == size && !read_at(&last, sizeof last, address + size - 1) && last)
+		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_CUT, 1);
+	return 0;
 }
 
 #include "putlog/old_value.bpf.h"
@@ -104,7 +112,7 @@ static __always_inline void read_text(char *to, __u32 size, __u64 address)
 #include "traces/ca_put.bpf.h"
 
 /* The channel with the SID, as bucketLookupItemUnsignedId() finds it (bucketLib.c); 0: there is none. */
-static __always_inline __u64 find_channel(__u64 variable, __u32 sid)
+static __noinline __u64 find_channel(__u64 variable, __u32 sid)
 {
 	struct hash_head head;
 	struct hash_item item;
@@ -112,7 +120,7 @@ static __always_inline __u64 find_channel(__u64 variable, __u32 sid)
 	__u32 hash = sid, rest, found;
 	int i;
 
-	if (read_at(&bucket, sizeof bucket, variable) || read_at(&head, sizeof head, bucket))
+	if (!variable || read_at(&bucket, sizeof bucket, variable) || read_at(&head, sizeof head, bucket))
 		return 0;
 	if (head.bits == 0 || head.bits > MOST_BITS)
 		return 0;
@@ -150,17 +158,18 @@ static __always_inline void read_names_of_record(struct iocx_ca_server_info *inf
 }
 
 /*
- * Names the slot's channel, if it is known now. Other threads may be changing its chain of the hash. Not inlined: what it
- * has on the stack would be below that of every put.
+ * Names the slot by its channel; 0: that was not found, while other threads may have changed its chain of the hash. Not
+ * inlined: what it has on the stack would be below that of every put.
  */
 static __noinline int name_slot(struct iocx_server_slot *slot, struct iocx_ca_server_info *info,
-				const struct iocx_server_ioc *ioc)
+				const struct iocx_server_ioc *ioc, __u64 channel)
 {
-	const __u64 channel = ioc->bucket ? find_channel(ioc->bucket, info->key.who.sid) : 0;
 	__u64 db_channel = 0, name = 0, client = 0;
 
-	if (!channel || read_at(&client, sizeof client, channel + CHANNEL_CLIENT) || client != info->key.client)
+	if (!channel || read_at(&client, sizeof client, channel + CHANNEL_CLIENT) || client != info->key.client) {
+		slot->searches++;
 		return 0;
+	}
 	slot->application = channel;
 	slot->by_db_addr = ioc->by_db_addr;
 	if (cfg_putlog_bytes)
@@ -204,7 +213,8 @@ static __always_inline struct iocx_server_slot *slot_of_key(const struct iocx_ca
  * its channel at the same time: who comes second uses the slot of the first.
  */
 static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_server_key *key,
-							  const struct iocx_server_ioc *ioc, __u32 *index)
+							  const struct iocx_server_ioc *ioc, __u64 channel,
+							  __u32 *index)
 {
 	const __u32 client = share_of_client(&key->who);
 	struct iocx_ca_server_info *info;
@@ -224,8 +234,9 @@ static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_s
 	slot->client = key->client;
 	slot->who = key->who;
 	slot->named = 0;
+	slot->searches = 0;
 	slot->tells_results = ioc->tells_results;
-	name_slot(slot, info, ioc);
+	name_slot(slot, info, ioc, channel);
 	return publish_slot(key, slot, *index, ioc, client) ? slot_of_key(key, index) : slot;
 }
 
@@ -265,15 +276,6 @@ static __noinline int read_client(struct iocx_ca_server_key *key, __u64 client)
 	return 0;
 }
 
-/* Client that owns the channel with the SID; 0: not known. */
-static __noinline __u64 owner_of(const struct iocx_server_ioc *ioc, __u32 sid)
-{
-	const __u64 channel = ioc->bucket ? find_channel(ioc->bucket, sid) : 0;
-	__u64 owner = 0;
-
-	return channel && !read_at(&owner, sizeof owner, channel + CHANNEL_CLIENT) ? owner : 0;
-}
-
 /*
  * The slot for what a client sends to the SID of the key, which is filled in: that of the channel's owner. NULL, and the
  * reason in `drop`: there is none.
@@ -284,25 +286,27 @@ static __always_inline struct iocx_server_slot *find_or_take_slot(struct iocx_ca
 {
 	struct iocx_server_slot *slot;
 	struct iocx_ca_server_info *info;
-	__u64 owner;
+	__u64 channel, owner = 0;
 
 	key->who.generation = ioc->generation;
 	*drop = IOCX_SERVER_DROP_UNREADABLE;
 	if (read_client(key, sender))
 		return 0;
 	slot = slot_of_key(key, index);
-	if (!slot || !slot->named) {
-		owner = owner_of(ioc, key->who.sid);
-		if (owner && owner != sender && read_client(key, owner))
+	if (slot && (slot->named || slot->searches >= MOST_SEARCHES))
+		return slot;
+	channel = find_channel(ioc->bucket, key->who.sid);
+	if (channel && !read_at(&owner, sizeof owner, channel + CHANNEL_CLIENT) && owner && owner != sender) {
+		if (read_client(key, owner))
 			return 0;
 		slot = slot_of_key(key, index);
 	}
 	*drop = IOCX_SERVER_DROP_FULL;
 	if (!slot)
-		return take_slot(key, ioc, index);
+		return take_slot(key, ioc, channel, index);
 	info = slot->named ? 0 : bpf_map_lookup_elem(&slot_info, index);
 	if (info)
-		name_slot(slot, info, ioc);
+		name_slot(slot, info, ioc, channel);
 	return slot;
 }
 

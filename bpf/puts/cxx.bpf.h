@@ -8,10 +8,10 @@
 #ifndef IOC_EXPORTER_BPF_PVA_CXX_H
 #define IOC_EXPORTER_BPF_PVA_CXX_H
 
-#define CXX_STRING 32    /* size of a std::string since C++11 */
-#define CXX_OLD_STRING 8 /* before */
-#define CXX_SHORT 16     /* so many bytes are in the string itself, with the zero byte */
-#define CXX_MOST_TEXT 65536
+#define CXX_STRING 32              /* size of a std::string since C++11 */
+#define CXX_OLD_STRING 8           /* before */
+#define CXX_SHORT 16               /* so many bytes are in the string itself, with the zero byte */
+#define CXX_MOST_TEXT (1ULL << 31) /* of a message of PV Access */
 
 struct cxx_text {
 	__u64 at;

@@ -111,14 +111,13 @@ static __noinline int take_vector(char *to, __u32 size, __u64 vector, int *cut)
 	return find_vector_text(&text, vector) && take_text(to, size, &text, cut);
 }
 
-/* The slot for what a put is known by, plus 1; 0: none. */
+/* The slot for what a put is known by, plus 1; 0: none. `known`: all that it needs. */
 static __always_inline __u32 slot_for(const struct iocx_server_ioc *ioc, struct iocx_pva_key *key, int known, int cut)
 {
 	__u32 index;
 
 	key->generation = ioc->generation;
-	if (!known) { /* who: then the PV alone, which may be known */
-		__builtin_memset(key->user, 0, sizeof *key - offsetof(struct iocx_pva_key, user));
+	if (!known) {
 		if (!key->name[0])
 			return 0;
 		add_to_counter(&server_drops, IOCX_PVA_DROP_UNREADABLE, 1);
@@ -182,8 +181,8 @@ static __always_inline int read_qsrv1(struct iocx_pva_key *key, __u64 put, __u32
 		return 0;
 	size = take_string(key->name, sizeof key->name, channel + CHANNEL_NAME, cut);
 	channel += user + size - CXX_OLD_STRING;
-	return size && take_vector(key->user, sizeof key->user, channel, cut) &&
-	       take_vector(key->peer, sizeof key->peer, channel + sizeof(struct cxx_vector), cut);
+	return size && take_vector(key->peer, sizeof key->peer, channel + sizeof(struct cxx_vector), cut) &&
+	       take_vector(key->user, sizeof key->user, channel, cut);
 }
 
 static __always_inline int on_qsrv1_put(struct pt_regs *ctx, __u32 user)

@@ -118,7 +118,8 @@ struct iocx_server_slot {
 	__u8 by_db_addr;    /* of the IOC */
 	__u8 enum_type;     /* the same */
 	__u8 tells_results; /* the same */
-	__u8 pad[22];
+	__u8 searches;      /* CA, for the channel, that have failed */
+	__u8 pad[21];
 };
 
 /*
@@ -146,12 +147,14 @@ enum iocx_put_failure {
 /* Element of slot_results, by slot: two cache lines that a good WRITE does not touch. Mapped into user space. */
 struct iocx_server_result {
 	__u64 failures[IOCX_FAILURES];
-	/* Of WRITE_NOTIFY, CLOCK_MONOTONIC. A channel has one that was started, and one that waits for its end. */
-	__u64 asked_ns; /* the server was asked, and has not started it; 0: no */
+	/* Of WRITE_NOTIFY, CLOCK_MONOTONIC. A channel has one that was started; each client may have one that waits for its end. */
+	__u64 asked_ns
+		[2];    /* the server was asked, by the channel's client and by another one; 0: no, or it was started */
 	__u64 notify;   /* that was started: the IOC's address of its processNotify; 0: none */
 	__u64 since_ns; /* when the server was asked for that one */
 	__u64 ended_ns; /* it was cancelled then, unless it is done after all; 0: no */
-	__u64 pad[2];
+	__u32 guest;    /* thread that serves the other client */
+	__u32 pad;
 };
 
 /* Value of slot_durations, by slot: of put-callbacks that are done. */
@@ -213,7 +216,9 @@ struct iocx_server_rest {
 	/* put-callbacks whose result was not seen */                              \
 	ROW(IOCX_CA_SERVER_DROP_RESULT, "result_not_seen", LOST)                   \
 	/* put-callbacks whose duration has no room */                             \
-	ROW(IOCX_CA_SERVER_DROP_DURATION, "duration_no_room", LOST)
+	ROW(IOCX_CA_SERVER_DROP_DURATION, "duration_no_room", LOST)                \
+	/* names of PVs, users and hosts of which only the beginning is kept */    \
+	ROW(IOCX_CA_SERVER_DROP_CUT, "name_cut", KEPT)
 IOCX_DROP_ENUM(iocx_ca_server_drop, IOCX_CA_SERVER_DROP_LIST, IOCX_CA_SERVER_DROPS)
 
 #define IOCX_PVA_DROP_LIST(ROW)                                                              \

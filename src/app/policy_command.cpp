@@ -120,11 +120,14 @@ std::string reasons(const PolicyQuestion& question, const policy::Policy& policy
                     std::uint32_t decides) {
   std::vector<TableRow> rows = {{"LINE", "RULE", "ACTION", ""}};
   const auto& rules = policy.text().rules;
-  for (std::uint32_t rule = 0; rule < rules.size() && rule <= decides; ++rule) {
+  for (std::uint32_t rule = 0; rule < rules.size(); ++rule) {
     const std::string why = policy.mismatch(rule, question.put(), question.when);
-    rows.push_back({std::to_string(rules[rule].line), clean(rules[rule].name),
-                    std::string(name_of(rules[rule].action)),
-                    why.empty() ? "decides" : std::string("no: ").append(clean(why))});
+    const bool perhaps = decides == (rule | policy::Policy::kPerhaps);
+    rows.push_back(
+        {std::to_string(rules[rule].line), clean(rules[rule].name),
+         std::string(name_of(rules[rule].action)),
+         why.empty() ? "decides" : std::string(perhaps ? "perhaps: " : "no: ").append(clean(why))});
+    if (perhaps || decides == rule) break;
   }
   if (decides == policy::Policy::kNoRule)
     rows.push_back({"-", std::string(policy::kDefaultRule),

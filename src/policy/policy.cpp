@@ -86,11 +86,12 @@ Policy::Policy(PolicyText text) : text_(std::move(text)) {
 }
 
 std::string_view Policy::name(std::uint32_t rule) const {
-  return rule == kNoRule ? kDefaultRule : text_.rules[rule].name;
+  return rule == kNoRule ? kDefaultRule : text_.rules[rule & ~kPerhaps].name;
 }
 
 Action Policy::action(std::uint32_t rule) const {
-  return rule == kNoRule ? text_.fallback : text_.rules[rule].action;
+  if (rule == kNoRule) return text_.fallback;
+  return (rule & kPerhaps) != 0 ? Action::unexpected : text_.rules[rule].action;
 }
 
 bool Policy::matches_pv(std::uint32_t rule, const std::string& plain) const {
@@ -126,11 +127,17 @@ Policy::Candidates Policy::candidates(const Put& put) const {
   const std::string plain = plain_name(put.pv);
   Candidates found;
   for (std::uint32_t rule = 0; rule < compiled_.size(); ++rule) {
-    if (!matches_op(rule, put) || !matches_client(rule, address) || !matches_user(rule, put) ||
-        !matches_host(rule, put) || !matches_pv(rule, plain))
+    bool known = true;
+    const auto may = [&](bool matches, std::string_view fact) {
+      known = known && matches;
+      return matches || perhaps(rule, fact);
+    };
+    if (!matches_op(rule, put) || !may(matches_client(rule, address), put.client) ||
+        !may(matches_user(rule, put), put.user) || !may(matches_host(rule, put), put.host) ||
+        !may(matches_pv(rule, plain), put.pv))
       continue;
-    found.push_back(rule);
-    if (text_.rules[rule].times.empty()) break;
+    found.push_back(known ? rule : rule | kPerhaps);
+    if (known && text_.rules[rule].times.empty()) break;
   }
   return found;
 }
@@ -141,10 +148,17 @@ std::vector<bool> Policy::open_at(std::int64_t when) const {
   return open;
 }
 
-std::uint32_t Policy::decide(const Candidates& candidates, const std::vector<bool>& open) {
-  const auto found =
-      std::ranges::find_if(candidates, [&open](std::uint32_t rule) { return open[rule]; });
-  return found == candidates.end() ? kNoRule : *found;
+std::uint32_t Policy::decide(const Candidates& candidates, const std::vector<bool>& open) const {
+  std::uint32_t perhaps = kNoRule, decides = kNoRule;
+  for (const std::uint32_t rule : candidates) {
+    if (!open[rule & ~kPerhaps]) continue;
+    if ((rule & kPerhaps) == 0) {
+      decides = rule;
+      break;
+    }
+    if (perhaps == kNoRule) perhaps = rule;
+  }
+  return perhaps != kNoRule && !is_bad(action(decides)) ? perhaps : decides;
 }
 
 std::string Policy::mismatch(std::uint32_t rule, const Put& put, std::int64_t when) const {

@@ -58,15 +58,17 @@ struct Put {
 class Policy {
  public:
   static constexpr std::uint32_t kNoRule = UINT32_MAX;  // the default decides
+  // With the index of a rule that forbids: it may match, by a fact of the put that is not known.
+  static constexpr std::uint32_t kPerhaps = 1u << 31;
   // Rules that may decide about a put, by their index and in their order: those with time windows,
-  // and one that has none at the end, where there is one.
+  // those that may match, and one that does and has no windows at the end, where there is one.
   using Candidates = std::vector<std::uint32_t>;
 
-  // At most kNoRule - 1 rules.
+  // At most kPerhaps - 1 rules.
   explicit Policy(PolicyText text);
 
   const PolicyText& text() const { return text_; }
-  // `rule`: index or kNoRule.
+  // `rule`: as decide() has it.
   std::string_view name(std::uint32_t rule) const;
   Action action(std::uint32_t rule) const;
 
@@ -75,8 +77,9 @@ class Policy {
   // since 1970.
   std::vector<bool> open_at(std::int64_t when) const;
   bool has_windows() const { return has_windows_; }
-  // The first candidate that is open, or kNoRule.
-  static std::uint32_t decide(const Candidates& candidates, const std::vector<bool>& open);
+  // The first candidate that matches and is open, or kNoRule. Where that allows the put, one before
+  // it that may match, with kPerhaps.
+  std::uint32_t decide(const Candidates& candidates, const std::vector<bool>& open) const;
 
   std::uint32_t decide(const Put& put, std::int64_t when) const {
     return decide(candidates(put), open_at(when));
@@ -89,6 +92,10 @@ class Policy {
     Patterns pvs, users, hosts;
   };
 
+  // Whether the fact is not known, and the rule forbids: it may match then.
+  bool perhaps(std::uint32_t rule, std::string_view fact) const {
+    return fact.empty() && text_.rules[rule].action == Action::forbid;
+  }
   bool matches_pv(std::uint32_t rule, const std::string& plain) const;
   bool matches_user(std::uint32_t rule, const Put& put) const;
   bool matches_host(std::uint32_t rule, const Put& put) const;

@@ -53,13 +53,11 @@ void PutJudge::set_policy(std::shared_ptr<const Policy> policy) {
     rules_.clear();
     return;
   }
-  const auto add_rule = [this](std::uint32_t rule) {
+  for (const std::uint32_t rule : verdicts()) {
     const RuleName name(policy_->name(rule), policy_->action(rule));
-    rules_.try_emplace(name);
+    if (rule == Policy::kNoRule || (rule & Policy::kPerhaps) == 0) rules_.try_emplace(name);
     in_force_.insert(name);
-  };
-  for (std::uint32_t rule = 0; rule < policy_->text().rules.size(); ++rule) add_rule(rule);
-  add_rule(Policy::kNoRule);
+  }
   std::erase_if(rules_, [this](const auto& rule) { return !in_force_.contains(rule.first); });
   for (auto& [key, state] : states_)
     state.verdict = judge({key.pv, key.user, key.host, key.client, key.op});
@@ -84,11 +82,9 @@ double PutJudge::time_of(const PutTotal& total, double now) const {
 
 std::uint32_t PutJudge::rule_for(const State& state, std::int64_t when) {
   const Policy::Candidates& candidates = verdicts_[state.verdict];
-  if (candidates.empty()) return Policy::kNoRule;
-  if (policy_->text().rules[candidates.front()].times.empty()) return candidates.front();
   auto& open = open_[minute_of(when)];
   if (open.empty()) open = policy_->open_at(when);
-  return Policy::decide(candidates, open);
+  return policy_->decide(candidates, open);
 }
 
 void PutJudge::count(const PutTotal& total, std::uint32_t rule, std::uint64_t puts, double when,
@@ -178,13 +174,22 @@ std::vector<UnexpectedPutSample> PutJudge::unexpected() const {
 std::vector<PolicyRuleSample> PutJudge::rules() const {
   std::vector<PolicyRuleSample> samples;
   if (!policy_) return samples;
-  const auto add = [&](std::uint32_t rule) {
+  for (const std::uint32_t rule : verdicts()) {
     const RuleName name(policy_->name(rule), policy_->action(rule));
-    samples.push_back({name.first, std::string(verdict_of(name.second)), rules_.at(name)});
-  };
-  for (std::uint32_t rule = 0; rule < policy_->text().rules.size(); ++rule) add(rule);
-  add(Policy::kNoRule);
+    if (const auto puts = rules_.find(name); puts != rules_.end())
+      samples.push_back({name.first, std::string(verdict_of(name.second)), puts->second});
+  }
   return samples;
+}
+
+std::vector<std::uint32_t> PutJudge::verdicts() const {
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t rule = 0; rule < policy_->text().rules.size(); ++rule) {
+    all.push_back(rule);
+    if (policy_->action(rule) == Action::forbid) all.push_back(rule | Policy::kPerhaps);
+  }
+  all.push_back(Policy::kNoRule);
+  return all;
 }
 
 }  // namespace ioc_exporter::policy

@@ -118,6 +118,8 @@ class PutJudge {
   };
   using RuleName = std::pair<std::string, Action>;
 
+  // What may decide about a put.
+  std::vector<std::uint32_t> verdicts() const;
   std::uint32_t judge(const Put& put);
   State& state_of(const PutTotal& total, States::iterator& at);
   std::uint32_t rule_for(const State& state, std::int64_t when);

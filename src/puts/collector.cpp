@@ -243,6 +243,7 @@ void CaCollector::release_addressed(TimePoint now) {
 
 void CaCollector::tick(TimePoint now) {
   if (tap_) seed(now);
+  if (server_probe_) name_slots(now);
   const std::scoped_lock lock(host_.mutex());
   expire_puts(now);
   if (tap_ && kept_.is_open()) trouble_.report(kKeepChannels, kept_.look(*tap_, telling(), now));
@@ -287,6 +288,23 @@ ChannelsKeeper::Telling CaCollector::telling() const {
     if (live.ioc.kind == iocs::IocKind::base && !live.ioc.ca_server.empty())
       all.insert(live.number);
   return all;
+}
+
+// Also without the mutex.
+void CaCollector::name_slots(TimePoint now) {
+  if (host_.hands_off()) return;
+  for (const Served& one : served()) {
+    std::unique_lock lock(host_.mutex());
+    if (!one.net || !one.ioc->traced_or_stopped.empty() ||
+        !server_probe_->wants_names(one.number, now))
+      continue;
+    lock.unlock();
+    CaConnections connections;
+    const auto tables = seeding_.read_tables(one, connections);
+    lock.lock();
+    trouble_.report("read the names of channels", tables ? Result<void>() : tables.error());
+    server_probe_->take_names(one.number, tables ? *tables : CaServerTables{}, now, Clock::now());
+  }
 }
 
 // CLOCK_MONOTONIC is the clock of steady_clock and of the kernel's times alike.

@@ -91,6 +91,8 @@ class CaCollector final : public Collector {
   void set_observer(PutObserver* observer) { observer_ = observer; }
   // Has the observer see what was counted until now. Under the host's mutex.
   void show_puts() { static_cast<void>(read_tap()); }
+  // Of it, what the server probe has counted. The same.
+  PutsOfSlots counted() const { return server_probe_ ? server_probe_->counted() : PutsOfSlots(); }
 
   // In any thread.
   WhoWrote who_wrote(std::string_view pv);
@@ -134,6 +136,7 @@ class CaCollector final : public Collector {
   void release_addressed(TimePoint now);
   void seed(TimePoint now);
   ChannelsKeeper::Telling telling() const;
+  void name_slots(TimePoint now);
   void expire_puts(TimePoint now);
   Result<CaTapReading> read_tap();
   Reading read();

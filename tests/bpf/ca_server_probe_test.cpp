@@ -346,10 +346,95 @@ TEST_F(PutResultsTest, PutCallbacksOfTwoClientsToOneChannelAreDoneOrLost) {
     finish(0);
   }
   EXPECT_EQ(slot().puts[1], 69u);
-  EXPECT_EQ(timed(), 46u);
-  EXPECT_EQ(lost_results(), 23u);
-  EXPECT_EQ(result().asked_ns, 0u);
+  EXPECT_EQ(timed(), 69u);
+  EXPECT_EQ(lost_results(), 0u);
+  EXPECT_EQ(result().asked_ns[0], 0u);
+  EXPECT_EQ(result().asked_ns[1], 0u);
   EXPECT_EQ(result().notify, 0u);
+}
+
+// Each from its own request on: that of the guest waits for 200 ms, the owner's then for 50.
+TEST_F(PutResultsTest, PutCallbacksOfTwoClientsToOneChannelHaveTheirOwnDurations) {
+  using std::chrono::milliseconds;
+  std::atomic<int> step = 0;
+  const auto wait_for = [&step](int wanted) {
+    while (step < wanted) std::this_thread::yield();
+  };
+  ask_and_start();
+  std::thread guest([&] {
+    ca_test_notify(&ask_, nullptr, &guest_);
+    step = 1;
+    wait_for(2);
+    ca_test_start(&notify_);
+    finish(0);
+    step = 3;
+  });
+  wait_for(1);
+  std::this_thread::sleep_for(milliseconds(150));
+  ask();
+  std::this_thread::sleep_for(milliseconds(50));
+  finish(0);
+  step = 2;
+  wait_for(3);
+  ca_test_start(&notify_);
+  finish(0);
+  guest.join();
+  const auto durations = object_->maps().durations.lookup(slot_index());
+  ASSERT_TRUE(durations && *durations);
+  EXPECT_EQ(timed(), 3u);
+  EXPECT_GE((*durations)->sum_ns, 450'000'000u);  // 200 of the first, 200, 50
+  EXPECT_LT((*durations)->sum_ns, 550'000'000u);
+  EXPECT_EQ(lost_results(), 0u);
+}
+
+// A client can make a chain of the hash as long as it likes. No put pays for that again and again,
+// and one with a callback, which leads to its channel, gives it its name.
+TEST_F(PutResultsTest, AChannelBehindALongChainIsLookedForAFewTimesOnly) {
+  constexpr std::uint32_t kLong = 150, kPuts = 23;
+  std::vector<Server::Channel> others(kLong);
+  std::vector<Server::Item> items(kLong);
+  for (std::uint32_t i = 0; i < kLong; ++i) {
+    others[i].sid = 3 + 2 * i;
+    items[i] = {i + 1 < kLong ? &items[i + 1] : &server_.item, &others[i].sid, &others[i]};
+  }
+  server_.table[1] = items.data();
+  for (std::uint32_t i = 0; i < kPuts; ++i) write(owner_);
+  EXPECT_EQ(slot().puts[0], kPuts);
+  EXPECT_EQ(slot().named, 0u);
+  EXPECT_EQ(slot().searches, 3u);
+  server_.table[1] = &server_.item;
+  write(owner_);
+  EXPECT_EQ(slot().named, 0u);
+  ask_and_start();
+  finish(0);
+  EXPECT_EQ(slot().named, 1u);
+  EXPECT_EQ(timed(), 1u);
+  write(owner_);
+  EXPECT_EQ(slot().puts[0], kPuts + 2);
+  EXPECT_EQ(slot().puts[1], 1u);
+}
+
+TEST_F(PutResultsTest, NamesThatAreCutAreCounted) {
+  const auto cut = [this] {
+    std::uint64_t all = 0;
+    const auto counts = object_->maps().drops.lookup_cpus(IOCX_CA_SERVER_DROP_CUT);
+    for (const std::uint64_t count : counts ? *counts : std::vector<std::uint64_t>{}) all += count;
+    return all;
+  };
+  const std::string fits(63, 'u'), user(64, 'u'), whole(231, 'n'), name(232, 'n');
+  owner_.user = fits.c_str();
+  owner_.host = fits.c_str();
+  server_.db_channel.name = whole.c_str();
+  for (int i = 0; i < 3; ++i) write(owner_);
+  EXPECT_EQ(cut(), 0u);
+  Client other = client({192, 0, 2, 9});
+  other.user = other.host = user.c_str();
+  server_.db_channel.name = name.c_str();
+  server_.open(other, 3);
+  server_.table[0] = &server_.item;  // its chain
+  write_.sid = 3;
+  for (int i = 0; i < 3; ++i) write(other);
+  EXPECT_EQ(cut(), 3u);
 }
 
 TEST_F(PutResultsTest, AWriteToTheChannelOfAnotherIsItsOwners) {
@@ -460,7 +545,7 @@ TEST_F(PutResultsTest, WhatBeganBeforeOrElsewhereIsNotTakenForAPutOfTheServer) {
   ca_test_done(&inside);
   EXPECT_EQ(failures(), Failures{});
   EXPECT_EQ(timed(), 0u);
-  EXPECT_NE(result().asked_ns, 0u);
+  EXPECT_NE(result().asked_ns[0], 0u);
   ask();
   EXPECT_EQ(lost_results(), 1u) << "neither started nor refused";
 }

@@ -140,14 +140,10 @@ TEST_F(PvaServerProbeTest, WhatHasNotTheShapeOfAPutHasNoNames) {
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i * 1'000'003;
   std::array<const void*, 64> loops{};
   loops.fill(loops.data());
-  const std::string unending(70'000, 'x');
-  const SingleChannel<std::string> name_too_long{
-      .name = unending, .credentials = {text_vector("u"), text_vector("h")}};
   const SingleChannel<std::string> no_end{.name = "n", .credentials = {{'u'}, {'h'}}};
   const Put puts_to[] = {{.channel = nullptr},
                          {.channel = zeros.data()},
                          {.channel = loops.data()},
-                         {.channel = &name_too_long},
                          {.channel = &no_end}};
   const Status<std::string> failed{.type = 2, .message = "?"};
   std::uint64_t asked = 0;
@@ -173,8 +169,8 @@ TEST_F(PvaServerProbeTest, WhatHasNotTheShapeOfAPutHasNoNames) {
   ++asked;
   const Labels nobody{7, "", "", "", ""}, known_pv{7, "n", "", "", ""};
   EXPECT_EQ(puts(), (Counts{{nobody, {asked - 2, 0}}, {known_pv, {2, 0}}}));
-  EXPECT_EQ(failed_puts(), (Counts{{nobody, {0, 5}}, {known_pv, {0, 1}}}));
-  EXPECT_EQ(dropped(IOCX_PVA_DROP_UNREADABLE), asked + 6);
+  EXPECT_EQ(failed_puts(), (Counts{{nobody, {0, 4}}, {known_pv, {0, 1}}}));
+  EXPECT_EQ(dropped(IOCX_PVA_DROP_UNREADABLE), asked + 5);
 }
 
 TEST_F(PvaServerProbeTest, NamesAreCutAtTheirBounds) {
@@ -192,6 +188,29 @@ TEST_F(PvaServerProbeTest, NamesAreCutAtTheirBounds) {
   EXPECT_EQ(puts(),
             (Counts{{{7, std::string(151, 'n'), "192.0.2.7", std::string(63, 'u'), "192.0.2.7"},
                      {4, 0}}}));
+}
+
+// However long its account is, nobody hides the address that he writes from.
+TEST_F(PvaServerProbeTest, ALongAccountHidesNoAddress) {
+  const std::string account(70'000, 'u');
+  const SingleChannel<std::string> single{
+      .name = "P:set", .credentials = {text_vector(account), text_vector("192.0.2.7")}};
+  const SingleChannel<OldString> old{
+      .name = "P:set", .credentials = {text_vector(account), text_vector("192.0.2.7")}};
+  const Put put{.channel = &single}, old_put{.channel = &old};
+  const Credentials2<std::string> who{
+      .peer = "192.0.2.7:41234", .interface = "[::]:5075", .method = "ca", .account = account};
+  const Operation<std::string> operation{.name = "P:set", .credentials = &who};
+  const void* const operations[] = {&operation};
+  for (int i = 0; i < 23; ++i) {
+    pva_test_single_put(&put);
+    pva_test_single_put(&old_put);
+    pva_test_on_put(nullptr, operations);
+  }
+  EXPECT_EQ(puts(),
+            (Counts{{{7, "P:set", "192.0.2.7", account.substr(0, 63), "192.0.2.7"}, {69, 0}}}));
+  EXPECT_EQ(dropped(IOCX_PVA_DROP_CUT), 69u);
+  EXPECT_EQ(dropped(IOCX_PVA_DROP_UNREADABLE), 0u);
 }
 
 TEST_F(PvaServerProbeTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) {

@@ -5,10 +5,10 @@ import struct
 import pytest
 from harness import clients, databases
 from harness.forger import inside
-from harness.raw_client import CREATE_CHAN, DOUBLE, WRITE, Channel, RawClient
+from harness.raw_client import CLEAR_CHANNEL, CREATE_CHAN, DOUBLE, WRITE, Channel, RawClient
 from harness.redirect import redirect
 from harness.scrape import PUTS
-from harness.wire import Wire, client_name, write, write_notify
+from harness.wire import Wire, client_name, create, message, write, write_notify
 
 from forging import Eavesdropper, mark_urgent
 
@@ -182,6 +182,54 @@ policy:
       action: forbid
       pvs: H:set2
 """
+
+
+def chain_of(sid: int) -> int:
+    """Chain of the server's hash that the channel is in."""
+    return (sid ^ sid >> 12 ^ sid >> 24) & 0xFFF
+
+
+def bury(client: Wire, sid: int, length: int) -> None:
+    """Opens channels, and keeps so many of them that stand before that one in its chain."""
+    kept, cid, batch = 0, 1000, 1024
+    while kept < length:
+        client.send(*(create(cid + i, "H:set1") for i in range(batch)))
+        sids = [(p1, p2) for command, *_, p1, p2 in client.read_headers(2 * batch) if command == CREATE_CHAN]
+        others = [(p1, p2) for p1, p2 in sids if chain_of(p2) != chain_of(sid)]
+        client.send(*(message(CLEAR_CHANNEL, p1=p2, p2=p1) for p1, p2 in others))
+        client.read_headers(len(others))
+        kept, cid = kept + len(sids) - len(others), cid + batch
+
+
+def test_a_channel_behind_a_long_chain_of_the_servers_hash(ioc, start_exporter, started, log_dir):
+    """The program does not find it; the exporter does, in all of the hash."""
+    site = log_dir / "site.yml"
+    site.write_text(POLICY.replace("policy:", "policy:\n  default: allow"))
+    exporter = start_exporter("--server-probe", f"--config.file={site}", sees=[ioc])
+    exporter.wait_put_source(ioc, "server")
+    client = started.add(Wire(ioc.port)).introduce("rogue")
+    sid, = client.open("H:set2")
+    bury(client, sid, 101)
+    client.send(write(sid))
+    page = exporter.wait_scrape(lambda page: by_pv(page, ioc), "the put")
+    assert by_pv(page, ioc) == {"H:set2": 1}
+    assert page.value("epics_unexpected_puts_total", ioc=ioc.name, pv="H:set2", user="rogue",
+                      action="forbidden") == 1
+
+
+def test_a_put_without_a_name_is_unexpected_by_the_rule_that_may_forbid_it(ioc, start_exporter, started, log_dir):
+    """To a channel that does not exist, such as one that was cleared."""
+    site = log_dir / "site.yml"
+    site.write_text(POLICY.replace("policy:", "policy:\n  default: allow"))
+    exporter = start_exporter("--server-probe", f"--config.file={site}", sees=[ioc])
+    exporter.wait_put_source(ioc, "server")
+    client = started.add(Wire(ioc.port)).introduce("rogue")
+    client.open("H:set2")
+    client.send(write(12345678))
+    page = exporter.wait_scrape(lambda page: by_pv(page, ioc), "the put")
+    assert by_pv(page, ioc) == {"": 1}
+    assert page.value("epics_unexpected_puts_total", ioc=ioc.name, pv="", rule="hands off", action="unexpected") == 1
+    assert page.value("ioc_exporter_dropped_total", probe="ca_server_probe", reason="server_probe_unnamed") == 1
 
 
 def test_the_policy_judges_what_the_server_was_asked(ioc, start_exporter, started, log_dir):

@@ -337,7 +337,10 @@ Result<std::vector<DropSample>> ServerProbe::drops() const {
   if (!counters) return std::move(counters).error();
   if (is_ca()) {
     (*counters)[IOCX_CA_SERVER_DROP_RESULT] += lost_results_;
-    return drop_samples(name, *counters, iocx_ca_server_drop_labels, iocx_ca_server_drop_lost);
+    auto drops =
+        drop_samples(name, *counters, iocx_ca_server_drop_labels, iocx_ca_server_drop_lost);
+    drops.push_back({name, "server_probe_unnamed", totals_->puts.unnamed_by_server()});
+    return drops;
   }
   auto drops = drop_samples(name, *counters, iocx_pva_drop_labels, iocx_pva_drop_lost);
   drops.push_back(

@@ -27,6 +27,7 @@
 #include "base/trouble_log.h"
 #include "exposition/self_samples.h"
 #include "iocs/ioc.h"
+#include "puts/inventory/server_reader.h"
 #include "puts/server_probe/server_probe_object.h"
 #include "puts/tap/served.h"
 #include "puts/tap/tap.h"
@@ -53,6 +54,7 @@ class ServerProbe {
   static constexpr std::chrono::seconds kGrace{1};
   // How long puts to a channel whose name could not be read wait for it.
   static constexpr std::chrono::seconds kNamePatience{5};
+  static constexpr std::chrono::seconds kNamesPause{1};  // between two readings of names, at least
   // How long a put-callback that was cancelled may still be done: another thread may be at it.
   static constexpr std::chrono::seconds kCancelGrace{2};
   // How long the server waits for a channel's put-callback before it starts the next one, and more.
@@ -76,6 +78,16 @@ class ServerProbe {
   Result<void> collect(Clock::time_point now);
   // Frees what is not used any more. Every second or two.
   Result<void> reap(Clock::time_point now);
+
+  // CA: puts of that IOC wait for their channels' names, which the program has not found in the
+  // server's hash; and the names of its channels, from all of the hash. They were read from `begin`
+  // to `end`: what takes long is not done again soon.
+  bool wants_names(std::uint32_t number, Clock::time_point now) const;
+  void take_names(std::uint32_t number, const CaServerTables& tables, Clock::time_point begin,
+                  Clock::time_point end);
+
+  // By the ids of slots: puts that are in the sums.
+  PutsOfSlots counted() const;
 
   // By IOC number: "" = its puts are all counted, else why not. IOCs without such a server are not
   // in it.
@@ -109,8 +121,9 @@ class ServerProbe {
     bool for_all = false;                        // processes, or are to be
     Clock::time_point since{};                   // they are on
     Retry attaching;
-    std::string refused;         // why the last try to attach them failed
-    bool tells_results = false;  // what becomes of the puts, too
+    Clock::time_point names_due{};  // earliest next reading of names
+    std::string refused;            // why the last try to attach them failed
+    bool tells_results = false;     // what becomes of the puts, too
     CounterGrowth<2> rest;
     bool seen = false;  // by this follow()
   };
@@ -121,7 +134,8 @@ class ServerProbe {
     CounterGrowth<2> growth = {};
     Clock::time_point first{}, changed{};
     std::optional<Clock::time_point> given_up = {};
-    bool open = false;  // in the sums
+    bool open = false;      // in the sums
+    std::string name = {};  // CA, by take_names()
   };
   struct Life {
     std::uint32_t number = 0;
@@ -131,6 +145,7 @@ class ServerProbe {
 
   ServerProbe(ServerProbeObject object, std::shared_ptr<CaTotals> totals, CaTap* tap);
 
+  bool is_nameless(std::uint32_t index, std::uint32_t number) const;
   bool is_ca() const { return object_.protocol() == ServerProtocol::ca; }
   Result<void> attach(Watched& watched, const iocs::Ioc& ioc, const ServerFunctions& functions);
   Result<std::shared_ptr<Probe>> attach_probe(const Watched& watched,

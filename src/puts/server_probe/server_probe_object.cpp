@@ -28,7 +28,7 @@ static_assert(sizeof(iocx_server_slot) == 128 && offsetof(iocx_server_slot, who)
               offsetof(iocx_server_slot, state) == 56 && offsetof(iocx_server_slot, id) == 64 &&
               offsetof(iocx_server_slot, data_at) == 96);
 static_assert(sizeof(iocx_ca_server_info) == 440 && offsetof(iocx_ca_server_info, name) == 168);
-static_assert(sizeof(iocx_server_result) == 128 && offsetof(iocx_server_result, notify) == 88);
+static_assert(sizeof(iocx_server_result) == 128 && offsetof(iocx_server_result, notify) == 96);
 static_assert(sizeof(iocx_server_rest) == 24 + 8 * IOCX_FAILURES);
 static_assert(IOCX_PVA_DROP_FULL == int{IOCX_SERVER_DROP_FULL} &&
               IOCX_PVA_DROP_UNREADABLE == int{IOCX_SERVER_DROP_UNREADABLE});

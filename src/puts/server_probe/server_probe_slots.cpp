@@ -99,9 +99,11 @@ bool ServerProbe::has_room(std::uint64_t index) {
 // A put-callback of the slot is under way.
 bool ServerProbe::waits(std::uint32_t index, std::uint64_t now_ns) const {
   const iocx_server_result& result = object_.results()[index];
-  const std::uint64_t asked_ns = __atomic_load_n(&result.asked_ns, __ATOMIC_ACQUIRE);
   return __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE) != 0 ||
-         (asked_ns != 0 && now_ns < asked_ns + nanoseconds(kLongestWait));
+         std::ranges::any_of(result.asked_ns, [now_ns](const __u64& asked) {
+           const std::uint64_t asked_ns = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
+           return asked_ns != 0 && now_ns < asked_ns + nanoseconds(kLongestWait);
+         });
 }
 
 // An IOC whose server is not probed any more: results of its put-callbacks are not seen.
@@ -168,7 +170,50 @@ Result<std::optional<CaPutLabels>> ServerProbe::labels_of(std::uint32_t number,
   labels.host = kernel_text(info.host);
   if (__atomic_load_n(&slot.named, __ATOMIC_ACQUIRE) != 0)
     labels.pv = slot.by_db_addr != 0 ? name_of_record(info) : kernel_text(info.name);
+  else if (slots_[index].id == slot.id)
+    labels.pv = slots_[index].name;
   return std::optional(std::move(labels));
+}
+
+// Of that IOC, and its puts wait for a name.
+bool ServerProbe::is_nameless(std::uint32_t index, std::uint32_t number) const {
+  const Slot& slot = slots_[index];
+  const iocx_server_slot& source = object_.slots()[index];
+  return slot.id != 0 && slot.id == source.id && !slot.open && slot.name.empty() &&
+         __atomic_load_n(&source.named, __ATOMIC_ACQUIRE) == 0 &&
+         number_of(slot.generation) == number;
+}
+
+bool ServerProbe::wants_names(std::uint32_t number, Clock::time_point now) const {
+  for (const auto& [serial, watched] : watched_) {
+    if (watched.number != number || watched.probes.empty() || now < watched.names_due) continue;
+    for (std::uint32_t index = 0; index < used_end_; ++index)
+      if (is_nameless(index, number)) return true;
+  }
+  return false;
+}
+
+// The server gives each SID to one channel only.
+void ServerProbe::take_names(std::uint32_t number, const CaServerTables& tables,
+                             Clock::time_point begin, Clock::time_point end) {
+  std::map<std::uint32_t, const std::string*> names;
+  for (const CaServerClient& client : tables.clients)
+    for (const CaServerChannel& channel : client.channels) names[channel.sid] = &channel.name;
+  for (auto& [serial, watched] : watched_)
+    if (watched.number == number)
+      watched.names_due =
+          end + std::clamp<Clock::duration>(10 * (end - begin), kNamesPause, 10 * kNamesPause);
+  for (std::uint32_t index = 0; index < used_end_; ++index)
+    if (is_nameless(index, number))
+      if (const auto name = names.find(object_.slots()[index].who.sid); name != names.end())
+        slots_[index].name = *name->second;
+}
+
+PutsOfSlots ServerProbe::counted() const {
+  PutsOfSlots counted;
+  for (std::uint32_t index = 0; index < used_end_; ++index)
+    if (const Slot& slot = slots_[index]; slot.open) counted[slot.id] = slot.growth.last();
+  return counted;
 }
 
 // A slot that was given back and taken again has another id.
@@ -236,7 +281,8 @@ Result<void> ServerProbe::free(std::uint32_t index, Clock::time_point now) {
   }
   const iocx_server_result& result = object_.results()[index];
   if (result.notify != 0) ++lost_results_;
-  if (result.asked_ns != 0) ++lost_results_;
+  for (const std::uint64_t asked_ns : result.asked_ns)
+    if (asked_ns != 0) ++lost_results_;
   totals_->outcomes.close(kOfSlot | index);
   totals_->puts.close(CaPutTotals::kServerSlots | index);
   slots_[index] = {};

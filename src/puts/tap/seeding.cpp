@@ -134,6 +134,15 @@ void CaSeeding::plan_next(State& state, bool success, bool hopeless, Clock::time
 }
 
 Result<CaSeed> CaSeeding::read(const Served& served, std::uint64_t& left_out) const {
+  CaConnections connections;
+  auto tables = read_tables(served, connections);
+  if (!tables) return std::move(tables).error();
+  left_out = tables->left_out;
+  return seed_of(served.number, std::move(*tables), connections);
+}
+
+Result<CaServerTables> CaSeeding::read_tables(const Served& served,
+                                              CaConnections& connections) const {
   const iocs::Ioc& ioc = *served.ioc;
   auto sockets = SocketTable::of_process(fs_, ioc.id.pid);
   if (!sockets) return std::move(sockets).error();
@@ -141,15 +150,12 @@ Result<CaSeed> CaSeeding::read(const Served& served, std::uint64_t& left_out) co
       *sockets, [&served](std::uint16_t port) { return serves_ca(served, port); }, *served.net);
   if (!flows) return std::move(flows).error();
   // Its clients come later: the tap sees them from their first byte.
-  if (flows->empty()) return CaSeed{served.number, {}};
-  const CaConnections connections = connections_of(*flows);
+  if (flows->empty()) return CaServerTables{};
+  connections = connections_of(*flows);
   auto memory = reader_->memory(ioc.id);
   if (!memory) return std::move(memory).error();
-  auto tables = read_ca_server(**memory, ioc.ca_server, connections.peers,
-                               "ioc " + ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")");
-  if (!tables) return std::move(tables).error();
-  left_out = tables->left_out;
-  return seed_of(served.number, std::move(*tables), connections);
+  return read_ca_server(**memory, ioc.ca_server, connections.peers,
+                        "ioc " + ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")");
 }
 
 // A running IOC may be read in the middle of a change: only what happens twice in a row, or will

@@ -27,6 +27,13 @@
 
 namespace ioc_exporter::ca {
 
+// Clients of an IOC: its sockets' far ends, and the tap's name of each connection. A far end with
+// several connections is ambiguous, and in neither.
+struct CaConnections {
+  CaPeers peers;
+  std::map<CaPeer, iocx_ca_flow_key> keys;
+};
+
 class CaSeeding {
  public:
   using Clock = std::chrono::steady_clock;
@@ -46,6 +53,10 @@ class CaSeeding {
   // of `served`. Takes the mutex only to change problems().
   void advance(const std::vector<Served>& served, const Unnamed& unnamed, const Seed& seed,
                std::mutex& mutex, Clock::time_point now);
+
+  // What clients have open at the IOC's server, and by which connections. Waits for the IOC's
+  // memory.
+  Result<CaServerTables> read_tables(const Served& served, CaConnections& connections) const;
 
   // Its memory was looked at, with or without success. In the thread that calls advance().
   bool has_looked(const iocs::IocId& id) const {
@@ -82,12 +93,6 @@ class CaSeeding {
   std::map<std::string, std::string> problems_;
 };
 
-// Clients of an IOC: its sockets' far ends, and the tap's name of each connection. A far end with
-// several connections is ambiguous, and in neither.
-struct CaConnections {
-  CaPeers peers;
-  std::map<CaPeer, iocx_ca_flow_key> keys;
-};
 CaConnections connections_of(const CaFlowKeys& flows);
 
 // Seed for the tap: the tables' clients under their connections' names.

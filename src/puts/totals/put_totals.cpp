@@ -136,7 +136,7 @@ void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t 
   }
   Series& series = channel->series->second;
   add_fresh(series, fresh, last_put & ~1ULL);
-  if (channel->series->first.pv.empty()) unnamed_ += fresh[0] + fresh[1];
+  if (channel->series->first.pv.empty()) unnamed_[slot / kServerSlots] += fresh[0] + fresh[1];
 }
 
 void CaPutTotals::pass_over(std::uint32_t slot, const CaPuts& puts) {
@@ -165,7 +165,7 @@ void CaPutTotals::add(const CaPutLabels& labels, const CaPuts& puts, std::uint64
     return;
   }
   add_fresh(series->second, puts, last_ns);
-  if (labels.pv.empty()) unnamed_ += puts[0] + puts[1];
+  if (labels.pv.empty()) unnamed_[0] += puts[0] + puts[1];
 }
 
 void CaPutTotals::close(std::uint32_t slot) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/monotonic_totals.h"
@@ -50,6 +51,8 @@ struct CaPutCount {
 
 // Counters of a channel: WRITE, WRITE_NOTIFY.
 using CaPuts = CounterValues<2>;
+// Of the server probe's slots, by their ids.
+using PutsOfSlots = std::unordered_map<std::uint64_t, CaPuts>;
 
 inline constexpr std::size_t kCaPutSeries = 100000;
 
@@ -99,8 +102,9 @@ class CaPutTotals {
   // The series are read now: a client without one gets its first later.
   void note_reading(std::uint64_t now_ns) { read_ns_ = now_ns; }
   std::uint64_t overflowed() const { return overflowed_; }
-  // Puts that were counted with pv "".
-  std::uint64_t unnamed() const { return unnamed_; }
+  // Puts that were counted with pv "": in slots of the server probe, and others.
+  std::uint64_t unnamed_by_server() const { return unnamed_[1]; }
+  std::uint64_t unnamed() const { return unnamed_[0]; }
   // Puts of channels whose IOC was forgotten.
   std::uint64_t forgotten() const { return forgotten_; }
   std::size_t open_channels() const { return open_channels_; }
@@ -134,7 +138,7 @@ class CaPutTotals {
   std::size_t max_series_;
   std::uint64_t read_ns_ = 0;
   std::uint64_t overflowed_ = 0;
-  std::uint64_t unnamed_ = 0;
+  std::array<std::uint64_t, 2> unnamed_{};
   std::uint64_t forgotten_ = 0;
   SeriesMap series_;
   std::size_t shown_ = 0;

@@ -100,6 +100,15 @@ class Wire:
         self.send(message(READ_NOTIFY, DOUBLE, 1, sid, ioid))
         self.wait(lambda: any(one.p2 == ioid for one in self.all_of(READ_NOTIFY)))
 
+    def read_headers(self, count: int) -> list[tuple[int, ...]]:
+        """The next answers, of which there are many, and none has a payload."""
+        while len(self._buffer) < 16 * count:
+            data = self._socket.recv(1 << 20)
+            assert data, "the server closed the circuit"
+            self._buffer += data
+        answers, self._buffer = self._buffer[:16 * count], self._buffer[16 * count:]
+        return list(struct.iter_unpack(">HHHHII", answers))
+
     def all_of(self, command: int) -> list[Message]:
         return [one for one in self.received if one.command == command]
 

@@ -66,6 +66,10 @@ TEST_F(PolicyCommand, TestSaysWhichRuleDecides) {
   const CommandResult forbidden = test({"--pv=SR:Q1", "--time=2026-11-23T23:00Z"});
   EXPECT_EQ(forbidden.status, 3);
   EXPECT_THAT(forbidden.out, HasSubstr("forbidden, by rule night: "));
+  const CommandResult unknown = test({"--client=10.0.0.7", "--time=2026-11-23T23:00Z"});
+  EXPECT_EQ(unknown.status, 3);
+  EXPECT_THAT(unknown.out, HasSubstr("perhaps: the PV is not known, it wants SR:.*\n"));
+  EXPECT_THAT(unknown.out, HasSubstr("unexpected, by rule night: "));
 }
 
 TEST_F(PolicyCommand, TestSaysWhatItCannotDo) {

@@ -83,6 +83,33 @@ TEST(Policy, WhatIsNotKnownMatchesNoList) {
   EXPECT_EQ(policy({rule("any", Action::allow)}).decide({}, 0), 0u);
 }
 
+// It may be what a rule forbids: then no later rule allows it, and only what is known forbids it.
+TEST(Policy, WhatIsNotKnownDoesNotGetPastARuleThatForbidsIt) {
+  RuleText never = rule("never", Action::forbid);
+  never.pvs = {"INJ:.*"};
+  never.clients = {*ClientNetwork::parse("10.0.0.0/24")};
+  RuleText rogue = rule("rogue", Action::forbid);
+  rogue.users = {"rogue"};
+  const Policy judge = policy({never, rogue, rule("all", Action::allow)});
+  const auto verdict = [&judge](Put put) {
+    const std::uint32_t decides = judge.decide(put, kMondayNoon);
+    return std::string(judge.name(decides)) + " " + std::string(verdict_of(judge.action(decides)));
+  };
+  EXPECT_EQ(verdict({"INJ:K", "operator", "", "10.0.0.7"}), "never forbidden");
+  EXPECT_EQ(verdict({"", "operator", "", "10.0.0.7"}), "never unexpected");
+  EXPECT_EQ(verdict({"INJ:K", "operator", "", ""}), "never unexpected");
+  EXPECT_EQ(verdict({"", "", "", ""}), "never unexpected");
+  EXPECT_EQ(verdict({"", "operator", "", "10.9.0.7"}), "all allowed");
+  EXPECT_EQ(verdict({"SR:Q1", "", "", "10.0.0.7"}), "rogue unexpected");
+  EXPECT_EQ(verdict({"", "rogue", "", "10.0.0.7"}), "rogue forbidden");
+  EXPECT_EQ(policy({never}).decide({"", "operator", "", "10.0.0.7"}, 0), Policy::kNoRule);
+  never.times = {work_time()};
+  const Policy by_day = policy({never}, Action::expect);
+  const Put unknown{"", "operator", "", "10.0.0.7"};
+  EXPECT_EQ(by_day.decide(unknown, kMondayNoon), 0 | Policy::kPerhaps);
+  EXPECT_EQ(by_day.decide(unknown, kMondayNoon + 10 * kHour), Policy::kNoRule);
+}
+
 TEST(Policy, OtherSpellingsOfANameDoNotGetAround) {
   RuleText never = rule("never", Action::forbid);
   never.pvs = {"SR:Q1", "SR:Q2\\.DRVH"};

@@ -75,6 +75,14 @@ TEST_F(PutJudgeTest, OnlyWhatIsUnexpectedOrForbiddenHasASeries) {
                                               Pair("default unexpected", 7)));
 }
 
+TEST_F(PutJudgeTest, APutWithoutAUserIsUnexpectedByTheRuleThatMayForbidIt) {
+  judge_.set_policy(policy({rule("no", Action::forbid, {"guest"})}, Action::allow));
+  look({total("guest", 3), total("operator", 5), total("", 7)});
+  EXPECT_THAT(shown(), ElementsAre(Pair(" no unexpected", 7), Pair("guest no forbidden", 3)));
+  EXPECT_THAT(decided(), UnorderedElementsAre(Pair("no forbidden", 3), Pair("no unexpected", 7),
+                                              Pair("default allowed", 5)));
+}
+
 TEST_F(PutJudgeTest, RulesBeginAtZero) {
   EXPECT_THAT(decided(), UnorderedElementsAre(Pair("ops expected", 0), Pair("no forbidden", 0),
                                               Pair("default unexpected", 0)));
