@@ -35,19 +35,39 @@ struct {
 struct putlog_put {
 	struct put_header header;
 	__u32 slot;
-	__u32 old_bytes; /* that are wanted */
+	__u32 value_bytes, old_bytes; /* that are wanted */
 	__u32 places;
 	__u32 flags;
 	struct channel_address address;
 };
+
+/* The text of the field's choice with that number, which stands in the room before it. */
+static __always_inline int putlog_add_choice(__u8 *room, const struct iocx_server_slot *slot,
+					     const struct channel_address *address, __u16 number)
+{
+	const __u64 text = putlog_choice_text(slot, address, number);
+
+	return text && bpf_probe_read_user_str(room + IOCX_PUTLOG_CHOICE, IOCX_PUTLOG_CHOICE_SIZE,
+					       (const void *)(unsigned long)text) > 0;
+}
+
+/* Of one element, as it travelled. */
+static __always_inline __u16 putlog_sent_number(const struct iocx_putlog_event *event, __u32 plain)
+{
+	const __u8 *sent = event->bytes;
+
+	if (plain == IOCX_DBR_CHAR)
+		return sent[0];
+	return plain == IOCX_DBR_LONG ? sent[2] << 8 | sent[3] : sent[0] << 8 | sent[1];
+}
 
 static __always_inline void putlog_add_old(struct iocx_putlog_event *event, const struct iocx_server_slot *slot,
 					   const struct putlog_put *put, __u32 room)
 {
 	const struct channel_address *address = &put->address;
 	__u8 *old = event->bytes + room;
+	const __u32 plain = iocx_dbr_plain(put->header.type);
 	__u32 wanted = put->old_bytes;
-	__u64 text;
 
 	if (wanted > room)
 		wanted = room;
@@ -60,21 +80,23 @@ static __always_inline void putlog_add_old(struct iocx_putlog_event *event, cons
 	event->field_size = address->field_size;
 	if (!slot || !slot->enum_type || address->elements != 1 || address->field_size != sizeof(__u16))
 		return;
-	text = putlog_choice_text(slot, address, *(__u16 *)old);
-	if (text && bpf_probe_read_user_str(old + IOCX_PUTLOG_CHOICE, IOCX_PUTLOG_CHOICE_SIZE,
-					    (const void *)(unsigned long)text) > 0)
+	if (putlog_add_choice(old, slot, address, *(__u16 *)old))
 		event->flags |= IOCX_PUTLOG_HAS_CHOICE;
+	if (put->header.count == 1 && (1u << plain & IOCX_DBR_WHOLE_NUMBERS) &&
+	    putlog_add_choice(event->bytes, slot, address, putlog_sent_number(event, plain)))
+		event->flags |= IOCX_PUTLOG_SENT_CHOICE;
 }
 
 static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct pt_regs *ctx,
 					const struct iocx_server_slot *slot, const struct iocx_server_who *who,
 					__u64 now_and_op, const struct putlog_put *put, __u32 room)
 {
-	__u32 wanted = put->header.size;
+	__u32 wanted = put->value_bytes;
 
 	event->time = now_and_op & ~1ULL;
 	event->lost = putlog_all_lost();
 	event->id = slot ? slot->id : 0;
+	event->number = slot ? slot->puts[now_and_op & 1] : 0;
 	event->slot = put->slot;
 	event->generation = who->generation;
 	event->sid = who->sid;
@@ -98,7 +120,7 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct 
 	if (wanted > room)
 		wanted = room;
 	IOCX_CA_OPAQUE(wanted);
-	if (wanted <= room && !read_at(event->bytes, wanted, PT_REGS_PARM2(ctx)))
+	if (wanted <= room && !read_at(event->bytes, wanted, PT_REGS_PARM2(ctx) + iocx_dbr_value_at(put->header.type)))
 		event->value_bytes = wanted;
 	if (put->address.field_size)
 		putlog_add_old(event, slot, put, room);
@@ -208,6 +230,9 @@ static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const
 	put.slot = index;
 	put.places = putlog_places_of(who);
 	read_at(&put.header, sizeof put.header, PT_REGS_PARM1(ctx));
+	/* As the server reads it, which does not look how long the message is. */
+	bytes = (__u64)put.header.count * iocx_dbr_value_size(put.header.type);
+	put.value_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
 	put.flags = putlog_flags_of(slot);
 	if (slot && !putlog_find_value(slot, &put.address, who->sid, &put.flags)) {
 		bytes = (__u64)put.address.elements * (__u16)put.address.field_size;
@@ -215,7 +240,7 @@ static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const
 	} else {
 		put.address.field_size = 0;
 	}
-	if (put.header.size <= IOCX_PUTLOG_SMALL && put.old_bytes <= IOCX_PUTLOG_SMALL) {
+	if (put.value_bytes <= IOCX_PUTLOG_SMALL && put.old_bytes <= IOCX_PUTLOG_SMALL) {
 		event = putlog_small(put.places);
 		if (event)
 			putlog_fill(event, ctx, slot, who, now_and_op, &put, IOCX_PUTLOG_SMALL);

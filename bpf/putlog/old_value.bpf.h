@@ -20,6 +20,7 @@
 #define SPC_DBADDR 2
 #define STATE_NAME_SIZE 26 /* of bo, mbbo and their like, one behind the other */
 #define SEARCH_STEPS 10    /* a thousand fields */
+#define NO_LENGTH 0xFFFF   /* iocx_server_slot.length_at: the array's length is not known */
 
 /* As a number that is ordered as strcmp() orders the texts. */
 #define FIELD_NAME4(a, b, c, d) ((__u64)(a) << 56 | (__u64)(b) << 48 | (__u64)(c) << 40 | (__u64)(d) << 32)
@@ -83,6 +84,34 @@ static __always_inline int putlog_read_address(struct channel_address *address, 
 	return read_at(address, sizeof *address, at);
 }
 
+/*
+ * Of a field that its record's support finds (SPC_DBADDR): where the record has the array and how long it is, for
+ * waveform and its like and for aSub. Others keep that in their own ways, such as the ring of compress.
+ */
+static __always_inline void putlog_note_array(struct iocx_server_slot *slot, __u64 record_type,
+					      const struct channel_address *address)
+{
+	const __u64 val = FIELD_NAME4('V', 'A', 'L', 0);
+	__u64 text = 0, name = 0, wanted;
+
+	read_at(&text, sizeof text, address->description + FIELD_NAME);
+	bpf_probe_read_user_str(&name, sizeof name, (const void *)(unsigned long)text);
+	name = __builtin_bswap64(name);
+	if (name == val) {
+		slot->data_at = putlog_field_offset(record_type, FIELD_NAME4('B', 'P', 'T', 'R'));
+		wanted = slot->data_at           ? FIELD_NAME4('N', 'O', 'R', 'D')
+			 : address->elements > 1 ? FIELD_NAME4('L', 'E', 'N', 0)
+						 : 0;
+	} else if ((name & ~FIELD_NAME4(0, 0, 0, 0xFF)) == val) {
+		wanted = FIELD_NAME4('N', 'E', 'V', name >> 32 & 0xFF);
+	} else {
+		wanted = FIELD_NAME4('N', 'E', name >> 56, 0); /* there is none for a name of more letters */
+	}
+	slot->length_at = putlog_field_offset(record_type, wanted);
+	if (!slot->length_at && (slot->data_at || address->elements > 1))
+		slot->length_at = NO_LENGTH;
+}
+
 /* Of a channel that was just found: what later puts need to find its field's value. */
 static __always_inline void putlog_note_channel(struct iocx_server_slot *slot, const struct iocx_server_ioc *ioc,
 						__u64 application)
@@ -94,14 +123,13 @@ static __always_inline void putlog_note_channel(struct iocx_server_slot *slot, c
 	slot->by_db_addr = ioc->by_db_addr;
 	slot->enum_type = ioc->enum_type;
 	slot->application = application;
+	slot->data_at = slot->length_at = slot->states_at = slot->states = 0;
 	if (putlog_read_address(&address, application, ioc->by_db_addr) ||
 	    read_at(&record_type, sizeof record_type, address.description + DESCRIPTION_RECORD_TYPE) ||
 	    read_at(&special, sizeof special, address.description + DESCRIPTION_SPECIAL))
 		return;
-	if (special == SPC_DBADDR) {
-		slot->data_at = putlog_field_offset(record_type, FIELD_NAME4('B', 'P', 'T', 'R'));
-		slot->length_at = putlog_field_offset(record_type, FIELD_NAME4('N', 'O', 'R', 'D'));
-	}
+	if (special == SPC_DBADDR)
+		putlog_note_array(slot, record_type, &address);
 	/* mbbo's VAL is special, too: it has no array. */
 	if (!slot->data_at && ioc->enum_type && address.field_type == ioc->enum_type) {
 		slot->states = 16;
@@ -119,8 +147,9 @@ static __always_inline int putlog_find_value(const struct iocx_server_slot *slot
 {
 	__u32 found = 0, length = 0;
 
-	if (!slot->application || read_at(&found, sizeof found, slot->application + CHANNEL_SID_OFFSET) ||
-	    found != sid || putlog_read_address(address, slot->application, slot->by_db_addr))
+	if (!slot->application || slot->length_at == NO_LENGTH ||
+	    read_at(&found, sizeof found, slot->application + CHANNEL_SID_OFFSET) || found != sid ||
+	    putlog_read_address(address, slot->application, slot->by_db_addr))
 		return -1;
 	*flags |= address->elements > 1 || slot->data_at ? IOCX_PUTLOG_IS_ARRAY : 0;
 	if (slot->data_at && read_at(&address->field, sizeof address->field, address->record + slot->data_at))

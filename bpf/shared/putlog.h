@@ -17,9 +17,10 @@ enum iocx_putlog_source {
 };
 
 enum iocx_putlog_flag {
-	IOCX_PUTLOG_HAS_CHOICE = 1, /* the old value's text is there */
-	IOCX_PUTLOG_IS_ARRAY = 2,   /* the field is one */
-	IOCX_PUTLOG_HAS_RESULT = 4, /* the server probe will tell what became of the put */
+	IOCX_PUTLOG_HAS_CHOICE = 1,   /* the old value's text is there */
+	IOCX_PUTLOG_IS_ARRAY = 2,     /* the field is one */
+	IOCX_PUTLOG_HAS_RESULT = 4,   /* the server probe will tell what became of the put */
+	IOCX_PUTLOG_SENT_CHOICE = 16, /* the text of the choice that was sent by its number is there */
 	/* Of a put or ENDED: a REFUSED of the same thread had no room, of one of its puts before */
 	IOCX_PUTLOG_RESULT_LOST = 8,
 };
@@ -36,10 +37,41 @@ enum iocx_putlog_op {
 /* iocx_putlog_event.type: the put came in several pieces, and what it holds is not known. */
 #define IOCX_PUTLOG_NO_TYPE 0xFFFF
 
+/* Types of puts that have a value: those of DBR_STRING to DBR_CTRL_DOUBLE, DBR_PUT_ACKT and DBR_PUT_ACKS (db_access.h). */
+#define IOCX_DBR_PUT_ACKT 35u
+#define IOCX_DBR_TYPES 37u
+
+/* Where the value of such a type begins in what travels, as dbr_value_offset[] says. */
+static inline __attribute__((always_inline)) __u32 iocx_dbr_value_at(__u32 type)
+{
+	/* STRING, SHORT, FLOAT, ENUM, CHAR, LONG, DOUBLE: plain, STS, TIME, GR, CTRL */
+	static const __u16 at[] = {0,  0,  0,  0, 0,  0,  0,   4,  4,  4,  4, 5,  4,  8,   12, 14, 12, 14,
+				   15, 12, 16, 4, 24, 40, 422, 19, 36, 64, 4, 28, 48, 422, 21, 44, 80};
+
+	return type < IOCX_DBR_PUT_ACKT ? at[type] : 0;
+}
+
+#define IOCX_DBR_ENUM 3u
+#define IOCX_DBR_CHAR 4u
+#define IOCX_DBR_LONG 5u
+#define IOCX_DBR_WHOLE_NUMBERS (1u << 1 | 1u << IOCX_DBR_ENUM | 1u << IOCX_DBR_CHAR | 1u << IOCX_DBR_LONG)
+
+/* The plain type of its elements. */
+static inline __attribute__((always_inline)) __u32 iocx_dbr_plain(__u32 type)
+{
+	return type < IOCX_DBR_PUT_ACKT ? type % 7 : IOCX_DBR_ENUM;
+}
+
+/* The size of each, as dbr_value_size[] says; a byte for each plain type. */
+static inline __attribute__((always_inline)) __u32 iocx_dbr_value_size(__u32 type)
+{
+	return type < IOCX_DBR_TYPES ? (__u32)(0x0008040102040228ULL >> (8 * iocx_dbr_plain(type))) & 0xFF : 0;
+}
+
 /* Bytes of a value, and of an old one, that each event has room for; longer ones take a larger event. */
 #define IOCX_PUTLOG_SMALL 64u
 #define IOCX_PUTLOG_MOST_BYTES 16384u
-/* Where the text of an old choice (enum, menu, device) stands in its room, after the number. */
+/* Where the text of a choice (enum, menu, device) stands in its room, after the number. */
 #define IOCX_PUTLOG_CHOICE 8u
 #define IOCX_PUTLOG_CHOICE_SIZE 41u
 
@@ -86,13 +118,14 @@ struct iocx_putlog_event {
 	__u64 lost; /* events of the same source that had no room, until now */
 	/* Client and PV: the slot, and its id, in the maps of the source; id 0: none. */
 	__u64 id;
+	__u64 number; /* IOCX_PUTLOG_CA_SERVER: of the put, among those of its slot by its operation */
 	__u32 slot;
 	__u32 generation; /* of the IOC, as the source calls it; IOCX_PUTLOG_CA_TAP: its number */
 	__u32 sid;
 	__u32 ioid;
 	__u32 count;       /* elements that were sent */
 	__u32 sent_bytes;  /* of the payload */
-	__u32 value_bytes; /* of it that are here, as they travelled, at bytes[0] */
+	__u32 value_bytes; /* of its elements that are here, as they travelled, at bytes[0]; _CA_TAP: of the payload */
 	__u32 old_count;   /* elements of the field */
 	__u32 old_bytes;   /* of them that are here, as the IOC has them, at bytes[room] */
 	__u32 room;

@@ -306,8 +306,7 @@ void Daemon::use(const SiteSettings& site) {
   pva_.set_bounds(bounds);
   pva_.set_put_expiry(site.options.ca.put_expiry);
   policy_.set_limit(bounds.limits.unexpected_puts);
-  policy_.set_policy(site.policy);
-  put_log_.set_policy(site.policy);
+  put_log_.set_policy(site.policy, policy_.set_policy(site.policy));
   iocs_.expect(site.expected_iocs);
   const std::scoped_lock lock(mutex_);
   area_ = site.options.area;

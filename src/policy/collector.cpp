@@ -26,7 +26,7 @@ void PolicyCollector::show_puts() {
   pva_.show_puts();
 }
 
-void PolicyCollector::set_policy(std::shared_ptr<const Policy> policy) {
+ca::PutsOfSlots PolicyCollector::set_policy(std::shared_ptr<const Policy> policy) {
   const std::scoped_lock lock(host_.mutex());
   // Counts until now belong to the former policy.
   ca_judged_.must_look = pva_judged_.must_look = true;
@@ -34,6 +34,7 @@ void PolicyCollector::set_policy(std::shared_ptr<const Policy> policy) {
   ca_judged_.must_look = pva_judged_.must_look = false;
   ca_judged_.judge.set_policy(policy);
   pva_judged_.judge.set_policy(std::move(policy));
+  return puts_.counted();
 }
 
 void PolicyCollector::set_limit(const exposition::SeriesLimit& limit) {

@@ -28,8 +28,8 @@ class PolicyCollector final : public Collector {
   void collect(exposition::Page& page) override;
 
   // From now on puts are judged by this policy; those that were counted before by the former one.
-  // Null: by none. In any thread.
-  void set_policy(std::shared_ptr<const Policy> policy);
+  // Null: by none. In any thread. Returns what the server probe had counted before.
+  ca::PutsOfSlots set_policy(std::shared_ptr<const Policy> policy);
   // From the next scrape on. In any thread.
   void set_limit(const exposition::SeriesLimit& limit);
 

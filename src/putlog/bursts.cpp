@@ -43,8 +43,9 @@ std::string key_of(const PutEvent& event) {
   for (const std::string_view part :
        {std::string_view(event.ioc), address_of(event.client), std::string_view(event.user),
         std::string_view(event.client_host), std::string_view(event.pv), std::string_view(event.op),
-        std::string_view(event.type), std::string_view(event.status), std::string_view(event.rule),
-        std::string_view(event.action), std::string_view(kind)}) {
+        std::string_view(event.type), std::string_view(event.value_unknown),
+        std::string_view(event.overread ? "overread" : ""), std::string_view(event.status),
+        std::string_view(event.rule), std::string_view(event.action), std::string_view(kind)}) {
     key += std::to_string(part.size());
     key.append(":").append(part);
   }

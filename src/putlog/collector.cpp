@@ -76,9 +76,12 @@ std::vector<ProbeState> PutLogCollector::probes() const {
   return {{kProbe, ring_.problem()}};
 }
 
-void PutLogCollector::set_policy(std::shared_ptr<const policy::Policy> policy) {
+void PutLogCollector::set_policy(std::shared_ptr<const policy::Policy> policy,
+                                 ca::PutsOfSlots before) {
   const std::scoped_lock lock(policy_mutex_);
   policy_ = std::move(policy);
+  before_policy_ = std::move(before);
+  policy_ns_ = clock_ns(CLOCK_MONOTONIC);
   policy_changed_ = true;
 }
 
@@ -107,7 +110,8 @@ void PutLogCollector::run(const std::stop_token& stop) {
 bool PutLogCollector::read_some(std::size_t* rest) {
   {
     const std::scoped_lock lock(policy_mutex_);
-    if (std::exchange(policy_changed_, false)) reader_.set_policy(policy_);
+    if (std::exchange(policy_changed_, false))
+      reader_.set_policy(policy_, std::move(before_policy_), policy_ns_);
   }
   const EventReader::Losses lost = losses();  // before: all that came before them is read
   const std::size_t of_one =

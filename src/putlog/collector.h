@@ -67,7 +67,7 @@ class PutLogCollector final : public Collector, private PutDirectory {
   void collect(exposition::Page& page) override;
 
   // From the next event on. In any thread.
-  void set_policy(std::shared_ptr<const policy::Policy> policy);
+  void set_policy(std::shared_ptr<const policy::Policy> policy, ca::PutsOfSlots before);
 
  private:
   std::vector<std::optional<PutWho>> find(std::span<const iocx_putlog_event> puts,
@@ -89,6 +89,8 @@ class PutLogCollector final : public Collector, private PutDirectory {
   EventReader reader_;  // for the thread
   std::mutex policy_mutex_;
   std::shared_ptr<const policy::Policy> policy_;  // of which the thread may not know yet
+  ca::PutsOfSlots before_policy_;
+  std::uint64_t policy_ns_ = 0;  // CLOCK_MONOTONIC
   bool policy_changed_ = false;
   TroubleLog trouble_;  // for the thread
   std::jthread thread_;

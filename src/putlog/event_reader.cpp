@@ -62,10 +62,10 @@ bool EventReader::take(std::span<const std::byte> raw) {
     event.user = labels.user;
     event.client_host = labels.host;
     event.client = labels.client;
-  } else if (head.type != IOCX_PUTLOG_NO_TYPE) {
-    event.type = dbr_name(head.type);
-    event.count = head.count;
-    event.value = sent_value(head.type, head.count, bytes.first(head.value_bytes));
+    event.value_unknown = "pv_access";
+  } else {
+    read_value(event, head, bytes.first(head.value_bytes));
+    convert_value(event, head, bytes);
     event.old = old_value(head, bytes.subspan(head.room));
   }
   put.hole = std::exchange(hole_, 0);
@@ -184,8 +184,11 @@ std::uint64_t EventReader::lost() const {
   return std::accumulate(lost_.begin(), lost_.end(), std::uint64_t{0});
 }
 
-void EventReader::set_policy(std::shared_ptr<const policy::Policy> policy) {
-  policy_ = std::move(policy);
+void EventReader::set_policy(std::shared_ptr<const policy::Policy> policy, ca::PutsOfSlots before,
+                             std::uint64_t now_ns) {
+  former_policy_ = std::exchange(policy_, std::move(policy));
+  before_policy_ = std::move(before);
+  policy_ns_ = now_ns;
   open_at_ = -1;
   for (auto* all : {&known_, &known_before_})
     for (auto& [key, known] : *all) known->candidates = {};
@@ -371,23 +374,36 @@ void EventReader::complete(Waiting& put, const WallClock::Reading& now) {
       make_long_string(event.old);
     }
   }
-  judge(*put.known, event, put.head.op & 1);
+  judge(*put.known, event, put.head);
 }
 
-void EventReader::judge(Known& known, PutEvent& event, std::uint8_t op) {
-  if (!policy_) return;
-  auto& candidates = known.candidates[op];
+bool EventReader::is_before_policy(const iocx_putlog_event& head) const {
+  if (head.source != IOCX_PUTLOG_CA_SERVER || head.id == 0) return head.time < policy_ns_;
+  const auto counted = before_policy_.find(head.id);
+  return counted != before_policy_.end() && head.number <= counted->second[head.op & 1];
+}
+
+void EventReader::judge(Known& known, PutEvent& event, const iocx_putlog_event& head) {
+  auto& candidates = known.candidates[head.op & 1];
   const PutWho& who = known.who;
-  if (!candidates)
-    candidates = policy_->candidates(
-        {who.pv, who.user, who.host, who.address, op == 0 ? PutOp::write : PutOp::write_notify});
+  const policy::Put put{who.pv, who.user, who.host, who.address,
+                        (head.op & 1) == 0 ? PutOp::write : PutOp::write_notify};
   const std::int64_t when =
       std::chrono::floor<std::chrono::seconds>(event.time.time_since_epoch()).count();
+  if (is_before_policy(head)) {
+    if (!former_policy_) return;
+    const std::uint32_t rule = former_policy_->decide(put, when);
+    event.rule = former_policy_->name(rule);
+    event.action = policy::verdict_of(former_policy_->action(rule));
+    return;
+  }
+  if (!policy_) return;
+  if (!candidates) candidates = policy_->candidates(put);
   if (open_at_ < 0 || (policy_->has_windows() && when / 60 != open_at_)) {
     open_ = policy_->open_at(when);
     open_at_ = when / 60;
   }
-  const std::uint32_t rule = policy::Policy::decide(*candidates, open_);
+  const std::uint32_t rule = policy_->decide(*candidates, open_);
   event.rule = policy_->name(rule);
   event.action = policy::verdict_of(policy_->action(rule));
 }

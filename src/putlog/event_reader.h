@@ -26,6 +26,7 @@
 #include "base/wall_clock.h"
 #include "policy/policy.h"
 #include "putlog/event.h"
+#include "puts/totals/put_totals.h"
 #include "shared/putlog.h"
 
 namespace ioc_exporter::putlog {
@@ -75,7 +76,10 @@ class EventReader {
   // Those that are done. `now`: at this moment; `last`: nobody waits for names any more.
   std::vector<PutEvent> finish(const WallClock::Reading& now, bool last = false);
 
-  void set_policy(std::shared_ptr<const policy::Policy> policy);
+  // For puts from now on, but those that `before` counts: as in the metrics, the former policy
+  // judges them.
+  void set_policy(std::shared_ptr<const policy::Policy> policy, ca::PutsOfSlots before = {},
+                  std::uint64_t now_ns = 0);
 
   std::uint64_t lost() const;
   // Puts that were set aside for which there was no room. In any thread.
@@ -155,7 +159,8 @@ class EventReader {
   void set_aside(Waiting put);
   void tell_strangers(const WallClock::Reading& now, std::vector<PutEvent>& done);
   void complete(Waiting& put, const WallClock::Reading& now);
-  void judge(Known& known, PutEvent& event, std::uint8_t op);
+  bool is_before_policy(const iocx_putlog_event& head) const;
+  void judge(Known& known, PutEvent& event, const iocx_putlog_event& head);
 
   PutDirectory& directory_;
   std::chrono::nanoseconds answer_patience_;
@@ -168,7 +173,9 @@ class EventReader {
   // Those that have put since known_since_ns_ (CLOCK_MONOTONIC), and only before that.
   std::unordered_map<Key, std::shared_ptr<Known>, KeyHash> known_, known_before_;
   std::uint64_t known_since_ns_ = 0;
-  std::shared_ptr<const policy::Policy> policy_;
+  std::shared_ptr<const policy::Policy> policy_, former_policy_;
+  ca::PutsOfSlots before_policy_;
+  std::uint64_t policy_ns_ = 0;
   std::vector<bool> open_;  // of the policy's rules, in that minute
   std::int64_t open_at_ = -1;
   Losses lost_{};

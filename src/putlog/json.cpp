@@ -97,6 +97,9 @@ void append_json(std::string& out, const Entry& entry) {
   object.text("type", event.type);
   if (!event.type.empty() || event.value) append_json_number(object.key("count"), event.count);
   append_value(object, "value", event.value);
+  append_value(object, "sent", event.sent);
+  object.text("value_unknown", event.value_unknown);
+  if (event.overread) object.key("overread") += "true";
   append_value(object, "old", event.old);
   object.text("status", event.status);
   if (event.seconds && std::isfinite(*event.seconds))

@@ -65,6 +65,7 @@ void add_texts(Writer& to, const PutEvent& event) {
                                    {"epics.pv", &event.pv},
                                    {"epics.op", &event.op},
                                    {"epics.type", &event.type},
+                                   {"epics.value_unknown", &event.value_unknown},
                                    {"epics.status", &event.status},
                                    {"epics.rule", &event.rule},
                                    {"epics.action", &event.action}})
@@ -120,6 +121,8 @@ void add_record(Writer& to, const Entry& entry) {
   if (!event.type.empty() || event.value)
     add(out, "epics.count", static_cast<std::int64_t>(event.count));
   add(out, "epics.value", event.value);
+  add(out, "epics.sent", event.sent);
+  if (event.overread) add(out, "epics.overread", std::string("true"));
   add(out, "epics.old", event.old);
   if (event.seconds) add(out, "epics.seconds", *event.seconds);
   if (entry.burst) {

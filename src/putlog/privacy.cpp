@@ -63,6 +63,7 @@ const std::string& Privacy::hashed(const std::string& user) {
 void Privacy::apply(PutEvent& event) {
   if (hidden_ && (event.pv.empty() || matches_pv(*hidden_, event.pv))) {
     hide(event.value);
+    hide(event.sent);
     hide(event.old);
   }
   hide_user(event.user);

@@ -25,9 +25,9 @@ std::size_t footprint(const PutEvent& event) {
   std::size_t bytes = sizeof event + kBlock;
   for (const std::string* text :
        {&event.ioc, &event.server, &event.client, &event.user, &event.client_host, &event.pv,
-        &event.op, &event.type, &event.status, &event.rule, &event.action})
+        &event.op, &event.type, &event.value_unknown, &event.status, &event.rule, &event.action})
     bytes += footprint_of(*text);
-  return bytes + footprint_of(event.value) + footprint_of(event.old);
+  return bytes + footprint_of(event.value) + footprint_of(event.sent) + footprint_of(event.old);
 }
 
 }  // namespace ioc_exporter::putlog

@@ -16,9 +16,16 @@ namespace ioc_exporter::putlog {
 std::string dbr_name(std::uint16_t type);
 
 // Value that a client sent: `bytes` of `count` elements, in network order, perhaps cut. Nothing:
-// this type has no plain value.
+// none of them is there, or this type has no value.
 std::optional<Value> sent_value(std::uint16_t type, std::uint64_t count,
                                 std::span<const std::byte> bytes);
+
+// The same from an event by Channel Access, with what else there is to say of the value.
+void read_value(PutEvent& to, const iocx_putlog_event& event, std::span<const std::byte> bytes);
+
+// Makes of that value what the field gets, as dbConvert.c does it, and keeps what was sent. As it
+// is where the field is not known, or where Bases differ. `bytes`: of the event, with its rooms.
+void convert_value(PutEvent& to, const iocx_putlog_event& event, std::span<const std::byte> bytes);
 
 // Value of the field before the put: `bytes` at the event's second room, as the IOC has them. A
 // choice is its state's string where that is known. Nothing: not known.

@@ -3,6 +3,7 @@ import contextlib
 import json
 import math
 import os
+import struct
 import subprocess
 
 import pytest
@@ -11,7 +12,9 @@ from harness import clients, env
 from harness.caproto_server import CaprotoServer
 from harness.exporter import run_exporter
 from harness.put_log import PutLog
+from harness.raw_client import DOUBLE, ECHO, READ_NOTIFY, STRING, WRITE, WRITE_NOTIFY
 from harness.scrape import PUTS
+from harness.wire import Wire, message
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 
@@ -29,6 +32,8 @@ DATABASE = "".join(f'record(waveform,"L:{kind}"){{field(FTVL,"{kind}") field(NEL
     record(calcout,"L:never"){field(CALC,"A") field(ODLY,"10000")}
     record(ao,"L:locked"){field(DISP,"1")}
     record(ao,"L:closed"){field(ASG,"NONE")}
+    record(aSub,"L:asub"){field(FTA,"DOUBLE") field(NOA,"10") field(FTU,"LONG") field(NOU,"10")}
+    record(compress,"L:ring"){field(ALG,"Circular Buffer") field(NSAM,"10")}
 """
 ACCESS = "ASG(DEFAULT) { RULE(1, WRITE) }\nASG(NONE) { RULE(1, READ) }\n"
 
@@ -38,6 +43,8 @@ def ioc(shared):
     ioc = shared.ioc("putlog", DATABASE, access_security=ACCESS)
     for kind in ARRAYS:  # clients' libraries tell nothing of a monitor whose array is empty
         ioc.put(f"L:{kind}", 5)
+    for field in "AU":
+        ioc.put(f"L:asub.{field}", 5)
     return ioc
 
 
@@ -98,7 +105,9 @@ def test_every_type_and_array_as_a_monitor_sees_it(ioc, put_log, exporter, log_d
     puts += [["L:ao", "DOUBLE", value, "write"] for value in (1.25, math.nan, math.inf, -0.5)]
     puts += [["L:ao", "STRING", "6.5", "write"], ["L:ao", "LONG", -12, "write"], ["L:ao", "FLOAT", 0.5, "write_notify"],
              ["L:long", "LONG", 2147483647, "write"], ["L:long", "SHORT", -5, "write"], ["L:long", "CHAR", 200, "write"],
-             ["L:text", "STRING", "world", "write"], ["L:ao.DESC$", "CHAR", list(b"a long string, really\0"), "write"]]
+             ["L:long", "DOUBLE", -4.7, "write"], ["L:long", "STRING", "12", "write"],
+             ["L:SHORT", "LONG", [70000, -2], "write"], ["L:FLOAT", "DOUBLE", [0.1, 2], "write"],
+             ["L:text", "LONG", 17, "write"], ["L:text", "STRING", "world", "write"], ["L:ao.DESC$", "CHAR", list(b"a long string, really\0"), "write"]]
     seen = put_and_monitor(ioc, log_dir, puts)
     told = put_log.wait(len(puts), user="operator")
     assert [put["seq"] for put in told] == list(range(1, len(puts) + 1))
@@ -111,10 +120,82 @@ def test_every_type_and_array_as_a_monitor_sees_it(ioc, put_log, exporter, log_d
             monitor = {when: ["".join(map(chr, chars)).rstrip("\0")] for when, chars in monitor.items()}
             assert (put["value"], put["old"]) == ("a long string, really", "before")
         if kind == "STRING" and pv == "L:ao":
-            assert put["value"] == value
-        else:
-            assert same(put["value"], monitor["after"]), (put, monitor)
+            assert put["sent"] == value
+        assert same(put["value"], monitor["after"]), (put, monitor)
         assert same(put["old"], monitor["before"]), (put, monitor)
+
+
+def test_what_an_array_of_its_own_kind_held(ioc, put_log, exporter, log_dir, connect):
+    """The elements that the field had, no more; nothing where the record does not say how many."""
+    puts = [[f"L:asub.{field}", kind, values, op] for field, kind in (("A", "DOUBLE"), ("U", "LONG"))
+            for values in ([1, 2, 3], [7, 8], [4, 5, 6, 7, 8]) for op in ("write", "write_notify")]
+    puts = [[pv, kind, [value + len(op) for value in values], op] for pv, kind, values, op in puts]  # each another
+    seen = put_and_monitor(ioc, log_dir, puts)
+    for put, monitor in zip(put_log.wait(len(puts)), seen):
+        assert same(put["value"], monitor["after"]) and same(put["old"], monitor["before"]), (put, monitor)
+    connect(clients.libca, [ioc], ["L:ring"], 3, length=2).send()
+    for put in put_log.wait(len(puts) + 3)[len(puts):]:
+        assert put["value"] and "old" not in put
+
+
+# Where values begin in DBR types: string, short, float, enum, char, long, double; plain, STS, TIME, GR, CTRL.
+VALUE_AT = [0] * 7 + [4, 4, 4, 4, 5, 4, 8] + [12, 14, 12, 14, 15, 12, 16] + [4, 24, 40, 422, 19, 36, 64] + [
+    4, 28, 48, 422, 21, 44, 80]
+
+
+def read_back(wire, sid, count=1):
+    ioid = 0x6000_0000 + len(wire.received)
+    wire.send(message(READ_NOTIFY, DOUBLE, count, sid, ioid))
+    wire.wait(lambda: any(one.p2 == ioid for one in wire.all_of(READ_NOTIFY)))
+    answer, = (one for one in wire.all_of(READ_NOTIFY) if one.p2 == ioid)
+    return list(struct.unpack(f">{answer.count}d", answer.payload[:8 * answer.count]))
+
+
+def test_all_types_that_the_server_takes(ioc, put_log, exporter, started):
+    """What the record has then is what is told."""
+    wire = started.add(Wire(ioc.port)).introduce("typist")
+    sid, = wire.open("L:ao")
+    taken, puts = 0, []
+    for kind, at in enumerate(VALUE_AT):
+        number = kind + 41
+        value = str(number).encode() if kind % 7 == 0 else struct.pack(">" + "_hfHBid"[kind % 7], number)
+        for command in (WRITE, WRITE_NOTIFY):
+            wire.send(message(command, kind, 1, sid, kind, bytes(at) + value))
+            puts.append((number, *read_back(wire, sid)))
+    for kind in (35, 36, 37, 38):
+        wire.send(message(WRITE, kind, 1, sid, kind, bytes(8)))
+    wire.settle(sid)
+    told = put_log.wait(len(puts) + 4)
+    for put, (number, record) in zip(told, puts):
+        assert float(put["value"]) == number, put
+        assert "value_unknown" not in put and "overread" not in put
+        if put["status"] == "ok":
+            assert record == number, put
+            taken += 1
+    assert taken >= 35, "each in at least one way"
+    assert [put.get("value_unknown") for put in told[len(puts):]] == [None, None, "type", "type"]
+
+
+def test_what_the_server_reads_beyond_a_message(ioc, put_log, exporter, started):
+    """From what an earlier message has left in its buffer."""
+    wire = started.add(Wire(ioc.port)).introduce("reader")
+    number, array = wire.open("L:ao", "L:DOUBLE")
+    doubles = struct.pack(">4d", 1.5, 2.5, 3.5, 4.5)
+    echoes = 0
+    for left, put, sid, count, value in (
+            (bytes(8) + b"e5\0", message(WRITE, STRING, 1, number, 1, b"1.000000"), number, 1, "1.000000e5"),
+            (doubles, message(WRITE, DOUBLE, 1, number, 1), number, 1, 1.5),
+            (doubles, message(WRITE, DOUBLE, 4, array, 1, doubles[:8]), array, 4, [1.5, 2.5, 3.5, 4.5]),
+            (doubles, message(WRITE, DOUBLE, 4, array, 1, doubles), array, 4, [1.5, 2.5, 3.5, 4.5])):
+        wire.send(message(ECHO, payload=left))
+        echoes += 1
+        wire.wait(lambda: len(wire.all_of(ECHO)) == echoes)
+        wire.send(put)
+        record = read_back(wire, sid, count)
+        assert record == [float(part) for part in as_list(value)]
+        told = put_log.wait(echoes)[-1]
+        assert as_list(told["value"]) == record and told.get("sent", told["value"]) == value
+        assert told.get("overread", False) == (echoes < 4)
 
 
 def test_choices_by_their_states(ioc, put_log, exporter, log_dir):
@@ -124,7 +205,9 @@ def test_choices_by_their_states(ioc, put_log, exporter, log_dir):
             ["L:ao.OMSL", "ENUM", 0, "write"]]
     put_and_monitor(ioc, log_dir, puts)
     told = put_log.wait(len(puts))
-    assert [put["value"] for put in told] == [value for _, _, value, _ in puts]
+    assert [put.get("sent", put["value"]) for put in told] == [value for _, _, value, _ in puts]
+    assert [put["value"] for put in told] == ["On", "Off", "Two", "Last", "Zero", "10 second", "Passive", "closed_loop",
+                                              "supervisory"]
     assert [put["old"] for put in told] == ["Off", "On", "Zero", "Two", "Last", "Passive", "10 second", "supervisory",
                                             "closed_loop"]
 

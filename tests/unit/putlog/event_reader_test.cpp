@@ -375,6 +375,27 @@ TEST(PutLogAnswers, WhatWaitsBehindOneTakesSoMuchMemory) {
   EXPECT_LT(taken, 1000u);  // 20 MB
 }
 
+// Those that the metrics have counted for the former one, however late they are read.
+TEST_F(PutLogReader, AFormerPolicyJudgesThePutsThatWereCountedBeforeTheNewOne) {
+  const auto of_default = [](policy::Action action) {
+    policy::PolicyText text;
+    text.fallback = action;
+    return std::make_shared<policy::Policy>(text);
+  };
+  directory.known[1] = who("SR:Q1");
+  directory.known[2] = who("SR:Q2");
+  reader.set_policy(of_default(policy::Action::forbid));
+  reader.set_policy(of_default(policy::Action::allow), {{1, {2, 0}}});
+  std::vector<std::string> actions;
+  for (const auto& [id, number] : {std::pair{1u, 2u}, {1u, 3u}, {2u, 1u}}) {
+    auto raw = put(id);
+    raw[offsetof(iocx_putlog_event, number)] = static_cast<std::byte>(number);
+    reader.take(raw);
+  }
+  for (const PutEvent& event : reader.finish(at(kMs))) actions.push_back(event.action);
+  EXPECT_EQ(actions, (std::vector<std::string>{"forbidden", "allowed", "allowed"}));
+}
+
 TEST_F(PutLogReader, GivesThePolicysVerdict) {
   directory.known[1] = who("SR:Q1");
   policy::PolicyText text;

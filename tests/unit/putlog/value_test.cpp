@@ -6,6 +6,8 @@
 #include <cstring>
 #include <initializer_list>
 #include <limits>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace ioc_exporter::putlog {
@@ -87,8 +89,62 @@ TEST(PutLogValue, ReadsStrings) {
   EXPECT_EQ(sent_value(0, 1, bytes_of({'a', 'b', 0, 0, 0, 0, 0, 0})), text("ab"));
 }
 
+PutEvent read(std::uint16_t type, std::uint32_t count, std::uint32_t sent, const Bytes& bytes,
+              std::uint8_t source = IOCX_PUTLOG_CA_SERVER) {
+  iocx_putlog_event head{};
+  head.type = type;
+  head.count = count;
+  head.sent_bytes = sent;
+  head.source = source;
+  PutEvent event;
+  read_value(event, head, bytes);
+  return event;
+}
+
+Bytes two_shorts(std::size_t before) {
+  Bytes bytes(before);
+  for (const int byte : {0, 3, 0, 4}) bytes.push_back(static_cast<std::byte>(byte));
+  return bytes;
+}
+
+// Of a status, a time and limits only the value is written.
+TEST(PutLogValue, ReadsTypesWithMoreThanAValue) {
+  for (const auto type :
+       {std::uint16_t{8}, std::uint16_t{15}, std::uint16_t{22}, std::uint16_t{29}})
+    EXPECT_EQ(sent_value(type, 2, two_shorts(0)), numbers({3, 4})) << type;
+  EXPECT_EQ(read(15, 2, 24, two_shorts(0)).value, numbers({3, 4}));
+  EXPECT_EQ(read(15, 2, 24, two_shorts(14), IOCX_PUTLOG_CA_TAP).value, numbers({3, 4}));
+}
+
+TEST(PutLogValue, SaysWhenTheServerReadBeyondTheMessage) {
+  Bytes text(40);
+  std::memcpy(text.data(), "1.000000e5", 10);
+  for (const std::uint32_t sent : {0u, 8u, 16u, 40u}) {
+    const PutEvent put = read(0, 1, sent, text);
+    EXPECT_EQ(put.value, Value({{std::string("1.000000e5")}, false}));
+    EXPECT_EQ(put.overread, sent < 16) << sent;
+    EXPECT_EQ(put.value_unknown, "");
+  }
+  EXPECT_TRUE(read(1, 2, 2, two_shorts(0)).overread);
+  EXPECT_FALSE(read(1, 2, 4, two_shorts(0)).overread);
+  EXPECT_TRUE(read(15, 2, 16, two_shorts(0)).overread);
+  // Of an array of texts the last ones are not kept.
+  EXPECT_FALSE(read(0, 100, 3968, text).overread);
+}
+
+TEST(PutLogValue, SaysWhyThereIsNone) {
+  const auto why = [](const PutEvent& put) { return put.value ? "" : put.value_unknown; };
+  EXPECT_EQ(why(read(37, 1, 8, two_shorts(0))), "type");
+  EXPECT_EQ(why(read(1, 2, 8, {})), "unreadable");
+  EXPECT_EQ(why(read(IOCX_PUTLOG_NO_TYPE, 0, 0, {})), "in_pieces");
+  EXPECT_EQ(why(read(6, 4, 8, bytes_of({0, 0, 0, 0, 0, 0, 0, 0}), IOCX_PUTLOG_CA_TAP)),
+            "message_too_short");
+  EXPECT_EQ(why(read(0, 1, 8, Bytes(8, std::byte{'x'}), IOCX_PUTLOG_CA_TAP)), "message_too_short");
+  EXPECT_EQ(why(read(0, 1, 8, bytes_of({'x', 0, 0, 0, 0, 0, 0, 0}), IOCX_PUTLOG_CA_TAP)), "");
+}
+
 TEST(PutLogValue, KnowsNoValueOfOtherTypesAndOfNothing) {
-  EXPECT_EQ(sent_value(20, 1, bytes_of({0, 0, 0, 0, 0, 0, 0, 0})), std::nullopt);
+  EXPECT_EQ(sent_value(37, 1, bytes_of({0, 0, 0, 0, 0, 0, 0, 0})), std::nullopt);
   EXPECT_EQ(sent_value(6, 1, bytes_of({0, 0})), std::nullopt);
   EXPECT_EQ(sent_value(0, 1, {}), std::nullopt);
 }
@@ -144,6 +200,58 @@ TEST(PutLogValue, NamesChoices) {
   EXPECT_EQ(old_value(event, room), text("Two"));
   room[IOCX_PUTLOG_CHOICE] = std::byte{0};  // a state without a name
   EXPECT_EQ(old_value(event, room), number(2));
+}
+
+// {value, what was sent where that is another}.
+using Told = std::pair<std::optional<Value>, std::optional<Value>>;
+
+Told convert(const Value& sent, std::int16_t type, std::uint16_t size) {
+  PutEvent event;
+  event.value = sent;
+  convert_value(event, field(type, size, 1), {});
+  return {event.value, event.sent};
+}
+
+TEST(PutLogValue, TellsWhatTheFieldGets) {
+  EXPECT_EQ(convert(text("4.5"), 10, 8), Told(real(4.5), text("4.5")));
+  EXPECT_EQ(convert(number(4), 10, 8), Told(real(4), std::nullopt));
+  EXPECT_EQ(convert(real(0.1), 9, 4), Told(real(static_cast<double>(0.1F)), real(0.1)));
+  EXPECT_EQ(convert(real(-4.7), 5, 4), Told(number(-4), real(-4.7)));
+  EXPECT_EQ(convert(number(70'000), 3, 2), Told(number(4464), number(70'000)));
+  EXPECT_EQ(convert(text("-12"), 3, 2), Told(number(-12), text("-12")));
+  EXPECT_EQ(convert(text("9007199254740993"), 7, 8),
+            Told(number(9007199254740993), text("9007199254740993")));
+  EXPECT_EQ(convert(number(7), 0, 40), Told(text("7"), number(7)));
+  EXPECT_EQ(convert(text(std::string(40, 'x')), 0, 40),
+            Told(text(std::string(39, 'x')), text(std::string(40, 'x'))));
+  EXPECT_EQ(convert(text("On"), 11, 2), Told(text("On"), std::nullopt));
+  EXPECT_EQ(convert(real(1), 11, 2), Told(number(1), std::nullopt));
+  EXPECT_EQ(convert(numbers({1, 2}), 10, 8), Told(Value{{1.0, 2.0}, true}, std::nullopt));
+}
+
+TEST(PutLogValue, StaysAsItWasSentWhereThatIsNotSure) {
+  const std::tuple<Value, std::int16_t, std::uint16_t> puts[] = {
+      {real(1e9), 3, 2},       {real(std::nan("")), 5, 4}, {text("010"), 5, 4}, {text("1e3"), 5, 4},
+      {text("4.5 mm"), 10, 8}, {real(0.5), 0, 40},         {number(1), 14, 40}};
+  for (const auto& [sent, type, size] : puts) {
+    const Told told = convert(sent, type, size);
+    EXPECT_EQ(told.first->elements.size(), 1u);
+    EXPECT_EQ(told.first->elements[0].index(), sent.elements[0].index());
+    EXPECT_EQ(told.second, std::nullopt);
+  }
+}
+
+TEST(PutLogValue, TellsTheTextOfAChoiceThatWasSentByItsNumber) {
+  iocx_putlog_event head = field(11, 2, 1);
+  head.room = IOCX_PUTLOG_SMALL;
+  head.flags = IOCX_PUTLOG_SENT_CHOICE;
+  Bytes room(2 * std::size_t{IOCX_PUTLOG_SMALL});
+  std::memcpy(room.data() + IOCX_PUTLOG_CHOICE, "Two", 4);
+  PutEvent event;
+  event.value = number(2);
+  convert_value(event, head, room);
+  EXPECT_EQ(event.value, text("Two"));
+  EXPECT_EQ(event.sent, number(2));
 }
 
 TEST(PutLogValue, TellsEmptyArrays) {
