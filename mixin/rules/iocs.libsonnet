@@ -91,7 +91,8 @@
           },
         ],
       },
-      // When an IOC that had been up for ten minutes was up last, for a day. In few samples: it is carried on from one to
+      // When an IOC that had been up for ten minutes was up last, for a day; without those whose name may be another one's
+      // tomorrow. In few samples: it is carried on from one to
       // the next, over outages of Prometheus too.
       {
         name: 'epics_iocs_seen',
@@ -100,7 +101,7 @@
           {
             record: 'ioc:epics_ioc_up_timestamp_seconds:last',
             expr: |||
-              timestamp(epics_ioc_up == 1 and (epics_ioc_up offset 10m == 1))
+              timestamp(epics_ioc_up == 1 and (epics_ioc_up offset 10m == 1) unless on (job, instance, ioc) epics_ioc_name_contested)
                 or (last_over_time(ioc:epics_ioc_up_timestamp_seconds:last[%(keepGoneHours)dh]) > time() - %(keepGoneHours)d * 3600)
             ||| % $._config,
           },

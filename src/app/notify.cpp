@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,7 +14,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/wall_clock.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -96,7 +96,8 @@ void Notifier::status(const std::string& status) const {
 }
 
 void Notifier::reloading() const {
-  send("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(clock_ns(CLOCK_MONOTONIC) / 1000));
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  send("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now / std::chrono::microseconds(1)));
 }
 
 void Notifier::stopping() const {

@@ -112,7 +112,10 @@ std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
   const std::scoped_lock lock(looking_);
   for (const auto& [id, serial] : looked_at_) {
     const auto now = live.find(id);
-    if (now == live.end() || now->second != serial) health_.forget(id);
+    if (now == live.end())
+      health_.forget(id);
+    else if (now->second != serial)
+      health_.begin_anew(id);
   }
   looked_at_ = live;
   std::map<IocId, HealthSample> samples;

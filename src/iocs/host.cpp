@@ -35,11 +35,6 @@ std::optional<std::uint16_t> guess_ca_port(const Ioc& ioc) {
   return std::nullopt;
 }
 
-// False: its name has its pid, and never comes again.
-bool keeps_name(const Ioc& ioc) {
-  return ioc.name == ioc.claimed_name || ioc.name == ioc.claimed_name + "-" + ioc.user_name;
-}
-
 // CAP_SYS_PTRACE, bit 19 of CapEff in /proc/PID/status (linux/capability.h).
 bool may_look_into_processes(const RootedFs& fs) {
   const auto status = fs.read("/proc/self/status");
@@ -136,25 +131,28 @@ void Host::apply(Clock::time_point now) {
   left_out_.gone_evicted = gone_evicted_;
 }
 
-void Host::start(const Ioc& ioc, Clock::time_point now) {
-  Clock::time_point known_since = now;
+// Under the name that it has from now on.
+void Host::begin_life(LiveIoc& live, const Ioc& ioc, Clock::time_point now) {
+  live.known_since = now;
   if (const auto gone = gone_.find(ioc.name); gone != gone_.end()) {
     // Counts of another user's IOC of this name are not continued.
     if (gone->second.claim.user != ioc.user)
       forget(gone);
     else
-      known_since = gone->second.known_since;
+      live.known_since = gone->second.known_since;
   }
-  const std::uint32_t number = number_of(ioc.name);
+  live.number = number_of(ioc.name);
   const auto [restarts, is_new] = restarts_.try_emplace(ioc.name, 0);
   if (!is_new) ++restarts->second;
   gone_.erase(ioc.name);
-  LiveIoc& live = live_[ioc.id];
-  live.ioc = ioc;
   live.serial = next_serial_++;
-  live.number = number;
+}
+
+void Host::start(const Ioc& ioc, Clock::time_point now) {
+  LiveIoc& live = live_[ioc.id];
+  begin_life(live, ioc, now);
+  live.ioc = ioc;
   live.found = now;
-  live.known_since = known_since;
   live.reading = Retry(now);
   live.ca_port = ioc.ca_port;
   if (!may_log(now)) return;
@@ -173,10 +171,25 @@ void Host::start(const Ioc& ioc, Clock::time_point now) {
 void Host::change(const Ioc& ioc, Clock::time_point now) {
   const auto found = live_.find(ioc.id);
   if (found == live_.end()) return;
+  if (ioc.name != found->second.ioc.name) rename(found->second, ioc, now);
   const bool had_main_thread = !found->second.ioc.main_thread_ended;
   found->second.ioc = ioc;
   if (ioc.main_thread_ended && had_main_thread && may_log(now))
     log::info("{}: its main thread has ended, others run on", subject_of(ioc));
+}
+
+// Its counts begin anew, as after a restart. Those by its name so far stay for a while, for the
+// last scrape of them; that name is not reported as down.
+void Host::rename(LiveIoc& live, const Ioc& ioc, Clock::time_point now) {
+  if (may_log(now)) log::info("{} is called {} from now on", subject_of(live.ioc), ioc.name);
+  Gone before;
+  before.is_renamed = true;
+  before.number = live.number;
+  before.claim = {{}, live.ioc.user, live.ioc.user_name};
+  before.known_since = now;
+  before.counts_until = before.until = now + keep_counts_;
+  gone_.insert_or_assign(live.ioc.name, std::move(before));
+  begin_life(live, ioc, now);
 }
 
 void Host::end(const Ioc& ioc, Clock::time_point now) {
@@ -435,7 +448,8 @@ IocFacts Host::facts(const LiveIoc& live) const {
 std::vector<IocFacts> Host::facts() const {
   std::vector<IocFacts> all;
   for (const auto& [id, live] : live_) all.push_back(facts(live));
-  for (const auto& [name, gone] : gone_) all.push_back(gone.facts);
+  for (const auto& [name, gone] : gone_)
+    if (!gone.is_renamed) all.push_back(gone.facts);
   return all;
 }
 

@@ -44,7 +44,8 @@ inline constexpr std::size_t kConcerns = 4;
 // An IOC that runs.
 struct LiveIoc {
   Ioc ioc;
-  std::uint64_t serial = 0;  // of this life: an exec in place begins another under the same IocId
+  // Of this life: an exec in place, or another name, begins another under the same IocId.
+  std::uint64_t serial = 0;
   std::uint32_t number = 0;  // of its name: stays the same when it is restarted
   std::shared_ptr<const Database> database;
   FieldOffsets offsets;                  // with the database
@@ -166,6 +167,7 @@ class Host {
 
  private:
   struct Gone {
+    bool is_renamed = false;  // it runs under another name
     IocFacts facts;
     std::optional<std::uint32_t> number;  // none: its counts are forgotten
     NameClaim claim;
@@ -196,8 +198,10 @@ class Host {
     bool waits_for_files = false;
   };
 
+  void begin_life(LiveIoc& live, const Ioc& ioc, Clock::time_point now);
   void start(const Ioc& ioc, Clock::time_point now);
   void change(const Ioc& ioc, Clock::time_point now);
+  void rename(LiveIoc& live, const Ioc& ioc, Clock::time_point now);
   void end(const Ioc& ioc, Clock::time_point now);
   void evict(const Ioc& ioc, Clock::time_point now);
   void forget_counts(const std::string& name, std::uint32_t number);

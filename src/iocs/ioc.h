@@ -124,4 +124,9 @@ struct Ioc {
   bool operator==(const Ioc&) const = default;
 };
 
+// False: its name has its pid, and never comes again.
+inline bool keeps_name(const Ioc& ioc) {
+  return ioc.name == ioc.claimed_name || ioc.name == ioc.claimed_name + "-" + ioc.user_name;
+}
+
 }  // namespace ioc_exporter::iocs

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/wall_clock.h"
 #include "delivery/sink_families.h"
 #include "exposition/page.h"
 #include "kernel/load_error.h"
@@ -191,8 +192,7 @@ std::optional<PutWho> PutLogCollector::find_one(
   who.ioc_number = identity->labels.ioc;
   if (const auto since = puts_.heard_since(identity->labels.ioc);
       since && put.source == IOCX_PUTLOG_CA_TAP)
-    who.told_elsewhere_from = static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(since->time_since_epoch()).count());
+    who.told_elsewhere_from = kernel_ns(*since);
   who.server = puts_.server_of(identity->place);
   who.address = std::move(identity->labels.client);
   who.client = who.address + ":" + std::to_string(identity->place.port);

@@ -307,14 +307,10 @@ void CaCollector::name_slots(TimePoint now) {
   }
 }
 
-// CLOCK_MONOTONIC is the clock of steady_clock and of the kernel's times alike.
 void CaCollector::expire_puts(TimePoint now) {
   if (now < next_put_expiry_) return;
   next_put_expiry_ = now + kPutExpiryInterval;
-  const auto before =
-      std::chrono::duration_cast<std::chrono::nanoseconds>((now - put_expiry_).time_since_epoch());
-  if (before.count() <= 0) return;
-  totals_->expire(static_cast<std::uint64_t>(before.count()));
+  totals_->expire(kernel_ns(now - put_expiry_));
 }
 
 void CaCollector::detach() {

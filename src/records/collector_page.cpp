@@ -58,9 +58,11 @@ exposition::StatusTable unusual_table(const std::vector<IocSample>& iocs) {
 
 std::vector<MemoryWatch::Job> RecordsCollector::memory_jobs() const {
   std::vector<MemoryWatch::Job> jobs;
+  if (host_.hands_off()) return jobs;
   for (const auto& [id, live] : host_.live())
-    if (live.database && live.initialized && !host_.left_alone(live))
-      jobs.push_back({id, live.ioc.variables, live.database, live.offsets});
+    if (live.database && live.initialized)
+      jobs.push_back({id, live.serial, live.ioc.variables, live.database, live.offsets,
+                      !live.ioc.traced_or_stopped.empty()});
   return jobs;
 }
 

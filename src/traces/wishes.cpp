@@ -6,17 +6,13 @@
 #include <set>
 #include <utility>
 
+#include "base/wall_clock.h"
 #include "traces/causes.h"
 
 namespace ioc_exporter::traces {
 namespace {
 
 constexpr std::uint32_t kAllCauses = (1u << IOCX_TRACE_CAUSES) - 1;
-
-std::uint64_t ns(Wishes::Clock::time_point time) {
-  return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(time.time_since_epoch()).count());  // CLOCK_MONOTONIC
-}
 
 // 0: no such cause.
 std::uint32_t causes_of(const Demand& demand) {
@@ -60,7 +56,7 @@ void add_demand(iocx_trace_wish& wish, const Demand& demand, Wishes::Clock::time
       static_cast<__u64>(demand.slower.value_or(std::chrono::nanoseconds{}).count());
   const bool first = (wish.flags & IOCX_TRACE_WISH_ASKED) == 0;
   wish.flags |= IOCX_TRACE_WISH_ASKED;
-  wish.until_ns = std::max<__u64>(wish.until_ns, ns(until));
+  wish.until_ns = std::max<__u64>(wish.until_ns, kernel_ns(until));
   wish.slower_ns = first ? slower : std::min(wish.slower_ns, slower);
   wish.causes |= causes_of(demand);
 }

@@ -92,6 +92,24 @@ def check_scan_lists_and_states_of_records(ioc, exporter):
     assert "Stuck records" in text and "M:slow" in text
 
 
+def test_a_stop_ends_nothing(start_ioc, start_exporter):
+    """While it is stopped, by a debugger or for a snapshot, its last values stand; a record that is stuck goes on to be."""
+    ioc = start_ioc("memory-held", database())
+    exporter = start_exporter("--records.stuck-after=3s", sees=[ioc])
+    values = lambda scrape: [scrape.value(f"epics_ioc_records_{name}", ioc=ioc.name) for name in ("stuck", "in_flight")]
+    ioc.process_once("M:slow")
+    exporter.wait_scrape(lambda s: values(s) == [1, 1], "the slow record is stuck")
+    os.kill(ioc.pid, signal.SIGSTOP)
+    stopped = exporter.wait_scrape(lambda s: "left alone: " in page(exporter), "it is seen to be stopped")
+    assert values(stopped) == [1, 1] and values(exporter.scrape()) == [1, 1]
+    assert by_label(exporter.scrape(), SEVERITY, ioc, "severity") == by_label(stopped, SEVERITY, ioc, "severity") != {}
+    os.kill(ioc.pid, signal.SIGCONT)
+    last = stopped.value("epics_ioc_records_sampled_timestamp_seconds", ioc=ioc.name)
+    goes_on = exporter.wait_scrape(
+        lambda s: s.value("epics_ioc_records_sampled_timestamp_seconds", ioc=ioc.name) > last, "it is read again")
+    assert values(goes_on) == [1, 1]
+
+
 def check_overruns(ioc, exporter):
     """Stopped for three periods, it cannot keep up."""
     before = overruns_told_by(ioc)["0.1"]

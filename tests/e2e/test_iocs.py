@@ -2,10 +2,11 @@
 import re
 import shutil
 import struct
+import time
 
-from harness import databases
+from harness import clients, databases
 from harness.ioc import Ioc, copy_of_libraries
-from harness.scrape import PROCESSED
+from harness.scrape import PROCESSED, PUTS
 from harness.waiting import wait_until
 
 COUNT = 23
@@ -14,6 +15,9 @@ UP = "epics_ioc_up"
 
 def database(prefix):
     return f'record(calc,"{prefix}:n"){{field(CALC,"VAL+1")}}\n'
+
+
+TARGETS = databases.put_targets("T:", 1) + database("T")
 
 
 def process_and_check(exporter, ioc, record, label=None, times=COUNT):
@@ -107,6 +111,40 @@ def test_two_iocs_of_one_name(start_ioc, start_exporter):
     scrape = exporter.scrape()
     assert scrape.count(PROCESSED, ioc=labels[first.pid], record="S:n") == 11
     assert scrape.count(PROCESSED, ioc=labels[second.pid], record="S:n") == 7
+
+
+def test_the_name_of_an_ioc_that_ended_late(start_ioc, start_exporter, connect):
+    """Started before its former self has ended, it gets its name then: nothing is down, and nothing is counted twice."""
+    def cpu(scrape, name):
+        return sum(value for _, value in scrape.series("epics_ioc_cpu_seconds_total", ioc=name))
+
+    old = start_ioc("twin", TARGETS)
+    exporter = start_exporter("--server-probe", sees=[old])
+    process_and_check(exporter, old, "T:n", times=11)
+    exporter.wait_put_source(old, "server")
+    connect(clients.libca, [old], ["T:set1"], 5).send()
+    new = start_ioc("twin", TARGETS, spin=True)
+    apart = f"twin-{new.pid}"
+    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc=apart) and s.value(
+        "epics_ioc_put_source", ioc=apart, protocol="ca", source="server") == 1 and cpu(s, apart) > 3, "both run")
+    process_and_check(exporter, new, "T:n", apart, times=13)
+    connect(clients.libca, [new], ["T:set1"], 7).send()
+    exporter.wait_scrape(lambda s: s.total(PUTS, ioc=apart) == 7, "the puts to both are told apart")
+    last = time.monotonic()
+    old.kill()
+    scrape = exporter.wait_scrape(lambda s: s.ioc_of_pid(new.pid) == "twin", "it has the name")
+    assert scrape.series(UP, ioc=apart) == [] and scrape.series("epics_ioc_name_contested") == []
+    assert scrape.value(UP, ioc="twin") == 1
+    assert scrape.value("epics_ioc_restarts_total", ioc="twin") == 1
+    assert cpu(scrape, "twin") < time.monotonic() - last + 1, "what was told by the other name is not told again"
+    assert scrape.count(PROCESSED, ioc="twin", record="T:n") == 0
+    assert scrape.total(PUTS, ioc="twin") == 5 and scrape.total(PUTS, ioc=apart) == 7
+    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc="twin"), "its records are counted")
+    process_and_check(exporter, new, "T:n", "twin", times=17)
+    exporter.wait_put_source(new, "server")
+    connect(clients.libca, [new], ["T:set1"], 3).send()
+    scrape = exporter.wait_scrape(lambda s: s.total(PUTS, ioc="twin") == 8, "its puts by that name")
+    assert scrape.total(PUTS, ioc=apart) == 7
 
 
 def test_two_iocs_in_one_library_one_ends(start_ioc, start_exporter):

@@ -1,10 +1,12 @@
 """The put log: each put is told once, with what was written, by whom, and what was there before."""
 import contextlib
+import datetime
 import json
 import math
 import os
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -308,6 +310,22 @@ def test_pv_access(put_log, shared, start_exporter, connect):
     assert {(put["ioc"], put["pv"], put["op"], put["client"]) for put in told} == {
         (ioc.name, "L:pva", "put", "127.0.0.1")}
     assert all(put["user"] and "value" not in put for put in told)
+
+
+def test_in_a_time_namespace(ioc, put_log, start_exporter, connect):
+    """As containers and restored checkpoints have them: the kernel's times are not those of the clocks there."""
+    day = 86400
+    exporter = start_exporter(*put_log.options, sees=[ioc], prefix=[
+        "unshare", "--time", f"--monotonic={2 * day}", f"--boottime={2 * day}", "--fork", "--kill-child"])
+    wait_heard(exporter, ioc)
+    connect(clients.libca, [ioc], ["L:flood"], 7).send()
+    told = put_log.wait(7)
+    ages = [(datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(put["time"])).total_seconds() for put in told]
+    assert all(0 <= age < 60 for age in ages)
+    scrape = exporter.scrape()
+    assert abs(scrape.value("epics_last_put_timestamp_seconds", ioc=ioc.name, pv="L:flood") - time.time()) < 60
+    done = run_exporter("puts", f"--url=http://127.0.0.1:{exporter.port}", "--since=5m")
+    assert [json.loads(line) for line in done.stdout.splitlines()] == told
 
 
 def test_long_arrays_are_cut(ioc, put_log, start_exporter, connect):

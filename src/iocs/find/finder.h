@@ -59,7 +59,7 @@ struct FinderOptions {
 struct Changes {
   std::vector<Ioc> ended;    // as they were last
   std::vector<Ioc> started;  // oldest first
-  std::vector<Ioc> changed;  // the same IOC with other ports, addresses, problem, ...
+  std::vector<Ioc> changed;  // the same IOC with other ports, addresses, name, problem, ...
   std::vector<Ioc> evicted;  // they run, and are not followed any more: others have their places
 
   bool empty() const {
@@ -182,6 +182,7 @@ class Finder {
   void follow(Process& process, Clock::time_point now);
   void evict(Process& process, Clock::time_point now, Changes& changes);
   void take_name(Tracked& tracked, Clock::time_point now);
+  void rename(Tracked& tracked, Clock::time_point now);
   void update_sockets(Clock::time_point now);
   void find_owners(Clock::time_point now);
   NamespaceListeners read_all_listeners();

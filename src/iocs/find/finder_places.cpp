@@ -42,8 +42,13 @@ void Finder::share_out(IocKind kind, Clock::time_point now, Changes& changes) {
     ++left_out_.by_user[processes[i]->tracked->ioc.user_name];
     if (processes[i]->tracked->followed) evict(*processes[i], now, changes);
   }
-  for (std::size_t i = 0; i < given.size(); ++i)
-    if (given[i] && !processes[i]->tracked->followed) follow(*processes[i], now);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    Tracked& tracked = *processes[i]->tracked;
+    if (given[i] && !tracked.followed)
+      follow(*processes[i], now);
+    else if (given[i] && !keeps_name(tracked.ioc))
+      rename(tracked, now);
+  }
 }
 
 void Finder::take_name(Tracked& tracked, Clock::time_point now) {
@@ -51,6 +56,15 @@ void Finder::take_name(Tracked& tracked, Clock::time_point now) {
   auto [name, contested_with] = names_.take(ioc.claimed_name, claim_of(ioc), now);
   ioc.name = std::move(name);
   ioc.contested_with = std::move(contested_with);
+}
+
+// A name with a pid is given up when the one without it is free: the other IOC has ended.
+void Finder::rename(Tracked& tracked, Clock::time_point now) {
+  const std::string before = tracked.ioc.name;
+  take_name(tracked, now);
+  if (tracked.ioc.name == before) return;
+  names_.release(before, now);
+  tracked.changed = true;
 }
 
 void Finder::follow(Process& process, Clock::time_point now) {

@@ -15,7 +15,7 @@ constexpr std::size_t kMost = 65'536;
 // Not to be had by `from`.
 bool NameRegistry::is_kept(const Holder& holder, const NameClaim& from,
                            Clock::time_point now) const {
-  if (!holder.gone) return true;
+  if (!holder.gone) return holder.claim.id != from.id;
   if (holder.claim.user == from.user) return false;
   return now < *holder.gone + keep_;
 }

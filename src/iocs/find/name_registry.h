@@ -36,7 +36,8 @@ class NameRegistry {
   // A name is kept for its user for so long.
   explicit NameRegistry(std::chrono::milliseconds keep = std::chrono::minutes(5)) : keep_(keep) {}
 
-  // `name`, or while another has it, "name-USER" for another user and "name-PID" for the same.
+  // `name`, or while another has it, "name-USER" for another user and "name-PID" for the same. An
+  // IOC that has a name may ask again.
   Name take(const std::string& name, const NameClaim& claim, Clock::time_point now);
   void release(const std::string& unique_name, Clock::time_point now);
   // Names of IOCs that do not run, and whose they are: nobody else has them, for however long.

@@ -69,7 +69,7 @@ std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point n
   look_at_threads(*threads, *stat, process, now);
   const std::uint64_t total_ns = stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second);
   const std::uint64_t known_ns =
-      std::accumulate(process.cpu_ns.begin(), process.cpu_ns.end(), std::uint64_t{0});
+      std::accumulate(process.cpu_ns.begin(), process.cpu_ns.end(), process.before_ns);
   if (total_ns > known_ns) process.ended_ns = std::max(process.ended_ns, total_ns - known_ns);
 
   HealthSample sample;
@@ -83,6 +83,14 @@ std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point n
   sample.open_fds = count_descriptors(fs_, folder);
   sample.max_fds = most_descriptors(fs_, folder);
   return sample;
+}
+
+void IocHealth::begin_anew(const IocId& id) {
+  Process& process = processes_[id];
+  process.before_ns +=
+      std::accumulate(process.cpu_ns.begin(), process.cpu_ns.end(), process.ended_ns);
+  process.cpu_ns = {};
+  process.ended_ns = 0;
 }
 
 // A thread's time goes to the class that it has now: one that got its name late does not take away

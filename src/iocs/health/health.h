@@ -37,6 +37,8 @@ class IocHealth {
   // Nothing: it has ended.
   std::optional<HealthSample> look(const IocId& id, Clock::time_point now);
   void forget(const IocId& id) { processes_.erase(id); }
+  // Its CPU time counts from the last look on.
+  void begin_anew(const IocId& id);
 
  private:
   struct Thread {
@@ -52,6 +54,7 @@ class IocHealth {
     std::map<int, Thread> threads;
     std::array<std::uint64_t, kThreadClasses> cpu_ns{};
     std::uint64_t ended_ns = 0;
+    std::uint64_t before_ns = 0;  // of both, before it began anew
     std::optional<Clock::time_point> measured_from;
     std::uint32_t round = 0;
   };

@@ -72,9 +72,7 @@ void PvaCollector::tick(TimePoint now) {
   const std::scoped_lock lock(host_.mutex());
   if (now >= next_expiry_) {
     next_expiry_ = now + kExpiryInterval;
-    const auto before = std::chrono::duration_cast<std::chrono::nanoseconds>(
-        (now - put_expiry_).time_since_epoch());
-    if (before.count() > 0) totals_->expire(static_cast<std::uint64_t>(before.count()));
+    totals_->expire(kernel_ns(now - put_expiry_));
   }
   trouble_.report("read the puts of PV Access servers", probe_->collect(now));
   trouble_.report("free what puts by PV Access take", probe_->reap(now));

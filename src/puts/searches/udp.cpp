@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/wall_clock.h"
 #include "puts/searches/udp_names.h"
 #include "puts/tap/connections.h"
 
@@ -22,13 +23,6 @@ static_assert(sizeof(iocx_ca_device) == 8 && offsetof(iocx_ca_beacon, sender) ==
 constexpr const char* kProbe = "ca_udp";
 constexpr const char* kOther = "(other)";
 constexpr std::chrono::minutes kForgetEvery{1};
-
-// The kernel's clock at `now` less `age`, 0 where that is before it started.
-std::uint64_t kernel_time(CaUdp::Clock::time_point now, CaUdp::Clock::duration age) {
-  const auto since = now - age - CaUdp::Clock::time_point{};
-  return static_cast<std::uint64_t>(
-      std::max<std::int64_t>(0, std::chrono::nanoseconds(since).count()));
-}
 
 std::string server_label(const iocx_ca_beacon_key& key) {
   const std::string address = ca_address_text(key.server);
@@ -123,7 +117,7 @@ Result<void> CaUdp::look(Clock::time_point now) {
     if (auto ok = update_devices(net, in); !ok) return ok;
   if (now < next_forgetting_) return {};
   next_forgetting_ = now + kForgetEvery;
-  if (auto ok = forget_searches(kernel_time(now, kSearchOver)); !ok) return ok;
+  if (auto ok = forget_searches(kernel_ns(now - kSearchOver)); !ok) return ok;
   return forget_silent(now);
 }
 
@@ -138,7 +132,7 @@ Result<void> CaUdp::forget_searches(std::uint64_t before_ns) {
 Result<void> CaUdp::forget_silent(Clock::time_point now) {
   if (auto ok = observe(); !ok) return ok;
   const auto limit = [now](std::uint64_t entries, std::uint64_t room) {
-    return entries < room / 2 ? kernel_time(now, kSilent) : kernel_time(now, kSilentWhenCrowded);
+    return kernel_ns(now - (entries < room / 2 ? kSilent : kSilentWhenCrowded));
   };
   std::uint64_t before_ns = limit(client_entries_, object_.maps().clients.capacity());
   std::map<std::string, std::uint64_t> last;
@@ -200,10 +194,9 @@ Result<std::vector<SearchedName>> CaUdp::most_searched() {
     names.add(key, search);
   });
   if (!read) return read.error();
-  const auto monotonic = Clock::now().time_since_epoch();
-  const auto day = std::chrono::system_clock::now().time_since_epoch();
+  const auto now = WallClock::read();
   return names.most(kLeastRequests, kMostNames,
-                    std::chrono::duration<double>(day - monotonic).count());
+                    static_cast<double>(now.realtime_ns - now.monotonic_ns) / 1e9);
 }
 
 Result<void> CaUdp::add_counters(CaUdpReading& reading) const {

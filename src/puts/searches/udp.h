@@ -38,7 +38,7 @@ struct CaUdpReading {
 
 class CaUdp {
  public:
-  using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC, as the kernel's times
+  using Clock = std::chrono::steady_clock;
   // A name is listed from so many requests on. A client that finds a name asks for it once or
   // twice.
   static constexpr std::uint64_t kLeastRequests = 5;

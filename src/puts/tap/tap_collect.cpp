@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/wall_clock.h"
+
 namespace ioc_exporter::ca {
 
 Result<CaTapReading> CaTap::collect(Clock::time_point now) {
@@ -19,9 +21,7 @@ Result<CaTapReading> CaTap::collect(Clock::time_point now) {
   CaTapReading reading;
   reading.puts = totals_->puts.counts();
   reading.failures = totals_->outcomes.failures();
-  const auto read_ns = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count());
-  totals_->note_reading(read_ns);
+  totals_->note_reading(kernel_ns(now));
   reading.durations = totals_->outcomes.durations();
   reading.servers = open.servers(server_totals_);
   reading.clients = open.clients();

@@ -2,6 +2,7 @@
 // counts there.
 #include <algorithm>
 
+#include "base/wall_clock.h"
 #include "puts/tap/tap.h"
 #include "puts/tap/tap_labels.h"
 
@@ -119,11 +120,9 @@ Result<void> CaTap::set_told(CaToldServers servers, Clock::time_point seen) {
     if (!servers.contains(server))
       if (auto erased = object_.maps().told.erase(key_of(server)); !erased) return erased.error();
   told_ = std::move(servers);
-  const auto seen_ns = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(seen.time_since_epoch()).count());
   for (const auto& server : told_)
-    if (seen_ns != 0)
-      if (auto ok = object_.maps().told.update(key_of(server), seen_ns); !ok) return ok;
+    if (seen != Clock::time_point{})
+      if (auto ok = object_.maps().told.update(key_of(server), kernel_ns(seen)); !ok) return ok;
   object_.told_changed();
   return {};
 }

@@ -48,6 +48,15 @@ bool has_no_variables(const iocs::VariablePlaces& variables) {
          !variables.contains("pthreadList");
 }
 
+template <class Sample>
+void subtract(std::optional<std::vector<Sample>>& from,
+              const std::optional<std::vector<Sample>>& before,
+              std::optional<std::uint64_t> Sample::*count) {
+  if (!from || !before || from->size() != before->size()) return;
+  for (std::size_t i = 0; i < from->size(); ++i)
+    if (auto& now = (*from)[i].*count; now) *now -= std::min(*now, ((*before)[i].*count).value_or(0));
+}
+
 IocMemorySample read_variables(iocs::Memory& memory, const iocs::VariablePlaces& variables) {
   IocMemorySample sample;
   if (has_no_variables(variables)) {
@@ -76,7 +85,8 @@ void MemoryWatch::look(const std::vector<Job>& jobs) {
   const auto deadline = Clock::now() + budget_;
   forget_others(jobs);
   std::vector<std::pair<const Job*, Watched*>> queue;
-  for (const Job& job : jobs) queue.emplace_back(&job, &watched(job));
+  for (const Job& job : jobs)
+    if (!job.is_held) queue.emplace_back(&job, &watched(job));
   std::ranges::sort(queue, {}, [](const auto& entry) { return entry.second->tried; });
   for (const auto& [job, one] : queue) {
     if (Clock::now() >= deadline) return;
@@ -95,10 +105,14 @@ void MemoryWatch::forget_others(const std::vector<Job>& jobs) {
 
 MemoryWatch::Watched& MemoryWatch::watched(const Job& job) {
   const auto known = watched_.find(job.id.pid);
-  if (known != watched_.end() && known->second.states.database() == job.database)
+  if (known != watched_.end() && known->second.states.database() == job.database) {
+    if (std::exchange(known->second.serial, job.serial) != job.serial)
+      known->second.before = known->second.sample;
     return known->second;
+  }
   Watched fresh(RecordStates(job.database, job.offsets, stuck_after_));
   fresh.id = job.id;
+  fresh.serial = job.serial;
   return watched_.insert_or_assign(job.id.pid, std::move(fresh)).first->second;
 }
 
@@ -117,6 +131,8 @@ void MemoryWatch::look_at(const Job& job, Watched& watched, Clock::time_point de
 
 void MemoryWatch::tell(const Watched& watched) {
   auto sample = std::make_shared<IocMemorySample>(watched.sample);
+  subtract(sample->scan_lists, watched.before.scan_lists, &ScanListSample::overruns);
+  subtract(sample->queues, watched.before.queues, &QueueSample::overflows);
   sample->records = watched.states.sample();
   if (!watched.problem.empty())
     sample->notes.push_back("states of records not known: " + watched.problem);

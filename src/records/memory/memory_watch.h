@@ -31,9 +31,11 @@ class MemoryWatch {
   // An IOC to look at, whose database is final.
   struct Job {
     iocs::IocId id;
+    std::uint64_t serial = 0;  // iocs::LiveIoc::serial: counts of another life are not this one's
     iocs::VariablePlaces variables;
     std::shared_ptr<const Database> database;
     iocs::FieldOffsets offsets;
+    bool is_held = false;  // stopped or traced: not to be read now
   };
 
   // `stuck_after`: how long a record may be active.
@@ -41,6 +43,7 @@ class MemoryWatch {
               std::chrono::milliseconds budget = kBudget);
 
   // Looks at these IOCs, those first that were not looked at for longest, and forgets all others.
+  // Of one that is held, all stays as it was.
   void look(const std::vector<Job>& jobs);
   // Adds what is known to the samples of running IOCs, which have their records' counts already.
   void add_to(std::vector<IocSample>& iocs);
@@ -50,8 +53,10 @@ class MemoryWatch {
     explicit Watched(RecordStates record_states) : states(std::move(record_states)) {}
 
     iocs::IocId id;
+    std::uint64_t serial = 0;
     RecordStates states;
     IocMemorySample sample;  // but for the records
+    IocMemorySample before;  // its counts when this life began
     std::string problem;     // of the states
     Clock::time_point tried{};
   };

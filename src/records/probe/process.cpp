@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/same_inode.h"
+#include "base/wall_clock.h"
 #include "kernel/shares.h"
 #include "kernel/take_off.h"
 
@@ -121,8 +122,7 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.timed_until_ns = watched.timing.until_ns;
   config.weight = watched.timing.weight;
   config.holder = watched.holder;
-  config.scans_since_ns = static_cast<std::uint64_t>(watched.scans_since.time_since_epoch() /
-                                                     std::chrono::nanoseconds(1));
+  config.scans_since_ns = kernel_ns(watched.scans_since);
   return object_.maps().ioc_config.update(slot, config);
 }
 

@@ -26,6 +26,22 @@ TEST(WallClock, DoesNotFollowTheNoiseOfItsCalls) {
   EXPECT_EQ(clock.seconds(500 * kSecond), 1'790'000'001.0);
 }
 
+// /proc/self/timens_offsets, as Linux 6.18 writes it.
+TEST(WallClock, OffsetsOfATimeNamespace) {
+  const std::string offsets = "monotonic      86400         7\nboottime         -11 999999999\n";
+  EXPECT_EQ(offset_in(offsets, "monotonic"), 86400 * kSecond + 7);
+  EXPECT_EQ(offset_in(offsets, "boottime"), -10 * kSecond - 1);
+  EXPECT_EQ(offset_in("", "monotonic"), 0);
+}
+
+TEST(WallClock, ATimeOfThisProcessIsTheKernels) {
+  const std::uint64_t before = clock_ns(CLOCK_MONOTONIC);
+  const std::uint64_t now = kernel_ns(std::chrono::steady_clock::now());
+  EXPECT_LE(before, now);
+  EXPECT_LE(now, clock_ns(CLOCK_MONOTONIC));
+  EXPECT_EQ(kernel_ns({}), 0u) << "before the host's start";
+}
+
 TEST(WallClock, ReadsTheHostsClocks) {
   const std::time_t before = std::time(nullptr);
   const WallClock::Reading reading = WallClock::read();

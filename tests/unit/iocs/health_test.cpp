@@ -127,6 +127,20 @@ TEST_F(IocHealthTree, TimeOfAThreadThatEndsStaysWithItsClass) {
   EXPECT_EQ(sample.ended_cpu_ns, 70 * kMs);
 }
 
+TEST_F(IocHealthTree, WhatBeginsAnewCountsFromTheLastLookOn) {
+  process(20, 0);
+  thread(7, "an ioc", 100 * kMs);
+  thread(8, "scan-1", 50 * kMs);
+  EXPECT_EQ(look().ended_cpu_ns, 50 * kMs);
+  health_.begin_anew({7, 100});
+  process(25, 0);
+  thread(7, "an ioc", 130 * kMs);
+  const HealthSample sample = look();
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::main)], 30 * kMs);
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::scan)], 0u);
+  EXPECT_EQ(sample.ended_cpu_ns, 20 * kMs);
+}
+
 TEST_F(IocHealthTree, ANameThatComesLateTakesNothingAway) {
   process(1, 0);
   thread(7, "an ioc", 0);

@@ -157,6 +157,30 @@ TEST_F(HostKeeps, ANameWithAPidForFiveMinutes) {
   EXPECT_EQ(look_after(minutes(5)), "ps+ ") << "it never comes again by this name";
 }
 
+// A restart whose old process took its time to end.
+TEST_F(HostKeeps, TheNameOfOneThatEndedForTheOneThatWasToldApart) {
+  put(7, 1001, "IOC=ps");
+  look_after(seconds(1));
+  const std::uint32_t number = host_.number_of("ps");
+  put(8, 1001, "IOC=ps");
+  put(9, 1001, "IOC=ps");
+  EXPECT_EQ(look_after(seconds(1)), "ps+ ps-8+ ps-9+ ");
+  const std::uint32_t old_number = host_.number_of("ps-8");
+  const std::uint64_t serial = std::next(host_.live().begin())->second.serial;
+  remove(7);
+  EXPECT_EQ(look_after(seconds(1)), "ps+ ps-9+ ") << "the older of the two, and nothing is down";
+  const LiveIoc& live = host_.live().begin()->second;
+  EXPECT_EQ(live.ioc.id.pid, 8);
+  EXPECT_EQ(live.number, number);
+  EXPECT_EQ(live.ioc.contested_with, "");
+  EXPECT_NE(live.serial, serial) << "counts begin anew";
+  EXPECT_EQ(host_.facts()[0].restarts, 1u);
+  EXPECT_EQ(host_.names().at(old_number), "ps-8") << "its last counts are shown for a while";
+  look_after(minutes(5));
+  EXPECT_EQ(host_.take_forgotten(), std::vector{old_number});
+  EXPECT_EQ(look_after(seconds(1)), "ps+ ps-9+ ");
+}
+
 TEST_F(HostPlaces, TheYoungestOfTheGreediestLosesHisPlace) {
   Host::Options few;
   few.finder.places = 3;

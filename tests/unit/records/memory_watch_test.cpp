@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "iocs/find/process_stat.h"
+#include "iocs/memory/scan_layout.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -109,6 +110,49 @@ TEST_F(MemoryWatchTest, NothingIsToldOfAnotherDatabaseOrOfWhatHasEnded) {
   EXPECT_TRUE(told(watch).memory);
   watch.look({});
   EXPECT_FALSE(told(watch).memory) << "it is watched no more";
+}
+
+TEST_F(MemoryWatchTest, OfAStoppedIocAllStaysAsItWas) {
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
+  records_[5].active = 1;
+  watch.look({job_});
+  const auto told_before = told(watch).memory;
+  job_.is_held = true;
+  records_[5].active = 0;
+  watch.look({job_});
+  EXPECT_EQ(told(watch).memory->records->time_seconds, told_before->records->time_seconds);
+  EXPECT_EQ(told(watch).memory->records->stuck, 1u) << "it is not read";
+  job_.is_held = false;
+  records_[5].active = 1;
+  watch.look({job_});
+  const auto memory = told(watch).memory;
+  ASSERT_EQ(memory->records->longest_stuck.size(), 1u);
+  EXPECT_GT(memory->records->longest_stuck[0].seconds,
+            told_before->records->longest_stuck[0].seconds)
+      << "the stop is no new start";
+}
+
+TEST_F(MemoryWatchTest, CountsOfAnotherLifeAreNotThisOnes) {
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
+  static const char kName[] = ".1 second";
+  iocs::layout::PeriodicScanList list{};
+  list.period = 0.1;
+  list.name = reinterpret_cast<std::uintptr_t>(kName);
+  list.overruns = 7;
+  const std::int32_t periods = 1;
+  const auto place = reinterpret_cast<std::uintptr_t>(&list);
+  const auto* const pointers = &place;
+  job_.variables["nPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&periods), sizeof periods}};
+  job_.variables["papPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&pointers), sizeof pointers}};
+  const auto overruns = [&] {
+    watch.look({job_});
+    return told(watch).memory->scan_lists->at(0).overruns;
+  };
+  EXPECT_EQ(overruns(), 7u);
+  job_.serial = 2;
+  list.overruns = 9;
+  EXPECT_EQ(overruns(), 2u);
+  EXPECT_EQ(overruns(), 2u);
 }
 
 TEST_F(MemoryWatchTest, AnotherProcessWithThePidIsNotRead) {
