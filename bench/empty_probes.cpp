@@ -18,8 +18,8 @@
 #include "empty_probes.skel.h"
 #include "iocs/elf/elf_symbols.h"
 #include "kernel/libbpf_support.h"
-#include "kernel/uprobe_link.h"
-#include "records/probe/ending_function.h"
+#include "kernel/uprobe.h"
+#include "records/probe/function_ends.h"
 
 namespace {
 

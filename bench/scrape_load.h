@@ -10,7 +10,7 @@
 #include <string>
 
 #include "exposition/histogram_edges.h"
-#include "records/probe/pending_records.h"
+#include "records/probe/counts.h"
 #include "records/probe/process_object.h"
 #include "support/snapshot.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The wire format between bpf/iocs/exit.bpf.c and src/iocs/health/exit_object.cpp. */
+/* The wire format between bpf/iocs/exit.bpf.c and src/iocs/health/exit_watch.cpp. */
 #ifndef IOC_EXPORTER_BPF_SHARED_IOC_EXIT_H
 #define IOC_EXPORTER_BPF_SHARED_IOC_EXIT_H
 

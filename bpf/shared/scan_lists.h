@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The wire format between bpf/records/scan_lists.bpf.h and src/records/memory/scan_lists.cpp. */
+/* The wire format between bpf/records/scan_lists.bpf.h and src/records/memory/memory_watch.cpp. */
 #ifndef IOC_EXPORTER_BPF_SHARED_SCAN_LISTS_H
 #define IOC_EXPORTER_BPF_SHARED_SCAN_LISTS_H
 

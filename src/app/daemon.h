@@ -17,7 +17,7 @@
 
 #include "app/http_audit.h"
 #include "app/options.h"
-#include "base/trouble_log.h"
+#include "base/log.h"
 #include "exposition/collector.h"
 #include "exposition/exemplar_book.h"
 #include "exposition/page.h"

@@ -11,9 +11,8 @@
 #include "app/follow_stream.h"
 #include "base/query.h"
 #include "base/result.h"
+#include "records/graph.h"
 #include "records/graph_command.h"
-#include "records/graph_dot.h"
-#include "records/graph_samples.h"
 #include "records/graph_tree.h"
 #include "web/html.h"
 

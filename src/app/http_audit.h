@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/log_bound.h"
+#include "base/log.h"
 #include "exposition/self_samples.h"
 #include "web/message.h"
 

@@ -14,7 +14,6 @@
 #include <string_view>
 #include <utility>
 
-
 namespace ioc_exporter::app {
 namespace {
 

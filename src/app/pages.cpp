@@ -13,7 +13,7 @@
 #include "app/version.h"
 #include "base/process_stats.h"
 #include "base/query.h"
-#include "iocs/ioc_list.h"
+#include "iocs/iocs_command.h"
 #include "putlog/put_query.h"
 #include "records/graph_command.h"
 #include "traces/trace_query.h"

@@ -7,9 +7,9 @@
 
 #include "app/site_config.h"
 #include "base/command_line.h"
-#include "base/text_table.h"
 #include "base/time_text.h"
 #include "base/utf8.h"
+#include "base/value_text.h"
 #include "policy/time_window.h"
 
 namespace ioc_exporter::app {

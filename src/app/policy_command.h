@@ -1,7 +1,7 @@
 // ioc_exporter policy test|learn: tries a policy out, and proposes one.
 #pragma once
 
-#include "base/command.h"
+#include "base/command_line.h"
 
 namespace ioc_exporter::app {
 

@@ -15,7 +15,7 @@
 #include <set>
 #include <sstream>
 
-#include "base/number_after.h"
+#include "base/ascii.h"
 #include "base/unique_fd.h"
 
 namespace ioc_exporter::app {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/rates.h"
-#include "base/text_table.h"
+#include "base/value_text.h"
 
 namespace ioc_exporter::app {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "kernel/libbpf_support.h"
 #include "kernel/load_error.h"
-#include "kernel/uprobe_link.h"
+#include "kernel/uprobe.h"
 #include "web/server.h"
 
 namespace ioc_exporter::app {

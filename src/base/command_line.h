@@ -13,6 +13,13 @@
 
 namespace ioc_exporter {
 
+// Output and exit status of a command: ioc_exporter who-wrote, graph, policy.
+struct CommandResult {
+  int status = 0;
+  std::string out;  // to standard output
+  std::string err;  // to standard error, lines
+};
+
 // The options of a command; --help, -h is among the flags of each.
 struct CommandOptions {
   std::map<std::string, std::string> values;  // those that take one, with the default

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <sstream>
 
-#include "base/duration.h"
+#include "base/time_text.h"
 #include "base/yaml_reader.h"
 
 namespace ioc_exporter {

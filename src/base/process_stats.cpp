@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace ioc_exporter {
@@ -112,6 +113,50 @@ Result<ProcessStats> read_process_stats(const RootedFs& fs, const ProcessUnits& 
   stats.max_fds = *max_fds;
   if (auto open = fs.list("/proc/self/fd")) stats.open_fds = open->size();
   return stats;
+}
+
+namespace {
+
+constexpr std::size_t kMostThreads = 4096;
+
+// Whether it still has the process' memory, which it gives back before its end.
+bool lives(const RootedFs& fs, const std::string& folder) {
+  const auto executable = fs.read_link(folder + "/exe");
+  return executable || (executable.error().code != std::errc::no_such_file_or_directory &&
+                        executable.error().code != std::errc::no_such_process);
+}
+
+}  // namespace
+
+// The kernel lists them from the eldest on: threads of clients come and go, the first ones stay.
+std::optional<pid_t> find_live_thread(const RootedFs& fs, pid_t pid) {
+  const auto names = fs.list(folder_of_thread(pid, pid) + "/task", kMostThreads);
+  if (!names) return {};
+  for (const std::string& name : *names) {
+    pid_t thread = 0;
+    std::from_chars(name.data(), name.data() + name.size(), thread);
+    if (thread > 0 && thread != pid && lives(fs, folder_of_thread(pid, thread))) return thread;
+  }
+  return {};
+}
+
+std::string folder_of_thread(pid_t pid, pid_t thread) {
+  std::string folder = "/proc/" + std::to_string(pid);
+  if (thread != pid) (folder += "/task/") += std::to_string(thread);
+  return folder;
+}
+
+namespace {
+
+constexpr const char* kInitial = "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
+
+}  // namespace
+
+Result<void> in_initial_pid_namespace(const RootedFs& fs, const std::string& action) {
+  const auto own = fs.read_link("/proc/self/ns/pid");
+  if (!own || *own == kInitial) return {};
+  return error_in_words(action + ": the exporter runs in a pid namespace of its own (" + *own +
+                        "); run it in the host's (docker run --pid=host)");
 }
 
 }  // namespace ioc_exporter

@@ -1,8 +1,13 @@
 // RootedFs: the files of a tree that usually is "/", and in tests is a small one made for the test.
 #pragma once
 
+#include <dirent.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +46,29 @@ class RootedFs {
 
  private:
   std::string root_;
+};
+
+// Folder: one directory that is kept open while many small files below it are read, as below
+// /proc/PID/task. Cheaper than a whole path for each, and what it shows is one process' to the end:
+// when that process has ended, reading fails, also when its pid was given out again.
+class Folder {
+ public:
+  static Result<Folder> open(const RootedFs& fs, std::string_view path);
+
+  // Content of a file below this folder by one read(2), in `buffer`; nothing when it cannot be
+  // read. `name` ends in a zero byte.
+  std::optional<std::string_view> read(const char* name, std::span<char> buffer) const;
+  // The numbers among the names that stand in the folder now: /proc's processes, a process'
+  // threads.
+  std::vector<int> numbers() const;
+
+ private:
+  struct Close {
+    void operator()(DIR* dir) const { ::closedir(dir); }
+  };
+  explicit Folder(DIR* dir) : dir_(dir) {}
+
+  std::unique_ptr<DIR, Close> dir_;
 };
 
 }  // namespace ioc_exporter

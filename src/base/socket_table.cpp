@@ -14,7 +14,7 @@
 #include <iterator>
 #include <span>
 
-#include "base/live_thread.h"
+#include "base/process_stats.h"
 
 namespace ioc_exporter {
 namespace {

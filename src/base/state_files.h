@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "base/result.h"
-#include "base/trouble_log.h"
 #include "base/unique_fd.h"
 #include "base/worker.h"
 

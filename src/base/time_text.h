@@ -1,9 +1,21 @@
 // Times of day and spans of time, for people.
 #pragma once
 
+#include <chrono>
 #include <string>
 
+#include "base/result.h"
+
 namespace ioc_exporter {
+
+// Durations as Prometheus writes them in flags: "250ms", "5s", "1m30s", "2h", "7d", or a plain
+// number of seconds ("0.5").
+
+// The error names the text. Negative and absurdly long ones (over 10 years) are refused.
+Result<std::chrono::milliseconds> parse_duration(const std::string& text);
+
+// The shortest way to write it that parse_duration() reads: "5m", "1m30s", "500ms".
+std::string duration_text(std::chrono::milliseconds duration);
 
 // "2026-11-21 09:07:16.123 +0100": this host's local time, cut to milliseconds. `seconds` since
 // 1970.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -22,5 +23,13 @@ std::string bytes_text(std::uint64_t bytes);
 
 // The error: "nan" is no number from 0 to 10.
 Result<double> parse_number(const std::string& text, double least, double most);
+
+// Tables for people who read a terminal.
+
+using TableRow = std::vector<std::string>;
+
+// Columns as wide as their widest cell, two spaces apart, one line a row. Cells are valid UTF-8
+// without control characters: see printable_utf8().
+std::string text_table(const std::vector<TableRow>& rows);
 
 }  // namespace ioc_exporter

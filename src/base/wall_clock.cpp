@@ -43,8 +43,7 @@ std::uint64_t clock_ns(clockid_t clock) {
 
 std::uint64_t kernel_ns(std::chrono::steady_clock::time_point time) {
   const auto here = std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch());
-  return static_cast<std::uint64_t>(
-      std::max<std::int64_t>(here.count() - offsets().monotonic, 0));
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(here.count() - offsets().monotonic, 0));
 }
 
 // Lines like "monotonic     86400         0": seconds, rounded down, and nanoseconds.

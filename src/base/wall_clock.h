@@ -1,5 +1,6 @@
 // WallClock: from the kernel's CLOCK_MONOTONIC to the time of day. A time namespace has a
-// CLOCK_MONOTONIC and CLOCK_BOOTTIME of its own (time_namespaces(7)), which only what is here knows.
+// CLOCK_MONOTONIC and CLOCK_BOOTTIME of its own (time_namespaces(7)), which only what is here
+// knows.
 #pragma once
 
 #include <chrono>

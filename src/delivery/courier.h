@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/trouble_log.h"
+#include "base/log.h"
 #include "delivery/sink.h"
 
 namespace ioc_exporter::delivery {

@@ -41,7 +41,7 @@ class Collector {
   virtual void follow(TimePoint now) { static_cast<void>(now); }
 
   // Regular work, in the one thread that ticks; takes the mutex where it needs it. What fails it
-  // logs itself, once, with what it tried (base/trouble_log.h).
+  // logs itself, once, with what it tried (base/log.h).
   virtual void tick(TimePoint now) { static_cast<void>(now); }
 
   // Work that is due at a moment between two ticks, if there is any; same thread as tick().

@@ -7,7 +7,7 @@
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "iocs/families.h"
-#include "iocs/ioc_list.h"
+#include "iocs/iocs_command.h"
 
 namespace ioc_exporter::iocs {
 namespace {

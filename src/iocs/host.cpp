@@ -4,9 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "base/ca_ports.h"
+#include "base/ascii.h"
 #include "base/log.h"
-#include "base/number_after.h"
 #include "base/time_text.h"
 #include "iocs/find/listening_sockets.h"
 

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/log_bound.h"
+#include "base/log.h"
 #include "base/retry.h"
 #include "base/rooted_fs.h"
 #include "base/worker.h"

@@ -14,6 +14,16 @@
 #include "iocs/elf/code_file.h"
 #include "iocs/ioc_id.h"
 
+namespace ioc_exporter {
+
+// Ports of Channel Access (its specification, "Port numbers"). Default ones of a server, TCP and
+// UDP; the first server on a host gets them.
+inline constexpr std::uint16_t kCaServerPort = 5064;
+// UDP: where beacons go to.
+inline constexpr std::uint16_t kCaRepeaterPort = 5065;
+
+}  // namespace ioc_exporter
+
 namespace ioc_exporter::iocs {
 
 // Where dbProcess is, and other functions of the same file.
@@ -115,7 +125,7 @@ struct Ioc {
   VariablePlaces variables;
   std::string problem;  // "" = none
   // Others run on, as in an IOC without a shell. Breakpoints cannot be put into it alone then: see
-  // records/probe/attach_policy.h.
+  // records/probe/process.h.
   bool main_thread_ended = false;
   // Why its memory and its code must be left alone now: a debugger, a checkpoint, a stop signal; in
   // words, "" = nothing. As of the last poll.

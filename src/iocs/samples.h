@@ -4,6 +4,8 @@
 // it runs. Durations are nanoseconds of CLOCK_MONOTONIC; times of day are seconds since 1970 (UTC).
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,11 +13,114 @@
 #include <string>
 #include <vector>
 
-#include "iocs/health/health_samples.h"
-#include "iocs/health/ioc_exit.h"
-#include "iocs/memory/database.h"
+namespace ioc_exporter::iocs {
+
+// End of a process: the labels of epics_ioc_last_exit_info.
+struct IocExit {
+  std::string reason;  // "exit", "signal", or "core_dump": a signal after which a core was written
+  std::string status;  // what it returned: "0"; "" for signals
+  std::string signal;  // "SIGSEGV"; "" when there was none
+
+  bool operator==(const IocExit&) const = default;
+};
+
+// "exit status 1", "SIGSEGV", "SIGSEGV, a core was dumped".
+std::string in_words(const IocExit& exit);
+
+}  // namespace ioc_exporter::iocs
 
 namespace ioc_exporter {
+
+// Samples of one IOC's process from /proc. Plain data.
+
+// By thread name, as EPICS Base sets them since 3.15.0.1, pvAccessCPP and pvxs.
+enum class ThreadClass {
+  scan,      // scan-PERIOD
+  callback,  // cbLow, cbMedium, cbHigh, with -N when there are several
+  once,      // scanOnce
+  ca,        // CAS-*, CAC-*, dbCaLink: Channel Access, server and client
+  pva,       // PVX*, TCP-*, UDP-*: PV Access
+  main,      // the process' first thread, whatever it is called
+  other,     // all others: drivers, sequencer, autosave, errlog, ...
+};
+inline constexpr std::size_t kThreadClasses = 7;
+
+struct HealthSample {
+  // CPU time since the process started, user and system.
+  std::array<std::uint64_t, kThreadClasses> cpu_ns{};
+  // Of threads that have ended, what they used after they were looked at last: the process' time
+  // less all that is in `cpu_ns`.
+  std::uint64_t ended_cpu_ns = 0;
+  std::array<std::uint64_t, kThreadClasses> threads{};  // now
+  std::uint64_t spinning = 0;                           // threads that never rest: ioc_health.h
+  std::uint64_t resident_bytes = 0;
+  std::optional<std::uint64_t> open_fds, max_fds;  // nothing: may not be read
+};
+
+// Samples of an IOC's own variables. Plain data.
+
+// A list of the records with one SCAN period (dbScan.c).
+struct ScanListSample {
+  std::string period;                     // seconds as in its thread's name: "0.1", "10"
+  std::uint64_t records = 0;              // that are on the list now
+  std::optional<std::uint64_t> overruns;  // since the IOC's start; since Base 3.14.12.4
+};
+
+// A queue of callback threads (callback.c), or scanOnce's (dbScan.c).
+struct QueueSample {
+  std::string queue;  // "low", "medium", "high", "once"
+  std::uint64_t length = 0;
+  std::uint64_t capacity = 0;
+  // Since the IOC's start, or since they were reset in its shell; since Base 3.16.2.
+  std::optional<std::uint64_t> high_water_mark, overflows;
+};
+
+struct ActiveRecord {
+  std::uint32_t record = 0;  // index into the database's records
+  double seconds = 0;        // active for at least so long, up to the sample
+};
+
+// SEVR and PACT of all records, seen at about the same moment.
+struct RecordStatesSample {
+  double time_seconds = 0;                       // time of day when the look at them began
+  std::array<std::uint64_t, 4> by_severity{};    // NO_ALARM, MINOR, MAJOR, INVALID
+  std::uint64_t in_flight = 0;                   // records that are active (PACT)
+  std::uint64_t stuck = 0;                       // of those, the ones that are too long
+  std::vector<ActiveRecord> longest_stuck = {};  // the longest first, a limited number
+};
+
+// Missing values could not be read: `notes` says why.
+struct IocMemorySample {
+  std::optional<std::vector<ScanListSample>> scan_lists;
+  std::optional<std::vector<QueueSample>> queues;
+  std::optional<std::vector<std::string>> suspended_threads;  // their names
+  std::optional<RecordStatesSample> records;
+  std::vector<std::string> notes;  // what this IOC does not tell, and why
+};
+
+// Database: the records of one IOC, by their addresses in its memory. Plain data.
+struct RecordIdentity {
+  std::uint64_t address = 0;  // struct dbCommon *, in the IOC
+  std::string name;
+  std::uint32_t type = 0;  // index into Database::types
+  bool group =
+      false;  // no record, but several that are shown as one; see records/families/bounds.h
+};
+
+struct RecordAlias {
+  std::string name;
+  std::uint32_t record = 0;  // index into Database::records
+};
+
+struct Database {
+  std::vector<std::string> types;
+  std::vector<RecordIdentity> records;
+  std::vector<RecordAlias> aliases = {};
+  // Of the IOC's periodic scans, "0.1", from its menuScan; empty: not known.
+  std::vector<std::string> scan_periods = {};
+  // Records of each type, where `records` are not all of them, or groups; else empty.
+  std::vector<std::uint64_t> type_totals = {};
+};
 
 struct IocFacts {
   std::string name;  // label `ioc`, unique

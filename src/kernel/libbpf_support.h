@@ -14,7 +14,6 @@
 #include "base/result.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
-#include "kernel/mapped_array.h"
 #include "kernel/program_stats.h"
 #include "shared/putlog.h"
 

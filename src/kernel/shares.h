@@ -9,7 +9,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "kernel/mapped_array.h"
+#include "base/unique_fd.h"
+#include "kernel/map.h"
 #include "shared/shares.h"
 
 namespace ioc_exporter::kernel {
@@ -42,6 +43,29 @@ class Shares {
   MapMemory memory_;
   std::uint32_t holders_ = 1;
   Bounds bounds_{};
+};
+
+// RingShares: who holds how much of a ring buffer (bpf/shared/ring_shares.h). Programs of several
+// objects write to the map, and the one reader of the ring.
+class RingShares {
+ public:
+  // `name`: of the map, 15 characters at most; `places`: how many may hold some.
+  static Result<RingShares> create(const char* name, std::uint32_t places);
+
+  int fd() const { return fd_.get(); }
+  // An event of so many bytes is not in the ring any more. A place that there is not: nothing.
+  void note_read(std::uint32_t place, std::size_t bytes) const;
+  // Bytes that lie in the ring.
+  std::uint64_t held(std::uint32_t place) const;
+
+ private:
+  std::uint64_t* at(std::uint32_t index) const {
+    return static_cast<std::uint64_t*>(memory_.data()) + index;
+  }
+
+  UniqueFd fd_;
+  MapMemory memory_;
+  std::uint32_t places_ = 0;
 };
 
 }  // namespace ioc_exporter::kernel

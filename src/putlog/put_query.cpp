@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/duration.h"
 #include "base/query.h"
+#include "base/time_text.h"
 #include "base/value_text.h"
 
 namespace ioc_exporter::putlog {

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "base/ca_ports.h"
-#include "base/pid_namespace.h"
+#include "base/log.h"
+#include "base/process_stats.h"
 #include "kernel/load_error.h"
 
 namespace ioc_exporter::ca {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/pattern.h"
 #include "base/rates.h"
-#include "base/trouble_log.h"
 #include "base/wall_clock.h"
 #include "exposition/collector.h"
 #include "exposition/self_samples.h"

@@ -8,7 +8,7 @@
 #include "exposition/status_page.h"
 #include "puts/collector.h"
 #include "puts/tables.h"
-#include "puts/totals/families.h"
+#include "puts/totals/put_families.h"
 #include "puts/totals/samples_by_name.h"
 
 namespace ioc_exporter::ca {

@@ -6,8 +6,8 @@
 
 #include "base/command_line.h"
 #include "base/query.h"
-#include "base/text_table.h"
 #include "base/time_text.h"
+#include "base/value_text.h"
 
 namespace ioc_exporter::ca {
 namespace {

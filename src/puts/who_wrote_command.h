@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "base/command.h"
+#include "base/command_line.h"
 #include "puts/who_wrote.h"
 
 namespace ioc_exporter::ca {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/pid_namespace.h"
+#include "base/process_stats.h"
 #include "kernel/load_error.h"
 #include "records/probe/probe_points.h"
 

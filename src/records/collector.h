@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/rates.h"
 #include "base/retry.h"
-#include "base/trouble_log.h"
 #include "exposition/collector.h"
 #include "exposition/limits.h"
 #include "exposition/self_samples.h"
@@ -20,12 +20,11 @@
 #include "records/families/bounds.h"
 #include "records/families/families.h"
 #include "records/habits.h"
-#include "records/habits_keeper.h"
+#include "records/habits_file.h"
 #include "records/memory/memory_watch.h"
 #include "records/options.h"
-#include "records/probe/causes.h"
+#include "records/probe/counts.h"
 #include "records/probe/extra_probes.h"
-#include "records/probe/pending_records.h"
 #include "records/probe/probe_control.h"
 #include "records/probe/process.h"
 

@@ -9,7 +9,7 @@
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "records/collector.h"
-#include "records/memory/stuck_table.h"
+#include "records/memory/record_states.h"
 
 namespace ioc_exporter::records {
 namespace {

@@ -1,8 +1,14 @@
 #include "records/graph.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <numeric>
 #include <tuple>
 #include <unordered_map>
+
+#include "base/utf8.h"
+#include "exposition/number_text.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -51,6 +57,155 @@ RecordGraph chain_of(const std::vector<GraphLink>& links, std::uint32_t start,
     graph.nodes[from].goes_on = goes_on;
   }
   return graph;
+}
+
+namespace {
+
+std::vector<GraphRecord> describe(const IocSample& ioc, const RecordGraph& graph) {
+  const Database& database = *ioc.database;
+  std::vector<const RecordSample*> counts(database.records.size());
+  for (const RecordSample& sample : ioc.records)
+    if (sample.record < counts.size()) counts[sample.record] = &sample;
+  std::vector<GraphRecord> records;
+  for (const auto& node : graph.nodes) {
+    const RecordIdentity& identity = database.records[node.record];
+    GraphRecord& record = records.emplace_back();
+    record.name = identity.name;
+    if (identity.type < database.types.size()) record.type = database.types[identity.type];
+    if (counts[node.record] == nullptr) continue;
+    record.processed = counts[node.record]->processed;
+    record.self_ns = counts[node.record]->self_ns;
+  }
+  return records;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> find_record(const Database& database, const std::string& name) {
+  const auto record = std::ranges::find(database.records, name, &RecordIdentity::name);
+  if (record != database.records.end())
+    return static_cast<std::uint32_t>(record - database.records.begin());
+  const auto alias = std::ranges::lower_bound(database.aliases, name, {}, &RecordAlias::name);
+  if (alias != database.aliases.end() && alias->name == name) return alias->record;
+  return std::nullopt;
+}
+
+DescribedGraph graph_of(const IocSample& ioc, std::uint32_t start, const GraphLimits& limits) {
+  std::vector<GraphLink> links;
+  const std::size_t known = ioc.database->records.size();
+  for (const RecordLinkSample& link : ioc.links)
+    if (link.source < known && link.record < known)
+      links.push_back({link.source, link.record, link.count});
+  DescribedGraph described;
+  described.graph = chain_of(links, start, limits);
+  described.records = describe(ioc, described.graph);
+  return described;
+}
+
+namespace {
+
+constexpr std::string_view kHead =
+    "  rankdir=LR;\n"
+    "  bgcolor=\"transparent\";\n"
+    "  node [shape=box, style=\"filled\", color=\"#5c6670\", fontcolor=\"#1d2329\", "
+    "fontname=\"Helvetica\", fontsize=11];\n"
+    "  edge [color=\"#7f8a95\", fontcolor=\"#7f8a95\", fontname=\"Helvetica\", fontsize=10];\n";
+
+void append_hex(std::string& out, unsigned char byte) {
+  constexpr const char* kHex = "0123456789ABCDEF";
+  out += "\\\\x";  // a backslash in a DOT string
+  out += kHex[byte >> 4];
+  out += kHex[byte & 15];
+}
+
+// U+FFFE and U+FFFF, which XML 1.0 has not (section 2.2).
+bool is_no_xml(std::string_view sequence) {
+  return sequence == "\xEF\xBF\xBE" || sequence == "\xEF\xBF\xBF";
+}
+
+std::string count_text(std::uint64_t count) {
+  std::string text;
+  exposition::append_number(text, count);
+  return text;
+}
+
+// From white to orange by the share of the whole picture's time.
+std::string fill_of(double share) {
+  const auto mix = [share](int to) {
+    return static_cast<unsigned>(255 + (to - 255) * std::clamp(share, 0.0, 1.0));
+  };
+  std::array<char, 8> text{};
+  std::snprintf(text.data(), text.size(), "#%02x%02x%02x", mix(255) & 255u, mix(167) & 255u,
+                mix(64) & 255u);
+  return text.data();
+}
+
+std::string label_of(const GraphRecord& record) {
+  std::string label = dot_text(record.name);
+  if (!record.type.empty()) label += "\\n" + dot_text(record.type);
+  label += "\\n" + count_text(record.processed) + " ×";
+  if (record.processed == 0) return label;
+  const double self = exposition::seconds_from_ns(record.self_ns);
+  label += ", self " + duration_text(self / static_cast<double>(record.processed)) + " each";
+  return label + "\\n" + duration_text(self) + " in all";
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  struct Unit {
+    double seconds;
+    const char* name;
+  };
+  constexpr std::array<Unit, 4> kUnits = {{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}};
+  const auto unit =
+      std::ranges::find_if(kUnits, [seconds](const Unit& each) { return seconds >= each.seconds; });
+  const Unit& shown = unit == kUnits.end() ? kUnits.back() : *unit;
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.3g %s", seconds / shown.seconds, shown.name);
+  return text.data();
+}
+
+std::string dot_text(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_sequence(text.substr(i));
+    const std::string_view sequence = text.substr(i, std::max<std::size_t>(length, 1));
+    const auto byte = static_cast<unsigned char>(text[i]);
+    i += sequence.size();
+    if (length == 0 || is_no_xml(sequence) || (length == 1 && (byte < 0x20 || byte == 0x7f))) {
+      for (const char c : sequence) append_hex(out, static_cast<unsigned char>(c));
+    } else if (byte == '"' || byte == '\\') {
+      out += '\\';
+      out += text[i - 1];
+    } else if (byte == '&') {
+      out += "&amp;";  // Graphviz reads HTML's entities in every text
+    } else {
+      out += sequence;
+    }
+  }
+  return out;
+}
+
+std::string to_dot(const RecordGraph& graph, const std::vector<GraphRecord>& records) {
+  const std::uint64_t whole = std::accumulate(
+      records.begin(), records.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const GraphRecord& record) { return sum + record.self_ns; });
+  std::string dot = "digraph records {\n";
+  dot += kHead;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const double share =
+        whole > 0 ? static_cast<double>(records[i].self_ns) / static_cast<double>(whole) : 0;
+    dot += "  n" + std::to_string(i) + " [label=\"" + label_of(records[i]) + "\", fillcolor=\"" +
+           fill_of(share) + "\"";
+    if (i == 0) dot += ", penwidth=2.5";
+    if (graph.nodes[i].goes_on) dot += ", style=\"filled,dashed\"";
+    dot += "];\n";
+  }
+  for (const RecordGraph::Edge& edge : graph.edges)
+    dot += "  n" + std::to_string(edge.from) + " -> n" + std::to_string(edge.to) + " [label=\"" +
+           count_text(edge.count) + "\"];\n";
+  return dot + "}\n";
 }
 
 }  // namespace ioc_exporter::records

@@ -4,8 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "records/families/samples.h"
 
 namespace ioc_exporter::records {
 
@@ -48,5 +52,31 @@ struct RecordGraph {
 // Links that were never followed (count 0) are none.
 RecordGraph chain_of(const std::vector<GraphLink>& links, std::uint32_t start,
                      const GraphLimits& limits);
+
+// A RecordGraph from the samples of an IOC. Pure.
+
+// The index of the record with that name or alias.
+std::optional<std::uint32_t> find_record(const Database& database, const std::string& name);
+
+struct DescribedGraph {
+  RecordGraph graph;
+  std::vector<GraphRecord> records;  // one for each node
+};
+
+// `ioc` has a database, and `start` is an index into its records.
+DescribedGraph graph_of(const IocSample& ioc, std::uint32_t start, const GraphLimits& limits);
+
+// A RecordGraph as text in Graphviz' DOT language.
+
+// `records`: one for each node, in the same order. Any bytes may be in their names.
+std::string to_dot(const RecordGraph& graph, const std::vector<GraphRecord>& records);
+
+// `text` as it stands between the quotes of a DOT string that is shown as it is: nothing in it is
+// an escape, an entity, or a character that XML forbids. Bytes that are no UTF-8 and control
+// characters become \xNN.
+std::string dot_text(std::string_view text);
+
+// "1.24 ms"
+std::string duration_text(double seconds);
 
 }  // namespace ioc_exporter::records

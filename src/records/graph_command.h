@@ -1,7 +1,7 @@
 // ioc_exporter graph RECORD: asks the exporter that runs.
 #pragma once
 
-#include "base/command.h"
+#include "base/command_line.h"
 
 namespace ioc_exporter::records {
 

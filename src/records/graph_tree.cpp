@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <numeric>
 
-#include "base/text_table.h"
 #include "base/utf8.h"
+#include "base/value_text.h"
 #include "exposition/label_text.h"
 #include "exposition/number_text.h"
-#include "records/graph_dot.h"
+#include "records/graph.h"
 
 namespace ioc_exporter::records {
 namespace {

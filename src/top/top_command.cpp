@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/command_line.h"
-#include "base/duration.h"
+#include "base/time_text.h"
 #include "base/value_text.h"
 #include "top/reading.h"
 #include "top/screen.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "puts/pva/put_labels.h"
-#include "records/families/samples_by_record.h"
+#include "records/families/samples.h"
 #include "records/probe/scan_passes.h"
 #include "traces/causes.h"
 #include "traces/json.h"

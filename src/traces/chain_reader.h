@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/wall_clock.h"
-#include "iocs/memory/database.h"
+#include "iocs/samples.h"
 #include "shared/traces.h"
 #include "traces/trace.h"
 

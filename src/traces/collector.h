@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/trouble_log.h"
+#include "base/log.h"
 #include "exposition/collector.h"
 #include "exposition/self_samples.h"
 #include "iocs/host.h"

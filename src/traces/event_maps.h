@@ -8,7 +8,7 @@
 
 #include "base/unique_fd.h"
 #include "kernel/event_ring.h"
-#include "kernel/ring_shares.h"
+#include "kernel/shares.h"
 #include "traces/options.h"
 
 namespace ioc_exporter::traces {

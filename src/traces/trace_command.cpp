@@ -14,8 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/command_line.h"
-#include "base/duration.h"
 #include "base/query.h"
+#include "base/time_text.h"
 #include "putlog/puts_command.h"
 #include "traces/flame.h"
 #include "traces/json.h"

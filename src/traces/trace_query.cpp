@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/duration.h"
 #include "base/query.h"
+#include "base/time_text.h"
 #include "base/value_text.h"
 #include "putlog/put_query.h"
 #include "traces/causes.h"

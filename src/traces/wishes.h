@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "delivery/followers.h"
-#include "iocs/memory/database.h"
+#include "iocs/samples.h"
 #include "records/probe/process_object.h"
 #include "traces/demand.h"
 #include "traces/options.h"

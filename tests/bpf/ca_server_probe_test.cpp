@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "kernel/event_ring.h"
-#include "kernel/ring_shares.h"
+#include "kernel/shares.h"
 #include "puts/server_probe/server_probe_object.h"
 #include "pva_server.h"
 #include "shared/putlog.h"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "iocs/health/exit_object.h"
+#include "iocs/health/exit_watch.h"
 #include "kernel/load_error.h"
 
 namespace ioc_exporter::iocs {

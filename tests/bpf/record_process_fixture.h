@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "fake_ioc.h"
-#include "kernel/uprobe_link.h"
+#include "kernel/uprobe.h"
 #include "records/probe/process.h"
 
 namespace ioc_exporter::records {
@@ -23,7 +23,7 @@ inline constexpr std::size_t kIocs = kMostPerProcess + 2;
 // What a test's counts must not depend on.
 struct Mode {
   bool one_read;  // one read of the record a call, or two
-  bool links;     // probes are links (kernel/uprobe_link.h), or perf events
+  bool links;     // probes are links (kernel/uprobe.h), or perf events
   bool timed;     // the ends of calls are seen, or not
 };
 

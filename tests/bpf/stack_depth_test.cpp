@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "ca_server_probe.skel.h"
-#include "kernel/uprobe_link.h"
+#include "kernel/uprobe.h"
 #include "pva_server_probe.skel.h"
 #include "shared/shares.h"
 // After the types of its constants.

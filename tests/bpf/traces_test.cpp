@@ -12,7 +12,7 @@
 #include "base/wall_clock.h"
 #include "fake_ioc.h"
 #include "kernel/map.h"
-#include "kernel/uprobe_link.h"
+#include "kernel/uprobe.h"
 #include "traces/chain_reader.h"
 #include "traces/event_maps.h"
 #include "traces/wishes.h"
@@ -24,7 +24,7 @@ using test::FakeIoc;
 
 constexpr int kRecords = 128;
 
-// Whether probes are links (kernel/uprobe_link.h), or perf events.
+// Whether probes are links (kernel/uprobe.h), or perf events.
 using Links = bool;
 
 // What the kernel holds, for all tests of a mode: to load it takes longer than most of them.

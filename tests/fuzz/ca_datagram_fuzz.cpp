@@ -11,7 +11,7 @@
 #include <memory>
 #include <optional>
 
-#include "puts/searches/datagram.h"
+#include "support/ca_datagram.h"
 
 namespace {
 

@@ -19,7 +19,7 @@
 #include "exposition/label_text.h"
 #include "puts/tables.h"
 #include "puts/who_wrote.h"
-#include "records/memory/stuck_table.h"
+#include "records/memory/record_states.h"
 #include "support/snapshot.h"
 #include "web/compression.h"
 #include "web/page.h"

@@ -8,7 +8,6 @@
 
 #include "iocs/ioc.h"
 #include "iocs/memory/base_layout.h"
-#include "iocs/memory/scan_layout.h"
 #include "puts/inventory/rsrv_layout.h"
 
 namespace ioc_exporter::records {}

@@ -15,12 +15,11 @@
 
 #include "ioc_image.h"
 #include "iocs/find/listening_sockets.h"
-#include "iocs/memory/callback_queues.h"
 #include "iocs/memory/database_reader.h"
-#include "iocs/memory/suspended_threads.h"
+#include "iocs/memory/variables.h"
 #include "puts/inventory/server_reader.h"
+#include "records/memory/memory_watch.h"
 #include "records/memory/record_states.h"
-#include "records/memory/scan_lists.h"
 
 namespace {
 

@@ -28,15 +28,28 @@
 #include "iocs/find/ioc_name.h"
 #include "iocs/find/listening_sockets.h"
 #include "iocs/find/name_registry.h"
-#include "iocs/find/places.h"
 #include "iocs/find/process_signs.h"
 #include "iocs/find/process_stat.h"
-#include "iocs/find/process_user.h"
 #include "iocs/ioc.h"
 #include "iocs/memory/process_reader.h"
 #include "iocs/samples.h"
 
 namespace ioc_exporter::iocs {
+
+// Which of the IOCs that run are followed, when there are more of them than places. Pure.
+
+// At most: the kernel's tables have so many slots.
+inline constexpr std::size_t kMostIocs = 1024;
+
+struct PlaceWanted {
+  uid_t user = 0;
+  bool has_one = false;  // already
+};
+
+// For each IOC, oldest first, whether it gets a place. Each user gets as many as he wants while
+// there are enough, else a fair share. Among the IOCs of a user, those that have one keep it, then
+// the oldest come.
+std::vector<bool> share_places(const std::vector<PlaceWanted>& wanted, std::size_t places);
 
 struct FinderOptions {
   std::vector<NameSource> name_sources = default_name_sources();
@@ -51,7 +64,7 @@ struct FinderOptions {
   // is a sign that it changed (process_signs.h), and when a new listener has come to its network
   // namespace.
   std::chrono::milliseconds young{10000};
-  // Of each kind, this many are followed at most: see places.h.
+  // Of each kind, this many are followed at most: see share_places().
   std::size_t places = kMostIocs;
 };
 

@@ -1,8 +1,10 @@
 // The part of Finder that says which IOCs are followed, and by which names.
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
+#include "base/fair_shares.h"
 #include "iocs/find/finder.h"
 
 namespace ioc_exporter::iocs {
@@ -14,6 +16,23 @@ NameClaim claim_of(const Ioc& ioc) {
 }
 
 }  // namespace
+
+std::vector<bool> share_places(const std::vector<PlaceWanted>& wanted, std::size_t places) {
+  std::map<uid_t, std::vector<std::size_t>> users;
+  for (const bool holders : {true, false})
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (wanted[i].has_one == holders) users[wanted[i].user].push_back(i);
+  std::vector<Claim> claims;
+  for (const auto& [user, iocs] : users) claims.push_back({0, iocs.size()});
+  std::vector<bool> given(wanted.size(), false);
+  const std::vector<std::uint64_t> shares = fair_shares(places, claims);
+  auto share = shares.begin();
+  for (const auto& [user, iocs] : users) {
+    for (std::size_t i = 0; i < *share; ++i) given[iocs[i]] = true;
+    ++share;
+  }
+  return given;
+}
 
 void Finder::share_out(Clock::time_point now, Changes& changes) {
   if (!std::exchange(places_stale_, false)) return;

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <iterator>
 
-#include "base/live_thread.h"
+#include "base/process_stats.h"
 #include "iocs/elf/base_version.h"
 
 namespace ioc_exporter::iocs {

@@ -11,6 +11,7 @@
 // executable's base name is taken. A name is printable UTF-8 of at most 128 bytes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,26 @@
 #include "iocs/memory/process_reader.h"
 
 namespace ioc_exporter::iocs {
+
+// Name of a container in its engine: found by the container's id in the path of a process'
+// cgroup, and the files that are kept under that id by
+//   the kubelet  /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log, whatever the runtime
+//   Docker       /var/lib/docker/containers/ID/config.v2.json
+//   Podman       /var/lib/containers/storage/overlay-containers/containers.json (root's containers)
+struct ContainerName {
+  std::string pod;  // "" outside Kubernetes
+  std::string container;
+
+  bool operator==(const ContainerName&) const = default;
+};
+
+// Of the innermost container, 64 hexadecimal digits, from /proc/PID/cgroup; "" = in none.
+std::string container_id(std::string_view cgroups);
+
+// Both "" when nothing is known of that container. `starts`: it was started a moment ago. The
+// kubelet writes its file down when the container runs already, so that nothing can be said for now
+// then (is_for_now() in process_reader.h).
+Result<ContainerName> container_name(const RootedFs& fs, const std::string& id, bool starts);
 
 struct NameSource {
   enum class Kind { environment, script, executable, container, pod };

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/live_thread.h"
+#include "base/process_stats.h"
 
 namespace ioc_exporter::iocs {
 namespace {

@@ -9,8 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/folder.h"
-#include "base/live_thread.h"
+#include "base/process_stats.h"
 #include "base/rooted_fs.h"
 #include "iocs/ioc_id.h"
 

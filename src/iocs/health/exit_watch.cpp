@@ -1,13 +1,95 @@
 #include "iocs/health/exit_watch.h"
 
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
 #include <utility>
 
 #include "base/log.h"
-#include "base/pid_namespace.h"
+#include "base/process_stats.h"
 #include "base/rooted_fs.h"
+#include "ioc_exit.skel.h"
+#include "kernel/libbpf_support.h"
 #include "kernel/load_error.h"
 
 namespace ioc_exporter::iocs {
+namespace {
+
+// sigabbrev_np(3) came with glibc 2.32 only. Those that end a process.
+constexpr std::pair<int, const char*> kNames[] = {
+    {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"},     {SIGILL, "SIGILL"},
+    {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},       {SIGFPE, "SIGFPE"},
+    {SIGKILL, "SIGKILL"}, {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"},     {SIGUSR2, "SIGUSR2"},
+    {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},     {SIGXCPU, "SIGXCPU"},
+    {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"},   {SIGVTALRM, "SIGVTALRM"}, {SIGPROF, "SIGPROF"},
+    {SIGIO, "SIGIO"}};
+
+std::string signal_name(int signal) {
+  for (const auto& [number, name] : kNames)
+    if (number == signal) return name;
+  return "signal " + std::to_string(signal);
+}
+
+}  // namespace
+
+IocExit exit_of_status(std::int32_t wait_status) {
+  if (WIFSIGNALED(wait_status))
+    return {WCOREDUMP(wait_status) ? "core_dump" : "signal", "",
+            signal_name(WTERMSIG(wait_status))};
+  return {"exit", std::to_string(WEXITSTATUS(wait_status)), ""};
+}
+
+std::string in_words(const IocExit& exit) {
+  if (exit.reason == "exit") return "exit status " + exit.status;
+  return exit.signal + (exit.reason == "core_dump" ? ", a core was dumped" : "");
+}
+
+namespace {
+
+static_assert(sizeof(iocx_ioc_exit) == 16);
+
+struct SkeletonDeleter {
+  void operator()(ioc_exit_bpf* skeleton) const { ioc_exit_bpf__destroy(skeleton); }
+};
+
+}  // namespace
+
+struct ExitObject::Loaded {
+  std::unique_ptr<ioc_exit_bpf, SkeletonDeleter> skeleton;
+  kernel::MapView<std::uint32_t, iocx_ioc_exit> exits;
+};
+
+ExitObject::ExitObject(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+ExitObject::ExitObject(ExitObject&&) noexcept = default;
+ExitObject& ExitObject::operator=(ExitObject&&) noexcept = default;
+ExitObject::~ExitObject() = default;
+
+Result<ExitObject> ExitObject::load() {
+  kernel::capture_libbpf_messages();
+  auto loaded = std::make_unique<Loaded>();
+  loaded->skeleton.reset(ioc_exit_bpf__open());
+  if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object ioc_exit");
+  if (const int err = ioc_exit_bpf__load(loaded->skeleton.get()); err < 0)
+    return kernel::libbpf_error(err, "load BPF object ioc_exit");
+  if (const int err = ioc_exit_bpf__attach(loaded->skeleton.get()); err < 0)
+    return kernel::libbpf_error(err, "attach to the tracepoints of exits and signals");
+  if (auto ok = kernel::open_view(loaded->exits, loaded->skeleton->maps.ioc_exits); !ok)
+    return ok.error();
+  return ExitObject(std::move(loaded));
+}
+
+const kernel::MapView<std::uint32_t, iocx_ioc_exit>& ExitObject::exits() const {
+  return loaded_->exits;
+}
+
+std::uint64_t ExitObject::hold_changes() const {
+  return __atomic_load_n(&loaded_->skeleton->bss->hold_changes, __ATOMIC_RELAXED);
+}
+
+std::optional<kernel::ProgramStats> ExitObject::stats() const {
+  return kernel::program_stats(loaded_->skeleton->progs.process_exit);
+}
 
 void ExitWatch::open() {
   is_possible_ = kernel::has_btf();

@@ -3,18 +3,48 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "exposition/self_samples.h"
-#include "iocs/health/exit_object.h"
-#include "iocs/health/ioc_exit.h"
 #include "iocs/ioc_id.h"
+#include "iocs/samples.h"
+#include "kernel/map.h"
+#include "kernel/program_stats.h"
+#include "shared/ioc_exit.h"
 
 namespace ioc_exporter::iocs {
+
+// Of the status that a parent gets from wait(2).
+IocExit exit_of_status(std::int32_t wait_status);
+
+// The program and the map of bpf/iocs/exit.bpf.c in the kernel. Hides libbpf and the skeleton.
+class ExitObject {
+ public:
+  // Loaded and attached: what it takes is given up later. Needs the kernel's BTF
+  // (kernel::has_btf()).
+  static Result<ExitObject> load();
+
+  ExitObject(ExitObject&&) noexcept;
+  ExitObject& operator=(ExitObject&&) noexcept;
+  ~ExitObject();
+
+  const kernel::MapView<std::uint32_t, iocx_ioc_exit>& exits() const;  // by process id
+  // How often one of these processes may have been stopped, or traced anew, by now.
+  std::uint64_t hold_changes() const;
+  std::optional<kernel::ProgramStats> stats() const;
+
+ private:
+  struct Loaded;
+  explicit ExitObject(std::unique_ptr<Loaded> loaded);
+  std::unique_ptr<Loaded> loaded_;
+};
 
 class ExitWatch {
  public:

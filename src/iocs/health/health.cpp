@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "base/live_thread.h"
+#include "base/process_stats.h"
 
 namespace ioc_exporter::iocs {
 namespace {

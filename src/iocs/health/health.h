@@ -10,12 +10,11 @@
 #include <optional>
 #include <string_view>
 
-#include "base/folder.h"
 #include "base/process_stats.h"
 #include "base/rooted_fs.h"
 #include "iocs/find/process_stat.h"
-#include "iocs/health/health_samples.h"
 #include "iocs/ioc_id.h"
+#include "iocs/samples.h"
 
 namespace ioc_exporter::iocs {
 

@@ -5,13 +5,17 @@
 // again later.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "iocs/memory/base_layout.h"
 #include "iocs/memory/memory.h"
 #include "iocs/samples.h"
 
@@ -53,5 +57,19 @@ struct DatabaseReading {
 // wins. `subject` names the IOC in errors ("ioc X (pid 8)").
 Result<DatabaseReading> read_database(Memory& memory, std::span<const std::uint64_t> pdbbase,
                                       std::string_view subject);
+
+// The periods of an IOC's periodic scans, from the choices of its menuScan: known as soon as its
+// database definitions are loaded. Nothing that is read is trusted.
+
+// More than any IOC has; what is beyond is left out.
+inline constexpr std::size_t kMostScanPeriods = 32;
+
+// In seconds, "0.1", as spawnPeriodic() in dbScan.c names a scan's thread. Empty when there is no
+// menuScan that can be read.
+std::vector<std::string> read_scan_periods(Memory& memory, const layout::EllList& menus);
+
+// Of one choice that is the `number`th periodic one: initPeriodic() in dbScan.c gives a choice that
+// it does not understand its number as period.
+std::string scan_period_text(std::string_view choice, std::size_t number);
 
 }  // namespace ioc_exporter::iocs

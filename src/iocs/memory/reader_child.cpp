@@ -12,8 +12,8 @@
 #include <exception>
 #include <memory>
 
-#include "base/live_thread.h"
-#include "base/number_after.h"
+#include "base/ascii.h"
+#include "base/process_stats.h"
 #include "iocs/memory/process_reader.h"
 #include "iocs/memory/reader_wire.h"
 

@@ -10,10 +10,10 @@
 #include <iterator>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/log.h"
-#include "base/number_after.h"
 #include "iocs/elf/code_file.h"
-#include "iocs/find/process_user.h"
+#include "iocs/find/process_signs.h"
 #include "iocs/memory/reader_child.h"
 
 namespace ioc_exporter::iocs {

@@ -19,10 +19,9 @@
 #include <vector>
 
 #include "base/helper.h"
-#include "base/log_bound.h"
+#include "base/log.h"
 #include "exposition/self_samples.h"
 #include "iocs/memory/process_reader.h"
-#include "iocs/memory/reader_budget.h"
 #include "iocs/memory/reader_wire.h"
 #include "iocs/memory/reading.h"
 

@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "puts/inventory/channel_name.h"
 #include "puts/inventory/rsrv_layout.h"
 #include "shared/ca_parser.h"
 

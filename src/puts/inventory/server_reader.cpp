@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "iocs/memory/cached_memory.h"
+#include "iocs/memory/memory.h"
 #include "puts/inventory/channel_facts.h"
 #include "puts/inventory/server_walk.h"
 #include "shared/ca_parser.h"

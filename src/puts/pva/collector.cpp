@@ -4,12 +4,20 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/pid_namespace.h"
+#include "base/process_stats.h"
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "kernel/load_error.h"
+#include "puts/totals/put_families.h"
 
 namespace ioc_exporter::pva {
+
+void encode_pva(const PvaSamples& samples, exposition::Encoder& encoder,
+                exposition::SharedFamilies& shared) {
+  ca::add_puts(samples.puts, encoder, shared);
+  ca::add_put_failures(samples.failures, encoder, shared);
+}
+
 namespace {
 
 constexpr std::chrono::seconds kExpiryInterval{10};

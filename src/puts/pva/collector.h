@@ -8,17 +8,30 @@
 #include <string_view>
 #include <vector>
 
-#include "base/trouble_log.h"
+#include "base/log.h"
 #include "base/wall_clock.h"
 #include "exposition/collector.h"
+#include "exposition/encoder.h"
+#include "exposition/shared_families.h"
 #include "iocs/host.h"
 #include "puts/collector.h"
-#include "puts/pva/families.h"
 #include "puts/server_probe/server_probe.h"
 #include "puts/totals/bounds.h"
+#include "puts/totals/samples.h"
 #include "puts/who_wrote.h"
 
 namespace ioc_exporter::pva {
+
+// The metric families of PV Access puts.
+
+// All of it, at one moment.
+struct PvaSamples {
+  std::vector<PutSample> puts;
+  std::vector<PutFailureSample> failures;
+};
+
+void encode_pva(const PvaSamples& samples, exposition::Encoder& encoder,
+                exposition::SharedFamilies& shared);
 
 class PvaCollector final : public Collector {
  public:

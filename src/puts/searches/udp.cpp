@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/wall_clock.h"
-#include "puts/searches/udp_names.h"
+#include "puts/searches/udp_totals.h"
 #include "puts/tap/connections.h"
 
 namespace ioc_exporter::ca {

@@ -8,8 +8,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/monotonic_totals.h"
+#include "puts/totals/samples.h"
+#include "shared/ca_udp.h"
 
 namespace ioc_exporter::ca {
 
@@ -37,6 +41,27 @@ class CaUdpTotals {
     Counts seen() const;
   };
   std::map<std::string, Entry> entries_;
+};
+
+// Names that are searched most without an answer. Pure: no system calls.
+class CaUdpNames {
+ public:
+  // A client may look for a name with several sockets and channels: they count together. What
+  // several network namespaces saw of it is the same search, but on loopback (see CaUdpTotals).
+  void add(const iocx_ca_search_key& key, const iocx_ca_search& search);
+
+  // Names with at least `least` requests, at most `most` of them, most requests first.
+  // `boot_seconds`: the time of day when the kernel's clock was 0.
+  std::vector<SearchedName> most(std::uint64_t least, std::size_t most, double boot_seconds) const;
+
+ private:
+  struct Entry {
+    bool apart = false;
+    std::map<std::uint32_t, std::uint64_t> requests;  // by network namespace
+    std::uint64_t first_ns = UINT64_MAX;
+    std::uint64_t last_ns = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Entry> entries_;  // client, name
 };
 
 }  // namespace ioc_exporter::ca

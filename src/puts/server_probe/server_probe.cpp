@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/same_inode.h"
-#include "kernel/take_off.h"
+#include "kernel/uprobe.h"
 
 namespace ioc_exporter::ca {
 namespace {

@@ -8,7 +8,7 @@
 //
 // The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
 // puts are the tap's then, or are not counted. They are in no other process, unless the IOC's main
-// thread has ended (records/probe/attach_policy.h): then one attachment for all processes serves
+// thread has ended (records/probe/process.h): then one attachment for all processes serves
 // all IOCs on that file.
 //
 // Not thread-safe.
@@ -22,9 +22,9 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "base/retry.h"
-#include "base/trouble_log.h"
 #include "exposition/self_samples.h"
 #include "iocs/ioc.h"
 #include "puts/inventory/server_reader.h"

@@ -10,12 +10,10 @@
 
 #include "ca_server_probe.skel.h"
 #include "iocs/elf/rsrv_functions.h"
-#include "kernel/ask_to_attach.h"
 #include "kernel/function_symbol.h"
 #include "kernel/libbpf_support.h"
-#include "kernel/mapped_array.h"
+#include "kernel/map.h"
 #include "kernel/uprobe.h"
-#include "kernel/uprobe_link.h"
 #include "pva_server_probe.skel.h"
 
 namespace ioc_exporter::ca {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/wall_clock.h"
-#include "puts/inventory/channel_name.h"
+#include "puts/inventory/channel_facts.h"
 #include "puts/pva/put_labels.h"
 #include "puts/server_probe/server_probe.h"
 #include "puts/status.h"

@@ -10,7 +10,7 @@
 
 #include "ca_tap.skel.h"
 #include "kernel/libbpf_support.h"
-#include "kernel/mapped_array.h"
+#include "kernel/map.h"
 #include "kernel/shares.h"
 
 namespace ioc_exporter::ca {

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/live_thread.h"
+#include "base/process_stats.h"
 
 namespace ioc_exporter::ca {
 

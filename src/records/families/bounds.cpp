@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "records/families/rows.h"
+#include "records/families/record_families.h"
 
 namespace ioc_exporter::records {
 namespace {

@@ -1,6 +1,10 @@
 // Families about records: epics_record_*.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +13,48 @@
 #include "records/families/samples.h"
 
 namespace ioc_exporter::records {
+
+// RecordRows: the series of one IOC's records, each with its labels (made once for all families)
+// and its counts.
+
+// Calls each(a, b) for all pairs of counters of two samples.
+template <class A, class B, class Each>
+void for_each_counter(A& a, B& b, Each each) {
+  each(a.processed, b.processed);
+  each(a.sum_ns, b.sum_ns);
+  each(a.self_ns, b.self_ns);
+  each(a.skipped_active, b.skipped_active);
+  each(a.skipped_disabled, b.skipped_disabled);
+  for (std::size_t i = 0; i < a.buckets.size(); ++i) each(a.buckets[i], b.buckets[i]);
+  for (std::size_t i = 0; i < a.puts.size(); ++i) each(a.puts[i], b.puts[i]);
+}
+
+// Adds the counts of `more` to `sum`.
+void add_counts(RecordSample& sum, const RecordSample& more);
+
+struct RecordRow {
+  exposition::LabelView labels;          // ioc, record
+  const RecordSample* counts = nullptr;  // null: neither processed nor skipped
+  std::string_view type;                 // "" for the row of unknown names
+};
+
+// One row for each record of the database, in its order, and one with record="" when there are
+// counts whose record has no known name; those are summed. Points into the IocSample, which must
+// outlive it.
+class RecordRows {
+ public:
+  RecordRows(const IocSample& ioc, std::shared_ptr<const RecordLabels> labels);
+  RecordRows(RecordRows&&) = default;  // addresses in sums_ survive a move, not a copy
+
+  const std::vector<RecordRow>& rows() const { return rows_; }
+
+ private:
+  void add(std::size_t row, const RecordSample& sample);
+
+  std::shared_ptr<const RecordLabels> labels_;
+  std::vector<RecordRow> rows_;
+  std::deque<RecordSample> sums_;  // of rows with several samples; a deque keeps addresses
+};
 
 inline constexpr std::string_view kProcessDurations = "epics_record_process_duration_seconds";
 

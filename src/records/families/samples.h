@@ -8,11 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exposition/histogram_slots.h"
-#include "iocs/memory/memory_samples.h"
 #include "iocs/samples.h"
+#include "shared/record_process.h"
 #include "shared/record_puts.h"
 
 namespace ioc_exporter {
@@ -110,3 +111,28 @@ struct IocSample : IocFacts {
 };
 
 }  // namespace ioc_exporter
+
+namespace ioc_exporter::records {
+
+// From what the kernel counted by address to samples by record.
+
+// One sample for each record that was counted, in the order in which they are added.
+class RecordSamples {
+ public:
+  explicit RecordSamples(const Database& database) : database_(database) {}
+
+  // Addresses that the database does not have become kUnknown.
+  void add(std::uint64_t address, const iocx_record_stats& stats);
+  bool any_unknown() const { return any_unknown_; }
+  std::vector<RecordSample> take() { return std::move(samples_); }
+
+ private:
+  const Database& database_;
+  std::vector<RecordSample> samples_;
+  bool any_unknown_ = false;
+};
+
+// Index into the database's records; RecordSample::kUnknown: it has none at that address.
+std::uint32_t record_index(const Database& database, std::uint64_t address);
+
+}  // namespace ioc_exporter::records

@@ -15,13 +15,24 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "iocs/ioc.h"
 #include "iocs/memory/database_reader.h"
+#include "iocs/memory/memory.h"
 #include "iocs/memory/process_reader.h"
+#include "iocs/samples.h"
 #include "records/families/samples.h"
 #include "records/memory/record_states.h"
 
 namespace ioc_exporter::records {
+
+// The periodic scan lists of a running IOC, from its memory. Layout: iocs/memory/base_layout.h.
+// Nothing that is read is trusted.
+
+// From the variables nPeriodic and papPeriodic; sorted by period, each period once. Empty before
+// iocInit. An error when there are no such symbols, or what they lead to makes no sense.
+Result<std::vector<ScanListSample>> read_scan_lists(iocs::Memory& memory,
+                                                    const iocs::VariablePlaces& variables);
 
 class MemoryWatch {
  public:

@@ -15,9 +15,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "exposition/status_page.h"
 #include "iocs/memory/database_reader.h"
 #include "iocs/memory/memory.h"
-#include "iocs/memory/memory_samples.h"
+#include "iocs/samples.h"
 #include "records/families/samples.h"
 
 namespace ioc_exporter::records {
@@ -73,5 +74,11 @@ class RecordStates {
   Pass done_;
   bool ever_done_ = false;
 };
+
+// The page's table of stuck records: what hangs on a device that does not answer. Pure.
+
+inline constexpr std::size_t kStuckShown = 100;
+
+exposition::StatusTable stuck_table(const std::vector<IocSample>& iocs);
 
 }  // namespace ioc_exporter::records

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "iocs/find/inspector.h"
-#include "kernel/take_off.h"
+#include "kernel/uprobe.h"
 #include "records/probe/process.h"
 
 namespace ioc_exporter::records {

@@ -2,12 +2,17 @@
 // RecordProcess is under, and also when the IOC is no longer watched.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/result.h"
+#include "iocs/ioc_id.h"
+#include "records/families/samples.h"
 #include "records/probe/process_object.h"
 #include "records/probe/record_lines.h"
 #include "shared/record_process.h"
@@ -37,5 +42,25 @@ class RecordCounts {
 
 // Adds the counts of `from` to `into`.
 void add_stats(iocx_record_stats& into, const iocx_record_stats& from);
+
+// PendingRecords: one IOC whose records' counts are still to be read, for a page.
+struct PendingRecords {
+  std::size_t index = 0;  // of its sample on the page
+  iocs::IocId id;
+  std::string subject;  // for the log
+  RecordCounts counts;
+  bool any_unknown = false;  // after read(): addresses that the database does not have
+
+  // Needs no lock.
+  Result<std::vector<RecordSample>> read(const Database& database) {
+    RecordSamples samples(database);
+    auto done = counts.for_each([&samples](std::uint64_t address, const iocx_record_stats& stats) {
+      samples.add(address, stats);
+    });
+    if (!done) return done.error();
+    any_unknown = samples.any_unknown();
+    return samples.take();
+  }
+};
 
 }  // namespace ioc_exporter::records

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "records/probe/code_decoder.h"
+#include "records/probe/function_ends.h"
 
 namespace ioc_exporter::records {
 namespace {

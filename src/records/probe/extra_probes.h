@@ -12,8 +12,26 @@
 #include "base/wall_clock.h"
 #include "records/families/samples.h"
 #include "records/probe/process.h"
+#include "records/timing/hit_cost.h"
 
 namespace ioc_exporter::records {
+
+// RecordCauses: what the record probes counted beyond each record's own numbers, read once for all
+// IOCs of a scrape and handed out to their samples.
+class RecordCauses {
+ public:
+  static Result<RecordCauses> read(const RecordProcess& records);
+
+  // Fills in what belongs to the IOC in `slot`; its database must be there.
+  void add_to(std::uint32_t slot, IocSample& sample) const;
+  // Seconds that its probes have taken from its threads. `cost`: of a hit.
+  double seconds(std::uint32_t slot, const HitCost& cost) const;
+
+ private:
+  std::map<std::uint32_t, IocCounts> counts_;
+  std::map<std::uint32_t, std::vector<RawCause>> causes_;
+  std::map<std::uint32_t, std::vector<RawLink>> links_;
+};
 
 // Completions of asynchronous records: attaches bpf/records/completion.bpf.h to the IOCs that have
 // such records, and reads what it counts. Not thread-safe.

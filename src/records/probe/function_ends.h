@@ -12,14 +12,73 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
-#include "records/probe/code_decoder.h"
-#include "records/probe/function_end.h"
+#include "iocs/elf/code_file.h"
+#include "shared/function_ends.h"
 
 namespace ioc_exporter::records {
+
+// CodeDecoder: single instructions of machine code, as far as FunctionEnds needs to know them.
+enum class Flow : std::uint8_t {
+  next,
+  jump,    // to `target`
+  branch,  // to `target` or to the next instruction
+  call,    // comes back to the next instruction, or not at all
+  ret,
+  stop,     // traps
+  unknown,  // to an address that only the running program knows
+};
+
+// Effect of an instruction on the stack pointer, or on the register that often keeps a copy of it.
+struct StackEffect {
+  enum class Kind : std::uint8_t {
+    none,
+    move,           // sp += by
+    from_frame,     // sp = frame pointer + by
+    set_frame,      // frame pointer = sp + by
+    lose_frame,     // the frame pointer is something else from now on
+    move_and_lose,  // both: pop of the frame pointer
+    leave,          // sp = frame pointer + by, and the frame pointer is something else
+    unknown,
+  };
+  Kind kind = Kind::none;
+  std::int64_t by = 0;
+};
+
+struct Instruction {
+  std::uint8_t size = 0;
+  Flow flow = Flow::next;
+  bool direct = false;  // a call of a place that the instruction names
+  std::uint64_t target = 0;
+  std::uint8_t condition = IOCX_END_ALWAYS;  // under which a branch is taken
+  // The kernel emulates it under a breakpoint (arch/x86/kernel/uprobes.c, branch_setup_xol_ops()
+  // and push_setup_xol_ops(); arch/arm64/kernel/probes/decode-insn.c). Others it executes
+  // elsewhere, one step at a time, which takes a second trap, on a virtual machine ten times as
+  // long. Of branches on arm64 it is not said, since their condition is not known to the programs.
+  bool emulated = false;
+  StackEffect stack = {};
+};
+
+// Nothing: no instruction, or none that an ordinary function has. `address`: of the first byte.
+std::optional<Instruction> decode_x86_64(std::span<const std::uint8_t> code, std::uint64_t address);
+std::optional<Instruction> decode_arm64(std::span<const std::uint8_t> code, std::uint64_t address);
+
+// FunctionEnd: a place in a function's code from which it returns without calling anything more.
+struct FunctionEnd {
+  std::uint64_t offset = 0;                  // of the instruction, in the file
+  std::uint8_t condition = IOCX_END_ALWAYS;  // under which the function ends there
+  std::uint32_t below = 0;  // bytes that the stack pointer is then below its value at entry
+
+  bool operator==(const FunctionEnd&) const = default;
+};
+using FunctionEnds = std::vector<FunctionEnd>;
 
 // A piece of a function's code: compilers put what is rarely executed elsewhere.
 struct CodePart {
@@ -47,5 +106,28 @@ Result<FunctionEnds> find_function_ends(std::span<const CodePart> parts, Decoder
 
 // For the processor that this program is built for.
 Decoder own_decoder();
+
+// EndingFunction: where a function of a library ends, and the code by which that is known.
+class EndingFunction {
+ public:
+  // `fd`: the file. `parts`: all code of the function, the first begins with its entry. `work`:
+  // what it does before it ends, or it is another one than is thought.
+  static Result<std::shared_ptr<const EndingFunction>> find(int fd,
+                                                            std::span<const iocs::CodeRange> parts,
+                                                            Work work = Work::nothing);
+
+  const FunctionEnds& ends() const { return ends_; }
+  const std::vector<iocs::CodeRange>& parts() const { return parts_; }
+  // To be asked right before each attachment, after CodeFile::may_probe() of its entry: whether the
+  // file holds all of its code still, so that it ends where it did.
+  Result<void> check(const iocs::CodeFile& file) const;
+
+ private:
+  EndingFunction() = default;
+
+  std::vector<iocs::CodeRange> parts_;
+  std::deque<std::string> code_;  // of each part; in a deque they stay where they are
+  FunctionEnds ends_;
+};
 
 }  // namespace ioc_exporter::records

@@ -2,16 +2,80 @@
 // and lets the programs add entries to it as far as the IOC's share goes. Not thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "base/rooted_fs.h"
 #include "kernel/hash_memory.h"
-#include "records/probe/memory_shares.h"
-#include "records/probe/rooms.h"
+#include "kernel/map.h"
+#include "shared/record_process.h"
 
 namespace ioc_exporter::records {
+
+// RecordRooms: how much of each map of an IOC is in use, and may be; shared with the programs.
+class RecordRooms {
+ public:
+  static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+  // The map record_rooms.
+  static Result<RecordRooms> map(int fd, const std::string& name) {
+    auto memory = kernel::MapMemory::map(fd, IOCX_RECORD_ROOMS * sizeof(iocx_room), name,
+                                         kernel::MapMemory::Access::write);
+    if (!memory) return std::move(memory).error();
+    RecordRooms rooms;
+    rooms.memory_ = std::move(*memory);
+    return rooms;
+  }
+
+  std::uint64_t used(std::uint32_t room) const { return word(at(room).used).load(); }
+  std::uint64_t refused(std::uint32_t room) const { return word(at(room).refused).load(); }
+  void set_limit(std::uint32_t room, std::uint64_t entries) const {
+    word(at(room).limit).store(entries);
+  }
+  // Entries of a map that is not used any more.
+  void take_back(std::uint32_t room, std::uint64_t entries) const {
+    word(at(room).used).fetch_sub(entries);
+  }
+  // For a map that no program sees.
+  void clear(std::uint32_t room) const {
+    word(at(room).used).store(0);
+    word(at(room).limit).store(0);
+    word(at(room).refused).store(0);
+  }
+
+ private:
+  // The programs' XADD and ours are the same to the processor.
+  static std::atomic_ref<std::uint64_t> word(__u64& value) {
+    static_assert(sizeof(__u64) == sizeof(std::uint64_t));
+    return std::atomic_ref<std::uint64_t>(reinterpret_cast<std::uint64_t&>(value));
+  }
+  iocx_room& at(std::uint32_t room) const { return static_cast<iocx_room*>(memory_.data())[room]; }
+
+  kernel::MapMemory memory_;
+};
+
+// How the kernel memory for the counts of records is shared: what each IOC may take. Pure.
+
+// Memory of a map of an IOC, present and wanted, in bytes.
+struct MemoryClaim {
+  std::uint32_t user = 0;    // who runs the IOC
+  std::uint64_t held = 0;    // is in use, or may be at any moment: is not taken back
+  std::uint64_t likely = 0;  // will do for a while
+  std::uint64_t wanted = 0;  // the most that it can use
+};
+
+// How much each may have: at least what it holds, at most what it wants, and together no more than
+// `limit` unless more is held already. A user's IOCs get half of the limit together at most, so
+// that there is room for others who come later; users share it equally, and so do the IOCs of one
+// user. Where not all get what they want, what is likely to be used goes before what is not.
+std::vector<std::uint64_t> share_memory(std::uint64_t limit,
+                                        const std::vector<MemoryClaim>& claims);
 
 struct KernelMemoryUse {
   std::uint64_t bytes = 0;

@@ -10,9 +10,9 @@
 #include "base/same_inode.h"
 #include "base/wall_clock.h"
 #include "kernel/shares.h"
-#include "kernel/take_off.h"
+#include "kernel/uprobe.h"
 
-#include "records/probe/scan_names.h"
+#include "records/probe/scan_passes.h"
 
 namespace ioc_exporter::records {
 namespace {

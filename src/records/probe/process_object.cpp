@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "base/log.h"
-#include "kernel/ask_to_attach.h"
 #include "kernel/function_symbol.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/shares.h"
 #include "kernel/uprobe.h"
-#include "kernel/uprobe_link.h"
 #include "record_process.skel.h"
 
 namespace ioc_exporter::records {

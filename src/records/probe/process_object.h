@@ -14,13 +14,12 @@
 #include "base/result.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
-#include "kernel/mapped_array.h"
 #include "kernel/program_stats.h"
 #include "kernel/shares.h"
-#include "records/probe/ending_function.h"
+#include "records/probe/function_ends.h"
+#include "records/probe/kernel_memory.h"
 #include "records/probe/programs.h"
 #include "records/probe/record_lines.h"
-#include "records/probe/rooms.h"
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
 #include "shared/scan_lists.h"
@@ -109,7 +108,7 @@ class RecordAttachment {
 struct RecordProcessOptions {
   // Threads that process records, 3 KiB each. Rounded up to a power of two.
   std::uint32_t max_threads = 4096;
-  bool probe_links = true;  // attach by links where the kernel has them (kernel/uprobe_link.h)
+  bool probe_links = true;  // attach by links where the kernel has them (kernel/uprobe.h)
   // Most entries; 0: not counted.
   std::uint32_t causes = 0;                        // of records' causes, about 90 bytes each
   std::uint32_t links = 0;                         // of links from record to record, the same
@@ -142,7 +141,7 @@ class RecordProcessObject {
   Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file,
                          std::span<const char* const> functions) const;
 
-  // Whether attachments are links, which are taken off together (kernel/take_off.h).
+  // Whether attachments are links, which are taken off together (kernel/uprobe.h).
   bool has_links() const;
   // Whether a record takes memory when it is processed for the first time. Else, all records of an
   // IOC take it as soon as they are watched.

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/result.h"
-#include "kernel/mapped_array.h"
+#include "kernel/map.h"
 #include "shared/record_process.h"
 
 namespace ioc_exporter::records {

@@ -1,10 +1,37 @@
 #include "records/probe/scan_passes.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
+#include <cstring>
+#include <string>
 #include <utility>
 
 namespace ioc_exporter::records {
+namespace {
+
+constexpr std::array<std::string_view, 7> kUsual = {"10", "5", "2", "1", "0.5", "0.2", "0.1"};
+
+}  // namespace
+
+bool is_usual_scan_period(std::string_view period) {
+  return std::ranges::find(kUsual, period) != kUsual.end();
+}
+
+iocx_scan_name scan_name(std::uint32_t generation, std::string_view period) {
+  iocx_scan_name name{};
+  name.generation = generation;
+  const std::string text = "scan-" + std::string(period);
+  std::memcpy(name.comm, text.data(), std::min(text.size(), sizeof name.comm - 1));
+  return name;
+}
+
+Result<void> add_usual_scan_names(const kernel::MapView<iocx_scan_name, std::uint8_t>& names) {
+  for (const std::string_view period : kUsual)
+    if (auto ok = names.update(scan_name(0, period), 1); !ok) return ok;
+  return {};
+}
 
 static_assert(sizeof(iocx_scan_list) == 64 + IOCX_PUT_HIST_SLOTS * 8);
 static_assert(offsetof(iocx_scan_list, comm) == 8 && offsetof(iocx_scan_list, buckets) == 64);

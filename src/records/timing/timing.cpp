@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/wall_clock.h"
-#include "kernel/take_off.h"
+#include "kernel/uprobe.h"
 #include "records/probe/process.h"
 
 namespace ioc_exporter::records {

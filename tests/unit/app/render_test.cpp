@@ -4,7 +4,7 @@
 
 #include "exposition/openmetrics_encoder.h"
 #include "puts/totals/put_families.h"
-#include "records/families/rows.h"
+#include "records/families/record_families.h"
 #include "sample_snapshot.h"
 #include "scrape_parser.h"
 

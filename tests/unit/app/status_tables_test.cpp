@@ -3,7 +3,7 @@
 
 #include "base/rates.h"
 #include "puts/tables.h"
-#include "records/memory/stuck_table.h"
+#include "records/memory/record_states.h"
 #include "support/snapshot.h"
 
 namespace ioc_exporter::app {

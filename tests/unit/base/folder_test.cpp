@@ -1,4 +1,4 @@
-#include "base/folder.h"
+#include "base/rooted_fs.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "base/log_bound.h"
+#include "base/log.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/text_table.h"
+#include "base/value_text.h"
 
 #include <gtest/gtest.h>
 

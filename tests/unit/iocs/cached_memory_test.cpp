@@ -1,4 +1,4 @@
-#include "iocs/memory/cached_memory.h"
+#include "iocs/memory/memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "iocs/memory/callback_queues.h"
+#include "iocs/memory/variables.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "database_image.h"
-#include "iocs/memory/scan_layout.h"
+#include "iocs/memory/base_layout.h"
 #include "variables_image.h"
 
 namespace ioc_exporter::iocs {

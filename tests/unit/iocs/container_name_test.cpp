@@ -1,4 +1,3 @@
-#include "iocs/find/container_name.h"
 
 #include <gtest/gtest.h>
 

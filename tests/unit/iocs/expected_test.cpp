@@ -1,9 +1,8 @@
 // The IOCs that a site expects, and the list of those that run.
-#include "iocs/find/expected.h"
+#include "iocs/options.h"
 
 #include <gtest/gtest.h>
 
-#include "iocs/ioc_list.h"
 #include "iocs/iocs_command.h"
 #include "target_process.h"
 

@@ -1,4 +1,4 @@
-#include "iocs/find/places.h"
+#include "iocs/find/finder.h"
 
 #include <gtest/gtest.h>
 

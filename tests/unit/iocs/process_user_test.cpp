@@ -1,4 +1,4 @@
-#include "iocs/find/process_user.h"
+#include "iocs/find/process_signs.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "iocs/memory/reader_budget.h"
+#include "iocs/memory/reading.h"
 
 #include <gtest/gtest.h>
 

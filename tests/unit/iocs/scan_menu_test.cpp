@@ -1,4 +1,4 @@
-#include "iocs/memory/scan_menu.h"
+#include "iocs/memory/database_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "puts/searches/datagram.h"
+#include "support/ca_datagram.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "puts/searches/udp_names.h"
 #include "puts/tap/connections.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "records/probe/attach_policy.h"
+#include "records/probe/process.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "records/graph_dot.h"
+#include "records/graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

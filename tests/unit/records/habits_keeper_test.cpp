@@ -1,5 +1,5 @@
 // Habits are written now and then: who is killed loses minutes, not all.
-#include "records/habits_keeper.h"
+#include "records/habits_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

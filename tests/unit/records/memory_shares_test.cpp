@@ -1,4 +1,4 @@
-#include "records/probe/memory_shares.h"
+#include "records/probe/kernel_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <deque>
 
 #include "iocs/find/process_stat.h"
-#include "iocs/memory/scan_layout.h"
+#include "iocs/memory/base_layout.h"
 
 namespace ioc_exporter::records {
 namespace {

@@ -1,4 +1,4 @@
-#include "records/families/samples_by_record.h"
+#include "records/families/samples.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "records/memory/scan_lists.h"
+#include "records/memory/memory_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "iocs/memory/scan_layout.h"
+#include "iocs/memory/base_layout.h"
 #include "unit/iocs/database_image.h"
 #include "unit/iocs/variables_image.h"
 

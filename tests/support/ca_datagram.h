@@ -1,13 +1,38 @@
-#include "puts/searches/datagram.h"
+// User-space side of the shared parser of Channel Access over UDP (bpf/shared/ca_udp_parser.h): the
+// very code that reads datagrams in the kernel, fed with the payload of one.
+#pragma once
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shared/ca_udp_parser.h"
 
 namespace ioc_exporter::ca {
-namespace {
 
-CaUdpMessage convert(const iocx_ca_datagram& datagram, const iocx_ca_udp_event& event) {
+// A search, an answer or a beacon; what the fields hold is said at enum iocx_ca_udp_kind.
+struct CaUdpMessage {
+  std::uint32_t kind = IOCX_CA_UDP_NOTHING;
+  std::uint32_t id = 0;
+  std::uint32_t port = 0;
+  std::uint32_t address = 0;  // 0x7F000001 is 127.0.0.1
+  std::string name;           // of a search, as far as it is kept
+  bool cut = false;           // the name is longer
+  bool operator==(const CaUdpMessage&) const = default;
+};
+
+// Whether the datagram's ports are watched: searches and beacons go to such a port, answers come
+// from one.
+struct CaUdpPorts {
+  bool to_watched = false;
+  bool from_watched = false;
+};
+
+inline CaUdpMessage convert(const iocx_ca_datagram& datagram, const iocx_ca_udp_event& event) {
   CaUdpMessage message;
   message.kind = event.kind;
   if (event.kind == IOCX_CA_UDP_BAD) return message;
@@ -25,9 +50,10 @@ CaUdpMessage convert(const iocx_ca_datagram& datagram, const iocx_ca_udp_event& 
   return message;
 }
 
-}  // namespace
-
-std::vector<CaUdpMessage> read_datagram(std::span<const std::uint8_t> payload, CaUdpPorts ports) {
+// Messages of the datagram, in order; the last has kind IOCX_CA_UDP_BAD where the rest cannot be
+// read. Never reads outside the payload, whatever its bytes are.
+inline std::vector<CaUdpMessage> read_datagram(std::span<const std::uint8_t> payload,
+                                               CaUdpPorts ports) {
   const auto datagram = std::make_unique<iocx_ca_datagram>();
   iocx_ca_udp_begin(datagram.get(), static_cast<std::uint32_t>(payload.size()), ports.to_watched,
                     ports.from_watched);
