@@ -196,14 +196,12 @@ void Daemon::tick(Clock::time_point now) {
   discovery_ = {"discovery", found.ok(), host_.look_seconds()};
   ++ticks_;
   discovery_problem_ = found ? std::string() : found.error().message();
-  if (stays_) readers_->stop_waiting();
   if (!std::exchange(looked_, true)) looked_once_.count_down();
 }
 
 std::chrono::milliseconds Daemon::interval(Clock::time_point now) {
   if (host_.is_busy()) return std::min(kBusyInterval, interval_);
-  return host_.any_young(now) || host_.waits_for_files() ? std::min(kYoungInterval, interval_)
-                                                         : interval_;
+  return host_.any_young(now) ? std::min(kYoungInterval, interval_) : interval_;
 }
 
 std::optional<Daemon::Clock::time_point> Daemon::next_due() {

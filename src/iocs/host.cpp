@@ -88,7 +88,6 @@ void Host::look(Clock::time_point now) {
   look_.changes = std::move(*changes);
   look_.listeners = {finder_.rested(), finder_.unclaimed(), finder_.ownerless()};
   look_.left_out = finder_.left_out();
-  look_.waits_for_files = finder_.waits_for_files();
   look_.task_changes = finder_.task_changes();
   const auto unreadable = finder_.costs().unreadable;
   if (unreadable > 0 && !may_look_into_processes(fs_))
@@ -109,7 +108,6 @@ void Host::take_over_read(milliseconds patience) {
 void Host::take_over_look(milliseconds patience) {
   if (!is_looking_ || !looker_.wait(patience)) return;
   is_looking_ = false;
-  waits_for_files_ = look_.waits_for_files;
   task_changes_ = look_.task_changes;
   looked_ = look_.result;
   look_seconds_ = look_.seconds;

@@ -108,8 +108,6 @@ class Host {
   std::uint64_t task_changes() const { return task_changes_; }
   // A look or a reading is under way, or done and not taken over.
   bool is_busy() const { return is_looking_ || is_reading_; }
-  // The next look may see more than the last one, and should be soon.
-  bool waits_for_files() const { return waits_for_files_; }
   // Publishes what poll() saw to the functions below. Under the mutex.
   void apply(Clock::time_point now);
   // Reads databases that are due, for kTogether at most, without the mutex. True: there are more.
@@ -195,7 +193,6 @@ class Host {
     double seconds = 0;
     Clock::time_point began;
     std::uint64_t task_changes = 0;
-    bool waits_for_files = false;
   };
 
   void begin_life(LiveIoc& live, const Ioc& ioc, Clock::time_point now);
@@ -241,7 +238,6 @@ class Host {
   std::vector<Due> due_;  // read, and not applied yet
   bool is_looking_ = false;
   bool is_reading_ = false;
-  bool waits_for_files_ = false;
   Look look_;                                                      // of the worker, while it looks
   std::vector<Due> reading_;                                       // the same, while it reads
   std::optional<std::uint64_t> hold_changes_;                      // the same

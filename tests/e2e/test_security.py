@@ -76,7 +76,7 @@ def test_rights_that_are_left(start_exporter, start_ioc):
     exporter.wait_scrape(lambda scrape: scrape.count(PROCESSED, ioc=ioc.name, record="SEC:trigger") == 23,
                          "23 processings")
     readers = helpers_of(helpers["ioc_exp-attach"])
-    assert readers and set(readers) <= {"ioc_exp-read", "ioc_exp-files"}
+    assert set(readers) == {"ioc_exp-read"}
     for pid in readers.values():
         (thread,) = threads_of(pid)
         assert (thread["CapEff"], thread["CapPrm"], thread["Seccomp"]) == (mask(READERS), mask(READERS), "2")

@@ -13,9 +13,6 @@ namespace ioc_exporter::iocs {
 namespace {
 
 constexpr std::size_t kMostOpen = 2048;
-// More than readers are at; one more is opened again.
-constexpr std::size_t kMostUnfinished = 16;
-constexpr std::chrono::seconds kUnfinishedKept{30};
 
 // As another process may have left it: the time of the last change to a file cannot be set.
 bool is_as_read(const FileFacts& facts, const struct stat& status) {
@@ -37,17 +34,12 @@ FileCache::FileCache(ProcessReader& reader, Options options)
 }
 
 Result<UniqueFd> FileCache::open_same(pid_t pid, const std::string& path, const FileId& id) {
-  if (auto found = unfinished_.extract(id)) return std::move(found.mapped().fd);
   auto fd = reader_.open(pid, path);
   if (!fd) return fd;
   struct stat status;
   if (::fstat(fd->get(), &status) != 0) return last_error("stat " + path);
   if (file_id(status) != id) return error_in_words("open " + path + ": it changed meanwhile");
   return fd;
-}
-
-void FileCache::keep_unfinished(const FileId& id, UniqueFd fd) {
-  if (unfinished_.size() < kMostUnfinished) unfinished_[id] = {std::move(fd), Clock::now()};
 }
 
 Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::string& path) {
@@ -73,10 +65,7 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::s
   } else {
     auto fd = open_same(pid, path, id);
     if (!fd) return std::move(fd).error();
-    if (auto done = read(pid, path, *fd, entry, *facts); !done) {
-      if (is_under_way(done.error())) keep_unfinished(id, std::move(*fd));
-      return done.error();
-    }
+    if (auto done = read(pid, path, *fd, entry, *facts); !done) return done.error();
     ++files_read_;
     if (facts->retry) entry.expires = Clock::now() + std::chrono::minutes(1);
   }
@@ -153,24 +142,16 @@ void FileCache::close_unused() {
     if (const auto held = held_.find(one.second); --held->second == 0) held_.erase(held);
     return true;
   });
-  std::erase_if(unfinished_, [now = Clock::now()](const auto& one) {
-    return now - one.second.asked > kUnfinishedKept;
-  });
 }
 
-Result<std::string> FileCache::base_version(pid_t pid, const std::string& path,
-                                            const FileFacts& facts) {
+std::string FileCache::base_version(pid_t pid, const std::string& path, const FileFacts& facts) {
   const auto known = entries_.find(facts.id);
   if (known != entries_.end() && known->second.base_version) return *known->second.base_version;
-  if (!facts.elf) return std::string();
-  const auto unless_under_way = [](const Error& error) {
-    return is_under_way(error) ? Result<std::string>(error) : std::string();
-  };
-  auto fd = open_same(pid, path, facts.id);
-  if (!fd) return unless_under_way(fd.error());
+  if (!facts.elf) return {};
+  const auto fd = open_same(pid, path, facts.id);
+  if (!fd) return {};
   const auto version = reader_.base_version(pid, fd->get(), facts.elf->segments());
-  if (!version && is_under_way(version.error())) keep_unfinished(facts.id, std::move(*fd));
-  if (!version) return unless_under_way(version.error());
+  if (!version) return {};
   if (known != entries_.end()) known->second.base_version = *version;
   return *version;
 }

@@ -53,12 +53,10 @@ class FileCache {
                                                 const struct stat& status);
   Result<std::shared_ptr<const FileFacts>> look(pid_t pid, const std::string& path);
 
-  // Version of EPICS Base in the file that `look` judged, searched once; "" when there is none. An
-  // error: it is being searched (is_under_way()).
-  Result<std::string> base_version(pid_t pid, const std::string& path, const FileFacts& facts);
+  // Version of EPICS Base in the file that `look` judged, searched once; "" when there is none.
+  std::string base_version(pid_t pid, const std::string& path, const FileFacts& facts);
 
-  // Closes the files that only this cache still knows; they are read again when they come back. And
-  // readings of files that no caller needs any more.
+  // Closes the files that only this cache still knows; they are read again when they come back.
   void close_unused();
 
   std::uint64_t files_read() const { return files_read_; }
@@ -73,14 +71,7 @@ class FileCache {
     std::uint64_t used = 0;
   };
 
-  // A file that a reader is at.
-  struct Unfinished {
-    UniqueFd fd;
-    Clock::time_point asked;
-  };
-
   Result<UniqueFd> open_same(pid_t pid, const std::string& path, const FileId& id);
-  void keep_unfinished(const FileId& id, UniqueFd fd);
   Result<void> read(pid_t pid, const std::string& path, UniqueFd& fd, Entry& entry,
                     FileFacts& facts);
   bool is_known(const Entry& entry, pid_t pid, const struct stat& status) const;
@@ -91,7 +82,6 @@ class FileCache {
   ProcessReader& reader_;
   Options options_;
   std::map<FileId, Entry> entries_;
-  std::map<FileId, Unfinished> unfinished_;
   std::map<FileId, uid_t> open_;         // of the entries, those whose file is kept open, for whom
   std::map<uid_t, std::uint32_t> held_;  // of these, by user
   std::uint64_t uses_ = 0;

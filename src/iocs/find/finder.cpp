@@ -15,9 +15,6 @@ namespace {
 constexpr unsigned kDenialsThatCount = 2;
 // A process that cannot be looked into now, for how long that took before.
 constexpr std::chrono::seconds kPutOff{5};
-// Pause before the next look at a process that is being read: short, and longer while none of its
-// files is done.
-constexpr std::chrono::milliseconds kSoon{50};
 // Pause before the next look at a process that could not be read, doubled each time.
 constexpr std::chrono::milliseconds kFirstDoubt{1000};
 constexpr unsigned kMostDoublings = 10;
@@ -53,7 +50,6 @@ Result<Changes> Finder::poll(Clock::time_point now) {
   rested_ = may_rest(now);
   if (rested_) return changes;
   last_poll_ = now;
-  reader_->begin_look();
   auto done = read_processes(now, changes);
   if (!done) return std::move(done).error();
   files_.close_unused();
@@ -113,22 +109,17 @@ bool Finder::look(Process& process, bool thorough, Clock::time_point now) {
     process.next_check = now + spread;
   }
   const Inspection* before = process.inspection ? &*process.inspection : nullptr;
-  const std::uint64_t files_before = files_.files_read();
   auto inspection = inspector_.inspect(process.stat, before, thorough);
   // Once is nothing: a process may be in the middle of an exec, and is looked at again.
   process.denials = !inspection && denied(inspection.error()) ? process.denials + 1 : 0;
   const bool left_alone = !inspection && is_for_now(inspection.error());
-  if (!left_alone || files_.files_read() != files_before) process.waits.reset();
   process.unreadable = process.denials >= kDenialsThatCount || left_alone;
   const bool doubtful = inspection && inspection->uncertain;
   process.doubts = doubtful ? std::min(process.doubts + 1, kMostDoublings) : 0;
   if (doubtful)
     process.next_check =
         std::min(process.next_check, now + kFirstDoubt * (1u << (process.doubts - 1)));
-  if (left_alone)
-    note_put_off(process, inspection.error(), now);
-  else if (inspection && inspection->put_off)
-    process.next_check = now + kPutOff;
+  if (left_alone || (inspection && inspection->put_off)) process.next_check = now + kPutOff;
   if (!inspection) return false;
   // The pid may have been given out anew, or have execed, while we were looking.
   auto after = read_process_stat(fs_, process.stat.id.pid);
@@ -138,20 +129,6 @@ bool Finder::look(Process& process, bool thorough, Clock::time_point now) {
   process.inspection = std::move(*inspection);
   process.stale = false;
   return true;
-}
-
-void Finder::note_put_off(Process& process, const Error& why, Clock::time_point now) {
-  process.next_check = now + kPutOff;
-  if (!is_under_way(why)) return process.waits.reset();
-  if (!process.waits) process.waits = now;
-  process.next_check =
-      now + std::clamp<Clock::duration>((now - *process.waits) / 4, kSoon, kPutOff);
-  settled_ = false;
-}
-
-bool Finder::waits_for_files() const {
-  return std::ranges::any_of(processes_,
-                             [](const auto& entry) { return entry.second.waits.has_value(); });
 }
 
 void Finder::judge(Process& process, Clock::time_point now, Changes& changes) {
@@ -191,9 +168,6 @@ bool Finder::start(Process& process, IocKind kind, Clock::time_point now) {
       process.inspection ? process.inspection->executable : process.stat.comm;
   const auto name = ioc_name(fs_, *reader_, process.stat.id.pid, process.stat.thread, executable,
                              options_.name_sources, now < process.seen + options_.young);
-  const auto since = process.waits.value_or(now);
-  process.waits.reset();
-  if (!name && is_under_way(name.error())) process.waits = since;
   if (!name) return false;
   Tracked& tracked = *(process.tracked = Tracked{});
   owners_stale_ = true;

@@ -119,8 +119,6 @@ class Finder {
   bool rested() const { return rested_; }
   // How many polls found that threads had started or ended on the host since the one before.
   std::uint64_t task_changes() const { return task_changes_; }
-  // A process' files are being read: the next poll may see more, and should be soon.
-  bool waits_for_files() const;
   // The IOCs that run, as of the last poll, oldest first.
   std::vector<Ioc> iocs() const;
   // The listeners in the exporter's network namespace, and in those of IOCs, as of the last poll,
@@ -167,7 +165,6 @@ class Finder {
     unsigned denials = 0;        // in a row
     unsigned doubts = 0;         // looks in a row that could not read all
     bool unreadable = false;
-    std::optional<Clock::time_point> waits;  // since then, for what is being read of it
     bool stale = true;    // new, or another program runs in it, and not looked at since
     bool execed = false;  // what is tracked is what ran before
     std::optional<Tracked> tracked;
@@ -186,7 +183,6 @@ class Finder {
   void ask_who_holds(Process& process, Clock::time_point now) const;
   Clock::duration rest_of_holds(const Tracked& tracked, Clock::time_point now) const;
   bool is_mere_fork(Process& process, Clock::time_point now) const;
-  void note_put_off(Process& process, const Error& why, Clock::time_point now);
   bool start(Process& process, IocKind kind, Clock::time_point now);
   void end(Process& process, Clock::time_point now, Changes& changes);
   void describe(Process& process);

@@ -57,7 +57,6 @@ Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
         there && !kernel && known != processes_.end() && known->second.stat.id == stat->id;
     if (known != processes_.end() && !same) {
       if (known->second.tracked) end(known->second, now, changes);
-      reader_->forget(pid);
       processes_.erase(known);
     }
     if (there && !kernel) stats.push_back(std::move(*stat));
@@ -97,10 +96,7 @@ std::optional<ProcessStat> Finder::read_stat(const Folder& proc, pid_t pid) cons
 // Of a process that is known.
 void Finder::take_stat(Process& process, ProcessStat stat, Clock::time_point now) {
   if (execed(process.stat, stat)) {
-    reader_->forget(stat.id.pid);
     process.execed = process.stale = true;
-    if (process.waits) process.unreadable = false;
-    process.waits.reset();
     process.threads_looked_at = 0;
     process.seen = now;
   }
@@ -147,7 +143,7 @@ std::vector<pid_t> Finder::suspects(const Folder& proc, Clock::time_point now) {
 bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point now) {
   // A process that cannot be looked into is tried again at its next check.
   const bool grown = !process.unreadable && process.stat.vsize != process.vsize_looked_at;
-  const bool changing = grown || process.waits || now < process.seen + options_.young;
+  const bool changing = grown || now < process.seen + options_.young;
   if (changing) settled_ = false;
   if (changing || now >= process.next_check) return true;
   // A fork of an IOC, which may have gone on to be one.

@@ -139,7 +139,7 @@ void Finder::start_servers(const NamespaceListeners& listeners, Clock::time_poin
     const Listener found = *first;
     // It may have become an IOC since it was looked at.
     if (look(*process, true, now) && process->inspection->is_ioc()) continue;
-    if (process->waits || !start(*process, IocKind::ca_server, now)) {
+    if (!start(*process, IocKind::ca_server, now)) {
       std::erase_if(searched, held);  // its holder is found, it is looked for again
       continue;
     }

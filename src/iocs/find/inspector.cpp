@@ -1,7 +1,6 @@
 #include "iocs/find/inspector.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <iterator>
 
 #include "base/process_stats.h"
@@ -161,9 +160,7 @@ Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection*
   if (found.target) found.problem.clear();
   if (!found.target && found.problem.empty() && has_ioc_threads(stat))
     found.problem = why_not_found(stat, modules, found);
-  if (found.is_ioc() && !found.under_way) find_version(pid, modules, found);
-  if (found.under_way)
-    return error_from_errno(EINPROGRESS, "read the files of pid " + std::to_string(pid));
+  if (found.is_ioc()) find_version(pid, modules, found);
   return found;
 }
 
@@ -207,7 +204,6 @@ std::vector<Inspector::Module> Inspector::open_modules(const ProcessStat& stat, 
 
 void Inspector::note(const Error& error, Inspection& found) {
   found.put_off = found.put_off || is_for_now(error);
-  found.under_way = found.under_way || is_under_way(error);
 }
 
 std::shared_ptr<const FileFacts> Inspector::look_at(pid_t pid, const std::string& path,
@@ -292,12 +288,8 @@ void Inspector::find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspec
 void Inspector::find_version(pid_t pid, const std::vector<Module>& modules, Inspection& found) {
   const auto ask = [&](auto&& chosen) {
     for (const Module& module : modules) {
-      if (!found.base_version.empty() || found.under_way || !chosen(module)) continue;
-      auto version = files_.base_version(pid, module.path, *module.facts);
-      if (version)
-        found.base_version = std::move(*version);
-      else
-        found.under_way = true;
+      if (!found.base_version.empty() || !chosen(module)) continue;
+      found.base_version = files_.base_version(pid, module.path, *module.facts);
     }
   };
   const auto named = [](std::string_view start) {

@@ -19,7 +19,6 @@ struct Inspection {
   std::string executable;        // as the process sees it, without " (deleted)"
   bool uncertain = false;        // a file could not be read: look again even when nothing changed
   bool put_off = false;          // one could not be read now: look again soon
-  bool under_way = false;        // one is being read: nothing is said until it was
   std::uint64_t threads = 0;     // how many there were when their names were read
   // Facts of an IOC. `target` without a value and no problem: not an IOC.
   std::optional<ProbeTarget> target;
@@ -54,8 +53,7 @@ class Inspector {
 
   // `before`: the last look at the same process, reused when it maps the same files still;
   // `thorough` reads the threads' names again also when there are as many. An error means that the
-  // process' maps cannot be read: it ended, or we may not; or that something of it is being read
-  // (is_under_way()).
+  // process' maps cannot be read: it ended, or we may not.
   Result<Inspection> inspect(const ProcessStat& stat, const Inspection* before, bool thorough);
 
   // Threads of an IOC run in it, as their names say.

@@ -25,17 +25,10 @@ std::span<const std::string> wanted_symbols();
 
 using FileStatus = std::optional<struct stat>;
 
-// The process, or its user, is left alone for a while, or is_under_way(); nothing is said of what
-// was to be read.
+// The process, or its user, is left alone for a while; nothing is said of what was to be read.
 inline bool is_for_now(const Error& error) {
   return error.code == std::errc::stream_timeout ||
-         error.code == std::errc::resource_unavailable_try_again ||
-         error.code == std::errc::operation_in_progress;
-}
-
-// It is being read: a later call of the same kind gets the answer.
-inline bool is_under_way(const Error& error) {
-  return error.code == std::errc::operation_in_progress;
+         error.code == std::errc::resource_unavailable_try_again;
 }
 
 class ProcessReader {
@@ -44,11 +37,6 @@ class ProcessReader {
   virtual ~ProcessReader() = default;
   ProcessReader(const ProcessReader&) = delete;
   ProcessReader& operator=(const ProcessReader&) = delete;
-
-  // A look at all processes begins. How long it waits for what it asks for is bounded in all.
-  virtual void begin_look() {}
-  // That process has ended, or runs another program.
-  virtual void forget(pid_t) {}
 
   // Fails when the process is not the one that `id` names.
   virtual Result<std::unique_ptr<Memory>> memory(const IocId& id);

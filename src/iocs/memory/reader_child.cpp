@@ -20,7 +20,7 @@
 namespace ioc_exporter::iocs {
 namespace {
 
-constexpr int kLowPriority = 19;
+constexpr int kPriority = 5;  // the IOCs are first
 
 // A FUSE file system answers when its owner likes, and to close one of its files waits for it, too.
 // That of root (user_id=0) is the site's own (CernVM-FS); all others are refused.
@@ -167,12 +167,11 @@ void close_all_but(int kept) {
   ::syscall(SYS_close_range, fd + 1, ~0u, 0);
 }
 
-[[noreturn]] void run_reader(int socket, bool of_files,
-                             const std::function<Result<void>()>& confine) {
+[[noreturn]] void run_reader(int socket, const std::function<Result<void>()>& confine) {
   try {
     close_all_but(socket);
-    ::prctl(PR_SET_NAME, of_files ? "ioc_exp-files" : "ioc_exp-read");
-    if (of_files) ::setpriority(PRIO_PROCESS, 0, kLowPriority);
+    ::prctl(PR_SET_NAME, "ioc_exp-read");
+    ::setpriority(PRIO_PROCESS, 0, kPriority);
     if (!confine || confine()) ReaderProcess(socket).serve();
   } catch (const std::exception&) {
   }
@@ -192,7 +191,7 @@ Result<UniqueFd> serve_reader_request(const HelperRequest& request, const Unique
   }
   const pid_t pid = ::fork();
   if (pid < 0) return last_error("fork a reader");
-  if (pid == 0) run_reader(file.get(), request.number != 0, confine);
+  if (pid == 0) run_reader(file.get(), confine);
   UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!process) return last_error("fork a reader");
   return process;

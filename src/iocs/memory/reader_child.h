@@ -12,8 +12,7 @@
 namespace ioc_exporter::iocs {
 
 enum class ReaderProcessRequest : std::uint32_t {
-  fork = 48,  // with a descriptor: the reader's socket; number 1: of low priority, for files;
-              // answer: a pidfd
+  fork = 48,  // with a descriptor: the reader's socket; answer: a pidfd
   kill,       // with a descriptor: the pidfd
 };
 inline bool is_reader_request(const HelperRequest& request) {

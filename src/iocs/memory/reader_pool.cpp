@@ -2,33 +2,31 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
-#include <utility>
 
 #include "base/ascii.h"
-#include "base/log.h"
-#include "iocs/elf/code_file.h"
 #include "iocs/find/process_signs.h"
+#include "iocs/find/process_stat.h"
 #include "iocs/memory/reader_child.h"
 
 namespace ioc_exporter::iocs {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
 
-constexpr std::size_t kMostIdle = 4;  // readers of a kind
+constexpr std::size_t kMostIdle = 4;
 // Of each reading: more than it takes of an ordinary process or library, or than a piece of memory.
 constexpr milliseconds kFree{5};
-// A reading that somebody waits for ends soon; one of low priority may wait for a CPU for long.
-constexpr std::chrono::seconds kLongest{30};
-constexpr std::chrono::seconds kLongestSearch{300};
-// Time after which an unfetched answer is dropped.
-constexpr std::chrono::seconds kAnswerKept{30};
+constexpr std::chrono::seconds kLongest{30};  // of a reading, whatever its reader does
+constexpr milliseconds kCheckInterval{20};
+// A reader that sleeps now may have run since the last check: at most this counts as sleep.
+constexpr milliseconds kMostAsleepBetween{100};
+// More than any answer has. A reader that was taken over by what it read cannot go on for ever.
+constexpr unsigned kMostPieces = 4096;
 // Limit of sleep and time of all readings of one memory: each page may be made to answer late.
 constexpr std::chrono::seconds kMostAsleep{3};
 constexpr std::chrono::seconds kLongestMemory{60};
@@ -36,17 +34,6 @@ constexpr std::chrono::seconds kLongestMemory{60};
 template <class T>
 std::string_view bytes_of(std::span<const T> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-}
-
-// The same for every process that maps the file, until it is written to.
-std::string key_of_file(int fd) {
-  Packer packer;
-  struct stat status {};
-  (void)::fstat(fd, &status);
-  packer.add(file_id(status));
-  packer.add(status.st_ctim.tv_sec);
-  packer.add(status.st_ctim.tv_nsec);
-  return packer.bytes();
 }
 
 Error no_answer(const std::string& what) {
@@ -65,7 +52,7 @@ class ReaderPool::RemoteMemory : public Memory {
  public:
   RemoteMemory(ReaderPool& pool, Reader reader, const ReadProcess& of)
       : pool_(pool), reader_(std::move(reader)), of_(of) {}
-  ~RemoteMemory() override { pool_.give_back(Kind::light, std::move(reader_)); }
+  ~RemoteMemory() override { pool_.give_back(std::move(reader_)); }
 
   Result<void> open(const IocId& id, const std::string& what) {
     const auto answer = ask({ReaderOp::open_memory}, bytes_of(std::span(&id, 1)), what);
@@ -103,41 +90,34 @@ class ReaderPool::RemoteMemory : public Memory {
     return size / size_of_one;
   }
 
-  Result<Reading::Answer> ask(const ReaderRequest& request, std::string_view payload,
-                              const std::string& what) {
+  Result<Answer> ask(const ReaderRequest& request, std::string_view payload,
+                     const std::string& what) {
     if (!reader_.socket) return error_from_errno(ETIME, what + ": given up");
-    Reading reading(std::move(reader_), of_, {kMemoryPatience, kLongest}, what);
-    if (!reading.ask(request, payload, -1)) return last_error(what + ": ask a reader");
-    reading.wait(pool_.fs(), [this] { return pool_.stopped_.load(); });
-    slept_ += reading.times().slept;
-    waited_ += reading.times().waited;
-    pool_.settle(reading);
-    if (reading.answer() && (slept_ >= kMostAsleep || waited_ >= kLongestMemory))
-      return pool_.give_up(reading, "all of it takes too long");
-    reader_ = std::move(reading.reader());
-    return reading.take_answer();
+    auto answer = pool_.ask(reader_, of_, {request, payload, -1, kMemoryPatience}, what, spent_);
+    if (answer && (spent_.asleep >= kMostAsleep || spent_.waited >= kLongestMemory))
+      return pool_.give_up(reader_, of_, what + ": all of it takes too long");
+    return answer;
   }
 
   ReaderPool& pool_;
   Reader reader_;
   ReadProcess of_;
-  std::chrono::nanoseconds slept_{0}, waited_{0};
+  Spent spent_;
 };
 
-Result<Reader> ReaderPool::take_reader(Kind kind) {
+Result<ReaderPool::Reader> ReaderPool::take_reader() {
   {
     const std::scoped_lock lock(mutex_);
-    auto& idle = idle_[kind];
-    if (!idle.empty()) {
-      Reader reader = std::move(idle.back());
-      idle.pop_back();
+    if (!idle_.empty()) {
+      Reader reader = std::move(idle_.back());
+      idle_.pop_back();
       return reader;
     }
   }
-  return fork_reader(kind);
+  return fork_reader();
 }
 
-Result<Reader> ReaderPool::fork_reader(Kind kind) {
+Result<ReaderPool::Reader> ReaderPool::fork_reader() {
   if (!helper_) return error_in_words("fork a reader: there is no helper process");
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -146,7 +126,6 @@ Result<Reader> ReaderPool::fork_reader(Kind kind) {
   const UniqueFd other(ends[1]);
   HelperRequest request;
   request.what = static_cast<std::uint32_t>(ReaderProcessRequest::fork);
-  request.number = kind == Kind::files ? 1 : 0;
   auto process = helper_->ask(request, other.get(), kHelperPatience);
   if (!process) return std::move(process).error();
   reader.process = std::move(*process);
@@ -156,11 +135,9 @@ Result<Reader> ReaderPool::fork_reader(Kind kind) {
   return reader;
 }
 
-void ReaderPool::give_back(Kind kind, Reader reader) {
-  if (!reader.socket) return;
+void ReaderPool::give_back(Reader reader) {
   const std::scoped_lock lock(mutex_);
-  auto& idle = idle_[kind];
-  if (idle.size() < kMostIdle) idle.push_back(std::move(reader));
+  if (reader.socket && idle_.size() < kMostIdle) idle_.push_back(std::move(reader));
   // Else its socket is closed, and it ends by itself.
 }
 
@@ -172,14 +149,7 @@ bool ReaderPool::is_stuck(uid_t user) {
   return own >= kMostStuckOfUser || (killed_.size() >= kMostStuck && own > 0);
 }
 
-// Under the mutex. The log has a line now and then: there may be many.
-Error ReaderPool::put_off(const std::string& what, int code, const std::string& why) {
-  ++sample_.put_off;
-  if (put_off_lines_.allows(Clock::now())) log::warn("{}: put off, {}", what, why);
-  return error_from_errno(code, what + ": put off, " + why);
-}
-
-Result<ReadProcess> ReaderPool::may_read(pid_t pid, const std::string& what) {
+Result<ReaderPool::ReadProcess> ReaderPool::may_read(pid_t pid, const std::string& what) {
   if (stopped_) return error_from_errno(ETIME, what + ": the exporter ends");
   const uid_t user = user_of(fs(), pid).value_or(kNoUser);
   const std::scoped_lock lock(mutex_);
@@ -188,141 +158,106 @@ Result<ReadProcess> ReaderPool::may_read(pid_t pid, const std::string& what) {
     return error_from_errno(ETIME, what + ": not read for a while, it did not answer");
   if (is_stuck(user))
     return error_from_errno(ETIME, what + ": readings of this user's processes never end");
-  if (budget_.is_overdrawn(user, now))
-    return put_off(what, EAGAIN,
-                   "readings of processes of user " +
-                       (user == kNoUser ? "(unknown)" : std::to_string(user)) + " take too long");
-  return ReadProcess{pid, user};
+  if (!budget_.is_overdrawn(user, now)) return ReadProcess{pid, user};
+  const std::string text = what + ": put off, readings of processes of user " +
+                           (user == kNoUser ? "(unknown)" : std::to_string(user)) +
+                           " take too long";
+  ++sample_.put_off;
+  // Now and then: there may be many.
+  if (put_off_lines_.allows(now)) log::warn("{}", text);
+  return error_from_errno(EAGAIN, text);
 }
 
-Error ReaderPool::give_up(Reading& reading, const std::string& why) {
-  Reader reader = std::move(reading.reader());
+Error ReaderPool::give_up(Reader& reader, const ReadProcess& of, const std::string& text) {
   HelperRequest request;
   request.what = static_cast<std::uint32_t>(ReaderProcessRequest::kill);
   const auto killed = helper_->ask(request, reader.process.get(), kHelperPatience);
-  const std::string text = reading.what() + ": " + why;
-  log::warn("{}; the process (pid {}) is not read for a while{}", text, reading.of().pid,
+  log::warn("{}; the process (pid {}) is not read for a while{}", text, of.pid,
             killed ? "" : ", its reader cannot be killed: " + killed.error().message());
   const std::scoped_lock lock(mutex_);
   ++sample_.given_up;
-  killed_.emplace_back(std::move(reader.process), reading.of().user);
-  budget_.note_hang(reading.of().pid, Clock::now());
+  killed_.emplace_back(std::move(reader.process), of.user);
+  reader = {};
+  budget_.note_hang(of.pid, Clock::now());
   return error_from_errno(ETIME, text);
 }
 
-// When no caller waits any more: charges the reading and gives it an answer. Readings of an
-// ordinary process are free: many IOCs may belong to one user.
-void ReaderPool::settle(Reading& reading) {
-  if (const auto time = reading.cost(); reading.is_over() && time > kFree) {
+// Readings of an ordinary process are free: many IOCs may belong to one user. Without its socket a
+// reader takes no other question: its next answer would be that of this one.
+Result<ReaderPool::Answer> ReaderPool::ask(Reader& reader, const ReadProcess& of,
+                                           const Question& question, const std::string& what,
+                                           Spent& spent) {
+  if (!send_message(reader.socket.get(), question.request, question.payload, question.fd)) {
+    const Error why = last_error(what + ": ask a reader");
+    reader.socket.reset();
+    return why;
+  }
+  const auto began = Clock::now();
+  bool is_late = false;
+  auto answer = wait(reader, question.patience, what, spent, is_late);
+  const auto waited = Clock::now() - began;
+  spent.waited += waited;
+  if (waited > kFree) {
     const std::scoped_lock lock(mutex_);
-    budget_.charge(reading.of().user, time - kFree, Clock::now());
+    budget_.charge(of.user, waited - kFree, Clock::now());
   }
-  if (reading.is_late())
-    reading.fail(give_up(
-        reading, "no answer within " + std::to_string(reading.limits().asleep.count()) + " ms"));
-  if (reading.is_over()) return;
-  reading.fail(error_from_errno(ETIME, reading.what() + ": the exporter ends"));
-  reading.reader().socket.reset();  // its next answer would be that of this reading
+  if (!is_late) return answer;
+  return give_up(reader, of,
+                 what + ": no answer within " + std::to_string(question.patience.count()) + " ms");
 }
 
-void ReaderPool::begin_look() {
-  const auto now = Clock::now();
-  turn_ends_ = now + kTurn;
-  for (auto& [key, parked] : parked_) move_on(parked, [] { return true; });
-  std::erase_if(parked_, [now](const auto& entry) {
-    return entry.second.reading.is_over() && now - entry.second.wanted > kAnswerKept;
-  });
-}
-
-void ReaderPool::forget(pid_t pid) {
-  for (auto parked = parked_.begin(); parked != parked_.end();) {
-    const auto next = std::next(parked);
-    if (parked->second.of == pid) {
-      auto node = parked_.extract(parked);
-      node.key() = "forgotten " + std::to_string(forgotten_++);
-      node.mapped().of = 0;
-      node.mapped().wanted = {};
-      parked_.insert(std::move(node));
-    }
-    parked = next;
-  }
-}
-
-// The last quarter is for users who have none.
-Result<void> ReaderPool::find_place(Kind kind, uid_t user, const std::string& what) {
-  struct Places {
-    std::size_t all = 0, own = 0;
-    bool are_taken(std::size_t most) const { return all >= (own == 0 ? most : most * 3 / 4); }
-  } readings, searches;
-  std::size_t own_bytes = 0;
-  for (const auto& [key, parked] : parked_) {
-    const bool is_own = parked.reading.of().user == user;
-    if (parked.reading.is_over()) {
-      if (is_own && parked.reading.answer()) own_bytes += parked.reading.answer()->bytes.size();
+Result<ReaderPool::Answer> ReaderPool::wait(Reader& reader, milliseconds patience,
+                                            const std::string& what, Spent& spent, bool& is_late) {
+  const auto end = Clock::now() + kLongest;
+  auto last_check = Clock::now();
+  nanoseconds asleep{0};
+  Answer answer;
+  std::string message;
+  for (unsigned pieces = 0; !stopped_;) {
+    pollfd ready{reader.socket.get(), POLLIN, 0};
+    if (::poll(&ready, 1, static_cast<int>(kCheckInterval.count())) <= 0) {
+      // A reader that runs, or waits for a CPU, does not hang.
+      const auto now = Clock::now();
+      const auto stat = read_process_stat(fs(), reader.pid);
+      const bool runs = stat && stat->state == 'R';
+      const auto slept =
+          runs ? nanoseconds(0) : std::min<nanoseconds>(now - last_check, kMostAsleepBetween);
+      asleep += slept;
+      spent.asleep += slept;
+      last_check = now;
+      is_late = asleep >= patience || now >= end;
+      if (is_late) return no_answer(what);
       continue;
     }
-    ++readings.all;
-    readings.own += is_own;
-    searches.all += parked.kind == Kind::files;
-    searches.own += is_own && parked.kind == Kind::files;
+    if (!receive_message(reader.socket.get(), message, answer.fd)) {
+      reader.socket.reset();
+      return error_from_errno(EAGAIN, what + ": the reader has ended");
+    }
+    Unpacker unpacker(message);
+    const auto head = unpacker.take<ReaderAnswer>();
+    if (!head || ++pieces > kMostPieces) break;
+    if (head->ok == 0) {
+      std::string context(unpacker.rest());
+      return head->error == 0 ? error_in_words(std::move(context))
+                              : error_from_errno(static_cast<int>(head->error), context);
+    }
+    answer.bytes.append(unpacker.rest());
+    last_check = Clock::now();
+    if (head->more == 0) return answer;
   }
-  const bool is_search = kind == Kind::files;
-  if (readings.own >= kMostParkedOfUser || own_bytes >= kMostKeptOfUser ||
-      (is_search && searches.own >= kMostSearchesOfUser))
-    return error_from_errno(EINPROGRESS, what + ": waits for others of this user");
-  if (!readings.are_taken(kMostParked) && !(is_search && searches.are_taken(kMostSearches)))
-    return {};
-  const std::scoped_lock lock(mutex_);
-  return put_off(what, EINPROGRESS, "readings for other users take all the places");
+  reader.socket.reset();
+  return stopped_ ? error_from_errno(ETIME, what + ": the exporter ends") : no_answer(what);
 }
 
-void ReaderPool::move_on(Parked& parked, const std::function<bool()>& enough) {
-  if (!parked.reading.reader().socket || !parked.reading.wait(fs(), enough)) return;
-  settle(parked.reading);
-  give_back(parked.kind, std::move(parked.reading.reader()));
-}
-
-Result<ReaderPool::Parked> ReaderPool::start(const Question& question, pid_t pid,
-                                             const std::string& what) {
-  const Kind kind = question.of_file ? Kind::files : Kind::light;
+Result<ReaderPool::Answer> ReaderPool::ask(const Question& question, pid_t pid,
+                                           const std::string& what) {
   const auto of = may_read(pid, what);
   if (!of) return of.error();
-  if (auto place = find_place(kind, of->user, what); !place) return place.error();
-  auto reader = take_reader(kind);
+  auto reader = take_reader();
   if (!reader) return std::move(reader).error();
-  const Reading::Limits limits{question.patience, question.of_file ? kLongestSearch : kLongest};
-  Parked parked{Reading(std::move(*reader), *of, limits, what), kind, question.of_file ? 0 : pid,
-                Clock::now()};
-  if (!parked.reading.ask(question.request, question.payload, question.fd))
-    return last_error(what + ": ask a reader");
-  return parked;
-}
-
-Result<Reading::Answer> ReaderPool::ask(const Question& question, pid_t pid,
-                                        const std::string& what) {
-  Packer same;  // for the same question
-  same.add(question.request.op);
-  if (!question.of_file) same.add(pid);
-  const std::string key =
-      same.bytes() + (question.of_file ? key_of_file(question.fd) : question.payload);
-  auto found = parked_.find(key);
-  const bool is_new = found == parked_.end();
-  if (is_new) {
-    auto started = start(question, pid, what);
-    if (!started) return std::move(started).error();
-    found = parked_.emplace(key, std::move(*started)).first;
-  }
-  Parked& parked = found->second;
-  // No caller waits twice for the same reading.
-  move_on(parked, [this, is_new] {
-    return stopped_ || (!waits_ && (!is_new || Clock::now() >= turn_ends_));
-  });
-  parked.wanted = Clock::now();
-  if (stopped_ && !parked.reading.is_over()) settle(parked.reading);
-  if (!parked.reading.is_over())
-    return error_from_errno(EINPROGRESS, what + ": a reader works on it");
-  auto answer = parked.reading.take_answer();
-  parked_.erase(found);
+  Spent spent;
+  auto answer = ask(*reader, *of, question, what, spent);
+  give_back(std::move(*reader));
   return answer;
 }
 
@@ -330,7 +265,7 @@ Result<std::unique_ptr<Memory>> ReaderPool::memory(const IocId& id) {
   const std::string what = "read memory of pid " + std::to_string(id.pid);
   const auto of = may_read(id.pid, what);
   if (!of) return of.error();
-  auto reader = take_reader(Kind::light);
+  auto reader = take_reader();
   if (!reader) return std::move(reader).error();
   auto memory = std::make_unique<RemoteMemory>(*this, std::move(*reader), *of);
   if (auto opened = memory->open(id, what); !opened) return opened.error();
@@ -339,8 +274,7 @@ Result<std::unique_ptr<Memory>> ReaderPool::memory(const IocId& id) {
 
 Result<std::string> ReaderPool::text(pid_t pid, const std::string& path, std::size_t limit) {
   auto answer =
-      ask({.request = {ReaderOp::text, 0, limit, 0}, .payload = path, .patience = kMemoryPatience},
-          pid, "read " + path);
+      ask({{ReaderOp::text, 0, limit, 0}, path, -1, kMemoryPatience}, pid, "read " + path);
   if (!answer) return std::move(answer).error();
   return std::move(answer->bytes);
 }
@@ -354,7 +288,7 @@ Result<std::vector<FileStatus>> ReaderPool::statuses(pid_t pid,
     std::size_t end = all.size();
     while (end < paths.size() && payload.size() + paths[end].size() < kMostInPiece)
       payload.append(paths[end++]).append(1, '\0');
-    auto answer = ask({.request = {ReaderOp::statuses}, .payload = payload}, pid, what);
+    auto answer = ask({{ReaderOp::statuses}, payload}, pid, what);
     if (!answer) return std::move(answer).error();
     Unpacker unpacker(answer->bytes);
     while (all.size() < end) {
@@ -368,9 +302,7 @@ Result<std::vector<FileStatus>> ReaderPool::statuses(pid_t pid,
 
 Result<UniqueFd> ReaderPool::open(pid_t pid, const std::string& path) {
   const std::string what = "open " + path;
-  auto answer =
-      ask({.request = {ReaderOp::open, 0, static_cast<std::uint64_t>(pid), 0}, .payload = path},
-          pid, what);
+  auto answer = ask({{ReaderOp::open, 0, static_cast<std::uint64_t>(pid), 0}, path}, pid, what);
   if (!answer) return std::move(answer).error();
   if (!answer->fd) return no_answer(what);
   return std::move(answer->fd);
@@ -378,8 +310,7 @@ Result<UniqueFd> ReaderPool::open(pid_t pid, const std::string& path) {
 
 Result<ElfSymbols> ReaderPool::symbols(pid_t pid, int fd, const std::string& path) {
   const std::string what = "read symbols of " + path;
-  auto answer =
-      ask({.request = {ReaderOp::symbols}, .payload = path, .fd = fd, .of_file = true}, pid, what);
+  auto answer = ask({{ReaderOp::symbols}, path, fd}, pid, what);
   if (!answer) return std::move(answer).error();
   auto symbols = ElfSymbols::unpacked(answer->bytes);
   if (!symbols) return no_answer(what);
@@ -388,11 +319,8 @@ Result<ElfSymbols> ReaderPool::symbols(pid_t pid, int fd, const std::string& pat
 
 Result<std::string> ReaderPool::base_version(pid_t pid, int fd,
                                              std::span<const LoadSegment> segments) {
-  auto answer = ask({.request = {ReaderOp::base_version},
-                     .payload = std::string(bytes_of(segments)),
-                     .fd = fd,
-                     .of_file = true},
-                    pid, "search a file for the version of EPICS Base");
+  auto answer = ask({{ReaderOp::base_version}, bytes_of(segments), fd}, pid,
+                    "search a file for the version of EPICS Base");
   if (!answer) return std::move(answer).error();
   return std::move(answer->bytes);
 }

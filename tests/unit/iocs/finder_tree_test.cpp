@@ -7,7 +7,6 @@
 
 #include "iocs/find/finder.h"
 #include "proc_tree.h"
-#include "slow_reader.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {
@@ -55,51 +54,6 @@ TEST_F(FinderOnTree, StartsAndEnds) {
   ASSERT_EQ(changes.ended.size(), 1u);
   EXPECT_EQ(changes.ended[0].name, "discovery_target_ioc");
   EXPECT_TRUE(finder_.iocs().empty());
-}
-
-// With a big file of somebody's, and no CPU to read it.
-TEST_F(FinderOnTree, AFileThatIsBeingReadDelaysItsProcessOnly) {
-  const auto slow = std::make_shared<SlowReader>(RootedFs(folder_.path()));
-  Finder finder(RootedFs(folder_.path()), options(), slow);
-  const auto poll = [&](int after = 1) { return *finder.poll(now_ += seconds(after)); };
-  const auto pids = [](const std::vector<Ioc>& iocs) {
-    std::vector<pid_t> all;
-    for (const Ioc& ioc : iocs) all.push_back(ioc.id.pid);
-    return all;
-  };
-  using Pids = std::vector<pid_t>;
-  put({.pid = 7});
-  put({.pid = 8, .start = 101});
-  EXPECT_EQ(pids(poll().started), (Pids{7, 8}));
-  EXPECT_FALSE(finder.waits_for_files());
-
-  // One begins to run it, one that has it is new.
-  const std::string big = folder_.path("/big");
-  std::filesystem::copy_file(TARGET_LIB, big);
-  slow->is_slow = [](const std::string& path) { return path.find("600000") != path.npos; };
-  const auto put_big = [&](int pid, long stack) {
-    put({.pid = pid, .start = 101, .stack = stack, .executable = big});
-    const std::string number = std::to_string(pid);
-    folder_.write("/proc/" + number + "/maps", "600000-700000 r-xp 00000000 fe:00 5 " + big + "\n");
-    folder_.link("/proc/" + number + "/map_files/600000-700000", big);
-  };
-  put_big(8, 150);
-  put_big(9, 140);
-  put({.pid = 10, .start = 102});
-  Changes changes = poll();
-  EXPECT_EQ(pids(changes.ended), (Pids{8})) << "what it runs now is not known yet";
-  EXPECT_EQ(pids(changes.started), (Pids{10}));
-  EXPECT_TRUE(finder.waits_for_files());
-  EXPECT_EQ(slow->forgotten, (Pids{8}));
-  remove(7);
-  EXPECT_EQ(pids(poll().ended), (Pids{7}));
-  EXPECT_TRUE(finder.waits_for_files());
-
-  slow->is_slow = nullptr;
-  changes = poll(5);
-  EXPECT_EQ(pids(changes.started), (Pids{8, 9}));
-  EXPECT_EQ(changes.started[0].base_version, "7.0.8.1");
-  EXPECT_FALSE(finder.waits_for_files());
 }
 
 TEST_F(FinderOnTree, MapsAreReadForAReasonOnly) {

@@ -1,4 +1,4 @@
-#include "iocs/memory/reading.h"
+#include "iocs/memory/reader_budget.h"
 
 #include <gtest/gtest.h>
 
