@@ -1,21 +1,13 @@
 #include "iocs/elf/elf_symbols.h"
 
-#include <elf.h>
-#include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
-#include <ctime>
-#include <functional>
-#include <memory>
+#include <array>
 #include <set>
 
-#include "base/wall_clock.h"
+#include "iocs/elf/elf_file.h"
 #include "iocs/elf/rsrv_functions.h"
 #include "iocs/memory/reader_wire.h"
 
@@ -25,46 +17,12 @@ namespace {
 // Bytes of all symbol tables of a file. More than any IOC has; what is over it is damaged or made
 // to hurt: a small file can claim any number of large tables that all lie in the same hole of it.
 constexpr std::uint64_t kMaxTables = 128u << 20;
+constexpr std::uint64_t kMaxHeaders = 1u << 20;
 // CPU time that the search of one file may take.
 constexpr std::uint64_t kMostCpuNs = 2'000'000'000;
-constexpr std::size_t kSymbolsBetweenLooks = 1u << 16;
-constexpr std::size_t kMaxSegments = 256;
 
-#if defined(__x86_64__)
-constexpr unsigned kMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr unsigned kMachine = EM_AARCH64;
-#else
-#error "which ELF machine is this?"
-#endif
-
-struct ElfEnd {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
-
-// The header is judged before libelf sees the file: counts that overflow its fields would make it
-// allocate by what section 0 claims.
-Result<void> check_header(int fd, const std::string& what) {
-  Elf64_Ehdr header;
-  const ssize_t got = ::pread(fd, &header, sizeof header, 0);
-  if (got < 0) return last_error(what);
-  if (got < static_cast<ssize_t>(sizeof header) ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return error_in_words(what + ": not an ELF file");
-  constexpr unsigned char kOrder =
-      std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != kOrder ||
-      header.e_machine != kMachine)
-    return error_in_words(what + ": built for another kind of processor");
-  if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-    return error_in_words(what + ": neither executable nor shared library");
-  if (header.e_phnum > kMaxSegments || (header.e_shoff != 0 && header.e_shnum == 0))
-    return error_in_words(what + ": too many segments or sections");
-  return {};
-}
-
-bool defined(const GElf_Sym& symbol) {
-  const int type = GELF_ST_TYPE(symbol.st_info);
+bool defined(const Elf64_Sym& symbol) {
+  const int type = ELF64_ST_TYPE(symbol.st_info);
   return symbol.st_shndx != SHN_UNDEF && symbol.st_shndx != SHN_ABS &&
          symbol.st_shndx != SHN_COMMON && symbol.st_value != 0 &&
          (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE);
@@ -74,16 +32,18 @@ bool defined(const GElf_Sym& symbol) {
 
 class ElfReader {
  public:
-  ElfReader(int fd, Elf* elf, std::string what, std::span<const std::string> wanted)
-      : fd_(fd), elf_(elf), what_(std::move(what)), wanted_(wanted.begin(), wanted.end()) {
+  ElfReader(int fd, ElfFile& file, std::string what, std::span<const std::string> wanted)
+      : fd_(fd), file_(file), what_(std::move(what)), wanted_(wanted.begin(), wanted.end()) {
     for (const std::string_view name : wanted_) longest_ = std::max(longest_, name.size());
   }
 
   Result<ElfSymbols> run() {
-    auto segments = read_segments();
-    if (!segments) return std::move(segments).error();
-    for (const GElf_Word table : {GElf_Word{SHT_DYNSYM}, GElf_Word{SHT_SYMTAB}}) {
-      auto done = read_tables(table);
+    for (const Elf64_Phdr& segment : file_.segments())
+      if (segment.p_type == PT_LOAD)
+        out_.segments_.push_back(
+            {segment.p_offset, segment.p_vaddr, segment.p_filesz, (segment.p_flags & PF_X) != 0});
+    for (const std::uint32_t type : {std::uint32_t{SHT_DYNSYM}, std::uint32_t{SHT_SYMTAB}}) {
+      auto done = read_tables(type);
       if (!done) return std::move(done).error();
     }
     add_rsrv_functions();
@@ -91,33 +51,12 @@ class ElfReader {
   }
 
  private:
-  Error failed(const char* part) const {
-    const char* why = elf_errmsg(-1);
-    return error_in_words(what_ + ": " + part + ": " + (why != nullptr ? why : "damaged"));
-  }
-
-  Result<void> read_segments() {
-    std::size_t count = 0;
-    if (elf_getphdrnum(elf_, &count) != 0) return failed("program headers");
-    for (std::size_t i = 0; i < count && i < kMaxSegments; ++i) {
-      GElf_Phdr header;
-      if (gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr)
-        return failed("program headers");
-      if (header.p_type == PT_LOAD)
-        out_.segments_.push_back(
-            {header.p_offset, header.p_vaddr, header.p_filesz, (header.p_flags & PF_X) != 0});
-    }
-    return {};
-  }
-
-  Result<void> read_tables(GElf_Word type) {
+  Result<void> read_tables(std::uint32_t type) {
     locals_.clear();
     ambiguous_.clear();
-    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
-      GElf_Shdr header;
-      if (gelf_getshdr(section, &header) == nullptr) return failed("section headers");
-      if (header.sh_type != type) continue;
-      auto done = read_table(section, header);
+    for (const Elf64_Shdr& section : file_.sections()) {
+      if (section.sh_type != type) continue;
+      auto done = read_table(section);
       if (!done) return done;
       if (type == SHT_SYMTAB) out_.stripped_ = false;
     }
@@ -127,37 +66,28 @@ class ElfReader {
     return {};
   }
 
-  Result<void> read_table(Elf_Scn* section, const GElf_Shdr& header) {
-    Elf_Scn* const strings_section = elf_getscn(elf_, header.sh_link);
-    GElf_Shdr strings_header;
-    if (strings_section == nullptr || gelf_getshdr(strings_section, &strings_header) == nullptr ||
-        strings_header.sh_type != SHT_STRTAB)
-      return failed("symbol names");
-    for (const std::uint64_t size : {header.sh_size, strings_header.sh_size}) {
+  Result<void> read_table(const Elf64_Shdr& table) {
+    if (table.sh_link >= file_.sections().size() ||
+        file_.sections()[table.sh_link].sh_type != SHT_STRTAB)
+      return error_in_words(what_ + ": damaged symbol names");
+    const Elf64_Shdr& strings = file_.sections()[table.sh_link];
+    for (const std::uint64_t size : {table.sh_size, strings.sh_size}) {
       if (size > kMaxTables - bytes_) return error_in_words(what_ + ": symbol tables too large");
       bytes_ += size;
     }
-    Elf_Data* const symbols = elf_getdata(section, nullptr);
-    Elf_Data* const strings = elf_getdata(strings_section, nullptr);
-    if (symbols == nullptr || strings == nullptr) return failed("symbol table");
-    if (symbols->d_buf == nullptr || strings->d_buf == nullptr) return {};
-
-    const std::string_view names(static_cast<const char*>(strings->d_buf), strings->d_size);
-    const std::size_t count = symbols->d_size / sizeof(Elf64_Sym);
-    for (std::size_t i = 0; i < count && i < INT32_MAX; ++i) {
-      if (i % kSymbolsBetweenLooks == 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) > deadline_ns_)
-        return error_in_words(what_ + ": that takes too long");
-      GElf_Sym symbol;
-      if (gelf_getsym(symbols, static_cast<int>(i), &symbol) == nullptr)
-        return failed("symbol table");
-      if (defined(symbol) && symbol.st_name < names.size())
-        keep(symbol, names.substr(symbol.st_name));
-    }
-    return {};
+    std::string bytes(strings.sh_size, '\0');
+    if (file_.read(strings.sh_offset, bytes.data(), bytes.size()))
+      file_.for_each<Elf64_Sym>(table.sh_offset, table.sh_size / sizeof(Elf64_Sym),
+                                [&](const Elf64_Sym& symbol, std::uint64_t) {
+                                  if (defined(symbol) && symbol.st_name < bytes.size())
+                                    keep(symbol, std::string_view(bytes).substr(symbol.st_name));
+                                });
+    if (file_.is_complete()) return {};
+    return error_in_words(what_ + ": damaged symbol table, or reading it takes too long");
   }
 
   // `rest` begins at the symbol's name and ends with the table.
-  void keep(const GElf_Sym& symbol, std::string_view rest) {
+  void keep(const Elf64_Sym& symbol, std::string_view rest) {
     const std::string_view name = rest.substr(0, rest.substr(0, longest_ + 1).find('\0'));
     const auto wanted = wanted_.find(name);
     if (wanted == wanted_.end()) return;
@@ -165,10 +95,10 @@ class ElfReader {
     if (const LoadSegment* segment = segment_of(symbol.st_value)) {
       const std::uint64_t in_segment = symbol.st_value - segment->address;
       found.file_offset = segment->offset + in_segment;
-      found.function = GELF_ST_TYPE(symbol.st_info) == STT_FUNC && segment->executable &&
+      found.function = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && segment->executable &&
                        symbol.st_size > 0 && symbol.st_size <= segment->file_size - in_segment;
     }
-    if (GELF_ST_BIND(symbol.st_info) != STB_LOCAL)
+    if (ELF64_ST_BIND(symbol.st_info) != STB_LOCAL)
       out_.symbols_.emplace(*wanted, found);
     else if (!locals_.emplace(*wanted, found).second)
       ambiguous_.emplace(*wanted);
@@ -205,12 +135,11 @@ class ElfReader {
   }
 
   int fd_;
-  Elf* elf_;
+  ElfFile& file_;
   std::string what_;
   std::set<std::string_view> wanted_;
   std::size_t longest_ = 0;  // of the wanted names
   std::uint64_t bytes_ = 0;  // of the tables read
-  std::uint64_t deadline_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID) + kMostCpuNs;
   ElfSymbols out_;
   std::map<std::string, ElfSymbol, std::less<>> locals_;
   std::set<std::string, std::less<>> ambiguous_;
@@ -219,15 +148,46 @@ class ElfReader {
 Result<ElfSymbols> ElfSymbols::read(int fd, const std::string& path,
                                     std::span<const std::string> wanted) {
   const std::string what = "read symbols of " + path;
-  auto header = check_header(fd, what);
-  if (!header) return std::move(header).error();
-  if (elf_version(EV_CURRENT) == EV_NONE)
-    return error_in_words(what + ": libelf knows another version of ELF");
-  // READ, not READ_MMAP: a file that is cut while it is mapped would end us with SIGBUS.
-  const std::unique_ptr<Elf, ElfEnd> elf(elf_begin(fd, ELF_C_READ, nullptr));
-  if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF)
-    return error_in_words(what + ": not an ELF file");
-  return ElfReader(fd, elf.get(), what, wanted).run();
+  auto file = ElfFile::open(fd, what, {kMaxTables + kMaxHeaders, kMostCpuNs});
+  if (!file) return std::move(file).error();
+  return ElfReader(fd, *file, what, wanted).run();
+}
+
+Result<std::uint64_t> size_of_function_at(int fd, std::uint64_t offset,
+                                          std::span<const char* const> names) {
+  constexpr std::size_t kLongest = 384;  // of a name: C++
+  const std::string what = "attach at offset " + std::to_string(offset);
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return last_error(what);
+  if (!S_ISREG(status.st_mode)) return error_in_words(what + ": not a regular file");
+  auto file = ElfFile::open(fd, what, {kMaxTables, kMostCpuNs});
+  if (!file) return std::move(file).error();
+  const auto address = file->code_address(offset);
+  const std::vector<Elf64_Shdr>& sections = file->sections();
+  const auto is_named = [&](const Elf64_Sym& symbol, const Elf64_Shdr& strings) {
+    const int type = ELF64_ST_TYPE(symbol.st_info);
+    if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_name >= strings.sh_size)
+      return false;
+    std::array<char, kLongest> name{};
+    const auto room = static_cast<std::size_t>(
+        std::min<std::uint64_t>(strings.sh_size - symbol.st_name, name.size() - 1));
+    return file->read(strings.sh_offset + symbol.st_name, name.data(), room) &&
+           std::ranges::any_of(
+               names, [&](const char* wanted) { return std::string_view(wanted) == name.data(); });
+  };
+  std::optional<std::uint64_t> size;
+  for (const Elf64_Shdr& table : sections)
+    if (address && !size && (table.sh_type == SHT_SYMTAB || table.sh_type == SHT_DYNSYM) &&
+        table.sh_entsize == sizeof(Elf64_Sym) && table.sh_link < sections.size())
+      file->for_each<Elf64_Sym>(table.sh_offset, table.sh_size / sizeof(Elf64_Sym),
+                                [&](const Elf64_Sym& symbol, std::uint64_t) {
+                                  if (!size && symbol.st_value == *address &&
+                                      symbol.st_shndx != SHN_UNDEF &&
+                                      is_named(symbol, sections[table.sh_link]))
+                                    size = symbol.st_size;
+                                });
+  if (size) return *size;
+  return error_in_words(what + ": the file's symbols name no function there that is attached to");
 }
 
 std::string ElfSymbols::packed() const {

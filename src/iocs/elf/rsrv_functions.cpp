@@ -1,19 +1,15 @@
 #include "iocs/elf/rsrv_functions.h"
 
-#include <elf.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <ctime>
 #include <iterator>
 #include <limits>
 #include <set>
 #include <span>
 #include <vector>
 
-#include "base/wall_clock.h"
+#include "iocs/elf/elf_file.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -26,9 +22,7 @@ constexpr std::uint64_t kRelative = R_AARCH64_RELATIVE;
 
 constexpr std::uint64_t kMostBytes = 32u << 20;      // that are read of a file
 constexpr std::uint64_t kMostCpuNs = 1'000'000'000;  // that the search may take
-constexpr std::size_t kMostSegments = 24;
 constexpr std::size_t kMostDynamic = 512;
-constexpr std::size_t kBlock = 4096;  // values that are read at once
 
 // Entries of the table, by command (caProto.h), up to the last that has no handler of its own in
 // all versions.
@@ -59,82 +53,23 @@ bool has_shape(const Table& table) {
   return true;
 }
 
-// Segments of a file, and bounded reading of it.
-class Image {
- public:
-  explicit Image(int fd) : fd_(fd) {
-    Elf64_Ehdr header;
-    if (!read(0, &header, sizeof header) || header.e_phentsize != sizeof(Elf64_Phdr)) return;
-    segments_.resize(std::min<std::size_t>(header.e_phnum, kMostSegments));
-    if (!read(header.e_phoff, segments_.data(), segments_.size() * sizeof(Elf64_Phdr)))
-      segments_.clear();
-  }
-
-  const std::vector<Elf64_Phdr>& segments() const { return segments_; }
-  // True: everything that was needed could be read, and it was not too much.
-  bool complete() const { return complete_; }
-  bool is_code(std::uint64_t address) const {
-    const Elf64_Phdr* const segment = segment_of(address);
-    return segment != nullptr && (segment->p_flags & PF_X) != 0;
-  }
-  std::optional<std::uint64_t> offset_of(std::uint64_t address) const {
-    const Elf64_Phdr* const segment = segment_of(address);
-    if (segment == nullptr) return std::nullopt;
-    return segment->p_offset + (address - segment->p_vaddr);
-  }
-  // False: the file ends before, or it was looked at for long enough.
-  bool read(std::uint64_t offset, void* into, std::size_t size) {
-    constexpr std::uint64_t kMost = std::numeric_limits<off_t>::max();
-    complete_ = complete_ && size <= left_ && offset <= kMost - size &&
-                clock_ns(CLOCK_THREAD_CPUTIME_ID) <= deadline_ns_ &&
-                ::pread(fd_, into, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
-    left_ -= std::min<std::uint64_t>(size, left_);
-    return complete_;
-  }
-  // Calls visit(value, its index) for `count` values from there on, as many as can be read.
-  template <class T, class Visit>
-  void for_each(std::uint64_t offset, std::uint64_t count, Visit visit) {
-    std::vector<T> block(kBlock);
-    for (std::uint64_t first = 0; first < count; first += kBlock) {
-      const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(kBlock, count - first));
-      if (!read(offset + first * sizeof(T), block.data(), here * sizeof(T))) return;
-      for (std::size_t i = 0; i < here; ++i) visit(block[i], first + i);
-    }
-  }
-  // Code from `address` on, no more than `size` bytes of it.
-  std::vector<std::uint8_t> code(std::uint64_t address, std::size_t size) {
-    const Elf64_Phdr* const segment = segment_of(address);
-    if (segment == nullptr) return {};
-    const std::uint64_t rest = segment->p_filesz - (address - segment->p_vaddr);
-    std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(size, rest));
-    if (!read(*offset_of(address), bytes.data(), bytes.size())) bytes.clear();
-    return bytes;
-  }
-
- private:
-  const Elf64_Phdr* segment_of(std::uint64_t address) const {
-    const auto holds = [address](const Elf64_Phdr& segment) {
-      return segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
-             address - segment.p_vaddr < segment.p_filesz;
-    };
-    const auto found = std::ranges::find_if(segments_, holds);
-    return found == segments_.end() ? nullptr : &*found;
-  }
-
-  int fd_;
-  std::uint64_t left_ = kMostBytes;
-  std::uint64_t deadline_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID) + kMostCpuNs;
-  bool complete_ = true;
-  std::vector<Elf64_Phdr> segments_;
-};
+// Code from `address` on, no more than `size` bytes of it.
+std::vector<std::uint8_t> code_at(ElfFile& file, std::uint64_t address, std::size_t size) {
+  const Elf64_Phdr* const segment = file.segment_of(address);
+  if (segment == nullptr) return {};
+  const std::uint64_t rest = segment->p_filesz - (address - segment->p_vaddr);
+  std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(size, rest));
+  if (!file.read(*file.offset_of(address), bytes.data(), bytes.size())) bytes.clear();
+  return bytes;
+}
 
 // Takes pointers in the order of where they lie, and keeps the one array that has the shape.
 class TableSearch {
  public:
-  explicit TableSearch(const Image& image) : image_(&image) {}
+  explicit TableSearch(const ElfFile& file) : file_(&file) {}
 
   void add(std::uint64_t address, std::uint64_t target) {
-    const bool is_code = image_->is_code(target);
+    const bool is_code = file_->is_code(target);
     if (address != last_ + sizeof(std::uint64_t) || !is_code) run_ = 0;
     last_ = address;
     if (!is_code) return;
@@ -151,7 +86,7 @@ class TableSearch {
  private:
   std::uint64_t at(std::size_t i) const { return ring_[(run_ + i) % kEntries]; }
 
-  const Image* image_;
+  const ElfFile* file_;
   std::uint64_t last_ = 0;
   std::uint64_t run_ = 0;  // pointers that lie side by side
   Table ring_{};
@@ -161,20 +96,20 @@ class TableSearch {
 
 // Pointers that the dynamic linker makes: of shared libraries, and of executables that are
 // position-independent.
-void search_relocations(Image& image, TableSearch& search) {
+void search_relocations(ElfFile& file, TableSearch& search) {
   std::uint64_t table = 0, size = 0;
-  for (const Elf64_Phdr& segment : std::vector(image.segments()))
+  for (const Elf64_Phdr& segment : file.segments())
     if (segment.p_type == PT_DYNAMIC)
-      image.for_each<Elf64_Dyn>(
+      file.for_each<Elf64_Dyn>(
           segment.p_offset,
           std::min<std::uint64_t>(segment.p_filesz / sizeof(Elf64_Dyn), kMostDynamic),
           [&](const Elf64_Dyn& entry, std::uint64_t) {
             if (entry.d_tag == DT_RELA) table = entry.d_un.d_ptr;
             if (entry.d_tag == DT_RELASZ) size = entry.d_un.d_val;
           });
-  const auto offset = image.offset_of(table);
+  const auto offset = file.offset_of(table);
   if (!offset) return;
-  image.for_each<Elf64_Rela>(
+  file.for_each<Elf64_Rela>(
       *offset, size / sizeof(Elf64_Rela), [&](const Elf64_Rela& relocation, std::uint64_t) {
         if (ELF64_R_TYPE(relocation.r_info) == kRelative)
           search.add(relocation.r_offset, static_cast<std::uint64_t>(relocation.r_addend));
@@ -182,12 +117,12 @@ void search_relocations(Image& image, TableSearch& search) {
 }
 
 // Pointers that stand in the file: of other executables, and where relocations are packed.
-void search_words(Image& image, TableSearch& search) {
-  for (const Elf64_Phdr& segment : std::vector(image.segments())) {
+void search_words(ElfFile& file, TableSearch& search) {
+  for (const Elf64_Phdr& segment : file.segments()) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) != 0) continue;
     const std::uint64_t skipped = -segment.p_vaddr % sizeof(std::uint64_t);
     if (segment.p_filesz < skipped) continue;
-    image.for_each<std::uint64_t>(
+    file.for_each<std::uint64_t>(
         segment.p_offset + skipped, (segment.p_filesz - skipped) / sizeof(std::uint64_t),
         [&](std::uint64_t word, std::uint64_t index) {
           search.add(segment.p_vaddr + skipped + index * sizeof word, word);
@@ -207,20 +142,20 @@ std::uint64_t after_relative(Code code, std::size_t at, std::uint64_t address) {
 
 // The call after `mov $0x8e,%esi`: ECA_INTERNAL, its second argument.
 std::optional<std::uint64_t> called_with_internal_error(Code code, std::uint64_t address,
-                                                        const Image& image) {
+                                                        const ElfFile& file) {
   constexpr std::uint8_t kMove[] = {0xbe, 0x8e, 0, 0, 0};
   constexpr std::uint8_t kCall = 0xe8;
   const auto move = std::search(code.begin(), code.end(), std::begin(kMove), std::end(kMove));
   for (auto at = static_cast<std::size_t>(move - code.begin()); at + 5 <= code.size(); ++at)
     if (code[at] == kCall)
-      if (const auto target = after_relative(code, at + 1, address); image.is_code(target))
+      if (const auto target = after_relative(code, at + 1, address); file.is_code(target))
         return target;
   return std::nullopt;
 }
 
 // Addresses of code that are written to `doneCallback` of something: `lea x(%rip),%r` and soon
 // after it `mov %r,0x58(…)`.
-std::set<std::uint64_t> stored_callbacks(Code code, std::uint64_t address, const Image& image) {
+std::set<std::uint64_t> stored_callbacks(Code code, std::uint64_t address, const ElfFile& file) {
   constexpr std::size_t kLea = 7, kStore = 4, kNear = 48;
   const auto is_wide = [](std::uint8_t prefix) { return (prefix & 0xf8) == 0x48; };
   const auto reg = [](std::uint8_t prefix, std::uint8_t modes) {
@@ -230,7 +165,7 @@ std::set<std::uint64_t> stored_callbacks(Code code, std::uint64_t address, const
   for (std::size_t lea = 0; lea + kLea <= code.size(); ++lea) {
     if (!is_wide(code[lea]) || code[lea + 1] != 0x8d || (code[lea + 2] & 0xc7) != 5) continue;
     const std::uint64_t target = after_relative(code, lea + 3, address);
-    if (!image.is_code(target)) continue;
+    if (!file.is_code(target)) continue;
     const int loaded = reg(code[lea], code[lea + 2]);
     const std::size_t end = std::min(lea + kNear, code.size());
     for (std::size_t at = lea + kLea; at + kStore <= end; ++at) {
@@ -253,7 +188,7 @@ std::uint32_t instruction_at(Code code, std::size_t at) {
 }
 
 std::optional<std::uint64_t> called_with_internal_error(Code code, std::uint64_t address,
-                                                        const Image& image) {
+                                                        const ElfFile& file) {
   constexpr std::uint32_t kMove = 0x52800001 | 0x8e << 5;  // mov w1, #0x8e
   bool moved = false;
   for (std::size_t at = 0; at + 4 <= code.size(); at += 4) {
@@ -262,17 +197,17 @@ std::optional<std::uint64_t> called_with_internal_error(Code code, std::uint64_t
     if (!moved || instruction >> 26 != 0x25) continue;  // bl
     const auto relative = static_cast<std::int64_t>(std::uint64_t{instruction} << 38) >> 36;
     const std::uint64_t target = address + at + static_cast<std::uint64_t>(relative);
-    return image.is_code(target) ? std::optional(target) : std::nullopt;
+    return file.is_code(target) ? std::optional(target) : std::nullopt;
   }
   return std::nullopt;
 }
 
 // adrp and add, then str, or stp with it first or second.
-std::set<std::uint64_t> stored_callbacks(Code code, std::uint64_t address, const Image& image) {
+std::set<std::uint64_t> stored_callbacks(Code code, std::uint64_t address, const ElfFile& file) {
   std::set<std::uint64_t> found;
   std::array<std::uint64_t, 32> pages{}, values{};
   const auto store = [&](std::uint32_t reg, std::uint32_t offset) {
-    if (offset == kDoneCallback && image.is_code(values[reg])) found.insert(values[reg]);
+    if (offset == kDoneCallback && file.is_code(values[reg])) found.insert(values[reg]);
   };
   for (std::size_t at = 0; at + 4 <= code.size(); at += 4) {
     const std::uint32_t one = instruction_at(code, at);
@@ -308,30 +243,32 @@ std::uint64_t next_in(const Table& table, std::uint64_t address) {
 }  // namespace
 
 std::optional<RsrvFunctions> find_rsrv_functions(int fd) {
-  Image image(fd);
-  TableSearch search(image);
-  search_relocations(image, search);
-  search_words(image, search);
+  auto file = ElfFile::open(fd, "find rsrv", {kMostBytes, kMostCpuNs});
+  if (!file) return std::nullopt;
+  TableSearch search(*file);
+  search_relocations(*file, search);
+  search_words(*file, search);
   const auto table = search.take();
-  if (!table || !image.complete()) return std::nullopt;
+  if (!table || !file->is_complete()) return std::nullopt;
   RsrvFunctions found{(*table)[kWrite], (*table)[kWriteNotify], {}, {}};
   const auto code_of = [&](std::uint64_t address, std::size_t most) {
-    return image.code(address, std::min<std::uint64_t>(most, next_in(*table, address) - address));
+    return code_at(*file, address,
+                   std::min<std::uint64_t>(most, next_in(*table, address) - address));
   };
   const std::uint64_t bad = (*table)[kBad[0]];
-  found.send_err = called_with_internal_error(code_of(bad, kMostOfBadHandler), bad, image);
+  found.send_err = called_with_internal_error(code_of(bad, kMostOfBadHandler), bad, *file);
   const auto callbacks = stored_callbacks(code_of(found.write_notify_action, kMostOfNotifyAction),
-                                          found.write_notify_action, image);
+                                          found.write_notify_action, *file);
   if (callbacks.size() == 1) found.write_notify_done_callback = *callbacks.begin();
   return found;
 }
 
 bool is_rsrv_function(int fd, std::uint64_t offset) {
   const auto found = find_rsrv_functions(fd);
-  if (!found) return false;
-  const Image image(fd);
+  auto file = ElfFile::open(fd, "find rsrv", {kMostBytes, kMostCpuNs});
+  if (!found || !file) return false;
   const auto is_there = [&](std::optional<std::uint64_t> address) {
-    return address && image.offset_of(*address) == offset;
+    return address && file->offset_of(*address) == offset;
   };
   return is_there(found->write_action) || is_there(found->write_notify_action) ||
          is_there(found->send_err) || is_there(found->write_notify_done_callback);

@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "ca_server_probe.skel.h"
+#include "iocs/elf/elf_symbols.h"
 #include "iocs/elf/rsrv_functions.h"
-#include "kernel/function_symbol.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/map.h"
 #include "kernel/uprobe.h"
@@ -193,7 +193,7 @@ Result<UniqueFd> ServerProbeObject::serve(const HelperRequest& wanted, const Uni
     return error_in_words("attach: no such request");
   const bool may_have_no_name = protocol() == ServerProtocol::ca;
   if (auto ok =
-          kernel::check_function_at(file.get(), wanted.offset, names.subspan(wanted.number, 1));
+          iocs::size_of_function_at(file.get(), wanted.offset, names.subspan(wanted.number, 1));
       !ok && !(may_have_no_name && iocs::is_rsrv_function(file.get(), wanted.offset)))
     return ok.error();
   return attach_here(wanted.number, file.get(), wanted.offset, wanted.pid);

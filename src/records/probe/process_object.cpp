@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "kernel/function_symbol.h"
+#include "iocs/elf/elf_symbols.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/shares.h"
 #include "kernel/uprobe.h"
@@ -341,7 +341,7 @@ Result<std::shared_ptr<const EndingFunction>> ending_asked_for(int fd, const Hel
   std::vector<iocs::CodeRange> parts;
   for (std::size_t i = 0; i < std::size(names) && (i == 0 || request.more[i] != 0); ++i) {
     const char* const name[] = {names[i].c_str()};
-    auto size = kernel::size_of_function_at(fd, request.more[i], name);
+    auto size = iocs::size_of_function_at(fd, request.more[i], name);
     if (!size) return std::move(size).error();
     parts.push_back({request.more[i], *size});
   }
@@ -368,7 +368,7 @@ Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const 
     if (!ending) return ending.error();
     return attach_here({program, hook, file.get(), request.offset, request.pid, ending->get()});
   }
-  if (auto ok = kernel::check_function_at(file.get(), request.offset, functions); !ok)
+  if (auto ok = iocs::size_of_function_at(file.get(), request.offset, functions); !ok)
     return ok.error();
   return attach_here({program, hook, file.get(), request.offset, request.pid, nullptr});
 }

@@ -1,4 +1,4 @@
-#include "kernel/function_symbol.h"
+#include "iocs/elf/elf_symbols.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ extern "C" __attribute__((noinline, used)) int iocx_test_function(int value) {
   return value + 1;
 }
 
-namespace ioc_exporter::kernel {
+namespace ioc_exporter::iocs {
 namespace {
 
 constexpr std::array kNames{"dbProcess", "iocx_test_function"};
@@ -44,7 +44,7 @@ std::uint64_t offset_of_function() {
 }
 
 bool is_at(int fd, std::uint64_t offset) {
-  return check_function_at(fd, offset, kNames).ok();
+  return size_of_function_at(fd, offset, kNames).ok();
 }
 
 UniqueFd copy_of(const std::string& bytes) {
@@ -61,7 +61,7 @@ TEST(FunctionSymbol, OnlyTheFirstByteOfANamedFunction) {
   EXPECT_TRUE(is_at(own.get(), offset));
   for (const std::uint64_t other : {offset + 1, offset - 1, std::uint64_t{0}, ~std::uint64_t{0}})
     EXPECT_FALSE(is_at(own.get(), other)) << other;
-  EXPECT_FALSE(check_function_at(own.get(), offset, kOthers));
+  EXPECT_FALSE(size_of_function_at(own.get(), offset, kOthers));
 }
 
 // libc is mapped by all processes, root's too.
@@ -105,4 +105,4 @@ TEST(FunctionSymbol, AFileThatLies) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::kernel
+}  // namespace ioc_exporter::iocs
