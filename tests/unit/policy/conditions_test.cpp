@@ -1,6 +1,8 @@
 // Conditions of a rule: times and networks.
 #include <gmock/gmock.h>
 
+#include <vector>
+
 #include "policy/client_network.h"
 #include "policy/time_window.h"
 #include "support/value_of.h"
