@@ -22,6 +22,7 @@ struct putlog_thread {
 	__u8 is_open;     /* it is a WRITE */
 	__u8 result_lost; /* a refusal had no room */
 	__u8 pad;
+	__u32 slot, sid; /* of the last put */
 };
 
 struct {
@@ -137,12 +138,14 @@ static __always_inline __u32 putlog_places_of(const struct iocx_server_who *who)
 }
 
 /* After the event of the put that the thread begins with; `is_told`: it had room. */
-static __noinline int putlog_begin(__u32 places, __u32 is_told, __u32 op, __u32 flags)
+static __noinline int putlog_begin(const struct putlog_put *put, __u32 sid, __u32 is_told, __u32 op)
 {
-	const struct putlog_thread state = {.places = places,
+	const struct putlog_thread state = {.places = put->places,
 					    .is_told = is_told != 0,
 					    .is_open = is_told && !op,
-					    .result_lost = !is_told && (flags & IOCX_PUTLOG_RESULT_LOST)};
+					    .result_lost = !is_told && (put->flags & IOCX_PUTLOG_RESULT_LOST),
+					    .slot = put->slot,
+					    .sid = sid};
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
 
 	return bpf_map_update_elem(&putlog_threads, &tid, &state, BPF_ANY);
@@ -180,6 +183,96 @@ static __noinline int putlog_refuse(__u32 failure)
 	return 0;
 }
 
+/* What the field of the slot has now; field_size 0: that is not known. */
+static __always_inline void putlog_look_at_field(const struct iocx_server_slot *slot, __u32 sid, struct putlog_put *put)
+{
+	__u64 bytes;
+
+	if (!slot || putlog_find_value(slot, &put->address, sid, &put->flags)) {
+		put->address.field_size = 0;
+		return;
+	}
+	bytes = (__u64)put->address.elements * (__u16)put->address.field_size;
+	put->old_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
+}
+
+/* A put has ended. */
+struct putlog_end {
+	__u64 id;
+	__u32 op, places, slot, sid, count, tid, flags, pad;
+};
+
+static __always_inline void putlog_fill_end(struct iocx_putlog_event *event, const struct putlog_end *end,
+					    const struct iocx_server_slot *slot, const struct putlog_put *put,
+					    __u32 room)
+{
+	__builtin_memset(event, 0, sizeof *event);
+	event->time = bpf_ktime_get_ns();
+	event->lost = putlog_all_lost();
+	event->source = IOCX_PUTLOG_CA_SERVER;
+	event->op = end->op;
+	event->id = end->id;
+	event->slot = end->slot;
+	event->count = end->count;
+	event->tid = end->tid;
+	event->flags = end->flags | put->flags;
+	event->room = room;
+	event->enum_type = slot ? slot->enum_type : 0;
+	if (room)
+		putlog_add_old(event, slot, put, room);
+	putlog_submit(event, end->places, 2 * room);
+}
+
+/* With what the field has then, if that is wanted. 0: there is no room for it. */
+static __noinline int putlog_tell_end(const struct putlog_end *end)
+{
+	const struct iocx_server_slot *slot = 0;
+	struct iocx_putlog_event *event = 0;
+	struct putlog_put put = {};
+	const int may = putlog_may(end->places);
+
+	if (cfg_putlog_after) {
+		slot = bpf_map_lookup_elem(&server_slots, &end->slot);
+		putlog_look_at_field(slot, end->sid, &put);
+	}
+	if (may && !put.address.field_size) {
+		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event, 0);
+		if (event)
+			putlog_fill_end(event, end, slot, &put, 0);
+	} else if (may && put.old_bytes <= IOCX_PUTLOG_SMALL) {
+		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event + 2 * IOCX_PUTLOG_SMALL, 0);
+		if (event)
+			putlog_fill_end(event, end, slot, &put, IOCX_PUTLOG_SMALL);
+	} else if (may) {
+		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event + 2 * cfg_putlog_bytes, 0);
+		if (event)
+			putlog_fill_end(event, end, slot, &put, cfg_putlog_bytes);
+	}
+	if (!event)
+		__sync_fetch_and_add(&putlog_lost_answers, 1);
+	return event != 0;
+}
+
+/* The thread has done its last WRITE, if that was not refused. */
+static __noinline int putlog_end_write(void)
+{
+	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct putlog_thread *thread = bpf_map_lookup_elem(&putlog_threads, &tid);
+	struct putlog_end end = {.op = IOCX_PUTLOG_ENDED, .tid = tid};
+
+	if (!thread || !thread->is_open)
+		return 0;
+	end.places = thread->places;
+	end.slot = thread->slot;
+	end.sid = thread->sid;
+	end.flags = thread->result_lost ? IOCX_PUTLOG_RESULT_LOST : 0;
+	if (!putlog_tell_end(&end))
+		return 0;
+	thread->is_open = 0;
+	thread->result_lost = 0;
+	return 0;
+}
+
 /*
  * cas_send_bs_msg(client, lock): a thread that serves a client calls it when it has done all that it has read. Others,
  * which send the updates of monitors, have no put.
@@ -187,36 +280,20 @@ static __noinline int putlog_refuse(__u32 failure)
 SEC("uprobe")
 int ca_flush(void *ctx __attribute__((unused)))
 {
-	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
-	struct putlog_thread *thread = bpf_map_lookup_elem(&putlog_threads, &tid);
-	struct iocx_putlog_event *event;
-
-	if (!cfg_putlog_bytes || !thread || !thread->is_open)
-		return 0;
-	event = putlog_result(thread->places, IOCX_PUTLOG_CA_SERVER, IOCX_PUTLOG_ENDED);
-	if (!event)
-		return 0;
-	event->tid = tid;
-	event->flags = thread->result_lost ? IOCX_PUTLOG_RESULT_LOST : 0;
-	thread->is_open = 0;
-	thread->result_lost = 0;
-	putlog_submit(event, thread->places, 0);
-	return 0;
+	return cfg_putlog_bytes ? putlog_end_write() : 0;
 }
 
 /* The WRITE_NOTIFY of the slot that began at `since_ns` has ended; IOCX_FAILURES: well. */
 static __noinline int putlog_done(__u32 index, const struct iocx_server_who *who, __u64 since_ns, __u32 failure)
 {
-	const __u32 places = putlog_places_of(who);
-	struct iocx_putlog_event *event = putlog_result(places, IOCX_PUTLOG_CA_SERVER, IOCX_PUTLOG_DONE);
+	const struct putlog_end end = {.id = since_ns,
+				       .op = IOCX_PUTLOG_DONE,
+				       .places = putlog_places_of(who),
+				       .slot = index,
+				       .sid = who->sid,
+				       .count = failure};
 
-	if (!event)
-		return 0;
-	event->id = since_ns;
-	event->slot = index;
-	event->count = failure;
-	putlog_submit(event, places, 0);
-	return 0;
+	return putlog_tell_end(&end);
 }
 
 /* `slot`: NULL when there is none for the put. The lowest bit of `now_and_op` is the operation. */
@@ -234,12 +311,7 @@ static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const
 	bytes = (__u64)put.header.count * iocx_dbr_value_size(put.header.type);
 	put.value_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
 	put.flags = putlog_flags_of(slot);
-	if (slot && !putlog_find_value(slot, &put.address, who->sid, &put.flags)) {
-		bytes = (__u64)put.address.elements * (__u16)put.address.field_size;
-		put.old_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
-	} else {
-		put.address.field_size = 0;
-	}
+	putlog_look_at_field(slot, who->sid, &put);
 	if (put.value_bytes <= IOCX_PUTLOG_SMALL && put.old_bytes <= IOCX_PUTLOG_SMALL) {
 		event = putlog_small(put.places);
 		if (event)
@@ -249,7 +321,7 @@ static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const
 		if (event)
 			putlog_fill(event, ctx, slot, who, now_and_op, &put, cfg_putlog_bytes);
 	}
-	return putlog_begin(put.places, event != 0, now_and_op & 1, put.flags);
+	return putlog_begin(&put, who->sid, event != 0, now_and_op & 1);
 }
 
 #endif

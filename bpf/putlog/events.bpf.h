@@ -29,8 +29,9 @@ struct {
 const volatile __u32 cfg_putlog_bytes;
 /* The reader looks by itself every few milliseconds, and is woken when more than this waits for it. */
 const volatile __u32 cfg_putlog_wake;
-const volatile __u32 cfg_putlog_ring; /* its size */
-const volatile __u64 cfg_putlog_seed; /* of iocx_putlog_places() */
+const volatile __u32 cfg_putlog_ring;  /* its size */
+const volatile __u64 cfg_putlog_seed;  /* of iocx_putlog_places() */
+const volatile __u32 cfg_putlog_after; /* 1: the end of a put is told with what its field has then */
 
 __u64 putlog_lost[IOCX_PUTLOG_LOSSES];
 __u64 putlog_lost_answers;

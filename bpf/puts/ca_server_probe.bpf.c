@@ -352,6 +352,8 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 	const __u32 failed = read_at(&sid, sizeof sid, PT_REGS_PARM1(ctx) + HEADER_CID) != 0;
 	const __u64 now_and_op = op || cfg_putlog_bytes || cfg_traces ? put_time(op) : 0;
 
+	if (cfg_putlog_bytes && cfg_putlog_after)
+		putlog_end_write(); /* the one before has done what it does */
 	index = *hint_of(client, sid) - 1;
 	probable = failed ? 0 : bpf_map_lookup_elem(&server_slots, &index);
 	if (probable && is_for(probable, client, sid) && probable->tid == (__u32)bpf_get_current_pid_tgid()) {

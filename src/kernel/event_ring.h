@@ -21,6 +21,7 @@ struct RingUse {
   std::uint32_t value_bytes = 0;  // that an event may hold of each value
   std::uint32_t wake_at = 0;      // bytes that wait, from which on the reader is woken
   std::uint64_t seed = 0;         // by chance: who shares a place in `shares`
+  bool after = false;             // values after puts, too
 };
 
 // Parameters of an object with programs for traces (bpf/traces): maps that several objects share.

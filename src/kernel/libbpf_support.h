@@ -61,6 +61,7 @@ Result<void> use_ring(Skeleton& skeleton, const RingUse& ring, const char* objec
   skeleton.rodata->cfg_putlog_wake = ring.wake_at;
   skeleton.rodata->cfg_putlog_ring = ring.size;
   skeleton.rodata->cfg_putlog_seed = ring.seed;
+  skeleton.rodata->cfg_putlog_after = ring.after;
   return {};
 }
 

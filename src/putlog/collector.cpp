@@ -48,7 +48,7 @@ Result<void> PutLogRing::make() {
 kernel::RingUse PutLogRing::use() const {
   if (!ring_) return {};
   return {ring_->fd(),       shares_.fd(), ring_->size(), options_.value_bytes / 8 * 8,
-          ring_->size() / 4, seed_};
+          ring_->size() / 4, seed_,        options_.after};
 }
 
 void PutLogRing::note_read(std::span<const std::byte> event) const {
@@ -80,10 +80,7 @@ std::vector<ProbeState> PutLogCollector::probes() const {
 void PutLogCollector::set_policy(std::shared_ptr<const policy::Policy> policy,
                                  ca::PutsOfSlots before) {
   const std::scoped_lock lock(policy_mutex_);
-  policy_ = std::move(policy);
-  before_policy_ = std::move(before);
-  policy_ns_ = clock_ns(CLOCK_MONOTONIC);
-  policy_changed_ = true;
+  policy_changes_.push_back({std::move(policy), std::move(before), clock_ns(CLOCK_MONOTONIC)});
 }
 
 // The thread starts with the first tick: before that, helper processes are still to be forked.
@@ -111,8 +108,8 @@ void PutLogCollector::run(const std::stop_token& stop) {
 bool PutLogCollector::read_some(std::size_t* rest) {
   {
     const std::scoped_lock lock(policy_mutex_);
-    if (std::exchange(policy_changed_, false))
-      reader_.set_policy(policy_, std::move(before_policy_), policy_ns_);
+    for (PolicyChange& change : std::exchange(policy_changes_, {}))
+      reader_.set_policy(std::move(change.policy), std::move(change.before), change.ns);
   }
   const EventReader::Losses lost = losses();  // before: all that came before them is read
   const std::size_t of_one =

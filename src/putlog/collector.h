@@ -88,11 +88,13 @@ class PutLogCollector final : public Collector, private PutDirectory {
   exposition::ExemplarBook& exemplars_;
   EventReader reader_;  // for the thread
   std::mutex policy_mutex_;
-  std::shared_ptr<const policy::Policy> policy_;  // of which the thread may not know yet
-  ca::PutsOfSlots before_policy_;
-  std::uint64_t policy_ns_ = 0;  // CLOCK_MONOTONIC
-  bool policy_changed_ = false;
-  TroubleLog trouble_;  // for the thread
+  struct PolicyChange {
+    std::shared_ptr<const policy::Policy> policy;
+    ca::PutsOfSlots before;
+    std::uint64_t ns = 0;  // CLOCK_MONOTONIC
+  };
+  std::vector<PolicyChange> policy_changes_;  // of which the thread does not know yet
+  TroubleLog trouble_;                        // for the thread
   std::jthread thread_;
 };
 

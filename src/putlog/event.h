@@ -37,8 +37,9 @@ struct PutEvent {
   std::string op;           // write, write_notify; of PV Access: put, put_get
   std::string type;         // DBR_DOUBLE and so on, as the client sent it
   std::uint64_t count = 0;  // elements that were sent, also where fewer are kept
-  // In the field's type where that is known; what was sent for `value`, where it is another.
-  std::optional<Value> value, sent, old;
+  // In the field's type where that is known; what was sent for `value`, where it is another; what
+  // the field held before, and when the put had ended.
+  std::optional<Value> value, sent, old, after;
   std::string value_unknown;  // why there is no value
   bool overread = false;      // the server took some of the value from beyond the message
   std::string status;  // of put-callbacks: ok, or the reason as epics_put_failures_total has it

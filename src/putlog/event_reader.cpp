@@ -21,6 +21,7 @@ using std::chrono::nanoseconds;
 constexpr std::uint64_t kAskAgainNs = 100'000'000, kAskStrangersNs = 500'000'000;
 // How long a server may take to become known.
 constexpr std::uint64_t kServerPatienceNs = 60'000'000'000;
+constexpr std::size_t kMostFormer = 4;  // policies
 
 std::string_view name_of_op(const iocx_putlog_event& head) {
   if (head.source == IOCX_PUTLOG_PVA) return ca::kPvaPutOp;
@@ -47,7 +48,7 @@ bool EventReader::take(std::span<const std::byte> raw) {
     return true;
   }
   if (head.op > IOCX_PUTLOG_ANSWER) {
-    take_result(head);
+    take_result(head, old_value(head, bytes.subspan(head.room)));
     return true;
   }
   Waiting put{head, {}};
@@ -137,20 +138,21 @@ void EventReader::leave_answer(Waiting& put) {
 }
 
 // The last WRITE of the event's thread, if it was not refused.
-void EventReader::end_write(const iocx_putlog_event& head) {
+void EventReader::end_write(const iocx_putlog_event& head, std::optional<Value> after) {
   const auto last = last_of_thread_.find(head.tid);
-  if (last != last_of_thread_.end() && last->second->head.op == IOCX_PUTLOG_WRITE)
-    settle(*last->second, (head.flags & IOCX_PUTLOG_RESULT_LOST) == 0 ? "ok" : "");
+  if (last == last_of_thread_.end() || last->second->head.op != IOCX_PUTLOG_WRITE) return;
+  last->second->event.after = std::move(after);
+  settle(*last->second, (head.flags & IOCX_PUTLOG_RESULT_LOST) == 0 ? "ok" : "");
 }
 
-void EventReader::take_result(const iocx_putlog_event& head) {
+void EventReader::take_result(const iocx_putlog_event& head, std::optional<Value> after) {
   const auto status = [&head] {
     return head.count < IOCX_FAILURES ? ca::ca_status_reason(ca::kPutFailureStatuses[head.count])
                                       : "ok";
   };
-  if (head.op == IOCX_PUTLOG_ENDED) return end_write(head);
+  if (head.op == IOCX_PUTLOG_ENDED) return end_write(head, std::move(after));
   if (head.op == IOCX_PUTLOG_DONE) {
-    answer({head.id, head.slot, 0, IOCX_PUTLOG_CA_SERVER}, head, status());
+    answer({head.id, head.slot, 0, IOCX_PUTLOG_CA_SERVER}, head, status(), std::move(after));
   } else if (const auto last = last_of_thread_.find(head.tid); last != last_of_thread_.end()) {
     settle(*last->second, status());
   }
@@ -159,12 +161,13 @@ void EventReader::take_result(const iocx_putlog_event& head) {
 // Answers come in the order of what they answer. One to a put that was told already finds none, or
 // a later one with the same number.
 void EventReader::answer(const AnswerKey& key, const iocx_putlog_event& head,
-                         std::string_view status) {
+                         std::string_view status, std::optional<Value> after) {
   const auto found = unanswered_.find(key);
   if (found == unanswered_.end() || found->second.front()->head.time > head.time) return;
   Waiting& put = *found->second.front();
   const auto asked = head.id != 0 ? head.id : put.head.time;
   put.event.seconds = static_cast<double>(head.time - std::min(head.time, asked)) / 1e9;
+  put.event.after = std::move(after);
   settle(put, status);
 }
 
@@ -186,9 +189,8 @@ std::uint64_t EventReader::lost() const {
 
 void EventReader::set_policy(std::shared_ptr<const policy::Policy> policy, ca::PutsOfSlots before,
                              std::uint64_t now_ns) {
-  former_policy_ = std::exchange(policy_, std::move(policy));
-  before_policy_ = std::move(before);
-  policy_ns_ = now_ns;
+  former_.push_back({std::exchange(policy_, std::move(policy)), std::move(before), now_ns});
+  if (former_.size() > kMostFormer) former_.pop_front();
   open_at_ = -1;
   for (auto* all : {&known_, &known_before_})
     for (auto& [key, known] : *all) known->candidates = {};
@@ -372,15 +374,21 @@ void EventReader::complete(Waiting& put, const WallClock::Reading& now) {
     if (iocs::parse_pv_name(event.pv).is_long_string()) {
       make_long_string(event.value);
       make_long_string(event.old);
+      make_long_string(event.after);
     }
   }
   judge(*put.known, event, put.head);
 }
 
-bool EventReader::is_before_policy(const iocx_putlog_event& head) const {
-  if (head.source != IOCX_PUTLOG_CA_SERVER || head.id == 0) return head.time < policy_ns_;
-  const auto counted = before_policy_.find(head.id);
-  return counted != before_policy_.end() && head.number <= counted->second[head.op & 1];
+// The first that was there until the put came; null: the one of now.
+const EventReader::Former* EventReader::former_policy(const iocx_putlog_event& head) const {
+  const auto came_before = [&head](const Former& former) {
+    if (head.source != IOCX_PUTLOG_CA_SERVER || head.id == 0) return head.time < former.until_ns;
+    const auto counted = former.puts.find(head.id);
+    return counted != former.puts.end() && head.number <= counted->second[head.op & 1];
+  };
+  const auto found = std::ranges::find_if(former_, came_before);
+  return found == former_.end() ? nullptr : &*found;
 }
 
 void EventReader::judge(Known& known, PutEvent& event, const iocx_putlog_event& head) {
@@ -390,11 +398,11 @@ void EventReader::judge(Known& known, PutEvent& event, const iocx_putlog_event& 
                         (head.op & 1) == 0 ? PutOp::write : PutOp::write_notify};
   const std::int64_t when =
       std::chrono::floor<std::chrono::seconds>(event.time.time_since_epoch()).count();
-  if (is_before_policy(head)) {
-    if (!former_policy_) return;
-    const std::uint32_t rule = former_policy_->decide(put, when);
-    event.rule = former_policy_->name(rule);
-    event.action = policy::verdict_of(former_policy_->action(rule));
+  if (const Former* const former = former_policy(head)) {
+    if (!former->policy) return;
+    const std::uint32_t rule = former->policy->decide(put, when);
+    event.rule = former->policy->name(rule);
+    event.action = policy::verdict_of(former->policy->action(rule));
     return;
   }
   if (!policy_) return;

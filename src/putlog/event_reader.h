@@ -76,8 +76,8 @@ class EventReader {
   // Those that are done. `now`: at this moment; `last`: nobody waits for names any more.
   std::vector<PutEvent> finish(const WallClock::Reading& now, bool last = false);
 
-  // For puts from now on, but those that `before` counts: as in the metrics, the former policy
-  // judges them.
+  // For puts from now on, but those that `before` counts: as in the metrics, a former policy judges
+  // them.
   void set_policy(std::shared_ptr<const policy::Policy> policy, ca::PutsOfSlots before = {},
                   std::uint64_t now_ns = 0);
 
@@ -137,6 +137,12 @@ class EventReader {
     std::vector<Waiting> puts = {};
     std::uint64_t more = 0;  // that had no room
   };
+  // A policy that was replaced, the puts until then, and when.
+  struct Former {
+    std::shared_ptr<const policy::Policy> policy;
+    ca::PutsOfSlots puts;
+    std::uint64_t until_ns = 0;
+  };
 
   static Key key_of(const iocx_putlog_event& head);
   std::shared_ptr<Known> known(const Key& key);
@@ -147,9 +153,10 @@ class EventReader {
   void wait_for_packets(Waiting& put);
   void settle(Waiting& put, std::string_view status);
   void leave_answer(Waiting& put);
-  void end_write(const iocx_putlog_event& head);
-  void take_result(const iocx_putlog_event& head);
-  void answer(const AnswerKey& key, const iocx_putlog_event& head, std::string_view status);
+  void end_write(const iocx_putlog_event& head, std::optional<Value> after = {});
+  void take_result(const iocx_putlog_event& head, std::optional<Value> after);
+  void answer(const AnswerKey& key, const iocx_putlog_event& head, std::string_view status,
+              std::optional<Value> after = {});
   static bool is_to_tell(const Waiting& put);
   static bool is_nameless(const Waiting& put);
   bool is_crowded(std::size_t parts) const;
@@ -159,7 +166,7 @@ class EventReader {
   void set_aside(Waiting put);
   void tell_strangers(const WallClock::Reading& now, std::vector<PutEvent>& done);
   void complete(Waiting& put, const WallClock::Reading& now);
-  bool is_before_policy(const iocx_putlog_event& head) const;
+  const Former* former_policy(const iocx_putlog_event& head) const;
   void judge(Known& known, PutEvent& event, const iocx_putlog_event& head);
 
   PutDirectory& directory_;
@@ -173,10 +180,9 @@ class EventReader {
   // Those that have put since known_since_ns_ (CLOCK_MONOTONIC), and only before that.
   std::unordered_map<Key, std::shared_ptr<Known>, KeyHash> known_, known_before_;
   std::uint64_t known_since_ns_ = 0;
-  std::shared_ptr<const policy::Policy> policy_, former_policy_;
-  ca::PutsOfSlots before_policy_;
-  std::uint64_t policy_ns_ = 0;
-  std::vector<bool> open_;  // of the policy's rules, in that minute
+  std::shared_ptr<const policy::Policy> policy_;
+  std::deque<Former> former_;  // of the last reloads: events may lie in the ring for seconds
+  std::vector<bool> open_;     // of the policy's rules, in that minute
   std::int64_t open_at_ = -1;
   Losses lost_{};
   std::uint64_t seq_ = 0;

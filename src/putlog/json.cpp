@@ -101,6 +101,7 @@ void append_json(std::string& out, const Entry& entry) {
   object.text("value_unknown", event.value_unknown);
   if (event.overread) object.key("overread") += "true";
   append_value(object, "old", event.old);
+  append_value(object, "after", event.after);
   object.text("status", event.status);
   if (event.seconds && std::isfinite(*event.seconds))
     append_json_number(object.key("seconds"), *event.seconds);

@@ -11,6 +11,8 @@ void add_options(OptionTable& table, Options& options) {
   table.add("Put log",
             {{"putlog.value_bytes=N", "Bytes of a value that are logged; what is longer is cut",
               whole_number(options.value_bytes, IOCX_PUTLOG_SMALL, IOCX_PUTLOG_MOST_BYTES)},
+             {"putlog.after", "Log also what the field holds when the put has ended",
+              on_off(options.after)},
              {"putlog.buffer=MIB",
               "Ring from the kernel to the exporter, MiB; puts without room are counted as lost",
               one_of<std::uint32_t>(options.buffer_mib, {{"1", 1},

@@ -124,6 +124,7 @@ void add_record(Writer& to, const Entry& entry) {
   add(out, "epics.sent", event.sent);
   if (event.overread) add(out, "epics.overread", std::string("true"));
   add(out, "epics.old", event.old);
+  add(out, "epics.after", event.after);
   if (event.seconds) add(out, "epics.seconds", *event.seconds);
   if (entry.burst) {
     add(out, "epics.burst", static_cast<std::int64_t>(entry.puts));

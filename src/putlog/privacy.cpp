@@ -62,9 +62,7 @@ const std::string& Privacy::hashed(const std::string& user) {
 
 void Privacy::apply(PutEvent& event) {
   if (hidden_ && (event.pv.empty() || matches_pv(*hidden_, event.pv))) {
-    hide(event.value);
-    hide(event.sent);
-    hide(event.old);
+    for (auto* value : {&event.value, &event.sent, &event.old, &event.after}) hide(*value);
   }
   hide_user(event.user);
 }

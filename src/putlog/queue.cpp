@@ -27,7 +27,8 @@ std::size_t footprint(const PutEvent& event) {
        {&event.ioc, &event.server, &event.client, &event.user, &event.client_host, &event.pv,
         &event.op, &event.type, &event.value_unknown, &event.status, &event.rule, &event.action})
     bytes += footprint_of(*text);
-  return bytes + footprint_of(event.value) + footprint_of(event.sent) + footprint_of(event.old);
+  return bytes + footprint_of(event.value) + footprint_of(event.sent) + footprint_of(event.old) +
+         footprint_of(event.after);
 }
 
 }  // namespace ioc_exporter::putlog

@@ -1,11 +1,14 @@
 """The put log: each put is told once, with what was written, by whom, and what was there before."""
+import collections
 import contextlib
 import datetime
 import json
 import math
 import os
+import signal
 import struct
 import subprocess
+import threading
 import time
 
 import pytest
@@ -35,6 +38,7 @@ DATABASE = "".join(f'record(waveform,"L:{kind}"){{field(FTVL,"{kind}") field(NEL
     record(ao,"L:locked"){field(DISP,"1")}
     record(ao,"L:closed"){field(ASG,"NONE")}
     record(aSub,"L:asub"){field(FTA,"DOUBLE") field(NOA,"10") field(FTU,"LONG") field(NOU,"10")}
+    record(ao,"L:limited"){field(DRVH,"10") field(DRVL,"-10")}
     record(compress,"L:ring"){field(ALG,"Circular Buffer") field(NSAM,"10")}
 """
 ACCESS = "ASG(DEFAULT) { RULE(1, WRITE) }\nASG(NONE) { RULE(1, READ) }\n"
@@ -243,6 +247,27 @@ def test_what_the_server_refuses_has_its_reason(ioc, put_log, exporter, raw_clie
     assert [put.get("status") for put in told] == expected + ["put_failed", "ok", "put_failed", "no_write_access"]
 
 
+def test_what_the_field_holds_after_a_put(ioc, put_log, start_exporter, raw_client):
+    """What the record has made of it, of each of many at once."""
+    exporter = start_exporter(*put_log.options, "--set=putlog.after=true", sees=[ioc])
+    wait_heard(exporter, ioc)
+    client = raw_client(ioc)
+    limited, array, state, locked = (client.create(name) for name in ("L:limited", "L:DOUBLE", "L:bo", "L:locked"))
+    expected = []
+    for value in (5, 50, -50):
+        client.write(limited, value)
+        client.write(array, value, 3)
+        client.write(array, value, 20)
+        client.write(state, value > 0)
+        client.write(locked, value)
+        client.write_notify(limited, value / 2)
+        expected += [max(-10, min(10, value)), [value] * 3, [value] * 20, "On" if value > 0 else "Off", None,
+                     max(-10, min(10, value / 2))]
+    client.get(limited)
+    told = put_log.wait(len(expected))
+    assert [put.get("after") for put in told] == expected
+
+
 def test_one_port_to_two_iocs(ioc, put_log, shared, start_exporter, raw_client):
     """A put-callback has the answer of its own server, also where another one answers the same number first."""
     other = shared.ioc("putlog_port", 'record(ao,"L:other"){}')
@@ -406,6 +431,49 @@ def test_policy_and_filter(ioc, put_log, start_exporter, connect, log_dir):
     assert {(put["pv"], put["rule"], put["action"]) for put in told} == {
         ("L:flood", "machine", "allowed"), ("L:ao", "default", "unexpected")}
     unexpected.wait(3, pv="L:ao", action="unexpected")
+
+
+def write_on(client, channels, stop, sent):
+    """Some 10,000 puts a second."""
+    while not stop.is_set():
+        for channel in channels * 25:
+            client.write(channel, len(sent))
+            sent.append(channel.name)
+        time.sleep(0.005)
+    client.get(channels[0])
+
+
+def test_a_reload_in_a_flood_judges_as_the_metrics_do(ioc, put_log, start_exporter, raw_client, log_dir):
+    config = log_dir / "site.yml"
+
+    def policy(name: str, action: str) -> None:
+        config.write_text(f"policy: {{rules: [{{name: {name}, action: {action}, pvs: 'L:flood'}}]}}")
+
+    policy("first", "forbid")
+    exporter = start_exporter(*put_log.options, "--set=putlog.buffer=64", f"--config.file={config}", sees=[ioc])
+    wait_heard(exporter, ioc)
+    stop, sent = threading.Event(), []
+    writers = []
+    for _ in range(2):
+        client = raw_client(ioc)
+        channels = [client.create("L:flood"), client.create("L:ao")]
+        writers.append(threading.Thread(target=write_on, args=(client, channels, stop, sent)))
+        writers[-1].start()
+    for name, action in (("second", "allow"), ("third", "forbid"), ("fourth", "expect")):
+        time.sleep(0.5)
+        policy(name, action)
+        exporter.process.popen.send_signal(signal.SIGHUP)
+        exporter.wait_scrape(lambda page, name=name: page.series("ioc_exporter_policy_puts_total", rule=name), name)
+    stop.set()
+    for writer in writers:
+        writer.join()
+    page = exporter.wait_scrape(lambda page: page.sink("file")["delivered"] >= len(sent), "all are told")
+    told = collections.Counter((put["pv"], put["rule"], put["action"]) for put in put_log.wait(len(sent))
+                               if put["action"] in ("forbidden", "unexpected"))
+    counted = {(labels["pv"], labels["rule"], labels["action"]): int(count)
+               for labels, count in page.series("epics_unexpected_puts_total", ioc=ioc.name)}
+    assert told == counted
+    assert {rule for _, rule, _ in told} == {"first", "third", "default"}
 
 
 def ring_buffers(exporter):

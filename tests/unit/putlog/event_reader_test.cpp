@@ -386,14 +386,15 @@ TEST_F(PutLogReader, AFormerPolicyJudgesThePutsThatWereCountedBeforeTheNewOne) {
   directory.known[2] = who("SR:Q2");
   reader.set_policy(of_default(policy::Action::forbid));
   reader.set_policy(of_default(policy::Action::allow), {{1, {2, 0}}});
+  reader.set_policy(of_default(policy::Action::expect), {{1, {3, 0}}});
   std::vector<std::string> actions;
-  for (const auto& [id, number] : {std::pair{1u, 2u}, {1u, 3u}, {2u, 1u}}) {
+  for (const auto& [id, number] : {std::pair{1u, 2u}, {1u, 3u}, {1u, 4u}, {2u, 1u}}) {
     auto raw = put(id);
     raw[offsetof(iocx_putlog_event, number)] = static_cast<std::byte>(number);
     reader.take(raw);
   }
   for (const PutEvent& event : reader.finish(at(kMs))) actions.push_back(event.action);
-  EXPECT_EQ(actions, (std::vector<std::string>{"forbidden", "allowed", "allowed"}));
+  EXPECT_EQ(actions, (std::vector<std::string>{"forbidden", "allowed", "expected", "expected"}));
 }
 
 TEST_F(PutLogReader, GivesThePolicysVerdict) {
