@@ -52,7 +52,7 @@ ca::CaCollector::Setup ca_setup(const Options& options, const kernel::RingUse& r
   const bool stays = !options.check && !options.once;
   return {options.ca,
           options.iocs.filter,
-          std::min<std::chrono::milliseconds>(options.iocs.keep_gone, iocs::Host::kKeepCounts),
+          std::min<std::chrono::milliseconds>(options.iocs.keep_gone, iocs::GoneIocs::kKeepCounts),
           stays ? state_folder(options.iocs) : "",
           ring,
           traces};

@@ -50,34 +50,31 @@ std::string subject_of(const Ioc& ioc) {
 
 Host::Host(RootedFs fs, Options options)
     : fs_(std::move(fs)),
-      keep_gone_(options.keep_gone),
-      keep_counts_(std::min<milliseconds>(options.keep_gone, kKeepCounts)),
-      most_gone_(options.most_gone),
       reader_(options.reader ? std::move(options.reader) : std::make_shared<ProcessReader>(fs_)),
       finder_(fs_, options.finder, reader_),
-      own_namespace_(finder_.own_namespace()) {}
+      own_namespace_(finder_.own_namespace()),
+      gone_(options.keep_gone, options.most_gone) {}
 
 Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
-  listeners_.rested = false;
+  seen_.listeners.rested = false;
   const bool was_looking = is_looking_;
   take_over_look(patience);
   // Results of a look are applied before the next look reports changes.
-  if (was_looking) return looked_;
-  told_ = std::exchange(speaking_, {});
-  told_reserved_ = std::exchange(reserved_, std::nullopt);
-  hold_changes_ = ask_hold_changes_ ? ask_hold_changes_() : std::nullopt;
+  if (was_looking) return seen_.result;
+  asked_ = std::exchange(next_, {});
+  asked_.hold_changes = ask_hold_changes_ ? ask_hold_changes_() : std::nullopt;
   is_looking_ = true;
   looker_.start([this, now] { look(now); });
   take_over_look(patience);
-  return looked_;
+  return seen_.result;
 }
 
 // By a worker.
 void Host::look(Clock::time_point now) {
   const auto began = Clock::now();
-  for (const Listener& listener : told_) finder_.speaks_ca(listener);
-  if (told_reserved_) finder_.reserve_names(std::move(*told_reserved_));
-  finder_.tell_hold_changes(hold_changes_, now);
+  for (const Listener& listener : asked_.speaking) finder_.speaks_ca(listener);
+  if (asked_.reserved) finder_.reserve_names(std::move(*asked_.reserved));
+  finder_.tell_hold_changes(asked_.hold_changes, now);
   look_ = {};
   auto changes = finder_.poll(now);
   if (!changes) {
@@ -108,40 +105,24 @@ void Host::take_over_read(milliseconds patience) {
 void Host::take_over_look(milliseconds patience) {
   if (!is_looking_ || !looker_.wait(patience)) return;
   is_looking_ = false;
-  task_changes_ = look_.task_changes;
-  looked_ = look_.result;
-  look_seconds_ = look_.seconds;
-  look_began_ = std::max(look_began_, look_.began);
-  listeners_ = std::move(look_.listeners);
-  changes_ = std::move(look_.changes);
-  left_out_seen_ = std::move(look_.left_out);
+  look_.began = std::max(seen_.began, look_.began);
+  seen_ = std::move(look_);
 }
 
 void Host::apply(Clock::time_point now) {
-  const Changes changes = std::exchange(changes_, {});
-  left_out_ = left_out_seen_;
+  const Changes changes = std::exchange(seen_.changes, {});
+  left_out_ = seen_.left_out;
   for (const Ioc& ioc : changes.ended) end(ioc, now);
   for (const Ioc& ioc : changes.evicted) evict(ioc, now);
   for (const Ioc& ioc : changes.started) start(ioc, now);
   for (const Ioc& ioc : changes.changed) change(ioc, now);
-  forget_gone(now);
-  left_out_.gone_evicted = gone_evicted_;
+  gone_.tidy(now);
+  left_out_.gone_evicted = gone_.evicted();
 }
 
 // Under the name that it has from now on.
 void Host::begin_life(LiveIoc& live, const Ioc& ioc, Clock::time_point now) {
-  live.known_since = now;
-  if (const auto gone = gone_.find(ioc.name); gone != gone_.end()) {
-    // Counts of another user's IOC of this name are not continued.
-    if (gone->second.claim.user != ioc.user)
-      forget(gone);
-    else
-      live.known_since = gone->second.known_since;
-  }
-  live.number = number_of(ioc.name);
-  const auto [restarts, is_new] = restarts_.try_emplace(ioc.name, 0);
-  if (!is_new) ++restarts->second;
-  gone_.erase(ioc.name);
+  static_cast<GoneIocs::Life&>(live) = gone_.begin(ioc.name, ioc.user, now);
   live.serial = next_serial_++;
 }
 
@@ -175,17 +156,10 @@ void Host::change(const Ioc& ioc, Clock::time_point now) {
     log::info("{}: its main thread has ended, others run on", subject_of(ioc));
 }
 
-// Its counts begin anew, as after a restart. Those by its name so far stay for a while, for the
-// last scrape of them; that name is not reported as down.
+// Its counts begin anew, as after a restart.
 void Host::rename(LiveIoc& live, const Ioc& ioc, Clock::time_point now) {
   if (may_log(now)) log::info("{} is called {} from now on", subject_of(live.ioc), ioc.name);
-  Gone before;
-  before.is_renamed = true;
-  before.number = live.number;
-  before.claim = {{}, live.ioc.user, live.ioc.user_name};
-  before.known_since = now;
-  before.counts_until = before.until = now + keep_counts_;
-  gone_.insert_or_assign(live.ioc.name, std::move(before));
+  gone_.rename(live.ioc.name, live.ioc.user, live.ioc.user_name, live, now);
   begin_life(live, ioc, now);
 }
 
@@ -193,20 +167,13 @@ void Host::end(const Ioc& ioc, Clock::time_point now) {
   const auto found = live_.find(ioc.id);
   if (found == live_.end()) return;
   const LiveIoc& live = found->second;
-  Gone gone;
-  gone.facts = facts(live);
-  gone.facts.up = false;
-  gone.facts.problem.clear();
-  gone.facts.database.reset();
-  gone.facts.end_time_seconds = now_seconds();
-  gone.number = live.number;
-  gone.claim = {{}, live.ioc.user, live.ioc.user_name};
-  gone.known_since = live.known_since;
-  gone.counts_until = now + keep_counts_;
-  const bool well_known = now - live.known_since >= kKnownWell && keeps_name(live.ioc);
-  gone.until = now + (well_known ? keep_gone_ : keep_counts_);
+  IocFacts last = facts(live);
+  last.up = false;
+  last.problem.clear();
+  last.database.reset();
+  last.end_time_seconds = now_seconds();
   if (may_log(now)) log::info("{} has ended", subject_of(ioc));
-  gone_.insert_or_assign(live.ioc.name, std::move(gone));
+  gone_.end(std::move(last), live.ioc.user, live, keeps_name(live.ioc), now);
   live_.erase(found);
 }
 
@@ -216,20 +183,8 @@ void Host::evict(const Ioc& ioc, Clock::time_point now) {
   if (may_log(now))
     log::warn("{} of user {} is not followed any more: all places are taken", subject_of(ioc),
               ioc.user_name);
-  const std::uint32_t number = found->second.number;
+  gone_.forget_counts(ioc.name, found->second.number);
   live_.erase(found);
-  forget_counts(ioc.name, number);
-}
-
-void Host::forget_counts(const std::string& name, std::uint32_t number) {
-  forgotten_.push_back(number);
-  numbers_.erase(name);
-  restarts_.erase(name);
-}
-
-Host::GoneByName::iterator Host::forget(GoneByName::iterator gone) {
-  if (gone->second.number) forget_counts(gone->first, *gone->second.number);
-  return gone_.erase(gone);
 }
 
 bool Host::may_log(Clock::time_point now) {
@@ -237,34 +192,6 @@ bool Host::may_log(Clock::time_point now) {
   if (const std::uint64_t left_out = comings_and_goings_.take_left_out(); left_out > 0)
     log::warn("{} more IOCs came or went, too many to log", left_out);
   return may;
-}
-
-// The next IOC to leave, of the user with most of them.
-void Host::forget_greediest_gone() {
-  std::map<uid_t, std::size_t> held;
-  for (const auto& [name, gone] : gone_) ++held[gone.claim.user];
-  const auto most =
-      std::ranges::max_element(held, {}, [](const auto& user) { return user.second; })->first;
-  auto first = gone_.end();
-  for (auto gone = gone_.begin(); gone != gone_.end(); ++gone)
-    if (gone->second.claim.user == most &&
-        (first == gone_.end() || gone->second.until < first->second.until))
-      first = gone;
-  forget(first);
-  ++gone_evicted_;
-}
-
-void Host::forget_gone(Clock::time_point now) {
-  for (auto gone = gone_.begin(); gone != gone_.end();) {
-    Gone& one = gone->second;
-    if (one.number && one.counts_until <= now) {
-      forget_counts(gone->first, *one.number);
-      one.number.reset();
-      one.facts.only_up = true;
-    }
-    gone = one.until <= now ? forget(gone) : std::next(gone);
-  }
-  while (gone_.size() > most_gone_) forget_greediest_gone();
 }
 
 bool Host::is_due(const LiveIoc& live, Clock::time_point now) const {
@@ -369,46 +296,21 @@ void Host::set_problem(const IocId& id, Concern concern, std::string problem) {
     found->second.problems[static_cast<std::size_t>(concern)] = std::move(problem);
 }
 
-std::uint32_t Host::number_of(const std::string& name) {
-  const auto [number, is_new] = numbers_.try_emplace(name, next_number_);
-  if (is_new) ++next_number_;
-  return number->second;
-}
-
 void Host::release(const std::string& name) {
-  const auto number = numbers_.find(name);
-  const bool is_ioc = gone_.contains(name) || std::ranges::any_of(live_, [&name](const auto& one) {
-                        return one.second.ioc.name == name;
-                      });
-  if (number == numbers_.end() || is_ioc) return;
-  forgotten_.push_back(number->second);
-  numbers_.erase(number);
-}
-
-std::vector<std::uint32_t> Host::take_forgotten() {
-  return std::exchange(forgotten_, {});
+  if (std::ranges::none_of(live_, [&](const auto& one) { return one.second.ioc.name == name; }))
+    gone_.release(name);
 }
 
 std::map<std::uint32_t, std::string> Host::names() const {
   std::map<std::uint32_t, std::string> by_number;
-  for (const auto& [name, number] : numbers_) by_number.emplace(number, name);
+  for (const auto& [name, number] : gone_.numbers()) by_number.emplace(number, name);
   return by_number;
 }
 
 std::unordered_set<std::string> Host::known_names() const {
   std::unordered_set<std::string> known;
-  for (const auto& [name, number] : numbers_) known.insert(name);
+  for (const auto& [name, number] : gone_.numbers()) known.insert(name);
   return known;
-}
-
-bool Host::knows(const std::string& name) const {
-  return numbers_.contains(name) || gone_.contains(name);
-}
-
-std::map<std::string, NameClaim> Host::gone_names() const {
-  std::map<std::string, NameClaim> names;
-  for (const auto& [name, gone] : gone_) names.emplace(name, gone.claim);
-  return names;
 }
 
 IocFacts Host::facts(const LiveIoc& live) const {
@@ -435,7 +337,7 @@ IocFacts Host::facts(const LiveIoc& live) const {
         &of(Concern::channels)})
     if (facts.problem.empty()) facts.problem = *problem;
   facts.database = live.database;
-  facts.restarts = restarts_.at(live.ioc.name);
+  facts.restarts = gone_.restarts(live.ioc.name);
   facts.user = live.ioc.user_name;
   facts.claimed_name = live.ioc.claimed_name;
   facts.contested_with = live.ioc.contested_with;
@@ -445,8 +347,7 @@ IocFacts Host::facts(const LiveIoc& live) const {
 std::vector<IocFacts> Host::facts() const {
   std::vector<IocFacts> all;
   for (const auto& [id, live] : live_) all.push_back(facts(live));
-  for (const auto& [name, gone] : gone_)
-    if (!gone.is_renamed) all.push_back(gone.facts);
+  gone_.add_facts(all);
   return all;
 }
 

@@ -28,6 +28,7 @@
 #include "base/rooted_fs.h"
 #include "base/worker.h"
 #include "iocs/find/finder.h"
+#include "iocs/gone_iocs.h"
 #include "iocs/ioc.h"
 #include "iocs/memory/database_reader.h"
 #include "iocs/samples.h"
@@ -42,11 +43,10 @@ enum class Concern { database, records, puts, channels };
 inline constexpr std::size_t kConcerns = 4;
 
 // An IOC that runs.
-struct LiveIoc {
+struct LiveIoc : GoneIocs::Life {
   Ioc ioc;
   // Of this life: an exec in place, or another name, begins another under the same IocId.
   std::uint64_t serial = 0;
-  std::uint32_t number = 0;  // of its name: stays the same when it is restarted
   std::shared_ptr<const Database> database;
   FieldOffsets offsets;                  // with the database
   bool initialized = false;              // iocInit has run: the database is final
@@ -54,19 +54,13 @@ struct LiveIoc {
   std::array<std::string, kConcerns> problems;
   Retry reading;  // of its database
   std::chrono::steady_clock::time_point found;
-  std::chrono::steady_clock::time_point known_since;  // its name, as its user's
-  std::atomic<bool> has_unknown_records = false;      // set by want_database(), in any thread
+  std::atomic<bool> has_unknown_records = false;  // set by want_database(), in any thread
 };
 
 class Host {
  public:
-  // Longest time that counts of a gone IOC are kept; from then on only its name is known.
-  static constexpr std::chrono::minutes kKeepCounts{5};
-  // An IOC that was known for less leaves with its counts.
-  static constexpr std::chrono::minutes kKnownWell{10};
-  // Limits of gone IOCs, and of log lines a minute about IOCs that come and go: more than an honest
-  // host has, also when it boots.
-  static constexpr std::size_t kMostGone = 1024;
+  // Limit of log lines a minute about IOCs that come and go: more than an honest host has, also
+  // when it boots.
   static constexpr std::uint64_t kMostLines = 2048;
 
   using Clock = std::chrono::steady_clock;
@@ -74,7 +68,7 @@ class Host {
   struct Options {
     FinderOptions finder;
     std::chrono::milliseconds keep_gone = std::chrono::hours(24);
-    std::size_t most_gone = kMostGone;
+    std::size_t most_gone = GoneIocs::kMost;
     std::shared_ptr<ProcessReader> reader;  // null: nobody reads for it
   };
   // Listening sockets, as the last look at the host found them: see Finder.
@@ -95,17 +89,17 @@ class Host {
     ask_hold_changes_ = std::move(ask);
   }
   // In the thread that changes it. The next look takes that listener's process for a CA server.
-  const ListenersSeen& listeners() const { return listeners_; }
-  void speaks_ca(const Listener& listener) { speaking_.push_back(listener); }
+  const ListenersSeen& listeners() const { return seen_.listeners; }
+  void speaks_ca(const Listener& listener) { next_.speaking.push_back(listener); }
 
   // Looks at the host. An error: not all processes were seen, at the last look that was done.
   Result<void> poll(Clock::time_point now, std::chrono::milliseconds patience);
   // How long the last look took, and when it was done; a look that is under way is not.
-  double look_seconds() const { return look_seconds_; }
+  double look_seconds() const { return seen_.seconds; }
   // When that look began: live() are those that ran then, or later. Not of one that failed.
-  Clock::time_point look_began() const { return look_began_; }
+  Clock::time_point look_began() const { return seen_.began; }
   // Finder::task_changes(), as of the last look.
-  std::uint64_t task_changes() const { return task_changes_; }
+  std::uint64_t task_changes() const { return seen_.task_changes; }
   // A look or a reading is under way, or done and not taken over.
   bool is_busy() const { return is_looking_ || is_reading_; }
   // Publishes what poll() saw to the functions below. Under the mutex.
@@ -141,21 +135,23 @@ class Host {
   void set_problem(const IocId& id, Concern concern, std::string problem);
 
   // A number for each name, for the kernel's tables: the same until its counts are forgotten.
-  std::uint32_t number_of(const std::string& name);
+  std::uint32_t number_of(const std::string& name) { return gone_.number_of(name); }
   // The next look gives these names to no other IOC: NameRegistry::reserve().
-  void reserve_names(std::map<std::string, NameClaim> names) { reserved_ = std::move(names); }
+  void reserve_names(std::map<std::string, NameClaim> names) { next_.reserved = std::move(names); }
   // Name of a server that is no process of this host.
   void release(const std::string& name);
   // Numbers whose counts are not kept any more, since the last call.
-  std::vector<std::uint32_t> take_forgotten();
+  std::vector<std::uint32_t> take_forgotten() { return gone_.take_forgotten(); }
   // Names by number; those that are gone are there until their counts are forgotten.
   std::map<std::uint32_t, std::string> names() const;
   // The same names: of all that metrics may be about.
   std::unordered_set<std::string> known_names() const;
   // Whether anything of that IOC is on the page.
-  bool knows(const std::string& name) const;
+  bool knows(const std::string& name) const {
+    return gone_.numbers().contains(name) || gone_.contains(name);
+  }
   // Names of gone IOCs, and their users.
-  std::map<std::string, NameClaim> gone_names() const;
+  std::map<std::string, NameClaim> gone_names() const { return gone_.names(); }
 
   // Facts of an IOC, and of all: those that run, then those that are gone.
   IocFacts facts(const LiveIoc& live) const;
@@ -164,14 +160,6 @@ class Host {
   const LeftOut& left_out() const { return left_out_; }
 
  private:
-  struct Gone {
-    bool is_renamed = false;  // it runs under another name
-    IocFacts facts;
-    std::optional<std::uint32_t> number;  // none: its counts are forgotten
-    NameClaim claim;
-    Clock::time_point known_since, counts_until, until;
-  };
-  using GoneByName = std::map<std::string, Gone>;
   struct Reading {
     DatabaseReading database;
     std::optional<std::uint16_t> ca_port;
@@ -184,6 +172,12 @@ class Host {
     std::uint64_t serial = 0;
     std::optional<Reading> reading;
     Clock::duration rest{};
+  };
+  // For a look: who speaks CA, names that are not given, and Finder::tell_hold_changes().
+  struct Asked {
+    std::vector<Listener> speaking;
+    std::optional<std::map<std::string, NameClaim>> reserved;
+    std::optional<std::uint64_t> hold_changes;
   };
   struct Look {
     Changes changes;
@@ -201,10 +195,6 @@ class Host {
   void rename(LiveIoc& live, const Ioc& ioc, Clock::time_point now);
   void end(const Ioc& ioc, Clock::time_point now);
   void evict(const Ioc& ioc, Clock::time_point now);
-  void forget_counts(const std::string& name, std::uint32_t number);
-  GoneByName::iterator forget(GoneByName::iterator gone);
-  void forget_gone(Clock::time_point now);
-  void forget_greediest_gone();
   bool may_log(Clock::time_point now);
   bool is_due(const LiveIoc& live, Clock::time_point now) const;
   Reading read(const Ioc& ioc) const;
@@ -216,41 +206,25 @@ class Host {
   static void apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::duration rest);
 
   RootedFs fs_;
-  std::chrono::milliseconds keep_gone_, keep_counts_;
-  std::size_t most_gone_;
   std::shared_ptr<ProcessReader> reader_;
   Finder finder_;  // the worker's, but for what never changes
   std::uint64_t own_namespace_;
   mutable std::mutex mutex_;
   std::atomic<bool> hands_off_ = false;
   std::function<std::optional<std::uint64_t>()> ask_hold_changes_;
-  ListenersSeen listeners_;
-  std::vector<Listener> speaking_;  // for the next look
-  Result<void> looked_;
-  double look_seconds_ = 0;
-  Clock::time_point look_began_;
-  std::uint64_t task_changes_ = 0;
-  Changes changes_;  // of the last look
-  LeftOut left_out_seen_;
+  Asked next_;
+  Look seen_;  // the last one
   LeftOut left_out_;
   std::map<IocId, LiveIoc> live_;
   Ends ends_;
   std::vector<Due> due_;  // read, and not applied yet
   bool is_looking_ = false;
   bool is_reading_ = false;
-  Look look_;                                                      // of the worker, while it looks
-  std::vector<Due> reading_;                                       // the same, while it reads
-  std::optional<std::uint64_t> hold_changes_;                      // the same
-  std::vector<Listener> told_;                                     // the same: who speaks CA
-  std::optional<std::map<std::string, NameClaim>> reserved_;       // for the next look
-  std::optional<std::map<std::string, NameClaim>> told_reserved_;  // the same, while it looks
-  GoneByName gone_;
-  std::uint64_t gone_evicted_ = 0;
+  Asked asked_;               // of the worker, while it looks
+  Look look_;                 // the same
+  std::vector<Due> reading_;  // of the other one, while it reads
+  GoneIocs gone_;
   LogBound comings_and_goings_{kMostLines};
-  std::map<std::string, std::uint32_t> numbers_;
-  std::map<std::string, std::uint64_t> restarts_;  // of the names in numbers_
-  std::vector<std::uint32_t> forgotten_;
-  std::uint32_t next_number_ = 1;
   std::uint64_t next_serial_ = 1;
   Worker looker_, memory_reader_;  // last: they end first
 };
