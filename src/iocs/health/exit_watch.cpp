@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/process_stats.h"
 #include "base/rooted_fs.h"
+#include "base/wall_clock.h"
 #include "ioc_exit.skel.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/load_error.h"
@@ -120,7 +121,7 @@ std::vector<ExitWatch::Ended> ExitWatch::follow(const Live& live, Clock::time_po
     if (told)
       ended.push_back({gone->second.ioc.name, gone->second.ioc.user,
                        exit_of_status((*exit)->status), gone->first.pid,
-                       Clock::time_point(std::chrono::nanoseconds((*exit)->ended_ns))});
+                       time_of_kernel((*exit)->ended_ns)});
     // Also one that runs on, and is not followed any more.
     if (!told && now < gone->second.until) {
       ++gone;
