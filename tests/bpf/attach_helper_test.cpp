@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <vector>
 
 #include "fake_ioc.h"
 #include "records/probe/process.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -17,9 +17,7 @@ class AttachHelperTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    auto process = RecordProcess::start({});
-    ASSERT_TRUE(process) << process.error().message();
-    process_.emplace(std::move(*process));
+    process_.emplace(value_of(RecordProcess::start({})));
     auto helper = Helper::start({"ioc_exp-attach", [] { return Result<void>(); },
                                  [this](const HelperRequest& request, const UniqueFd& file) {
                                    return process_->serve(request, file);
@@ -35,18 +33,12 @@ class AttachHelperTest : public ::testing::Test {
     for (const RawRecord& record : *records) sum += record.stats.processed;
     return sum;
   }
-  std::string why_not(const RecordTarget& target) {
-    const auto slot = process_->watch(target);
-    EXPECT_FALSE(slot);
-    return slot ? "" : slot.error().message();
-  }
+  std::string why_not(const RecordTarget& target) { return error_of(process_->watch(target)); }
   // Whoever asks says that a function begins there.
   static std::shared_ptr<const iocs::CodeFile> claiming(std::uint64_t offset,
                                                         const std::string& path) {
-    auto code = iocs::CodeFile::open(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path,
-                                     {{offset, 16}});
-    EXPECT_TRUE(code);
-    return *code;
+    return value_of(iocs::CodeFile::open(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path,
+                                         {{offset, 16}}));
   }
   std::optional<RecordProcess> process_;
   std::shared_ptr<Helper> helper_;
@@ -54,17 +46,16 @@ class AttachHelperTest : public ::testing::Test {
 
 TEST_F(AttachHelperTest, CountsExactlyAndDetaches) {
   FakeIoc ioc;
-  const auto slot = process_->watch(ioc.target(128, true));
-  ASSERT_TRUE(slot) << slot.error().message();
+  const auto slot = value_of(process_->watch(ioc.target(128, true)));
   ioc.ask("call 1 23");
-  EXPECT_EQ(processed(*slot), 23u);
-  ASSERT_TRUE(process_->pause(*slot));
+  EXPECT_EQ(processed(slot), 23u);
+  ASSERT_TRUE(process_->pause(slot));
   ioc.ask("call 1 5");
-  EXPECT_EQ(processed(*slot), 23u);
-  ASSERT_TRUE(process_->resume(*slot));
+  EXPECT_EQ(processed(slot), 23u);
+  ASSERT_TRUE(process_->resume(slot));
   ioc.ask("call 1 19");
-  EXPECT_EQ(processed(*slot), 42u);
-  process_->unwatch(*slot);
+  EXPECT_EQ(processed(slot), 42u);
+  process_->unwatch(slot);
   EXPECT_EQ(process_->use()->attachments, 0u);
 }
 

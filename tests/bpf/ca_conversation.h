@@ -11,13 +11,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "base/netlink.h"
 #include "base/unique_fd.h"
+#include "support/loopback.h"
 #include "unit/puts/bytes.h"
 
 namespace ioc_exporter::testing {
@@ -47,14 +44,6 @@ class Endpoint {
  private:
   sockaddr_storage storage_{};
 };
-
-// The local port of a socket.
-inline std::uint16_t port_of(const UniqueFd& fd) {
-  sockaddr_storage address{};
-  socklen_t length = sizeof address;
-  EXPECT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
-  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);  // as in sockaddr_in6
-}
 
 // Nothing waits for ever: a call on the socket fails after some seconds.
 inline void limit_waiting(const UniqueFd& fd) {

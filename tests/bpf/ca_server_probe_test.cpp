@@ -231,7 +231,7 @@ TEST_F(CaServerProbeTest, AClientInTheMemoryOfAnotherIsNotThatOne) {
   EXPECT_EQ(puts, (std::map<std::uint8_t, std::uint64_t>{{7, 2}, {66, 2}}));
 }
 
-// What became of puts, as rsrv's functions are entered.
+// Outcomes of puts, as rsrv's functions are entered.
 class PutResultsTest : public CaServerProbeTest {
  protected:
   struct Notify {  // processNotify
@@ -613,7 +613,7 @@ TEST_F(PutsInTheRingTest, OneWhoWritesWithoutEndTakesNoPutFromAnother) {
   }
 }
 
-// Who has many addresses, as on his own host, leaves something to other IOCs all the same.
+// A client with many addresses, as on its own host, leaves room for other IOCs.
 TEST_F(PutsInTheRingTest, AnIocThatManyWriteToTakesNoPutFromAnother) {
   for (std::uint8_t i = 0; i < 200; ++i) {
     const Client one = client({10, 9, 0, i});

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <thread>
 
 #include "bpf/ca_tap_network_fixture.h"
 #include "tools/lossy_link.h"

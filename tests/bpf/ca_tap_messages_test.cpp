@@ -1,10 +1,10 @@
-// What becomes of puts, and what else the messages of a circuit tell, on loopback with raw sockets.
-#include <gtest/gtest.h>
+// Outcomes of puts, and other messages of a circuit, on loopback with raw sockets.
 
 #include <numeric>
 
 #include "bpf/ca_tap_fixture.h"
 #include "shared/histogram.h"
+#include "support/value_of.h"
 
 namespace {
 
@@ -73,7 +73,7 @@ TEST_P(CaTapMessages, PutCallbacksHaveDurations) {
   expect_nothing_lost();
 }
 
-// What is measured lies between the times before the request and after the answer.
+// The duration lies between the times before the request and after the answer.
 TEST_P(CaTapMessages, DurationIsFromRequestToAnswer) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
@@ -84,9 +84,7 @@ TEST_P(CaTapMessages, DurationIsFromRequestToAnswer) {
   }
   circuit.to_client(written(1));
   const auto most = std::chrono::nanoseconds(CaTap::Clock::now() - before).count();
-  const auto reading = collect();
-  ASSERT_EQ(reading.durations.size(), 1u);
-  const auto& duration = reading.durations[0];
+  const auto& duration = only(collect().durations);
   EXPECT_EQ(duration.number, kIoc);
   EXPECT_EQ(duration.pv, "A");
   EXPECT_GE(duration.sum_ns, 7'000'000u);
@@ -282,9 +280,8 @@ TEST_P(CaTapMessages, LastPutHasATime) {
   circuit.to_server(write(100));
   const std::uint64_t after = ns();
   auto reading = collect();
-  ASSERT_EQ(reading.puts.size(), 1u);
-  EXPECT_GE(reading.puts[0].last_ns + 1, between);
-  EXPECT_LE(reading.puts[0].last_ns, after);
+  EXPECT_GE(only(reading.puts).last_ns + 1, between);
+  EXPECT_LE(only(reading.puts).last_ns, after);
   circuit.to_server(write_notify(100, 1));
   reading = collect();
   ASSERT_EQ(reading.puts.size(), 2u);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include "bpf/ca_tap_network_fixture.h"
+#include "support/value_of.h"
 
 namespace {
 
@@ -18,14 +19,10 @@ class CaTapNamespaceTest : public CaTapNetworkTest {
     options.lock = GetParam();
     options.remote_servers = true;
     tap_.reset();
-    auto tap = CaTap::start(std::move(options));
-    ASSERT_TRUE(tap) << tap.error().message();
-    tap_.emplace(std::move(*tap));
+    tap_.emplace(value_of(CaTap::start(std::move(options))));
   }
   std::vector<CaServer> learned(CaTap::Clock::time_point now = CaTap::Clock::now()) {
-    auto servers = tap_->learned(now);
-    EXPECT_TRUE(servers) << servers.error().message();
-    return servers ? *servers : std::vector<CaServer>{};
+    return value_of(tap_->learned(now));
   }
 };
 
@@ -94,9 +91,8 @@ TEST_P(CaTapNamespaceTest, NamespacesAreLimited) {
     ASSERT_EQ(add(spaces.back()), net);
   }
   const auto one_more = NetNamespace::make();
-  const auto refused = tap_->add_namespace(one_more.fd());
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message(), "watch a network namespace: 64 are watched already");
+  EXPECT_EQ(error_of(tap_->add_namespace(one_more.fd())),
+            "watch a network namespace: 64 are watched already");
   ASSERT_TRUE(tap_->remove_namespace(17));
   EXPECT_EQ(add(one_more), 17u);
 }

@@ -3,6 +3,7 @@
 
 #include "bpf/ca_tap_fixture.h"
 #include "bpf/test_network.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::testing {
 
@@ -16,27 +17,19 @@ class CaTapNetworkTest : public CaTapTest {
     if (::geteuid() == 0 && !has_ip_command()) GTEST_SKIP() << "needs the ip command (iproute2)";
     CaTapTest::SetUp();
   }
-  std::uint32_t add(const NetNamespace& where) {
-    auto net = tap_->add_namespace(where.fd());
-    EXPECT_TRUE(net) << net.error().message();
-    return net ? *net : 0;
-  }
+  std::uint32_t add(const NetNamespace& where) { return value_of(tap_->add_namespace(where.fd())); }
   static ca::CaServer server_at(std::uint32_t net, std::uint16_t port, std::uint32_t ioc = kIoc,
                                 const char* address = "::", bool remote = false) {
     ca::CaServer server{ca_address(address), port, ioc, net, remote};
     return server;
   }
   void set_servers(const std::vector<ca::CaServer>& servers) {
-    auto ok = tap_->set_servers(servers);
-    ASSERT_TRUE(ok) << ok.error().message();
+    must_succeed(tap_->set_servers(servers));
   }
   void watch_in(std::uint32_t net, const Listener& listener, const char* address = "::") {
     set_servers({server_at(net, listener.port(), kIoc, address)});
   }
-  void reap() {
-    auto ok = tap_->reap();
-    ASSERT_TRUE(ok) << ok.error().message();
-  }
+  void reap() { must_succeed(tap_->reap()); }
   static iocx_ca_address ca_address(const std::string& text) {
     iocx_ca_address address{};
     std::uint8_t octets[4];

@@ -164,7 +164,7 @@ TEST_P(CaTapPacketTest, CountsOverABond) {
   expect_each_put_once(network);
 }
 
-// What crosses the host on its way to another one is nobody's here, whatever is watched.
+// Packets that cross the host on their way to another one belong to no IOC here.
 TEST_P(CaTapPacketTest, ForwardedPacketsAreNotOurs) {
   const TestNetwork network;
   const auto far = NetNamespace::make();

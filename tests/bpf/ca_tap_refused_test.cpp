@@ -8,7 +8,7 @@ using namespace ioc_exporter::testing;
 
 class CaTapRefusedTest : public CaTapStreamTest {};
 
-// What the receiver has refused, and does not acknowledge, never counts: here it is out of the
+// Bytes that the receiver refuses, and does not acknowledge, never count: here they are out of the
 // window.
 TEST_P(CaTapRefusedTest, BytesThatTheReceiverRefusesNeverCount) {
   RawCircuit circuit(port());

@@ -1,10 +1,10 @@
 // Circuits that were open before the tap, told to it as if from the IOC's memory.
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
 #include "bpf/ca_tap_fixture.h"
+#include "support/value_of.h"
 
 namespace {
 
@@ -36,9 +36,7 @@ class CaTapSeedTest : public CaTapTest {
     return memory;
   }
   CaSeedResult seed(const std::vector<CaSeedCircuit>& circuits) {
-    auto result = tap_->seed({kIoc, circuits});
-    EXPECT_TRUE(result) << result.error().message();
-    return result ? *result : CaSeedResult{};
+    return value_of(tap_->seed({kIoc, circuits}));
   }
   // Puts under exactly these labels.
   std::uint64_t named_puts(const std::string& pv) {

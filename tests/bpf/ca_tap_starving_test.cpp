@@ -1,12 +1,9 @@
 // One client takes all that it can get of a table; the puts of the others keep their counts and
 // their names.
-#include <gtest/gtest.h>
 
 #include <unistd.h>
 
 #include <memory>
-#include <optional>
-#include <vector>
 
 #include "bpf/ca_tap_fixture.h"
 #include "bpf/raw_circuit.h"

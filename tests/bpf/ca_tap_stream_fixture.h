@@ -2,11 +2,7 @@
 // of them.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <unistd.h>
-
-#include <optional>
 
 #include "bpf/ca_tap_fixture.h"
 #include "bpf/raw_circuit.h"

@@ -1,8 +1,5 @@
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 #include "bpf/ca_tap_fixture.h"
+#include "support/temporary_folder.h"
 
 namespace {
 
@@ -230,11 +227,9 @@ TEST_P(CaTapTest, CircuitsWithASocketStay) {
 
 TEST_P(CaTapTest, CircuitsWithoutASocketGo) {
   // A tree whose list of sockets is empty: as if the end of the circuit had not been seen.
-  std::string root = (std::filesystem::temp_directory_path() / "ca_tap_XXXXXX").string();
-  ASSERT_NE(::mkdtemp(root.data()), nullptr);
-  std::filesystem::create_directories(root + "/proc/thread-self/net");
-  std::ofstream(root + "/proc/thread-self/net/tcp") << "  sl  local_address\n";
-  start({}, root);
+  const TemporaryFolder root;
+  root.write("/proc/thread-self/net/tcp", "  sl  local_address\n");
+  start({}, root.path());
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(repeat(write(100), 23));
@@ -246,7 +241,6 @@ TEST_P(CaTapTest, CircuitsWithoutASocketGo) {
   ASSERT_TRUE(tap_->reap(later + CaTap::kSocketLook + CaTap::kGrace));
   EXPECT_EQ(entries("ca_channels"), 0u);
   EXPECT_EQ(puts("A"), 23u);
-  std::filesystem::remove_all(root);
 }
 
 TEST_P(CaTapTest, FullTablesAreCounted) {
@@ -331,7 +325,7 @@ TEST_P(CaTapTest, CircuitsFollowTheirPortToAnotherIoc) {
   watch(listener_, 8);
   EXPECT_EQ(puts_of(kIoc, "A"), 23u);
   EXPECT_EQ(puts_of(8, "A"), 29u);
-  // What a scrape has shown before the change stays where it was.
+  // Counts that a scrape has shown before the change stay where they were.
   watch(listener_, 9);
   after.to_server(repeat(write(100), 31) + repeat(write(101), 37));
   reap_all();

@@ -2,7 +2,6 @@
 //
 //   here: br0 10.77.0.1 ── to_b ═ eth0 10.77.0.2 :b
 //                       └─ to_c ═ eth0 10.77.0.3 :c
-#include <gtest/gtest.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <netinet/ip.h>
@@ -14,6 +13,7 @@
 
 #include "bpf/ca_udp_fixture.h"
 #include "puts/tap/connections.h"
+#include "support/value_of.h"
 
 namespace {
 
@@ -101,11 +101,9 @@ TEST_F(CaUdpDevicesTest, ABroadcastOfThisHostCountsOnce) {
 
 // The host's bridge and the container's own device both see what the container sends.
 TEST_F(CaUdpDevicesTest, WhatTwoNamespacesSeeCountsOnce) {
-  const auto net = tap_->add_namespace(b_->fd());
-  ASSERT_TRUE(net) << net.error().message();
-  const auto added = udp_->add_namespace(*net, b_->fd());
-  ASSERT_TRUE(added) << added.error().message();
-  tap_->set_udp_ports({{0, kCaPort, 0}, {*net, kCaPort, 0}});
+  const auto net = value_of(tap_->add_namespace(b_->fd()));
+  must_succeed(udp_->add_namespace(net, b_->fd()));
+  tap_->set_udp_ports({{0, kCaPort, 0}, {net, kCaPort, 0}});
   watch({});
   const UdpSocket client = in(*b_), server = in(*here_, kCaPort);
   const UdpSocket own = in(*b_, kCaPort);
@@ -119,11 +117,9 @@ TEST_F(CaUdpDevicesTest, WhatTwoNamespacesSeeCountsOnce) {
   EXPECT_EQ(entries("ca_searches"), 3u);
   expect_nothing_lost();
 
-  // What only the container knew is somebody's still.
-  const auto left = tap_->remove_namespace(*net);
-  ASSERT_TRUE(left) << left.error().message();
-  const auto removed = udp_->remove_namespace(*net);
-  ASSERT_TRUE(removed) << removed.error().message();
+  // Counts that only the container knew are kept.
+  must_succeed(tap_->remove_namespace(net));
+  must_succeed(udp_->remove_namespace(net));
   EXPECT_EQ(searches(), (Counts{{kB, 23}, {"(other)", 7}}));
   EXPECT_EQ(names(), (Counts{{"10.77.0.2 NO:SUCH", 23}}));
   expect_nothing_lost();
@@ -224,7 +220,7 @@ Bytes tagged_search(std::uint16_t vlan) {
   return std::move(frame) + payload;
 }
 
-// What carries a tag is another network's, and passes again on that network's device if there is
+// A tagged frame belongs to another network, and passes again on that network's device if there is
 // one. Tag 0 is a priority.
 TEST_F(CaUdpDevicesTest, WhatCarriesAVlanTagIsACopy) {
   here_->command("ip link set to_b nomaster");  // else the bridge would take the frame

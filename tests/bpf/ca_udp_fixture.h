@@ -1,18 +1,13 @@
 // A tap and a reader of datagrams in a network namespace of their own, number 0.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <unistd.h>
-
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
 
 #include "bpf/ca_conversation.h"
 #include "bpf/net_namespaces.h"
 #include "puts/searches/udp.h"
 #include "puts/tap/tap.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::testing {
 
@@ -41,31 +36,22 @@ class CaUdpTest : public ::testing::Test {
     udp_.reset();
     ca::CaTapOptions tap_options;
     tap_options.sizes.max_channels = 1024;
-    auto tap = ca::CaTap::start(std::move(tap_options));
-    ASSERT_TRUE(tap) << tap.error().message();
+    auto tap = value_of(ca::CaTap::start(std::move(tap_options)));
     tap_.reset();
-    tap_.emplace(std::move(*tap));
-    auto udp = ca::CaUdp::start(tap_->shared_maps(), options);
-    ASSERT_TRUE(udp) << udp.error().message();
-    udp_.emplace(std::move(*udp));
+    tap_.emplace(std::move(tap));
+    udp_.emplace(value_of(ca::CaUdp::start(tap_->shared_maps(), options)));
     tap_->set_udp_ports({{0, kCaPort, 0}, {0, kBeaconPort, 0}});
     watch({});
   }
   // Names the servers, and takes note of this namespace's addresses and devices.
   void watch(const std::vector<ca::CaServer>& servers) {
-    auto ok = tap_->set_servers(servers);
-    ASSERT_TRUE(ok) << ok.error().message();
+    must_succeed(tap_->set_servers(servers));
     look();
   }
   void look(std::chrono::seconds later = {}) {
-    auto ok = udp_->look(ca::CaUdp::Clock::now() + later);
-    ASSERT_TRUE(ok) << ok.error().message();
+    must_succeed(udp_->look(ca::CaUdp::Clock::now() + later));
   }
-  ca::CaUdpReading collect() {
-    auto reading = udp_->collect();
-    EXPECT_TRUE(reading) << reading.error().message();
-    return reading ? std::move(*reading) : ca::CaUdpReading{};
-  }
+  ca::CaUdpReading collect() { return value_of(udp_->collect()); }
   using Counts = std::map<std::string, std::uint64_t>;
   Counts searches() {
     Counts counts;

@@ -96,7 +96,7 @@ TEST_P(CaUdpSharesTest, NamesThatNobodyHas) {
   EXPECT_LT(kept, kRoom * 3 / 4);
   EXPECT_EQ(kept + drop("searches_full"), kOthers + 3 * kRoom);
 
-  // What is answered makes room, once.
+  // An answered search makes room, once.
   for (int times = 0; times < 2; ++times)
     for (std::uint32_t cid = 0; cid < 3 * kRoom; ++cid)
       server->send(answer(cid, kCaPort), greedy(0), client.port());

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "bpf/ca_udp_fixture.h"
+#include "support/value_of.h"
 
 namespace {
 
@@ -86,13 +87,11 @@ TEST_F(CaUdpTest, AnAnswerMakesItsServerWatched) {
   server.port = listener.port();
   server.ioc = kWatchedIoc;
   watch({server});
-  auto reading = tap_->collect();
-  ASSERT_TRUE(reading) << reading.error().message();
-  ASSERT_EQ(reading->puts.size(), 1u);
-  EXPECT_EQ(reading->puts[0].labels,
+  auto reading = value_of(tap_->collect());
+  EXPECT_EQ(only(reading.puts).labels,
             (ca::CaPutLabels{kWatchedIoc, "PS:1", kHost, "operator", "console-1"}));
-  EXPECT_EQ(reading->puts[0].count, 23u);
-  for (const auto& one : reading->drops) EXPECT_EQ(one.count, 0u) << one.reason;
+  EXPECT_EQ(only(reading.puts).count, 23u);
+  for (const auto& one : reading.drops) EXPECT_EQ(one.count, 0u) << one.reason;
 }
 
 TEST_F(CaUdpTest, ABeaconMakesItsServerWatched) {
@@ -167,9 +166,7 @@ TEST_F(CaUdpTest, WhatCannotBeReadIsCounted) {
 }
 
 TEST_F(CaUdpTest, ClientsWithoutRoomCountAsOther) {
-  ca::CaUdpOptions options;
-  options.sizes.max_clients = 3;
-  start(options);
+  start({.sizes = {.max_clients = 3}});
   for (int host = 1; host <= 7; ++host) {
     const UdpSocket client("127.0.0." + std::to_string(host));
     for (int i = 0; i < host; ++i) client.send(search(1, "A"), kHost, kCaPort);
@@ -179,9 +176,7 @@ TEST_F(CaUdpTest, ClientsWithoutRoomCountAsOther) {
 }
 
 TEST_F(CaUdpTest, SearchesWithoutRoomAreCounted) {
-  ca::CaUdpOptions options;
-  options.sizes.max_searches = 512;
-  start(options);
+  start({.sizes = {.max_searches = 512}});
   const UdpSocket client;
   constexpr std::uint64_t kSent = 1999;
   for (std::uint32_t cid = 0; cid < kSent; ++cid) client.send(search(cid, "PV"), kHost, kCaPort);
@@ -214,9 +209,8 @@ TEST_F(CaUdpTest, NobodyReadsOnWhenItIsGone) {
   udp_.reset();
   client.send(search(1, "A"), kHost, kCaPort);
   // The tap goes on as if there were no datagrams.
-  auto reading = tap_->collect();
-  ASSERT_TRUE(reading) << reading.error().message();
-  for (const auto& one : reading->drops) EXPECT_EQ(one.count, 0u) << one.reason;
+  auto reading = value_of(tap_->collect());
+  for (const auto& one : reading.drops) EXPECT_EQ(one.count, 0u) << one.reason;
 }
 
 }  // namespace

@@ -6,10 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstdio>
 #include <stdexcept>
-#include <string>
 
 #include "iocs/elf/elf_symbols.h"
 #include "records/probe/process.h"
@@ -66,6 +64,17 @@ class FakeIoc {
   std::uint64_t ask(const std::string& line) {
     send(line);
     return answer();
+  }
+  // One after the other; the last answer.
+  std::uint64_t ask(std::initializer_list<std::string> lines) {
+    std::uint64_t processed = 0;
+    for (const std::string& line : lines) processed = ask(line);
+    return processed;
+  }
+  // Each of the first records links to the next.
+  void chain(int links) {
+    for (int i = 0; i < links; ++i)
+      ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
   }
 
   std::uint64_t record(int index) const {

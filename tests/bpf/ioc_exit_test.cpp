@@ -1,4 +1,4 @@
-// What the kernel tells of processes that are stopped or traced: bpf/iocs/holds.bpf.h.
+// Processes that are stopped or traced, as the kernel reports them: bpf/iocs/holds.bpf.h.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -6,13 +6,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdint>
-#include <optional>
 #include <thread>
 #include <utility>
 
 #include "iocs/health/exit_watch.h"
 #include "kernel/load_error.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -22,9 +21,7 @@ class IocHolds : public testing::Test {
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
     if (!kernel::has_btf()) GTEST_SKIP() << "this kernel has no BTF";
-    auto object = ExitObject::load();
-    ASSERT_TRUE(object) << object.error().message();
-    object_.emplace(std::move(*object));
+    object_.emplace(value_of(ExitObject::load()));
     watched_ = child();
     other_ = child();
     ASSERT_TRUE(object_->exits().update(static_cast<std::uint32_t>(watched_), {}));

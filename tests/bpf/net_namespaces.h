@@ -13,11 +13,11 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <functional>
-#include <string>
 
 #include "base/netlink.h"
 #include "base/unique_fd.h"
+#include "support/loopback.h"
+#include "support/value_of.h"
 #include "unit/puts/bytes.h"
 
 namespace ioc_exporter::testing {
@@ -36,14 +36,12 @@ class NetNamespace {
   static NetNamespace make() {
     NetNamespace made{UniqueFd()};
     const UniqueFd here = current();
-    const auto ok = in_net_namespace(here.get(), [&made] { made = enter(); });
-    EXPECT_TRUE(ok) << ok.error().message();
+    must_succeed(in_net_namespace(here.get(), [&made] { made = enter(); }));
     return made;
   }
 
   void run(const std::function<void()>& work) const {
-    const auto ok = in_net_namespace(fd_.get(), work);
-    ASSERT_TRUE(ok) << ok.error().message();
+    must_succeed(in_net_namespace(fd_.get(), work));
   }
   // A shell command in the namespace, that must succeed.
   void command(const std::string& line) const {
@@ -89,12 +87,7 @@ class UdpSocket {
     const sockaddr_in local = ipv4(address, port);
     EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&local), sizeof local), 0);
   }
-  std::uint16_t port() const {
-    sockaddr_in address{};
-    socklen_t length = sizeof address;
-    EXPECT_EQ(::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
-    return ntohs(address.sin_port);
-  }
+  std::uint16_t port() const { return port_of(fd_); }
   void send(const Bytes& bytes, const std::string& address, std::uint16_t port) const {
     const sockaddr_in to = ipv4(address, port);
     EXPECT_EQ(::sendto(fd_.get(), bytes.data(), bytes.size(), 0,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <arpa/inet.h>
-#include <gtest/gtest.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
@@ -10,11 +9,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include <cstdint>
 #include <cstring>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "bpf/ca_conversation.h"
 #include "bpf/tcp_checksum.h"

@@ -88,7 +88,7 @@ struct Operation {
   std::int32_t type = 3;
 };
 
-// What puts enter; each in code of its own.
+// Functions that puts enter; each in code of its own.
 #define IOC_EXPORTER_ENTERED(NAME, ...)                                      \
   extern "C" [[gnu::noinline, gnu::noclone]] inline void NAME(__VA_ARGS__) { \
     asm volatile("# " #NAME ::: "memory");                                   \

@@ -251,7 +251,7 @@ TEST_F(PvaServerProbeTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) 
     EXPECT_EQ((now[{7, "P:set", "192.0.2.7", "user" + std::to_string(user), "192.0.2.7"}]),
               (ca::CaPuts{7, 0}));
 
-  // What is not used any more is given up, and counted still.
+  // An idle probe is given up, and its counts stay.
   now_ += ca::ServerProbe::kIdle + seconds(1);
   ASSERT_TRUE(probe_->reap(now_));
   put_as_another(1);

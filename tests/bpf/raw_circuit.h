@@ -15,11 +15,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "base/unique_fd.h"
 #include "bpf/tcp_checksum.h"

@@ -1,8 +1,10 @@
 // Which processes the record probes are attached to, and what changes of that do to the counts.
+#include <gmock/gmock.h>
 #include "kernel/empty_probe.h"
 #include "record_process_fixture.h"
 #include "records/probe/probe_control.h"
 #include "records/probe/scan_passes.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -40,16 +42,10 @@ TEST_P(RecordAttachTest, ASlotThatIsUsedAgainStartsAtZero) {
 TEST_P(RecordAttachTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwice) {
   FakeIoc busy;
   const auto slot = watch(busy);
-  for (int i = 0; i < 9; ++i)
-    busy.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  busy.chain(9);
   busy.send("spin 0");
   for (int round = 0; round < 3; ++round) {
-    std::vector<std::unique_ptr<FakeIoc>> others;
-    std::vector<std::uint32_t> slots;
-    for (std::size_t i = 0; i < kIocs; ++i) {
-      others.push_back(std::make_unique<FakeIoc>());
-      slots.push_back(watch(*others.back()));
-    }
+    auto [others, slots] = watch_many();
     EXPECT_EQ(probe_->use()->attachments, 1u);
     others.back()->ask("call 1 3");
     EXPECT_EQ(all_processed(slots.back()), 3u);
@@ -72,10 +68,8 @@ TEST_P(RecordAttachTest, AnIocThatHasEndedIsAClearError) {
   }
   const auto slot = probe_->watch(target);
   ASSERT_FALSE(slot);
-  EXPECT_NE(
-      slot.error().message().find("dbProcess in /proc/" + std::to_string(target.pid) + "/exe"),
-      std::string::npos)
-      << slot.error().message();
+  EXPECT_THAT(slot.error().message(),
+              testing::HasSubstr("dbProcess in /proc/" + std::to_string(target.pid) + "/exe"));
   EXPECT_EQ(probe_->use()->attachments, 0u);
 }
 
@@ -83,9 +77,7 @@ TEST_P(RecordAttachTest, AnIocThatIsPausedIsLeftAloneAndKeepsItsCounts) {
   FakeIoc ioc, other;
   const auto slot = watch(ioc), beside = watch(other);
   ioc.ask("call 1 11");
-  auto off = probe_->pause(slot);
-  ASSERT_TRUE(off) << off.error().message();
-  EXPECT_TRUE(*off);
+  EXPECT_TRUE(value_of(probe_->pause(slot)));
   EXPECT_TRUE(probe_->paused(slot));
   EXPECT_EQ(probe_->use()->attachments, 1u);
   ioc.ask("call 1 29");
@@ -105,10 +97,8 @@ TEST_P(RecordAttachTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
   records::RecordTarget target = target_of(ioc);
   target.extras.push_back(
       {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")});
-  const auto slot = probe_->watch(target);
-  ASSERT_TRUE(slot) << slot.error().message();
-  ioc.ask("set 0 wait_us 100000");
-  ioc.ask("name scan-0.1");
+  const auto slot = value_of(probe_->watch(target));
+  ioc.ask({"set 0 wait_us 100000", "name scan-0.1"});
   const auto now = [] { return std::chrono::steady_clock::now(); };
   iocx_scan_list list{};
   const auto read_list = [&] {
@@ -118,16 +108,16 @@ TEST_P(RecordAttachTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
   ioc.send("scan 1 8");
   const auto deadline = now() + std::chrono::seconds(20);
   while (list.start_ns == 0 && now() < deadline) read_list();
-  ASSERT_TRUE(probe_->pause(*slot));
+  ASSERT_TRUE(probe_->pause(slot));
   read_list();
   const std::uint64_t before = list.sum_ns;
   const auto again = now();
-  ASSERT_TRUE(probe_->resume(*slot));
+  ASSERT_TRUE(probe_->resume(slot));
   ioc.answer();
   read_list();
   EXPECT_LE(list.sum_ns - before,
             static_cast<std::uint64_t>((now() - again) / std::chrono::nanoseconds(1)));
-  EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), *slot));
+  EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), slot));
 }
 
 // pthread_exit() in main. To the kernel, the process is then nobody that could be attached to
@@ -135,14 +125,11 @@ TEST_P(RecordAttachTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
 TEST_P(RecordAttachTest, AnIocWhoseMainThreadEndsIsCountedOn) {
   FakeIoc ioc, other;
   const auto slot = watch(ioc);
-  const auto beside = probe_->watch(target_of(other));
-  ASSERT_TRUE(beside);
-  ioc.ask("call 1 11");
-  ioc.ask("end_main");
+  const auto beside = value_of(probe_->watch(target_of(other)));
+  ioc.ask({"call 1 11", "end_main"});
   // Links ask for the process, not for its memory: they lose nothing until somebody has noticed.
   if (links()) ioc.ask("call 1 5");
-  auto noted = probe_->note_main_thread_ended(slot);
-  ASSERT_TRUE(noted) << noted.error().message();
+  must_succeed(probe_->note_main_thread_ended(slot));
   ioc.ask(links() ? "call 1 2" : "call 1 7");
   EXPECT_EQ(all_processed(slot), 18u);
   ASSERT_TRUE(probe_->pause(slot));
@@ -152,9 +139,9 @@ TEST_P(RecordAttachTest, AnIocWhoseMainThreadEndsIsCountedOn) {
   ioc.ask("call 1 5");
   other.ask("call 1 4");
   EXPECT_EQ(all_processed(slot), 23u);
-  EXPECT_EQ(all_processed(*beside), 7u);
+  EXPECT_EQ(all_processed(beside), 7u);
   // That another one leaves takes breakpoints away where the kernel thinks that nobody wants them.
-  probe_->unwatch(*beside);
+  probe_->unwatch(beside);
   ioc.ask("call 1 13");
   EXPECT_EQ(all_processed(slot), 36u);
   EXPECT_EQ(probe_->use()->attachments, 1u);
@@ -165,14 +152,13 @@ TEST_P(RecordAttachTest, AnIocWhoseMainThreadHasEndedBefore) {
   auto target = target_of(ioc);
   ioc.ask("end_main");
   target.main_thread_ended = true;
-  const auto slot = probe_->watch(target);
-  ASSERT_TRUE(slot) << slot.error().message();
+  const auto slot = value_of(probe_->watch(target));
   ioc.ask("call 1 11");
-  EXPECT_EQ(all_processed(*slot), 11u);
+  EXPECT_EQ(all_processed(slot), 11u);
   const auto beside = watch(other);
   other.ask("call 1 3");
   EXPECT_EQ(all_processed(beside), 3u);
-  probe_->unwatch(*slot);
+  probe_->unwatch(slot);
   other.ask("call 1 4");
   EXPECT_EQ(all_processed(beside), 7u);
 }
@@ -187,9 +173,7 @@ TEST_P(RecordAttachTest, ManyThatComeTogetherAreAttachedAtOnce) {
   ASSERT_TRUE(probe_->prepare(coming(targets)));
   std::vector<std::uint32_t> slots;
   for (const RecordTarget& target : targets) {
-    auto slot = probe_->watch(target);
-    ASSERT_TRUE(slot) << slot.error().message();
-    slots.push_back(*slot);
+    slots.push_back(value_of(probe_->watch(target)));
     EXPECT_EQ(probe_->use()->attachments, 1u);
   }
   for (std::size_t i = 0; i < kIocs; ++i) iocs[i]->ask("call 1 " + std::to_string(3 + i));
@@ -210,21 +194,16 @@ TEST_P(RecordAttachTest, WhatNobodyCameForIsForgotten) {
 }
 
 TEST_P(RecordAttachTest, OneOfManyIsPausedAlone) {
-  std::vector<std::unique_ptr<FakeIoc>> iocs;
-  std::vector<std::uint32_t> slots;
-  for (std::size_t i = 0; i < kIocs; ++i) {
-    iocs.push_back(std::make_unique<FakeIoc>());
-    slots.push_back(watch(*iocs.back()));
-  }
+  Many many = watch_many();
   EXPECT_EQ(probe_->use()->attachments, 1u);
-  ASSERT_TRUE(probe_->pause(slots[2]));
+  ASSERT_TRUE(probe_->pause(many.slots[2]));
   EXPECT_EQ(probe_->use()->attachments, kIocs - 1);
-  for (auto& ioc : iocs) ioc->ask("call 1 7");
-  ASSERT_TRUE(probe_->resume(slots[2]));
+  many.ask("call 1 7");
+  ASSERT_TRUE(probe_->resume(many.slots[2]));
   EXPECT_EQ(probe_->use()->attachments, 1u);
-  for (auto& ioc : iocs) ioc->ask("call 1 4");
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    EXPECT_EQ(all_processed(slots[i]), i == 2 ? 4u : 11u);
+  many.ask("call 1 4");
+  for (std::size_t i = 0; i < kIocs; ++i)
+    EXPECT_EQ(all_processed(many.slots[i]), i == 2 ? 4u : 11u);
 }
 
 // More than can be attached alone. The others pay nothing for it: nothing is attached anew.
@@ -239,15 +218,12 @@ TEST_P(RecordAttachTest, OneOfVeryManyIsPausedWhereItsProbesStay) {
   ASSERT_TRUE(probe_->prepare(coming(targets)));
   std::vector<std::uint32_t> slots;
   for (const RecordTarget& target : targets) {
-    const auto slot = probe_->watch(target);
-    ASSERT_TRUE(slot) << slot.error().message();
-    slots.push_back(*slot);
+    slots.push_back(value_of(probe_->watch(target)));
   }
   const std::uint64_t attachments = probe_->use()->attachments;
   for (auto& ioc : iocs) ioc->ask("call 1 3");
-  const auto off = probe_->pause(slots[2]);
-  ASSERT_TRUE(off) << off.error().message();
-  EXPECT_FALSE(*off);
+  const auto off = value_of(probe_->pause(slots[2]));
+  EXPECT_FALSE(off);
   EXPECT_TRUE(probe_->paused(slots[2]));
   EXPECT_EQ(probe_->use()->attachments, attachments);
   for (auto& ioc : iocs) ioc->ask("call 1 7");
@@ -297,24 +273,19 @@ TEST_P(RecordAttachTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
 }
 
 TEST_P(RecordAttachTest, AllArePausedAtOnceAndResumed) {
-  std::vector<std::unique_ptr<FakeIoc>> iocs;
-  std::vector<std::uint32_t> slots;
-  for (std::size_t i = 0; i < kIocs; ++i) {
-    iocs.push_back(std::make_unique<FakeIoc>());
-    slots.push_back(watch(*iocs.back()));
-    iocs.back()->ask("call 1 3");
-  }
+  Many many = watch_many();
+  many.ask("call 1 3");
   ASSERT_TRUE(probe_->pause_all());
   EXPECT_EQ(probe_->use()->attachments, 0u);
-  for (auto& ioc : iocs) ioc->ask("call 1 7");
-  for (const std::uint32_t slot : slots) {
+  many.ask("call 1 7");
+  for (const std::uint32_t slot : many.slots) {
     EXPECT_TRUE(probe_->paused(slot));
     EXPECT_EQ(all_processed(slot), 3u);
     ASSERT_TRUE(probe_->resume(slot));
   }
   EXPECT_EQ(probe_->use()->attachments, 1u);
-  for (auto& ioc : iocs) ioc->ask("call 1 5");
-  for (const std::uint32_t slot : slots) EXPECT_EQ(all_processed(slot), 8u);
+  many.ask("call 1 5");
+  for (const std::uint32_t slot : many.slots) EXPECT_EQ(all_processed(slot), 8u);
 }
 
 // Another tool, or another exporter, that wants to see every call return leaves the kernel's
@@ -326,8 +297,7 @@ TEST_P(RecordAttachTest, NestedCallsAreToldApartBesideAReturnProbeOfSomebodyElse
   const auto other = kernel::EmptyProbe::attach(target.path, target.offset, target.pid,
                                                 kernel::EmptyProbe::Where::at_return);
   ASSERT_TRUE(other) << other.error().message();
-  for (int i = 0; i < 4; ++i)
-    ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  ioc.chain(4);
   ioc.ask("call 0 1009");
   EXPECT_EQ(all_processed(slot), 5u * 1009);
   EXPECT_EQ(counts(slot).causes.at("main"), 1009u);

@@ -1,6 +1,7 @@
-// What the record probes say of why a record was processed.
+// Causes of processing, as the record probes see them.
 #include "record_process_fixture.h"
 #include "records/probe/scan_passes.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -11,21 +12,9 @@ TEST_P(RecordProcessTest, CausesAddUpToTheProcessings) {
   const auto slot = watch(ioc);
   for (int i = 0; i < 31; ++i)
     ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 64));
-  ioc.ask("name scan-0.1");
-  ioc.ask("threads 31 97");
-  ioc.ask("name cbHigh-2");
-  ioc.ask("threads 2 13");
-  ioc.ask("name scanOnce");
-  ioc.ask("threads 1 11");
-  ioc.ask("name CAS-client");
-  ioc.ask("threads 1 7");
-  ioc.ask("name TCP-rx 127.0.0.1");
-  ioc.ask("threads 1 5");
-  ioc.ask("name PVXTCP");
-  ioc.ask("threads 1 3");
-  ioc.ask("name save_restore");
-  ioc.ask("threads 1 2");
-  ioc.ask("call 0 17");
+  ioc.ask({"name scan-0.1", "threads 31 97", "name cbHigh-2", "threads 2 13", "name scanOnce",
+           "threads 1 11", "name CAS-client", "threads 1 7", "name TCP-rx 127.0.0.1", "threads 1 5",
+           "name PVXTCP", "threads 1 3", "name save_restore", "threads 1 2", "call 0 17"});
   const std::uint64_t roots = 31 * 97 + 2 * 13 + 11 + 7 + 5 + 3 + 2 + 17;
   const std::map<std::string, std::uint64_t> expected = {
       {"scan_0.1", 31 * 97}, {"callback", 26}, {"once", 11},   {"ca", 7}, {"pva", 8},
@@ -42,14 +31,11 @@ TEST_P(RecordProcessTest, CausesAddUpToTheProcessings) {
 
 // A user's process may call its threads what it likes.
 TEST_P(RecordProcessTest, OnlyPeriodicScansOfTheIocAreCausesOfTheirOwn) {
-  records::RecordProcessOptions options;
-  options.causes = 64;
-  start(options);
+  start({.causes = 64});
   FakeIoc ioc, other;
   records::RecordTarget target = target_of(ioc);
   target.scan_periods = {"0.1", "0.05", "1.23457e-05"};
-  const auto slot = probe_->watch(target);
-  ASSERT_TRUE(slot) << slot.error().message();
+  const auto slot = value_of(probe_->watch(target));
   const auto second = watch(other);
   for (FakeIoc* one : {&ioc, &other})
     for (const char* period : {"0.1", "0.05", "1.23457e-05", "60"}) {
@@ -60,43 +46,32 @@ TEST_P(RecordProcessTest, OnlyPeriodicScansOfTheIocAreCausesOfTheirOwn) {
     ioc.ask("name scan-" + std::to_string(i + 1000));
     ioc.ask("threads 1 1");
   }
-  EXPECT_EQ(counts(*slot).causes,
+  EXPECT_EQ(counts(slot).causes,
             (std::map<std::string, std::uint64_t>{
                 {"scan_0.1", 3}, {"scan_0.05", 3}, {"scan_1.23457e-0", 3}, {"other", 203}}));
   EXPECT_EQ(counts(second).causes,
             (std::map<std::string, std::uint64_t>{{"scan_0.1", 3}, {"other", 9}}));
-  EXPECT_EQ(probe_->causes()->at(*slot).size(), 4u);
+  EXPECT_EQ(probe_->causes()->at(slot).size(), 4u);
 }
 
 TEST_P(RecordProcessTest, LinksAndCausesOfRecordsAreCountedWhenAskedFor) {
-  records::RecordProcessOptions options;
-  options.causes = 64;
-  options.links = 64;
-  start(options);
+  start({.causes = 64, .links = 64});
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  ioc.ask("set 0 link 1");
-  ioc.ask("set 1 link 2");
-  ioc.ask("set 5 link 2");
-  ioc.ask("set 6 link 7");
+  ioc.ask({"set 0 link 1", "set 1 link 2", "set 5 link 2", "set 6 link 7"});
   ioc.ask("set 7 pact 1");  // is called, and does not process
-  ioc.ask("call 0 2003");
-  ioc.ask("call 5 401");
-  ioc.ask("call 1 19");
-  ioc.ask("call 6 3");
+  ioc.ask({"call 0 2003", "call 5 401", "call 1 19", "call 6 3"});
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> links;
-  const auto all_links = probe_->links();
-  ASSERT_TRUE(all_links);
-  for (const RawLink& link : all_links->at(slot)) links[{link.source, link.address}] += link.count;
+  const auto all_links = value_of(probe_->links());
+  for (const RawLink& link : all_links.at(slot)) links[{link.source, link.address}] += link.count;
   const std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> expected = {
       {{ioc.record(0), ioc.record(1)}, 2003},
       {{ioc.record(1), ioc.record(2)}, 2022},
       {{ioc.record(5), ioc.record(2)}, 401}};
   EXPECT_EQ(links, expected);
   std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> causes;
-  const auto all_causes = probe_->causes();
-  ASSERT_TRUE(all_causes);
-  for (const RawCause& cause : all_causes->at(slot))
+  const auto all_causes = value_of(probe_->causes());
+  for (const RawCause& cause : all_causes.at(slot))
     causes[{cause.address, cause.cause}] += cause.count;
   EXPECT_EQ((causes[{ioc.record(1), "link"}]), 2003u);
   EXPECT_EQ((causes[{ioc.record(1), "main"}]), 19u);
@@ -109,15 +84,10 @@ TEST_P(RecordProcessTest, LinksAndCausesOfRecordsAreCountedWhenAskedFor) {
 
 TEST_P(RecordProcessTest, ALinkWithoutRoomIsADrop) {
   expect_drops_ = true;
-  records::RecordProcessOptions options;
-  options.links = 1;
-  start(options);
+  start({.links = 1});
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  ioc.ask("set 0 link 1");
-  ioc.ask("set 2 link 3");
-  ioc.ask("call 0 5");
-  ioc.ask("call 2 7");
+  ioc.ask({"set 0 link 1", "set 2 link 3", "call 0 5", "call 2 7"});
   EXPECT_EQ(probe_->links()->at(slot).size(), 1u);
   EXPECT_EQ(drops(IOCX_RECORD_DROP_LINKS_FULL), 7u);
   EXPECT_EQ(all_processed(slot), 24u);
@@ -126,19 +96,15 @@ TEST_P(RecordProcessTest, ALinkWithoutRoomIsADrop) {
 // The stack of a thread holds 64 calls: a deeper one does not say which record makes it.
 TEST_P(RecordProcessTest, ALinkOfWhichTheSourceIsNotKnownIsADrop) {
   expect_drops_ = true;
-  records::RecordProcessOptions options;
-  options.links = 256;
-  start(options);
+  start({.links = 256});
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  for (int i = 0; i < 99; ++i)
-    ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  ioc.chain(99);
   EXPECT_EQ(ioc.ask("call 0 13"), 1300u);
   EXPECT_EQ(all_processed(slot), 1300u);
   std::map<std::uint64_t, std::uint64_t> sources;
-  const auto links = probe_->links();
-  ASSERT_TRUE(links);
-  for (const RawLink& link : links->at(slot)) sources[link.source] += link.count;
+  const auto links = value_of(probe_->links());
+  for (const RawLink& link : links.at(slot)) sources[link.source] += link.count;
   for (int i = 0; i < 99; ++i)
     EXPECT_EQ(sources[ioc.record(i)], i < IOCX_MAX_DEPTH - 1 ? 13u : 0u) << i;
   EXPECT_EQ(drops(IOCX_RECORD_DROP_LINKS_TOO_DEEP), (99u - (IOCX_MAX_DEPTH - 1)) * 13);
@@ -147,18 +113,14 @@ TEST_P(RecordProcessTest, ALinkOfWhichTheSourceIsNotKnownIsADrop) {
 
 // More threads than the array has places for: each scan list is known by its own thread.
 TEST_P(RecordProcessTest, ScanListsOfThreadsThatFindTheirPlaceTakenAreTimed) {
-  records::RecordProcessOptions options;
-  options.max_threads = 256;  // and 64 more
-  start(options);
+  start({.max_threads = 256});  // and 64 more
   FakeIoc ioc;
   records::RecordTarget target = target_of(ioc);
   target.extras.push_back(
       {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")});
-  const auto slot = probe_->watch(target);
-  ASSERT_TRUE(slot) << slot.error().message();
+  const auto slot = value_of(probe_->watch(target));
   ioc.ask("threads 128 1");  // have the IOC's share of places, until it is seen that they are gone
-  ioc.ask("name scan-0.1");
-  ioc.ask("scan 29 3");
+  ioc.ask({"name scan-0.1", "scan 29 3"});
   EXPECT_EQ(probe_->use()->threads, 128u + 29);
   std::map<std::uint32_t, std::uint64_t> passes;  // by process
   std::uint64_t lists = 0;
@@ -173,7 +135,7 @@ TEST_P(RecordProcessTest, ScanListsOfThreadsThatFindTheirPlaceTakenAreTimed) {
   EXPECT_EQ(
       passes,
       (std::map<std::uint32_t, std::uint64_t>{{static_cast<std::uint32_t>(ioc.pid()), 29 * 3}}));
-  EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), *slot));
+  EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), slot));
 }
 
 TEST_P(RecordProcessTest, AChangeOfSeverityIsSeenAtTheNextProcessing) {

@@ -30,12 +30,10 @@ TEST_P(RecordLeavingTest, ThousandsThatLeaveManyCallsAreCountedOnce) {
   expect_drops_ = true;
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  for (int i = 0; i < 19; ++i)
-    ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  ioc.chain(19);
   ioc.ask("set 19 leaves 1");
   for (int round = 0; round < 3; ++round) {
-    ioc.ask("leave 0 1009");
-    ioc.ask("call 40 11");
+    ioc.ask({"leave 0 1009", "call 40 11"});
   }
   ioc.ask("set 19 leaves 0");
   ioc.ask("call 40 5");  // until nothing is left of what was before
@@ -59,7 +57,7 @@ TEST_P(RecordLeavingTest, OneProcessThatLeavesDoesNotDisturbAnother) {
   EXPECT_EQ(all_processed(beside), processed);
 }
 
-// What a call has left behind is not taken for the next one at the same place, which both
+// The remains of a call are not taken for the next one at the same place, which both
 // attachments see; but for one, when the other attachment takes over.
 TEST_P(RecordLeavingTest, CallsThatLeaveWhileTheAttachmentSwitchesAreCounted) {
   expect_drops_ = true;
@@ -68,13 +66,8 @@ TEST_P(RecordLeavingTest, CallsThatLeaveWhileTheAttachmentSwitchesAreCounted) {
   const auto slot = watch(ioc);
   ioc.ask("set 3 leaves 1");
   ioc.send("spin 3");
-  std::vector<std::unique_ptr<FakeIoc>> others;
-  std::vector<std::uint32_t> slots;
-  for (std::size_t i = 0; i < kIocs; ++i) {
-    others.push_back(std::make_unique<FakeIoc>());
-    slots.push_back(watch(*others.back()));
-  }
-  probe_->unwatch(slots);
+  const Many others = watch_many();
+  probe_->unwatch(others.slots);
   const auto left = ioc.ask("call 4 1") - 1;
   const auto seen = stats(slot, ioc.record(3));
   EXPECT_LE(seen.processed, left);
@@ -92,8 +85,7 @@ TEST_P(RecordLeavingTest, ReturnProbesOfOthersDoNotMakeCallsLookLeft) {
   const auto other = kernel::EmptyProbe::attach(target.path, target.offset, target.pid,
                                                 kernel::EmptyProbe::Where::at_return);
   ASSERT_TRUE(other) << other.error().message();
-  for (int i = 0; i < 99; ++i)
-    ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  ioc.chain(99);
   EXPECT_EQ(ioc.ask("call 0 11"), 1100u);
   for (int i = 0; i < 100; ++i) {
     const auto seen = stats(slot, ioc.record(i));

@@ -1,6 +1,8 @@
 // Records that are called often are counted in lines of their own: what tests see are the sums.
 #include "record_process_fixture.h"
 
+#include "support/value_of.h"
+
 namespace ioc_exporter::records {
 namespace {
 
@@ -55,38 +57,29 @@ TEST_P(RecordLinesTest, WhatASlotHasNoRoomForIsCounted) {
 TEST_P(RecordLinesTest, AChangeOfSeverityIsSeenOnceWhereverItIsKept) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  ioc.ask("call 5 15");
-  ioc.ask("set 5 sevr 1");
+  ioc.ask({"call 5 15", "set 5 sevr 1"});
   ioc.ask("call 5 1");  // with it a line is made
   expect_transitions(slot, {0, 1, 0, 0});
   ioc.ask("call 5 2");
   expect_transitions(slot, {0, 1, 0, 0});
-  ioc.ask("set 5 sevr 2");
-  ioc.ask("call 5 2");
+  ioc.ask({"set 5 sevr 2", "call 5 2"});
   expect_transitions(slot, {0, 1, 1, 0});
   ASSERT_TRUE(done(probe_->end_window(slot, false)));
   ioc.ask("call 5 2");
   expect_transitions(slot, {0, 1, 1, 0});
-  ioc.ask("set 5 sevr 0");
-  ioc.ask("call 5 2");
+  ioc.ask({"set 5 sevr 0", "call 5 2"});
   expect_transitions(slot, {1, 1, 1, 0});
   ASSERT_TRUE(done(probe_->time_all(slot)));
-  ioc.ask("call 5 2");
-  ioc.ask("set 5 sevr 3");
-  ioc.ask("call 5 2");
+  ioc.ask({"call 5 2", "set 5 sevr 3", "call 5 2"});
   expect_transitions(slot, {1, 1, 1, 1});
 }
 
 TEST_P(RecordLinesTest, AnAsynchronousRecordLeavesItsLine) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  ioc.ask("set 3 sevr 1");
-  ioc.ask("call 3 23");
-  ioc.ask("set 3 async 1");
+  ioc.ask({"set 3 sevr 1", "call 3 23", "set 3 async 1"});
   ioc.ask("call 3 2");  // the second one finds it active
-  ioc.ask("set 3 pact 0");
-  ioc.ask("set 3 sevr 2");
-  ioc.ask("call 3 1");
+  ioc.ask({"set 3 pact 0", "set 3 sevr 2", "call 3 1"});
   const auto seen = stats(slot, ioc.record(3));
   EXPECT_EQ(seen.processed, 25u);
   EXPECT_EQ(timed(seen), 25u);
@@ -118,10 +111,9 @@ TEST_P(RecordLinesTest, ManyRecordsInTurn) {
   for (int i = 0; i < 12; ++i) ioc.ask("again");
   ASSERT_TRUE(done(probe_->end_window(slot, false)));
   for (int i = 0; i < 10; ++i) ioc.ask("again");
-  const auto records = probe_->collect(slot);
-  ASSERT_TRUE(records);
-  EXPECT_EQ(records->size(), kMade);
-  for (const RawRecord& record : *records) {
+  const auto records = value_of(probe_->collect(slot));
+  EXPECT_EQ(records.size(), kMade);
+  for (const RawRecord& record : records) {
     EXPECT_EQ(record.stats.processed, 23u);
     EXPECT_EQ(record.stats.untimed, 10u);
     EXPECT_EQ(timed(record.stats), 13u);

@@ -1,9 +1,11 @@
-// What the counts of records take of the kernel's memory, and what happens where that is short.
+// Kernel memory of the counts of records, and a shortage of it.
+#include <gmock/gmock.h>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
 #include "record_process_fixture.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -31,9 +33,7 @@ class RecordMemoryTest : public ::testing::TestWithParam<bool> {
     options.probe_links = false;
     options.kernel_memory = memory;
     options.on_demand = GetParam();
-    auto started = RecordProcess::start(options);
-    ASSERT_TRUE(started) << started.error().message();
-    probe_.emplace(std::move(*started));
+    probe_.emplace(value_of(RecordProcess::start(options)));
     if (GetParam() && !probe_->object().grows_with_use())
       GTEST_SKIP() << "the kernel has no entries on demand (Linux 6.1, not PREEMPT_RT)";
   }
@@ -43,9 +43,7 @@ class RecordMemoryTest : public ::testing::TestWithParam<bool> {
     return probe_->watch(target);
   }
   std::uint32_t watch(const FakeIoc& ioc, std::uint32_t records, std::uint32_t user = 1) {
-    auto slot = try_watch(ioc, records, user);
-    EXPECT_TRUE(slot) << slot.error().message();
-    return slot ? *slot : 0;
+    return value_of(try_watch(ioc, records, user));
   }
   std::uint64_t processed(std::uint32_t slot) const {
     std::uint64_t sum = 0;
@@ -76,13 +74,12 @@ TEST_P(RecordsOnDemandTest, ALargeDatabasePaysForWhatProcesses) {
   EXPECT_EQ(bytes(), 0u);
 }
 
-// What is shown is not less than what the kernel counts, and not much more.
+// The metric is not below the kernel's own count, and not much above it.
 TEST_P(RecordMemoryTest, WhatIsShownIsWhatTheKernelCounts) {
   start(1024 * kMiB);
   if (IsSkipped()) return;
-  auto map = probe_->object().make_records_map(kRecords);
-  ASSERT_TRUE(map);
-  const std::uint64_t by_kernel = memory_of_map(map->fd.get());
+  const std::uint64_t by_kernel =
+      memory_of_map(value_of(probe_->object().make_records_map(kRecords)).fd.get());
   ASSERT_GT(by_kernel, 0u);
   const kernel::HashShape shape{8, sizeof(iocx_record_stats), kRecords, GetParam()};
   const std::uint64_t by_us = kernel::hash_bytes(shape, 0, kernel::Cpus::of_host());
@@ -106,7 +103,7 @@ TEST_P(RecordMemoryTest, AShareThatIsUsedUpIsCountedAndTheLimitHolds) {
   EXPECT_EQ(probe_->refused(slot), 20'000 - counted);
   probe_->share_memory();
   EXPECT_LE(bytes(), 8 * kMiB);
-  // What has a place is counted further on.
+  // Records that have a place are counted further on.
   const std::uint64_t before = processed(slot);
   ioc.ask("again");
   EXPECT_EQ(processed(slot), 2 * before);
@@ -138,8 +135,7 @@ TEST_P(RecordMemoryTest, AnIocForWhichThereIsNoRoomIsRefused) {
   first.ask("many 1000");
   const auto refused = try_watch(second, kRecords, 1);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message().find("--limit.kernel-memory (1 MiB"), std::string::npos)
-      << refused.error().message();
+  EXPECT_THAT(refused.error().message(), testing::HasSubstr("--limit.kernel-memory (1 MiB"));
   EXPECT_LE(bytes(), kMiB);
   // The room of one that has ended is free again.
   probe_->unwatch(slot);
@@ -152,8 +148,7 @@ TEST_P(RecordMemoryTest, AMapThatHasGrownIsCountedOnce) {
   if (IsSkipped()) return;
   FakeIoc ioc;
   const auto slot = watch(ioc, 1);
-  ioc.ask("call 1 5");
-  ioc.ask("call 2 5");
+  ioc.ask({"call 1 5", "call 2 5"});
   ASSERT_TRUE(probe_->update(slot, ioc.target(1'000, true)));
   ioc.ask("call 1 6");
   EXPECT_EQ(processed(slot), 16u);

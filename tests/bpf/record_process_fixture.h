@@ -4,15 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <map>
-#include <memory>
 #include <numeric>
-#include <vector>
 
 #include "fake_ioc.h"
 #include "kernel/uprobe.h"
 #include "records/probe/process.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::records {
 using test::FakeIoc;
@@ -20,7 +17,7 @@ using test::FakeIoc;
 // More than are attached one by one, in every mode.
 inline constexpr std::size_t kIocs = kMostPerProcess + 2;
 
-// What a test's counts must not depend on.
+// A test's counts must not depend on these.
 struct Mode {
   bool one_read;  // one read of the record a call, or two
   bool links;     // probes are links (kernel/uprobe.h), or perf events
@@ -59,10 +56,9 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
   void leave_nothing_behind() {
     for (std::uint32_t slot = 0; slot < IOCX_MAX_IOCS; ++slot) probe_->unwatch(slot);
     EXPECT_TRUE(probe_->free_ended_threads([](std::int32_t, std::int32_t) { return false; }));
-    const auto use = probe_->use();
-    ASSERT_TRUE(use);
-    EXPECT_EQ(use->attachments, 0u);
-    EXPECT_EQ(use->threads, 0u);
+    const auto use = value_of(probe_->use());
+    EXPECT_EQ(use.attachments, 0u);
+    EXPECT_EQ(use.threads, 0u);
     EXPECT_TRUE(probe_->counts()->empty());
     for (const auto table : {IOCX_SHARE_THREADS, IOCX_SHARE_OVERFLOW_THREADS, IOCX_SHARE_CAUSES,
                              IOCX_SHARE_LINKS, IOCX_SHARE_SCAN_LISTS, IOCX_SHARE_LINES})
@@ -75,9 +71,7 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     return drops ? (*drops)[reason] - drops_before_[reason] : 0;
   }
   std::uint32_t watch(const FakeIoc& ioc, std::uint32_t records = 128) {
-    auto slot = probe_->watch(target_of(ioc, records));
-    EXPECT_TRUE(slot) << slot.error().message();
-    return slot ? *slot : 0;
+    return value_of(probe_->watch(target_of(ioc, records)));
   }
   static RecordTarget target_of(const FakeIoc& ioc, std::uint32_t records = 128) {
     RecordTarget target = ioc.target(records, GetParam().one_read);
@@ -109,6 +103,22 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     auto all = probe_->counts();
     EXPECT_TRUE(all);
     return all->at(slot);
+  }
+  // Several IOCs that are watched.
+  struct Many {
+    std::vector<std::unique_ptr<FakeIoc>> iocs;
+    std::vector<std::uint32_t> slots;
+    void ask(const std::string& line) {
+      for (auto& ioc : iocs) ioc->ask(line);
+    }
+  };
+  Many watch_many(std::size_t count = kIocs) {
+    Many many;
+    for (std::size_t i = 0; i < count; ++i) {
+      many.iocs.push_back(std::make_unique<FakeIoc>());
+      many.slots.push_back(watch(*many.iocs.back()));
+    }
+    return many;
   }
   std::shared_ptr<RecordProcess> probe_;
   bool expect_drops_ = false;

@@ -20,8 +20,7 @@ TEST_P(RecordProcessTest, CountsEachCallOnce) {
 TEST_P(RecordProcessTest, SelfTimeLeavesOutWhatWasProcessedInTurn) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  ioc.ask("set 0 link 1");
-  ioc.ask("set 1 link 2");
+  ioc.ask({"set 0 link 1", "set 1 link 2"});
   EXPECT_EQ(ioc.ask("call 0 17"), 51u);
   const auto first = stats(slot, ioc.record(0)), second = stats(slot, ioc.record(1)),
              third = stats(slot, ioc.record(2));
@@ -71,8 +70,7 @@ TEST_P(RecordProcessTest, ARecordThatDisablesItselfWasProcessedOnce) {
 TEST_P(RecordProcessTest, ARecordThatALinkDisablesIsJudgedWhenTheCallReturns) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  ioc.ask("set 3 sdis_type 10");
-  ioc.ask("set 3 sdis_value 1");
+  ioc.ask({"set 3 sdis_type 10", "set 3 sdis_value 1"});
   EXPECT_EQ(ioc.ask("call 3 31"), 0u);
   ioc.ask("set 3 sdis_value 0");
   EXPECT_EQ(ioc.ask("call 3 17"), 17u);
@@ -84,9 +82,7 @@ TEST_P(RecordProcessTest, ARecordThatALinkDisablesIsJudgedWhenTheCallReturns) {
 TEST_P(RecordProcessTest, AnAsynchronousRecordThatWasDisabledBeforeIsProcessed) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  ioc.ask("set 3 async 1");
-  ioc.ask("set 3 self_disable 1");
-  ioc.ask("set 3 stat 18");
+  ioc.ask({"set 3 async 1", "set 3 self_disable 1", "set 3 stat 18"});
   EXPECT_EQ(ioc.ask("call 3 1"), 1u);
   const auto seen = stats(slot, ioc.record(3));
   EXPECT_EQ(timed(seen), 1u);
@@ -98,8 +94,7 @@ TEST_P(RecordProcessTest, AnAsynchronousRecordThatWasDisabledBeforeIsProcessed) 
 TEST_P(RecordProcessTest, ChainsDeeperThanTheKernelTimesAreCountedExactly) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  for (int i = 0; i < 99; ++i)
-    ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  ioc.chain(99);
   EXPECT_EQ(ioc.ask("call 0 11"), 1100u);
   for (int i = 0; i < 100; ++i) {
     const auto seen = stats(slot, ioc.record(i));
@@ -127,8 +122,7 @@ TEST_P(RecordProcessTest, AMapThatHasGrownKeepsItsCounts) {
   const auto slot = watch(ioc, 1);
   ioc.ask("call 1 5");
   ASSERT_TRUE(probe_->update(slot, ioc.target(128, !GetParam().one_read)));
-  ioc.ask("call 1 6");
-  ioc.ask("call 2 7");
+  ioc.ask({"call 1 6", "call 2 7"});
   EXPECT_EQ(timed(stats(slot, ioc.record(1))), 11u);
   EXPECT_EQ(timed(stats(slot, ioc.record(2))), 7u);
 }
@@ -156,9 +150,7 @@ TEST_P(RecordProcessTest, StacksOfEndedThreadsAreFreed) {
 }
 
 TEST_P(RecordProcessTest, ThreadsThatFindTheirPlaceTakenAreCountedToo) {
-  records::RecordProcessOptions options;
-  options.max_threads = 64;  // and as many that find their place taken
-  start(options);
+  start({.max_threads = 64});  // and as many that find their place taken
   FakeIoc first, second;
   const auto slot = watch(first), other = watch(second);
   // Half of the places are taken then: the second IOC gets an eighth of the others at most.
@@ -171,9 +163,7 @@ TEST_P(RecordProcessTest, ThreadsThatFindTheirPlaceTakenAreCountedToo) {
 
 TEST_P(RecordProcessTest, ThreadsWithoutAStackAreCountedWithoutADuration) {
   expect_drops_ = true;
-  records::RecordProcessOptions options;
-  options.max_threads = 64;  // and 64 more
-  start(options);
+  start({.max_threads = 64});  // and 64 more
   FakeIoc first, second;
   const auto slot = watch(first), other = watch(second);
   first.ask("threads 100 3");
@@ -190,8 +180,7 @@ TEST_P(RecordProcessTest, AnAsynchronousRecordIsNoticed) {
   const auto slot = watch(ioc);
   ioc.ask("call 1 100");
   EXPECT_FALSE(probe_->saw_asynchronous(slot));
-  ioc.ask("set 3 async 1");
-  ioc.ask("call 3 1");
+  ioc.ask({"set 3 async 1", "call 3 1"});
   EXPECT_TRUE(probe_->saw_asynchronous(slot));
   const auto seen = stats(slot, ioc.record(3));
   EXPECT_EQ(seen.asynchronous, 1u);

@@ -1,13 +1,10 @@
 // Tables that all IOCs share: who makes up what fills them takes nothing from others.
 #include <gtest/gtest.h>
 
-#include <map>
-#include <memory>
-#include <vector>
-
 #include "fake_ioc.h"
 #include "records/probe/process.h"
 #include "records/probe/scan_passes.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -24,9 +21,7 @@ class SharesTest : public ::testing::Test {
     RecordProcessOptions options;
     options.max_threads = 64;  // and 64 more that find their place taken
     options.causes = options.links = options.scan_lists = options.scan_names = 64;
-    auto started = RecordProcess::start(options);
-    ASSERT_TRUE(started) << started.error().message();
-    probe_ = std::make_unique<RecordProcess>(std::move(*started));
+    probe_ = std::make_unique<RecordProcess>(value_of(RecordProcess::start(options)));
   }
   static void TearDownTestSuite() { probe_.reset(); }
   void SetUp() override {
@@ -114,12 +109,10 @@ TEST_F(SharesTest, CausesAndLinksOfOneTakeNoRoomFromOthers) {
   FakeIoc hog, other;
   watch(hog, kAnna);
   const auto slot = watch(other, kBen);
-  for (int i = 0; i < 99; ++i)
-    hog.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  hog.chain(99);
   for (const char* start : {"0", "50", "90"}) hog.ask(std::string("call ") + start + " 1");
   hog.ask("many 200");
-  other.ask("set 0 link 1");
-  other.ask("call 0 5");
+  other.ask({"set 0 link 1", "call 0 5"});
   std::map<std::uint64_t, std::uint64_t> causes;
   const auto all_causes = *probe_->causes();
   const auto all_links = *probe_->links();
@@ -127,8 +120,7 @@ TEST_F(SharesTest, CausesAndLinksOfOneTakeNoRoomFromOthers) {
   for (const RawCause& cause : all_causes.at(slot)) causes[cause.address] += cause.count;
   EXPECT_EQ(causes,
             (std::map<std::uint64_t, std::uint64_t>{{other.record(0), 5}, {other.record(1), 5}}));
-  ASSERT_EQ(all_links.at(slot).size(), 1u);
-  EXPECT_EQ(all_links.at(slot)[0].count, 5u);
+  EXPECT_EQ(only(all_links.at(slot)).count, 5u);
 }
 
 TEST_F(SharesTest, ScanListsOfOneTakeNoRoomFromOthers) {
@@ -141,12 +133,10 @@ TEST_F(SharesTest, ScanListsOfOneTakeNoRoomFromOthers) {
     free_threads();
   }
   EXPECT_GE(maps().shares.held(IOCX_SHARE_SCAN_LISTS), 32u);
-  other.ask("name scan-0.1");
-  other.ask("scan 3 2");
-  const auto lists = read_scan_lists(maps());
-  ASSERT_TRUE(lists);
-  ASSERT_TRUE(lists->contains(slot));
-  EXPECT_EQ(lists->at(slot).size(), 3u);
+  other.ask({"name scan-0.1", "scan 3 2"});
+  const auto lists = value_of(read_scan_lists(maps()));
+  ASSERT_TRUE(lists.contains(slot));
+  EXPECT_EQ(lists.at(slot).size(), 3u);
 }
 
 // However many another begins.
@@ -164,9 +154,8 @@ TEST_F(SharesTest, PutsWithCallbackThatWaitAreNotForgottenForAnothersMany) {
   }
   for (const auto number : {slot, roots}) {
     const auto records = *probe_->collect(number);
-    ASSERT_EQ(records.size(), 1u);
-    EXPECT_EQ(records[0].stats.puts[IOCX_PUT_CA], 1u);
-    EXPECT_EQ(records[0].stats.puts[IOCX_PUT_OTHER], 0u);
+    EXPECT_EQ(only(records).stats.puts[IOCX_PUT_CA], 1u);
+    EXPECT_EQ(only(records).stats.puts[IOCX_PUT_OTHER], 0u);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "record_process_fixture.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -51,7 +52,7 @@ TEST_P(RecordTimingTest, AWindowEndsByTheClock) {
   EXPECT_EQ(counts(slot).timed, 0u);
 }
 
-// What a timed call makes in turn has its weight, and its time is not the outer one's own.
+// Calls within a timed call have its weight, and their time is not the outer one's own.
 TEST_P(RecordTimingTest, ATimedCallTakesThoseWithinItAlong) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
@@ -67,24 +68,17 @@ TEST_P(RecordTimingTest, ATimedCallTakesThoseWithinItAlong) {
 // A call that is not timed is over when its caller goes on, be the next call deeper on the stack or
 // not; while it is under way, it is what sets off the calls within it.
 TEST_P(RecordTimingTest, CallsThatAreNotTimedAreParentsWhileTheyAreUnderWay) {
-  RecordProcessOptions options;
-  options.links = 64;
-  start(options);
+  start({.links = 64});
   FakeIoc ioc;
   const auto slot = watch(ioc);
   ASSERT_TRUE(done(probe_->end_window(slot, false)));
-  ioc.ask("set 0 link 1");
-  ioc.ask("set 1 link 2");
+  ioc.ask({"set 0 link 1", "set 1 link 2"});
   for (int i = 0; i < 3; ++i) {
-    ioc.ask("call 0 17");
-    ioc.ask("leave 5 7");
-    ioc.ask("call 6 11");
-    ioc.ask("leave 1 5");
+    ioc.ask({"call 0 17", "leave 5 7", "call 6 11", "leave 1 5"});
   }
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> links;
-  const auto all_links = probe_->links();
-  ASSERT_TRUE(all_links);
-  for (const RawLink& link : all_links->at(slot)) links[{link.source, link.address}] += link.count;
+  const auto all_links = value_of(probe_->links());
+  for (const RawLink& link : all_links.at(slot)) links[{link.source, link.address}] += link.count;
   const std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> expected = {
       {{ioc.record(0), ioc.record(1)}, 51}, {{ioc.record(1), ioc.record(2)}, 66}};
   EXPECT_EQ(links, expected);

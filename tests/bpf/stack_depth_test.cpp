@@ -1,4 +1,4 @@
-// What the programs of probes have on the stack, together with all the functions that they call.
+// Stack of the probes' programs, together with all the functions that they call.
 // Linux allows 512 bytes for a chain of calls and rounds each function up to 32. Since 6.13 (x86;
 // later on others) it gives each function of such a program a stack of its own and counts no
 // chains: there a program loads that 5.10 to 6.12 refuse ("combined stack size of 6 calls is 544.
@@ -12,9 +12,7 @@
 #include <cstring>
 #include <map>
 #include <set>
-#include <span>
 #include <sstream>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

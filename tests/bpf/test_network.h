@@ -1,7 +1,6 @@
 // Two network namespaces of a test's own and a cable between them. They go with the test.
 #pragma once
 
-#include <cstdlib>
 #include <string>
 
 #include "bpf/net_namespaces.h"

@@ -1,18 +1,11 @@
 // Chains of records as the kernel tells of them, on a process whose every call is known.
 #include <gtest/gtest.h>
 
-#include <map>
-#include <memory>
-#include <set>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
-
 #include "base/wall_clock.h"
 #include "fake_ioc.h"
 #include "kernel/map.h"
 #include "kernel/uprobe.h"
+#include "support/value_of.h"
 #include "traces/chain_reader.h"
 #include "traces/event_maps.h"
 #include "traces/wishes.h"
@@ -27,7 +20,7 @@ constexpr int kRecords = 128;
 // Whether probes are links (kernel/uprobe.h), or perf events.
 using Links = bool;
 
-// What the kernel holds, for all tests of a mode: to load it takes longer than most of them.
+// The loaded programs, for all tests of a mode: loading takes longer than most of them.
 struct Loaded {
   TraceMaps maps;
   records::RecordProcess probe;
@@ -85,9 +78,7 @@ class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirect
       GTEST_SKIP() << "the kernel has no links of uprobes that count all threads (Linux 6.13)";
     loaded_ = load(GetParam());
     ASSERT_TRUE(loaded_);
-    auto slot = loaded_->probe.watch(fake_.target(kRecords, true));
-    ASSERT_TRUE(slot) << slot.error().message();
-    slot_ = *slot;
+    slot_ = value_of(loaded_->probe.watch(fake_.target(kRecords, true)));
     auto database = std::make_shared<Database>();
     database->types = {"fake"};
     for (int i = 0; i < kRecords; ++i)
@@ -109,8 +100,7 @@ class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirect
   }
   void choose(const Options& options) {
     wishes_.emplace(options, loaded_->probe.object().maps().traces);
-    auto told = wishes_->add(slot_, generation(), ioc_.name, ioc_.database, Wishes::Clock::now());
-    ASSERT_TRUE(told) << told.error().message();
+    must_succeed(wishes_->add(slot_, generation(), ioc_.name, ioc_.database, Wishes::Clock::now()));
   }
   Result<std::size_t> ask(const Demand& demand, Wishes::Clock::time_point now) {
     auto matches =
@@ -154,10 +144,8 @@ class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirect
   }
   std::uint32_t generation() const { return loaded_->probe.generation(slot_); }
   std::vector<std::uint64_t> counts() const {
-    auto counts = kernel::sum_per_cpu_counters(loaded_->probe.object().maps().traces.counts,
-                                               IOCX_TRACE_COUNTS);
-    EXPECT_TRUE(counts);
-    return *counts;
+    return value_of(kernel::sum_per_cpu_counters(loaded_->probe.object().maps().traces.counts,
+                                                 IOCX_TRACE_COUNTS));
   }
   std::uint64_t counted(std::uint32_t what) const { return counts()[what] - before_[what]; }
 
@@ -177,10 +165,7 @@ class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirect
 };
 
 TEST_P(TracesTest, AChainIsATreeOfItsCalls) {
-  fake_.ask("set 0 link 1");
-  fake_.ask("set 0 also 2");
-  fake_.ask("set 1 link 3");
-  fake_.ask("set 2 wait_us 2000");
+  fake_.ask({"set 0 link 1", "set 0 also 2", "set 1 link 3", "set 2 wait_us 2000"});
   choose(all());
   fake_.ask("call 0 1");
   const Trace trace = only_trace();
@@ -204,8 +189,7 @@ TEST_P(TracesTest, AChainIsATreeOfItsCalls) {
 
 TEST_P(TracesTest, TheCauseIsTheThreads) {
   choose(all());
-  fake_.ask("name scan-0.1");
-  fake_.ask("threads 1 1");
+  fake_.ask({"name scan-0.1", "threads 1 1"});
   const Trace scan = only_trace();
   EXPECT_EQ(scan.cause.kind, "scan");
   EXPECT_EQ(scan.cause.scan, ".1 second");
@@ -213,16 +197,13 @@ TEST_P(TracesTest, TheCauseIsTheThreads) {
   Options only_callbacks = all();
   only_callbacks.causes = 1u << IOCX_CAUSE_CALLBACK;
   choose(only_callbacks);
-  fake_.ask("threads 1 3");
-  fake_.ask("name cbLow");
-  fake_.ask("threads 1 1");
+  fake_.ask({"threads 1 3", "name cbLow", "threads 1 1"});
   EXPECT_EQ(only_trace().cause.kind, "callback");
 }
 
 TEST_P(TracesTest, TheRateIsKeptExactly) {
   choose_first(7);
-  fake_.ask("set 0 link 1");
-  fake_.ask("call 0 100");
+  fake_.ask({"set 0 link 1", "call 0 100"});
   EXPECT_EQ(traces().size(), 7u);
   EXPECT_EQ(counted(IOCX_TRACE_SENT), 7u);
   choose(none());
@@ -231,16 +212,11 @@ TEST_P(TracesTest, TheRateIsKeptExactly) {
 }
 
 TEST_P(TracesTest, WhatDoesNotProcessIsASkippedSpan) {
-  fake_.ask("set 0 link 1");
-  fake_.ask("set 0 also 2");
-  fake_.ask("set 1 disa 1");
-  fake_.ask("set 2 pact 1");
-  fake_.ask("set 3 link 4");
+  fake_.ask({"set 0 link 1", "set 0 also 2", "set 1 disa 1", "set 2 pact 1", "set 3 link 4"});
   Options options = none();
   options.active = true;
   choose(options);
-  fake_.ask("call 3 1");
-  fake_.ask("call 0 1");
+  fake_.ask({"call 3 1", "call 0 1"});
   const Trace trace = only_trace();
   EXPECT_EQ(lines(trace), (Lines{"FAKE:0", "  FAKE:1 disabled", "  FAKE:2 active"}));
   EXPECT_EQ(trace.why, Lines{"active"});
@@ -248,17 +224,13 @@ TEST_P(TracesTest, WhatDoesNotProcessIsASkippedSpan) {
 }
 
 TEST_P(TracesTest, TheEndOfAChainChoosesIt) {
-  fake_.ask("set 0 link 1");
-  fake_.ask("set 2 link 3");
-  fake_.ask("set 3 wait_us 20000");
-  fake_.ask("set 4 link 5");
-  fake_.ask("set 5 raises 2");
+  fake_.ask(
+      {"set 0 link 1", "set 2 link 3", "set 3 wait_us 20000", "set 4 link 5", "set 5 raises 2"});
   Options options = none();
   options.slower = std::chrono::milliseconds(20);
   options.alarms = true;
   choose(options);
-  fake_.ask("call 0 10");
-  fake_.ask("call 2 1");
+  fake_.ask({"call 0 10", "call 2 1"});
   fake_.ask("call 4 3");  // it is in alarm already the second time
   const auto all = traces();
   ASSERT_EQ(all.size(), 2u);
@@ -269,16 +241,13 @@ TEST_P(TracesTest, TheEndOfAChainChoosesIt) {
 }
 
 TEST_P(TracesTest, WhoAsksForARecordIsGivenItsChainsOnly) {
-  fake_.ask("set 0 link 1");
-  fake_.ask("set 1 link 2");
-  fake_.ask("set 5 wait_us 1000");
+  fake_.ask({"set 0 link 1", "set 1 link 2", "set 5 wait_us 1000"});
   choose(none());
   const auto now = Wishes::Clock::now();
   Demand demand{*Pattern::compile("FAKE:2|FAKE:5"), {}, std::chrono::minutes(1), {}, ""};
   EXPECT_EQ(*ask(demand, now), 2u);
   EXPECT_TRUE(wishes_->wants_all(slot_));
-  fake_.ask("call 0 3");
-  fake_.ask("call 3 5");
+  fake_.ask({"call 0 3", "call 3 5"});
   auto all = traces();
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(lines(all[0]), (Lines{"FAKE:0", "  FAKE:1", "    FAKE:2"}));
@@ -291,8 +260,7 @@ TEST_P(TracesTest, WhoAsksForARecordIsGivenItsChainsOnly) {
 
   demand.slower = std::chrono::milliseconds(1);
   EXPECT_EQ(*ask(demand, now), 2u);
-  fake_.ask("call 2 3");
-  fake_.ask("call 5 1");
+  fake_.ask({"call 2 3", "call 5 1"});
   EXPECT_EQ(lines(only_trace()), Lines{"FAKE:5"});
 
   demand.records = *Pattern::compile("NONE");
@@ -306,8 +274,7 @@ TEST_P(TracesTest, TheRateMayBeForSomeRecordsOnly) {
   Options options = all();
   options.records = *Pattern::compile("FAKE:1");
   choose(options);
-  fake_.ask("call 3 5");
-  fake_.ask("call 0 1");
+  fake_.ask({"call 3 5", "call 0 1"});
   EXPECT_EQ(lines(only_trace()), (Lines{"FAKE:0", "  FAKE:1"}));
 }
 
@@ -335,13 +302,10 @@ TEST_P(TracesTest, ALongChainComesInParts) {
   Options by_its_time = none();
   by_its_time.slower = std::chrono::milliseconds(50);
   choose(by_its_time);
-  fake_.ask("set 2 wait_us 50000");
-  fake_.ask("call 0 1");
+  fake_.ask({"set 2 wait_us 50000", "call 0 1"});
   EXPECT_EQ(only_trace().spans.size(), 127u);
   EXPECT_EQ(counted(IOCX_TRACE_DROP_TOO_LONG), 0u);
-  fake_.ask("set 2 wait_us 0");
-  fake_.ask("set 126 wait_us 50000");
-  fake_.ask("call 0 1");
+  fake_.ask({"set 2 wait_us 0", "set 126 wait_us 50000", "call 0 1"});
   const Trace cut = only_trace();
   EXPECT_TRUE(cut.cut);
   EXPECT_EQ(cut.spans.size(), 64u + 7u);
@@ -349,13 +313,9 @@ TEST_P(TracesTest, ALongChainComesInParts) {
 }
 
 TEST_P(TracesTest, ACallbackOfAnInterruptIsACauseOfItsOwn) {
-  fake_.ask("set 0 scan 2");
-  fake_.ask("set 0 link 1");
+  fake_.ask({"set 0 scan 2", "set 0 link 1"});
   choose(all());
-  fake_.ask("name cbLow");
-  fake_.ask("threads 2 1");
-  fake_.ask("name scanOnce");
-  fake_.ask("threads 1 1");
+  fake_.ask({"name cbLow", "threads 2 1", "name scanOnce", "threads 1 1"});
   std::multiset<std::string> causes;
   for (const Trace& trace : traces())
     causes.insert(trace.cause.kind + " " + trace.spans.front().name);
@@ -364,14 +324,12 @@ TEST_P(TracesTest, ACallbackOfAnInterruptIsACauseOfItsOwn) {
   Options of_interrupts = all();
   of_interrupts.causes = 1u << IOCX_TRACE_IO_INTR;
   choose(of_interrupts);
-  fake_.ask("name cbLow");
-  fake_.ask("threads 2 1");
+  fake_.ask({"name cbLow", "threads 2 1"});
   EXPECT_EQ(lines(only_trace()), (Lines{"FAKE:0", "  FAKE:1"}));
 }
 
 TEST_P(TracesTest, WhatAnExceptionLeavesIsCut) {
-  fake_.ask("set 0 link 1");
-  fake_.ask("set 1 leaves 1");
+  fake_.ask({"set 0 link 1", "set 1 leaves 1"});
   choose(all());
   fake_.ask("leave 0 1");
   EXPECT_TRUE(traces().empty());
@@ -384,8 +342,7 @@ TEST_P(TracesTest, WhatAnExceptionLeavesIsCut) {
 }
 
 TEST_P(TracesTest, AnAsynchronousRecordKeepsItsTraceWaiting) {
-  fake_.ask("set 0 link 1");
-  fake_.ask("set 1 async 1");
+  fake_.ask({"set 0 link 1", "set 1 async 1"});
   choose(all());
   fake_.ask("call 0 1");
   ASSERT_TRUE(loaded_->maps.ring()->read(SIZE_MAX, [this](auto event) { reader_.take(event); }));
@@ -394,20 +351,17 @@ TEST_P(TracesTest, AnAsynchronousRecordKeepsItsTraceWaiting) {
   EXPECT_FALSE(reader_.is_idle());
   now.monotonic_ns += std::chrono::nanoseconds(ChainReader::kPatience).count();
   const auto all = reader_.finish(now);
-  ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(lines(all[0]), (Lines{"FAKE:0", "  FAKE:1 asynchronous cut"}));
-  EXPECT_TRUE(all[0].cut);
+  EXPECT_EQ(lines(only(all)), (Lines{"FAKE:0", "  FAKE:1 asynchronous cut"}));
+  EXPECT_TRUE(only(all).cut);
 }
 
 TEST_P(TracesTest, OneWhoFillsTheRingIsCountedAndTakesNoChainFromAnother) {
   choose(all());
   FakeIoc quiet;
-  const auto place = loaded_->probe.watch(quiet.target(kRecords, true));
-  ASSERT_TRUE(place) << place.error().message();
-  const std::uint32_t generation = loaded_->probe.generation(*place);
-  ASSERT_TRUE(wishes_->add(*place, generation, "quiet", nullptr, Wishes::Clock::now()));
-  fake_.ask("set 0 link 1");
-  fake_.ask("call 0 10000");
+  const auto place = value_of(loaded_->probe.watch(quiet.target(kRecords, true)));
+  const std::uint32_t generation = loaded_->probe.generation(place);
+  ASSERT_TRUE(wishes_->add(place, generation, "quiet", nullptr, Wishes::Clock::now()));
+  fake_.ask({"set 0 link 1", "call 0 10000"});
   const std::uint64_t sent = counted(IOCX_TRACE_SENT), lost = counted(IOCX_TRACE_DROP_SHARE);
   EXPECT_EQ(sent + lost, 10'000u);
   EXPECT_GT(lost, 0u);
@@ -420,8 +374,8 @@ TEST_P(TracesTest, OneWhoFillsTheRingIsCountedAndTakesNoChainFromAnother) {
   EXPECT_EQ(reader_.counts().unknown_ioc, 100u);
   fake_.ask("call 0 1");  // there is room again
   EXPECT_EQ(counted(IOCX_TRACE_DROP_SHARE), lost);
-  EXPECT_TRUE(wishes_->remove(*place, generation));
-  loaded_->probe.unwatch(*place);
+  EXPECT_TRUE(wishes_->remove(place, generation));
+  loaded_->probe.unwatch(place);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, TracesTest, ::testing::Bool());

@@ -88,7 +88,7 @@ class Started:
 
 
 class Shared:
-    """What the tests of a file share: shared.ioc(...) and shared.exporter(...), as start_ioc and start_exporter."""
+    """IOCs and exporters of all tests of a file: shared.ioc(...) and shared.exporter(...), as start_ioc and start_exporter."""
 
     def __init__(self, directory: pathlib.Path, always: list[str]):
         self.started = Started()

@@ -24,7 +24,7 @@ python=$IOC_EXPORTER_TEST_ENV/venv/bin/python
 cd "$here"
 # No address or port of the caller's own IOCs reaches the tests.
 for variable in $(compgen -e | grep '^EPICS_' || true); do unset "$variable"; done
-# What is compiled once need not be by each process, of which there are hundreds, whatever the caller's settings;
+# Modules are compiled once, not by each of hundreds of processes, whatever the caller's settings;
 # and it stays out of the source tree.
 unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX="${IOC_EXPORTER_TOOLS:?}/../pycache"

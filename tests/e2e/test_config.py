@@ -156,7 +156,7 @@ def test_passwords(start_exporter, passwords, tmp_path):
 
 
 def test_tls_by_a_proxy(start_exporter, started, passwords, tmp_path, log_dir):
-    """What docs/configuration.md says about TLS, with its own stunnel.conf."""
+    """TLS as docs/configuration.md describes it, with its own stunnel.conf."""
     stunnel, openssl = shutil.which("stunnel"), shutil.which("openssl")
     if not stunnel or not openssl:
         pytest.skip("needs stunnel and openssl (packages stunnel4, openssl)")

@@ -1,5 +1,6 @@
 """Every panel of the dashboards and every rule, on a real Prometheus that scraped a real IOC with clients."""
 import contextlib
+import pathlib
 import re
 import socket
 import struct
@@ -48,7 +49,7 @@ EMPTY_PANELS: dict[str, str] = {
     "records: Unusual records": "habits take a day to be known",
     "exporter: Series over their limit": "no family is over its limit",
 }
-# What is chosen, or typed.
+# Chosen or typed values of variables.
 VARIABLES = {"job": "ioc_exporter", "instance": ".+", "ioc": "demo", "pvs": ".*", "users": ".*", "clients": ".*", "records": ".*",
              "__rate_interval": "10s", "__range": "60s", "__interval": "1s"}
 # Series that rules record, or ask for, which are not there within a minute of a healthy IOC, and why.
@@ -66,10 +67,13 @@ EMPTY_SERIES = {
 }
 
 
-def rules_without_patience() -> dict[str, str]:
+def rules_without_patience(log_dir: pathlib.Path) -> list[pathlib.Path]:
     """The rule files, evaluated each second, with alerts that fire at once."""
-    return {path.name: re.sub(r"\bfor: \w+", "for: 0s", re.sub(r"\n +interval: \w+", "", path.read_text()))
-            for path in (PROJECT / "alerts").glob("*.yml")}
+    rules = []
+    for path in (PROJECT / "alerts").glob("*.yml"):
+        rules.append(log_dir / f"rules-{path.name}")
+        rules[-1].write_text(re.sub(r"\bfor: \w+", "for: 0s", re.sub(r"\n +interval: \w+", "", path.read_text())))
+    return rules
 
 
 def selectors(expression: str) -> set[str]:
@@ -116,7 +120,8 @@ def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, start
     ioc = start_ioc("demo", RECORDS, access_security=ACCESS)
     (log_dir / "site.yml").write_text(SITE)
     exporter = start_exporter(f"--config.file={log_dir}/site.yml", sees=[ioc])
-    prometheus = started.add(Prometheus(log_dir, exporter.port, rules_without_patience()))
+    prometheus = started.add(Prometheus(log_dir, {"ioc_exporter": f"127.0.0.1:{exporter.port}/metrics"},
+                                        rules=rules_without_patience(log_dir))).wait_scraped()
     puts = Puts(raw_client, ioc)
 
     waiting = panels()
@@ -143,7 +148,7 @@ def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, start
 
 
 def check_rules(prometheus: Prometheus) -> None:
-    groups = prometheus.get("rules")["groups"]
+    groups = prometheus.api("rules")["groups"]
     problems = [f"{rule['name']}: {rule['lastError']}" for group in groups for rule in group["rules"]
                 if rule.get("lastError") or rule["health"] != "ok"]
     assert not problems

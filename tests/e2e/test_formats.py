@@ -1,17 +1,17 @@
 """/metrics in its formats: parsers that are not ours, and real Prometheus servers, read the same in each."""
 import math
 import pathlib
-import shutil
 import subprocess
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as text_format
 
-from harness import databases, prometheus_3
+from harness import databases
 from harness.exporter import Exporter
 from harness.named_client import NamedClient
-from harness.formats import OPENMETRICS, PROTOBUF, TEXT, FormatProxy, Prometheus
+from harness.formats import OPENMETRICS, PROTOBUF, TEXT, FormatProxy
+from harness.prometheus import Prometheus, installed, prometheus_3
 from harness.scrape import DURATION, PROCESSED, PUTS
 from harness.waiting import wait_until
 
@@ -111,15 +111,14 @@ def test_requests_that_are_refused(start_exporter):
     assert exporter.request("/metrics")[0] == 200
 
 
-def check_all_formats(binary, options, served, log_dir, started):
+def check_all_formats(binary, served, log_dir, started):
     """Three jobs of one Prometheus, one a format."""
     ioc, exporter = served
     ioc.process_once("F:set1", 3)
     proxy = FormatProxy(exporter.port)
     try:
-        server = started.add(Prometheus(
-            binary, log_dir,
-            {path[1:]: f"127.0.0.1:{proxy.port}{path}" for path in FormatProxy.ACCEPT}, *options))
+        jobs = {path[1:]: f"127.0.0.1:{proxy.port}{path}" for path in FormatProxy.ACCEPT}
+        server = started.add(Prometheus(log_dir, jobs, "--enable-feature=native-histograms,exemplar-storage", binary=binary))
         of_ioc = f'{{ioc="{ioc.name}",record="F:set1"}}'
         wait_until(lambda: len(server.query(f"{PROCESSED}{of_ioc}")) == 3,
                    "three formats in Prometheus", 30)
@@ -169,14 +168,7 @@ def compare(server: Prometheus, exporter: Exporter, ioc) -> None:
         assert found[0]["labels"] == {"client": "127.0.0.1"}, "user and host are not fit for it"
 
 
-def test_debian_prometheus_reads_all(served, log_dir, started):
-    binary = shutil.which("prometheus")
-    if not binary:
-        pytest.skip("prometheus is not installed (package prometheus)")
-    check_all_formats(binary, ["--enable-feature=native-histograms,exemplar-storage"], served,
-                      log_dir, started)
-
-
-def test_prometheus_3_reads_all(served, log_dir, started):
-    check_all_formats(prometheus_3.binary(), ["--enable-feature=native-histograms,exemplar-storage"], served,
-                      log_dir, started)
+@pytest.mark.parametrize("find", [lambda: installed("prometheus", "prometheus"), prometheus_3],
+                         ids=["debian", "prometheus_3"])
+def test_prometheus_reads_all(find, served, log_dir, started):
+    check_all_formats(find(), served, log_dir, started)

@@ -1,4 +1,4 @@
-"""What /metrics says of an IOC's process is what the kernel says."""
+"""Metrics of an IOC's process equal the kernel's numbers."""
 import os
 import re
 import resource

@@ -1,4 +1,4 @@
-"""Who is connected, from the servers' memory: exact numbers of clients that know what they have open."""
+"""Connected clients, from the servers' memory: exact numbers of clients that know what they have open."""
 import pytest
 
 from harness import clients

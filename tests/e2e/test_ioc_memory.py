@@ -1,4 +1,4 @@
-"""What an IOC's own variables say: scan lists, queues, suspended threads, states of its records."""
+"""An IOC's own variables: scan lists, queues, suspended threads, states of its records."""
 import os
 import re
 import shutil
@@ -157,7 +157,7 @@ def check_queues_and_suspended_threads(ioc, exporter):
 
 
 def test_stripped_libraries_are_said_so(start_ioc, start_exporter, log_dir):
-    """What needs local symbols is absent, with a word on the page; the rest is there."""
+    """Metrics that need local symbols are absent, with the reason on the page; the rest is there."""
     strip = shutil.which("strip")
     if strip is None:
         pytest.skip("no strip in PATH")

@@ -60,7 +60,7 @@ def with_a_day(habits: bytes, ioc: str) -> bytes:
 
 
 def test_habits_outlive_the_exporter(start_ioc, start_exporter, tmp_path):
-    """What was learned in a day is known after a restart of the exporter, of which the clock of habits knows nothing."""
+    """Habits of a day are known after a restart of the exporter, which their clock does not count."""
     ioc = start_ioc("habits", database("H"))
     options = [f"--state.directory={tmp_path}/state", "--ioc.include=habits"]
     observed = ("epics_ioc_habits_observed_seconds", "habits")

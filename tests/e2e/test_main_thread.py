@@ -39,7 +39,7 @@ class Watched:
         name, total = self.ioc.name, sum(self.puts.values())
         processed = self.ioc.get(f"{self.prefix}n.VAL")
         assert self.ioc.get(f"{self.prefix}set1:count.VAL") == total
-        # What the server was not heard about is the packets' to count, once it is known.
+        # Puts that the server probe missed are counted by packets, once that is known.
         scrape = self.exporter.wait_scrape(lambda s: s.total(PUTS, ioc=name) >= total, f"{total} puts to {name}")
         puts = {(labels["user"], labels["client_host"]): value
                 for labels, value in scrape.series(PUTS, ioc=name, pv=f"{self.prefix}set1")}

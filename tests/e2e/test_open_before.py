@@ -93,7 +93,7 @@ def test_channels_that_an_old_circuit_opens_later(ioc, start_exporter, raw_clien
 
 
 def test_channels_that_are_closed_and_opened_again(ioc, start_exporter, raw_client):
-    """What was read from the memory ends with its channel."""
+    """A name that was read from memory ends with its channel."""
     early = raw_client(ioc).open(*NAMES)
     exporter = start_exporter(sees=[ioc])
     for name in NAMES:

@@ -1,4 +1,4 @@
-"""What became of puts, who wrote last, who is connected: exact numbers of clients that count themselves."""
+"""Outcomes of puts, last writers and connected clients: exact numbers of clients that count themselves."""
 import json
 import shutil
 import subprocess

@@ -4,11 +4,13 @@ import signal
 import time
 import urllib.request
 
+import pytest
 import yaml
 
 from harness import clients, databases, env
-from harness.alerting import Alertmanager, Prometheus, Webhook
+from harness.alerting import Alertmanager, Webhook
 from harness.exporter import run_exporter
+from harness.prometheus import Prometheus
 from harness.waiting import wait_until
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
@@ -41,9 +43,33 @@ def rules_with_short_memory(log_dir: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def alert_of(alerts: list[dict], name: str, user: str) -> list[dict]:
-    return [alert for alert in alerts
-            if alert["labels"]["alertname"] == name and alert["labels"]["user"] == user]
+class Judged:
+    """An IOC whose puts are judged, its exporter, and the alerts that a person gets."""
+
+    def __init__(self, start_ioc, start_exporter, started, log_dir):
+        self._started, self._log_dir = started, log_dir
+        self.webhook = started.add(Webhook())
+        self.alertmanager = started.add(Alertmanager(log_dir, self.webhook))
+        self.ioc = start_ioc("judged", databases.put_targets("J:", 2))
+        (log_dir / "site.yml").write_text(POLICY)
+        self.exporter = start_exporter(f"--config.file={log_dir}/site.yml", "--ioc.include=judged", sees=[self.ioc])
+        self._rules = rules_with_short_memory(log_dir)
+
+    def watch(self, name: str, *options: str, more=None, **settings) -> Prometheus:
+        """A Prometheus that scrapes the exporter; without `more`, its alerts go to the webhook."""
+        jobs = {"ioc_exporter": f"127.0.0.1:{self.exporter.port}/metrics"}
+        more = self.alertmanager.alerts_of() if more is None else more
+        return self._started.add(Prometheus(self._log_dir, jobs, *options, name=name, rules=[self._rules], more=more,
+                                            **settings)).wait_scraped()
+
+    def alerts(self, status: str, name: str, user: str) -> list[dict]:
+        return [alert for alert in self.webhook.alerts(status)
+                if alert["labels"]["alertname"] == name and alert["labels"]["user"] == user]
+
+
+@pytest.fixture
+def judged(start_ioc, start_exporter, started, log_dir) -> Judged:
+    return Judged(start_ioc, start_exporter, started, log_dir)
 
 
 def forge_scrapes(port: int, count: int) -> None:
@@ -56,29 +82,20 @@ def forge_scrapes(port: int, count: int) -> None:
             answer.read()
 
 
-def test_a_rogue_put_becomes_one_alert(start_ioc, start_exporter, connect, started, log_dir):
-    webhook = started.add(Webhook())
-    alertmanager = started.add(Alertmanager(log_dir, webhook))
-    ioc = start_ioc("judged", databases.put_targets("J:", 2))
-    site = log_dir / "site.yml"
-    site.write_text(POLICY)
-    exporter = start_exporter(f"--config.file={site}", "--ioc.include=judged", sees=[ioc])
-    rules = rules_with_short_memory(log_dir)
-    first = started.add(Prometheus("first", log_dir, exporter.port, 1, rules, alertmanager.port))
-    first.wait_scraped()
+def test_a_rogue_put_becomes_one_alert(judged, connect):
+    first = judged.watch("first")
 
-    operator = connect(clients.caproto, [ioc], ["J:set1"], 23, user="operator")
-    rogue = connect(clients.caproto, [ioc], ["J:set1"], 1, user="rogue")
-    guest = connect(clients.caproto, [ioc], ["J:set2"], 7, op="write_notify", user="guest")
+    operator = connect(clients.caproto, [judged.ioc], ["J:set1"], 23, user="operator")
+    rogue = connect(clients.caproto, [judged.ioc], ["J:set1"], 1, user="rogue")
+    guest = connect(clients.caproto, [judged.ioc], ["J:set2"], 7, op="write_notify", user="guest")
     operator.send()
-    assert not exporter.scrape().series(UNEXPECTED)
+    assert not judged.exporter.scrape().series(UNEXPECTED)
     before = time.time()
     rogue.send()
     guest.send()
     # Whoever else scrapes changes nothing: neither a stranger, at once, nor a server that comes after the puts.
-    forge_scrapes(exporter.port, 600)
-    late = started.add(Prometheus("late", log_dir, exporter.port, 3, rules))
-    late.wait_scraped()
+    forge_scrapes(judged.exporter.port, 600)
+    late = judged.watch("late", more={}, interval=3)
 
     # The series begin with their values: that is what an alert must see.
     for name, count in (("rogue", 1), ("guest", 7)):
@@ -86,56 +103,47 @@ def test_a_rogue_put_becomes_one_alert(start_ioc, start_exporter, connect, start
             values = wait_until(lambda server=server, name=name: server.values(f'{UNEXPECTED}{{user="{name}"}}'),
                                 f"the puts of {name} in Prometheus {server.process.name}", 30)
             assert set(values) == {count}
-            when, = {float(found["value"][1]) for found in server.query(f'{LAST}{{user="{name}"}}')}
+            when, = {float(found["value"][1]) for found in server.series(f'{LAST}{{user="{name}"}}')}
             assert before <= when <= time.time()
             wait_until(lambda server=server, name=name: server.query(
                 f'last_over_time(ALERTS{{alertstate="firing", alertname=~"Epics.*Put", user="{name}"}}[5m])'),
                 f"the alert about {name} in Prometheus {server.process.name}", 30)
 
-    unexpected = wait_until(lambda: alert_of(webhook.alerts("firing"), "EpicsUnexpectedPut", "rogue"),
+    unexpected = wait_until(lambda: judged.alerts("firing", "EpicsUnexpectedPut", "rogue"),
                             "the alert about the rogue", 30)[0]
     expected = {"ioc": "judged", "pv": "J:set1", "client": "127.0.0.1", "user": "rogue",
                 "client_host": clients.HOST, "action": "unexpected", "job": "ioc_exporter"}
     assert unexpected["labels"].items() >= expected.items()
     assert unexpected["annotations"]["summary"] and "Rule: default." in unexpected["annotations"]["description"]
-    forbidden = wait_until(lambda: alert_of(webhook.alerts("firing"), "EpicsForbiddenPut", "guest"),
+    forbidden = wait_until(lambda: judged.alerts("firing", "EpicsForbiddenPut", "guest"),
                            "the alert about the guest", 30)[0]
     expected |= {"pv": "J:set2", "user": "guest", "action": "forbidden"}
     assert forbidden["labels"].items() >= expected.items()
     assert "Rule: hands off." in forbidden["annotations"]["description"]
 
     for name, user in (("EpicsUnexpectedPut", "rogue"), ("EpicsForbiddenPut", "guest")):
-        wait_until(lambda name=name, user=user: alert_of(webhook.alerts("resolved"), name, user),
+        wait_until(lambda name=name, user=user: judged.alerts("resolved", name, user),
                    f"the end of the alert about the {user}", 60)
-        assert len(alert_of(webhook.alerts("firing"), name, user)) == 1
-    assert not alert_of(webhook.alerts("firing"), "EpicsUnexpectedPut", "operator")
+        assert len(judged.alerts("firing", name, user)) == 1
+    assert not judged.alerts("firing", "EpicsUnexpectedPut", "operator")
 
     # The next put of the same user is seen, too, when the run is over.
     time.sleep(12)
-    connect(clients.caproto, [ioc], ["J:set1"], 1, user="rogue").send()
-    wait_until(lambda: len(alert_of(webhook.alerts("firing"), "EpicsUnexpectedPut", "rogue")) == 2,
+    connect(clients.caproto, [judged.ioc], ["J:set1"], 1, user="rogue").send()
+    wait_until(lambda: len(judged.alerts("firing", "EpicsUnexpectedPut", "rogue")) == 2,
                "the alert about the rogue's second put", 30)
 
 
-def test_a_forbidden_put_is_told_once_when_prometheus_was_away(start_ioc, start_exporter, connect, started, log_dir):
-    webhook = started.add(Webhook())
-    alertmanager = started.add(Alertmanager(log_dir, webhook))
-    ioc = start_ioc("judged", databases.put_targets("J:", 2))
-    site = log_dir / "site.yml"
-    site.write_text(POLICY)
-    exporter = start_exporter(f"--config.file={site}", "--ioc.include=judged", sees=[ioc])
-    rules = rules_with_short_memory(log_dir)
-
+def test_a_forbidden_put_is_told_once_when_prometheus_was_away(judged, connect):
     def prometheus() -> Prometheus:
         # A series is gone after 5 seconds without a sample, instead of 5 minutes.
-        server = Prometheus("watching", log_dir, exporter.port, 1, rules, alertmanager.port, "--query.lookback-delta=5s")
-        return started.add(server).wait_scraped()
+        return judged.watch("watching", "--query.lookback-delta=5s")
 
     def told(pv: str, status: str = "firing") -> int:
-        return len([alert for alert in alert_of(webhook.alerts(status), "EpicsForbiddenPut", "guest")
+        return len([alert for alert in judged.alerts(status, "EpicsForbiddenPut", "guest")
                     if alert["labels"]["pv"] == pv])
 
-    guest = [connect(clients.caproto, [ioc], [pv], 1, user="guest") for pv in ("J:set1", "J:set2")]
+    guest = [connect(clients.caproto, [judged.ioc], [pv], 1, user="guest") for pv in ("J:set1", "J:set2")]
     server = prometheus()
     guest[0].send()
     wait_until(lambda: told("J:set1"), "the alert about the put", 30)
@@ -157,29 +165,22 @@ def test_a_forbidden_put_is_told_once_when_prometheus_was_away(start_ioc, start_
     assert (told("J:set1"), told("J:set2")) == (1, 1)
 
 
-def test_a_twin_that_was_away_does_not_tell_again(start_ioc, start_exporter, connect, started, log_dir):
+def test_a_twin_that_was_away_does_not_tell_again(judged, connect):
     """With remote_read as in the example: of two servers one is started when the other has told a put, and that is over."""
-    webhook = started.add(Webhook())
-    alertmanager = started.add(Alertmanager(log_dir, webhook))
-    ioc = start_ioc("judged", databases.put_targets("J:", 2))
-    site = log_dir / "site.yml"
-    site.write_text(POLICY)
-    exporter = start_exporter(f"--config.file={site}", "--ioc.include=judged", sees=[ioc])
-    rules = rules_with_short_memory(log_dir)
     example = yaml.safe_load((RULES.parent / "examples/prometheus.yml").read_text())["remote_read"]
-    first = started.add(Prometheus("first", log_dir, exporter.port, 1, rules, alertmanager.port)).wait_scraped()
-    guest = [connect(clients.caproto, [ioc], [pv], 1, user="guest") for pv in ("J:set1", "J:set2")]
+    first = judged.watch("first")
+    guest = [connect(clients.caproto, [judged.ioc], [pv], 1, user="guest") for pv in ("J:set1", "J:set2")]
     guest[0].send()
-    wait_until(lambda: alert_of(webhook.alerts("resolved"), "EpicsForbiddenPut", "guest"), "the end of the alert", 60)
+    wait_until(lambda: judged.alerts("resolved", "EpicsForbiddenPut", "guest"), "the end of the alert", 60)
 
     reads = {"remote_read": [example[0] | {"url": f"http://127.0.0.1:{first.port}/api/v1/read"}]}
-    started.add(Prometheus("second", log_dir, exporter.port, 1, rules, alertmanager.port, more=reads)).wait_scraped()
+    judged.watch("second", more=judged.alertmanager.alerts_of() | reads)
     time.sleep(10)
-    assert len(alert_of(webhook.alerts("firing"), "EpicsForbiddenPut", "guest")) == 1
-    # What comes then is told, also when the other is away.
+    assert len(judged.alerts("firing", "EpicsForbiddenPut", "guest")) == 1
+    # Later puts are told, also when the other server is away.
     first.process.terminate()
     guest[1].send()
-    told = wait_until(lambda: alert_of(webhook.alerts("firing"), "EpicsForbiddenPut", "guest")[1:], "the second put", 30)
+    told = wait_until(lambda: judged.alerts("firing", "EpicsForbiddenPut", "guest")[1:], "the second put", 30)
     assert [alert["labels"]["pv"] for alert in told] == ["J:set2"]
 
 
@@ -193,7 +194,7 @@ def test_reload_learn_and_test(start_ioc, start_exporter, connect, log_dir):
     rogue.send()
     exporter.wait_scrape(lambda scrape: scrape.total(UNEXPECTED) == 3, "three unexpected puts")
 
-    # What the exporter proposes is a configuration that expects what it saw.
+    # The proposal is a configuration that expects the puts that were seen.
     learned = run_exporter("policy", "learn", f"--from=http://127.0.0.1:{exporter.port}")
     assert learned.returncode == 0, learned.stderr
     assert "'L:set[0-9]+'  # 3 puts to 3 PVs" in learned.stdout

@@ -1,12 +1,13 @@
-"""What is new in Prometheus 3: how it asks, which histograms it makes, and that it takes our rules."""
+"""Prometheus 3: how it asks, which histograms it makes, and that it takes our rules."""
 import math
 import pathlib
 import re
 
 import pytest
 
-from harness import databases, prometheus_3
-from harness.formats import OPENMETRICS, PROTOBUF, FormatProxy, Prometheus
+from harness import databases
+from harness.formats import OPENMETRICS, PROTOBUF, FormatProxy
+from harness.prometheus import Prometheus, prometheus_3
 from harness.scrape import DURATION, PROCESSED, Scrape
 from harness.waiting import wait_until
 
@@ -15,7 +16,7 @@ TEXT_ANSWER = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS_ANSWER = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 PROTOBUF_ANSWER = ("application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "
                    "encoding=delimited")
-# What a job is configured with, a part of what it then asks for, and the Content-Type that it gets.
+# A job's configuration, a part of its Accept header, and the Content-Type of the answer.
 JOBS = {
     # Native histograms are switched on: protobuf comes first.
     "default": ({}, "escaping=allow-utf-8", PROTOBUF_ANSWER),
@@ -39,8 +40,7 @@ JOBS = {
 def native_histograms(started, log_dir):
     """native_histograms(jobs, ...) -> a running Prometheus 3 that stores them."""
     def start(jobs, **more) -> Prometheus:
-        return started.add(Prometheus(prometheus_3.binary(), log_dir, jobs,
-                                      "--enable-feature=native-histograms", **more))
+        return started.add(Prometheus(log_dir, jobs, "--enable-feature=native-histograms", binary=prometheus_3(), **more))
 
     return start
 

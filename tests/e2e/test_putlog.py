@@ -73,7 +73,7 @@ def wait_heard(exporter, *iocs):
 
 
 def put_and_monitor(ioc, log_dir, puts):
-    """What a monitor saw before and after each of [PV, DBR type, value, op]."""
+    """Values that a monitor saw before and after each of [PV, DBR type, value, op]."""
     script = log_dir / "puts.list"
     script.write_text(json.dumps(puts))
     done = subprocess.run([env.python(), env.TOOLS_SOURCE_DIR / "put_and_monitor.py", script], capture_output=True,
@@ -376,7 +376,7 @@ def test_a_flood_is_told_or_counted_as_lost(ioc, put_log, start_exporter, connec
     told = put_log.puts()
     assert len(told) + put_log.dropped(scrape) == sent
     assert scrape.sink("memory")["events"] == scrape.sink("file")["events"] == sent - put_log.lost_before(scrape)
-    # What the kernel had no room for is a hole in the numbers, and what was put is told in order.
+    # Events without room in the kernel are a hole in the numbers; the others are told in order.
     numbers = [put["seq"] for put in told]
     assert numbers == sorted(set(numbers)) and numbers[-1] <= sent
     values = [put["value"] for put in told if put["pv"] == "L:flood"]
@@ -391,7 +391,7 @@ def ask_since_yesterday(exporter, *options):
 
 
 def test_each_put_stands_once_across_exporters(ioc, put_log, start_exporter, connect, log_dir):
-    """What the first one had acknowledged before it was killed is in file and store, and the next one adds to it."""
+    """Events that were acknowledged before a kill are in file and store, and the next exporter adds to them."""
     options = [*put_log.options, f"--putlog.store={log_dir}/store", "--set=putlog.events=100"]
     for run in (1, 2):
         exporter = start_exporter(*options, sees=[ioc])

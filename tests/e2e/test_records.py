@@ -1,4 +1,4 @@
-"""What /metrics says about records equals what the records themselves counted."""
+"""Metrics of records equal the records' own counts."""
 import os
 
 import pytest

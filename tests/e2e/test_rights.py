@@ -45,7 +45,7 @@ def test_what_is_counted(ioc, start_exporter, raw_client, rights):
     durations = page.series("epics_put_duration_seconds_count", ioc=ioc.name, pv="R:set1")
     assert [value for _, value in durations] == ([11] if source != "none" else [])
     assert page.value(LOADED, probe="ca_tap") == with_packets
-    # Who is connected comes from the server's memory.
+    # Connected clients come from the server's memory.
     assert page.count("epics_circuits", ioc=ioc.name) == 1
     assert bool(page.series("epics_ca_received_bytes_total", ioc=ioc.name)) == with_packets
     assert page.count("epics_ioc_records_watched", ioc=ioc.name) == (rights in ("all", "no packets"))

@@ -1,4 +1,4 @@
-"""What clients search by UDP, beacons, and servers that are known before anybody finds their IOC."""
+"""Searches by UDP, beacons, and servers that are known before their IOC is found."""
 import contextlib
 import socket
 import struct

@@ -1,4 +1,4 @@
-"""What the exporter may do once it runs, and what it tells the service manager."""
+"""Rights of the running exporter, and its messages to the service manager."""
 import os
 import pathlib
 import signal

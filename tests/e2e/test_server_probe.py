@@ -99,7 +99,7 @@ def test_each_base(start_ioc, start_exporter, raw_client, log_dir, base, librari
     ioc = start_ioc(f"{libraries}-{base}", targets("V:"), base=base, lib_dir=lib_dir)
     exporter = start_exporter(sees=[ioc])
     told_by(exporter, ioc, "server")
-    # Who writes has no channel of that name: the server takes it for the put of the channel's owner.
+    # The writer has no channel of that name: the server takes it for the put of the channel's owner.
     owner, guest = raw_client(ioc, "owner", "console1"), raw_client(ioc, "guest", "console2")
     channel, own = owner.create("V:set1.VAL"), guest.create("V:set2")
     for i in range(23):
@@ -185,7 +185,7 @@ def detached(exporter, ioc):
 
 @pytest.mark.parametrize("switch", [stopped, debugged, signalled, detached], ids=lambda switch: switch.__name__)
 def test_switches_while_a_client_writes(start_exporter, start_ioc, raw_client, switch):
-    """What a switch may have left out or counted twice was sent meanwhile; puts that are sent while all probes are off are
+    """Puts that a switch may have missed or counted twice were sent meanwhile; puts while all probes are off are
     bytes of the stream that were not read."""
     ioc = start_ioc(f"switched-{switch.__name__}", targets("S:"))
     exporter = start_exporter("--web.enable-lifecycle", sees=[ioc])

@@ -57,7 +57,7 @@ def asked(exporter) -> float:
 
 
 def while_asked(exporter, work, *options, status=0) -> str:
-    """What the command prints of what is done once it has asked."""
+    """Output of the command for an action that follows its request."""
     before = asked(exporter)
     with subprocess.Popen(command(exporter, "--for=3s", *options), stdout=subprocess.PIPE, text=True) as shows:
         wait_until(lambda: asked(exporter) > before, "it has asked")

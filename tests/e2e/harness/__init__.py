@@ -1,1 +1,1 @@
-"""What the end-to-end tests are made of: IOCs, Channel Access clients, the exporter and its scrapes."""
+"""Parts of the end-to-end tests: IOCs, Channel Access clients, the exporter and its scrapes."""

@@ -1,79 +1,12 @@
-"""Real Prometheus and Alertmanager servers, and a webhook that keeps what it is sent."""
+"""A real Alertmanager, and a webhook that keeps what it is sent."""
 import http.server
 import json
 import pathlib
-import shutil
 import threading
-import urllib.error
-import urllib.parse
-import urllib.request
-
-import pytest
 
 from .ports import free_port
 from .process import Process
-from .waiting import wait_until
-
-
-def _binary(name: str, package: str) -> str:
-    found = shutil.which(name)
-    if not found:
-        pytest.skip(f"{name} is not installed (package {package})")
-    return found
-
-
-def _get(url: str) -> dict | None:
-    """The answer; nothing while the server is starting."""
-    try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return json.load(answer)
-    except (urllib.error.URLError, ConnectionError):
-        return None
-
-
-class Prometheus:
-    """Scrapes one exporter, as job ioc_exporter, every `interval` seconds; evaluates rules as often."""
-
-    def __init__(self, name: str, log_dir: pathlib.Path, exporter_port: int, interval: int,
-                 rules: pathlib.Path | None = None, alertmanager_port: int | None = None, *options: str,
-                 more: dict | None = None):
-        binary = _binary("prometheus", "prometheus")
-        self.port = free_port()
-        config = {
-            **(more or {}),
-            "global": {"evaluation_interval": f"{interval}s"},
-            "scrape_configs": [{
-                "job_name": "ioc_exporter", "scrape_interval": f"{interval}s", "scrape_timeout": "1s",
-                "static_configs": [{"targets": [f"127.0.0.1:{exporter_port}"]}]}]}
-        if rules:
-            config["rule_files"] = [str(rules)]
-        if alertmanager_port:
-            config["alerting"] = {"alertmanagers": [
-                {"static_configs": [{"targets": [f"127.0.0.1:{alertmanager_port}"]}]}]}
-        path = log_dir / f"{name}.yml"
-        path.write_text(json.dumps(config))  # which is YAML, too
-        self.process = Process(name, [
-            binary, f"--config.file={path}", f"--storage.tsdb.path={log_dir}/{name}-tsdb",
-            f"--web.listen-address=127.0.0.1:{self.port}", *options], log_dir)
-
-    def query(self, expression: str, **more: str) -> list[dict]:
-        """The result of an instant query; empty while the server is starting."""
-        words = urllib.parse.urlencode({"query": expression, **more})
-        answer = _get(f"http://127.0.0.1:{self.port}/api/v1/query?{words}")
-        return answer["data"]["result"] if answer else []
-
-    def values(self, selector: str) -> list[float]:
-        """All that was scraped of the only series that matches, in the last five minutes."""
-        found = self.query(f"{selector}[5m]")
-        assert len(found) <= 1, found
-        return [float(value) for _, value in found[0]["values"]] if found else []
-
-    def wait_scraped(self) -> "Prometheus":
-        wait_until(lambda: self.query('up{job="ioc_exporter"} == 1'), "a first scrape by Prometheus", 30)
-        return self
-
-    def kill(self) -> None:
-        self.process.kill()
+from .prometheus import installed
 
 
 class Webhook:
@@ -114,7 +47,7 @@ class Alertmanager:
     """Sends every alert to the webhook, each for itself, as soon as it may."""
 
     def __init__(self, log_dir: pathlib.Path, webhook: Webhook, config: dict | None = None):
-        binary = _binary("prometheus-alertmanager", "prometheus-alertmanager")
+        binary = installed("prometheus-alertmanager", "prometheus-alertmanager")
         self.port = free_port()
         config = config or {
             "route": {"receiver": "test", "group_by": ["..."], "group_wait": "0s", "group_interval": "1s"},
@@ -125,6 +58,10 @@ class Alertmanager:
         self.process = Process("alertmanager", [
             binary, f"--config.file={path}", f"--storage.path={log_dir}/alertmanager",
             f"--web.listen-address=127.0.0.1:{self.port}", "--cluster.listen-address="], log_dir)
+
+    def alerts_of(self) -> dict:
+        """The section of a Prometheus' configuration that sends alerts here."""
+        return {"alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{self.port}"]}]}]}}
 
     def kill(self) -> None:
         self.process.kill()

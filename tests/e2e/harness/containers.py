@@ -21,7 +21,7 @@ from .process import Process
 
 PROJECT = env.E2E_DIR.parent.parent
 MANIFESTS = PROJECT / "packaging" / "kubernetes"
-# What engines hide of /proc.
+# Paths of /proc that engines hide.
 MASKED = ["/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list", "/proc/sched_debug",
           "/proc/scsi", "/sys/firmware"]
 READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
@@ -33,7 +33,7 @@ def bind(source: pathlib.Path | str, target: pathlib.Path | str, read_only: bool
 
 
 class Container:
-    """What runc runs; `number`: its id in the path of its cgroup."""
+    """A container of runc; `number`: its id in the path of its cgroup."""
 
     def __init__(self, folder: pathlib.Path, name: str, rootfs: pathlib.Path, mounts: list[dict], namespaces: list[str],
                  capabilities: list[str] = (), hostname: str | None = None):

@@ -132,7 +132,7 @@ class Conversation:
 
 
 def decode(turns: list[tuple[str, bytes]]) -> list[str]:
-    """What caproto makes of it, as tests/tools/ca_decode.cpp prints it."""
+    """caproto's reading of it, as tests/tools/ca_decode.cpp prints it."""
     roles = {TO_SERVER: ca.CLIENT, TO_CLIENT: ca.SERVER}
     user = host = ""
     asked: dict[int, str] = {}

@@ -1,16 +1,7 @@
-"""A real Prometheus that scrapes the exporter, and what it answers."""
+"""A proxy between Prometheus and the exporter that chooses the format."""
 import http.client
 import http.server
-import json
-import pathlib
 import threading
-import urllib.error
-import urllib.parse
-import urllib.request
-from typing import Mapping, Sequence
-
-from .ports import free_port
-from .process import Process
 
 TEXT = "text/plain;version=0.0.4"
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
@@ -61,43 +52,3 @@ class FormatProxy:
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
-
-
-class Prometheus:
-    """`jobs`: name of a job to "address:port/path"; `settings`: more of a job's configuration, by its name."""
-
-    def __init__(self, binary: pathlib.Path | str, log_dir: pathlib.Path, jobs: dict[str, str],
-                 *options: str, settings: Mapping[str, dict] | None = None, rules: Sequence[object] = ()):
-        scrapes = []
-        for name, url in jobs.items():
-            target, _, path = url.partition("/")
-            scrapes.append({"job_name": name, "metrics_path": f"/{path}",
-                            "static_configs": [{"targets": [target]}], **(settings or {}).get(name, {})})
-        # JSON is YAML.
-        (log_dir / "prometheus.yml").write_text(json.dumps({
-            "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
-            "rule_files": [str(path) for path in rules], "scrape_configs": scrapes}))
-        self.port = free_port()
-        self.process = Process("prometheus", [
-            binary, f"--config.file={log_dir}/prometheus.yml",
-            f"--storage.tsdb.path={log_dir}/tsdb",
-            f"--web.listen-address=127.0.0.1:{self.port}", *options], log_dir)
-
-    def api(self, path: str, **parameters: str):
-        """The data of an answer; None while it is starting."""
-        url = f"http://127.0.0.1:{self.port}/api/v1/{path}?" + urllib.parse.urlencode(parameters)
-        try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
-                return json.load(answer)["data"]
-        except (urllib.error.URLError, ConnectionError):
-            return None
-
-    def query(self, expression: str) -> list[tuple[dict[str, str], float]]:
-        """Label sets and values of an instant query; an empty list while it is starting."""
-        data = self.api("query", query=expression)
-        return [(r["metric"], float(r["value"][1])) for r in data["result"]] if data else []
-
-    def buckets(self, selector: str) -> list[tuple[float, float]]:
-        """(upper edge, count) of the buckets of the only native histogram that is selected, by edge."""
-        series, = self.api("query", query=selector)["result"]
-        return sorted((float(upper), float(count)) for _, _, upper, count in series["histogram"][1]["buckets"])

@@ -1,4 +1,4 @@
-"""What a dashboard asks Prometheus, as Grafana fills it in."""
+"""Queries of the dashboards, as Grafana fills them in."""
 import json
 import pathlib
 import re

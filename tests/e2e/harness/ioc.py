@@ -121,7 +121,7 @@ class Ioc:
         return self
 
     def shell(self, command: str) -> str:
-        """What the IOC shell prints on stdout for one command."""
+        """Stdout of the IOC shell for one command."""
         start = self.process.stdout_path.stat().st_size
         self.process.send_line(command)
 

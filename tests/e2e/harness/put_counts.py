@@ -3,7 +3,7 @@ from .scrape import PUTS
 
 
 class Counts:
-    """What the IOC's records and the exporter have counted since this was made."""
+    """Counts of the IOC's records and of the exporter since this was made."""
 
     def __init__(self, ioc, exporter, pvs: list[str]):
         self._ioc, self._exporter, self._pvs = ioc, exporter, pvs

@@ -47,7 +47,7 @@ class Scrape:
         return exact(sum(value for _, value in self.series(name, **labels)))
 
     def sink(self, sink: str, events: str = "puts") -> dict[str, int]:
-        """What became of all that came to a sink of the put log, or of traces: each is in one of the four counts."""
+        """Events of a sink of the put log, or of traces, by outcome: each is in one of the four counts."""
         count = lambda name: self.total(f"ioc_exporter_sink_{name}", sink=sink, events=events)
         parts = {name: count(name if name == "waiting" else f"{name}_total")
                  for name in ("delivered", "filtered", "dropped", "waiting")}

@@ -22,7 +22,7 @@ class TraceFeed:
         self.process.popen.stdin.flush()
 
     def page(self) -> Scrape:
-        """What /metrics says now, after all that was sent."""
+        """/metrics after all that was sent."""
         self.process.send_line("?")
         self._asked += 1
 
@@ -32,7 +32,7 @@ class TraceFeed:
             return parts if len(parts) > self._asked else None
 
         text = wait_until(told, "the outlets are told of")[self._asked - 1]
-        # What it logs stands between.
+        # Its log lines stand between.
         return Scrape("".join(line for line in text.splitlines(True) if not line.startswith("[")))
 
     def count(self, name: str, **labels) -> int:
