@@ -1,4 +1,4 @@
-// What somebody who has taken the exporter over tries, in child processes: each attempt succeeds as
+// Attempts of an intruder in the exporter, in child processes: each succeeds as
 // root, which shows that it is a real one, and is refused in the confinement of the exporter that
 // runs as it is delivered.
 #include "app/confinement.h"
@@ -28,8 +28,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <functional>
 #include <iterator>
 #include <string>

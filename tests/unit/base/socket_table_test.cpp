@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -11,10 +10,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <map>
 #include <vector>
+
+#include "support/loopback.h"
+#include "support/temporary_folder.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter {
 namespace {
@@ -67,35 +68,26 @@ TEST(SocketLine, NonsenseIsNone) {
 
 std::vector<InetSocket> all(SocketTable& table, SocketKind kind) {
   std::vector<InetSocket> sockets;
-  const auto done =
-      table.for_each(kind, [&](const InetSocket& socket) { sockets.push_back(socket); });
-  EXPECT_TRUE(done) << done.error().message();
+  must_succeed(table.for_each(kind, [&](const InetSocket& one) { sockets.push_back(one); }));
   return sockets;
 }
 
 class SocketFiles : public testing::Test {
  protected:
-  SocketFiles() {
-    std::string name = (std::filesystem::temp_directory_path() / "sockets_XXXXXX").string();
-    root_ = ::mkdtemp(name.data());
-    std::filesystem::create_directories(root_ / "proc/7/net");
-  }
-  ~SocketFiles() override { std::filesystem::remove_all(root_); }
   void write(const std::string& name, const std::string& content) {
-    std::ofstream(root_ / "proc/7/net" / name) << "  sl  local_address\n" << content;
+    folder_.write("/proc/7/net/" + name, "  sl  local_address\n" + content);
   }
   static std::string line(const std::string& local, const std::string& state, int inode) {
     return "   0: " + local + " 00000000:0000 " + state + kTail + std::to_string(inode) + " 1\n";
   }
   std::vector<std::uint64_t> inodes(SocketKind kind) {
-    auto table = SocketTable::of_process(RootedFs(root_), 7);
-    EXPECT_TRUE(table);
-    EXPECT_FALSE(table->uses_netlink()) << "that would be about this host";
+    auto table = value_of(SocketTable::of_process(RootedFs(folder_.path()), 7));
+    EXPECT_FALSE(table.uses_netlink()) << "that would be about this host";
     std::vector<std::uint64_t> found;
-    for (const InetSocket& socket : all(*table, kind)) found.push_back(socket.inode);
+    for (const InetSocket& socket : all(table, kind)) found.push_back(socket.inode);
     return found;
   }
-  std::filesystem::path root_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(SocketFiles, EachKind) {
@@ -118,11 +110,9 @@ TEST_F(SocketFiles, ListenersEndAtTheFirstOtherLine) {
 }
 
 TEST_F(SocketFiles, AnErrorNamesTheFile) {
-  auto table = SocketTable::of_process(RootedFs(root_), 8);
-  ASSERT_TRUE(table);
-  const auto done = table->for_each(SocketKind::udp, [](const InetSocket&) {});
-  ASSERT_FALSE(done);
-  EXPECT_THAT(done.error().message(), testing::HasSubstr("/proc/8/net/udp: No such file"));
+  auto table = value_of(SocketTable::of_process(RootedFs(folder_.path()), 8));
+  EXPECT_THAT(error_of(table.for_each(SocketKind::udp, [](const InetSocket&) {})),
+              testing::HasSubstr("/proc/8/net/udp: No such file"));
 }
 
 UniqueFd bound_to_loopback(int family, int type) {
@@ -135,13 +125,6 @@ UniqueFd bound_to_loopback(int family, int type) {
     reinterpret_cast<sockaddr_in6&>(address).sin6_addr = in6addr_loopback;
   if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fd.reset();
   return fd;
-}
-
-std::uint16_t port_of(const UniqueFd& fd) {
-  sockaddr_in address{};
-  socklen_t size = sizeof address;
-  ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.sin_port);
 }
 
 std::uint64_t inode_of(const UniqueFd& fd) {
@@ -167,21 +150,14 @@ class SocketsOfHost : public testing::TestWithParam<bool> {
 };
 
 TEST_P(SocketsOfHost, ListenerAndItsConnection) {
-  const UniqueFd listener = bound_to_loopback(AF_INET, SOCK_STREAM);
-  ASSERT_EQ(::listen(listener.get(), 1), 0);
-  const auto listening = find(all(table_, SocketKind::listening), inode_of(listener));
-  ASSERT_TRUE(listening);
-  EXPECT_EQ(listening->local, ipv4_address(127, 0, 0, 1));
-  EXPECT_EQ(listening->local_port, port_of(listener));
-  EXPECT_TRUE(is_any_address(listening->remote));
+  const UniqueFd listener = listener_on_loopback();
+  const auto listening = value_of(find(all(table_, SocketKind::listening), inode_of(listener)));
+  EXPECT_EQ(listening.local, ipv4_address(127, 0, 0, 1));
+  EXPECT_EQ(listening.local_port, port_of(listener));
+  EXPECT_TRUE(is_any_address(listening.remote));
   EXPECT_FALSE(find(all(table_, SocketKind::connected), inode_of(listener)));
 
-  const UniqueFd client(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(port_of(listener));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  const UniqueFd client = connected_to(listener);
   UniqueFd server(::accept(listener.get(), nullptr, nullptr));
   const auto connected = all(table_, SocketKind::connected);
   const auto at_server = find(connected, inode_of(server));
@@ -203,27 +179,22 @@ TEST_P(SocketsOfHost, Ipv6Listener) {
   const UniqueFd listener = bound_to_loopback(AF_INET6, SOCK_STREAM);
   if (!listener) GTEST_SKIP() << "this host has no IPv6";
   ASSERT_EQ(::listen(listener.get(), 1), 0);
-  const auto listening = find(all(table_, SocketKind::listening), inode_of(listener));
-  ASSERT_TRUE(listening);
+  const auto listening = value_of(find(all(table_, SocketKind::listening), inode_of(listener)));
   InetAddress loopback{};
   loopback[15] = 1;
-  EXPECT_EQ(listening->local, loopback);
+  EXPECT_EQ(listening.local, loopback);
 }
 
 TEST_P(SocketsOfHost, UdpPort) {
   const UniqueFd bound = bound_to_loopback(AF_INET, SOCK_DGRAM);
-  const auto found = find(all(table_, SocketKind::udp), inode_of(bound));
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->local_port, port_of(bound));
+  EXPECT_EQ(value_of(find(all(table_, SocketKind::udp), inode_of(bound))).local_port,
+            port_of(bound));
 }
 
 // More than one answer's worth.
 TEST_P(SocketsOfHost, ManyListeners) {
   std::vector<UniqueFd> listeners;
-  for (int i = 0; i < 701; ++i) {
-    listeners.push_back(bound_to_loopback(AF_INET, SOCK_STREAM));
-    ASSERT_EQ(::listen(listeners.back().get(), 1), 0);
-  }
+  for (int i = 0; i < 701; ++i) listeners.push_back(listener_on_loopback());
   const auto listening = all(table_, SocketKind::listening);
   for (const UniqueFd& listener : listeners) EXPECT_TRUE(find(listening, inode_of(listener)));
 }
@@ -269,18 +240,37 @@ TEST(SocketTable, OfAnotherNamespace) {
   const OtherNamespace other;
   if (other.port() == 0) GTEST_SKIP() << "a network namespace of its own needs CAP_SYS_ADMIN";
   for (const char* root : {"/", "/."}) {
-    auto table = SocketTable::of_process(RootedFs(root), other.pid());
-    ASSERT_TRUE(table) << table.error().message();
-    const auto listening = all(*table, SocketKind::listening);
-    ASSERT_EQ(listening.size(), 1u) << "nothing of this one's";
-    EXPECT_EQ(listening[0].local_port, other.port());
+    auto table = value_of(SocketTable::of_process(RootedFs(root), other.pid()));
+    EXPECT_EQ(only(all(table, SocketKind::listening)).local_port, other.port());
   }
 }
 
 TEST(SocketTable, OfAProcessThatIsGone) {
-  const auto table = SocketTable::of_process(RootedFs(), 0x7FFFFFFF);
-  ASSERT_FALSE(table);
-  EXPECT_THAT(table.error().message(), testing::HasSubstr("/proc/2147483647/ns/net: No such file"));
+  EXPECT_THAT(error_of(SocketTable::of_process(RootedFs(), 0x7FFFFFFF)),
+              testing::HasSubstr("/proc/2147483647/ns/net: No such file"));
+}
+
+std::map<std::uint16_t, InetSocket> by_remote_port() {
+  std::map<std::uint16_t, InetSocket> all;
+  must_succeed(value_of(SocketTable::of_process(RootedFs(), ::getpid()))
+                   .for_each(SocketKind::traffic,
+                             [&all](const InetSocket& one) { all[one.remote_port] = one; }));
+  return all;
+}
+
+TEST(TcpTraffic, BothEndsOfAConnectionAndItsBytes) {
+  const UniqueFd listener = listener_on_loopback(), client = connected_to(listener);
+  const UniqueFd server(::accept(listener.get(), nullptr, nullptr));
+  ASSERT_EQ(::send(client.get(), "23 bytes of a telegram.", 23, 0), 23);
+  char bytes[23];
+  ASSERT_EQ(::recv(server.get(), bytes, sizeof bytes, MSG_WAITALL), 23);
+  auto all = by_remote_port();
+  const InetSocket &at_server = all[port_of(client)], &at_client = all[port_of(listener)];
+  EXPECT_EQ(at_server.local_port, port_of(listener));
+  EXPECT_EQ(at_server.remote, ipv4_address(127, 0, 0, 1));
+  EXPECT_EQ(at_server.received, 23u);
+  EXPECT_EQ(at_client.received, 0u);
+  EXPECT_NE(at_server.cookie, at_client.cookie);
 }
 
 }  // namespace

@@ -1,19 +1,24 @@
 #include "iocs/memory/variables.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <array>
 #include <cstring>
 
 #include "database_image.h"
 #include "iocs/memory/base_layout.h"
+#include "support/value_of.h"
 #include "variables_image.h"
 
 namespace ioc_exporter::iocs {
 namespace {
 
+using testing::_;
+using testing::ElementsAre;
+using testing::Eq;
+using testing::FieldsAre;
 using testing::HasSubstr;
+using testing::Optional;
 
 layout::Ring ring(std::int32_t push, std::int32_t pop, std::int32_t size, std::int32_t high = 0) {
   return {0, push, pop, size, high, 0};
@@ -39,14 +44,9 @@ class CallbackQueues : public testing::Test {
   }
 
   std::vector<QueueSample> read() {
-    auto queues = read_callback_queues(*memory_, image_.places());
-    EXPECT_TRUE(queues) << queues.error().message();
-    return queues ? *queues : std::vector<QueueSample>();
+    return value_of(read_callback_queues(*memory_, image_.places()));
   }
-  std::string failure() {
-    auto queues = read_callback_queues(*memory_, image_.places());
-    return queues ? "no error" : queues.error().message();
-  }
+  std::string failure() { return error_of(read_callback_queues(*memory_, image_.places())); }
 
   std::unique_ptr<ProcMemory> memory_;
   VariablesImage image_;
@@ -63,25 +63,11 @@ TEST_F(CallbackQueues, OfBase7) {
   for (const std::uint64_t size : {layout::kCallbackQueue7_0, layout::kCallbackQueue7_0_8}) {
     image_ = {};
     make(size);
-    const auto queues = read();
-    ASSERT_EQ(queues.size(), 4u);
-    EXPECT_EQ(queues[0].queue, "low");
-    EXPECT_EQ(queues[0].length, 0u);
-    EXPECT_EQ(queues[0].capacity, 2000u);
-    EXPECT_EQ(queues[0].high_water_mark, 0u);
-    EXPECT_EQ(queues[0].overflows, 0u);
-    EXPECT_EQ(queues[1].queue, "medium");
-    EXPECT_EQ(queues[1].length, 5u);
-    EXPECT_EQ(queues[1].high_water_mark, 9u);
-    EXPECT_EQ(queues[1].overflows, 11u);
-    EXPECT_EQ(queues[2].queue, "high");
-    EXPECT_EQ(queues[2].length, 5u) << "around the end of the ring";
-    EXPECT_EQ(queues[2].overflows, 22u);
-    EXPECT_EQ(queues[3].queue, "once");
-    EXPECT_EQ(queues[3].length, 2u);
-    EXPECT_EQ(queues[3].capacity, 1000u);
-    EXPECT_EQ(queues[3].high_water_mark, 17u);
-    EXPECT_EQ(queues[3].overflows, 23u);
+    // The third goes around the end of its ring.
+    EXPECT_THAT(read(), ElementsAre(FieldsAre("low", 0u, 2000u, Optional(0u), Optional(0u)),
+                                    FieldsAre("medium", 5u, 2000u, Optional(9u), Optional(11u)),
+                                    FieldsAre("high", 5u, 2000u, Optional(2000u), Optional(22u)),
+                                    FieldsAre("once", 2u, 1000u, Optional(17u), Optional(23u))));
   }
 }
 
@@ -89,21 +75,14 @@ TEST_F(CallbackQueues, Of3_15CountNoOverflows) {
   make(layout::kCallbackQueue3_15);
   for (layout::Ring& any : rings_) any.high_water_mark = -77;  // padding
   once_ring_ = ring(4, 1, 1001, -1);
-  const auto queues = read();
-  ASSERT_EQ(queues.size(), 4u);
-  EXPECT_EQ(queues[1].length, 5u);
-  EXPECT_EQ(queues[1].high_water_mark, std::nullopt);
-  EXPECT_EQ(queues[1].overflows, std::nullopt);
-  EXPECT_EQ(queues[3].length, 3u);
-  EXPECT_EQ(queues[3].capacity, 1000u);
+  EXPECT_THAT(read(),
+              ElementsAre(_, FieldsAre("medium", 5u, 2000u, Eq(std::nullopt), Eq(std::nullopt)), _,
+                          FieldsAre("once", 3u, 1000u, _, _)));
 }
 
 TEST_F(CallbackQueues, Of3_16_1HaveEntriesInTheOnceQueue) {
   make(layout::kCallbackQueue3_15);
-  const auto queues = read();
-  ASSERT_EQ(queues.size(), 4u);
-  EXPECT_EQ(queues[3].length, 2u);
-  EXPECT_EQ(queues[3].capacity, 1000u);
+  EXPECT_THAT(read(), ElementsAre(_, _, _, FieldsAre("once", 2u, 1000u, _, _)));
   once_size_ = 999;
   EXPECT_EQ(failure(), "queue once: 24016 units for 999 elements");
 }
@@ -116,13 +95,9 @@ TEST_F(CallbackQueues, Of3_14HaveNoLocks) {
   once_ = address_of(&rings[3]);
   image_.add("callbackQ", callbacks);
   image_.add("onceQ", once_);
-  const auto queues = read();
-  ASSERT_EQ(queues.size(), 4u);
-  EXPECT_EQ(queues[1].length, 5u);
-  EXPECT_EQ(queues[2].length, 2u);
-  EXPECT_EQ(queues[2].overflows, std::nullopt);
-  EXPECT_EQ(queues[3].length, 3u);
-  EXPECT_EQ(queues[3].capacity, 1000u);
+  EXPECT_THAT(read(),
+              ElementsAre(_, FieldsAre(_, 5u, _, _, _), FieldsAre(_, 2u, _, _, Eq(std::nullopt)),
+                          FieldsAre(_, 3u, 1000u, _, _)));
 }
 
 TEST_F(CallbackQueues, NoneBeforeIocInit) {
@@ -141,11 +116,9 @@ TEST_F(CallbackQueues, WhatMakesNoSenseIsAnErrorInWords) {
     return failure();
   };
   EXPECT_EQ(with(ring(7, 2, 1)), "queue medium: elements 2 to 7 of 1");
-  EXPECT_THAT(with(ring(-1, 2, 2001)), HasSubstr("queue medium"));
-  EXPECT_THAT(with(ring(0, 2001, 2001)), HasSubstr("queue medium"));
-  EXPECT_THAT(with(ring(0, 0, -5)), HasSubstr("queue medium"));
-  EXPECT_THAT(with(ring(0, 0, INT32_MIN)), HasSubstr("queue medium"));
-  EXPECT_THAT(with(ring(0, 0, 2001, 2001)), HasSubstr("queue medium")) << "the high-water mark";
+  for (const auto& bad : {ring(-1, 2, 2001), ring(0, 2001, 2001), ring(0, 0, -5),
+                          ring(0, 0, INT32_MIN), ring(0, 0, 2001, 2001)})
+    EXPECT_THAT(with(bad), HasSubstr("queue medium"));
   rings_[1] = ring(0, 0, 2001);
   once_ring_ = ring(0, 0, 1001);
   EXPECT_THAT(failure(), HasSubstr("queue once"));

@@ -1,15 +1,15 @@
-#include "iocs/elf/code_file.h"
-
+// Files with code, and the cache of what was found in them.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 
+#include "iocs/elf/code_file.h"
 #include "iocs/elf/file_cache.h"
+#include "support/value_of.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {
@@ -23,18 +23,13 @@ class CodeFileTest : public testing::Test {
     ASSERT_TRUE(facts_->code);
     process_ = *facts_->elf->find("dbProcess")->file_offset;
   }
-  std::shared_ptr<const FileFacts> look() {
-    auto facts = cache_.look(::getpid(), path_);
-    EXPECT_TRUE(facts) << facts.error().message();
-    return facts ? *facts : nullptr;
-  }
+  std::shared_ptr<const FileFacts> look() { return value_of(cache_.look(::getpid(), path_)); }
   void write(std::uint64_t at, char byte) const {
     std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(static_cast<std::streamoff>(at)).put(byte);
   }
   std::string refusal(std::uint64_t offset) const {
-    const auto may = facts_->code->may_probe(offset);
-    return may ? "" : may.error().message();
+    return error_of(facts_->code->may_probe(offset));
   }
 
   TemporaryFolder folder_;
@@ -119,6 +114,97 @@ TEST_F(CodeFileTest, IsClosedWhenNobodyKnowsItAnyMore) {
   EXPECT_TRUE(code.expired());
   EXPECT_TRUE(look()->code);
   EXPECT_EQ(cache_.files_read(), 2u);
+}
+
+constexpr pid_t kAny = 1;
+ProcessReader reader{RootedFs("/")};
+
+TEST(FileCache, ReadsAFileOnceWhateverItsPath) {
+  TemporaryFolder folder;
+  folder.link("/other.so", TARGET_LIB);
+  FileCache cache(reader);
+  const auto first = cache.look(kAny, TARGET_LIB);
+  const auto second = cache.look(kAny, folder.path("/other.so"));
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(first->get(), second->get());
+  EXPECT_EQ(cache.files_read(), 1u);
+  ASSERT_TRUE((*first)->elf);
+  EXPECT_NE((*first)->elf->find("dbProcess"), nullptr);
+  EXPECT_EQ(cache.base_version(kAny, TARGET_LIB, **first), "7.0.8.1");
+}
+
+TEST(FileCache, NegativeVerdictsAreKeptAndAChangedFileIsReadAgain) {
+  TemporaryFolder folder;
+  folder.write("/text", "no library");
+  FileCache cache(reader);
+  for (int i = 0; i < 3; ++i) {
+    const auto facts = value_of(cache.look(kAny, folder.path("/text")));
+    EXPECT_FALSE(facts->elf);
+    EXPECT_FALSE(facts->retry);
+    EXPECT_NE(facts->problem.find("not an ELF file"), std::string::npos);
+  }
+  EXPECT_EQ(cache.files_read(), 1u);
+  std::filesystem::copy_file(TARGET_LIB, folder.path("/text"),
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_TRUE((*cache.look(kAny, folder.path("/text")))->elf);
+  EXPECT_EQ(cache.files_read(), 2u);
+}
+
+TEST(FileCache, NeverOpensWhatIsNoRegularFile) {
+  TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo(folder.path("/fifo").c_str(), 0600), 0);
+  FileCache cache(reader);
+  EXPECT_EQ(value_of(cache.look(kAny, folder.path("/fifo")))->problem, "not a regular file");
+  EXPECT_EQ(cache.files_read(), 0u);
+  EXPECT_FALSE(cache.look(kAny, folder.path("/missing")));
+}
+
+TEST(FileCache, IsBoundedAndForgetsTheOldestFirst) {
+  TemporaryFolder folder;
+  FileCache cache(reader, {.capacity = 8});
+  folder.write("/kept", "kept");
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "/f" + std::to_string(i);
+    folder.write(name, name);
+    ASSERT_TRUE(cache.look(kAny, folder.path(name)));
+    ASSERT_TRUE(cache.look(kAny, folder.path("/kept")));
+  }
+  EXPECT_EQ(cache.files_read(), 41u) << "the one that is in use stays";
+  ASSERT_TRUE(cache.look(kAny, folder.path("/f0")));
+  EXPECT_EQ(cache.files_read(), 42u) << "the oldest went";
+}
+
+// A user with many libraries of his own.
+TEST(FileCache, OneUsersOpenFilesTakeNoDescriptorsFromOthers) {
+  constexpr pid_t kAnna = 1001, kBen = 1002;
+  TemporaryFolder folder;
+  FileCache cache(reader,
+                  {.most_open = 32, .user_of = [](pid_t pid) { return static_cast<uid_t>(pid); }});
+  std::vector<std::shared_ptr<const CodeFile>> used;
+  const auto library = [&](const std::string& name) {
+    std::filesystem::copy_file(TARGET_LIB, folder.path(name));
+    return folder.path(name);
+  };
+  const auto opens = [&](pid_t pid, const std::string& path) {
+    const auto facts = cache.look(pid, path);
+    EXPECT_TRUE(facts);
+    if ((*facts)->code) used.push_back((*facts)->code);
+    return (*facts)->code != nullptr;
+  };
+  for (int round = 0; round < 2; ++round) {
+    const std::string number = std::to_string(round) + ".so";
+    int annas = 0;
+    for (int i = 0; i < 40; ++i) annas += opens(kAnna, library("/a" + std::to_string(i) + number));
+    EXPECT_EQ(annas, 16);
+    const std::string shared = library("/shared" + number);
+    EXPECT_FALSE(opens(kAnna, shared));
+    EXPECT_TRUE(opens(kBen, shared)) << "what one is refused another gets";
+    EXPECT_TRUE(opens(kAnna, shared)) << "it is open";
+    EXPECT_TRUE(opens(kBen, library("/b" + number)));
+    used.clear();
+    cache.close_unused();
+  }
 }
 
 }  // namespace

@@ -2,10 +2,7 @@
 // /proc/self/mem.
 #pragma once
 
-#include <cstdint>
 #include <deque>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "iocs/memory/base_layout.h"

@@ -1,12 +1,12 @@
 #include "iocs/memory/database_reader.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "database_image.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -21,10 +21,7 @@ class ReadDatabase : public testing::Test {
     const std::uint64_t candidates[]{image_.variable()};
     return read_database(*memory_, candidates, "ioc X (pid 8)");
   }
-  std::string failure() {
-    const auto reading = read();
-    return reading ? "no error" : reading.error().message();
-  }
+  std::string failure() { return error_of(read()); }
   // Two types with 3 and 20 records.
   void fill() {
     calc_ = &image_.add_type("calc");
@@ -42,11 +39,10 @@ class ReadDatabase : public testing::Test {
 TEST_F(ReadDatabase, RecordsTypesAndOffsets) {
   fill();
   image_.add_alias(*calc_, image_.add_record(*calc_, std::string(60, 'L')), "other");
-  const auto reading = read();
-  ASSERT_TRUE(reading) << reading.error().message();
-  ASSERT_TRUE(reading->ready());
-  EXPECT_TRUE(reading->initialized);
-  const Database& database = *reading->database;
+  const auto reading = value_of(read());
+  ASSERT_TRUE(reading.ready());
+  EXPECT_TRUE(reading.initialized);
+  const Database& database = *reading.database;
   EXPECT_EQ(database.types, (std::vector<std::string>{"calc", "ai"}));
   ASSERT_EQ(database.records.size(), 24u) << "the alias is no record";
   EXPECT_TRUE(std::ranges::is_sorted(database.records, {}, &RecordIdentity::address));
@@ -54,18 +50,18 @@ TEST_F(ReadDatabase, RecordsTypesAndOffsets) {
     EXPECT_EQ(record.name, reinterpret_cast<const char*>(record.address));
     EXPECT_EQ(database.types[record.type], record.name[0] == 'A' ? "ai" : "calc");
   }
-  EXPECT_EQ(reading->offsets.pact, 131);
-  EXPECT_EQ(reading->offsets.disa, 112);
-  EXPECT_EQ(reading->offsets.disv, 110);
-  EXPECT_EQ(reading->offsets.stat, 120);
-  EXPECT_EQ(reading->offsets.sevr, kSevrAt);
-  EXPECT_EQ(reading->offsets.disp, 134);
-  EXPECT_EQ(reading->offsets.putf, 132);
-  EXPECT_EQ(reading->offsets.rpro, 133);
-  EXPECT_EQ(reading->offsets.lcnt, 130);
-  EXPECT_EQ(reading->offsets.ppn, 160);
-  EXPECT_EQ(reading->offsets.time, 168);
-  EXPECT_EQ(reading->offsets.scan, 104);
+  EXPECT_EQ(reading.offsets.pact, 131);
+  EXPECT_EQ(reading.offsets.disa, 112);
+  EXPECT_EQ(reading.offsets.disv, 110);
+  EXPECT_EQ(reading.offsets.stat, 120);
+  EXPECT_EQ(reading.offsets.sevr, kSevrAt);
+  EXPECT_EQ(reading.offsets.disp, 134);
+  EXPECT_EQ(reading.offsets.putf, 132);
+  EXPECT_EQ(reading.offsets.rpro, 133);
+  EXPECT_EQ(reading.offsets.lcnt, 130);
+  EXPECT_EQ(reading.offsets.ppn, 160);
+  EXPECT_EQ(reading.offsets.time, 168);
+  EXPECT_EQ(reading.offsets.scan, 104);
 }
 
 TEST_F(ReadDatabase, AliasesByNameWithTheirRecord) {
@@ -74,9 +70,8 @@ TEST_F(ReadDatabase, AliasesByNameWithTheirRecord) {
   image_.add_alias(*calc_, record, "second");
   image_.add_alias(*calc_, record, std::string(255, 'a'));
   image_.add_alias(*ai_, image_.add_record(*ai_, "A:x"), "first");
-  const auto reading = read();
-  ASSERT_TRUE(reading) << reading.error().message();
-  const Database& database = *reading->database;
+  const auto reading = value_of(read());
+  const Database& database = *reading.database;
   std::vector<std::pair<std::string, std::string>> found;
   for (const RecordAlias& alias : database.aliases)
     found.emplace_back(alias.name, database.records.at(alias.record).name);
@@ -93,9 +88,7 @@ TEST_F(ReadDatabase, BadAliases) {
   alias.record_name = 0x10;
   EXPECT_THAT(failure(), HasSubstr("name of an alias: read memory at 0x10"));
   alias.precord += 8;  // of a record that is not in the lists
-  const auto reading = read();
-  ASSERT_TRUE(reading) << reading.error().message();
-  EXPECT_TRUE(reading->database->aliases.empty());
+  EXPECT_TRUE(value_of(read()).database->aliases.empty());
 }
 
 // Before Base 3.16.1 a link did not start with its record's address: then SDIS is left alone.
@@ -151,9 +144,7 @@ TEST_F(ReadDatabase, FirstCandidateThatLeadsToADatabaseWins) {
   for (const std::uint64_t first :
        {DatabaseImage::address(&null_pointer), DatabaseImage::address(&nonsense), unmapped}) {
     const std::uint64_t candidates[]{first, variable};
-    const auto reading = read_database(*memory_, candidates, "x");
-    ASSERT_TRUE(reading) << reading.error().message();
-    EXPECT_TRUE(reading->ready());
+    EXPECT_TRUE(value_of(read_database(*memory_, candidates, "x")).ready());
   }
   const std::uint64_t bad[]{DatabaseImage::address(&nonsense)};
   EXPECT_THAT(read_database(*memory_, bad, "ioc X").error().message(),
@@ -293,9 +284,8 @@ TEST_F(ReadDatabase, ManyRecordsWithFewReads) {
   for (int i = 0; i < 100'000; ++i) image_.add_record(type, "BIG:" + std::to_string(i));
   CountingMemory memory(*memory_);
   const std::uint64_t candidates[]{image_.variable()};
-  const auto reading = read_database(memory, candidates, "ioc X (pid 8)");
-  ASSERT_TRUE(reading) << reading.error().message();
-  EXPECT_EQ(reading->database->records.size(), 100'000u);
+  EXPECT_EQ(value_of(read_database(memory, candidates, "ioc X (pid 8)")).database->records.size(),
+            100'000u);
   EXPECT_LT(memory.calls(), 10'000u);
 }
 

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,9 +11,9 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
-#include <vector>
 
 #include "base/unique_fd.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -39,9 +39,8 @@ Result<ElfSymbols> read_bytes(const std::string& bytes) {
 }
 
 TEST(ElfSymbols, FileOffsetHoldsTheFunctionThatRuns) {
-  const auto elf = read_file(TARGET_LIB);
-  ASSERT_TRUE(elf) << elf.error().message();
-  const ElfSymbol* process = elf->find("dbProcess");
+  const auto elf = value_of(read_file(TARGET_LIB));
+  const ElfSymbol* process = elf.find("dbProcess");
   ASSERT_NE(process, nullptr);
   ASSERT_TRUE(process->file_offset);
   // The dynamic linker's own answers, to compare with.
@@ -55,18 +54,17 @@ TEST(ElfSymbols, FileOffsetHoldsTheFunctionThatRuns) {
   ASSERT_NE(::dladdr(code, &info), 0);
   const auto bias = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
   EXPECT_EQ(bias + process->value, reinterpret_cast<std::uintptr_t>(code));
-  EXPECT_EQ(bias + elf->find("pdbbase")->value,
+  EXPECT_EQ(bias + elf.find("pdbbase")->value,
             reinterpret_cast<std::uintptr_t>(::dlsym(library, "pdbbase")));
-  EXPECT_FALSE(elf->find("pdbbase")->file_offset) << "it is in .bss";
+  EXPECT_FALSE(elf.find("pdbbase")->file_offset) << "it is in .bss";
   ::dlclose(library);
 }
 
 TEST(ElfSymbols, ImportsDoNotCount) {
-  const auto elf = read_file(TARGET_PLAIN);
-  ASSERT_TRUE(elf);
-  EXPECT_EQ(elf->find("dbProcess"), nullptr);
-  EXPECT_EQ(elf->find("prctl"), nullptr) << "imported from libc";
-  EXPECT_FALSE(elf->stripped());
+  const auto elf = value_of(read_file(TARGET_PLAIN));
+  EXPECT_EQ(elf.find("dbProcess"), nullptr);
+  EXPECT_EQ(elf.find("prctl"), nullptr) << "imported from libc";
+  EXPECT_FALSE(elf.stripped());
 }
 
 TEST(ElfSymbols, ExecutableHasThemInSymtabUnlessStripped) {
@@ -85,26 +83,24 @@ TEST(ElfSymbols, ExecutableHasThemInSymtabUnlessStripped) {
 }
 
 TEST(ElfSymbols, LoadBiasThroughTheExecutableSegment) {
-  const auto elf = read_file(TARGET_LIB);
-  ASSERT_TRUE(elf);
-  for (const LoadSegment& segment : elf->segments()) {
+  const auto elf = value_of(read_file(TARGET_LIB));
+  for (const LoadSegment& segment : elf.segments()) {
     if (!segment.executable) continue;
     const std::uint64_t page = segment.offset - segment.offset % 4096;
-    EXPECT_EQ(elf->load_bias(0x7f0000000000 + page, page),
+    EXPECT_EQ(elf.load_bias(0x7f0000000000 + page, page),
               0x7f0000000000 + segment.offset - segment.address);
-    EXPECT_FALSE(elf->load_bias(0x1000, segment.offset + segment.file_size + 4096));
+    EXPECT_FALSE(elf.load_bias(0x1000, segment.offset + segment.file_size + 4096));
   }
-  EXPECT_FALSE(elf->load_bias(0x1000, ~0ull - 4095));
+  EXPECT_FALSE(elf.load_bias(0x1000, ~0ull - 4095));
 }
 
 TEST(ElfSymbols, ForeignFilesAreErrorsInWords) {
   EXPECT_NE(read_bytes("").error().message().find("not an ELF file"), std::string::npos);
-  EXPECT_NE(read_bytes("#!/bin/sh\n").error().message().find("memory: not an ELF"),
-            std::string::npos);
+  EXPECT_THAT(read_bytes("#!/bin/sh\n").error().message(),
+              testing::HasSubstr("memory: not an ELF"));
   std::string other = content_of(TARGET_LIB);
   other[4] = 1;  // ELFCLASS32
-  EXPECT_NE(read_bytes(other).error().message().find("another kind of processor"),
-            std::string::npos);
+  EXPECT_THAT(read_bytes(other).error().message(), testing::HasSubstr("another kind of processor"));
 }
 
 TEST(ElfSymbols, CutFilesNeverCrash) {
@@ -170,9 +166,8 @@ TEST(ElfSymbols, ManyTablesInOneHoleAreRefused) {
       ::pwrite(fd.get(), sections.data(), sections.size() * sizeof(Elf64_Shdr), sizeof header),
       size);
   ASSERT_EQ(::ftruncate(fd.get(), 65536 + kHole), 0);
-  const auto elf = ElfSymbols::read(fd.get(), "memory", kWanted);
-  ASSERT_FALSE(elf);
-  EXPECT_EQ(elf.error().message(), "read symbols of memory: symbol tables too large");
+  EXPECT_EQ(error_of(ElfSymbols::read(fd.get(), "memory", kWanted)),
+            "read symbols of memory: symbol tables too large");
 }
 
 }  // namespace

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <ctime>
-#include <filesystem>
 #include <thread>
 
 #include "base/unique_fd.h"
 #include "iocs/find/finder.h"
 #include "iocs/memory/memory.h"
+#include "support/value_of.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {
@@ -33,11 +33,7 @@ class FinderOnHost : public testing::Test {
  protected:
   FinderOnHost() : finder_(RootedFs("/"), only_ours()) {}
 
-  Changes poll() {
-    auto changes = finder_.poll();
-    EXPECT_TRUE(changes) << changes.error().message();
-    return std::move(*changes);
-  }
+  Changes poll() { return value_of(finder_.poll()); }
 
   Finder finder_;
 };
@@ -45,8 +41,7 @@ class FinderOnHost : public testing::Test {
 TEST_F(FinderOnHost, IocStartsListensAndIsKilled) {
   TargetProcess target(TARGET_IOC, named("a"));
   Changes changes = poll();
-  ASSERT_EQ(changes.started.size(), 1u);
-  const Ioc& ioc = changes.started[0];
+  const Ioc& ioc = only(changes.started);
   EXPECT_EQ(ioc.id.pid, target.pid());
   EXPECT_TRUE(ioc.own_net_namespace);
   EXPECT_NE(ioc.net_namespace, 0u);
@@ -60,8 +55,7 @@ TEST_F(FinderOnHost, IocStartsListensAndIsKilled) {
 
   const auto port = static_cast<std::uint16_t>(target.command("listen"));
   changes = poll();
-  ASSERT_EQ(changes.changed.size(), 1u);
-  EXPECT_EQ(changes.changed[0].listening,
+  EXPECT_EQ(only(changes.changed).listening,
             (std::vector{ListeningSocket{ipv4_address(127, 0, 0, 1), port}}));
 
   target.stop();
@@ -76,12 +70,10 @@ TEST_F(FinderOnHost, AnIocWhoseMainThreadEnds) {
   const RootedFs host("/");
   TargetProcess target(TARGET_IOC, named("headless"));
   Changes changes = poll();
-  ASSERT_EQ(changes.started.size(), 1u);
-  const Ioc before = changes.started[0];
+  const Ioc before = only(changes.started);
   EXPECT_FALSE(before.main_thread_ended);
   const std::uint64_t address = before.variables.at("nPeriodic").at(0).address;
-  auto opened_before = ProcMemory::open(host, before.id);
-  ASSERT_TRUE(opened_before);
+  auto opened_before = value_of(ProcMemory::open(host, before.id));
 
   target.command("end_main");
   changes = poll();
@@ -91,52 +83,41 @@ TEST_F(FinderOnHost, AnIocWhoseMainThreadEnds) {
   EXPECT_TRUE(changes.changed[0].main_thread_ended);
   EXPECT_TRUE(poll().empty());
   for (int i = 0; i < 2; ++i) {
-    const auto value = (*opened_before)->value<int>(address);
-    ASSERT_TRUE(value) << value.error().message();
-    EXPECT_EQ(*value, 7);
+    EXPECT_EQ(value_of(opened_before->value<int>(address)), 7);
   }
-  auto opened_now = ProcMemory::open(host, before.id);
-  ASSERT_TRUE(opened_now) << opened_now.error().message();
-  auto value = (*opened_now)->value<int>(address);
+  auto opened_now = value_of(ProcMemory::open(host, before.id));
+  auto value = opened_now->value<int>(address);
   ASSERT_TRUE(value) << value.error().message();
   EXPECT_EQ(*value, 7);
 
   target.command("end_main");  // and so does the thread that has obeyed since
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(poll().empty());
-  value = (*opened_now)->value<int>(address);
+  value = opened_now->value<int>(address);
   ASSERT_TRUE(value) << value.error().message();
   EXPECT_EQ(*value, 7);
 
   // Another one finds it as it is.
   Finder later(RootedFs("/"), only_ours());
-  const auto found = later.poll();
-  ASSERT_TRUE(found);
-  ASSERT_EQ(found->started.size(), 1u);
-  Ioc alike = found->started[0];
+  Ioc alike = only(value_of(later.poll()).started);
   ASSERT_TRUE(alike.target);
   alike.target->file = changes.changed[0].target->file;  // which each has opened for itself
   EXPECT_TRUE(alike == changes.changed[0]);
 
   const auto port = static_cast<std::uint16_t>(target.command("listen"));
   changes = poll();
-  ASSERT_EQ(changes.changed.size(), 1u);
-  ASSERT_EQ(changes.changed[0].listening.size(), 1u);
-  EXPECT_EQ(changes.changed[0].listening[0].port, port);
+  EXPECT_EQ(only(only(changes.changed).listening).port, port);
   ASSERT_EQ(target.command(std::string("load ") + TARGET_LIB), 1);
   changes = poll();
-  ASSERT_EQ(changes.changed.size(), 1u);
-  EXPECT_EQ(changes.changed[0].pdbbase.size(), 2u);
+  EXPECT_EQ(only(changes.changed).pdbbase.size(), 2u);
 
   target.stop();
   EXPECT_EQ(poll().ended.size(), 1u);
-  EXPECT_FALSE((*opened_now)->value<int>(address));
+  EXPECT_FALSE(opened_now->value<int>(address));
 }
 
 TEST_F(FinderOnHost, FunctionsAndVariablesThatAreLocalToTheirSourceFiles) {
   TargetProcess target(TARGET_IOC, named("local"));
-  const Changes changes = poll();
-  ASSERT_EQ(changes.started.size(), 1u);
-  const Ioc& ioc = changes.started[0];
+  const Ioc& ioc = only(poll().started);
   ASSERT_TRUE(ioc.target);
   std::vector<std::string> functions;
   for (const auto& [name, range] : ioc.target->functions) {
@@ -148,12 +129,11 @@ TEST_F(FinderOnHost, FunctionsAndVariablesThatAreLocalToTheirSourceFiles) {
 
   ASSERT_EQ(ioc.variables.size(), 1u);
   const std::vector<VariablePlace>& places = ioc.variables.at("nPeriodic");
-  ASSERT_EQ(places.size(), 1u);
-  EXPECT_EQ(places[0].size, sizeof(int));
+  EXPECT_EQ(only(places).size, sizeof(int));
   const std::string path = "/proc/" + std::to_string(target.pid()) + "/mem";
   const UniqueFd memory(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   int value = 0;
-  ASSERT_EQ(::pread(memory.get(), &value, sizeof value, static_cast<off_t>(places[0].address)),
+  ASSERT_EQ(::pread(memory.get(), &value, sizeof value, static_cast<off_t>(only(places).address)),
             static_cast<ssize_t>(sizeof value));
   EXPECT_EQ(value, 7);
 }
@@ -162,9 +142,8 @@ TEST_F(FinderOnHost, AStrippedFileHasNoLocalSymbols) {
   TargetProcess target(TARGET_STRIPPED, named("stripped"));
   target.command("threads");
   const Changes changes = poll();
-  ASSERT_EQ(changes.started.size(), 1u);
-  EXPECT_FALSE(changes.started[0].target);
-  EXPECT_TRUE(changes.started[0].variables.empty());
+  EXPECT_FALSE(only(changes.started).target);
+  EXPECT_TRUE(only(changes.started).variables.empty());
 }
 
 TEST_F(FinderOnHost, LibraryLoadedLate) {
@@ -172,10 +151,9 @@ TEST_F(FinderOnHost, LibraryLoadedLate) {
   EXPECT_TRUE(poll().started.empty());
   ASSERT_EQ(target.command(std::string("load ") + TARGET_LIB), 1);
   const Changes changes = poll();
-  ASSERT_EQ(changes.started.size(), 1u);
-  EXPECT_EQ(changes.started[0].target->display_path,
+  EXPECT_EQ(only(changes.started).target->display_path,
             std::filesystem::canonical(TARGET_LIB).string());
-  EXPECT_EQ(changes.started[0].base_version, "7.0.8.1");
+  EXPECT_EQ(only(changes.started).base_version, "7.0.8.1");
 }
 
 TEST_F(FinderOnHost, RuntimeAddressesAreThoseOfTheDynamicLinker) {
@@ -187,14 +165,12 @@ TEST_F(FinderOnHost, RuntimeAddressesAreThoseOfTheDynamicLinker) {
   void* const library = ::dlopen(TARGET_LIB, RTLD_NOW | RTLD_GLOBAL);
   ASSERT_NE(library, nullptr);
   Finder finder(RootedFs("/"), std::move(options));
-  const auto changes = finder.poll();
-  ASSERT_TRUE(changes);
+  const auto changes = value_of(finder.poll());
   bool found = false;
-  for (const Ioc& ioc : changes->started) {
+  for (const Ioc& ioc : changes.started) {
     if (ioc.id.pid != ::getpid()) continue;
     found = true;
-    ASSERT_EQ(ioc.pdbbase.size(), 1u);
-    EXPECT_EQ(ioc.pdbbase[0], reinterpret_cast<std::uintptr_t>(::dlsym(library, "pdbbase")));
+    EXPECT_EQ(only(ioc.pdbbase), reinterpret_cast<std::uintptr_t>(::dlsym(library, "pdbbase")));
     EXPECT_EQ(ioc.ca_server_port[0],
               reinterpret_cast<std::uintptr_t>(::dlsym(library, "ca_server_port")));
   }
@@ -227,9 +203,7 @@ TEST_F(FinderOnHost, StrippedIocIsToldByItsThreadsWithAProblem) {
   TargetProcess target(TARGET_STRIPPED, named("stripped"));
   EXPECT_TRUE(poll().started.empty());
   target.command("threads");
-  const Changes changes = poll();
-  ASSERT_EQ(changes.started.size(), 1u);
-  const Ioc& ioc = changes.started[0];
+  const Ioc& ioc = only(poll().started);
   EXPECT_FALSE(ioc.target);
   EXPECT_EQ(ioc.problem, "find dbProcess in " + ioc.executable + " (pid " +
                              std::to_string(target.pid()) +
@@ -253,9 +227,7 @@ TEST_F(FinderOnHost, ExecInPlaceEndsIt) {
 TEST_F(FinderOnHost, ForkOfAnIocIsNone) {
   TargetProcess target(TARGET_IOC, named("fork"));
   target.command("fork");
-  const Changes changes = poll();
-  ASSERT_EQ(changes.started.size(), 1u);
-  EXPECT_EQ(changes.started[0].id.pid, target.pid());
+  EXPECT_EQ(only(poll().started).id.pid, target.pid());
 }
 
 TEST_F(FinderOnHost, ProcessesThatEndMeanwhileAreNoErrors) {

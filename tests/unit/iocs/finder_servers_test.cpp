@@ -1,13 +1,12 @@
 // CA servers that are no IOCs, as the finder sees them: real processes that listen, see target.c.
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "iocs/find/finder.h"
+#include "support/loopback.h"
+#include "support/value_of.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {
@@ -28,11 +27,7 @@ std::vector<std::string> named(const std::string& name) {
 
 class FinderOfServers : public testing::Test {
  protected:
-  Changes poll() {
-    auto changes = finder_.poll();
-    EXPECT_TRUE(changes) << changes.error().message();
-    return std::move(*changes);
-  }
+  Changes poll() { return value_of(finder_.poll()); }
   std::optional<Listener> unclaimed(int port) {
     const auto found = std::ranges::find_if(
         finder_.unclaimed(), [port](const auto& one) { return one.socket.port == port; });
@@ -47,15 +42,12 @@ TEST_F(FinderOfServers, AListenerThatSpeaksIsItsProcess) {
   const int port = target.command("listen");
   const int other = target.command("listen");
   EXPECT_TRUE(poll().started.empty());
-  const auto listener = unclaimed(port);
-  ASSERT_TRUE(listener);
-  EXPECT_EQ(listener->socket.address, ipv4_address(127, 0, 0, 1));
+  const auto listener = value_of(unclaimed(port));
+  EXPECT_EQ(listener.socket.address, ipv4_address(127, 0, 0, 1));
   EXPECT_TRUE(unclaimed(other));
 
-  finder_.speaks_ca(*listener);
-  const Changes changes = poll();
-  ASSERT_EQ(changes.started.size(), 1u);
-  const Ioc& server = changes.started[0];
+  finder_.speaks_ca(listener);
+  const Ioc& server = only(poll().started);
   EXPECT_EQ(server.kind, IocKind::ca_server);
   EXPECT_EQ(server.id.pid, target.pid());
   EXPECT_EQ(server.name, our_name("server"));
@@ -80,10 +72,7 @@ TEST_F(FinderOfServers, ThePortThatWasGiven) {
   FinderOptions options = only_ours();
   options.server_ports = {static_cast<std::uint16_t>(port)};
   Finder finder(RootedFs("/"), std::move(options));
-  const auto changes = finder.poll();
-  ASSERT_TRUE(changes);
-  ASSERT_EQ(changes->started.size(), 1u);
-  EXPECT_EQ(changes->started[0].name, our_name("given"));
+  EXPECT_EQ(only(value_of(finder.poll()).started).name, our_name("given"));
 }
 
 TEST_F(FinderOfServers, AServerWhoseMainThreadHasEnded) {
@@ -93,11 +82,9 @@ TEST_F(FinderOfServers, AServerWhoseMainThreadHasEnded) {
   FinderOptions options = only_ours();
   options.server_ports = {static_cast<std::uint16_t>(port)};
   Finder finder(RootedFs("/"), std::move(options));
-  const auto changes = finder.poll();
-  ASSERT_TRUE(changes);
-  ASSERT_EQ(changes->started.size(), 1u);
-  EXPECT_EQ(changes->started[0].name, our_name("headless"));
-  EXPECT_EQ(changes->started[0].listening.size(), 1u);
+  const auto changes = value_of(finder.poll());
+  EXPECT_EQ(only(changes.started).name, our_name("headless"));
+  EXPECT_EQ(only(changes.started).listening.size(), 1u);
 }
 
 TEST_F(FinderOfServers, IocsClaimTheirListenersAlsoWhenTheyAreLeftOut) {
@@ -111,14 +98,9 @@ TEST_F(FinderOfServers, IocsClaimTheirListenersAlsoWhenTheyAreLeftOut) {
 }
 
 TEST_F(FinderOfServers, TheExporterClaimsItsOwn) {
-  const int own = ::socket(AF_INET, SOCK_STREAM, 0);
-  ASSERT_EQ(::listen(own, 1), 0);
-  sockaddr_in address{};
-  socklen_t size = sizeof address;
-  ::getsockname(own, reinterpret_cast<sockaddr*>(&address), &size);
+  const UniqueFd own = listener_on_loopback();
   poll();
-  EXPECT_FALSE(unclaimed(ntohs(address.sin_port)));
-  ::close(own);
+  EXPECT_FALSE(unclaimed(port_of(own)));
 }
 
 TEST_F(FinderOfServers, AServerThatTheFilterLeavesOutIsNotTold) {
@@ -139,9 +121,8 @@ TEST_F(FinderOfServers, AServerThatBecomesAnIocIsOne) {
   ASSERT_EQ(target.command(std::string("load ") + TARGET_LIB), 1);
   const Changes changes = poll();
   ASSERT_EQ(changes.ended.size(), 1u);
-  ASSERT_EQ(changes.started.size(), 1u);
-  EXPECT_EQ(changes.started[0].kind, IocKind::base);
-  EXPECT_EQ(changes.started[0].name, changes.ended[0].name);
+  EXPECT_EQ(only(changes.started).kind, IocKind::base);
+  EXPECT_EQ(only(changes.started).name, changes.ended[0].name);
 }
 
 TEST_F(FinderOfServers, AnotherProgramInTheProcessIsNoServer) {

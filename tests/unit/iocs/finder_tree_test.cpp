@@ -1,12 +1,10 @@
 // The finder on a /proc that the test makes: what is read when, and what odd trees do.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
-
-#include <cerrno>
-#include <filesystem>
 
 #include "iocs/find/finder.h"
 #include "proc_tree.h"
+#include "support/value_of.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {
@@ -23,11 +21,7 @@ class FinderOnTree : public testing::Test, public ProcTree {
     options.recheck_interval = seconds(30);
     return options;
   }
-  Changes poll(int after = 1) {
-    auto changes = finder_.poll(now_ += seconds(after));
-    EXPECT_TRUE(changes) << changes.error().message();
-    return std::move(*changes);
-  }
+  Changes poll(int after = 1) { return value_of(finder_.poll(now_ += seconds(after))); }
 
   Finder finder_;
   Finder::Clock::time_point now_ = Finder::Clock::now();
@@ -37,8 +31,7 @@ TEST_F(FinderOnTree, StartsAndEnds) {
   put({.pid = 7});
   put({.pid = 8, .executable = TARGET_PLAIN});
   Changes changes = poll();
-  ASSERT_EQ(changes.started.size(), 1u);
-  const Ioc& ioc = changes.started[0];
+  const Ioc& ioc = only(changes.started);
   EXPECT_EQ(ioc.id, (IocId{7, 100}));
   EXPECT_EQ(ioc.name, "discovery_target_ioc");
   EXPECT_EQ(ioc.executable, TARGET_IOC);
@@ -51,8 +44,7 @@ TEST_F(FinderOnTree, StartsAndEnds) {
   EXPECT_TRUE(poll().empty());
   remove(7);
   changes = poll();
-  ASSERT_EQ(changes.ended.size(), 1u);
-  EXPECT_EQ(changes.ended[0].name, "discovery_target_ioc");
+  EXPECT_EQ(only(changes.ended).name, "discovery_target_ioc");
   EXPECT_TRUE(finder_.iocs().empty());
 }
 
@@ -103,9 +95,8 @@ TEST_F(FinderOnTree, ReusedPidIsAnotherProcess) {
   put({.pid = 7, .start = 500});
   const Changes changes = poll();
   ASSERT_EQ(changes.ended.size(), 1u);
-  ASSERT_EQ(changes.started.size(), 1u);
-  EXPECT_EQ(changes.started[0].id.start_ticks, 500u);
-  EXPECT_EQ(changes.started[0].name, "discovery_target_ioc") << "the name was free again";
+  EXPECT_EQ(only(changes.started).id.start_ticks, 500u);
+  EXPECT_EQ(only(changes.started).name, "discovery_target_ioc") << "the name was free again";
 }
 
 TEST_F(FinderOnTree, ExecIntoSomethingElseAndIntoAnotherIoc) {
@@ -155,9 +146,7 @@ TEST_F(FinderOnTree, AForkThatExecsIsJudgedAnew) {
 // As an IOC without a shell: its main thread is a zombie, and shows nothing of the process.
 TEST_F(FinderOnTree, AnIocWhoseMainThreadHasEndedIsSeenThroughAnotherOne) {
   put({.pid = 7, .environment = "IOC=ps", .main_thread_ended = 9});
-  Changes changes = poll();
-  ASSERT_EQ(changes.started.size(), 1u);
-  const Ioc& ioc = changes.started[0];
+  const Ioc& ioc = only(poll().started);
   EXPECT_EQ(ioc.id, (IocId{7, 100}));
   EXPECT_EQ(ioc.name, "ps");
   EXPECT_EQ(ioc.executable, TARGET_IOC);
@@ -177,8 +166,7 @@ TEST_F(FinderOnTree, AnIocGoesOnWhenItsMainThreadEnds) {
   const std::uint64_t looks = finder_.costs().maps_read;
   put({.pid = 7, .environment = "IOC=ps", .main_thread_ended = 9});
   Changes changes = poll();
-  ASSERT_EQ(changes.changed.size(), 1u);
-  EXPECT_TRUE(changes.changed[0].main_thread_ended);
+  EXPECT_TRUE(only(changes.changed).main_thread_ended);
   EXPECT_TRUE(changes.ended.empty());
   EXPECT_TRUE(changes.started.empty());
   EXPECT_EQ(finder_.costs().maps_read, looks) << "it maps what it did";
@@ -187,8 +175,7 @@ TEST_F(FinderOnTree, AnIocGoesOnWhenItsMainThreadEnds) {
   put({.pid = 7, .stack = 141, .environment = "IOC=rf", .main_thread_ended = 9});
   changes = poll(60);
   EXPECT_EQ(changes.ended.size(), 1u) << "one of its threads has execed";
-  ASSERT_EQ(changes.started.size(), 1u);
-  EXPECT_EQ(changes.started[0].name, "rf");
+  EXPECT_EQ(only(changes.started).name, "rf");
   remove(7);
   EXPECT_EQ(poll().ended.size(), 1u);
 }
@@ -209,10 +196,7 @@ TEST_F(FinderOnTree, FilteredIocsAreNotToldAndHoldNoName) {
   Finder finder(RootedFs(folder_.path()), std::move(options));
   put({.pid = 9, .environment = "IOC=ps"});
   put({.pid = 10, .environment = "IOC=rf"});
-  const auto changes = finder.poll(now_);
-  ASSERT_TRUE(changes);
-  ASSERT_EQ(changes->started.size(), 1u);
-  EXPECT_EQ(changes->started[0].name, "rf");
+  EXPECT_EQ(only(value_of(finder.poll(now_)).started).name, "rf");
   remove(9);
   EXPECT_TRUE(finder.poll(now_ + seconds(1))->empty());
 }
@@ -230,9 +214,8 @@ TEST_F(FinderOnTree, HalfGoneProcessesAreNoErrors) {
   put({.pid = 22});
   EXPECT_EQ(poll().started.size(), 1u) << "looked at until it could be";
   std::filesystem::remove_all(folder_.path("/proc"));
-  const auto failed = finder_.poll(now_ + seconds(99));
-  ASSERT_FALSE(failed);
-  EXPECT_NE(failed.error().message().find("/proc: No such file"), std::string::npos);
+  EXPECT_THAT(error_of(finder_.poll(now_ + seconds(99))),
+              testing::HasSubstr("/proc: No such file"));
 }
 
 TEST_F(FinderOnTree, WithoutMapFilesThePathIsTakenIfItIsTheSameFile) {
@@ -243,9 +226,7 @@ TEST_F(FinderOnTree, WithoutMapFilesThePathIsTakenIfItIsTheSameFile) {
   ASSERT_EQ(::stat(TARGET_IOC, &status), 0);
   folder_.write("/proc/7/maps", "400000-500000 r-xp 00001000 fe:00 " +
                                     std::to_string(status.st_ino) + " " + TARGET_IOC + "\n");
-  const Changes changes = poll(60);
-  ASSERT_EQ(changes.started.size(), 1u);
-  EXPECT_EQ(changes.started[0].target->file->id().inode, status.st_ino);
+  EXPECT_EQ(only(poll(60).started).target->file->id().inode, status.st_ino);
 }
 
 // A library that could not be reached once: its process is looked at again soon, then less often.
@@ -281,10 +262,7 @@ TEST_F(FinderOnTree, AnIocWhoseNameCannotBeReadNowIsFoundLater) {
   put({.pid = 7, .environment = "IOC=magnets"});
   EXPECT_TRUE(finder.poll(now_)->empty());
   EXPECT_TRUE(finder.poll(now_ + seconds(1))->empty());
-  const auto found = finder.poll(now_ + seconds(2));
-  ASSERT_TRUE(found);
-  ASSERT_EQ(found->started.size(), 1u);
-  EXPECT_EQ(found->started[0].name, "magnets");
+  EXPECT_EQ(only(value_of(finder.poll(now_ + seconds(2))).started).name, "magnets");
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_F(IocHealthTree, AProcessWhoseMainThreadHasEnded) {
   thread(7, "an ioc", 31 * kMs);
   thread(8, "scan-0.1", 200 * kMs);
   look();
-  // What only those have that live.
+  // Facts that only living processes have.
   write("stat", "7 (an ioc) Z 1 0 0 0 0 4194560 0 0 0 0 43 6 99 98 20 0 2 0 100 0 0 0 0 0 0\n");
   write("task/8/stat",
         "8 (scan-0.1) S 1 0 0 0 0 64 0 0 0 0 7 7 99 98 20 0 2 0 101 1000000 54 0 94 95 140\n");

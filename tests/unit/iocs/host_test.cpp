@@ -1,13 +1,13 @@
-// What the loop does with looks that end later than it waits.
+// Looks at processes that end later than the loop waits.
 #include "iocs/host.h"
 
 #include <gtest/gtest.h>
 
 #include <latch>
-#include <optional>
 #include <thread>
 
 #include "proc_tree.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -65,8 +65,7 @@ TEST_F(HostOnTree, AnIocOfALookThatEndedLateIsKept) {
   EXPECT_TRUE(host_->facts().empty());
   reader_->let();
   poll(kLongEnough);
-  ASSERT_EQ(host_->facts().size(), 1u);
-  EXPECT_EQ(host_->facts()[0].pid, 7);
+  EXPECT_EQ(only(host_->facts()).pid, 7);
 }
 
 // Pages that answer late, or a database that is large.

@@ -1,9 +1,7 @@
 // A /proc that a test makes.
 #pragma once
 
-#include <filesystem>
 #include <sstream>
-#include <string>
 
 #include "target_process.h"
 

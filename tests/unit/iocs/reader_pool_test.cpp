@@ -1,8 +1,6 @@
-// Readers that get no CPU, and readers that hang, as real processes.
-#include "iocs/memory/reader_pool.h"
-
+// Readers, and the budget that they share.
 #include <fcntl.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -11,11 +9,72 @@
 #include <thread>
 
 #include "iocs/find/process_stat.h"
+#include "iocs/memory/reader_budget.h"
 #include "iocs/memory/reader_child.h"
+#include "iocs/memory/reader_pool.h"
+#include "support/value_of.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {
 namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr pid_t kPid = 4711;
+constexpr uid_t kUser = 1000;
+constexpr uid_t kOther = 1001;
+constexpr ReaderBudget::Clock::time_point kStart{seconds(100'000)};
+
+// How long the process rests after a hang at `now`, to the second above.
+seconds rest_after_hang(ReaderBudget& budget, ReaderBudget::Clock::time_point now) {
+  budget.note_hang(kPid, now);
+  seconds rested{0};
+  while (budget.is_resting(kPid, now + rested)) rested += seconds(1);
+  return rested;
+}
+
+TEST(ReaderBudget, OneThatDoesNotAnswerRestsForASecondThenForTwiceAsLong) {
+  ReaderBudget budget;
+  auto now = kStart;
+  EXPECT_FALSE(budget.is_resting(kPid, now));
+  for (const int expected : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600}) {
+    EXPECT_EQ(rest_after_hang(budget, now), seconds(expected));
+    now += seconds(expected);
+  }
+}
+
+TEST(ReaderBudget, OneThatAnsweredForLongIsForgiven) {
+  ReaderBudget budget;
+  auto now = kStart;
+  for (int i = 0; i < 8; ++i) now += rest_after_hang(budget, now);
+  // The last rest was 128 s, the next would be 256 s.
+  EXPECT_EQ(rest_after_hang(budget, now + seconds(255)), seconds(256));
+  now += seconds(255 + 256);
+  EXPECT_EQ(rest_after_hang(budget, now + seconds(513)), seconds(1));
+}
+
+TEST(ReaderBudget, OthersGoOnWhileOneRests) {
+  ReaderBudget budget;
+  budget.note_hang(kPid, kStart);
+  EXPECT_TRUE(budget.is_resting(kPid, kStart));
+  EXPECT_FALSE(budget.is_resting(kPid + 1, kStart));
+  EXPECT_EQ(budget.resting(kStart), 1u);
+  EXPECT_EQ(budget.resting(kStart + seconds(1)), 0u);
+}
+
+TEST(ReaderBudget, AUserAboveTheShareWaitsUntilTheAccountFillsUp) {
+  ReaderBudget budget;
+  EXPECT_FALSE(budget.is_overdrawn(kUser, kStart));
+  budget.charge(kUser, milliseconds(5200), kStart);
+  EXPECT_TRUE(budget.is_overdrawn(kUser, kStart));
+  EXPECT_FALSE(budget.is_overdrawn(kOther, kStart));
+  // 200 ms at a fifth of the time that goes by.
+  EXPECT_TRUE(budget.is_overdrawn(kUser, kStart + milliseconds(990)));
+  EXPECT_FALSE(budget.is_overdrawn(kUser, kStart + milliseconds(1010)));
+}
+
+// Readers that get no CPU, and readers that hang, as real processes.
 
 constexpr pid_t kOwner = 4711;
 
@@ -78,8 +137,7 @@ TEST_F(ReaderPoolOfSlowReaders, OneThatGetsNoCpuIsWaitedFor) {
   });
   const auto found = symbols(library_);
   goes_on.join();
-  ASSERT_TRUE(found) << found.error().message();
-  EXPECT_NE(found->find("dbProcess"), nullptr);
+  EXPECT_NE(value_of(found).find("dbProcess"), nullptr);
   EXPECT_EQ(pool_.sample().given_up, 0u);
 }
 
@@ -88,8 +146,7 @@ TEST_F(ReaderPoolOfSlowReaders, OneThatSleepsIsGivenUp) {
   stop(reader_named("ioc_exp-read"));
   const auto found = symbols(library_);
   ASSERT_FALSE(found);
-  EXPECT_NE(found.error().message().find("no answer within 1000 ms"), std::string::npos)
-      << found.error().message();
+  EXPECT_THAT(found.error().message(), testing::HasSubstr("no answer within 1000 ms"));
   EXPECT_EQ(pool_.sample().given_up, 1u);
   EXPECT_EQ(pool_.sample().unwatched, 1u);
 }
@@ -140,8 +197,7 @@ TEST(ReaderPool, AUserWithStuckReadersIsLimited) {
   ReaderPool pool{RootedFs(tree.path())};
   pool.use_helper(never_killed);
   for (pid_t pid = 1; pid <= 4; ++pid)
-    EXPECT_NE(pool.text(pid, "/x", 1).error().message().find("no answer within"),
-              std::string::npos);
+    EXPECT_THAT(pool.text(pid, "/x", 1).error().message(), testing::HasSubstr("no answer within"));
   EXPECT_NE(pool.text(5, "/x", 1).error().message().find("never end"), std::string::npos);
   EXPECT_NE(pool.text(6, "/x", 1).error().message().find("no answer within"), std::string::npos);
   EXPECT_EQ(pool.sample().given_up, 5u);

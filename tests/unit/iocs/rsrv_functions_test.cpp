@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <vector>
 
 #include "base/unique_fd.h"
 #include "iocs/elf/elf_symbols.h"

@@ -3,11 +3,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstring>
-#include <fstream>
 #include <stdexcept>
 
 namespace ioc_exporter::iocs {
@@ -41,7 +40,7 @@ int TargetProcess::command(const std::string& line) {
 
 int TargetProcess::answer() {
   char line[64] = "";
-  if (std::fgets(line, sizeof line, from_) == nullptr || std::strncmp(line, "ok", 2) != 0)
+  if (std::fgets(line, sizeof line, from_) == nullptr || ::strncmp(line, "ok", 2) != 0)
     throw std::runtime_error("the target process gave no answer");
   return std::atoi(line + 2);
 }
@@ -53,32 +52,6 @@ void TargetProcess::stop() {
   std::fclose(to_);
   std::fclose(from_);
   pid_ = -1;
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "discovery-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-  folder_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
-std::string TemporaryFolder::path(const std::string& name) const {
-  return folder_.string() + name;
-}
-
-void TemporaryFolder::write(const std::string& name, const std::string& content) const {
-  std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
-  std::ofstream(path(name), std::ios::binary) << content;
-}
-
-void TemporaryFolder::link(const std::string& name, const std::string& target) const {
-  std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
-  std::filesystem::remove(path(name));
-  std::filesystem::create_symlink(target, path(name));
 }
 
 }  // namespace ioc_exporter::iocs

@@ -1,12 +1,13 @@
-// A child process that runs tests/unit/discovery/target.c, and a throw-away folder.
+// A child process that runs target.c.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "support/temporary_folder.h"
 
 namespace ioc_exporter::iocs {
 
@@ -29,21 +30,6 @@ class TargetProcess {
   pid_t pid_ = -1;
   FILE* to_ = nullptr;
   FILE* from_ = nullptr;
-};
-
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string path(const std::string& name = "") const;  // name begins with '/'
-  void write(const std::string& name, const std::string& content) const;
-  void link(const std::string& name, const std::string& target) const;
-
- private:
-  std::filesystem::path folder_;
 };
 
 }  // namespace ioc_exporter::iocs

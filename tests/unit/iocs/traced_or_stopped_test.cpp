@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "iocs/find/finder.h"
+#include "support/value_of.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {
@@ -55,9 +56,8 @@ TEST_F(WhyHeld, NamesForgeNoField) {
 TEST_F(WhyHeld, ErrorsNameTheFile) {
   const RootedFs fs(folder_.path());
   folder_.write("/proc/7/status", "Name:\tioc\n");
-  const auto cut = why_traced_or_stopped(fs, "/proc/7");
-  ASSERT_FALSE(cut);
-  EXPECT_EQ(cut.error().message(), "read /proc/7/status: not in the form of proc(5)");
+  EXPECT_EQ(error_of(why_traced_or_stopped(fs, "/proc/7")),
+            "read /proc/7/status: not in the form of proc(5)");
   EXPECT_FALSE(why_traced_or_stopped(fs, "/proc/8"));
   folder_.write("/proc/7/status", status("ioc", "Z (zombie)", 0));
   const auto ended = why_traced_or_stopped(fs, "/proc/7");
@@ -79,9 +79,7 @@ class FinderOfHeld : public testing::Test {
   }
   void wait_for_state(char wanted) {
     for (int i = 0; i < 1000; ++i) {
-      const auto stat = read_process_stat(RootedFs("/"), target_.pid());
-      ASSERT_TRUE(stat);
-      if (stat->state == wanted) return;
+      if (value_of(read_process_stat(RootedFs("/"), target_.pid())).state == wanted) return;
       ::usleep(10'000);
     }
     FAIL() << "not in state " << wanted;

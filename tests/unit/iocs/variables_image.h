@@ -1,9 +1,6 @@
 // Variables of an IOC, in the test's own memory, to be read through /proc/self/mem.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "iocs/ioc.h"
 
 namespace ioc_exporter::iocs {

@@ -1,8 +1,7 @@
 #include "records/families/bounds.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
-#include <map>
 #include <sstream>
 
 #include "support/snapshot.h"
@@ -253,7 +252,7 @@ TEST(RecordBounds, AllFamiliesFollow) {
            "\"Q1\"} 3",
            "epics_record_writes_total{ioc=\"power-supplies\",record_group=\"Q1\",source=\"ca\"} 23",
        })
-    EXPECT_NE(text.find(std::string(1, '\n').append(line).append(1, '\n')), std::string::npos)
+    EXPECT_THAT(text, testing::HasSubstr(std::string(1, '\n').append(line).append(1, '\n')))
         << line << "\n"
         << text;
 }

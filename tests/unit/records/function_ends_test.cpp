@@ -1,9 +1,10 @@
 // Code is written as bytes, so that the test does not depend on a compiler. Offsets begin at 0x100.
 #include "records/probe/function_ends.h"
 
+#include "support/value_of.h"
+
 #include <gtest/gtest.h>
 
-#include <initializer_list>
 #include <vector>
 
 namespace ioc_exporter::records {
@@ -18,8 +19,7 @@ Result<FunctionEnds> ends_of(const Bytes& code, Decoder decoder = decode_x86_64)
 }
 
 std::string refusal(const Bytes& code, Decoder decoder = decode_x86_64) {
-  const auto ends = ends_of(code, decoder);
-  return ends ? "" : ends.error().message();
+  return error_of(ends_of(code, decoder));
 }
 
 TEST(FunctionEnds, TheLastJumpBeforeAReturn) {
@@ -32,30 +32,25 @@ TEST(FunctionEnds, TheLastJumpBeforeAReturn) {
 
 TEST(FunctionEnds, ABranchBothWaysOfWhichReturnIsOneEnd) {
   // test edi,edi; jne 1f; xor eax,eax; 1: ret
-  const auto ends = ends_of({0x85, 0xff, 0x75, 0x02, 0x31, 0xc0, 0xc3});
-  ASSERT_TRUE(ends) << ends.error().message();
-  EXPECT_EQ(*ends, (FunctionEnds{{kHere + 2, IOCX_END_ALWAYS, 0}}));
+  EXPECT_EQ(value_of(ends_of({0x85, 0xff, 0x75, 0x02, 0x31, 0xc0, 0xc3})),
+            (FunctionEnds{{kHere + 2, IOCX_END_ALWAYS, 0}}));
 }
 
 TEST(FunctionEnds, TheWayThatIsNotTakenHasTheOppositeCondition) {
   // 0: test edi,edi; js 0b; ret
-  const auto ends = ends_of({0x85, 0xff, 0x78, 0xfc, 0xc3});
-  ASSERT_TRUE(ends) << ends.error().message();
-  EXPECT_EQ(*ends, (FunctionEnds{{kHere + 2, 9, 0}}));
+  EXPECT_EQ(value_of(ends_of({0x85, 0xff, 0x78, 0xfc, 0xc3})), (FunctionEnds{{kHere + 2, 9, 0}}));
 }
 
 TEST(FunctionEnds, ATailCallIsAnEnd) {
   // push rbp; mov rbp,rsp; leave; jmp elsewhere
-  const auto ends = ends_of({0x55, 0x48, 0x89, 0xe5, 0xc9, 0xe9, 0x00, 0x10, 0x00, 0x00});
-  ASSERT_TRUE(ends) << ends.error().message();
-  EXPECT_EQ(*ends, (FunctionEnds{{kHere + 5, IOCX_END_ALWAYS, 0}}));
+  EXPECT_EQ(value_of(ends_of({0x55, 0x48, 0x89, 0xe5, 0xc9, 0xe9, 0x00, 0x10, 0x00, 0x00})),
+            (FunctionEnds{{kHere + 5, IOCX_END_ALWAYS, 0}}));
 }
 
 TEST(FunctionEnds, OneDirectCallMayComeBeforeTheReturn) {
   // test edi,edi; je 1f; call elsewhere; 1: ret
-  const auto ends = ends_of({0x85, 0xff, 0x74, 0x05, 0xe8, 0x00, 0x10, 0x00, 0x00, 0xc3});
-  ASSERT_TRUE(ends) << ends.error().message();
-  EXPECT_EQ(*ends, (FunctionEnds{{kHere + 2, IOCX_END_ALWAYS, 0}}));
+  EXPECT_EQ(value_of(ends_of({0x85, 0xff, 0x74, 0x05, 0xe8, 0x00, 0x10, 0x00, 0x00, 0xc3})),
+            (FunctionEnds{{kHere + 2, IOCX_END_ALWAYS, 0}}));
   // The same with call *rax: it may be what the function is there for.
   EXPECT_NE(refusal({0x85, 0xff, 0x74, 0x02, 0xff, 0xd0, 0xc3}), "");
 }
@@ -87,9 +82,8 @@ TEST(FunctionEnds, WhatIsRarelyExecutedLiesElsewhere) {
                   0x0e, 0x00, 0x00, 0xc3};                     // je to the cold part; ret
   const Bytes cold{0xff, 0xd0, 0xe9, 0x01, 0xf1, 0xff, 0xff};  // call *rax; jmp to the ret
   const CodePart parts[] = {{kHere, hot}, {0x1000, cold}};
-  const auto ends = find_function_ends(parts, decode_x86_64);
-  ASSERT_TRUE(ends) << ends.error().message();
-  EXPECT_EQ(*ends, (FunctionEnds{{kHere + 2, 5, 0}, {0x1002, IOCX_END_ALWAYS, 0}}));
+  EXPECT_EQ(value_of(find_function_ends(parts, decode_x86_64)),
+            (FunctionEnds{{kHere + 2, 5, 0}, {0x1002, IOCX_END_ALWAYS, 0}}));
 }
 
 TEST(FunctionEnds, WhatIsNotUnderstoodIsRefused) {

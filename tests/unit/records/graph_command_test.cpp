@@ -1,17 +1,13 @@
 #include "records/graph_command.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <vector>
 
 #include "records/families/samples.h"
 
 #include <fstream>
-#include <string>
-#include <vector>
 
 #include "app/graph_request.h"
+#include "support/value_of.h"
 #include "web/server.h"
 
 namespace ioc_exporter::records {
@@ -53,9 +49,7 @@ class GraphServer : public testing::Test {
       return answer_.empty() ? app::answer_graph(snapshot(), true, request)
                              : web::Response{200, "text/plain", answer_};
     };
-    auto server = web::Server::start(std::move(options));
-    ASSERT_TRUE(server) << server.error().message();
-    server_ = std::move(*server);
+    server_ = value_of(web::Server::start(std::move(options)));
     url_ = "http://127.0.0.1:" + std::to_string(server_->port());
   }
 

@@ -1,30 +1,119 @@
-// Habits are written now and then: who is killed loses minutes, not all.
-#include "records/habits_file.h"
-
+// Habits over time, and their file.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cmath>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <limits>
 #include <thread>
+
+#include "records/habits_file.h"
+#include "support/temporary_folder.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::records {
 namespace {
 
+// Habits as they are kept: read as they were written, and nothing believed that cannot be.
+
+KeptHabits sample() {
+  KeptHabits habits;
+  habits["ps"] = {"epics",
+                  90'000.5,
+                  172'800,
+                  {{fnv1a("R:a"), 3, 90'000, 60, 10.5F}, {fnv1a("R:b"), 0, 0, 0, 0}}};
+  habits["vac"] = {"", 0, 86'400, {}};
+  return habits;
+}
+
+std::string with_sum(std::string bytes) {
+  bytes.resize(bytes.size() - sizeof(std::uint64_t));
+  const std::uint64_t sum = fnv1a(bytes);
+  return bytes.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+}
+
+TEST(HabitsFile, AreReadAsTheyWereWritten) {
+  const auto read = value_of(habits_from_bytes(to_bytes(7, sample())));
+  EXPECT_EQ(read.generation, 7u);
+  ASSERT_EQ(read.iocs.size(), 2u);
+  const KeptIoc& ps = read.iocs.at("ps");
+  EXPECT_EQ(ps.user, "epics");
+  EXPECT_EQ(ps.observed, 90'000.5);
+  EXPECT_EQ(ps.next_day, 172'800);
+  ASSERT_EQ(ps.habits.size(), 2u);
+  EXPECT_EQ(ps.habits[0].name, fnv1a("R:a"));
+  EXPECT_EQ(ps.habits[0].since, 3u);
+  EXPECT_EQ(ps.habits[0].active, 90'000u);
+  EXPECT_EQ(ps.habits[0].silence, 60u);
+  EXPECT_EQ(ps.habits[0].rate, 10.5F);
+}
+
+TEST(HabitsFile, WhatIsBrokenIsNotBelieved) {
+  const std::string whole = to_bytes(7, sample());
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    EXPECT_FALSE(habits_from_bytes(whole.substr(0, length))) << length;
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string other = whole;
+    other[at] = static_cast<char>(other[at] ^ 0x10);
+    EXPECT_FALSE(habits_from_bytes(other)) << at;
+  }
+  EXPECT_FALSE(habits_from_bytes(whole + "x"));
+}
+
+// With a sum that is right: whatever stands there, it ends, and takes no more than the file has.
+TEST(HabitsFile, NumbersOfAForgerAreBounded) {
+  const std::string whole = to_bytes(7, sample());
+  for (std::size_t at = 42; at + 12 <= whole.size(); ++at)
+    for (const std::uint32_t number : {0u, 0x7fffffffu, 0xffffffffu, 500'000u}) {
+      std::string other = whole;
+      std::memcpy(other.data() + at, &number, sizeof number);
+      const auto read = habits_from_bytes(with_sum(other));
+      if (!read) continue;
+      std::size_t habits = 0;
+      for (const auto& [name, ioc] : read->iocs) {
+        habits += ioc.habits.size();
+        for (const KeptHabit& habit : ioc.habits) {
+          EXPECT_LE(habit.since, habit.active);
+          EXPECT_LE(habit.active, ioc.observed);
+          EXPECT_TRUE(std::isfinite(habit.rate) && habit.rate >= 0);
+        }
+      }
+      EXPECT_LE(habits, 2u);
+    }
+}
+
+TEST(HabitsFile, WhatCannotBeIsRefused) {
+  const auto refused = [](const std::function<void(KeptIoc&)>& change) {
+    KeptHabits habits = sample();
+    change(habits["ps"]);
+    return !habits_from_bytes(to_bytes(7, habits));
+  };
+  EXPECT_FALSE(refused([](KeptIoc&) {}));
+  EXPECT_TRUE(refused([](KeptIoc& ioc) { ioc.observed = -1; }));
+  EXPECT_TRUE(refused([](KeptIoc& ioc) { ioc.observed = std::nan(""); }));
+  EXPECT_TRUE(refused([](KeptIoc& ioc) { ioc.observed = 1e300; }));
+  EXPECT_TRUE(refused([](KeptIoc& ioc) { ioc.next_day = 1e300; })) << "they would never fade";
+  EXPECT_TRUE(refused([](KeptIoc& ioc) { ioc.user = "a\nb"; }));
+  EXPECT_TRUE(refused([](KeptIoc& ioc) { ioc.habits[0].active = 90'001; })) << "later than now";
+  EXPECT_TRUE(refused([](KeptIoc& ioc) { ioc.habits[0].since = 90'001; }));
+  EXPECT_TRUE(refused([](KeptIoc& ioc) { ioc.habits[0].silence = 90'001; }));
+  EXPECT_TRUE(refused([](KeptIoc& ioc) { ioc.habits[0].rate = -1; }));
+  EXPECT_TRUE(
+      refused([](KeptIoc& ioc) { ioc.habits[0].rate = std::numeric_limits<float>::infinity(); }));
+  EXPECT_TRUE(refused([](KeptIoc& ioc) { ioc.habits.resize(kMostKeptHabits + 1); }));
+}
+
+// Habits are written now and then: who is killed loses minutes, not all.
+
 class HabitsKeeperTest : public testing::Test {
  protected:
-  HabitsKeeperTest() {
-    std::string name = testing::TempDir() + "habits.XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~HabitsKeeperTest() override { std::filesystem::remove_all(folder_); }
-
-  // What they are, `observed` seconds after the first.
+  // Habits `observed` seconds after the first.
   static KeptHabits habits(double observed) {
     return {{"ps", {"epics", observed, observed + 10, {{fnv1a("R:a"), 3, 4, 60, 10.5F}}}}};
   }
-  // What somebody who starts now would read.
+  // As an exporter that starts now would read them.
   ReadHabits on_disk() {
     return StateFiles::read_latest<ReadHabits>(folder_, kHabitFiles, kLargestHabitFile,
                                                habits_from_bytes, problem_);
@@ -42,7 +131,8 @@ class HabitsKeeperTest : public testing::Test {
     return habits(observed_);
   }
 
-  std::string folder_, problem_;
+  const TemporaryFolder temporary_;
+  std::string folder_ = temporary_.path(), problem_;
   HabitsKeeper::Clock::time_point now_{};
   double observed_ = 900;
   int asked_ = 0;

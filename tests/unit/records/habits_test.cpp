@@ -1,6 +1,8 @@
 // Records are compared with their own habits, by a simulated clock.
 #include "records/habits.h"
 
+#include "support/value_of.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,10 +89,9 @@ class Habits : public testing::Test {
 
   // The host, or the exporter: what is known goes through a file, and `off` goes by.
   void restart_exporter(seconds off) {
-    auto read = habits_from_bytes(to_bytes(1, habits_.kept()));
-    ASSERT_TRUE(read) << read.error().message();
+    auto read = value_of(habits_from_bytes(to_bytes(1, habits_.kept())));
     habits_ = RecordHabits();
-    habits_.restore(std::move(read->iocs));
+    habits_.restore(std::move(read.iocs));
     time_ += off;
   }
 
@@ -135,7 +136,7 @@ TEST_F(Habits, ASuddenStopIsSeenInTenMinutesAndEnds) {
   stops = true;
   pass(minutes(40));
   EXPECT_EQ(unusual(), "-R:a-R:b");
-  // What stays away is no news after three days.
+  // A record that stays silent is no news after three days.
   pass(hours(24 * 4));
   EXPECT_EQ(unusual(), "");
 }

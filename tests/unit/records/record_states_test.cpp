@@ -1,12 +1,11 @@
 #include "records/memory/record_states.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <cstring>
-#include <deque>
 
+#include "support/value_of.h"
 #include "unit/iocs/database_image.h"
 #include "unit/iocs/variables_image.h"
 
@@ -88,9 +87,7 @@ TEST_F(RecordStatesTest, GoesOnWhereTheTimeWasUp) {
   const auto past = Clock::now() - 1s;
   int calls = 1;
   while (true) {
-    const auto done = all.look(*memory_, past);
-    ASSERT_TRUE(done);
-    if (*done) break;
+    if (value_of(all.look(*memory_, past))) break;
     EXPECT_FALSE(all.sample()) << "half a look is none";
     ASSERT_LT(++calls, 10);
   }
@@ -145,9 +142,7 @@ TEST_F(RecordStatesTest, ASeverityThatIsNoneIsAnError) {
   RecordStates all = states(5);
   look(all);
   put(3, kSevrAt, std::uint16_t{4});
-  const auto done = all.look(*memory_, kForever);
-  ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().message(), "record R3: its severity is 4");
+  EXPECT_EQ(error_of(all.look(*memory_, kForever)), "record R3: its severity is 4");
   EXPECT_TRUE(all.sample()) << "as before";
 }
 
@@ -160,9 +155,7 @@ TEST_F(RecordStatesTest, ARecordThatIsNotMappedIsAnError) {
   ::munmap(hole, 4096);
   database->records[300].address = address_of(static_cast<char*>(hole));
   RecordStates all(std::move(database), offsets_, 1h);
-  const auto done = all.look(*memory_, kForever);
-  ASSERT_FALSE(done);
-  EXPECT_THAT(done.error().message(), HasSubstr("not mapped"));
+  EXPECT_THAT(error_of(all.look(*memory_, kForever)), HasSubstr("not mapped"));
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "records/memory/memory_watch.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
 
 #include "iocs/memory/base_layout.h"
+#include "support/value_of.h"
 #include "unit/iocs/database_image.h"
 #include "unit/iocs/variables_image.h"
 
@@ -40,14 +40,9 @@ class ScanLists : public testing::Test {
   }
 
   std::vector<ScanListSample> read() {
-    auto lists = read_scan_lists(*memory_, image_.places());
-    EXPECT_TRUE(lists) << lists.error().message();
-    return lists ? *lists : std::vector<ScanListSample>();
+    return value_of(read_scan_lists(*memory_, image_.places()));
   }
-  std::string failure() {
-    auto lists = read_scan_lists(*memory_, image_.places());
-    return lists ? "no error" : lists.error().message();
-  }
+  std::string failure() { return error_of(read_scan_lists(*memory_, image_.places())); }
 
   std::unique_ptr<iocs::ProcMemory> memory_;
   VariablesImage image_;
@@ -79,9 +74,8 @@ TEST_F(ScanLists, BeforeOverrunsWereCounted) {
 TEST_F(ScanLists, OnePeriodThatIsThereTwiceIsOneSeries) {
   lists_[0] = list(0.1, 7, 3);
   const auto lists = read();
-  ASSERT_EQ(lists.size(), 1u);
-  EXPECT_EQ(lists[0].records, 30u);
-  EXPECT_EQ(lists[0].overruns, 8u);
+  EXPECT_EQ(only(lists).records, 30u);
+  EXPECT_EQ(only(lists).overruns, 8u);
 }
 
 TEST_F(ScanLists, NoneBeforeIocInit) {

@@ -22,6 +22,7 @@
 
 #include "base/unique_fd.h"
 #include "records/probe/function_ends.h"
+#include "support/temporary_folder.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -76,12 +77,6 @@ struct Function {
 
 class CompiledEnds : public ::testing::TestWithParam<std::tuple<Compiler, const char*>> {
  protected:
-  CompiledEnds() {
-    std::string folder = fs::temp_directory_path() / "compiled_ends.XXXXXX";
-    folder_ = ::mkdtemp(folder.data());
-  }
-  ~CompiledEnds() override { fs::remove_all(folder_); }
-
   // Compiles, and finds the ends of the functions.
   void make(const std::string& options) {
     const auto& [compiler, level] = GetParam();
@@ -131,7 +126,8 @@ class CompiledEnds : public ::testing::TestWithParam<std::tuple<Compiler, const 
     }
   }
 
-  std::string folder_;
+  const TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
   std::vector<std::uint8_t> code_;
 };
 

@@ -1,16 +1,21 @@
-#include "iocs/find/ioc_name.h"
-
+// Names of IOCs: found, registered, expected.
 #include <gtest/gtest.h>
 
 #include <cerrno>
 
+#include "iocs/find/ioc_name.h"
+#include "iocs/find/name_registry.h"
 #include "iocs/find/start_script.h"
+#include "iocs/iocs_command.h"
+#include "iocs/options.h"
+#include "support/value_of.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {
 namespace {
 
 using namespace std::string_literals;
+using std::chrono::minutes;
 
 TEST(StartScript, NameFromItsPath) {
   EXPECT_EQ(name_from_script("/epics/ps/iocBoot/iocPS1/st.cmd"), "iocPS1");
@@ -101,9 +106,8 @@ TEST_F(NameOfAProcess, NoneWhileItCannotBeRead) {
   };
   const RootedFs fs(folder_.path());
   Later reader(fs);
-  const auto later = ioc_name(fs, reader, 7, 7, "/usr/bin/softIoc", default_name_sources());
-  ASSERT_FALSE(later);
-  EXPECT_EQ(later.error().message(), "read /proc/7/environ: Timer expired");
+  EXPECT_EQ(error_of(ioc_name(fs, reader, 7, 7, "/usr/bin/softIoc", default_name_sources())),
+            "read /proc/7/environ: Timer expired");
   reader.error = EACCES;
   EXPECT_EQ(*ioc_name(fs, reader, 7, 7, "/usr/bin/softIoc", default_name_sources()), "softIoc");
 }
@@ -114,10 +118,125 @@ TEST(NameSource, Words) {
   EXPECT_EQ(parse_name_source("script")->kind, NameSource::Kind::script);
   for (const char* word : {"env:HOST_IOC", "exe", "script", "container", "pod"})
     EXPECT_EQ(parse_name_source(word)->text(), word);
-  const auto bad = parse_name_source("env:");
-  ASSERT_FALSE(bad);
-  EXPECT_EQ(bad.error().message(),
+  EXPECT_EQ(error_of(parse_name_source("env:")),
             "\"env:\" is none of env:VARIABLE, script, exe, container and pod");
+}
+
+class Names : public testing::Test {
+ protected:
+  std::string take(const std::string& name, pid_t pid, const std::string& user = "alice") {
+    taken_ = names_.take(name, claim(pid, user), now_);
+    return taken_.name;
+  }
+  static NameClaim claim(pid_t pid, const std::string& user) {
+    return {{pid, 1}, static_cast<uid_t>(user.front()), user};
+  }
+  void release(const std::string& name) { names_.release(name, now_); }
+
+  NameRegistry names_{minutes(5)};
+  NameRegistry::Clock::time_point now_{};
+  NameRegistry::Name taken_;
+};
+
+TEST_F(Names, HolderKeepsItAndALaterOneGetsItsPid) {
+  EXPECT_EQ(take("ps", 7), "ps");
+  EXPECT_EQ(taken_.contested_with, "");
+  EXPECT_EQ(take("ps", 8), "ps-8");
+  EXPECT_EQ(taken_.contested_with, "alice") << "two of one user";
+  EXPECT_EQ(take("ps", 9), "ps-9");
+  release("ps");
+  EXPECT_EQ(take("ps", 10), "ps");
+  EXPECT_EQ(taken_.contested_with, "");
+  release("ps-8");
+  EXPECT_EQ(take("ps", 8), "ps-8");
+}
+
+TEST_F(Names, NamesThatLookLikeUniqueOnes) {
+  EXPECT_EQ(take("ps-8", 7), "ps-8");
+  EXPECT_EQ(take("ps", 3), "ps");
+  EXPECT_EQ(take("ps", 8), "ps-8-8");
+  EXPECT_EQ(take("ps-mallory", 4), "ps-mallory");
+  EXPECT_EQ(take("ps", 9, "mallory"), "ps-mallory-9");
+}
+
+TEST_F(Names, AnotherUserIsToldApartByHisName) {
+  EXPECT_EQ(take("ps", 7), "ps");
+  EXPECT_EQ(take("ps", 8, "mallory"), "ps-mallory");
+  EXPECT_EQ(taken_.contested_with, "alice");
+  EXPECT_EQ(take("ps", 9, "mallory"), "ps-mallory-9");
+}
+
+TEST_F(Names, WhileAnIocRestartsItsNameIsItsUsers) {
+  take("ps", 7);
+  release("ps");
+  now_ += minutes(4);
+  EXPECT_EQ(take("ps", 8, "mallory"), "ps-mallory");
+  EXPECT_EQ(taken_.contested_with, "alice");
+  EXPECT_EQ(take("ps", 9), "ps");
+  EXPECT_EQ(taken_.contested_with, "");
+}
+
+TEST_F(Names, LaterAnotherUserGetsItAndItIsSaid) {
+  take("ps", 7);
+  release("ps");
+  now_ += minutes(6);
+  EXPECT_EQ(take("ps", 8, "mallory"), "ps");
+  EXPECT_EQ(taken_.contested_with, "alice");
+  EXPECT_EQ(take("ps", 9), "ps-alice");
+  EXPECT_EQ(taken_.contested_with, "mallory");
+}
+
+TEST_F(Names, ManyNamesOfOneUserDisplaceNobodyElses) {
+  take("ps", 7);
+  release("ps");
+  for (int i = 0; i < 1000; ++i) release(take("fake" + std::to_string(i), 8, "mallory"));
+  EXPECT_EQ(take("ps", 9, "mallory"), "ps-mallory");
+}
+
+// A dead IOC's name is not had by another user, to make it look alive; not after any time.
+TEST_F(Names, AReservedNameIsItsUsersOnly) {
+  names_.reserve({{"ps", claim(0, "alice")}});
+  now_ += std::chrono::hours(24 * 30);
+  EXPECT_EQ(take("ps", 8, "mallory"), "ps-mallory");
+  EXPECT_EQ(taken_.contested_with, "alice");
+  release("ps-mallory");
+  now_ += std::chrono::hours(24);
+  EXPECT_EQ(take("ps", 9, "mallory"), "ps-mallory");
+  EXPECT_EQ(take("ps", 7), "ps");
+  EXPECT_EQ(taken_.contested_with, "");
+  release("ps");
+  names_.reserve({});
+  now_ += std::chrono::hours(1);
+  EXPECT_EQ(take("ps", 10, "mallory"), "ps") << "it was forgotten";
+}
+
+// The IOCs that a site expects, and the list of those that run.
+
+TEST(Expected, NamesOfOptionAndFile) {
+  TemporaryFolder folder;
+  folder.write("/expected", "# of this beam line\n ps  # power supplies\n\nvac\r\nother-1\nps\n");
+  ExpectedOptions options{{"rf", "vac"}, folder.path("/expected"), *Pattern::compile("[pv].*")};
+  EXPECT_EQ(value_of(read_expected(options)), (std::vector<std::string>{"ps", "rf", "vac"}));
+  folder.write("/expected", "ps\na\x01z\n");
+  EXPECT_NE(read_expected(options).error().message().find("line 2"), std::string::npos);
+  options.file = folder.path("/none");
+  EXPECT_FALSE(read_expected(options));
+}
+
+TEST(Expected, TheCommandKnowsLearnOnly) {
+  for (const char* word : {"forget", "list"}) EXPECT_EQ(iocs_command(1, &word).status, 2) << word;
+  EXPECT_EQ(iocs_command(0, nullptr).status, 2);
+}
+
+TEST(IocList, IsReadAsItWasWritten) {
+  const IocList list = {{"a \"b\"", "epics", true, 1.5, "", true},
+                        {"c", "u", false, 0, "epics", false}};
+  const auto read = ioc_list_from_json(to_json(list));
+  ASSERT_TRUE(read && read->size() == 2);
+  EXPECT_EQ((*read)[0].name, "a \"b\"");
+  EXPECT_TRUE((*read)[0].up && (*read)[0].expected);
+  EXPECT_EQ((*read)[1].contested_with, "epics");
+  EXPECT_FALSE(ioc_list_from_json("{}"));
 }
 
 }  // namespace

@@ -1,0 +1,284 @@
+// Datagrams, and their totals.
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "bytes.h"
+#include "puts/searches/udp_totals.h"
+#include "puts/tap/connections.h"
+#include "support/ca_datagram.h"
+
+namespace {
+
+using namespace ioc_exporter;
+using namespace ioc_exporter::ca;
+using namespace ioc_exporter::testing;
+using ::testing::ElementsAre;
+using ::testing::FieldsAre;
+using Counts = CaUdpTotals::Counts;
+using Messages = std::vector<CaUdpMessage>;
+
+constexpr CaUdpPorts kToServer{true, false};
+constexpr CaUdpPorts kFromServer{false, true};
+
+// A search as libca sends it (udpiiu.cpp): type 5 = DONTREPLY, count = its version, CID twice.
+Bytes search(std::uint32_t cid, const std::string& name) {
+  return message(6, 5, 13, cid, cid, text(name));
+}
+// An answer as rsrv sends it (search_reply_udp() in camessage.c).
+Bytes answer(std::uint32_t cid, std::uint32_t port, std::uint32_t address = 0xFFFFFFFF) {
+  return message(6, port, 0, address, cid, Bytes{0, 13});
+}
+Bytes beacon(std::uint32_t number, std::uint32_t port, std::uint32_t address = 0) {
+  return message(13, 13, port, number, address);
+}
+
+CaUdpMessage searched(std::uint32_t cid, const std::string& name, bool cut = false) {
+  return {IOCX_CA_UDP_SEARCH, cid, 0, 0, name, cut};
+}
+CaUdpMessage answered(std::uint32_t cid, std::uint16_t port, std::uint32_t address) {
+  return {IOCX_CA_UDP_ANSWER, cid, port, address, "", false};
+}
+const CaUdpMessage kBad{IOCX_CA_UDP_BAD, 0, 0, 0, "", false};
+
+TEST(CaDatagram, ReadsSearchesBehindAVersion) {
+  EXPECT_EQ(read_datagram(version() + search(7, "PS:1:SP") + search(8, "A"), kToServer),
+            (Messages{searched(7, "PS:1:SP"), searched(8, "A")}));
+}
+
+TEST(CaDatagram, ReadsTheBytesThatLibcaSends) {
+  const Bytes bytes{0,   0,   0,   0, 0, 1, 0, 13, 0, 0, 0, 9, 0, 0, 0, 0,  // VERSION, number 9
+                    0,   6,   0,   8, 0, 5, 0, 13, 0, 0, 0, 1, 0, 0, 0, 1,  // SEARCH, CID 1
+                    'X', ':', 'Y', 0, 0, 0, 0, 0};
+  EXPECT_EQ(read_datagram(bytes, kToServer), (Messages{searched(1, "X:Y")}));
+}
+
+TEST(CaDatagram, ReadsAnswers) {
+  EXPECT_EQ(read_datagram(version() + answer(7, 41234) + answer(8, 5064, 0x0A000007), kFromServer),
+            (Messages{answered(7, 41234, 0xFFFFFFFF), answered(8, 5064, 0x0A000007)}));
+  EXPECT_EQ(read_datagram(message(6, 5064, 0, 0xFFFFFFFF, 3), kFromServer),
+            (Messages{answered(3, 5064, 0xFFFFFFFF)}))
+      << "without a payload";
+}
+
+TEST(CaDatagram, ReadsBeacons) {
+  EXPECT_EQ(read_datagram(beacon(41, 5064, 0xC0A80001), kToServer),
+            (Messages{{IOCX_CA_UDP_BEACON, 41, 5064, 0xC0A80001, "", false}}));
+}
+
+TEST(CaDatagram, TellsRequestsFromAnswersWherePortsDoNot) {
+  const CaUdpPorts both{true, true};
+  EXPECT_EQ(read_datagram(search(7, "PS:1") + answer(8, 5064), both),
+            (Messages{searched(7, "PS:1"), answered(8, 5064, 0xFFFFFFFF)}));
+}
+
+TEST(CaDatagram, BelievesNothingThatComesFromTheWrongSide) {
+  EXPECT_TRUE(read_datagram(search(7, "PS:1") + beacon(1, 5064), kFromServer).empty());
+  EXPECT_TRUE(read_datagram(answer(7, 5064), kToServer).empty());
+}
+
+TEST(CaDatagram, PassesOverWhatElseIsSaid) {
+  const Bytes others = version() + message(14, 10, 13, 5, 5) + message(17, 0, 0, 0, 0x7F000001) +
+                       message(24, 0, 0, 0, 0x7F000001) + message(23, 0, 0, 0, 0);
+  EXPECT_TRUE(read_datagram(others, kToServer).empty());
+  EXPECT_TRUE(read_datagram({}, kToServer).empty());  // how old clients register with the repeater
+}
+
+TEST(CaDatagram, StopsWhereItIsNoChannelAccess) {
+  EXPECT_EQ(
+      read_datagram(search(7, "A") + message(4, 6, 1, 1, 1, Bytes(8)) + search(8, "B"), kToServer),
+      (Messages{searched(7, "A"), kBad}));
+  EXPECT_EQ(read_datagram(Bytes{'h', 'e', 'l', 'l', 'o'}, kToServer), (Messages{kBad}));
+  Bytes odd = search(7, "A");
+  odd[3] = 7;  // the payload's size is no multiple of 8
+  EXPECT_EQ(read_datagram(odd + search(8, "B"), kToServer), (Messages{kBad}));
+}
+
+TEST(CaDatagram, StopsAtEveryPlaceWhereItIsCut) {
+  const Bytes whole = search(7, "PS:1:SP") + long_message(6, 5, 13, 8, 8, text("LONG:HEADER"));
+  const std::size_t first = search(7, "PS:1:SP").size();
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    const auto read = read_datagram(std::span(whole).first(size), kToServer);
+    if (size < first)
+      EXPECT_EQ(read, (Messages{kBad})) << size;
+    else if (size == first)
+      EXPECT_EQ(read, (Messages{searched(7, "PS:1:SP")}));
+    else
+      EXPECT_EQ(read, (Messages{searched(7, "PS:1:SP"), kBad})) << size;
+  }
+  EXPECT_EQ(read_datagram(whole, kToServer),
+            (Messages{searched(7, "PS:1:SP"), searched(8, "LONG:HEADER")}));
+}
+
+TEST(CaDatagram, KeepsNamesOfEveryLength) {
+  for (std::size_t length = 1; length < 200; ++length) {
+    const std::string name(length, 'n');
+    EXPECT_EQ(read_datagram(search(7, name) + search(8, "next"), kToServer),
+              (Messages{searched(7, name.substr(0, 95), length > 95), searched(8, "next")}))
+        << length;
+  }
+}
+
+TEST(CaDatagram, ANameMayFillItsPayload) {
+  EXPECT_EQ(read_datagram(message(6, 5, 13, 1, 1, Bytes(16, 'n')) + search(2, "m"), kToServer),
+            (Messages{searched(1, std::string(16, 'n')), searched(2, "m")}));
+  EXPECT_EQ(read_datagram(message(6, 5, 13, 1, 1, Bytes(96, 'n')), kToServer),
+            (Messages{searched(1, std::string(95, 'n'), true)}));
+}
+
+// Equal names must be equal words, whatever a client leaves behind the terminator.
+TEST(CaDatagram, NothingBehindTheTerminatorIsKept) {
+  for (std::size_t length = 0; length < 96; ++length) {
+    Bytes payload(128, 0xFF);
+    for (std::size_t i = 0; i < length; ++i) payload[i] = i % 2 == 0 ? 0x80 : 0x01;
+    payload[length] = 0;
+    __u64 words[IOCX_CA_SEARCHED_NAME / 8];
+    EXPECT_EQ(iocx_ca_read_name(words, payload.data(), 128), 0) << length;
+    const auto* bytes = reinterpret_cast<const unsigned char*>(words);
+    for (std::size_t i = 0; i < IOCX_CA_SEARCHED_NAME; ++i)
+      ASSERT_EQ(bytes[i], i < length ? payload[i] : 0) << length << " " << i;
+  }
+}
+
+TEST(CaDatagram, ReadsTheLargestDatagram) {
+  Bytes all = version();
+  Messages expected;
+  for (std::uint32_t cid = 0; all.size() + 40 <= 65507; ++cid) {
+    const std::string name = "PV:" + std::to_string(cid) + std::string(cid % 7, 'x');
+    all = std::move(all) + search(cid, name);
+    expected.push_back(searched(cid, name));
+  }
+  ASSERT_GT(expected.size(), 1500u);
+  EXPECT_EQ(read_datagram(all, kToServer), expected);
+}
+
+TEST(CaDatagram, StandsAnyBytes) {
+  std::mt19937 random(29);
+  std::uniform_int_distribution<int> byte(0, 255), size(0, 3000), small(0, 27);
+  for (int round = 0; round < 3001; ++round) {
+    Bytes bytes(static_cast<std::size_t>(size(random)));
+    for (auto& one : bytes) one = static_cast<std::uint8_t>(byte(random));
+    for (std::size_t at = 0; at + 8 < bytes.size(); at += 24) {  // so that some are messages
+      bytes[at] = 0;
+      bytes[at + 1] = static_cast<std::uint8_t>(small(random));
+      bytes[at + 2] = 0;
+      bytes[at + 3] = 8;
+    }
+    const auto read = read_datagram(bytes, {true, true});
+    EXPECT_LE(read.size(), bytes.size() / 16 + 1);
+  }
+}
+
+constexpr bool kApart = true;
+
+TEST(CaUdpTotals, WhatSeveralNamespacesSeeCountsOnce) {
+  CaUdpTotals totals;
+  totals.observe("10.0.0.7", false, 0, {23, 0});
+  totals.observe("10.0.0.7", false, 3, {29, 1});
+  EXPECT_EQ(totals.totals().at("10.0.0.7"), (Counts{29, 1}));
+  totals.observe("10.0.0.7", false, 0, {31, 0});
+  EXPECT_EQ(totals.totals().at("10.0.0.7"), (Counts{31, 1}));
+}
+
+TEST(CaUdpTotals, LoopbackIsAnotherOneInEachNamespace) {
+  CaUdpTotals totals;
+  totals.observe("127.0.0.1", kApart, 0, {23, 2});
+  totals.observe("127.0.0.1", kApart, 3, {29, 3});
+  EXPECT_EQ(totals.totals().at("127.0.0.1"), (Counts{52, 5}));
+}
+
+TEST(CaUdpTotals, ANamespaceThatGoesTakesNothingFromATotal) {
+  CaUdpTotals totals;
+  totals.observe("10.0.0.7", false, 0, {23, 0});
+  totals.observe("10.0.0.7", false, 3, {29, 1});
+  totals.observe("127.0.0.1", kApart, 0, {7, 0});
+  totals.observe("127.0.0.1", kApart, 3, {11, 0});
+  EXPECT_EQ(totals.remove_namespace(3), (Counts{0, 0}));
+  EXPECT_EQ(totals.totals().at("10.0.0.7"), (Counts{29, 1}));
+  EXPECT_EQ(totals.totals().at("127.0.0.1"), (Counts{18, 0}));
+  totals.observe("10.0.0.7", false, 0, {25, 0});  // two more since
+  EXPECT_EQ(totals.totals().at("10.0.0.7"), (Counts{31, 1}));
+}
+
+TEST(CaUdpTotals, WhatOnlyOneNamespaceKnewLeavesWithIt) {
+  CaUdpTotals totals;
+  totals.observe("10.0.0.7", false, 3, {29, 1});
+  totals.observe("10.0.0.8", false, 3, {5, 0});
+  totals.observe("10.0.0.9", false, 0, {3, 0});
+  EXPECT_EQ(totals.remove_namespace(3), (Counts{34, 1}));
+  EXPECT_EQ(totals.totals(), (std::map<std::string, Counts>{{"10.0.0.9", {3, 0}}}));
+}
+
+TEST(CaUdpTotals, ForgetsALabel) {
+  CaUdpTotals totals;
+  totals.observe("10.0.0.7", false, 0, {23, 2});
+  EXPECT_EQ(totals.forget("10.0.0.7"), (Counts{23, 2}));
+  EXPECT_EQ(totals.forget("10.0.0.7"), (Counts{0, 0}));
+  EXPECT_TRUE(totals.totals().empty());
+}
+
+TEST(CaUdpTotals, TellsLoopbackAddresses) {
+  EXPECT_TRUE(is_loopback(ca_address_v4({127, 0, 0, 1})));
+  EXPECT_TRUE(is_loopback(ca_address_v4({127, 9, 0, 1})));
+  EXPECT_FALSE(is_loopback(ca_address_v4({10, 0, 0, 127})));
+  iocx_ca_address six{};
+  six.bytes[15] = 1;
+  EXPECT_TRUE(is_loopback(six));
+  six.bytes[0] = 0xFE;
+  EXPECT_FALSE(is_loopback(six));
+}
+
+iocx_ca_search_key key(std::uint8_t host, std::uint32_t cid, std::uint32_t net = 0,
+                       std::uint16_t port = 40000) {
+  iocx_ca_search_key key{};
+  key.client = host == 0 ? ca_address_v4({127, 0, 0, 1}) : ca_address_v4({10, 0, 0, host});
+  key.cid = cid;
+  key.net = net;
+  key.port = port;
+  return key;
+}
+iocx_ca_search search(const std::string& name, std::uint64_t requests,
+                      std::uint64_t first_ns = 1'000'000'000,
+                      std::uint64_t last_ns = 3'000'000'000) {
+  iocx_ca_search search{};
+  search.requests = requests;
+  search.first_ns = first_ns;
+  search.last_ns = last_ns;
+  name.copy(search.name, sizeof search.name - 1);
+  return search;
+}
+
+TEST(CaUdpNames, AddsUpAClientsSocketsAndChannels) {
+  CaUdpNames names;
+  names.add(key(7, 1), search("NO:SUCH", 3, 4'000'000'000, 9'000'000'000));
+  names.add(key(7, 2), search("NO:SUCH", 5, 2'000'000'000, 6'000'000'000));
+  names.add(key(7, 1, 0, 40001), search("NO:SUCH", 11));
+  names.add(key(8, 1), search("NO:SUCH", 7));
+  EXPECT_THAT(names.most(5, 20, 100.0),
+              ElementsAre(FieldsAre("10.0.0.7", "NO:SUCH", 19u, 101.0, 109.0),
+                          FieldsAre("10.0.0.8", "NO:SUCH", 7u, 101.0, 103.0)));
+}
+
+TEST(CaUdpNames, ListsOnlyTheMostSearched) {
+  CaUdpNames names;
+  for (std::uint32_t i = 1; i <= 31; ++i)
+    names.add(key(7, i), search("PV:" + std::to_string(i), i));
+  const auto most = names.most(5, 20, 0);
+  ASSERT_EQ(most.size(), 20u);
+  EXPECT_EQ(most.front().name, "PV:31");
+  EXPECT_EQ(most.back().name, "PV:12");
+  EXPECT_EQ(names.most(5, 100, 0).size(), 27u);
+  EXPECT_EQ(names.most(32, 100, 0).size(), 0u);
+}
+
+TEST(CaUdpNames, NamespacesThatSeeTheSameSearchDoNotAddUp) {
+  CaUdpNames names;
+  names.add(key(7, 1, 0), search("A", 5));
+  names.add(key(7, 1, 3), search("A", 7));
+  names.add(key(0, 1, 0), search("B", 5));  // loopback: two clients
+  names.add(key(0, 1, 3), search("B", 7));
+  EXPECT_THAT(names.most(5, 20, 0), ElementsAre(FieldsAre("127.0.0.1", "B", 12u, 1.0, 3.0),
+                                                FieldsAre("10.0.0.7", "A", 7u, 1.0, 3.0)));
+}
+
+}  // namespace
