@@ -589,7 +589,7 @@ class PutsInTheRingTest : public CaServerProbeTest {
 };
 
 // Without a reader: what one has is what he gets.
-TEST_F(PutsInTheRingTest, OneWhoWritesWithoutEndTakesNoPutFromAnother) {
+TEST_F(PutsInTheRingTest, AGreedyClientTakesNoPutFromAnother) {
   constexpr std::uint64_t kFlooding = 10'000;
   const std::uint64_t fits = kSize / iocx_ring_bytes(kEvent);
   Client greedy = client({192, 0, 2, 66}), quiet = client({192, 0, 2, 7}),

@@ -46,7 +46,7 @@ TEST_P(CaTapRefusedTest, ForgedEndsEndNothing) {
   EXPECT_EQ(drop("after_end"), 1u);
 }
 
-TEST_P(CaTapRefusedTest, WhatIsNoDataForTheReceiver) {
+TEST_P(CaTapRefusedTest, SegmentsThatTheReceiverIgnoresDoNotCount) {
   RawCircuit circuit(port());
   open(circuit);
   const Bytes fake = repeat(write(101), 50), bytes = stream(repeat(write(100), 50));

@@ -185,7 +185,7 @@ TEST_P(CaTapResyncTest, JoinedCircuitFindsLongArraysWhoseHeadersAreAllCut) {
   }
 }
 
-TEST_P(CaTapResyncTest, WhatIsNotReadIsCountedInBytes) {
+TEST_P(CaTapResyncTest, UnreadBytesAreCounted) {
   RawCircuit circuit(port());
   circuit.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
   circuit.segment(kForth, 0, Bytes(1000, 0xFF));

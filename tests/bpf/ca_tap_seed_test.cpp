@@ -85,7 +85,7 @@ TEST_P(CaTapSeedTest, PutsBetweenStartAndSeedAreAttributed) {
   EXPECT_EQ(all_puts(), 85u);
 }
 
-TEST_P(CaTapSeedTest, WhatIsNotToldInTimeHasNoName) {
+TEST_P(CaTapSeedTest, ChannelsSeededTooLateHaveNoName) {
   auto circuit = open_before({"A"});
   watch(earlier_);
   circuit->to_server(repeat(write(100), 23));

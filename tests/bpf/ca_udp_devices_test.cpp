@@ -100,7 +100,7 @@ TEST_F(CaUdpDevicesTest, ABroadcastOfThisHostCountsOnce) {
 }
 
 // The host's bridge and the container's own device both see what the container sends.
-TEST_F(CaUdpDevicesTest, WhatTwoNamespacesSeeCountsOnce) {
+TEST_F(CaUdpDevicesTest, ADatagramSeenInTwoNamespacesCountsOnce) {
   const auto net = value_of(tap_->add_namespace(b_->fd()));
   must_succeed(udp_->add_namespace(net, b_->fd()));
   tap_->set_udp_ports({{0, kCaPort, 0}, {net, kCaPort, 0}});
@@ -222,7 +222,7 @@ Bytes tagged_search(std::uint16_t vlan) {
 
 // A tagged frame belongs to another network, and passes again on that network's device if there is
 // one. Tag 0 is a priority.
-TEST_F(CaUdpDevicesTest, WhatCarriesAVlanTagIsACopy) {
+TEST_F(CaUdpDevicesTest, FramesWithAVlanTagAreCopies) {
   here_->command("ip link set to_b nomaster");  // else the bridge would take the frame
   look();
   const UdpSocket after = in(*b_);

@@ -154,7 +154,7 @@ TEST_F(CaUdpTest, ReadsTheLargestDatagram) {
   expect_nothing_lost();
 }
 
-TEST_F(CaUdpTest, WhatCannotBeReadIsCounted) {
+TEST_F(CaUdpTest, UnreadableDatagramsAreCounted) {
   const UdpSocket client;
   client.send({'h', 'e', 'l', 'l', 'o'}, kHost, kCaPort);
   client.send(search(1, "GOOD") + Bytes{1, 2, 3}, kHost, kCaPort);
@@ -187,7 +187,7 @@ TEST_F(CaUdpTest, SearchesWithoutRoomAreCounted) {
   EXPECT_EQ(searches(), (Counts{{"127.0.0.1", kSent}}));
 }
 
-TEST_F(CaUdpTest, WhatIsOverIsForgotten) {
+TEST_F(CaUdpTest, OldSearchesAndBeaconsAreForgotten) {
   const UdpSocket client, server;
   for (int i = 0; i < 7; ++i) client.send(search(1, "NO:SUCH"), kHost, kCaPort);
   server.send(beacon(1, 40001), kHost, kBeaconPort);

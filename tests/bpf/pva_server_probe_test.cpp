@@ -134,7 +134,7 @@ TEST_F(PvaServerProbeTest, EachPutUnderItsNamesInBothLayouts) {
 }
 
 // Of a build that is not known, or in a process that is no friend.
-TEST_F(PvaServerProbeTest, WhatHasNotTheShapeOfAPutHasNoNames) {
+TEST_F(PvaServerProbeTest, MemoryWithoutTheShapeOfAPutHasNoNames) {
   const std::array<std::uint64_t, 64> zeros{};
   std::array<std::uint64_t, 64> numbers{};
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i * 1'000'003;

@@ -181,7 +181,7 @@ TEST_P(RecordAttachTest, ManyThatComeTogetherAreAttachedAtOnce) {
 }
 
 // An IOC that was there when the others were made ready, and has ended since.
-TEST_P(RecordAttachTest, WhatNobodyCameForIsForgotten) {
+TEST_P(RecordAttachTest, AnIocPreparedButNeverWatchedIsForgotten) {
   FakeIoc first, second;
   ASSERT_TRUE(probe_->prepare(coming({target_of(first), target_of(second, 256)})));
   const auto slot = watch(first);
@@ -193,7 +193,7 @@ TEST_P(RecordAttachTest, WhatNobodyCameForIsForgotten) {
   EXPECT_EQ(all_processed(other), 7u);
 }
 
-TEST_P(RecordAttachTest, OneOfManyIsPausedAlone) {
+TEST_P(RecordAttachTest, OneIocOfManyIsPausedAlone) {
   Many many = watch_many();
   EXPECT_EQ(probe_->use()->attachments, 1u);
   ASSERT_TRUE(probe_->pause(many.slots[2]));
@@ -207,7 +207,7 @@ TEST_P(RecordAttachTest, OneOfManyIsPausedAlone) {
 }
 
 // More than can be attached alone. The others pay nothing for it: nothing is attached anew.
-TEST_P(RecordAttachTest, OneOfVeryManyIsPausedWhereItsProbesStay) {
+TEST_P(RecordAttachTest, OneIocOfVeryManyIsPausedAndItsProbesStay) {
   constexpr std::size_t kMany = kMostBesidePaused + 2;
   std::vector<std::unique_ptr<FakeIoc>> iocs;
   std::vector<RecordTarget> targets;

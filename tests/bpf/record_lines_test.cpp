@@ -44,7 +44,7 @@ TEST_P(RecordLinesTest, ARecordIsCountedOnBothSidesOfItsLine) {
   EXPECT_EQ(chunks(), 1u);
 }
 
-TEST_P(RecordLinesTest, WhatASlotHasNoRoomForIsCounted) {
+TEST_P(RecordLinesTest, CallsOverTheRoomOfASlotAreStillCounted) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   ioc.ask("call 5 23");

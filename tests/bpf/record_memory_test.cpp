@@ -75,7 +75,7 @@ TEST_P(RecordsOnDemandTest, ALargeDatabasePaysForWhatProcesses) {
 }
 
 // The metric is not below the kernel's own count, and not much above it.
-TEST_P(RecordMemoryTest, WhatIsShownIsWhatTheKernelCounts) {
+TEST_P(RecordMemoryTest, TheMetricIsAtLeastTheKernelsCountAndCloseToIt) {
   start(1024 * kMiB);
   if (IsSkipped()) return;
   const std::uint64_t by_kernel =
@@ -110,7 +110,7 @@ TEST_P(RecordMemoryTest, AShareThatIsUsedUpIsCountedAndTheLimitHolds) {
 }
 
 // Fakes that a user has filled take nothing from another user's IOC.
-TEST_P(RecordMemoryTest, OneUsersFakesLeaveRoomForAnothersIoc) {
+TEST_P(RecordMemoryTest, FakeIocsOfOneUserLeaveRoomForAnotherUser) {
   start(16 * kMiB);
   if (IsSkipped()) return;
   FakeIoc fakes[3], honest;

@@ -211,7 +211,7 @@ TEST_P(TracesTest, TheRateIsKeptExactly) {
   EXPECT_TRUE(traces().empty());
 }
 
-TEST_P(TracesTest, WhatDoesNotProcessIsASkippedSpan) {
+TEST_P(TracesTest, CallsThatDoNotProcessAreSkippedSpans) {
   fake_.ask({"set 0 link 1", "set 0 also 2", "set 1 disa 1", "set 2 pact 1", "set 3 link 4"});
   Options options = none();
   options.active = true;
@@ -240,7 +240,7 @@ TEST_P(TracesTest, TheEndOfAChainChoosesIt) {
   EXPECT_EQ(all[1].why, Lines{"alarm"});
 }
 
-TEST_P(TracesTest, WhoAsksForARecordIsGivenItsChainsOnly) {
+TEST_P(TracesTest, ADemandForARecordGivesItsChainsOnly) {
   fake_.ask({"set 0 link 1", "set 1 link 2", "set 5 wait_us 1000"});
   choose(none());
   const auto now = Wishes::Clock::now();
@@ -328,7 +328,7 @@ TEST_P(TracesTest, ACallbackOfAnInterruptIsACauseOfItsOwn) {
   EXPECT_EQ(lines(only_trace()), (Lines{"FAKE:0", "  FAKE:1"}));
 }
 
-TEST_P(TracesTest, WhatAnExceptionLeavesIsCut) {
+TEST_P(TracesTest, ChainsLeftByAnExceptionAreCut) {
   fake_.ask({"set 0 link 1", "set 1 leaves 1"});
   choose(all());
   fake_.ask("leave 0 1");
@@ -355,7 +355,7 @@ TEST_P(TracesTest, AnAsynchronousRecordKeepsItsTraceWaiting) {
   EXPECT_TRUE(only(all).cut);
 }
 
-TEST_P(TracesTest, OneWhoFillsTheRingIsCountedAndTakesNoChainFromAnother) {
+TEST_P(TracesTest, AnIocThatFillsTheRingIsCountedAndTakesNoChainFromAnother) {
   choose(all());
   FakeIoc quiet;
   const auto place = value_of(loaded_->probe.watch(quiet.target(kRecords, true)));

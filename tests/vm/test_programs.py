@@ -14,7 +14,7 @@ TARGETS = ["unit/iocs/discovery_target_ioc", "unit/iocs/discovery_target_plain",
 # Simulations of millions of calls, which are arithmetic alone.
 LEFT_OUT = ["Loads/*", "Histogram.*", "PutHistogram.*"]
 # Before Linux 6.4 the kernel tells the memory of a table by its capacity, whatever it has taken.
-NOT_BEFORE_6_4 = "*WhatIsShownIsWhatTheKernelCounts*"
+NOT_BEFORE_6_4 = "*TheMetricIsAtLeastTheKernelsCountAndCloseToIt*"
 
 
 def test_programs(series, tmp_path):

@@ -265,7 +265,7 @@ TEST(Bounds, SearchesOverTheLimitJoinTheKernelsSum) {
   EXPECT_EQ(snapshot.beacons[1].anomalies, 2u);
 }
 
-TEST(Bounds, WhatCouldNotBeReadIsNotGone) {
+TEST(Bounds, UnreadIocsKeepTheirSums) {
   exposition::BoundsOptions options;
   options.limits.puts.series = 1;
   Bounds bounds(options);

@@ -80,7 +80,7 @@ TEST(Manual, CompletionKnowsOptionsAndArguments) {
     EXPECT_NE(script.find(part), std::string::npos) << part;
 }
 
-TEST(Manual, WhatIsOnHasItsOpposite) {
+TEST(Manual, FlagsThatAreOnHaveANegation) {
   EXPECT_NE(man_page(table()).find(
                 "\\-\\-pin\\fR\nKeep; off: \\-\\-no\\-pin.\n.TP\n\\fB\\-\\-no\\-pin\\fR\nTurns "),
             std::string::npos);

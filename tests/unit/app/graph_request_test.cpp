@@ -96,7 +96,7 @@ TEST(GraphRequest, TextIsTheSameTree) {
             "    P:c  ao    7              0          -           -             -\n");
 }
 
-TEST(GraphRequest, WhatIsLeftOutIsSaid) {
+TEST(GraphRequest, OmittedRecordsAreReported) {
   const char* said =
       "Links are left out: shown are at most 250 records and 500 links, the most followed ones, to "
       "depth 1.";

@@ -126,7 +126,7 @@ std::vector<std::string> facts_of(std::vector<DropSample> drops) {
   return facts;
 }
 
-TEST(StatusFacts, WhatIsNotCountedInFullIsAProblem) {
+TEST(StatusFacts, PartialCountsAreProblems) {
   const DropSample usual{"ca_tap", "joined_late", 5, false};
   EXPECT_THAT(facts_of({usual, {"ca_tap", "stream_gap", 0}}), ElementsAre("0 problems"));
   EXPECT_THAT(facts_of({usual, {"ca_tap", "stream_gap", 23}, {"ca_udp", "name_cut", 1}}),

@@ -94,7 +94,7 @@ TEST(Folder, ListsNumbersAnewEachTime) {
   EXPECT_FALSE(has(child));
 }
 
-TEST(Folder, OfAnEndedProcessGivesNothing) {
+TEST(Folder, IsEmptyForAnEndedProcess) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::pause();
@@ -125,7 +125,7 @@ class StateFilesTest : public testing::Test {
   const std::string folder_ = temporary_.path();
 };
 
-TEST_F(StateFilesTest, OneProcessHasThemAtATime) {
+TEST_F(StateFilesTest, OneProcessLocksTheFolderAtATime) {
   const StateFiles files = value_of(StateFiles::open(folder_, kNames));
   EXPECT_EQ(StateFiles::open(folder_, kNames).error().code, std::errc::device_or_resource_busy);
   struct stat status {};
@@ -204,7 +204,7 @@ TEST(SameInode, SomebodyElseWhoSleepsThereIsNotTakenForAMatch) {
   ::munmap(page, 4096);
 }
 
-TEST(SameInode, WhatCannotBeMappedIsNoMatchAndNoHang) {
+TEST(SameInode, FilesThatCannotBeMappedAreNoMatchAndDoNotBlock) {
   const UniqueFd file = memory("a"), face = again(file);
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);

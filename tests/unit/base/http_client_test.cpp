@@ -90,7 +90,7 @@ TEST(HttpClient, EndlessHeadsAreAnError) {
   }
 }
 
-TEST(HttpClient, WhatIsFollowedEndsWhereItIsRefused) {
+TEST(HttpClient, FollowingEndsWithARefusal) {
   const HoldingServer server("HTTP/1.1 404 X\r\nContent-Length: 2\r\n\r\nno");
   const auto fetched = follow(
       server.url(), [](std::string_view) { return true; }, 10s);
@@ -99,7 +99,7 @@ TEST(HttpClient, WhatIsFollowedEndsWhereItIsRefused) {
   EXPECT_EQ(fetched->body, "no");
 }
 
-TEST(HttpClient, WhatIsFollowedIsReadAsItComes) {
+TEST(HttpClient, FollowedAnswersAreReadAsTheyArrive) {
   const HoldingServer server("HTTP/1.1 200 X\r\n\r\none");
   std::string read;
   const auto fetched = follow(
@@ -114,7 +114,7 @@ TEST(HttpClient, WhatIsFollowedIsReadAsItComes) {
   EXPECT_EQ(read, "one");
 }
 
-TEST(HttpClient, OfAnAnswerToAPostALittleIsRead) {
+TEST(HttpClient, OnlyTheBeginningOfAnAnswerToAPostIsRead) {
   for (const char* head :
        {"HTTP/1.1 200 X\r\n\r\n", "HTTP/1.1 200 X\r\nContent-Length: 99999999999\r\n\r\n"}) {
     const HoldingServer server(head, std::string(1000, 'a'));

@@ -146,7 +146,7 @@ TEST(OptionTable, GroupsStandInTheGivenOrder) {
   EXPECT_EQ(table.groups()[1].rows[0].flag, "wait");
 }
 
-TEST(OptionTable, WhatIsOnByDefaultCanBeTurnedOff) {
+TEST(OptionTable, DefaultsThatAreOnCanBeTurnedOff) {
   Settings settings;
   const OptionTable table = table_of(settings);
   EXPECT_TRUE(row(table, "links").has_no());

@@ -77,7 +77,7 @@ TEST_F(ProcessStatsTest, NamesTheFileThatIsMissingOrOdd) {
   EXPECT_EQ(error_of(read()), "open " + root_ + "/proc/self/stat: No such file or directory");
 }
 
-TEST(ProcessStats, OfThisVeryProcessAreInReason) {
+TEST(ProcessStats, StatsOfThisProcessArePlausible) {
   const auto stats = value_of(read_process_stats(RootedFs()));
   const double now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -193,7 +193,7 @@ struct Key {
   }
 };
 
-TEST(SharedWork, WhoComesWhileItIsUnderWayGetsTheSame) {
+TEST(SharedWork, CallersDuringTheWorkShareItsResult) {
   constexpr int kOthers = 7;
   SharedWork<Key, std::string> work;
   std::latch begun(1), go_on(1);

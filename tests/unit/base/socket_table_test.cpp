@@ -236,7 +236,7 @@ class OtherNamespace {
   std::uint16_t port_ = 0;
 };
 
-TEST(SocketTable, OfAnotherNamespace) {
+TEST(SocketTable, ReadsAnotherNamespace) {
   const OtherNamespace other;
   if (other.port() == 0) GTEST_SKIP() << "a network namespace of its own needs CAP_SYS_ADMIN";
   for (const char* root : {"/", "/."}) {
@@ -245,7 +245,7 @@ TEST(SocketTable, OfAnotherNamespace) {
   }
 }
 
-TEST(SocketTable, OfAProcessThatIsGone) {
+TEST(SocketTable, AnEndedProcessIsAnError) {
   EXPECT_THAT(error_of(SocketTable::of_process(RootedFs(), 0x7FFFFFFF)),
               testing::HasSubstr("/proc/2147483647/ns/net: No such file"));
 }

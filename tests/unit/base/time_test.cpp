@@ -138,7 +138,7 @@ TEST(Rates, GoOnFromTheLatestThatIsOldEnough) {
   EXPECT_DOUBLE_EQ(rates.of({{"a", 1023}}, start + milliseconds(3000)).at("a"), 23);
 }
 
-TEST(Rates, OfARestartedIocBeginAnew) {
+TEST(Rates, ARestartedIocBeginsAnew) {
   Rates rates;
   const auto start = Rates::Clock::now();
   rates.of({{"a", 1000}, {"b", 100}}, start);
@@ -147,7 +147,7 @@ TEST(Rates, OfARestartedIocBeginAnew) {
   EXPECT_DOUBLE_EQ(now.at("b"), 3.5);
 }
 
-TEST(Rates, WhatWasNotCountedBeforeHasNone) {
+TEST(Rates, NewCountersHaveNoRate) {
   Rates rates;
   const auto start = Rates::Clock::now();
   rates.of({{"a", 0}}, start);

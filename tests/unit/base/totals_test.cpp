@@ -23,7 +23,7 @@ TEST(CounterGrowth, IsWhatCameSinceTheLookBefore) {
   EXPECT_EQ(source.last(), (Values{5, 30}));
 }
 
-TEST(CounterGrowth, OneLowerCounterMeansThatAllBeganAnew) {
+TEST(CounterGrowth, ALowerCounterMeansThatAllBeganAnew) {
   CounterGrowth<2> source;
   source.advance({5, 7});
   EXPECT_EQ(source.advance({4, 23}), (Values{4, 23}));
@@ -78,7 +78,7 @@ TEST(MonotonicTotals, AKeyIsThereFromItsFirstGrowthOn) {
   EXPECT_EQ(totals.totals().at("a"), (Values{0, 1}));
 }
 
-TEST(MonotonicTotals, WhatIsPassedOverIsNoKeys) {
+TEST(MonotonicTotals, SkippedValuesBelongToNoKey) {
   Totals totals;
   totals.pass_over(1, {5, 7});
   EXPECT_TRUE(totals.totals().empty());
@@ -122,7 +122,7 @@ TEST(FairShares, AllGetTheirMostWhereThereIsEnough) {
   EXPECT_EQ(fair_shares(1000, {}), Shares{});
 }
 
-TEST(FairShares, WhoWantsLittleLosesNothingToThoseWhoWantMuch) {
+TEST(FairShares, SmallDemandsAreMetBeforeLargeOnes) {
   EXPECT_EQ(fair_shares(1024, {{0, 5000}, {0, 600}, {0, 24}}), (Shares{500, 500, 24}));
   EXPECT_EQ(fair_shares(1024, {{0, 5000}, {0, 300}, {0, 3}}), (Shares{721, 300, 3}));
 }
@@ -191,7 +191,7 @@ TEST(MetricLines, AreReadHoweverTheyAreCut) {
   }
 }
 
-TEST(MetricLines, WhatIsNoneIsTold) {
+TEST(MetricLines, InvalidLinesAreReported) {
   std::string problem;
   for (const char* text :
        {"<html>\n", "a\n", "word\n", "a x\n", "a{x=1} 1\n", "a{x=\"1\n", "a{x=\"1\"y} 1\n",

@@ -14,7 +14,7 @@ std::map<char, std::size_t> by_owner(const Strings& items) {
   return owners;
 }
 
-TEST(Queue, OneAloneMayHaveAllOfIt) {
+TEST(Queue, ASingleProducerMayFillTheQueue) {
   Queue<std::string> queue({.events = 3, .bytes = 1000});
   for (const char* item : {"a1", "a2", "a3"}) EXPECT_EQ(queue.push(item, "a", 10), 0u);
   EXPECT_EQ(queue.push("a4", "a", 10), 1u);

@@ -33,7 +33,7 @@ TEST(Receiver, SaysWhenItIsToBeAskedAgain) {
   }
 }
 
-TEST(Receiver, WhatItRefusesForGoodIsNotAskedAgain) {
+TEST(Receiver, PermanentRefusalsAreNotRetried) {
   AnsweringServer server({http_answer(400, "no\nsuch", "retry-after: 7\r\n")});
   const Delivered done = push_to(server);
   EXPECT_EQ(done.refused, 3u);
@@ -46,7 +46,7 @@ TEST(Receiver, WithoutEntriesNobodyIsAsked) {
 }
 
 // As those do that repeat the request in their answer.
-TEST(Receiver, WhatItRepeatsOfTheLoginAndTheHeadersIsNotTold) {
+TEST(Receiver, EchoedLoginsAndHeadersAreNotReported) {
   AnsweringServer server({http_answer(
       401, "eve:secret, Basic ZXZlOnNlY3JldA==, secret; Bearer to-ken, to-ken; site 1; end")});
   Push push_of{{server.url(), "text/plain", "hello", {}, {}}, 3, "push"};
@@ -57,14 +57,14 @@ TEST(Receiver, WhatItRepeatsOfTheLoginAndTheHeadersIsNotTold) {
 }
 
 // Nor a part of it where the words are shortened.
-TEST(Receiver, WhatIsNotToldIsTakenOutBeforeTheWordsAreShortened) {
+TEST(Receiver, SecretsAreRemovedBeforeTheTextIsShortened) {
   AnsweringServer server({http_answer(401, std::string(195, '-') + "eve:secret")});
   Push push_of{{server.url(), "text/plain", "hello", {}, {}}, 3, "push"};
   push_of.post.as.login = "eve:secret";
   EXPECT_EQ(push(push_of).problem->message(), "push: status 401: " + std::string(195, '-') + "***");
 }
 
-TEST(Receiver, WhatItSaysOfThoseItTookIsWithoutThemToo) {
+TEST(Receiver, ProblemsReadFromAcceptedAnswersHideSecrets) {
   AnsweringServer server({http_answer(200, "no room for eve:secret")});
   Push push_of{{server.url(), "text/plain", "hello", {}, {}}, 3, "push eve:secret"};
   push_of.post.as.login = "eve:secret";

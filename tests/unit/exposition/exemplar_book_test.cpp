@@ -97,7 +97,7 @@ TEST(ExemplarBook, AddsToWhatACounterSaysOfItself) {
             "x_total{ioc=\"j\"} 5 # {client=\"10.0.0.7\"} 1 1790000300.250000\n# EOF\n");
 }
 
-TEST(ExemplarBook, OfOneIocTheOldestGoFirst) {
+TEST(ExemplarBook, TheOldestOfAnIocGoFirst) {
   ExemplarBook book;
   for (std::size_t i = 0; i < ExemplarBook::kMostOfIoc; ++i)
     book.note(trace_of("R" + std::to_string(i), "1", 0.1));

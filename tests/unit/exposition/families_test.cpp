@@ -88,7 +88,7 @@ TEST(FamilyList, SameLabelsAreSummed) {
       "# HELP x_total Help.\n# TYPE x_total counter\nx_total{a=\"1\"} 23\nx_total{a=\"2\"} 1\n");
 }
 
-TEST(FamilyList, OfFlagsTheLowerStands) {
+TEST(FamilyList, MergedFlagsAreTheLower) {
   FamilyList list;
   list.flag("x", "Help.").add({}, true).add({}, false).add({}, true);
   EXPECT_EQ(encoded(list.take().at(0)), "# HELP x Help.\n# TYPE x gauge\nx 0\n");

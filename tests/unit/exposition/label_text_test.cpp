@@ -37,7 +37,7 @@ TEST(NumberText, DoublesRoundTripInTheShortestForm) {
     EXPECT_EQ(std::strtod(text(value).c_str(), nullptr), value);
 }
 
-TEST(NumberText, WhatIsNoNumber) {
+TEST(NumberText, InvalidNumbersAreErrors) {
   EXPECT_EQ(text(std::numeric_limits<double>::quiet_NaN()), "NaN");
   EXPECT_EQ(text(std::numeric_limits<double>::infinity()), "+Inf");
   EXPECT_EQ(text(-std::numeric_limits<double>::infinity()), "-Inf");

@@ -52,7 +52,7 @@ TEST(Listeners, AddressesAndTheWildcard) {
       (Listeners{{50, kLoopback5064}, {60, {{}, 5075}}, {70, {{}, 5065}}, {80, {loopback, 5066}}}));
 }
 
-TEST(SocketInodes, OfWhatIsNoSocketNothing) {
+TEST(SocketInodes, OtherDescriptorsHaveNone) {
   TemporaryFolder folder;
   const RootedFs fs(folder.path());
   EXPECT_TRUE(socket_inodes(fs, 7).empty());
@@ -64,7 +64,7 @@ TEST(SocketInodes, OfWhatIsNoSocketNothing) {
   EXPECT_EQ(socket_inodes(fs, 7), std::set<std::uint64_t>{50});
 }
 
-TEST(SocketInodes, OfAProcessWhoseMainThreadHasEnded) {
+TEST(SocketInodes, AreFoundAfterTheMainThreadHasEnded) {
   TemporaryFolder folder;
   const RootedFs fs(folder.path());
   std::filesystem::create_directories(folder.path("/proc/7/fd"));

@@ -59,7 +59,7 @@ class CallbackQueues : public testing::Test {
   alignas(8) std::array<std::byte, 3 * 64> queues_{};
 };
 
-TEST_F(CallbackQueues, OfBase7) {
+TEST_F(CallbackQueues, ReadsTheQueuesOfBase7) {
   for (const std::uint64_t size : {layout::kCallbackQueue7_0, layout::kCallbackQueue7_0_8}) {
     image_ = {};
     make(size);
@@ -108,7 +108,7 @@ TEST_F(CallbackQueues, NoneBeforeIocInit) {
   EXPECT_TRUE(read().empty());
 }
 
-TEST_F(CallbackQueues, WhatMakesNoSenseIsAnErrorInWords) {
+TEST_F(CallbackQueues, ImpossibleValuesAreErrorsInWords) {
   EXPECT_EQ(failure(), "no symbol callbackQueue was found");
   make(layout::kCallbackQueue7_0);
   const auto with = [this](const layout::Ring& broken) {

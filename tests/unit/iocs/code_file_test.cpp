@@ -54,7 +54,7 @@ TEST_F(CodeFileTest, StaysTheSameWhenAnotherFileTakesItsName) {
   EXPECT_FALSE(look()->code) << "the new one has no dbProcess";
 }
 
-TEST_F(CodeFileTest, WhatIsRewrittenInPlaceIsRefusedWithItsTimesSetBack) {
+TEST_F(CodeFileTest, AFileRewrittenInPlaceIsRefusedEvenWithItsOldTimes) {
   struct stat status;
   ASSERT_EQ(::stat(path_.c_str(), &status), 0);
   write(process_, '\x0f');
@@ -64,7 +64,7 @@ TEST_F(CodeFileTest, WhatIsRewrittenInPlaceIsRefusedWithItsTimesSetBack) {
   EXPECT_NE(look(), facts_) << "who maps it now is judged by what is in it now";
 }
 
-TEST_F(CodeFileTest, WhatIsWrittenThroughAMappingIsRefused) {
+TEST_F(CodeFileTest, AFileWrittenThroughAMappingIsRefused) {
   const UniqueFd fd(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
   const std::size_t size = facts_->code->id().size;
   void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);

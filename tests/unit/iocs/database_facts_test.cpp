@@ -40,7 +40,7 @@ TEST(RecordNames, FindsRecordsAndAliases) {
     EXPECT_EQ(found(names, name), "none") << name;
 }
 
-TEST(RecordNames, OfNothing) {
+TEST(RecordNames, AnEmptyDatabaseHasNone) {
   EXPECT_EQ(found(RecordNames(std::make_shared<Database>()), "R"), "none");
 }
 

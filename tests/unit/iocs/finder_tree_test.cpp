@@ -230,7 +230,7 @@ TEST_F(FinderOnTree, WithoutMapFilesThePathIsTakenIfItIsTheSameFile) {
 }
 
 // A library that could not be reached once: its process is looked at again soon, then less often.
-TEST_F(FinderOnTree, WhatCouldNotBeReadIsLookedAtAgain) {
+TEST_F(FinderOnTree, UnreadableProcessesAreReadAgain) {
   put({.pid = 7});
   const std::string link = "/proc/7/map_files/400000-500000";
   std::filesystem::remove(folder_.path(link));

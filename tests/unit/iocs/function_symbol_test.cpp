@@ -80,7 +80,7 @@ TEST(FunctionSymbol, NowhereInLibc) {
     EXPECT_FALSE(is_at(libc.get(), offset));
 }
 
-TEST(FunctionSymbol, WhatIsNoElfFile) {
+TEST(FunctionSymbol, FilesThatAreNotElfAreErrors) {
   int pipe[2];
   ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
   const UniqueFd out(pipe[0]), in(pipe[1]), text(::open("/etc/passwd", O_RDONLY | O_CLOEXEC)),

@@ -246,7 +246,7 @@ TEST(IocHealthOfThisProcess, TotalIsItsCpuTime) {
   EXPECT_EQ(*sample->max_fds, limit.rlim_cur);
 }
 
-TEST_F(IocHealthTree, OfVeryManyDescriptorsNotAllAreListed) {
+TEST_F(IocHealthTree, TheNumberOfListedDescriptorsIsBounded) {
   process(1, 0);
   thread(7, "an ioc", 0);
   std::filesystem::create_directories(folder_ + "/proc/7/fd");

@@ -132,7 +132,7 @@ TEST_F(HostKeeps, ForFiveMinutesWhatWasThereForLessThanTen) {
   EXPECT_EQ(look_after(seconds(1)), "");
 }
 
-TEST_F(HostKeeps, WhatRestartsAgainAndAgainAndThenStaysAway) {
+TEST_F(HostKeeps, AnIocThatRestartsOftenAndThenStaysAway) {
   for (int pid = 7; pid < 10; ++pid) {
     put(pid, 1001, "IOC=ps");
     look_after(minutes(4));

@@ -37,7 +37,7 @@ TEST_F(Places, EverybodyGetsOneWhileThereAreEnough) {
   EXPECT_EQ(std::ranges::count(given_, true), 1024);
 }
 
-TEST_F(Places, OneOfAnotherUserTakesThatOfTheYoungest) {
+TEST_F(Places, AnotherUsersIocTakesThePlaceOfTheYoungest) {
   want(kMallory, 1024, true);
   want(kAlice, 1);
   share(1024);
@@ -55,7 +55,7 @@ TEST_F(Places, AmongOnesOwnWhoHasOneKeepsIt) {
 
 const std::string kId(64, 'a'), kOther(64, 'b'), kInner = std::string(60, 'c') + "0123";
 
-TEST(ContainerId, OfTheInnermostContainerByAnyRuntime) {
+TEST(ContainerId, IsOfTheInnermostContainerOfAnyRuntime) {
   const std::string pod = "/kubepods.slice/kubepods-pod8f1c2d3e_4b5a_6978_8899_aabbccddeeff.slice/";
   for (const std::string& path :
        {"/docker/" + kId, "/system.slice/docker-" + kId + ".scope",

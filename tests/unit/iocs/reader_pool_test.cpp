@@ -34,7 +34,7 @@ seconds rest_after_hang(ReaderBudget& budget, ReaderBudget::Clock::time_point no
   return rested;
 }
 
-TEST(ReaderBudget, OneThatDoesNotAnswerRestsForASecondThenForTwiceAsLong) {
+TEST(ReaderBudget, ASilentReaderRestsForASecondThenForTwiceAsLong) {
   ReaderBudget budget;
   auto now = kStart;
   EXPECT_FALSE(budget.is_resting(kPid, now));
@@ -44,7 +44,7 @@ TEST(ReaderBudget, OneThatDoesNotAnswerRestsForASecondThenForTwiceAsLong) {
   }
 }
 
-TEST(ReaderBudget, OneThatAnsweredForLongIsForgiven) {
+TEST(ReaderBudget, AReaderThatAnsweredForLongIsForgiven) {
   ReaderBudget budget;
   auto now = kStart;
   for (int i = 0; i < 8; ++i) now += rest_after_hang(budget, now);

@@ -63,12 +63,12 @@ void expect_same(const std::string& named, const std::string& stripped) {
   }
 }
 
-TEST(RsrvFunctions, OfAStrippedLibraryAreFoundByTheTableOfCommands) {
+TEST(RsrvFunctions, AStrippedLibraryIsReadByItsTableOfCommands) {
   expect_same(RSRV_NAMED, RSRV_STRIPPED);
   EXPECT_TRUE(symbols_of(RSRV_STRIPPED).stripped());
 }
 
-TEST(RsrvFunctions, OfRealLibrariesAreTheSameAfterStrip) {
+TEST(RsrvFunctions, RealLibrariesGiveTheSameAfterStrip) {
   const std::filesystem::path bases(TEST_BASES);
   if (!std::filesystem::exists(bases)) GTEST_SKIP() << "needs the libraries of EPICS Base";
   if (std::system("strip --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "needs strip";

@@ -97,7 +97,7 @@ TEST_P(SuspendedThreads, AreToldByName) {
   EXPECT_THAT(read(), ElementsAre("abc", "waveform-7"));
 }
 
-TEST_P(SuspendedThreads, WhatLooksLikeNoThreadIsAnErrorInWords) {
+TEST_P(SuspendedThreads, InvalidThreadsAreErrorsInWords) {
   const auto failure = [this] {
     return error_of(read_suspended_threads(*memory_, image_.places()));
   };
@@ -114,7 +114,7 @@ TEST_P(SuspendedThreads, WhatLooksLikeNoThreadIsAnErrorInWords) {
   EXPECT_EQ(failure(), "no symbol pthreadList was found");
 }
 
-TEST_P(SuspendedThreads, OfAllCopiesOfTheLibrary) {
+TEST_P(SuspendedThreads, AllCopiesOfTheLibraryAreRead) {
   add("first", true, 50);
   const layout::EllList empty{};
   image_.add("pthreadList", empty);

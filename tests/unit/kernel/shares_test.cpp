@@ -37,7 +37,7 @@ class Table {
   std::map<int, std::uint32_t> ones_, groups_;
 };
 
-TEST(Shares, OneIocLeavesHalf) {
+TEST(Shares, AnIocMayTakeHalf) {
   for (const std::uint32_t room : {64u, 512u, 4096u, 262'144u}) {
     Table table(room);
     EXPECT_EQ(table.take_all(11, 11), room / 2);
@@ -62,7 +62,7 @@ TEST(Shares, ASmallTableHasRoomForOne) {
   EXPECT_FALSE(table.take(12, 12));
 }
 
-TEST(Shares, WhatIsGivenBackIsThereAsBefore) {
+TEST(Shares, ReturnedEntriesAreFreeAgain) {
   Table table(64);
   for (int round = 0; round < 1000; ++round) {
     const std::uint32_t taken = table.take_all(11, 11);
@@ -80,7 +80,7 @@ TEST(Shares, TheLocalGroupLeavesASixteenth) {
   EXPECT_TRUE(table.take(2000, 12));
 }
 
-TEST(Shares, WhatHasNoHolderButAGroupIsBoundedByIt) {
+TEST(Shares, EntriesWithoutAHolderAreBoundedByTheirGroup) {
   Table table(4096);
   while (table.take(kNobody, 11)) continue;
   EXPECT_EQ(table.left(), 1024u);

@@ -53,7 +53,7 @@ TEST(TimeWindow, OverMidnightBelongsToTheDayOnWhichItBegins) {
   expect_in(window("sun", "23:00-01:00"), {utc(2026, 11, 30, 0, 30)});
 }
 
-TEST(TimeWindow, WholeDay) {
+TEST(TimeWindow, MidnightToMidnightIsAWholeDay) {
   const TimeWindow day = window("tue", "00:00-24:00");
   expect_in(day, {utc(2026, 11, 24, 0), utc(2026, 11, 24, 23, 59, 59)});
   expect_out(day, {utc(2026, 11, 23, 23, 59, 59), utc(2026, 11, 25, 0)});

@@ -161,7 +161,7 @@ TEST_F(PutJudgeTest, SeriesOfAnIocThatIsGoneStayForAWeek) {
   EXPECT_THAT(shown(), IsEmpty());
 }
 
-TEST_F(PutJudgeTest, OfManySeriesThatAreGoneTheOldestLeaveFirst) {
+TEST_F(PutJudgeTest, TheOldestEndedSeriesLeaveFirst) {
   const auto user = [](int i) { return "user" + std::to_string(10000 + i); };
   std::vector<std::string> names;
   for (int i = 0; i < 5003; ++i) names.push_back(user(i));

@@ -58,7 +58,7 @@ TEST_F(BurstsTest, TheFirstIsToldAtOnceAndTheRestWhenTheTimeEnds) {
   EXPECT_EQ(bursts_.held(), 0u);
 }
 
-TEST_F(BurstsTest, OneThatGoesOnIsToldOnceAWindowAndAQuietOneBeginsAnew) {
+TEST_F(BurstsTest, LongBurstsAreToldOnceAWindowAndQuietOnesBeginAnew) {
   EXPECT_EQ(take(event(1)).size(), 1u);
   EXPECT_TRUE(take(event(2)).empty());
   now_ += 5s;
@@ -73,7 +73,7 @@ TEST_F(BurstsTest, OneThatGoesOnIsToldOnceAWindowAndAQuietOneBeginsAnew) {
   EXPECT_EQ(take(event(4)).size(), 1u);  // at once again
 }
 
-TEST_F(BurstsTest, WhatDiffersIsNotPutTogether) {
+TEST_F(BurstsTest, DifferentPutsAreDifferentBursts) {
   std::size_t told = take(event(1)).size();
   PutEvent other = event(2);
   other.action = "forbidden";
@@ -93,7 +93,7 @@ TEST_F(BurstsTest, WhatDiffersIsNotPutTogether) {
   EXPECT_TRUE(take(other).empty());
 }
 
-TEST_F(BurstsTest, OfArraysThereIsNoLeastOne) {
+TEST_F(BurstsTest, ArraysHaveNoLeastAndGreatest) {
   for (const std::uint64_t seq : {1u, 2u, 3u}) {
     PutEvent one = event(seq, "A");
     one.value = Value{{static_cast<double>(seq)}, true};
@@ -140,7 +140,7 @@ TEST(Bursts, TakeSoMuchMemory) {
   EXPECT_LE(bursts.held(), 5u);
 }
 
-TEST_F(BurstsTest, OfTooManyTheFirstEndsEarlyAndNothingIsLost) {
+TEST_F(BurstsTest, AtTheLimitTheOldestBurstEndsEarlyAndNothingIsLost) {
   std::uint64_t told = 0, seq = 0;
   for (int round = 0; round < 4; ++round)
     for (const char* pv : {"A", "B", "C", "D", "E", "F", "G", "G"})

@@ -353,7 +353,7 @@ TEST(PutLogAnswers, ByPacketsAreThoseOfTheSameIoc) {
 }
 
 // As bytes arrays take forty times their size in memory.
-TEST(PutLogAnswers, WhatWaitsBehindOneTakesSoMuchMemory) {
+TEST(PutLogAnswers, MemoryOfWaitingEventsIsBounded) {
   constexpr std::uint64_t kSent = 1000 * kMs;
   constexpr std::uint16_t kChar = 4;
   constexpr std::uint32_t kBytes = 512;

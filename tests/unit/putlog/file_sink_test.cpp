@@ -141,7 +141,7 @@ TEST_F(FileSinkTest, HalfALineMayBeLong) {
   EXPECT_EQ(numbers(), (Numbers{1, 3}));
 }
 
-TEST_F(FileSinkTest, WhatIsNotOursIsNotCut) {
+TEST_F(FileSinkTest, ContentOfOthersIsNotCut) {
   for (const std::string& theirs :
        {std::string("no log"), std::string("a\nb"), std::string(1u << 20, 'x')}) {
     write(theirs);
@@ -171,7 +171,7 @@ TEST_F(FileSinkTest, NobodyPutsAnotherFileInItsPlace) {
   EXPECT_FALSE(sink().open());
 }
 
-TEST_F(FileSinkTest, OneExporterHasItAtATime) {
+TEST_F(FileSinkTest, OneExporterWritesAFileAtATime) {
   FileSink first = sink(), second = sink();
   EXPECT_TRUE(first.open());
   const auto busy = second.open();
@@ -179,7 +179,7 @@ TEST_F(FileSinkTest, OneExporterHasItAtATime) {
   EXPECT_EQ(busy.error().code, std::errc::device_or_resource_busy);
 }
 
-TEST_F(FileSinkTest, OneThatWasRemovedIsMadeAgain) {
+TEST_F(FileSinkTest, ARemovedFileIsCreatedAgain) {
   FileSink one = sink();
   deliver(one, 1, 1);
   std::filesystem::remove(file_.path);
@@ -209,7 +209,7 @@ TEST_F(FileSinkTest, AFullDiskLeavesWholeLinesAndIsRecoveredFrom) {
 }
 
 // Delivered lines are there once, and every line is whole, whenever the exporter is killed.
-TEST_F(FileSinkTest, WhatWasDeliveredSurvivesAKill) {
+TEST_F(FileSinkTest, DeliveredLinesSurviveAKill) {
   std::uint64_t next = 1;
   for (int round = 0; round < 5; ++round) {
     int ends[2];

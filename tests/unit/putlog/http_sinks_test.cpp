@@ -68,7 +68,7 @@ TEST(LokiSinkTest, APushHasABound) {
   EXPECT_LT(push.entries, 100u);
 }
 
-TEST(LokiSinkTest, WhatIsAcknowledgedIsDelivered) {
+TEST(LokiSinkTest, AcknowledgedLinesAreDelivered) {
   Loki loki(204);
   const auto done = loki.deliver(23);
   EXPECT_EQ(done.entries, 23u);
@@ -82,7 +82,7 @@ TEST(LokiSinkTest, WhatIsAcknowledgedIsDelivered) {
   EXPECT_TRUE(nlohmann::json::accept(request.substr(request.find("\r\n\r\n") + 4)));
 }
 
-TEST(LokiSinkTest, WhatMayHelpIsTriedAgainAndTheRestIsRefused) {
+TEST(LokiSinkTest, TemporaryFailuresAreRetriedAndOthersRefused) {
   for (const auto& [status, refused] :
        {std::pair{500, 0u}, {429, 0u}, {401, 0u}, {400, 23u}, {413, 23u}}) {
     const Loki loki(status);

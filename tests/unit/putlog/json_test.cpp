@@ -48,7 +48,7 @@ TEST(PutJson, HasTheKeysInTheirOrder) {
       R"("rule":"operators","action":"expected"})");
 }
 
-TEST(PutJson, WhatIsNotKnownIsAbsent) {
+TEST(PutJson, UnknownFieldsAreAbsent) {
   PutEvent nothing;
   nothing.seq = 1;
   EXPECT_EQ(to_json(nothing), R"({"time":"1970-01-01T00:00:00.000000000Z","seq":1})");
@@ -64,7 +64,7 @@ TEST(PutJson, NumbersAreExact) {
   EXPECT_NE(to_json(last).find("\"seq\":18446744073709551615,"), std::string::npos);
 }
 
-TEST(PutJson, WhatIsNoNumberIsAText) {
+TEST(PutJson, ValuesThatAreNoNumbersAreTexts) {
   EXPECT_EQ(value_text({{kNan, kInfinity, -kInfinity}, true}), R"(["NaN","Infinity","-Infinity"])");
 }
 

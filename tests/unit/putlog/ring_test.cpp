@@ -76,7 +76,7 @@ TEST_F(RingTest, AFollowerMayBeginWithWhatWas) {
   EXPECT_EQ(numbers(follower->next(kAtOnce).items), (Numbers{2, 4, 6}));
 }
 
-TEST_F(RingTest, OneThatIsTooSlowIsToldSo) {
+TEST_F(RingTest, SlowFollowersAreTold) {
   const auto follower = ring_.follow({}, {}, "a");
   add(1, 8);
   const auto news = follower->next(kAtOnce);

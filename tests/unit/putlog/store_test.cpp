@@ -173,7 +173,7 @@ TEST_F(StoreTest, LongLinesComeInPiecesThatFitMemory) {
   EXPECT_GT(all, 23u * 200'000);
 }
 
-TEST_F(StoreTest, WhatIsTooOldGoes) {
+TEST_F(StoreTest, OldEventsAreDeleted) {
   const auto store = open({.age = 60s});
   ASSERT_TRUE(add(*store, 1, 23));
   ASSERT_TRUE(store->trim(std::chrono::time_point_cast<std::chrono::microseconds>(*at(70))));

@@ -116,7 +116,7 @@ TEST(TcpSinkTest, NobodyThereIsAProblem) {
   EXPECT_EQ(done.problem->code, std::errc::connection_refused);
 }
 
-TEST(TcpSinkTest, WhatWasNotAcknowledgedIsSentAgain) {
+TEST(TcpSinkTest, UnacknowledgedLinesAreSentAgain) {
   constexpr std::size_t kPuts = 200;
   auto receiver = std::make_unique<Receiver>(0, 4096);  // less than is sent at a time
   const auto sink = receiver->sink();

@@ -142,7 +142,7 @@ TEST_F(CaWindow, ReachIsThatOfItsPlaces) {
   EXPECT_EQ(iocx_ca_place(0xFFFFFFFFu), IOCX_CA_WINDOW_PAGES - 1);
 }
 
-TEST_F(CaWindow, WhatIsThereNeedNotBeStoredAgain) {
+TEST_F(CaWindow, StoredBytesAreNotStoredAgain) {
   EXPECT_EQ(stored(100), 0u);
   EXPECT_TRUE(add(100, 200));
   EXPECT_EQ(stored(100), 100u);
@@ -185,7 +185,7 @@ constexpr std::uint32_t status(std::uint32_t severity, std::uint32_t number) {
   return number << 3 | severity;
 }
 
-TEST(CaStatus, WhatServersAnswerPutsWith) {
+TEST(CaStatus, NamesOfTheAnswersToPuts) {
   EXPECT_EQ(ca_status_reason(1), "normal");
   EXPECT_EQ(ca_status_reason(status(0, 6)), "no_memory");
   EXPECT_EQ(ca_status_reason(status(0, 9)), "too_large");

@@ -96,7 +96,7 @@ class Inventory : public ::testing::Test {
   CaInventory inventory_{RootedFs(), reader_};
 };
 
-TEST_F(Inventory, WhatClientsHaveOpen) {
+TEST_F(Inventory, ListsOpenChannelsOfClients) {
   const Circuit first = connect("ann", "h1"), second = connect("ann", "h1"),
                 silent = connect(nullptr, nullptr);
   image_.secure(open(first, 2), layout::kAsRead);
@@ -149,7 +149,7 @@ TEST_F(Inventory, AnUnknownPlaceOfFlowControlLeavesThatOut) {
   EXPECT_FALSE(x.flow_control_known);
 }
 
-TEST_F(Inventory, WhatCannotBeReadIsAbsentAndSaid) {
+TEST_F(Inventory, UnreadableFactsAreAbsentAndReported) {
   const Circuit circuit = connect("ann", "h1");
   open(circuit, 3);
   image_.bucket().mask = 100;

@@ -117,7 +117,7 @@ void fail(CaTotals& totals, std::uint32_t slot, const CaPutLabels& labels, std::
   totals.outcomes.close(slot);
 }
 
-TEST(CaTotals, OneWhosePutsFailEverywhereLeavesRoomForTheOthers) {
+TEST(CaTotals, AClientWithManyFailuresLeavesRoomForTheOthers) {
   constexpr std::uint32_t kFlood = 3'000;
   CaTotals totals(1'000);
   for (std::uint32_t i = 0; i < kFlood; ++i)

@@ -29,7 +29,7 @@ TEST(PvaPutLabels, UserAsAccessSecurityHasIt) {
   EXPECT_EQ(user_of("ca", "operator/"), "");
 }
 
-TEST(PvaPutLabels, OfAnEntry) {
+TEST(PvaPutLabels, ReadsAnEntry) {
   iocx_pva_key key{};
   std::strcpy(key.name, "G:group");
   std::strcpy(key.user, "operator");

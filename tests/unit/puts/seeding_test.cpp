@@ -128,7 +128,7 @@ TEST_F(CaSeedingPlan, TwiceAndAgainWhenItListensElsewhere) {
   EXPECT_EQ(run(3), (std::vector<int>{})) << "the tap does not see its puts";
 }
 
-TEST_F(CaSeedingPlan, WhatFailsIsTriedAgainForAWhile) {
+TEST_F(CaSeedingPlan, FailuresAreRetriedForAWhile) {
   EXPECT_EQ(run(1), (std::vector<int>{}));
   EXPECT_EQ(problem(), "open " + root_ +
                            "/proc/8/pagemap: No such file or directory"

@@ -163,7 +163,7 @@ TEST_P(ReadCaServer, OnlyPeersOfItsSocketsAreClients) {
   EXPECT_THAT(failure(), HasSubstr("list of clients: none of them is the peer of a socket"));
 }
 
-TEST_P(ReadCaServer, WhatDoesNotFitIsLeftOutAndCounted) {
+TEST_P(ReadCaServer, InvalidChannelsAreLeftOutAndCounted) {
   fill();
   auto& homeless = image_.add_channel(*ann_, 1, 2001, "X:1", "X:1", "VAL");
   homeless.by_db_addr.common.client = 8;

@@ -27,14 +27,14 @@ class CaServerDetectorTest : public ::testing::Test {
   std::set<iocs::Listener> unclaimed_{kLoopback, kAny};
 };
 
-TEST_F(CaServerDetectorTest, WhoIsSilentIsNoServer) {
+TEST_F(CaServerDetectorTest, ASilentPortIsNoServer) {
   unclaimed_.insert({kUntapped, 70, {{}, 80}});
   EXPECT_TRUE(look({}).empty());
   using Taken = std::set<std::pair<std::uint32_t, std::uint16_t>>;
   EXPECT_EQ(detector_.taken(), (Taken{{0, 5064}, {3, 5064}}));
 }
 
-TEST_F(CaServerDetectorTest, WhoAnswersOnItsPortIsAServer) {
+TEST_F(CaServerDetectorTest, AnAnswerOnThePortIsAServer) {
   EXPECT_EQ(look({{{}, 5064, kCaIocToCome, 0, false}}), std::vector{kLoopback});
   EXPECT_EQ(look({{{}, 5064, kCaIocToCome, 3, false}}), std::vector{kAny});
   EXPECT_TRUE(look({{{}, 5065, kCaIocToCome, 0, false}}).empty()) << "another port";
@@ -49,7 +49,7 @@ ca::CaServer elsewhere(std::uint8_t last, std::uint32_t net = 0) {
   return {v4(last), 5064, ca::kCaRemote, net, true};
 }
 
-TEST(AddressName, OfBothKindsAndOfAnyAddress) {
+TEST(AddressName, NamesIpv4Ipv6AndTheWildcard) {
   EXPECT_EQ(address_name(v4(5), 5064), "10.0.0.5:5064");
   iocx_ca_address v6{};
   EXPECT_EQ(address_name(v6, 5064), ":5064");

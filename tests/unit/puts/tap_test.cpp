@@ -205,7 +205,7 @@ TEST(CaPutTotals, TellsTheLabelsOfAChannel) {
   EXPECT_EQ(totals.labels(1, 100), nullptr);
 }
 
-TEST(CaPutTotals, WhatNobodyWritesToAnyMoreExpires) {
+TEST(CaPutTotals, SeriesWithoutNewPutsExpire) {
   CaPutTotals totals(10);
   totals.open(0, 1, {1, "A", "c", "u", "h"});
   totals.open(1, 2, {1, "A", "c2", "u", "h"});

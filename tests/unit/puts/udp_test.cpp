@@ -171,7 +171,7 @@ TEST(CaDatagram, StandsAnyBytes) {
 
 constexpr bool kApart = true;
 
-TEST(CaUdpTotals, WhatSeveralNamespacesSeeCountsOnce) {
+TEST(CaUdpTotals, SearchesSeenInSeveralNamespacesCountOnce) {
   CaUdpTotals totals;
   totals.observe("10.0.0.7", false, 0, {23, 0});
   totals.observe("10.0.0.7", false, 3, {29, 1});
@@ -200,7 +200,7 @@ TEST(CaUdpTotals, ANamespaceThatGoesTakesNothingFromATotal) {
   EXPECT_EQ(totals.totals().at("10.0.0.7"), (Counts{31, 1}));
 }
 
-TEST(CaUdpTotals, WhatOnlyOneNamespaceKnewLeavesWithIt) {
+TEST(CaUdpTotals, SearchesSeenInOneNamespaceLeaveWithIt) {
   CaUdpTotals totals;
   totals.observe("10.0.0.7", false, 3, {29, 1});
   totals.observe("10.0.0.8", false, 3, {5, 0});

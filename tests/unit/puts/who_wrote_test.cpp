@@ -144,7 +144,7 @@ TEST(WhoWrote, JsonAndBack) {
   EXPECT_EQ(records(back), records(answer));
 }
 
-TEST(WhoWrote, WhatIsNoSuchJsonIsAnError) {
+TEST(WhoWrote, InvalidJsonIsAnError) {
   const std::string json = to_json(who_wrote(snapshot(), "R1"));
   EXPECT_FALSE(who_wrote_from_json(""));
   EXPECT_FALSE(who_wrote_from_json("[]"));

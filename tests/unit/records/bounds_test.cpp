@@ -94,7 +94,7 @@ TEST_F(RecordBoundsTest, WithinTheLimitTheDatabaseIsTheSameObject) {
   EXPECT_EQ(bounds_.limited(), 0u);
 }
 
-TEST_F(RecordBoundsTest, WhatIsOverTheLimitIsSummed) {
+TEST_F(RecordBoundsTest, RecordsOverTheLimitAreSummed) {
   const auto records = database({"a", "b", "c", "d"});
   use(limit(2));
   IocSample sample = ioc("ps", records, {3, 5, 7, 11});

@@ -47,7 +47,7 @@ TEST(FunctionEnds, ATailCallIsAnEnd) {
             (FunctionEnds{{kHere + 5, IOCX_END_ALWAYS, 0}}));
 }
 
-TEST(FunctionEnds, OneDirectCallMayComeBeforeTheReturn) {
+TEST(FunctionEnds, ADirectCallMayComeBeforeTheReturn) {
   // test edi,edi; je 1f; call elsewhere; 1: ret
   EXPECT_EQ(value_of(ends_of({0x85, 0xff, 0x74, 0x05, 0xe8, 0x00, 0x10, 0x00, 0x00, 0xc3})),
             (FunctionEnds{{kHere + 2, IOCX_END_ALWAYS, 0}}));
@@ -77,7 +77,7 @@ TEST(FunctionEnds, AFunctionThatDoesItsWorkElsewhereIsRefused) {
   EXPECT_FALSE(refused(indirect, Work::indirect_call));
 }
 
-TEST(FunctionEnds, WhatIsRarelyExecutedLiesElsewhere) {
+TEST(FunctionEnds, ColdPartsLieElsewhere) {
   const Bytes hot{0x85, 0xff, 0x0f, 0x84, 0xf8,
                   0x0e, 0x00, 0x00, 0xc3};                     // je to the cold part; ret
   const Bytes cold{0xff, 0xd0, 0xe9, 0x01, 0xf1, 0xff, 0xff};  // call *rax; jmp to the ret
@@ -86,7 +86,7 @@ TEST(FunctionEnds, WhatIsRarelyExecutedLiesElsewhere) {
             (FunctionEnds{{kHere + 2, 5, 0}, {0x1002, IOCX_END_ALWAYS, 0}}));
 }
 
-TEST(FunctionEnds, WhatIsNotUnderstoodIsRefused) {
+TEST(FunctionEnds, UnknownCodeIsRefused) {
   EXPECT_NE(refusal({}), "");
   EXPECT_NE(refusal({0xc3}), "") << "no jump at all";
   EXPECT_NE(refusal({0x31, 0xc0}), "") << "no end";

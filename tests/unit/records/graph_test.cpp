@@ -31,7 +31,7 @@ std::vector<std::string> edges_of(const RecordGraph& graph) {
   return edges;
 }
 
-TEST(RecordGraph, OfARecordWithoutLinksIsTheRecord) {
+TEST(RecordGraph, ARecordWithoutLinksStandsAlone) {
   const RecordGraph graph = chain_of({{2, 3, 7}}, 1, {});
   EXPECT_THAT(records_of(graph), ElementsAre(1));
   EXPECT_TRUE(graph.edges.empty());
@@ -87,7 +87,7 @@ std::vector<std::string> lines_of(const RecordGraph& graph) {
   return lines;
 }
 
-TEST(RecordTree, OfNothingIsEmpty) {
+TEST(RecordTree, AnEmptyGraphIsAnEmptyTree) {
   EXPECT_TRUE(tree_of({}).empty());
   EXPECT_THAT(lines_of(chain_of({}, 7, {})), ElementsAre("7:0"));
 }

@@ -50,7 +50,7 @@ TEST(HabitsFile, AreReadAsTheyWereWritten) {
   EXPECT_EQ(ps.habits[0].rate, 10.5F);
 }
 
-TEST(HabitsFile, WhatIsBrokenIsNotBelieved) {
+TEST(HabitsFile, DamagedFilesAreRefused) {
   const std::string whole = to_bytes(7, sample());
   for (std::size_t length = 0; length < whole.size(); ++length)
     EXPECT_FALSE(habits_from_bytes(whole.substr(0, length))) << length;
@@ -84,7 +84,7 @@ TEST(HabitsFile, NumbersOfAForgerAreBounded) {
     }
 }
 
-TEST(HabitsFile, WhatCannotBeIsRefused) {
+TEST(HabitsFile, ImpossibleValuesAreRefused) {
   const auto refused = [](const std::function<void(KeptIoc&)>& change) {
     KeptHabits habits = sample();
     change(habits["ps"]);

@@ -285,7 +285,7 @@ TEST_F(Habits, OutliveTheExporter) {
   EXPECT_EQ(unusual(), "-R:a") << "it has stopped for as long as before";
 }
 
-TEST_F(Habits, OfAnotherDatabaseOrUserAreForgotten) {
+TEST_F(Habits, HabitsOfAnotherDatabaseOrUserAreForgotten) {
   bool stops = false;
   add("R:a", [&](seconds) { return stops ? 0 : 10.0; });
   add("R:b", [&](seconds) { return stops ? 0 : 5.0; });
@@ -310,7 +310,7 @@ TEST_F(Habits, OfAnotherDatabaseOrUserAreForgotten) {
 }
 
 // IOCs with new names again and again do not take memory for ever, nor the habits of a real one.
-TEST_F(Habits, WhatIsKeptOfTheGoneIsBounded) {
+TEST_F(Habits, KeptHabitsOfEndedIocsAreBounded) {
   bool stops = false;
   add("R:a", [&](seconds) { return stops ? 0 : 10.0; });
   pass(hours(30));

@@ -104,7 +104,7 @@ TEST(RecordBudget, TakesTheProbesOffAndTriesAgainUntilTheLoadHasFallen) {
 }
 
 // One second in five minutes, whatever it does.
-TEST(RecordBudget, WhatItCostsIsBounded) {
+TEST(RecordBudget, TheCostIsBounded) {
   Ioc ioc;
   ioc.run(3600, 300'000);
   ioc.attached_seconds = 0;
@@ -112,7 +112,7 @@ TEST(RecordBudget, WhatItCostsIsBounded) {
   EXPECT_EQ(ioc.attached_seconds, 20);
 }
 
-TEST(RecordBudget, OneThatFallsAndRisesAgainSoonRestsLongerAndLonger) {
+TEST(RecordBudget, RepeatedOverloadRestsLongerEachTime) {
   Ioc ioc;
   int rests = 0;
   for (int i = 0; i < 3600; ++i) {
@@ -147,14 +147,14 @@ TEST(MemoryShares, UsersShareEquallyHoweverManyIocsTheyHave) {
   EXPECT_LE(sum(shares), 900u);
 }
 
-TEST(MemoryShares, WhatIsHeldIsNotTakenBack) {
+TEST(MemoryShares, HeldMemoryIsNotTakenBack) {
   const Shares shares = share_memory(1000, {claim(1, 800, 5000), claim(2, 0, 600)});
   EXPECT_EQ(shares, (Shares{800, 200}));
   EXPECT_EQ(share_memory(1000, {claim(1, 1200, 5000), claim(2, 0, 600)}), (Shares{1200, 0}));
 }
 
 // A large database of which little processes leaves the room to another that needs it.
-TEST(MemoryShares, WhatIsUsedGoesBeforeWhatIsOnlyWanted) {
+TEST(MemoryShares, UsedMemoryGoesBeforeDemands) {
   const Shares shares = share_memory(1000, {claim(1, 10, 5000), claim(1, 240, 480)});
   EXPECT_EQ(shares, (Shares{20, 480}));
 }

@@ -114,7 +114,7 @@ TEST_F(RecordStatesTest, StuckIsWhatStaysActive) {
 }
 
 // With the same TIME: its device sets none.
-TEST_F(RecordStatesTest, OneThatWasProcessedAgainIsActiveAnew) {
+TEST_F(RecordStatesTest, ARecordThatWasProcessedAgainIsActiveAnew) {
   RecordStates all = states(3, 0ms);
   for (const std::size_t record : {0u, 1u, 2u}) set_active(record, true);
   look(all);

@@ -71,7 +71,7 @@ TEST_F(ScanLists, BeforeOverrunsWereCounted) {
   EXPECT_EQ(lists[0].records, 23u);
 }
 
-TEST_F(ScanLists, OnePeriodThatIsThereTwiceIsOneSeries) {
+TEST_F(ScanLists, APeriodThatIsThereTwiceIsOneSeries) {
   lists_[0] = list(0.1, 7, 3);
   const auto lists = read();
   EXPECT_EQ(only(lists).records, 30u);
@@ -85,7 +85,7 @@ TEST_F(ScanLists, NoneBeforeIocInit) {
   EXPECT_TRUE(read().empty());
 }
 
-TEST_F(ScanLists, WhatMakesNoSenseIsAnErrorInWords) {
+TEST_F(ScanLists, ImpossibleValuesAreErrorsInWords) {
   periods_ = 257;
   EXPECT_EQ(failure(), "nPeriodic is 257");
   periods_ = 3;

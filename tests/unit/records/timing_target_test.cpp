@@ -183,7 +183,7 @@ TEST(TimingTarget, HasNoWindowsWithoutATargetOrABudget) {
 
 // Scans that are always at the same phase, bursts, and calls that are slow for a while: the sum of
 // what is timed, with its weights, is that of all calls.
-TEST(TimingTarget, WhatIsTimedStandsForAll) {
+TEST(TimingTarget, SampledCallsStandForAll) {
   const std::function<double(double)> loads[] = {
       [](double t) { return std::fmod(t, 0.1) < 0.005 ? 20.0 : 0.0; },
       [](double t) { return std::fmod(t, 1.0) < 0.1 ? 10.0 : 0.1; },

@@ -198,7 +198,7 @@ TEST_F(ChainReaderTest, ACompletionIsNotWaitedForForEver) {
   EXPECT_TRUE(finish(20'000 * kMs, true).empty());
 }
 
-TEST_F(ChainReaderTest, WhatMakesNoSenseIsCounted) {
+TEST_F(ChainReaderTest, InvalidEventsAreCounted) {
   auto stranger = head(5, 10 * kMs, 20 * kMs);
   stranger.generation = 8;
   ASSERT_TRUE(give(stranger, {span(1, 1, 0, 10 * kMs, 20 * kMs)}));

@@ -71,7 +71,7 @@ TEST_F(TraceOutlets, TheSitesFileNamesSinksEachWithItsFilter) {
   EXPECT_FALSE(all[3].filter.wants(trace_of("SR", 4ms)));
 }
 
-TEST_F(TraceOutlets, WhatIsWrongIsTold) {
+TEST_F(TraceOutlets, ConfigurationErrorsAreReported) {
   for (const auto& [yaml, problem] :
        {std::pair{"sinks: [{ioc: a}]", "one of file, zipkin and otlp"},
         {"sinks: [{file: /a, otlp: 'http://b:1'}]", "one of file, zipkin and otlp"},
@@ -86,7 +86,7 @@ TEST_F(TraceOutlets, WhatIsWrongIsTold) {
     EXPECT_NE(read(yaml).find(problem), std::string::npos) << yaml << ": " << read(yaml);
 }
 
-TEST_F(TraceOutlets, WhatCannotWorkIsToldAtTheStart) {
+TEST_F(TraceOutlets, SinksThatCannotWorkAreReportedAtTheStart) {
   options_.otlp.otlp = "http://localhost:4318";
   options_.otlp.receiver.login_file = folder_ + "/none";
   EXPECT_FALSE(Outlets::make(options_, "1"));

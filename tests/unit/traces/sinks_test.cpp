@@ -93,7 +93,7 @@ TEST(TraceJson, LeavesOutWhatIsNotKnown) {
       R"("duration_ns":7,"self_ns":7}]})");
 }
 
-TEST(TraceJson, WhatMakesNoSenseIsAnError) {
+TEST(TraceJson, InvalidTextsAreErrors) {
   const std::string good = to_json(with_everything());
   const auto with = [&](const std::string& before, const std::string& after) {
     std::string bad = good;
@@ -227,7 +227,7 @@ delivery::Delivered otlp_delivered(const std::string& answer, std::string* reque
 
 constexpr const char* kProtobuf = "Content-Type: application/x-protobuf\r\n";
 
-TEST(OtlpSinkTest, WhatIsAcknowledgedIsDelivered) {
+TEST(OtlpSinkTest, AcknowledgedLinesAreDelivered) {
   std::string request;
   const auto done = otlp_delivered(http_answer(200), &request);
   EXPECT_EQ(done.entries, 4u);
@@ -259,7 +259,7 @@ TEST(OtlpSinkTest, AnAnswerThatMakesNoSenseIsOneAllTheSame) {
   }
 }
 
-TEST(OtlpSinkTest, WhatMayHelpIsTriedAgainAndTheRestIsRefused) {
+TEST(OtlpSinkTest, TemporaryFailuresAreRetriedAndOthersRefused) {
   for (const auto& [status, refused] : {std::pair{429, 0u},
                                         {502, 0u},
                                         {503, 0u},

@@ -53,7 +53,7 @@ TEST(TraceQuery, WordsOfAFollower) {
   EXPECT_EQ(parse_trace_query("", kNow)->lasts, std::nullopt);
 }
 
-TEST(TraceQuery, WhatMakesNoSenseIsNamed) {
+TEST(TraceQuery, InvalidParametersAreNamed) {
   EXPECT_TRUE(refusal("record=(").starts_with("record: "));
   EXPECT_TRUE(refusal("ioc=(").starts_with("ioc: "));
   EXPECT_TRUE(refusal("cause=link").starts_with("cause: \"link\" is none of scan, "));
@@ -191,7 +191,7 @@ TEST_F(WishesTest, ATicketEndsADemand) {
   EXPECT_FALSE(wishes_.wants_all(3));
 }
 
-TEST_F(WishesTest, WhatMakesNoSenseIsRefused) {
+TEST_F(WishesTest, InvalidDemandsAreRefused) {
   Demand demand = demand_of("A:1");
   demand.cause = "weather";
   EXPECT_FALSE(wishes_.may_ask(demand, now_));

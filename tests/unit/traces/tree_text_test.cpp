@@ -70,7 +70,7 @@ TEST_F(TreeTextTest, SaysWhatIsKnownOfEachRecord) {
       "     0.020        0.100        -       └─ link put FAR:X  skipped: disconnected\n\n");
 }
 
-TEST_F(TreeTextTest, WhatWasNotSeenIsMarked) {
+TEST_F(TreeTextTest, UnseenCallsAreMarked) {
   Trace trace = scan_trace();
   trace.cut = true;
   trace.spans.resize(2);
@@ -88,7 +88,7 @@ TEST_F(TreeTextTest, WhatWasNotSeenIsMarked) {
       "      80.0          5.0      5.0    E calc\n\n");
 }
 
-TEST_F(TreeTextTest, WhatIsNotKnownIsLeftOut) {
+TEST_F(TreeTextTest, UnknownFieldsAreLeftOut) {
   Trace trace;
   trace.cause.kind = "other";
   EXPECT_EQ(tree_text(trace, false),
@@ -215,7 +215,7 @@ TEST(Flame, NamesStayOneFrame) {
   EXPECT_EQ(flame.folded(), "-;callback;A,B 7_C_ 20000\n");
 }
 
-TEST(Flame, WhatIsTooMuchIsSummedUp) {
+TEST(Flame, BranchesOverTheLimitAreSummed) {
   Flame flame(4);  // all, ps, scan 1 second, A
   flame.add(scan_trace());
   EXPECT_EQ(flame.folded(),

@@ -169,7 +169,7 @@ TEST(AllowedHosts, TheHostKnowsItsName) {
   EXPECT_TRUE(AllowedHosts(names_of_this_host()).allows(own));
 }
 
-TEST(AllowedHosts, WhatIsNoNameIsAnError) {
+TEST(AllowedHosts, InvalidNamesAreErrors) {
   for (const char* text : {"a", "a.b-c.d", ".a.b", "*"}) EXPECT_TRUE(check_allowed_host(text));
   for (const char* text : {"", ".", "a:1", "http://a", "a,b", "*.a"})
     EXPECT_FALSE(check_allowed_host(text)) << text;
@@ -195,7 +195,7 @@ TEST(RequestSlots, PagesTakeNoneOfTheScrapes) {
   EXPECT_EQ(taken(held, slots, Kind::page, "c", 9), 2);
 }
 
-TEST(RequestSlots, OneOfEachIsAlwaysThere) {
+TEST(RequestSlots, EachKindHasAReservedSlot) {
   RequestSlots slots(1);
   Held held;
   EXPECT_EQ(taken(held, slots, Kind::page, "a", 2), 1);

@@ -143,7 +143,7 @@ TEST_F(PendingAnswersTest, SmallOnesNeedNoRoom) {
   EXPECT_TRUE(cut_.empty());
 }
 
-TEST_F(PendingAnswersTest, WhoHoldsMostGivesWayToWhoComes) {
+TEST_F(PendingAnswersTest, TheLargestHolderIsEvictedFirst) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(hold("greedy", i, 10));
   EXPECT_TRUE(hold("new", 20, 15));
   EXPECT_EQ(cut_, (std::vector<int>{0, 1}));

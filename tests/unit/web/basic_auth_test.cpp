@@ -46,7 +46,7 @@ TEST(BasicAuth, AUserWithTheRightPassword) {
   EXPECT_EQ(auth.judge(kOtherUser), Verdict::refused);
 }
 
-TEST(BasicAuth, WhatIsKnownIsNotCheckedAgain) {
+TEST(BasicAuth, KnownPasswordsAreNotHashedAgain) {
   BasicAuth auth({{"alice", kHash}});
   for (int i = 0; i < 23; ++i) {
     EXPECT_EQ(auth.judge(kRight), Verdict::allowed);
@@ -66,7 +66,7 @@ bool slow_check(const std::string& password, const std::string&) {
   return password == "secret";
 }
 
-TEST(BasicAuth, OneCheckAtATimeAndWhoIsKnownDoesNotWait) {
+TEST(BasicAuth, ChecksRunOneAtATimeAndKnownUsersDoNotWait) {
   BasicAuth auth({{"alice", kHash}}, slow_check);
   finish = true;
   EXPECT_EQ(auth.judge(kRight), Verdict::allowed);

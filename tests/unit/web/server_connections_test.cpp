@@ -105,7 +105,7 @@ TEST_F(ServerCrowd, BodiesThatTrickleTakeNoThreads) {
 }
 
 // As many as there are threads, each with an answer that it does not take.
-TEST_F(ServerCrowd, WhoNeverReadsTakesNotAllThreads) {
+TEST_F(ServerCrowd, ClientsThatNeverReadDoNotTakeAllThreads) {
   const auto large = [] {
     ByteBuffer bytes;
     bytes.append(std::string(8u << 20, 'x'));

@@ -192,7 +192,7 @@ TEST_F(ServerTest, RequestsWithABodyAreAnsweredAndClosed) {
   EXPECT_TRUE(waiting.closed_within(2000));
 }
 
-TEST_F(ServerTest, WhatIsNoHttpIs400) {
+TEST_F(ServerTest, InvalidRequestsAre400) {
   HttpClient client(port_);
   client.send("nonsense\r\n\r\n");
   EXPECT_EQ(client.receive().status, 400);

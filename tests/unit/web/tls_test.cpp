@@ -129,7 +129,7 @@ TEST_F(TlsTest, AServerGivesALargeBodyWholeAndEndsWhoDoesNotTakeIt) {
   ::pclose(idle);
 }
 
-TEST_F(TlsTest, WhatDoesNotWorkIsNamedWithItsFile) {
+TEST_F(TlsTest, ErrorsNameTheirFile) {
   const auto begins = [](const TlsConfig& config, const std::string& text) {
     EXPECT_EQ(problem_of(config).substr(0, text.size()), text);
   };
@@ -177,7 +177,7 @@ TEST_F(TlsTest, TheFormatOfTheExporterToolkit) {
   EXPECT_EQ(config->tls->curves, (std::vector<std::string>{"P-256", "X25519"}));
 }
 
-TEST_F(TlsTest, WhatWouldLetAnybodyInIsAProblem) {
+TEST_F(TlsTest, SettingsThatLetAnybodyInAreProblems) {
   const auto problems = [](const std::string& text) {
     const auto config =
         parse_web_config("tls_server_config: {cert_file: a, key_file: b, " + text + "}\n", "w");
