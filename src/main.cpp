@@ -84,12 +84,12 @@ void tell(app::Notifier& notifier, app::Daemon& daemon, std::string& said) {
 // Looks at the host again and again until `end` (then false), a signal or a helper's end (then
 // true). Only this loop reports to the watchdog, after it held the daemon's lock: the watchdog
 // must notice when the loop or the lock hangs.
-bool run_until(app::Daemon& daemon, const app::Helpers& helpers, Clock::time_point end,
+bool run_until(app::Daemon& daemon, const Helper& attach, Clock::time_point end,
                app::Notifier& notifier) {
   std::string said;
   while (true) {
     daemon.tick();
-    if (!helpers.gone().empty()) return true;
+    if (attach.is_gone()) return true;
     tell(notifier, daemon, said);
     const auto next_tick = std::min(Clock::now() + daemon.interval(), end);
     while (Clock::now() < next_tick) {
@@ -112,20 +112,20 @@ int print(const std::string& text, int status) {
   return status;
 }
 
-int run_check(app::Daemon& daemon, const app::Helpers& helpers, const app::Options& options) {
+int run_check(app::Daemon& daemon, const Helper& attach, const app::Options& options) {
   // Two looks: what is in the middle of a start or an exec at the first is done at the second.
   app::Notifier nobody;
-  if (run_until(daemon, helpers, Clock::now() + options.iocs.interval, nobody)) return 0;
+  if (run_until(daemon, attach, Clock::now() + options.iocs.interval, nobody)) return 0;
   daemon.tick();
   const app::CheckResult result =
       app::check(daemon.status(), daemon.why_failed(), daemon.discovery_problem());
   return print(result.text, result.complete ? 0 : kStartError);
 }
 
-int run_once(app::Daemon& daemon, const app::Helpers& helpers, const app::Options& options) {
+int run_once(app::Daemon& daemon, const Helper& attach, const app::Options& options) {
   app::Notifier nobody;
   daemon.tick();  // it attaches, which may take longer than the time to count
-  if (run_until(daemon, helpers, Clock::now() + *options.once, nobody)) return 0;
+  if (run_until(daemon, attach, Clock::now() + *options.once, nobody)) return 0;
   return print(web::Scraper([&daemon](exposition::Encoder& encoder) {
                  return daemon.scrape(encoder);
                }).text(),
@@ -142,7 +142,7 @@ void end_within(std::chrono::seconds patience) {
   }).detach();
 }
 
-int serve(app::Daemon& daemon, const app::Helpers& helpers, app::Reload& reload,
+int serve(app::Daemon& daemon, const Helper& attach, app::Reload& reload,
           const app::Options& options, app::Notifier& notifier) {
   web::ServerOptions web;
   web.listen = options.web.listen;
@@ -174,9 +174,10 @@ int serve(app::Daemon& daemon, const app::Helpers& helpers, app::Reload& reload,
   if (options.sandbox)
     if (auto ok = app::refuse_listening(); !ok) return fail(kStartError, ok.error().message());
   for (const std::string& address : (*server)->addresses()) log::info("listening on {}", address);
-  run_until(daemon, helpers, Clock::time_point::max(), notifier);
-  if (const std::string gone = helpers.gone(); !gone.empty())
-    return fail(kStartError, "the helper process " + gone + " has ended: nothing can be counted");
+  run_until(daemon, attach, Clock::time_point::max(), notifier);
+  if (attach.is_gone())
+    return fail(kStartError,
+                "the helper process " + attach.name() + " has ended: nothing can be counted");
   notifier.stopping();
   log::info("stopping");
   end_within(kEndPatience);
@@ -247,17 +248,17 @@ int run(int argc, char** argv) {
                   [&](const ConfigSample& sample) { (*daemon)->tell_config(sample); },
                   [&] { notifier.reloading(); },
                   [&] { notifier.ready((*daemon)->state_in_words()); }});
-  const auto helpers = app::start_helpers(**daemon, options);
-  if (!helpers) return fail(kStartError, helpers.error().message());
+  const auto attach = app::start_attach_helper(**daemon, options);
+  if (!attach) return fail(kStartError, attach.error().message());
   if (auto confined = app::confine(options); !confined)
     return fail(kStartError, confined.error().message());
   app::standard_error().start();
   const auto signals = app::LifecycleSignals::start(
       {[&] { (*daemon)->detach(); }, [&] { (*daemon)->attach(); }, [&] { (void)reload.reload(); }});
   if (!signals) return fail(kStartError, signals.error().message());
-  if (options.check) return run_check(**daemon, *helpers, options);
-  if (options.once) return run_once(**daemon, *helpers, options);
-  return serve(**daemon, *helpers, reload, options, notifier);
+  if (options.check) return run_check(**daemon, **attach, options);
+  if (options.once) return run_once(**daemon, **attach, options);
+  return serve(**daemon, **attach, reload, options, notifier);
 }
 
 }  // namespace

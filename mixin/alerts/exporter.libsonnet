@@ -118,7 +118,7 @@
           {
             alert: 'IocExporterSinkDrops',
             expr: |||
-              sum by (job, instance, sink, events, reason) (increase(ioc_exporter_sink_dropped_total{reason!="at_end"}[10m])) >= %(droppedEvents)d
+              sum by (job, instance, sink, events, reason) (increase(ioc_exporter_sink_dropped_total[10m])) >= %(droppedEvents)d
             ||| % $._config,
             'for': '5m',
             labels: { severity: 'warning' },

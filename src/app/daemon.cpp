@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/helpers.h"
 #include "app/logging.h"
 #include "app/self_families.h"
 #include "app/site_config.h"
@@ -79,8 +80,9 @@ traces::Options trace_options(const Options& options) {
 // Null: traces are off.
 std::shared_ptr<traces::TraceRing> ring_of_traces(const Options& options) {
   if (!trace_options(options).enabled) return nullptr;
-  return std::make_shared<traces::TraceRing>(delivery::RingBounds{
-      options.trace_memory.traces, static_cast<std::size_t>(options.trace_memory.bytes)});
+  return std::make_shared<traces::TraceRing>(
+      delivery::RingBounds{options.trace_outlets.memory_traces,
+                           static_cast<std::size_t>(options.trace_outlets.memory_bytes)});
 }
 
 double seconds_since(Daemon::Clock::time_point start) {
@@ -90,7 +92,8 @@ double seconds_since(Daemon::Clock::time_point start) {
 }  // namespace
 
 Daemon::Daemon(const Options& options, std::unique_ptr<putlog::Outlets> outlets,
-               std::unique_ptr<traces::Outlets> trace_outlets)
+               std::unique_ptr<traces::Outlets> trace_outlets,
+               std::unique_ptr<delivery::Process> delivery)
     : readers_(std::make_shared<iocs::ReaderPool>(RootedFs())),
       stays_(!options.check && !options.once),
       host_(RootedFs(), host_options(options, readers_)),
@@ -101,9 +104,10 @@ Daemon::Daemon(const Options& options, std::unique_ptr<putlog::Outlets> outlets,
       pva_(host_, pva_setup(options, put_ring_.use(), trace_maps_.use())),
       policy_(host_, puts_, pva_),
       outlets_(std::move(outlets)),
-      put_log_(host_, put_ring_, puts_, pva_, outlets_.get(), exemplars_),
-      trace_ring_(trace_outlets ? ring_of_traces(options) : nullptr),
       trace_outlets_(std::move(trace_outlets)),
+      delivery_(std::move(delivery)),
+      put_log_(host_, put_ring_, puts_, pva_, outlets_.get(), exemplars_),
+      trace_ring_(trace_outlets_ ? ring_of_traces(options) : nullptr),
       trace_exemplars_(exemplars_),
       traces_(host_, options.traces, trace_maps_, records_, puts_,
               outlets_ ? outlets_->ring() : nullptr,
@@ -131,7 +135,10 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
     if (!made) return std::move(made).error();
     trace_outlets = std::move(*made);
   }
-  std::unique_ptr<Daemon> daemon(new Daemon(options, std::move(outlets), std::move(trace_outlets)));
+  auto delivery = start_delivery(outlets.get(), trace_outlets.get(), options);
+  if (!delivery) return std::move(delivery).error();
+  std::unique_ptr<Daemon> daemon(
+      new Daemon(options, std::move(outlets), std::move(trace_outlets), std::move(*delivery)));
   bool any_works = false, any_failed = false;
   for (const Collector* collector : daemon->collectors_)
     for (const ProbeState& probe : collector->probes()) {
@@ -276,6 +283,7 @@ void Daemon::scrape(exposition::Encoder& encoder) {
   page.self.readers = readers_->sample();
   page.self.http = http_.sample();
   page.self.drops.push_back({"log", "no_room", standard_error().lost(), false});
+  add_restarts(page.self);
   encoder.reserve(kSelfBytes);
   exporter.build = build_info();
   exporter.time_seconds = now_seconds();
@@ -290,10 +298,24 @@ exposition::StatusPage Daemon::status() {
   std::vector<ProbeState> probes;
   for (const Collector* collector : collectors_)
     for (ProbeState& probe : collector->probes()) probes.push_back(std::move(probe));
+  add_restarts(page.self);
+  if (outlets_) page.notes.push_back(outlets_->why_stands());
+  if (trace_outlets_) page.notes.push_back(trace_outlets_->why_stands());
+  std::erase(page.notes, "");
   const std::scoped_lock lock(mutex_);
   page.self.detached = detached_;
   finish_status(probes, page);
   return page;
+}
+
+// What was under way then is among what its sinks dropped.
+void Daemon::add_restarts(SelfSamples& to) const {
+  if (delivery_) to.drops.push_back({"delivery", "restart", delivery_->restarts(), true});
+}
+
+std::function<Result<UniqueFd>(const std::string&)> Daemon::ask_store() const {
+  if (!delivery_ || !outlets_ || !outlets_->has_store()) return {};
+  return [this](const std::string& question) { return delivery_->ask(question); };
 }
 
 void Daemon::use(const SiteSettings& site) {

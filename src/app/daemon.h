@@ -18,6 +18,7 @@
 #include "app/http_audit.h"
 #include "app/options.h"
 #include "base/log.h"
+#include "delivery/process.h"
 #include "exposition/collector.h"
 #include "exposition/exemplar_book.h"
 #include "exposition/page.h"
@@ -77,10 +78,10 @@ class Daemon {
   ca::CaCollector& puts() { return puts_; }
   pva::PvaCollector& pva() { return pva_; }
   putlog::Outlets* outlets() { return outlets_.get(); }
-  // The newest traces, where they go, and who takes demands for live ones; null while there are
-  // none.
+  // Asks the store of puts, as delivery::Process::ask(); null: there is none.
+  std::function<Result<UniqueFd>(const std::string&)> ask_store() const;
+  // The newest traces, and who takes demands for live ones; null while there are none.
   const std::shared_ptr<traces::TraceRing>& trace_ring() const { return trace_ring_; }
-  traces::Outlets* trace_outlets() { return trace_outlets_.get(); }
   traces::DemandTaker* trace_demands() { return trace_ring_ ? &traces_ : nullptr; }
   iocs::IocsCollector& iocs() { return iocs_; }
   // That forks the readers. Before the first tick().
@@ -110,10 +111,12 @@ class Daemon {
 
  private:
   Daemon(const Options& options, std::unique_ptr<putlog::Outlets> outlets,
-         std::unique_ptr<traces::Outlets> trace_outlets);
+         std::unique_ptr<traces::Outlets> trace_outlets,
+         std::unique_ptr<delivery::Process> delivery);
 
   void collect(Collector& collector, exposition::Page& page);
   bool detach_all();
+  void add_restarts(SelfSamples& to) const;
 
   std::shared_ptr<iocs::ReaderPool> readers_;
   bool stays_;                          // no --check, no --once
@@ -125,11 +128,12 @@ class Daemon {
   ca::CaCollector puts_;
   pva::PvaCollector pva_;
   policy::PolicyCollector policy_;
-  std::unique_ptr<putlog::Outlets> outlets_;  // null: the put log is off
+  std::unique_ptr<putlog::Outlets> outlets_;        // null: the put log is off
+  std::unique_ptr<traces::Outlets> trace_outlets_;  // null: traces are off
+  std::unique_ptr<delivery::Process> delivery_;     // null: there are no sinks
   putlog::PutLogCollector put_log_;
   std::shared_ptr<traces::TraceRing>
       trace_ring_;  // null: traces are off; who follows has a part in it
-  std::unique_ptr<traces::Outlets> trace_outlets_;
   traces::TraceExemplars trace_exemplars_;
   traces::TracesCollector traces_;
   iocs::IocsCollector iocs_;

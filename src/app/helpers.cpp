@@ -45,40 +45,9 @@ std::function<Result<void>()> confine_to(const Options& options,
   };
 }
 
-// Starts the helper that opens the files of the put log or of traces, as the owner of their folder
-// and without other rights. Null: there are no files.
-template <class Outlets>
-Result<std::shared_ptr<Helper>> start_log_helper(Outlets* outlets, const std::string& name,
-                                                 const Options& options) {
-  if (outlets == nullptr || !outlets->has_files()) return std::shared_ptr<Helper>();
-  const auto owner = outlets->owner_of_files();
-  if (!owner) return owner.error();
-  // A process of the same user could end the helper, or write to its files.
-  if (*owner != 0 && *owner != ::geteuid() && !is_own_user(*owner, options.privileges))
-    return error_in_words("use the folder of " + name + ": it belongs to user " +
-                          std::to_string(*owner) + ", not to root or the exporter's own user");
-  auto helper = Helper::start(
-      {name,
-       confine_to(options, {}, {.probes = false, .net_namespaces = false, .log_files = true},
-                  std::to_string(*owner)),
-       [outlets](const HelperRequest& request, const UniqueFd& none) {
-         return outlets->serve(request, none);
-       }});
-  if (!helper) return helper;
-  outlets->use_helper(*helper);
-  if (auto opened = outlets->open_files(); !opened) return opened.error();
-  return helper;
-}
-
 }  // namespace
 
-std::string Helpers::gone() const {
-  if (attach && attach->is_gone()) return attach->name();
-  return "";
-}
-
-Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
-  Helpers helpers;
+Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options) {
   // First: each helper that is forked later has the descriptors that are open by then, and would
   // keep the packet sockets open.
   ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
@@ -109,8 +78,7 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
        [](const HelperRequest& request) {
          return !iocs::is_reader_request(request) && !is_net_request(request);
        }});
-  if (!attach) return std::move(attach).error();
-  helpers.attach = *attach;
+  if (!attach) return attach;
   if (records != nullptr) records->use_helper(*attach);
   for (ca::ServerProbeObject* const server : servers) server->use_helper(*attach);
   auto net = (*attach)->open_channel();
@@ -120,13 +88,43 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
   auto readers = (*attach)->open_channel();
   if (!readers) return std::move(readers).error();
   daemon.use_reader_helper(*readers);
-  auto log = start_log_helper(daemon.outlets(), "ioc_exp-log", options);
-  if (!log) return std::move(log).error();
-  helpers.log = *log;
-  auto traces = start_log_helper(daemon.trace_outlets(), "ioc_exp-traces", options);
-  if (!traces) return std::move(traces).error();
-  helpers.traces = *traces;
-  return helpers;
+  return attach;
+}
+
+Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,
+                                                          traces::Outlets* traces,
+                                                          const Options& options) {
+  delivery::Process::Work work;
+  std::vector<std::string> folders;
+  const auto add = [&](auto* outlets) {
+    if (outlets == nullptr || !outlets->has_sinks()) return;
+    work.cargo.push_back(outlets);
+    folders.insert(folders.end(), outlets->folders().begin(), outlets->folders().end());
+  };
+  add(puts);
+  add(traces);
+  if (work.cargo.empty()) return std::unique_ptr<delivery::Process>();
+  std::string user;
+  if (!folders.empty()) {
+    const auto owner = delivery::owner_of(folders);
+    if (!owner) return owner.error();
+    // A process of the same user could end it, or write to its files.
+    if (*owner != 0 && *owner != ::geteuid() && !is_own_user(*owner, options.privileges))
+      return error_in_words("deliver to files in " + folders.front() + ": it belongs to user " +
+                            std::to_string(*owner) + ", not to root or the exporter's own user");
+    user = std::to_string(*owner);
+  }
+  SandboxOptions sandbox{.probes = false, .net_namespaces = false, .log_files = !folders.empty()};
+  work.confine = [sandbox, sandboxed = options.sandbox] {
+    return sandboxed ? enter_sandbox(sandbox) : Result<void>();
+  };
+  sandbox.readers = true;  // one child
+  work.confine_keeper = confine_to(options, {}, sandbox, user);
+  if (puts != nullptr && puts->has_store())
+    work.answer = [puts](const std::string& question, UniqueFd to) {
+      puts->answer(question, std::move(to));
+    };
+  return delivery::Process::start(work);
 }
 
 }  // namespace ioc_exporter::app

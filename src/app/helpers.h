@@ -1,5 +1,6 @@
-// The exporter's helper processes. They keep the rights that attaching probes, entering network
-// namespaces and forking readers take, so that the exporter itself does without them.
+// The exporter's other processes. They keep the rights that attaching probes, entering network
+// namespaces, forking readers and writing files take, so that the exporter itself does without
+// them.
 #pragma once
 
 #include <memory>
@@ -12,17 +13,14 @@
 
 namespace ioc_exporter::app {
 
-struct Helpers {
-  // Attaches probes, opens sockets in network namespaces, forks readers.
-  std::shared_ptr<Helper> attach;
-  std::shared_ptr<Helper> log;     // opens the put log's files; null: there are none
-  std::shared_ptr<Helper> traces;  // opens those of traces; the same
+// It attaches probes, opens sockets in network namespaces, forks readers: without it nothing can be
+// counted. Once all is loaded, and before the first thread is started.
+Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options);
 
-  // The name of one that has ended without which nothing can be counted; "": there is none.
-  std::string gone() const;
-};
-
-// Once all is loaded, and before the first thread is started.
-Result<Helpers> start_helpers(Daemon& daemon, const Options& options);
+// The process with the sinks of both (null: there are none), as the owner of their folder. Null:
+// there are no sinks.
+Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,
+                                                          traces::Outlets* traces,
+                                                          const Options& options);
 
 }  // namespace ioc_exporter::app

@@ -4,14 +4,12 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -70,13 +68,6 @@ bool has_room(int file) {
 constexpr std::size_t kPiece = 4096;
 
 }  // namespace
-
-LineQueue::LineQueue(int file) : file_(file) {
-  void* const shared =
-      ::mmap(nullptr, sizeof *lost_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) throw std::bad_alloc();
-  lost_ = new (shared) std::atomic<std::uint64_t>(0);
-}
 
 void LineQueue::start() {
   const std::scoped_lock lock(mutex_);

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "app/options.h"
+#include "base/shared_memory.h"
 
 namespace ioc_exporter::app {
 
@@ -25,7 +26,7 @@ class LineQueue {
  public:
   static constexpr std::size_t kMostBytes = 256u << 10;
 
-  explicit LineQueue(int file);
+  explicit LineQueue(int file) : file_(file) {}
   LineQueue(const LineQueue&) = delete;
   LineQueue& operator=(const LineQueue&) = delete;
 
@@ -42,7 +43,7 @@ class LineQueue {
   void run();
 
   const int file_;
-  std::atomic<std::uint64_t>* lost_;  // in memory that processes share
+  SharedMemory<std::atomic<std::uint64_t>> lost_ = make_shared_memory<std::atomic<std::uint64_t>>();
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> lines_;

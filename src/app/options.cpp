@@ -106,7 +106,6 @@ OptionTable option_table(Options& options) {
   ca::add_options(table, options.ca);
   putlog::add_options(table, options.putlog);
   traces::add_options(table, options.traces);
-  traces::add_memory_options(table, options.trace_memory);
   traces::add_outlet_options(table, options.trace_outlets);
   add_options(table, options);
   return table;

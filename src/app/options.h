@@ -16,7 +16,6 @@
 #include "putlog/options.h"
 #include "puts/options.h"
 #include "records/options.h"
-#include "traces/memory_options.h"
 #include "traces/options.h"
 #include "traces/outlet_options.h"
 #include "web/options.h"
@@ -36,7 +35,6 @@ struct Options {
   ca::Options ca;
   putlog::Options putlog;
   traces::Options traces;
-  traces::MemoryOptions trace_memory;
   traces::OutletOptions trace_outlets;
   exposition::SeriesLimits limits;
   exposition::EdgeStep histogram_factor = exposition::EdgeStep::by_4;

@@ -87,9 +87,8 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
     return answer_graph(daemon.records().read(), daemon.records().counts_links(), request);
   };
   const auto ring = daemon.outlets() == nullptr ? nullptr : daemon.outlets()->ring();
-  const auto store = daemon.outlets() == nullptr ? nullptr : daemon.outlets()->store();
-  table[putlog::kPutsPath] = [ring, store](const web::Request& request) {
-    return answer_puts(ring, store, request);
+  table[putlog::kPutsPath] = [ring, ask = daemon.ask_store()](const web::Request& request) {
+    return answer_puts(ring, ask, request);
   };
   table[kPutsPagePath] = [ring](const web::Request& request) {
     return answer_puts_page(ring, request);

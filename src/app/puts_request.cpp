@@ -1,5 +1,8 @@
 #include "app/puts_request.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -24,6 +27,8 @@ using putlog::SharedEvent;
 constexpr std::size_t kOnThePage = 200;
 // How long patterns are matched with what is in memory, for one answer.
 constexpr std::chrono::seconds kMatchFor{2};
+// How long the store may say nothing.
+constexpr std::chrono::seconds kStorePatience{2};
 constexpr const char* kTooLong =
     "it takes too long to find these puts: ask for a shorter time, or by simpler patterns";
 
@@ -39,40 +44,46 @@ void append_event(std::string& text, const SharedEvent& event) {
 // Puts of the store, then those that were in memory at the request.
 class StoreStream : public web::BodyStream {
  public:
-  struct Place {
-    std::shared_ptr<Ring> ring;
-    std::unique_ptr<Ring::Follower> follower;
-  };
   // `place`: of one who follows, so that nobody takes more of them by asking.
-  StoreStream(Place place, std::shared_ptr<putlog::Store> store,
-              std::unique_ptr<putlog::Store::Reader> reader, std::string last)
-      : place_(std::move(place)),
-        store_(std::move(store)),
-        reader_(std::move(reader)),
+  StoreStream(std::shared_ptr<Ring> ring, std::unique_ptr<Ring::Follower> place, UniqueFd answer,
+              std::string last)
+      : ring_(std::move(ring)),
+        place_(std::move(place)),
+        answer_(std::move(answer)),
         last_(std::move(last)) {}
 
   std::optional<std::string> next() override {
-    if (!reader_) return std::nullopt;
-    const auto until = Clock::now() + kNewsPatience;
-    auto lines = reader_->next();
-    while (lines && *lines && (*lines)->empty() && Clock::now() < until) lines = reader_->next();
-    const auto now = Clock::now();
-    if (lines && *lines && (*lines)->empty() && now - told_ >= kSilence) **lines = "\n";
-    if (lines && *lines && !(*lines)->empty()) told_ = now;
-    if (lines && *lines) return std::move(**lines);
-    reader_.reset();
-    if (lines) return std::move(last_);
-    std::string text = "{\"error\":";
-    exposition::append_json_text(text, lines.error().message());
-    return text + "}\n";
+    if (!answer_) return std::nullopt;
+    pollfd event{answer_.get(), POLLIN, 0};
+    if (::poll(&event, 1, static_cast<int>(kNewsPatience.count())) <= 0) {
+      silence_ += kNewsPatience;
+      return silence_ < kStorePatience ? "" : end();
+    }
+    silence_ = {};
+    std::string text(kPiece, '\0');
+    const ssize_t got = ::read(answer_.get(), text.data(), text.size());
+    if (got <= 0) return end();
+    text.resize(static_cast<std::size_t>(got));
+    if (text.back() != '\0') return text;
+    text.pop_back();
+    answer_.reset();
+    return text + last_;
   }
 
  private:
-  Place place_;
-  std::shared_ptr<putlog::Store> store_;  // outlives its reader
-  std::unique_ptr<putlog::Store::Reader> reader_;
+  static constexpr std::size_t kPiece = 64u << 10;
+
+  std::string end() {
+    answer_.reset();
+    return putlog::error_line(error_in_words(
+        "the store does not answer: its disk hangs, or the process that delivers does"));
+  }
+
+  std::shared_ptr<Ring> ring_;  // outlives its follower
+  std::unique_ptr<Ring::Follower> place_;
+  UniqueFd answer_;
   std::string last_;
-  Clock::time_point told_ = Clock::now();
+  std::chrono::milliseconds silence_{};
 };
 
 // The form's fields, as asked for.
@@ -90,8 +101,7 @@ web::PutsPage page_of(const web::Request& request) {
 
 }  // namespace
 
-web::Response answer_puts(const std::shared_ptr<Ring>& ring,
-                          const std::shared_ptr<putlog::Store>& store,
+web::Response answer_puts(const std::shared_ptr<Ring>& ring, const AskStore& ask_store,
                           const web::Request& request) {
   if (!ring) return no_log();
   auto query = putlog::parse_put_query(request.query, std::chrono::system_clock::now());
@@ -111,15 +121,16 @@ web::Response answer_puts(const std::shared_ptr<Ring>& ring,
     putlog::append_json(response.body, {event});
     response.body += '\n';
   }
-  if (!store || !query->since || found->size() >= query->limit) return response;
+  if (!ask_store || !query->since || found->size() >= query->limit) return response;
   if (query->limit < SIZE_MAX) query->limit -= found->size();
   auto place = ring->follow({}, {}, web::holder_of(request.remote, ""));
   if (!place)
     return refuse(503, "too many ask the store or follow, of all or from one address", kNoPlace);
-  response.stream = std::make_shared<StoreStream>(
-      StoreStream::Place{ring, std::move(place)}, store,
-      store->read(std::move(*query), oldest ? oldest->seq : UINT64_MAX),
-      std::exchange(response.body, {}));
+  auto answer = ask_store(
+      putlog::question_of(query->limit, oldest ? oldest->seq : UINT64_MAX, request.query));
+  if (!answer) return refuse(503, answer.error().message());
+  response.stream = std::make_shared<StoreStream>(ring, std::move(place), std::move(*answer),
+                                                  std::exchange(response.body, {}));
   return response;
 }
 

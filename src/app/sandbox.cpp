@@ -79,12 +79,15 @@ void allow_files(SyscallFilter& filter) {
     filter.allow("ioctl", {is(1, static_cast<unsigned>(request))});
 }
 
-// Calls of base/owned_file.h and delivery/log_file.h.
+// Calls of the delivery process, and of SQLite.
 void allow_log_files(SyscallFilter& filter) {
   for (const char* call : {"open", "openat", "mkdir", "mkdirat", "rename", "renameat", "renameat2",
-                           "unlinkat", "fchmod", "flock"})
+                           "unlink", "unlinkat", "fchmod", "flock", "ftruncate", "ftruncate64",
+                           "fsync", "fdatasync", "pwrite64"})
     filter.allow(call);
-  for (const char* call : {"fcntl", "fcntl64"}) filter.allow(call, {is(1, F_OFD_SETLK)});
+  for (const int command : {F_SETLK, F_GETLK})
+    for (const char* call : {"fcntl", "fcntl64"})
+      filter.allow(call, {is(1, static_cast<unsigned>(command))});
 }
 
 // No code but what is there already.

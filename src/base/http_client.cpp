@@ -24,9 +24,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMaxAnswer = 64 << 20, kMaxHead = 64 << 10;
 // Largest answer to a POST that is read: a receiver must not fill our memory.
 constexpr std::size_t kMaxPostAnswer = 16 << 10;
-// How soon a nearer deadline is seen; connecting does not see it.
-constexpr std::chrono::milliseconds kLook{50};
-constexpr std::chrono::seconds kConnect{2};
 
 struct Url {
   bool tls = false;
@@ -71,8 +68,7 @@ Result<Url> parse_url(const std::string& text) {
 // Bytes over a connected socket, with TLS or without.
 class Line {
  public:
-  Line(UniqueFd fd, Clock::time_point deadline, NearerDeadline nearer)
-      : fd_(std::move(fd)), deadline_(deadline), nearer_(std::move(nearer)) {}
+  Line(UniqueFd fd, Clock::time_point deadline) : fd_(std::move(fd)), deadline_(deadline) {}
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
@@ -116,19 +112,11 @@ class Line {
   }
 
   Result<void> wait(short events, const std::string& what) {
-    if (!nearer_) return wait_for(fd_.get(), events, deadline_, what);
-    while (true) {
-      const auto until = std::min(deadline_, nearer_()),
-                 look = std::min(until, Clock::now() + kLook);
-      auto ready = wait_for(fd_.get(), events, look, what);
-      if (ready || Clock::now() >= until) return ready;
-      if (ready.error().code != std::errc::timed_out) return ready;
-    }
+    return wait_for(fd_.get(), events, deadline_, what);
   }
 
   UniqueFd fd_;
   Clock::time_point deadline_;
-  const NearerDeadline nearer_;
   std::unique_ptr<TlsClient> tls_;
 };
 
@@ -242,12 +230,10 @@ std::string where(const Url& url) {
 
 // Connects and asks; `request` is all that is sent.
 Result<std::unique_ptr<Line>> ask(const Url& url, TcpDeadline deadline, const TlsClientFiles& files,
-                                  const std::string& request, const NearerDeadline& nearer = {}) {
-  const auto connected =
-      nearer ? std::min({deadline, nearer(), Clock::now() + kConnect}) : deadline;
-  auto fd = connect_tcp(url.host, url.port, connected);
+                                  const std::string& request) {
+  auto fd = connect_tcp(url.host, url.port, deadline);
   if (!fd) return std::move(fd).error();
-  auto line = std::make_unique<Line>(std::move(*fd), deadline, nearer);
+  auto line = std::make_unique<Line>(std::move(*fd), deadline);
   if (url.tls)
     if (auto shaken = line->start_tls(url.host, files); !shaken)
       return error_in_words("shake hands with " + where(url) + ": " + shaken.error().message());
@@ -258,8 +244,8 @@ Result<std::unique_ptr<Line>> ask(const Url& url, TcpDeadline deadline, const Tl
 
 Result<Fetched> exchange(const Url& url, std::chrono::milliseconds timeout,
                          const TlsClientFiles& files, const std::string& request,
-                         const NearerDeadline& nearer = {}, std::size_t most = SIZE_MAX) {
-  auto line = ask(url, Clock::now() + timeout, files, request, nearer);
+                         std::size_t most = SIZE_MAX) {
+  auto line = ask(url, Clock::now() + timeout, files, request);
   if (!line) return std::move(line).error();
   const std::string what = "read the answer of " + where(url);
   std::string bytes;
@@ -277,8 +263,7 @@ Result<Fetched> fetch(const std::string& url_text, std::chrono::milliseconds tim
   return exchange(*url, timeout, as.tls, head_of("GET", *url, as.login) + "\r\n");
 }
 
-Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout,
-                          const NearerDeadline& nearer) {
+Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout) {
   const auto url = parse_url(post.url);
   if (!url) return url.error();
   std::string request = head_of("POST", *url, post.as.login);
@@ -286,7 +271,7 @@ Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeou
     request.append(name).append(": ").append(value).append("\r\n");
   request.append("Content-Type: ").append(post.content_type);
   request += "\r\nContent-Length: " + std::to_string(post.body.size()) + "\r\n\r\n";
-  return exchange(*url, timeout, post.as.tls, request + post.body, nearer, kMaxPostAnswer);
+  return exchange(*url, timeout, post.as.tls, request + post.body, kMaxPostAnswer);
 }
 
 Result<Fetched> follow(const std::string& url_text, const BodyReader& read,

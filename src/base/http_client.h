@@ -45,12 +45,8 @@ struct HttpPost {
   FetchAs as = {};
   std::map<std::string, std::string> headers = {};
 };
-// A deadline that may come nearer while one waits; called again and again.
-using NearerDeadline = std::function<std::chrono::steady_clock::time_point()>;
-// One POST; the rest as fetch(), but for the answer, of which 16 KiB are read. With `nearer` it
-// ends then at the latest, but for connecting, which cannot ask: that has two seconds at most.
-Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout,
-                          const NearerDeadline& nearer = {});
+// One POST; the rest as fetch(), but for the answer, of which 16 KiB are read.
+Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout);
 
 // Receives the body of an endless answer in pieces. False: enough.
 using BodyReader = std::function<bool(std::string_view)>;

@@ -22,9 +22,13 @@ Result<void> check_owned(int fd, const std::string& path) {
 }
 
 Result<UniqueFd> open_owned_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST)
-    return last_error("make folder " + path);
-  UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto open = [&path] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); };
+  UniqueFd folder(open());  // on a disk that hangs, mkdir(2) of what is there hangs, too
+  if (!folder && errno == ENOENT) {
+    if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST)
+      return last_error("make folder " + path);
+    folder.reset(open());
+  }
   if (!folder) return last_error("open folder " + path);
   if (auto ok = check_owned(folder.get(), path); !ok) return ok.error();
   return folder;

@@ -1,11 +1,7 @@
 #include "delivery/database.h"
 
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <utility>
 
 #include "base/owned_file.h"
@@ -13,36 +9,10 @@
 namespace ioc_exporter::delivery {
 namespace {
 
-// The bytes that SQLite locks, all of them: to others, SQLite's tools among them, the database is
-// locked. They would find no log in use, and remove it. The lock goes with the descriptor, not with
-// the process, which may be a helper.
-bool lock_as_sqlite(int fd, DatabaseFile file) {
-  constexpr off_t kFirst = 0x40000000, kBytes = 512;
-  if (file == DatabaseFile::log) return true;
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = kFirst;
-  lock.l_len = kBytes;
-  return ::fcntl(fd, F_OFD_SETLK, &lock) == 0;
-}
+// In which one that was killed may end.
+constexpr int kPatience = 3000;  // ms
 
 }  // namespace
-
-Result<UniqueFd> open_database_file(const std::string& folder, const std::string& name,
-                                    DatabaseFile file) {
-  const auto opened_folder = open_owned_folder(folder);
-  if (!opened_folder) return opened_folder.error();
-  const std::string own = file == DatabaseFile::log ? name + "-wal" : name;
-  const std::string path = folder + "/" + own;
-  auto opened = open_owned_file(opened_folder->get(), path, own.c_str());
-  if (!opened) return opened;
-  if (::flock(opened->get(), LOCK_EX | LOCK_NB) == 0 && lock_as_sqlite(opened->get(), file))
-    return opened;
-  return errno == EWOULDBLOCK || errno == EACCES
-             ? error_from_errno(EBUSY, "use " + path + ": another process does")
-             : last_error("lock " + path);
-}
 
 Database::Statement::Statement(Database& database, const char* sql) {
   sqlite3_prepare_v2(database.database_, sql, -1, &statement_, nullptr);
@@ -83,9 +53,14 @@ std::string Database::Statement::bytes(int column) const {
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path, DatabaseFiles files,
+Result<std::unique_ptr<Database>> Database::open(const std::string& folder, const std::string& name,
                                                  const Tables& tables) {
-  std::unique_ptr<Database> database(new Database(path, std::move(files)));
+  const auto opened = open_owned_folder(folder);
+  if (!opened) return opened.error();
+  const std::string path = folder + "/" + name;
+  // It is closed before SQLite opens it: with that it would lose its locks.
+  if (auto made = open_owned_file(opened->get(), path, name.c_str()); !made) return made.error();
+  std::unique_ptr<Database> database(new Database(path));
   if (auto begun = database->begin(tables); !begun) return begun.error();
   return database;
 }
@@ -134,9 +109,10 @@ Result<void> Database::give_back(int pages) {
 
 Result<void> Database::begin(const Tables& tables) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-  if (sqlite3_open_v2("main.sqlite", &database_, flags, vfs_.name()) != SQLITE_OK)
+  if (sqlite3_open_v2(path_.c_str(), &database_, flags, nullptr) != SQLITE_OK)
     return problem("open");
   sqlite3_extended_result_codes(database_, 1);
+  sqlite3_busy_timeout(database_, kPatience);
   // EXCLUSIVE, before anything is read: what the log holds is looked up in memory of this process.
   for (const char* sql :
        {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA temp_store=MEMORY", "PRAGMA trusted_schema=OFF",
@@ -146,12 +122,11 @@ Result<void> Database::begin(const Tables& tables) {
   if (!version) return version.error();
   if (*version > tables.version)
     return error_in_words("use " + path_ + ": a newer ioc_exporter has written it");
-  // Before there is anything in it: without a journal in a file on the way to the log; pages that
-  // are free can be given back.
+  // Before there is anything in it: pages that are free can be given back.
+  if (*version == 0)
+    if (auto done = run("PRAGMA auto_vacuum=INCREMENTAL"); !done) return done;
+  if (auto done = run("PRAGMA journal_mode=WAL"); !done) return done;
   if (*version == 0) {
-    for (const char* sql : {"PRAGMA journal_mode=MEMORY", "PRAGMA auto_vacuum=INCREMENTAL",
-                            "PRAGMA journal_mode=WAL"})
-      if (auto done = run(sql); !done) return done;
     const std::string number = "PRAGMA user_version=" + std::to_string(tables.version);
     auto made = transact([&]() -> Result<void> {
       if (auto done = run(tables.sql); !done) return done;
@@ -160,8 +135,7 @@ Result<void> Database::begin(const Tables& tables) {
     if (!made) return made;
   }
   sqlite3_db_config(database_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  if (auto good = check_tables(tables); !good) return good;
-  return use_log();
+  return check_tables(tables);
 }
 
 // Nothing else: a view or a trigger is code of others.
@@ -174,17 +148,6 @@ Result<void> Database::check_tables(const Tables& tables) {
   if (!all.is_good()) return problem("read");
   return is_ours ? Result<void>()
                  : error_in_words("use " + path_ + ": its tables are not those of an exporter");
-}
-
-// It may have been made anew from a copy, and other journals need files that there are not.
-Result<void> Database::use_log() {
-  for (const char* sql :
-       {"PRAGMA journal_mode", "PRAGMA journal_mode=MEMORY", "PRAGMA journal_mode=WAL"}) {
-    Statement mode(*this, sql);
-    if (!mode || !mode.step_to_row()) return problem("use");
-    if (mode.bytes(0) == "wal") return {};
-  }
-  return error_in_words("use " + path_ + ": it takes no write-ahead log");
 }
 
 }  // namespace ioc_exporter::delivery

@@ -1,5 +1,6 @@
-// Database: SQLite on two files that are open already, in WAL mode, with one connection that has
-// them to itself. What is committed survives the exporter's end, not the host's.
+// Database: SQLite in WAL mode, with one connection that has the file to itself: to others,
+// SQLite's tools among them, it is locked. What is committed survives the exporter's end, not the
+// host's.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +9,11 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "delivery/descriptor_vfs.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace ioc_exporter::delivery {
-
-enum class DatabaseFile { database, log };
-
-// Opens NAME, or NAME-wal, in the folder, and makes what is missing; mode 0640, the folder its
-// owner's only to write to. One process has them at a time, SQLite's tools included:
-// device_or_resource_busy.
-Result<UniqueFd> open_database_file(const std::string& folder, const std::string& name,
-                                    DatabaseFile file);
 
 class Database {
  public:
@@ -30,9 +22,10 @@ class Database {
     const char* sql;       // makes them, where there is nothing yet; as SQLite tells them then
   };
 
-  // `path` is for errors, which all begin with what was to be done with it. Errors besides those of
-  // SQLite: that a newer exporter has written it, or that it has other tables.
-  static Result<std::unique_ptr<Database>> open(const std::string& path, DatabaseFiles files,
+  // NAME in the folder, made where it is missing; mode 0640, the folder its owner's only to write
+  // to. Errors, which all begin with what was to be done with it, besides those of SQLite: that a
+  // newer exporter has written it, or that it has other tables.
+  static Result<std::unique_ptr<Database>> open(const std::string& folder, const std::string& name,
                                                 const Tables& tables);
   ~Database();
   Database(const Database&) = delete;
@@ -60,15 +53,12 @@ class Database {
   class Statement;
 
  private:
-  Database(std::string path, DatabaseFiles files)
-      : path_(std::move(path)), vfs_(std::move(files)) {}
+  explicit Database(std::string path) : path_(std::move(path)) {}
   Result<void> begin(const Tables& tables);
   Result<void> check_tables(const Tables& tables);
-  Result<void> use_log();
   void take_back();
 
   const std::string path_;
-  DescriptorVfs vfs_;
   sqlite3* database_ = nullptr;
 };
 

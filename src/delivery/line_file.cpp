@@ -54,14 +54,14 @@ std::optional<HalfLine> find_half_line(int file, std::uint64_t size) {
 }  // namespace
 
 Result<void> LineFile::open() {
-  return file_ ? Result<void>() : use(open_(false));
+  return file_ ? Result<void>() : use(open_log(log_));
 }
 
 Result<void> LineFile::use(Result<UniqueFd> opened) {
   if (!opened) return std::move(opened).error();
   file_ = std::move(*opened);
   struct stat status {};
-  if (::fstat(file_.get(), &status) != 0) return last_error("look at " + path_);
+  if (::fstat(file_.get(), &status) != 0) return last_error("look at " + log_.path);
   size_ = static_cast<std::uint64_t>(status.st_size);
   begun_ = begin_of(file_.get());
   auto mended = mend_end();
@@ -72,17 +72,17 @@ Result<void> LineFile::use(Result<UniqueFd> opened) {
 Result<void> LineFile::mend_end() {
   char last = '\n';
   if (size_ > 0 && ::pread(file_.get(), &last, 1, static_cast<off_t>(size_ - 1)) != 1)
-    return last_error("read the end of " + path_);
+    return last_error("read the end of " + log_.path);
   if (last == '\n') return {};
   const auto half = find_half_line(file_.get(), size_);
   // A half line that does not look like ours is not removed.
   if (half && kBegin.starts_with(half->begin)) {
     if (::ftruncate(file_.get(), static_cast<off_t>(half->at)) != 0)
-      return last_error("cut half a line off " + path_);
+      return last_error("cut half a line off " + log_.path);
     size_ = half->at;
     return {};
   }
-  if (::write(file_.get(), "\n", 1) != 1) return last_error("end a line of " + path_);
+  if (::write(file_.get(), "\n", 1) != 1) return last_error("end a line of " + log_.path);
   ++size_;
   return {};
 }
@@ -100,7 +100,7 @@ bool LineFile::is_gone() const {
 Result<void> LineFile::rotate_for(std::size_t more) {
   if (size_ == 0 || (size_ + more <= bounds_.size && !is_old())) return {};
   file_.reset();
-  return use(open_(true));
+  return use(open_log(log_, true));
 }
 
 Delivered LineFile::deliver(std::size_t lines, const AppendLine& append) {
@@ -141,7 +141,7 @@ Delivered LineFile::write(std::size_t first, std::size_t end, const AppendLine& 
     if (more > 0)
       written += static_cast<std::size_t>(more);
     else if (errno != EINTR)
-      problem = last_error("write " + path_);
+      problem = last_error("write " + log_.path);
   }
   const auto whole =
       static_cast<std::size_t>(std::ranges::upper_bound(ends, written) - ends.begin());

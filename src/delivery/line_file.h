@@ -26,9 +26,7 @@ struct FileBounds {
 
 class LineFile {
  public:
-  // `path` is for errors.
-  LineFile(std::string path, FileBounds bounds, OpenLog open)
-      : path_(std::move(path)), bounds_(bounds), open_(std::move(open)) {}
+  LineFile(LogFile log, FileBounds bounds) : log_(std::move(log)), bounds_(bounds) {}
 
   // Before the first line, so that what is wrong with the path is told at the start.
   Result<void> open();
@@ -45,9 +43,8 @@ class LineFile {
   bool is_old() const;
   bool is_gone() const;
 
-  const std::string path_;
+  const LogFile log_;
   const FileBounds bounds_;
-  const OpenLog open_;
   UniqueFd file_;  // none: to be opened
   std::uint64_t size_ = 0;
   std::chrono::system_clock::time_point begun_{};
@@ -58,10 +55,10 @@ template <class Entry>
 class FileSink : public Sink<Entry> {
  public:
   using Append = void (*)(std::string& out, const Entry& entry);
-  FileSink(std::string path, FileBounds bounds, OpenLog open, Append append)
-      : file_(std::move(path), bounds, std::move(open)), append_(append) {}
+  FileSink(LogFile log, FileBounds bounds, Append append)
+      : file_(std::move(log), bounds), append_(append) {}
 
-  Result<void> open() { return file_.open(); }
+  Result<void> open() override { return file_.open(); }
   Delivered deliver(std::span<const Entry> entries) override {
     return file_.deliver(entries.size(), [this, entries](std::string& out, std::size_t line) {
       append_(out, entries[line]);

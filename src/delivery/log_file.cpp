@@ -4,8 +4,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "base/owned_file.h"
 #include "base/value_text.h"
@@ -13,21 +16,13 @@
 namespace ioc_exporter::delivery {
 namespace {
 
-struct Place {
-  std::string folder, name;
-};
-
-Result<Place> place_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (!path.starts_with('/') || slash + 1 == path.size())
-    return error_in_words("open " + path + ": it is no absolute path of a file");
-  return Place{slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
-}
-
 Result<UniqueFd> open_in(int folder, const LogFile& file, const std::string& name) {
   auto opened = open_owned_file(folder, file.path, name.c_str(), O_APPEND);
   if (!opened) return opened;
-  if (::flock(opened->get(), LOCK_EX | LOCK_NB) == 0) return opened;
+  int locked = -1;
+  for (int i = 0; i < 60 && (locked = ::flock(opened->get(), LOCK_EX | LOCK_NB)) != 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  if (locked == 0) return opened;
   return errno == EWOULDBLOCK
              ? error_from_errno(EBUSY, "use " + file.path + ": another exporter does")
              : last_error("lock " + file.path);
@@ -55,21 +50,16 @@ Result<void> check_log_path(const std::string& path) {
   return error_in_words(shown(path) + " is no absolute path of a file");
 }
 
-Result<UniqueFd> open_log(const LogFile& file) {
-  const auto place = place_of(file.path);
-  if (!place) return place.error();
-  const auto folder = open_owned_folder(place->folder);
+Result<UniqueFd> open_log(const LogFile& file, bool rotate) {
+  const std::size_t slash = file.path.rfind('/');
+  if (!file.path.starts_with('/') || slash + 1 == file.path.size())
+    return error_in_words("open " + file.path + ": it is no absolute path of a file");
+  const auto folder = open_owned_folder(file.path.substr(0, std::max<std::size_t>(1, slash)));
   if (!folder) return folder.error();
-  return open_in(folder->get(), file, place->name);
-}
-
-Result<UniqueFd> rotate_log(const LogFile& file) {
-  const auto place = place_of(file.path);
-  if (!place) return place.error();
-  const auto folder = open_owned_folder(place->folder);
-  if (!folder) return folder.error();
-  if (auto moved = move_on(folder->get(), file, place->name); !moved) return moved.error();
-  return open_in(folder->get(), file, place->name);
+  const std::string name = file.path.substr(slash + 1);
+  if (rotate)
+    if (auto moved = move_on(folder->get(), file, name); !moved) return moved.error();
+  return open_in(folder->get(), file, name);
 }
 
 }  // namespace ioc_exporter::delivery

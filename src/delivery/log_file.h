@@ -1,10 +1,6 @@
 // A log file and its older ones: PATH is written to, PATH.1 is the one before, and so on.
-//
-// The exporter may open no file for writing once it runs, nor rename one (docs/security.md): a
-// helper process calls these, and passes the descriptor.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -21,12 +17,10 @@ struct LogFile {
 Result<void> check_log_path(const std::string& path);
 
 // Opens the file to append to it, and makes it where it is missing: mode 0640, nobody but the owner
-// of its folder may write to that. One exporter has it at a time: device_or_resource_busy.
-Result<UniqueFd> open_log(const LogFile& file);
-// The file becomes the first of the older ones, of which the last goes; a new one is opened.
-Result<UniqueFd> rotate_log(const LogFile& file);
-
-// Either, as FileSink asks for it.
-using OpenLog = std::function<Result<UniqueFd>(bool rotate)>;
+// of its folder may write to that. One exporter has it at a time: device_or_resource_busy, after
+// some seconds, in which one that was killed may end.
+// `rotate`: the file becomes the first of the older ones, of which the last goes; a new one is
+// opened.
+Result<UniqueFd> open_log(const LogFile& file, bool rotate = false);
 
 }  // namespace ioc_exporter::delivery

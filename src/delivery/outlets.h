@@ -1,80 +1,108 @@
-// Outlets: the sinks of one kind of events, as the options say: files, receivers. It waits for none
-// of them.
+// Outlets: the sinks of one kind of events, as the options say: files, receivers. The exporter
+// gives items to a feed, and waits for nothing; the delivery process has the sinks.
 #pragma once
 
-#include <sys/types.h>
-
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/helper.h"
+#include "base/log.h"
 #include "delivery/line_file.h"
-#include "delivery/log_files.h"
+#include "delivery/pack.h"
+#include "delivery/process.h"
 #include "delivery/sink_options.h"
 #include "delivery/sink_runner.h"
 
 namespace ioc_exporter::delivery {
 
 template <class Kind>
-class Outlets {
+class Outlets : public Cargo {
  public:
+  using Item = typename Kind::Item;
   using Entry = typename Kind::Entry;
 
-  explicit Outlets(Helper::Serve serve_others = {}) : files_(Kind::kLog, std::move(serve_others)) {}
-  ~Outlets() { end_sinks(); }
+  Outlets() = default;
   Outlets(const Outlets&) = delete;
   Outlets& operator=(const Outlets&) = delete;
 
+  // Before the process is forked.
   void add(SinkSetup<Kind> setup) {
-    sinks_.push_back(std::make_unique<SinkRunner<Kind>>(std::move(setup)));
+    SinkAccount& account = feed_.add_sink(setup.name);
+    sinks_.push_back(std::make_unique<SinkRunner<Kind>>(std::move(setup), account));
   }
-  void give(std::span<const typename Kind::Item> items) {
-    for (const auto& sink : sinks_) sink->receive(items);
+  bool has_sinks() const { return feed_.has_sinks(); }
+  // Of the files.
+  const std::vector<std::string>& folders() const { return folders_; }
+
+  // The exporter's side, in one thread.
+  void give(std::span<const Item> items) {
+    if (!has_sinks()) return;
+    for (const Item& item : items) {
+      packed_.clear();
+      pack(packed_, *item);
+      feed_.give(packed_);
+    }
+    feed_.wake();
   }
   // In any thread.
-  std::vector<SinkSample> sink_samples() const {
-    std::vector<SinkSample> all;
-    for (const auto& sink : sinks_) all.push_back(sink->sample());
-    return all;
+  std::vector<SinkSample> sink_samples() const { return feed_.samples(); }
+  std::string why_stands() const {
+    const std::string sinks = feed_.why_stands();
+    return sinks.empty() ? "" : std::string(Kind::kLog) + ": sinks that stand still: " + sinks;
   }
 
-  // Files are opened here, by this process or by a helper of it.
-  bool has_files() const { return !files_.empty(); }
-  // Makes their folders where they are missing; whom they belong to. The error: to several.
-  Result<uid_t> owner_of_files() const { return files_.owner(); }
-  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& none) {  // in the helper
-    return files_.serve(request, none);
+  // The delivery process' side.
+  int event() const override { return feed_.event(); }
+  void begin() override {
+    feed_.begin();
+    for (const auto& sink : sinks_) sink->start();
   }
-  void use_helper(std::shared_ptr<Helper> helper) { files_.use_helper(std::move(helper)); }
-  // Before the first event, so that what is wrong is told at the start.
-  Result<void> open_files() {
-    for (FileSink<Entry>* const sink : file_sinks_)
-      if (auto opened = sink->open(); !opened) return opened;
+  Result<void> wait_until_open(Time until) override {
+    for (const auto& sink : sinks_)
+      if (auto opened = sink->wait_until_open(until); !opened) return opened;
     return {};
+  }
+  bool move_on() override {
+    feed_.wait_no_more();
+    std::vector<Item> items;
+    while (items.size() < kAtOnce) {
+      const auto packed = feed_.take();
+      if (!packed) break;
+      std::string_view bytes = *packed;
+      auto item = std::make_shared<std::remove_const_t<typename Item::element_type>>();
+      unpack(bytes, *item);
+      items.push_back(std::move(item));
+    }
+    for (const auto& sink : sinks_) sink->receive(items);
+    return items.size() == kAtOnce;
+  }
+  void end(Time until) override {
+    for (const auto& sink : sinks_) sink->begin_end();
+    for (const auto& sink : sinks_) sink->wait_until_ended(until);
+    for (const SinkSample& sink : feed_.samples())
+      if (sink.waiting > 0)
+        log::warn("{}: {}: {} {} were not taken before the end", Kind::kLog, sink.sink,
+                  sink.waiting, Kind::kItems);
   }
 
  protected:
   std::unique_ptr<Sink<Entry>> make_file_sink(const SinkOptions& options,
                                               typename FileSink<Entry>::Append append) {
-    auto sink =
-        std::make_unique<FileSink<Entry>>(options.file, FileBounds{options.size, options.age},
-                                          files_.add({options.file, options.count}), append);
-    file_sinks_.push_back(sink.get());
-    return sink;
+    add_folder(options.file.substr(0, std::max<std::size_t>(1, options.file.rfind('/'))));
+    return std::make_unique<FileSink<Entry>>(LogFile{options.file, options.count},
+                                             FileBounds{options.size, options.age}, append);
   }
-  LogFiles& files() { return files_; }
-  // Gives them what waits, for a while: all at the same time.
-  void end_sinks() {
-    for (const auto& sink : sinks_) sink->begin_end();
-    sinks_.clear();
-  }
+  void add_folder(std::string folder) { folders_.push_back(std::move(folder)); }
 
  private:
-  LogFiles files_;
-  std::vector<FileSink<Entry>*> file_sinks_;  // that the runners have
+  static constexpr std::size_t kAtOnce = 1024;
+
+  std::vector<std::string> folders_;
+  Feed feed_;
+  std::string packed_;
   std::vector<std::unique_ptr<SinkRunner<Kind>>> sinks_;
 };
 

@@ -9,7 +9,6 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "base/value_text.h"
-#include "delivery/end_deadline.h"
 
 namespace ioc_exporter::delivery {
 namespace {
@@ -111,11 +110,7 @@ bool is_refused_for_good(int status) {
 Delivered push(const Push& push) {
   Delivered done;
   if (push.entries == 0) return done;
-  if (EndDeadline::of_this_thread() <= EndDeadline::Time::clock::now()) {
-    done.problem = error_in_words(push.where + ": the exporter ends");
-    return done;
-  }
-  const auto answer = send_post(push.post, kPatience, EndDeadline::of_this_thread);
+  const auto answer = send_post(push.post, kPatience);
   if (!answer) {
     done.problem = answer.error();
     return done;

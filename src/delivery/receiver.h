@@ -47,8 +47,8 @@ struct Push {
   // The words of an answer with another status, where it is no text.
   std::function<std::string(const Fetched& answer)> words = {};
 };
-// Within some seconds, and before the end's deadline of this thread. A Retry-After of the answer is
-// kept to. What the answer repeats of the login and the headers is not in the problem.
+// Within some seconds. A Retry-After of the answer is kept to. What the answer repeats of the login
+// and the headers is not in the problem.
 Delivered push(const Push& push);
 
 }  // namespace ioc_exporter::delivery

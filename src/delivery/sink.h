@@ -1,4 +1,5 @@
-// Sink: where events or traces go for good: a file, a server. Each has a thread of its own.
+// Sink: where events or traces go for good: a file, a server. Each has a thread of its own in the
+// delivery process.
 //
 // A Kind says what goes there:
 //
@@ -31,7 +32,7 @@ namespace ioc_exporter::delivery {
 // Why an item never comes to its sink.
 inline constexpr const char* kQueueFull = "queue_full";
 inline constexpr const char* kRefused = "refused";
-inline constexpr const char* kAtEnd = "at_end";
+inline constexpr const char* kRestart = "restart";  // of the delivery process, which had it
 
 struct Delivered {
   std::size_t entries = 0;            // the first ones of those that were given
@@ -47,12 +48,14 @@ class Sink {
  public:
   using Delivered = delivery::Delivered;
 
+  // All are called in the sink's thread, which also destroys it.
   virtual ~Sink() = default;
 
-  // Called in the sink's thread only, again and again with those that are left. May wait for a
-  // second or so, not for ever; once the exporter ends, until EndDeadline::of_this_thread().
+  // Before all else. The error: the exporter does not start; later it goes on, deliver() may help.
+  virtual Result<void> open() { return {}; }
+  // Again and again with those that are left. May wait for some seconds.
   virtual Delivered deliver(std::span<const Entry> entries) = 0;
-  // Called in the sink's thread from time to time, also while nothing comes.
+  // From time to time, also while nothing comes.
   virtual Result<void> tend() { return {}; }
 };
 

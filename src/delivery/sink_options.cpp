@@ -42,13 +42,6 @@ void read_receiver(Reader& item, ReceiverOptions& options) {
 
 }  // namespace
 
-std::string SinkNames::take(const std::string& wanted) {
-  std::string name = wanted;
-  for (unsigned number = 2; !taken_.insert(name).second; ++number)
-    name = wanted + "-" + std::to_string(number);
-  return name;
-}
-
 Result<void> check_otlp(const std::string& url) {
   return url.empty() ? Result<void>() : check_url(url, true, "http://collector:4318");
 }

@@ -16,16 +16,6 @@
 
 namespace ioc_exporter::delivery {
 
-// Gives each sink a name of its own.
-class SinkNames {
- public:
-  // `wanted`, with a number behind it when it is taken.
-  std::string take(const std::string& wanted);
-
- private:
-  std::set<std::string> taken_ = {kMemory};
-};
-
 struct ReceiverOptions {
   std::string login_file, ca_file, tenant;  // "" = none
   std::map<std::string, std::string> headers;
@@ -51,11 +41,16 @@ void read_sink(Reader& item, SinkOptions& options);
 std::vector<OptionRow> file_rows(const std::string& section, const std::string& events,
                                  SinkOptions& options);
 
-// Gives each sink a name of its own. Each has a kind().
+// Gives each sink a name of its own, with a number behind it when it is taken. Each has a kind().
 template <class Options>
 void name_sinks(std::vector<Options>& sinks) {
-  SinkNames names;
-  for (Options& sink : sinks) sink.name = names.take(sink.name.empty() ? sink.kind() : sink.name);
+  std::set<std::string> taken = {kMemory};
+  for (Options& sink : sinks) {
+    const std::string wanted = sink.name.empty() ? sink.kind() : sink.name;
+    sink.name = wanted;
+    for (unsigned number = 2; !taken.insert(sink.name).second; ++number)
+      sink.name = wanted + "-" + std::to_string(number);
+  }
 }
 
 // To be called at the start: reads the login. `log`: how messages begin.

@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
-#include "delivery/courier.h"
-#include "delivery/end_deadline.h"
+#include "delivery/feed.h"
 #include "delivery/sink.h"
 
 namespace ioc_exporter::delivery {
@@ -24,63 +26,74 @@ class SinkRunner {
   using Item = typename Kind::Item;
   using Entry = typename Kind::Entry;
   using Stage = typename Kind::Stage;
+  using Clock = std::chrono::steady_clock;
 
-  // How long it goes on with what waits when the exporter ends, once the sink does not take it.
-  static constexpr std::chrono::seconds kEndPatience{2};
-
-  explicit SinkRunner(SinkSetup<Kind> setup);
-  // Gives the sink what waits, for a while from begin_end() on.
+  SinkRunner(SinkSetup<Kind> setup, SinkAccount& account);
+  // Waits for the sink.
   ~SinkRunner();
   SinkRunner(const SinkRunner&) = delete;
   SinkRunner& operator=(const SinkRunner&) = delete;
 
-  // In any thread; does not wait for the sink. The first call starts the thread, which then has the
-  // rights that the caller has.
+  // Starts the thread. All is then in any thread, and waits for the sink where it says so only.
+  void start() {
+    thread_ = std::thread([this] { run(); });
+  }
+  // The error: of opening it. None where that is not done by then.
+  Result<void> wait_until_open(Clock::time_point until);
   void receive(std::span<const Item> items);
-  SinkSample sample() const;
-
-  // Does not wait. To be called for all before one of them is destroyed, so that they end together.
+  // The sink is given what waits, until it does not take it.
   void begin_end();
+  void wait_until_ended(Clock::time_point until);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   static constexpr std::size_t kBatch = 1024;
+  static constexpr std::chrono::milliseconds kFirstPause{100}, kLongestPause{10'000};
+  // How often it says that it goes on.
+  static constexpr std::chrono::seconds kAlive{1};
 
   void run();
+  void open(std::unique_lock<std::mutex>& lock);
   void take_some(std::unique_lock<std::mutex>& lock);
   bool deliver_some(std::unique_lock<std::mutex>& lock);
+  Delivered deliver();
   void tend(std::unique_lock<std::mutex>& lock);
-  void end(std::unique_lock<std::mutex>& lock);
+  std::uint64_t take_off(std::size_t entries);
+  void report(const std::string& action, const Result<void>& result) {
+    trouble_.report(std::string(Kind::kLog) + ": " + action, result);
+  }
 
   const typename Kind::Filter filter_;
-  mutable std::mutex mutex_;
+  SinkAccount& account_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   Queue<Item> queue_;
-  SinkSample counts_;
-  bool ends_ = false;
-  EndDeadline end_;
+  std::optional<Result<void>> opened_;
+  bool ends_ = false, ended_ = false;
 
   // The thread's.
-  Courier<Kind> courier_;
+  const std::string name_;
+  std::unique_ptr<Sink<Entry>> sink_;
+  std::vector<Entry> entries_;  // that are to be delivered now, in order
   Stage stage_;
+  std::chrono::milliseconds pause_{};  // the last one of its own
+  Clock::time_point again_at_{};       // when the sink is given more
   const std::chrono::milliseconds tend_every_;
   Clock::time_point tend_at_;
+  TroubleLog trouble_;
 
   std::thread thread_;  // last: it ends first
 };
 
 template <class Kind>
-SinkRunner<Kind>::SinkRunner(SinkSetup<Kind> setup)
+SinkRunner<Kind>::SinkRunner(SinkSetup<Kind> setup, SinkAccount& account)
     : filter_(std::move(setup.filter)),
+      account_(account),
       queue_(setup.queue),
-      courier_(std::move(setup.sink), setup.name),
+      name_(std::move(setup.name)),
+      sink_(std::move(setup.sink)),
       stage_(setup.window),
       tend_every_(setup.tend_every),
-      tend_at_(Clock::now() + tend_every_) {
-  counts_.sink = std::move(setup.name);
-  counts_.dropped = {{kQueueFull, 0}, {kRefused, 0}, {kAtEnd, 0}};
-}
+      tend_at_(Clock::now() + tend_every_) {}
 
 template <class Kind>
 SinkRunner<Kind>::~SinkRunner() {
@@ -89,11 +102,23 @@ SinkRunner<Kind>::~SinkRunner() {
 }
 
 template <class Kind>
+Result<void> SinkRunner<Kind>::wait_until_open(Clock::time_point until) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, until, [this] { return opened_.has_value(); });
+  return opened_.value_or(Result<void>());
+}
+
+template <class Kind>
 void SinkRunner<Kind>::begin_end() {
   const std::scoped_lock lock(mutex_);
-  if (std::exchange(ends_, true)) return;
-  end_.set(Clock::now() + kEndPatience);
+  ends_ = true;
   changed_.notify_all();
+}
+
+template <class Kind>
+void SinkRunner<Kind>::wait_until_ended(Clock::time_point until) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, until, [this] { return ended_; });
 }
 
 template <class Kind>
@@ -103,89 +128,115 @@ void SinkRunner<Kind>::receive(std::span<const Item> items) {
   for (const Item& item : items)
     if (filter_.wants(*item)) wanted.push_back(&item);
   const std::scoped_lock lock(mutex_);
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-  counts_.received += items.size();
-  counts_.filtered += items.size() - wanted.size();
-  std::uint64_t& dropped = counts_.dropped[kQueueFull];
-  for (const Item* item : wanted) {
-    const std::size_t gone = queue_.push(*item, Kind::owner(**item), Kind::bytes(**item));
-    ++counts_.waiting;
-    counts_.waiting -= gone;
-    dropped += gone;
-  }
+  account_.filtered += items.size() - wanted.size();
+  for (const Item* item : wanted)
+    account_.queue_full += queue_.push(*item, Kind::owner(**item), Kind::bytes(**item));
   changed_.notify_all();
 }
 
 template <class Kind>
-SinkSample SinkRunner<Kind>::sample() const {
-  const std::scoped_lock lock(mutex_);
-  return counts_;
+void SinkRunner<Kind>::run() {
+  std::unique_lock lock(mutex_);
+  open(lock);
+  while (!ends_) {
+    const auto now = Clock::now();
+    account_.alive_at = now;
+    tend(lock);
+    take_some(lock);
+    if (entries_.empty()) {
+      const auto wakes = [this] { return ends_ || !queue_.empty(); };
+      changed_.wait_until(
+          lock, std::min({stage_.next_due().value_or(tend_at_), tend_at_, now + kAlive}), wakes);
+    } else if (again_at_ > now || !deliver_some(lock)) {
+      changed_.wait_until(lock, std::min(again_at_, now + kAlive), [this] { return ends_; });
+    }
+  }
+  while (true) {
+    take_some(lock);
+    if (queue_.empty()) stage_.end_all(entries_);
+    if (entries_.empty() ? queue_.empty() : !deliver_some(lock)) break;
+  }
+  lock.unlock();
+  sink_.reset();
+  lock.lock();
+  ended_ = true;
+  changed_.notify_all();
 }
 
 template <class Kind>
-void SinkRunner<Kind>::run() {
-  end_.use_in_this_thread();
-  std::unique_lock lock(mutex_);
-  while (!ends_) {
-    tend(lock);
-    take_some(lock);
-    if (courier_.entries().empty()) {
-      const auto wakes = [this] { return ends_ || !queue_.empty(); };
-      changed_.wait_until(lock, std::min(stage_.next_due().value_or(tend_at_), tend_at_), wakes);
-    } else if (!deliver_some(lock)) {
-      changed_.wait_until(lock, courier_.again_at(), [this] { return ends_; });
-    }
-  }
-  end(lock);
+void SinkRunner<Kind>::open(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  const Result<void> opened = sink_->open();
+  report("open " + name_, opened);
+  lock.lock();
+  opened_ = opened;
+  changed_.notify_all();
 }
 
 // Nothing more while some could not be delivered: they wait in the queue, which has its bound.
 template <class Kind>
 void SinkRunner<Kind>::take_some(std::unique_lock<std::mutex>& lock) {
-  std::vector<Entry>& entries = courier_.entries();
-  if (!entries.empty()) return;
+  if (!entries_.empty()) return;
   std::vector<Item> items = queue_.take(kBatch);
   lock.unlock();
   const auto now = Clock::now();
-  for (Item& item : items) stage_.take(std::move(item), now, entries);
-  stage_.end_due(now, entries);
+  for (Item& item : items) stage_.take(std::move(item), now, entries_);
+  stage_.end_due(now, entries_);
   lock.lock();
 }
 
-// False: the sink is to be left alone until again_at().
+// The first ones; how many items they stood for.
+template <class Kind>
+std::uint64_t SinkRunner<Kind>::take_off(std::size_t entries) {
+  const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(entries);
+  std::uint64_t items = 0;
+  for (auto entry = entries_.begin(); entry != end; ++entry) items += Kind::weight(*entry);
+  entries_.erase(entries_.begin(), end);
+  return items;
+}
+
+template <class Kind>
+Delivered SinkRunner<Kind>::deliver() {
+  try {
+    return sink_->deliver(entries_);
+  } catch (const std::exception& failure) {  // memory, mostly
+    return {.problem = error_in_words(failure.what())};
+  }
+}
+
+// False: the sink is to be left alone until again_at_.
 template <class Kind>
 bool SinkRunner<Kind>::deliver_some(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
-  const auto round = courier_.deliver_some();
+  const Delivered done = deliver();
+  const std::size_t taken = std::min(done.entries, entries_.size()),
+                    refused = std::min(done.refused, entries_.size() - taken);
+  account_.delivered += take_off(taken);
+  account_.refused += take_off(refused);
+  account_.failures += done.problem ? 1u : 0u;
+  report(name_, done.problem ? Result<void>(*done.problem) : Result<void>());
   lock.lock();
-  counts_.delivered += round.delivered;
-  counts_.waiting -= round.delivered + round.refused;
-  counts_.dropped[kRefused] += round.refused;
-  counts_.failures += round.problem.empty() ? 0u : 1u;
-  counts_.problem = round.problem;
-  return round.goes_on;
+  if (!done.problem) {
+    pause_ = kFirstPause;
+    again_at_ = Clock::now() + pause_;
+    if (!entries_.empty() && taken == 0) return false;
+    again_at_ = {};
+    return true;
+  }
+  // Who was told to go on has not failed to reach the receiver.
+  const bool goes_on = done.pause && done.pause->count() == 0;
+  pause_ = goes_on ? kFirstPause : std::clamp(pause_ * 2, kFirstPause, kLongestPause);
+  again_at_ = Clock::now() + done.pause.value_or(pause_);
+  return goes_on;
 }
 
 template <class Kind>
 void SinkRunner<Kind>::tend(std::unique_lock<std::mutex>& lock) {
   if (Clock::now() < tend_at_) return;
   lock.unlock();
-  courier_.report("tend " + counts_.sink, courier_.sink().tend());
+  report("tend " + name_, sink_->tend());
   lock.lock();
   tend_at_ = Clock::now() + tend_every_;
-}
-
-template <class Kind>
-void SinkRunner<Kind>::end(std::unique_lock<std::mutex>& lock) {
-  do {
-    take_some(lock);
-    if (queue_.empty()) stage_.end_all(courier_.entries());
-    if (courier_.entries().empty()) break;
-  } while (deliver_some(lock) && Clock::now() < end_.at());
-  counts_.dropped[kAtEnd] += std::exchange(counts_.waiting, 0);
-  if (const std::uint64_t lost = counts_.dropped[kAtEnd]; lost > 0)
-    log::warn("{}: {}: {} {} were not taken before the end", Kind::kLog, counts_.sink, lost,
-              Kind::kItems);
 }
 
 }  // namespace ioc_exporter::delivery

@@ -14,10 +14,9 @@ inline constexpr const char* kMemory = "memory";
 struct SinkSample {
   std::string sink = {};  // the label
   std::uint64_t received = 0, delivered = 0, filtered = 0;
-  std::uint64_t waiting = 0;                          // queued, in a stage or under way
+  std::uint64_t waiting = 0;                          // given, queued, in a stage or under way
   std::map<std::string, std::uint64_t> dropped = {};  // by reason
   std::uint64_t failures = 0;                         // of deliver()
-  std::string problem = {};                           // of the last one; "" = it works
 };
 
 }  // namespace ioc_exporter::delivery

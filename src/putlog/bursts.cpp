@@ -62,7 +62,7 @@ bool is_less(const Element& one, const Element& other) {
 void Bursts::weigh(Open& open) {
   bytes_ -= open.bytes;
   open.bytes = kOpenBytes + 2 * open.key.size();
-  if (open.entry.event) open.bytes += footprint(*open.entry.event);
+  if (open.entry.event) open.bytes += delivery::footprint(*open.entry.event);
   bytes_ += open.bytes;
 }
 

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "putlog/entry.h"
-#include "putlog/queue.h"
 
 namespace ioc_exporter::putlog {
 

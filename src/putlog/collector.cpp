@@ -90,7 +90,6 @@ void PutLogCollector::tick(TimePoint) {
 }
 
 void PutLogCollector::run(const std::stop_token& stop) {
-  outlets_->receive({});  // starts the sinks: the store removes old puts also while none come
   while (!stop.stop_requested()) {
     trouble_.report("wait for puts to log", ring_.ring()->wait(kPause));
     while (read_some(nullptr) && !stop.stop_requested()) {

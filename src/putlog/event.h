@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "delivery/pack.h"
+
 namespace ioc_exporter::putlog {
 
 // An element as a client of Channel Access gives it: DBR_CHAR, SHORT, LONG and ENUM as numbers
@@ -48,11 +50,16 @@ struct PutEvent {
   bool operator==(const PutEvent&) const = default;
 };
 
-// Receiver of the events, in order, on one thread. It must not wait.
-class PutReceiver {
- public:
-  virtual ~PutReceiver() = default;
-  virtual void receive(std::span<const PutEvent> events) = 0;
-};
+// For delivery/pack.h: all members, or it does not compile.
+auto parts_of(delivery::Is<Value> auto& value) {
+  auto& [elements, is_array] = value;
+  return std::tie(elements, is_array);
+}
+auto parts_of(delivery::Is<PutEvent> auto& event) {
+  auto& [time, kernel_ns, seq, ioc, server, client, user, client_host, pv, op, type, count, value,
+         sent, old, after, value_unknown, overread, status, seconds, rule, action] = event;
+  return std::tie(time, kernel_ns, seq, ioc, server, client, user, client_host, pv, op, type, count,
+                  value, sent, old, after, value_unknown, overread, status, seconds, rule, action);
+}
 
 }  // namespace ioc_exporter::putlog

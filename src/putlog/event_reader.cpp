@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "iocs/memory/record_names.h"
-#include "putlog/queue.h"
 #include "putlog/value.h"
 #include "puts/pva/put_labels.h"
 #include "puts/status.h"
@@ -70,7 +69,7 @@ bool EventReader::take(std::span<const std::byte> raw) {
     event.old = old_value(head, bytes.subspan(head.room));
   }
   put.hole = std::exchange(hole_, 0);
-  put.bytes = footprint(event);
+  put.bytes = delivery::footprint(event);
   waiting_bytes_ += put.bytes;
   waiting_.push_back(std::move(put));
   wait_for_result(waiting_.back());

@@ -143,7 +143,7 @@ OtlpLogs otlp_logs(std::span<const Entry> entries, const otlp::Sender& sender) {
        ++logs.entries) {
     const Entry& entry = entries[logs.entries];
     by_ioc[entry.event->ioc].push_back(&entry);
-    size += footprint(*entry.event);  // which is about that
+    size += delivery::footprint(*entry.event);  // which is about that
   }
   Writer out(logs.protobuf);
   for (const auto& [ioc, own] : by_ioc) {

@@ -1,37 +1,16 @@
 #include "putlog/outlets.h"
 
 #include <optional>
+#include <thread>
 #include <utility>
 
-#include "base/log.h"
 #include "delivery/otlp.h"
 #include "putlog/json.h"
 #include "putlog/loki_sink.h"
 #include "putlog/otlp_sink.h"
-#include "putlog/store_sink.h"
 #include "putlog/tcp_sink.h"
 
 namespace ioc_exporter::putlog {
-namespace {
-
-using delivery::DatabaseFile;
-
-constexpr auto kOpenStore = static_cast<std::uint32_t>(delivery::LogFiles::Ask::others);
-constexpr std::uint32_t kOpenStoreLog = kOpenStore + 1;
-
-}  // namespace
-
-Outlets::Outlets(Privacy privacy, delivery::RingBounds bounds)
-    : delivery::Outlets<PutKind>(
-          [this](const HelperRequest& request, const UniqueFd&) { return serve_store(request); }),
-      privacy_(std::move(privacy)),
-      ring_(std::make_shared<Ring>(bounds)) {}
-
-// The sinks' threads use what this has.
-Outlets::~Outlets() {
-  ring_->end();
-  end_sinks();
-}
 
 Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options,
                                                const std::string& version) {
@@ -67,9 +46,9 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
                                            delivery::otlp::Sender::of_this_host(version)));
   }
   if (!options.store.empty()) {
-    store_options_ = options;
-    files().add_folder(options.store);
-    return Made(std::make_unique<StoreSink>([this] { return store_; }));
+    add_folder(options.store);
+    store_ = std::make_shared<Store>(options.store, StoreBounds{options.size, options.age});
+    return Made(std::make_unique<StoreSink>(store_));
   }
   const auto place = delivery::parse_host_and_port(options.tcp);
   if (!place) return place.error();
@@ -95,34 +74,10 @@ std::vector<SinkSample> Outlets::samples() const {
   return all;
 }
 
-Result<UniqueFd> Outlets::serve_store(const HelperRequest& request) const {
-  if (request.what > kOpenStoreLog) return error_in_words("put log: no such request");
-  if (store_options_.store.empty()) return error_in_words("put log: there is no store");
-  return open_store_file(store_options_.store, request.what == kOpenStoreLog
-                                                   ? DatabaseFile::log
-                                                   : DatabaseFile::database);
-}
-
-Result<void> Outlets::open_files() {
-  if (auto opened = delivery::Outlets<PutKind>::open_files(); !opened) return opened;
-  return store_options_.store.empty() ? Result<void>() : open_store();
-}
-
-Result<void> Outlets::open_store() {
-  auto database = files().ask(kOpenStore);
-  if (!database) return database.error();
-  auto log = files().ask(kOpenStoreLog);
-  if (!log) return log.error();
-  auto store = Store::open(store_options_.store, {std::move(*database), std::move(*log)},
-                           {store_options_.size, store_options_.age});
-  // It is one of the exporter's works, and the others go on without it.
-  if (!store) {
-    log::error("put log: {}: puts are not kept there until the exporter is started again",
-               store.error().message());
-    return {};
-  }
-  store_ = std::move(*store);
-  return {};
+void Outlets::answer(const std::string& question, UniqueFd to) const {
+  std::thread([store = store_, question, to = std::move(to)] {
+    answer_question(*store, question, to.get());
+  }).detach();
 }
 
 }  // namespace ioc_exporter::putlog

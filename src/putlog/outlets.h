@@ -1,10 +1,11 @@
-// Outlets: all that events go to, as the options say: the memory of the newest, files, receivers,
-// the store.
+// Outlets: all that events go to, as the options say: the memory of the newest and, in the delivery
+// process, files, receivers, the store.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "delivery/outlets.h"
@@ -16,35 +17,35 @@
 
 namespace ioc_exporter::putlog {
 
-class Outlets : public PutReceiver, public delivery::Outlets<PutKind> {
+class Outlets : public delivery::Outlets<PutKind> {
  public:
   // `version`: of this exporter, for those who are sent puts. Reads the salt, and logins. Opens no
-  // files yet.
+  // files.
   static Result<std::unique_ptr<Outlets>> make(const OutletOptions& options,
                                                const std::string& version);
   // What `privacy` hides is hidden from memory and all sinks.
-  Outlets(Privacy privacy, delivery::RingBounds bounds);
-  ~Outlets() override;
+  Outlets(Privacy privacy, delivery::RingBounds bounds)
+      : privacy_(std::move(privacy)), ring_(std::make_shared<Ring>(bounds)) {}
+  ~Outlets() override { ring_->end(); }
 
-  void receive(std::span<const PutEvent> events) override;
+  // In order, in one thread. Waits for nothing.
+  void receive(std::span<const PutEvent> events);
   const std::shared_ptr<Ring>& ring() const { return ring_; }
   // What hides users as events have them, for who tells of users elsewhere.
   Privacy privacy_of_users() const { return privacy_.of_users(); }
-  const std::shared_ptr<Store>& store() const { return store_; }  // once files are open; null: none
+  bool has_store() const { return store_ != nullptr; }
   // In any thread.
   std::vector<SinkSample> samples() const;
 
-  Result<void> open_files();  // the store's, too
+  // In the delivery process: answers a question (store.h) in a thread of its own.
+  void answer(const std::string& question, UniqueFd to) const;
 
  private:
   Result<std::unique_ptr<Sink>> make_sink(const SinkOptions& options, const std::string& version);
-  Result<UniqueFd> serve_store(const HelperRequest& request) const;
-  Result<void> open_store();
 
   Privacy privacy_;
-  std::shared_ptr<Ring> ring_;  // who follows has a part in it
-  SinkOptions store_options_;
-  std::shared_ptr<Store> store_;  // who asks has a part in it
+  std::shared_ptr<Ring> ring_;    // who follows has a part in it
+  std::shared_ptr<Store> store_;  // who asks has a part in it; null: none
 };
 
 }  // namespace ioc_exporter::putlog

@@ -15,7 +15,7 @@ using delivery::Since;
 struct RingOfPuts {
   using Item = SharedEvent;
   using Filter = EventFilter;
-  static std::size_t bytes(const PutEvent& event);
+  static std::size_t bytes(const PutEvent& event) { return delivery::footprint(event); }
   static auto time(const PutEvent& event) { return event.time; }
 };
 

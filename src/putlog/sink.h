@@ -14,7 +14,6 @@
 #include "putlog/bursts.h"
 #include "putlog/entry.h"
 #include "putlog/filter.h"
-#include "putlog/queue.h"
 
 namespace ioc_exporter::putlog {
 
@@ -24,14 +23,13 @@ struct PutKind {
   using Entry = putlog::Entry;
   using Filter = EventFilter;
   using Stage = Bursts;
-  static std::size_t bytes(const PutEvent& event) { return footprint(event); }
+  static std::size_t bytes(const PutEvent& event) { return delivery::footprint(event); }
   static std::string_view owner(const PutEvent& event) { return event.ioc; }
   static std::uint64_t weight(const Entry& entry) { return entry.puts; }
   static constexpr const char* kLog = "put log";
   static constexpr const char* kItems = "puts";
 };
 
-using delivery::kAtEnd;
 using delivery::kQueueFull;
 using delivery::kRefused;
 using delivery::SinkSample;

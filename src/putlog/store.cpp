@@ -1,10 +1,15 @@
 #include "putlog/store.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <limits>
-#include <thread>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
+#include "exposition/json_text.h"
 #include "putlog/filter.h"
 #include "putlog/json.h"
 
@@ -20,6 +25,8 @@ constexpr const char* kTables =
     "CREATE INDEX puts_time ON puts(time)";
 // Sizes of a step of reading and of removing.
 constexpr std::size_t kPiece = 1 << 20;
+// How often a question is answered with a sign of life.
+constexpr std::chrono::milliseconds kSign{500};
 constexpr int kRows = 1000, kRemoved = 4096, kMostRemovals = 16;
 // The oldest by time; and of all an eighth at most, so that a small store is not emptied at once.
 constexpr const char* kRemoveOld =
@@ -56,26 +63,30 @@ std::int64_t nanoseconds(std::chrono::sys_time<std::chrono::nanoseconds> time) {
 
 }  // namespace
 
-Store::Store(std::unique_ptr<delivery::Database> database, StoreBounds bounds, std::int64_t run)
-    : bounds_(bounds), database_(std::move(database)), run_(run) {}
-
-Store::~Store() = default;
-
-Result<UniqueFd> open_store_file(const std::string& folder, delivery::DatabaseFile file) {
-  return delivery::open_database_file(folder, "puts.sqlite", file);
+Result<void> Store::open() {
+  const std::scoped_lock lock(mutex_);
+  return open_locked();
 }
 
-Result<std::shared_ptr<Store>> Store::open(const std::string& path, delivery::DatabaseFiles files,
-                                           StoreBounds bounds) {
-  auto database = delivery::Database::open(path, std::move(files), {kVersion, kTables});
+Result<void> Store::open_locked() {
+  if (database_) return {};
+  auto database = delivery::Database::open(folder_, "puts.sqlite", {kVersion, kTables});
   if (!database) return std::move(database).error();
   const auto last = (*database)->ask("SELECT run FROM puts ORDER BY id DESC LIMIT 1");
   if (!last) return last.error();
-  return std::shared_ptr<Store>(new Store(std::move(*database), bounds, *last + 1));
+  database_ = std::move(*database);
+  run_ = *last + 1;
+  return {};
+}
+
+void Store::close() {
+  const std::scoped_lock lock(mutex_);
+  database_.reset();
 }
 
 Result<void> Store::add(std::span<const Entry> entries) {
-  const Turn turn(*this);
+  const std::scoped_lock lock(mutex_);
+  if (auto opened = open_locked(); !opened) return opened;
   return database_->transact([&]() -> Result<void> {
     Statement insert(*database_,
                      "INSERT INTO puts(time, run, seq, ioc, client, user, pv, action, line) "
@@ -112,7 +123,8 @@ Result<std::int64_t> Store::remove(const char* sql, std::int64_t oldest) {
 }
 
 Result<void> Store::trim(std::chrono::system_clock::time_point now) {
-  const Turn turn(*this);
+  const std::scoped_lock lock(mutex_);
+  if (auto opened = open_locked(); !opened) return opened;
   const auto oldest =
       nanoseconds(std::chrono::time_point_cast<std::chrono::nanoseconds>(now) - bounds_.age);
   for (int i = 0; i < kMostRemovals && bounds_.age.count() > 0; ++i) {
@@ -143,18 +155,10 @@ struct Store::Reader::Row {
   std::string line;
 };
 
-std::unique_lock<std::timed_mutex> Store::wait_to_read() {
-  using Clock = std::chrono::steady_clock;
-  const auto begun = Clock::now();
-  while (writers_ > 0 && Clock::now() < begun + kReadPatience / 2)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return {mutex_, begun + kReadPatience};
-}
-
 Result<std::vector<Store::Reader::Row>> Store::Reader::rows(const char* sql,
                                                             std::optional<std::int64_t> since) {
-  const auto lock = store_.wait_to_read();
-  if (!lock) return error_from_errno(ETIMEDOUT, "read the store, which is being written to");
+  const std::scoped_lock lock(store_.mutex_);
+  if (!store_.database_) return error_in_words("the store is not open");
   Statement row(*store_.database_, sql);
   if (!row) return store_.database_->problem("read");
   row.bind(1, at_->time);
@@ -212,6 +216,46 @@ Result<std::optional<std::string>> Store::Reader::next() {
     if (wants(row)) lines.append(row.line).append(1, '\n');
   at_ = found->back().key;
   return std::optional(std::move(lines));
+}
+
+std::string question_of(std::size_t limit, std::uint64_t before, const std::string& query) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return std::to_string(limit) + ' ' + std::to_string(before) + ' ' + std::to_string(now) + ' ' +
+         query;
+}
+
+std::string error_line(const Error& error) {
+  std::string text = "{\"error\":";
+  exposition::append_json_text(text, error.message());
+  return text + "}\n";
+}
+
+void answer_question(Store& store, const std::string& question, int to) {
+  using Clock = std::chrono::system_clock;
+  std::istringstream words(question);
+  std::size_t limit = 0;
+  std::uint64_t before = 0;
+  Clock::rep now = 0;
+  std::string text;
+  words >> limit >> before >> now >> text;
+  auto query = parse_put_query(text, Clock::time_point(Clock::duration(now)));
+  if (!query) return;  // the exporter has read it already
+  query->limit = limit;
+  const auto reader = store.read(std::move(*query), before);
+  auto told = Clock::now();
+  for (bool ends = false; !ends;) {
+    auto lines = reader->next();
+    ends = !lines || !*lines;
+    text = !lines ? error_line(lines.error()) : (*lines).value_or("");
+    if (ends) text += '\0';
+    if (text.empty() && Clock::now() - told > kSign) text = "\n";
+    if (!text.empty()) told = Clock::now();
+    for (std::string_view rest = text; !rest.empty();) {
+      const ssize_t written = ::write(to, rest.data(), rest.size());
+      if (written < 0 && errno != EINTR) return;
+      rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(0, written)));
+    }
+  }
 }
 
 }  // namespace ioc_exporter::putlog

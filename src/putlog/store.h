@@ -1,10 +1,10 @@
-// Store: days of puts in a SQLite database, bounded by size and by age, for who asks what was.
+// Store: days of puts in a SQLite database, bounded by size and by age, for queries.
 //
 // One connection, behind a mutex, has the database to itself. What is read is read in pieces, so
 // that a question about days holds nobody up.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -12,12 +12,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "delivery/database.h"
 #include "putlog/entry.h"
 #include "putlog/put_query.h"
+#include "putlog/sink.h"
 
 namespace ioc_exporter::putlog {
 
@@ -26,38 +29,13 @@ struct StoreBounds {
   std::chrono::milliseconds age = std::chrono::hours(24 * 30);  // 0: whatever its age
 };
 
-// Opens puts.sqlite, or its log, in the folder, as open_database_file() does.
-Result<UniqueFd> open_store_file(const std::string& folder, delivery::DatabaseFile file);
-
 class Store {
  public:
-  // How long a question waits for its turn.
-  static constexpr std::chrono::milliseconds kReadPatience{2000};
+  Store(std::string folder, StoreBounds bounds) : folder_(std::move(folder)), bounds_(bounds) {}
 
-  // `path` is for errors.
-  static Result<std::shared_ptr<Store>> open(const std::string& path, delivery::DatabaseFiles files,
-                                             StoreBounds bounds);
-  ~Store();
-  Store(const Store&) = delete;
-  Store& operator=(const Store&) = delete;
-
-  // The turn of a thread that writes: readers, who come again at once, let it go first.
-  class Turn {
-   public:
-    explicit Turn(Store& store) : store_(store) {
-      ++store_.writers_;
-      store_.mutex_.lock();
-    }
-    ~Turn() {
-      store_.mutex_.unlock();
-      --store_.writers_;
-    }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-
-   private:
-    Store& store_;
-  };
+  // Where it is not open yet, as writing does it, too.
+  Result<void> open();
+  void close();
 
   // In any thread. All or none; they are there then, whatever ends the exporter.
   Result<void> add(std::span<const Entry> entries);
@@ -71,8 +49,7 @@ class Store {
     Reader& operator=(const Reader&) = delete;
 
     // Lines, the oldest first, of a MiB or so; "" = none among those that were looked at; nothing:
-    // the end. An error where whoever writes keeps the store for longer than kReadPatience, on a
-    // disk that hangs for example.
+    // the end.
     Result<std::optional<std::string>> next();
 
    private:
@@ -104,15 +81,49 @@ class Store {
   std::unique_ptr<Reader> read(PutQuery query, std::uint64_t before);
 
  private:
-  Store(std::unique_ptr<delivery::Database> database, StoreBounds bounds, std::int64_t run);
-  std::unique_lock<std::timed_mutex> wait_to_read();  // not locked: it took too long
+  Result<void> open_locked();
   Result<std::int64_t> remove(const char* sql, std::int64_t oldest);
 
+  const std::string folder_;
   const StoreBounds bounds_;
-  std::timed_mutex mutex_;
-  std::atomic<int> writers_ = 0;  // that wait or write
-  const std::unique_ptr<delivery::Database> database_;
-  const std::int64_t run_;  // the number of this exporter among those that wrote here
+  std::mutex mutex_;                              // of what follows
+  std::unique_ptr<delivery::Database> database_;  // null: it is not open
+  std::int64_t run_ = 0;  // the number of this exporter among those that wrote here
 };
+
+// Puts into the store, some hundred with each transaction.
+class StoreSink : public Sink {
+ public:
+  explicit StoreSink(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  ~StoreSink() override { store_->close(); }
+
+  // What is wrong with it keeps nothing else from being counted and delivered.
+  Result<void> open() override {
+    if (const auto opened = store_->open(); !opened)
+      log::error("put log: {}", opened.error().message());
+    return {};
+  }
+  Delivered deliver(std::span<const Entry> entries) override {
+    const auto some = entries.first(std::min(entries.size(), kAtOnce));
+    if (auto added = store_->add(some); !added) return {0, added.error()};
+    if (auto trimmed = tend(); !trimmed) return {some.size(), trimmed.error()};
+    return {some.size()};
+  }
+  Result<void> tend() override { return store_->trim(std::chrono::system_clock::now()); }
+
+ private:
+  static constexpr std::size_t kAtOnce = 512;
+
+  const std::shared_ptr<Store> store_;
+};
+
+// A question of one process to the other: a query by HTTP of this moment, of which the last `limit`
+// puts with a number below `before` are wanted.
+std::string question_of(std::size_t limit, std::uint64_t before, const std::string& query);
+// Lines as Reader has them, an empty one now and then as a sign of life, and at the end a zero
+// byte. The last line is {"error":"..."} where the store cannot be read. Until that is closed.
+void answer_question(Store& store, const std::string& question, int to);
+// The line of an error.
+std::string error_line(const Error& error);
 
 }  // namespace ioc_exporter::putlog

@@ -11,21 +11,15 @@
 #include <utility>
 
 #include "base/tcp.h"
-#include "delivery/end_deadline.h"
 #include "putlog/json.h"
 
 namespace ioc_exporter::putlog {
 namespace {
 
 constexpr std::size_t kAtATime = 64u << 10;
-constexpr std::chrono::seconds kPatience{1}, kSilence{5};
-constexpr std::chrono::milliseconds kPause{1000};  // the connection goes on by itself
-// Of one delivery, or until the exporter has to end.
-std::chrono::steady_clock::time_point patience_from_now() {
-  return std::min(std::chrono::steady_clock::now() + kPatience,
-                  delivery::EndDeadline::of_this_thread());
-}
-constexpr int kForRoom = 100, kForAcknowledgement = 2;  // ms
+constexpr std::chrono::seconds kPatience{1}, kSilence{5};  // kPatience: of one delivery
+constexpr std::chrono::milliseconds kPause{1000};          // the connection goes on by itself
+constexpr int kForRoom = 100, kForAcknowledgement = 2;     // ms
 
 // A receiver says nothing; that it has closed is seen here.
 Result<void> look_for_end(int socket, const std::string& what) {
@@ -49,7 +43,7 @@ TcpSink::TcpSink(std::string host, std::string port, LineFormat format)
 
 Result<void> TcpSink::connect() {
   if (socket_) return {};
-  auto connected = connect_tcp(host_, port_, patience_from_now());
+  auto connected = connect_tcp(host_, port_, std::chrono::steady_clock::now() + kPatience);
   if (!connected) return connected.error();
   socket_ = std::move(*connected);
   sent_ = 0;
@@ -70,7 +64,7 @@ Result<bool> TcpSink::is_acknowledged() {
 }
 
 Result<bool> TcpSink::send_and_wait() {
-  const auto deadline = patience_from_now();
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < deadline) {
     if (auto there = look_for_end(socket_.get(), what_); !there) return there.error();
     pollfd entry{socket_.get(), POLLIN, 0};

@@ -99,7 +99,7 @@ OtlpBody otlp_body(std::span<const SharedTrace> traces, SpanNames names,
        ++body.traces) {
     const SharedTrace& trace = traces[body.traces];
     by_process[{trace->ioc, trace->pid}].push_back(trace);
-    size += footprint(*trace);  // which is somewhat more
+    size += delivery::footprint(*trace);  // which is somewhat more
   }
   Writer out(body.protobuf);
   for (const auto& [process, own] : by_process) add_process(out, process, own, names, sender);

@@ -11,6 +11,8 @@
 namespace ioc_exporter::traces {
 namespace {
 
+constexpr std::uint32_t kMostTraces = 1'000'000;
+
 Result<void> check_zipkin(const std::string& url) {
   if (url.empty()) return {};
   return delivery::check_url(url, true, "http://zipkin:9411");
@@ -53,7 +55,10 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
 void add_outlet_options(OptionTable& table, OutletOptions& options) {
   table.add(
       "Traces",
-      {{"--traces.zipkin=URL traces.zipkin", "Zipkin, such as http://zipkin:9411",
+      {{"traces.kept=N", "Newest traces in memory, for ioc_exporter trace and /flame",
+        whole_number(options.memory_traces, 1, kMostTraces)},
+       {"traces.memory=BYTES", "Memory for them", bytes(options.memory_bytes)},
+       {"--traces.zipkin=URL traces.zipkin", "Zipkin, such as http://zipkin:9411",
         text(options.zipkin.zipkin, check_zipkin)},
        {"--traces.otlp=URL traces.otlp",
         "OpenTelemetry Collector, Jaeger or Tempo (OTLP over HTTP), such as http://collector:4318",

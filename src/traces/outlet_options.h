@@ -30,6 +30,8 @@ struct OutletOptions {
   SinkOptions file, zipkin, otlp;  // by flags
   std::vector<SinkOptions> sinks;  // more of them, by the site's file
   SpanNames names = SpanNames::record;
+  std::uint32_t memory_traces = 10'000;  // the newest
+  std::uint64_t memory_bytes = 32u << 20;
 
   // All of them, with their names.
   std::vector<SinkOptions> all_sinks() const;

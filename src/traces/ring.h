@@ -6,7 +6,6 @@
 
 #include "delivery/ring.h"
 #include "traces/filter.h"
-#include "traces/footprint.h"
 #include "traces/trace.h"
 
 namespace ioc_exporter::traces {
@@ -14,7 +13,7 @@ namespace ioc_exporter::traces {
 struct RingOfTraces {
   using Item = SharedTrace;
   using Filter = TraceFilter;
-  static std::size_t bytes(const Trace& trace) { return footprint(trace); }
+  static std::size_t bytes(const Trace& trace) { return delivery::footprint(trace); }
   static Time time(const Trace& trace) { return start_of(trace); }
 };
 

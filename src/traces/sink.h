@@ -12,7 +12,6 @@
 #include "delivery/sink.h"
 #include "delivery/sink_runner.h"
 #include "traces/filter.h"
-#include "traces/footprint.h"
 #include "traces/out_span.h"
 #include "traces/trace.h"
 
@@ -46,7 +45,7 @@ struct TraceKind {
   using Entry = SharedTrace;
   using Filter = TraceFilter;
   using Stage = Batch;
-  static std::size_t bytes(const Trace& trace) { return footprint(trace); }
+  static std::size_t bytes(const Trace& trace) { return delivery::footprint(trace); }
   static std::string_view owner(const Trace& trace) { return trace.ioc; }
   static std::uint64_t weight(const SharedTrace&) { return 1; }
   static constexpr const char* kLog = "traces";

@@ -81,6 +81,22 @@ struct Trace {
   bool operator==(const Trace&) const = default;
 };
 
+// For delivery/pack.h: all members, or it does not compile.
+auto parts_of(delivery::Is<Span> auto& span) {
+  auto& [kind, id, parent, name, record_type, start, duration, self, until_return, skipped, alarm,
+         status, thread, cut] = span;
+  return std::tie(kind, id, parent, name, record_type, start, duration, self, until_return, skipped,
+                  alarm, status, thread, cut);
+}
+auto parts_of(delivery::Is<Cause> auto& cause) {
+  auto& [kind, scan, client, user, client_host, pv, op, value, seq] = cause;
+  return std::tie(kind, scan, client, user, client_host, pv, op, value, seq);
+}
+auto parts_of(delivery::Is<Trace> auto& trace) {
+  auto& [id, parent, ioc, pid, thread, tid, cause, why, cut, spans] = trace;
+  return std::tie(id, parent, ioc, pid, thread, tid, cause, why, cut, spans);
+}
+
 // Shared by all who are given it, and never changed then.
 using SharedTrace = std::shared_ptr<const Trace>;
 

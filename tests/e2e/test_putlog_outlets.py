@@ -127,9 +127,16 @@ def read_status(pid) -> str:
         return ""
 
 
-def is_log_helper(pid, of) -> bool:
-    status = read_status(pid)
-    return status.startswith("Name:\tioc_exp-log\n") and f"PPid:\t{of}\n" in status
+def status_of_delivery(exporter) -> dict[str, str]:
+    """Of the process that delivers, whose parent, which keeps it, is the exporter's child."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        status = dict(line.split(":\t", 1) for line in read_status(pid).splitlines() if ":\t" in line)
+        if status.get("Name") in ("ioc_exp-keep", "ioc_exp-deliver"):
+            found[status["Pid"]] = status
+    (delivery,) = [one for one in found.values() if one["Name"] == "ioc_exp-deliver" and
+                   found.get(one["PPid"], {}).get("PPid") == str(exporter.pid)]
+    return delivery
 
 
 def test_everybody_is_told_the_same(place, connect):
@@ -180,7 +187,7 @@ def test_people_and_values_are_private(place, connect):
         assert (put["rule"], put["action"]) == (("default", "unexpected") if secret else ("machine", "expected"))
 
 
-def test_a_file_rotates_in_an_exporter_that_may_open_none(place, connect):
+def test_a_file_rotates_and_who_writes_it_has_no_rights(place, connect):
     before = len(puts_of(place.exporter))
     send(place, connect, ["O:a"], 200)
     files = lambda: sorted(place.folder.glob("small.jsonl*"))
@@ -191,9 +198,7 @@ def test_a_file_rotates_in_an_exporter_that_may_open_none(place, connect):
     for path in files():
         assert path.stat().st_size <= FILE_SIZE
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    # Whoever owns the folder opens them, with no right besides.
-    (helper,) = [pid for pid in filter(str.isdigit, os.listdir("/proc")) if is_log_helper(pid, place.exporter.pid)]
-    status = dict(line.split(":\t", 1) for line in read_status(helper).splitlines() if ":\t" in line)
+    status = status_of_delivery(place.exporter)
     assert {status[caps] for caps in ("CapEff", "CapPrm", "CapBnd")} == {"0" * 16}
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
 
@@ -290,6 +295,50 @@ def test_each_put_is_accounted_for_over_an_outage(start_ioc, start_exporter, con
     on_disk, by_tcp = accounts(page)
     assert len(set(lines())) == len(lines()) == on_disk["delivered"]
     wait_until(lambda: len(receiver.lines) == by_tcp["delivered"], "the receiver has what was delivered")
+
+
+@pytest.fixture
+def disk_to_freeze(log_dir):
+    image, folder = log_dir / "image", log_dir / "frozen"
+    folder.mkdir()
+    subprocess.run(["truncate", "--size=32M", image], check=True)
+    subprocess.run(["mkfs.ext4", "-q", image], check=True)
+    subprocess.run(["mount", "-o", "loop", image, folder], check=True)
+    yield folder
+    subprocess.run(["fsfreeze", "--unfreeze", folder], check=False, capture_output=True)
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def test_a_disk_that_hangs_costs_what_goes_there_and_nothing_else(start_ioc, start_exporter, connect, disk_to_freeze):
+    ioc = start_ioc("frozen", 'record(ao,"FR:a"){}')
+    tcp = LineReceiver()
+    options = ["--collector.putlog", "--server-probe", "--putlog.burst=0", f"--putlog.file={disk_to_freeze}/puts.jsonl",
+               f"--putlog.store={disk_to_freeze}/store", f"--set=putlog.tcp=127.0.0.1:{tcp.port}", "--set=putlog.events=10"]
+    exporter = start_exporter(*options, sees=[ioc])
+    exporter.wait_put_source(ioc, "server", timeout=60)
+    connect(clients.libca, [ioc], ["FR:a"], 50).send()
+    exporter.wait_scrape(lambda page: all(page.sink(sink)["delivered"] == 50 for sink in ("file", "store", "tcp")), "all have all")
+    subprocess.run(["fsfreeze", "--freeze", disk_to_freeze], check=True)
+    connect(clients.libca, [ioc], ["FR:a"], 50).send()
+    page = exporter.wait_scrape(lambda page: page.sink("tcp")["delivered"] == 100, "the receiver has all")
+    assert all(page.sink(sink)["waiting"] == 50 for sink in ("file", "store"))
+    begun = time.monotonic()
+    lines = exporter.request("/api/v1/puts?since=1h")[2].decode().splitlines()
+    assert "the store does not answer" in lines[-1] and time.monotonic() - begun < 4
+    wait_until(lambda: "put log: sinks that stand still: file (50 wait), store (50 wait)" in exporter.request("/")[2].decode(),
+               "the page says so", 30)
+    # Probes come off first, whatever the disk does.
+    begun = time.monotonic()
+    exporter.process.popen.terminate()
+    exporter.process.wait_for("all probes are detached", "stderr", timeout=2)
+    assert exporter.process.popen.wait(timeout=10) == 0 and time.monotonic() - begun < 6
+    subprocess.run(["fsfreeze", "--unfreeze", disk_to_freeze], check=True)
+    again = start_exporter(*options, sees=[ioc])
+    again.wait_put_source(ioc, "server", timeout=60)
+    connect(clients.libca, [ioc], ["FR:a"], 7).send()
+    again.wait_scrape(lambda page: all(page.sink(sink)["delivered"] == 7 for sink in ("file", "store")), "both work again")
+    for line in (disk_to_freeze / "puts.jsonl").read_text().splitlines():
+        json.loads(line)
 
 
 def test_the_command_tells_what_was(place, connect):

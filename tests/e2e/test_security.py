@@ -131,13 +131,22 @@ def test_stopped_helper_does_not_keep_it(start_exporter, start_ioc):
         os.kill(helper, signal.SIGCONT)
 
 
-def test_who_opens_the_put_logs_files_may_be_lost(start_exporter, tmp_path):
-    """Only the put log suffers; and nobody but root and the exporter's own user can end that process."""
+def test_who_delivers_may_be_lost(start_exporter, tmp_path):
+    """It is started again, or only what it delivers suffers; and nobody but root and the exporter's own user can end it."""
     folder = tmp_path / "log"
     folder.mkdir(mode=0o750)
     options = ["--no-collector.records", "--collector.putlog", f"--putlog.file={folder}/puts.jsonl"]
     exporter = start_exporter(*options)
-    os.kill(helpers_of(exporter.pid)["ioc_exp-log"], signal.SIGKILL)
+    keeper = helpers_of(exporter.pid)["ioc_exp-keep"]
+    first = helpers_of(keeper)["ioc_exp-deliver"]
+    os.kill(first, signal.SIGKILL)
+    exporter.wait_scrape(lambda page: page.count("ioc_exporter_dropped_total", probe="delivery", reason="restart") == 1,
+                         "it is started again")
+    assert "delivery: 1 × restart" in exporter.request("/")[2].decode()
+    second = helpers_of(keeper)["ioc_exp-deliver"]
+    assert second != first
+    for pid in (keeper, second):
+        os.kill(pid, signal.SIGKILL)
     ticks = exporter.scrape().value("ioc_exporter_loop_ticks_total")
     exporter.wait_scrape(lambda page: page.value("ioc_exporter_loop_ticks_total") >= ticks + 3, "it goes on")
     assert exporter.stop() == 0

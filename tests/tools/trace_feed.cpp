@@ -13,6 +13,7 @@
 #include "base/yaml_reader.h"
 #include "delivery/sink_families.h"
 #include "exposition/text_encoder.h"
+#include "support/delivery_thread.h"
 #include "traces/json.h"
 #include "traces/outlets.h"
 
@@ -63,7 +64,8 @@ int main(int count, char** arguments) {
   if (const auto set = table.set_from_flags(flags); !set) fail(set.error().message());
   auto outlets = traces::Outlets::make(options, "1.2.3");
   if (!outlets) fail(outlets.error().message());
-  if (const auto opened = (*outlets)->open_files(); !opened) fail(opened.error().message());
+  const delivery::DeliveryThread delivery({outlets->get()});
+  if (delivery.said() != ".") fail(delivery.said());
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "?") {
       tell(**outlets);

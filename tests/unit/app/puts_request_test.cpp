@@ -1,7 +1,10 @@
 // GET /api/v1/puts and /puts, by requests and, to follow, through a real server.
 #include "app/puts_request.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -13,6 +16,7 @@
 #include "putlog/json.h"
 #include "putlog/put_query.h"
 #include "putlog/puts_command.h"
+#include "putlog/store.h"
 #include "web/server.h"
 
 namespace ioc_exporter::app {
@@ -38,13 +42,13 @@ class PutsRequestTest : public testing::Test {
     web::Request request;
     request.query = query;
     request.remote = "10.0.0.7";
-    return answer_puts(ring_, store_, request);
+    return answer_puts(ring_, ask_store_, request);
   }
   std::unique_ptr<web::Server> serve() {
     web::ServerOptions options;
     options.listen = {"127.0.0.1:0"};
     options.routes[putlog::kPutsPath] = [this](const web::Request& request) {
-      return answer_puts(ring_, store_, request);
+      return answer_puts(ring_, ask_store_, request);
     };
     options.refused = [this](const web::Request&, const std::string& reason) {
       if (reason == "followers") ++without_place_;
@@ -60,7 +64,7 @@ class PutsRequestTest : public testing::Test {
   }
 
   std::atomic<int> without_place_ = 0;
-  std::shared_ptr<putlog::Store> store_;  // none
+  AskStore ask_store_;  // none
   std::shared_ptr<putlog::Ring> ring_ = std::make_shared<putlog::Ring>(delivery::RingBounds{100});
   std::string url_;
 };
@@ -80,19 +84,23 @@ TEST_F(PutsRequestTest, AQueryIsAnsweredWithLines) {
 
 // The store has what memory has no more, and each is told once.
 TEST_F(PutsRequestTest, SinceATimeTheStoreIsAskedToo) {
+  ::signal(SIGPIPE, SIG_IGN);  // as in the exporter
   std::string folder = testing::TempDir() + "store.XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  auto database = putlog::open_store_file(folder, delivery::DatabaseFile::database),
-       log = putlog::open_store_file(folder, delivery::DatabaseFile::log);
-  ASSERT_TRUE(database && log);
-  auto opened = putlog::Store::open(folder, {std::move(*database), std::move(*log)}, {});
-  ASSERT_TRUE(opened) << opened.error().message();
-  store_ = *opened;
+  const auto store = std::make_shared<putlog::Store>(folder, putlog::StoreBounds());
+  ask_store_ = [store](const std::string& question) {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    std::thread([store, question, to = UniqueFd(ends[1])] {
+      answer_question(*store, question, to.get());
+    }).detach();
+    return Result<UniqueFd>(UniqueFd(ends[0]));
+  };
   for (std::uint64_t seq = 1; seq <= 150; ++seq) {  // memory has a hundred
     const auto one = std::make_shared<const putlog::PutEvent>(event(seq, seq % 2 == 0 ? "B" : "A"));
     ring_->add(std::vector{one});
     if (seq > 140) continue;  // the rest waits
-    EXPECT_TRUE(store_->add(std::vector<putlog::Entry>{{one}}));
+    EXPECT_TRUE(store->add(std::vector<putlog::Entry>{{one}}));
   }
   const auto numbers = [this](const std::string& query) {
     const auto answer = ask(query);
@@ -127,6 +135,21 @@ TEST_F(PutsRequestTest, SinceATimeTheStoreIsAskedToo) {
   all.pop_back();
   EXPECT_EQ(ask("since=1h").status, 200);
   std::filesystem::remove_all(folder);
+}
+
+TEST_F(PutsRequestTest, AStoreThatSaysNothingIsGivenUp) {
+  add(1);
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd its(ends[1]);
+  ask_store_ = [&ends](const std::string&) { return Result<UniqueFd>(UniqueFd(ends[0])); };
+  const auto answer = ask("since=1h");
+  ASSERT_TRUE(answer.stream);
+  const auto begun = std::chrono::steady_clock::now();
+  std::string text;
+  while (const auto more = answer.stream->next()) text += *more;
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 3s);
+  EXPECT_TRUE(text.starts_with("{\"error\":\"the store does not answer")) << text;
 }
 
 TEST_F(PutsRequestTest, WhatMakesNoSenseIsRefused) {
@@ -206,7 +229,7 @@ TEST_F(PutsRequestTest, TheServersEndEndsWhoFollows) {
 TEST_F(PutsRequestTest, OneWhoIsTooSlowIsToldAndLetGo) {
   web::Request request;
   request.query = "follow=1";
-  const auto answer = answer_puts(ring_, store_, request);
+  const auto answer = answer_puts(ring_, ask_store_, request);
   ASSERT_TRUE(answer.stream);
   for (std::uint64_t seq = 1; seq <= 150; ++seq) add(seq);
   EXPECT_EQ(answer.stream->next(), "retry: 3000\n\nevent: lost\ndata: {\"lost\":50}\n\n");

@@ -124,16 +124,5 @@ TEST(HttpClient, OnlyTheBeginningOfAnAnswerToAPostIsRead) {
   }
 }
 
-TEST(HttpClient, ANearerDeadlineIsSeenWhileItWaits) {
-  const HoldingServer server("HTTP/1.1 200 X\r\n");
-  const auto begun = Clock::now();
-  int calls = 0;
-  const auto nearer = [&] { return ++calls > 6 ? begun : begun + 1h; };
-  const auto answer = send_post({server.url(), "text/plain", "hello", {}, {}}, 10s, nearer);
-  ASSERT_FALSE(answer);
-  EXPECT_THAT(answer.error().message(), HasSubstr(": Connection timed out"));
-  EXPECT_LT(Clock::now() - begun, 5s);
-}
-
 }  // namespace
 }  // namespace ioc_exporter

@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
-#include "delivery/end_deadline.h"
 #include "support/answering_server.h"
 
 namespace ioc_exporter::delivery {
@@ -72,17 +69,6 @@ TEST(Receiver, ProblemsReadFromAcceptedAnswersHideSecrets) {
     done.problem = error_in_words("push eve:secret: " + answer.body);
   };
   EXPECT_EQ(push(push_of).problem->message(), "push eve:secret: no room for ***");
-}
-
-TEST(Receiver, OnceTheEndIsOverNobodyIsAsked) {
-  std::thread([] {
-    EndDeadline end;
-    end.use_in_this_thread();
-    end.set(std::chrono::steady_clock::now());
-    const Delivered done = push({{"http://127.0.0.1:1/", "text/plain", "x", {}, {}}, 3, "push"});
-    EXPECT_EQ(done.problem->message(), "push: the exporter ends");
-    EXPECT_EQ(done.entries + done.refused, 0u);
-  }).join();
 }
 
 TEST(Receiver, UrlsAreChecked) {

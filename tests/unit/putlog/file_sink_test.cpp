@@ -33,11 +33,7 @@ class FileSinkTest : public testing::Test {
   }
   ~FileSinkTest() override { std::filesystem::remove_all(folder_); }
 
-  FileSink sink(FileBounds bounds = {}) const {
-    return {file_.path, bounds,
-            [file = file_](bool rotate) { return rotate ? rotate_log(file) : open_log(file); },
-            append_json};
-  }
+  FileSink sink(FileBounds bounds = {}) const { return {file_, bounds, append_json}; }
   static std::vector<Entry> entries(std::uint64_t first, std::uint64_t count) {
     std::vector<Entry> all;
     for (PutEvent& one : events(first, count)) all.push_back({shared(std::move(one))});

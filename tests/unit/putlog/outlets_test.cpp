@@ -1,4 +1,4 @@
-// From options to sinks: flags, the site's file, files that are opened by a helper.
+// From options to sinks: flags, the site's file, files.
 #include "putlog/outlets.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 
 #include "base/yaml_reader.h"
 #include "events.h"
+#include "support/delivery_thread.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -85,56 +86,32 @@ TEST_F(OutletsTest, WhatIsWrongIsTold) {
     EXPECT_NE(read(yaml).find(problem), std::string::npos) << yaml << ": " << read(yaml);
 }
 
-TEST_F(OutletsTest, FilesAreOpenedByAHelper) {
+TEST_F(OutletsTest, FilesAreRotatedByTheProcessThatDelivers) {
   options_.file.file = folder_ + "/puts.jsonl";
   options_.file.size = 1000;  // a few lines
   options_.burst = std::chrono::milliseconds(0);
+  auto outlets = Outlets::make(options_, "1");
+  ASSERT_TRUE(outlets);
+  EXPECT_EQ(*delivery::owner_of((*outlets)->folders()), ::getuid());
   {
-    auto outlets = Outlets::make(options_, "1");
-    ASSERT_TRUE(outlets);
-    EXPECT_EQ(*(*outlets)->owner_of_files(), ::getuid());
-    auto helper = Helper::start({"test-files", [] { return Result<void>(); },
-                                 [&](const HelperRequest& request, const UniqueFd& none) {
-                                   return (*outlets)->serve(request, none);
-                                 }});
-    ASSERT_TRUE(helper) << helper.error().message();
-    (*outlets)->use_helper(*helper);
-    ASSERT_TRUE((*outlets)->open_files());
+    const delivery::DeliveryThread here({outlets->get()});
+    ASSERT_EQ(here.said(), ".");
     (*outlets)->receive(events(1, 23));
-    for (int i = 0; i < 3000 && (*outlets)->samples()[0].delivered < 23; ++i) ::usleep(10'000);
-    EXPECT_EQ((*outlets)->samples()[0].delivered, 23u);
   }
+  EXPECT_EQ((*outlets)->samples()[0].delivered, 23u);
   std::uint64_t all = lines("puts.jsonl");
   for (int i = 1; i <= 10; ++i) all += lines("puts.jsonl." + std::to_string(i));
   EXPECT_EQ(all, 23u);
   EXPECT_GT(lines("puts.jsonl.1"), 0u);
 }
 
-TEST_F(OutletsTest, TheStoreIsOpenedByTheHelperToo) {
-  options_.store.store = folder_ + "/store";
-  auto outlets = Outlets::make(options_, "1");
-  ASSERT_TRUE(outlets);
-  EXPECT_TRUE((*outlets)->has_files());
-  EXPECT_EQ(*(*outlets)->owner_of_files(), ::getuid());
-  EXPECT_EQ((*outlets)->store(), nullptr);
-  const auto opened = (*outlets)->open_files();
-  ASSERT_TRUE(opened) << opened.error().message();
-  (*outlets)->receive(events(1, 23));
-  (*outlets)->receive(events(24, 23));
-  for (int i = 0; i < 3000 && (*outlets)->samples()[0].delivered < 1; ++i) ::usleep(10'000);
-  EXPECT_EQ((*outlets)->samples()[0].sink, "store");
-  auto reader = (*outlets)->store()->read({}, UINT64_MAX);
-  const auto lines = reader->next();
-  ASSERT_TRUE(lines && *lines);
-  EXPECT_NE((*lines)->find("\"seq\":1,"), std::string::npos);
-}
-
 TEST_F(OutletsTest, WhatIsWrongWithAFileIsToldAtTheStart) {
   options_.file.file = folder_ + "/no/such/puts.jsonl";
   const auto outlets = Outlets::make(options_, "1");
   ASSERT_TRUE(outlets);
-  EXPECT_FALSE((*outlets)->owner_of_files());
-  EXPECT_FALSE((*outlets)->open_files());
+  EXPECT_FALSE(delivery::owner_of((*outlets)->folders()));
+  const delivery::DeliveryThread here({outlets->get()});
+  EXPECT_NE(here.said().find("/no/such"), std::string::npos) << here.said();
 }
 
 TEST_F(OutletsTest, ASaltIsLongEnoughToBeOne) {

@@ -45,9 +45,9 @@ TEST(TraceRing, KeepsTheNewestByTheirStart) {
 TEST(TraceRing, IsBoundedByWhatTracesTake) {
   Trace large = scan_trace();
   large.spans.resize(1000, span(7, 1, std::string(60, 'x'), 0, 1, 1));
-  EXPECT_GT(footprint(large), 1000 * (sizeof(Span) + 60));
-  EXPECT_LT(footprint(large), 1000 * (sizeof(Span) + 200));
-  TraceRing ring({.items = 100, .bytes = 5 * footprint(large)});
+  EXPECT_GT(delivery::footprint(large), 1000 * (sizeof(Span) + 60));
+  EXPECT_LT(delivery::footprint(large), 1000 * (sizeof(Span) + 200));
+  TraceRing ring({.items = 100, .bytes = 5 * delivery::footprint(large)});
   for (int i = 0; i < 50; ++i) ring.receive(std::vector{shared(large)});
   EXPECT_EQ(ring.find({}, {})->size(), 5u);
 }

@@ -1,0 +1,183 @@
+#include "delivery/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "base/log.h"
+#include "base/owned_file.h"
+#include "base/socket_message.h"
+
+namespace ioc_exporter::delivery {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long files may take to be opened, and how long the exporter waits for that.
+constexpr std::chrono::seconds kOpenPatience{4}, kStartPatience{6}, kRestartPause{1};
+constexpr std::size_t kLongestQuestion = 64u << 10;
+
+bool tell(int socket, std::string words) {
+  iovec part{words.data(), words.size()};
+  return send_message(socket, std::span(&part, 1), -1).has_value();
+}
+
+// Nothing: the other end is closed.
+std::optional<std::string> hear(int socket, UniqueFd& file) {
+  std::string words(kLongestQuestion, '\0');
+  const auto got = receive_message(socket, std::as_writable_bytes(std::span(words)), file);
+  if (!got) return std::nullopt;
+  words.resize(got->size);
+  return words;
+}
+
+bool is_readable(int fd, Clock::time_point until) {
+  pollfd event{fd, POLLIN, 0};
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+  return ::poll(&event, 1, static_cast<int>(std::max<std::int64_t>(0, left))) > 0;
+}
+
+// Whatever of it hangs: it ends.
+[[noreturn]] void run(const Process::Work& work, int socket, bool is_first) {
+  int status = 1;
+  try {
+    ::prctl(PR_SET_NAME, "ioc_exp-deliver");
+    if (const auto confined = work.confine(); !confined)
+      tell(socket, confined.error().message());
+    else
+      serve(work.cargo, work.answer, socket, is_first);
+    status = 0;
+  } catch (const std::exception& failure) {
+    log::error("deliver: {}", failure.what());
+  }
+  ::_exit(status);
+}
+
+[[noreturn]] void keep(const Process::Work& work, int socket,
+                       std::atomic<std::uint64_t>& restarts) {
+  ::prctl(PR_SET_NAME, "ioc_exp-keep");
+  if (const auto confined = work.confine_keeper(); !confined) {
+    tell(socket, confined.error().message());
+    ::_exit(1);
+  }
+  for (;; ++restarts) {
+    const pid_t pid = ::fork();
+    if (pid == 0) run(work, socket, restarts == 0);
+    int status = 1;
+    while (pid > 0 && ::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (pid > 0 && status == 0) ::_exit(0);
+    log::error("the process that delivers has ended{}: it is started again",
+               WIFSIGNALED(status) ? " by signal " + std::to_string(WTERMSIG(status)) : "");
+    std::this_thread::sleep_for(kRestartPause);
+  }
+}
+
+}  // namespace
+
+bool serve(const std::vector<Cargo*>& cargo, const Answer& answer, int socket, bool is_first) {
+  std::vector<pollfd> events = {{socket, POLLIN, 0}};
+  for (Cargo* const each : cargo) {
+    events.push_back({each->event(), POLLIN, 0});
+    each->begin();
+  }
+  if (is_first) {
+    for (Cargo* const each : cargo)
+      if (const auto opened = each->wait_until_open(Clock::now() + kOpenPatience); !opened) {
+        tell(socket, opened.error().message());
+        return false;
+      }
+    tell(socket, ".");
+  }
+  for (bool goes_on = true, more = false; goes_on;) {
+    ::poll(events.data(), events.size(), more ? 0 : -1);
+    more = false;
+    for (Cargo* const each : cargo) more |= each->move_on();
+    if (events.front().revents == 0) continue;
+    UniqueFd to;
+    const auto question = hear(socket, to);
+    goes_on = question.has_value();
+    if (goes_on && answer) answer(*question, std::move(to));
+  }
+  for (Cargo* const each : cargo)
+    while (each->move_on()) {
+    }
+  const auto until = Clock::now() + Process::kEndPatience;
+  for (Cargo* const each : cargo) each->end(until);
+  return true;
+}
+
+Result<std::unique_ptr<Process>> Process::start(const Work& work) {
+  const std::string action = "start the process that delivers";
+  std::unique_ptr<Process> process(new Process);
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+    return last_error(action);
+  process->socket_.reset(ends[0]);
+  const UniqueFd its(ends[1]);
+  process->keeper_ = ::fork();
+  if (process->keeper_ < 0) return last_error(action);
+  if (process->keeper_ == 0) {
+    process->socket_.reset();  // else it would not see the exporter's end
+    keep(work, its.get(), *process->restarts_);
+  }
+  if (!is_readable(process->socket_.get(), Clock::now() + kStartPatience)) {
+    log::warn("{}: its files take long to be opened; the exporter goes on", action);
+    return process;
+  }
+  UniqueFd none;
+  const auto said = hear(process->socket_.get(), none);
+  if (said == ".") return process;
+  return error_in_words(said ? *said : action + ": it has ended");
+}
+
+Process::~Process() {
+  ::shutdown(socket_.get(), SHUT_WR);
+  const auto until = Clock::now() + kEndPatience + std::chrono::milliseconds(500);
+  UniqueFd none;
+  while (is_readable(socket_.get(), until) && hear(socket_.get(), none)) {
+  }
+  ::waitpid(keeper_, nullptr, WNOHANG);
+}
+
+Result<UniqueFd> Process::ask(const std::string& question) const {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return last_error("make a pipe");
+  UniqueFd answer(ends[0]);
+  const UniqueFd its(ends[1]);
+  std::string words = question;
+  iovec part{words.data(), words.size()};
+  if (!send_message(socket_.get(), std::span(&part, 1), its.get()))
+    return last_error("ask the process that delivers");
+  return answer;
+}
+
+Result<uid_t> owner_of(const std::vector<std::string>& folders) {
+  std::optional<uid_t> owner;
+  for (const std::string& path : folders) {
+    const auto folder = open_owned_folder(path);
+    if (!folder) return folder.error();
+    struct stat status {};
+    if (::fstat(folder->get(), &status) != 0) return last_error("look at " + path);
+    if (owner.value_or(status.st_uid) != status.st_uid)
+      return error_in_words("deliver to files: " + path + " belongs to another user than " +
+                            folders.front());
+    owner = status.st_uid;
+  }
+  if (!owner) return error_in_words("deliver to files: there are none");
+  return *owner;
+}
+
+}  // namespace ioc_exporter::delivery

@@ -1,0 +1,112 @@
+// The process that delivers: what becomes of items when it hangs or ends.
+#include "delivery/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <functional>
+#include <thread>
+
+#include "delivery/outlets.h"
+#include "number_kind.h"
+
+namespace ioc_exporter::delivery {
+namespace {
+
+using namespace std::chrono_literals;
+
+class DeliveryProcess : public testing::Test {
+ protected:
+  // What the process and the test share.
+  struct Shared {
+    std::atomic<pid_t> pid = 0;
+    std::atomic<bool> takes = true;
+    std::atomic<std::uint64_t> told = 0;
+  };
+
+  void SetUp() override {
+    outlets_.add(setup_of([this](std::span<const NumberKind::Entry> entries) -> Delivered {
+      shared_->pid = ::getpid();
+      if (!shared_->takes) return {};
+      shared_->told += entries.size();
+      return {.entries = entries.size()};
+    }));
+  }
+  void start() {
+    auto process = Process::start(
+        {.cargo = {&outlets_},
+         .answer = [](const std::string& question,
+                      UniqueFd to) { (void)!::write(to.get(), question.data(), question.size()); },
+         .confine_keeper = [] { return Result<void>(); },
+         .confine = [] { return Result<void>(); }});
+    ASSERT_TRUE(process) << process.error().message();
+    process_ = std::move(*process);
+  }
+  SinkSample sample() const { return outlets_.sink_samples()[0]; }
+  static void wait_until(const std::function<bool()>& done) {
+    for (int i = 0; i < 1000 && !done(); ++i) std::this_thread::sleep_for(10ms);
+    EXPECT_TRUE(done());
+  }
+
+  const SharedMemory<Shared> shared_ = make_shared_memory<Shared>();
+  Outlets<NumberKind> outlets_;
+  std::unique_ptr<Process> process_;
+};
+
+TEST_F(DeliveryProcess, OneThatIsKilledIsStartedAgainAndEachItemIsAccountedFor) {
+  start();
+  outlets_.give(numbers(1, 200));
+  wait_until([this] { return sample().waiting == 0; });
+  EXPECT_EQ(sample().delivered, 100u);
+  EXPECT_EQ(sample().filtered, 100u);
+  shared_->takes = false;
+  outlets_.give(numbers(1, 20));
+  wait_until([this] { return sample().filtered == 110; });
+  ASSERT_EQ(::kill(shared_->pid, SIGKILL), 0);
+  outlets_.give(numbers(1, 40));  // while there is none
+  shared_->takes = true;
+  wait_until([this] { return sample().waiting == 0; });
+  EXPECT_EQ(process_->restarts(), 1u);
+  EXPECT_EQ(sample().received, 260u);
+  EXPECT_EQ(sample().delivered, 120u);
+  EXPECT_EQ(sample().filtered, 130u);
+  EXPECT_EQ(sample().dropped.at(kRestart), 10u);
+  EXPECT_EQ(shared_->told, 120u);
+}
+
+TEST_F(DeliveryProcess, AtTheEndItIsGivenWhatWaits) {
+  start();
+  outlets_.give(numbers(1, 2000));
+  process_.reset();
+  EXPECT_EQ(shared_->told, 1000u);
+}
+
+TEST_F(DeliveryProcess, OneThatHangsCostsItemsAndTwoSecondsOfTheEnd) {
+  start();
+  outlets_.give(numbers(1, 2));
+  wait_until([this] { return sample().waiting == 0; });
+  ASSERT_EQ(::kill(shared_->pid, SIGSTOP), 0);
+  std::vector<NumberKind::Item> many = numbers(1, 1000);
+  for (int i = 0; i < 500; ++i) outlets_.give(many);
+  EXPECT_EQ(sample().received, 500'002u);
+  EXPECT_GT(sample().dropped.at(kQueueFull), 0u);
+  EXPECT_EQ(sample().waiting + sample().dropped.at(kQueueFull), 500'000u);
+  const auto begun = std::chrono::steady_clock::now();
+  process_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 4s);
+  ::kill(shared_->pid, SIGKILL);
+}
+
+TEST_F(DeliveryProcess, AnswersQuestions) {
+  start();
+  const auto answer = process_->ask("which?");
+  ASSERT_TRUE(answer);
+  char words[16];
+  EXPECT_EQ(::read(answer->get(), words, sizeof words), 6);
+  EXPECT_EQ(std::string(words, 6), "which?");
+  EXPECT_EQ(::read(answer->get(), words, sizeof words), 0);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::delivery
