@@ -114,7 +114,7 @@ Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,
                             std::to_string(*owner) + ", not to root or the exporter's own user");
     user = std::to_string(*owner);
   }
-  SandboxOptions sandbox{.probes = false, .net_namespaces = false, .log_files = !folders.empty()};
+  SandboxOptions sandbox{.probes = false, .net_namespaces = false, .folders = folders};
   work.confine = [sandbox, sandboxed = options.sandbox] {
     return sandboxed ? enter_sandbox(sandbox) : Result<void>();
   };

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/landlock.h>
 #include <linux/netlink.h>
 #include <linux/perf_event.h>
 #include <netinet/in.h>
@@ -11,11 +12,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <utility>
+
+#include "base/unique_fd.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -82,12 +86,33 @@ void allow_files(SyscallFilter& filter) {
 // Calls of the delivery process, and of SQLite.
 void allow_log_files(SyscallFilter& filter) {
   for (const char* call : {"open", "openat", "mkdir", "mkdirat", "rename", "renameat", "renameat2",
-                           "unlink", "unlinkat", "fchmod", "flock", "ftruncate", "ftruncate64",
-                           "fsync", "fdatasync", "pwrite64"})
+                           "unlink", "unlinkat", "fchmod", "flock", "fsync", "pwrite64"})
     filter.allow(call);
   for (const int command : {F_SETLK, F_GETLK})
     for (const char* call : {"fcntl", "fcntl64"})
       filter.allow(call, {is(1, static_cast<unsigned>(command))});
+}
+
+Result<void> write_only_below(const std::vector<std::string>& folders) {
+  // From writing to a file to making a symbolic link, but for reading and running.
+  constexpr std::uint64_t kWriting = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1 -
+                                     LANDLOCK_ACCESS_FS_EXECUTE - LANDLOCK_ACCESS_FS_READ_FILE -
+                                     LANDLOCK_ACCESS_FS_READ_DIR;
+  landlock_ruleset_attr rules{};
+  rules.handled_access_fs = kWriting;
+  const UniqueFd ruleset(static_cast<int>(
+      ::syscall(SYS_landlock_create_ruleset, &rules, sizeof rules.handled_access_fs, 0)));
+  if (!ruleset) return {};  // the kernel has none, or this process has one already
+  for (const std::string& folder : folders) {
+    const UniqueFd below(::open(folder.c_str(), O_PATH | O_CLOEXEC));
+    const landlock_path_beneath_attr rule{kWriting, below.get()};
+    if (!below ||
+        ::syscall(SYS_landlock_add_rule, ruleset.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
+      return last_error("allow writing below " + folder);
+  }
+  if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0)
+    return last_error("refuse writing elsewhere");
+  return {};
 }
 
 // No code but what is there already.
@@ -203,7 +228,10 @@ Result<void> enter_sandbox(const SandboxOptions& options) {
   allow_threads(filter);
   allow_sockets(filter, options.net_namespaces);
   allow_bpf(filter, options);
-  if (options.log_files) allow_log_files(filter);
+  if (!options.folders.empty()) {
+    allow_log_files(filter);
+    if (auto below = write_only_below(options.folders); !below) return below;
+  }
   if (options.readers) allow_readers(filter);
   if (options.listening) allow_listening(filter);
   if (options.net_namespaces) filter.allow("setns", {is(1, CLONE_NEWNET)});

@@ -65,8 +65,9 @@ struct SandboxOptions {
   // Readers may be forked: children that give up rights, enter a filter of their own, and are
   // killed.
   bool readers = false;
-  // Files may be made, written to and renamed, as its user may.
-  bool log_files = false;
+  // Files may be made, written to and renamed below these folders, as its user may; before Linux
+  // 5.13, or without Landlock, also elsewhere.
+  std::vector<std::string> folders = {};
   // Sockets may be bound and listen, until refuse_listening().
   bool listening = false;
 };

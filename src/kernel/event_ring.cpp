@@ -5,12 +5,20 @@
 
 #include <cerrno>
 #include <string>
+#include <thread>
 #include <utility>
 
+#include "base/trouble_log.h"
 #include "base/unique_fd.h"
 #include "kernel/libbpf_support.h"
 
 namespace ioc_exporter::kernel {
+namespace {
+
+// How long events lie in the ring where there are few.
+constexpr std::chrono::milliseconds kPause{50};
+
+}  // namespace
 
 struct EventRing::Opened {
   struct Deleter {
@@ -68,6 +76,22 @@ Result<void> EventRing::wait(std::chrono::milliseconds patience) const {
   if (::poll(&waiting, 1, static_cast<int>(patience.count())) < 0 && errno != EINTR)
     return last_error("wait for the ring buffer");
   return {};
+}
+
+void EventRing::serve(const std::stop_token& stop, std::size_t least,
+                      const std::function<bool(std::size_t* rest)>& read_some) const {
+  TroubleLog trouble;
+  while (!stop.stop_requested()) {
+    trouble.report("wait for events", wait(kPause));
+    while (read_some(nullptr) && !stop.stop_requested()) {
+    }
+    // Events that arrived meanwhile are read at the next wake-up.
+    std::this_thread::sleep_for(kPause / 10);
+  }
+  // Reads events up to now only: a flood goes on.
+  std::size_t rest = most_events(least);
+  while (read_some(&rest)) {
+  }
 }
 
 Result<std::size_t> EventRing::read(std::size_t most, const Each& each) {

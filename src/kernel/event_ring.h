@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 
 #include "base/result.h"
 
@@ -62,6 +63,11 @@ class EventRing {
   Result<void> wait(std::chrono::milliseconds patience) const;
   // Gives up to `most` events, and returns how many they were.
   Result<std::size_t> read(std::size_t most, const Each& each);
+  // Until `stop`, and then up to what is there: `read_some` reads, and says whether there is more.
+  // `rest`: at the end, how many events still are, which it counts down; else nullptr. `least`:
+  // bytes of an event.
+  void serve(const std::stop_token& stop, std::size_t least,
+             const std::function<bool(std::size_t* rest)>& read_some) const;
 
  private:
   struct Opened;

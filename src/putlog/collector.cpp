@@ -18,8 +18,6 @@ namespace ioc_exporter::putlog {
 namespace {
 
 constexpr const char* kProbe = "putlog";
-// How long events lie in the ring where there are few.
-constexpr std::chrono::milliseconds kPause{50};
 constexpr std::size_t kMostAtOnce = 4096, kLeastAtOnce = 16, kMostNoted = 64;
 // Memory for waiting puts, which is far more than in the ring: each byte becomes an Element.
 constexpr std::size_t kMostBytesAtOnce = 16u << 20;
@@ -86,21 +84,10 @@ void PutLogCollector::set_policy(std::shared_ptr<const policy::Policy> policy,
 // The thread starts with the first tick: before that, helper processes are still to be forked.
 void PutLogCollector::tick(TimePoint) {
   if (!ring_.ring() || outlets_ == nullptr || thread_.joinable()) return;
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-}
-
-void PutLogCollector::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    trouble_.report("wait for puts to log", ring_.ring()->wait(kPause));
-    while (read_some(nullptr) && !stop.stop_requested()) {
-    }
-    // Events that arrived meanwhile are read at the next wake-up.
-    std::this_thread::sleep_for(kPause / 10);
-  }
-  // Reads events up to now only: a flood goes on.
-  std::size_t rest = ring_.ring()->most_events(sizeof(iocx_putlog_event));
-  while (read_some(&rest)) {
-  }
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    ring_.ring()->serve(stop, sizeof(iocx_putlog_event),
+                        [this](auto* rest) { return read_some(rest); });
+  });
 }
 
 // Whether there is more to read. `rest`: at the end, how many events still are; else nullptr.

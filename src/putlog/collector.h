@@ -74,7 +74,6 @@ class PutLogCollector final : public Collector, private PutDirectory {
                                           bool again) override;
   std::optional<PutWho> find_one(const iocx_putlog_event& put,
                                  const std::map<std::uint32_t, std::string>& names) const;
-  void run(const std::stop_token& stop);
   bool read_some(std::size_t* rest);
   void note_numbers(std::span<const PutEvent> events);
   kernel::LostEvents lost_of(std::size_t source) const;

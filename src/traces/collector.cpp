@@ -14,8 +14,6 @@ namespace ioc_exporter::traces {
 namespace {
 
 constexpr const char* kProbe = "traces";
-// How long chains lie in the ring where there are few.
-constexpr std::chrono::milliseconds kPause{50};
 // How long a demand's pattern is matched with the names of records.
 constexpr std::chrono::seconds kMatchFor{2};
 constexpr std::size_t kMostAtOnce = 4096;
@@ -88,21 +86,10 @@ void TracesCollector::tick(TimePoint now) {
       if (known.counted) records_.time_all(place.first, wishes_.wants_all(place.first));
   }
   if (!thread_.joinable())
-    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-}
-
-void TracesCollector::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    reader_trouble_.report("wait for traces", maps_.ring()->wait(kPause));
-    while (read_some(nullptr) && !stop.stop_requested()) {
-    }
-    // Events that arrived meanwhile are read at the next wake-up.
-    std::this_thread::sleep_for(kPause / 10);
-  }
-  // Reads events up to now only: a flood goes on.
-  std::size_t rest = maps_.ring()->most_events(sizeof(iocx_trace_chain));
-  while (read_some(&rest)) {
-  }
+    thread_ = std::jthread([this](const std::stop_token& stop) {
+      maps_.ring()->serve(stop, sizeof(iocx_trace_chain),
+                          [this](auto* rest) { return read_some(rest); });
+    });
 }
 
 // Whether there is more to read. `rest`: at the end, how many events still are; else nullptr.

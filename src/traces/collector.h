@@ -71,7 +71,6 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   bool works() {
     return maps_.ring() && records_.process() != nullptr && records_.trace_problem().empty();
   }
-  void run(const std::stop_token& stop);
   bool read_some(std::size_t* rest);
 
   iocs::Host& host_;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/bpf.h>
+#include <linux/landlock.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -108,6 +109,25 @@ TEST(Sandbox, FilesAreOpenedToReadOnly) {
     EXPECT_EQ(in_sandbox(open(flags)), EPERM) << flags;
   EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_openat2, AT_FDCWD, "/dev/null", nullptr, 0); }),
             ENOSYS);
+}
+
+TEST(Sandbox, FilesAreWrittenBelowAFolderOnly) {
+  if (::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) < 1)
+    GTEST_SKIP() << "the kernel has no Landlock";
+  std::string folder = testing::TempDir() + "below.XXXXXX", other = testing::TempDir() + "other";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string file = folder + "/a", renamed = folder + "/b";
+  const auto create = [](const std::string& path) {
+    return [path] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND, 0600); };
+  };
+  const SandboxOptions options{.folders = {folder}};
+  EXPECT_EQ(in_sandbox(create(file), options), 0);
+  EXPECT_EQ(in_sandbox([&] { return ::rename(file.c_str(), renamed.c_str()); }, options), 0);
+  EXPECT_EQ(in_sandbox(create(other), options), EACCES);
+  EXPECT_EQ(in_sandbox([] { return ::open("/dev/null", O_WRONLY); }, options), EACCES);
+  EXPECT_EQ(in_sandbox([] { return ::open("/etc/passwd", O_RDONLY); }, options), 0);
+  EXPECT_EQ(in_sandbox([&] { return ::unlink(renamed.c_str()); }, options), 0);
+  ::rmdir(folder.c_str());
 }
 
 TEST(Sandbox, ThreadsSocketsAndOtherMemoryAreThere) {
