@@ -14,10 +14,18 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "delivery/log_file.h"
 #include "delivery/sink.h"
 
 namespace ioc_exporter::delivery {
+
+// PATH is written to, PATH.1 is the one before, and so on. Mode 0640, nobody but the owner of its
+// folder may write to that.
+struct LogFile {
+  std::string path;
+  unsigned count = 10;  // of older ones that are kept
+};
+// Whether that may be one: an absolute path, or "" for none.
+Result<void> check_log_path(const std::string& path);
 
 struct FileBounds {
   std::uint64_t size = 100u << 20;

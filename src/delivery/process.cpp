@@ -29,9 +29,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kOpenPatience{4}, kStartPatience{6}, kRestartPause{1};
 constexpr std::size_t kLongestQuestion = 64u << 10;
 
-bool tell(int socket, std::string words) {
+bool tell(int socket, std::string words, int file = -1) {
   iovec part{words.data(), words.size()};
-  return send_message(socket, std::span(&part, 1), -1).has_value();
+  return send_message(socket, std::span(&part, 1), file).has_value();
 }
 
 // Nothing: the other end is closed.
@@ -157,10 +157,7 @@ Result<UniqueFd> Process::ask(const std::string& question) const {
   if (::pipe2(ends, O_CLOEXEC) != 0) return last_error("make a pipe");
   UniqueFd answer(ends[0]);
   const UniqueFd its(ends[1]);
-  std::string words = question;
-  iovec part{words.data(), words.size()};
-  if (!send_message(socket_.get(), std::span(&part, 1), its.get()))
-    return last_error("ask the process that delivers");
+  if (!tell(socket_.get(), question, its.get())) return last_error("ask the process that delivers");
   return answer;
 }
 

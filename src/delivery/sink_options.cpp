@@ -7,7 +7,7 @@
 #include "base/command_line.h"
 #include "base/value_text.h"
 #include "base/yaml_reader.h"
-#include "delivery/log_file.h"
+#include "delivery/line_file.h"
 
 namespace ioc_exporter::delivery {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/trouble_log.h"
+#include "base/log.h"
 #include "base/unique_fd.h"
 #include "kernel/libbpf_support.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/value_text.h"
 #include "base/yaml_reader.h"
-#include "delivery/log_file.h"
+#include "delivery/line_file.h"
 #include "delivery/receiver.h"
 
 namespace ioc_exporter::putlog {

@@ -4,10 +4,12 @@
 // Not thread-safe.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "putlog/ring.h"
 
@@ -23,9 +25,24 @@ class PutValues {
   bool is_known() const { return follower_ != nullptr; }
   bool is_logged() const { return log_ != nullptr; }
   // Takes note of what was logged since the last call.
-  void look();
+  void look() {
+    if (!log_) return;
+    if (!follower_) follower_ = log_->follow_inside();
+    for (;;) {
+      auto news = follower_->next(std::chrono::milliseconds(0));
+      if (news.items.empty() && news.lost == 0) return;
+      for (putlog::SharedEvent& event : news.items) {
+        const std::uint64_t time = event->kernel_ns;
+        if (events_.emplace(time, std::move(event)).second) order_.push_back(time);
+      }
+      for (; order_.size() > kMost; order_.pop_front()) events_.erase(order_.front());
+    }
+  }
   // `time`: CLOCK_MONOTONIC. Null: it is not logged, or not yet, or not any more.
-  const putlog::PutEvent* find(std::uint64_t time) const;
+  const putlog::PutEvent* find(std::uint64_t time) const {
+    const auto found = events_.find(time);
+    return found == events_.end() ? nullptr : found->second.get();
+  }
 
  private:
   std::shared_ptr<putlog::Ring> log_;
