@@ -17,6 +17,7 @@ from collections import Counter
 from harness import clients
 from harness.ioc import Ioc
 from harness.named_client import NamedClient
+from harness.ports import free_port
 from harness.put_log import PutLog
 from harness.scrape import PROCESSED, PUTS, exact
 from harness.waiting import wait_until
@@ -95,10 +96,9 @@ class Load:
         self.note(ioc.name, user, {f"{prefix}a": many, f"{prefix}b": many, f"{prefix}slow.PROC": 1})
         client.kill()
 
-    def guest(self, name: str, prefix: str, bases) -> None:
+    def guest(self, name: str, prefix: str, port: int, base: str) -> None:
         """An IOC that starts, is put to and is gone."""
-        base = next(bases)
-        ioc = Ioc(name, DATABASE, self.log_dir, base=base, macros=f"P={prefix}", lib_dir=None).wait_running()
+        ioc = Ioc(name, DATABASE, self.log_dir, base=base, macros=f"P={prefix}", port=port).wait_running()
         try:
             self.exporter.wait_up(ioc)
             self.exporter.wait_put_source(ioc, "server", timeout=60)
@@ -197,8 +197,8 @@ def test_nothing_grows_and_all_is_counted(started, start_ioc, start_exporter, lo
     for i, ioc in enumerate(iocs):
         load.repeat("circuits", lambda ioc=ioc, i=i: load.circuit(ioc, f"SOAK{i}:", random.randrange(1, 12)), 0.3)
     for i in range(2):
-        bases = itertools.cycle(BASES[i:] + BASES[:i])
-        load.repeat("guests", lambda i=i, bases=bases: load.guest(f"soak-guest-{i}", f"GUEST{i}:", bases), 1)
+        bases, port = itertools.cycle(BASES[i:] + BASES[:i]), free_port()
+        load.repeat("guests", lambda i=i, bases=bases, port=port: load.guest(f"soak-guest-{i}", f"GUEST{i}:", port, next(bases)), 1)
     load.repeat("PV Access", lambda: load.pva(iocs[0]), 8)
     load.repeat("readers", load.pages, 0.5)
     samples: list[dict[str, float]] = []
