@@ -23,7 +23,7 @@ using std::chrono::seconds;
 
 constexpr pid_t kPid = 4711;
 constexpr uid_t kUser = 1000;
-constexpr uid_t kOther = 1001;
+constexpr uid_t kOtherUser = 1001;
 constexpr ReaderBudget::Clock::time_point kStart{seconds(100'000)};
 
 // How long the process rests after a hang at `now`, to the second above.
@@ -68,7 +68,7 @@ TEST(ReaderBudget, AUserAboveTheShareWaitsUntilTheAccountFillsUp) {
   EXPECT_FALSE(budget.is_overdrawn(kUser, kStart));
   budget.charge(kUser, milliseconds(5200), kStart);
   EXPECT_TRUE(budget.is_overdrawn(kUser, kStart));
-  EXPECT_FALSE(budget.is_overdrawn(kOther, kStart));
+  EXPECT_FALSE(budget.is_overdrawn(kOtherUser, kStart));
   // 200 ms at a fifth of the time that goes by.
   EXPECT_TRUE(budget.is_overdrawn(kUser, kStart + milliseconds(990)));
   EXPECT_FALSE(budget.is_overdrawn(kUser, kStart + milliseconds(1010)));
