@@ -123,6 +123,7 @@ TEST(StackDepth, ProgramsOfProbesFitTheStackOfOlderKernels) {
   ca_server_probe_bpf* ca = ca_server_probe_bpf__open();
   ASSERT_NE(ca, nullptr);
   ca->rodata->cfg_putlog_bytes = kLoggedBytes;
+  ca->rodata->cfg_putlog_after = 1;
   ca->rodata->cfg_traces = 1;
   expect_little_stack(ca->obj);
   ca_server_probe_bpf__destroy(ca);
