@@ -41,7 +41,7 @@ void IocsCollector::follow(TimePoint now) {
   Host::Ends ends;
   for (const ExitWatch::Ended& ended : exit_watch_.follow(live, now)) {
     exits_.insert_or_assign(ended.name, Exit{ended.user, ended.exit});
-    ends.emplace(ended.pid, ended.when);
+    ends.emplace(ended.pid, ended.ended_ns);
   }
   host_.set_ends(std::move(ends));
   std::erase_if(exits_, [this](const auto& exit) { return !host_.knows(exit.first); });

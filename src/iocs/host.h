@@ -120,8 +120,8 @@ class Host {
   }
 
   // Functions below: under the mutex, or in the thread that changes the state.
-  // By process id, when those ended that live() has just lost, as far as it is known.
-  using Ends = std::map<std::int32_t, Clock::time_point>;
+  // By process id, when those ended that live() has just lost, as far as it is known; kernel_ns().
+  using Ends = std::map<std::int32_t, std::uint64_t>;
   void set_ends(Ends ends) { ends_ = std::move(ends); }
   const Ends& ends() const { return ends_; }
   const std::map<IocId, LiveIoc>& live() const { return live_; }

@@ -130,7 +130,7 @@ void CaCollector::follow(TimePoint now) {
   // If no thread has started, the tap can wait: a client's circuit is a thread of its server.
   if (!host_.listeners().rested) follow_iocs(now);
   // When the probes of those that have ended are off.
-  if (tap_) tap_->sources().saw_processes(host_.look_began());
+  if (tap_) tap_->sources().saw_processes(kernel_ns(host_.look_began()));
 }
 
 void CaCollector::follow_iocs(TimePoint now) {

@@ -35,32 +35,32 @@ bool CaPutSources::server_tells_results(std::uint32_t ioc, std::uint16_t port) c
 }
 
 CaPutSources::Counts CaPutSources::counts(std::uint32_t ioc, std::uint16_t port,
-                                          Clock::time_point since) const {
+                                          std::uint64_t since_ns) const {
   if (!is_server(ioc, port)) return Counts::packets;
   const Source& source = all_.at(ioc);
-  if (since <= source.ran) return Counts::server;
+  if (since_ns <= source.ran_ns) return Counts::server;
   return source.ended && !source.end_known ? Counts::nobody : Counts::not_known_yet;
 }
 
 CaPutSources::Counts CaPutSources::counts_results(std::uint32_t ioc, std::uint16_t port,
-                                                  Clock::time_point since) const {
-  return server_tells_results(ioc, port) ? counts(ioc, port, since) : Counts::packets;
+                                                  std::uint64_t since_ns) const {
+  return server_tells_results(ioc, port) ? counts(ioc, port, since_ns) : Counts::packets;
 }
 
-void CaPutSources::saw_process(std::uint32_t ioc, Clock::time_point at) {
-  Clock::time_point& ran = all_[ioc].ran;
-  ran = std::max(ran, at);
+void CaPutSources::saw_process(std::uint32_t ioc, std::uint64_t at_ns) {
+  std::uint64_t& ran_ns = all_[ioc].ran_ns;
+  ran_ns = std::max(ran_ns, at_ns);
 }
 
-void CaPutSources::saw_processes(Clock::time_point at) {
+void CaPutSources::saw_processes(std::uint64_t at_ns) {
   for (const auto& [ioc, source] : all_)
-    if (source.server) saw_process(ioc, at);
+    if (source.server) saw_process(ioc, at_ns);
 }
 
-void CaPutSources::process_ended(std::uint32_t ioc, std::optional<Clock::time_point> at) {
-  if (at) saw_process(ioc, *at);
+void CaPutSources::process_ended(std::uint32_t ioc, std::uint64_t at_ns) {
+  saw_process(ioc, at_ns);
   all_[ioc].ended = true;
-  all_[ioc].end_known = at.has_value();
+  all_[ioc].end_known = at_ns != 0;
 }
 
 void CaPutSources::begin_switch(const UnreadByIoc& unread) {

@@ -16,16 +16,13 @@
 // them. Where it is not known when it has ended, their puts are missing.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
-#include <optional>
 
 namespace ioc_exporter::ca {
 
 class CaPutSources {
  public:
-  using Clock = std::chrono::steady_clock;
   // Bytes in a server's sockets that it has not read.
   struct Unread {
     std::uint64_t bytes = 0;
@@ -40,7 +37,7 @@ class CaPutSources {
   static constexpr std::uint64_t kSmallestPut = 16;
   static constexpr std::uint64_t kReadAhead = 16384 / kSmallestPut;
 
-  // Source that counts the puts of a circuit.
+  // Source that counts the puts of a circuit. Times are the kernel's (kernel_ns()).
   enum class Counts { server, packets, not_known_yet, nobody };
 
   // Packets have shown so many more puts to the IOC.
@@ -53,24 +50,24 @@ class CaPutSources {
 
   // `port`: of its CA server; what is sent to another one is not that server's. 0: not known.
   bool is_server(std::uint32_t ioc, std::uint16_t port) const;
-  // Of circuits that began at `since`.
-  Counts counts(std::uint32_t ioc, std::uint16_t port, Clock::time_point since) const;
+  // Of circuits that began at `since_ns`.
+  Counts counts(std::uint32_t ioc, std::uint16_t port, std::uint64_t since_ns) const;
   // Its server counted its puts, and has stopped to, or had stopped for a while.
   bool was_left(std::uint32_t ioc) const;
   // The same for results of puts.
   bool server_tells_results(std::uint32_t ioc, std::uint16_t port) const;
-  Counts counts_results(std::uint32_t ioc, std::uint16_t port, Clock::time_point since) const;
+  Counts counts_results(std::uint32_t ioc, std::uint16_t port, std::uint64_t since_ns) const;
   // Nobody counts these puts.
   void add_missing(std::uint32_t ioc, std::uint64_t puts) { all_[ioc].switched.missing += puts; }
   std::uint16_t port(std::uint32_t ioc) { return all_[ioc].port; }
   void set_port(std::uint32_t ioc, std::uint16_t port) { all_[ioc].port = port; }
 
   // The processes of all servers that count ran then; of one.
-  void saw_processes(Clock::time_point at);
-  void saw_process(std::uint32_t ioc, Clock::time_point at);
-  // The server's process has ended, at that time, or it is not known when. Before begin_switch()
+  void saw_processes(std::uint64_t at_ns);
+  void saw_process(std::uint32_t ioc, std::uint64_t at_ns);
+  // The server's process has ended, at that time; 0: that is not known. Before begin_switch()
   // and leave_server().
-  void process_ended(std::uint32_t ioc, std::optional<Clock::time_point> at);
+  void process_ended(std::uint32_t ioc, std::uint64_t at_ns);
 
   void begin_switch(const UnreadByIoc& unread);
   // `results`: the server reports the results of puts, too. Else packets do.
@@ -96,8 +93,8 @@ class CaPutSources {
     bool switches = false;
     bool left = false;       // ever
     bool ended = false;      // its process has
-    bool end_known = false;  // when: `ran`
-    Clock::time_point ran{};
+    bool end_known = false;  // when: `ran_ns`
+    std::uint64_t ran_ns = 0;
     Switched switched = {};
   };
 

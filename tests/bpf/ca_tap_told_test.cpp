@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <fcntl.h>
 
+#include "base/wall_clock.h"
 #include "bpf/ca_tap_fixture.h"
 
 namespace {
@@ -137,7 +138,7 @@ class CaTapEndedTest : public CaTapToldTest {
     CaTapToldTest::SetUp();
     if (!tap_) return;
     let_server_count();
-    seen_ = CaTap::Clock::now();
+    seen_ = clock_ns(CLOCK_MONOTONIC);
     tap_->sources().saw_processes(seen_);
     circuit_.emplace(listener_);
     circuit_->open("operator", "console-1", {"A"});
@@ -147,13 +148,13 @@ class CaTapEndedTest : public CaTapToldTest {
     reap_all();
     EXPECT_EQ(all_puts(), 0u);
   }
-  void end(std::optional<CaTap::Clock::time_point> when) {
+  void end(std::uint64_t when) {
     tap_->sources().process_ended(kIoc, when);
     leave_server();
   }
   std::size_t durations() { return collect().durations.size(); }
 
-  CaTap::Clock::time_point seen_;
+  std::uint64_t seen_ = 0;
   std::optional<Circuit> circuit_;
 };
 
@@ -168,21 +169,21 @@ TEST_P(CaTapEndedTest, CircuitsThatBeganLaterAreThePackets) {
 }
 
 TEST_P(CaTapEndedTest, ItsOwnCircuitsAreTheServers) {
-  end(CaTap::Clock::now());
+  end(clock_ns(CLOCK_MONOTONIC));
   EXPECT_EQ(all_puts(), 0u);
   EXPECT_EQ(durations(), 0u);
   EXPECT_EQ(bounds(), Bounds(0, 0));
 }
 
 TEST_P(CaTapEndedTest, WithoutTheTimeOfItsEndTheyAreMissing) {
-  end(std::nullopt);
+  end(0);
   EXPECT_EQ(all_puts(), 0u);
   EXPECT_EQ(durations(), 0u);
   EXPECT_EQ(bounds(), Bounds(24, 0));
 }
 
 TEST_P(CaTapEndedTest, WhileItRunsTheyAreTheServers) {
-  tap_->sources().saw_processes(CaTap::Clock::now());
+  tap_->sources().saw_processes(clock_ns(CLOCK_MONOTONIC));
   EXPECT_EQ(all_puts(), 0u);
   end(seen_);
   EXPECT_EQ(all_puts(), 0u);

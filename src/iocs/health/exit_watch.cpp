@@ -120,8 +120,7 @@ std::vector<ExitWatch::Ended> ExitWatch::follow(const Live& live, Clock::time_po
     const bool told = exit && *exit && (*exit)->ended != 0;
     if (told)
       ended.push_back({gone->second.ioc.name, gone->second.ioc.user,
-                       exit_of_status((*exit)->status), gone->first.pid,
-                       time_of_kernel((*exit)->ended_ns)});
+                       exit_of_status((*exit)->status), gone->first.pid, (*exit)->ended_ns});
     // Also one that runs on, and is not followed any more.
     if (!told && now < gone->second.until) {
       ++gone;

@@ -54,7 +54,7 @@ class ExitWatch {
     std::uint32_t user = 0;
     IocExit exit;
     std::int32_t pid = 0;
-    Clock::time_point when;  // before its sockets were closed
+    std::uint64_t ended_ns = 0;  // as kernel_ns(), before its sockets were closed
   };
   struct Watched {
     std::string name;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/same_inode.h"
+#include "base/wall_clock.h"
 #include "kernel/uprobe.h"
 
 namespace ioc_exporter::ca {
@@ -257,10 +258,9 @@ void ServerProbe::end(const std::vector<Watched*>& those, const Ends& ends, Cloc
     for (const Watched* watched : ended) {
       const auto at = ends.find(watched->pid);
       if (watched->seen)
-        tap_->sources().saw_process(watched->number, Clock::now());
+        tap_->sources().saw_process(watched->number, kernel_ns(Clock::now()));
       else
-        tap_->process_ended(watched->number,
-                            at == ends.end() ? std::nullopt : std::optional(at->second));
+        tap_->process_ended(watched->number, at == ends.end() ? 0 : at->second);
     }
   begin_switch();
   if (tap_)

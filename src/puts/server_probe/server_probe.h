@@ -67,8 +67,9 @@ class ServerProbe {
   static Result<ServerProbe> start(const Options& options, std::shared_ptr<CaTotals> totals,
                                    CaTap* tap);
 
-  // By process id, when those ended that are not among the IOCs any more, where it is known.
-  using Ends = std::map<std::int32_t, Clock::time_point>;
+  // By process id, when those ended that are not among the IOCs any more, where it is known;
+  // kernel_ns().
+  using Ends = std::map<std::int32_t, std::uint64_t>;
 
   // Attaches to new IOCs, and forgets those that have ended. After the tap has their ports.
   void follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now, const Ends& ends = {});

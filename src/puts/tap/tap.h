@@ -144,7 +144,7 @@ class CaTap {
                                 Clock::time_point now = Clock::now());
   Result<void> leave_server(std::uint32_t ioc);
   // CaPutSources::process_ended().
-  void process_ended(std::uint32_t ioc, std::optional<Clock::time_point> at);
+  void process_ended(std::uint32_t ioc, std::uint64_t at_ns);
   // TCP ports at which all servers are probed: their puts by packets are not in the put log.
   void set_told_ports(std::set<std::uint16_t> ports);
   // In any thread.
@@ -212,7 +212,7 @@ class CaTap {
     std::uint64_t channel = 0;
     std::uint32_t ioc = 0;
     std::uint16_t server_port = 0;
-    Clock::time_point since{};  // its circuit began
+    std::uint64_t since_ns = 0;  // its circuit began
     CounterGrowth<2> growth;
     CaPuts kept{};     // that are the packets' to count
     CaPuts waiting{};  // until it is known whose they are

@@ -22,7 +22,7 @@ Result<void> CaTap::observe_outcomes() {
   using Counts = CaPutSources::Counts;
   const auto counts_of = [this](std::uint32_t slot) {
     const Placed& placed = placed_[slot];
-    return sources_.counts_results(placed.ioc, placed.server_port, placed.since);
+    return sources_.counts_results(placed.ioc, placed.server_port, placed.since_ns);
   };
   const auto failure = [&](const iocx_ca_failure_key& key, const iocx_ca_failure& value) {
     outcome_keys_.insert({{key.channel, key.status}, {value.circuit, value.address}});

@@ -18,14 +18,14 @@ void CaTap::note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_chan
   placed.channel = channel.channel;
   placed.ioc = ioc;
   placed.server_port = info.server_port;
-  placed.since = Clock::time_point(std::chrono::nanoseconds(info.since_ns));
+  placed.since_ns = info.since_ns;
 }
 
 // Notes the counts of the slot, and tells whose they are.
 CaPutSources::Counts CaTap::note_counts(Placed& placed, const CaPuts& puts) {
   const CaPuts growth = placed.growth.advance(puts);
   sources_.saw(placed.ioc, growth[0] + growth[1]);
-  const auto counts = sources_.counts(placed.ioc, placed.server_port, placed.since);
+  const auto counts = sources_.counts(placed.ioc, placed.server_port, placed.since_ns);
   // What waited is in no put log: the server was to tell it.
   if (counts == CaPutSources::Counts::packets)
     __atomic_fetch_add(&unlogged_, placed.waiting[0] + placed.waiting[1], __ATOMIC_RELAXED);
@@ -89,8 +89,8 @@ Result<void> CaTap::let_server_count(std::uint32_t ioc, bool results, Clock::tim
   return seen;
 }
 
-void CaTap::process_ended(std::uint32_t ioc, std::optional<Clock::time_point> at) {
-  sources_.process_ended(ioc, at);
+void CaTap::process_ended(std::uint32_t ioc, std::uint64_t at_ns) {
+  sources_.process_ended(ioc, at_ns);
   log_packets(ioc);
 }
 

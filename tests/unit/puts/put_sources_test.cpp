@@ -5,8 +5,6 @@
 namespace ioc_exporter::ca {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::uint32_t kIoc = 3, kOther = 4;
 
 struct CaPutSourcesTest : ::testing::Test {
@@ -132,7 +130,7 @@ TEST_F(CaPutSourcesTest, OnTheWayBackWhatWasNotServedIsMissing) {
 
 TEST_F(CaPutSourcesTest, CircuitsThatBeganAfterTheEndOfTheProcessAreThePackets) {
   using Counts = CaPutSources::Counts;
-  const CaPutSources::Clock::time_point seen(1000s), end(1001s), later(1002s);
+  constexpr std::uint64_t seen = 1000, end = 1001, later = 1002;
   EXPECT_EQ(sources_.counts(kIoc, 5064, later), Counts::packets);
   sources_.to_server(kIoc, true);
   sources_.saw_processes(seen);
@@ -154,7 +152,7 @@ TEST_F(CaPutSourcesTest, CircuitsThatBeganAfterTheEndOfTheProcessAreThePackets) 
   EXPECT_FALSE(sources_.was_left(kIoc));
   sources_.to_server(kIoc, true);
   EXPECT_EQ(bounds(), Bounds(0, 26)) << "that one may serve them now";
-  sources_.process_ended(kIoc, std::nullopt);
+  sources_.process_ended(kIoc, 0);
   EXPECT_EQ(sources_.counts(kIoc, 5064, later), Counts::nobody);
 }
 
