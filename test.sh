@@ -108,7 +108,7 @@ if wanted fuzz e2e && can_sanitize; then
   sanitized=$PWD/build/sanitized
   configure build/sanitized -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
     -DIOC_EXPORTER_SANITIZE=address,undefined -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=OFF \
-    -DIOC_EXPORTER_UNITY=ON -DIOC_EXPORTER_BUNDLED_CIVETWEB=$released
+    -DIOC_EXPORTER_UNITY=ON -DIOC_EXPORTER_BUNDLED_CIVETWEB=$released "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env"
 fi
 build=build
 options=(-DIOC_EXPORTER_BENCH=OFF)

@@ -134,6 +134,7 @@ void CaCollector::follow(TimePoint now) {
 }
 
 void CaCollector::follow_iocs(TimePoint now) {
+  if (server_probe_) server_probe_->leave_renamed(probed(), now);
   if (tap_) follow_tap(now);
   follow_server_probe(now);
   for (const std::uint32_t number : host_.take_forgotten()) {
@@ -167,16 +168,20 @@ void CaCollector::follow_tap(TimePoint now) {
   trouble_.report("watch the ports of IOCs", tap_->set_servers(places_of_servers(served()), now));
 }
 
-// After the tap has its ports: a put that the server probe counts has been seen by the tap, too.
-void CaCollector::follow_server_probe(TimePoint now) {
-  if (!server_probe_) return;
+std::vector<ProbedIoc> CaCollector::probed() const {
   std::vector<ProbedIoc> iocs;
   for (const auto& [id, live] : host_.live())
     iocs.push_back(
         {{live.number, &live.ioc, live.ca_port, namespaces_.number(live.ioc.net_namespace)},
          live.serial,
          host_.left_alone(live)});
-  server_probe_->follow(iocs, now, host_.ends());
+  return iocs;
+}
+
+// After the tap has its ports: a put that the server probe counts has been seen by the tap, too.
+void CaCollector::follow_server_probe(TimePoint now) {
+  if (!server_probe_) return;
+  server_probe_->follow(probed(), now, host_.ends());
   if (tap_) tell_tap_who_is_told();
 }
 

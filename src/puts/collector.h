@@ -122,6 +122,7 @@ class CaCollector final : public Collector {
   Result<void> load_udp();
   Result<void> load_server_probe(const Setup& setup);
   void follow_iocs(TimePoint now);
+  std::vector<ProbedIoc> probed() const;
   void follow_server_probe(TimePoint now);
   void follow_tap(TimePoint now);
   void tell_tap_who_is_told();

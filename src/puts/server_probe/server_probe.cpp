@@ -77,11 +77,32 @@ void ServerProbe::follow(const std::vector<ProbedIoc>& iocs, Clock::time_point n
     }
   // First: an IOC that was restarted has the number of the one before.
   end(leave, ends, now);
-  for (const std::uint64_t serial : gone) {
+  drop(gone, now);
+  for (const ProbedIoc& ioc : iocs) start(ioc, for_all, now);
+}
+
+void ServerProbe::leave_renamed(const std::vector<ProbedIoc>& iocs, Clock::time_point now) {
+  switching_ = false;
+  std::vector<Watched*> leave;
+  std::vector<std::uint64_t> renamed;
+  for (auto& [serial, watched] : watched_) {
+    const auto its = std::ranges::find(iocs, watched.id,
+                                       [](const ProbedIoc& ioc) { return ioc.served.ioc->id; });
+    const bool is_renamed = its != iocs.end() && its->served.ioc->name != watched.name;
+    if (!is_renamed || its->serial == serial) continue;
+    watched.seen = true;
+    leave.push_back(&watched);
+    renamed.push_back(serial);
+  }
+  end(leave, {}, now);
+  drop(renamed, now);
+}
+
+void ServerProbe::drop(const std::vector<std::uint64_t>& serials, Clock::time_point now) {
+  for (const std::uint64_t serial : serials) {
     forget(watched_.at(serial), now);
     watched_.erase(serial);
   }
-  for (const ProbedIoc& ioc : iocs) start(ioc, for_all, now);
 }
 
 // Files of IOCs whose main thread has ended. All IOCs on such a file share its attachment: one for
@@ -123,7 +144,7 @@ ServerProbe::Watched& ServerProbe::watch(const ProbedIoc& ioc) {
   if (watched.generation == 0) {
     watched.generation = ++last_generation_;
     watched.number = ioc.served.number;
-    watched.pid = ioc.served.ioc->id.pid;
+    watched.id = ioc.served.ioc->id;
     watched.name = ioc.served.ioc->name;
     lives_[watched.generation] = {watched.number, ioc.serial};
   }
@@ -212,14 +233,14 @@ Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
   }
   // Last: until now the programs pass over it. To attach may take long, and packets count
   // meanwhile.
-  return object_.maps().iocs.update(static_cast<std::uint32_t>(watched.pid), config);
+  return object_.maps().iocs.update(static_cast<std::uint32_t>(watched.id.pid), config);
 }
 
 Result<std::shared_ptr<ServerProbe::Probe>> ServerProbe::attach_probe(
     const Watched& watched, const ServerFunction& function) {
   if (watched.for_all)
     if (auto there = probe_for_all(function)) return there;
-  const std::int32_t pid = watched.for_all ? ServerProbeObject::kAllProcesses : watched.pid;
+  const std::int32_t pid = watched.for_all ? ServerProbeObject::kAllProcesses : watched.id.pid;
   auto attached = object_.attach(function, pid);
   if (!attached) return std::move(attached).error();
   return std::make_shared<Probe>(Probe{function, std::move(*attached)});
@@ -256,7 +277,7 @@ void ServerProbe::end(const std::vector<Watched*>& those, const Ends& ends, Cloc
   if (ended.empty()) return;
   if (tap_)
     for (const Watched* watched : ended) {
-      const auto at = ends.find(watched->pid);
+      const auto at = ends.find(watched->id.pid);
       if (watched->seen)
         tap_->sources().saw_process(watched->number, kernel_ns(Clock::now()));
       else
@@ -288,7 +309,7 @@ void ServerProbe::detach_all(Clock::time_point now) {
 }
 
 void ServerProbe::forget_process(const Watched& watched) {
-  const auto pid = static_cast<std::uint32_t>(watched.pid);
+  const auto pid = static_cast<std::uint32_t>(watched.id.pid);
   if (auto config = object_.maps().iocs.lookup(pid);
       config && *config && (*config)->generation == watched.generation)
     report_forgotten(object_.maps().iocs.erase(pid));

@@ -71,6 +71,9 @@ class ServerProbe {
   // kernel_ns().
   using Ends = std::map<std::int32_t, std::uint64_t>;
 
+  // An IOC that runs on under another name is another one from then on: its probes come off. Before
+  // the tap knows it by that name.
+  void leave_renamed(const std::vector<ProbedIoc>& iocs, Clock::time_point now);
   // Attaches to new IOCs, and forgets those that have ended. After the tap has their ports.
   void follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now, const Ends& ends = {});
   // Takes the probes off all IOCs, until the next follow().
@@ -114,7 +117,7 @@ class ServerProbe {
   };
   struct Watched {
     std::uint32_t number = 0;
-    std::int32_t pid = 0;
+    iocs::IocId id = {};
     std::uint32_t generation = 0;
     std::string name;                            // for the log
     std::vector<std::shared_ptr<Probe>> probes;  // empty: they are off
@@ -160,6 +163,7 @@ class ServerProbe {
                            Clock::time_point now);
   Watched& watch(const ProbedIoc& ioc);
   void end(const std::vector<Watched*>& those, const Ends& ends, Clock::time_point now);
+  void drop(const std::vector<std::uint64_t>& serials, Clock::time_point now);
   void forget(const Watched& watched, Clock::time_point now);
   void forget_process(const Watched& watched);
   void report_forgotten(const Result<bool>& erased);
