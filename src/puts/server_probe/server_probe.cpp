@@ -83,13 +83,14 @@ void ServerProbe::follow(const std::vector<ProbedIoc>& iocs, Clock::time_point n
 
 void ServerProbe::leave_renamed(const std::vector<ProbedIoc>& iocs, Clock::time_point now) {
   switching_ = false;
+  const auto id_of = [](const ProbedIoc& ioc) { return ioc.served.ioc->id; };
   std::vector<Watched*> leave;
   std::vector<std::uint64_t> renamed;
   for (auto& [serial, watched] : watched_) {
-    const auto its = std::ranges::find(iocs, watched.id,
-                                       [](const ProbedIoc& ioc) { return ioc.served.ioc->id; });
-    const bool is_renamed = its != iocs.end() && its->served.ioc->name != watched.name;
-    if (!is_renamed || its->serial == serial) continue;
+    const auto its = std::ranges::lower_bound(iocs, watched.id, {}, id_of);
+    if (its == iocs.end() || id_of(*its) != watched.id || its->serial == serial ||
+        its->served.ioc->name == watched.name)
+      continue;
     watched.seen = true;
     leave.push_back(&watched);
     renamed.push_back(serial);

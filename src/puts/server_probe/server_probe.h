@@ -72,7 +72,7 @@ class ServerProbe {
   using Ends = std::map<std::int32_t, std::uint64_t>;
 
   // An IOC that runs on under another name is another one from then on: its probes come off. Before
-  // the tap knows it by that name.
+  // the tap knows it by that name. `iocs`: in the order of their ids.
   void leave_renamed(const std::vector<ProbedIoc>& iocs, Clock::time_point now);
   // Attaches to new IOCs, and forgets those that have ended. After the tap has their ports.
   void follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now, const Ends& ends = {});

@@ -31,6 +31,16 @@ std::vector<std::string> edges_of(const RecordGraph& graph) {
   return edges;
 }
 
+std::vector<GraphLink> many_links() {
+  std::vector<GraphLink> links;
+  std::mt19937 random(20261);  // NOLINT: the same graph in each run
+  for (std::uint32_t i = 0; i < 5000; ++i) {
+    const auto source = static_cast<std::uint32_t>(random() % 400);
+    links.push_back({source, static_cast<std::uint32_t>(random() % 400), random() % 997 + 1});
+  }
+  return links;
+}
+
 TEST(RecordGraph, ARecordWithoutLinksStandsAlone) {
   const RecordGraph graph = chain_of({{2, 3, 7}}, 1, {});
   EXPECT_THAT(records_of(graph), ElementsAre(1));
@@ -109,13 +119,7 @@ TEST(RecordTree, ShowsTheLinksOfARecordOnce) {
 
 TEST(RecordTree, HasOneLineForEachEdgeOfTheLargestGraph) {
   const GraphLimits limits;
-  std::vector<GraphLink> links;
-  std::mt19937 random(20261);  // NOLINT: the same graph in each run
-  for (std::uint32_t i = 0; i < 5000; ++i) {
-    const auto source = static_cast<std::uint32_t>(random() % 400);
-    links.push_back({source, static_cast<std::uint32_t>(random() % 400), random() % 997 + 1});
-  }
-  const RecordGraph graph = chain_of(links, 0, limits);
+  const RecordGraph graph = chain_of(many_links(), 0, limits);
   const auto lines = tree_of(graph);
   EXPECT_EQ(lines.size(), limits.edges + 1);
   EXPECT_EQ(std::ranges::count(lines, TreeLine::Kind::followed, &TreeLine::kind),
@@ -266,13 +270,7 @@ TEST(Dot, AnyNameIsOnlyAName) {
 
 TEST(Dot, TheLargestGraphIsWhole) {
   const GraphLimits limits;
-  std::vector<GraphLink> links;
-  std::mt19937 random(20261);  // NOLINT: the same graph in each run
-  for (std::uint32_t i = 0; i < 5000; ++i) {
-    const auto source = static_cast<std::uint32_t>(random() % 400);
-    links.push_back({source, static_cast<std::uint32_t>(random() % 400), random() % 997 + 1});
-  }
-  const RecordGraph graph = chain_of(links, 0, limits);
+  const RecordGraph graph = chain_of(many_links(), 0, limits);
   ASSERT_EQ(graph.edges.size(), limits.edges);
   const std::vector<GraphRecord> records(graph.nodes.size(),
                                          {"SR:C01-MG:PS{Quad:A}I-SP", "calcout", 997, 1009});
