@@ -159,7 +159,7 @@ make_user() {
   getent passwd ioc_exporter >/dev/null && return
   say "making the system user ioc_exporter, which the exporter becomes once its probes are loaded"
   useradd --system --user-group --home-dir /nonexistent --no-create-home --shell /usr/sbin/nologin ioc_exporter ||
-    say "there is no user ioc_exporter: the exporter runs as an id that nobody has"
+    say "there is no user ioc_exporter: the exporter runs as an unused id"
 }
 
 # The exporter starts before it is known whether there will be a demo, whose policy it gets then.
@@ -254,7 +254,7 @@ show_links() {
     echo "    busiest records, 1/s:   $(prometheus_graph_link "$prometheus_port" \
       'topk(10, sum by (record) (rate(epics_record_process_total[10s])))')"
     echo "    alerts:                 http://localhost:$prometheus_port/alerts"
-    echo "    half a minute from now a client writes that the policy (demo/policy.yml) does not know"
+    echo "    in half a minute a client writes that the policy (demo/policy.yml) does not expect"
   fi
   if [ -n "${alertmanager_port:-}" ]; then
     echo "  Alertmanager   amtool alert --alertmanager.url=http://127.0.0.1:$alertmanager_port"

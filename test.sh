@@ -60,7 +60,7 @@ if wanted bpf e2e vm package; then
   [ $whole = OFF ] || shift
 fi
 groups=(build)
-# Who asks for the unit tests alone is spared what is built from source packages.
+# The unit tests alone need nothing that is built from source packages.
 released=OFF
 if [ "${labels[*]}" != unit ]; then
   groups+=(release)
@@ -73,7 +73,7 @@ if [ $released = ON ] && ! scripts/fetch-sources.sh .cache/sources; then
 fi
 if wanted e2e vm monitoring; then scripts/make-test-env.sh .cache/test-env; fi
 
-# What only the tests themselves need comes while others compile.
+# Packages that only the tests need are installed while others compile.
 fetch_rest() {
   if wanted monitoring; then scripts/make-drawing.sh .cache/draw; fi
   if wanted e2e; then scripts/make-prometheus-3.sh .cache/prometheus-3; fi

@@ -1,4 +1,4 @@
-// What a packet that is nobody's Channel Access costs: the tap's filter against one that only
+// The cost of a packet that is no Channel Access: the tap's filter against one that only
 // returns 0, by the kernel's own count of their run time (bpf_stats). Prints medians of interleaved
 // rounds.
 //

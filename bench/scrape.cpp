@@ -1,4 +1,4 @@
-// What a scrape costs: many records with histograms of 24 lines, from the request over reading the
+// The cost of a scrape: many records with histograms of 24 lines, from the request over reading the
 // counts out of a BPF map to the last byte at the client.
 //
 //   scrape ours|prometheus-cpp RECORDS [TIMES [HEADER...]]

@@ -1,4 +1,4 @@
-// What the scrape benchmark serves: an IOC with many records, each with a full histogram, counted
+// The load of the scrape benchmark: an IOC with many records, each with a full histogram, counted
 // in a BPF map like the real one.
 #pragma once
 
@@ -74,7 +74,7 @@ inline records::RecordCounts make_counts(std::size_t records) {
           {}};
 }
 
-// What Daemon::snapshot() gives of these records, read from the map.
+// The result of Daemon::snapshot() for these records, read from the map.
 inline Snapshot read_snapshot(const records::RecordCounts& counts,
                               const std::shared_ptr<const Database>& database) {
   Snapshot snapshot;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a site of a thousand IOCs costs a Prometheus: rules, and the queries of the dashboards.
+# The cost of a site of a thousand IOCs for a Prometheus: rules, and the queries of the dashboards.
 #
 #   bench/site.sh [OPTION...]     options: see bench/site.py. Takes 6 GB of memory and a quarter of an hour.
 set -euo pipefail

@@ -11,7 +11,7 @@ import re
 
 SHAPE = pathlib.Path(__file__).resolve().parent / "site_shape.txt"
 LINE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)")
-# What stands for names, each as long as the names are.
+# Placeholders of names, each as long as the names are.
 IOC, RECORD, HOST = "ioc@@@-@@", "S@@@:C@@:P@@@:", "host@@@:"
 AGE = 9.0  # seconds that the scrape's IOC had been seen for
 KINDS = 8  # of behaviour

@@ -1,6 +1,6 @@
-# What most files include, read once for all rooms, and once for each target of tests: compiling takes most of the time of all
-# tests. Such a build does not notice a file that forgets to include what it uses of these: structure.includes does.
-option(IOC_EXPORTER_PRECOMPILE "Read what most files include once" ON)
+# Headers that most files include, read once for all rooms, and once for each target of tests: compiling takes most of the
+# time of all tests. Such a build does not notice that a file lacks the include of one of them: structure.includes does.
+option(IOC_EXPORTER_PRECOMPILE "Read headers that most files include once" ON)
 
 #   ioc_exporter_precompiled(<target> [<more.h> ...])
 function(ioc_exporter_precompiled target)
@@ -12,7 +12,7 @@ function(ioc_exporter_precompiled target)
 endfunction()
 
 function(ioc_exporter_precompiled_options target)
-  # What the standard library's headers tell the compiler not to warn of is forgotten with them (GCC 12).
+  # With them GCC 12 forgets the pragmas by which the standard library's headers turn warnings off.
   target_compile_options(${target} PRIVATE
     "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-restrict>")
 endfunction()

@@ -1,7 +1,7 @@
-// What a site sets. Where something is another alert's threshold too, its text says the same number.
+// Settings of a site. The texts of alerts repeat the thresholds.
 {
   _config+:: {
-    // What Prometheus calls the job. Only `up` is asked for it: the other names are this exporter's alone.
+    // The job's name in Prometheus. Only queries of `up` need it: all other metrics are this exporter's alone.
     job: 'ioc_exporter',
 
     // Where the page of an alert is: %(alert)s is its name. These are the documents of the release, as its packages install
@@ -19,7 +19,7 @@
     usualIntervalSeconds: 240,
 
     // Prometheus before 2.42 does not know keep_firing_for, and refuses the whole file: false leaves it out. An alert
-    // whose value goes up and down about its threshold then ends and begins with it.
+    // whose value crosses its threshold often then ends and begins as often.
     keepFiring: true,
 
     // --ioc.keep-gone of the exporters.

@@ -1,4 +1,4 @@
-// What all alerts have: the links to their page, and whom they concern.
+// Common to all alerts: the links to their page, and their labels area and owner.
 {
   local config = $._config,
 

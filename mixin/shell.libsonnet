@@ -1,4 +1,4 @@
-// What is to be entered in a shell: names may hold anything, as a client or a process said them.
+// Commands for a shell: names may contain anything, as a client or a process gave them.
 {
   // A label's value as one word.
   quoted(label): |||

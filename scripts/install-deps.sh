@@ -20,7 +20,7 @@ apt_packages() {
       "libdeflate-dev libzstd-dev libprotozero-dev prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev" \
       "libabsl-dev libspdlog-dev libgtest-dev libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev" \
       "libcap-dev libseccomp-dev libsqlite3-dev libssl-dev libzydis-dev $(apt_bpftool)" ;;
-    # What is built from source packages besides: civetweb with TLS, and the static binary.
+    # Built from source packages besides: civetweb with TLS, and the static binary.
     release) echo "patch xz-utils git" ;;
     # For arm64, and what runs it here; the libraries come from scripts/make-cross-root.sh.
     cross) echo "g++-aarch64-linux-gnu qemu-user-static" ;;

@@ -1,4 +1,4 @@
-# What run.sh, test.sh and the scripts beside this file share. To be sourced by bash, after set -euo pipefail.
+# Functions of run.sh, test.sh and the scripts beside this file. To be sourced by bash, after set -euo pipefail.
 # shellcheck shell=bash
 
 say() { printf '==> %s\n' "$*"; }

@@ -7,7 +7,7 @@
 #   DIRECTORY/usr/         as on such a host
 #   DIRECTORY/packages/    a file a package: what it has put there
 #
-# What is there already is left as it is while this host's sources have the same versions.
+# An existing root is kept while this host's sources have the same versions.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -64,7 +64,7 @@ def tests_of_entry(case: ElementTree.Element, directories: list[pathlib.Path]) -
     file = next((d / f"{entry}.xml" for d in directories if (d / f"{entry}.xml").exists()), None)
     singles = single_tests(entry, file) if file else {}
     if entry.startswith("build.") and outcome[0] == "passed":
-        return {}  # what others wait for, and no test
+        return {}  # a fixture that others wait for, and no test
     if not singles:
         return {entry: outcome}
     # It ended badly though each test passed: a time limit, or a leak that is found at the end.

@@ -15,7 +15,7 @@ struct put_header { /* caHdrLargeArray */
 	__u16 command;
 };
 
-/* What a thread that serves a client was last asked for. */
+/* The last request to a thread that serves a client. */
 struct putlog_thread {
 	__u32 places;     /* of the last put */
 	__u8 is_told;     /* the last put had room, and was not refused */
@@ -183,7 +183,7 @@ static __noinline int putlog_refuse(__u32 failure)
 	return 0;
 }
 
-/* What the field of the slot has now; field_size 0: that is not known. */
+/* The present value of the slot's field; field_size 0: not known. */
 static __always_inline void putlog_look_at_field(const struct iocx_server_slot *slot, __u32 sid, struct putlog_put *put)
 {
 	__u64 bytes;

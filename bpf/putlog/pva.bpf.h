@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The event of a put by PV Access: who wrote to what, as bytes[] has it. Values are not read. */
+/* The event of a put by PV Access: client and PV, in bytes[]. Values are not read. */
 #ifndef IOC_EXPORTER_BPF_PUTLOG_PVA_BPF_H
 #define IOC_EXPORTER_BPF_PUTLOG_PVA_BPF_H
 
-/* `client`: a number for who it is. */
+/* `client`: its number. */
 static __noinline int putlog_pva(const struct iocx_pva_key *key, __u32 client)
 {
 	const __u32 places = iocx_putlog_places(cfg_putlog_seed, IOCX_PUTLOG_PVA, key->generation, client);

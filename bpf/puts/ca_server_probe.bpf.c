@@ -210,7 +210,7 @@ static __always_inline struct iocx_server_slot *slot_of_key(const struct iocx_ca
 
 /*
  * A slot for the key, with its names; NULL: there is none. One thread serves a client, but another client may write to
- * its channel at the same time: who comes second uses the slot of the first.
+ * its channel at the same time: the second uses the slot of the first.
  */
 static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_server_key *key,
 							  const struct iocx_server_ioc *ioc, __u64 channel,

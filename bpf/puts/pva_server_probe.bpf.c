@@ -8,8 +8,8 @@
  * QSRV 2: each put is handed as an ExecOp, part of the API of pvxs, to the function that SingleSource or GroupSource
  * has given to onPut(); what fails ends in ServerGPRExec::error().
  *
- * Nothing here is taken on trust: each text must have the shape of one. Where it has not, a put is counted without who
- * asked for it, or without names at all. So it is with QSRV 1 before Base 7.0.3.1, which knows no credentials.
+ * Nothing here is taken on trust: each text must have the shape of one. Where it has not, a put is counted without its
+ * client, or without names at all. So it is with QSRV 1 before Base 7.0.3.1, which knows no credentials.
  */
 #include <linux/types.h>
 #include <linux/ptrace.h>
@@ -171,7 +171,7 @@ static __always_inline int count_failed(const struct iocx_server_ioc *ioc, struc
 	return fail_slot(slot_for(ioc, key, known, cut) - 1, failure, ioc, key);
 }
 
-/* Whether the channel of QSRV 1 that `put` is for, of one kind, says who writes to what. */
+/* Whether the channel of QSRV 1 that `put` is for, of one kind, names client and PV. */
 static __always_inline int read_qsrv1(struct iocx_pva_key *key, __u64 put, __u32 user, int *cut)
 {
 	__u64 channel = 0;
@@ -296,7 +296,7 @@ static __noinline int cut_port(char *peer)
 
 	for (__u32 i = 0; i < IOCX_PVA_PEER; i++)
 		keep &= is_colon(peer[i]) ^ 1;
-	for (__u32 i = IOCX_PVA_PEER - 1; i > 0; i--) { /* what is behind the last colon, if there is one */
+	for (__u32 i = IOCX_PVA_PEER - 1; i > 0; i--) { /* from the last colon on, if there is one */
 		const __u32 is_last = is_colon(peer[i]);
 
 		peer[i] = (char)(peer[i] & -keep);
@@ -305,7 +305,7 @@ static __noinline int cut_port(char *peer)
 	return (int)keep; /* 1; a constant would leave the stack pointer in r0, which the verifier forbids */
 }
 
-/* Whether the ExecOp of pvxs says who writes to what. `type`: of the operation, 0: not known. */
+/* Whether the ExecOp of pvxs names client and PV. `type`: of the operation, 0: not known. */
 static __always_inline int read_qsrv2(struct iocx_pva_key *key, __u64 operation, __u32 *type, int *cut)
 {
 	const __u32 size = take_string(key->name, sizeof key->name, operation + OPERATION_NAME, cut);

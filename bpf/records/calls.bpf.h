@@ -25,8 +25,8 @@ static __noinline int count_without_stack(struct pt_regs *ctx, __u64 id, __u64 r
 }
 
 /*
- * The thread that has entered dbProcess; NULL when it is not watched, or by another attachment only. Of an IOC that is
- * paused, while others need the attachment, only the hit is counted.
+ * The thread that has entered dbProcess; NULL when it is not watched, or only by another attachment. While an IOC is
+ * paused and others need the attachment, only the hit is counted.
  */
 static __always_inline struct iocx_thread *entered_thread(struct pt_regs *ctx, __u64 id, __u64 record,
 							  struct iocx_ioc_config **config, __u8 attach)
@@ -70,9 +70,9 @@ static __always_inline struct iocx_frame *push_frame(struct pt_regs *ctx, struct
 }
 
 /*
- * Whether the program of another attachment has pushed a frame for this call. Only while both are attached. A call that
- * is not timed may have left its frame to one that comes after it: the programs of such calls agree as all others do.
- * So may a timed one that an exception has left: what this attachment has seen enter is not what enters now.
+ * Whether the program of another attachment has pushed a frame for this call. Only while both are attached. The frame may
+ * be that of an earlier call at the same place, untimed or left by an exception: then it is marked as seen by this
+ * attachment already, and is not taken for that of this call.
  */
 static __always_inline int is_second(struct pt_regs *ctx, struct iocx_thread *thread,
 				     const struct iocx_ioc_config *config, __u64 sp, __u8 attach)
@@ -97,7 +97,7 @@ static __always_inline int count_by_entry(struct pt_regs *ctx, struct iocx_threa
 					  const struct iocx_ioc_config *config, __u64 record,
 					  const struct entry_facts *facts)
 {
-	/* Whether dbProcess will find it disabled depends on a link: most likely it does what it did last. */
+	/* A link decides whether the record is disabled: assumed to be as at its last call. */
 	if (facts->verdict == UNDECIDED && was_disabled(config, record))
 		return count_skipped(thread->slot, record, 1);
 	count_at_entry(thread, record, parent_at(thread, thread->depth), facts->severity);
@@ -106,8 +106,8 @@ static __always_inline int count_by_entry(struct pt_regs *ctx, struct iocx_threa
 }
 
 /*
- * How many calls this one stands for when it is timed; 0: it is not. What a timed call makes in turn is timed too, so that
- * its time without that is known. While attachments are switched all calls have frames.
+ * The number of calls that this timed call stands for; 0: it is not timed. Calls within a timed call are timed, too, for its
+ * self time. While attachments are switched all calls have frames.
  */
 static __always_inline __u32 weight_at_entry(struct iocx_thread *thread, const struct iocx_ioc_config *config)
 {
@@ -189,8 +189,8 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 }
 
 /*
- * Notes that a record has returned with PACT set, and so completes later. Checks only some calls, but for one that is
- * `known` to have.
+ * Notes that a record has returned with PACT set, and so completes later. Checks only some calls, unless PACT is `known`
+ * to be set.
  */
 static __always_inline void note_asynchronous(const struct iocx_ioc_config *config, __u32 slot,
 					      struct iocx_record_stats *stats, __u64 record, __u64 start_ns,
@@ -215,7 +215,7 @@ struct timed_call {
 	int active; /* PACT is known to be set */
 };
 
-/* Counts it in the line of the record, which the thread is at. */
+/* Counts it in the record's line, whose index is the thread's last. */
 static __noinline int count_timed_in_line(struct iocx_thread *thread, const struct timed_call *call)
 {
 	struct iocx_record_line *line;

@@ -140,9 +140,9 @@ __noinline int is_trampoline(__u64 address)
 
 /*
  * Whether a call is over although no probe saw its end: its return address, which was `before` at `sp`, has been
- * overwritten, since its caller has called something else (every caller of dbProcess unlocks afterwards), or who caught
- * the exception that left it. The trampoline's address is no sign of that. It stands there when somebody else, another tool,
- * has a return probe on the call.
+ * overwritten, since its caller, or the function that caught an exception out of the call, has called something else (every
+ * caller of dbProcess unlocks afterwards). The trampoline's address is no such sign: it stands there when another tool has
+ * a return probe on the call.
  */
 #if defined(__TARGET_ARCH_x86)
 static __always_inline int return_is_gone(__u64 sp, __u64 before, __u64 callers)

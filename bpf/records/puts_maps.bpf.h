@@ -21,7 +21,7 @@ struct notifies_of_users put_notifies_0 SEC(".maps"), put_notifies_1 SEC(".maps"
 	put_notifies_3 SEC(".maps"), put_notifies_4 SEC(".maps"), put_notifies_5 SEC(".maps"),
 	put_notifies_6 SEC(".maps"), put_notifies_7 SEC(".maps");
 
-/* Several, since the LRU knows no shares: who begins many puts leaves none of another's, but in his own table. */
+/* Several, since the LRU knows no shares: a user who begins many puts pushes out those of his own table only. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, IOCX_NOTIFY_TABLES);

@@ -73,7 +73,7 @@ struct iocx_ca_window {
 	__u32 pos;     /* position of the next message */
 	__u32 left;    /* bytes from there to the end */
 	__u32 glued; /* 1: the carried bytes were searched without success; with what follows, they are searched again */
-	__u32 floor; /* what is before this position is not searched again */
+	__u32 floor; /* bytes before this position are not searched again */
 	struct iocx_ca_resync seek;
 	struct iocx_ca_header header; /* of the current message: in memory, where the verifier forgets its value */
 	__u8 bytes[IOCX_CA_ROOM];

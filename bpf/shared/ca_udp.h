@@ -60,7 +60,7 @@ struct iocx_ca_beacon {
 	__u64 anomalies; /* beacons whose sequence number was neither the last one nor the next */
 	__u64 last_ns;
 	__u32 sequence; /* of the last beacon */
-	__u32 sender;   /* of the first one, who holds the place: index into ca_udp_shares */
+	__u32 sender;   /* of the first beacon; holds the place: index into ca_udp_shares */
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * An enum each of whose values has a label on /metrics. One list makes the enum in C and in C++, and the
- * labels in C++: who adds a row has added the series.
+ * labels in C++: a new row is a new series.
  *
  *	#define IOCX_FRUIT_LIST(ROW)           \
  *		ROW(IOCX_FRUIT_APPLE, "apple") \

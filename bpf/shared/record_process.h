@@ -202,7 +202,7 @@ struct iocx_thread {
 	__u32 epoch; /* of iocx_ioc_config when the frames were made */
 	__u32 depth;
 	__u32 cause;               /* enum iocx_cause */
-	struct iocx_holder holder; /* who has the share of the stack */
+	struct iocx_holder holder; /* holder of the stack's share */
 	char comm[IOCX_COMM_LEN];  /* name of the thread when it was bound */
 	struct iocx_thread_counts counts;
 	struct iocx_thread_puts puts;
@@ -238,7 +238,7 @@ struct iocx_link_key {
  * map of its records; IOCX_COMPLETIONS_ROOM(slot), for that of their completions.
  */
 struct iocx_room {
-	__u64 used;    /* added; only programs and who replaces the map write it */
+	__u64 used;    /* added; written by programs, and when the map is replaced */
 	__u64 limit;   /* may be used: user space's share of the kernel memory for the IOC */
 	__u64 refused; /* calls that would have added one above the limit */
 };

@@ -82,7 +82,7 @@ struct iocx_notify {
 	ROW(IOCX_PUT_DROP_READ, "put_read_failed", LOST)
 IOCX_DROP_ENUM(iocx_put_drop, IOCX_PUT_DROP_LIST, IOCX_PUT_DROPS)
 
-/* Puts with callback at the same time, in each table: the first is of those who come first, the others by user. */
+/* Puts with callback at the same time, in each table: the first is for the first to come, the others by user. */
 #define IOCX_MAX_NOTIFIES 2048
 #define IOCX_NOTIFY_TABLES 8
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * Holders of places in the tables that the IOCs share, so that no IOC fills one that others need: IOCs, in groups by
- * the user who runs them. shared/shares.h has the rule.
+ * their user. shared/shares.h has the rule.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_RECORD_SHARES_H
 #define IOC_EXPORTER_BPF_SHARED_RECORD_SHARES_H

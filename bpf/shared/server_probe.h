@@ -7,7 +7,7 @@
  * one; user space takes the key away first, and frees the slot some time later, so that no counter is freed while a
  * program still adds to it.
  *
- * For fair shares, each slot is held by the client of the IOC, by the IOC and by the user who runs it:
+ * For fair shares, each slot is held by the client of the IOC, by the IOC and by the IOC's user:
  * iocx_server_may().
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_SERVER_PROBE_H
@@ -31,7 +31,7 @@ extern "C" {
 struct iocx_server_ioc {
 	__u64 bucket;        /* CA: address of the variable pCaBucket in the IOC; 0: names are not read */
 	__u32 generation;    /* of this life of the IOC, never used twice */
-	__u16 user;          /* who runs it: index into slot_shares */
+	__u16 user;          /* user of the IOC: index into slot_shares */
 	__u8 by_db_addr;     /* CA, 1: channels are laid out as before Base 3.15.1 */
 	__u8 enum_type;      /* CA: DBF_ENUM of this Base, 0: not known. Only for the put log */
 	__u64 tells_results; /* CA, 1: the functions that tell what becomes of a put are probed */
@@ -164,7 +164,7 @@ struct iocx_server_durations {
 };
 
 /*
- * Index into slot_shares, numbers of slots that are held: by all, by IOCs by their generation, by who runs them, and by
+ * Index into slot_shares, numbers of slots that are held: by all, by IOCs by their generation, by their users, and by
  * clients, which share buckets by a hash. Of the host's own clients of CA each connection is one.
  */
 #define IOCX_SERVER_SHARE_ALL 0u
@@ -175,7 +175,7 @@ struct iocx_server_durations {
 #define IOCX_SERVER_CLIENT_BUCKETS 4096u
 #define IOCX_SERVER_SHARES (IOCX_SERVER_SHARE_CLIENT + IOCX_SERVER_CLIENT_BUCKETS)
 
-/* Whether there is one more of `room` slots, of which `all` are taken, for who holds so many. */
+/* Whether holders of so many slots get one more of `room`, of which `all` are taken. */
 static inline __attribute__((always_inline)) int iocx_server_may(__u32 room, __u32 all, __u32 user, __u32 ioc,
 								 __u32 client)
 {
@@ -208,25 +208,25 @@ struct iocx_server_rest {
 };
 
 /* Index into the per-CPU array server_drops, of CA; the first two are of both. */
-#define IOCX_CA_SERVER_DROP_LIST(ROW)                                              \
-	/* puts that are counted for their IOC only: no room for who wrote what */ \
-	ROW(IOCX_SERVER_DROP_FULL, "server_probe_full", LOST)                      \
-	/* the same: the IOC's memory did not say who wrote */                     \
-	ROW(IOCX_SERVER_DROP_UNREADABLE, "server_probe_unreadable", LOST)          \
-	/* put-callbacks whose result was not seen */                              \
-	ROW(IOCX_CA_SERVER_DROP_RESULT, "result_not_seen", LOST)                   \
-	/* put-callbacks whose duration has no room */                             \
-	ROW(IOCX_CA_SERVER_DROP_DURATION, "duration_no_room", LOST)                \
-	/* names of PVs, users and hosts of which only the beginning is kept */    \
+#define IOCX_CA_SERVER_DROP_LIST(ROW)                                             \
+	/* puts that are counted for their IOC only: no room for client and PV */ \
+	ROW(IOCX_SERVER_DROP_FULL, "server_probe_full", LOST)                     \
+	/* the same: no client in the IOC's memory */                             \
+	ROW(IOCX_SERVER_DROP_UNREADABLE, "server_probe_unreadable", LOST)         \
+	/* put-callbacks whose result was not seen */                             \
+	ROW(IOCX_CA_SERVER_DROP_RESULT, "result_not_seen", LOST)                  \
+	/* put-callbacks whose duration has no room */                            \
+	ROW(IOCX_CA_SERVER_DROP_DURATION, "duration_no_room", LOST)               \
+	/* names of PVs, users and hosts of which only the beginning is kept */   \
 	ROW(IOCX_CA_SERVER_DROP_CUT, "name_cut", KEPT)
 IOCX_DROP_ENUM(iocx_ca_server_drop, IOCX_CA_SERVER_DROP_LIST, IOCX_CA_SERVER_DROPS)
 
-#define IOCX_PVA_DROP_LIST(ROW)                                                              \
-	/* puts that are counted for their IOC only: no room for who wrote what */           \
-	ROW(IOCX_PVA_DROP_FULL, "pva_full", LOST)                                            \
-	/* puts without a client, or for their IOC only: its memory did not say who wrote */ \
-	ROW(IOCX_PVA_DROP_UNREADABLE, "pva_unreadable", LOST)                                \
-	/* puts that are counted under a name that is only the beginning */                  \
+#define IOCX_PVA_DROP_LIST(ROW)                                                     \
+	/* puts that are counted for their IOC only: no room for client and PV */   \
+	ROW(IOCX_PVA_DROP_FULL, "pva_full", LOST)                                   \
+	/* puts without a client, or for their IOC only: no client in its memory */ \
+	ROW(IOCX_PVA_DROP_UNREADABLE, "pva_unreadable", LOST)                       \
+	/* puts that are counted under a name that is only the beginning */         \
 	ROW(IOCX_PVA_DROP_CUT, "pva_cut", KEPT)
 IOCX_DROP_ENUM(iocx_pva_drop, IOCX_PVA_DROP_LIST, IOCX_PVA_DROPS)
 

@@ -26,7 +26,7 @@ struct iocx_share {
 
 /* Index into the array. */
 #define IOCX_SHARE_ALL 0u   /* of all together */
-#define IOCX_SHARE_LOCAL 1u /* a group without a bound: who is on this host, and is told apart by the one alone */
+#define IOCX_SHARE_LOCAL 1u /* a group without a bound: holders on this host, told apart one by one */
 #define IOCX_SHARE_FIRST 2u
 
 /* 1 of so many places is kept from the group without a bound. */
@@ -34,13 +34,13 @@ struct iocx_share {
 /* 1 of so many places is kept from all, for what must have one. */
 #define IOCX_SHARE_KEPT 64u
 
-/* Elements of a table, and how many of them are for those who have little. */
+/* Elements of a table, and the reserve for holders of few. */
 struct iocx_table_bound {
 	__u32 room;
 	__u32 reserve;
 };
 
-/* Whether one who holds `own` may have one more, when `left` places are; `reserve` are for those who have little. */
+/* Whether a holder of `own` places may have one more when `left` are free; `reserve` are for holders of few. */
 static inline __attribute__((always_inline)) int iocx_one_may(__u32 own, __s32 left, __u32 reserve)
 {
 	return left > (__s32)reserve || (__s32)(own * 8) < left;

@@ -136,7 +136,7 @@ struct iocx_trace_chain {
 	__u64 now_ns; /* when this was sent */
 	struct iocx_trace_put put;
 	__u32 generation; /* of the IOC, in iocx_ioc_config */
-	__u32 cause;      /* what began it */
+	__u32 cause;      /* of the chain */
 	__u32 why;        /* enum iocx_trace_why */
 	__u32 lost;       /* spans that had no room */
 	char comm[IOCX_COMM_LEN];

@@ -33,7 +33,7 @@
 /* The first data that is seen of a connection is hardly further from its start. */
 #define FIRST_AHEAD (1 << 16)
 
-/* A server that has refused a message closes the circuit much sooner. Who still sends then is read. */
+/* A server that has refused a message closes the circuit much sooner. A client that still sends after this time is read. */
 #define REFUSED_NS 2000000000ULL
 
 #define LARGEST_PIECE 65536u /* bytes that one run of ca_read_piece() can read */

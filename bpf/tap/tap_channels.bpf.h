@@ -26,7 +26,7 @@ static __always_inline int read_channel_name(struct work *w, const struct iocx_c
 	iocx_ca_copy(name, w->window.bytes + at, IOCX_CA_NAME);
 	if (w->window.header.size > IOCX_CA_NAME && name[IOCX_CA_NAME - 1] != 0)
 		count_drop(IOCX_CA_DROP_NAME_CUT);
-	/* Here, on a register: the verifier of 5.10 forgets the bounds of what is kept on the stack. */
+	/* Here, on a register: the verifier of 5.10 forgets the bounds of values on the stack. */
 	last = event->size - 1;
 	IOCX_CA_OPAQUE(last);
 	if (last < IOCX_CA_NAME)
@@ -122,9 +122,9 @@ static __always_inline void forget_request(const struct iocx_ca_channel_key *by_
 }
 
 /*
- * rsrv takes another name of the user or host while the circuit has no channel (client_name_action(),
- * host_name_action()). The names that stood when the first channel was asked for are those of all channels, until
- * the circuit has none again: what came in between was refused, and requests that failed change nothing.
+ * rsrv accepts a new user or host name only while the circuit has no channel (client_name_action(), host_name_action()).
+ * So the names at the request of the first channel hold for all channels until the circuit has none again: names in
+ * between were refused, and failed requests change nothing.
  */
 static __always_inline void settle_identity(struct iocx_ca_flow *flow, struct iocx_ca_channel_info *info)
 {
@@ -160,7 +160,7 @@ static __always_inline int name_slot(struct iocx_ca_flow *flow, struct iocx_ca_c
 	return 1;
 }
 
-/* No SID of the circuit is marked any more that was. */
+/* The circuit has no marked SID any more: gives its share back. */
 static __always_inline void give_mark(const struct iocx_ca_flow *flow)
 {
 	ca_give_share(IOCX_CA_SHARE_CLEARED, flow->circuit, IOCX_SHARE_LOCAL);

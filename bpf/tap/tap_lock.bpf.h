@@ -69,9 +69,8 @@ static __always_inline void renew_circuit(struct work *w, struct iocx_ca_flow *f
 }
 
 /*
- * `begins`: a SYN+ACK, both directions start. A repeated one changes nothing. Else the source
- * of the circuit's puts has changed: the streams continue. While pages of a window belong to the old circuit, the change
- * waits for a later segment.
+ * `begins`: a SYN+ACK, both directions start. A repeated one changes nothing. Else the source of the circuit's puts has
+ * changed: the streams continue. While pages of a window belong to the old circuit, the change waits for a later segment.
  */
 static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 					 const struct segment *segment, int begins, const int swap)

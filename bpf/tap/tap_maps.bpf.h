@@ -23,7 +23,7 @@ struct work {
 	__u32 goes_on; /* the next piece belongs to the same extent */
 	__u32 stored;  /* bytes of the packet that are in the window */
 	struct iocx_ca_choice choice;
-	__u32 told; /* what ca_source_changes() has found */
+	__u32 told; /* result of ca_source_changes() */
 	__u32 told_version;
 	__u64 last_id;
 	struct iocx_ca_event event;

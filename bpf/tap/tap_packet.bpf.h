@@ -124,7 +124,7 @@ static __always_inline struct iocx_ca_flow *join_flow(struct work *w, __u32 ioc)
 
 /*
  * The first segment with data after a SYN+ACK that was noted makes a connection, which is followed from its first
- * byte. Who has not seen the SYN+ACK does not know the numbers. Also an acknowledgement of data that was not seen.
+ * byte. A forger who has not seen the SYN+ACK does not know the numbers. So does an acknowledgement of data that was not seen.
  */
 static __always_inline struct iocx_ca_flow *begin_flow(struct work *w, const struct segment *segment)
 {

@@ -109,7 +109,7 @@ export class Browser {
     return this.tab.getByTestId(`data-testid Panel header ${title}`);
   }
 
-  // What a reader sees of a panel: its text, the rows of a table by cells, and the links with where they lead.
+  // Visible content of a panel: its text, the rows of a table by cells, and the links with their targets.
   async read(title) {
     return this.panel(title).evaluate((panel) => ({
       text: panel.innerText,

@@ -6,8 +6,8 @@ from grafana_foundation_sdk.models import dashboard as models
 
 from panels import CRITICAL, SOURCE, TOL, Row, exporter_url
 
-# What the variables choose, for every query. Grafana writes those of which several can be chosen as expressions, within
-# quotes, by itself.
+# The selectors of every query, from the variables. Grafana itself writes variables with several values as quoted regular
+# expressions.
 HOSTS = 'job=~"$job", instance=~"$instance"'
 IOCS = f'{HOSTS}, ioc=~"$ioc"'
 # Of all that Prometheus scrapes, the exporters: jobs that have had one in the last day.
@@ -84,7 +84,7 @@ class Board:
     description: str
     iocs: bool  # can be chosen
     panels: list
-    # What one types: by name, how it is called. Queries have $pvs for what was typed as $pv.
+    # Text fields: label by name. Queries have $pvs for the text typed as $pv.
     texts: dict = field(default_factory=dict)
     logs: bool = False  # the first Loki, unless the link says another one: var-logs=
     wall: bool = False  # nothing can be chosen: of all hosts

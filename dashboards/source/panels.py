@@ -180,7 +180,7 @@ class Panel:
     steps: list = field(default_factory=lambda: [(None, GOOD)])
     # In a healthy system there is nothing to show; the panel says so.
     empty_when_healthy: bool = False
-    without: str | None = None  # what makes that there is something, where it is not by itself
+    without: str | None = None  # the option that the panel needs, if any
     points: int = POINTS
 
     def finish(self, panel, kind: PromQueryFormat = PromQueryFormat.TIME_SERIES):
@@ -288,7 +288,7 @@ class TimeSeries(Panel):
             # Stacked series of zero height would draw their outline on top of the stack.
             timeseries.Panel().min(0).line_width(0 if self.stack else 2).fill_opacity(60 if self.stack else 0)
             .show_points(shapes.VisibilityMode.AUTO).stacking(common.StackingConfig().mode(stacking))
-            .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC))  # what has no name below
+            .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC))  # for series without a name below
             .legend(common.VizLegendOptions().display_mode(shapes.LegendDisplayMode.LIST)
                     .placement(shapes.LegendPlacement.BOTTOM).show_legend(True))
             .tooltip(common.VizTooltipOptions().mode(shapes.TooltipDisplayMode.MULTI)

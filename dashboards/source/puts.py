@@ -6,8 +6,8 @@ from panels import (CALM, COUNT, CRITICAL, Column, Heatmap, Logs, PUTS, Query, R
 # Searches are no single host's: without that label, which the ".+" of All would want.
 PUT_ALERTS = (f'{IOCS}, pv=~"$pvs", user=~"$users", client=~"$clients", alertname=~"Epics.*Put.*|EpicsSearchStorm"'
               .replace("$instance", "$instance|"))
-# What was typed above: all panels of single PVs and clients look at that alone. What is summed under (other), since
-# there is more than --limit allows, is in a panel of its own.
+# The text fields: all panels of single PVs and clients follow them. Sums under (other), of series beyond --limit, are in
+# a panel of their own.
 PV = 'pv=~"$pvs", pv!="(other)"'
 CLIENT = 'user=~"$users", client=~"$clients"'
 BOTH = f"{IOCS}, {PV}, {CLIENT}"
@@ -17,7 +17,7 @@ BUCKETS = halves("sum by (le) (instance_le:epics_put_duration_seconds_bucket:rat
                  "sum by (le) (ioc_le:epics_put_duration_seconds_bucket:rate5m{CHOSEN})",
                  whole="sum by (le) (job_le:epics_put_duration_seconds_bucket:rate5m{CHOSEN})")
 
-# What the put log has pushed to a Loki (docs/putlog.md): the line is JSON, the client there has its port.
+# Lines of the put log in a Loki (docs/putlog.md): the line is JSON, the client there has its port.
 PUT_LOG = ('{job="ioc_exporter", ioc=~"$ioc"} | json | pv=~"$pvs" | user=~"$users" | client=~"($clients)(:[0-9]+)?"'
            ' | line_format "{{.pv}}  {{.old}} -> {{.value}}  {{.op}}  {{.user}}@{{.client_host}} ({{.client}})  {{.status}} {{.action}} {{.rule}}"')
 

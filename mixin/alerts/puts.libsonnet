@@ -22,7 +22,7 @@ local deciding_rule =
   '{{ range printf "last_over_time(ioc_pv_client_user:epics_put_by_policy:new{job=%q, instance=%q, ioc=%q, pv=%q, client=%q, user=%q, client_host=%q, action=%q}[5m])" ' +
   '$labels.job $labels.instance $labels.ioc $labels.pv $labels.client $labels.user $labels.client_host $labels.action ' +
   '| query | sortByLabel "rule" }} Rule: {{ .Labels.rule }}.{{ end }}';
-// What to enter on the host of the IOC. Of PVs that are over a limit only the put log has the names.
+// The command for the IOC's host. Names of PVs over a limit are in the put log only.
 local on_that_host =
   'On that host: ioc_exporter {{ if eq $labels.pv "(other)" }}puts --unexpected --since=1h{{ else }}who-wrote ' +
   shell.quoted('pv') + '{{ end }}';
@@ -48,8 +48,8 @@ local on_that_host =
                 )
             ||| % put,
           },
-          // When it is new, for ten minutes after it is seen here, and every six hours: a week's memory in few samples. Also of
-          // what a twin knew before, whose memory may be read as ours.
+          // Recorded when it is new, for ten minutes after it is seen here, and every six hours: a week's memory in few
+          // samples. Series of a twin Prometheus, which may be read as our own, count as known, too.
           {
             record: 'ioc_pv_client_user:epics_put_by_policy:known',
             expr: |||

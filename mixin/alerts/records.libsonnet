@@ -3,8 +3,8 @@
 {
   topics+:: { records+: {
     alerts+: [
-      // What is unusual the exporter itself finds out, which sees each record and knows of restarts, quiet nights and
-      // probes that are off. One alert an IOC, which names some: a dead thread stops a thousand records.
+      // The exporter itself finds unusual records: it sees each record, and knows restarts, quiet nights and times
+      // without probes. One alert for each IOC, which names some records: a dead thread stops a thousand of them.
       {
         name: 'epics_records',
         rules: [

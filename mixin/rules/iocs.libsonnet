@@ -91,9 +91,8 @@
           },
         ],
       },
-      // When an IOC that had been up for ten minutes was up last, for a day; without those whose name may be another one's
-      // tomorrow. In few samples: it is carried on from one to
-      // the next, over outages of Prometheus too.
+      // Last time at which an IOC was up that had been up for ten minutes, kept for a day; without IOCs whose name may
+      // belong to another one tomorrow. Each sample is made from the one before, also over outages of Prometheus.
       {
         name: 'epics_iocs_seen',
         interval: '%ds' % $._config.usualIntervalSeconds,

@@ -1,4 +1,4 @@
-// The flags of the command line, by cxxopts, which knows of them what the option table says.
+// The flags of the command line, by cxxopts, from the option table.
 #include <exception>
 
 #include <cxxopts.hpp>

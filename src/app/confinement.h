@@ -1,4 +1,4 @@
-// Confinement: what the exporter gives up once all is opened: docs/security.md.
+// Confinement: gives up rights once all is opened: docs/security.md.
 #pragma once
 
 #include "app/options.h"
@@ -15,7 +15,7 @@ Privileges readers_privileges(const Privileges& keep);
 // calls, too.
 Result<void> confine_readers(const Privileges& keep, bool filter);
 
-// Descriptors that whoever started this left open, a shell's for example. To be called before any
+// Closes inherited descriptors, a shell's for example. To be called before any
 // is opened that is to stay.
 void close_inherited_files();
 

@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kBusyInterval{100};
 constexpr std::chrono::milliseconds kPatience{30};
 constexpr std::chrono::milliseconds kFirstPatience{20'000};
 constexpr std::chrono::seconds kLongestTick{60};
-// An upper estimate of what the families about the exporter take.
+// An upper estimate of the size of the families about the exporter.
 constexpr std::size_t kSelfBytes = 100 * 110;
 
 iocs::Host::Options host_options(const Options& options,
@@ -181,7 +181,7 @@ void Daemon::tick(Clock::time_point now) {
   const auto patience = looked_ && stays_ ? kPatience : kFirstPatience;
   const Result<void> found = host_.poll(now, patience);
   {
-    // At one go: a scrape that shows an IOC shows also what was put to it before it was found.
+    // At one go: a scrape that shows an IOC also shows the puts from before it was found.
     const std::scoped_lock lock(host_.mutex());
     host_.apply(now);
     for (Collector* collector : collectors_) collector->follow(now);
@@ -223,7 +223,8 @@ void Daemon::act_on_due(Clock::time_point now) {
 }
 
 bool Daemon::detach_all() {
-  host_.set_hands_off(true);  // before the lock: who reads an IOC's memory now is the last one
+  host_.set_hands_off(
+      true);  // before the lock: a reading of an IOC's memory that runs now is the last
   const std::scoped_lock lock(host_.mutex());
   host_.set_hands_off(true);  // an attach() may have come in between
   {
@@ -308,7 +309,7 @@ exposition::StatusPage Daemon::status() {
   return page;
 }
 
-// What was under way then is among what its sinks dropped.
+// Events that were under way then are among the drops of its sinks.
 void Daemon::add_restarts(SelfSamples& to) const {
   if (delivery_) to.drops.push_back({"delivery", "restart", delivery_->restarts(), true});
 }

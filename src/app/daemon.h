@@ -1,5 +1,5 @@
-// Daemon: the host, the collectors, and the loop over them. It times each tick and each scrape of a
-// collector once, here, and one that fails leaves the others alone.
+// Daemon: the host, the collectors, and the loop over them. It times each scrape of a collector; a
+// collector that fails does not affect the others.
 //
 // tick() and act_on_due() are called by one thread; all else by any thread.
 #pragma once
@@ -67,9 +67,8 @@ class Daemon {
   // The same before the end, when there is no way back.
   void detach_to_end();
 
-  // One scrape: the families of all collectors, then those about the exporter. Waits for the first
-  // tick() to be done: what it gives is never half of the picture. To be called for each reader:
-  // what is returned.
+  // One scrape: the families of all collectors, then those about the exporter. Waits for the
+  // first tick() to be done, so that the result is complete.
   void scrape(exposition::Encoder& encoder);
   // The page at "/" and the output of --check; the same.
   exposition::StatusPage status();
@@ -80,7 +79,7 @@ class Daemon {
   putlog::Outlets* outlets() { return outlets_.get(); }
   // Asks the store of puts, as delivery::Process::ask(); null: there is none.
   std::function<Result<UniqueFd>(const std::string&)> ask_store() const;
-  // The newest traces, and who takes demands for live ones; null while there are none.
+  // The newest traces, and the taker of demands for live ones; null while traces are off.
   const std::shared_ptr<traces::TraceRing>& trace_ring() const { return trace_ring_; }
   traces::DemandTaker* trace_demands() { return trace_ring_ ? &traces_ : nullptr; }
   iocs::IocsCollector& iocs() { return iocs_; }
@@ -120,7 +119,7 @@ class Daemon {
 
   std::shared_ptr<iocs::ReaderPool> readers_;
   bool stays_;                          // no --check, no --once
-  exposition::ExemplarBook exemplars_;  // what collectors know of single series
+  exposition::ExemplarBook exemplars_;  // exemplars of single series, by the collectors
   iocs::Host host_;
   traces::TraceMaps trace_maps_;
   records::RecordsCollector records_;  // loaded first: it forks
@@ -132,8 +131,8 @@ class Daemon {
   std::unique_ptr<traces::Outlets> trace_outlets_;  // null: traces are off
   std::unique_ptr<delivery::Process> delivery_;     // null: there are no sinks
   putlog::PutLogCollector put_log_;
-  std::shared_ptr<traces::TraceRing>
-      trace_ring_;  // null: traces are off; who follows has a part in it
+  // Null: traces are off. Shared with followers.
+  std::shared_ptr<traces::TraceRing> trace_ring_;
   traces::TraceExemplars trace_exemplars_;
   traces::TracesCollector traces_;
   iocs::IocsCollector iocs_;
@@ -142,7 +141,7 @@ class Daemon {
   std::atomic<Clock::time_point> alive_at_ = Clock::now();
   std::latch looked_once_{1};
   bool looked_ = false;       // only for the loop; the others wait for looked_once_
-  mutable std::mutex mutex_;  // for what follows; taken after the host's
+  mutable std::mutex mutex_;  // of the members below; taken after the host's
   TroubleLog trouble_;
   CollectorSample discovery_;
   std::string discovery_problem_;

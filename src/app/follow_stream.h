@@ -1,7 +1,7 @@
-// FollowStream: what comes to a ring, as server-sent events.
+// FollowStream: new items of a ring, as server-sent events.
 //
-// Each has an "id" and its JSON as "data". The event "lost" says that the client was too slow, and
-// how many it did not see; then the stream ends.
+// Each event has an "id" and its JSON as "data". The event "lost" says that the client was too
+// slow, and how many items it missed; then the stream ends.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ inline web::Response refuse(int status, const std::string& why, const char* reas
   return web::refused(status, reason, why);
 }
 
-// Any page that somebody looks at would take the places of who follows.
+// Otherwise any page in a browser could take the followers' places.
 inline web::Response refuse_page() {
   return refuse(403, "this is not to be followed by pages of other sites", "origin");
 }
@@ -72,7 +72,7 @@ class FollowStream : public web::BodyStream {
   bool first_ = true, whole_ = true, ended_ = false;
 };
 
-// `what` is followed, in the words of a refusal: there are only so many places.
+// `what`: the followed things, for the text of a refusal. The number of places is limited.
 template <class Ring>
 web::Response follow(
     const std::shared_ptr<Ring>& ring, typename Ring::Filter filter, const delivery::Since& since,

@@ -81,7 +81,7 @@ exposition::StatusTable page_table(const records::TreeTable& tree) {
   return table;
 }
 
-// With the form, and what was asked for in it.
+// With the form, filled in as it was asked for.
 std::string page_start(const Question& question, const std::string& ioc) {
   return web::page_head("What a record sets in motion") +
          web::form_section(

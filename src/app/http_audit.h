@@ -1,5 +1,5 @@
-// HttpAudit: what the HTTP server refused, and which actions it was asked for: counted, and written
-// into the log with who asked. It counts scrapes, too. In any thread.
+// HttpAudit: counts the requests that the HTTP server refused, and the actions that it was asked
+// for, and logs them with user and address. It counts scrapes, too. In any thread.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
 // LifecycleSignals: SIGUSR1 takes all probes off, SIGUSR2 attaches them again, SIGHUP reloads the
-// configuration. A thread of its own waits for them, so that none waits for what the exporter does.
+// configuration. A thread of its own waits for them, so that no signal waits for the exporter's
+// work.
 #pragma once
 
 #include <signal.h>

@@ -16,15 +16,15 @@ ioc_exporter \- Prometheus exporter for EPICS IOC hosts
 .RI [ OPTION ...]
 .I PV
 .SH DESCRIPTION
-Shows Prometheus what every record of the EPICS IOCs on this host does, and who writes to it over
-Channel Access, without changing, relinking or restarting an IOC.
-It attaches probes to the IOCs and a filter to the host's packets, and serves what they counted at
+Counts for Prometheus what every record of the EPICS IOCs on this host does, and who writes to it by
+Channel Access and PV Access, without changing, relinking or restarting an IOC.
+It attaches probes to the IOCs and a filter to the host's packets, and serves their counts at
 .I /metrics
 on port 10064.
 .PP
 It is started as root, or with the capabilities that
 .B \-\-security.capabilities
-names, and gives up what it does not need once all is opened.
+names, and gives up all other rights once everything is opened.
 It stays in the foreground and logs to standard error.
 Durations are written 500ms, 5s, 1m30s, 2h.
 .SH OPTIONS
@@ -33,31 +33,31 @@ Durations are written 500ms, 5s, 1m30s, 2h.
 constexpr std::string_view kEnd = R"(.SH COMMANDS
 .TP
 .BI "ioc_exporter who\-wrote " PV
-Who wrote to that PV last. It asks the exporter that runs; see
+Last writers of that PV, from the running exporter; see
 .BR "ioc_exporter who\-wrote \-\-help" .
 .TP
 .B "ioc_exporter puts"
-What is written now, or was a while ago, by whom, from what to what. It asks the exporter that runs; see
+Puts, live or of the past, with client, old and new value, from the running exporter; see
 .BR "ioc_exporter puts \-\-help" .
 .TP
 .BI "ioc_exporter trace " RECORD
-What that record sets in motion, as it happens: trees with the time of each record. It asks the exporter that runs; see
+Live traces of chains with that record: trees with the time of each record, from the running exporter; see
 .BR "ioc_exporter trace \-\-help" .
 .TP
 .B "ioc_exporter top"
-Which records, IOCs and clients are busy now. It asks the exporter that runs; see
+Records, IOCs and clients that are busy now, from the running exporter; see
 .BR "ioc_exporter top \-\-help" .
 .TP
 .BI "ioc_exporter graph " RECORD
-Which records that record processes through its links, and what they cost. It asks the exporter that runs; see
+Records that this record processes through its links, and their time, from the running exporter; see
 .BR "ioc_exporter graph \-\-help" .
 .TP
 .BR "ioc_exporter policy test" ", " "ioc_exporter policy learn"
-Which rule of a policy decides on a put, and a policy proposed from what was seen; see
+The rule of a policy that decides about a put, and a policy proposed from seen puts; see
 .BR "ioc_exporter policy \-\-help" .
 .TP
 .B "ioc_exporter iocs learn"
-Which IOCs to expect, proposed from what runs; see
+A list of expected IOCs, proposed from the running ones; see
 .BR "ioc_exporter iocs \-\-help" .
 .SH SIGNALS
 .TP
@@ -65,7 +65,7 @@ Which IOCs to expect, proposed from what runs; see
 Ends it.
 .TP
 .B SIGUSR1
-Takes off all probes at once, and leaves the memory of all IOCs alone.
+Takes off all probes at once, and stops reading the memory of IOCs.
 .TP
 .B SIGUSR2
 Attaches them again.
@@ -73,15 +73,15 @@ Attaches them again.
 .B SIGHUP
 Reads the files of
 .BR \-\-config.file " and " \-\-web.config.file
-again. One that is wrong leaves what was in force.
+again. A wrong file leaves the old configuration in force.
 .SH EXIT STATUS
-0 when it was told to end, 1 when it could not start or
+0 after SIGTERM or SIGINT, 1 when it could not start or
 .B \-\-check
 found something missing, 2 when the command line is wrong.
 .SH ENVIRONMENT
 .TP
 .BR NOTIFY_SOCKET ", " WATCHDOG_USEC
-Set by systemd for a unit of Type=notify: it is told when the exporter is ready, what it sees, and
+Set by systemd for a unit of Type=notify: the exporter tells it that it is ready, its state, and
 that its loop lives.
 .SH FILES
 .TP
@@ -93,7 +93,7 @@ An example of
 .BR \-\-config.file .
 .TP
 .I /var/lib/ioc_exporter
-Where habits of records and names of open channels outlive a restart of the exporter.
+Habits of records and names of open channels, which outlive a restart of the exporter.
 .SH SEE ALSO
 .BR promtool (1),
 .BR systemctl (1),

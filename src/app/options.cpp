@@ -59,10 +59,12 @@ void add_options(OptionTable& table, Options& options) {
              {"site.area=TEXT",
               "Part of the site that this host belongs to: label of epics_host_info and of alerts",
               text(options.area)},
-             {"site.owner=TEXT", "Receiver of its alerts: the same", text(options.owner)}});
+             {"site.owner=TEXT", "Owner of this host: label of epics_host_info and of alerts",
+              text(options.owner)}});
   table.add("Series",
             {{"--limit=KIND=N",
-              "Series of a kind, such as puts=5000 or puts.per_client=500 (repeatable); the rest "
+              "Limit of series of a kind, such as puts=5000 or puts.per_client=500 (repeatable); "
+              "the rest "
               "is summed",
               limits(options.limits)},
              {"--histogram.factor=N", "Factor between bucket edges in the text formats: 2, 4 or 16",

@@ -66,7 +66,7 @@ struct PrintAndExit {
   std::string text;
 };
 
-// Errors are usage errors: they name the option and what is wrong with its value.
+// Errors are usage errors: they name the option and the problem of its value.
 Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* const* argv);
 
 }  // namespace ioc_exporter::app

@@ -30,7 +30,7 @@ constexpr Runbook kRunbooks[] = {
 web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   const auto pv = query_value(request.query, "pv");
   if (!pv || pv->empty())
-    return {400, "text/plain; charset=utf-8", "400 which PV? ask for ?pv=NAME\n"};
+    return {400, "text/plain; charset=utf-8", "400 no PV is given: ask with ?pv=NAME\n"};
   ca::WhoWrote answer = daemon.puts().who_wrote(*pv);
   ca::add_who_wrote(answer, daemon.pva().who_wrote(*pv));
   if (const auto process = read_process_stats(RootedFs()))
@@ -47,10 +47,10 @@ web::Response landing_page(Daemon& daemon, const std::string& telemetry_path) {
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
   page.links = {
       {telemetry_path, "Metrics", "for Prometheus"},
-      {kPutsPagePath, "Puts", "what is written, live, with --collector.putlog"},
-      {kFlamePath, "Flame", "where the time of records goes, with --collector.traces"},
-      {records::kGraphPath, "Graph", "what a record sets in motion, with --records.links"},
-      {kRunbooksPath, "Runbooks", "what each alert means, and what to do"},
+      {kPutsPagePath, "Puts", "live puts, with --collector.putlog"},
+      {kFlamePath, "Flame", "time of records by chain, with --collector.traces"},
+      {records::kGraphPath, "Graph", "records that a record processes, with --records.links"},
+      {kRunbooksPath, "Runbooks", "meaning of each alert, and what to do"},
       {"/-/healthy", "Health", "200 while the exporter works"}};
   return {200, web::kHtmlContentType, web::render_landing_page(page)};
 }

@@ -25,26 +25,26 @@ SYNOPSIS
 
 DESCRIPTION
   test   Judges a put by the policy in the configuration file FILE: says which rule decides, and why
-         the rules before it do not match. Options that are not given are unknown names. No exporter
+         the rules before it do not match. A name that is not given counts as unknown. No exporter
          has to run.
            --op      the operation; default: write
            --time    when the put comes, "2026-11-23 08:00" in local time, or with Z or +01:00 at
                      its end; default: now
 
-  learn  Prints a policy that expects what an exporter has seen since it started, for a person to
-         read and edit. It is a whole configuration file, and passes --config.check.
+  learn  Prints a policy that expects all puts that an exporter has seen since its start, for a
+         person to read and edit. It is a whole configuration file, and passes --config.check.
            --from    the URL of its metrics, or a file with one scrape of them in text format, in
                      place of --url
            --by      a rule for each user (the default), or for each user, host and address
 
-  Needs no root. What the policy's keys mean is in docs/policy.md.
+  Needs no root. docs/policy.md explains the policy's keys.
 
 OPTIONS OF learn
 @exporter@
 
 EXIT STATUS
   0 done; of test: the put is allowed or expected
-  1 the file, or the exporter, does not give what it should
+  1 the file or the exporter could not be read
   2 wrong usage
   3 of test: the put is unexpected or forbidden
 
@@ -69,7 +69,7 @@ Result<PolicyQuestion> parse_test(int count, const char* const* arguments) {
       {{{"pv", ""}, {"user", ""}, {"host", ""}, {"client", ""}, {"op", "write"}, {"time", ""}}, {}},
       count, arguments);
   if (!line) return line.error();
-  if (line->words.size() != 1) return error_in_words("one configuration file is wanted");
+  if (line->words.size() != 1) return error_in_words("give one configuration file");
   const auto value = [&line](const char* name) { return line->values.at(name); };
   PolicyQuestion question;
   question.file = line->words.front();

@@ -42,7 +42,7 @@ Result<std::string> read_scrape(const CommandLine& line, const std::string& from
   return std::move(fetched->body);
 }
 
-// The proposal must be a policy, and expect what it was made of.
+// The proposal must be a policy, and expect the puts from which it was made.
 Result<void> verify(const std::string& proposal, const std::vector<policy::SeenPut>& puts) {
   const auto read = parse_config(proposal, "the proposal");
   if (!read) return read.error();

@@ -1,5 +1,5 @@
-// Privileges: what the exporter keeps of root's rights once all is opened. docs/security.md says
-// what each capability is for.
+// Privileges: the rights of root that the exporter keeps once all is opened. docs/security.md gives
+// the reason for each capability.
 #pragma once
 
 #include <sys/capability.h>
@@ -31,7 +31,7 @@ Result<std::vector<cap_value_t>> parse_capabilities(const std::vector<std::strin
 // "bpf,net_raw": as parse_capabilities() reads the words.
 std::string capabilities_text(const std::vector<cap_value_t>& capabilities);
 
-// Whether that is the user whom the exporter becomes.
+// Whether the exporter becomes that user.
 bool is_own_user(uid_t user, const Privileges& keep);
 
 // Leaves the controlling terminal, becomes the user, keeps these capabilities and none besides, in

@@ -25,7 +25,7 @@ using putlog::Ring;
 using putlog::SharedEvent;
 
 constexpr std::size_t kOnThePage = 200;
-// How long patterns are matched with what is in memory, for one answer.
+// Time for matching patterns with puts in memory, for one answer.
 constexpr std::chrono::seconds kMatchFor{2};
 // How long the store may say nothing.
 constexpr std::chrono::seconds kStorePatience{2};
@@ -44,7 +44,7 @@ void append_event(std::string& text, const SharedEvent& event) {
 // Puts of the store, then those that were in memory at the request.
 class StoreStream : public web::BodyStream {
  public:
-  // `place`: of one who follows, so that nobody takes more of them by asking.
+  // `place`: of a follower: questions to the store take the same places.
   StoreStream(std::shared_ptr<Ring> ring, std::unique_ptr<Ring::Follower> place, UniqueFd answer,
               std::string last)
       : ring_(std::move(ring)),
@@ -149,7 +149,7 @@ web::Response answer_puts_page(const std::shared_ptr<Ring>& ring, const web::Req
   }
   web::Response response{query ? 200 : 400, web::kHtmlContentType, web::render_puts_page(page)};
   response.headers["Cache-Control"] = "no-store";
-  // Its own script, from here, and what that asks here; nothing from elsewhere.
+  // The page may use its own script, and that may ask this server; nothing from elsewhere.
   response.headers["Content-Security-Policy"] =
       "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; "
       "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";

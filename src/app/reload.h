@@ -1,5 +1,5 @@
-// Reload: the configuration files in use, and the way to newer ones. A file that is wrong leaves
-// what was in force, and passwords that are asked for are asked for until the end.
+// Reload: the configuration files in use, and their replacement by newer ones. A wrong file leaves
+// the old configuration in force. Passwords, once required, stay required until the end.
 #pragma once
 
 #include <sys/stat.h>
@@ -28,10 +28,10 @@ class Reload {
   struct Users {
     std::function<void(const SiteSettings&)> use;  // called with each good configuration
     std::function<void(ConfigSample)> tell;        // how the last attempt went, for /metrics
-    std::function<void()> begins = {}, ends = {};  // around each attempt, whatever comes of it
+    std::function<void()> begins = {}, ends = {};  // around each attempt, whatever its result
   };
 
-  // `options`: what the flags say. `in_use`: what was read at the start, with the file.
+  // `options`: by the flags. `in_use`: with the file, as read at the start.
   Reload(const Options& options, const Options& in_use);
 
   // Reads the file of --web.config.file for the first time. The error is that file's.
@@ -39,7 +39,7 @@ class Reload {
   // From now on these get the result. They must outlive this.
   void connect(Users users);
 
-  // Reads all files again, and logs what came of it. The error says what is wrong, a line each.
+  // Reads all files again, and logs the result. The error has one line for each problem.
   Result<void> reload();
 
   // For web::ServerOptions. A file of --web.config.file that has changed is read first.

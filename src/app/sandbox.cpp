@@ -35,7 +35,7 @@ constexpr const char* kAlways[] = {
     "readlinkat", "getdents", "getdents64", "getcwd",
     // memory
     "munmap", "mremap", "madvise", "brk", "membarrier", "process_vm_readv",
-    // threads, and who this is
+    // threads, own ids
     "futex", "futex_waitv", "set_robust_list", "get_robust_list", "rseq", "set_tid_address",
     "arch_prctl", "sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler",
     "getcpu", "getpriority", "gettid", "getpid", "getppid", "getuid", "geteuid", "getgid",
@@ -78,7 +78,7 @@ void allow_files(SyscallFilter& filter) {
   for (const int command : {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL})
     for (const char* call : {"fcntl", "fcntl64"})
       filter.allow(call, {is(1, static_cast<unsigned>(command))});
-  // A terminal is asked what it is (isatty(3)), and a socket how much it holds; no more.
+  // For isatty(3), and for the number of bytes in a socket.
   for (const int request : {TCGETS, FIONREAD, FIONBIO})
     filter.allow("ioctl", {is(1, static_cast<unsigned>(request))});
 }
@@ -115,7 +115,7 @@ Result<void> write_only_below(const std::vector<std::string>& folders) {
   return {};
 }
 
-// No code but what is there already.
+// No new code.
 void allow_memory(SyscallFilter& filter) {
   for (const char* call : {"mmap", "mmap2", "mprotect"})
     filter.allow(call, {has_none_of(2, PROT_EXEC)});
@@ -137,7 +137,7 @@ void allow_threads(SyscallFilter& filter) {
     filter.allow("prctl", {is(0, static_cast<unsigned>(option))});
 }
 
-// Children, and what confine_readers() calls.
+// Children, and calls of confine_readers().
 void allow_readers(SyscallFilter& filter) {
   filter.allow("clone", {has_none_of(0, CLONE_THREAD | CLONE_VM | kNewNamespaces)});
   for (const char* call : {"fork", "pidfd_open", "pidfd_send_signal", "capset", "seccomp"})

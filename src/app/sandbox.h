@@ -1,6 +1,6 @@
-// Sandbox: a seccomp filter that lets through the system calls which an exporter that runs makes,
-// with the arguments that it makes them with, and no others. It stands besides the capabilities:
-// what a bug, or bytes made to use one, could do with them.
+// Sandbox: a seccomp filter that allows the system calls which the running exporter makes, with the
+// arguments that it uses, and no others. Besides the capabilities, it bounds what an exploited bug
+// can do.
 #pragma once
 
 #include <seccomp.h>
@@ -19,7 +19,7 @@ namespace ioc_exporter::app {
 // fails with EPERM.
 class SyscallFilter {
  public:
-  // `others`: what becomes of calls that no rule is about.
+  // `others`: the action for calls without a rule.
   explicit SyscallFilter(std::uint32_t others = SCMP_ACT_ERRNO(EPERM))
       : filter_(seccomp_init(others)) {}
 

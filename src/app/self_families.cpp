@@ -56,8 +56,9 @@ void add_put_sources(const SelfSamples& samples, Families& to) {
 }
 
 void add_http(const HttpSample& http, Families& to) {
-  auto& refused = to.counter("ioc_exporter_http_refused_total",
-                             "HTTP requests that were not answered, by reason.");
+  auto& refused =
+      to.counter("ioc_exporter_http_refused_total",
+                 "HTTP requests that were refused, or whose answer was not taken, by reason.");
   for (const auto& [reason, count] : http.refused) refused.add({{"reason", reason}}, count);
   auto& answered = to.counter("ioc_exporter_http_requests_total",
                               "Scrapes that were answered before this one (path=\"/metrics\"), and "
@@ -97,19 +98,18 @@ void add_config(const ConfigSample& config, Families& to) {
            "Whether the last attempt to load the configuration files succeeded.")
       .add({}, config.successful);
   to.gauge("ioc_exporter_config_last_reload_success_timestamp_seconds",
-           "When the configuration files were loaded successfully last, in seconds since 1970.")
+           "Last successful load of the configuration files, in seconds since 1970.")
       .add({}, config.success_time_seconds);
   if (!config.certificate_expiry_seconds) return;
   to.gauge("ioc_exporter_tls_certificate_expiry_timestamp_seconds",
-           "When the first of the certificates that are served with TLS expires, in seconds since "
-           "1970.")
+           "First expiry among the certificates that are served by TLS, in seconds since 1970.")
       .add({}, *config.certificate_expiry_seconds);
 }
 
 void add_limited(const std::vector<LimitedSample>& limited, Families& to) {
   auto& things = to.gauge("ioc_exporter_series_limited",
-                          "Things without series of their own, because there are more than --limit "
-                          "allows: they are summed up under (other).");
+                          "Things without series of their own, since --limit allows no more: they "
+                          "are summed under (other).");
   for (const LimitedSample& kind : limited) things.add({{"family", kind.family}}, kind.things);
 }
 
@@ -137,8 +137,8 @@ void add_collectors(const std::vector<CollectorSample>& collectors, Families& to
 
 void add_readers(const ReaderSample& readers, Families& to) {
   to.counter("ioc_exporter_readings_failed_total",
-             "Readings of a process' memory or files that did not end in time (timeout), or wait "
-             "because readings of the same user took too long (put_off).")
+             "Readings of a process' memory or files that did not end in time (timeout), or were "
+             "postponed because readings of the same user took too long (put_off).")
       .add({{"reason", "timeout"}}, readers.given_up)
       .add({{"reason", "put_off"}}, readers.put_off);
   to.gauge("ioc_exporter_processes_unwatched",

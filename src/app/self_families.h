@@ -26,8 +26,8 @@ struct ExporterInfo {
   std::optional<ProcessStats> process;  // without it there are no process_* families
 };
 
-// Samples with the same labels become one series: counts are summed, of flags the lower stands.
-// Families without series are not among them.
+// Samples with the same labels become one series: the sum of counts, the minimum of flags. Families
+// without series are left out.
 std::vector<prometheus::MetricFamily> self_families(const SelfSamples& samples,
                                                     const ExporterInfo& exporter);
 

@@ -13,7 +13,7 @@
 
 namespace ioc_exporter::app {
 
-// `options` with what the file says. The error holds all problems of the file, a line each:
+// `options` with the file's settings. The error holds all problems of the file, a line each:
 // "FILE:LINE:COLUMN: limits.puts: ...". An empty file is a valid one.
 Result<Options> read_config(const std::string& path, Options options = {});
 // The same from a text; `name` stands for the file in errors.

@@ -62,8 +62,8 @@ exposition::StatusTable limits_table(const std::vector<MapSample>& all) {
   exposition::StatusTable table;
   table.title = "Limits";
   table.note =
-      "How full the kernel's tables are. What has no room is counted below, and on the page "
-      "of the metrics as ioc_exporter_dropped_total.";
+      "Use of the kernel's tables. Events without room are counted below, and on /metrics as "
+      "ioc_exporter_dropped_total.";
   table.columns = {{"table", false}, {"entries", true}, {"room", true}, {"full", true}};
   std::vector<const MapSample*> maps;
   for (const MapSample& map : all)

@@ -24,7 +24,7 @@ using traces::Flame;
 using traces::SharedTrace;
 using traces::TraceRing;
 
-// How long patterns are matched with what is in memory, for one answer.
+// Time for matching patterns with traces in memory, for one answer.
 constexpr std::chrono::seconds kMatchFor{2};
 constexpr const char* kTooLong =
     "it takes too long to find these traces: ask for a shorter time, or by simpler patterns";

@@ -37,7 +37,7 @@ struct CommandLine {
 Result<CommandLine> parse_command(const CommandOptions& options, int count,
                                   const char* const* arguments);
 
-// With --url and those that say as whom to ask, of the commands that ask a running exporter.
+// With --url and the options of the login, of the commands that ask a running exporter.
 CommandOptions with_exporter_options(CommandOptions options);
 // `help` with their texts in place of its line "@exporter@".
 std::string with_exporter_help(std::string help);

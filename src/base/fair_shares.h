@@ -12,7 +12,7 @@ struct Claim {
   std::uint64_t most = 0;
 };
 
-// Share of each. Who has least gets more first: all rise to the same level, or to their most.
+// Share of each. The one with least gets more first: all rise to the same level, or to their most.
 // Together no more than `total`, unless they have more already.
 std::vector<std::uint64_t> fair_shares(std::uint64_t total, const std::vector<Claim>& claims);
 

@@ -118,7 +118,7 @@ class Server {
     }
   } catch (const std::exception&) {
   }
-  ::_exit(status);  // what the parent has in memory is not taken down here
+  ::_exit(status);  // without the destructors of the parent's objects
 }
 
 }  // namespace

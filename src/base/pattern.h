@@ -18,8 +18,8 @@ namespace ioc_exporter {
 // Copies share the compiled expression; matches() may be called by several threads at once.
 class Pattern {
  public:
-  // The error names the expression and says what RE2 says about it. `memory`: bytes that it and
-  // what it caches may take; what needs more is matched more slowly, or refused.
+  // The error names the expression and says what RE2 says about it. `memory`: bytes for it
+  // and its caches; an expression that needs more is matched more slowly, or refused.
   static Result<Pattern> compile(const std::string& expression,
                                  std::int64_t memory = std::int64_t{8} << 20);
 

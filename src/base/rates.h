@@ -30,7 +30,7 @@ class Rates {
   };
 
   std::mutex mutex_;
-  std::optional<Look> before_;  // what rates are made from
+  std::optional<Look> before_;  // base of the rates
   std::optional<Look> last_;    // becomes that when it is old enough
 };
 

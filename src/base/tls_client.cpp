@@ -49,7 +49,7 @@ Result<void> take_certificate(SSL_CTX* context, const TlsClientFiles& files) {
   return {};
 }
 
-// Whom its certificate must name.
+// The host that its certificate must name.
 Result<void> expect(SSL* connection, const std::string& host) {
   X509_VERIFY_PARAM* rules = SSL_get0_param(connection);
   if (X509_VERIFY_PARAM_set1_ip_asc(rules, host.c_str()) == 1) return {};

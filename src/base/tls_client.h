@@ -18,7 +18,7 @@ namespace ioc_exporter {
 
 // Files in the PEM format.
 struct TlsClientFiles {
-  std::string authorities;       // who signs servers' certificates; "" = whom this host believes
+  std::string authorities;       // signers of servers' certificates; "" = the host's
   std::string certificate, key;  // to show a server that asks; "" = none
 };
 

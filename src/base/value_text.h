@@ -24,7 +24,7 @@ std::string bytes_text(std::uint64_t bytes);
 // The error: "nan" is no number from 0 to 10.
 Result<double> parse_number(const std::string& text, double least, double most);
 
-// Tables for people who read a terminal.
+// Tables for a terminal.
 
 using TableRow = std::vector<std::string>;
 

@@ -204,7 +204,7 @@ Result<void> read_yaml(const std::string& text, const std::string& name, const R
     Reader file(document, "", problems);
     read(file);
     file.finish();
-  } catch (const YAML::Exception& problem) {  // what no check foresaw
+  } catch (const YAML::Exception& problem) {  // an error that no check foresaw
     problems.add({}, std::string("no valid configuration: ") + problem.what());
   }
   return problems.empty() ? Result<void>() : problems.error();

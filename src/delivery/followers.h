@@ -1,4 +1,4 @@
-// Followers: the places for who follows what comes, and who holds them. Not thread-safe.
+// Followers: the places of followers, and their holders. Not thread-safe.
 #pragma once
 
 #include <cstddef>

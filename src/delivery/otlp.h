@@ -49,7 +49,7 @@ struct Sender {
   static Sender of_this_host(const std::string& version);
 };
 
-// Whom it is about. Resource spans, or resource logs, have a resource in field 1.
+// The IOC that it is about. Resource spans, or resource logs, have a resource in field 1.
 struct Service {
   std::string ioc;  // "" = its name is not known
   std::optional<std::int32_t> pid = {};

@@ -76,7 +76,7 @@ void unpack(std::string_view& bytes, T& value) {
 // Memory that a value holds beside itself, about.
 template <class T>
 std::size_t held_by(const T& value) {
-  constexpr std::size_t kBlock = 32;  // what the allocator adds, and what counts a share
+  constexpr std::size_t kBlock = 32;  // overhead of the allocator and of the share's count
   if constexpr (std::is_trivially_copyable_v<T>) {
     return 0;
   } else if constexpr (std::is_same_v<T, std::string>) {

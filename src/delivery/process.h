@@ -20,7 +20,7 @@
 
 namespace ioc_exporter::delivery {
 
-// What it delivers, of one kind.
+// The items of one kind that it delivers.
 class Cargo {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -50,7 +50,7 @@ class Process {
   struct Work {
     std::vector<Cargo*> cargo;
     Answer answer = {};
-    // What the keeper, and then the process, give up.
+    // The rights that the keeper, and then the process, give up.
     std::function<Result<void>()> confine_keeper, confine;
   };
   // To be called while this process has one thread. The error: it cannot work.

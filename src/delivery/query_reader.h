@@ -18,7 +18,7 @@ class QueryReader {
  public:
   explicit QueryReader(std::string_view query) : query_(query) {}
 
-  // What is not there, or empty, leaves `into` as it is.
+  // A parameter that is absent or empty leaves `into` as it is.
   template <class T, class Parse>
   void read(const char* name, T& into, const Parse& parse) {
     const std::string text = query_value(query_, name).value_or("");

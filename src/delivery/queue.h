@@ -1,8 +1,8 @@
-// Queue: what waits for one sink, bounded by its number and by what it takes in memory. Who puts in
+// Queue: what waits for one sink, bounded by its number and by what it takes in memory. A producer
 // never waits. Not thread-safe.
 //
-// In a full one, who has an equal part of it, or more, gets no place. Else the newest of whoever
-// has most makes room: nobody loses a place to another who floods.
+// In a full queue an owner with its equal part or more gets no place. Else the newest item of
+// whoever has most makes room: nobody loses a place to another who floods.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class Queue {
   struct Held {
     std::size_t items = 0, bytes = 0;
   };
-  using Owners = std::map<std::string, Held, std::less<>>;  // of those who have some
+  using Owners = std::map<std::string, Held, std::less<>>;  // of owners that hold items
   struct Waiting {
     Item item;
     std::size_t bytes = 0;

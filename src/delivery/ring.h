@@ -1,5 +1,5 @@
-// Ring: the newest of what comes, in memory, bounded by their number and by what they take, for who
-// asks what was, and for who follows.
+// Ring: bounded buffer of recent items, for queries and followers; bounded by their number and
+// their memory.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class Ring {
                                         std::size_t most = SIZE_MAX, Item* oldest = nullptr,
                                         Clock::time_point until = Clock::time_point::max()) const;
 
-  // One who follows. Not thread-safe, but for its ring. It must not outlive the ring.
+  // A follower. Not thread-safe, but for its ring. It must not outlive the ring.
   class Follower {
    public:
     ~Follower();
@@ -85,7 +85,7 @@ class Ring {
   std::unique_ptr<Follower> follow_inside();
   std::size_t followers() const;
   SinkSample sample() const;
-  // The exporter ends: wakes all who follow.
+  // The exporter ends: wakes all followers.
   void end();
 
  private:

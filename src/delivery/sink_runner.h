@@ -223,7 +223,7 @@ bool SinkRunner<Kind>::deliver_some(std::unique_lock<std::mutex>& lock) {
     again_at_ = {};
     return true;
   }
-  // Who was told to go on has not failed to reach the receiver.
+  // A pause of 0 means: go on. The receiver was reached.
   const bool goes_on = done.pause && done.pause->count() == 0;
   pause_ = goes_on ? kFirstPause : std::clamp(pause_ * 2, kFirstPause, kLongestPause);
   again_at_ = Clock::now() + done.pause.value_or(pause_);

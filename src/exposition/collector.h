@@ -1,6 +1,6 @@
-// Collector: one capability of the exporter, with all that it takes: its programs in the kernel,
-// its totals, its families on /metrics and its part of the page at "/". The loop (app/daemon.h)
-// knows collectors by this interface only.
+// Collector: one capability of the exporter: its programs in the kernel, its totals, its families
+// on /metrics and its part of the page at "/". The loop (app/daemon.h) calls collectors by this
+// interface only.
 #pragma once
 
 #include <chrono>
@@ -29,32 +29,32 @@ class Collector {
 
   virtual ~Collector() = default;
 
-  // The label `collector` of what it costs.
+  // The label `collector` of its duration and success.
   virtual std::string_view name() const = 0;
 
-  // False: the operator turned it off. It says nothing of what it costs then.
+  // False: the operator turned it off; it then has no duration and success.
   virtual bool is_enabled() const { return true; }
   virtual std::vector<ProbeState> probes() const { return {}; }
 
-  // The IOCs of the host have changed, or may have: takes note. Under iocs::Host::mutex(), so that
-  // a scrape sees an IOC and what belongs to it at once; must not wait for an IOC.
+  // Called when the IOCs of the host have changed, or may have. Under iocs::Host::mutex(), so that
+  // an IOC appears on a page together with its data; must not wait for an IOC.
   virtual void follow(TimePoint now) { static_cast<void>(now); }
 
-  // Regular work, in the one thread that ticks; takes the mutex where it needs it. What fails it
-  // logs itself, once, with what it tried (base/log.h).
+  // Regular work, in the one thread that ticks; takes the mutex where it needs it. It logs a
+  // failure itself, once, with action and object (base/log.h).
   virtual void tick(TimePoint now) { static_cast<void>(now); }
 
   // Work that is due at a moment between two ticks, if there is any; same thread as tick().
   virtual std::optional<TimePoint> next_due() { return std::nullopt; }
   virtual void act_on_due(TimePoint now) { static_cast<void>(now); }
 
-  // Its families of one scrape, and what it says of itself. In any thread.
+  // Its families of one scrape, and its samples about itself. In any thread.
   virtual void collect(exposition::Page& page) = 0;
 
   // Its part of the page at "/" and of --check. In any thread.
   virtual void status(exposition::StatusPage& page) { static_cast<void>(page); }
 
-  // Takes its probes off, so that nothing costs anything, and the way back. Under the mutex.
+  // Takes its probes off, and puts them back. Under the mutex.
   virtual void detach() {}
   virtual void attach() {}
 

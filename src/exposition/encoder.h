@@ -56,13 +56,13 @@ struct LabelView {
   LabelView(const EncodedLabels& labels) : bytes(labels.bytes) {}
 };
 
-// How an encoder writes labels: what one made, another of the same form may use.
+// The form in which an encoder writes labels: encoders of one form may share them.
 enum class LabelForm { text, protobuf };
 
 // One event among those that a counter or a histogram counted.
 struct Exemplar {
   LabelView labels;
-  double value = 0;         // by which the counter grew; of a histogram, what was observed
+  double value = 0;         // growth of the counter, or observed value of the histogram
   double time_seconds = 0;  // time of day; 0: not known
 };
 
@@ -90,7 +90,7 @@ class Encoder {
  public:
   virtual ~Encoder() = default;
 
-  // Of an HTTP answer with what finish() returns.
+  // Of an HTTP answer with the result of finish().
   virtual std::string_view content_type() const = 0;
 
   virtual LabelForm label_form() const = 0;

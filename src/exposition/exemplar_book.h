@@ -26,11 +26,11 @@ class ExemplarBook {
     std::string_view family;    // its name, of static storage
     std::vector<Label> series;  // all of its labels, in their order; the first one is the IOC
     std::vector<Label> labels;  // of the exemplar
-    double value = 0;           // by which the counter grew; of a histogram, what was observed
+    double value = 0;           // growth of the counter, or observed value of the histogram
     double time_seconds = 0;    // time of day
   };
 
-  // In any thread; replaces what was noted of the series.
+  // In any thread; replaces the earlier one of the series.
   void note(const Note& note);
   // In the form of `encoder`, which is given it for one scrape.
   ExemplarTable encoded(const Encoder& encoder) const;

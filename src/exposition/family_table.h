@@ -1,4 +1,4 @@
-// Families as rows of a table: what a family is called, and what one sample adds to it. One
+// Families as rows of a table: the name of a family, and the series that one sample adds to it. One
 // function encodes a table over all samples.
 //
 //   constexpr FamilyRow<Thing> kFamilies[] = {

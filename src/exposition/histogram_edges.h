@@ -15,8 +15,8 @@ namespace ioc_exporter::exposition {
 // 2^(k/4), the same double that Prometheus uses for that bound.
 double edge_seconds(int k);
 
-// The buckets that the kernel fills: slot i ends at k = first_k + i, a last slot holds what is
-// longer than last_k.
+// The buckets that the kernel fills: slot i ends at k = first_k + i, the last slot holds
+// durations above last_k.
 struct HistogramScale {
   int first_k;
   int last_k;

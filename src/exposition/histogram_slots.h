@@ -1,5 +1,5 @@
-// The kernel's histograms (bpf/shared/histogram.h) as C++ constants. Slot i holds what is at most
-// 2^((first + i) / 4) seconds; the last slot holds what is longer.
+// The kernel's histograms (bpf/shared/histogram.h) as C++ constants. Slot i holds durations
+// of at most 2^((first + i) / 4) seconds; the last slot holds longer ones.
 #pragma once
 
 #include <cstddef>

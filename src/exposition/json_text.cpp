@@ -12,7 +12,7 @@ bool is_control(std::string_view sequence) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
   if (sequence.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
   if (sequence.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
-  // U+2028 and U+2029 end lines for some who read them.
+  // Some readers take U+2028 and U+2029 for line ends.
   return sequence.size() == 3 &&
          (turns_text(sequence) || (byte(0) == 0xe2 && byte(1) == 0x80 && (byte(2) | 1) == 0xa9));
 }

@@ -1,5 +1,5 @@
-// JSON, as what is shown of hosts and IOCs is written. Texts are as the labels on /metrics (what is
-// no UTF-8 stands as \xNN), and no character in them can steer a terminal. Integers are exact.
+// JSON for answers about hosts and IOCs. Texts are as the labels on /metrics (bytes that are not
+// UTF-8 appear as \xNN), and no character in them can control a terminal. Integers are exact.
 #pragma once
 
 #include <charconv>
@@ -29,14 +29,14 @@ class JsonObject {
   JsonObject(const JsonObject&) = delete;
   JsonObject& operator=(const JsonObject&) = delete;
 
-  // The value is to be appended to what it returns.
+  // The caller appends the value to the returned text.
   std::string& key(std::string_view name) {
     if (!std::exchange(first_, false)) out_ += ',';
     out_ += '"';
     out_.append(name).append("\":");
     return out_;
   }
-  // Nothing where it is empty.
+  // Leaves out an empty text.
   void text(std::string_view name, std::string_view text) {
     if (!text.empty()) append_json_text(key(name), text);
   }

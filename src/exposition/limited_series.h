@@ -1,14 +1,12 @@
-// LimitedSeries: which things of a kind have series of their own, and the sums of those that have
-// not.
+// LimitedSeries: the things of a kind that have series of their own, and the sums of all others.
 //
 // Invariants, scrape after scrape:
 // - A thing that has a series of its own keeps it while it lives, and shows all its counts there.
 // - One for which there is no room adds its growth to a sum. What it counted there stays in the sum
 //   when it goes, and when it gets a series of its own because there is room again: a sum never
 //   shrinks and never jumps by what was counted elsewhere.
-// - What must be named has a series of its own whatever the limits are, for as long as it must be.
-// After
-//   that it may go back to the sum, which grows by what it counts from then on.
+// - A thing that must be named has a series of its own, whatever the limits are, for as long as it
+//   must be. After that it may go back to the sum, which grows by its later counts.
 // - A sum leaves with its IOC.
 #pragma once
 
@@ -25,7 +23,7 @@
 
 namespace ioc_exporter::exposition {
 
-// The label value of what is summed up.
+// The label value of the sums.
 inline constexpr std::string_view kOther = "(other)";
 
 struct SeriesLimit {
@@ -72,8 +70,8 @@ class LimitedSeries {
   // sum that the values went to. Several samples of one thing are added up.
   void begin();
   Sum* add(const Key& key, std::span<const std::uint64_t> values, Own own = Own::may);
-  // Forgets what was not added. Sums of IOCs for which `is_there` is false go with their last
-  // thing.
+  // Forgets things that were not added. Sums of IOCs for which `is_there` is false go with their
+  // last thing.
   void end(const std::function<bool(const std::string& ioc)>& is_there);
 
   // Calls each(sum); after end().

@@ -1,4 +1,4 @@
-// A site's choice of which things have series of their own, and how many of them.
+// A site's choice of things with series of their own, and its limits.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class Reader;
 namespace ioc_exporter::exposition {
 
 // The defaults leave room for 100,000 records of one IOC, and for each client's puts to thousands
-// of PVs; what they bound is a mistake or an attack. A thing may have a series in several families.
+// of PVs; only mistakes and attacks reach them. A thing may have a series in several families.
 struct SeriesLimits {
   SeriesLimit records{200'000, 150'000, SeriesLimit::kNone};
   SeriesLimit puts{20'000, 15'000, 5'000};
@@ -57,7 +57,7 @@ struct RecordGroup {
 };
 
 struct BoundsOptions {
-  NameFilter records, pvs;  // what they leave out has no series, and is in no sum
+  NameFilter records, pvs;  // excluded ones have no series and are in no sum
   std::vector<RecordGroup> groups;
   EdgeStep edge_step = EdgeStep::by_4;  // of histograms, in the text formats
   SeriesLimits limits;

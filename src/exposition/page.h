@@ -10,7 +10,7 @@ namespace ioc_exporter::exposition {
 struct Page {
   Encoder& encoder;
   SharedFamilies shared = {};  // encoded after the last collector
-  SelfSamples self = {};       // what collectors say of themselves: probes, maps, drops, limits
+  SelfSamples self = {};       // of the collectors: probes, maps, drops, limits
   bool complete = true;  // set to false by a collector that could not give all; set anew for each
 };
 

@@ -19,8 +19,8 @@ std::size_t varint_size(std::uint64_t value) {
   return static_cast<std::size_t>(protozero::length_of_varint(value));
 }
 
-// ProtobufPen: writes fields one after the other to where there is room for them, for messages
-// whose length is known before: protozero's writers leave room for it and move what they wrote.
+// ProtobufPen: writes the fields of a message of known length, one after the other, into a buffer
+// that has room for them. Protozero's writers leave room for the length and move the fields.
 class ProtobufPen {
  public:
   enum WireType { kVarint = 0, kFixed64 = 1, kLength = 2 };
@@ -180,7 +180,7 @@ void ProtobufEncoder::end_family() {
   bytes_.insert(begin_, length.view());
 }
 
-// A value of 0 is what is read where none stands.
+// A missing value is read as 0.
 void ProtobufEncoder::write_value(LabelView labels, LabelView more, double value) {
   write_header();
   const std::size_t value_size =

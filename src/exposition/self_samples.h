@@ -108,7 +108,7 @@ struct SelfSamples {
   std::vector<LimitedSample> limited;
   std::vector<PutSourceSample> put_sources = {};
   std::vector<PutSwitchSample> put_switches = {};
-  std::vector<StateSample> states = {};  // what outlives the exporter
+  std::vector<StateSample> states = {};  // files that outlive the exporter
   std::optional<ConfigSample> config;
   bool detached = false;  // all probes were taken off by the operator
   std::optional<HttpSample> http = {};

@@ -1,4 +1,4 @@
-// StatusPage: what the page at "/" and --check show, for people. Collectors add what they know.
+// StatusPage: content of the page at "/" and of --check. Collectors add their parts.
 #pragma once
 
 #include <cstddef>
@@ -71,7 +71,7 @@ struct StatusPage {
   // Counts were read for the first time: rates need a second reading, Rates::kShortest later.
   bool rates_due = false;
 
-  SelfSamples self = {};  // what collectors say of themselves; app/status.h makes rows of it
+  SelfSamples self = {};  // of the collectors; app/status.h makes rows of them
 
   // The row of that IOC; null when there is none.
   StatusIoc* find_ioc(const std::string& ioc);

@@ -173,7 +173,7 @@ class Host {
     std::optional<Reading> reading;
     Clock::duration rest{};
   };
-  // For a look: who speaks CA, names that are not given, and Finder::tell_hold_changes().
+  // For a look: speakers of CA, names that are not given, and Finder::tell_hold_changes().
   struct Asked {
     std::vector<Listener> speaking;
     std::optional<std::map<std::string, NameClaim>> reserved;

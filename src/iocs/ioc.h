@@ -95,10 +95,10 @@ struct Ioc {
   IocId id;
   IocKind kind = IocKind::base;
   std::string name;          // label `ioc`: unique among the running ones, printable UTF-8
-  std::string claimed_name;  // what it calls itself
+  std::string claimed_name;  // the name that it gives itself
   // User that holds or held this name; empty when the owner is certain.
   std::string contested_with;
-  std::uint32_t user = 0;         // who started it
+  std::uint32_t user = 0;         // that started it
   std::string user_name;          // or his number
   std::string executable;         // path as the IOC sees it, without " (deleted)"
   std::string directory;          // it works in, the same; "" where that could not be read

@@ -21,7 +21,7 @@ struct RingUse {
   std::uint32_t size = 0;         // of the ring
   std::uint32_t value_bytes = 0;  // that an event may hold of each value
   std::uint32_t wake_at = 0;      // bytes that wait, from which on the reader is woken
-  std::uint64_t seed = 0;         // by chance: who shares a place in `shares`
+  std::uint64_t seed = 0;         // random: decides which owners share a place in `shares`
   bool after = false;             // values after puts, too
 };
 
@@ -63,7 +63,7 @@ class EventRing {
   Result<void> wait(std::chrono::milliseconds patience) const;
   // Gives up to `most` events, and returns how many they were.
   Result<std::size_t> read(std::size_t most, const Each& each);
-  // Until `stop`, and then up to what is there: `read_some` reads, and says whether there is more.
+  // Until `stop`, then to the end of the ring: `read_some` reads, and says whether there is more.
   // `rest`: at the end, how many events still are, which it counts down; else nullptr. `least`:
   // bytes of an event.
   void serve(const std::stop_token& stop, std::size_t least,

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kBucket = 16;  // struct bucket of kernel/bpf/hashtab.c
 constexpr std::uint64_t kEntry = 48;   // struct htab_elem, before its key
-constexpr std::uint64_t kMap = 1024;   // struct bpf_htab and what belongs to it
+constexpr std::uint64_t kMap = 1024;   // struct bpf_htab and its parts
 constexpr std::uint64_t kMapOfCpu = 32;
 constexpr std::uint64_t kCacheOfCpu = 256;  // struct bpf_mem_cache of kernel/bpf/memalloc.c
 constexpr std::uint64_t kNode = 8;          // its llist_node

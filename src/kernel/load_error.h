@@ -7,10 +7,11 @@
 
 namespace ioc_exporter::kernel {
 
-// libbpf's explanation of a refusal is about kernels without BPF; nearly always we are not root.
+// libbpf explains a refusal by a kernel without BPF; nearly always the reason is that we are not
+// root.
 std::string explain_load_error(const std::string& probe, const Error& error);
 
-// Whether the kernel describes its types (BTF), which programs that read its structs need (CO-RE).
+// Whether the kernel has BTF, which programs that read its structs need (CO-RE).
 bool has_btf();
 
 }  // namespace ioc_exporter::kernel

@@ -126,8 +126,8 @@ Result<void> map_walk_keys(int fd, const MapShape& shape,
 
 Result<void> map_read_batches(int fd, const MapShape& shape, std::size_t stride,
                               const std::function<void(const RawEntries&)>& each) {
-  // A map is mostly nearly empty: what is asked for first is small, and grows with what there is. A
-  // batch stays small enough for the processor's cache: who gets it reads it at once.
+  // Most maps are nearly empty: the first batch is small, later ones grow with the map's content. A
+  // batch fits the processor's cache, because its receiver reads it at once.
   constexpr std::size_t kFirstBatchBytes = 32u << 10, kBatchBytes = 256u << 10;
   // The position that the kernel hands back: 4 bytes for hashes; some map types take it for a key.
   std::vector<unsigned char> position(std::max<std::size_t>(shape.key_size, 8));

@@ -1,6 +1,6 @@
-// Shares: who holds how much of the tables of a BPF object that many share (bpf/shared/shares.h).
-// The object's programs take shares and give them back (bpf/base/shares.bpf.h); so does who adds or
-// removes entries here.
+// Shares: counts of the places that each holder has in a BPF object's shared tables
+// (bpf/shared/shares.h). The object's programs take shares and give them back
+// (bpf/base/shares.bpf.h); so does user space when it adds or removes entries.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class Shares {
  public:
   using Bounds = std::array<iocx_table_bound, IOCX_SHARE_TABLES>;
 
-  // The array, with so many elements. `bounds`: what the programs have.
+  // The array, with so many elements. `bounds`: those of the programs.
   static Result<Shares> map(int fd, std::uint32_t holders, const std::string& name,
                             const iocx_table_bound (&bounds)[IOCX_SHARE_TABLES]);
 
@@ -45,8 +45,8 @@ class Shares {
   Bounds bounds_{};
 };
 
-// RingShares: who holds how much of a ring buffer (bpf/shared/ring_shares.h). Programs of several
-// objects write to the map, and the one reader of the ring.
+// RingShares: the share of each holder in a ring buffer (bpf/shared/ring_shares.h). Programs of
+// several objects write to the map, and so does the reader of the ring.
 class RingShares {
  public:
   // `name`: of the map, 15 characters at most; `places`: how many may hold some.

@@ -1,4 +1,4 @@
-// One uprobe that runs a BPF program, by perf_event_open(2): as libbpf does it, but all of it is
+// One uprobe that runs a BPF program, by perf_event_open(2): as in libbpf, but the attachment is
 // one descriptor, which can be handed to another process.
 #pragma once
 
@@ -23,7 +23,7 @@ struct bpf_program;
 
 namespace ioc_exporter::kernel {
 
-// Attaching by a helper process, which has the right to do it.
+// Attaching, done by a helper process that has the right to.
 
 // The kernel takes some milliseconds; the operator's wish to detach waits for this long at most.
 inline constexpr std::chrono::milliseconds kAttachPatience{1500};
@@ -35,7 +35,7 @@ inline Result<UniqueFd> ask_to_attach(Helper& helper, const HelperRequest& reque
   return attached;
 }
 
-// Of attaching there. Whoever attached knew the file by a number only.
+// The error with the place. The helper knows the file by its descriptor only.
 inline Error attach_error(const std::string& place, const Error& error) {
   const std::string action = "attach uprobe " + place;
   return {error.code, error.code ? action : action + ": " + error.context};
@@ -78,10 +78,10 @@ Result<UniqueFd> attach_uprobes(int program_fd, const UprobeLinkType& type,
                                 const UprobePlace& place, std::span<const std::uint64_t> offsets,
                                 const std::string& function, std::uint64_t cookie = 0);
 
-// Ends many attachments at the same time: the kernel makes who takes a uprobe off wait until no CPU
-// can be in it, some tens of milliseconds each. Links of uprobes wait together then
-// (above); those of one perf event each wait in turn all the same. 20 of one file took 0.08
-// s and 1.6 s (Linux 6.18).
+// Ends many attachments at the same time: whoever takes a uprobe off waits in the kernel until no
+// CPU can be in it, some tens of milliseconds each. Links of uprobes then wait together (above);
+// those of one perf event each still wait in turn. 20 of one file took 0.08 s and 1.6 s
+// (Linux 6.18).
 
 inline constexpr std::size_t kMostTogether = 64;  // threads
 

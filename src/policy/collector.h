@@ -22,13 +22,13 @@ class PolicyCollector final : public Collector {
   PolicyCollector(iocs::Host& host, ca::CaCollector& puts, pva::PvaCollector& pva);
 
   std::string_view name() const override { return "policy"; }
-  bool is_enabled() const override { return false; }  // a part of what "puts" costs
+  bool is_enabled() const override { return false; }  // its cost is a part of that of "puts"
   void tick(TimePoint now) override;
   // After theirs: of the puts that they have just read.
   void collect(exposition::Page& page) override;
 
   // From now on puts are judged by this policy; those that were counted before by the former one.
-  // Null: by none. In any thread. Returns what the server probe had counted before.
+  // Null: by none. In any thread. Returns the earlier counts of the server probe.
   ca::PutsOfSlots set_policy(std::shared_ptr<const Policy> policy);
   // From the next scrape on. In any thread.
   void set_limit(const exposition::SeriesLimit& limit);

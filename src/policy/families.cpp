@@ -31,8 +31,7 @@ constexpr FamilyRow<UnexpectedPutSample> kUnexpected[] = {
        to.add({}, put.count, put.created_time_seconds);
      }},
     {gauge("epics_last_unexpected_put_timestamp_seconds",
-           "When the last put was that the policy forbids or does not expect, in seconds since "
-           "1970."),
+           "Last put that the policy forbids or does not expect, in seconds since 1970."),
      [](const UnexpectedPutSample& put, Series& to) {
        to.add(when(put.last_time_seconds > 0, put.last_time_seconds));
      }},
@@ -40,7 +39,7 @@ constexpr FamilyRow<UnexpectedPutSample> kUnexpected[] = {
 
 constexpr FamilyRow<PolicyRuleSample> kRules[] = {
     {counter("ioc_exporter_policy_puts_total",
-             "Puts by the rule of the site's policy that decided."),
+             "Puts by the rule of the site's policy that decided about them."),
      [](const PolicyRuleSample& rule, Series& to) { to.add(rule.puts); }},
 };
 

@@ -1,4 +1,4 @@
-// Families about what the site's policy says of puts, and which of those puts have series.
+// Families about verdicts of the site's policy, and the choice of puts that have series.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace ioc_exporter::policy {
 
 // UnexpectedBounds: which unexpected puts have series of their own; the rest is summed under
-// "(other)". exposition/limited_series.h says what holds of those sums. Forbidden puts have places
+// "(other)". exposition/limited_series.h describes those sums. Forbidden puts have places
 // of their own, and the newest forbidden put of each rule is always named.
 // In any thread: one waits for the other.
 class UnexpectedBounds {

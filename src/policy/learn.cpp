@@ -41,7 +41,7 @@ std::string bytes_of(const std::string& value) {
 
 constexpr std::size_t kNamesAlike = 3;
 constexpr std::size_t kAddressesOfNetwork = 5;
-constexpr std::string_view kOther = "(other)";  // what a limit of the exporter has summed up
+constexpr std::string_view kOther = "(other)";  // sum over series beyond a limit
 
 // Puts that become one rule.
 struct Group {

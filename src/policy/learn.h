@@ -1,4 +1,4 @@
-// A policy that expects what was seen, as a text for a person to read and edit.
+// A policy that expects all seen puts, as a text for a person to read and edit.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,9 @@ enum class LearnBy {
   client  // a rule for each user, host and address
 };
 
-// YAML, the section `policy` of a configuration file: rules that match all of `puts`, but those
-// whose PV is not known. Names that differ in their numbers only become one pattern from three of
-// them on; from five addresses of a /24 on, it stands for them. `source`: where the puts are from,
-// for a comment.
+// YAML, the section `policy` of a configuration file: rules that match all of `puts` with a known
+// PV. Three names or more that differ only in their numbers become one pattern; five addresses or
+// more of a /24 become that network. `source`: origin of the puts, for a comment.
 std::string propose(const std::vector<SeenPut>& puts, LearnBy by, const std::string& source);
 
 // Whether a put of the list is one that propose() leaves out.

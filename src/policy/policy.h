@@ -1,4 +1,4 @@
-// Policy: which puts a site expects, allows and forbids. Pure; docs/policy.md says what it means.
+// Policy: which puts a site expects, allows and forbids. Pure; docs/policy.md explains it.
 //
 // Rules are asked in their order, and the first that matches a put decides. All that a rule names
 // must match: a PV pattern, a user, a host, a client network, the operation, a time window; what it

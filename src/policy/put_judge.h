@@ -1,11 +1,11 @@
-// PutJudge: which puts the policy does not allow, from the totals of the tap. Pure.
+// PutJudge: finds the puts that the policy does not allow, from the totals of puts. Pure.
 //
-// Every set of labels is judged once for each policy: which rules may decide about it is kept. What
-// a total has grown by since the look before is counted for the rule that decides then. A total is
-// never counted twice and nothing of it is lost, whatever the policy becomes.
+// Every set of labels is judged once for each policy, and the rules that may decide about it are
+// kept. At each look the growth of a total is counted for the rule that decides at that time. No
+// put is counted twice or lost when the policy changes.
 //
-// Times: the puts between two looks are judged by the time of the last of them, so that a look
-// should be taken when a time window has opened or closed.
+// Times: the puts between two looks are judged by the time of the last one, so a look should be
+// taken whenever a time window opens or closes.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@
 
 namespace ioc_exporter {
 
-// Puts that the policy does not allow, over both operations. Times in seconds since 1970; 0: not
-// known.
+// Puts that the policy does not allow, of both operations together. Times in seconds since 1970; 0:
+// not known.
 struct UnexpectedPutSample {
   std::string ioc, pv, client, user, host;
-  std::string rule;    // that decided; "default" where none matched
+  std::string rule;    // the deciding one; "default" where none matched
   std::string action;  // "unexpected" or "forbidden"
   std::uint64_t count = 0;
   double last_time_seconds = 0;     // of the last one
@@ -65,20 +65,20 @@ struct PutTotal {
 
 class PutJudge {
  public:
-  // Puts of which totals() has told are judged by `policy` from now on; null: by none. What the
-  // tap counted until now must have been look()ed at.
+  // From now on puts are judged by `policy`; null: by none. Call look() right before, for the puts
+  // until now.
   void set_policy(std::shared_ptr<const Policy> policy);
   const std::shared_ptr<const Policy>& policy() const { return policy_; }
 
-  // Takes in all totals, at `now` (seconds since 1970).
+  // Judges the growth of all totals, at `now` (seconds since 1970).
   void look(std::span<const PutTotal> totals, double now);
-  // Whether another rule will be open at `when` than at the last look.
+  // Whether other time windows will be open at `when` than at the last look.
   bool changes_until(double when) const;
 
-  // Series of puts that are unexpected or forbidden. One whose IOC, total or rule is gone stays for
-  // a week after its last put; of more than 5,000 such the oldest leave before.
+  // Series of puts that are unexpected or forbidden. A series whose IOC, total or rule is gone
+  // stays for a week after its last put; of more than 5,000 such series the oldest leave earlier.
   std::vector<UnexpectedPutSample> unexpected() const;
-  // How many puts each rule of the policy, and its default, have decided about.
+  // Numbers of puts that each rule of the policy, and its default, decided about.
   std::vector<PolicyRuleSample> rules() const;
   std::size_t keys() const { return states_.size(); }
 
@@ -118,7 +118,7 @@ class PutJudge {
   };
   using RuleName = std::pair<std::string, Action>;
 
-  // What may decide about a put.
+  // All verdicts that a put may get.
   std::vector<std::uint32_t> verdicts() const;
   std::uint32_t judge(const Put& put);
   State& state_of(const PutTotal& total, States::iterator& at);
@@ -136,8 +136,8 @@ class PutJudge {
   std::map<Series, Count> series_;
   std::map<RuleName, std::uint64_t> rules_;                    // puts that they decided about
   std::map<std::string, std::uint32_t, std::less<>> servers_;  // of the last look, by their names
-  bool any_gone_ = false;  // series may have lost what they stand for
-  // When a series that has lost it may be old enough to leave.
+  bool any_gone_ = false;  // a series may have lost its IOC, total or rule
+  // The time at which such a series may be old enough to leave.
   double next_drop_ = std::numeric_limits<double>::infinity();
   std::set<RuleName> in_force_;
   std::map<std::int64_t, std::vector<bool>> open_;  // which rules, by the minute; of this look

@@ -71,7 +71,7 @@ void Bursts::add(Entry& entry, SharedEvent event) {
   if (entry.puts++ == 0) {
     entry.burst.emplace();
   } else {
-    // The last one, with what there was before all of them.
+    // The last put, with the value before the first.
     auto merged = std::make_shared<PutEvent>(*event);
     merged->old = entry.event->old;
     event = std::move(merged);

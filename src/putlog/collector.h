@@ -1,4 +1,4 @@
-// PutLogCollector: reads what the kernel says of each put, and hands it on as events.
+// PutLogCollector: reads the kernel's events of puts, and hands them on as PutEvents.
 //
 // A thread of its own takes events out of the ring, so that neither a scrape nor an IOC that is
 // attached to holds them up; it asks for names under the host's mutex.
@@ -30,7 +30,7 @@
 
 namespace ioc_exporter::putlog {
 
-// The ring, before there is who writes to it.
+// The ring; made before its writers.
 class PutLogRing {
  public:
   explicit PutLogRing(const Options& options);

@@ -10,7 +10,7 @@
 
 namespace ioc_exporter::putlog {
 
-// Events are shared by all who are given them, and never changed then.
+// Events are shared by all receivers, hence never changed.
 using SharedEvent = std::shared_ptr<const PutEvent>;
 
 // Of the puts that one entry stands for: only where they were single numbers.

@@ -1,4 +1,4 @@
-// One put as the put log tells it: what was written, by whom, from what to what.
+// One put as the put log tells it: client, PV, value before and value written.
 //
 // Unknown values are absent (an empty text, no value).
 #pragma once
@@ -17,11 +17,11 @@ namespace ioc_exporter::putlog {
 
 // An element as a client of Channel Access gives it: DBR_CHAR, SHORT, LONG and ENUM as numbers
 // (an enum's old value as its state's string where the record has one), FLOAT and DOUBLE, STRING;
-// unsigned only what is greater than INT64_MAX.
+// unsigned only if it is greater than INT64_MAX.
 using Element = std::variant<std::int64_t, double, std::string, std::uint64_t>;
 
 struct Value {
-  std::vector<Element> elements;  // the first ones, where the value was longer than what is kept
+  std::vector<Element> elements;  // the first ones, where the value was longer than the bound
   bool is_array = false;          // one element may be an array of one
   bool operator==(const Value&) const = default;
 };
@@ -46,7 +46,7 @@ struct PutEvent {
   bool overread = false;      // the server took some of the value from beyond the message
   std::string status;  // of put-callbacks: ok, or the reason as epics_put_failures_total has it
   std::optional<double> seconds;  // of put-callbacks: from the request to the answer
-  std::string rule, action;       // what the site's policy says of it
+  std::string rule, action;       // verdict of the site's policy
   bool operator==(const PutEvent&) const = default;
 };
 

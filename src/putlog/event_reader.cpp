@@ -110,7 +110,7 @@ void EventReader::wait_for_result(Waiting& put) {
     wait_for(put, {put.head.time, put.head.slot, 0, IOCX_PUTLOG_CA_SERVER});
 }
 
-// Packets do, once it is known to whose server it went.
+// Packets do, once the server is known.
 void EventReader::wait_for_packets(Waiting& put) {
   const auto& head = put.head;
   const bool by_packets = head.source == IOCX_PUTLOG_CA_TAP;

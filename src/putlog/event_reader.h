@@ -1,4 +1,4 @@
-// EventReader: makes PutEvents of what the kernel's programs say (bpf/shared/putlog.h), in their
+// EventReader: makes PutEvents of the kernel programs' events (bpf/shared/putlog.h), in their
 // order: gives them their numbers, the time of day, names and the policy's verdict.
 //
 // A put may come before its names are known: it waits for them, and those behind it with it, for

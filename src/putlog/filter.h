@@ -10,7 +10,7 @@ namespace ioc_exporter::putlog {
 
 struct EventFilter {
   NameFilter pv, client, user, ioc;  // a client by its address, or by its address:port
-  bool unexpected = false;           // only what the policy does not allow
+  bool unexpected = false;           // only puts that the policy does not allow
 
   bool wants(const PutEvent& event) const;
 };

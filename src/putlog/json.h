@@ -16,8 +16,8 @@ namespace ioc_exporter::putlog {
 std::string to_json(const PutEvent& event);
 void append_json(std::string& out, const Entry& entry);
 
-// The line of caPutLog (its JSON format), for who has a receiver of that: its keys, its names for
-// what is no number, its bound of 400 bytes for arrays. `date` and `time` are local time.
+// The line of caPutLog (its JSON format), for existing receivers: its keys, its names for values
+// that are no numbers, its bound of 400 bytes for arrays. `date` and `time` are local time.
 void append_caputlog_json(std::string& out, const Entry& entry);
 
 // A number, a string or an array of these.

@@ -85,10 +85,11 @@ void add_outlet_options(OptionTable& table, OutletOptions& options) {
               duration(options.burst)},
              {"putlog.events=N", "Newest puts in memory, for ioc_exporter puts and /puts",
               whole_number(options.memory_events, 1, kMostEvents)},
-             {"putlog.memory=BYTES", "Memory for them", bytes(options.memory_bytes)},
-             {"putlog.hide_values=REGEX", "PVs whose values are \"***\" in the put log",
+             {"putlog.memory=BYTES", "Memory for these puts", bytes(options.memory_bytes)},
+             {"putlog.hide_values=REGEX", "PVs (RE2) whose values are logged as \"***\"",
               pattern(options.hidden_values)},
-             {"putlog.user_salt=FILE", "File whose first line is the secret to hash users with",
+             {"putlog.user_salt=FILE",
+              "File whose first line is a secret; users are logged as a hash with it",
               text(options.salt_file)}});
 }
 

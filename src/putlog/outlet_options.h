@@ -28,7 +28,7 @@ struct SinkOptions : delivery::SinkOptions {
   std::optional<std::chrono::milliseconds> burst;  // nothing: as the others
   EventFilter filter;
 
-  std::string kind() const;  // by what it is
+  std::string kind() const;  // "file", "tcp" and so on
 };
 
 inline SinkOptions store_defaults() {

@@ -19,11 +19,10 @@ namespace ioc_exporter::putlog {
 
 class Outlets : public delivery::Outlets<PutKind> {
  public:
-  // `version`: of this exporter, for those who are sent puts. Reads the salt, and logins. Opens no
-  // files.
+  // `version`: of this exporter, told to receivers. Reads the salt, and logins. Opens no files.
   static Result<std::unique_ptr<Outlets>> make(const OutletOptions& options,
                                                const std::string& version);
-  // What `privacy` hides is hidden from memory and all sinks.
+  // `privacy` applies to memory and all sinks.
   Outlets(Privacy privacy, delivery::RingBounds bounds)
       : privacy_(std::move(privacy)), ring_(std::make_shared<Ring>(bounds)) {}
   ~Outlets() override { ring_->end(); }
@@ -31,7 +30,7 @@ class Outlets : public delivery::Outlets<PutKind> {
   // In order, in one thread. Waits for nothing.
   void receive(std::span<const PutEvent> events);
   const std::shared_ptr<Ring>& ring() const { return ring_; }
-  // What hides users as events have them, for who tells of users elsewhere.
+  // The part that hashes users, for other places that show them.
   Privacy privacy_of_users() const { return privacy_.of_users(); }
   bool has_store() const { return store_ != nullptr; }
   // In any thread.
@@ -44,8 +43,8 @@ class Outlets : public delivery::Outlets<PutKind> {
   Result<std::unique_ptr<Sink>> make_sink(const SinkOptions& options, const std::string& version);
 
   Privacy privacy_;
-  std::shared_ptr<Ring> ring_;    // who follows has a part in it
-  std::shared_ptr<Store> store_;  // who asks has a part in it; null: none
+  std::shared_ptr<Ring> ring_;    // shared with followers
+  std::shared_ptr<Store> store_;  // shared with queries; null: none
 };
 
 }  // namespace ioc_exporter::putlog

@@ -1,4 +1,4 @@
-// Privacy: what of an event nobody is to see: the values of some PVs, and who a user is.
+// Privacy: hides parts of an event: the values of some PVs, and the names of users.
 #pragma once
 
 #include <map>

@@ -29,40 +29,40 @@ constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kPlain = "\x1b[0m";
 
 constexpr const char* kHelp = R"help(NAME
-  ioc_exporter puts - what is written to the PVs of a host's IOCs, by whom, from what to what
+  ioc_exporter puts - shows each put to the IOCs of a host: PV, old and new value, client
 
 SYNOPSIS
   ioc_exporter puts [--pv=REGEX] [--client=REGEX] [--user=REGEX] [--ioc=REGEX] [--unexpected]
                     [--since=TIME [--follow]] [--json] [--url=URL]
 
 DESCRIPTION
-  Follows the ioc_exporter that runs on the IOC's host with --collector.putlog, and prints a line
-  for each put as it comes, until Ctrl-C:
+  Follows the ioc_exporter on the IOC's host, which runs with --collector.putlog, and prints a line
+  for each new put, until Ctrl-C:
 
     TIME     local time; with --since, its day too
-    IOC PV   the IOC, and the PV as the client asked for it
-    OLD NEW  the value before, where it is known, and what was written
+    IOC PV   the IOC, and the PV by the client's name for it
+    OLD NEW  the value before, where it is known, and the new one
     CLIENT   the address and port of the client
-    USER     what it said about itself: user@host
-    RESULT   of puts with callback: ok or why not, and how long it took
-    POLICY   what the site's policy says of it, and by which rule
+    USER     user@host, as the client says
+    RESULT   ok or the failure; for puts with callback also the duration
+    POLICY   verdict of the site's policy, and its rule
 
-  "-" is what the exporter does not know. In a pipe, or with --json, each put is one line of JSON
+  "-" stands for an unknown value. In a pipe, or with --json, each put is one line of JSON
   (docs/putlog.md has the keys). Any user may ask.
 
 OPTIONS
   --pv, --client, --user, --ioc
-               regular expressions for the whole of a name; a client by its address or address:port
+               regular expressions for the whole name; a client by its address or address:port
   --unexpected only puts that the policy does not allow
-  --since=TIME print what the exporter has in memory, and in its store (--putlog.store), since then
-               ("10m", "1h30m", "today", "yesterday", or seconds since 1970) and end
-  --follow     with --since: go on with those that come
+  --since=TIME print the puts since then from the exporter's memory and store (--putlog.store), and
+               end: "10m", "1h30m", "today", "yesterday", or seconds since 1970
+  --follow     with --since: continue with new puts
   --json       lines of JSON, also on a terminal
 @exporter@
   --help       print this text
 
 EXIT STATUS
-  0 done, 1 no exporter answered, 2 wrong usage, 3 of --since: there were no such puts
+  0 done, 1 no exporter answered, 2 wrong usage, 3 with --since: no such puts
 
 EXAMPLES
   ioc_exporter puts --pv='SR:.*' --unexpected
@@ -159,7 +159,7 @@ bool write(std::FILE* out, const std::string& text) {
   return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
 }
 
-// `why` may have words of whoever answered.
+// `why` may contain text of the server.
 int fail(std::FILE* err, int status, const std::string& why) {
   std::fprintf(err, "ioc_exporter puts: %s\n", terminal_cell(why).c_str());
   return status;
@@ -181,7 +181,7 @@ Result<std::string> target_of(const CommandLine& line) {
   return target;
 }
 
-// On what events are printed.
+// The output of events.
 class Printer {
  public:
   Printer(std::FILE* out, bool json, bool days)

@@ -1,4 +1,4 @@
-// ioc_exporter puts: what is written, live or from the running exporter's memory.
+// ioc_exporter puts: puts, live or from the running exporter's memory.
 #pragma once
 
 #include <cstdio>
@@ -22,7 +22,7 @@ class PutsTable {
   // `days`: times have their day, too.
   explicit PutsTable(bool coloured, bool days = false) : coloured_(coloured), days_(days) {}
 
-  // Lines for events as /api/v1/puts gives them; what is none of those is left out. The first call
+  // Lines for events as /api/v1/puts gives them; other lines are left out. The first call
   // has the head, too.
   std::string lines(const std::vector<std::string>& events);
 
@@ -44,10 +44,10 @@ class EventStream {
   bool too_slow_ = false;
 };
 
-// Lines of JSON, from pieces of them; one with the key "error" says what went wrong.
+// Lines of JSON, from pieces of them; one with the key "error" has the problem.
 class LineStream {
  public:
-  // False: one is none, or says what went wrong.
+  // False: one is no event, or has an error.
   bool take(std::string_view piece, std::vector<std::string>& lines);
   // "" = there is none, after the last piece.
   std::string problem() const {

@@ -1,4 +1,4 @@
-// Ring: the newest puts in memory, for who asks what was, and for who follows.
+// Ring: bounded buffer of recent puts, for queries and followers.
 #pragma once
 
 #include <chrono>

@@ -151,7 +151,7 @@ std::unique_ptr<Store::Reader> Store::read(PutQuery query, std::uint64_t before)
 struct Store::Reader::Row {
   Key key;
   bool in_memory = false;  // of this exporter's memory
-  PutEvent event;          // what filters ask for
+  PutEvent event;          // for filters
   std::string line;
 };
 

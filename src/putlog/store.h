@@ -26,7 +26,7 @@ namespace ioc_exporter::putlog {
 
 struct StoreBounds {
   std::uint64_t size = 1u << 30;
-  std::chrono::milliseconds age = std::chrono::hours(24 * 30);  // 0: whatever its age
+  std::chrono::milliseconds age = std::chrono::hours(24 * 30);  // 0: any age
 };
 
 class Store {
@@ -37,12 +37,12 @@ class Store {
   Result<void> open();
   void close();
 
-  // In any thread. All or none; they are there then, whatever ends the exporter.
+  // In any thread. All or none; once stored, they survive any end of the exporter.
   Result<void> add(std::span<const Entry> entries);
-  // Removes what is too old, or too much. Some of it, where that is very much.
+  // Removes puts over the bounds of age and size; a part of them, where they are very many.
   Result<void> trim(std::chrono::system_clock::time_point now);
 
-  // One who asks, for one thread. It must not outlive the store.
+  // A reader for one thread. It must not outlive the store.
   class Reader {
    public:
     Reader(const Reader&) = delete;
@@ -86,7 +86,7 @@ class Store {
 
   const std::string folder_;
   const StoreBounds bounds_;
-  std::mutex mutex_;                              // of what follows
+  std::mutex mutex_;                              // of the members below
   std::unique_ptr<delivery::Database> database_;  // null: it is not open
   std::int64_t run_ = 0;  // the number of this exporter among those that wrote here
 };
@@ -97,7 +97,7 @@ class StoreSink : public Sink {
   explicit StoreSink(std::shared_ptr<Store> store) : store_(std::move(store)) {}
   ~StoreSink() override { store_->close(); }
 
-  // What is wrong with it keeps nothing else from being counted and delivered.
+  // A failure does not stop counting or other sinks.
   Result<void> open() override {
     if (const auto opened = store_->open(); !opened)
       log::error("put log: {}", opened.error().message());

@@ -20,7 +20,7 @@ std::string dbr_name(std::uint16_t type);
 std::optional<Value> sent_value(std::uint16_t type, std::uint64_t count,
                                 std::span<const std::byte> bytes);
 
-// The same from an event by Channel Access, with what else there is to say of the value.
+// The same from an event by Channel Access, with remarks on the value.
 void read_value(PutEvent& to, const iocx_putlog_event& event, std::span<const std::byte> bytes);
 
 // Makes of that value what the field gets, as dbConvert.c does it, and keeps what was sent. As it

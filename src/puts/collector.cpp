@@ -185,7 +185,7 @@ void CaCollector::follow_server_probe(TimePoint now) {
   if (tap_) tell_tap_who_is_told();
 }
 
-// Where searches and beacons go, and where a listener may answer searches: who serves Channel
+// Ports of searches and beacons, and of listeners that may answer searches: a server of Channel
 // Access has a UDP socket of the same port.
 void CaCollector::watch_other_ports(TimePoint now) {
   if (!udp_) return;

@@ -79,10 +79,10 @@ class CaCollector final : public Collector {
   // How long puts of clients that are gone are kept. In any thread.
   void set_put_expiry(std::chrono::milliseconds expiry);
 
-  // The packet sockets, for who opens them in our place; null: there is no tap.
+  // The packet sockets, for the helper that opens them; null: there is no tap.
   CaPacketTaps* packet_taps() { return tap_ ? &tap_->packet_taps() : nullptr; }
 
-  // The server's probes, for who attaches them in our place; null: there are none.
+  // The server's probes, for the helper that attaches them; null: there are none.
   ServerProbeObject* server_probe_object() {
     return server_probe_ ? &server_probe_->object() : nullptr;
   }
@@ -161,7 +161,7 @@ class CaCollector final : public Collector {
   CaServerDetector detector_;
   RemoteServers addressed_;
   CaSeeding seeding_;                    // by the thread that ticks
-  std::atomic<bool> seed_anew_ = false;  // what is open, since it was not seen to be opened
+  std::atomic<bool> seed_anew_ = false;  // read the open channels, whose begin was not seen
   CaInventory inventory_;                // in any thread
   PvRecords pv_records_;
   WallClock wall_clock_;

@@ -90,7 +90,7 @@ void CaPutSources::leave_server(std::uint32_t ioc) {
   Source& source = all_[ioc];
   if (!source.server) return;
   source.server = false;
-  if (source.ended) return;  // what it has not served was not put
+  if (source.ended) return;  // requests that it has not served are no puts
   source.leaving = source.left = true;
   source.switched.missing += std::min(source.seen - source.at_switch, source.unserved);
   source.at_switch = source.seen;

@@ -17,7 +17,7 @@ inline constexpr const char* kWhoWrotePath = "/api/v1/who-wrote";
 
 struct WhoWrote {
   std::string pv;                 // as asked
-  std::vector<PvSample> records;  // what the name leads to, in each IOC that has it; `pv` as asked
+  std::vector<PvSample> records;  // records of that name in each IOC; `pv` as asked
   std::vector<PutSample> puts;    // one for each PV name, client and operation; the latest first
   // Puts, to the IOCs in `records` (or to all), on channels whose name is not known: some may have
   // been to this PV.

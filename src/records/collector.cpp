@@ -55,7 +55,7 @@ Result<void> RecordsCollector::load() {
   probe.kernel_memory =
       options_.kernel_memory > 0 ? options_.kernel_memory : usual_kernel_memory(host_.fs());
   auto process = RecordProcess::start(probe);
-  if (!process && traces_.on()) {  // what is counted does not depend on what is traced
+  if (!process && traces_.on()) {  // traces do not change the counts
     trace_problem_ = process.error().message();
     probe.traces = {};
     process = RecordProcess::start(probe);

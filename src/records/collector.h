@@ -54,7 +54,7 @@ class RecordsCollector final : public Collector {
   // From the next scrape on. In any thread.
   void set_bounds(const exposition::BoundsOptions& bounds);
 
-  // The probes, for who attaches them in our place; null: there are none.
+  // The probes, for the helper that attaches them; null: there are none.
   RecordProcess* process() { return process_ ? &*process_ : nullptr; }
   // Why the probes were loaded without what traces need; "" = they were not, or with it.
   const std::string& trace_problem() const { return trace_problem_; }
@@ -79,7 +79,7 @@ class RecordsCollector final : public Collector {
     std::uint64_t serial = 0;                  // iocs::LiveIoc::serial
     std::optional<std::uint32_t> slot;         // of the probes
     std::shared_ptr<const Database> database;  // that the probes know of
-    std::vector<std::string> notes;            // what the probes do not count, and why
+    std::vector<std::string> notes;            // things that the probes do not count, and why
     Retry attaching;
     bool refused_reported = false;   // for want of kernel memory
     bool main_thread_ended = false;  // as the probes know

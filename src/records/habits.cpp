@@ -17,7 +17,7 @@ constexpr double kAlike = 2;
 // Rate at which a surge becomes usual, per second: twice as much in six hours.
 constexpr double kAdopting = 0.7 / (6 * 3600);
 
-constexpr std::size_t kNameAlone = 16;  // what an IOC without records takes, in records
+constexpr std::size_t kNameAlone = 16;  // cost of an IOC without records, in records
 
 struct Worst {
   double order = 0;

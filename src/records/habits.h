@@ -43,7 +43,7 @@ class RecordHabits {
   static constexpr std::uint32_t kTimesSilence = 6;
   static constexpr double kTimesRate = 10, kLeastRate = 20;  // a second
   static constexpr std::size_t kShown = 10;                  // of an IOC, by name
-  // Of IOCs that do not run, records in all. Who was seen least goes first.
+  // Of IOCs that do not run, records in all. The IOC seen least is evicted first.
   static constexpr std::size_t kMostKept = kMostKeptHabits;
 
   // Compares them, when kInterval has gone by; from then on add_to() tells.

@@ -43,7 +43,7 @@ const FamilyRow& row_of(Family family) {
   return rows()[static_cast<std::size_t>(family)];
 }
 
-// No label has a NUL in it: what is no text stands as \xNN.
+// No label has a NUL in it: such bytes appear as \xNN.
 std::string joined(const FamilyRow& row, const MetricLine& series) {
   std::string key;
   for (const std::string_view label : row.labels) key.append(series.label(label)).push_back('\0');
@@ -116,7 +116,7 @@ struct Fetcher::Shared {
 
   const CommandLine line;
   const UniqueFd ready;
-  std::mutex mutex;  // for what follows
+  std::mutex mutex;  // of the members below
   bool under_way = false;
   std::optional<Result<Reading>> done;
 };

@@ -61,7 +61,7 @@ std::string summary_of(const Reading& before, const Reading& now) {
          rate_text(sum_of(now.rates(Family::puts, before))) + " puts/s";
 }
 
-// A row, and by what it is sorted: the greatest first, then by its cells.
+// A row with its sort key: the greatest first, then by its cells.
 struct Ranked {
   double rank = 0, second = 0;
   std::vector<std::string> cells;

@@ -38,8 +38,8 @@ SYNOPSIS
   ioc_exporter top [--by=records|iocs|clients] [--interval=DURATION] [--once] [--url=URL]
 
 DESCRIPTION
-  Asks the ioc_exporter that runs on the IOC's host for its metrics, again and again, and shows what
-  has changed in between, the busiest first:
+  Asks the ioc_exporter on the IOC's host for its metrics at each interval, and shows the rates
+  between, the busiest first:
 
     records  SELF %    of one core, without the records that a record processed in turn
              CALLS/S   processings a second
@@ -48,14 +48,14 @@ DESCRIPTION
              SELF %    of that, its records
              CALLS/S, PUTS/S, clients' CIRCUITS, resident memory in MiB
     clients  PUTS/S    by Channel Access and PV Access, of one client
-             IOCS, PVS to how many, and the PV that it wrote most
+             IOCS, PVS that it wrote to, and the PV with most of its puts
 
-  Keys: r, i and c show records, IOCs and clients, q and Ctrl-C end. Where output is no terminal, it
-  prints one table after one interval. Any user may ask. Each look costs the exporter a scrape.
+  Keys: r, i and c show records, IOCs and clients, q and Ctrl-C end. If the output is no terminal, it
+  prints one table after one interval. Any user may ask. Each interval costs the exporter a scrape.
 
 OPTIONS
-  --by=WHAT            what to show first: records (the default), iocs or clients
-  --interval=DURATION  from one look to the next: 100ms to 1h (default: 2s)
+  --by=TABLE           the first table: records (the default), iocs or clients
+  --interval=DURATION  100ms to 1h (default: 2s)
   --once               print one table, also on a terminal
   --metrics-path=PATH  where the metrics are (default: /metrics)
 @exporter@

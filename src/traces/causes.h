@@ -16,7 +16,7 @@ constexpr const char* cause_name(std::uint32_t cause) {
   return iocx_cause_labels[cause < IOCX_CAUSES ? cause : std::uint32_t{IOCX_CAUSE_OTHER}];
 }
 
-// Nothing: no chain is begun by what has that name.
+// Nothing: there is no such cause.
 constexpr std::optional<std::uint32_t> cause_number(std::string_view name) {
   for (std::uint32_t cause = 0; cause < IOCX_TRACE_CAUSES; ++cause)
     if (cause != IOCX_CAUSE_LINK && name == cause_name(cause)) return cause;

@@ -1,9 +1,9 @@
-// ChainReader: makes Traces of what the kernel's programs say (bpf/shared/traces.h): puts parts of
-// a chain together, joins what an asynchronous record set in motion when it completed to the chain
-// that started it, and gives names and the time of day.
+// ChainReader: makes Traces of the events of the kernel's programs (bpf/shared/traces.h): puts the
+// parts of a chain together, joins the chain of an asynchronous record's completion to the chain
+// that started it, and adds names and the time of day.
 //
 // A trace waits for the completions of its asynchronous records, for kPatience at most, and for the
-// names of who put, for kNamePatience. What it lacks then makes it cut.
+// names of the client and PV of its put, for kNamePatience. A trace that lacks one of them is cut.
 //
 // Not thread-safe.
 #pragma once
@@ -39,7 +39,7 @@ class TraceDirectory {
   virtual ~TraceDirectory() = default;
   // Null: not known, or not any more.
   virtual const Ioc* ioc(std::uint32_t slot, std::uint32_t generation) const = 0;
-  // Fills in who put what, of Channel Access. False: the PV is not known, but may be later.
+  // Fills in client and PV of a Channel Access put. False: the PV is not known, but may be later.
   virtual bool name_put(const iocx_trace_put& put, Cause& cause) = 0;
   // The PV of a Channel Access link of an IOC, by its channel; "": not known, or not any more.
   virtual std::string link_name(std::uint32_t generation, std::uint64_t channel) = 0;
@@ -49,7 +49,7 @@ class ChainReader {
  public:
   static constexpr std::chrono::nanoseconds kPatience{IOCX_TRACE_PATIENCE_NS};
   static constexpr std::chrono::milliseconds kNamePatience{1000};
-  // After a completion: what it sets in motion begins within that.
+  // The chain of a completion begins within this time.
   static constexpr std::chrono::milliseconds kSettle{50};
   // A chain whose first part has come; it may take long.
   static constexpr std::chrono::seconds kPartPatience{60};
@@ -92,7 +92,7 @@ class ChainReader {
     std::map<SpanKey, Completion> completions;
     std::uint64_t until_ns = 0, settled_ns = 0;
     std::size_t spans = 0;
-    Cause put;  // only what tells of the put
+    Cause put;  // only the put's fields
     bool is_named = true;
     TraceId id{};
   };

@@ -31,7 +31,7 @@ TracesCollector::TracesCollector(iocs::Host& host, const Options& options, Trace
       records_(records),
       puts_(puts),
       counters_(works() ? records.process()->object().maps().traces : records::RecordTraceMaps()),
-      wishes_(options, counters_),
+      selectors_(options, counters_),
       values_(std::move(log)),
       reader_(*this, random_salt()),
       privacy_(std::move(privacy)) {
@@ -63,13 +63,13 @@ void TracesCollector::follow(TimePoint now) {
     known.ioc.pid = live->ioc.id.pid;
     known.ioc.database = live->database;
     known.told = true;
-    const auto added = wishes_.add(slot, generation, live->ioc.name, live->database, now);
+    const auto added = selectors_.add(slot, generation, live->ioc.name, live->database, now);
     known.chosen = added.ok();  // else there may be room the next time
     trouble_.report("choose chains of ioc " + live->ioc.name, added);
   }
   for (auto& [place, known] : known_)
     if (!known.counted && std::exchange(known.told, false))
-      trouble_.report("forget an IOC's chains", wishes_.remove(place.first, place.second));
+      trouble_.report("forget an IOC's chains", selectors_.remove(place.first, place.second));
   std::erase_if(known_, [&](const auto& entry) {
     return !entry.second.counted && now - entry.second.gone > kKeepEnded;
   });
@@ -81,9 +81,9 @@ void TracesCollector::tick(TimePoint now) {
   {
     const std::scoped_lock host(host_.mutex());
     const std::scoped_lock lock(mutex_);
-    trouble_.report("end what was asked for", wishes_.look(now));
+    trouble_.report("end what was asked for", selectors_.look(now));
     for (const auto& [place, known] : known_)
-      if (known.counted) records_.time_all(place.first, wishes_.wants_all(place.first));
+      if (known.counted) records_.time_all(place.first, selectors_.wants_all(place.first));
   }
   if (!thread_.joinable())
     thread_ = std::jthread([this](const std::stop_token& stop) {
@@ -106,7 +106,7 @@ bool TracesCollector::read_some(std::size_t* rest) {
     const std::size_t read = taken ? *taken : 0;
     if (rest != nullptr) *rest -= read;
     more = read == most && (rest == nullptr || *rest > 0);
-    values_.look();  // each time: who falls behind is let go
+    values_.look();  // each time: followers that fall behind are disconnected
     if (reader_.is_idle()) return more;
   }
   std::vector<SharedTrace> traces;
@@ -171,22 +171,22 @@ Result<std::size_t> TracesCollector::ask(const Demand& demand) {
                           (is_enabled() ? probes().front().problem : "--collector.traces is off"));
   if (detached_)
     return error_in_words("trace " + demand.records.text() + ": all probes are detached");
-  std::vector<Wishes::Place> places;
+  std::vector<TraceSelectors::Place> places;
   {
     const std::scoped_lock lock(mutex_);
-    if (auto may = wishes_.may_ask(demand, Clock::now()); !may) return may.error();
-    places = wishes_.places();
+    if (auto may = selectors_.may_ask(demand, Clock::now()); !may) return may.error();
+    places = selectors_.places();
   }
-  auto matches = Wishes::match(demand, places, Clock::now() + kMatchFor);  // scrapes go on
+  auto matches = TraceSelectors::match(demand, places, Clock::now() + kMatchFor);  // scrapes go on
   if (!matches) return std::move(matches).error();
   const std::scoped_lock lock(mutex_);
-  return wishes_.ask(demand, std::move(*matches), Clock::now());
+  return selectors_.ask(demand, std::move(*matches), Clock::now());
 }
 
 void TracesCollector::end(const std::string& holder, const std::string& ticket) {
   if (!works()) return;
   const std::scoped_lock lock(mutex_);
-  trouble_.report("end what was asked for", wishes_.end(holder, ticket));
+  trouble_.report("end what was asked for", selectors_.end(holder, ticket));
 }
 
 std::vector<DropSample> TracesCollector::count_drops() {

@@ -1,5 +1,5 @@
-// TracesCollector: which chains of records the kernel is to tell of, and who is given what becomes
-// of them.
+// TracesCollector: tells the kernel which chains of records to report, and hands the finished
+// traces to their receivers.
 //
 // A thread of its own takes events out of the ring, and asks for names under the host's mutex.
 #pragma once
@@ -28,7 +28,7 @@
 #include "traces/demand.h"
 #include "traces/event_maps.h"
 #include "traces/put_values.h"
-#include "traces/wishes.h"
+#include "traces/selectors.h"
 
 namespace ioc_exporter::traces {
 
@@ -59,7 +59,7 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   struct Known {
     Ioc ioc;
     bool counted = true;
-    bool told = false;    // to wishes_
+    bool told = false;    // to selectors_
     bool chosen = false;  // and it had room
     TimePoint gone{};
   };
@@ -79,8 +79,8 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   ca::CaCollector& puts_;
   std::vector<TraceReceiver*> receivers_;
   records::RecordTraceMaps counters_;
-  mutable std::mutex mutex_;  // of what follows; taken after the host's
-  Wishes wishes_;
+  mutable std::mutex mutex_;  // of the members below; taken after the host's
+  TraceSelectors selectors_;
   std::map<Place, Known> known_;
   TroubleLog trouble_;
   PutValues values_;           // the same

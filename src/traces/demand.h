@@ -16,8 +16,8 @@ struct Demand {
   std::optional<Pattern> ioc;  // nothing: of any
   std::chrono::milliseconds lasts{10'000};
   std::optional<std::chrono::nanoseconds> slower;  // only chains that take at least so long
-  std::string cause;        // only those that this began, as Cause::kind has it; "" = any
-  std::string holder = {};  // whose it is: each has a few at a time
+  std::string cause;        // only chains of this cause, as in Cause::kind; "" = any
+  std::string holder = {};  // owner; each has a few demands at a time
   std::string ticket = {};  // by which its holder ends it before its time; "" = not at all
 };
 

@@ -1,4 +1,4 @@
-// TraceMaps: what the programs of several objects share of traces, made before any of them.
+// TraceMaps: maps of traces that the programs of several objects share, made before any of them.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ class TraceExemplars final : public TraceReceiver {
   explicit TraceExemplars(exposition::ExemplarBook& book) : book_(book) {}
 
   // Of each record's calls the last one that was seen to its end. Of put-callbacks the last one to
-  // each PV, with the time that the IOC took for what the put began.
+  // each PV, with the duration of the chain that the put began.
   void receive(std::span<const SharedTrace> traces) override;
 
  private:

@@ -13,7 +13,7 @@ namespace ioc_exporter::traces {
 struct TraceFilter {
   std::optional<Pattern> record = {};  // one of its spans has such a name
   std::optional<Pattern> ioc = {};
-  std::string cause = {};               // what began it, as Cause::kind has it; "" = anything
+  std::string cause = {};               // cause of the chain, as in Cause::kind; "" = any
   std::optional<Duration> slower = {};  // it took at least so long
 
   bool wants(const Trace& trace) const;

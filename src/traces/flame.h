@@ -1,6 +1,6 @@
 // Flame: own time of records by the way that led to them, summed up over traces.
 //
-// Below the IOC stands what began it ("put SR:I", "scan 1 second"), then record below record.
+// Below the IOC stands the cause ("put SR:I", "scan 1 second"), then record below record.
 #pragma once
 
 #include <cstddef>

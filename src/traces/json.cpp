@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 constexpr std::array<std::pair<SpanKind, std::string_view>, 3> kKinds{
     {{SpanKind::process, "process"}, {SpanKind::put, "put"}, {SpanKind::link_put, "link_put"}}};
 
-// Names of what is absent are left out.
+// Absent fields are left out.
 void append_flag(JsonObject& object, std::string_view name, bool flag) {
   if (flag) object.key(name) += "true";
 }

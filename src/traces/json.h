@@ -1,5 +1,5 @@
-// A trace as one line of JSON: what files of traces hold, what GET /api/v1/traces answers, and what
-// the commands read. docs/traces.md has the keys.
+// A trace as one line of JSON, for files of traces, answers of GET /api/v1/traces, and the
+// commands. docs/traces.md has the keys.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ OptionValue causes(std::uint32_t& into) {
 
 void add_options(OptionTable& table, Options& options) {
   table.add("Collectors", {{"--collector.traces collector.traces",
-                            "Trace what puts and scans set in motion, record by record",
+                            "Trace chains of records that puts, scans and callbacks start",
                             on_off(options.enabled)}});
   table.add(
       "Traces",
@@ -34,12 +34,12 @@ void add_options(OptionTable& table, Options& options) {
         "Traces per second of each IOC, such as 0.1; 0: only those that other options or commands "
         "choose",
         number(options.rate, 0, 100'000)},
-       {"traces.slower=DURATION", "Besides, chains that take this long; 0: none",
+       {"traces.slower=DURATION", "Also chains that take this long or longer; 0: none",
         duration(options.slower)},
-       {"traces.alarms", "Besides, chains in which a record's severity rises",
-        on_off(options.alarms)},
-       {"traces.active", "Besides, chains that meet an active record", on_off(options.active)},
-       {"traces.records=RE", "Only chains in which a record with such a name (RE2) processes",
+       {"traces.alarms", "Also chains in which a record's severity rises", on_off(options.alarms)},
+       {"traces.active", "Also chains that meet an active record (PACT)", on_off(options.active)},
+       {"traces.records=RE",
+        "Only chains in which a record whose whole name matches (RE2) processes",
         pattern(options.records)},
        {"traces.causes=CAUSE", "Only chains with this cause (repeatable)", causes(options.causes)},
        {"traces.buffer=MIB",

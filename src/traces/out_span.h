@@ -1,4 +1,4 @@
-// A span as it goes out, whatever the format: its name, its peer, its attributes.
+// A span for receivers, in any format: its name, its peer, its attributes.
 // docs/traces.md has the attributes.
 #pragma once
 
@@ -34,7 +34,7 @@ struct Attribute {
   std::string_view name;
   std::variant<std::string, std::int64_t, bool> value;
 };
-// Of the first span also what the whole trace has.
+// Of the first span also the attributes of the whole trace.
 std::vector<Attribute> attributes_of(const Trace& trace, const Span& span);
 
 // That the record could not do its work, as its alarm says it: "INVALID READ"; "": it could.

@@ -57,14 +57,14 @@ void add_outlet_options(OptionTable& table, OutletOptions& options) {
       "Traces",
       {{"traces.kept=N", "Newest traces in memory, for ioc_exporter trace and /flame",
         whole_number(options.memory_traces, 1, kMostTraces)},
-       {"traces.memory=BYTES", "Memory for them", bytes(options.memory_bytes)},
+       {"traces.memory=BYTES", "Memory for these traces", bytes(options.memory_bytes)},
        {"--traces.zipkin=URL traces.zipkin", "Zipkin, such as http://zipkin:9411",
         text(options.zipkin.zipkin, check_zipkin)},
        {"--traces.otlp=URL traces.otlp",
         "OpenTelemetry Collector, Jaeger or Tempo (OTLP over HTTP), such as http://collector:4318",
         text(options.otlp.otlp, delivery::check_otlp)}});
   table.add("Traces", delivery::file_rows("traces", "traces", options.file));
-  table.add("Traces", {{"traces.span_names=WHAT",
+  table.add("Traces", {{"traces.span_names=KIND",
                         "Names of spans: record, or type where a receiver indexes names",
                         span_names(options.names)}});
 }

@@ -10,7 +10,7 @@
 namespace ioc_exporter::traces {
 namespace {
 
-// Servers are asked once for many traces; who reads a file sees each at once.
+// A server gets many traces in one request; a file gets each trace at once.
 constexpr std::chrono::milliseconds kServerWindow{1000}, kFileWindow{0};
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace ioc_exporter::traces {
 
 class Outlets : public TraceReceiver, public delivery::Outlets<TraceKind> {
  public:
-  // `version`: of this exporter, for those who are sent traces. Reads logins. Opens no files.
+  // `version`: of this exporter, told to receivers. Reads logins. Opens no files.
   static Result<std::unique_ptr<Outlets>> make(const OutletOptions& options,
                                                const std::string& version);
 

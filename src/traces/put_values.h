@@ -1,5 +1,5 @@
 // PutValues: the put log's newest puts by the moment that the kernel saw them, for the traces that
-// they began. Follows the log like anybody else: what it hides is hidden here.
+// they began. Follows the log as other followers do: hidden values are hidden here.
 //
 // Not thread-safe.
 #pragma once
@@ -24,7 +24,7 @@ class PutValues {
 
   bool is_known() const { return follower_ != nullptr; }
   bool is_logged() const { return log_ != nullptr; }
-  // Takes note of what was logged since the last call.
+  // Notes the puts that were logged since the last call.
   void look() {
     if (!log_) return;
     if (!follower_) follower_ = log_->follow_inside();

@@ -1,4 +1,4 @@
-// TraceRing: the newest traces in memory, for who asks what was, and for who follows.
+// TraceRing: bounded buffer of recent traces, for queries and followers.
 #pragma once
 
 #include <cstddef>

@@ -7,11 +7,11 @@
 
 namespace ioc_exporter::traces {
 
-// Puts the root first, and each span before those that it set in motion, in the order of their
-// starts. Spans without a parent become the root's. Returns whether there were such.
+// Puts the root first, and each span before its children, in the order of their starts. Spans
+// without a parent become the root's children. Returns whether there were any.
 bool order_spans(std::vector<Span>& spans);
 
-// EPICS' names of severities and alarms: "MAJOR", "HIHI"; "" for none, and for what has no name.
+// EPICS' names of severities and alarms: "MAJOR", "HIHI"; "" for none and for unknown numbers.
 const char* severity_name(unsigned severity);
 const char* status_name(unsigned status);
 

@@ -1,4 +1,4 @@
-// A trace: what one put, scan or callback set in motion, as a tree of spans.
+// A trace: the chain of records that one put, scan or callback started, as a tree of spans.
 //
 // Unknown values are absent (an empty text, no value).
 #pragma once
@@ -20,7 +20,8 @@ namespace ioc_exporter::traces {
 using Time = std::chrono::sys_time<std::chrono::nanoseconds>;  // wall clock
 using Duration = std::chrono::nanoseconds;
 
-// As W3C's Trace Context has it: 16 bytes, never all 0. Who continues another's trace has its id.
+// As W3C's Trace Context has it: 16 bytes, never all 0. A continuation has the id of the trace that
+// it continues.
 using TraceId = std::array<std::uint8_t, 16>;
 using SpanId = std::uint64_t;  // unique within a trace; 0: none
 
@@ -50,7 +51,7 @@ struct Span {
   std::string alarm = {};   // its severity afterwards: "MINOR", "MAJOR", "INVALID"; "" = none
   std::string status = {};  // with an alarm: "HIHI" and so on
   std::string thread = {};  // that completed it, where it is another than the trace's
-  bool cut = false;         // its end was not seen: `duration` is what is known
+  bool cut = false;         // its end was not seen: `duration` is a lower bound
   bool operator==(const Span&) const = default;
 };
 
@@ -76,7 +77,7 @@ struct Trace {
   // Why it was chosen: "rate", "asked", "slower", "alarm", "active".
   std::vector<std::string> why = {};
   bool cut = false;  // spans are missing, or have no end
-  // The root first, each one before those that it set in motion, which are by their start.
+  // The root first, each span before its children, which are sorted by their start.
   std::vector<Span> spans = {};
   bool operator==(const Trace&) const = default;
 };
@@ -97,7 +98,7 @@ auto parts_of(delivery::Is<Trace> auto& trace) {
   return std::tie(id, parent, ioc, pid, thread, tid, cause, why, cut, spans);
 }
 
-// Shared by all who are given it, and never changed then.
+// Shared by all receivers, hence never changed.
 using SharedTrace = std::shared_ptr<const Trace>;
 
 // Receiver of whole traces, on one thread. It must not wait.

@@ -32,48 +32,49 @@ constexpr int kFailed = 1, kUsage = 2, kNone = 3;
 constexpr std::chrono::seconds kWriteEvery{1};
 
 constexpr const char* kHelp = R"help(NAME
-  ioc_exporter trace - what records set in motion, as it happens
+  ioc_exporter trace - shows live which records a put, scan or callback processes
 
 SYNOPSIS
   ioc_exporter trace [--for=DURATION | --since=TIME] [--slower=DURATION] [--cause=CAUSE] [--ioc=REGEX]
                      [--json | --flame=FILE] [--url=URL] RECORD
 
 DESCRIPTION
-  Asks the ioc_exporter that runs on the IOC's host with --collector.traces for traces of the chains
-  in which a record of that name (a regular expression for the whole of it) processes, and prints
-  each as a tree when it is whole:
+  Asks the ioc_exporter on the IOC's host, which runs with --collector.traces, for traces of the
+  chains in which a record with that name (a regular expression for the whole name) processes, and
+  prints each as a tree when it is complete:
 
     first line  time, IOC, and cause: a scan, a callback, or a put with its client
     second line the trace's identifier, the thread, and why it was chosen: asked, rate, slower, ...
     START       from the beginning of the trace
-    DURATION    of dbProcess, with all that it set in motion; of an asynchronous record to its end
-    SELF        of that, without the records that it processed in turn
-    *           the slowest branch: at each record, what took longest of what it set in motion
+    DURATION    of dbProcess, with the records that it processed in turn; of an asynchronous record
+                until its completion
+    SELF        the same, without the records that it processed in turn
+    *           the slowest branch: at each record, the slowest of those that it processed
 
-  Behind a name stand the record's type, its alarm, why it did not process (skipped), and of an
-  asynchronous record when dbProcess returned and when it completed. What was not seen to its end is
-  marked cut.
+  After a name stand the record's type, its alarm, why it did not process (skipped), and for an
+  asynchronous record when dbProcess returned and when it completed. A trace whose end was not seen
+  is marked cut.
 
-  Live traces make calls be timed: only clients on the exporter's host, or users who may detach it,
-  may ask for them. --since needs no such right.
+  For live traces all calls of the IOC are timed. So only clients on the exporter's host, and users
+  who may detach it, may ask for them. --since needs no such right.
 
 OPTIONS
-  --for=DURATION    for how long, 10m at most (default: 10s)
-  --since=TIME      print what the exporter has in memory since then ("10m", "today", or seconds since
-                    1970), and end
+  --for=DURATION    follow for this time, 10m at most (default: 10s)
+  --since=TIME      print the traces since then from the exporter's memory, and end: "10m", "today", or
+                    seconds since 1970
   --slower=DURATION only chains of this duration or longer: 5ms, 250us
   --cause=CAUSE     only chains with this cause: scan, callback, io_intr, once, ca, pva, main or
                     other
   --ioc=REGEX       only of IOCs with such names
   --json            one line of JSON for each trace (docs/traces.md has the keys)
-  --flame=FILE      print nothing, but write a file of folded stacks: own time in nanoseconds of each
-                    record by the way that led to it, for flamegraph.pl or speedscope. It is written
-                    anew each second, so that it is there also after Ctrl-C
+  --flame=FILE      print nothing, but write a file of folded stacks for flamegraph.pl or speedscope:
+                    own time of each record, in nanoseconds, by the chain that led to it. It is
+                    rewritten each second, so Ctrl-C leaves a complete file
 @exporter@
   --help            print this text
 
 EXIT STATUS
-  0 done, 1 no exporter answered, 2 wrong usage, 3 there were no such traces
+  0 done, 1 no exporter answered, 2 wrong usage, 3 no such traces
 
 EXAMPLES
   ioc_exporter trace --for=1m --slower=5ms 'SR:.*'
@@ -81,13 +82,13 @@ EXAMPLES
   ioc_exporter trace --for=1m --flame=sr.folded 'SR:.*' && flamegraph.pl sr.folded > sr.svg
 )help";
 
-// Of one's own, by which what was asked for ends with the connection that follows.
+// A random ticket: with the connection that follows, the demand with this ticket ends.
 std::string word() {
   std::random_device device;
   return id_text(SpanId{device()} << 32 | device());
 }
 
-// `why` may have words of whoever answered.
+// `why` may contain text of the server.
 int fail(std::FILE* err, int status, const std::string& why) {
   std::fprintf(err, "ioc_exporter trace: %s\n", terminal_cell(why).c_str());
   return status;
@@ -196,7 +197,7 @@ std::string query_of(const CommandLine& line, std::initializer_list<const char*>
 Result<std::uint64_t> asked_records(const std::string& answer) {
   const Json json = Json::parse(answer, nullptr, false);
   if (!json.is_object() || !json.contains("records") || !json["records"].is_number_unsigned())
-    return error_in_words("it does not say for how many records");
+    return error_in_words("the answer has no number of records");
   return json["records"].get<std::uint64_t>();
 }
 

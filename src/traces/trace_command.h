@@ -1,4 +1,4 @@
-// ioc_exporter trace: what records set in motion, live, as trees.
+// ioc_exporter trace: live traces of chains of records, as trees.
 #pragma once
 
 #include <cstdio>

@@ -32,7 +32,7 @@ Result<std::string> parse_ticket(const std::string& text) {
   return error_in_words("more than " + std::to_string(kLongestTicket) + " characters");
 }
 
-// What a query and a demand have in common.
+// The part that a query and a demand share.
 TraceQuery read_common(delivery::QueryReader& reader) {
   TraceQuery asked;
   reader.read("record", asked.filter.record, delivery::parse_pattern);
@@ -75,7 +75,7 @@ Result<Demand> parse_demand(std::string_view query) {
   TraceQuery asked = read_common(reader);
   if (!reader.result()) return reader.result().error();
   if (!asked.filter.record)
-    return error_in_words("which records? ask for ?record=REGEX, for the whole of a name");
+    return error_in_words("no record is given: ask with ?record=REGEX, for the whole name");
   Demand demand{.records = std::move(*asked.filter.record),
                 .ioc = std::move(asked.filter.ioc),
                 .slower = asked.filter.slower,

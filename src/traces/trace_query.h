@@ -35,7 +35,7 @@ struct TraceQuery {
 Result<TraceQuery> parse_trace_query(std::string_view query,
                                      std::chrono::system_clock::time_point now);
 
-// Records must be named: who asks for all of them makes all IOCs' calls be timed.
+// Records must be named: a demand for all records would have all calls of all IOCs timed.
 Result<Demand> parse_demand(std::string_view query);
 
 // "5ms", "250us", "800ns", and all that parse_duration() takes. The error names the text.

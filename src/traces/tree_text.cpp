@@ -18,7 +18,7 @@
 namespace ioc_exporter::traces {
 namespace {
 
-constexpr std::size_t kDeepest = 16;       // what is deeper has its depth told, in place of blanks
+constexpr std::size_t kDeepest = 16;       // from this depth on, a number stands in place of blanks
 constexpr std::size_t kWidest = 60;        // of the column of names, that remarks are aligned
 constexpr std::size_t kLongestValue = 60;  // bytes of it
 constexpr const char* kBold = "\x1b[1m";

@@ -1,4 +1,4 @@
-// A trace as a tree with its times, for people who read a terminal.
+// A trace as a tree with its times, for a terminal.
 #pragma once
 
 #include <string>

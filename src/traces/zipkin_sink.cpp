@@ -41,7 +41,7 @@ void append_tags(std::string& out, const Trace& trace, const Span& span) {
 }
 
 void append_span(std::string& out, const Trace& trace, const Span& span, SpanNames names) {
-  // Both ends are cut alike, so that what was within another span still is.
+  // Both ends are cut alike, so that a span within another one stays within it.
   const auto start = std::chrono::floor<Microseconds::duration>(span.start);
   const auto end = std::chrono::floor<Microseconds::duration>(span.start + span.duration);
   JsonObject object(out);

@@ -62,7 +62,7 @@ std::map<std::string, std::string> Access::headers() const {
 
 namespace {
 
-// Two of them are less than a number of nanoseconds can be.
+// Twice this value still fits into a number of nanoseconds.
 constexpr std::chrono::hours kLongest(100 * 365 * 24);
 
 }  // namespace

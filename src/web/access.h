@@ -1,5 +1,5 @@
-// Access: passwords, rate limits and headers of answers: the rules of
-// --web.config.file, which may be exchanged while the server runs.
+// Access: passwords, rate limits and headers of answers: the rules of --web.config.file, which may
+// change while the server runs.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ class RateLimit {
   explicit RateLimit(const WebConfig::RateLimit& limit);
 
   bool allows(Clock::time_point now);
-  // Whether it has saved up all that it may, as a new one has.
+  // Whether it has saved up the whole burst, as a new one has.
   bool is_full(Clock::time_point now) const { return saved_at(now) == most_; }
 
  private:
@@ -42,8 +42,8 @@ class RateLimits {
 
   explicit RateLimits(const WebConfig::RateLimit& limit) : limit_(limit), rest_(limit) {}
 
-  // `holder`: who asks. What comes when there are kMostHolders of them shares one limit, but for
-  // users: they are few, and those who have many addresses take nothing from them.
+  // `holder`: the user or address that asks. Beyond kMostHolders, further addresses share one
+  // limit; users, who are few, keep their own.
   bool allows(const std::string& holder, RateLimit::Clock::time_point now);
 
  private:

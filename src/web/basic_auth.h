@@ -1,12 +1,12 @@
-// BasicAuth: users with bcrypt hashes, and what their passwords may cost.
+// BasicAuth: users with bcrypt hashes, and a bound on the cost of password checks.
 //
-// A check takes some 70 ms of CPU at a cost of 10, by design. So what was right once is known from
-// then on, as is what was wrong lately; one check runs at a time; and after a wrong password the
-// next check waits for four times as long as that one took. Whoever guesses gets a fifth of a core,
-// and few may wait for their turn, so that the threads that wait are few.
+// A check takes some 70 ms of CPU at a cost of 10, by design. So a right
+// password is remembered, and so are recent wrong ones; one check runs at a time; and after a wrong
+// password the next check waits for four times as long as that one took. So guesses take a fifth of
+// a core, and the number of threads that wait for their turn is bounded.
 //
-// A check takes as long for each user, and for one who is not there, as for the one whose hash has
-// the highest cost.
+// All checks take the same time, for users that do not exist, too: that of the hash with the
+// highest cost.
 #pragma once
 
 #include <chrono>
@@ -47,7 +47,7 @@ class BasicAuth {
   std::optional<std::string> known_user(const std::string& authorization) const;
   // `authorization`: the header's value, "" = none was sent. Waits at most `patience` for its turn;
   // then it is `busy`, as it is at once when as many wait as may, of all addresses or of `from`.
-  // Local addresses count as one, as those of an IPv6 network do: who has one of them has them all.
+  // Local addresses count as one, and so do those of an IPv6 network: one client may have them all.
   // May be called by several threads.
   Verdict judge(const std::string& authorization, const std::string& from = "",
                 std::chrono::milliseconds patience = std::chrono::seconds(2));

@@ -78,7 +78,7 @@ Coding best_coding(std::string_view accept_encoding) {
     wishes.note(coding, quality(parameters));
   }
   const double gzip = wishes.gzip.value_or(wishes.any.value_or(0));
-  const double zstd = wishes.zstd.value_or(0);  // "*" is said by those who do not know it
+  const double zstd = wishes.zstd.value_or(0);  // "*" comes from clients that do not know zstd
   const double identity = wishes.identity.value_or(0);
   if (zstd > 0 && zstd >= gzip && zstd >= identity) return Coding::zstd;
   if (gzip > 0 && gzip >= identity) return Coding::gzip;

@@ -18,8 +18,9 @@ using Clock = std::chrono::steady_clock;
 
 // Below that, compressed or not, the answer is one packet.
 constexpr std::size_t kCompressFrom = 1024;
-// civetweb has a time limit for progress, not for a whole write: so we write in pieces. As large as
-// what TCP sends in one go: each costs a system call, and often wakes the client.
+// civetweb has a time limit for progress, not for a whole write: so we write in pieces. A
+// piece is as large as one transmission of TCP: each costs a system call, and often wakes the
+// client.
 constexpr std::size_t kPiece = 64 * 1024;
 // Up to this, a body is copied behind its head.
 constexpr std::size_t kOnePacket = 16 * 1024;

@@ -13,8 +13,8 @@ namespace ioc_exporter::web {
 // The request as a route sees it.
 Request read_request(const mg_connection* connection);
 
-// Takes a body off the connection, at most 8 KiB of it, and not longer than half a second beyond
-// what civetweb waits for one byte; the connection will close after the answer. Without it the
+// Reads a body from the connection, at most 8 KiB, for at most half a second more than civetweb's
+// timeout for one byte; the connection will close after the answer. Without it the
 // close would reset the connection, and the client might not see the answer.
 void drain_body(mg_connection* connection);
 
@@ -25,7 +25,7 @@ bool send_response(mg_connection* connection, const Request& request, const Resp
                    std::chrono::milliseconds timeout);
 
 // The same of a response with a stream, until that ends, `stopping` is set, or the client does not
-// take what comes.
+// take the answer.
 bool send_stream(mg_connection* connection, const Request& request, const Response& response,
                  const std::atomic<bool>& stopping);
 

@@ -49,11 +49,12 @@ std::string render_flame_page(const FlamePage& page) {
   html += kStyle;
   html += form_section("/flame", form_field("record", "record", page.record, "24") +
                                      form_field("IOC", "ioc", page.ioc, "24"));
-  html += element("p", "dim",
-                  "Own time of records over the traces in memory in which such a record stands, "
-                  "below what made them process. Fields are regular expressions for the whole of a "
-                  "name. The same as a file: ioc_exporter trace --flame=FILE.") +
-          "\n";
+  html +=
+      element("p", "dim",
+              "Own time of records, below the records that processed them, over the traces in "
+              "memory with such a record. Fields are regular expressions for the whole name. The "
+              "same as a file: ioc_exporter trace --flame=FILE.") +
+      "\n";
   if (!page.problem.empty()) html += element("p", "bad", escaped(page.problem)) + "\n";
   html += element("p", "", std::to_string(page.traces) + " traces") + "\n";
   if (page.all.part > 0) {

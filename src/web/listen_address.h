@@ -29,7 +29,7 @@ struct ListenAddress {
 
 // Binds each address for a moment, all at the same time, and says how civetweb calls it
 // ("127.0.0.1:10064", "[::1]:10064", "+10064" for both families, "10064" where one of host and
-// civetweb has no IPv6). civetweb's own start only logs what fails; here the error is "listen on
+// civetweb has no IPv6). civetweb's own start only logs failures; here the error is "listen on
 // ADDRESS: cause". Fills in what they are in figures.
 Result<std::vector<std::string>> try_listening(std::vector<ListenAddress>& addresses);
 

@@ -14,7 +14,7 @@ namespace ioc_exporter::web {
 struct Request {
   std::string method;  // "GET" or "HEAD", or "POST" for an action: the server answers all others
   std::string path;    // decoded, without query
-  std::string query;   // what follows the '?', as sent; see base/query.h
+  std::string query;   // the part after '?', as sent; see base/query.h
   std::string accept;  // "" when the client sent none; several headers are joined by commas
   std::string accept_encoding;
   std::string authorization = {};  // the header, "" when the client sent none
@@ -53,8 +53,8 @@ struct Response {
 
 // Whether a request is let in.
 struct Admission {
-  std::optional<Response> refusal = {};  // what to answer instead
-  std::string user = {};                 // whose password it brought; "" = nobody's
+  std::optional<Response> refusal = {};  // the answer, if it is refused
+  std::string user = {};                 // owner of its password; "" = none
 };
 
 // Rate-limit key of an address: one for the host itself, one for each IPv6 /64, else the address.

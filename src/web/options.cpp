@@ -26,11 +26,11 @@ void add_options(OptionTable& table, Options& options) {
         texts(options.listen, check_address)},
        {"--web.telemetry-path=PATH", "Path of the metrics",
         text(options.telemetry_path, check_path)},
-       {"--web.max-requests=N", "Requests at a time; more get status 503",
+       {"--web.max-requests=N", "Requests answered at a time; more get status 503",
         whole_number(options.max_requests, 1, 1000)},
        {"--web.allowed-hosts=NAME",
-        "Names of the host in requests, .ENDING or * (repeatable), besides addresses and its own "
-        "names",
+        "Host names that requests may use besides its addresses and own names: NAME, .ENDING or * "
+        "(repeatable)",
         texts(options.allowed_hosts, check_allowed_host)},
        {"--web.config.file=FILE",
         "TLS, passwords, headers and rate limit, in the format of Prometheus' exporter-toolkit",
@@ -38,7 +38,7 @@ void add_options(OptionTable& table, Options& options) {
        {"--web.enable-lifecycle", "Answer POST /-/detach, /-/attach and /-/reload",
         on_off(options.lifecycle)},
        {"--web.lifecycle-users=USER",
-        "Users of --web.config.file who may do that (repeatable); default: all",
+        "Users of --web.config.file who may post these (repeatable); default: all",
         texts(options.lifecycle_users)}});
 }
 

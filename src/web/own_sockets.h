@@ -12,7 +12,7 @@ namespace ioc_exporter::web {
 // gets a duplicate: the number may be another file's by then. Nothing when /proc cannot be read.
 void visit_own_sockets(std::span<const std::uint16_t> ports, const std::function<bool(int)>& visit);
 
-// The same address without what a socket of both families puts before an IPv4 one: "::ffff:".
+// The same address without "::ffff:", which a socket of both families puts before an IPv4 one.
 std::string plain_address(std::string text);
 
 // Whether an address, as Request::remote has it, is one of this host's: of the exporter's network

@@ -13,7 +13,7 @@ namespace ioc_exporter::web {
 
 inline constexpr const char* kHtmlContentType = "text/html; charset=utf-8";
 
-// At "/": what runs, which IOCs are seen, where the metrics are.
+// At "/": version, IOCs, probes, links.
 std::string render_landing_page(const exposition::StatusPage& page);
 
 // At /flame: own time of records, as boxes in boxes.
@@ -28,18 +28,18 @@ struct FlameFrame {
 
 struct FlamePage {
   std::string record, ioc;   // as asked for; in the form
-  std::string problem;       // with what was asked
+  std::string problem;       // of the query
   std::uint64_t traces = 0;  // of which it is
   FlameFrame all;
 };
 
 std::string render_flame_page(const FlamePage& page);
 
-// At /puts: what is written, live.
+// At /puts: live puts.
 struct PutsPage {
   std::string pv, client, user;  // as asked for; in the form
   bool unexpected = false;
-  std::string problem;            // with what was asked
+  std::string problem;            // of the query
   std::vector<std::string> puts;  // a JSON object each, the newest first
 };
 

@@ -95,7 +95,7 @@ std::string render_puts_page(const PutsPage& page) {
   std::string html = page_head("Puts");
   html += form(page);
   html += element("p", "dim",
-                  "Fields are regular expressions for the whole of a name. The same on a terminal: "
+                  "Fields are regular expressions for the whole name. The same on a terminal: "
                   "ioc_exporter puts.") +
           "\n";
   if (!page.problem.empty()) html += element("p", "bad", escaped(page.problem)) + "\n";

@@ -1,5 +1,5 @@
-// RequestSlots: how many pages are made at a time, and for whom. Scrapes have places of their own,
-// which nobody takes by asking for pages, and of either kind one holder has half at most.
+// RequestSlots: places for requests that are answered at a time. Scrapes have places of their own,
+// which requests for pages cannot take, and one holder has at most half of the places of a kind.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ class RequestSlots {
   // `scrapes`: at a time; half as many pages beside them.
   explicit RequestSlots(std::size_t scrapes);
 
-  // A place, while it is there. In any thread, as all of this.
+  // Holds a place while it exists. In any thread, as all of this.
   class Slot {
    public:
     Slot(RequestSlots& slots, Kind kind, const std::string& holder);
@@ -49,13 +49,13 @@ class RequestSlots {
   Places scrapes_, pages_;
 };
 
-// PendingAnswers: bounded memory for answers that clients have not taken yet. Where it is full, the
-// holder of most gives way, not the next client.
+// PendingAnswers: bounded memory for answers that clients have not taken yet. When it is full, the
+// largest holder loses an answer, not the next client.
 class PendingAnswers {
  public:
   using Clock = std::chrono::steady_clock;
   using Peer = std::pair<std::string, int>;  // address in figures, port
-  // Ends that connection. Called by the next client, with no lock held.
+  // Ends that connection. Called in the next client's thread, with no lock held.
   using Cut = std::function<void(const Peer&)>;
 
   // `most`: bytes. An answer that is the only one may be larger.
@@ -71,7 +71,7 @@ class PendingAnswers {
   };
 
  public:
-  // An answer, while its client takes it. In any thread.
+  // Exists while a client takes an answer. In any thread.
   class Answer {
    public:
     Answer(PendingAnswers& all, const std::string& holder, Peer peer, std::size_t bytes);
@@ -88,7 +88,7 @@ class PendingAnswers {
   };
 
  private:
-  // The oldest answer of the holder of most, if that is more than `holder` would have.
+  // The oldest answer of the largest holder, if that one has more than `holder` would have.
   std::list<Entry>::iterator who_gives_way(const std::string& holder, std::size_t bytes,
                                            Clock::time_point now);
 

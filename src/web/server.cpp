@@ -25,18 +25,18 @@ namespace ioc_exporter::web {
 namespace {
 
 // Threads beyond max_requests. A connection that has not sent its request yet takes one, and some
-// 20 KiB. IdleConnectionReaper cuts such connections from a crowd on, so that few threads do.
+// 20 KiB. In a crowd IdleConnectionReaper cuts such connections, so that few threads wait for them.
 constexpr std::size_t kSpareThreads = 56;
 constexpr std::size_t kLeastSpareThreads = 4;
 constexpr const char* kWaitingConnections = "1024";  // in the kernel, for a free thread
 // Connections that civetweb accepts before a thread is free: those beyond its threads.
 constexpr std::size_t kAcceptedAhead = 4;
-// For how long a connection without a request may stay while there is a crowd.
+// Time that a connection without a request may stay while there is a crowd.
 constexpr std::chrono::milliseconds kPatience{100};
 // Answers that wait for their clients to take them, in bytes, beyond the first: a scrape of ten
 // thousands of records is some ten megabytes, and a client may take 30 s for it.
 constexpr std::size_t kMostPendingBytes = 256u << 20;
-// How civetweb begins to say that a handshake failed, however that was.
+// Begin of civetweb's message about a failed handshake.
 constexpr std::string_view kHandshakeFails[] = {"sslize error", "SSL syscall error"};
 constexpr std::chrono::seconds kOwnHandshake{10};
 
@@ -80,7 +80,7 @@ void wake_sockets(const std::vector<std::uint16_t>& ports) {
   });
 }
 
-// Bytes of memory that are there for this answer: of a body that several share, its part.
+// Bytes of memory for this answer: of a body that several answers share, its part.
 std::size_t own_part(const Response& response) {
   if (!response.shared_body) return response.body.size();
   const auto owners = static_cast<std::size_t>(std::max(1l, response.shared_body.use_count()));
@@ -141,13 +141,13 @@ struct Server::State {
   IdleConnectionReaper reaper{threads, kPatience};
   PendingAnswers pending{kMostPendingBytes,
                          [this](const PendingAnswers::Peer& peer) { reaper.cut(peer); }};
-  std::shared_ptr<const Tls> first;         // what civetweb is given at its start, but uses no more
+  std::shared_ptr<const Tls> first;         // given to civetweb at its start, unused afterwards
   std::atomic<bool> shaking_hands = false;  // with itself
   mg_context* context = nullptr;
   std::atomic<bool> stopping = false;  // streams end
   std::mutex log_mutex;
   bool starting = true;        // guarded by log_mutex
-  std::string start_messages;  // what civetweb logged while it started; guarded by log_mutex
+  std::string start_messages;  // civetweb's log during its start; guarded by log_mutex
 };
 
 Response Server::State::respond(const Request& request, const std::string& user) {
@@ -176,7 +176,7 @@ bool Server::State::may_act(const std::string& user) const {
   return options.action_users.empty() || options.action_users.contains(user);
 }
 
-// Not among those that are limited: what is asked for when the host is in trouble must be done.
+// Not limited: these actions must work when the host is in trouble.
 Response Server::State::act(const Handler& action, const Request& request,
                             const std::string& user) const {
   if (request.method != "POST") return not_allowed(request, "POST");
@@ -186,7 +186,7 @@ Response Server::State::act(const Handler& action, const Request& request,
   return do_it(action, request, user);
 }
 
-// Limited as pages are: what is done may take a while.
+// Limited as pages are, since such an action may take a while.
 Response Server::State::act_locally(const Handler& action, const Request& request,
                                     const std::string& user) {
   if (!request.origin.empty()) return not_for_pages();
@@ -219,7 +219,7 @@ Response Server::State::call(const Handler& handler, const Request& request) {
 
 void Server::State::answer(mg_connection* connection) {
   const Request request = read_request(connection);
-  // Not yet its turn: who sends a body that nobody wants is cut as others who send slowly.
+  // Before its turn: an unexpected request body is subject to the slow-sender timeout.
   drain_body(connection);
   const IdleConnectionReaper::Peer peer(request.remote, request.remote_port);
   const IdleConnectionReaper::Turn turn(reaper, peer);
@@ -254,7 +254,7 @@ int Server::State::on_connection(const mg_connection* connection, void** data) n
     auto* state = static_cast<State*>(mg_get_user_data(mg_get_context(connection)));
     *data = state;
     state->reaper.arrived();
-  } catch (...) {  // then it waits as any does
+  } catch (...) {  // then it waits like any other
   }
   return 0;
 }
@@ -267,7 +267,7 @@ void Server::State::on_closed(const mg_connection* connection) noexcept {
 int Server::State::on_request(mg_connection* connection) noexcept {
   try {
     static_cast<State*>(mg_get_user_data(mg_get_context(connection)))->answer(connection);
-  } catch (const std::exception& failure) {  // of our own: memory, mostly
+  } catch (const std::exception& failure) {  // ours: mostly out of memory
     mg_disable_connection_keep_alive(connection);
     try {
       log::error("answer an HTTP request: {}", failure.what());
@@ -303,7 +303,7 @@ int Server::State::on_log(const mg_connection* connection, const char* message) 
   return 1;
 }
 
-// Somebody who speaks no TLS, or has no certificate, or one that is not good: there is no request.
+// The client speaks no TLS, or has no valid certificate: there is no request.
 void Server::State::refuse_handshake(const mg_connection* connection, std::string_view why) const {
   if (!options.refused) return;
   const mg_request_info* info = connection ? mg_get_request_info(connection) : nullptr;
@@ -315,7 +315,7 @@ void Server::State::refuse_handshake(const mg_connection* connection, std::strin
   options.refused(nothing, "tls_handshake");
 }
 
-// civetweb keeps what it gets here, and does not free it.
+// civetweb keeps this pointer, and does not free it.
 int Server::State::first_tls(void** context, void* state) noexcept {
   const auto* self = static_cast<State*>(state);
   if (!self->first) return 0;

@@ -29,8 +29,8 @@ struct ServerOptions {
   // Answered to POST only, and not to a browser: what is done must not depend on which page
   // somebody looks at.
   std::map<std::string, Handler, std::less<>> actions;
-  // The same, also where there are no actions: done for who asks from this host, and for whom
-  // actions would be done. A route may have the same path: GET is for that.
+  // The same, also without --web.enable-lifecycle: done for clients on this host, and for users who
+  // may do the actions. A route may have the same path, for GET.
   std::map<std::string, Handler, std::less<>> local_actions;
   // Whether an address, as Request::remote has it, is this host's.
   std::function<bool(const std::string&)> is_own = is_own_address;
@@ -39,7 +39,7 @@ struct ServerOptions {
   // Routes that cost nothing and tell nothing of the host: they need no place, and may be asked for
   // under any name.
   std::set<std::string, std::less<>> unlimited;
-  // Users who may do the actions; none: all who are let in.
+  // Users who may do the actions; none: all users.
   std::set<std::string, std::less<>> action_users;
   // Names by which it may be asked, beside addresses, names of one label and those of `listen`.
   std::vector<std::string> allowed_hosts;
@@ -52,7 +52,7 @@ struct ServerOptions {
   // Called for each request that is refused, with Response::refused, and with "not_taken" where the
   // client did not take its answer.
   std::function<void(const Request&, const std::string& reason)> refused;
-  // Called before an action is done; `user`: who asked, "" = nobody known.
+  // Called before an action is done; `user`: its user, "" = unknown.
   std::function<void(const Request&, const std::string& user)> acted;
   // With which TLS a connection that begins is served; never nothing. Empty: HTTP without.
   std::function<std::shared_ptr<const Tls>()> tls;
@@ -61,7 +61,7 @@ struct ServerOptions {
   std::chrono::milliseconds response_timeout{30'000};  // for a client to take the answer
 };
 
-// Which civetweb it is, and what it speaks besides HTTP: "civetweb 1.16, IPv6, TLS by
+// Version of civetweb, and its protocols besides HTTP: "civetweb 1.16, IPv6, TLS by
 // OpenSSL 3.0.19".
 std::string http_library();
 

@@ -176,7 +176,7 @@ int openssl_version(int version) {
   return version == 13 ? TLS1_3_VERSION : TLS1_2_VERSION;
 }
 
-// `host` in figures, "" = this host. Who does not answer is waited for that long, at each step.
+// `host`: an address, "" = this host. `patience`: the longest wait for an answer, at each step.
 Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port,
                             std::chrono::milliseconds patience) {
   addrinfo hints{};

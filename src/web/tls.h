@@ -1,8 +1,7 @@
-// Tls: what is needed to shake hands: a certificate, its key, whom to let in. It does not change;
-// files that have changed make another one.
+// Tls: the data of a handshake: a certificate, its key, and the clients to accept. It does not
+// change; changed files make a new one.
 //
-// The civetweb of Debian 12 cannot speak TLS: there nothing of this is available, and load() says
-// so.
+// The civetweb of Debian 12 cannot speak TLS: load() then fails and says so.
 #pragma once
 
 #include <chrono>
@@ -39,7 +38,7 @@ class Tls {
   // "TLS by OpenSSL 3.0.19", or "no TLS".
   static std::string library();
 
-  // Reads the files, and shakes hands with itself: what is given out works. The error names the
+  // Reads the files, and shakes hands with itself, so that the result works. The error names the
   // file and the cause.
   static Result<std::shared_ptr<const Tls>> load(const TlsConfig& config);
   ~Tls();

@@ -139,7 +139,7 @@ class CaServerProbeTest : public ::testing::Test {
   std::vector<UniqueFd> probes_;
 };
 
-TEST_F(CaServerProbeTest, OneWhoWritesToAllChannelsTakesNoCountFromAnother) {
+TEST_F(CaServerProbeTest, AClientThatWritesToAllChannelsTakesNoCountFromAnother) {
   const Client greedy[] = {client({192, 0, 2, 66}), client({127, 0, 0, 1}, 50'000)};
   const Client others[] = {client({192, 0, 2, 7}), client({127, 0, 0, 1}, 50'001)};
   std::uint32_t first = 0;
@@ -482,7 +482,7 @@ TEST_F(PutResultsTest, PutCallbacksAreTimedFromTheRequestToTheEnd) {
   EXPECT_EQ(lost_results(), 0u);
 }
 
-TEST_F(PutResultsTest, WhatTheServerRefusesHasItsReasonAndNoDuration) {
+TEST_F(PutResultsTest, RefusedPutsHaveAReasonAndNoDuration) {
   server_.access.rights = 1;
   for (int i = 0; i < 11; ++i) ask();
   server_.access.rights = 2;
@@ -535,7 +535,7 @@ TEST_F(PutResultsTest, OneThatTheServerNoLongerWaitsForHasTimedOut) {
   EXPECT_EQ(timed(), 1u);
 }
 
-TEST_F(PutResultsTest, WhatBeganBeforeOrElsewhereIsNotTakenForAPutOfTheServer) {
+TEST_F(PutResultsTest, AWriteBegunBeforeOrElsewhereIsNoPutOfTheServer) {
   ca_test_start(&notify_);
   finish(2);
   Notify inside;

@@ -1,5 +1,5 @@
 // Real TCP between two network namespaces over a link that loses, reorders and repeats packets:
-// what the tap of the server's namespace counts is what its server reads.
+// the tap of the server's namespace counts exactly the puts that its server reads.
 #include <cerrno>
 #include <cstring>
 #include <optional>

@@ -157,7 +157,7 @@ TEST_P(CaTapNamespaceTest, CountsPutsToServersElsewhere) {
       v6(listener, kServers[1], network.client.fd());
   put_some(v4, 23, "V4");
   put_some(v6, 29, "V6");
-  EXPECT_EQ(all_puts(), 0u);  // of whom is not said yet
+  EXPECT_EQ(all_puts(), 0u);  // their IOC is not known yet
   reap();
   const auto found = learned();
   ASSERT_EQ(found.size(), 2u);

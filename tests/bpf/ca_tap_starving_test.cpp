@@ -154,7 +154,7 @@ TEST_P(CaTapStarvingTest, RequestsWithoutAnAnswer) {
   expect_exact("second");
   greedy.abort();
   reap_all();
-  Circuit again(*local_);  // what was held is free again
+  Circuit again(*local_);  // held places are free again
   take_channels(again, 2000);
   again.to_server(write(2999));
   EXPECT_EQ(puts("G1999"), 1u);
@@ -287,7 +287,7 @@ TEST_P(CaTapStarvingTest, ServersThatWereLearned) {
 }
 
 // While a connection waits for acknowledgements, all of them are looked at.
-TEST_P(CaTapStarvingTest, NobodyWaitsForAcknowledgementsOfWhatIsGone) {
+TEST_P(CaTapStarvingTest, NobodyWaitsForAcknowledgementsOfAGoneConnection) {
   ca::CaTapSizes sizes;
   sizes.max_pages = 1;
   start_with(sizes);

@@ -80,7 +80,7 @@ TEST_P(CaTapToldTest, MessagesAreCountedByKindAndNothingElseIsKept) {
   EXPECT_EQ(bounds(), Bounds(0, 0));
 }
 
-TEST_P(CaTapToldTest, WhatIsSentAfterTheServerWasLeftIsCountedWithoutAName) {
+TEST_P(CaTapToldTest, PutsSentAfterTheServerWasLeftHaveNoName) {
   Circuit circuit(listener_);
   circuit.open("operator", "console-1", {"A"});
   let_server_count();
@@ -190,7 +190,7 @@ TEST_P(CaTapEndedTest, WhileItRunsTheyAreTheServers) {
   EXPECT_EQ(bounds(), Bounds(0, 0));
 }
 
-TEST_P(CaTapEndedTest, WhatIsFreedBeforeThatIsKnownIsMissing) {
+TEST_P(CaTapEndedTest, PutsOfAFreedSlotAreMissing) {
   circuit_.reset();
   reap_all();
   EXPECT_EQ(bounds(), Bounds(24, 0));

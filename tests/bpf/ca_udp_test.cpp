@@ -106,7 +106,7 @@ TEST_F(CaUdpTest, ABeaconMakesItsServerWatched) {
   };
   EXPECT_EQ(servers(), 0u);
   server.send(beacon(0, 40001), kHost, kBeaconPort);
-  EXPECT_EQ(servers(), 1u);  // what nobody has named yet, too
+  EXPECT_EQ(servers(), 1u);  // unnamed servers, too
   EXPECT_EQ(local_server(40001), IOCX_CA_IOC_TO_COME);
   // A repeater's copy goes to a port that nobody watches.
   repeater.send(beacon(0, 40002, 0x0A000001), kHost, server.port());

@@ -101,7 +101,7 @@ static void leave_it(struct record *record)
 
 static void (*volatile support)(struct record *record) = leave_it;
 
-/* What Base calls last of all. */
+/* The function that Base calls last. */
 __attribute__((noinline)) void post_events(struct record *record);
 __attribute__((noinline)) void notify_completion(struct record *record);
 

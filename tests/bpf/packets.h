@@ -107,7 +107,7 @@ class FrameCable {
   struct Device {
     UniqueFd fd;
     sockaddr_ll address{};  // of eth0
-    UniqueFd arrivals;      // what it receives
+    UniqueFd arrivals;      // for received packets
   };
   static void open(const NetNamespace& where, Device& device) {
     const auto make = [&] {

@@ -161,7 +161,7 @@ class RawCircuit {
   std::size_t acked_[2] = {0, 0};
   std::size_t sent_[2] = {0, 0};
   bool answers_ = true;
-  std::multimap<std::size_t, std::size_t> ahead_[2];  // what the receiver has ahead of holes
+  std::multimap<std::size_t, std::size_t> ahead_[2];  // bytes that the receiver has ahead of holes
   std::size_t has_[2] = {0, 0}, fin_[2] = {0, 0};
   UniqueFd fd_;
 };

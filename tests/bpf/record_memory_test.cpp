@@ -59,7 +59,7 @@ class RecordMemoryTest : public ::testing::TestWithParam<bool> {
 };
 
 class RecordsOnDemandTest : public RecordMemoryTest {};
-TEST_P(RecordsOnDemandTest, ALargeDatabasePaysForWhatProcesses) {
+TEST_P(RecordsOnDemandTest, ALargeDatabasePaysForItsActiveRecords) {
   start(1024 * kMiB);
   if (IsSkipped()) return;
   FakeIoc ioc;

@@ -48,7 +48,7 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
       }
     }
     leave_nothing_behind();
-    if (HasFailure()) shared_probe().reset();  // who knows what it holds
+    if (HasFailure()) shared_probe().reset();  // its content is unknown
   }
   // A kernel before Linux 6.13 has no links of uprobes that count all threads.
   static bool links() { return GetParam().links && kernel::uprobe_link_type(); }

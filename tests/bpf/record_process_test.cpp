@@ -17,7 +17,7 @@ TEST_P(RecordProcessTest, CountsEachCallOnce) {
   EXPECT_EQ(probe_->collect(slot)->size(), 1u);
 }
 
-TEST_P(RecordProcessTest, SelfTimeLeavesOutWhatWasProcessedInTurn) {
+TEST_P(RecordProcessTest, SelfTimeLeavesOutRecordsProcessedInTurn) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   ioc.ask({"set 0 link 1", "set 1 link 2"});

@@ -8,7 +8,7 @@
 #include "support/value_of.h"
 #include "traces/chain_reader.h"
 #include "traces/event_maps.h"
-#include "traces/wishes.h"
+#include "traces/selectors.h"
 
 namespace ioc_exporter::traces {
 namespace {
@@ -90,8 +90,8 @@ class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirect
   }
   void TearDown() override {
     if (!loaded_) return;
-    if (wishes_) {
-      EXPECT_TRUE(wishes_->remove(slot_, generation()));
+    if (selectors_) {
+      EXPECT_TRUE(selectors_->remove(slot_, generation()));
     }
     loaded_->probe.unwatch(slot_);
     EXPECT_TRUE(
@@ -99,13 +99,14 @@ class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirect
     EXPECT_EQ(reader_.counts().malformed, 0u);
   }
   void choose(const Options& options) {
-    wishes_.emplace(options, loaded_->probe.object().maps().traces);
-    must_succeed(wishes_->add(slot_, generation(), ioc_.name, ioc_.database, Wishes::Clock::now()));
+    selectors_.emplace(options, loaded_->probe.object().maps().traces);
+    must_succeed(selectors_->add(slot_, generation(), ioc_.name, ioc_.database,
+                                 TraceSelectors::Clock::now()));
   }
-  Result<std::size_t> ask(const Demand& demand, Wishes::Clock::time_point now) {
-    auto matches =
-        Wishes::match(demand, wishes_->places(), Wishes::Clock::now() + std::chrono::minutes(1));
-    return wishes_->ask(demand, std::move(*matches), now);
+  Result<std::size_t> ask(const Demand& demand, TraceSelectors::Clock::time_point now) {
+    auto matches = TraceSelectors::match(demand, selectors_->places(),
+                                         TraceSelectors::Clock::now() + std::chrono::minutes(1));
+    return selectors_->ask(demand, std::move(*matches), now);
   }
   // None of the bucket, but those who are asked for.
   static Options none() {
@@ -159,7 +160,7 @@ class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirect
   std::shared_ptr<Loaded> loaded_;
   std::uint32_t slot_ = 0;
   Ioc ioc_;
-  std::optional<Wishes> wishes_;
+  std::optional<TraceSelectors> selectors_;
   ChainReader reader_{*this, 0x1234};
   std::vector<std::uint64_t> before_;
 };
@@ -243,18 +244,18 @@ TEST_P(TracesTest, TheEndOfAChainChoosesIt) {
 TEST_P(TracesTest, ADemandForARecordGivesItsChainsOnly) {
   fake_.ask({"set 0 link 1", "set 1 link 2", "set 5 wait_us 1000"});
   choose(none());
-  const auto now = Wishes::Clock::now();
+  const auto now = TraceSelectors::Clock::now();
   Demand demand{*Pattern::compile("FAKE:2|FAKE:5"), {}, std::chrono::minutes(1), {}, ""};
   EXPECT_EQ(*ask(demand, now), 2u);
-  EXPECT_TRUE(wishes_->wants_all(slot_));
+  EXPECT_TRUE(selectors_->wants_all(slot_));
   fake_.ask({"call 0 3", "call 3 5"});
   auto all = traces();
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(lines(all[0]), (Lines{"FAKE:0", "  FAKE:1", "    FAKE:2"}));
   EXPECT_EQ(all[0].why, Lines{"asked"});
 
-  EXPECT_TRUE(wishes_->look(now + std::chrono::minutes(2)));
-  EXPECT_FALSE(wishes_->wants_all(slot_));
+  EXPECT_TRUE(selectors_->look(now + std::chrono::minutes(2)));
+  EXPECT_FALSE(selectors_->wants_all(slot_));
   fake_.ask("call 0 3");
   EXPECT_TRUE(traces().empty());
 
@@ -360,7 +361,7 @@ TEST_P(TracesTest, AnIocThatFillsTheRingIsCountedAndTakesNoChainFromAnother) {
   FakeIoc quiet;
   const auto place = value_of(loaded_->probe.watch(quiet.target(kRecords, true)));
   const std::uint32_t generation = loaded_->probe.generation(place);
-  ASSERT_TRUE(wishes_->add(place, generation, "quiet", nullptr, Wishes::Clock::now()));
+  ASSERT_TRUE(selectors_->add(place, generation, "quiet", nullptr, TraceSelectors::Clock::now()));
   fake_.ask({"set 0 link 1", "call 0 10000"});
   const std::uint64_t sent = counted(IOCX_TRACE_SENT), lost = counted(IOCX_TRACE_DROP_SHARE);
   EXPECT_EQ(sent + lost, 10'000u);
@@ -374,7 +375,7 @@ TEST_P(TracesTest, AnIocThatFillsTheRingIsCountedAndTakesNoChainFromAnother) {
   EXPECT_EQ(reader_.counts().unknown_ioc, 100u);
   fake_.ask("call 0 1");  // there is room again
   EXPECT_EQ(counted(IOCX_TRACE_DROP_SHARE), lost);
-  EXPECT_TRUE(wishes_->remove(place, generation));
+  EXPECT_TRUE(selectors_->remove(place, generation));
   loaded_->probe.unwatch(place);
 }
 

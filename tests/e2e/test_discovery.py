@@ -103,7 +103,7 @@ def test_exec_in_place(start_ioc, start_exporter):
     assert held_in_kernel(exporter.scrape()) == before
 
 
-def test_what_an_ioc_forked_is_none(start_ioc, start_exporter):
+def test_a_forked_child_is_no_ioc(start_ioc, start_exporter):
     """A child that lives longer than the IOC has its libraries, its database and its socket, and is no IOC."""
     ioc = start_ioc("forks", database("K"))
     exporter = start_exporter("--ioc.include=forks.*", sees=[ioc])

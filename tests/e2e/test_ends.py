@@ -67,7 +67,7 @@ def test_the_dead_stay_dead(start_ioc, start_exporter, options):
     assert '    - "exits"  # of user root' in listed.stdout and "crashes" not in listed.stdout
 
 
-def test_what_is_expected_is_read_again(start_exporter, options, tmp_path):
+def test_expected_iocs_are_read_again(start_exporter, options, tmp_path):
     exporter = start_exporter(*options)
     assert exporter.scrape().series(EXPECTED) != []
     (tmp_path / "expected.txt").write_text("late\nelsewhere-1\n")

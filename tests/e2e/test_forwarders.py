@@ -88,7 +88,7 @@ def look_again(exporter, port: int):
 
 def check(counts: Counts, exporter, port: int, expected) -> None:
     counts.check(expected)
-    page = look_again(exporter, port)  # what is taken for a server is known by then
+    page = look_again(exporter, port)  # servers are known by then
     assert {labels["ioc"] for labels, _ in page.series("epics_ioc_info")} == {"forwarded", "forwarded_inside"}
     assert not page.series(PUTS, ioc="passes_on")
     counts.check(expected)

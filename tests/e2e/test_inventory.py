@@ -90,7 +90,7 @@ def test_names_that_hold_any_characters(start_ioc, start_exporter, raw_client):
     exporter.wait_scrape(lambda s: told(s, ioc) == ([2, 0, 0], {"read_write": 4}, expected), "all are told")
 
 
-def test_what_the_server_reads_late(start_ioc, start_exporter, raw_client):
+def test_requests_that_the_server_reads_late(start_ioc, start_exporter, raw_client):
     """While it waits for a put-callback of a client it reads nothing of what that one sends."""
     ioc = start_ioc("inventory-late", RECORDS + 'record(calcout, "N:slow") { field(CALC, "A") field(ODLY, "7") }')
     client = raw_client(ioc)

@@ -64,7 +64,7 @@ def page(exporter):
 
 
 @pytest.mark.outer_bases
-def test_what_its_variables_say(ioc, start_exporter, base):
+def test_values_of_its_variables(ioc, start_exporter, base):
     """One IOC a Base: starting it takes longer than what is looked at."""
     exporter = start_exporter("--records.stuck-after=300ms", sees=[ioc])
     check_scan_lists_and_states_of_records(ioc, exporter)

@@ -170,7 +170,7 @@ def state(circuits=0, monitors=0, flow_controlled_circuits=0, **channels):
                 **{a: channels.get(a, 0) for a in ("none", "read", "write", "read_write", "unknown")})
 
 
-def test_who_is_connected_with_what(ioc, start_exporter, raw_client):
+def test_circuits_channels_and_monitors_of_clients(ioc, start_exporter, raw_client):
     exporter = start_exporter(sees=[ioc])
     assert gauges(exporter.scrape(), ioc) == state()
     first, second = raw_client(ioc), raw_client(ioc)
@@ -255,7 +255,7 @@ def who_wrote(exporter, *arguments):
     return run_exporter("who-wrote", f"--url=http://127.0.0.1:{exporter.port}", *arguments)
 
 
-def test_who_wrote_last(ioc, start_exporter, raw_client):
+def test_the_last_writer(ioc, start_exporter, raw_client):
     exporter = start_exporter(sees=[ioc])
     for user, name, count in (("feedback", "O:open", 23), ("operator", "O:nick.LOPR", 2),
                               ("expert", "O:open.VAL", 7), ("bystander", "O:slow", 3)):

@@ -131,7 +131,7 @@ def test_every_type_and_array_as_a_monitor_sees_it(ioc, put_log, exporter, log_d
         assert same(put["old"], monitor["before"]), (put, monitor)
 
 
-def test_what_an_array_of_its_own_kind_held(ioc, put_log, exporter, log_dir, connect):
+def test_the_old_value_of_an_array_of_its_own_kind(ioc, put_log, exporter, log_dir, connect):
     """The elements that the field had, no more; nothing where the record does not say how many."""
     puts = [[f"L:asub.{field}", kind, values, op] for field, kind in (("A", "DOUBLE"), ("U", "LONG"))
             for values in ([1, 2, 3], [7, 8], [4, 5, 6, 7, 8]) for op in ("write", "write_notify")]
@@ -182,7 +182,7 @@ def test_all_types_that_the_server_takes(ioc, put_log, exporter, started):
     assert [put.get("value_unknown") for put in told[len(puts):]] == [None, None, "type", "type"]
 
 
-def test_what_the_server_reads_beyond_a_message(ioc, put_log, exporter, started):
+def test_values_that_the_server_reads_beyond_a_message(ioc, put_log, exporter, started):
     """From what an earlier message has left in its buffer."""
     wire = started.add(Wire(ioc.port)).introduce("reader")
     number, array = wire.open("L:ao", "L:DOUBLE")
@@ -197,7 +197,7 @@ def test_what_the_server_reads_beyond_a_message(ioc, put_log, exporter, started)
         echoes += 1
         wire.wait(lambda: len(wire.all_of(ECHO)) == echoes)
         wire.send(put)
-        told = put_log.wait(echoes)[-1]  # what is sent next must not lie behind it in the server's buffer
+        told = put_log.wait(echoes)[-1]  # the next message must not lie behind it in the server's buffer
         record = read_back(wire, sid, count)
         assert record == [float(part) for part in as_list(value)]
         assert as_list(told["value"]) == record and told.get("sent", told["value"]) == value
@@ -229,7 +229,7 @@ def test_put_callbacks_with_their_answers(ioc, put_log, start_exporter, connect)
     assert len(slow) == 7 and min(slow) >= 0.1
 
 
-def test_what_the_server_refuses_has_its_reason(ioc, put_log, exporter, raw_client):
+def test_refused_puts_have_a_reason(ioc, put_log, exporter, raw_client):
     """Plain WRITEs too, in whatever way they come together; what it takes is ok."""
     client = raw_client(ioc)
     good, locked, closed = (client.create(name) for name in ("L:ao", "L:locked", "L:closed"))
@@ -247,7 +247,7 @@ def test_what_the_server_refuses_has_its_reason(ioc, put_log, exporter, raw_clie
     assert [put.get("status") for put in told] == expected + ["put_failed", "ok", "put_failed", "no_write_access"]
 
 
-def test_what_the_field_holds_after_a_put(ioc, put_log, start_exporter, raw_client):
+def test_the_value_after_a_put(ioc, put_log, start_exporter, raw_client):
     """What the record has made of it, of each of many at once."""
     exporter = start_exporter(*put_log.options, "--set=putlog.after=true", sees=[ioc])
     wait_heard(exporter, ioc)

@@ -157,7 +157,7 @@ def test_everybody_is_told_the_same(place, connect):
     assert {put["pv"] for put in told} == {"O:b"} and not any("burst" in put for put in told)
 
 
-def test_a_log_record_says_what_a_line_does(place, connect):
+def test_a_log_record_has_the_content_of_a_line(place, connect):
     puts = send(place, connect, ["O:a", "O:secret"], 3)
     wait_until(lambda: len(place.otlp.records()) == puts[-1]["seq"], "the receiver has all")
     for (resource, scope, record), put in zip(place.otlp.records()[-6:], puts):
@@ -187,7 +187,7 @@ def test_people_and_values_are_private(place, connect):
         assert (put["rule"], put["action"]) == (("default", "unexpected") if secret else ("machine", "expected"))
 
 
-def test_a_file_rotates_and_who_writes_it_has_no_rights(place, connect):
+def test_a_file_rotates_and_its_writer_has_no_rights(place, connect):
     before = len(puts_of(place.exporter))
     send(place, connect, ["O:a"], 200)
     files = lambda: sorted(place.folder.glob("small.jsonl*"))
@@ -309,7 +309,7 @@ def disk_to_freeze(log_dir):
     subprocess.run(["umount", "--lazy", folder], check=True)
 
 
-def test_a_disk_that_hangs_costs_what_goes_there_and_nothing_else(start_ioc, start_exporter, connect, disk_to_freeze):
+def test_a_disk_that_hangs_costs_its_own_sink_only(start_ioc, start_exporter, connect, disk_to_freeze):
     ioc = start_ioc("frozen", 'record(ao,"FR:a"){}')
     tcp = LineReceiver()
     options = ["--collector.putlog", "--server-probe", "--putlog.burst=0", f"--putlog.file={disk_to_freeze}/puts.jsonl",
@@ -341,7 +341,7 @@ def test_a_disk_that_hangs_costs_what_goes_there_and_nothing_else(start_ioc, sta
         json.loads(line)
 
 
-def test_the_command_tells_what_was(place, connect):
+def test_the_command_shows_past_puts(place, connect):
     sent = send(place, connect, ["O:a", "O:b"], 7)
     done = ask(place.exporter, "--since=1h", "--pv=O:b")
     assert done.returncode == 0, done.stderr

@@ -33,7 +33,7 @@ def put(client, writes: int, notifies: int) -> None:
 
 
 @pytest.mark.parametrize("rights", RIGHTS)
-def test_what_is_counted(ioc, start_exporter, raw_client, rights):
+def test_counts_with_each_set_of_rights(ioc, start_exporter, raw_client, rights):
     source, with_packets = SOURCES[rights], rights in ("all", "no uprobes")
     exporter = start_exporter(f"--ioc.include={ioc.name}", sees=[ioc], prefix=RIGHTS[rights])
     exporter.wait_scrape(lambda page: page.put_source(ioc) == source, f"puts are told by {source}")
@@ -52,7 +52,7 @@ def test_what_is_counted(ioc, start_exporter, raw_client, rights):
 
 
 @pytest.mark.parametrize("rights", RIGHTS)
-def test_check_says_what_is_missing(ioc, rights):
+def test_check_names_missing_rights(ioc, rights):
     said = run_exporter("--check", f"--ioc.include={ioc.name}", prefix=RIGHTS[rights]).stdout
     missing = "ca_tap +missing: open packet socket for ca_tap: Operation not permitted"
     assert bool(re.search(missing, said)) == (rights in ("no packets", "neither")), said

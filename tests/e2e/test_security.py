@@ -131,7 +131,7 @@ def test_stopped_helper_does_not_keep_it(start_exporter, start_ioc):
         os.kill(helper, signal.SIGCONT)
 
 
-def test_who_delivers_may_be_lost(start_exporter, tmp_path):
+def test_the_delivery_process_may_be_lost(start_exporter, tmp_path):
     """It is started again, or only what it delivers suffers; and nobody but root and the exporter's own user can end it."""
     folder = tmp_path / "log"
     folder.mkdir(mode=0o750)

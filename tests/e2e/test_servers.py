@@ -38,7 +38,7 @@ def is_found(scrape, server) -> bool:
     return bool(scrape.series("epics_ioc_info", ioc=server.name, pid=str(server.pid)))
 
 
-def test_found_by_what_it_speaks(start_server, start_exporter, connect):
+def test_found_by_its_protocol(start_server, start_exporter, connect):
     """On a port that nobody named. It gets its name with its first client, who is counted from the start."""
     server = start_server()
     exporter = start_exporter("--ioc.include=caproto_server")
@@ -80,7 +80,7 @@ def test_port_that_was_given(start_server, start_exporter, connect):
     assert puts(exporter.scrape(), "given") == dict.fromkeys(PVS, 114)
 
 
-def test_what_is_left_out(start_server, start_exporter, connect):
+def test_excluded_names(start_server, start_exporter, connect):
     server = start_server(name="left-out")
     other = start_server(name="wanted")
     exporter = start_exporter("--ioc.include=wanted")

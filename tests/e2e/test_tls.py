@@ -100,7 +100,7 @@ def served(shared, pki):
     return Served(shared, pki)
 
 
-def test_whom_it_speaks_to(served):
+def test_clients_that_tls_accepts(served):
     for host in ("127.0.0.1", "::1", "localhost"):
         status, _, body = served.get(host=host)
         assert (status, b"ioc_exporter_build_info" in body) == (200, True)
@@ -125,7 +125,7 @@ def expiry_of(path) -> float:
     return ssl.cert_time_to_seconds(said.stdout.strip().removeprefix("notAfter="))
 
 
-def test_who_never_finishes_a_handshake(served):
+def test_unfinished_handshakes(served):
     """As many as there are threads, and more: each has the beginning of a greeting, and says no more."""
     greeting = bytes.fromhex("1603010200010001fc0303")
     slow = []
@@ -245,7 +245,7 @@ def test_commands_believe_the_name_and_the_whole_answer_only(pki, certificate, f
     assert result.returncode == 1 and said in result.stderr, result.stderr
 
 
-def test_what_cannot_work_is_told_before_the_start(pki):
+def test_unusable_settings_are_told_before_the_start(pki):
     bad = pki / "bad.yml"
     for cert, key, why in (("old.pem", "old.key", f"cert_file {pki}/old.pem: the certificate expired on Jan  2"),
                            ("first.pem", "second.key", f"key_file {pki}/second.key: is not the key of")):

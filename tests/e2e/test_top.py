@@ -46,7 +46,7 @@ def table(text: str) -> tuple[str, list[dict[str, str]]]:
     return summary, [dict(zip(columns, row.split())) for row in rows]
 
 
-def test_once_prints_what_changed(place, connect):
+def test_once_prints_changes(place, connect):
     """Both tables of one interval in which each of two records was written 23 times."""
     exporter = place.exporter
     puts = connect(clients.libca, [place.ioc], ["T:a", "T:b"], COUNT)
@@ -86,7 +86,7 @@ def test_without_a_terminal_it_prints_once(place):
     assert row["IOC"] == place.ioc.name and float(row["MIB"]) > 1 and int(row["CIRCUITS"]) >= 0
 
 
-def test_what_is_wrong_is_said(place):
+def test_errors_are_told(place):
     for options, status, why in [(["--by=all"], 2, "none of records, iocs and clients"),
                                  (["--interval=1ms"], 2, "not from 100ms to 1h"), (["word"], 2, "unexpected argument"),
                                  (["--metrics-path=/runbooks/"], 1, "not as ioc_exporter does"),
@@ -161,7 +161,7 @@ def test_on_a_terminal(terminal):
 def test_a_signal_leaves_the_terminal_as_it_was(terminal, how):
     screen = terminal("--interval=1h")
     screen.read_until(b"q end")
-    its = os.open(screen.path, os.O_RDWR | os.O_NOCTTY)  # what it sets would be gone with it
+    its = os.open(screen.path, os.O_RDWR | os.O_NOCTTY)  # its settings would be gone with it
     os.kill(screen.program.pid, how)
     screen.read_until(b"\x1b[?25h\x1b[?1049l")
     assert screen.program.wait(30) == 0

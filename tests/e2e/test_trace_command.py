@@ -44,7 +44,7 @@ def ioc(shared):
 def exporter(shared, ioc):
     exporter = shared.exporter("--collector.traces", "--traces.rate=0", "--collector.putlog", "--server-probe", sees=[ioc])
     exporter.wait_put_source(ioc, "server", timeout=60)
-    ioc.process_once("C:set")  # what never processed is in alarm
+    ioc.process_once("C:set")  # a record that never processed is in alarm
     return exporter
 
 
@@ -115,7 +115,7 @@ def test_slower_and_cause_choose(ioc, exporter, raw_client):
         assert (none.communicate(timeout=60)[0], none.returncode) == ("", 3)
 
 
-def test_what_is_wrong_is_said(exporter):
+def test_errors_are_told(exporter):
     for options, status, why in [(["C:none"], 3, "no IOC has such a record: C:none"),
                                  (["(C"], 2, "record: "), (["--for=1h", "C:a"], 2, "not from 1ms to 10m"),
                                  (["--since=1m", "C:none"], 3, "")]:

@@ -213,7 +213,7 @@ def test_a_receiver_that_is_away_or_killed_and_comes_back_has_all(feed):
     assert account["events"] == account["delivered"] == 900
 
 
-def test_what_a_receiver_says_is_done(otlp, feed):
+def test_replies_of_a_receiver_are_obeyed(otlp, feed):
     partial = ExportTraceServiceResponse()
     partial.partial_success.rejected_spans = 3
     partial.partial_success.error_message = "odd spans"

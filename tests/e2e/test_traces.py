@@ -67,7 +67,7 @@ def begins_with(record: str):
     return lambda trace: root_record(trace) == record and trace["cause"]["kind"] == "ca"
 
 
-def test_a_put_is_the_root_of_what_it_set_in_motion(ioc, exporter, told, raw_client):
+def test_a_put_is_the_root_of_its_chain(ioc, exporter, told, raw_client):
     client = raw_client(ioc)
     channel = client.create("T:set")
     for value in range(PUTS):
@@ -135,7 +135,7 @@ def test_a_put_by_pv_access_is_the_root_too(pva_ioc, exporter, told, connect):
         assert trace["cause"]["user"] == hashed(getpass.getuser())
 
 
-def test_what_was_chosen_was_told(exporter, told):
+def test_chosen_chains_were_told(exporter, told):
     page = exporter.wait_scrape(lambda page: page.sink("file", "traces")["waiting"] == 0, "nothing waits")
     assert all(value == 0 for _, value in page.series("ioc_exporter_dropped_total", probe="traces"))
     assert len(told.all()) >= page.sink("file", "traces")["delivered"] > 0

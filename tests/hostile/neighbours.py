@@ -16,7 +16,7 @@ from harness.scrape import PROCESSED
 from harness.waiting import wait_until
 
 SPARSE_FILES = 400
-TABLE = 24 * (4 << 20)  # what each says that it has of symbols, all of it a hole
+TABLE = 24 * (4 << 20)  # claimed size of each symbol table, all of it a hole
 
 MAPPER = """
 import ctypes, os, sys, time

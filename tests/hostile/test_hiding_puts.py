@@ -140,7 +140,7 @@ def test_puts_before_the_channel_is_answered(ioc, witness, hider):
     check(ioc, witness, {"H:set2": 19}, "early")
 
 
-def test_a_forger_who_is_close(ioc, witness, hider):
+def test_a_forger_on_the_same_network(ioc, witness, hider):
     """Marks a byte as urgent before its turn: the server's kernel agrees, and who only reads packets cannot know that."""
     client = hider("forger")
     shown, hidden = client.create("H:set1"), client.create("H:set2")
@@ -232,7 +232,7 @@ def test_a_put_without_a_name_is_unexpected_by_the_rule_that_may_forbid_it(ioc, 
     assert page.value("ioc_exporter_dropped_total", probe="ca_server_probe", reason="server_probe_unnamed") == 1
 
 
-def test_the_policy_judges_what_the_server_was_asked(ioc, start_exporter, started, log_dir):
+def test_the_policy_judges_requests_to_the_server(ioc, start_exporter, started, log_dir):
     site = log_dir / "site.yml"
     site.write_text(POLICY)
     exporter = start_exporter("--server-probe", f"--config.file={site}", sees=[ioc])

@@ -143,7 +143,7 @@ def test_more_than_the_rate(exporter):
         expect_scrapes(exporter.port, "more than the rate")
 
 
-def test_what_was_refused_is_counted(exporter, tmp_path):
+def test_refusals_are_counted(exporter, tmp_path):
     scraper = login("scraper", "secret").strip().split(": ")
     body = exporter.request("/metrics", headers=dict([scraper]))[2].decode()
     refused = {line.split('"')[1]: int(line.split()[-1]) for line in body.splitlines()

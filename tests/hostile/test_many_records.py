@@ -66,7 +66,7 @@ def test_records_that_do_nothing_take_no_memory(start_ioc, start_exporter):
     exporter.wait_scrape(lambda s: s.count(PROCESSED, ioc=honest.name, record="R:text1") == 23, "exact counts")
 
 
-def test_a_large_database_pays_for_what_processes(start_ioc, start_exporter):
+def test_a_large_database_pays_for_active_records(start_ioc, start_exporter):
     exporter = start_exporter("--ioc.include=large")
     before = kernel_memory(exporter)
     ioc = start_ioc("large", large_database("L:", 100_000, 1_000))

@@ -42,7 +42,7 @@ def processed(scrape, ioc, record: str) -> int:
 
 
 @pytest.mark.parametrize("durations", [True, False])
-def test_an_ioc_survives_what_leaves_dbprocess(durations, ioc, start_exporter):
+def test_an_ioc_survives_exits_from_dbprocess(durations, ioc, start_exporter):
     exporter = start_exporter(*([] if durations else ["--no-records.durations"]), sees=[ioc])
     for way, command in WAYS.items():
         for i in range(TIMES):
@@ -55,7 +55,7 @@ def test_an_ioc_survives_what_leaves_dbprocess(durations, ioc, start_exporter):
     for way in WAYS:
         for record, left, whole in ((f"U:{way}", 2 * TIMES, 8), (f"U:{way}:whole", 0, 7), (f"U:{way}:22", 1, 0)):
             assert processed(scrape, ioc, record) == left + whole, record
-            timed = whole if durations else 0  # what was left has no duration
+            timed = whole if durations else 0  # a call that was left has no duration
             assert scrape.count(f"{DURATION}_count", ioc=ioc.name, record=record) == timed, record
     unwound = len(WAYS) * 3 * TIMES if durations else 0
     assert scrape.value(DROPPED, probe="record_process", reason="unwound") == unwound

@@ -67,7 +67,7 @@ def test_tiles_lead_to_their_ioc_and_its_exporter(boards):
     assert boards.read("Hosts not seen")["text"].split()[-1] == "1"
 
 
-def test_an_ioc_leads_to_its_records_and_puts_and_a_record_to_who_wrote(boards):
+def test_an_ioc_leads_to_its_records_and_puts_and_a_record_to_its_writers(boards):
     boards.open("/d/ioc-exporter-iocs?from=now-15m&to=now")
     boards.click("IOCs by what needs attention", "vac", "Its records")
     assert re.search(r"/d/ioc-exporter-records\?.*var-ioc=vac", boards.address()) and "from=now-15m" in boards.address()
@@ -85,7 +85,7 @@ def test_an_alert_leads_to_its_page_on_an_exporter_that_answers(boards):
     assert "http://h:10064/runbooks/EpicsIocDown" in [href for _, href, _ in alerts["links"]]
 
 
-def test_what_is_typed_is_followed_and_nothing_is_all(boards):
+def test_typed_names_are_followed_and_nothing_is_all(boards):
     """Forbidden puts first, then the latest."""
     table, last = "Unexpected and forbidden puts, in the time shown", "Who wrote last"
     boards.open("/d/ioc-exporter-puts")

@@ -31,7 +31,7 @@ def queries():
             yield name, by_name(target["expr"]), bool(target.get("instant"))
 
 
-def test_files_are_what_the_program_writes(tmp_path):
+def test_files_are_written_by_the_program(tmp_path):
     subprocess.run([sys.executable, DASHBOARDS / "source/generate.py", tmp_path], check=True)
     made = {path.name: path.read_text() for path in tmp_path.glob("*.json")}
     assert made == {path.name: path.read_text() for path in DASHBOARDS.glob("*.json")}
@@ -65,7 +65,7 @@ def test_panels_do_not_overlap():
             taken |= cells
 
 
-def test_panels_say_what_they_show():
+def test_panels_have_descriptions():
     for name, panel in panels():
         assert panel["description"].endswith("."), name
         assert panel["fieldConfig"]["defaults"]["unit"], name
@@ -73,7 +73,7 @@ def test_panels_say_what_they_show():
         assert panel["targets"] and len({target["refId"] for target in panel["targets"]}) == len(panel["targets"]), name
 
 
-def test_queries_match_what_was_chosen():
+def test_queries_match_the_choice():
     selector = re.compile(r"(?<![\w:\"])((?:epics|ioc_exporter|process|scrape)_\w+|up|ALERTS\w*|[a-z_]+:[a-z0-9_]+:[a-z0-9_]+)"
                           r"\b(?![:\"(=])(\{[^}]*\})?")
     for name, query, _ in queries():
@@ -100,7 +100,7 @@ def has_ioc(panel: str, metric: str) -> bool:
     return not panel.startswith(("exporter", "overview")) and metric not in of_the_host and not metric.startswith("instance")
 
 
-def test_what_rules_summed_by_host_is_shown_with_all_iocs_alone():
+def test_sums_by_host_are_shown_with_all_iocs_only():
     """And with all of them nothing else is asked for: see board.py."""
     halves = [(name, query) for name, query, _ in queries() if "chosen" in query and name != "iocs: Hosts not seen"]
     assert len(halves) > 10
@@ -204,7 +204,7 @@ def test_states_have_the_colours_of_their_mapping():
         assert panel["fieldConfig"]["defaults"]["mappings"], name
 
 
-def test_heat_maps_know_their_edges_and_read_what_is_recorded():
+def test_heat_maps_know_their_edges_and_read_recorded_series():
     assert of_type("heatmap")
     for name, panel in of_type("heatmap"):
         for target in panel["targets"]:
@@ -244,7 +244,7 @@ def test_single_values_are_escaped_in_queries_and_links():
                     assert re.search(wanted, url), f"{name}: {url} keeps not what was chosen"
 
 
-def test_what_is_of_the_whole_time_is_asked_once():
+def test_values_of_the_whole_time_are_asked_once():
     """As a range it is evaluated at each step of it."""
     for name, query, instant in queries():
         assert instant or "$__range" not in query.replace("$__range_", ""), f"{name}: {query}"
@@ -279,7 +279,7 @@ def test_no_query_is_many():
             assert len(re.findall(r"\w\{", over_time)) <= 8, f"{name}: {target['expr']}"
 
 
-def test_the_put_log_is_asked_for_by_what_it_pushes():
+def test_the_put_log_is_asked_for_by_its_keys():
     """By a row that is closed, so that a Grafana without a Loki asks for nothing."""
     (row,) = [panel for panel in boards()["puts"]["panels"] if panel["type"] == "row" and panel.get("panels")]
     (panel,) = row["panels"]

@@ -39,7 +39,7 @@ def test_variables_are_called_as_everywhere():
             assert variable["type"] != "query" or variable["refresh"] == 2, f"{name}: {variable['name']}"
 
 
-def test_variables_ask_for_what_was_chosen_before():
+def test_variables_follow_earlier_choices():
     """template-label-promql, and template-unused: each variable stands in a query, a link or another variable."""
     for name, board in boards().items():
         text = str([board["panels"], board.get("annotations"), [v.get("query") for v in board["templating"]["list"]]])
@@ -59,7 +59,7 @@ def test_panels_have_a_unit_that_there_is():
             assert unit in UNITS or OWN_UNITS.fullmatch(unit), f"{name}: {unit}"
 
 
-def test_rates_say_what_they_are_rates_of():
+def test_rates_name_their_unit():
     """ops and wps are read as what happens in Grafana, not here; and a rate is no bare number."""
     for name, panel in panels():
         unit = panel["fieldConfig"]["defaults"]["unit"]
@@ -83,14 +83,14 @@ def test_queries_over_time_use_the_interval_that_grafana_gives():
             assert instant or window == "$__rate_interval", f"{name}: {query}"
 
 
-def test_panels_show_what_is_missing_in_words():
+def test_panels_explain_missing_data():
     """A panel that needs an option says which; no other one has a text in place of data."""
     said = {name: panel["fieldConfig"]["defaults"].get("noValue") for name, panel in panels()}
     assert "--records.links" in said["records: Chains, 5 min"] and "--records.causes" in said["records: Causes of single records, 5 min"]
     assert "policy" in said["puts: Puts as the policy judges them (all IOCs)"]
 
 
-def test_what_is_summed_up_is_shown_once():
+def test_sums_are_shown_once():
     """(other) is no PV and no record: a panel of its own says how much that is, the others leave it out."""
     for board, label in (("puts", "pv"), ("records", "record")):
         own = [name for name, query, _ in queries() if name.startswith(f"{board}:") and f'{label}="(other)"' in query]
@@ -113,7 +113,7 @@ def test_single_records_and_puts_are_those_that_were_asked_for():
                         assert f'{label}=~"${label}s"' in query, f"{name}: {query}"
 
 
-def test_what_happened_is_marked():
+def test_events_are_marked():
     for name, board in boards().items():
         marks = {mark["name"]: mark for mark in board.get("annotations", {}).get("list", []) if "expr" in mark}
         if name == "overview":

@@ -111,7 +111,7 @@ def test_parts_belong_together(manifests):
     assert port["name"] == endpoint["port"]
 
 
-def test_daemon_set_asks_for_what_the_program_needs(manifests, container):
+def test_daemon_set_asks_for_the_needed_rights(manifests, container):
     pod = manifests["DaemonSet"]["spec"]["template"]["spec"]
     assert pod["hostPID"] and pod["hostNetwork"] and pod["tolerations"] == [{"operator": "Exists"}]
     security = container["securityContext"]

@@ -17,7 +17,7 @@ SITE = """{ _config+:: {
 } }"""
 
 
-def test_files_are_what_the_mixin_renders():
+def test_files_are_rendered_by_the_mixin():
     made = render.rendered()
     there = {str(path.relative_to(ROOT)): path.read_text() for folder, kind in ((ALERTS, "yml"), (DASHBOARDS, "json"))
              for path in folder.glob(f"*.{kind}")}
@@ -26,7 +26,7 @@ def test_files_are_what_the_mixin_renders():
         assert text == there[name], f"{name} is not what python mixin/render.py writes"
 
 
-def test_what_a_site_sets_is_everywhere(tmp_path):
+def test_settings_of_a_site_apply_everywhere(tmp_path):
     made = render.rendered(SITE)
     rules = {name: text for name, text in made.items() if name.startswith("alerts/")}
     for name, text in made.items():

@@ -65,7 +65,7 @@ def test_no_forbidden_put_is_cut(tmp_path):
           (f"count({query(UNEXPECTED, 'B')})", {"": 52}))
 
 
-def test_what_is_chosen_and_typed_is_followed(tmp_path):
+def test_choices_and_typed_names_are_followed(tmp_path):
     series = unexpected("forbidden", "VAC:V1", 900, "0+1x20") | unexpected("forbidden", "RF:X", 900, "0+2x20", ioc="rf", user="bob")
     alert = 'alertname="EpicsForbiddenPut",alertstate="firing",severity="critical",client="10.0.0.7"'
     for ioc, user, pv in (("vac", "ann", "VAC:V1"), ("rf", "bob", "RF:X")):
@@ -120,7 +120,7 @@ def test_an_exporter_that_is_killed_is_seen(tmp_path):
           (query("exporter: Exporters that do not answer", "B"), {'instance="gone:10064"': 600_000}))
 
 
-def test_what_does_not_run_says_how_it_ended_and_since_when(tmp_path):
+def test_ended_iocs_say_how_and_when_they_ended(tmp_path):
     name = "iocs: IOCs that do not run, or are not seen"
     check(tmp_path, DEAD,
           (f"count by (ioc, reason) ({query(name)})", {
@@ -129,7 +129,7 @@ def test_what_does_not_run_says_how_it_ended_and_since_when(tmp_path):
           (query(name, "B"), {'ioc="unseen",instance="gone:10064"': 600_000, 'ioc="crashed",instance="h:10064"': 60_000}))
 
 
-def test_what_has_ended_is_not_cut_from_hosts_that_are_not_seen(tmp_path):
+def test_ended_iocs_are_not_cut_from_hosts_that_are_not_seen(tmp_path):
     many = {f'ioc:epics_ioc:state{{ioc="u{number}",{GONE}}}': "4x20" for number in range(60)}
     query_of_rows = query("iocs: IOCs that do not run, or are not seen")
     check(tmp_path, DEAD | many, (f"count by (reason) ({inner(query_of_rows)})", {
@@ -172,7 +172,7 @@ def test_records_of_one_name_are_not_added_up(tmp_path):
           (query("records: Chains, 5 min"), {'ioc="vac"': 1, 'ioc="rf"': 1}))
 
 
-def test_only_what_was_dropped_is_listed(tmp_path):
+def test_only_drops_are_listed(tmp_path):
     rates = {f'job_probe_reason:ioc_exporter_dropped:rate5m{{job="ioc_exporter",probe="ca_tap",reason="{reason}"}}': values
              for reason, values in (("map_full", "1x20"), ("late", "0x20"))}
     check(tmp_path, rates, (f"count by (reason) ({query('exporter: What was dropped, time shown', instance='.+')})", {'reason="map_full"': 1}))
@@ -205,7 +205,7 @@ def test_the_six_busiest_have_their_ranks(tmp_path):
     check(tmp_path, few, (f"round(sum by (at_end) ({inner(ranks)}))", {'at_end="1"': 8, 'at_end="2"': 3}))
 
 
-def test_an_exporter_is_found_by_what_its_target_is_called(tmp_path):
+def test_an_exporter_is_found_by_its_targets_name(tmp_path):
     (asked,) = [variable["query"]["query"] for variable in boards()["iocs"]["templating"]["list"] if variable["name"] == "exporter"]
     for instance, url in {"h": "http://h:10064", "h:9": "http://h:9", "https://h:9/": "https://h:9", "https://h": "https://h:10064",
                           "[::1]": "http://[::1]:10064", "[::1]:9": "http://[::1]:9"}.items():

@@ -96,7 +96,7 @@ WITHOUT_INSTANCE = {"EpicsSearchStorm", "IocExporterNoTargets"}
 WITHOUT_EXPORTER = WITHOUT_INSTANCE | {"IocExporterDown"}
 
 
-def test_alerts_say_what_they_must():
+def test_alerts_have_all_annotations():
     for name, alert in alerts().items():
         assert re.fullmatch(r"(Epics|IocExporter)[A-Z][A-Za-z]+", name)
         assert alert["labels"]["severity"] in ("critical", "warning", "info"), name

@@ -37,7 +37,7 @@ static struct calcRecord records[MOST_RECORDS];
 static dbRecordNode nodes[MOST_RECORDS];
 static struct typed_rset support;
 
-/* What the generated code calls when Base and the header differ. */
+/* Called by the generated code when Base and the header differ. */
 LIBCOM_API void cantProceed(const char *format, ...)
 {
 	fprintf(stderr, "static_ioc: %s\n", format);

@@ -63,7 +63,7 @@ class ElfSymbols {
 };
 
 // Whether a function of one of these names begins at that offset of a regular file, and its size,
-// as the symbol table says. For those who attach probes with rights of their own at the wish of
+// as the symbol table says. For a process that attaches probes with its own rights at the wish of
 // others who have none: no memory is taken for what the file says.
 Result<std::uint64_t> size_of_function_at(int fd, std::uint64_t offset,
                                           std::span<const char* const> names);

@@ -82,7 +82,7 @@ class FileCache {
   ProcessReader& reader_;
   Options options_;
   std::map<FileId, Entry> entries_;
-  std::map<FileId, uid_t> open_;         // of the entries, those whose file is kept open, for whom
+  std::map<FileId, uid_t> open_;         // entries whose file is kept open, with their users
   std::map<uid_t, std::uint32_t> held_;  // of these, by user
   std::uint64_t uses_ = 0;
   std::uint64_t files_read_ = 0;

@@ -122,7 +122,7 @@ class Finder {
   // The IOCs that run, as of the last poll, oldest first.
   std::vector<Ioc> iocs() const;
   // The listeners in the exporter's network namespace, and in those of IOCs, as of the last poll,
-  // that are nobody's who is known: not of an IOC (also one that the filter leaves out) or another
+  // that have no known owner: not of an IOC (also one that the filter leaves out) or another
   // known server, and not the exporter's.
   const std::set<Listener>& unclaimed() const { return unclaimed_; }
   // NameRegistry::reserve().
@@ -166,7 +166,7 @@ class Finder {
     unsigned doubts = 0;         // looks in a row that could not read all
     bool unreadable = false;
     bool stale = true;    // new, or another program runs in it, and not looked at since
-    bool execed = false;  // what is tracked is what ran before
+    bool execed = false;  // the tracked program ran before the exec
     std::optional<Tracked> tracked;
   };
 

@@ -1,5 +1,5 @@
-// Reader processes, on the side of those who fork them. A reader answers requests (reader_wire.h)
-// until its socket is closed, and may be killed at any moment.
+// Reader processes, on the side of the process that forks them. A reader answers requests
+// (reader_wire.h) until its socket is closed, and may be killed at any moment.
 #pragma once
 
 #include <cstdint>

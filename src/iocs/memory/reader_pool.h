@@ -102,7 +102,7 @@ class ReaderPool final : public ProcessReader {
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;  // for what follows
   std::vector<Reader> idle_;
-  std::vector<std::pair<UniqueFd, uid_t>> killed_;  // readers that may be there still, for whom
+  std::vector<std::pair<UniqueFd, uid_t>> killed_;  // may still exist; with their users
   ReaderBudget budget_;
   ReaderSample sample_;
   LogBound put_off_lines_{1};

@@ -24,7 +24,7 @@ struct ChannelEntry {
 struct ChannelHash {
   std::vector<ChannelEntry> entries;  // sorted, each once
   std::uint64_t in_use = 0;           // how many the server says there are
-  std::string torn;                   // what did not fit together first; "" = nothing
+  std::string torn;                   // first inconsistency; "" = none
 };
 
 // All channels of the hash at `bucket`. A chain that does not hold together ends where it breaks:

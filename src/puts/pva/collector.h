@@ -74,7 +74,7 @@ class PvaCollector final : public Collector {
     return probe_ ? probe_->number_of(generation) : std::nullopt;
   }
 
-  // The probes, for who attaches them in our place; null: there are none.
+  // The probes, for the helper that attaches them; null: there are none.
   ca::ServerProbeObject* server_probe_object() { return probe_ ? &probe_->object() : nullptr; }
 
  private:

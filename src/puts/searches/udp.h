@@ -1,4 +1,4 @@
-// Channel Access over UDP on this host: who searches for which names, and which servers say that
+// Channel Access over UDP on this host: clients that search, their names, and servers that say that
 // they are up. The kernel counts (bpf/tap/udp.bpf.c), and watches the TCP port of every server of
 // this host that answers a search or sends a beacon, before its first client connects.
 //

@@ -127,7 +127,7 @@ class ServerProbe {
     Retry attaching;
     Clock::time_point names_due{};  // earliest next reading of names
     std::string refused;            // why the last try to attach them failed
-    bool tells_results = false;     // what becomes of the puts, too
+    bool tells_results = false;     // results of the puts, too
     CounterGrowth<2> rest;
     bool seen = false;  // by this follow()
   };

@@ -39,7 +39,7 @@ class ServerProbeObject {
  public:
   struct Options {
     ServerProtocol protocol = ServerProtocol::ca;
-    std::uint32_t slots = 0;    // who writes to what, some 600 bytes each
+    std::uint32_t slots = 0;    // pairs of client and channel, some 600 bytes each
     kernel::RingUse ring = {};  // for the put log's events
     kernel::TraceUse traces = {};
   };

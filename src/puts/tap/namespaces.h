@@ -54,7 +54,7 @@ class CaNamespaces {
   // Of all that are or were there.
   std::optional<kernel::ProgramStats> stats() const { return taps_.stats(); }
 
-  // The packet sockets, for who opens them in our place.
+  // The packet sockets, for the helper that opens them.
   CaPacketTaps& taps() { return taps_; }
 
  private:

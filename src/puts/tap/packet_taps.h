@@ -1,5 +1,5 @@
 // The packet sockets of the tap, one a network namespace, and the program that each runs. Opened by
-// this process, or by a helper process that keeps them: who holds such a socket can send packets.
+// this process, or by a helper process that keeps them: such a socket can also send packets.
 #pragma once
 
 #include <cstdint>

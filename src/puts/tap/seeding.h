@@ -54,7 +54,7 @@ class CaSeeding {
   void advance(const std::vector<Served>& served, const Unnamed& unnamed, const Seed& seed,
                std::mutex& mutex, Clock::time_point now);
 
-  // What clients have open at the IOC's server, and by which connections. Waits for the IOC's
+  // Channels and connections of clients at the IOC's server. Waits for the IOC's
   // memory.
   Result<CaServerTables> read_tables(const Served& served, CaConnections& connections) const;
 
@@ -75,7 +75,7 @@ class CaSeeding {
     Clock::duration pause = kSecondLook;  // to the next look for a channel without a name
     unsigned looks = 0;                   // that told everything
     unsigned failures = 0;                // in a row
-    std::string reported;                 // what was logged last
+    std::string reported;                 // last logged message
     bool seen = false;                    // by this advance()
   };
 

@@ -67,7 +67,7 @@ struct CaTapReading {
   std::vector<CaPutFailure> failures;    // sorted by label
   std::vector<CaPutDuration> durations;  // of PVs with put-callbacks
   std::vector<CaServerCount> servers;    // of those with a circuit since they were first seen
-  std::vector<CaClientCount> clients;    // what is open now
+  std::vector<CaClientCount> clients;    // open now
   std::vector<DropSample> drops;         // every reason, also those that are 0
   std::vector<MapSample> maps;           // fill of circuits and pages as of the last reap()
 };
@@ -173,7 +173,7 @@ class CaTap {
   std::optional<kernel::ProgramStats> stats() const { return namespaces_.stats(); }
   CaTapLock lock() const { return object_.lock(); }
   std::uint32_t waiting_for_acks() const { return object_.waiting(); }
-  // The packet sockets, for who opens them in our place.
+  // The packet sockets, for the helper that opens them.
   CaPacketTaps& packet_taps() { return namespaces_.taps(); }
   // For programs that read datagrams.
   CaSharedMaps shared_maps() const { return object_.shared_maps(); }
@@ -185,7 +185,7 @@ class CaTap {
     std::uint32_t ioc;
     Since since;
   };
-  struct Ends;  // what one reap() found
+  struct Ends;  // findings of one reap()
   struct Outcome {
     std::uint64_t channel;
     std::uint32_t status;  // or kDurations

@@ -32,7 +32,7 @@ CaPutLabels CaTap::put_labels(std::uint32_t ioc, const iocx_ca_channel_info& inf
 
 // rsrv has one table of SIDs for all circuits and does not ask whose channel it is that a WRITE
 // names (write_action(), in all versions): the name is that of the other circuit's channel, the
-// client is who wrote.
+// client is the sender.
 Result<CaPutLabels> CaTap::labels_by_sid(std::uint32_t slot, CaPutLabels labels) {
   const iocx_ca_channel& element = object_.channels()[slot];
   if (!labels.pv.empty() || element.state == IOCX_CA_SLOT_SHARED) return labels;

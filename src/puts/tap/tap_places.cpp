@@ -26,7 +26,7 @@ CaPutSources::Counts CaTap::note_counts(Placed& placed, const CaPuts& puts) {
   const CaPuts growth = placed.growth.advance(puts);
   sources_.saw(placed.ioc, growth[0] + growth[1]);
   const auto counts = sources_.counts(placed.ioc, placed.server_port, placed.since_ns);
-  // What waited is in no put log: the server was to tell it.
+  // Waiting puts are in no put log: the server was to tell them.
   if (counts == CaPutSources::Counts::packets)
     __atomic_fetch_add(&unlogged_, placed.waiting[0] + placed.waiting[1], __ATOMIC_RELAXED);
   add_to(placed.waiting, growth);

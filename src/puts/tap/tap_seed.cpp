@@ -1,7 +1,7 @@
 // The part of CaTap that takes over what was open before it.
 //
 // The kernel goes on meanwhile: each step is one that it can lose or win. A channel is there when
-// its SID is in ca_sids, and only who inserts that key has made it.
+// its SID is in ca_sids, and only the inserter of that key has made it.
 #include "puts/tap/tap.h"
 
 #include <algorithm>
@@ -239,7 +239,7 @@ Result<void> CaTap::name_info(std::uint32_t slot, iocx_ca_channel_info named) {
   auto info = object_.maps().channel_info.lookup(id);
   if (!info) return std::move(info).error();
   if (!*info || (*info)->name[0] != 0) return {};
-  named.address = (*info)->address;  // who has the share of its slot
+  named.address = (*info)->address;  // holder of its slot's share
   if (auto ok = object_.maps().channel_info.update(id, named, kernel::UpdateMode::only_existing);
       !ok)
     return ok;

@@ -37,7 +37,7 @@ bool is_safe_in_exemplar(std::string_view value) {
          exposition::utf8_safe(value) == value;
 }
 
-// The last put: when it was, and who sent it; with as many of the labels as OpenMetrics 1.0 allows,
+// The last put: its time and its client; with as many of the labels as OpenMetrics 1.0 allows,
 // which is 128 characters, names included. The client's address is always among them, and there is
 // room for what others note of it: its number in the put log.
 std::vector<exposition::Label> exemplar_labels(const PutSample& put) {

@@ -1,5 +1,5 @@
-// Families about puts: what was written, by whom, with which outcome. Those of Channel Access, and
-// what PV Access adds to the same families.
+// Families about puts: their PVs, clients and outcomes. Those of Channel Access, and
+// the part of PV Access in the same families.
 #pragma once
 
 #include <string_view>

@@ -25,7 +25,7 @@ std::string address_of(const CaPutLabels& labels) {
   return {reinterpret_cast<const char*>(address.bytes), is_link_local ? 16u : 8u};
 }
 
-// And who writes from there; no address looks like it.
+// The client with its user and host; no address looks like it.
 std::string person_of(const CaPutLabels& labels) {
   std::string person = labels.client;
   return person.append(1, '\0').append(labels.user).append(1, '\0').append(labels.host);

@@ -57,7 +57,7 @@ using PutsOfSlots = std::unordered_map<std::uint64_t, CaPuts>;
 inline constexpr std::size_t kCaPutSeries = 100000;
 
 // MonotonicTotals of channels, which have their place by slot, and series that last while a channel
-// could add to them. A series takes room from its first put on: who only reads takes none.
+// could add to them. A series takes room from its first put on: clients that only read take none.
 class CaPutTotals {
  public:
   // Over `max_series` sets of labels, puts are counted by overflowed() only. One that writes to
@@ -92,8 +92,8 @@ class CaPutTotals {
   bool note_outcome(std::uint32_t slot);
   // Drops the totals of an IOC; what its channels still count is in forgotten() only.
   void forget(std::uint32_t ioc);
-  // Drops what has no channel any more and had its last put before `before_ns` (CLOCK_MONOTONIC);
-  // what was dropped. Puts whose time is not known stay.
+  // Drops series without a channel whose last put was before `before_ns` (CLOCK_MONOTONIC), and
+  // returns them. Puts whose time is not known stay.
   std::vector<CaPutLabels> expire(std::uint64_t before_ns);
   // Whether anybody's puts to the PV are known.
   bool knows(std::uint32_t ioc, const std::string& pv) const;
@@ -142,7 +142,7 @@ class CaPutTotals {
   std::uint64_t forgotten_ = 0;
   SeriesMap series_;
   std::size_t shown_ = 0;
-  std::map<std::string, std::size_t> shown_of_;  // by address, and by who it is
+  std::map<std::string, std::size_t> shown_of_;  // by address, and by address, user and host
   // By slot: looked through again and again. The tap's, and the server's.
   std::array<std::vector<Channel>, 2> channels_;
   std::size_t open_channels_ = 0;

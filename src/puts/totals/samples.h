@@ -53,8 +53,8 @@ struct CaOpen {
 
 struct CaServerSample : CaOpen {
   std::string ioc;
-  bool packets_known = true;           // what follows
-  std::uint64_t unnamed_channels = 0;  // whose PV name is not known; not all are among `channels`
+  bool packets_known = true;           // the fields below
+  std::uint64_t unnamed_channels = 0;  // PV name unknown; not all are among `channels`
   std::uint64_t gets = 0, monitor_updates = 0, echoes = 0, server_disconnects = 0;
   std::uint64_t received_bytes = 0, sent_bytes = 0;  // of TCP payload, as the server sees it
   std::uint64_t unread_bytes = 0;                    // of those received

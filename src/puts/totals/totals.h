@@ -15,7 +15,7 @@ struct CaTotals {
   explicit CaTotals(std::size_t max_series) : puts(max_series), outcomes(max_series) {}
 
   CaPutTotals puts;
-  CaOutcomeTotals outcomes;  // what became of them
+  CaOutcomeTotals outcomes;  // results of the puts
 
   // Drops the totals of an IOC.
   void forget(std::uint32_t ioc);

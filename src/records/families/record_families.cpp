@@ -65,7 +65,7 @@ constexpr exposition::Family kSkipped{
 // How much of a row's counts is read.
 enum class Read { counters, all };
 
-// The counts lie in the order of a hash table: who goes through the records finds none of them in
+// The counts lie in the order of a hash table: a walk through the records finds none of them in
 // the processor's cache, and would wait for each. So those of a row to come are asked for.
 template <class Each>
 void for_each_row(std::span<const RecordRows> tables, Read read, Each&& each) {

@@ -263,7 +263,7 @@ class Analysis {
   std::map<std::uint64_t, Node> nodes_;
   std::vector<std::uint64_t> pending_;
   std::set<std::uint64_t> conflicts_;
-  std::map<std::uint64_t, unsigned> tail_;      // what leads to nothing but a return: calls in it
+  std::map<std::uint64_t, unsigned> tail_;      // blocks that lead only to a return: calls in them
   std::map<std::uint64_t, std::uint8_t> ends_;  // condition by offset
 };
 

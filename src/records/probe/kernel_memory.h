@@ -64,7 +64,7 @@ class RecordRooms {
 
 // Memory of a map of an IOC, present and wanted, in bytes.
 struct MemoryClaim {
-  std::uint32_t user = 0;    // who runs the IOC
+  std::uint32_t user = 0;    // user of the IOC
   std::uint64_t held = 0;    // is in use, or may be at any moment: is not taken back
   std::uint64_t likely = 0;  // will do for a while
   std::uint64_t wanted = 0;  // the most that it can use
@@ -92,7 +92,7 @@ class KernelMemory {
   // Owner and purpose of a map. `room`: of RecordRooms.
   struct Wish {
     std::uint32_t room = 0;
-    std::uint32_t user = 0;  // who runs the IOC; see memory_shares.h
+    std::uint32_t user = 0;  // user of the IOC; see memory_shares.h
     std::uint32_t value_size = 0;
     std::uint32_t entries = 0;  // that it may come to have
   };

@@ -15,7 +15,7 @@ struct RecordPoints {
   std::shared_ptr<const EndingFunction> process;  // where dbProcess ends; null: it is not timed
   std::vector<ProbePoint> extras;
   iocx_put_config puts{};
-  std::vector<std::string> notes;  // what is not counted, and why
+  std::vector<std::string> notes;  // things that are not counted, and why
 };
 
 // `puts`: writes are to be counted. `durations`: calls are to be timed; then the file is read.

@@ -81,7 +81,7 @@ struct RecordTarget {
   std::optional<std::uint16_t> sdis;
   std::shared_ptr<const EndingFunction> ending = {};  // of dbProcess; null: calls are not timed
   std::uint32_t records = 0;                          // in its database now
-  std::uint32_t user = 0;                             // who runs it
+  std::uint32_t user = 0;                             // user of the IOC
   // Of its periodic scans, "0.1"; those of Base's own menuScan are known anyway.
   std::vector<std::string> scan_periods;
   std::vector<ProbePoint> extras;  // attached and detached together with dbProcess

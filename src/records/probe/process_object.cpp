@@ -331,7 +331,7 @@ Result<void> RecordProcessObject::attach_ends(RecordAttachment& to, RecordProgra
 
 namespace {
 
-// In the helper, which trusts nobody who asks: what it is told is where a function begins; its name
+// In the helper, which trusts no request: the offset must be where a function begins; its name
 // and its size, and those of the part that the compiler has put elsewhere, are in the file's symbol
 // table, and where it ends is found in its code, here and now.
 Result<std::shared_ptr<const EndingFunction>> ending_asked_for(int fd, const HelperRequest& request,

@@ -48,7 +48,7 @@ struct RecordTraceMaps {
 
 // Of bpf/records/process.bpf.c. Those of one IOC are by slot.
 struct RecordMaps {
-  // Places in the array of threads that are taken, with who has them; the array; and the threads
+  // Places in the array of threads that are taken, with their owners; the array; and the threads
   // that found theirs taken, by id.
   kernel::MapView<std::uint32_t, std::uint64_t> thread_owners;
   kernel::MappedArray<iocx_thread> threads;

@@ -44,7 +44,7 @@ std::string cause_label(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]);
 // Adds what the thread counted.
 void add_thread(IocCounts& into, const iocx_thread& thread);
 
-// The places in the array of threads that are taken, by whom. They are asked for only when a thread
+// The places in the array of threads that are taken, by owner. They are read only when a thread
 // has taken one since, as the shares of the table tell without a system call.
 class ThreadPlaces {
  public:

@@ -145,7 +145,7 @@ TEST(Bounds, PvsThatAreLeftOutAreInNoSum) {
               snapshot.pvs.empty());
 }
 
-TEST(Bounds, FailuresAreSummedByReasonAndGaugesByWhatIsThere) {
+TEST(Bounds, FailuresAreSummedByReasonAndGaugesOverLivingThings) {
   exposition::BoundsOptions options;
   options.limits.put_failures.series = 1;
   options.limits.clients.series = 1;

@@ -71,7 +71,7 @@ TEST(Config, TellsAllProblemsWithTheirPlaces) {
       "container and pod");
 }
 
-TEST(Config, TellsWhatIsNoYaml) {
+TEST(Config, NamesTheLineThatIsNoYaml) {
   EXPECT_EQ(problems_of("records:\n  include: [a\nlimits: 3\n").substr(0, 9), "site.yml:");
   EXPECT_EQ(problems_of("a:\n  " + std::string(5000, '[') + "\n"),
             "site.yml: no valid YAML: nested in more than 500 levels, before line 4");
@@ -155,7 +155,7 @@ TEST(SiteConfig, TheIocsOfTheFileAreUsedUnlessFlagsSayOthers) {
   EXPECT_EQ(options.iocs.name_sources.size(), 2u);
 }
 
-TEST(SiteConfig, CheckSaysWhatIsWrong) {
+TEST(SiteConfig, CheckPrintsAllProblems) {
   const SiteFile bad("limit:\n");
   const ConfigCheck checked = check_config(parsed({"--config.file=" + bad.path()}));
   EXPECT_EQ(checked.text, bad.path() + ":1:1: limit: no such key\n");

@@ -228,9 +228,9 @@ TEST_F(Confinement, TakesNoAddress) {
   });
 }
 
-// What docs/security.md says that it can. Landlock would refuse none of it without refusing what
-// the exporter is for: a process in a domain of Landlock may not look into others.
-TEST_F(Confinement, WhatIsLeft) {
+// The rights that docs/security.md says are left. Landlock cannot refuse them: a process in a
+// domain of Landlock may not look into others, which is the exporter's work.
+TEST_F(Confinement, RemainingRights) {
   const std::string own = "/proc/" + std::to_string(::getpid()) + "/fd/";
   char byte = 'x';
   int pipe[2];

@@ -98,7 +98,7 @@ TEST(Manual, Reference) {
 }
 
 // Every option of --help is in both, whatever is added.
-TEST(Manual, HasWhatHelpHas) {
+TEST(Manual, HasAllOptionsOfHelp) {
   const std::string help = printed("--help");
   const std::string page = printed("--help-man"), script = printed("--completion-script-bash");
   int options = 0;
@@ -174,7 +174,7 @@ Reference read_reference() {
   return reference;
 }
 
-TEST(Reference, NamesWhatIsServed) {
+TEST(Reference, HasTheServedFamilies) {
   Reference served;
   for (const auto& [name, family] : parse_scrape(render_text(sample_snapshot(), sample_exporter())))
     served[name] = {family.type, family.label_names()};

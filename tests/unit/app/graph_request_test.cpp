@@ -111,7 +111,7 @@ TEST(GraphRequest, PicturesAreMadeElsewhere) {
   EXPECT_THAT(answer.body, HasSubstr("dot -Tsvg"));
 }
 
-TEST(GraphRequest, SaysWhatIsMissing) {
+TEST(GraphRequest, ErrorsNameTheMissingPart) {
   EXPECT_EQ(ask("format=dot").status, 400);
   EXPECT_EQ(ask("format=text").status, 400);
   EXPECT_EQ(ask("record=P:scan&format=png").status, 400);

@@ -58,7 +58,7 @@ class FullPipe : public testing::Test {
 
 constexpr std::chrono::seconds kLong{60};
 
-TEST_F(FullPipe, LinesWaitForWhoReads) {
+TEST_F(FullPipe, LinesWaitForAReader) {
   in_a_process([this] {
     LineQueue& lines = *new LineQueue(write_.get());
     lines.start();

@@ -72,7 +72,7 @@ TEST_F(PolicyCommand, TestSaysWhichRuleDecides) {
   EXPECT_THAT(unknown.out, HasSubstr("unexpected, by rule night: "));
 }
 
-TEST_F(PolicyCommand, TestSaysWhatItCannotDo) {
+TEST_F(PolicyCommand, TestNamesItsErrors) {
   EXPECT_EQ(run({"test", "/nowhere/site.yml"}).status, 1);
   const std::string none = write("policy_none.yml", "{}\n");
   EXPECT_THAT(run({"test", none.c_str()}).err, HasSubstr("has no section policy"));
@@ -99,7 +99,7 @@ TEST_F(PolicyCommand, TestSaysWhatItCannotDo) {
   }
 }
 
-TEST_F(PolicyCommand, WhatLearnProposesIsAPolicyThatExpectsWhatWasSeen) {
+TEST_F(PolicyCommand, LearnProposesAPolicyThatExpectsAllSeenPuts) {
   const std::string scrape =
       write("policy_scrape.txt",
             "epics_puts_total{ioc=\"a\",protocol=\"ca\",pv=\"SR:Q1.VAL\",client=\"10.0.0."
@@ -120,7 +120,7 @@ TEST_F(PolicyCommand, WhatLearnProposesIsAPolicyThatExpectsWhatWasSeen) {
   }
 }
 
-TEST_F(PolicyCommand, LearnSaysWhatItCannotRead) {
+TEST_F(PolicyCommand, LearnNamesAnUnreadableSource) {
   EXPECT_EQ(run({"learn", "--from=/nowhere/scrape"}).status, 1);
   const std::string scrape = "--from=" + write("policy_empty.txt", "up 1\n");
   EXPECT_THAT(run({"learn", scrape.c_str()}).err, HasSubstr("no put was seen"));

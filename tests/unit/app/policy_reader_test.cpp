@@ -69,7 +69,7 @@ TEST(PolicyReader, NothingIsAPolicyOfDefaults) {
   EXPECT_EQ(policy.fallback, Action::unexpected);
 }
 
-TEST(PolicyReader, SaysWhereAndWhatIsWrong) {
+TEST(PolicyReader, NamesThePlaceOfEachError) {
   const auto says = [](const std::string& rule, const std::string& what) {
     EXPECT_THAT(problem(rule),
                 testing::AllOf(testing::StartsWith("site.yml:"), testing::HasSubstr(what)))

@@ -56,7 +56,7 @@ TEST(Privileges, Words) {
   }
 }
 
-TEST(Privileges, OnlyWhatIsKeptIsLeft) {
+TEST(Privileges, OnlyTheKeptCapabilitiesAreLeft) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root has rights to drop";
   EXPECT_TRUE(in_child([] {
     const auto text = drop_privileges({"12345", {CAP_NET_RAW, CAP_DAC_READ_SEARCH}});

@@ -152,14 +152,14 @@ TEST_F(PutsRequestTest, AStoreThatSaysNothingIsGivenUp) {
   EXPECT_TRUE(text.starts_with("{\"error\":\"the store does not answer")) << text;
 }
 
-TEST_F(PutsRequestTest, WhatMakesNoSenseIsRefused) {
+TEST_F(PutsRequestTest, AnInvalidQueryIsRefused) {
   EXPECT_EQ(ask("pv=(").status, 400);
   ring_.reset();
   EXPECT_EQ(ask("").status, 404);
   EXPECT_EQ(answer_puts_page(ring_, {}).status, 404);
 }
 
-TEST_F(PutsRequestTest, WhoFollowsSeesEachPutOnce) {
+TEST_F(PutsRequestTest, AFollowerSeesEachPutOnce) {
   const auto server = serve();
   add(1);
   std::vector<std::string> seen;
@@ -188,7 +188,7 @@ TEST_F(PutsRequestTest, WhoFollowsSeesEachPutOnce) {
   EXPECT_EQ(ring_->followers(), 0u);
 }
 
-TEST_F(PutsRequestTest, TooManyWhoFollowAreRefusedAndTheOthersGoOn) {
+TEST_F(PutsRequestTest, TooManyFollowersAreRefusedAndTheOthersGoOn) {
   auto server = serve();
   std::vector<std::thread> all;
   std::atomic<bool> enough = false;
@@ -214,7 +214,7 @@ TEST_F(PutsRequestTest, TooManyWhoFollowAreRefusedAndTheOthersGoOn) {
   EXPECT_GE(without_place_, 1);
 }
 
-TEST_F(PutsRequestTest, TheServersEndEndsWhoFollows) {
+TEST_F(PutsRequestTest, TheServersEndEndsFollowers) {
   auto server = serve();
   std::thread follows([&] {
     (void)follow(
@@ -226,7 +226,7 @@ TEST_F(PutsRequestTest, TheServersEndEndsWhoFollows) {
   EXPECT_EQ(ring_->followers(), 0u);
 }
 
-TEST_F(PutsRequestTest, OneWhoIsTooSlowIsToldAndLetGo) {
+TEST_F(PutsRequestTest, ASlowFollowerIsToldAndDisconnected) {
   web::Request request;
   request.query = "follow=1";
   const auto answer = answer_puts(ring_, ask_store_, request);

@@ -81,7 +81,7 @@ TEST(Render, EveryKnownRecordHasAProcessTotalFromTheStart) {
 }
 
 // A zero would be a reset, and what comes after it would count twice.
-TEST(Render, RecordsThatAreNotCountedHaveNoSeriesOfWhatTheyDid) {
+TEST(Render, RecordsThatAreNotCountedHaveNoSeries) {
   Snapshot snapshot =
       of({ioc_with_records("i", 2), ioc_with_records("j", 1, {processed_times(0, 23)})});
   snapshot.iocs[0].no_record_counts = true;
@@ -255,7 +255,7 @@ TEST(Render, PutsWhoseNamesAreNoUtf8StayApart) {
   EXPECT_EQ(scrape(snapshot).at("epics_puts_total").series.size(), 3u);
 }
 
-TEST(Render, ExemplarsNameWhoWroteLastAsFarAsTheyMay) {
+TEST(Render, ExemplarsNameTheLastWriterAsFarAsTheyMay) {
   Snapshot snapshot;
   snapshot.puts = {
       {"i", "a", "10.0.0.7", "u", "h", PutOp::write, 3, 20.5},

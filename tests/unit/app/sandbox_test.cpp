@@ -48,7 +48,7 @@ int in_sandbox(const std::function<long()>& call, SandboxOptions options = {}) {
 
 // Calls that are not listed, with arguments that let nothing happen when the sandbox does
 // not work: calls that would fail otherwise too, with another errno than EPERM, also as root.
-TEST(Sandbox, RefusesWhatIsNeverNeeded) {
+TEST(Sandbox, RefusesUnneededCalls) {
   char byte = 0;
   iovec here{&byte, 1};
   EXPECT_EQ(in_sandbox([] { return ::execl("/nowhere", "nowhere", nullptr); }), EPERM);
@@ -150,7 +150,7 @@ TEST(Sandbox, ThreadsSocketsAndOtherMemoryAreThere) {
 }
 
 // A size that no kernel takes: EINVAL or E2BIG where the command is let through, or EPERM from the
-// kernel itself for who may not use BPF.
+// kernel itself for users without the right to BPF.
 TEST(Sandbox, BpfCommands) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root may use BPF";
   const auto bpf = [](unsigned command) {

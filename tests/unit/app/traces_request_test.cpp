@@ -233,7 +233,7 @@ TEST_F(TracesRequestTest, FollowingEndsWhenItWasToEnd) {
       << all;
 }
 
-TEST_F(TracesRequestTest, TheCommandPrintsWhatComesWhileItIsAskedFor) {
+TEST_F(TracesRequestTest, TheCommandPrintsLiveTraces) {
   const auto server = serve();
   ring_->receive(std::vector{trace_of(1, "A")});  // before
   const Ended ended = run({"A", "--for=1ms", "--slower=1ms"});
@@ -248,7 +248,7 @@ TEST_F(TracesRequestTest, TheCommandPrintsWhatComesWhileItIsAskedFor) {
   EXPECT_EQ(only(taker_.asked()).lasts, 1ms);
 }
 
-TEST_F(TracesRequestTest, TheCommandPrintsWhatIsInMemory) {
+TEST_F(TracesRequestTest, TheCommandPrintsTracesInMemory) {
   const auto server = serve();
   ring_->receive(std::vector{trace_of(1, "A"), trace_of(2, "B")});
   EXPECT_EQ(run({"B", "--since=1m", "--json"}).out,
@@ -269,7 +269,7 @@ TEST_F(TracesRequestTest, TheCommandPrintsWhatIsInMemory) {
   EXPECT_EQ(run({".*", "--since=1m", "--flame=/no/such/folder/file"}).status, 1);
 }
 
-TEST_F(TracesRequestTest, TheCommandSaysWhatIsWrong) {
+TEST_F(TracesRequestTest, TheCommandPrintsErrors) {
   for (const std::vector<std::string>& words : {std::vector<std::string>{},
                                                 {"A", "B"},
                                                 {"("},

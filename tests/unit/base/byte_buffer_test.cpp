@@ -7,7 +7,7 @@
 namespace ioc_exporter {
 namespace {
 
-TEST(ByteBuffer, HoldsWhatWasAppended) {
+TEST(ByteBuffer, HoldsAppendedText) {
   ByteBuffer buffer;
   EXPECT_TRUE(buffer.empty());
   std::string expected;

@@ -185,7 +185,7 @@ TEST(SameInode, IsTheSameAnswerEachTime) {
 }
 
 // Another process may wait on a page of any file that it can read.
-TEST(SameInode, SomebodyElseWhoSleepsThereIsNotTakenForAMatch) {
+TEST(SameInode, AnotherSleeperIsNotTakenForAMatch) {
   const UniqueFd file = memory("a"), copy = memory("b");
   void* const page = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, copy.get(), 0);
   ASSERT_NE(page, MAP_FAILED);

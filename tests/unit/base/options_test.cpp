@@ -57,7 +57,7 @@ TEST(Reader, TextsAndPairs) {
             "f:5:18: e.l m must be a text");
 }
 
-TEST(Reader, WhatIsLongIsCut) {
+TEST(Reader, LongTextsAreCut) {
   EXPECT_EQ(problems_of("a: \"" + std::string(70, 'x') + "\"\n",
                         [](Reader& file) {
                           unsigned number = 0;
@@ -180,7 +180,7 @@ TEST(OptionTable, FlagsStandAboveTheFileAndTheFileAboveDefaults) {
   EXPECT_EQ(settings.wait, seconds(90));  // as nobody says
 }
 
-TEST(OptionTable, AFlagMayTakeBackWhatTheFileSaysOfAnother) {
+TEST(OptionTable, AFlagMayOverrideAnotherKeyOfTheFile) {
   Settings settings;
   const OptionTable table = table_of(settings);
   EXPECT_EQ(set_from_file(table, "a: {include: 'A.*', exclude: 'B.*'}\n"), "");

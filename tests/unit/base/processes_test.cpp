@@ -125,7 +125,7 @@ TEST(Helper, AnswersWithADescriptorNothingOrAnError) {
   EXPECT_EQ(refused.error().context, "look for 812");
 }
 
-TEST(Helper, GivesUpOnWhatHangsAndGoesOnWhenItIsDone) {
+TEST(Helper, GivesUpAHangingRequestAndGoesOnWhenItIsDone) {
   const auto helper = started();
   int pipe[2];
   ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);

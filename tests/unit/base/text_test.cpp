@@ -46,7 +46,7 @@ TEST(ValueText, ReadsSizes) {
   EXPECT_EQ(*parse_bytes("16GiB"), 16ull << 30);
 }
 
-TEST(ValueText, RefusesWhatIsNoSizeAndNamesIt) {
+TEST(ValueText, RefusesAnInvalidSizeAndNamesIt) {
   for (const char* text :
        {"", "MiB", "-1", "1.5GiB", "5 MiB", "5MB", "5mib", "99999999999GiB", "nan"}) {
     EXPECT_EQ(error_of(parse_bytes(text)), '"' + std::string(text) + "\" is no size such as 512MiB")
@@ -101,7 +101,7 @@ TEST(Query, FindsAndDecodesTheFirstValue) {
   EXPECT_EQ(query_value("pv=a=b", "pv"), "a=b");
 }
 
-TEST(Query, KeepsWhatIsNoEncoding) {
+TEST(Query, KeepsTextThatIsNoEncoding) {
   EXPECT_EQ(query_value("pv=100%", "pv"), "100%");
   EXPECT_EQ(query_value("pv=%4", "pv"), "%4");
   EXPECT_EQ(query_value("pv=%zz%+1", "pv"), "%zz% 1");
@@ -142,7 +142,7 @@ TEST(Pattern, MatchesTheWholeName) {
   EXPECT_EQ(pattern.text(), "SR:.*:Current");
 }
 
-TEST(Pattern, RefusesWhatRe2Refuses) {
+TEST(Pattern, RefusesExpressionsThatRe2Refuses) {
   for (const char* expression : {"(", "a**", "\\1", "(?=x)"}) {
     const auto pattern = Pattern::compile(expression);
     ASSERT_FALSE(pattern) << expression;

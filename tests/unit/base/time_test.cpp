@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-TEST(Duration, ReadsWhatPrometheusWrites) {
+TEST(Duration, ReadsPrometheusDurations) {
   EXPECT_EQ(*parse_duration("250ms"), milliseconds(250));
   EXPECT_EQ(*parse_duration("5s"), milliseconds(5'000));
   EXPECT_EQ(*parse_duration("1m30s"), milliseconds(90'000));

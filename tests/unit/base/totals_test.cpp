@@ -15,7 +15,7 @@ using Shares = std::vector<std::uint64_t>;
 using Totals = MonotonicTotals<std::string, 2, int>;
 using Values = Totals::Values;
 
-TEST(CounterGrowth, IsWhatCameSinceTheLookBefore) {
+TEST(CounterGrowth, IsTheGrowthSinceTheLastLook) {
   CounterGrowth<2> source;
   EXPECT_EQ(source.advance({5, 7}), (Values{5, 7}));
   EXPECT_EQ(source.advance({5, 7}), (Values{0, 0}));
@@ -86,7 +86,7 @@ TEST(MonotonicTotals, SkippedValuesBelongToNoKey) {
   EXPECT_EQ(totals.totals().at("a"), (Values{23, 0}));
 }
 
-TEST(MonotonicTotals, OverTheLimitOnlyWhatIsThereGrows) {
+TEST(MonotonicTotals, OverTheLimitOnlyExistingSeriesGrow) {
   Totals totals(1);
   totals.observe(1, "a", {5, 0});
   totals.observe(2, "b", {7, 1});
@@ -100,7 +100,7 @@ TEST(MonotonicTotals, OverTheLimitOnlyWhatIsThereGrows) {
   EXPECT_EQ(totals.overflowed(), (Values{8, 1}));
 }
 
-TEST(MonotonicTotals, ADroppedKeyBeginsWithWhatIsNew) {
+TEST(MonotonicTotals, ADroppedKeyBeginsWithItsGrowth) {
   Totals totals;
   totals.observe(1, "a", {5, 0});
   totals.observe(2, "b", {7, 0});
@@ -127,7 +127,7 @@ TEST(FairShares, SmallDemandsAreMetBeforeLargeOnes) {
   EXPECT_EQ(fair_shares(1024, {{0, 5000}, {0, 300}, {0, 3}}), (Shares{721, 300, 3}));
 }
 
-TEST(FairShares, NobodyLosesWhatHeHas) {
+TEST(FairShares, NobodyLosesAHeldPlace) {
   EXPECT_EQ(fair_shares(1000, {{800, 5000}, {0, 600}}), (Shares{800, 200}));
   EXPECT_EQ(fair_shares(1000, {{1200, 5000}, {0, 600}}), (Shares{1200, 0}));
 }

@@ -28,7 +28,7 @@ TEST(Feed, GivesEachItemOnceInOrder) {
   EXPECT_EQ(feed.samples()[0].dropped.at(kQueueFull), 0u);
 }
 
-TEST(Feed, WhatHasNoRoomIsDroppedAndOnlyThat) {
+TEST(Feed, ItemsWithoutRoomAreDroppedAndNoOthers) {
   Feed feed;
   feed.add_sink("test");
   const std::string large(Feed::kBytes / 4, 'x');
@@ -43,7 +43,7 @@ TEST(Feed, WhatHasNoRoomIsDroppedAndOnlyThat) {
 }
 
 // Three are taken, one of them is delivered, then the process ends: two are lost, two are not.
-TEST(Feed, WhatAProcessHadTakenAndNotDoneWithIsDropped) {
+TEST(Feed, ItemsThatAnEndedProcessHadNotFinishedAreDropped) {
   Feed feed;
   SinkAccount& account = feed.add_sink("test");
   feed.begin();

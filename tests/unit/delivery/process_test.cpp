@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 class DeliveryProcess : public testing::Test {
  protected:
-  // What the process and the test share.
+  // Shared by the process and the test.
   struct Shared {
     std::atomic<pid_t> pid = 0;
     std::atomic<bool> takes = true;
@@ -75,7 +75,7 @@ TEST_F(DeliveryProcess, OneThatIsKilledIsStartedAgainAndEachItemIsAccountedFor) 
   EXPECT_EQ(shared_->told, 120u);
 }
 
-TEST_F(DeliveryProcess, AtTheEndItIsGivenWhatWaits) {
+TEST_F(DeliveryProcess, AtTheEndItGetsTheWaitingItems) {
   start();
   outlets_.give(numbers(1, 2000));
   process_.reset();

@@ -23,7 +23,7 @@ TEST(Queue, ASingleProducerMayFillTheQueue) {
   EXPECT_EQ(queue.take(9), (Strings{"a3", "a5"}));
 }
 
-TEST(Queue, TheNewestOfWhoHasMostMakesRoomForOthers) {
+TEST(Queue, TheNewestItemOfTheLargestOwnerMakesRoomForOthers) {
   Queue<std::string> queue({.events = 4, .bytes = 1000});
   for (const char* item : {"a1", "a2", "a3", "a4"}) queue.push(item, "a", 10);
   EXPECT_EQ(queue.push("b1", "b", 10), 1u);

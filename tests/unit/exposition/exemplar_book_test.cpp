@@ -81,7 +81,7 @@ TEST(ExemplarBook, FormatsWithoutExemplarsLeaveThemOut) {
   EXPECT_EQ(encoded<TextEncoder>(book), without);
 }
 
-TEST(ExemplarBook, AddsToWhatACounterSaysOfItself) {
+TEST(ExemplarBook, AddsToTheExemplarOfTheCounter) {
   ExemplarBook book;
   book.note({kTotal.name, {{"ioc", "i"}}, {{"seq", "77"}}, 1, 1790000300});
   OpenMetricsEncoder encoder;

@@ -68,7 +68,7 @@ TEST(PrometheusFamily, CounterGaugeAndUntypedTakeTheirOwnValue) {
   EXPECT_EQ(encoded(family), start + "untyped\nx{a=\"1\\n\",b=\"\"} 3\n");
 }
 
-TEST(PrometheusFamily, RefusesWhatHasNoSingleValue) {
+TEST(PrometheusFamily, RefusesHistogramsAndSummaries) {
   prometheus::MetricFamily family;
   family.name = "x";
   family.metric.resize(1);

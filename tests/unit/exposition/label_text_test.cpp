@@ -156,7 +156,7 @@ TEST(HistogramEdges, PutsHaveTheirOwn) {
             "histogram edge 41: not within -80 to 40");
 }
 
-TEST(HistogramEdges, TakesWhatRisesWithinTheRange) {
+TEST(HistogramEdges, TakesRisingNumbersWithinTheRange) {
   EXPECT_TRUE(HistogramEdges::from({kHistogramFirstK, 0, kHistogramLastK}).ok());
   EXPECT_TRUE(HistogramEdges::from({}).ok());
 }

@@ -151,7 +151,7 @@ TEST(FileCache, NegativeVerdictsAreKeptAndAChangedFileIsReadAgain) {
   EXPECT_EQ(cache.files_read(), 2u);
 }
 
-TEST(FileCache, NeverOpensWhatIsNoRegularFile) {
+TEST(FileCache, OpensRegularFilesOnly) {
   TemporaryFolder folder;
   ASSERT_EQ(::mkfifo(folder.path("/fifo").c_str(), 0600), 0);
   FileCache cache(reader);

@@ -127,7 +127,7 @@ TEST_F(IocHealthTree, TimeOfAThreadThatEndsStaysWithItsClass) {
   EXPECT_EQ(sample.ended_cpu_ns, 70 * kMs);
 }
 
-TEST_F(IocHealthTree, WhatBeginsAnewCountsFromTheLastLookOn) {
+TEST_F(IocHealthTree, ARestartedCounterCountsFromTheLastLookOn) {
   process(20, 0);
   thread(7, "an ioc", 100 * kMs);
   thread(8, "scan-1", 50 * kMs);

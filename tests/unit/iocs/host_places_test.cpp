@@ -122,7 +122,7 @@ TEST_F(HostKeeps, AnIocThatIsGoneForADay) {
 }
 
 // A test that somebody runs by hand is nothing to be missed for a day.
-TEST_F(HostKeeps, ForFiveMinutesWhatWasThereForLessThanTen) {
+TEST_F(HostKeeps, ForFiveMinutesIocsThatRanForLessThanTen) {
   put(7, 1001, "IOC=test");
   look_after(seconds(1));
   look_after(seconds(598));

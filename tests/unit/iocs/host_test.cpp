@@ -57,8 +57,8 @@ class HostOnTree : public testing::Test, public ProcTree {
   Host::Clock::time_point now_ = Host::Clock::now();
 };
 
-// The look was over before the next poll() began, and that one's own look, too, before it ended:
-// what the first had found was lost for as long as the IOC ran.
+// A look ended before the next poll() began, and so did that poll's own look before it ended: the
+// findings of the first look were lost for as long as the IOC ran.
 TEST_F(HostOnTree, AnIocOfALookThatEndedLateIsKept) {
   put({.pid = 7});
   poll(milliseconds(0));

@@ -67,7 +67,7 @@ TEST(Maps, NamesInMapFilesAreNotPadded) {
   EXPECT_EQ(map_files_name(mapping), "400000-48b000");
 }
 
-TEST(ProcMemory, ReadsUpToTheEndOfWhatIsMapped) {
+TEST(ProcMemory, ReadsUpToTheEndOfTheMapping) {
   const auto memory = own_memory();
   ASSERT_NE(memory, nullptr);
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));

@@ -46,7 +46,7 @@ TEST_F(Places, AnotherUsersIocTakesThePlaceOfTheYoungest) {
   EXPECT_FALSE(given_[1023]) << "the youngest";
 }
 
-TEST_F(Places, AmongOnesOwnWhoHasOneKeepsIt) {
+TEST_F(Places, WithinAUserCurrentHoldersKeepTheirPlaces) {
   want(kMallory, 3);
   want(kMallory, 2, true);
   share(2);

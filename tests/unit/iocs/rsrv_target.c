@@ -1,4 +1,4 @@
-/* What rsrv's camessage.c looks like: its table of TCP commands, and the functions in it. */
+/* Looks like rsrv's camessage.c: its table of TCP commands, and the functions in it. */
 #include <stdlib.h>
 
 #define COMMANDS 28

@@ -1,4 +1,4 @@
-/* What libdbCore looks like to the finder: dbProcess, pdbbase, a version, and nothing else. */
+/* Looks like libdbCore to the finder: dbProcess, pdbbase, a version, and nothing else. */
 void *pdbbase;
 unsigned short ca_server_port;
 const char *epics_version = "EPICS 7.0.8.1";

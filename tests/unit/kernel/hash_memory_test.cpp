@@ -18,7 +18,7 @@ TEST(HashMemory, AMapThatIsMadeFullTakesTheSameAlways) {
   EXPECT_NEAR(static_cast<double>(hash_bytes(map, 0, kTwo)), 976e6 + 16 * (1 << 20), 1e5);
 }
 
-TEST(HashMemory, OnDemandWhatIsThereTakesMemory) {
+TEST(HashMemory, OnDemandExistingEntriesTakeMemory) {
   const auto map = records(100'000, true);
   EXPECT_LT(hash_bytes(map, 0, kTwo), 2'200'000u);  // buckets
   const auto thousand = hash_bytes(map, 1'000, kTwo) - hash_bytes(map, 0, kTwo);

@@ -99,7 +99,7 @@ TEST(TimeWindow, ReadsWeekdays) {
     EXPECT_FALSE(parse_weekdays(text)) << text;
 }
 
-TEST(TimeWindow, RefusesWhatIsNoTime) {
+TEST(TimeWindow, RefusesInvalidTimes) {
   for (const char* text : {"", "8:00-17:00", "08:00", "08:00-08:00", "08:60-09:00", "24:00-06:00",
                            "08:00-24:01", "08:00-17:00x", "ab:cd-ef:gh"})
     EXPECT_FALSE(parse_hours(text)) << text;
@@ -116,7 +116,7 @@ bool contains(const std::string& network, const std::string& address) {
   return parsed && client && parsed->contains(*client);
 }
 
-TEST(ClientNetwork, ContainsWhatBeginsAlike) {
+TEST(ClientNetwork, ContainsAddressesWithItsPrefix) {
   EXPECT_TRUE(contains("10.0.0.0/8", "10.255.3.4"));
   EXPECT_FALSE(contains("10.0.0.0/8", "11.0.0.0"));
   EXPECT_TRUE(contains("172.16.0.0/12", "172.31.255.255"));
@@ -138,7 +138,7 @@ TEST(ClientNetwork, KeepsTheFamiliesApart) {
   EXPECT_TRUE(contains("::/0", "10.1.2.3"));
 }
 
-TEST(ClientNetwork, SaysWhatIsNoNetwork) {
+TEST(ClientNetwork, NamesAnInvalidNetwork) {
   for (const char* text : {"", "10.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "::/129",
                            "10.0.0.0/8x", "console", "fe80::1%eth0"})
     EXPECT_FALSE(ClientNetwork::parse(text)) << text;

@@ -37,7 +37,7 @@ TEST(Patterns, QuotesEndWithTheirExpression) {
   EXPECT_FALSE(patterns.match("a(b)|(?:c.d"));
 }
 
-TEST(Patterns, SayWhatIsWrong) {
+TEST(Patterns, ErrorsAreTold) {
   EXPECT_TRUE(Patterns::check("SR:.*"));
   EXPECT_EQ(Patterns::check("SR:(").error().message(), "missing ): SR:(");
   EXPECT_FALSE(Patterns::check("a(?=b)"));
@@ -106,7 +106,7 @@ TEST(Learn, KeepsClientsApartWhenAsked) {
   EXPECT_THAT(propose(puts, LearnBy::user, "x"), Not(HasSubstr("op.2")));
 }
 
-TEST(Learn, LeavesOutWhatHasNoName) {
+TEST(Learn, LeavesOutUnnamedPuts) {
   const std::string text = propose(
       {put("", "op", "10.0.0.7", 3), put("(other)", "op", "10.0.0.7", 4)}, LearnBy::user, "x");
   EXPECT_THAT(text, HasSubstr("# Left out: 7 puts whose PV or client is not known.\n"));
@@ -153,7 +153,7 @@ TEST(SeenPuts, ReadsTheirSeries) {
   EXPECT_EQ((*puts)[2].count, 5u);
 }
 
-TEST(SeenPuts, SaysWhatItCannotRead) {
+TEST(SeenPuts, ErrorsNameTheSource) {
   for (const char* line :
        {"epics_puts_total{", "epics_puts_total{pv=\"x} 1", "epics_puts_total{pv=\"x\"",
         "epics_puts_total{pv=\"x\"} x", "epics_puts_total{pv=\"x\\"}) {

@@ -44,7 +44,7 @@ TEST(Policy, TheFirstRuleThatMatchesDecides) {
   EXPECT_EQ(judge.action(1), Action::forbid);
 }
 
-TEST(Policy, TheDefaultDecidesWhatNoRuleMatches) {
+TEST(Policy, TheDefaultDecidesPutsThatNoRuleMatches) {
   RuleText other = rule("other", Action::allow);
   other.users = {"somebody"};
   const Policy judge = policy({other}, Action::forbid);
@@ -72,7 +72,7 @@ TEST(Policy, AllThatARuleNamesMustMatch) {
 }
 
 // An unknown name is in no list, unless the list allows an empty name.
-TEST(Policy, WhatIsNotKnownMatchesNoList) {
+TEST(Policy, AnUnknownNameMatchesNoList) {
   RuleText all = rule("all", Action::allow);
   all.pvs = {"SR:.*"};
   all.users = {"[a-z]+"};
@@ -84,7 +84,7 @@ TEST(Policy, WhatIsNotKnownMatchesNoList) {
 }
 
 // It may be what a rule forbids: then no later rule allows it, and only what is known forbids it.
-TEST(Policy, WhatIsNotKnownDoesNotGetPastARuleThatForbidsIt) {
+TEST(Policy, AnUnknownNameDoesNotGetPastAForbidRule) {
   RuleText never = rule("never", Action::forbid);
   never.pvs = {"INJ:.*"};
   never.clients = {*ClientNetwork::parse("10.0.0.0/24")};

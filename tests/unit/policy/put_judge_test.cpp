@@ -67,7 +67,7 @@ class PutJudgeTest : public testing::Test {
   PutJudge judge_;
 };
 
-TEST_F(PutJudgeTest, OnlyWhatIsUnexpectedOrForbiddenHasASeries) {
+TEST_F(PutJudgeTest, OnlyUnexpectedAndForbiddenPutsHaveASeries) {
   look({total("guest", 3), total("operator", 5), total("rogue", 7)});
   EXPECT_THAT(shown(),
               ElementsAre(Pair("guest no forbidden", 3), Pair("rogue default unexpected", 7)));

@@ -67,7 +67,7 @@ class PutLogReader : public testing::Test {
   EventReader reader{directory};
 };
 
-TEST_F(PutLogReader, TellsWhoPutWhat) {
+TEST_F(PutLogReader, TellsClientPvAndValue) {
   directory.known[1] = who("SR:Q1");
   ASSERT_TRUE(reader.take(put(1, 5 * kMs)));
   const auto events = reader.finish(at(6 * kMs, 1000));
@@ -122,7 +122,7 @@ TEST_F(PutLogReader, AsksOnceForEachChannel) {
 }
 
 // Clients come and go for years: of those that are gone nothing is kept.
-TEST_F(PutLogReader, ForgetsWhoHasPutNothingForAWhile) {
+TEST_F(PutLogReader, ForgetsChannelsWithoutPutsForAWhile) {
   directory.known[1] = who("SR:Q1");
   directory.known[2] = who("SR:Q2");
   reader.take(put(2));
@@ -177,7 +177,7 @@ TEST_F(PutLogReader, WaitsForNobodyAtTheEnd) {
   EXPECT_TRUE(reader.is_idle());
 }
 
-TEST_F(PutLogReader, LeavesOutWhatAnotherSourceTells) {
+TEST_F(PutLogReader, LeavesOutPutsOfAnotherSource) {
   directory.known[1] = who("SR:Q1");
   directory.known[2] = who("SR:Q1");
   directory.known[2].told_elsewhere_from = 0;
@@ -433,7 +433,7 @@ TEST_F(PutLogReader, HasRoomForSoManyAndSoMuch) {
   EXPECT_EQ(reader.room(), EventReader::kMostWaiting);
 }
 
-TEST_F(PutLogReader, RefusesWhatIsNoEvent) {
+TEST_F(PutLogReader, RefusesInvalidEvents) {
   auto raw = put(1);
   EXPECT_FALSE(reader.take(std::span(raw).first(20)));
   iocx_putlog_event head;

@@ -98,7 +98,7 @@ TEST_F(FanoutTest, ASinkIsTendedWhileNoPutComes) {
   });
 }
 
-TEST_F(FanoutTest, EachSinkIsGivenWhatItWantsInOrder) {
+TEST_F(FanoutTest, EachSinkGetsItsSelectionInOrder) {
   sinks_.push_back(setup("all", open_));
   sinks_.push_back(setup("some", shut_));
   sinks_.back().filter.pv.include = *Pattern::compile("B");
@@ -154,7 +154,7 @@ TEST_F(FanoutTest, MemoryBoundsAQueueToo) {
   EXPECT_EQ(sample.waiting + dropped(sample), 100u);
 }
 
-TEST_F(FanoutTest, WhatCouldNotBeDeliveredIsTriedAgain) {
+TEST_F(FanoutTest, UndeliveredItemsAreTriedAgain) {
   shut_->may_take = 2;
   shut_->problem = error_in_words("the disk is full");
   sinks_.push_back(setup("shut", shut_));
@@ -170,7 +170,7 @@ TEST_F(FanoutTest, WhatCouldNotBeDeliveredIsTriedAgain) {
   for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(shut_->taken[i].event->seq, i + 1);  // once
 }
 
-TEST_F(FanoutTest, AtTheEndWhatWaitsIsDeliveredBurstsToo) {
+TEST_F(FanoutTest, AtTheEndWaitingItemsAndBurstsAreDelivered) {
   sinks_.push_back(setup("open", open_));
   sinks_.back().window = 1h;
   {
@@ -192,7 +192,7 @@ TEST_F(FanoutTest, ABurstEndsWithoutMorePuts) {
   wait_until([&] { return fanout.samples()[0].delivered == 23; });
 }
 
-TEST_F(FanoutTest, WhatIsPrivateIsHiddenFromAll) {
+TEST_F(FanoutTest, PrivateValuesAreHiddenFromAll) {
   sinks_.push_back(setup("open", open_));
   Fanout fanout(Privacy(*Pattern::compile(".*:Secret"), "0123456789abcdef"), std::move(sinks_));
   std::vector<PutEvent> two = {event(1, "SR:Secret"), event(2)};

@@ -163,7 +163,7 @@ TEST(OtlpLogsTest, AnEmptyArrayIsOneAndABodyIsEscapedOnce) {
   EXPECT_EQ(body.get_string(), R"(SR:I: [] -> "\\xFF\\xFE" by ada)");
 }
 
-// A proxy's redirection is repaired by who runs it: the puts wait.
+// A proxy's redirection is repaired by its operator: the puts wait.
 TEST(OtlpLogsTest, ARedirectionRefusesNothingForGood) {
   AnsweringServer server({http_answer(302, "", "Location: http://127.0.0.1:1/\r\n")});
   OtlpSink sink({server.url()}, {"host", "1"});

@@ -67,7 +67,7 @@ TEST_F(OutletsTest, TheSitesFileNamesSinksEachWithItsFilter) {
   EXPECT_TRUE(all[3].full_lines);
 }
 
-TEST_F(OutletsTest, WhatIsWrongIsTold) {
+TEST_F(OutletsTest, ErrorsAreTold) {
   for (const auto& [yaml, problem] :
        {std::pair{"sinks: [{pv: a}]", "one of file, tcp, loki and otlp"},
         {"sinks: [{file: /a, tcp: 'b:1'}]", "one of file, tcp, loki and otlp"},
@@ -105,7 +105,7 @@ TEST_F(OutletsTest, FilesAreRotatedByTheProcessThatDelivers) {
   EXPECT_GT(lines("puts.jsonl.1"), 0u);
 }
 
-TEST_F(OutletsTest, WhatIsWrongWithAFileIsToldAtTheStart) {
+TEST_F(OutletsTest, AnUnusableFileIsToldAtTheStart) {
   options_.file.file = folder_ + "/no/such/puts.jsonl";
   const auto outlets = Outlets::make(options_, "1");
   ASSERT_TRUE(outlets);

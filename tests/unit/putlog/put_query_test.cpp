@@ -67,7 +67,7 @@ TEST(PutQueryTest, APatternThatNeedsMuchMemoryIsRefusedOrSlow) {
   EXPECT_FALSE(states->filter.wants(event(1, name)));
 }
 
-TEST(PutQueryTest, SaysWhatIsWrong) {
+TEST(PutQueryTest, NamesTheError) {
   for (const auto& [query, problem] : {std::pair{std::string("pv=("), "pv: regular expression"},
                                        {"since=tomorrow", "since: "},
                                        {"since=1e300", "since: "},
@@ -120,7 +120,7 @@ TEST(PutFilter, AClientIsAnAddressWithOrWithoutItsPort) {
   }
 }
 
-TEST(PutFilter, UnexpectedIsWhatThePolicyDoesNotAllow) {
+TEST(PutFilter, UnexpectedSelectsPutsThatThePolicyDoesNotAllow) {
   EventFilter filter;
   filter.unexpected = true;
   PutEvent one = event(1);

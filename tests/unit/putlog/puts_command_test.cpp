@@ -55,7 +55,7 @@ TEST_F(PutsTableTest, ArraysAreCutAndTellTheirSize) {
   EXPECT_NE(table.lines({to_json(one)}).find("[1 1 1 1 1 1 1 1 ...] of 5000"), std::string::npos);
 }
 
-TEST_F(PutsTableTest, ColoursWhatIsBad) {
+TEST_F(PutsTableTest, ColoursBadValues) {
   PutsTable table(true);
   PutEvent bad = full(), failed = event(2);
   bad.action = "forbidden";
@@ -79,7 +79,7 @@ TEST_F(PutsTableTest, NothingSteersTheTerminal) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
 }
 
-TEST(PutsJsonLines, AreWhatCameButForWhatSteersATerminal) {
+TEST(PutsJsonLines, AreTheReceivedLinesWithoutControlCharacters) {
   PutEvent one = event(1);
   one.user = "a\x1b[2J  b\n\xff\xc2\x9b\xe2\x80\xae";
   EXPECT_EQ(json_lines({to_json(one), to_json(one)}), to_json(one) + "\n" + to_json(one) + "\n");

@@ -59,7 +59,7 @@ TEST_F(RingTest, MemoryBoundsItToo) {
   EXPECT_LT(kept, 10u);
 }
 
-TEST_F(RingTest, AFollowerSeesWhatComes) {
+TEST_F(RingTest, AFollowerSeesNewItems) {
   add(1, 2);
   const auto follower = ring_.follow({}, {}, "a");
   EXPECT_TRUE(follower->next(kAtOnce).items.empty());
@@ -69,7 +69,7 @@ TEST_F(RingTest, AFollowerSeesWhatComes) {
   EXPECT_TRUE(follower->next(kAtOnce).items.empty());
 }
 
-TEST_F(RingTest, AFollowerMayBeginWithWhatWas) {
+TEST_F(RingTest, AFollowerMayBeginWithOlderItems) {
   add(1, 4);
   const auto follower = ring_.follow(even(), event(0).time + 2s, "a");
   add(5, 2);
@@ -98,7 +98,7 @@ TEST_F(RingTest, NobodyHasAllPlaces) {
   EXPECT_TRUE(ring_.follow({}, {}, "a"));
 }
 
-TEST_F(RingTest, ItsEndWakesAllWhoFollow) {
+TEST_F(RingTest, ItsEndWakesAllFollowers) {
   const auto follower = ring_.follow({}, {}, "a");
   std::thread ends([this] { ring_.end(); });
   EXPECT_TRUE(follower->next(kSoon).ended);

@@ -122,7 +122,7 @@ TEST_F(StoreTest, KeepsTheLinesForTheNextExporter) {
 }
 
 // Rows are read in pieces of a thousand.
-TEST_F(StoreTest, FindsWhatIsAskedFor) {
+TEST_F(StoreTest, FindsTheAskedOnes) {
   const auto store = open();
   ASSERT_TRUE(add(*store, 1, 2500));
   EXPECT_EQ(numbers(*store), from_to(1, 2500));
@@ -146,7 +146,7 @@ TEST_F(StoreTest, PutsOfOneTimeAreAllTold) {
 }
 
 // Of what this exporter saw only what has left its memory.
-TEST_F(StoreTest, LeavesToMemoryWhatMemoryHas) {
+TEST_F(StoreTest, LeavesToMemoryThePutsThatItHas) {
   ASSERT_TRUE(add(*open(), 1, 3));
   const auto store = open();
   ASSERT_TRUE(add(*store, 1, 4));
@@ -242,7 +242,7 @@ TEST_F(StoreTest, ADiskThatIsFullTakesAllOrNothing) {
   EXPECT_TRUE(sink.tend());
 }
 
-TEST_F(StoreTest, SaysWhatIsWrong) {
+TEST_F(StoreTest, NamesTheError) {
   const auto store = open();
   const auto second = try_open();
   ASSERT_FALSE(second);

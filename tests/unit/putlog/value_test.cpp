@@ -53,7 +53,7 @@ TEST(PutLogValue, NamesDbrTypes) {
   EXPECT_EQ(dbr_name(99), "DBR_99");
 }
 
-TEST(PutLogValue, ReadsWhatTravelled) {
+TEST(PutLogValue, ReadsASentValue) {
   EXPECT_EQ(sent_value(1, 1, bytes_of({0xFF, 0xFE, 0, 0, 0, 0, 0, 0})), number(-2));
   EXPECT_EQ(sent_value(2, 1, bytes_of({0x3F, 0xC0, 0, 0})), real(1.5));
   EXPECT_EQ(sent_value(3, 1, bytes_of({0xFF, 0xFE})), number(65534));
@@ -63,7 +63,7 @@ TEST(PutLogValue, ReadsWhatTravelled) {
   EXPECT_EQ(sent_value(36, 1, bytes_of({0, 3})), number(3));
 }
 
-TEST(PutLogValue, KeepsWhatIsNoNumber) {
+TEST(PutLogValue, KeepsTextThatIsNoNumber) {
   const auto value = sent_value(6, 1, bytes_of({0x7F, 0xF8, 0, 0, 0, 0, 0, 0}));
   ASSERT_TRUE(value);
   EXPECT_TRUE(std::isnan(std::get<double>(value->elements[0])));
@@ -161,7 +161,7 @@ iocx_putlog_event field(std::int16_t type, std::uint16_t size, std::uint32_t cou
   return event;
 }
 
-TEST(PutLogValue, ReadsWhatAFieldHeld) {
+TEST(PutLogValue, ReadsTheOldValueOfAField) {
   EXPECT_EQ(old_value(field(1, 1, 1), memory_of<std::int8_t>({-1})), number(255));
   EXPECT_EQ(old_value(field(3, 2, 1), memory_of<std::int16_t>({-7})), number(-7));
   EXPECT_EQ(old_value(field(4, 2, 1), memory_of<std::uint16_t>({65535})), number(65535));
@@ -183,7 +183,7 @@ TEST(PutLogValue, CountsTypesAsTheBaseOfTheIocDoes) {
   EXPECT_EQ(old_value(field(6, 4, 1, 0), memory_of<std::uint32_t>({5})), number(5));
 }
 
-TEST(PutLogValue, KnowsNoOldValueOfLinksAndOfWhatCannotBe) {
+TEST(PutLogValue, KnowsNoOldValueOfLinksAndUnreadableFields) {
   EXPECT_EQ(old_value(field(14, 40, 1), Bytes(40)), std::nullopt);
   EXPECT_EQ(old_value(field(10, 4, 1), Bytes(4)), std::nullopt);
   EXPECT_EQ(old_value(field(10, 0, 1), Bytes(8)), std::nullopt);
@@ -212,7 +212,7 @@ Told convert(const Value& sent, std::int16_t type, std::uint16_t size) {
   return {event.value, event.sent};
 }
 
-TEST(PutLogValue, TellsWhatTheFieldGets) {
+TEST(PutLogValue, TellsTheValueThatTheFieldGets) {
   EXPECT_EQ(convert(text("4.5"), 10, 8), Told(real(4.5), text("4.5")));
   EXPECT_EQ(convert(number(4), 10, 8), Told(real(4), std::nullopt));
   EXPECT_EQ(convert(real(0.1), 9, 4), Told(real(static_cast<double>(0.1F)), real(0.1)));

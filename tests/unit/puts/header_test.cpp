@@ -105,10 +105,10 @@ TEST_F(CaWindow, GivesExtentsInTheirOrder) {
   EXPECT_EQ(next(150), Extent(100, 200));
   EXPECT_EQ(next(200), Extent(300, 400));
   EXPECT_EQ(next(400), Extent());
-  EXPECT_EQ(next(0), Extent());  // what was passed is gone
+  EXPECT_EQ(next(0), Extent());  // passed bytes are gone
 }
 
-TEST_F(CaWindow, JoinsWhatOverlapsOrTouches) {
+TEST_F(CaWindow, JoinsExtentsThatOverlapOrTouch) {
   for (const auto& [from, to] : {Extent(100, 200), {300, 400}, {500, 600}, {700, 800}})
     add(from, to);
   add(200, 300);

@@ -45,7 +45,7 @@ TEST(KeptChannels, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read->circuits, sample());
 }
 
-TEST(KeptChannels, WhatIsBrokenIsNotBelieved) {
+TEST(KeptChannels, ABrokenFileIsNotBelieved) {
   const std::string whole = to_bytes(7, "boot", sample());
   for (std::size_t length = 0; length < whole.size(); ++length)
     EXPECT_FALSE(channels_from_bytes(whole.substr(0, length))) << length;
@@ -72,7 +72,7 @@ TEST(KeptChannels, NumbersOfAForgerAreBounded) {
     }
 }
 
-TEST(KeptChannels, WhatCannotBeIsRefused) {
+TEST(KeptChannels, InvalidEntriesAreRefused) {
   const auto refused = [](const std::function<void(CaSeedCircuit&)>& change) {
     CaKeptCircuits circuits = sample();
     change(circuits[0].circuit);

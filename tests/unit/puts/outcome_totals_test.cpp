@@ -57,7 +57,7 @@ TEST(CaOutcomeTotals, KnowsWhenThereWasNoFailureYet) {
   EXPECT_EQ(totals.failures()[1].created_ns, 2'000u);
 }
 
-TEST(CaOutcomeTotals, AddsWhatIsNew) {
+TEST(CaOutcomeTotals, AddsNewCounts) {
   CaOutcomeTotals totals(10);
   totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);
   totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 23);
@@ -93,7 +93,7 @@ TEST(CaOutcomeTotals, StatusesOfOneReasonAreOneSeries) {
   EXPECT_EQ(failures(totals), Lines{"1 A u other 11"});
 }
 
-TEST(CaOutcomeTotals, CountsWhatIsOverTheLimit) {
+TEST(CaOutcomeTotals, CountsPutsOverTheLimit) {
   CaOutcomeTotals totals(1);
   totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);
   totals.observe_failures({2, kPutFailed, 0}, labels(1, "B"), 7);
@@ -161,7 +161,7 @@ iocx_ca_flow_key key(std::uint16_t client_port) {
   return key;
 }
 
-TEST(CaServerTotals, AddsWhatIsNewOfEachConnection) {
+TEST(CaServerTotals, AddsTheGrowthOfEachConnection) {
   CaServerTotals totals;
   __u64 counts[IOCX_CA_COUNT_ROOM] = {5, 0, 7, 0, 100, 200};
   totals.observe(key(1), 3, server_counts(counts));

@@ -64,7 +64,7 @@ TEST_F(CaPutSourcesTest, PutsWithoutNamesAreMissingWhileTheServerDoesNotTellOfTh
   EXPECT_EQ(bounds(), Bounds(19, 0));
 }
 
-TEST_F(CaPutSourcesTest, WhatArrivesWhileProbesAreAttachedMayCountTwice) {
+TEST_F(CaPutSourcesTest, PutsThatArriveWhileProbesAreAttachedMayCountTwice) {
   sources_.saw(kIoc, 1009);
   sources_.look();
   sources_.look();
@@ -74,7 +74,7 @@ TEST_F(CaPutSourcesTest, WhatArrivesWhileProbesAreAttachedMayCountTwice) {
   EXPECT_EQ(bounds(), Bounds(0, 7));
 }
 
-TEST_F(CaPutSourcesTest, WhatTheServerHasNotReadMayCountTwice) {
+TEST_F(CaPutSourcesTest, PutsThatTheServerHasNotReadMayCountTwice) {
   sources_.saw(kIoc, 1009);
   sources_.look();
   sources_.look();
@@ -83,7 +83,7 @@ TEST_F(CaPutSourcesTest, WhatTheServerHasNotReadMayCountTwice) {
   EXPECT_EQ(bounds(), Bounds(0, 11));
 }
 
-TEST_F(CaPutSourcesTest, WhatCameLatelyMayBeReadAndNotServed) {
+TEST_F(CaPutSourcesTest, BytesThatCameLatelyMayBeReadAndNotServed) {
   sources_.saw(kIoc, 1009);
   sources_.look();
   sources_.look();
@@ -112,7 +112,7 @@ TEST_F(CaPutSourcesTest, NoMoreThanPacketsHaveShown) {
   EXPECT_EQ(bounds(), Bounds(2, 3));
 }
 
-TEST_F(CaPutSourcesTest, OnTheWayBackWhatWasNotServedIsMissing) {
+TEST_F(CaPutSourcesTest, OnTheWayBackUnservedPutsAreMissing) {
   sources_.to_server(kIoc, false);
   sources_.saw(kIoc, 1009);
   sources_.look();

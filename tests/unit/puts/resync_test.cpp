@@ -67,7 +67,7 @@ TEST(CaResync, ChainMustHoldForThreeMessages) {
   EXPECT_TRUE(stream.is_lost());
   EXPECT_EQ(stream.feed(write(3) + write(4) + write(3) + junk(64)),
             (Events{put(3), put(4), put(3)}));
-  EXPECT_TRUE(stream.is_lost());  // what followed was none
+  EXPECT_TRUE(stream.is_lost());  // the next bytes were no message
 }
 
 TEST(CaResync, ChainMustHoldWhereChannelsAreNotKnown) {

@@ -20,7 +20,7 @@ CaPutLabels labels(std::uint32_t ioc, const std::string& pv, const std::string& 
   return {ioc, pv, "10.0.0.7", user, "h"};
 }
 
-TEST(CaPutTotals, AddsWhatIsNew) {
+TEST(CaPutTotals, AddsNewCounts) {
   CaPutTotals totals(10);
   totals.open(3, 100, labels(1, "A"));
   EXPECT_TRUE(totals.is_open(3, 100));
@@ -86,7 +86,7 @@ TEST(CaPutTotals, ChannelsWithoutPutsLeaveNothing) {
   EXPECT_TRUE(totals.counts().empty());
 }
 
-TEST(CaPutTotals, CountsWhatIsOverTheLimit) {
+TEST(CaPutTotals, CountsPutsOverTheLimit) {
   CaPutTotals totals(4);  // of which one user gets half
   for (const char* pv : {"A", "B"}) totals.add(labels(1, pv), {1, 0}, 1);
   totals.open(3, 102, labels(1, "C"));
@@ -288,7 +288,7 @@ TEST_F(ProcTree, ConnectionsOfAPortUnderTheTapsNames) {
   EXPECT_EQ(first.net, 3u);
 }
 
-TEST_F(ProcTree, SaysWhatIsMissing) {
+TEST_F(ProcTree, ErrorsNameTheMissingPart) {
   SocketTable sockets = SocketTable::of_thread(RootedFs(root_));
   const auto keys = read_tcp_connections(sockets, [](std::uint16_t) { return true; });
   ASSERT_FALSE(keys);

@@ -77,7 +77,7 @@ TEST(CaDatagram, BelievesNothingThatComesFromTheWrongSide) {
   EXPECT_TRUE(read_datagram(answer(7, 5064), kToServer).empty());
 }
 
-TEST(CaDatagram, PassesOverWhatElseIsSaid) {
+TEST(CaDatagram, SkipsOtherMessages) {
   const Bytes others = version() + message(14, 10, 13, 5, 5) + message(17, 0, 0, 0, 0x7F000001) +
                        message(24, 0, 0, 0, 0x7F000001) + message(23, 0, 0, 0, 0);
   EXPECT_TRUE(read_datagram(others, kToServer).empty());

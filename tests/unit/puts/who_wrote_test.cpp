@@ -259,7 +259,7 @@ TEST_F(WhoWroteServer, AsksWithAnyNameAndPrints) {
   EXPECT_EQ(ask("R1").status, 0) << "a slash at the end does no harm";
 }
 
-TEST_F(WhoWroteServer, SaysWhatTheAnswerWas) {
+TEST_F(WhoWroteServer, PrintsTheErrorInTheAnswer) {
   CommandResult result = ask("bad");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.err, HasSubstr("it answers with HTTP status 500: 500 on purpose"));

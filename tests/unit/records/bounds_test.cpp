@@ -192,7 +192,7 @@ TEST_F(RecordBoundsTest, GroupsThatChangeGoOnFromWhereTheyWere) {
   EXPECT_EQ(apply(ioc("ps", records, {6, 102, 9})), (Counts{{"group a", 13}, {"group b", 9}}));
 }
 
-TEST_F(RecordBoundsTest, ADatabaseThatGrewKeepsWhatHadSeries) {
+TEST_F(RecordBoundsTest, ADatabaseThatGrewKeepsItsSeries) {
   use(limit(2));
   apply(ioc("ps", database({"b", "c", "d"}), {5, 7, 11}));
   EXPECT_EQ(apply(ioc("ps", database({"a", "b", "c", "d"}), {3, 5, 7, 12})),

@@ -101,7 +101,7 @@ TEST_F(GraphServer, PrintsDotAndLooksAsDeepAsAsked) {
   EXPECT_THAT(result.out, HasSubstr("\nLinks are left out: "));
 }
 
-TEST_F(GraphServer, SaysWhatTheExporterSays) {
+TEST_F(GraphServer, PrintsTheExportersError) {
   CommandResult result = ask("P:none");
   EXPECT_EQ(result.status, 1);
   EXPECT_EQ(result.out, "");

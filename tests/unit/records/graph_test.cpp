@@ -171,7 +171,7 @@ TEST(Dot, TextsMeanThemselves) {
   EXPECT_EQ(dot_text("\xEF\xBF\xBF"), "\\\\xEF\\\\xBF\\\\xBF");
 }
 
-TEST(Dot, IsWhatGraphvizReads) {
+TEST(Dot, IsReadByGraphviz) {
   RecordGraph graph;
   graph.nodes = {{5, 0, false}, {3, 1, true}};
   graph.edges = {{0, 1, 23}};

@@ -49,7 +49,7 @@ TEST(LabelCache, KeepsThemWhileTheDatabaseIsTheSame) {
   EXPECT_EQ(cache.of(sample, encoder)->of(0).bytes, R"(ioc="i",record="B")");
 }
 
-TEST(LabelCache, ForgetsWhatIsGone) {
+TEST(LabelCache, ForgetsIocsThatAreGone) {
   LabelCache cache;
   const exposition::TextEncoder encoder;
   IocSample sample = ioc("i", database({"A"}));

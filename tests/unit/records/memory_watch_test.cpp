@@ -61,7 +61,7 @@ class MemoryWatchTest : public testing::Test {
   MemoryWatch::Job job_;
 };
 
-TEST_F(MemoryWatchTest, TellsTheStatesOfRecordsAndWhatIsMissing) {
+TEST_F(MemoryWatchTest, TellsTheStatesOfRecordsAndMissingOnes) {
   MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
   records_[5].active = 1;
   watch.look({job_});
@@ -98,7 +98,7 @@ TEST_F(MemoryWatchTest, ASeverityThatIsNoneIsANote) {
   EXPECT_THAT(sample.notes, Contains("states of records not known: record R: its severity is 23"));
 }
 
-TEST_F(MemoryWatchTest, NothingIsToldOfAnotherDatabaseOrOfWhatHasEnded) {
+TEST_F(MemoryWatchTest, NothingIsToldOfAnotherDatabaseOrOfAnEndedIoc) {
   MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
   watch.look({job_});
   std::vector<IocSample> iocs{ioc(), ioc(), ioc()};
@@ -164,7 +164,7 @@ TEST_F(MemoryWatchTest, AnotherProcessWithThePidIsNotRead) {
   EXPECT_THAT(sample.notes, Contains(HasSubstr("the process has ended")));
 }
 
-TEST_F(MemoryWatchTest, WhatThereWasNoTimeToLookAtIsNotTold) {
+TEST_F(MemoryWatchTest, RecordsThatThereWasNoTimeToReadAreNotTold) {
   MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 0ms);
   watch.look({job_});
   EXPECT_FALSE(told(watch).memory);

@@ -159,7 +159,7 @@ TEST(MemoryShares, UsedMemoryGoesBeforeDemands) {
   EXPECT_EQ(shares, (Shares{20, 480}));
 }
 
-TEST(RecordLines, ALineAddsToWhatIsThere) {
+TEST(RecordLines, ALineAddsToTheExistingCounts) {
   iocx_record_stats stats{};
   stats.processed = 100;
   stats.untimed = 40;

@@ -95,7 +95,7 @@ TEST_F(RecordStatesTest, GoesOnWhereTheTimeWasUp) {
   EXPECT_THAT(all.sample()->by_severity, ElementsAre(501, 501, 501, 500));
 }
 
-TEST_F(RecordStatesTest, StuckIsWhatStaysActive) {
+TEST_F(RecordStatesTest, ARecordThatStaysActiveIsStuck) {
   RecordStates all = states(5, 0ms);
   for (const std::size_t record : {1u, 2u, 4u}) set_active(record, true);
   look(all);

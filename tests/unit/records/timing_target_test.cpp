@@ -182,7 +182,7 @@ TEST(TimingTarget, HasNoWindowsWithoutATargetOrABudget) {
 }
 
 // Scans that are always at the same phase, bursts, and calls that are slow for a while: the sum of
-// what is timed, with its weights, is that of all calls.
+// the sum of timed calls, with their weights, is that of all calls.
 TEST(TimingTarget, SampledCallsStandForAll) {
   const std::function<double(double)> loads[] = {
       [](double t) { return std::fmod(t, 0.1) < 0.005 ? 20.0 : 0.0; },

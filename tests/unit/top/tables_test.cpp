@@ -91,7 +91,7 @@ TEST_F(TopTables, TheSummaryIsOfTheHost) {
             "2 IOCs; 115.0 records/s take 20.50 % of a core; 5.5 puts/s");
 }
 
-TEST_F(TopTables, TellsWhatIsLeftOut) {
+TEST_F(TopTables, CountsRowsThatAreLeftOut) {
   EXPECT_EQ(table_of(By::records, before_, now_, 1).note, "2 more");
   EXPECT_EQ(lines(By::records, 1).size(), 2u);
   const Reading few = reading(kNow, start_ + 2s, 15);

@@ -159,7 +159,7 @@ TEST_F(ChainReaderTest, PartsAreOneChain) {
   EXPECT_TRUE(only(traces).cut);
 }
 
-TEST_F(ChainReaderTest, ACompletionIsJoinedWithWhatItSetsInMotion) {
+TEST_F(ChainReaderTest, ACompletionIsJoinedWithItsChain) {
   ASSERT_TRUE(give(head(5, 10 * kMs, 20 * kMs),
                    {span(2, 2, 1, 12 * kMs, 14 * kMs, IOCX_TRACE_SPAN_ASYNCHRONOUS),
                     span(1, 1, 0, 10 * kMs, 20 * kMs)}));

@@ -42,7 +42,7 @@ TEST(TraceRing, KeepsTheNewestByTheirStart) {
   EXPECT_EQ(numbers(follower->next(0ms).items), (std::vector{2, 4}));
 }
 
-TEST(TraceRing, IsBoundedByWhatTracesTake) {
+TEST(TraceRing, IsBoundedByTheMemoryOfTraces) {
   Trace large = scan_trace();
   large.spans.resize(1000, span(7, 1, std::string(60, 'x'), 0, 1, 1));
   EXPECT_GT(delivery::footprint(large), 1000 * (sizeof(Span) + 60));

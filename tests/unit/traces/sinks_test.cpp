@@ -73,7 +73,7 @@ TEST(TraceJson, IsReadBackAsItWas) {
   EXPECT_EQ(value_of(trace_from_json(to_json(trace))), trace);
 }
 
-TEST(TraceJson, LeavesOutWhatIsNotKnown) {
+TEST(TraceJson, OmitsUnknownValues) {
   Trace trace;
   trace.id = {1};
   trace.ioc = "linac";

@@ -3,13 +3,13 @@
 
 #include "example_traces.h"
 #include "support/value_of.h"
+#include "traces/selectors.h"
 #include "traces/trace_query.h"
-#include "traces/wishes.h"
 
 namespace ioc_exporter::traces {
 namespace {
 
-using Clock = Wishes::Clock;
+using Clock = TraceSelectors::Clock;
 using namespace std::chrono_literals;
 
 const std::chrono::system_clock::time_point kNow{std::chrono::seconds(2'000'000'000)};
@@ -113,92 +113,94 @@ Demand demand_of(const std::string& records, const std::string& holder = "local"
           .ticket = ticket};
 }
 
-class WishesTest : public testing::Test {
+class TraceSelectorsTest : public testing::Test {
  protected:
-  void SetUp() override { EXPECT_TRUE(wishes_.add(3, 1, "one", database_of(10), now_)); }
+  void SetUp() override { EXPECT_TRUE(selectors_.add(3, 1, "one", database_of(10), now_)); }
   Result<std::size_t> ask(const Demand& demand) {
-    auto matches = Wishes::match(demand, wishes_.places(), Clock::now() + 1min);
-    return wishes_.ask(demand, *matches, now_);
+    auto matches = TraceSelectors::match(demand, selectors_.places(), Clock::now() + 1min);
+    return selectors_.ask(demand, *matches, now_);
   }
 
   const Clock::time_point now_ = Clock::now();
-  Wishes wishes_{Options(), {}};
+  TraceSelectors selectors_{Options(), {}};
 };
 
-TEST_F(WishesTest, ADemandIsForRecordsByNameAndAlias) {
+TEST_F(TraceSelectorsTest, ADemandIsForRecordsByNameAndAlias) {
   EXPECT_EQ(*ask(demand_of("NONE")), 0u);
-  EXPECT_FALSE(wishes_.wants_all(3));
+  EXPECT_FALSE(selectors_.wants_all(3));
   EXPECT_EQ(*ask(demand_of("A:2|ALIAS")), 2u);
-  EXPECT_TRUE(wishes_.wants_all(3));
-  EXPECT_TRUE(wishes_.look(now_ + 5s));
-  EXPECT_TRUE(wishes_.wants_all(3));
-  EXPECT_TRUE(wishes_.look(now_ + 10s));
-  EXPECT_FALSE(wishes_.wants_all(3));
+  EXPECT_TRUE(selectors_.wants_all(3));
+  EXPECT_TRUE(selectors_.look(now_ + 5s));
+  EXPECT_TRUE(selectors_.wants_all(3));
+  EXPECT_TRUE(selectors_.look(now_ + 10s));
+  EXPECT_FALSE(selectors_.wants_all(3));
 }
 
-TEST_F(WishesTest, ItIsForIocsThatComeLater) {
+TEST_F(TraceSelectorsTest, ItIsForIocsThatComeLater) {
   Demand demand = demand_of("A:.*");
   demand.ioc = *Pattern::compile("one|two");
   EXPECT_EQ(*ask(demand), 10u);
-  EXPECT_TRUE(wishes_.add(4, 1, "two", database_of(2), now_));
-  EXPECT_TRUE(wishes_.add(5, 1, "three", database_of(2), now_));
-  EXPECT_TRUE(wishes_.wants_all(4));
-  EXPECT_FALSE(wishes_.wants_all(5));
-  EXPECT_TRUE(wishes_.remove(4, 1));
-  EXPECT_TRUE(wishes_.add(4, 2, "three", database_of(2), now_));
-  EXPECT_FALSE(wishes_.wants_all(4));
-  EXPECT_TRUE(wishes_.add(5, 1, "two", database_of(3), now_));  // its name is known now
-  EXPECT_TRUE(wishes_.wants_all(5));
+  EXPECT_TRUE(selectors_.add(4, 1, "two", database_of(2), now_));
+  EXPECT_TRUE(selectors_.add(5, 1, "three", database_of(2), now_));
+  EXPECT_TRUE(selectors_.wants_all(4));
+  EXPECT_FALSE(selectors_.wants_all(5));
+  EXPECT_TRUE(selectors_.remove(4, 1));
+  EXPECT_TRUE(selectors_.add(4, 2, "three", database_of(2), now_));
+  EXPECT_FALSE(selectors_.wants_all(4));
+  EXPECT_TRUE(selectors_.add(5, 1, "two", database_of(3), now_));  // its name is known now
+  EXPECT_TRUE(selectors_.wants_all(5));
 }
 
 // Between matching and asking no lock is held.
-TEST_F(WishesTest, AnIocThatComesWhileItIsMatchedIsNotMissed) {
+TEST_F(TraceSelectorsTest, AnIocThatComesWhileItIsMatchedIsNotMissed) {
   const Demand demand = demand_of("A:.*");
-  auto matches = value_of(Wishes::match(demand, wishes_.places(), Clock::now() + 1min));
-  EXPECT_TRUE(wishes_.add(3, 1, "one", database_of(4), now_));
-  EXPECT_TRUE(wishes_.add(4, 1, "two", database_of(2), now_));
-  EXPECT_EQ(*wishes_.ask(demand, matches, now_), 6u);
+  auto matches = value_of(TraceSelectors::match(demand, selectors_.places(), Clock::now() + 1min));
+  EXPECT_TRUE(selectors_.add(3, 1, "one", database_of(4), now_));
+  EXPECT_TRUE(selectors_.add(4, 1, "two", database_of(2), now_));
+  EXPECT_EQ(*selectors_.ask(demand, matches, now_), 6u);
 }
 
-TEST_F(WishesTest, MatchingEndsInTime) {
-  EXPECT_EQ(error_of(Wishes::match(demand_of(".*"), wishes_.places(), Clock::now() - 1s)),
-            "trace .*: it takes too long to find these records: ask by a simpler pattern");
+TEST_F(TraceSelectorsTest, MatchingEndsInTime) {
+  EXPECT_EQ(
+      error_of(TraceSelectors::match(demand_of(".*"), selectors_.places(), Clock::now() - 1s)),
+      "trace .*: it takes too long to find these records: ask by a simpler pattern");
 }
 
-TEST_F(WishesTest, EachHolderHasAFewDemands) {
+TEST_F(TraceSelectorsTest, EachHolderHasAFewDemands) {
   for (int holder = 0; holder < 4; ++holder) {
     const std::string name = std::to_string(holder);
-    for (std::size_t i = 0; i < Wishes::kMostOfOne; ++i) EXPECT_TRUE(ask(demand_of("A:1", name)));
+    for (std::size_t i = 0; i < TraceSelectors::kMostOfOne; ++i)
+      EXPECT_TRUE(ask(demand_of("A:1", name)));
     const auto more = ask(demand_of("A:1", name));
     ASSERT_FALSE(more);
     if (holder < 3) {
       EXPECT_EQ(more.error().message(),
-                "trace A:1: 4 others of this user or address are traced already");
+                "trace A:1: 4 demands of this user or address are active already");
     }
   }
   EXPECT_EQ(ask(demand_of("A:1", "new")).error().message(),
-            "trace A:1: 16 others are traced already");
-  EXPECT_TRUE(wishes_.may_ask(demand_of("A:1", "new"), now_ + 10s));
+            "trace A:1: 16 demands are active already");
+  EXPECT_TRUE(selectors_.may_ask(demand_of("A:1", "new"), now_ + 10s));
 }
 
-TEST_F(WishesTest, ATicketEndsADemand) {
+TEST_F(TraceSelectorsTest, ATicketEndsADemand) {
   EXPECT_TRUE(ask(demand_of("A:1", "local", "t")));
-  EXPECT_TRUE(wishes_.end("other", "t"));
-  EXPECT_TRUE(wishes_.end("local", "u"));
-  EXPECT_TRUE(wishes_.end("local", ""));
-  EXPECT_TRUE(wishes_.wants_all(3));
-  EXPECT_TRUE(wishes_.end("local", "t"));
-  EXPECT_FALSE(wishes_.wants_all(3));
+  EXPECT_TRUE(selectors_.end("other", "t"));
+  EXPECT_TRUE(selectors_.end("local", "u"));
+  EXPECT_TRUE(selectors_.end("local", ""));
+  EXPECT_TRUE(selectors_.wants_all(3));
+  EXPECT_TRUE(selectors_.end("local", "t"));
+  EXPECT_FALSE(selectors_.wants_all(3));
 }
 
-TEST_F(WishesTest, InvalidDemandsAreRefused) {
+TEST_F(TraceSelectorsTest, InvalidDemandsAreRefused) {
   Demand demand = demand_of("A:1");
   demand.cause = "weather";
-  EXPECT_FALSE(wishes_.may_ask(demand, now_));
+  EXPECT_FALSE(selectors_.may_ask(demand, now_));
   demand.cause = "scan";
-  EXPECT_TRUE(wishes_.may_ask(demand, now_));
+  EXPECT_TRUE(selectors_.may_ask(demand, now_));
   demand.lasts = 2h;
-  EXPECT_FALSE(wishes_.may_ask(demand, now_));
+  EXPECT_FALSE(selectors_.may_ask(demand, now_));
 }
 
 }  // namespace

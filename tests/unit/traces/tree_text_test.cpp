@@ -31,7 +31,7 @@ TEST_F(TreeTextTest, TimesAreAlignedAndTheSlowestBranchIsMarked) {
 }
 
 // Puts with their users, alarms, skipped records, late completions and puts to other IOCs.
-TEST_F(TreeTextTest, SaysWhatIsKnownOfEachRecord) {
+TEST_F(TreeTextTest, HasARowForEachRecord) {
   Trace trace = scan_trace();
   trace.parent = 0x17;
   trace.thread = "CAS-client";
@@ -126,7 +126,7 @@ TEST_F(TreeTextTest, WideFanoutsHaveALineEach) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '*'), 2);
 }
 
-TEST_F(TreeTextTest, ColoursWhatMatters) {
+TEST_F(TreeTextTest, ColoursAlarmsAndTheSlowestBranch) {
   Trace trace = scan_trace();
   trace.spans[0].alarm = "MINOR";
   trace.spans[3].alarm = "INVALID";

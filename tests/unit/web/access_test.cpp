@@ -129,7 +129,7 @@ TEST(Access, AThousandAddressesUseUpNoKnownUsersRate) {
   EXPECT_TRUE(access.admit(alice).refusal);
 }
 
-TEST(HolderOf, AUserOrAllWhoAskFromOnePlace) {
+TEST(HolderOf, IsAUserOrAnAddress) {
   EXPECT_EQ(holder_of("127.0.0.1", ""), holder_of("127.9.9.9", ""));
   EXPECT_EQ(holder_of("127.0.0.1", ""), holder_of("::1", ""));
   EXPECT_EQ(holder_of("2001:db8::1", ""), holder_of("2001:db8::2:3", ""));

@@ -106,7 +106,7 @@ bool noted_check(const std::string& password, const std::string& hash) {
 }
 
 // As many rounds for each user, and for one who is not there.
-TEST(BasicAuth, TimeDoesNotTellWhoIsThere) {
+TEST(BasicAuth, TimeDoesNotTellWhichUsersExist) {
   BasicAuth auth({{"alice", kHash}, {"carol", kDearer}}, noted_check);
   const auto rounds = [&auth](const std::string& header) {
     hashes_checked.clear();

@@ -50,7 +50,7 @@ void expect_balanced(const std::string& html) {
   EXPECT_TRUE(open.empty());
 }
 
-TEST(LandingPage, ShowsWhatItIsGiven) {
+TEST(LandingPage, ShowsItsTables) {
   const std::string html = render_landing_page(sample());
   EXPECT_EQ(html.rfind("<!DOCTYPE html>\n", 0), 0u);
   for (const char* text :

@@ -46,7 +46,7 @@ TEST_F(ServerTest, HeadHasTheLengthAndNoBody) {
   }
 }
 
-TEST(Server, AsksWhoIsLetInBeforeAnythingIsDone) {
+TEST(Server, ChecksAccessBeforeAnythingIsDone) {
   ServerOptions options = options_on({"127.0.0.1:0"});
   options.admit = [](const Request& request) -> Admission {
     if (request.authorization == "Basic x") return {};
@@ -77,7 +77,7 @@ TEST(Server, AsksWhoIsLetInBeforeAnythingIsDone) {
 
 // Actions that cost other users something are for clients on this host, or where actions are
 // allowed.
-TEST(Server, LocalActionsAreDoneForWhoIsHere) {
+TEST(Server, LocalActionsAreDoneForClientsOnThisHost) {
   const auto server_of = [](bool here, bool actions) {
     ServerOptions options = options_on({"127.0.0.1:0"});
     options.local_actions["/small"] = [](const Request& request) {
@@ -140,7 +140,7 @@ TEST_F(ServerTest, CompressesWhenAsked) {
   EXPECT_EQ(inflated(answer.body), long_text());
 }
 
-TEST_F(ServerTest, DoesNotCompressWhatIsRefusedOrSmall) {
+TEST_F(ServerTest, DoesNotCompressRefusalsAndSmallAnswers) {
   const Answer refused = ask(port_, "GET", "/metrics", "Accept-Encoding: gzip;q=0\r\n");
   EXPECT_FALSE(refused.headers.contains("content-encoding"));
   EXPECT_EQ(refused.body, long_text());

@@ -89,7 +89,7 @@ TEST_F(TlsTest, AGoodOneWorksWithWhateverIsChosen) {
   EXPECT_EQ(problem_of(old), "");
 }
 
-TEST_F(TlsTest, AServerGivesALargeBodyWholeAndEndsWhoDoesNotTakeIt) {
+TEST_F(TlsTest, AServerGivesALargeBodyWholeAndCutsAClientThatDoesNotReadIt) {
   auto tls = Tls::load(config("good.pem", "good.key"));
   ASSERT_TRUE(tls) << tls.error().message();
   std::string large(8u << 20, '\0');

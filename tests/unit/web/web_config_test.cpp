@@ -114,7 +114,7 @@ TEST(ListenAddress, BadOnesAreRefusedInWords) {
   }
 }
 
-TEST(TryListening, NamesWhatCannotBe) {
+TEST(TryListening, NamesTheAddressThatFails) {
   std::vector<ListenAddress> addresses = {{"192.0.2.1", 0}};  // a documentation address
   const auto foreign = try_listening(addresses);
   ASSERT_FALSE(foreign.ok());

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 
 struct Compiler {
   std::string command;  // with what chooses its target
-  std::string tools;    // what ld, readelf and objdump for that begin with
+  std::string tools;    // prefix of ld, readelf and objdump for that
   bool arm64 = false;
 };
 

@@ -1,4 +1,4 @@
-/* What ending_shapes.c calls, and works on. Without headers of a C library: it is compiled for
+/* Functions and data that ending_shapes.c uses. Without headers of a C library: it is compiled for
  * other processors, too. */
 #ifndef IOC_EXPORTER_TESTS_ENDING_SHAPES_H
 #define IOC_EXPORTER_TESTS_ENDING_SHAPES_H

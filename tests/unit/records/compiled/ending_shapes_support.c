@@ -1,4 +1,4 @@
-/* What ending_shapes.c calls, and play(), which sends its functions all the ways that they have. */
+/* Functions that ending_shapes.c calls, and play(), which sends its functions all the ways that they have. */
 #include "ending_shapes.h"
 
 void longjmp(void *buffer, int value) __attribute__((noreturn));

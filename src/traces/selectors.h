@@ -1,5 +1,5 @@
-// Wishes: whose chains are wanted, as the kernel is told: for each IOC, which chains the settings
-// choose, and which records somebody names, by address (bpf/shared/traces.h).
+// TraceSelectors: tells the kernel which chains to trace: for each IOC, those that the settings
+// choose, and those with the records of live demands, by address (bpf/shared/traces.h).
 //
 // Not thread-safe.
 #pragma once
@@ -21,18 +21,18 @@
 
 namespace ioc_exporter::traces {
 
-class Wishes {
+class TraceSelectors {
  public:
   using Clock = std::chrono::steady_clock;
-  // At a time, and of one holder (a user, or an address without one).
+  // Demands at a time, in all and of one holder (a user, or an address without one).
   static constexpr std::size_t kMostDemands = 16, kMostOfOne = delivery::Followers::kMostOfOne;
   static constexpr std::chrono::hours kLongest{1};
 
-  // How long an IOC that comes is matched with all demands.
+  // The longest time for matching a new IOC with all demands.
   static constexpr std::chrono::milliseconds kMatchNewFor{200};
 
-  // The records of an IOC that a demand is for: no pattern is matched with them again while the IOC
-  // has this database.
+  // The records of an IOC that a demand names. They are not matched again while the IOC has this
+  // database.
   struct Matched {
     std::shared_ptr<const Database> database;
     std::vector<std::uint64_t> addresses;
@@ -44,27 +44,27 @@ class Wishes {
     std::shared_ptr<const Database> database;
   };
 
-  // `maps` may be empty: then nobody is told.
-  Wishes(const Options& options, records::RecordTraceMaps maps)
+  // `maps` may be empty: then the kernel is not told.
+  TraceSelectors(const Options& options, records::RecordTraceMaps maps)
       : options_(options), maps_(std::move(maps)) {}
 
   // An IOC that is counted, or whose database has changed.
   Result<void> add(std::uint32_t slot, std::uint32_t generation, const std::string& name,
                    std::shared_ptr<const Database> database, Clock::time_point now);
   Result<void> remove(std::uint32_t slot, std::uint32_t generation);
-  // A demand is matched first, with no lock held: that takes a while. The error: it was not done
-  // `until` then.
+  // A demand is first matched without a lock, since that takes a while. The error: the time was
+  // over before it was done.
   std::vector<Place> places() const;
   static Result<Matches> match(const Demand& demand, const std::vector<Place>& places,
                                Clock::time_point until);
-  // Whether there is a place for it, and it makes sense.
+  // Whether the demand is valid and there is a place for it.
   Result<void> may_ask(const Demand& demand, Clock::time_point now);
-  // For how many records.
+  // Returns the number of its records.
   Result<std::size_t> ask(const Demand& demand, Matches matches, Clock::time_point now);
   Result<void> end(const std::string& holder, const std::string& ticket);
-  // Demands that are over are forgotten; the kernel heeds none of them any more.
+  // Forgets demands that are over, and tells the kernel.
   Result<void> look(Clock::time_point now);
-  // Whether all calls of the IOC are to be timed: somebody asks for its records, or a chain may be
+  // Whether all calls of the IOC are to be timed: a demand names its records, or a chain may be
   // chosen at its end.
   bool wants_all(std::uint32_t slot) const;
 
@@ -86,7 +86,7 @@ class Wishes {
   std::unordered_map<std::uint64_t, iocx_trace_wish> wished(std::uint32_t slot, const Ioc& ioc,
                                                             bool& asked) const;
   static const Matched* match_of(const Asked& one, std::uint32_t slot, const Ioc& ioc);
-  // Records that a demand has not been matched with yet.
+  // Matches a demand with an IOC that came after it.
   Result<void> match_new(Asked& one, std::uint32_t slot, const Ioc& ioc, Clock::time_point until);
   template <class Over>
   Result<void> forget(const Over& over);

@@ -1,4 +1,4 @@
-#include "traces/wishes.h"
+#include "traces/selectors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,16 +21,18 @@ std::uint32_t causes_of(const Demand& demand) {
   return cause ? 1u << *cause : 0;
 }
 
-// How many names are matched between looks at the clock.
+// Names that are matched between looks at the clock.
 constexpr std::size_t kAtATime = 256;
 
-// The records whose name, or an alias of it, the expression matches. Nothing: it was not done
-// `until` then.
+// The records whose name, or an alias of it, matches the expression. Nothing: the time was over
+// before it was done.
 std::optional<std::vector<std::uint64_t>> matching(const Pattern& pattern, const Database& database,
-                                                   Wishes::Clock::time_point until) {
+                                                   TraceSelectors::Clock::time_point until) {
   std::vector<bool> matches(database.records.size());
   std::size_t names = 0;
-  const auto late = [&] { return names++ % kAtATime == 0 && Wishes::Clock::now() >= until; };
+  const auto late = [&] {
+    return names++ % kAtATime == 0 && TraceSelectors::Clock::now() >= until;
+  };
   for (std::size_t i = 0; i < matches.size(); ++i) {
     if (late()) return std::nullopt;
     matches[i] = pattern.matches(database.records[i].name);
@@ -50,8 +52,9 @@ Error too_long(const Demand& demand) {
                         ": it takes too long to find these records: ask by a simpler pattern");
 }
 
-// Both may be for the same record: then whoever wants more has it.
-void add_demand(iocx_trace_wish& wish, const Demand& demand, Wishes::Clock::time_point until) {
+// Settings and demands may name the same record: it gets the most of both.
+void add_demand(iocx_trace_wish& wish, const Demand& demand,
+                TraceSelectors::Clock::time_point until) {
   const auto slower =
       static_cast<__u64>(demand.slower.value_or(std::chrono::nanoseconds{}).count());
   const bool first = (wish.flags & IOCX_TRACE_WISH_ASKED) == 0;
@@ -68,15 +71,16 @@ bool is_same(const iocx_trace_wish& one, const iocx_trace_wish& other) {
 
 }  // namespace
 
-const Wishes::Matched* Wishes::match_of(const Asked& one, std::uint32_t slot, const Ioc& ioc) {
+const TraceSelectors::Matched* TraceSelectors::match_of(const Asked& one, std::uint32_t slot,
+                                                        const Ioc& ioc) {
   const auto found = one.matches.find(slot);
   return found != one.matches.end() && found->second.database == ioc.database ? &found->second
                                                                               : nullptr;
 }
 
-std::unordered_map<std::uint64_t, iocx_trace_wish> Wishes::wished(std::uint32_t slot,
-                                                                  const Ioc& ioc,
-                                                                  bool& asked) const {
+std::unordered_map<std::uint64_t, iocx_trace_wish> TraceSelectors::wished(std::uint32_t slot,
+                                                                          const Ioc& ioc,
+                                                                          bool& asked) const {
   std::unordered_map<std::uint64_t, iocx_trace_wish> wishes;
   asked = false;
   if (!ioc.database) return wishes;
@@ -93,7 +97,7 @@ std::unordered_map<std::uint64_t, iocx_trace_wish> Wishes::wished(std::uint32_t 
   return wishes;
 }
 
-Result<void> Wishes::tell_settings(std::uint32_t slot, const Ioc& ioc) const {
+Result<void> TraceSelectors::tell_settings(std::uint32_t slot, const Ioc& ioc) const {
   iocx_trace_config config{};
   config.generation = ioc.generation;
   config.causes = options_.causes != 0 ? options_.causes : kAllCauses;
@@ -111,8 +115,8 @@ Result<void> Wishes::tell_settings(std::uint32_t slot, const Ioc& ioc) const {
   return maps_.config.update(slot, config);
 }
 
-// The records first: the settings say whether they are looked up.
-Result<void> Wishes::tell(std::uint32_t slot, Ioc& ioc) {
+// The records first: by the settings the kernel decides whether to look them up.
+Result<void> TraceSelectors::tell(std::uint32_t slot, Ioc& ioc) {
   auto wishes = wished(slot, ioc, ioc.asked);
   if (maps_.config.fd() < 0) return {};
   Result<void> problem;
@@ -137,12 +141,13 @@ Result<void> Wishes::tell(std::uint32_t slot, Ioc& ioc) {
   return problem;
 }
 
-Result<void> Wishes::add(std::uint32_t slot, std::uint32_t generation, const std::string& name,
-                         std::shared_ptr<const Database> database, Clock::time_point now) {
+Result<void> TraceSelectors::add(std::uint32_t slot, std::uint32_t generation,
+                                 const std::string& name, std::shared_ptr<const Database> database,
+                                 Clock::time_point now) {
   if (const auto known = iocs_.find(slot);
       known != iocs_.end() && known->second.generation != generation)
     if (auto ok = remove(slot, known->second.generation); !ok) return ok;
-  if (!iocs_.contains(slot) && maps_.tokens.fd() >= 0)  // what another IOC had of the rate there
+  if (!iocs_.contains(slot) && maps_.tokens.fd() >= 0)  // tokens of the slot's former IOC
     if (auto ok = maps_.tokens.update(slot, 0); !ok) return ok;
   Ioc& ioc = iocs_[slot];
   if (ioc.name != name)
@@ -164,8 +169,8 @@ Result<void> Wishes::add(std::uint32_t slot, std::uint32_t generation, const std
   return told ? problem : told;
 }
 
-Result<void> Wishes::match_new(Asked& one, std::uint32_t slot, const Ioc& ioc,
-                               Clock::time_point until) {
+Result<void> TraceSelectors::match_new(Asked& one, std::uint32_t slot, const Ioc& ioc,
+                                       Clock::time_point until) {
   if (match_of(one, slot, ioc) != nullptr) return {};
   auto matches = match(one.demand, {{slot, ioc.name, ioc.database}}, until);
   one.matches.erase(slot);
@@ -174,7 +179,7 @@ Result<void> Wishes::match_new(Asked& one, std::uint32_t slot, const Ioc& ioc,
   return {};
 }
 
-Result<void> Wishes::remove(std::uint32_t slot, std::uint32_t generation) {
+Result<void> TraceSelectors::remove(std::uint32_t slot, std::uint32_t generation) {
   const auto known = iocs_.find(slot);
   if (known == iocs_.end() || known->second.generation != generation) return {};
   Ioc& ioc = known->second;
@@ -187,14 +192,15 @@ Result<void> Wishes::remove(std::uint32_t slot, std::uint32_t generation) {
   return told;
 }
 
-std::vector<Wishes::Place> Wishes::places() const {
+std::vector<TraceSelectors::Place> TraceSelectors::places() const {
   std::vector<Place> places;
   for (const auto& [slot, ioc] : iocs_) places.push_back({slot, ioc.name, ioc.database});
   return places;
 }
 
-Result<Wishes::Matches> Wishes::match(const Demand& demand, const std::vector<Place>& places,
-                                      Clock::time_point until) {
+Result<TraceSelectors::Matches> TraceSelectors::match(const Demand& demand,
+                                                      const std::vector<Place>& places,
+                                                      Clock::time_point until) {
   Matches matches;
   for (const Place& place : places) {
     if (!place.database) continue;
@@ -208,9 +214,9 @@ Result<Wishes::Matches> Wishes::match(const Demand& demand, const std::vector<Pl
   return matches;
 }
 
-Result<void> Wishes::may_ask(const Demand& demand, Clock::time_point now) {
+Result<void> TraceSelectors::may_ask(const Demand& demand, Clock::time_point now) {
   if (causes_of(demand) == 0)
-    return error_in_words("trace what " + demand.cause + " begins: there is no such cause");
+    return error_in_words("trace chains of cause " + demand.cause + ": there is no such cause");
   if (demand.lasts.count() <= 0 || demand.lasts > kLongest)
     return error_in_words("trace for " + std::to_string(demand.lasts.count()) +
                           " ms: from 1 ms to an hour is possible");
@@ -218,9 +224,9 @@ Result<void> Wishes::may_ask(const Demand& demand, Clock::time_point now) {
   const auto own = [&](const Asked& one) {
     return there(one) && one.demand.holder == demand.holder;
   };
-  const auto full = [&](std::size_t most, const char* whose) {
+  const auto full = [&](std::size_t most, const char* of_holder) {
     return error_in_words("trace " + demand.records.text() + ": " + std::to_string(most) +
-                          " others" + whose + " are traced already");
+                          " demands" + of_holder + " are active already");
   };
   if (std::ranges::count_if(demands_, there) >= static_cast<std::ptrdiff_t>(kMostDemands))
     return full(kMostDemands, "");
@@ -229,7 +235,8 @@ Result<void> Wishes::may_ask(const Demand& demand, Clock::time_point now) {
   return {};
 }
 
-Result<std::size_t> Wishes::ask(const Demand& demand, Matches matches, Clock::time_point now) {
+Result<std::size_t> TraceSelectors::ask(const Demand& demand, Matches matches,
+                                        Clock::time_point now) {
   if (auto may = may_ask(demand, now); !may) return may.error();
   Asked asked{demand, now + demand.lasts, std::move(matches)};
   const auto until = Clock::now() + kMatchNewFor;
@@ -253,9 +260,9 @@ Result<std::size_t> Wishes::ask(const Demand& demand, Matches matches, Clock::ti
   return records;
 }
 
-// Of those that are over only the IOCs that they were for are told.
+// Tells the kernel only about IOCs for which a demand has ended.
 template <class Over>
-Result<void> Wishes::forget(const Over& over) {
+Result<void> TraceSelectors::forget(const Over& over) {
   std::set<std::uint32_t> slots;
   for (const Asked& one : demands_) {
     if (!over(one)) continue;
@@ -270,17 +277,17 @@ Result<void> Wishes::forget(const Over& over) {
   return problem;
 }
 
-Result<void> Wishes::end(const std::string& holder, const std::string& ticket) {
+Result<void> TraceSelectors::end(const std::string& holder, const std::string& ticket) {
   if (ticket.empty()) return {};
   return forget(
       [&](const Asked& one) { return one.demand.holder == holder && one.demand.ticket == ticket; });
 }
 
-Result<void> Wishes::look(Clock::time_point now) {
+Result<void> TraceSelectors::look(Clock::time_point now) {
   return forget([now](const Asked& one) { return one.until <= now; });
 }
 
-bool Wishes::wants_all(std::uint32_t slot) const {
+bool TraceSelectors::wants_all(std::uint32_t slot) const {
   if (options_.slower.count() > 0 || options_.alarms || options_.active) return true;
   const auto ioc = iocs_.find(slot);
   return ioc != iocs_.end() && ioc->second.asked;
