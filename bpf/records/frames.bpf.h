@@ -29,6 +29,15 @@ static __always_inline __u64 return_address(struct pt_regs *ctx)
 #define return_address(ctx) PT_REGS_RET(ctx)
 #endif
 
+/* The stack pointer at the entry of the function that ends at the place that was hit; 0: it goes on. */
+static __always_inline __u64 sp_of_ending(struct pt_regs *ctx, __u32 slot, enum iocx_ending_function function)
+{
+	__u32 index = slot * IOCX_ENDING_FUNCTIONS + function;
+	struct iocx_function_ends *ends = bpf_map_lookup_elem(&function_ends, &index);
+
+	return ends ? sp_at_entry(ctx, ends) : 0;
+}
+
 #define MINIMUM_PAGE 4096
 
 __noinline int trace_left(__u64 id, __u64 now, __u32 flags); /* traces/chains.bpf.h */

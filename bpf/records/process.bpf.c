@@ -2,12 +2,13 @@
 /*
  * Counts and times every dbProcess() of the watched IOCs, per record.
  *
- * A probe at the entry and breakpoints at the ends (shared/function_ends.h) keep a stack of frames for each thread, since dbProcess
- * recurses through links. A frame has the stack pointer of its call, by which an end finds its frame. So no harm is done
- * by an end that is not seen, a probe that is detached during a call, or two attachments that see the same call.
+ * A probe at the entry and breakpoints at the ends (shared/function_ends.h) keep a stack of frames for each thread,
+ * since dbProcess recurses through links. A frame has the stack pointer of its call, by which an end finds its frame.
+ * So no harm is done by an end that is not seen, a probe that is detached during a call, or two attachments that see
+ * the same call.
  *
- * The programs touch pt_regs only, no kernel structs; the helpers are those of Linux 5.10. The counts of a record need no atomics: dbProcess is called with the record's lock set locked, and both
- * probes run within the call.
+ * The programs touch pt_regs only, no kernel structs; the helpers are those of Linux 5.10. The counts of a record need
+ * no atomics: dbProcess is called with the record's lock set locked, and both probes run within the call.
  */
 #include <linux/types.h>
 #include <linux/errno.h>
@@ -17,8 +18,8 @@
 #include <bpf/bpf_tracing.h>
 
 #include "base/durations.bpf.h"
+#include "base/function_ends.bpf.h"
 #include "base/maps.bpf.h"
-#include "shared/function_ends.h"
 #include "shared/histogram.h"
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
@@ -45,7 +46,6 @@ struct {
 #include "records/lines.bpf.h"
 #include "records/threads.bpf.h"
 #include "records/frames.bpf.h"
-#include "records/ends.bpf.h"
 #include "records/verdict.bpf.h"
 #include "traces/sending.bpf.h"
 #include "traces/choosing.bpf.h"

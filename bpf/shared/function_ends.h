@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Where functions end: between src/records/probe/function_ends.cpp, which finds the places in their code, and
- * bpf/records/ends.bpf.h, whose programs stand there.
+ * Where functions end: between src/iocs/elf/function_ends.cpp, which finds the places in their code, and
+ * bpf/base/function_ends.bpf.h, whose programs stand there.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_FUNCTION_ENDS_H
 #define IOC_EXPORTER_BPF_SHARED_FUNCTION_ENDS_H
@@ -25,14 +25,6 @@ struct iocx_function_end {
 	__u8 condition; /* under which the function ends here */
 	__u8 pad;
 	__u32 below; /* how far the stack pointer is below that at the function's entry */
-};
-
-/* Functions that have ends: index into function_ends is slot * IOCX_ENDING_FUNCTIONS + this. */
-enum iocx_ending_function {
-	IOCX_ENDING_PROCESS, /* dbProcess */
-	IOCX_ENDING_SCAN,    /* scanList */
-	IOCX_ENDING_SHELL,   /* dbpf */
-	IOCX_ENDING_FUNCTIONS
 };
 
 struct iocx_function_ends {

@@ -20,6 +20,14 @@ extern "C" {
 #define IOCX_MAX_IOCS 1024 /* watched IOCs, a slot each */
 #define IOCX_MAX_DEPTH 64  /* calls within calls that have frames; deeper ones are counted without a duration */
 
+/* Functions whose ends are seen (shared/function_ends.h): index into function_ends is slot * IOCX_ENDING_FUNCTIONS + this. */
+enum iocx_ending_function {
+	IOCX_ENDING_PROCESS, /* dbProcess */
+	IOCX_ENDING_SCAN,    /* scanList */
+	IOCX_ENDING_SHELL,   /* dbpf */
+	IOCX_ENDING_FUNCTIONS
+};
+
 /*
  * Counts of one record. Written by one thread at a time: dbProcess runs under the record's lock. A call that is timed
  * may stand for several (iocx_ioc_config.weight): it has that weight in the sums and buckets. Where calls are timed for a

@@ -71,7 +71,7 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
          if (is_net_request(request) && taps != nullptr) return taps->serve(request, file);
          for (const ca::ServerProbeObject* const server : servers)
            if (request.what == server->request()) return server->serve(request, file);
-         if (records != nullptr) return records->serve(request, file);
+         if (records != nullptr) return records->attacher().serve(request, file);
          return error_in_words("there is nothing that serves this request");
        },
        // Attaching waits for the file, and for the memory of each process that maps it.
@@ -79,7 +79,7 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
          return !iocs::is_reader_request(request) && !is_net_request(request);
        }});
   if (!attach) return attach;
-  if (records != nullptr) records->use_helper(*attach);
+  if (records != nullptr) records->attacher().use_helper(*attach);
   for (ca::ServerProbeObject* const server : servers) server->use_helper(*attach);
   auto net = (*attach)->open_channel();
   if (!net) return std::move(net).error();

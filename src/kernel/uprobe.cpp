@@ -120,6 +120,14 @@ const UprobeLinkType& uprobe_link_type() {
   return type;
 }
 
+Result<int> program_fd(const bpf_object* object, const char* name) {
+  const bpf_program* const found =
+      name == nullptr ? nullptr : bpf_object__find_program_by_name(object, name);
+  if (found != nullptr) return bpf_program__fd(found);
+  return error_in_words(std::string("BPF object ") + bpf_object__name(object) + " has no program " +
+                        (name == nullptr ? "for it" : name));
+}
+
 void set_attach_type(bpf_program* program, std::uint32_t attach_type) {
   bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(attach_type));
 }

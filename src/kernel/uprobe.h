@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
+struct bpf_object;
 struct bpf_program;
 
 namespace ioc_exporter::kernel {
@@ -41,10 +42,12 @@ inline Error attach_error(const std::string& place, const Error& error) {
   return {error.code, error.code ? action : action + ": " + error.context};
 }
 
+inline constexpr std::int32_t kAllProcesses = -1;
+
 struct UprobePlace {
   std::string path;  // of the file
   std::uint64_t offset = 0;
-  std::int32_t pid = -1;  // -1: every process
+  std::int32_t pid = kAllProcesses;
 };
 
 // "function in file (pid 8)": where a uprobe goes, for messages; a process of 0 or less: all.
@@ -67,6 +70,9 @@ Result<UniqueFd> attach_uprobe(int program_fd, const UprobePlace& place,
 // ("bpf: fix multi-uprobe PID filtering logic").
 using UprobeLinkType = std::optional<std::uint32_t>;
 const UprobeLinkType& uprobe_link_type();
+
+// Descriptor of the program with that name in a loaded object.
+Result<int> program_fd(const bpf_object* object, const char* name);
 
 // Before it is loaded: a program can be attached by this type only.
 void set_attach_type(bpf_program* program, std::uint32_t attach_type);

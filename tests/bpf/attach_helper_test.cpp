@@ -20,11 +20,11 @@ class AttachHelperTest : public ::testing::Test {
     process_.emplace(value_of(RecordProcess::start({})));
     auto helper = Helper::start({"ioc_exp-attach", [] { return Result<void>(); },
                                  [this](const HelperRequest& request, const UniqueFd& file) {
-                                   return process_->serve(request, file);
+                                   return process_->attacher().serve(request, file);
                                  }});
     ASSERT_TRUE(helper) << helper.error().message();
     helper_ = *helper;
-    process_->use_helper(helper_);
+    process_->attacher().use_helper(helper_);
   }
   std::uint64_t processed(std::uint32_t slot) const {
     std::uint64_t sum = 0;
@@ -100,7 +100,7 @@ TEST_F(AttachHelperTest, AttachesWhereAFunctionThatIsMeantEndsAndNowhereElse) {
     return helper_->ask(request, good.code->fd()).ok();
   };
   std::vector<std::uint64_t> ends, taken;
-  for (const FunctionEnd& end : good.ending->ends()) ends.push_back(end.offset);
+  for (const iocs::FunctionEnd& end : good.ending->ends()) ends.push_back(end.offset);
   ASSERT_GE(ends.size(), 2u);
   const std::uint64_t size = good.ending->parts()[0].size;
   for (std::uint64_t offset = good.offset - 16; offset < good.offset + size + 16; ++offset)
@@ -125,7 +125,7 @@ TEST_F(AttachHelperTest, AFileThatWasChangedIsRefusedByBoth) {
                                    {{target.offset, 16}});
   ASSERT_TRUE(code);
   target.code = *code;
-  const FunctionEnd last = target.ending->ends().back();
+  const iocs::FunctionEnd last = target.ending->ends().back();
   const UniqueFd file(::open(copy.c_str(), O_RDWR | O_CLOEXEC));
   const char other = '\x90';  // shorter than what was there
   ASSERT_EQ(::pwrite(file.get(), &other, 1, static_cast<off_t>(last.offset)), 1);

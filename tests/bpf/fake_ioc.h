@@ -87,14 +87,14 @@ class FakeIoc {
   std::uint64_t completion_offset() const { return completion_offset_; }
 
   // Where one of its functions ends.
-  static std::shared_ptr<const records::EndingFunction> ending(const std::string& function) {
+  static std::shared_ptr<const iocs::EndingFunction> ending(const std::string& function) {
     const UniqueFd file(::open(FAKE_IOC, O_RDONLY | O_CLOEXEC));
     const std::string wanted[] = {function};
     const auto symbols = iocs::ElfSymbols::read(file.get(), FAKE_IOC, wanted);
     if (!symbols || symbols->find(function) == nullptr) throw std::runtime_error("no symbols");
     const iocs::ElfSymbol& symbol = *symbols->find(function);
     const iocs::CodeRange code[] = {{*symbol.file_offset, symbol.size}};
-    auto found = records::EndingFunction::find(file.get(), code);
+    auto found = iocs::EndingFunction::find(file.get(), code);
     if (!found) throw std::runtime_error(found.error().message());
     return std::move(*found);
   }

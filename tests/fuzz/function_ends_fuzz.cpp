@@ -12,11 +12,11 @@
 #include <set>
 #include <vector>
 
-#include "records/probe/function_ends.h"
+#include "iocs/elf/function_ends.h"
 
 namespace {
 
-using namespace ioc_exporter::records;
+using namespace ioc_exporter::iocs;
 
 constexpr std::uint64_t kFirst = 0x1000, kSecond = 0x9000;  // offsets in the file
 

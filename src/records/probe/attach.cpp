@@ -6,20 +6,18 @@
 #include <vector>
 
 #include "base/log.h"
-#include "iocs/find/inspector.h"
 #include "kernel/uprobe.h"
 #include "records/probe/process.h"
 
 namespace ioc_exporter::records {
 namespace {
 
-using Attached = std::map<RecordProgram, RecordAttachment>;
+using Attached = std::map<RecordProgram, iocs::FunctionProbe>;
 
 void take_off_together(const std::vector<Attached*>& of) {
-  std::vector<RecordAttachment> all;
+  std::vector<iocs::FunctionProbe> all;
   for (Attached* attached : of)
-    for (auto& [program, attachment] : std::exchange(*attached, {}))
-      all.push_back(std::move(attachment));
+    for (auto& [program, probe] : std::exchange(*attached, {})) all.push_back(std::move(probe));
   kernel::take_off_together(std::move(all));
 }
 
@@ -32,26 +30,16 @@ void take_off(std::map<std::uint32_t, Attached>& by_slot) {
 
 }  // namespace
 
-Result<UniqueFd> RecordProcess::serve(const HelperRequest& request, const UniqueFd& file) const {
-  return object_.serve(request, file, iocs::Inspector::probed_functions());
-}
-
 Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& target,
                                             const ProbePoint& point, std::int32_t pid) const {
-  const auto there = to.find(point.program);
-  if (there != to.end() && (there->second.has_ends() || !point.ending)) return {};
-  const iocs::CodeFile& code = *target.code;
-  ProbePlace place{code.fd(), target.path, point.offset, pid};
-  place.ending = point.ending.get();
-  auto ok = code.may_probe(point.offset);
-  if (ok && place.ending != nullptr) ok = place.ending->check(code);
-  if (!ok)
-    return Error{ok.error().code,
-                 "attach uprobe " + place.text(point.program) + ": " + ok.error().context};
-  if (there != to.end()) return object_.attach_ends(there->second, point.program, place);
-  auto attachment = object_.attach(point.program, place);
-  if (!attachment) return std::move(attachment).error();
-  to.emplace(point.program, std::move(*attachment));
+  const iocs::ProbePlace place{target.code, target.path, point.offset, pid, point.ending};
+  const auto number = static_cast<std::uint32_t>(point.program);
+  const iocs::Attacher& attacher = object_.attacher();
+  if (const auto there = to.find(point.program); there != to.end())
+    return attacher.attach_ends(there->second, number, place);
+  auto probe = attacher.attach(number, place);
+  if (!probe) return std::move(probe).error();
+  to.emplace(point.program, std::move(*probe));
   return {};
 }
 
@@ -78,7 +66,7 @@ Result<void> RecordProcess::attach_target(Attached& to, const Watched& watched,
 Result<void> RecordProcess::attach_target(std::uint32_t slot, Library& library) {
   const Watched& watched = watched_.at(slot);
   if (library.mode == Attachment::all_processes)
-    return attach_target(library.for_all, watched, RecordProcessObject::kAllProcesses);
+    return attach_target(library.for_all, watched, kernel::kAllProcesses);
   if (watched.target.main_thread_ended) return rebalance(library);
   return attach_target(library.by_slot[slot], watched, watched.target.pid);
 }
@@ -113,7 +101,7 @@ Result<void> RecordProcess::switch_to_all(Library& library) {
   if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_SWITCHING); !ok) return ok;
   Attached for_all;
   for (const std::uint32_t slot : active(library)) {
-    auto attached = attach_target(for_all, watched_.at(slot), RecordProcessObject::kAllProcesses);
+    auto attached = attach_target(for_all, watched_.at(slot), kernel::kAllProcesses);
     if (attached) continue;
     take_off_together({&for_all});
     if (auto back = set_attach(library, IOCX_ATTACH_PROCESS); !back) return back;
@@ -189,7 +177,7 @@ Result<void> RecordProcess::add(std::uint32_t slot, const ProbePoint& point) {
   Library& library = libraries_.at(watched.library);
   const bool all = library.mode == Attachment::all_processes;
   return attach_function(all ? library.for_all : library.by_slot[slot], watched.target, point,
-                         all ? RecordProcessObject::kAllProcesses : watched.target.pid);
+                         all ? kernel::kAllProcesses : watched.target.pid);
 }
 
 Result<bool> RecordProcess::pause(std::uint32_t slot) {

@@ -24,7 +24,7 @@ ProbeControl::ProbeControl(RecordProcess& records, Limits limits, HitCost cost)
 
 void ProbeControl::watch(std::uint32_t slot, std::string name) {
   // Without links it takes the kernel a second to take probes off.
-  const milliseconds cycle(records_.object().has_links() ? 5'000 : 60'000);
+  const milliseconds cycle(records_.object().attacher().has_links() ? 5'000 : 60'000);
   TimingTarget timing({limits_.target, limits_.budget, cycle}, cost_,
                       [this] { return std::uniform_real_distribution<>(0, 1)(random_); });
   RecordBudget budget(limits_.budget, cost_.entry);

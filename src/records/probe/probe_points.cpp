@@ -21,7 +21,7 @@ class Planner {
 
   void plan_process() {
     points_.process =
-        ending("dbProcess", Work::indirect_call, "processings are counted without durations");
+        ending("dbProcess", iocs::Work::indirect_call, "processings are counted without durations");
   }
 
   void plan_puts() {
@@ -36,7 +36,7 @@ class Planner {
     plan_notifies();
     if (const auto* const shell = find("dbpf"))
       points_.extras.push_back(
-          {RecordProgram::shell, shell->file_offset, ending("dbpf", Work::nothing, nullptr)});
+          {RecordProgram::shell, shell->file_offset, ending("dbpf", iocs::Work::nothing, nullptr)});
     else
       note("writes by dbpf are counted as `other`", "dbpf");
   }
@@ -47,7 +47,7 @@ class Planner {
     if (!durations_) return;
     const auto* const scan = find("scanList");
     if (scan == nullptr) return note(kNotTimed, "scanList");
-    if (auto end = ending("scanList", Work::call, kNotTimed))
+    if (auto end = ending("scanList", iocs::Work::call, kNotTimed))
       points_.extras.push_back({RecordProgram::scan_list, scan->file_offset, std::move(end)});
   }
 
@@ -74,14 +74,10 @@ class Planner {
   }
   // Where the function ends, when that is to be seen by breakpoints there. `without`: what it means
   // that it cannot; null: nothing that is worth a word.
-  std::shared_ptr<const EndingFunction> ending(const std::string& name, Work work,
-                                               const char* without) {
+  std::shared_ptr<const iocs::EndingFunction> ending(const std::string& name, iocs::Work work,
+                                                     const char* without) {
     if (!durations_) return nullptr;
-    std::vector<iocs::CodeRange> parts;
-    if (const auto* const code = find(name.c_str())) parts.push_back(*code);
-    if (const auto* const cold = find((name + ".cold").c_str()); cold && !parts.empty())
-      parts.push_back(*cold);
-    auto found = EndingFunction::find(target_.file->fd(), parts, work);
+    auto found = iocs::EndingFunction::find(*target_.file, target_.functions, name, work);
     if (found) return std::move(*found);
     if (without != nullptr)
       points_.notes.push_back(std::string(without) + ": find where " + name + " ends in " +

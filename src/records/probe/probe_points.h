@@ -12,7 +12,8 @@
 namespace ioc_exporter::records {
 
 struct RecordPoints {
-  std::shared_ptr<const EndingFunction> process;  // where dbProcess ends; null: it is not timed
+  std::shared_ptr<const iocs::EndingFunction>
+      process;  // where dbProcess ends; null: it is not timed
   std::vector<ProbePoint> extras;
   iocx_put_config puts{};
   std::vector<std::string> notes;  // things that are not counted, and why

@@ -128,15 +128,9 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
 
 Result<void> RecordProcess::write_ends(std::uint32_t slot, const RecordTarget& target) const {
   iocx_function_ends all[IOCX_ENDING_FUNCTIONS] = {};
-  const auto fill = [&all](RecordProgram program, const EndingFunction* function) {
-    const auto ending = names_of(program).ending;
-    if (!ending || function == nullptr) return;
-    iocx_function_ends& ends = all[*ending];
-    for (const FunctionEnd& end : function->ends()) {
-      if (ends.count == IOCX_MOST_ENDS) return;
-      const auto place = static_cast<std::uint16_t>(end.offset & IOCX_END_PLACE_MASK);
-      ends.ends[ends.count++] = {place, end.condition, 0, end.below};
-    }
+  const auto fill = [&all](RecordProgram program, const iocs::EndingFunction* function) {
+    const auto ending = ending_of(program);
+    if (ending && function != nullptr) all[*ending] = iocs::for_programs(function->ends());
   };
   fill(RecordProgram::process, target.ending.get());
   for (const ProbePoint& point : target.extras) fill(point.program, point.ending.get());

@@ -15,8 +15,8 @@
 
 #include "base/result.h"
 #include "iocs/elf/code_file.h"
+#include "iocs/elf/function_ends.h"
 #include "records/probe/counts.h"
-#include "records/probe/function_ends.h"
 #include "records/probe/kernel_memory.h"
 #include "records/probe/process_object.h"
 #include "records/probe/threads.h"
@@ -59,7 +59,7 @@ struct ProbePoint {
   RecordProgram program{};
   std::uint64_t offset = 0;  // bytes into the file
   // Its ends, if they are probed; null: only its entry is.
-  std::shared_ptr<const EndingFunction> ending = {};
+  std::shared_ptr<const iocs::EndingFunction> ending = {};
 };
 
 // An IOC whose records are to be counted.
@@ -79,9 +79,10 @@ struct RecordTarget {
   // (iocs/memory/database_reader.h): then one read of the record decides what a call does.
   // Otherwise it takes two.
   std::optional<std::uint16_t> sdis;
-  std::shared_ptr<const EndingFunction> ending = {};  // of dbProcess; null: calls are not timed
-  std::uint32_t records = 0;                          // in its database now
-  std::uint32_t user = 0;                             // user of the IOC
+  std::shared_ptr<const iocs::EndingFunction> ending =
+      {};                     // of dbProcess; null: calls are not timed
+  std::uint32_t records = 0;  // in its database now
+  std::uint32_t user = 0;     // who runs it
   // Of its periodic scans, "0.1"; those of Base's own menuScan are known anyway.
   std::vector<std::string> scan_periods;
   std::vector<ProbePoint> extras;  // attached and detached together with dbProcess
@@ -121,10 +122,7 @@ class RecordProcess {
   // Takes all probes off at the same time.
   ~RecordProcess();
 
-  // From now on `helper` attaches; it calls serve(), which accepts only functions that there are
-  // probes for.
-  void use_helper(std::shared_ptr<Helper> helper) { object_.use_helper(std::move(helper)); }
-  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file) const;
+  iocs::Attacher& attacher() { return object_.attacher(); }
 
   // Starts to count; the returned slot names the IOC from then on. On an error nothing is left
   // behind.
@@ -246,7 +244,7 @@ class RecordProcess {
     IocCounts ended;                                      // of threads that are gone
     std::vector<iocx_scan_name> scan_names;               // its own ones, in the kernel
   };
-  using Attached = std::map<RecordProgram, RecordAttachment>;
+  using Attached = std::map<RecordProgram, iocs::FunctionProbe>;
   struct Library {
     std::shared_ptr<const iocs::CodeFile> code;  // of one of its IOCs
     Attachment mode = Attachment::per_process;

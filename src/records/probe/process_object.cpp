@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/log.h"
-#include "iocs/elf/elf_symbols.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/shares.h"
 #include "kernel/uprobe.h"
@@ -17,6 +16,9 @@
 
 namespace ioc_exporter::records {
 namespace {
+
+// HelperRequest::what.
+constexpr std::uint32_t kRequest = 0;
 
 struct SkeletonDeleter {
   void operator()(record_process_bpf* skeleton) const { record_process_bpf__destroy(skeleton); }
@@ -66,40 +68,11 @@ Result<void> clear_inner(const bpf_map* outer, std::uint32_t slot) {
 
 }  // namespace
 
-std::string ProbePlace::text(RecordProgram program) const {
-  return kernel::uprobe_text(names_of(program).function, shown_path, pid);
-}
-
-struct RecordAttachment::Links {
-  std::vector<UniqueFd> at_ends;  // attached first and detached last
-  UniqueFd at_entry;
-};
-
-RecordAttachment::RecordAttachment(std::unique_ptr<Links> links) : links_(std::move(links)) {}
-RecordAttachment::RecordAttachment(RecordAttachment&&) noexcept = default;
-RecordAttachment& RecordAttachment::operator=(RecordAttachment&&) noexcept = default;
-RecordAttachment::~RecordAttachment() = default;
-
-bool RecordAttachment::has_ends() const {
-  return !links_->at_ends.empty();
-}
-
-std::vector<UniqueFd> RecordAttachment::take_ends() {
-  return std::exchange(links_->at_ends, {});
-}
-
 struct RecordProcessObject::Loaded {
   std::unique_ptr<record_process_bpf, SkeletonDeleter> skeleton;
-  kernel::UprobeLinkType links;    // the kernel has them, and we use them
-  std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
+  std::optional<iocs::Attacher> attacher;
   kernel::MapView<std::uint32_t, iocx_thread> threads;
   RecordMaps views;
-
-  Result<const bpf_program*> program(const char* name) const {
-    const bpf_program* found = bpf_object__find_program_by_name(skeleton->obj, name);
-    if (found != nullptr) return found;
-    return error_in_words(std::string("BPF object record_process has no program ") + name);
-  }
 };
 
 RecordProcessObject::RecordProcessObject(std::unique_ptr<Loaded> loaded)
@@ -187,16 +160,17 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   skeleton.rodata->thread_mask = places - 1;
   skeleton.rodata->cfg_causes = options.causes > 0;
   skeleton.rodata->cfg_links = options.links > 0;
-  skeleton.rodata->cfg_cookies = loaded.links.has_value();
+  const bool links = loaded.attacher->has_links();
+  skeleton.rodata->cfg_cookies = links;
   const auto is_needed = [&](const std::string_view name) {
     if (name.starts_with("link_") && !options.traces.on()) return false;
-    return !name.ends_with("_all") || !loaded.links;  // a cookie says it
+    return !name.ends_with("_all") || !links;  // a cookie says it
   };
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, skeleton.obj) {
     const std::string_view name = bpf_program__name(program);
     bpf_program__set_autoload(program, is_needed(name));
-    if (loaded.links) kernel::set_attach_type(program, *loaded.links);
+    if (links) kernel::set_attach_type(program, *kernel::uprobe_link_type());
   }
   if (auto ok = configure_traces(loaded, options.traces); !ok) return ok;
   const auto& maps = skeleton.maps;
@@ -210,12 +184,13 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   const std::uint32_t overflow = std::max(places / 8, 64u);
   const std::uint32_t lines = RecordLines::lines_for(options.kernel_memory);
   const std::uint32_t chunks = lines / IOCX_CHUNK_LINES;
-  const std::uint32_t causes = std::max(options.causes, 1u), links = std::max(options.links, 1u);
+  const std::uint32_t causes = std::max(options.causes, 1u),
+                      record_links = std::max(options.links, 1u);
   auto& bounds = skeleton.rodata->cfg_bounds;
   bounds[IOCX_SHARE_THREADS] = kernel::usual_bound(places);
   bounds[IOCX_SHARE_OVERFLOW_THREADS] = kernel::usual_bound(overflow);
   bounds[IOCX_SHARE_CAUSES] = kernel::usual_bound(causes);
-  bounds[IOCX_SHARE_LINKS] = kernel::usual_bound(links);
+  bounds[IOCX_SHARE_LINKS] = kernel::usual_bound(record_links);
   bounds[IOCX_SHARE_SCAN_LISTS] = kernel::usual_bound(options.scan_lists);
   bounds[IOCX_SHARE_LINES] = kernel::usual_bound(chunks);
   skeleton.rodata->chunk_mask = chunks - 1;
@@ -228,15 +203,16 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   if (auto ok = kernel::size_map(maps.scan_lists, options.scan_lists); !ok) return ok;
   if (auto ok = kernel::size_map(maps.scan_names, options.scan_names); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_causes, causes); !ok) return ok;
-  return kernel::size_map(maps.record_links, links);
+  return kernel::size_map(maps.record_links, record_links);
 }
 
 Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_once(
     const RecordProcessOptions& options) {
   auto loaded = std::make_unique<Loaded>();
-  if (options.probe_links) loaded->links = kernel::uprobe_link_type();
   loaded->skeleton.reset(record_process_bpf__open());
   if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object record_process");
+  loaded->attacher.emplace(kRequest, record_programs(), loaded->skeleton->obj,
+                           options.probe_links ? kernel::uprobe_link_type() : std::nullopt);
   if (auto ok = configure(*loaded, options); !ok) return ok.error();
   const int err = record_process_bpf__load(loaded->skeleton.get());
   if (err < 0) return kernel::libbpf_error(err, "load BPF object record_process");
@@ -262,119 +238,8 @@ bool RecordProcessObject::grows_with_use() const {
          0;
 }
 
-bool RecordProcessObject::has_links() const {
-  return loaded_->links.has_value();
-}
-
-const char* RecordProcessObject::program_of(RecordProgram program, Hook hook, bool all) const {
-  const RecordProgramNames& names = names_of(program);
-  if (hook == Hook::at_end) return names.at_end;
-  return all && !loaded_->links ? names.entry_all : names.entry_process;
-}
-
-Result<UniqueFd> RecordProcessObject::attach_here(const Place& place) const {
-  const char* const name = program_of(place.program, place.hook, place.pid == kAllProcesses);
-  auto found = loaded_->program(name == nullptr ? "?" : name);
-  if (!found) return std::move(found).error();
-  const int program = bpf_program__fd(*found);
-  const char* const function = names_of(place.program).function;
-  const kernel::UprobePlace where{"/proc/self/fd/" + std::to_string(place.file), place.offset,
-                                  place.pid};
-  std::vector<std::uint64_t> offsets{place.offset};
-  if (place.hook == Hook::at_end) {
-    offsets.clear();
-    for (const FunctionEnd& end : place.ending->ends()) offsets.push_back(end.offset);
-  }
-  return kernel::attach_uprobes(program, loaded_->links, where, offsets, function,
-                                place.pid == kAllProcesses ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS);
-}
-
-Result<UniqueFd> RecordProcessObject::attach_hook(const Place& place) const {
-  if (!loaded_->helper) return attach_here(place);
-  HelperRequest request{.what = static_cast<std::uint32_t>(place.hook),
-                        .number = static_cast<std::uint32_t>(place.program),
-                        .pid = place.pid,
-                        .offset = place.offset};
-  if (place.ending != nullptr) {
-    const std::vector<iocs::CodeRange>& parts = place.ending->parts();
-    for (std::size_t i = 0; i < std::min(parts.size(), std::size(request.more)); ++i)
-      request.more[i] = parts[i].file_offset;
-  }
-  return kernel::ask_to_attach(*loaded_->helper, request, place.file);
-}
-
-Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
-                                                     const ProbePlace& place) const {
-  RecordAttachment made(std::make_unique<RecordAttachment::Links>());
-  if (auto ok = attach_ends(made, program, place); !ok) return ok.error();
-  auto entry = attach_hook({program, Hook::at_entry, place.file, place.offset, place.pid, nullptr});
-  if (!entry) return kernel::attach_error(place.text(program), entry.error());
-  made.links_->at_entry = std::move(*entry);
-  return made;
-}
-
-Result<void> RecordProcessObject::attach_ends(RecordAttachment& to, RecordProgram program,
-                                              const ProbePlace& place) const {
-  if (place.ending == nullptr || to.has_ends()) return {};
-  std::vector<UniqueFd> made;
-  const FunctionEnds& ends = place.ending->ends();
-  // One link is for all of them.
-  for (const FunctionEnd& end : std::span(ends).first(loaded_->links ? 1 : ends.size())) {
-    auto attached =
-        attach_hook({program, Hook::at_end, place.file, end.offset, place.pid, place.ending});
-    if (!attached) return kernel::attach_error(place.text(program), attached.error());
-    made.push_back(std::move(*attached));
-  }
-  to.links_->at_ends = std::move(made);
-  return {};
-}
-
-namespace {
-
-// In the helper, which trusts no request: the offset must be where a function begins; its name
-// and its size, and those of the part that the compiler has put elsewhere, are in the file's symbol
-// table, and where it ends is found in its code, here and now.
-Result<std::shared_ptr<const EndingFunction>> ending_asked_for(int fd, const HelperRequest& request,
-                                                               RecordProgram program) {
-  const std::string function = names_of(program).function;
-  const std::string names[] = {function, function + ".cold"};
-  std::vector<iocs::CodeRange> parts;
-  for (std::size_t i = 0; i < std::size(names) && (i == 0 || request.more[i] != 0); ++i) {
-    const char* const name[] = {names[i].c_str()};
-    auto size = iocs::size_of_function_at(fd, request.more[i], name);
-    if (!size) return std::move(size).error();
-    parts.push_back({request.more[i], *size});
-  }
-  auto found = EndingFunction::find(fd, parts);
-  if (!found) return std::move(found).error();
-  const auto is_asked_for = [&](const FunctionEnd& end) { return end.offset == request.offset; };
-  if (std::ranges::any_of((*found)->ends(), is_asked_for)) return found;
-  return error_in_words("attach at offset " + std::to_string(request.offset) + ": " + function +
-                        " does not end there");
-}
-
-}  // namespace
-
-Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const UniqueFd& file,
-                                            std::span<const char* const> functions) const {
-  const auto program = static_cast<RecordProgram>(request.number);
-  const auto hook = static_cast<Hook>(request.what);
-  const bool is_known = request.number <= static_cast<std::uint32_t>(RecordProgram::link_put) &&
-                        request.what <= static_cast<std::uint32_t>(Hook::at_end) &&
-                        (request.pid > 0 || request.pid == kAllProcesses) && file;
-  if (!is_known) return error_in_words("attach: no such request");
-  if (hook == Hook::at_end) {
-    const auto ending = ending_asked_for(file.get(), request, program);
-    if (!ending) return ending.error();
-    return attach_here({program, hook, file.get(), request.offset, request.pid, ending->get()});
-  }
-  if (auto ok = iocs::size_of_function_at(file.get(), request.offset, functions); !ok)
-    return ok.error();
-  return attach_here({program, hook, file.get(), request.offset, request.pid, nullptr});
-}
-
-void RecordProcessObject::use_helper(std::shared_ptr<Helper> helper) {
-  loaded_->helper = std::move(helper);
+iocs::Attacher& RecordProcessObject::attacher() const {
+  return *loaded_->attacher;
 }
 
 Result<OwnedRecordsMap> RecordProcessObject::make_records_map(std::uint32_t capacity) const {

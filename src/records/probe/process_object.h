@@ -10,13 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/helper.h"
 #include "base/result.h"
+#include "iocs/elf/attacher.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
 #include "kernel/shares.h"
-#include "records/probe/function_ends.h"
 #include "records/probe/kernel_memory.h"
 #include "records/probe/programs.h"
 #include "records/probe/record_lines.h"
@@ -72,39 +71,6 @@ struct RecordMaps {
   RecordTraceMaps traces;
 };
 
-// Where a probe goes: to code in a file, for one process or for all.
-struct ProbePlace {
-  int file = -1;           // its descriptor
-  std::string shown_path;  // as an IOC sees it, for messages
-  std::uint64_t offset = 0;
-  std::int32_t pid = 0;
-  // Of the function there, when its ends are to be seen by breakpoints; or null.
-  const EndingFunction* ending = nullptr;
-
-  // "dbProcess in /opt/ioc/lib/libdbCore.so (pid 812)"
-  std::string text(RecordProgram program) const;
-};
-
-// The probes of one RecordProgram at one place, for one process or for all. Detached when it is
-// destroyed, the entry probe first: an entry never lacks its end.
-class RecordAttachment {
- public:
-  RecordAttachment(RecordAttachment&&) noexcept;
-  RecordAttachment& operator=(RecordAttachment&&) noexcept;
-  ~RecordAttachment();
-
-  // The probes where the function ends, which may be taken off alone: RecordProcessObject::
-  // attach_ends() brings them back.
-  bool has_ends() const;
-  std::vector<UniqueFd> take_ends();
-
- private:
-  friend class RecordProcessObject;
-  struct Links;
-  explicit RecordAttachment(std::unique_ptr<Links> links);
-  std::unique_ptr<Links> links_;
-};
-
 struct RecordProcessOptions {
   // Threads that process records, 3 KiB each. Rounded up to a power of two.
   std::uint32_t max_threads = 4096;
@@ -119,7 +85,7 @@ struct RecordProcessOptions {
   bool on_demand = true;  // let entries of these take memory when they are added, where that works
 };
 
-// Loaded programs. Attachments are made from it and must not outlive it.
+// Loaded programs.
 class RecordProcessObject {
  public:
   static Result<RecordProcessObject> load(const RecordProcessOptions& options);
@@ -128,21 +94,9 @@ class RecordProcessObject {
   RecordProcessObject& operator=(RecordProcessObject&&) noexcept;
   ~RecordProcessObject();
 
-  static constexpr std::int32_t kAllProcesses = -1;
-  Result<RecordAttachment> attach(RecordProgram program, const ProbePlace& place) const;
-  // Attaches at the ends of `place.ending`, to what is attached there.
-  Result<void> attach_ends(RecordAttachment& to, RecordProgram program,
-                           const ProbePlace& place) const;
+  // Of the programs in the order of RecordProgram.
+  iocs::Attacher& attacher() const;
 
-  // From now on `helper` attaches, which is to call serve() and has the rights for it.
-  void use_helper(std::shared_ptr<Helper> helper);
-  // In the helper, which trusts no number that it is sent: only where one of `functions` begins,
-  // or one that has ends ends.
-  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file,
-                         std::span<const char* const> functions) const;
-
-  // Whether attachments are links, which are taken off together (kernel/uprobe.h).
-  bool has_links() const;
   // Whether a record takes memory when it is processed for the first time. Else, all records of an
   // IOC take it as soon as they are watched.
   bool grows_with_use() const;
@@ -172,18 +126,6 @@ class RecordProcessObject {
  private:
   struct Loaded;
   explicit RecordProcessObject(std::unique_ptr<Loaded> loaded);
-  enum class Hook : std::uint8_t { at_entry, at_end };
-  struct Place {
-    RecordProgram program;
-    Hook hook;
-    int file;
-    std::uint64_t offset;
-    std::int32_t pid;
-    const EndingFunction* ending;  // at_end: of which function
-  };
-  const char* program_of(RecordProgram program, Hook hook, bool all) const;
-  Result<UniqueFd> attach_here(const Place& place) const;
-  Result<UniqueFd> attach_hook(const Place& place) const;
   static Result<void> configure(Loaded& loaded, const RecordProcessOptions& options);
   static Result<void> configure_traces(Loaded& loaded, const kernel::TraceUse& traces);
   static Result<void> open_views(Loaded& loaded);

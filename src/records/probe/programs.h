@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
-#include "shared/function_ends.h"
+#include "iocs/elf/attacher.h"
+#include "shared/record_process.h"
 
 namespace ioc_exporter::records {
 
@@ -21,18 +23,10 @@ enum class RecordProgram : std::uint8_t {
   link_put,        // dbCaPutLinkCallback
 };
 
-// Names of BPF programs. A function's entry has one for attachments to one process and one for
-// those to all processes; where a cookie tells them apart, the first does for both.
-struct RecordProgramNames {
-  RecordProgram program;
-  const char* function;  // for messages
-  const char* entry_process;
-  const char* entry_all;
-  // At the places where the function ends. Null: there is none.
-  const char* at_end = nullptr;
-  std::optional<iocx_ending_function> ending = {};
-};
+// In the order of RecordProgram.
+std::vector<iocs::FunctionPrograms> record_programs();
 
-const RecordProgramNames& names_of(RecordProgram program);
+// Index into function_ends; nothing: the ends of its function are not seen.
+std::optional<iocx_ending_function> ending_of(RecordProgram program);
 
 }  // namespace ioc_exporter::records

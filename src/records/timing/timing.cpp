@@ -97,7 +97,7 @@ Result<bool> RecordProcess::end_window(std::uint32_t slot, bool anyhow) {
     return true;
   if (Attached* const attached = attached_of(slot))
     if (const auto process = attached->find(RecordProgram::process); process != attached->end())
-      kernel::take_off_together(process->second.take_ends());
+      kernel::take_off_together(std::exchange(process->second.at_ends, {}));
   return true;
 }
 
@@ -119,7 +119,7 @@ Result<bool> RecordProcess::end_completions(std::uint32_t slot, bool anyhow) {
     return true;
   if (Attached* const attached = attached_of(slot))
     if (auto completion = attached->extract(RecordProgram::completion)) {
-      std::vector<RecordAttachment> gone;
+      std::vector<iocs::FunctionProbe> gone;
       gone.push_back(std::move(completion.mapped()));
       kernel::take_off_together(std::move(gone));
     }

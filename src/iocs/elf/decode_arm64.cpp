@@ -3,9 +3,9 @@
 #include <bit>
 #include <cstring>
 
-#include "records/probe/function_ends.h"
+#include "iocs/elf/function_ends.h"
 
-namespace ioc_exporter::records {
+namespace ioc_exporter::iocs {
 namespace {
 
 // Bits `low` to `low + width - 1` of the instruction, a signed number of instructions, as bytes.
@@ -49,4 +49,4 @@ std::optional<Instruction> decode_arm64(std::span<const std::uint8_t> code, std:
   return made;
 }
 
-}  // namespace ioc_exporter::records
+}  // namespace ioc_exporter::iocs

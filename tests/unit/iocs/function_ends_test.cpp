@@ -1,5 +1,5 @@
 // Code is written as bytes, so that the test does not depend on a compiler. Offsets begin at 0x100.
-#include "records/probe/function_ends.h"
+#include "iocs/elf/function_ends.h"
 
 #include "support/value_of.h"
 
@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace ioc_exporter::records {
+namespace ioc_exporter::iocs {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -121,4 +121,4 @@ TEST(FunctionEnds, OnArm64TheReturnItself) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::records
+}  // namespace ioc_exporter::iocs

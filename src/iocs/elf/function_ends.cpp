@@ -1,4 +1,4 @@
-#include "records/probe/function_ends.h"
+#include "iocs/elf/function_ends.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace ioc_exporter::records {
+namespace ioc_exporter::iocs {
 namespace {
 
 // State at an instruction: the stack pointer and the frame pointer, less the stack pointer at
@@ -275,6 +275,15 @@ Result<FunctionEnds> find_function_ends(std::span<const CodePart> parts, Decoder
   return Analysis(parts, decoder).run(work);
 }
 
+iocx_function_ends for_programs(const FunctionEnds& ends) {
+  iocx_function_ends made{};
+  for (const FunctionEnd& end :
+       std::span(ends).first(std::min<std::size_t>(ends.size(), IOCX_MOST_ENDS)))
+    made.ends[made.count++] = {static_cast<std::uint16_t>(end.offset & IOCX_END_PLACE_MASK),
+                               end.condition, 0, end.below};
+  return made;
+}
+
 Decoder own_decoder() {
 #if defined(__x86_64__)
   return decode_x86_64;
@@ -297,12 +306,13 @@ Result<std::string> read_code(int fd, std::uint64_t offset, std::uint64_t size) 
 
 }  // namespace
 
-Result<std::shared_ptr<const EndingFunction>> EndingFunction::find(
-    int fd, std::span<const iocs::CodeRange> parts, Work work) {
+Result<std::shared_ptr<const EndingFunction>> EndingFunction::find(int fd,
+                                                                   std::span<const CodeRange> parts,
+                                                                   Work work) {
   std::shared_ptr<EndingFunction> made(new EndingFunction);
   made->parts_.assign(parts.begin(), parts.end());
   std::vector<CodePart> code;
-  for (const iocs::CodeRange& part : parts) {
+  for (const CodeRange& part : parts) {
     auto bytes = read_code(fd, part.file_offset, part.size);
     if (!bytes) return std::move(bytes).error();
     const std::string& kept = made->code_.emplace_back(std::move(*bytes));
@@ -315,7 +325,19 @@ Result<std::shared_ptr<const EndingFunction>> EndingFunction::find(
   return std::shared_ptr<const EndingFunction>(std::move(made));
 }
 
-Result<void> EndingFunction::check(const iocs::CodeFile& file) const {
+Result<std::shared_ptr<const EndingFunction>> EndingFunction::find(
+    const CodeFile& file, const std::map<std::string, CodeRange>& functions,
+    const std::string& name, Work work) {
+  std::vector<CodeRange> parts;
+  if (const auto code = functions.find(name); code != functions.end()) {
+    parts.push_back(code->second);
+    if (const auto cold = functions.find(name + ".cold"); cold != functions.end())
+      parts.push_back(cold->second);
+  }
+  return find(file.fd(), parts, work);
+}
+
+Result<void> EndingFunction::check(const CodeFile& file) const {
   std::size_t i = 0;
   for (const std::string& code : code_) {
     auto now = read_code(file.fd(), parts_[i++].file_offset, code.size());
@@ -326,4 +348,4 @@ Result<void> EndingFunction::check(const iocs::CodeFile& file) const {
   return {};
 }
 
-}  // namespace ioc_exporter::records
+}  // namespace ioc_exporter::iocs

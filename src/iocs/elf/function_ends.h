@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,7 +24,7 @@
 #include "iocs/elf/code_file.h"
 #include "shared/function_ends.h"
 
-namespace ioc_exporter::records {
+namespace ioc_exporter::iocs {
 
 // CodeDecoder: single instructions of machine code, as far as FunctionEnds needs to know them.
 enum class Flow : std::uint8_t {
@@ -80,6 +81,9 @@ struct FunctionEnd {
 };
 using FunctionEnds = std::vector<FunctionEnd>;
 
+// As a program at these places wants them (bpf/base/function_ends.bpf.h).
+iocx_function_ends for_programs(const FunctionEnds& ends);
+
 // A piece of a function's code: compilers put what is rarely executed elsewhere.
 struct CodePart {
   std::uint64_t offset = 0;  // in the file
@@ -113,21 +117,26 @@ class EndingFunction {
   // `fd`: the file. `parts`: all code of the function, the first begins with its entry. `work`:
   // what it does before it ends, or it is another one than is thought.
   static Result<std::shared_ptr<const EndingFunction>> find(int fd,
-                                                            std::span<const iocs::CodeRange> parts,
+                                                            std::span<const CodeRange> parts,
                                                             Work work = Work::nothing);
 
+  // Of the function and its cold part, as `functions` knows them by name.
+  static Result<std::shared_ptr<const EndingFunction>> find(
+      const CodeFile& file, const std::map<std::string, CodeRange>& functions,
+      const std::string& name, Work work = Work::nothing);
+
   const FunctionEnds& ends() const { return ends_; }
-  const std::vector<iocs::CodeRange>& parts() const { return parts_; }
+  const std::vector<CodeRange>& parts() const { return parts_; }
   // To be asked right before each attachment, after CodeFile::may_probe() of its entry: whether the
   // file holds all of its code still, so that it ends where it did.
-  Result<void> check(const iocs::CodeFile& file) const;
+  Result<void> check(const CodeFile& file) const;
 
  private:
   EndingFunction() = default;
 
-  std::vector<iocs::CodeRange> parts_;
+  std::vector<CodeRange> parts_;
   std::deque<std::string> code_;  // of each part; in a deque they stay where they are
   FunctionEnds ends_;
 };
 
-}  // namespace ioc_exporter::records
+}  // namespace ioc_exporter::iocs

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "records/probe/function_ends.h"
+#include "iocs/elf/function_ends.h"
 
-namespace ioc_exporter::records {
+namespace ioc_exporter::iocs {
 namespace {
 
-using Kind = StackEffect::Kind;
+using Effect = StackEffect::Kind;
 
 struct Decoded {
   ZydisDecodedInstruction instruction;
@@ -36,44 +36,45 @@ bool is_address_from(const ZydisDecodedOperand& operand, ZydisRegister base) {
 }
 
 StackEffect pushed_or_popped(const Decoded& decoded, std::int64_t by) {
-  if (decoded.instruction.operand_width != 64) return {Kind::unknown};
-  if (by > 0 && is_register(decoded.operands[0], ZYDIS_REGISTER_RSP)) return {Kind::unknown};
+  if (decoded.instruction.operand_width != 64) return {Effect::unknown};
+  if (by > 0 && is_register(decoded.operands[0], ZYDIS_REGISTER_RSP)) return {Effect::unknown};
   const bool frame = by > 0 && is_register(decoded.operands[0], ZYDIS_REGISTER_RBP);
-  return {frame ? Kind::move_and_lose : Kind::move, by};
+  return {frame ? Effect::move_and_lose : Effect::move, by};
 }
 
 StackEffect sp_written(const Decoded& decoded) {
   const ZydisDecodedOperand& to = decoded.operands[0];
   const ZydisDecodedOperand& from = decoded.operands[1];
-  if (!is_register(to, ZYDIS_REGISTER_RSP)) return {Kind::unknown};
+  if (!is_register(to, ZYDIS_REGISTER_RSP)) return {Effect::unknown};
   switch (decoded.instruction.mnemonic) {
     case ZYDIS_MNEMONIC_ADD:
     case ZYDIS_MNEMONIC_SUB:
-      if (from.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return {Kind::unknown};
-      return {Kind::move, decoded.instruction.mnemonic == ZYDIS_MNEMONIC_ADD ? from.imm.value.s
-                                                                             : -from.imm.value.s};
+      if (from.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return {Effect::unknown};
+      return {Effect::move, decoded.instruction.mnemonic == ZYDIS_MNEMONIC_ADD ? from.imm.value.s
+                                                                               : -from.imm.value.s};
     case ZYDIS_MNEMONIC_LEA:
-      if (is_address_from(from, ZYDIS_REGISTER_RSP)) return {Kind::move, from.mem.disp.value};
-      if (is_address_from(from, ZYDIS_REGISTER_RBP)) return {Kind::from_frame, from.mem.disp.value};
-      return {Kind::unknown};
+      if (is_address_from(from, ZYDIS_REGISTER_RSP)) return {Effect::move, from.mem.disp.value};
+      if (is_address_from(from, ZYDIS_REGISTER_RBP))
+        return {Effect::from_frame, from.mem.disp.value};
+      return {Effect::unknown};
     case ZYDIS_MNEMONIC_MOV:
-      if (is_register(from, ZYDIS_REGISTER_RBP)) return {Kind::from_frame};
-      return {Kind::unknown};
+      if (is_register(from, ZYDIS_REGISTER_RBP)) return {Effect::from_frame};
+      return {Effect::unknown};
     default:
-      return {Kind::unknown};
+      return {Effect::unknown};
   }
 }
 
 StackEffect frame_written(const Decoded& decoded) {
   const ZydisDecodedOperand& to = decoded.operands[0];
   const ZydisDecodedOperand& from = decoded.operands[1];
-  if (!is_register(to, ZYDIS_REGISTER_RBP)) return {Kind::lose_frame};
+  if (!is_register(to, ZYDIS_REGISTER_RBP)) return {Effect::lose_frame};
   if (decoded.instruction.mnemonic == ZYDIS_MNEMONIC_MOV && is_register(from, ZYDIS_REGISTER_RSP))
-    return {Kind::set_frame};
+    return {Effect::set_frame};
   if (decoded.instruction.mnemonic == ZYDIS_MNEMONIC_LEA &&
       is_address_from(from, ZYDIS_REGISTER_RSP))
-    return {Kind::set_frame, from.mem.disp.value};
-  return {Kind::lose_frame};
+    return {Effect::set_frame, from.mem.disp.value};
+  return {Effect::lose_frame};
 }
 
 StackEffect stack_effect(const Decoded& decoded) {
@@ -85,7 +86,7 @@ StackEffect stack_effect(const Decoded& decoded) {
     case ZYDIS_MNEMONIC_POPFQ:
       return pushed_or_popped(decoded, 8);
     case ZYDIS_MNEMONIC_LEAVE:
-      return {Kind::leave, 8};
+      return {Effect::leave, 8};
     default:
       break;
   }
@@ -162,4 +163,4 @@ std::optional<Instruction> decode_x86_64(std::span<const std::uint8_t> code,
   return made;
 }
 
-}  // namespace ioc_exporter::records
+}  // namespace ioc_exporter::iocs

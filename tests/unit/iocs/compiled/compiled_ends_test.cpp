@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "records/probe/function_ends.h"
+#include "iocs/elf/function_ends.h"
 #include "support/temporary_folder.h"
 
-namespace ioc_exporter::records {
+namespace ioc_exporter::iocs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -310,4 +310,4 @@ INSTANTIATE_TEST_SUITE_P(ByCompilers, CompiledEnds,
                          name_of);
 
 }  // namespace
-}  // namespace ioc_exporter::records
+}  // namespace ioc_exporter::iocs

@@ -3,8 +3,10 @@
  * Breakpoints where a function ends: on the jumps of its code after which it returns (shared/function_ends.h). Unlike a
  * return probe they leave the stack as it is, so that exceptions and the end of a thread pass.
  */
-#ifndef IOC_EXPORTER_BPF_RECORD_ENDS_H
-#define IOC_EXPORTER_BPF_RECORD_ENDS_H
+#ifndef IOC_EXPORTER_BPF_BASE_FUNCTION_ENDS_H
+#define IOC_EXPORTER_BPF_BASE_FUNCTION_ENDS_H
+
+#include "shared/function_ends.h"
 
 #if defined(__TARGET_ARCH_x86)
 #define FLAG_CARRY 0x001
@@ -52,15 +54,12 @@ static __always_inline int jump_is_taken(__u64 flags, __u32 condition)
 #define CONDITION_HOLDS(ctx, condition) ((condition) == IOCX_END_ALWAYS)
 #endif
 
-/* The stack pointer at the entry of the function that ends at the place that was hit; 0: it goes on. */
-static __always_inline __u64 sp_of_ending(struct pt_regs *ctx, __u32 slot, enum iocx_ending_function function)
+/* The stack pointer at the entry of the function with these ends, of which a breakpoint was hit; 0: it goes on. */
+static __always_inline __u64 sp_at_entry(struct pt_regs *ctx, const struct iocx_function_ends *ends)
 {
-	__u32 index = slot * IOCX_ENDING_FUNCTIONS + function, i;
 	__u16 place = PT_REGS_IP(ctx) & IOCX_END_PLACE_MASK;
-	struct iocx_function_ends *ends = bpf_map_lookup_elem(&function_ends, &index);
+	__u32 i;
 
-	if (!ends)
-		return 0;
 	for (i = 0; i < IOCX_MOST_ENDS; i++) {
 		if (i >= ends->count)
 			return 0;
