@@ -51,10 +51,12 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
   // First: each helper that is forked later has the descriptors that are open by then, and would
   // keep the packet sockets open.
   ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
-  records::RecordProcess* const records = daemon.records().process();
-  std::vector<ca::ServerProbeObject*> servers{daemon.puts().server_probe_object(),
-                                              daemon.pva().server_probe_object()};
-  std::erase(servers, nullptr);
+  std::vector<iocs::Attacher*> attachers;
+  for (const ca::ServerProbeObject* const server :
+       {daemon.puts().server_probe_object(), daemon.pva().server_probe_object()})
+    if (server != nullptr) attachers.push_back(&server->attacher());
+  if (records::RecordProcess* const records = daemon.records().process())
+    attachers.push_back(&records->attacher());
   const auto confine_reader = [&options] {
     return confine_readers(options.privileges, options.sandbox);
   };
@@ -69,9 +71,8 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
          if (request.what == static_cast<std::uint32_t>(NetRequest::netlink))
            return serve_netlink(request, file);
          if (is_net_request(request) && taps != nullptr) return taps->serve(request, file);
-         for (const ca::ServerProbeObject* const server : servers)
-           if (request.what == server->request()) return server->serve(request, file);
-         if (records != nullptr) return records->attacher().serve(request, file);
+         for (const iocs::Attacher* const attacher : attachers)
+           if (attacher->serves(request)) return attacher->serve(request, file);
          return error_in_words("there is nothing that serves this request");
        },
        // Attaching waits for the file, and for the memory of each process that maps it.
@@ -79,8 +80,7 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
          return !iocs::is_reader_request(request) && !is_net_request(request);
        }});
   if (!attach) return attach;
-  if (records != nullptr) records->attacher().use_helper(*attach);
-  for (ca::ServerProbeObject* const server : servers) server->use_helper(*attach);
+  for (iocs::Attacher* const attacher : attachers) attacher->use_helper(*attach);
   auto net = (*attach)->open_channel();
   if (!net) return std::move(net).error();
   if (taps != nullptr) taps->use_helper(*net);

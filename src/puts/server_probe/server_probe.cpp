@@ -210,10 +210,6 @@ Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
                                  const ServerFunctions& functions) {
   watched.tells_results = functions.tells_results;
   watched.functions = functions.found.size();
-  for (const ServerFunction& function : functions.found)
-    if (auto ok = function.file->may_probe(function.offset); !ok)
-      return error_in_words("attach uprobes to " + function.display_path + ": " +
-                            ok.error().message());
   if (auto ok = object_.maps().rest.update(watched.generation, {}, kernel::UpdateMode::any); !ok)
     return ok;
   watched.rest = {};
@@ -241,8 +237,9 @@ Result<std::shared_ptr<ServerProbe::Probe>> ServerProbe::attach_probe(
     const Watched& watched, const ServerFunction& function) {
   if (watched.for_all)
     if (auto there = probe_for_all(function)) return there;
-  const std::int32_t pid = watched.for_all ? ServerProbeObject::kAllProcesses : watched.id.pid;
-  auto attached = object_.attach(function, pid);
+  const std::int32_t pid = watched.for_all ? kernel::kAllProcesses : watched.id.pid;
+  auto attached = object_.attacher().attach(
+      function.number, {function.file, function.display_path, function.offset, pid});
   if (!attached) return std::move(attached).error();
   return std::make_shared<Probe>(Probe{function, std::move(*attached)});
 }
@@ -266,7 +263,7 @@ std::shared_ptr<ServerProbe::Probe> ServerProbe::probe_for_all(
 }
 
 void ServerProbe::end(const std::vector<Watched*>& those, const Ends& ends, Clock::time_point now) {
-  std::vector<UniqueFd> probes;
+  std::vector<iocs::FunctionProbe> probes;
   std::vector<Watched*> ended;
   for (Watched* watched : those) {
     const auto held = std::exchange(watched->probes, {});

@@ -113,7 +113,7 @@ class ServerProbe {
  private:
   struct Probe {
     ServerFunction function;
-    UniqueFd attached;
+    iocs::FunctionProbe attached;
   };
   struct Watched {
     std::uint32_t number = 0;

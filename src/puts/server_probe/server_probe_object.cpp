@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "ca_server_probe.skel.h"
-#include "iocs/elf/elf_symbols.h"
 #include "iocs/elf/rsrv_functions.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/map.h"
@@ -41,6 +40,9 @@ struct Destroy {
 using Ca = std::unique_ptr<ca_server_probe_bpf, Destroy<ca_server_probe_bpf__destroy>>;
 using Pva = std::unique_ptr<pva_server_probe_bpf, Destroy<pva_server_probe_bpf__destroy>>;
 
+// HelperRequest::what of CA's requests; those of PV Access follow.
+constexpr std::uint32_t kRequest = 16;
+
 // By the numbers of functions.
 constexpr std::array kCaPrograms{"ca_write",        "ca_write_notify", "ca_send_err",
                                  "ca_notify_start", "ca_notify_done",  "ca_notify_canc",
@@ -49,6 +51,17 @@ constexpr std::array kPvaPrograms{"pva_single_put", "pva_single_put", "pva_group
                                   "pva_group_put",  "pva_put_done",   "pva_put_done",
                                   "pva_on_put",     "pva_on_put",     "pva_on_put",
                                   "pva_error",      "pva_error"};
+
+iocs::Attacher attacher_of(ServerProtocol protocol, const bpf_object* object) {
+  const bool is_ca = protocol == ServerProtocol::ca;
+  std::vector<iocs::FunctionPrograms> programs;
+  for (const char* const function : function_names(protocol)) {
+    const std::size_t i = programs.size();
+    programs.push_back({{function}, is_ca ? kCaPrograms.at(i) : kPvaPrograms.at(i)});
+    if (is_ca) programs.back().is_unnamed = iocs::is_rsrv_function;
+  }
+  return {kRequest + (is_ca ? 0u : 2u), std::move(programs), object, kernel::uprobe_link_type()};
+}
 
 // Configuration before a skeleton is loaded. `puts`: its map of traces.
 template <class Skeleton>
@@ -75,7 +88,7 @@ struct ServerProbeObject::Loaded {
   std::variant<Ca, Pva> skeleton;
   std::uint32_t max_slots = 0;
   bool has_put_log = false;
-  std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
+  std::optional<iocs::Attacher> attacher;
   kernel::MapMemory slots, results, shares;
   ServerProbeMaps views;
 
@@ -151,6 +164,7 @@ Result<ServerProbeObject> ServerProbeObject::load(const Options& options) {
   if (auto ok = is_ca ? loaded->load_ca(options) : loaded->load_pva(options); !ok)
     return ok.error();
   if (auto ok = loaded->open_views(); !ok) return ok.error();
+  loaded->attacher.emplace(attacher_of(options.protocol, loaded->object()));
   for (std::uint32_t slot = 0; slot < options.slots; ++slot)
     if (auto ok = loaded->push_free(slot); !ok) return ok.error();
   return ServerProbeObject(std::move(loaded));
@@ -160,43 +174,8 @@ ServerProtocol ServerProbeObject::protocol() const {
   return std::holds_alternative<Ca>(loaded_->skeleton) ? ServerProtocol::ca : ServerProtocol::pva;
 }
 
-Result<UniqueFd> ServerProbeObject::attach_here(std::uint32_t function, int file,
-                                                std::uint64_t offset, std::int32_t pid) const {
-  const char* const name =
-      protocol() == ServerProtocol::ca ? kCaPrograms.at(function) : kPvaPrograms.at(function);
-  const int program = bpf_program__fd(bpf_object__find_program_by_name(loaded_->object(), name));
-  const kernel::UprobePlace place{"/proc/self/fd/" + std::to_string(file), offset, pid};
-  return kernel::attach_uprobes(program, kernel::uprobe_link_type(), place, {&place.offset, 1},
-                                function_names(protocol())[function]);
-}
-
-Result<UniqueFd> ServerProbeObject::attach(const ServerFunction& function, std::int32_t pid) const {
-  const HelperRequest wanted{
-      .what = request(), .number = function.number, .pid = pid, .offset = function.offset};
-  const int file = function.file->fd();
-  auto attached = loaded_->helper ? kernel::ask_to_attach(*loaded_->helper, wanted, file)
-                                  : attach_here(function.number, file, function.offset, pid);
-  if (attached) return attached;
-  const char* const name = function_names(protocol())[function.number];
-  return kernel::attach_error(kernel::uprobe_text(name, function.display_path, pid),
-                              attached.error());
-}
-
-void ServerProbeObject::use_helper(std::shared_ptr<Helper> helper) {
-  loaded_->helper = std::move(helper);
-}
-
-Result<UniqueFd> ServerProbeObject::serve(const HelperRequest& wanted, const UniqueFd& file) const {
-  const auto names = function_names(protocol());
-  if (wanted.what != request() || wanted.number >= names.size() || !file ||
-      (wanted.pid <= 0 && wanted.pid != kAllProcesses))
-    return error_in_words("attach: no such request");
-  const bool may_have_no_name = protocol() == ServerProtocol::ca;
-  if (auto ok =
-          iocs::size_of_function_at(file.get(), wanted.offset, names.subspan(wanted.number, 1));
-      !ok && !(may_have_no_name && iocs::is_rsrv_function(file.get(), wanted.offset)))
-    return ok.error();
-  return attach_here(wanted.number, file.get(), wanted.offset, wanted.pid);
+iocs::Attacher& ServerProbeObject::attacher() const {
+  return *loaded_->attacher;
 }
 
 const ServerProbeMaps& ServerProbeObject::maps() const {

@@ -6,9 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "base/helper.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
+#include "iocs/elf/attacher.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
@@ -34,7 +33,7 @@ struct ServerProbeMaps {
   kernel::MapView<std::uint32_t, iocx_pva_key> pva_info;
 };
 
-// Loaded programs; nothing is counted before attach().
+// Loaded programs; nothing is counted before they are attached.
 class ServerProbeObject {
  public:
   struct Options {
@@ -55,17 +54,9 @@ class ServerProbeObject {
   }
   const char* name() const { return name_of(protocol()); }
 
-  static constexpr std::int32_t kAllProcesses = -1;
-  // In one process, or in all. Detached when the descriptor is closed. Processes that the map
-  // `iocs` does not name are left out.
-  Result<UniqueFd> attach(const ServerFunction& function, std::int32_t pid) const;
-  // HelperRequest::what of requests for serve(); that of PV Access is one more.
-  static constexpr std::uint32_t kRequest = 16;
-  std::uint32_t request() const { return kRequest + static_cast<std::uint32_t>(protocol()); }
-  // From now on `helper` attaches, which is to call serve() and has the rights for it.
-  void use_helper(std::shared_ptr<Helper> helper);
-  // In the helper, which trusts no number that it is sent.
-  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file) const;
+  // Of the programs by ServerFunction::number. Processes that the map `iocs` does not name are left
+  // out.
+  iocs::Attacher& attacher() const;
 
   const ServerProbeMaps& maps() const;
   std::uint32_t max_slots() const;
@@ -86,8 +77,6 @@ class ServerProbeObject {
  private:
   struct Loaded;
   explicit ServerProbeObject(std::unique_ptr<Loaded> loaded);
-  Result<UniqueFd> attach_here(std::uint32_t function, int file, std::uint64_t offset,
-                               std::int32_t pid) const;
   std::unique_ptr<Loaded> loaded_;
 };
 
