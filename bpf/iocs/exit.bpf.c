@@ -11,6 +11,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
+#include "base/maps.bpf.h"
 #include "shared/ioc_exit.h"
 
 #define SIGNAL_GROUP_EXIT 4 /* include/linux/sched/signal.h */
@@ -32,12 +33,7 @@ struct task_struct {
 	int tgid;
 } __attribute__((preserve_access_index));
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, IOCX_EXIT_PROCESSES);
-	__type(key, __u32); /* process id, in the initial namespace */
-	__type(value, struct iocx_ioc_exit);
-} ioc_exits SEC(".maps");
+MAP(ioc_exits, HASH, IOCX_EXIT_PROCESSES, __u32, struct iocx_ioc_exit); /* process id, in the initial namespace */
 
 #include "iocs/holds.bpf.h"
 

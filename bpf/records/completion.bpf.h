@@ -25,12 +25,7 @@ struct {
 };
 
 /* Zeroes, to copy for a new record. Never written. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct iocx_completion);
-} zero_completion SEC(".maps");
+MAP(zero_completion, ARRAY, 1, __u32, struct iocx_completion);
 
 static __noinline int add_completion(__u32 slot, __u64 record)
 {

@@ -14,37 +14,14 @@
 /* Chunks of lines less one: a power of two less one. User space sets the sizes of the arrays before it loads. */
 const volatile __u32 chunk_mask = 0;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct iocx_record_line);
-} record_lines SEC(".maps");
+MAPPED_ARRAY(record_lines, 1, struct iocx_record_line);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct iocx_line_times);
-} line_times SEC(".maps");
+MAPPED_ARRAY(line_times, 1, struct iocx_line_times);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct iocx_line_chunk);
-} line_chunks SEC(".maps");
+MAPPED_ARRAY(line_chunks, 1, struct iocx_line_chunk);
 
 /* Where to look for a free chunk. Written without atomics: any value does. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} next_chunk SEC(".maps");
+MAP(next_chunk, ARRAY, 1, __u32, __u32);
 
 #define CALLS_BEFORE_LINE 16
 #define CALLS_BETWEEN_TRIES 1024

@@ -32,13 +32,7 @@
 #include "records/puts_maps.bpf.h"
 #include "traces/maps.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IOCX_RECORD_HOLDERS);
-	__type(key, __u32);
-	__type(value, struct iocx_share);
-} record_shares SEC(".maps");
+MAPPED_ARRAY(record_shares, IOCX_RECORD_HOLDERS, struct iocx_share);
 
 #define SHARES record_shares
 #include "base/shares.bpf.h"

@@ -13,49 +13,19 @@ const volatile __u32 cfg_links = 0;  /* links from record to record */
 /* Attachments have a cookie that says which of IOCX_ATTACH_* they are: one program does for both. */
 const volatile __u32 cfg_cookies = 0;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* user space reads the counts without system calls */
-	__uint(max_entries, 1);
-	__type(key, __u32); /* tid & thread_mask */
-	__type(value, struct iocx_thread);
-} record_threads SEC(".maps");
+/* User space reads the counts without system calls. */
+MAPPED_ARRAY(record_threads, 1, struct iocx_thread); /* tid & thread_mask */
 
 /* Which thread owns an element of record_threads: the first that inserts itself here, atomically. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);   /* index into record_threads */
-	__type(value, __u64); /* tgid << 32 | tid */
-} record_thread_owners SEC(".maps");
+MAP(record_thread_owners, HASH, 1, __u32, __u64); /* index into record_threads: tgid << 32 | tid */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64); /* tgid << 32 | tid */
-	__type(value, struct iocx_thread);
-} record_threads_overflow SEC(".maps");
+MAP(record_threads_overflow, HASH, 1, __u64, struct iocx_thread); /* tgid << 32 | tid */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, IOCX_MAX_SCAN_NAMES);
-	__type(key, struct iocx_scan_name);
-	__type(value, __u8);
-} scan_names SEC(".maps");
+MAP(scan_names, HASH, IOCX_MAX_SCAN_NAMES, struct iocx_scan_name, __u8);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u32);   /* tgid */
-	__type(value, __u32); /* slot */
-} ioc_by_tgid SEC(".maps");
+MAP(ioc_by_tgid, HASH, IOCX_MAX_IOCS, __u32, __u32); /* tgid: slot */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u32); /* slot */
-	__type(value, struct iocx_ioc_config);
-} ioc_config SEC(".maps");
+MAP(ioc_config, ARRAY, IOCX_MAX_IOCS, __u32, struct iocx_ioc_config); /* slot */
 
 /*
  * Each IOC has a map of its own, for as many records as its database has. Where user space lets it (BPF_F_NO_PREALLOC),
@@ -77,51 +47,19 @@ struct {
 	.values = {[0] = &ioc_records_template},
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IOCX_RECORD_ROOMS);
-	__type(key, __u32);
-	__type(value, struct iocx_room);
-} record_rooms SEC(".maps");
+MAPPED_ARRAY(record_rooms, IOCX_RECORD_ROOMS, struct iocx_room);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, IOCX_RECORD_DROPS);
-	__type(key, __u32); /* enum iocx_record_drop */
-	__type(value, __u64);
-} record_drops SEC(".maps");
+MAP(record_drops, PERCPU_ARRAY, IOCX_RECORD_DROPS, __u32, __u64); /* enum iocx_record_drop */
 
 /* The entries of a record are written under its lock, so that the counts need no atomics. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct iocx_cause_key);
-	__type(value, __u64);
-} record_causes SEC(".maps");
+MAP(record_causes, HASH, 1, struct iocx_cause_key, __u64);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct iocx_link_key);
-	__type(value, __u64);
-} record_links SEC(".maps");
+MAP(record_links, HASH, 1, struct iocx_link_key, __u64);
 
 /* Processings by threads that have no stack. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u32); /* slot */
-	__type(value, __u64);
-} threadless SEC(".maps");
+MAP(threadless, ARRAY, IOCX_MAX_IOCS, __u32, __u64); /* slot */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u32); /* slot */
-	__type(value, struct iocx_asynchronous);
-} ioc_asynchronous SEC(".maps");
+MAPPED_ARRAY(ioc_asynchronous, IOCX_MAX_IOCS, struct iocx_asynchronous); /* slot */
 
 /* Where calls return to that others have a return probe on: one address in each process (the trampoline of uretprobes). */
 struct iocx_trampoline {
@@ -130,34 +68,14 @@ struct iocx_trampoline {
 	__u32 pad;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u32); /* slot */
-	__type(value, struct iocx_trampoline);
-} ioc_trampolines SEC(".maps");
+MAP(ioc_trampolines, ARRAY, IOCX_MAX_IOCS, __u32, struct iocx_trampoline); /* slot */
 
 /* Where the functions of an IOC end, at slot * IOCX_ENDING_FUNCTIONS + enum iocx_ending_function. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, IOCX_MAX_IOCS *IOCX_ENDING_FUNCTIONS);
-	__type(key, __u32);
-	__type(value, struct iocx_function_ends);
-} function_ends SEC(".maps");
+MAP(function_ends, ARRAY, IOCX_MAX_IOCS *IOCX_ENDING_FUNCTIONS, __u32, struct iocx_function_ends);
 
 /* Zeroes, to copy for a new thread and a new record: neither fits on the BPF stack. Never written. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct iocx_thread);
-} zero_thread SEC(".maps");
+MAP(zero_thread, ARRAY, 1, __u32, struct iocx_thread);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct iocx_record_stats);
-} zero_stats SEC(".maps");
+MAP(zero_stats, ARRAY, 1, __u32, struct iocx_record_stats);
 
 #endif

@@ -3,12 +3,7 @@
 #ifndef IOC_EXPORTER_BPF_RECORD_PUTS_MAPS_H
 #define IOC_EXPORTER_BPF_RECORD_PUTS_MAPS_H
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u32); /* slot */
-	__type(value, struct iocx_put_config);
-} put_config SEC(".maps");
+MAP(put_config, ARRAY, IOCX_MAX_IOCS, __u32, struct iocx_put_config); /* slot */
 
 /* LRU: most of these puts are done at once, and their entries are not needed again. */
 struct notifies_of_users {
@@ -32,11 +27,6 @@ struct {
 		   &put_notifies_6, &put_notifies_7},
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, IOCX_PUT_DROPS);
-	__type(key, __u32); /* enum iocx_put_drop */
-	__type(value, __u64);
-} put_drops SEC(".maps");
+MAP(put_drops, PERCPU_ARRAY, IOCX_PUT_DROPS, __u32, __u64); /* enum iocx_put_drop */
 
 #endif

@@ -6,20 +6,10 @@
 #ifndef IOC_EXPORTER_BPF_SCAN_LISTS_H
 #define IOC_EXPORTER_BPF_SCAN_LISTS_H
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, IOCX_MAX_SCAN_LISTS);
-	__type(key, __u64); /* tgid << 32 | tid */
-	__type(value, struct iocx_scan_list);
-} scan_lists SEC(".maps");
+MAP(scan_lists, HASH, IOCX_MAX_SCAN_LISTS, __u64, struct iocx_scan_list); /* tgid << 32 | tid */
 
 /* Zeroes, to copy for a new list. Never written. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct iocx_scan_list);
-} zero_scan_list SEC(".maps");
+MAP(zero_scan_list, ARRAY, 1, __u32, struct iocx_scan_list);
 
 /* While attachments are switched, two programs may see one pass, one right after the other. */
 #define SAME_PASS_NS 1000000ULL

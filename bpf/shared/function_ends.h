@@ -8,10 +8,6 @@
 
 #include <linux/types.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define IOCX_MOST_ENDS 24         /* of one function */
 #define IOCX_END_PLACE_MASK 0xfff /* the part of an address that is the same wherever the file is mapped */
 #define IOCX_END_ALWAYS 16        /* a condition; lower ones are those of x86's conditional jumps */
@@ -32,9 +28,5 @@ struct iocx_function_ends {
 	__u32 pad;
 	struct iocx_function_end ends[IOCX_MOST_ENDS];
 };
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -5,10 +5,6 @@
 
 #include <linux/types.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Processes that are watched at one time: IOCs and other servers, and those that have ended just now. */
 #define IOCX_EXIT_PROCESSES 4096
 
@@ -18,9 +14,5 @@ struct iocx_ioc_exit {
 	__s32 status;   /* as wait(2) has it */
 	__u64 ended_ns; /* CLOCK_MONOTONIC, before the kernel closes its sockets */
 };
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

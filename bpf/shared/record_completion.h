@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The wire format between bpf/records/completion.bpf.h and src/records/probe/completions.cpp. */
+/* The wire format between bpf/records/completion.bpf.h and src/records/probe/extra_probes.cpp. */
 #ifndef IOC_EXPORTER_BPF_SHARED_RECORD_COMPLETION_H
 #define IOC_EXPORTER_BPF_SHARED_RECORD_COMPLETION_H
 
 #include <linux/types.h>
 
 #include "shared/histogram.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Completions of one record, by its address, that came after dbProcess had returned. */
 struct iocx_completion {
@@ -19,9 +15,5 @@ struct iocx_completion {
 
 /* Records of one IOC whose completions are timed. */
 #define IOCX_MAX_COMPLETIONS 16384
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The wire format between bpf/records/process.bpf.c and src/records/probe/process.cpp.
+ * The wire format between bpf/records/process.bpf.c and src/records/probe/tables.cpp.
  * Fixed-width types, padding as named fields; C++ asserts sizes and offsets.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_RECORD_PROCESS_H
@@ -12,10 +12,6 @@
 #include "shared/labelled_enum.h"
 #include "shared/record_puts.h"
 #include "shared/record_shares.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 #define IOCX_MAX_IOCS 1024 /* watched IOCs, a slot each */
 #define IOCX_MAX_DEPTH 64  /* calls within calls that have frames; deeper ones are counted without a duration */
@@ -280,9 +276,5 @@ struct iocx_room {
 	/* no room for another asynchronous record: not timed */                   \
 	ROW(IOCX_RECORD_DROP_COMPLETIONS_FULL, "completions_full", LOST)
 IOCX_DROP_ENUM(iocx_record_drop, IOCX_RECORD_DROP_LIST, IOCX_RECORD_DROPS)
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

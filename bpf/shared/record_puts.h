@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The wire format between bpf/records/puts.bpf.h and src/records/puts.cpp.
+ * The wire format between bpf/records/puts.bpf.h and src/records/probe/tables.cpp.
  * Fixed-width types, padding as named fields; C++ asserts sizes and offsets.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_RECORD_PUTS_H
@@ -10,10 +10,6 @@
 
 #include "shared/labelled_enum.h"
 #include "shared/record_shares.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Source of a write to a record: index into iocx_record_stats.puts. */
 #define IOCX_PUT_SOURCE_LIST(ROW)                                                           \
@@ -85,9 +81,5 @@ IOCX_DROP_ENUM(iocx_put_drop, IOCX_PUT_DROP_LIST, IOCX_PUT_DROPS)
 /* Puts with callback at the same time, in each table: the first is for the first to come, the others by user. */
 #define IOCX_MAX_NOTIFIES 2048
 #define IOCX_NOTIFY_TABLES 8
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The wire format between bpf/records/scan_lists.bpf.h and src/records/memory/memory_watch.cpp. */
+/* The wire format between bpf/records/scan_lists.bpf.h and src/records/probe/threads.cpp. */
 #ifndef IOC_EXPORTER_BPF_SHARED_SCAN_LISTS_H
 #define IOC_EXPORTER_BPF_SHARED_SCAN_LISTS_H
 
 #include "shared/histogram.h"
 #include "shared/record_process.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* A periodic scan list, by its thread (tgid << 32 | tid). Only that thread writes it. */
 struct iocx_scan_list {
@@ -24,9 +20,5 @@ struct iocx_scan_list {
 };
 
 #define IOCX_MAX_SCAN_LISTS 4096
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -24,12 +24,7 @@ struct ca_link_head {
 	__u64 channel;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, IOCX_TRACE_LINKS);
-	__type(key, struct iocx_trace_link_key);
-	__type(value, struct iocx_trace_link);
-} trace_links SEC(".maps");
+MAP(trace_links, LRU_HASH, IOCX_TRACE_LINKS, struct iocx_trace_link_key, struct iocx_trace_link);
 
 static __always_inline int read_from(void *to, __u32 size, __u64 address)
 {

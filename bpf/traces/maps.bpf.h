@@ -16,56 +16,20 @@ struct {
 } trace_events SEC(".maps");
 
 /* Memory of IOCs in the ring, by their slots. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 2 * IOCX_MAX_IOCS);
-	__type(key, __u32);
-	__type(value, __u64); /* shared/ring_shares.h */
-} trace_shares SEC(".maps");
+MAPPED_ARRAY(trace_shares, 2 * IOCX_MAX_IOCS, __u64); /* shared/ring_shares.h */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32); /* as in record_threads */
-	__type(value, struct iocx_trace_thread);
-} trace_threads SEC(".maps");
+MAP(trace_threads, ARRAY, 1, __u32, struct iocx_trace_thread); /* as in record_threads */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u32); /* slot */
-	__type(value, struct iocx_trace_config);
-} trace_config SEC(".maps");
+MAP(trace_config, ARRAY, IOCX_MAX_IOCS, __u32, struct iocx_trace_config); /* slot */
 
 /* The earliest moment of the next chain that the rate chooses, without a burst (shared/traces.h, burst_ns). */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u32); /* slot */
-	__type(value, __u64);
-} trace_tokens SEC(".maps");
+MAP(trace_tokens, ARRAY, IOCX_MAX_IOCS, __u32, __u64); /* slot */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, IOCX_TRACE_WISHES);
-	__type(key, struct iocx_trace_wish_key);
-	__type(value, struct iocx_trace_wish);
-} trace_wishes SEC(".maps");
+MAP(trace_wishes, HASH, IOCX_TRACE_WISHES, struct iocx_trace_wish_key, struct iocx_trace_wish);
 
 /* Of IOCs that have ended, the oldest make room. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, IOCX_TRACE_PENDING);
-	__type(key, struct iocx_trace_wish_key);
-	__type(value, struct iocx_trace_pending);
-} trace_pending SEC(".maps");
+MAP(trace_pending, LRU_HASH, IOCX_TRACE_PENDING, struct iocx_trace_wish_key, struct iocx_trace_pending);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, IOCX_TRACE_COUNTS);
-	__type(key, __u32); /* enum iocx_trace_drop, IOCX_TRACE_SENT */
-	__type(value, __u64);
-} trace_counts SEC(".maps");
+MAP(trace_counts, PERCPU_ARRAY, IOCX_TRACE_COUNTS, __u32, __u64); /* enum iocx_trace_drop, IOCX_TRACE_SENT */
 
 #endif

@@ -13,21 +13,11 @@
 const volatile __u32 cfg_traces;
 
 #ifndef TRACES_WITHOUT_CA
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, IOCX_TRACE_PUTS);
-	__type(key, __u64); /* tgid << 32 | tid */
-	__type(value, struct iocx_trace_put);
-} trace_puts SEC(".maps");
+MAP(trace_puts, LRU_HASH, IOCX_TRACE_PUTS, __u64, struct iocx_trace_put); /* tgid << 32 | tid */
 #endif
 
 #ifndef TRACES_WITHOUT_PVA
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, IOCX_TRACE_PUTS);
-	__type(key, __u64); /* the same */
-	__type(value, struct iocx_trace_pva_put);
-} trace_pva_puts SEC(".maps");
+MAP(trace_pva_puts, LRU_HASH, IOCX_TRACE_PUTS, __u64, struct iocx_trace_pva_put); /* tgid << 32 | tid */
 #endif
 
 #endif

@@ -4,12 +4,7 @@
 #define IOC_EXPORTER_BPF_TRACES_PVA_PUT_BPF_H
 
 /* Zeroes, to copy for a thread's first put. Never written. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct iocx_trace_pva_put);
-} zero_trace_put SEC(".maps");
+MAP(zero_trace_put, ARRAY, 1, __u32, struct iocx_trace_pva_put);
 
 /* For the thread's chain that the put may begin. The value is too large for the stack: the key goes into one that is there. */
 static __noinline int trace_pva_put(const struct iocx_pva_key *key)
