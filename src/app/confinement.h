@@ -7,7 +7,7 @@
 
 namespace ioc_exporter::app {
 
-// The exporter's rights that readers need (iocs/memory/reader_child.h), which read memory and files
+// The exporter's rights that readers need (iocs/memory/reader_wire.h), which read memory and files
 // of processes that may be hostile.
 Privileges readers_privileges(const Privileges& keep);
 

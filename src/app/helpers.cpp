@@ -12,7 +12,7 @@
 #include "app/sandbox.h"
 #include "base/netlink.h"
 #include "base/rooted_fs.h"
-#include "iocs/memory/reader_child.h"
+#include "iocs/memory/reader_wire.h"
 
 namespace ioc_exporter::app {
 namespace {

@@ -1,8 +1,5 @@
 #include "iocs/collector.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "base/time_text.h"
 #include "exposition/page.h"
 #include "exposition/status_page.h"

@@ -1,10 +1,6 @@
 #include "iocs/families.h"
 
 #include <algorithm>
-#include <array>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "exposition/family_table.h"
 #include "exposition/limited_series.h"

@@ -4,8 +4,8 @@
 //
 // One thread changes it: poll(), apply(), read_databases() and apply_databases(), in this order.
 // Two workers look at processes and read databases, independently of each other; the calls wait for
-// them for `patience` at most, and a later call takes over what was not done. Functions marked so
-// are called under mutex(), which a scrape holds, too; an IOC's memory is read without it.
+// them for `patience` at most, and a later call takes over what was not done. A scrape holds
+// mutex(), too; an IOC's memory is read without it.
 #pragma once
 
 #include <array>
@@ -57,7 +57,9 @@ struct LiveIoc : GoneIocs::Life {
   std::atomic<bool> has_unknown_records = false;  // set by want_database(), in any thread
 };
 
-class Host {
+// KnownIocs: the IOCs that run, and what is kept of those that have ended. Functions are called
+// under mutex(), or in the thread that changes the state, unless they say otherwise.
+class KnownIocs {
  public:
   // Limit of log lines a minute about IOCs that come and go: more than an honest host has, also
   // when it boots.
@@ -65,6 +67,79 @@ class Host {
 
   using Clock = std::chrono::steady_clock;
 
+  std::mutex& mutex() const { return mutex_; }
+  // While it is set, no IOC's memory is read and nothing is attached. In any thread.
+  void set_hands_off(bool hands_off) { hands_off_ = hands_off; }
+  bool hands_off() const { return hands_off_; }
+  // Its memory and its code are not to be touched: the operator wants it, or somebody has stopped
+  // or traces the IOC.
+  bool left_alone(const LiveIoc& live) const {
+    return hands_off_ || !live.ioc.traced_or_stopped.empty();
+  }
+
+  // By process id, when those ended that live() has just lost, as far as it is known; kernel_ns().
+  using Ends = std::map<std::int32_t, std::uint64_t>;
+  void set_ends(Ends ends) { ends_ = std::move(ends); }
+  const Ends& ends() const { return ends_; }
+  const std::map<IocId, LiveIoc>& live() const { return live_; }
+  // Null: it has ended, also where another program runs in its process now.
+  const LiveIoc* find(const IocId& id, std::uint64_t serial) const;
+  // An IOC is young: what it listens on may change at any moment.
+  bool any_young(Clock::time_point now) const;
+  // The database of an IOC lacks records that it has: it is read again.
+  void want_database(const IocId& id);
+  // "" = none.
+  void set_problem(const IocId& id, Concern concern, std::string problem);
+
+  // A number for each name, for the kernel's tables: the same until its counts are forgotten.
+  std::uint32_t number_of(const std::string& name) { return gone_.number_of(name); }
+  // Name of a server that is no process of this host.
+  void release(const std::string& name);
+  // Numbers whose counts are not kept any more, since the last call.
+  std::vector<std::uint32_t> take_forgotten() { return gone_.take_forgotten(); }
+  // Names by number; those that are gone are there until their counts are forgotten.
+  std::map<std::uint32_t, std::string> names() const;
+  // The same names: of all that metrics may be about.
+  std::unordered_set<std::string> known_names() const;
+  // Whether anything of that IOC is on the page.
+  bool knows(const std::string& name) const {
+    return gone_.numbers().contains(name) || gone_.contains(name);
+  }
+  // Names of gone IOCs, and their users.
+  std::map<std::string, NameClaim> gone_names() const { return gone_.names(); }
+
+  // Facts of an IOC, and of all: those that run, then those that are gone.
+  IocFacts facts(const LiveIoc& live) const;
+  std::vector<IocFacts> facts() const;
+  // IOCs that run and are not followed.
+  const LeftOut& left_out() const { return left_out_; }
+
+ protected:
+  KnownIocs(std::chrono::milliseconds keep_gone, std::size_t most_gone)
+      : gone_(keep_gone, most_gone) {}
+  void apply(const Changes& changes, const LeftOut& left_out, Clock::time_point now);
+
+  std::map<IocId, LiveIoc> live_;
+
+ private:
+  void begin_life(LiveIoc& live, const Ioc& ioc, Clock::time_point now);
+  void start(const Ioc& ioc, Clock::time_point now);
+  void change(const Ioc& ioc, Clock::time_point now);
+  void end(const Ioc& ioc, Clock::time_point now);
+  void evict(const Ioc& ioc, Clock::time_point now);
+  bool may_log(Clock::time_point now);
+
+  mutable std::mutex mutex_;
+  std::atomic<bool> hands_off_ = false;
+  LeftOut left_out_;
+  Ends ends_;
+  GoneIocs gone_;
+  LogBound comings_and_goings_{kMostLines};
+  std::uint64_t next_serial_ = 1;
+};
+
+class Host : public KnownIocs {
+ public:
   struct Options {
     FinderOptions finder;
     std::chrono::milliseconds keep_gone = std::chrono::hours(24);
@@ -80,7 +155,6 @@ class Host {
 
   Host(RootedFs fs, Options options);
 
-  std::mutex& mutex() const { return mutex_; }
   const RootedFs& fs() const { return fs_; }
   const std::shared_ptr<ProcessReader>& reader() const { return reader_; }
   std::uint64_t own_namespace() const { return own_namespace_; }
@@ -110,54 +184,8 @@ class Host {
   void apply_databases(Clock::time_point now);
   bool has_databases_to_apply() const { return !due_.empty(); }
 
-  // While it is set, no IOC's memory is read and nothing is attached. In any thread.
-  void set_hands_off(bool hands_off) { hands_off_ = hands_off; }
-  bool hands_off() const { return hands_off_; }
-  // Its memory and its code are not to be touched: the operator wants it, or somebody has stopped
-  // or traces the IOC.
-  bool left_alone(const LiveIoc& live) const {
-    return hands_off_ || !live.ioc.traced_or_stopped.empty();
-  }
-
-  // Functions below: under the mutex, or in the thread that changes the state.
-  // By process id, when those ended that live() has just lost, as far as it is known; kernel_ns().
-  using Ends = std::map<std::int32_t, std::uint64_t>;
-  void set_ends(Ends ends) { ends_ = std::move(ends); }
-  const Ends& ends() const { return ends_; }
-  const std::map<IocId, LiveIoc>& live() const { return live_; }
-  // Null: it has ended, also where another program runs in its process now.
-  const LiveIoc* find(const IocId& id, std::uint64_t serial) const;
-  // An IOC is young: what it listens on may change at any moment.
-  bool any_young(Clock::time_point now) const;
-  // The database of an IOC lacks records that it has: it is read again.
-  void want_database(const IocId& id);
-  // "" = none.
-  void set_problem(const IocId& id, Concern concern, std::string problem);
-
-  // A number for each name, for the kernel's tables: the same until its counts are forgotten.
-  std::uint32_t number_of(const std::string& name) { return gone_.number_of(name); }
   // The next look gives these names to no other IOC: NameRegistry::reserve().
   void reserve_names(std::map<std::string, NameClaim> names) { next_.reserved = std::move(names); }
-  // Name of a server that is no process of this host.
-  void release(const std::string& name);
-  // Numbers whose counts are not kept any more, since the last call.
-  std::vector<std::uint32_t> take_forgotten() { return gone_.take_forgotten(); }
-  // Names by number; those that are gone are there until their counts are forgotten.
-  std::map<std::uint32_t, std::string> names() const;
-  // The same names: of all that metrics may be about.
-  std::unordered_set<std::string> known_names() const;
-  // Whether anything of that IOC is on the page.
-  bool knows(const std::string& name) const {
-    return gone_.numbers().contains(name) || gone_.contains(name);
-  }
-  // Names of gone IOCs, and their users.
-  std::map<std::string, NameClaim> gone_names() const { return gone_.names(); }
-
-  // Facts of an IOC, and of all: those that run, then those that are gone.
-  IocFacts facts(const LiveIoc& live) const;
-  std::vector<IocFacts> facts() const;
-  // IOCs that run and are not followed.
-  const LeftOut& left_out() const { return left_out_; }
 
  private:
   struct Reading {
@@ -189,16 +217,8 @@ class Host {
     std::uint64_t task_changes = 0;
   };
 
-  void begin_life(LiveIoc& live, const Ioc& ioc, Clock::time_point now);
-  void start(const Ioc& ioc, Clock::time_point now);
-  void change(const Ioc& ioc, Clock::time_point now);
-  void rename(LiveIoc& live, const Ioc& ioc, Clock::time_point now);
-  void end(const Ioc& ioc, Clock::time_point now);
-  void evict(const Ioc& ioc, Clock::time_point now);
-  bool may_log(Clock::time_point now);
-  bool is_due(const LiveIoc& live, Clock::time_point now) const;
-  Reading read(const Ioc& ioc) const;
   void look(Clock::time_point now);
+  Reading read(const Ioc& ioc) const;
   void read_all();
   void take_over_look(std::chrono::milliseconds patience);
   void take_over_read(std::chrono::milliseconds patience);
@@ -209,23 +229,15 @@ class Host {
   std::shared_ptr<ProcessReader> reader_;
   Finder finder_;  // the worker's, but for what never changes
   std::uint64_t own_namespace_;
-  mutable std::mutex mutex_;
-  std::atomic<bool> hands_off_ = false;
   std::function<std::optional<std::uint64_t>()> ask_hold_changes_;
   Asked next_;
-  Look seen_;  // the last one
-  LeftOut left_out_;
-  std::map<IocId, LiveIoc> live_;
-  Ends ends_;
+  Look seen_;             // the last one
   std::vector<Due> due_;  // read, and not applied yet
   bool is_looking_ = false;
   bool is_reading_ = false;
-  Asked asked_;               // of the worker, while it looks
-  Look look_;                 // the same
-  std::vector<Due> reading_;  // of the other one, while it reads
-  GoneIocs gone_;
-  LogBound comings_and_goings_{kMostLines};
-  std::uint64_t next_serial_ = 1;
+  Asked asked_;                    // of the worker, while it looks
+  Look look_;                      // the same
+  std::vector<Due> reading_;       // of the other one, while it reads
   Worker looker_, memory_reader_;  // last: they end first
 };
 

@@ -91,26 +91,13 @@ enum class IocKind {
   ca_server,  // serves Channel Access without it: caproto, pcaspy, a gateway, ...
 };
 
-struct Ioc {
-  IocId id;
-  IocKind kind = IocKind::base;
-  std::string name;          // label `ioc`: unique among the running ones, printable UTF-8
-  std::string claimed_name;  // the name that it gives itself
-  // User that holds or held this name; empty when the owner is certain.
-  std::string contested_with;
-  std::uint32_t user = 0;         // that started it
-  std::string user_name;          // or his number
-  std::string executable;         // path as the IOC sees it, without " (deleted)"
-  std::string directory;          // it works in, the same; "" where that could not be read
-  double start_time_seconds = 0;  // time of day, UTC
+// Facts from the files that an IOC maps.
+struct IocCode {
+  std::string executable;  // path as the IOC sees it, without " (deleted)"
   // "7.0.8.1", "3.15.9", "7.0.10.1-DEV"; "database 3.23.1" when only the library's file name told
   // something and it is no Base version; "" when nothing did.
   std::string base_version;
-  std::uint64_t net_namespace = 0;         // inode of /proc/PID/ns/net, 0 when it could not be read
-  bool own_net_namespace = true;           // it is also the exporter's
-  std::vector<ListeningSocket> listening;  // sorted, each once
-  std::optional<std::uint16_t> ca_port;    // ca_server only: the first that was seen to speak it
-  std::optional<ProbeTarget> target;       // none: `problem` says why
+  std::optional<ProbeTarget> target;  // none: `problem` says why
   // Addresses in the IOC at which the symbol may live, likeliest first: the executable's own (it
   // may hold a copy relocation of a library's variable), then the libraries' in the order of the
   // maps.
@@ -124,6 +111,25 @@ struct Ioc {
   // are none.
   VariablePlaces variables;
   std::string problem;  // "" = none
+
+  bool operator==(const IocCode&) const = default;
+};
+
+struct Ioc : IocCode {
+  IocId id;
+  IocKind kind = IocKind::base;
+  std::string name;          // label `ioc`: unique among the running ones, printable UTF-8
+  std::string claimed_name;  // its own name for itself
+  // User that holds or held this name; empty when the owner is certain.
+  std::string contested_with;
+  std::uint32_t user = 0;                  // user who started it
+  std::string user_name;                   // or his number
+  std::string directory;                   // it works in, the same; "" where it could not be read
+  double start_time_seconds = 0;           // time of day, UTC
+  std::uint64_t net_namespace = 0;         // inode of /proc/PID/ns/net, 0 when it could not be read
+  bool own_net_namespace = true;           // it is also the exporter's
+  std::vector<ListeningSocket> listening;  // sorted, each once
+  std::optional<std::uint16_t> ca_port;    // ca_server only: the first that was seen to speak it
   // Others run on, as in an IOC without a shell. Breakpoints cannot be put into it alone then: see
   // records/probe/process.h.
   bool main_thread_ended = false;

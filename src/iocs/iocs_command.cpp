@@ -3,11 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "base/command_line.h"
 #include "base/time_text.h"
 #include "exposition/label_text.h"
 

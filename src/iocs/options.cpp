@@ -1,8 +1,6 @@
 #include "iocs/options.h"
 
 #include <algorithm>
-#include <string_view>
-#include <utility>
 
 #include "base/ascii.h"
 #include "base/utf8.h"

@@ -52,7 +52,7 @@ struct HealthSample {
   // less all that is in `cpu_ns`.
   std::uint64_t ended_cpu_ns = 0;
   std::array<std::uint64_t, kThreadClasses> threads{};  // now
-  std::uint64_t spinning = 0;                           // threads that never rest: ioc_health.h
+  std::uint64_t spinning = 0;                           // threads that never rest: health/health.h
   std::uint64_t resident_bytes = 0;
   std::optional<std::uint64_t> open_fds, max_fds;  // nothing: may not be read
 };
@@ -95,7 +95,7 @@ struct IocMemorySample {
   std::optional<std::vector<QueueSample>> queues;
   std::optional<std::vector<std::string>> suspended_threads;  // their names
   std::optional<RecordStatesSample> records;
-  std::vector<std::string> notes;  // things that this IOC does not tell, and why
+  std::vector<std::string> notes;  // missing facts, and why
 };
 
 // Database: the records of one IOC, by their addresses in its memory. Plain data.
@@ -133,9 +133,9 @@ struct IocFacts {
   std::string base_version;       // "7.0.8.1"; "" when it could not be told
   std::string executable;         // path as the IOC sees it
   std::string directory;          // it works in, the same
-  std::string user;               // that started it
-  std::string claimed_name;       // the name that it gives itself
-  std::string contested_with;     // user that has or had that name; "" = none
+  std::string user;               // user who started it
+  std::string claimed_name;       // its own name for itself
+  std::string contested_with;     // the user who has that name, or had it before; "" = nobody
   std::optional<std::uint16_t> ca_port;
   std::vector<std::uint16_t> tcp_ports;      // all that it listens on
   std::string problem;                       // why something of it is missing; "" = all is well
@@ -143,7 +143,7 @@ struct IocFacts {
   std::uint64_t restarts = 0;                // times that an IOC of this name came again
   std::optional<HealthSample> health;        // while it runs
   std::optional<iocs::IocExit> last_exit;    // how it ended last, where that was seen
-  std::vector<std::string> notes;            // things that this IOC does not tell, and why
+  std::vector<std::string> notes;            // missing facts, and why
 };
 
 // IOCs that are not on the page, since there are not enough places.

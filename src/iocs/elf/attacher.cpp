@@ -1,8 +1,6 @@
 #include "iocs/elf/attacher.h"
 
-#include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "iocs/elf/elf_symbols.h"
 

@@ -1,10 +1,8 @@
 #include "iocs/elf/base_version.h"
 
 #include <re2/re2.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <vector>
 
 namespace ioc_exporter::iocs {
 namespace {

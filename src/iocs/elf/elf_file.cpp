@@ -7,7 +7,6 @@
 #include <cstring>
 #include <ctime>
 #include <limits>
-#include <utility>
 
 #include "base/wall_clock.h"
 

@@ -1,7 +1,6 @@
 #include "iocs/elf/elf_symbols.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>

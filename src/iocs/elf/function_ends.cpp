@@ -1,12 +1,7 @@
 #include "iocs/elf/function_ends.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <map>
 #include <set>
-#include <string>
-#include <vector>
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -263,7 +258,7 @@ class Analysis {
   std::map<std::uint64_t, Node> nodes_;
   std::vector<std::uint64_t> pending_;
   std::set<std::uint64_t> conflicts_;
-  std::map<std::uint64_t, unsigned> tail_;      // blocks that lead only to a return: calls in them
+  std::map<std::uint64_t, unsigned> tail_;      // followed by a return alone: calls in it
   std::map<std::uint64_t, std::uint8_t> ends_;  // condition by offset
 };
 

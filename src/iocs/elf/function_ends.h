@@ -114,8 +114,8 @@ Decoder own_decoder();
 // EndingFunction: where a function of a library ends, and the code by which that is known.
 class EndingFunction {
  public:
-  // `fd`: the file. `parts`: all code of the function, the first begins with its entry. `work`:
-  // what it does before it ends, or it is another one than is thought.
+  // `fd`: the file. `parts`: all code of the function, the first begins with its entry. An error
+  // where the function ends without `work`: then its body is elsewhere.
   static Result<std::shared_ptr<const EndingFunction>> find(int fd,
                                                             std::span<const CodeRange> parts,
                                                             Work work = Work::nothing);

@@ -1,13 +1,6 @@
 #include "iocs/find/finder.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <iterator>
-#include <set>
-#include <utility>
+#include "base/ascii.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -19,8 +12,8 @@ constexpr std::chrono::seconds kPutOff{5};
 constexpr std::chrono::milliseconds kFirstDoubt{1000};
 constexpr unsigned kMostDoublings = 10;
 
-bool is_older(const Ioc& a, const Ioc& b) {
-  return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
+void sort_by_age(std::vector<Ioc>& iocs) {
+  std::ranges::sort(iocs, {}, [](const Ioc& ioc) { return age_of(ioc.id); });
 }
 
 bool denied(const Error& error) {
@@ -28,9 +21,25 @@ bool denied(const Error& error) {
          error.code == std::errc::operation_not_permitted;
 }
 
+// btime moves when the clock is set, so it is read anew for each IOC.
+double time_of_day(const RootedFs& fs, std::uint64_t start_ticks) {
+  const auto text = fs.read("/proc/stat");
+  const auto boot = text ? number_after(*text, "\nbtime ") : std::nullopt;
+  if (!boot) return 0;
+  return static_cast<double>(*boot) +
+         static_cast<double>(start_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
 // While a file is open, no other can have its inode.
 bool same_file(const ProbeTarget& a, const ProbeTarget& b) {
   return a.file->id().device == b.file->id().device && a.file->id().inode == b.file->id().inode;
+}
+
+// Passes on what comes to its ports, searches too: what is behind it is the server.
+bool is_forwarder(const ProcessStat& process) {
+  constexpr std::array<std::string_view, 5> kForwarders{"docker-proxy", "rootlessport", "socat",
+                                                        "ssh", "sshd"};
+  return std::ranges::find(kForwarders, process.comm) != kForwarders.end();
 }
 
 }  // namespace
@@ -42,8 +51,9 @@ Finder::Finder(RootedFs fs, FinderOptions options, std::shared_ptr<ProcessReader
       files_(*reader_,
              {.user_of = [this](pid_t pid) { return user_of(fs_, pid).value_or(kNoUser); }}),
       inspector_(fs_, *reader_, files_),
-      user_names_(fs_),
-      own_namespace_(net_namespace("/proc/self")) {}
+      places_(fs_, options_.places),
+      listeners_(fs_, options_.young),
+      user_names_(fs_) {}
 
 Result<Changes> Finder::poll(Clock::time_point now) {
   Changes changes;
@@ -53,15 +63,19 @@ Result<Changes> Finder::poll(Clock::time_point now) {
   auto done = read_processes(now, changes);
   if (!done) return std::move(done).error();
   files_.close_unused();
-  share_out(now, changes);
+  const auto share_out = [&] {
+    if (places_.share_out(processes_, now, changes)) listeners_.note_change();
+  };
+  share_out();
   for (auto& [pid, process] : processes_)
-    if (process.tracked && process.tracked->followed) ask_who_holds(process, now);
-  update_sockets(now);
-  share_out(now, changes);  // with the CA servers that showed there
+    if (is_followed(process)) ask_who_holds(process, now);
+  listeners_.look(processes_, now);
+  start_servers(now);
+  share_out();  // with the CA servers that showed there
 
   for (auto& [pid, process] : processes_) {
-    if (!process.tracked || !process.tracked->followed) continue;
-    Tracked& tracked = *process.tracked;
+    if (!is_followed(process)) continue;
+    TrackedIoc& tracked = *process.tracked;
     if (!tracked.told)
       changes.started.push_back(tracked.ioc);
     else if (tracked.changed)
@@ -69,17 +83,13 @@ Result<Changes> Finder::poll(Clock::time_point now) {
     tracked.told = true;
     tracked.changed = false;
   }
-  std::ranges::sort(changes.started, is_older);
+  sort_by_age(changes.started);
   settled_ = settled_ && changes.empty();
   return changes;
 }
 
-std::string Finder::folder_of(const Process& process) {
-  return folder_of_thread(process.stat.id.pid, process.stat.thread);
-}
-
 // The maps are read only for a reason.
-void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
+void Finder::visit(FoundProcess& process, Clock::time_point now, Changes& changes) {
   const bool due = now >= process.next_check;
   const bool grown = process.stat.vsize != process.vsize_looked_at &&
                      now - process.last_look >= options_.maps_interval;
@@ -98,7 +108,7 @@ void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
 }
 
 // False: nothing can be said now (the process is ending, or we may not look).
-bool Finder::look(Process& process, bool thorough, Clock::time_point now) {
+bool Finder::look(FoundProcess& process, bool thorough, Clock::time_point now) {
   ++maps_read_;
   process.last_look = now;
   process.vsize_looked_at = process.stat.vsize;
@@ -131,7 +141,7 @@ bool Finder::look(Process& process, bool thorough, Clock::time_point now) {
   return true;
 }
 
-void Finder::judge(Process& process, Clock::time_point now, Changes& changes) {
+void Finder::judge(FoundProcess& process, Clock::time_point now, Changes& changes) {
   const Inspection& found = *process.inspection;
   const bool has_execed = std::exchange(process.execed, false);
   if (process.tracked) {
@@ -148,9 +158,8 @@ void Finder::judge(Process& process, Clock::time_point now, Changes& changes) {
 }
 
 // A process that an IOC forked has its files and, in its memory, its database, but no thread that
-// works on it: a
-// helper, or a process on its way to exec. It may live longer than the IOC.
-bool Finder::is_mere_fork(Process& process, Clock::time_point now) const {
+// works on it: a helper, or a process on its way to exec. It may live longer than the IOC.
+bool Finder::is_mere_fork(FoundProcess& process, Clock::time_point now) const {
   const ProcessStat& stat = process.stat;
   if (!stat.forked() || !process.inspection->target) return false;
   if (stat.threads != process.threads_looked_at && now >= process.next_thread_look) {
@@ -162,57 +171,86 @@ bool Finder::is_mere_fork(Process& process, Clock::time_point now) const {
 }
 
 // False: the source of its name cannot be read for now. A wrong name would stay.
-bool Finder::start(Process& process, IocKind kind, Clock::time_point now) {
+bool Finder::start(FoundProcess& process, IocKind kind, Clock::time_point now) {
   // Of a process that may not be looked into there is only this.
   const std::string& executable =
       process.inspection ? process.inspection->executable : process.stat.comm;
   const auto name = ioc_name(fs_, *reader_, process.stat.id.pid, process.stat.thread, executable,
                              options_.name_sources, now < process.seen + options_.young);
   if (!name) return false;
-  Tracked& tracked = *(process.tracked = Tracked{});
-  owners_stale_ = true;
+  TrackedIoc& tracked = *(process.tracked = TrackedIoc{});
+  listeners_.note_change();
+  places_.note_change();
   Ioc& ioc = tracked.ioc;
   ioc.id = process.stat.id;
   ioc.kind = kind;
   tracked.found = now;
-  ioc.start_time_seconds = time_of_day(ioc.id.start_ticks);
+  ioc.start_time_seconds = time_of_day(fs_, ioc.id.start_ticks);
   tracked.wanted = options_.filter.wants(*name);
   ioc.name = ioc.claimed_name = std::move(*name);
-  places_stale_ = true;
   describe(process);
   return true;
 }
 
-void Finder::end(Process& process, Clock::time_point now, Changes& changes) {
-  owners_stale_ = places_stale_ = true;
+void Finder::end(FoundProcess& process, Clock::time_point now, Changes& changes) {
+  listeners_.note_change();
+  places_.note_change();
   if (process.tracked->followed) {
-    names_.release(process.tracked->ioc.name, now);
+    places_.release(process.tracked->ioc.name, now);
     if (process.tracked->told) changes.ended.push_back(std::move(process.tracked->ioc));
   }
   process.tracked.reset();
 }
 
+// Of several processes that hold a listener (a server's children) the oldest is the server.
+void Finder::start_servers(Clock::time_point now) {
+  for (const Listener& listener : unclaimed())
+    if (options_.server_ports.contains(listener.socket.port)) listeners_.speaks_ca(listener);
+  std::set<Listener> searched = listeners_.searched();
+  if (searched.empty()) return;
+
+  std::vector<FoundProcess*> oldest_first;
+  for (auto& [pid, process] : processes_) oldest_first.push_back(&process);
+  std::ranges::sort(oldest_first, {}, [](const auto* process) { return age_of(process->stat.id); });
+  for (FoundProcess* process : oldest_first) {
+    if (searched.empty() || process->tracked) continue;
+    const std::set<std::uint64_t> inodes = socket_inodes(fs_, process->stat.id.pid);
+    const auto held = [&inodes](const Listener& one) { return inodes.contains(one.inode); };
+    const auto first = std::ranges::find_if(searched, held);
+    if (first == searched.end()) continue;
+    const bool is_given = options_.server_ports.contains(first->socket.port);
+    if (!is_given && is_forwarder(process->stat)) {
+      std::erase_if(searched, held);
+      continue;
+    }
+    const Listener found = *first;
+    // It may have become an IOC since it was looked at.
+    if (look(*process, true, now) && process->inspection->is_ioc()) continue;
+    // Its holder is found; where it cannot be named yet, it is looked for again.
+    if (start(*process, IocKind::ca_server, now)) {
+      process->tracked->ioc.ca_port = found.socket.port;
+      listeners_.claim(*process, found.net_namespace, inodes);
+    }
+    std::erase_if(searched, held);
+  }
+  for (const Listener& listener : searched) listeners_.not_found(listener);
+}
+
+void Finder::speaks_ca(const Listener& listener) {
+  listeners_.speaks_ca(listener);
+  settled_ = false;
+}
+
 // Takes over what the last look at the process found.
-void Finder::describe(Process& process) {
+void Finder::describe(FoundProcess& process) {
   Ioc ioc = process.tracked->ioc;
   ioc.user = user_of(fs_, ioc.id.pid).value_or(ioc.user_name.empty() ? kNoUser : ioc.user);
   ioc.user_name = user_names_.name_of(ioc.user);
-  const Inspection found = process.inspection.value_or(Inspection{});
-  ioc.executable = found.executable;
+  static_cast<IocCode&>(ioc) = process.inspection ? *process.inspection : IocCode();
   const auto directory = fs_.read_link(folder_of(process) + "/cwd");
   ioc.directory = directory ? *directory : std::string();
-  ioc.base_version = found.base_version;
-  ioc.target = found.target;
-  ioc.pdbbase = found.pdbbase;
-  ioc.ca_server_port = found.ca_server_port;
-  ioc.ca_server = found.ca_server;
-  ioc.ca_writes = found.ca_writes;
-  ioc.pva_puts = found.pva_puts;
-  ioc.serves_pva = found.serves_pva;
-  ioc.variables = found.variables;
-  ioc.problem = found.problem;
-  ioc.net_namespace = net_namespace(folder_of(process));
-  ioc.own_net_namespace = ioc.net_namespace == own_namespace_;
+  ioc.net_namespace = net_namespace(fs_, folder_of(process));
+  ioc.own_net_namespace = ioc.net_namespace == own_namespace();
   ioc.main_thread_ended = process.stat.main_thread_ended();
   if (ioc == process.tracked->ioc) return;
   process.tracked->ioc = std::move(ioc);
@@ -222,35 +260,30 @@ void Finder::describe(Process& process) {
 std::vector<Ioc> Finder::iocs() const {
   std::vector<Ioc> all;
   for (const auto& [pid, process] : processes_)
-    if (process.tracked && process.tracked->followed) all.push_back(process.tracked->ioc);
-  std::ranges::sort(all, is_older);
+    if (is_followed(process)) all.push_back(process.tracked->ioc);
+  sort_by_age(all);
   return all;
 }
 
 FinderCosts Finder::costs() const {
-  FinderCosts costs{processes_.size(), 0, maps_read_, files_.files_read()};
+  FinderCosts costs{0, maps_read_, files_.files_read()};
   for (const auto& [pid, process] : processes_) costs.unreadable += process.unreadable ? 1u : 0u;
   return costs;
 }
 
 // "net:[4026531840]"
-std::uint64_t Finder::net_namespace(const std::string& folder) const {
-  const auto link = fs_.read_link(folder + "/ns/net");
+std::uint64_t net_namespace(const RootedFs& fs, const std::string& folder) {
+  const auto link = fs.read_link(folder + "/ns/net");
   std::uint64_t inode = 0;
   if (link && link->starts_with("net:["))
     std::from_chars(link->data() + 5, link->data() + link->size(), inode);
   return inode;
 }
 
-// btime moves when the clock is set, so it is read anew for each IOC.
-double Finder::time_of_day(std::uint64_t start_ticks) const {
-  const auto text = fs_.read("/proc/stat");
-  const auto at = text ? text->find("\nbtime ") : std::string::npos;
-  if (at == std::string::npos) return 0;
-  std::uint64_t boot = 0;
-  std::from_chars(text->data() + at + 7, text->data() + text->size(), boot);
-  return static_cast<double>(boot) +
-         static_cast<double>(start_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+void keep_open(const RootedFs& fs, FoundProcess& process) {
+  if (!fs.is_host()) return;
+  process.tracked->memory = KeptFile::open(fs, folder_of(process) + "/pagemap");
+  process.tracked->status = KeptFile::open(fs, folder_of(process) + "/status");
 }
 
 }  // namespace ioc_exporter::iocs

@@ -1,11 +1,9 @@
 // The part of Finder that keeps up with the host's processes: which are there, and which of them
 // must be looked at.
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "iocs/find/finder.h"
-#include "iocs/find/process_signs.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -26,10 +24,6 @@ constexpr std::chrono::milliseconds kRest{1500};  // at most between two polls t
 // Kernel threads' pids are given out again as well.
 constexpr std::chrono::seconds kKernelThreadInterval{30};
 
-bool is_older_process(const ProcessStat& a, const ProcessStat& b) {
-  return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
-}
-
 }  // namespace
 
 // When nothing has happened for a while, every second poll looks for signs only.
@@ -38,8 +32,7 @@ bool Finder::may_rest(Clock::time_point now) const {
   const auto proc = Folder::open(fs_, "/proc");
   if (!proc || !signs_ || read_process_signs(*proc) != signs_) return false;
   return std::ranges::all_of(processes_, [](const auto& entry) {
-    const auto& tracked = entry.second.tracked;
-    return !tracked || !tracked->followed || tracked->memory.has_memory();
+    return !is_followed(entry.second) || entry.second.tracked->memory.has_memory();
   });
 }
 
@@ -62,18 +55,17 @@ Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
     if (there && !kernel) stats.push_back(std::move(*stat));
   }
   // Parents before children, and of two with one name the older one gets it.
-  std::ranges::sort(stats, is_older_process);
+  std::ranges::sort(stats, {}, [](const ProcessStat& stat) { return age_of(stat.id); });
   for (ProcessStat& stat : stats) {
     const auto [item, is_new] = processes_.try_emplace(stat.id.pid);
-    Process& process = item->second;
+    FoundProcess& process = item->second;
     if (is_new) {
       process.seen = now;
-      settled_ = false;
-    }
-    if (is_new)
       process.stat = std::move(stat);
-    else
+      settled_ = false;
+    } else {
       take_stat(process, std::move(stat), now);
+    }
     visit(process, now, changes);
   }
   return {};
@@ -94,7 +86,7 @@ std::optional<ProcessStat> Finder::read_stat(const Folder& proc, pid_t pid) cons
 }
 
 // Of a process that is known.
-void Finder::take_stat(Process& process, ProcessStat stat, Clock::time_point now) {
+void Finder::take_stat(FoundProcess& process, ProcessStat stat, Clock::time_point now) {
   if (execed(process.stat, stat)) {
     process.execed = process.stale = true;
     process.threads_looked_at = 0;
@@ -103,11 +95,11 @@ void Finder::take_stat(Process& process, ProcessStat stat, Clock::time_point now
   const bool other_thread = process.stat.thread != stat.thread;
   process.stat = std::move(stat);
   if (!other_thread || !process.tracked) return;
-  Tracked& tracked = *process.tracked;
+  TrackedIoc& tracked = *process.tracked;
   const bool ended = process.stat.main_thread_ended();
   tracked.changed = tracked.changed || ended != tracked.ioc.main_thread_ended;
   tracked.ioc.main_thread_ended = ended;
-  if (tracked.followed) keep_open(process);
+  if (tracked.followed) keep_open(fs_, process);
 }
 
 // The processes whose stat must be read.
@@ -140,7 +132,7 @@ std::vector<pid_t> Finder::suspects(const Folder& proc, Clock::time_point now) {
   return pids;
 }
 
-bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point now) {
+bool Finder::must_read(const Folder& proc, FoundProcess& process, Clock::time_point now) {
   // A process that cannot be looked into is tried again at its next check.
   const bool grown = !process.unreadable && process.stat.vsize != process.vsize_looked_at;
   const bool changing = grown || now < process.seen + options_.young;
@@ -157,14 +149,6 @@ bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point n
   return !sizes || std::exchange(process.sizes, sizes) != sizes;
 }
 
-// The kernel does not report a tracer that lets go, and a process may take a while to stop.
-Finder::Clock::duration Finder::rest_of_holds(const Tracked& tracked, Clock::time_point now) const {
-  if (now - tracked.found < options_.young) return {};
-  const bool told = hold_changes_ && now - hold_changed_ >= options_.young;
-  return told && tracked.ioc.traced_or_stopped.empty() ? Clock::duration(kUntoldHeldInterval)
-                                                       : Clock::duration(kHeldInterval);
-}
-
 void Finder::tell_hold_changes(std::optional<std::uint64_t> changes, Clock::time_point now) {
   if (changes == hold_changes_) return;
   hold_changes_ = changes;
@@ -172,10 +156,15 @@ void Finder::tell_hold_changes(std::optional<std::uint64_t> changes, Clock::time
   settled_ = false;
 }
 
-void Finder::ask_who_holds(Process& process, Clock::time_point now) const {
-  Tracked& tracked = *process.tracked;
-  const bool asked = tracked.asked_who_holds.has_value();
-  if (asked && now - *tracked.asked_who_holds < rest_of_holds(tracked, now)) return;
+void Finder::ask_who_holds(FoundProcess& process, Clock::time_point now) const {
+  TrackedIoc& tracked = *process.tracked;
+  // The kernel does not report a tracer that lets go, and a process may take a while to stop.
+  const bool told = hold_changes_ && now - hold_changed_ >= options_.young &&
+                    tracked.ioc.traced_or_stopped.empty();
+  const Clock::duration rest = now - tracked.found < options_.young ? Clock::duration()
+                               : told                               ? kUntoldHeldInterval
+                                                                    : kHeldInterval;
+  if (tracked.asked_who_holds && now - *tracked.asked_who_holds < rest) return;
   tracked.asked_who_holds = now;
   auto held = why_traced_or_stopped(fs_, folder_of(process), tracked.status);
   // The thread that shows the process has ended, and others may not have.

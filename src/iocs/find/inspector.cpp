@@ -1,9 +1,7 @@
 #include "iocs/find/inspector.h"
 
-#include <algorithm>
 #include <iterator>
 
-#include "base/process_stats.h"
 #include "iocs/elf/base_version.h"
 
 namespace ioc_exporter::iocs {

@@ -14,23 +14,12 @@
 
 namespace ioc_exporter::iocs {
 
-struct Inspection {
+// Without a target and without a problem: not an IOC.
+struct Inspection : IocCode {
   std::vector<Mapping> modules;  // files mapped executable, in the order of the maps
-  std::string executable;        // as the process sees it, without " (deleted)"
   bool uncertain = false;        // a file could not be read: look again even when nothing changed
   bool put_off = false;          // one could not be read now: look again soon
   std::uint64_t threads = 0;     // how many there were when their names were read
-  // Facts of an IOC. `target` without a value and no problem: not an IOC.
-  std::optional<ProbeTarget> target;
-  std::vector<std::uint64_t> pdbbase;
-  std::vector<std::uint64_t> ca_server_port;
-  std::vector<CaServerSymbols> ca_server;
-  std::optional<CaWriteTarget> ca_writes;
-  std::vector<PvaPutTarget> pva_puts;
-  bool serves_pva = false;
-  VariablePlaces variables;
-  std::string base_version;
-  std::string problem;
 
   bool is_ioc() const { return target.has_value() || !problem.empty(); }
 };

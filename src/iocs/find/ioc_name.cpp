@@ -1,13 +1,8 @@
 #include "iocs/find/ioc_name.h"
 
-#include <sys/stat.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <optional>
-#include <utility>
 
 #include "base/process_stats.h"
 #include "base/utf8.h"

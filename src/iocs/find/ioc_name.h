@@ -6,7 +6,7 @@
 //   script        the start script: see start_script.h;
 //   exe           the executable's base name;
 //   container     the name of the container that it runs in, and
-//   pod           of the Kubernetes pod: see container_name.h.
+//   pod           of the Kubernetes pod: see ContainerName.
 // Default: env:IOCNAME, env:IOC_NAME, env:IOC, script, exe. When no source says anything, the
 // executable's base name is taken. A name is printable UTF-8 of at most 128 bytes.
 #pragma once

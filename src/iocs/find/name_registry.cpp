@@ -1,7 +1,6 @@
 #include "iocs/find/name_registry.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace ioc_exporter::iocs {
 namespace {

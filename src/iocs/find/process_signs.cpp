@@ -2,13 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <optional>
-#include <string_view>
 
 #include "base/ascii.h"
 #include "base/process_stats.h"

@@ -22,8 +22,7 @@ namespace ioc_exporter::iocs {
 inline constexpr uid_t kNoUser = static_cast<uid_t>(-1);
 
 // User who started the process: its real user id, as the host sees it, also where a container has
-// users
-// of its own. Not the owner of its files in /proc: a process can make that root.
+// users of its own. Not the owner of its files in /proc: a process can make that root.
 std::optional<uid_t> user_of(const RootedFs& fs, pid_t pid);
 
 // Names of users from the host's /etc/passwd, and from nowhere else: to ask a directory service may

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -47,6 +48,8 @@ struct ProcessStat {
 // comm stands in parentheses and may hold spaces and parentheses itself: fields count from the last
 // ')'.
 inline std::optional<ProcessStat> parse_process_stat(std::string_view text) {
+  constexpr std::uint32_t kWanted = 1u << 4 | 1u << 9 | 1u << 14 | 1u << 15 | 1u << 20 | 1u << 22 |
+                                    1u << 23 | 1u << 24 | 1u << 26 | 1u << 28;
   const auto open = text.find('(');
   const auto close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {};
@@ -56,6 +59,7 @@ inline std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   stat.thread = stat.id.pid;
   stat.comm = text.substr(open + 1, close - open - 1);
 
+  std::array<std::uint64_t, 29> numbers{};  // by field
   int field = 3;
   for (std::size_t at = close + 1; at < text.size() && field <= 28; ++field) {
     at = text.find_first_not_of(" \n", at);
@@ -63,42 +67,22 @@ inline std::optional<ProcessStat> parse_process_stat(std::string_view text) {
     const auto end = std::min(text.find_first_of(" \n", at), text.size());
     const std::string_view word = text.substr(at, end - at);
     at = end;
-    if (field == 3) {
-      stat.state = word.front();
-      continue;
-    }
-    std::int64_t parent = 0;
-    std::uint64_t number = 0;
-    const char* const last = word.data() + word.size();
-    switch (field) {
-      case 4:
-        if (std::from_chars(word.data(), last, parent).ec != std::errc{}) return {};
-        stat.parent = static_cast<pid_t>(parent);
-        continue;
-      case 9:
-      case 14:
-      case 15:
-      case 20:
-      case 22:
-      case 23:
-      case 24:
-      case 26:
-      case 28:
-        if (std::from_chars(word.data(), last, number).ec != std::errc{}) return {};
-        break;
-      default:
-        continue;
-    }
-    if (field == 9) stat.flags = number;
-    if (field == 14 || field == 15) stat.cpu_ticks += number;
-    if (field == 20) stat.threads = number;
-    if (field == 22) stat.id.start_ticks = number;
-    if (field == 23) stat.vsize = number;
-    if (field == 24) stat.resident_pages = number;
-    if (field == 26) stat.start_code = number;
-    if (field == 28) stat.start_stack = number;
+    if (field == 3) stat.state = word.front();
+    const bool wanted = (1u << field & kWanted) != 0;
+    std::uint64_t& number = numbers[static_cast<std::size_t>(field)];
+    if (wanted && std::from_chars(word.data(), word.data() + word.size(), number).ec != std::errc{})
+      return {};
   }
   if (field <= 28) return {};
+  stat.parent = static_cast<pid_t>(numbers[4]);
+  stat.flags = numbers[9];
+  stat.cpu_ticks = numbers[14] + numbers[15];
+  stat.threads = numbers[20];
+  stat.id.start_ticks = numbers[22];
+  stat.vsize = numbers[23];
+  stat.resident_pages = numbers[24];
+  stat.start_code = numbers[26];
+  stat.start_stack = numbers[28];
   return stat;
 }
 

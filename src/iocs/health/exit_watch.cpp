@@ -2,11 +2,8 @@
 
 #include <sys/wait.h>
 
-#include <cerrno>
 #include <csignal>
-#include <utility>
 
-#include "base/log.h"
 #include "base/process_stats.h"
 #include "base/rooted_fs.h"
 #include "base/wall_clock.h"

@@ -92,7 +92,7 @@ class ExitWatch {
   bool is_possible_ = false;
   std::set<IocId> unnoted_;  // that the kernel had no room for
   Live live_;
-  std::map<IocId, Gone> gone_;  // ends that are still to be told
+  std::map<IocId, Gone> gone_;  // ended, and not reported yet
 };
 
 }  // namespace ioc_exporter::iocs

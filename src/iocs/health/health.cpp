@@ -2,16 +2,9 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdio>
 #include <limits>
 #include <numeric>
-#include <string>
-#include <utility>
-
-#include "base/process_stats.h"
 
 namespace ioc_exporter::iocs {
 namespace {

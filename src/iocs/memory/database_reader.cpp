@@ -1,20 +1,13 @@
 #include "iocs/memory/database_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 #include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "iocs/memory/database_walk.h"
-#include "iocs/memory/memory.h"
 
 namespace ioc_exporter::iocs {
 namespace {

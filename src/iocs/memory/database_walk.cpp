@@ -1,9 +1,7 @@
 #include "iocs/memory/database_walk.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <string_view>
 
 #include "base/utf8.h"
 

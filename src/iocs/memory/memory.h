@@ -94,7 +94,7 @@ bool has_memory(int pagemap);
 class CachedMemory : public Memory {
  public:
   static constexpr std::size_t kPage = 4096;    // the smallest unit of mapping of any Linux
-  static constexpr std::size_t kBlock = 16384;  // read by one system call, if it is all mapped
+  static constexpr std::size_t kBlock = 16384;  // bytes of one system call, where all are mapped
   static constexpr std::size_t kSlots = 64;
 
   explicit CachedMemory(Memory& memory);

@@ -1,7 +1,5 @@
 #include "iocs/memory/process_reader.h"
 
-#include <vector>
-
 #include "iocs/elf/base_version.h"
 #include "iocs/find/inspector.h"
 

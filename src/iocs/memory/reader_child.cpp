@@ -1,4 +1,4 @@
-#include "iocs/memory/reader_child.h"
+#include "iocs/memory/reader_wire.h"
 
 #include <linux/magic.h>
 #include <signal.h>

@@ -4,13 +4,10 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "base/ascii.h"
 #include "iocs/find/process_signs.h"
 #include "iocs/find/process_stat.h"
-#include "iocs/memory/reader_child.h"
 
 namespace ioc_exporter::iocs {
 namespace {

@@ -1,5 +1,5 @@
 // ReaderPool: a ProcessReader that never hangs. Each reading is done by a reader, a child of a
-// helper process (reader_child.h), with a deadline. A reader that does not answer in time is
+// helper process (reader_wire.h), with a deadline. A reader that does not answer in time is
 // killed, another is forked when one is needed, and the process that was read is not read for a
 // while. What readings take is charged to the user of the process, so that nobody delays the
 // others; users with readers that cannot be killed are limited.

@@ -1,13 +1,10 @@
 #include "iocs/memory/variables.h"
 
 #include <algorithm>
-#include <array>
-#include <optional>
 #include <set>
 
 #include "iocs/memory/base_layout.h"
 #include "iocs/memory/database_walk.h"
-#include "iocs/memory/memory.h"
 
 namespace ioc_exporter::iocs {
 

@@ -10,8 +10,8 @@
 
 #include "iocs/find/process_stat.h"
 #include "iocs/memory/reader_budget.h"
-#include "iocs/memory/reader_child.h"
 #include "iocs/memory/reader_pool.h"
+#include "iocs/memory/reader_wire.h"
 #include "support/value_of.h"
 #include "target_process.h"
 

@@ -1,0 +1,106 @@
+#include "iocs/find/listener_watch.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+// A listener whose holder is in none of /proc's processes (it came since they were listed, or is in
+// a pid namespace that is not seen) is looked for so many times.
+constexpr unsigned kMostSearches = 5;
+
+}  // namespace
+
+void ListenerWatch::look(FoundProcesses& processes, FinderClock::time_point now) {
+  NamespaceListeners listeners = read_all(processes);
+  const bool same = listeners == listeners_;
+  listeners_ = std::move(listeners);
+  if (!same || std::exchange(stale_, false)) find_owners(processes, now);
+}
+
+// Owners of listeners, as far as known.
+void ListenerWatch::find_owners(FoundProcesses& processes, FinderClock::time_point now) {
+  std::set<std::pair<std::uint64_t, std::uint64_t>> claimed;  // namespace, inode
+  const auto claim = [&](std::uint64_t net, const OwnedSockets& sockets) {
+    for (const std::uint64_t inode : sockets.inodes()) claimed.emplace(net, inode);
+  };
+  for (auto& [pid, process] : processes) {
+    if (!process.tracked) continue;
+    TrackedIoc& tracked = *process.tracked;
+    const auto near = listeners_.find(tracked.ioc.net_namespace);
+    if (near == listeners_.end()) continue;
+    const bool young = now - tracked.found < young_;
+    stale_ = stale_ || young;
+    auto listening = tracked.sockets.update(fs_, pid, near->second, young);
+    if (listening != tracked.ioc.listening) {
+      tracked.ioc.listening = std::move(listening);
+      tracked.changed = true;
+    }
+    claim(near->first, tracked.sockets);
+  }
+  if (const auto own = listeners_.find(own_namespace_); own != listeners_.end()) {
+    own_sockets_.update(fs_, ::getpid(), own->second, false);
+    claim(own->first, own_sockets_);
+  }
+  unclaimed_.clear();
+  for (const auto& [net, in_it] : listeners_)
+    for (const auto& [inode, socket] : in_it)
+      if (!claimed.contains({net, inode})) unclaimed_.insert({net, inode, socket});
+  std::erase_if(speaking_, [this](const auto& one) { return !unclaimed_.contains(one.first); });
+}
+
+// In the exporter's namespace, and in those of the IOCs that are watched.
+ListenerWatch::NamespaceListeners ListenerWatch::read_all(const FoundProcesses& processes) {
+  NamespaceListeners listeners;
+  read_namespace(own_namespace_, nullptr, listeners);
+  for (const auto& [pid, process] : processes) {
+    if (!is_followed(process)) continue;
+    // Through the first of the namespace that still answers.
+    const std::uint64_t net = process.tracked->ioc.net_namespace;
+    if (!listeners.contains(net)) read_namespace(net, &process, listeners);
+  }
+  // A table keeps its namespace alive.
+  std::erase_if(socket_tables_,
+                [&](const auto& table) { return !listeners.contains(table.first); });
+  return listeners;
+}
+
+// `near`: a process in that namespace; null: the exporter.
+void ListenerWatch::read_namespace(std::uint64_t net, const FoundProcess* near,
+                                   NamespaceListeners& into) {
+  auto table = socket_tables_.find(net);
+  if (table == socket_tables_.end()) {
+    auto opened = near == nullptr ? Result<SocketTable>(SocketTable::of_thread(fs_))
+                                  : SocketTable::of_process(fs_, near->stat.id.pid);
+    if (!opened) return;
+    table = socket_tables_.emplace(net, std::move(*opened)).first;
+  }
+  auto listeners = read_listeners(table->second);
+  if (listeners)
+    into.emplace(net, std::move(*listeners));
+  else
+    socket_tables_.erase(table);
+}
+
+std::set<Listener> ListenerWatch::searched() const {
+  std::set<Listener> those;
+  for (const auto& [listener, searches] : speaking_)
+    if (searches < kMostSearches) those.insert(listener);
+  return those;
+}
+
+std::vector<Listener> ListenerWatch::ownerless() const {
+  std::vector<Listener> found;
+  for (const auto& [listener, searches] : speaking_)
+    if (searches >= kMostSearches) found.push_back(listener);
+  return found;
+}
+
+void ListenerWatch::claim(FoundProcess& process, std::uint64_t net,
+                          const std::set<std::uint64_t>& inodes) {
+  TrackedIoc& tracked = *process.tracked;
+  if (const auto near = listeners_.find(net); near != listeners_.end())
+    tracked.ioc.listening = tracked.sockets.update(fs_, process.stat.id.pid, near->second, true);
+  std::erase_if(unclaimed_, [&](const Listener& one) { return inodes.contains(one.inode); });
+  std::erase_if(speaking_, [&](const auto& one) { return inodes.contains(one.first.inode); });
+}
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,69 @@
+// ListenerWatch: the listening sockets of the exporter's network namespace and of those of the
+// followed IOCs, and whose they are. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/rooted_fs.h"
+#include "base/socket_table.h"
+#include "iocs/find/found_process.h"
+#include "iocs/find/listening_sockets.h"
+
+namespace ioc_exporter::iocs {
+
+// A listening socket in a network namespace that is looked at.
+struct Listener {
+  std::uint64_t net_namespace = 0;
+  std::uint64_t inode = 0;
+  ListeningSocket socket;
+
+  auto operator<=>(const Listener&) const = default;
+};
+
+class ListenerWatch {
+ public:
+  // `young`: for so long an IOC's descriptors are read at each look.
+  ListenerWatch(const RootedFs& fs, std::chrono::milliseconds young)
+      : fs_(fs), young_(young), own_namespace_(net_namespace(fs, "/proc/self")) {}
+
+  // An IOC came, went, or is followed from now on.
+  void note_change() { stale_ = true; }
+  void look(FoundProcesses& processes, FinderClock::time_point now);
+  // Nobody's who is known, at the last look.
+  const std::set<Listener>& unclaimed() const { return unclaimed_; }
+  // A CA server's, if it is nobody's who is known.
+  void speaks_ca(const Listener& listener) {
+    if (unclaimed_.contains(listener)) speaking_.try_emplace(listener, 0);
+  }
+  // Of those, the ones whose process is to be searched for; and the ones whose process was not
+  // found.
+  std::set<Listener> searched() const;
+  std::vector<Listener> ownerless() const;
+  // Its process is searched for at the next look again.
+  void not_found(const Listener& listener) { ++speaking_[listener]; }
+  // All of `inodes` are that process' from now on.
+  void claim(FoundProcess& process, std::uint64_t net, const std::set<std::uint64_t>& inodes);
+  std::uint64_t own_namespace() const { return own_namespace_; }
+
+ private:
+  using NamespaceListeners = std::map<std::uint64_t, Listeners>;  // by network namespace
+
+  NamespaceListeners read_all(const FoundProcesses& processes);
+  void read_namespace(std::uint64_t net, const FoundProcess* near, NamespaceListeners& into);
+  void find_owners(FoundProcesses& processes, FinderClock::time_point now);
+
+  const RootedFs& fs_;
+  std::chrono::milliseconds young_;
+  std::uint64_t own_namespace_;
+  bool stale_ = true;
+  std::map<std::uint64_t, SocketTable> socket_tables_;  // by network namespace
+  NamespaceListeners listeners_;                        // at the last look
+  std::set<Listener> unclaimed_;
+  std::map<Listener, unsigned> speaking_;  // of unclaimed ones: how often no holder was found
+  OwnedSockets own_sockets_;               // the exporter's
+};
+
+}  // namespace ioc_exporter::iocs
