@@ -17,9 +17,9 @@
 #include "base/unique_fd.h"
 #include "empty_probes.skel.h"
 #include "iocs/elf/elf_symbols.h"
+#include "iocs/elf/function_ends.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/uprobe.h"
-#include "records/probe/function_ends.h"
 
 namespace {
 
@@ -44,10 +44,10 @@ std::vector<std::uint64_t> ends_of_process(const std::string& path) {
   for (const std::string& name : wanted)
     if (const iocs::ElfSymbol* const part = symbols->find(name); part && part->file_offset)
       parts.push_back({*part->file_offset, part->size});
-  const auto found = records::EndingFunction::find(file.get(), parts, records::Work::indirect_call);
+  const auto found = iocs::EndingFunction::find(file.get(), parts, iocs::Work::indirect_call);
   if (!found) die("find where dbProcess ends in " + path + ": " + found.error().message());
   std::vector<std::uint64_t> offsets;
-  for (const records::FunctionEnd& end : (*found)->ends()) offsets.push_back(end.offset);
+  for (const iocs::FunctionEnd& end : (*found)->ends()) offsets.push_back(end.offset);
   return offsets;
 }
 

@@ -12,8 +12,6 @@
 #include "base/query.h"
 #include "base/result.h"
 #include "records/graph.h"
-#include "records/graph_command.h"
-#include "records/graph_tree.h"
 #include "web/html.h"
 
 namespace ioc_exporter::app {

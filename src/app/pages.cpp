@@ -15,7 +15,7 @@
 #include "base/query.h"
 #include "iocs/iocs_command.h"
 #include "putlog/put_query.h"
-#include "records/graph_command.h"
+#include "records/graph.h"
 #include "traces/trace_query.h"
 #include "web/page.h"
 #include "web/scraper.h"

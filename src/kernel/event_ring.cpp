@@ -3,10 +3,7 @@
 #include <bpf/bpf.h>
 #include <poll.h>
 
-#include <cerrno>
-#include <string>
 #include <thread>
-#include <utility>
 
 #include "base/log.h"
 #include "base/unique_fd.h"

@@ -1,11 +1,10 @@
-// Shared by all users of libbpf in this folder: owners for its handles and words for its errors.
-// Only included by the .cpp files of src/bpf.
+// Shared by all users of libbpf: words for its errors, settings of maps before they are made. Only
+// included by .cpp files.
 #pragma once
 
 #include <bpf/libbpf.h>
 
 #include <cerrno>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,11 +17,6 @@
 #include "shared/putlog.h"
 
 namespace ioc_exporter::kernel {
-
-struct LinkDeleter {
-  void operator()(bpf_link* link) const { bpf_link__destroy(link); }
-};
-using LinkPtr = std::unique_ptr<bpf_link, LinkDeleter>;
 
 // libbpf's own messages go to our log at debug level from now on; its latest warnings are kept for
 // the error that libbpf_error() makes. Call once before the first object is opened.

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 #include <numeric>
 
@@ -42,11 +41,6 @@ int possible_cpus() {
 namespace detail {
 namespace {
 
-bool is_per_cpu(std::uint32_t type) {
-  return type == BPF_MAP_TYPE_PERCPU_HASH || type == BPF_MAP_TYPE_PERCPU_ARRAY ||
-         type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
-}
-
 // libbpf 1.x returns a negative errno; 0 is success.
 Error map_error(int negative_errno, const char* action, const std::string& name) {
   return error_from_errno(-negative_errno, std::string(action) + " BPF map " + name);
@@ -78,8 +72,7 @@ Result<MapShape> map_shape(int fd) {
   const int err = bpf_obj_get_info_by_fd(fd, &info, &length);
   if (err < 0)
     return error_from_errno(-err, "ask the kernel about BPF map fd " + std::to_string(fd));
-  return MapShape{info.name, info.key_size, info.value_size, info.max_entries,
-                  is_per_cpu(info.type)};
+  return MapShape{info.name, info.key_size, info.value_size, info.max_entries};
 }
 
 Result<bool> map_lookup(int fd, const std::string& name, const void* key, void* value) {

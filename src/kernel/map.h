@@ -43,14 +43,9 @@ class MappedArray {
   static_assert(std::is_trivially_copyable_v<V> && sizeof(V) % 8 == 0);
 
  public:
-  static Result<MappedArray> map(int fd, std::uint32_t entries, const std::string& name) {
-    auto memory = MapMemory::map(fd, entries * sizeof(V), name);
-    if (!memory) return std::move(memory).error();
-    MappedArray array;
-    array.memory_ = std::move(*memory);
-    array.entries_ = entries;
-    return array;
-  }
+  MappedArray() = default;
+  MappedArray(MapMemory memory, std::uint32_t entries)
+      : memory_(std::move(memory)), entries_(entries) {}
 
   std::uint32_t size() const { return entries_; }
   // The first `bytes` of a value, whole words; index < size().
@@ -76,7 +71,6 @@ struct MapShape {
   std::uint32_t key_size = 0;
   std::uint32_t value_size = 0;
   std::uint32_t max_entries = 0;
-  bool per_cpu = false;
 };
 Result<MapShape> map_shape(int fd);
 // ENOENT is an empty optional-like `false`, everything else an error.

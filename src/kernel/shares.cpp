@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
-#include "kernel/map.h"
 #include "shared/ring_shares.h"
 
 namespace ioc_exporter::kernel {

@@ -8,14 +8,9 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <memory>
 #include <string_view>
-#include <vector>
 
 #include "base/rooted_fs.h"
 
@@ -54,6 +49,7 @@ Result<UniqueFd> attach_uprobe(int program_fd, const UprobePlace& place,
   perf_event_attr attr{};
   attr.size = sizeof attr;
   attr.type = *type;
+  attr.config = place.at_return ? 1 : 0;  // .../uprobe/format/retprobe
   attr.uprobe_path = reinterpret_cast<std::uintptr_t>(place.path.c_str());
   attr.probe_offset = place.offset;
   const int cpu = place.pid < 0 ? 0 : -1;
@@ -118,6 +114,15 @@ UprobeLinkType find_link_type() {
 const UprobeLinkType& uprobe_link_type() {
   static const UprobeLinkType type = find_link_type();
   return type;
+}
+
+Result<UniqueFd> attach_empty_uprobe(const UprobePlace& place) {
+  const bpf_insn code[] = {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},
+                           {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
+  const UniqueFd program(bpf_prog_load(BPF_PROG_TYPE_KPROBE, "empty_hit", "Dual BSD/GPL", code,
+                                       std::size(code), nullptr));
+  if (!program) return last_error("load an empty BPF program");
+  return attach_uprobe(program.get(), place, "an empty program");
 }
 
 Result<int> program_fd(const bpf_object* object, const char* name) {

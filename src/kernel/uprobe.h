@@ -48,6 +48,7 @@ struct UprobePlace {
   std::string path;  // of the file
   std::uint64_t offset = 0;
   std::int32_t pid = kAllProcesses;
+  bool at_return = false;  // a probe that the kernel moves to where the function returns to
 };
 
 // "function in file (pid 8)": where a uprobe goes, for messages; a process of 0 or less: all.
@@ -59,6 +60,9 @@ Error uprobe_error(const UprobePlace& place, const std::string& function);
 // Detached when the descriptor is closed, wherever it is. `function` is for the error.
 Result<UniqueFd> attach_uprobe(int program_fd, const UprobePlace& place,
                                const std::string& function);
+
+// An empty program: the trap alone, to be measured.
+Result<UniqueFd> attach_empty_uprobe(const UprobePlace& place);
 
 // Uprobes that are BPF links of their own (Linux 6.6). Debian's libbpf has no call for them.
 //

@@ -1,12 +1,5 @@
 #include "records/collector.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <utility>
-
-#include "base/log.h"
-#include "base/process_stats.h"
 #include "kernel/load_error.h"
 #include "records/probe/probe_points.h"
 
@@ -32,7 +25,6 @@ RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options,
   if (options_.enabled)
     if (auto loaded = load(); !loaded)
       why_not_ = kernel::explain_load_error(kProbe, loaded.error());
-  extras_.emplace(process_ ? &*process_ : nullptr);
   if (process_) habits_.restore(habits_keeper_.open(state_folder, Clock::now()));
 }
 
@@ -55,14 +47,20 @@ Result<void> RecordsCollector::load() {
   probe.kernel_memory =
       options_.kernel_memory > 0 ? options_.kernel_memory : usual_kernel_memory(host_.fs());
   auto process = RecordProcess::start(probe);
-  if (!process && traces_.on()) {  // traces do not change the counts
+  if (!process && traces_.on()) {  // counting does not depend on tracing
     trace_problem_ = process.error().message();
     probe.traces = {};
     process = RecordProcess::start(probe);
   }
   if (!process) return std::move(process).error();
   process_.emplace(std::move(*process));
-  measure_cost();
+  extras_.emplace(*process_);
+  if (const auto measured = measure_empty_probe())
+    cost_ = hit_cost(*(empty_probe_ = *measured));
+  else
+    log::warn("{}", measured.error().message());
+  log::info("assumed cost of a record probe in an IOC: {:.0f} ns at an entry, {:.0f} ns at an end",
+            cost_.entry * 1e9, cost_.end * 1e9);
   control_.emplace(*process_,
                    ProbeControl::Limits{.target = options_.overhead_target / 100,
                                         .budget = options_.overhead_budget / 100},
@@ -70,29 +68,9 @@ Result<void> RecordsCollector::load() {
   return {};
 }
 
-void RecordsCollector::measure_cost() {
-  const auto measured = measure_empty_probe();
-  if (measured) {
-    empty_probe_ = *measured;
-    cost_ = hit_cost(*measured);
-  } else {
-    log::warn("{}", measured.error().message());
-  }
-  log::info("assumed cost of a record probe in an IOC: {:.0f} ns at an entry, {:.0f} ns at an end",
-            cost_.entry * 1e9, cost_.end * 1e9);
-}
-
 std::vector<ProbeState> RecordsCollector::probes() const {
   if (!options_.enabled) return {};
   return {{kProbe, why_not_}};
-}
-
-void RecordsCollector::end(const std::vector<std::uint32_t>& slots) {
-  if (slots.empty()) return;
-  for (const std::uint32_t slot : slots) control_->forget(slot);
-  process_->unwatch(slots);
-  for (const std::uint32_t slot : slots)
-    if (auto ok = extras_->forget(slot); !ok) log::warn("{}", ok.error().message());
 }
 
 void RecordsCollector::follow(TimePoint now) {
@@ -107,23 +85,25 @@ void RecordsCollector::follow(TimePoint now) {
     }
     if (watched.slot) {
       control_->set_traced_or_stopped(*watched.slot, !live->ioc.traced_or_stopped.empty());
-      note_main_thread(*live, watched);
+      if (live->ioc.main_thread_ended && !watched.main_thread_ended) {
+        const auto noted = process_->note_main_thread_ended(*watched.slot);
+        watched.main_thread_ended = noted.ok();
+        trouble_.report("count on after the end of a main thread", noted);
+      }
     }
     ++one;
   }
-  end(ended);
+  if (!ended.empty()) {
+    for (const std::uint32_t slot : ended) control_->forget(slot);
+    process_->unwatch(ended);
+    for (const std::uint32_t slot : ended)
+      if (auto ok = extras_->forget(slot); !ok) log::warn("{}", ok.error().message());
+  }
   if (process_) watch_due(now);
   if (why_not_.empty()) return;
   for (const auto& [id, live] : host_.live())
     if (live.ioc.kind == iocs::IocKind::base)
       host_.set_problem(id, iocs::Concern::records, why_not_);
-}
-
-void RecordsCollector::note_main_thread(const iocs::LiveIoc& live, Watched& watched) {
-  if (!live.ioc.main_thread_ended || watched.main_thread_ended) return;
-  const auto noted = process_->note_main_thread_ended(*watched.slot);
-  watched.main_thread_ended = noted.ok();
-  trouble_.report("count on after the end of a main thread", noted);
 }
 
 bool RecordsCollector::is_due(const iocs::LiveIoc& live, TimePoint now) const {
@@ -163,24 +143,17 @@ void RecordsCollector::watch_due(TimePoint now) {
 
 Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched) {
   const iocs::ProbeTarget& where = *live.ioc.target;
-  const iocs::FieldOffsets& offsets = live.offsets;
   RecordTarget target;
+  static_cast<iocs::FieldOffsets&>(target) = live.offsets;
   target.pid = live.ioc.id.pid;
   target.main_thread_ended = live.ioc.main_thread_ended;
   target.code = where.file;
   target.path = where.display_path;
   target.offset = where.offset;
-  target.pact = offsets.pact;
-  target.disa = offsets.disa;
-  target.disv = offsets.disv;
-  target.stat = offsets.stat;
-  target.sevr = offsets.sevr;
-  target.scan = offsets.scan;
-  target.sdis = offsets.sdis;
   target.records = records_of(*live.database);
   target.user = live.ioc.user;
   target.scan_periods = live.database->scan_periods;
-  RecordPoints points = record_points(where, offsets, options_.puts, options_.durations,
+  RecordPoints points = record_points(where, live.offsets, options_.puts, options_.durations,
                                       traces_.on() && trace_problem().empty());
   target.ending = std::move(points.process);
   target.extras = std::move(points.extras);
@@ -211,15 +184,13 @@ void RecordsCollector::tick(TimePoint now) {
   if (!process_) return;
   const std::scoped_lock lock(host_.mutex());
   control_->look(now);
-  trouble_.report("look at asynchronous records", extras_->look(watched_extras()));
+  std::vector<ExtraProbes::Watched> extras;
+  for (const auto& [live, slot, generation] : counted())
+    if (!host_.left_alone(*live))
+      extras.push_back({slot, completion_point(*live->ioc.target), records_of(*live->database)});
+  trouble_.report("look at asynchronous records", extras_->look(extras));
   free_ended_threads(now);
   process_->share_memory();
-  report_refused();
-  habits_keeper_.keep(now, [this] { return kept_habits(); });
-}
-
-// Once for each IOC.
-void RecordsCollector::report_refused() {
   for (auto& [id, watched] : watched_) {
     const iocs::LiveIoc* const live = host_.find(id, watched.serial);
     if (!watched.slot || watched.refused_reported || live == nullptr) continue;
@@ -230,6 +201,7 @@ void RecordsCollector::report_refused() {
         "process before is not counted",
         iocs::subject_of(live->ioc));
   }
+  habits_keeper_.keep(now, [this] { return kept_habits(); });
 }
 
 // Clients that come and go leave a thread's stack behind with each connection.
@@ -285,17 +257,6 @@ void RecordsCollector::set_bounds(const exposition::BoundsOptions& bounds) {
   bounds_.configure(bounds);
   shown_ = bounds.records;
   edges_ = ShownEdges::apart(bounds.edge_step);
-}
-
-std::vector<ExtraProbes::Watched> RecordsCollector::watched_extras() const {
-  std::vector<ExtraProbes::Watched> all;
-  for (const auto& [id, watched] : watched_) {
-    const iocs::LiveIoc* const live = host_.find(id, watched.serial);
-    if (!watched.slot || live == nullptr || host_.left_alone(*live)) continue;
-    all.push_back(
-        {*watched.slot, completion_point(*live->ioc.target), records_of(*live->database)});
-  }
-  return all;
 }
 
 }  // namespace ioc_exporter::records

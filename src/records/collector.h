@@ -79,7 +79,7 @@ class RecordsCollector final : public Collector {
     std::uint64_t serial = 0;                  // iocs::LiveIoc::serial
     std::optional<std::uint32_t> slot;         // of the probes
     std::shared_ptr<const Database> database;  // that the probes know of
-    std::vector<std::string> notes;            // things that the probes do not count, and why
+    std::vector<std::string> notes;            // missing counts, and why
     Retry attaching;
     bool refused_reported = false;   // for want of kernel memory
     bool main_thread_ended = false;  // as the probes know
@@ -93,21 +93,14 @@ class RecordsCollector final : public Collector {
 
   Result<void> load();
   KeptHabits kept_habits();
-  void measure_cost();
-  void end(const std::vector<std::uint32_t>& slots);
-  void note_main_thread(const iocs::LiveIoc& live, Watched& watched);
   bool is_due(const iocs::LiveIoc& live, TimePoint now) const;
   void watch_due(TimePoint now);
   Result<void> watch(const iocs::LiveIoc& live, Watched& watched);
-  void report_refused();
   void free_ended_threads(TimePoint now);
-  std::vector<ExtraProbes::Watched> watched_extras() const;
-  std::vector<MemoryWatch::Job> memory_jobs() const;
   Reading read_all();
   std::vector<PendingRecords> begin(Reading& reading);
   std::optional<PendingRecords> describe(const iocs::LiveIoc& live, const RecordCauses* causes,
                                          std::size_t index, Reading& reading);
-  void read_pending(std::vector<PendingRecords>& pending, Reading& reading);
   void describe_self(std::uint64_t records, Reading& reading);
 
   iocs::Host& host_;
@@ -120,7 +113,7 @@ class RecordsCollector final : public Collector {
   std::optional<ProbeControl> control_;  // there when process_ is
   std::optional<double> empty_probe_;    // seconds, as measured
   HitCost cost_ = hit_cost(kAssumedEmptyProbe);
-  std::optional<ExtraProbes> extras_;
+  std::optional<ExtraProbes> extras_;  // the same
   std::map<iocs::IocId, Watched> watched_;
   TroubleLog trouble_;
   TimePoint next_thread_check_{};

@@ -54,17 +54,17 @@ exposition::StatusTable unusual_table(const std::vector<IocSample>& iocs) {
   return table;
 }
 
-}  // namespace
-
-std::vector<MemoryWatch::Job> RecordsCollector::memory_jobs() const {
+std::vector<MemoryWatch::Job> memory_jobs(const iocs::Host& host) {
   std::vector<MemoryWatch::Job> jobs;
-  if (host_.hands_off()) return jobs;
-  for (const auto& [id, live] : host_.live())
+  if (host.hands_off()) return jobs;
+  for (const auto& [id, live] : host.live())
     if (live.database && live.initialized)
       jobs.push_back({id, live.serial, live.ioc.variables, live.database, live.offsets,
                       !live.ioc.traced_or_stopped.empty()});
   return jobs;
 }
+
+}  // namespace
 
 std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& live,
                                                          const RecordCauses* causes,
@@ -87,30 +87,23 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
     sample.notes.push_back(exposition::plural(refused, "call") +
                            " of records not counted: the IOC's share of --limit.kernel-memory is "
                            "used up");
-  auto counts = process_->counts_of(slot);
-  if (!counts) {
-    reading.complete = false;
-    log::warn("read the record counts of {}: {}", iocs::subject_of(live.ioc),
-              counts.error().message());
-    return std::nullopt;
-  }
   if (auto added = extras_->add_to(sample, slot); !added) {
     reading.complete = false;
     log::warn("{}", added.error().message());
   }
   if (causes != nullptr) causes->add_to(slot, sample);
-  return PendingRecords{index, live.ioc.id, iocs::subject_of(live.ioc), std::move(*counts)};
+  return PendingRecords{index, live.ioc.id, iocs::subject_of(live.ioc), process_->counts_of(slot)};
 }
 
 // Under the mutex: all but the counts by record, which take long to read.
 std::vector<PendingRecords> RecordsCollector::begin(Reading& reading) {
   // Before the counts by record, which these are parts of.
-  if (auto followed = extras_->begin_page(); !followed) {
-    reading.complete = false;
-    log::warn("{}", followed.error().message());
-  }
   std::optional<RecordCauses> causes;
   if (process_) {
+    if (auto followed = extras_->begin_page(); !followed) {
+      reading.complete = false;
+      log::warn("{}", followed.error().message());
+    }
     if (auto read = RecordCauses::read(*process_)) {
       causes = std::move(*read);
     } else {
@@ -133,21 +126,6 @@ std::vector<PendingRecords> RecordsCollector::begin(Reading& reading) {
   return pending;
 }
 
-// Without the mutex.
-void RecordsCollector::read_pending(std::vector<PendingRecords>& pending, Reading& reading) {
-  for (PendingRecords& one : pending) {
-    IocSample& sample = reading.iocs[one.index];
-    auto read = one.read(*sample.database);
-    if (!read) {
-      reading.complete = false;
-      log::warn("read the record counts of {}: {}", one.subject, read.error().message());
-      continue;
-    }
-    sample.records = std::move(*read);
-    sample.no_record_counts = false;
-  }
-}
-
 void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
   reading.self.states.push_back(habits_keeper_.sample());
   if (!habits_keeper_.problem().empty()) reading.notes.push_back(habits_keeper_.problem());
@@ -160,7 +138,7 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
     reading.complete = false;
     return;
   }
-  if (const auto stats = process_->program_stats()) {
+  if (const auto stats = process_->object().stats()) {
     probe.runs = stats->runs;
     probe.run_time_ns = stats->run_time_ns;
   }
@@ -184,7 +162,7 @@ RecordsCollector::Reading RecordsCollector::read_all() {
   std::vector<MemoryWatch::Job> jobs;
   {
     const std::scoped_lock lock(host_.mutex());
-    jobs = memory_jobs();
+    jobs = memory_jobs(host_);
   }
   memory_.look(std::move(jobs));  // an IOC may make us wait
   std::vector<PendingRecords> pending;
@@ -192,7 +170,17 @@ RecordsCollector::Reading RecordsCollector::read_all() {
     const std::scoped_lock lock(host_.mutex());
     pending = begin(reading);
   }
-  read_pending(pending, reading);
+  for (PendingRecords& one : pending) {
+    IocSample& sample = reading.iocs[one.index];
+    auto read = one.read(*sample.database);
+    if (!read) {
+      reading.complete = false;
+      log::warn("read the record counts of {}: {}", one.subject, read.error().message());
+      continue;
+    }
+    sample.records = std::move(*read);
+    sample.no_record_counts = false;
+  }
   std::uint64_t records = 0;
   for (const IocSample& ioc : reading.iocs) records += ioc.records.size();
   {

@@ -1,11 +1,10 @@
 #include "records/graph_command.h"
 
 #include <algorithm>
-#include <string_view>
 
-#include "base/command_line.h"
 #include "base/query.h"
 #include "base/utf8.h"
+#include "records/graph.h"
 
 namespace ioc_exporter::records {
 namespace {

@@ -5,10 +5,6 @@
 
 namespace ioc_exporter::records {
 
-// Path and limits of its request.
-inline constexpr const char* kGraphPath = "/graph";
-inline constexpr unsigned kMostGraphDepth = 100;
-
 // `arguments` are those after "graph". Statuses: 0 it is printed, 1 no exporter answered (as it
 // should), or it knows no such record, 2 wrong usage.
 CommandResult graph_command(int count, const char* const* arguments);

@@ -1,10 +1,8 @@
 #include "records/habits.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <unordered_map>
-#include <utility>
 
 namespace ioc_exporter::records {
 namespace {
@@ -17,7 +15,7 @@ constexpr double kAlike = 2;
 // Rate at which a surge becomes usual, per second: twice as much in six hours.
 constexpr double kAdopting = 0.7 / (6 * 3600);
 
-constexpr std::size_t kNameAlone = 16;  // cost of an IOC without records, in records
+constexpr std::size_t kNameAlone = 16;  // size of an IOC without records, in records
 
 struct Worst {
   double order = 0;
@@ -45,7 +43,7 @@ void RecordHabits::take_database(Ioc& ioc, const IocSample& sample) {
   for (const RecordIdentity& record : sample.database->records) {
     const std::uint64_t name = fnv1a(record.name);
     const auto before = known.find(name);
-    habits.push_back(before != known.end() ? *before->second : Habit{name, 0, now, now, 0, 0});
+    habits.push_back(before != known.end() ? *before->second : Habit{{name, now, now, 0, 0}, 0});
   }
   ioc.habits = std::move(habits);
   ioc.peaks.clear();
@@ -222,8 +220,7 @@ KeptHabits RecordHabits::kept() const {
     copy.user = ioc.user;
     copy.observed = ioc.observed;
     copy.next_day = ioc.next_day;
-    for (const Habit& habit : ioc.habits)
-      copy.habits.push_back({habit.name, habit.since, habit.active, habit.silence, habit.rate});
+    copy.habits.assign(ioc.habits.begin(), ioc.habits.end());
   }
   return kept;
 }
@@ -235,8 +232,7 @@ void RecordHabits::restore(KeptHabits&& habits) {
     ioc.observed = kept.observed;
     ioc.next_day = kept.next_day;
     ioc.habits.reserve(kept.habits.size());
-    for (const KeptHabit& habit : kept.habits)
-      ioc.habits.push_back({habit.name, 0, habit.since, habit.active, habit.silence, habit.rate});
+    for (const KeptHabit& habit : kept.habits) ioc.habits.push_back({habit, 0});
     kept.habits = {};
   }
 }

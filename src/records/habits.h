@@ -5,12 +5,12 @@
 // - one that surges processes kTimesRate as often in a second as ever before, and kLeastRate times
 //   at least.
 //
-// Habits take kLearning to be known. They are those of an IOC's name: a restart changes none, but
-// another user's IOC of that name has none. Time
-// in which the IOC does not run, or its records are not counted, does not pass for what is
-// silent; the first minutes of an IOC's life tell nothing of surges. What is unusual for kAccepting
-// is a habit, and so is a surge that has ended, for some weeks. They outlive the exporter (kept()
-// and restore()); time in which it does not run is no silence either.
+// A habit takes kLearning to learn. It belongs to the IOC's name: a restart does not change it, and
+// another user's IOC of that name does not have it. Time in which the IOC does not run, or its
+// records are not counted, is not silence; the first minutes of an IOC's life tell nothing of
+// surges. A record that is unusual for kAccepting has a new habit, and a surge that has ended is
+// one for some weeks. Habits outlive the exporter (kept() and restore()); time in which it does not
+// run is not silence either.
 //
 // It costs 32 bytes a record and, once in kInterval at most, 6 to 30 ns a record. Not thread-safe.
 #pragma once
@@ -59,13 +59,8 @@ class RecordHabits {
 
  private:
   // Of a record. Times are those of its Ioc::observed.
-  struct Habit {
-    std::uint64_t name = 0;       // fnv1a()
+  struct Habit : KeptHabit {
     std::uint64_t processed = 0;  // at the last look
-    std::uint32_t since = 0;      // when it was seen first
-    std::uint32_t active = 0;     // when it processed last, as far as looks tell
-    std::uint32_t silence = 0;    // the longest that is usual, seconds
-    float rate = 0;               // the highest that is usual, a second
   };
   static_assert(sizeof(Habit) == 32);
 

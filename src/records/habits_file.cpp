@@ -2,9 +2,7 @@
 
 #include <cmath>
 #include <memory>
-#include <utility>
 
-#include "base/log.h"
 #include "base/state_bytes.h"
 #include "base/utf8.h"
 #include "records/habits.h"

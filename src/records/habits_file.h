@@ -17,9 +17,11 @@ namespace ioc_exporter::records {
 
 // Times are seconds in which the IOC was observed.
 struct KeptHabit {
-  std::uint64_t name = 0;  // fnv1a()
-  std::uint32_t since = 0, active = 0, silence = 0;
-  float rate = 0;
+  std::uint64_t name = 0;     // fnv1a()
+  std::uint32_t since = 0;    // when it was seen first
+  std::uint32_t active = 0;   // when it processed last, as far as looks tell
+  std::uint32_t silence = 0;  // the longest that is usual, seconds
+  float rate = 0;             // the highest that is usual, a second
 };
 struct KeptIoc {
   std::string user;

@@ -6,7 +6,7 @@
 
 #include "puts/pva/put_labels.h"
 #include "records/families/samples.h"
-#include "records/probe/scan_passes.h"
+#include "records/probe/threads.h"
 #include "traces/causes.h"
 #include "traces/json.h"
 #include "traces/span_tree.h"

@@ -55,7 +55,7 @@ TEST_F(AttachHelperTest, CountsExactlyAndDetaches) {
   ASSERT_TRUE(process_->resume(slot));
   ioc.ask("call 1 19");
   EXPECT_EQ(processed(slot), 42u);
-  process_->unwatch(slot);
+  process_->unwatch({slot});
   EXPECT_EQ(process_->use()->attachments, 0u);
 }
 

@@ -1,9 +1,8 @@
 // Which processes the record probes are attached to, and what changes of that do to the counts.
 #include <gmock/gmock.h>
-#include "kernel/empty_probe.h"
 #include "record_process_fixture.h"
 #include "records/probe/probe_control.h"
-#include "records/probe/scan_passes.h"
+#include "records/probe/threads.h"
 #include "support/value_of.h"
 
 namespace ioc_exporter::records {
@@ -34,9 +33,9 @@ TEST_P(RecordAttachTest, ASlotThatIsUsedAgainStartsAtZero) {
     EXPECT_EQ(slot, 0u);
     ioc.ask("call 1 " + std::to_string(calls));
     EXPECT_EQ(all_processed(slot), static_cast<std::uint64_t>(calls));
-    probe_->unwatch(slot);
+    probe_->unwatch({slot});
   }
-  EXPECT_FALSE(probe_->collect(slot));
+  EXPECT_EQ(probe_->generation(slot), 0u);
 }
 
 TEST_P(RecordAttachTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwice) {
@@ -52,7 +51,7 @@ TEST_P(RecordAttachTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwice
     if (round > 0) {
       probe_->unwatch(slots);
     } else {
-      for (const auto other : slots) probe_->unwatch(other);
+      for (const auto other : slots) probe_->unwatch({other});
     }
     EXPECT_EQ(probe_->use()->attachments, 1u);
   }
@@ -141,7 +140,7 @@ TEST_P(RecordAttachTest, AnIocWhoseMainThreadEndsIsCountedOn) {
   EXPECT_EQ(all_processed(slot), 23u);
   EXPECT_EQ(all_processed(beside), 7u);
   // That another one leaves takes breakpoints away where the kernel thinks that nobody wants them.
-  probe_->unwatch(beside);
+  probe_->unwatch({beside});
   ioc.ask("call 1 13");
   EXPECT_EQ(all_processed(slot), 36u);
   EXPECT_EQ(probe_->use()->attachments, 1u);
@@ -158,7 +157,7 @@ TEST_P(RecordAttachTest, AnIocWhoseMainThreadHasEndedBefore) {
   const auto beside = watch(other);
   other.ask("call 1 3");
   EXPECT_EQ(all_processed(beside), 3u);
-  probe_->unwatch(slot);
+  probe_->unwatch({slot});
   other.ask("call 1 4");
   EXPECT_EQ(all_processed(beside), 7u);
 }
@@ -227,7 +226,7 @@ TEST_P(RecordAttachTest, OneIocOfVeryManyIsPausedAndItsProbesStay) {
   EXPECT_TRUE(probe_->paused(slots[2]));
   EXPECT_EQ(probe_->use()->attachments, attachments);
   for (auto& ioc : iocs) ioc->ask("call 1 7");
-  EXPECT_EQ(probe_->hits(slots[2])->entries, 3u + 7);
+  EXPECT_EQ(probe_->hits()->at(slots[2]).entries, 3u + 7);
   ASSERT_TRUE(probe_->resume(slots[2]));
   EXPECT_EQ(probe_->use()->attachments, attachments);
   for (auto& ioc : iocs) ioc->ask("call 1 4");
@@ -294,8 +293,7 @@ TEST_P(RecordAttachTest, NestedCallsAreToldApartBesideAReturnProbeOfSomebodyElse
   FakeIoc ioc;
   const auto slot = watch(ioc);
   const RecordTarget target = target_of(ioc);
-  const auto other = kernel::EmptyProbe::attach(target.path, target.offset, target.pid,
-                                                kernel::EmptyProbe::Where::at_return);
+  const auto other = kernel::attach_empty_uprobe({target.path, target.offset, target.pid, true});
   ASSERT_TRUE(other) << other.error().message();
   ioc.chain(4);
   ioc.ask("call 0 1009");

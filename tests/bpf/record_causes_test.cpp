@@ -1,6 +1,6 @@
 // Causes of processing, as the record probes see them.
 #include "record_process_fixture.h"
-#include "records/probe/scan_passes.h"
+#include "records/probe/threads.h"
 #include "support/value_of.h"
 
 namespace ioc_exporter::records {
@@ -78,7 +78,7 @@ TEST_P(RecordProcessTest, LinksAndCausesOfRecordsAreCountedWhenAskedFor) {
   EXPECT_EQ((causes[{ioc.record(2), "link"}]), 2423u);
   EXPECT_EQ((causes[{ioc.record(0), "main"}]), 2003u);
   EXPECT_EQ(causes.size(), 6u);
-  probe_->unwatch(slot);
+  probe_->unwatch({slot});
   EXPECT_TRUE(probe_->links()->empty());
 }
 

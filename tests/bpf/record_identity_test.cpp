@@ -104,7 +104,7 @@ TEST_P(RecordIdentityTest, IocsThatEndTogetherDoNotKeepTheOthersFromTheirProbes)
   iocs.erase(iocs.begin() + 1, iocs.end());
   // As many stay watched as are attached one by one: one of them alive.
   const std::size_t left = kFewestForAll;
-  for (std::size_t i = kIocs - 1; i >= left; --i) probe_->unwatch(slots[i]);
+  for (std::size_t i = kIocs - 1; i >= left; --i) probe_->unwatch({slots[i]});
   EXPECT_EQ(probe_->use()->attachments, 1u);
   iocs.front()->ask("call 1 31");
   EXPECT_EQ(all_processed(slots.front()), 31u);

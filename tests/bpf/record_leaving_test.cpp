@@ -1,5 +1,4 @@
 // Calls that never return, as by an exception: their frames stay behind, and no count suffers.
-#include "kernel/empty_probe.h"
 #include "record_process_fixture.h"
 
 namespace ioc_exporter::records {
@@ -82,8 +81,7 @@ TEST_P(RecordLeavingTest, ReturnProbesOfOthersDoNotMakeCallsLookLeft) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   const RecordTarget target = ioc.target(128, true);
-  const auto other = kernel::EmptyProbe::attach(target.path, target.offset, target.pid,
-                                                kernel::EmptyProbe::Where::at_return);
+  const auto other = kernel::attach_empty_uprobe({target.path, target.offset, target.pid, true});
   ASSERT_TRUE(other) << other.error().message();
   ioc.chain(99);
   EXPECT_EQ(ioc.ask("call 0 11"), 1100u);

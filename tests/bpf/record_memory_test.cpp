@@ -70,7 +70,7 @@ TEST_P(RecordsOnDemandTest, ALargeDatabasePaysForItsActiveRecords) {
   EXPECT_EQ(processed(slot), 1'000u);
   EXPECT_GE(bytes(), empty + 1'000 * sizeof(iocx_record_stats));
   EXPECT_LT(bytes(), 5 * kMiB);
-  probe_->unwatch(slot);
+  probe_->unwatch({slot});
   EXPECT_EQ(bytes(), 0u);
 }
 
@@ -138,7 +138,7 @@ TEST_P(RecordMemoryTest, AnIocForWhichThereIsNoRoomIsRefused) {
   EXPECT_THAT(refused.error().message(), testing::HasSubstr("--limit.kernel-memory (1 MiB"));
   EXPECT_LE(bytes(), kMiB);
   // The room of one that has ended is free again.
-  probe_->unwatch(slot);
+  probe_->unwatch({slot});
   watch(second, 128);
   EXPECT_EQ(second.ask("call 3 23"), 23u);
 }

@@ -54,7 +54,7 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
   static bool links() { return GetParam().links && kernel::uprobe_link_type(); }
   // The next test finds the probe as if it were new.
   void leave_nothing_behind() {
-    for (std::uint32_t slot = 0; slot < IOCX_MAX_IOCS; ++slot) probe_->unwatch(slot);
+    for (std::uint32_t slot = 0; slot < IOCX_MAX_IOCS; ++slot) probe_->unwatch({slot});
     EXPECT_TRUE(probe_->free_ended_threads([](std::int32_t, std::int32_t) { return false; }));
     const auto use = value_of(probe_->use());
     EXPECT_EQ(use.attachments, 0u);

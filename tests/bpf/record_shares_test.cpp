@@ -3,7 +3,7 @@
 
 #include "fake_ioc.h"
 #include "records/probe/process.h"
-#include "records/probe/scan_passes.h"
+#include "records/probe/threads.h"
 #include "support/value_of.h"
 
 namespace ioc_exporter::records {
@@ -30,7 +30,7 @@ class SharesTest : public ::testing::Test {
   void TearDown() override {
     if (!probe_) return;
     for (std::uint32_t slot = 0; slot < 8; ++slot) {
-      probe_->unwatch(slot);
+      probe_->unwatch({slot});
       EXPECT_TRUE(forget_scan_lists(maps(), slot));
     }
     free_threads();
@@ -97,7 +97,7 @@ TEST_F(SharesTest, AThreadOfAnotherIocThanBeforeBringsItsShareAlong) {
   FakeIoc ioc;
   const auto first = watch(ioc, kAnna);
   ioc.ask("call 0 1");
-  probe_->unwatch(first);
+  probe_->unwatch({first});
   EXPECT_EQ(maps().shares.held(IOCX_SHARE_THREADS), 1u);
   const auto again = watch(ioc, kBen);
   ioc.ask("call 0 1");

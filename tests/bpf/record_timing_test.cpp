@@ -140,7 +140,7 @@ TEST_P(RecordTimingLinksTest, SwitchingAttachmentsLosesNoCallOutsideOfAWindow) {
     EXPECT_EQ(stats(slots[i], iocs[i]->record(7)).processed, 5u);
     EXPECT_EQ(timed(stats(slots[i], iocs[i]->record(7))), i == 1 ? 20u : 0u);
   }
-  probe_->unwatch(slots[0]);
+  probe_->unwatch({slots[0]});
   for (std::size_t i = 1; i < kIocs; ++i) iocs[i]->ask("call 7 5");
   EXPECT_EQ(timed(stats(slots[1], iocs[1]->record(7))), 40u);
   EXPECT_EQ(stats(slots[2], iocs[2]->record(7)).processed, 10u);

@@ -93,7 +93,7 @@ class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirect
     if (selectors_) {
       EXPECT_TRUE(selectors_->remove(slot_, generation()));
     }
-    loaded_->probe.unwatch(slot_);
+    loaded_->probe.unwatch({slot_});
     EXPECT_TRUE(
         loaded_->probe.free_ended_threads([](std::int32_t, std::int32_t) { return false; }));
     EXPECT_EQ(reader_.counts().malformed, 0u);
@@ -375,8 +375,8 @@ TEST_P(TracesTest, AnIocThatFillsTheRingIsCountedAndTakesNoChainFromAnother) {
   EXPECT_EQ(reader_.counts().unknown_ioc, 100u);
   fake_.ask("call 0 1");  // there is room again
   EXPECT_EQ(counted(IOCX_TRACE_DROP_SHARE), lost);
-  EXPECT_TRUE(selectors_->remove(place, generation));
-  loaded_->probe.unwatch(place);
+  EXPECT_TRUE(wishes_->remove(place, generation));
+  loaded_->probe.unwatch({place});
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, TracesTest, ::testing::Bool());

@@ -1,14 +1,9 @@
 #include "records/families/families.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
-#include <utility>
 
 #include "exposition/family_table.h"
 #include "iocs/families.h"
-#include "records/families/labels.h"
-#include "records/families/record_families.h"
 
 namespace ioc_exporter::records {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "exposition/encoder.h"
-#include "records/families/labels.h"
+#include "records/families/record_families.h"
 #include "records/families/samples.h"
 
 namespace ioc_exporter::records {

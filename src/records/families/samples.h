@@ -98,7 +98,7 @@ struct RecordSample {
 // An IOC with its records.
 struct IocSample : IocFacts {
   bool records_watched = false;                   // are its records counted now?
-  bool no_record_counts = false;                  // records are not counted: no series
+  bool no_record_counts = false;                  // its counts are not known, and have no series
   std::vector<RecordSample> records;              // in any order
   std::shared_ptr<const IocMemorySample> memory;  // null while nothing of it was read
   std::optional<OverheadSample> overhead = {};    // of the record probes

@@ -3,12 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <set>
-#include <utility>
 
-#include "iocs/memory/base_layout.h"
-#include "iocs/memory/memory.h"
 #include "iocs/memory/variables.h"
 
 namespace ioc_exporter::records {

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
-#include <unordered_map>
-#include <utility>
 
 #include "base/time_text.h"
 

@@ -1,6 +1,5 @@
 #include "records/probe/counts.h"
 
-#include <cstddef>
 #include <unordered_set>
 
 namespace ioc_exporter::records {

@@ -43,6 +43,13 @@ class RecordCounts {
 // Adds the counts of `from` to `into`.
 void add_stats(iocx_record_stats& into, const iocx_record_stats& from);
 
+// To add to.
+inline std::shared_ptr<RecordCounts::Table> copy_of(
+    const std::shared_ptr<const RecordCounts::Table>& table) {
+  return table ? std::make_shared<RecordCounts::Table>(*table)
+               : std::make_shared<RecordCounts::Table>();
+}
+
 // PendingRecords: one IOC whose records' counts are still to be read, for a page.
 struct PendingRecords {
   std::size_t index = 0;  // of its sample on the page

@@ -1,14 +1,8 @@
 #include "records/probe/extra_probes.h"
 
-#include <algorithm>
-#include <ctime>
 #include <iterator>
-#include <string_view>
-#include <utility>
 
 #include "exposition/number_text.h"
-#include "records/families/samples.h"
-#include "records/probe/scan_passes.h"
 
 namespace ioc_exporter::records {
 
@@ -77,18 +71,15 @@ CompletionSample to_sample(const iocx_completion& completion, std::uint32_t reco
 }  // namespace
 
 Result<void> ExtraProbes::look(const std::vector<Watched>& watched) {
-  if (records_ == nullptr) return {};
   Result<void> problem;
   for (const Watched& one : watched)
-    if (one.completion)
-      keep_first(problem, completions_.follow(*records_, one.slot, *one.completion, one.records));
+    if (one.completion) keep_first(problem, follow_completions(one));
   return problem;
 }
 
 Result<void> ExtraProbes::begin_page() {
-  if (records_ == nullptr) return {};
   wall_clock_.update(WallClock::read());
-  auto lists = read_scan_lists(records_->object().maps());
+  auto lists = read_scan_lists(records_.object().maps());
   if (!lists) return lists.error();
   scan_lists_ = std::move(*lists);
   return {};
@@ -100,56 +91,42 @@ Result<void> ExtraProbes::add_to(IocSample& sample, std::uint32_t slot) const {
     for (const iocx_scan_list& list : lists->second)
       if (ScanTimeSample one = to_sample(list, wall_clock_); !one.period.empty())
         sample.scan_times.push_back(std::move(one));
-  auto completions = completions_.of(slot);
-  if (!completions) return std::move(completions).error();
-  for (const auto& [address, completion] : *completions)
+  const auto completions = completions_.find(slot);
+  if (completions == completions_.end()) return {};
+  return completions->second.view.for_each([&sample](std::uint64_t address,
+                                                     const iocx_completion& completion) {
     sample.completions.push_back(to_sample(completion, record_index(*sample.database, address)));
-  return {};
+  });
 }
 
 Result<void> ExtraProbes::forget(std::uint32_t slot) {
-  if (records_ == nullptr) return {};
-  Result<void> problem = completions_.forget(*records_, slot);
-  keep_first(problem, forget_scan_lists(records_->object().maps(), slot));
+  Result<void> problem = forget_completions(slot);
+  keep_first(problem, forget_scan_lists(records_.object().maps(), slot));
   return problem;
 }
 
 static_assert(sizeof(iocx_completion) == 8 + IOCX_PUT_HIST_SLOTS * 8);
 
-Result<void> RecordCompletions::follow(RecordProcess& records, std::uint32_t slot,
-                                       const ProbePoint& point, std::uint32_t count) {
-  if (maps_.contains(slot)) return {};
-  if (!records.saw_asynchronous(slot)) return {};
+Result<void> ExtraProbes::follow_completions(const Watched& watched) {
+  const std::uint32_t slot = watched.slot;
+  if (completions_.contains(slot) || !records_.saw_asynchronous(slot)) return {};
   constexpr std::uint32_t kLeast = 64, kMost = IOCX_MAX_COMPLETIONS;
-  auto map = records.make_completions_map(slot, std::clamp(count, kLeast, kMost));
+  auto map = records_.make_completions_map(slot, std::clamp(watched.records, kLeast, kMost));
   if (!map) return std::move(map).error();
-  maps_.emplace(slot, std::move(*map));
-  auto done = records.object().set_completions_map(slot, maps_.at(slot));
-  if (done) done = records.add(slot, point);
+  completions_.emplace(slot, std::move(*map));
+  auto done = records_.object().set_completions_map(slot, completions_.at(slot));
+  if (done) done = records_.add(slot, *watched.completion);
   if (done) return {};
-  if (auto forgotten = forget(records, slot); !forgotten) return forgotten;
+  if (auto forgotten = forget_completions(slot); !forgotten) return forgotten;
   return done;
 }
 
-Result<void> RecordCompletions::forget(RecordProcess& records, std::uint32_t slot) {
-  if (!maps_.contains(slot)) return {};
-  auto cleared = records.object().clear_completions_map(slot);
-  maps_.erase(slot);
-  records.release_completions_map(slot);
+Result<void> ExtraProbes::forget_completions(std::uint32_t slot) {
+  if (!completions_.contains(slot)) return {};
+  auto cleared = records_.object().clear_completions_map(slot);
+  completions_.erase(slot);
+  records_.release_completions_map(slot);
   return cleared;
-}
-
-Result<std::vector<std::pair<std::uint64_t, iocx_completion>>> RecordCompletions::of(
-    std::uint32_t slot) const {
-  std::vector<std::pair<std::uint64_t, iocx_completion>> completions;
-  const auto found = maps_.find(slot);
-  if (found == maps_.end()) return completions;
-  auto read =
-      found->second.view.for_each([&](std::uint64_t address, const iocx_completion& completion) {
-        completions.emplace_back(address, completion);
-      });
-  if (!read) return read.error();
-  return completions;
 }
 
 }  // namespace ioc_exporter::records

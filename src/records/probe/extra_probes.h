@@ -33,23 +33,6 @@ class RecordCauses {
   std::map<std::uint32_t, std::vector<RawLink>> links_;
 };
 
-// Completions of asynchronous records: attaches bpf/records/completion.bpf.h to the IOCs that have
-// such records, and reads what it counts. Not thread-safe.
-class RecordCompletions {
- public:
-  // Begins when the first record of the IOC was seen to be asynchronous; to be called again and
-  // again. `point`: where recGblFwdLink is; `count`: records in the IOC's database.
-  Result<void> follow(RecordProcess& records, std::uint32_t slot, const ProbePoint& point,
-                      std::uint32_t count);
-  Result<void> forget(RecordProcess& records, std::uint32_t slot);
-
-  // By address, unsorted.
-  Result<std::vector<std::pair<std::uint64_t, iocx_completion>>> of(std::uint32_t slot) const;
-
- private:
-  std::map<std::uint32_t, OwnedCompletionsMap> maps_;  // by slot
-};
-
 class ExtraProbes {
  public:
   struct Watched {
@@ -58,10 +41,10 @@ class ExtraProbes {
     std::uint32_t records = 0;
   };
 
-  // `records` may be null: then there is nothing.
-  explicit ExtraProbes(RecordProcess* records) : records_(records) {}
+  explicit ExtraProbes(RecordProcess& records) : records_(records) {}
 
-  // A look now and then, at all watched IOCs.
+  // A look now and then, at all watched IOCs: attaches bpf/records/completion.bpf.h to those whose
+  // first record was seen to be asynchronous.
   Result<void> look(const std::vector<Watched>& watched);
   // Before the counts of a page are read.
   Result<void> begin_page();
@@ -70,8 +53,11 @@ class ExtraProbes {
   Result<void> forget(std::uint32_t slot);
 
  private:
-  RecordProcess* records_;
-  RecordCompletions completions_;
+  Result<void> follow_completions(const Watched& watched);
+  Result<void> forget_completions(std::uint32_t slot);
+
+  RecordProcess& records_;
+  std::map<std::uint32_t, OwnedCompletionsMap> completions_;  // by slot
   WallClock wall_clock_;
   std::map<std::uint32_t, std::vector<iocx_scan_list>> scan_lists_;  // by slot, for the page
 };

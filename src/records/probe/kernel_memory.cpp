@@ -1,9 +1,6 @@
 #include "records/probe/kernel_memory.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "base/ascii.h"
 #include "base/fair_shares.h"

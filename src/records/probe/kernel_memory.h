@@ -23,15 +23,8 @@ class RecordRooms {
  public:
   static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-  // The map record_rooms.
-  static Result<RecordRooms> map(int fd, const std::string& name) {
-    auto memory = kernel::MapMemory::map(fd, IOCX_RECORD_ROOMS * sizeof(iocx_room), name,
-                                         kernel::MapMemory::Access::write);
-    if (!memory) return std::move(memory).error();
-    RecordRooms rooms;
-    rooms.memory_ = std::move(*memory);
-    return rooms;
-  }
+  RecordRooms() = default;
+  explicit RecordRooms(kernel::MapMemory record_rooms) : memory_(std::move(record_rooms)) {}
 
   std::uint64_t used(std::uint32_t room) const { return word(at(room).used).load(); }
   std::uint64_t refused(std::uint32_t room) const { return word(at(room).refused).load(); }
@@ -64,7 +57,7 @@ class RecordRooms {
 
 // Memory of a map of an IOC, present and wanted, in bytes.
 struct MemoryClaim {
-  std::uint32_t user = 0;    // user of the IOC
+  std::uint32_t user = 0;    // user who runs the IOC
   std::uint64_t held = 0;    // is in use, or may be at any moment: is not taken back
   std::uint64_t likely = 0;  // will do for a while
   std::uint64_t wanted = 0;  // the most that it can use
@@ -92,7 +85,7 @@ class KernelMemory {
   // Owner and purpose of a map. `room`: of RecordRooms.
   struct Wish {
     std::uint32_t room = 0;
-    std::uint32_t user = 0;  // user of the IOC; see memory_shares.h
+    std::uint32_t user = 0;  // user who runs the IOC
     std::uint32_t value_size = 0;
     std::uint32_t entries = 0;  // that it may come to have
   };

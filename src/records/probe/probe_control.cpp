@@ -1,8 +1,5 @@
 #include "records/probe/probe_control.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "base/log.h"
 
 namespace ioc_exporter::records {

@@ -1,7 +1,7 @@
 // ProbeControl: decides, for each IOC whose records are counted, when its probes are attached, and
 // when those that time its calls are. They are off while the operator wants it, while the IOC is
 // stopped or under a debugger, and while to count would cost more than the budget
-// (records/timing/record_budget.h). Before that fewer calls are timed
+// (RecordBudget). Before that fewer calls are timed
 // (records/timing/timing_target.h).
 //
 // Not thread-safe: under the same mutex as the RecordProcess that it pauses.

@@ -1,7 +1,5 @@
 #include "records/probe/probe_points.h"
 
-#include <utility>
-
 namespace ioc_exporter::records {
 namespace {
 

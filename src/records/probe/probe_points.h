@@ -16,7 +16,7 @@ struct RecordPoints {
       process;  // where dbProcess ends; null: it is not timed
   std::vector<ProbePoint> extras;
   iocx_put_config puts{};
-  std::vector<std::string> notes;  // things that are not counted, and why
+  std::vector<std::string> notes;  // missing counts, and why
 };
 
 // `puts`: writes are to be counted. `durations`: calls are to be timed; then the file is read.

@@ -2,23 +2,52 @@
 
 #include <bpf/bpf.h>
 
-#include <algorithm>
 #include <bit>
-#include <chrono>
-#include <utility>
-#include <vector>
 
 #include "base/log.h"
 #include "kernel/libbpf_support.h"
-#include "kernel/shares.h"
-#include "kernel/uprobe.h"
 #include "record_process.skel.h"
 
 namespace ioc_exporter::records {
+
+std::optional<iocx_ending_function> ending_of(RecordProgram program) {
+  switch (program) {
+    case RecordProgram::process:
+      return IOCX_ENDING_PROCESS;
+    case RecordProgram::scan_list:
+      return IOCX_ENDING_SCAN;
+    case RecordProgram::shell:
+      return IOCX_ENDING_SHELL;
+    default:
+      return std::nullopt;
+  }
+}
+
 namespace {
 
 // HelperRequest::what.
 constexpr std::uint32_t kRequest = 0;
+
+// In the order of RecordProgram.
+std::vector<iocs::FunctionPrograms> record_programs() {
+  std::vector<iocs::FunctionPrograms> all{
+      {{"dbProcess"}, "record_entry_process", "record_entry_all", "record_end"},
+      {{"dbPut"}, "put_process", "put_all"},
+      {{"dbCanSetLink"}, "put_lfld_process", "put_lfld_all"},
+      {{"dbPutField"}, "put_field_process", "put_field_all"},
+      {{"dbPutLink"}, "put_link"},
+      {{"dbProcessNotify", "dbPutNotify"}, "put_notify"},
+      {{"dbpf"}, "put_shell", nullptr, "put_shell_end"},
+      {{"scanList"}, "scan_process", "scan_all", "scan_end"},
+      {{"recGblFwdLink"}, "completion_process", "completion_all"},
+      {{"dbCaPutLinkCallback"}, "link_put_process", "link_put_all"},
+  };
+  for (iocs::FunctionPrograms& programs : all) {
+    programs.cookie = IOCX_ATTACH_PROCESS;
+    programs.cookie_all = IOCX_ATTACH_ALL;
+  }
+  return all;
+}
 
 struct SkeletonDeleter {
   void operator()(record_process_bpf* skeleton) const { record_process_bpf__destroy(skeleton); }
@@ -108,29 +137,23 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
     if (auto ok = kernel::open_view(traces.counts, maps.trace_counts); !ok) return ok;
     if (auto ok = kernel::open_view(traces.links, maps.trace_links); !ok) return ok;
   }
-  auto mapped = kernel::MappedArray<iocx_thread>::map(
-      loaded.threads.fd(), loaded.threads.capacity(), loaded.threads.name());
-  if (!mapped) return std::move(mapped).error();
-  views.threads = std::move(*mapped);
-  auto asynchronous = kernel::MappedArray<iocx_asynchronous>::map(
-      views.asynchronous.fd(), views.asynchronous.capacity(), views.asynchronous.name());
-  if (!asynchronous) return std::move(asynchronous).error();
-  views.asynchronous_now = std::move(*asynchronous);
-  auto rooms = RecordRooms::map(bpf_map__fd(maps.record_rooms), bpf_map__name(maps.record_rooms));
-  if (!rooms) return std::move(rooms).error();
-  views.rooms = std::move(*rooms);
+  kernel::MapMemory threads, asynchronous, rooms, lines, times, chunks;
+  if (auto ok = kernel::map_memory(threads, maps.record_threads); !ok) return ok;
+  if (auto ok = kernel::map_memory(asynchronous, maps.ioc_asynchronous); !ok) return ok;
+  if (auto ok = kernel::map_memory(rooms, maps.record_rooms); !ok) return ok;
+  if (auto ok = kernel::map_memory(lines, maps.record_lines); !ok) return ok;
+  if (auto ok = kernel::map_memory(times, maps.line_times); !ok) return ok;
+  if (auto ok = kernel::map_memory(chunks, maps.line_chunks); !ok) return ok;
+  views.threads = {std::move(threads), bpf_map__max_entries(maps.record_threads)};
+  views.asynchronous_now = {std::move(asynchronous), views.asynchronous.capacity()};
+  views.rooms = RecordRooms(std::move(rooms));
+  views.lines = {bpf_map__max_entries(maps.record_lines), std::move(lines), std::move(times),
+                 std::move(chunks)};
   auto shares =
       kernel::Shares::map(bpf_map__fd(maps.record_shares), IOCX_RECORD_HOLDERS,
                           bpf_map__name(maps.record_shares), loaded.skeleton->rodata->cfg_bounds);
   if (!shares) return std::move(shares).error();
   views.shares = std::move(*shares);
-  const auto named = [](const bpf_map* map) {
-    return RecordLines::Map{bpf_map__fd(map), bpf_map__name(map)};
-  };
-  auto lines = RecordLines::map(bpf_map__max_entries(maps.record_lines), named(maps.record_lines),
-                                named(maps.line_times), named(maps.line_chunks));
-  if (!lines) return std::move(lines).error();
-  views.lines = std::move(*lines);
   return {};
 }
 

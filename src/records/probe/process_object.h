@@ -17,7 +17,6 @@
 #include "kernel/program_stats.h"
 #include "kernel/shares.h"
 #include "records/probe/kernel_memory.h"
-#include "records/probe/programs.h"
 #include "records/probe/record_lines.h"
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
@@ -25,6 +24,23 @@
 #include "shared/traces.h"
 
 namespace ioc_exporter::records {
+
+// The functions of an IOC that the object has programs for.
+enum class RecordProgram : std::uint8_t {
+  process,         // dbProcess
+  put,             // dbPut
+  put_link_field,  // dbCanSetLink
+  put_field,       // dbPutField
+  put_link,        // dbPutLink
+  notify,          // dbProcessNotify, dbPutNotify
+  shell,           // dbpf
+  scan_list,       // scanList
+  completion,      // recGblFwdLink
+  link_put,        // dbCaPutLinkCallback
+};
+
+// Index into function_ends; nothing: the ends of its function are not seen.
+std::optional<iocx_ending_function> ending_of(RecordProgram program);
 
 using RecordsMap = kernel::MapView<std::uint64_t, iocx_record_stats>;
 using OwnedRecordsMap = kernel::OwnedMap<std::uint64_t, iocx_record_stats>;

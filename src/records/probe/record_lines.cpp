@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstddef>
 #include <span>
-#include <utility>
 
 namespace ioc_exporter::records {
 namespace {
@@ -35,24 +33,6 @@ void RecordLines::Counts::add_to(iocx_record_stats& stats) const {
     const std::uint32_t bucket = (slot >> IOCX_LINE_SLOT_SHIFT) - 1;
     if (bucket < IOCX_HIST_SLOTS) stats.buckets[bucket] += slot & IOCX_LINE_SLOT_MOST;
   }
-}
-
-Result<RecordLines> RecordLines::map(std::uint32_t count, const Map& lines, const Map& times,
-                                     const Map& chunks) {
-  RecordLines made;
-  made.count_ = count;
-  const auto take = [](kernel::MapMemory& into, const Map& from, std::size_t size) -> Result<void> {
-    auto memory =
-        kernel::MapMemory::map(from.fd, size, from.name, kernel::MapMemory::Access::write);
-    if (!memory) return std::move(memory).error();
-    into = std::move(*memory);
-    return {};
-  };
-  if (auto ok = take(made.lines_, lines, count * sizeof(iocx_record_line)); !ok) return ok.error();
-  if (auto ok = take(made.times_, times, count * sizeof(iocx_line_times)); !ok) return ok.error();
-  const std::size_t taken = count / IOCX_CHUNK_LINES * sizeof(iocx_line_chunk);
-  if (auto ok = take(made.chunks_, chunks, taken); !ok) return ok.error();
-  return made;
 }
 
 // each(chunk, index of its first line)

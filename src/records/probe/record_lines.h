@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <unordered_map>
+#include <utility>
 
-#include "base/result.h"
 #include "kernel/map.h"
 #include "shared/record_process.h"
 
@@ -28,13 +27,14 @@ class RecordLines {
   // of two.
   static std::uint32_t lines_for(std::uint64_t kernel_memory);
 
-  struct Map {
-    int fd = -1;
-    std::string name;
-  };
-  // The maps record_lines, line_times and line_chunks.
-  static Result<RecordLines> map(std::uint32_t count, const Map& lines, const Map& times,
-                                 const Map& chunks);
+  RecordLines() = default;
+  // The maps record_lines, with so many, line_times and line_chunks.
+  RecordLines(std::uint32_t count, kernel::MapMemory lines, kernel::MapMemory times,
+              kernel::MapMemory chunks)
+      : count_(count),
+        lines_(std::move(lines)),
+        times_(std::move(times)),
+        chunks_(std::move(chunks)) {}
 
   // Counts for the IOC of that generation.
   Table read(std::uint32_t generation) const;

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/wall_clock.h"
-#include "kernel/empty_probe.h"
+#include "kernel/uprobe.h"
 
 // Begins as nearly every compiled function does: the cost depends on the instruction below the
 // breakpoint.
@@ -57,7 +57,7 @@ Result<double> measure_empty_probe() {
   const auto offset = offset_in_own_file();
   if (!offset) return error_in_words("find the exporter's own code in its file: no such segment");
   const double without = seconds_of_call();
-  const auto probe = kernel::EmptyProbe::attach("/proc/self/exe", *offset, ::getpid());
+  const auto probe = kernel::attach_empty_uprobe({"/proc/self/exe", *offset, ::getpid()});
   if (!probe) return probe.error();
   const double with = seconds_of_call();
   if (with > without) return with - without;

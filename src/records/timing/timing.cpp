@@ -18,31 +18,16 @@ std::uint64_t monotonic_ns() {
 
 }  // namespace
 
-Result<bool> RecordProcess::has_timed_calls(std::uint32_t slot) const {
-  bool any = false;
-  auto read =
-      for_each_thread(object_, thread_places_, ThreadPart::frames, [&](const iocx_thread& thread) {
-        const Watched* const watched = watched_by(thread);
-        if (thread.slot != slot || watched == nullptr || thread.epoch != watched->epoch) return;
-        for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i)
-          any |= thread.frames[i].state <= IOCX_FRAME_UNDECIDED;
-      });
-  if (!read) return read.error();
-  return any;
-}
-
 // Where the IOC's probes are.
-RecordProcess::Attached* RecordProcess::attached_of(std::uint32_t slot) {
-  Library& library = libraries_.at(watched_.at(slot).library);
+Attached* RecordProcess::attached_of(std::uint32_t slot) {
+  Library& library = library_of(slot);
   if (library.mode == Attachment::all_processes) return &library.for_all;
   const auto own = library.by_slot.find(slot);
   return own == library.by_slot.end() ? nullptr : &own->second;
 }
 
-Result<bool> RecordProcess::write_timing(std::uint32_t slot, const Timing& timing) {
-  const auto found = watched_.find(slot);
-  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
-  Watched& watched = found->second;
+Result<bool> RecordProcess::write_timing(std::uint32_t slot, const CallTiming& timing) {
+  WatchedIoc& watched = watched_.at(slot);
   if (!watched.target.ending) return false;
   const bool attach = !watched.timing.ends || !watched.timing.completions;
   const bool window = timing.until_ns != UINT64_MAX;
@@ -51,47 +36,53 @@ Result<bool> RecordProcess::write_timing(std::uint32_t slot, const Timing& timin
   watched.timing = timing;
   watched.timing.given_up = given_up;
   if (watched.paused) return false;
-  Library& library = libraries_.at(watched.library);
+  Library& library = library_of(slot);
   if (attach)
-    if (auto ok = attach_target(slot, library); !ok) {
+    if (auto ok = attach_ioc(slot, library); !ok) {
       watched.timing.ends = false;
       return ok.error();
     }
   if (window) watched.timing.until_ns += monotonic_ns();
-  if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok.error();
+  if (auto ok = write_config(slot, attach_bit(library.mode)); !ok) return ok.error();
   return true;
 }
 
 Result<bool> RecordProcess::time_all(std::uint32_t slot) {
-  return write_timing(slot, Timing());
+  return write_timing(slot, CallTiming());
 }
 
 Result<bool> RecordProcess::time_window(std::uint32_t slot, std::uint32_t weight,
                                         std::chrono::nanoseconds length) {
-  Timing timing;
+  CallTiming timing;
   timing.weight = weight;
   timing.until_ns = static_cast<std::uint64_t>(length.count());
   return write_timing(slot, timing);
 }
 
 Result<bool> RecordProcess::end_window(std::uint32_t slot, bool anyhow) {
-  const auto found = watched_.find(slot);
-  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
-  Watched& watched = found->second;
+  WatchedIoc& watched = watched_.at(slot);
   if (!watched.timing.ends) return true;
-  Library& library = libraries_.at(watched.library);
+  Library& library = library_of(slot);
   const std::uint64_t now_ns = monotonic_ns();
   if (now_ns < watched.timing.until_ns && !watched.paused) {
     watched.timing.until_ns = now_ns;
-    if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok.error();
+    if (auto ok = write_config(slot, attach_bit(library.mode)); !ok) return ok.error();
   }
-  const auto under_way = watched.paused ? Result<bool>(false) : has_timed_calls(slot);
-  if (!under_way) return under_way.error();
-  if (*under_way && !anyhow) return false;
-  watched.timing.ends = false;
-  if (*under_way) ++watched.epoch;  // their frames are not to wait for an end
+  bool under_way = false;  // timed calls
+  const auto look = [&](const iocx_thread& thread) {
+    if (thread.slot != slot || watched_by(thread) != &watched || thread.epoch != watched.epoch)
+      return;
+    for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i)
+      under_way |= thread.frames[i].state <= IOCX_FRAME_UNDECIDED;
+  };
   if (!watched.paused)
-    if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok.error();
+    if (auto read = for_each_thread(object_, thread_places_, ThreadPart::frames, look); !read)
+      return read.error();
+  if (under_way && !anyhow) return false;
+  watched.timing.ends = false;
+  if (under_way) ++watched.epoch;  // their frames are not to wait for an end
+  if (!watched.paused)
+    if (auto ok = write_config(slot, attach_bit(library.mode)); !ok) return ok.error();
   const auto needs_ends = [this](std::uint32_t other) { return watched_.at(other).timing.ends; };
   if (library.mode == Attachment::all_processes && std::ranges::any_of(active(library), needs_ends))
     return true;
@@ -102,16 +93,14 @@ Result<bool> RecordProcess::end_window(std::uint32_t slot, bool anyhow) {
 }
 
 Result<bool> RecordProcess::end_completions(std::uint32_t slot, bool anyhow) {
-  const auto found = watched_.find(slot);
-  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
-  Watched& watched = found->second;
+  WatchedIoc& watched = watched_.at(slot);
   if (watched.timing.ends) return false;
   if (!watched.timing.completions) return true;
   const std::int64_t pending = asynchronous(slot).pending;
   watched.timing.given_up = anyhow ? pending : std::min(watched.timing.given_up, pending);
   if (pending > watched.timing.given_up && pending > 0) return false;
   watched.timing.completions = false;
-  Library& library = libraries_.at(watched.library);
+  Library& library = library_of(slot);
   const auto needs_it = [this](std::uint32_t other) {
     return watched_.at(other).timing.completions;
   };
@@ -124,11 +113,6 @@ Result<bool> RecordProcess::end_completions(std::uint32_t slot, bool anyhow) {
       kernel::take_off_together(std::move(gone));
     }
   return true;
-}
-
-bool RecordProcess::is_timed(std::uint32_t slot) const {
-  const auto found = watched_.find(slot);
-  return found != watched_.end() && found->second.target.ending;
 }
 
 }  // namespace ioc_exporter::records

@@ -1,9 +1,6 @@
 #include "records/timing/timing_target.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <utility>
 
 namespace ioc_exporter::records {
 namespace {

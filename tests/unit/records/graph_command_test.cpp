@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "records/families/samples.h"
+#include "records/graph.h"
 
 #include <fstream>
 

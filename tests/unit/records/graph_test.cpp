@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "records/graph.h"
-#include "records/graph_tree.h"
 
 namespace ioc_exporter::records {
 namespace {

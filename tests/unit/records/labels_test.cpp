@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "exposition/text_encoder.h"
-#include "records/families/labels.h"
+#include "records/families/record_families.h"
 #include "records/families/samples.h"
 
 namespace ioc_exporter::records {
