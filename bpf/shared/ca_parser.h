@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * Channel Access parser without I/O: bytes of one direction of a circuit in, events out, one message a step. clang
- * -target bpf compiles it into the tap, g++ into user space (src/puts/tap/stream.h), so that the tests test the code that
+ * -target bpf compiles it into the tap, g++ into user space (tests/support/ca_stream.h), so that the tests test the code that
  * the kernel runs.
  *
  * To parse a segment, call iocx_ca_begin(), then iocx_ca_step() until it returns IOCX_CA_DONE. Before each step,

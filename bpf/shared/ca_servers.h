@@ -23,7 +23,7 @@ extern "C" {
 
 /* User space numbers network namespaces; 0 is the exporter's own. */
 #define IOCX_CA_NAMESPACES 64
-#define IOCX_CA_NET_ANY 0xFFFFFFFFu /* in ca_local: an address in any of the watched namespaces */
+#define IOCX_CA_NET_ANY 0xFFFFFFFFu /* in ca_local: local to any of the watched namespaces */
 
 /* An IPv6 address, or an IPv4 address as ::ffff:a.b.c.d. */
 struct iocx_ca_address {
@@ -58,13 +58,7 @@ struct iocx_ca_port {
 	__u16 pad;
 };
 
-/* Key of ca_local: an address of the host in one of its namespaces. */
-struct iocx_ca_local {
-	struct iocx_ca_address address;
-	__u32 net;
-};
-
-/* Key of ca_local_routes, in which the kernel finds the longest that is the start of another one. */
+/* Key of ca_local, in which the kernel finds the longest that is the start of another one. */
 struct iocx_ca_local_route {
 	__u32 bits; /* how many of the following count: 32, and those of the address */
 	__u32 net;

@@ -74,15 +74,12 @@ struct iocx_ca_direction {
 	__u32 next;   /* TCP sequence number of the byte that comes next */
 	__u32 window; /* index of the window's first page in ca_pages, plus 1; 0: there is no window */
 	__u32 acked;  /* the receiver has acknowledged up to here; only set while `wants_acks` */
-	__u32 fin_at; /* sequence number of the FIN */
 	__u8 next_known;
-	__u8 fin;        /* FIN was seen ahead of missing bytes */
 	__u8 boundary;   /* 8 + sequence number of a message's start modulo 8; 0: not known */
 	__u8 wants_acks; /* there is a window, or one of the reasons that follow */
 	__u8 behind;     /* bytes were not stored for want of room: only the receiver tells how far the stream is */
-	__u8 pad;
-	__u16 notified; /* to the server: WRITE_NOTIFYs; to the client: answers to them */
-	__u32 pad_too;
+	__u16 notified;  /* to the server: WRITE_NOTIFYs; to the client: answers to them */
+	__u16 pad;
 	struct iocx_ca_stream stream;
 };
 
@@ -123,31 +120,32 @@ struct iocx_ca_flow {
 	 */
 	__u8 told;
 	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
-	__s32 waiting;      /* requests for channels that were not answered */
 	__u32 address;      /* of the client: index into ca_shares */
 	__u32 unnamed;      /* slots of unknown SIDs */
 	__u32 cleared;      /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
-	__u64 refused_ns;   /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
 	__u32 told_version; /* ca_told_version at the last look at ca_told */
+	__u64 refused_ns;   /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
 	__u32 lock;         /* names its locks in ca_locks; the same as long as it is followed, as `circuit` is not */
+	__u32 pad;
 	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; not reset when the 4-tuple is used again */
-	/* Written under the lock of the direction to the server: what the client has said last. */
-	struct iocx_ca_identity said;
-	/* Written under the lock of the direction to the client: what the server has taken. See ca/tap_identity.bpf.h. */
-	struct iocx_ca_identity taken;
+	/* Written under the lock of the direction to the server: what the client has said before its channels. */
+	struct iocx_ca_identity identity;
 	struct iocx_ca_direction directions[2]; /* IOCX_CA_TO_SERVER, IOCX_CA_TO_CLIENT */
 };
 
-/* Key of ca_sids, ca_cids and ca_pending: `id` is a SID, a CID, an IOID. */
+/*
+ * Key of ca_sids, ca_cids and ca_pending: `id` is a SID, a CID, an IOID. A CID that a client uses again before the server
+ * has answered stands for the first channel alone.
+ */
 struct iocx_ca_channel_key {
 	__u64 circuit;
 	__u32 id;
-	__u32 place; /* ca_cids, ca_pending: in the queue of requests with the same id; 0: at its head */
+	__u32 place; /* ca_pending: in the queue of requests with the same id; 0: at its head */
 };
 
 /*
- * A client may use a CID or an IOID again before the server has answered the first request: the server answers all of
- * them, in turn. So many may wait for an id behind the first.
+ * A client may use an IOID again before the server has answered the first request: the server answers all of them, in
+ * turn. So many may wait for an id behind the first.
  */
 #define IOCX_CA_QUEUE 64u
 struct iocx_ca_queue {
@@ -157,10 +155,9 @@ struct iocx_ca_queue {
 
 /* Value of ca_cids. */
 struct iocx_ca_cid {
-	__u64 channel;              /* id of the channel */
-	__u32 slot;                 /* IOCX_CA_NO_SLOT: the server has not answered yet */
-	__u32 access;               /* enum iocx_ca_access, as the server has told it last */
-	struct iocx_ca_queue queue; /* of the head */
+	__u64 channel; /* id of the channel */
+	__u32 slot;    /* IOCX_CA_NO_SLOT: the server has not answered yet */
+	__u32 access;  /* enum iocx_ca_access, as the server has told it last */
 };
 
 /* The bits of ACCESS_RIGHTS. */
@@ -180,9 +177,6 @@ enum iocx_ca_slot_state {
 	IOCX_CA_SLOT_SHARED,  /* puts of a circuit on unknown channels that have no slot of their own */
 };
 
-/* The SID was written to while requests for channels waited: the client may have guessed what one would get. */
-#define IOCX_CA_GUESSED 1u
-
 /* Element of ca_channels, one cache line: what a put touches. Mapped into user space. */
 struct iocx_ca_channel {
 	__u64 channel; /* id of the channel; written before `state` */
@@ -192,7 +186,7 @@ struct iocx_ca_channel {
 	 * in `puts`. 0: there was none. */
 	__u64 last_put;
 	__u32 sid;
-	__u32 cid;      /* UNNAMED: IOCX_CA_GUESSED, or 0 */
+	__u32 cid;
 	__u32 state;    /* enum iocx_ca_slot_state */
 	__u32 monitors; /* open subscriptions */
 	__u32 access;   /* enum iocx_ca_access */

@@ -14,25 +14,16 @@ struct {
 } ca_servers SEC(".maps");
 
 /*
- * The addresses of the host, by namespace: a wildcard server answers on these only. Under IOCX_CA_NET_ANY, the
- * addresses of all namespaces.
+ * What is local to the host, by namespace: addresses of devices, and routes such as `ip route add local 10.0.0.0/24 dev
+ * lo`. A wildcard server answers on these only. Under IOCX_CA_NET_ANY, those of all namespaces.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 16384);
-	__type(key, struct iocx_ca_local);
-	__type(value, __u32);
-} ca_local SEC(".maps");
-
-/* Addresses that are local without a device that has them: `ip route add local 10.0.0.0/24 dev lo`. Keyed likewise. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1024);
+	__uint(max_entries, 16384);
 	__type(key, struct iocx_ca_local_route);
 	__type(value, __u32);
-} ca_local_routes SEC(".maps");
+} ca_local SEC(".maps");
 
 /* Ports whose bit is set in ca_watched: see struct iocx_ca_port_set. */
 struct {
@@ -47,16 +38,11 @@ struct {
 static __always_inline int is_local(const struct iocx_ca_address *address, __u32 net)
 {
 	struct iocx_ca_local_route route = {};
-	struct iocx_ca_local local = {};
 
-	local.address = *address;
-	local.net = net;
-	if (bpf_map_lookup_elem(&ca_local, &local))
-		return 1;
 	route.bits = IOCX_CA_ROUTE_BITS;
 	route.net = net;
 	route.address = *address;
-	return bpf_map_lookup_elem(&ca_local_routes, &route) != 0;
+	return bpf_map_lookup_elem(&ca_local, &route) != 0;
 }
 
 /*

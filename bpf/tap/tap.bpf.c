@@ -155,7 +155,6 @@ static __always_inline void on_ack(struct __sk_buff *skb, struct work *w, struct
 		if (d->window)
 			ca_read_pieces(skb);
 		catch_up(skb, w, flow, d);
-		end_at_acked_fin(flow, d);
 	}
 	/* After the client has ended, answers of the server are still read, but not the other way round. */
 	if (d->window && (segment->flags & TCP_RST ? is_in_turn(direction_of(flow, segment->direction), segment)

@@ -34,25 +34,11 @@ static __always_inline int read_channel_name(struct work *w, const struct iocx_c
 	return 1;
 }
 
-/* Puts the request behind others with the same CID. Returns 0 when there is no room. */
-static __always_inline int queue_request(struct iocx_ca_channel_key *key, struct iocx_ca_cid *head,
-					 const struct iocx_ca_cid *request)
-{
-	if (head->queue.asked - head->queue.taken >= IOCX_CA_QUEUE)
-		return 0;
-	key->place = head->queue.asked + 1;
-	if (bpf_map_update_elem(&ca_cids, key, request, BPF_NOEXIST))
-		return 0;
-	head->queue.asked++;
-	return 1;
-}
-
 static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow, const struct iocx_ca_event *event)
 {
 	struct iocx_ca_cid request = {.slot = IOCX_CA_NO_SLOT, .access = IOCX_CA_ACCESS_UNKNOWN};
 	struct iocx_ca_channel_key key;
-	struct iocx_ca_cid *head;
-	int stored;
+	struct iocx_ca_cid *known;
 
 	if (!read_channel_name(w, event))
 		return;
@@ -60,104 +46,36 @@ static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
 		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
 		return;
 	}
-	request.channel = store_info(w, flow);
-	if (!request.channel) {
-		ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
-		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
-		return;
-	}
 	set_channel_key(&key, flow->circuit, event->id);
-	head = bpf_map_lookup_elem(&ca_cids, &key);
-	if (head && (head->slot == IOCX_CA_NO_SLOT || head->queue.asked != head->queue.taken))
-		stored = queue_request(&key, head, &request);
-	else
-		stored = bpf_map_update_elem(&ca_cids, &key, &request, BPF_ANY) == 0;
-	if (stored) {
-		__sync_fetch_and_add(&flow->waiting, 1);
-	} else {
+	known = bpf_map_lookup_elem(&ca_cids, &key);
+	request.channel = known && known->slot == IOCX_CA_NO_SLOT ? 0 : store_info(w, flow);
+	if (request.channel && bpf_map_update_elem(&ca_cids, &key, &request, BPF_ANY) == 0)
+		return;
+	if (request.channel)
 		bpf_map_delete_elem(&ca_channel_info, &request.channel);
-		ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
-		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
-	}
-}
-
-/* A request was answered. */
-static __always_inline void request_is_over(struct iocx_ca_flow *flow)
-{
-	__sync_fetch_and_add(&flow->waiting, -1);
 	ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
+	count_drop(IOCX_CA_DROP_CHANNELS_FULL);
 }
 
-/* The request for the CID that the server answers next, at the head of the queue; null when none was seen. */
-static __always_inline struct iocx_ca_cid *next_request(const struct iocx_ca_channel_key *by_cid)
+/* The request for the CID, whose share is given back: the server has answered it. Null: none was seen. */
+static __always_inline struct iocx_ca_cid *end_request(struct iocx_ca_flow *flow,
+						       const struct iocx_ca_channel_key *by_cid)
 {
-	struct iocx_ca_cid *head = bpf_map_lookup_elem(&ca_cids, by_cid), *next;
-	struct iocx_ca_channel_key key = *by_cid;
+	struct iocx_ca_cid *request = bpf_map_lookup_elem(&ca_cids, by_cid);
 
-	if (!head || head->slot == IOCX_CA_NO_SLOT)
-		return head;
-	if (head->queue.asked == head->queue.taken)
+	if (!request || request->slot != IOCX_CA_NO_SLOT)
 		return 0;
-	head->queue.taken++;
-	key.place = head->queue.taken;
-	next = bpf_map_lookup_elem(&ca_cids, &key);
-	if (!next)
-		return 0;
-	head->channel = next->channel;
-	head->slot = IOCX_CA_NO_SLOT;
-	bpf_map_delete_elem(&ca_cids, &key);
-	return head;
+	ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
+	return request;
 }
 
-/* The request at the head of the queue has failed, or there is no room for its channel. */
-static __always_inline void forget_request(const struct iocx_ca_channel_key *by_cid, struct iocx_ca_cid *head)
+/* The request has failed, or there is no room for its channel. */
+static __always_inline void forget_request(const struct iocx_ca_channel_key *by_cid, const struct iocx_ca_cid *request)
 {
-	__u64 channel = head->channel;
+	__u64 channel = request->channel;
 
 	bpf_map_delete_elem(&ca_channel_info, &channel);
-	if (head->queue.asked == head->queue.taken)
-		bpf_map_delete_elem(&ca_cids, by_cid);
-	else
-		head->slot = IOCX_CA_CLEARED;
-}
-
-/*
- * rsrv accepts a new user or host name only while the circuit has no channel (client_name_action(), host_name_action()).
- * So the names at the request of the first channel hold for all channels until the circuit has none again: names in
- * between were refused, and failed requests change nothing.
- */
-static __always_inline void settle_identity(struct iocx_ca_flow *flow, struct iocx_ca_channel_info *info)
-{
-	if (flow->joined)
-		return;
-	if (flow->channels <= 0)
-		copy_identity(&flow->taken, &info->identity);
-	else
-		copy_identity(&info->identity, &flow->taken);
-}
-
-/*
- * The SID was written to before the answer with it: the client has guessed it, or the answer is read late. The slot
- * becomes the channel's, with its counts.
- */
-static __always_inline int name_slot(struct iocx_ca_flow *flow, struct iocx_ca_channel *element,
-				     struct iocx_ca_channel_info *info, __u32 cid)
-{
-	struct iocx_ca_channel_info *unnamed;
-	__u64 channel;
-
-	if (flow->joined || element->state != IOCX_CA_SLOT_UNNAMED || element->cid != IOCX_CA_GUESSED ||
-	    element->circuit != flow->circuit)
-		return 0;
-	channel = element->channel;
-	unnamed = bpf_map_lookup_elem(&ca_channel_info, &channel);
-	if (!unnamed)
-		return 0;
-	copy_identity(&unnamed->identity, &info->identity);
-	iocx_ca_copy((__u8 *)unnamed->name, (const __u8 *)info->name, IOCX_CA_NAME);
-	element->cid = cid;
-	__sync_fetch_and_add(&element->state, IOCX_CA_SLOT_LIVE - IOCX_CA_SLOT_UNNAMED);
-	return 1;
+	bpf_map_delete_elem(&ca_cids, by_cid);
 }
 
 /* The circuit has no marked SID any more: gives its share back. */
@@ -169,38 +87,23 @@ static __always_inline void give_mark(const struct iocx_ca_flow *flow)
 static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow, __u32 cid, __u32 sid)
 {
 	struct iocx_ca_channel_key by_cid, by_sid;
-	struct iocx_ca_channel_info *info;
 	struct iocx_ca_channel *element;
 	struct iocx_ca_cid *request;
 	__u32 slot, *known;
-	__u64 channel;
 
 	set_channel_key(&by_cid, flow->circuit, cid);
-	request = next_request(&by_cid);
+	request = end_request(flow, &by_cid);
 	if (!request)
 		return; /* it was requested before the tap saw the circuit */
-	request_is_over(flow);
-	channel = request->channel;
-	info = bpf_map_lookup_elem(&ca_channel_info, &channel);
-	if (!info)
-		return;
-	settle_identity(flow, info);
 	set_channel_key(&by_sid, flow->circuit, sid);
 	known = bpf_map_lookup_elem(&ca_sids, &by_sid);
 	if (known) {
 		slot = *known;
-		element = bpf_map_lookup_elem(&ca_channels, &slot);
-		if (element && name_slot(flow, element, info, cid)) {
-			__sync_fetch_and_add(&flow->unnamed, -1);
-			bpf_map_delete_elem(&ca_channel_info, &channel);
-			request->channel = element->channel;
-			goto made;
-		}
 		if (slot == IOCX_CA_CLEARED)
 			give_mark(flow);
 		end_channel(flow, slot); /* the end of the earlier channel was not seen */
 	}
-	slot = take_slot(flow, channel, sid, cid, IOCX_CA_SLOT_LIVE);
+	slot = take_slot(flow, request->channel, sid, cid, IOCX_CA_SLOT_LIVE);
 	element = bpf_map_lookup_elem(&ca_channels, &slot);
 	if (!element) {
 		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
@@ -208,7 +111,6 @@ static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow
 		bpf_map_delete_elem(&ca_sids, &by_sid);
 		return;
 	}
-made:
 	element->access = request->access;
 	element->elements = w->window.header.count;
 	request->slot = slot;
@@ -225,11 +127,9 @@ static __always_inline void on_failed(struct iocx_ca_flow *flow, __u32 cid)
 	struct iocx_ca_cid *request;
 
 	set_channel_key(&key, flow->circuit, cid);
-	request = next_request(&key);
-	if (!request)
-		return;
-	request_is_over(flow);
-	forget_request(&key, request);
+	request = end_request(flow, &key);
+	if (request)
+		forget_request(&key, request);
 }
 
 /*
@@ -264,8 +164,8 @@ static __always_inline void on_clear(struct work *w, struct iocx_ca_flow *flow, 
 
 	set_channel_key(&key, flow->circuit, sid);
 	slot = bpf_map_lookup_elem(&ca_sids, &key);
-	if (slot && end_channel(flow, *slot) && flow->channels <= 0 && !flow->joined)
-		copy_identity(&flow->said, &flow->taken);
+	if (slot)
+		end_channel(flow, *slot);
 	remember_end(w, flow, &key);
 }
 
@@ -357,10 +257,10 @@ static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow, c
 		on_disconnect(w, flow, event->id);
 		return 0;
 	case IOCX_CA_USER:
-		on_identity(w, flow, (__u8 *)flow->said.user, event);
+		on_identity(w, flow, (__u8 *)flow->identity.user, event);
 		return 0;
 	case IOCX_CA_HOST:
-		on_identity(w, flow, (__u8 *)flow->said.host, event);
+		on_identity(w, flow, (__u8 *)flow->identity.host, event);
 		return 0;
 	case IOCX_CA_REFUSED_ALL:
 		flow->refused_ns = w->now;

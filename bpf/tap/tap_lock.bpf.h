@@ -56,7 +56,6 @@ static __always_inline void renew_circuit(struct work *w, struct iocx_ca_flow *f
 	flow->ioc = w->segment.ioc;
 	flow->unnamed_slot = IOCX_CA_NO_SLOT;
 	flow->channels = 0;
-	flow->waiting = 0;
 	flow->joined = joined;
 	flow->told = told;
 	flow->since_ns = w->now;
@@ -64,8 +63,7 @@ static __always_inline void renew_circuit(struct work *w, struct iocx_ca_flow *f
 	flow->cleared = 0;
 	flow->directions[IOCX_CA_TO_SERVER].notified = 0;
 	flow->directions[IOCX_CA_TO_CLIENT].notified = 0;
-	__builtin_memset(&flow->said, 0, sizeof flow->said);
-	__builtin_memset(&flow->taken, 0, sizeof flow->taken);
+	__builtin_memset(&flow->identity, 0, sizeof flow->identity);
 }
 
 /*

@@ -177,8 +177,6 @@ static __always_inline void on_rights(struct iocx_ca_flow *flow, __u32 cid, __u3
 	by_cid->access = rights & IOCX_CA_ACCESS_READ_WRITE;
 	slot = by_cid->slot;
 	element = bpf_map_lookup_elem(&ca_channels, &slot);
-	if (slot != IOCX_CA_NO_SLOT && by_cid->queue.asked != by_cid->queue.taken)
-		return; /* those of the channel that is answered next */
 	if (element && element->channel == by_cid->channel)
 		element->access = rights & IOCX_CA_ACCESS_READ_WRITE;
 }

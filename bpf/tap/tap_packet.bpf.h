@@ -45,7 +45,6 @@ static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 d
 	d->next = next;
 	d->acked = next;
 	d->next_known = 1;
-	d->fin = 0;
 	d->behind = 0;
 	d->boundary = 8 | (next & 7);
 }

@@ -22,19 +22,6 @@ static __always_inline __u32 shared_slot(struct work *w, struct iocx_ca_flow *fl
 	return flow->unnamed_slot;
 }
 
-/*
- * How many unknown SIDs of the circuit get a slot. A client that waits for the answers to its requests may guess the
- * SIDs that they will tell.
- */
-static __always_inline __u32 most_unnamed(const struct iocx_ca_flow *flow)
-{
-	const __s32 waiting = flow->waiting;
-
-	if (flow->joined)
-		return IOCX_CA_UNNAMED_PER_CIRCUIT;
-	return IOCX_CA_STRANGE_PER_CIRCUIT + (waiting > 0 ? waiting : 0);
-}
-
 /* Takes a slot for an unknown SID, if there is one: the name may be learned later. */
 static __always_inline void give_slot(struct work *w, struct iocx_ca_flow *flow,
 				      const struct iocx_ca_channel_key *by_sid)
@@ -42,13 +29,13 @@ static __always_inline void give_slot(struct work *w, struct iocx_ca_flow *flow,
 	__u64 channel;
 	__u32 slot;
 
-	if (flow->unnamed >= most_unnamed(flow))
+	if (flow->unnamed >= (flow->joined ? IOCX_CA_UNNAMED_PER_CIRCUIT : IOCX_CA_STRANGE_PER_CIRCUIT))
 		return;
 	w->info.name[0] = 0;
 	channel = store_info(w, flow);
 	if (!channel)
 		return;
-	slot = take_slot(flow, channel, by_sid->id, flow->waiting > 0 ? IOCX_CA_GUESSED : 0, IOCX_CA_SLOT_UNNAMED);
+	slot = take_slot(flow, channel, by_sid->id, 0, IOCX_CA_SLOT_UNNAMED);
 	if (slot == IOCX_CA_NO_SLOT) {
 		bpf_map_delete_elem(&ca_channel_info, &channel);
 		return;

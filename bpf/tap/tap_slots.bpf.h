@@ -11,11 +11,6 @@ static __always_inline void set_channel_key(struct iocx_ca_channel_key *key, __u
 	key->place = 0;
 }
 
-static __always_inline void copy_identity(struct iocx_ca_identity *to, const struct iocx_ca_identity *from)
-{
-	iocx_ca_copy((__u8 *)to, (const __u8 *)from, sizeof *to);
-}
-
 /* Stores name and client of a channel under a new id; 0 when there is no room. w->info.name must be set. */
 static __always_inline __u64 store_info(struct work *w, const struct iocx_ca_flow *flow)
 {
@@ -29,7 +24,7 @@ static __always_inline __u64 store_info(struct work *w, const struct iocx_ca_flo
 	info->client_port = w->key.client_port;
 	info->server_port = w->key.server_port;
 	info->address = flow->address;
-	copy_identity(&info->identity, flow->channels > 0 && !flow->joined ? &flow->taken : &flow->said);
+	iocx_ca_copy((__u8 *)&info->identity, (const __u8 *)&flow->identity, sizeof info->identity);
 	if (bpf_map_update_elem(&ca_channel_info, &channel, info, BPF_NOEXIST))
 		return 0;
 	return channel;
@@ -86,7 +81,7 @@ static __always_inline int end_channel(struct iocx_ca_flow *flow, __u32 slot)
 	if (element->state == IOCX_CA_SLOT_LIVE) {
 		set_channel_key(&key, element->circuit, element->cid);
 		by_cid = bpf_map_lookup_elem(&ca_cids, &key);
-		if (by_cid && by_cid->channel == element->channel && by_cid->queue.asked == by_cid->queue.taken)
+		if (by_cid && by_cid->channel == element->channel)
 			bpf_map_delete_elem(&ca_cids, &key);
 		__sync_fetch_and_add(&flow->channels, -1);
 	}

@@ -206,35 +206,13 @@ __attribute__((noinline)) int ca_read_pieces(struct __sk_buff *skb)
 }
 
 /*
- * The circuit has ended when all bytes of a direction have come: at a FIN that comes in its turn, or at an earlier one
- * that the receiver has acknowledged with them. One that it has refused ends nothing: data follows where it stood.
+ * A FIN in its turn ends the circuit: all bytes of the direction have come. One that came ahead of missing bytes ends
+ * nothing; user space finds that the socket is gone.
  */
-static __always_inline void end_at_fin(struct iocx_ca_flow *flow, struct iocx_ca_direction *d,
+static __always_inline void end_at_fin(struct iocx_ca_flow *flow, const struct iocx_ca_direction *d,
 				       const struct segment *segment)
 {
-	const __u32 end = segment->seq + segment->length;
-
-	if (!d->next_known || !(segment->flags & TCP_FIN) || (__s32)(end - d->next) < 0)
-		return;
-	if (end == d->next) {
-		flow->ended = 1;
-		return;
-	}
-	want_acks(d);
-	d->fin = 1;
-	d->fin_at = end;
-}
-
-static __always_inline void end_at_acked_fin(struct iocx_ca_flow *flow, struct iocx_ca_direction *d)
-{
-	const __s32 behind = (__s32)(d->next - d->fin_at);
-
-	if (!d->fin || behind < 0)
-		return;
-	if (behind == 0 && d->acked != d->fin_at + 1)
-		return;
-	d->fin = 0;
-	if (behind == 0)
+	if (d->next_known && (segment->flags & TCP_FIN) && segment->seq + segment->length == d->next)
 		flow->ended = 1;
 }
 

@@ -55,7 +55,7 @@ static __always_inline void want_acks(struct iocx_ca_direction *d)
 /* Unless the direction waits for something. */
 static __always_inline void leave_acks(struct iocx_ca_direction *d)
 {
-	if (!d->wants_acks || d->window || d->fin || d->behind)
+	if (!d->wants_acks || d->window || d->behind)
 		return;
 	d->wants_acks = 0;
 	__sync_fetch_and_add(&windows, -1);

@@ -70,7 +70,7 @@ Result<void> CaCollector::load_tap(const Setup& setup) {
   options.totals = totals_;
   auto tap = CaTap::start(std::move(options));
   if (!tap) return std::move(tap).error();
-  tap_.emplace(std::move(*tap));
+  tap_ = std::move(*tap);
   const auto boot = host_.fs().read(kBootId);
   kept_.open(setup.state_folder, boot ? *boot : std::string(), Clock::now());
   return {};
@@ -79,7 +79,7 @@ Result<void> CaCollector::load_tap(const Setup& setup) {
 Result<void> CaCollector::load_udp() {
   CaUdpOptions options;
   options.remote = options_.remote_servers;
-  auto udp = CaUdp::start(tap_->shared_maps(), options);
+  auto udp = CaUdp::start(tap_->object().shared_maps(), options);
   if (!udp) return std::move(udp).error();
   udp_.emplace(std::move(*udp));
   return {};
@@ -89,7 +89,7 @@ Result<void> CaCollector::load_server_probe(const Setup& setup) {
   if (auto ok = in_initial_pid_namespace(host_.fs(), "hear servers about puts"); !ok) return ok;
   auto probe = ServerProbe::start(
       {ServerProtocol::ca, std::max(options_.max_channels / 4, 1024u), setup.ring, setup.traces},
-      totals_, tap_ ? &*tap_ : nullptr);
+      totals_, tap_.get());
   if (!probe) return std::move(probe).error();
   server_probe_.emplace(std::move(*probe));
   return {};
@@ -154,7 +154,7 @@ void CaCollector::follow_tap(TimePoint now) {
   tell_network_problems();
 
   std::vector<CaServer> learned;
-  auto found = tap_->learned(now);
+  auto found = tap_->servers().learned(now);
   trouble_.report("read which servers were learned", found ? Result<void>() : found.error());
   if (found) learned = std::move(*found);
   const auto net_of = [this](std::uint64_t inode) { return namespaces_.number(inode); };
@@ -194,13 +194,13 @@ void CaCollector::watch_other_ports(TimePoint now) {
     for (const std::uint16_t port : {kCaServerPort, kCaRepeaterPort}) ports.insert({net, port, 0});
   if (now >= next_udp_look_ && !host_.listeners().unclaimed.empty()) {
     next_udp_look_ = now + kUdpLookInterval;
-    auto bound = tap_->udp_sockets();
+    auto bound = tap_->namespaces().udp_sockets();
     trouble_.report("look for UDP sockets", bound ? Result<void>() : bound.error());
     if (bound) udp_sockets_ = std::move(*bound);
   }
   for (const auto& [net, port] : detector_.taken())
     if (udp_sockets_.contains({net, port, 0})) ports.insert({net, port, 0});
-  tap_->set_udp_ports(std::move(ports));
+  tap_->servers().set_udp_ports(std::move(ports));
 }
 
 // Of two for the same place the later one counts.
@@ -277,7 +277,7 @@ void CaCollector::seed(TimePoint now) {
     const bool is_told = one.ca_port && tap_->is_told(one.number, *one.ca_port);
     return is_told || !one.ioc->traced_or_stopped.empty();
   });
-  seeding_.advance(readable, tap_->unnamed_channels(), give, host_.mutex(), now);
+  seeding_.advance(readable, tap_->channels().unnamed(), give, host_.mutex(), now);
   const std::scoped_lock lock(host_.mutex());
   for (const auto& [id, live] : host_.live()) {
     const auto why = seeding_.problems().find(live.ioc.name);
@@ -320,11 +320,11 @@ void CaCollector::expire_puts(TimePoint now) {
 
 void CaCollector::detach() {
   if (server_probe_) server_probe_->detach_all(Clock::now());
-  if (tap_) tap_->detach();
+  if (tap_) tap_->namespaces().detach_all();
 }
 
 void CaCollector::attach() {
-  if (tap_) trouble_.report("attach the packet filter again", tap_->attach());
+  if (tap_) trouble_.report("attach the packet filter again", tap_->namespaces().attach_all());
   seed_anew_ = true;
 }
 

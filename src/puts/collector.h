@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -79,8 +80,8 @@ class CaCollector final : public Collector {
   // How long puts of clients that are gone are kept. In any thread.
   void set_put_expiry(std::chrono::milliseconds expiry);
 
-  // The packet sockets, for the helper that opens them; null: there is no tap.
-  CaPacketTaps* packet_taps() { return tap_ ? &tap_->packet_taps() : nullptr; }
+  // The packet sockets, for who opens them in our place; null: there is no tap.
+  CaPacketTaps* packet_taps() { return tap_ ? &tap_->namespaces().taps() : nullptr; }
 
   // The server's probes, for the helper that attaches them; null: there are none.
   ServerProbeObject* server_probe_object() {
@@ -153,7 +154,7 @@ class CaCollector final : public Collector {
   std::string why_no_tap_, why_no_udp_, why_no_server_probe_;
   // Members below: under the host's mutex, unless noted otherwise.
   std::shared_ptr<CaTotals> totals_ = std::make_shared<CaTotals>(kCaPutSeries);
-  std::optional<CaTap> tap_;  // without it, packets are not read
+  std::unique_ptr<CaTap> tap_;  // without it, packets are not read
   ChannelsKeeper kept_;
   std::optional<CaUdp> udp_;                 // goes before the tap
   std::optional<ServerProbe> server_probe_;  // the same

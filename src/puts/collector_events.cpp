@@ -8,7 +8,7 @@ namespace ioc_exporter::ca {
 
 std::optional<CaPutIdentity> CaCollector::identify(const iocx_putlog_event& event) const {
   if (event.source == IOCX_PUTLOG_CA_SERVER && server_probe_) return server_probe_->identify(event);
-  if (event.source == IOCX_PUTLOG_CA_TAP && tap_) return tap_->identify(event);
+  if (event.source == IOCX_PUTLOG_CA_TAP && tap_) return tap_->channels().identify(event);
   return std::nullopt;
 }
 
@@ -41,7 +41,7 @@ std::string CaCollector::server_of(const CaPutPlace& place) const {
   for (const auto& [id, live] : host_.live()) {
     if (live.number != place.ioc || !live.ca_port) continue;
     const auto net = namespaces_.number(live.ioc.net_namespace);
-    return net ? tap_->server_of(place, *live.ca_port, *net) : "";
+    return net ? tap_->circuits().server_of(place, *live.ca_port, *net) : "";
   }
   return "";
 }
@@ -50,7 +50,7 @@ void CaCollector::look_for_names() {
   if (host_.listeners().rested) return;
   const auto now = Clock::now();
   collect_server_probe(now);
-  if (tap_) trouble_.report("look for the names of channels", tap_->look(now));
+  if (tap_) trouble_.report("look for the names of channels", tap_->channels().observe(now));
 }
 
 kernel::LostEvents CaCollector::lost_events(iocx_putlog_source source) const {

@@ -58,9 +58,10 @@ void add_notes(const CaSamples& samples, std::vector<std::string>& notes) {
 
 void CaCollector::read_puts(Reading& reading) {
   reading.samples.puts_missing = true;
-  reading.self.probes.push_back(
-      tap_ ? probe_sample("ca_tap", true, tap_->attachments(), tap_->stats())
-           : probe_sample("ca_tap", false, 0, std::nullopt));
+  reading.self.probes.push_back(tap_ ? probe_sample("ca_tap", true,
+                                                    tap_->namespaces().taps().count(),
+                                                    tap_->namespaces().taps().stats())
+                                     : probe_sample("ca_tap", false, 0, std::nullopt));
   auto read = read_tap();
   if (!read) {
     reading.complete = false;
@@ -76,7 +77,7 @@ void CaCollector::read_puts(Reading& reading) {
     return;
   }
   std::map<std::string, std::uint64_t> unnamed;
-  for (const auto& [number, count] : tap_->unnamed_channels())
+  for (const auto& [number, count] : tap_->channels().unnamed())
     if (const auto name = names.find(number); name != names.end()) unnamed[name->second] = count;
   for (CaServerSample& server : reading.samples.ca_servers)
     if (const auto found = unnamed.find(server.ioc); found != unnamed.end())
@@ -104,7 +105,7 @@ void CaCollector::read_sources(SelfSamples& self) const {
   for (const auto& [id, live] : host_.live()) {
     PutSourceSample sample{live.ioc.name, "ca", "none"};
     const bool tapped =
-        tap_ && tap_->attachments() > 0 && namespaces_.number(live.ioc.net_namespace);
+        tap_ && tap_->namespaces().taps().count() > 0 && namespaces_.number(live.ioc.net_namespace);
     if (server_probe_ && server_probe_->heard_since(live.number))
       sample.source = "server";
     else if (tapped)
@@ -155,7 +156,7 @@ void CaCollector::read_inventory(Reading& reading) {
 void CaCollector::read_searches(Reading& reading) {
   reading.samples.searches_missing = true;
   reading.self.probes.push_back(
-      udp_ ? probe_sample("ca_udp", true, tap_->attachments(), std::nullopt)
+      udp_ ? probe_sample("ca_udp", true, tap_->namespaces().taps().count(), std::nullopt)
            : probe_sample("ca_udp", false, 0, std::nullopt));
   if (!udp_) {
     reading.complete = false;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -37,7 +38,7 @@ class CaTapTest : public ::testing::TestWithParam<ca::CaTapLock> {
     tap_.reset();
     auto tap = ca::CaTap::start(std::move(options));
     ASSERT_TRUE(tap) << tap.error().message();
-    tap_.emplace(std::move(*tap));
+    tap_ = std::move(*tap);
   }
   void watch(const Listener& listener, std::uint32_t ioc = kIoc) {
     ca::CaServer server;
@@ -91,7 +92,7 @@ class CaTapTest : public ::testing::TestWithParam<ca::CaTapLock> {
   // Puts on channels that were open before the tap wait no longer for their names.
   void give_up_on_seed() {
     collect();
-    collect(ca::CaTap::Clock::now() + ca::CaTap::kSeedPatience);
+    collect(ca::CaTap::Clock::now() + ca::Channels::kSeedPatience);
   }
   ca::CaTapReading collect(ca::CaTap::Clock::time_point now = ca::CaTap::Clock::now()) {
     auto reading = tap_->collect(now);
@@ -100,7 +101,7 @@ class CaTapTest : public ::testing::TestWithParam<ca::CaTapLock> {
   }
 
   Listener listener_;
-  std::optional<ca::CaTap> tap_;
+  std::unique_ptr<ca::CaTap> tap_;
   int reaps_ = 0;
 };
 

@@ -114,7 +114,7 @@ TEST_P(CaTapKeptTest, OfNamespacesWhateverTheyAreCalled) {
   const Listener server("0.0.0.0", 0, network.server.fd());
   const Listener other("0.0.0.0", server.port(), twin.server.fd());
   const auto find = [&](const NetNamespace& where, std::uint32_t ioc) {
-    auto net = tap_->add_namespace(where.fd());
+    auto net = tap_->namespaces().add(where.fd());
     ASSERT_TRUE(net) << net.error().message();
     auto ok = tap_->set_servers({{{}, server.port(), ioc, *net, false}});
     ASSERT_TRUE(ok) << ok.error().message();

@@ -19,10 +19,10 @@ class CaTapNamespaceTest : public CaTapNetworkTest {
     options.lock = GetParam();
     options.remote_servers = true;
     tap_.reset();
-    tap_.emplace(value_of(CaTap::start(std::move(options))));
+    tap_ = value_of(CaTap::start(std::move(options)));
   }
   std::vector<CaServer> learned(CaTap::Clock::time_point now = CaTap::Clock::now()) {
-    return value_of(tap_->learned(now));
+    return value_of(tap_->servers().learned(now));
   }
 };
 
@@ -56,10 +56,10 @@ TEST_P(CaTapNamespaceTest, AWatchedNamespaceKeepsItsNumber) {
   EXPECT_EQ(add(two), 2u);
   EXPECT_EQ(add(one), 1u);
   const UniqueFd own(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
-  EXPECT_EQ(*tap_->add_namespace(own.get()), 0u);
+  EXPECT_EQ(*tap_->namespaces().add(own.get()), 0u);
   EXPECT_FALSE(tap_->remove_namespace(0));
   EXPECT_FALSE(tap_->set_servers({server_at(3, 5064)}));
-  EXPECT_FALSE(tap_->add_namespace(listener_.fd()));  // no namespace at all
+  EXPECT_FALSE(tap_->namespaces().add(listener_.fd()));  // no namespace at all
 }
 
 TEST_P(CaTapNamespaceTest, RemovedNamespacesKeepTheirCounts) {
@@ -91,7 +91,7 @@ TEST_P(CaTapNamespaceTest, NamespacesAreLimited) {
     ASSERT_EQ(add(spaces.back()), net);
   }
   const auto one_more = NetNamespace::make();
-  EXPECT_EQ(error_of(tap_->add_namespace(one_more.fd())),
+  EXPECT_EQ(error_of(tap_->namespaces().add(one_more.fd())),
             "watch a network namespace: 64 are watched already");
   ASSERT_TRUE(tap_->remove_namespace(17));
   EXPECT_EQ(add(one_more), 17u);
@@ -115,7 +115,7 @@ TEST_P(CaTapNamespaceTest, CircuitsInNamespacesStayWhileTheyHaveASocket) {
 TEST_P(CaTapNamespaceTest, ServersThatTheProgramsLearnAreHandedOver) {
   const Listener named, forgotten;
   const auto servers =
-      kernel::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->shared_maps().servers);
+      kernel::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->object().shared_maps().servers);
   ASSERT_TRUE(servers);
   for (const Listener* one : {&named, &forgotten})
     ASSERT_TRUE(servers->update({{}, one->port(), 0, 0}, ca::kCaIocToCome));
@@ -134,8 +134,8 @@ TEST_P(CaTapNamespaceTest, ServersThatTheProgramsLearnAreHandedOver) {
   ASSERT_TRUE(tap_->set_servers({server_at(0, named.port(), 4)}, now));
   EXPECT_EQ(puts_of(4, "A"), 23u);
   EXPECT_EQ(learned(now).size(), 1u);
-  ASSERT_TRUE(tap_->set_servers({server_at(0, named.port(), 4)}, now + CaTap::kKeepServer));
-  EXPECT_TRUE(learned(now + CaTap::kKeepServer).empty());
+  ASSERT_TRUE(tap_->set_servers({server_at(0, named.port(), 4)}, now + ca::WatchedServers::kKeep));
+  EXPECT_TRUE(learned(now + ca::WatchedServers::kKeep).empty());
   reap_all();
   lost.to_server(write(100));
   early.to_server(write(100));

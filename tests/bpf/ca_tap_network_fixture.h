@@ -17,7 +17,9 @@ class CaTapNetworkTest : public CaTapTest {
     if (::geteuid() == 0 && !has_ip_command()) GTEST_SKIP() << "needs the ip command (iproute2)";
     CaTapTest::SetUp();
   }
-  std::uint32_t add(const NetNamespace& where) { return value_of(tap_->add_namespace(where.fd())); }
+  std::uint32_t add(const NetNamespace& where) {
+    return value_of(tap_->namespaces().add(where.fd()));
+  }
   static ca::CaServer server_at(std::uint32_t net, std::uint16_t port, std::uint32_t ioc = kIoc,
                                 const char* address = "::", bool remote = false) {
     ca::CaServer server{ca_address(address), port, ioc, net, remote};

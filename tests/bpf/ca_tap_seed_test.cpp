@@ -71,13 +71,13 @@ TEST_P(CaTapSeedTest, PutsBetweenStartAndSeedAreAttributed) {
   circuit->to_server(repeat(write_notify(100), 2));
   EXPECT_EQ(all_puts(), 0u);  // held back
   ASSERT_TRUE(tap_->reap());
-  EXPECT_EQ(tap_->unnamed_channels(), (std::map<std::uint32_t, std::uint64_t>{{kIoc, 1}}));
+  EXPECT_EQ(tap_->channels().unnamed(), (std::map<std::uint32_t, std::uint64_t>{{kIoc, 1}}));
   const auto result = seed({memory_of(*circuit, {"A", "B"})});
   EXPECT_EQ(result.circuits_completed, 1u);
   EXPECT_EQ(result.channels_named, 1u);
   EXPECT_EQ(result.channels_added, 1u);
   ASSERT_TRUE(tap_->reap());
-  EXPECT_TRUE(tap_->unnamed_channels().empty());
+  EXPECT_TRUE(tap_->channels().unnamed().empty());
   circuit->to_server(repeat(write(100), 29) + repeat(write(101), 31));
   EXPECT_EQ(named_puts("A"), 54u);
   EXPECT_EQ(named_puts("B"), 31u);
@@ -92,7 +92,7 @@ TEST_P(CaTapSeedTest, ChannelsSeededTooLateHaveNoName) {
   give_up_on_seed();
   EXPECT_EQ(puts(""), 23u);
   ASSERT_TRUE(tap_->reap());
-  EXPECT_EQ(tap_->unnamed_channels(), (std::map<std::uint32_t, std::uint64_t>{{kIoc, 1}}));
+  EXPECT_EQ(tap_->channels().unnamed(), (std::map<std::uint32_t, std::uint64_t>{{kIoc, 1}}));
   seed({memory_of(*circuit, {"A"})});
   circuit->to_server(repeat(write(100), 29));
   EXPECT_EQ(puts(""), 23u);  // counters never shrink

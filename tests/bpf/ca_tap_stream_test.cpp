@@ -187,25 +187,6 @@ TEST_P(CaTapStreamTest, MoreHolesThanAreKept) {
   EXPECT_EQ(pages(), 0u);
 }
 
-TEST_P(CaTapStreamTest, FinBeforeTheLastBytes) {
-  RawCircuit circuit(port());
-  open(circuit);
-  const Bytes bytes = stream(repeat(write(100), 100));
-  circuit.part(kForth, bytes, forth_ + 1200, bytes.size(),
-               RawCircuit::kFin | RawCircuit::kAck | RawCircuit::kPush);
-  EXPECT_EQ(puts("A"), 0u);
-  circuit.part(kForth, bytes, forth_, forth_ + 600);
-  EXPECT_EQ(puts("A"), 25u);
-  circuit.part(kForth, bytes, forth_ + 600, forth_ + 1200);
-  EXPECT_EQ(puts("A"), 100u);
-  EXPECT_GT(holes_filled(), 0u);
-  // Now it has ended.
-  circuit.segment(kForth, bytes.size() + 1, write(100));
-  EXPECT_EQ(puts("A"), 100u);
-  EXPECT_EQ(drop("after_end"), 1u);
-  EXPECT_EQ(pages(), 0u);
-}
-
 TEST_P(CaTapStreamTest, LoneFinBeforeTheLastBytes) {
   RawCircuit circuit(port());
   open(circuit);
@@ -252,8 +233,8 @@ TEST_P(CaTapStreamTest, PagesOfConnectionsThatAreGoneAreGivenBack) {
   const auto later = CaTap::Clock::now() + std::chrono::hours(1);
   EXPECT_GT(pages(later), 0u);
   // The namespace has no such socket: two looks, and then the time in which no program runs on.
-  EXPECT_GT(pages(later + CaTap::kSocketLook), 0u);
-  EXPECT_EQ(pages(later + CaTap::kSocketLook + CaTap::kGrace), 0u);
+  EXPECT_GT(pages(later + ca::Circuits::kSocketLook), 0u);
+  EXPECT_EQ(pages(later + ca::Circuits::kSocketLook + ca::Channels::kGrace), 0u);
   // They can be used again: all that one address gets.
   ca::CaTapSizes sizes;
   for (std::uint16_t i = 0; i < sizes.max_pages / 4 * 3; ++i) {

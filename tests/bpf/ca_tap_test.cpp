@@ -236,9 +236,9 @@ TEST_P(CaTapTest, CircuitsWithoutASocketGo) {
   const auto later = CaTap::Clock::now() + std::chrono::hours(1);
   ASSERT_TRUE(tap_->reap(later));
   EXPECT_EQ(entries("ca_circuits"), 1u);  // one look is not enough
-  ASSERT_TRUE(tap_->reap(later + CaTap::kSocketLook));
+  ASSERT_TRUE(tap_->reap(later + ca::Circuits::kSocketLook));
   EXPECT_EQ(entries("ca_circuits"), 0u);
-  ASSERT_TRUE(tap_->reap(later + CaTap::kSocketLook + CaTap::kGrace));
+  ASSERT_TRUE(tap_->reap(later + ca::Circuits::kSocketLook + ca::Channels::kGrace));
   EXPECT_EQ(entries("ca_channels"), 0u);
   EXPECT_EQ(puts("A"), 23u);
 }
@@ -275,7 +275,7 @@ TEST_P(CaTapTest, ChannelsWaitForTheIocToBeFound) {
   }
   EXPECT_EQ(all_puts(), 0u);
   const auto now = CaTap::Clock::now();
-  for (const auto later : {now, now + CaTap::kPatience - std::chrono::seconds(1)})
+  for (const auto later : {now, now + ca::Channels::kPatience - std::chrono::seconds(1)})
     ASSERT_TRUE(tap_->reap(later));
   watch(listener_);
   open.to_server(repeat(write(100), 2));
@@ -303,7 +303,8 @@ TEST_P(CaTapTest, ForgottenIocHasNoTotals) {
   circuit.open("u", "h", {"A"});
   circuit.to_server(repeat(write(100), 23));
   const auto now = CaTap::Clock::now();
-  for (const auto when : {now, now + CaTap::kKeepServer}) ASSERT_TRUE(tap_->set_servers({}, when));
+  for (const auto when : {now, now + ca::WatchedServers::kKeep})
+    ASSERT_TRUE(tap_->set_servers({}, when));
   ASSERT_TRUE(tap_->forget(kIoc));
   EXPECT_EQ(all_puts(), 0u);
   circuit.to_server(write(100));  // nobody looks any more
@@ -369,7 +370,7 @@ TEST_P(CaTapTest, PortThatNobodyTakesIsLeftAlone) {
   circuit.open("u", "h", {"A"});
   circuit.to_server(write(100));
   EXPECT_EQ(entries("ca_servers"), 1u);
-  ASSERT_TRUE(tap_->set_servers({}, now + CaTap::kKeepServer));
+  ASSERT_TRUE(tap_->set_servers({}, now + ca::WatchedServers::kKeep));
   reap_all();
   EXPECT_EQ(entries("ca_servers"), 0u);
   EXPECT_EQ(entries("ca_channels"), 0u);

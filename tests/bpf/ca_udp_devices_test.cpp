@@ -101,9 +101,9 @@ TEST_F(CaUdpDevicesTest, ABroadcastOfThisHostCountsOnce) {
 
 // The host's bridge and the container's own device both see what the container sends.
 TEST_F(CaUdpDevicesTest, ADatagramSeenInTwoNamespacesCountsOnce) {
-  const auto net = value_of(tap_->add_namespace(b_->fd()));
+  const auto net = value_of(tap_->namespaces().add(b_->fd()));
   must_succeed(udp_->add_namespace(net, b_->fd()));
-  tap_->set_udp_ports({{0, kCaPort, 0}, {net, kCaPort, 0}});
+  tap_->servers().set_udp_ports({{0, kCaPort, 0}, {net, kCaPort, 0}});
   watch({});
   const UdpSocket client = in(*b_), server = in(*here_, kCaPort);
   const UdpSocket own = in(*b_, kCaPort);

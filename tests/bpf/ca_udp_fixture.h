@@ -36,11 +36,9 @@ class CaUdpTest : public ::testing::Test {
     udp_.reset();
     ca::CaTapOptions tap_options;
     tap_options.sizes.max_channels = 1024;
-    auto tap = value_of(ca::CaTap::start(std::move(tap_options)));
-    tap_.reset();
-    tap_.emplace(std::move(tap));
-    udp_.emplace(value_of(ca::CaUdp::start(tap_->shared_maps(), options)));
-    tap_->set_udp_ports({{0, kCaPort, 0}, {0, kBeaconPort, 0}});
+    tap_ = value_of(ca::CaTap::start(std::move(tap_options)));
+    udp_.emplace(value_of(ca::CaUdp::start(tap_->object().shared_maps(), options)));
+    tap_->servers().set_udp_ports({{0, kCaPort, 0}, {0, kBeaconPort, 0}});
     watch({});
   }
   // Names the servers, and takes note of this namespace's addresses and devices.
@@ -81,9 +79,10 @@ class CaUdpTest : public ::testing::Test {
   }
   // The kernel's word for a server; nothing while it is not watched.
   std::optional<std::uint32_t> server(const iocx_ca_server& key) {
-    auto servers =
-        kernel::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->shared_maps().servers);
-    auto ports = kernel::MapView<iocx_ca_port, std::uint32_t>::from_fd(tap_->shared_maps().ports);
+    auto servers = kernel::MapView<iocx_ca_server, std::uint32_t>::from_fd(
+        tap_->object().shared_maps().servers);
+    auto ports =
+        kernel::MapView<iocx_ca_port, std::uint32_t>::from_fd(tap_->object().shared_maps().ports);
     EXPECT_TRUE(servers && ports);
     auto watched = ports->lookup({key.net, key.port, 0});
     auto found = servers->lookup(key);
@@ -97,7 +96,7 @@ class CaUdpTest : public ::testing::Test {
   }
 
   std::optional<NetNamespace> here_;
-  std::optional<ca::CaTap> tap_;
+  std::unique_ptr<ca::CaTap> tap_;
   std::optional<ca::CaUdp> udp_;
 };
 

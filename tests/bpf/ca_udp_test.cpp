@@ -97,7 +97,7 @@ TEST_F(CaUdpTest, AnAnswerMakesItsServerWatched) {
 TEST_F(CaUdpTest, ABeaconMakesItsServerWatched) {
   const UdpSocket server, repeater("0.0.0.0", kBeaconPort);
   const auto servers = [this] {
-    EXPECT_TRUE(tap_->learned());
+    EXPECT_TRUE(tap_->servers().learned());
     const auto reading = tap_->collect();
     EXPECT_TRUE(reading);
     for (const MapSample& map : reading->maps)

@@ -13,7 +13,7 @@
 #include <optional>
 #include <set>
 
-#include "puts/tap/stream.h"
+#include "support/ca_stream.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "puts/tap/stream.h"
+#include "support/ca_stream.h"
 
 namespace {
 

@@ -52,14 +52,11 @@ Result<void> CaUdpObject::Loaded::set_sizes(const CaUdpSizes& sizes) const {
 
 Result<void> CaUdpObject::Loaded::share(const CaSharedMaps& with) const {
   const auto& maps = skeleton->maps;
-  const std::pair<bpf_map*, int> shared[] = {{maps.ca_work, with.work},
-                                             {maps.ca_drops, with.drops},
-                                             {maps.ca_watched, with.watched},
-                                             {maps.ca_ports, with.ports},
-                                             {maps.ca_servers, with.servers},
-                                             {maps.ca_local, with.local},
-                                             {maps.ca_local_routes, with.local_routes},
-                                             {maps.ca_programs, with.programs}};
+  const std::pair<bpf_map*, int> shared[] = {
+      {maps.ca_work, with.work},        {maps.ca_drops, with.drops},
+      {maps.ca_watched, with.watched},  {maps.ca_ports, with.ports},
+      {maps.ca_servers, with.servers},  {maps.ca_local, with.local},
+      {maps.ca_programs, with.programs}};
   for (const auto& [map, fd] : shared)
     if (auto ok = kernel::share_map(map, fd, "ca_udp"); !ok) return ok;
   return {};

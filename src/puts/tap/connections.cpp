@@ -17,6 +17,11 @@ constexpr std::array<std::uint8_t, 12> kMappedPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 
 
 constexpr const char* kAddresses = "read the host's addresses";
 
+template <class Struct>
+std::span<const std::byte> attributes_behind(std::span<const std::byte> body) {
+  return body.subspan(std::min<std::size_t>(NLMSG_ALIGN(sizeof(Struct)), body.size()));
+}
+
 }  // namespace
 
 iocx_ca_address ca_address_v4(const std::uint8_t (&octets)[4]) {
@@ -71,63 +76,47 @@ Result<CaFlowKeys> read_tcp_connections(SocketTable& sockets,
   return keys;
 }
 
-Result<CaAddresses> read_local_addresses(Netlink& netlink) {
-  CaAddresses addresses;
-  const auto note = [&addresses](std::uint16_t type, std::span<const std::byte> body) {
-    const auto one = netlink_struct<ifaddrmsg>(body);
-    if (type != RTM_NEWADDR || !one) return;
-    const auto attributes =
-        body.subspan(std::min<std::size_t>(NLMSG_ALIGN(sizeof *one), body.size()));
-    auto bytes = netlink_attribute(attributes, IFA_LOCAL);  // the other is a tunnel's far end then
-    if (!bytes) bytes = netlink_attribute(attributes, IFA_ADDRESS);
-    if (!bytes) return;
-    iocx_ca_address address{};
-    if (one->ifa_family == AF_INET6 && bytes->size() == sizeof address.bytes) {
-      std::memcpy(address.bytes, bytes->data(), sizeof address.bytes);
-    } else if (std::uint8_t octets[4];
-               one->ifa_family == AF_INET && bytes->size() == sizeof octets) {
-      std::memcpy(octets, bytes->data(), sizeof octets);
-      address = ca_address_v4(octets);
-    } else {
-      return;
-    }
-    addresses.insert(address);
-  };
-  auto asked = netlink.ask(RTM_GETADDR, NLM_F_DUMP, ifaddrmsg{}, kAddresses, note);
-  if (!asked) return asked.error();
-  return addresses;
-}
-
 Result<CaLocalRoutes> read_local_routes(Netlink& netlink) {
   CaLocalRoutes routes;
-  const auto note = [&routes](std::uint16_t type, std::span<const std::byte> body) {
-    const auto one = netlink_struct<rtmsg>(body);
-    if (type != RTM_NEWROUTE || !one || one->rtm_type != RTN_LOCAL ||
-        one->rtm_table != RT_TABLE_LOCAL)
-      return;
-    const auto bytes = netlink_attribute(
-        body.subspan(std::min<std::size_t>(NLMSG_ALIGN(sizeof *one), body.size())), RTA_DST);
+  // An address of which `length` bits count.
+  const auto add = [&routes](int family, std::span<const std::byte> bytes, std::uint32_t length) {
     iocx_ca_local_route route{};
-    if (!bytes || one->rtm_dst_len == 0) return;
-    if (one->rtm_family == AF_INET6 && bytes->size() == sizeof route.address.bytes) {
-      std::memcpy(route.address.bytes, bytes->data(), sizeof route.address.bytes);
-      route.bits = 32u + one->rtm_dst_len;
-    } else if (std::uint8_t octets[4];
-               one->rtm_family == AF_INET && bytes->size() == sizeof octets) {
-      std::memcpy(octets, bytes->data(), sizeof octets);
+    if (family == AF_INET6 && bytes.size() == sizeof route.address.bytes) {
+      std::memcpy(route.address.bytes, bytes.data(), sizeof route.address.bytes);
+      route.bits = 32u + length;
+    } else if (std::uint8_t octets[4]; family == AF_INET && bytes.size() == sizeof octets) {
+      std::memcpy(octets, bytes.data(), sizeof octets);
       route.address = ca_address_v4(octets);
-      route.bits = 32u + 96u + one->rtm_dst_len;
+      route.bits = 32u + 96u + length;
     } else {
       return;
     }
     routes.insert(route);
   };
+  const auto add_address = [&](std::uint16_t type, std::span<const std::byte> body) {
+    const auto one = netlink_struct<ifaddrmsg>(body);
+    if (type != RTM_NEWADDR || !one) return;
+    const auto attributes = attributes_behind<ifaddrmsg>(body);
+    auto bytes = netlink_attribute(attributes, IFA_LOCAL);  // the other is a tunnel's far end then
+    if (!bytes) bytes = netlink_attribute(attributes, IFA_ADDRESS);
+    if (bytes) add(one->ifa_family, *bytes, static_cast<std::uint32_t>(bytes->size()) * 8);
+  };
+  const auto add_route = [&](std::uint16_t type, std::span<const std::byte> body) {
+    const auto one = netlink_struct<rtmsg>(body);
+    if (type != RTM_NEWROUTE || !one || one->rtm_type != RTN_LOCAL ||
+        one->rtm_table != RT_TABLE_LOCAL || one->rtm_dst_len == 0)
+      return;
+    if (const auto bytes = netlink_attribute(attributes_behind<rtmsg>(body), RTA_DST))
+      add(one->rtm_family, *bytes, one->rtm_dst_len);
+  };
+  auto asked = netlink.ask(RTM_GETADDR, NLM_F_DUMP, ifaddrmsg{}, kAddresses, add_address);
+  if (!asked) return asked.error();
   for (const int family : {AF_INET, AF_INET6}) {
     rtmsg wanted{};
     wanted.rtm_family = static_cast<unsigned char>(family);
     wanted.rtm_table = RT_TABLE_LOCAL;
     wanted.rtm_type = RTN_LOCAL;
-    auto asked = netlink.ask(RTM_GETROUTE, NLM_F_DUMP, wanted, kAddresses, note);
+    asked = netlink.ask(RTM_GETROUTE, NLM_F_DUMP, wanted, kAddresses, add_route);
     // A namespace that has had no address of the family has no such table.
     if (!asked && asked.error().code != std::errc::no_such_file_or_directory) return asked.error();
   }
@@ -139,13 +128,6 @@ bool is_on_route(const iocx_ca_local_route& route, const iocx_ca_address& addres
   if (std::memcmp(route.address.bytes, address.bytes, whole) != 0) return false;
   const int differ = bits % 8 ? route.address.bytes[whole] ^ address.bytes[whole] : 0;
   return differ >> (8 - bits % 8) == 0;
-}
-
-Result<CaAddresses> read_local_addresses(int ns_fd) {
-  auto netlink = ns_fd < 0 ? Netlink::open(NETLINK_ROUTE, kAddresses)
-                           : Netlink::open_in(ns_fd, NETLINK_ROUTE, kAddresses);
-  if (!netlink) return std::move(netlink).error();
-  return read_local_addresses(*netlink);
 }
 
 }  // namespace ioc_exporter::ca

@@ -25,7 +25,7 @@ using CaFlowKeys = std::set<iocx_ca_flow_key, CaKeyLess>;
 // Of the kernel's sockets; 0: not known.
 using CaSocketCookies = std::map<iocx_ca_flow_key, std::uint64_t, CaKeyLess>;
 using CaPorts = std::set<iocx_ca_port, CaKeyLess>;
-using CaAddresses = std::set<iocx_ca_address, CaKeyLess>;
+using CaLocalRoutes = std::set<iocx_ca_local_route, CaKeyLess>;
 
 // ::ffff:a.b.c.d; `octets` in the order a, b, c, d.
 iocx_ca_address ca_address_v4(const std::uint8_t (&octets)[4]);
@@ -47,15 +47,11 @@ Result<CaFlowKeys> read_tcp_connections(SocketTable& sockets,
                                         const std::function<bool(std::uint16_t)>& wanted,
                                         std::uint32_t net = 0);
 
-// Addresses of a network namespace: the one that `netlink` (NETLINK_ROUTE) is in.
-Result<CaAddresses> read_local_addresses(Netlink& netlink);
-// Local routes, of the routing table `local`: whole ranges, and addresses that no device has. `net`
-// of all is 0.
-using CaLocalRoutes = std::set<iocx_ca_local_route, CaKeyLess>;
+// Addresses that are local to the network namespace which `netlink` (NETLINK_ROUTE) is in: those of
+// its devices, and the local routes of the routing table `local`, whole ranges and addresses that
+// no device has. `net` of all is 0.
 Result<CaLocalRoutes> read_local_routes(Netlink& netlink);
 // Whether the route holds for the address.
 bool is_on_route(const iocx_ca_local_route& route, const iocx_ca_address& address);
-// Of that of `ns_fd` (an open /proc/PID/ns/net), or of the calling thread's.
-Result<CaAddresses> read_local_addresses(int ns_fd = -1);
 
 }  // namespace ioc_exporter::ca

@@ -1,6 +1,9 @@
 #include "puts/tap/kept_channels.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "base/log.h"
@@ -44,6 +47,72 @@ bool take_circuit(StateReader& from, CaKeptCircuit& kept) {
   circuit.channels.resize(count);
   return std::ranges::all_of(circuit.channels,
                              [&from](CaSeedChannel& each) { return take_channel(from, each); });
+}
+
+// What is open, but to IOCs of `without`.
+Result<CaKeptCircuits> open_circuits(CaTap& tap, const ChannelsKeeper::Telling& without) {
+  // Before the circuits: one that uses the addresses and ports of another again since then has the
+  // cookie of a socket that is gone.
+  const auto sockets = tap.circuits().sockets();
+  if (!sockets) return sockets.error();
+  CaKeptCircuits all;
+  std::unordered_map<std::uint64_t, std::size_t> places;
+  auto read = tap.object().maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
+    const auto ioc = tap.circuits().ioc_of(flow.circuit, flow.ioc);
+    const auto socket = sockets->find(key);
+    if (flow.ended || !ioc || without.contains(*ioc) || socket == sockets->end() ||
+        socket->second == 0)
+      return;
+    places.emplace(flow.circuit, all.size());
+    all.push_back({tap.namespaces().inode(key.net), socket->second, {key, {}, {}, {}}});
+  });
+  if (!read) return read.error();
+  tap.channels().for_each_named([&](const iocx_ca_channel& channel, const CaPutLabels& labels) {
+    const auto place = places.find(channel.circuit);
+    if (place == places.end()) return;
+    CaSeedCircuit& circuit = all[place->second].circuit;
+    circuit.user = labels.user;
+    circuit.host = labels.host;
+    circuit.channels.push_back(
+        {channel.cid, channel.sid, labels.pv, channel.monitors, channel.access});
+  });
+  std::erase_if(all, [](const CaKeptCircuit& one) { return one.circuit.channels.empty(); });
+  return all;
+}
+
+// Seeds those of `before` whose servers are watched by now, takes them out, and tells how many
+// channels got their names. Circuits whose socket is another one, and those to IOCs of `without`,
+// get none.
+Result<std::uint64_t> restore(CaTap& tap, CaKeptCircuits& before,
+                              const ChannelsKeeper::Telling& without,
+                              ChannelsKeeper::Clock::time_point now) {
+  // The number of the IOC; the circuit's namespace has the number that it has now.
+  const auto ioc_of = [&tap](CaKeptCircuit& one) -> std::optional<std::uint32_t> {
+    const auto net = tap.namespaces().number(one.net_inode);
+    if (!net) return std::nullopt;
+    one.circuit.key.net = *net;
+    return tap.servers().ioc_of(one.circuit.key);
+  };
+  const auto found = std::ranges::partition(before, [&](auto& one) { return !ioc_of(one); });
+  if (found.empty()) return std::uint64_t{0};
+  const auto sockets = tap.circuits().sockets();
+  if (!sockets) return sockets.error();
+  std::map<std::uint32_t, CaSeed> seeds;
+  for (CaKeptCircuit& one : found) {
+    const std::uint32_t ioc = *ioc_of(one);
+    const auto socket = sockets->find(one.circuit.key);
+    if (without.contains(ioc) || socket == sockets->end() || socket->second != one.cookie) continue;
+    seeds[ioc].ioc = ioc;
+    seeds[ioc].circuits.push_back(std::move(one.circuit));
+  }
+  before.erase(found.begin(), found.end());
+  std::uint64_t named = 0;
+  for (const auto& [ioc, its] : seeds) {
+    const auto result = tap.seed(its, now);
+    if (!result) return result.error();
+    named += result->channels_added + result->channels_named;
+  }
+  return named;
 }
 
 }  // namespace
@@ -105,7 +174,7 @@ void ChannelsKeeper::open(const std::string& folder, const std::string& boot,
 Result<void> ChannelsKeeper::look(CaTap& tap, const Telling& telling, Clock::time_point now) {
   if (now >= until_) before_.clear();
   if (!before_.empty()) {
-    const auto named = tap.restore(before_, telling, now);
+    const auto named = restore(tap, before_, telling, now);
     if (!named) return named.error();
     if (*named > 0) log::info("names of {} channels are known from an earlier run", *named);
   }
@@ -116,7 +185,7 @@ Result<void> ChannelsKeeper::look(CaTap& tap, const Telling& telling, Clock::tim
   return {};
 }
 
-Result<void> ChannelsKeeper::keep_now(const CaTap& tap, const Telling& telling) {
+Result<void> ChannelsKeeper::keep_now(CaTap& tap, const Telling& telling) {
   if (!file_.is_open()) return {};
   const auto changed = read(tap, telling);
   if (!changed) return changed.error();
@@ -125,8 +194,8 @@ Result<void> ChannelsKeeper::keep_now(const CaTap& tap, const Telling& telling) 
 }
 
 // Whether it is to be written.
-Result<bool> ChannelsKeeper::read(const CaTap& tap, const Telling& telling) {
-  auto open = tap.open_circuits(telling);
+Result<bool> ChannelsKeeper::read(CaTap& tap, const Telling& telling) {
+  auto open = open_circuits(tap, telling);
   if (!open) return std::move(open).error();
   open->insert(open->end(), before_.begin(), before_.end());
   const bool changed = *open != *kept_ || !file_.problem().empty();

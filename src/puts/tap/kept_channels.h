@@ -66,14 +66,14 @@ class ChannelsKeeper {
   // writes what is open, once in kPause, if it has changed.
   Result<void> look(CaTap& tap, const Telling& telling, Clock::time_point now);
   // Writes at the end.
-  Result<void> keep_now(const CaTap& tap, const Telling& telling);
+  Result<void> keep_now(CaTap& tap, const Telling& telling);
 
   // "": all is well, or nothing is to be kept.
   const std::string& problem() const { return file_.problem(); }
   const StateSample& sample() const { return file_.sample(); }
 
  private:
-  Result<bool> read(const CaTap& tap, const Telling& telling);
+  Result<bool> read(CaTap& tap, const Telling& telling);
   StateKeeper::Encode encode() const;
 
   std::string boot_;

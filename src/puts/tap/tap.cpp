@@ -2,18 +2,18 @@
 
 #include <utility>
 
-#include "puts/tap/tap_labels.h"
+#include "base/wall_clock.h"
 
 namespace ioc_exporter::ca {
 namespace {
 
 static_assert(sizeof(iocx_ca_server) == 24 && sizeof(iocx_ca_flow_key) == 40);
-static_assert(sizeof(iocx_ca_channel_key) == 16 && sizeof(iocx_ca_cid) == 24);
+static_assert(sizeof(iocx_ca_channel_key) == 16 && sizeof(iocx_ca_cid) == 16);
 static_assert(sizeof(iocx_ca_channel) == 64 && offsetof(iocx_ca_channel, puts) == 16 &&
               offsetof(iocx_ca_channel, last_put) == 32 && offsetof(iocx_ca_channel, state) == 48);
-static_assert(sizeof(iocx_ca_stream) == 288 && sizeof(iocx_ca_direction) == 320);
-static_assert(sizeof(iocx_ca_flow) == 1032 && offsetof(iocx_ca_flow, counts) == 72 &&
-              offsetof(iocx_ca_flow, directions) == 392);
+static_assert(sizeof(iocx_ca_stream) == 288 && sizeof(iocx_ca_direction) == 312);
+static_assert(sizeof(iocx_ca_flow) == 888 && offsetof(iocx_ca_flow, counts) == 72 &&
+              offsetof(iocx_ca_flow, directions) == 264);
 static_assert(sizeof(iocx_ca_pending) == 32 && sizeof(iocx_ca_failure_key) == 16 &&
               sizeof(iocx_ca_failure) == 24);
 static_assert(sizeof(iocx_ca_outcome) == 24 + 8 * IOCX_PUT_HIST_SLOTS);
@@ -24,89 +24,195 @@ static_assert(sizeof(iocx_ca_channel_info) == 408 && offsetof(iocx_ca_channel_in
 
 }  // namespace
 
-CaTap::CaTap(CaTapOptions options, CaTapObject object, CaNamespaces namespaces)
-    : options_(std::move(options)),
-      object_(std::move(object)),
-      namespaces_(std::move(namespaces)),
-      totals_(options_.totals ? options_.totals : std::make_shared<CaTotals>(options_.max_series)),
-      used_(object_.max_channels()) {}
+CaTap::CaTap(CaTapOptions options, CaTapObject object)
+    : object_(std::move(object)),
+      namespaces_(object_, options.fs),
+      totals_(options.totals ? options.totals : std::make_shared<CaTotals>(options.max_series)),
+      servers_(object_, namespaces_, options.remote_servers),
+      circuits_(object_, namespaces_, servers_),
+      channels_(object_, circuits_, sources_, totals_->puts),
+      outcomes_(object_, channels_, *totals_),
+      seeder_(object_, circuits_, channels_),
+      leftovers_(object_) {}
 
-Result<CaTap> CaTap::start(CaTapOptions options) {
+Result<std::unique_ptr<CaTap>> CaTap::start(CaTapOptions options) {
   auto object =
       CaTapObject::load(options.sizes, options.lock, options.remote_servers, options.ring);
   if (!object) return std::move(object).error();
-  auto namespaces = CaNamespaces::start(*object);
-  if (!namespaces) return std::move(namespaces).error();
-  return CaTap(std::move(options), std::move(*object), std::move(*namespaces));
+  std::unique_ptr<CaTap> tap(new CaTap(std::move(options), std::move(*object)));
+  if (auto ok = tap->namespaces_.open_own(); !ok) return ok.error();
+  return tap;
 }
 
-Result<void> CaTap::observe_channels(Clock::time_point now) {
-  const std::uint32_t slots = object_.max_channels();
-  const auto* const channels = object_.channels();
-  names_.reset();
-  const std::uint32_t before = std::exchange(used_end_, slots);
-  std::uint32_t slot = 0, found = 0;
-  // When as many were found as are held the others are free.
-  for (; slot < slots && found < object_.held(IOCX_CA_SHARE_CHANNELS); ++slot) {
-    const auto& channel = channels[slot];
-    used_[slot] = __atomic_load_n(&channel.state, __ATOMIC_ACQUIRE) != IOCX_CA_SLOT_FREE;
-    if (!used_[slot]) continue;
-    ++found;
-    if (auto ok = observe_channel(slot, now); !ok) return ok;
-  }
-  used_end_ = slot;
-  for (; slot < before; ++slot) used_[slot] = false;
-  return {};
+Result<void> CaTap::set_servers(const std::vector<CaServer>& servers, Clock::time_point now) {
+  // A namespace that cannot be read must not keep the others from their servers.
+  auto addresses = namespaces_.update_addresses();
+  const auto changed = servers_.update(servers, now);
+  if (!changed) return changed.error();
+  servers_changed_ |= *changed;
+  if (!servers_changed_) return addresses;
+  // Channels that were looked at already continue under the new IOC's name.
+  if (auto ok = circuits_.find_iocs(); !ok) return ok;
+  auto done =
+      channels_.relabel([this](std::uint64_t circuit) { return circuits_.has_moved(circuit); });
+  if (!done) return done;
+  servers_changed_ = false;
+  return addresses;
 }
 
-Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
-  const auto& channel = object_.channels()[slot];
-  const std::uint64_t id = __atomic_load_n(&channel.channel, __ATOMIC_RELAXED);
-  const CaPuts puts{__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
-                    __atomic_load_n(&channel.puts[1], __ATOMIC_RELAXED)};
-  const std::uint64_t last_put = __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED);
-  if (!totals_->puts.is_open(slot, id)) {
-    auto info = object_.maps().channel_info.lookup(id);
-    if (!info) return std::move(info).error();
-    if (!*info) {  // being made on another CPU: the next look finds it
-      used_[slot] = false;
-      return {};
-    }
-    const auto ioc = ioc_of((*info)->circuit, (*info)->ioc);
-    if (!ioc) return {};
-    note_place(slot, *ioc, **info);
-    if (note_counts(placed_[slot], puts) == CaPutSources::Counts::not_known_yet) return {};
-    auto waits = waits_for_seed(slot, *ioc, **info, now);
-    if (!waits) return std::move(waits).error();
-    if (*waits) return {};
-    auto labels = labels_by_sid(slot, put_labels(*ioc, **info));
-    if (!labels) return std::move(labels).error();
-    open_slot(slot, std::move(*labels), puts, last_put);
-    return {};
-  }
-  if (totals_->puts.is_current(slot, puts)) return {};
-  const auto counts = note_counts(placed_[slot], puts);
-  if (counts == CaPutSources::Counts::packets)
-    totals_->puts.observe(slot, puts, last_put);
-  else if (counts != CaPutSources::Counts::not_known_yet)
-    totals_->puts.pass_over(slot, puts);
-  return {};
+Result<void> CaTap::remove_namespace(std::uint32_t net) {
+  if (net == 0) return error_in_words("leave network namespace 0: it is the exporter's own");
+  if (!namespaces_.contains(net)) return {};
+  namespaces_.detach(net);
+  // Channels that were not looked at yet must be known before their circuits go.
+  if (auto ok = channels_.observe(Clock::now()); !ok) return ok;
+  if (auto ok = servers_.remove_namespace(net); !ok) return ok;
+  if (auto ok = circuits_.remove_namespace(net); !ok) return ok;
+  return namespaces_.release(net);
 }
 
-// Nothing where it is not known yet. `noted`: the kernel's entry.
-std::optional<std::uint32_t> CaTap::ioc_of(std::uint64_t circuit, std::uint32_t noted) const {
-  if (const auto found = iocs_.find(circuit); found != iocs_.end()) return found->second;
-  if (!is_ioc_number(noted)) return std::nullopt;
-  return noted;
+Result<void> CaTap::reap(Clock::time_point now) {
+  if (auto ok = observe(now); !ok) return ok;
+  sources_.look();
+  if (auto ok = leftovers_.look(now); !ok) return ok;
+  auto seen = circuits_.look();
+  if (!seen) return std::move(seen).error();
+  // After the circuits, so that a new one's server is known.
+  if (auto ok = servers_.read_learned(now); !ok) return ok;
+  if (auto ok = circuits_.end_lost(*seen, now); !ok) return ok;
+  if (auto ok = free_channels(*seen, now); !ok) return ok;
+  if (auto ok = leftovers_.free(*seen, now); !ok) return ok;
+  return circuits_.free_ended(*seen, now);
+}
+
+Result<void> CaTap::free_channels(const Circuits::Seen& seen, Clock::time_point now) {
+  const auto due = channels_.due(seen, now);
+  if (due.empty()) return {};
+  if (auto ok = outcomes_.observe(); !ok) return ok;
+  std::set<std::uint64_t> ids;
+  for (const std::uint32_t slot : due) ids.insert(object_.channels()[slot].channel);
+  for (const std::uint32_t slot : due)
+    if (auto ok = channels_.free(slot, now); !ok) return ok;
+  return outcomes_.free(ids);
+}
+
+// Circuits and channels, as far as the kernel has counted.
+Result<void> CaTap::observe(Clock::time_point now, CaOpenCounts* open) {
+  auto ok = circuits_.observe(sources_, open);
+  return ok ? channels_.observe(now) : ok;
+}
+
+Result<CaTapReading> CaTap::collect(Clock::time_point now) {
+  CaOpenCounts open;
+  if (auto ok = observe(now, &open); !ok) return ok.error();
+  if (auto ok = outcomes_.observe(); !ok) return ok.error();
+  channels_.add_open(open);
+  CaTapReading reading;
+  reading.puts = totals_->puts.counts();
+  reading.failures = totals_->outcomes.failures();
+  totals_->note_reading(kernel_ns(now));
+  reading.durations = totals_->outcomes.durations();
+  reading.servers = open.servers(circuits_.traffic());
+  reading.clients = open.clients();
+  auto drops = read_drops();
+  if (!drops) return std::move(drops).error();
+  reading.drops = std::move(*drops);
+  const CaTapMaps& maps = object_.maps();
+  reading.maps = {{"ca_channels", channels_.count(), object_.max_channels()},
+                  {"ca_circuits", circuits_.count(), maps.flows.capacity()},
+                  {"ca_pages", leftovers_.pages(), object_.max_pages()},
+                  {"ca_servers", servers_.size(), maps.servers.capacity()}};
+  if (auto ok = outcomes_.add_maps(reading.maps); !ok) return ok.error();
+  return reading;
+}
+
+Result<std::vector<DropSample>> CaTap::read_drops() const {
+  auto counters = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_CA_DROPS);
+  if (!counters) return std::move(counters).error();
+  auto drops = drop_samples("ca_tap", *counters, iocx_ca_drop_labels, iocx_ca_drop_lost);
+  for (DropSample& drop : totals_->drops("ca_tap")) drops.push_back(std::move(drop));
+  drops.push_back({"ca_tap", "late_answer", outcomes_.late_answers(), false});
+  drops.push_back({"ca_tap", "not_an_ioc", channels_.puts_elsewhere(), false});
+  return drops;
+}
+
+Result<CaSeedResult> CaTap::seed(const CaSeed& seed, Clock::time_point now) {
+  if (auto ok = channels_.observe(now); !ok) return ok.error();
+  return seeder_.seed(seed);
 }
 
 Result<void> CaTap::forget(std::uint32_t ioc) {
   // Channels that were not looked at yet must be known as its own.
-  if (auto ok = observe_channels(Clock::now()); !ok) return ok;
+  if (auto ok = channels_.observe(Clock::now()); !ok) return ok;
   totals_->forget(ioc);
-  server_totals_.drop(ioc);
+  circuits_.forget(ioc);
   sources_.forget(ioc);
   return {};
+}
+
+Result<void> CaTap::begin_source_switch(Clock::time_point now) {
+  if (auto ok = observe(now); !ok) return ok;
+  if (auto ok = outcomes_.observe(); !ok) return ok;
+  auto unread = circuits_.unread();
+  sources_.begin_switch(unread ? *unread : CaPutSources::UnreadByIoc());
+  return unread ? Result<void>() : unread.error();
+}
+
+Result<void> CaTap::let_server_count(std::uint32_t ioc, bool results, Clock::time_point now) {
+  auto seen = observe(now);
+  if (seen) seen = outcomes_.observe();
+  sources_.to_server(ioc, results);
+  return seen;
+}
+
+void CaTap::process_ended(std::uint32_t ioc, std::uint64_t at_ns) {
+  sources_.process_ended(ioc, at_ns);
+  log_packets(ioc);
+}
+
+void CaTap::set_told_ports(std::set<std::uint16_t> ports) {
+  told_ports_ = std::move(ports);
+  object_.set_told_ports(told_ports_);
+}
+
+// Its puts by packets are in the put log from now on.
+void CaTap::log_packets(std::uint32_t ioc) {
+  told_ports_.erase(sources_.port(ioc));
+  object_.set_told_ports(told_ports_);
+}
+
+Result<void> CaTap::leave_server(std::uint32_t ioc) {
+  sources_.leave_server(ioc);
+  log_packets(ioc);
+  auto told = told_;
+  std::erase_if(told, [ioc](const auto& server) { return server.first == ioc; });
+  return set_told(std::move(told), {});
+}
+
+// Connections that began since may be to another process at that port.
+Result<void> CaTap::set_told(CaToldServers servers, Clock::time_point seen) {
+  const auto key_of = [](const auto& server) { return iocx_ca_told{server.first, server.second}; };
+  for (const auto& server : told_)
+    if (!servers.contains(server))
+      if (auto erased = object_.maps().told.erase(key_of(server)); !erased) return erased.error();
+  told_ = std::move(servers);
+  for (const auto& server : told_)
+    if (seen != Clock::time_point{})
+      if (auto ok = object_.maps().told.update(key_of(server), kernel_ns(seen)); !ok) return ok;
+  object_.told_changed();
+  return {};
+}
+
+Result<void> CaTap::end_source_switch(Clock::time_point now) {
+  auto seen = observe(now);
+  sources_.end_switch();
+  return seen;
+}
+
+kernel::LostEvents CaTap::lost_events() const {
+  auto lost = object_.lost_events();
+  lost.switched = channels_.unlogged();
+  return lost;
 }
 
 }  // namespace ioc_exporter::ca

@@ -102,8 +102,7 @@ Result<void> CaTapObject::Loaded::open_views() {
   const auto& maps = skeleton->maps;
   if (auto ok = kernel::open_view(views.servers, maps.ca_servers); !ok) return ok;
   if (auto ok = kernel::open_view(views.ports, maps.ca_ports); !ok) return ok;
-  if (auto ok = kernel::open_view(views.local_addresses, maps.ca_local); !ok) return ok;
-  if (auto ok = kernel::open_view(views.local_routes, maps.ca_local_routes); !ok) return ok;
+  if (auto ok = kernel::open_view(views.local, maps.ca_local); !ok) return ok;
   if (auto ok = kernel::open_view(views.flows, maps.ca_flows); !ok) return ok;
   if (auto ok = kernel::open_view(views.sids, maps.ca_sids); !ok) return ok;
   if (auto ok = kernel::open_view(views.cids, maps.ca_cids); !ok) return ok;
@@ -196,8 +195,7 @@ CaSharedMaps CaTapObject::shared_maps() const {
           .watched = bpf_map__fd(maps.ca_watched),
           .ports = bpf_map__fd(maps.ca_ports),
           .servers = bpf_map__fd(maps.ca_servers),
-          .local = bpf_map__fd(maps.ca_local),
-          .local_routes = bpf_map__fd(maps.ca_local_routes)};
+          .local = bpf_map__fd(maps.ca_local)};
 }
 
 const CaTapMaps& CaTapObject::maps() const {

@@ -43,15 +43,13 @@ struct CaSharedMaps {
   int ports = -1;
   int servers = -1;
   int local = -1;
-  int local_routes = -1;
 };
 
 // Of bpf/tap/tap.bpf.c.
 struct CaTapMaps {
   kernel::MapView<iocx_ca_port, std::uint32_t> ports;
   kernel::MapView<iocx_ca_server, std::uint32_t> servers;
-  kernel::MapView<iocx_ca_local, std::uint32_t> local_addresses;
-  kernel::MapView<iocx_ca_local_route, std::uint32_t> local_routes;
+  kernel::MapView<iocx_ca_local_route, std::uint32_t> local;
   kernel::MapView<iocx_ca_flow_key, iocx_ca_flow> flows;
   kernel::MapView<iocx_ca_channel_key, std::uint32_t> sids;
   kernel::MapView<iocx_ca_channel_key, iocx_ca_cid> cids;

@@ -55,10 +55,4 @@ struct CaSeedResult {
   std::uint64_t channels_no_room = 0;
 };
 
-// Error of bpf(2) for a full hash.
-inline bool is_full(const Error& error) {
-  return error.code == std::errc::argument_list_too_long ||
-         error.code == std::errc::not_enough_memory;
-}
-
 }  // namespace ioc_exporter::ca

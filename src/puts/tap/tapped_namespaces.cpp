@@ -53,7 +53,7 @@ Result<void> TappedNamespaces::open(const iocs::Ioc& ioc, Namespace& state, CaTa
   if (::fstat(ns->get(), &status) != 0) return last_error("look at " + fs_.path(path));
   // It has moved on since it was looked at; the next look finds it where it is.
   if (status.st_ino != ioc.net_namespace) return {};
-  auto number = tap.add_namespace(ns->get());
+  auto number = tap.namespaces().add(ns->get());
   if (!number) return std::move(number).error();
   state.number = *number;
   // Without searches and beacons its puts are counted all the same.

@@ -21,7 +21,7 @@ void CaOpenCounts::add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key,
     return;
   }
   if (flow.events_off) ++server.flow_controlled;
-  const iocx_ca_identity& who = !flow.joined && flow.channels > 0 ? flow.taken : flow.said;
+  const iocx_ca_identity& who = flow.identity;
   ClientKey client{ioc, ca_address_text(key.client), kernel_text(who.user), kernel_text(who.host)};
   const auto entry = clients_.try_emplace(std::move(client)).first;
   ++entry->second.circuits;

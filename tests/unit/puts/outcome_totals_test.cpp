@@ -193,8 +193,8 @@ TEST(CaServerTotals, ClosedConnectionsBeginAnew) {
 TEST(CaOpenCounts, AddsUpByServerAndClient) {
   CaOpenCounts open;
   iocx_ca_flow flow{};
-  __builtin_strcpy(flow.said.user, "anna");
-  __builtin_strcpy(flow.said.host, "h1");
+  __builtin_strcpy(flow.identity.user, "anna");
+  __builtin_strcpy(flow.identity.host, "h1");
   flow.circuit = 1;
   open.add_circuit(3, key(1), flow);
   flow.circuit = 2;

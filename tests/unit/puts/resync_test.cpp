@@ -8,7 +8,7 @@
 #include <set>
 
 #include "bytes.h"
-#include "puts/tap/stream.h"
+#include "support/ca_stream.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "puts/tap/stream.h"
+#include "support/ca_stream.h"
 
 #include <gtest/gtest.h>
 

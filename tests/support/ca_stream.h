@@ -1,21 +1,80 @@
-#include "puts/tap/stream.h"
+// The Channel Access parser that the tap runs in the kernel (bpf/shared/ca_parser.h), fed in user
+// space with the bytes of one direction of a circuit.
+#pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shared/ca_resync.h"
 
 namespace ioc_exporter::ca {
 
-CaStream CaStream::from_start(CaDirection direction) {
+enum class CaDirection : std::uint32_t {
+  to_server = IOCX_CA_TO_SERVER,
+  to_client = IOCX_CA_TO_CLIENT
+};
+
+struct CaEvent {
+  // enum iocx_ca_event_kind, which says what `id` and `other` are
+  std::uint32_t kind = IOCX_CA_NOTHING;
+  std::uint32_t id = 0;
+  std::uint32_t other = 0;
+  bool notify = false;
+  std::string text;          // PV, user or host as far as it is kept
+  std::uint32_t failed = 0;  // of IOCX_CA_ERROR: the request's command, and its IOID
+  std::uint32_t ioid = 0;
+  bool operator==(const CaEvent&) const = default;
+};
+
+// One direction of a circuit. Never reads outside what it is given, whatever the bytes are.
+class CaStream {
+ public:
+  // From the circuit's first byte on, or joined somewhere on its way.
+  static CaStream from_start(CaDirection direction);
+  static CaStream joined(CaDirection direction);
+
+  // Whether the circuit has a channel: asked with one of enum iocx_ca_names (NAMES_SID, NAMES_CID)
+  // and the id while boundaries are found again. Without it, the circuit's channels are not known.
+  using HasChannel = std::function<bool(std::uint32_t names, std::uint32_t id)>;
+  void set_channels(HasChannel has) { has_channel_ = std::move(has); }
+
+  // The next segment's events, in order.
+  std::vector<CaEvent> feed(std::span<const std::uint8_t> segment);
+  // So many bytes are missing before the next segment.
+  std::vector<CaEvent> gap(std::uint32_t missing);
+
+  bool is_lost() const { return stream_.sync < IOCX_CA_REGAINED; }
+
+ private:
+  explicit CaStream(CaDirection direction) : direction_(direction) {}
+  void fill(std::span<const std::uint8_t> segment);
+  int seek(std::span<const std::uint8_t> segment);
+  std::uint32_t trust() const;
+  CaEvent convert(const iocx_ca_event& event) const;
+
+  CaDirection direction_;
+  HasChannel has_channel_;
+  iocx_ca_stream stream_{};
+  iocx_ca_window window_{};
+};
+
+inline CaStream CaStream::from_start(CaDirection direction) {
   CaStream stream(direction);
   iocx_ca_start(&stream.stream_, static_cast<std::uint32_t>(direction));
   return stream;
 }
 
-CaStream CaStream::joined(CaDirection direction) {
+inline CaStream CaStream::joined(CaDirection direction) {
   return CaStream(direction);
 }
 
-std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment) {
+inline std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment) {
   std::vector<CaEvent> events;
   if (segment.empty()) return events;
   iocx_ca_begin(&stream_, &window_, static_cast<std::uint32_t>(direction_),
@@ -42,7 +101,7 @@ std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment) {
 
 // The same as ca_seek() of bpf/tap/tap_resync.bpf.h. The stream begins with the first segment, as
 // far as is known here: messages start on multiples of 8 from there on.
-int CaStream::seek(std::span<const std::uint8_t> segment) {
+inline int CaStream::seek(std::span<const std::uint8_t> segment) {
   iocx_ca_seek_place(&window_);
   std::vector<std::uint8_t> all(stream_.carry, stream_.carry + window_.carried);
   all.insert(all.end(), segment.begin(), segment.end());
@@ -68,14 +127,14 @@ int CaStream::seek(std::span<const std::uint8_t> segment) {
   }
 }
 
-std::uint32_t CaStream::trust() const {
+inline std::uint32_t CaStream::trust() const {
   const std::uint32_t names = iocx_ca_names(window_.direction, &window_.header);
   if (names == IOCX_CA_NAMES_NONE) return IOCX_CA_NAMELESS;
   if (names == IOCX_CA_NAMES_NEW || !has_channel_) return IOCX_CA_TRUSTED;
   return has_channel_(names, window_.header.parameter1) ? IOCX_CA_TRUSTED : IOCX_CA_REFUSED;
 }
 
-std::vector<CaEvent> CaStream::gap(std::uint32_t missing) {
+inline std::vector<CaEvent> CaStream::gap(std::uint32_t missing) {
   iocx_ca_event event{};
   iocx_ca_gap(&stream_, &event, missing);
   if (event.kind == IOCX_CA_NOTHING) return {};
@@ -83,7 +142,7 @@ std::vector<CaEvent> CaStream::gap(std::uint32_t missing) {
 }
 
 // The same as fill() of bpf/tap/tap_messages.bpf.h.
-void CaStream::fill(std::span<const std::uint8_t> segment) {
+inline void CaStream::fill(std::span<const std::uint8_t> segment) {
   std::uint32_t lead = 0, from = 0;
   if (window_.pos == 0 && window_.carried != 0) {
     std::memcpy(window_.bytes, stream_.carry, sizeof stream_.carry);
@@ -97,7 +156,7 @@ void CaStream::fill(std::span<const std::uint8_t> segment) {
   window_.base = window_.pos;
 }
 
-CaEvent CaStream::convert(const iocx_ca_event& event) const {
+inline CaEvent CaStream::convert(const iocx_ca_event& event) const {
   CaEvent converted{event.kind, event.id, event.other, false, {}};
   if (event.kind == IOCX_CA_PUT) converted.notify = event.notify != 0;
   if (event.kind == IOCX_CA_ERROR) {

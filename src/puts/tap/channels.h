@@ -1,0 +1,121 @@
+// Channels: the slots of the kernel's that count the puts of a channel, and the labels under which
+// they go into the sums.
+//
+// What a slot has counted is in exactly one place: in the sums, waiting (until its IOC, its name or
+// its source is known), or among what is missing or went elsewhere. A slot whose channel has ended
+// is freed at least kGrace after that was noticed: no program holds a segment that long (it is at
+// most some 300 us).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "puts/put_sources.h"
+#include "puts/tap/circuits.h"
+#include "puts/tap/overdue.h"
+#include "puts/tap/tap_object.h"
+#include "puts/totals/put_totals.h"
+#include "puts/totals/server_totals.h"
+#include "shared/putlog.h"
+
+namespace ioc_exporter::ca {
+
+class Channels {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kGrace{1};
+  // How long a channel that has ended waits for its IOC to be found.
+  static constexpr std::chrono::seconds kPatience{15};
+  // How long puts on a channel that was open before the tap wait for a seed to name it.
+  static constexpr std::chrono::seconds kSeedPatience{5};
+
+  // The others must outlive it.
+  Channels(const CaTapObject& object, Circuits& circuits, CaPutSources& sources, CaPutTotals& puts)
+      : object_(object),
+        circuits_(circuits),
+        sources_(sources),
+        puts_(puts),
+        used_(object.max_channels()) {}
+
+  // Adds what was counted since the last time to the sums.
+  Result<void> observe(Clock::time_point now);
+  void add_open(CaOpenCounts& open) const;
+  // Gives the channels of those circuits the labels that they have now. Counts that were shown keep
+  // theirs.
+  Result<void> relabel(const std::function<bool(std::uint64_t circuit)>& of);
+
+  // Slots that can be freed. Also counts the unnamed channels.
+  std::vector<std::uint32_t> due(const Circuits::Seen& seen, Clock::time_point now);
+  Result<void> free(std::uint32_t slot, Clock::time_point now);
+
+  // A slot was taken for a seed's channel; one got its name by a seed.
+  void note_taken(std::uint32_t slot);
+  void note_named(std::uint32_t slot) { held_.erase(slot); }
+  // Of that circuit and SID; nothing: there is none, or more than one.
+  std::optional<std::uint32_t> only_slot(std::uint64_t circuit, std::uint32_t sid) const;
+
+  // Source that counts the results of the slot's puts.
+  CaPutSources::Counts counts_results(std::uint32_t slot) const;
+  // Owner of a put's event; nothing: not known, or not any more.
+  std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
+  // Calls each(channel, labels) for those that are open and have a name.
+  void for_each_named(
+      const std::function<void(const iocx_ca_channel&, const CaPutLabels&)>& each) const;
+
+  // Channels with puts whose names are not known, by IOC, as of the last due().
+  const std::map<std::uint32_t, std::uint64_t>& unnamed() const { return unnamed_; }
+  std::uint64_t count() const;
+  // Puts to servers that turned out to be no IOC.
+  std::uint64_t puts_elsewhere() const { return puts_elsewhere_; }
+  // Puts that packets count and that no source has told the put log. In any thread.
+  std::uint64_t unlogged() const { return __atomic_load_n(&unlogged_, __ATOMIC_RELAXED); }
+
+ private:
+  struct Held {
+    std::uint64_t channel;
+    std::uint32_t ioc;
+    Clock::time_point since;
+  };
+  // Where a slot's puts go, and what was seen of them.
+  struct Placed {
+    std::uint64_t channel = 0;
+    std::uint32_t ioc = 0;
+    std::uint16_t server_port = 0;
+    std::uint64_t since_ns = 0;  // its circuit began
+    CounterGrowth<2> growth;
+    CaPuts kept{};     // that are the packets' to count
+    CaPuts waiting{};  // until it is known whose they are
+  };
+
+  Result<void> observe_slot(std::uint32_t slot, Clock::time_point now);
+  Result<bool> waits_for_seed(std::uint32_t slot, std::uint32_t ioc,
+                              const iocx_ca_channel_info& info, Clock::time_point now);
+  void count_unnamed(std::uint32_t slot);
+  void note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_channel_info& info);
+  CaPutSources::Counts note_counts(Placed& placed, const CaPuts& puts);
+  std::uint64_t waiting_puts(std::uint32_t slot) const;
+  void open_slot(std::uint32_t slot, CaPutLabels labels, const CaPuts& puts,
+                 std::uint64_t last_put);
+  CaPutLabels labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info) const;
+
+  const CaTapObject& object_;
+  Circuits& circuits_;
+  CaPutSources& sources_;
+  CaPutTotals& puts_;
+  std::vector<bool> used_;              // slots that hold a channel, as of the last look
+  std::uint32_t used_end_ = 0;          // none of them from here on
+  std::vector<Placed> placed_;          // by slot
+  std::map<std::uint32_t, Held> held_;  // slots that wait for a seed
+  Overdue<std::uint32_t> gone_;
+  Overdue<std::uint32_t> orphans_;  // whose IOC is not known yet
+  std::map<std::uint32_t, std::uint64_t> unnamed_;
+  std::uint64_t puts_elsewhere_ = 0;
+  std::uint64_t unlogged_ = 0;  // atomic
+};
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,202 @@
+#include "puts/tap/circuits.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace ioc_exporter::ca {
+
+Result<Circuits::Seen> Circuits::look() {
+  Seen seen;
+  joined_.clear();
+  servers_.begin_look();
+  auto read = object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
+    seen.flows.push_back({key, flow.circuit});
+    if (flow.ended)
+      seen.ended.insert(flow.circuit);
+    else
+      seen.alive.insert(flow.circuit);
+    note_ioc(key, flow);
+    joined_.emplace(flow.circuit, flow.joined != 0);
+    servers_.look_at(key);
+  });
+  if (!read) return read.error();
+  count_ = seen.flows.size();
+  const auto is_gone = [this](const auto& entry) { return !joined_.contains(entry.first); };
+  std::erase_if(iocs_, is_gone);
+  std::erase_if(identities_, is_gone);
+  return seen;
+}
+
+Result<void> Circuits::end_lost(Seen& seen, Clock::time_point now) {
+  for (const auto& flow : seen.flows)
+    if (!servers_.is_served(flow.key) && seen.alive.erase(flow.circuit) != 0)
+      if (auto ok = remove(flow.key, flow.circuit); !ok) return ok;
+  const auto wait =
+      object_.is_crowded(IOCX_CA_SHARE_CIRCUITS) ? kSocketLookWhenCrowded : kSocketLook;
+  if (looked_at_sockets_ && now - *looked_at_sockets_ < wait) return {};
+  looked_at_sockets_ = now;
+  const auto connections = sockets();
+  if (!connections) return connections.error();
+  std::set<std::uint64_t> without;
+  for (const auto& flow : seen.flows) {
+    if (!seen.alive.contains(flow.circuit) || connections->contains(flow.key)) continue;
+    if (!without_socket_.contains(flow.circuit)) {
+      without.insert(flow.circuit);
+      continue;
+    }
+    if (auto ok = remove(flow.key, flow.circuit); !ok) return ok;
+    seen.alive.erase(flow.circuit);
+  }
+  without_socket_ = std::move(without);
+  return {};
+}
+
+Result<void> Circuits::free_ended(const Seen& seen, Clock::time_point now) {
+  const auto wait = object_.is_crowded(IOCX_CA_SHARE_CIRCUITS) ? kLingerWhenCrowded : kLinger;
+  const auto due = gone_.due(seen.ended, now, wait);
+  for (const auto& flow : seen.flows)
+    if (std::ranges::binary_search(due, flow.circuit))
+      if (auto ok = remove(flow.key, flow.circuit); !ok) return ok;
+  return {};
+}
+
+Result<void> Circuits::remove_namespace(std::uint32_t net) {
+  auto flows = object_.maps().flows.keys();
+  if (!flows) return std::move(flows).error();
+  for (const auto& key : *flows) {
+    if (key.net != net) continue;
+    auto flow = object_.maps().flows.lookup(key);
+    if (!flow) return std::move(flow).error();
+    if (*flow)
+      if (auto ok = remove(key, (*flow)->circuit); !ok) return ok;
+  }
+  return {};
+}
+
+// Unless the 4-tuple has begun a new circuit since it was read: then that one is put back.
+Result<void> Circuits::remove(const iocx_ca_flow_key& key, std::uint64_t circuit) {
+  auto found = object_.maps().flows.lookup(key);
+  if (!found) return std::move(found).error();
+  if (!*found || (*found)->circuit != circuit) return {};
+  auto taken = object_.take_flow(key);
+  if (!taken) return std::move(taken).error();
+  if (*taken)
+    if (const auto ioc = ioc_of((*taken)->circuit, (*taken)->ioc))
+      traffic_.observe(key, *ioc, server_counts((*taken)->counts));
+  if (*taken && (*taken)->circuit != circuit) {
+    for (auto& direction : (*taken)->directions) direction.lock = 0;
+    auto put_back = object_.maps().flows.update(key, **taken, kernel::UpdateMode::only_new);
+    if (put_back) return {};
+    if (put_back.error().code != std::errc::file_exists) return put_back;
+  }
+  if (*taken) {
+    object_.stop_waiting(**taken);
+    object_.give_share(IOCX_CA_SHARE_CIRCUITS, 0, (*taken)->address);
+  }
+  traffic_.close(key);
+  --count_;
+  return {};
+}
+
+// A circuit that has ended is not open. What it carried counts all the same.
+Result<void> Circuits::observe(CaPutSources& sources, CaOpenCounts* open) {
+  auto read = object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
+    const auto ioc = ioc_of(flow.circuit, flow.ioc);
+    if (!ioc) return;
+    traffic_.observe(key, *ioc, server_counts(flow.counts));
+    if (open != nullptr && !flow.ended) open->add_circuit(*ioc, key, flow);
+  });
+  for (const auto& [ioc, counts] : traffic_.totals())
+    sources.saw_unnamed(ioc, counts[IOCX_CA_COUNT_PUTS]);
+  return read;
+}
+
+std::optional<std::uint32_t> Circuits::ioc_of(std::uint64_t circuit, std::uint32_t noted) const {
+  if (const auto found = iocs_.find(circuit); found != iocs_.end()) return found->second;
+  return is_ioc_number(noted) ? std::optional(noted) : std::nullopt;
+}
+
+Result<void> Circuits::find_iocs() {
+  return object_.maps().flows.for_each(
+      [this](const auto& key, const iocx_ca_flow& flow) { note_ioc(key, flow); });
+}
+
+// A circuit that has ended was its IOC's to its end.
+void Circuits::note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+  if (flow.ended && is_ioc_number(flow.ioc)) return;
+  const auto ioc = servers_.ioc_of(key);
+  if (!ioc) return;
+  if (*ioc == flow.ioc)
+    iocs_.erase(flow.circuit);
+  else
+    iocs_.insert_or_assign(flow.circuit, *ioc);
+}
+
+Result<bool> Circuits::is_joined(std::uint64_t circuit) {
+  if (!joined_.contains(circuit)) {
+    auto read = object_.maps().flows.for_each([this](const auto&, const iocx_ca_flow& flow) {
+      joined_.insert_or_assign(flow.circuit, flow.joined != 0);
+    });
+    if (!read) return read.error();
+  }
+  const auto found = joined_.find(circuit);
+  return found != joined_.end() && found->second;
+}
+
+const Circuits::Identity* Circuits::identity(std::uint64_t circuit) const {
+  const auto found = identities_.find(circuit);
+  return found == identities_.end() ? nullptr : &found->second;
+}
+
+Result<CaSocketCookies> Circuits::sockets() const {
+  CaSocketCookies all;
+  auto done = namespaces_.for_each_socket(SocketKind::connected,
+                                          [&](const InetSocket& socket, std::uint32_t net) {
+                                            const iocx_ca_flow_key key = ca_flow_key(socket, net);
+                                            if (servers_.is_watched(net, key.server_port))
+                                              all.insert_or_assign(key, socket.cookie);
+                                            if (servers_.is_watched(net, key.client_port))
+                                              all.try_emplace(as_client(key), socket.cookie);
+                                          });
+  if (!done) return done.error();
+  return all;
+}
+
+Result<CaPutSources::UnreadByIoc> Circuits::unread() const {
+  CaPutSources::UnreadByIoc unread;
+  auto done = namespaces_.for_each_socket(
+      SocketKind::connected, [&](const InetSocket& socket, std::uint32_t net) {
+        const auto ioc = servers_.ioc_of(ca_flow_key(socket, net));
+        if (!ioc) return;
+        unread[*ioc].bytes += socket.unread;
+        ++unread[*ioc].sockets;
+      });
+  if (!done) return done.error();
+  return unread;
+}
+
+// The server's address is this host's: that of a client on it, too, or one of the others.
+std::string Circuits::server_of(const CaPutPlace& place, std::uint16_t port,
+                                std::uint32_t net) const {
+  iocx_ca_flow_key key{};
+  std::ranges::copy(place.address, std::begin(key.client.bytes));
+  key.client_port = place.port;
+  key.server_port = port;
+  key.net = net;
+  const auto is_there = [&](const iocx_ca_address& server) {
+    key.server = server;
+    const auto flow = object_.maps().flows.lookup(key);
+    return flow && *flow;
+  };
+  const auto text = [&] { return ca_address_text(key.server) + ":" + std::to_string(port); };
+  if (is_there(key.client)) return text();
+  const auto local = object_.maps().local.keys();
+  if (!local) return {};
+  for (const iocx_ca_local_route& route : *local)
+    if (route.net == net && route.bits == IOCX_CA_ROUTE_BITS && is_there(route.address))
+      return text();
+  return {};
+}
+
+}  // namespace ioc_exporter::ca

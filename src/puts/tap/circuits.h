@@ -1,0 +1,114 @@
+// Circuits: the connections in the kernel's table, the IOC that each leads to, and what they have
+// carried.
+//
+// A circuit ends with FIN, RST or a new SYN+ACK on its 4-tuple. The connection itself is remembered
+// for kLinger, so that a segment that is sent again does not pass for a connection that was open
+// before the tap; shorter while the table is more than half full. One whose end was not seen goes
+// when two looks at the kernel's own list of sockets, kSocketLook apart, do not find it; one whose
+// server is no longer watched goes at once.
+//
+// The IOC of a circuit is the one that listens on its port now, not the one that did when it began.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "puts/put_sources.h"
+#include "puts/tap/overdue.h"
+#include "puts/tap/watched_servers.h"
+#include "puts/totals/put_totals.h"
+#include "puts/totals/server_totals.h"
+
+namespace ioc_exporter::ca {
+
+class Circuits {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kLinger{60};
+  static constexpr std::chrono::seconds kLingerWhenCrowded{2};
+  static constexpr std::chrono::seconds kSocketLook{30};
+  static constexpr std::chrono::seconds kSocketLookWhenCrowded{5};
+
+  // The table as one look found it. Read after the channels: a channel whose circuit is not `alive`
+  // has lost it.
+  struct Seen {
+    struct Flow {
+      iocx_ca_flow_key key;
+      std::uint64_t circuit;
+    };
+    std::unordered_set<std::uint64_t> alive;
+    std::set<std::uint64_t> ended;
+    std::vector<Flow> flows;
+  };
+  struct Identity {
+    std::string user, host;
+  };
+
+  // The others must outlive it.
+  Circuits(const CaTapObject& object, const CaNamespaces& namespaces, WatchedServers& servers)
+      : object_(object), namespaces_(namespaces), servers_(servers) {}
+
+  Result<Seen> look();
+  // Moves circuits from `alive` to `ended` that have no server any more, or no socket.
+  Result<void> end_lost(Seen& seen, Clock::time_point now);
+  Result<void> free_ended(const Seen& seen, Clock::time_point now);
+  Result<void> remove_namespace(std::uint32_t net);
+
+  // Adds up what was carried; puts of circuits without channels go to `sources`. `open`: to add
+  // what is open to; or null.
+  Result<void> observe(CaPutSources& sources, CaOpenCounts* open = nullptr);
+  const CaServerTotals& traffic() const { return traffic_; }
+  void forget(std::uint32_t ioc) { traffic_.drop(ioc); }
+
+  // The IOC of a circuit for which the kernel noted `noted`; nothing where it is not known yet.
+  std::optional<std::uint32_t> ioc_of(std::uint64_t circuit, std::uint32_t noted) const;
+  // For circuits that began before the kernel knew the IOC of their server.
+  Result<void> find_iocs();
+  // The kernel noted another IOC for the circuit.
+  bool has_moved(std::uint64_t circuit) const { return iocs_.contains(circuit); }
+
+  // Not all of its channels were seen to be opened.
+  Result<bool> is_joined(std::uint64_t circuit);
+  // Null: the kernel has seen it.
+  const Identity* identity(std::uint64_t circuit) const;
+  void set_identity(std::uint64_t circuit, Identity identity) {
+    identities_.insert_or_assign(circuit, std::move(identity));
+  }
+
+  // Connections to or from a watched port. Keyed as circuits are, with the cookies of the sockets
+  // at the server's end where that is here.
+  Result<CaSocketCookies> sockets() const;
+  // Bytes that the IOCs' servers have not read.
+  Result<CaPutSources::UnreadByIoc> unread() const;
+  // Server that its client is connected to, "10.0.0.1:5064"; "": not known.
+  std::string server_of(const CaPutPlace& place, std::uint16_t port, std::uint32_t net) const;
+
+  std::uint64_t count() const { return count_; }
+
+ private:
+  void note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
+  Result<void> remove(const iocx_ca_flow_key& key, std::uint64_t circuit);
+
+  const CaTapObject& object_;
+  const CaNamespaces& namespaces_;
+  WatchedServers& servers_;
+  CaServerTotals traffic_;
+  std::map<std::uint64_t, std::uint32_t> iocs_;     // for which the kernel noted another one
+  std::map<std::uint64_t, Identity> identities_;    // for which the kernel has seen none
+  std::unordered_map<std::uint64_t, bool> joined_;  // as of the last look
+  Overdue<std::uint64_t> gone_;
+  std::set<std::uint64_t> without_socket_;  // that the last look at sockets did not find
+  std::optional<Clock::time_point> looked_at_sockets_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,54 @@
+// Leftovers: entries of circuits that are gone, which the kernel leaves behind beside channels:
+// requests for channels that were never answered, marks of closed channels, pages of early
+// segments.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "puts/tap/circuits.h"
+#include "puts/tap/overdue.h"
+#include "puts/tap/tap_object.h"
+
+namespace ioc_exporter::ca {
+
+class Leftovers {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // How often requests and marks are looked through; at each look while they are many.
+  static constexpr std::chrono::seconds kSweep{30};
+
+  // The object must outlive it.
+  explicit Leftovers(const CaTapObject& object) : object_(object) {}
+
+  // Notes requests and marks when that is due. Before the circuits are looked at.
+  Result<void> look(Clock::time_point now);
+  // Frees what was noted of circuits that are not alive: the kernel may be using the others.
+  Result<void> free(const Circuits::Seen& seen, Clock::time_point now);
+
+  std::uint64_t pages() const { return pages_; }  // in use
+
+ private:
+  // Entry that leads from a CID to no channel, because it was not answered yet, or ended at the
+  // moment at which a seed named it.
+  struct Request {
+    iocx_ca_channel_key key;
+    bool waits;
+  };
+  Result<void> free_requests(const Circuits::Seen& seen, Clock::time_point now);
+  Result<void> free_pages(const Circuits::Seen& seen, Clock::time_point now);
+
+  const CaTapObject& object_;
+  std::optional<Clock::time_point> swept_;
+  bool sweeps_ = false;                        // between look() and free()
+  std::map<std::uint64_t, Request> requests_;  // by channel
+  std::vector<iocx_ca_channel_key> marks_;     // IOCX_CA_CLEARED in ca_sids
+  Overdue<std::uint64_t> gone_requests_;       // channels
+  Overdue<std::uint32_t> gone_pages_;
+  std::uint64_t pages_ = 0;
+};
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,200 @@
+#include "puts/tap/watched_servers.h"
+
+#include <string>
+#include <utility>
+
+namespace ioc_exporter::ca {
+
+Result<bool> WatchedServers::update(const std::vector<CaServer>& named, Clock::time_point now) {
+  if (auto ok = forget_learned(now); !ok) return ok.error();
+  ServerMap wanted;
+  for (const CaServer& server : named) {
+    if (!namespaces_.contains(server.net))
+      return error_in_words("watch port " + std::to_string(server.port) + ": network namespace " +
+                            std::to_string(server.net) + " is not watched");
+    wanted.insert_or_assign(ca_server_key(server), server.ioc);
+  }
+  keep_left(wanted, now);
+  if (auto ok = make_room_for(wanted); !ok) return ok.error();
+  auto changed = update_servers(wanted);
+  if (!changed) return changed;
+  // Last, so that a port that is watched has its server.
+  if (auto ok = update_ports(); !ok) return ok.error();
+  return changed;
+}
+
+// Adds the servers that are not named any more, for kKeep.
+void WatchedServers::keep_left(ServerMap& wanted, Clock::time_point now) {
+  for (const auto& [key, ioc] : servers_)
+    if (!wanted.contains(key)) left_.try_emplace(key, now);
+  std::erase_if(left_, [&](const auto& entry) {
+    return wanted.contains(entry.first) || now - entry.second >= kKeep;
+  });
+  for (const auto& [key, since] : left_) wanted.emplace(key, key.remote ? kCaRemote : kCaIocToCome);
+}
+
+// Makes room for named servers among those that the programs learned from datagrams on this host.
+Result<void> WatchedServers::make_room_for(const ServerMap& wanted) {
+  if (wanted.size() + learned_.size() <= object_.maps().servers.capacity() / 4 * 3) return {};
+  for (auto entry = learned_.begin(); entry != learned_.end();) {
+    if (!wanted.contains(entry->first))
+      if (auto erased = object_.maps().servers.erase(entry->first); !erased) return erased.error();
+    entry = learned_.erase(entry);
+  }
+  return {};
+}
+
+Result<bool> WatchedServers::update_servers(const ServerMap& wanted) {
+  bool changed = false;
+  for (auto entry = servers_.begin(); entry != servers_.end();) {
+    if (wanted.contains(entry->first)) {
+      ++entry;
+      continue;
+    }
+    if (auto erased = object_.maps().servers.erase(entry->first); !erased) return erased.error();
+    entry = servers_.erase(entry);
+    changed = true;
+  }
+  for (const auto& [key, ioc] : wanted) {
+    const auto known = servers_.find(key);
+    if (known != servers_.end() && known->second == ioc) continue;
+    if (auto ok = object_.maps().servers.update(key, ioc); !ok) return ok.error();
+    servers_.insert_or_assign(key, ioc);
+    learned_.erase(key);
+    changed = true;
+  }
+  return changed;
+}
+
+Result<void> WatchedServers::update_ports() {
+  CaPorts wanted = udp_ports_;
+  for (const auto& [key, ioc] : servers_) wanted.insert({key.net, key.port, 0});
+  for (const auto& [key, learned] : learned_) wanted.insert({key.net, key.port, 0});
+  const CaPorts before = ports_;
+  for (const auto& port : before)
+    if (!wanted.contains(port))
+      if (auto ok = leave_port(port); !ok) return ok;
+  for (const auto& port : wanted)
+    if (auto ok = watch_port(port); !ok) return ok;
+  return {};
+}
+
+// Inserting a port sets its bit: see iocx_ca_port_set.
+Result<void> WatchedServers::watch_port(const iocx_ca_port& port) {
+  if (ports_.contains(port)) return {};
+  auto inserted = object_.maps().ports.update(port, 1, kernel::UpdateMode::only_new);
+  if (inserted) {
+    auto& word = object_.watched_ports(port.net).words[port.port / 64u];
+    __atomic_or_fetch(&word, std::uint64_t{1} << (port.port % 64u), __ATOMIC_RELEASE);
+  } else if (inserted.error().code != std::errc::file_exists) {
+    return inserted;
+  }
+  ports_.insert(port);
+  return {};
+}
+
+Result<void> WatchedServers::leave_port(const iocx_ca_port& port) {
+  auto& word = object_.watched_ports(port.net).words[port.port / 64u];
+  __atomic_and_fetch(&word, ~(std::uint64_t{1} << (port.port % 64u)), __ATOMIC_RELEASE);
+  if (auto erased = object_.maps().ports.erase(port); !erased) return erased.error();
+  ports_.erase(port);
+  return {};
+}
+
+Result<void> WatchedServers::read_learned(Clock::time_point now) {
+  std::map<iocx_ca_server, Learned, CaKeyLess> found;
+  auto read = object_.maps().servers.for_each([&](const iocx_ca_server& key, std::uint32_t ioc) {
+    if (servers_.contains(key)) return;
+    const auto known = learned_.find(key);
+    found.emplace(key, Learned{ioc, known == learned_.end() ? now : known->second.since});
+  });
+  if (!read) return read;
+  learned_ = std::move(found);
+  // The programs do this themselves, but for a port that was just about to be left.
+  for (const auto& [key, learned] : learned_)
+    if (auto ok = watch_port({key.net, key.port, 0}); !ok) return ok;
+  return {};
+}
+
+// Servers that no datagram has named for long leave; the programs learn them again if they are
+// there.
+Result<void> WatchedServers::forget_learned(Clock::time_point now) {
+  if (auto ok = read_learned(now); !ok) return ok;
+  for (auto entry = learned_.begin(); entry != learned_.end();) {
+    if (now - entry->second.since < kKeep) {
+      ++entry;
+      continue;
+    }
+    if (auto erased = object_.maps().servers.erase(entry->first); !erased) return erased.error();
+    entry = learned_.erase(entry);
+  }
+  return {};
+}
+
+Result<std::vector<CaServer>> WatchedServers::learned(Clock::time_point now) {
+  if (auto ok = read_learned(now); !ok) return ok.error();
+  std::vector<CaServer> all;
+  for (const auto& [key, learned] : learned_) all.push_back(ca_server_of(key, learned.ioc));
+  for (const auto& key : remote_peers_)
+    if (!servers_.contains(key) && !learned_.contains(key))
+      all.push_back(ca_server_of(key, kCaRemote));
+  return all;
+}
+
+Result<void> WatchedServers::remove_namespace(std::uint32_t net) {
+  // All servers in the maps, also those that the programs added since the last look.
+  auto servers = object_.maps().servers.keys();
+  if (!servers) return std::move(servers).error();
+  for (const auto& key : *servers)
+    if (key.net == net)
+      if (auto erased = object_.maps().servers.erase(key); !erased) return erased.error();
+  auto ports = object_.maps().ports.keys();
+  if (!ports) return std::move(ports).error();
+  for (const auto& port : *ports)
+    if (port.net == net)
+      if (auto ok = leave_port(port); !ok) return ok;
+  const auto is_there = [net](const auto& entry) { return entry.first.net == net; };
+  std::erase_if(servers_, is_there);
+  std::erase_if(left_, is_there);
+  std::erase_if(learned_, is_there);
+  std::erase_if(udp_ports_, [net](const iocx_ca_port& port) { return port.net == net; });
+  return {};
+}
+
+// Of a client of this host, the server may be on another one.
+iocx_ca_server WatchedServers::exact(const iocx_ca_flow_key& key) const {
+  const bool is_elsewhere =
+      remote_ && !is_loopback(key.server) && !namespaces_.has_address(key.net, key.server);
+  return {key.server, key.server_port, is_elsewhere, key.net};
+}
+
+// As find_server() of tap/tap_packet.bpf.h.
+WatchedServers::ServerMap::const_iterator WatchedServers::find(const iocx_ca_flow_key& key) const {
+  iocx_ca_server server = exact(key);
+  const auto found = servers_.find(server);
+  if (found != servers_.end()) return found;
+  server.address = {};
+  return servers_.find(server);
+}
+
+std::optional<std::uint32_t> WatchedServers::ioc_of(const iocx_ca_flow_key& key) const {
+  const auto server = find(key);
+  if (server == servers_.end() || !is_ioc_number(server->second)) return std::nullopt;
+  return server->second;
+}
+
+bool WatchedServers::is_served(const iocx_ca_flow_key& key) const {
+  iocx_ca_server server = exact(key);
+  if (find(key) != servers_.end() || learned_.contains(server)) return true;
+  server.address = {};
+  return learned_.contains(server);
+}
+
+void WatchedServers::look_at(const iocx_ca_flow_key& key) {
+  const auto server = find(key);
+  if (server != servers_.end() && server->first.remote &&
+      __builtin_memcmp(&server->first.address, &key.server, sizeof key.server) != 0)
+    remote_peers_.insert({key.server, key.server_port, 1, key.net});
+}
+
+}  // namespace ioc_exporter::ca

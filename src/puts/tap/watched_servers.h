@@ -1,0 +1,89 @@
+// Servers whose connections the programs read: those that the caller names, those that it named
+// until lately, and those that the programs learned from datagrams.
+//
+// The kernel's tables are as this class has them: a server is in them before its port is watched,
+// and a port is watched while a server, or somebody who listens to datagrams, needs it. After an
+// error the next update() brings the rest.
+//
+// An IOC's clients come back within milliseconds of its restart, before the IOC is found, and
+// perhaps before the end of the former one is known. So a server that is not named any more stays
+// watched for kKeep, as one whose IOC is still to come.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/result.h"
+#include "puts/tap/connections.h"
+#include "puts/tap/namespaces.h"
+#include "puts/tap/server.h"
+#include "puts/tap/tap_object.h"
+
+namespace ioc_exporter::ca {
+
+class WatchedServers {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // Longer than most IOCs take from their end to their next client.
+  static constexpr std::chrono::seconds kKeep{120};
+
+  // `remote`: also servers elsewhere, of clients on this host. The others must outlive it.
+  WatchedServers(const CaTapObject& object, const CaNamespaces& namespaces, bool remote)
+      : object_(object), namespaces_(namespaces), remote_(remote) {}
+
+  // From now on these are watched. True: a server is another IOC's than before, or has left.
+  Result<bool> update(const std::vector<CaServer>& named, Clock::time_point now);
+  // Ports of datagrams alone: where searches and beacons go. From the next update() on.
+  void set_udp_ports(CaPorts ports) { udp_ports_ = std::move(ports); }
+  // Takes note of what the programs have learned.
+  Result<void> read_learned(Clock::time_point now);
+  // Servers that the programs learned of themselves and update() did not name: `ioc` is
+  // kCaIocToCome, or kCaRemote for those elsewhere. They go after kKeep, unless they are named.
+  Result<std::vector<CaServer>> learned(Clock::time_point now = Clock::now());
+  // Servers in it go.
+  Result<void> remove_namespace(std::uint32_t net);
+
+  // Number of the IOC that the connection leads to; nothing: none is named.
+  std::optional<std::uint32_t> ioc_of(const iocx_ca_flow_key& key) const;
+  bool is_served(const iocx_ca_flow_key& key) const;
+  bool is_watched(std::uint32_t net, std::uint16_t port) const {
+    return ports_.contains({net, port, 0});
+  }
+  // Over a look at all connections: servers elsewhere that a wildcard alone has found.
+  void begin_look() { remote_peers_.clear(); }
+  void look_at(const iocx_ca_flow_key& key);
+  std::size_t size() const { return servers_.size() + learned_.size(); }
+
+ private:
+  using ServerMap = std::map<iocx_ca_server, std::uint32_t, CaKeyLess>;
+  struct Learned {
+    std::uint32_t ioc;
+    Clock::time_point since;
+  };
+
+  void keep_left(ServerMap& wanted, Clock::time_point now);
+  Result<void> make_room_for(const ServerMap& wanted);
+  Result<bool> update_servers(const ServerMap& wanted);
+  Result<void> update_ports();
+  Result<void> watch_port(const iocx_ca_port& port);
+  Result<void> leave_port(const iocx_ca_port& port);
+  Result<void> forget_learned(Clock::time_point now);
+  iocx_ca_server exact(const iocx_ca_flow_key& key) const;
+  ServerMap::const_iterator find(const iocx_ca_flow_key& key) const;
+
+  const CaTapObject& object_;
+  const CaNamespaces& namespaces_;
+  const bool remote_;
+  ServerMap servers_;  // as the kernel has them
+  CaPorts ports_;      // likewise, those that are watched
+  CaPorts udp_ports_;  // of these, those that no server needs
+  std::map<iocx_ca_server, Clock::time_point, CaKeyLess> left_;  // watched on, since when
+  std::map<iocx_ca_server, Learned, CaKeyLess> learned_;         // as of the last look
+  std::set<iocx_ca_server, CaKeyLess> remote_peers_;
+};
+
+}  // namespace ioc_exporter::ca
