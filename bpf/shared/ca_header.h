@@ -6,18 +6,9 @@
  * "Channel Access Protocol Specification", chapter "Message structure": a message is a header of 16
  * bytes, big endian, or of 24 when payload size is 0xFFFF and count 0, and a payload padded to 8 bytes.
  *
- * A client that wants to hide a put sends what the specification does not allow, so that messages are read as the server
- * reads them: camessage() of rsrv, the same in EPICS Base 3.14.12, 3.15 and 7.0 unless a version is named.
- *
- *  - A header is long when the payload size is 0xFFFF, whatever the count, and the client's minor version is 9 or
- *    more (CA_V49). Else that size is an odd length. CREATE_CHAN tells the minor version; from 7.0 on VERSION does
- *    too, and before 7.0 no header is long until the first CREATE_CHAN.
- *  - The length of a message is counted in 32 bits, so that a payload of 0xFFFFFFF0 bytes makes one of 8: the next
- *    message starts inside of the header.
- *  - A length that is no multiple of 8, and a command that clients do not have, end the circuit: the server sends an
- *    ERROR and closes it. What was sent behind such a message is never read.
- *  - Before a minor version of 4 or more is told, 7.0 skips all messages but VERSION, whatever they are, each with an
- *    ERROR; 3.14 and 3.15 handle them.
+ * As camessage() of rsrv has it, a header is long when the payload size is 0xFFFF, whatever the count; and a length that
+ * is no multiple of 8, or a command that clients do not have, ends the circuit: what was sent behind such a message is
+ * never read.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_HEADER_H
 #define IOC_EXPORTER_BPF_SHARED_CA_HEADER_H
@@ -185,28 +176,13 @@ IOCX_CA_INLINE int iocx_ca_plausible(__u32 direction, const struct iocx_ca_heade
 	return h->size == 0;
 }
 
-/* Which headers the sender of a direction may use. */
-enum iocx_ca_dialect {
-	IOCX_CA_LARGE, /* short and long ones: minor version 9 or more, or it was not seen */
-	IOCX_CA_SMALL, /* short ones only: minor version 4 to 8 */
-	IOCX_CA_MUTE,  /* the client has not told its minor version yet */
-};
-
-/* The dialect of a client with that minor version. */
-IOCX_CA_INLINE __u8 iocx_ca_dialect_of(__u32 minor)
-{
-	if (minor >= 9)
-		return IOCX_CA_LARGE;
-	return minor >= 4 ? IOCX_CA_SMALL : IOCX_CA_MUTE;
-}
-
-/* Whether the header at `p` is of the long form, 24 bytes, where the dialect has it. */
+/* Whether the header at `p` is of the long form, 24 bytes. */
 IOCX_CA_INLINE int iocx_ca_is_long(const __u8 *p)
 {
 	return iocx_ca_u16(p + 2) == 0xFFFF;
 }
 
-IOCX_CA_INLINE void iocx_ca_read_header(const __u8 *p, struct iocx_ca_header *h, __u32 dialect)
+IOCX_CA_INLINE void iocx_ca_read_header(const __u8 *p, struct iocx_ca_header *h)
 {
 	h->command = iocx_ca_u16(p);
 	h->size = iocx_ca_u16(p + 2);
@@ -215,7 +191,7 @@ IOCX_CA_INLINE void iocx_ca_read_header(const __u8 *p, struct iocx_ca_header *h,
 	h->parameter1 = iocx_ca_u32(p + 8);
 	h->parameter2 = iocx_ca_u32(p + 12);
 	h->length = IOCX_CA_HEADER;
-	if (h->size == 0xFFFF && dialect == IOCX_CA_LARGE) {
+	if (h->size == 0xFFFF) {
 		h->size = iocx_ca_u32(p + 16);
 		h->count = iocx_ca_u32(p + 20);
 		h->length = IOCX_CA_LONG_HEADER;

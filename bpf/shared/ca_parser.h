@@ -14,12 +14,12 @@
 #include "shared/ca_stream.h"
 
 /* Whether the segment ends within the header at offset `at`. */
-IOCX_CA_INLINE int iocx_ca_is_cut(const struct iocx_ca_stream *s, const struct iocx_ca_window *w, __u32 at)
+IOCX_CA_INLINE int iocx_ca_is_cut(const struct iocx_ca_window *w, __u32 at)
 {
 	if (w->left < IOCX_CA_HEADER)
 		return 1;
 	IOCX_CA_MASK(at, IOCX_CA_REACH - 1);
-	return w->left < IOCX_CA_LONG_HEADER && s->dialect == IOCX_CA_LARGE && iocx_ca_is_long(w->bytes + at);
+	return w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_long(w->bytes + at);
 }
 
 /* Skips the rest of a message whose header came in an earlier segment. */
@@ -51,32 +51,10 @@ IOCX_CA_INLINE void iocx_ca_check_first(struct iocx_ca_stream *s, const struct i
 												: IOCX_CA_NOTHING;
 }
 
-/*
- * Bytes of a message, header included: rsrv counts them in 32 bits, its clients (tcpiiu::processIncoming() of libca)
- * read header and payload one after the other, so that nothing wraps.
- */
-IOCX_CA_INLINE __u64 iocx_ca_total(__u32 direction, const struct iocx_ca_header *h)
-{
-	if (direction == IOCX_CA_TO_SERVER)
-		return h->length + h->size;
-	return (__u64)h->length + h->size;
-}
-
-/* Whether rsrv closes the circuit at this message of `total` bytes; one of 0 bytes it would read again for ever. */
+/* Whether rsrv closes the circuit at this message of `total` bytes. */
 IOCX_CA_INLINE int iocx_ca_ends_circuit(const struct iocx_ca_header *h, __u64 total)
 {
-	if (total % 8 || total == 0)
-		return 1;
-	return h->command > IOCX_CA_CMD_SERVER_DISCONN || !(IOCX_CA_BIT(h->command) & IOCX_CA_HANDLED);
-}
-
-/* Notes the minor version that a client sends. */
-IOCX_CA_INLINE void iocx_ca_note_dialect(struct iocx_ca_stream *s, const struct iocx_ca_header *h)
-{
-	if (h->command == IOCX_CA_CMD_VERSION)
-		s->dialect = iocx_ca_dialect_of(h->count);
-	else if (h->command == IOCX_CA_CMD_CREATE_CHAN)
-		s->dialect = iocx_ca_dialect_of(h->parameter2);
+	return total % 8 || h->command > IOCX_CA_CMD_SERVER_DISCONN || !(IOCX_CA_BIT(h->command) & IOCX_CA_HANDLED);
 }
 
 /* The boundaries that were found again are wrong: the search goes on behind `pos`. */
@@ -102,15 +80,15 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 	}
 	w->left = w->end - w->pos;
 	e->at = iocx_ca_at(w, w->pos);
-	if (w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_cut(s, w, e->at))
+	if (w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_cut(w, e->at))
 		return iocx_ca_keep(s, w, e->at);
-	iocx_ca_read_header(w->bytes + iocx_ca_at(w, w->pos), h, s->dialect);
+	iocx_ca_read_header(w->bytes + iocx_ca_at(w, w->pos), h);
 	IOCX_CA_FORGET();
 	if (s->first) {
 		iocx_ca_check_first(s, w, e);
 		return IOCX_CA_MORE; /* it is read by the next step */
 	}
-	total = iocx_ca_total(w->direction, h);
+	total = (__u64)h->length + h->size;
 	if (s->sync != IOCX_CA_FOLLOWED) {
 		if (!iocx_ca_plausible(w->direction, h) || (w->direction == IOCX_CA_TO_SERVER && total > IOCX_CA_FAR))
 			return iocx_ca_distrust(s, w);
@@ -120,11 +98,9 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 			s->sync = IOCX_CA_FOLLOWED;
 		IOCX_CA_FORGET();
 	}
-	if (w->direction == IOCX_CA_TO_SERVER) {
-		if (iocx_ca_ends_circuit(h, total) && (s->dialect != IOCX_CA_MUTE || total == 0))
-			return iocx_ca_refuse(s, w, e);
-		IOCX_CA_FORGET();
-	}
+	if (w->direction == IOCX_CA_TO_SERVER && iocx_ca_ends_circuit(h, total))
+		return iocx_ca_refuse(s, w, e);
+	IOCX_CA_FORGET();
 	e->id = h->parameter1;
 	e->other = h->parameter2;
 	if (iocx_ca_is_put(w->direction, h)) {
@@ -135,15 +111,12 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 		else
 			e->kind = IOCX_CA_PUT;
 	} else {
-		/* A length that has wrapped leaves no payload. */
-		e->size = total < h->length ? 0 : iocx_ca_needed(w->direction, h);
+		e->size = iocx_ca_needed(w->direction, h);
 		IOCX_CA_FORGET();
 		if (w->left < h->length + e->size)
 			return iocx_ca_keep(s, w, e->at);
 		e->at += h->length;
 		e->kind = iocx_ca_event_of(w->direction, h);
-		if (w->direction == IOCX_CA_TO_SERVER)
-			iocx_ca_note_dialect(s, h);
 		IOCX_CA_FORGET();
 		iocx_ca_pass(s, w, total);
 	}

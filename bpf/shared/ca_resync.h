@@ -8,8 +8,7 @@
  * those behind it end where the segment ends. Messages are a multiple of 8 bytes long, so that candidates stand
  * 8 bytes apart, once it is known where in the stream they start.
  *
- * Headers may be cut in two by the ends of segments, all of them: the last bytes of a segment without a boundary are
- * carried over, and searched together with the next one.
+ * Each segment is searched by itself: a header that is cut in two by its end is no candidate.
  *
  * To search a segment, call iocx_ca_seek_begin(), then iocx_ca_seek() while it returns IOCX_CA_SEEK_ON. Before each
  * call, copy as many bytes as iocx_ca_seek_wants() asks for, from position seek.at on, to seek.bytes, and find out
@@ -20,8 +19,7 @@
 
 #include "shared/ca_parser.h"
 
-#define IOCX_CA_CHAIN 3u  /* messages in a row that prove the boundaries */
-#define IOCX_CA_TAIL 248u /* so many bytes are carried over, and up to 7 more: those before are multiples of 8 */
+#define IOCX_CA_CHAIN 3u /* messages in a row that prove the boundaries */
 
 enum iocx_ca_seek_result {
 	IOCX_CA_SEEK_ON,
@@ -71,52 +69,15 @@ IOCX_CA_INLINE void iocx_ca_seek_begin(const struct iocx_ca_stream *s, struct io
 {
 	struct iocx_ca_resync *seek = &w->seek;
 
+	if (w->pos < w->carried) /* of a message that was being read */
+		w->pos = w->carried;
 	if (s->sync == IOCX_CA_LOST)
 		w->pos += to_boundary;
 	seek->stride = stride;
 	seek->at = w->pos;
-	seek->messages = s->sync == IOCX_CA_TENTATIVE ? (s->row ? s->row : 1) : 0;
+	seek->messages = s->sync == IOCX_CA_TENTATIVE;
 	seek->trusted = s->sync == IOCX_CA_TENTATIVE;
-	seek->cut_row = 0;
 	seek->active = 1;
-}
-
-/* Before the search begins: bytes of a message that was being read are not searched. */
-IOCX_CA_INLINE void iocx_ca_seek_place(struct iocx_ca_window *w)
-{
-	if (w->pos < w->carried && !w->glued)
-		w->pos = w->carried;
-	if (w->floor < w->pos)
-		w->floor = w->pos;
-}
-
-/* The search has found nothing: how many of the last bytes are carried over. */
-IOCX_CA_INLINE __u32 iocx_ca_tail(const struct iocx_ca_stream *s, const struct iocx_ca_window *w)
-{
-	const __u32 all = w->end - w->floor;
-
-	if (s->skip)
-		return 0;
-	if (s->sync == IOCX_CA_TENTATIVE)
-		return w->end - w->seek.at; /* a header that is cut */
-	return all <= IOCX_CA_TAIL ? all : IOCX_CA_TAIL + (all & 7);
-}
-
-/*
- * The message that was found begins among the carried bytes, which `bytes` of the window hold, and as much of what
- * follows: those before it go.
- */
-IOCX_CA_INLINE void iocx_ca_drop_carried(struct iocx_ca_stream *s, struct iocx_ca_window *w)
-{
-	__u32 from = w->pos;
-
-	IOCX_CA_MASK(from, IOCX_CA_CARRY - 1);
-	iocx_ca_copy(s->carry, w->bytes + from, IOCX_CA_CARRY);
-	w->carried -= w->pos;
-	w->end -= w->pos;
-	w->pos = 0;
-	w->base = 0u - IOCX_CA_REACH;
-	w->glued = 0;
 }
 
 /* How many bytes the next call needs in seek.bytes; may be 0. */
@@ -157,7 +118,7 @@ IOCX_CA_INLINE int iocx_ca_seek_header(struct iocx_ca_window *w, __u32 size)
 		return 0;
 	if (size < IOCX_CA_LONG_HEADER && (iocx_ca_is_long(bytes)))
 		return 0;
-	iocx_ca_read_header(bytes, h, IOCX_CA_LARGE);
+	iocx_ca_read_header(bytes, h);
 	IOCX_CA_FORGET();
 	if (!iocx_ca_plausible(w->direction, h))
 		return 0;
@@ -170,7 +131,6 @@ IOCX_CA_INLINE int iocx_ca_seek_found(struct iocx_ca_stream *s, struct iocx_ca_w
 {
 	s->sync = IOCX_CA_REGAINED;
 	s->to_check = IOCX_CA_CHECKED_MESSAGES;
-	s->row = 0;
 	s->have = 0;
 	w->seek.active = 0;
 	w->base = w->pos - IOCX_CA_REACH; /* out of reach, so that bytes are wanted */
@@ -183,7 +143,6 @@ IOCX_CA_INLINE int iocx_ca_seek_next(struct iocx_ca_stream *s, struct iocx_ca_wi
 	struct iocx_ca_resync *seek = &w->seek;
 
 	s->sync = IOCX_CA_LOST;
-	s->row = 0;
 	s->unfinished = 0;
 	w->pos += seek->stride;
 	seek->at = w->pos;
@@ -193,19 +152,7 @@ IOCX_CA_INLINE int iocx_ca_seek_next(struct iocx_ca_stream *s, struct iocx_ca_wi
 		return IOCX_CA_SEEK_ON;
 	w->pos = w->end;
 	seek->active = 0;
-	if (seek->cut_row) {
-		s->sync = IOCX_CA_TENTATIVE;
-		s->row = (__u8)seek->cut_row;
-		seek->at = seek->cut_at;
-	}
 	return IOCX_CA_SEEK_END;
-}
-
-/* Whether the candidate is a put whose header is cut in two by the start of the segment. */
-IOCX_CA_INLINE int iocx_ca_seek_straddles(const struct iocx_ca_window *w)
-{
-	return w->glued && w->pos < w->carried && w->carried - w->pos < w->header.length &&
-	       iocx_ca_is_put(w->direction, &w->header);
 }
 
 /*
@@ -215,42 +162,25 @@ IOCX_CA_INLINE int iocx_ca_seek_straddles(const struct iocx_ca_window *w)
 IOCX_CA_INLINE int iocx_ca_seek_edge(struct iocx_ca_stream *s, struct iocx_ca_window *w, int strict)
 {
 	struct iocx_ca_resync *seek = &w->seek;
-
 	const int tentative = s->sync == IOCX_CA_TENTATIVE;
-	const int anchored = tentative && !s->row;
-	const int first = w->pos == 0 || (w->glued && w->pos == w->carried);
 
 	if (seek->at == w->end) {
-		if (seek->trusted && (strict || tentative || seek->trusted > 1 || first))
+		if (seek->trusted && (strict || tentative || seek->trusted > 1 || w->pos == 0))
 			return iocx_ca_seek_found(s, w);
 		return iocx_ca_seek_next(s, w);
 	}
-	if (seek->trusted > 1 && (strict || anchored))
+	if (seek->trusted > 1 && (strict || tentative))
 		return iocx_ca_seek_found(s, w);
-	if (seek->at < w->end && seek->trusted && w->end - w->pos > IOCX_CA_TAIL && !seek->cut_row) {
-		/* The next header is cut, and the row is too long to be carried over: its messages are not read. */
-		seek->cut_row = seek->messages; /* less than CHAIN */
-		seek->cut_at = seek->at;
-	}
 	if (seek->at < w->end || seek->at - w->end > IOCX_CA_FAR || tentative || seek->messages != 1 ||
-	    !seek->trusted || !(first || iocx_ca_seek_straddles(w) || (strict && w->direction == IOCX_CA_TO_SERVER)))
+	    !seek->trusted || !(w->pos == 0 || (strict && w->direction == IOCX_CA_TO_SERVER)))
 		return iocx_ca_seek_next(s, w);
 	/* One message whose end is in a later segment: the message behind it will decide. */
 	s->sync = IOCX_CA_TENTATIVE;
-	s->row = 0;
 	iocx_ca_start_put(s, w, &w->header);
 	s->skip = seek->at - w->end;
 	w->pos = w->end;
 	seek->active = 0;
 	return IOCX_CA_SEEK_END;
-}
-
-/* Whether the segment ends within the header that comes next, of which seek.bytes has what was asked for. */
-IOCX_CA_INLINE int iocx_ca_seek_is_cut(const struct iocx_ca_window *w)
-{
-	const __u32 left = w->end - w->seek.at;
-
-	return left < IOCX_CA_HEADER || (left < IOCX_CA_LONG_HEADER && iocx_ca_is_long(w->seek.bytes));
 }
 
 /* One step. `trust` is about the header that iocx_ca_seek_header() has read; REFUSED when it has read none. */
@@ -259,11 +189,6 @@ IOCX_CA_INLINE int iocx_ca_seek(struct iocx_ca_stream *s, struct iocx_ca_window 
 	struct iocx_ca_resync *seek = &w->seek;
 	__u64 total;
 
-	if (trust == IOCX_CA_REFUSED && s->sync == IOCX_CA_TENTATIVE && seek->at == w->pos && iocx_ca_seek_is_cut(w)) {
-		w->pos = w->end; /* the header that decides is carried over */
-		seek->active = 0;
-		return IOCX_CA_SEEK_END;
-	}
 	if (trust == IOCX_CA_REFUSED)
 		return iocx_ca_seek_next(s, w);
 	/* It would hide all that comes in its place. */

@@ -42,14 +42,11 @@ struct iocx_ca_stream {
 	__u32 have;           /* bytes in `carry`, less than IOCX_CA_CARRY */
 	__u32 unfinished_sid; /* of the put whose last byte has not arrived */
 	__u32 unfinished_ioid;
-	__u8 sync;       /* enum iocx_ca_sync */
-	__u8 unfinished; /* 0: no such put; 1: a WRITE; 2: a WRITE_NOTIFY */
-	__u8 first;      /* the next message is the circuit's first */
-	__u8 to_check;   /* REGAINED: messages whose headers are still to be checked */
-	__u8 dialect;    /* enum iocx_ca_dialect */
-	__u8 row;        /* TENTATIVE: messages in a row that were accepted; 0: one, which came first in its segment */
-	__u8 pad[6];     /* `carry` is copied in words */
-	__u8 carry[IOCX_CA_CARRY];
+	__u8 sync;                 /* enum iocx_ca_sync */
+	__u8 unfinished;           /* 0: no such put; 1: a WRITE; 2: a WRITE_NOTIFY */
+	__u8 first;                /* the next message is the circuit's first */
+	__u8 to_check;             /* REGAINED: messages whose headers are still to be checked */
+	__u8 carry[IOCX_CA_CARRY]; /* copied in words */
 };
 
 /* The search for boundaries in the segment at hand; see ca_resync.h. */
@@ -59,8 +56,6 @@ struct iocx_ca_resync {
 	__u32 messages; /* plausible messages in a row, from the candidate on */
 	__u32 trusted;  /* those of them that name a known channel */
 	__u32 stride;   /* from one candidate to the next */
-	__u32 cut_row;  /* messages of the first row that ends in a header that is cut; 0: there was none */
-	__u32 cut_at;   /* position of that header */
 	__u8 bytes[IOCX_CA_LONG_HEADER];
 };
 
@@ -72,17 +67,14 @@ struct iocx_ca_window {
 	__u32 base;    /* position of bytes[0] */
 	__u32 pos;     /* position of the next message */
 	__u32 left;    /* bytes from there to the end */
-	__u32 glued; /* 1: the carried bytes were searched without success; with what follows, they are searched again */
-	__u32 floor; /* bytes before this position are not searched again */
 	struct iocx_ca_resync seek;
 	struct iocx_ca_header header; /* of the current message: in memory, where the verifier forgets its value */
 	__u8 bytes[IOCX_CA_ROOM];
 };
 
 /* The circuit's first byte comes next. */
-IOCX_CA_INLINE void iocx_ca_start(struct iocx_ca_stream *s, __u32 direction)
+IOCX_CA_INLINE void iocx_ca_start(struct iocx_ca_stream *s)
 {
-	s->dialect = direction == IOCX_CA_TO_SERVER ? IOCX_CA_MUTE : IOCX_CA_LARGE;
 	s->skip = 0;
 	s->have = 0;
 	s->unfinished = 0;
@@ -158,8 +150,6 @@ IOCX_CA_INLINE void iocx_ca_begin(struct iocx_ca_stream *s, struct iocx_ca_windo
 	w->carried = s->have;
 	w->end = s->have + length;
 	w->pos = 0;
-	w->floor = 0;
-	w->glued = s->have && s->sync < IOCX_CA_REGAINED;
 	w->seek.active = 0;
 	w->base = 0u - IOCX_CA_REACH; /* out of reach, so that bytes are wanted */
 }

@@ -142,7 +142,7 @@ IOCX_CA_INLINE int iocx_ca_udp_step(struct iocx_ca_datagram *d, struct iocx_ca_u
 	e->at = at;
 	if (left < IOCX_CA_HEADER || (left < IOCX_CA_LONG_HEADER && iocx_ca_is_long(d->bytes + at)))
 		goto bad;
-	iocx_ca_read_header(d->bytes + at, h, IOCX_CA_LARGE);
+	iocx_ca_read_header(d->bytes + at, h);
 	IOCX_CA_FORGET();
 	e->at += h->length;
 	total = (__u64)h->length + h->size;

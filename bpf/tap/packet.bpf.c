@@ -2,7 +2,7 @@
 /*
  * The filter on the packet sockets: finds the TCP segments and UDP datagrams with a watched port and passes them to
  * tap/tap.bpf.c or tap/udp.bpf.c by a tail call. It is loaded once for each network namespace, always with the same
- * maps. It always returns 0, so that no packet is queued, changed or delayed.
+ * maps. It always returns 0, so that no packet is queued, changed or delayed. Channel Access has IPv4 addresses only.
  *
  * The program is small, since the size of a filter counts against net.core.optmem_max, 20 KiB by default before 6.7
  * (__sk_filter_charge()).
@@ -12,7 +12,6 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/in.h>
-#include <linux/in6.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
@@ -29,22 +28,13 @@ int ca_packet(struct __sk_buff *skb)
 	const __u32 type = skb->pkt_type;
 	struct packet packet = {};
 	struct segment *segment;
-	__be16 protocol;
 
 	/* The filter sees each packet on loopback twice: it takes the sender's copy, which comes in order. */
 	if (type != PACKET_OUTGOING && (type > PACKET_MULTICAST || skb->ifindex == LOOPBACK_IFINDEX))
 		return 0;
-	protocol = skb->protocol;
-	if (is_tag(protocol))
-		protocol = pass_tags(skb, &packet);
-	else if (!may_be_of_interest(skb, protocol))
+	if (is_tag(skb->protocol) ? !pass_tags(skb, &packet) : !may_be_of_interest(skb, skb->protocol))
 		return 0;
-	if (protocol == bpf_htons(ETH_P_IP))
-		segment = read_ipv4(skb, &packet);
-	else if (protocol == bpf_htons(ETH_P_IPV6))
-		segment = read_ipv6(skb, &packet);
-	else
-		return 0;
+	segment = read_ipv4(skb, &packet);
 	if (!segment)
 		return 0;
 	bpf_tail_call(skb, &ca_programs, packet.protocol == IPPROTO_TCP ? IOCX_CA_PROGRAM_TCP : IOCX_CA_PROGRAM_UDP);

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Reads IPv4, IPv6, TCP and UDP headers of a packet that may have a watched port, and fills in the segment for the
+ * Reads IPv4, TCP and UDP headers of a packet that may have a watched port, and fills in the segment for the
  * next program. Part of tap/packet.bpf.c.
  */
 
 #define LOOPBACK_IFINDEX 1 /* the first device that a network namespace gets */
 #define IP_FRAGMENT_OFFSET 0x1FFF
 #define IP_MORE_FRAGMENTS 0x2000
-#define IPV6_FRAGMENT_OFFSET 0xFFF8
-#define MOST_EXTENSIONS 6
-#define JUMBO_OPTION 8 /* bytes of the hop-by-hop header that holds it */
 #define UDP_HEADER 8
 #define SHORTEST_TCP 5 /* words */
 #define LONGEST_PLAIN 0xFFFF
@@ -28,26 +25,6 @@ struct ip_start {
 	__be32 destination;
 	__be16 source_port;
 	__be16 destination_port;
-};
-
-/* The IPv6 header, and the ports behind it. */
-struct ipv6_start {
-	__u8 version_class;
-	__u8 class_flow[3];
-	__be16 payload_length;
-	__u8 next;
-	__u8 hops;
-	struct iocx_ca_address source;
-	struct iocx_ca_address destination;
-	__be16 source_port;
-	__be16 destination_port;
-};
-
-struct ipv6_extension {
-	__u8 next;
-	__u8 length;
-	__be16 option; /* fragment header: the offset; else type and length of the first option */
-	__u32 rest;
 };
 
 struct tcp_start {
@@ -70,7 +47,7 @@ static __always_inline int read_header(struct __sk_buff *skb, const struct packe
 	if (packet->protocol == IPPROTO_UDP) {
 		segment->data_at = packet->above + UDP_HEADER;
 	} else {
-		/* tcp_v4_rcv() and tcp_v6_rcv() take neither broadcasts nor short headers. */
+		/* tcp_v4_rcv() takes neither broadcasts nor short headers. */
 		if (skb->pkt_type == PACKET_BROADCAST || skb->pkt_type == PACKET_MULTICAST)
 			return 0;
 		if (bpf_skb_load_bytes(skb, packet->above, &tcp, sizeof tcp))
@@ -163,72 +140,5 @@ static __always_inline struct segment *read_ipv4(struct __sk_buff *skb, struct p
 		return 0;
 	set_mapped(&segment->source, ip.source);
 	set_mapped(&segment->destination, ip.destination);
-	return segment;
-}
-
-/*
- * Finds the ports behind IPv6 extension headers (RFC 8200, section 4). Returns 0 when it finds none: in a later
- * fragment, behind encryption, behind more than MOST_EXTENSIONS.
- */
-static __always_inline int pass_extensions(struct __sk_buff *skb, struct packet *packet, struct ipv6_start *ip)
-{
-	struct ipv6_extension extension;
-
-	packet->above = packet->at + IPV6_HEADER;
-	packet->protocol = ip->next;
-#pragma unroll
-	for (int i = 0; i < MOST_EXTENSIONS; i++) {
-		if (packet->protocol == IPPROTO_TCP || packet->protocol == IPPROTO_UDP)
-			return bpf_skb_load_bytes(skb, packet->above, &ip->source_port, 4) == 0;
-		if (packet->protocol != IPPROTO_HOPOPTS && packet->protocol != IPPROTO_ROUTING &&
-		    packet->protocol != IPPROTO_FRAGMENT && packet->protocol != IPPROTO_DSTOPTS &&
-		    packet->protocol != IPPROTO_AH)
-			return 0;
-		if (bpf_skb_load_bytes(skb, packet->above, &extension, sizeof extension))
-			return 0;
-		if (packet->protocol == IPPROTO_FRAGMENT) {
-			if (extension.option & bpf_htons(IPV6_FRAGMENT_OFFSET))
-				return 0;
-			packet->above += 8;
-		} else if (packet->protocol == IPPROTO_AH) {
-			packet->above += (extension.length + 2) * 4;
-		} else {
-			packet->above += (extension.length + 1) * 8;
-		}
-		packet->protocol = extension.next;
-	}
-	return 0;
-}
-
-static __always_inline struct segment *read_ipv6(struct __sk_buff *skb, struct packet *packet)
-{
-	struct segment *segment;
-	struct ipv6_start ip;
-	int plain;
-
-	if (bpf_skb_load_bytes(skb, packet->at, &ip, sizeof ip))
-		return 0;
-	packet->protocol = ip.next;
-	packet->above = packet->at + IPV6_HEADER;
-	plain = ip.next == IPPROTO_TCP || ip.next == IPPROTO_UDP;
-	if (!plain && !pass_extensions(skb, packet, &ip))
-		return 0;
-	if (!has_watched_port(packet, ip.source_port, ip.destination_port))
-		return 0;
-	packet->end = packet->above + bpf_ntohs(ip.payload_length);
-	if (ip.payload_length == 0 && skb->len - packet->at - IPV6_HEADER > LONGEST_PLAIN) {
-		/* IPv6 BIG TCP: larger than 64 KiB, most often with a jumbo payload option (ip6_xmit()). */
-		plain |= ip.next == IPPROTO_HOPOPTS && packet->above == packet->at + IPV6_HEADER + JUMBO_OPTION;
-		packet->end = skb->len;
-	}
-	if (!plain) {
-		count_drop(IOCX_CA_DROP_NOT_PARSED);
-		return 0;
-	}
-	segment = start_segment(skb, packet);
-	if (!segment)
-		return 0;
-	segment->source = ip.source;
-	segment->destination = ip.destination;
 	return segment;
 }

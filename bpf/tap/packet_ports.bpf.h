@@ -6,7 +6,6 @@
  */
 
 #define IPV4_HEADER 20
-#define IPV6_HEADER 40
 #define LONGEST_OPTION 40
 
 const volatile __u32 cfg_net; /* number of the network namespace of the socket */
@@ -56,15 +55,6 @@ static __always_inline int may_be_options(__u32 word)
 	return second <= 1 || (third >= 2 && third <= LONGEST_OPTION);
 }
 
-/* The same for IPv6 extension headers, which start with the type of the header behind them. */
-static __always_inline int may_be_extension(__u32 word)
-{
-	const __u32 next = word >> 24;
-
-	return next == IPPROTO_TCP || next == IPPROTO_UDP || next == IPPROTO_ROUTING || next == IPPROTO_FRAGMENT ||
-	       next == IPPROTO_AH || next == IPPROTO_DSTOPTS;
-}
-
 /* Whether a packet that starts with its IP header must be read further. Most need not. */
 static __always_inline int may_be_of_interest(struct __sk_buff *skb, __be16 protocol)
 {
@@ -72,17 +62,11 @@ static __always_inline int may_be_of_interest(struct __sk_buff *skb, __be16 prot
 	struct iocx_ca_port_set *set;
 	__u32 ports;
 
-	if (protocol == bpf_htons(ETH_P_IP)) {
-		ports = load_word(skb, IPV4_HEADER);
-		if (may_be_options(ports))
-			return 1;
-	} else if (protocol == bpf_htons(ETH_P_IPV6)) {
-		ports = load_word(skb, IPV6_HEADER);
-		if (may_be_extension(ports))
-			return 1;
-	} else {
+	if (protocol != bpf_htons(ETH_P_IP))
 		return 0;
-	}
+	ports = load_word(skb, IPV4_HEADER);
+	if (may_be_options(ports))
+		return 1;
 	set = bpf_map_lookup_elem(&ca_watched, &net);
 	return set && (is_watched(set, ports >> 16) | is_watched(set, ports & 0xFFFF));
 }

@@ -3,16 +3,16 @@
 
 #define TAG 4 /* bytes of a VLAN tag behind the Ethernet addresses */
 
-/* Whether an IP packet of the protocol starts at offset `at` and ends where the packet ends. */
-static __always_inline int is_ip(struct __sk_buff *skb, __u32 at, __be16 protocol)
+/* Whether an IPv4 packet starts at offset `at` and ends where the packet ends. */
+static __always_inline int is_ip(struct __sk_buff *skb, __u32 at)
 {
-	struct ipv6_extension start; /* the first eight bytes of either header */
+	struct {
+		__u8 version_length, service;
+		__be16 total_length;
+	} start;
 
-	if (bpf_skb_load_bytes(skb, at, &start, sizeof start))
-		return 0;
-	if (protocol == bpf_htons(ETH_P_IP))
-		return start.next >> 4 == 4 && at + bpf_ntohs(start.option) == skb->len;
-	return start.next >> 4 == 6 && at + IPV6_HEADER + bpf_ntohs(start.rest & 0xFFFF) == skb->len;
+	return bpf_skb_load_bytes(skb, at, &start, sizeof start) == 0 && start.version_length >> 4 == 4 &&
+	       at + bpf_ntohs(start.total_length) == skb->len;
 }
 
 static __always_inline int is_tag(__be16 protocol)
@@ -21,11 +21,11 @@ static __always_inline int is_tag(__be16 protocol)
 }
 
 /*
- * Finds the IP header of a packet whose protocol is VLAN: behind one or two tags; of a packet that is sent, often
- * right at the start. A tag may look like the start of an IP header and the other way round, so the lengths have to
- * agree. Returns the protocol of the header.
+ * Whether the packet, whose protocol is VLAN, is an IPv4 packet, and where its header starts: behind one or two tags; of
+ * a packet that is sent, often right at the start. A tag may look like the start of an IP header and the other way
+ * round, so the lengths have to agree.
  */
-static __always_inline __be16 pass_tags(struct __sk_buff *skb, struct packet *packet)
+static __always_inline int pass_tags(struct __sk_buff *skb, struct packet *packet)
 {
 	__be16 tag[2]; /* priority and VLAN, protocol of what follows */
 	__u32 at = 0;
@@ -38,14 +38,11 @@ static __always_inline __be16 pass_tags(struct __sk_buff *skb, struct packet *pa
 		at += TAG;
 		if (is_tag(tag[1]))
 			continue;
-		if ((tag[1] == bpf_htons(ETH_P_IP) || tag[1] == bpf_htons(ETH_P_IPV6)) &&
-		    (skb->pkt_type != PACKET_OUTGOING || is_ip(skb, at, tag[1]))) {
+		if (tag[1] == bpf_htons(ETH_P_IP) && (skb->pkt_type != PACKET_OUTGOING || is_ip(skb, at))) {
 			packet->at = at;
-			return tag[1];
+			return 1;
 		}
 		break;
 	}
-	if (skb->pkt_type != PACKET_OUTGOING || bpf_skb_load_bytes(skb, 0, &version, 1))
-		return 0;
-	return version >> 4 == 4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
+	return skb->pkt_type == PACKET_OUTGOING && !bpf_skb_load_bytes(skb, 0, &version, 1) && version >> 4 == 4;
 }

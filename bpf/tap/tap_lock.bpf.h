@@ -102,8 +102,8 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, 
 		flow->first_seq[1] = segment->seq + 1;
 		flow->events_off = 0;
 		flow->refused_ns = 0;
-		start_direction(to_server, IOCX_CA_TO_SERVER, segment->ack);
-		start_direction(to_client, IOCX_CA_TO_CLIENT, segment->seq + 1);
+		start_direction(to_server, segment->ack);
+		start_direction(to_client, segment->seq + 1);
 		flow->ended = 0;
 	}
 	release(&inner, to_client, swap);

@@ -101,7 +101,7 @@ static __always_inline void read_piece(struct __sk_buff *skb, struct work *w, st
 	}
 	count_drop(IOCX_CA_DROP_TOO_LONG);
 	count_unread(flow, w->window.direction, w->window.end - w->window.pos);
-	stop_seek(skb, w, d);
+	stop_seek(w, d);
 finished:
 	if (sync < IOCX_CA_REGAINED && d->stream.sync >= IOCX_CA_REGAINED)
 		count_drop(IOCX_CA_DROP_RESYNC);

@@ -39,9 +39,9 @@ static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, co
 	return bpf_map_lookup_elem(&ca_servers, &server);
 }
 
-static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 direction, __u32 next)
+static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 next)
 {
-	iocx_ca_start(&d->stream, direction);
+	iocx_ca_start(&d->stream);
 	d->next = next;
 	d->acked = next;
 	d->next_known = 1;
@@ -147,8 +147,8 @@ static __always_inline struct iocx_ca_flow *begin_flow(struct work *w, const str
 	fresh->joined = 0;
 	fresh->first_seq[0] = to_server;
 	fresh->first_seq[1] = to_client;
-	start_direction(&fresh->directions[IOCX_CA_TO_SERVER], IOCX_CA_TO_SERVER, to_server);
-	start_direction(&fresh->directions[IOCX_CA_TO_CLIENT], IOCX_CA_TO_CLIENT, to_client);
+	start_direction(&fresh->directions[IOCX_CA_TO_SERVER], to_server);
+	start_direction(&fresh->directions[IOCX_CA_TO_CLIENT], to_client);
 	flow = enter_flow(w, begun->ioc);
 	__builtin_memset(fresh->first_seq, 0, sizeof fresh->first_seq);
 	__builtin_memset(fresh->directions, 0, sizeof fresh->directions);

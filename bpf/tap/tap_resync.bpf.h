@@ -39,13 +39,8 @@ static __always_inline int load_header(struct __sk_buff *skb, struct work *w, __
 {
 	const __u32 from = w->window.seek.at - w->window.carried;
 	struct iocx_ca_page *page;
-	__u64 at = w->window.seek.at;
+	__u64 at;
 
-	if (w->window.seek.at < w->window.carried) {
-		IOCX_CA_MASK(at, IOCX_CA_CARRY - 1);
-		iocx_ca_copy(w->window.seek.bytes, w->window.bytes + at, IOCX_CA_LONG_HEADER);
-		return 0;
-	}
 	if (!w->page && size == IOCX_CA_HEADER)
 		return bpf_skb_load_bytes(skb, w->data_at + from, w->window.seek.bytes, IOCX_CA_HEADER);
 	if (!w->page)
@@ -74,88 +69,15 @@ __attribute__((noinline)) int ca_seek_step(struct __sk_buff *skb)
 	return iocx_ca_seek(&direction_of(flow, w->window.direction)->stream, &w->window, trust, !flow->joined);
 }
 
-/* Copies up to CARRY bytes of the current piece, from `from` on, into the window. */
-static __always_inline int load_some(struct __sk_buff *skb, struct work *w, __u64 lead, __u32 from, __u32 size)
+/* The segment has more candidates than can be looked at. */
+static __always_inline void stop_seek(struct work *w, struct iocx_ca_direction *d)
 {
-	__u64 wanted;
-
-	if (size == 0)
-		return 0;
-	if (size > IOCX_CA_CARRY)
-		size = IOCX_CA_CARRY;
-	IOCX_CA_MASK(lead, IOCX_CA_CARRY - 1);
-	if (w->page)
-		return ca_load_page(skb, lead, from);
-	/* As in fill(): the verifier of 5.10 must see that 1 <= wanted. */
-	wanted = size - 1;
-	IOCX_CA_MASK(wanted, IOCX_CA_CARRY - 1);
-	asm volatile("%0 += 1" : "+r"(wanted));
-	return bpf_skb_load_bytes(skb, w->data_at + from, w->window.bytes + lead, wanted);
-}
-
-/* Puts what was carried over together with the start of the piece. */
-__attribute__((noinline)) int ca_glue(struct __sk_buff *skb)
-{
-	struct work *w;
-	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
-	struct iocx_ca_window *window;
-
-	if (!flow)
-		return 1;
-	window = &w->window;
-	iocx_ca_copy(window->bytes, direction_of(flow, window->direction)->stream.carry, IOCX_CA_CARRY);
-	return load_some(skb, w, window->carried, 0, window->end - window->carried);
-}
-
-/* The piece has no boundary: carries over what is searched together with the next one. */
-__attribute__((noinline)) int ca_keep_tail(struct __sk_buff *skb)
-{
-	struct work *w;
-	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
-	struct iocx_ca_window *window;
-	struct iocx_ca_stream *s;
-	__u32 tail, length;
-	__u64 from = 0;
-
-	if (!flow)
-		return 0;
-	window = &w->window;
-	s = &direction_of(flow, window->direction)->stream;
-	tail = iocx_ca_tail(s, window);
-	length = window->end - window->carried;
-	if (tail > length)
-		from = window->end - tail; /* all of the piece was put behind the carried bytes */
-	else if (load_some(skb, w, 0, length - tail, tail))
-		tail = 0;
-	IOCX_CA_MASK(from, IOCX_CA_CARRY - 1);
-	iocx_ca_copy(s->carry, window->bytes + from, IOCX_CA_CARRY);
-	s->have = tail;
-	return 0;
-}
-
-/*
- * The segment has more candidates than can be looked at: what was found in it decides. Its end is searched together with
- * the next one all the same.
- */
-static __always_inline void stop_seek(struct __sk_buff *skb, struct work *w, struct iocx_ca_direction *d)
-{
-	struct iocx_ca_resync *seek = &w->window.seek;
-
 	iocx_ca_lose(&d->stream, &w->window);
-	if (seek->active && seek->cut_row) {
-		seek->at = seek->cut_at;
-		d->stream.sync = IOCX_CA_TENTATIVE;
-		d->stream.row = seek->cut_row;
-	}
-	seek->active = 0;
-	ca_keep_tail(skb);
+	w->window.seek.active = 0;
 }
 
-/* Bytes that were carried over have been counted already. */
 static __always_inline void count_passed(const struct work *w, struct iocx_ca_flow *flow, __u32 start)
 {
-	if (start < w->window.carried)
-		start = w->window.carried;
 	if (w->window.pos > start)
 		count_unread(flow, w->window.direction, w->window.pos - start);
 }
@@ -172,11 +94,6 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 		return 1;
 	d = direction_of(flow, w->window.direction);
 	if (!w->window.seek.active) {
-		iocx_ca_seek_place(&w->window);
-		if (w->window.pos < w->window.carried && ca_glue(skb)) {
-			iocx_ca_lose(&d->stream, &w->window);
-			return 1;
-		}
 		if (d->boundary)
 			iocx_ca_seek_begin(&d->stream, &w->window, (d->boundary - seq_of_pos(w, d)) & 7, 8);
 		else
@@ -187,15 +104,12 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 		const int result = ca_seek_step(skb);
 
 		if (result == IOCX_CA_SEEK_END) {
-			if (d->stream.sync == IOCX_CA_LOST || d->stream.row)
+			if (d->stream.sync == IOCX_CA_LOST)
 				count_passed(w, flow, start);
-			ca_keep_tail(skb);
 			return 1;
 		}
 		if (result == IOCX_CA_SEEK_FOUND) {
 			count_passed(w, flow, start);
-			if (w->window.pos < w->window.carried)
-				iocx_ca_drop_carried(&d->stream, &w->window);
 			if (d->stream.unfinished) {
 				iocx_ca_finish_put(&d->stream, &w->event);
 				ca_finished_put(skb);

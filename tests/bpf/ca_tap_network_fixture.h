@@ -7,9 +7,9 @@
 
 namespace ioc_exporter::testing {
 
-// Of a TestNetwork with addresses: IPv4 and IPv6.
-inline constexpr const char* kClients[] = {"10.7.0.1", "fd07::1"};
-inline constexpr const char* kServers[] = {"10.7.0.2", "fd07::2"};
+// Of a TestNetwork with addresses.
+inline constexpr const char* kClient = "10.7.0.1";
+inline constexpr const char* kServer = "10.7.0.2";
 
 class CaTapNetworkTest : public CaTapTest {
  protected:

@@ -1,4 +1,4 @@
-// Which packets the tap reads: IP versions, tags, devices, fragments; each put once.
+// Which packets the tap reads: tags, devices, fragments; each put once.
 #include "bpf/ca_tap_network_fixture.h"
 #include "bpf/packets.h"
 
@@ -9,41 +9,22 @@ using namespace ioc_exporter::testing;
 
 class CaTapPacketTest : public CaTapNetworkTest {
  protected:
-  // Puts and answers of every size between the network's two ends, over IPv4 and over IPv6.
+  // Puts and answers of every size between the network's two ends.
   void expect_each_put_once(const TestNetwork& network) {
     const std::uint32_t net = add(network.server);
     const Listener listener("::", 0, network.server.fd());
     watch_in(net, listener);
-    for (int v = 0; v < 2; ++v) {
-      Circuit circuit(listener, kServers[v], network.client.fd());
-      circuit.open("u", "h", {"A", "WF"});
-      circuit.to_server(repeat(write(100), 23) + repeat(write_notify(101), 29));
-      circuit.to_server_in_pieces(repeat(write(100), 31), 7);
-      circuit.to_client(long_message(1, 6, 50000, 1, 1, Bytes(400000, 1)) + created(7, 107));
-      circuit.to_server(long_message(4, 6, 50000, 101, 0, Bytes(400000, 1)) + write(100));
-      const auto reading = collect();
-      std::uint64_t of_client = 0;
-      for (const auto& one : reading.puts)
-        if (one.labels.client == kClients[v]) of_client += one.count;
-      EXPECT_EQ(of_client, 23u + 29u + 31u + 2u);
-    }
-    EXPECT_EQ(all_puts(), 2u * 85u);
+    Circuit circuit(listener, kServer, network.client.fd());
+    circuit.open("u", "h", {"A", "WF"});
+    circuit.to_server(repeat(write(100), 23) + repeat(write_notify(101), 29));
+    circuit.to_server_in_pieces(repeat(write(100), 31), 7);
+    circuit.to_client(long_message(1, 6, 50000, 1, 1, Bytes(400000, 1)) + created(7, 107));
+    circuit.to_server(long_message(4, 6, 50000, 101, 0, Bytes(400000, 1)) + write(100));
+    for (const auto& one : collect().puts) EXPECT_EQ(one.labels.client, kClient);
+    EXPECT_EQ(all_puts(), 23u + 29u + 31u + 2u);
     expect_nothing_lost();
   }
 };
-
-TEST_P(CaTapPacketTest, CountsIpv6OnLoopback) {
-  const Listener listener("::1");
-  for (const char* address : {"::", "::1"}) {
-    watch_in(0, listener, address);
-    Circuit circuit(listener);
-    circuit.open("u", "h", {address});
-    circuit.to_server_in_pieces(repeat(write(100), 23), 11);
-    EXPECT_EQ(puts(address), 23u);
-    EXPECT_EQ(collect().puts.back().labels.client, "::1");
-  }
-  expect_nothing_lost();
-}
 
 TEST_P(CaTapPacketTest, CountsIpv4OnAnIpv6Socket) {
   const Listener listener("::");
@@ -88,18 +69,16 @@ TEST_P(CaTapPacketTest, CountsPacketsOver64KiB) {
   watch_in(net, listener);
   UniqueFd packets;
   network.server.run(
-      [&] { packets.reset(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, htons(ETH_P_IPV6))); });
+      [&] { packets.reset(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, htons(ETH_P_IP))); });
   constexpr int kRoom = 1 << 28;
   ASSERT_EQ(::setsockopt(packets.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kRoom, sizeof kRoom), 0);
-  for (int v = 0; v < 2; ++v) {
-    Circuit circuit(listener, kServers[v], network.client.fd());
-    circuit.open("u", "h", {"A", "WF"});
-    for (int i = 0; i < 7; ++i) circuit.to_server(repeat(write(100), 40009));
-    circuit.to_server(long_message(4, 6, 50000, 101, 0, Bytes(400000, 1)));
-  }
-  EXPECT_GT(longest(packets), 66000u);
-  EXPECT_EQ(puts("A"), 2u * 7 * 40009);
-  EXPECT_EQ(puts("WF"), 2u);
+  Circuit circuit(listener, kServer, network.client.fd());
+  circuit.open("u", "h", {"A", "WF"});
+  for (int i = 0; i < 7; ++i) circuit.to_server(repeat(write(100), 40009));
+  circuit.to_server(long_message(4, 6, 50000, 101, 0, Bytes(400000, 1)));
+  if (longest(packets) <= 66000u) GTEST_SKIP() << "the kernel has no BIG TCP over IPv4";
+  EXPECT_EQ(puts("A"), 7u * 40009);
+  EXPECT_EQ(puts("WF"), 1u);
   expect_nothing_lost();
 }
 
@@ -195,11 +174,6 @@ TEST_P(CaTapPacketTest, FragmentsOfWatchedPortsAreCounted) {
   send_on_loopback_v4(kMore | kFurther, watched);
   send_on_loopback_v4(kMore, other);
   EXPECT_EQ(drop("not_parsed"), 2u);
-  const Bytes first{IPPROTO_TCP, 0, 0, 1, 0, 0, 0, 9}, later{IPPROTO_TCP, 0, 0, 9, 0, 0, 0, 9};
-  send_on_loopback_v6(IPPROTO_FRAGMENT, first + watched);
-  send_on_loopback_v6(IPPROTO_FRAGMENT, later + watched);
-  send_on_loopback_v6(IPPROTO_FRAGMENT, first + other);
-  EXPECT_EQ(drop("not_parsed"), 3u);
 }
 
 // Options stand where the ports are in other packets. That they are read shows in what they count.
@@ -221,25 +195,6 @@ TEST_P(CaTapPacketTest, PortsBehindIpv4OptionsAreFound) {
   }
 }
 
-TEST_P(CaTapPacketTest, ExtensionHeadersOfWatchedPortsAreCounted) {
-  const Bytes watched = tcp_segment(5, listener_.port()), other = tcp_segment(5, 6);
-  const Bytes padding{1, 4, 0, 0, 0, 0};  // option PadN
-  const auto options = [&](std::uint8_t next) { return Bytes{next, 0} + padding; };
-  const Bytes long_options = Bytes{IPPROTO_TCP, 1, 1, 12} + Bytes(12, 0);
-  const Bytes authentication = Bytes{IPPROTO_TCP, 4} + Bytes(22, 0);
-  send_on_loopback_v6(IPPROTO_HOPOPTS, options(IPPROTO_TCP) + watched);
-  send_on_loopback_v6(IPPROTO_DSTOPTS, long_options + watched);
-  send_on_loopback_v6(IPPROTO_AH, authentication + watched);
-  send_on_loopback_v6(IPPROTO_HOPOPTS, options(IPPROTO_DSTOPTS) + options(IPPROTO_TCP) + watched);
-  EXPECT_EQ(drop("not_parsed"), 4u);
-  send_on_loopback_v6(IPPROTO_HOPOPTS, options(IPPROTO_TCP) + other);
-  send_on_loopback_v6(IPPROTO_DSTOPTS, options(IPPROTO_ICMPV6) + watched);
-  send_on_loopback_v6(IPPROTO_NONE, watched);
-  EXPECT_EQ(drop("not_parsed"), 4u);
-  EXPECT_EQ(all_puts(), 0u);
-  EXPECT_EQ(entries("ca_circuits"), 0u);
-}
-
 // Frames as a switch sends them to a port with tagged VLANs; no device of the VLAN is there.
 TEST_P(CaTapPacketTest, ReadsTaggedFrames) {
   // The last one looks like the start of an IPv4 header: priority 2, VLAN 1280.
@@ -254,17 +209,14 @@ TEST_P(CaTapPacketTest, ReadsTaggedFrames) {
   std::uint16_t client_port = 40000;
   std::uint64_t sent = 0;
   for (const Tags& tag : tags) {
-    for (int v = 0; v < 2; ++v) {
-      FrameCircuit circuit(cable, tag, {kClients[v], ++client_port},
-                           {kServers[v], listener.port()});
-      circuit.begin();
-      circuit.to_server(version() + client_name("u") + create(1, "A"));
-      circuit.to_client(version() + created(1, 100));
-      circuit.to_server(repeat(write(100), 23));
-      circuit.to_server(write_notify(100));
-      sent += 24;
-      EXPECT_EQ(all_puts(), sent) << tag.size() << " tags, IP version " << (v ? 6 : 4);
-    }
+    FrameCircuit circuit(cable, tag, {kClient, ++client_port}, {kServer, listener.port()});
+    circuit.begin();
+    circuit.to_server(version() + client_name("u") + create(1, "A"));
+    circuit.to_client(version() + created(1, 100));
+    circuit.to_server(repeat(write(100), 23));
+    circuit.to_server(write_notify(100));
+    sent += 24;
+    EXPECT_EQ(all_puts(), sent) << tag.size() << " tags";
   }
   expect_nothing_lost();
 }

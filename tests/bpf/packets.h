@@ -45,28 +45,13 @@ inline Bytes ipv4_packet(const std::string& from, const std::string& to, const B
   return bytes + options + payload;
 }
 
-inline Bytes ipv6_packet(const std::string& from, const std::string& to, std::uint8_t next,
-                         const Bytes& payload) {
-  Bytes bytes{0x60, 0, 0, 0};
-  append_u16(bytes, static_cast<std::uint32_t>(payload.size()));
-  bytes = bytes + Bytes{next, 9} + Bytes(32, 0);
-  EXPECT_EQ(::inet_pton(AF_INET6, from.c_str(), &bytes[8]), 1);
-  EXPECT_EQ(::inet_pton(AF_INET6, to.c_str(), &bytes[24]), 1);
-  return bytes + payload;
-}
-
-inline void send_on_loopback(const std::string& address, const Bytes& packet) {
-  const Endpoint to(address, 0);
-  const UniqueFd fd(::socket(to.family(), SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW));
-  ASSERT_EQ(::sendto(fd.get(), packet.data(), packet.size(), 0, to.get(), to.size()),
-            static_cast<ssize_t>(packet.size()));
-}
 inline void send_on_loopback_v4(std::uint16_t fragment, const Bytes& payload,
                                 const Bytes& options = {}) {
-  send_on_loopback("127.0.0.1", ipv4_packet("127.0.0.1", "127.0.0.1", payload, fragment, options));
-}
-inline void send_on_loopback_v6(std::uint8_t next, const Bytes& payload) {
-  send_on_loopback("::1", ipv6_packet("::1", "::1", next, payload));
+  const Bytes packet = ipv4_packet("127.0.0.1", "127.0.0.1", payload, fragment, options);
+  const Endpoint to("127.0.0.1", 0);
+  const UniqueFd fd(::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW));
+  ASSERT_EQ(::sendto(fd.get(), packet.data(), packet.size(), 0, to.get(), to.size()),
+            static_cast<ssize_t>(packet.size()));
 }
 
 // EtherType and tag (priority and VLAN), outermost first.
@@ -86,17 +71,16 @@ class FrameCable {
   // Sends an IP packet from one end to the other and waits until it has arrived there.
   void send(End from, const Tags& tags, const Bytes& packet) const {
     const Device &by = ends_[from], &to = ends_[1 - from];
-    const std::uint16_t protocol = packet.at(0) >> 4 == 4 ? ETH_P_IP : ETH_P_IPV6;
     Bytes frame(to.address.sll_addr, to.address.sll_addr + ETH_ALEN);
     frame.insert(frame.end(), by.address.sll_addr, by.address.sll_addr + ETH_ALEN);
     for (const auto& [type, tag] : tags) {
       append_u16(frame, type);
       append_u16(frame, tag);
     }
-    append_u16(frame, protocol);
+    append_u16(frame, ETH_P_IP);
     frame = frame + packet;
     sockaddr_ll address = by.address;
-    address.sll_protocol = htons(tags.empty() ? protocol : tags.front().first);
+    address.sll_protocol = htons(tags.empty() ? std::uint16_t{ETH_P_IP} : tags.front().first);
     ASSERT_EQ(::sendto(by.fd.get(), frame.data(), frame.size(), 0,
                        reinterpret_cast<const sockaddr*>(&address), sizeof address),
               static_cast<ssize_t>(frame.size()));
@@ -169,10 +153,8 @@ class FrameCircuit {
   void send(FrameCable::End by, const End& from, const End& to, std::uint32_t seq,
             std::uint32_t ack, std::uint8_t flags, const Bytes& payload) const {
     const Bytes segment = tcp_segment(from.port, to.port, seq, ack, flags, payload);
-    const bool v4 = Endpoint(from.address, 0).family() == AF_INET;
-    Bytes packet = v4 ? ipv4_packet(from.address, to.address, segment)
-                      : ipv6_packet(from.address, to.address, IPPROTO_TCP, segment);
-    if (v4) complete_ip_checksum(packet);
+    Bytes packet = ipv4_packet(from.address, to.address, segment);
+    complete_ip_checksum(packet);
     complete_tcp_checksum(packet, packet.size() - segment.size());
     cable_.send(by, tags_, packet);
   }

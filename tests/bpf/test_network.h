@@ -14,7 +14,7 @@ class TestNetwork {
     client.command("ip link add eth0 type veth peer name eth0 netns " + server.path());
     for (const NetNamespace* one : {&client, &server}) one->command("ip link set eth0 up");
   }
-  // Addresses 10.7.0.x/24 and fd07::x/64, x = 1 for the client and 2 for the server.
+  // Addresses 10.7.0.x/24, x = 1 for the client and 2 for the server.
   void give_addresses(const std::string& client_device, const std::string& server_device) const {
     add_addresses(client, client_device, "1");
     add_addresses(server, server_device, "2");
@@ -26,7 +26,6 @@ class TestNetwork {
   static void add_addresses(const NetNamespace& where, const std::string& device,
                             const std::string& number) {
     where.command("ip addr add 10.7.0." + number + "/24 dev " + device);
-    where.command("ip addr add fd07::" + number + "/64 dev " + device + " nodad");
     where.command("ip link set " + device + " up");
   }
 };

@@ -4,13 +4,11 @@
 // the cutting into segments, then one direction of a circuit. What must hold for any bytes:
 //  - nothing outside the segments or the parser's own memory is read (AddressSanitizer);
 //  - however the stream is cut, the events are the same;
-//  - the puts are those that a model of rsrv carries out: none is missing, none is twice. Where the
-//    circuit begins as Base's versions all take it, they are those of each version's own model.
+//  - the puts are those that a walk over the stream finds: none is missing, none is twice.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <set>
 
 #include "support/ca_stream.h"
@@ -62,57 +60,24 @@ std::uint32_t word(Stream bytes, std::size_t at) {
          std::uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
 }
 
-// camessage() of rsrv, which is the same in 3.14.12 and 3.15.
-enum class Rsrv {
-  base_3,  // CREATE_CHAN alone tells the minor version
-  base_7,  // VERSION does too; before it is told, no other message is handled
-  tap,     // the puts that any of them may carry out
-};
-
-// The puts of a client's stream that the server carries out. Nothing: it depends on how the stream
-// was cut.
-std::optional<std::vector<Put>> walk(Stream bytes, Rsrv rsrv) {
+// The puts of a client's stream that the server carries out.
+std::vector<Put> walk(Stream bytes) {
   const std::set<std::uint32_t> handled{0, 1, 2, 3, 4, 6, 8, 9, 10, 12, 15, 18, 19, 20, 21, 23};
   std::vector<Put> puts;
-  std::uint32_t minor = 0;
-  bool is_first = true;
   while (bytes.size() >= 16) {
     const std::uint32_t command = word(bytes, 0) >> 16;
-    std::uint32_t size = word(bytes, 0) & 0xFFFF, length = size + 16;
-    if (size == 0xFFFF && minor >= 9) {
+    std::uint64_t length = (word(bytes, 0) & 0xFFFF) + 16;
+    if (length == 0xFFFF + 16) {
       if (bytes.size() < 24) break;
-      size = word(bytes, 16);
-      length = size + 24;  // in 32 bits
+      length = std::uint64_t{word(bytes, 16)} + 24;
     }
-    if (length == 0) break;  // it is handled for ever
-    // Long headers before there is a channel: 7.0 takes them, earlier ones do not.
-    if (rsrv == Rsrv::base_3 && minor == 0 && size == 0xFFFF) return std::nullopt;
-    // Of a client that takes its version back, 7.0 skips as many bytes as were read with the
-    // message.
-    if (rsrv == Rsrv::base_7 && minor < 4 && !is_first) return std::nullopt;
-    const bool checks = rsrv != Rsrv::tap || minor >= 4;
-    if (checks && (length % 8 != 0 || !handled.contains(command))) break;
-    if (length > bytes.size()) break;
+    if (length % 8 != 0 || !handled.contains(command) || length > bytes.size()) break;
     if (command == 4 || command == 19) puts.push_back({word(bytes, 8), command == 19});
-    const std::uint32_t told = word(bytes, 4) & 0xFFFF;
-    // 7.0 goes by that from then on, earlier ones do not.
-    if (command == 0 && rsrv == Rsrv::base_3 && !is_first &&
-        (told < 9 || (minor != 0 && minor < 9)))
-      return std::nullopt;
-    if (command == 18 && rsrv == Rsrv::base_3 && word(bytes, 12) < 4) return std::nullopt;
-    if (command == 0 && rsrv != Rsrv::base_3) minor = told;
-    if (command == 18) minor = word(bytes, 12);
     bytes = bytes.subspan(length);
-    is_first = false;
   }
   return puts;
 }
 
-// Whether the first message is a VERSION without payload, and then whether all versions of Base
-// know the client's minor version from the second on, since that creates a channel.
-bool begins_with_version(Stream bytes) {
-  return bytes.size() >= 16 && word(bytes, 0) == 0 && (word(bytes, 4) & 0xFFFF) >= 9;
-}
 std::vector<Put> puts_of(const std::vector<CaEvent>& events) {
   std::vector<Put> puts;
   for (const CaEvent& event : events)
@@ -139,11 +104,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!puts.empty()) fail("puts of a server");
     return 0;
   }
-  if (puts != walk(bytes, Rsrv::tap)) fail("other puts than a walk over the stream finds");
-  if (!begins_with_version(bytes)) return 0;
-  if (const auto those = walk(bytes, Rsrv::base_7); those && puts != *those)
-    fail("other puts than Base 7.0 carries out");
-  if (const auto those = walk(bytes, Rsrv::base_3); those && puts != *those)
-    fail("other puts than Base 3.14.12 and 3.15 carry out");
+  if (puts != walk(bytes)) fail("other puts than a walk over the stream finds");
   return 0;
 }

@@ -67,19 +67,6 @@ def test_size_ffff_makes_a_long_header_whatever_the_count(wire, counts):
     counts.check({("R:set1", "long"): 24, ("R:set2", "long"): 7})
 
 
-def test_length_that_wraps_at_32_bits(wire, counts):
-    one = wire().introduce("wraps")
-    sid = 0
-    while sid % 8:  # the rest of its header is then a VERSION with a payload of SID bytes
-        sid, = one.open("R:set1")
-    while sid == 0 or sid % 8 or sid > 4096:
-        sid, = one.open("R:set1")
-    wraps = long_message(WRITE, CHAR, 1, sid, 13, size=0xFFFFFFF0)
-    one.send(*[wraps + bytes(sid) + write(sid)] * 5)
-    one.settle(sid)
-    counts.check({("R:set1", "wraps"): 10})
-
-
 def test_first_message_is_not_version(wire, counts):
     one = wire().send(message(ECHO))
     one.wait(lambda: one.all_of(ECHO) or one.all_of(ERROR))
@@ -89,30 +76,6 @@ def test_first_message_is_not_version(wire, counts):
     counts.check({("R:set1", "late-version"): 23})
 
 
-def test_first_message_is_nothing_at_all(wire, counts):
-    """Base 7.0 skips by its length what comes before VERSION, such as the start of an HTTP request."""
-    request = b"GET / HTTP/1.1\r\n"
-    one = wire().send(request)
-    one.wait(lambda: one.all_of(ERROR))
-    one.send(bytes(0x5420))
-    one.introduce("browser")
-    sid, = one.open("R:set1")
-    one.send(write(sid) * 23).settle(sid)
-    counts.check({("R:set1", "browser"): 23})
-
-
-def test_one_cid_for_several_channels(wire, counts):
-    one = wire().introduce("twice")
-    one.send(create(7, "R:set1"), create(7, "R:no-such-record"), create(7, "R:set2"), create(7, "R:set3"))
-    one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 3 and one.all_of(CREATE_CH_FAIL))
-    first, second, third = [answer.p2 for answer in one.all_of(CREATE_CHAN)]
-    one.send(write(first) * 2, write(second) * 3, write(third) * 5)
-    one.send(create(7, "R:set1"))  # and once more
-    one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 4)
-    one.send(write(one.all_of(CREATE_CHAN)[3].p2) * 7).settle(first)
-    counts.check({("R:set1", "twice"): 9, ("R:set2", "twice"): 3, ("R:set3", "twice"): 5})
-
-
 def test_name_without_its_zero_is_cut(wire, counts):
     one = wire().introduce("no-zero")
     one.send(create(1, LONG_NAME.encode() + b"X"))
@@ -120,40 +83,6 @@ def test_name_without_its_zero_is_cut(wire, counts):
     sid = one.all_of(CREATE_CHAN)[0].p2
     one.send(write(sid) * 23).settle(sid)
     counts.check({(LONG_NAME, "no-zero"): 23})
-
-
-def test_sid_of_another_circuit(wire, counts):
-    owner = wire().introduce("owner")
-    theirs, = owner.open("R:set1")
-    thief = wire().introduce("thief")
-    own, = thief.open("R:set2")
-    thief.send(write(own) * 3, write(theirs) * 23, write(own) * 2).settle(own)
-    owner.send(write(theirs) * 5).settle(theirs)
-    counts.check({("R:set1", "thief"): 23, ("R:set2", "thief"): 5, ("R:set1", "owner"): 5})
-
-
-def test_sid_that_is_guessed_before_the_answer(wire, counts):
-    one = wire().introduce("guesser")
-    last, = one.open("R:set1")
-    one.send(create(50, "R:set2"), write(last + 1) * 23, create(51, "R:set3"), write(last + 2) * 19)
-    one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 3)
-    one.send(write(last + 1) * 2).settle(last)
-    counts.check({("R:set2", "guesser"): 25, ("R:set3", "guesser"): 19})
-
-
-def test_the_identity_that_the_server_accepts(wire, ioc, counts):
-    """The last name before the first channel that there is; names behind it are refused."""
-    one = wire()
-    one.send(version(), host_name("h1"), client_name("first"), create(1, "R:no-such-record"), client_name("accepted"),
-             create(2, "R:set1"), client_name("refused"), create(3, "R:set2"))
-    one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 2)
-    assert "accepted" in ioc.shell("casr 2")
-    sids = [answer.p2 for answer in one.all_of(CREATE_CHAN)]
-    one.send(client_name("refused"), create(4, "R:set3"))
-    one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 3)
-    sids.append(one.all_of(CREATE_CHAN)[2].p2)
-    one.send(*(write(sid) * 7 for sid in sids)).settle(sids[0])
-    counts.check({(pv, "accepted"): 7 for pv in ("R:set1", "R:set2", "R:set3")})
 
 
 def test_identity_after_the_last_channel(wire, ioc, counts):
@@ -188,17 +117,6 @@ def test_nothing_counts_behind_a_message_that_ends_the_circuit(wire, counts, end
     one.send(write(sid) * 3, end, write(sid) * 23)
     one.wait_closed()
     counts.check({("R:set1", user): 3})
-
-
-def test_long_header_before_minor_version_9(wire, counts):
-    """CREATE_CHAN tells the minor version: with 8, that size is an odd one, and the circuit ends."""
-    one = wire().introduce("old-version")
-    one.send(create(1, "R:set1", minor=8))
-    one.wait(lambda: one.all_of(CREATE_CHAN))
-    sid = one.all_of(CREATE_CHAN)[0].p2
-    one.send(write(sid) * 3, long_message(WRITE, 6, 1, sid, 0, bytes(8)), write(sid) * 23)
-    one.wait_closed()
-    counts.check({("R:set1", "old-version"): 3})
 
 
 def test_requests_that_are_too_large_are_thrown_away(started, small, exporter):

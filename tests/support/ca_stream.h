@@ -66,7 +66,7 @@ class CaStream {
 
 inline CaStream CaStream::from_start(CaDirection direction) {
   CaStream stream(direction);
-  iocx_ca_start(&stream.stream_, static_cast<std::uint32_t>(direction));
+  iocx_ca_start(&stream.stream_);
   return stream;
 }
 
@@ -102,28 +102,16 @@ inline std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment
 // The same as ca_seek() of bpf/tap/tap_resync.bpf.h. The stream begins with the first segment, as
 // far as is known here: messages start on multiples of 8 from there on.
 inline int CaStream::seek(std::span<const std::uint8_t> segment) {
-  iocx_ca_seek_place(&window_);
-  std::vector<std::uint8_t> all(stream_.carry, stream_.carry + window_.carried);
-  all.insert(all.end(), segment.begin(), segment.end());
   iocx_ca_seek_begin(&stream_, &window_, 0, 8);
   for (;;) {
     const std::uint32_t size = iocx_ca_seek_wants(&window_);
     std::uint32_t confidence = IOCX_CA_REFUSED;
     if (size != 0) {
-      std::memcpy(window_.seek.bytes, all.data() + window_.seek.at, size);
+      std::memcpy(window_.seek.bytes, segment.data() + (window_.seek.at - window_.carried), size);
       if (iocx_ca_seek_header(&window_, size)) confidence = trust();
     }
     const int result = iocx_ca_seek(&stream_, &window_, confidence, has_channel_ != nullptr);
-    if (result == IOCX_CA_SEEK_ON) continue;
-    if (result == IOCX_CA_SEEK_END) {
-      stream_.have = iocx_ca_tail(&stream_, &window_);
-      std::copy(all.end() - stream_.have, all.end(), stream_.carry);
-    } else if (window_.pos < window_.carried) {
-      const std::size_t there = std::min<std::size_t>(all.size(), IOCX_CA_ROOM);
-      std::copy_n(all.begin(), there, window_.bytes);
-      iocx_ca_drop_carried(&stream_, &window_);
-    }
-    return result;
+    if (result != IOCX_CA_SEEK_ON) return result;
   }
 }
 

@@ -1,5 +1,5 @@
-// The programs and maps of bpf/tap/tap.bpf.c in the kernel. Hides libbpf and the skeleton. What
-// feeds them is CaPacketFilter.
+// The programs and maps of bpf/tap/tap.bpf.c in the kernel. Hides libbpf and the skeleton.
+// CaPacketTaps feeds them.
 #pragma once
 
 #include <cstdint>

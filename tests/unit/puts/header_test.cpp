@@ -22,7 +22,7 @@ TEST(CaHeader, ReadsBigEndianFields) {
   const std::uint8_t bytes[24] = {0x00, 0x04, 0x00, 0x08, 0x00, 0x06, 0x00, 0x01,
                                   0x12, 0x34, 0x56, 0x78, 0x9A, 0xBC, 0xDE, 0xF0};
   iocx_ca_header header;
-  iocx_ca_read_header(bytes, &header, IOCX_CA_LARGE);
+  iocx_ca_read_header(bytes, &header);
   EXPECT_THAT(header, FieldsAre(4u, 6u, 8u, 1u, 0x12345678u, 0x9ABCDEF0u, 16u));
   EXPECT_FALSE(iocx_ca_is_long(bytes));
 }
@@ -31,7 +31,7 @@ TEST(CaHeader, ReadsLongForm) {
   const std::uint8_t bytes[24] = {0x00, 0x04, 0xFF, 0xFF, 0x00, 0x06, 0x00, 0x00, 0, 0, 0,    9,
                                   0,    0,    0,    1,    0x00, 0x0C, 0x35, 0x00, 0, 1, 0x86, 0xA0};
   iocx_ca_header header;
-  iocx_ca_read_header(bytes, &header, IOCX_CA_LARGE);
+  iocx_ca_read_header(bytes, &header);
   EXPECT_TRUE(iocx_ca_is_long(bytes));
   EXPECT_THAT(header, FieldsAre(4u, 6u, 800000u, 100000u, 9u, 1u, 24u));
 }

@@ -209,15 +209,19 @@ TEST(CaStream, NameWithoutTerminatorEndsWithItsPayload) {
 
 constexpr std::uint32_t kNotCa = IOCX_CA_NOT_CA, kRefused = IOCX_CA_REFUSED_ALL;
 
-// rsrv skips what comes before VERSION, whatever it is, and reads on.
 TEST(CaStream, FirstMessageNeedNotBeVersion) {
   for (const std::size_t piece : {1u, 7u, 1000u}) {
     auto stream = CaStream::from_start(CaDirection::to_server);
-    const Bytes odd = message(0x4745, 0, 0, 1, 2, Bytes(24, 'x')) + message(23, 0, 0, 0, 0);
-    const Bytes bytes = odd + version() + write(3) + odd + write(4);
-    const auto events = feed_in_pieces(stream, bytes, every(piece, bytes.size()));
-    EXPECT_EQ(events, (Events{event(kNotCa), event(IOCX_CA_ECHO), put(3), event(kRefused)}));
+    const Bytes bytes = message(23, 0, 0, 0, 0) + version() + write(3);
+    EXPECT_EQ(feed_in_pieces(stream, bytes, every(piece, bytes.size())),
+              (Events{event(kNotCa), event(IOCX_CA_ECHO), put(3)}));
   }
+}
+
+TEST(CaStream, OtherProtocolsAreNotRead) {
+  auto stream = CaStream::from_start(CaDirection::to_server);
+  const Bytes odd = message(0x4745, 0, 0, 1, 2, Bytes(24, 'x'));
+  EXPECT_EQ(stream.feed(odd + write(4)), (Events{event(kNotCa), event(kRefused)}));
 }
 
 TEST(CaStream, SizeAloneMakesALongHeader) {
@@ -228,38 +232,6 @@ TEST(CaStream, SizeAloneMakesALongHeader) {
     const Bytes bytes = version() + repeat(with_count, 3) + write(6);
     EXPECT_EQ(feed_in_pieces(stream, bytes, every(piece, bytes.size())),
               (Events{put(5), put(5), put(5), put(6)}));
-  }
-}
-
-// A client of an old minor version has no long headers: then that size is an odd one.
-TEST(CaStream, LongHeadersFromMinorVersion9On) {
-  const Bytes array = long_message(4, 6, 1, 5, 0, Bytes(8, 1));
-  for (const std::uint32_t minor : {4u, 8u, 9u, 13u}) {
-    auto stream = CaStream::from_start(CaDirection::to_server);
-    const auto events = stream.feed(message(0, 0, minor, 0, 0) + array + write(6));
-    if (minor >= 9)
-      EXPECT_EQ(events, (Events{put(5), put(6)})) << minor;
-    else
-      EXPECT_EQ(kinds(events), (std::vector<std::uint32_t>{kRefused})) << minor;
-  }
-  auto stream = CaStream::from_start(CaDirection::to_server);
-  const auto events = stream.feed(version() + array + message(18, 0, 0, 1, 8, text("A")) + array);
-  EXPECT_EQ(kinds(events), (std::vector<std::uint32_t>{IOCX_CA_PUT, IOCX_CA_CREATE, kRefused}));
-}
-
-// The length is 8 then: the rest of the header is the start of the next message, of 16 bytes.
-TEST(CaStream, LengthIsCountedIn32Bits) {
-  for (const std::size_t piece : {1u, 9u, 1000u}) {
-    auto stream = CaStream::from_start(CaDirection::to_server);
-    Bytes wraps = long_message(4, 6, 1, 0x00170000, 0);
-    for (const std::size_t at : {16u, 17u, 18u}) wraps[at] = 0xFF;
-    wraps[19] = 0xF0;
-    const Bytes bytes = version() + wraps + write(6);
-    const auto events = feed_in_pieces(stream, bytes, every(piece, bytes.size()));
-    ASSERT_EQ(events.size(), 3u);
-    EXPECT_EQ(events[0], put(0x00170000));
-    EXPECT_EQ(events[1].kind, static_cast<std::uint32_t>(IOCX_CA_ECHO));
-    EXPECT_EQ(events[2], put(6));
   }
 }
 
