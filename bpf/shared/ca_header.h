@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Channel Access message headers: reading one, and telling whether bytes can be one. Pure C without
- * I/O that clang -target bpf and g++ both compile.
+ * Channel Access message headers: reading one, and telling whether bytes can be one. Pure C without I/O that clang
+ * -target bpf and g++ both compile.
  *
  * "Channel Access Protocol Specification", chapter "Message structure": a message is a header of 16
  * bytes, big endian, or of 24 when payload size is 0xFFFF and count 0, and a payload padded to 8 bytes.

@@ -267,7 +267,7 @@ struct iocx_ca_channel_info {
 	ROW(IOCX_CA_DROP_LOST_PUT, "lost_put", LOST)                                                           \
 	/* names that were cut to the length that is kept */                                                   \
 	ROW(IOCX_CA_DROP_NAME_CUT, "name_cut", LOST)                                                           \
-	/* packets with a watched port that are IP fragments or have IPv6 extension headers */                 \
+	/* packets with a watched port that are IP fragments */                                                \
 	ROW(IOCX_CA_DROP_NOT_PARSED, "not_parsed", LOST)                                                       \
 	/* segments with more messages than one run may read */                                                \
 	ROW(IOCX_CA_DROP_TOO_LONG, "segment_too_long", LOST)                                                   \

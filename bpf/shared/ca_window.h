@@ -103,8 +103,8 @@ IOCX_CA_INLINE int iocx_ca_add_extent(struct iocx_ca_page *window, struct iocx_c
 
 /*
  * How many bytes from choice->from on need not be stored, since a segment that started earlier, or with the same byte,
- * has brought them. Linux does the same (tcp_data_queue_ofo()): of bytes that came twice and
- * differ, those of the segment that starts first are delivered.
+ * has brought them. Linux does the same (tcp_data_queue_ofo()): of bytes that came twice and differ, those of the
+ * segment that starts first are delivered.
  */
 IOCX_CA_INLINE __u32 iocx_ca_stored(const struct iocx_ca_page *window, const struct iocx_ca_choice *choice)
 {

@@ -152,8 +152,8 @@ static __always_inline void catch_up(struct __sk_buff *skb, struct work *w, stru
 
 /*
  * Sets up the next piece when packets did not come in order, and returns 1; 0: there is none. Stored bytes are read when
- * the receiver has acknowledged them: bytes out of its window, which it refuses, never count. A hole is skipped when the
- * receiver has acknowledged the missing bytes, since they are not sent again.
+ * the receiver has acknowledged them: what it has refused, since it was out of its window, never counts. A hole is
+ * skipped when the receiver has acknowledged the missing bytes, so that nobody sends them again.
  */
 __attribute__((noinline)) int ca_next_piece(struct __sk_buff *skb)
 {

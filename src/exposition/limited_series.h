@@ -5,8 +5,8 @@
 // - One for which there is no room adds its growth to a sum. What it counted there stays in the sum
 //   when it goes, and when it gets a series of its own because there is room again: a sum never
 //   shrinks and never jumps by what was counted elsewhere.
-// - A thing that must be named has a series of its own, whatever the limits are, for as long as it
-//   must be. After that it may go back to the sum, which grows by its later counts.
+// - What must be named has a series of its own whatever the limits are, for as long as it must be.
+//   After that it may go back to the sum, which grows by what it counts from then on.
 // - A sum leaves with its IOC.
 #pragma once
 
@@ -70,8 +70,13 @@ class LimitedSeries {
   // sum that the values went to. Several samples of one thing are added up.
   void begin();
   Sum* add(const Key& key, std::span<const std::uint64_t> values, Own own = Own::may);
-  // Forgets things that were not added. Sums of IOCs for which `is_there` is false go with their
-  // last thing.
+  template <std::size_t Rest, std::size_t Values>
+  Sum* add(std::string_view ioc, std::string_view client, const std::string_view (&rest)[Rest],
+           const std::uint64_t (&values)[Values], std::string_view detail = {}) {
+    return add({ioc, client, rest, detail}, values);
+  }
+  // Forgets what was not added. Sums of IOCs for which `is_there` is false go with their last
+  // thing.
   void end(const std::function<bool(const std::string& ioc)>& is_there);
 
   // Calls each(sum); after end().
@@ -144,6 +149,17 @@ void take_summed(std::vector<Sample>& samples, Add add) {
     ++kept;
   }
   samples.erase(samples.begin() + static_cast<std::ptrdiff_t>(kept), samples.end());
+}
+
+// A scrape of samples of one kind: takes those out that add(sample), LimitedSeries::add(), gives a
+// sum for, and then calls each(sum), which adds samples for the sums.
+template <class Sample, class Add, class Each>
+void bound(LimitedSeries& series, std::vector<Sample>& samples, const KnownIocs& known, Add add,
+           Each each) {
+  series.begin();
+  take_summed(samples, [&](const Sample& sample) { return add(sample) != nullptr; });
+  series.end(known);
+  series.for_each_sum(each);
 }
 
 inline std::string other() {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/state_files.h"
@@ -19,6 +20,17 @@ struct ProbeSample {
   std::optional<std::uint64_t> runs;         // of its programs; only while kernel.bpf_stats_enabled
   std::optional<std::uint64_t> run_time_ns;  // the same
 };
+
+// `stats`: of its programs, as the kernel has them.
+template <class Stats>
+ProbeSample probe_sample(std::string probe, bool loaded, std::uint64_t attachments,
+                         const std::optional<Stats>& stats) {
+  ProbeSample sample{std::move(probe), loaded, attachments, {}, {}};
+  if (!stats) return sample;
+  sample.runs = stats->runs;
+  sample.run_time_ns = stats->run_time_ns;
+  return sample;
+}
 
 struct MapSample {
   std::string map;

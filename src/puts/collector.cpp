@@ -17,7 +17,6 @@ constexpr const char* kTapProbe = "ca_tap";
 constexpr const char* kUdpProbe = "ca_udp";
 constexpr seconds kReleaseInterval{30};
 constexpr seconds kUdpLookInterval{2};
-constexpr seconds kPutExpiryInterval{10};
 constexpr const char* kKeepChannels = "keep the names of open channels";
 constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 
@@ -46,8 +45,8 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
       addressed_(addressed_options(setup)),
       seeding_(host.fs(), host.reader()),
       inventory_(host.fs(), host.reader()),
-      put_expiry_(setup.options.put_expiry),
       bounds_({}) {
+  totals_->expiry = options_.put_expiry;
   if (!options_.enabled) return;
   if (auto loaded = load_tap(setup); !loaded) {
     why_no_tap_ = kernel::explain_load_error(kTapProbe, loaded.error());
@@ -105,7 +104,7 @@ std::vector<ProbeState> CaCollector::probes() const {
 
 void CaCollector::set_put_expiry(std::chrono::milliseconds expiry) {
   const std::scoped_lock lock(host_.mutex());
-  put_expiry_ = expiry;
+  totals_->expiry = expiry;
 }
 
 std::vector<Served> CaCollector::served() const {
@@ -134,9 +133,11 @@ void CaCollector::follow(TimePoint now) {
 }
 
 void CaCollector::follow_iocs(TimePoint now) {
-  if (server_probe_) server_probe_->leave_renamed(probed(), now);
+  if (server_probe_) server_probe_->leave_renamed(host_, now);
   if (tap_) follow_tap(now);
-  follow_server_probe(now);
+  // After the tap has its ports: a put that the server probe counts has been seen by the tap, too.
+  if (server_probe_) server_probe_->follow(host_, now);
+  if (server_probe_ && tap_) tell_tap_who_is_told();
   for (const std::uint32_t number : host_.take_forgotten()) {
     if (tap_)
       trouble_.report("forget the puts of an IOC that is gone", tap_->forget(number));
@@ -168,24 +169,7 @@ void CaCollector::follow_tap(TimePoint now) {
   trouble_.report("watch the ports of IOCs", tap_->set_servers(places_of_servers(served()), now));
 }
 
-std::vector<ProbedIoc> CaCollector::probed() const {
-  std::vector<ProbedIoc> iocs;
-  for (const auto& [id, live] : host_.live())
-    iocs.push_back(
-        {{live.number, &live.ioc, live.ca_port, namespaces_.number(live.ioc.net_namespace)},
-         live.serial,
-         host_.left_alone(live)});
-  return iocs;
-}
-
-// After the tap has its ports: a put that the server probe counts has been seen by the tap, too.
-void CaCollector::follow_server_probe(TimePoint now) {
-  if (!server_probe_) return;
-  server_probe_->follow(probed(), now, host_.ends());
-  if (tap_) tell_tap_who_is_told();
-}
-
-// Ports of searches and beacons, and of listeners that may answer searches: a server of Channel
+// Where searches and beacons go, and where a listener may answer searches: who serves Channel
 // Access has a UDP socket of the same port.
 void CaCollector::watch_other_ports(TimePoint now) {
   if (!udp_) return;
@@ -250,7 +234,7 @@ void CaCollector::tick(TimePoint now) {
   if (tap_) seed(now);
   if (server_probe_) name_slots(now);
   const std::scoped_lock lock(host_.mutex());
-  expire_puts(now);
+  totals_->tick(now);
   if (tap_ && kept_.is_open()) trouble_.report(kKeepChannels, kept_.look(*tap_, telling(), now));
   if (host_.listeners().rested) return;
   collect_server_probe(now);
@@ -312,12 +296,6 @@ void CaCollector::name_slots(TimePoint now) {
   }
 }
 
-void CaCollector::expire_puts(TimePoint now) {
-  if (now < next_put_expiry_) return;
-  next_put_expiry_ = now + kPutExpiryInterval;
-  totals_->expire(kernel_ns(now - put_expiry_));
-}
-
 void CaCollector::detach() {
   if (server_probe_) server_probe_->detach_all(Clock::now());
   if (tap_) tap_->namespaces().detach_all();
@@ -343,13 +321,9 @@ Result<CaTapReading> CaCollector::read_tap() {
     return error_in_words("puts are counted neither from packets nor in servers");
   collect_server_probe(Clock::now());
   CaTapReading by_server;
-  if (!tap_) {
-    by_server.puts = totals_->puts.counts();
-    by_server.failures = totals_->outcomes.failures();
-    by_server.durations = totals_->outcomes.durations();
-    totals_->note_reading(clock_ns(CLOCK_MONOTONIC));
-    by_server.drops = totals_->drops(kCaServerProbe);
-  }
+  if (!tap_)
+    by_server = {
+        totals_->read(clock_ns(CLOCK_MONOTONIC)), {}, {}, totals_->drops(kCaServerProbe), {}};
   auto reading = tap_ ? tap_->collect() : Result<CaTapReading>(std::move(by_server));
   trouble_.report("read the counts of puts", reading ? Result<void>() : reading.error());
   if (!reading) return reading;

@@ -123,8 +123,6 @@ class CaCollector final : public Collector {
   Result<void> load_udp();
   Result<void> load_server_probe(const Setup& setup);
   void follow_iocs(TimePoint now);
-  std::vector<ProbedIoc> probed() const;
-  void follow_server_probe(TimePoint now);
   void follow_tap(TimePoint now);
   void tell_tap_who_is_told();
   void collect_server_probe(TimePoint now);
@@ -139,11 +137,9 @@ class CaCollector final : public Collector {
   void seed(TimePoint now);
   ChannelsKeeper::Telling telling() const;
   void name_slots(TimePoint now);
-  void expire_puts(TimePoint now);
   Result<CaTapReading> read_tap();
   Reading read();
   void look_at_servers();
-  void read_inventory(Reading& reading);
   void read_puts(Reading& reading);
   void read_searches(Reading& reading);
 
@@ -168,8 +164,6 @@ class CaCollector final : public Collector {
   WallClock wall_clock_;
   TroubleLog trouble_;
   PutObserver* observer_ = nullptr;
-  std::chrono::milliseconds put_expiry_;
-  TimePoint next_put_expiry_{};
   TimePoint next_release_{};
   TimePoint next_udp_look_{};
   CaPorts udp_sockets_;  // as of the last look

@@ -14,19 +14,6 @@
 namespace ioc_exporter::ca {
 namespace {
 
-ProbeSample probe_sample(const char* name, bool loaded, std::uint64_t attachments,
-                         const std::optional<kernel::ProgramStats>& stats) {
-  ProbeSample sample;
-  sample.probe = name;
-  sample.loaded = loaded;
-  sample.attachments = attachments;
-  if (stats) {
-    sample.runs = stats->runs;
-    sample.run_time_ns = stats->run_time_ns;
-  }
-  return sample;
-}
-
 // An upper estimate of what the families take.
 std::size_t estimated_size(const CaSamples& samples, const exposition::HistogramEdges& edges) {
   constexpr std::size_t kLine = 110;
@@ -36,20 +23,13 @@ std::size_t estimated_size(const CaSamples& samples, const exposition::Histogram
           samples.put_durations.size() * (edges.ks().size() + 3));
 }
 
-std::uint64_t unnamed_puts(const CaSamples& samples) {
-  return std::accumulate(samples.puts.begin(), samples.puts.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, const PutSample& put) {
-                           return put.pv.empty() ? sum + put.count : sum;
-                         });
-}
-
 void add_notes(const CaSamples& samples, std::vector<std::string>& notes) {
   for (const CaServerSample& server : samples.ca_servers)
     if (server.unnamed_channels > 0)
       notes.push_back("ioc " + server.ioc + ": " +
                       exposition::plural(server.unnamed_channels, "channel") +
                       " whose PV name is not known. Puts to them are counted with pv=\"\".");
-  if (const std::uint64_t unnamed = unnamed_puts(samples); unnamed > 0)
+  if (const std::uint64_t unnamed = samples.unnamed_puts(); unnamed > 0)
     notes.push_back(exposition::plural(unnamed, "put") +
                     " on channels whose PV name was not known. They are counted with pv=\"\".");
 }
@@ -58,10 +38,11 @@ void add_notes(const CaSamples& samples, std::vector<std::string>& notes) {
 
 void CaCollector::read_puts(Reading& reading) {
   reading.samples.puts_missing = true;
-  reading.self.probes.push_back(tap_ ? probe_sample("ca_tap", true,
-                                                    tap_->namespaces().taps().count(),
-                                                    tap_->namespaces().taps().stats())
-                                     : probe_sample("ca_tap", false, 0, std::nullopt));
+  const std::uint64_t sockets = tap_ ? tap_->namespaces().taps().count() : 0;
+  reading.self.probes.push_back(
+      tap_ ? probe_sample("ca_tap", true, sockets, tap_->namespaces().taps().stats())
+           : ProbeSample{"ca_tap", false, 0, {}, {}});
+  reading.self.probes.push_back({"ca_udp", udp_.has_value(), udp_ ? sockets : 0, {}, {}});
   auto read = read_tap();
   if (!read) {
     reading.complete = false;
@@ -86,19 +67,10 @@ void CaCollector::read_puts(Reading& reading) {
 
 void CaCollector::read_server_probe(Reading& reading) {
   if (!options_.server_probe) return;
-  reading.self.probes.push_back(
-      server_probe_
-          ? probe_sample(kCaServerProbe, true, server_probe_->attachments(), server_probe_->stats())
-          : probe_sample(kCaServerProbe, false, 0, std::nullopt));
-  if (!server_probe_) return;
-  reading.self.maps.push_back(server_probe_->map());
-  auto drops = server_probe_->drops();
-  if (!trouble_.report("read what the server's probes lost",
-                       drops ? Result<void>() : drops.error())) {
+  reading.self.probes.push_back(sample_of(kCaServerProbe, server_probe_));
+  if (server_probe_ &&
+      !trouble_.report("read what the server's probes lost", server_probe_->add_to(reading.self)))
     reading.complete = false;
-    return;
-  }
-  reading.self.add(std::move(*drops));
 }
 
 void CaCollector::read_sources(SelfSamples& self) const {
@@ -148,16 +120,8 @@ void CaCollector::look_at_servers() {
   inventory_.look(std::move(servers));
 }
 
-void CaCollector::read_inventory(Reading& reading) {
-  inventory_.add_to(reading.samples);
-  reading.self.add(inventory_.drops());
-}
-
 void CaCollector::read_searches(Reading& reading) {
   reading.samples.searches_missing = true;
-  reading.self.probes.push_back(
-      udp_ ? probe_sample("ca_udp", true, tap_->namespaces().taps().count(), std::nullopt)
-           : probe_sample("ca_udp", false, 0, std::nullopt));
   if (!udp_) {
     reading.complete = false;
     return;
@@ -187,7 +151,8 @@ CaCollector::Reading CaCollector::read() {
   read_puts(reading);
   read_server_probe(reading);
   read_sources(reading.self);
-  read_inventory(reading);
+  inventory_.add_to(reading.samples);
+  reading.self.add(inventory_.drops());
   read_searches(reading);
   reading.self.states.push_back(kept_.sample());
   return reading;

@@ -11,7 +11,6 @@
 #include "exposition/text_encoder.h"
 #include "iocs/families.h"
 #include "policy/families.h"
-#include "puts/pva/collector.h"
 #include "puts/totals/bounds.h"
 #include "puts/totals/put_families.h"
 #include "puts/totals/samples.h"
@@ -23,7 +22,7 @@ namespace ioc_exporter {
 
 struct Snapshot : CaSamples, PolicySamples, SelfSamples {
   std::vector<IocSample> iocs;
-  pva::PvaSamples pva;
+  CaSamples pva;
   PolicySamples pva_policy;
   std::vector<delivery::SinkSample> put_sinks, trace_sinks;
   LeftOut left_out;
@@ -42,7 +41,7 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   records::encode_all(snapshot.iocs, snapshot.empty_probe, edges, cache, encoder);
   exposition::SharedFamilies shared;
   ca::encode_ca(snapshot, edges.completions, encoder, shared);
-  pva::encode_pva(snapshot.pva, encoder, shared);
+  ca::add_puts(snapshot.pva, encoder, shared);
   policy::encode_policy(snapshot, snapshot.pva_policy, encoder);
   delivery::add_sinks("puts", snapshot.put_sinks, encoder, shared);
   delivery::add_sinks("traces", snapshot.trace_sinks, encoder, shared);

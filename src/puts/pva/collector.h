@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,8 +12,6 @@
 #include "base/log.h"
 #include "base/wall_clock.h"
 #include "exposition/collector.h"
-#include "exposition/encoder.h"
-#include "exposition/shared_families.h"
 #include "iocs/host.h"
 #include "puts/collector.h"
 #include "puts/server_probe/server_probe.h"
@@ -21,17 +20,6 @@
 #include "puts/who_wrote.h"
 
 namespace ioc_exporter::pva {
-
-// The metric families of PV Access puts.
-
-// All of it, at one moment.
-struct PvaSamples {
-  std::vector<PutSample> puts;
-  std::vector<PutFailureSample> failures;
-};
-
-void encode_pva(const PvaSamples& samples, exposition::Encoder& encoder,
-                exposition::SharedFamilies& shared);
 
 class PvaCollector final : public Collector {
  public:
@@ -79,7 +67,7 @@ class PvaCollector final : public Collector {
 
  private:
   bool read_probe();
-  PvaSamples read(SelfSamples& self, bool& complete);
+  CaSamples read(SelfSamples& self);
 
   iocs::Host& host_;
   bool enabled_;
@@ -91,8 +79,6 @@ class PvaCollector final : public Collector {
   WallClock wall_clock_;
   TroubleLog trouble_;
   ca::PutObserver* observer_ = nullptr;
-  std::chrono::milliseconds put_expiry_;
-  TimePoint next_expiry_{};
   ca::CaBounds bounds_{{}};  // in any thread
 };
 

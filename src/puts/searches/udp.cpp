@@ -128,45 +128,42 @@ Result<void> CaUdp::forget_searches(std::uint64_t before_ns) {
   return erase_from(object_, object_.maps().searches, IOCX_CA_UDP_SHARE_SEARCHES, over);
 }
 
-// An address leaves when no namespace has seen it any more: else its total would shrink.
+// Erases what is silent for too long, and gives its labels: one leaves when no namespace has seen
+// it any more, else its total would shrink.
+template <class Map, class LabelOf>
+Result<std::vector<std::string>> CaUdp::erase_silent(const Map& map, iocx_ca_udp_share_of table,
+                                                     std::uint64_t entries, Clock::time_point now,
+                                                     LabelOf label_of) {
+  const std::uint64_t before_ns =
+      kernel_ns(now - (entries < map.capacity() / 2 ? kSilent : kSilentWhenCrowded));
+  std::map<std::string, std::uint64_t> last;
+  auto read = map.for_each([&](const auto& key, const auto& value) {
+    std::uint64_t& newest = last[label_of(key)];
+    newest = std::max<std::uint64_t>(newest, value.last_ns);
+  });
+  if (!read) return read.error();
+  const auto is_silent = [&](const auto& key, const auto&) {
+    const auto found = last.find(label_of(key));
+    return found != last.end() && found->second < before_ns;
+  };
+  if (auto erased = erase_from(object_, map, table, is_silent); !erased) return erased.error();
+  std::vector<std::string> silent;
+  for (const auto& [label, last_ns] : last)
+    if (last_ns < before_ns) silent.push_back(label);
+  return silent;
+}
+
 Result<void> CaUdp::forget_silent(Clock::time_point now) {
   if (auto ok = observe(); !ok) return ok;
-  const auto limit = [now](std::uint64_t entries, std::uint64_t room) {
-    return kernel_ns(now - (entries < room / 2 ? kSilent : kSilentWhenCrowded));
-  };
-  std::uint64_t before_ns = limit(client_entries_, object_.maps().clients.capacity());
-  std::map<std::string, std::uint64_t> last;
-  const auto note = [&last](const std::string& label, std::uint64_t last_ns) {
-    auto& newest = last[label];
-    newest = std::max(newest, last_ns);
-  };
-  auto read = object_.maps().clients.for_each([&](const auto& key, const auto& value) {
-    note(ca_address_text(key.address), value.last_ns);
-  });
-  if (!read) return read;
-  const auto silent_client = [&](const auto& key, const auto&) {
-    const auto found = last.find(ca_address_text(key.address));
-    return found != last.end() && found->second < before_ns;
-  };
-  auto erased =
-      erase_from(object_, object_.maps().clients, IOCX_CA_UDP_SHARE_CLIENTS, silent_client);
-  if (!erased) return erased;
-  for (const auto& [label, last_ns] : last)
-    if (last_ns < before_ns) other_ += clients_.forget(label)[0];
-
-  before_ns = limit(beacon_entries_, object_.maps().beacons.capacity());
-  last.clear();
-  read = object_.maps().beacons.for_each(
-      [&](const auto& key, const auto& value) { note(server_label(key), value.last_ns); });
-  if (!read) return read;
-  const auto silent_server = [&](const auto& key, const auto&) {
-    const auto found = last.find(server_label(key));
-    return found != last.end() && found->second < before_ns;
-  };
-  erased = erase_from(object_, object_.maps().beacons, IOCX_CA_UDP_SHARE_BEACONS, silent_server);
-  if (!erased) return erased;
-  for (const auto& [label, last_ns] : last)
-    if (last_ns < before_ns) servers_.forget(label);
+  const auto client_label = [](const auto& key) { return ca_address_text(key.address); };
+  const auto clients = erase_silent(object_.maps().clients, IOCX_CA_UDP_SHARE_CLIENTS,
+                                    client_entries_, now, client_label);
+  if (!clients) return clients.error();
+  for (const std::string& label : *clients) other_ += clients_.forget(label)[0];
+  const auto servers = erase_silent(object_.maps().beacons, IOCX_CA_UDP_SHARE_BEACONS,
+                                    beacon_entries_, now, server_label);
+  if (!servers) return servers.error();
+  for (const std::string& label : *servers) servers_.forget(label);
   return {};
 }
 

@@ -6,8 +6,11 @@
 
 #include "base/result.h"
 #include "kernel/map.h"
+#include "kernel/shares.h"
 #include "puts/tap/tap_object.h"
 #include "shared/ca_udp.h"
+
+struct ca_udp_bpf;  // of libbpf
 
 namespace ioc_exporter::ca {
 
@@ -33,18 +36,27 @@ class CaUdpObject {
   // on other hosts that answer clients of this one are watched, too.
   static Result<CaUdpObject> load(const CaSharedMaps& maps, const CaUdpSizes& sizes, bool remote);
 
-  CaUdpObject(CaUdpObject&&) noexcept;
-  CaUdpObject& operator=(CaUdpObject&&) noexcept;
-  ~CaUdpObject();
-
-  const CaUdpMaps& maps() const;
+  const CaUdpMaps& maps() const { return maps_; }
   // After an entry was erased, as the program does.
-  void give_share(iocx_ca_udp_share_of table, const iocx_ca_udp_holder& holder) const;
+  void give_share(iocx_ca_udp_share_of table, const iocx_ca_udp_holder& holder) const {
+    shares_.give(table, holder.one, holder.group);
+  }
 
  private:
-  struct Loaded;
-  explicit CaUdpObject(std::unique_ptr<Loaded> loaded);
-  std::unique_ptr<Loaded> loaded_;
+  struct Unload {
+    int programs;  // of CaTapObject, where the program is entered; -1: it is not yet
+    void operator()(ca_udp_bpf* skeleton) const;
+  };
+
+  explicit CaUdpObject(ca_udp_bpf* skeleton) : skeleton_(skeleton, Unload{-1}) {}
+  Result<void> set_sizes(const CaUdpSizes& sizes) const;
+  Result<void> share(const CaSharedMaps& with) const;
+  Result<void> open_views();
+  Result<void> enter(int into);
+
+  std::unique_ptr<ca_udp_bpf, Unload> skeleton_;
+  CaUdpMaps maps_;
+  kernel::Shares shares_;
 };
 
 }  // namespace ioc_exporter::ca

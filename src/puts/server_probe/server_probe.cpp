@@ -61,14 +61,16 @@ Result<ServerProbe> ServerProbe::start(const Options& options, std::shared_ptr<C
   return ServerProbe(std::move(*object), std::move(totals), tap);
 }
 
-void ServerProbe::follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now,
-                         const Ends& ends) {
+void ServerProbe::follow(const iocs::Host& host, Clock::time_point now) {
   for (auto& [serial, watched] : watched_) watched.seen = false;
   unheard_.clear();
   switching_ = false;
   std::vector<Watched*> leave;
-  const auto for_all = files_for_all(iocs);
-  for (const ProbedIoc& ioc : iocs) look_at(ioc, for_all, leave);
+  const auto for_all = files_for_all(host);
+  for (const auto& [id, live] : host.live())
+    if (const auto known = watched_.find(live.serial);
+        known != watched_.end() && must_leave(live, host.left_alone(live), for_all, known->second))
+      leave.push_back(&known->second);
   std::vector<std::uint64_t> gone;
   for (auto& [serial, watched] : watched_)
     if (!watched.seen) {
@@ -76,20 +78,19 @@ void ServerProbe::follow(const std::vector<ProbedIoc>& iocs, Clock::time_point n
       gone.push_back(serial);
     }
   // First: an IOC that was restarted has the number of the one before.
-  end(leave, ends, now);
+  end(leave, host.ends(), now);
   drop(gone, now);
-  for (const ProbedIoc& ioc : iocs) start(ioc, for_all, now);
+  for (const auto& [id, live] : host.live()) start(live, host.left_alone(live), for_all, now);
 }
 
-void ServerProbe::leave_renamed(const std::vector<ProbedIoc>& iocs, Clock::time_point now) {
+void ServerProbe::leave_renamed(const iocs::Host& host, Clock::time_point now) {
   switching_ = false;
-  const auto id_of = [](const ProbedIoc& ioc) { return ioc.served.ioc->id; };
   std::vector<Watched*> leave;
   std::vector<std::uint64_t> renamed;
   for (auto& [serial, watched] : watched_) {
-    const auto its = std::ranges::lower_bound(iocs, watched.id, {}, id_of);
-    if (its == iocs.end() || id_of(*its) != watched.id || its->serial == serial ||
-        its->served.ioc->name == watched.name)
+    const auto live = host.live().find(watched.id);
+    if (live == host.live().end() || live->second.serial == serial ||
+        live->second.ioc.name == watched.name)
       continue;
     watched.seen = true;
     leave.push_back(&watched);
@@ -108,14 +109,14 @@ void ServerProbe::drop(const std::vector<std::uint64_t>& serials, Clock::time_po
 
 // Files of IOCs whose main thread has ended. All IOCs on such a file share its attachment: one for
 // a single process beside it would count that process' puts twice.
-CodeFiles ServerProbe::files_for_all(const std::vector<ProbedIoc>& iocs) const {
+CodeFiles ServerProbe::files_for_all(const iocs::Host& host) const {
   CodeFiles files;
-  if (std::ranges::none_of(iocs, [](const auto& ioc) { return ioc.served.ioc->main_thread_ended; }))
-    return files;
+  const auto has_ended = [](const auto& one) { return one.second.ioc.main_thread_ended; };
+  if (std::ranges::none_of(host.live(), has_ended)) return files;
   for (bool grew = true; std::exchange(grew, false);)
-    for (const ProbedIoc& ioc : iocs) {
-      const auto functions = server_functions(*ioc.served.ioc, object_.protocol());
-      if (!ioc.served.ioc->main_thread_ended && !is_among(files, functions)) continue;
+    for (const auto& [id, live] : host.live()) {
+      const auto functions = server_functions(live.ioc, object_.protocol());
+      if (!live.ioc.main_thread_ended && !is_among(files, functions)) continue;
       for (const ServerFunction& function : functions.found)
         if (std::ranges::find(files, function.file) == files.end()) {
           files.push_back(function.file);
@@ -125,54 +126,51 @@ CodeFiles ServerProbe::files_for_all(const std::vector<ProbedIoc>& iocs) const {
   return files;
 }
 
-// Collects probes to detach.
-void ServerProbe::look_at(const ProbedIoc& ioc, const CodeFiles& for_all,
-                          std::vector<Watched*>& leave) {
-  const auto known = watched_.find(ioc.serial);
-  if (known == watched_.end()) return;
-  const auto functions = server_functions(*ioc.served.ioc, object_.protocol());
-  Watched& watched = known->second;
+// Whether its probes are to be detached.
+bool ServerProbe::must_leave(const iocs::LiveIoc& live, bool left_alone, const CodeFiles& for_all,
+                             Watched& watched) const {
+  const auto functions = server_functions(live.ioc, object_.protocol());
   watched.seen = !functions.found.empty();
   // More functions: a library that came later. All begins anew.
   const bool changes = watched.functions != functions.found.size() ||
                        watched.for_all != is_among(for_all, functions);
-  if ((ioc.left_alone || changes) && watched.seen && !watched.probes.empty())
-    leave.push_back(&watched);
+  return (left_alone || changes) && watched.seen && !watched.probes.empty();
 }
 
-ServerProbe::Watched& ServerProbe::watch(const ProbedIoc& ioc) {
-  Watched& watched = watched_[ioc.serial];
+ServerProbe::Watched& ServerProbe::watch(const iocs::LiveIoc& live) {
+  Watched& watched = watched_[live.serial];
   if (watched.generation == 0) {
     watched.generation = ++last_generation_;
-    watched.number = ioc.served.number;
-    watched.id = ioc.served.ioc->id;
-    watched.name = ioc.served.ioc->name;
-    lives_[watched.generation] = {watched.number, ioc.serial};
+    watched.number = live.number;
+    watched.id = live.ioc.id;
+    watched.name = live.ioc.name;
+    lives_[watched.generation] = {watched.number, live.serial};
   }
   watched.seen = true;
   return watched;
 }
 
-void ServerProbe::start(const ProbedIoc& ioc, const CodeFiles& for_all, Clock::time_point now) {
-  const auto functions = server_functions(*ioc.served.ioc, object_.protocol());
+void ServerProbe::start(const iocs::LiveIoc& live, bool left_alone, const CodeFiles& for_all,
+                        Clock::time_point now) {
+  const auto functions = server_functions(live.ioc, object_.protocol());
   if (!functions.is_served) return;
-  std::string& why_not = unheard_[ioc.served.number];
+  std::string& why_not = unheard_[live.number];
   why_not = functions.missing;
   if (functions.found.empty()) return;
-  Watched& watched = watch(ioc);
-  if (ioc.left_alone) {
+  Watched& watched = watch(live);
+  if (left_alone) {
     why_not = "it is stopped or traced, or all probes are detached";
     return;
   }
   // It has no clients, and the tap has not given it the connections to an earlier process at its
   // port, which are the packets'.
-  if (tap_ && ioc.served.ioc->listening.empty()) return;
+  if (tap_ && live.ioc.listening.empty()) return;
   if (watched.probes.empty()) {
     watched.for_all = is_among(for_all, functions);
-    if (auto off = start_probes(*ioc.served.ioc, functions, watched, now); !off.empty())
+    if (auto off = start_probes(live.ioc, functions, watched, now); !off.empty())
       why_not = std::move(off);
   }
-  if (tap_ && ioc.served.ca_port) tap_->sources().set_port(watched.number, *ioc.served.ca_port);
+  if (tap_ && live.ca_port) tap_->sources().set_port(watched.number, *live.ca_port);
 }
 
 // Why they are off; "": they are on.
@@ -349,26 +347,23 @@ std::uint64_t ServerProbe::attachments() const {
   return all.size();
 }
 
-Result<std::vector<DropSample>> ServerProbe::drops() const {
+Result<void> ServerProbe::add_to(SelfSamples& self) const {
+  self.maps.push_back(
+      {is_ca() ? "ca_server_probe_slots" : "pva_puts", object_.held(), object_.max_slots()});
   const char* const name = object_.name();
   const auto& map = object_.maps().drops;
   auto counters = kernel::sum_per_cpu_counters(map, map.capacity());
   if (!counters) return std::move(counters).error();
   if (is_ca()) {
     (*counters)[IOCX_CA_SERVER_DROP_RESULT] += lost_results_;
-    auto drops =
-        drop_samples(name, *counters, iocx_ca_server_drop_labels, iocx_ca_server_drop_lost);
-    drops.push_back({name, "server_probe_unnamed", totals_->puts.unnamed_by_server()});
-    return drops;
+    self.add(drop_samples(name, *counters, iocx_ca_server_drop_labels, iocx_ca_server_drop_lost));
+    self.drops.push_back({name, "server_probe_unnamed", totals_->puts.unnamed_by_server()});
+    return {};
   }
-  auto drops = drop_samples(name, *counters, iocx_pva_drop_labels, iocx_pva_drop_lost);
-  drops.push_back(
+  self.add(drop_samples(name, *counters, iocx_pva_drop_labels, iocx_pva_drop_lost));
+  self.drops.push_back(
       {name, "put_series_full", totals_->puts.overflowed() + totals_->outcomes.overflowed()});
-  return drops;
-}
-
-MapSample ServerProbe::map() const {
-  return {is_ca() ? "ca_server_probe_slots" : "pva_puts", object_.held(), object_.max_slots()};
+  return {};
 }
 
 }  // namespace ioc_exporter::ca

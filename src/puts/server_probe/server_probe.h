@@ -26,21 +26,14 @@
 #include "base/result.h"
 #include "base/retry.h"
 #include "exposition/self_samples.h"
+#include "iocs/host.h"
 #include "iocs/ioc.h"
 #include "puts/inventory/server_reader.h"
 #include "puts/server_probe/server_probe_object.h"
-#include "puts/tap/served.h"
 #include "puts/tap/tap.h"
 #include "shared/putlog.h"
 
 namespace ioc_exporter::ca {
-
-// A running IOC, as the probe needs it.
-struct ProbedIoc {
-  Served served;
-  std::uint64_t serial = 0;  // of its life
-  bool left_alone = false;   // its code must not be touched now
-};
 
 using CodeFiles = std::vector<std::shared_ptr<const iocs::CodeFile>>;
 
@@ -67,15 +60,11 @@ class ServerProbe {
   static Result<ServerProbe> start(const Options& options, std::shared_ptr<CaTotals> totals,
                                    CaTap* tap);
 
-  // By process id, when those ended that are not among the IOCs any more, where it is known;
-  // kernel_ns().
-  using Ends = std::map<std::int32_t, std::uint64_t>;
-
   // An IOC that runs on under another name is another one from then on: its probes come off. Before
-  // the tap knows it by that name. `iocs`: in the order of their ids.
-  void leave_renamed(const std::vector<ProbedIoc>& iocs, Clock::time_point now);
+  // the tap knows it by that name.
+  void leave_renamed(const iocs::Host& host, Clock::time_point now);
   // Attaches to new IOCs, and forgets those that have ended. After the tap has their ports.
-  void follow(const std::vector<ProbedIoc>& iocs, Clock::time_point now, const Ends& ends = {});
+  void follow(const iocs::Host& host, Clock::time_point now);
   // Takes the probes off all IOCs, until the next follow().
   void detach_all(Clock::time_point now);
   // Adds puts since the last call to the sums. Before the tap is read.
@@ -97,8 +86,8 @@ class ServerProbe {
   // in it.
   const std::map<std::uint32_t, std::string>& unheard() const { return unheard_; }
   std::uint64_t attachments() const;
-  Result<std::vector<DropSample>> drops() const;
-  MapSample map() const;
+  // Adds drops and the fill of its table.
+  Result<void> add_to(SelfSamples& self) const;
   ServerProbeObject& object() { return object_; }
   // CA: owner of a put's event; nothing: not known, or not any more. Its name may be known later.
   // For the put log.
@@ -155,13 +144,16 @@ class ServerProbe {
   Result<std::shared_ptr<Probe>> attach_probe(const Watched& watched,
                                               const ServerFunction& function);
   std::shared_ptr<Probe> probe_for_all(const ServerFunction& function) const;
-  CodeFiles files_for_all(const std::vector<ProbedIoc>& iocs) const;
+  using Ends = iocs::Host::Ends;
+  CodeFiles files_for_all(const iocs::Host& host) const;
   void begin_switch();
-  void look_at(const ProbedIoc& ioc, const CodeFiles& for_all, std::vector<Watched*>& leave);
-  void start(const ProbedIoc& ioc, const CodeFiles& for_all, Clock::time_point now);
+  bool must_leave(const iocs::LiveIoc& live, bool left_alone, const CodeFiles& for_all,
+                  Watched& watched) const;
+  void start(const iocs::LiveIoc& live, bool left_alone, const CodeFiles& for_all,
+             Clock::time_point now);
   std::string start_probes(const iocs::Ioc& ioc, const ServerFunctions& functions, Watched& watched,
                            Clock::time_point now);
-  Watched& watch(const ProbedIoc& ioc);
+  Watched& watch(const iocs::LiveIoc& live);
   void end(const std::vector<Watched*>& those, const Ends& ends, Clock::time_point now);
   void drop(const std::vector<std::uint64_t>& serials, Clock::time_point now);
   void forget(const Watched& watched, Clock::time_point now);
@@ -197,5 +189,11 @@ class ServerProbe {
   bool switching_ = false;          // begin_switch() was called by this follow()
   std::uint64_t lost_results_ = 0;  // of put-callbacks whose slot was freed
 };
+
+// Nothing: its programs are not loaded.
+inline ProbeSample sample_of(const char* name, const std::optional<ServerProbe>& probe) {
+  return probe ? probe_sample(name, true, probe->attachments(), probe->stats())
+               : ProbeSample{name, false, 0, {}, {}};
+}
 
 }  // namespace ioc_exporter::ca

@@ -6,12 +6,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <utility>
-#include <variant>
 
 #include "ca_server_probe.skel.h"
 #include "iocs/elf/rsrv_functions.h"
 #include "kernel/libbpf_support.h"
-#include "kernel/map.h"
 #include "kernel/uprobe.h"
 #include "pva_server_probe.skel.h"
 
@@ -32,16 +30,6 @@ static_assert(IOCX_PVA_DROP_FULL == int{IOCX_SERVER_DROP_FULL} &&
 
 // That serve clients, and whose last puts' results the put log waits for.
 constexpr std::uint32_t kThreads = 8192;
-
-template <auto destroy>
-struct Destroy {
-  void operator()(auto* skeleton) const { destroy(skeleton); }
-};
-using Ca = std::unique_ptr<ca_server_probe_bpf, Destroy<ca_server_probe_bpf__destroy>>;
-using Pva = std::unique_ptr<pva_server_probe_bpf, Destroy<pva_server_probe_bpf__destroy>>;
-
-// HelperRequest::what of CA's requests; those of PV Access follow.
-constexpr std::uint32_t kRequest = 16;
 
 // By the numbers of functions.
 constexpr std::array kCaPrograms{"ca_write",        "ca_write_notify", "ca_send_err",
@@ -84,123 +72,114 @@ Result<void> configure(Skeleton& skeleton, const ServerProbeObject::Options& opt
 
 }  // namespace
 
-struct ServerProbeObject::Loaded {
-  std::variant<Ca, Pva> skeleton;
-  std::uint32_t max_slots = 0;
-  bool has_put_log = false;
-  std::optional<iocs::Attacher> attacher;
-  kernel::MapMemory slots, results, shares;
-  ServerProbeMaps views;
+void ServerProbeObject::Unload::operator()(ca_server_probe_bpf* skeleton) const {
+  ca_server_probe_bpf__destroy(skeleton);
+}
 
-  bpf_object* object() const {
-    return std::visit([](const auto& one) { return one->obj; }, skeleton);
-  }
-  Result<void> open_views() {
-    return std::visit(
-        [this](const auto& one) -> Result<void> {
-          const auto& maps = one->maps;
-          if (auto ok = kernel::open_view(views.iocs, maps.server_iocs); !ok) return ok;
-          if (auto ok = kernel::open_view(views.rest, maps.server_rest); !ok) return ok;
-          if (auto ok = kernel::open_view(views.drops, maps.server_drops); !ok) return ok;
-          if (auto ok = kernel::map_memory(slots, maps.server_slots); !ok) return ok;
-          if (auto ok = kernel::map_memory(results, maps.slot_results); !ok) return ok;
-          return kernel::map_memory(shares, maps.slot_shares);
-        },
-        skeleton);
-  }
-  Result<void> load_ca(const Options& options) {
-    Ca ca(ca_server_probe_bpf__open());
-    if (!ca) return kernel::libbpf_error(-errno, "open BPF object ca_server_probe");
-    if (auto ok = configure(*ca, options, {ca->maps.trace_puts, options.traces.puts}); !ok)
-      return ok;
-    if (auto ok = kernel::size_map(ca->maps.slot_durations, options.slots); !ok) return ok;
-    if (auto ok = kernel::size_map(ca->maps.putlog_threads, has_put_log ? kThreads : 1); !ok)
-      return ok;
-    if (const int err = ca_server_probe_bpf__load(ca.get()); err < 0)
-      return kernel::libbpf_error(err, "load BPF object ca_server_probe");
-    if (auto ok = kernel::open_view(views.durations, ca->maps.slot_durations); !ok) return ok;
-    if (auto ok = kernel::open_view(views.ca_slots, ca->maps.slot_by_key); !ok) return ok;
-    if (auto ok = kernel::open_view(views.ca_info, ca->maps.slot_info); !ok) return ok;
-    skeleton = std::move(ca);
-    return {};
-  }
-  Result<void> load_pva(const Options& options) {
-    Pva pva(pva_server_probe_bpf__open());
-    if (!pva) return kernel::libbpf_error(-errno, "open BPF object pva_server_probe");
-    if (auto ok = configure(*pva, options, {pva->maps.trace_pva_puts, options.traces.pva_puts});
-        !ok)
-      return ok;
-    if (const int err =
-            options.traces.on() ? 0 : bpf_map__set_autocreate(pva->maps.zero_trace_put, false);
-        err < 0)
-      return kernel::libbpf_error(err, "leave out a BPF map");
-    if (const int err = pva_server_probe_bpf__load(pva.get()); err < 0)
-      return kernel::libbpf_error(err, "load BPF object pva_server_probe");
-    if (auto ok = kernel::open_view(views.pva_slots, pva->maps.slot_by_key); !ok) return ok;
-    if (auto ok = kernel::open_view(views.pva_info, pva->maps.slot_info); !ok) return ok;
-    skeleton = std::move(pva);
-    return {};
-  }
-  Result<void> push_free(std::uint32_t slot) const {
-    const bpf_map* const queue =
-        std::visit([](const auto& one) { return one->maps.free_slots; }, skeleton);
-    const int err = bpf_map_update_elem(bpf_map__fd(queue), nullptr, &slot, BPF_ANY);
-    if (err < 0) return kernel::libbpf_error(err, "write to BPF map free_slots");
-    return {};
-  }
-};
+void ServerProbeObject::Unload::operator()(pva_server_probe_bpf* skeleton) const {
+  pva_server_probe_bpf__destroy(skeleton);
+}
 
-ServerProbeObject::ServerProbeObject(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
-ServerProbeObject::ServerProbeObject(ServerProbeObject&&) noexcept = default;
-ServerProbeObject& ServerProbeObject::operator=(ServerProbeObject&&) noexcept = default;
-ServerProbeObject::~ServerProbeObject() = default;
+template <class Use>
+auto ServerProbeObject::with_skeleton(Use use) const {
+  return ca_ ? use(*ca_) : use(*pva_);
+}
+
+Result<void> ServerProbeObject::open_views() {
+  return with_skeleton([this](const auto& skeleton) -> Result<void> {
+    const auto& maps = skeleton.maps;
+    if (auto ok = kernel::open_view(maps_.iocs, maps.server_iocs); !ok) return ok;
+    if (auto ok = kernel::open_view(maps_.rest, maps.server_rest); !ok) return ok;
+    if (auto ok = kernel::open_view(maps_.drops, maps.server_drops); !ok) return ok;
+    if (auto ok = kernel::map_memory(slots_, maps.server_slots); !ok) return ok;
+    if (auto ok = kernel::map_memory(results_, maps.slot_results); !ok) return ok;
+    return kernel::map_memory(shares_, maps.slot_shares);
+  });
+}
+
+Result<void> ServerProbeObject::load_ca() {
+  ca_.reset(ca_server_probe_bpf__open());
+  if (!ca_) return kernel::libbpf_error(-errno, "open BPF object ca_server_probe");
+  const auto& maps = ca_->maps;
+  if (auto ok = configure(*ca_, options_, {maps.trace_puts, options_.traces.puts}); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.slot_durations, options_.slots); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.putlog_threads, has_put_log() ? kThreads : 1); !ok) return ok;
+  if (const int err = ca_server_probe_bpf__load(ca_.get()); err < 0)
+    return kernel::libbpf_error(err, "load BPF object ca_server_probe");
+  if (auto ok = kernel::open_view(maps_.durations, maps.slot_durations); !ok) return ok;
+  if (auto ok = kernel::open_view(maps_.ca_slots, maps.slot_by_key); !ok) return ok;
+  return kernel::open_view(maps_.ca_info, maps.slot_info);
+}
+
+Result<void> ServerProbeObject::load_pva() {
+  pva_.reset(pva_server_probe_bpf__open());
+  if (!pva_) return kernel::libbpf_error(-errno, "open BPF object pva_server_probe");
+  const auto& maps = pva_->maps;
+  if (auto ok = configure(*pva_, options_, {maps.trace_pva_puts, options_.traces.pva_puts}); !ok)
+    return ok;
+  if (const int err =
+          options_.traces.on() ? 0 : bpf_map__set_autocreate(maps.zero_trace_put, false);
+      err < 0)
+    return kernel::libbpf_error(err, "leave out a BPF map");
+  if (const int err = pva_server_probe_bpf__load(pva_.get()); err < 0)
+    return kernel::libbpf_error(err, "load BPF object pva_server_probe");
+  if (auto ok = kernel::open_view(maps_.pva_slots, maps.slot_by_key); !ok) return ok;
+  return kernel::open_view(maps_.pva_info, maps.slot_info);
+}
+
+Result<void> ServerProbeObject::push_free(std::uint32_t slot) const {
+  const bpf_map* const queue =
+      with_skeleton([](const auto& skeleton) { return skeleton.maps.free_slots; });
+  const int err = bpf_map_update_elem(bpf_map__fd(queue), nullptr, &slot, BPF_ANY);
+  if (err < 0) return kernel::libbpf_error(err, "write to BPF map free_slots");
+  return {};
+}
 
 Result<ServerProbeObject> ServerProbeObject::load(const Options& options) {
   kernel::capture_libbpf_messages();
-  auto loaded = std::make_unique<Loaded>();
-  loaded->max_slots = options.slots;
-  loaded->has_put_log = options.ring.fd >= 0;
+  ServerProbeObject object(options);
   const bool is_ca = options.protocol == ServerProtocol::ca;
-  if (auto ok = is_ca ? loaded->load_ca(options) : loaded->load_pva(options); !ok)
-    return ok.error();
-  if (auto ok = loaded->open_views(); !ok) return ok.error();
-  loaded->attacher.emplace(attacher_of(options.protocol, loaded->object()));
+  if (auto ok = is_ca ? object.load_ca() : object.load_pva(); !ok) return ok.error();
+  if (auto ok = object.open_views(); !ok) return ok.error();
   for (std::uint32_t slot = 0; slot < options.slots; ++slot)
-    if (auto ok = loaded->push_free(slot); !ok) return ok.error();
-  return ServerProbeObject(std::move(loaded));
+    if (auto ok = object.push_free(slot); !ok) return ok.error();
+  return object;
 }
 
-ServerProtocol ServerProbeObject::protocol() const {
-  return std::holds_alternative<Ca>(loaded_->skeleton) ? ServerProtocol::ca : ServerProtocol::pva;
+Result<UniqueFd> ServerProbeObject::attach_here(std::uint32_t function, int file,
+                                                std::uint64_t offset, std::int32_t pid) const {
+  const char* const name =
+      protocol() == ServerProtocol::ca ? kCaPrograms.at(function) : kPvaPrograms.at(function);
+  bpf_object* const object = with_skeleton([](const auto& skeleton) { return skeleton.obj; });
+  const int program = bpf_program__fd(bpf_object__find_program_by_name(object, name));
+  const kernel::UprobePlace place{"/proc/self/fd/" + std::to_string(file), offset, pid};
+  return kernel::attach_uprobes(program, kernel::uprobe_link_type(), place, {&place.offset, 1},
+                                function_names(protocol())[function]);
 }
 
-iocs::Attacher& ServerProbeObject::attacher() const {
-  return *loaded_->attacher;
+Result<UniqueFd> ServerProbeObject::attach(const ServerFunction& function, std::int32_t pid) const {
+  const HelperRequest wanted{
+      .what = request(), .number = function.number, .pid = pid, .offset = function.offset};
+  const int file = function.file->fd();
+  auto attached = helper_ ? kernel::ask_to_attach(*helper_, wanted, file)
+                          : attach_here(function.number, file, function.offset, pid);
+  if (attached) return attached;
+  const char* const name = function_names(protocol())[function.number];
+  return kernel::attach_error(kernel::uprobe_text(name, function.display_path, pid),
+                              attached.error());
 }
 
-const ServerProbeMaps& ServerProbeObject::maps() const {
-  return loaded_->views;
-}
-
-bool ServerProbeObject::has_put_log() const {
-  return loaded_->has_put_log;
-}
-
-std::uint32_t ServerProbeObject::max_slots() const {
-  return loaded_->max_slots;
-}
-
-const iocx_server_slot* ServerProbeObject::slots() const {
-  return static_cast<const iocx_server_slot*>(loaded_->slots.data());
-}
-
-iocx_server_result* ServerProbeObject::results() const {
-  return static_cast<iocx_server_result*>(loaded_->results.data());
-}
-
-std::uint64_t ServerProbeObject::held() const {
-  const auto* const held = static_cast<const std::uint64_t*>(loaded_->shares.data());
-  return __atomic_load_n(&held[IOCX_SERVER_SHARE_ALL], __ATOMIC_ACQUIRE);
+Result<UniqueFd> ServerProbeObject::serve(const HelperRequest& wanted, const UniqueFd& file) const {
+  const auto names = function_names(protocol());
+  if (wanted.what != request() || wanted.number >= names.size() || !file ||
+      (wanted.pid <= 0 && wanted.pid != kAllProcesses))
+    return error_in_words("attach: no such request");
+  const bool may_have_no_name = protocol() == ServerProtocol::ca;
+  if (auto ok =
+          iocs::size_of_function_at(file.get(), wanted.offset, names.subspan(wanted.number, 1));
+      !ok && !(may_have_no_name && iocs::is_rsrv_function(file.get(), wanted.offset)))
+    return ok.error();
+  return attach_here(wanted.number, file.get(), wanted.offset, wanted.pid);
 }
 
 Result<void> ServerProbeObject::give_up(std::uint32_t slot) const {
@@ -211,40 +190,37 @@ Result<void> ServerProbeObject::give_up(std::uint32_t slot) const {
     const auto erased = slots.erase(key_of(**about));
     return erased ? Result<void>() : erased.error();
   };
-  const ServerProbeMaps& views = loaded_->views;
   const auto itself = [](const auto& key) { return key; };
   const auto key_of = [](const auto& info) { return info.key; };
-  if (auto ok = protocol() == ServerProtocol::ca ? erase(views.ca_info, views.ca_slots, key_of)
-                                                 : erase(views.pva_info, views.pva_slots, itself);
+  if (auto ok = protocol() == ServerProtocol::ca ? erase(maps_.ca_info, maps_.ca_slots, key_of)
+                                                 : erase(maps_.pva_info, maps_.pva_slots, itself);
       !ok)
     return ok;
-  auto* const slots = static_cast<iocx_server_slot*>(loaded_->slots.data());
-  __atomic_store_n(&slots[slot].state, IOCX_SLOT_GIVEN_UP, __ATOMIC_RELEASE);
+  __atomic_store_n(&slots()[slot].state, IOCX_SLOT_GIVEN_UP, __ATOMIC_RELEASE);
   return {};
 }
 
 Result<void> ServerProbeObject::give_slot(std::uint32_t slot) const {
-  iocx_server_slot& freed = static_cast<iocx_server_slot*>(loaded_->slots.data())[slot];
-  auto* const held = static_cast<std::uint64_t*>(loaded_->shares.data());
+  iocx_server_slot& freed = slots()[slot];
   for (const std::uint32_t holder :
        {IOCX_SERVER_SHARE_ALL, freed.holder_client, freed.holder_ioc, freed.holder_user})
-    __atomic_fetch_sub(&held[holder], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&shares()[holder], 1, __ATOMIC_RELAXED);
   freed = {};
   results()[slot] = {};
   if (protocol() == ServerProtocol::ca)
-    if (auto erased = loaded_->views.durations.erase(slot); !erased)
-      return std::move(erased).error();
-  return loaded_->push_free(slot);
+    if (auto erased = maps_.durations.erase(slot); !erased) return std::move(erased).error();
+  return push_free(slot);
 }
 
 kernel::LostEvents ServerProbeObject::lost_events() const {
-  return std::visit([](const auto& one) { return kernel::lost_events(*one); }, loaded_->skeleton);
+  return with_skeleton([](const auto& skeleton) { return kernel::lost_events(skeleton); });
 }
 
 std::optional<kernel::ProgramStats> ServerProbeObject::stats() const {
   std::optional<kernel::ProgramStats> sum;
   bpf_program* program = nullptr;
-  bpf_object__for_each_program(program, loaded_->object())
+  bpf_object* const object = with_skeleton([](const auto& skeleton) { return skeleton.obj; });
+  bpf_object__for_each_program(program, object)
       kernel::add_stats(sum, kernel::program_stats(program));
   return sum;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "iocs/elf/attacher.h"
@@ -13,6 +14,9 @@
 #include "kernel/program_stats.h"
 #include "puts/server_probe/server_functions.h"
 #include "shared/server_probe.h"
+
+struct ca_server_probe_bpf;  // of libbpf
+struct pva_server_probe_bpf;
 
 namespace ioc_exporter::ca {
 
@@ -43,28 +47,35 @@ class ServerProbeObject {
     kernel::TraceUse traces = {};
   };
   static Result<ServerProbeObject> load(const Options& options);
-  ServerProbeObject(ServerProbeObject&&) noexcept;
-  ServerProbeObject& operator=(ServerProbeObject&&) noexcept;
-  ~ServerProbeObject();
 
-  ServerProtocol protocol() const;
+  ServerProtocol protocol() const { return ca_ ? ServerProtocol::ca : ServerProtocol::pva; }
   // The label `probe`.
   static const char* name_of(ServerProtocol protocol) {
     return protocol == ServerProtocol::ca ? kCaServerProbe : kPvaServerProbe;
   }
   const char* name() const { return name_of(protocol()); }
 
-  // Of the programs by ServerFunction::number. Processes that the map `iocs` does not name are left
-  // out.
-  iocs::Attacher& attacher() const;
+  static constexpr std::int32_t kAllProcesses = -1;
+  // In one process, or in all. Detached when the descriptor is closed. Processes that the map
+  // `iocs` does not name are left out.
+  Result<UniqueFd> attach(const ServerFunction& function, std::int32_t pid) const;
+  // HelperRequest::what of requests for serve(); that of PV Access is one more.
+  static constexpr std::uint32_t kRequest = 16;
+  std::uint32_t request() const { return kRequest + static_cast<std::uint32_t>(protocol()); }
+  // From now on `helper` attaches, which is to call serve() and has the rights for it.
+  void use_helper(std::shared_ptr<Helper> helper) { helper_ = std::move(helper); }
+  // In the helper, which trusts no number that it is sent.
+  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file) const;
 
-  const ServerProbeMaps& maps() const;
-  std::uint32_t max_slots() const;
+  const ServerProbeMaps& maps() const { return maps_; }
+  std::uint32_t max_slots() const { return options_.slots; }
   // As the program writes them, max_slots() of them: use atomic operations.
-  const iocx_server_slot* slots() const;
-  iocx_server_result* results() const;
+  iocx_server_slot* slots() const { return static_cast<iocx_server_slot*>(slots_.data()); }
+  iocx_server_result* results() const { return static_cast<iocx_server_result*>(results_.data()); }
   // Slots that are not free, at least: one is counted before it is taken.
-  std::uint64_t held() const;
+  std::uint64_t held() const {
+    return __atomic_load_n(&shares()[IOCX_SERVER_SHARE_ALL], __ATOMIC_ACQUIRE);
+  }
   // Takes its key away: from now on no put finds the slot.
   Result<void> give_up(std::uint32_t slot) const;
   // Zeroes a slot that the program no longer uses, and lets it be taken again.
@@ -72,12 +83,32 @@ class ServerProbeObject {
   std::optional<kernel::ProgramStats> stats() const;
   // Of the put log, so far.
   kernel::LostEvents lost_events() const;
-  bool has_put_log() const;
+  bool has_put_log() const { return options_.ring.fd >= 0; }
 
  private:
-  struct Loaded;
-  explicit ServerProbeObject(std::unique_ptr<Loaded> loaded);
-  std::unique_ptr<Loaded> loaded_;
+  struct Unload {
+    void operator()(ca_server_probe_bpf* skeleton) const;
+    void operator()(pva_server_probe_bpf* skeleton) const;
+  };
+
+  explicit ServerProbeObject(const Options& options) : options_(options) {}
+  template <class Use>
+  auto with_skeleton(Use use) const;
+  Result<void> load_ca();
+  Result<void> load_pva();
+  Result<void> open_views();
+  Result<void> push_free(std::uint32_t slot) const;
+  Result<UniqueFd> attach_here(std::uint32_t function, int file, std::uint64_t offset,
+                               std::int32_t pid) const;
+  std::uint64_t* shares() const { return static_cast<std::uint64_t*>(shares_.data()); }
+
+  Options options_;
+  // One of them.
+  std::unique_ptr<ca_server_probe_bpf, Unload> ca_;
+  std::unique_ptr<pva_server_probe_bpf, Unload> pva_;
+  std::shared_ptr<Helper> helper_;  // attaches in our place; none: we may do it ourselves
+  kernel::MapMemory slots_, results_, shares_;
+  ServerProbeMaps maps_;
 };
 
 }  // namespace ioc_exporter::ca

@@ -1,5 +1,6 @@
-// The packet sockets of the tap, one a network namespace, and the program that each runs. Opened by
-// this process, or by a helper process that keeps them: such a socket can also send packets.
+// The packet sockets of the tap, one a network namespace, and the program that each runs
+// (bpf/tap/packet.bpf.c). Opened by this process, or by a helper process that keeps them: who holds
+// such a socket can send packets.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,9 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "kernel/program_stats.h"
-#include "puts/tap/packet_filter.h"
 #include "puts/tap/tap_object.h"
+
+struct ca_packet_bpf;  // of libbpf
 
 namespace ioc_exporter::ca {
 
@@ -36,19 +38,24 @@ class CaPacketTaps {
   void close(std::uint32_t net);
   void drop(std::uint32_t net);
 
-  bool is_open(std::uint32_t net) const;
   std::uint64_t count() const;  // of those that are open
-  // Of all that are or were there.
+  // Of all that are or were there, with the programs that they call: the kernel counts a tail call
+  // as the caller's.
   std::optional<kernel::ProgramStats> stats() const;
 
  private:
-  struct Tap {
-    std::optional<CaPacketFilter> filter;  // none: the helper has it
-    UniqueFd program;                      // the helper's, to ask about
-    UniqueFd socket;                       // closed before the filter goes
-    bool open = false;
+  struct Unload {
+    void operator()(ca_packet_bpf* skeleton) const;
   };
-  std::optional<kernel::ProgramStats> stats_of(const Tap& tap) const;
+  struct Tap {
+    std::unique_ptr<ca_packet_bpf, Unload> skeleton;  // null: the helper has it
+    UniqueFd program;                                 // the helper's, to ask about
+    UniqueFd socket;                                  // closed before the skeleton goes
+    bool open = false;
+    int fd() const;  // of the program
+  };
+
+  Result<void> load_here(std::uint32_t net, Tap& tap) const;
 
   CaSharedMaps maps_;
   std::map<std::uint32_t, Tap> taps_;

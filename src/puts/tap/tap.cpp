@@ -107,11 +107,7 @@ Result<CaTapReading> CaTap::collect(Clock::time_point now) {
   if (auto ok = observe(now, &open); !ok) return ok.error();
   if (auto ok = outcomes_.observe(); !ok) return ok.error();
   channels_.add_open(open);
-  CaTapReading reading;
-  reading.puts = totals_->puts.counts();
-  reading.failures = totals_->outcomes.failures();
-  totals_->note_reading(kernel_ns(now));
-  reading.durations = totals_->outcomes.durations();
+  CaTapReading reading{totals_->read(kernel_ns(now)), {}, {}, {}, {}};
   reading.servers = open.servers(circuits_.traffic());
   reading.clients = open.clients();
   auto drops = read_drops();

@@ -47,14 +47,11 @@ struct CaTapOptions {
 
 // Servers stand with the caller's numbers. Puts of channels whose server has none yet wait until it
 // has.
-struct CaTapReading {
-  std::vector<CaPutCount> puts;          // sorted by label
-  std::vector<CaPutFailure> failures;    // sorted by label
-  std::vector<CaPutDuration> durations;  // of PVs with put-callbacks
-  std::vector<CaServerCount> servers;    // of those with a circuit since they were first seen
-  std::vector<CaClientCount> clients;    // open now
-  std::vector<DropSample> drops;         // every reason, also those that are 0
-  std::vector<MapSample> maps;           // fill of circuits and pages as of the last reap()
+struct CaTapReading : CaTotalsReading {
+  std::vector<CaServerCount> servers;  // of those with a circuit since they were first seen
+  std::vector<CaClientCount> clients;  // what is open now
+  std::vector<DropSample> drops;       // every reason, also those that are 0
+  std::vector<MapSample> maps;         // fill of circuits and pages as of the last reap()
 };
 
 class CaTap {

@@ -11,7 +11,10 @@
 #include "base/result.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
+#include "kernel/shares.h"
 #include "shared/ca_tap.h"
+
+struct ca_tap_bpf;  // of libbpf
 
 namespace ioc_exporter::ca {
 
@@ -61,17 +64,13 @@ struct CaTapMaps {
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
 };
 
-// Loaded programs and their maps; no packet is looked at before a CaPacketFilter is attached.
+// Loaded programs and their maps; no packet is looked at before CaPacketTaps opens a socket.
 class CaTapObject {
  public:
   // `remote_servers`: the programs also read what this host's clients send elsewhere.
   // `ring`: for the put log's events.
   static Result<CaTapObject> load(const CaTapSizes& sizes, CaTapLock lock = CaTapLock::choose,
                                   bool remote_servers = false, const kernel::RingUse& ring = {});
-
-  CaTapObject(CaTapObject&&) noexcept;
-  CaTapObject& operator=(CaTapObject&&) noexcept;
-  ~CaTapObject();
 
   CaSharedMaps shared_maps() const;
 
@@ -81,13 +80,15 @@ class CaTapObject {
   void set_told_ports(const std::set<std::uint16_t>& ports) const;
   // Makes the programs look at maps().told again.
   void told_changed() const;
-  const CaTapMaps& maps() const;
+  const CaTapMaps& maps() const { return maps_; }
 
   // Ports of a network namespace that the programs watch. Written with atomic operations, by the
   // inserter of the port into maps().ports.
-  iocx_ca_port_set& watched_ports(std::uint32_t net) const;
+  iocx_ca_port_set& watched_ports(std::uint32_t net) const {
+    return static_cast<iocx_ca_port_set*>(watched_.data())[net];
+  }
   // The slots of channels, max_channels of them, as the program writes them: use atomic operations.
-  iocx_ca_channel* channels() const;
+  iocx_ca_channel* channels() const { return static_cast<iocx_ca_channel*>(channels_.data()); }
   // A slot that is free, for the caller alone; nothing when there is none.
   Result<std::optional<std::uint32_t>> take_slot() const;
   // Zeroes a slot that the program no longer uses and lets it be used again. `address`: whose share
@@ -96,12 +97,16 @@ class CaTapObject {
 
   // As the programs do (bpf/base/shares.bpf.h): before an entry is made, after it is removed.
   // `circuit` 0: only the address holds it. take_share() is false when the holder has too much.
-  bool take_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
-  void give_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
+  bool take_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const {
+    return shares_.take(table, iocx_ca_share_of_circuit(circuit), address);
+  }
+  void give_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const {
+    shares_.give(table, iocx_ca_share_of_circuit(circuit), address);
+  }
   // Of the table, by all: at least what is there, since shares are taken before.
-  std::uint32_t held(iocx_ca_share_of table) const;
+  std::uint32_t held(iocx_ca_share_of table) const { return shares_.held(table); }
   // More than half of the table is held.
-  bool is_crowded(iocx_ca_share_of table) const;
+  bool is_crowded(iocx_ca_share_of table) const { return shares_.is_crowded(table); }
   // The connection was taken out of its map: it waits for no acknowledgements any more.
   void stop_waiting(const iocx_ca_flow& flow) const;
   // Directions of connections that wait for acknowledgements: while there are none, the programs
@@ -109,7 +114,9 @@ class CaTapObject {
   std::uint32_t waiting() const;
 
   // Owners of the pages of early segments, max_pages of them, as the program writes them.
-  const iocx_ca_page_owner* page_owners() const;
+  iocx_ca_page_owner* page_owners() const {
+    return static_cast<iocx_ca_page_owner*>(page_owners_.data());
+  }
   // Lets a page be used again whose connection is gone.
   Result<void> give_page(std::uint32_t page) const;
 
@@ -117,14 +124,25 @@ class CaTapObject {
   // take from a hash at once, a look-up and a deletion.
   Result<std::optional<iocx_ca_flow>> take_flow(const iocx_ca_flow_key& key) const;
 
-  std::uint32_t max_channels() const;
-  std::uint32_t max_pages() const;
-  CaTapLock lock() const;  // never `choose`
+  std::uint32_t max_channels() const { return sizes_.max_channels; }
+  std::uint32_t max_pages() const { return sizes_.max_pages; }
 
  private:
-  struct Loaded;
-  explicit CaTapObject(std::unique_ptr<Loaded> loaded);
-  std::unique_ptr<Loaded> loaded_;
+  struct Unload {
+    void operator()(ca_tap_bpf* skeleton) const;
+  };
+
+  CaTapObject(const CaTapSizes& sizes, ca_tap_bpf* skeleton) : sizes_(sizes), skeleton_(skeleton) {}
+  void set_bounds() const;
+  Result<void> set_sizes() const;
+  Result<void> open_views();
+  Result<void> map_into_memory();
+
+  CaTapSizes sizes_;
+  std::unique_ptr<ca_tap_bpf, Unload> skeleton_;
+  kernel::MapMemory channels_, watched_, page_owners_;
+  kernel::Shares shares_;
+  CaTapMaps maps_;
 };
 
 }  // namespace ioc_exporter::ca

@@ -1,5 +1,5 @@
-// CaBounds: limits of the series of Channel Access; the rest is summed under "(other)", with the
-// invariants of exposition/limited_series.h.
+// CaBounds: limits of the series of puts and of Channel Access; the rest is summed under "(other)",
+// with the invariants of exposition/limited_series.h.
 #pragma once
 
 #include <mutex>
@@ -15,7 +15,7 @@ namespace ioc_exporter::ca {
 // In any thread: one waits for the other.
 class CaBounds {
  public:
-  explicit CaBounds(const exposition::BoundsOptions& options);
+  explicit CaBounds(const exposition::BoundsOptions& options) { configure(options); }
 
   // From the next apply() on. Nothing that was counted is lost.
   void configure(const exposition::BoundsOptions& options);
@@ -25,15 +25,26 @@ class CaBounds {
   std::vector<LimitedSample> limited();
 
  private:
+  using LimitedSeries = exposition::LimitedSeries;
+  struct Kind {
+    const char* family;
+    exposition::SeriesLimit exposition::SeriesLimits::*limit;
+    LimitedSeries CaBounds::*series;
+  };
+  static const Kind kKinds[7];
+
   void apply_to_puts(CaSamples& samples, const exposition::KnownIocs& known);
-  void apply_to_failures(CaSamples& samples, const exposition::KnownIocs& known);
-  void apply_to_durations(CaSamples& samples, const exposition::KnownIocs& known);
-  void apply_to_clients(CaSamples& samples, const exposition::KnownIocs& known);
-  void apply_to_network(CaSamples& samples, const exposition::KnownIocs& known);
+  void apply_to_pvs(CaSamples& samples, const exposition::KnownIocs& known);
 
   std::mutex mutex_;
   exposition::BoundsOptions options_;
-  exposition::LimitedSeries puts_, failures_, durations_, pvs_, clients_, searches_, beacons_;
+  LimitedSeries puts_{LimitedSeries::Kind::counter, 2};  // write, write_notify
+  LimitedSeries failures_{LimitedSeries::Kind::counter, 1};
+  LimitedSeries durations_{LimitedSeries::Kind::counter, 1 + kPutHistogramSlots};
+  LimitedSeries pvs_{LimitedSeries::Kind::gauge, 0};
+  LimitedSeries clients_{LimitedSeries::Kind::gauge, 3};
+  LimitedSeries searches_{LimitedSeries::Kind::counter, 1};
+  LimitedSeries beacons_{LimitedSeries::Kind::counter, 2};
 };
 
 }  // namespace ioc_exporter::ca

@@ -95,60 +95,6 @@ constexpr FamilyRow<PvSample> kPvs[] = {
      [](const PvSample&, Series& to) { to.add(1.0); }},  // the largest of several, not their sum
 };
 
-// Of a put or a failure.
-template <class Sample>
-std::array<Label, 6> who_put_to_what(const Sample& sample) {
-  return {{{"ioc", sample.ioc},
-           {"protocol", protocol_of(sample.by_pva)},
-           {"pv", sample.pv},
-           {"client", sample.client},
-           {"user", sample.user},
-           {"client_host", sample.host}}};
-}
-
-}  // namespace
-
-void add_puts(const std::vector<PutSample>& puts, const exposition::Encoder& encoder,
-              exposition::SharedFamilies& shared) {
-  Series to(encoder, shared);
-  exposition::add_families(kPuts, puts, who_put_to_what<PutSample>, to);
-}
-
-void add_put_failures(const std::vector<PutFailureSample>& failures,
-                      const exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
-  Series to(encoder, shared);
-  exposition::add_families(kFailures, failures, who_put_to_what<PutFailureSample>, to);
-}
-
-void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges,
-                 exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
-  add_puts(samples.puts, encoder, shared);
-  add_put_failures(samples.put_failures, encoder, shared);
-  exposition::encode_merged(
-      kDurations, samples.put_durations,
-      [](const PutDurationSample& duration) {
-        return std::array<Label, 3>{
-            {{"ioc", duration.ioc}, {"protocol", kCa}, {"pv", duration.pv}}};
-      },
-      encoder, &edges);
-  exposition::encode_merged(
-      kPvs, samples.pvs,
-      [](const PvSample& pv) {
-        return std::array<Label, 4>{
-            {{"ioc", pv.ioc}, {"pv", pv.pv}, {"record", pv.record}, {"field", pv.field}}};
-      },
-      encoder);
-}
-
-namespace {
-
-using exposition::counter;
-using exposition::FamilyRow;
-using exposition::gauge;
-using exposition::Label;
-using exposition::Series;
-using exposition::when;
-
 constexpr std::array<std::string_view, CaServerSample::kAccesses> kAccessNames{
     "none", "read", "write", "read_write", "unknown"};
 
@@ -224,51 +170,69 @@ constexpr FamilyRow<BeaconSample> kBeacons[] = {
      [](const BeaconSample& beacon, Series& to) { to.add(beacon.anomalies); }},
 };
 
+// Of a put or a failure.
+template <class Sample>
+std::array<Label, 6> who_put_to_what(const Sample& sample) {
+  return {{{"ioc", sample.ioc},
+           {"protocol", protocol_of(sample.by_pva)},
+           {"pv", sample.pv},
+           {"client", sample.client},
+           {"user", sample.user},
+           {"client_host", sample.host}}};
+}
+
 }  // namespace
 
-void encode_ca_servers(const std::vector<CaServerSample>& servers, exposition::Encoder& encoder) {
-  exposition::encode_merged(
-      kServers, servers,
+void add_puts(const CaSamples& samples, const exposition::Encoder& encoder,
+              exposition::SharedFamilies& shared) {
+  Series to(encoder, shared);
+  exposition::add_families(kPuts, samples.puts, who_put_to_what<PutSample>, to);
+  exposition::add_families(kFailures, samples.put_failures, who_put_to_what<PutFailureSample>, to);
+}
+
+void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
+               exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
+  using exposition::encode_merged;
+  add_puts(samples, encoder, shared);
+  encode_merged(
+      kDurations, samples.put_durations,
+      [](const PutDurationSample& one) {
+        return std::array{Label{"ioc", one.ioc}, Label{"protocol", kCa}, Label{"pv", one.pv}};
+      },
+      encoder, &put_edges);
+  encode_merged(
+      kPvs, samples.pvs,
+      [](const PvSample& pv) {
+        return std::array{Label{"ioc", pv.ioc}, Label{"pv", pv.pv}, Label{"record", pv.record},
+                          Label{"field", pv.field}};
+      },
+      encoder);
+  encode_merged(
+      kServers, samples.ca_servers,
       [](const CaServerSample& server) {
         return std::array{Label{"ioc", server.ioc}};
       },
       encoder);
-}
-
-void encode_ca_clients(const std::vector<CaClientSample>& clients, exposition::Encoder& encoder) {
-  exposition::encode_merged(
-      kClients, clients,
-      [](const CaClientSample& client) {
-        return std::array<Label, 5>{{{"ioc", client.ioc},
-                                     {"protocol", kCa},
-                                     {"client", client.client},
-                                     {"user", client.user},
-                                     {"client_host", client.host}}};
+  encode_merged(
+      kClients, samples.ca_clients,
+      [](const CaClientSample& one) {
+        return std::array{Label{"ioc", one.ioc}, Label{"protocol", kCa},
+                          Label{"client", one.client}, Label{"user", one.user},
+                          Label{"client_host", one.host}};
       },
       encoder);
-}
-
-void encode_ca_network(const CaSamples& samples, exposition::Encoder& encoder) {
-  exposition::encode_merged(
+  encode_merged(
       kSearches, samples.searches,
       [](const SearchSample& search) {
-        return std::array<Label, 2>{{{"protocol", kCa}, {"client", search.client}}};
+        return std::array{Label{"protocol", kCa}, Label{"client", search.client}};
       },
       encoder);
-  exposition::encode_merged(
+  encode_merged(
       kBeacons, samples.beacons,
       [](const BeaconSample& beacon) {
         return std::array{Label{"server", beacon.server}};
       },
       encoder);
-}
-
-void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
-               exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
-  encode_puts(samples, put_edges, encoder, shared);
-  encode_ca_servers(samples.ca_servers, encoder);
-  encode_ca_clients(samples.ca_clients, encoder);
-  encode_ca_network(samples, encoder);
 }
 
 }  // namespace ioc_exporter::ca

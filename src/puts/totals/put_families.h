@@ -31,30 +31,16 @@ inline std::vector<exposition::Label> put_labels(std::string_view protocol, std:
           {"user", user}, {"client_host", host},  {"op", op}};
 }
 
-// Families of puts. Samples with the same labels are one series: their sum, or the latest time.
-// `edges`: of kPutScale.
-void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges,
-                 exposition::Encoder& encoder, exposition::SharedFamilies& shared);
-
-// Puts, with the last of each as an exemplar and its time; and those that failed. `encoder` makes
-// the labels.
-void add_puts(const std::vector<PutSample>& puts, const exposition::Encoder& encoder,
+// Puts, with the last of each as an exemplar and its time, and those that failed. Samples with the
+// same labels are one series: their sum, or the latest time. `encoder` makes the labels.
+void add_puts(const CaSamples& samples, const exposition::Encoder& encoder,
               exposition::SharedFamilies& shared);
-void add_put_failures(const std::vector<PutFailureSample>& failures,
-                      const exposition::Encoder& encoder, exposition::SharedFamilies& shared);
 
-// Families about Channel Access beside puts: circuits and channels, clients, searches, beacons.
-
-// All families of Channel Access, those of puts first. `put_edges`: of kPutScale. What PV Access
-// has in the same families is added to `shared`.
+// All families of Channel Access, those of puts first. `put_edges`: of kPutScale. Samples of the
+// same IOC, client or server are summed; series stand sorted by labels. The names that are searched
+// are on the landing page only: they are bounded by nothing that this host's operators could
+// change.
 void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
                exposition::Encoder& encoder, exposition::SharedFamilies& shared);
-
-// Samples of the same IOC, client or server are summed; series stand sorted by labels.
-void encode_ca_servers(const std::vector<CaServerSample>& servers, exposition::Encoder& encoder);
-void encode_ca_clients(const std::vector<CaClientSample>& clients, exposition::Encoder& encoder);
-// Searches and beacons. The names that are searched are on the landing page only: they are bounded
-// by nothing that this host's operators could change.
-void encode_ca_network(const CaSamples& samples, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::ca

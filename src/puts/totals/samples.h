@@ -101,6 +101,12 @@ struct CaSamples {
   // Values that could not be read this time are absent, not gone: puts and clients, or searches and
   // beacons.
   bool puts_missing = false, searches_missing = false;
+
+  std::uint64_t unnamed_puts() const {
+    std::uint64_t sum = 0;
+    for (const PutSample& put : puts) sum += put.pv.empty() ? put.count : 0;
+    return sum;
+  }
 };
 
 }  // namespace ioc_exporter

@@ -1,4 +1,5 @@
-// From what the tap counted by the IOCs' numbers to samples by their names. Pure.
+// From what was counted by the IOCs' numbers to samples by their names. Pure. What belongs to a
+// number without a name is left out: its IOC is being forgotten in this very moment.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +10,19 @@
 #include "exposition/self_samples.h"
 #include "puts/tap/tap.h"
 #include "puts/totals/samples.h"
+#include "puts/totals/totals.h"
 
 namespace ioc_exporter::ca {
 
-// Adds the puts and their outcomes, servers and clients to `samples`, drops
-// and maps to `self`. What belongs to
-// a number without a name is left out: its IOC is being forgotten in this very moment. Every name
-// has its server sample, also one that no client came to.
-void add_ca_samples(const std::map<std::uint32_t, std::string>& names, CaTapReading reading,
-                    const WallClock& clock, CaSamples& samples, SelfSamples& self);
+using IocNames = std::map<std::uint32_t, std::string>;
+
+// Adds the puts and their outcomes; `by_pva`: by PV Access.
+void add_put_samples(const IocNames& names, CaTotalsReading reading, const WallClock& clock,
+                     bool by_pva, CaSamples& samples);
+
+// Adds all that the tap has counted to `samples`, drops and maps to `self`. Every name has its
+// server sample, also one that no client came to.
+void add_ca_samples(const IocNames& names, CaTapReading reading, const WallClock& clock,
+                    CaSamples& samples, SelfSamples& self);
 
 }  // namespace ioc_exporter::ca

@@ -133,7 +133,7 @@ TEST(CaTotals, AClientWithManyFailuresLeavesRoomForTheOthers) {
 
 TEST(CaTotals, FailuresExpireWithTheirClientsPutsAndWithoutAny) {
   CaTotals totals(10);
-  totals.note_reading(1'000);
+  totals.read(1'000);
   fail(totals, 1, labels(1, "A"), 0, 7);
   fail(totals, 2, labels(1, "B"), 11, 11);
   totals.expire(1'000);
