@@ -15,7 +15,7 @@ static __always_inline __u32 putlog_places_of(const struct iocx_ca_flow *flow)
 
 static __always_inline void putlog_set_client(struct iocx_putlog_event *event, const struct work *w)
 {
-	__builtin_memcpy(event->address, w->key.client.bytes + 12, sizeof event->address);
+	__builtin_memcpy(event->address, w->key.client.bytes, sizeof event->address);
 	event->port = w->key.client_port;
 }
 

@@ -25,9 +25,9 @@ extern "C" {
 #define IOCX_CA_NAMESPACES 64
 #define IOCX_CA_NET_ANY 0xFFFFFFFFu /* in ca_local: local to any of the watched namespaces */
 
-/* An IPv6 address, or an IPv4 address as ::ffff:a.b.c.d. */
+/* An IPv4 address, in the order in which it is written. Channel Access has no others. */
 struct iocx_ca_address {
-	__u8 bytes[16];
+	__u8 bytes[4];
 };
 
 /*
@@ -64,7 +64,7 @@ struct iocx_ca_local_route {
 	__u32 net;
 	struct iocx_ca_address address;
 };
-#define IOCX_CA_ROUTE_BITS (32 + 128) /* of an address */
+#define IOCX_CA_ROUTE_BITS (32 + 32) /* of an address */
 
 #ifdef __cplusplus
 }

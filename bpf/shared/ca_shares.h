@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Holders of places in the tap's tables, so that no client fills one that others need: circuits, in groups by
- * the client's address. shared/shares.h has the rule.
+ * Holders of places in the tap's tables, so that no client fills one that others need: circuits, in groups by the
+ * client's address. shared/shares.h has the rule.
  *
- * The index is a hash of the circuit's id or of the address, of IPv6 its /64. Ids are never used twice: counts of a
- * closed circuit stay its own. Clients on loopback are distinguished by their circuits alone: they are
- * IOCX_SHARE_LOCAL. Pure C that clang -target bpf and g++ both compile.
+ * The index is a hash of the circuit's id or of the address. Ids are never used twice: counts of a closed circuit stay
+ * its own. Clients on loopback are distinguished by their circuits alone: they are IOCX_SHARE_LOCAL. Pure C that clang
+ * -target bpf and g++ both compile.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_SHARES_H
 #define IOC_EXPORTER_BPF_SHARED_CA_SHARES_H
@@ -44,21 +44,12 @@ IOCX_CA_INLINE __u32 iocx_ca_share_of_circuit(__u64 circuit)
 
 IOCX_CA_INLINE __u32 iocx_ca_share_of_address(const struct iocx_ca_address *address)
 {
-	const __u8 *bytes = address->bytes;
-	__u64 network = 0, host = 0;
+	__u32 number;
 
-#pragma GCC unroll 8
-	for (int i = 0; i < 8; i++) {
-		network = network << 8 | bytes[i];
-		host = host << 8 | bytes[8 + i];
-	}
-	if (network == 0 && ((host >> 24) == 0xFFFF7FULL || host == 1))
+	if (address->bytes[0] == 127)
 		return IOCX_SHARE_LOCAL;
-	/* All link-local addresses are in one /64, and IPv4 ones, mapped, too. */
-	if (network != 0 && network != 0xFE80000000000000ULL)
-		host = 0;
-	return IOCX_SHARE_FIRST +
-	       (__u32)((network * IOCX_CA_SHARE_MIX_TOO + host + 1) * IOCX_CA_SHARE_MIX >> (64 - IOCX_CA_SHARE_BITS));
+	__builtin_memcpy(&number, address->bytes, sizeof number);
+	return IOCX_SHARE_FIRST + (__u32)((number + 1ULL) * IOCX_CA_SHARE_MIX >> (64 - IOCX_CA_SHARE_BITS));
 }
 
 #endif

@@ -242,7 +242,6 @@ struct iocx_ca_channel_info {
 	__u16 client_port;
 	__u16 server_port;
 	__u32 address; /* index into ca_shares, as the circuit's */
-	__u32 pad;
 	struct iocx_ca_identity identity;
 	char name[IOCX_CA_NAME]; /* ends in a zero byte */
 };

@@ -46,19 +46,13 @@ IOCX_CA_INLINE __u32 iocx_ca_udp_share_of_sender(const struct iocx_ca_address *a
 	       (__u32)((id * IOCX_CA_SHARE_MIX_TOO + net) * IOCX_CA_SHARE_MIX >> (64 - IOCX_CA_UDP_SHARE_BITS));
 }
 
-/* Of IPv4, the /24. */
+/* Its /24. */
 IOCX_CA_INLINE struct iocx_ca_udp_holder iocx_ca_udp_holder_of_client(const struct iocx_ca_address *address, __u32 net)
 {
 	struct iocx_ca_address network = *address;
 	struct iocx_ca_udp_holder holder;
-	__u32 differ = 0xFF ^ address->bytes[10];
 
-	differ |= 0xFF ^ address->bytes[11];
-#pragma GCC unroll 10
-	for (int i = 0; i < 10; i++)
-		differ |= address->bytes[i];
-	if (!differ)
-		network.bytes[15] = 0;
+	network.bytes[3] = 0;
 	holder.one = iocx_ca_udp_share_of_sender(&network, net, 0);
 	holder.group = iocx_ca_udp_share_of_net(net);
 	return holder;

@@ -95,17 +95,6 @@ static __always_inline struct segment *start_segment(struct __sk_buff *skb, cons
 	return segment;
 }
 
-/* An IPv4 address as an IPv6 one. */
-static __always_inline void set_mapped(struct iocx_ca_address *to, __be32 address)
-{
-	__u32 *words = (__u32 *)to->bytes;
-
-	words[0] = 0;
-	words[1] = 0;
-	words[2] = bpf_htonl(0xFFFF);
-	words[3] = address;
-}
-
 static __always_inline struct segment *read_ipv4(struct __sk_buff *skb, struct packet *packet)
 {
 	struct segment *segment;
@@ -138,7 +127,7 @@ static __always_inline struct segment *read_ipv4(struct __sk_buff *skb, struct p
 	segment = start_segment(skb, packet);
 	if (!segment)
 		return 0;
-	set_mapped(&segment->source, ip.source);
-	set_mapped(&segment->destination, ip.destination);
+	__builtin_memcpy(segment->source.bytes, &ip.source, sizeof ip.source);
+	__builtin_memcpy(segment->destination.bytes, &ip.destination, sizeof ip.destination);
 	return segment;
 }

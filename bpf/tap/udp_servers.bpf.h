@@ -15,16 +15,12 @@ static __always_inline void learn(const struct iocx_ca_server *server, __u32 ioc
 /* The address of the server: the one in the message, or the sender's when the message has `open` there. */
 static __always_inline void server_address(const struct udp_work *w, struct iocx_ca_address *to, __u32 open)
 {
-	__u32 *words = (__u32 *)to->bytes;
+	const __be32 address = bpf_htonl(w->event.address);
 
-	if (w->event.address == open) {
+	if (w->event.address == open)
 		*to = w->source;
-		return;
-	}
-	words[0] = 0;
-	words[1] = 0;
-	words[2] = bpf_htonl(0xFFFF);
-	words[3] = bpf_htonl(w->event.address);
+	else
+		__builtin_memcpy(to->bytes, &address, sizeof address);
 }
 
 /*

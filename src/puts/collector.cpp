@@ -195,7 +195,7 @@ std::vector<CaServer> CaCollector::places_of_servers(const std::vector<Served>& 
   for (const Served& one : served) {
     if (!one.net) continue;
     for (const auto& socket : one.ioc->listening) {
-      named.push_back(ca_server(socket, *one.net, one.number));
+      if (const auto server = ca_server(socket, *one.net, one.number)) named.push_back(*server);
       taken.emplace(*one.net, socket.port);
     }
   }
@@ -215,7 +215,8 @@ std::vector<CaServer> CaCollector::addressed_now(const std::vector<CaServer>& le
   std::ranges::copy_if(learned, std::back_inserter(found), &CaServer::remote);
   for (const iocs::Listener& listener : host_.listeners().ownerless)
     if (const auto net = namespaces_.number(listener.net_namespace))
-      found.push_back(ca_server(listener.socket, *net, kCaIocToCome));
+      if (const auto server = ca_server(listener.socket, *net, kCaIocToCome))
+        found.push_back(*server);
   return found;
 }
 

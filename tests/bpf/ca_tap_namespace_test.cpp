@@ -151,7 +151,7 @@ TEST_P(CaTapNamespaceTest, CountsPutsToServersElsewhere) {
   network.give_addresses("eth0", "eth0");
   const std::uint32_t net = add(network.client);
   const Listener listener("::", 0, network.server.fd());
-  const auto everywhere = server_at(net, listener.port(), ca::kCaRemote, "::", true);
+  const auto everywhere = server_at(net, listener.port(), ca::kCaRemote, "0.0.0.0", true);
   set_servers({everywhere});
   Circuit circuit(listener, kServer, network.client.fd());
   put_some(circuit, 23);
@@ -187,8 +187,8 @@ TEST_P(CaTapNamespaceTest, ServersInAnotherNamespaceOfTheHostAreNotElsewhere) {
   network.give_addresses("eth0", "eth0");
   const std::uint32_t client = add(network.client), server = add(network.server);
   const Listener listener("::", 0, network.server.fd());
-  set_servers(
-      {server_at(client, listener.port(), 4, "::", true), server_at(server, listener.port(), 5)});
+  set_servers({server_at(client, listener.port(), 4, "0.0.0.0", true),
+               server_at(server, listener.port(), 5)});
   Circuit circuit(listener, kServer, network.client.fd());
   put_some(circuit, 23);
   EXPECT_EQ(all_puts(), 23u);
@@ -203,7 +203,7 @@ TEST_P(CaTapNamespaceTest, LocalAndRemoteServersOfOnePortAreToldApart) {
   network.give_addresses("eth0", "eth0");
   const std::uint32_t net = add(network.client);
   const Listener there("::", 0, network.server.fd()), here("::", there.port(), network.client.fd());
-  set_servers({server_at(net, there.port(), 4), server_at(net, there.port(), 5, "::", true)});
+  set_servers({server_at(net, there.port(), 4), server_at(net, there.port(), 5, "0.0.0.0", true)});
   Circuit to_there(there, kServer, network.client.fd());
   Circuit to_here(here, kClient, network.server.fd());
   Circuit inside(here, "127.0.0.1", network.client.fd());
@@ -221,7 +221,7 @@ TEST_P(CaTapNamespaceTest, ServersElsewhereAreLeftAloneUnlessAskedFor) {
   const TestNetwork network;
   network.give_addresses("eth0", "eth0");
   const Listener listener("::", 0, network.server.fd());
-  set_servers({server_at(add(network.client), listener.port(), 4, "::", true)});
+  set_servers({server_at(add(network.client), listener.port(), 4, "0.0.0.0", true)});
   Circuit circuit(listener, kServer, network.client.fd());
   put_some(circuit, 23);
   EXPECT_EQ(entries("ca_circuits"), 0u);

@@ -21,22 +21,20 @@ class CaTapNetworkTest : public CaTapTest {
     return value_of(tap_->namespaces().add(where.fd()));
   }
   static ca::CaServer server_at(std::uint32_t net, std::uint16_t port, std::uint32_t ioc = kIoc,
-                                const char* address = "::", bool remote = false) {
+                                const char* address = "0.0.0.0", bool remote = false) {
     ca::CaServer server{ca_address(address), port, ioc, net, remote};
     return server;
   }
   void set_servers(const std::vector<ca::CaServer>& servers) {
     must_succeed(tap_->set_servers(servers));
   }
-  void watch_in(std::uint32_t net, const Listener& listener, const char* address = "::") {
+  void watch_in(std::uint32_t net, const Listener& listener, const char* address = "0.0.0.0") {
     set_servers({server_at(net, listener.port(), kIoc, address)});
   }
   void reap() { must_succeed(tap_->reap()); }
   static iocx_ca_address ca_address(const std::string& text) {
     iocx_ca_address address{};
-    std::uint8_t octets[4];
-    if (::inet_pton(AF_INET, text.c_str(), octets) == 1) return ca::ca_address_v4(octets);
-    EXPECT_EQ(::inet_pton(AF_INET6, text.c_str(), address.bytes), 1) << text;
+    EXPECT_EQ(::inet_pton(AF_INET, text.c_str(), address.bytes), 1) << text;
     return address;
   }
 };

@@ -26,7 +26,7 @@ class CaTapSeedTest : public CaTapTest {
   }
   CaSeedCircuit memory_of(const Circuit& circuit, const std::vector<std::string>& names) {
     CaSeedCircuit memory;
-    memory.key.client = memory.key.server = ca::ca_address_v4({127, 0, 0, 1});
+    memory.key.client = memory.key.server = iocx_ca_address{{127, 0, 0, 1}};
     memory.key.client_port = circuit.client_port();
     memory.key.server_port = earlier_.port();
     memory.user = "operator";

@@ -67,7 +67,7 @@ class CaUdpDevicesTest : public CaUdpTest {
   }
   std::optional<std::uint32_t> remote_server(std::uint8_t host, std::uint16_t port) {
     iocx_ca_server key{};
-    key.address = ca::ca_address_v4({10, 77, 0, host});
+    key.address = iocx_ca_address{{10, 77, 0, host}};
     key.port = port;
     key.remote = 1;
     return server(key);

@@ -14,10 +14,10 @@
 namespace ioc_exporter::ca {
 namespace {
 
-static_assert(sizeof(iocx_ca_search_client) == 20 && sizeof(iocx_ca_search_count) == 16);
-static_assert(sizeof(iocx_ca_search_key) == 28 && offsetof(iocx_ca_search_key, port) == 24);
+static_assert(sizeof(iocx_ca_search_client) == 8 && sizeof(iocx_ca_search_count) == 16);
+static_assert(sizeof(iocx_ca_search_key) == 16 && offsetof(iocx_ca_search_key, port) == 12);
 static_assert(sizeof(iocx_ca_search) == 120 && offsetof(iocx_ca_search, name) == 24);
-static_assert(sizeof(iocx_ca_beacon_key) == 24 && sizeof(iocx_ca_beacon) == 32);
+static_assert(sizeof(iocx_ca_beacon_key) == 12 && sizeof(iocx_ca_beacon) == 32);
 static_assert(sizeof(iocx_ca_device) == 8 && offsetof(iocx_ca_beacon, sender) == 28);
 
 constexpr const char* kProbe = "ca_udp";
@@ -25,9 +25,7 @@ constexpr const char* kOther = "(other)";
 constexpr std::chrono::minutes kForgetEvery{1};
 
 std::string server_label(const iocx_ca_beacon_key& key) {
-  const std::string address = ca_address_text(key.server);
-  const bool six = address.find(':') != std::string::npos;
-  return (six ? "[" + address + "]" : address) + ":" + std::to_string(key.port);
+  return ca_address_text(key.server) + ":" + std::to_string(key.port);
 }
 
 iocx_ca_udp_holder holder_of(const iocx_ca_search_client& key, const iocx_ca_search_count&) {

@@ -28,6 +28,10 @@ std::uint64_t nanoseconds(std::chrono::nanoseconds time) {
   return static_cast<std::uint64_t>(time.count());
 }
 
+std::string client_text(const __u8 (&octets)[4]) {
+  return address_text(ipv4_address(octets[0], octets[1], octets[2], octets[3]));
+}
+
 CaPuts puts_of(const iocx_server_slot& slot) {
   return {__atomic_load_n(&slot.puts[0], __ATOMIC_RELAXED),
           __atomic_load_n(&slot.puts[1], __ATOMIC_RELAXED)};
@@ -165,7 +169,7 @@ Result<std::optional<CaPutLabels>> ServerProbe::labels_of(std::uint32_t number,
   const iocx_server_slot& slot = object_.slots()[index];
   CaPutLabels labels;
   labels.ioc = number;
-  labels.client = ca_address_text(ca_address_v4(info.key.who.address));
+  labels.client = client_text(info.key.who.address);
   labels.user = kernel_text(info.user);
   labels.host = kernel_text(info.host);
   if (__atomic_load_n(&slot.named, __ATOMIC_ACQUIRE) != 0)
@@ -221,9 +225,10 @@ std::optional<CaPutIdentity> ServerProbe::identify(const iocx_putlog_event& even
   const auto number = number_of(event.generation);
   if (!number) return std::nullopt;
   CaPutIdentity who;
-  who.place = put_place(*number, ca_address_v4(event.address), event.port, event.sid);
+  who.place = {*number, event.sid, {}, event.port};
+  std::ranges::copy(event.address, who.place.address.bytes);
   who.labels.ioc = *number;
-  who.labels.client = ca_address_text(ca_address_v4(event.address));
+  who.labels.client = client_text(event.address);
   const auto is_still = [&] {
     return event.id != 0 && event.slot < slots_.size() &&
            __atomic_load_n(&object_.slots()[event.slot].id, __ATOMIC_ACQUIRE) == event.id;

@@ -259,7 +259,7 @@ std::optional<CaPutIdentity> Channels::identify(const iocx_putlog_event& event) 
   const auto ioc = circuits_.ioc_of((*info)->circuit, (*info)->ioc);
   if (!ioc) return std::nullopt;
   return CaPutIdentity{labels_of(*ioc, **info),
-                       put_place(*ioc, (*info)->client, (*info)->client_port, event.sid)};
+                       {*ioc, event.sid, (*info)->client, (*info)->client_port}};
 }
 
 void Channels::for_each_named(

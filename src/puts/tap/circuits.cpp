@@ -1,7 +1,6 @@
 #include "puts/tap/circuits.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace ioc_exporter::ca {
@@ -151,14 +150,13 @@ const Circuits::Identity* Circuits::identity(std::uint64_t circuit) const {
 
 Result<CaSocketCookies> Circuits::sockets() const {
   CaSocketCookies all;
-  auto done = namespaces_.for_each_socket(SocketKind::connected,
-                                          [&](const InetSocket& socket, std::uint32_t net) {
-                                            const iocx_ca_flow_key key = ca_flow_key(socket, net);
-                                            if (servers_.is_watched(net, key.server_port))
-                                              all.insert_or_assign(key, socket.cookie);
-                                            if (servers_.is_watched(net, key.client_port))
-                                              all.try_emplace(as_client(key), socket.cookie);
-                                          });
+  const auto note = [&](const InetSocket& socket, std::uint32_t net) {
+    const auto key = ca_flow_key(socket, net);
+    if (!key) return;
+    if (servers_.is_watched(net, key->server_port)) all.insert_or_assign(*key, socket.cookie);
+    if (servers_.is_watched(net, key->client_port)) all.try_emplace(as_client(*key), socket.cookie);
+  };
+  auto done = namespaces_.for_each_socket(SocketKind::connected, note);
   if (!done) return done.error();
   return all;
 }
@@ -167,7 +165,8 @@ Result<CaPutSources::UnreadByIoc> Circuits::unread() const {
   CaPutSources::UnreadByIoc unread;
   auto done = namespaces_.for_each_socket(
       SocketKind::connected, [&](const InetSocket& socket, std::uint32_t net) {
-        const auto ioc = servers_.ioc_of(ca_flow_key(socket, net));
+        const auto key = ca_flow_key(socket, net);
+        const auto ioc = key ? servers_.ioc_of(*key) : std::nullopt;
         if (!ioc) return;
         unread[*ioc].bytes += socket.unread;
         ++unread[*ioc].sockets;
@@ -179,11 +178,7 @@ Result<CaPutSources::UnreadByIoc> Circuits::unread() const {
 // The server's address is this host's: that of a client on it, too, or one of the others.
 std::string Circuits::server_of(const CaPutPlace& place, std::uint16_t port,
                                 std::uint32_t net) const {
-  iocx_ca_flow_key key{};
-  std::ranges::copy(place.address, std::begin(key.client.bytes));
-  key.client_port = place.port;
-  key.server_port = port;
-  key.net = net;
+  iocx_ca_flow_key key{place.address, {}, place.port, port, net};
   const auto is_there = [&](const iocx_ca_address& server) {
     key.server = server;
     const auto flow = object_.maps().flows.lookup(key);

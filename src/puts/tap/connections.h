@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -27,15 +28,18 @@ using CaSocketCookies = std::map<iocx_ca_flow_key, std::uint64_t, CaKeyLess>;
 using CaPorts = std::set<iocx_ca_port, CaKeyLess>;
 using CaLocalRoutes = std::set<iocx_ca_local_route, CaKeyLess>;
 
-// ::ffff:a.b.c.d; `octets` in the order a, b, c, d.
-iocx_ca_address ca_address_v4(const std::uint8_t (&octets)[4]);
-// 127.0.0.0/8 and ::1.
-bool is_loopback(const iocx_ca_address& address);
-// "10.0.0.7", "fe80::1"; an IPv4 address without "::ffff:".
+// Nothing: it is one of IPv6.
+std::optional<iocx_ca_address> ca_address(const InetAddress& address);
+InetAddress inet_address(const iocx_ca_address& address);
+inline bool is_loopback(const iocx_ca_address& address) {
+  return address.bytes[0] == 127;
+}
+// "10.0.0.7"
 std::string ca_address_text(const iocx_ca_address& address);
 
-// A connection as the tap calls it, taken as a server's end: the local side is the server.
-iocx_ca_flow_key ca_flow_key(const InetSocket& socket, std::uint32_t net);
+// A connection as the tap calls it, taken as a server's end: the local side is the server. Nothing:
+// it is one of IPv6.
+std::optional<iocx_ca_flow_key> ca_flow_key(const InetSocket& socket, std::uint32_t net);
 
 // The connection with its ends exchanged: the server is at the other end.
 iocx_ca_flow_key as_client(const iocx_ca_flow_key& key);

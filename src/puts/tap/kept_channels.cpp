@@ -13,7 +13,7 @@
 namespace ioc_exporter::ca {
 namespace {
 
-constexpr std::string_view kTitle = "ioc_exporter: names of open channels, format 1\n";
+constexpr std::string_view kTitle = "ioc_exporter: names of open channels, format 2\n";
 constexpr std::size_t kLongestBoot = 64;
 // Without their texts.
 constexpr std::size_t kChannelBytes = 5 * sizeof(std::uint32_t);

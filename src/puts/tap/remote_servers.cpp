@@ -1,25 +1,19 @@
 #include "puts/tap/remote_servers.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace ioc_exporter::ca {
 namespace {
 
 bool is_any(const iocx_ca_address& address) {
-  InetAddress bytes;
-  std::copy(std::begin(address.bytes), std::end(address.bytes), bytes.begin());
-  return is_any_address(bytes);
+  return is_any_address(inet_address(address));
 }
 
 }  // namespace
 
 std::string address_name(const iocx_ca_address& address, std::uint16_t port) {
-  std::string name;
-  if (!is_any(address)) name = ca_address_text(address);
-  if (name.find(':') != std::string::npos) name.insert(0, 1, '[').append(1, ']');
-  return name.append(1, ':').append(std::to_string(port));
+  return (is_any(address) ? "" : ca_address_text(address)) + ":" + std::to_string(port);
 }
 
 void RemoteServers::add(const std::vector<CaServer>& found, iocs::Host& host,

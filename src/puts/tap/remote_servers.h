@@ -20,7 +20,7 @@
 
 namespace ioc_exporter::ca {
 
-// "10.0.0.5:5064", "[fe80::1]:5064"; any address: ":5064".
+// "10.0.0.5:5064"; any address: ":5064".
 std::string address_name(const iocx_ca_address& address, std::uint16_t port);
 
 class RemoteServers {

@@ -1,7 +1,6 @@
 #include "puts/tap/seeding.h"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <utility>
 
@@ -15,11 +14,7 @@ constexpr int kAttempts = 3;  // with the sockets looked at anew: clients come a
 constexpr const char* kConsequence = ": puts on channels that were open before have no name";
 
 CaPeer client_of(const iocx_ca_flow_key& key) {
-  CaPeer peer;
-  static_assert(sizeof peer.address == sizeof key.client.bytes);
-  std::memcpy(peer.address.data(), key.client.bytes, sizeof key.client.bytes);
-  peer.port = key.client_port;
-  return peer;
+  return {inet_address(key.client), key.client_port};
 }
 
 // The port of its CA server if it is known: what is connected to others (PV Access, say) is no CA

@@ -18,8 +18,7 @@ inline bool is_ioc_number(std::uint32_t ioc) {
   return ioc != kCaIocToCome && ioc != kCaRemote;
 }
 
-// A listening socket. An address of all zeros, or 0.0.0.0 as ca_address_v4() writes it, is the
-// wildcard.
+// A listening socket. An address of zeros is the wildcard.
 struct CaServer {
   iocx_ca_address address{};
   std::uint16_t port = 0;

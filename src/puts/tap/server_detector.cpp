@@ -1,17 +1,12 @@
 #include "puts/tap/server_detector.h"
 
-#include <algorithm>
-
 namespace ioc_exporter::ca {
 
-CaServer ca_server(const iocs::ListeningSocket& socket, std::uint32_t net, std::uint32_t ioc) {
-  CaServer server;
-  if (socket.address)
-    std::copy(socket.address->begin(), socket.address->end(), server.address.bytes);
-  server.port = socket.port;
-  server.ioc = ioc;
-  server.net = net;
-  return server;
+std::optional<CaServer> ca_server(const iocs::ListeningSocket& socket, std::uint32_t net,
+                                  std::uint32_t ioc) {
+  const auto address = ca_address(socket.address.value_or(InetAddress{}));
+  if (!address) return std::nullopt;
+  return CaServer{*address, socket.port, ioc, net, false};
 }
 
 std::vector<iocs::Listener> CaServerDetector::update(const std::set<iocs::Listener>& unclaimed,

@@ -31,7 +31,8 @@ class CaServerDetector {
   std::set<std::pair<std::uint32_t, std::uint16_t>> taken_;  // net, port
 };
 
-// The tap's name of a listening socket.
-CaServer ca_server(const iocs::ListeningSocket& socket, std::uint32_t net, std::uint32_t ioc);
+// The tap's name of a listening socket; nothing: it is one of IPv6 alone.
+std::optional<CaServer> ca_server(const iocs::ListeningSocket& socket, std::uint32_t net,
+                                  std::uint32_t ioc);
 
 }  // namespace ioc_exporter::ca

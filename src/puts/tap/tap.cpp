@@ -7,7 +7,7 @@
 namespace ioc_exporter::ca {
 namespace {
 
-static_assert(sizeof(iocx_ca_server) == 24 && sizeof(iocx_ca_flow_key) == 40);
+static_assert(sizeof(iocx_ca_server) == 12 && sizeof(iocx_ca_flow_key) == 16);
 static_assert(sizeof(iocx_ca_channel_key) == 16 && sizeof(iocx_ca_cid) == 16);
 static_assert(sizeof(iocx_ca_channel) == 64 && offsetof(iocx_ca_channel, puts) == 16 &&
               offsetof(iocx_ca_channel, last_put) == 32 && offsetof(iocx_ca_channel, state) == 48);
@@ -20,7 +20,7 @@ static_assert(sizeof(iocx_ca_outcome) == 24 + 8 * IOCX_PUT_HIST_SLOTS);
 static_assert(sizeof(iocx_ca_told) == 8 && sizeof(iocx_ca_begun) == 12);
 static_assert(sizeof(iocx_ca_page) == 19712 && offsetof(iocx_ca_page, bytes) == 1280);
 static_assert(sizeof(iocx_ca_page_owner) == 16);
-static_assert(sizeof(iocx_ca_channel_info) == 408 && offsetof(iocx_ca_channel_info, name) == 176);
+static_assert(sizeof(iocx_ca_channel_info) == 392 && offsetof(iocx_ca_channel_info, name) == 160);
 
 }  // namespace
 
@@ -47,16 +47,14 @@ Result<std::unique_ptr<CaTap>> CaTap::start(CaTapOptions options) {
 Result<void> CaTap::set_servers(const std::vector<CaServer>& servers, Clock::time_point now) {
   // A namespace that cannot be read must not keep the others from their servers.
   auto addresses = namespaces_.update_addresses();
-  const auto changed = servers_.update(servers, now);
-  if (!changed) return changed.error();
-  servers_changed_ |= *changed;
-  if (!servers_changed_) return addresses;
+  if (auto ok = servers_.update(servers, now); !ok) return ok;
+  if (!servers_.has_changed()) return addresses;
   // Channels that were looked at already continue under the new IOC's name.
   if (auto ok = circuits_.find_iocs(); !ok) return ok;
   auto done =
       channels_.relabel([this](std::uint64_t circuit) { return circuits_.has_moved(circuit); });
   if (!done) return done;
-  servers_changed_ = false;
+  servers_.settle();
   return addresses;
 }
 

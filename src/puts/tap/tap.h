@@ -126,7 +126,6 @@ class CaTap {
   Outcomes outcomes_;
   Seeder seeder_;
   Leftovers leftovers_;
-  bool servers_changed_ = false;  // and the circuits do not have their IOCs yet
 };
 
 }  // namespace ioc_exporter::ca

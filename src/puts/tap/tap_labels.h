@@ -1,10 +1,9 @@
-// The labels of a channel's puts and the place that they go to, from what the kernel stored.
+// The labels of a channel's puts, from what the kernel stored.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <string>
 
 #include "puts/tap/connections.h"
@@ -22,17 +21,6 @@ std::string kernel_text(const char (&bytes)[N]) {
 inline CaPutLabels labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info) {
   return {ioc, kernel_text(info.name), ca_address_text(info.client),
           kernel_text(info.identity.user), kernel_text(info.identity.host)};
-}
-
-inline CaPutPlace put_place(std::uint32_t ioc, const iocx_ca_address& client, std::uint16_t port,
-                            std::uint32_t sid) {
-  CaPutPlace place;
-  place.ioc = ioc;
-  place.sid = sid;
-  place.port = port;
-  static_assert(sizeof place.address == sizeof client.bytes);
-  std::copy(std::begin(client.bytes), std::end(client.bytes), place.address.begin());
-  return place;
 }
 
 }  // namespace ioc_exporter::ca

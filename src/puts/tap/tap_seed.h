@@ -25,7 +25,7 @@ struct CaSeedChannel {
 };
 
 struct CaSeedCircuit {
-  iocx_ca_flow_key key{};  // padding and unused bytes 0; IPv4 addresses as ::ffff:a.b.c.d
+  iocx_ca_flow_key key{};
   std::string user, host;  // "": the client gave none
   std::vector<CaSeedChannel> channels;
 

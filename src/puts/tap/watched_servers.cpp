@@ -5,8 +5,8 @@
 
 namespace ioc_exporter::ca {
 
-Result<bool> WatchedServers::update(const std::vector<CaServer>& named, Clock::time_point now) {
-  if (auto ok = forget_learned(now); !ok) return ok.error();
+Result<void> WatchedServers::update(const std::vector<CaServer>& named, Clock::time_point now) {
+  if (auto ok = forget_learned(now); !ok) return ok;
   ServerMap wanted;
   for (const CaServer& server : named) {
     if (!namespaces_.contains(server.net))
@@ -15,12 +15,10 @@ Result<bool> WatchedServers::update(const std::vector<CaServer>& named, Clock::t
     wanted.insert_or_assign(ca_server_key(server), server.ioc);
   }
   keep_left(wanted, now);
-  if (auto ok = make_room_for(wanted); !ok) return ok.error();
-  auto changed = update_servers(wanted);
-  if (!changed) return changed;
+  if (auto ok = make_room_for(wanted); !ok) return ok;
+  if (auto ok = update_servers(wanted); !ok) return ok;
   // Last, so that a port that is watched has its server.
-  if (auto ok = update_ports(); !ok) return ok.error();
-  return changed;
+  return update_ports();
 }
 
 // Adds the servers that are not named any more, for kKeep.
@@ -44,8 +42,7 @@ Result<void> WatchedServers::make_room_for(const ServerMap& wanted) {
   return {};
 }
 
-Result<bool> WatchedServers::update_servers(const ServerMap& wanted) {
-  bool changed = false;
+Result<void> WatchedServers::update_servers(const ServerMap& wanted) {
   for (auto entry = servers_.begin(); entry != servers_.end();) {
     if (wanted.contains(entry->first)) {
       ++entry;
@@ -53,17 +50,17 @@ Result<bool> WatchedServers::update_servers(const ServerMap& wanted) {
     }
     if (auto erased = object_.maps().servers.erase(entry->first); !erased) return erased.error();
     entry = servers_.erase(entry);
-    changed = true;
+    has_changed_ = true;
   }
   for (const auto& [key, ioc] : wanted) {
     const auto known = servers_.find(key);
     if (known != servers_.end() && known->second == ioc) continue;
-    if (auto ok = object_.maps().servers.update(key, ioc); !ok) return ok.error();
+    if (auto ok = object_.maps().servers.update(key, ioc); !ok) return ok;
     servers_.insert_or_assign(key, ioc);
     learned_.erase(key);
-    changed = true;
+    has_changed_ = true;
   }
-  return changed;
+  return {};
 }
 
 Result<void> WatchedServers::update_ports() {

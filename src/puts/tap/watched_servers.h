@@ -35,8 +35,11 @@ class WatchedServers {
   WatchedServers(const CaTapObject& object, const CaNamespaces& namespaces, bool remote)
       : object_(object), namespaces_(namespaces), remote_(remote) {}
 
-  // From now on these are watched. True: a server is another IOC's than before, or has left.
-  Result<bool> update(const std::vector<CaServer>& named, Clock::time_point now);
+  // From now on these are watched.
+  Result<void> update(const std::vector<CaServer>& named, Clock::time_point now);
+  // A server is another IOC's than before, or has left, since settle().
+  bool has_changed() const { return has_changed_; }
+  void settle() { has_changed_ = false; }
   // Ports of datagrams alone: where searches and beacons go. From the next update() on.
   void set_udp_ports(CaPorts ports) { udp_ports_ = std::move(ports); }
   // Takes note of what the programs have learned.
@@ -67,7 +70,7 @@ class WatchedServers {
 
   void keep_left(ServerMap& wanted, Clock::time_point now);
   Result<void> make_room_for(const ServerMap& wanted);
-  Result<bool> update_servers(const ServerMap& wanted);
+  Result<void> update_servers(const ServerMap& wanted);
   Result<void> update_ports();
   Result<void> watch_port(const iocx_ca_port& port);
   Result<void> leave_port(const iocx_ca_port& port);
@@ -84,6 +87,7 @@ class WatchedServers {
   std::map<iocx_ca_server, Clock::time_point, CaKeyLess> left_;  // watched on, since when
   std::map<iocx_ca_server, Learned, CaKeyLess> learned_;         // as of the last look
   std::set<iocx_ca_server, CaKeyLess> remote_peers_;
+  bool has_changed_ = true;
 };
 
 }  // namespace ioc_exporter::ca

@@ -3,11 +3,11 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <string_view>
 #include <utility>
 
-#include "shared/ca_servers.h"
 #include "shared/shares.h"
 
 namespace ioc_exporter::ca {
@@ -17,12 +17,12 @@ namespace {
 std::string address_of(const CaPutLabels& labels) {
   const std::string& client = labels.client;
   if (client.starts_with("127.") || client == "::1") return {};
-  iocx_ca_address address{};
+  std::array<std::uint8_t, 16> address{};
   if (client.find(':') == std::string::npos ||
-      ::inet_pton(AF_INET6, client.c_str(), address.bytes) != 1)
+      ::inet_pton(AF_INET6, client.c_str(), address.data()) != 1)
     return client;
-  const bool is_link_local = address.bytes[0] == 0xFE && (address.bytes[1] & 0xC0) == 0x80;
-  return {reinterpret_cast<const char*>(address.bytes), is_link_local ? 16u : 8u};
+  const bool is_link_local = address[0] == 0xFE && (address[1] & 0xC0) == 0x80;
+  return {reinterpret_cast<const char*>(address.data()), is_link_local ? 16u : 8u};
 }
 
 // The client with its user and host; no address looks like it.

@@ -11,6 +11,7 @@
 
 #include "base/monotonic_totals.h"
 #include "puts/totals/samples.h"
+#include "shared/ca_servers.h"
 
 namespace ioc_exporter::ca {
 
@@ -28,7 +29,7 @@ struct CaPutLabels {
 struct CaPutPlace {
   std::uint32_t ioc = 0;  // as CaPutLabels::ioc
   std::uint32_t sid = 0;
-  std::array<std::uint8_t, 16> address{};  // of the client, as iocx_ca_address
+  iocx_ca_address address{};  // of the client
   std::uint16_t port = 0;
 };
 

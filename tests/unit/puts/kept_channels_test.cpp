@@ -16,8 +16,8 @@ namespace {
 
 CaKeptCircuits sample() {
   CaSeedCircuit circuit;
-  circuit.key.client = ca_address_v4({10, 0, 0, 7});
-  circuit.key.server = ca_address_v4({10, 0, 0, 1});
+  circuit.key.client = iocx_ca_address{{10, 0, 0, 7}};
+  circuit.key.server = iocx_ca_address{{10, 0, 0, 1}};
   circuit.key.client_port = 40'000;
   circuit.key.server_port = 5064;
   circuit.user = "anna";

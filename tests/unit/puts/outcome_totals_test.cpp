@@ -156,7 +156,7 @@ TEST(CaOutcomeTotals, ForgetsOneIoc) {
 
 iocx_ca_flow_key key(std::uint16_t client_port) {
   iocx_ca_flow_key key{};
-  key.client = ca_address_v4({10, 0, 0, 7});
+  key.client = iocx_ca_address{{10, 0, 0, 7}};
   key.client_port = client_port;
   return key;
 }

@@ -9,8 +9,8 @@ namespace {
 
 iocx_ca_flow_key flow(std::uint8_t client, std::uint16_t client_port, std::uint8_t server) {
   iocx_ca_flow_key key{};
-  key.client = ca::ca_address_v4({10, 0, 0, client});
-  key.server = ca::ca_address_v4({10, 0, 0, server});
+  key.client = iocx_ca_address{{10, 0, 0, client}};
+  key.server = iocx_ca_address{{10, 0, 0, server}};
   key.client_port = client_port;
   key.server_port = 5064;
   return key;

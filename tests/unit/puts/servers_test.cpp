@@ -43,19 +43,15 @@ TEST_F(CaServerDetectorTest, AnAnswerOnThePortIsAServer) {
 }
 
 iocx_ca_address v4(std::uint8_t last) {
-  return ca::ca_address_v4({10, 0, 0, last});
+  return iocx_ca_address{{10, 0, 0, last}};
 }
 ca::CaServer elsewhere(std::uint8_t last, std::uint32_t net = 0) {
   return {v4(last), 5064, ca::kCaRemote, net, true};
 }
 
-TEST(AddressName, NamesIpv4Ipv6AndTheWildcard) {
+TEST(AddressName, NamesAddressesAndTheWildcard) {
   EXPECT_EQ(address_name(v4(5), 5064), "10.0.0.5:5064");
-  iocx_ca_address v6{};
-  EXPECT_EQ(address_name(v6, 5064), ":5064");
-  EXPECT_EQ(address_name(ca::ca_address_v4({0, 0, 0, 0}), 5064), ":5064");
-  v6.bytes[15] = 1;
-  EXPECT_EQ(address_name(v6, 5064), "[::1]:5064");
+  EXPECT_EQ(address_name({}, 5064), ":5064");
 }
 
 class ServersElsewhere : public ::testing::Test {

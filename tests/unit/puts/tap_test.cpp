@@ -248,10 +248,11 @@ TEST(CaPutTotals, ForgetsOneIoc) {
 }
 
 TEST(CaConnections, AddressTexts) {
-  EXPECT_EQ(ca_address_text(ca_address_v4({10, 0, 0, 7})), "10.0.0.7");
-  iocx_ca_address v6{};
-  v6.bytes[15] = 1;
-  EXPECT_EQ(ca_address_text(v6), "::1");
+  EXPECT_EQ(ca_address_text(iocx_ca_address{{10, 0, 0, 7}}), "10.0.0.7");
+  InetAddress six{};
+  six[15] = 1;
+  EXPECT_FALSE(ca_address(six));
+  EXPECT_EQ(ca_address_text(*ca_address(ipv4_address(10, 0, 0, 8))), "10.0.0.8");
 }
 
 class ProcTree : public ::testing::Test {
@@ -300,7 +301,7 @@ TEST(CaConnections, KnowsLoopbacksAddress) {
   ASSERT_TRUE(netlink);
   const auto routes = read_local_routes(*netlink);
   ASSERT_TRUE(routes);
-  EXPECT_TRUE(routes->contains({IOCX_CA_ROUTE_BITS, 0, ca_address_v4({127, 0, 0, 1})}));
+  EXPECT_TRUE(routes->contains({IOCX_CA_ROUTE_BITS, 0, iocx_ca_address{{127, 0, 0, 1}}}));
 }
 
 }  // namespace

@@ -218,20 +218,15 @@ TEST(CaUdpTotals, ForgetsALabel) {
 }
 
 TEST(CaUdpTotals, TellsLoopbackAddresses) {
-  EXPECT_TRUE(is_loopback(ca_address_v4({127, 0, 0, 1})));
-  EXPECT_TRUE(is_loopback(ca_address_v4({127, 9, 0, 1})));
-  EXPECT_FALSE(is_loopback(ca_address_v4({10, 0, 0, 127})));
-  iocx_ca_address six{};
-  six.bytes[15] = 1;
-  EXPECT_TRUE(is_loopback(six));
-  six.bytes[0] = 0xFE;
-  EXPECT_FALSE(is_loopback(six));
+  EXPECT_TRUE(is_loopback(iocx_ca_address{{127, 0, 0, 1}}));
+  EXPECT_TRUE(is_loopback(iocx_ca_address{{127, 9, 0, 1}}));
+  EXPECT_FALSE(is_loopback(iocx_ca_address{{10, 0, 0, 127}}));
 }
 
 iocx_ca_search_key key(std::uint8_t host, std::uint32_t cid, std::uint32_t net = 0,
                        std::uint16_t port = 40000) {
   iocx_ca_search_key key{};
-  key.client = host == 0 ? ca_address_v4({127, 0, 0, 1}) : ca_address_v4({10, 0, 0, host});
+  key.client = host == 0 ? iocx_ca_address{{127, 0, 0, 1}} : iocx_ca_address{{10, 0, 0, host}};
   key.cid = cid;
   key.net = net;
   key.port = port;
