@@ -70,17 +70,15 @@ class CaServerProbeTest : public ::testing::Test {
     auto loaded = ServerProbeObject::load({ServerProtocol::ca, kRoom, ring, {}});
     ASSERT_TRUE(loaded) << loaded.error().message();
     object_.emplace(std::move(*loaded));
-    const iocs::CodeRange code[] = {{test::offset_of(reinterpret_cast<void*>(ca_test_write)), 4}};
-    auto file = iocs::CodeFile::open(UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
-                                     "the test", {std::begin(code), std::end(code)});
-    ASSERT_TRUE(file) << file.error().message();
-    file_ = *file;
     attach(0, reinterpret_cast<void*>(ca_test_write));
     become(1, kUser);
   }
   void attach(std::uint32_t number, void* function) {
-    auto probe =
-        object_->attach({number, test::offset_of(function), file_, "the test"}, ::getpid());
+    const std::uint64_t offset = test::offset_of(function);
+    auto file = iocs::CodeFile::open(UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
+                                     "the test", {{offset, 4}});
+    ASSERT_TRUE(file) << file.error().message();
+    auto probe = object_->attacher().attach(number, {*file, "the test", offset, ::getpid()});
     ASSERT_TRUE(probe) << probe.error().message();
     probes_.push_back(std::move(*probe));
   }
@@ -135,8 +133,7 @@ class CaServerProbeTest : public ::testing::Test {
   }
 
   std::optional<ServerProbeObject> object_;
-  std::shared_ptr<const iocs::CodeFile> file_;
-  std::vector<UniqueFd> probes_;
+  std::vector<iocs::FunctionProbe> probes_;
 };
 
 TEST_F(CaServerProbeTest, AClientThatWritesToAllChannelsTakesNoCountFromAnother) {

@@ -78,11 +78,11 @@ TEST_P(CaTapResyncTest, JoinedCircuitFindsBoundariesFromItsFirstSegmentsOn) {
   EXPECT_EQ(puts(""), 0u);
   circuit.part(kForth, bytes, 40, 2400);
   give_up_on_seed();
-  EXPECT_EQ(puts(""), 99u);
+  EXPECT_EQ(puts(""), 98u);  // without the one that the end of the first segment cuts
   // Now it is known where messages can start.
   circuit.part(kForth, bytes, 4803, bytes.size());
   circuit.acknowledge(kForth, bytes.size());
-  EXPECT_EQ(puts(""), 99u + 299u);
+  EXPECT_EQ(puts(""), 98u + 299u);
   EXPECT_EQ(drop("joined_late"), 1u);
   EXPECT_EQ(drop("stream_gap"), 1u);
   EXPECT_EQ(drop("resync"), 2u);

@@ -44,11 +44,15 @@ class PvaServerProbeTest : public ::testing::Test {
     ASSERT_TRUE(file) << file.error().message();
     for (const auto& [function, address] : functions)
       ioc_.pva_puts.push_back({"the test", *file, function, offset_of(address)});
+    iocs::LiveIoc& live = live_[ioc_.id];
+    live.ioc = ioc_;
+    live.number = 7;
+    live.serial = 1;
     follow();
     ASSERT_EQ(probe_->attachments(), std::size(functions)) << probe_->unheard().at(7);
   }
 
-  void follow() { probe_->follow({{{7, &ioc_, std::nullopt}, 1, false}}, now_); }
+  void follow() { probe_->follow(live_, {}, false, now_); }
   Counts puts() {
     EXPECT_TRUE(probe_->collect(now_));
     Counts counts;
@@ -64,9 +68,9 @@ class PvaServerProbeTest : public ::testing::Test {
     return counts;
   }
   std::uint64_t dropped(iocx_pva_drop reason) {
-    auto drops = probe_->drops();
-    EXPECT_TRUE(drops);
-    return (*drops)[reason].count;
+    SelfSamples self;
+    EXPECT_TRUE(probe_->add_to(self));
+    return self.drops[reason].count;
   }
 
   template <class String>
@@ -116,6 +120,7 @@ class PvaServerProbeTest : public ::testing::Test {
   std::shared_ptr<ca::CaTotals> totals_ = std::make_shared<ca::CaTotals>(ca::kCaPutSeries);
   std::optional<ca::ServerProbe> probe_;
   iocs::Ioc ioc_;
+  ca::ServerProbe::LiveIocs live_;
 };
 
 TEST_F(PvaServerProbeTest, EachPutUnderItsNamesInBothLayouts) {
@@ -243,7 +248,7 @@ TEST_F(PvaServerProbeTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) 
   flood(0);
   put_as_another(7);
   Counts now = puts();
-  const std::uint64_t entries = probe_->map().entries;
+  const std::uint64_t entries = probe_->object().held();
   EXPECT_LT(entries, kSlots * 3 / 4);
   EXPECT_EQ(sum(now, "192.0.2.66") + sum(now, ""), kFlood);
   EXPECT_EQ(sum(now, ""), dropped(IOCX_PVA_DROP_FULL));
@@ -257,7 +262,7 @@ TEST_F(PvaServerProbeTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) 
   put_as_another(1);
   now_ += ca::ServerProbe::kGrace + seconds(1);
   ASSERT_TRUE(probe_->reap(now_));
-  EXPECT_EQ(probe_->map().entries, 50u);
+  EXPECT_EQ(probe_->object().held(), 50u);
   put_as_another(1);
   flood(1);
   now = puts();
@@ -280,13 +285,13 @@ TEST_F(PvaServerProbeTest, AClientThatConnectsAnewForEachPutTakesOneEntry) {
     }
   EXPECT_EQ(puts(), (Counts{{{7, "P:set", "192.0.2.66", "guest", "192.0.2.66"}, {kPuts, 0}},
                             {{7, "P:set", "2001:db8::66", "guest", "2001:db8::66"}, {kPuts, 0}}}));
-  EXPECT_EQ(probe_->map().entries, 2u);
+  EXPECT_EQ(probe_->object().held(), 2u);
   EXPECT_EQ(dropped(IOCX_PVA_DROP_FULL), 0u);
 }
 
 TEST_F(PvaServerProbeTest, AnIocThatIsGoneLeavesItsCountsAndItsPlaces) {
   put_to_all<std::string>("P:");
-  probe_->follow({}, now_);
+  probe_->follow({}, {}, false, now_);
   EXPECT_EQ(probe_->attachments(), 0u);
   put_to_all<std::string>("P:");  // nobody counts
   Counts expected, failures;
@@ -294,9 +299,10 @@ TEST_F(PvaServerProbeTest, AnIocThatIsGoneLeavesItsCountsAndItsPlaces) {
   EXPECT_EQ(puts(), expected);
   now_ += ca::ServerProbe::kGrace + seconds(1);
   ASSERT_TRUE(probe_->reap(now_));
-  EXPECT_EQ(probe_->map().entries, 0u);
+  EXPECT_EQ(probe_->object().held(), 0u);
   EXPECT_EQ(puts(), expected);
-  probe_->follow({{{7, &ioc_, std::nullopt}, 2, false}}, now_);  // it is back
+  live_.at(ioc_.id).serial = 2;
+  follow();  // it is back
   put_to_all<std::string>("P:");
   for (auto& [labels, counts] : expected) counts[0] *= 2;
   EXPECT_EQ(puts(), expected);

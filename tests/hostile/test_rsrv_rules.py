@@ -125,7 +125,7 @@ def test_requests_that_are_too_large_are_thrown_away(started, small, exporter):
     counts = Counts(small, exporter, ["L:array1", "L:set1", "L:set2", "L:set3"])
     first, = one.open("L:set1")
     too_large = message(CREATE_CHAN, p1=7, p2=13, payload=b"L:set2".ljust(20000, b"\0"))
-    one.send(too_large, create(7, "L:set3"))
+    one.send(too_large, create(8, "L:set3"))
     one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 2)
     one.send(write(one.all_of(CREATE_CHAN)[1].p2) * 9, write(first) * 3).settle(first)
     counts.check({("L:set1", "other"): 3, ("L:set3", "other"): 9})

@@ -61,15 +61,19 @@ Result<ServerProbe> ServerProbe::start(const Options& options, std::shared_ptr<C
   return ServerProbe(std::move(*object), std::move(totals), tap);
 }
 
-void ServerProbe::follow(const iocs::Host& host, Clock::time_point now) {
+void ServerProbe::follow(const LiveIocs& iocs, const Ends& ends, bool hands_off,
+                         Clock::time_point now) {
+  const auto left_alone = [hands_off](const iocs::LiveIoc& live) {
+    return hands_off || !live.ioc.traced_or_stopped.empty();
+  };
   for (auto& [serial, watched] : watched_) watched.seen = false;
   unheard_.clear();
   switching_ = false;
   std::vector<Watched*> leave;
-  const auto for_all = files_for_all(host);
-  for (const auto& [id, live] : host.live())
+  const auto for_all = files_for_all(iocs);
+  for (const auto& [id, live] : iocs)
     if (const auto known = watched_.find(live.serial);
-        known != watched_.end() && must_leave(live, host.left_alone(live), for_all, known->second))
+        known != watched_.end() && must_leave(live, left_alone(live), for_all, known->second))
       leave.push_back(&known->second);
   std::vector<std::uint64_t> gone;
   for (auto& [serial, watched] : watched_)
@@ -78,9 +82,9 @@ void ServerProbe::follow(const iocs::Host& host, Clock::time_point now) {
       gone.push_back(serial);
     }
   // First: an IOC that was restarted has the number of the one before.
-  end(leave, host.ends(), now);
+  end(leave, ends, now);
   drop(gone, now);
-  for (const auto& [id, live] : host.live()) start(live, host.left_alone(live), for_all, now);
+  for (const auto& [id, live] : iocs) start(live, left_alone(live), for_all, now);
 }
 
 void ServerProbe::leave_renamed(const iocs::Host& host, Clock::time_point now) {
@@ -109,12 +113,12 @@ void ServerProbe::drop(const std::vector<std::uint64_t>& serials, Clock::time_po
 
 // Files of IOCs whose main thread has ended. All IOCs on such a file share its attachment: one for
 // a single process beside it would count that process' puts twice.
-CodeFiles ServerProbe::files_for_all(const iocs::Host& host) const {
+CodeFiles ServerProbe::files_for_all(const LiveIocs& iocs) const {
   CodeFiles files;
   const auto has_ended = [](const auto& one) { return one.second.ioc.main_thread_ended; };
-  if (std::ranges::none_of(host.live(), has_ended)) return files;
+  if (std::ranges::none_of(iocs, has_ended)) return files;
   for (bool grew = true; std::exchange(grew, false);)
-    for (const auto& [id, live] : host.live()) {
+    for (const auto& [id, live] : iocs) {
       const auto functions = server_functions(live.ioc, object_.protocol());
       if (!live.ioc.main_thread_ended && !is_among(files, functions)) continue;
       for (const ServerFunction& function : functions.found)

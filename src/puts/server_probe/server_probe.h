@@ -64,7 +64,12 @@ class ServerProbe {
   // the tap knows it by that name.
   void leave_renamed(const iocs::Host& host, Clock::time_point now);
   // Attaches to new IOCs, and forgets those that have ended. After the tap has their ports.
-  void follow(const iocs::Host& host, Clock::time_point now);
+  void follow(const iocs::Host& host, Clock::time_point now) {
+    follow(host.live(), host.ends(), host.hands_off(), now);
+  }
+  using LiveIocs = std::map<iocs::IocId, iocs::LiveIoc>;
+  using Ends = iocs::Host::Ends;
+  void follow(const LiveIocs& iocs, const Ends& ends, bool hands_off, Clock::time_point now);
   // Takes the probes off all IOCs, until the next follow().
   void detach_all(Clock::time_point now);
   // Adds puts since the last call to the sums. Before the tap is read.
@@ -144,8 +149,7 @@ class ServerProbe {
   Result<std::shared_ptr<Probe>> attach_probe(const Watched& watched,
                                               const ServerFunction& function);
   std::shared_ptr<Probe> probe_for_all(const ServerFunction& function) const;
-  using Ends = iocs::Host::Ends;
-  CodeFiles files_for_all(const iocs::Host& host) const;
+  CodeFiles files_for_all(const LiveIocs& iocs) const;
   void begin_switch();
   bool must_leave(const iocs::LiveIoc& live, bool left_alone, const CodeFiles& for_all,
                   Watched& watched) const;

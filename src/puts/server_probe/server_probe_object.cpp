@@ -5,7 +5,9 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "ca_server_probe.skel.h"
 #include "iocs/elf/rsrv_functions.h"
@@ -30,6 +32,9 @@ static_assert(IOCX_PVA_DROP_FULL == int{IOCX_SERVER_DROP_FULL} &&
 
 // That serve clients, and whose last puts' results the put log waits for.
 constexpr std::uint32_t kThreads = 8192;
+
+// HelperRequest::what of CA's requests; those of PV Access follow.
+constexpr std::uint32_t kRequest = 16;
 
 // By the numbers of functions.
 constexpr std::array kCaPrograms{"ca_write",        "ca_write_notify", "ca_send_err",
@@ -141,45 +146,12 @@ Result<ServerProbeObject> ServerProbeObject::load(const Options& options) {
   const bool is_ca = options.protocol == ServerProtocol::ca;
   if (auto ok = is_ca ? object.load_ca() : object.load_pva(); !ok) return ok.error();
   if (auto ok = object.open_views(); !ok) return ok.error();
+  const bpf_object* const programs =
+      object.with_skeleton([](const auto& skeleton) { return skeleton.obj; });
+  object.attacher_ = std::make_unique<iocs::Attacher>(attacher_of(options.protocol, programs));
   for (std::uint32_t slot = 0; slot < options.slots; ++slot)
     if (auto ok = object.push_free(slot); !ok) return ok.error();
   return object;
-}
-
-Result<UniqueFd> ServerProbeObject::attach_here(std::uint32_t function, int file,
-                                                std::uint64_t offset, std::int32_t pid) const {
-  const char* const name =
-      protocol() == ServerProtocol::ca ? kCaPrograms.at(function) : kPvaPrograms.at(function);
-  bpf_object* const object = with_skeleton([](const auto& skeleton) { return skeleton.obj; });
-  const int program = bpf_program__fd(bpf_object__find_program_by_name(object, name));
-  const kernel::UprobePlace place{"/proc/self/fd/" + std::to_string(file), offset, pid};
-  return kernel::attach_uprobes(program, kernel::uprobe_link_type(), place, {&place.offset, 1},
-                                function_names(protocol())[function]);
-}
-
-Result<UniqueFd> ServerProbeObject::attach(const ServerFunction& function, std::int32_t pid) const {
-  const HelperRequest wanted{
-      .what = request(), .number = function.number, .pid = pid, .offset = function.offset};
-  const int file = function.file->fd();
-  auto attached = helper_ ? kernel::ask_to_attach(*helper_, wanted, file)
-                          : attach_here(function.number, file, function.offset, pid);
-  if (attached) return attached;
-  const char* const name = function_names(protocol())[function.number];
-  return kernel::attach_error(kernel::uprobe_text(name, function.display_path, pid),
-                              attached.error());
-}
-
-Result<UniqueFd> ServerProbeObject::serve(const HelperRequest& wanted, const UniqueFd& file) const {
-  const auto names = function_names(protocol());
-  if (wanted.what != request() || wanted.number >= names.size() || !file ||
-      (wanted.pid <= 0 && wanted.pid != kAllProcesses))
-    return error_in_words("attach: no such request");
-  const bool may_have_no_name = protocol() == ServerProtocol::ca;
-  if (auto ok =
-          iocs::size_of_function_at(file.get(), wanted.offset, names.subspan(wanted.number, 1));
-      !ok && !(may_have_no_name && iocs::is_rsrv_function(file.get(), wanted.offset)))
-    return ok.error();
-  return attach_here(wanted.number, file.get(), wanted.offset, wanted.pid);
 }
 
 Result<void> ServerProbeObject::give_up(std::uint32_t slot) const {

@@ -55,17 +55,9 @@ class ServerProbeObject {
   }
   const char* name() const { return name_of(protocol()); }
 
-  static constexpr std::int32_t kAllProcesses = -1;
-  // In one process, or in all. Detached when the descriptor is closed. Processes that the map
-  // `iocs` does not name are left out.
-  Result<UniqueFd> attach(const ServerFunction& function, std::int32_t pid) const;
-  // HelperRequest::what of requests for serve(); that of PV Access is one more.
-  static constexpr std::uint32_t kRequest = 16;
-  std::uint32_t request() const { return kRequest + static_cast<std::uint32_t>(protocol()); }
-  // From now on `helper` attaches, which is to call serve() and has the rights for it.
-  void use_helper(std::shared_ptr<Helper> helper) { helper_ = std::move(helper); }
-  // In the helper, which trusts no number that it is sent.
-  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file) const;
+  // Of the programs by ServerFunction::number. Processes that the map `iocs` does not name are left
+  // out.
+  iocs::Attacher& attacher() const { return *attacher_; }
 
   const ServerProbeMaps& maps() const { return maps_; }
   std::uint32_t max_slots() const { return options_.slots; }
@@ -98,15 +90,13 @@ class ServerProbeObject {
   Result<void> load_pva();
   Result<void> open_views();
   Result<void> push_free(std::uint32_t slot) const;
-  Result<UniqueFd> attach_here(std::uint32_t function, int file, std::uint64_t offset,
-                               std::int32_t pid) const;
   std::uint64_t* shares() const { return static_cast<std::uint64_t*>(shares_.data()); }
 
   Options options_;
   // One of them.
   std::unique_ptr<ca_server_probe_bpf, Unload> ca_;
   std::unique_ptr<pva_server_probe_bpf, Unload> pva_;
-  std::shared_ptr<Helper> helper_;  // attaches in our place; none: we may do it ourselves
+  std::unique_ptr<iocs::Attacher> attacher_;  // goes before the skeleton
   kernel::MapMemory slots_, results_, shares_;
   ServerProbeMaps maps_;
 };

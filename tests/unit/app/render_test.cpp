@@ -266,7 +266,7 @@ TEST(Render, ExemplarsNameTheLastWriterAsFarAsTheyMay) {
   };
   exposition::OpenMetricsEncoder encoder;
   exposition::SharedFamilies shared;
-  ca::add_puts(snapshot.puts, encoder, shared);
+  ca::add_puts(snapshot, encoder, shared);
   shared.encode(encoder);
   const std::string text = encoder.take();
   const auto exemplar = [&text](const std::string& pv) {

@@ -102,11 +102,11 @@ void add_channel_access(Snapshot& snapshot) {
   duration.buckets[exposition::kPutScale.slot(-55)] = 2;   // just above it
   duration.buckets[kPutHistogramSlots - 1] = 1;            // above 2^10 s
   snapshot.put_durations = {duration};
-  snapshot.pva = {{{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
-                    PutOp::write, 41, 1790000240.5, 1790000100.25},
-                   {"power-supplies", "", "", "", "", PutOp::write, 3}},
-                  {{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
-                    "no_write_access", 5, 1790000100.25}}};
+  snapshot.pva.puts = {{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
+                        PutOp::write, 41, 1790000240.5, 1790000100.25},
+                       {"power-supplies", "", "", "", "", PutOp::write, 3}};
+  snapshot.pva.put_failures = {{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator",
+                                "10.0.0.7", "no_write_access", 5, 1790000100.25}};
   snapshot.pva_policy = {{{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
                            "default", "unexpected", 41, 1790000240.5, 0}},
                          {{"default", "unexpected", 41}}};
