@@ -163,6 +163,7 @@ void allow_sockets(SyscallFilter& filter, bool packets) {
                            SO_SNDBUF, SO_RCVBUF, SO_REUSEPORT, SO_PASSCRED})
     filter.allow("setsockopt", {is(1, SOL_SOCKET), is(2, static_cast<unsigned>(option))});
   if (packets) filter.allow("setsockopt", {is(1, SOL_SOCKET), is(2, SO_ATTACH_BPF)});
+  filter.allow("setsockopt", {is(1, IPPROTO_IP), is(2, IP_RECVERR)});  // to look up names
   for (const int level : {IPPROTO_TCP, IPPROTO_IPV6})
     filter.allow("setsockopt", {is(1, static_cast<unsigned>(level))});
 }

@@ -8,6 +8,7 @@ file only.
 import os
 import pathlib
 import re
+import subprocess
 import sys
 
 import pytest
@@ -178,3 +179,15 @@ def connect(started, log_dir):
         return started.add(client(log_dir, ports, pvs, count, **options)).wait_connected()
 
     return start
+
+
+@pytest.fixture
+def disk_to_freeze(log_dir):
+    image, folder = log_dir / "image", log_dir / "frozen"
+    folder.mkdir()
+    subprocess.run(["truncate", "--size=32M", image], check=True)
+    subprocess.run(["mkfs.ext4", "-q", image], check=True)
+    subprocess.run(["mount", "-o", "loop", image, folder], check=True)
+    yield folder
+    subprocess.run(["fsfreeze", "--unfreeze", folder], check=False, capture_output=True)
+    subprocess.run(["umount", "--lazy", folder], check=True)

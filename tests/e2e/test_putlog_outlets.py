@@ -297,18 +297,6 @@ def test_each_put_is_accounted_for_over_an_outage(start_ioc, start_exporter, con
     wait_until(lambda: len(receiver.lines) == by_tcp["delivered"], "the receiver has what was delivered")
 
 
-@pytest.fixture
-def disk_to_freeze(log_dir):
-    image, folder = log_dir / "image", log_dir / "frozen"
-    folder.mkdir()
-    subprocess.run(["truncate", "--size=32M", image], check=True)
-    subprocess.run(["mkfs.ext4", "-q", image], check=True)
-    subprocess.run(["mount", "-o", "loop", image, folder], check=True)
-    yield folder
-    subprocess.run(["fsfreeze", "--unfreeze", folder], check=False, capture_output=True)
-    subprocess.run(["umount", "--lazy", folder], check=True)
-
-
 def test_a_disk_that_hangs_costs_its_own_sink_only(start_ioc, start_exporter, connect, disk_to_freeze):
     ioc = start_ioc("frozen", 'record(ao,"FR:a"){}')
     tcp = LineReceiver()
@@ -339,6 +327,40 @@ def test_a_disk_that_hangs_costs_its_own_sink_only(start_ioc, start_exporter, co
     again.wait_scrape(lambda page: all(page.sink(sink)["delivered"] == 7 for sink in ("file", "store")), "both work again")
     for line in (disk_to_freeze / "puts.jsonl").read_text().splitlines():
         json.loads(line)
+
+
+def test_name_servers_that_do_not_answer(start_ioc, start_exporter, connect, log_dir):
+    """Three of them, for each receiver: they hold up neither the start, the counts and other sinks, nor the end."""
+    silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    silent.settimeout(10)
+    try:
+        silent.bind(("", 53))
+    except PermissionError:
+        pytest.skip("port 53 cannot be taken here")
+    (log_dir / "resolv.conf").write_text("".join(f"nameserver 127.0.0.{i}\n" for i in (1, 2, 3)))
+    hosts = ["unshare", "--mount", "sh", "-c", f'mount --bind {log_dir}/resolv.conf /etc/resolv.conf && exec "$@"', "sh"]
+    (log_dir / "site.yml").write_text("""
+        putlog:
+          burst: 0
+          sinks:
+            - {tcp: 'log.example.org:7011'}
+            - {loki: 'http://loki.example.org:3100'}
+            - {otlp: 'http://otlp.example.org:4318'}
+    """)
+    ioc = start_ioc("nameless", 'record(ao,"NS:a"){}')
+    begun = time.monotonic()
+    exporter = start_exporter("--collector.putlog", "--server-probe", f"--config.file={log_dir}/site.yml",
+                              f"--putlog.file={log_dir}/puts.jsonl", sees=[ioc], prefix=hosts)
+    exporter.wait_put_source(ioc, "server")
+    sent = connect(clients.libca, [ioc], ["NS:a"], 50).send()
+    page = exporter.wait_scrape(lambda page: page.sink("file")["delivered"] == sent, "the file has all")
+    assert silent.recv(512), "a name was asked for"
+    assert time.monotonic() - begun < 25, "one name alone takes 30 s"
+    for sink in ("tcp", "loki", "otlp"):
+        assert page.sink(sink)["waiting"] == sent
+    begun = time.monotonic()
+    assert exporter.stop() == 0 and time.monotonic() - begun < 5
+    silent.close()
 
 
 def test_the_command_shows_past_puts(place, connect):
