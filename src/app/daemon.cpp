@@ -200,6 +200,7 @@ void Daemon::tick(Clock::time_point now) {
   } while (more);
   const std::scoped_lock lock(mutex_);
   trouble_.report("find IOCs", found);
+  if (delivery_) trouble_.report("deliver", delivery_->kept());
   discovery_ = {"discovery", found.ok(), host_.look_seconds()};
   ++ticks_;
   discovery_problem_ = found ? std::string() : found.error().message();
@@ -302,6 +303,8 @@ exposition::StatusPage Daemon::status() {
   add_restarts(page.self);
   if (outlets_) page.notes.push_back(outlets_->why_stands());
   if (trace_outlets_) page.notes.push_back(trace_outlets_->why_stands());
+  if (const auto kept = delivery_ ? delivery_->kept() : Result<void>(); !kept)
+    page.notes.push_back(kept.error().message());
   std::erase(page.notes, "");
   const std::scoped_lock lock(mutex_);
   page.self.detached = detached_;

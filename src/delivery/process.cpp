@@ -2,18 +2,19 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <exception>
 #include <optional>
 #include <span>
-#include <thread>
 #include <utility>
 
 #include "base/log.h"
@@ -26,7 +27,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // How long files may take to be opened, and how long the exporter waits for that.
-constexpr std::chrono::seconds kOpenPatience{4}, kStartPatience{6}, kRestartPause{1};
+constexpr std::chrono::seconds kOpenPatience{4}, kStartPatience{6};
+// Before it is started again: doubled each time, until one lives as long as the longest.
+constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{64};
 constexpr std::size_t kLongestQuestion = 64u << 10;
 
 bool tell(int socket, std::string words, int file = -1) {
@@ -43,8 +46,8 @@ std::optional<std::string> hear(int socket, UniqueFd& file) {
   return words;
 }
 
-bool is_readable(int fd, Clock::time_point until) {
-  pollfd event{fd, POLLIN, 0};
+bool waits_for(short what, int fd, Clock::time_point until) {
+  pollfd event{fd, what, 0};
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   return ::poll(&event, 1, static_cast<int>(std::max<std::int64_t>(0, left))) > 0;
 }
@@ -54,11 +57,10 @@ bool is_readable(int fd, Clock::time_point until) {
   int status = 1;
   try {
     ::prctl(PR_SET_NAME, "ioc_exp-deliver");
-    if (const auto confined = work.confine(); !confined)
-      tell(socket, confined.error().message());
-    else
-      serve(work.cargo, work.answer, socket, is_first);
-    status = 0;
+    const auto confined = work.confine();
+    if (!confined && is_first) tell(socket, confined.error().message());
+    if (confined) serve(work.cargo, work.answer, socket, is_first);
+    status = confined || is_first ? 0 : 1;
   } catch (const std::exception& failure) {
     log::error("deliver: {}", failure.what());
   }
@@ -72,16 +74,22 @@ bool is_readable(int fd, Clock::time_point until) {
     tell(socket, confined.error().message());
     ::_exit(1);
   }
-  for (;; ++restarts) {
+  for (auto pause = kFirstPause;; ++restarts) {
+    // What waits when the exporter ends is given to one more.
+    const auto begun = Clock::now();
+    const bool last = waits_for(POLLRDHUP, socket, begun);
     const pid_t pid = ::fork();
     if (pid == 0) run(work, socket, restarts == 0);
     int status = 1;
     while (pid > 0 && ::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    if (pid > 0 && status == 0) ::_exit(0);
-    log::error("the process that delivers has ended{}: it is started again",
-               WIFSIGNALED(status) ? " by signal " + std::to_string(WTERMSIG(status)) : "");
-    std::this_thread::sleep_for(kRestartPause);
+    if (last || (pid > 0 && status == 0)) ::_exit(0);
+    if (Clock::now() - begun > kLongestPause) pause = kFirstPause;
+    log::error("the process that delivers has ended{}: it is started again in {} s",
+               WIFSIGNALED(status) ? " by signal " + std::to_string(WTERMSIG(status)) : "",
+               pause.count());
+    waits_for(POLLRDHUP, socket, Clock::now() + pause);
+    pause = std::min(2 * pause, kLongestPause);
   }
 }
 
@@ -133,7 +141,7 @@ Result<std::unique_ptr<Process>> Process::start(const Work& work) {
     process->socket_.reset();  // else it would not see the exporter's end
     keep(work, its.get(), *process->restarts_);
   }
-  if (!is_readable(process->socket_.get(), Clock::now() + kStartPatience)) {
+  if (!waits_for(POLLIN, process->socket_.get(), Clock::now() + kStartPatience)) {
     log::warn("{}: its files take long to be opened; the exporter goes on", action);
     return process;
   }
@@ -147,9 +155,17 @@ Process::~Process() {
   ::shutdown(socket_.get(), SHUT_WR);
   const auto until = Clock::now() + kEndPatience + std::chrono::milliseconds(500);
   UniqueFd none;
-  while (is_readable(socket_.get(), until) && hear(socket_.get(), none)) {
+  while (waits_for(POLLIN, socket_.get(), until) && hear(socket_.get(), none)) {
   }
   ::waitpid(keeper_, nullptr, WNOHANG);
+}
+
+Result<void> Process::kept() const {
+  siginfo_t ended{};
+  if (::waitid(P_PID, static_cast<id_t>(keeper_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      ended.si_pid == 0)
+    return {};
+  return error_in_words("ioc_exp-keep has ended: the process that delivers is not started again");
 }
 
 Result<UniqueFd> Process::ask(const std::string& question) const {

@@ -65,6 +65,8 @@ class Process {
   Result<UniqueFd> ask(const std::string& question) const;
   // How often it has ended and was started again.
   std::uint64_t restarts() const { return *restarts_; }
+  // An error: nobody starts it again.
+  Result<void> kept() const;
 
  private:
   Process() = default;

@@ -149,6 +149,8 @@ def test_the_delivery_process_may_be_lost(start_exporter, tmp_path):
         os.kill(pid, signal.SIGKILL)
     ticks = exporter.scrape().value("ioc_exporter_loop_ticks_total")
     exporter.wait_scrape(lambda page: page.value("ioc_exporter_loop_ticks_total") >= ticks + 3, "it goes on")
+    assert "ioc_exp-keep has ended" in exporter.request("/")[2].decode()
+    assert "ioc_exp-keep has ended" in exporter.process.stderr()
     assert exporter.stop() == 0
     os.chown(folder, 12345, 12345)
     refused = run_exporter(*options, "--web.listen-address=127.0.0.1:0")

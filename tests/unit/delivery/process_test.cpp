@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <functional>
@@ -20,8 +21,8 @@ class DeliveryProcess : public testing::Test {
  protected:
   // Shared by the process and the test.
   struct Shared {
-    std::atomic<pid_t> pid = 0;
-    std::atomic<bool> takes = true;
+    std::atomic<pid_t> pid = 0, keeper = 0;
+    std::atomic<bool> takes = true, starts = true;
     std::atomic<std::uint64_t> told = 0;
   };
 
@@ -39,7 +40,11 @@ class DeliveryProcess : public testing::Test {
          .answer = [](const std::string& question,
                       UniqueFd to) { (void)!::write(to.get(), question.data(), question.size()); },
          .confine_keeper = [] { return Result<void>(); },
-         .confine = [] { return Result<void>(); }});
+         .confine = [this]() -> Result<void> {
+           shared_->keeper = ::getppid();
+           if (shared_->starts) return {};
+           return error_in_words("not now");
+         }});
     ASSERT_TRUE(process) << process.error().message();
     process_ = std::move(*process);
   }
@@ -96,6 +101,29 @@ TEST_F(DeliveryProcess, OneThatHangsCostsItemsAndTwoSecondsOfTheEnd) {
   process_.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 4s);
   ::kill(shared_->pid, SIGKILL);
+}
+
+TEST_F(DeliveryProcess, OneThatDoesNotStartIsTriedLessAndLessOftenAndNotWithoutTheExporter) {
+  start();
+  outlets_.give(numbers(1, 2));
+  wait_until([this] { return sample().waiting == 0; });
+  shared_->starts = false;
+  ASSERT_EQ(::kill(shared_->pid, SIGKILL), 0);
+  std::this_thread::sleep_for(4500ms);
+  EXPECT_EQ(process_->restarts(), 2u) << "after one second and after two more";
+  const auto begun = std::chrono::steady_clock::now();
+  process_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 1s);
+  wait_until([this] { return ::waitpid(shared_->keeper, nullptr, WNOHANG) != 0; });
+}
+
+TEST_F(DeliveryProcess, ALostKeeperIsNoticed) {
+  start();
+  outlets_.give(numbers(1, 2));
+  wait_until([this] { return sample().waiting == 0; });
+  EXPECT_TRUE(process_->kept());
+  ASSERT_EQ(::kill(shared_->keeper, SIGKILL), 0);
+  wait_until([this] { return !process_->kept(); });
 }
 
 TEST_F(DeliveryProcess, AnswersQuestions) {
