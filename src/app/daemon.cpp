@@ -137,6 +137,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
   }
   auto delivery = start_delivery(outlets.get(), trace_outlets.get(), options);
   if (!delivery) return std::move(delivery).error();
+  confine_state_keepers(options);
   std::unique_ptr<Daemon> daemon(
       new Daemon(options, std::move(outlets), std::move(trace_outlets), std::move(*delivery)));
   bool any_works = false, any_failed = false;

@@ -12,13 +12,13 @@
 #include "app/sandbox.h"
 #include "base/netlink.h"
 #include "base/rooted_fs.h"
+#include "base/state_files.h"
 #include "iocs/memory/reader_wire.h"
 
 namespace ioc_exporter::app {
 namespace {
 
-// Closes files that the exporter has opened besides sockets and BPF objects, such as its
-// state files, whose lock must end with the exporter itself.
+// Closes files that the exporter has opened besides sockets and BPF objects.
 void close_files() {
   const RootedFs fs;
   const auto names = fs.list("/proc/self/fd");
@@ -30,18 +30,22 @@ void close_files() {
   }
 }
 
-// In the helper.
-std::function<Result<void>()> confine_to(const Options& options,
-                                         std::vector<cap_value_t> capabilities,
-                                         const SandboxOptions& sandbox,
-                                         const std::string& user = {}) {
+// In the helper. `user`: "" is the exporter's own.
+std::function<Result<void>()> drop_to(const Options& options, std::vector<cap_value_t> capabilities,
+                                      const SandboxOptions& sandbox, const std::string& user = {}) {
   Privileges keep = options.privileges;
   if (!user.empty()) keep.user = user;
   keep.capabilities = std::move(capabilities);
   return [keep, sandbox, sandboxed = options.sandbox]() -> Result<void> {
-    close_files();
     if (auto left = drop_privileges(keep); !left) return std::move(left).error();
     return sandboxed ? enter_sandbox(sandbox) : Result<void>();
+  };
+}
+
+std::function<Result<void>()> close_and(std::function<Result<void>()> confine) {
+  return [confine = std::move(confine)] {
+    close_files();
+    return confine();
   };
 }
 
@@ -64,7 +68,8 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
   capabilities.insert(capabilities.end(), {CAP_SYS_ADMIN, CAP_NET_RAW});
   auto attach = Helper::start(
       {"ioc_exp-attach",
-       confine_to(options, capabilities, {.probes = true, .net_namespaces = true, .readers = true}),
+       close_and(drop_to(options, capabilities,
+                         {.probes = true, .net_namespaces = true, .readers = true})),
        [=](const HelperRequest& request, const UniqueFd& file) -> Result<UniqueFd> {
          if (iocs::is_reader_request(request))
            return iocs::serve_reader_request(request, file, confine_reader);
@@ -89,6 +94,10 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
   if (!readers) return std::move(readers).error();
   daemon.use_reader_helper(*readers);
   return attach;
+}
+
+void confine_state_keepers(const Options& options) {
+  StateKeeper::set_confinement(drop_to(options, {}, {.probes = false, .net_namespaces = false}));
 }
 
 Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,
@@ -119,7 +128,7 @@ Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,
     return sandboxed ? enter_sandbox(sandbox) : Result<void>();
   };
   sandbox.readers = true;  // one child
-  work.confine_keeper = confine_to(options, {}, sandbox, user);
+  work.confine_keeper = close_and(drop_to(options, {}, sandbox, user));
   if (puts != nullptr && puts->has_store())
     work.answer = [puts](const std::string& question, UniqueFd to) {
       puts->answer(question, std::move(to));

@@ -3,8 +3,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -14,7 +16,17 @@
 namespace ioc_exporter {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};  // with a disk that hangs, at the end
+// With a disk that hangs: at the start, at each writing, at the end.
+constexpr std::chrono::milliseconds kOpenPatience{2500}, kWritePatience{5000}, kEndPatience{1000};
+constexpr int kLockTries = 20;
+constexpr useconds_t kLockPause = 50'000;  // us
+
+enum Request : std::uint32_t { kNothing, kOpenFiles, kReadFiles, kWriteFile };  // HelperRequest::what
+
+std::function<Result<void>()>& confinement() {
+  static std::function<Result<void>()> confine;
+  return confine;
+}
 
 }  // namespace
 
@@ -35,10 +47,13 @@ Result<StateFiles> StateFiles::open(const std::string& folder, const Names& name
     if (!one) return std::move(one).error();
     files.files_[i] = std::move(*one);
   }
-  if (::flock(files.files_.front().get(), LOCK_EX | LOCK_NB) != 0)
-    return errno == EWOULDBLOCK
-               ? error_from_errno(EBUSY, "use " + folder + ": another exporter does")
-               : last_error("lock " + folder);
+  // One that has just ended may still be writing.
+  for (int tries = 1; ::flock(files.files_.front().get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
+    if (errno != EWOULDBLOCK) return last_error("lock " + folder);
+    if (tries == kLockTries)
+      return error_from_errno(EBUSY, "use " + folder + ": another exporter does");
+    ::usleep(kLockPause);
+  }
   return files;
 }
 
@@ -70,16 +85,60 @@ Result<void> StateFiles::write(std::uint64_t generation, std::string_view text) 
   return {};
 }
 
-void StateKeeper::open_files(const std::string& folder, const StateFiles::Names& names) {
-  if (folder.empty()) return;
-  auto files = StateFiles::open(folder, names);
-  if (files) {
-    files_.emplace(std::move(*files));
-    return;
+void StateKeeper::set_confinement(std::function<Result<void>()> confine) {
+  confinement() = std::move(confine);
+}
+
+std::vector<StateFiles::Text> StateKeeper::open_files(const std::string& folder,
+                                                      const StateFiles::Names& names,
+                                                      std::size_t largest, std::string& problem) {
+  std::vector<StateFiles::Text> texts;
+  if (folder.empty()) return texts;
+  shared_ = make_shared_memory<Shared>();
+  // The process' own are these.
+  std::optional<StateFiles> files;
+  const auto serve = [&, shared = shared_.get()](const HelperRequest& request,
+                                                 const UniqueFd&) -> Result<UniqueFd> {
+    const auto give = [shared](std::string_view text) {
+      shared->size = text.copy(shared->text.data(), shared->text.size());
+    };
+    if (request.what == kOpenFiles) {
+      auto opened = StateFiles::open(folder, names);
+      if (!opened) return std::move(opened).error();
+      files.emplace(std::move(*opened));
+      texts = StateFiles::read(folder, names, largest, problem);
+      if (const auto ok = confinement() ? confinement()() : Result<void>(); !ok) return ok.error();
+      give(problem);
+    } else if (request.what == kReadFiles && request.number < names.size()) {
+      const auto text =
+          std::ranges::find(texts, folder + "/" + names[request.number], &StateFiles::Text::path);
+      give(text == texts.end() ? std::string_view() : text->text);
+    } else if (request.what == kWriteFile && files) {
+      const std::size_t size = std::min(shared->size, shared->text.size());
+      if (auto ok = files->write(request.more[0], {shared->text.data(), size}); !ok)
+        return ok.error();
+    }
+    return UniqueFd();
+  };
+  auto process = Helper::start({.name = "ioc_exp-state",
+                                .confine = [] { return Result<void>(); },
+                                .serve = serve,
+                                .keeps_files = false});
+  const auto opened =
+      process ? (*process)->ask({.what = kOpenFiles}, -1, kOpenPatience) : process.error();
+  if (!opened) {
+    ++sample_.open;
+    problem_ = what_ + " do not outlive the exporter: " + opened.error().message();
+    log::warn("{}", problem_);
+    return {};
   }
-  ++sample_.open;
-  problem_ = what_ + " do not outlive the exporter: " + files.error().message();
-  log::warn("{}", problem_);
+  process_ = std::move(*process);
+  const auto text = [this] { return std::string(shared_->text.data(), shared_->size); };
+  problem = text();
+  for (std::uint32_t number = 0; number < names.size(); ++number)
+    if (process_->ask({.what = kReadFiles, .number = number}, -1, kOpenPatience) && shared_->size > 0)
+      texts.push_back({folder + "/" + names[number], text()});
+  return texts;
 }
 
 void StateKeeper::note_read_problem(const std::string& problem) {
@@ -89,7 +148,7 @@ void StateKeeper::note_read_problem(const std::string& problem) {
 }
 
 bool StateKeeper::is_due(Clock::time_point now) {
-  if (!files_ || !worker_.wait(std::chrono::milliseconds(0))) return false;
+  if (!process_ || !worker_.wait(std::chrono::milliseconds(0))) return false;
   note_written();
   if (now < next_) return false;
   next_ = now + pause_;
@@ -105,20 +164,29 @@ void StateKeeper::note_written() {
   --generation_;  // the same file again: the other one is whole
 }
 
+// Not while the process still takes the one before, which was given up.
+Result<void> StateKeeper::put(std::string_view text, std::uint64_t generation,
+                              std::chrono::milliseconds patience) {
+  if (auto idle = process_->ask({.what = kNothing}, -1, patience); !idle) return idle.error();
+  shared_->size = text.copy(shared_->text.data(), shared_->text.size());
+  const auto written = process_->ask({.what = kWriteFile, .more = {generation}}, -1, patience);
+  return written ? Result<void>() : written.error();
+}
+
 void StateKeeper::write(Encode encode) {
   writing_ = true;
   ++generation_;
   worker_.start([this, encode = std::move(encode), generation = generation_] {
-    written_ = files_->write(generation, encode(generation));
+    written_ = put(encode(generation), generation, kWritePatience);
   });
 }
 
 void StateKeeper::write_now(const Encode& encode) {
-  if (!files_ || !worker_.wait(kPatience)) return;
+  if (!process_ || !worker_.wait(kEndPatience)) return;
   note_written();
   writing_ = true;
   ++generation_;
-  written_ = files_->write(generation_, encode(generation_));
+  written_ = put(encode(generation_), generation_, kEndPatience);
   note_written();
 }
 

@@ -1,22 +1,23 @@
 // StateFiles: what outlives the exporter, in a folder, from one run to the next.
 //
-// The exporter may open no file for writing once it runs (docs/security.md). So two files are
-// opened at its start, which are written in turn; what is written has its generation and its sum
-// in it: whenever the exporter or the host ends, one of them is whole.
+// Two files are opened at its start, which are written in turn; what is written has its generation
+// and its sum in it: whenever the exporter or the host ends, one of them is whole.
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/helper.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "base/shared_memory.h"
 #include "base/unique_fd.h"
 #include "base/worker.h"
 
@@ -27,17 +28,22 @@ class StateFiles {
   using Names = std::array<const char*, 2>;
 
   // Makes the last folder of the path and the files where they are missing. One process has them at
-  // a time: device_or_resource_busy when another one does. The folder must be its owner's only to
-  // write to.
+  // a time: device_or_resource_busy when another one does, for a second. The folder must be its
+  // owner's only to write to.
   static Result<StateFiles> open(const std::string& folder, const Names& names);
-  // The later of the two, without opening them for writing: what `parse` (text to Result<State>)
-  // makes of it, up to `largest` bytes, by its `generation`. State() when nothing was written yet,
-  // or neither is whole. `problem`: what is wrong with one of them, "" = nothing.
+  struct Text {
+    std::string path, text;
+  };
+  // Of those that are there and not empty, up to `largest` bytes. `problem`: what is wrong with one
+  // of them, "" = nothing.
+  static std::vector<Text> read(const std::string& folder, const Names& names, std::size_t largest,
+                                std::string& problem);
+  // The later of them, as `parse` makes of a text (Result<State>), by its `generation`. State()
+  // when nothing was written yet, or neither is whole.
   template <class State, class Parse>
-  static State read_latest(const std::string& folder, const Names& names, std::size_t largest,
-                           Parse&& parse, std::string& problem) {
+  static State latest(const std::vector<Text>& texts, Parse&& parse, std::string& problem) {
     State latest;
-    for (const auto& [path, text] : read(folder, names, largest, problem)) {
+    for (const auto& [path, text] : texts) {
       auto state = parse(text);
       if (!state)
         problem = "read " + path + ": " + state.error().message();
@@ -46,19 +52,16 @@ class StateFiles {
     }
     return latest;
   }
+  template <class State, class Parse>
+  static State read_latest(const std::string& folder, const Names& names, std::size_t largest,
+                           Parse&& parse, std::string& problem) {
+    return latest<State>(read(folder, names, largest, problem), parse, problem);
+  }
 
-  const std::string& folder() const { return folder_; }
   // In any one thread.
   Result<void> write(std::uint64_t generation, std::string_view text);
 
  private:
-  struct Text {
-    std::string path, text;
-  };
-  // Of those that are there and not empty.
-  static std::vector<Text> read(const std::string& folder, const Names& names, std::size_t largest,
-                                std::string& problem);
-
   std::string folder_;
   Names names_{};
   std::array<UniqueFd, 2> files_;
@@ -68,7 +71,9 @@ class StateFiles {
 // std::hash may differ from build to build.
 std::uint64_t fnv1a(std::string_view text);
 
-// StateKeeper: StateFiles that are written by a thread of their own, and what went wrong with them.
+// StateKeeper: StateFiles, and what went wrong with them. A process of their own opens, reads and
+// writes them, so that a disk that hangs holds nothing else up: not the exporter's start, nor its
+// end.
 //
 // Not thread-safe.
 
@@ -91,33 +96,45 @@ class StateKeeper {
       : what_(std::move(what)), pause_(pause), sample_{.state = std::move(state)} {}
 
   // Opens the files, and reads the later one as StateFiles::read_latest() does. A failure is logged
-  // and counted; where they cannot be opened nothing is kept, as without a folder ("").
+  // and counted; where they cannot be opened nothing is kept, as without a folder (""). To be
+  // called while this process has one thread.
   template <class State, class Parse>
   State open(const std::string& folder, const StateFiles::Names& names, std::size_t largest,
              Parse&& parse, Clock::time_point now) {
     next_ = now + pause_;
-    open_files(folder, names);
-    if (!files_) return {};
     std::string problem;
-    State latest = StateFiles::read_latest<State>(folder, names, largest, parse, problem);
+    const auto texts = open_files(folder, names, largest, problem);
+    State latest = StateFiles::latest<State>(texts, parse, problem);
     note_read_problem(problem);
     generation_ = latest.generation;
     return latest;
   }
-  bool is_open() const { return files_.has_value(); }
+  bool is_open() const { return process_ != nullptr; }
 
   // True once in the pause, and not before the last writing has ended: then write().
   bool is_due(Clock::time_point now);
   void write(Encode encode);
-  // The same, at the end: when it is done.
+  // The same, at the end: when it is done, or a disk hangs.
   void write_now(const Encode& encode);
+
+  // What the processes give up that open() starts.
+  static void set_confinement(std::function<Result<void>()> confine);
 
   // "": all is well, or nothing is to be kept.
   const std::string& problem() const { return problem_; }
   const StateSample& sample() const { return sample_; }
 
  private:
-  void open_files(const std::string& folder, const StateFiles::Names& names);
+  struct Shared {
+    std::size_t size;
+    std::array<char, 33u << 20> text;
+  };
+
+  std::vector<StateFiles::Text> open_files(const std::string& folder,
+                                           const StateFiles::Names& names, std::size_t largest,
+                                           std::string& problem);
+  Result<void> put(std::string_view text, std::uint64_t generation,
+                   std::chrono::milliseconds patience);
   void note_read_problem(const std::string& problem);
   void note_written();
 
@@ -125,7 +142,8 @@ class StateKeeper {
   Clock::duration pause_;
   Clock::time_point next_{};
   StateSample sample_;
-  std::optional<StateFiles> files_;
+  std::shared_ptr<Helper> process_;  // null: nothing is kept
+  SharedMemory<Shared> shared_;      // with the process: a text on its way
   std::uint64_t generation_ = 0;
   std::string problem_;
   TroubleLog trouble_;

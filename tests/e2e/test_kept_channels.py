@@ -95,3 +95,29 @@ def test_a_folder_that_is_read_only(start, tmp_path):
         assert exporter.stop() == 0
     finally:
         subprocess.run(["umount", folder], check=True)
+
+
+def test_a_disk_that_hangs(started, server, start, disk_to_freeze):
+    """It ends in time, and the next one starts and counts. Without the names: the log says so."""
+    folder = disk_to_freeze / "state"
+    first = start(folder)
+    client = started.add(NamedClient(server.port, "operator", "console")).open(PVS[0])
+    client.put(PVS[0], 7)
+    client.wait_done()
+    subprocess.run(["fsfreeze", "--freeze", disk_to_freeze], check=True)
+    assert puts(first.scrape()) == {(PVS[0], "operator", "console"): 7}
+    first.process.popen.terminate()
+    first.process.wait_for("all probes are detached", "stderr", timeout=2)
+    assert first.process.popen.wait(timeout=5) == 0
+    second = start(folder)
+    client.put(PVS[0], 5)
+    client.wait_done()
+    second.wait_scrape(lambda s: s.total(PUTS, ioc="kept") == 5, "it counts")
+    assert failures(second) == {"open": 1}
+    assert second.stop() == 0
+    subprocess.run(["fsfreeze", "--unfreeze", disk_to_freeze], check=True)
+    third = start(folder)
+    client.put(PVS[0], 3)
+    client.wait_done()
+    assert puts(third.scrape()) == {(PVS[0], "operator", "console"): 3}, "what the first one has written late"
+    assert failures(third) == {}

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <thread>
 
@@ -181,19 +183,27 @@ TEST_F(HabitsKeeperTest, AKillInTheMiddleOfAWritingLeavesTheOneBefore) {
   EXPECT_EQ(on_disk().iocs.at("ps").observed, 2700);
 }
 
+// The child that was started last.
+pid_t writer_of_state() {
+  pid_t last = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream children(thread.path() / "children");
+    for (pid_t pid = 0; children >> pid;) last = std::max(last, pid);
+  }
+  return last;
+}
+
 // Files may grow no more, as on a disk that is full.
 TEST_F(HabitsKeeperTest, AFullDiskIsToldAndTriedAgain) {
   HabitsKeeper keeper;
-  keeper.open(folder_, now_);
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{60, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  keeper.open(folder_, now_);
+  std::signal(SIGXFSZ, handler);
+  const rlimit small{60, RLIM_INFINITY}, large{RLIM_INFINITY, RLIM_INFINITY};
+  ASSERT_EQ(::prlimit(writer_of_state(), RLIMIT_FSIZE, &small, nullptr), 0);
   now_ += HabitsKeeper::kPause;
   while (keeper.problem().empty()) keeper.keep(now_, [this] { return known(); });
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  std::signal(SIGXFSZ, handler);
+  ASSERT_EQ(::prlimit(writer_of_state(), RLIMIT_FSIZE, &large, nullptr), 0);
   EXPECT_EQ(keeper.sample().write, 1u);
   EXPECT_EQ(asked_, 1);
   now_ += HabitsKeeper::kPause;
