@@ -162,7 +162,7 @@ static __always_inline __u32 putlog_flags_of(const struct iocx_server_slot *slot
 }
 
 /* The server refuses the last put of this thread. */
-static __noinline int putlog_refuse(__u32 failure)
+static __noinline int putlog_refuse(__u32 failure, __u32 flags)
 {
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct putlog_thread *thread = bpf_map_lookup_elem(&putlog_threads, &tid);
@@ -178,6 +178,7 @@ static __noinline int putlog_refuse(__u32 failure)
 	}
 	event->tid = tid;
 	event->count = failure;
+	event->flags = flags;
 	thread->is_open = 0;
 	putlog_submit(event, thread->places, 0);
 	return 0;

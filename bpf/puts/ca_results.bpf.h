@@ -116,7 +116,7 @@ static __noinline int note_asked(struct pt_regs *ctx, __u32 index, __u64 now)
 	}
 	add_failure(result->failures, refusal);
 	if (cfg_putlog_bytes)
-		putlog_refuse(refusal);
+		putlog_refuse(refusal, 0);
 	return 0;
 }
 
@@ -192,23 +192,33 @@ int ca_send_err(struct pt_regs *ctx)
 	struct iocx_ca_server_key key = {};
 	struct iocx_server_result *result;
 	__u16 type_and_command[2] = {};
-	__u32 drop, size = 0;
+	__u32 drop, op, stray, size = 0;
 	__u32 index = 0;
 
 	if (!ioc || read_at(type_and_command, sizeof type_and_command, header + HEADER_TYPE) ||
 	    (type_and_command[1] != COMMAND_WRITE && type_and_command[1] != COMMAND_WRITE_NOTIFY))
 		return 0;
+	op = type_and_command[1] == COMMAND_WRITE_NOTIFY;
+	if (!read_at(&key.who.sid, sizeof key.who.sid, header + HEADER_CID)) {
+		slot = slot_of_hint(sender, key.who.sid, &index);
+		if (!slot)
+			slot = find_or_take_slot(&key, ioc, sender, &index, &drop);
+	}
+	stray = slot && slot->named && failure == IOCX_FAILED_INTERNAL_ERROR && ioc->bucket &&
+		!find_channel(ioc->bucket, key.who.sid);
 	/* Without write_action() and the like before it where the message is misaligned or too large. */
 	if (cfg_putlog_bytes && failure != IOCX_FAILED_TOO_LARGE && !read_at(&size, sizeof size, header) && !(size & 7))
-		putlog_refuse(failure);
-	if (!read_at(&key.who.sid, sizeof key.who.sid, header + HEADER_CID))
-		slot = find_or_take_slot(&key, ioc, sender, &index, &drop);
+		putlog_refuse(failure, stray ? IOCX_PUTLOG_STRAY : 0);
 	result = slot ? bpf_map_lookup_elem(&slot_results, &index) : 0;
-	if (result) {
+	if (result && op)
+		*asked_by(result, slot->client != sender) = 0;
+	if (result && !stray) {
 		add_failure(result->failures, failure);
-		if (type_and_command[1] == COMMAND_WRITE_NOTIFY)
-			*asked_by(result, slot->client != sender) = 0;
 		return 0;
+	}
+	if (result) {
+		__sync_fetch_and_add(&slot->stray[op], 1);
+		count_rest(ioc, op, IOCX_SERVER_DROP_UNREADABLE);
 	}
 	fail_rest(ioc, failure);
 	return 0;

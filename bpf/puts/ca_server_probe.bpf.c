@@ -251,6 +251,18 @@ static __always_inline int is_for(const struct iocx_server_slot *slot, __u64 cli
 	return slot->state == IOCX_SLOT_LIVE && slot->client == client && slot->who.sid == sid;
 }
 
+/* The probable slot, if it is the one; NULL: it is not. */
+static __always_inline struct iocx_server_slot *slot_of_hint(__u64 client, __u32 sid, __u32 *index)
+{
+	struct iocx_server_slot *probable;
+
+	*index = *hint_of(client, sid) - 1;
+	probable = bpf_map_lookup_elem(&server_slots, index);
+	return probable && is_for(probable, client, sid) && probable->tid == (__u32)bpf_get_current_pid_tgid()
+		       ? probable
+		       : 0;
+}
+
 /* The put for the put log and for traces. `slot`: NULL when there is none for it. */
 static __always_inline void tell(struct pt_regs *ctx, const struct iocx_server_slot *slot, __u32 index,
 				 const struct iocx_server_who *who, __u64 now_and_op)
@@ -354,9 +366,8 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 
 	if (cfg_putlog_bytes && cfg_putlog_after)
 		putlog_end_write(); /* the one before has done what it does */
-	index = *hint_of(client, sid) - 1;
-	probable = failed ? 0 : bpf_map_lookup_elem(&server_slots, &index);
-	if (probable && is_for(probable, client, sid) && probable->tid == (__u32)bpf_get_current_pid_tgid()) {
+	probable = failed ? 0 : slot_of_hint(client, sid, &index);
+	if (probable) {
 		add_put(probable, op);
 		tell(ctx, probable, index, &probable->who, now_and_op);
 	} else {

@@ -23,6 +23,7 @@ enum iocx_putlog_flag {
 	IOCX_PUTLOG_SENT_CHOICE = 16, /* the text of the choice that was sent by its number is there */
 	/* Of a put or ENDED: a REFUSED of the same thread had no room, of one of its puts before */
 	IOCX_PUTLOG_RESULT_LOST = 8,
+	IOCX_PUTLOG_STRAY = 32, /* of a result: no channel has the SID, the slot is that of an earlier one */
 };
 
 /* iocx_putlog_event.op. Those from REFUSED on are of IOCX_PUTLOG_CA_SERVER. */

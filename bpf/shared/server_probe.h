@@ -119,7 +119,12 @@ struct iocx_server_slot {
 	__u8 enum_type;     /* the same */
 	__u8 tells_results; /* the same */
 	__u8 searches;      /* CA, for the channel, that have failed */
-	__u8 pad[21];
+	__u8 pad[5];
+	/*
+	 * CA, of `puts`: came when the channel had gone, and its client may have had another name by then. The server has
+	 * refused them; they are counted as those without a slot.
+	 */
+	__u64 stray[2];
 };
 
 /*

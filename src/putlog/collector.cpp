@@ -182,6 +182,7 @@ std::optional<PutWho> PutLogCollector::find_one(
   who.user = std::move(identity->labels.user);
   who.host = std::move(identity->labels.host);
   who.pv = std::move(identity->labels.pv);
+  who.settled = identity->settled;
   return who;
 }
 

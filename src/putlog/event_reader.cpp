@@ -153,6 +153,7 @@ void EventReader::take_result(const iocx_putlog_event& head, std::optional<Value
   if (head.op == IOCX_PUTLOG_DONE) {
     answer({head.id, head.slot, 0, IOCX_PUTLOG_CA_SERVER}, head, status(), std::move(after));
   } else if (const auto last = last_of_thread_.find(head.tid); last != last_of_thread_.end()) {
+    last->second->stray = (head.flags & IOCX_PUTLOG_STRAY) != 0;
     settle(*last->second, status());
   }
 }
@@ -241,7 +242,7 @@ void EventReader::ask(const std::vector<Waiting*>& those, bool again) {
     those[i]->known = known;
     // Labels of puts by packets may still change.
     const bool lasts = those[i]->head.id != 0 && those[i]->head.source != IOCX_PUTLOG_CA_TAP;
-    if (lasts && !known->who.pv.empty() && !known->who.server.empty())
+    if (lasts && (known->who.settled || !known->who.pv.empty()) && !known->who.server.empty())
       known_[key_of(those[i]->head)] = known;
   }
 }
@@ -332,7 +333,8 @@ bool EventReader::is_to_tell(const Waiting& put) {
 }
 
 bool EventReader::is_nameless(const Waiting& put) {
-  return put.head.source != IOCX_PUTLOG_PVA && (!put.known || put.known->who.pv.empty());
+  return put.head.source != IOCX_PUTLOG_PVA &&
+         (!put.known || (put.known->who.pv.empty() && !put.known->who.settled));
 }
 
 // Many or large puts of one client, while one waits, take no more memory, nor the kernel's room for
@@ -345,7 +347,9 @@ bool EventReader::waits(const Waiting& put, std::uint64_t now_ns) const {
   const auto is_younger = [&](nanoseconds age) {
     return now_ns < put.head.time + static_cast<std::uint64_t>(age.count());
   };
-  return (is_nameless(put) && is_younger(kNamePatience) && !is_crowded(1)) ||
+  const bool settles = put.known && put.head.source == IOCX_PUTLOG_CA_SERVER && put.head.id != 0;
+  return (is_nameless(put) && is_younger(settles ? kSettlePatience : kNamePatience) &&
+          !is_crowded(1)) ||
          (put.unanswered && is_younger(answer_patience_) && !is_crowded(2));
 }
 
@@ -356,6 +360,12 @@ void EventReader::complete(Waiting& put, const WallClock::Reading& now) {
   const auto when = now.realtime_ns + static_cast<std::int64_t>(put.head.time) - now.monotonic_ns;
   event.time = std::chrono::sys_time<nanoseconds>(nanoseconds(when));
   if (!put.known) put.known = std::make_shared<Known>();
+  if (put.stray) {  // as the metrics count it
+    const auto known = std::exchange(put.known, std::make_shared<Known>());
+    put.known->who.ioc = known->who.ioc;
+    put.known->who.server = known->who.server;
+    put.known->who.client = known->who.client;
+  }
   const PutWho& who = put.known->who;
   event.ioc = who.ioc;
   if (put.head.source == IOCX_PUTLOG_PVA) {

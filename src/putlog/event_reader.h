@@ -2,9 +2,9 @@
 // order: gives them their numbers, the time of day, names and the policy's verdict.
 //
 // A put may come before its names are known: it waits for them, and those behind it with it, for
-// kNamePatience at most. So does a put-callback for its answer, as long as the options say. A put
-// to a server that is not known by then is set aside, and told late when the server turns out to be
-// an IOC's.
+// kNamePatience or kSettlePatience at most. So does a put-callback for its answer, as long as the
+// options say. A put to a server that is not known by then is set aside, and told late when the
+// server turns out to be an IOC's.
 //
 // Not thread-safe.
 #pragma once
@@ -35,6 +35,7 @@ namespace ioc_exporter::putlog {
 struct PutWho {
   std::string ioc, server, client, address, user, host, pv;  // `address`: client without its port
   std::uint32_t ioc_number = 0;                              // as packets call the IOC
+  bool settled = false;                                      // an unknown PV stays unknown
   std::uint64_t told_elsewhere_from = UINT64_MAX;            // CLOCK_MONOTONIC: by another source
 };
 
@@ -51,6 +52,8 @@ class PutDirectory {
 class EventReader {
  public:
   static constexpr std::chrono::milliseconds kNamePatience{1000};
+  // Of the server's: by then they are settled (ServerProbe::kNamePatience), for both the same way.
+  static constexpr std::chrono::milliseconds kSettlePatience{8000};
   // Channels of such servers, and the memory for their puts.
   static constexpr std::size_t kMostStrangers = 8192, kMostStrangeBytes = 4u << 20;
   static constexpr std::size_t kMostWaiting = 65'536;
@@ -125,6 +128,7 @@ class EventReader {
     PutEvent event;
     std::shared_ptr<Known> known = {};
     bool asked = false;
+    bool stray = false;                    // to no channel: nobody's
     bool unanswered = false;               // its result may come, later
     std::optional<AnswerKey> answer = {};  // with this key
     std::size_t bytes = 0;

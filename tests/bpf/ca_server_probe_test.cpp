@@ -461,6 +461,23 @@ TEST_F(PutResultsTest, ErrorsOfPutsCountByReasonAndThoseOfOtherCommandsDoNot) {
   EXPECT_EQ(timed(), 0u);
 }
 
+// The server knows no such channel, and its client may have taken another name.
+TEST_F(PutResultsTest, APutToAChannelThatIsGoneIsNotItsFormerClients) {
+  for (int i = 0; i < 23; ++i) write(owner_);
+  ask_and_start();
+  finish(0);
+  server_.table[1] = nullptr;
+  for (const Header* const header : {&write_, &ask_}) {
+    (header == &write_ ? ca_test_write : ca_test_notify)(header, nullptr, &owner_);
+    ca_test_error(header, 142, &owner_);
+  }
+  EXPECT_EQ(slot().puts[0] - slot().stray[0], 23u);
+  EXPECT_EQ(slot().puts[1] - slot().stray[1], 1u);
+  EXPECT_EQ(failures(), Failures());
+  EXPECT_EQ(rest(1), 1u);
+  EXPECT_EQ(lost_results(), 0u);
+}
+
 TEST_F(PutResultsTest, APutThatNeverReachesTheWriteFunctionIsAFailureAlone) {
   ca_test_error(&write_, 72, &owner_);
   EXPECT_EQ(failures(), (Failures{{IOCX_FAILED_TOO_LARGE, 1}}));

@@ -290,17 +290,22 @@ def test_probes_that_stay_for_other_iocs(start_exporter, start_ioc, raw_client):
     assert [page.total(PUTS, ioc=ioc.name) for ioc in iocs] == [51, 39]
 
 
-def test_a_flood_of_puts_does_not_take_the_probes_off(start_exporter, start_ioc, raw_client):
-    """The budget is for the probes of records: who writes must not choose who counts his puts."""
+def test_a_flood_of_puts_does_not_take_the_probes_off(start_exporter, start_ioc, raw_client, log_dir):
+    """The budget is for the probes of records: who writes must not choose who counts his puts. Each is told, or counted as
+    dropped."""
     ioc = start_ioc("costly", targets("B:"))
-    exporter = start_exporter("--collector.records", "--overhead.budget=0.01", sees=[ioc])
+    put_log = PutLog(log_dir / "puts.json")
+    exporter = start_exporter("--collector.records", "--overhead.budget=0.01", *put_log.options, sees=[ioc])
     told_by(exporter, ioc, "server")
     client = raw_client(ioc)
     writer = Writer(client, client.create("B:set1"))
     sources = [exporter.scrape().put_source(ioc)
                for _ in range(10) if writer.wait_for_more(2000) is None]
-    check(exporter, ioc, "B:set1", writer.stop())
+    sent = writer.stop()
+    check(exporter, ioc, "B:set1", sent)
     assert sources == ["server"] * 10
+    exporter.wait_scrape(lambda page: page.sink("memory")["events"] + put_log.lost_before(page) == sent, "all came")
+    assert switched(exporter.scrape(), ioc)["double"] == 0
 
 
 def hide_table_of_commands(library):

@@ -5,6 +5,7 @@ import struct
 import pytest
 from harness import clients, databases
 from harness.forger import inside
+from harness.put_log import PutLog
 from harness.raw_client import CLEAR_CHANNEL, CREATE_CHAN, DOUBLE, WRITE, Channel, RawClient
 from harness.redirect import redirect
 from harness.scrape import PUTS
@@ -205,7 +206,8 @@ def test_a_channel_behind_a_long_chain_of_the_servers_hash(ioc, start_exporter, 
     """The program does not find it; the exporter does, in all of the hash."""
     site = log_dir / "site.yml"
     site.write_text(POLICY.replace("policy:", "policy:\n  default: allow"))
-    exporter = start_exporter("--server-probe", f"--config.file={site}", sees=[ioc])
+    put_log = PutLog(log_dir / "puts.json")
+    exporter = start_exporter("--server-probe", f"--config.file={site}", *put_log.options, sees=[ioc])
     exporter.wait_put_source(ioc, "server")
     client = started.add(Wire(ioc.port)).introduce("rogue")
     sid, = client.open("H:set2")
@@ -215,6 +217,29 @@ def test_a_channel_behind_a_long_chain_of_the_servers_hash(ioc, start_exporter, 
     assert by_pv(page, ioc) == {"H:set2": 1}
     assert page.value("epics_unexpected_puts_total", ioc=ioc.name, pv="H:set2", user="rogue",
                       action="forbidden") == 1
+    told, = put_log.wait(1)
+    assert (told["pv"], told["user"], told["action"]) == ("H:set2", "rogue", "forbidden"), "as the metrics say"
+
+
+@pytest.mark.parametrize("names", [["mallory"], ["carol", "mallory"]], ids=["once", "to_the_same_memory"])
+def test_a_channel_that_is_gone_under_another_name(ioc, start_exporter, started, log_dir, names):
+    """The server refuses the put, which is nobody's, whoever had the channel before."""
+    put_log = PutLog(log_dir / "puts.json")
+    exporter = start_exporter("--server-probe", *put_log.options, sees=[ioc])
+    exporter.wait_put_source(ioc, "server")
+    for _ in range(9):
+        client = started.add(Wire(ioc.port)).introduce("alice")
+        sid, = client.open("H:set2")
+        client.send(write(sid)).settle(sid)
+        client.send(message(CLEAR_CHANNEL, p1=sid, p2=1000))
+        client.wait(lambda: client.all_of(CLEAR_CHANNEL))
+        client.send(*(client_name(name) for name in names), write(sid))
+        client.wait_closed()
+    told = [(put.get("pv", ""), put.get("user", ""), put["status"]) for put in put_log.wait(18)]
+    assert told == [("H:set2", "alice", "ok"), ("", "", "internal_error")] * 9
+    page = exporter.scrape()
+    assert {(labels["pv"], labels["user"]): count for labels, count in page.series(PUTS, ioc=ioc.name)} == {
+        ("H:set2", "alice"): 9, ("", ""): 9}
 
 
 def test_a_put_without_a_name_is_unexpected_by_the_rule_that_may_forbid_it(ioc, start_exporter, started, log_dir):

@@ -32,9 +32,19 @@ std::string client_text(const __u8 (&octets)[4]) {
   return address_text(ipv4_address(octets[0], octets[1], octets[2], octets[3]));
 }
 
-CaPuts puts_of(const iocx_server_slot& slot) {
-  return {__atomic_load_n(&slot.puts[0], __ATOMIC_RELAXED),
-          __atomic_load_n(&slot.puts[1], __ATOMIC_RELAXED)};
+CaPuts strays_of(const iocx_server_slot& slot) {
+  return {__atomic_load_n(&slot.stray[0], __ATOMIC_ACQUIRE),
+          __atomic_load_n(&slot.stray[1], __ATOMIC_ACQUIRE)};
+}
+
+// Not below `known`: a stray put is counted at first and taken back later, and the sum must not fall.
+CaPuts puts_of(const iocx_server_slot& slot, const CaPuts& known) {
+  const CaPuts strays = strays_of(slot);  // read first: they are among `puts` by then
+  CaPuts puts{__atomic_load_n(&slot.puts[0], __ATOMIC_RELAXED),
+              __atomic_load_n(&slot.puts[1], __ATOMIC_RELAXED)};
+  for (std::size_t op = 0; op < puts.size(); ++op)
+    puts[op] = std::max(puts[op] - strays[op], known[op]);
+  return puts;
 }
 
 }  // namespace
@@ -123,7 +133,7 @@ Result<void> ServerProbe::observe(std::uint32_t index, bool last, Clock::time_po
   const iocx_server_slot& source = object_.slots()[index];
   if (__atomic_load_n(&source.state, __ATOMIC_ACQUIRE) == IOCX_SLOT_FREE) return {};
   Slot& slot = slots_[index];
-  const CaPuts puts = puts_of(source);
+  const CaPuts puts = puts_of(source, slot.id == source.id ? slot.growth.last() : CaPuts{});
   if (slot.id == source.id && slot.open && slot.growth.last() == puts) return {};
   if (slot.id != source.id)
     slot = {.id = source.id, .generation = source.who.generation, .first = now, .changed = now};
@@ -216,7 +226,11 @@ void ServerProbe::take_names(std::uint32_t number, const CaServerTables& tables,
 PutsOfSlots ServerProbe::counted() const {
   PutsOfSlots counted;
   for (std::uint32_t index = 0; index < used_end_; ++index)
-    if (const Slot& slot = slots_[index]; slot.open) counted[slot.id] = slot.growth.last();
+    if (const Slot& slot = slots_[index]; slot.open) {
+      CaPuts& puts = counted[slot.id] = slot.growth.last();
+      const CaPuts strays = strays_of(object_.slots()[index]);  // are among the put log's numbers
+      for (std::size_t op = 0; op < puts.size(); ++op) puts[op] += strays[op];
+    }
   return counted;
 }
 
@@ -233,7 +247,11 @@ std::optional<CaPutIdentity> ServerProbe::identify(const iocx_putlog_event& even
     return event.id != 0 && event.slot < slots_.size() &&
            __atomic_load_n(&object_.slots()[event.slot].id, __ATOMIC_ACQUIRE) == event.id;
   };
-  if (is_still()) {
+  const bool counted = is_still() && slots_[event.slot].id == event.id;
+  if (const CaPutLabels* const labels = counted ? labels_in_sums(event.slot) : nullptr) {
+    who.labels = *labels;
+    who.settled = true;
+  } else if (is_still()) {
     auto labels = labels_of(*number, event.slot);
     if (labels && *labels && is_still()) who.labels = std::move(**labels);
   }

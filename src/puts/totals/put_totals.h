@@ -37,6 +37,7 @@ struct CaPutPlace {
 struct CaPutIdentity {
   CaPutLabels labels;
   CaPutPlace place;
+  bool settled = false;  // the sums count its puts by these labels, for good
 };
 
 struct CaPutCount {

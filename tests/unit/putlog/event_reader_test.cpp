@@ -153,14 +153,33 @@ TEST_F(PutLogReader, WaitsForANameAndKeepsTheOrder) {
 TEST_F(PutLogReader, TellsAPutWithoutANameAfterAWhile) {
   constexpr std::uint64_t kNow = 10'000 * kMs;
   directory.known[1] = who("");
-  reader.take(put(1, kNow));
   reader.take(put(0, kNow));  // nobody knows anything of it
+  reader.take(put(1, kNow));
   EXPECT_TRUE(reader.finish(at(kNow + 999 * kMs)).empty());
-  const auto events = reader.finish(at(kNow + 1000 * kMs));
-  ASSERT_EQ(events.size(), 2u);
+  auto events = reader.finish(at(kNow + 1000 * kMs));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].user, "");
+  EXPECT_TRUE(reader.finish(at(kNow + 7999 * kMs)).empty());
+  events = reader.finish(at(kNow + 8000 * kMs));
+  ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].pv, "");
   EXPECT_EQ(events[0].user, "operator");
-  EXPECT_EQ(events[1].user, "");
+}
+
+// The metrics take five seconds for it: the policy judges both by the same name.
+TEST_F(PutLogReader, HasTheNameThatTheMetricsSettleOn) {
+  constexpr std::uint64_t kNow = 10'000 * kMs;
+  directory.known[1] = directory.known[2] = who("");
+  reader.take(put(1, kNow));
+  EXPECT_TRUE(reader.finish(at(kNow + 4000 * kMs)).empty());
+  directory.known[1] = who("SR:Q1");
+  auto events = reader.finish(at(kNow + 4200 * kMs));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].pv, "SR:Q1");
+  reader.take(put(2, kNow + 5000 * kMs));
+  EXPECT_TRUE(reader.finish(at(kNow + 5001 * kMs)).empty());
+  directory.known[2].settled = true;
+  EXPECT_EQ(reader.finish(at(kNow + 5200 * kMs)).size(), 1u) << "it will have no name";
 }
 
 TEST_F(PutLogReader, AsksOnceForThoseOfOneClientThatHaveNoSlot) {
@@ -339,6 +358,30 @@ TEST(PutLogAnswers, ALostRefusalIsNotTakenForSuccess) {
   const auto events = reader.finish(at(kSent));
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].status, "");
+}
+
+// Its slot is that of whoever had the SID before.
+TEST(PutLogAnswers, APutToAChannelThatIsGoneIsNobodys) {
+  constexpr std::uint64_t kSent = 1000 * kMs;
+  FakeDirectory directory;
+  directory.known[1] = who("SR:Q1");
+  EventReader reader(directory, std::chrono::milliseconds(500));
+  policy::RuleText forbids;
+  forbids.name = "SR";
+  forbids.action = policy::Action::forbid;
+  forbids.pvs = {"SR:.*"};
+  reader.set_policy(
+      std::make_shared<const policy::Policy>(policy::PolicyText{{forbids}, policy::Action::allow}));
+  reader.take(of_thread(7, IOCX_PUTLOG_WRITE, kSent));
+  reader.take(of_thread(7, IOCX_PUTLOG_WRITE, kSent));
+  reader.take(
+      of_thread(7, IOCX_PUTLOG_REFUSED, kSent, IOCX_FAILED_INTERNAL_ERROR, IOCX_PUTLOG_STRAY));
+  const auto events = reader.finish(at(kSent));
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].user + " " + events[0].action, "operator forbidden");
+  EXPECT_EQ(events[1].pv + events[1].user + events[1].client_host, "");
+  EXPECT_EQ(events[1].client + " " + events[1].status, "10.0.0.2:4711 internal_error");
+  EXPECT_EQ(events[1].action, "unexpected");
 }
 
 TEST(PutLogAnswers, ByPacketsAreThoseOfTheSameIoc) {
