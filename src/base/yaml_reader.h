@@ -68,6 +68,7 @@ class Reader {
   Reader& operator=(const Reader&) = delete;
 
   bool has(const std::string& key);
+  bool is_mapping(const std::string& key) const { return value(key).IsMap(); }
   // Nothing: there is no such key, or it was a problem.
   std::optional<std::string> text(const std::string& key, const char* expected = "a text");
   // Sets what `value` is for, where there is such a key. What it refuses is a problem.

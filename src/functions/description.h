@@ -1,0 +1,95 @@
+// Description: a function of IOCs that the site, or a file that ships, wants to be measured.
+//
+//   functions:
+//     - name: hid_driver               # the label `function`
+//       file: '.*/libmydriver\.so.*'   # library or executable, by its whole path
+//       symbol: myDriverWrite          # or a glob, Class::method, {offset: 0x1f930, build_id:
+//       ...},
+//                                      # {pointer: '[arg0-104+32]', of: NAME}
+//       timed: true
+//       labels: {port: 'arg0+8 -> string[32]'}
+//       result: return -> enum[success, timeout]
+//       success: success               # numbers, words, ranges as 0.. or 1..5; else 0
+//       key: arg0                      # of calls that belong together
+//       since: queued                  # the time since that function's call with the same key
+//
+// docs/functions.md is the reference.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/pattern.h"
+#include "base/result.h"
+#include "functions/value.h"
+
+namespace ioc_exporter {
+class Reader;
+}
+
+namespace ioc_exporter::functions {
+
+struct Symbol {
+  enum class Kind : std::uint8_t {
+    name,
+    glob,     // * and ? stand for any characters, for one
+    cxx,      // demangled, with its arguments or without
+    offset,   // in the file that has this build id
+    pointer,  // the address that a call of another described function has at a place
+  };
+  Kind kind = Kind::name;
+  std::string text;            // as it was written, for messages
+  std::uint64_t offset = 0;    // of offset
+  std::string build_id;        // the same: lower-case hexadecimal digits
+  std::optional<Value> place;  // of pointer
+  std::string of;              // the same: name of that function
+};
+
+struct Range {
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  bool holds(std::int64_t value) const { return value >= least && value <= most; }
+};
+
+struct Label {
+  std::string name;
+  Value value;
+};
+
+struct Description {
+  std::string name;
+  std::optional<Pattern> file;
+  Symbol symbol;
+  bool timed = false;
+  std::vector<Label> labels;
+  std::optional<Value> result;
+  std::vector<Range> success;
+  std::optional<Value> key;
+  std::string since;  // "" = none
+
+  bool succeeded(std::int64_t value) const;
+  // What is wanted is known when the call ends only.
+  bool needs_end() const { return timed || (result && result->from_return()); }
+};
+using Descriptions = std::vector<Description>;
+
+inline constexpr std::size_t kMostDescriptions = 256;
+
+// Adds those of the key `functions` of a file, or of the site's. Problems go to the reader's; then
+// the result must not be used.
+void read_functions(Reader& file, Descriptions& into);
+// Of a file that ships, with this key alone. The error holds all problems, a line each.
+Result<Descriptions> parse_functions(const std::string& text, const std::string& name);
+
+// Whether `text` is what a glob stands for.
+bool glob_matches(std::string_view glob, std::string_view text);
+
+// Shipped descriptions and the site's together: a line for each that cannot be used, which is taken
+// out. The first of two with one name stays.
+std::vector<std::string> take_out_unusable(Descriptions& all);
+
+}  // namespace ioc_exporter::functions

@@ -1,0 +1,140 @@
+// Descriptions: the YAML of the site and of files that ship.
+#include <gmock/gmock.h>
+
+#include <map>
+#include <string>
+
+#include "functions/description.h"
+#include "support/value_of.h"
+
+namespace ioc_exporter::functions {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+Result<Descriptions> read(const std::string& text) {
+  return parse_functions(text, "site.yml");
+}
+
+// One function with these lines more.
+std::string one(const std::string& lines, const std::string& symbol = "run") {
+  return "functions:\n  - name: f\n    file: .*\n    symbol: " + symbol + "\n" + lines;
+}
+
+TEST(FunctionDescription, EightLinesMeasureADriver) {
+  const auto all = value_of(read(R"(
+functions:
+  - name: hid_driver
+    file: '.*/libmydriver\.so.*'
+    symbol: myDriverWrite
+    timed: true
+    labels:
+      port: arg0+8 -> string[32]
+      reason: arg1 -> int
+      device: '[[arg0-32]+16] -> string[64]'
+)"));
+  const Description& hid = only(all);
+  EXPECT_EQ(hid.name, "hid_driver");
+  EXPECT_TRUE(hid.file->matches("/opt/lib/libmydriver.so.1"));
+  EXPECT_EQ(hid.symbol.kind, Symbol::Kind::name);
+  EXPECT_TRUE(hid.timed);
+  ASSERT_THAT(hid.labels, SizeIs(3));
+  EXPECT_EQ(hid.labels[0].name, "port");
+  EXPECT_EQ(hid.labels[2].value.steps.size(), 4u);
+  EXPECT_FALSE(hid.result);
+}
+
+TEST(FunctionDescription, KindsOfSymbols) {
+  using enum Symbol::Kind;
+  const auto kind = [](const std::string& symbol) {
+    return only(value_of(read(one("", symbol)))).symbol;
+  };
+  EXPECT_EQ(kind("queueRequest").kind, name);
+  EXPECT_EQ(kind("seqg_action_*").kind, glob);
+  EXPECT_EQ(kind("StreamCore::startProtocol").kind, cxx);
+  EXPECT_EQ(kind("'f(char*, int)'").kind, cxx);
+  const Symbol at = kind("{offset: 0x1f930, build_id: 00112233AABBCCDD}");
+  EXPECT_EQ(at.kind, offset);
+  EXPECT_EQ(at.offset, 0x1f930u);
+  EXPECT_EQ(at.build_id, "00112233aabbccdd");
+  const Symbol by = kind("{pointer: '[arg0-104+32]', of: queue}");
+  EXPECT_EQ(by.kind, pointer);
+  EXPECT_EQ(by.of, "queue");
+  EXPECT_EQ(by.place->steps[0].by, -72);
+}
+
+TEST(FunctionDescription, ResultsThatAreSuccess) {
+  const auto success = [](const std::string& lines) { return only(value_of(read(one(lines)))); };
+  const auto plain = success("    result: return -> int\n");
+  EXPECT_TRUE(plain.succeeded(0));
+  EXPECT_FALSE(plain.succeeded(1));
+  EXPECT_TRUE(plain.needs_end());
+  const auto words = success("    result: arg1 -> enum[ok, late, bad]\n    success: [ok, late]\n");
+  EXPECT_TRUE(words.succeeded(1));
+  EXPECT_FALSE(words.succeeded(2));
+  EXPECT_FALSE(words.needs_end());
+  const auto ranges = success("    result: return -> long\n    success: [0.., -5..-3]\n");
+  EXPECT_TRUE(ranges.succeeded(7));
+  EXPECT_TRUE(ranges.succeeded(-4));
+  EXPECT_FALSE(ranges.succeeded(-1));
+}
+
+TEST(FunctionDescription, BadInputIsOneLineThatSaysWhereAndWhy) {
+  const std::map<std::string, std::string> wrong = {
+      {"functions:\n  - symbol: f\n    file: .*\n", "site.yml:2:5: functions[0]: name is missing"},
+      {one("    labels: {port: arg9 -> int}\n"),
+       "site.yml:5:20: functions[0].labels.port: \"arg9 -> int\": there is no arg9"},
+      {one("    labels: {port: return -> int}\n"), "a label is read when the call begins"},
+      {one("    labels: {ioc: arg0 -> int}\n"), "a label with this name is there already"},
+      {one("    labels: {a-b: arg0 -> int}\n"), "no name of a label"},
+      {one("    labels: {a: 'arg0 -> string[96]', b: 'arg0 -> string[96]'}\n"),
+       "more than 128 bytes together"},
+      {one("    labels: {a: arg0 -> int, b: arg0 -> int, c: arg0 -> int, d: arg0 -> int, e: arg0 "
+           "-> int}\n"),
+       "more than 4 that are read"},
+      {one("    result: return -> string[8]\n"), "must be a number or an enum"},
+      {one("    result: return -> int\n    success: fine\n"), "\"fine\" is no number"},
+      {one("    success: 0\n"), "there is no result that it is about"},
+      {one("    since: g\n"), "no key by which the calls belong together"},
+      {one("    key: return\n"), "is read when the call begins"},
+      {one("    lables: {}\n"), "functions[0].lables: no such key"},
+      {one("", "'*'"), "names no function"},
+      {one("", "{offset: x, build_id: 0011223344556677}"), "offset: must be a number"},
+      {one("", "{offset: 4}"), "build_id is missing"},
+      {one("", "{offset: 4, build_id: xyz}"), "must be the hexadecimal digits"},
+      {one("", "{pointer: '[arg0'}"), "a ] is missing"},
+      {"functions:\n  - name: f\n    file: '('\n    symbol: f\n", "functions[0].file"},
+  };
+  for (const auto& [text, words] : wrong)
+    EXPECT_THAT(error_of(read(text)), HasSubstr(words)) << text;
+}
+
+TEST(FunctionDescription, OneThatCannotBeUsedLeavesTheOthers) {
+  const std::string rest = ", file: .*, symbol: f";
+  auto all =
+      value_of(read("functions:\n  - {name: a" + rest + ", key: arg0}\n  - {name: a" + rest +
+                    "}\n  - {name: b" + rest + ", key: arg0, since: a}\n  - {name: c" + rest +
+                    ", key: arg0, since: x}\n  - {name: d" + rest +
+                    ", key: arg0, since: c}\n  - {name: e, file: .*, symbol: {pointer: arg1, "
+                    "of: x}}\n"));
+  EXPECT_THAT(take_out_unusable(all),
+              ElementsAre("describe function a: another function has this name",
+                          "describe function c: since x: there is no such function",
+                          "describe function e: its pointer is of x, which is not described",
+                          "describe function d: since c: there is no such function"));
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[1].name, "b");
+}
+
+TEST(FunctionDescription, Globs) {
+  EXPECT_TRUE(glob_matches("seqg_action_*", "seqg_action_ss_0_idle"));
+  EXPECT_TRUE(glob_matches("*a*b?", "xxaxxabc"));
+  EXPECT_FALSE(glob_matches("*a*b?", "xxaxxab"));
+  EXPECT_FALSE(glob_matches("ab", "abc"));
+  EXPECT_TRUE(glob_matches("a**", "a"));
+}
+
+}  // namespace
+}  // namespace ioc_exporter::functions
