@@ -159,7 +159,8 @@ Description read_one(Reader& item) {
   if (!description.since.empty() && !item.has("key"))
     item.complain("since", "there is no key by which the calls belong together");
   if (!description.since.empty() && description.timed)
-    item.complain("since", "a function that is timed has a duration of its own: describe it twice");
+    item.complain("since",
+                  "a function that is timed has a duration already: describe it once more");
   return description;
 }
 
@@ -175,6 +176,10 @@ std::string problem_of(const Description& one, const Descriptions& all) {
     if (of == nullptr) return "its pointer is of " + one.symbol.of + ", which is not described";
     if (of->symbol.kind == Symbol::Kind::pointer)
       return "its pointer is of " + one.symbol.of + ", which is found by a pointer itself";
+    for (const Description& other : all)
+      if (other.symbol.of == one.symbol.of &&
+          other.symbol.place->source != one.symbol.place->source)
+        return "its pointer is of " + one.symbol.of + ", as another one elsewhere is";
   }
   if (one.since.empty()) return "";
   const Description* since = find(all, one.since);
@@ -186,24 +191,6 @@ std::string problem_of(const Description& one, const Descriptions& all) {
 
 bool Description::succeeded(std::int64_t value) const {
   return std::ranges::any_of(success, [value](const Range& range) { return range.holds(value); });
-}
-
-bool glob_matches(std::string_view glob, std::string_view text) {
-  std::size_t at = 0, star = std::string_view::npos, tried = 0, i = 0;
-  while (i < text.size()) {
-    if (at < glob.size() && glob[at] == '*') {
-      star = at++;
-      tried = i;
-    } else if (at < glob.size() && (glob[at] == '?' || glob[at] == text[i])) {
-      ++at, ++i;
-    } else if (star != std::string_view::npos) {
-      at = star + 1;
-      i = ++tried;
-    } else {
-      return false;
-    }
-  }
-  return glob.find_first_not_of('*', at) == std::string_view::npos;
 }
 
 void read_functions(Reader& file, Descriptions& into) {

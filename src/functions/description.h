@@ -85,9 +85,6 @@ void read_functions(Reader& file, Descriptions& into);
 // Of a file that ships, with this key alone. The error holds all problems, a line each.
 Result<Descriptions> parse_functions(const std::string& text, const std::string& name);
 
-// Whether `text` is what a glob stands for.
-bool glob_matches(std::string_view glob, std::string_view text);
-
 // Shipped descriptions and the site's together: a line for each that cannot be used, which is taken
 // out. The first of two with one name stays.
 std::vector<std::string> take_out_unusable(Descriptions& all);

@@ -286,6 +286,7 @@ Result<iocx_function_value> Value::compiled() const {
   out.root = from_return() ? IOCX_FUNCTION_RETURN : static_cast<std::uint8_t>(root[3] - '0');
   out.loads = static_cast<std::uint8_t>(sums.size() - 1);
   out.size = static_cast<std::uint8_t>(size);
+  out.last_load = static_cast<std::uint8_t>(loads_number(*this) ? size : 8);
   out.is_signed = is_signed;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     if (sums[i] != static_cast<std::int32_t>(sums[i]))

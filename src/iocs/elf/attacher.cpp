@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "iocs/elf/elf_symbols.h"
+#include "iocs/elf/function_search.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -10,16 +11,18 @@ namespace {
 // The helper is told where a function begins. Its name and its size, and those of the part that the
 // compiler has put elsewhere, are in the file's symbol table, and its ends are in its code.
 Result<FunctionEnds> ends_asked_for(int fd, const HelperRequest& request,
-                                    const std::string& function) {
+                                    const FunctionPrograms& programs) {
+  const std::string function = programs.functions.empty() ? "it" : programs.functions[0];
   const std::string names[] = {function, function + ".cold"};
   std::vector<CodeRange> parts;
   for (std::size_t i = 0; i < std::size(names) && (i == 0 || request.more[i] != 0); ++i) {
     const char* const name[] = {names[i].c_str()};
-    auto size = size_of_function_at(fd, request.more[i], name);
+    auto size = programs.functions.empty() ? size_of_any_function_at(fd, request.more[i])
+                                           : size_of_function_at(fd, request.more[i], name);
     if (!size) return std::move(size).error();
     parts.push_back({request.more[i], *size});
   }
-  auto found = EndingFunction::find(fd, parts);
+  auto found = EndingFunction::find(fd, parts, Work::nothing, programs.ends);
   if (!found) return std::move(found).error();
   const FunctionEnds& ends = (*found)->ends();
   if (std::ranges::find(ends, request.offset, &FunctionEnd::offset) != ends.end()) return ends;
@@ -36,8 +39,10 @@ std::vector<std::uint64_t> offsets_of(const FunctionEnds& ends) {
 }  // namespace
 
 Error Attacher::error_at(std::uint32_t number, const ProbePlace& place, const Error& error) const {
+  const auto& names = programs_.at(number).functions;
   return kernel::attach_error(
-      kernel::uprobe_text(programs_.at(number).functions[0], place.display_path, place.pid), error);
+      kernel::uprobe_text(names.empty() ? place.function : names[0], place.display_path, place.pid),
+      error);
 }
 
 Result<FunctionProbe> Attacher::attach(std::uint32_t number, const ProbePlace& place) const {
@@ -108,7 +113,8 @@ Result<UniqueFd> Attacher::attach_here(std::uint32_t number, int file, std::int3
                                                      : programs.entry);
   if (!program) return std::move(program).error();
   const kernel::UprobePlace place{"/proc/self/fd/" + std::to_string(file), offsets[0], pid};
-  return kernel::attach_uprobes(*program, links_, place, offsets, programs.functions[0],
+  const char* const function = programs.functions.empty() ? "" : programs.functions[0];
+  return kernel::attach_uprobes(*program, links_, place, offsets, function,
                                 all ? programs.cookie_all : programs.cookie);
 }
 
@@ -118,12 +124,15 @@ Result<UniqueFd> Attacher::serve(const HelperRequest& request, const UniqueFd& f
   if (!is_known) return error_in_words("attach: no such request");
   const FunctionPrograms& programs = programs_[request.number];
   if (request.what != what_) {
-    auto ends = ends_asked_for(file.get(), request, programs.functions[0]);
+    auto ends = ends_asked_for(file.get(), request, programs);
     if (!ends) return std::move(ends).error();
     return attach_here(request.number, file.get(), request.pid, true,
                        links_ ? offsets_of(*ends) : std::vector{request.offset});
   }
-  if (auto ok = size_of_function_at(file.get(), request.offset, programs.functions); !ok)
+  if (auto ok = programs.functions.empty()
+                    ? size_of_any_function_at(file.get(), request.offset)
+                    : size_of_function_at(file.get(), request.offset, programs.functions);
+      !ok)
     if (programs.is_unnamed == nullptr || !programs.is_unnamed(file.get(), request.offset))
       return ok.error();
   return attach_here(request.number, file.get(), request.pid, false, {request.offset});

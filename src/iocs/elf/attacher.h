@@ -24,7 +24,8 @@ namespace ioc_exporter::iocs {
 
 // Programs for one function, by their names in the BPF object.
 struct FunctionPrograms {
-  std::vector<const char*> functions;  // its names in symbol tables; the first is for messages
+  // Its names in symbol tables; the first is for messages. Empty: any function of a file.
+  std::vector<const char*> functions = {};
   const char* entry = nullptr;
   // For attachments to all processes, where a cookie does not tell them; null: `entry`.
   const char* entry_all = nullptr;
@@ -33,6 +34,7 @@ struct FunctionPrograms {
   std::uint64_t cookie = 0, cookie_all = 0;
   // Null, or whether the function begins there where no symbol names it.
   bool (*is_unnamed)(int fd, std::uint64_t offset) = nullptr;
+  Places ends = Places::cheap;
 };
 
 // A function in a file, in one process or in all.
@@ -43,6 +45,7 @@ struct ProbePlace {
   std::int32_t pid = 0;      // or kernel::kAllProcesses
   // Its ends, when they are to be seen; null: only its entry is.
   std::shared_ptr<const EndingFunction> ending = {};
+  std::string function = {};  // its name, where programs are for any
 };
 
 // The probes of one function, detached when it is destroyed: the entry first, so that an entry

@@ -155,6 +155,7 @@ std::optional<Instruction> decode_x86_64(std::span<const std::uint8_t> code,
   const bool stays =
       made.flow == Flow::next || made.flow == Flow::jump || made.flow == Flow::branch;
   if (stays) made.stack = stack_effect(decoded);
+  made.sets_result = made.flow == Flow::call || writes(decoded, ZYDIS_REGISTER_RAX);
   made.direct = made.flow == Flow::call && decoded.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
   if (made.flow == Flow::jump || made.flow == Flow::branch || made.direct)
     made.target = address + made.size + decoded.operands[0].imm.value.u;

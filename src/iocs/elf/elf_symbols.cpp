@@ -167,6 +167,7 @@ Result<std::uint64_t> size_of_function_at(int fd, std::uint64_t offset,
     const int type = ELF64_ST_TYPE(symbol.st_info);
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_name >= strings.sh_size)
       return false;
+    if (names.empty()) return symbol.st_size > 0;
     std::array<char, kLongest> name{};
     const auto room = static_cast<std::size_t>(
         std::min<std::uint64_t>(strings.sh_size - symbol.st_name, name.size() - 1));

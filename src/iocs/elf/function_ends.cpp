@@ -39,12 +39,12 @@ class Analysis {
  public:
   Analysis(std::span<const CodePart> parts, Decoder decoder) : parts_(parts), decoder_(decoder) {}
 
-  Result<FunctionEnds> run(Work work) {
+  Result<FunctionEnds> run(Work work, Places places) {
     std::size_t size = 0;
     for (const CodePart& part : parts_) size += part.bytes.size();
     if (size == 0 || size > kMostCode) return error_in_words("its code is missing or too long");
     if (auto ok = follow_code(); !ok) return ok.error();
-    if (auto ok = find_ends(); !ok) return ok.error();
+    if (auto ok = find_ends(places); !ok) return ok.error();
     if (!does(work)) return error_in_words("it does its work after its last jump");
     return take();
   }
@@ -139,6 +139,7 @@ class Analysis {
     if (node.before.sp != 0 || !node.instruction.emulated)
       return error_in_words("it jumps to another function" + at(way.from));
     add_end(way, node.instruction);
+    leaves_ = ends_;
     return {};
   }
 
@@ -175,9 +176,23 @@ class Analysis {
     return state.sp <= 0 && state.sp > -std::int64_t{kMostCode};
   }
 
+  Result<void> find_ends(Places places) {
+    auto cheap = find_jumps();
+    if (places == Places::cheap) return cheap;
+    if (places == Places::with_result && !leaves_.empty())
+      return error_in_words("what it returns is another function's" + at(leaves_.begin()->first));
+    const bool is_set_later = std::ranges::any_of(
+        tail_, [&](const auto& one) { return nodes_.at(one.first).instruction.sets_result; });
+    if (cheap && !(places == Places::with_result && is_set_later)) return {};
+    ends_ = leaves_;
+    for (const auto& [offset, node] : nodes_)
+      if (node.instruction.flow == Flow::ret) ends_.emplace(offset, IOCX_END_ALWAYS);
+    return ends_.empty() ? cheap : Result<void>();
+  }
+
   // Backwards from the returns to the jumps that lead to nothing else. On the way there may be one
   // call, whose time then does not count: it is direct, and so it is none of record support.
-  Result<void> find_ends() {
+  Result<void> find_jumps() {
     for (const auto& [offset, node] : nodes_) {
       if (node.instruction.flow != Flow::ret) continue;
       if (node.instruction.emulated)
@@ -258,16 +273,17 @@ class Analysis {
   std::map<std::uint64_t, Node> nodes_;
   std::vector<std::uint64_t> pending_;
   std::set<std::uint64_t> conflicts_;
-  std::map<std::uint64_t, unsigned> tail_;      // followed by a return alone: calls in it
-  std::map<std::uint64_t, std::uint8_t> ends_;  // condition by offset
+  std::map<std::uint64_t, unsigned> tail_;        // followed by a return alone: calls in it
+  std::map<std::uint64_t, std::uint8_t> ends_;    // condition by offset
+  std::map<std::uint64_t, std::uint8_t> leaves_;  // of them, jumps to other functions
 };
 
 }  // namespace
 
-Result<FunctionEnds> find_function_ends(std::span<const CodePart> parts, Decoder decoder,
-                                        Work work) {
+Result<FunctionEnds> find_function_ends(std::span<const CodePart> parts, Decoder decoder, Work work,
+                                        Places places) {
   if (parts.empty()) return error_in_words("its code is missing or too long");
-  return Analysis(parts, decoder).run(work);
+  return Analysis(parts, decoder).run(work, places);
 }
 
 iocx_function_ends for_programs(const FunctionEnds& ends) {
@@ -303,7 +319,7 @@ Result<std::string> read_code(int fd, std::uint64_t offset, std::uint64_t size) 
 
 Result<std::shared_ptr<const EndingFunction>> EndingFunction::find(int fd,
                                                                    std::span<const CodeRange> parts,
-                                                                   Work work) {
+                                                                   Work work, Places places) {
   std::shared_ptr<EndingFunction> made(new EndingFunction);
   made->parts_.assign(parts.begin(), parts.end());
   std::vector<CodePart> code;
@@ -314,7 +330,7 @@ Result<std::shared_ptr<const EndingFunction>> EndingFunction::find(int fd,
     code.push_back(
         {part.file_offset, {reinterpret_cast<const std::uint8_t*>(kept.data()), kept.size()}});
   }
-  auto ends = find_function_ends(code, own_decoder(), work);
+  auto ends = find_function_ends(code, own_decoder(), work, places);
   if (!ends) return std::move(ends).error();
   made->ends_ = std::move(*ends);
   return std::shared_ptr<const EndingFunction>(std::move(made));

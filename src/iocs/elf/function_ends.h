@@ -64,6 +64,7 @@ struct Instruction {
   // elsewhere, one step at a time, which takes a second trap, on a virtual machine ten times as
   // long. Of branches on arm64 it is not said, since their condition is not known to the programs.
   bool emulated = false;
+  bool sets_result = true;  // it may change the register of the return value
   StackEffect stack = {};
 };
 
@@ -103,10 +104,17 @@ enum class Work : std::uint8_t {
   indirect_call,  // calls one by its address, as dbProcess does with that of record support
 };
 
+// Places that will do.
+enum class Places : std::uint8_t {
+  cheap,        // jumps alone
+  any,          // returns, where there is no such jump
+  with_result,  // where the return value is there: returns, where code behind the jump may set it
+};
+
 // `parts`: all code of one function, the first begins with its entry. Each way from there to a
 // return passes one of the ends, with its condition, once.
 Result<FunctionEnds> find_function_ends(std::span<const CodePart> parts, Decoder decoder,
-                                        Work work = Work::nothing);
+                                        Work work = Work::nothing, Places places = Places::cheap);
 
 // For the processor that this program is built for.
 Decoder own_decoder();
@@ -118,7 +126,8 @@ class EndingFunction {
   // where the function ends without `work`: then its body is elsewhere.
   static Result<std::shared_ptr<const EndingFunction>> find(int fd,
                                                             std::span<const CodeRange> parts,
-                                                            Work work = Work::nothing);
+                                                            Work work = Work::nothing,
+                                                            Places places = Places::cheap);
 
   // Of the function and its cold part, as `functions` knows them by name.
   static Result<std::shared_ptr<const EndingFunction>> find(

@@ -50,4 +50,9 @@ Result<std::string> ProcessReader::base_version(pid_t, int fd,
   return base_version_of_file(fd, segments);
 }
 
+Result<FoundFunctions> ProcessReader::functions(pid_t, int fd, const std::string& path,
+                                                std::span<const FunctionWish> wishes) {
+  return find_functions(fd, path, wishes);
+}
+
 }  // namespace ioc_exporter::iocs

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/rooted_fs.h"
 #include "iocs/elf/elf_symbols.h"
+#include "iocs/elf/function_search.h"
 #include "iocs/ioc_id.h"
 #include "iocs/memory/memory.h"
 
@@ -54,6 +55,9 @@ class ProcessReader {
   // Of EPICS Base, in the open file; "" = none.
   virtual Result<std::string> base_version(pid_t pid, int fd,
                                            std::span<const LoadSegment> segments);
+  // Of the open file: find_functions().
+  virtual Result<FoundFunctions> functions(pid_t pid, int fd, const std::string& path,
+                                           std::span<const FunctionWish> wishes);
 
  protected:
   const RootedFs& fs() const { return fs_; }

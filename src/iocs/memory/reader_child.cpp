@@ -100,6 +100,10 @@ class ReaderProcess {
         const auto version = direct_.base_version(0, fd, segments);
         return version ? say(*version) : fail(version.error());
       }
+      case ReaderOp::functions: {
+        const auto found = direct_.functions(0, fd, "it", unpacked_wishes(payload));
+        return found ? say_all(packed(*found)) : fail(found.error());
+      }
     }
     return false;
   }

@@ -322,6 +322,16 @@ Result<std::string> ReaderPool::base_version(pid_t pid, int fd,
   return std::move(answer->bytes);
 }
 
+Result<FoundFunctions> ReaderPool::functions(pid_t pid, int fd, const std::string& path,
+                                             std::span<const FunctionWish> wishes) {
+  const std::string what = "find functions in " + path;
+  auto answer = ask({{ReaderOp::functions}, packed(wishes), fd}, pid, what);
+  if (!answer) return std::move(answer).error();
+  auto found = unpacked_functions(answer->bytes);
+  if (!found) return no_answer(what);
+  return std::move(*found);
+}
+
 ReaderSample ReaderPool::sample() {
   const std::scoped_lock lock(mutex_);
   sample_.unwatched = budget_.resting(Clock::now());

@@ -53,6 +53,8 @@ class ReaderPool final : public ProcessReader {
   Result<ElfSymbols> symbols(pid_t pid, int fd, const std::string& path) override;
   Result<std::string> base_version(pid_t pid, int fd,
                                    std::span<const LoadSegment> segments) override;
+  Result<FoundFunctions> functions(pid_t pid, int fd, const std::string& path,
+                                   std::span<const FunctionWish> wishes) override;
 
   // From now on all readings fail at once, those that are under way too.
   void stop() { stopped_ = true; }

@@ -33,6 +33,7 @@ enum class ReaderOp : std::uint32_t {
   open,          // a: pid; payload: path; answer: a descriptor
   symbols,       // with a descriptor; payload: path; answer: pieces
   base_version,  // with a descriptor; payload: LoadSegments; answer: the version
+  functions,     // with a descriptor; payload: FunctionWish of each; answer: pieces
 };
 
 struct ReaderRequest {

@@ -128,13 +128,5 @@ TEST(FunctionDescription, OneThatCannotBeUsedLeavesTheOthers) {
   EXPECT_EQ(all[1].name, "b");
 }
 
-TEST(FunctionDescription, Globs) {
-  EXPECT_TRUE(glob_matches("seqg_action_*", "seqg_action_ss_0_idle"));
-  EXPECT_TRUE(glob_matches("*a*b?", "xxaxxabc"));
-  EXPECT_FALSE(glob_matches("*a*b?", "xxaxxab"));
-  EXPECT_FALSE(glob_matches("ab", "abc"));
-  EXPECT_TRUE(glob_matches("a**", "a"));
-}
-
 }  // namespace
 }  // namespace ioc_exporter::functions

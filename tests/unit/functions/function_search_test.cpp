@@ -1,0 +1,88 @@
+// Functions of a file that a description asks for, on a real library with its symbols and without.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "iocs/elf/function_ends.h"
+#include "iocs/elf/function_search.h"
+#include "support/value_of.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Kind = FunctionWish::Kind;
+
+FoundFunctions find(const std::vector<FunctionWish>& wishes, const char* path = TEST_DRIVER) {
+  const UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
+  // There and back as between the processes of the exporter.
+  const auto sent = unpacked_wishes(packed(wishes));
+  return value_of(unpacked_functions(packed(value_of(find_functions(fd.get(), path, sent)))));
+}
+
+TEST(FunctionSearch, NamesGlobsAndCxxNames) {
+  const auto found = find({{Kind::name, "driver_write"},
+                           {Kind::glob, "driver_state_*"},
+                           {Kind::cxx, "driver::Port::setValue(int)"},
+                           {Kind::cxx, "driver::Port::read"},
+                           {Kind::name, "driver.c:twice"},
+                           {Kind::name, "driver_other.c:twice"}});
+  EXPECT_THAT(found.problems, ::testing::Each(IsEmpty()));
+  ASSERT_THAT(found.found, SizeIs(7));
+  for (const FoundFunction& one : found.found) EXPECT_GT(one.code.size, 0u) << one.name;
+}
+
+TEST(FunctionSearch, NamesThatFitSeveralOrNoneAreProblems) {
+  const auto found = find({{Kind::name, "twice"},
+                           {Kind::cxx, "driver::Port::setValue"},
+                           {Kind::name, "driver_wrote"},
+                           {Kind::name, "other.c:twice"}});
+  EXPECT_THAT(found.found, IsEmpty());
+  EXPECT_THAT(found.problems[0], HasSubstr("2 functions are called so: add the source file"));
+  EXPECT_THAT(found.problems[1], HasSubstr("2 functions are called so"));
+  EXPECT_EQ(found.problems[2], "no function of the file is called so");
+  EXPECT_EQ(found.problems[3], "no function of the file is called so");
+}
+
+TEST(FunctionSearch, OffsetsNeedTheFilesBuildId) {
+  const auto named = only(find({{Kind::name, "driver.c:twice"}}).found);
+  const auto refused = find({{Kind::offset, "0011", named.code.file_offset}});
+  ASSERT_THAT(refused.found, IsEmpty());
+  const std::string problem = refused.problems[0];
+  ASSERT_THAT(problem, HasSubstr("the file's build id is "));
+  const auto at = problem.find("is ") + 3;
+  const std::string build_id = problem.substr(at, problem.find(',') - at);
+  const auto found = find({{Kind::offset, build_id, named.code.file_offset}}, STRIPPED_DRIVER);
+  EXPECT_EQ(only(found.found).code, named.code);
+  EXPECT_EQ(find({{Kind::offset, build_id, named.code.file_offset + 1}}).problems[0],
+            "no function begins there");
+}
+
+TEST(FunctionSearch, StrippedFilesHaveTheirFunctionsForUnwinding) {
+  const auto named = only(find({{Kind::name, "driver.c:twice"}}).found);
+  const UniqueFd fd(::open(STRIPPED_DRIVER, O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(value_of(size_of_any_function_at(fd.get(), named.code.file_offset)), named.code.size);
+  EXPECT_FALSE(size_of_any_function_at(fd.get(), named.code.file_offset + 4));
+  EXPECT_FALSE(size_of_any_function_at(fd.get(), 1u << 30));
+}
+
+TEST(FunctionSearch, ResultsAreReadWhereNothingSetsThemAnyMore) {
+  const auto wishes = {FunctionWish{Kind::name, "driver_write"},
+                       {Kind::name, "driver_status"},
+                       {Kind::name, "driver_sum"}};
+  const UniqueFd fd(::open(TEST_DRIVER, O_RDONLY | O_CLOEXEC));
+  for (const FoundFunction& one : find(wishes).found) {
+    std::vector<CodeRange> parts{one.code};
+    if (one.cold.size > 0) parts.push_back(one.cold);
+    const auto ends = EndingFunction::find(fd.get(), parts, Work::nothing, Places::with_result);
+    EXPECT_TRUE(ends) << one.name << ": " << error_of(ends);
+  }
+}
+
+}  // namespace
+}  // namespace ioc_exporter::iocs
