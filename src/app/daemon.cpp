@@ -64,6 +64,12 @@ pva::PvaCollector::Setup pva_setup(const Options& options, const kernel::RingUse
   return {options.ca.server_probe, options.ca.put_expiry, ring, traces};
 }
 
+functions::Options function_options(const Options& options) {
+  functions::Options functions = options.functions;
+  functions.overhead_budget = options.records.overhead_budget;
+  return functions;
+}
+
 // --check and --once, beside a running exporter, write to none of its files.
 putlog::Options put_log_options(const Options& options) {
   putlog::Options put_log = options.putlog;
@@ -102,6 +108,7 @@ Daemon::Daemon(const Options& options, std::unique_ptr<putlog::Outlets> outlets,
       put_ring_(put_log_options(options)),
       puts_(host_, ca_setup(options, put_ring_.use(), trace_maps_.use())),
       pva_(host_, pva_setup(options, put_ring_.use(), trace_maps_.use())),
+      functions_(host_, function_options(options)),
       policy_(host_, puts_, pva_),
       outlets_(std::move(outlets)),
       trace_outlets_(std::move(trace_outlets)),
@@ -114,7 +121,7 @@ Daemon::Daemon(const Options& options, std::unique_ptr<putlog::Outlets> outlets,
               outlets_ ? outlets_->privacy_of_users() : putlog::Privacy(),
               {trace_ring_.get(), trace_outlets_.get(), &trace_exemplars_}),
       iocs_(host_),
-      collectors_{&iocs_, &records_, &puts_, &pva_, &policy_, &put_log_, &traces_},
+      collectors_{&iocs_, &records_, &puts_, &pva_, &functions_, &policy_, &put_log_, &traces_},
       interval_(options.iocs.interval) {}
 
 Daemon::~Daemon() {
@@ -330,6 +337,7 @@ void Daemon::use(const SiteSettings& site) {
   puts_.set_put_expiry(site.options.ca.put_expiry);
   pva_.set_bounds(bounds);
   pva_.set_put_expiry(site.options.ca.put_expiry);
+  functions_.describe(site.options.functions.described, bounds.edge_step);
   policy_.set_limit(bounds.limits.unexpected_puts);
   put_log_.set_policy(site.policy, policy_.set_policy(site.policy));
   iocs_.expect(site.expected_iocs);

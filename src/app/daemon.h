@@ -23,6 +23,7 @@
 #include "exposition/exemplar_book.h"
 #include "exposition/page.h"
 #include "exposition/status_page.h"
+#include "functions/collector.h"
 #include "iocs/collector.h"
 #include "iocs/host.h"
 #include "iocs/memory/reader_pool.h"
@@ -76,6 +77,7 @@ class Daemon {
   records::RecordsCollector& records() { return records_; }
   ca::CaCollector& puts() { return puts_; }
   pva::PvaCollector& pva() { return pva_; }
+  functions::FunctionsCollector& functions() { return functions_; }
   putlog::Outlets* outlets() { return outlets_.get(); }
   // Asks the store of puts, as delivery::Process::ask(); null: there is none.
   std::function<Result<UniqueFd>(const std::string&)> ask_store() const;
@@ -126,6 +128,7 @@ class Daemon {
   putlog::PutLogRing put_ring_;
   ca::CaCollector puts_;
   pva::PvaCollector pva_;
+  functions::FunctionsCollector functions_;
   policy::PolicyCollector policy_;
   std::unique_ptr<putlog::Outlets> outlets_;        // null: the put log is off
   std::unique_ptr<traces::Outlets> trace_outlets_;  // null: traces are off

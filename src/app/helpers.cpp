@@ -61,6 +61,8 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
     if (server != nullptr) attachers.push_back(&server->attacher());
   if (records::RecordProcess* const records = daemon.records().process())
     attachers.push_back(&records->attacher());
+  if (functions::FunctionsObject* const functions = daemon.functions().object())
+    attachers.push_back(&functions->attacher());
   const auto confine_reader = [&options] {
     return confine_readers(options.privileges, options.sandbox);
   };

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "exposition/histogram_edges.h"
 #include "exposition/limits.h"
+#include "functions/options.h"
 #include "iocs/options.h"
 #include "putlog/options.h"
 #include "puts/options.h"
@@ -33,6 +34,7 @@ struct Options {
   iocs::Options iocs;
   records::Options records;
   ca::Options ca;
+  functions::Options functions;
   putlog::Options putlog;
   traces::Options traces;
   traces::OutletOptions trace_outlets;

@@ -43,6 +43,10 @@ Result<Options> parse_config(const std::string& text, const std::string& name, O
         table.set_from_file(section, reader);
         read_rest(section, reader, options);
       });
+    functions::read_functions(file, options.functions.described);
+    functions::Descriptions usable = options.functions.described;
+    for (const std::string& line : functions::take_out_unusable(usable))
+      file.complain("functions", line);
     file.section("policy", [&options](Reader& section) {
       options.policy = std::make_shared<const policy::PolicyText>(policy::read_policy(section));
     });

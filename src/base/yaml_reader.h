@@ -92,6 +92,8 @@ class Reader {
   Place place() const { return place_; }
   Place place(const std::string& key) const;
   const std::string& path() const { return path_; }
+  // All of this mapping, as YAML.
+  std::string source() const { return YAML::Dump(node_); }
   Problems& problems() { return problems_; }
 
   // Complains about keys that nobody asked for. Called for all but the first Reader of a file by

@@ -144,6 +144,7 @@ void read_symbol(Reader& item, Symbol& symbol) {
 
 Description read_one(Reader& item) {
   Description description;
+  description.source = item.source();
   if (item.require("name")) description.name = item.text("name").value_or("");
   if (item.has("name") && (!prints(description.name) || description.name.size() > kLongestName))
     item.complain("name", "must have 1 to 100 characters that print");

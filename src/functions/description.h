@@ -55,22 +55,24 @@ struct Range {
   bool holds(std::int64_t value) const { return value >= least && value <= most; }
 };
 
-struct Label {
+struct DescribedLabel {
   std::string name;
   Value value;
 };
 
 struct Description {
+  std::string source;  // all of it, as YAML
   std::string name;
   std::optional<Pattern> file;
   Symbol symbol;
   bool timed = false;
-  std::vector<Label> labels;
+  std::vector<DescribedLabel> labels;
   std::optional<Value> result;
   std::vector<Range> success;
   std::optional<Value> key;
   std::string since;  // "" = none
 
+  bool operator==(const Description& other) const { return source == other.source; }
   bool succeeded(std::int64_t value) const;
   // What is wanted is known when the call ends only.
   bool needs_end() const { return timed || (result && result->from_return()); }

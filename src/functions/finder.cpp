@@ -47,9 +47,9 @@ bool is_same_file(const iocs::Mapping& a, const iocs::Mapping& b) {
 
 }  // namespace
 
-Result<LookedAt> FunctionFinder::look(const iocs::Ioc& ioc,
+Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
                                       const std::vector<PointerSeen>& pointers) {
-  const pid_t pid = ioc.id.pid;
+  const pid_t pid = id.pid;
   const auto text = reader_->text(pid, "/proc/" + std::to_string(pid) + "/maps", kMostMaps);
   if (!text) return text.error();
   const auto mappings = code_mappings(*text);
@@ -92,8 +92,6 @@ Result<LookedAt> FunctionFinder::look(const iocs::Ioc& ioc,
     const std::vector<Wish> wish{{Wish::Kind::place, "", offset}};
     auto file = file_of(pid, *mapping, wish, {pointer.description}, {pointer.description, offset});
     if (!file) return file.error();
-    for (const auto& [description, problem] : (*file)->problems)
-      found.problems.push_back(one.name + " in " + (*file)->path + ": " + problem);
     add(std::move(*file), *mapping);
   }
   return found;

@@ -14,7 +14,7 @@
 #include "iocs/elf/code_file.h"
 #include "iocs/elf/function_ends.h"
 #include "iocs/elf/maps.h"
-#include "iocs/ioc.h"
+#include "iocs/ioc_id.h"
 #include "iocs/memory/process_reader.h"
 
 namespace ioc_exporter::functions {
@@ -61,7 +61,7 @@ class FunctionFinder {
                  std::shared_ptr<const Descriptions> descriptions)
       : reader_(std::move(reader)), descriptions_(std::move(descriptions)) {}
 
-  Result<LookedAt> look(const iocs::Ioc& ioc, const std::vector<PointerSeen>& pointers);
+  Result<LookedAt> look(const iocs::IocId& id, const std::vector<PointerSeen>& pointers);
 
  private:
   using FilePtr = std::shared_ptr<const DescribedFile>;

@@ -298,7 +298,7 @@ void FunctionWatch::note_counted() {
 // Nothing: there are too many.
 std::optional<std::uint32_t> FunctionWatch::index_of(const DescribedFunction& found) {
   Function function{found.description, {}, found.ending != nullptr};
-  for (const Label& label : (*descriptions_)[found.description].labels)
+  for (const DescribedLabel& label : (*descriptions_)[found.description].labels)
     function.texts.push_back(
         label.value.match ? label.value.match->rewritten(found.symbol, "\\1").value_or("") : "");
   if (const auto known = indices_.find(function); known != indices_.end()) return known->second;
@@ -317,7 +317,7 @@ iocx_function FunctionWatch::compiled(const Function& function) const {
   const Description& description = (*descriptions_)[function.description];
   iocx_function made{};
   std::uint32_t labels = 0;
-  for (const Label& label : description.labels) {
+  for (const DescribedLabel& label : description.labels) {
     if (label.value.from_symbol()) continue;
     made.labels[labels] = compiled_or_nothing(label.value);
     made.labels[labels++].word = static_cast<std::uint8_t>(made.words);
@@ -532,7 +532,7 @@ std::vector<SeriesSample> FunctionWatch::samples() const {
     const Description& description = (*descriptions_)[function.description];
     const bool is_rest = i < FunctionsObject::kOwnSeries;
     const bool has_read = std::ranges::any_of(
-        description.labels, [](const Label& label) { return !label.value.from_symbol(); });
+        description.labels, [](const DescribedLabel& label) { return !label.value.from_symbol(); });
     if (is_rest && has_read && calls == 0) continue;
     SeriesSample sample{series.key.ioc, function.description, {}, calls};
     std::uint32_t word = 0, read = 0;

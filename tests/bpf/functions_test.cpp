@@ -56,9 +56,7 @@ class Functions : public testing::Test {
   void look() {
     const WatchedIoc ioc{{::getpid(), 1}, 1, kNumber, 0, "IOC", left_alone_};
     watch_->follow({ioc});
-    iocs::Ioc facts;
-    facts.id = ioc.id;
-    watch_->take(ioc.id, 1, value_of(finder_->look(facts, watch_->pointers(ioc.id))));
+    watch_->take(ioc.id, 1, value_of(finder_->look(ioc.id, watch_->pointers(ioc.id))));
     watch_->tick(now_);
   }
   std::string state() const {

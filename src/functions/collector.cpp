@@ -1,0 +1,242 @@
+#include "functions/collector.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "exposition/family_table.h"
+#include "exposition/page.h"
+#include "exposition/status_page.h"
+#include "kernel/load_error.h"
+
+namespace ioc_exporter::functions {
+namespace {
+
+using exposition::Label;
+using std::chrono::seconds;
+
+// Libraries that an IOC loads come in its first minute, or seldom.
+constexpr seconds kYoung{60}, kLookAtYoung{2}, kLookAtOld{30};
+constexpr seconds kFirstPatience{10};
+
+constexpr exposition::Family kCalls =
+    exposition::counter("epics_function_calls_total", "Calls of functions that are described.");
+constexpr exposition::Family kFailures =
+    exposition::counter("epics_function_failures_total",
+                        "Calls of described functions with a result that is no success.");
+constexpr exposition::Family kDurations = exposition::histogram(
+    "epics_function_duration_seconds",
+    "Time of described functions, or since the call of another one with the same key.");
+constexpr exposition::Family kWatched = exposition::gauge(
+    "epics_function_watched", "1: its calls are counted; 0: not now (the reason is on /).");
+
+std::vector<Label> labels_of(const std::string& ioc, const Description& description,
+                             const SeriesSample& sample) {
+  std::vector<Label> labels{{"ioc", ioc}, {"function", description.name}};
+  for (std::size_t i = 0; i < sample.labels.size(); ++i)
+    labels.push_back({description.labels[i].name, sample.labels[i]});
+  return labels;
+}
+
+}  // namespace
+
+FunctionsCollector::FunctionsCollector(iocs::Host& host, const Options& options)
+    : host_(host),
+      budget_(options.overhead_budget / 100),
+      descriptions_(std::make_shared<const Descriptions>()) {
+  if (options.described.empty()) return;
+  auto object = FunctionsObject::load();
+  if (object)
+    object_.emplace(std::move(*object));
+  else
+    why_not_ = kernel::explain_load_error(kProbe, object.error());
+  describe(options.described, exposition::EdgeStep::by_4);
+}
+
+std::vector<ProbeState> FunctionsCollector::probes() const {
+  return is_enabled() ? std::vector<ProbeState>{{kProbe, why_not_}} : std::vector<ProbeState>{};
+}
+
+void FunctionsCollector::describe(const Descriptions& descriptions, exposition::EdgeStep step) {
+  const std::scoped_lock lock(mutex_);
+  edges_ = exposition::HistogramEdges::of_scans(step);
+  if (descriptions == *descriptions_) return;
+  if (!object_) {
+    if (why_not_.empty())
+      log::warn(
+          "count the functions that are described now: restart ioc_exporter, which loads the "
+          "programs for it at its start only");
+    return;
+  }
+  Descriptions usable = descriptions;
+  for (const std::string& line : take_out_unusable(usable)) log::warn("{}", line);
+  descriptions_ = std::make_shared<const Descriptions>(std::move(usable));
+  start_watch();
+}
+
+void FunctionsCollector::start_watch() {
+  watch_.reset();  // before the next one uses the same maps
+  watch_ = std::make_unique<FunctionWatch>(*object_, descriptions_, budget_);
+  watch_->set_detached(detached_);
+  watch_->follow(iocs_);
+  finder_ = std::make_shared<FunctionFinder>(host_.reader(), descriptions_);
+  looks_.clear();
+}
+
+void FunctionsCollector::follow(TimePoint) {
+  if (!object_) return;
+  const std::scoped_lock lock(mutex_);
+  iocs_.clear();
+  names_ = host_.names();
+  for (const auto& [id, live] : host_.live())
+    iocs_.push_back({id, live.serial, host_.number_of(live.ioc.name), live.ioc.user, live.ioc.name,
+                     host_.left_alone(live)});
+  watch_->follow(iocs_);
+}
+
+void FunctionsCollector::tick(TimePoint now) {
+  if (!object_) return;
+  if (is_first_) {
+    {
+      const std::scoped_lock lock(mutex_);
+      look_at_due(now);
+    }
+    worker_.wait(kFirstPatience);  // --check and --once shall see all of it
+    is_first_ = false;
+  }
+  const std::scoped_lock lock(mutex_);
+  take_over();
+  look_at_due(now);
+  watch_->tick(now);
+  if (now < next_keep_) return;
+  next_keep_ = now + FunctionWatch::kSweep;
+  watch_->keep(names_);
+}
+
+void FunctionsCollector::take_over() {
+  if (!is_looking_ || !worker_.wait({})) return;
+  is_looking_ = false;
+  for (Job& job : std::exchange(jobs_, {})) {
+    if (!job.found) continue;
+    const std::string action = "look for functions in ioc " + job.ioc.name;
+    trouble_.report(action, *job.found ? Result<void>() : job.found->error());
+    if (*job.found) watch_->take(job.ioc.id, job.ioc.serial, std::move(**job.found));
+  }
+}
+
+void FunctionsCollector::look_at_due(TimePoint now) {
+  std::erase_if(looks_, [this](const auto& one) {
+    return std::ranges::find(iocs_, one.first, &WatchedIoc::id) == iocs_.end();
+  });
+  if (is_looking_ || detached_) return;
+  for (const WatchedIoc& ioc : iocs_) {
+    Look& look = looks_[ioc.id];
+    if (look.serial != ioc.serial) look = {ioc.serial, now, now};
+    if (now < look.next || ioc.left_alone) continue;
+    look.next = now + (now - look.first < kYoung ? kLookAtYoung : kLookAtOld);
+    jobs_.push_back({ioc, watch_->pointers(ioc.id)});
+  }
+  if (jobs_.empty()) return;
+  is_looking_ = true;
+  worker_.start([this, finder = finder_] {
+    for (Job& job : jobs_) job.found.emplace(finder->look(job.ioc.id, job.pointers));
+  });
+}
+
+void FunctionsCollector::detach() {
+  const std::scoped_lock lock(mutex_);
+  detached_ = true;
+  if (watch_) watch_->set_detached(true);
+}
+
+void FunctionsCollector::attach() {
+  const std::scoped_lock lock(mutex_);
+  detached_ = false;
+  if (watch_) watch_->set_detached(false);
+}
+
+void FunctionsCollector::describe_self(SelfSamples& self) const {
+  ProbeSample& probe = self.probes.emplace_back();
+  probe.probe = kProbe;
+  probe.loaded = object_.has_value();
+  if (!object_) return;
+  if (const auto stats = object_->stats()) {
+    probe.runs = stats->runs;
+    probe.run_time_ns = stats->run_time_ns;
+  }
+  probe.attachments = watch_->attachments();
+  self.maps.push_back({"function_series", watch_->series(), FunctionsObject::kSeries});
+  const auto drops = kernel::sum_per_cpu_counters(object_->maps().drops, IOCX_FUNCTION_DROPS);
+  if (!drops) return;
+  self.add(drop_samples(kProbe, *drops, iocx_function_drop_labels, iocx_function_drop_lost));
+  self.drops.push_back({kProbe, "function_label_unprintable", watch_->unprinted(), true});
+}
+
+void FunctionsCollector::collect(exposition::Page& page) {
+  if (!is_enabled()) return;
+  const std::scoped_lock lock(mutex_);
+  page.complete = object_.has_value();
+  if (!object_) return describe_self(page.self);
+  const auto name_of = [this](std::uint32_t number) {
+    const auto name = names_.find(number);
+    return name == names_.end() ? nullptr : &name->second;
+  };
+  exposition::SharedFamilies families;
+  const auto samples = watch_->samples();
+  const auto each = [&](auto add) {
+    for (const SeriesSample& sample : samples)
+      if (const std::string* const ioc = name_of(sample.number)) {
+        const Description& description = (*descriptions_)[sample.description];
+        add(sample, description, labels_of(*ioc, description, sample));
+      }
+  };
+  families.begin(kWatched);
+  for (const auto& [key, is_counted] : watch_->counted())
+    if (const std::string* const ioc = name_of(key.first))
+      families.add(
+          page.encoder.labels({{"ioc", *ioc}, {"function", (*descriptions_)[key.second].name}}),
+          is_counted ? 1.0 : 0.0);
+  families.begin(kCalls);
+  each([&](const SeriesSample& sample, const Description&, const std::vector<Label>& labels) {
+    families.add(page.encoder.labels(labels), exposition::CountedSeries{sample.calls});
+  });
+  families.begin(kFailures);
+  each([&](const SeriesSample& sample, const Description&, std::vector<Label> labels) {
+    for (const auto& [result, count] : sample.failures) {
+      labels.push_back({"result", result});
+      families.add(page.encoder.labels(labels), exposition::CountedSeries{count});
+      labels.pop_back();
+    }
+  });
+  families.begin(kDurations, &edges_);
+  each([&](const SeriesSample& sample, const Description&, const std::vector<Label>& labels) {
+    if (sample.times == nullptr) return;
+    exposition::SharedFamilies::Durations durations{
+        .sum_ns = __atomic_load_n(&sample.times->sum_ns, __ATOMIC_RELAXED)};
+    for (std::size_t i = 0; i < durations.buckets.size(); ++i)
+      durations.buckets[i] = __atomic_load_n(&sample.times->buckets[i], __ATOMIC_RELAXED);
+    families.add(page.encoder.labels(labels), durations);
+  });
+  families.encode(page.encoder);
+  describe_self(page.self);
+}
+
+void FunctionsCollector::status(exposition::StatusPage& page) {
+  if (!is_enabled()) return;
+  const std::scoped_lock lock(mutex_);
+  if (object_) {
+    exposition::StatusTable table;
+    table.title = "Functions";
+    table.note = "Functions that are described, in the files where they were found.";
+    table.columns = {
+        {"function", false}, {"file", false}, {"symbol", false}, {"IOCs", true}, {"state", false}};
+    for (FunctionState& state : watch_->states())
+      table.rows.push_back({std::move(state.name), std::move(state.file), std::move(state.symbol),
+                            std::to_string(state.iocs), std::move(state.state)});
+    page.tables.push_back(std::move(table));
+    static_cast<void>(watch_->samples());  // counts the texts that do not print
+  }
+  describe_self(page.self);
+}
+
+}  // namespace ioc_exporter::functions

@@ -1,0 +1,79 @@
+// FunctionsCollector: calls, times and results of functions that the site's file describes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/worker.h"
+#include "exposition/collector.h"
+#include "exposition/histogram_edges.h"
+#include "exposition/self_samples.h"
+#include "functions/finder.h"
+#include "functions/options.h"
+#include "functions/watch.h"
+#include "iocs/host.h"
+
+namespace ioc_exporter::functions {
+
+class FunctionsCollector final : public Collector {
+ public:
+  // Loads the programs, where something is described. `host` must outlive it.
+  FunctionsCollector(iocs::Host& host, const Options& options);
+
+  std::string_view name() const override { return "functions"; }
+  bool is_enabled() const override { return object_ || !why_not_.empty(); }
+  std::vector<ProbeState> probes() const override;
+  void follow(TimePoint now) override;
+  void tick(TimePoint now) override;
+  void collect(exposition::Page& page) override;
+  void status(exposition::StatusPage& page) override;
+  void detach() override;
+  void attach() override;
+
+  // From now on these are counted; where they are others, all begins anew. In any thread.
+  void describe(const Descriptions& descriptions, exposition::EdgeStep step);
+  // The programs, for who attaches them in our place; null: there are none.
+  FunctionsObject* object() { return object_ ? &*object_ : nullptr; }
+
+ private:
+  struct Look {
+    std::uint64_t serial = 0;
+    TimePoint first{}, next{};
+  };
+  struct Job {
+    WatchedIoc ioc;
+    std::vector<PointerSeen> pointers;
+    std::optional<Result<LookedAt>> found = {};
+  };
+
+  void start_watch();
+  void take_over();
+  void look_at_due(TimePoint now);
+  void describe_self(SelfSamples& self) const;
+
+  iocs::Host& host_;
+  double budget_;
+  std::string why_not_;
+  std::optional<FunctionsObject> object_;
+  std::mutex mutex_;  // for what follows; taken after the host's
+  std::shared_ptr<const Descriptions> descriptions_;
+  std::unique_ptr<FunctionWatch> watch_;
+  std::shared_ptr<FunctionFinder> finder_;
+  exposition::HistogramEdges edges_ = exposition::HistogramEdges::of_scans();
+  std::vector<WatchedIoc> iocs_;
+  std::map<std::uint32_t, std::string> names_;  // by number
+  std::map<iocs::IocId, Look> looks_;
+  TimePoint next_keep_{};
+  bool is_first_ = true, is_looking_ = false, detached_ = false;
+  TroubleLog trouble_;
+  std::vector<Job> jobs_;  // the worker's, while it looks
+  Worker worker_;          // last: it ends first
+};
+
+}  // namespace ioc_exporter::functions

@@ -1,0 +1,173 @@
+"""Functions of a driver that a real IOC has loaded, described in the site's file: exact counts, bad symbols, reload."""
+import os
+import re
+import signal
+
+import pytest
+
+from harness import env
+
+EXPORTER_OPTIONS = ["--no-collector.records"]
+CALLS, FAILURES, WATCHED = "epics_function_calls_total", "epics_function_failures_total", "epics_function_watched"
+DURATIONS = "epics_function_duration_seconds_count"
+DATABASE = 'record(calc,"FN:n"){field(CALC,"VAL+1")}\n'
+SITE = r"""
+functions:
+  - name: write
+    file: '.*/libtest_driver\.so'
+    symbol: driver_write
+    timed: true
+    labels:
+      port: arg0+8 -> string[32]
+      reason: arg1 -> int
+      device: '[[arg0-32]+16] -> string[64]'
+    result: return -> int
+  - {name: status, file: '.*/libtest_driver\.so', symbol: driver_status, timed: true,
+     result: 'return -> enum[ok, late]'}
+  - {name: queued, file: '.*/libtest_driver\.so', symbol: driver_queue, key: arg0}
+  - {name: started, file: '.*/libtest_driver\.so', symbol: driver_start, key: arg0, since: queued}
+  - {name: state, file: '.*/libtest_driver\.so', symbol: 'driver_state_*',
+     labels: {state: 'symbol -> match[driver_state_(.*)]'}}
+  - {name: set, file: '.*/libtest_driver\.so', symbol: 'driver::Port::setValue(int)'}
+  - {name: read, file: '.*/libtest_driver\.so', symbol: 'driver::Port::read', timed: true}
+  - {name: submit, file: '.*/libtest_driver\.so', symbol: driver_submit}
+  - {name: process, file: '.*/libtest_driver\.so', symbol: {pointer: '[arg0+32]', of: submit}}
+  - {name: missing, file: '.*/libtest_driver\.so', symbol: driver_wrote}
+  - {name: elsewhere, file: '.*/libtest_driver\.so', symbol: {offset: 4096, build_id: 0011223344556677}}
+"""
+
+
+class Driver:
+    """The driver in an IOC, which does what a FIFO says."""
+
+    def __init__(self, start_ioc, tmp_path, name, library="libtest_driver.so"):
+        self.orders = tmp_path / f"{name}.orders"
+        os.mkfifo(self.orders)
+        self.ioc = start_ioc(name, DATABASE, prefix=["env", f"LD_PRELOAD={env.tool(library)}", f"DRIVER={self.orders}"])
+
+    def call(self, function, count, number=0, port="-", device="-"):
+        with self.orders.open("w") as orders:
+            orders.write(f"{function} {count} {number} {port} {device}\n")
+
+
+@pytest.fixture
+def site(tmp_path):
+    path = tmp_path / "site.yml"
+    path.write_text(SITE)
+    return path
+
+
+@pytest.fixture
+def driver(start_ioc, tmp_path):
+    return Driver(start_ioc, tmp_path, "functions")
+
+
+@pytest.fixture
+def exporter(start_exporter, driver, site):
+    exporter = start_exporter(f"--config.file={site}", sees=[driver.ioc])
+    exporter.wait_scrape(lambda s: s.value(WATCHED, ioc="functions", function="write") == 1, "the driver is watched")
+    return exporter
+
+
+def test_calls_are_counted_exactly(driver, exporter):
+    driver.call("write", 23, 4, "P1", "/dev/a")
+    driver.call("write", 29, -4, "P1", "/dev/a")
+    driver.call("write", 31, 4, "P2", "/dev/b")
+    driver.call("status", 30, 100)
+    driver.call("pairs", 17, 1000)
+    driver.call("states", 12)
+    driver.call("cxx", 19, 3)
+    driver.call("real", 7)
+    driver.call("throw", 40)
+    driver.call("submit", 5)
+    scrape = exporter.wait_scrape(lambda s: s.count(CALLS, function="submit") == 5, "all orders are done")
+    assert scrape.count(CALLS, ioc="functions", function="write", port="P1", reason="4", device="/dev/a") == 23
+    assert scrape.count(CALLS, function="write", port="P1", reason="-4", device="/dev/a") == 29
+    assert scrape.count(CALLS, function="write", port="P2", reason="4", device="/dev/b") == 31
+    assert [(labels["result"], value) for labels, value in scrape.series(FAILURES, function="write")] == [("-1", 29)]
+    assert scrape.total(DURATIONS, function="write") == 83
+    assert {labels["result"]: value for labels, value in scrape.series(FAILURES, function="status")} == {"late": 10, "2": 10}
+    assert scrape.count(DURATIONS, function="status") == 30
+    assert scrape.value("epics_function_duration_seconds_sum", function="status") >= 30 * 100e-6
+    assert scrape.count(DURATIONS, function="started") == 17
+    assert scrape.value("epics_function_duration_seconds_sum", function="started") >= 17 * 1e-3
+    assert {labels["state"]: value for labels, value in scrape.series(CALLS, function="state")} == {"idle": 12, "busy": 6}
+    assert scrape.count(CALLS, function="set") == 19
+    assert (scrape.count(CALLS, function="read"), scrape.count(DURATIONS, function="read")) == (60, 40)
+    # What a pointer leads to is attached to once it was seen.
+    exporter.wait_scrape(lambda s: s.value(WATCHED, function="process") == 1, "the pointer is followed")
+    driver.call("submit", 23)
+    scrape = exporter.wait_scrape(lambda s: s.count(CALLS, function="submit") == 28, "the rest is done")
+    assert scrape.count(CALLS, function="process") == 23
+    lost = {labels["reason"]: value for labels, value in scrape.series("ioc_exporter_dropped_total", probe="functions") if value}
+    assert lost == {}
+
+
+def test_bad_symbols_are_told_and_leave_the_others(driver, exporter):
+    exporter.process.wait_for(r"function missing in \S*/libtest_driver\.so: no function of the file is called so", "stderr")
+    exporter.process.wait_for("function elsewhere in .*: the file's build id is [0-9a-f]{40}, not 0011223344556677", "stderr")
+    page = exporter.request("/")[2].decode()
+    assert "driver_wrote" in page and "no function of the file is called so" in page
+    driver.call("states", 3)
+    exporter.wait_scrape(lambda s: s.count(CALLS, function="state", state="idle") == 3, "the others are counted")
+
+
+def test_hostile_arguments_do_no_harm(driver, exporter):
+    driver.call("wild", 23, -1)
+    driver.call("many", 20000)
+    driver.call("states", 1)
+    scrape = exporter.wait_scrape(lambda s: s.count(CALLS, function="state", state="idle") == 1, "all is done", 60)
+    assert scrape.count(CALLS, function="write", port="", device="", reason="-1") == 23
+    assert scrape.total(CALLS, function="write") == 20023
+    other = scrape.count(CALLS, function="write", port="(other)", device="(other)", reason="(other)")
+    assert 10000 < other < 20000
+    assert scrape.count("ioc_exporter_dropped_total", reason="function_series_full") == other
+    assert scrape.count("ioc_exporter_dropped_total", reason="function_label_unread") == 46
+    assert scrape.total(DURATIONS, function="write") == 20023
+    assert driver.ioc.get("FN:n") == 0, "the IOC goes on"
+
+
+def test_the_file_is_read_again(driver, exporter, site):
+    driver.call("states", 3)
+    exporter.wait_scrape(lambda s: s.count(CALLS, function="state", state="idle") == 3, "counted as before")
+    site.write_text(SITE.replace("name: state,", "name: mode,"))
+    exporter.process.popen.send_signal(signal.SIGHUP)
+    exporter.wait_scrape(lambda s: s.value(WATCHED, function="mode") == 1 and s.series(CALLS, function="state") == [],
+                         "it has another name now")
+    driver.call("states", 5)
+    exporter.wait_scrape(lambda s: s.count(CALLS, function="mode", state="idle") == 5, "counted under it")
+    site.write_text(SITE.replace("arg1 -> int", "arg9 -> int"))
+    exporter.process.popen.send_signal(signal.SIGHUP)
+    exporter.process.wait_for(r"site\.yml:9:15: functions\[0\]\.labels\.reason: .*there is no arg9", "stderr")
+    driver.call("states", 2)
+    exporter.wait_scrape(lambda s: s.count(CALLS, function="mode", state="idle") == 7, "what was in force stays")
+
+
+def test_counts_go_on_when_the_ioc_is_restarted(driver, exporter, start_ioc, tmp_path):
+    driver.call("states", 11)
+    exporter.wait_scrape(lambda s: s.count(CALLS, function="state", state="idle") == 11, "counted")
+    driver.ioc.process.kill()
+    (tmp_path / "functions.orders").unlink()
+    again = Driver(start_ioc, tmp_path, "functions")
+    exporter.wait_scrape(lambda s: s.value("epics_ioc_info", ioc="functions", pid=str(again.ioc.pid)) == 1, "it is back")
+    exporter.wait_scrape(lambda s: s.value(WATCHED, ioc="functions", function="state") == 1, "and watched")
+    again.call("states", 12)
+    exporter.wait_scrape(lambda s: s.count(CALLS, function="state", state="idle") == 23, "counted on")
+
+
+def test_offsets_in_a_stripped_file(start_ioc, start_exporter, tmp_path):
+    driver = Driver(start_ioc, tmp_path, "functions", "libtest_driver_stripped.so")
+    symbols = os.popen(f"nm {env.tool('libtest_driver.so')}").read()
+    address = int(re.search(r"^([0-9a-f]+) t process_first$", symbols, re.MULTILINE)[1], 16)
+    headers = os.popen(f"readelf -lnW {env.tool('libtest_driver.so')}").read()
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", headers)[1]
+    start, at = next((int(match[1], 16), int(match[2], 16)) for match in
+                     re.finditer(r"LOAD +(0x\w+) (0x\w+) 0x\w+ 0x\w+ 0x\w+ R E", headers))
+    site = tmp_path / "offset.yml"
+    site.write_text("functions:\n  - {name: first, file: .*_stripped.so, timed: true, "
+                    f"symbol: {{offset: {hex(address - at + start)}, build_id: {build_id}}}}}\n")
+    exporter = start_exporter(f"--config.file={site}", sees=[driver.ioc])
+    exporter.wait_scrape(lambda s: s.value(WATCHED, function="first") == 1, "it is watched")
+    driver.call("submit", 23)
+    scrape = exporter.wait_scrape(lambda s: s.count(CALLS, function="first") == 23, "it is counted")
+    assert scrape.count(DURATIONS, function="first") == 23
