@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "exposition/family_table.h"
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "kernel/load_error.h"
@@ -12,31 +11,11 @@
 namespace ioc_exporter::functions {
 namespace {
 
-using exposition::Label;
 using std::chrono::seconds;
 
 // Libraries that an IOC loads come in its first minute, or seldom.
 constexpr seconds kYoung{60}, kLookAtYoung{2}, kLookAtOld{30};
 constexpr seconds kFirstPatience{10};
-
-constexpr exposition::Family kCalls =
-    exposition::counter("epics_function_calls_total", "Calls of functions that are described.");
-constexpr exposition::Family kFailures =
-    exposition::counter("epics_function_failures_total",
-                        "Calls of described functions with a result that is no success.");
-constexpr exposition::Family kDurations = exposition::histogram(
-    "epics_function_duration_seconds",
-    "Time of described functions, or since the call of another one with the same key.");
-constexpr exposition::Family kWatched = exposition::gauge(
-    "epics_function_watched", "1: its calls are counted; 0: not now (the reason is on /).");
-
-std::vector<Label> labels_of(const std::string& ioc, const Description& description,
-                             const SeriesSample& sample) {
-  std::vector<Label> labels{{"ioc", ioc}, {"function", description.name}};
-  for (std::size_t i = 0; i < sample.labels.size(); ++i)
-    labels.push_back({description.labels[i].name, sample.labels[i]});
-  return labels;
-}
 
 }  // namespace
 
@@ -177,47 +156,7 @@ void FunctionsCollector::collect(exposition::Page& page) {
   const std::scoped_lock lock(mutex_);
   page.complete = object_.has_value();
   if (!object_) return describe_self(page.self);
-  const auto name_of = [this](std::uint32_t number) {
-    const auto name = names_.find(number);
-    return name == names_.end() ? nullptr : &name->second;
-  };
-  exposition::SharedFamilies families;
-  const auto samples = watch_->samples();
-  const auto each = [&](auto add) {
-    for (const SeriesSample& sample : samples)
-      if (const std::string* const ioc = name_of(sample.number)) {
-        const Description& description = (*descriptions_)[sample.description];
-        add(sample, description, labels_of(*ioc, description, sample));
-      }
-  };
-  families.begin(kWatched);
-  for (const auto& [key, is_counted] : watch_->counted())
-    if (const std::string* const ioc = name_of(key.first))
-      families.add(
-          page.encoder.labels({{"ioc", *ioc}, {"function", (*descriptions_)[key.second].name}}),
-          is_counted ? 1.0 : 0.0);
-  families.begin(kCalls);
-  each([&](const SeriesSample& sample, const Description&, const std::vector<Label>& labels) {
-    families.add(page.encoder.labels(labels), exposition::CountedSeries{sample.calls});
-  });
-  families.begin(kFailures);
-  each([&](const SeriesSample& sample, const Description&, std::vector<Label> labels) {
-    for (const auto& [result, count] : sample.failures) {
-      labels.push_back({"result", result});
-      families.add(page.encoder.labels(labels), exposition::CountedSeries{count});
-      labels.pop_back();
-    }
-  });
-  families.begin(kDurations, &edges_);
-  each([&](const SeriesSample& sample, const Description&, const std::vector<Label>& labels) {
-    if (sample.times == nullptr) return;
-    exposition::SharedFamilies::Durations durations{
-        .sum_ns = __atomic_load_n(&sample.times->sum_ns, __ATOMIC_RELAXED)};
-    for (std::size_t i = 0; i < durations.buckets.size(); ++i)
-      durations.buckets[i] = __atomic_load_n(&sample.times->buckets[i], __ATOMIC_RELAXED);
-    families.add(page.encoder.labels(labels), durations);
-  });
-  families.encode(page.encoder);
+  encode_functions(watch_->samples(names_), watch_->watched(names_), edges_, page.encoder);
   describe_self(page.self);
 }
 
@@ -234,7 +173,7 @@ void FunctionsCollector::status(exposition::StatusPage& page) {
       table.rows.push_back({std::move(state.name), std::move(state.file), std::move(state.symbol),
                             std::to_string(state.iocs), std::move(state.state)});
     page.tables.push_back(std::move(table));
-    static_cast<void>(watch_->samples());  // counts the texts that do not print
+    static_cast<void>(watch_->samples(names_));  // counts the texts that do not print
   }
   describe_self(page.self);
 }

@@ -28,6 +28,11 @@ std::uint32_t words_of(const Value& value) {
   return value.from_symbol() ? 0 : value.type == Type::text ? (value.size + 7) / 8 : 1;
 }
 
+bool has_read_labels(const Description& description) {
+  return std::ranges::any_of(
+      description.labels, [](const DescribedLabel& label) { return !label.value.from_symbol(); });
+}
+
 iocx_function_value compiled_or_nothing(const Value& value) {
   const auto compiled = value.compiled();
   return compiled ? *compiled : iocx_function_value{};
@@ -389,7 +394,7 @@ void FunctionWatch::free_series(std::uint32_t index) {
     trouble_.report("free a series of a function", object_.push_free(index));
 }
 
-void FunctionWatch::keep(const std::map<std::uint32_t, std::string>& names) {
+void FunctionWatch::keep(const Names& names) {
   std::set<std::uint32_t> freed;
   for (std::uint32_t i = 1; i < FunctionsObject::kSeries; ++i) {
     const iocx_function_series& series = object_.series()[i];
@@ -517,9 +522,39 @@ void FunctionWatch::sweep() {
   trouble_.report("free what ended IOCs have left of functions", done);
 }
 
-std::vector<SeriesSample> FunctionWatch::samples() const {
-  std::vector<SeriesSample> samples;
-  std::map<std::uint32_t, std::size_t> by_series;
+std::vector<WatchedSample> FunctionWatch::watched(const Names& names) const {
+  std::vector<WatchedSample> samples;
+  for (const auto& [key, is_counted] : counted_)
+    if (const auto ioc = names.find(key.first); ioc != names.end())
+      samples.push_back({ioc->second, (*descriptions_)[key.second].name, is_counted});
+  return samples;
+}
+
+// Values of a series' labels. False: one of them does not print, and is empty.
+bool FunctionWatch::read_labels(const iocx_function_series& series, bool is_rest,
+                                FunctionSample& sample) const {
+  const Function& function = functions_[series.key.function];
+  const Description& description = (*descriptions_)[function.description];
+  std::uint32_t word = 0, read = 0;
+  bool all_print = true;
+  for (std::size_t i = 0; i < description.labels.size(); ++i) {
+    const auto& [name, value] = description.labels[i];
+    std::string text = function.texts[i];
+    if (!value.from_symbol()) {
+      const bool is_unread = (series.key.unread >> read++ & 1) != 0;
+      text = is_rest ? "(other)" : is_unread ? "" : label_text(value, series.key, word);
+      word += words_of(value);
+    }
+    const bool is_shown = text.empty() || prints(text);
+    all_print = all_print && is_shown;
+    sample.labels.emplace_back(name, is_shown ? std::move(text) : "");
+  }
+  return all_print;
+}
+
+std::vector<FunctionSample> FunctionWatch::samples(const Names& names) const {
+  std::vector<FunctionSample> samples;
+  std::map<std::uint32_t, std::pair<std::size_t, const Description*>> by_series;
   unprinted_ = 0;
   for (std::uint32_t i = 1; i < FunctionsObject::kSeries; ++i) {
     const iocx_function_series& series = object_.series()[i];
@@ -527,46 +562,33 @@ std::vector<SeriesSample> FunctionWatch::samples() const {
         series.key.function >= functions_.size() ||
         suspended_.contains({series.key.ioc, series.key.function}))
       continue;
+    const auto ioc = names.find(series.key.ioc);
     const std::uint64_t calls = __atomic_load_n(&series.calls, __ATOMIC_RELAXED);
     const Function& function = functions_[series.key.function];
     const Description& description = (*descriptions_)[function.description];
     const bool is_rest = i < FunctionsObject::kOwnSeries;
-    const bool has_read = std::ranges::any_of(
-        description.labels, [](const DescribedLabel& label) { return !label.value.from_symbol(); });
-    if (is_rest && has_read && calls == 0) continue;
-    SeriesSample sample{series.key.ioc, function.description, {}, calls};
-    std::uint32_t word = 0, read = 0;
-    bool unprinted = false;
-    for (std::size_t l = 0; l < description.labels.size(); ++l) {
-      const Value& value = description.labels[l].value;
-      std::string text = function.texts[l];
-      if (!value.from_symbol()) {
-        const bool unread = (series.key.unread >> read++ & 1) != 0;
-        text = is_rest ? "(other)" : unread ? "" : label_text(value, series.key, word);
-        word += words_of(value);
-        if (!text.empty() && !prints(text)) {
-          text.clear();
-          unprinted = true;
-        }
-      }
-      sample.labels.push_back(std::move(text));
+    if (ioc == names.end() || (is_rest && calls == 0 && has_read_labels(description))) continue;
+    FunctionSample sample{ioc->second, description.name, {}, calls};
+    if (!read_labels(series, is_rest, sample)) unprinted_ += calls;
+    if ((description.timed && function.ends) || !description.since.empty()) {
+      const iocx_function_times& times = object_.times()[i];
+      auto& durations = sample.durations.emplace();
+      durations.sum_ns = __atomic_load_n(&times.sum_ns, __ATOMIC_RELAXED);
+      for (std::size_t slot = 0; slot < durations.buckets.size(); ++slot)
+        durations.buckets[slot] = __atomic_load_n(&times.buckets[slot], __ATOMIC_RELAXED);
     }
-    if (unprinted) unprinted_ += calls;
-    if ((description.timed && function.ends) || !description.since.empty())
-      sample.times = &object_.times()[i];
     if (const std::uint64_t other = __atomic_load_n(&series.other_results, __ATOMIC_RELAXED))
       sample.failures["(other)"] = other;
-    by_series[i] = samples.size();
+    by_series[i] = {samples.size(), &description};
     samples.push_back(std::move(sample));
   }
   const auto read = object_.maps().results.for_each(
       [&](const iocx_function_result_key& key, const iocx_function_result& result) {
         const auto found = by_series.find(key.series);
         if (found == by_series.end()) return;
-        SeriesSample& sample = samples[found->second];
-        const Description& description = (*descriptions_)[sample.description];
-        if (description.result && !description.succeeded(key.result))
-          sample.failures[description.result->number_text(key.result)] += result.calls;
+        const auto& [sample, description] = found->second;
+        if (description->result && !description->succeeded(key.result))
+          samples[sample].failures[description->result->number_text(key.result)] += result.calls;
       });
   if (!read) log::warn("{}", read.error().message());
   return samples;

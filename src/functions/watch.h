@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/retry.h"
+#include "functions/families.h"
 #include "functions/finder.h"
 #include "functions/functions_object.h"
 #include "iocs/ioc_id.h"
@@ -36,16 +37,6 @@ struct WatchedIoc {
   std::uint32_t user = 0;
   std::string name;
   bool left_alone = false;
-};
-
-// Calls with the same labels.
-struct SeriesSample {
-  std::uint32_t number = 0;         // of the IOC
-  std::uint32_t description = 0;    // index
-  std::vector<std::string> labels;  // values, in the description's order
-  std::uint64_t calls = 0;
-  std::map<std::string, std::uint64_t> failures = {};  // by result
-  const iocx_function_times* times = nullptr;          // null: none
 };
 
 // What is on "/": a function of a file.
@@ -78,14 +69,14 @@ class FunctionWatch {
   // Attaches and detaches what has changed, looks at the cost, frees what has ended.
   void tick(Clock::time_point now);
   void set_detached(bool detached);
-  // Counts of IOCs with other numbers are forgotten.
-  void keep(const std::map<std::uint32_t, std::string>& names);
+  // Of IOCs, by number.
+  using Names = std::map<std::uint32_t, std::string>;
+  // Counts of other IOCs are forgotten.
+  void keep(const Names& names);
 
-  std::vector<SeriesSample> samples() const;
-  // By number of the IOC and description: whether its calls are counted now.
-  const std::map<std::pair<std::uint32_t, std::uint32_t>, bool>& counted() const {
-    return counted_;
-  }
+  // Of IOCs that have names.
+  std::vector<FunctionSample> samples(const Names& names) const;
+  std::vector<WatchedSample> watched(const Names& names) const;
   std::vector<FunctionState> states() const;
   std::uint64_t attachments() const;
   std::uint64_t series() const;
@@ -156,6 +147,7 @@ class FunctionWatch {
   void switch_off(const Place& place, const std::string& ioc, double rate, Clock::time_point now);
   void sweep();
   std::string name_of(const Place& place) const;
+  bool read_labels(const iocx_function_series& series, bool is_rest, FunctionSample& sample) const;
 
   FunctionsObject& object_;
   std::shared_ptr<const Descriptions> descriptions_;

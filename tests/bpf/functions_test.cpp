@@ -64,11 +64,13 @@ class Functions : public testing::Test {
     for (const FunctionState& one : watch_->states()) all += one.name + ": " + one.state + "\n";
     return all;
   }
+  std::vector<FunctionSample> samples() const { return watch_->samples({{kNumber, "IOC"}}); }
   Counts counts() const {
     Counts all;
-    for (const SeriesSample& one : watch_->samples()) {
-      std::string key = (*descriptions_)[one.description].name + "{";
-      for (std::size_t i = 0; i < one.labels.size(); ++i) key += (i > 0 ? "," : "") + one.labels[i];
+    for (const FunctionSample& one : samples()) {
+      std::string key = one.function + "{";
+      for (std::size_t i = 0; i < one.labels.size(); ++i)
+        key += (i > 0 ? "," : "") + one.labels[i].second;
       key += "}";
       all[key] += one.calls;
       for (const auto& [result, count] : one.failures) all[key + "/" + result] += count;
@@ -77,18 +79,24 @@ class Functions : public testing::Test {
   }
   std::uint64_t timed(const std::string& name) const {
     std::uint64_t count = 0;
-    for (const SeriesSample& one : watch_->samples())
-      if ((*descriptions_)[one.description].name == name && one.times != nullptr)
-        count += std::accumulate(std::begin(one.times->buckets), std::end(one.times->buckets),
+    for (const FunctionSample& one : samples())
+      if (one.function == name && one.durations)
+        count += std::accumulate(one.durations->buckets.begin(), one.durations->buckets.end(),
                                  std::uint64_t{0});
     return count;
   }
   double seconds(const std::string& name) const {
     double sum = 0;
-    for (const SeriesSample& one : watch_->samples())
-      if ((*descriptions_)[one.description].name == name && one.times != nullptr)
-        sum += static_cast<double>(one.times->sum_ns) * 1e-9;
+    for (const FunctionSample& one : samples())
+      if (one.function == name && one.durations)
+        sum += static_cast<double>(one.durations->sum_ns) * 1e-9;
     return sum;
+  }
+  // Whether its calls are counted now.
+  bool is_watched(const std::string& name) const {
+    for (const WatchedSample& one : watch_->watched({{kNumber, "IOC"}}))
+      if (one.function == name) return one.is_counted;
+    return false;
   }
   std::uint64_t drops(iocx_function_drop reason) const {
     return value_of(
@@ -352,11 +360,11 @@ TEST_F(Functions, OneThatIsCalledTooOftenIsSwitchedOffAlone) {
   }
   EXPECT_THAT(state(), HasSubstr("sum: off: above --overhead.budget"));
   EXPECT_THAT(counts(), ElementsAre(Pair("write{}", 5)));
-  EXPECT_FALSE(watch_->counted().at({kNumber, 0}));
-  EXPECT_TRUE(watch_->counted().at({kNumber, 1}));
+  EXPECT_FALSE(is_watched("sum"));
+  EXPECT_TRUE(is_watched("write"));
   now_ += FunctionWatch::kFirstRest;
   watch_->tick(now_);
-  EXPECT_TRUE(watch_->counted().at({kNumber, 0}));
+  EXPECT_TRUE(is_watched("sum"));
 }
 
 TEST_F(Functions, ThreadsCountTogether) {

@@ -9,6 +9,7 @@
 #include "exposition/prometheus_family.h"
 #include "exposition/self_samples.h"
 #include "exposition/text_encoder.h"
+#include "functions/families.h"
 #include "iocs/families.h"
 #include "policy/families.h"
 #include "puts/totals/bounds.h"
@@ -24,6 +25,8 @@ struct Snapshot : CaSamples, PolicySamples, SelfSamples {
   std::vector<IocSample> iocs;
   CaSamples pva;
   PolicySamples pva_policy;
+  std::vector<functions::FunctionSample> functions;
+  std::vector<functions::WatchedSample> functions_watched;
   std::vector<delivery::SinkSample> put_sinks, trace_sinks;
   LeftOut left_out;
   std::vector<std::string> expected_iocs;
@@ -42,6 +45,7 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   exposition::SharedFamilies shared;
   ca::encode_ca(snapshot, edges.completions, encoder, shared);
   ca::add_puts(snapshot.pva, encoder, shared);
+  functions::encode_functions(snapshot.functions, snapshot.functions_watched, edges.scans, encoder);
   policy::encode_policy(snapshot, snapshot.pva_policy, encoder);
   delivery::add_sinks("puts", snapshot.put_sinks, encoder, shared);
   delivery::add_sinks("traces", snapshot.trace_sinks, encoder, shared);

@@ -15,6 +15,7 @@
 #include "sample_snapshot.h"
 #include "scrape_parser.h"
 #include "shared/ca_udp.h"
+#include "shared/functions.h"
 #include "shared/record_process.h"
 #include "shared/server_probe.h"
 #include "shared/traces.h"
@@ -213,6 +214,7 @@ TEST(DropReasons, AreDocumented) {
   expect_documented("ca_server_probe", iocx_ca_server_drop_labels);
   expect_documented("pva_server_probe", iocx_pva_drop_labels);
   expect_documented("traces", iocx_trace_drop_labels);
+  expect_documented("functions", iocx_function_drop_labels);
 }
 
 // The example in docs/ is a valid file in which every key stands.

@@ -110,6 +110,12 @@ void add_channel_access(Snapshot& snapshot) {
   snapshot.pva_policy = {{{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
                            "default", "unexpected", 41, 1790000240.5, 0}},
                          {{"default", "unexpected", 41}}};
+  functions::FunctionSample function{
+      "power-supplies", "hid_driver", {{"port", "P1"}, {"device", ""}}, 41, {{"timeout", 7}}};
+  function.durations.emplace().sum_ns = 41'000'000;
+  function.durations->buckets[40] = 41;
+  snapshot.functions = {function};
+  snapshot.functions_watched = {{"power-supplies", "hid_driver", true}};
   snapshot.unexpected_puts = {
       {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "quads", "forbidden", 7,
        1790000290.5, 1790000280},

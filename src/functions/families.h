@@ -1,0 +1,35 @@
+// The families of described functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exposition/encoder.h"
+#include "exposition/histogram_edges.h"
+#include "exposition/shared_families.h"
+
+namespace ioc_exporter::functions {
+
+// Calls with the same labels. Samples with the same labels are added up.
+struct FunctionSample {
+  std::string ioc, function;
+  std::vector<std::pair<std::string, std::string>> labels;  // besides these
+  std::uint64_t calls = 0;
+  std::map<std::string, std::uint64_t> failures = {};  // by result
+  std::optional<exposition::SharedFamilies::Durations> durations = {};
+};
+
+struct WatchedSample {
+  std::string ioc, function;
+  bool is_counted = false;
+};
+
+void encode_functions(const std::vector<FunctionSample>& functions,
+                      const std::vector<WatchedSample>& watched,
+                      const exposition::HistogramEdges& edges, exposition::Encoder& encoder);
+
+}  // namespace ioc_exporter::functions
