@@ -25,16 +25,16 @@ endforeach()
 
 # Objects that are named go before those of the same name in a room's archive, which are not taken then.
 add_executable(ioc_exporter_static static_binary.cpp
-  $<TARGET_OBJECTS:ioc_exporter> $<TARGET_OBJECTS:ioc_exporter_base_tls>
-  $<TARGET_OBJECTS:ioc_exporter_web_tls>)
+  $<TARGET_OBJECTS:ioc_exporter> $<TARGET_OBJECTS:ioc_exporter_web_tls>)
 add_dependencies(ioc_exporter_static ioc_exporter_app)
 target_link_options(ioc_exporter_static PRIVATE -static-pie -s -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack)
 target_link_libraries(ioc_exporter_static PRIVATE
   -Wl,--start-group ${room_archives}
-  $<TARGET_FILE:ioc_exporter_civetweb> $<TARGET_FILE:ioc_exporter_zydis> $<TARGET_FILE:ioc_exporter_spdlog>
+  $<TARGET_FILE:ioc_exporter_civetweb> $<TARGET_FILE:ioc_exporter_curl> $<TARGET_FILE:ioc_exporter_zydis>
+  $<TARGET_FILE:ioc_exporter_spdlog>
   ${archives} ${abseil} -Wl,--end-group)
-add_dependencies(ioc_exporter_static ioc_exporter_civetweb ioc_exporter_zydis ioc_exporter_spdlog)
-target_include_directories(ioc_exporter_static PRIVATE ${OPENSSL_INCLUDE_DIR})
+add_dependencies(ioc_exporter_static ioc_exporter_civetweb ioc_exporter_curl ioc_exporter_zydis ioc_exporter_spdlog)
+target_include_directories(ioc_exporter_static PRIVATE ${OPENSSL_INCLUDE_DIR} ${LIBCURL_INCLUDE_DIRS})
 ioc_exporter_warnings(ioc_exporter_static)
 set_target_properties(ioc_exporter_static PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} POSITION_INDEPENDENT_CODE ON)

@@ -29,6 +29,8 @@ for package in $packages libc6-dev libstdc++-12-dev libgcc-12-dev prometheus-cpp
   cp "$copyright" "$target/$package"
 done
 cp "$build/third_party/civetweb/LICENSE.md" "$target/civetweb"
+cp "$build/third_party/curl/COPYING" "$target/curl"
+cp "$build/third_party/c-ares/LICENSE.md" "$target/c-ares"
 cp "$build/third_party/zydis/LICENSE" "$target/zydis"
 cp "$build/third_party/spdlog/LICENSE" "$target/spdlog"
 cp "$build/third_party/fmt/LICENSE.rst" "$target/fmt"

@@ -1,7 +1,19 @@
-// Keeps the static binary from loading modules of its host, which were made for another C library
-// or another OpenSSL. Linked into that binary only.
+// Linked into the static binary only. It keeps that from loading modules of its host, which were
+// made for another C library or another OpenSSL, and has libcurl built in.
 #include <nss.h>
 #include <openssl/crypto.h>
+
+#include "base/curl_library.h"
+
+namespace ioc_exporter {
+
+Result<CurlLibrary> load_curl_library() {
+  return CurlLibrary{&::curl_global_init,  &::curl_easy_init,    &::curl_easy_setopt,
+                     &::curl_easy_perform, &::curl_easy_getinfo, &::curl_easy_strerror,
+                     &::curl_easy_cleanup, &::curl_slist_append, &::curl_slist_free_all};
+}
+
+}  // namespace ioc_exporter
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include "app/confinement.h"
 #include "app/privileges.h"
 #include "app/sandbox.h"
+#include "base/http_client.h"
 #include "base/netlink.h"
 #include "base/rooted_fs.h"
 #include "base/state_files.h"
@@ -107,8 +108,10 @@ Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,
                                                           const Options& options) {
   delivery::Process::Work work;
   std::vector<std::string> folders;
+  bool receivers = false;
   const auto add = [&](auto* outlets) {
     if (outlets == nullptr || !outlets->has_sinks()) return;
+    receivers |= outlets->has_receivers();
     work.cargo.push_back(outlets);
     folders.insert(folders.end(), outlets->folders().begin(), outlets->folders().end());
   };
@@ -126,7 +129,9 @@ Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,
     user = std::to_string(*owner);
   }
   SandboxOptions sandbox{.probes = false, .net_namespaces = false, .folders = folders};
-  work.confine = [sandbox, sandboxed = options.sandbox] {
+  work.confine = [sandbox, receivers, sandboxed = options.sandbox] {
+    if (receivers)
+      if (auto ready = prepare_http_client(); !ready) return ready;
     return sandboxed ? enter_sandbox(sandbox) : Result<void>();
   };
   sandbox.readers = true;  // one child

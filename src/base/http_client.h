@@ -1,12 +1,7 @@
-// fetch() and follow(): one GET, for the commands that ask a running exporter. HTTP/1.0 over TCP or
-// TLS, no redirects.
-//
-// It is not civetweb's client (mg_connect_client, mg_get_response, mg_read; 1.15, Debian 12), which
-// cannot bound the whole: only the wait for the headers takes a limit; connecting has 10 s, and
-// each read of the body 30 s. A body without a length that stalls then looks like one that is
-// complete, so that half a scrape could become a policy. It also tries one address of a host only,
-// IPv4 where there is one (here: IPv6 never), and says neither why a name was not found nor whether
-// an answer is late or no HTTP.
+// HTTP requests by libcurl, for the sinks and for the commands that ask a running exporter. No
+// redirects, no proxies; TLS 1.2 at least, and the server's certificate is checked against its
+// name. Names are looked up for each request, in another thread or without waiting (c-ares): a name
+// server that does not answer costs no more than the timeout.
 #pragma once
 
 #include <chrono>
@@ -16,14 +11,21 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "base/tls_client.h"
+#include "base/unique_fd.h"
 
 namespace ioc_exporter {
+
+// Files in the PEM format.
+struct TlsClientFiles {
+  std::string authorities;       // who signs servers' certificates; "" = whom this host believes
+  std::string certificate, key;  // to show a server that asks; "" = none
+};
 
 struct Fetched {
   int status = 0;
   std::string body;
-  std::map<std::string, std::string> headers = {};  // names in lower case; the last one of a name
+  std::string content_type = {};
+  std::chrono::seconds retry_after{};  // 0: the answer does not say
 };
 
 // Credentials of a request.
@@ -32,10 +34,13 @@ struct FetchAs {
   TlsClientFiles tls = {};
 };
 
-// `url`: http://HOST[:PORT][/PATH][?QUERY] or https://..., encoded already; port 80, or 443, where
-// none is given. Any status is an answer. `timeout` is for the whole. Errors say what failed: the
-// URL, the host's name, the connection, the handshake, an answer that is cut short, over 64 MiB
-// (its head: 64 KiB) or no HTTP. An answer ends where it says so, else with the connection.
+// Loads libcurl, which a sandbox refuses, and the first request does otherwise.
+Result<void> prepare_http_client();
+
+// `url`: http://HOST[:PORT][/PATH][?QUERY] or https://..., encoded already. Any status is an
+// answer. `timeout` is for the whole. Errors say what failed: the URL, the host's name, the
+// connection, the handshake, an answer that is cut short, over 64 MiB (its head: 64 KiB) or no
+// HTTP.
 Result<Fetched> fetch(const std::string& url,
                       std::chrono::milliseconds timeout = std::chrono::seconds(10),
                       const FetchAs& as = {});
@@ -45,7 +50,8 @@ struct HttpPost {
   FetchAs as = {};
   std::map<std::string, std::string> headers = {};
 };
-// One POST; the rest as fetch(), but for the answer, of which 16 KiB are read.
+// One POST; the rest as fetch(), but for the answer, of which 16 KiB are read: a receiver must not
+// fill our memory.
 Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout);
 
 // Receives the body of an endless answer in pieces. False: enough.
@@ -56,5 +62,9 @@ using BodyReader = std::function<bool(std::string_view)>;
 // long nothing may come.
 Result<Fetched> follow(const std::string& url, const BodyReader& read,
                        std::chrono::milliseconds silence, const FetchAs& as = {});
+
+// A TCP connection, whose socket does not block. `host`: a name, or an address in figures.
+Result<UniqueFd> connect_tcp(const std::string& host, const std::string& port,
+                             std::chrono::milliseconds timeout);
 
 }  // namespace ioc_exporter

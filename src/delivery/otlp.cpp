@@ -53,8 +53,7 @@ std::optional<std::string_view> find(std::string_view message, int field) {
 }
 
 bool is_protobuf(const Fetched& answer) {
-  const auto type = answer.headers.find("content-type");
-  return type != answer.headers.end() && type->second.starts_with(kContentType);
+  return answer.content_type.starts_with(kContentType);
 }
 
 // A request that was taken, but for some records: which is not said.
@@ -81,10 +80,7 @@ void read_answer(const Fetched& answer, const std::string& where, const std::str
 
 // Loki says a Status, too, and that it is bytes.
 std::string words_of(const Fetched& answer) {
-  const auto type = answer.headers.find("content-type");
-  const bool is_status = is_protobuf(answer) || (type != answer.headers.end() &&
-                                                 type->second == "application/octet-stream");
-  if (!is_status) return answer.body;
+  if (!is_protobuf(answer) && answer.content_type != "application/octet-stream") return answer.body;
   try {
     return std::string(find(answer.body, rpc_status::kMessage).value_or(""));
   } catch (const protozero::exception&) {

@@ -34,6 +34,8 @@ class Outlets : public Cargo {
     sinks_.push_back(std::make_unique<SinkRunner<Kind>>(std::move(setup), account));
   }
   bool has_sinks() const { return feed_.has_sinks(); }
+  // Those without a folder send to somebody.
+  bool has_receivers() const { return sinks_.size() > folders_.size(); }
   // Of the files.
   const std::vector<std::string>& folders() const { return folders_; }
 

@@ -14,19 +14,8 @@ namespace ioc_exporter::delivery {
 namespace {
 
 constexpr std::string_view kHttp = "http://", kHttps = "https://";
-constexpr std::chrono::seconds kPatience{5};
-constexpr std::uint64_t kLongestPause = 600;  // s
+constexpr std::chrono::seconds kPatience{5}, kLongestPause{600};
 constexpr std::size_t kMostWords = 200;
-
-// Of a receiver that says how many seconds; what says a date is asked again as others are.
-std::optional<std::chrono::milliseconds> retry_after(const Fetched& answer) {
-  const auto header = answer.headers.find("retry-after");
-  if (header == answer.headers.end()) return std::nullopt;
-  const auto seconds = parse_whole_number(header->second, 0, UINT32_MAX);
-  if (!seconds) return std::nullopt;
-  // 0 would be "go on": what was refused is to be asked again, not at once.
-  return std::chrono::seconds(std::clamp<std::uint64_t>(*seconds, 1, kLongestPause));
-}
 
 // Secrets that must not appear in the log, the longest first.
 std::vector<std::string> secrets_of(const HttpPost& post) {
@@ -127,8 +116,8 @@ Delivered push(const Push& push) {
                                 (words.empty() ? "" : ": ") + words);
   if (push.is_refused(answer->status))
     done.refused = push.entries;
-  else
-    done.pause = retry_after(*answer);
+  else if (answer->retry_after.count() > 0)
+    done.pause = std::min(answer->retry_after, kLongestPause);
   return done;
 }
 

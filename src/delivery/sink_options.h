@@ -53,8 +53,7 @@ void name_sinks(std::vector<Options>& sinks) {
   }
 }
 
-// To be called at the start: reads the login. `log`: how messages begin.
-Result<HttpReceiver> open_receiver(const std::string& log, const std::string& url,
-                                   const ReceiverOptions& options);
+// To be called at the start: reads the login.
+Result<HttpReceiver> open_receiver(const std::string& url, const ReceiverOptions& options);
 
 }  // namespace ioc_exporter::delivery

@@ -38,7 +38,7 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
   using Made = std::unique_ptr<Sink>;
   if (!options.file.empty()) return make_file_sink(options, append_json);
   if (const std::string& url = options.loki.empty() ? options.otlp : options.loki; !url.empty()) {
-    auto receiver = delivery::open_receiver(PutKind::kLog, url, options.receiver);
+    auto receiver = delivery::open_receiver(url, options.receiver);
     if (!receiver) return std::move(receiver).error();
     if (!options.loki.empty())
       return Made(std::make_unique<LokiSink>(std::move(*receiver), options.metadata));

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/tcp.h"
+#include "base/http_client.h"
 #include "putlog/json.h"
 
 namespace ioc_exporter::putlog {
@@ -43,7 +43,7 @@ TcpSink::TcpSink(std::string host, std::string port, LineFormat format)
 
 Result<void> TcpSink::connect() {
   if (socket_) return {};
-  auto connected = connect_tcp(host_, port_, std::chrono::steady_clock::now() + kPatience);
+  auto connected = connect_tcp(host_, port_, kPatience);
   if (!connected) return connected.error();
   socket_ = std::move(*connected);
   sent_ = 0;

@@ -36,8 +36,8 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
   if (!options.file.empty())
     return make_file_sink(
         options, [](std::string& out, const SharedTrace& trace) { append_json(out, *trace); });
-  auto http = delivery::open_receiver(
-      TraceKind::kLog, options.zipkin.empty() ? options.otlp : options.zipkin, options.receiver);
+  auto http = delivery::open_receiver(options.zipkin.empty() ? options.otlp : options.zipkin,
+                                      options.receiver);
   if (!http) return std::move(http).error();
   Receiver receiver{std::move(*http), *options.names};
   if (!options.zipkin.empty()) return Made(std::make_unique<ZipkinSink>(std::move(receiver)));

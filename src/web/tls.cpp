@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/openssl_handles.h"
+#include "web/openssl_handles.h"
 #include "base/rooted_fs.h"
 #include "base/unique_fd.h"
 

@@ -74,7 +74,7 @@ TEST(LokiSinkTest, AcknowledgedLinesAreDelivered) {
   EXPECT_EQ(done.entries, 23u);
   EXPECT_FALSE(done.problem);
   const std::string& request = loki.request();
-  EXPECT_TRUE(request.starts_with("POST /loki/api/v1/push HTTP/1.0\r\n")) << request;
+  EXPECT_TRUE(request.starts_with("POST /loki/api/v1/push HTTP/1.1\r\n")) << request;
   for (const char* header :
        {"\r\nX-Scope-OrgID: site\r\n", "\r\nContent-Type: application/json\r\n",
         "\r\nAuthorization: Basic YWRhOnNlY3JldA==\r\n"})
@@ -194,7 +194,7 @@ TEST(OtlpLogsTest, RecordsThatAreRefusedAreCounted) {
                                       "Content-Type: application/x-protobuf\r\n")});
   OtlpSink sink({server.url()}, {"host", "1"});
   const auto done = sink.deliver(std::vector<Entry>(4, {shared(event(1))}));
-  EXPECT_TRUE(server.requests().at(0).starts_with("POST /v1/logs HTTP/1.0\r\n"));
+  EXPECT_TRUE(server.requests().at(0).starts_with("POST /v1/logs HTTP/1.1\r\n"));
   EXPECT_EQ(done.entries, 1u);
   EXPECT_EQ(done.refused, 3u);
   EXPECT_NE(done.problem->message().find("3 log records were refused: odd"), std::string::npos);

@@ -94,7 +94,7 @@ TEST_F(TraceOutlets, SinksThatCannotWorkAreReportedAtTheStart) {
   options_.otlp.receiver.login_file.clear();
   EXPECT_TRUE(Outlets::make(options_, "1"));
   options_.otlp.otlp = "https://localhost:4318";
-  EXPECT_EQ(Outlets::make(options_, "1").ok(), TlsClient::is_there());
+  EXPECT_TRUE(Outlets::make(options_, "1"));
 }
 
 TEST_F(TraceOutlets, AFileHasTracesAsLines) {

@@ -232,7 +232,7 @@ TEST(OtlpSinkTest, AcknowledgedLinesAreDelivered) {
   const auto done = otlp_delivered(http_answer(200), &request);
   EXPECT_EQ(done.entries, 4u);
   EXPECT_FALSE(done.problem);
-  EXPECT_TRUE(request.starts_with("POST /v1/traces HTTP/1.0\r\n")) << request;
+  EXPECT_TRUE(request.starts_with("POST /v1/traces HTTP/1.1\r\n")) << request;
   for (const char* header :
        {"\r\nX-Scope-OrgID: site\r\n", "\r\nContent-Type: application/x-protobuf\r\n",
         "\r\nAuthorization: Basic YWRhOnNlY3JldA==\r\n"})

@@ -46,15 +46,13 @@ TEST_F(Fetch, NobodyListens) {
 
 TEST(FetchUrl, RefusedInWords) {
   EXPECT_EQ(failure("localhost:10064"),
-            "read the URL \"localhost:10064\": it does not start with http:// or https://");
-  EXPECT_THAT(failure("http://"), HasSubstr("it names no host"));
-  EXPECT_THAT(failure("http://:1/"), HasSubstr("it names no host"));
+            "read the URL \"localhost:10064\": not of the form http://HOST[:PORT][/PATH], without a "
+            "password");
   for (const char* bad :
-       {"http://h:", "http://h:0", "http://h:65536", "http://h:1x", "http://[::1]:x"})
-    EXPECT_THAT(failure(bad), HasSubstr("bad port")) << bad;
-  EXPECT_THAT(failure("http://user:secret@h/"), HasSubstr("it must hold no password"));
-  EXPECT_THAT(failure("http://h/a b"), HasSubstr("must be encoded"));
-  EXPECT_THAT(failure("http://h/\r\nX: y"), HasSubstr("must be encoded"));
+       {"ftp://h/", "http://", "http://:1/", "http://h:", "http://h:0", "http://h:65536",
+        "http://h:1x", "http://[::1]:x", "http://user:secret@h/", "http://h/a b",
+        "http://h/\r\nX: y"})
+    EXPECT_THAT(failure(bad), StartsWith("read the URL ")) << bad;
   EXPECT_THAT(failure("http://no-such-host.invalid/"),
               StartsWith("find the host no-such-host.invalid: "));
 }
@@ -99,13 +97,13 @@ TEST(FetchAnswer, WithoutALengthEndsWithTheConnection) {
 
 TEST(FetchAnswer, CutShortIsAnError) {
   const OneAnswer server("HTTP/1.1 200 OK\r\nContent-Length: 23\r\n\r\nhalf", false);
-  EXPECT_THAT(failure(server.url()), HasSubstr(": 4 of 23 bytes came"));
+  EXPECT_THAT(failure(server.url()), HasSubstr("19 bytes remaining"));
 }
 
 TEST(FetchAnswer, NoHttpIsAnError) {
   for (const char* answer : {"", "SSH-2.0-x\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 200"}) {
     const OneAnswer server(answer, false);
-    EXPECT_THAT(failure(server.url()), HasSubstr(": it is no HTTP")) << answer;
+    EXPECT_THAT(failure(server.url()), StartsWith("read the answer of ")) << answer;
   }
 }
 
