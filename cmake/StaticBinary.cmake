@@ -34,7 +34,8 @@ target_link_libraries(ioc_exporter_static PRIVATE
   $<TARGET_FILE:ioc_exporter_spdlog>
   ${archives} ${abseil} -Wl,--end-group)
 add_dependencies(ioc_exporter_static ioc_exporter_civetweb ioc_exporter_curl ioc_exporter_zydis ioc_exporter_spdlog)
-target_include_directories(ioc_exporter_static PRIVATE ${OPENSSL_INCLUDE_DIR} ${LIBCURL_INCLUDE_DIRS})
+target_include_directories(ioc_exporter_static PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(ioc_exporter_static SYSTEM PRIVATE ${OPENSSL_INCLUDE_DIR} ${LIBCURL_INCLUDE_DIRS})
 ioc_exporter_warnings(ioc_exporter_static)
 set_target_properties(ioc_exporter_static PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} POSITION_INDEPENDENT_CODE ON)

@@ -8,9 +8,10 @@
 namespace ioc_exporter {
 
 Result<CurlLibrary> load_curl_library() {
-  return CurlLibrary{&::curl_global_init,  &::curl_easy_init,    &::curl_easy_setopt,
-                     &::curl_easy_perform, &::curl_easy_getinfo, &::curl_easy_strerror,
-                     &::curl_easy_cleanup, &::curl_slist_append, &::curl_slist_free_all};
+  return CurlLibrary{&::curl_global_init,         &::curl_easy_init,    &::curl_easy_setopt,
+                     &::curl_easy_perform,        &::curl_easy_getinfo, &::curl_easy_strerror,
+                     &::curl_easy_cleanup,        &::curl_slist_append, &::curl_slist_free_all,
+                     &::SSL_CTX_set_info_callback};
 }
 
 }  // namespace ioc_exporter

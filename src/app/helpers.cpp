@@ -129,13 +129,14 @@ Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,
     user = std::to_string(*owner);
   }
   SandboxOptions sandbox{.probes = false, .net_namespaces = false, .folders = folders};
-  work.confine = [sandbox, receivers, sandboxed = options.sandbox] {
-    if (receivers)
-      if (auto ready = prepare_http_client(); !ready) return ready;
+  work.confine = [sandbox, sandboxed = options.sandbox] {
     return sandboxed ? enter_sandbox(sandbox) : Result<void>();
   };
   sandbox.readers = true;  // one child
-  work.confine_keeper = close_and(drop_to(options, {}, sandbox, user));
+  work.confine_keeper = [receivers, confine = confine_to(options, {}, sandbox, user)] {
+    const auto ready = receivers ? prepare_http_client() : Result<void>();
+    return ready ? confine() : ready;
+  };
   if (puts != nullptr && puts->has_store())
     work.answer = [puts](const std::string& question, UniqueFd to) {
       puts->answer(question, std::move(to));

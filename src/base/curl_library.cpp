@@ -25,6 +25,7 @@ Result<CurlLibrary> load_curl_library() {
   find(curl.cleanup, "curl_easy_cleanup");
   find(curl.slist_append, "curl_slist_append");
   find(curl.slist_free_all, "curl_slist_free_all");
+  find(curl.set_tls_info_callback, "SSL_CTX_set_info_callback");
   return whole ? Result<CurlLibrary>(curl) : error_in_words(action + ": it lacks a function");
 }
 

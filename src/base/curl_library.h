@@ -3,6 +3,7 @@
 #pragma once
 
 #include <curl/curl.h>
+#include <openssl/ssl.h>
 
 #include "base/result.h"
 
@@ -18,6 +19,7 @@ struct CurlLibrary {
   decltype(&::curl_easy_cleanup) cleanup;
   decltype(&::curl_slist_append) slist_append;
   decltype(&::curl_slist_free_all) slist_free_all;
+  decltype(&::SSL_CTX_set_info_callback) set_tls_info_callback;  // of the OpenSSL that it uses
 };
 
 // The static binary has it built in, and another definition of this: static_binary.cpp.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include <absl/strings/match.h>
 #include <re2/re2.h>
 
 #include "base/curl_library.h"
@@ -24,6 +25,10 @@ constexpr std::size_t kMaxAnswer = 64 << 20, kMaxHead = 64 << 10, kMaxPostAnswer
 // The static binary's OpenSSL is Debian's, and looks where Debian has them.
 constexpr const char* kBundles[] = {"/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
                                     "/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/cert.pem"};
+
+// Of this thread's exchange: by TLS, that nothing more comes. libcurl takes a connection that
+// merely ends for that, too.
+thread_local bool said_farewell = false;
 
 const Result<CurlLibrary>& library() {
   static const Result<CurlLibrary> loaded = [] {
@@ -102,10 +107,12 @@ class Exchange {
     heard_at_ = Clock::now();
     const CURLcode code = curl_.perform(handle_);
     if (code != CURLE_OK && !(code == CURLE_WRITE_ERROR && has_enough_)) return problem(code);
+    if (url_.scheme == "https" && !body_.empty() && !has_end_ && !has_enough_ && !said_farewell)
+      why_ = "the connection ended before it did";
+    if (!why_.empty()) return problem(code);
     const char* const type = get<const char*>(CURLINFO_CONTENT_TYPE);
     return Fetched{static_cast<int>(get<long>(CURLINFO_RESPONSE_CODE)), std::move(body_),
-                   type == nullptr ? "" : type,
-                   std::chrono::seconds(get(CURLINFO_RETRY_AFTER))};
+                   type == nullptr ? "" : type, std::chrono::seconds(get(CURLINFO_RETRY_AFTER))};
   }
 
  private:
@@ -124,13 +131,16 @@ class Exchange {
     for (const char* header : {"Connection: close", "Accept:", "Expect:"}) add_header(header);
     if (!as.login.empty()) set(CURLOPT_USERPWD, as.login.c_str());
     set_up_tls(as.tls);
-    set(CURLOPT_HEADERFUNCTION, +[](char*, std::size_t, std::size_t size, void* exchange) {
-      return static_cast<Exchange*>(exchange)->take_head(size) ? size : 0;
-    });
-    set(CURLOPT_WRITEFUNCTION, +[](char* bytes, std::size_t, std::size_t size, void* exchange) {
-      return static_cast<Exchange*>(exchange)->take({bytes, size}) ? size : 0;
-    });
-    set(CURLOPT_XFERINFOFUNCTION,
+    set(
+        CURLOPT_HEADERFUNCTION, +[](char* line, std::size_t, std::size_t size, void* exchange) {
+          return static_cast<Exchange*>(exchange)->take_head({line, size}) ? size : 0;
+        });
+    set(
+        CURLOPT_WRITEFUNCTION, +[](char* bytes, std::size_t, std::size_t size, void* exchange) {
+          return static_cast<Exchange*>(exchange)->take({bytes, size}) ? size : 0;
+        });
+    set(
+        CURLOPT_XFERINFOFUNCTION,
         +[](void* exchange, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
           return static_cast<Exchange*>(exchange)->is_silent() ? 1 : 0;
         });
@@ -140,6 +150,17 @@ class Exchange {
 
   void set_up_tls(const TlsClientFiles& files) {
     set(CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
+    said_farewell = false;
+    set(
+        CURLOPT_SSL_CTX_FUNCTION, +[](CURL*, void* context, void* exchange) {
+          static_cast<Exchange*>(exchange)->curl_.set_tls_info_callback(
+              static_cast<SSL_CTX*>(context), [](const SSL*, int where, int alert) {
+                said_farewell |=
+                    where == SSL_CB_READ_ALERT && (alert & 0xff) == SSL_AD_CLOSE_NOTIFY;
+              });
+          return CURLE_OK;
+        });
+    set(CURLOPT_SSL_CTX_DATA, this);
     if (!files.authorities.empty()) {
       set(CURLOPT_CAINFO, files.authorities.c_str());
       set(CURLOPT_CAPATH, nullptr);  // nobody else
@@ -153,9 +174,11 @@ class Exchange {
     set(CURLOPT_KEYPASSWD, "");  // there is no user to ask for it
   }
 
-  bool take_head(std::size_t size) {
+  bool take_head(std::string_view line) {
     heard_at_ = Clock::now();
-    head_ += size;
+    head_ += line.size();
+    for (const char* name : {"content-length:", "transfer-encoding:"})
+      has_end_ |= absl::StartsWithIgnoreCase({line.data(), line.size()}, name);
     return head_ <= kMaxHead;
   }
 
@@ -181,23 +204,23 @@ class Exchange {
     const bool is_found = get(CURLINFO_NAMELOOKUP_TIME_T) > 0,
                is_connected = get(CURLINFO_CONNECT_TIME_T) > 0,
                is_ready = get(CURLINFO_PRETRANSFER_TIME_T) > 0;
-    const std::string action =
-        code == CURLE_PEER_FAILED_VERIFICATION ? "believe the certificate of " + url_.host
-        : !is_found                            ? "find the host " + url_.host
-        : !is_connected                        ? "connect to " + place
-        : !is_ready                            ? "shake hands with " + place
-        : code == CURLE_SEND_ERROR             ? "send the request to " + place
-                                               : "read the answer of " + place;
+    const std::string action = code == CURLE_PEER_FAILED_VERIFICATION
+                                   ? "believe the certificate of " + url_.host
+                               : !is_found                ? "find the host " + url_.host
+                               : !is_connected            ? "connect to " + place
+                               : !is_ready                ? "shake hands with " + place
+                               : code == CURLE_SEND_ERROR ? "send the request to " + place
+                                                          : "read the answer of " + place;
     if (code == CURLE_OPERATION_TIMEDOUT || code == CURLE_ABORTED_BY_CALLBACK)
       return error_from_errno(ETIMEDOUT, action);
     const auto error = static_cast<int>(get<long>(CURLINFO_OS_ERRNO));
     if (code == CURLE_COULDNT_CONNECT && error != 0) return error_from_errno(error, action);
     return error_in_words(action + ": " +
-                          (head_ > kMaxHead              ? "its head is longer than 64 KiB"
-                           : body_.size() > kMaxAnswer   ? "it is longer than 64 MiB"
-                           : !why_.empty()               ? why_
-                           : words_[0] != '\0'           ? words_
-                                                         : curl_.strerror(code)));
+                          (head_ > kMaxHead            ? "its head is longer than 64 KiB"
+                           : body_.size() > kMaxAnswer ? "it is longer than 64 MiB"
+                           : !why_.empty()             ? why_
+                           : words_[0] != '\0'         ? words_
+                                                       : curl_.strerror(code)));
   }
 
   const CurlLibrary& curl_;
@@ -211,8 +234,8 @@ class Exchange {
   Clock::time_point heard_at_{};
   std::size_t most_ = SIZE_MAX, head_ = 0;
   std::string body_;
-  bool has_enough_ = false;
-  std::string why_;  // of the reader that gave up
+  bool has_end_ = false, has_enough_ = false;  // it is told where it ends
+  std::string why_;                            // of the reader that gave up
 };
 
 }  // namespace

@@ -66,7 +66,7 @@ class LogBound {
 
 namespace ioc_exporter::log {
 
-enum class Level { debug, info, warn, error };
+enum class Level { debug = 1, info, warn, error };  // as spdlog has them
 
 void write(Level level, fmt::string_view format, fmt::format_args values);
 

@@ -1,10 +1,9 @@
 #include "base/metric_lines.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
-#include <optional>
+
+#include <absl/strings/numbers.h>
+#include <re2/re2.h>
 
 namespace ioc_exporter {
 namespace {
@@ -14,66 +13,30 @@ bool is_name(char c) {
          c == ':';
 }
 
-std::string_view take_name(std::string_view& text) {
-  const auto end = std::ranges::find_if_not(text, is_name);
-  const std::string_view name = text.substr(0, static_cast<std::size_t>(end - text.begin()));
-  text.remove_prefix(name.size());
-  return name;
-}
-
-void skip_blanks(std::string_view& text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-}
-
-bool take(std::string_view& text, char c) {
-  if (!text.starts_with(c)) return false;
-  text.remove_prefix(1);
-  return true;
-}
-
 // Text between quotes, without its escapes.
-std::optional<std::string> take_quoted(std::string_view& text) {
-  if (!take(text, '"')) return std::nullopt;
+std::string unescaped(std::string_view text) {
   std::string value;
-  while (!text.empty() && text.front() != '"') {
-    char c = text.front();
-    text.remove_prefix(1);
-    if (c == '\\') {
-      if (text.empty()) return std::nullopt;
-      c = text.front() == 'n' ? '\n' : text.front();
-      text.remove_prefix(1);
-    }
-    value += c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escape = text[i] == '\\';
+    if (escape) ++i;
+    value += escape && text[i] == 'n' ? '\n' : text[i];
   }
-  if (!take(text, '"')) return std::nullopt;
   return value;
 }
 
-bool take_labels(std::string_view& text, std::vector<std::pair<std::string, std::string>>& labels) {
-  if (!take(text, '{')) return true;
-  while (!take(text, '}')) {
-    skip_blanks(text);
-    const std::string_view name = take_name(text);
-    if (name.empty() || !take(text, '=')) return false;
-    auto value = take_quoted(text);
-    if (!value) return false;
-    labels.emplace_back(name, std::move(*value));
-    if (!take(text, ',') && !text.starts_with('}')) return false;
+bool take_labels(re2::StringPiece& text, MetricLine& series) {
+  static const re2::RE2 label(R"re([ \t]*([a-zA-Z0-9_:]+)="((?:[^"\\]|\\.)*)"(,|\}))re",
+                              re2::RE2::Latin1);
+  static const re2::RE2 begin(R"(\{)"), end(R"(\})");
+  if (!re2::RE2::Consume(&text, begin)) return true;
+  std::string name, between = ",";
+  re2::StringPiece value;
+  while (between == ",") {
+    if (re2::RE2::Consume(&text, end)) return true;
+    if (!re2::RE2::Consume(&text, label, &name, &value, &between)) return false;
+    series.labels.emplace_back(name, unescaped({value.data(), value.size()}));
   }
   return true;
-}
-
-// Up to a blank: what may follow is a time.
-std::optional<double> take_number(std::string_view text) {
-  text = text.substr(0, text.find_first_of(" \t"));
-  if (text == "+Inf") return std::numeric_limits<double>::infinity();
-  if (text == "-Inf") return -std::numeric_limits<double>::infinity();
-  if (text == "NaN") return std::nan("");
-  double number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc() || end != text.data() + text.size() || text.empty())
-    return std::nullopt;
-  return number;
 }
 
 }  // namespace
@@ -89,18 +52,18 @@ bool MetricLines::read_line(std::string_view line) {
   ++number_;
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.empty() || line.starts_with('#')) return true;
-  std::string_view text = line;
-  const std::string_view name = take_name(text);
-  if (name.empty() || text.find_first_of("{ \t") != 0) return false;
+  const auto end = static_cast<std::size_t>(std::ranges::find_if_not(line, is_name) - line.begin());
+  if (end == 0 || line.find_first_of("{ \t", end) != end) return false;
   any_ = true;
-  if (!wanted_.contains(name)) return true;
+  if (!wanted_.contains(line.substr(0, end))) return true;
   MetricLine series;
-  series.name = name;
-  if (!take_labels(text, series.labels)) return false;
-  skip_blanks(text);
-  const auto value = take_number(text);
-  if (!value) return false;
-  series.value = *value;
+  series.name = line.substr(0, end);
+  re2::StringPiece text(line.data() + end, line.size() - end);
+  static const re2::RE2 number(R"([ \t]*([^ \t]+)(?:[ \t].*)?)");  // what may follow is a time
+  std::string value;
+  if (!take_labels(text, series) || !re2::RE2::FullMatch(text, number, &value) ||
+      !absl::SimpleAtod(value, &series.value))
+    return false;
   take_(series);
   return true;
 }

@@ -83,11 +83,6 @@ class MonotonicTotals {
   void pass_over(const Source& source, const Values& now) { sources_[source].restart_at(now); }
 
   void close(const Source& source) { sources_.erase(source); }
-  // The same for those that gone(source) says.
-  template <class Gone>
-  void close_if(Gone gone) {
-    std::erase_if(sources_, [&](const auto& entry) { return gone(entry.first); });
-  }
   // Drops the sums of the keys that unwanted(key) says. What their sources still count makes new
   // sums.
   template <class Unwanted>

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <sstream>
 
+#include <absl/strings/str_join.h>
+
 #include "base/time_text.h"
 #include "base/yaml_reader.h"
 
@@ -13,12 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kDuration = "a duration such as 90s";
-
-std::string joined(const std::vector<std::string>& words, const char* between) {
-  std::string all;
-  for (const std::string& word : words) all.append(all.empty() ? "" : between).append(word);
-  return all;
-}
 
 Result<void> set(const OptionRow& row, const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i)
@@ -84,7 +80,7 @@ OptionValue text(std::string& into, TextCheck check) {
 
 OptionValue texts(std::vector<std::string>& into, TextCheck check) {
   return {.takes = OptionValue::Takes::several,
-          .default_text = joined(into, ","),
+          .default_text = absl::StrJoin(into, ","),
           .set = [&into, check = std::move(check)](const std::string& word,
                                                    bool first) -> Result<void> {
             if (check)
@@ -105,7 +101,7 @@ OptionValue pattern(std::optional<Pattern>& into) {
 }
 
 Error none_of(const std::string& word, const std::vector<std::string>& choices) {
-  return error_in_words(shown(word) + " is none of " + joined(choices, ", "));
+  return error_in_words(shown(word) + " is none of " + absl::StrJoin(choices, ", "));
 }
 
 OptionRow::OptionRow(const std::string& names, std::string text, OptionValue of,

@@ -2,77 +2,45 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
-#include <limits>
+#include <cinttypes>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
+
+#include "base/ascii.h"
 
 namespace ioc_exporter {
 namespace {
-
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
-std::vector<std::string_view> words(std::string_view line) {
-  constexpr std::string_view kSpace = " \t\n";
-  std::vector<std::string_view> found;
-  for (auto at = line.find_first_not_of(kSpace); at != std::string_view::npos;
-       at = line.find_first_not_of(kSpace, at)) {
-    const auto end = std::min(line.find_first_of(kSpace, at), line.size());
-    found.push_back(line.substr(at, end - at));
-    at = end;
-  }
-  return found;
-}
-
-// The rest of the line that starts with `start`.
-std::optional<std::string_view> line_after(std::string_view text, std::string_view start) {
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    if (line.starts_with(start)) return line.substr(start.size());
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return {};
-}
 
 struct StatNumbers {
   std::uint64_t user_ticks, system_ticks, start_ticks, virtual_bytes, resident_pages;
 };
 
-// Fields are counted from 1 in proc(5); comm, the second, may hold spaces and parentheses.
+// Fields 14, 15 and 22 to 24 of proc(5); comm, the second, may hold spaces and parentheses.
 std::optional<StatNumbers> parse_stat(std::string_view stat) {
   const auto comm_end = stat.rfind(')');
   if (comm_end == std::string_view::npos) return {};
-  const auto fields = words(stat.substr(comm_end + 1));
-  const auto field = [&](std::size_t number) -> std::optional<std::uint64_t> {
-    return number - 3 < fields.size() ? parse_number(fields[number - 3]) : std::nullopt;
-  };
-  const auto user = field(14), system = field(15), start = field(22), size = field(23),
-             resident = field(24);
-  if (!user || !system || !start || !size || !resident) return {};
-  return StatNumbers{*user, *system, *start, *size, *resident};
+  StatNumbers read{};
+  const std::string fields(stat.substr(comm_end + 1));
+  if (std::sscanf(fields.c_str(),
+                  " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64 " %" SCNu64
+                  " %*s %*s %*s %*s %*s %*s %" SCNu64 " %" SCNu64 " %" SCNu64,
+                  &read.user_ticks, &read.system_ticks, &read.start_ticks, &read.virtual_bytes,
+                  &read.resident_pages) != 5)
+    return {};
+  return read;
 }
 
 std::optional<std::uint64_t> parse_max_fds(std::string_view limits) {
-  const auto line = line_after(limits, "Max open files");
-  if (!line) return {};
-  const auto values = words(*line);
-  if (values.empty()) return {};
-  if (values[0] == "unlimited") return std::numeric_limits<std::uint64_t>::max();
-  return parse_number(values[0]);
+  if (limits.find("Max open files            unlimited") != std::string_view::npos)
+    return UINT64_MAX;
+  return number_after(limits, "Max open files");
 }
 
 std::optional<std::uint64_t> parse_boot_time(std::string_view stat) {
-  const auto line = line_after(stat, "btime ");
-  return line ? parse_number(*line) : std::nullopt;
+  return number_after(stat, "\nbtime ");
 }
 
 // Reads a file and gives it to `parse`, with an error that names the file.

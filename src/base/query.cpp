@@ -2,20 +2,18 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 
 namespace ioc_exporter {
 namespace {
-
-bool is_hex(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
 
 std::string decoded(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     unsigned char byte = 0;
-    if (text[i] == '%' && i + 2 < text.size() && is_hex(text[i + 1]) && is_hex(text[i + 2])) {
-      std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16);
+    const char* const at = text.data() + i;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(at + 1, at + 3, byte, 16).ptr == at + 3) {
       plain += static_cast<char>(byte);
       i += 2;
     } else {
@@ -45,17 +43,12 @@ std::optional<std::string> query_value(std::string_view query, std::string_view 
 }
 
 std::string percent_encoded(std::string_view text) {
-  constexpr const char* kHex = "0123456789ABCDEF";
   std::string encoded;
   for (const char c : text) {
-    if (stands_for_itself(c)) {
-      encoded += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    encoded += '%';
-    encoded += kHex[byte >> 4];
-    encoded += kHex[byte & 15];
+    char code[4] = {c};
+    if (!stands_for_itself(c))
+      std::snprintf(code, sizeof code, "%%%02X", unsigned{static_cast<unsigned char>(c)});
+    encoded += code;
   }
   return encoded;
 }

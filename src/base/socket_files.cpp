@@ -1,8 +1,9 @@
 // The part of SocketTable that reads /proc/PID/net/tcp, tcp6, udp and udp6 (proc(5)).
 #include <fcntl.h>
 
-#include <algorithm>
 #include <charconv>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 
 #include "base/socket_table.h"
@@ -10,33 +11,17 @@
 namespace ioc_exporter {
 namespace {
 
-std::string_view next_word(std::string_view& text) {
-  const auto start = std::min(text.find_first_not_of(' '), text.size());
-  const auto end = std::min(text.find(' ', start), text.size());
-  const std::string_view word = text.substr(start, end - start);
-  text.remove_prefix(end);
-  return word;
-}
-
-template <class Number>
-bool number_of(std::string_view word, int base, Number& number) {
-  const char* const last = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), last, number, base);
-  return error == std::errc{} && stop == last;
-}
-
-// "0100007F:13C8", or with 32 digits: 32-bit words of network order memory, read in host order.
-bool read_end(std::string_view text, InetAddress& address, std::uint16_t& port) {
-  const std::size_t colon = text.find(':');
-  if (colon != 8 && colon != 32) return false;
-  if (colon == 8) address = ipv4_address(0, 0, 0, 0);
-  std::uint8_t* to = address.data() + (colon == 8 ? 12 : 0);
-  for (std::size_t at = 0; at < colon; at += 8, to += 4) {
+// "0100007F", or 32 digits: 32-bit words of network order memory, read in host order.
+bool read_address(std::string_view digits, InetAddress& address) {
+  if (digits.size() != 8 && digits.size() != 32) return false;
+  if (digits.size() == 8) address = ipv4_address(0, 0, 0, 0);
+  std::uint8_t* to = address.data() + address.size() - digits.size() / 2;
+  for (; !digits.empty(); digits.remove_prefix(8), to += 4) {
     std::uint32_t word = 0;
-    if (!number_of(text.substr(at, 8), 16, word)) return false;
+    std::from_chars(digits.data(), digits.data() + 8, word, 16);
     std::memcpy(to, &word, sizeof word);
   }
-  return number_of(text.substr(colon + 1), 16, port);
+  return true;
 }
 
 // The kernel lists listeners first (tcp_seq_start in net/ipv4/tcp_ipv4.c): for them, reading ends
@@ -68,18 +53,19 @@ Result<void> read_file(const RootedFs& fs, const std::string& path, SocketKind k
 
 }  // namespace
 
+// Both addresses with their ports, state, bytes to send and to read, timer, retransmits, uid,
+// timeout, inode.
 std::optional<SocketLine> parse_socket_line(std::string_view line) {
   SocketLine parsed;
   InetSocket& socket = parsed.socket;
-  if (!next_word(line).ends_with(':')) return {};
-  if (!read_end(next_word(line), socket.local, socket.local_port)) return {};
-  if (!read_end(next_word(line), socket.remote, socket.remote_port)) return {};
-  if (!number_of(next_word(line), 16, parsed.state)) return {};
-  const std::string_view queues = next_word(line);  // to send, and to read
-  if (!number_of(queues.substr(queues.find(':') + 1), 16, socket.unread)) return {};
+  char local[33], remote[33];
+  if (std::sscanf(std::string(line).c_str(),
+                  " %*d: %32[0-9A-F]:%4hx %32[0-9A-F]:%4hx %x %*x:%x %*s %*s %*s %*s %" SCNu64,
+                  local, &socket.local_port, remote, &socket.remote_port, &parsed.state,
+                  &socket.unread, &socket.inode) != 7 ||
+      !read_address(local, socket.local) || !read_address(remote, socket.remote))
+    return {};
   if (socket.remote_port == 0) socket.unread = 0;  // of a listener: connections
-  for (int i = 0; i < 4; ++i) next_word(line);     // timer, retransmits, uid, timeout
-  if (!number_of(next_word(line), 10, socket.inode)) return {};
   return parsed;
 }
 

@@ -1,5 +1,6 @@
 #include "base/time_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -85,17 +86,16 @@ std::string span_text(double seconds) {
     std::snprintf(text, sizeof text, "%.1f s", seconds);
     return text;
   }
-  const auto whole = std::llround(seconds);
-  const auto text = [](long long value, const char* unit) {
-    return value == 0 ? std::string() : std::to_string(value) + unit;
-  };
-  const auto two = [](const std::string& first, const std::string& second) {
-    return second.empty() ? first : first + " " + second;
-  };
-  if (whole < 60) return text(whole, " s");
-  if (whole < 3600) return two(text(whole / 60, " min"), text(whole % 60, " s"));
-  if (whole < 86400) return two(text(whole / 3600, " h"), text(whole % 3600 / 60, " min"));
-  return two(text(whole / 86400, " d"), text(whole % 86400 / 3600, " h"));
+  constexpr std::pair<const char*, std::int64_t> kUnits[] = {
+      {" d", 86'400}, {" h", 3600}, {" min", 60}, {" s", 1}};
+  const std::int64_t whole = std::llround(seconds);
+  const auto* const unit =
+      std::ranges::find_if(kUnits, [whole](const auto& each) { return whole >= each.second; });
+  std::string text = std::to_string(whole / unit->second) + unit->first;
+  const std::int64_t left = whole % unit->second;
+  if (left > 0 && left >= unit[1].second)
+    text += ' ' + std::to_string(left / unit[1].second) + unit[1].first;
+  return text;
 }
 
 double now_seconds() {

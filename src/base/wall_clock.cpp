@@ -46,11 +46,6 @@ std::uint64_t kernel_ns(std::chrono::steady_clock::time_point time) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(here.count() - offsets().monotonic, 0));
 }
 
-std::chrono::steady_clock::time_point time_of_kernel(std::uint64_t kernel_ns) {
-  return std::chrono::steady_clock::time_point(
-      std::chrono::nanoseconds(static_cast<std::int64_t>(kernel_ns) + offsets().monotonic));
-}
-
 // Lines like "monotonic     86400         0": seconds, rounded down, and nanoseconds.
 std::int64_t offset_in(const std::string& timens_offsets, std::string_view clock) {
   std::istringstream words(timens_offsets);

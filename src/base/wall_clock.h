@@ -16,8 +16,6 @@ namespace ioc_exporter {
 std::uint64_t clock_ns(clockid_t clock);
 // A time of this process as bpf_ktime_get_ns() had it then; 0: before the host's start.
 std::uint64_t kernel_ns(std::chrono::steady_clock::time_point time);
-// And back.
-std::chrono::steady_clock::time_point time_of_kernel(std::uint64_t kernel_ns);
 // Offset of a namespace's clock ("monotonic", "boottime") in /proc/self/timens_offsets; 0: none.
 std::int64_t offset_in(const std::string& timens_offsets, std::string_view clock);
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <iterator>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -19,8 +20,7 @@
 namespace ioc_exporter::delivery {
 namespace {
 
-constexpr std::size_t kOneWrite = 256u << 10;
-constexpr std::size_t kPiece = 64u << 10, kLongestLine = 16u << 20;
+constexpr std::size_t kOneWrite = 256u << 10, kLongestLine = 16u << 20;
 constexpr std::string_view kBegin = "{\"time\":";  // of a line of ours
 
 std::chrono::system_clock::time_point begin_of(int file) {
@@ -40,21 +40,13 @@ struct HalfLine {
   std::string begin;
 };
 std::optional<HalfLine> find_half_line(int file, std::uint64_t size) {
-  std::string bytes(kPiece, '\0');
-  HalfLine half{size, ""};
-  while (half.at > 0 && size - half.at <= kLongestLine) {
-    const std::size_t piece = std::min<std::uint64_t>(kPiece, half.at);
-    const auto got = ::pread(file, bytes.data(), piece, static_cast<off_t>(half.at - piece));
-    if (got != static_cast<ssize_t>(piece)) return std::nullopt;
-    const std::string_view read(bytes.data(), piece);
-    const std::size_t end = read.rfind('\n');
-    const std::size_t kept = end == std::string_view::npos ? 0 : end + 1;
-    half.begin.insert(0, read.substr(kept, kBegin.size()));
-    half.begin.resize(std::min(half.begin.size(), kBegin.size()));
-    half.at -= piece - kept;
-    if (end != std::string_view::npos || half.at == 0) return half;
-  }
-  return std::nullopt;
+  std::string tail(std::min<std::uint64_t>(size, kLongestLine), '\0');
+  const std::uint64_t at = size - tail.size();
+  if (::pread(file, tail.data(), tail.size(), static_cast<off_t>(at)) != std::ssize(tail))
+    return std::nullopt;
+  const std::size_t begin = tail.rfind('\n') + 1;  // 0: there is none
+  if (begin == 0 && at > 0) return std::nullopt;
+  return HalfLine{at + begin, tail.substr(begin, kBegin.size())};
 }
 
 Result<UniqueFd> open_in(int folder, const LogFile& file, const std::string& name) {

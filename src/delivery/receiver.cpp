@@ -6,14 +6,16 @@
 #include <string_view>
 #include <vector>
 
-#include "base/base64.h"
+#include <absl/strings/escaping.h>
+#include <absl/strings/str_join.h>
+#include <re2/re2.h>
+
 #include "base/utf8.h"
 #include "base/value_text.h"
 
 namespace ioc_exporter::delivery {
 namespace {
 
-constexpr std::string_view kHttp = "http://", kHttps = "https://";
 constexpr std::chrono::seconds kPatience{5}, kLongestPause{600};
 constexpr std::size_t kMostWords = 200;
 
@@ -21,7 +23,7 @@ constexpr std::size_t kMostWords = 200;
 std::vector<std::string> secrets_of(const HttpPost& post) {
   std::vector<std::string> secrets;
   if (const std::string& login = post.as.login; !login.empty()) {
-    secrets = {login, encode_base64(login)};
+    secrets = {login, absl::Base64Escape(login)};
     if (const auto colon = login.find(':'); colon != std::string::npos)
       secrets.push_back(login.substr(colon + 1));
   }
@@ -35,28 +37,21 @@ std::vector<std::string> secrets_of(const HttpPost& post) {
   return secrets;
 }
 
-// Its begin, more than what is shown of it.
-std::string without(const std::vector<std::string>& secrets, std::string_view text) {
-  std::string out;
-  while (!text.empty() && out.size() <= 2 * kMostWords) {
-    const auto secret = std::find_if(secrets.begin(), secrets.end(),
-                                     [text](const auto& each) { return text.starts_with(each); });
-    if (secret == secrets.end()) {
-      out += text.front();
-      text.remove_prefix(1);
-    } else {
-      out += "***";
-      text.remove_prefix(secret->size());
-    }
-  }
-  return out;
+std::string without(const std::vector<std::string>& secrets, std::string text) {
+  const auto quoted = [](std::string* all, const std::string& secret) {
+    *all += re2::RE2::QuoteMeta(secret);
+  };
+  const re2::RE2 any(absl::StrJoin(secrets, "|", quoted), re2::RE2::Latin1);
+  if (!any.ok()) return "***";
+  if (!secrets.empty()) re2::RE2::GlobalReplace(&text, any, "***");
+  return text;
 }
 
 // In what an answer made of it; how it begins is ours.
 void hide_secrets(const Push& push, Error& problem) {
   const std::size_t ours = problem.context.starts_with(push.where) ? push.where.size() : 0;
-  const std::string said = problem.context.substr(ours);
-  problem.context.replace(ours, std::string::npos, without(secrets_of(push.post), said));
+  problem.context.replace(ours, std::string::npos,
+                          without(secrets_of(push.post), problem.context.substr(ours)));
 }
 
 }  // namespace
@@ -76,8 +71,8 @@ Result<HostAndPort> parse_host_and_port(const std::string& text) {
   return parsed;
 }
 
-Result<void> check_url(const std::string& url, bool tls, const std::string& example) {
-  const bool known = url.starts_with(kHttp) || (tls && url.starts_with(kHttps));
+Result<void> check_url(const std::string& url, const std::string& example) {
+  const bool known = url.starts_with("http://") || url.starts_with("https://");
   if (known && !url.ends_with('/')) return {};
   return error_in_words(shown(url) + " is no URL such as " + example);
 }

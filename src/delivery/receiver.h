@@ -18,9 +18,9 @@ struct HostAndPort {
 };
 Result<HostAndPort> parse_host_and_port(const std::string& text);
 
-// http://HOST[:PORT][/PATH] without a slash at its end, or where `tls` https://... `example`: one
-// that is right, for the error.
-Result<void> check_url(const std::string& url, bool tls, const std::string& example);
+// http://HOST[:PORT][/PATH] without a slash at its end, or https://... `example`: one that is
+// right, for the error.
+Result<void> check_url(const std::string& url, const std::string& example);
 // A text that goes into a header: printable, without a line end. `what`: "name of a tenant".
 Result<void> check_header(const std::string& text, const std::string& what);
 

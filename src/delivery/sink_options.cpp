@@ -43,7 +43,7 @@ void read_receiver(Reader& item, ReceiverOptions& options) {
 }  // namespace
 
 Result<void> check_otlp(const std::string& url) {
-  return url.empty() ? Result<void>() : check_url(url, true, "http://collector:4318");
+  return url.empty() ? Result<void>() : check_url(url, "http://collector:4318");
 }
 
 void read_sink(Reader& item, SinkOptions& options) {

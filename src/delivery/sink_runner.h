@@ -28,9 +28,20 @@ class SinkRunner {
   using Stage = typename Kind::Stage;
   using Clock = std::chrono::steady_clock;
 
-  SinkRunner(SinkSetup<Kind> setup, SinkAccount& account);
+  SinkRunner(SinkSetup<Kind> setup, SinkAccount& account)
+      : filter_(std::move(setup.filter)),
+        account_(account),
+        queue_(setup.queue),
+        name_(std::move(setup.name)),
+        sink_(std::move(setup.sink)),
+        stage_(setup.window),
+        tend_every_(setup.tend_every),
+        tend_at_(Clock::now() + tend_every_) {}
   // Waits for the sink.
-  ~SinkRunner();
+  ~SinkRunner() {
+    begin_end();
+    if (thread_.joinable()) thread_.join();
+  }
   SinkRunner(const SinkRunner&) = delete;
   SinkRunner& operator=(const SinkRunner&) = delete;
 
@@ -39,11 +50,32 @@ class SinkRunner {
     thread_ = std::thread([this] { run(); });
   }
   // The error: of opening it. None where that is not done by then.
-  Result<void> wait_until_open(Clock::time_point until);
-  void receive(std::span<const Item> items);
+  Result<void> wait_until_open(Clock::time_point until) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, until, [this] { return opened_.has_value(); });
+    return opened_.value_or(Result<void>());
+  }
+  void receive(std::span<const Item> items) {
+    std::vector<const Item*> wanted;
+    wanted.reserve(items.size());
+    for (const Item& item : items)
+      if (filter_.wants(*item)) wanted.push_back(&item);
+    const std::scoped_lock lock(mutex_);
+    account_.filtered += items.size() - wanted.size();
+    for (const Item* item : wanted)
+      account_.queue_full += queue_.push(*item, Kind::owner(**item), Kind::bytes(**item));
+    changed_.notify_all();
+  }
   // The sink is given what waits, until it does not take it.
-  void begin_end();
-  void wait_until_ended(Clock::time_point until);
+  void begin_end() {
+    const std::scoped_lock lock(mutex_);
+    ends_ = true;
+    changed_.notify_all();
+  }
+  void wait_until_ended(Clock::time_point until) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, until, [this] { return ended_; });
+  }
 
  private:
   static constexpr std::size_t kBatch = 1024;
@@ -51,13 +83,97 @@ class SinkRunner {
   // How often it says that it goes on.
   static constexpr std::chrono::seconds kAlive{1};
 
-  void run();
-  void open(std::unique_lock<std::mutex>& lock);
-  void take_some(std::unique_lock<std::mutex>& lock);
-  bool deliver_some(std::unique_lock<std::mutex>& lock);
-  Delivered deliver();
-  void tend(std::unique_lock<std::mutex>& lock);
-  std::uint64_t take_off(std::size_t entries);
+  void run() {
+    std::unique_lock lock(mutex_);
+    open(lock);
+    while (!ends_) {
+      const auto now = Clock::now();
+      account_.alive_at = now;
+      tend(lock);
+      take_some(lock);
+      if (entries_.empty()) {
+        const auto wakes = [this] { return ends_ || !queue_.empty(); };
+        changed_.wait_until(
+            lock, std::min({stage_.next_due().value_or(tend_at_), tend_at_, now + kAlive}), wakes);
+      } else if (again_at_ > now || !deliver_some(lock)) {
+        changed_.wait_until(lock, std::min(again_at_, now + kAlive), [this] { return ends_; });
+      }
+    }
+    while (true) {
+      take_some(lock);
+      if (queue_.empty()) stage_.end_all(entries_);
+      if (entries_.empty() ? queue_.empty() : !deliver_some(lock)) break;
+    }
+    lock.unlock();
+    sink_.reset();
+    lock.lock();
+    ended_ = true;
+    changed_.notify_all();
+  }
+  void open(std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    const Result<void> opened = sink_->open();
+    report("open " + name_, opened);
+    lock.lock();
+    opened_ = opened;
+    changed_.notify_all();
+  }
+  // Nothing more while some could not be delivered: they wait in the queue, which has its bound.
+  void take_some(std::unique_lock<std::mutex>& lock) {
+    if (!entries_.empty()) return;
+    std::vector<Item> items = queue_.take(kBatch);
+    lock.unlock();
+    const auto now = Clock::now();
+    for (Item& item : items) stage_.take(std::move(item), now, entries_);
+    stage_.end_due(now, entries_);
+    lock.lock();
+  }
+  // False: nothing is to be delivered until again_at_.
+  bool deliver_some(std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    const Delivered done = deliver();
+    const std::size_t taken = std::min(done.entries, entries_.size()),
+                      refused = std::min(done.refused, entries_.size() - taken);
+    account_.delivered += take_off(taken);
+    account_.refused += take_off(refused);
+    account_.failures += done.problem ? 1u : 0u;
+    report(name_, done.problem ? Result<void>(*done.problem) : Result<void>());
+    lock.lock();
+    if (!done.problem) {
+      pause_ = kFirstPause;
+      again_at_ = Clock::now() + pause_;
+      if (!entries_.empty() && taken == 0) return false;
+      again_at_ = {};
+      return true;
+    }
+    // Who was told to go on has not failed to reach the receiver.
+    const bool goes_on = done.pause && done.pause->count() == 0;
+    pause_ = goes_on ? kFirstPause : std::clamp(pause_ * 2, kFirstPause, kLongestPause);
+    again_at_ = Clock::now() + done.pause.value_or(pause_);
+    return goes_on;
+  }
+  Delivered deliver() {
+    try {
+      return sink_->deliver(entries_);
+    } catch (const std::exception& failure) {  // memory, mostly
+      return {.problem = error_in_words(failure.what())};
+    }
+  }
+  void tend(std::unique_lock<std::mutex>& lock) {
+    if (Clock::now() < tend_at_) return;
+    lock.unlock();
+    report("tend " + name_, sink_->tend());
+    lock.lock();
+    tend_at_ = Clock::now() + tend_every_;
+  }
+  // The first ones; how many items they stood for.
+  std::uint64_t take_off(std::size_t entries) {
+    const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(entries);
+    std::uint64_t items = 0;
+    for (auto entry = entries_.begin(); entry != end; ++entry) items += Kind::weight(*entry);
+    entries_.erase(entries_.begin(), end);
+    return items;
+  }
   void report(const std::string& action, const Result<void>& result) {
     trouble_.report(std::string(Kind::kLog) + ": " + action, result);
   }
@@ -83,160 +199,5 @@ class SinkRunner {
 
   std::thread thread_;  // last: it ends first
 };
-
-template <class Kind>
-SinkRunner<Kind>::SinkRunner(SinkSetup<Kind> setup, SinkAccount& account)
-    : filter_(std::move(setup.filter)),
-      account_(account),
-      queue_(setup.queue),
-      name_(std::move(setup.name)),
-      sink_(std::move(setup.sink)),
-      stage_(setup.window),
-      tend_every_(setup.tend_every),
-      tend_at_(Clock::now() + tend_every_) {}
-
-template <class Kind>
-SinkRunner<Kind>::~SinkRunner() {
-  begin_end();
-  if (thread_.joinable()) thread_.join();
-}
-
-template <class Kind>
-Result<void> SinkRunner<Kind>::wait_until_open(Clock::time_point until) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, until, [this] { return opened_.has_value(); });
-  return opened_.value_or(Result<void>());
-}
-
-template <class Kind>
-void SinkRunner<Kind>::begin_end() {
-  const std::scoped_lock lock(mutex_);
-  ends_ = true;
-  changed_.notify_all();
-}
-
-template <class Kind>
-void SinkRunner<Kind>::wait_until_ended(Clock::time_point until) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, until, [this] { return ended_; });
-}
-
-template <class Kind>
-void SinkRunner<Kind>::receive(std::span<const Item> items) {
-  std::vector<const Item*> wanted;
-  wanted.reserve(items.size());
-  for (const Item& item : items)
-    if (filter_.wants(*item)) wanted.push_back(&item);
-  const std::scoped_lock lock(mutex_);
-  account_.filtered += items.size() - wanted.size();
-  for (const Item* item : wanted)
-    account_.queue_full += queue_.push(*item, Kind::owner(**item), Kind::bytes(**item));
-  changed_.notify_all();
-}
-
-template <class Kind>
-void SinkRunner<Kind>::run() {
-  std::unique_lock lock(mutex_);
-  open(lock);
-  while (!ends_) {
-    const auto now = Clock::now();
-    account_.alive_at = now;
-    tend(lock);
-    take_some(lock);
-    if (entries_.empty()) {
-      const auto wakes = [this] { return ends_ || !queue_.empty(); };
-      changed_.wait_until(
-          lock, std::min({stage_.next_due().value_or(tend_at_), tend_at_, now + kAlive}), wakes);
-    } else if (again_at_ > now || !deliver_some(lock)) {
-      changed_.wait_until(lock, std::min(again_at_, now + kAlive), [this] { return ends_; });
-    }
-  }
-  while (true) {
-    take_some(lock);
-    if (queue_.empty()) stage_.end_all(entries_);
-    if (entries_.empty() ? queue_.empty() : !deliver_some(lock)) break;
-  }
-  lock.unlock();
-  sink_.reset();
-  lock.lock();
-  ended_ = true;
-  changed_.notify_all();
-}
-
-template <class Kind>
-void SinkRunner<Kind>::open(std::unique_lock<std::mutex>& lock) {
-  lock.unlock();
-  const Result<void> opened = sink_->open();
-  report("open " + name_, opened);
-  lock.lock();
-  opened_ = opened;
-  changed_.notify_all();
-}
-
-// Nothing more while some could not be delivered: they wait in the queue, which has its bound.
-template <class Kind>
-void SinkRunner<Kind>::take_some(std::unique_lock<std::mutex>& lock) {
-  if (!entries_.empty()) return;
-  std::vector<Item> items = queue_.take(kBatch);
-  lock.unlock();
-  const auto now = Clock::now();
-  for (Item& item : items) stage_.take(std::move(item), now, entries_);
-  stage_.end_due(now, entries_);
-  lock.lock();
-}
-
-// The first ones; how many items they stood for.
-template <class Kind>
-std::uint64_t SinkRunner<Kind>::take_off(std::size_t entries) {
-  const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(entries);
-  std::uint64_t items = 0;
-  for (auto entry = entries_.begin(); entry != end; ++entry) items += Kind::weight(*entry);
-  entries_.erase(entries_.begin(), end);
-  return items;
-}
-
-template <class Kind>
-Delivered SinkRunner<Kind>::deliver() {
-  try {
-    return sink_->deliver(entries_);
-  } catch (const std::exception& failure) {  // memory, mostly
-    return {.problem = error_in_words(failure.what())};
-  }
-}
-
-// False: the sink is to be left alone until again_at_.
-template <class Kind>
-bool SinkRunner<Kind>::deliver_some(std::unique_lock<std::mutex>& lock) {
-  lock.unlock();
-  const Delivered done = deliver();
-  const std::size_t taken = std::min(done.entries, entries_.size()),
-                    refused = std::min(done.refused, entries_.size() - taken);
-  account_.delivered += take_off(taken);
-  account_.refused += take_off(refused);
-  account_.failures += done.problem ? 1u : 0u;
-  report(name_, done.problem ? Result<void>(*done.problem) : Result<void>());
-  lock.lock();
-  if (!done.problem) {
-    pause_ = kFirstPause;
-    again_at_ = Clock::now() + pause_;
-    if (!entries_.empty() && taken == 0) return false;
-    again_at_ = {};
-    return true;
-  }
-  // A pause of 0 means: go on. The receiver was reached.
-  const bool goes_on = done.pause && done.pause->count() == 0;
-  pause_ = goes_on ? kFirstPause : std::clamp(pause_ * 2, kFirstPause, kLongestPause);
-  again_at_ = Clock::now() + done.pause.value_or(pause_);
-  return goes_on;
-}
-
-template <class Kind>
-void SinkRunner<Kind>::tend(std::unique_lock<std::mutex>& lock) {
-  if (Clock::now() < tend_at_) return;
-  lock.unlock();
-  report("tend " + name_, sink_->tend());
-  lock.lock();
-  tend_at_ = Clock::now() + tend_every_;
-}
 
 }  // namespace ioc_exporter::delivery

@@ -19,7 +19,7 @@ Result<void> check_tcp(const std::string& text) {
 }
 
 Result<void> check_loki(const std::string& url) {
-  return delivery::check_url(url, true, "http://loki:3100");
+  return delivery::check_url(url, "http://loki:3100");
 }
 
 void read_sink(Reader& item, OutletOptions& options) {

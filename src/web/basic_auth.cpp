@@ -8,8 +8,9 @@
 #include <thread>
 #include <utility>
 
+#include <absl/strings/escaping.h>
+
 #include "base/ascii.h"
-#include "base/base64.h"
 #include "web/message.h"
 
 namespace ioc_exporter::web {
@@ -48,10 +49,12 @@ std::optional<Credentials> parse(std::string_view authorization) {
   if (authorization.size() < 6 || !is_basic(authorization.substr(0, 6))) return std::nullopt;
   authorization.remove_prefix(6);
   while (!authorization.empty() && authorization.front() == ' ') authorization.remove_prefix(1);
-  const auto text = decode_base64(authorization);
-  const std::size_t colon = text ? text->find(':') : std::string::npos;
+  std::string text;
+  if (!absl::Base64Unescape({authorization.data(), authorization.size()}, &text))
+    return std::nullopt;
+  const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return std::nullopt;
-  return Credentials{text->substr(0, colon), text->substr(colon + 1)};
+  return Credentials{text.substr(0, colon), text.substr(colon + 1)};
 }
 
 }  // namespace

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "web/openssl_handles.h"
 #include "base/rooted_fs.h"
 #include "base/unique_fd.h"
+#include "web/openssl_handles.h"
 
 namespace ioc_exporter::web {
 namespace {

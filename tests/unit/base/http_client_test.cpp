@@ -72,7 +72,8 @@ TEST(HttpClient, AnAnswerThatHasNoBodyEndsWithItsHead) {
 TEST(HttpClient, InterimAnswersAreNone) {
   const HoldingServer server(
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\nContent-Length: 9\r\n\r\n"
-      "HTTP/1.1 103 Early Hints\r\nContent-Type: x\r\n\r\nHTTP/1.1 202 X\r\nContent-Length: 2\r\n\r\nok");
+      "HTTP/1.1 103 Early Hints\r\nContent-Type: x\r\n\r\nHTTP/1.1 202 X\r\nContent-Length: "
+      "2\r\n\r\nok");
   const auto fetched = fetch(server.url());
   ASSERT_TRUE(fetched) << fetched.error().message();
   EXPECT_EQ(fetched->status, 202);

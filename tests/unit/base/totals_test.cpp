@@ -64,7 +64,7 @@ TEST(MonotonicTotals, SumsOnlyGrowWhenSourcesBeginAnewOrGo) {
   totals.observe(1, "a", {4, 2});  // another one
   EXPECT_EQ(totals.totals().at("a"), (Values{12, 6}));
   totals.observe(2, "a", {1, 0});
-  totals.close_if([](int source) { return source == 1; });
+  totals.close(1);
   EXPECT_EQ(totals.sources().size(), 1u);
   EXPECT_EQ(totals.totals().at("a"), (Values{13, 6}));
 }

@@ -45,13 +45,13 @@ TEST_F(Fetch, NobodyListens) {
 }
 
 TEST(FetchUrl, RefusedInWords) {
-  EXPECT_EQ(failure("localhost:10064"),
-            "read the URL \"localhost:10064\": not of the form http://HOST[:PORT][/PATH], without a "
-            "password");
-  for (const char* bad :
-       {"ftp://h/", "http://", "http://:1/", "http://h:", "http://h:0", "http://h:65536",
-        "http://h:1x", "http://[::1]:x", "http://user:secret@h/", "http://h/a b",
-        "http://h/\r\nX: y"})
+  EXPECT_EQ(
+      failure("localhost:10064"),
+      "read the URL \"localhost:10064\": not of the form http://HOST[:PORT][/PATH], without a "
+      "password");
+  for (const char* bad : {"ftp://h/", "http://", "http://:1/", "http://h:", "http://h:0",
+                          "http://h:65536", "http://h:1x", "http://[::1]:x",
+                          "http://user:secret@h/", "http://h/a b", "http://h/\r\nX: y"})
     EXPECT_THAT(failure(bad), StartsWith("read the URL ")) << bad;
   EXPECT_THAT(failure("http://no-such-host.invalid/"),
               StartsWith("find the host no-such-host.invalid: "));
