@@ -133,7 +133,7 @@ Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,
     return sandboxed ? enter_sandbox(sandbox) : Result<void>();
   };
   sandbox.readers = true;  // one child
-  work.confine_keeper = [receivers, confine = confine_to(options, {}, sandbox, user)] {
+  work.confine_keeper = [receivers, confine = close_and(drop_to(options, {}, sandbox, user))] {
     const auto ready = receivers ? prepare_http_client() : Result<void>();
     return ready ? confine() : ready;
   };

@@ -1,5 +1,6 @@
 #include "base/state_files.h"
 
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -121,7 +122,10 @@ std::vector<StateFiles::Text> StateKeeper::open_files(const std::string& folder,
     return UniqueFd();
   };
   auto process = Helper::start({.name = "ioc_exp-state",
-                                .confine = [] { return Result<void>(); },
+                                .confine = []() -> Result<void> {
+                                  ::signal(SIGXFSZ, SIG_IGN);  // a limit of files is an error
+                                  return {};
+                                },
                                 .serve = serve,
                                 .keeps_files = false});
   const auto opened =

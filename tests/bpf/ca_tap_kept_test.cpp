@@ -1,9 +1,6 @@
 // Names of open channels from one run of the tap to the next, through their files.
 #include <gtest/gtest.h>
 
-#include <sys/resource.h>
-
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -11,6 +8,7 @@
 #include "bpf/ca_tap_fixture.h"
 #include "bpf/test_network.h"
 #include "puts/tap/kept_channels.h"
+#include "support/full_disk.h"
 
 namespace {
 
@@ -206,15 +204,11 @@ TEST_P(CaTapKeptTest, AFullDiskIsToldAndTriedAgain) {
   Circuit circuit(listener_);
   circuit.open("anna", "h1", {"A"});
   EXPECT_EQ(all_puts(), 0u);
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{60, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   now_ += ChannelsKeeper::kPause;
-  while (keeper_->problem().empty()) look();
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  std::signal(SIGXFSZ, handler);
+  {
+    const FullDisk full;
+    while (keeper_->problem().empty()) look();
+  }
   EXPECT_EQ(keeper_->sample().write, 1u);
   now_ += ChannelsKeeper::kPause;
   while (!keeper_->problem().empty()) look();

@@ -1,17 +1,14 @@
 // Habits over time, and their file.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <thread>
 
 #include "records/habits_file.h"
+#include "support/full_disk.h"
 #include "support/temporary_folder.h"
 #include "support/value_of.h"
 
@@ -183,27 +180,14 @@ TEST_F(HabitsKeeperTest, AKillInTheMiddleOfAWritingLeavesTheOneBefore) {
   EXPECT_EQ(on_disk().iocs.at("ps").observed, 2700);
 }
 
-// The child that was started last.
-pid_t writer_of_state() {
-  pid_t last = 0;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream children(thread.path() / "children");
-    for (pid_t pid = 0; children >> pid;) last = std::max(last, pid);
-  }
-  return last;
-}
-
-// Files may grow no more, as on a disk that is full.
 TEST_F(HabitsKeeperTest, AFullDiskIsToldAndTriedAgain) {
   HabitsKeeper keeper;
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   keeper.open(folder_, now_);
-  std::signal(SIGXFSZ, handler);
-  const rlimit small{60, RLIM_INFINITY}, large{RLIM_INFINITY, RLIM_INFINITY};
-  ASSERT_EQ(::prlimit(writer_of_state(), RLIMIT_FSIZE, &small, nullptr), 0);
   now_ += HabitsKeeper::kPause;
-  while (keeper.problem().empty()) keeper.keep(now_, [this] { return known(); });
-  ASSERT_EQ(::prlimit(writer_of_state(), RLIMIT_FSIZE, &large, nullptr), 0);
+  {
+    const FullDisk full;
+    while (keeper.problem().empty()) keeper.keep(now_, [this] { return known(); });
+  }
   EXPECT_EQ(keeper.sample().write, 1u);
   EXPECT_EQ(asked_, 1);
   now_ += HabitsKeeper::kPause;
