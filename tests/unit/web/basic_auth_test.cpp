@@ -77,7 +77,8 @@ TEST(BasicAuth, ChecksRunOneAtATimeAndKnownUsersDoNotWait) {
   while (running == 0) std::this_thread::yield();
   for (int i = 0; i < 7; ++i)
     guessers.emplace_back([&auth, &busy, i] {
-      const std::string guess = "Basic YWxpY2U6eHh4" + std::string(1, static_cast<char>('A' + i));
+      const std::string guess =
+          "Basic YWxpY2U6eHh4" + std::string(1, static_cast<char>('A' + i)) + "A==";
       if (auth.judge(guess, "", std::chrono::milliseconds(1)) == Verdict::busy) ++busy;
     });
   for (int i = 1; i < 8; ++i) guessers[static_cast<std::size_t>(i)].join();
@@ -128,7 +129,7 @@ TEST(BasicAuth, FewWaitForTheirTurnAndFewerOfOneAddress) {
     guessers.emplace_back([&auth, number, address] {
       const std::string guess =
           "Basic YWxpY2U6eHh4" +
-          std::string(1, static_cast<char>((number < 26 ? 'A' : 'a' - 26) + number));
+          std::string(1, static_cast<char>((number < 26 ? 'A' : 'a' - 26) + number)) + "A==";
       auth.judge(guess, address, std::chrono::seconds(60));
     });
   };
