@@ -25,9 +25,10 @@
 #include "functions/series.bpf.h"
 
 /* The calls of the thread that are not over, whether it may have new ones or not; NULL: it has none. */
-static __always_inline struct iocx_function_thread *thread_of(const struct iocx_function_place *place, int add)
+static __always_inline struct iocx_function_thread *thread_of(__u64 id, const struct iocx_function_place *place,
+							      int add)
 {
-	struct iocx_function_thread_key key = {bpf_get_current_pid_tgid(), place->function, 0};
+	struct iocx_function_thread_key key = {id, place->function, 0};
 	struct iocx_function_thread *thread = bpf_map_lookup_elem(&function_threads, &key);
 	const __u32 ioc = place->holder.ioc, user = place->holder.user;
 	const struct iocx_function_thread *fresh;
@@ -72,9 +73,10 @@ static __always_inline __u32 settled_depth(struct iocx_function_thread *thread, 
 	return 0;
 }
 
-static __always_inline void begin_call(struct pt_regs *ctx, const struct iocx_function_place *place, __u32 series)
+static __always_inline void begin_call(struct pt_regs *ctx, __u64 id, const struct iocx_function_place *place,
+				       __u32 series)
 {
-	struct iocx_function_thread *thread = thread_of(place, 1);
+	struct iocx_function_thread *thread = thread_of(id, place, 1);
 	const __u64 sp = PT_REGS_SP(ctx);
 	struct iocx_function_call *call;
 	__u32 depth;
@@ -125,10 +127,10 @@ static __always_inline void begin_since(const struct iocx_function_place *place,
 		give_share(IOCX_FUNCTION_SHARE_STARTS, ioc, user);
 }
 
-static __always_inline void note_pointer(struct pt_regs *ctx, const struct iocx_function_place *place,
+static __always_inline void note_pointer(struct pt_regs *ctx, __u64 id, const struct iocx_function_place *place,
 					 const struct iocx_function *function)
 {
-	struct iocx_function_pointer_key key = {0, bpf_get_current_pid_tgid() >> 32, place->function};
+	struct iocx_function_pointer_key key = {0, id >> 32, place->function};
 	const __u32 ioc = place->holder.ioc, user = place->holder.user;
 
 	if (!read_number(ctx, &function->pointer, &key.address))
@@ -141,9 +143,9 @@ static __always_inline void note_pointer(struct pt_regs *ctx, const struct iocx_
 		give_share(IOCX_FUNCTION_SHARE_POINTERS, ioc, user);
 }
 
-static __always_inline struct iocx_function_place *place_hit(struct pt_regs *ctx, __u32 which)
+static __always_inline struct iocx_function_place *place_hit(struct pt_regs *ctx, __u64 id, __u32 which)
 {
-	struct iocx_function_place_key key = {PT_REGS_IP(ctx), bpf_get_current_pid_tgid() >> 32, which};
+	struct iocx_function_place_key key = {PT_REGS_IP(ctx), id >> 32, which};
 	struct iocx_function_place *place = bpf_map_lookup_elem(&function_places, &key);
 
 	if (place)
@@ -164,7 +166,7 @@ static __always_inline void read_key(struct pt_regs *ctx, const struct iocx_func
 		begin_since(place, function, value);
 }
 
-static __always_inline void on_entry(struct pt_regs *ctx, const struct iocx_function_place *place)
+static __always_inline void on_entry(struct pt_regs *ctx, __u64 id, const struct iocx_function_place *place)
 {
 	const struct iocx_function *function = bpf_map_lookup_elem(&functions, &place->function);
 	__u32 series, flags;
@@ -179,17 +181,17 @@ static __always_inline void on_entry(struct pt_regs *ctx, const struct iocx_func
 	if (flags & IOCX_FUNCTION_RESULT)
 		count_result(ctx, place, function, series);
 	if (flags & IOCX_FUNCTION_POINTER)
-		note_pointer(ctx, place, function);
+		note_pointer(ctx, id, place, function);
 	if (flags & (IOCX_FUNCTION_SINCE | IOCX_FUNCTION_BEGINS))
 		read_key(ctx, place, function, series);
 	if (flags & IOCX_FUNCTION_ENDS)
-		begin_call(ctx, place, series);
+		begin_call(ctx, id, place, series);
 }
 
-static __always_inline void on_end(struct pt_regs *ctx, const struct iocx_function_place *place, __u64 now)
+static __always_inline void on_end(struct pt_regs *ctx, __u64 id, const struct iocx_function_place *place, __u64 now)
 {
 	const struct iocx_function *function = bpf_map_lookup_elem(&functions, &place->function);
-	struct iocx_function_thread *thread = thread_of(place, 0);
+	struct iocx_function_thread *thread = thread_of(id, place, 0);
 	const __u64 sp = PT_REGS_SP(ctx) + place->below;
 	struct iocx_function_call *call;
 	__u32 depth;
@@ -210,14 +212,15 @@ static __always_inline void on_end(struct pt_regs *ctx, const struct iocx_functi
 SEC("uprobe")
 int function_entry(struct pt_regs *ctx)
 {
+	const __u64 id = bpf_get_current_pid_tgid();
 	struct iocx_function_place *place;
 	__u32 i;
 
 	for (i = 0; i < IOCX_FUNCTION_AT_ONCE; i++) {
-		place = place_hit(ctx, IOCX_FUNCTION_WHICH(i, 0));
+		place = place_hit(ctx, id, IOCX_FUNCTION_WHICH(i, 0));
 		if (!place)
 			return 0;
-		on_entry(ctx, place);
+		on_entry(ctx, id, place);
 		if (!place->more)
 			return 0;
 	}
@@ -227,16 +230,16 @@ int function_entry(struct pt_regs *ctx)
 SEC("uprobe")
 int function_end(struct pt_regs *ctx)
 {
-	const __u64 now = bpf_ktime_get_ns();
+	const __u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
 	struct iocx_function_place *place;
 	__u32 i;
 
 	for (i = 0; i < IOCX_FUNCTION_AT_ONCE; i++) {
-		place = place_hit(ctx, IOCX_FUNCTION_WHICH(i, 1));
+		place = place_hit(ctx, id, IOCX_FUNCTION_WHICH(i, 1));
 		if (!place)
 			return 0;
 		if (CONDITION_HOLDS(ctx, place->condition))
-			on_end(ctx, place, now);
+			on_end(ctx, id, place, now);
 		if (!place->more)
 			return 0;
 	}

@@ -92,6 +92,9 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
     const std::vector<Wish> wish{{Wish::Kind::place, "", offset}};
     auto file = file_of(pid, *mapping, wish, {pointer.description}, {pointer.description, offset});
     if (!file) return file.error();
+    for (const auto& [description, problem] : (*file)->problems)
+      found.problems.push_back(one.name + ": " + iocs::hex_address(pointer.address) + " in " +
+                               (*file)->path + ": " + problem);
     add(std::move(*file), *mapping);
   }
   return found;

@@ -76,13 +76,28 @@ void FunctionWatch::take(const iocs::IocId& id, std::uint64_t serial, LookedAt f
   for (const std::string& problem : found.problems)
     if (reported_.insert(life->second.ioc.name + problem).second)
       log::warn("ioc {}: function {}", life->second.ioc.name, problem);
-  for (const FileInIoc& in_ioc : life->second.files)
-    for (const auto& [description, problem] : in_ioc.file->problems) {
-      const std::string text =
-          (*descriptions_)[description].name + " in " + in_ioc.file->path + ": " + problem;
-      if (reported_.insert(text).second) log::warn("function {}", text);
-    }
+  for (const FunctionState& state : problems_of(life->second))
+    if (reported_.insert(state.name + state.file + state.state).second)
+      log::warn("function {} in {}: {}", state.name, state.file, state.state);
   changed_ = true;
+}
+
+// What is found in another file of the IOC is not missing.
+std::vector<FunctionState> FunctionWatch::problems_of(const Life& life) const {
+  std::map<std::uint32_t, const DescribedFile*> found;
+  for (const FileInIoc& file : life.files)
+    for (const DescribedFunction& one : file.file->functions)
+      found[one.description] = file.file.get();
+  std::vector<FunctionState> problems;
+  for (const FileInIoc& file : life.files)
+    for (const auto& [index, problem] : file.file->problems) {
+      const Description& one = (*descriptions_)[index];
+      if (one.symbol.kind == Symbol::Kind::pointer) continue;  // LookedAt::problems
+      const auto elsewhere = found.find(index);
+      if (elsewhere == found.end() || elsewhere->second == file.file.get())
+        problems.push_back({one.name, file.file->path, one.symbol.text, problem, 1});
+    }
+  return problems;
 }
 
 std::vector<PointerSeen> FunctionWatch::pointers(const iocs::IocId& id) const {
@@ -614,10 +629,9 @@ std::vector<FunctionState> FunctionWatch::states() const {
                       : off_.contains(place)    ? "off: above --overhead.budget"
                                                 : "off: an IOC on the file is left alone";
       }
-      for (const auto& [description, problem] : file.file->problems)
-        states.push_back({(*descriptions_)[description].name, file.file->path,
-                          (*descriptions_)[description].symbol.text, problem, 1});
     }
+  for (const auto& [id, life] : lives_)
+    std::ranges::move(problems_of(life), std::back_inserter(states));
   for (auto& [place, state] : all) states.push_back(std::move(state));
   std::ranges::sort(states, {}, [](const FunctionState& state) {
     return std::tie(state.name, state.file, state.symbol, state.state);

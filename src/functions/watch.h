@@ -147,6 +147,7 @@ class FunctionWatch {
   void switch_off(const Place& place, const std::string& ioc, double rate, Clock::time_point now);
   void sweep();
   std::string name_of(const Place& place) const;
+  std::vector<FunctionState> problems_of(const Life& life) const;
   bool read_labels(const iocx_function_series& series, bool is_rest, FunctionSample& sample) const;
 
   FunctionsObject& object_;

@@ -183,11 +183,26 @@ class Analysis {
       return error_in_words("what it returns is another function's" + at(leaves_.begin()->first));
     const bool is_set_later = std::ranges::any_of(
         tail_, [&](const auto& one) { return nodes_.at(one.first).instruction.sets_result; });
-    if (cheap && !(places == Places::with_result && is_set_later)) return {};
+    const bool is_in_loop =
+        std::ranges::any_of(ends_, [this](const auto& end) { return leads_to_itself(end.first); });
+    if (cheap && !is_in_loop && !(places == Places::with_result && is_set_later)) return {};
     ends_ = leaves_;
     for (const auto& [offset, node] : nodes_)
       if (node.instruction.flow == Flow::ret) ends_.emplace(offset, IOCX_END_ALWAYS);
     return ends_.empty() ? cheap : Result<void>();
+  }
+
+  // A breakpoint there may be hit any number of times in one call.
+  bool leads_to_itself(std::uint64_t offset) const {
+    std::set<std::uint64_t> before;
+    std::vector<std::uint64_t> pending{offset};
+    while (!pending.empty()) {
+      const Node& node = nodes_.at(pending.back());
+      pending.pop_back();
+      for (const Way& way : node.ways_here)
+        if (before.insert(way.from).second) pending.push_back(way.from);
+    }
+    return before.contains(offset);
   }
 
   // Backwards from the returns to the jumps that lead to nothing else. On the way there may be one

@@ -107,8 +107,8 @@ enum class Work : std::uint8_t {
 // Places that will do.
 enum class Places : std::uint8_t {
   cheap,        // jumps alone
-  any,          // returns, where there is no such jump
-  with_result,  // where the return value is there: returns, where code behind the jump may set it
+  any,          // returns, where there is no such jump, or it is in a loop
+  with_result,  // the same; and returns where code behind the jump may set the return value
 };
 
 // `parts`: all code of one function, the first begins with its entry. Each way from there to a

@@ -84,5 +84,19 @@ TEST(FunctionSearch, ResultsAreReadWhereNothingSetsThemAnyMore) {
   }
 }
 
+TEST(FunctionSearch, AJumpInALoopIsNoPlaceForABreakpoint) {
+  const FoundFunction sum = only(find({{Kind::name, "driver_sum"}}).found);
+  const UniqueFd fd(::open(TEST_DRIVER, O_RDONLY | O_CLOEXEC));
+  const auto ends = [&](Places places) {
+    return value_of(EndingFunction::find(fd.get(), std::vector{sum.code}, Work::nothing, places))
+        ->ends();
+  };
+  EXPECT_NE(ends(Places::any), ends(Places::cheap));
+  for (const FunctionEnd& end : ends(Places::any)) {
+    EXPECT_EQ(end.condition, IOCX_END_ALWAYS);
+    EXPECT_EQ(end.below, 0u);
+  }
+}
+
 }  // namespace
 }  // namespace ioc_exporter::iocs
