@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process_stats.h"
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "kernel/load_error.h"
@@ -24,7 +25,8 @@ FunctionsCollector::FunctionsCollector(iocs::Host& host, const Options& options)
       budget_(options.overhead_budget / 100),
       descriptions_(std::make_shared<const Descriptions>()) {
   if (options.described.empty()) return;
-  auto object = FunctionsObject::load();
+  const auto usable = in_initial_pid_namespace(host.fs(), "count functions");
+  auto object = usable ? FunctionsObject::load() : usable.error();
   if (object)
     object_.emplace(std::move(*object));
   else
@@ -108,12 +110,15 @@ void FunctionsCollector::look_at_due(TimePoint now) {
     return std::ranges::find(iocs_, one.first, &WatchedIoc::id) == iocs_.end();
   });
   if (is_looking_ || detached_) return;
+  auto pointers = watch_->pointers();
   for (const WatchedIoc& ioc : iocs_) {
     Look& look = looks_[ioc.id];
     if (look.serial != ioc.serial) look = {ioc.serial, now, now};
-    if (now < look.next || ioc.left_alone) continue;
+    std::vector<PointerSeen>& seen = pointers[ioc.id.pid];
+    if (now < look.next && seen == look.pointers) continue;
     look.next = now + (now - look.first < kYoung ? kLookAtYoung : kLookAtOld);
-    jobs_.push_back({ioc, watch_->pointers(ioc.id)});
+    look.pointers = seen;
+    jobs_.push_back({ioc, std::move(seen)});
   }
   if (jobs_.empty()) return;
   is_looking_ = true;

@@ -45,6 +45,7 @@ class FunctionsCollector final : public Collector {
   struct Look {
     std::uint64_t serial = 0;
     TimePoint first{}, next{};
+    std::vector<PointerSeen> pointers = {};  // that it was looked at with
   };
   struct Job {
     WatchedIoc ioc;

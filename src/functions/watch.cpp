@@ -100,20 +100,22 @@ std::vector<FunctionState> FunctionWatch::problems_of(const Life& life) const {
   return problems;
 }
 
-std::vector<PointerSeen> FunctionWatch::pointers(const iocs::IocId& id) const {
-  std::vector<PointerSeen> seen;
+std::map<pid_t, std::vector<PointerSeen>> FunctionWatch::pointers() const {
+  std::map<pid_t, std::vector<PointerSeen>> all;
   const auto read = object_.maps().pointers.for_each(
       [&](const iocx_function_pointer_key& key, const iocx_holder&) {
-        if (static_cast<std::int32_t>(key.tgid) != id.pid || key.function >= functions_.size())
-          return;
+        if (key.function >= functions_.size()) return;
         const std::string& of = (*descriptions_)[functions_[key.function].description].name;
         for (std::uint32_t i = 0; i < descriptions_->size(); ++i)
-          if ((*descriptions_)[i].symbol.of == of) seen.push_back({key.address, i});
+          if ((*descriptions_)[i].symbol.of == of)
+            all[static_cast<pid_t>(key.tgid)].push_back({key.address, i});
       });
   if (!read) log::warn("{}", read.error().message());
-  std::ranges::sort(seen);
-  if (seen.size() > kMostPointers) seen.resize(kMostPointers);
-  return seen;
+  for (auto& [pid, seen] : all) {
+    std::ranges::sort(seen);
+    if (seen.size() > kMostPointers) seen.resize(kMostPointers);
+  }
+  return all;
 }
 
 void FunctionWatch::set_detached(bool detached) {

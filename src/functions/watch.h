@@ -64,8 +64,8 @@ class FunctionWatch {
   // IOCs that run; the others' places go.
   void follow(const std::vector<WatchedIoc>& iocs);
   void take(const iocs::IocId& id, std::uint64_t serial, LookedAt found);
-  // Addresses that stood in its calls and are not attached to; asked before a look at the IOC.
-  std::vector<PointerSeen> pointers(const iocs::IocId& id) const;
+  // Addresses of functions that stood in calls, by process.
+  std::map<pid_t, std::vector<PointerSeen>> pointers() const;
   // Attaches and detaches what has changed, looks at the cost, frees what has ended.
   void tick(Clock::time_point now);
   void set_detached(bool detached);

@@ -56,7 +56,7 @@ class Functions : public testing::Test {
   void look() {
     const WatchedIoc ioc{{::getpid(), 1}, 1, kNumber, 0, "IOC", left_alone_};
     watch_->follow({ioc});
-    watch_->take(ioc.id, 1, value_of(finder_->look(ioc.id, watch_->pointers(ioc.id))));
+    watch_->take(ioc.id, 1, value_of(finder_->look(ioc.id, watch_->pointers()[ioc.id.pid])));
     watch_->tick(now_);
   }
   std::string state() const {
@@ -317,7 +317,7 @@ TEST_F(Functions, TooManyPointersAreNotFollowed) {
     of.process = reinterpret_cast<void (*)(user*)>(i);
     driver_submit(&of);
   }
-  EXPECT_THAT(watch_->pointers({::getpid(), 1}), SizeIs(FunctionWatch::kMostPointers));
+  EXPECT_THAT(watch_->pointers()[::getpid()], SizeIs(FunctionWatch::kMostPointers));
 }
 
 TEST_F(Functions, OneThatIsDescribedTwiceCountsInBoth) {
