@@ -73,8 +73,7 @@ static __always_inline __u32 settled_depth(struct iocx_function_thread *thread, 
 	return 0;
 }
 
-static __always_inline void begin_call(struct pt_regs *ctx, __u64 id, const struct iocx_function_place *place,
-				       __u32 series)
+static __noinline int begin_call(struct pt_regs *ctx, __u64 id, const struct iocx_function_place *place, __u32 series)
 {
 	struct iocx_function_thread *thread = thread_of(id, place, 1);
 	const __u64 sp = PT_REGS_SP(ctx);
@@ -91,11 +90,12 @@ static __always_inline void begin_call(struct pt_regs *ctx, __u64 id, const stru
 	call->series = series;
 	thread->depth = depth + 1;
 	call->start_ns = bpf_ktime_get_ns();
+	return 0;
 }
 
 /* The time since the call with the same key that began it. */
-static __always_inline void end_since(const struct iocx_function_place *place, const struct iocx_function *function,
-				      __u64 value, __u32 series)
+static __always_inline int end_since(const struct iocx_function_place *place, const struct iocx_function *function,
+				     __u64 value, __u32 series)
 {
 	struct iocx_function_start_key key = {value, place->epoch, function->since};
 	const struct iocx_function_start *start = bpf_map_lookup_elem(&function_starts, &key);
@@ -107,28 +107,30 @@ static __always_inline void end_since(const struct iocx_function_place *place, c
 	start_ns = start->start_ns;
 	holder = start->holder;
 	if (bpf_map_delete_elem(&function_starts, &key)) /* another thread was faster */
-		return;
+		return 0;
 	give_share(IOCX_FUNCTION_SHARE_STARTS, holder.ioc, holder.user);
 	add_time(series, bpf_ktime_get_ns() - start_ns);
+	return 0;
 }
 
-static __always_inline void begin_since(const struct iocx_function_place *place, const struct iocx_function *function,
-					__u64 value)
+static __always_inline int begin_since(const struct iocx_function_place *place, const struct iocx_function *function,
+				       __u64 value)
 {
 	struct iocx_function_start_key key = {value, place->epoch, function->begins};
 	struct iocx_function_start fresh = {bpf_ktime_get_ns(), place->holder, 0};
 	const __u32 ioc = place->holder.ioc, user = place->holder.user;
 
 	if (!bpf_map_update_elem(&function_starts, &key, &fresh, BPF_EXIST))
-		return;
+		return 0;
 	if (!take_share(IOCX_FUNCTION_SHARE_STARTS, ioc, user))
 		return count_drop(IOCX_FUNCTION_DROP_STARTS_FULL);
 	if (bpf_map_update_elem(&function_starts, &key, &fresh, BPF_NOEXIST))
 		give_share(IOCX_FUNCTION_SHARE_STARTS, ioc, user);
+	return 0;
 }
 
-static __always_inline void note_pointer(struct pt_regs *ctx, __u64 id, const struct iocx_function_place *place,
-					 const struct iocx_function *function)
+static __noinline int note_pointer(struct pt_regs *ctx, __u64 id, const struct iocx_function_place *place,
+				   const struct iocx_function *function)
 {
 	struct iocx_function_pointer_key key = {0, id >> 32, place->function};
 	const __u32 ioc = place->holder.ioc, user = place->holder.user;
@@ -136,11 +138,12 @@ static __always_inline void note_pointer(struct pt_regs *ctx, __u64 id, const st
 	if (!read_number(ctx, &function->pointer, &key.address))
 		return count_drop(IOCX_FUNCTION_DROP_VALUE_UNREAD);
 	if (!key.address || bpf_map_lookup_elem(&function_pointers, &key))
-		return;
+		return 0;
 	if (!take_share(IOCX_FUNCTION_SHARE_POINTERS, ioc, user))
 		return count_drop(IOCX_FUNCTION_DROP_POINTERS_FULL);
 	if (bpf_map_update_elem(&function_pointers, &key, &place->holder, BPF_NOEXIST))
 		give_share(IOCX_FUNCTION_SHARE_POINTERS, ioc, user);
+	return 0;
 }
 
 static __always_inline struct iocx_function_place *place_hit(struct pt_regs *ctx, __u64 id, __u32 which)
@@ -153,8 +156,8 @@ static __always_inline struct iocx_function_place *place_hit(struct pt_regs *ctx
 	return place;
 }
 
-static __always_inline void read_key(struct pt_regs *ctx, const struct iocx_function_place *place,
-				     const struct iocx_function *function, __u32 series)
+static __noinline int read_key(struct pt_regs *ctx, const struct iocx_function_place *place,
+			       const struct iocx_function *function, __u32 series)
 {
 	__u64 value = 0;
 
@@ -164,6 +167,7 @@ static __always_inline void read_key(struct pt_regs *ctx, const struct iocx_func
 		end_since(place, function, value, series);
 	if (function->flags & IOCX_FUNCTION_BEGINS)
 		begin_since(place, function, value);
+	return 0;
 }
 
 static __always_inline void on_entry(struct pt_regs *ctx, __u64 id, const struct iocx_function_place *place)
@@ -188,7 +192,7 @@ static __always_inline void on_entry(struct pt_regs *ctx, __u64 id, const struct
 		begin_call(ctx, id, place, series);
 }
 
-static __always_inline void on_end(struct pt_regs *ctx, __u64 id, const struct iocx_function_place *place, __u64 now)
+static __always_inline int on_end(struct pt_regs *ctx, __u64 id, const struct iocx_function_place *place, __u64 now)
 {
 	const struct iocx_function *function = bpf_map_lookup_elem(&functions, &place->function);
 	struct iocx_function_thread *thread = thread_of(id, place, 0);
@@ -207,6 +211,7 @@ static __always_inline void on_end(struct pt_regs *ctx, __u64 id, const struct i
 		add_time(call->series, now - call->start_ns);
 	if (function->flags & IOCX_FUNCTION_RESULT_AT_END)
 		count_result(ctx, place, function, call->series);
+	return 0;
 }
 
 SEC("uprobe")

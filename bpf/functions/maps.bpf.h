@@ -41,9 +41,10 @@ struct {
 	__type(value, __u32);
 } free_series SEC(".maps");
 
-static __always_inline void count_drop(enum iocx_function_drop reason)
+static __always_inline int count_drop(enum iocx_function_drop reason)
 {
 	add_to_counter(&function_drops, reason, 1);
+	return 0;
 }
 
 #endif

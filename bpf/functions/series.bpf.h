@@ -82,8 +82,8 @@ give:
 	return 0;
 }
 
-static __always_inline __u32 series_of_call(struct pt_regs *ctx, const struct iocx_function_place *place,
-					    const struct iocx_function *function)
+static __noinline __u32 series_of_call(struct pt_regs *ctx, const struct iocx_function_place *place,
+				       const struct iocx_function *function)
 {
 	struct key_on_stack made = {};
 	const int few = function->words <= IOCX_FUNCTION_FEW_WORDS;
@@ -129,8 +129,8 @@ static __always_inline void add_time(__u32 index, __u64 ns)
 	__sync_fetch_and_add(&times->buckets[slot], 1);
 }
 
-static __always_inline void count_result(struct pt_regs *ctx, const struct iocx_function_place *place,
-					 const struct iocx_function *function, __u32 index)
+static __noinline int count_result(struct pt_regs *ctx, const struct iocx_function_place *place,
+				   const struct iocx_function *function, __u32 index)
 {
 	struct iocx_function_result_key key = {0, index, 0};
 	struct iocx_function_result fresh = {0, place->holder, 0}, *result;
@@ -147,12 +147,13 @@ static __always_inline void count_result(struct pt_regs *ctx, const struct iocx_
 	}
 	if (result) {
 		__sync_fetch_and_add(&result->calls, 1);
-		return;
+		return 0;
 	}
 	count_drop(IOCX_FUNCTION_DROP_RESULTS_FULL);
 	series = bpf_map_lookup_elem(&function_series, &index);
 	if (series)
 		__sync_fetch_and_add(&series->other_results, 1);
+	return 0;
 }
 
 #endif

@@ -20,7 +20,7 @@ extern "C" {
 #define IOCX_FUNCTION_ARGUMENTS 6 /* that are in registers, on every processor */
 #define IOCX_FUNCTION_LOADS 5     /* pointers that are followed to one value */
 #define IOCX_FUNCTION_LABELS 4    /* of one function, that are read at its calls */
-#define IOCX_FUNCTION_TEXT 96     /* bytes of a text, its zero byte included */
+#define IOCX_FUNCTION_TEXT 80     /* bytes of a text, its zero byte included */
 #define IOCX_FUNCTION_WORDS 16    /* of 8 bytes: all labels of one function */
 #define IOCX_FUNCTION_FEW_WORDS 2 /* that fit into the smaller key */
 #define IOCX_FUNCTION_DEPTH 8     /* calls of one function within each other, by one thread */

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "ca_server_probe.skel.h"
+#include "functions.skel.h"
 #include "kernel/uprobe.h"
 #include "pva_server_probe.skel.h"
 #include "shared/shares.h"
@@ -134,6 +135,11 @@ TEST(StackDepth, ProgramsOfProbesFitTheStackOfOlderKernels) {
   pva->rodata->cfg_traces = 1;
   expect_little_stack(pva->obj);
   pva_server_probe_bpf__destroy(pva);
+
+  functions_bpf* functions = functions_bpf__open();
+  ASSERT_NE(functions, nullptr);
+  expect_little_stack(functions->obj);
+  functions_bpf__destroy(functions);
 }
 
 }  // namespace

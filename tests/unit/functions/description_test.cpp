@@ -89,7 +89,7 @@ TEST(FunctionDescription, BadInputIsOneLineThatSaysWhereAndWhy) {
       {one("    labels: {port: return -> int}\n"), "a label is read when the call begins"},
       {one("    labels: {ioc: arg0 -> int}\n"), "a label with this name is there already"},
       {one("    labels: {a-b: arg0 -> int}\n"), "no name of a label"},
-      {one("    labels: {a: 'arg0 -> string[96]', b: 'arg0 -> string[96]'}\n"),
+      {one("    labels: {a: 'arg0 -> string[80]', b: 'arg0 -> string[80]'}\n"),
        "more than 128 bytes together"},
       {one("    labels: {a: arg0 -> int, b: arg0 -> int, c: arg0 -> int, d: arg0 -> int, e: arg0 "
            "-> int}\n"),

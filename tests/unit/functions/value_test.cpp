@@ -100,7 +100,7 @@ TEST(FunctionValue, WhatIsNoValueIsSaid) {
       {"arg0 -> text", "\"text\" is no type: int, uint"},
       {"arg0 -> string", "\"string\" is no type"},
       {"arg0 -> string[1]", "2 to 1024 bytes, not \"1\""},
-      {"arg0 -> string[97]", "at most 96 bytes"},
+      {"arg0 -> string[81]", "at most 80 bytes"},
       {"arg0 -> double", "floats"},
       {"pdbbase+8 -> int", "begins with pdbbase, which is no argument"},
       {"arg0 -> enum[]", "no type"},
