@@ -52,19 +52,12 @@ struct FunctionsObject::Loaded {
     bounds[IOCX_FUNCTION_SHARE_STARTS] = kernel::usual_bound(kStarts);
     bounds[IOCX_FUNCTION_SHARE_POINTERS] = kernel::usual_bound(kPointers);
     const auto& maps = skeleton->maps;
-    const std::pair<bpf_map*, std::uint32_t> sizes[] = {{maps.function_places, kPlaces},
-                                                        {maps.series_by_few, kSeries},
-                                                        {maps.series_by_key, kSeries},
-                                                        {maps.function_series, kSeries},
-                                                        {maps.function_times, kSeries},
-                                                        {maps.free_series, kSeries},
-                                                        {maps.function_results, kResults},
-                                                        {maps.function_threads, kThreads},
-                                                        {maps.function_starts, kStarts},
-                                                        {maps.function_pointers, kPointers},
-                                                        {maps.functions, IOCX_FUNCTIONS},
-                                                        {maps.function_shares, IOCX_RECORD_HOLDERS},
-                                                        {maps.function_drops, IOCX_FUNCTION_DROPS}};
+    const std::pair<bpf_map*, std::uint32_t> sizes[] = {
+        {maps.function_places, kPlaces},   {maps.series_by_few, kSeries},
+        {maps.series_by_key, kSeries},     {maps.function_series, kSeries},
+        {maps.function_times, kSeries},    {maps.free_series, kSeries},
+        {maps.function_results, kResults}, {maps.function_threads, kThreads},
+        {maps.function_starts, kStarts},   {maps.function_pointers, kPointers}};
     for (const auto& [map, entries] : sizes)
       if (auto ok = kernel::size_map(map, entries); !ok) return ok;
     return {};
