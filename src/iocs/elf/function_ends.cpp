@@ -177,6 +177,7 @@ class Analysis {
   }
 
   Result<void> find_ends(Places places) {
+    most_calls_ = places == Places::cheap ? 1 : 0;
     auto cheap = find_jumps();
     if (places == Places::cheap) return cheap;
     if (places == Places::with_result && !leaves_.empty())
@@ -206,7 +207,8 @@ class Analysis {
   }
 
   // Backwards from the returns to the jumps that lead to nothing else. On the way there may be one
-  // call, whose time then does not count: it is direct, and so it is none of record support.
+  // call where cheap places are wanted, whose time then does not count: it is direct, and so it is
+  // none of record support.
   Result<void> find_jumps() {
     for (const auto& [offset, node] : nodes_) {
       if (node.instruction.flow != Flow::ret) continue;
@@ -231,7 +233,7 @@ class Analysis {
     const Instruction& last = nodes_.at(way.from).instruction;
     if (way.edge == Edge::after_call) {
       // A function that calls itself does its work in that call.
-      if (last.direct && calls == 0 && part_of(last.target) == nullptr)
+      if (last.direct && calls < most_calls_ && part_of(last.target) == nullptr)
         add_to_tail(way.from, 1);
       else
         return error_in_words("nothing marks its end after the call" + at(way.from));
@@ -289,6 +291,7 @@ class Analysis {
   std::vector<std::uint64_t> pending_;
   std::set<std::uint64_t> conflicts_;
   std::map<std::uint64_t, unsigned> tail_;        // followed by a return alone: calls in it
+  unsigned most_calls_ = 1;
   std::map<std::uint64_t, std::uint8_t> ends_;    // condition by offset
   std::map<std::uint64_t, std::uint8_t> leaves_;  // of them, jumps to other functions
 };
