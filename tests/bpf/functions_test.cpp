@@ -202,6 +202,13 @@ TEST_F(Functions, TimesFromTheEntryToTheEnds) {
   EXPECT_EQ(drops(IOCX_FUNCTION_DROP_END_ALONE), 0u);
 }
 
+TEST_F(Functions, TheLastCallIsInTheTime) {
+  describe("name: relay, symbol: driver_relay, timed: true");
+  for (int i = 0; i < 23; ++i) driver_relay(1000);
+  EXPECT_EQ(timed("relay"), 23u);
+  EXPECT_GT(seconds("relay"), 0.023);
+}
+
 TEST_F(Functions, NestedCallsEndInTheirOrder) {
   describe("name: nested, symbol: driver_nested, timed: true");
   for (int i = 0; i < 23; ++i) driver_nested(2);

@@ -104,6 +104,19 @@ PROBED int driver_nested(int depth)
 	return depth;
 }
 
+PROBED static void take(int microseconds)
+{
+	busy_for(microseconds);
+	work++;
+}
+
+PROBED void driver_relay(int microseconds)
+{
+	if (microseconds > 0)
+		work++;
+	take(microseconds);
+}
+
 PROBED void driver_state_idle(void)
 {
 	work++;

@@ -38,6 +38,7 @@ void driver_start(void* request);
 void driver_done(void* request);
 void driver_submit(struct user* user);
 int driver_nested(int depth);
+void driver_relay(int microseconds); /* all of its time is that of its last call */
 void driver_state_idle(void);
 void driver_state_busy(void);
 int driver_twice(int number), driver_other_twice(int number);

@@ -290,7 +290,7 @@ class Analysis {
   std::map<std::uint64_t, Node> nodes_;
   std::vector<std::uint64_t> pending_;
   std::set<std::uint64_t> conflicts_;
-  std::map<std::uint64_t, unsigned> tail_;        // followed by a return alone: calls in it
+  std::map<std::uint64_t, unsigned> tail_;  // followed by a return alone: calls in it
   unsigned most_calls_ = 1;
   std::map<std::uint64_t, std::uint8_t> ends_;    // condition by offset
   std::map<std::uint64_t, std::uint8_t> leaves_;  // of them, jumps to other functions
