@@ -33,7 +33,7 @@ constexpr std::uint32_t kPlaces = 32'768, kResults = 8192, kThreads = 8192, kSta
 
 struct FunctionsObject::Loaded {
   struct Deleter {
-    void operator()(functions_bpf* skeleton) const { functions_bpf__destroy(skeleton); }
+    void operator()(functions_bpf* object) const { functions_bpf__destroy(object); }
   };
   std::unique_ptr<functions_bpf, Deleter> skeleton;
   std::optional<iocs::Attacher> attacher;
