@@ -7,6 +7,7 @@
  *                                              priority, so that a call that is not slow takes no longer on a busy host
  *   suspendCallbacks PRIORITY          that callback thread suspends itself, as after a failed assertion
  *   requestCallbacks PRIORITY COUNT    asks for so many callbacks, which do nothing
+ *   loadModule FILE                    loads a library of tests/tools/modules, which registers commands of its own
  *
  * Functions of sub records. Both spin for B microseconds when they are slow, set VAL to 1, else to 0, and count that
  * in L:
@@ -16,6 +17,7 @@
  */
 #include "ioc_commands.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -59,6 +61,19 @@ static void request_callbacks(const iocshArgBuf *args)
 	callbackSetPriority(args[0].ival, &idler);
 	for (i = 0; i < args[1].ival; i++)
 		callbackRequest(&idler);
+}
+
+static void load_module(const iocshArgBuf *args)
+{
+	void *module = args[0].sval ? dlopen(args[0].sval, RTLD_NOW | RTLD_LOCAL) : NULL;
+	void (*enter)(void) = NULL;
+
+	if (module)
+		*(void **)&enter = dlsym(module, "register_module");
+	if (!enter)
+		printf("cannot load it: %s\n", dlerror());
+	else
+		enter();
 }
 
 static double microseconds(void)
@@ -145,6 +160,11 @@ void register_test_commands(void)
 	static const iocshFuncDef suspend = {.name = "suspendCallbacks", .nargs = 1, .arg = args};
 	static const iocshFuncDef request = {.name = "requestCallbacks", .nargs = 2, .arg = args};
 
+	static const iocshArg file = {"file", iocshArgString};
+	static const iocshArg *const load_args[] = {&file};
+	static const iocshFuncDef load = {.name = "loadModule", .nargs = 1, .arg = load_args};
+
+	iocshRegister(&load, load_module);
 	iocshRegister(&suspend, suspend_callbacks);
 	iocshRegister(&request, request_callbacks);
 }

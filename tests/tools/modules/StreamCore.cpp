@@ -1,0 +1,68 @@
+// libstream: exchanges of records. Of StreamDevice 2.8.26, src/StreamCore.h.
+//
+//   streamExchanges RECORD COUNT RESULT USECS     starts and finishes so many; RESULT as in ProtocolResult
+#include <iocsh.h>
+
+#include <cstring>
+
+#include "shape.h"
+
+struct StreamProtocolParser {
+  struct Client {
+    virtual ~Client() = default;
+  };
+};
+struct StreamBusInterface {
+  struct Client {
+    virtual ~Client() = default;
+  };
+};
+
+class StreamCore : public StreamProtocolParser::Client, public StreamBusInterface::Client {
+ public:
+  enum ProtocolResult { Success, LockTimeout };
+  enum StartMode { StartNormal, StartInit, StartAsync };
+
+  explicit StreamCore(const char* name) : streamname(strdup(name)) {
+#ifdef IOC_EXPORTER_SHIFTED
+    std::memset(&moved_by, 0x5a, sizeof moved_by);
+#endif
+  }
+  // As in the module, these may throw as far as a compiler knows.
+  KEPT bool startProtocol(StartMode mode);
+  KEPT void finishProtocol(ProtocolResult result);
+
+  MOVED void* bus = nullptr;
+  StreamCore* next = nullptr;
+  char* streamname;
+  unsigned long flags = 0;
+};
+
+bool StreamCore::startProtocol(StartMode mode) {
+  flags |= static_cast<unsigned long>(mode) + 1;
+  return true;
+}
+
+void StreamCore::finishProtocol(ProtocolResult result) {
+  flags += static_cast<unsigned long>(result);
+}
+
+namespace {
+
+void exchange(const iocshArgBuf* args) {
+  auto* stream = new StreamCore(args[0].sval);
+  for (int i = 0; i < args[1].ival; ++i) {
+    stream->startProtocol(StreamCore::StartNormal);
+    if (args[3].ival != 0) module_pause(args[3].ival);
+    stream->finishProtocol(static_cast<StreamCore::ProtocolResult>(args[2].ival));
+  }
+}
+
+}  // namespace
+
+extern "C" void register_module() {
+  static const iocshArg record = {"record", iocshArgString}, number = {"number", iocshArgInt};
+  static const iocshArg* const args[] = {&record, &number, &number, &number};
+  static iocshFuncDef exchanges = {"streamExchanges", 4, args, nullptr};
+  iocshRegister(&exchanges, exchange);
+}

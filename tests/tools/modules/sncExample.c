@@ -1,0 +1,100 @@
+/*
+ * A program of the sequencer, as snc would make it: state set "light" with the states off and on, "level_det" with idle.
+ *
+ *   seqStart PROGRAM                 begins one more instance
+ *   seqTransitions PROGRAM COUNT     of its state set light, from one state to the other
+ *   seqEnter PROGRAM SECONDS         time since 1990 at which its states were entered
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <iocsh.h>
+
+#include "seq.h"
+
+static void enter(SSCB *ss, int state)
+{
+	ss->prevState = ss->currentState;
+	ss->currentState = state;
+}
+
+/* snc's own names. */
+KEPT static void seqg_action_light_0_off(SSCB *ss, int transition, int *next)
+{
+	(void)transition;
+	*next = 1;
+	enter(ss, 1);
+}
+
+KEPT static void seqg_action_light_0_on(SSCB *ss, int transition, int *next)
+{
+	(void)transition;
+	*next = 0;
+	enter(ss, 0);
+}
+
+KEPT static void seqg_action_level_det_1_idle(SSCB *ss, int transition, int *next)
+{
+	(void)ss, (void)transition;
+	*next = 0;
+}
+
+static const STATE light[] = {{.stateName = "off", .actionFunc = seqg_action_light_0_off},
+			      {.stateName = "on", .actionFunc = seqg_action_light_0_on}};
+static const STATE level[] = {{.stateName = "idle", .actionFunc = seqg_action_level_det_1_idle}};
+
+static PROG *programs;
+
+static PROG *find(const char *name)
+{
+	PROG *one;
+
+	for (one = programs; one; one = one->next)
+		if (!strcmp(one->progName, name))
+			return one;
+	one = calloc(1, sizeof *one);
+	one->progName = strdup(name);
+	one->numSS = 2;
+	one->ss = calloc(2, sizeof *one->ss);
+	one->ss[0] = (SSCB){.ssName = "light", .numStates = 2, .states = light, .prog = one};
+	one->ss[1] = (SSCB){.ssName = "level_det", .numStates = 1, .states = level, .prog = one};
+	memset(one, 0x5a, offsetof(PROG, var));
+	memset(&one->ss[0], 0x5a, offsetof(SSCB, var));
+	memset(&one->ss[1], 0x5a, offsetof(SSCB, var));
+	seq_add(one);
+	return programs = one;
+}
+
+static void start(const iocshArgBuf *args)
+{
+	find(args[0].sval);
+}
+
+static void step(const iocshArgBuf *args)
+{
+	SSCB *ss = find(args[0].sval)->ss;
+	int i, next;
+
+	for (i = 0; i < args[1].ival; i++)
+		ss->states[ss->currentState].actionFunc(ss, 0, &next);
+}
+
+static void set_entered(const iocshArgBuf *args)
+{
+	PROG *one = find(args[0].sval);
+
+	one->ss[0].timeEntered = one->ss[1].timeEntered = args[1].ival;
+}
+
+void register_module(void)
+{
+	static const iocshArg program = {"program", iocshArgString}, number = {"number", iocshArgInt};
+	static const iocshArg *const args[] = {&program, &number};
+	static const iocshFuncDef starts = {.name = "seqStart", .nargs = 1, .arg = args};
+	static const iocshFuncDef transitions = {.name = "seqTransitions", .nargs = 2, .arg = args};
+	static const iocshFuncDef enters = {.name = "seqEnter", .nargs = 2, .arg = args};
+
+	iocshRegister(&starts, start);
+	iocshRegister(&transitions, step);
+	iocshRegister(&enters, set_entered);
+}
