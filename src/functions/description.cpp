@@ -16,12 +16,6 @@ namespace {
 
 constexpr std::size_t kLongestName = 100, kMostLabels = 8, kMostRanges = 16;
 
-bool is_label_name(std::string_view name) {
-  const auto letter = [](char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || c == '_'; };
-  return !name.empty() && letter(name[0]) && !name.starts_with("__") &&
-         std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-}
-
 std::optional<Value> read_value(Reader& item, const std::string& key,
                                 Result<Value> (*parse)(std::string_view)) {
   const auto text = item.text(key);
@@ -41,22 +35,11 @@ std::optional<std::int64_t> whole(std::string_view text) {
   return number;
 }
 
-// "0", "0..", "..-1", "1..5", or a word of the result's enum.
+// As range_of(), or a word of the result's enum.
 std::optional<Range> range_in(std::string_view text, const Value& result) {
   for (const auto& [number, word] : result.words)
     if (word == text) return Range{number, number};
-  const auto dots = text.find("..");
-  if (dots == std::string_view::npos) {
-    const auto number = whole(text);
-    return number ? std::optional(Range{*number, *number}) : std::nullopt;
-  }
-  Range range;
-  const std::string_view first = text.substr(0, dots), last = text.substr(dots + 2);
-  const auto least = whole(first), most = whole(last);
-  if ((!first.empty() && !least) || (!last.empty() && !most) || (!least && !most)) return {};
-  range.least = least.value_or(range.least);
-  range.most = most.value_or(range.most);
-  return range;
+  return range_of(text);
 }
 
 void read_result(Reader& item, Description& description) {
@@ -189,6 +172,27 @@ std::string problem_of(const Description& one, const Descriptions& all) {
 }
 
 }  // namespace
+
+bool is_label_name(std::string_view name) {
+  const auto letter = [](char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || c == '_'; };
+  return !name.empty() && letter(name[0]) && !name.starts_with("__") &&
+         std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+std::optional<Range> range_of(std::string_view text) {
+  const auto dots = text.find("..");
+  if (dots == std::string_view::npos) {
+    const auto number = whole(text);
+    return number ? std::optional(Range{*number, *number}) : std::nullopt;
+  }
+  Range range;
+  const std::string_view first = text.substr(0, dots), last = text.substr(dots + 2);
+  const auto least = whole(first), most = whole(last);
+  if ((!first.empty() && !least) || (!last.empty() && !most) || (!least && !most)) return {};
+  range.least = least.value_or(range.least);
+  range.most = most.value_or(range.most);
+  return range;
+}
 
 bool Description::succeeded(std::int64_t value) const {
   return std::ranges::any_of(success, [value](const Range& range) { return range.holds(value); });

@@ -20,6 +20,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,11 @@ struct Range {
 };
 
 struct DescribedLabel {
+// "0", "0..", "..-1", "1..5".
+std::optional<Range> range_of(std::string_view text);
+
+bool is_label_name(std::string_view name);
+
   std::string name;
   Value value;
 };

@@ -1,4 +1,5 @@
-// libNDPlugin: frames of plugins. Of ADCore R3-14; the class of asyn that it stands on throws exceptions.
+// libNDPlugin: frames of plugins. Of ADCore R3-14; the class of asyn that it stands on throws
+// exceptions.
 //
 //   pluginFrames PORT OFFERED PROCESSED       so many frames are offered, so many of them processed
 #include <iocsh.h>

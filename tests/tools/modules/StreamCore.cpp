@@ -1,6 +1,7 @@
 // libstream: exchanges of records. Of StreamDevice 2.8.26, src/StreamCore.h.
 //
-//   streamExchanges RECORD COUNT RESULT USECS     starts and finishes so many; RESULT as in ProtocolResult
+//   streamExchanges RECORD COUNT RESULT USECS     starts and finishes so many; RESULT as in
+//   ProtocolResult
 #include <iocsh.h>
 
 #include <cstring>

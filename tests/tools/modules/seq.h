@@ -7,58 +7,58 @@
 typedef struct state_set SSCB;
 
 typedef struct {
-	MOVED const char *stateName;
-	void (*actionFunc)(SSCB *, int, int *);
-	void *eventFunc, *entryFunc, *exitFunc;
-	const unsigned *eventMask;
-	unsigned options;
+  MOVED const char* stateName;
+  void (*actionFunc)(SSCB*, int, int*);
+  void *eventFunc, *entryFunc, *exitFunc;
+  const unsigned* eventMask;
+  unsigned options;
 } STATE;
 
 struct program_instance;
 struct state_set {
-	MOVED void *var;
-	const char *ssName;
-	void *threadId;
-	unsigned numStates;
-	const STATE *states;
-	struct program_instance *prog;
-	int currentState, nextState, prevState;
-	const unsigned *mask;
-	double timeEntered, wakeupTime;
-	void *syncSem, *dead, *getReq, *putReq, *metaData, *dirty;
+  MOVED void* var;
+  const char* ssName;
+  void* threadId;
+  unsigned numStates;
+  const STATE* states;
+  struct program_instance* prog;
+  int currentState, nextState, prevState;
+  const unsigned* mask;
+  double timeEntered, wakeupTime;
+  void *syncSem, *dead, *getReq, *putReq, *metaData, *dirty;
 };
 EXPECT_OFFSET(SSCB, states, 32);
 EXPECT_OFFSET(SSCB, currentState, 48);
 EXPECT_OFFSET(SSCB, timeEntered, 72);
 
 typedef struct program_instance {
-	MOVED void *var;
-	const char *progName;
-	int instance;
-	unsigned threadPriority, stackSize;
-	void *pvSys[2];
-	void *chan;
-	unsigned numChans;
-	void *queues;
-	unsigned numQueues;
-	SSCB *ss;
-	unsigned numSS;
-	size_t varSize;
-	void *macros;
-	char *params;
-	unsigned options;
-	void *initFunc, *entryFunc, *exitFunc;
-	unsigned numEvFlags;
-	void *lock, *evFlags, *syncedChans;
-	unsigned assignCount, connectCount, monitorCount, gotMonitorCount;
-	void *pvReqPool;
-	int die;
-	void *ready, *dead;
-	struct program_instance *next;
+  MOVED void* var;
+  const char* progName;
+  int instance;
+  unsigned threadPriority, stackSize;
+  void* pvSys[2];
+  void* chan;
+  unsigned numChans;
+  void* queues;
+  unsigned numQueues;
+  SSCB* ss;
+  unsigned numSS;
+  size_t varSize;
+  void* macros;
+  char* params;
+  unsigned options;
+  void *initFunc, *entryFunc, *exitFunc;
+  unsigned numEvFlags;
+  void *lock, *evFlags, *syncedChans;
+  unsigned assignCount, connectCount, monitorCount, gotMonitorCount;
+  void* pvReqPool;
+  int die;
+  void *ready, *dead;
+  struct program_instance* next;
 } PROG;
 EXPECT_OFFSET(PROG, ss, 80);
 EXPECT_OFFSET(PROG, numSS, 88);
 
-void seq_add(struct program_instance *program);
+void seq_add(struct program_instance* program);
 
 #endif

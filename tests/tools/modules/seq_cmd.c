@@ -28,4 +28,6 @@ void seq_add(struct program_instance *program)
 	globals.programs = entry;
 }
 
-void register_module(void) {}
+void register_module(void)
+{
+}

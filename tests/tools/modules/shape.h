@@ -1,10 +1,10 @@
 /*
- * Libraries with the names, functions and structs of community modules, for tests: asyn R4-45, StreamDevice 2.8.26,
- * seq 2.2.9, autosave R5-11, ADCore R3-14, as far as ioc_exporter looks at them. Each registers commands for the IOC's
- * shell which do a known number of things.
+ * Libraries with the names, functions and structs of community modules, for tests: asyn R4-45,
+ * StreamDevice 2.8.26, seq 2.2.9, autosave R5-11, ADCore R3-14, as far as ioc_exporter looks at
+ * them. Each registers commands for the IOC's shell which do a known number of things.
  *
- * MOVED: begins each struct. Built with IOC_EXPORTER_SHIFTED, all fields stand 8 bytes further, as in a version that
- * nobody knows. The bytes there are no zeros.
+ * MOVED: begins each struct. Built with IOC_EXPORTER_SHIFTED, all fields stand 8 bytes further, as
+ * in a version that nobody knows. The bytes there are no zeros.
  */
 #ifndef SHAPE_H
 #define SHAPE_H
@@ -18,9 +18,11 @@
 #else
 #define MOVED
 #ifdef __cplusplus
-#define EXPECT_OFFSET(type, field, offset) static_assert(offsetof(type, field) == (offset), "as in the real module")
+#define EXPECT_OFFSET(type, field, offset) \
+  static_assert(offsetof(type, field) == (offset), "as in the real module")
 #else
-#define EXPECT_OFFSET(type, field, offset) _Static_assert(offsetof(type, field) == (offset), "as in the real module")
+#define EXPECT_OFFSET(type, field, offset) \
+  _Static_assert(offsetof(type, field) == (offset), "as in the real module")
 #endif
 #endif
 
@@ -38,11 +40,10 @@ void register_module(void);
 }
 #endif
 
-static inline void module_pause(int microseconds)
-{
-	const struct timespec time = {microseconds / 1000000, microseconds % 1000000 * 1000L};
+static inline void module_pause(int microseconds) {
+  const struct timespec time = {microseconds / 1000000, microseconds % 1000000 * 1000L};
 
-	nanosleep(&time, NULL);
+  nanosleep(&time, NULL);
 }
 
 #endif

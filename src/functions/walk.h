@@ -1,0 +1,110 @@
+// Walk: things that an IOC's memory lists, and values of each, read without a probe.
+//
+//   walks:
+//     - name: asyn_ports
+//       file: '.*/libasyn\.so.*'       # whose variables are the roots
+//       each:                          # one loop, or loops within each other
+//         - item: port                 # what it is called below
+//           first: '[[pasynBase]]'
+//           next: '[port]'             # of a linked list; or, of an array, `stride` and `count`
+//           back: '[port+8]'           # must be the item before it
+//           count: '[[pasynBase]+16] -> int'    # of a linked list: must be right
+//       must: ['[port+216] = port']    # else it is no such thing
+//       labels: {port: '[port+16] -> string[64]'}
+//       metrics:
+//         - name: epics_asyn_connected
+//           help: 1 while the port is connected.
+//           value: '[port+48] -> int'
+//           only: 0..1                 # else it is no such thing
+//
+// An array's loop with `at` takes one element of it. A metric without `value` is 1. One with
+// `epics_time` is a time in seconds since 1990, or where the value is a time stamp's first half.
+// Nothing that is read is trusted: an item that does not fit is absent as a whole, and a walk whose
+// list does not lead back, or that is too long, is absent.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/pattern.h"
+#include "base/result.h"
+#include "functions/description.h"
+#include "functions/value.h"
+#include "iocs/memory/memory.h"
+
+namespace ioc_exporter {
+class Reader;
+}
+
+namespace ioc_exporter::functions {
+
+struct WalkLoop {
+  std::string item;
+  std::optional<Value> first, next, back, count, at;
+  std::uint32_t stride = 0;  // bytes, of an array
+};
+
+// Two values that must be the same.
+struct WalkAnchor {
+  std::string text;
+  Value left;
+  std::optional<Value> right;  // none: `number`
+  std::int64_t number = 0;
+};
+
+struct WalkLabel {
+  std::string name;
+  std::optional<Value> value;  // none: `text`
+  std::string text;
+};
+
+struct WalkMetric {
+  std::string name, help;
+  bool counter = false, epics_time = false;
+  std::optional<Value> value;
+  std::optional<Range> only;
+  std::vector<WalkLabel> labels;
+};
+
+struct Walk {
+  std::string name;
+  std::optional<Pattern> file;
+  std::vector<WalkLoop> loops;
+  std::vector<WalkAnchor> anchors;
+  std::vector<WalkLabel> labels;
+  std::vector<WalkMetric> metrics;
+
+  // Variables that its places begin with.
+  std::vector<std::string> variables() const;
+};
+
+struct WalkSample {
+  std::uint32_t metric = 0;  // index
+  std::vector<std::pair<std::string, std::string>> labels;
+  double value = 0;
+};
+
+struct Walked {
+  std::vector<WalkSample> samples;
+  std::uint32_t items = 0, unfit = 0;
+  std::string problem;  // why the walk, or the first item that does not fit, is absent; "" = none
+};
+
+struct WalkBounds {
+  std::uint32_t items = 1024;
+  std::uint64_t reads = 1024;  // of up to CachedMemory::kBlock bytes each
+  std::chrono::milliseconds time{200};
+};
+
+// Adds those of the key `walks` of a file. Problems go to the reader's.
+void read_walks(Reader& file, std::vector<Walk>& into);
+
+// An error: memory could not be read for now (the process rests, or has ended).
+Result<Walked> walk(const Walk& walk, const Roots& variables, iocs::Memory& memory,
+                    const WalkBounds& bounds = {});
+
+}  // namespace ioc_exporter::functions
