@@ -125,6 +125,35 @@ void read_symbol(Reader& item, Symbol& symbol) {
     item.complain("symbol", "names no function");
 }
 
+std::optional<OwnFamily> read_family(Reader& item, const std::string& key) {
+  if (!item.has(key)) return {};
+  OwnFamily family{item.text(key).value_or(""), ""};
+  if (item.require(key + "_help")) family.help = item.text(key + "_help").value_or("");
+  if (!family.name.starts_with("epics_") || !is_label_name(family.name))
+    item.complain(key, "must begin with epics_, and have letters, digits and _");
+  return family;
+}
+
+void read_families(Reader& item, Description& description) {
+  OwnFamilies& metrics = description.metrics.emplace();
+  metrics.calls = read_family(item, "calls");
+  metrics.durations = read_family(item, "durations");
+  metrics.failures = read_family(item, "failures");
+  metrics.results = read_family(item, "results");
+  if ((metrics.failures || metrics.results) && !description.result)
+    item.complain("failures", "there is no result that it is about");
+  if (metrics.durations && !description.timed && description.since.empty())
+    item.complain("durations", "there is no time of its calls");
+}
+
+void read_among(Reader& item, Description& description) {
+  item.pairs("among", [&](const Pair& pair) {
+    if (std::ranges::find(description.labels, pair.name, &Label::name) == description.labels.end())
+      item.problems().add(pair.place, item.path() + ".among." + pair.name + ": no such label");
+    description.among[pair.name] = pair.value;
+  });
+}
+
 Description read_one(Reader& item) {
   Description description;
   description.source = item.source();
@@ -145,6 +174,9 @@ Description read_one(Reader& item) {
   if (!description.since.empty() && description.timed)
     item.complain("since",
                   "a function that is timed has a duration already: describe it once more");
+  read_among(item, description);
+  if (item.has("metrics"))
+    item.section("metrics", [&](Reader& inner) { read_families(inner, description); });
   return description;
 }
 

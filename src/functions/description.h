@@ -12,12 +12,15 @@
 //       success: success               # numbers, words, ranges as 0.. or 1..5; else 0
 //       key: arg0                      # of calls that belong together
 //       since: queued                  # the time since that function's call with the same key
+//       among: {port: ports}           # else the label is empty: what a walk (walk.h) finds
+//       metrics: {calls: epics_my_requests_total, calls_help: Requests.}   # in files that ship
 //
 // docs/functions.md is the reference.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,6 +69,15 @@ bool is_label_name(std::string_view name);
   Value value;
 };
 
+// A family of a description's own, in the place of one of the epics_function_ families.
+struct OwnFamily {
+  std::string name, help;
+};
+struct OwnFamilies {
+  // `results`: calls by result, successes included.
+  std::optional<OwnFamily> calls, durations, failures, results;
+};
+
 struct Description {
   std::string source;  // all of it, as YAML
   std::string name;
@@ -77,6 +89,11 @@ struct Description {
   std::vector<Range> success;
   std::optional<Value> key;
   std::string since;  // "" = none
+  // Only values that a walk's label of that name has are shown, or names of records: by label, the
+  // walk's name, or "records".
+  std::map<std::string, std::string> among;
+  std::optional<OwnFamilies> metrics;  // none: the epics_function_ families
+  std::optional<Pattern> where;        // only in IOCs that map such a file
 
   bool operator==(const Description& other) const { return source == other.source; }
   bool succeeded(std::int64_t value) const;

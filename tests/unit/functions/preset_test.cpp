@@ -1,0 +1,99 @@
+// The files of functions/, which ship.
+#include "functions/preset.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "support/value_of.h"
+
+namespace ioc_exporter::functions {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> names_of(const std::vector<Preset>& presets) {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets) names.push_back(preset.name);
+  return names;
+}
+
+TEST(Presets, EachFileThatShipsIsUsable) {
+  std::size_t files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(IOC_EXPORTER_PRESETS)) {
+    std::stringstream text;
+    text << std::ifstream(file.path()).rdbuf();
+    const auto preset = parse_preset(text.str(), file.path().filename());
+    EXPECT_EQ(error_of(preset), "");
+    EXPECT_FALSE(preset && preset->made_for.empty());
+    ++files;
+  }
+  EXPECT_EQ(shipped_presets().size(), files);
+  EXPECT_THAT(names_of(shipped_presets()),
+              ElementsAre("areadetector", "asyn", "autosave", "sequencer", "stream"));
+}
+
+TEST(Presets, AllOfThemTogetherAreUsable) {
+  Descriptions all;
+  for (const Preset& preset : shipped_presets())
+    all.insert(all.end(), preset.functions.begin(), preset.functions.end());
+  EXPECT_THAT(take_out_unusable(all), IsEmpty());
+}
+
+// A family has one HELP, whoever adds to it, and one kind.
+TEST(Presets, EachFamilyHasOneHelp) {
+  std::map<std::string, std::string> helps;
+  const auto add = [&](const std::string& name, const std::string& help) {
+    EXPECT_EQ(helps.try_emplace(name, help).first->second, help) << name;
+    EXPECT_TRUE(help.ends_with('.')) << help;
+  };
+  for (const Preset& preset : shipped_presets()) {
+    for (const Description& one : preset.functions) {
+      ASSERT_TRUE(one.metrics) << one.name;
+      for (const auto& family : {one.metrics->calls, one.metrics->durations, one.metrics->failures,
+                                 one.metrics->results})
+        if (family) add(family->name, family->help);
+    }
+    for (const Walk& walk : preset.walks)
+      for (const WalkMetric& metric : walk.metrics) add(metric.name, metric.help);
+  }
+  EXPECT_GT(helps.size(), 15u);
+}
+
+TEST(Presets, LabelsThatMustBeKnownAreOfAWalkOrOfRecords) {
+  std::map<std::string, const Walk*> walks;
+  for (const Preset& preset : shipped_presets())
+    for (const Walk& walk : preset.walks) walks[walk.name] = &walk;
+  for (const Preset& preset : shipped_presets())
+    for (const Description& one : preset.functions)
+      for (const auto& [label, walk] : one.among) {
+        if (walk == "records") continue;
+        ASSERT_TRUE(walks.contains(walk)) << walk;
+        const auto& labels = walks[walk]->labels;
+        EXPECT_NE(std::ranges::find(labels, label, &WalkLabel::name), labels.end()) << label;
+      }
+}
+
+TEST(Presets, AreChosenByName) {
+  EXPECT_EQ(value_of(chosen_presets({"auto"})).size(), shipped_presets().size());
+  EXPECT_THAT(names_of(value_of(chosen_presets({"none"}))), IsEmpty());
+  EXPECT_THAT(names_of(value_of(chosen_presets({"asyn", "stream"}))),
+              ElementsAre("asyn", "stream"));
+  EXPECT_THAT(error_of(chosen_presets({"asin"})),
+              HasSubstr("asin is none of auto, none, areadetector"));
+}
+
+TEST(Presets, ProblemsNameTheFile) {
+  EXPECT_THAT(error_of(parse_preset("preset: a\nwhere: b\nfunctions: [{name: c}]", "a.yaml")),
+              ::testing::AllOf(HasSubstr("a.yaml:1:1: made_for is missing"),
+                               HasSubstr("a.yaml:3:13: functions[0]: file is missing")));
+}
+
+}  // namespace
+}  // namespace ioc_exporter::functions
