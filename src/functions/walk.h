@@ -96,7 +96,7 @@ struct Walked {
 
 struct WalkBounds {
   std::uint32_t items = 1024;
-  std::uint64_t reads = 1024;  // of up to CachedMemory::kBlock bytes each
+  std::uint64_t reads = 8192;  // of up to CachedMemory::kBlock bytes each
   std::chrono::milliseconds time{200};
 };
 

@@ -1,0 +1,169 @@
+// What walks find in several IOCs, from scrape to scrape. Their memory is this process'.
+#include "functions/walk_watch.h"
+
+#include <gmock/gmock.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/yaml_reader.h"
+#include "exposition/text_encoder.h"
+#include "support/value_of.h"
+
+namespace ioc_exporter::functions {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Thing {
+  Thing* next;
+  const char* name;
+  long value;
+};
+struct Variable {
+  Thing* first;
+};
+
+class Reader : public iocs::ProcessReader {
+ public:
+  Reader() : ProcessReader(RootedFs("/")) {}
+  Result<std::unique_ptr<iocs::Memory>> memory(const iocs::IocId& id) override {
+    ++asked;
+    if (id.pid == hangs) return Error{std::make_error_code(std::errc::stream_timeout), "read it"};
+    return std::unique_ptr<iocs::Memory>(std::make_unique<OwnMemory>());
+  }
+  int asked = 0;
+  pid_t hangs = 0;
+
+ private:
+  class OwnMemory : public iocs::Memory {
+    Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override {
+      const iovec to{into.data(), into.size()};
+      const iovec from{reinterpret_cast<void*>(address), into.size()};
+      const ssize_t got = ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0);
+      if (got <= 0) return last_error("read " + iocs::hex_address(address));
+      return static_cast<std::size_t>(got);
+    }
+  };
+};
+
+class WalkWatchTest : public ::testing::Test {
+ protected:
+  WalkWatchTest() {
+    auto walks = std::make_shared<std::vector<Walk>>();
+    const auto good =
+        read_yaml(R"(walks:
+  - name: things
+    file: lib
+    each: [{item: thing, first: '[list]', next: '[thing]'}]
+    labels: {thing: '[thing+8] -> string[16]'}
+    metrics:
+      - {name: epics_thing, help: Value., value: '[thing+16] -> long', only: 0..}
+      - {name: epics_thing_total, help: Count., value: '[thing+16] -> long'})",
+                  "test", [&](ioc_exporter::Reader& file) { read_walks(file, *walks); });
+    EXPECT_EQ(error_of(good), "");
+    watch = std::make_unique<WalkWatch>(reader, walks);
+  }
+  static WalkPlaces places(const Variable& variable) {
+    return {"/lib", {{"list", reinterpret_cast<std::uint64_t>(&variable)}}, ""};
+  }
+  std::string page() const {
+    exposition::TextEncoder encoder;
+    watch->encode(encoder);
+    return encoder.take();
+  }
+  std::vector<std::string> states() const {
+    std::vector<std::string> all;
+    for (const auto& one : watch->states())
+      all.push_back(one.ioc + " " + one.walk + " " + one.file + " " + one.state);
+    return all;
+  }
+
+  std::shared_ptr<Reader> reader = std::make_shared<Reader>();
+  std::unique_ptr<WalkWatch> watch;
+  Thing b{nullptr, "b", 23}, a{&b, "a", 0};
+  Variable variable{&a};
+};
+
+TEST_F(WalkWatchTest, EachIocHasItsSeries) {
+  Thing c{nullptr, "c", 7};
+  const Variable other{&c};
+  watch->take({1, 1}, 1, {{0, places(variable)}});
+  watch->take({2, 1}, 1, {{0, places(other)}});
+  watch->look({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}, {{3, 1}, 1, "maps no such file"}});
+  EXPECT_EQ(page(),
+            "# HELP epics_thing Value.\n# TYPE epics_thing gauge\n"
+            "epics_thing{ioc=\"one\",thing=\"a\"} 0\nepics_thing{ioc=\"one\",thing=\"b\"} 23\n"
+            "epics_thing{ioc=\"two\",thing=\"c\"} 7\n"
+            "# HELP epics_thing_total Count.\n# TYPE epics_thing_total counter\n"
+            "epics_thing_total{ioc=\"one\",thing=\"a\"} 0\n"
+            "epics_thing_total{ioc=\"one\",thing=\"b\"} 23\n"
+            "epics_thing_total{ioc=\"two\",thing=\"c\"} 7\n");
+  EXPECT_EQ(reader->asked, 2);
+  EXPECT_THAT(states(), ElementsAre("one things /lib 2 found", "two things /lib 1 found"));
+}
+
+TEST_F(WalkWatchTest, AnIocThatHasEndedHasNone) {
+  watch->take({1, 1}, 1, {{0, places(variable)}});
+  watch->look({{{1, 1}, 1, "one"}});
+  watch->look({{{1, 1}, 2, "one"}});  // an exec in place
+  EXPECT_EQ(page(), "");
+  EXPECT_FALSE(watch->knows({1, 1}, "things", "thing", "a"));
+}
+
+TEST_F(WalkWatchTest, OneThatMustBeLeftAloneKeepsItsValues) {
+  watch->take({1, 1}, 1, {{0, places(variable)}});
+  watch->look({{{1, 1}, 1, "one"}});
+  b.value = 24;
+  watch->look({{{1, 1}, 1, "one", true}});
+  EXPECT_EQ(reader->asked, 1);
+  EXPECT_THAT(page(), HasSubstr("thing=\"b\"} 23"));
+}
+
+TEST_F(WalkWatchTest, OneThatHangsHasNoneAndTheOthersDo) {
+  watch->take({1, 1}, 1, {{0, places(variable)}});
+  watch->take({2, 1}, 1, {{0, places(variable)}});
+  watch->look({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}});
+  reader->hangs = 1;
+  watch->look({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}});
+  EXPECT_THAT(page(), HasSubstr("{ioc=\"two\",thing=\"b\"} 23"));
+  EXPECT_THAT(page(), Not(HasSubstr("ioc=\"one\"")));
+  EXPECT_THAT(states()[0], HasSubstr("one things /lib absent: read it: "));
+}
+
+TEST_F(WalkWatchTest, WhatDoesNotFitIsCountedAndSaid) {
+  b.value = -1;
+  watch->take({1, 1}, 1, {{0, places(variable)}});
+  watch->look({{{1, 1}, 1, "one"}});
+  watch->look({{{1, 1}, 1, "one"}});
+  EXPECT_EQ(watch->unfit(), 2u);
+  EXPECT_THAT(states(), ElementsAre("one things /lib 1 found, 1 absent: epics_thing: "
+                                    "[thing+16] -> long makes no sense"));
+}
+
+TEST_F(WalkWatchTest, AVariableThatTheFileDoesNotHaveIsSaid) {
+  watch->take({1, 1}, 1, {{0, {"/lib", {}, "it has no variable list"}}});
+  watch->look({{{1, 1}, 1, "one"}});
+  EXPECT_THAT(states(), ElementsAre("one things /lib absent: it has no variable list"));
+  EXPECT_EQ(page(), "");
+}
+
+TEST_F(WalkWatchTest, NamesThatWereThereStayKnown) {
+  watch->take({1, 1}, 1, {{0, places(variable)}});
+  EXPECT_FALSE(watch->knows({1, 1}, "things", "thing", "b"));
+  watch->look({{{1, 1}, 1, "one"}});
+  a.next = nullptr;
+  watch->look({{{1, 1}, 1, "one"}});
+  EXPECT_TRUE(watch->knows({1, 1}, "things", "thing", "b"));
+  EXPECT_FALSE(watch->knows({1, 1}, "things", "thing", "c"));
+  EXPECT_FALSE(watch->knows({1, 1}, "other", "thing", "b"));
+  EXPECT_FALSE(watch->knows({2, 1}, "things", "thing", "b"));
+}
+
+}  // namespace
+}  // namespace ioc_exporter::functions
