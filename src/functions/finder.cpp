@@ -60,6 +60,12 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
     for (const iocs::Mapping& one : mappings)
       if (is_same_file(one, mapping)) in_ioc.code.push_back({one.start, one.end, one.offset});
   };
+  // A preset's descriptions are for IOCs that map a certain file.
+  std::vector<bool> wanted;
+  for (const Description& one : *descriptions_)
+    wanted.push_back(!one.where || std::ranges::any_of(mappings, [&](const auto& mapping) {
+      return one.where->matches(mapping.path);
+    }));
   for (auto mapping = mappings.begin(); mapping != mappings.end(); ++mapping) {
     if (std::any_of(mappings.begin(), mapping,
                     [&](const auto& before) { return is_same_file(before, *mapping); }))
@@ -68,14 +74,21 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
     std::vector<std::uint32_t> described;
     for (std::uint32_t i = 0; i < descriptions_->size(); ++i) {
       const Description& one = (*descriptions_)[i];
-      if (one.symbol.kind == Symbol::Kind::pointer || !one.file->matches(mapping->path)) continue;
+      if (one.symbol.kind == Symbol::Kind::pointer || !wanted[i] ||
+          !one.file->matches(mapping->path))
+        continue;
       wishes.push_back(wish_of(one.symbol));
       described.push_back(i);
     }
+    for (const Walk& walk : *walks_)
+      if (walk.file->matches(mapping->path))
+        for (const std::string& name : walk.variables())
+          wishes.push_back({Wish::Kind::variable, name, 0});
     if (wishes.empty()) continue;
     auto file = file_of(pid, *mapping, wishes, described, kNoPointer);
     if (!file) return file.error();
     if (*file) add(std::move(*file), *mapping);
+    if (*file) add_walks(found.files.back(), found.walks);
   }
   for (const PointerSeen& pointer : pointers) {
     const auto holds = [&](const iocs::Mapping& mapping) {
@@ -100,6 +113,23 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
   return found;
 }
 
+void FunctionFinder::add_walks(const FileInIoc& file,
+                               std::map<std::uint32_t, WalkPlaces>& walks) const {
+  for (std::uint32_t i = 0; i < walks_->size(); ++i) {
+    if (!(*walks_)[i].file->matches(file.file->path) || walks.contains(i)) continue;
+    WalkPlaces& places = walks[i];
+    places.file = file.file->path;
+    for (const std::string& name : (*walks_)[i].variables()) {
+      const auto variable = file.file->variables.find(name);
+      if (variable == file.file->variables.end()) continue;
+      if (variable->second)
+        places.variables[name] = file.code[0].start - file.code[0].offset + *variable->second;
+      else
+        places.problem = variable->second.error().message();
+    }
+  }
+}
+
 Result<FunctionFinder::FilePtr> FunctionFinder::file_of(
     pid_t pid, const iocs::Mapping& mapping, const std::vector<Wish>& wishes,
     const std::vector<std::uint32_t>& described, std::pair<std::uint32_t, std::uint64_t> pointer) {
@@ -107,13 +137,14 @@ Result<FunctionFinder::FilePtr> FunctionFinder::file_of(
       "/proc/" + std::to_string(pid) + "/map_files/" + iocs::map_files_name(mapping);
   const auto status = reader_->status(pid, path);
   if (!status) return status.error();
-  const FileKey key{iocs::file_id(*status), pointer};
+  const FileKey key{iocs::file_id(*status), pointer, described};
   if (const auto known = files_.find(key); known != files_.end()) return known->second;
   auto fd = reader_->open(pid, path);
   if (!fd) return fd.error();
   auto file = read(pid, mapping, std::move(*fd), wishes, described);
   if (!file) return file.error();
-  if (auto same = pointer == kNoPointer ? same_file(**file) : nullptr) *file = std::move(same);
+  if (auto same = pointer == kNoPointer ? same_file(**file, described) : nullptr)
+    *file = std::move(same);
   // Those that nobody uses any more are read again when they come back.
   if (files_.size() >= kMostFiles)
     std::erase_if(files_, [](const auto& one) { return one.second.use_count() == 1; });
@@ -122,10 +153,13 @@ Result<FunctionFinder::FilePtr> FunctionFinder::file_of(
 }
 
 // Two mounts of one file have one probe in the kernel (base/same_inode.h): it must not be two here.
-FunctionFinder::FilePtr FunctionFinder::same_file(const DescribedFile& file) const {
+FunctionFinder::FilePtr FunctionFinder::same_file(
+    const DescribedFile& file, const std::vector<std::uint32_t>& described) const {
   if (!file.code || file.functions.empty()) return nullptr;
   for (const auto& [key, known] : files_) {
-    if (key.second != kNoPointer || !known->code || !known->code->resembles(*file.code)) continue;
+    if (std::get<1>(key) != kNoPointer || std::get<2>(key) != described || !known->code ||
+        !known->code->resembles(*file.code))
+      continue;
     const int other[] = {known->code->fd()};
     const auto same = find_same_inode(file.code->fd(), other, file.functions[0].code.file_offset);
     if (same && *same) return known;
@@ -144,16 +178,30 @@ Result<FunctionFinder::FilePtr> FunctionFinder::read(
     const std::string problem = !found                       ? found.error().message()
                                 : i < found->problems.size() ? found->problems[i]
                                                              : "";
-    if (!problem.empty()) file->problems.emplace_back(described[i], problem);
+    // A preset's functions may be in any file of the IOC.
+    const Description& one = (*descriptions_)[described[i]];
+    const bool is_elsewhere =
+        one.where && one.symbol.kind == Symbol::Kind::glob && problem == iocs::kNoSuchFunction;
+    if (!problem.empty() && !is_elsewhere) file->problems.emplace_back(described[i], problem);
   }
-  if (!found || found->found.empty()) return FilePtr(std::move(file));
+  for (std::size_t i = described.size(); i < wishes.size(); ++i)
+    if (wishes[i].kind == Wish::Kind::variable)
+      file->variables.emplace(wishes[i].text,
+                              !found ? found.error() : error_in_words(found->problems.at(i)));
+  if (!found) return FilePtr(std::move(file));
   std::vector<iocs::CodeRange> ranges;
-  for (const iocs::FoundFunction& one : found->found) ranges.push_back(one.code);
+  for (const iocs::FoundFunction& one : found->found)
+    if (one.wish < described.size())
+      ranges.push_back(one.code);
+    else
+      file->variables.insert_or_assign(wishes.at(one.wish).text, one.code.file_offset);
+  if (ranges.empty()) return FilePtr(std::move(file));
   auto code = iocs::CodeFile::open(std::move(fd), mapping.path, ranges);
   if (!code) return code.error();
   file->code = std::move(*code);
   for (const iocs::FoundFunction& one : found->found) {
-    const std::uint32_t index = described.at(one.wish);
+    if (one.wish >= described.size()) continue;
+    const std::uint32_t index = described[one.wish];
     const Description& description = (*descriptions_)[index];
     file->functions.push_back({index, one.name, one.code, nullptr});
     DescribedFunction& function = file->functions.back();

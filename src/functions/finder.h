@@ -6,11 +6,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "functions/description.h"
+#include "functions/walk_watch.h"
 #include "iocs/elf/code_file.h"
 #include "iocs/elf/function_ends.h"
 #include "iocs/elf/maps.h"
@@ -31,6 +33,8 @@ struct DescribedFile {
   std::string path;  // as the IOC that was looked at first sees it
   std::vector<DescribedFunction> functions;
   std::vector<std::pair<std::uint32_t, std::string>> problems;  // by description
+  // Variables of walks: where they would be in the file (FunctionWish::Kind::variable), or why not.
+  std::map<std::string, Result<std::uint64_t>> variables = {};
 };
 
 // An executable mapping of a file.
@@ -52,21 +56,27 @@ struct PointerSeen {
 
 struct LookedAt {
   std::vector<FileInIoc> files;
-  std::vector<std::string> problems = {};  // with pointers
+  std::vector<std::string> problems = {};          // with pointers
+  std::map<std::uint32_t, WalkPlaces> walks = {};  // by index
 };
 
 class FunctionFinder {
  public:
   FunctionFinder(std::shared_ptr<iocs::ProcessReader> reader,
-                 std::shared_ptr<const Descriptions> descriptions)
-      : reader_(std::move(reader)), descriptions_(std::move(descriptions)) {}
+                 std::shared_ptr<const Descriptions> descriptions,
+                 std::shared_ptr<const std::vector<Walk>> walks = nullptr)
+      : reader_(std::move(reader)),
+        descriptions_(std::move(descriptions)),
+        walks_(walks ? std::move(walks) : std::make_shared<const std::vector<Walk>>()) {}
 
   Result<LookedAt> look(const iocs::IocId& id, const std::vector<PointerSeen>& pointers);
 
  private:
   using FilePtr = std::shared_ptr<const DescribedFile>;
-  // A file, and the offset of a function that a pointer led to; none: of those with symbols.
-  using FileKey = std::pair<iocs::FileId, std::pair<std::uint32_t, std::uint64_t>>;
+  // A file, and the offset of a function that a pointer led to; none: of those with symbols, which
+  // these descriptions asked for.
+  using FileKey =
+      std::tuple<iocs::FileId, std::pair<std::uint32_t, std::uint64_t>, std::vector<std::uint32_t>>;
 
   Result<FilePtr> file_of(pid_t pid, const iocs::Mapping& mapping,
                           const std::vector<iocs::FunctionWish>& wishes,
@@ -75,10 +85,12 @@ class FunctionFinder {
   Result<FilePtr> read(pid_t pid, const iocs::Mapping& mapping, UniqueFd fd,
                        const std::vector<iocs::FunctionWish>& wishes,
                        const std::vector<std::uint32_t>& described) const;
-  FilePtr same_file(const DescribedFile& file) const;
+  FilePtr same_file(const DescribedFile& file, const std::vector<std::uint32_t>& described) const;
+  void add_walks(const FileInIoc& file, std::map<std::uint32_t, WalkPlaces>& walks) const;
 
   std::shared_ptr<iocs::ProcessReader> reader_;
   std::shared_ptr<const Descriptions> descriptions_;
+  std::shared_ptr<const std::vector<Walk>> walks_;
   std::map<FileKey, FilePtr> files_;
 };
 

@@ -144,7 +144,9 @@ class Search {
     if (!file_.is_complete())
       return error_in_words(what + ": damaged symbol table, or reading it takes too long");
     for (std::uint32_t i = 0; i < wishes_.size(); ++i)
-      if (wishes_[i].kind >= FunctionWish::Kind::offset) look_at_offset(i);
+      if (wishes_[i].kind == FunctionWish::Kind::offset ||
+          wishes_[i].kind == FunctionWish::Kind::place)
+        look_at_offset(i);
     for (std::uint32_t i = 0; i < wishes_.size(); ++i) judge(i);
     for (FoundFunction& one : out_.found) add_cold(one);
     return std::move(out_);
@@ -178,6 +180,7 @@ class Search {
   }
 
   void keep(const Elf64_Sym& symbol, std::string_view name, const std::string& source) {
+    if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT) return keep_variable(symbol, name, source);
     if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF ||
         symbol.st_size == 0 || name.empty() || !file_.is_code(symbol.st_value))
       return;
@@ -189,6 +192,18 @@ class Search {
     const std::string cxx = has_cxx_ && name.starts_with("_Z") ? demangled(name) : "";
     for (std::uint32_t i = 0; i < wishes_.size(); ++i)
       if (matches(i, name, source, cxx)) add(i, name, code, source);
+  }
+
+  void keep_variable(const Elf64_Sym& symbol, std::string_view name, const std::string& source) {
+    const auto code = std::ranges::find_if(file_.segments(), [](const Elf64_Phdr& segment) {
+      return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
+    });
+    if (symbol.st_shndx == SHN_UNDEF || code == file_.segments().end()) return;
+    const CodeRange place{symbol.st_value - code->p_vaddr + code->p_offset, symbol.st_size};
+    for (std::uint32_t i = 0; i < wishes_.size(); ++i)
+      if (wishes_[i].kind == FunctionWish::Kind::variable && name == names_[i] &&
+          (sources_[i].empty() || sources_[i] == source))
+        add(i, name, place, source);
   }
 
   bool matches(std::uint32_t wish, std::string_view name, const std::string& source,
@@ -235,8 +250,12 @@ class Search {
     std::string& problem = out_.problems[wish];
     if (!problem.empty()) return;
     const std::size_t count = counts_[wish];
-    if (count == 0)
-      problem = "no function of the file is called so";
+    if (wishes_[wish].kind == FunctionWish::Kind::variable)
+      problem = count == 1   ? ""
+                : count == 0 ? "the file has no variable " + names_[wish] + ", or is stripped"
+                             : "the file has several variables " + names_[wish];
+    else if (count == 0)
+      problem = kNoSuchFunction;
     else if (count > kMostOfWish)
       problem = "more than 512 functions are called so";
     else if (count > 1 && wishes_[wish].kind != FunctionWish::Kind::glob)

@@ -1,5 +1,6 @@
-// Functions of an ELF file that somebody else describes: by name, by pattern, by demangled name, by
-// offset. The file is somebody else's, too: searched in bounded time, in a reader's process.
+// Functions and variables of an ELF file that somebody else describes: by name, by pattern, by
+// demangled name, by offset. The file is somebody else's, too: searched in bounded time, in a
+// reader's process.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,9 @@ struct FunctionWish {
     cxx,     // demangled, with its arguments or without
     offset,  // in the file with this build id, `text`
     place,   // the same in whatever file
+    // A variable, by name. Its `code` is where it would be in a file whose data lie as far behind
+    // its code as in memory.
+    variable,
   };
   Kind kind = Kind::name;
   std::string text;
@@ -38,6 +42,9 @@ struct FoundFunctions {
   std::vector<FoundFunction> found;
   std::vector<std::string> problems;  // of each wish; "" = none
 };
+
+// The problem of a wish that nothing fits.
+inline constexpr const char* kNoSuchFunction = "no function of the file is called so";
 
 inline constexpr std::size_t kMostOfWish = 512;
 

@@ -49,6 +49,21 @@ TEST(FunctionSearch, NamesThatFitSeveralOrNoneAreProblems) {
   EXPECT_EQ(found.problems[3], "no function of the file is called so");
 }
 
+TEST(FunctionSearch, VariablesOfASourceFile) {
+  const auto found = find({{Kind::variable, "driver.c:work"},
+                           {Kind::variable, "work"},
+                           {Kind::variable, "driver_write"},
+                           {Kind::name, "work"}});
+  ASSERT_THAT(found.found, SizeIs(1));
+  EXPECT_EQ(found.found[0].name, "work");
+  EXPECT_EQ(found.found[0].code.size, sizeof(int));
+  EXPECT_EQ(found.problems[1], "the file has several variables work");
+  EXPECT_EQ(found.problems[2], "the file has no variable driver_write, or is stripped");
+  EXPECT_EQ(found.problems[3], kNoSuchFunction);
+  const auto stripped = find({{Kind::variable, "driver.c:work"}}, STRIPPED_DRIVER);
+  EXPECT_EQ(stripped.problems[0], "the file has no variable work, or is stripped");
+}
+
 TEST(FunctionSearch, OffsetsNeedTheFilesBuildId) {
   const auto named = only(find({{Kind::name, "driver.c:twice"}}).found);
   const auto refused = find({{Kind::offset, "0011", named.code.file_offset}});
