@@ -38,6 +38,11 @@
     putLatencySeconds: 1,
     putLatencyFactor: 10,
     searchStormRate: 20,
+    // Requests that wait for an asyn port all the time.
+    asynQueued: 10,
+    // A state set stands still that had two transitions in such a time before, within a day.
+    stateHours: 1,
+    autosaveHours: 1,
     kernelMapShare: 0.9,
     // Lost events in ten minutes.
     droppedEvents: 10,

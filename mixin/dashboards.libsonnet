@@ -1,6 +1,7 @@
 // The dashboards. Their panels are written in dashboards/source, which checks them against Grafana's own schema while
 // it makes the files that are taken from there; what a site sets is put in here.
 local files = {
+  'drivers.json': importstr '../dashboards/drivers.json',
   'exporter.json': importstr '../dashboards/exporter.json',
   'iocs.json': importstr '../dashboards/iocs.json',
   'overview.json': importstr '../dashboards/overview.json',

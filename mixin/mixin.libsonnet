@@ -1,5 +1,6 @@
 // Alerts, recording rules and dashboards of ioc_exporter, as monitoring-mixins have them: prometheusAlerts,
 // prometheusRules and grafanaDashboards, with _config to set. `topics` are the files that alerts/ has of them.
+local drivers = import 'alerts/drivers.libsonnet';
 local exporter = import 'alerts/exporter.libsonnet';
 local iocs = import 'alerts/iocs.libsonnet';
 local puts = import 'alerts/puts.libsonnet';
@@ -10,6 +11,7 @@ local records = import 'alerts/records.libsonnet';
 (import 'rules/iocs.libsonnet') + iocs +
 (import 'rules/puts.libsonnet') + puts +
 records +
+drivers +
 (import 'dashboards.libsonnet') +
 (import 'runbooks.libsonnet') +
 {

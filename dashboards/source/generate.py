@@ -4,13 +4,15 @@ import sys
 
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
+import drivers
 import exporter
 import iocs
 import overview
 import puts
 import records
 
-BOARDS = {"overview": overview, "puts": puts, "records": records, "iocs": iocs, "exporter": exporter}
+BOARDS = {"overview": overview, "puts": puts, "records": records, "iocs": iocs, "drivers": drivers,
+          "exporter": exporter}
 
 
 def main() -> None:

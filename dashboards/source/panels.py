@@ -36,9 +36,9 @@ WHEN = "dateTimeAsIsoNoDateIfToday"
 PERIODS = {"0.1 s": "blue", "0.2 s": "orange", "0.5 s": "teal", "1 s": "magenta", "2 s": "yellow", "5 s": "cyan",
            "10 s": "grey"}
 PROBES = {"record_process": "blue", "ca_tap": "orange", "ca_udp": "teal", "ca_server_probe": "magenta", "pva_server_probe": "cyan",
-          "ioc_exit": "yellow", "putlog": "grey", "traces": "green"}
+          "ioc_exit": "yellow", "putlog": "grey", "traces": "green", "functions": "red"}
 COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "pva": "magenta", "iocs": "cyan",
-              "policy": "yellow", "putlog": "grey", "traces": "green"}
+              "policy": "yellow", "putlog": "grey", "traces": "green", "functions": "red"}
 
 
 

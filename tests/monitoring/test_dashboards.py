@@ -35,7 +35,7 @@ def test_files_are_written_by_the_program(tmp_path):
     subprocess.run([sys.executable, DASHBOARDS / "source/generate.py", tmp_path], check=True)
     made = {path.name: path.read_text() for path in tmp_path.glob("*.json")}
     assert made == {path.name: path.read_text() for path in DASHBOARDS.glob("*.json")}
-    assert set(made) == {"overview.json", "puts.json", "records.json", "iocs.json", "exporter.json"}
+    assert set(made) == {"overview.json", "puts.json", "records.json", "iocs.json", "drivers.json", "exporter.json"}
 
 
 def test_the_program_and_the_tests_pin_the_same_sdk():
