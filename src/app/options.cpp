@@ -106,6 +106,7 @@ OptionTable option_table(Options& options) {
   iocs::add_options(table, options.iocs);
   records::add_options(table, options.records);
   ca::add_options(table, options.ca);
+  functions::add_options(table, options.functions);
   putlog::add_options(table, options.putlog);
   traces::add_options(table, options.traces);
   traces::add_outlet_options(table, options.trace_outlets);

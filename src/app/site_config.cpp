@@ -44,6 +44,7 @@ Result<Options> parse_config(const std::string& text, const std::string& name, O
         read_rest(section, reader, options);
       });
     functions::read_functions(file, options.functions.described);
+    functions::read_walks(file, options.functions.walks);
     functions::Descriptions usable = options.functions.described;
     for (const std::string& line : functions::take_out_unusable(usable))
       file.complain("functions", line);

@@ -18,13 +18,29 @@ using std::chrono::seconds;
 constexpr seconds kYoung{60}, kLookAtYoung{2}, kLookAtOld{30};
 constexpr seconds kFirstPatience{10};
 
+std::vector<Preset> presets_of(const Options& options) {
+  auto chosen = chosen_presets(options.presets);  // their names were checked with the options
+  return chosen ? std::move(*chosen) : std::vector<Preset>();
+}
+
+std::shared_ptr<const std::vector<Walk>> walks_of(const Options& options,
+                                                  const std::vector<Preset>& presets) {
+  auto walks = std::make_shared<std::vector<Walk>>(options.walks);
+  for (const Preset& preset : presets)
+    walks->insert(walks->end(), preset.walks.begin(), preset.walks.end());
+  return walks;
+}
+
 }  // namespace
 
 FunctionsCollector::FunctionsCollector(iocs::Host& host, const Options& options)
     : host_(host),
+      presets_(presets_of(options)),
+      walks_(walks_of(options, presets_)),
+      walk_watch_(host.reader(), walks_),
       budget_(options.overhead_budget / 100),
       descriptions_(std::make_shared<const Descriptions>()) {
-  if (options.described.empty()) return;
+  if (options.described.empty() && walks_->empty() && presets_.empty()) return;
   const auto usable = in_initial_pid_namespace(host.fs(), "count functions");
   auto object = usable ? FunctionsObject::load() : usable.error();
   if (object)
@@ -41,7 +57,11 @@ std::vector<ProbeState> FunctionsCollector::probes() const {
 void FunctionsCollector::describe(const Descriptions& descriptions, exposition::EdgeStep step) {
   const std::scoped_lock lock(mutex_);
   edges_ = exposition::HistogramEdges::of_scans(step);
-  if (descriptions == *descriptions_) return;
+  // The site's own come first: of two with one name the first stays.
+  Descriptions all = descriptions;
+  for (const Preset& preset : presets_)
+    all.insert(all.end(), preset.functions.begin(), preset.functions.end());
+  if (all == asked_for_) return;
   if (!object_) {
     if (why_not_.empty())
       log::warn(
@@ -49,9 +69,10 @@ void FunctionsCollector::describe(const Descriptions& descriptions, exposition::
           "programs for it at its start only");
     return;
   }
-  Descriptions usable = descriptions;
-  for (const std::string& line : take_out_unusable(usable)) log::warn("{}", line);
-  descriptions_ = std::make_shared<const Descriptions>(std::move(usable));
+  asked_for_ = all;
+  for (const std::string& line : take_out_unusable(all)) log::warn("{}", line);
+  descriptions_ = std::make_shared<const Descriptions>(std::move(all));
+  known_names_.clear();
   start_watch();
 }
 
@@ -60,7 +81,7 @@ void FunctionsCollector::start_watch() {
   watch_ = std::make_unique<FunctionWatch>(*object_, descriptions_, budget_);
   watch_->set_detached(detached_);
   watch_->follow(iocs_);
-  finder_ = std::make_shared<FunctionFinder>(host_.reader(), descriptions_);
+  finder_ = std::make_shared<FunctionFinder>(host_.reader(), descriptions_, walks_);
   looks_.clear();
 }
 
@@ -73,6 +94,7 @@ void FunctionsCollector::follow(TimePoint) {
     iocs_.push_back({id, live.serial, host_.number_of(live.ioc.name), live.ioc.user, live.ioc.name,
                      host_.left_alone(live)});
   watch_->follow(iocs_);
+  known_names_.follow(host_);
 }
 
 void FunctionsCollector::tick(TimePoint now) {
@@ -101,7 +123,9 @@ void FunctionsCollector::take_over() {
     if (!job.found) continue;
     const std::string action = "look for functions in ioc " + job.ioc.name;
     trouble_.report(action, *job.found ? Result<void>() : job.found->error());
-    if (*job.found) watch_->take(job.ioc.id, job.ioc.serial, std::move(**job.found));
+    if (!*job.found) continue;
+    walk_watch_.take(job.ioc.id, job.ioc.serial, std::move((*job.found)->walks));
+    watch_->take(job.ioc.id, job.ioc.serial, std::move(**job.found));
   }
 }
 
@@ -154,15 +178,51 @@ void FunctionsCollector::describe_self(SelfSamples& self) const {
   if (!drops) return;
   self.add(drop_samples(kProbe, *drops, iocx_function_drop_labels, iocx_function_drop_lost));
   self.drops.push_back({kProbe, "function_label_unprintable", watch_->unprinted(), true});
+  self.drops.push_back({kProbe, "function_label_unknown", known_names_.unknown(), true});
+  self.drops.push_back({kProbe, "walk_unfit", walk_watch_.unfit(), true});
+}
+
+// Before the mutex: an IOC may make it wait.
+void FunctionsCollector::look_at_memory() {
+  std::vector<WalkWatch::Job> jobs;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const WatchedIoc& ioc : iocs_)
+      jobs.push_back({ioc.id, ioc.serial, ioc.name, ioc.left_alone});
+  }
+  walk_watch_.look(jobs);
 }
 
 void FunctionsCollector::collect(exposition::Page& page) {
   if (!is_enabled()) return;
+  look_at_memory();
   const std::scoped_lock lock(mutex_);
   page.complete = object_.has_value();
   if (!object_) return describe_self(page.self);
-  encode_functions(watch_->samples(names_), watch_->watched(names_), edges_, page.encoder);
+  auto samples = watch_->samples(names_);
+  known_names_.apply(samples, walk_watch_);
+  encode_functions(samples, watch_->watched(names_), edges_, page.encoder);
+  walk_watch_.encode(page.encoder);
   describe_self(page.self);
+}
+
+void FunctionsCollector::add_walks(exposition::StatusPage& page) const {
+  exposition::StatusTable table;
+  table.title = "Lists in memory";
+  table.note =
+      "What walks find in the IOCs that map their file, and the version that a preset's is made "
+      "for.";
+  table.columns = {
+      {"IOC", false}, {"walk", false}, {"file", false}, {"state", false}, {"made for", false}};
+  for (WalkWatch::State& state : walk_watch_.states()) {
+    std::string made_for;
+    for (const Preset& preset : presets_)
+      if (std::ranges::find(preset.walks, state.walk, &Walk::name) != preset.walks.end())
+        made_for = preset.made_for;
+    table.rows.push_back({std::move(state.ioc), std::move(state.walk), std::move(state.file),
+                          std::move(state.state), std::move(made_for)});
+  }
+  page.tables.push_back(std::move(table));
 }
 
 void FunctionsCollector::status(exposition::StatusPage& page) {
@@ -179,6 +239,7 @@ void FunctionsCollector::status(exposition::StatusPage& page) {
                             std::to_string(state.iocs), std::move(state.state)});
     page.tables.push_back(std::move(table));
     static_cast<void>(watch_->samples(names_));  // counts the texts that do not print
+    add_walks(page);
   }
   describe_self(page.self);
 }

@@ -1,4 +1,5 @@
-// FunctionsCollector: calls, times and results of functions that the site's file describes.
+// FunctionsCollector: calls, times and results of functions that the site's file describes, or
+// presets, and what presets find in the IOCs' memory.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,10 @@
 #include "exposition/histogram_edges.h"
 #include "exposition/self_samples.h"
 #include "functions/finder.h"
+#include "functions/known_names.h"
 #include "functions/options.h"
+#include "functions/preset.h"
+#include "functions/walk_watch.h"
 #include "functions/watch.h"
 #include "iocs/host.h"
 
@@ -54,16 +58,23 @@ class FunctionsCollector final : public Collector {
   };
 
   void start_watch();
+  void look_at_memory();
+  void add_walks(exposition::StatusPage& page) const;
   void take_over();
   void look_at_due(TimePoint now);
   void describe_self(SelfSamples& self) const;
 
   iocs::Host& host_;
+  const std::vector<Preset> presets_;
+  const std::shared_ptr<const std::vector<Walk>> walks_;
+  WalkWatch walk_watch_;
   double budget_;
   std::string why_not_;
   std::optional<FunctionsObject> object_;
   std::mutex mutex_;  // for what follows; taken after the host's
+  Descriptions asked_for_;
   std::shared_ptr<const Descriptions> descriptions_;
+  KnownNames known_names_;
   std::unique_ptr<FunctionWatch> watch_;
   std::shared_ptr<FunctionFinder> finder_;
   exposition::HistogramEdges edges_ = exposition::HistogramEdges::of_scans();

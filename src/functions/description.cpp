@@ -125,21 +125,22 @@ void read_symbol(Reader& item, Symbol& symbol) {
     item.complain("symbol", "names no function");
 }
 
-std::optional<OwnFamily> read_family(Reader& item, const std::string& key) {
+std::optional<OwnFamily> read_family(Reader& item, const std::string& key,
+                                     const std::string& prefix) {
   if (!item.has(key)) return {};
   OwnFamily family{item.text(key).value_or(""), ""};
   if (item.require(key + "_help")) family.help = item.text(key + "_help").value_or("");
-  if (!family.name.starts_with("epics_") || !is_label_name(family.name))
-    item.complain(key, "must begin with epics_, and have letters, digits and _");
+  if (!family.name.starts_with(prefix) || !is_label_name(family.name))
+    item.complain(key, "must begin with " + prefix + ", and have letters, digits and _");
   return family;
 }
 
-void read_families(Reader& item, Description& description) {
+void read_families(Reader& item, const std::string& prefix, Description& description) {
   OwnFamilies& metrics = description.metrics.emplace();
-  metrics.calls = read_family(item, "calls");
-  metrics.durations = read_family(item, "durations");
-  metrics.failures = read_family(item, "failures");
-  metrics.results = read_family(item, "results");
+  metrics.calls = read_family(item, "calls", prefix);
+  metrics.durations = read_family(item, "durations", prefix);
+  metrics.failures = read_family(item, "failures", prefix);
+  metrics.results = read_family(item, "results", prefix);
   if ((metrics.failures || metrics.results) && !description.result)
     item.complain("failures", "there is no result that it is about");
   if (metrics.durations && !description.timed && description.since.empty())
@@ -148,13 +149,14 @@ void read_families(Reader& item, Description& description) {
 
 void read_among(Reader& item, Description& description) {
   item.pairs("among", [&](const Pair& pair) {
-    if (std::ranges::find(description.labels, pair.name, &Label::name) == description.labels.end())
+    if (std::ranges::find(description.labels, pair.name, &DescribedLabel::name) ==
+        description.labels.end())
       item.problems().add(pair.place, item.path() + ".among." + pair.name + ": no such label");
     description.among[pair.name] = pair.value;
   });
 }
 
-Description read_one(Reader& item) {
+Description read_one(Reader& item, const std::string& prefix) {
   Description description;
   description.source = item.source();
   if (item.require("name")) description.name = item.text("name").value_or("");
@@ -176,7 +178,7 @@ Description read_one(Reader& item) {
                   "a function that is timed has a duration already: describe it once more");
   read_among(item, description);
   if (item.has("metrics"))
-    item.section("metrics", [&](Reader& inner) { read_families(inner, description); });
+    item.section("metrics", [&](Reader& inner) { read_families(inner, prefix, description); });
   return description;
 }
 
@@ -230,9 +232,9 @@ bool Description::succeeded(std::int64_t value) const {
   return std::ranges::any_of(success, [value](const Range& range) { return range.holds(value); });
 }
 
-void read_functions(Reader& file, Descriptions& into) {
+void read_functions(Reader& file, Descriptions& into, const std::string& prefix) {
   const std::size_t before = into.size();
-  file.list("functions", [&](Reader& item) { into.push_back(read_one(item)); });
+  file.list("functions", [&](Reader& item) { into.push_back(read_one(item, prefix)); });
   if (into.size() - before > kMostDescriptions)
     file.complain("functions", "must be at most " + std::to_string(kMostDescriptions));
 }

@@ -13,7 +13,7 @@
 //       key: arg0                      # of calls that belong together
 //       since: queued                  # the time since that function's call with the same key
 //       among: {port: ports}           # else the label is empty: what a walk (walk.h) finds
-//       metrics: {calls: epics_my_requests_total, calls_help: Requests.}   # in files that ship
+//       metrics: {calls: epics_site_requests_total, calls_help: Requests.}   # families of its own
 //
 // docs/functions.md is the reference.
 #pragma once
@@ -59,12 +59,12 @@ struct Range {
   bool holds(std::int64_t value) const { return value >= least && value <= most; }
 };
 
-struct DescribedLabel {
 // "0", "0..", "..-1", "1..5".
 std::optional<Range> range_of(std::string_view text);
 
 bool is_label_name(std::string_view name);
 
+struct DescribedLabel {
   std::string name;
   Value value;
 };
@@ -105,8 +105,9 @@ using Descriptions = std::vector<Description>;
 inline constexpr std::size_t kMostDescriptions = 256;
 
 // Adds those of the key `functions` of a file, or of the site's. Problems go to the reader's; then
-// the result must not be used.
-void read_functions(Reader& file, Descriptions& into);
+// the result must not be used. Families of their own begin with `prefix`.
+inline constexpr const char* kSitePrefix = "epics_site_";
+void read_functions(Reader& file, Descriptions& into, const std::string& prefix = kSitePrefix);
 // Of a file that ships, with this key alone. The error holds all problems, a line each.
 Result<Descriptions> parse_functions(const std::string& text, const std::string& name);
 

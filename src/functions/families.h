@@ -11,6 +11,7 @@
 #include "exposition/encoder.h"
 #include "exposition/histogram_edges.h"
 #include "exposition/shared_families.h"
+#include "functions/description.h"
 
 namespace ioc_exporter::functions {
 
@@ -21,6 +22,8 @@ struct FunctionSample {
   std::uint64_t calls = 0;
   std::map<std::string, std::uint64_t> failures = {};  // by result
   std::optional<exposition::SharedFamilies::Durations> durations = {};
+  std::map<std::string, std::uint64_t> results = {};  // the failures, and the successes
+  const Description* description = nullptr;  // null: nothing of its own; outlives the sample
 };
 
 struct WatchedSample {

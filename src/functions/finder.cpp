@@ -87,8 +87,9 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
     if (wishes.empty()) continue;
     auto file = file_of(pid, *mapping, wishes, described, kNoPointer);
     if (!file) return file.error();
-    if (*file) add(std::move(*file), *mapping);
-    if (*file) add_walks(found.files.back(), found.walks);
+    if (!*file) continue;
+    add(std::move(*file), *mapping);
+    add_walks(found.files.back(), found.walks);
   }
   for (const PointerSeen& pointer : pointers) {
     const auto holds = [&](const iocs::Mapping& mapping) {

@@ -1,13 +1,24 @@
-// Options of described functions. They have no flags: what is described is counted.
+// Options of described functions. What the site's file describes is counted.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "base/option_table.h"
 #include "functions/description.h"
+#include "functions/walk.h"
 
 namespace ioc_exporter::functions {
 
 struct Options {
-  Descriptions described;       // in the file only
+  // In the file only.
+  Descriptions described;
+  std::vector<Walk> walks;
+  std::vector<std::string> presets{"auto"};
   double overhead_budget = 25;  // percent of one core for each IOC; 0 = no bound
 };
+
+// Its rows; they refer to `options`.
+void add_options(OptionTable& table, Options& options);
 
 }  // namespace ioc_exporter::functions

@@ -23,8 +23,8 @@ Result<Preset> parse_preset(const std::string& text, const std::string& name) {
     if (file.require("preset")) preset.name = file.text("preset").value_or("");
     if (file.require("made_for")) preset.made_for = file.text("made_for").value_or("");
     if (file.require("where")) file.set("where", pattern(preset.where));
-    read_functions(file, preset.functions);
-    read_walks(file, preset.walks);
+    read_functions(file, preset.functions, "epics_");
+    read_walks(file, preset.walks, "epics_");
   };
   if (auto good = read_yaml(text, name, read); !good) return good.error();
   for (Description& one : preset.functions) one.where = preset.where;
@@ -56,6 +56,20 @@ Result<std::vector<Preset>> chosen_presets(const std::vector<std::string>& names
     }
     chosen.push_back(*found);
   }
+  // What their labels must be among is read for them also where its own preset is not used.
+  std::vector<Walk> needed;
+  for (const Preset& preset : chosen)
+    for (const Description& one : preset.functions)
+      for (const auto& [label, walk] : one.among)
+        for (const Preset& other : all)
+          for (Walk found : other.walks)
+            if (found.name == walk &&
+                std::ranges::find(chosen, other.name, &Preset::name) == chosen.end() &&
+                std::ranges::find(needed, walk, &Walk::name) == needed.end()) {
+              found.metrics.clear();
+              needed.push_back(std::move(found));
+            }
+  if (!chosen.empty()) std::ranges::move(needed, std::back_inserter(chosen.back().walks));
   return chosen;
 }
 

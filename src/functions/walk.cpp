@@ -96,13 +96,13 @@ void read_walk_labels(Reader& item, std::vector<WalkLabel>& into) {
   });
 }
 
-WalkMetric read_metric(Reader& item) {
+WalkMetric read_metric(Reader& item, const std::string& prefix) {
   WalkMetric metric;
   if (item.require("name")) metric.name = item.text("name").value_or("");
   if (item.require("help")) metric.help = item.text("help").value_or("");
   metric.counter = metric.name.ends_with("_total");
-  if (!metric.name.starts_with("epics_") || !is_label_name(metric.name))
-    item.complain("name", "must begin with epics_, and have letters, digits and _");
+  if (!metric.name.starts_with(prefix) || !is_label_name(metric.name))
+    item.complain("name", "must begin with " + prefix + ", and have letters, digits and _");
   metric.value = read_memory_value(item, "value", &Value::parse);
   if (metric.value && metric.value->type == Type::text) item.complain("value", "must be a number");
   item.set("epics_time", on_off(metric.epics_time));
@@ -114,7 +114,7 @@ WalkMetric read_metric(Reader& item) {
   return metric;
 }
 
-Walk read_walk(Reader& item) {
+Walk read_walk(Reader& item, const std::string& prefix) {
   Walk walk;
   if (item.require("name")) walk.name = item.text("name").value_or("");
   if (item.require("file")) item.set("file", pattern(walk.file));
@@ -123,7 +123,8 @@ Walk read_walk(Reader& item) {
   read_anchors(item, walk.anchors);
   read_walk_labels(item, walk.labels);
   if (item.require("metrics"))
-    item.list("metrics", [&](Reader& inner) { walk.metrics.push_back(read_metric(inner)); });
+    item.list("metrics",
+              [&](Reader& inner) { walk.metrics.push_back(read_metric(inner, prefix)); });
   if (walk.loops.size() > kMostLoops || walk.metrics.size() > kMostMetrics)
     item.complain("name", "more than 4 loops within each other, or 32 metrics");
   return walk;
@@ -172,7 +173,11 @@ class Walker {
     auto done = loop(0);
     if (bounded_.for_now()) return *bounded_.for_now();
     if (done && bounded_.is_over()) done = error_in_words("reading it takes too long");
-    if (!done) out_ = {.samples = {}, .items = 0, .unfit = 1, .problem = done.error().message()};
+    if (!done) {
+      out_ = Walked();
+      out_.unfit = 1;
+      out_.problem = done.error().message();
+    }
     return std::move(out_);
   }
 
@@ -286,6 +291,7 @@ class Walker {
         return error_in_words("another item has the same labels");
       samples.push_back(std::move(sample));
     }
+    out_.names.insert(labels.begin(), labels.end());
     return samples;
   }
 
@@ -344,8 +350,8 @@ std::vector<std::string> Walk::variables() const {
   return {names.begin(), names.end()};
 }
 
-void read_walks(Reader& file, std::vector<Walk>& into) {
-  file.list("walks", [&](Reader& item) { into.push_back(read_walk(item)); });
+void read_walks(Reader& file, std::vector<Walk>& into, const std::string& prefix) {
+  file.list("walks", [&](Reader& item) { into.push_back(read_walk(item, prefix)); });
 }
 
 Result<Walked> walk(const Walk& walk, const Roots& variables, iocs::Memory& memory,

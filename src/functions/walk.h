@@ -26,6 +26,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +91,7 @@ struct WalkSample {
 
 struct Walked {
   std::vector<WalkSample> samples;
+  std::set<std::pair<std::string, std::string>> names;  // the walk's labels, with their values
   std::uint32_t items = 0, unfit = 0;
   std::string problem;  // why the walk, or the first item that does not fit, is absent; "" = none
 };
@@ -100,8 +102,9 @@ struct WalkBounds {
   std::chrono::milliseconds time{200};
 };
 
-// Adds those of the key `walks` of a file. Problems go to the reader's.
-void read_walks(Reader& file, std::vector<Walk>& into);
+// Adds those of the key `walks` of a file. Problems go to the reader's. Metrics begin with
+// `prefix`.
+void read_walks(Reader& file, std::vector<Walk>& into, const std::string& prefix = kSitePrefix);
 
 // An error: memory could not be read for now (the process rests, or has ended).
 Result<Walked> walk(const Walk& walk, const Roots& variables, iocs::Memory& memory,

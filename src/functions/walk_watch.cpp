@@ -6,6 +6,13 @@
 #include "exposition/shared_families.h"
 
 namespace ioc_exporter::functions {
+namespace {
+
+bool fits(const Walked& found, const std::string& problem) {
+  return problem.empty() && found.problem.empty();
+}
+
+}  // namespace
 
 void WalkWatch::take(const iocs::IocId& id, std::uint64_t serial,
                      std::map<std::uint32_t, WalkPlaces> places) {
@@ -73,6 +80,8 @@ void WalkWatch::look_at(const Job& job) {
     else
       read.problem = found.error().message();
     unfit += read.found.unfit;
+    ++read.looks;
+    read.has_fit |= fits(read.found, read.problem);
   }
   const std::scoped_lock lock(mutex_);
   unfit_ += unfit;
@@ -87,9 +96,8 @@ void WalkWatch::look_at(const Job& job) {
 }
 
 void WalkWatch::keep_names(Life& life, std::uint32_t walk, const Walked& found) const {
-  for (const WalkSample& sample : found.samples)
-    for (const auto& [label, value] : sample.labels)
-      if (life.names.size() < kMostNames) life.names.emplace(walk, label, value);
+  for (const auto& [label, value] : found.names)
+    if (life.names.size() < kMostNames) life.names.emplace(walk, label, value);
 }
 
 void WalkWatch::encode(exposition::Encoder& encoder) const {
@@ -120,14 +128,20 @@ void WalkWatch::encode(exposition::Encoder& encoder) const {
   families.encode(encoder);
 }
 
-bool WalkWatch::knows(const iocs::IocId& id, const std::string& walk, const std::string& label,
-                      const std::string& value) const {
+WalkWatch::Answer WalkWatch::knows(const iocs::IocId& id, const std::string& walk,
+                                   const std::string& label, const std::string& value) const {
   const std::scoped_lock lock(mutex_);
+  const auto index = std::ranges::find(*walks_, walk, &Walk::name) - walks_->begin();
   const auto life = lives_.find(id);
-  if (life == lives_.end()) return false;
-  for (std::uint32_t i = 0; i < walks_->size(); ++i)
-    if ((*walks_)[i].name == walk && life->second.names.contains({i, label, value})) return true;
-  return false;
+  if (life == lives_.end()) return Answer::not_sure;
+  const auto walk_index = static_cast<std::uint32_t>(index);
+  if (life->second.names.contains({walk_index, label, value})) return Answer::yes;
+  const auto found = life->second.walks.find(walk_index);
+  if (found == life->second.walks.end()) return Answer::not_sure;
+  const Read& read = found->second;
+  const bool is_unfit = !fits(read.found, read.problem);
+  const bool may_fit = read.has_fit || read.looks < kLooksToFit;
+  return read.looks == 0 || (is_unfit && may_fit) ? Answer::not_sure : Answer::no;
 }
 
 std::vector<WalkWatch::State> WalkWatch::states() const {

@@ -33,6 +33,8 @@ class WalkWatch {
   static constexpr std::chrono::milliseconds kBudget{100};
   static constexpr std::chrono::seconds kOldest{60};  // what is shown of an IOC that had to wait
   static constexpr std::size_t kMostNames = 8192;     // of an IOC
+  // A walk that has never fitted at so many looks does not know the module's version.
+  static constexpr unsigned kLooksToFit = 3;
 
   struct Job {
     iocs::IocId id;
@@ -55,9 +57,11 @@ class WalkWatch {
   void look(const std::vector<Job>& jobs);
   void encode(exposition::Encoder& encoder) const;
 
-  // Whether a walk's label has had that value since the IOC began.
-  bool knows(const iocs::IocId& id, const std::string& walk, const std::string& label,
-             const std::string& value) const;
+  // Whether a walk's label has had that value since the IOC began. Not sure: it could not be read,
+  // and may be the next time.
+  enum class Answer : std::uint8_t { yes, no, not_sure };
+  Answer knows(const iocs::IocId& id, const std::string& walk, const std::string& label,
+               const std::string& value) const;
   std::vector<State> states() const;
   // Items, and whole walks, that did not fit, one each time that they were looked at.
   std::uint64_t unfit() const;
@@ -67,6 +71,8 @@ class WalkWatch {
     WalkPlaces places;
     Walked found;
     std::string problem;  // why it was not read
+    unsigned looks = 0;
+    bool has_fit = false;  // once
   };
   struct Life {
     std::uint64_t serial = 0;

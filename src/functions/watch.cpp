@@ -586,6 +586,7 @@ std::vector<FunctionSample> FunctionWatch::samples(const Names& names) const {
     const bool is_rest = i < FunctionsObject::kOwnSeries;
     if (ioc == names.end() || (is_rest && calls == 0 && has_read_labels(description))) continue;
     FunctionSample sample{ioc->second, description.name, {}, calls};
+    sample.description = &description;
     if (!read_labels(series, is_rest, sample)) unprinted_ += calls;
     if ((description.timed && function.ends) || !description.since.empty()) {
       const iocx_function_times& times = object_.times()[i];
@@ -595,7 +596,7 @@ std::vector<FunctionSample> FunctionWatch::samples(const Names& names) const {
         durations.buckets[slot] = __atomic_load_n(&times.buckets[slot], __ATOMIC_RELAXED);
     }
     if (const std::uint64_t other = __atomic_load_n(&series.other_results, __ATOMIC_RELAXED))
-      sample.failures["(other)"] = other;
+      sample.failures["(other)"] = sample.results["(other)"] = other;
     by_series[i] = {samples.size(), &description};
     samples.push_back(std::move(sample));
   }
@@ -604,8 +605,10 @@ std::vector<FunctionSample> FunctionWatch::samples(const Names& names) const {
         const auto found = by_series.find(key.series);
         if (found == by_series.end()) return;
         const auto& [sample, description] = found->second;
-        if (description->result && !description->succeeded(key.result))
-          samples[sample].failures[description->result->number_text(key.result)] += result.calls;
+        if (!description->result) return;
+        const std::string text = description->result->number_text(key.result);
+        samples[sample].results[text] += result.calls;
+        if (!description->succeeded(key.result)) samples[sample].failures[text] += result.calls;
       });
   if (!read) log::warn("{}", read.error().message());
   return samples;

@@ -9,7 +9,7 @@ from harness import databases, env
 
 BASE = env.PYTHON_BASE
 # Those of the modules are wanted alone.
-EXPORTER_OPTIONS = ["--no-records"]
+EXPORTER_OPTIONS = ["--no-collector.records"]
 CALL, WAIT = "epics_asyn_call_duration_seconds", "epics_asyn_queue_wait_seconds"
 SINCE_1990 = 631152000
 

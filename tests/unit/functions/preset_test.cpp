@@ -85,6 +85,10 @@ TEST(Presets, AreChosenByName) {
   EXPECT_THAT(names_of(value_of(chosen_presets({"none"}))), IsEmpty());
   EXPECT_THAT(names_of(value_of(chosen_presets({"asyn", "stream"}))),
               ElementsAre("asyn", "stream"));
+  const auto alone = value_of(chosen_presets({"areadetector"}));
+  ASSERT_EQ(alone[0].walks.size(), 1u);  // names of plugins are those of ports
+  EXPECT_EQ(alone[0].walks[0].name, "asyn_ports");
+  EXPECT_THAT(alone[0].walks[0].metrics, IsEmpty());
   EXPECT_THAT(error_of(chosen_presets({"asin"})),
               HasSubstr("asin is none of auto, none, areadetector"));
 }

@@ -80,13 +80,15 @@ struct PortList {
 
 std::vector<Walk> walks_in(const std::string& text) {
   std::vector<Walk> walks;
-  const auto good = read_yaml(text, "test.yaml", [&](Reader& file) { read_walks(file, walks); });
+  const auto good =
+      read_yaml(text, "test.yaml", [&](Reader& file) { read_walks(file, walks, "epics_"); });
   EXPECT_EQ(error_of(good), "");
   return walks;
 }
 std::string problems_in(const std::string& text) {
   std::vector<Walk> walks;
-  return error_of(read_yaml(text, "test.yaml", [&](Reader& file) { read_walks(file, walks); }));
+  return error_of(
+      read_yaml(text, "test.yaml", [&](Reader& file) { read_walks(file, walks, "epics_"); }));
 }
 
 template <class Root>

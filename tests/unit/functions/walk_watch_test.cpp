@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using Answer = WalkWatch::Answer;
 
 struct Thing {
   Thing* next;
@@ -65,7 +65,7 @@ class WalkWatchTest : public ::testing::Test {
     metrics:
       - {name: epics_thing, help: Value., value: '[thing+16] -> long', only: 0..}
       - {name: epics_thing_total, help: Count., value: '[thing+16] -> long'})",
-                  "test", [&](ioc_exporter::Reader& file) { read_walks(file, *walks); });
+                  "test", [&](ioc_exporter::Reader& file) { read_walks(file, *walks, "epics_"); });
     EXPECT_EQ(error_of(good), "");
     watch = std::make_unique<WalkWatch>(reader, walks);
   }
@@ -113,7 +113,7 @@ TEST_F(WalkWatchTest, AnIocThatHasEndedHasNone) {
   watch->look({{{1, 1}, 1, "one"}});
   watch->look({{{1, 1}, 2, "one"}});  // an exec in place
   EXPECT_EQ(page(), "");
-  EXPECT_FALSE(watch->knows({1, 1}, "things", "thing", "a"));
+  EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "a"), Answer::not_sure);
 }
 
 TEST_F(WalkWatchTest, OneThatMustBeLeftAloneKeepsItsValues) {
@@ -155,14 +155,29 @@ TEST_F(WalkWatchTest, AVariableThatTheFileDoesNotHaveIsSaid) {
 
 TEST_F(WalkWatchTest, NamesThatWereThereStayKnown) {
   watch->take({1, 1}, 1, {{0, places(variable)}});
-  EXPECT_FALSE(watch->knows({1, 1}, "things", "thing", "b"));
+  EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::not_sure);
   watch->look({{{1, 1}, 1, "one"}});
   a.next = nullptr;
   watch->look({{{1, 1}, 1, "one"}});
-  EXPECT_TRUE(watch->knows({1, 1}, "things", "thing", "b"));
-  EXPECT_FALSE(watch->knows({1, 1}, "things", "thing", "c"));
-  EXPECT_FALSE(watch->knows({1, 1}, "other", "thing", "b"));
-  EXPECT_FALSE(watch->knows({2, 1}, "things", "thing", "b"));
+  EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::yes);
+  EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "c"), Answer::no);
+  EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "b"), Answer::not_sure);
+}
+
+TEST_F(WalkWatchTest, AWalkThatDoesNotFitKnowsNothingAfterAFewLooks) {
+  Variable elsewhere{reinterpret_cast<Thing*>(8)};
+  watch->take({1, 1}, 1, {{0, places(elsewhere)}});
+  for (unsigned look = 0; look < WalkWatch::kLooksToFit; ++look) {
+    EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::not_sure);
+    watch->look({{{1, 1}, 1, "one"}});
+  }
+  EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::no);
+  elsewhere.first = &a;
+  watch->look({{{1, 1}, 1, "one"}});
+  EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::yes);
+  elsewhere.first = reinterpret_cast<Thing*>(8);
+  watch->look({{{1, 1}, 1, "one"}});
+  EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "c"), Answer::not_sure);
 }
 
 }  // namespace
