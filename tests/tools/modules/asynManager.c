@@ -143,9 +143,9 @@ static struct {
 static int pause_of_process;
 KEPT static void processUser(asynUser *pasynUser)
 {
-	pasynUser->reason++;
 	if (pause_of_process)
 		module_pause(pause_of_process);
+	pasynUser->reason++;
 }
 
 static void (*volatile process)(asynUser *) = processUser;
