@@ -8,6 +8,7 @@ import time
 
 import yaml
 
+from harness import modules
 from harness.grafana import PROJECT, dashboards, fill, panels
 from harness.prometheus import Prometheus
 from harness.raw_client import ECA_NORMAL
@@ -50,7 +51,7 @@ EMPTY_PANELS: dict[str, str] = {
     "exporter: Series over their limit": "no family is over its limit",
 }
 # Chosen or typed values of variables.
-VARIABLES = {"job": "ioc_exporter", "instance": ".+", "ioc": "demo", "pvs": ".*", "users": ".*", "clients": ".*", "records": ".*",
+VARIABLES = {"job": "ioc_exporter", "instance": ".+", "ioc": "demo|demo_drivers", "pvs": ".*", "users": ".*", "clients": ".*", "records": ".*",
              "__rate_interval": "10s", "__range": "60s", "__interval": "1s"}
 # Series that rules record, or ask for, which are not there within a minute of a healthy IOC, and why.
 EMPTY_SERIES = {
@@ -107,6 +108,20 @@ class Puts:
             assert self.rogue.write_notify(channel, 3) != ECA_NORMAL
 
 
+class Drivers:
+    """An IOC whose modules do something each time: a port is not connected, exchanges and saves fail now and then."""
+
+    def __init__(self, start_ioc):
+        self.ioc = modules.start(start_ioc, "demo_drivers", 'record(ai, "D:device") {}')
+        for line in ("asynPort L0 1 1 1", "asynPort L1 0 1 0", "asynQueue L0 1 2", "seqEnter example 1000000000"):
+            self.ioc.shell(line)
+
+    def work(self) -> None:
+        for line in ("asynRequests L0 3 100", "asynRequests L1 1 0", "asynTimeouts L0 1", "streamExchanges D:device 3 0 100",
+                     "streamExchanges D:device 1 5 0", "seqTransitions example 1", "saveFiles auto.sav 2 1", "pluginFrames L0 3 2"):
+            self.ioc.shell(line)
+
+
 def is_empty(prometheus: Prometheus, panel, now: float, **chosen: str) -> bool:
     for expression, instant in panel.targets:
         query = fill(expression, **VARIABLES | chosen)
@@ -118,6 +133,7 @@ def is_empty(prometheus: Prometheus, panel, now: float, **chosen: str) -> bool:
 
 def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, started, log_dir):
     ioc = start_ioc("demo", RECORDS, access_security=ACCESS)
+    drivers = Drivers(start_ioc)
     (log_dir / "site.yml").write_text(SITE)
     exporter = start_exporter(f"--config.file={log_dir}/site.yml", sees=[ioc])
     prometheus = started.add(Prometheus(log_dir, {"ioc_exporter": f"127.0.0.1:{exporter.port}/metrics"},
@@ -128,6 +144,7 @@ def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, start
 
     def all_have_shown_data() -> bool:
         puts.send()
+        drivers.work()
         ioc.put("D:target", 1)
         search_for_nobody(ioc.port)
         now = time.time()

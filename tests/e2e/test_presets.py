@@ -5,9 +5,8 @@ import time
 
 import pytest
 
-from harness import databases, env
+from harness import databases, modules
 
-BASE = env.PYTHON_BASE
 # Those of the modules are wanted alone.
 EXPORTER_OPTIONS = ["--no-collector.records"]
 CALL, WAIT = "epics_asyn_call_duration_seconds", "epics_asyn_queue_wait_seconds"
@@ -16,21 +15,17 @@ SINCE_1990 = 631152000
 
 @pytest.fixture(scope="module")
 def ioc(shared):
-    ioc = shared.ioc("presets", databases.put_targets("M:", 2), base=BASE, lib_dir=env.base_dir(BASE) / "lib")
-    load(ioc, "modules")
-    return ioc
+    return modules.start(shared.ioc, "presets", databases.put_targets("M:", 2))
 
 
 @pytest.fixture(scope="module")
 def shifted(shared):
-    ioc = shared.ioc("shifted_presets", databases.put_targets("S:", 2), base=BASE, lib_dir=env.base_dir(BASE) / "lib")
-    load(ioc, "shifted_modules")
-    return ioc
+    return modules.start(shared.ioc, "shifted_presets", databases.put_targets("S:", 2), "shifted_modules")
 
 
 @pytest.fixture(scope="module")
 def plain(shared):
-    return shared.ioc("no_presets", databases.put_targets("N:", 2), base=BASE, lib_dir=env.base_dir(BASE) / "lib")
+    return modules.start(shared.ioc, "no_presets", databases.put_targets("N:", 2), None)
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +40,6 @@ def exporter(shared, ioc, shifted, plain):
         "asyn_request", "asyn_queue_timeout", "stream_start", "stream_exchange", "seq_transition", "autosave_save",
         "plugin_offered", "plugin_processed"}, "all presets are used")
     return exporter
-
-
-def load(ioc, kind: str) -> None:
-    for name in ("asyn", "stream", "seq", "sncExample", "autosave", "NDPlugin"):
-        assert ioc.shell(f"loadModule {env.tool(kind) / f'lib{name}.so'}") == ""
 
 
 def watched(page, ioc: str) -> set[str]:
@@ -219,8 +209,7 @@ def test_a_list_that_leads_nowhere_is_absent_and_said_so(exporter, ioc):
 
 @pytest.mark.parametrize("presets, used", [("none", set()), ("stream,autosave", {"stream", "autosave"})])
 def test_presets_are_chosen(start_ioc, start_exporter, presets, used):
-    ioc = start_ioc("few_presets", databases.put_targets("F:", 1), base=BASE, lib_dir=env.base_dir(BASE) / "lib")
-    load(ioc, "modules")
+    ioc = modules.start(start_ioc, "few_presets", databases.put_targets("F:", 1))
     ioc.shell("saveSet auto_settings.sav 4 0 1000000000")
     exporter = start_exporter(f"--functions.presets={presets}", "--ioc.include=few_presets")
     if used:

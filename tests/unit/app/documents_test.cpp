@@ -2,16 +2,21 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <set>
 #include <sstream>
+#include <string>
 
 #include "app/manual.h"
 #include "app/options.h"
 #include "app/pages.h"
 #include "app/site_config.h"
+#include "functions/preset.h"
 #include "sample_snapshot.h"
 #include "scrape_parser.h"
 #include "shared/ca_udp.h"
@@ -175,8 +180,36 @@ Reference read_reference() {
   return reference;
 }
 
+// Families of presets, by their files.
+Reference of_presets() {
+  Reference families;
+  const auto add = [&](const std::optional<functions::OwnFamily>& family, const std::string& type,
+                       std::set<std::string> labels) {
+    if (family) families[family->name] = {type, std::move(labels)};
+  };
+  for (const functions::Preset& preset : functions::shipped_presets()) {
+    for (const functions::Description& one : preset.functions) {
+      std::set<std::string> labels{"ioc"};
+      for (const auto& label : one.labels) labels.insert(label.name);
+      add(one.metrics->calls, "counter", labels);
+      add(one.metrics->durations, "histogram", labels);
+      labels.insert("result");
+      add(one.metrics->failures, "counter", labels);
+      add(one.metrics->results, "counter", labels);
+    }
+    for (const functions::Walk& walk : preset.walks)
+      for (const functions::WalkMetric& metric : walk.metrics) {
+        std::set<std::string> labels{"ioc"};
+        for (const auto* all : {&walk.labels, &metric.labels})
+          for (const auto& label : *all) labels.insert(label.name);
+        families[metric.name] = {metric.counter ? "counter" : "gauge", labels};
+      }
+  }
+  return families;
+}
+
 TEST(Reference, HasTheServedFamilies) {
-  Reference served;
+  Reference served = of_presets();
   for (const auto& [name, family] : parse_scrape(render_text(sample_snapshot(), sample_exporter())))
     served[name] = {family.type, family.label_names()};
   EXPECT_EQ(read_reference(), served);
@@ -215,6 +248,7 @@ TEST(DropReasons, AreDocumented) {
   expect_documented("pva_server_probe", iocx_pva_drop_labels);
   expect_documented("traces", iocx_trace_drop_labels);
   expect_documented("functions", iocx_function_drop_labels);
+  expect_documented("functions", std::array{"function_label_unknown", "walk_unfit"});
 }
 
 // The example in docs/ is a valid file in which every key stands.
