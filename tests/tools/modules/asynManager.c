@@ -66,9 +66,9 @@ struct port {
 	void *pasynLockPortNotify, *lockPortNotifyPvt;
 	ELLLIST queueList[PRIORITIES];
 };
-EXPECT_OFFSET(port, portName, 16);
-EXPECT_OFFSET(port, dpc, 40);
-EXPECT_OFFSET(port, queueList, 328);
+STANDS_AT(port, portName, 16);
+STANDS_AT(port, dpc, 40);
+STANDS_AT(port, queueList, 328);
 
 typedef struct {
 	MOVED ELLNODE node;
@@ -84,9 +84,9 @@ typedef struct {
 	int freeAfterCallback, isQueued;
 	asynUser user;
 } userPvt;
-EXPECT_OFFSET(userPvt, processUser, 32);
-EXPECT_OFFSET(userPvt, pport, 72);
-EXPECT_OFFSET(userPvt, user, 104);
+STANDS_AT(userPvt, processUser, 32);
+STANDS_AT(userPvt, pport, 72);
+STANDS_AT(userPvt, user, 104);
 
 typedef struct {
 	MOVED ELLLIST asynPortList;

@@ -41,10 +41,10 @@ struct chlist {
 	char statusStr[300];
 };
 typedef struct chlist chlist;
-EXPECT_OFFSET(chlist, save_file, 448);
-EXPECT_OFFSET(chlist, not_connected, 696);
-EXPECT_OFFSET(chlist, status, 824);
-EXPECT_OFFSET(chlist, statusStr, 1008);
+STANDS_AT(chlist, save_file, 448);
+STANDS_AT(chlist, not_connected, 696);
+STANDS_AT(chlist, status, 824);
+STANDS_AT(chlist, statusStr, 1008);
 
 struct chlist *lptr;
 

@@ -27,9 +27,9 @@ struct state_set {
   double timeEntered, wakeupTime;
   void *syncSem, *dead, *getReq, *putReq, *metaData, *dirty;
 };
-EXPECT_OFFSET(SSCB, states, 32);
-EXPECT_OFFSET(SSCB, currentState, 48);
-EXPECT_OFFSET(SSCB, timeEntered, 72);
+STANDS_AT(SSCB, states, 32);
+STANDS_AT(SSCB, currentState, 48);
+STANDS_AT(SSCB, timeEntered, 72);
 
 typedef struct program_instance {
   MOVED void* var;
@@ -56,8 +56,8 @@ typedef struct program_instance {
   void *ready, *dead;
   struct program_instance* next;
 } PROG;
-EXPECT_OFFSET(PROG, ss, 80);
-EXPECT_OFFSET(PROG, numSS, 88);
+STANDS_AT(PROG, ss, 80);
+STANDS_AT(PROG, numSS, 88);
 
 void seq_add(struct program_instance* program);
 

@@ -14,14 +14,14 @@
 
 #ifdef IOC_EXPORTER_SHIFTED
 #define MOVED long moved_by;
-#define EXPECT_OFFSET(type, field, offset) typedef int unused_##type##_##field
+#define STANDS_AT(type, field, offset) typedef int unused_##type##_##field
 #else
 #define MOVED
 #ifdef __cplusplus
-#define EXPECT_OFFSET(type, field, offset) \
+#define STANDS_AT(type, field, offset) \
   static_assert(offsetof(type, field) == (offset), "as in the real module")
 #else
-#define EXPECT_OFFSET(type, field, offset) \
+#define STANDS_AT(type, field, offset) \
   _Static_assert(offsetof(type, field) == (offset), "as in the real module")
 #endif
 #endif
