@@ -113,7 +113,8 @@ class Drivers:
 
     def __init__(self, start_ioc):
         self.ioc = modules.start(start_ioc, "demo_drivers", 'record(ai, "D:device") {}')
-        for line in ("asynPort L0 1 1 1", "asynPort L1 0 1 0", "asynQueue L0 1 2", "seqEnter example 1000000000"):
+        for line in ("asynPort L0 1 1 1", "asynPort L1 0 1 0", "asynQueue L0 1 2", "seqEnter example 1000000000",
+                     "saveSet auto.sav 4 0 1000000000"):
             self.ioc.shell(line)
 
     def work(self) -> None:
