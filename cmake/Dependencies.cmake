@@ -22,7 +22,7 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 find_path(PROTOZERO_INCLUDE_DIR protozero/basic_pbf_writer.hpp REQUIRED)
 add_library(protozero INTERFACE)
 target_include_directories(protozero SYSTEM INTERFACE ${PROTOZERO_INCLUDE_DIR})
-pkg_check_modules(LIBCURL REQUIRED libcurl>=7.87)  # the first with CURLOPT_QUICK_EXIT
+pkg_check_modules(LIBCURL REQUIRED libcurl>=7.68)
 pkg_check_modules(LIBCAP REQUIRED IMPORTED_TARGET libcap)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(LIBSECCOMP REQUIRED IMPORTED_TARGET libseccomp>=2.5)

@@ -123,10 +123,16 @@ class Exchange {
     set(CURLOPT_ERRORBUFFER, words_);
     set(CURLOPT_URL, url_.text.c_str());
     set(CURLOPT_PATH_AS_IS, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075500
     set(CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    set(CURLOPT_PROTOCOLS, long{CURLPROTO_HTTP | CURLPROTO_HTTPS});
+#endif
     set(CURLOPT_PROXY, "");
     set(CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
     set(CURLOPT_QUICK_EXIT, 1L);  // it does not wait for a thread that looks a name up
+#endif
     set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
     for (const char* header : {"Connection: close", "Accept:", "Expect:"}) add_header(header);
     if (!as.login.empty()) set(CURLOPT_USERPWD, as.login.c_str());
@@ -197,7 +203,9 @@ class Exchange {
     return false;
   }
 
-  bool is_silent() const { return Clock::now() - heard_at_ > silence_; }
+  bool is_silent() const {
+    return Clock::now() - heard_at_ > silence_;
+  }
 
   Error problem(CURLcode code) {
     const std::string place = url_.host + " port " + url_.port;

@@ -22,7 +22,12 @@ constexpr std::chrono::milliseconds kOpenPatience{2500}, kWritePatience{5000}, k
 constexpr int kLockTries = 20;
 constexpr useconds_t kLockPause = 50'000;  // us
 
-enum Request : std::uint32_t { kNothing, kOpenFiles, kReadFiles, kWriteFile };  // HelperRequest::what
+enum Request : std::uint32_t {
+  kNothing,
+  kOpenFiles,
+  kReadFiles,
+  kWriteFile
+};  // HelperRequest::what
 
 std::function<Result<void>()>& confinement() {
   static std::function<Result<void>()> confine;
@@ -140,7 +145,8 @@ std::vector<StateFiles::Text> StateKeeper::open_files(const std::string& folder,
   const auto text = [this] { return std::string(shared_->text.data(), shared_->size); };
   problem = text();
   for (std::uint32_t number = 0; number < names.size(); ++number)
-    if (process_->ask({.what = kReadFiles, .number = number}, -1, kOpenPatience) && shared_->size > 0)
+    if (process_->ask({.what = kReadFiles, .number = number}, -1, kOpenPatience) &&
+        shared_->size > 0)
       texts.push_back({folder + "/" + names[number], text()});
   return texts;
 }

@@ -375,7 +375,7 @@ TEST_P(TracesTest, AnIocThatFillsTheRingIsCountedAndTakesNoChainFromAnother) {
   EXPECT_EQ(reader_.counts().unknown_ioc, 100u);
   fake_.ask("call 0 1");  // there is room again
   EXPECT_EQ(counted(IOCX_TRACE_DROP_SHARE), lost);
-  EXPECT_TRUE(wishes_->remove(place, generation));
+  EXPECT_TRUE(selectors_->remove(place, generation));
   loaded_->probe.unwatch({place});
 }
 

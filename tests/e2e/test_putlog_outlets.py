@@ -397,26 +397,6 @@ def test_the_page_has_no_foreign_script(place, connect):
     assert (status, headers["content-type"]) == (200, "text/javascript; charset=utf-8")
 
 
-def test_a_name_server_that_never_answers_holds_nothing_up(start_ioc, start_exporter, connect, tmp_path):
-    ioc = start_ioc("nameless", 'record(ao,"N:a"){}')
-    (tmp_path / "resolv.conf").write_text("nameserver 127.0.0.99\noptions timeout:30\n")
-    (tmp_path / "sinks.yml").write_text("putlog: {sinks: [{loki: 'http://loki.example:3100'}, {tcp: 'log.example:7011'}]}\n")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as name_server:
-        name_server.bind(("127.0.0.99", 53))
-        name_server.settimeout(20)
-        exporter = start_exporter(
-            "--collector.putlog", f"--config.file={tmp_path}/sinks.yml", sees=[ioc],
-            prefix=("unshare", "--mount", "--propagation=private", "sh", "-ec",
-                    f'mount --bind {tmp_path}/resolv.conf /etc/resolv.conf; exec "$@"', "sh"))
-        connect(clients.libca, [ioc], ["N:a"], 1).send()
-        assert name_server.recv(512)
-        for host in ("loki.example", "log.example"):
-            exporter.process.wait_for(f"find the host {host}: Connection timed out", "stderr", 20)
-        begun = time.monotonic()
-        assert exporter.stop() == 0
-        assert time.monotonic() - begun < 5
-
-
 def test_without_it_the_command_says_so(start_exporter):
     exporter = start_exporter()
     for options in ((), ("--since=1m",)):

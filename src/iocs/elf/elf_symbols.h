@@ -62,9 +62,9 @@ class ElfSymbols {
   bool stripped_ = true;
 };
 
-// Whether a function of one of these names (none: of any) begins at that offset of a regular file, and its size,
-// as the symbol table says. For a process that attaches probes with its own rights at the wish of
-// others who have none: no memory is taken for what the file says.
+// Whether a function of one of these names (none: of any) begins at that offset of a regular file,
+// and its size, as the symbol table says. For a process that attaches probes with its own rights at
+// the wish of others who have none: no memory is taken for what the file says.
 Result<std::uint64_t> size_of_function_at(int fd, std::uint64_t offset,
                                           std::span<const char* const> names);
 

@@ -37,7 +37,8 @@ CaPuts strays_of(const iocx_server_slot& slot) {
           __atomic_load_n(&slot.stray[1], __ATOMIC_ACQUIRE)};
 }
 
-// Not below `known`: a stray put is counted at first and taken back later, and the sum must not fall.
+// Not below `known`: a stray put is counted at first and taken back later, and the sum must not
+// fall.
 CaPuts puts_of(const iocx_server_slot& slot, const CaPuts& known) {
   const CaPuts strays = strays_of(slot);  // read first: they are among `puts` by then
   CaPuts puts{__atomic_load_n(&slot.puts[0], __ATOMIC_RELAXED),
