@@ -29,6 +29,10 @@ struct Deleter {
   void operator()(empty_probes_bpf* object) const { empty_probes_bpf__destroy(object); }
 };
 using Skeleton = std::unique_ptr<empty_probes_bpf, Deleter>;
+struct Detach {
+  void operator()(bpf_link* link) const { bpf_link__destroy(link); }
+};
+using Link = std::unique_ptr<bpf_link, Detach>;
 
 [[noreturn]] void die(const std::string& what) {
   std::fprintf(stderr, "empty_probes: %s\n", what.c_str());
@@ -96,13 +100,13 @@ void hold_entry_and_return(const kernel::UprobePlace& place) {
   if (!skeleton) die("load its programs");
   const auto attach = [&](const bpf_program* program, bool at_return) {
     LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = at_return);
-    kernel::LinkPtr link(bpf_program__attach_uprobe_opts(program, place.pid, place.path.c_str(),
-                                                         place.offset, &options));
+    Link link(bpf_program__attach_uprobe_opts(program, place.pid, place.path.c_str(), place.offset,
+                                              &options));
     if (!link) die("attach to " + place.path + " failed");
     return link;
   };
-  const kernel::LinkPtr at_entry = attach(skeleton->progs.empty_entry, false);
-  const kernel::LinkPtr at_return = attach(skeleton->progs.empty_return, true);
+  const Link at_entry = attach(skeleton->progs.empty_entry, false);
+  const Link at_return = attach(skeleton->progs.empty_return, true);
   hold();
 }
 

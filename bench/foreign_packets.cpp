@@ -25,7 +25,7 @@
 
 #include "base/netlink.h"
 #include "base/unique_fd.h"
-#include "puts/tap/packet_filter.h"
+#include "puts/tap/packet_taps.h"
 #include "puts/tap/tap_object.h"
 
 namespace {
@@ -114,17 +114,22 @@ kernel::ProgramStats stats_of(int program) {
 // A filter on a packet socket of a namespace, for one round.
 class Filters {
  public:
-  Filters() : object_(load_object()), tap_(load_tap(object_)) {
+  Filters() : object_(load_object()), tap_(object_.shared_maps()) {
     const bpf_insn nothing[] = {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},
                                 {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
     empty_.reset(bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "empty_filter", "Dual BSD/GPL", nothing,
                                std::size(nothing), nullptr));
     if (!empty_) die_of_errno("load a filter that returns 0");
   }
-  UniqueFd attach(const UniqueFd& ns, bool tap) const {
-    UniqueFd socket;
-    in(ns, [&] { socket = tap ? attach_tap() : attach_empty(); });
-    return socket;
+  void attach(const UniqueFd& ns, bool tap) {
+    if (!tap)
+      in(ns, [&] { socket_ = attach_empty(); });
+    else if (auto opened = tap_.open(0, ns.get()); !opened)
+      die(opened.error().message());
+  }
+  void detach() {
+    socket_.reset();
+    tap_.close(0);
   }
   kernel::ProgramStats stats(bool tap) const {
     if (!tap) return stats_of(empty_.get());
@@ -140,16 +145,6 @@ class Filters {
       object->watched_ports(0).words[port / 64] |= std::uint64_t{1} << (port % 64);
     return std::move(*object);
   }
-  static ca::CaPacketFilter load_tap(const ca::CaTapObject& object) {
-    auto filter = ca::CaPacketFilter::load(0, object.shared_maps());
-    if (!filter) die(filter.error().message());
-    return std::move(*filter);
-  }
-  UniqueFd attach_tap() const {
-    auto socket = tap_.attach();
-    if (!socket) die(socket.error().message());
-    return std::move(*socket);
-  }
   UniqueFd attach_empty() const {
     UniqueFd socket(::socket(AF_PACKET, SOCK_DGRAM, 0));
     const int program = empty_.get();
@@ -164,8 +159,8 @@ class Filters {
   }
 
   ca::CaTapObject object_;
-  ca::CaPacketFilter tap_;
-  UniqueFd empty_;
+  ca::CaPacketTaps tap_;
+  UniqueFd empty_, socket_;
 };
 
 double median(std::vector<double> values) {
@@ -180,17 +175,18 @@ struct Path {
   const UniqueFd& observed;
 };
 
-void measure(const Filters& filters, const Path& path, int rounds, int messages) {
+void measure(Filters& filters, const Path& path, int rounds, int messages) {
   std::vector<double> empty, tap, ratios;
   for (int round = 0; round < rounds; ++round) {
     double ns[2] = {};
     for (int turn = 0; turn < 2; ++turn) {
       const bool is_tap = (turn + round) % 2 != 0;
-      const UniqueFd socket = filters.attach(path.observed, is_tap);
+      filters.attach(path.observed, is_tap);
       path.connection.exchange(messages / 10);
       const auto before = filters.stats(is_tap);
       path.connection.exchange(messages);
       const auto after = filters.stats(is_tap);
+      filters.detach();
       if (after.runs == before.runs) die("the filter did not run: is bpf_stats off?");
       ns[is_tap] = static_cast<double>(after.run_time_ns - before.run_time_ns) /
                    static_cast<double>(after.runs - before.runs);
@@ -223,7 +219,7 @@ int main(int argc, char** argv) {
   command(there, "ip addr add 10.7.0.2/24 dev veth0 && ip addr add fd07::2/64 dev veth0 nodad");
   for (const UniqueFd* one : {&here, &there}) command(*one, "ip link set veth0 up");
 
-  const Filters filters;
+  Filters filters;
   const Connection loopback_v4(here, here, "::ffff:127.0.0.1");
   const Connection loopback_v6(here, here, "::1");
   const Connection veth_v4(there, here, "::ffff:10.7.0.1");
