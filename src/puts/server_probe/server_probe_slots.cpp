@@ -253,8 +253,8 @@ std::optional<CaPutIdentity> ServerProbe::identify(const iocx_putlog_event& even
     who.labels = *labels;
     who.settled = true;
   } else if (is_still()) {
-    auto labels = labels_of(*number, event.slot);
-    if (labels && *labels && is_still()) who.labels = std::move(**labels);
+    auto current = labels_of(*number, event.slot);
+    if (current && *current && is_still()) who.labels = std::move(**current);
   }
   return who;
 }

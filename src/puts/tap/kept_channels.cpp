@@ -93,19 +93,21 @@ Result<std::uint64_t> restore(CaTap& tap, CaKeptCircuits& before,
     one.circuit.key.net = *net;
     return tap.servers().ioc_of(one.circuit.key);
   };
-  const auto found = std::ranges::partition(before, [&](auto& one) { return !ioc_of(one); });
-  if (found.empty()) return std::uint64_t{0};
+  const auto found =
+      std::partition(before.begin(), before.end(), [&](auto& one) { return !ioc_of(one); });
+  if (found == before.end()) return std::uint64_t{0};
   const auto sockets = tap.circuits().sockets();
   if (!sockets) return sockets.error();
   std::map<std::uint32_t, CaSeed> seeds;
-  for (CaKeptCircuit& one : found) {
+  for (auto at = found; at != before.end(); ++at) {
+    CaKeptCircuit& one = *at;
     const std::uint32_t ioc = *ioc_of(one);
     const auto socket = sockets->find(one.circuit.key);
     if (without.contains(ioc) || socket == sockets->end() || socket->second != one.cookie) continue;
     seeds[ioc].ioc = ioc;
     seeds[ioc].circuits.push_back(std::move(one.circuit));
   }
-  before.erase(found.begin(), found.end());
+  before.erase(found, before.end());
   std::uint64_t named = 0;
   for (const auto& [ioc, its] : seeds) {
     const auto result = tap.seed(its, now);
