@@ -69,9 +69,10 @@ void WalkWatch::look_at(const Job& job) {
     read.found = {};
     read.problem = memory ? read.places.problem : memory.error().message();
     if (!read.problem.empty()) continue;
-    const Roots variables = [&](const std::string& name) -> std::optional<std::uint64_t> {
-      const auto place = read.places.variables.find(name);
-      if (place == read.places.variables.end()) return {};
+    const Roots variables =
+        [&places = read.places.variables](const std::string& name) -> std::optional<std::uint64_t> {
+      const auto place = places.find(name);
+      if (place == places.end()) return {};
       return place->second;
     };
     auto found = walk((*walks_)[index], variables, **memory);
