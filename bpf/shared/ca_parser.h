@@ -42,19 +42,23 @@ IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_wind
 		iocx_ca_finish_put(s, e);
 }
 
-/* The first message of a client is VERSION. */
-IOCX_CA_INLINE void iocx_ca_check_first(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
-					struct iocx_ca_event *e)
-{
-	s->first = 0;
-	e->kind = w->direction == IOCX_CA_TO_SERVER && w->header.command != IOCX_CA_CMD_VERSION ? IOCX_CA_NOT_CA
-												: IOCX_CA_NOTHING;
-}
-
 /* Whether rsrv closes the circuit at this message of `total` bytes. */
 IOCX_CA_INLINE int iocx_ca_ends_circuit(const struct iocx_ca_header *h, __u64 total)
 {
 	return total % 8 || h->command > IOCX_CA_CMD_SERVER_DISCONN || !(IOCX_CA_BIT(h->command) & IOCX_CA_HANDLED);
+}
+
+/* The first message of a client is VERSION. One that no client has is of another protocol, which is not read. */
+IOCX_CA_INLINE void iocx_ca_check_first(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
+{
+	const struct iocx_ca_header *h = &w->header;
+
+	s->first = 0;
+	if (w->direction != IOCX_CA_TO_SERVER || h->command == IOCX_CA_CMD_VERSION)
+		return;
+	if (iocx_ca_ends_circuit(h, (__u64)h->length + h->size))
+		iocx_ca_refuse(s, w, e);
+	e->kind = IOCX_CA_NOT_CA;
 }
 
 /* The boundaries that were found again are wrong: the search goes on behind `pos`. */

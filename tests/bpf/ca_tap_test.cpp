@@ -169,6 +169,7 @@ TEST_P(CaTapTest, OtherProtocolsAreLeftAlone) {
   circuit.to_server(repeat(write(100), 23));
   EXPECT_EQ(all_puts(), 0u);
   EXPECT_EQ(drop("not_ca"), 1u);
+  EXPECT_EQ(drop("refused"), 0u);
   EXPECT_EQ(drop("stream_gap"), 0u);
 }
 

@@ -207,14 +207,16 @@ def test_commands_ask_by_tls(served):
         result = served.ask(command, ca, *own, f"--login-file={pki}/login")
         assert was_answered(result), result.stderr
     assert served.ask(who, ca, *own, IOC_EXPORTER_LOGIN=f"reader:{PASSWORD}").returncode == 3
+    refused = "alert|shake hands"  # the latter when the server has closed the connection before libcurl looks at it
     for options, why in (((*own,), "believe the certificate of 127.0.0.1: "),
                          ((f"--ca-file={pki}/stranger.pem", *own), "believe the certificate of 127.0.0.1: "),
                          ((f"--ca-file={pki}/none.pem", *own), "none.pem"),
-                         ((ca, f"--cert-file={pki}/old.pem", f"--key-file={pki}/old.key"), "alert"),
-                         ((ca,), "alert"), ((ca, own[0]), "a certificate needs its key"),
+                         ((ca, f"--cert-file={pki}/old.pem", f"--key-file={pki}/old.key"), refused),
+                         ((ca,), refused), ((ca, own[0]), "a certificate needs its key"),
                          ((ca, own[0], f"--key-file={pki}/old.key"), "old.key")):
         result = served.ask(who, *options, f"--login-file={pki}/login")
-        assert (result.returncode, was_answered(result)) == (1, False) and why in result.stderr, result.stderr
+        assert (result.returncode, was_answered(result)) == (1, False), result.stderr
+        assert any(word in result.stderr for word in why.split("|")), result.stderr
     assert "USER:PASSWORD" in served.ask(who, ca, *own, IOC_EXPORTER_LOGIN="reader").stderr
     (pki / "web.yml").write_text(ANYBODY)
 
