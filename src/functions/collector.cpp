@@ -119,8 +119,9 @@ void FunctionsCollector::tick(TimePoint now) {
 void FunctionsCollector::take_over() {
   if (!is_looking_ || !worker_.wait({})) return;
   is_looking_ = false;
+  const bool is_stale = looks_with_ != finder_;  // it has the numbers of former descriptions
   for (Job& job : std::exchange(jobs_, {})) {
-    if (!job.found) continue;
+    if (!job.found || is_stale) continue;
     const std::string action = "look for functions in ioc " + job.ioc.name;
     trouble_.report(action, *job.found ? Result<void>() : job.found->error());
     if (!*job.found) continue;
@@ -146,6 +147,7 @@ void FunctionsCollector::look_at_due(TimePoint now) {
   }
   if (jobs_.empty()) return;
   is_looking_ = true;
+  looks_with_ = finder_;
   worker_.start([this, finder = finder_] {
     for (Job& job : jobs_) job.found.emplace(finder->look(job.ioc.id, job.pointers));
   });

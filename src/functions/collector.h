@@ -84,8 +84,9 @@ class FunctionsCollector final : public Collector {
   TimePoint next_keep_{};
   bool is_first_ = true, is_looking_ = false, detached_ = false;
   TroubleLog trouble_;
-  std::vector<Job> jobs_;  // the worker's, while it looks
-  Worker worker_;          // last: it ends first
+  std::shared_ptr<FunctionFinder> looks_with_;  // the worker; not finder_ after a reload
+  std::vector<Job> jobs_;                       // the worker's, while it looks
+  Worker worker_;                               // last: it ends first
 };
 
 }  // namespace ioc_exporter::functions

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <re2/re2.h>
+
 #include "base/same_inode.h"
 
 namespace ioc_exporter::functions {
@@ -39,6 +41,14 @@ std::vector<iocs::Mapping> code_mappings(std::string_view maps) {
       all.push_back(std::move(*mapping));
   }
   return all;
+}
+
+// Libraries that programs share which are no IOCs: an address in an IOC's memory does not choose
+// that these are probed.
+bool is_common_library(const std::string& path) {
+  static const re2::RE2 form(
+      R"(.*/(ld-linux|libc|libm|libpthread|libdl|librt|libgcc_s|libstdc\+\+|libCom|libca|libdbCore)[-.][^/]*)");
+  return re2::RE2::FullMatch(path, form);
 }
 
 bool is_same_file(const iocs::Mapping& a, const iocs::Mapping& b) {
@@ -100,6 +110,11 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
     if (mapping == mappings.end() || !one.file->matches(mapping->path)) {
       found.problems.push_back(one.name + ": " + iocs::hex_address(pointer.address) +
                                " is no code of a file that is asked for");
+      continue;
+    }
+    if (one.where && is_common_library(mapping->path)) {
+      found.problems.push_back(one.name + ": " + iocs::hex_address(pointer.address) + " is in " +
+                               mapping->path + ", which other programs use, too");
       continue;
     }
     const std::uint64_t offset = pointer.address - mapping->start + mapping->offset;

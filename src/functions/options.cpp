@@ -7,7 +7,7 @@ namespace {
 
 OptionValue preset_names(std::vector<std::string>& into) {
   return {.takes = OptionValue::Takes::several,
-          .default_text = "auto",
+          .default_text = "none",
           .set = [&into](const std::string& word, bool first) -> Result<void> {
             const bool stands_alone = word == "auto" || word == "none";
             if (!first && (stands_alone || into[0] == "auto" || into[0] == "none"))

@@ -89,9 +89,9 @@ void read_walk_labels(Reader& item, std::vector<WalkLabel>& into) {
                                                    pair.value + "\": " + value.error().message());
       label.value = std::move(*value);
     }
-    if (!is_label_name(pair.name))
+    if (!is_label_name(pair.name) || pair.name == "ioc")
       item.problems().add(pair.place, item.path() + ".labels." + pair.name +
-                                          ": no name of a label (letters, digits, _)");
+                                          ": no name of a label (letters, digits, _; not ioc)");
     into.push_back(std::move(label));
   });
 }
@@ -125,6 +125,10 @@ Walk read_walk(Reader& item, const std::string& prefix) {
   if (item.require("metrics"))
     item.list("metrics",
               [&](Reader& inner) { walk.metrics.push_back(read_metric(inner, prefix)); });
+  for (const WalkMetric& metric : walk.metrics)
+    for (const WalkLabel& label : metric.labels)
+      if (std::ranges::find(walk.labels, label.name, &WalkLabel::name) != walk.labels.end())
+        item.complain("metrics", metric.name + " has the label " + label.name + " twice");
   if (walk.loops.size() > kMostLoops || walk.metrics.size() > kMostMetrics)
     item.complain("name", "more than 4 loops within each other, or 32 metrics");
   return walk;
@@ -346,6 +350,15 @@ std::vector<std::string> Walk::variables() const {
   for (const WalkLoop& loop : loops)
     for (const auto* value : {&loop.first, &loop.next, &loop.back, &loop.count, &loop.at})
       add(*value);
+  for (const WalkAnchor& anchor : anchors) {
+    add(anchor.left);
+    add(anchor.right);
+  }
+  for (const WalkLabel& label : labels) add(label.value);
+  for (const WalkMetric& metric : metrics) {
+    add(metric.value);
+    for (const WalkLabel& label : metric.labels) add(label.value);
+  }
   for (const WalkLoop& loop : loops) names.erase(loop.item);
   return {names.begin(), names.end()};
 }

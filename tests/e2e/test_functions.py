@@ -2,6 +2,7 @@
 import os
 import re
 import signal
+import time
 
 import pytest
 
@@ -171,3 +172,21 @@ def test_offsets_in_a_stripped_file(start_ioc, start_exporter, tmp_path):
     driver.call("submit", 23)
     scrape = exporter.wait_scrape(lambda s: s.count(CALLS, function="first") == 23, "it is counted")
     assert scrape.count(DURATIONS, function="first") == 23
+
+
+def test_reloads_while_files_are_searched(start_exporter, driver, site):
+    """A search that began before a reload knows the former descriptions by number: its result is not used."""
+    many = "functions:\n" + "".join(f"  - {{name: f{i}, file: '.*', symbol: 'none{i}_*'}}\n" for i in range(200)) + \
+        "  - {name: last, file: '.*/libtest_driver.so', symbol: driver_write}\n"
+    one = "functions:\n  - {name: only, file: '.*/libtest_driver.so', symbol: driver_status}\n"
+    site.write_text(many)
+    exporter = start_exporter(f"--config.file={site}", sees=[driver.ioc])
+    exporter.wait_scrape(lambda s: s.value(WATCHED, function="last") == 1, "the last is watched")
+    for i in range(12):
+        site.write_text(one if i % 2 == 0 else many)
+        exporter.process.popen.send_signal(signal.SIGHUP)
+        time.sleep(0.1 + (i % 6) * 0.15)
+        assert exporter.process.popen.poll() is None
+    exporter.wait_scrape(lambda s: s.value(WATCHED, function="last") == 1, "the last is watched again")
+    driver.call("write", 23, 4, "P1", "/dev/a")
+    exporter.wait_scrape(lambda s: s.value(CALLS, ioc="functions", function="last") == 23, "each call is counted once")

@@ -35,7 +35,7 @@ def exporter(shared, ioc, shifted, plain):
         one.shell("asynPort L1 0 1 2")
         one.shell("seqStart example")
         one.shell("saveSet auto_settings.sav 4 0 1000000000")
-    exporter = shared.exporter()
+    exporter = shared.exporter("--functions.presets=auto")
     exporter.wait_scrape(lambda page: watched(page, ioc.name) == watched(page, shifted.name) >= {
         "asyn_request", "asyn_queue_timeout", "stream_start", "stream_exchange", "seq_transition", "autosave_save",
         "plugin_offered", "plugin_processed"}, "all presets are used")

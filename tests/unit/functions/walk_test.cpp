@@ -275,10 +275,25 @@ TEST(Walk, TheProblemsOfAFileAreTold) {
     metrics: [{name: other, help: h, value: '[a] -> string[8]', only: many}])"),
               testing::AllOf(HasSubstr("must begin with epics_"), HasSubstr("must be a number"),
                              HasSubstr("is no range")));
+  EXPECT_THAT(problems_in(R"(walks:
+  - name: a
+    file: a
+    each: [{item: a, first: '[b]', next: '[a]'}]
+    labels: {ioc: hello, port: x}
+    metrics: [{name: epics_site_m, help: h, labels: {port: y}}])"),
+              testing::AllOf(HasSubstr("not ioc"), HasSubstr("has the label port twice")));
 }
 
 TEST(Walk, ItsVariablesAreTheNamesThatNoLoopHas) {
   EXPECT_THAT(walks_in(kPorts)[0].variables(), ElementsAre("base"));
+  const auto others = walks_in(R"(walks:
+  - name: a
+    file: a
+    each: [{item: a, first: '[b]', next: '[a]'}]
+    must: ['[c] = [d]']
+    labels: {l: '[e] -> int'}
+    metrics: [{name: epics_site_m, help: h, value: '[f] -> int', labels: {k: '[g] -> int'}}])");
+  EXPECT_THAT(others[0].variables(), ElementsAre("b", "c", "d", "e", "f", "g"));
 }
 
 }  // namespace
