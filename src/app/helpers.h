@@ -17,7 +17,7 @@ namespace ioc_exporter::app {
 // counted. Once all is loaded, and before the first thread is started.
 Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options);
 
-// What the processes that write state files give up. Before they are started.
+// Sets the rights that the processes which write state files drop. Call it before they are started.
 void confine_state_keepers(const Options& options);
 
 // The process with the sinks of both (null: there are none), as the owner of their folder. Null:

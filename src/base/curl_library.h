@@ -1,5 +1,5 @@
 // libcurl's functions. It is loaded when the first of them is needed: Debian's brings 25 other
-// libraries and 5 MB of memory, which the exporter's main process, who asks nobody, does without.
+// libraries and 5 MB of memory, which the main process does not need: it sends no requests.
 #pragma once
 
 #include <curl/curl.h>

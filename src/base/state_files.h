@@ -117,7 +117,7 @@ class StateKeeper {
   // The same, at the end: when it is done, or a disk hangs.
   void write_now(const Encode& encode);
 
-  // What the processes give up that open() starts.
+  // Rights that the processes started by open() drop.
   static void set_confinement(std::function<Result<void>()> confine);
 
   // "": all is well, or nothing is to be kept.

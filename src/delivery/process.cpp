@@ -75,7 +75,7 @@ bool waits_for(short what, int fd, Clock::time_point until) {
     ::_exit(1);
   }
   for (auto pause = kFirstPause;; ++restarts) {
-    // What waits when the exporter ends is given to one more.
+    // When the exporter ends, one more process delivers the waiting events.
     const auto begun = Clock::now();
     const bool last = waits_for(POLLRDHUP, socket, begun);
     const pid_t pid = ::fork();

@@ -146,7 +146,7 @@ class SinkRunner {
       again_at_ = {};
       return true;
     }
-    // Who was told to go on has not failed to reach the receiver.
+    // A pause of 0: the receiver answered, so that there is no reason to wait.
     const bool goes_on = done.pause && done.pause->count() == 0;
     pause_ = goes_on ? kFirstPause : std::clamp(pause_ * 2, kFirstPause, kLongestPause);
     again_at_ = Clock::now() + done.pause.value_or(pause_);

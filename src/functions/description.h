@@ -97,7 +97,7 @@ struct Description {
 
   bool operator==(const Description& other) const { return source == other.source; }
   bool succeeded(std::int64_t value) const;
-  // What is wanted is known when the call ends only.
+  // Its time or result is known at the end of the call only.
   bool needs_end() const { return timed || (result && result->from_return()); }
 };
 using Descriptions = std::vector<Description>;

@@ -36,7 +36,7 @@ EncodedLabels labels_of(const exposition::Encoder& encoder, const FunctionSample
   return encoder.labels(labels);
 }
 
-// What a series is added to; none: to nothing.
+// Families of one series; none: it has no such family.
 struct Families {
   std::optional<exposition::Family> calls, failures, results, durations;
 };

@@ -134,11 +134,7 @@ Result<void> FunctionsObject::push_free(std::uint32_t series) const {
 }
 
 std::optional<kernel::ProgramStats> FunctionsObject::stats() const {
-  std::optional<kernel::ProgramStats> sum;
-  bpf_program* program = nullptr;
-  bpf_object__for_each_program(program, loaded_->skeleton->obj)
-      kernel::add_stats(sum, kernel::program_stats(program));
-  return sum;
+  return kernel::object_stats(loaded_->skeleton->obj);
 }
 
 }  // namespace ioc_exporter::functions

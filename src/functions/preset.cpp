@@ -56,7 +56,7 @@ Result<std::vector<Preset>> chosen_presets(const std::vector<std::string>& names
     }
     chosen.push_back(*found);
   }
-  // What their labels must be among is read for them also where its own preset is not used.
+  // Walks that their `among` names are read also where the walk's own preset is not chosen.
   std::vector<Walk> needed;
   for (const Preset& preset : chosen)
     for (const Description& one : preset.functions)

@@ -6,7 +6,7 @@
 //   [arg0+48] -> short               a number in memory: its last [x] reads as many bytes as it has
 //   return -> enum[success, timeout, overflow=5]
 //   symbol -> match[seqg_action_(\w+)_\d+_.*]     of the symbol that is probed
-//   [pdbbase]+8 -> pointer           a global variable, for who reads memory without a probe
+//   [pdbbase]+8 -> pointer           a global variable, in walks
 //
 // A chain of sums and loads from one root: the same few numbers for the BPF program
 // (shared/functions.h) and for evaluate(), which reads another process' memory.
@@ -66,7 +66,7 @@ struct Evaluated {
   std::uint64_t bits = 0;
 };
 
-// What a root's name stands for; nothing: there is no such thing.
+// Address of a root by its name; nothing: there is no such root.
 using Roots = std::function<std::optional<std::uint64_t>(const std::string& root)>;
 
 // The address or the value that the steps lead to, without a look at what stands there.

@@ -95,6 +95,13 @@ std::optional<ProgramStats> program_stats(const bpf_program* program) {
   return program_stats(bpf_program__fd(program));
 }
 
+std::optional<ProgramStats> object_stats(const bpf_object* object) {
+  std::optional<ProgramStats> sum;
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object) add_stats(sum, program_stats(program));
+  return sum;
+}
+
 std::optional<ProgramStats> program_stats(int program_fd) {
   bpf_prog_info info{};
   std::uint32_t length = sizeof info;

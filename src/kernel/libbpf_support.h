@@ -82,5 +82,7 @@ Result<void> map_memory(MapMemory& memory, const bpf_map* map);
 
 // As program_stats(int).
 std::optional<ProgramStats> program_stats(const bpf_program* program);
+// Sum over the programs of a loaded object.
+std::optional<ProgramStats> object_stats(const bpf_object* object);
 
 }  // namespace ioc_exporter::kernel

@@ -189,12 +189,7 @@ kernel::LostEvents ServerProbeObject::lost_events() const {
 }
 
 std::optional<kernel::ProgramStats> ServerProbeObject::stats() const {
-  std::optional<kernel::ProgramStats> sum;
-  bpf_program* program = nullptr;
-  bpf_object* const object = with_skeleton([](const auto& skeleton) { return skeleton.obj; });
-  bpf_object__for_each_program(program, object)
-      kernel::add_stats(sum, kernel::program_stats(program));
-  return sum;
+  return with_skeleton([](const auto& skeleton) { return kernel::object_stats(skeleton.obj); });
 }
 
 }  // namespace ioc_exporter::ca

@@ -320,11 +320,7 @@ Result<void> RecordProcessObject::free_thread_place(std::uint32_t place) const {
 }
 
 std::optional<kernel::ProgramStats> RecordProcessObject::stats() const {
-  std::optional<kernel::ProgramStats> sum;
-  bpf_program* program = nullptr;
-  bpf_object__for_each_program(program, loaded_->skeleton->obj)
-      kernel::add_stats(sum, kernel::program_stats(program));
-  return sum;
+  return kernel::object_stats(loaded_->skeleton->obj);
 }
 
 }  // namespace ioc_exporter::records
