@@ -75,12 +75,16 @@ if wanted e2e vm monitoring; then scripts/make-test-env.sh .cache/test-env; fi
 
 # Packages that only the tests need are installed while others compile.
 fetch_rest() {
-  if wanted monitoring; then scripts/make-drawing.sh .cache/draw; fi
+  if wanted monitoring; then
+    scripts/make-drawing.sh .cache/draw
+    scripts/make-helm.sh .cache/helm
+  fi
   if wanted e2e; then scripts/make-prometheus-3.sh .cache/prometheus-3; fi
   if wanted vm; then
     kernels=(5.10 6.1 6.12-rt) # as tests/vm/CMakeLists.txt has it
     [ $whole = OFF ] || kernels=()
     scripts/make-vm-kernels.sh .cache/vm-kernels "" ${kernels[@]+"${kernels[@]}"}
+    scripts/make-selinux-root.sh .cache/vm-kernels/selinux
   fi
   if wanted package; then
     scripts/make-release-roots.sh .cache/release-roots
@@ -122,7 +126,7 @@ configure "$build" -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_UNITY=ON -DIOC_EXPORTE
   "-DIOC_EXPORTER_SANITIZED_BUILD=$sanitized" \
   "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env" "-DIOC_EXPORTER_VM_KERNELS=$PWD/.cache/vm-kernels" \
   "-DIOC_EXPORTER_PROMETHEUS_3=$PWD/.cache/prometheus-3" "-DIOC_EXPORTER_RELEASE_ROOTS=$PWD/.cache/release-roots" \
-  "-DIOC_EXPORTER_CLEAN_ROOT=$PWD/.cache/clean-root"
+  "-DIOC_EXPORTER_CLEAN_ROOT=$PWD/.cache/clean-root" "-DIOC_EXPORTER_HELM=$PWD/.cache/helm"
 if [ ${#targets[@]} -gt 0 ]; then build_targets "$build" "${targets[@]}"; fi
 wait "$rest" || die "what the tests need could not be fetched"
 trap - EXIT

@@ -97,6 +97,7 @@ class Held:
             if self.process.poll() is not None:
                 break
             time.sleep(0.1)
+        self.process.terminate()
         self.log.seek(0)
         return fail(f"{self.command[0]} did not attach:\n{self.log.read()}")
 

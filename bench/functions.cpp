@@ -76,7 +76,7 @@ struct Described {
         watch(object, descriptions, 0) {
     const WatchedIoc self{{::getpid(), 1}, 1, 1, 0, "bench", false};
     FunctionFinder finder(std::make_shared<iocs::ProcessReader>(RootedFs()), descriptions);
-    auto found = finder.look(self.id, {});
+    auto found = finder.look(self.id, ::getuid(), {});
     if (!found) die(found.error().message());
     watch.follow({self});
     watch.take(self.id, 1, std::move(*found));
@@ -163,7 +163,8 @@ struct Bpftrace {
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 1;
-  auto object = FunctionsObject::load();
+  FunctionsServer server;
+  auto object = FunctionsObject::load(server, nullptr);
   if (!object) die(object.error().message());
   struct Way {
     std::string name;

@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -19,7 +20,21 @@ import tempfile
 import time
 import urllib.request
 
-SETTLED = 15  # seconds after which nothing is new to the exporter any more
+def procserv(args, number):
+    """The command that the IOC runs under, with its console on standard output."""
+    return ["procServ", "--foreground", "--noautorestart", "--logfile=-", f"--name=idle-{number}",
+            str(args.port + args.iocs + number)] if args.procserv else []
+
+
+def end_all(iocs):
+    for ioc in iocs:
+        with open(f"/proc/{ioc.pid}/task/{ioc.pid}/children") as children:
+            under_procserv = [int(pid) for pid in children.read().split()]
+        ioc.kill()
+        for pid in under_procserv:
+            os.kill(pid, signal.SIGKILL)
+    for ioc in iocs:
+        ioc.wait()
 
 
 def start_iocs(args, folder):
@@ -35,11 +50,13 @@ def start_iocs(args, folder):
                        "EPICS_CA_SERVER_PORT": str(args.port + i), "EPICS_CAS_INTF_ADDR_LIST": "127.0.0.1",
                        "EPICS_CAS_AUTO_BEACON_ADDR_LIST": "NO", "EPICS_CAS_BEACON_ADDR_LIST": "127.0.0.1",
                        "EPICS_CA_ADDR_LIST": "127.0.0.1", "EPICS_CA_AUTO_ADDR_LIST": "NO"}
-        iocs.append(subprocess.Popen([args.ioc, args.base / "dbd", f"P=I{i}:", database], env=environment,
+        if args.procserv:
+            environment.pop("IOCNAME")
+        iocs.append(subprocess.Popen([*procserv(args, i), args.ioc, args.base / "dbd", f"P=I{i}:", database], env=environment,
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL))
     for ioc in iocs:
         for line in ioc.stdout:
-            if line == b"@running\n":
+            if line.rstrip() == b"@running":
                 break
         else:
             sys.exit("idle.py: an IOC does not start")
@@ -54,13 +71,24 @@ def cpu_ns(pid):
     return total
 
 
+def with_children(pid):
+    """The process and what it started."""
+    children = [child for path in glob.glob(f"/proc/{pid}/task/*/children") for child in open(path).read().split()]
+    return [pid, *(one for child in children for one in with_children(int(child)))]
+
+
+def resident_kib(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1])
+
+
 def seconds_of_day(line):
     hours, minutes, seconds = re.search(r"T(\d+):(\d+):([\d.]+)Z", line).groups()
     return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
 
 
 def wait_counted(log, count):
-    for _ in range(600):
+    for _ in range(3000):
         lines = log.read_text().splitlines()
         counting = [line for line in lines if "counting" in line]
         address = re.search(r"listening on \S*?(127\.0\.0\.1:\d+)", "\n".join(lines))
@@ -73,11 +101,13 @@ def wait_counted(log, count):
 
 class Exporter:
     def __init__(self, args, program, log):
-        self.program, self.idle, self.scrapes = program, [], []
+        self.program, self.idle, self.scrapes, self.waits = program, [], [], []
+        names = ["--ioc.name-source=procserv"] if args.procserv else []
         with open(log, "w") as out:
             self.process = subprocess.Popen([program, "--web.listen-address=127.0.0.1:0",
-                                             "--ioc.include=idle-.*", *args.options], stdout=out, stderr=out)
+                                             "--ioc.include=idle-.*", *names, *args.options], stdout=out, stderr=out)
         self.attached, self.address = wait_counted(log, args.iocs)
+        self.found = cpu_ns(self.process.pid) / 1e9
 
     def begin_round(self):
         self.before, self.began = cpu_ns(self.process.pid), time.monotonic()
@@ -87,16 +117,20 @@ class Exporter:
         self.idle.append(used / (time.monotonic() - self.began) / 1e7)
 
     def scrape(self):
-        before = cpu_ns(self.process.pid)
+        before, began = cpu_ns(self.process.pid), time.monotonic()
         with urllib.request.urlopen(f"http://{self.address}/metrics", timeout=60) as page:
             page.read()
+        self.waits.append((time.monotonic() - began) * 1e3)
         self.scrapes.append((cpu_ns(self.process.pid) - before) / 1e6)
 
     def report(self, args):
-        print(f"{self.program}: from the first IOC found to all {args.iocs} counted: {self.attached:.2f} s; "
+        print(f"{self.program}: from the first IOC found to all {args.iocs} counted: {self.attached:.2f} s, "
+              f"{self.found:.2f} s of CPU time; "
               f"idle: {statistics.median(self.idle):.3f} % of a core (rounds: "
               f"{', '.join(f'{x:.3f}' for x in self.idle)}); "
-              f"a scrape: {statistics.median(self.scrapes):.1f} ms of CPU time")
+              f"a scrape: {statistics.median(self.scrapes):.1f} ms of CPU time in {statistics.median(self.waits):.1f} ms; "
+              + "; ".join(f"process {pid}: {resident_kib(pid) / 1024:.1f} MB, {len(os.listdir(f'/proc/{pid}/fd'))} descriptors"
+                          for pid in with_children(self.process.pid)))
 
     def stop(self):
         self.process.terminate()
@@ -108,7 +142,7 @@ def measure(args, folder):
     try:
         for program in args.exporter:
             exporters.append(Exporter(args, program, folder / f"exporter-{len(exporters)}.log"))
-        time.sleep(SETTLED)
+        time.sleep(args.settle)
         for _ in range(args.rounds):
             for exporter in exporters:
                 exporter.begin_round()
@@ -130,10 +164,12 @@ def main():
     parser.add_argument("--ioc", required=True)
     parser.add_argument("--base", required=True, type=pathlib.Path)
     parser.add_argument("--iocs", type=int, default=100)
+    parser.add_argument("--procserv", action="store_true", help="each IOC under a procServ, which names it")
     parser.add_argument("--records", type=int, default=50, help="of each IOC")
     parser.add_argument("--port", type=int, default=21000, help="of the first IOC; the others follow")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=20, help="of each round")
+    parser.add_argument("--settle", type=int, default=15, help="seconds after which nothing is new to the exporter any more")
     parser.add_argument("options", nargs="*", help="for the exporter, after --")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -142,10 +178,7 @@ def main():
             iocs = start_iocs(args, pathlib.Path(folder))
             measure(args, pathlib.Path(folder))
         finally:
-            for ioc in iocs:
-                ioc.kill()
-            for ioc in iocs:
-                ioc.wait()
+            end_all(iocs)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import time
 
 import ioc_tables
 from attached import Answering, Held, Nothing, bpftrace_script, copy_libraries, cpu_seconds, empty_probes, ioc_environment
+from ioc_tables import MOTORS
 
 MONITORS = 200
 
@@ -32,11 +33,32 @@ def slow_ones(count, scan, first):
             for i in range(first, first + count)]
 
 
+PORTS = 8
+# Records of a port of motors.c, all but their names. The first are moved: every other one by a client, the others by links.
+MOVES = ['record(move,"{name}"){{field(PORT,"{port}")}}'] * 16
+PORT = [*MOVES,
+        *['record(longin,"{name}"){{field(DTYP,"Bench Port") field(INP,"@{port} interrupt") field(SCAN,"I/O Intr")}}'] * 32,
+        *['record(longin,"{name}"){{field(DTYP,"Bench Port") field(INP,"@{port} direct")}}'] * 16,
+        *['record(longin,"{name}"){{field(DTYP,"Bench Port") field(INP,"@{port} once")}}'] * 8,
+        *['record(longout,"{name}"){{field(DTYP,"Bench Port") field(OUT,"@{port}") field(SCAN,".1 second")}}'] * 16]
+MOVED_BY_CLIENTS = [f"LOAD:{i}" for i in range(PORTS * len(PORT)) if i % len(PORT) in range(0, len(MOVES), 2)]
+
+
+def motors():
+    records = [text.format(name=f"LOAD:{i}", port=i // len(PORT)) for i, text in enumerate(PORTS * PORT)]
+    for i in [i for i in range(len(records)) if i % len(PORT) in range(1, len(MOVES), 2)]:
+        # Active until its put-callback is done; each scan then begins the next one.
+        records.append(f'record(calcout,"LOAD:{len(records)}"){{field(CALC,"VAL+1") field(SCAN,".5 second") '
+                       f'field(DTYP,"Async Soft Channel") field(OUT,"LOAD:{i} CA")}}')
+    return records
+
+
 # Name: the records, and the period of their scan in seconds.
 LOADS = {
     "5,000 records at 10 Hz": (calcs(5000, ".1 second"), 0.1),
     "500 records at 10 Hz, 50 of them asynchronous": (calcs(450, ".1 second") + slow_ones(50, ".1 second", 450), 0.1),
     "100,000 records at 1 Hz": (calcs(100000, "1 second"), 1.0),
+    MOTORS: (motors(), 0.1),
 }
 # Ways that take so many seconds until they are as they stay: the budget is kept by what is seen of the IOC's load.
 SETTLES = {"ioc_exporter": 12}
@@ -49,7 +71,8 @@ SETPOINT = 'record(ao,"LOAD:PUT"){field(FLNK,"LOAD:PUT:CALC")}\nrecord(calc,"LOA
 class Load:
     """The IOC and its client."""
 
-    def __init__(self, args, directory, libraries, records, period):
+    def __init__(self, args, directory, libraries, name):
+        records, period = LOADS[name]
         scan = ".1 second" if period < 1 else "1 second"
         database = os.path.join(directory, "load.db")
         with open(database, "w", encoding="ascii") as out:
@@ -62,7 +85,8 @@ class Load:
         self.period = period
         self.ioc = Answering([os.path.join(programs, "ioc_load"), args.dbd, database], environment)
         monitored = [f"LOAD:{i}" for i in range(0, len(records), max(1, len(records) // MONITORS))][:MONITORS]
-        self.client = Answering([os.path.join(programs, "ioc_client"), "LOAD:PUT", *monitored], environment)
+        self.client = Answering([os.path.join(programs, "ioc_client"), "LOAD:PUT", *monitored,
+                                 *(["--", *MOVED_BY_CLIENTS] if name == MOTORS else [])], environment)
 
     def measure(self, seconds):
         seconds = max(seconds, 3 * self.period)  # at least two passes of the scan
@@ -87,7 +111,7 @@ def quantile(values, share):
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
-def ways(args, pid):
+def ways(args, name, pid):
     exporter = [os.path.join(args.build, "ioc_exporter"), "--web.listen-address=127.0.0.1:0",
                 "--ioc.include=BENCH_LOAD"]
 
@@ -104,25 +128,28 @@ def ways(args, pid):
         "no budget, all timed": exporter_way("--overhead.budget=0", "--overhead.target=0"),
         "no budget, without durations": exporter_way("--overhead.budget=0", "--no-records.durations"),
         "puts only": exporter_way("--no-collector.records", ready="found"),
+        "no budget, all timed, links": exporter_way("--overhead.budget=0", "--overhead.target=0", "--records.links=10000"),
+        "no budget, all timed, traces": exporter_way("--overhead.budget=0", "--overhead.target=0", "--collector.traces"),
         # Of the load "5,000 records at 10 Hz" 500 is one chain in a hundred.
         "traces, one a second": exporter_way("--collector.traces"),
         "traces, 500 a second": exporter_way("--collector.traces", "--traces.rate=500"),
         "traces, all": exporter_way("--collector.traces", "--traces.rate=100000", "--overhead.target=0"),
     }
     if not args.no_bpftrace:
-        table["bpftrace"] = lambda: Held(["bpftrace", "-p", str(pid), "-e", bpftrace_script(pid)], lambda log: "Attaching" in log,
+        script = bpftrace_script(pid) + (bpftrace_script(pid, "more_probes.bt") if name == MOTORS else "")
+        table["bpftrace"] = lambda: Held(["bpftrace", "-p", str(pid), "-e", script], lambda log: "Attaching" in log,
                                          env=dict(os.environ, BPFTRACE_MAP_KEYS_MAX="200000"))
     if args.write_docs:
-        return {way: table[way] for way in ioc_tables.DOCUMENTED}
+        return {way: table[way] for way in ioc_tables.documented(name)}
     keep = re.compile(f"nothing$|{ioc_tables.ENDS}$|{args.only}" if args.only else "")
     return {way: held for way, held in table.items() if keep.match(way)}
 
 
 def measure(args, name, directory, libraries):
-    load = Load(args, directory, libraries, *LOADS[name])
+    load = Load(args, directory, libraries, name)
     try:
         time.sleep(3)
-        table = ways(args, load.ioc.process.pid)
+        table = ways(args, name, load.ioc.process.pid)
         results = {way: [] for way in table}
         for round_number in range(args.rounds):
             order = list(table)
@@ -154,10 +181,10 @@ def main():
     parser.add_argument("--only", help="expression (re) of the ways to measure; nothing, empty entry and end always are")
     parser.add_argument("--load", help="expression (re) of the loads")
     parser.add_argument("--write-docs", action="store_true",
-                        help="measure what the documents show, and write the tables of docs/cost.md and README.md")
+                        help="measure what the documents show, and write the tables of docs/cost.md and, of all loads, README.md")
     args = parser.parse_args()
-    if args.write_docs and (args.only or args.load or args.no_bpftrace):
-        parser.error("--write-docs measures all that the documents show: without --only, --load and --no-bpftrace")
+    if args.write_docs and (args.only or args.no_bpftrace):
+        parser.error("--write-docs measures all that the documents show: without --only and --no-bpftrace")
     measured = []
     for name in LOADS:
         if args.load and not re.search(args.load, name):

@@ -2,14 +2,16 @@
  * A Channel Access client that measures what an IOC's users see: how old a monitor's value is when it comes, and how
  * long a put-callback takes.
  *
- *   ioc_client PV MONITORED...
+ *   ioc_client PV MONITORED... [-- PENDING...]
  *
  * Prints "ready" when all monitors have come. For each line of stdin, a number of seconds, it puts to PV a hundred
- * times a second for so long, and answers with two lines of microseconds: of puts, of monitors.
+ * times a second for so long, and answers with two lines of microseconds: of puts, of monitors. A put-callback to each
+ * PENDING waits all the time: when it is done, the next one is sent.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,6 +65,15 @@ static void on_put(struct event_handler_args args)
 	answered = 1;
 	pthread_cond_signal(&done);
 	pthread_mutex_unlock(&lock);
+}
+
+static void put_again(struct event_handler_args args)
+{
+	double *value = args.usr;
+
+	*value += 1;
+	ca_array_put_callback(DBR_DOUBLE, 1, args.chid, value, put_again, value);
+	ca_flush_io();
 }
 
 static chid connect_to(const char *name)
@@ -133,8 +144,10 @@ int main(int argc, char **argv)
 	}
 	ca_context_create(ca_enable_preemptive_callback);
 	channel = connect_to(argv[1]);
-	for (i = 2; i < argc; i++)
+	for (i = 2; i < argc && strcmp(argv[i], "--"); i++)
 		ca_create_subscription(DBR_TIME_DOUBLE, 1, connect_to(argv[i]), DBE_VALUE, on_monitor, NULL, NULL);
+	for (i++; i < argc; i++)
+		put_again((struct event_handler_args){.chid = connect_to(argv[i]), .usr = calloc(1, sizeof(double))});
 	ca_pend_event(1.0);
 	printf("ready\n");
 	fflush(stdout);

@@ -4,7 +4,7 @@
  *
  *   ioc_load DBD_DIR DB
  *
- * A sub record with the function note_time notes when it is processed. Prints "ready" after iocInit, and answers each
+ * Records may be those of motors.c. A sub record with the function note_time notes when it is processed. Prints "ready" after iocInit, and answers each
  * line of stdin with one:
  *
  *   get FIELD...      their values
@@ -22,6 +22,8 @@
 #include <iocshRegisterCommon.h>
 #include <registryFunction.h>
 #include <subRecord.h>
+
+#include "motors.h"
 
 #define MOST_TIMES 100000
 
@@ -91,10 +93,11 @@ int main(int argc, char **argv)
 	}
 	registryFunctionAdd("note_time", (REGISTRYFUNCTION)note_time);
 	if (dbLoadDatabase("base.dbd", argv[1], NULL) || registerAllRecordDeviceDrivers(pdbbase) ||
-	    dbLoadRecords(argv[2], NULL) || iocInit()) {
+	    register_motors(argv[1]) || dbLoadRecords(argv[2], NULL) || iocInit()) {
 		fprintf(stderr, "ioc_load: the IOC does not start\n");
 		return 1;
 	}
+	start_motors();
 	printf("ready\n");
 	fflush(stdout);
 	while (fgets(line, sizeof line, stdin)) {

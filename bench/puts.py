@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What watching the packets costs a flood of puts, beside the floor and a peer.
 
-A real IOC and libca's client on loopback. Interleaved: each round sends the same flood once in every way,
+A real IOC and libca's client on loopback; with --qsrv its PV Access server and p4p's client. Interleaved: each round
+sends the same flood once in every way,
 in another order; the time is the client's, from its first put to the IOC's answer to a get behind the
 last. "x" is the median of the rounds' ratios to the same round's run with nothing attached. Then, apart
 from the timing, kernel.bpf_stats_enabled tells the nanoseconds of the tap for each put.
@@ -21,6 +22,7 @@ import time
 import urllib.request
 
 PVS = 200
+TOOLS = pathlib.Path(__file__).resolve().parent.parent / "tests/tools"
 EMPTY_ENTRY = "empty entry of the server"
 FLOODS = {  # name: (operation, PVs, elements, rounds over the PVs, rounds between two flushes)
     "1 PV": ("put", 1, 1, 1_000_000, 1000),
@@ -28,6 +30,10 @@ FLOODS = {  # name: (operation, PVs, elements, rounds over the PVs, rounds betwe
     "72 KB arrays": ("put", 1, 9000, 10_000, 10),
     "put-callback": ("notify", 1, 1, 20_000, 1),
 }
+PVA_FLOODS = {"PV Access, 1 PV": ("put", 1, 1, 10_000, 1), "PV Access, 200 PVs": ("put", 200, 1, 50, 1)}
+# Which each put enters: of rsrv, and of QSRV 1 and 2.
+PUT_FUNCTIONS = {None: ("libdbCore", r"write(?:_notify)?_action"), 1: ("libqsrv", r"_ZN12PDBSinglePut3put\S*"),
+                 2: ("libpvxsIoc", r"_ZNSt17_Function_handler\S*ExecOp\S*SingleInfo\S*_M_invoke\S*")}
 
 
 class Tool:
@@ -70,13 +76,14 @@ class Tool:
 
 
 class Exporter(Tool):
-    def __init__(self, binary, *options):
+    def __init__(self, binary, *options, protocol="ca"):
         super().__init__([binary, "--web.listen-address=127.0.0.1:0", "--no-collector.records", "--ioc.include=BENCH",
                           "--overhead.budget=0", *options])
         self.port = self.wait_for(r"listening on 127\.0\.0\.1:(\d+)")[1]
         deadline = time.monotonic() + 30
-        hears = "--no-server-probe" in options or 'epics_ioc_put_source{ioc="BENCH",protocol="ca",source="server"} 1'
-        while not all(line is True or line in self.metrics() for line in ('epics_ioc_up{ioc="BENCH"} 1', hears)):
+        source = "packets" if "--no-server-probe" in options else "server"
+        hears = f'epics_ioc_put_source{{ioc="BENCH",protocol="{protocol}",source="{source}"}} 1'
+        while not all(line in self.metrics() for line in ('epics_ioc_up{ioc="BENCH"} 1', hears)):
             if time.monotonic() > deadline:
                 sys.exit("puts.py: the exporter does not find the IOC")
             time.sleep(0.1)
@@ -90,24 +97,36 @@ class Exporter(Tool):
         return sum(float(value) for text, value in lines if labels in text)
 
 
-def start_ioc(args, directory, port, name="BENCH", more=None):
+def pva_environment(port):
+    return {"PVXS_QSRV_ENABLE": "YES", "EPICS_PVAS_SERVER_PORT": str(port), "EPICS_PVAS_BROADCAST_PORT": str(port + 1),
+            "EPICS_PVAS_INTF_ADDR_LIST": "127.0.0.1", "EPICS_PVAS_AUTO_BEACON_ADDR_LIST": "NO",
+            "EPICS_PVAS_BEACON_ADDR_LIST": "127.0.0.1", "EPICS_PVA_ADDR_LIST": "127.0.0.1",
+            "EPICS_PVA_AUTO_ADDR_LIST": "NO", "EPICS_PVA_BROADCAST_PORT": str(port + 1)}
+
+
+def start_ioc(args, directory, port, name="BENCH", more=None, qsrv=None):
     """`more`: of its environment."""
     database = pathlib.Path(directory) / "bench.db"
     database.write_text("".join(f'record(ao,"B:{i}"){{}}\n' for i in range(PVS)) +
                         'record(waveform,"B:WF"){field(FTVL,"DOUBLE") field(NELM,"9000")}\n')
     environment = {"EPICS_CA_SERVER_PORT": str(port), "EPICS_CAS_INTF_ADDR_LIST": "127.0.0.1", "IOCNAME": name,
                    "EPICS_CAS_AUTO_BEACON_ADDR_LIST": "NO", "EPICS_CAS_BEACON_ADDR_LIST": "127.0.0.1", **(more or {})}
-    ioc = Tool([args.build / "tests/e2e/tools/ioc_launcher_7.0.10", args.dbd, "", database], environment)
+    command = [args.build / "tests/e2e/tools/ioc_launcher_7.0.10", args.dbd, "", database]
+    if qsrv:
+        environment |= pva_environment(args.pva_port)
+        command = [args.python, TOOLS / "python_ioc.py", "--qsrv", qsrv, "", database]
+    ioc = Tool(command, environment)
     ioc.wait_for("^@running$")
     return ioc
 
 
-def write_functions(pid):
-    """(file, offsets) of rsrv's write_action and write_notify_action in the IOC."""
+def put_functions(pid, qsrv):
+    """(file, offsets) of those in the IOC."""
+    library, name = PUT_FUNCTIONS[qsrv]
     maps = pathlib.Path(f"/proc/{pid}/maps").read_text()
-    file = re.search(r"(/\S*libdbCore\S*)", maps)[1]
+    file = re.search(rf"(/\S*{library}\S*)", maps)[1]
     symbols = subprocess.run(["nm", file], capture_output=True, text=True, check=True).stdout
-    addresses = re.findall(r"^([0-9a-f]+) t write(?:_notify)?_action$", symbols, re.M)
+    addresses = re.findall(rf"^([0-9a-f]+) [tT] {name}$", symbols, re.M)
     segments = subprocess.run(["readelf", "-lW", file], capture_output=True, text=True, check=True).stdout
     at, virtual = next((int(a, 16), int(v, 16)) for a, v, flags in re.findall(
         r"LOAD +(\S+) (\S+) \S+ \S+ \S+ (R E)", segments))
@@ -116,13 +135,16 @@ def write_functions(pid):
 
 def flood(args, port, name):
     """(seconds, puts) of one flood; its channels are open before the clock starts."""
-    operation, pvs, elements, count, batch = FLOODS[name]
+    operation, pvs, elements, count, batch = args.floods[name]
     count = max(1, int(count * args.scale))
     names = ["B:WF"] if elements > 1 else [f"B:{i}" for i in range(pvs)]
     environment = {"EPICS_CA_ADDR_LIST": f"127.0.0.1:{port}", "EPICS_CA_AUTO_ADDR_LIST": "NO",
                    "EPICS_CA_MAX_ARRAY_BYTES": "1000000"}
-    client = Tool([args.build / "tests/e2e/tools/ca_flood", count, operation, "double", elements, batch, *names],
-                  environment)
+    command = [args.build / "tests/e2e/tools/ca_flood", count, operation, "double", elements, batch, *names]
+    if args.qsrv:
+        environment = pva_environment(args.pva_port)
+        command = [args.python, TOOLS / "put_p4p.py", count, *(word for name in names for word in (name, 1))]
+    client = Tool(command, environment)
     client.wait_for("^@connected$")
     began = time.monotonic()
     client.send("go")
@@ -138,6 +160,9 @@ class Ways:
     def __init__(self, args):
         self.args = args
         self.notes = {"tcpdump": [], "ioc_exporter": []}
+
+    def exporter(self, *options):
+        return Exporter(self.args.build / "ioc_exporter", *options, protocol="pva" if self.args.qsrv else "ca")
 
     @contextlib.contextmanager
     def nothing(self):
@@ -163,13 +188,13 @@ class Ways:
 
     @contextlib.contextmanager
     def packets_alone(self):
-        tool = Exporter(self.args.build / "ioc_exporter", "--no-server-probe")
+        tool = self.exporter("--no-server-probe")
         yield
         tool.end()
 
     @contextlib.contextmanager
     def ioc_exporter(self):
-        tool = Exporter(self.args.build / "ioc_exporter")
+        tool = self.exporter()
         before = tool.cpu_seconds(), tool.sum_of("epics_puts_total")
         yield
         counted = tool.sum_of("epics_puts_total") - before[1]
@@ -179,7 +204,8 @@ class Ways:
 
     @contextlib.contextmanager
     def tcpdump(self):
-        tool = Tool(["tcpdump", "-i", "lo", "-w", "/dev/null", "tcp", "port", str(self.args.port)])
+        tool = Tool(["tcpdump", "-i", "lo", "-w", "/dev/null", "tcp", "port",
+                     str(self.args.pva_port if self.args.qsrv else self.args.port)])
         tool.wait_for("listening on")
         yield
         seconds = tool.cpu_seconds()
@@ -241,16 +267,17 @@ def nanoseconds_a_put(args):
     """By the kernel's own statistics, which cost time themselves: apart from the floods above."""
     setting = pathlib.Path("/proc/sys/kernel/bpf_stats_enabled")
     before = setting.read_text()
-    print("\nns of the tap a put, by kernel.bpf_stats_enabled (both directions of the circuit), medians")
+    probe = "pva_server_probe" if args.qsrv else "ca_tap"
+    print(f"\nns of {probe} a put, by kernel.bpf_stats_enabled (both directions of the circuit), medians")
     try:
         setting.write_text("1")
-        for name in FLOODS:
-            exporter = Exporter(args.build / "ioc_exporter")
+        for name in args.floods:
+            exporter = Ways(args).exporter()
             figures = []
             for _ in range(args.rounds):
-                start = exporter.sum_of("ioc_exporter_probe_run_seconds_total", 'probe="ca_tap"')
+                start = exporter.sum_of("ioc_exporter_probe_run_seconds_total", f'probe="{probe}"')
                 _, puts = flood(args, args.port, name)
-                used = exporter.sum_of("ioc_exporter_probe_run_seconds_total", 'probe="ca_tap"') - start
+                used = exporter.sum_of("ioc_exporter_probe_run_seconds_total", f'probe="{probe}"') - start
                 figures.append(used / puts * 1e9)
             exporter.end()
             print(f"  {name:24} {statistics.median(figures):8.1f}")
@@ -265,15 +292,18 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of puts in a flood")
     parser.add_argument("--port", type=int, default=17064, help="of the IOC")
+    parser.add_argument("--qsrv", type=int, choices=(1, 2), help="puts by PV Access, to QSRV 1 or 2")
     parser.add_argument("--no-tcpdump", action="store_true")
     parser.add_argument("--only", default="", help="expression (re) of the floods")
     args = parser.parse_args()
+    args.pva_port, args.floods = args.port + 10, PVA_FLOODS if args.qsrv else FLOODS
+    args.python = pathlib.Path(".cache/test-env/venv/bin/python")
     with tempfile.TemporaryDirectory() as directory:
-        ioc = start_ioc(args, directory, args.port)
+        ioc = start_ioc(args, directory, args.port, qsrv=args.qsrv)
         args.ioc = ioc.process.pid
-        args.server, args.entries = write_functions(args.ioc)
+        args.server, args.entries = put_functions(args.ioc, args.qsrv)
         try:
-            for name in filter(re.compile(args.only).match, FLOODS):
+            for name in filter(re.compile(args.only).match, args.floods):
                 measure(args, name)
             nanoseconds_a_put(args)
         finally:

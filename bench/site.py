@@ -124,7 +124,7 @@ def ask(prometheus: Prometheus, board: str, expression: str, instant: bool, span
     """Seconds, as Grafana asks."""
     one = board == "records"
     query = fill(expression, job=".+", instance=".+", ioc=ONE_IOC if one else ".*",
-                 pvs=".*", users=".*", clients=".*", records=".*", exporter="host002:10064",
+                 pvs=".*", users=".*", clients=".*", records=".*", archiver="", phoebus="", exporter="host002:10064",
                  __rate_interval=f"{max(step + interval, 4 * interval)}s", __range=f"{span}s", __interval=f"{step}s")
     now = time.time()
     began = time.perf_counter()
@@ -175,6 +175,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=500, help="of an IOC")
     parser.add_argument("--processing", type=int, default=60, help="of these, that process")
     parser.add_argument("--pvs", type=int, default=10, help="of an IOC, that one client writes to")
+    parser.add_argument("--types", type=int, default=0, help="of records, of an IOC whose exporter runs with --series=site; 0: =all")
     parser.add_argument("--past", type=int, default=24, help="hours, of what is looked at for so long")
     parser.add_argument("--full", type=int, default=15, help="minutes of these with all series")
     parser.add_argument("--spans", default="1h,24h")
@@ -186,8 +187,9 @@ def main() -> None:
     rules = sorted((ROOT / "alerts").glob("*.yml"))
     recorded = [rule["record"] for path in rules for group in yaml.safe_load(path.read_text())["groups"]
                 for rule in group["rules"] if "record" in rule]
-    site = Site(wanted.iocs, wanted.records, wanted.processing, wanted.pvs, recorded)
-    print(f"{wanted.hosts} hosts of {site.series()} series: {wanted.hosts * site.series()} without what rules record", flush=True)
+    site = Site(wanted.iocs, wanted.records, wanted.processing, wanted.pvs, recorded, wanted.types)
+    print(f"{wanted.hosts} hosts of {site.series()} series: {wanted.hosts * site.series()} without what rules record; "
+          f"a page has {len(site.page(1, int(time.time())))} bytes", flush=True)
     with tempfile.TemporaryDirectory(prefix="site.") as name:
         directory = pathlib.Path(name)
         pages = Pages(site)

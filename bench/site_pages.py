@@ -45,10 +45,13 @@ class Block:
 LE = [f'le="{4.0 ** k:.10g}"' for k in range(-10, 1)] + ['le="+Inf"']
 PERIOD = [f'period="{period}"' for period in ("0.1", "0.2", "0.5", "1", "2", "5", "10")]
 REASON = ['reason="active"', 'reason="disabled"']
+# With --series=site.
+INFO, OF_PUTS = ("epics_record_info", "epics_pv_info"), "epics_put_duration_seconds"
+BY_TYPE = ("epics_record_process_duration_seconds", "epics_record_process_self_seconds")
 CLIENT = 'client="127.0.0.1",user="{}op",client_host="console1"'
 
 
-def recorded_lines(names: list[str], of: str) -> list[tuple[str, str, float]]:
+def recorded_lines(names: list[str], of: str, by_type: bool) -> list[tuple[str, str, float]]:
     """What the rules would have recorded in the past: of the "site", a "host", an "ioc", or a "pv" and its client."""
     if of == "site":  # the busiest: of the first host
         more = {"job_le": LE, "job_probe_reason": [f'probe="ca_tap",reason="reason{i}"' for i in range(39)],
@@ -69,16 +72,21 @@ def recorded_lines(names: list[str], of: str) -> list[tuple[str, str, float]]:
     more = {"ioc": [""], "ioc_protocol": ['protocol="ca"'], "ioc_le": LE, "ioc_period": PERIOD, "ioc_reason": REASON}
     if of == "pv":
         more = {"ioc_pv": [f'pv="{RECORD}SetCur"'], "ioc_client_user": [CLIENT.format(RECORD)]}
+        names = [name for name in names if not (by_type and f":{OF_PUTS}:" in name)]
+    elif by_type:
+        names = [name for name in names if not name.startswith("ioc_pv:") or f":{OF_PUTS}:" in name]
+        more["ioc_pv"] = ['pv="(other)"']
     names = [name for name in names if "_pva_" not in name and "_top:" not in name]
     return [(name, f'ioc="{IOC}"' + (f",{labels}" if labels else ""), 1.5)
             for name in names for labels in more.get(name.split(":")[0], [])]
 
 
 class Site:
-    """`recorded`: names of recording rules, whose series the past has, too."""
+    """`recorded`: names of recording rules, whose series the past has, too. `types`: of records, as with --series=site; 0:
+    as with --series=all."""
 
-    def __init__(self, iocs: int, records: int, processing: int, pvs: int, recorded: list[str]):
-        self.iocs, self.records, self.processing, self.pvs = iocs, records, processing, pvs
+    def __init__(self, iocs: int, records: int, processing: int, pvs: int, recorded: list[str], types: int = 0):
+        self.iocs, self.records, self.processing, self.pvs, self.types = iocs, records, processing, pvs, types
         of = {"record": [], "rest": [], "pv": [], "ioc": [], "host": []}
         for line in SHAPE.read_text().splitlines():
             name, labels, value = LINE.fullmatch(line).groups()
@@ -96,20 +104,34 @@ class Site:
         one_each = {"operator": RECORD + "op"}
         of["host"] += [line for line in of["ioc"] if 'pv="D:closed"' in line[1]]
         of["ioc"] = [line for line in of["ioc"] if 'pv="D:closed"' not in line[1]]
+        if types:
+            of = self._of_site(of)
         self.blocks = {kind: Block(lines, names | (one_each if kind == "pv" else {})) for kind, lines in of.items()}
-        self.past = {of: Block(recorded_lines(recorded, of), {}) for of in ("site", "host", "ioc", "pv")}
+        self.past = {of: Block(recorded_lines(recorded, of, types > 0), {}) for of in ("site", "host", "ioc", "pv")}
         self.past["host"].lines.append(("up", "", 1.0))
         self._cache: dict[tuple, str] = {}
+
+    @staticmethod
+    def _of_site(of: dict[str, list]) -> dict[str, list]:
+        """The lines of each kind with durations by record type, and of puts by IOC."""
+        made = {kind: [line for line in lines if line[0] not in INFO] for kind, lines in of.items()}
+        made["type"] = [(name, labels.replace('record="D:scan"', f'record_type="{RECORD}"'), value)
+                        for name, labels, value in made["record"] if name.startswith(BY_TYPE)]
+        made["record"] = [line for line in made["record"] if not line[0].startswith(BY_TYPE)]
+        made["ioc"] += [(name, labels.replace('pv="D:wait.A"', 'pv="(other)"'), value)
+                        for name, labels, value in made["pv"] if name.startswith(OF_PUTS)]
+        made["pv"] = [line for line in made["pv"] if not line[0].startswith(OF_PUTS)]
+        return made
 
     def series(self) -> int:
         """Of one host."""
         return len(self.blocks["host"]) + self.iocs * (
-            len(self.blocks["ioc"]) + self.processing * len(self.blocks["record"])
-            + (self.records - self.processing) * len(self.blocks["rest"]) + self.pvs * len(self.blocks["pv"]))
+            len(self.blocks["ioc"]) + sum(count * len(self.blocks[name]) for name, count in self.counts()))
 
     def counts(self) -> list[tuple[str, int]]:
         """How many an IOC has of each kind of block."""
-        return [("record", self.processing), ("rest", self.records - self.processing), ("pv", self.pvs)]
+        return [("record", self.processing), ("rest", self.records - self.processing), ("pv", self.pvs)] + (
+            [("type", self.types)] if self.types else [])
 
     @staticmethod
     def with_names(text, host: int, number: int | None = None, i: int | None = None):

@@ -13,11 +13,6 @@ ioc_exporter_find_static(archives bpf elf z re2 yaml-cpp crypt deflate zstd cap 
 get_filename_component(archives_folder ${STATIC_re2} DIRECTORY)
 file(GLOB abseil ${archives_folder}/libabsl_*.a)
 
-# For the licences of a release.
-list(JOIN archives "\n" archives_text)
-list(JOIN abseil "\n" abseil_text)
-file(WRITE ${PROJECT_BINARY_DIR}/static_archives "${archives_text}\n${abseil_text}\n")
-
 set(room_archives "")
 foreach(room IN LISTS rooms)
   list(APPEND room_archives $<TARGET_FILE:ioc_exporter_${room}>)
@@ -27,7 +22,8 @@ endforeach()
 add_executable(ioc_exporter_static static_binary.cpp
   $<TARGET_OBJECTS:ioc_exporter> $<TARGET_OBJECTS:ioc_exporter_web_tls>)
 add_dependencies(ioc_exporter_static ioc_exporter_app)
-target_link_options(ioc_exporter_static PRIVATE -static-pie -s -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack)
+target_link_options(ioc_exporter_static PRIVATE -static-pie -s -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack
+  -Wl,-Map=${PROJECT_BINARY_DIR}/ioc_exporter_static.map)  # for scripts/collect-licences.sh: which libraries it took
 target_link_libraries(ioc_exporter_static PRIVATE
   -Wl,--start-group ${room_archives}
   $<TARGET_FILE:ioc_exporter_civetweb> $<TARGET_FILE:ioc_exporter_curl> $<TARGET_FILE:ioc_exporter_zydis>
@@ -39,3 +35,6 @@ target_include_directories(ioc_exporter_static SYSTEM PRIVATE ${OPENSSL_INCLUDE_
 ioc_exporter_warnings(ioc_exporter_static)
 set_target_properties(ioc_exporter_static PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} POSITION_INDEPENDENT_CODE ON)
+# What it took of which library is at the map's beginning; the rest is large.
+add_custom_command(TARGET ioc_exporter_static POST_BUILD VERBATIM
+  COMMAND sed -i "/^Discarded input sections/,$d" ${PROJECT_BINARY_DIR}/ioc_exporter_static.map)

@@ -37,6 +37,9 @@
     putFailures: 5,
     putLatencySeconds: 1,
     putLatencyFactor: 10,
+    // A put with callback that has not ended: longer than the longest move of a motor.
+    putCallbackMinutes: 15,
+    lockWaitSeconds: 60,
     searchStormRate: 20,
     // Requests that wait for an asyn port all the time.
     asynQueued: 10,
@@ -57,6 +60,10 @@
     dashboardTags: ['epics'],
     dashboardRefresh: '30s',
     dashboardFrom: 'now-1h',
+    // Where tables link from a PV: a page that shows its values, as https://archiver.site/retrieval/ui/viewer/archViewer.html?pv=,
+    // and an application of Phoebus, as databrowser. Empty: nowhere.
+    archiverURL: '',
+    phoebusApplication: '',
     // Grafana cannot hide a row by itself: false leaves out the closed one for the put log of a Loki.
     loki: true,
   },

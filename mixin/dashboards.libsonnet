@@ -22,6 +22,8 @@ local ofAMinute = '60 * sum_over_time(';
   local page(alert) =
     if std.startsWith($._config.runbookURLPattern, 'http') then $._config.runbookURLPattern % { alert: alert }
     else $.exporterRunbookURL(alert, '${exporter}'),
+  // Constants of a dashboard, by name.
+  local settings = { archiver: $._config.archiverURL, phoebus: $._config.phoebusApplication },
   local changes = [
     [runbook, page('${__value.raw:percentencode}')],
     [scheme, std.strReplace(scheme, 'http', $._config.exporterScheme)],
@@ -35,7 +37,11 @@ local ofAMinute = '60 * sum_over_time(';
       refresh: $._config.dashboardRefresh,
       time+: { from: $._config.dashboardFrom },
       panels: [panel for panel in super.panels if $._config.loki || !hasLogs(panel)],
-      templating+: { list: [variable for variable in super.list if $._config.loki || variable.name != 'logs'] },
+      templating+: { list: [
+        if std.objectHas(settings, variable.name) then variable { query: settings[variable.name] } else variable
+        for variable in super.list
+        if $._config.loki || variable.name != 'logs'
+      ] },
       links: [if link.tags == [] then link else link { tags: $._config.dashboardTags } for link in super.links],
     }
     for name in std.objectFields(files)

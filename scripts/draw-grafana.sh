@@ -23,7 +23,7 @@ scripts/make-drawing.sh "$tool"
 [ ! -e "$tool/skipped" ] || die "$(cat "$tool/skipped")"
 mkdir -p "$directory"
 status=0
-for name in ${DASHBOARDS:-overview puts records iocs exporter}; do
+for name in ${DASHBOARDS:-overview puts records iocs drivers exporter}; do
   PROM=http://127.0.0.1:$port CHROMIUM=$(command -v chromium) node "$tool/draw.mjs" dashboards "$name" "$directory/$name" \
     "from=${FROM:-now-5m}&to=now${ioc:+&var-ioc=$ioc}" || status=1
 done

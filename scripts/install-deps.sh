@@ -21,7 +21,7 @@ apt_packages() {
       "libabsl-dev libspdlog-dev libgtest-dev libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev" \
       "libcap-dev libseccomp-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev libzydis-dev $(apt_bpftool)" ;;
     # Built from source packages besides: civetweb with TLS, and the static binary.
-    release) echo "patch xz-utils git" ;;
+    release) echo "patch xz-utils git dpkg-dev rpm" ;;
     # For arm64, and what runs it here; the libraries come from scripts/make-cross-root.sh.
     cross) echo "g++-aarch64-linux-gnu qemu-user-static" ;;
     test) for label in unit bpf e2e vm fuzz monitoring package lint; do apt_packages $label; done ;;
@@ -29,16 +29,16 @@ apt_packages() {
       "binutils" $(apt_compilers) ;;
     bpf) echo "python3 iproute2" ;;
     e2e) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager iproute2 openssl stunnel4" \
-      "zstd runc rsyslog $(apt_fuzzer)" ;;
+      "zstd runc rsyslog procserv $(apt_fuzzer)" ;;
     vm) echo "python3 python3-venv ca-certificates busybox-static $(apt_qemu)" ;;
     vm-arm64) echo "qemu-system-arm" ;;
     fuzz) echo "python3 $(apt_fuzzer)" ;;
     monitoring) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager $(apt_browser)" ;;
-    package) echo "python3 python3-venv ca-certificates dpkg-dev rpm groff-base binutils iproute2 git mmdebstrap" \
+    package) echo "python3 python3-venv ca-certificates dpkg-dev rpm groff-base binutils iproute2 git gnupg mmdebstrap" \
       "debian-archive-keyring" ;;
     lint) echo "python3 clang-format" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager curl" ;;
-    bench) echo "bpftrace binutils iproute2 tcpdump" ;;
+    bench) echo "bpftrace binutils iproute2 tcpdump procserv" ;;
     *) die "unknown group $1 (known: see the head of this script)" ;;
   esac
 }
@@ -54,7 +54,7 @@ apt_bpftool() {
 
 # The tests in virtual machines boot Debian's kernels, on x86_64 only, and this host's systemd.
 apt_qemu() {
-  [ "$(uname -m)" != x86_64 ] || echo "qemu-system-x86 debian-archive-keyring systemd"
+  [ "$(uname -m)" != x86_64 ] || echo "qemu-system-x86 debian-archive-keyring systemd mmdebstrap"
 }
 
 # For the dashboards; Ubuntu has Chromium as a snap alone. Node's own packages bring npm.

@@ -5,7 +5,7 @@
 #   scripts/make-cross-root.sh ARCH DIRECTORY      ARCH: Debian's name, such as arm64
 #
 #   DIRECTORY/usr/         as on such a host
-#   DIRECTORY/packages/    a file a package: what it has put there
+#   DIRECTORY/packages/    a file a package: what it has put there; .versions: of all
 #
 # An existing root is kept while this host's sources have the same versions.
 set -euo pipefail
@@ -34,7 +34,7 @@ apt_for update || die "fetch the package lists of $arch: see above"
 # shellcheck disable=SC2086 # words
 apt_for install --no-install-recommends --print-uris $packages | awk '{ print $2 }' | LC_ALL=C sort >"$work/wanted"
 [ -s "$work/wanted" ] || die "this host's package sources have no libraries of $arch"
-if cmp --silent "$work/wanted" "$root/packages/.wanted"; then exit 0; fi
+if [ -e "$root/packages/.versions" ] && cmp --silent "$work/wanted" "$root/packages/.wanted"; then exit 0; fi
 
 say "the libraries of $arch for the cross-build"
 # shellcheck disable=SC2086
@@ -44,7 +44,10 @@ ln -s usr/lib "$work/root/lib"
 for package in "$work"/cache/archives/*.deb; do
   dpkg-deb --fsys-tarfile "$package" | tar -xv -C "$work/root" --keep-directory-symlink |
     sed 's|^\./|/|' >"$work/root/packages/$(dpkg-deb -f "$package" Package)"
-done
+  # shellcheck disable=SC2016 # dpkg fills these in
+  dpkg-deb --show --showformat '${Package}\t${Version}\t${source:Package}\t${source:Version}\n' "$package"
+done >"$work/versions"
+mv "$work/versions" "$work/root/packages/.versions"
 # Within that root, links from its top lead out of it.
 find "$work/root" -type l -lname '/*' -printf '%p %l\n' | while read -r link target; do
   ln -sfr "$work/root$target" "$link"

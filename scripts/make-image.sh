@@ -17,6 +17,7 @@ output=${2:-$(dirname "$archive")}
 name=$(basename "$archive" .tar.gz)
 [[ $name =~ ^ioc_exporter-(.+)\.linux-([a-z0-9_]+)$ ]] || die "$archive is no archive of scripts/make-release.sh"
 version=${BASH_REMATCH[1]} arch=${BASH_REMATCH[2]}
+tag=${version//+/_} # what a registry takes
 
 mkdir -p "$output"
 work=$(mktemp -d)
@@ -78,10 +79,10 @@ echo '{"imageLayoutVersion":"1.0.0"}' >"$work/image/oci-layout"
 cat >"$work/image/index.json" <<JSON
 {"schemaVersion":2,"mediaType":"$oci.index.v1+json","manifests":[{"mediaType":"$oci.manifest.v1+json",
 "digest":"sha256:$manifest","size":$manifest_size,"platform":{"architecture":"$arch","os":"linux"},
-"annotations":{"org.opencontainers.image.ref.name":"$version","io.containerd.image.name":"localhost/ioc_exporter:$version"}}]}
+"annotations":{"org.opencontainers.image.ref.name":"$tag","io.containerd.image.name":"localhost/ioc_exporter:$tag"}}]}
 JSON
 cat >"$work/image/manifest.json" <<JSON
-[{"Config":"blobs/sha256/$config","RepoTags":["localhost/ioc_exporter:$version"],"Layers":["blobs/sha256/$layer"]}]
+[{"Config":"blobs/sha256/$config","RepoTags":["localhost/ioc_exporter:$tag"],"Layers":["blobs/sha256/$layer"]}]
 JSON
 
 image=$name.oci.tar

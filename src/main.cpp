@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <exception>
 #include <string_view>
 #include <thread>
 
 #include "app/confinement.h"
 #include "app/daemon.h"
+#include "app/functions_command.h"
 #include "app/helpers.h"
 #include "app/lifecycle_signals.h"
 #include "app/logging.h"
@@ -31,6 +31,9 @@
 #include "putlog/puts_command.h"
 #include "puts/who_wrote_command.h"
 #include "records/graph_command.h"
+#include "records/links_command.h"
+#include "records/locks_command.h"
+#include "top/check_command.h"
 #include "top/top_command.h"
 #include "traces/trace_command.h"
 #include "web/allowed_hosts.h"
@@ -50,24 +53,6 @@ constexpr std::chrono::milliseconds kLogPatience{250};
 int fail(int status, const std::string& what) {
   app::standard_error().put("ioc_exporter: " + what + "\n");
   return status;
-}
-
-sigset_t stop_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  return set;
-}
-
-// Sleeps until `when` unless a signal to stop comes first; then returns true.
-bool stopped_before(Clock::time_point when) {
-  const sigset_t set = stop_signals();
-  const auto left =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(when - Clock::now()).count();
-  const timespec timeout = {left > 0 ? left / 1'000'000'000 : 0,
-                            left > 0 ? left % 1'000'000'000 : 0};
-  return sigtimedwait(&set, nullptr, &timeout) > 0;
 }
 
 // Says READY after the first look at the host, and from then on what changes.
@@ -96,7 +81,7 @@ bool run_until(app::Daemon& daemon, const Helper& attach, Clock::time_point end,
       const auto due = daemon.next_due();
       auto next = due ? std::min(*due, next_tick) : next_tick;
       if (const auto alive = notifier.next_alive()) next = std::min(*alive, next);
-      if (stopped_before(next)) return true;
+      if (app::stopped_before(next)) return true;
       daemon.note_alive();
       if (due) daemon.act_on_due();
       notifier.alive();
@@ -195,6 +180,8 @@ int run_command(CommandResult (&command)(int, const char* const*), int argc, cha
 int run(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "graph") return run_command(records::graph_command, argc, argv);
+  if (command == "links") return run_command(records::links_command, argc, argv);
+  if (command == "locks") return run_command(records::locks_command, argc, argv);
   if (command == "who-wrote") return run_command(ca::who_wrote_command, argc, argv);
   if (command == "puts") {
     signal(SIGPIPE, SIG_IGN);
@@ -208,6 +195,11 @@ int run(int argc, char** argv) {
     signal(SIGPIPE, SIG_IGN);
     return top::top_command(argc - 2, argv + 2, stdout, stderr);
   }
+  if (command == "functions") {
+    signal(SIGPIPE, SIG_IGN);
+    return app::functions_command(argc - 2, argv + 2, stdout, stderr);
+  }
+  if (command == "check") return run_command(top::check_command, argc, argv);
   if (command == "iocs") return run_command(iocs::iocs_command, argc, argv);
   if (command == "policy") return run_command(app::policy_command, argc, argv);
   auto parsed = app::parse_options(argc, argv);
@@ -230,7 +222,7 @@ int run(int argc, char** argv) {
 
   // Before the first thread starts: they all inherit it, and only stopped_before() and
   // LifecycleSignals take these signals.
-  const sigset_t to_stop = stop_signals(), lifecycle = app::LifecycleSignals::signals();
+  const sigset_t to_stop = app::stop_signals(), lifecycle = app::LifecycleSignals::signals();
   pthread_sigmask(SIG_BLOCK, &to_stop, nullptr);
   pthread_sigmask(SIG_BLOCK, &lifecycle, nullptr);
   signal(SIGPIPE, SIG_IGN);

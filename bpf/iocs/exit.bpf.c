@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
- * Exit status of the processes that user space names, as their parent's wait(2) gets it; and hints that one may be
- * stopped or traced (holds.bpf.h).
+ * Exit status of the processes that user space names, as their parent's wait(2) gets it; CPU time of their threads that
+ * end; and hints that one may be stopped or traced (holds.bpf.h).
  *
  * Before Linux 6.15 the kernel gives the status to the parent only. Reads structs of the kernel; the offsets of their
  * members come from the kernel's BTF (CO-RE). The members are the same from 5.10 on.
@@ -26,7 +26,12 @@ struct signal_struct {
 	unsigned int flags;
 } __attribute__((preserve_access_index));
 
+struct sched_entity {
+	__u64 sum_exec_runtime; /* ns, what the kernel adds to the process' when the thread is gone */
+} __attribute__((preserve_access_index));
+
 struct task_struct {
+	struct sched_entity se;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	int exit_code; /* of the thread */
@@ -36,6 +41,20 @@ struct task_struct {
 MAP(ioc_exits, HASH, IOCX_EXIT_PROCESSES, __u32, struct iocx_ioc_exit); /* process id, in the initial namespace */
 
 #include "iocs/holds.bpf.h"
+
+static __always_inline void add_cpu(struct iocx_ioc_exit *exit, const struct task_struct *task)
+{
+	const __u64 thread = bpf_get_current_pid_tgid();
+	char comm[IOCX_COMM_SIZE] = {};
+	__u32 class = IOCX_THREAD_MAIN;
+
+	if ((__u32)thread != thread >> 32) {
+		bpf_get_current_comm(comm, sizeof(comm));
+		class = iocx_thread_class_of(comm);
+	}
+	if (class < IOCX_THREAD_CLASSES)
+		__sync_fetch_and_add(&exit->cpu_ns[class], BPF_CORE_READ(task, se.sum_exec_runtime));
+}
 
 SEC("raw_tp/sched_process_exit")
 int process_exit(struct bpf_raw_tracepoint_args *ctx)
@@ -48,6 +67,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	if (!exit)
 		return 0;
 	task = (struct task_struct *)ctx->args[0];
+	add_cpu(exit, task);
 	signal = BPF_CORE_READ(task, signal);
 	if (BPF_CORE_READ(signal, live.counter) != 0)
 		return 0; /* others of its threads run on */

@@ -39,24 +39,17 @@ struct putlog_put {
 	__u32 value_bytes, old_bytes; /* that are wanted */
 	__u32 places;
 	__u32 flags;
+	__u64 payload; /* where the IOC has what travelled */
 	struct channel_address address;
 };
 
-/* The text of the field's choice with that number, which stands in the room before it. */
-static __always_inline int putlog_add_choice(__u8 *room, const struct iocx_server_slot *slot,
-					     const struct channel_address *address, __u16 number)
-{
-	const __u64 text = putlog_choice_text(slot, address, number);
-
-	return text && bpf_probe_read_user_str(room + IOCX_PUTLOG_CHOICE, IOCX_PUTLOG_CHOICE_SIZE,
-					       (const void *)(unsigned long)text) > 0;
-}
-
-/* Of one element, as it travelled. */
+/* Of one element, as it travelled, or as the IOC has it. */
 static __always_inline __u16 putlog_sent_number(const struct iocx_putlog_event *event, __u32 plain)
 {
 	const __u8 *sent = event->bytes;
 
+	if (plain != IOCX_DBR_CHAR && (event->flags & IOCX_PUTLOG_INSIDE))
+		return *(const __u16 *)sent; /* the lower half of a DBR_LONG, too */
 	if (plain == IOCX_DBR_CHAR)
 		return sent[0];
 	return plain == IOCX_DBR_LONG ? sent[2] << 8 | sent[3] : sent[0] << 8 | sent[1];
@@ -66,31 +59,18 @@ static __always_inline void putlog_add_old(struct iocx_putlog_event *event, cons
 					   const struct putlog_put *put, __u32 room)
 {
 	const struct channel_address *address = &put->address;
-	__u8 *old = event->bytes + room;
 	const __u32 plain = iocx_dbr_plain(put->header.type);
-	__u32 wanted = put->old_bytes;
 
-	if (wanted > room)
-		wanted = room;
-	IOCX_CA_OPAQUE(wanted);
-	if (wanted > room || read_at(old, wanted, address->field))
+	if (!putlog_add_old_value(event, slot ? &slot->field : 0, address, put->old_bytes, room) || !slot)
 		return;
-	event->old_count = address->elements;
-	event->old_bytes = wanted;
-	event->field_type = address->field_type;
-	event->field_size = address->field_size;
-	if (!slot || !slot->enum_type || address->elements != 1 || address->field_size != sizeof(__u16))
-		return;
-	if (putlog_add_choice(old, slot, address, *(__u16 *)old))
-		event->flags |= IOCX_PUTLOG_HAS_CHOICE;
 	if (put->header.count == 1 && (1u << plain & IOCX_DBR_WHOLE_NUMBERS) &&
-	    putlog_add_choice(event->bytes, slot, address, putlog_sent_number(event, plain)))
+	    putlog_add_choice(event->bytes, &slot->field, address, putlog_sent_number(event, plain)))
 		event->flags |= IOCX_PUTLOG_SENT_CHOICE;
 }
 
-static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct pt_regs *ctx,
-					const struct iocx_server_slot *slot, const struct iocx_server_who *who,
-					__u64 now_and_op, const struct putlog_put *put, __u32 room)
+static __always_inline void putlog_fill(struct iocx_putlog_event *event, const struct iocx_server_slot *slot,
+					const struct iocx_server_who *who, __u64 now_and_op,
+					const struct putlog_put *put, __u32 room)
 {
 	__u32 wanted = put->value_bytes;
 
@@ -111,7 +91,7 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct 
 	event->type = put->header.type;
 	event->field_type = 0;
 	event->field_size = 0;
-	event->enum_type = slot ? slot->enum_type : 0;
+	event->enum_type = slot ? slot->field.enum_type : 0;
 	event->flags = put->flags;
 	event->source = IOCX_PUTLOG_CA_SERVER;
 	event->op = now_and_op & 1;
@@ -121,7 +101,7 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct 
 	if (wanted > room)
 		wanted = room;
 	IOCX_CA_OPAQUE(wanted);
-	if (wanted <= room && !read_at(event->bytes, wanted, PT_REGS_PARM2(ctx) + iocx_dbr_value_at(put->header.type)))
+	if (wanted <= room && !read_at(event->bytes, wanted, put->payload + iocx_dbr_value_at(put->header.type)))
 		event->value_bytes = wanted;
 	if (put->address.field_size)
 		putlog_add_old(event, slot, put, room);
@@ -218,7 +198,7 @@ static __always_inline void putlog_fill_end(struct iocx_putlog_event *event, con
 	event->tid = end->tid;
 	event->flags = end->flags | put->flags;
 	event->room = room;
-	event->enum_type = slot ? slot->enum_type : 0;
+	event->enum_type = slot ? slot->field.enum_type : 0;
 	if (room)
 		putlog_add_old(event, slot, put, room);
 	putlog_submit(event, end->places, 2 * room);
@@ -297,32 +277,52 @@ static __noinline int putlog_done(__u32 index, const struct iocx_server_who *who
 	return putlog_tell_end(&end);
 }
 
+/* The event of the put, whose header, payload and flags are filled in. 0: there is no room for it. */
+static __noinline int putlog_tell_put(struct putlog_put *put, const struct iocx_server_slot *slot,
+				      const struct iocx_server_who *who, __u64 now_and_op)
+{
+	/* As the server reads it, which does not look how long the message is. */
+	const __u64 bytes = (__u64)put->header.count * iocx_dbr_value_size(put->header.type);
+	struct iocx_putlog_event *event;
+
+	put->places = putlog_places_of(who);
+	put->value_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
+	putlog_look_at_field(slot, who->sid, put);
+	if (put->value_bytes <= IOCX_PUTLOG_SMALL && put->old_bytes <= IOCX_PUTLOG_SMALL) {
+		event = putlog_small(put->places);
+		if (event)
+			putlog_fill(event, slot, who, now_and_op, put, IOCX_PUTLOG_SMALL);
+	} else {
+		event = putlog_large(put->places);
+		if (event)
+			putlog_fill(event, slot, who, now_and_op, put, cfg_putlog_bytes);
+	}
+	return event != 0;
+}
+
 /* `slot`: NULL when there is none for the put. The lowest bit of `now_and_op` is the operation. */
 static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const struct iocx_server_slot *slot,
 						      __u32 index, const struct iocx_server_who *who, __u64 now_and_op)
 {
-	struct iocx_putlog_event *event;
-	struct putlog_put put = {};
-	__u64 bytes;
+	struct putlog_put put = {.slot = index, .payload = PT_REGS_PARM2(ctx)};
 
-	put.slot = index;
-	put.places = putlog_places_of(who);
 	read_at(&put.header, sizeof put.header, PT_REGS_PARM1(ctx));
-	/* As the server reads it, which does not look how long the message is. */
-	bytes = (__u64)put.header.count * iocx_dbr_value_size(put.header.type);
-	put.value_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
 	put.flags = putlog_flags_of(slot);
-	putlog_look_at_field(slot, who->sid, &put);
-	if (put.value_bytes <= IOCX_PUTLOG_SMALL && put.old_bytes <= IOCX_PUTLOG_SMALL) {
-		event = putlog_small(put.places);
-		if (event)
-			putlog_fill(event, ctx, slot, who, now_and_op, &put, IOCX_PUTLOG_SMALL);
-	} else {
-		event = putlog_large(put.places);
-		if (event)
-			putlog_fill(event, ctx, slot, who, now_and_op, &put, cfg_putlog_bytes);
-	}
-	return putlog_begin(&put, who->sid, event != 0, now_and_op & 1);
+	return putlog_begin(&put, who->sid, putlog_tell_put(&put, slot, who, now_and_op), now_and_op & 1);
+}
+
+/* The same of a write inside the IOC. What became of a plain one is not seen. */
+static __noinline int putlog_inside(struct pt_regs *ctx, const struct iocx_server_slot *slot, __u32 index,
+				    __u64 now_and_op)
+{
+	const __u32 op = now_and_op & 1;
+	struct putlog_put put = {.slot = index, .payload = PT_REGS_PARM5(ctx)};
+
+	put.header.type = PT_REGS_PARM3(ctx);
+	put.header.count = PT_REGS_PARM4(ctx);
+	put.header.size = 0xFFFFFFFF; /* all of the value is there */
+	put.flags = IOCX_PUTLOG_INSIDE | (op ? IOCX_PUTLOG_HAS_RESULT : 0);
+	return putlog_tell_put(&put, slot, &slot->who, now_and_op);
 }
 
 #endif

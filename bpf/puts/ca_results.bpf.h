@@ -164,21 +164,29 @@ static __always_inline struct iocx_server_result *result_of(__u64 notify, __u32 
 	return bpf_map_lookup_elem(&slot_results, index);
 }
 
-static const struct iocx_server_durations no_durations;
-
-static __always_inline void add_put_duration(__u32 index, __u64 since_ns)
+/* A put with callback inside the IOC has ended; IOCX_FAILURES: well. */
+static __noinline int end_inside(__u64 notify, __u32 failure)
 {
-	const __u64 ns = bpf_ktime_get_ns() - since_ns;
-	struct iocx_server_durations *durations = bpf_map_lookup_elem(&slot_durations, &index);
+	const struct iocx_server_slot *slot;
+	struct iocx_open_callback callback;
 
-	if (!durations) {
-		bpf_map_update_elem(&slot_durations, &index, &no_durations, BPF_NOEXIST);
-		durations = bpf_map_lookup_elem(&slot_durations, &index);
-	}
-	if (durations)
-		add_duration(&durations->sum_ns, durations->buckets, ns);
-	else
-		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_DURATION, 1);
+	if (close_callback(notify, &callback))
+		return 0;
+	if (cfg_traces)
+		trace_put_ended(callback.slot, callback.since_ns);
+	if (!cfg_putlog_bytes)
+		return 0;
+	slot = bpf_map_lookup_elem(&server_slots, &callback.slot);
+	return slot ? putlog_done(callback.slot, &slot->who, callback.since_ns, failure) : 0;
+}
+
+static __always_inline __u32 failure_of_notify(__u64 notify)
+{
+	__s32 status = 0;
+
+	if (read_at(&status, sizeof status, notify + NOTIFY_STATUS))
+		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
+	return !status ? IOCX_FAILURES : status == NOTIFY_CANCELLED ? IOCX_FAILED_CANCELLED : IOCX_FAILED_PUT_FAILED;
 }
 
 /* send_err(header, status, client, format, ...). */
@@ -235,7 +243,7 @@ int ca_notify_start(struct pt_regs *ctx)
 
 	result = result_of(notify, &index);
 	if (!result)
-		return 0;
+		return open_callback(notify, IOCX_CA_SERVER_DROP_OPEN);
 	asked = asked_by(result, result->asked_ns[1] && result->guest == (__u32)bpf_get_current_pid_tgid());
 	if (!*asked)
 		return 0;
@@ -259,15 +267,14 @@ int ca_notify_done(struct pt_regs *ctx)
 	const struct iocx_server_slot *slot;
 	struct iocx_server_result *result;
 	__u32 index = 0, failure;
-	__s32 status = 0;
 
 	result = result_of(notify, &index);
 	if (!result || result->notify != notify)
 		return 0; /* the server was asked for it before we were there */
 	result->notify = 0;
-	if (read_at(&status, sizeof status, notify + NOTIFY_STATUS))
-		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
-	failure = !status ? IOCX_FAILURES : status == NOTIFY_CANCELLED ? IOCX_FAILED_CANCELLED : IOCX_FAILED_PUT_FAILED;
+	if (cfg_traces)
+		trace_put_ended(index, result->since_ns);
+	failure = failure_of_notify(notify);
 	add_failure(result->failures, failure);
 	if (failure != IOCX_FAILED_CANCELLED)
 		add_put_duration(index, result->since_ns);
@@ -286,8 +293,13 @@ int ca_notify_canc(struct pt_regs *ctx)
 	__u32 index = 0;
 
 	result = result_of(notify, &index);
-	if (result && result->notify == notify)
-		result->ended_ns = bpf_ktime_get_ns();
+	if (!result)
+		return end_inside(notify, IOCX_FAILED_CANCELLED);
+	if (result->notify != notify)
+		return 0;
+	result->ended_ns = bpf_ktime_get_ns();
+	if (cfg_traces)
+		trace_put_ended(index, result->since_ns);
 	return 0;
 }
 

@@ -15,7 +15,6 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "base/durations.bpf.h"
 #include "base/maps.bpf.h"
 #include "putlog/events.bpf.h"
 #include "shared/server_probe.h"
@@ -23,7 +22,10 @@
 #define SERVER_KEY struct iocx_ca_server_key
 #define SERVER_INFO struct iocx_ca_server_info
 #define SERVER_DROPS IOCX_CA_SERVER_DROPS
+#define SERVER_DROP_DURATION IOCX_CA_SERVER_DROP_DURATION
 #include "puts/server_probe.bpf.h"
+#include "puts/put_durations.bpf.h"
+#include "puts/open_callbacks.bpf.h"
 #define TRACES_WITHOUT_PVA
 #include "traces/puts.bpf.h"
 
@@ -34,7 +36,6 @@
 #define CHANNEL_CLIENT 40
 #define CHANNEL_SID_OFFSET 60
 #define CHANNEL_RECORD 72 /* channel_in_use: dbChannel * or, before 3.15.1, the dbAddr */
-#define FIELD_NAME 8      /* dbFldDes.name */
 #define FIELD_TYPE 36     /* dbFldDes.field_type */
 #define RECORD_NAME_SIZE 61
 #define MOST_BITS 16 /* of the hash of channels; rsrv makes 12 */
@@ -43,15 +44,6 @@
 /* Then no put looks for the channel again: user space names the slot, by all of the hash. */
 #define MOST_SEARCHES 3
 #define HINTS 4096
-
-/* As many as there are slots, so that it is never full; most slots have none. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1);
-	__type(key, __u32); /* slot */
-	__type(value, struct iocx_server_durations);
-} slot_durations SEC(".maps");
 
 /*
  * The probable slot, plus 1, by a hash of client and SID: it spares two look-ups. Written without a lock: the slot
@@ -82,17 +74,6 @@ struct hash_item {
 	__u64 next;
 	__u64 id;          /* unsigned * */
 	__u64 application; /* struct channel_in_use * */
-};
-
-struct channel_address { /* struct dbAddr */
-	__u64 record;
-	__u64 field;
-	__u64 description;
-	__s64 elements;
-	__s16 field_type;
-	__s16 field_size;
-	__s16 special;
-	__s16 dbr_field_type;
 };
 
 static __noinline int read_text(char *to, __u32 size, __u64 address)
@@ -157,6 +138,22 @@ static __always_inline void read_names_of_record(struct iocx_ca_server_info *inf
 	info->dbr_field_type = address.dbr_field_type;
 }
 
+/* `channel`: what leads to the record stands at CHANNEL_RECORD. */
+static __always_inline int read_channel_name(struct iocx_ca_server_info *info, const struct iocx_server_ioc *ioc,
+					     __u64 channel)
+{
+	__u64 db_channel = 0, name = 0;
+
+	if (ioc->by_db_addr) {
+		read_names_of_record(info, channel);
+		return 0;
+	}
+	if (read_at(&db_channel, sizeof db_channel, channel + CHANNEL_RECORD) ||
+	    read_at(&name, sizeof name, db_channel))
+		return -1;
+	return read_text(info->name, sizeof info->name, name);
+}
+
 /*
  * Names the slot by its channel; 0: that was not found, while other threads may have changed its chain of the hash. Not
  * inlined: what it has on the stack would be below that of every put.
@@ -164,7 +161,7 @@ static __always_inline void read_names_of_record(struct iocx_ca_server_info *inf
 static __noinline int name_slot(struct iocx_server_slot *slot, struct iocx_ca_server_info *info,
 				const struct iocx_server_ioc *ioc, __u64 channel)
 {
-	__u64 db_channel = 0, name = 0, client = 0;
+	__u64 client = 0;
 
 	if (!channel || read_at(&client, sizeof client, channel + CHANNEL_CLIENT) || client != info->key.client) {
 		slot->searches++;
@@ -174,15 +171,8 @@ static __noinline int name_slot(struct iocx_server_slot *slot, struct iocx_ca_se
 	slot->by_db_addr = ioc->by_db_addr;
 	if (cfg_putlog_bytes)
 		putlog_note_channel(slot, ioc, channel);
-	if (ioc->by_db_addr) {
-		read_names_of_record(info, channel);
-	} else {
-		if (read_at(&db_channel, sizeof db_channel, channel + CHANNEL_RECORD) ||
-		    read_at(&name, sizeof name, db_channel))
-			return 0;
-		read_text(info->name, sizeof info->name, name);
-	}
-	slot->named = info->name[0] != 0;
+	if (!read_channel_name(info, ioc, channel))
+		slot->named = info->name[0] != 0;
 	return 0;
 }
 
@@ -220,21 +210,16 @@ static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_s
 	struct iocx_ca_server_info *info;
 	struct iocx_server_slot *slot;
 
-	if (reserve_slot(ioc, client, index))
-		return 0;
-	slot = bpf_map_lookup_elem(&server_slots, index);
-	info = bpf_map_lookup_elem(&slot_info, index);
-	if (!slot || !info)
+	slot = take_free_slot(ioc, client, index, &info);
+	if (!slot)
 		return 0;
 	info->key = *key;
-	info->name[0] = 0;
-	info->field[0] = 0;
+	info->name[0] = info->field[0] = 0;
 	read_text(info->user, sizeof info->user, key->user);
 	read_text(info->host, sizeof info->host, key->host);
 	slot->client = key->client;
 	slot->who = key->who;
-	slot->named = 0;
-	slot->searches = 0;
+	slot->named = slot->searches = 0;
 	slot->tells_results = ioc->tells_results;
 	name_slot(slot, info, ioc, channel);
 	return publish_slot(key, slot, *index, ioc, client) ? slot_of_key(key, index) : slot;
@@ -268,7 +253,7 @@ static __always_inline void tell(struct pt_regs *ctx, const struct iocx_server_s
 				 const struct iocx_server_who *who, __u64 now_and_op)
 {
 	if (cfg_traces)
-		trace_put(slot, index, who, now_and_op);
+		trace_put(slot, index, who, now_and_op, 0);
 	if (cfg_putlog_bytes)
 		putlog_ca_server(ctx, slot, index, who, now_and_op);
 }
@@ -331,9 +316,8 @@ static __noinline __u32 count_slowly(struct pt_regs *ctx, __u32 sid, __u32 faile
 	const struct iocx_server_ioc *ioc = current_ioc();
 	const __u64 sender = PT_REGS_PARM3(ctx);
 	struct iocx_ca_server_key key = {.who.sid = sid};
-	__u32 drop = IOCX_SERVER_DROP_UNREADABLE;
+	__u32 drop = IOCX_SERVER_DROP_UNREADABLE, index = 0;
 	struct iocx_server_slot *slot;
-	__u32 index = 0;
 
 	if (!ioc)
 		return 0;
@@ -378,6 +362,8 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 		note_asked(ctx, index, now_and_op & ~1ULL);
 	return 0;
 }
+
+#include "puts/ca_inside.bpf.h"
 
 SEC("uprobe")
 int ca_write(struct pt_regs *ctx)

@@ -8,10 +8,12 @@
 #ifndef IOC_EXPORTER_BPF_PVA_CXX_H
 #define IOC_EXPORTER_BPF_PVA_CXX_H
 
-#define CXX_STRING 32              /* size of a std::string since C++11 */
-#define CXX_OLD_STRING 8           /* before */
-#define CXX_SHORT 16               /* so many bytes are in the string itself, with the zero byte */
-#define CXX_MOST_TEXT (1ULL << 31) /* of a message of PV Access */
+#define CXX_STRING 32                   /* size of a std::string since C++11 */
+#define CXX_OLD_STRING 8                /* before */
+#define CXX_SHORT 16                    /* so many bytes are in the string itself, with the zero byte */
+#define CXX_MOST_TEXT (1ULL << 31)      /* of a message of PV Access */
+#define CXX_LOWEST_POINTER (1ULL << 16) /* vm.mmap_min_addr */
+#define CXX_MOST_REFERENCES (1 << 16)   /* counted in a string before C++11, from 0; -1: not shared */
 
 struct cxx_text {
 	__u64 at;
@@ -30,28 +32,43 @@ static __always_inline int ends_in_zero(__u64 at, __u64 length)
 	return !read_at(&last, 1, at + length) && last == 0;
 }
 
-/* Whether there is a std::string at the address. */
+/* Whether there is the text that a string before C++11 points to. */
+static __always_inline int find_old_text(struct cxx_text *text, __u64 at)
+{
+	struct {
+		__u64 length, room;
+		__s32 references;
+	} before = {};
+
+	if (read_at(&before, sizeof before, at - sizeof before) || before.references < -1 ||
+	    before.references > CXX_MOST_REFERENCES || before.length >= CXX_MOST_TEXT || before.length > before.room ||
+	    !ends_in_zero(at, before.length))
+		return 0;
+	text->length = before.length;
+	text->size = CXX_OLD_STRING;
+	return 1;
+}
+
+/*
+ * Whether there is a std::string at the address. Behind one from before C++11 another member follows where a newer one
+ * has its length: a pointer, which is small enough for a length in a program that is not position independent.
+ */
 static __always_inline int find_text(struct cxx_text *text, __u64 string)
 {
 	struct {
 		__u64 at, length;
 	} now = {};
-	struct {
-		__u64 length, room, references;
-	} before = {};
 
 	if (read_at(&now, sizeof now, string))
 		return 0;
 	text->at = now.at;
+	if (now.length >= CXX_LOWEST_POINTER && find_old_text(text, now.at))
+		return 1;
 	text->length = now.length;
 	text->size = CXX_STRING;
 	if (now.length < (now.at == string + 16 ? CXX_SHORT : CXX_MOST_TEXT) && ends_in_zero(now.at, now.length))
 		return 1;
-	if (read_at(&before, sizeof before, now.at - sizeof before))
-		return 0;
-	text->length = before.length;
-	text->size = CXX_OLD_STRING;
-	return before.length < CXX_MOST_TEXT && before.length <= before.room && ends_in_zero(now.at, before.length);
+	return now.length < CXX_LOWEST_POINTER && find_old_text(text, now.at);
 }
 
 /* Whether there is a std::vector<char> with a text at the address, its zero byte included. */

@@ -21,12 +21,17 @@
 #include "base/maps.bpf.h"
 #include "putlog/events.bpf.h"
 #include "shared/server_probe.h"
+#include "shared/verifier.h"
 #define SERVER_KEY struct iocx_pva_key
 #define SERVER_INFO struct iocx_pva_key
 #define SERVER_DROPS IOCX_PVA_DROPS
+#define SERVER_DROP_DURATION IOCX_PVA_DROP_DURATION
 #include "puts/server_probe.bpf.h"
+#include "puts/put_durations.bpf.h"
+#include "puts/open_callbacks.bpf.h"
 #include "puts/cxx.bpf.h"
 #include "putlog/pva.bpf.h"
+#include "puts/pva_writes.bpf.h"
 #define TRACES_WITHOUT_CA
 #include "traces/puts.bpf.h"
 #include "traces/pva_put.bpf.h"
@@ -71,11 +76,8 @@ static __noinline __u32 find_or_take_slot(const struct iocx_pva_key *key, const 
 	if (found)
 		return *found + 1;
 	client = share_of_client(key);
-	if (reserve_slot(ioc, client, &index))
-		return 0;
-	slot = bpf_map_lookup_elem(&server_slots, &index);
-	info = bpf_map_lookup_elem(&slot_info, &index);
-	if (!slot || !info)
+	slot = take_free_slot(ioc, client, &index, &info);
+	if (!slot)
 		return 0;
 	bpf_probe_read_kernel(info, sizeof *info, key);
 	slot->who.generation = key->generation;
@@ -134,19 +136,24 @@ static __always_inline __u32 drop_of(const struct iocx_pva_key *key)
 	return key->name[0] ? IOCX_PVA_DROP_FULL : IOCX_PVA_DROP_UNREADABLE;
 }
 
-static __always_inline int count_asked(const struct iocx_server_ioc *ioc, struct iocx_pva_key *key, int known, int cut)
+static __always_inline int count_asked(const struct iocx_server_ioc *ioc, struct iocx_pva_key *key, int known, int cut,
+				       int is_group, __u64 options)
 {
 	const __u32 index = slot_for(ioc, key, known, cut) - 1;
 	struct iocx_server_slot *const slot = bpf_map_lookup_elem(&server_slots, &index);
+	const __u64 now = bpf_ktime_get_ns();
 
 	if (slot)
 		add_put(slot, 0);
 	else
 		count_rest(ioc, 0, drop_of(key));
+	begin_put(slot, index, now, options);
 	if (cfg_traces)
 		trace_pva_put(key);
 	if (cfg_putlog_bytes)
-		putlog_pva(key, share_of_client(key));
+		putlog_pva(key, slot, (__u64)index << 32 | share_of_client(key), now,
+			   (is_group ? IOCX_PUTLOG_GROUP : 0) |
+				   (slot && ioc->tells_results ? IOCX_PUTLOG_HAS_RESULT : 0));
 	return 0;
 }
 
@@ -185,7 +192,7 @@ static __always_inline int read_qsrv1(struct iocx_pva_key *key, __u64 put, __u32
 	       take_vector(key->user, sizeof key->user, channel, cut);
 }
 
-static __always_inline int on_qsrv1_put(struct pt_regs *ctx, __u32 user)
+static __always_inline int on_qsrv1_put(struct pt_regs *ctx, __u32 user, int is_group)
 {
 	const struct iocx_server_ioc *ioc = current_ioc();
 	struct iocx_pva_key key = {};
@@ -194,21 +201,22 @@ static __always_inline int on_qsrv1_put(struct pt_regs *ctx, __u32 user)
 	if (!ioc)
 		return 0;
 	known = read_qsrv1(&key, PT_REGS_PARM1(ctx), user, &cut);
-	return count_asked(ioc, &key, known, cut);
+	return count_asked(ioc, &key, known, cut, is_group,
+			   cfg_putlog_bytes ? qsrv1_options(PT_REGS_PARM1(ctx), is_group) : 0);
 }
 
 /* PDBSinglePut::put(value, changed) */
 SEC("uprobe")
 int pva_single_put(struct pt_regs *ctx)
 {
-	return on_qsrv1_put(ctx, SINGLE_USER);
+	return on_qsrv1_put(ctx, SINGLE_USER, 0);
 }
 
 /* PDBGroupPut::put(value, changed) */
 SEC("uprobe")
 int pva_group_put(struct pt_regs *ctx)
 {
-	return on_qsrv1_put(ctx, GROUP_USER);
+	return on_qsrv1_put(ctx, GROUP_USER, 1);
 }
 
 /* Whether `text`, which is as long, begins with the literal: a loop that the compiler unrolls, without a stack. */
@@ -226,12 +234,12 @@ int pva_group_put(struct pt_regs *ctx)
  */
 static __noinline __u32 kind_of_failure(__u64 string)
 {
-	char text[24] = {};
+	char text[16] = {}; /* more has no room on the stack */
 	__u64 at = 0;
 
 	if (read_at(&at, sizeof at, string) || bpf_probe_read_user_str(text, sizeof text, (const void *)(long)at) < 0)
 		return IOCX_FAILED_PUT_FAILED;
-	return BEGINS_WITH(text, "Put not permitted") || BEGINS_WITH(text, "Process not permitted")
+	return BEGINS_WITH(text, "Put not permitt") || BEGINS_WITH(text, "Process not per")
 		       ? IOCX_FAILED_NO_WRITE_ACCESS
 		       : IOCX_FAILED_PUT_FAILED;
 }
@@ -255,23 +263,31 @@ static __noinline int is_group(__u64 put)
 	return it.begin == it.end || (length >= 0 && length < (long)sizeof first);
 }
 
+/* Ends a put of QSRV 1 with that status. The kind of its failure; IOCX_FAILURES: none. */
+static __noinline __u32 end_qsrv1(__u64 status)
+{
+	__u32 type = 0, kind;
+
+	if (read_at(&type, sizeof type, status + STATUS_TYPE) || type >= FIRST_ERROR)
+		kind = kind_of_failure(status + STATUS_MESSAGE);
+	else
+		kind = IOCX_FAILURES;
+	end_put(kind);
+	return kind;
+}
+
 /* ServerChannelPutRequesterImpl::putDone(status, channelPut) */
 SEC("uprobe")
 int pva_put_done(struct pt_regs *ctx)
 {
-	const __u64 status = PT_REGS_PARM2(ctx);
-	const struct iocx_server_ioc *ioc;
+	const __u32 kind = end_qsrv1(PT_REGS_PARM2(ctx));
+	const struct iocx_server_ioc *ioc = kind < IOCX_FAILURES ? current_ioc() : 0;
 	struct iocx_pva_key key = {};
 	int known, cut = 0;
-	__u32 type = 0, kind;
 	__u64 put = 0;
 
-	if (!read_at(&type, sizeof type, status + STATUS_TYPE) && type < FIRST_ERROR)
-		return 0;
-	ioc = current_ioc();
 	if (!ioc)
 		return 0;
-	kind = kind_of_failure(status + STATUS_MESSAGE);
 	known = !read_at(&put, sizeof put, PT_REGS_PARM3(ctx)) &&
 		read_qsrv1(&key, put, is_group(put) ? GROUP_USER : SINGLE_USER, &cut);
 	return count_failed(ioc, &key, kind, known, cut);
@@ -320,8 +336,7 @@ static __always_inline int read_qsrv2(struct iocx_pva_key *key, __u64 operation,
 }
 
 /* std::function<void(std::unique_ptr<ExecOp> &&, Value &&)>, as it is called */
-SEC("uprobe")
-int pva_on_put(struct pt_regs *ctx)
+static __always_inline int on_qsrv2_put(struct pt_regs *ctx, int is_group)
 {
 	const struct iocx_server_ioc *ioc = current_ioc();
 	struct iocx_pva_key key = {};
@@ -332,7 +347,27 @@ int pva_on_put(struct pt_regs *ctx)
 	if (!ioc)
 		return 0;
 	known = !read_at(&operation, sizeof operation, PT_REGS_PARM2(ctx)) && read_qsrv2(&key, operation, &type, &cut);
-	return count_asked(ioc, &key, known, cut);
+	return count_asked(ioc, &key, known, cut, is_group,
+			   cfg_putlog_bytes ? qsrv2_options(PT_REGS_PARM1(ctx), is_group) : 0);
+}
+
+SEC("uprobe")
+int pva_on_put(struct pt_regs *ctx)
+{
+	return on_qsrv2_put(ctx, 0);
+}
+
+SEC("uprobe")
+int pva_on_group_pt(struct pt_regs *ctx)
+{
+	return on_qsrv2_put(ctx, 1);
+}
+
+/* ServerGPRExec::reply(), without a value: the end of a put */
+SEC("uprobe")
+int pva_reply(void *ctx __attribute__((unused)))
+{
+	return end_put(IOCX_FAILURES);
 }
 
 /* ServerGPRExec::error(message): also of gets and RPCs */
@@ -342,14 +377,16 @@ int pva_error(struct pt_regs *ctx)
 	const struct iocx_server_ioc *ioc = current_ioc();
 	struct iocx_pva_key key = {};
 	int known, cut = 0;
-	__u32 type = 0;
+	__u32 type = 0, kind;
 
 	if (!ioc)
 		return 0;
 	known = read_qsrv2(&key, PT_REGS_PARM1(ctx), &type, &cut);
 	if (type != TYPE_PUT)
 		return 0;
-	return count_failed(ioc, &key, kind_of_failure(PT_REGS_PARM2(ctx)), known, cut);
+	kind = kind_of_failure(PT_REGS_PARM2(ctx));
+	end_put(kind);
+	return count_failed(ioc, &key, kind, known, cut);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -70,9 +70,9 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IOCX_SERVER_SHARES);
+	__uint(max_entries, IOCX_SERVER_SHARES + IOCX_SERVER_SHARE_CLIENT);
 	__type(key, __u32);
-	__type(value, __u64); /* slots that are held */
+	__type(value, __u64); /* slots that are held; from IOCX_SERVER_SHARES on, open put-callbacks, without clients */
 } slot_shares SEC(".maps");
 
 const volatile __u32 cfg_slots;
@@ -158,12 +158,22 @@ static __always_inline int reserve_slot(const struct iocx_server_ioc *ioc, __u32
 	return bpf_map_pop_elem(&free_slots, index) ? -1 : 0;
 }
 
-static __always_inline void add_to_share(__u32 index)
+/* The same, with its facts: what a new slot begins with. */
+static __always_inline struct iocx_server_slot *take_free_slot(const struct iocx_server_ioc *ioc, __u32 client,
+							       __u32 *index, SERVER_INFO **info)
+{
+	if (reserve_slot(ioc, client, index))
+		return 0;
+	*info = bpf_map_lookup_elem(&slot_info, index);
+	return *info ? bpf_map_lookup_elem(&server_slots, index) : 0;
+}
+
+static __always_inline void change_share(__u32 index, __u64 more)
 {
 	__u64 *const held = share_at(index);
 
 	if (held)
-		__sync_fetch_and_add(held, 1);
+		__sync_fetch_and_add(held, more);
 }
 
 /*
@@ -180,10 +190,10 @@ static __always_inline int publish_slot(const SERVER_KEY *key, struct iocx_serve
 	slot->holder_client = client;
 	slot->holder_ioc = share_of_ioc(ioc);
 	slot->holder_user = ioc->user;
-	add_to_share(IOCX_SERVER_SHARE_ALL);
-	add_to_share(slot->holder_user);
-	add_to_share(slot->holder_ioc);
-	add_to_share(client);
+	change_share(IOCX_SERVER_SHARE_ALL, 1);
+	change_share(slot->holder_user, 1);
+	change_share(slot->holder_ioc, 1);
+	change_share(client, 1);
 	slot->id = bpf_ktime_get_ns() | 1;
 	/* Last: the addition to FREE, 0, is atomic, the only ordered store that Linux 5.10 has. */
 	__sync_fetch_and_add(&slot->state, IOCX_SLOT_LIVE);

@@ -20,7 +20,7 @@ static __noinline int count_without_stack(struct pt_regs *ctx, __u64 id, __u64 r
 	if (verdict == IS_ACTIVE || verdict == IS_DISABLED)
 		count_skipped(*slot, record, verdict == IS_DISABLED);
 	else
-		count_threadless(*slot, record);
+		count_threadless(*slot, config->generation, record, config->ends);
 	return 0;
 }
 
@@ -46,6 +46,17 @@ static __always_inline struct iocx_thread *entered_thread(struct pt_regs *ctx, _
 	return (*config)->attach & kind_of_attachment(ctx, *config, attach) ? thread : NULL;
 }
 
+/* 1 + the index of the frame of the dbProcess that a call at `depth` is made within; 0: there is none. */
+static __always_inline __u32 timer_at(struct iocx_thread *thread, __u32 depth)
+{
+	const struct iocx_frame *below;
+
+	if (depth == 0 || depth > IOCX_MAX_DEPTH)
+		return 0;
+	below = frame_at(thread, depth - 1);
+	return below->state == IOCX_FRAME_DIRECT ? below->weight : depth;
+}
+
 /* Pushes a frame for the call, which `kind` of attachment sees. NULL: the stack of the thread is full. */
 static __always_inline struct iocx_frame *push_frame(struct pt_regs *ctx, struct iocx_thread *thread, __u64 record,
 						     const struct entry_facts *facts, enum iocx_frame_state state,
@@ -62,9 +73,12 @@ static __always_inline struct iocx_frame *push_frame(struct pt_regs *ctx, struct
 	frame->child_ns = 0;
 	frame->returns_to = return_address(ctx);
 	frame->state = state;
+	frame->cause = facts->cause;
 	frame->severity = facts->severity < IOCX_SEVERITIES ? facts->severity : IOCX_SEVERITIES;
-	frame->weight = 1;
+	frame->weight = state == IOCX_FRAME_DIRECT ? timer_at(thread, depth) : 1;
 	frame->seen_by = kind;
+	if (depth > 0)
+		frame_at(thread, depth - 1)->seen_by &= ~IOCX_FRAME_CHILD_LEFT;
 	thread->depth = depth + 1;
 	return frame;
 }
@@ -86,7 +100,7 @@ static __always_inline int is_second(struct pt_regs *ctx, struct iocx_thread *th
 	if (!(config->attach & IOCX_ATTACH_SWITCHING) || depth == 0 || depth > IOCX_MAX_DEPTH)
 		return 0;
 	frame = frame_at(thread, depth - 1);
-	if (frame->sp != sp || frame->state == IOCX_FRAME_UNTIMED || frame->seen_by & kind)
+	if (frame->sp != sp || frame->state >= IOCX_FRAME_UNTIMED || frame->seen_by & kind)
 		return 0;
 	frame->seen_by |= kind;
 	return 1;
@@ -100,9 +114,18 @@ static __always_inline int count_by_entry(struct pt_regs *ctx, struct iocx_threa
 	/* A link decides whether the record is disabled: assumed to be as at its last call. */
 	if (facts->verdict == UNDECIDED && was_disabled(config, record))
 		return count_skipped(thread->slot, record, 1);
-	count_at_entry(thread, record, parent_at(thread, thread->depth), facts->severity);
+	count_at_entry(thread, record, facts->cause ? BY_CAUSE(facts->cause) : parent_at(thread, thread->depth),
+		       facts->severity);
 	push_frame(ctx, thread, record, facts, IOCX_FRAME_UNTIMED, 0);
 	return 0;
+}
+
+/* The frame of the call that a call at `depth` is made within; NULL: there is none, or nothing times it. */
+static __always_inline struct iocx_frame *timed_parent(struct iocx_thread *thread, __u32 depth)
+{
+	const __u32 timer = timer_at(thread, depth);
+
+	return timer && timer <= depth ? frame_at(thread, timer - 1) : NULL;
 }
 
 /*
@@ -112,12 +135,11 @@ static __always_inline int count_by_entry(struct pt_regs *ctx, struct iocx_threa
 static __always_inline __u32 weight_at_entry(struct iocx_thread *thread, const struct iocx_ioc_config *config)
 {
 	const struct iocx_frame *parent;
-	__u32 depth = thread->depth;
 
 	if (!config->timed)
 		return 0;
-	if (depth > 0 && depth <= IOCX_MAX_DEPTH) {
-		parent = frame_at(thread, depth - 1);
+	parent = timed_parent(thread, thread->depth);
+	if (parent) {
 		if (parent->state <= IOCX_FRAME_UNDECIDED)
 			return parent->weight;
 		if (parent->state == IOCX_FRAME_UNTIMED)
@@ -150,6 +172,27 @@ static __always_inline int skip_call(struct pt_regs *ctx, struct iocx_thread *th
 	return 0;
 }
 
+#define MENU_SCAN_EVENT 1 /* menuScan.dbd, the same from 3.14 to 7.0 */
+#define MENU_SCAN_IO_INTR 2
+
+/*
+ * The cause of a call that scanList() makes, but not for a periodic scan: events and I/O interrupts, in callback threads or,
+ * by scanIoImmediate(), in others. A record is in one such list, the one that its SCAN says. 0: another has made the call.
+ */
+static __always_inline __u32 scan_cause(struct pt_regs *ctx, const struct iocx_thread *thread,
+					const struct iocx_ioc_config *config, __u64 record)
+{
+	__u16 scan = 0;
+
+	if (thread->cause != IOCX_CAUSE_CALLBACK && thread->cause != IOCX_CAUSE_OTHER)
+		return 0;
+	if (return_address(ctx) - PT_REGS_IP(ctx) - config->scan_from >= config->scan_size)
+		return 0;
+	if (bpf_probe_read_user(&scan, sizeof(scan), (void *)(record + config->scan)))
+		count_drop(IOCX_RECORD_DROP_READ);
+	return scan == MENU_SCAN_EVENT ? IOCX_CAUSE_EVENT : scan == MENU_SCAN_IO_INTR ? IOCX_CAUSE_IO_INTR : 0;
+}
+
 static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -164,11 +207,16 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	if (!thread || is_second(ctx, thread, config, PT_REGS_SP(ctx), attach))
 		return 0;
 	settle_frames(thread, config, ctx);
+	thread->ends = config->ends;
+	if (cfg_links)
+		settle_links(ctx, thread, config, record);
 	thread->counts.entries += 1;
 
 	facts = facts_of(config, record);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
 		return skip_call(ctx, thread, config, record, &facts, attach);
+	if (thread->depth == 0 && config->scan_size)
+		facts.cause = scan_cause(ctx, thread, config, record);
 	weight = weight_at_entry(thread, config);
 	if (!weight)
 		return count_by_entry(ctx, thread, config, record, &facts);
@@ -232,6 +280,7 @@ static __noinline int count_timed_in_line(struct iocx_thread *thread, const stru
 	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
 	if (!line || !times || !config)
 		return 0;
+	line->ends = thread->ends;
 	times->timed += 1;
 	times->sum_ns += call->sum_ns;
 	times->self_ns += call->self_ns;
@@ -260,6 +309,7 @@ static __always_inline int count_timed(struct iocx_thread *thread, const struct 
 	}
 	if (!stats)
 		return 0;
+	stats->ends = thread->ends;
 	stats->sum_ns += call->sum_ns;
 	stats->self_ns += call->self_ns;
 	add_to_bucket(stats, call->bucket, call->weight);
@@ -302,17 +352,20 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 	if (call.bucket >= IOCX_HIST_SLOTS)
 		return 0;
 	depth = thread->depth;
-	call.parent = parent_at(thread, depth);
+	call.parent = parent_of(thread, frame, depth);
 	call.start_ns = frame->start_ns;
 	call.weight = frame->weight;
 	call.severity = frame->severity;
 	call.sum_ns = duration * call.weight;
 	call.self_ns = (duration > frame->child_ns ? duration - frame->child_ns : 0) * call.weight;
+	thread->ends =
+		frame->start_ns < config->ends_since_ns ? 0 : config->ends | !!(frame->seen_by & IOCX_FRAME_ENDED);
 	if (!count_timed(thread, config, &call))
 		return 0;
 	thread->counts.timed += 1;
-	if (depth > 0 && depth <= IOCX_MAX_DEPTH)
-		frame_at(thread, depth - 1)->child_ns += duration;
+	frame = timed_parent(thread, depth);
+	if (frame)
+		frame->child_ns += duration;
 	return 0;
 }
 

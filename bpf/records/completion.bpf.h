@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Times asynchronous records from the start of dbProcess to their completion, recGblFwdLink(). That function ends
- * every processing, synchronous or not (recGbl.c), so that all records pay for the probe: it is only attached to
- * IOCs that have asynchronous records, and only while timed calls of theirs are under way or may begin.
+ * recGblFwdLink() ends every processing, synchronous or not (recGbl.c). It times asynchronous records from the start of
+ * dbProcess to their completion, and counts processings that do not come through dbProcess. All records pay for the
+ * probe: it is only attached to IOCs that have asynchronous records, while timed calls of theirs are under way or may
+ * begin; for a second now and then to others; and for good where such processings were seen.
  */
 #ifndef IOC_EXPORTER_BPF_RECORD_COMPLETION_H
 #define IOC_EXPORTER_BPF_RECORD_COMPLETION_H
@@ -56,6 +57,73 @@ static __noinline int count_completion(__u32 slot, __u64 record, __u64 duration,
 	return 0;
 }
 
+enum end_of {
+	OWED, /* the end of the record's last dbProcess */
+	OF_ITS_OWN,
+	UNKNOWN_END /* that dbProcess was before this era: it may have had its end or not */
+};
+
+/* Notes that the record's last processing has had its end, and says whose this end is. */
+static __noinline enum end_of note_end(const struct iocx_thread *thread, __u64 record, __u16 ends)
+{
+	struct iocx_record_stats *stats;
+	struct iocx_record_line *line;
+	__u16 *of_record, before;
+
+	if (!thread)
+		return OWED;
+	line = line_at(thread->lines.last, thread->generation, record);
+	if (!line || line->left) {
+		stats = stats_of(thread->slot, record);
+		if (!stats)
+			return OWED;
+		line = line_of(thread->generation, stats, record);
+		of_record = line ? &line->ends : &stats->ends;
+	} else {
+		of_record = &line->ends;
+	}
+	before = *of_record;
+	*of_record = ends | IOCX_ENDS_SEEN;
+	if (before == ends)
+		return OWED;
+	return before == (ends | IOCX_ENDS_SEEN) ? OF_ITS_OWN : UNKNOWN_END;
+}
+
+/* So that user space lets the probe stay. */
+static __always_inline void note_direct(__u32 slot, enum iocx_direct what)
+{
+	struct iocx_asynchronous *asynchronous = bpf_map_lookup_elem(&ioc_asynchronous, &slot);
+
+	if (asynchronous && !(asynchronous->direct & what))
+		asynchronous->direct |= what;
+}
+
+/*
+ * Counts a processing that dbProcess has not begun. What recGblFwdLink() processes in turn, the record processes:
+ * therefore the call has a frame. SEVR is the result of this processing already.
+ */
+static __always_inline int count_direct(struct pt_regs *ctx, struct iocx_thread *thread,
+					const struct iocx_ioc_config *config, __u64 record)
+{
+	struct entry_facts facts = {PROCESSES, IOCX_SEVERITIES, 0};
+	struct iocx_frame *frame = live_frame(thread, config, ctx);
+	const __u64 parent = frame ? frame->record : BY_CAUSE(IOCX_CAUSE_DIRECT);
+	__u16 severity = 0;
+
+	if (bpf_probe_read_user(&severity, sizeof(severity), (void *)(record + config->sevr)))
+		count_drop(IOCX_RECORD_DROP_READ);
+	else
+		facts.severity = severity;
+	settle_frames(thread, config, ctx);
+	thread->ends = config->ends | IOCX_ENDS_SEEN;
+	count_at_entry(thread, record, parent, facts.severity);
+	frame = push_frame(ctx, thread, record, &facts, IOCX_FRAME_DIRECT, 0);
+	if (!frame || !cfg_traces)
+		return 0;
+	frame->start_ns = bpf_ktime_get_ns();
+	return trace_direct(thread->owner);
+}
+
 /* recGblFwdLink(void *record): the record's lock set is locked, also when a callback completes it. */
 static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 {
@@ -65,21 +133,40 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
 	struct iocx_frame *frame;
+	enum end_of end;
 	void *records;
 	int no_room;
 
 	thread = watched_thread(id, &config, &no_room);
 	if (!thread || !is_counted_by(ctx, config, attach))
 		return 0;
-	thread->counts.returns += 1; /* as the ends, it is there for durations only */
-	frame = live_frame(thread, config, ctx);
-	if (frame && frame->record == record)
-		return 0; /* within dbProcess of the record: synchronous */
+	if (config->ends_count)
+		thread->counts.entries += 1;
+	else
+		thread->counts.returns += 1; /* as the ends, it is there for durations only */
+	frame = live_frame_of(thread, config, ctx, record);
+	if (frame) { /* within dbProcess of the record: synchronous */
+		frame->seen_by |= IOCX_FRAME_ENDED;
+		if (config->ends && frame->state == IOCX_FRAME_UNTIMED)
+			note_end(thread, record, config->ends);
+		return 0;
+	}
 	records = bpf_map_lookup_elem(&ioc_records, &thread->slot);
 	stats = records ? bpf_map_lookup_elem(records, &record) : NULL;
 	start = stats ? stats->async_start_ns : 0;
 	if (cfg_traces)
 		trace_completed(id, record, PT_REGS_SP(ctx), return_address(ctx), start);
+	if (config->ends) {
+		end = note_end(thread, record, config->ends);
+		if (end == UNKNOWN_END && !start)
+			note_direct(thread->slot, IOCX_DIRECT_PERHAPS);
+		if (end == OF_ITS_OWN) {
+			note_direct(thread->slot, IOCX_DIRECT_COUNTED);
+			return count_direct(ctx, thread, config, record);
+		}
+	}
+	if (cfg_links)
+		note_forward_link(ctx, thread, record);
 	if (!stats || !start)
 		return 0;
 	forget_completion(thread->slot, stats);

@@ -112,12 +112,19 @@ __attribute__((noinline)) int add_link(__u64 ioc, __u64 source, __u64 record)
 	return add_key(&record_links, IOCX_SHARE_LINKS, ioc, &key, IOCX_RECORD_DROP_LINKS_FULL);
 }
 
+/* For `parent` of a call that another record makes, when the stack of the thread does not hold that one. */
+#define UNKNOWN_PARENT (~0ULL)
+
+/* For `parent` of a processing whose cause is neither another record nor the purpose of the thread. */
+#define BY_CAUSE(cause) ((__u64)(cause) | ~0xFFULL)
+#define IS_BY_CAUSE(parent) ((parent) >= BY_CAUSE(0) && (parent) != UNKNOWN_PARENT)
+
 static __always_inline void count_cause(struct iocx_thread *thread, __u64 record, __u64 parent)
 {
 	struct iocx_cause_key key = {.record = record, .generation = thread->generation};
 	__u64 *count;
 
-	key.cause = parent ? IOCX_CAUSE_LINK : thread->cause;
+	key.cause = !parent ? thread->cause : IS_BY_CAUSE(parent) ? (__u32)(parent & 0xFF) : IOCX_CAUSE_LINK;
 	if (key.cause == IOCX_CAUSE_SCAN)
 		__builtin_memcpy(key.comm, thread->comm, sizeof(key.comm));
 	count = bpf_map_lookup_elem(&record_causes, &key);
@@ -127,9 +134,6 @@ static __always_inline void count_cause(struct iocx_thread *thread, __u64 record
 		add_cause(ioc_of_thread(thread), record, key.cause, *(const __u64 *)key.comm,
 			  *(const __u64 *)(key.comm + sizeof(__u64)));
 }
-
-/* For `parent` of a call that another record makes, when the stack of the thread does not hold that one. */
-#define UNKNOWN_PARENT (~0ULL)
 
 static __always_inline void count_link(struct iocx_thread *thread, __u64 record, __u64 parent)
 {
@@ -147,16 +151,22 @@ static __always_inline void count_link(struct iocx_thread *thread, __u64 record,
 		add_link(ioc_of_thread(thread), parent, record);
 }
 
-/* Of a processing. `parent`: the record that processes this one, 0 when there is none. */
+/* Of a processing. `parent`: the record that processes this one; 0 when there is none; BY_CAUSE(). */
 static __always_inline void count_cause_and_link(struct iocx_thread *thread, __u64 record, __u64 parent)
 {
-	if (parent)
-		thread->counts.nested += 1;
-	else
+	const int by_cause = IS_BY_CAUSE(parent);
+
+	if (!parent)
 		thread->counts.roots += 1;
+	else if (by_cause)
+		thread->counts.by_cause[(parent - BY_CAUSE(IOCX_CAUSE_DIRECT)) & 3] += 1;
+	else
+		thread->counts.nested += 1;
 	if (cfg_causes)
 		count_cause(thread, record, parent);
-	if (cfg_links && parent)
+	if (cfg_links && !parent)
+		parent = thread->links.continues;
+	if (cfg_links && parent && !by_cause)
 		count_link(thread, record, parent);
 }
 
@@ -217,6 +227,7 @@ static __always_inline void count_untimed_in(struct iocx_thread *thread, struct 
 					     __u64 parent, __u32 severity)
 {
 	stats->untimed += 1;
+	stats->ends = thread->ends;
 	forget_completion(thread->slot, stats);
 	count_transition(thread, &stats->severity, severity);
 	count_processed(thread, stats, record, parent);
@@ -246,20 +257,6 @@ static __noinline int count_skipped(__u32 slot, __u64 record, __u32 disabled)
 		stats->skipped_disabled += 1;
 	else
 		stats->skipped_active += 1;
-	return 0;
-}
-
-/* Counts a processing by a thread that has no stack: its cause is IOCX_CAUSE_OTHER. */
-static __noinline int count_threadless(__u32 slot, __u64 record)
-{
-	struct iocx_record_stats *stats = stats_of(slot, record);
-	__u64 *count = bpf_map_lookup_elem(&threadless, &slot);
-
-	if (!stats || !count)
-		return 0;
-	stats->processed += 1;
-	stats->untimed += 1;
-	__sync_fetch_and_add(count, 1);
 	return 0;
 }
 

@@ -56,6 +56,14 @@ static __always_inline __u64 parent_at(struct iocx_thread *thread, __u32 depth)
 	return depth > 0 && depth <= IOCX_MAX_DEPTH ? frame_at(thread, depth - 1)->record : 0;
 }
 
+/* The same for a call whose frame was at `depth`; BY_CAUSE() when scanList() has made it. */
+static __always_inline __u64 parent_of(struct iocx_thread *thread, const struct iocx_frame *frame, __u32 depth)
+{
+	if (depth == 0 && frame->cause)
+		return BY_CAUSE(frame->cause);
+	return parent_at(thread, depth);
+}
+
 /* The record that makes a call which has no frame yet; 0 when there is none. */
 static __always_inline __u64 parent_of_call(struct iocx_thread *thread)
 {
@@ -90,12 +98,27 @@ static __always_inline struct iocx_frame *pop_counted(struct iocx_thread *thread
 	return NULL;
 }
 
+/* Why a frame is discarded. */
+enum lost {
+	LEFT,  /* an exception has left its call */
+	UNSEEN /* the probes were detached for a while */
+};
+
+static __noinline int count_unwound(__u32 slot, __u64 record)
+{
+	struct iocx_record_stats *stats = stats_of(slot, record);
+
+	if (stats)
+		stats->unwound += 1;
+	return 0;
+}
+
 /*
  * Discards one frame of the calling thread whose return was lost, with those above it; returns 0 when there is none. A
  * global function: the verifier follows it once, not for each way through the loops around it. Before 5.12 those take
- * no pointers, so that it looks the thread up.
+ * no pointers, so that it looks the thread up. `why`: enum lost.
  */
-__noinline int discard_lost(__u64 sp, __u32 unseen)
+__noinline int discard_lost(__u64 sp, __u32 why)
 {
 	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
 	struct iocx_frame *frame = thread ? pop_counted(thread, sp) : NULL;
@@ -105,11 +128,17 @@ __noinline int discard_lost(__u64 sp, __u32 unseen)
 		return 0;
 	depth = depth_of(thread) - 1;
 	thread->depth = depth;
+	thread->ends = (thread->ends & ~IOCX_ENDS_SEEN) | !!(frame->seen_by & IOCX_FRAME_ENDED);
 	if (cfg_traces)
 		trace_left(bpf_get_current_pid_tgid(), bpf_ktime_get_ns(), IOCX_TRACE_SPAN_CUT);
-	if (!unseen)
+	if (why == LEFT) {
 		count_drop(IOCX_RECORD_DROP_UNWOUND);
-	count_untimed(thread, frame->record, parent_at(thread, depth), IOCX_SEVERITIES);
+		if (!(frame->seen_by & IOCX_FRAME_CHILD_LEFT))
+			count_unwound(thread->slot, frame->record);
+		if (depth > 0 && depth <= IOCX_MAX_DEPTH)
+			frame_at(thread, depth - 1)->seen_by |= IOCX_FRAME_CHILD_LEFT;
+	}
+	count_untimed(thread, frame->record, parent_of(thread, frame, depth), IOCX_SEVERITIES);
 	return 1;
 }
 
@@ -125,7 +154,7 @@ static __always_inline void discard_frames(struct iocx_thread *thread, __u64 sp,
 	if (!pop_counted(thread, sp))
 		return;
 	for (i = 0; i < IOCX_MAX_DEPTH; i++)
-		if (!discard_lost(sp, unseen))
+		if (!discard_lost(sp, unseen ? UNSEEN : LEFT))
 			return;
 }
 
@@ -193,9 +222,28 @@ __noinline int return_is_gone(__u64 sp, __u64 before, __u64 callers)
 }
 #endif
 
+/*
+ * Whether the call of a frame of the calling thread is over. The record of recGblFwdLink() is active until this returns: what
+ * is called next, by code that was not optimized, may leave its return address. A global function like discard_lost().
+ */
+__noinline int call_is_over(__u64 sp, __u64 returns_to, __u64 record, __u32 state, __u64 callers)
+{
+	const struct iocx_thread *thread;
+	const struct iocx_ioc_config *config;
+
+	asm volatile("" : "+r"(callers)); /* as in trace_entered() */
+	if (state == IOCX_FRAME_DIRECT) {
+		thread = thread_of(bpf_get_current_pid_tgid());
+		config = thread ? bpf_map_lookup_elem(&ioc_config, &thread->slot) : NULL;
+		if (!config || !read_pact(config, record))
+			return 1;
+	}
+	return returns_to && return_is_gone(sp, returns_to, callers);
+}
+
 static __always_inline int is_over(const struct iocx_frame *frame, __u64 callers)
 {
-	return frame->returns_to && return_is_gone(frame->sp, frame->returns_to, callers);
+	return call_is_over(frame->sp, frame->returns_to, frame->record, frame->state, callers);
 }
 
 #if defined(__TARGET_ARCH_x86)
@@ -296,11 +344,12 @@ static __always_inline struct iocx_frame *pop_frame(struct iocx_thread *thread, 
 }
 
 /*
- * The innermost dbProcess that the function is called within that was just entered; or NULL. For probes on other
- * functions: does not change the frames.
+ * The innermost dbProcess that the function is called within that was just entered, of the record when that is not 0; or
+ * NULL. For probes on other functions: does not change the frames.
  */
-static __always_inline struct iocx_frame *live_frame(struct iocx_thread *thread, const struct iocx_ioc_config *config,
-						     struct pt_regs *ctx)
+static __always_inline struct iocx_frame *live_frame_of(struct iocx_thread *thread,
+							const struct iocx_ioc_config *config, struct pt_regs *ctx,
+							__u64 record)
 {
 	__u64 sp = PT_REGS_SP(ctx), callers = CALLERS(ctx);
 	__u32 depth = depth_of(thread), i;
@@ -311,10 +360,40 @@ static __always_inline struct iocx_frame *live_frame(struct iocx_thread *thread,
 		return NULL;
 	for (i = 0; i < IOCX_MAX_DEPTH && i < depth; i++) {
 		frame = frame_at(thread, depth - 1 - i);
+		if (record && frame->record != record)
+			continue;
 		if (frame->sp > sp && !is_over(frame, callers))
 			return frame;
 	}
 	return NULL;
+}
+
+static __always_inline struct iocx_frame *live_frame(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+						     struct pt_regs *ctx)
+{
+	return live_frame_of(thread, config, ctx, 0);
+}
+
+/*
+ * Whether the thread is within the call, and not within a dbProcess that this has called. The probe may have been
+ * detached before it returned, or an exception may have left it.
+ */
+static __always_inline int is_within(struct pt_regs *ctx, const struct iocx_noted_call *call,
+				     const struct iocx_ioc_config *config, const struct iocx_frame *frame)
+{
+	if (PT_REGS_SP(ctx) >= call->sp || call->epoch != config->epoch)
+		return 0;
+	if (call->returns_to && return_is_gone(call->sp, call->returns_to, CALLERS(ctx)))
+		return 0;
+	return !frame || frame->sp > call->sp;
+}
+
+static __always_inline void note_call(struct pt_regs *ctx, struct iocx_noted_call *call,
+				      const struct iocx_ioc_config *config)
+{
+	call->sp = PT_REGS_SP(ctx);
+	call->epoch = config->epoch;
+	call->returns_to = return_address(ctx);
 }
 
 #endif

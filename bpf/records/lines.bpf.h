@@ -27,12 +27,12 @@ MAP(next_chunk, ARRAY, 1, __u32, __u32);
 #define CALLS_BETWEEN_TRIES 1024
 #define CHUNKS_TO_TRY 4
 
-/* The line, if it is of this record of the thread's IOC. */
-static __always_inline struct iocx_record_line *line_at(__u32 index, const struct iocx_thread *thread, __u64 record)
+/* The line, if it is of this record of that IOC. */
+static __always_inline struct iocx_record_line *line_at(__u32 index, __u32 generation, __u64 record)
 {
 	struct iocx_record_line *line = bpf_map_lookup_elem(&record_lines, &index);
 
-	return line && line->record == record && line->generation == thread->generation ? line : NULL;
+	return line && line->record == record && line->generation == generation ? line : NULL;
 }
 
 /*
@@ -87,6 +87,7 @@ static __noinline int make_line(struct iocx_thread *thread, struct iocx_record_s
 	thread->lines.fresh = index + 1;
 	line->next = index + 1; /* to begin with */
 	line->severity = stats->severity;
+	line->ends = stats->ends;
 	/* It was emptied when it was given back, but a call of the IOC before may have ended since. */
 	line->untimed = 0;
 	line->left = 0;
@@ -105,21 +106,44 @@ static __always_inline void try_for_line(struct iocx_thread *thread, struct iocx
 		make_line(thread, stats, record);
 }
 
+/* What is known of the record in a line that counts no more. */
+static __always_inline void take_from_line(struct iocx_record_stats *stats, const struct iocx_record_line *line)
+{
+	stats->severity = line->severity;
+	stats->ends = line->ends;
+}
+
 /* The line of the record, where it has one. What is known in one that counts no more goes to the record's counts. */
-static __always_inline struct iocx_record_line *line_of(const struct iocx_thread *thread,
-							struct iocx_record_stats *stats, __u64 record)
+static __always_inline struct iocx_record_line *line_of(__u32 generation, struct iocx_record_stats *stats, __u64 record)
 {
 	struct iocx_record_line *line;
 
 	if (!stats->line)
 		return NULL;
-	line = line_at(stats->line - 1, thread, record);
+	line = line_at(stats->line - 1, generation, record);
 	if (line && !line->left)
 		return line;
 	if (line)
-		stats->severity = line->severity;
+		take_from_line(stats, line);
 	stats->line = 0;
 	return NULL;
+}
+
+/* Counts a processing by a thread that has no stack: its cause is IOCX_CAUSE_OTHER. `ends`: of the IOC now. */
+static __noinline int count_threadless(__u32 slot, __u32 generation, __u64 record, __u16 ends)
+{
+	struct iocx_record_stats *stats = stats_of(slot, record);
+	__u64 *count = bpf_map_lookup_elem(&threadless, &slot);
+	struct iocx_record_line *line;
+
+	if (!stats || !count)
+		return 0;
+	stats->processed += 1;
+	stats->untimed += 1;
+	line = line_of(generation, stats, record);
+	*(line ? &line->ends : &stats->ends) = ends;
+	__sync_fetch_and_add(count, 1);
+	return 0;
 }
 
 /* The thread will expect the line at `index` after the one that it was at before. */
@@ -138,7 +162,7 @@ static __always_inline void learn_order(struct iocx_thread *thread, __u32 index,
 static __always_inline struct iocx_record_line *expected_line(struct iocx_thread *thread, __u64 record)
 {
 	__u32 index = thread->lines.next;
-	struct iocx_record_line *line = line_at(index, thread, record);
+	struct iocx_record_line *line = line_at(index, thread->generation, record);
 
 	if (!line || line->left)
 		return NULL;
@@ -151,12 +175,12 @@ static __always_inline struct iocx_record_line *expected_line(struct iocx_thread
 static __noinline int leave_line(const struct iocx_thread *thread, __u64 record)
 {
 	struct iocx_record_stats *stats = thread ? stats_of(thread->slot, record) : NULL;
-	struct iocx_record_line *line = stats ? line_of(thread, stats, record) : NULL;
+	struct iocx_record_line *line = stats ? line_of(thread->generation, stats, record) : NULL;
 
 	if (!line)
 		return 0;
 	line->left = 1;
-	stats->severity = line->severity;
+	take_from_line(stats, line);
 	stats->line = 0;
 	return 0;
 }
@@ -165,6 +189,7 @@ static __always_inline int count_in_line(struct iocx_thread *thread, struct iocx
 					 __u64 parent, __u32 severity)
 {
 	line->untimed += 1;
+	line->ends = thread->ends;
 	count_transition(thread, &line->severity, severity);
 	count_cause_and_link(thread, record, parent);
 	return 0;
@@ -182,7 +207,7 @@ static __always_inline struct iocx_record_line *find_line(struct iocx_thread *th
 	*stats = stats_of(thread->slot, record);
 	if (!*stats)
 		return NULL;
-	line = line_of(thread, *stats, record);
+	line = line_of(thread->generation, *stats, record);
 	if (line)
 		learn_order(thread, (*stats)->line - 1, line);
 	return line;
@@ -231,7 +256,7 @@ static __noinline int count_elsewhere(struct iocx_thread *thread, __u64 record, 
 	stats = stats_of(thread->slot, record);
 	if (!stats)
 		return 0;
-	line = line_of(thread, stats, record);
+	line = line_of(thread->generation, stats, record);
 	if (line) {
 		learn_order(thread, stats->line - 1, line);
 		return count_in_line(thread, line, record, parent, severity);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Source of a write: a database link, by the return address of dbPut; dbpf or dbtpn; a dbProcess that is under way;
+ * Source of a write: a database link, by the return address of dbPut; dbpf or dbtpn; a client of Channel Access in the
+ * IOC itself, by dbChannelIO::write; a dbProcess that is under way;
  * else the purpose of the thread. The innermost of these counts.
  *
  * A put with callback that had to wait for a busy record is done by a callback thread, but belongs to the thread
@@ -33,28 +34,16 @@ static __always_inline __u32 source_of_thread(const struct iocx_thread *thread)
 	return COMM_STARTS(thread->comm, "dbtpn\0") ? IOCX_PUT_SHELL : IOCX_PUT_OTHER;
 }
 
-/* Whether the thread is within dbpf, and not within a dbProcess that dbpf called. */
-static __always_inline int in_shell(struct pt_regs *ctx, struct iocx_thread *thread,
-				    const struct iocx_ioc_config *config, const struct iocx_frame *frame)
-{
-	__u64 returns_to = thread->puts.shell_returns_to;
-
-	/* The probe may have been detached before dbpf returned, or an exception may have left it. */
-	if (PT_REGS_SP(ctx) >= thread->puts.shell_sp || thread->puts.shell_epoch != config->epoch)
-		return 0;
-	if (returns_to && return_is_gone(thread->puts.shell_sp, returns_to, CALLERS(ctx)))
-		return 0;
-	return !frame || frame->sp > thread->puts.shell_sp;
-}
-
 /* The source of a write that is not made by a link. */
 static __always_inline __u32 source_of_call(struct pt_regs *ctx, struct iocx_thread *thread,
 					    const struct iocx_ioc_config *config)
 {
 	const struct iocx_frame *frame = live_frame(thread, config, ctx);
 
-	if (in_shell(ctx, thread, config, frame))
+	if (is_within(ctx, &thread->puts.shell, config, frame))
 		return IOCX_PUT_SHELL;
+	if (is_within(ctx, &thread->puts.inside, config, frame))
+		return COMM_STARTS(thread->comm, "dbCaLink") ? IOCX_PUT_LINK : IOCX_PUT_INSIDE;
 	if (frame)
 		return IOCX_PUT_OTHER;
 	return source_of_thread(thread);

@@ -179,11 +179,65 @@ int put_shell(struct pt_regs *ctx)
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread = noted_thread(bpf_get_current_pid_tgid(), &config);
 
+	if (thread)
+		note_call(ctx, &thread->puts.shell, config);
+	return 0;
+}
+
+/* The record that a dbChannelIO writes to, which has its dbChannel or, before Base 3.15.1, the DBADDR; 0: not known. */
+static __always_inline __u64 record_of_channel(__u32 slot, __u64 io)
+{
+	const struct iocx_put_config *puts = bpf_map_lookup_elem(&put_config, &slot);
+	__u64 at = io + IOCX_INSIDE_CHANNEL, record = 0;
+
+	if (!puts || (puts->address_in && read_from(&at, sizeof(at), at)) ||
+	    read_from(&record, sizeof(record), at + puts->address_in))
+		return 0;
+	return record;
+}
+
+/*
+ * dbChannelIO::write(this, guard, type, count, value), and the same with what is called when it is done: a client of
+ * Channel Access in the IOC's process writes to its own record (dbChannelIO.cpp). Traces have the write only where its
+ * end is seen, also in an exception: else what the thread does next might seem to be part of it.
+ */
+static __always_inline int on_inside(struct pt_regs *ctx, enum iocx_ending_function function)
+{
+	const struct iocx_function_ends *ends;
+	struct iocx_ioc_config *config;
+	struct iocx_thread *thread = noted_thread(bpf_get_current_pid_tgid(), &config);
+	__u32 index;
+
 	if (!thread)
 		return 0;
-	thread->puts.shell_sp = PT_REGS_SP(ctx);
-	thread->puts.shell_epoch = config->epoch;
-	thread->puts.shell_returns_to = return_address(ctx);
+	note_call(ctx, &thread->puts.inside, config);
+	if (!cfg_traces)
+		return 0;
+	index = thread->slot * IOCX_ENDING_FUNCTIONS + function;
+	ends = bpf_map_lookup_elem(&function_ends, &index);
+	thread->puts.written = ends && ends->count ? record_of_channel(thread->slot, PT_REGS_PARM1(ctx)) : 0;
+	return 0;
+}
+
+SEC("uprobe")
+int put_inside(struct pt_regs *ctx)
+{
+	return on_inside(ctx, IOCX_ENDING_INSIDE);
+}
+
+SEC("uprobe")
+int put_inside_cb(struct pt_regs *ctx)
+{
+	return on_inside(ctx, IOCX_ENDING_INSIDE_NOTIFY);
+}
+
+/* `call`: the latest one of the function. */
+static __always_inline int end_call(struct pt_regs *ctx, struct iocx_thread *thread, struct iocx_noted_call *call,
+				    enum iocx_ending_function function)
+{
+	thread->counts.returns += 1;
+	if (call->sp <= sp_of_ending(ctx, thread->slot, function))
+		call->sp = 0;
 	return 0;
 }
 
@@ -192,12 +246,23 @@ int put_shell_end(struct pt_regs *ctx)
 {
 	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
 
-	if (!thread)
-		return 0;
-	thread->counts.returns += 1;
-	if (thread->puts.shell_sp <= sp_of_ending(ctx, thread->slot, IOCX_ENDING_SHELL))
-		thread->puts.shell_sp = 0;
-	return 0;
+	return thread ? end_call(ctx, thread, &thread->puts.shell, IOCX_ENDING_SHELL) : 0;
+}
+
+SEC("uprobe")
+int inside_end(struct pt_regs *ctx)
+{
+	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
+
+	return thread ? end_call(ctx, thread, &thread->puts.inside, IOCX_ENDING_INSIDE) : 0;
+}
+
+SEC("uprobe")
+int inside_cb_end(struct pt_regs *ctx)
+{
+	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
+
+	return thread ? end_call(ctx, thread, &thread->puts.inside, IOCX_ENDING_INSIDE_NOTIFY) : 0;
 }
 
 ENTRY_PROGRAMS(put, on_put)

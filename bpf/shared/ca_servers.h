@@ -16,6 +16,18 @@ extern "C" {
 #define IOCX_CA_IOC_TO_COME 0u         /* a CA server whose IOC is not known yet */
 #define IOCX_CA_IOC_REMOTE 0xFFFFFFFFu /* a CA server on another host: its address and port identify it */
 
+/*
+ * Bit of the number of an IOC: the server speaks PV Access. It stands in ca_servers, and in what the programs copy from
+ * there, so that a connection keeps its protocol.
+ */
+#define IOCX_CA_IOC_PVA (1u << 30)
+
+/* Whether the server with this number speaks PV Access. */
+static inline __attribute__((always_inline)) int iocx_ca_is_pva(__u32 ioc)
+{
+	return (ioc & IOCX_CA_IOC_PVA) && ioc != IOCX_CA_IOC_REMOTE;
+}
+
 /* Index into ca_programs: the programs that read segments and datagrams. */
 #define IOCX_CA_PROGRAM_TCP 0
 #define IOCX_CA_PROGRAM_UDP 1

@@ -5,6 +5,9 @@
  *
  * The kernel makes circuits and channels and marks them as ended. Only user space frees them, some time later, so
  * that no counter is freed while a program still adds to it. Ids of circuits and channels are never used twice.
+ *
+ * Circuits of PV Access are in the same maps, with iocx_ca_is_pva() of the number of their IOC. What differs is said at
+ * the fields.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_TAP_H
 #define IOC_EXPORTER_BPF_SHARED_CA_TAP_H
@@ -17,6 +20,7 @@
 #include "shared/ca_window.h"
 #include "shared/histogram.h"
 #include "shared/labelled_enum.h"
+#include "shared/pva_stream.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,15 +82,18 @@ struct iocx_ca_direction {
 	__u8 boundary;   /* 8 + sequence number of a message's start modulo 8; 0: not known */
 	__u8 wants_acks; /* there is a window, or one of the reasons that follow */
 	__u8 behind;     /* bytes were not stored for want of room: only the receiver tells how far the stream is */
-	__u16 notified;  /* to the server: WRITE_NOTIFYs; to the client: answers to them */
+	__u16 notified;  /* to the server: entries made in ca_pending; to the client: those that answers have removed */
 	__u16 pad;
-	struct iocx_ca_stream stream;
+	union {
+		struct iocx_ca_stream stream; /* of either protocol */
+		struct iocx_pva_stream pva;
+	};
 };
 
 /* Index into iocx_ca_flow.counts. Each is written under the lock of one direction. */
 enum iocx_ca_count {
-	IOCX_CA_COUNT_GETS, /* the first three in the order of the events from IOCX_CA_GET on */
-	IOCX_CA_COUNT_ECHOES,
+	IOCX_CA_COUNT_GETS,   /* the first three in the order of the events from IOCX_CA_GET on */
+	IOCX_CA_COUNT_ECHOES, /* not by PV Access */
 	IOCX_CA_COUNT_UPDATES,
 	IOCX_CA_COUNT_DISCONNECTS, /* channels that the server closed */
 	IOCX_CA_COUNT_RECEIVED,    /* bytes of TCP payload to the server */
@@ -97,7 +104,10 @@ enum iocx_ca_count {
 };
 #define IOCX_CA_COUNT_ROOM 8
 
-/* User and host as the client names them. */
+/*
+ * User and host as the client names them. By PV Access so with the method `ca`; of another one `user` is its name and a
+ * slash ("anonymous/"), and `host` is empty. Both are empty when the client's message could not be read (name_cut).
+ */
 struct iocx_ca_identity {
 	char user[IOCX_CA_IDENTITY]; /* texts end in a zero byte */
 	char host[IOCX_CA_IDENTITY];
@@ -109,10 +119,10 @@ struct iocx_ca_flow {
 	__u32 ioc;          /* number of the IOC that user space gave for the server */
 	__u32 unnamed_slot; /* counts puts on unknown channels; IOCX_CA_NO_SLOT: none yet */
 	__u32 first_seq[2]; /* of the two directions, from the SYN+ACK: a repeated one has the same */
-	__s32 channels;     /* answered and not ended: while there are some, user and host do not change */
+	__s32 channels;     /* answered and not ended: by CA user and host do not change while there are some */
 	__u8 ended;         /* all bytes up to a FIN were seen, or an RST */
 	__u8 joined;        /* not all of its channels were seen to be opened */
-	__u8 events_off;    /* the client has switched monitor updates off */
+	__u8 events_off;    /* the client has switched monitor updates off; not by PV Access */
 	/*
 	 * 1: the server is probed for its puts and their results. The circuit's messages are counted by kind, and its
 	 * channels, clients and put-callbacks are not kept. After a change the connection gets another circuit id, as if
@@ -126,7 +136,8 @@ struct iocx_ca_flow {
 	__u32 told_version; /* ca_told_version at the last look at ca_told */
 	__u64 refused_ns;   /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
 	__u32 lock;         /* names its locks in ca_locks; the same as long as it is followed, as `circuit` is not */
-	__u32 pad;
+	__u8 alien;         /* at a server for PV Access: it has begun in another protocol. Nothing is read */
+	__u8 pad[3];
 	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; not reset when the 4-tuple is used again */
 	/* Written under the lock of the direction to the server: what the client has said before its channels. */
 	struct iocx_ca_identity identity;
@@ -181,13 +192,15 @@ enum iocx_ca_slot_state {
 struct iocx_ca_channel {
 	__u64 channel; /* id of the channel; written before `state` */
 	__u64 circuit;
-	__u64 puts[2]; /* WRITE, WRITE_NOTIFY; written under the lock of the direction to the server */
+	/* WRITE, WRITE_NOTIFY; by PV Access PUT and PUT_GET, RPC. Written under the lock of the direction to the server. */
+	__u64 puts[2];
 	/* When the segment of the last put was seen, CLOCK_MONOTONIC ns; the lowest bit is the index of the put
 	 * in `puts`. 0: there was none. */
 	__u64 last_put;
 	__u32 sid;
 	__u32 cid;
-	__u32 state;    /* enum iocx_ca_slot_state */
+	__u32 state; /* enum iocx_ca_slot_state */
+	/* By PV Access 0, UNKNOWN, and 0. */
 	__u32 monitors; /* open subscriptions */
 	__u32 access;   /* enum iocx_ca_access */
 	__u32 elements; /* element count of the channel; 0: not known */
@@ -195,20 +208,23 @@ struct iocx_ca_channel {
 
 /*
  * So many of a circuit's WRITE_NOTIFYs may wait for their answers without a share of ca_pending: nearly always one
- * does. A quarter of the table is for them.
+ * does. A quarter of the table is for them. By PV Access requests stay, and each has its share.
  */
 #define IOCX_CA_FEW_PENDING 8
 
-/* Value of ca_pending: a WRITE_NOTIFY whose answer was not seen yet. */
+/*
+ * Value of ca_pending: a WRITE_NOTIFY whose answer was not seen yet. By PV Access a request for puts by its IOID, from
+ * its INIT to its end: `queue.asked` is its command, and `queue.taken` 1 when its next answer ends it.
+ */
 struct iocx_ca_pending {
-	__u64 since_ns; /* when its last byte was seen; CLOCK_MONOTONIC */
+	__u64 since_ns; /* when the last byte was seen; CLOCK_MONOTONIC. By PV Access 0 while no put waits */
 	__u64 channel;
 	__u32 slot;
 	__u32 address;              /* index into ca_shares; 0: nobody has a share for it */
 	struct iocx_ca_queue queue; /* of the head */
 };
 
-/* Value of ca_outcomes, by channel: how long its WRITE_NOTIFYs took. */
+/* Value of ca_outcomes, by channel: how long its WRITE_NOTIFYs took; by PV Access, all of its puts. */
 struct iocx_ca_outcome {
 	__u64 sum_ns;
 	__u64 circuit;
@@ -220,7 +236,7 @@ struct iocx_ca_outcome {
 /* Key and value of ca_failures: puts on a channel that were answered with an error. */
 struct iocx_ca_failure_key {
 	__u64 channel;
-	__u32 status; /* ECA_ code of caerr.h, not ECA_NORMAL */
+	__u32 status; /* ECA_ code of caerr.h, not ECA_NORMAL; of PV Access PUT_FAILED or NO_WRITE_ACCESS */
 	__u32 pad;
 };
 struct iocx_ca_failure {
@@ -229,7 +245,9 @@ struct iocx_ca_failure {
 	__u32 slot;
 	__u32 address; /* index into ca_shares */
 };
-#define IOCX_CA_NORMAL 1u /* ECA_NORMAL */
+#define IOCX_CA_NORMAL 1u            /* ECA_NORMAL */
+#define IOCX_CA_PUT_FAILED 160u      /* ECA_PUTFAIL */
+#define IOCX_CA_NO_WRITE_ACCESS 376u /* ECA_NOWTACCESS */
 /* ECA_TOLARGE: the server could not hold the request, and has thrown it away (rsrv's camessage()). */
 #define IOCX_CA_TOO_LARGE 72u
 
@@ -264,13 +282,13 @@ struct iocx_ca_channel_info {
 	ROW(IOCX_CA_DROP_CHANNELS_FULL, "channels_full", LOST)                                                 \
 	/* puts that were not counted: no slot, not even for pv "" */                                          \
 	ROW(IOCX_CA_DROP_LOST_PUT, "lost_put", LOST)                                                           \
-	/* names that were cut to the length that is kept */                                                   \
+	/* names that were cut to the length that is kept; by PV Access, users that could not be read */       \
 	ROW(IOCX_CA_DROP_NAME_CUT, "name_cut", LOST)                                                           \
-	/* packets with a watched port that are IP fragments */                                                \
+	/* IP fragments with a watched port; PV Access messages without all ids, or in a wrong byte order */   \
 	ROW(IOCX_CA_DROP_NOT_PARSED, "not_parsed", LOST)                                                       \
 	/* segments with more messages than one run may read */                                                \
 	ROW(IOCX_CA_DROP_TOO_LONG, "segment_too_long", LOST)                                                   \
-	/* connections to watched ports that do not speak CA */                                                \
+	/* connections to watched ports that do not speak the port's protocol */                               \
 	ROW(IOCX_CA_DROP_NOT_CA, "not_ca", KEPT)                                                               \
 	/* circuits that the server closes at a message that it refuses: what is sent behind it is not read */ \
 	ROW(IOCX_CA_DROP_REFUSED, "refused", LOST)                                                             \

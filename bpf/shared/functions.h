@@ -26,6 +26,14 @@ extern "C" {
 #define IOCX_FUNCTION_DEPTH 8     /* calls of one function within each other, by one thread */
 #define IOCX_FUNCTION_AT_ONCE 4   /* descriptions of one function */
 
+/* Sizes of maps. */
+#define IOCX_FUNCTION_PLACES 32768
+#define IOCX_FUNCTION_SERIES 8192
+#define IOCX_FUNCTION_RESULTS 8192
+#define IOCX_FUNCTION_THREADS 8192
+#define IOCX_FUNCTION_STARTS 16384
+#define IOCX_FUNCTION_POINTERS 4096
+
 /* Start of a value: an argument's number, or this. */
 #define IOCX_FUNCTION_RETURN IOCX_FUNCTION_ARGUMENTS
 
@@ -174,7 +182,11 @@ enum iocx_function_share_of {
 	IOCX_FUNCTION_SHARE_RESULTS,
 	IOCX_FUNCTION_SHARE_THREADS,
 	IOCX_FUNCTION_SHARE_STARTS,
-	IOCX_FUNCTION_SHARE_POINTERS
+	IOCX_FUNCTION_SHARE_POINTERS,
+	/* of user space alone: places, series of calls without labels, and functions of files that are probed for an IOC */
+	IOCX_FUNCTION_SHARE_PLACES,
+	IOCX_FUNCTION_SHARE_OWN,
+	IOCX_FUNCTION_SHARE_PROBED
 };
 
 /* Index into the per-CPU array `function_drops`. */

@@ -23,10 +23,12 @@ enum iocx_putlog_flag {
 	IOCX_PUTLOG_SENT_CHOICE = 16, /* the text of the choice that was sent by its number is there */
 	/* Of a put or ENDED: a REFUSED of the same thread had no room, of one of its puts before */
 	IOCX_PUTLOG_RESULT_LOST = 8,
-	IOCX_PUTLOG_STRAY = 32, /* of a result: no channel has the SID, the slot is that of an earlier one */
+	IOCX_PUTLOG_INSIDE = 64, /* of a client in the IOC itself: the value is in its byte order */
+	IOCX_PUTLOG_STRAY = 32,  /* of a result: no channel has the SID, the slot is that of an earlier one */
+	IOCX_PUTLOG_GROUP = 128, /* of PV Access: to a group, whose members are told by their names */
 };
 
-/* iocx_putlog_event.op. Those from REFUSED on are of IOCX_PUTLOG_CA_SERVER. */
+/* iocx_putlog_event.op. Those from REFUSED on are of IOCX_PUTLOG_CA_SERVER, DONE of _PVA, too, VALUE of that only. */
 enum iocx_putlog_op {
 	IOCX_PUTLOG_WRITE,
 	IOCX_PUTLOG_WRITE_NOTIFY,
@@ -34,7 +36,18 @@ enum iocx_putlog_op {
 	IOCX_PUTLOG_REFUSED, /* the last put of the thread, `count`: enum iocx_put_failure */
 	IOCX_PUTLOG_ENDED,   /* all puts of the thread have ended; WRITEs that were not refused are good */
 	IOCX_PUTLOG_DONE,    /* the WRITE_NOTIFY of `slot` at the time `id`; `count`: as above, IOCX_FAILURES: good */
+	IOCX_PUTLOG_VALUE,   /* a field that the put of `slot` at the time `id` writes */
 };
+
+/* Of DONE of PV Access, in `type`. */
+enum iocx_putlog_option {
+	IOCX_PUTLOG_BLOCK = 1,      /* the client waits until the record has processed */
+	IOCX_PUTLOG_PROCESS = 2,    /* it asked to process the record */
+	IOCX_PUTLOG_NO_PROCESS = 4, /* it asked not to */
+	IOCX_PUTLOG_VALUES = 8,     /* all fields that were written have been told */
+};
+/* The name of a field with its zero byte, behind the two rooms of a VALUE. */
+#define IOCX_PUTLOG_FIELD 96u
 /* iocx_putlog_event.type: the put came in several pieces, and what it holds is not known. */
 #define IOCX_PUTLOG_NO_TYPE 0xFFFF
 
@@ -67,6 +80,17 @@ static inline __attribute__((always_inline)) __u32 iocx_dbr_plain(__u32 type)
 static inline __attribute__((always_inline)) __u32 iocx_dbr_value_size(__u32 type)
 {
 	return type < IOCX_DBR_TYPES ? (__u32)(0x0008040102040228ULL >> (8 * iocx_dbr_plain(type))) & 0xFF : 0;
+}
+
+/* The size of an element of a type of the database, DBF_STRING to DBF_ENUM, where that has the number `enum_type`. */
+static inline __attribute__((always_inline)) __u32 iocx_dbf_size(__u32 type, __u32 enum_type)
+{
+	/* STRING, CHAR, UCHAR, SHORT, USHORT, LONG, ULONG, INT64, UINT64, FLOAT, DOUBLE, ENUM */
+	static const __u8 sizes[] = {40, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 2};
+
+	if (type > 6) /* INT64 and UINT64 are since Base 3.16 */
+		type += 11 - enum_type;
+	return type < sizeof sizes ? sizes[type] : 0;
 }
 
 /* Bytes of a value, and of an old one, that each event has room for; longer ones take a larger event. */
@@ -130,7 +154,7 @@ struct iocx_putlog_event {
 	__u32 old_count;   /* elements of the field */
 	__u32 old_bytes;   /* of them that are here, as the IOC has them, at bytes[room] */
 	__u32 room;
-	__u16 type;       /* DBR type */
+	__u16 type;       /* DBR type; of a VALUE as this IOC's database numbers them */
 	__s16 field_type; /* DBF type, as this IOC numbers them */
 	__u16 field_size; /* of one element; 0: the old value is not known */
 	__u8 enum_type;   /* DBF_ENUM of this IOC, which tells the numbers of other types; 0: not known */

@@ -18,9 +18,11 @@
 
 /* Functions whose ends are seen (shared/function_ends.h): index into function_ends is slot * IOCX_ENDING_FUNCTIONS + this. */
 enum iocx_ending_function {
-	IOCX_ENDING_PROCESS, /* dbProcess */
-	IOCX_ENDING_SCAN,    /* scanList */
-	IOCX_ENDING_SHELL,   /* dbpf */
+	IOCX_ENDING_PROCESS,       /* dbProcess */
+	IOCX_ENDING_SCAN,          /* scanList */
+	IOCX_ENDING_SHELL,         /* dbpf */
+	IOCX_ENDING_INSIDE,        /* dbChannelIO::write */
+	IOCX_ENDING_INSIDE_NOTIFY, /* the same with callback */
 	IOCX_ENDING_FUNCTIONS
 };
 
@@ -30,20 +32,20 @@ enum iocx_ending_function {
  * part of the time, the sum of the buckets is as many as were processed on average. What every call touches comes first.
  */
 struct iocx_record_stats {
-	__u64 processed;   /* all processings */
-	__u64 untimed;     /* processings that were not timed: nothing saw their end */
-	__u64 sum_ns;      /* time of dbProcess, children included: the sum of what the buckets count */
-	__u64 self_ns;     /* the same without the records that were processed in turn */
-	__u8 severity;     /* 1 + SEVR when it was last processed; 0: not seen yet */
-	__u8 asynchronous; /* 1: dbProcess has returned with PACT set */
-	__u8 pad[2];
+	__u64 processed;        /* all processings */
+	__u64 untimed;          /* processings that were not timed: nothing saw their end */
+	__u64 sum_ns;           /* time of dbProcess, children included: the sum of what the buckets count */
+	__u64 self_ns;          /* the same without the records that were processed in turn */
+	__u8 severity;          /* 1 + SEVR when it was last processed; 0: not seen yet */
+	__u8 asynchronous;      /* 1: dbProcess has returned with PACT set */
+	__u16 ends;             /* IOCX_ENDS_SEEN: the last processing has had its recGblFwdLink(); or not yet */
 	__u32 line;             /* 1 + index of the record's iocx_record_line and iocx_line_times; 0: it has none */
 	__u64 async_start_ns;   /* when the timed call began that returned with PACT set; 0: none is under way */
 	__u64 skipped_active;   /* calls that found PACT set */
 	__u64 skipped_disabled; /* calls that found DISA equal to DISV */
 	/* Up to here one cache line: the kernel's hash puts the value at the start of one. */
-	__u32 async_weight; /* of the call that async_start_ns is of */
-	__u32 pad_too;
+	__u32 async_weight;             /* of the call that async_start_ns is of */
+	__u32 unwound;                  /* timed calls that were left without an end, within no other such call */
 	__u64 buckets[IOCX_HIST_SLOTS]; /* processings by duration */
 	__u64 puts[IOCX_PUT_SOURCES];   /* writes by enum iocx_put_source; atomic */
 };
@@ -59,7 +61,8 @@ struct iocx_record_line {
 	__u32 next;       /* index of the line that the thread was at next, the last time */
 	__u8 severity;    /* as in iocx_record_stats */
 	__u8 left;        /* 1: it counts no more; what it has counted counts. User space may say so, too */
-	__u8 pad[6];
+	__u16 ends;       /* as in iocx_record_stats */
+	__u8 pad[4];
 };
 
 /*
@@ -139,14 +142,33 @@ struct iocx_ioc_config {
 	__u64 timed_until_ns;
 	__u32 weight;
 	__u16 scan; /* epicsEnum16; 0: not known */
-	__u16 pad;
+	__u16 ends; /* IOCX_ENDS(era); 0: processings that do not come through dbProcess are not counted now */
 	__u64 scans_since_ns; /* a pass that was noted before is not timed: its end may have gone by unseen */
+	__u64 ends_since_ns;  /* when this era of `ends` began: a timed call from before may have had its end unseen */
+	__u32 ends_count;     /* 1: the probe on recGblFwdLink() is there to count, not only for durations */
+	__u32 scan_size;      /* of scanList(), bytes of code; 0: not known */
+	__u64 scan_from;      /* where it begins, from dbProcess */
 };
+
+/*
+ * recGblFwdLink() ends each completed processing once (recGbl.c). One that the last dbProcess of its record is still
+ * owed, while it is under way or after it, belongs to that; any other is a processing of its own: a driver has called
+ * the record's support. An era is a time in which no end goes by unseen: what a record has from another era says
+ * nothing.
+ */
+#define IOCX_ENDS(era) ((__u16)((era) << 1))
+#define IOCX_ENDS_SEEN 1
 
 /* Of the records of one IOC that complete later than their dbProcess returns. */
 struct iocx_asynchronous {
 	__u32 seen;    /* 1: there are some */
 	__s32 pending; /* timed calls whose completion has not been seen yet */
+	__u32 direct;  /* enum iocx_direct: ends outside of dbProcess */
+	__u32 pad;
+};
+enum iocx_direct {
+	IOCX_DIRECT_PERHAPS = 1, /* or of a dbProcess before this era */
+	IOCX_DIRECT_COUNTED = 2,
 };
 
 /* State of the call that a frame stands for. */
@@ -154,8 +176,13 @@ enum iocx_frame_state {
 	IOCX_FRAME_TIMED,
 	IOCX_FRAME_UNDECIDED, /* timed; the end decides whether the record was disabled */
 	IOCX_FRAME_SKIPPED,   /* counted as skipped */
-	IOCX_FRAME_UNTIMED    /* counted; nobody sees its end: see is_over() */
+	IOCX_FRAME_UNTIMED,   /* counted; nobody sees its end: see is_over() */
+	IOCX_FRAME_DIRECT     /* the same, of recGblFwdLink() that ends a processing without dbProcess */
 };
+#define IOCX_FRAME_ENDED 0x80      /* in `seen_by`: recGblFwdLink() of the record was seen */
+#define IOCX_FRAME_CHILD_LEFT 0x40 /* the same: an exception has left the latest call within it */
+#define IOCX_FRAME_WRITTEN \
+	0x20 /* the same: a client in the IOC has written to the record: the span before is its put */
 
 /* A call of dbProcess on the stack of a thread. */
 struct iocx_frame {
@@ -164,10 +191,11 @@ struct iocx_frame {
 	__u64 start_ns;   /* of a timed call, CLOCK_MONOTONIC */
 	__u64 child_ns;   /* time of the records that it processed in turn */
 	__u64 returns_to; /* return address; 0: not known */
-	__u16 state;      /* enum iocx_frame_state */
+	__u8 state;       /* enum iocx_frame_state */
+	__u8 cause;       /* IOCX_CAUSE_EVENT or _IO_INTR; 0: by its caller or its thread */
 	__u8 severity;    /* SEVR at entry */
 	__u8 seen_by;     /* kinds of attachment (IOCX_ATTACH_...) that have seen the entry */
-	__u32 weight;     /* calls that it stands for when it is timed */
+	__u32 weight;     /* calls that it stands for when it is timed; of a DIRECT one timer_at() */
 };
 
 /* Cause of processing: the purpose of a thread, by its name, which Base sets since 3.15.0.1. */
@@ -179,7 +207,10 @@ struct iocx_frame {
 	ROW(IOCX_CAUSE_CA, "ca")             /* CAS-client */                      \
 	ROW(IOCX_CAUSE_PVA, "pva")           /* PVXTCP, TCP-rx */                  \
 	ROW(IOCX_CAUSE_MAIN, "main")         /* the first thread of the process */ \
-	ROW(IOCX_CAUSE_LINK, "link")         /* not a thread: another record */
+	ROW(IOCX_CAUSE_LINK, "link")         /* not a thread: another record */    \
+	ROW(IOCX_CAUSE_DIRECT, "direct")     /* without dbProcess */               \
+	ROW(IOCX_CAUSE_EVENT, "event")       /* scanList(), SCAN is Event */       \
+	ROW(IOCX_CAUSE_IO_INTR, "io_intr")   /* the same, I/O Intr */
 IOCX_LABELLED_ENUM(iocx_cause, IOCX_CAUSE_LIST, IOCX_CAUSES)
 
 #define IOCX_COMM_LEN 16  /* TASK_COMM_LEN */
@@ -192,7 +223,16 @@ struct iocx_thread_counts {
 	__u64 roots;                        /* processings for the purpose of the thread */
 	__u64 nested;                       /* processings by another record */
 	__u64 timed;                        /* those of both that were timed */
+	__u64 by_cause[4];                  /* processings by IOCX_CAUSE_DIRECT and what follows it */
 	__u64 transitions[IOCX_SEVERITIES]; /* changes of a record to this severity */
+};
+
+/* With --records.links: a completion on a thread, whose forward link processes a record at most once. */
+struct iocx_thread_links {
+	__u64 record;     /* whose recGblFwdLink() was entered outside of its dbProcess; 0: none */
+	__u64 sp;         /* there */
+	__u64 returns_to; /* the return address there */
+	__u64 continues;  /* the record whose completion made the outermost dbProcess; 0: none */
 };
 
 /*
@@ -205,12 +245,14 @@ struct iocx_thread {
 	__u32 generation;
 	__u32 epoch; /* of iocx_ioc_config when the frames were made */
 	__u32 depth;
-	__u32 cause;               /* enum iocx_cause */
+	__u16 cause;               /* enum iocx_cause */
+	__u16 ends;                /* of the record that is counted next */
 	struct iocx_holder holder; /* holder of the stack's share */
 	char comm[IOCX_COMM_LEN];  /* name of the thread when it was bound */
 	struct iocx_thread_counts counts;
 	struct iocx_thread_puts puts;
 	struct iocx_thread_lines lines;
+	struct iocx_thread_links links;
 	struct iocx_frame frames[IOCX_MAX_DEPTH];
 };
 
@@ -229,9 +271,28 @@ struct iocx_cause_key {
 	char comm[IOCX_COMM_LEN]; /* name of a scan thread; else zeros */
 };
 
-/* Processings of one record by another. */
+/*
+ * Source of a CP or CPP link, which is a PV: its record's name as a number. No address has the highest bit. FNV-1a, up to
+ * the field.
+ */
+#define IOCX_LINK_BY_NAME (1ULL << 63)
+#define IOCX_LINK_NAME 61
+static inline __u64 iocx_link_source(const char *pv)
+{
+	__u64 hash = 0xcbf29ce484222325ULL;
+	__u32 i;
+
+	for (i = 0; i < IOCX_LINK_NAME; i++) {
+		if (!pv[i] || pv[i] == '.')
+			break;
+		hash = (hash ^ (__u8)pv[i]) * 0x100000001b3ULL;
+	}
+	return hash | IOCX_LINK_BY_NAME;
+}
+
+/* Processings of one record by another, or requests for them (scanOnce). */
 struct iocx_link_key {
-	__u64 source;
+	__u64 source; /* struct dbCommon *, or iocx_link_source() */
 	__u64 record;
 	__u32 generation; /* of the IOC */
 	__u32 pad;
@@ -269,6 +330,8 @@ struct iocx_room {
 	ROW(IOCX_RECORD_DROP_CAUSES_FULL, "causes_full", LOST)                     \
 	/* no room for another link: counted without it */                         \
 	ROW(IOCX_RECORD_DROP_LINKS_FULL, "links_full", LOST)                       \
+	/* a processing by dbCa for which link is not known: without it */         \
+	ROW(IOCX_RECORD_DROP_LINKS_UNKNOWN, "links_unknown", LOST)                 \
 	/* a call nested so deep that its caller is not known: without its link */ \
 	ROW(IOCX_RECORD_DROP_LINKS_TOO_DEEP, "links_too_deep", LOST)               \
 	/* no room for another scan list: its scans are not timed */               \

@@ -17,10 +17,12 @@
 	ROW(IOCX_PUT_CA, "ca")                                                              \
 	/* the PVA server: QSRV 1 and QSRV 2 */                                             \
 	ROW(IOCX_PUT_PVA, "pva")                                                            \
-	/* a database link of a record of this IOC */                                       \
+	/* a link of a record of this IOC, also one by Channel Access */                    \
 	ROW(IOCX_PUT_LINK, "link")                                                          \
 	/* dbpf and dbtpn */                                                                \
 	ROW(IOCX_PUT_SHELL, "shell")                                                        \
+	/* a client of Channel Access in the IOC itself: the sequencer, sscan, swait */     \
+	ROW(IOCX_PUT_INSIDE, "inside")                                                      \
 	/* device and record support, drivers, boot-time restore, threads without a name */ \
 	ROW(IOCX_PUT_OTHER, "other")
 IOCX_LABELLED_ENUM(iocx_put_source, IOCX_PUT_SOURCE_LIST, IOCX_PUT_SOURCES)
@@ -43,14 +45,21 @@ struct iocx_put_config {
 	__u32 notifies;       /* which of put_notifies its puts with callback are in */
 };
 
-/* Calls that a thread is in; part of iocx_thread. A stack pointer of 0: not in that call. */
-struct iocx_thread_puts {
-	__u64 shell_sp;    /* stack pointer at the entry of dbpf */
-	__u32 shell_epoch; /* iocx_ioc_config.epoch at that time */
+/* A call that a thread may be in. */
+struct iocx_noted_call {
+	__u64 sp;         /* stack pointer at its entry; 0: not in it */
+	__u64 returns_to; /* as iocx_frame.returns_to */
+	__u32 epoch;      /* iocx_ioc_config.epoch at that time */
 	__u32 pad;
-	__u64 link_sp;     /* stack pointer at the entry of dbPutLink; only used where no symbol shows writes by link */
+};
+
+/* Part of iocx_thread. */
+struct iocx_thread_puts {
+	struct iocx_noted_call shell;  /* dbpf */
+	struct iocx_noted_call inside; /* dbChannelIO::write */
+	__u64 written; /* while traces are on: the record that this writes to and has not processed yet; 0: not known */
+	__u64 link_sp; /* stack pointer at the entry of dbPutLink; only used where no symbol shows writes by link */
 	__u64 link_buffer; /* address of the value that dbPutLink was called with */
-	__u64 shell_returns_to; /* return address of dbpf; 0: as iocx_frame.returns_to */
 };
 
 /* Before Base 3.16: DBF_INLINK and DBF_FWDLINK (dbFldTypes.h), and the offset of the field type in dbFldDes. */

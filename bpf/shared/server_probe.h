@@ -33,8 +33,9 @@ struct iocx_server_ioc {
 	__u32 generation;    /* of this life of the IOC, never used twice */
 	__u16 user;          /* user of the IOC: index into slot_shares */
 	__u8 by_db_addr;     /* CA, 1: channels are laid out as before Base 3.15.1 */
-	__u8 enum_type;      /* CA: DBF_ENUM of this Base, 0: not known. Only for the put log */
-	__u64 tells_results; /* CA, 1: the functions that tell what becomes of a put are probed */
+	__u8 enum_type;      /* DBF_ENUM of this Base, 0: not known. Only for the put log */
+	__u32 tells_results; /* 1: the functions that tell what becomes of a put are probed */
+	__u32 tells_values;  /* PV Access, 1: so is the function that writes to the database */
 };
 
 /* Part of a key that the put log and traces use to name the client. PV Access has the generation only. */
@@ -75,6 +76,25 @@ struct iocx_pva_key {
 	char peer[IOCX_PVA_PEER];     /* address, of QSRV 2 without the port */
 };
 
+/*
+ * Where a record has what belongs to a field's value: offsets in the record, 0: it has none, of its array's address and
+ * length, and of its states' names. For the put log.
+ */
+struct iocx_field_layout {
+	__u16 data_at;
+	__u16 length_at;
+	__u16 states_at;
+	__u8 states;
+	__u8 enum_type; /* of the IOC */
+};
+
+/* Key of the layouts that PV Access has found: a field of a record type of an IOC. */
+struct iocx_field_key {
+	__u64 description; /* the IOC's address of its dbFldDes */
+	__u32 generation;
+	__u32 is_array; /* of several elements */
+};
+
 enum iocx_server_slot_state {
 	IOCX_SLOT_FREE, /* in free_slots, or being taken from or given back to it */
 	IOCX_SLOT_LIVE,
@@ -109,17 +129,12 @@ struct iocx_server_slot {
 	__u32 holder_client;
 	__u32 holder_ioc;
 	__u32 holder_user;
-	/* CA, for the put log, while it is on. Offsets in the record, 0: it has none: of its array's address and length, of
-	 * its states' names. */
-	__u16 data_at;
-	__u16 length_at;
-	__u16 states_at;
-	__u8 states;
-	__u8 by_db_addr;    /* of the IOC */
-	__u8 enum_type;     /* the same */
-	__u8 tells_results; /* the same */
-	__u8 searches;      /* CA, for the channel, that have failed */
-	__u8 pad[5];
+	struct iocx_field_layout field; /* CA, for the put log, while it is on */
+	__u8 by_db_addr;                /* of the IOC */
+	__u8 tells_results;             /* the same */
+	__u8 searches;                  /* CA, for the channel, that have failed */
+	__u8 inside; /* CA, 1: of a client in the IOC itself, by no server: iocx_ca_server_info says more */
+	__u8 pad[4];
 	/*
 	 * CA, of `puts`: came when the channel had gone, and its client may have had another name by then. The server has
 	 * refused them; they are counted as those without a slot.
@@ -129,7 +144,7 @@ struct iocx_server_slot {
 
 /*
  * Reasons of failed puts: the server's answer, by its message number (caerr.h), or no answer. Index into
- * iocx_server_result.failures. PV Access has NO_WRITE_ACCESS and PUT_FAILED only.
+ * iocx_server_result.failures. PV Access has NO_WRITE_ACCESS, PUT_FAILED and CANCELLED.
  */
 #define IOCX_PUT_FAILURE_LIST(ROW)  \
 	ROW(NO_MEMORY, 6)           \
@@ -162,7 +177,7 @@ struct iocx_server_result {
 	__u32 pad;
 };
 
-/* Value of slot_durations, by slot: of put-callbacks that are done. */
+/* Value of slot_durations, by slot: of put-callbacks that are done; of PV Access, of puts that were not refused. */
 struct iocx_server_durations {
 	__u64 sum_ns;
 	__u64 buckets[IOCX_PUT_HIST_SLOTS];
@@ -205,6 +220,35 @@ struct iocx_ca_server_info {
 	__s16 dbr_field_type;
 };
 
+/*
+ * SID of the slots of clients in the IOC itself (sequencer, CA links). Their key: `client` is the address of the field,
+ * `user` and `host` hold the thread's name, who.address to who.pad the address of the source record, 0: no link writes.
+ * Their info: `user` is the thread's name, `host` that of the source record.
+ */
+#define IOCX_INSIDE_SID 0xFFFFFFFFu
+/* In their dbChannelIO (dbChannelIO.h): the dbChannel * or, before Base 3.15.1, the dbAddr. */
+#define IOCX_INSIDE_CHANNEL 64
+
+/* Key of open_callbacks: a put with callback that was begun, of PV Access or inside the IOC. */
+struct iocx_open_callback_key {
+	__u64 notify; /* the IOC's address of its processNotify */
+	__u32 generation;
+	__u32 pad;
+};
+
+struct iocx_open_callback {
+	__u64 since_ns; /* CLOCK_MONOTONIC */
+	__u64 id;       /* of the slot */
+	__u32 slot;
+	__u32 value_lost; /* PV Access, and below, for the put log. 1: an event with a value had no room */
+	__u64 notify;     /* its processNotify, while that has the database write; 0: none */
+	__u64 options;    /* enum iocx_putlog_option; above 0xFF the address of what QSRV 2 has of them */
+	__u32 user;       /* of the IOC, as in iocx_server_ioc */
+	__u32 padding;
+};
+
+#define IOCX_OPEN_CALLBACKS 16384u
+
 /* Value of server_rest, by generation: puts of an IOC that have no slot. */
 struct iocx_server_rest {
 	__u64 puts[2];
@@ -223,7 +267,11 @@ struct iocx_server_rest {
 	/* put-callbacks whose duration has no room */                            \
 	ROW(IOCX_CA_SERVER_DROP_DURATION, "duration_no_room", LOST)               \
 	/* names of PVs, users and hosts of which only the beginning is kept */   \
-	ROW(IOCX_CA_SERVER_DROP_CUT, "name_cut", KEPT)
+	ROW(IOCX_CA_SERVER_DROP_CUT, "name_cut", KEPT)                            \
+	/* put-callbacks inside the IOC that are missing among those that wait */ \
+	ROW(IOCX_CA_SERVER_DROP_OPEN, "callback_no_room", LOST)                   \
+	/* writes inside the IOC whose writer has no room, or cannot be read */   \
+	ROW(IOCX_CA_SERVER_DROP_INSIDE, "inside_no_room", LOST)
 IOCX_DROP_ENUM(iocx_ca_server_drop, IOCX_CA_SERVER_DROP_LIST, IOCX_CA_SERVER_DROPS)
 
 #define IOCX_PVA_DROP_LIST(ROW)                                                     \
@@ -232,7 +280,11 @@ IOCX_DROP_ENUM(iocx_ca_server_drop, IOCX_CA_SERVER_DROP_LIST, IOCX_CA_SERVER_DRO
 	/* puts without a client, or for their IOC only: no client in its memory */ \
 	ROW(IOCX_PVA_DROP_UNREADABLE, "pva_unreadable", LOST)                       \
 	/* puts that are counted under a name that is only the beginning */         \
-	ROW(IOCX_PVA_DROP_CUT, "pva_cut", KEPT)
+	ROW(IOCX_PVA_DROP_CUT, "pva_cut", KEPT)                                     \
+	/* put-callbacks that are missing among those that wait */                  \
+	ROW(IOCX_PVA_DROP_OPEN, "callback_no_room", LOST)                           \
+	/* puts whose duration has no room */                                       \
+	ROW(IOCX_PVA_DROP_DURATION, "duration_no_room", LOST)
 IOCX_DROP_ENUM(iocx_pva_drop, IOCX_PVA_DROP_LIST, IOCX_PVA_DROPS)
 
 #ifdef __cplusplus

@@ -21,8 +21,12 @@ extern "C" {
 #define IOCX_TRACE_SPANS 64
 /* Asynchronous records whose completion is waited for, of all IOCs. */
 #define IOCX_TRACE_PENDING 16384
-/* Threads whose last put is known; the oldest make room. */
-#define IOCX_TRACE_PUTS 4096
+/* Threads whose last put is known, and puts with callback that have ended; the oldest make room. */
+#define IOCX_TRACE_PUTS 16384
+/* Key of the end of a put with callback, beside those of threads, which have not the highest bit. Its value: time, slot, id. */
+#define IOCX_TRACE_PUT_END(time) ((time) | 1ULL << 63)
+/* Key of the last write of a thread that is a client in the IOC itself. */
+#define IOCX_TRACE_PUT_INSIDE(thread) ((thread) | 1ULL << 62)
 /* Records that are asked for, of all IOCs. */
 #define IOCX_TRACE_WISHES 65536
 /* Channel Access links of all IOCs whose PVs are known; those that put the longest time ago make room. */
@@ -39,10 +43,6 @@ enum iocx_trace_why {
 	IOCX_TRACE_ACTIVE = 16,
 	IOCX_TRACE_CONTINUED = 32, /* of a chosen chain, by an asynchronous record that has completed */
 };
-
-/* Cause of a chain: enum iocx_cause without IOCX_CAUSE_LINK, or a callback thread by a record with I/O Intr. */
-#define IOCX_TRACE_IO_INTR IOCX_CAUSES
-#define IOCX_TRACE_CAUSES (IOCX_CAUSES + 1)
 
 enum iocx_trace_setting {
 	/* With one of these every chain is a candidate, and its end decides. */
@@ -89,9 +89,11 @@ enum iocx_trace_span_flag {
 	IOCX_TRACE_SPAN_ACTIVE = 8,       /* the same: it was active */
 	IOCX_TRACE_SPAN_LINK = 16,        /* no record: a put through a link; `record` is its channel */
 	IOCX_TRACE_SPAN_NOT_SENT = 32,    /* the same: there was no connection, or no right to write */
+	/* No record: a put within the IOC, as iocx_trace_put has it: `record` is its id, `child_ns` are slot and generation. */
+	IOCX_TRACE_SPAN_PUT = 64,
 };
 
-/* One dbProcess, or one put through a link. Spans are in the order of their ends. */
+/* One dbProcess, or one put. Spans are in the order of their ends. */
 struct iocx_trace_span {
 	__u64 record;
 	__u64 start_ns; /* CLOCK_MONOTONIC, as all times here */
@@ -121,8 +123,9 @@ struct iocx_trace_put {
 	__u32 sid;
 	__u8 address[4]; /* of the client */
 	__u16 port;
-	__u8 op; /* 0: WRITE, 1: WRITE_NOTIFY */
-	__u8 pad[5];
+	__u8 op;    /* 0: WRITE, 1: WRITE_NOTIFY */
+	__u8 waits; /* 1: its end will be seen */
+	__u32 sp;   /* inside the IOC: low half of the stack pointer at the entry of the write */
 };
 
 /* An event of all kinds except PVA_PUT. The spans follow. */
@@ -180,6 +183,7 @@ struct iocx_trace_pending {
 /* Completion on a thread: records processed within recGblFwdLink belong to the chain. */
 struct iocx_trace_resumed {
 	__u64 owner;
+	__u64 record;
 	__u64 sp;         /* at the entry of recGblFwdLink */
 	__u64 returns_to; /* the return address there */
 	__u64 id;         /* of the chain; 0: nothing completes */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
- * Counts Channel Access puts per channel from the TCP segments that tap/packet.bpf.c finds.
+ * Counts Channel Access and PV Access puts per channel from the TCP segments that tap/packet.bpf.c finds.
  *
  * Helpers and instructions are those of Linux 5.10, but for the compare-and-swap of ca_tap_swap. A kernel before 5.12
  * refuses every program that contains one, even in dead code (replace_map_fd_with_map_ptr() looks at every
@@ -106,6 +106,8 @@ static __always_inline void ca_give_share(__u32 table, __u64 circuit, __u32 addr
 #include "tap/tap_window.bpf.h"
 #include "tap/tap_resync.bpf.h"
 #include "tap/tap_messages.bpf.h"
+#include "tap/tap_pva_puts.bpf.h"
+#include "tap/tap_pva.bpf.h"
 #include "tap/tap_stream.bpf.h"
 #include "tap/tap_lock.bpf.h"
 

@@ -34,19 +34,18 @@ static __always_inline int read_channel_name(struct work *w, const struct iocx_c
 	return 1;
 }
 
-static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow, const struct iocx_ca_event *event)
+/* The client asks for the channel whose name is in w->info. */
+static __always_inline void request_channel(struct work *w, struct iocx_ca_flow *flow, __u32 cid)
 {
 	struct iocx_ca_cid request = {.slot = IOCX_CA_NO_SLOT, .access = IOCX_CA_ACCESS_UNKNOWN};
 	struct iocx_ca_channel_key key;
 	struct iocx_ca_cid *known;
 
-	if (!read_channel_name(w, event))
-		return;
 	if (!ca_take_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address)) {
 		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
 		return;
 	}
-	set_channel_key(&key, flow->circuit, event->id);
+	set_channel_key(&key, flow->circuit, cid);
 	known = bpf_map_lookup_elem(&ca_cids, &key);
 	request.channel = known && known->slot == IOCX_CA_NO_SLOT ? 0 : store_info(w, flow);
 	if (request.channel && bpf_map_update_elem(&ca_cids, &key, &request, BPF_ANY) == 0)
@@ -55,6 +54,12 @@ static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
 		bpf_map_delete_elem(&ca_channel_info, &request.channel);
 	ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
 	count_drop(IOCX_CA_DROP_CHANNELS_FULL);
+}
+
+static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow, const struct iocx_ca_event *event)
+{
+	if (read_channel_name(w, event))
+		request_channel(w, flow, event->id);
 }
 
 /* The request for the CID, whose share is given back: the server has answered it. Null: none was seen. */
@@ -84,7 +89,7 @@ static __always_inline void give_mark(const struct iocx_ca_flow *flow)
 	ca_give_share(IOCX_CA_SHARE_CLEARED, flow->circuit, IOCX_SHARE_LOCAL);
 }
 
-static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow, __u32 cid, __u32 sid)
+static __always_inline void on_created(struct iocx_ca_flow *flow, __u32 cid, __u32 sid, __u32 elements)
 {
 	struct iocx_ca_channel_key by_cid, by_sid;
 	struct iocx_ca_channel *element;
@@ -112,7 +117,7 @@ static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow
 		return;
 	}
 	element->access = request->access;
-	element->elements = w->window.header.count;
+	element->elements = elements;
 	request->slot = slot;
 	__sync_fetch_and_add(&flow->channels, 1);
 	if (bpf_map_update_elem(&ca_sids, &by_sid, &slot, BPF_ANY)) {
@@ -242,7 +247,7 @@ static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow, c
 		on_create(w, flow, event);
 		return 0;
 	case IOCX_CA_CREATED:
-		on_created(w, flow, event->id, event->other);
+		on_created(flow, event->id, event->other, w->window.header.count);
 		return 0;
 	case IOCX_CA_FAILED:
 		on_failed(flow, event->id);

@@ -52,6 +52,10 @@ static __always_inline void release(struct lock *lock, struct iocx_ca_direction 
 /* The connection gets another circuit id, without anything that is known of its channels and client. */
 static __always_inline void renew_circuit(struct work *w, struct iocx_ca_flow *flow, __u8 joined, __u8 told)
 {
+	if (iocx_ca_is_pva(flow->ioc) != iocx_ca_is_pva(w->segment.ioc)) {
+		iocx_pva_lose_place(&flow->directions[IOCX_CA_TO_SERVER].pva);
+		iocx_pva_lose_place(&flow->directions[IOCX_CA_TO_CLIENT].pva);
+	}
 	flow->circuit = new_id(w);
 	flow->ioc = w->segment.ioc;
 	flow->unnamed_slot = IOCX_CA_NO_SLOT;
@@ -102,6 +106,7 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, 
 		flow->first_seq[1] = segment->seq + 1;
 		flow->events_off = 0;
 		flow->refused_ns = 0;
+		flow->alien = 0;
 		start_direction(to_server, segment->ack);
 		start_direction(to_client, segment->seq + 1);
 		flow->ended = 0;

@@ -5,6 +5,8 @@
  */
 
 #include "shared/ca_tap.h"
+#include "shared/pva_identity.h"
+#include "shared/pva_resync.h"
 
 #define HINTS 4096
 
@@ -26,7 +28,10 @@ struct work {
 	__u32 told; /* result of ca_source_changes() */
 	__u32 told_version;
 	__u64 last_id;
-	struct iocx_ca_event event;
+	struct iocx_ca_event event; /* by PV Access `id` and `notify` of a put */
+	struct iocx_pva_event pva;
+	struct iocx_pva_identity identity;
+	struct iocx_ca_pending request;
 	__u64 now; /* when the segment was seen; its lowest bit is 0 */
 	struct iocx_ca_pending pending;
 	struct iocx_ca_outcome fresh_outcome;

@@ -88,21 +88,3 @@ __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 	}
 	return 0;
 }
-
-/* Reads the current piece. */
-static __always_inline void read_piece(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
-				       struct iocx_ca_direction *d)
-{
-	const __u8 sync = d->stream.sync;
-
-	for (int i = 0; i < BURSTS; i++) {
-		if (ca_burst(skb))
-			goto finished;
-	}
-	count_drop(IOCX_CA_DROP_TOO_LONG);
-	count_unread(flow, w->window.direction, w->window.end - w->window.pos);
-	stop_seek(w, d);
-finished:
-	if (sync < IOCX_CA_REGAINED && d->stream.sync >= IOCX_CA_REGAINED)
-		count_drop(IOCX_CA_DROP_RESYNC);
-}

@@ -41,7 +41,7 @@ static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, co
 
 static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 next)
 {
-	iocx_ca_start(&d->stream);
+	iocx_pva_start(&d->pva);
 	d->next = next;
 	d->acked = next;
 	d->next_known = 1;
@@ -68,6 +68,7 @@ __attribute__((noinline)) int ca_source_changes(struct __sk_buff *skb)
 	ioc = find_server(&w->key, &w->segment,
 			  w->segment.direction == IOCX_CA_TO_CLIENT ? !w->segment.outgoing
 								    : w->segment.outgoing && !w->segment.loopback);
+	w->segment.ioc = iocx_ca_is_pva(flow->ioc) ? IOCX_CA_IOC_PVA : 0;
 	if (ioc) {
 		w->segment.ioc = server.ioc = *ioc;
 		server.port = w->key.server_port;

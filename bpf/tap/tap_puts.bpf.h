@@ -114,7 +114,7 @@ static __always_inline int take_pending(struct work *w, struct iocx_ca_flow *flo
 	const __u16 waiting =
 		flow->directions[IOCX_CA_TO_SERVER].notified - flow->directions[IOCX_CA_TO_CLIENT].notified;
 
-	w->pending.address = waiting < IOCX_CA_FEW_PENDING ? 0 : flow->address;
+	w->pending.address = waiting < IOCX_CA_FEW_PENDING && !iocx_ca_is_pva(flow->ioc) ? 0 : flow->address;
 	return !w->pending.address || ca_take_share(IOCX_CA_SHARE_PENDING, flow->circuit, flow->address);
 }
 

@@ -41,8 +41,12 @@ static __always_inline int load_header(struct __sk_buff *skb, struct work *w, __
 	struct iocx_ca_page *page;
 	__u64 at;
 
+	if (!w->page && size == IOCX_PVA_HEADER)
+		return bpf_skb_load_bytes(skb, w->data_at + from, w->window.seek.bytes, IOCX_PVA_HEADER);
 	if (!w->page && size == IOCX_CA_HEADER)
 		return bpf_skb_load_bytes(skb, w->data_at + from, w->window.seek.bytes, IOCX_CA_HEADER);
+	if (!w->page && size == IOCX_PVA_PUT_HEAD)
+		return bpf_skb_load_bytes(skb, w->data_at + from, w->window.seek.bytes, IOCX_PVA_PUT_HEAD);
 	if (!w->page)
 		return bpf_skb_load_bytes(skb, w->data_at + from, w->window.seek.bytes, IOCX_CA_LONG_HEADER);
 	page = get_page(w->page);

@@ -59,7 +59,7 @@ __attribute__((noinline)) int ca_lose_place(struct __sk_buff *skb, __u32 directi
 	if (!flow)
 		return 0;
 	d = direction_of(flow, direction);
-	if (iocx_ca_is_refused(&d->stream))
+	if (iocx_ca_is_refused(&d->stream) || flow->alien)
 		return 0;
 	count_drop(IOCX_CA_DROP_GAP);
 	if (d->stream.sync >= IOCX_CA_REGAINED)
@@ -69,17 +69,43 @@ __attribute__((noinline)) int ca_lose_place(struct __sk_buff *skb, __u32 directi
 	return 0;
 }
 
+/* Reads the current piece. */
+static __always_inline void read_piece(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
+				       struct iocx_ca_direction *d)
+{
+	const int is_pva = iocx_ca_is_pva(flow->ioc);
+	const __u8 sync = d->stream.sync;
+
+	for (int i = 0; i < BURSTS; i++) {
+		if (is_pva ? pva_burst(skb) : ca_burst(skb))
+			goto finished;
+	}
+	count_drop(IOCX_CA_DROP_TOO_LONG);
+	count_unread(flow, w->window.direction, w->window.end - w->window.pos);
+	stop_seek(w, d);
+finished:
+	if (sync < IOCX_CA_REGAINED && d->stream.sync >= IOCX_CA_REGAINED)
+		count_drop(IOCX_CA_DROP_RESYNC);
+}
+
 /* Skips `missing` bytes of the stream: they will not be seen. */
 static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 				      struct iocx_ca_direction *d, __u32 missing)
 {
+	int is_lost;
+
 	note_boundary(d);
-	if (iocx_ca_gap(&d->stream, &w->event, missing)) {
+	if (iocx_ca_is_pva(flow->ioc)) {
+		is_lost = pva_gap(skb, missing);
+	} else {
+		is_lost = iocx_ca_gap(&d->stream, &w->event, missing);
+		if (w->event.kind == IOCX_CA_PUT)
+			ca_finished_put(skb);
+	}
+	if (is_lost) {
 		count_drop(IOCX_CA_DROP_GAP);
 		count_unread(flow, w->window.direction, missing);
 	}
-	if (w->event.kind == IOCX_CA_PUT)
-		ca_finished_put(skb);
 	d->next += missing;
 }
 

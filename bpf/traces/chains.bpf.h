@@ -23,6 +23,15 @@ static __always_inline void leave_trace(struct iocx_trace_thread *trace, __u64 i
 	trace->chain.id = 0;
 }
 
+/*
+ * Whether a chain begins and ends with the frame. One that begins without dbProcess is a span of its own, sent at once:
+ * nothing sees its end. What it processes continues it.
+ */
+static __always_inline int is_outermost(struct iocx_thread *thread, __u32 index)
+{
+	return index == 0 || (index == 1 && frame_at(thread, 0)->state == IOCX_FRAME_DIRECT);
+}
+
 /* A call that is timed has its frame, on top. */
 __noinline int trace_entered(__u64 id, __u64 callers)
 {
@@ -30,7 +39,7 @@ __noinline int trace_entered(__u64 id, __u64 callers)
 	struct iocx_trace_thread *trace;
 	struct iocx_thread *thread;
 	struct iocx_frame *frame;
-	int continued;
+	int continued = 0, outermost, written;
 	__u32 depth;
 
 	asm volatile("" : "+r"(callers)); /* else callers leave it out where nothing reads it, and the verifier minds */
@@ -53,53 +62,39 @@ __noinline int trace_entered(__u64 id, __u64 callers)
 	}
 	frame = frame_at(thread, depth - 1);
 	*number_at(trace, depth - 1) = 0;
-	if (depth == 1) {
+	written = is_written(thread, depth, callers);
+	outermost = is_outermost(thread, depth - 1);
+	if (outermost) {
 		leave_trace(trace, id);
-		continued = is_continued(trace, id, frame->sp, callers);
+		continued = is_continued(trace, thread, frame->sp, callers);
 		if (!begin_trace(trace, thread, config, frame, continued))
 			return 0;
 	} else if (!trace->chain.id || trace->chain.owner != id || !*number_at(trace, depth - 2)) {
 		return 0;
 	}
-	if (trace->started == (__u16)~0) {
-		trace->chain.lost += 1;
+	if (written && add_inside_put(trace, thread, outermost, outermost ? 0 : *number_at(trace, depth - 2)))
+		frame->seen_by |= IOCX_FRAME_WRITTEN;
+	if (!start_span(trace))
 		return 0;
-	}
-	trace->started += 1;
 	*number_at(trace, depth - 1) = trace->started;
 	if (config->settings & IOCX_TRACE_HAS_WISHES)
 		look_for_wish(trace, config, frame->record, frame->start_ns);
 	return 0;
 }
 
-/* Room for one more span; NULL: there is none, and it is not known yet whether the chain is chosen. */
-static __always_inline struct iocx_trace_span *add_span(struct iocx_trace_thread *trace, __u64 id, __u64 now)
+/* The end of the whole chain. Returns why it is sent; 0: it is not. */
+static __always_inline __u32 end_chain(struct iocx_trace_thread *trace, __u64 id, __u64 now)
 {
-	__u32 at = trace->chain.spans;
+	const __u32 why = why_at(trace, now);
 
-	if (at >= IOCX_TRACE_SPANS) {
-		trace->chain.why = why_at(trace, now);
-		if (!trace->chain.why) {
-			trace->chain.lost += 1;
-			return NULL;
-		}
-		trace_send(id, 0);
-		at = 0;
+	trace->chain.why = why;
+	if (why) {
+		if (trace->chain.lost)
+			count_trace(IOCX_TRACE_DROP_TOO_LONG);
+		trace_send(id, 1);
 	}
-	trace->chain.spans = (__u16)(at + 1);
-	IOCX_CA_OPAQUE(at);
-	return &trace->spans[at & (IOCX_TRACE_SPANS - 1)];
-}
-
-/* How the record is after the call: SEVR, and STAT above it. */
-static __always_inline __u32 alarm_of(const struct iocx_ioc_config *config, __u64 record)
-{
-	__u16 alarm[2] = {0, IOCX_SEVERITIES}; /* STAT and SEVR, which are neighbours in every version of Base */
-
-	if (config->sevr != config->stat + 2 ||
-	    bpf_probe_read_user(alarm, sizeof(alarm), (void *)(record + config->stat)))
-		return IOCX_SEVERITIES;
-	return (__u32)alarm[0] << 16 | alarm[1];
+	trace->chain.id = 0;
+	return why;
 }
 
 /*
@@ -114,7 +109,7 @@ __noinline int trace_left(__u64 id, __u64 now, __u32 flags)
 	struct iocx_trace_span *span;
 	struct iocx_thread *thread;
 	__u32 index, alarm, active = 0;
-	__u16 number;
+	__u16 number, parent;
 
 	if (!cfg_traces)
 		return 0;
@@ -130,6 +125,7 @@ __noinline int trace_left(__u64 id, __u64 now, __u32 flags)
 	if (!number || !config)
 		return 0;
 	frame = frame_at(thread, index);
+	parent = frame->seen_by & IOCX_FRAME_WRITTEN ? number - 1 : index ? *number_at(trace, index - 1) : 0;
 	if (!flags)
 		active = read_pact(config, frame->record) != 0;
 	alarm = flags & IOCX_TRACE_SPAN_CUT ? IOCX_SEVERITIES : alarm_of(config, frame->record);
@@ -142,22 +138,14 @@ __noinline int trace_left(__u64 id, __u64 now, __u32 flags)
 		span->end_ns = now;
 		span->child_ns = frame->child_ns;
 		span->number = number;
-		span->parent = index ? *number_at(trace, index - 1) : 0;
-		span->status = (__u16)(alarm >> 16);
-		span->severity = (__u8)((alarm & 0xFFFF) < IOCX_SEVERITIES ? alarm & 0xFFFF : IOCX_SEVERITIES);
+		span->parent = parent;
+		set_alarm(span, alarm);
 		span->flags = (__u8)(flags | (active ? IOCX_TRACE_SPAN_ASYNCHRONOUS : 0));
 		if (active)
 			trace->asynchronous = 1;
 	}
-	if (index == 0) {
-		trace->chain.why = why_at(trace, now);
-		if (trace->chain.why) {
-			if (trace->chain.lost)
-				count_trace(IOCX_TRACE_DROP_TOO_LONG);
-			trace_send(id, 1);
-		}
-		trace->chain.id = 0;
-	}
+	if (is_outermost(thread, index))
+		end_chain(trace, id, now);
 	return (int)active;
 }
 
@@ -170,24 +158,15 @@ static __always_inline __u16 start_inner_span(struct iocx_trace_thread *trace, s
 	if (depth == 0 || depth > IOCX_MAX_DEPTH)
 		return 0;
 	parent = *number_at(trace, depth - 1);
-	if (!parent)
-		return 0;
-	if (trace->started == (__u16)~0) {
-		trace->chain.lost += 1;
-		return 0;
-	}
-	trace->started += 1;
-	return parent;
+	return parent && start_span(trace) ? parent : 0;
 }
 
 /* A call that does not process its record, within another one; it has no frame yet. */
 __noinline int trace_skipped(__u64 id, __u64 record, __u32 flags)
 {
 	struct iocx_trace_thread *trace;
-	struct iocx_trace_span *span;
 	struct iocx_thread *thread;
 	__u16 parent;
-	__u64 now;
 
 	if (!cfg_traces)
 		return 0;
@@ -200,19 +179,7 @@ __noinline int trace_skipped(__u64 id, __u64 record, __u32 flags)
 		return 0;
 	if (flags & IOCX_TRACE_SPAN_ACTIVE)
 		trace->met_active = 1;
-	now = bpf_ktime_get_ns();
-	span = add_span(trace, id, now);
-	if (!span)
-		return 0;
-	span->record = record;
-	span->start_ns = now;
-	span->end_ns = now;
-	span->child_ns = 0;
-	span->number = trace->started;
-	span->parent = parent;
-	span->status = 0;
-	span->severity = IOCX_SEVERITIES; /* dbProcess may set it yet */
-	span->flags = (__u8)flags;
+	add_moment(trace, id, record, bpf_ktime_get_ns(), parent, flags); /* dbProcess may set the severity yet */
 	return 0;
 }
 
@@ -223,6 +190,105 @@ static __always_inline void trace_too_deep(__u64 id)
 
 	if (trace)
 		trace->chain.lost += 1;
+}
+
+/* What is called from here on the thread belongs to the span of the record, while that is active. */
+static __always_inline void resume(struct iocx_trace_thread *trace, __u64 id, __u64 record, __u64 sp, __u64 returns_to,
+				   const struct iocx_trace_pending *pending)
+{
+	trace->resumed.since_ns = pending->since_ns;
+	trace->resumed.owner = id;
+	trace->resumed.record = record;
+	trace->resumed.sp = sp;
+	trace->resumed.returns_to = returns_to;
+	trace->resumed.number = pending->number;
+	trace->resumed.id = pending->id;
+}
+
+/* A processing without dbProcess, whose frame is on top: a span without a duration. */
+__noinline int trace_direct(__u64 id)
+{
+	const struct iocx_trace_config *settings;
+	const struct iocx_ioc_config *config;
+	struct iocx_trace_thread *trace;
+	struct iocx_trace_span *span;
+	struct iocx_thread *thread;
+	struct iocx_frame *frame;
+	struct iocx_trace_pending direct = {.number = 1};
+	__u16 parent = 0;
+	__u32 depth;
+
+	if (!cfg_traces)
+		return 0;
+	trace = trace_place(id);
+	thread = traced_thread(id);
+	if (!trace || !thread)
+		return 0;
+	depth = thread->depth;
+	if (depth == 0 || depth > IOCX_MAX_DEPTH)
+		return 0;
+	settings = bpf_map_lookup_elem(&trace_config, &thread->slot);
+	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+	if (!settings || !config || settings->generation != thread->generation)
+		return 0;
+	frame = frame_at(thread, depth - 1);
+	*number_at(trace, depth - 1) = 0;
+	if (depth == 1) {
+		leave_trace(trace, id);
+		if (!begin_trace(trace, thread, settings, frame, 0))
+			return 0;
+	} else {
+		parent = *number_at(trace, depth - 2);
+		if (!trace->chain.id || trace->chain.owner != id || !parent)
+			return 0;
+	}
+	if (!start_span(trace))
+		return 0;
+	if (settings->settings & IOCX_TRACE_HAS_WISHES)
+		look_for_wish(trace, settings, frame->record, frame->start_ns);
+	span = add_moment(trace, id, frame->record, frame->start_ns, parent, 0);
+	if (span)
+		set_alarm(span, alarm_of(config, frame->record));
+	if (depth > 1) {
+		*number_at(trace, depth - 1) = trace->started;
+		return 0;
+	}
+	direct.id = trace->chain.id;
+	direct.since_ns = trace->since_ns;
+	if (end_chain(trace, id, frame->start_ns))
+		resume(trace, id, frame->record, frame->sp, frame->returns_to, &direct);
+	return 0;
+}
+
+/*
+ * A put through a link of the record, outside of any dbProcess, while the record is active: a step of what it began in
+ * the call that started at the time that its counts have (seq, sseq, output of a second phase).
+ */
+__noinline int trace_step(__u64 id, __u64 record, __u64 sp, __u64 returns_to)
+{
+	struct iocx_trace_wish_key key = {.record = record};
+	const struct iocx_trace_pending *pending;
+	const struct iocx_record_stats *stats;
+	struct iocx_trace_thread *trace;
+	struct iocx_thread *thread;
+	void *records;
+
+	if (!cfg_traces)
+		return 0;
+	thread = traced_thread(id);
+	trace = thread ? trace_place(id) : NULL;
+	if (!thread || !trace)
+		return 0;
+	key.generation = thread->generation;
+	pending = bpf_map_lookup_elem(&trace_pending, &key);
+	if (!pending || bpf_ktime_get_ns() - pending->since_ns >= IOCX_TRACE_PATIENCE_NS)
+		return 0;
+	records = bpf_map_lookup_elem(&ioc_records, &thread->slot);
+	stats = records ? bpf_map_lookup_elem(records, &record) : NULL;
+	if (!stats || stats->async_start_ns != pending->start_ns)
+		return 0;
+	resume(trace, id, record, sp, returns_to, pending);
+	return 1;
 }
 
 /*
@@ -255,14 +321,8 @@ __noinline int trace_completed(__u64 id, __u64 record, __u64 sp, __u64 returns_t
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	if (trace && now - pending->since_ns < IOCX_TRACE_PATIENCE_NS) {
-		trace->resumed.since_ns = pending->since_ns;
-		trace->resumed.owner = id;
-		trace->resumed.sp = sp;
-		trace->resumed.returns_to = returns_to;
-		trace->resumed.number = pending->number;
-		trace->resumed.id = pending->id;
-	}
+	if (trace && now - pending->since_ns < IOCX_TRACE_PATIENCE_NS)
+		resume(trace, id, record, sp, returns_to, pending);
 	event = trace_reserve(thread->slot);
 	if (event) {
 		__builtin_memset(event, 0, sizeof(*event));

@@ -19,34 +19,19 @@ static __always_inline int take_token(__u32 slot, const struct iocx_trace_config
 
 #define WHOLE_CHAIN_DECIDES (IOCX_TRACE_BY_ALARM | IOCX_TRACE_BY_ACTIVE | IOCX_TRACE_BY_TIME | IOCX_TRACE_HAS_WISHES)
 
-/* Whether the call is made by recGblFwdLink() of a record of a chosen chain. There it makes one at most. */
-static __always_inline int is_continued(struct iocx_trace_thread *trace, __u64 id, __u64 sp, __u64 callers)
+/*
+ * Whether the call is made by recGblFwdLink() of a record of a chosen chain. There it makes one at most. The record is
+ * active until then: where nothing overwrites the return address, its end shows by that alone.
+ */
+static __always_inline int is_continued(struct iocx_trace_thread *trace, const struct iocx_thread *thread, __u64 sp,
+					__u64 callers)
 {
+	const struct iocx_ioc_config *config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
 	struct iocx_trace_resumed *resumed = &trace->resumed;
 
-	if (!resumed->id || resumed->owner != id)
+	if (!config || !resumed->id || resumed->owner != thread->owner || sp >= resumed->sp)
 		return 0;
-	return sp < resumed->sp && !return_is_gone(resumed->sp, resumed->returns_to, callers);
-}
-
-#define MENU_SCAN_IO_INTR 2 /* menuScan.dbd, the same from 3.14 to 7.0 */
-
-/*
- * Cause of a thread's chain that begins with that record. Callback threads pass through lists of events, too, by the
- * same function; only SCAN tells whether the record is in a list of I/O interrupts.
- */
-static __always_inline __u32 trace_cause(const struct iocx_thread *thread, __u64 record)
-{
-	const struct iocx_ioc_config *config;
-	__u16 scan = 0;
-
-	if (thread->cause != IOCX_CAUSE_CALLBACK)
-		return thread->cause;
-	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
-	if (!config || !config->scan || bpf_probe_read_user(&scan, sizeof(scan), (void *)(record + config->scan)) ||
-	    scan != MENU_SCAN_IO_INTR)
-		return IOCX_CAUSE_CALLBACK;
-	return IOCX_TRACE_IO_INTR;
+	return read_pact(config, resumed->record) && !return_is_gone(resumed->sp, resumed->returns_to, callers);
 }
 
 /* The outermost call of a thread: whether its chain is looked at. */
@@ -54,7 +39,9 @@ static __always_inline int begin_trace(struct iocx_trace_thread *trace, const st
 				       const struct iocx_trace_config *config, const struct iocx_frame *frame,
 				       int continued)
 {
-	const __u32 cause = trace_cause(thread, frame->record);
+	const __u32 cause = frame->state == IOCX_FRAME_DIRECT ? IOCX_CAUSE_DIRECT
+			    : frame->cause                    ? frame->cause
+							      : thread->cause;
 	const int excluded = !(config->causes >> (cause & 31) & 1);
 	__u32 why = 0;
 

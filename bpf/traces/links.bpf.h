@@ -45,26 +45,6 @@ static __always_inline int read_ca_link(__u64 link, struct ca_link_head *head, _
 	return 0;
 }
 
-/* A span of the chain that is under way on the thread. */
-static __always_inline void add_link_span(struct iocx_trace_thread *trace, __u64 id, __u16 parent, __u64 channel,
-					  __u32 flags)
-{
-	const __u64 now = bpf_ktime_get_ns();
-	struct iocx_trace_span *span = add_span(trace, id, now);
-
-	if (!span)
-		return;
-	span->record = channel;
-	span->start_ns = now;
-	span->end_ns = now;
-	span->child_ns = 0;
-	span->number = trace->started;
-	span->parent = parent;
-	span->status = 0;
-	span->severity = IOCX_SEVERITIES;
-	span->flags = (__u8)(IOCX_TRACE_SPAN_LINK | flags);
-}
-
 /* A record puts through `link`. */
 __noinline int trace_link_put(__u64 id, __u64 link)
 {
@@ -95,7 +75,8 @@ __noinline int trace_link_put(__u64 id, __u64 link)
 	/* Each time: another link may have got this one's memory. */
 	if (bpf_probe_read_user_str(named.pv, sizeof(named.pv), (const void *)head.pv) > 0)
 		bpf_map_update_elem(&trace_links, &key, &named, BPF_ANY);
-	add_link_span(trace, id, parent, head.channel, state[0] && state[1] ? 0 : IOCX_TRACE_SPAN_NOT_SENT);
+	add_moment(trace, id, head.channel, bpf_ktime_get_ns(), parent,
+		   IOCX_TRACE_SPAN_LINK | (state[0] && state[1] ? 0 : IOCX_TRACE_SPAN_NOT_SENT));
 	return 0;
 }
 
@@ -109,6 +90,27 @@ static __always_inline int on_link_put(struct pt_regs *ctx, __u8 attach)
 	return 0;
 }
 
+/*
+ * dbPutLink(link, ...): whose link it is stands at its begin since 3.16, before that in its value (link.h, pv_link.precord).
+ * Neither can be taken for the other: only addresses of active records count.
+ */
+static __always_inline int on_link_step(struct pt_regs *ctx, __u8 attach)
+{
+	__u64 id = bpf_get_current_pid_tgid(), records[2] = {};
+	struct iocx_ioc_config *config;
+	struct iocx_thread *thread;
+
+	if (!cfg_traces)
+		return 0;
+	thread = counted_thread(ctx, id, &config, attach);
+	if (!thread || live_frame(thread, config, ctx) || read_from(records, sizeof(records), PT_REGS_PARM1(ctx)))
+		return 0;
+	if (!trace_step(id, records[0], PT_REGS_SP(ctx), return_address(ctx)))
+		trace_step(id, records[1], PT_REGS_SP(ctx), return_address(ctx));
+	return 0;
+}
+
 ENTRY_PROGRAMS(link_put, on_link_put)
+ENTRY_PROGRAMS(link_step, on_link_step)
 
 #endif

@@ -106,6 +106,8 @@ static __always_inline void take_put(struct iocx_trace_thread *trace, __u64 id)
 	const struct iocx_trace_put *put;
 	struct iocx_trace_pva_put *pva;
 
+	if (trace->chain.put.time) /* a client in the IOC */
+		return;
 	if (trace->chain.cause == IOCX_CAUSE_CA) {
 		put = bpf_map_lookup_elem(&trace_puts, &id);
 		if (!put)

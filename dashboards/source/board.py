@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from grafana_foundation_sdk.builders import dashboard
 from grafana_foundation_sdk.models import dashboard as models
 
-from panels import CRITICAL, SOURCE, TOL, Row, exporter_url
+from panels import CRITICAL, SOURCE, TOL, Row, Table, exporter_url
 
 # The selectors of every query, from the variables. Grafana itself writes variables with several values as quoted regular
 # expressions.
@@ -13,6 +13,10 @@ IOCS = f'{HOSTS}, ioc=~"$ioc"'
 # Of all that Prometheus scrapes, the exporters: jobs that have had one in the last day.
 EXPORTERS_DOWN = (f"(up{{{HOSTS}}} == 0 and on (job) "
                   f'max by (job) (last_over_time(ioc_exporter_build_info{{job=~"$job"}}[1d])))')
+
+# Of a site: where tables lead from a PV.
+SETTINGS = {"archiver": "Page that shows a PV's values, up to the PV's name: https://archiver.site/retrieval/ui/viewer/archViewer.html?pv=",
+            "phoebus": "Application of Phoebus that opens a PV by a link pv://: databrowser, probe or pv_table"}
 
 # When Prometheus was last answered by them: to the minute.
 LAST_SEEN = f"max by (job, instance) (max_over_time(timestamp(up{{{HOSTS}}} == 1)[1d:1m]))"
@@ -49,6 +53,13 @@ def hidden(name: str, query: str, label: str):
     return (dashboard.QueryVariable(name).hide(models.VariableHide.HIDE_VARIABLE).datasource(SOURCE)
             .query({"query": f"query_result({query})", "refId": name}).regex(f'/[{{,]{label}="(.*?)"[,}}]/')
             .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED).multi(False).include_all(False))
+
+
+def setting(name: str, description: str):
+    """Of a site, in the file alone: a link to a dashboard must not choose where its links lead."""
+    made = dashboard.ConstantVariable(name).description(description).value("")
+    made._internal.skip_url_sync = True  # the SDK has no method for it
+    return made
 
 
 def exporter_of_runbooks():
@@ -108,6 +119,9 @@ class Board:
         for name, label in self.texts.items():
             board = board.with_variable(dashboard.TextBoxVariable(name).label(label).default_value(""))
             board = board.with_variable(expression_of(name))
+        if any(isinstance(panel, Table) and panel.of_values for panel in self.panels):
+            for name, description in SETTINGS.items():
+                board = board.with_variable(setting(name, description))
         if self.logs:
             board = board.with_variable(dashboard.DatasourceVariable("logs").label("Logs").type("loki")
                                         .hide(models.VariableHide.HIDE_VARIABLE))

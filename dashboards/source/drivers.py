@@ -8,11 +8,11 @@ CONNECTED = {"0": ("no", CRITICAL), "1": ("yes", GOOD)}
 SAVED = {"0": ("not yet", WARNING), "1": ("failed", CRITICAL), "2": ("warning", WARNING), "3": ("warning", WARNING), "4": ("ok", GOOD)}
 RECORD = IOCS + ', record=~"$records"'
 RESULTS = {"success": "blue", "mismatch": "magenta", "reply_timeout": "orange", "read_timeout": "yellow", "offline": "red",
-           "lock_timeout": "teal"}
+           "lock_timeout": "teal", "write_timeout": "purple", "format_error": "pink", "aborted": "grey", "fault": "cyan"}
 # Without the sentence the panel of a site that has no such module would look broken.
 NO_ASYN, NO_STREAM = "No chosen IOC has asyn", "No chosen IOC has StreamDevice"
 NO_SEQ, NO_SAVE = "No chosen IOC has a sequencer", "No chosen IOC has autosave"
-PORT = [Column("port", "Port", width=130), Column("ioc", "IOC", width=120, board=True)]
+PORT = [Column("port", "Port"), Column("ioc", "IOC", width=200, board=True)]
 
 
 # Those that are not connected, and then any.
@@ -67,19 +67,22 @@ def board() -> Board:
                           columns=[Column("ioc", "IOC", width=115, board=True)]),
 
             Row("Ports (asyn)"),
-            Table("Ports", "50 ports: those that are not connected first. Wait and call: the mean of five minutes.",
+            Table("Ports", "50 ports: those that are not connected first. Wait and call: the mean of five minutes; empty where there was none, or "
+                  "where calls are counted and not timed.",
                   [Query(f"bottomk(50, min by (ioc, port) (epics_asyn_connected{{{IOCS}}}))", instant=True), by_port(f"epics_asyn_queued_requests{{{IOCS}}}"), by_port(rate("epics_asyn_requests_total")),
                    by_port(rate("epics_asyn_request_failures_total")), Query(mean("epics_asyn_queue_wait_seconds"), instant=True),
                    Query(mean("epics_asyn_call_duration_seconds"), instant=True)],
                   width=24, sort=["Connected", "-Requests/s"], without=NO_ASYN,
-                  columns=[*PORT, Column("Value #A", "Connected", width=95, mapping=CONNECTED), Column("Value #B", "Waiting", width=90, unit=COUNT),
-                           Column("Value #C", "Requests/s", width=100, unit="none", decimals=1),
-                           Column("Value #D", "Refused/s", width=95, unit="none", decimals=2),
-                           Column("Value #E", "Wait", width=90, unit="s", decimals=1), Column("Value #F", "Call", width=90, unit="s", decimals=1)]),
+                  columns=[*PORT, Column("Value #A", "Connected", width=95, mapping=CONNECTED), Column("Value #B", "Waiting", width=110, unit=COUNT),
+                           Column("Value #C", "Requests/s", width=130, unit="none", decimals=1),
+                           Column("Value #D", "Refused/s", width=130, unit="none", decimals=2),
+                           Column("Value #E", "Wait", width=130, unit="s", decimals=1),
+                           Column("Value #F", "Call", width=130, unit="s", decimals=1)]),
             Ranked("Busiest ports", "The six ports with the most requests at the end of the time shown.",
                    [Query(f"sum by (ioc, port) (rate(epics_asyn_requests_total{{{IOCS}}}[$__rate_interval]@END))", "{{port}} ({{ioc}})")],
                    unit=REQUESTS, without=NO_ASYN, width=8),
-            Ranked("Time in calls", "The six ports whose thread is in calls of drivers most, as a part of the time: near 100 % requests wait.",
+            Ranked("Time in calls", "The six ports whose thread is in calls of drivers most, as a part of the time: near 100 % requests wait. "
+                   "Without calls that are not timed, as those of StreamDevice.",
                    [Query(share("epics_asyn_call_duration_seconds"), "{{port}} ({{ioc}})")], unit="percentunit", without=NO_ASYN, width=8),
             Ranked("Longest queues", "The six ports for which most requests wait at the end of the time shown.",
                    [Query(f"sum by (ioc, port) (epics_asyn_queued_requests{{{IOCS}}}@END)", "{{port}} ({{ioc}})")],
@@ -92,8 +95,8 @@ def board() -> Board:
             Table("Records whose exchanges fail, 5 min", "The 20 records with the most exchanges that did not succeed, and why.",
                   [Query(f'topk(20, sum by (ioc, record, result) (rate(epics_stream_exchanges_total{{{RECORD}, result!="success"}}[5m])) > 0)',
                          instant=True)], sort=["-Exchanges/s"], empty_when_healthy=True,
-                  columns=[Column("record", "Record", to_puts="pv"), Column("ioc", "IOC", width=105, board=True),
-                           Column("result", "Result", width=110), Column("Value", "Exchanges/s", width=110, unit="none", decimals=2)]),
+                  columns=[Column("record", "Record", to_puts="pv", values=True), Column("ioc", "IOC", width=105, board=True),
+                           Column("result", "Result", width=110), Column("Value", "Exchanges/s", width=94, unit="none", decimals=2)]),
 
             Row("State sets (sequencer)"),
             Table("States", "The state of 50 state sets, and since when they are in it: the longest first.",

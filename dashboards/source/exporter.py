@@ -1,7 +1,7 @@
 """Dashboard Exporter: what it costs, and whether it sees everything."""
 from board import ALL_HOSTS, EXPORTERS_DOWN, HOSTS, LAST_SEEN, SOME_HOSTS, Board
-from panels import (Bars, CALM, COLLECTORS, COUNT, CRITICAL, Column, GOOD, PROBES, Query, Ranked, Row, Stat, Table,
-                    TimeSeries, WARNING, WHEN, exporter_url)
+from panels import (CALM, COLLECTORS, COUNT, CRITICAL, Column, GOOD, PROBES, Query, Ranked, Row, Stat, Table, TimeSeries,
+                    WARNING, WHEN, exporter_url)
 
 
 # Why the records of an IOC are not counted: the first that holds. Of an IOC over its budget it is known what the probes
@@ -95,10 +95,9 @@ def board() -> Board:
             TimeSeries("Duration of collectors", "Time that each part took for a scrape: the slowest exporter.",
                        [Query(f"max by (collector) (ioc_exporter_collector_duration_seconds{{{HOSTS}}})",
                               "{{collector}}")], unit="s", width=8, colors=COLLECTORS),
-            Bars("Cost of a hit", "What an empty probe costs, as each exporter measured it at its start: the ten "
-                 "slowest machines.",
-                 [Query(f"topk(10, ioc_exporter_probe_hit_seconds{{{HOSTS}}})", "{{instance}}", instant=True)],
-                 unit="s", width=8),
+            Table("Cost of a hit", "What an empty probe costs, as each exporter measured it at its start: the ten slowest machines.",
+                  [Query(f"topk(10, ioc_exporter_probe_hit_seconds{{{HOSTS}}})", instant=True)], width=8, sort=["-Cost"],
+                  columns=[Column("instance", "Exporter"), Column("Value", "Cost", width=180, unit="s", decimals=0, bar=True)]),
             Table("Series over their limit", "How many series were summed in one because their family is over its "
                   "limit: the 20 families with most of them.",
                   [Query(f"topk(20, ioc_exporter_series_limited{{{HOSTS}}} > 0)", instant=True)], width=24, height=6,

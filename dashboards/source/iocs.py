@@ -12,7 +12,8 @@ def column(expression: str) -> Query:
 
 ON = "on (job, instance, ioc)"
 # Alerts about an IOC, without those about who writes to it: as the rule ioc:epics_ioc:state takes them.
-OF_HEALTH = f'ioc!="", alertname!~"Epics(Unexpected|Forbidden)Put|EpicsPuts(Fail|Refused)|Epics(Client|Pv)PutStorm", {IOCS}'
+NO_WRITERS = 'alertname!~"Epics(Unexpected|Forbidden)Put|EpicsPuts(Fail|Refused)|Epics(Client|Pv)PutStorm"'
+OF_HEALTH = f'ioc!="", {NO_WRITERS}, {IOCS}'
 # Those that have ended, those that a site expects and that were never seen, and those of exporters that do not answer.
 ENDED = f"epics_ioc_up{{{IOCS}}} == 0"
 NEVER_SEEN = f"0 * epics_ioc_expected{{{IOCS}}} unless {ON} epics_ioc_up{{{IOCS}}}"
@@ -71,9 +72,44 @@ def not_running() -> Table:
         "of it; 50 at most. Until they run again, or for a day.",
         [Query(f"({rows}) {shown}", instant=True), Query(f"1000 * ({since}) {shown}", instant=True)],
         width=12, height=8, sort=["-Since"], empty_when_healthy=True,
-        columns=[Column("ioc", "IOC", board=True), Column("reason", "Ended by", width=105), Column("signal", "Signal", width=80, blank=True),
-                 Column("status", "Status", width=65, blank=True), Column("Value #B", "Since", width=150, unit=WHEN),
+        columns=[Column("ioc", "IOC", board=True), Column("reason", "Ended by", width=105), Column("signal", "Signal", width=80),
+                 Column("status", "Status", width=65), Column("Value #B", "Since", width=150, unit=WHEN),
                  Column("instance", "Exporter", width=110)])
+
+
+def started_again() -> Table:
+    times = f"topk(20, sum by (job, instance, ioc) (increase(epics_ioc_restarts_total{{{IOCS}}}[$__range])) > 0.5)"
+    return Table(
+        "IOCs that were started again, time shown", "How often, by what (procServ, systemd, a container's runtime; empty where that is "
+        "not known), and how they ended the last time, where the exporter saw it; the 20 that were started most often.",
+        [Query(times, instant=True),
+         Query(f"max by (job, instance, ioc, supervisor) (epics_ioc_info{{{IOCS}}}) and {ON} {times}", instant=True),
+         Query(f"max by (job, instance, ioc, reason, status, signal) (epics_ioc_last_exit_info{{{IOCS}}}) and {ON} {times}", instant=True)],
+        height=6, sort=["-Starts"], empty_when_healthy=True,
+        columns=[Column("ioc", "IOC", board=True), Column("Value #A", "Starts", width=75, unit=COUNT, decimals=0),
+                 Column("supervisor", "Started by", width=105), Column("reason", "Ended by", width=105),
+                 Column("signal", "Signal", width=90), Column("status", "Status", width=65)])
+
+
+def links_down() -> Table:
+    def links(state: str) -> str:
+        return f'sum by (job, instance, ioc) (epics_ioc_ca_links{{{IOCS}, state="{state}"}})'
+
+    def times(metric: str) -> str:
+        return f"sum by (job, instance, ioc) (increase({metric}{{{IOCS}}}[$__range]))"
+
+    disconnects = times("epics_ioc_ca_link_disconnects_total")
+    shown = f"and {ON} topk(20, {links('disconnected')} + {disconnects} / 1e6 > 0)"
+    return Table(
+        "Channel Access links that are down", "The 20 IOCs with most links of records that are down, then with most disconnects; writes that "
+        "were lost because a later one took their place. In the time shown. Names: ioc_exporter links IOC.",
+        [Query(f"{expression} {shown}", instant=True) for expression in
+         (links("disconnected"), links("connected"), disconnects, times("epics_ioc_ca_link_lost_writes_total"))],
+        height=6, sort=["-Down", "-Disconnects"], empty_when_healthy=True,
+        columns=[Column("ioc", "IOC", board=True), Column("Value #A", "Down", width=80, unit=COUNT, decimals=0),
+                 Column("Value #B", "Connected", width=105, unit=COUNT, decimals=0),
+                 Column("Value #C", "Disconnects", width=130, unit=COUNT, decimals=0),
+                 Column("Value #D", "Lost writes", width=110, unit=COUNT, decimals=0)])
 
 
 def count_state(title: str, value: str, color: str, text: str) -> Stat:
@@ -99,8 +135,9 @@ def board() -> Board:
             Stat("Records", "Records of all chosen IOCs.", [Query(f"sum(epics_ioc_records{{{IOCS}}}) or vector(0)")], width=5),
 
             attention(),
-            firing_alerts("Alerts that fire", "Alerts about IOCs, and about exporters that do not answer; one row for those of one IOC. An "
-                          "alert links to what to do.", f'{HOSTS}, ioc=~"$ioc|", alertname=~"Epics.*|IocExporterDown"',
+            firing_alerts("Alerts that fire", "Alerts about IOCs, without those about who writes, and about exporters that do not answer; "
+                          "one row for those of one IOC. An alert links to what to do.",
+                          f'{HOSTS}, ioc=~"$ioc|", {NO_WRITERS}, alertname=~"Epics.*|IocExporterDown"',
                           "job, instance, ioc", width=12, height=8,
                           columns=[Column("ioc", "IOC", width=115, board=True)]),
             not_running(),
@@ -112,6 +149,8 @@ def board() -> Board:
             Ranked("CPU time", "The six IOCs with the most CPU time at the end of the time shown, in cores.",
                    [Query("sum by (instance, ioc) (ioc:epics_ioc_cpu_seconds:rate5m{" + IOCS + "}@END)",
                           "{{ioc}}")], unit="percentunit"),
+            started_again(),
+            links_down(),
 
             Row("The chosen IOC (the sum where several are chosen)"),
             TimeSeries("CPU time by kind of thread", "scan, callback, ca and so on, by the threads' names.",
@@ -147,10 +186,12 @@ def board() -> Board:
                                      'sum by (severity) (epics_ioc_records_by_severity{CHOSEN, severity!="no_alarm"})'),
                               "{{severity}}")], unit="short", without=NOT_RUNNING, width=8, stack=True,
                        colors={"minor": "yellow", "major": "red", "invalid": "magenta"}),
-            TimeSeries("Records that wait", "Active records (PACT), and those that are stuck.",
+            TimeSeries("Records that wait", "Active records (PACT), those of them that are stuck, and those that iocInit or their first "
+                       "processing left active (never processed).",
                        [Query(halves("sum(instance:epics_ioc_records_in_flight:sum{CHOSEN})", "sum(epics_ioc_records_in_flight{CHOSEN})"), "active"),
-                        Query(halves("sum(instance:epics_ioc_records_stuck:sum{CHOSEN})", "sum(epics_ioc_records_stuck{CHOSEN})"), "stuck")], unit="short", without=NOT_RUNNING, width=8,
-                       colors={"active": "blue", "stuck": "red"}),
+                        Query(halves("sum(instance:epics_ioc_records_stuck:sum{CHOSEN})", "sum(epics_ioc_records_stuck{CHOSEN})"), "stuck"),
+                        Query(halves("sum(instance:epics_ioc_records_never_processed:sum{CHOSEN})", "sum(epics_ioc_records_never_processed{CHOSEN})"), "never processed")],
+                       unit="short", without=NOT_RUNNING, width=8, colors={"active": "blue", "stuck": "red", "never processed": "orange"}),
             TimeSeries("Clients", "Connections, channels and subscriptions that Channel Access clients hold.",
                        [Query(halves("sum(instance:epics_circuits:sum{CHOSEN})", "sum(epics_circuits{CHOSEN})"), "connections"),
                         Query(halves("sum(instance:epics_channels:sum{CHOSEN})", "sum(epics_channels{CHOSEN})"), "channels"),

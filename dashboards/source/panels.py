@@ -5,17 +5,17 @@ schema, writes as JSON.
 """
 from dataclasses import dataclass, field
 
-from grafana_foundation_sdk.builders import (bargauge, common, dashboard, heatmap, logs, loki, prometheus, stat, statetimeline,
-                                             table, timeseries)
+from grafana_foundation_sdk.builders import (common, dashboard, heatmap, logs, loki, prometheus, stat, statetimeline, table,
+                                             timeseries)
 from grafana_foundation_sdk.models import common as shapes
 from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models import heatmap as heatmap_models
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
-# Paul Tol's "vibrant" scheme, and yellow and green of his "bright" one: colours that people with any kind of colour
-# blindness can tell apart, on white and on black. Whatever a colour means is written beside it, too.
+# Paul Tol's "vibrant" scheme, yellow, green and purple of his "bright" one, and pink of his "light" one: colours that people
+# with any kind of colour blindness can tell apart, on white and on black. Whatever a colour means is written beside it, too.
 TOL = {"blue": "#0077BB", "orange": "#EE7733", "teal": "#009988", "magenta": "#EE3377", "cyan": "#33BBEE",
-       "red": "#CC3311", "yellow": "#CCBB44", "grey": "#888888", "green": "#228833"}
+       "red": "#CC3311", "yellow": "#CCBB44", "grey": "#888888", "green": "#228833", "purple": "#AA3377", "pink": "#FFAABB"}
 RANKS = ["blue", "orange", "teal", "magenta", "cyan", "red"]
 # Units that say of what.
 PUTS, PROCESSED, WRITES, CALLS = "suffix: puts/s", "suffix: records/s", "suffix: writes/s", "suffix: calls/s"
@@ -26,7 +26,7 @@ CHANGES, PASSES, EVENTS = "suffix: changes/s", "suffix: passes/s", "suffix: even
 POINTS, RANKED_POINTS = 300, 150
 REFS = "ABCDEFGH"  # how Grafana names the queries of a panel
 # Behind text, which Grafana writes in white on what is darker than 180 of 255, and in black on what is brighter.
-GOOD, INFO, WARNING, UNSEEN, CRITICAL = TOL["blue"], "#BBCCEE", "#DDCC77", "#AA3377", TOL["red"]
+GOOD, INFO, WARNING, UNSEEN, CRITICAL = TOL["blue"], "#BBCCEE", "#DDCC77", TOL["purple"], TOL["red"]
 CALM = "transparent"  # nothing to say: no colour
 
 STATES = {"0": ("ok", GOOD), "1": ("info", INFO), "2": ("warning", WARNING), "3": ("critical", CRITICAL),
@@ -98,6 +98,12 @@ def link(title: str, board: str, instance: str = "${instance:queryparam}", **cho
     return {"title": title, "url": f"/d/{board}?${{datasource:queryparam}}&${{__url_time_range}}&${{job:queryparam}}&{instance}{variables}"}
 
 
+# Columns behind a PV, by the variable with the site's setting: of an empty one Prometheus makes no label, and the table no column.
+# Phoebus does not decode names; it goes by the first "app=", whatever a PV is called.
+OUTSIDE = {"archiver": ("Trend", "plot", 53, "${archiver}${__data.fields.%s:percentencode}&from=${__from:date:iso}&to=${__to:date:iso}"),
+           "phoebus": ("Phoebus", "open", 77, "pv://?app=${phoebus}&${__data.fields.%s:raw}")}
+
+
 @dataclass
 class Query:
     expression: str
@@ -122,16 +128,19 @@ class Column:
     bar: bool = False  # the value, with a bar beside it
     maximum: float | None = None  # of the bar, where it is not the largest value
     runbook: bool = False  # the cell is an alert's name: links to its page
+    stored: bool = False  # links to the puts to the row's PV that its exporter has stored; of the row as for `page`
     page: bool = False  # links to the exporter's page, of which the row has the label "url"
     hidden: bool = False  # there for links alone
-    blank: bool = False  # nothing stands where a row has no value
     board: bool = False  # the cell is an IOC's name: links to what there is of it
+    outside: tuple[str, str] | None = None  # what the cell says, and where it links
+    values: bool = False  # of a PV: columns behind it lead to its values
     to_puts: str | None = None  # "pv", "user" or "client": the cell is one, or there is a column of it; links to its puts
 
     def properties(self) -> list[models.DynamicConfigValue]:
         value = "${__value.raw:percentencode}"
+        # A row without a value has an empty cell, not what an empty table says.
         wanted = {"custom.hidden": self.hidden or None, "custom.width": self.width, "unit": self.unit, "decimals": self.decimals,
-                  "noValue": " " if self.blank else None}
+                  "noValue": " "}
         if self.mapping:
             wanted |= {"mappings": [mappings(self.mapping)], "custom.cellOptions": {"type": "color-background", "mode": "basic"}}
         if self.bar:
@@ -140,6 +149,13 @@ class Column:
             wanted["links"] = [{"title": "What to do", "url": "${exporter}/runbooks/${__value.raw:percentencode}", "targetBlank": True}]
         if self.page:
             wanted["links"] = [{"title": "The exporter's page", "url": "${__data.fields.url}/", "targetBlank": True}]
+        if self.outside:
+            text, url = self.outside
+            shown = models.DashboardRegexMapOptions(".+", models.ValueMappingResult(text=text))
+            wanted |= {"mappings": [models.RegexMap(shown)], "links": [{"title": f"{self.title}: {text}", "url": url, "targetBlank": True}]}
+        if self.stored:  # its field takes a regular expression
+            wanted["links"] = [{"title": "Each put since the time shown begins (put log)", "targetBlank": True,
+                                "url": "${__data.fields.url}/puts?since=${__from:date:seconds}&pv=%5CQ${__data.fields.pv:percentencode}%5CE"}]
         if self.board:
             wanted["links"] = [link(title, f"ioc-exporter-{board}", ioc=value) for title, board in
                                (("This IOC", "iocs"), ("Its records", "records"), ("Its puts", "puts"))]
@@ -324,20 +340,6 @@ class Ranked(TimeSeries):
 
 
 @dataclass
-class Bars(Panel):
-    maximum: float | None = None
-
-    def build(self):
-        panel = self.finish(
-            bargauge.Panel().display_mode(shapes.BarGaugeDisplayMode.BASIC).min(0)
-            .text(common.VizTextDisplayOptions().title_size(13).value_size(14))
-            .orientation(shapes.VizOrientation.HORIZONTAL)
-            .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
-            .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS)))
-        return panel if self.maximum is None else panel.max(self.maximum)
-
-
-@dataclass
 class Heatmap(Panel):
     def build(self):
         for query in self.queries:  # the axis: by number, not by the text of a label set
@@ -366,7 +368,17 @@ class Table(Panel):
     # Titles of columns, the first first; "-": descending. None: by the value, which is not shown.
     sort: list[str] = field(default_factory=list)
 
+    @property
+    def of_values(self) -> list[int]:
+        return [at for at, column in enumerate(self.columns) if column.values]
+
     def build(self):
+        for at in self.of_values:
+            self.columns[at + 1:at + 1] = [Column(name, title, width=width, outside=(text, url % self.columns[at].name))
+                                           for name, (title, text, width, url) in OUTSIDE.items()]
+            for query in self.queries:
+                for name in OUTSIDE:
+                    query.expression = f'label_replace({query.expression}, "{name}", "${name}", "", "")'
         names = [column.name for column in self.columns]
         panel = table.Panel()
         if len(self.queries) > 1:

@@ -1,7 +1,7 @@
 """Dashboard Puts: who writes where."""
 from board import HOSTS, IOCS, Board, halves
 from panels import (CALM, COUNT, CRITICAL, Column, Heatmap, Logs, PUTS, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING, WHEN,
-                    firing_alerts, who)
+                    exporter_url, firing_alerts, who)
 
 # Searches are no single host's: without that label, which the ".+" of All would want.
 PUT_ALERTS = (f'{IOCS}, pv=~"$pvs", user=~"$users", client=~"$clients", alertname=~"Epics.*Put.*|EpicsSearchStorm"'
@@ -23,6 +23,8 @@ PUT_LOG = ('{job="ioc_exporter", ioc=~"$ioc"} | json | pv=~"$pvs" | user=~"$user
 
 
 NO_PUT = "No put to what is chosen and typed above"
+GATEWAYS = f"on (job, instance, ioc, client) epics_gateway_info{{{IOCS}}}"
+OLDEST = f"topk(20, max by (job, instance, ioc) (epics_ioc_put_callback_oldest_seconds{{{IOCS}}}) > 0)"
 # Those under (other) too: none is left out.
 JUDGED = f'{IOCS}, pv=~"$pvs", {CLIENT}'
 FORBIDDEN = f'{JUDGED}, action="forbidden"'
@@ -62,10 +64,10 @@ def unexpected_puts() -> Table:
                  columns=[Column("alert", "What", width=100, runbook=True,
                                  mapping={"EpicsForbiddenPut": ("forbidden", CRITICAL), "EpicsUnexpectedPut": ("unexpected", CALM)}),
                           Column("Value #A", "When", width=150, unit=WHEN),
-                          Column("who", "Who", width=240, to_puts="user"), Column("user", "user", hidden=True),
-                          Column("pv", "PV", to_puts="pv"), Column("Value #B", "Puts", width=75, unit=COUNT, decimals=0),
+                          Column("who", "Who", width=225, to_puts="user"), Column("user", "user", hidden=True),
+                          Column("pv", "PV", to_puts="pv", values=True), Column("Value #B", "Puts", width=75, unit=COUNT, decimals=0),
                           Column("ioc", "IOC", width=130, board=True), Column("protocol", "Protocol", width=80),
-                          Column("rule", "Rule", width=160)])
+                          Column("rule", "Rule", width=192)])
 
 
 def board() -> Board:
@@ -79,7 +81,7 @@ def board() -> Board:
                             "the IOC refused them."),
             unexpected_stat("Unexpected, time shown", UNEXPECTED, WARNING,
                             "Puts in the time shown that no rule of the site's policy expects."),
-            Stat("Puts/s, 5 min", "Puts a second, of the last five minutes.",
+            Stat("Puts/s, 5 min", "Puts a second that IOCs and gateways took, of the last five minutes. What a gateway passes on counts at both.",
                  [Query(halves("sum(instance_protocol:epics_puts:rate5m{CHOSEN})",
                                f"sum(rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[5m]))", *TYPED) + " or vector(0)")], unit="none", decimals=2, width=3),
             Stat("Failed/s, 5 min", "Puts a second that the IOC answered with an error or gave up, of the last five minutes; refused "
@@ -129,19 +131,26 @@ def board() -> Board:
                   columns=[Column("pv", "PV", to_puts="pv"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100, to_puts="user"),
                            Column("client_host", "Host", width=100), Column("client", "Client address", width=115, to_puts="client"),
                            Column("ioc", "IOC", width=105, board=True), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
-            TimeSeries("Puts by protocol", "Puts a second over Channel Access, and over PV Access.",
-                       [Query(halves("sum by (protocol) (instance_protocol:epics_puts:rate5m{CHOSEN})",
-                                     f"sum by (protocol) (rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[$__rate_interval]))", *TYPED), "{{protocol}}")],
-                       unit=PUTS, width=8, height=9, stack=True, colors={"ca": "blue", "pva": "magenta"}),
+            TimeSeries("Puts by protocol, gateways apart", "Puts a second over Channel Access, and over PV Access. Those that gateways "
+                       "pass on are apart: the gateway counts them too, as puts of its own clients, where an exporter watches it.",
+                       [Query(halves("sum by (protocol) (instance_protocol:epics_puts_once:rate5m{CHOSEN})",
+                                     f"sum by (protocol) (rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[$__rate_interval]) unless {GATEWAYS})",
+                                     *TYPED), "{{protocol}}"),
+                        Query(halves("sum(instance:epics_puts_of_gateways:rate5m{CHOSEN})",
+                                     f"sum(rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[$__rate_interval]) and {GATEWAYS})", *TYPED),
+                              "from gateways")],
+                       unit=PUTS, width=8, height=9, stack=True, colors={"ca": "blue", "pva": "magenta", "from gateways": "grey"}),
 
             Table("Who wrote last", "When the client wrote to the PV last, whenever that was (pvs.expire, 30 days): the 50 "
-                  "latest. Type a PV above to see who has written to it.",
-                  [Query("1000 * topk(50, max by (protocol, ioc, pv, user, client_host, client) "
-                         f"(epics_last_put_timestamp_seconds{{{BOTH}}}))", instant=True)], width=24, height=8, sort=["-Last put"],
+                  "latest. Type a PV above to see who has written to it. The time links to each put since the time shown begins "
+                  "(Last 7 days: of the week), which the exporter has with --collector.putlog and --putlog.store.",
+                  [Query(exporter_url("1000 * topk(50, max by (protocol, ioc, instance, pv, user, client_host, client) "
+                                      f"(epics_last_put_timestamp_seconds{{{BOTH}}}))"), instant=True)], width=24, height=8, sort=["-Last put"],
                   without=NO_PUT,
-                  columns=[Column("pv", "PV", to_puts="pv"), Column("protocol", "Protocol", width=90), Column("user", "User", width=170, to_puts="user"), Column("client_host", "Host", width=170),
+                  columns=[Column("pv", "PV", to_puts="pv", values=True), Column("protocol", "Protocol", width=90),
+                           Column("user", "User", width=170, to_puts="user"), Column("client_host", "Host", width=170),
                            Column("client", "Client address", width=170, to_puts="client"), Column("ioc", "IOC", width=170, board=True),
-                           Column("Value", "Last put", width=180, unit=WHEN)]),
+                           Column("Value", "Last put", width=180, unit=WHEN, stored=True), Column("url", "url", hidden=True)]),
 
             Row("Failures"),
             TimeSeries("Failed puts by reason", "Puts a second that the IOC answered with an error, by the status of "
@@ -160,7 +169,7 @@ def board() -> Board:
                            Column("reason", "Reason", width=140),
                            Column("Value", "Failed", width=80, unit=COUNT, decimals=0)]),
 
-            Row("Latency of put-callbacks: all PVs and clients of the chosen IOCs, but for the table"),
+            Row("Latency of put-callbacks: all PVs and clients of the chosen IOCs, but for the slowest PVs"),
             Heatmap("Latency", "How long put-callbacks took, from the request to the IOC's answer: the further along the scale, the "
                     "more of them.",
                     [Query(f"{BUCKETS} or sum(rate(epics_put_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s",
@@ -169,11 +178,20 @@ def board() -> Board:
                        "between the edges of the buckets, which are factors of 4 apart.",
                        [Query(quantile(q), name) for q, name in ((0.5, "median"), (0.95, "95 %"), (0.99, "99 %"))],
                        unit="s", width=12, logarithmic=True, colors={"median": "blue", "95 %": "orange", "99 %": "red"}),
-            Table("Slowest PVs, 5 min", "Mean duration of put-callbacks in the last five minutes, the ten slowest PVs.",
-                  [Query(f"topk(10, ioc_pv:epics_put_duration_seconds:mean5m{{{IOCS}, {PV}}})", instant=True)],
-                  width=24, height=7, sort=["-Mean"],
-                  columns=[Column("pv", "PV", width=300, to_puts="pv"), Column("ioc", "IOC", width=200, board=True),
+            Table("Slowest PVs, 5 min", "Mean duration of put-callbacks in the last five minutes, the ten slowest PVs. (other): "
+                  "of an IOC's PVs together; all of them where the exporter runs with --series=site.",
+                  [Query(f'topk(10, ioc_pv:epics_put_duration_seconds:mean5m{{{IOCS}, pv=~"$pvs"}})', instant=True)],
+                  height=7, sort=["-Mean"],
+                  columns=[Column("pv", "PV", width=250, to_puts="pv", values=True), Column("ioc", "IOC", width=120, board=True),
                            Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
+            Table("Put-callbacks that wait", "Put-callbacks that have not ended, those of programs in the IOC (sequencer, CA links) too, and "
+                  "how long the oldest has waited: the 20 IOCs where one has waited longest. Names: ioc_exporter puts --pending.",
+                  [Query(f"sum by (job, instance, ioc) (epics_ioc_put_callbacks_pending{{{IOCS}}}) and on (job, instance, ioc) {OLDEST}",
+                         instant=True), Query(OLDEST, instant=True)],
+                  height=7, sort=["-Oldest"], empty_when_healthy=True,
+                  columns=[Column("ioc", "IOC", board=True), Column("instance", "Exporter", width=200),
+                           Column("Value #A", "Waiting", width=90, unit=COUNT, decimals=0),
+                           Column("Value #B", "Oldest", width=120, unit="s", decimals=1)]),
 
             Row("Put log: each put with its value (Loki)", [
                 Logs("Puts", "Each put that the put log has pushed to the Loki above, with what was there before, by PV, user and "

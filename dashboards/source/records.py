@@ -1,14 +1,19 @@
 """Dashboard Records: what the records of the chosen IOCs do."""
 from board import IOCS, Board
-from panels import (CALLS, CALM, CHANGES, Column, Heatmap, PROCESSED, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING,
+from panels import (CALLS, CALM, CHANGES, COUNT, Column, Heatmap, PROCESSED, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING,
                     WRITES)
 
-CAUSES = {"scan": "blue", "link": "cyan", "callback": "teal", "ca": "orange", "pva": "magenta", "once": "yellow",
-          "main": "red", "other": "grey"}
+CAUSES = {"scan": "blue", "link": "cyan", "callback": "teal", "io_intr": "green", "event": "pink", "direct": "purple", "ca": "orange",
+          "pva": "magenta", "once": "yellow", "main": "red", "other": "grey"}
 
 
 # Single records: those that were asked for. What is summed under (other) is in a panel of its own.
 RECORD = IOCS + ', record=~"$records", record!="(other)"'
+
+
+# With --series=site durations have the label record_type in place of record.
+BY_TYPE = "Where the exporter runs with --series=site, a row is a record type of an IOC."
+TYPE = Column("record_type", "Type", width=64)
 
 
 def mean(histogram: str) -> str:
@@ -43,35 +48,45 @@ def board() -> Board:
                  [Query(f'sum(rate(epics_record_process_total{{{IOCS}, record="(other)"}}[5m])) or vector(0)')],
                  unit="none", decimals=2, width=4, steps=[(None, CALM), (0.005, WARNING)]),
 
-            Table("Unusual records", "Records that have not processed for longer than ever, and those that process far more "
-                  "often than ever, as the exporter compares them with themselves: the ten worst of each kind.",
+            Table("Unusual records", "Records that are silent for longer than ever, and those that process far more often than "
+                  "ever, as the exporter compares them with themselves; records whose processing an exception has left: Base "
+                  "keeps their lock until the IOC is restarted. The ten worst of each kind.",
                   [Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_stopped_seconds{{{RECORD}}})), '
                          f'"kind", "has stopped", "", "")', instant=True),
                    Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_surge_rate{{{RECORD}}})), '
-                         f'"kind", "surges", "", "")', instant=True)],
+                         f'"kind", "surges", "", "")', instant=True),
+                   Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_unwound_total{{{RECORD}}}) > 0), '
+                         f'"kind", "has thrown", "", "")', instant=True)],
                   width=24, height=6, empty_when_healthy=True,
-                  columns=[Column("record", "Record", width=360, to_puts="pv"), Column("ioc", "IOC", width=120, board=True), Column("kind", "What", width=120),
-                           Column("Value #A", "Silent for", width=160, unit="s", decimals=0),
-                           Column("Value #B", "Records processed", width=160, unit=PROCESSED, decimals=1)]),
+                  columns=[Column("record", "Record", width=360, to_puts="pv", values=True), Column("ioc", "IOC", width=120, board=True), Column("kind", "What", width=120),
+                           Column("Value #A", "Silent for", width=130, unit="s", decimals=0),
+                           Column("Value #B", "Processed", width=150, unit=PROCESSED, decimals=1),
+                           Column("Value #C", "Exceptions", width=110, unit=COUNT, decimals=0)]),
 
             Row("How often, and why"),
             TimeSeries("Records processed, by cause", "What had the records processed: a periodic scan, a link of another "
-                       "record, a callback (I/O Intr, Event), a client, scanOnce.",
+                       "record, an event or I/O interrupt, another callback, a client, scanOnce, a driver "
+                       "without dbProcess (direct).",
                        [Query(f'sum by (cause) (rate(epics_ioc_processings_total{{{IOCS}}}[$__rate_interval]))',
                               "{{cause}}")],
-                       unit=PROCESSED, stack=True, colors=CAUSES),
+                       unit=PROCESSED, width=8, height=9, stack=True, colors=CAUSES),
+            Ranked("Busiest threads", "The six threads that start most processings at the end of the time shown, over time: scan "
+                   "threads, clients, motor pollers, sequencer programs, asyn ports. Without what links process in turn, and "
+                   "without the number at the end of a thread's name.",
+                   [Query(f"sum by (ioc, thread) (rate(epics_ioc_process_by_thread_total{{{IOCS}}}[$__rate_interval]@END))",
+                          "{{thread}} ({{ioc}})")], unit=PROCESSED, width=8, height=9),
             Ranked("Busiest records", "The six records that process most at the end of the time shown, over time.",
                    [Query("rate(epics_record_process_total{" + RECORD + "}[$__rate_interval]@END)",
-                          "{{record}} ({{ioc}})")], unit=PROCESSED),
+                          "{{record}} ({{ioc}})")], unit=PROCESSED, width=8, height=9),
             TimeSeries("Skipped, by reason", "active: the record still waited for its completion. disabled: DISA was "
                        "equal to DISV.",
                        [Query(f"sum by (reason) (ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}})", "{{reason}}")],
                        unit=CALLS, width=8, colors={"active": "orange", "disabled": "blue"}),
-            TimeSeries("Writes inside the IOC", "Writes to fields of records by what made them; puts of clients among "
-                       "them as ca and pva.",
+            TimeSeries("Writes to records, by source", "What wrote to fields of records: clients (ca, pva), links of records, Channel "
+                       "Access clients in the IOC itself such as a sequencer (inside), its shell, device support and drivers (other).",
                        [Query(f"sum by (source) (rate(epics_record_writes_total{{{IOCS}}}[$__rate_interval]))", "{{source}}")],
                        unit=WRITES, width=8, stack=True,
-                       colors={"link": "cyan", "ca": "orange", "pva": "magenta", "shell": "red", "other": "grey"}),
+                       colors={"link": "cyan", "inside": "teal", "ca": "orange", "pva": "magenta", "shell": "red", "other": "grey"}),
             TimeSeries("Changes of severity", "Alarm transitions of all records, a second, by the severity that they "
                        "went to.",
                        [Query(f"sum by (severity) (rate(epics_ioc_alarm_transitions_total{{{IOCS}}}[$__rate_interval]))",
@@ -84,22 +99,22 @@ def board() -> Board:
                     [Query(f"sum by (le) (ioc_le:epics_record_process_duration_seconds_bucket:rate5m{{{IOCS}}}) "
                     f"or sum(rate(epics_record_process_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s"),
             Table("Slowest by self time, time shown", "The ten records that take most of the IOC's time, without those that they "
-                  "processed in turn, as a part of one core; average of the time shown.",
-                  [Query(f"topk(10, sum by (ioc, record) (rate(epics_record_process_self_seconds_total{{{RECORD}}}[$__range])))",
+                  "processed in turn, as a part of one core; average of the time shown. " + BY_TYPE,
+                  [Query(f"topk(10, sum by (ioc, record, record_type) (rate(epics_record_process_self_seconds_total{{{RECORD}}}[$__range])))",
                          instant=True)], sort=["-CPU"],
-                  columns=[Column("record", "Record", width=230, to_puts="pv"), Column("ioc", "IOC", width=120, board=True),
+                  columns=[Column("record", "Record", width=200, to_puts="pv", values=True), TYPE, Column("ioc", "IOC", width=120, board=True),
                            Column("Value", "CPU", unit="percentunit", decimals=3, bar=True)]),
             Table("Records that take longest, time shown", "The ten records with the longest mean duration of dbProcess in the time "
-                  "shown, with the records that they processed in turn.",
+                  "shown, with the records that they processed in turn. " + BY_TYPE,
                   [Query(mean("epics_record_process_duration_seconds"), instant=True)], sort=["-Mean"],
                   without="Not timed: --records.durations=off",
-                  columns=[Column("record", "Record", width=230, to_puts="pv"), Column("ioc", "IOC", width=120, board=True),
+                  columns=[Column("record", "Record", width=200, to_puts="pv", values=True), TYPE, Column("ioc", "IOC", width=120, board=True),
                            Column("Value", "Mean", unit="s", decimals=1, bar=True)]),
             Table("Asynchronous records: longest completions, time shown", "The ten records that take longest from the start of "
-                  "dbProcess to their completion; mean of the time shown.",
+                  "dbProcess to their completion; mean of the time shown. " + BY_TYPE,
                   [Query(mean("epics_record_completion_duration_seconds"), instant=True)], sort=["-Mean"],
                   without="No asynchronous record has completed (or --records.durations=off)",
-                  columns=[Column("record", "Record", width=230, to_puts="pv"), Column("ioc", "IOC", width=120, board=True),
+                  columns=[Column("record", "Record", width=200, to_puts="pv", values=True), TYPE, Column("ioc", "IOC", width=120, board=True),
                            Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
 
             Row("What sets off what"),

@@ -189,6 +189,18 @@ local on_that_host =
             },
           },
           {
+            alert: 'EpicsPutCallbackHangs',
+            expr: 'epics_ioc_put_callback_oldest_seconds > %(putCallbackMinutes)g * 60' % $._config,
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'A put with callback to {{ $labels.ioc }} does not end',
+              description: 'A put with callback to IOC {{ $labels.ioc }} on {{ $labels.instance }} has waited for its end ' +
+                           'for {{ humanizeDuration $value }}; ' +
+                           '{{ range printf "epics_ioc_put_callbacks_pending{job=%q, instance=%q, ioc=%q}" $labels.job $labels.instance $labels.ioc | query }}{{ .Value }}{{ end }} wait in all.',
+              command: 'On that host: ioc_exporter puts --pending',
+            },
+          },
+          {
             alert: 'EpicsClientsDoNotKeepUp',
             expr: 'min_over_time(epics_ca_flow_controlled_circuits[10m]) > 0',
             'for': '5m',

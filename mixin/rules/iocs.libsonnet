@@ -52,6 +52,7 @@
             'epics_ioc_resident_memory_bytes',
             'epics_ioc_records_in_flight',
             'epics_ioc_records_stuck',
+            'epics_ioc_records_never_processed',
             'epics_circuits',
             'epics_channels',
             'epics_monitors',

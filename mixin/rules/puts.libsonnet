@@ -13,6 +13,11 @@
             record: 'ioc_protocol:epics_puts:rate5m',
             expr: 'sum by (job, instance, ioc, protocol) (rate(epics_puts_total[5m]))',
           },
+          // Without what gateways pass on, which their own servers count.
+          {
+            record: 'ioc_protocol:epics_puts_once:rate5m',
+            expr: 'sum by (job, instance, ioc, protocol) (rate(epics_puts_total[5m]) unless on (job, instance, ioc, client) epics_gateway_info)',
+          },
           // Over both protocols, as all that follows.
           {
             record: 'ioc_pv:epics_puts:rate5m',
@@ -42,6 +47,14 @@
           {
             record: 'instance_protocol:epics_puts:rate5m',
             expr: 'sum by (job, instance, protocol) (ioc_protocol:epics_puts:rate5m)',
+          },
+          {
+            record: 'instance_protocol:epics_puts_once:rate5m',
+            expr: 'sum by (job, instance, protocol) (ioc_protocol:epics_puts_once:rate5m)',
+          },
+          {
+            record: 'instance:epics_puts_of_gateways:rate5m',
+            expr: 'sum by (job, instance) (rate(epics_puts_total[5m]) and on (job, instance, ioc, client) epics_gateway_info)',
           },
           {
             record: 'instance_reason:epics_put_failures:rate5m',

@@ -34,8 +34,13 @@ cxxopts::Options describe(const OptionTable& table) {
       "What a record sets in motion, with times: ioc_exporter trace RECORD (see trace --help).\n"
       "What is busy now: ioc_exporter top (see top --help).\n"
       "What a record processes through its links: ioc_exporter graph RECORD (see graph --help).\n"
+      "Which locks of records threads wait for: ioc_exporter locks (see locks --help).\n"
+      "Which Channel Access links of an IOC are down: ioc_exporter links IOC (see links --help).\n"
+      "Is an IOC well, for Nagios: ioc_exporter check --ioc=NAME (see check --help).\n"
       "Which puts the site expects: ioc_exporter policy test|learn (see policy --help).\n"
-      "Which IOCs the site expects: ioc_exporter iocs learn (see iocs --help).");
+      "Which IOCs the site expects: ioc_exporter iocs learn (see iocs --help).\n"
+      "Which functions of an IOC can be measured: ioc_exporter functions IOC (see functions "
+      "--help).");
   description.set_width(100);
   for (const OptionGroup& group : table.groups())
     for (const OptionRow& row : group.rows) {

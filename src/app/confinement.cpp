@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 
 #include "app/privileges.h"
@@ -15,6 +16,8 @@
 
 namespace ioc_exporter::app {
 namespace {
+
+constexpr std::size_t kMostMemoryOfReader = std::size_t{512} << 20;
 
 // By name, as libseccomp knows which of them this processor has; including those of the C library.
 constexpr const char* kReaderCalls[] = {
@@ -68,7 +71,18 @@ Privileges readers_privileges(const Privileges& keep) {
   return readers;
 }
 
+void limit_memory(std::size_t bytes) {
+  std::size_t pages = 0;  // of data; the sixth number
+  std::ifstream statm("/proc/self/statm");
+  for (int i = 0; i < 6; ++i) statm >> pages;
+  if (!statm) return;
+  const rlim_t most = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + bytes;
+  const rlimit limit{most, most};
+  ::setrlimit(RLIMIT_DATA, &limit);
+}
+
 Result<void> confine_readers(const Privileges& keep, bool filter) {
+  limit_memory(kMostMemoryOfReader);
   if (auto dropped = drop_privileges(readers_privileges(keep)); !dropped) return dropped.error();
   return filter ? load_filter() : Result<void>();
 }

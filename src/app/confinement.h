@@ -19,6 +19,10 @@ Result<void> confine_readers(const Privileges& keep, bool filter);
 // is opened that is to stay.
 void close_inherited_files();
 
+// This process gets at most so much more: what it reads was written by others, and may ask for any
+// amount (the demangler of C++ names does). What needs more fails by itself.
+void limit_memory(std::size_t bytes);
+
 // As many as the host allows, where less was only the default: 1,024 in a shell, and each IOC takes
 // some.
 void take_all_descriptors();

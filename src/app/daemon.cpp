@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/helpers.h"
+#include "app/host_loop.h"
 #include "app/logging.h"
 #include "app/self_families.h"
 #include "app/site_config.h"
@@ -29,17 +30,6 @@ constexpr std::chrono::seconds kLongestTick{60};
 // An upper estimate of the size of the families about the exporter.
 constexpr std::size_t kSelfBytes = 100 * 110;
 
-iocs::Host::Options host_options(const Options& options,
-                                 std::shared_ptr<iocs::ReaderPool> readers) {
-  iocs::Host::Options host;
-  host.reader = std::move(readers);
-  host.finder.name_sources = options.iocs.name_sources;
-  host.finder.filter = options.iocs.filter;
-  host.finder.server_ports.insert(options.ca.server_ports.begin(), options.ca.server_ports.end());
-  host.keep_gone = options.iocs.keep_gone;
-  return host;
-}
-
 // Of the service manager's folders the first, unless the operator names another.
 std::string state_folder(const iocs::Options& options) {
   if (options.state_folder) return *options.state_folder;
@@ -62,12 +52,6 @@ ca::CaCollector::Setup ca_setup(const Options& options, const kernel::RingUse& r
 pva::PvaCollector::Setup pva_setup(const Options& options, const kernel::RingUse& ring,
                                    const kernel::TraceUse& traces) {
   return {options.ca.server_probe, options.ca.put_expiry, ring, traces};
-}
-
-functions::Options function_options(const Options& options) {
-  functions::Options functions = options.functions;
-  functions.overhead_budget = options.records.overhead_budget;
-  return functions;
 }
 
 // --check and --once, beside a running exporter, write to none of its files.
@@ -97,6 +81,23 @@ double seconds_since(Daemon::Clock::time_point start) {
 
 }  // namespace
 
+iocs::Host::Options host_options(const Options& options,
+                                 std::shared_ptr<iocs::ReaderPool> readers) {
+  iocs::Host::Options host;
+  host.reader = std::move(readers);
+  host.finder.name_sources = options.iocs.name_sources;
+  host.finder.filter = options.iocs.filter;
+  host.finder.server_ports.insert(options.ca.server_ports.begin(), options.ca.server_ports.end());
+  host.keep_gone = options.iocs.keep_gone;
+  return host;
+}
+
+functions::Options function_options(const Options& options) {
+  functions::Options functions = options.functions;
+  functions.overhead_budget = options.records.overhead_budget;
+  return functions;
+}
+
 Daemon::Daemon(const Options& options, std::unique_ptr<putlog::Outlets> outlets,
                std::unique_ptr<traces::Outlets> trace_outlets,
                std::unique_ptr<delivery::Process> delivery)
@@ -107,7 +108,7 @@ Daemon::Daemon(const Options& options, std::unique_ptr<putlog::Outlets> outlets,
       records_(host_, options.records, stays_ ? state_folder(options.iocs) : "", trace_maps_.use()),
       put_ring_(put_log_options(options)),
       puts_(host_, ca_setup(options, put_ring_.use(), trace_maps_.use())),
-      pva_(host_, pva_setup(options, put_ring_.use(), trace_maps_.use())),
+      pva_(host_, pva_setup(options, put_ring_.use(), trace_maps_.use()), puts_),
       functions_(host_, function_options(options)),
       policy_(host_, puts_, pva_),
       outlets_(std::move(outlets)),
@@ -122,7 +123,10 @@ Daemon::Daemon(const Options& options, std::unique_ptr<putlog::Outlets> outlets,
               {trace_ring_.get(), trace_outlets_.get(), &trace_exemplars_}),
       iocs_(host_),
       collectors_{&iocs_, &records_, &puts_, &pva_, &functions_, &policy_, &put_log_, &traces_},
-      interval_(options.iocs.interval) {}
+      interval_(options.iocs.interval) {
+  puts_.set_more_pending([this](ca::PendingPuts& pending) { return pva_.add_pending(pending); });
+  records_.use_threads([this] { return iocs_.threads(); });
+}
 
 Daemon::~Daemon() {
   readers_->stop();
@@ -187,25 +191,12 @@ std::string Daemon::why_hangs(Clock::time_point now) const {
 void Daemon::tick(Clock::time_point now) {
   note_alive();
   const auto patience = looked_ && stays_ ? kPatience : kFirstPatience;
-  const Result<void> found = host_.poll(now, patience);
+  const Result<void> found =
+      look_at_host(host_, collectors_, now, patience, [this] { note_alive(); });
   {
-    // At one go: a scrape that shows an IOC also shows the puts from before it was found.
     const std::scoped_lock lock(host_.mutex());
-    host_.apply(now);
-    for (Collector* collector : collectors_) collector->follow(now);
+    exemplars_.keep(host_.known_names());
   }
-  bool more = false;
-  do {  // IOCs that start together: the first do not wait for the last one's database
-    more = host_.read_databases(now, patience);
-    note_alive();
-    if (host_.has_databases_to_apply()) {
-      // At one go, too: a scrape that shows records shows them counted.
-      const std::scoped_lock lock(host_.mutex());
-      host_.apply_databases(now);
-      for (Collector* collector : collectors_) collector->follow(now);
-    }
-    for (Collector* collector : collectors_) collector->tick(now);
-  } while (more);
   const std::scoped_lock lock(mutex_);
   trouble_.report("find IOCs", found);
   if (delivery_) trouble_.report("deliver", delivery_->kept());
@@ -335,9 +326,10 @@ void Daemon::use(const SiteSettings& site) {
   records_.set_bounds(bounds);
   puts_.set_bounds(bounds);
   puts_.set_put_expiry(site.options.ca.put_expiry);
+  puts_.gateways().use(site.options.ca.gateways);
   pva_.set_bounds(bounds);
   pva_.set_put_expiry(site.options.ca.put_expiry);
-  functions_.describe(site.options.functions.described, bounds.edge_step);
+  functions_.describe(site.options.functions.described, bounds);
   policy_.set_limit(bounds.limits.unexpected_puts);
   put_log_.set_policy(site.policy, policy_.set_policy(site.policy));
   iocs_.expect(site.expected_iocs);

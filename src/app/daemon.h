@@ -42,6 +42,9 @@ namespace ioc_exporter::app {
 
 struct SiteSettings;
 
+iocs::Host::Options host_options(const Options& options, std::shared_ptr<iocs::ReaderPool> readers);
+functions::Options function_options(const Options& options);
+
 class Daemon {
  public:
   using Clock = std::chrono::steady_clock;
@@ -85,10 +88,7 @@ class Daemon {
   const std::shared_ptr<traces::TraceRing>& trace_ring() const { return trace_ring_; }
   traces::DemandTaker* trace_demands() { return trace_ring_ ? &traces_ : nullptr; }
   iocs::IocsCollector& iocs() { return iocs_; }
-  // That forks the readers. Before the first tick().
-  void use_reader_helper(std::shared_ptr<Helper> helper) {
-    readers_->use_helper(std::move(helper));
-  }
+  iocs::ReaderPool& readers() { return *readers_; }
 
   // From now on these bounds are kept, and puts are judged by this policy; those that were counted
   // before by the former one. Nothing that was counted is lost.

@@ -14,6 +14,7 @@
 #include "base/netlink.h"
 #include "base/rooted_fs.h"
 #include "base/state_files.h"
+#include "functions/functions_object.h"
 #include "iocs/memory/reader_wire.h"
 
 namespace ioc_exporter::app {
@@ -53,17 +54,22 @@ std::function<Result<void>()> close_and(std::function<Result<void>()> confine) {
 }  // namespace
 
 Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options) {
-  // First: each helper that is forked later has the descriptors that are open by then, and would
-  // keep the packet sockets open.
-  ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
-  std::vector<iocs::Attacher*> attachers;
+  HelperUsers users{{}, daemon.puts().packet_taps(), &daemon.readers()};
+  std::vector<iocs::Attacher*>& attachers = users.attachers;
   for (const ca::ServerProbeObject* const server :
        {daemon.puts().server_probe_object(), daemon.pva().server_probe_object()})
     if (server != nullptr) attachers.push_back(&server->attacher());
   if (records::RecordProcess* const records = daemon.records().process())
     attachers.push_back(&records->attacher());
-  if (functions::FunctionsObject* const functions = daemon.functions().object())
-    attachers.push_back(&functions->attacher());
+  users.functions = &daemon.functions();
+  return start_attach_helper(users, options);
+}
+
+// First: each helper that is forked later has the descriptors that are open by then, and would keep
+// the packet sockets open.
+Result<std::shared_ptr<Helper>> start_attach_helper(const HelperUsers& users,
+                                                    const Options& options) {
+  const auto functions = std::make_shared<functions::FunctionsServer>();
   const auto confine_reader = [&options] {
     return confine_readers(options.privileges, options.sandbox);
   };
@@ -73,29 +79,33 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
       {"ioc_exp-attach",
        close_and(drop_to(options, capabilities,
                          {.probes = true, .net_namespaces = true, .readers = true})),
-       [=](const HelperRequest& request, const UniqueFd& file) -> Result<UniqueFd> {
+       [confine_reader, functions, attachers = users.attachers, taps = users.taps](
+           const HelperRequest& request, const UniqueFd& file) -> Result<UniqueFd> {
          if (iocs::is_reader_request(request))
            return iocs::serve_reader_request(request, file, confine_reader);
          if (request.what == static_cast<std::uint32_t>(NetRequest::netlink))
            return serve_netlink(request, file);
          if (is_net_request(request) && taps != nullptr) return taps->serve(request, file);
+         if (functions->serves(request)) return functions->serve(request, file);
          for (const iocs::Attacher* const attacher : attachers)
            if (attacher->serves(request)) return attacher->serve(request, file);
          return error_in_words("there is nothing that serves this request");
        },
        // Attaching waits for the file, and for the memory of each process that maps it.
        [](const HelperRequest& request) {
-         return !iocs::is_reader_request(request) && !is_net_request(request);
+         return !iocs::is_reader_request(request) && !is_net_request(request) &&
+                !functions::FunctionsServer::loads(request);
        }});
   if (!attach) return attach;
-  for (iocs::Attacher* const attacher : attachers) attacher->use_helper(*attach);
+  for (iocs::Attacher* const attacher : users.attachers) attacher->use_helper(*attach);
+  if (users.functions != nullptr) users.functions->use_helper(*attach);
   auto net = (*attach)->open_channel();
   if (!net) return std::move(net).error();
-  if (taps != nullptr) taps->use_helper(*net);
+  if (users.taps != nullptr) users.taps->use_helper(*net);
   open_netlink_by(*net);
   auto readers = (*attach)->open_channel();
   if (!readers) return std::move(readers).error();
-  daemon.use_reader_helper(*readers);
+  users.readers->use_helper(*readers);
   return attach;
 }
 

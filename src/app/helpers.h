@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/daemon.h"
 #include "app/options.h"
@@ -13,8 +14,19 @@
 
 namespace ioc_exporter::app {
 
+// Users of the helper below.
+struct HelperUsers {
+  std::vector<iocs::Attacher*> attachers;
+  ca::CaPacketTaps* taps = nullptr;
+  iocs::ReaderPool* readers = nullptr;
+  functions::FunctionsCollector* functions = nullptr;
+};
+
 // It attaches probes, opens sockets in network namespaces, forks readers: without it nothing can be
-// counted. Once all is loaded, and before the first thread is started.
+// counted. Once all is loaded but the programs of described functions, which it loads when they are
+// needed, and before the first thread is started.
+Result<std::shared_ptr<Helper>> start_attach_helper(const HelperUsers& users,
+                                                    const Options& options);
 Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options);
 
 // Sets the rights that the processes which write state files drop. Call it before they are started.

@@ -6,12 +6,29 @@
 #include <unistd.h>
 
 #include <array>
+#include <ctime>
 #include <exception>
 #include <utility>
 
 #include "base/log.h"
 
 namespace ioc_exporter::app {
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+bool stopped_before(std::chrono::steady_clock::time_point when) {
+  const sigset_t set = stop_signals();
+  const auto left = std::chrono::nanoseconds(when - std::chrono::steady_clock::now()).count();
+  const timespec timeout = {left > 0 ? left / 1'000'000'000 : 0,
+                            left > 0 ? left % 1'000'000'000 : 0};
+  return sigtimedwait(&set, nullptr, &timeout) > 0;
+}
 
 sigset_t LifecycleSignals::signals() {
   sigset_t set;

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -13,6 +14,11 @@
 #include "base/unique_fd.h"
 
 namespace ioc_exporter::app {
+
+// SIGINT and SIGTERM, to be blocked as those below.
+sigset_t stop_signals();
+// Sleeps until `when` unless one of them comes first; then returns true.
+bool stopped_before(std::chrono::steady_clock::time_point when);
 
 class LifecycleSignals {
  public:

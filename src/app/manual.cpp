@@ -33,11 +33,11 @@ Durations are written 500ms, 5s, 1m30s, 2h.
 constexpr std::string_view kEnd = R"(.SH COMMANDS
 .TP
 .BI "ioc_exporter who\-wrote " PV
-Last writers of that PV, from the running exporter; see
+Last writers of that PV, from the running exporter, or from all of a site; see
 .BR "ioc_exporter who\-wrote \-\-help" .
 .TP
 .B "ioc_exporter puts"
-Puts, live or of the past, with client, old and new value, from the running exporter; see
+Puts, live or of the past, with client, old and new value, from the running exporter, or from all of a site; see
 .BR "ioc_exporter puts \-\-help" .
 .TP
 .BI "ioc_exporter trace " RECORD
@@ -52,6 +52,18 @@ Records, IOCs and clients that are busy now, from the running exporter; see
 Records that this record processes through its links, and their time, from the running exporter; see
 .BR "ioc_exporter graph \-\-help" .
 .TP
+.BI "ioc_exporter links " IOC
+Channel Access links of the IOC's records that are not connected, from the running exporter; see
+.BR "ioc_exporter links \-\-help" .
+.TP
+.B "ioc_exporter locks"
+Locks of records that threads of IOCs wait for, and who holds them, from the running exporter; see
+.BR "ioc_exporter locks \-\-help" .
+.TP
+.BI "ioc_exporter check \-\-ioc=" NAME
+State of an IOC with the exit status and performance data of a Nagios plugin, from the running exporter; see
+.BR "ioc_exporter check \-\-help" .
+.TP
 .BR "ioc_exporter policy test" ", " "ioc_exporter policy learn"
 The rule of a policy that decides about a put, and a policy proposed from seen puts; see
 .BR "ioc_exporter policy \-\-help" .
@@ -59,6 +71,10 @@ The rule of a policy that decides about a put, and a policy proposed from seen p
 .B "ioc_exporter iocs learn"
 A list of expected IOCs, proposed from the running ones; see
 .BR "ioc_exporter iocs \-\-help" .
+.TP
+.BR "ioc_exporter functions " IOC ", " "ioc_exporter functions try " FILE
+Functions of an IOC that can be measured, and what descriptions of functions would give; see
+.BR "ioc_exporter functions \-\-help" .
 .SH SIGNALS
 .TP
 .BR SIGTERM ", " SIGINT
@@ -166,7 +182,7 @@ constexpr std::string_view kCompletionEnd = R"(    --*)
       ;;
   esac
   local words=$options
-  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote puts trace top graph policy iocs"
+  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote puts trace top graph links locks check policy iocs functions"
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
   [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
   return 0

@@ -4,6 +4,7 @@ namespace ioc_exporter::app {
 namespace {
 
 using exposition::EdgeStep;
+using exposition::SeriesSet;
 
 OptionValue limits(exposition::SeriesLimits& into) {
   return {.takes = OptionValue::Takes::several,
@@ -61,16 +62,21 @@ void add_options(OptionTable& table, Options& options) {
               text(options.area)},
              {"site.owner=TEXT", "Owner of this host: label of epics_host_info and of alerts",
               text(options.owner)}});
-  table.add("Series",
-            {{"--limit=KIND=N",
-              "Limit of series of a kind, such as puts=5000 or puts.per_client=500 (repeatable); "
-              "the rest "
-              "is summed",
-              limits(options.limits)},
-             {"--histogram.factor=N", "Factor between bucket edges in the text formats: 2, 4 or 16",
-              one_of<EdgeStep>(
-                  options.histogram_factor,
-                  {{"2", EdgeStep::by_2}, {"4", EdgeStep::by_4}, {"16", EdgeStep::by_16}})}});
+  table.add(
+      "Series",
+      {{"--series=SET series",
+        "all, or site: counts by record and PV, durations by record type and IOC only "
+        "(docs/scaling.md)",
+        one_of<SeriesSet>(options.series, {{"all", SeriesSet::all}, {"site", SeriesSet::site}})},
+       {"--limit=KIND=N",
+        "Limit of series of a kind, such as puts=5000 or puts.per_client=500 (repeatable); "
+        "the rest "
+        "is summed",
+        limits(options.limits)},
+       {"--histogram.factor=N", "Factor between bucket edges in the text formats: 2, 4 or 16",
+        one_of<EdgeStep>(
+            options.histogram_factor,
+            {{"2", EdgeStep::by_2}, {"4", EdgeStep::by_4}, {"16", EdgeStep::by_16}})}});
   table.add(
       "Security",
       {{"--security.user=USER",

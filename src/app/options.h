@@ -38,6 +38,7 @@ struct Options {
   putlog::Options putlog;
   traces::Options traces;
   traces::OutletOptions trace_outlets;
+  exposition::SeriesSet series = exposition::SeriesSet::all;
   exposition::SeriesLimits limits;
   exposition::EdgeStep histogram_factor = exposition::EdgeStep::by_4;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/daemon.h"
+#include "app/follow_stream.h"
 #include "app/graph_request.h"
 #include "app/puts_request.h"
 #include "app/reload.h"
@@ -16,6 +17,8 @@
 #include "iocs/iocs_command.h"
 #include "putlog/put_query.h"
 #include "records/graph.h"
+#include "records/links_command.h"
+#include "records/locks_command.h"
 #include "traces/trace_query.h"
 #include "web/page.h"
 #include "web/scraper.h"
@@ -36,6 +39,14 @@ web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   if (const auto process = read_process_stats(RootedFs()))
     answer.counting_since_seconds = process->start_time_seconds;
   return {200, "application/json", ca::to_json(answer)};
+}
+
+web::Response answer_links(Daemon& daemon, const web::Request& request) {
+  const auto ioc = query_value(request.query, "ioc");
+  if (!ioc || ioc->empty()) return refuse(400, "no IOC is given: ask with ?ioc=NAME");
+  auto json = records::links_json(daemon.records().read(), *ioc);
+  return json ? web::Response{200, "application/json", std::move(*json)}
+              : refuse(404, json.error().message());
 }
 
 web::Response landing_page(Daemon& daemon, const std::string& telemetry_path) {
@@ -80,11 +91,21 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   table[ca::kWhoWrotePath] = [&daemon](const web::Request& request) {
     return answer_who_wrote(daemon, request);
   };
+  table[ca::kPendingPutsPath] = [&daemon](const web::Request&) {
+    return web::Response{200, "application/json", ca::to_json(daemon.puts().pending_puts())};
+  };
   table[iocs::kIocListPath] = [&daemon](const web::Request&) {
     return web::Response{200, "application/json", daemon.iocs().list_json()};
   };
   table[records::kGraphPath] = [&daemon](const web::Request& request) {
     return answer_graph(daemon.records().read(), daemon.records().counts_links(), request);
+  };
+  table[records::kLinksPath] = [&daemon](const web::Request& request) {
+    return answer_links(daemon, request);
+  };
+  table[records::kLocksPath] = [&daemon](const web::Request&) {
+    return web::Response{200, "text/plain; charset=utf-8",
+                         records::locks_text([&daemon] { return daemon.records().read(); })};
   };
   const auto ring = daemon.outlets() == nullptr ? nullptr : daemon.outlets()->ring();
   table[putlog::kPutsPath] = [ring, ask = daemon.ask_store()](const web::Request& request) {

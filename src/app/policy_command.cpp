@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/site_config.h"
+#include "base/client_network.h"
 #include "base/command_line.h"
 #include "base/time_text.h"
 #include "base/utf8.h"
@@ -20,7 +21,7 @@ constexpr const char* kPolicyHelp = R"help(NAME
 
 SYNOPSIS
   ioc_exporter policy test FILE [--pv=PV] [--user=USER] [--host=HOST] [--client=ADDRESS]
-                                [--op=write|write_notify] [--time=TIME]
+                                [--op=write|write_notify] [--time=TIME] [--inside]
   ioc_exporter policy learn [--url=URL] [--from=URL|FILE] [--by=user|client]
 
 DESCRIPTION
@@ -30,6 +31,7 @@ DESCRIPTION
            --op      the operation; default: write
            --time    when the put comes, "2026-11-23 08:00" in local time, or with Z or +01:00 at
                      its end; default: now
+           --inside  a write inside the IOC: --user is the record or the thread that writes
 
   learn  Prints a policy that expects all puts that an exporter has seen since its start, for a
          person to read and edit. It is a whole configuration file, and passes --config.check.
@@ -51,6 +53,7 @@ EXIT STATUS
 EXAMPLES
   ioc_exporter policy learn > site.yml
   ioc_exporter policy test site.yml --pv=SR:B1:Current-SP --user=operator --client=10.0.0.7
+  ioc_exporter policy test site.yml --pv=BL:Shutter:Open --inside --user=shutterSeq
 )help";
 
 constexpr int kTestFailed = 1, kTestUsage = 2, kNotAllowed = 3;
@@ -60,13 +63,18 @@ struct PolicyQuestion {
   std::string pv, user, host, client;
   PutOp op = PutOp::write;
   std::int64_t when = 0;
+  bool inside = false;  // by `user`
 
-  policy::Put put() const { return {pv, user, host, client, op}; }
+  policy::Put put() const {
+    if (inside) return {pv, "", "", user, op, true};
+    return {pv, user, host, client, op};
+  }
 };
 
 Result<PolicyQuestion> parse_test(int count, const char* const* arguments) {
   const auto line = parse_command(
-      {{{"pv", ""}, {"user", ""}, {"host", ""}, {"client", ""}, {"op", "write"}, {"time", ""}}, {}},
+      {{{"pv", ""}, {"user", ""}, {"host", ""}, {"client", ""}, {"op", "write"}, {"time", ""}},
+       {"inside"}},
       count, arguments);
   if (!line) return line.error();
   if (line->words.size() != 1) return error_in_words("give one configuration file");
@@ -77,7 +85,12 @@ Result<PolicyQuestion> parse_test(int count, const char* const* arguments) {
   question.user = value("user");
   question.host = value("host");
   question.client = value("client");
-  if (!question.client.empty() && !policy::parse_client_address(question.client))
+  question.inside = line->given.contains("inside");
+  for (const char* name : {"host", "client"})
+    if (question.inside && line->given.contains(name))
+      return error_in_words("--inside and --" + std::string(name) +
+                            ": a write inside the IOC has none");
+  if (!question.client.empty() && !parse_client_address(question.client))
     return error_in_words("--client: \"" + question.client + "\" is no address");
   const std::string op = value("op");
   if (op != "write" && op != "write_notify")
@@ -100,8 +113,11 @@ std::string known(const std::string& text) {
 }
 
 std::string asked(const PolicyQuestion& question) {
-  return std::string("pv ") + known(question.pv) + ", user " + known(question.user) + ", host " +
-         known(question.host) + ", client " + known(question.client) + ", " +
+  const std::string who = question.inside
+                              ? ", inside the IOC by " + known(question.user)
+                              : ", user " + known(question.user) + ", host " +
+                                    known(question.host) + ", client " + known(question.client);
+  return "pv " + known(question.pv) + who + ", " +
          (question.op == PutOp::write ? "write" : "write_notify") + ", at " +
          local_time(static_cast<double>(question.when)) + "\n";
 }
@@ -110,6 +126,7 @@ std::string consequence(const policy::Policy& policy, std::uint32_t decides) {
   const policy::Action action = policy.action(decides);
   const std::string verdict(verdict_of(action));
   const std::string rule = clean(std::string(policy.name(decides)));
+  if (decides == policy::Policy::kInside) return verdict + ", by no rule: it has no series\n";
   if (!is_bad(action)) return verdict + ", by rule " + rule + ": it has no series\n";
   return verdict + ", by rule " + rule + ": counts in epics_unexpected_puts_total{rule=\"" + rule +
          "\",action=\"" + verdict + "\"}\n";
@@ -132,6 +149,8 @@ std::string reasons(const PolicyQuestion& question, const policy::Policy& policy
   if (decides == policy::Policy::kNoRule)
     rows.push_back({"-", std::string(policy::kDefaultRule),
                     std::string(name_of(policy.text().fallback)), "decides: no rule matches"});
+  if (decides == policy::Policy::kInside)
+    rows.push_back({"-", "-", "expect", "decides: no rule matches this write inside the IOC"});
   return text_table(rows);
 }
 

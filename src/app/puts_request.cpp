@@ -95,6 +95,7 @@ web::PutsPage page_of(const web::Request& request) {
   page.pv = word("pv");
   page.client = word("client");
   page.user = word("user");
+  page.since = word("since");
   page.unexpected = query_value(request.query, "unexpected").has_value();
   return page;
 }

@@ -179,6 +179,8 @@ void allow_bpf(SyscallFilter& filter, const SandboxOptions& options) {
   if (options.net_namespaces)
     for (const std::uint32_t command : kBpfLoading) filter.allow("bpf", {is(0, command)});
   if (!options.probes) return;
+  // The helper loads: libbpf 1.4 holds the number of a map by such a file until it is made.
+  if (options.readers) filter.allow("memfd_create");
   for (const std::uint32_t command : {BPF_LINK_CREATE, BPF_RAW_TRACEPOINT_OPEN})
     filter.allow("bpf", {is(0, command)});
   filter.allow("perf_event_open");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/yaml_reader.h"
+#include "functions/check.h"
 #include "policy/policy_reader.h"
 #include "web/tls.h"
 #include "web/web_config.h"
@@ -43,11 +44,15 @@ Result<Options> parse_config(const std::string& text, const std::string& name, O
         table.set_from_file(section, reader);
         read_rest(section, reader, options);
       });
+    table.set_from_file("", file);
     functions::read_functions(file, options.functions.described);
     functions::read_walks(file, options.functions.walks);
+    options.ca.gateways = ca::read_gateways(file);
     functions::Descriptions usable = options.functions.described;
     for (const std::string& line : functions::take_out_unusable(usable))
       file.complain("functions", line);
+    for (const std::string& line : functions::problems_together(options.functions))
+      file.complain(file.has("functions") ? "functions" : "walks", line);
     file.section("policy", [&options](Reader& section) {
       options.policy = std::make_shared<const policy::PolicyText>(policy::read_policy(section));
     });
@@ -106,6 +111,7 @@ exposition::BoundsOptions bounds_options(const Options& options) {
   bounds.records = options.records.shown;
   bounds.groups = options.records.groups;
   bounds.pvs = options.ca.pvs;
+  bounds.set = options.series;
   bounds.edge_step = options.histogram_factor;
   bounds.limits = options.limits;
   return bounds;

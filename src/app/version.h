@@ -9,7 +9,7 @@ namespace ioc_exporter::app {
 
 BuildInfo build_info();
 
-// "ioc_exporter 0.1.0 (revision 1a2b3c4, 2026-11-22, GNU 12.2.0)\n", and lines about the HTTP
+// "ioc_exporter 0.2.0 (revision 1a2b3c4, 2026-11-27, GNU 12.2.0)\n", and lines about the HTTP
 // server and what this kernel has.
 std::string version_text();
 

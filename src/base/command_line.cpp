@@ -96,6 +96,16 @@ std::string url_to(const CommandLine& line, const std::string& target) {
   return url + target;
 }
 
+Result<std::string> body_or_not_asked(const CommandLine& line, Result<Fetched> fetched) {
+  if (!fetched)
+    return not_asked(line, fetched.error().message() +
+                               " (does ioc_exporter run there? --url says where it listens)");
+  auto body = body_of(std::move(fetched));
+  return body ? std::move(body) : not_asked(line, body.error().message());
+}
+
+}  // namespace
+
 Result<FetchAs> asker_of(const CommandLine& line) {
   const std::string& file = line.values.at("login-file");
   const char* const given = std::getenv(kLoginVariable);
@@ -109,19 +119,14 @@ Result<FetchAs> asker_of(const CommandLine& line) {
       {line.values.at("ca-file"), line.values.at("cert-file"), line.values.at("key-file")}};
 }
 
-// The body of an answer that was given.
-Result<std::string> body_of(const CommandLine& line, Result<Fetched> fetched) {
-  if (!fetched)
-    return not_asked(line, fetched.error().message() +
-                               " (does ioc_exporter run there? --url says where it listens)");
+Result<std::string> body_of(Result<Fetched> fetched) {
+  if (!fetched) return std::move(fetched).error();
   if (fetched->status == 200) return std::move(fetched->body);
   const std::string said =
       fetched->body.substr(0, std::min<std::size_t>(fetched->body.find_last_not_of('\n') + 1, 400));
-  return not_asked(line, "it answers with HTTP status " + std::to_string(fetched->status) + ": " +
-                             terminal_cell(said));
+  return error_in_words("it answers with HTTP status " + std::to_string(fetched->status) + ": " +
+                        terminal_cell(said));
 }
-
-}  // namespace
 
 Result<Fetched> fetch_as(const CommandLine& line, const std::string& url) {
   const auto as = asker_of(line);
@@ -130,29 +135,34 @@ Result<Fetched> fetch_as(const CommandLine& line, const std::string& url) {
 }
 
 Result<std::string> ask_exporter(const CommandLine& line, const std::string& target) {
-  return body_of(line, fetch_as(line, url_to(line, target)));
+  return body_or_not_asked(line, fetch_as(line, url_to(line, target)));
 }
 
 Result<std::string> tell_exporter(const CommandLine& line, const std::string& target) {
   auto as = asker_of(line);
   if (!as) return as.error();
-  return body_of(line, send_post({.url = url_to(line, target),
-                                  .content_type = "text/plain",
-                                  .body = "",
-                                  .as = std::move(*as)},
-                                 std::chrono::seconds(10)));
+  return body_or_not_asked(line, send_post({.url = url_to(line, target),
+                                            .content_type = "text/plain",
+                                            .body = "",
+                                            .as = std::move(*as)},
+                                           std::chrono::seconds(10)));
 }
 
 Result<void> follow_exporter(const CommandLine& line, const std::string& target,
-                             const std::function<bool(std::string_view)>& read) {
+                             const std::function<bool(std::string_view)>& read,
+                             std::chrono::milliseconds silence) {
   const auto as = asker_of(line);
   if (!as) return as.error();
-  auto body = body_of(line, follow(url_to(line, target), read, std::chrono::seconds(30), *as));
+  auto body = body_or_not_asked(line, follow(url_to(line, target), read, silence, *as));
   return body ? Result<void>() : Result<void>(body.error());
 }
 
+Error unlike_ours(const std::string& why) {
+  return error_in_words("it answers, but not as ioc_exporter does: " + why);
+}
+
 Error not_an_exporter(const CommandLine& line, const std::string& why) {
-  return not_asked(line, "it answers, but not as ioc_exporter does: " + why);
+  return not_asked(line, unlike_ours(why).message());
 }
 
 std::string terminal_cell(const std::string& text) {

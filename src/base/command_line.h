@@ -1,6 +1,7 @@
 // The arguments of a command, and asking the exporter that runs: who-wrote, graph, policy.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <set>
@@ -45,6 +46,11 @@ std::string with_exporter_help(std::string help);
 // "USER:PASSWORD", the file's first line; "" where no file is given.
 Result<std::string> read_login(const std::string& file);
 
+// Login and files for TLS that the options name.
+Result<FetchAs> asker_of(const CommandLine& line);
+// The body of an answer with status 200; another status is an error, in the server's own words.
+Result<std::string> body_of(Result<Fetched> fetched);
+
 // The body of the exporter's answer to GET `target`, a path with its query. An answer with another
 // status than 200 is an error too, in the exporter's own words.
 Result<std::string> ask_exporter(const CommandLine& line, const std::string& target);
@@ -53,14 +59,16 @@ Result<std::string> ask_exporter(const CommandLine& line, const std::string& tar
 Result<std::string> tell_exporter(const CommandLine& line, const std::string& target);
 
 // The same of an answer that goes on: `read` is given what comes of it, until it returns false or
-// the exporter ends it.
+// the exporter ends it. `silence`: how long nothing may come.
 Result<void> follow_exporter(const CommandLine& line, const std::string& target,
-                             const std::function<bool(std::string_view)>& read);
+                             const std::function<bool(std::string_view)>& read,
+                             std::chrono::milliseconds silence = std::chrono::seconds(30));
 
 // The same of any URL, and whatever it answers.
 Result<Fetched> fetch_as(const CommandLine& line, const std::string& url);
 
-// Error for an answer that is not an ioc_exporter's.
+// Errors for an answer that is not an ioc_exporter's.
+Error unlike_ours(const std::string& why);
 Error not_an_exporter(const CommandLine& line, const std::string& why);
 
 // Nothing in `text`, which others chose, may steer the terminal. One line; "-" for none.

@@ -137,9 +137,12 @@ void OptionTable::add(const std::string& title, std::vector<OptionRow> rows) {
 
 void OptionTable::set_from_file(const std::string& section, Reader& reader) const {
   for (const OptionGroup& group : groups_)
-    for (const OptionRow& row : group.rows)
-      if (row.key.starts_with(section + "."))
-        reader.set(row.key.substr(section.size() + 1), row.value);
+    for (const OptionRow& row : group.rows) {
+      const std::size_t dot = row.key.find('.');
+      const bool has_section = dot != std::string::npos;
+      if (row.key.empty() || row.key.substr(0, has_section ? dot : 0) != section) continue;
+      reader.set(row.key.substr(has_section ? dot + 1 : 0), row.value);
+    }
 }
 
 // `said`: keys that were set already.

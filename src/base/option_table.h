@@ -145,7 +145,7 @@ class OptionTable {
 
   // A flag stands above the file, and the file above the default: so first one, then the other.
   //
-  // Sets what has a key in this section of the file.
+  // Sets what has a key in this section of the file; in "": one outside of all sections.
   void set_from_file(const std::string& section, Reader& reader) const;
   // The error names the first flag whose value is wrong.
   Result<void> set_from_flags(const FlagWords& flags) const;

@@ -41,8 +41,10 @@ class QueryReader {
 
 // A pattern that takes neither much memory nor long to match.
 Result<Pattern> parse_pattern(const std::string& text);
-// "10m", which is counted back from `now`, "today" or "yesterday" by local time, or seconds since
-// 1970.
+// "10m", which is counted back from `now`, "today" or "yesterday" by local time, seconds since
+// 1970, or a time: of RFC 3339, or as commands print it, "09:07:16.123", "11-21 09:07:16",
+// "2026-11-21 09:07:16.123 +0100"; local without a zone, and without a year or day the last one
+// that is not to come.
 Result<Since> parse_since(const std::string& text, std::chrono::system_clock::time_point now);
 Result<std::size_t> parse_limit(const std::string& text);
 

@@ -59,31 +59,22 @@ struct LabelView {
 // The form in which an encoder writes labels: encoders of one form may share them.
 enum class LabelForm { text, protobuf };
 
-// One event among those that a counter or a histogram counted.
-struct Exemplar {
-  LabelView labels;
-  double value = 0;         // growth of the counter, or observed value of the histogram
-  double time_seconds = 0;  // time of day; 0: not known
-};
-
-// Extras of a counter in some formats.
+// More of a counter in some formats, where a series may have an exemplar, too.
 struct CounterFacts {
-  std::optional<Exemplar> exemplar = {};
   // When the counter was 0, in seconds since 1970; 0: not known. OpenMetrics shows it as _created,
   // protobuf as created_timestamp: a server that takes it as a zero sees the first increase, too.
   double created_seconds = 0;
 };
 
-// The same with labels of its own.
-struct KeptExemplar {
+// One event among those that a counter or a histogram counted.
+struct Exemplar {
   EncodedLabels labels;
-  double value = 0, time_seconds = 0;
-
-  Exemplar view() const { return {labels, value, time_seconds}; }
+  double value = 0;         // growth of the counter, or observed value of the histogram
+  double time_seconds = 0;  // time of day; 0: not known
 };
 
 // Of single series, by their labels, of each family.
-using ExemplarsOfFamily = std::unordered_map<std::string, KeptExemplar>;
+using ExemplarsOfFamily = std::unordered_map<std::string, Exemplar>;
 using ExemplarTable = std::map<std::string_view, ExemplarsOfFamily>;
 
 class Encoder {
@@ -122,8 +113,8 @@ class Encoder {
     number(labels, {}, value);
   }
 
-  // Exemplars for series of histograms, and of counters that are given with facts; labels of these
-  // come before those that the facts have. Formats that have none leave them out.
+  // Exemplars for series of histograms, and of counters that are given with facts. Formats that
+  // have none leave them out.
   void use_exemplars(ExemplarTable exemplars) { exemplars_ = std::move(exemplars); }
 
   // One series of a histogram family. `buckets` are not cumulative, one for each slot of the scale;
@@ -145,7 +136,7 @@ class Encoder {
     return found == exemplars_.end() ? nullptr : &found->second;
   }
   // Null: there is none.
-  static const KeptExemplar* exemplar_of(const ExemplarsOfFamily* family, LabelView series) {
+  static const Exemplar* exemplar_of(const ExemplarsOfFamily* family, LabelView series) {
     if (family == nullptr) return nullptr;
     const auto found = family->find(std::string(series.bytes));
     return found == family->end() ? nullptr : &found->second;

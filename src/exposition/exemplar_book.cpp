@@ -30,6 +30,11 @@ void ExemplarBook::note(const Note& note) {
       std::ranges::min_element(of_ioc, {}, [](const auto& one) { return one.second.number; }));
 }
 
+void ExemplarBook::keep(const std::unordered_set<std::string>& iocs) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(kept_, [&iocs](const auto& one) { return !iocs.contains(one.first.ioc); });
+}
+
 ExemplarTable ExemplarBook::encoded(const Encoder& encoder) const {
   ExemplarTable table;
   const std::scoped_lock lock(mutex_);
@@ -37,7 +42,7 @@ ExemplarTable ExemplarBook::encoded(const Encoder& encoder) const {
     for (const auto& [labels, kept] : series)
       table[place.family].insert_or_assign(
           encoded_pairs(encoder, labels).bytes,
-          KeptExemplar{encoded_pairs(encoder, kept.labels), kept.value, kept.time_seconds});
+          Exemplar{encoded_pairs(encoder, kept.labels), kept.value, kept.time_seconds});
   return table;
 }
 

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -32,6 +32,8 @@ class ExemplarBook {
 
   // In any thread; replaces the earlier one of the series.
   void note(const Note& note);
+  // Forgets those of other IOCs.
+  void keep(const std::unordered_set<std::string>& iocs);
   // In the form of `encoder`, which is given it for one scrape.
   ExemplarTable encoded(const Encoder& encoder) const;
 

@@ -56,7 +56,14 @@ struct RecordGroup {
   std::string group;
 };
 
+// The detail of records and PVs.
+enum class SeriesSet {
+  all,
+  site,  // counts by record and PV; durations by record type and IOC; nothing to join on
+};
+
 struct BoundsOptions {
+  SeriesSet set = SeriesSet::all;
   NameFilter records, pvs;  // excluded ones have no series and are in no sum
   std::vector<RecordGroup> groups;
   EdgeStep edge_step = EdgeStep::by_4;  // of histograms, in the text formats

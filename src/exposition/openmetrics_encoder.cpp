@@ -42,9 +42,9 @@ std::string time_text(double seconds) {
   return {text, static_cast<std::size_t>(length)};
 }
 
-std::string exemplar_text(LabelView labels, const Exemplar& exemplar) {
+std::string exemplar_text(const Exemplar& exemplar) {
   std::string text(" # {");
-  text.append(labels.bytes).append("} ");
+  text.append(exemplar.labels.bytes).append("} ");
   append_number(text, exemplar.value);
   if (exemplar.time_seconds > 0) text.append(" ").append(time_text(exemplar.time_seconds));
   return text;
@@ -74,16 +74,9 @@ void OpenMetricsEncoder::begin_family(const Family& family) {
 
 // At the end of the counter's line.
 void OpenMetricsEncoder::append_facts(LabelView labels, const CounterFacts& facts) {
-  if (facts.exemplar) {
-    ByteBuffer& all = text();
-    std::string more;
-    if (const KeptExemplar* const kept = exemplar_of(exemplars_, labels))
-      more.append(kept->labels.bytes);
-    if (!more.empty() && !facts.exemplar->labels.bytes.empty()) more += ',';
-    more.append(facts.exemplar->labels.bytes);
-    all.insert(all.size() - 1, exemplar_text(LabelView(more), *facts.exemplar));
-  }
-  if (facts.created_seconds <= 0 || !family().name.ends_with(kTotal)) return;
+  if (const Exemplar* const exemplar = exemplar_of(exemplars_, labels))
+    text().insert(text().size() - 1, exemplar_text(*exemplar));
+  if (facts.created_seconds <= created_after_ || !family().name.ends_with(kTotal)) return;
   std::string line(family_name(family()));
   line.append("_created{").append(labels.bytes).append("} ");
   text().append(line.append(time_text(facts.created_seconds)) += '\n');
@@ -94,12 +87,12 @@ void OpenMetricsEncoder::histogram(LabelView labels, std::span<const std::uint64
                                    double sum_seconds) {
   const std::size_t begin = text().size();
   TextEncoder::histogram(labels, buckets, sum_seconds);
-  const KeptExemplar* const exemplar = exemplar_of(exemplars_, labels);
+  const Exemplar* const exemplar = exemplar_of(exemplars_, labels);
   if (exemplar == nullptr) return;
   std::size_t line = text().view().find("_bucket{", begin);
   for (std::size_t i = bucket_of(exemplar->value); i > 0; --i)
     line = text().view().find('\n', line) + 1;
-  text().insert(text().view().find('\n', line), exemplar_text(exemplar->labels, exemplar->view()));
+  text().insert(text().view().find('\n', line), exemplar_text(*exemplar));
 }
 
 void OpenMetricsEncoder::count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {

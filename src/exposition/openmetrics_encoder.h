@@ -21,6 +21,9 @@ class OpenMetricsEncoder final : public TextEncoder {
   static constexpr std::string_view kContentType =
       "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+  // `created_after`: counters that were 0 before it, in seconds since 1970, have no _created line.
+  explicit OpenMetricsEncoder(double created_after = 0) : created_after_(created_after) {}
+
   std::string_view content_type() const override { return kContentType; }
   bool has_counter_facts() const override { return true; }
   using TextEncoder::count;
@@ -39,6 +42,7 @@ class OpenMetricsEncoder final : public TextEncoder {
  private:
   void append_facts(LabelView labels, const CounterFacts& facts);
 
+  double created_after_;
   const ExemplarsOfFamily* exemplars_ = nullptr;  // of this family
 };
 

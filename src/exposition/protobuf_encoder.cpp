@@ -124,13 +124,11 @@ void write_time(ProtobufWriter& parent, std::int32_t field, double time_seconds)
   time.add_int32(kTimestampNanos, static_cast<std::int32_t>((time_seconds - seconds) * 1e9));
 }
 
-// `more`: labels before its own.
-void write_exemplar(ProtobufWriter& parent, std::int32_t field, ByteBuffer& bytes, LabelView more,
+void write_exemplar(ProtobufWriter& parent, std::int32_t field, ByteBuffer& bytes,
                     const Exemplar& exemplar) {
   static_assert(static_cast<int>(kExemplarLabel) == static_cast<int>(kLabel),
                 "labels() makes labels of a Metric");
   ProtobufWriter writer(parent, static_cast<protozero::pbf_tag_type>(field));
-  bytes.append(more.bytes);
   bytes.append(exemplar.labels.bytes);
   writer.add_double(kExemplarValue, exemplar.value);
   write_time(writer, kExemplarTimestamp, exemplar.time_seconds);
@@ -202,11 +200,8 @@ void ProtobufEncoder::write_value(LabelView labels, double value, const CounterF
   bytes_.append(labels.bytes);
   ProtobufWriter counter(metric, kCounter);
   counter.add_double(kValue, value);
-  if (facts.exemplar) {
-    const KeptExemplar* const kept = exemplar_of(exemplars_, labels);
-    write_exemplar(counter, kCounterExemplar, bytes_,
-                   kept == nullptr ? LabelView() : LabelView(kept->labels), *facts.exemplar);
-  }
+  if (const Exemplar* const exemplar = exemplar_of(exemplars_, labels))
+    write_exemplar(counter, kCounterExemplar, bytes_, *exemplar);
   write_time(counter, kCounterCreated, facts.created_seconds);
 }
 
@@ -285,9 +280,9 @@ void ProtobufEncoder::make_histogram(LabelView labels, std::span<const std::uint
     pen.bytes(deltas_.view());
   }
   histogram_.set_end(pen.end());
-  if (const KeptExemplar* const kept = exemplar_of(exemplars_, labels)) {
+  if (const Exemplar* const exemplar = exemplar_of(exemplars_, labels)) {
     ProtobufWriter histogram(histogram_);
-    write_exemplar(histogram, kHistogramExemplar, histogram_, {}, kept->view());
+    write_exemplar(histogram, kHistogramExemplar, histogram_, *exemplar);
   }
 }
 

@@ -9,11 +9,9 @@ namespace ioc_exporter::exposition {
 namespace {
 
 // The sum was 0 when the first of its parts was; not known (0) when that of one part is not.
-void add_counts(CountedSeries& sum, CountedSeries& more) {
+void add_counts(CountedSeries& sum, const CountedSeries& more) {
   sum.count += more.count;
   sum.created_seconds = std::min(sum.created_seconds, more.created_seconds);
-  if (more.exemplar && (!sum.exemplar || sum.exemplar->time_seconds < more.exemplar->time_seconds))
-    sum.exemplar = std::move(more.exemplar);
 }
 
 void add_durations(SharedFamilies::Durations& sum, const SharedFamilies::Durations& more) {
@@ -41,7 +39,7 @@ void SharedFamilies::begin(const Family& family, const HistogramEdges* edges) {
 }
 
 void SharedFamilies::add(EncodedLabels labels, CountedSeries series) {
-  families_[current_].counts.emplace_back(std::move(labels), std::move(series));
+  families_[current_].counts.emplace_back(std::move(labels), series);
 }
 
 void SharedFamilies::add(EncodedLabels labels, const Durations& durations) {
@@ -60,9 +58,7 @@ void SharedFamilies::encode(Encoder& encoder) {
       encoder.begin_family(one.family);
     for_each_merged(one.counts, add_counts,
                     [&encoder](const EncodedLabels& labels, const CountedSeries& series) {
-                      CounterFacts facts{.created_seconds = series.created_seconds};
-                      if (series.exemplar) facts.exemplar = series.exemplar->view();
-                      encoder.count(labels, series.count, facts);
+                      encoder.count(labels, series.count, {series.created_seconds});
                     });
     for_each_merged(
         one.numbers, [](double& most, double more) { most = std::max(most, more); },

@@ -13,11 +13,10 @@
 
 namespace ioc_exporter::exposition {
 
-// A count with its extras in some formats.
+// A count, and when it was 0.
 struct CountedSeries {
   std::uint64_t count = 0;
   double created_seconds = 0;  // as in CounterFacts
-  std::optional<KeptExemplar> exemplar = {};
 };
 
 class SharedFamilies {
@@ -30,7 +29,7 @@ class SharedFamilies {
 
   // The family that add() adds to. `edges`: of a family of histograms.
   void begin(const Family& family, const HistogramEdges* edges = nullptr);
-  // Of series with the same labels: their sum, with the latest exemplar.
+  // Of series with the same labels: their sum.
   void add(EncodedLabels labels, CountedSeries series);
   void add(EncodedLabels labels, const Durations& durations);
   // Of series with the same labels: the largest.

@@ -31,6 +31,12 @@ std::shared_ptr<const std::vector<Walk>> walks_of(const Options& options,
   return walks;
 }
 
+bool needs_programs(const std::optional<Result<LookedAt>>& found) {
+  return found && *found && std::ranges::any_of((*found)->files, [](const FileInIoc& file) {
+           return !file.file->functions.empty() || !file.file->problems.empty();
+         });
+}
+
 }  // namespace
 
 FunctionsCollector::FunctionsCollector(iocs::Host& host, const Options& options)
@@ -39,41 +45,39 @@ FunctionsCollector::FunctionsCollector(iocs::Host& host, const Options& options)
       walks_(walks_of(options, presets_)),
       walk_watch_(host.reader(), walks_),
       budget_(options.overhead_budget / 100),
-      descriptions_(std::make_shared<const Descriptions>()) {
-  if (options.described.empty() && walks_->empty() && presets_.empty()) return;
-  const auto usable = in_initial_pid_namespace(host.fs(), "count functions");
-  auto object = usable ? FunctionsObject::load() : usable.error();
-  if (object)
-    object_.emplace(std::move(*object));
-  else
-    why_not_ = kernel::explain_load_error(kProbe, object.error());
-  describe(options.described, exposition::EdgeStep::by_4);
+      descriptions_(std::make_shared<const Descriptions>()),
+      finder_(std::make_shared<FunctionFinder>(host_.reader(), descriptions_, walks_)) {
+  describe(options.described, {});
 }
 
 std::vector<ProbeState> FunctionsCollector::probes() const {
-  return is_enabled() ? std::vector<ProbeState>{{kProbe, why_not_}} : std::vector<ProbeState>{};
+  const std::scoped_lock lock(mutex_);
+  if (!object_ && why_not_.empty()) return {};
+  return {{kProbe, why_not_}};
 }
 
-void FunctionsCollector::describe(const Descriptions& descriptions, exposition::EdgeStep step) {
+void FunctionsCollector::describe(const Descriptions& descriptions,
+                                  const exposition::BoundsOptions& shown) {
   const std::scoped_lock lock(mutex_);
-  edges_ = exposition::HistogramEdges::of_scans(step);
+  edges_ = exposition::HistogramEdges::of_scans(shown.edge_step);
+  by_record_ = shown.set == exposition::SeriesSet::all;
   // The site's own come first: of two with one name the first stays.
   Descriptions all = descriptions;
   for (const Preset& preset : presets_)
     all.insert(all.end(), preset.functions.begin(), preset.functions.end());
+  is_enabled_ = !all.empty() || !walks_->empty();
+  const auto usable =
+      is_enabled_ ? in_initial_pid_namespace(host_.fs(), "count functions") : Result<void>();
+  is_usable_ = static_cast<bool>(usable);
+  if (!usable) why_not_ = kernel::explain_load_error(kProbe, usable.error());
   if (all == asked_for_) return;
-  if (!object_) {
-    if (why_not_.empty())
-      log::warn(
-          "count the functions that are described now: restart ioc_exporter, which loads the "
-          "programs for it at its start only");
-    return;
-  }
   asked_for_ = all;
   for (const std::string& line : take_out_unusable(all)) log::warn("{}", line);
   descriptions_ = std::make_shared<const Descriptions>(std::move(all));
   known_names_.clear();
-  start_watch();
+  finder_ = std::make_shared<FunctionFinder>(host_.reader(), descriptions_, walks_);
+  looks_.clear();
+  if (object_) start_watch();
 }
 
 void FunctionsCollector::start_watch() {
@@ -81,24 +85,34 @@ void FunctionsCollector::start_watch() {
   watch_ = std::make_unique<FunctionWatch>(*object_, descriptions_, budget_);
   watch_->set_detached(detached_);
   watch_->follow(iocs_);
-  finder_ = std::make_shared<FunctionFinder>(host_.reader(), descriptions_, walks_);
-  looks_.clear();
+}
+
+// Without the mutex: it takes a while.
+void FunctionsCollector::load(TimePoint now) {
+  if (!load_again_.is_due(now)) return;
+  auto object = FunctionsObject::load(server_, helper_);
+  const std::scoped_lock lock(mutex_);
+  trouble_.report("load probe functions", object ? Result<void>() : object.error());
+  why_not_ = object ? "" : kernel::explain_load_error(kProbe, object.error());
+  if (!object) return static_cast<void>(load_again_.failed(now, why_not_));
+  object_.emplace(std::move(*object));
+  start_watch();
 }
 
 void FunctionsCollector::follow(TimePoint) {
-  if (!object_) return;
+  if (!is_enabled_ || !is_usable_) return;
   const std::scoped_lock lock(mutex_);
   iocs_.clear();
   names_ = host_.names();
   for (const auto& [id, live] : host_.live())
     iocs_.push_back({id, live.serial, host_.number_of(live.ioc.name), live.ioc.user, live.ioc.name,
                      host_.left_alone(live)});
-  watch_->follow(iocs_);
+  if (watch_) watch_->follow(iocs_);
   known_names_.follow(host_);
 }
 
 void FunctionsCollector::tick(TimePoint now) {
-  if (!object_) return;
+  if (!is_enabled_ || !is_usable_) return;
   if (is_first_) {
     {
       const std::scoped_lock lock(mutex_);
@@ -107,9 +121,13 @@ void FunctionsCollector::tick(TimePoint now) {
     worker_.wait(kFirstPatience);  // --check and --once shall see all of it
     is_first_ = false;
   }
+  if (!object_ && is_looking_ && worker_.wait({}) &&
+      std::ranges::any_of(jobs_, [](const Job& job) { return needs_programs(job.found); }))
+    load(now);
   const std::scoped_lock lock(mutex_);
   take_over();
   look_at_due(now);
+  if (!watch_) return;
   watch_->tick(now);
   if (now < next_keep_) return;
   next_keep_ = now + FunctionWatch::kSweep;
@@ -122,11 +140,13 @@ void FunctionsCollector::take_over() {
   const bool is_stale = looks_with_ != finder_;  // it has the numbers of former descriptions
   for (Job& job : std::exchange(jobs_, {})) {
     if (!job.found || is_stale) continue;
-    const std::string action = "look for functions in ioc " + job.ioc.name;
-    trouble_.report(action, *job.found ? Result<void>() : job.found->error());
-    if (!*job.found) continue;
+    if (!*job.found) {
+      lines_.warn("look for functions in ioc " + job.ioc.name + ": " +
+                  job.found->error().message());
+      continue;
+    }
     walk_watch_.take(job.ioc.id, job.ioc.serial, std::move((*job.found)->walks));
-    watch_->take(job.ioc.id, job.ioc.serial, std::move(**job.found));
+    if (watch_) watch_->take(job.ioc.id, job.ioc.serial, std::move(**job.found));
   }
 }
 
@@ -135,7 +155,8 @@ void FunctionsCollector::look_at_due(TimePoint now) {
     return std::ranges::find(iocs_, one.first, &WatchedIoc::id) == iocs_.end();
   });
   if (is_looking_ || detached_) return;
-  auto pointers = watch_->pointers();
+  std::map<pid_t, std::vector<PointerSeen>> pointers;
+  if (watch_) pointers = watch_->pointers();
   for (const WatchedIoc& ioc : iocs_) {
     Look& look = looks_[ioc.id];
     if (look.serial != ioc.serial) look = {ioc.serial, now, now};
@@ -149,7 +170,7 @@ void FunctionsCollector::look_at_due(TimePoint now) {
   is_looking_ = true;
   looks_with_ = finder_;
   worker_.start([this, finder = finder_] {
-    for (Job& job : jobs_) job.found.emplace(finder->look(job.ioc.id, job.pointers));
+    for (Job& job : jobs_) job.found.emplace(finder->look(job.ioc.id, job.ioc.user, job.pointers));
   });
 }
 
@@ -166,22 +187,18 @@ void FunctionsCollector::attach() {
 }
 
 void FunctionsCollector::describe_self(SelfSamples& self) const {
-  ProbeSample& probe = self.probes.emplace_back();
-  probe.probe = kProbe;
-  probe.loaded = object_.has_value();
-  if (!object_) return;
-  if (const auto stats = object_->stats()) {
-    probe.runs = stats->runs;
-    probe.run_time_ns = stats->run_time_ns;
-  }
-  probe.attachments = watch_->attachments();
-  self.maps.push_back({"function_series", watch_->series(), FunctionsObject::kSeries});
-  const auto drops = kernel::sum_per_cpu_counters(object_->maps().drops, IOCX_FUNCTION_DROPS);
-  if (!drops) return;
-  self.add(drop_samples(kProbe, *drops, iocx_function_drop_labels, iocx_function_drop_lost));
-  self.drops.push_back({kProbe, "function_label_unprintable", watch_->unprinted(), true});
   self.drops.push_back({kProbe, "function_label_unknown", known_names_.unknown(), true});
   self.drops.push_back({kProbe, "walk_unfit", walk_watch_.unfit(), true});
+  if (!why_not_.empty()) self.probes.push_back({kProbe, false, 0, {}, {}});
+  if (!object_) return;
+  self.probes.push_back(probe_sample(kProbe, true, watch_->attachments(), object_->stats()));
+  self.maps.push_back({"function_series", watch_->series().used(), FunctionsObject::kSeries});
+  self.drops.push_back({kProbe, "function_label_unprintable", watch_->series().unprinted(), true});
+  self.drops.push_back({kProbe, "function_places_full", watch_->refused(), true});
+  auto drops = kernel::sum_per_cpu_counters(object_->maps().drops, IOCX_FUNCTION_DROPS);
+  if (!drops) return;
+  (*drops)[IOCX_FUNCTION_DROP_POINTERS_FULL] += watch_->pointers_over();
+  self.add(drop_samples(kProbe, *drops, iocx_function_drop_labels, iocx_function_drop_lost));
 }
 
 // Before the mutex: an IOC may make it wait.
@@ -190,7 +207,7 @@ void FunctionsCollector::look_at_memory() {
   {
     const std::scoped_lock lock(mutex_);
     for (const WatchedIoc& ioc : iocs_)
-      jobs.push_back({ioc.id, ioc.serial, ioc.name, ioc.left_alone});
+      jobs.push_back({ioc.id, ioc.serial, ioc.name, ioc.left_alone, ioc.user});
   }
   walk_watch_.look(jobs);
 }
@@ -199,13 +216,35 @@ void FunctionsCollector::collect(exposition::Page& page) {
   if (!is_enabled()) return;
   look_at_memory();
   const std::scoped_lock lock(mutex_);
-  page.complete = object_.has_value();
-  if (!object_) return describe_self(page.self);
-  auto samples = watch_->samples(names_);
-  known_names_.apply(samples, walk_watch_);
-  encode_functions(samples, watch_->watched(names_), edges_, page.encoder);
+  page.complete = why_not_.empty();
+  if (watch_)
+    encode_functions(samples_now(), watch_->watched(names_), edges_, by_record_, page.encoder);
   walk_watch_.encode(page.encoder);
   describe_self(page.self);
+}
+
+std::vector<FunctionSample> FunctionsCollector::samples_now() {
+  auto samples = watch_->samples(names_);
+  select_samples(samples);
+  known_names_.apply(samples, walk_watch_);
+  return samples;
+}
+
+std::vector<FunctionSample> FunctionsCollector::samples() {
+  const std::scoped_lock lock(mutex_);
+  return watch_ ? samples_now() : std::vector<FunctionSample>();
+}
+
+std::vector<WatchedSample> FunctionsCollector::watched() {
+  const std::scoped_lock lock(mutex_);
+  return watch_ ? watch_->watched(names_) : std::vector<WatchedSample>();
+}
+
+std::vector<std::string> FunctionsCollector::fitting_walks() const {
+  std::vector<std::string> names;
+  for (WalkWatch::State& state : walk_watch_.states())
+    if (!state.state.starts_with("absent: ")) names.push_back(std::move(state.walk));
+  return names;
 }
 
 void FunctionsCollector::add_walks(exposition::StatusPage& page) const {
@@ -230,19 +269,19 @@ void FunctionsCollector::add_walks(exposition::StatusPage& page) const {
 void FunctionsCollector::status(exposition::StatusPage& page) {
   if (!is_enabled()) return;
   const std::scoped_lock lock(mutex_);
-  if (object_) {
-    exposition::StatusTable table;
-    table.title = "Functions";
-    table.note = "Functions that are described, in the files where they were found.";
-    table.columns = {
-        {"function", false}, {"file", false}, {"symbol", false}, {"IOCs", true}, {"state", false}};
+  exposition::StatusTable table;
+  table.title = "Functions";
+  table.note = "Functions that are described, in the files where they were found.";
+  table.columns = {
+      {"function", false}, {"file", false}, {"symbol", false}, {"IOCs", true}, {"state", false}};
+  if (watch_) {
     for (FunctionState& state : watch_->states())
       table.rows.push_back({std::move(state.name), std::move(state.file), std::move(state.symbol),
                             std::to_string(state.iocs), std::move(state.state)});
-    page.tables.push_back(std::move(table));
     static_cast<void>(watch_->samples(names_));  // counts the texts that do not print
-    add_walks(page);
   }
+  page.tables.push_back(std::move(table));
+  add_walks(page);
   describe_self(page.self);
 }
 

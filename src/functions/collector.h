@@ -2,6 +2,7 @@
 // presets, and what presets find in the IOCs' memory.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,10 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/helper.h"
+#include "base/retry.h"
 #include "base/worker.h"
 #include "exposition/collector.h"
 #include "exposition/histogram_edges.h"
+#include "exposition/limits.h"
 #include "exposition/self_samples.h"
+#include "functions/bounded_log.h"
 #include "functions/finder.h"
 #include "functions/known_names.h"
 #include "functions/options.h"
@@ -27,11 +32,11 @@ namespace ioc_exporter::functions {
 
 class FunctionsCollector final : public Collector {
  public:
-  // Loads the programs, where something is described. `host` must outlive it.
+  // Loads the programs once an IOC maps a file that they are for. `host` must outlive it.
   FunctionsCollector(iocs::Host& host, const Options& options);
 
   std::string_view name() const override { return "functions"; }
-  bool is_enabled() const override { return object_ || !why_not_.empty(); }
+  bool is_enabled() const override { return is_enabled_; }
   std::vector<ProbeState> probes() const override;
   void follow(TimePoint now) override;
   void tick(TimePoint now) override;
@@ -41,9 +46,14 @@ class FunctionsCollector final : public Collector {
   void attach() override;
 
   // From now on these are counted; where they are others, all begins anew. In any thread.
-  void describe(const Descriptions& descriptions, exposition::EdgeStep step);
-  // The programs, for who attaches them in our place; null: there are none.
-  FunctionsObject* object() { return object_ ? &*object_ : nullptr; }
+  void describe(const Descriptions& descriptions, const exposition::BoundsOptions& shown);
+  // That loads and attaches the programs from now on (FunctionsServer).
+  void use_helper(std::shared_ptr<Helper> helper) { helper_ = std::move(helper); }
+  // What a scrape shows of calls, and where descriptions are found.
+  std::vector<FunctionSample> samples();
+  std::vector<WatchedSample> watched();
+  // Names of walks that were read in an IOC, with what fitted.
+  std::vector<std::string> fitting_walks() const;
 
  private:
   struct Look {
@@ -57,6 +67,8 @@ class FunctionsCollector final : public Collector {
     std::optional<Result<LookedAt>> found = {};
   };
 
+  void load(TimePoint now);
+  std::vector<FunctionSample> samples_now();
   void start_watch();
   void look_at_memory();
   void add_walks(exposition::StatusPage& page) const;
@@ -69,21 +81,28 @@ class FunctionsCollector final : public Collector {
   const std::shared_ptr<const std::vector<Walk>> walks_;
   WalkWatch walk_watch_;
   double budget_;
+  std::shared_ptr<Helper> helper_;  // null: this process loads and attaches
+  std::atomic<bool> is_enabled_ = false;
+  bool is_usable_ = true;
+  mutable std::mutex mutex_;  // for what follows; taken after the host's
   std::string why_not_;
+  FunctionsServer server_;  // of this process
   std::optional<FunctionsObject> object_;
-  std::mutex mutex_;  // for what follows; taken after the host's
+  Retry load_again_;
   Descriptions asked_for_;
   std::shared_ptr<const Descriptions> descriptions_;
   KnownNames known_names_;
   std::unique_ptr<FunctionWatch> watch_;
   std::shared_ptr<FunctionFinder> finder_;
+  bool by_record_ = true;  // durations
   exposition::HistogramEdges edges_ = exposition::HistogramEdges::of_scans();
   std::vector<WatchedIoc> iocs_;
-  std::map<std::uint32_t, std::string> names_;  // by number
+  IocNames names_;
   std::map<iocs::IocId, Look> looks_;
   TimePoint next_keep_{};
   bool is_first_ = true, is_looking_ = false, detached_ = false;
   TroubleLog trouble_;
+  BoundedLog lines_;
   std::shared_ptr<FunctionFinder> looks_with_;  // the worker; not finder_ after a reload
   std::vector<Job> jobs_;                       // the worker's, while it looks
   Worker worker_;                               // last: it ends first

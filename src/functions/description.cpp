@@ -147,12 +147,15 @@ void read_families(Reader& item, const std::string& prefix, Description& descrip
     item.complain("durations", "there is no time of its calls");
 }
 
-void read_among(Reader& item, Description& description) {
-  item.pairs("among", [&](const Pair& pair) {
+// Texts by labels that the description has.
+void read_by_label(Reader& item, const std::string& key, const Description& description,
+                   std::map<std::string, std::string>& into) {
+  item.pairs(key, [&](const Pair& pair) {
     if (std::ranges::find(description.labels, pair.name, &DescribedLabel::name) ==
         description.labels.end())
-      item.problems().add(pair.place, item.path() + ".among." + pair.name + ": no such label");
-    description.among[pair.name] = pair.value;
+      item.problems().add(pair.place,
+                          item.path() + "." + key + "." + pair.name + ": no such label");
+    into[pair.name] = pair.value;
   });
 }
 
@@ -176,7 +179,8 @@ Description read_one(Reader& item, const std::string& prefix) {
   if (!description.since.empty() && description.timed)
     item.complain("since",
                   "a function that is timed has a duration already: describe it once more");
-  read_among(item, description);
+  read_by_label(item, "among", description, description.among);
+  read_by_label(item, "only", description, description.only);
   if (item.has("metrics"))
     item.section("metrics", [&](Reader& inner) { read_families(inner, prefix, description); });
   return description;

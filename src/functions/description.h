@@ -12,6 +12,7 @@
 //       success: success               # numbers, words, ranges as 0.. or 1..5; else 0
 //       key: arg0                      # of calls that belong together
 //       since: queued                  # the time since that function's call with the same key
+//       only: {kind: read}             # other calls are not shown, and nor is this label
 //       among: {port: ports}           # else the label is empty: what a walk (walk.h) finds
 //       metrics: {calls: epics_site_requests_total, calls_help: Requests.}   # families of its own
 //
@@ -92,8 +93,9 @@ struct Description {
   // Only values that a walk's label of that name has are shown, or names of records: by label, the
   // walk's name, or "records".
   std::map<std::string, std::string> among;
-  std::optional<OwnFamilies> metrics;  // none: the epics_function_ families
-  std::optional<Pattern> where;        // only in IOCs that map such a file
+  std::map<std::string, std::string> only;  // by label: other calls are not shown
+  std::optional<OwnFamilies> metrics;       // none: the epics_function_ families
+  std::optional<Pattern> where;             // only in IOCs that map such a file
 
   bool operator==(const Description& other) const { return source == other.source; }
   bool succeeded(std::int64_t value) const;

@@ -26,13 +26,18 @@ struct FunctionSample {
   const Description* description = nullptr;  // null: nothing of its own; outlives the sample
 };
 
+// Takes out what descriptions do not want to be shown (`only`).
+void select_samples(std::vector<FunctionSample>& samples);
+
 struct WatchedSample {
   std::string ioc, function;
   bool is_counted = false;
 };
 
+// `by_record`: durations have the label `record` where descriptions say so; else they are summed.
 void encode_functions(const std::vector<FunctionSample>& functions,
                       const std::vector<WatchedSample>& watched,
-                      const exposition::HistogramEdges& edges, exposition::Encoder& encoder);
+                      const exposition::HistogramEdges& edges, bool by_record,
+                      exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::functions

@@ -3,10 +3,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
 #include <string_view>
 
 #include <re2/re2.h>
 
+#include "base/process_stats.h"
 #include "base/same_inode.h"
 
 namespace ioc_exporter::functions {
@@ -15,7 +19,7 @@ namespace {
 using Wish = iocs::FunctionWish;
 
 constexpr std::size_t kMostMaps = 16u << 20;
-constexpr std::size_t kMostFiles = 4096;
+constexpr std::size_t kMostMappings = 64;  // of a file: a linker makes one or two
 constexpr std::pair<std::uint32_t, std::uint64_t> kNoPointer{~0u, 0};
 
 Wish wish_of(const Symbol& symbol) {
@@ -31,55 +35,89 @@ Wish wish_of(const Symbol& symbol) {
   }
 }
 
-std::vector<iocs::Mapping> code_mappings(std::string_view maps) {
-  std::vector<iocs::Mapping> all;
+struct Mappings {
+  std::vector<iocs::Mapping> code;
+  // How often each file is mapped, for whatever.
+  std::map<std::pair<std::string, std::uint64_t>, std::size_t> times;  // by device and inode
+};
+
+Mappings read_mappings(std::string_view maps) {
+  Mappings all;
   while (!maps.empty()) {
     const auto end = std::min(maps.find('\n'), maps.size());
     auto mapping = iocs::parse_mapping(maps.substr(0, end));
     maps.remove_prefix(std::min(end + 1, maps.size()));
-    if (mapping && mapping->executable && mapping->inode != 0 && mapping->path.starts_with('/'))
-      all.push_back(std::move(*mapping));
+    if (!mapping || mapping->inode == 0) continue;
+    ++all.times[{mapping->device, mapping->inode}];
+    if (mapping->executable && mapping->path.starts_with('/'))
+      all.code.push_back(std::move(*mapping));
   }
   return all;
 }
 
-// Libraries that programs share which are no IOCs: an address in an IOC's memory does not choose
-// that these are probed.
+MappedFile mapped_file(const iocs::Mapping& mapping) {
+  return {mapping.path, mapping.device, mapping.inode, mapping.start};
+}
+
+FileInIoc in_ioc(std::shared_ptr<const DescribedFile> file, const iocs::Mapping& mapping,
+                 const std::vector<iocs::Mapping>& mappings) {
+  FileInIoc found{std::move(file), mapped_file(mapping), {}};
+  for (const iocs::Mapping& one : mappings)
+    if (one.inode == mapping.inode && one.device == mapping.device &&
+        found.code.size() < kMostMappings)
+      found.code.push_back({one.start, one.end, one.offset});
+  return found;
+}
+
+}  // namespace
+
+Result<ReadMaps> read_maps(iocs::ProcessReader& reader, pid_t pid) {
+  const auto read = [&](pid_t thread) {
+    return reader.text(pid, folder_of_thread(pid, thread) + "/maps", kMostMaps);
+  };
+  pid_t thread = pid;
+  auto text = read(pid);
+  // The main thread has ended.
+  if (text && text->empty()) {
+    thread = find_live_thread(RootedFs(), pid).value_or(pid);
+    text = read(thread);
+  }
+  if (!text) return std::move(text).error();
+  if (text->empty()) return error_in_words("read /proc/" + std::to_string(pid) + "/maps: empty");
+  return ReadMaps{thread, std::move(*text)};
+}
+
+std::string map_files_path(pid_t thread, const iocs::Mapping& mapping) {
+  return "/proc/" + std::to_string(thread) + "/map_files/" + iocs::map_files_name(mapping);
+}
+
 bool is_common_library(const std::string& path) {
   static const re2::RE2 form(
       R"(.*/(ld-linux|libc|libm|libpthread|libdl|librt|libgcc_s|libstdc\+\+|libCom|libca|libdbCore)[-.][^/]*)");
   return re2::RE2::FullMatch(path, form);
 }
 
-bool is_same_file(const iocs::Mapping& a, const iocs::Mapping& b) {
-  return a.inode == b.inode && a.device == b.device;
-}
-
-}  // namespace
-
-Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
+Result<LookedAt> FunctionFinder::look(const iocs::IocId& id, uid_t user,
                                       const std::vector<PointerSeen>& pointers) {
-  const pid_t pid = id.pid;
-  const auto text = reader_->text(pid, "/proc/" + std::to_string(pid) + "/maps", kMostMaps);
-  if (!text) return text.error();
-  const auto mappings = code_mappings(*text);
+  const auto maps = read_maps(*reader_, id.pid);
+  if (!maps) return maps.error();
+  if (known_.is_crowded() || open_.is_crowded()) forget_unused();
+  const Mappings all = read_mappings(maps->text);
+  const std::vector<iocs::Mapping>& mappings = all.code;
+  const Process process{id.pid, maps->thread, user, mappings};
+  std::set<std::pair<std::string, std::uint64_t>> known;
+  std::vector<const iocs::Mapping*> files;
+  for (const iocs::Mapping& mapping : mappings)
+    if (known.emplace(mapping.device, mapping.inode).second) files.push_back(&mapping);
   LookedAt found;
-  const auto add = [&](FilePtr file, const iocs::Mapping& mapping) {
-    found.files.push_back({std::move(file), {}});
-    FileInIoc& in_ioc = found.files.back();
-    for (const iocs::Mapping& one : mappings)
-      if (is_same_file(one, mapping)) in_ioc.code.push_back({one.start, one.end, one.offset});
-  };
   // A preset's descriptions are for IOCs that map a certain file.
   std::vector<bool> wanted;
   for (const Description& one : *descriptions_)
-    wanted.push_back(!one.where || std::ranges::any_of(mappings, [&](const auto& mapping) {
-      return one.where->matches(mapping.path);
+    wanted.push_back(!one.where || std::ranges::any_of(files, [&](const auto* mapping) {
+      return one.where->matches(mapping->path);
     }));
-  for (auto mapping = mappings.begin(); mapping != mappings.end(); ++mapping) {
-    if (std::any_of(mappings.begin(), mapping,
-                    [&](const auto& before) { return is_same_file(before, *mapping); }))
-      continue;
+  std::size_t searched = 0, with_functions = 0;
+  for (const iocs::Mapping* const mapping : files) {
     std::vector<Wish> wishes;
     std::vector<std::uint32_t> described;
     for (std::uint32_t i = 0; i < descriptions_->size(); ++i) {
@@ -95,46 +133,68 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
         for (const std::string& name : walk.variables())
           wishes.push_back({Wish::Kind::variable, name, 0});
     if (wishes.empty()) continue;
-    auto file = file_of(pid, *mapping, wishes, described, kNoPointer);
-    if (!file) return file.error();
-    if (!*file) continue;
-    add(std::move(*file), *mapping);
+    if ((!described.empty() && with_functions >= kMostFilesOfIoc) || searched >= kMostSearched) {
+      ++found.files_over;
+      continue;
+    }
+    ++searched;
+    std::string names;
+    for (const std::uint32_t i : described)
+      names += (names.empty() ? "" : ", ") + (*descriptions_)[i].name;
+    // A probe is put into each mapping, one after the other, also into those that hold no code.
+    if (all.times.at({mapping->device, mapping->inode}) > kMostMappings) {
+      found.unread.push_back(
+          {mapped_file(*mapping), "mapped more than 64 times", std::move(names)});
+      continue;
+    }
+    auto file = file_of(process, *mapping, wishes, described, kNoPointer);
+    if (!file) {
+      found.files_over += file.error().code == std::errc::too_many_files_open;
+      found.unread.push_back({mapped_file(*mapping), file.error().message(), std::move(names)});
+      continue;
+    }
+    if (!(*file)->functions.empty()) ++with_functions;
+    found.files.push_back(in_ioc(std::move(*file), *mapping, mappings));
     add_walks(found.files.back(), found.walks);
   }
-  for (const PointerSeen& pointer : pointers) {
-    const auto holds = [&](const iocs::Mapping& mapping) {
-      return pointer.address >= mapping.start && pointer.address < mapping.end;
-    };
-    const auto mapping = std::ranges::find_if(mappings, holds);
-    const Description& one = (*descriptions_)[pointer.description];
-    if (mapping == mappings.end() || !one.file->matches(mapping->path)) {
-      found.problems.push_back(one.name + ": " + iocs::hex_address(pointer.address) +
-                               " is no code of a file that is asked for");
-      continue;
-    }
-    if (one.where && is_common_library(mapping->path)) {
-      found.problems.push_back(one.name + ": " + iocs::hex_address(pointer.address) + " is in " +
-                               mapping->path + ", which other programs use, too");
-      continue;
-    }
-    const std::uint64_t offset = pointer.address - mapping->start + mapping->offset;
-    const std::vector<Wish> wish{{Wish::Kind::place, "", offset}};
-    auto file = file_of(pid, *mapping, wish, {pointer.description}, {pointer.description, offset});
-    if (!file) return file.error();
-    for (const auto& [description, problem] : (*file)->problems)
-      found.problems.push_back(one.name + ": " + iocs::hex_address(pointer.address) + " in " +
-                               (*file)->path + ": " + problem);
-    add(std::move(*file), *mapping);
-  }
+  for (const PointerSeen& pointer : pointers) add_pointer(process, pointer, found);
   return found;
+}
+
+void FunctionFinder::add_pointer(const Process& process, const PointerSeen& pointer,
+                                 LookedAt& found) {
+  const std::vector<iocs::Mapping>& mappings = process.mappings;
+  const Description& one = (*descriptions_)[pointer.description];
+  const auto complain = [&](const std::string& what) {
+    found.problems.push_back(one.name + ": " + iocs::hex_address(pointer.address) + what);
+  };
+  const auto mapping = std::ranges::find_if(mappings, [&](const iocs::Mapping& file_mapping) {
+    return pointer.address >= file_mapping.start && pointer.address < file_mapping.end;
+  });
+  if (mapping == mappings.end() || !one.file->matches(mapping->path))
+    return complain(" is no code of a file that is asked for");
+  if (is_common_library(mapping->path))
+    return complain(" is in " + mapping->path + ", which other programs use, too");
+  const std::uint64_t offset = pointer.address - mapping->start + mapping->offset;
+  const std::vector<Wish> wish{{Wish::Kind::place, "", offset}};
+  auto file =
+      file_of(process, *mapping, wish, {pointer.description}, {pointer.description, offset});
+  if (!file) {
+    found.files_over += file.error().code == std::errc::too_many_files_open;
+    found.unread.push_back({mapped_file(*mapping), file.error().message(), one.name});
+    return;
+  }
+  for (const auto& [description, problem] : (*file)->problems)
+    complain(" in " + (*file)->path + ": " + problem);
+  found.files.push_back(in_ioc(std::move(*file), *mapping, mappings));
 }
 
 void FunctionFinder::add_walks(const FileInIoc& file,
                                std::map<std::uint32_t, WalkPlaces>& walks) const {
   for (std::uint32_t i = 0; i < walks_->size(); ++i) {
-    if (!(*walks_)[i].file->matches(file.file->path) || walks.contains(i)) continue;
+    if (!(*walks_)[i].file->matches(file.mapped.path) || walks.contains(i)) continue;
     WalkPlaces& places = walks[i];
-    places.file = file.file->path;
+    places.file = file.mapped.path;
     for (const std::string& name : (*walks_)[i].variables()) {
       const auto variable = file.file->variables.find(name);
       if (variable == file.file->variables.end()) continue;
@@ -147,38 +207,54 @@ void FunctionFinder::add_walks(const FileInIoc& file,
 }
 
 Result<FunctionFinder::FilePtr> FunctionFinder::file_of(
-    pid_t pid, const iocs::Mapping& mapping, const std::vector<Wish>& wishes,
+    const Process& process, const iocs::Mapping& mapping, const std::vector<Wish>& wishes,
     const std::vector<std::uint32_t>& described, std::pair<std::uint32_t, std::uint64_t> pointer) {
-  const std::string path =
-      "/proc/" + std::to_string(pid) + "/map_files/" + iocs::map_files_name(mapping);
-  const auto status = reader_->status(pid, path);
+  const std::string path = map_files_path(process.thread, mapping);
+  const auto status = reader_->status(process.pid, path);
   if (!status) return status.error();
-  const FileKey key{iocs::file_id(*status), pointer, described};
-  if (const auto known = files_.find(key); known != files_.end()) return known->second;
-  auto fd = reader_->open(pid, path);
+  std::vector<std::string> variables;
+  for (const Wish& wish : wishes)
+    if (wish.kind == Wish::Kind::variable) variables.push_back(wish.text);
+  const FileKey key{iocs::file_id(*status), pointer, described, std::move(variables)};
+  if (const auto known = files_.find(key); known != files_.end()) return known->second.file;
+  if (!known_.may_add(process.user) || (!described.empty() && !open_.may_add(process.user)))
+    return error_from_errno(EMFILE, "search " + mapping.path + ": there are too many of this user");
+  auto fd = reader_->open(process.pid, path);
   if (!fd) return fd.error();
-  auto file = read(pid, mapping, std::move(*fd), wishes, described);
+  auto file = read(process.pid, mapping, std::move(*fd), wishes, described);
   if (!file) return file.error();
-  if (auto same = pointer == kNoPointer ? same_file(**file, described) : nullptr)
-    *file = std::move(same);
-  // Those that nobody uses any more are read again when they come back.
-  if (files_.size() >= kMostFiles)
-    std::erase_if(files_, [](const auto& one) { return one.second.use_count() == 1; });
-  files_[key] = *file;
-  return file;
+  const auto same = pointer == kNoPointer ? same_file(**file, key) : nullptr;
+  const Known known{same ? same : *file, process.user, !same && (*file)->code};
+  known_.add(process.user);
+  if (known.is_open) open_.add(process.user);
+  return files_.emplace(key, known).first->second.file;
+}
+
+// Those that no IOC uses any more: they are read again when they come back.
+void FunctionFinder::forget_unused() {
+  std::map<const DescribedFile*, long> here;
+  for (const auto& [key, known] : files_) ++here[known.file.get()];
+  std::erase_if(files_, [&](const auto& one) {
+    const Known& known = one.second;
+    if (known.file.use_count() > here.at(known.file.get())) return false;
+    known_.remove(known.user);
+    if (known.is_open) open_.remove(known.user);
+    return true;
+  });
 }
 
 // Two mounts of one file have one probe in the kernel (base/same_inode.h): it must not be two here.
-FunctionFinder::FilePtr FunctionFinder::same_file(
-    const DescribedFile& file, const std::vector<std::uint32_t>& described) const {
+FunctionFinder::FilePtr FunctionFinder::same_file(const DescribedFile& file,
+                                                  const FileKey& key) const {
   if (!file.code || file.functions.empty()) return nullptr;
-  for (const auto& [key, known] : files_) {
-    if (std::get<1>(key) != kNoPointer || std::get<2>(key) != described || !known->code ||
-        !known->code->resembles(*file.code))
+  for (const auto& [other_key, known] : files_) {
+    const auto& code = known.file->code;
+    if (std::get<1>(other_key) != kNoPointer || std::get<2>(other_key) != std::get<2>(key) ||
+        std::get<3>(other_key) != std::get<3>(key) || !code || !code->resembles(*file.code))
       continue;
-    const int other[] = {known->code->fd()};
+    const int other[] = {code->fd()};
     const auto same = find_same_inode(file.code->fd(), other, file.functions[0].code.file_offset);
-    if (same && *same) return known;
+    if (same && *same) return known.file;
   }
   return nullptr;
 }

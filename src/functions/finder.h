@@ -12,8 +12,10 @@
 
 #include "base/result.h"
 #include "functions/description.h"
+#include "functions/open_files.h"
 #include "functions/walk_watch.h"
 #include "iocs/elf/code_file.h"
+#include "iocs/elf/file_cache.h"
 #include "iocs/elf/function_ends.h"
 #include "iocs/elf/maps.h"
 #include "iocs/ioc_id.h"
@@ -42,8 +44,17 @@ struct MappedCode {
   std::uint64_t start = 0, end = 0, offset = 0;
 };
 
+// Which file is mapped there: after dlclose() and dlopen() it may be another one.
+struct MappedFile {
+  std::string path, device;
+  std::uint64_t inode = 0;
+  std::uint64_t start = 0;  // of a mapping
+  bool operator==(const MappedFile&) const = default;
+};
+
 struct FileInIoc {
   std::shared_ptr<const DescribedFile> file;
+  MappedFile mapped;
   std::vector<MappedCode> code;
 };
 
@@ -54,44 +65,92 @@ struct PointerSeen {
   auto operator<=>(const PointerSeen&) const = default;
 };
 
+// A file that could not be read, and the descriptions that are of it.
+struct FileProblem {
+  MappedFile mapped;
+  std::string problem, names;
+};
+
 struct LookedAt {
   std::vector<FileInIoc> files;
+  std::vector<FileProblem> unread = {};
+  std::size_t files_over = 0;                      // above the bounds of FunctionFinder
   std::vector<std::string> problems = {};          // with pointers
   std::map<std::uint32_t, WalkPlaces> walks = {};  // by index
 };
 
+// Text of the maps of a process, and a thread that has them: its main thread may have ended.
+struct ReadMaps {
+  pid_t thread = 0;
+  std::string text;
+};
+Result<ReadMaps> read_maps(iocs::ProcessReader& reader, pid_t pid);
+// Where the file of a mapping is opened; not below /proc/PID/task/TID.
+std::string map_files_path(pid_t thread, const iocs::Mapping& mapping);
+
+// Libraries that programs share, or that the exporter probes itself: an address in an IOC's memory
+// does not choose that functions of these are probed.
+bool is_common_library(const std::string& path);
+
 class FunctionFinder {
  public:
+  // Of one IOC: files with described functions, and files that are searched for some.
+  static constexpr std::size_t kMostFilesOfIoc = 128, kMostSearched = 256;
+  // Files that are remembered, whatever is in them.
+  static constexpr std::size_t kMostFiles = 4096;
+
+  // `most_open`: files with described functions, which stay open.
   FunctionFinder(std::shared_ptr<iocs::ProcessReader> reader,
                  std::shared_ptr<const Descriptions> descriptions,
-                 std::shared_ptr<const std::vector<Walk>> walks = nullptr)
+                 std::shared_ptr<const std::vector<Walk>> walks = nullptr,
+                 std::size_t most_open = iocs::FileCache::most_open_files())
       : reader_(std::move(reader)),
         descriptions_(std::move(descriptions)),
-        walks_(walks ? std::move(walks) : std::make_shared<const std::vector<Walk>>()) {}
+        walks_(walks ? std::move(walks) : std::make_shared<const std::vector<Walk>>()),
+        open_(most_open) {}
 
-  Result<LookedAt> look(const iocs::IocId& id, const std::vector<PointerSeen>& pointers);
+  // `user`: whose process it is.
+  Result<LookedAt> look(const iocs::IocId& id, uid_t user,
+                        const std::vector<PointerSeen>& pointers);
 
  private:
   using FilePtr = std::shared_ptr<const DescribedFile>;
   // A file, and the offset of a function that a pointer led to; none: of those with symbols, which
   // these descriptions asked for.
-  using FileKey =
-      std::tuple<iocs::FileId, std::pair<std::uint32_t, std::uint64_t>, std::vector<std::uint32_t>>;
+  // The last: variables that walks asked for.
+  using FileKey = std::tuple<iocs::FileId, std::pair<std::uint32_t, std::uint64_t>,
+                             std::vector<std::uint32_t>, std::vector<std::string>>;
 
-  Result<FilePtr> file_of(pid_t pid, const iocs::Mapping& mapping,
+  struct Known {
+    FilePtr file;
+    uid_t user = 0;        // whose share it is of
+    bool is_open = false;  // by its own descriptor
+  };
+  // A process that is looked at.
+  struct Process {
+    pid_t pid, thread;
+    uid_t user;
+    const std::vector<iocs::Mapping>& mappings;
+  };
+
+  // An error with EMFILE: the user has too many.
+  Result<FilePtr> file_of(const Process& process, const iocs::Mapping& mapping,
                           const std::vector<iocs::FunctionWish>& wishes,
                           const std::vector<std::uint32_t>& described,
                           std::pair<std::uint32_t, std::uint64_t> pointer);
   Result<FilePtr> read(pid_t pid, const iocs::Mapping& mapping, UniqueFd fd,
                        const std::vector<iocs::FunctionWish>& wishes,
                        const std::vector<std::uint32_t>& described) const;
-  FilePtr same_file(const DescribedFile& file, const std::vector<std::uint32_t>& described) const;
+  FilePtr same_file(const DescribedFile& file, const FileKey& key) const;
+  void forget_unused();
+  void add_pointer(const Process& process, const PointerSeen& pointer, LookedAt& found);
   void add_walks(const FileInIoc& file, std::map<std::uint32_t, WalkPlaces>& walks) const;
 
   std::shared_ptr<iocs::ProcessReader> reader_;
   std::shared_ptr<const Descriptions> descriptions_;
   std::shared_ptr<const std::vector<Walk>> walks_;
-  std::map<FileKey, FilePtr> files_;
+  std::map<FileKey, Known> files_;
+  OpenFiles known_{kMostFiles}, open_;
 };
 
 }  // namespace ioc_exporter::functions

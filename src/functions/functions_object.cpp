@@ -1,9 +1,12 @@
 #include "functions/functions_object.h"
 
 #include <bpf/bpf.h>
+#include <fcntl.h>
 
 #include <cerrno>
 #include <cstddef>
+#include <iterator>
+#include <string>
 #include <utility>
 
 #include "functions.skel.h"
@@ -26,115 +29,152 @@ static_assert(sizeof(iocx_function_pointer_key) == 16);
 
 // HelperRequest::what at entries; at ends one more.
 constexpr std::uint32_t kRequest = 20;
-constexpr std::uint32_t kPlaces = 32'768, kResults = 8192, kThreads = 8192, kStarts = 16'384,
-                        kPointers = 4096;
+// For a descriptor; its number is an index of kDescriptors.
+constexpr std::uint32_t kDescriptor = 22;
+constexpr std::chrono::seconds kPatience{30};  // until they are loaded
+
+enum Descriptor : std::uint32_t {
+  kPlaces,
+  kFunctions,
+  kByFew,
+  kByKey,
+  kResults,
+  kThreads,
+  kStarts,
+  kPointers,
+  kDrops,
+  kSeriesMap,
+  kTimes,
+  kShares,
+  kFree,
+  kEntry,
+  kEnd
+};
+constexpr const char* kDescriptors[] = {"function_places", "functions",         "series_by_few",
+                                        "series_by_key",   "function_results",  "function_threads",
+                                        "function_starts", "function_pointers", "function_drops",
+                                        "function_series", "function_times",    "function_shares",
+                                        "free_series",     "function_entry",    "function_end"};
+static_assert(std::size(kDescriptors) == kEnd + 1);
+
+void set_bounds(iocx_table_bound (&bounds)[IOCX_SHARE_TABLES]) {
+  constexpr std::pair<std::uint32_t, std::uint32_t> kRooms[] = {
+      {IOCX_FUNCTION_SHARE_SERIES, FunctionsObject::kSeries - FunctionsObject::kOwnSeries},
+      {IOCX_FUNCTION_SHARE_RESULTS, IOCX_FUNCTION_RESULTS},
+      {IOCX_FUNCTION_SHARE_THREADS, IOCX_FUNCTION_THREADS},
+      {IOCX_FUNCTION_SHARE_STARTS, IOCX_FUNCTION_STARTS},
+      {IOCX_FUNCTION_SHARE_POINTERS, IOCX_FUNCTION_POINTERS},
+      {IOCX_FUNCTION_SHARE_PLACES, IOCX_FUNCTION_PLACES},
+      {IOCX_FUNCTION_SHARE_OWN, FunctionsObject::kOwnSeries},
+      {IOCX_FUNCTION_SHARE_PROBED, FunctionsObject::kProbed}};
+  for (const auto& [table, room] : kRooms) bounds[table] = kernel::usual_bound(room);
+}
+
+// `object`: null where a helper attaches.
+iocs::Attacher attacher_of(const bpf_object* object) {
+  const iocs::FunctionPrograms plain{
+      .entry = kDescriptors[kEntry], .at_end = kDescriptors[kEnd], .ends = iocs::Places::any};
+  iocs::FunctionPrograms with_result = plain;
+  with_result.ends = iocs::Places::with_result;
+  return {kRequest, {plain, with_result}, object, kernel::uprobe_link_type()};
+}
 
 }  // namespace
 
-struct FunctionsObject::Loaded {
-  struct Deleter {
-    void operator()(functions_bpf* object) const { functions_bpf__destroy(object); }
-  };
-  std::unique_ptr<functions_bpf, Deleter> skeleton;
-  std::optional<iocs::Attacher> attacher;
-  kernel::MapMemory series, times;
-  FunctionMaps views;
+bool FunctionsServer::serves(const HelperRequest& request) {
+  return request.what - kRequest <= kDescriptor - kRequest;
+}
 
-  Result<void> configure() {
-    if (const auto& type = kernel::uprobe_link_type()) {
-      bpf_program* program = nullptr;
-      bpf_object__for_each_program(program, skeleton->obj) kernel::set_attach_type(program, *type);
-    }
-    auto& bounds = skeleton->rodata->cfg_bounds;
-    bounds[IOCX_FUNCTION_SHARE_SERIES] = kernel::usual_bound(kSeries - kOwnSeries);
-    bounds[IOCX_FUNCTION_SHARE_RESULTS] = kernel::usual_bound(kResults);
-    bounds[IOCX_FUNCTION_SHARE_THREADS] = kernel::usual_bound(kThreads);
-    bounds[IOCX_FUNCTION_SHARE_STARTS] = kernel::usual_bound(kStarts);
-    bounds[IOCX_FUNCTION_SHARE_POINTERS] = kernel::usual_bound(kPointers);
-    const auto& maps = skeleton->maps;
-    const std::pair<bpf_map*, std::uint32_t> sizes[] = {
-        {maps.function_places, kPlaces},   {maps.series_by_few, kSeries},
-        {maps.series_by_key, kSeries},     {maps.function_series, kSeries},
-        {maps.function_times, kSeries},    {maps.free_series, kSeries},
-        {maps.function_results, kResults}, {maps.function_threads, kThreads},
-        {maps.function_starts, kStarts},   {maps.function_pointers, kPointers}};
-    for (const auto& [map, entries] : sizes)
-      if (auto ok = kernel::size_map(map, entries); !ok) return ok;
-    return {};
-  }
+bool FunctionsServer::loads(const HelperRequest& request) {
+  return request.what == kDescriptor;
+}
 
-  Result<void> open_views() {
-    const auto& maps = skeleton->maps;
-    if (auto ok = kernel::open_view(views.places, maps.function_places); !ok) return ok;
-    if (auto ok = kernel::open_view(views.functions, maps.functions); !ok) return ok;
-    if (auto ok = kernel::open_view(views.by_few, maps.series_by_few); !ok) return ok;
-    if (auto ok = kernel::open_view(views.by_key, maps.series_by_key); !ok) return ok;
-    if (auto ok = kernel::open_view(views.results, maps.function_results); !ok) return ok;
-    if (auto ok = kernel::open_view(views.threads, maps.function_threads); !ok) return ok;
-    if (auto ok = kernel::open_view(views.starts, maps.function_starts); !ok) return ok;
-    if (auto ok = kernel::open_view(views.pointers, maps.function_pointers); !ok) return ok;
-    if (auto ok = kernel::open_view(views.drops, maps.function_drops); !ok) return ok;
-    if (auto ok = kernel::map_memory(series, maps.function_series); !ok) return ok;
-    if (auto ok = kernel::map_memory(times, maps.function_times); !ok) return ok;
-    auto shares =
-        kernel::Shares::map(bpf_map__fd(maps.function_shares), IOCX_RECORD_HOLDERS,
-                            bpf_map__name(maps.function_shares), skeleton->rodata->cfg_bounds);
-    if (!shares) return std::move(shares).error();
-    views.shares = std::move(*shares);
-    return {};
-  }
-};
-
-FunctionsObject::FunctionsObject(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
-FunctionsObject::FunctionsObject(FunctionsObject&&) noexcept = default;
-FunctionsObject& FunctionsObject::operator=(FunctionsObject&&) noexcept = default;
-FunctionsObject::~FunctionsObject() = default;
-
-Result<FunctionsObject> FunctionsObject::load() {
+Result<void> FunctionsServer::load() {
+  if (attacher_) return {};
   kernel::capture_libbpf_messages();
-  auto loaded = std::make_unique<Loaded>();
-  loaded->skeleton.reset(functions_bpf__open());
-  if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object functions");
-  if (auto ok = loaded->configure(); !ok) return ok.error();
-  if (const int err = functions_bpf__load(loaded->skeleton.get()); err < 0)
+  loaded_ = {functions_bpf__open(), functions_bpf__destroy};
+  if (!loaded_) return kernel::libbpf_error(-errno, "open BPF object functions");
+  if (const auto& type = kernel::uprobe_link_type()) {
+    bpf_program* program = nullptr;
+    bpf_object__for_each_program(program, loaded_->obj) kernel::set_attach_type(program, *type);
+  }
+  set_bounds(loaded_->rodata->cfg_bounds);
+  if (const int err = functions_bpf__load(loaded_.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object functions");
-  if (auto ok = loaded->open_views(); !ok) return ok.error();
-  const iocs::FunctionPrograms plain{
-      .entry = "function_entry", .at_end = "function_end", .ends = iocs::Places::any};
-  iocs::FunctionPrograms with_result = plain;
-  with_result.ends = iocs::Places::with_result;
-  loaded->attacher.emplace(kRequest, std::vector{plain, with_result}, loaded->skeleton->obj,
-                           kernel::uprobe_link_type());
-  FunctionsObject object(std::move(loaded));
-  for (std::uint32_t series = kOwnSeries; series < kSeries; ++series)
-    if (auto ok = object.push_free(series); !ok) return ok.error();
-  return object;
+  attacher_ = attacher_of(loaded_->obj);
+  return {};
 }
 
-iocs::Attacher& FunctionsObject::attacher() const {
-  return *loaded_->attacher;
+Result<UniqueFd> FunctionsServer::serve(const HelperRequest& request, const UniqueFd& file) {
+  if (!loads(request) && attacher_) return attacher_->serve(request, file);
+  if (!loads(request) || request.number >= std::size(kDescriptors))
+    return error_in_words("there are no such programs or maps of described functions");
+  if (auto ok = load(); !ok) return ok.error();
+  const char* const name = kDescriptors[request.number];
+  const auto program = kernel::program_fd(loaded_->obj, name);
+  const int fd = program ? *program : bpf_object__find_map_fd_by_name(loaded_->obj, name);
+  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!copy) return last_error(std::string("copy the descriptor of ") + name);
+  return copy;
 }
 
-const FunctionMaps& FunctionsObject::maps() const {
-  return loaded_->views;
-}
-
-iocx_function_series* FunctionsObject::series() const {
-  return static_cast<iocx_function_series*>(loaded_->series.data());
-}
-
-iocx_function_times* FunctionsObject::times() const {
-  return static_cast<iocx_function_times*>(loaded_->times.data());
+Result<FunctionsObject> FunctionsObject::load(FunctionsServer& server,
+                                              std::shared_ptr<Helper> helper) {
+  FunctionsObject made;
+  for (std::uint32_t i = 0; i < std::size(kDescriptors); ++i) {
+    const HelperRequest request{.what = kDescriptor, .number = i};
+    auto fd = helper ? helper->ask(request, -1, kPatience) : server.serve(request, UniqueFd());
+    if (!fd) return std::move(fd).error();
+    made.fds_.push_back(std::move(*fd));
+  }
+  Result<void> done;
+  const auto use = [&done](auto& to, auto opened) {
+    if (opened)
+      to = std::move(*opened);
+    else
+      done = opened.error();
+  };
+  const auto open = [&](auto& view, Descriptor which) {
+    use(view, std::remove_cvref_t<decltype(view)>::from_fd(made.fds_[which].get()));
+  };
+  const auto map = [&](auto& memory, Descriptor which, std::size_t size) {
+    use(memory, kernel::MapMemory::map(made.fds_[which].get(), kSeries * size, kDescriptors[which],
+                                       kernel::MapMemory::Access::write));
+  };
+  FunctionMaps& maps = made.maps_;
+  open(maps.places, kPlaces);
+  open(maps.functions, kFunctions);
+  open(maps.by_few, kByFew);
+  open(maps.by_key, kByKey);
+  open(maps.results, kResults);
+  open(maps.threads, kThreads);
+  open(maps.starts, kStarts);
+  open(maps.pointers, kPointers);
+  open(maps.drops, kDrops);
+  map(made.series_, kSeriesMap, sizeof(iocx_function_series));
+  map(made.times_, kTimes, sizeof(iocx_function_times));
+  iocx_table_bound bounds[IOCX_SHARE_TABLES] = {};
+  set_bounds(bounds);
+  use(maps.shares, kernel::Shares::map(made.fds_[kShares].get(), IOCX_RECORD_HOLDERS,
+                                       kDescriptors[kShares], bounds));
+  made.attacher_ = helper ? attacher_of(nullptr) : server.attacher_;
+  if (helper) made.attacher_->use_helper(std::move(helper));
+  for (std::uint32_t series = kOwnSeries; series < kSeries && done; ++series)
+    done = made.push_free(series);
+  if (!done) return done.error();
+  return made;
 }
 
 Result<void> FunctionsObject::push_free(std::uint32_t series) const {
-  const int map = bpf_map__fd(loaded_->skeleton->maps.free_series);
-  const int err = bpf_map_update_elem(map, nullptr, &series, BPF_ANY);
+  const int err = bpf_map_update_elem(fds_[kFree].get(), nullptr, &series, BPF_ANY);
   return err < 0 ? kernel::libbpf_error(err, "write to BPF map free_series") : Result<void>();
 }
 
 std::optional<kernel::ProgramStats> FunctionsObject::stats() const {
-  return kernel::object_stats(loaded_->skeleton->obj);
+  std::optional<kernel::ProgramStats> sum;
+  for (const Descriptor program : {kEntry, kEnd})
+    kernel::add_stats(sum, kernel::program_stats(fds_[program].get()));
+  return sum;
 }
 
 }  // namespace ioc_exporter::functions

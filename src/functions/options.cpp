@@ -7,11 +7,10 @@ namespace {
 
 OptionValue preset_names(std::vector<std::string>& into) {
   return {.takes = OptionValue::Takes::several,
-          .default_text = "none",
+          .default_text = "auto",
           .set = [&into](const std::string& word, bool first) -> Result<void> {
-            const bool stands_alone = word == "auto" || word == "none";
-            if (!first && (stands_alone || into[0] == "auto" || into[0] == "none"))
-              return error_in_words("auto and none stand alone");
+            if (!first && (word == "none" || into[0] == "none"))
+              return error_in_words("none stands alone");
             if (const auto known = chosen_presets({word}); !known) return known.error();
             if (first) into.clear();
             into.push_back(word);
@@ -25,7 +24,7 @@ void add_options(OptionTable& table, Options& options) {
   table.add("Collectors", {{"--functions.presets=LIST",
                             "Modules that are measured where an IOC loads them, such as "
                             "asyn,stream (docs/functions.md); "
-                            "auto: all that are known, none: none",
+                            "auto: all but iocsh, none: none",
                             preset_names(options.presets)}});
 }
 

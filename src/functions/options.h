@@ -14,7 +14,7 @@ struct Options {
   // In the file only.
   Descriptions described;
   std::vector<Walk> walks;
-  std::vector<std::string> presets{"none"};
+  std::vector<std::string> presets{"auto"};
   double overhead_budget = 25;  // percent of one core for each IOC; 0 = no bound
 };
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
+#include "base/option_table.h"
 #include "base/yaml_reader.h"
 
 namespace ioc_exporter::functions {
@@ -23,6 +25,7 @@ Result<Preset> parse_preset(const std::string& text, const std::string& name) {
     if (file.require("preset")) preset.name = file.text("preset").value_or("");
     if (file.require("made_for")) preset.made_for = file.text("made_for").value_or("");
     if (file.require("where")) file.set("where", pattern(preset.where));
+    file.set("auto", on_off(preset.in_auto));
     read_functions(file, preset.functions, "epics_");
     read_walks(file, preset.walks, "epics_");
   };
@@ -44,32 +47,35 @@ const std::vector<Preset>& shipped_presets() {
 
 Result<std::vector<Preset>> chosen_presets(const std::vector<std::string>& names) {
   const std::vector<Preset>& all = shipped_presets();
-  if (names == std::vector<std::string>{"auto"}) return all;
   std::vector<Preset> chosen;
   for (const std::string& name : names) {
     if (name == "none") continue;
+    if (name == "auto") {
+      std::ranges::copy_if(all, std::back_inserter(chosen), &Preset::in_auto);
+      continue;
+    }
     const auto found = std::ranges::find(all, name, &Preset::name);
     if (found == all.end()) {
       std::string known = "auto, none";
       for (const Preset& preset : all) known += ", " + preset.name;
       return error_in_words(name + " is none of " + known);
     }
-    chosen.push_back(*found);
+    if (std::ranges::find(chosen, name, &Preset::name) == chosen.end()) chosen.push_back(*found);
   }
   // Walks that their `among` names are read also where the walk's own preset is not chosen.
-  std::vector<Walk> needed;
+  std::set<std::string> needed;
   for (const Preset& preset : chosen)
     for (const Description& one : preset.functions)
-      for (const auto& [label, walk] : one.among)
-        for (const Preset& other : all)
-          for (Walk found : other.walks)
-            if (found.name == walk &&
-                std::ranges::find(chosen, other.name, &Preset::name) == chosen.end() &&
-                std::ranges::find(needed, walk, &Walk::name) == needed.end()) {
-              found.metrics.clear();
-              needed.push_back(std::move(found));
-            }
-  if (!chosen.empty()) std::ranges::move(needed, std::back_inserter(chosen.back().walks));
+      for (const auto& [label, walk] : one.among) needed.insert(walk);
+  std::vector<Walk> others;
+  for (const Preset& other : all)
+    for (Walk walk : other.walks)
+      if (needed.contains(walk.name) &&
+          std::ranges::find(chosen, other.name, &Preset::name) == chosen.end()) {
+        walk.metrics.clear();
+        others.push_back(std::move(walk));
+      }
+  if (!chosen.empty()) std::ranges::move(others, std::back_inserter(chosen.back().walks));
   return chosen;
 }
 

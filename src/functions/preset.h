@@ -17,6 +17,7 @@ struct Preset {
   std::string name;
   std::string made_for;  // version of the module
   std::optional<Pattern> where;
+  bool in_auto = true;  // off for one whose file every IOC has
   Descriptions functions;
   std::vector<Walk> walks;
 };
@@ -27,7 +28,7 @@ Result<Preset> parse_preset(const std::string& text, const std::string& name);
 // Those that ship, sorted by name.
 const std::vector<Preset>& shipped_presets();
 
-// "auto" stands for all, "none" for none; else names, each of one that ships.
+// "auto" stands for those that are in it, "none" for none; else names, each of one that ships.
 Result<std::vector<Preset>> chosen_presets(const std::vector<std::string>& names);
 
 }  // namespace ioc_exporter::functions

@@ -171,7 +171,8 @@ class Walker {
         variables_(variables),
         bounds_(bounds),
         bounded_(memory, bounds),
-        memory_(bounded_) {}
+        memory_(bounded_),
+        visits_(walk.loops.size()) {}
 
   Result<Walked> run() {
     auto done = loop(0);
@@ -180,6 +181,7 @@ class Walker {
     if (!done) {
       out_ = Walked();
       out_.unfit = 1;
+      out_.is_cut = bounded_.is_over();
       out_.problem = done.error().message();
     }
     return std::move(out_);
@@ -214,7 +216,7 @@ class Walker {
   }
 
   Result<void> visit(std::size_t depth, std::uint64_t at) {
-    if (++visits_ > bounds_.items) return error_in_words("more items than there can be");
+    if (++visits_[depth] > bounds_.items) return error_in_words("more items than there can be");
     items_[walk_.loops[depth].item] = at;
     return loop(depth + 1);
   }
@@ -336,7 +338,7 @@ class Walker {
   iocs::CachedMemory memory_;
   std::map<std::string, std::uint64_t> items_;
   std::set<std::pair<std::string, Labels>> seen_;
-  std::uint32_t visits_ = 0;
+  std::vector<std::uint32_t> visits_;  // by loop
   Walked out_;
 };
 

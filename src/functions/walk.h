@@ -19,8 +19,9 @@
 //
 // An array's loop with `at` takes one element of it. A metric without `value` is 1. One with
 // `epics_time` is a time in seconds since 1990, or where the value is a time stamp's first half.
-// Nothing that is read is trusted: an item that does not fit is absent as a whole, and a walk whose
-// list does not lead back, or that is too long, is absent.
+// Several walks may have one name, for versions of a module: in each IOC the one that finds most is
+// shown. Nothing that is read is trusted: an item that does not fit is absent as a whole, and a
+// walk whose list does not lead back, or that is too long, is absent.
 #pragma once
 
 #include <chrono>
@@ -93,11 +94,12 @@ struct Walked {
   std::vector<WalkSample> samples;
   std::set<std::pair<std::string, std::string>> names;  // the walk's labels, with their values
   std::uint32_t items = 0, unfit = 0;
+  bool is_cut = false;  // by a bound of time or reads
   std::string problem;  // why the walk, or the first item that does not fit, is absent; "" = none
 };
 
 struct WalkBounds {
-  std::uint32_t items = 1024;
+  std::uint32_t items = 1024;  // of each loop, over all
   std::uint64_t reads = 8192;  // of up to CachedMemory::kBlock bytes each
   std::chrono::milliseconds time{200};
 };

@@ -17,7 +17,6 @@ bool fits(const Walked& found, const std::string& problem) {
 void WalkWatch::take(const iocs::IocId& id, std::uint64_t serial,
                      std::map<std::uint32_t, WalkPlaces> places) {
   const std::scoped_lock lock(mutex_);
-  if (places.empty() && !lives_.contains(id)) return;
   Life& life = lives_[id];
   if (std::exchange(life.serial, serial) != serial) {
     life = Life();
@@ -27,73 +26,138 @@ void WalkWatch::take(const iocs::IocId& id, std::uint64_t serial,
   for (auto& [walk, place] : places) life.walks[walk].places = std::move(place);
 }
 
+// Those of users who had time least recently come first.
+std::vector<WalkWatch::Turns> WalkWatch::turns_of(const std::vector<Job>& jobs,
+                                                  Clock::time_point start) {
+  std::map<std::uint32_t, Turns> by_user;
+  std::set<std::pair<iocs::IocId, std::uint64_t>> there;
+  const std::scoped_lock lock(mutex_);
+  looked_ = start;
+  for (const Job& job : jobs) {
+    there.emplace(job.id, job.serial);
+    const auto life = lives_.find(job.id);
+    if (life == lives_.end() || life->second.serial != job.serial) continue;
+    life->second.ioc = job.ioc;
+    std::map<std::string_view, Turn> of_name;
+    for (auto& [walk, read] : life->second.walks) {
+      if (job.left_alone) read.when = start;
+      Turn& turn =
+          of_name.try_emplace((*walks_)[walk].name, Turn{read.tried, &job, {}}).first->second;
+      turn.tried = std::min(turn.tried, read.tried);
+      turn.walks.push_back(walk);
+    }
+    if (job.left_alone) continue;
+    Turns& own = by_user.try_emplace(job.user, Turns{job.user, {}}).first->second;
+    for (auto& [name, turn] : of_name) own.turns.push_back(std::move(turn));
+  }
+  std::erase_if(lives_, [&](const auto& one) {
+    return !there.contains({one.first, one.second.serial});
+  });
+  std::erase_if(had_time_, [&](const auto& one) { return !by_user.contains(one.first); });
+  std::vector<Turns> all;
+  for (auto& [user, turns] : by_user) {
+    if (turns.turns.empty()) continue;
+    std::ranges::stable_sort(turns.turns, {}, &Turn::tried);
+    all.push_back(std::move(turns));
+  }
+  std::ranges::stable_sort(all, {}, [this](const Turns& one) { return had_time_[one.user]; });
+  return all;
+}
+
 void WalkWatch::look(const std::vector<Job>& jobs) {
   const std::unique_lock looking(looking_, kBudget);
   if (!looking) return;  // another scrape looks
-  const auto deadline = Clock::now() + kBudget;
-  std::vector<std::pair<Clock::time_point, const Job*>> queue;
-  {
-    const std::scoped_lock lock(mutex_);
-    std::set<std::pair<iocs::IocId, std::uint64_t>> there;
-    for (const Job& job : jobs) {
-      there.emplace(job.id, job.serial);
-      const auto life = lives_.find(job.id);
-      if (life == lives_.end() || life->second.serial != job.serial) continue;
-      life->second.ioc = job.ioc;
-      if (job.left_alone)
-        life->second.when = Clock::now();
-      else
-        queue.emplace_back(life->second.tried, &job);
+  const auto start = Clock::now(), deadline = start + kBudget;
+  std::map<iocs::IocId, MemoryOrNot> memories;
+  auto users = turns_of(jobs, start);
+  for (auto now = start; !users.empty() && now < deadline;) {
+    auto left = static_cast<int>(users.size());
+    for (Turns& own : users) {
+      const auto end = std::min(
+          deadline, now + std::max<Clock::duration>(kLeastOfUser, (deadline - now) / left--));
+      had_time_[own.user] = now;
+      while (now < end && own.next < own.turns.size()) {
+        const Turn& turn = own.turns[own.next];
+        auto memory = memories.find(turn.job->id);
+        if (memory == memories.end())
+          memory = memories.emplace(turn.job->id, reader_->memory(turn.job->id)).first;
+        const bool is_done = look_at(turn, memory->second, end, own.next == 0 && end == deadline);
+        now = Clock::now();
+        if (!is_done) break;
+        ++own.next;
+      }
+      if (now >= deadline) return;
     }
-    std::erase_if(lives_, [&](const auto& one) {
-      return !there.contains({one.first, one.second.serial});
-    });
-  }
-  std::ranges::stable_sort(queue, {}, [](const auto& one) { return one.first; });
-  for (const auto& [tried, job] : queue) {
-    if (Clock::now() >= deadline) return;
-    look_at(*job);
+    std::erase_if(users, [](const Turns& own) { return own.next == own.turns.size(); });
   }
 }
 
-void WalkWatch::look_at(const Job& job) {
-  std::map<std::uint32_t, Read> walks;
+std::map<std::uint32_t, WalkWatch::Read>* WalkWatch::walks_of(const Job& job) {
+  const auto life = lives_.find(job.id);
+  if (life == lives_.end() || life->second.serial != job.serial) return nullptr;
+  return &life->second.walks;
+}
+
+// False: there was not enough time. `is_last`: it gets no more at another look.
+bool WalkWatch::look_at(const Turn& turn, const MemoryOrNot& memory, Clock::time_point deadline,
+                        bool is_last) {
+  std::map<std::uint32_t, Read> reads;
   {
     const std::scoped_lock lock(mutex_);
-    walks = lives_[job.id].walks;
+    const auto* const known = walks_of(*turn.job);
+    if (known == nullptr) return true;
+    for (const std::uint32_t index : turn.walks)
+      if (const auto read = known->find(index); read != known->end()) reads.insert(*read);
   }
-  if (walks.empty()) return;
-  std::uint64_t unfit = 0;
-  const auto memory = reader_->memory(job.id);
-  for (auto& [index, read] : walks) {
+  for (auto& [index, read] : reads) {
     read.found = {};
     read.problem = memory ? read.places.problem : memory.error().message();
-    if (!read.problem.empty()) continue;
-    const Roots variables =
-        [&places = read.places.variables](const std::string& name) -> std::optional<std::uint64_t> {
-      const auto place = places.find(name);
-      if (place == places.end()) return {};
-      return place->second;
-    };
-    auto found = walk((*walks_)[index], variables, **memory);
-    if (found)
-      read.found = std::move(*found);
-    else
-      read.problem = found.error().message();
-    unfit += read.found.unfit;
-    ++read.looks;
+    if (memory && read.problem.empty()) {
+      const Roots variables = [&places = read.places.variables](
+                                  const std::string& name) -> std::optional<std::uint64_t> {
+        const auto place = places.find(name);
+        if (place == places.end()) return {};
+        return place->second;
+      };
+      WalkBounds bounds;
+      bounds.time = std::min(bounds.time,
+                             std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()));
+      auto found = walk((*walks_)[index], variables, **memory, bounds);
+      if (found && found->is_cut && !is_last && Clock::now() >= deadline) return false;
+      if (found)
+        read.found = std::move(*found);
+      else
+        read.problem = found.error().message();
+    }
+    if (memory) ++read.looks;
     read.has_fit |= fits(read.found, read.problem);
+    read.tried = read.when = Clock::now();
   }
+  const std::uint64_t unfit = choose(reads);
   const std::scoped_lock lock(mutex_);
   unfit_ += unfit;
-  Life& life = lives_[job.id];
-  if (life.serial != job.serial) return;
-  life.tried = life.when = Clock::now();
-  for (auto& [index, read] : walks) {
-    keep_names(life, index, read.found);
-    if (const auto known = life.walks.find(index); known != life.walks.end())
-      known->second = std::move(read);
+  auto* const known = walks_of(*turn.job);
+  if (known == nullptr) return true;
+  for (auto& [index, read] : reads) {
+    const auto to = known->find(index);
+    if (to == known->end()) continue;
+    keep_names(lives_.at(turn.job->id), index, read.found);
+    to->second = std::move(read);
   }
+  return true;
+}
+
+// Of walks of one name: the others are for other versions of the module. How much of what is shown
+// does not fit.
+std::uint64_t WalkWatch::choose(std::map<std::uint32_t, Read>& reads) {
+  Read* shown = nullptr;
+  for (auto& [index, read] : reads)
+    if (shown == nullptr || read.found.items > shown->found.items) shown = &read;
+  for (auto& [index, read] : reads) {
+    read.is_shown = &read == shown;
+    if (!read.is_shown) read.found = {};
+  }
+  return shown == nullptr ? 0 : shown->found.unfit;
 }
 
 void WalkWatch::keep_names(Life& life, std::uint32_t walk, const Walked& found) const {
@@ -109,7 +173,7 @@ void WalkWatch::encode(exposition::Encoder& encoder) const {
     const Walk& walk = (*walks_)[i];
     for (const auto& [id, life] : lives_) {
       const auto read = life.walks.find(i);
-      if (read == life.walks.end() || life.when < oldest) continue;
+      if (read == life.walks.end() || read->second.when < oldest) continue;
       for (const WalkSample& sample : read->second.found.samples) {
         const WalkMetric& metric = walk.metrics[sample.metric];
         families.begin(
@@ -132,17 +196,21 @@ void WalkWatch::encode(exposition::Encoder& encoder) const {
 WalkWatch::Answer WalkWatch::knows(const iocs::IocId& id, const std::string& walk,
                                    const std::string& label, const std::string& value) const {
   const std::scoped_lock lock(mutex_);
-  const auto index = std::ranges::find(*walks_, walk, &Walk::name) - walks_->begin();
   const auto life = lives_.find(id);
   if (life == lives_.end()) return Answer::not_sure;
-  const auto walk_index = static_cast<std::uint32_t>(index);
-  if (life->second.names.contains({walk_index, label, value})) return Answer::yes;
-  const auto found = life->second.walks.find(walk_index);
-  if (found == life->second.walks.end()) return Answer::not_sure;
-  const Read& read = found->second;
+  const Read* shown = nullptr;
+  for (const auto& [index, read] : life->second.walks) {
+    if ((*walks_)[index].name != walk) continue;
+    if (life->second.names.contains({index, label, value})) return Answer::yes;
+    if (read.is_shown) shown = &read;
+  }
+  if (shown == nullptr) return Answer::no;  // the IOC maps no file of the walk
+  const Read& read = *shown;
+  if (read.found.names.contains({label, value})) return Answer::yes;
   const bool is_unfit = !fits(read.found, read.problem);
   const bool may_fit = read.has_fit || read.looks < kLooksToFit;
-  return read.looks == 0 || (is_unfit && may_fit) ? Answer::not_sure : Answer::no;
+  const bool is_old = read.looks == 0 || read.tried < looked_;
+  return is_old || (is_unfit && may_fit) ? Answer::not_sure : Answer::no;
 }
 
 std::vector<WalkWatch::State> WalkWatch::states() const {
@@ -150,6 +218,7 @@ std::vector<WalkWatch::State> WalkWatch::states() const {
   std::vector<State> states;
   for (const auto& [id, life] : lives_)
     for (const auto& [index, read] : life.walks) {
+      if (!read.is_shown) continue;
       std::string state = std::to_string(read.found.items) + " found";
       if (read.found.unfit > 0)
         state += ", " + std::to_string(read.found.unfit) + " absent: " + read.found.problem;

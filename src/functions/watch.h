@@ -1,31 +1,34 @@
-// FunctionWatch: where the programs of bpf/functions are attached, and what they count there.
+// FunctionWatch: where the programs of bpf/functions are attached, and what of them counts.
 //
-// A function of a file has one attachment for all processes that map the file. The programs count
-// where the map of places names the address in that process; so an IOC has places while it runs. A
-// file that an IOC maps which must be left alone has no attachments meanwhile. One IOC's calls may
-// cost it no more than the budget: above it, the function that is called most is switched off.
+// A function that the file's symbols name has one attachment for all processes that map the file;
+// one that a pointer leads to, one for each process where the pointer was seen. The programs count
+// where the map of places names the address in that process; so an IOC has places while it runs.
+// One IOC's calls may cost it no more than the budget (FunctionBudget). While an IOC on a file has
+// a function off, or must be left alone, others may have attachments of their own (Crowds).
 //
 // Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "base/log.h"
-#include "base/result.h"
-#include "base/retry.h"
+#include "functions/attachments.h"
+#include "functions/bounded_log.h"
+#include "functions/budget.h"
+#include "functions/crowds.h"
 #include "functions/families.h"
 #include "functions/finder.h"
 #include "functions/functions_object.h"
+#include "functions/places.h"
+#include "functions/series.h"
 #include "iocs/ioc_id.h"
 
 namespace ioc_exporter::functions {
@@ -39,7 +42,7 @@ struct WatchedIoc {
   bool left_alone = false;
 };
 
-// What is on "/": a function of a file.
+// A row on "/": a function of a file.
 struct FunctionState {
   std::string name, file, symbol, state;
   std::size_t iocs = 0;
@@ -48,10 +51,7 @@ struct FunctionState {
 class FunctionWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  // Assumed cost of a hit: that of records' probes at an entry on all machines that were tried.
-  static constexpr double kHitSeconds = 2e-6;
-  static constexpr std::chrono::seconds kLook{1}, kSweep{10}, kFirstRest{60}, kMostRest{3600};
-  static constexpr unsigned kLooksOver = 3;
+  static constexpr std::chrono::seconds kSweep{10};
   static constexpr std::size_t kMostPointers = 64;  // of an IOC
 
   // `budget`: fraction of a core for one IOC; 0: no bound. `object` must outlive it.
@@ -65,113 +65,101 @@ class FunctionWatch {
   void follow(const std::vector<WatchedIoc>& iocs);
   void take(const iocs::IocId& id, std::uint64_t serial, LookedAt found);
   // Addresses of functions that stood in calls, by process.
-  std::map<pid_t, std::vector<PointerSeen>> pointers() const;
+  std::map<pid_t, std::vector<PointerSeen>> pointers();
   // Attaches and detaches what has changed, looks at the cost, frees what has ended.
   void tick(Clock::time_point now);
   void set_detached(bool detached);
-  // Of IOCs, by number.
-  using Names = std::map<std::uint32_t, std::string>;
   // Counts of other IOCs are forgotten.
-  void keep(const Names& names);
+  void keep(const IocNames& names) { series_.keep(names); }
 
   // Of IOCs that have names.
-  std::vector<FunctionSample> samples(const Names& names) const;
-  std::vector<WatchedSample> watched(const Names& names) const;
+  std::vector<FunctionSample> samples(const IocNames& names) const {
+    return series_.samples(names, suspended_);
+  }
+  std::vector<WatchedSample> watched(const IocNames& names) const;
   std::vector<FunctionState> states() const;
-  std::uint64_t attachments() const;
-  std::uint64_t series() const;
-  // Calls with a label whose text does not print, which is shown empty.
-  std::uint64_t unprinted() const { return unprinted_; }
+  std::uint64_t attachments() const { return attachments_.count(); }
+  const FunctionSeries& series() const { return series_; }
+  // Functions of IOCs that there was no room for, and addresses over kMostPointers, so far.
+  std::uint64_t refused() const { return refused_; }
+  std::uint64_t pointers_over() const { return pointers_over_; }
 
  private:
-  // A function of a file.
-  using Place = std::pair<iocs::FileId, std::uint64_t>;
   struct Life {
     WatchedIoc ioc;
     std::uint32_t epoch = 0;
+    iocx_holder holder{};
     std::vector<FileInIoc> files = {};
-    std::vector<std::string> problems = {};
-    unsigned over = 0;  // looks in a row above the budget
+    std::vector<FileProblem> unread = {};
+    std::size_t files_over = 0;
+    std::set<Place> held = {};                          // with a share of what may be probed
+    std::set<Place> was_on = {};                        // attached in this epoch
+    std::set<Place> refused = {}, refused_before = {};  // for which there is no room
+    std::set<std::uint64_t> pointers = {};
+    std::size_t pointers_over = 0;
   };
-  struct Wanted {
-    std::shared_ptr<const DescribedFile> file;
-    const DescribedFunction* first = nullptr;  // for messages
+  // A function of an IOC.
+  struct Own {
+    const FileInIoc* file = nullptr;
+    const DescribedFunction* first = nullptr;      // for messages
+    bool has_symbol = false, with_result = false;  // not only pointers lead to it
     std::shared_ptr<const iocs::EndingFunction> ending = {};
-    bool with_result = false;
-    std::vector<std::uint32_t> functions = {};  // indices, in the order of the programs
-  };
-  struct Attached {
-    iocs::FunctionProbe probe;
-    const iocs::EndingFunction* ending = nullptr;
-  };
-  struct Off {
-    Clock::time_point until{};
-    bool is_back = false;
-    std::chrono::seconds rest = kFirstRest;
-  };
-  // A row of the map `functions`.
-  struct Function {
-    std::uint32_t description = 0;
-    std::vector<std::string> texts;  // of labels that the symbol has; "" at others
-    auto key() const { return std::tie(description, texts, ends); }
-    bool ends = false;
-    bool operator<(const Function& other) const { return key() < other.key(); }
-  };
-  struct Installed {
-    iocx_function_place value{};
-    Place place;
-    std::uint64_t hits = 0;
-  };
-  struct KeyLess {
-    bool operator()(const iocx_function_place_key& a, const iocx_function_place_key& b) const {
-      return std::tie(a.tgid, a.address, a.which) < std::tie(b.tgid, b.address, b.which);
+    std::vector<FunctionSeries::Numbers> functions = {};
+    bool has(const FunctionSeries::Numbers& numbers) const {
+      return std::ranges::find(functions, numbers) != functions.end();
     }
   };
-  using Installation = std::map<iocx_function_place_key, Installed, KeyLess>;
-
-  std::map<Place, Wanted> wanted_places(Clock::time_point now);
-  void want(std::map<Place, Wanted>& wanted, const FileInIoc& file);
-  void begin_epochs(const std::map<Place, Wanted>& wanted);
-  Installation installation(const std::map<Place, Wanted>& wanted);
-  void add_places(Installation& all, const Life& life, const FileInIoc& file, const Place& place,
-                  const Wanted& wanted);
-  void install(Installation next);
-  void attach(const std::map<Place, Wanted>& wanted, Clock::time_point now);
-  void note_counted();
-  std::optional<std::uint32_t> index_of(const DescribedFunction& found);
-  iocx_function compiled(const Function& function) const;
-  std::optional<std::uint32_t> rest_series(std::uint32_t number, const Life& life,
-                                           std::uint32_t function);
-  void free_series(std::uint32_t series);
+  using Owns = std::map<Place, Own>;
+  // IOCs with the same function, in which it need not rest.
+  struct Crowd {
+    bool has_symbol = false;
+    std::vector<CrowdMember> members = {};
+  };
+  struct Plan {
+    Attachments::Wanted places;
+    std::map<iocs::IocId, Owns> owns;
+    const Own* own(const iocs::IocId& id, const Place& place) const {
+      const auto all = owns.find(id);
+      if (all == owns.end()) return nullptr;
+      const auto one = all->second.find(place);
+      return one == all->second.end() ? nullptr : &one->second;
+    }
+  };
+  void begin(Life& life, const WatchedIoc& ioc);
+  void give_back(const Life& life, const std::set<Place>& but = {});
+  Plan plan(Clock::time_point now);
+  Owns owns_of(Life& life);
+  bool rests(const Life& life, const Place& place) const {
+    return life.ioc.left_alone || budget_.is_off(life.ioc.id, place);
+  }
+  void begin_epochs(const Plan& plan);
+  InstalledPlaces::Places places_of(const Plan& plan);
+  void add_places(InstalledPlaces::Places& all, Life& life, const Place& place, const Own& own,
+                  const iocs::EndingFunction* ending);
+  void refuse(Life& life, const Place& place);
+  void note_counted(const Plan& plan);
   void look_at_cost(Clock::time_point now);
-  void switch_off(const Place& place, const std::string& ioc, double rate, Clock::time_point now);
-  void sweep();
-  std::string name_of(const Place& place) const;
+  void clean_up();
+  std::string state_of(const Life& life, const Place& place) const;
   std::vector<FunctionState> problems_of(const Life& life) const;
-  bool read_labels(const iocx_function_series& series, bool is_rest, FunctionSample& sample) const;
 
   FunctionsObject& object_;
   std::shared_ptr<const Descriptions> descriptions_;
-  double budget_;
+  FunctionBudget budget_;
+  FunctionSeries series_;
+  BoundedLog lines_;
+  Attachments attachments_;
+  InstalledPlaces places_;
+  Crowds crowds_;
   std::map<iocs::IocId, Life> lives_;
-  std::map<Place, Wanted> wanted_;
-  std::map<Place, Attached> attached_;
-  std::set<Place> were_attached_;
-  std::map<Place, Off> off_;
-  std::map<Place, Retry> retries_;
-  std::map<Place, std::string> failed_;  // why it is not attached
-  Installation installed_;
-  std::map<Function, std::uint32_t> indices_;
-  std::vector<Function> functions_;                                        // by index
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> rest_;  // by IOC and function
-  std::vector<std::uint32_t> free_own_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> counted_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> suspended_;  // IOC and function
-  std::set<std::string> reported_;
+  Attachments::Wanted wanted_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> counted_;  // by IOC and description
+  FunctionSeries::Suspended suspended_;
+  std::set<iocs::IocId> begun_;  // in whose processes the programs' entries are of a former life
+  std::uint64_t refused_ = 0, pointers_over_ = 0;
   std::uint32_t last_epoch_ = 0;
   bool changed_ = false, detached_ = false;
-  Clock::time_point next_cost_{}, last_cost_{}, next_sweep_{};
-  mutable std::uint64_t unprinted_ = 0;
+  Clock::time_point next_sweep_{};
   TroubleLog trouble_;
 };
 

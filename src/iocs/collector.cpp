@@ -11,6 +11,7 @@ namespace {
 
 // An upper estimate of a line's length, and the lines of one IOC.
 constexpr std::size_t kLineBytes = 110, kLinesOfIoc = 60;
+constexpr std::chrono::seconds kFresh{1};  // a look at threads
 
 }  // namespace
 
@@ -105,8 +106,27 @@ void IocsCollector::add_missing(exposition::StatusPage& page,
   }
 }
 
-std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
+IocsCollector::Lives IocsCollector::lives() const {
+  Lives live;
+  for (const auto& [id, one] : host_.live()) live.emplace(id, one.serial);
+  return live;
+}
+
+std::map<IocId, std::vector<ThreadSeen>> IocsCollector::threads() {
+  Lives live;
+  {
+    const std::scoped_lock lock(host_.mutex());
+    live = lives();
+  }
   const std::scoped_lock lock(looking_);
+  if (Clock::now() - looked_ > kFresh) look(live);  // nobody scrapes
+  std::map<IocId, std::vector<ThreadSeen>> threads;
+  for (const auto& [id, serial] : live) threads.emplace(id, health_.threads(id));
+  return threads;
+}
+
+std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
+  looked_ = Clock::now();
   for (const auto& [id, serial] : looked_at_) {
     const auto now = live.find(id);
     if (now == live.end())
@@ -116,8 +136,11 @@ std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
   }
   looked_at_ = live;
   std::map<IocId, HealthSample> samples;
-  for (const auto& [id, serial] : live)
-    if (auto sample = health_.look(id, Clock::now())) samples.emplace(id, std::move(*sample));
+  for (const auto& [id, serial] : live) {
+    auto sample =
+        health_.look(id, Clock::now(), [&, id = id] { return exit_watch_.exited_cpu(id); });
+    if (sample) samples.emplace(id, std::move(*sample));
+  }
   return samples;
 }
 
@@ -133,9 +156,13 @@ void IocsCollector::collect(exposition::Page& page) {
     expected = expected_;
     exit_probe = exit_watch_.sample();
     left_out = host_.left_out();
-    for (const auto& [id, one] : host_.live()) live.emplace(id, one.serial);
+    live = lives();
   }
-  std::map<IocId, HealthSample> samples = look(live);
+  std::map<IocId, HealthSample> samples;
+  {
+    const std::scoped_lock lock(looking_);
+    samples = look(live);
+  }
   std::size_t at = 0;
   for (const auto& [id, serial] : live) {  // the first of the facts, in the same order
     if (const auto sample = samples.find(id); sample != samples.end())
@@ -164,12 +191,18 @@ void IocsCollector::status(exposition::StatusPage& page) {
     row.name = ioc.name;
     row.up = ioc.up;
     row.pid = ioc.pid;
-    row.base_version = ioc.base ? ioc.base_version : "another CA server";
+    row.base_version = ioc.base         ? ioc.base_version
+                       : ioc.gateway    ? (ioc.pva_server ? "a PVA gateway" : "a CA gateway")
+                       : ioc.pva_server ? "another PVA server"
+                                        : "another CA server";
     row.ca_port = ioc.ca_port;
     row.problem = ioc.problem;
     if (ioc.database) row.records = ioc.database->records.size();
     if (!ioc.base) row.state = "counting puts, no EPICS Base";
     if (!ioc.up && ioc.last_exit) row.state = "ended: " + in_words(*ioc.last_exit);
+    if (ioc.up && ioc.restarts > 0)
+      row.notes.push_back("restarted " + std::to_string(ioc.restarts) + " times" +
+                          (ioc.restarted_by_supervisor ? ", last by " + ioc.supervisor.name : ""));
     if (!ioc.contested_with.empty())
       row.notes.push_back("of user " + ioc.user + ", claims the name " + ioc.claimed_name +
                           ", which an IOC of user " + ioc.contested_with + " has or had");

@@ -27,6 +27,8 @@ class IocsCollector final : public Collector {
   void expect(std::vector<std::string> names);
   // Which IOCs there are, as JSON: for ioc_exporter iocs learn.
   std::string list_json();
+  // Threads of the IOCs that run, as they were at most a second ago. In any thread.
+  std::map<IocId, std::vector<ThreadSeen>> threads();
 
  private:
   using Lives = std::map<IocId, std::uint64_t>;  // with their serial
@@ -37,6 +39,7 @@ class IocsCollector final : public Collector {
     IocExit exit;
   };
 
+  Lives lives() const;  // under the host's mutex
   std::map<IocId, HealthSample> look(const Lives& live);
   // Under the host's mutex: those that run and those that are gone, with how they ended.
   std::vector<IocFacts> all_facts() const;
@@ -46,13 +49,14 @@ class IocsCollector final : public Collector {
 
   Host& host_;
   // Under the host's mutex, down to the next mutex:
-  ExitWatch exit_watch_;
+  ExitWatch exit_watch_;               // exited_cpu() without it
   std::map<std::string, Exit> exits_;  // by name, of those that the host knows
   std::vector<std::string> expected_;
   std::map<std::string, NameClaim> reserved_;
   std::mutex looking_;  // never with the host's: an IOC may have many threads and descriptors
   IocHealth health_;
   Lives looked_at_;
+  TimePoint looked_{};
 };
 
 }  // namespace ioc_exporter::iocs

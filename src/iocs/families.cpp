@@ -24,13 +24,17 @@ void add_info(const IocFacts& ioc, Series& to) {
   if (!ioc.up) return;
   const std::string pid = std::to_string(ioc.pid);
   const std::string port = ioc.ca_port ? std::to_string(*ioc.ca_port) : std::string();
-  to.add({{"kind", ioc.base ? "base" : "ca_server"},
+  to.add({{"kind", ioc.base         ? "base"
+                   : ioc.gateway    ? "gateway"
+                   : ioc.pva_server ? "pva_server"
+                                    : "ca_server"},
           {"pid", pid},
           {"user", ioc.user},
           {"base_version", ioc.base_version},
           {"executable", ioc.executable},
           {"directory", ioc.directory},
-          {"ca_port", port}},
+          {"ca_port", port},
+          {"supervisor", ioc.supervisor.name}},
          1);
 }
 
@@ -75,19 +79,19 @@ void add_threads(const IocFacts& ioc, Series& to) {
 constexpr FamilyRow<IocFacts> kFamilies[] = {
     {gauge("epics_ioc_info",
            "An IOC that runs on this host: its kind, process id, user who started it, EPICS Base "
-           "version, executable, directory and TCP port of its Channel Access server (empty: not "
-           "known). Always 1."),
+           "version, executable, directory, TCP port of its Channel Access server, and what starts "
+           "it again: procServ, systemd or container (empty: not known). Always 1."),
      add_info},
     {gauge("epics_ioc_name_contested",
            "An IOC that claims the name of another IOC, or of a former IOC of another user. Always "
            "1."),
      add_contested},
     {gauge("epics_ioc_up",
-           "Whether the IOC runs: 1, or 0 after it has ended, for --ioc.keep-gone."),
+           "1: the IOC runs. 0: it has ended; shown for the time of --ioc.keep-gone."),
      [](const IocFacts& ioc, Series& to) { to.add(ioc.up); }},
     {gauge("epics_ioc_last_exit_info",
-           "How the IOC of this name ended last: by exit, signal or core_dump (a signal, and a "
-           "core was written), with its exit status or the signal. Always 1."),
+           "How the IOC of this name ended the last time: exit with a status, signal, or core_dump "
+           "(a signal, and a core was written). Always 1."),
      add_last_exit},
     {gauge("epics_ioc_start_time_seconds",
            "When the IOC's process started, in seconds since 1970."),
@@ -102,12 +106,12 @@ constexpr FamilyRow<IocFacts> kFamilies[] = {
 constexpr FamilyRow<IocFacts> kHealth[] = {
     {counter("epics_ioc_cpu_seconds_total",
              "CPU time of the IOC's process since its start, user and system, by class of thread; "
-             "ended: threads that have ended."),
+             "ended: threads that ended before their class was known."),
      add_cpu},
     {gauge("epics_ioc_threads", "Threads of the IOC's process by class."), add_threads},
     {gauge("epics_ioc_threads_spinning",
-           "Threads of the IOC that ran or waited for a CPU over 90 % of the time since the last "
-           "look."),
+           "Threads of the IOC that ran, or waited for a CPU, for over 90 % of the time since they "
+           "were last read."),
      [](const IocFacts& ioc, Series& to) { to.add(ioc.health->spinning); }},
     {gauge("epics_ioc_resident_memory_bytes", "Resident memory of the IOC's process."),
      [](const IocFacts& ioc, Series& to) { to.add(ioc.health->resident_bytes); }},

@@ -10,9 +10,12 @@ GoneIocs::GoneIocs(std::chrono::milliseconds keep, std::size_t most)
       keep_counts_(std::min<std::chrono::milliseconds>(keep, kKeepCounts)),
       most_(most) {}
 
-GoneIocs::Life GoneIocs::begin(const std::string& name, uid_t user, Clock::time_point now) {
+GoneIocs::Life GoneIocs::begin(const std::string& name, uid_t user, const Supervisor& supervisor,
+                               Clock::time_point now) {
   Life life{0, now};
   if (const auto gone = gone_.find(name); gone != gone_.end()) {
+    life.restarted_by_supervisor =
+        !supervisor.name.empty() && gone->second.facts.supervisor == supervisor;
     // Counts of another user's IOC of this name are not continued.
     if (gone->second.claim.user != user)
       forget(gone);

@@ -31,10 +31,12 @@ class GoneIocs {
 
   // An IOC runs by this name now.
   struct Life {
-    std::uint32_t number = 0;       // of the name: stays the same when the IOC is restarted
-    Clock::time_point known_since;  // its name, as its user's
+    std::uint32_t number = 0;              // of the name: stays the same when the IOC is restarted
+    Clock::time_point known_since;         // its name, as its user's
+    bool restarted_by_supervisor = false;  // that started the last one of this name, too
   };
-  Life begin(const std::string& name, uid_t user, Clock::time_point now);
+  Life begin(const std::string& name, uid_t user, const Supervisor& supervisor,
+             Clock::time_point now);
   // It has ended; `facts` are the last ones. `keeps_name`: it may come again by this name.
   void end(IocFacts facts, uid_t user, const Life& life, bool keeps_name, Clock::time_point now);
   // It runs under another name: this one is not reported as down. Its counts stay for a while, for

@@ -69,7 +69,7 @@ Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
 // By a worker.
 void Host::look(Clock::time_point now) {
   const auto began = Clock::now();
-  for (const Listener& listener : asked_.speaking) finder_.speaks_ca(listener);
+  for (const auto& [listener, kind] : asked_.speaking) finder_.speaks(listener, kind);
   if (asked_.reserved) finder_.reserve_names(std::move(*asked_.reserved));
   finder_.tell_hold_changes(asked_.hold_changes, now);
   look_ = {};

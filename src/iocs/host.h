@@ -162,9 +162,12 @@ class Host : public KnownIocs {
   void ask_hold_changes(std::function<std::optional<std::uint64_t>()> ask) {
     ask_hold_changes_ = std::move(ask);
   }
-  // In the thread that changes it. The next look takes that listener's process for a CA server.
+  // In the thread that changes it. The next look takes that listener's process for a server of that
+  // kind.
   const ListenersSeen& listeners() const { return seen_.listeners; }
-  void speaks_ca(const Listener& listener) { next_.speaking.push_back(listener); }
+  void speaks(const Listener& listener, IocKind kind) {
+    next_.speaking.emplace_back(listener, kind);
+  }
 
   // Looks at the host. An error: not all processes were seen, at the last look that was done.
   Result<void> poll(Clock::time_point now, std::chrono::milliseconds patience);
@@ -203,7 +206,7 @@ class Host : public KnownIocs {
   };
   // For a look: speakers of CA, names that are not given, and Finder::tell_hold_changes().
   struct Asked {
-    std::vector<Listener> speaking;
+    std::vector<std::pair<Listener, IocKind>> speaking;
     std::optional<std::map<std::string, NameClaim>> reserved;
     std::optional<std::uint64_t> hold_changes;
   };

@@ -1,5 +1,5 @@
-// Ioc: one running IOC, or another program that serves Channel Access, as the finder sees it.
-// Plain data.
+// Ioc: one running IOC, or another program that serves Channel Access or PV Access, as the finder
+// sees it. Plain data.
 #pragma once
 
 #include <compare>
@@ -21,6 +21,8 @@ namespace ioc_exporter {
 inline constexpr std::uint16_t kCaServerPort = 5064;
 // UDP: where beacons go to.
 inline constexpr std::uint16_t kCaRepeaterPort = 5065;
+// TCP: the default port of a server for PV Access.
+inline constexpr std::uint16_t kPvaServerPort = 5075;
 
 }  // namespace ioc_exporter
 
@@ -87,8 +89,9 @@ struct VariablePlace {
 using VariablePlaces = std::map<std::string, std::vector<VariablePlace>>;
 
 enum class IocKind {
-  base,       // runs EPICS Base's database: has dbProcess, or an IOC's threads
-  ca_server,  // serves Channel Access without it: caproto, pcaspy, a gateway, ...
+  base,        // runs EPICS Base's database: has dbProcess, or an IOC's threads
+  ca_server,   // serves Channel Access without it, or is a gateway: caproto, pcaspy, ca-gateway
+  pva_server,  // serves PV Access without it, or is a gateway: p4p, pvaPy, pvagw
 };
 
 // Facts from the files that an IOC maps.
@@ -107,6 +110,8 @@ struct IocCode {
   std::optional<CaWriteTarget> ca_writes;  // none: its files do not name the functions
   std::vector<PvaPutTarget> pva_puts;      // of the PVA servers whose functions its files name
   bool serves_pva = false;                 // it maps the library of QSRV 1 or 2
+  bool is_gateway =
+      false;  // its program is a server by libcas and a client by libca at once, or p4p's
   // Of Inspector::read_variables(). They are local to their source files: in a stripped file there
   // are none.
   VariablePlaces variables;
@@ -124,6 +129,7 @@ struct Ioc : IocCode {
   std::string contested_with;
   std::uint32_t user = 0;                  // user who started it
   std::string user_name;                   // or his number
+  Supervisor supervisor;                   // when it was found
   std::string directory;                   // it works in, the same; "" where it could not be read
   double start_time_seconds = 0;           // time of day, UTC
   std::uint64_t net_namespace = 0;         // inode of /proc/PID/ns/net, 0 when it could not be read

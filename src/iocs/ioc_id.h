@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <string>
 
 namespace ioc_exporter::iocs {
 
@@ -16,6 +17,14 @@ struct IocId {
   std::uint64_t start_ticks = 0;
 
   auto operator<=>(const IocId&) const = default;
+};
+
+// What starts an IOC again when it has ended.
+struct Supervisor {
+  std::string name;  // "procServ", "systemd", "container": its runtime; "": nothing that is known
+  IocId process;     // of procServ
+
+  bool operator==(const Supervisor&) const = default;
 };
 
 }  // namespace ioc_exporter::iocs

@@ -12,8 +12,11 @@ constexpr std::chrono::milliseconds kYouth{10'000};
 }  // namespace
 
 std::string subject_of(const Ioc& ioc) {
-  return (ioc.kind == IocKind::base ? "ioc " : "CA server ") + ioc.name + " (pid " +
-         std::to_string(ioc.id.pid) + ")";
+  return (ioc.kind == IocKind::base         ? "ioc "
+          : ioc.is_gateway                  ? "gateway "
+          : ioc.kind == IocKind::pva_server ? "PVA server "
+                                            : "CA server ") +
+         ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")";
 }
 
 void KnownIocs::apply(const Changes& changes, const LeftOut& left_out, Clock::time_point now) {
@@ -28,7 +31,7 @@ void KnownIocs::apply(const Changes& changes, const LeftOut& left_out, Clock::ti
 
 // Under the name that it has from now on.
 void KnownIocs::begin_life(LiveIoc& live, const Ioc& ioc, Clock::time_point now) {
-  static_cast<GoneIocs::Life&>(live) = gone_.begin(ioc.name, ioc.user, now);
+  static_cast<GoneIocs::Life&>(live) = gone_.begin(ioc.name, ioc.user, ioc.supervisor, now);
   live.serial = next_serial_++;
 }
 
@@ -40,12 +43,15 @@ void KnownIocs::start(const Ioc& ioc, Clock::time_point now) {
   live.reading = Retry(now);
   live.ca_port = ioc.ca_port;
   if (!may_log(now)) return;
-  if (ioc.kind == IocKind::ca_server)
+  if (ioc.kind == IocKind::pva_server)
+    log::info("found {}, executable {}", subject_of(ioc), ioc.executable);
+  else if (ioc.kind == IocKind::ca_server)
     log::info("found {}, port {}, executable {}", subject_of(ioc), ioc.ca_port.value_or(0),
               ioc.executable);
   else
-    log::info("found {}, Base {}, executable {}", subject_of(ioc),
-              ioc.base_version.empty() ? "of unknown version" : ioc.base_version, ioc.executable);
+    log::info("found {}, Base {}, executable {}{}", subject_of(ioc),
+              ioc.base_version.empty() ? "of unknown version" : ioc.base_version, ioc.executable,
+              live.restarted_by_supervisor ? ", restarted by " + ioc.supervisor.name : "");
   if (!ioc.problem.empty()) log::warn("ioc {}: {}", ioc.name, ioc.problem);
   if (!ioc.contested_with.empty())
     log::warn("{} of user {} claims the name {}, which an IOC of user {} has or had",
@@ -140,6 +146,8 @@ IocFacts KnownIocs::facts(const LiveIoc& live) const {
   facts.name = live.ioc.name;
   facts.up = true;
   facts.base = live.ioc.kind == IocKind::base;
+  facts.pva_server = live.ioc.kind == IocKind::pva_server;
+  facts.gateway = live.ioc.is_gateway;
   facts.pid = live.ioc.id.pid;
   facts.start_time_seconds = live.ioc.start_time_seconds;
   facts.base_version = live.ioc.base_version;
@@ -160,6 +168,8 @@ IocFacts KnownIocs::facts(const LiveIoc& live) const {
     if (facts.problem.empty()) facts.problem = *problem;
   facts.database = live.database;
   facts.restarts = gone_.restarts(live.ioc.name);
+  facts.supervisor = live.ioc.supervisor;
+  facts.restarted_by_supervisor = live.restarted_by_supervisor;
   facts.user = live.ioc.user_name;
   facts.claimed_name = live.ioc.claimed_name;
   facts.contested_with = live.ioc.contested_with;

@@ -89,8 +89,8 @@ void add_options(OptionTable& table, Options& options) {
        {"--ioc.exclude=RE iocs.exclude", "No IOCs whose whole name this expression (RE2) matches",
         pattern(options.filter.exclude), "ioc.include"},
        {"--ioc.name-source=LIST iocs.name_sources",
-        "Sources of an IOC's name, the first that has one: env:VARIABLE, script, exe, container, "
-        "pod",
+        "Sources of an IOC's name, the first that has one: env:VARIABLE, script, procserv, exe, "
+        "container, pod",
         name_sources(options.name_sources)},
        {"--ioc.keep-gone=DURATION",
         "How long an IOC that has ended stays on /metrics as epics_ioc_up 0",

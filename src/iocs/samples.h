@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "iocs/ioc_id.h"
+
 namespace ioc_exporter::iocs {
 
 // End of a process: the labels of epics_ioc_last_exit_info.
@@ -45,11 +47,12 @@ enum class ThreadClass {
 };
 inline constexpr std::size_t kThreadClasses = 7;
 
+using CpuByClass = std::array<std::uint64_t, kThreadClasses>;  // ns, user and system
+
 struct HealthSample {
-  // CPU time since the process started, user and system.
-  std::array<std::uint64_t, kThreadClasses> cpu_ns{};
-  // Of threads that have ended, what they used after they were looked at last: the process' time
-  // less all that is in `cpu_ns`.
+  CpuByClass cpu_ns{};  // since the process started
+  // Of threads that ended before their class was known: the process' time less all that is in
+  // `cpu_ns`.
   std::uint64_t ended_cpu_ns = 0;
   std::array<std::uint64_t, kThreadClasses> threads{};  // now
   std::uint64_t spinning = 0;                           // threads that never rest: health/health.h
@@ -87,6 +90,27 @@ struct RecordStatesSample {
   std::uint64_t in_flight = 0;                   // records that are active (PACT)
   std::uint64_t stuck = 0;                       // of those, the ones that are too long
   std::vector<ActiveRecord> longest_stuck = {};  // the longest first, a limited number
+  // Active for as long, and never processed: left so by iocInit, for want of a device.
+  std::uint64_t never_processed = 0;
+  std::vector<std::uint32_t> some_never_processed = {};  // indices, a limited number
+};
+
+// A Channel Access link that is not connected.
+struct DownLink {
+  std::uint32_t record = 0;  // index into the database's records
+  std::string field;
+  std::string pv;               // that it leads to; "" where it could not be read
+  double since_seconds = 0;     // time of day when it was first seen to be down
+  bool ever_connected = false;  // since the link was made
+};
+
+// Channel Access links of the IOC's records, as dbCa.c notes them.
+struct CaLinksSample {
+  std::uint64_t connected = 0, disconnected = 0;
+  // Of all links that were seen, each since it was made.
+  std::uint64_t disconnects = 0;
+  std::uint64_t lost_writes = 0;    // replaced by a later one before they were sent
+  std::vector<DownLink> down = {};  // the longest first, a limited number
 };
 
 // Missing values could not be read: `notes` says why.
@@ -95,6 +119,7 @@ struct IocMemorySample {
   std::optional<std::vector<QueueSample>> queues;
   std::optional<std::vector<std::string>> suspended_threads;  // their names
   std::optional<RecordStatesSample> records;
+  std::optional<CaLinksSample> ca_links;
   std::vector<std::string> notes;  // missing facts, and why
 };
 
@@ -103,13 +128,20 @@ struct RecordIdentity {
   std::uint64_t address = 0;  // struct dbCommon *, in the IOC
   std::string name;
   std::uint32_t type = 0;  // index into Database::types
-  bool group =
-      false;  // no record, but several that are shown as one; see records/families/bounds.h
+  // No record, but several that are shown as one; see records/families/bounds.h.
+  bool group = false;
+  bool all_of_type = false;  // this group is all records of a type
 };
 
 struct RecordAlias {
   std::string name;
   std::uint32_t record = 0;  // index into Database::records
+};
+
+// A field that is a struct link, of all records of a type.
+struct LinkField {
+  std::string name;
+  std::uint16_t offset = 0, size = 0;  // bytes, within the record
 };
 
 struct Database {
@@ -120,6 +152,7 @@ struct Database {
   std::vector<std::string> scan_periods = {};
   // Records of each type, where `records` are not all of them, or groups; else empty.
   std::vector<std::uint64_t> type_totals = {};
+  std::vector<std::vector<LinkField>> link_fields = {};  // of each type
 };
 
 struct IocFacts {
@@ -127,6 +160,7 @@ struct IocFacts {
   bool up = false;
   bool only_up = false;  // it is gone for so long that epics_ioc_up alone is left of it
   bool base = true;      // runs EPICS Base's database; false: has no records
+  bool gateway = false;  // between clients and IOCs
   std::int32_t pid = 0;
   double start_time_seconds = 0;  // time of day
   double end_time_seconds = 0;    // the same, when it was seen to be gone; 0: it runs
@@ -134,6 +168,7 @@ struct IocFacts {
   std::string executable;         // path as the IOC sees it
   std::string directory;          // it works in, the same
   std::string user;               // user who started it
+  iocs::Supervisor supervisor;    // when it was found
   std::string claimed_name;       // its own name for itself
   std::string contested_with;     // the user who has that name, or had it before; "" = nobody
   std::optional<std::uint16_t> ca_port;
@@ -141,6 +176,8 @@ struct IocFacts {
   std::string problem;                       // why something of it is missing; "" = all is well
   std::shared_ptr<const Database> database;  // null while it could not be read
   std::uint64_t restarts = 0;                // times that an IOC of this name came again
+  bool restarted_by_supervisor = false;      // the last time: it had started the one before, too
+  bool pva_server = false;                   // serves PV Access, and is not `base`
   std::optional<HealthSample> health;        // while it runs
   std::optional<iocs::IocExit> last_exit;    // how it ended last, where that was seen
   std::vector<std::string> notes;            // missing facts, and why

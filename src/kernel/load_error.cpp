@@ -1,15 +1,46 @@
 #include "kernel/load_error.h"
 
+#include <linux/capability.h>
 #include <unistd.h>
 
-namespace ioc_exporter::kernel {
+#include <charconv>
+#include <cstdint>
+#include <string_view>
 
-std::string explain_load_error(const std::string& probe, const Error& error) {
+#include "base/rooted_fs.h"
+
+namespace ioc_exporter::kernel {
+namespace {
+
+// Whether the process has what the kernel asks for, be it root or not.
+bool may_load(const RootedFs& fs) {
+  constexpr std::string_view kName = "CapEff:\t";
+  const auto status = fs.read("/proc/self/status");
+  const std::size_t at = status ? status->find(kName) : std::string::npos;
+  if (at == std::string::npos) return false;
+  std::uint64_t all = 0;
+  std::from_chars(status->data() + at + kName.size(), status->data() + status->size(), all, 16);
+  const auto has = [all](int capability) { return (all >> capability & 1) != 0; };
+  return has(CAP_SYS_ADMIN) || (has(CAP_BPF) && has(CAP_PERFMON));
+}
+
+bool is_locked_down(const RootedFs& fs) {
+  const auto mode = fs.read("/sys/kernel/security/lockdown", 128);
+  return mode && mode->find("[confidentiality]") != std::string::npos;
+}
+
+}  // namespace
+
+std::string explain_load_error(const std::string& probe, const Error& error, const RootedFs& fs) {
   const bool denied = error.code == std::errc::operation_not_permitted ||
                       error.code == std::errc::permission_denied;
-  if (denied && ::geteuid() != 0)
+  if (denied && !may_load(fs))
     return "load probe " + probe + ": " + error.code.message() +
-           ": not root (run ioc_exporter as root)";
+           ": CAP_SYS_ADMIN is missing (run ioc_exporter as root, or by its unit)";
+  // libbpf takes such a kernel for an old one, and asks for a function that is refused, too.
+  if (error.code == std::errc::invalid_argument && is_locked_down(fs))
+    return error.message() +
+           ": the kernel is locked down (confidentiality) and lets no BPF program read memory";
   return error.message();
 }
 

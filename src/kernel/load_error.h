@@ -4,12 +4,14 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/rooted_fs.h"
 
 namespace ioc_exporter::kernel {
 
 // libbpf explains a refusal by a kernel without BPF; nearly always the reason is that we are not
-// root.
-std::string explain_load_error(const std::string& probe, const Error& error);
+// root, or that the kernel is locked down.
+std::string explain_load_error(const std::string& probe, const Error& error,
+                               const RootedFs& fs = RootedFs());
 
 // Whether the kernel has BTF, which programs that read its structs need (CO-RE).
 bool has_btf();

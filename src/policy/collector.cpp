@@ -65,7 +65,7 @@ void PolicyCollector::Judged::puts_were_read(const Names& names,
     if (name == names.end()) continue;  // is being forgotten in this very moment
     totals.push_back({labels.ioc,
                       name->second,
-                      {labels.pv, labels.user, labels.host, labels.client, put.op},
+                      {labels.pv, labels.user, labels.host, labels.client, put.op, labels.inside},
                       put.count,
                       clock.seconds(put.last_ns)});
   }

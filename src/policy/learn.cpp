@@ -8,8 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "base/client_network.h"
 #include "base/metric_lines.h"
-#include "policy/client_network.h"
 #include "policy/patterns.h"
 #include "policy/policy.h"
 

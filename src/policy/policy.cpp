@@ -86,11 +86,12 @@ Policy::Policy(PolicyText text) : text_(std::move(text)) {
 }
 
 std::string_view Policy::name(std::uint32_t rule) const {
-  return rule == kNoRule ? kDefaultRule : text_.rules[rule & ~kPerhaps].name;
+  return rule >= kInside ? kDefaultRule : text_.rules[rule & ~kPerhaps].name;
 }
 
 Action Policy::action(std::uint32_t rule) const {
   if (rule == kNoRule) return text_.fallback;
+  if (rule == kInside) return Action::expect;
   return (rule & kPerhaps) != 0 ? Action::unexpected : text_.rules[rule].action;
 }
 
@@ -103,7 +104,8 @@ bool Policy::matches_pv(std::uint32_t rule, const std::string& plain) const {
 }
 
 bool Policy::matches_user(std::uint32_t rule, const Put& put) const {
-  return text_.rules[rule].users.empty() || compiled_[rule].users.match(put.user);
+  return text_.rules[rule].users.empty() ||
+         compiled_[rule].users.match(put.inside ? put.client : put.user);
 }
 
 bool Policy::matches_host(std::uint32_t rule, const Put& put) const {
@@ -127,18 +129,20 @@ Policy::Candidates Policy::candidates(const Put& put) const {
   const std::string plain = plain_name(put.pv);
   Candidates found;
   for (std::uint32_t rule = 0; rule < compiled_.size(); ++rule) {
+    if (text_.rules[rule].inside != put.inside) continue;
     bool known = true;
     const auto may = [&](bool matches, std::string_view fact) {
       known = known && matches;
       return matches || perhaps(rule, fact);
     };
     if (!matches_op(rule, put) || !may(matches_client(rule, address), put.client) ||
-        !may(matches_user(rule, put), put.user) || !may(matches_host(rule, put), put.host) ||
-        !may(matches_pv(rule, plain), put.pv))
+        !may(matches_user(rule, put), put.inside ? put.client : put.user) ||
+        !may(matches_host(rule, put), put.host) || !may(matches_pv(rule, plain), put.pv))
       continue;
     found.push_back(known ? rule : rule | kPerhaps);
-    if (known && text_.rules[rule].times.empty()) break;
+    if (known && text_.rules[rule].times.empty()) return found;
   }
+  if (put.inside) found.push_back(kInside);
   return found;
 }
 
@@ -151,6 +155,10 @@ std::vector<bool> Policy::open_at(std::int64_t when) const {
 std::uint32_t Policy::decide(const Candidates& candidates, const std::vector<bool>& open) const {
   std::uint32_t perhaps = kNoRule, decides = kNoRule;
   for (const std::uint32_t rule : candidates) {
+    if (rule == kInside) {
+      decides = rule;
+      break;
+    }
     if (!open[rule & ~kPerhaps]) continue;
     if ((rule & kPerhaps) == 0) {
       decides = rule;
@@ -163,8 +171,13 @@ std::uint32_t Policy::decide(const Candidates& candidates, const std::vector<boo
 
 std::string Policy::mismatch(std::uint32_t rule, const Put& put, std::int64_t when) const {
   const RuleText& text = text_.rules[rule];
+  if (text.inside != put.inside)
+    return text.inside ? "it is only for writes inside the IOC"
+                       : "it is not for those inside the IOC";
   if (!matches_pv(rule, plain_name(put.pv))) return not_matched("PV", put.pv, text.pvs);
-  if (!matches_user(rule, put)) return not_matched("user", put.user, text.users);
+  if (!matches_user(rule, put))
+    return put.inside ? not_matched("writer", put.client, text.users)
+                      : not_matched("user", put.user, text.users);
   if (!matches_host(rule, put)) return not_matched("host", put.host, text.hosts);
   if (!matches_client(rule, parse_client_address(std::string(put.client))))
     return "the client's address is " + shown(put.client) + ", it wants " + texts_of(text.clients);

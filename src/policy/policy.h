@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/client_network.h"
 #include "base/result.h"
-#include "policy/client_network.h"
 #include "policy/patterns.h"
 #include "policy/time_window.h"
 #include "puts/totals/samples.h"
@@ -41,6 +41,7 @@ struct RuleText {
   std::vector<std::string> pvs, users, hosts;  // patterns, checked; empty: all
   std::vector<ClientNetwork> clients;          // empty: all
   bool write = true, write_notify = true;
+  bool inside = false;            // for writes of clients in the IOC itself, and no others
   std::vector<TimeWindow> times;  // empty: always
 };
 
@@ -53,11 +54,14 @@ struct PolicyText {
 struct Put {
   std::string_view pv, user, host, client;
   PutOp op = PutOp::write;
+  bool inside = false;  // of the IOC itself: `client` is a record or a thread, there is no user
 };
 
 class Policy {
  public:
   static constexpr std::uint32_t kNoRule = UINT32_MAX;  // the default decides
+  // No rule names this write inside the IOC: it is expected, whatever the default is.
+  static constexpr std::uint32_t kInside = UINT32_MAX - 1;
   // With the index of a rule that forbids: it may match, by a fact of the put that is not known.
   static constexpr std::uint32_t kPerhaps = 1u << 31;
   // Rules that may decide about a put, by their index and in their order: those with time windows,

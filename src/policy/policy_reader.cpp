@@ -106,6 +106,10 @@ RuleText read_rule(Reader& rule, std::set<std::string>& names) {
   text.hosts = read_patterns(rule, "hosts");
   text.clients = read_clients(rule);
   read_operations(rule, text);
+  rule.set("inside", on_off(text.inside));
+  for (const char* const key : {"hosts", "clients"})
+    if (text.inside && rule.has(key))
+      rule.complain(key, "a write inside the IOC has none: the rule would match nothing");
   std::size_t windows = 0;
   rule.list("times", [&](Reader& time) {
     ++windows;

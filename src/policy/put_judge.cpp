@@ -26,12 +26,12 @@ std::int64_t minute_of(std::int64_t when) {
 }  // namespace
 
 PutJudge::KeyView PutJudge::view(const Key& key) {
-  return {key.server, key.pv, key.client, key.user, key.host, key.op};
+  return {key.server, key.pv, key.client, key.user, key.host, key.op, key.inside};
 }
 
 PutJudge::KeyView PutJudge::view(const PutTotal& total) {
   const Put& put = total.put;
-  return {total.server, put.pv, put.client, put.user, put.host, put.op};
+  return {total.server, put.pv, put.client, put.user, put.host, put.op, put.inside};
 }
 
 std::uint32_t PutJudge::judge(const Put& put) {
@@ -60,7 +60,7 @@ void PutJudge::set_policy(std::shared_ptr<const Policy> policy) {
   }
   std::erase_if(rules_, [this](const auto& rule) { return !in_force_.contains(rule.first); });
   for (auto& [key, state] : states_)
-    state.verdict = judge({key.pv, key.user, key.host, key.client, key.op});
+    state.verdict = judge({key.pv, key.user, key.host, key.client, key.op, key.inside});
 }
 
 // The totals come in the order of their keys, so that most are where the one before was.
@@ -69,8 +69,13 @@ PutJudge::State& PutJudge::state_of(const PutTotal& total, States::iterator& at)
   if (at == states_.end() || view(at->first) != view(total)) at = states_.find(total);
   if (at != states_.end()) return at->second;
   const Put& put = total.put;
-  const Key key{total.server,          std::string(put.pv),   std::string(put.client),
-                std::string(put.user), std::string(put.host), put.op};
+  const Key key{total.server,
+                std::string(put.pv),
+                std::string(put.client),
+                std::string(put.user),
+                std::string(put.host),
+                put.op,
+                put.inside};
   at = states_.emplace(key, State{}).first;
   if (policy_) at->second.verdict = judge(put);
   return at->second;
@@ -89,6 +94,7 @@ std::uint32_t PutJudge::rule_for(const State& state, std::int64_t when) {
 
 void PutJudge::count(const PutTotal& total, std::uint32_t rule, std::uint64_t puts, double when,
                      double now) {
+  if (rule == Policy::kInside) return;
   const Action action = policy_->action(rule);
   RuleName name(policy_->name(rule), action);
   rules_[name] += puts;
@@ -146,11 +152,12 @@ bool PutJudge::is_gone(const Series& series) const {
   if (!in_force_.contains({series.rule, series.action})) return true;
   const auto server = servers_.find(series.ioc);
   if (server == servers_.end()) return true;
-  const auto has = [&](PutOp op) {
+  const auto has = [&](PutOp op, bool inside) {
     return states_.contains(
-        KeyView{server->second, series.pv, series.client, series.user, series.host, op});
+        KeyView{server->second, series.pv, series.client, series.user, series.host, op, inside});
   };
-  return !has(PutOp::write) && !has(PutOp::write_notify);
+  return !has(PutOp::write, false) && !has(PutOp::write_notify, false) &&
+         !has(PutOp::write, true) && !has(PutOp::write_notify, true);
 }
 
 bool PutJudge::changes_until(double when) const {

@@ -87,9 +87,10 @@ class PutJudge {
     std::uint32_t server = 0;
     std::string pv, client, user, host;
     PutOp op = PutOp::write;
+    bool inside = false;  // its client is no address
   };
   using KeyView = std::tuple<std::uint32_t, std::string_view, std::string_view, std::string_view,
-                             std::string_view, PutOp>;
+                             std::string_view, PutOp, bool>;
   static KeyView view(const Key& key);
   static KeyView view(const PutTotal& total);
   static KeyView view(const KeyView& key) { return key; }

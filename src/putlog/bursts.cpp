@@ -40,15 +40,19 @@ std::string kind_of(const PutEvent& event) {
 std::string key_of(const PutEvent& event) {
   const std::string kind = kind_of(event);
   std::string key;
-  for (const std::string_view part :
-       {std::string_view(event.ioc), address_of(event.client), std::string_view(event.user),
-        std::string_view(event.client_host), std::string_view(event.pv), std::string_view(event.op),
-        std::string_view(event.type), std::string_view(event.value_unknown),
-        std::string_view(event.overread ? "overread" : ""), std::string_view(event.status),
-        std::string_view(event.rule), std::string_view(event.action), std::string_view(kind)}) {
+  const auto add = [&key](std::string_view part) {
     key += std::to_string(part.size());
     key.append(":").append(part);
-  }
+  };
+  for (const std::string_view part :
+       {std::string_view(event.ioc), address_of(event), std::string_view(event.client_process),
+        std::string_view(event.user), std::string_view(event.client_host),
+        std::string_view(event.pv), std::string_view(event.op), std::string_view(event.type),
+        std::string_view(event.value_unknown), std::string_view(event.overread ? "overread" : ""),
+        std::string_view(event.status), std::string_view(event.rule),
+        std::string_view(event.action), std::string_view(kind), std::string_view(event.process),
+        std::string_view(event.block ? "block" : "")})
+    add(part);
   return key;
 }
 
@@ -85,11 +89,11 @@ void Bursts::add(Entry& entry, SharedEvent event) {
 }
 
 void Bursts::take(SharedEvent event, Clock::time_point now, std::vector<Entry>& out) {
-  if (window_.count() == 0) {
+  end_due(now, out);
+  if (window_.count() == 0 || !event->fields.empty()) {  // members' values have no least and most
     out.push_back({std::move(event)});
     return;
   }
-  end_due(now, out);
   std::string key = key_of(*event);
   if (const auto known = by_key_.find(key); known != by_key_.end()) {
     add(known->second->entry, std::move(event));

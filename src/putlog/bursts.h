@@ -1,7 +1,7 @@
 // Bursts: many puts of one client to one PV become few lines: the first at once, and when the burst
 // time ends one for those that came after it, with their least and greatest value, how many they
 // were, and the last of them. What differs in client, user, operation, verdict or result is not put
-// together, nor are texts that differ.
+// together, nor are texts that differ, nor puts to groups.
 //
 // Pure, not thread-safe: it is told the time.
 #pragma once

@@ -114,7 +114,10 @@ bool PutLogCollector::read_some(std::size_t* rest) {
   if (rest != nullptr) *rest -= read;
   const bool more = most > 0 && read == most && (rest == nullptr || *rest > 0);
   if (!more) reader_.note_losses(lost);
-  const auto events = reader_.finish(WallClock::read(), rest != nullptr && !more);
+  auto events = reader_.finish(WallClock::read(), rest != nullptr && !more);
+  for (PutEvent& event : events)
+    if (!event.inside)
+      event.client_process = puts_.client_processes().of(event.ioc, event.client, event.kernel_ns);
   note_numbers(events);
   if (!events.empty()) outlets_->receive(events);
   return more;
@@ -123,10 +126,11 @@ bool PutLogCollector::read_some(std::size_t* rest) {
 // Of the last of many: a series shows its last put.
 void PutLogCollector::note_numbers(std::span<const PutEvent> events) {
   for (const PutEvent& event : events.last(std::min(events.size(), kMostNoted))) {
+    if (event.inside) continue;  // no series of puts
     const std::string seq = std::to_string(event.seq);
     const std::chrono::duration<double> time = event.time.time_since_epoch();
     exemplars_.note({.family = ca::kPutsTotal,
-                     .series = ca::put_labels(ca::protocol_of(event.op == ca::kPvaPutOp), event.ioc,
+                     .series = ca::put_labels(ca::protocol_of(ca::is_pva_op(event.op)), event.ioc,
                                               event.pv, address_of(event.client), event.user,
                                               event.client_host, event.op),
                      .labels = {{"seq", seq}},
@@ -171,14 +175,19 @@ std::optional<PutWho> PutLogCollector::find_one(
   }
   auto identity = puts_.identify(put);
   if (!identity) return std::nullopt;
-  name_ioc(identity->labels.ioc);
+  const bool by_pva = ca::is_pva(identity->labels.ioc);
+  const std::uint32_t number =
+      by_pva ? identity->labels.ioc & ~ca::kPvaServer : identity->labels.ioc;
+  name_ioc(number);
   who.ioc_number = identity->labels.ioc;
-  if (const auto since = puts_.heard_since(identity->labels.ioc);
+  if (const auto since = by_pva ? pva_.heard_since(number) : puts_.heard_since(number);
       since && put.source == IOCX_PUTLOG_CA_TAP)
     who.told_elsewhere_from = kernel_ns(*since);
-  who.server = puts_.server_of(identity->place);
+  who.inside = (put.flags & IOCX_PUTLOG_INSIDE) != 0;
+  who.server = who.inside ? "" : puts_.server_of(identity->place);
   who.address = std::move(identity->labels.client);
-  who.client = who.address + ":" + std::to_string(identity->place.port);
+  who.client = who.address;
+  if (!who.inside) who.client += ":" + std::to_string(identity->place.port);
   who.user = std::move(identity->labels.user);
   who.host = std::move(identity->labels.host);
   who.pv = std::move(identity->labels.pv);
@@ -198,6 +207,7 @@ void PutLogCollector::collect(exposition::Page& page) {
   }
   page.self.drops.push_back({kProbe, "answer_lost", answers});
   page.self.drops.push_back({kProbe, "server_unknown", reader_.lost_strangers()});
+  page.self.drops.push_back({kProbe, "value_late", reader_.late_values()});
   if (outlets_ != nullptr)
     delivery::add_sinks("puts", outlets_->samples(), page.encoder, page.shared);
 }

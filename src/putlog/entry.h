@@ -34,5 +34,9 @@ inline std::string_view address_of(std::string_view with_port) {
     return address.substr(1, address.size() - 2);
   return address.find(':') == std::string_view::npos ? address : with_port;
 }
+// A record's name has no port.
+inline std::string_view address_of(const PutEvent& put) {
+  return put.inside ? std::string_view(put.client) : address_of(std::string_view(put.client));
+}
 
 }  // namespace ioc_exporter::putlog

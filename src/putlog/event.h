@@ -15,7 +15,7 @@
 
 namespace ioc_exporter::putlog {
 
-// An element as a client of Channel Access gives it: DBR_CHAR, SHORT, LONG and ENUM as numbers
+// An element as a client gives it: DBR_CHAR, SHORT, LONG and ENUM as numbers
 // (an enum's old value as its state's string where the record has one), FLOAT and DOUBLE, STRING;
 // unsigned only if it is greater than INT64_MAX.
 using Element = std::variant<std::int64_t, double, std::string, std::uint64_t>;
@@ -26,6 +26,15 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
+// A field that a put to a group by PV Access writes.
+struct PutField {
+  std::string field;  // name of its record, with the field's
+  std::string type;   // as PutEvent has these
+  std::uint64_t count = 0;
+  std::optional<Value> value, old;
+  bool operator==(const PutField&) const = default;
+};
+
 struct PutEvent {
   // Wall clock of the put, from the kernel's monotonic clock.
   std::chrono::sys_time<std::chrono::nanoseconds> time{};
@@ -33,19 +42,25 @@ struct PutEvent {
   std::uint64_t seq = 0;        // of this exporter, from 1 on: a hole is a loss
   std::string ioc;
   std::string server;  // address:port that the client is connected to
-  std::string client;  // address:port of the client
+  // Address:port of the client; `inside`: the record whose CA link writes, or the thread.
+  std::string client;
+  std::string client_process;  // on this host: an IOC's name, or "comm[pid]"
   std::string user, client_host;
   std::string pv;           // as the client asked for it
-  std::string op;           // write, write_notify; of PV Access: put, put_get
+  std::string op;           // write, write_notify; of PV Access: put, rpc
   std::string type;         // DBR_DOUBLE and so on, as the client sent it
   std::uint64_t count = 0;  // elements that were sent, also where fewer are kept
   // In the field's type where that is known; what was sent for `value`, where it is another; what
   // the field held before, and when the put had ended.
   std::optional<Value> value, sent, old, after;
-  std::string value_unknown;  // why there is no value
-  bool overread = false;      // the server took some of the value from beyond the message
-  std::string status;  // of put-callbacks: ok, or the reason as epics_put_failures_total has it
-  std::optional<double> seconds;  // of put-callbacks: from the request to the answer
+  std::vector<PutField> fields;   // of a group: instead of a value
+  std::string value_unknown;      // why there is no value, or not all fields
+  bool inside = false;            // by a client in the IOC itself; `client` says which
+  bool overread = false;          // the server took some of the value from beyond the message
+  std::string process;            // of PV Access: "true", "false", where the client asked for that
+  bool block = false;             // of PV Access: the client waits until the record has processed
+  std::string status;             // ok, or the reason as epics_put_failures_total has it
+  std::optional<double> seconds;  // of put-callbacks and PV Access: from the request to the answer
   std::string rule, action;       // verdict of the site's policy
   bool operator==(const PutEvent&) const = default;
 };
@@ -55,11 +70,17 @@ auto parts_of(delivery::Is<Value> auto& value) {
   auto& [elements, is_array] = value;
   return std::tie(elements, is_array);
 }
+auto parts_of(delivery::Is<PutField> auto& one) {
+  auto& [field, type, count, value, old] = one;
+  return std::tie(field, type, count, value, old);
+}
 auto parts_of(delivery::Is<PutEvent> auto& event) {
-  auto& [time, kernel_ns, seq, ioc, server, client, user, client_host, pv, op, type, count, value,
-         sent, old, after, value_unknown, overread, status, seconds, rule, action] = event;
-  return std::tie(time, kernel_ns, seq, ioc, server, client, user, client_host, pv, op, type, count,
-                  value, sent, old, after, value_unknown, overread, status, seconds, rule, action);
+  auto& [time, kernel_ns, seq, ioc, server, client, client_process, user, client_host, pv, op, type,
+         count, value, sent, old, after, fields, value_unknown, inside, overread, process, block,
+         status, seconds, rule, action] = event;
+  return std::tie(time, kernel_ns, seq, ioc, server, client, client_process, user, client_host, pv,
+                  op, type, count, value, sent, old, after, fields, value_unknown, inside, overread,
+                  process, block, status, seconds, rule, action);
 }
 
 }  // namespace ioc_exporter::putlog

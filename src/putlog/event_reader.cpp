@@ -9,6 +9,7 @@
 #include "putlog/value.h"
 #include "puts/pva/put_labels.h"
 #include "puts/status.h"
+#include "puts/tap/server.h"
 #include "puts/totals/put_families.h"
 #include "shared/ca_tap.h"
 
@@ -22,9 +23,19 @@ constexpr std::uint64_t kAskAgainNs = 100'000'000, kAskStrangersNs = 500'000'000
 constexpr std::uint64_t kServerPatienceNs = 60'000'000'000;
 constexpr std::size_t kMostFormer = 4;  // policies
 
+// Packets of PV Access: values are not read, nor answers.
+bool is_of_pva_packets(const iocx_putlog_event& head) {
+  return head.source == IOCX_PUTLOG_CA_TAP && ca::is_pva(head.generation);
+}
+
 std::string_view name_of_op(const iocx_putlog_event& head) {
-  if (head.source == IOCX_PUTLOG_PVA) return ca::kPvaPutOp;
-  return head.op == 0 ? "write" : "write_notify";
+  const bool by_pva = head.source == IOCX_PUTLOG_PVA || is_of_pva_packets(head);
+  return ca::op_name(head.op == 0 ? PutOp::write : PutOp::write_notify, by_pva);
+}
+
+// Of the policy's verdict.
+int badness(const PutEvent& event) {
+  return event.action == "forbidden" ? 2 : event.action == "unexpected" ? 1 : 0;
 }
 
 void make_long_string(std::optional<Value>& value) {
@@ -46,6 +57,7 @@ bool EventReader::take(std::span<const std::byte> raw) {
     answers_.push_back(head);
     return true;
   }
+  if (head.op == IOCX_PUTLOG_VALUE) return take_field(head, bytes);
   if (head.op > IOCX_PUTLOG_ANSWER) {
     take_result(head, old_value(head, bytes.subspan(head.room)));
     return true;
@@ -53,6 +65,7 @@ bool EventReader::take(std::span<const std::byte> raw) {
   Waiting put{head, {}};
   PutEvent& event = put.event;
   event.op = name_of_op(head);
+  event.inside = (head.flags & IOCX_PUTLOG_INSIDE) != 0;
   if (head.source == IOCX_PUTLOG_PVA) {
     iocx_pva_key key;
     if (head.value_bytes != sizeof key) return false;
@@ -62,6 +75,8 @@ bool EventReader::take(std::span<const std::byte> raw) {
     event.user = labels.user;
     event.client_host = labels.host;
     event.client = labels.client;
+    event.value_unknown = "pv_access";
+  } else if (is_of_pva_packets(head)) {
     event.value_unknown = "pv_access";
   } else {
     read_value(event, head, bytes.first(head.value_bytes));
@@ -103,6 +118,8 @@ void EventReader::wait_for(Waiting& put, const AnswerKey& key) {
 // has ended, and was not refused.
 void EventReader::wait_for_result(Waiting& put) {
   if ((put.head.flags & IOCX_PUTLOG_HAS_RESULT) == 0 || answer_patience_.count() == 0) return;
+  if (put.head.source == IOCX_PUTLOG_PVA)
+    return wait_for(put, {put.head.time, put.head.slot, 0, IOCX_PUTLOG_PVA});
   end_write(put.head);
   put.unanswered = true;
   last_of_thread_[put.head.tid] = &put;
@@ -114,8 +131,9 @@ void EventReader::wait_for_result(Waiting& put) {
 void EventReader::wait_for_packets(Waiting& put) {
   const auto& head = put.head;
   const bool by_packets = head.source == IOCX_PUTLOG_CA_TAP;
-  if (head.op != IOCX_PUTLOG_WRITE_NOTIFY || (head.flags & IOCX_PUTLOG_HAS_RESULT) != 0 ||
-      answer_patience_.count() == 0 || (!put.known && !by_packets))
+  if (head.op != IOCX_PUTLOG_WRITE_NOTIFY || is_of_pva_packets(head) ||
+      (head.flags & IOCX_PUTLOG_HAS_RESULT) != 0 || answer_patience_.count() == 0 ||
+      (!put.known && !by_packets))
     return;
   wait_for(put, answer_key_of(head, put.known ? put.known->who.ioc_number : put.head.generation));
 }
@@ -151,7 +169,11 @@ void EventReader::take_result(const iocx_putlog_event& head, std::optional<Value
   };
   if (head.op == IOCX_PUTLOG_ENDED) return end_write(head, std::move(after));
   if (head.op == IOCX_PUTLOG_DONE) {
-    answer({head.id, head.slot, 0, IOCX_PUTLOG_CA_SERVER}, head, status(), std::move(after));
+    const AnswerKey key{head.id, head.slot, 0, head.source};
+    if (const auto put = unanswered_.find(key);
+        head.source == IOCX_PUTLOG_PVA && put != unanswered_.end())
+      end_pva(*put->second.front(), head.type);
+    answer(key, head, status(), std::move(after));
   } else if (const auto last = last_of_thread_.find(head.tid); last != last_of_thread_.end()) {
     last->second->stray = (head.flags & IOCX_PUTLOG_STRAY) != 0;
     settle(*last->second, status());
@@ -242,7 +264,8 @@ void EventReader::ask(const std::vector<Waiting*>& those, bool again) {
     those[i]->known = known;
     // Labels of puts by packets may still change.
     const bool lasts = those[i]->head.id != 0 && those[i]->head.source != IOCX_PUTLOG_CA_TAP;
-    if (lasts && (known->who.settled || !known->who.pv.empty()) && !known->who.server.empty())
+    if (lasts && (known->who.settled || !known->who.pv.empty()) &&
+        (known->who.inside || !known->who.server.empty()))
       known_[key_of(those[i]->head)] = known;
   }
 }
@@ -374,6 +397,7 @@ void EventReader::complete(Waiting& put, const WallClock::Reading& now) {
     put.known->who.user = event.user;
     put.known->who.host = event.client_host;
     put.known->who.pv = event.pv;
+    show_fields(event, (put.head.flags & IOCX_PUTLOG_GROUP) != 0);
   } else {
     event.server = who.server;
     event.client = who.client;
@@ -387,6 +411,7 @@ void EventReader::complete(Waiting& put, const WallClock::Reading& now) {
     }
   }
   judge(*put.known, event, put.head);
+  judge_members(put.known->who, event, put.head);
 }
 
 // The first that was there until the put came; null: the one of now.
@@ -403,8 +428,9 @@ const EventReader::Former* EventReader::former_policy(const iocx_putlog_event& h
 void EventReader::judge(Known& known, PutEvent& event, const iocx_putlog_event& head) {
   auto& candidates = known.candidates[head.op & 1];
   const PutWho& who = known.who;
-  const policy::Put put{who.pv, who.user, who.host, who.address,
-                        (head.op & 1) == 0 ? PutOp::write : PutOp::write_notify};
+  const bool notifies = (head.op & 1) != 0 && !is_of_pva_packets(head);
+  const PutOp op = notifies ? PutOp::write_notify : PutOp::write;
+  const policy::Put put{who.pv, who.user, who.host, who.address, op, event.inside};
   const std::int64_t when =
       std::chrono::floor<std::chrono::seconds>(event.time.time_since_epoch()).count();
   if (const Former* const former = former_policy(head)) {
@@ -423,6 +449,22 @@ void EventReader::judge(Known& known, PutEvent& event, const iocx_putlog_event& 
   const std::uint32_t rule = policy_->decide(*candidates, open_);
   event.rule = policy_->name(rule);
   event.action = policy::verdict_of(policy_->action(rule));
+}
+
+// As if each member were written alone, a rule that does not allow that is the group's. Members
+// that no rule names are as the group is.
+void EventReader::judge_members(const PutWho& who, PutEvent& event, const iocx_putlog_event& head) {
+  for (const PutField& field : event.fields) {
+    if (field.field.empty()) continue;
+    Known known{who};
+    known.who.pv = field.field;
+    PutEvent alone;
+    alone.time = event.time;
+    judge(known, alone, head);
+    if (alone.rule == policy::kDefaultRule || badness(alone) <= badness(event)) continue;
+    event.rule = std::move(alone.rule);
+    event.action = std::move(alone.action);
+  }
 }
 
 }  // namespace ioc_exporter::putlog

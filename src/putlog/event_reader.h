@@ -35,6 +35,7 @@ namespace ioc_exporter::putlog {
 struct PutWho {
   std::string ioc, server, client, address, user, host, pv;  // `address`: client without its port
   std::uint32_t ioc_number = 0;                              // as packets call the IOC
+  bool inside = false;                                       // `address` is its writer
   bool settled = false;                                      // an unknown PV stays unknown
   std::uint64_t told_elsewhere_from = UINT64_MAX;            // CLOCK_MONOTONIC: by another source
 };
@@ -87,6 +88,8 @@ class EventReader {
   std::uint64_t lost() const;
   // Puts that were set aside for which there was no room. In any thread.
   std::uint64_t lost_strangers() const { return lost_strangers_; }
+  // Fields of puts by PV Access that came when the put was told, though it waited. In any thread.
+  std::uint64_t late_values() const { return late_values_; }
   bool is_idle() const { return waiting_.empty(); }
 
  private:
@@ -159,6 +162,9 @@ class EventReader {
   void leave_answer(Waiting& put);
   void end_write(const iocx_putlog_event& head, std::optional<Value> after = {});
   void take_result(const iocx_putlog_event& head, std::optional<Value> after);
+  bool take_field(const iocx_putlog_event& head, std::span<const std::byte> bytes);
+  void end_pva(Waiting& put, std::uint16_t options);
+  static void show_fields(PutEvent& event, bool is_group);
   void answer(const AnswerKey& key, const iocx_putlog_event& head, std::string_view status,
               std::optional<Value> after = {});
   static bool is_to_tell(const Waiting& put);
@@ -172,6 +178,7 @@ class EventReader {
   void complete(Waiting& put, const WallClock::Reading& now);
   const Former* former_policy(const iocx_putlog_event& head) const;
   void judge(Known& known, PutEvent& event, const iocx_putlog_event& head);
+  void judge_members(const PutWho& who, PutEvent& event, const iocx_putlog_event& head);
 
   PutDirectory& directory_;
   std::chrono::nanoseconds answer_patience_;
@@ -196,7 +203,7 @@ class EventReader {
   std::unordered_map<Key, Stranger, KeyHash> strangers_;
   std::size_t strange_bytes_ = 0;
   std::uint64_t asked_strangers_ns_ = 0;  // as asked_ns_
-  std::atomic<std::uint64_t> lost_strangers_ = 0;
+  std::atomic<std::uint64_t> lost_strangers_ = 0, late_values_ = 0;
 };
 
 }  // namespace ioc_exporter::putlog

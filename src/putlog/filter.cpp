@@ -32,10 +32,17 @@ bool wants_pv(const NameFilter& filter, std::string_view pv) {
                         !(filter.exclude && matches_plain(*filter.exclude, pv)));
 }
 
-bool wants_client(const NameFilter& filter, std::string_view client) {
-  const std::string_view address = address_of(client);
-  const auto either = [&](const Pattern& pattern) {
-    return matches(pattern, client) || matches(pattern, address);
+// Of a group also by a field that it writes, unless it is left out by its own name.
+bool wants_pv(const NameFilter& filter, const PutEvent& event) {
+  if (wants_pv(filter, event.pv)) return true;
+  return !(filter.exclude && matches_plain(*filter.exclude, event.pv)) &&
+         std::ranges::any_of(
+             event.fields, [&filter](const PutField& one) { return wants_pv(filter, one.field); });
+}
+
+bool wants_client(const NameFilter& filter, const PutEvent& put) {
+  const auto either = [&put](const Pattern& pattern) {
+    return matches(pattern, put.client) || matches(pattern, address_of(put));
   };
   return (!filter.include || either(*filter.include)) &&
          !(filter.exclude && either(*filter.exclude));
@@ -60,8 +67,7 @@ bool is_unexpected(const PutEvent& event) {
 
 bool EventFilter::wants(const PutEvent& event) const {
   return (!unexpected || is_unexpected(event)) && putlog::wants(ioc, event.ioc) &&
-         wants_pv(pv, event.pv) && putlog::wants(user, event.user) &&
-         wants_client(client, event.client);
+         wants_pv(pv, event) && putlog::wants(user, event.user) && wants_client(client, event);
 }
 
 }  // namespace ioc_exporter::putlog

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 
 #include "exposition/json_text.h"
 
@@ -48,6 +49,20 @@ void append_value(JsonObject& object, std::string_view name, const std::optional
   if (value) append_value(object.key(name), *value, kOurs, value->elements.size());
 }
 
+void append_fields(std::string& out, const std::vector<PutField>& fields) {
+  char before = '[';
+  for (const PutField& field : fields) {
+    out += std::exchange(before, ',');
+    JsonObject object(out);
+    object.text("field", field.field);
+    object.text("type", field.type);
+    append_json_number(object.key("count"), field.count);
+    append_value(object, "value", field.value);
+    append_value(object, "old", field.old);
+  }
+  out += ']';
+}
+
 // Elements that caPutLog's storage holds.
 std::size_t most_of(const Value& value) {
   if (value.elements.empty()) return 0;
@@ -64,6 +79,12 @@ void append_caputlog_value(JsonObject& object, std::string_view name,
 }
 
 }  // namespace
+
+std::string fields_json(const std::vector<PutField>& fields) {
+  std::string out;
+  append_fields(out, fields);
+  return out;
+}
 
 void append_json_value(std::string& out, const Value& value) {
   append_value(out, value, kOurs, value.elements.size());
@@ -90,6 +111,7 @@ void append_json(std::string& out, const Entry& entry) {
   object.text("ioc", event.ioc);
   object.text("server", event.server);
   object.text("client", event.client);
+  object.text("client_process", event.client_process);
   object.text("user", event.user);
   object.text("client_host", event.client_host);
   object.text("pv", event.pv);
@@ -98,10 +120,14 @@ void append_json(std::string& out, const Entry& entry) {
   if (!event.type.empty() || event.value) append_json_number(object.key("count"), event.count);
   append_value(object, "value", event.value);
   append_value(object, "sent", event.sent);
+  if (!event.fields.empty()) append_fields(object.key("fields"), event.fields);
   object.text("value_unknown", event.value_unknown);
+  if (event.inside) object.key("inside") += "true";
   if (event.overread) object.key("overread") += "true";
   append_value(object, "old", event.old);
   append_value(object, "after", event.after);
+  object.text("process", event.process);
+  if (event.block) object.key("block") += "true";
   object.text("status", event.status);
   if (event.seconds && std::isfinite(*event.seconds))
     append_json_number(object.key("seconds"), *event.seconds);
@@ -134,7 +160,7 @@ void append_caputlog_json(std::string& out, const Entry& entry) {
                 static_cast<int>((whole - std::chrono::seconds(seconds)).count()));
   object.text("time", text);
   append_json_text(object.key("host"),
-                   event.client_host.empty() ? address_of(event.client) : event.client_host);
+                   event.client_host.empty() ? address_of(event) : event.client_host);
   append_json_text(object.key("user"), event.user);
   append_json_text(object.key("pv"), event.pv);
   append_caputlog_value(object, "new", event.value, event.count);

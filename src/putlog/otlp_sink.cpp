@@ -60,12 +60,14 @@ void add(Writer& to, std::string_view name, const std::optional<Value>& value) {
 void add_texts(Writer& to, const PutEvent& event) {
   for (const auto& [name, text] : {std::pair{"epics.server", &event.server},
                                    {"epics.client", &event.client},
+                                   {"epics.client_process", &event.client_process},
                                    {"epics.user", &event.user},
                                    {"epics.client_host", &event.client_host},
                                    {"epics.pv", &event.pv},
                                    {"epics.op", &event.op},
                                    {"epics.type", &event.type},
                                    {"epics.value_unknown", &event.value_unknown},
+                                   {"epics.process", &event.process},
                                    {"epics.status", &event.status},
                                    {"epics.rule", &event.rule},
                                    {"epics.action", &event.action}})
@@ -117,7 +119,10 @@ void add_record(Writer& to, const Entry& entry) {
   otlp::add_words(out, record::kBody, in_words(event));
   add(out, "epics.seq", static_cast<std::int64_t>(event.seq));
   add_texts(out, event);
-  add_client(out, event.client);
+  if (event.inside)
+    add(out, "epics.inside", std::string("true"));
+  else
+    add_client(out, event.client);
   if (!event.type.empty() || event.value)
     add(out, "epics.count", static_cast<std::int64_t>(event.count));
   add(out, "epics.value", event.value);
@@ -125,6 +130,8 @@ void add_record(Writer& to, const Entry& entry) {
   if (event.overread) add(out, "epics.overread", std::string("true"));
   add(out, "epics.old", event.old);
   add(out, "epics.after", event.after);
+  if (event.block) add(out, "epics.block", std::string("true"));
+  if (!event.fields.empty()) add(out, "epics.fields", fields_json(event.fields));
   if (event.seconds) add(out, "epics.seconds", *event.seconds);
   if (entry.burst) {
     add(out, "epics.burst", static_cast<std::int64_t>(entry.puts));

@@ -19,6 +19,11 @@ void hide(std::optional<Value>& value) {
   if (value) value = Value{{std::string("***")}, false};
 }
 
+void hide(PutField& field) {
+  hide(field.value);
+  hide(field.old);
+}
+
 // HMAC-SHA256: without the salt nobody can try names.
 std::string hash_of(const std::string& salt, const std::string& user) {
   unsigned char sum[EVP_MAX_MD_SIZE];
@@ -63,7 +68,10 @@ const std::string& Privacy::hashed(const std::string& user) {
 void Privacy::apply(PutEvent& event) {
   if (hidden_ && (event.pv.empty() || matches_pv(*hidden_, event.pv))) {
     for (auto* value : {&event.value, &event.sent, &event.old, &event.after}) hide(*value);
+    for (PutField& field : event.fields) hide(field);
   }
+  for (PutField& field : event.fields)
+    if (hidden_ && (field.field.empty() || matches_pv(*hidden_, field.field))) hide(field);
   hide_user(event.user);
 }
 

@@ -6,30 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace ioc_exporter::putlog {
 
 // Statuses: 0 done, 1 no exporter answered (as it should), 2 wrong usage, 3 of --since: there were
-// none. `arguments` are those after "puts". Prints as events come.
+// none, 4 some of a site's exporters did not answer. `arguments` are those after "puts". Prints as
+// events come.
 int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err);
-
-// Events as /api/v1/puts gives them, a line each. That has nothing that could steer a terminal;
-// another server might, whose events lose those bytes here.
-std::string json_lines(const std::vector<std::string>& events);
-
-// Events, one line each, for people. Columns are as wide as the widest cell so far.
-class PutsTable {
- public:
-  // `days`: times have their day, too.
-  explicit PutsTable(bool coloured, bool days = false) : coloured_(coloured), days_(days) {}
-
-  // Lines for events as /api/v1/puts gives them; other lines are left out. The first call
-  // has the head, too.
-  std::string lines(const std::vector<std::string>& events);
-
- private:
-  const bool coloured_, days_;
-  std::vector<std::size_t> widths_;
-};
 
 // Server-sent events (their data, a text each), from pieces of the stream.
 class EventStream {
@@ -57,5 +41,13 @@ class LineStream {
  private:
   std::string rest_, problem_;
 };
+
+// An event of one of a site's exporters: a line of JSON with the key "exporter".
+struct SiteEvent {
+  std::string time, line;  // the former as in the latter: such texts are in the order of time
+};
+// Adds those of an answer of /api/v1/puts, or none: then the error says why.
+Result<void> add_events(const std::string& exporter, const std::string& body,
+                        std::vector<SiteEvent>& all);
 
 }  // namespace ioc_exporter::putlog

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,21 @@ constexpr const char* kBack = IOC_EXPORTER_PUTS
 
 std::int64_t nanoseconds(std::chrono::sys_time<std::chrono::nanoseconds> time) {
   return time.time_since_epoch().count();
+}
+
+// Names of a group's members in a line, which only a key has without a backslash.
+std::vector<PutField> fields_in(const std::string& line) {
+  std::vector<PutField> fields;
+  if (line.find("\"fields\":[") == std::string::npos) return fields;
+  const auto put = nlohmann::json::parse(line, nullptr, false);
+  if (!put.is_object() || !put.contains("fields")) return fields;
+  for (const auto& one : put["fields"]) {
+    PutField& field = fields.emplace_back();
+    if (!one.is_object()) continue;
+    if (const auto name = one.find("field"); name != one.end() && name->is_string())
+      field.field = name->get<std::string>();
+  }
+  return fields;
 }
 
 }  // namespace
@@ -176,27 +192,34 @@ Result<std::vector<Store::Reader::Row>> Store::Reader::rows(const char* sql,
     one.event.user = row.bytes(user_column);
     one.event.pv = row.bytes(pv_column);
     one.event.action = row.bytes(action_column);
-    if (!since) one.line = row.bytes(line_column);
+    if (has_lines(since.has_value())) one.line = row.bytes(line_column);
     bytes += one.line.size();
   }
   if (!row.is_good()) return store_.database_->problem("read");
   return found;
 }
 
-bool Store::Reader::wants(const Row& row) const {
-  return !row.in_memory && query_.filter.wants(row.event);
+// Columns have no names of a group's members.
+bool Store::Reader::has_lines(bool back) const {
+  return !back || query_.filter.pv.include || query_.filter.pv.exclude;
+}
+
+bool Store::Reader::wants(Row& row) const {
+  if (row.in_memory) return false;
+  if (has_lines(true)) row.event.fields = fields_in(row.line);
+  return query_.filter.wants(row.event);
 }
 
 // Back from the newest, to where the last so many begin.
 Result<void> Store::Reader::look_back() {
   if (!at_) at_ = Key{std::numeric_limits<std::int64_t>::max(), 0};
-  const auto found = rows(kBack, query_.since ? nanoseconds(*query_.since) : 0);
+  auto found = rows(kBack, query_.since ? nanoseconds(*query_.since) : 0);
   if (!found) return found.error();
   for (auto row = found->begin(); row != found->end() && counted_ < query_.limit; ++row) {
     at_ = row->key;
     if (wants(*row)) ++counted_;
   }
-  forward_ = counted_ >= query_.limit || found->size() < static_cast<std::size_t>(kRows);
+  forward_ = counted_ >= query_.limit || found->empty();
   if (forward_) --at_->id;  // that one, too
   return {};
 }
@@ -208,11 +231,11 @@ Result<std::optional<std::string>> Store::Reader::next() {
   }
   forward_ = true;
   if (!at_) at_ = Key{query_.since ? nanoseconds(*query_.since) : 0, -1};
-  const auto found = rows(kForward, {});
+  auto found = rows(kForward, {});
   if (!found) return found.error();
   if (found->empty()) return std::optional<std::string>();
   std::string lines;
-  for (const Row& row : *found)
+  for (Row& row : *found)
     if (wants(row)) lines.append(row.line).append(1, '\n');
   at_ = found->back().key;
   return std::optional(std::move(lines));

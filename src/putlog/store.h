@@ -58,9 +58,10 @@ class Store {
         : store_(store), query_(std::move(query)), before_(before) {}
     struct Row;
     // The next of them, copied: patterns are matched while others may read and write.
-    // `since`: of those that go back, and have no lines.
+    // `since`: of those that go back, which have lines only where the filter needs them.
     Result<std::vector<Row>> rows(const char* sql, std::optional<std::int64_t> since);
-    bool wants(const Row& row) const;
+    bool has_lines(bool back) const;
+    bool wants(Row& row) const;
     Result<void> look_back();
 
     // Of a row, by which they are in order.

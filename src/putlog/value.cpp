@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
-#include <cmath>
-#include <concepts>
 #include <cstring>
-#include <limits>
 #include <string_view>
+#include <utility>
+
+#include "putlog/database_types.h"
 
 namespace ioc_exporter::putlog {
 namespace {
-
-using Bytes = std::span<const std::byte>;
 
 enum Dbr : std::uint16_t {
   kString = 0,
@@ -43,23 +40,6 @@ T number_at(Bytes bytes, bool network_order) {
   return network_order && std::endian::native == std::endian::little ? swapped(value) : value;
 }
 
-std::string text_of(Bytes bytes) {
-  const auto* const begin = reinterpret_cast<const char*>(bytes.data());
-  return {begin, ::strnlen(begin, bytes.size())};
-}
-
-template <class T>
-Element element_of(T number) {
-  if constexpr (std::floating_point<T>)
-    return static_cast<double>(number);
-  else if constexpr (std::same_as<T, std::uint64_t>)
-    return number > static_cast<std::uint64_t>(INT64_MAX)
-               ? Element(number)
-               : Element(static_cast<std::int64_t>(number));
-  else
-    return static_cast<std::int64_t>(number);
-}
-
 template <class T>
 void add_numbers(Value& value, std::uint64_t count, Bytes bytes, bool network_order) {
   const auto whole = std::min<std::uint64_t>(count, bytes.size() / sizeof(T));
@@ -73,35 +53,6 @@ void add_strings(Value& value, std::uint64_t count, Bytes bytes, std::size_t siz
   for (std::uint64_t i = 0; i < count && i * size < bytes.size(); ++i)
     value.elements.emplace_back(
         text_of(bytes.subspan(i * size, std::min(size, bytes.size() - i * size))));
-}
-
-// DBF types, by their place among those of Base 3.15 and before: two more came behind DBF_ULONG.
-enum class Dbf : std::uint8_t {
-  string,
-  character,
-  uchar,
-  int16,
-  uint16,
-  int32,
-  uint32,
-  int64,
-  uint64,
-  float32,
-  float64,
-  choice,
-  other
-};
-
-Dbf dbf_of(const iocx_putlog_event& event) {
-  constexpr std::int16_t kSame = 6;       // types up to DBF_ULONG
-  constexpr std::int16_t kAllTypes = 11;  // DBF_ENUM since Base 3.16
-  const std::int16_t type = event.field_type;
-  if (type < 0) return Dbf::other;
-  if (type <= kSame) return static_cast<Dbf>(type);
-  if (event.enum_type == 0) return Dbf::other;
-  const int now = type + (kAllTypes - event.enum_type);
-  if (now < kAllTypes) return static_cast<Dbf>(now);
-  return now <= kAllTypes + 2 ? Dbf::choice : Dbf::other;  // and DBF_MENU, DBF_DEVICE
 }
 
 std::size_t size_of(Dbf type) {
@@ -126,9 +77,12 @@ std::size_t size_of(Dbf type) {
   }
 }
 
-void add_old(Value& value, Dbf type, std::uint64_t count, Bytes bytes) {
+// `by_pva`: Channel Access has no characters below 0.
+void add_numbers_of(Value& value, Dbf type, std::uint64_t count, Bytes bytes, bool by_pva) {
   switch (type) {
-    case Dbf::character:  // Channel Access has no characters below 0
+    case Dbf::character:
+      if (by_pva) return add_numbers<std::int8_t>(value, count, bytes, false);
+      [[fallthrough]];
     case Dbf::uchar:
       return add_numbers<std::uint8_t>(value, count, bytes, false);
     case Dbf::int16:
@@ -153,109 +107,28 @@ void add_old(Value& value, Dbf type, std::uint64_t count, Bytes bytes) {
   }
 }
 
-// Text of a choice that stands behind its number; "": it has none.
+}  // namespace
+
+std::string text_of(Bytes bytes) {
+  const auto* const begin = reinterpret_cast<const char*>(bytes.data());
+  return {begin, ::strnlen(begin, bytes.size())};
+}
+
+Dbf dbf_of(const iocx_putlog_event& event, std::int16_t type) {
+  constexpr std::int16_t kSame = 6;       // types up to DBF_ULONG
+  constexpr std::int16_t kAllTypes = 11;  // DBF_ENUM since Base 3.16
+  if (type < 0) return Dbf::other;
+  if (type <= kSame) return static_cast<Dbf>(type);
+  if (event.enum_type == 0) return Dbf::other;
+  const int now = type + (kAllTypes - event.enum_type);
+  if (now < kAllTypes) return static_cast<Dbf>(now);
+  return now <= kAllTypes + 2 ? Dbf::choice : Dbf::other;  // and DBF_MENU, DBF_DEVICE
+}
+
 std::string choice_in(Bytes room) {
   if (room.size() < IOCX_PUTLOG_CHOICE + IOCX_PUTLOG_CHOICE_SIZE) return {};
   return text_of(room.subspan(IOCX_PUTLOG_CHOICE, IOCX_PUTLOG_CHOICE_SIZE));
 }
-
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number number{};
-  const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc() || rest != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-// Nothing: compilers, or Bases, differ.
-template <class T>
-std::optional<Element> number_as(double number) {
-  if constexpr (std::same_as<T, double>) return Element(number);
-  using Limits = std::numeric_limits<T>;
-  if constexpr (std::floating_point<T>) {
-    if (std::isfinite(number) && std::abs(number) > Limits::max()) return std::nullopt;
-  } else {
-    const double whole = std::trunc(number), end = std::ldexp(1.0, Limits::digits);
-    if (!(whole >= static_cast<double>(Limits::lowest()) && whole < end)) return std::nullopt;
-  }
-  return element_of(static_cast<T>(number));
-}
-
-// In a whole number Bases take "010" and "1e3" in different ways.
-template <class T>
-std::optional<Element> text_as(const std::string& text) {
-  if constexpr (!std::floating_point<T>) {
-    const auto whole = number_in<T>(text);
-    const std::size_t first = text.starts_with('-') ? 1 : 0;
-    if (text.size() > first + 1 && text[first] == '0' && text[first + 1] != '.')
-      return std::nullopt;
-    if (whole) return element_of(*whole);
-    if (text.find_first_of("eE") != std::string::npos) return std::nullopt;
-  }
-  const auto number = number_in<double>(text);
-  return number ? number_as<T>(*number) : std::nullopt;
-}
-
-template <class T>
-std::optional<Element> as(const Element& sent) {
-  if (const auto* text = std::get_if<std::string>(&sent)) return text_as<T>(*text);
-  if (const auto* whole = std::get_if<std::int64_t>(&sent))
-    return element_of(static_cast<T>(*whole));
-  const auto* number = std::get_if<double>(&sent);
-  return number != nullptr ? number_as<T>(*number) : std::nullopt;
-}
-
-std::optional<Element> as_text(const Element& sent, std::size_t size) {
-  if (const auto* text = std::get_if<std::string>(&sent)) return text->substr(0, size - 1);
-  const auto* whole = std::get_if<std::int64_t>(&sent);
-  return whole != nullptr ? std::optional<Element>(std::to_string(*whole)) : std::nullopt;
-}
-
-std::optional<Element> converted(const Element& sent, Dbf type, std::size_t size) {
-  const bool is_text = std::holds_alternative<std::string>(sent);
-  switch (type) {
-    case Dbf::string:
-      return as_text(sent, size);
-    case Dbf::choice:  // a text is a state's, or its number
-      return is_text ? sent : as<std::uint16_t>(sent);
-    case Dbf::character:
-    case Dbf::uchar:
-      return is_text ? sent : as<std::uint8_t>(sent);
-    case Dbf::int16:
-      return as<std::int16_t>(sent);
-    case Dbf::uint16:
-      return as<std::uint16_t>(sent);
-    case Dbf::int32:
-      return as<std::int32_t>(sent);
-    case Dbf::uint32:
-      return as<std::uint32_t>(sent);
-    case Dbf::int64:
-      return as<std::int64_t>(sent);
-    case Dbf::uint64:
-      return as<std::uint64_t>(sent);
-    case Dbf::float32:
-      return as<float>(sent);
-    case Dbf::float64:
-      return as<double>(sent);
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<double> as_double(const Element& element) {
-  if (const auto* whole = std::get_if<std::int64_t>(&element)) return static_cast<double>(*whole);
-  const auto* number = std::get_if<double>(&element);
-  return number != nullptr ? std::optional(*number) : std::nullopt;
-}
-
-// 4 and 4.0 are, and NaN and NaN.
-bool are_same(const Element& one, const Element& other) {
-  const auto first = as_double(one), second = as_double(other);
-  if (!first || !second) return one == other;
-  return *first == *second || (std::isnan(*first) && std::isnan(*second));
-}
-
-}  // namespace
 
 std::string dbr_name(std::uint16_t type) {
   constexpr std::array<std::string_view, 7> kPlain = {"STRING", "SHORT", "FLOAT", "ENUM",
@@ -269,7 +142,8 @@ std::string dbr_name(std::uint16_t type) {
   return name + std::to_string(type);
 }
 
-std::optional<Value> sent_value(std::uint16_t type, std::uint64_t count, Bytes bytes) {
+std::optional<Value> sent_value(std::uint16_t type, std::uint64_t count, Bytes bytes,
+                                bool network_order) {
   Value value;
   value.is_array = count != 1;
   if (type >= IOCX_DBR_TYPES) return std::nullopt;
@@ -278,22 +152,22 @@ std::optional<Value> sent_value(std::uint16_t type, std::uint64_t count, Bytes b
       add_strings(value, count, bytes, kStringSize);
       break;
     case kShort:
-      add_numbers<std::int16_t>(value, count, bytes, true);
+      add_numbers<std::int16_t>(value, count, bytes, network_order);
       break;
     case kFloat:
-      add_numbers<float>(value, count, bytes, true);
+      add_numbers<float>(value, count, bytes, network_order);
       break;
     case kEnum:
-      add_numbers<std::uint16_t>(value, count, bytes, true);
+      add_numbers<std::uint16_t>(value, count, bytes, network_order);
       break;
     case kChar:
-      add_numbers<std::uint8_t>(value, count, bytes, true);
+      add_numbers<std::uint8_t>(value, count, bytes, network_order);
       break;
     case kLong:
-      add_numbers<std::int32_t>(value, count, bytes, true);
+      add_numbers<std::int32_t>(value, count, bytes, network_order);
       break;
     case kDouble:
-      add_numbers<double>(value, count, bytes, true);
+      add_numbers<double>(value, count, bytes, network_order);
       break;
   }
   if (count > 0 && value.elements.empty()) return std::nullopt;
@@ -328,14 +202,16 @@ void read_value(PutEvent& to, const iocx_putlog_event& event, Bytes bytes) {
     to.value_unknown = "type";
   else if (by_packets && is_short)
     to.value_unknown = "message_too_short";
-  else if (to.value = sent_value(event.type, event.count, bytes); !to.value)
+  else if (to.value =
+               sent_value(event.type, event.count, bytes, (event.flags & IOCX_PUTLOG_INSIDE) == 0);
+           !to.value)
     to.value_unknown = "unreadable";
   to.overread = to.value && is_short;
 }
 
 std::optional<Value> old_value(const iocx_putlog_event& event, Bytes bytes) {
   if (event.field_size == 0 || event.old_bytes > bytes.size()) return std::nullopt;
-  const Dbf type = dbf_of(event);
+  const Dbf type = dbf_of(event, event.field_type);
   if (type == Dbf::other || (size_of(type) != 0 && size_of(type) != event.field_size))
     return std::nullopt;
   Value value;
@@ -343,7 +219,8 @@ std::optional<Value> old_value(const iocx_putlog_event& event, Bytes bytes) {
   if (type == Dbf::string) {
     add_strings(value, event.old_count, bytes.first(event.old_bytes), event.field_size);
   } else {
-    add_old(value, type, event.old_count, bytes.first(event.old_bytes));
+    add_numbers_of(value, type, event.old_count, bytes.first(event.old_bytes),
+                   event.source == IOCX_PUTLOG_PVA);
     if ((event.flags & IOCX_PUTLOG_HAS_CHOICE) != 0)
       if (std::string text = choice_in(bytes); !text.empty()) value.elements = {std::move(text)};
   }
@@ -351,21 +228,34 @@ std::optional<Value> old_value(const iocx_putlog_event& event, Bytes bytes) {
   return value;
 }
 
-void convert_value(PutEvent& to, const iocx_putlog_event& event, Bytes bytes) {
-  if (!to.value || event.field_size == 0 || event.type >= IOCX_DBR_PUT_ACKT) return;
+// What QSRV has the database write, as the database numbers types, in the IOC's byte order. One
+// text may be a link's, of any length.
+std::optional<PutField> written_field(const iocx_putlog_event& event, Bytes bytes) {
+  constexpr std::array<std::string_view, 12> kNames = {"STRING", "CHAR",  "UCHAR",  "SHORT",
+                                                       "USHORT", "LONG",  "ULONG",  "INT64",
+                                                       "UINT64", "FLOAT", "DOUBLE", "ENUM"};
+  const std::size_t name_at = std::size_t{2} * event.room;
+  if (bytes.size() < name_at + IOCX_PUTLOG_FIELD || event.value_bytes > event.room)
+    return std::nullopt;
+  PutField field;
+  field.field = text_of(bytes.subspan(name_at, IOCX_PUTLOG_FIELD));
+  field.count = event.count;
+  field.old = old_value(event, bytes.subspan(event.room));
+  const Dbf type = dbf_of(event, static_cast<std::int16_t>(event.type));
+  if (static_cast<std::size_t>(type) >= kNames.size()) return field;
+  field.type = std::string("DBR_").append(kNames[static_cast<std::size_t>(type)]);
   Value value;
-  value.is_array = to.value->is_array || (event.flags & IOCX_PUTLOG_IS_ARRAY) != 0;
+  value.is_array = event.count != 1 || (event.flags & IOCX_PUTLOG_IS_ARRAY) != 0;
+  const Bytes kept = bytes.first(event.value_bytes);
+  if (type == Dbf::string)
+    add_strings(value, event.count, kept, event.count == 1 ? kept.size() : kStringSize);
+  else
+    add_numbers_of(value, type, event.count, kept, true);
   if ((event.flags & IOCX_PUTLOG_SENT_CHOICE) != 0)
     if (std::string text = choice_in(bytes.first(event.room)); !text.empty())
       value.elements = {std::move(text)};
-  if (value.elements.empty())
-    for (const Element& sent : to.value->elements) {
-      auto element = converted(sent, dbf_of(event), event.field_size);
-      if (!element) return;
-      value.elements.push_back(std::move(*element));
-    }
-  std::swap(*to.value, value);
-  if (!std::ranges::equal(value.elements, to.value->elements, are_same)) to.sent = std::move(value);
+  if (event.count == 0 || !value.elements.empty()) field.value = std::move(value);
+  return field;
 }
 
 Value as_long_string(const Value& value) {

@@ -41,11 +41,15 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
     : host_(host),
       options_(setup.options),
       server_ports_(expected_ports(setup.options)),
+      pva_ports_(setup.options.pva_ports.begin(), setup.options.pva_ports.end()),
       namespaces_(host.fs(), host.own_namespace()),
       addressed_(addressed_options(setup)),
       seeding_(host.fs(), host.reader()),
       inventory_(host.fs(), host.reader()),
+      client_processes_(host.fs(), setup.ring.fd >= 0 ? ClientProcesses::kInterval
+                                                      : ClientProcesses::kRareInterval),
       bounds_({}) {
+  pva_ports_.insert(kPvaServerPort);
   totals_->expiry = options_.put_expiry;
   if (!options_.enabled) return;
   if (auto loaded = load_tap(setup); !loaded) {
@@ -133,16 +137,26 @@ void CaCollector::follow(TimePoint now) {
 }
 
 void CaCollector::follow_iocs(TimePoint now) {
-  if (server_probe_) server_probe_->leave_renamed(host_, now);
+  for (ServerProbe* const probe : {server_probe_ ? &*server_probe_ : nullptr, pva_probe_})
+    if (probe != nullptr) probe->leave_renamed(host_, now);
   if (tap_) follow_tap(now);
   // After the tap has its ports: a put that the server probe counts has been seen by the tap, too.
   if (server_probe_) server_probe_->follow(host_, now);
   if (server_probe_ && tap_) tell_tap_who_is_told();
-  for (const std::uint32_t number : host_.take_forgotten()) {
-    if (tap_)
-      trouble_.report("forget the puts of an IOC that is gone", tap_->forget(number));
+  for (const auto& [id, live] : host_.live()) {
+    if (live.ioc.kind == iocs::IocKind::pva_server)
+      pva_only_.insert(live.number);
     else
-      totals_->forget(number);
+      pva_only_.erase(live.number);
+  }
+  for (const std::uint32_t number : host_.take_forgotten()) {
+    pva_only_.erase(number);
+    for (const std::uint32_t server : {number, number | kPvaServer}) {
+      if (tap_)
+        trouble_.report("forget the puts of an IOC that is gone", tap_->forget(server));
+      else
+        totals_->forget(server);
+    }
   }
 }
 
@@ -161,7 +175,11 @@ void CaCollector::follow_tap(TimePoint now) {
   const auto net_of = [this](std::uint64_t inode) { return namespaces_.number(inode); };
   for (const iocs::Listener& listener :
        detector_.update(host_.listeners().unclaimed, learned, net_of))
-    host_.speaks_ca(listener);
+    host_.speaks(listener, iocs::IocKind::ca_server);
+  for (const iocs::Listener& listener : host_.listeners().unclaimed)
+    if (const auto net = net_of(listener.net_namespace);
+        net && tap_->circuits().unnamed_pva().contains({*net, listener.socket.port}))
+      host_.speaks(listener, iocs::IocKind::pva_server);
   addressed_.add(addressed_now(learned), host_, now);
   release_addressed(now);
 
@@ -187,6 +205,14 @@ void CaCollector::watch_other_ports(TimePoint now) {
   tap_->servers().set_udp_ports(std::move(ports));
 }
 
+// Of a listener of the process. A port has one protocol; of a connection that begins in another one
+// nothing is counted. What is no IOC may serve Channel Access at any port.
+bool CaCollector::is_pva_port(const Served& one, std::uint16_t port) const {
+  if (server_ports_.contains(port) || one.ca_port == port) return false;
+  if (pva_ports_.contains(port)) return true;
+  return one.ioc->kind == iocs::IocKind::base && (one.ca_port || one.ioc->serves_pva);
+}
+
 // Of two for the same place the later one counts.
 std::vector<CaServer> CaCollector::places_of_servers(const std::vector<Served>& served) const {
   std::vector<CaServer> servers;
@@ -195,7 +221,9 @@ std::vector<CaServer> CaCollector::places_of_servers(const std::vector<Served>& 
   for (const Served& one : served) {
     if (!one.net) continue;
     for (const auto& socket : one.ioc->listening) {
-      if (const auto server = ca_server(socket, *one.net, one.number)) named.push_back(*server);
+      const std::uint32_t number =
+          is_pva_port(one, socket.port) ? one.number | kPvaServer : one.number;
+      if (const auto server = ca_server(socket, *one.net, number)) named.push_back(*server);
       taken.emplace(*one.net, socket.port);
     }
   }
@@ -203,6 +231,10 @@ std::vector<CaServer> CaCollector::places_of_servers(const std::vector<Served>& 
   for (const std::uint32_t net : nets)
     for (const std::uint16_t port : server_ports_)
       if (!taken.contains({net, port})) servers.push_back({{}, port, kCaIocToCome, net, false});
+  constexpr std::uint32_t kPvaToCome = kCaIocToCome | kPvaServer;
+  for (const std::uint32_t net : nets)
+    for (const std::uint16_t port : pva_ports_)
+      if (!server_ports_.contains(port)) servers.push_back({{}, port, kPvaToCome, net, false});
   const auto addressed = addressed_.servers(nets);
   servers.insert(servers.end(), addressed.begin(), addressed.end());
   servers.insert(servers.end(), named.begin(), named.end());
@@ -235,6 +267,8 @@ void CaCollector::tick(TimePoint now) {
   if (tap_) seed(now);
   if (server_probe_) name_slots(now);
   const std::scoped_lock lock(host_.mutex());
+  if (options_.enabled && !host_.hands_off() && client_processes_.is_due(now))
+    client_processes_.look(socket_owners(), host_.own_namespace());
   totals_->tick(now);
   if (tap_ && kept_.is_open()) trouble_.report(kKeepChannels, kept_.look(*tap_, telling(), now));
   if (host_.listeners().rested) return;
@@ -283,11 +317,11 @@ ChannelsKeeper::Telling CaCollector::telling() const {
 // Also without the mutex.
 void CaCollector::name_slots(TimePoint now) {
   if (host_.hands_off()) return;
+  std::unique_lock lock(host_.mutex());
+  const std::set<std::uint32_t> due = server_probe_->want_names(now);
+  if (due.empty()) return;
   for (const Served& one : served()) {
-    std::unique_lock lock(host_.mutex());
-    if (!one.net || !one.ioc->traced_or_stopped.empty() ||
-        !server_probe_->wants_names(one.number, now))
-      continue;
+    if (!one.net || !one.ioc->traced_or_stopped.empty() || !due.contains(one.number)) continue;
     lock.unlock();
     CaConnections connections;
     const auto tables = seeding_.read_tables(one, connections);
@@ -328,6 +362,7 @@ Result<CaTapReading> CaCollector::read_tap() {
   auto reading = tap_ ? tap_->collect() : Result<CaTapReading>(std::move(by_server));
   trouble_.report("read the counts of puts", reading ? Result<void>() : reading.error());
   if (!reading) return reading;
+  pva_packets_ = take_pva(*reading);
   wall_clock_.update(WallClock::read());
   if (observer_ != nullptr) observer_->puts_were_read(host_.names(), reading->puts, wall_clock_);
   return reading;

@@ -1,10 +1,11 @@
 // CaCollector: Channel Access: puts and their results, circuits, clients, searches, beacons. Owns
-// the tap and its sources, and their families.
+// the tap and its sources, and their families. The tap's part of PV Access is for PvaCollector.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,9 +20,12 @@
 #include "exposition/collector.h"
 #include "exposition/self_samples.h"
 #include "iocs/host.h"
+#include "puts/client_processes.h"
+#include "puts/gateways.h"
 #include "puts/inventory/inventory.h"
 #include "puts/inventory/pv_records.h"
 #include "puts/options.h"
+#include "puts/pending.h"
 #include "puts/searches/udp.h"
 #include "puts/server_probe/server_probe.h"
 #include "puts/tap/kept_channels.h"
@@ -88,6 +92,22 @@ class CaCollector final : public Collector {
     return server_probe_ ? &server_probe_->object() : nullptr;
   }
 
+  // By PV Access, what packets have shown as of the last reading; under the host's mutex, as the
+  // next ones. Servers stand with their IOCs' numbers.
+  const CaTapReading& pva_packets() const { return pva_packets_; }
+  // Null: packets are not read.
+  CaTap* tap() { return tap_.get(); }
+  // Packets to the IOC are read.
+  bool is_tapped(const iocs::Ioc& ioc) const {
+    return tap_ && tap_->namespaces().taps().count() > 0 && namespaces_.number(ioc.net_namespace);
+  }
+  // Of the PVA servers. Before the first tick.
+  void set_pva_probe(ServerProbe* probe) { pva_probe_ = probe; }
+
+  // In any thread.
+  Gateways& gateways() { return gateways_; }
+  ClientProcesses& client_processes() { return client_processes_; }
+
   // One, or null. Before the first tick.
   void set_observer(PutObserver* observer) { observer_ = observer; }
   // Has the observer see what was counted until now. Under the host's mutex.
@@ -97,6 +117,11 @@ class CaCollector final : public Collector {
 
   // In any thread.
   WhoWrote who_wrote(std::string_view pv);
+  std::vector<PendingPutsSample> pending_puts();
+  // Who else knows puts with callback that wait; called under the host's mutex. Before the first
+  // tick.
+  using MorePending = std::function<Result<void>(PendingPuts&)>;
+  void set_more_pending(MorePending more) { more_pending_ = std::move(more); }
 
   // For the put log; under the host's mutex, but for what was lost.
   // Owner of a put's event; nothing: not known, or not any more.
@@ -132,6 +157,7 @@ class CaCollector final : public Collector {
   std::vector<CaServer> places_of_servers(const std::vector<Served>& served) const;
   std::vector<CaServer> addressed_now(const std::vector<CaServer>& learned) const;
   void watch_other_ports(TimePoint now);
+  bool is_pva_port(const Served& one, std::uint16_t port) const;
   void tell_network_problems();
   void release_addressed(TimePoint now);
   void seed(TimePoint now);
@@ -139,13 +165,16 @@ class CaCollector final : public Collector {
   void name_slots(TimePoint now);
   Result<CaTapReading> read_tap();
   Reading read();
+  std::vector<SocketOwner> socket_owners() const;
   void look_at_servers();
   void read_puts(Reading& reading);
   void read_searches(Reading& reading);
+  std::vector<PendingPutsSample> read_pending();
 
   iocs::Host& host_;
   Options options_;
   std::set<std::uint16_t> server_ports_;  // where a CA server is expected
+  std::set<std::uint16_t> pva_ports_;     // the same of PV Access
   // "" = loaded, or turned off
   std::string why_no_tap_, why_no_udp_, why_no_server_probe_;
   // Members below: under the host's mutex, unless noted otherwise.
@@ -160,15 +189,21 @@ class CaCollector final : public Collector {
   CaSeeding seeding_;                    // by the thread that ticks
   std::atomic<bool> seed_anew_ = false;  // read the open channels, whose begin was not seen
   CaInventory inventory_;                // in any thread
+  Gateways gateways_;                    // the same
+  ClientProcesses client_processes_;     // the same; look() by the thread that ticks
   PvRecords pv_records_;
   WallClock wall_clock_;
   TroubleLog trouble_;
   PutObserver* observer_ = nullptr;
+  MorePending more_pending_;
   TimePoint next_release_{};
   TimePoint next_udp_look_{};
   CaPorts udp_sockets_;  // as of the last look
-  CaBounds bounds_;      // in any thread
-  Rates rates_;          // in any thread
+  CaTapReading pva_packets_;
+  ServerProbe* pva_probe_ = nullptr;
+  std::set<std::uint32_t> pva_only_;  // servers of the kind pva_server, also those that are gone
+  CaBounds bounds_;                   // in any thread
+  Rates rates_;                       // in any thread
 };
 
 }  // namespace ioc_exporter::ca

@@ -20,11 +20,16 @@ void CaCollector::tell_tap_who_is_told() {
   CaTap::CaToldServers servers;
   for (const CaServer& server : addressed_.servers(namespaces_.numbers()))
     others.insert(server.port);
+  const std::set<std::uint32_t> heard = server_probe_->heard();
+  const auto pva_heard = pva_probe_ != nullptr ? pva_probe_->heard() : std::set<std::uint32_t>();
   for (const auto& [id, live] : host_.live()) {
-    const bool tells = server_probe_->heard_since(live.number).has_value();
+    const bool tells = heard.contains(live.number);
     for (const iocs::ListeningSocket& socket : live.ioc.listening) {
       const bool is_told = tells && live.ca_port == socket.port;
-      (is_told ? ports : others).insert(socket.port);
+      const bool is_told_by_pva =
+          pva_heard.contains(live.number) &&
+          is_pva_port({live.number, &live.ioc, live.ca_port, 0}, socket.port);
+      (is_told || is_told_by_pva ? ports : others).insert(socket.port);
       if (is_told && tap_->sources().server_tells_results(live.number, socket.port) &&
           (tap_->is_told(live.number, socket.port) || seeding_.has_looked(id)))
         servers.emplace(live.number, socket.port);

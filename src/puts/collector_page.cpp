@@ -51,6 +51,12 @@ void CaCollector::read_puts(Reading& reading) {
   reading.samples.puts_missing = false;
   const auto names = host_.names();
   add_ca_samples(names, std::move(*read), wall_clock_, reading.samples, reading.self);
+  std::set<std::string> without_ca;
+  for (const std::uint32_t number : pva_only_)
+    if (const auto name = names.find(number); name != names.end()) without_ca.insert(name->second);
+  std::erase_if(reading.samples.ca_servers, [&without_ca](const CaServerSample& server) {
+    return server.received_bytes == 0 && without_ca.contains(server.ioc);
+  });
   reading.samples.pvs = pv_records_.resolve(host_.facts(), reading.samples.puts);
   if (!tap_) {
     for (CaServerSample& server : reading.samples.ca_servers)
@@ -74,13 +80,13 @@ void CaCollector::read_server_probe(Reading& reading) {
 }
 
 void CaCollector::read_sources(SelfSamples& self) const {
+  const auto heard = server_probe_ ? server_probe_->heard() : std::set<std::uint32_t>();
   for (const auto& [id, live] : host_.live()) {
     PutSourceSample sample{live.ioc.name, "ca", "none"};
-    const bool tapped =
-        tap_ && tap_->namespaces().taps().count() > 0 && namespaces_.number(live.ioc.net_namespace);
-    if (server_probe_ && server_probe_->heard_since(live.number))
+    if (live.ioc.kind == iocs::IocKind::pva_server) continue;
+    if (heard.contains(live.number))
       sample.source = "server";
-    else if (tapped)
+    else if (is_tapped(live.ioc))
       sample.source = "packets";
     if (server_probe_)
       if (const auto found = server_probe_->unheard().find(live.number);
@@ -95,13 +101,24 @@ void CaCollector::read_sources(SelfSamples& self) const {
       self.put_switches.push_back({name->second, "ca", switched.missing, switched.twice});
 }
 
+// Under the mutex.
+std::vector<SocketOwner> CaCollector::socket_owners() const {
+  std::vector<SocketOwner> owners;
+  for (const auto& [id, live] : host_.live())
+    owners.push_back({id, live.ioc.net_namespace, live.ioc.name, live.ioc.listening});
+  return owners;
+}
+
 // Without the mutex: an IOC may make us wait. Where only packets count puts, they count
 // connections, too.
 void CaCollector::look_at_servers() {
   std::vector<CaInventory::Server> servers;
+  std::vector<SocketOwner> gateways, with_clients;
   {
     const std::scoped_lock lock(host_.mutex());
+    with_clients = socket_owners();
     for (const auto& [id, live] : host_.live()) {
+      if (live.ioc.is_gateway) gateways.push_back({id, live.ioc.net_namespace});
       const iocs::Ioc& ioc = live.ioc;
       if (!server_probe_ || ioc.kind != iocs::IocKind::base || ioc.ca_server.empty()) continue;
       CaInventory::Server& server = servers.emplace_back();
@@ -118,6 +135,7 @@ void CaCollector::look_at_servers() {
     }
   }
   inventory_.look(std::move(servers));
+  gateways_.look(host_.fs(), gateways, with_clients, options_.remote_servers);
 }
 
 void CaCollector::read_searches(Reading& reading) {
@@ -152,6 +170,7 @@ CaCollector::Reading CaCollector::read() {
   read_server_probe(reading);
   read_sources(reading.self);
   inventory_.add_to(reading.samples);
+  reading.samples.pending_puts = read_pending();
   reading.self.add(inventory_.drops());
   read_searches(reading);
   reading.self.states.push_back(kept_.sample());
@@ -170,6 +189,7 @@ void CaCollector::collect(exposition::Page& page) {
   // Samples without an IOC are always shown.
   bounds_.apply(reading.samples,
                 [&](const std::string& name) { return name.empty() || names.contains(name); });
+  gateways_.add_to(reading.samples, false);
   page.complete = reading.complete;
   page.self.add(std::move(reading.self));
   for (LimitedSample& limited : bounds_.limited()) page.self.limited.push_back(std::move(limited));
@@ -185,6 +205,8 @@ void CaCollector::status(exposition::StatusPage& page) {
     const std::scoped_lock lock(host_.mutex());
     reading = read();
   }
+  for (CaClientSample& client : reading.samples.ca_clients)
+    client.process = client_processes_.of_ports(client.ioc, client.client, client.ports);
   const CaSamples& samples = reading.samples;
   Rates::Counts counts;
   for (const exposition::StatusIoc& ioc : page.iocs)
@@ -220,10 +242,25 @@ void CaCollector::status(exposition::StatusPage& page) {
   add_notes(samples, page.notes);
   if (!kept_.problem().empty()) page.notes.push_back(kept_.problem());
   const double now = now_seconds();
-  for (auto& table :
-       {clients_table(samples), puts_table(samples, now), searches_table(samples, now)})
+  for (auto& table : {clients_table(samples), pending_table(samples, now), puts_table(samples, now),
+                      searches_table(samples, now)})
     page.tables.push_back(table);
   page.self.add(std::move(reading.self));
+}
+
+// Under the mutex. Nothing where one reading fails: the sum would be too small.
+std::vector<PendingPutsSample> CaCollector::read_pending() {
+  if (!server_probe_) return {};
+  PendingPuts pending;
+  auto read = server_probe_->add_pending(pending);
+  if (read && more_pending_) read = more_pending_(pending);
+  if (!trouble_.report("read which put-callbacks wait", read)) return {};
+  return pending_samples(host_.names(), std::move(pending), WallClock::read());
+}
+
+std::vector<PendingPutsSample> CaCollector::pending_puts() {
+  const std::scoped_lock lock(host_.mutex());
+  return read_pending();
 }
 
 WhoWrote CaCollector::who_wrote(std::string_view pv) {

@@ -4,10 +4,8 @@ namespace ioc_exporter::ca {
 
 void add_options(OptionTable& table, Options& options) {
   table.add("Collectors",
-            {{"--collector.puts", "Count Channel Access puts", on_off(options.enabled)},
-             {"--server-probe",
-              "Count puts by probes on EPICS Base's servers; without, Channel Access puts by "
-              "packets, PV Access puts not",
+            {{"--collector.puts", "Count puts", on_off(options.enabled)},
+             {"--server-probe", "Count puts by probes on EPICS Base's servers; without, by packets",
               on_off(options.server_probe)}});
   table.add(
       "Series",
@@ -21,6 +19,8 @@ void add_options(OptionTable& table, Options& options) {
       "Channel Access",
       {{"--ca.server-port=LIST", "TCP ports of CA servers that are watched from the start",
         whole_numbers(options.server_ports, 1)},
+       {"--pva.server-port=LIST", "TCP ports of PVA servers that are no IOCs, beside 5075",
+        whole_numbers(options.pva_ports, 1)},
        {"--ca.remote-servers", "Count puts of this host's clients to CA servers elsewhere, too",
         on_off(options.remote_servers)},
        {"--ca.max-channels=N", "Channels of all clients (about 800 bytes each)",

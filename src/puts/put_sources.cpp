@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "shared/ca_servers.h"
+
 namespace ioc_exporter::ca {
 
 void CaPutSources::look() {
@@ -52,9 +54,9 @@ void CaPutSources::saw_process(std::uint32_t ioc, std::uint64_t at_ns) {
   ran_ns = std::max(ran_ns, at_ns);
 }
 
-void CaPutSources::saw_processes(std::uint64_t at_ns) {
+void CaPutSources::saw_processes(std::uint64_t at_ns, bool by_pva) {
   for (const auto& [ioc, source] : all_)
-    if (source.server) saw_process(ioc, at_ns);
+    if (source.server && (iocx_ca_is_pva(ioc) != 0) == by_pva) saw_process(ioc, at_ns);
 }
 
 void CaPutSources::process_ended(std::uint32_t ioc, std::uint64_t at_ns) {

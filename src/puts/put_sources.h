@@ -62,8 +62,8 @@ class CaPutSources {
   std::uint16_t port(std::uint32_t ioc) { return all_[ioc].port; }
   void set_port(std::uint32_t ioc, std::uint16_t port) { all_[ioc].port = port; }
 
-  // The processes of all servers that count ran then; of one.
-  void saw_processes(std::uint64_t at_ns);
+  // The processes of all servers of that protocol that count ran then; of one.
+  void saw_processes(std::uint64_t at_ns, bool by_pva = false);
   void saw_process(std::uint32_t ioc, std::uint64_t at_ns);
   // The server's process has ended, at that time; 0: that is not known. Before begin_switch()
   // and leave_server().

@@ -6,14 +6,18 @@
 #include <tuple>
 #include <vector>
 
+#include "puts/totals/put_families.h"
+
 namespace ioc_exporter::ca {
 
 exposition::StatusTable clients_table(const CaSamples& samples) {
   exposition::StatusTable table;
   table.title = "Clients";
-  table.note = "Who is connected over Channel Access, and with how much.";
-  table.columns = {{"IOC", false},     {"client", false},  {"user", false},   {"host", false},
-                   {"circuits", true}, {"channels", true}, {"monitors", true}};
+  table.note =
+      "Who is connected over Channel Access, and with how much. Process: on this host, where it is "
+      "known.";
+  table.columns = {{"IOC", false},  {"client", false},  {"process", false}, {"user", false},
+                   {"host", false}, {"circuits", true}, {"channels", true}, {"monitors", true}};
   std::vector<const CaClientSample*> clients;
   for (const CaClientSample& client : samples.ca_clients) clients.push_back(&client);
   std::ranges::sort(clients, {}, [](const CaClientSample* c) {
@@ -21,8 +25,9 @@ exposition::StatusTable clients_table(const CaSamples& samples) {
   });
   for (const CaClientSample* c : clients) {
     if (table.rows.size() == kClientsShown) break;
-    table.rows.push_back({c->ioc, c->client, c->user, c->host, std::to_string(c->circuits),
-                          std::to_string(c->channels), std::to_string(c->monitors)});
+    table.rows.push_back({c->ioc, c->client, c->process, c->user, c->host,
+                          std::to_string(c->circuits), std::to_string(c->channels),
+                          std::to_string(c->monitors)});
   }
   if (clients.size() > table.rows.size())
     table.rest = "And " + std::to_string(clients.size() - table.rows.size()) +
@@ -45,7 +50,29 @@ exposition::StatusTable puts_table(const CaSamples& samples, double now) {
   for (auto put = puts.begin(); put != puts.begin() + shown; ++put)
     table.rows.push_back({exposition::ago_text((*put)->last_time_seconds, now), (*put)->ioc,
                           (*put)->pv, (*put)->client, (*put)->user, (*put)->host,
-                          (*put)->op == PutOp::write ? "write" : "write_notify"});
+                          std::string(op_name((*put)->op, (*put)->by_pva))});
+  return table;
+}
+
+exposition::StatusTable pending_table(const CaSamples& samples, double now) {
+  exposition::StatusTable table;
+  table.title = "Puts with callback that wait";
+  table.note = "The oldest that have not ended yet. More: ioc_exporter puts --pending.";
+  table.columns = {{"since", false},  {"IOC", false},  {"PV", false},
+                   {"client", false}, {"user", false}, {"host", false}};
+  std::vector<const PendingPutSample*> oldest;
+  std::uint64_t all = 0;
+  for (const PendingPutsSample& ioc : samples.pending_puts) {
+    all += ioc.count;
+    for (const PendingPutSample& put : ioc.oldest) oldest.push_back(&put);
+  }
+  std::ranges::sort(oldest, {}, &PendingPutSample::since_seconds);
+  if (oldest.size() > kPendingShown) oldest.resize(kPendingShown);
+  for (const PendingPutSample* put : oldest)
+    table.rows.push_back({exposition::ago_text(put->since_seconds, now), put->ioc, put->pv,
+                          put->client, put->user, put->host});
+  if (all > table.rows.size())
+    table.rest = "And " + std::to_string(all - table.rows.size()) + " more.";
   return table;
 }
 

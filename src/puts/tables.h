@@ -11,10 +11,13 @@ namespace ioc_exporter::ca {
 
 inline constexpr std::size_t kClientsShown = 100;
 inline constexpr std::size_t kPutsShown = 10;
+inline constexpr std::size_t kPendingShown = 10;
 
 // `now`: time of day in seconds.
 exposition::StatusTable clients_table(const CaSamples& samples);
 exposition::StatusTable puts_table(const CaSamples& samples, double now);
+// The ten oldest of all IOCs.
+exposition::StatusTable pending_table(const CaSamples& samples, double now);
 exposition::StatusTable searches_table(const CaSamples& samples, double now);
 
 }  // namespace ioc_exporter::ca

@@ -73,7 +73,7 @@ WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples,
       if (having.empty() || having.contains(put.ioc)) answer.unnamed_puts += put.count;
     } else if (put.pv == answer.pv || exposition::utf8_safe(put.pv) == answer.pv ||
                records.same(put)) {
-      answer.puts.push_back(put);
+      answer.puts.push_back({put});
     }
   }
   std::ranges::stable_sort(answer.puts, std::greater<>(), &PutSample::last_time_seconds);
@@ -84,6 +84,18 @@ void add_who_wrote(WhoWrote& answer, WhoWrote more) {
   std::ranges::move(more.puts, std::back_inserter(answer.puts));
   std::ranges::stable_sort(answer.puts, std::greater<>(), &PutSample::last_time_seconds);
   answer.unnamed_puts += more.unnamed_puts;
+}
+
+void add_exporter(WhoWrote& site, const std::string& exporter, WhoWrote answer) {
+  for (Writer& put : answer.puts) put.exporter = exporter;
+  if (answer.records.empty() && !site.records.empty()) answer.unnamed_puts = 0;
+  if (!answer.records.empty() && site.records.empty()) site.unnamed_puts = 0;
+  std::ranges::move(answer.records, std::back_inserter(site.records));
+  site.counting_since_seconds =
+      std::max(site.counting_since_seconds, answer.counting_since_seconds);
+  if (!answer.problem.empty())
+    site.problem += (site.problem.empty() ? "" : "; ") + exporter + ": " + answer.problem;
+  add_who_wrote(site, std::move(answer));
 }
 
 }  // namespace ioc_exporter::ca

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/command_line.h"
 #include "base/query.h"
 #include "base/time_text.h"
 #include "base/value_text.h"
+#include "puts/totals/put_families.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -18,7 +21,7 @@ constexpr const char* kHelp = R"help(NAME
   ioc_exporter who-wrote - who wrote to a PV last
 
 SYNOPSIS
-  ioc_exporter who-wrote [--url=URL] [--limit=N] [--json] PV
+  ioc_exporter who-wrote [--url=URL | --targets=FILE | --prometheus=URL] [--limit=N] [--json] PV
 
 DESCRIPTION
   Asks the ioc_exporter that runs on the IOC's host for the last put of every client to PV, and
@@ -38,27 +41,35 @@ DESCRIPTION
   (epics_put_failures_total on /metrics counts those that it refused), and only those since
   the exporter started. Any user may ask.
 
+  With --targets or --prometheus, asks all exporters of a site, with the same login and certificates;
+  the column EXPORTER says whose line it is. Lines on standard error, with --json also "unanswered",
+  name those that did not answer, and why.
+
 OPTIONS
 @exporter@
+@site@
   --limit=N   print the last N lines only, 0 for all (default: 20)
   --json      print the exporter's answer as it is, times in seconds since 1970
   --help      print this text
 
 EXIT STATUS
-  0 puts were found, 1 no exporter answered, 2 wrong usage, 3 nobody wrote
+  0 puts were found, 1 no exporter answered, or none saw a put and not all puts are known, 2 wrong
+  usage, 3 nobody wrote, 4 some exporters of a site did not answer
 
 EXAMPLES
   ioc_exporter who-wrote SR:B1:Current-SP
   ioc_exporter who-wrote --url=http://ioc-host:10064 SR:B1:Current-SP.DRVH
+  ioc_exporter who-wrote --prometheus=http://prometheus:9090 SR:B1:Current-SP
 )help";
 
 struct Question {
   CommandLine line;
   std::size_t limit = 20;
+  std::optional<SiteOptions> site = {};
 };
 
 Result<Question> parse(int count, const char* const* arguments) {
-  auto line = parse_command(with_exporter_options({{{"limit", "20"}}, {"json"}}), count, arguments);
+  auto line = parse_command(with_site_options({{{"limit", "20"}}, {"json"}}), count, arguments);
   if (!line) return std::move(line).error();
   Question question{std::move(*line), 0};
   if (question.line.given.contains("help")) return question;
@@ -70,14 +81,17 @@ Result<Question> parse(int count, const char* const* arguments) {
   const auto [after, failed] = std::from_chars(limit.data(), end, question.limit);
   if (failed != std::errc() || after != end)
     return error_in_words("--limit: \"" + limit + "\" is no number");
+  auto site = site_options(question.line);
+  if (!site) return std::move(site).error();
+  question.site = std::move(*site);
   return question;
 }
 
 CommandResult failed(int status, const std::string& why) {
-  return {status, "", "ioc_exporter who-wrote: " + why + "\n"};
+  return {status, "", "ioc_exporter who-wrote: " + terminal_lines(why) + "\n"};
 }
 
-TableRow put_row(const PutSample& put, double now) {
+TableRow put_row(const Writer& put, double now) {
   const bool timed = put.last_time_seconds > 0;
   return {timed ? local_time(put.last_time_seconds) : "-",
           timed ? span_text(now - put.last_time_seconds) : "-",
@@ -86,18 +100,29 @@ TableRow put_row(const PutSample& put, double now) {
           terminal_cell(put.client),
           terminal_cell(put.user),
           terminal_cell(put.host),
-          put.by_pva               ? "put"
-          : put.op == PutOp::write ? "write"
-                                   : "write_notify",
+          std::string(op_name(put.op, put.by_pva)),
           std::to_string(put.count)};
 }
 
-std::string nobody(const WhoWrote& answer, double now) {
+std::string nobody(const WhoWrote& answer, double now, const SiteAnswers* site) {
+  const bool of_site = site != nullptr;
+  const std::size_t silent = of_site ? site->unanswered.size() : 0;
   std::string text = "Nobody wrote to " + terminal_cell(answer.pv);
+  if (silent > 0 || !answer.problem.empty()) {
+    text = "It is not known whether anybody wrote to " + terminal_cell(answer.pv);
+    if (silent > 0)
+      text += "; " + std::to_string(silent) + " of " + std::to_string(site->asked) +
+              " exporters did not answer";
+    if (!answer.problem.empty()) text += "; " + terminal_cell(answer.problem);
+    text += ".\nNo put was seen";
+  }
   if (answer.counting_since_seconds > 0)
-    text += " since the exporter started, " + local_time(answer.counting_since_seconds) + " (" +
+    text += std::string(" since the ") + (of_site ? "last exporter" : "exporter") + " started, " +
+            local_time(answer.counting_since_seconds) + " (" +
             span_text(now - answer.counting_since_seconds) + " ago)";
-  if (answer.records.empty()) return text + "; no IOC of its host is known to have that record.\n";
+  if (answer.records.empty())
+    return text + "; no IOC of " + (of_site ? "those that answered" : "its host") +
+           " is known to have that record.\n";
   text += answer.records.size() == 1 ? "; it is a record of ioc " : "; it is a record of the iocs ";
   for (std::size_t i = 0; i < answer.records.size(); ++i)
     text += (i == 0 ? "" : ", ") + terminal_cell(answer.records[i].ioc);
@@ -106,16 +131,20 @@ std::string nobody(const WhoWrote& answer, double now) {
 
 }  // namespace
 
-CommandResult who_wrote_text(const WhoWrote& answer, std::size_t limit, double now) {
+CommandResult who_wrote_text(const WhoWrote& answer, std::size_t limit, double now,
+                             const SiteAnswers* site) {
   CommandResult result;
   if (answer.puts.empty()) {
-    result.status = kNobody;
-    result.out = nobody(answer, now);
+    result.status = answer.problem.empty() ? kNobody : kFailed;
+    result.out = nobody(answer, now, site);
   } else {
     std::vector<TableRow> rows = {
         {"TIME", "AGO", "IOC", "PV", "CLIENT", "USER", "HOST", "OPERATION", "PUTS"}};
     const std::size_t shown = limit == 0 ? answer.puts.size() : std::min(limit, answer.puts.size());
     for (std::size_t i = 0; i < shown; ++i) rows.push_back(put_row(answer.puts[i], now));
+    for (std::size_t i = 0; site != nullptr && i < rows.size(); ++i)
+      rows[i].insert(rows[i].begin() + 2,
+                     i == 0 ? "EXPORTER" : terminal_cell(answer.puts[i - 1].exporter));
     result.out = text_table(rows);
     if (shown < answer.puts.size())
       result.out += "... and " + std::to_string(answer.puts.size() - shown) +
@@ -125,17 +154,45 @@ CommandResult who_wrote_text(const WhoWrote& answer, std::size_t limit, double n
     result.err += "not in this list: " + std::to_string(answer.unnamed_puts) +
                   " puts on channels whose PV name the exporter does not know\n";
   if (!answer.problem.empty()) result.err += terminal_cell(answer.problem) + "\n";
+  if (site == nullptr) return result;
+  result.err += site->lines("who-wrote");
+  if (site->unanswered.size() == site->asked) result.out.clear();
+  if (result.status != kFailed || !site->unanswered.empty())
+    result.status = site->status(!answer.puts.empty());
   return result;
 }
+
+namespace {
+
+CommandResult ask_all(const Question& question, const std::string& target) {
+  WhoWrote all;
+  all.pv = question.line.words.front();
+  const auto answers =
+      ask_site(question.line, *question.site, target,
+               [&all](const std::string& exporter, const std::string& body) -> Result<void> {
+                 auto answer = who_wrote_from_json(body);
+                 if (!answer) return unlike_ours(answer.error().message());
+                 add_exporter(all, exporter, std::move(*answer));
+                 return {};
+               });
+  if (!answers) return failed(kFailed, answers.error().message());
+  CommandResult result = who_wrote_text(all, question.limit, now_seconds(), &*answers);
+  if (question.line.given.contains("json")) result.out = to_json(all, &*answers);
+  return result;
+}
+
+}  // namespace
 
 CommandResult who_wrote_command(int count, const char* const* given) {
   const auto question = parse(count, given);
   if (!question)
     return failed(kUsage, question.error().message() + " (see ioc_exporter who-wrote --help)");
   const CommandLine& line = question->line;
-  if (line.given.contains("help")) return {0, with_exporter_help(kHelp), ""};
-  const auto body =
-      ask_exporter(line, std::string(kWhoWrotePath) + "?pv=" + percent_encoded(line.words.front()));
+  if (line.given.contains("help")) return {0, with_site_help(kHelp), ""};
+  const std::string target =
+      std::string(kWhoWrotePath) + "?pv=" + percent_encoded(line.words.front());
+  if (question->site) return ask_all(*question, target);
+  const auto body = ask_exporter(line, target);
   if (!body) return failed(kFailed, body.error().message());
   const auto answer = who_wrote_from_json(*body);
   if (!answer) return failed(kFailed, not_an_exporter(line, answer.error().message()).message());

@@ -9,7 +9,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr const char* kProbe = "record_process";
-constexpr seconds kThreadCheckInterval{10};
+constexpr seconds kThreadCheckInterval{20};
 constexpr std::uint32_t kMostRecordCauses = 262'144;  // of 100,000 records, with some to spare
 
 std::uint32_t records_of(const Database& database) {
@@ -154,10 +154,12 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   target.user = live.ioc.user;
   target.scan_periods = live.database->scan_periods;
   RecordPoints points = record_points(where, live.offsets, options_.puts, options_.durations,
-                                      traces_.on() && trace_problem().empty());
+                                      traces_.on() && trace_problem().empty(), counts_links());
   target.ending = std::move(points.process);
   target.extras = std::move(points.extras);
   target.puts = points.puts;
+  target.completion = completion_point(where);
+  target.scan_list = points.scan_list;
   if (watched.slot) {
     auto updated = process_->update(*watched.slot, target);
     if (updated) watched.database = live.database;
@@ -186,9 +188,10 @@ void RecordsCollector::tick(TimePoint now) {
   control_->look(now);
   std::vector<ExtraProbes::Watched> extras;
   for (const auto& [live, slot, generation] : counted())
-    if (!host_.left_alone(*live))
-      extras.push_back({slot, completion_point(*live->ioc.target), records_of(*live->database)});
+    if (!host_.left_alone(*live)) extras.push_back({slot, records_of(*live->database)});
   trouble_.report("look at asynchronous records", extras_->look(extras));
+  if (!host_.hands_off())
+    trouble_.report("look for processings without dbProcess", process_->look_for_direct(now));
   free_ended_threads(now);
   process_->share_memory();
   for (auto& [id, watched] : watched_) {
@@ -207,7 +210,7 @@ void RecordsCollector::tick(TimePoint now) {
 // Clients that come and go leave a thread's stack behind with each connection.
 void RecordsCollector::free_ended_threads(TimePoint now) {
   const auto use = process_->use();
-  const bool crowded = use && use->threads * 2 > use->threads_capacity;
+  const bool crowded = use && use->threads * 4 > use->threads_capacity;
   const bool some_may_have_ended =
       now >= next_thread_check_ && host_.task_changes() != threads_checked_at_;
   if (!some_may_have_ended && !crowded) return;
@@ -255,6 +258,11 @@ void RecordsCollector::attach() {
 void RecordsCollector::set_bounds(const exposition::BoundsOptions& bounds) {
   const std::scoped_lock lock(bounds_mutex_);
   bounds_.configure(bounds);
+  if (bounds.set != exposition::SeriesSet::site)
+    types_.reset();
+  else if (!types_)
+    types_.emplace(true);
+  if (types_) types_->configure(bounds);
   shown_ = bounds.records;
   edges_ = ShownEdges::apart(bounds.edge_step);
 }

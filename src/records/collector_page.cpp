@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -54,13 +55,15 @@ exposition::StatusTable unusual_table(const std::vector<IocSample>& iocs) {
   return table;
 }
 
-std::vector<MemoryWatch::Job> memory_jobs(const iocs::Host& host) {
+std::vector<MemoryWatch::Job> memory_jobs(const iocs::Host& host,
+                                          RecordsCollector::Threads threads) {
   std::vector<MemoryWatch::Job> jobs;
   if (host.hands_off()) return jobs;
   for (const auto& [id, live] : host.live())
     if (live.database && live.initialized)
       jobs.push_back({id, live.serial, live.ioc.variables, live.database, live.offsets,
-                      !live.ioc.traced_or_stopped.empty()});
+                      live.ioc.base_version, !live.ioc.traced_or_stopped.empty(),
+                      std::move(threads[id])});
   return jobs;
 }
 
@@ -91,6 +94,9 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
     reading.complete = false;
     log::warn("{}", added.error().message());
   }
+  if (sample.direct_since_seconds)
+    sample.notes.push_back("processings that do not come through dbProcess are counted since " +
+                           local_time(*sample.direct_since_seconds));
   if (causes != nullptr) causes->add_to(slot, sample);
   return PendingRecords{index, live.ioc.id, iocs::subject_of(live.ioc), process_->counts_of(slot)};
 }
@@ -160,9 +166,10 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
 RecordsCollector::Reading RecordsCollector::read_all() {
   Reading reading;
   std::vector<MemoryWatch::Job> jobs;
+  Threads threads = threads_ ? threads_() : Threads{};
   {
     const std::scoped_lock lock(host_.mutex());
-    jobs = memory_jobs(host_);
+    jobs = memory_jobs(host_, std::move(threads));
   }
   memory_.look(std::move(jobs));  // an IOC may make us wait
   std::vector<PendingRecords> pending;
@@ -190,7 +197,25 @@ RecordsCollector::Reading RecordsCollector::read_all() {
     describe_self(records, reading);
   }
   memory_.add_to(reading.iocs);
+  name_open_records(reading.iocs);
   return reading;
+}
+
+// Of the locks that threads wait for: what the thread that holds one does meanwhile.
+void RecordsCollector::name_open_records(std::vector<IocSample>& iocs) {
+  for (IocSample& ioc : iocs) {
+    if (!ioc.lock_waits || ioc.lock_waits->longest.empty() || !ioc.database) continue;
+    auto named = std::make_shared<LockWaitsSample>(*ioc.lock_waits);
+    const std::scoped_lock lock(host_.mutex());
+    for (LockWait& wait : named->longest) {
+      if (!process_ || wait.holder_tid.value_or(0) == 0) continue;
+      std::vector<std::uint32_t> open;
+      for (const std::uint64_t address : process_->open_records(ioc.pid, *wait.holder_tid))
+        open.push_back(record_index(*ioc.database, address));
+      name_open_record(wait, open);
+    }
+    ioc.lock_waits = std::move(named);
+  }
 }
 
 std::vector<IocSample> RecordsCollector::read() {
@@ -202,15 +227,18 @@ void RecordsCollector::collect(exposition::Page& page) {
   page.complete = reading.complete;
   page.self.add(std::move(reading.self));
   ShownEdges edges;
+  std::optional<std::vector<IocSample>> by_type;
   {
     const std::scoped_lock lock(bounds_mutex_);
     edges = edges_;
     habits_.look(reading.iocs, Clock::now());
     habits_.add_to(reading.iocs, shown_);
+    if (types_) types_->apply(by_type.emplace(reading.iocs));
     bounds_.apply(reading.iocs);
     page.self.limited.push_back({"records", bounds_.limited()});
   }
-  encode_all(reading.iocs, empty_probe_, edges, labels_, page.encoder);
+  encode_all(reading.iocs, by_type ? &*by_type : nullptr, empty_probe_, edges, labels_,
+             page.encoder);
 }
 
 void RecordsCollector::status(exposition::StatusPage& page) {
@@ -248,6 +276,8 @@ void RecordsCollector::status(exposition::StatusPage& page) {
   }
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "processed/s"});
   page.tables.push_back(stuck_table(reading.iocs));
+  page.tables.push_back(lock_waits_table(reading.iocs));
+  page.tables.push_back(down_links_table(reading.iocs));
   page.tables.push_back(unusual_table(reading.iocs));
   std::ranges::move(reading.notes, std::back_inserter(page.notes));
   page.self.add(reading.self);

@@ -24,7 +24,8 @@ DESCRIPTION
 
     RECORD         indented by its distance from the first
     TYPE           record type
-    LINK FOLLOWED  how often the record above made it process
+    LINK FOLLOWED  how often the record above made it process, also in another thread: CP and CPP
+                   links, scanOnce, forward links of asynchronous records
     PROCESSED      how often it processed, for whatever reason
     SELF, EACH     how long its own part takes, without the records below it
     SELF, IN ALL   the same, summed up

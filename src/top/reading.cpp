@@ -26,7 +26,9 @@ struct FamilyRow {
 const std::array<FamilyRow, kFamilies>& rows() {
   static const std::array<FamilyRow, kFamilies> kRows = {{
       {Family::record_calls, "epics_record_process_total", {"ioc", "record"}},
-      {Family::record_self, "epics_record_process_self_seconds_total", {"ioc", "record"}},
+      {Family::record_self,
+       "epics_record_process_self_seconds_total",
+       {"ioc", "record", "record_type"}},
       {Family::ioc_up, "epics_ioc_up", {"ioc"}},
       {Family::ioc_cpu, "epics_ioc_cpu_seconds_total", {"ioc", "thread_class"}, false},
       {Family::ioc_calls, "epics_ioc_processings_total", {"ioc", "cause", "period"}},

@@ -82,15 +82,17 @@ void add_rows(Table& table, std::vector<Ranked> ranked, std::size_t most) {
 void add_records(Table& table, const Reading& before, const Reading& now, std::size_t most) {
   table.rows = {{"IOC", "RECORD", "SELF %", "CALLS/S", "µs/CALL"}};
   table.numbers = {false, false, true, true, true};
-  const auto self = by_first(now.rates(Family::record_self, before), 2);
+  const auto self = by_first(now.rates(Family::record_self, before), 3);
   std::vector<Ranked> ranked;
   for (const Value& calls : now.rates(Family::record_calls, before)) {
-    const double own = value_of(self, calls.labels);
+    // With --series=site times are by record type only.
+    const auto found = self.find({calls.labels[0], calls.labels[1], ""});
+    const double own = found == self.end() ? 0 : found->second;
     if (calls.value <= 0 && own <= 0) continue;
     ranked.push_back({own,
                       calls.value,
                       {terminal_cell(calls.labels[0]), terminal_cell(calls.labels[1]),
-                       percent_text(own), rate_text(calls.value),
+                       found == self.end() ? "-" : percent_text(own), rate_text(calls.value),
                        calls.value > 0 && own > 0 ? fixed(1e6 * own / calls.value, 1) : "-"}});
   }
   add_rows(table, std::move(ranked), most);

@@ -16,7 +16,7 @@ namespace {
 
 static_assert(sizeof(iocx_trace_config) == 40 && sizeof(iocx_trace_wish_key) == 16);
 static_assert(sizeof(iocx_trace_wish) == 24 && sizeof(iocx_trace_span) == 40);
-static_assert(sizeof(iocx_trace_put) == 40 && offsetof(iocx_trace_put, port) == 32);
+static_assert(sizeof(iocx_trace_put) == 40 && offsetof(iocx_trace_put, sp) == 36);
 static_assert(sizeof(iocx_trace_chain) == 128 && offsetof(iocx_trace_chain, put) == 48);
 static_assert(offsetof(iocx_trace_thread, spans) == sizeof(iocx_trace_chain));
 static_assert(sizeof(iocx_trace_link_key) == 16 && sizeof(iocx_trace_link) == IOCX_TRACE_PV);
@@ -61,6 +61,17 @@ std::string scan_text(std::string_view thread) {
   const records::ScanPeriod period = records::scan_period(thread);
   if (period.text.empty()) return "";
   return period.text.substr(period.text.starts_with("0.") ? 1 : 0) + " second";
+}
+
+// Nothing tells when a put in the middle of a trace ends: not before what it processes.
+void lengthen_inside_puts(std::vector<Span>& spans) {
+  std::unordered_map<SpanId, Span*> puts;
+  for (Span& span : spans)
+    if (span.kind == SpanKind::inside_put && span.parent != 0)
+      puts.emplace(span.id, &span);
+    else if (const auto put = puts.find(span.parent); put != puts.end())
+      put->second->duration =
+          std::max(put->second->duration, span.start + span.duration - put->second->start);
 }
 
 void name_record(Span& span, const Database* database, std::uint64_t address) {
@@ -152,7 +163,10 @@ void ChainReader::add(Chain chain) {
     places_[head.id] = next_place_;
     trace = &waiting_[next_place_++];
     trace->is_named = head.put.time == 0;
+    trace->put_waits = head.put.time != 0 && head.put.waits != 0;
     trace->until_ns = head.now_ns + ns(kPatience);
+    // Sent before what the record's forward link processes.
+    if (head.cause == IOCX_CAUSE_DIRECT) trace->settled_ns = head.now_ns + ns(kSettle);
     if (auto put = pva_puts_.extract(head.id)) trace->put = std::move(put.mapped());
     trace->id = trace_id(salt_, continues ? head.parent_id : head.id);
   }
@@ -170,7 +184,27 @@ bool ChainReader::name_put(Waiting& trace, std::uint64_t now_ns) {
   return trace.is_named || now_ns >= head.now_ns + ns(kNamePatience);
 }
 
+// Looks ever more rarely: it may be a motor that moves.
+bool ChainReader::has_put_end(Waiting& trace, std::uint64_t now_ns) {
+  if (!trace.put_waits) return true;
+  if (now_ns < trace.look_ns) return false;
+  const iocx_trace_chain& head = trace.chains.front().head;
+  const auto end = directory_.put_end(head.put);
+  const auto* const ioc = directory_.ioc(head.slot, head.generation);
+  trace.look_ns =
+      now_ns + std::min<std::uint64_t>(ns(std::chrono::seconds(1)), (now_ns - head.start_ns) / 16);
+  if (!end && ioc != nullptr && ioc->runs && now_ns < head.now_ns + ns(kPutPatience)) return false;
+  trace.put_end_ns = end.value_or(0);
+  trace.put_waits = !end;  // cut
+  if (end) {
+    trace.settled_ns = std::max(trace.settled_ns, *end + ns(kSettle));
+    trace.until_ns = std::max(trace.until_ns, trace.settled_ns);
+  }
+  return true;
+}
+
 bool ChainReader::is_done(Waiting& trace, std::uint64_t now_ns) {
+  if (!has_put_end(trace, now_ns)) return false;
   if (now_ns >= trace.until_ns) {
     name_put(trace, now_ns);
     return true;
@@ -184,6 +218,19 @@ void ChainReader::name_link_put(Span& span, std::uint32_t generation, const iocx
   span.name = directory_.link_name(generation, raw.record);
   if (span.name.empty()) span.name = "0x" + id_text(raw.record);
   if ((raw.flags & IOCX_TRACE_SPAN_NOT_SENT) != 0) span.skipped = "disconnected";
+}
+
+void ChainReader::name_inside_put(Span& span, const iocx_trace_span& raw) {
+  iocx_trace_put put{};
+  put.time = raw.start_ns;
+  put.id = raw.record;
+  put.slot = static_cast<std::uint32_t>(raw.child_ns);
+  put.generation = static_cast<std::uint32_t>(raw.child_ns >> 32);
+  put.sid = IOCX_INSIDE_SID;
+  Cause cause;
+  directory_.name_put(put, cause);
+  span.kind = SpanKind::inside_put;
+  span.name = cause.pv.empty() ? "0x" + id_text(raw.record) : std::move(cause.pv);
 }
 
 void ChainReader::forget(const Waiting& trace) {
@@ -260,11 +307,14 @@ std::optional<Trace> ChainReader::make(const Waiting& from, const WallClock::Rea
         span.parent = span_id(head.parent_id, head.parent_span);
       if ((raw.flags & IOCX_TRACE_SPAN_LINK) != 0)
         name_link_put(span, head.generation, raw);
+      else if ((raw.flags & IOCX_TRACE_SPAN_PUT) != 0)
+        name_inside_put(span, raw);
       else
         name_record(span, ioc->database.get(), raw.record);
       span.start = time(raw.start_ns);
       span.duration = between(raw.start_ns, raw.end_ns);
-      span.self = span.duration - std::min(span.duration, between(0, raw.child_ns));
+      if (span.kind == SpanKind::process)
+        span.self = span.duration - std::min(span.duration, between(0, raw.child_ns));
       if ((raw.flags & IOCX_TRACE_SPAN_ACTIVE) != 0) span.skipped = "active";
       if ((raw.flags & IOCX_TRACE_SPAN_DISABLED) != 0) span.skipped = "disabled";
       span.cut = (raw.flags & IOCX_TRACE_SPAN_CUT) != 0;
@@ -287,17 +337,20 @@ std::optional<Trace> ChainReader::make(const Waiting& from, const WallClock::Rea
     const std::uint64_t start =
         first.put.time != 0 ? std::min(first.put.time, first.start_ns) : first.start_ns;
     Span put;
-    put.kind = SpanKind::put;
+    put.kind = first.put.sid == IOCX_INSIDE_SID ? SpanKind::inside_put : SpanKind::put;
     put.id = span_id(first.id, 0);
     put.name = trace.cause.pv;
     put.start = time(start);
-    put.duration = between(start, first.now_ns);
+    put.duration = between(start, from.put_end_ns != 0 ? from.put_end_ns : first.now_ns);
+    put.cut = from.put_waits;
+    trace.cut |= put.cut;
     put.self = between(start, first.start_ns);
     for (Span& span : trace.spans)
       if (span.parent == 0) span.parent = put.id;
     trace.spans.insert(trace.spans.begin(), std::move(put));
   }
   trace.cut |= order_spans(trace.spans);
+  lengthen_inside_puts(trace.spans);
   return trace;
 }
 

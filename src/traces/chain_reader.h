@@ -2,8 +2,9 @@
 // parts of a chain together, joins the chain of an asynchronous record's completion to the chain
 // that started it, and adds names and the time of day.
 //
-// A trace waits for the completions of its asynchronous records, for kPatience at most, and for the
-// names of the client and PV of its put, for kNamePatience. A trace that lacks one of them is cut.
+// A trace waits for the completions of its asynchronous records, for kPatience at most, for the
+// names of the client and PV of its put, for kNamePatience, and for the end of a put with callback,
+// for kPutPatience. A trace that lacks one of them is cut.
 //
 // Not thread-safe.
 #pragma once
@@ -35,12 +36,16 @@ class TraceDirectory {
     std::string name;
     std::int32_t pid = 0;
     std::shared_ptr<const Database> database;  // null: no names are known
+    bool runs = true;
   };
   virtual ~TraceDirectory() = default;
   // Null: not known, or not any more.
   virtual const Ioc* ioc(std::uint32_t slot, std::uint32_t generation) const = 0;
-  // Fills in client and PV of a Channel Access put. False: the PV is not known, but may be later.
+  // Fills in client and PV of a Channel Access put, also of one inside the IOC. False: the PV is
+  // not known, but may be later.
   virtual bool name_put(const iocx_trace_put& put, Cause& cause) = 0;
+  // When the put with callback was done, or given up (CLOCK_MONOTONIC, ns); nothing: not yet.
+  virtual std::optional<std::uint64_t> put_end(const iocx_trace_put& put) = 0;
   // The PV of a Channel Access link of an IOC, by its channel; "": not known, or not any more.
   virtual std::string link_name(std::uint32_t generation, std::uint64_t channel) = 0;
 };
@@ -49,6 +54,7 @@ class ChainReader {
  public:
   static constexpr std::chrono::nanoseconds kPatience{IOCX_TRACE_PATIENCE_NS};
   static constexpr std::chrono::milliseconds kNamePatience{1000};
+  static constexpr std::chrono::minutes kPutPatience{10};
   // The chain of a completion begins within this time.
   static constexpr std::chrono::milliseconds kSettle{50};
   // A chain whose first part has come; it may take long.
@@ -94,6 +100,8 @@ class ChainReader {
     std::size_t spans = 0;
     Cause put;  // only the put's fields
     bool is_named = true;
+    bool put_waits = false;
+    std::uint64_t put_end_ns = 0, look_ns = 0;  // next look whether the put is done
     TraceId id{};
   };
 
@@ -101,8 +109,10 @@ class ChainReader {
   void add(Chain chain);
   Waiting* waiting_of(std::uint64_t chain);
   bool name_put(Waiting& trace, std::uint64_t now_ns);
+  bool has_put_end(Waiting& trace, std::uint64_t now_ns);
   bool is_done(Waiting& trace, std::uint64_t now_ns);
   void name_link_put(Span& span, std::uint32_t generation, const iocx_trace_span& raw);
+  void name_inside_put(Span& span, const iocx_trace_span& raw);
   void forget(const Waiting& trace);
   std::optional<Trace> make(const Waiting& trace, const WallClock::Reading& now);
 

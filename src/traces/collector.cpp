@@ -55,7 +55,7 @@ void TracesCollector::follow(TimePoint now) {
   for (auto& [place, known] : known_) known.counted = false;
   for (const auto& [live, slot, generation] : records_.counted()) {
     Known& known = known_[{slot, generation}];
-    known.counted = true;
+    known.counted = known.ioc.runs = true;
     known.gone = now;
     const bool changed = known.ioc.name != live->ioc.name || known.ioc.database != live->database;
     if (!changed && known.chosen) continue;
@@ -67,9 +67,11 @@ void TracesCollector::follow(TimePoint now) {
     known.chosen = added.ok();  // else there may be room the next time
     trouble_.report("choose chains of ioc " + live->ioc.name, added);
   }
-  for (auto& [place, known] : known_)
+  for (auto& [place, known] : known_) {
+    known.ioc.runs = known.counted;
     if (!known.counted && std::exchange(known.told, false))
       trouble_.report("forget an IOC's chains", selectors_.remove(place.first, place.second));
+  }
   std::erase_if(known_, [&](const auto& entry) {
     return !entry.second.counted && now - entry.second.gone > kKeepEnded;
   });
@@ -143,7 +145,8 @@ bool TracesCollector::name_put(const iocx_trace_put& put, Cause& cause) {
   cause.op = put.op == 0 ? "write" : "write_notify";
   auto who = puts_.identify(event);
   if (!who) return false;
-  cause.client = who->labels.client + ":" + std::to_string(who->place.port);
+  cause.client = who->labels.client;
+  if (put.sid != IOCX_INSIDE_SID) cause.client += ":" + std::to_string(who->place.port);
   if (!values_.is_logged()) cause.user = std::move(who->labels.user);  // else as the log has it
   cause.client_host = std::move(who->labels.host);
   cause.pv = std::move(who->labels.pv);
@@ -155,6 +158,10 @@ bool TracesCollector::name_put(const iocx_trace_put& put, Cause& cause) {
     return false;
   }
   return !cause.pv.empty();
+}
+
+std::optional<std::uint64_t> TracesCollector::put_end(const iocx_trace_put& put) {
+  return maps_.put_end(put);
 }
 
 std::string TracesCollector::link_name(std::uint32_t generation, std::uint64_t channel) {

@@ -66,6 +66,7 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
 
   const Ioc* ioc(std::uint32_t slot, std::uint32_t generation) const override;
   bool name_put(const iocx_trace_put& put, Cause& cause) override;
+  std::optional<std::uint64_t> put_end(const iocx_trace_put& put) override;
   std::string link_name(std::uint32_t generation, std::uint64_t channel) override;
   std::vector<DropSample> count_drops();
   bool works() {

@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "kernel/load_error.h"
-#include "kernel/map.h"
-#include "shared/traces.h"
 
 namespace ioc_exporter::traces {
 namespace {
@@ -28,6 +26,9 @@ Result<void> TraceMaps::make(const Options& options) {
                                     IOCX_TRACE_PUTS);
   if (!puts) return std::move(puts).error();
   puts_ = std::move(*puts);
+  auto view = kernel::MapView<std::uint64_t, iocx_trace_put>::from_fd(puts_.get());
+  if (!view) return std::move(view).error();
+  puts_view_ = std::move(*view);
   auto pva_puts = kernel::make_lru_hash("trace_pva_puts", sizeof(std::uint64_t),
                                         sizeof(iocx_trace_pva_put), IOCX_TRACE_PUTS);
   if (!pva_puts) return std::move(pva_puts).error();
@@ -45,6 +46,12 @@ kernel::TraceUse TraceMaps::use() const {
   if (!ring_) return {};
   return {ring_->fd(),       shares_.fd(), ring_->size(),
           ring_->size() / 4, puts_.get(),  pva_puts_.get()};
+}
+
+std::optional<std::uint64_t> TraceMaps::put_end(const iocx_trace_put& put) const {
+  const auto end = puts_view_.lookup(IOCX_TRACE_PUT_END(put.time));
+  if (!end || !*end || (*end)->slot != put.slot) return std::nullopt;
+  return (*end)->id;
 }
 
 void TraceMaps::note_read(std::span<const std::byte> event) const {

@@ -24,6 +24,7 @@ std::string cause_name(const Cause& cause) {
 std::string span_name(const Span& span) {
   if (span.kind == SpanKind::put) return "put " + span.name;
   if (span.kind == SpanKind::link_put) return "link put " + span.name;
+  if (span.kind == SpanKind::inside_put) return "inside put " + span.name;
   return span.name;
 }
 
@@ -50,7 +51,8 @@ void Flame::add(const Trace& trace) {
   for (const Span& span : trace.spans) {
     const auto parent = by_id.find(span.parent);
     std::size_t above = parent == by_id.end() ? ioc : parent->second;
-    if (parent == by_id.end() && span.kind != SpanKind::put)
+    if (parent == by_id.end() &&
+        (span.kind == SpanKind::process || span.kind == SpanKind::link_put))
       above = below(ioc, frame_name(cause_name(trace.cause)));
     const std::size_t own = below(above, frame_name(span_name(span)));
     ++frames_[own].calls;

@@ -19,8 +19,11 @@ using exposition::append_json_text;
 using exposition::JsonObject;
 using Json = nlohmann::json;
 
-constexpr std::array<std::pair<SpanKind, std::string_view>, 3> kKinds{
-    {{SpanKind::process, "process"}, {SpanKind::put, "put"}, {SpanKind::link_put, "link_put"}}};
+constexpr std::array<std::pair<SpanKind, std::string_view>, 4> kKinds{
+    {{SpanKind::process, "process"},
+     {SpanKind::put, "put"},
+     {SpanKind::link_put, "link_put"},
+     {SpanKind::inside_put, "inside_put"}}};
 
 // Absent fields are left out.
 void append_flag(JsonObject& object, std::string_view name, bool flag) {

@@ -14,7 +14,7 @@ namespace ioc_exporter::traces {
 std::string id_text(const TraceId& id);
 std::string id_text(SpanId id);
 
-// "process", "put", "link_put".
+// "process", "put", "link_put", "inside_put".
 std::string_view kind_text(SpanKind kind);
 
 // An object, without a line end.

@@ -71,6 +71,7 @@ std::string name_of(const Trace& trace, const Span& span, SpanNames names) {
     case SpanKind::put:
       return trace.cause.op.empty() ? kind : trace.cause.op;
     case SpanKind::link_put:
+    case SpanKind::inside_put:
       break;
   }
   return kind;

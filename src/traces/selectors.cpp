@@ -12,7 +12,7 @@
 namespace ioc_exporter::traces {
 namespace {
 
-constexpr std::uint32_t kAllCauses = (1u << IOCX_TRACE_CAUSES) - 1;
+constexpr std::uint32_t kAllCauses = (1u << IOCX_CAUSES) - 1;
 
 // 0: no such cause.
 std::uint32_t causes_of(const Demand& demand) {

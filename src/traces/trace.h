@@ -29,13 +29,16 @@ enum class SpanKind : std::uint8_t {
   process,   // a call of dbProcess
   put,       // the put of a client, which made the first record process
   link_put,  // a record's put through a Channel Access link
+  // A put of a client of Channel Access in the IOC's own process to its own record: the sequencer,
+  // a CA link, device support.
+  inside_put,
 };
 
 struct Span {
   SpanKind kind = SpanKind::process;
   SpanId id = 0;
   SpanId parent = 0;  // 0: the root
-  // The record; of a put and a link put the PV, as it was asked for. What has no name is "0x" and
+  // The record; of a put the PV, as it was asked for. What has no name is "0x" and
   // its address.
   std::string name = {};
   std::string record_type = {};

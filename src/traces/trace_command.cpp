@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "base/query.h"
 #include "base/time_text.h"
 #include "putlog/puts_command.h"
+#include "putlog/puts_table.h"
 #include "traces/flame.h"
 #include "traces/json.h"
 #include "traces/trace_query.h"
@@ -60,8 +62,8 @@ DESCRIPTION
 
 OPTIONS
   --for=DURATION    follow for this time, 10m at most (default: 10s)
-  --since=TIME      print the traces since then from the exporter's memory, and end: "10m", "today", or
-                    seconds since 1970
+  --since=TIME      print the traces since then from the exporter's memory, and end: "10m", "today",
+                    seconds since 1970, or a time as 09:07:16 or 2026-11-21T09:07:16Z
   --slower=DURATION only chains of this duration or longer: 5ms, 250us
   --cause=CAUSE     only chains with this cause: scan, callback, io_intr, once, ca, pva, main or
                     other
@@ -154,6 +156,7 @@ class Printer {
         return false;
       }
       ++count_;
+      ++causes_[trace->cause.kind];
       if (flame_)
         flame_->add(*trace);
       else if (!write(out_,
@@ -168,6 +171,15 @@ class Printer {
     if (flame_ && count_ > 0) note(flame_->write_now());
   }
   std::uint64_t count() const { return count_; }
+  // What to ask for where nearly all traces have one cause, and it is no put; "": nothing.
+  std::string advice() const {
+    constexpr std::uint64_t kMany = 20;
+    for (const auto& [cause, count] : causes_)
+      if (count >= kMany && count >= count_ / 10 * 9 && cause != "ca" && cause != "pva")
+        return std::to_string(count) + " of " + std::to_string(count_) + " traces have the cause " +
+               cause + ": --cause=ca leaves those of puts";
+    return "";
+  }
   bool closed() const { return closed_; }  // a pipe: enough
   const std::string& problem() const { return problem_; }
 
@@ -180,6 +192,7 @@ class Printer {
   const bool json_, coloured_;
   std::optional<FlameFile> flame_;
   std::uint64_t count_ = 0;
+  std::map<std::string, std::uint64_t> causes_;
   bool closed_ = false;
   std::string problem_;
 };
@@ -209,6 +222,9 @@ int result_of(const CommandLine& line, const Printer& printer, const std::string
     return fail(err, kFailed,
                 line.values.at("flame").empty() ? not_an_exporter(line, printer.problem()).message()
                                                 : printer.problem());
+  if (const std::string advice = printer.advice();
+      !advice.empty() && line.values.at("cause").empty())
+    fail(err, 0, advice);
   return printer.count() > 0 ? 0 : kNone;
 }
 

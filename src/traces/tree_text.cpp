@@ -110,6 +110,7 @@ std::string name_of(const Span& span) {
   const std::string name = terminal_cell(span.name);
   if (span.kind == SpanKind::put) return "put " + name;
   if (span.kind == SpanKind::link_put) return "link put " + name;
+  if (span.kind == SpanKind::inside_put) return "inside put " + name;
   return span.record_type.empty() ? name : name + " " + terminal_cell(span.record_type);
 }
 

@@ -12,6 +12,7 @@ constexpr std::string_view kScript = R"js("use strict";
   const most = 500, columns = ["time", "ioc", "pv", "old", "value", "client", "user", "status", "action"];
   const body = document.getElementById("puts"), state = document.getElementById("state");
   const pause = document.getElementById("pause");
+  const query = new URLSearchParams(location.search), since = query.get("since");
   let coming = [], last = 0, lastTime = "", paused = false;
 
   const shown = (value) => {
@@ -22,7 +23,7 @@ constexpr std::string_view kScript = R"js("use strict";
   const text = (put, column) => {
     if (column === "time") {
       const time = new Date(put.time.slice(0, 23) + "Z");
-      return time.toLocaleTimeString([], { hour12: false }) + put.time.slice(19, 23);
+      return (since ? time.toLocaleDateString() + " " : "") + time.toLocaleTimeString([], { hour12: false }) + put.time.slice(19, 23);
     }
     if (column === "user") return put.client_host ? (put.user || "") + "@" + put.client_host : put.user || "";
     if (column === "status" && put.seconds !== undefined) return (put.status || "") + " " + put.seconds.toPrecision(3) + " s";
@@ -59,6 +60,21 @@ constexpr std::string_view kScript = R"js("use strict";
     state.className = good ? "good" : "bad";
   };
 
+  const showStored = async () => {
+    query.set("limit", most);
+    const answer = await fetch("/api/v1/puts?" + query), lines = (await answer.text()).split("\n").filter(Boolean);
+    if (!answer.ok) return say(lines.join(" "), false);
+    const puts = lines.map((line) => JSON.parse(line)), problem = puts.find((put) => put.error !== undefined);
+    body.replaceChildren(...puts.filter((put) => put.error === undefined).map(row).reverse());
+    if (problem) return say(problem.error, false);
+    say(puts.length < most ? puts.length + " puts since then" : "the last " + most + " puts", true);
+  };
+  if (since) {
+    say("looking", true);
+    showStored().catch((problem) => say(String(problem), false));
+    return;
+  }
+
   const earlier = [...body.querySelectorAll("code")].map((one) => JSON.parse(one.textContent)).reverse();
   body.replaceChildren();
   earlier.forEach(take);
@@ -69,7 +85,6 @@ constexpr std::string_view kScript = R"js("use strict";
     paused = !paused;
     pause.textContent = paused ? "Go on" : "Pause";
   };
-  const query = new URLSearchParams(location.search);
   query.set("follow", "1");
   query.set("since", "1m");
   const source = new EventSource("/api/v1/puts?" + query);
@@ -85,6 +100,7 @@ std::string form(const PutsPage& page) {
                       joined({form_field("PV", "pv", page.pv, "20"),
                               form_field("client", "client", page.client, "20"),
                               form_field("user", "user", page.user, "20"),
+                              form_field("since", "since", page.since, "8"),
                               "<label><input type=\"checkbox\" name=\"unexpected\" value=\"1\"",
                               page.unexpected ? " checked" : "", "> unexpected only</label>\n"}));
 }
@@ -95,8 +111,8 @@ std::string render_puts_page(const PutsPage& page) {
   std::string html = page_head("Puts");
   html += form(page);
   html += element("p", "dim",
-                  "Fields are regular expressions for the whole name. The same on a terminal: "
-                  "ioc_exporter puts.") +
+                  "Fields are regular expressions for the whole name, but for since: 7d, today, a "
+                  "time; empty for live puts. The same on a terminal: ioc_exporter puts.") +
           "\n";
   if (!page.problem.empty()) html += element("p", "bad", escaped(page.problem)) + "\n";
   html +=

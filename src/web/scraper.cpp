@@ -1,5 +1,6 @@
 #include "web/scraper.h"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -10,6 +11,9 @@
 
 namespace ioc_exporter::web {
 namespace {
+
+// A server that scrapes has seen a series by then: its first increase is not lost any more.
+constexpr std::chrono::hours kCreatedIsTold{1};
 
 // Whether a parameter is missing, or one of the values that go with the format.
 bool is_or_missing(std::string_view parameters, std::string_view name, std::string_view value) {
@@ -50,7 +54,10 @@ ScrapeFormat best_format(std::string_view accept) {
 std::unique_ptr<exposition::Encoder> make_encoder(ScrapeFormat format) {
   switch (format) {
     case ScrapeFormat::openmetrics:
-      return std::make_unique<exposition::OpenMetricsEncoder>();
+      return std::make_unique<exposition::OpenMetricsEncoder>(
+          std::chrono::duration<double>(
+              (std::chrono::system_clock::now() - kCreatedIsTold).time_since_epoch())
+              .count());
     case ScrapeFormat::protobuf:
       return std::make_unique<exposition::ProtobufEncoder>();
     case ScrapeFormat::text:

@@ -40,6 +40,11 @@ CA_TEST_FUNCTION(ca_test_start, const void*)
 CA_TEST_FUNCTION(ca_test_done, const void*)
 CA_TEST_FUNCTION(ca_test_cancel, const void*)
 
+// dbChannelIO::write(), plain and with callback.
+CA_TEST_FUNCTION(ca_test_inside, const void*, const void*, unsigned, std::uint64_t, const void*)
+CA_TEST_FUNCTION(ca_test_inside_cb, const void*, const void*, unsigned, std::uint64_t, const void*)
+CA_TEST_FUNCTION(ca_test_inside_done, const void*)
+
 struct Header {  // caHdrLargeArray
   std::uint32_t before[2] = {};
   std::uint32_t sid = 0;
@@ -662,6 +667,129 @@ TEST_F(CaServerProbeTest, AnIocOrAUserWithManyTakesNoCountFromAnother) {
   put(other, 10);
   EXPECT_EQ(puts_of(other), 20u);
   EXPECT_EQ(rest(9), 0u);
+}
+
+// Clients in the IOC's own process.
+using CaPutsOf = std::pair<std::uint64_t, std::uint64_t>;
+
+class InsideTest : public CaServerProbeTest {
+ protected:
+  struct Channel {  // dbChannel: its name, and its dbAddr
+    const char* name = "T:set";
+    const void* record = nullptr;
+    const double* field = nullptr;
+    const void* description = nullptr;
+    std::int64_t elements = 1;
+    std::int16_t types[4] = {10, 8, 0, 6};
+  };
+  struct Io {  // dbChannelIO
+    std::uint64_t before[8] = {};
+    const Channel* channel = nullptr;
+  };
+  struct Notify {  // processNotify
+    std::uint64_t rest[4] = {};
+    std::int32_t status = 0;
+    std::uint64_t more[6] = {};
+  };
+
+  void SetUp() override {
+    CaServerProbeTest::SetUp();
+    if (IsSkipped()) return;
+    attach(3, reinterpret_cast<void*>(ca_test_start));
+    attach(5, reinterpret_cast<void*>(ca_test_cancel));
+    attach(7, reinterpret_cast<void*>(ca_test_inside));
+    attach(8, reinterpret_cast<void*>(ca_test_inside_cb));
+    attach(9, reinterpret_cast<void*>(ca_test_inside_done));
+    channel_.field = &value_;
+    io_.channel = &channel_;
+  }
+  void put() const { ca_test_inside(&io_, nullptr, 6, 1, &value_); }
+  void begin(const Notify& notify) const {
+    ca_test_inside_cb(&io_, nullptr, 6, 1, &value_);
+    ca_test_start(&notify);
+  }
+  // By the writer's name.
+  std::map<std::string, CaPutsOf> writers() const {
+    std::map<std::string, CaPutsOf> all;
+    for (std::uint32_t slot = 0; slot < kRoom; ++slot)
+      if (object_->slots()[slot].inside != 0) {
+        const auto info = object_->maps().ca_info.lookup(slot);
+        EXPECT_TRUE(info && *info);
+        EXPECT_STREQ((*info)->name, "T:set");
+        all[(*info)->user] = {object_->slots()[slot].puts[0], object_->slots()[slot].puts[1]};
+      }
+    return all;
+  }
+  std::size_t open() const {
+    const auto keys = object_->maps().open_callbacks.keys();
+    return keys ? keys->size() : SIZE_MAX;
+  }
+  std::uint64_t drops(std::uint32_t reason) const {
+    std::uint64_t all = 0;
+    const auto counts = object_->maps().drops.lookup_cpus(reason);
+    for (const std::uint64_t count : counts ? *counts : std::vector<std::uint64_t>{}) all += count;
+    return all;
+  }
+
+  double value_ = 1;
+  Channel channel_;
+  Io io_;
+};
+
+TEST_F(InsideTest, EachThreadIsAWriter) {
+  for (const char* const name : {"seqOne", "seqTwo", "seqOne"})
+    std::thread([&] {
+      ::pthread_setname_np(::pthread_self(), name);
+      for (int i = 0; i < 23; ++i) put();
+      Notify notify;
+      begin(notify);
+      ca_test_inside_done(&notify);
+    }).join();
+  EXPECT_EQ(writers(), (std::map<std::string, CaPutsOf>{{"seqOne", {46, 2}}, {"seqTwo", {23, 1}}}));
+  EXPECT_EQ(rest(1), 0u);
+  EXPECT_EQ(drops(IOCX_CA_SERVER_DROP_INSIDE), 0u);
+}
+
+TEST_F(InsideTest, PutCallbacksAreOpenUntilTheyAreDoneOrCancelled) {
+  Notify notifies[3], other;
+  for (const Notify& notify : notifies) begin(notify);
+  ca_test_start(&other);  // by nobody in here
+  EXPECT_EQ(open(), 3u);
+  ca_test_inside_done(&notifies[1]);
+  ca_test_cancel(&notifies[0]);
+  ca_test_inside_done(&other);
+  EXPECT_EQ(open(), 1u);
+  begin(notifies[2]);  // again, where the end was not seen
+  EXPECT_EQ(open(), 1u);
+  ca_test_inside_done(&notifies[2]);
+  EXPECT_EQ(open(), 0u);
+}
+
+// They never end, as those of an IOC that is no friend.
+TEST_F(InsideTest, OpenPutCallbacksOfOneIocTakeNoRoomFromAnother) {
+  std::uint32_t room = 0;
+  while (iocx_server_may(IOCX_OPEN_CALLBACKS, room, room, room, room)) ++room;
+  ASSERT_LT(room, IOCX_OPEN_CALLBACKS * 7 / 8);
+  std::vector<Notify> many(room + 100);
+  for (const Notify& notify : many) begin(notify);
+  EXPECT_EQ(open(), room);
+  EXPECT_EQ(drops(IOCX_CA_SERVER_DROP_OPEN), 100u);
+  become(2, kUser + 1);
+  const Notify others[10];
+  for (const Notify& notify : others) begin(notify);
+  EXPECT_EQ(open(), room + 10);
+  become(1, kUser);
+  for (const Notify& notify : many) ca_test_inside_done(&notify);
+  EXPECT_EQ(open(), 10u);
+  EXPECT_EQ(object_->held(IOCX_SERVER_SHARES + IOCX_SERVER_SHARE_ALL), 10u);
+  EXPECT_EQ(object_->held(IOCX_SERVER_SHARES + kUser), 0u);
+}
+
+TEST_F(InsideTest, AWriterThatCannotBeReadIsADrop) {
+  for (int i = 0; i < 7; ++i) ca_test_inside(reinterpret_cast<void*>(16), nullptr, 6, 1, &value_);
+  EXPECT_EQ(drops(IOCX_CA_SERVER_DROP_INSIDE), 7u);
+  EXPECT_TRUE(writers().empty());
+  EXPECT_EQ(rest(1), 0u);
 }
 
 }  // namespace

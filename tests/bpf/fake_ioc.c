@@ -1,27 +1,31 @@
 /*
- * A process with a dbProcess() of its own, to count on exactly. It follows Base's dbAccess.c in what the
- * probes rely on: PACT returns at once, DISA == DISV sets STAT to DISABLE, links are processed in turn.
+ * A process with a dbProcess() of its own, to count on exactly. It follows Base's dbAccess.c in
+ * what the probes rely on: PACT returns at once, DISA == DISV sets STAT to DISABLE, links are
+ * processed in turn.
  *
- * Prints "<file offset of dbProcess> <address of record 0> <size of a record> <file offset of scanList> <of dbPut>
- * <of dbProcessNotify> <of recGblFwdLink>", then obeys lines:
- *   set <record> <field> <value>    fields: scan pact disa disv stat sevr link also self_disable async sdis_type sdis_value
- *                                  wait_us raises; `also`: a second link; `puts`: a record that it writes to and
+ * Prints "<file offset of dbProcess> <address of record 0> <size of a record> <file offset of
+ * scanList> <of dbPut> <of dbProcessNotify> <of recGblFwdLink>", then obeys lines: set <record>
+ * <field> <value>    fields: scan pact disa disv stat sevr link also self_disable async sdis_type
+ * sdis_value wait_us raises; `also`: a second link; `puts`: a record that it writes to and
  *                                  processes then
  *                                   leaves: dbProcess() does not return from it
- *   call <record> <times>           dbProcess() on it, in the main thread
- *   leave <record> <times>          the same, and back by longjmp() when a record leaves that way
- *   name <name>                     of the threads that are started from now on
- *   threads <count> <times>         thread i calls dbProcess() on record i
- *   scan <count> <times>            the same within scanList()
+ *                                   ends: a record on which dbProcess() and recGblFwdLink() call
+ * recGblFwdLink(), as a driver does
+ *                                   forwards: dbProcess() ends with recGblFwdLink(), which
+ * processes the link call <record> <times>           dbProcess() on it, in the main thread leave
+ * <record> <times>          the same, and back by longjmp() when a record leaves that way name
+ * <name>                     of the threads that are started from now on threads <count> <times>
+ * thread i calls dbProcess() on record i scan <count> <times>            the same within scanList()
  *   puts <count> <times>            one thread calls dbPut() on the first records
- *   field <record> <times>          one thread calls dbPut() and then dbProcess() on it, as dbPutField() does
- *   complete <record> <times>       one thread calls recGblFwdLink() on it, which processes its link
- *   notify <count>                  one thread begins puts with callback to record 0, which wait; the first owns it
- *   restart                         one thread does the write of that one
- *   many <count>                    makes so many more records and calls dbProcess() on each
+ *   field <record> <times>          one thread calls dbPut() and then dbProcess() on it, as
+ * dbPutField() does complete <record> <times>       one thread calls recGblFwdLink() on it, which
+ * processes its link after <record> <times>         the same, and then dbProcess() on the next record, with
+ * the return address of recGblFwdLink() still on the stack notify <count>                  one thread begins puts with callback to record
+ * 0, which wait; the first owns it restart                         one thread does the write of
+ * that one many <count>                    makes so many more records and calls dbProcess() on each
  *   again                           calls it on each of these once more
- *   spin <record>                   calls dbProcess() on it until the next line comes; from what leaves, too
- *   end_main                        ends the main thread; another one obeys from then on
+ *   spin <record>                   calls dbProcess() on it until the next line comes; from what
+ * leaves, too end_main                        ends the main thread; another one obeys from then on
  * and answers each with "ok <dbProcess calls that processed, over all records>".
  */
 #define _GNU_SOURCE
@@ -41,7 +45,8 @@
 
 enum { RECORDS = 128, NOTIFIES = 8192, DISABLE_ALARM = 18, CONSTANT = 0 };
 
-/* DISV to PACT lie as in struct dbCommon of Base 7.0.10; the rest is what the process needs itself. */
+/* DISV to PACT lie as in struct dbCommon of Base 7.0.10; the rest is what the process needs itself.
+ */
 struct record {
 	char name[132];
 	uint16_t scan;
@@ -67,10 +72,12 @@ struct record {
 	uint8_t leaves;
 	uint8_t notify;
 	uint8_t raises;
+	uint8_t forwards;
 	int events;
 	int link;
 	int also;
 	int puts;
+	int ends;
 	int wait_us;
 	uint64_t processed;
 };
@@ -117,11 +124,45 @@ void notify_completion(struct record *record)
 
 static volatile int trace;
 
+__attribute__((noinline)) void recGblFwdLink(struct record *record);
+
+static void (*volatile forward)(struct record *record) = recGblFwdLink;
+
 struct address {
 	struct record *record;
 };
 
 __attribute__((noinline)) long dbPut(struct address *address, short type, const void *value, long elements);
+
+/* As record support does it: the record is active until recGblFwdLink() has returned. */
+static void complete(struct record *record)
+{
+	record->pact = 1;
+	forward(record);
+}
+
+/* Has more on the stack than process_after() has there. */
+static void complete_above(struct record *record)
+{
+	volatile char room[256];
+
+	room[0] = 0;
+	complete(record);
+}
+
+static void process_after(struct record *record)
+{
+	volatile char room[4096]; /* over the return address of recGblFwdLink(): never written */
+
+	process_in_turn(record);
+	room[0] = 0;
+}
+
+static void complete_and_process(struct record *record)
+{
+	complete_above(record);
+	process_after(record + 1);
+}
 
 static void put_and_process(struct record *record)
 {
@@ -158,7 +199,11 @@ long dbProcess(struct record *record)
 	if (record->self_disable)
 		record->disa = record->disv;
 	support(record);
-	if (record->link >= 0)
+	if (record->ends >= 0)
+		complete(&records[record->ends]);
+	if (record->forwards && !record->async)
+		forward(record);
+	else if (record->link >= 0)
 		status = process_in_turn(&records[record->link]);
 	if (record->also >= 0)
 		status = process_in_turn(&records[record->also]);
@@ -183,11 +228,11 @@ void scanList(struct record *record)
 		process_in_turn(record);
 }
 
-/* Of an asynchronous record that completes. */
-__attribute__((noinline)) void recGblFwdLink(struct record *record);
-
+/* Of an asynchronous record that completes, or of one that forwards. */
 void recGblFwdLink(struct record *record)
 {
+	if (record->ends >= 0)
+		complete(&records[record->ends]);
 	if (record->link >= 0)
 		process_in_turn(&records[record->link]);
 	record->pact = 0;
@@ -350,6 +395,8 @@ static void set_field(struct record *record, const char *field, int value)
 		record->also = value;
 	else if (!strcmp(field, "puts"))
 		record->puts = value;
+	else if (!strcmp(field, "ends"))
+		record->ends = value;
 	else if (!strcmp(field, "raises"))
 		record->raises = (uint8_t)value;
 	else if (!strcmp(field, "self_disable"))
@@ -360,6 +407,8 @@ static void set_field(struct record *record, const char *field, int value)
 		record->sdis_value = (int16_t)value;
 	else if (!strcmp(field, "leaves"))
 		record->leaves = (uint8_t)value;
+	else if (!strcmp(field, "forwards"))
+		record->forwards = (uint8_t)value;
 	else if (!strcmp(field, "wait_us"))
 		record->wait_us = value;
 	else if (!strcmp(field, "async"))
@@ -382,6 +431,7 @@ static void make_more(int count)
 		more[i].link = -1;
 		more[i].also = -1;
 		more[i].puts = -1;
+		more[i].ends = -1;
 	}
 }
 
@@ -434,7 +484,9 @@ static void obey(void)
 		} else if (sscanf(line, "field %d %ld", &record, &times) == 2) {
 			run_thread(named_calls, &(struct work){&records[record], times, put_and_process});
 		} else if (sscanf(line, "complete %d %ld", &record, &times) == 2) {
-			run_thread(named_calls, &(struct work){&records[record], times, recGblFwdLink});
+			run_thread(named_calls, &(struct work){&records[record], times, complete});
+		} else if (sscanf(line, "after %d %ld", &record, &times) == 2) {
+			run_thread(named_calls, &(struct work){&records[record], times, complete_and_process});
 		} else if (sscanf(line, "notify %d", &value) == 1) {
 			run_thread(named_notifies, &value);
 		} else if (strcmp(line, "restart\n") == 0) {
@@ -472,6 +524,7 @@ int main(void)
 		records[i].link = -1;
 		records[i].also = -1;
 		records[i].puts = -1;
+		records[i].ends = -1;
 	}
 	dl_iterate_phdr(find_offset, &process);
 	dl_iterate_phdr(find_offset, &scan);

@@ -86,14 +86,19 @@ class FakeIoc {
   std::uint64_t notify_offset() const { return notify_offset_; }
   std::uint64_t completion_offset() const { return completion_offset_; }
 
-  // Where one of its functions ends.
-  static std::shared_ptr<const iocs::EndingFunction> ending(const std::string& function) {
+  // The code of one of its functions.
+  static iocs::CodeRange code_of(const std::string& function) {
     const UniqueFd file(::open(FAKE_IOC, O_RDONLY | O_CLOEXEC));
     const std::string wanted[] = {function};
     const auto symbols = iocs::ElfSymbols::read(file.get(), FAKE_IOC, wanted);
     if (!symbols || symbols->find(function) == nullptr) throw std::runtime_error("no symbols");
     const iocs::ElfSymbol& symbol = *symbols->find(function);
-    const iocs::CodeRange code[] = {{*symbol.file_offset, symbol.size}};
+    return {*symbol.file_offset, symbol.size};
+  }
+  // Where it ends.
+  static std::shared_ptr<const iocs::EndingFunction> ending(const std::string& function) {
+    const UniqueFd file(::open(FAKE_IOC, O_RDONLY | O_CLOEXEC));
+    const iocs::CodeRange code[] = {code_of(function)};
     auto found = iocs::EndingFunction::find(file.get(), code);
     if (!found) throw std::runtime_error(found.error().message());
     return std::move(*found);
@@ -114,6 +119,8 @@ class FakeIoc {
     if (!code) throw std::runtime_error(code.error().message());
     target.code = std::move(*code);
     target.offset = offset_;
+    target.completion = records::ProbePoint{records::RecordProgram::completion, completion_offset_};
+    target.scan_list = code_of("scanList");
     target.scan = 132;
     target.disv = 266;
     target.disa = 268;

@@ -1,7 +1,10 @@
 // Described functions: exact counts of a driver's functions, in this process.
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -33,7 +36,7 @@ class Functions : public testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    object_.emplace(value_of(FunctionsObject::load()));
+    object_.emplace(value_of(FunctionsObject::load(server_, nullptr)));
   }
 
   // `text`: the list below `functions:`, each with the driver as its file.
@@ -53,21 +56,31 @@ class Functions : public testing::Test {
                                                descriptions_);
     look();
   }
+  // At this process, and at others.
   void look() {
-    const WatchedIoc ioc{{::getpid(), 1}, 1, kNumber, 0, "IOC", left_alone_};
-    watch_->follow({ioc});
-    watch_->take(ioc.id, 1, value_of(finder_->look(ioc.id, watch_->pointers()[ioc.id.pid])));
+    std::vector<WatchedIoc> all = others_;
+    all.push_back({{::getpid(), 1}, serial_, kNumber, 0, "IOC", left_alone_});
+    watch_->follow(all);
+    auto pointers = watch_->pointers();
+    for (const WatchedIoc& ioc : all)
+      watch_->take(ioc.id, ioc.serial,
+                   value_of(finder_->look(ioc.id, ioc.user, pointers[ioc.id.pid])));
     watch_->tick(now_);
   }
+  void add(pid_t pid, std::uint32_t user = 1) {
+    const auto number = static_cast<std::uint32_t>(others_.size()) + kNumber + 1;
+    others_.push_back({{pid, 1}, 1, number, user, "other" + std::to_string(number), false});
+  }
+  std::uint64_t held(std::uint32_t table) const { return object_->maps().shares.held(table); }
   std::string state() const {
     std::string all;
     for (const FunctionState& one : watch_->states()) all += one.name + ": " + one.state + "\n";
     return all;
   }
   std::vector<FunctionSample> samples() const { return watch_->samples({{kNumber, "IOC"}}); }
-  Counts counts() const {
+  Counts counts(std::uint32_t number = kNumber) const {
     Counts all;
-    for (const FunctionSample& one : samples()) {
+    for (const FunctionSample& one : watch_->samples({{number, "IOC"}})) {
       std::string key = one.function + "{";
       for (std::size_t i = 0; i < one.labels.size(); ++i)
         key += (i > 0 ? "," : "") + one.labels[i].second;
@@ -93,8 +106,8 @@ class Functions : public testing::Test {
     return sum;
   }
   // Whether its calls are counted now.
-  bool is_watched(const std::string& name) const {
-    for (const WatchedSample& one : watch_->watched({{kNumber, "IOC"}}))
+  bool is_watched(const std::string& name, std::uint32_t number = kNumber) const {
+    for (const WatchedSample& one : watch_->watched({{number, "IOC"}}))
       if (one.function == name) return one.is_counted;
     return false;
   }
@@ -104,6 +117,7 @@ class Functions : public testing::Test {
   }
 
   static constexpr std::uint32_t kNumber = 7;
+  FunctionsServer server_;
   std::optional<FunctionsObject> object_;
   std::shared_ptr<const Descriptions> descriptions_;
   std::vector<std::string> problems_;
@@ -111,9 +125,102 @@ class Functions : public testing::Test {
   std::unique_ptr<FunctionFinder> finder_;
   Clock::time_point now_ = Clock::now();
   bool left_alone_ = false;
+  std::uint64_t serial_ = 1;
+  std::vector<WatchedIoc> others_;
   device device_{{0, 0}, "/dev/hidraw0"};
   driver_block driver_{&device_, {}, {0, "PORT1", 0}};
 };
+
+// Another process with the driver, which calls its functions when it is told to.
+class Other {
+ public:
+  Other() {
+    EXPECT_EQ(::pipe2(orders_, O_CLOEXEC), 0);
+    EXPECT_EQ(::pipe2(answers_, O_CLOEXEC), 0);
+    pid = ::fork();
+    if (pid == 0) serve();
+  }
+  ~Other() {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    for (const int fd : {orders_[0], orders_[1], answers_[0], answers_[1]}) ::close(fd);
+  }
+  enum Order : char { sum = 's', submit = 'p', process = 'P', look = 'l' };
+  // Of `look`: the first byte of driver_submit()'s callee, as the processor sees it.
+  unsigned char tell(Order order, int times = 1) const {
+    unsigned char answer = 0;
+    for (int i = 0; i < times; ++i) {
+      EXPECT_EQ(::write(orders_[1], &order, 1), 1);
+      EXPECT_EQ(::read(answers_[0], &answer, 1), 1);
+    }
+    return answer;
+  }
+  pid_t pid = 0;
+
+ private:
+  [[noreturn]] void serve() const {
+    user of{};
+    driver_set_process(&of, 0);
+    const long numbers[] = {1};
+    for (char order = 0; ::read(orders_[0], &order, 1) == 1;) {
+      if (order == sum) driver_sum(numbers, 1);
+      if (order == submit) driver_submit(&of);
+      if (order == process) of.process(&of);
+      const auto byte = *reinterpret_cast<const unsigned char*>(of.process);
+      if (::write(answers_[1], &byte, 1) != 1) break;
+    }
+    ::_exit(0);
+  }
+  int orders_[2] = {}, answers_[2] = {};
+};
+
+// A process whose main thread has ended. Another one calls driver_sum() so often, once it is told
+// to.
+class WithoutMainThread {
+ public:
+  explicit WithoutMainThread(int times) {
+    EXPECT_EQ(::pipe2(orders_, O_CLOEXEC), 0);
+    EXPECT_EQ(::pipe2(answers_, O_CLOEXEC), 0);
+    pid = ::fork();
+    if (pid == 0) {
+      std::thread([this, times] { serve(times); }).detach();
+      ::syscall(SYS_exit, 0);  // of this thread alone
+    }
+    while (value_of(RootedFs().read("/proc/" + std::to_string(pid) + "/maps")) != "") {
+    }
+  }
+  ~WithoutMainThread() {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    for (const int fd : {orders_[0], orders_[1], answers_[0], answers_[1]}) ::close(fd);
+  }
+  void call() const {
+    char byte = 0;
+    EXPECT_EQ(::write(orders_[1], &byte, 1), 1);
+    EXPECT_EQ(::read(answers_[0], &byte, 1), 1);
+  }
+  pid_t pid = 0;
+
+ private:
+  [[noreturn]] void serve(int times) const {
+    const long numbers[] = {1};
+    for (char byte = 0; ::read(orders_[0], &byte, 1) == 1;) {
+      for (int i = 0; i < times; ++i) driver_sum(numbers, 1);
+      if (::write(answers_[1], &byte, 1) != 1) break;
+    }
+    ::_exit(0);
+  }
+  int orders_[2] = {}, answers_[2] = {};
+};
+
+TEST_F(Functions, AProcessWithoutItsMainThreadIsLookedAt) {
+  const WithoutMainThread other(23);
+  add(other.pid);
+  describe("name: sum, symbol: driver_sum, timed: true");
+  other.call();
+  EXPECT_EQ(counts(kNumber + 1)["sum{}"], 23u);
+  EXPECT_TRUE(is_watched("sum", kNumber + 1));
+}
 
 TEST_F(Functions, CallsAreCountedByWhatTheirArgumentsSay) {
   describe(
@@ -158,7 +265,7 @@ TEST_F(Functions, HostileArgumentsGiveEmptyLabelsAndAreCounted) {
   driver_.port.name[0] = '\xff';
   driver_write(&driver_.port, 1);
   EXPECT_EQ(counts()["write{,,-3}"], 2u);
-  EXPECT_EQ(watch_->unprinted(), 1u);
+  EXPECT_EQ(watch_->series().unprinted(), 1u);
 }
 
 TEST_F(Functions, ATextAtTheEndOfMemoryIsReadToItsEnd) {
@@ -316,15 +423,86 @@ TEST_F(Functions, FunctionsThatOnlyAPointerLeadsTo) {
   EXPECT_EQ(timed("process"), 23u);
 }
 
-TEST_F(Functions, TooManyPointersAreNotFollowed) {
-  describe(
-      "name: submit, symbol: driver_submit\nname: p, symbol: {pointer: '[arg0+32]', of: submit}");
+constexpr const char* kPointer =
+    "name: submit, symbol: driver_submit\n"
+    "name: process, symbol: {pointer: '[arg0+32]', of: submit}, timed: true";
+
+// An IOC chooses by its pointers what is probed: in itself, and in nobody else.
+TEST_F(Functions, APointerLeadsToAFunctionOfItsProcessOnly) {
+  const Other other;
+  const unsigned char before = other.tell(Other::look);
+  add(other.pid);
+  describe(kPointer);
   user of{};
-  for (std::uintptr_t i = 1; i <= 1000; ++i) {
-    of.process = reinterpret_cast<void (*)(user*)>(i);
-    driver_submit(&of);
+  driver_set_process(&of, 0);
+  driver_submit(&of);
+  look();
+  EXPECT_EQ(other.tell(Other::process, 23), before);  // no breakpoint
+  for (int i = 0; i < 29; ++i) of.process(&of);
+  EXPECT_EQ(counts()["process{}"], 29u);
+  EXPECT_FALSE(counts(kNumber + 1).contains("process{}"));
+  other.tell(Other::submit);
+  look();
+  EXPECT_NE(other.tell(Other::process, 31), before);
+  EXPECT_EQ(counts(kNumber + 1)["process{}"], 31u);
+  EXPECT_EQ(counts()["process{}"], 29u);
+}
+
+TEST_F(Functions, TooManyPointersAreNotFollowed) {
+  describe(std::string(kPointer) + "\nname: again, symbol: {pointer: '[arg0+32]', of: submit}");
+  user of{};
+  const auto submit = [&of](std::uintptr_t first, std::uintptr_t last) {
+    for (std::uintptr_t i = first; i <= last; ++i) {
+      of.process = reinterpret_cast<void (*)(user*)>(i);
+      driver_submit(&of);
+    }
+  };
+  submit(501, 550);
+  EXPECT_THAT(watch_->pointers()[::getpid()], SizeIs(2 * 50));
+  EXPECT_EQ(watch_->pointers_over(), 0u);
+  submit(1, 500);
+  for (int look = 0; look < 2; ++look) {
+    const auto seen = watch_->pointers()[::getpid()];
+    EXPECT_THAT(seen, SizeIs(2 * FunctionWatch::kMostPointers));
+    EXPECT_THAT(seen, ::testing::Contains(PointerSeen{550, 1}));  // it came first
+    EXPECT_EQ(watch_->pointers_over(), 550 - FunctionWatch::kMostPointers);
   }
-  EXPECT_THAT(watch_->pointers()[::getpid()], SizeIs(FunctionWatch::kMostPointers));
+}
+
+TEST_F(Functions, PointersOfAnotherProgramInTheProcessAreForgotten) {
+  describe(kPointer);
+  user of{};
+  driver_set_process(&of, 0);
+  driver_submit(&of);
+  EXPECT_THAT(watch_->pointers()[::getpid()], SizeIs(1));
+  serial_ = 2;
+  look();
+  EXPECT_THAT(watch_->pointers()[::getpid()], IsEmpty());
+  EXPECT_EQ(held(IOCX_FUNCTION_SHARE_POINTERS), 0u);
+  driver_submit(&of);
+  EXPECT_THAT(watch_->pointers()[::getpid()], SizeIs(1));
+}
+
+// The kernel passes all of a place's attachments at each hit.
+TEST_F(Functions, FewProcessesHaveAnAttachmentEachAtOnePlace) {
+  std::vector<std::unique_ptr<Other>> others;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    others.push_back(std::make_unique<Other>());
+    add(others.back()->pid, i < 19 ? 1 : 2);
+  }
+  describe(
+      "name: submit, symbol: driver_submit\n"
+      "name: process, symbol: {pointer: '[arg0+32]', of: submit}");
+  const std::uint64_t before = watch_->attachments();
+  for (const auto& other : others) other->tell(Other::submit);
+  look();
+  // A user's do not take the last of them.
+  EXPECT_EQ(watch_->attachments() - before, 15u);
+  EXPECT_TRUE(is_watched("process", kNumber + 20));
+  EXPECT_EQ(watch_->refused(), 5u);
+  EXPECT_THAT(state(), HasSubstr("process: not counted: there is no room for it"));
+  others.back()->tell(Other::process, 23);
+  EXPECT_EQ(counts(kNumber + 20)["process{}"], 23u);
 }
 
 TEST_F(Functions, OneThatIsDescribedTwiceCountsInBoth) {
@@ -369,9 +547,202 @@ TEST_F(Functions, OneThatIsCalledTooOftenIsSwitchedOffAlone) {
   EXPECT_THAT(counts(), ElementsAre(Pair("write{}", 5)));
   EXPECT_FALSE(is_watched("sum"));
   EXPECT_TRUE(is_watched("write"));
-  now_ += FunctionWatch::kFirstRest;
+  now_ += FunctionBudget::kFirstRest;
   watch_->tick(now_);
   EXPECT_TRUE(is_watched("sum"));
+}
+
+// Another IOC cannot turn it off for all, by calls or by a rest.
+TEST_F(Functions, OneThatIsOffInAnIocIsCountedInTheOthers) {
+  const Other other;
+  add(other.pid);
+  describe("name: sum, symbol: driver_sum, timed: true", 0.001);
+  const long numbers[] = {1};
+  for (int look = 0; look < 5; ++look) {
+    for (int i = 0; i < 2000; ++i) driver_sum(numbers, 1);
+    now_ += std::chrono::seconds(1);
+    watch_->tick(now_);
+    watch_->tick(now_);
+  }
+  EXPECT_FALSE(is_watched("sum"));
+  EXPECT_TRUE(is_watched("sum", kNumber + 1));
+  EXPECT_THAT(state(), HasSubstr("sum: off: above --overhead.budget"));
+  other.tell(Other::sum, 23);
+  EXPECT_EQ(counts(kNumber + 1)["sum{}"], 23u);
+  EXPECT_EQ(drops(IOCX_FUNCTION_DROP_END_ALONE), 0u);
+  left_alone_ = true;
+  look();
+  other.tell(Other::sum, 29);
+  EXPECT_EQ(counts(kNumber + 1)["sum{}"], 52u);
+}
+
+// Of 18 IOCs of a user one is stopped: those of other users are counted.
+TEST_F(Functions, AnIocThatIsStoppedTakesNoFunctionFromOtherUsers) {
+  std::vector<std::unique_ptr<Other>> others;
+  for (std::uint32_t i = 0; i < 18; ++i) {
+    others.push_back(std::make_unique<Other>());
+    add(others.back()->pid);
+  }
+  others_[0].left_alone = true;
+  describe("name: sum, symbol: driver_sum, timed: true");
+  const long numbers[] = {1};
+  for (int i = 0; i < 23; ++i) driver_sum(numbers, 1);
+  EXPECT_EQ(counts()["sum{}"], 23u);
+  EXPECT_EQ(timed("sum"), 23u);
+  EXPECT_FALSE(is_watched("sum", others_[0].number));
+  EXPECT_LE(watch_->attachments(), 2 * Crowds::kMostApart);
+  others_[0].left_alone = false;
+  now_ += Crowds::kApart;
+  look();
+  driver_sum(numbers, 1);
+  others[0]->tell(Other::sum, 29);
+  EXPECT_EQ(counts()["sum{}"], 24u);
+  EXPECT_EQ(counts(others_[0].number)["sum{}"], 29u);
+}
+
+// More than can have an attachment each: that for all stays, and the one that rests is not counted.
+TEST_F(Functions, OneThatRestsAmongManyOfOtherUsersIsNotCountedAlone) {
+  std::vector<std::unique_ptr<Other>> others;
+  for (std::uint32_t i = 0; i < 18; ++i) {
+    others.push_back(std::make_unique<Other>());
+    add(others.back()->pid, i == 0 ? 1 : 2);
+  }
+  others_[0].left_alone = true;
+  describe("name: sum, symbol: driver_sum, timed: true");
+  const long numbers[] = {1};
+  for (int i = 0; i < 23; ++i) driver_sum(numbers, 1);
+  for (const auto& other : others) other->tell(Other::sum, 29);
+  EXPECT_EQ(counts()["sum{}"], 23u);
+  for (std::uint32_t i = 1; i < 18; ++i) EXPECT_EQ(counts(others_[i].number)["sum{}"], 29u);
+  EXPECT_FALSE(counts(others_[0].number).contains("sum{}"));
+  EXPECT_THAT(state(), HasSubstr("sum: off: the IOC is left alone"));
+  others_[0].left_alone = false;
+  look();
+  others[0]->tell(Other::sum, 31);
+  EXPECT_EQ(counts(others_[0].number)["sum{}"], 31u);
+}
+
+TEST_F(Functions, OneIocOrUserDoesNotTakeAllPlaces) {
+  describe("name: any, symbol: 'driver_*'");
+  for (int i = 0; i < 600; ++i) add(1'000'000'000 + i);  // no such processes
+  add(2'000'000'000, 2);
+  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, 0, "IOC", false};
+  const LookedAt found = value_of(finder_->look(own.id, own.user, {}));
+  LookedAt crowded = found;  // one maps the file a great many times
+  for (FileInIoc& file : crowded.files)
+    for (std::uint64_t i = 0; i < 2'000; ++i)
+      file.code.push_back(
+          {i << 32, (i << 32) + file.code[0].end - file.code[0].start, file.code[0].offset});
+  const auto take = [&](const WatchedIoc& ioc, const LookedAt& files) {
+    watch_->take(ioc.id, ioc.serial, files);
+  };
+  watch_->follow({own, others_[0]});
+  take(own, found);
+  take(others_[0], crowded);
+  watch_->tick(now_);
+  EXPECT_FALSE(is_watched("any", kNumber + 1));
+  EXPECT_TRUE(is_watched("any"));
+  EXPECT_THAT(state(), HasSubstr("any: not counted: there is no room for it"));
+  const std::uint64_t refused = watch_->refused();
+  EXPECT_GT(refused, 0u);
+  watch_->take(own.id, 1, found);
+  watch_->tick(now_);
+  EXPECT_EQ(watch_->refused(), refused);  // each is counted once
+  // A user has a great many IOCs; another one still has room.
+  std::vector<WatchedIoc> all = others_;
+  all.push_back(own);
+  watch_->follow(all);
+  for (const WatchedIoc& ioc : others_)
+    if (ioc.user == 1) take(ioc, found);
+  watch_->tick(now_);
+  take(others_.back(), found);
+  watch_->tick(now_);
+  EXPECT_LT(held(IOCX_FUNCTION_SHARE_PROBED), FunctionsObject::kProbed);
+  EXPECT_FALSE(is_watched("any", others_[599].number));
+  EXPECT_TRUE(is_watched("any", others_.back().number));
+  EXPECT_TRUE(is_watched("any"));
+  EXPECT_GT(watch_->refused(), refused);
+  watch_->follow({});
+  watch_->tick(now_);
+  watch_->keep({});
+  for (const std::uint32_t table :
+       {IOCX_FUNCTION_SHARE_PROBED, IOCX_FUNCTION_SHARE_PLACES, IOCX_FUNCTION_SHARE_OWN})
+    EXPECT_EQ(held(table), 0u) << table;
+}
+
+TEST_F(Functions, AFileThatCannotBeReadThisTimeStaysAsItWas) {
+  describe("name: sum, symbol: driver_sum");
+  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, 0, "IOC", false};
+  LookedAt unread = value_of(finder_->look(own.id, own.user, {}));
+  const MappedFile mapped = unread.files[0].mapped;
+  unread.unread = {{mapped, "it hangs", "sum"}};
+  unread.files.clear();
+  const long numbers[] = {1};
+  for (int look = 0; look < 2; ++look) {
+    watch_->take(own.id, 1, unread);
+    watch_->tick(now_);
+    for (int i = 0; i < 23; ++i) driver_sum(numbers, 1);
+  }
+  EXPECT_EQ(counts()["sum{}"], 46u);
+  EXPECT_THAT(state(), HasSubstr("sum: it hangs"));
+  unread.unread.clear();
+  watch_->take(own.id, 1, unread);  // it is not mapped any more
+  watch_->tick(now_);
+  EXPECT_EQ(watch_->attachments(), 0u);
+}
+
+// dlclose(), and dlopen() of another library, to the same address.
+TEST_F(Functions, AnotherFileAtTheSameAddressIsNotTheFormerOne) {
+  describe("name: sum, symbol: driver_sum");
+  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, 0, "IOC", false};
+  const LookedAt found = value_of(finder_->look(own.id, own.user, {}));
+  const MappedFile& mapped = found.files.at(0).mapped;
+  MappedFile path = mapped, device = mapped, inode = mapped;
+  path.path = "/elsewhere.so";
+  device.device = "fe:77";
+  ++inode.inode;
+  for (const MappedFile& other : {path, device, inode}) {
+    watch_->take(own.id, 1, found);
+    watch_->tick(now_);
+    EXPECT_EQ(watch_->attachments(), 1u);
+    watch_->take(own.id, 1, {.files = {}, .unread = {{other, "it hangs", "sum"}}});
+    watch_->tick(now_);
+    EXPECT_EQ(watch_->attachments(), 0u) << other.path;
+  }
+}
+
+// Symbols of files that come and go.
+TEST_F(Functions, RowsOfForgottenFunctionsAreUsedAgain) {
+  describe(
+      "name: state, symbol: 'driver_state_*', labels: {state: 'symbol -> "
+      "match[driver_state_(.*)]'}");
+  FunctionSeries series(*object_, descriptions_);
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 1500; ++i) {
+      const DescribedFunction found{
+          0, "driver_state_" + std::to_string(round * 10'000 + i), {}, {}};
+      ASSERT_TRUE(series.of(kNumber, 1, found)) << round << " " << i;
+    }
+    series.keep({});
+  }
+  EXPECT_EQ(series.used(), 0u);
+}
+
+TEST_F(Functions, ANewWatchFindsNothingOfTheFormerOne) {
+  const std::string text =
+      "name: queued, symbol: driver_queue, key: arg0\n"
+      "name: started, symbol: driver_start, key: arg0, since: queued\n"
+      "name: nested, symbol: driver_nested, timed: true";
+  describe(text);
+  driver_queue(&driver_);
+  driver_nested(1);
+  EXPECT_EQ(held(IOCX_FUNCTION_SHARE_STARTS), 1u);
+  describe(text);  // the same process, in the same epoch
+  EXPECT_EQ(held(IOCX_FUNCTION_SHARE_STARTS), 0u);
+  EXPECT_EQ(held(IOCX_FUNCTION_SHARE_THREADS), 0u);
+  driver_start(&driver_);
+  EXPECT_EQ(timed("started"), 0u);
+  EXPECT_EQ(drops(IOCX_FUNCTION_DROP_START_UNKNOWN), 1u);
 }
 
 TEST_F(Functions, ThreadsCountTogether) {
@@ -407,7 +778,7 @@ TEST_F(Functions, WhatEndedLeavesNothingBehind) {
   for (const std::uint32_t table : {IOCX_FUNCTION_SHARE_SERIES, IOCX_FUNCTION_SHARE_RESULTS,
                                     IOCX_FUNCTION_SHARE_THREADS, IOCX_FUNCTION_SHARE_STARTS})
     EXPECT_EQ(maps.shares.held(table), 0u) << table;
-  EXPECT_EQ(watch_->series(), 0u);
+  EXPECT_EQ(watch_->series().used(), 0u);
   EXPECT_THAT(value_of(maps.by_key.keys()), IsEmpty());
   EXPECT_THAT(value_of(maps.places.keys()), IsEmpty());
 }

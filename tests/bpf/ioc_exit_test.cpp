@@ -1,11 +1,15 @@
-// Processes that are stopped or traced, as the kernel reports them: bpf/iocs/holds.bpf.h.
+// Processes that are stopped or traced, as the kernel reports them (bpf/iocs/holds.bpf.h), and what
+// their threads used that ended.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <thread>
 #include <utility>
 
@@ -58,6 +62,27 @@ class IocHolds : public testing::Test {
     return told();
   }
 
+  CpuByClass cpu(std::uint32_t pid) {
+    const auto exit = value_of(object_->exits().lookup(pid));
+    CpuByClass cpu{};
+    if (exit) std::ranges::copy(exit->cpu_ns, cpu.begin());
+    return cpu;
+  }
+  // What a thread of that name used by its own clock, which has ended then.
+  static std::uint64_t run_thread(const char* name) {
+    std::uint64_t used = 0;
+    std::thread([&] {
+      ::prctl(PR_SET_NAME, name);
+      while (used < 3'000'000) {
+        timespec now{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        used = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+               static_cast<std::uint64_t>(now.tv_nsec);
+      }
+    }).join();
+    return used;
+  }
+
   std::optional<ExitObject> object_;
   pid_t watched_ = 0, other_ = 0;
   std::uint64_t told_ = 0;
@@ -87,6 +112,33 @@ TEST_F(IocHolds, TracersThatStopAreTold) {
   ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, watched_, nullptr, nullptr), 0);
   wait_for(watched_, 0);
   EXPECT_EQ(told(1), 1u) << "no signal is sent, but it stops";
+}
+
+// By the thread's last name; the first thread has a class of its own.
+TEST_F(IocHolds, TimeOfThreadsThatEndIsTold) {
+  const auto self = static_cast<std::uint32_t>(::getpid());
+  ASSERT_TRUE(object_->exits().update(self, {}));
+  CpuByClass before{};
+  for (const auto& [name, thread_class] : {std::pair{"CAS-client", ThreadClass::ca},
+                                           {"scan-0.1", ThreadClass::scan},
+                                           {"scan", ThreadClass::other},
+                                           {"cbMedium-3", ThreadClass::callback},
+                                           {"scanOnce", ThreadClass::once},
+                                           {"PVXTCP", ThreadClass::pva},
+                                           {"motorSimThread", ThreadClass::other},
+                                           {"dbCaLink", ThreadClass::ca}}) {
+    SCOPED_TRACE(name);
+    const std::uint64_t used = run_thread(name);
+    const auto i = static_cast<std::size_t>(thread_class);
+    CpuByClass now = cpu(self);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (now[i] < before[i] + used && std::chrono::steady_clock::now() < end) now = cpu(self);
+    EXPECT_GE(now[i], before[i] + used);
+    before[i] = now[i];
+    EXPECT_EQ(now, before) << "and nothing else";
+  }
+  EXPECT_EQ(cpu(static_cast<std::uint32_t>(watched_)), CpuByClass{});
+  EXPECT_TRUE(object_->exits().erase(self));
 }
 
 }  // namespace

@@ -138,6 +138,22 @@ TEST_F(PvaServerProbeTest, EachPutUnderItsNamesInBothLayouts) {
     EXPECT_EQ(dropped(reason), 0u) << reason;
 }
 
+// A program that is not position independent has small pointers: what follows a string from before
+// C++11 could be the length of a newer one, whose zero byte is there by chance.
+TEST_F(PvaServerProbeTest, SmallPointersBehindAnOldStringAreNoLength) {
+  std::vector<char> memory(1 << 20);
+  const OldString name("P:set");
+  constexpr std::size_t kHead = 3 * sizeof(std::uint64_t);
+  std::memcpy(memory.data(), name.text_ - kHead, kHead + sizeof "P:set");
+  SingleChannel<OldString> single{.name = "",
+                                  .credentials = {text_vector("operator"), text_vector("::1")}};
+  single.name.text_ = memory.data() + kHead;
+  single.pointers[0] = reinterpret_cast<void*>(1 << 19);
+  const Put put{.channel = &single};
+  for (int i = 0; i < 23; ++i) pva_test_single_put(&put);
+  EXPECT_EQ(puts(), (Counts{{{7, "P:set", "::1", "operator", "::1"}, {23, 0}}}));
+}
+
 // Of a build that is not known, or in a process that is no friend.
 TEST_F(PvaServerProbeTest, MemoryWithoutTheShapeOfAPutHasNoNames) {
   const std::array<std::uint64_t, 64> zeros{};

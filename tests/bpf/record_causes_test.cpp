@@ -29,6 +29,64 @@ TEST_P(RecordProcessTest, CausesAddUpToTheProcessings) {
   EXPECT_EQ(counts(slot).hits.entries, 2 * roots);
 }
 
+// scanList() goes through periodic lists, and those of events and of I/O interrupts.
+TEST_P(RecordProcessTest, EventsAndInterruptsAreCausesOfTheirOwn) {
+  start({.causes = 64});
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask({"set 0 scan 2", "set 1 scan 1", "set 0 link 3", "name cbLow-1", "scan 3 5"});
+  ioc.ask({"threads 2 3", "name poller", "scan 1 7", "threads 1 11"});
+  ioc.ask({"name scan-0.1", "scan 2 13", "name CAS-client", "threads 1 17"});
+  const std::uint64_t of_first = 5 + 3 + 7 + 11 + 13 + 17;
+  EXPECT_EQ(counts(slot).causes, (std::map<std::string, std::uint64_t>{{"io_intr", 5 + 7},
+                                                                       {"event", 5},
+                                                                       {"callback", 5 + 2 * 3},
+                                                                       {"other", 11},
+                                                                       {"scan_0.1", 2 * 13},
+                                                                       {"ca", 17},
+                                                                       {"link", of_first}}));
+  std::map<std::string, std::uint64_t> causes;
+  const auto all_causes = value_of(probe_->causes());
+  for (const RawCause& cause : all_causes.at(slot))
+    if (cause.address == ioc.record(0)) causes[cause.cause] += cause.count;
+  EXPECT_EQ(causes,
+            (std::map<std::string, std::uint64_t>{
+                {"io_intr", 5 + 7}, {"callback", 3}, {"other", 11}, {"scan_0.1", 13}, {"ca", 17}}));
+  // A stripped library does not say where scanList() is.
+  FakeIoc stripped;
+  RecordTarget target = target_of(stripped);
+  target.scan_list = {};
+  const auto second = value_of(probe_->watch(target));
+  stripped.ask({"set 0 scan 2", "name cbLow", "scan 2 5"});
+  EXPECT_EQ(counts(second).causes, (std::map<std::string, std::uint64_t>{{"callback", 10}}));
+}
+
+TEST_P(RecordProcessTest, ThreadsAreCountedByTheirKind) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask(
+      {"set 0 link 1", "name motorPoller 3", "threads 1 7", "name motorPoller-12", "threads 2 5"});
+  ioc.ask({"name scan-0.1", "scan 1 11", "name cbLow-2", "threads 1 13", "call 0 17"});
+  const std::map<std::string, std::uint64_t> expected = {
+      {"motorPoller", 7 + 2 * 5}, {"scan-0.1", 11}, {"cbLow", 13}, {"fake_ioc", 17}};
+  EXPECT_EQ(counts(slot).threads, expected);
+  ASSERT_TRUE(
+      probe_->free_ended_threads([&](std::int32_t, std::int32_t tid) { return tid == ioc.pid(); }));
+  EXPECT_EQ(counts(slot).threads, expected);
+  // One that renames its threads gets no more series for it.
+  for (int i = 0; i < 100; ++i)
+    ioc.ask({"name " + std::string(1, static_cast<char>('A' + i % 26)) +
+                 static_cast<char>('a' + i / 26),
+             "threads 1 3"});
+  const auto many = counts(slot).threads;
+  EXPECT_EQ(many.size(), ThreadNames::kMost + 1);
+  EXPECT_EQ(many.at("(other)"), (100 - (ThreadNames::kMost - 4)) * 3);
+  std::uint64_t all = 0;
+  for (const auto& [thread, count] : many) all += count;
+  const auto causes = counts(slot).causes;
+  EXPECT_EQ(all + causes.at("link"), all_processed(slot));
+}
+
 // A user's process may call its threads what it likes.
 TEST_P(RecordProcessTest, OnlyPeriodicScansOfTheIocAreCausesOfTheirOwn) {
   start({.causes = 64});

@@ -40,6 +40,10 @@ TEST_P(RecordLeavingTest, ThousandsThatLeaveManyCallsAreCountedOnce) {
   EXPECT_EQ(ioc.ask("call 0 13"), 20u * (3 * 1009 + 13) + 38);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(stats(slot, ioc.record(i)).processed, 3u * 1009 + 13) << i;
   EXPECT_EQ(stats(slot, ioc.record(40)).processed, 38u);
+  // The innermost has thrown; an untimed call shows no end anyway.
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(stats(slot, ioc.record(i)).unwound, GetParam().timed && i == 19 ? 3u * 1009 : 0u)
+        << i;
   EXPECT_EQ(timed(stats(slot, ioc.record(19))) - before, GetParam().timed ? 13u : 0u);
 }
 

@@ -154,6 +154,7 @@ class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirect
     return slot == slot_ && generation == this->generation() ? &ioc_ : nullptr;
   }
   bool name_put(const iocx_trace_put&, Cause&) override { return false; }
+  std::optional<std::uint64_t> put_end(const iocx_trace_put&) override { return 0; }
   std::string link_name(std::uint32_t, std::uint64_t) override { return ""; }
 
   FakeIoc fake_;
@@ -316,17 +317,47 @@ TEST_P(TracesTest, ALongChainComesInParts) {
 TEST_P(TracesTest, ACallbackOfAnInterruptIsACauseOfItsOwn) {
   fake_.ask({"set 0 scan 2", "set 0 link 1"});
   choose(all());
-  fake_.ask({"name cbLow", "threads 2 1", "name scanOnce", "threads 1 1"});
+  fake_.ask({"name cbLow", "scan 2 1", "name scanOnce", "threads 1 1"});
   std::multiset<std::string> causes;
   for (const Trace& trace : traces())
     causes.insert(trace.cause.kind + " " + trace.spans.front().name);
   EXPECT_EQ(causes,
             (std::multiset<std::string>{"callback FAKE:1", "io_intr FAKE:0", "once FAKE:0"}));
   Options of_interrupts = all();
-  of_interrupts.causes = 1u << IOCX_TRACE_IO_INTR;
+  of_interrupts.causes = 1u << IOCX_CAUSE_IO_INTR;
   choose(of_interrupts);
-  fake_.ask({"name cbLow", "threads 2 1"});
+  fake_.ask({"name cbLow", "scan 2 1", "threads 2 1"});
   EXPECT_EQ(lines(only_trace()), (Lines{"FAKE:0", "  FAKE:1"}));
+}
+
+TEST_P(TracesTest, AProcessingWithoutDbProcessIsASpanThatItsLinkContinues) {
+  const auto now = std::chrono::steady_clock::now();
+  must_succeed(loaded_->probe.look_for_direct(now));
+  fake_.ask({"set 0 link 1", "set 1 link 2", "set 4 async 1", "name poller", "complete 0 2"});
+  must_succeed(loaded_->probe.look_for_direct(now + std::chrono::minutes(2)));  // it stays
+  choose(all());
+  fake_.ask("complete 0 1");
+  const Trace trace = only_trace();
+  EXPECT_EQ(lines(trace), (Lines{"FAKE:0", "  FAKE:1", "    FAKE:2"}));
+  EXPECT_EQ(trace.cause.kind, "direct");
+  EXPECT_EQ(trace.thread, "poller");
+  EXPECT_EQ(trace.spans[0].duration.count(), 0);
+  EXPECT_FALSE(trace.cut);
+  fake_.ask({"set 0 link -1", "complete 0 7"});  // nothing continues these
+  EXPECT_EQ(traces().size(), 7u);
+  fake_.ask("after 0 3");  // nor does what comes when they are over, their return address in place
+  EXPECT_EQ(traces().size(), 3u + 3);
+  Options others = all();
+  others.causes = 1u << IOCX_CAUSE_MAIN;
+  choose(others);
+  fake_.ask("complete 0 1");
+  EXPECT_TRUE(traces().empty());
+  fake_.ask("call 3 1");
+  EXPECT_EQ(lines(only_trace()), Lines{"FAKE:3"});
+  // A completion is none.
+  choose(all());
+  fake_.ask({"call 4 1", "complete 4 1"});
+  EXPECT_EQ(lines(only_trace()), Lines{"FAKE:4 asynchronous"});
 }
 
 TEST_P(TracesTest, ChainsLeftByAnExceptionAreCut) {

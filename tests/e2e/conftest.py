@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from harness import env
+from harness import clients, env
 from harness.exporter import Exporter
 from harness.ioc import Ioc
 from harness.process import Process
@@ -179,6 +179,24 @@ def connect(started, log_dir):
         return started.add(client(log_dir, ports, pvs, count, **options)).wait_connected()
 
     return start
+
+
+@pytest.fixture
+def connect_p4p(connect):
+    """connect_p4p(server, puts, count) -> a client of PV Access that puts to one server; puts: values by PV."""
+    def start(server, puts: dict[str, object], count: int, prefix=()):
+        return connect(lambda log_dir, _ports, _pvs, n: clients.p4p(log_dir, [server], puts, n, prefix), [server],
+                       list(puts), count)
+
+    return start
+
+
+@pytest.fixture
+def as_guest(log_dir) -> list[str]:
+    """For a client that has another user's name, which the library takes from the password database."""
+    passwd = log_dir / "passwd"
+    passwd.write_text(f"{clients.GUEST}:x:{os.getuid()}:{os.getgid()}::/:/bin/sh\n")
+    return ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/passwd && exec "$@"', str(passwd)]
 
 
 @pytest.fixture

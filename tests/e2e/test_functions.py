@@ -7,11 +7,11 @@ import time
 import pytest
 
 from harness import env
+from harness.driver import Driver
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 CALLS, FAILURES, WATCHED = "epics_function_calls_total", "epics_function_failures_total", "epics_function_watched"
 DURATIONS = "epics_function_duration_seconds_count"
-DATABASE = 'record(calc,"FN:n"){field(CALC,"VAL+1")}\n'
 SITE = r"""
 functions:
   - name: write
@@ -36,19 +36,6 @@ functions:
   - {name: missing, file: '.*/libtest_driver\.so', symbol: driver_wrote}
   - {name: elsewhere, file: '.*/libtest_driver\.so', symbol: {offset: 4096, build_id: 0011223344556677}}
 """
-
-
-class Driver:
-    """The driver in an IOC, which does what a FIFO says."""
-
-    def __init__(self, start_ioc, tmp_path, name, library="libtest_driver.so"):
-        self.orders = tmp_path / f"{name}.orders"
-        os.mkfifo(self.orders)
-        self.ioc = start_ioc(name, DATABASE, prefix=["env", f"LD_PRELOAD={env.tool(library)}", f"DRIVER={self.orders}"])
-
-    def call(self, function, count, number=0, port="-", device="-"):
-        with self.orders.open("w") as orders:
-            orders.write(f"{function} {count} {number} {port} {device}\n")
 
 
 @pytest.fixture
@@ -142,6 +129,17 @@ def test_the_file_is_read_again(driver, exporter, site):
     exporter.process.wait_for(r"site\.yml:9:15: functions\[0\]\.labels\.reason: .*there is no arg9", "stderr")
     driver.call("states", 2)
     exporter.wait_scrape(lambda s: s.count(CALLS, function="mode", state="idle") == 7, "what was in force stays")
+
+
+def test_the_first_descriptions_need_no_restart(driver, start_exporter, site):
+    site.write_text("")
+    exporter = start_exporter(f"--config.file={site}", "--functions.presets=none", sees=[driver.ioc])
+    assert exporter.scrape().series("ioc_exporter_collector_success", collector="functions") == []
+    site.write_text(SITE)
+    exporter.process.popen.send_signal(signal.SIGHUP)
+    exporter.wait_scrape(lambda s: s.value(WATCHED, ioc="functions", function="state") == 1, "the driver is watched")
+    driver.call("states", 23)
+    exporter.wait_scrape(lambda s: s.count(CALLS, function="state", state="idle") == 23, "each call is counted")
 
 
 def test_counts_go_on_when_the_ioc_is_restarted(driver, exporter, start_ioc, tmp_path):

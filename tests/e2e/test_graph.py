@@ -6,9 +6,10 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from harness import databases
+from harness import databases, env
 from harness.exporter import run_exporter
 from harness.scrape import PROCESSED
+from harness.waiting import wait_until
 
 EXPORTER_OPTIONS = ["--no-collector.puts"]
 
@@ -84,3 +85,68 @@ def test_without_the_option_it_says_so(start_exporter):
     status, _, body = start_exporter().request("/graph?record=R:scan")
     assert status == 404
     assert b"--records.links" in body
+
+
+LINK = "epics_record_link_total"
+# Each VAL counts how often the record processed.
+BY_OTHER_THREADS = """
+    record(calc,"T:source"){field(CALC,"VAL+1")}
+    alias("T:source","T:nick")
+    record(calc,"T:cp"){field(INPA,"T:source CP MS") field(INPB,"T:nick.VAL") field(CALC,"VAL+1") field(FLNK,"T:behind")}
+    record(calc,"T:cpp"){field(INPC,"T:nick.VAL CPP") field(CALC,"VAL+1")}
+    record(calc,"T:both"){field(INPC,"T:start CP") field(CALC,"VAL+1")}
+    record(calc,"T:start"){field(CALC,"VAL+1") field(FLNK,"T:both")}
+    record(calc,"T:behind"){field(CALC,"VAL+1")}
+    record(calcout,"T:async"){field(CALC,"VAL+1") field(ODLY,"0.02") field(FLNK,"T:after")}
+    record(calc,"T:after"){field(CALC,"VAL+1") field(FLNK,"T:last")}
+    record(calc,"T:last"){field(CALC,"VAL+1")}
+    record(sub,"T:asks"){field(SNAM,"request_once") field(DESC,"T:asked")}
+    record(calc,"T:asked"){field(CALC,"VAL+1")}
+"""
+
+
+@pytest.mark.outer_bases
+def test_links_in_other_threads(base, start_ioc, start_exporter):
+    """CP and CPP links, forward links of asynchronous records, requests to scanOnce: each as often as the other record processed."""
+    ioc = start_ioc("graph-threads", BY_OTHER_THREADS, base=base, lib_dir=env.base_dir(base) / "lib")  # not in Python
+    exporter = start_exporter("--records.links=100", sees=[ioc])
+    wait_until(lambda: " 3 connected" in ioc.shell('dbcar "" 0'), "the links are connected")
+    ioc.get_settled(["T:cp.VAL", "T:cpp.VAL", "T:both.VAL"])
+
+    def times(scrape, source, record):
+        return scrape.count(LINK, ioc=ioc.name, source_record=source, record=record)
+
+    def complete():
+        done = ioc.get("T:last.VAL") + 1
+        ioc.process_once("T:async")
+        wait_until(lambda: ioc.get("T:last.VAL") == done, "its completion", every=0.002)
+
+    def seen(scrape):
+        complete()
+        return times(scrape, "T:async", "T:after") > 0
+
+    exporter.wait_scrape(seen, "completions of asynchronous records are seen")
+    before, values = exporter.scrape(), ioc.get_all([f"T:{name}.VAL" for name in ("cp", "cpp", "both", "asked", "after")])
+    for _ in range(23):  # one after the other: a link merges events that come faster than its record processes
+        reached = ioc.get("T:cp.VAL") + 1
+        ioc.process_once("T:source")
+        wait_until(lambda: ioc.get("T:cp.VAL") == ioc.get("T:cpp.VAL") == reached, "its events", every=0.002)
+    for _ in range(7):
+        reached = ioc.get("T:both.VAL") + 2
+        ioc.process_once("T:start")
+        wait_until(lambda: ioc.get("T:both.VAL") == reached, "its forward link and its event", every=0.002)
+    for _ in range(11):
+        complete()
+    ioc.process_once("T:asks", times=13)
+    wait_until(lambda: ioc.get("T:asked.VAL") == values["T:asked.VAL"] + 13, "the requests")
+    after = exporter.scrape()
+    truth = {field: value - values[field] for field, value in ioc.get_all(list(values)).items()}
+    assert truth == {"T:cp.VAL": 23, "T:cpp.VAL": 23, "T:both.VAL": 14, "T:asked.VAL": 13, "T:after.VAL": 11}
+    links = {(labels["source_record"], labels["record"]): value - times(before, labels["source_record"], labels["record"])
+             for labels, value in after.series(LINK, ioc=ioc.name)}
+    assert links == {("T:source", "T:cp"): 23, ("T:source", "T:cpp"): 23, ("T:cp", "T:behind"): 23,
+                     ("T:start", "T:both"): 14, ("T:async", "T:after"): 11, ("T:after", "T:last"): 11,
+                     ("T:asks", "T:asked"): 13}
+    assert after.total("ioc_exporter_dropped_total", probe="record_process") == 0
+    tree = graph(exporter, "T:source").stdout
+    assert re.search(r"^  T:cp +calc +\d+ ", tree, re.MULTILINE) and re.search(r"^    T:behind ", tree, re.MULTILINE)

@@ -92,6 +92,23 @@ def check_scan_lists_and_states_of_records(ioc, exporter):
     assert "Stuck records" in text and "M:slow" in text
 
 
+@pytest.mark.outer_bases
+def test_active_since_iocinit(start_ioc, start_exporter, base):
+    """A sub record without SNAM is left active by iocInit, as records of device support without a device are."""
+    broken = "".join(f'record(sub,"M:broken{i}"){{}}\n' for i in range(7))
+    ioc = start_ioc(f"memory-broken-{base}", database() + broken, base=base)
+    exporter = start_exporter("--records.stuck-after=300ms", sees=[ioc])
+
+    def counts(scrape):
+        return [scrape.value(f"epics_ioc_records_{name}", ioc=ioc.name) for name in ("never_processed", "stuck", "in_flight")]
+    exporter.wait_scrape(lambda s: counts(s) == [7, 0, 7], "they are active, and not stuck")
+    text = page(exporter)
+    assert "active and have never completed a processing: M:broken0, M:broken1, M:broken2, M:broken3, M:broken4 and 2 more" in text
+    assert "Stuck records" not in text
+    ioc.process_once("M:slow")
+    exporter.wait_scrape(lambda s: counts(s) == [7, 1, 8], "the slow record is stuck")
+
+
 def test_a_stop_ends_nothing(start_ioc, start_exporter):
     """While it is stopped, by a debugger or for a snapshot, its last values stand; a record that is stuck goes on to be."""
     ioc = start_ioc("memory-held", database())

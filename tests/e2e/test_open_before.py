@@ -1,4 +1,7 @@
 """Circuits and channels that were open before the exporter: it reads their names from the IOC's memory."""
+import os
+import signal
+
 import pytest
 
 from harness import clients, databases
@@ -122,6 +125,34 @@ def test_clients_that_put_while_the_exporter_starts(ioc, start_exporter, raw_cli
         early.put(name, 101)
     early.wait_done()
     assert puts(exporter.scrape(), ioc) == {key: count + 101 for key, count in before.items()}
+
+
+def test_clients_that_were_connected_before(ioc, start_exporter, raw_client):
+    """One is heard before the IOC's memory is read, the other is silent: both have their user and host."""
+    early = raw_client(ioc).open(*NAMES)
+    silent = raw_client(ioc, "physicist", "laptop").open(NAMES[0])
+    early.wait_done()
+    silent.wait_done()
+    expected = {("operator", "console"): [1, TARGETS], ("physicist", "laptop"): [1, 1]}
+
+    def connected(scrape):
+        found = {}
+        for family in ("epics_client_circuits", "epics_client_channels"):
+            for labels, value in scrape.series(family, ioc=ioc.name):
+                found.setdefault((labels["user"], labels["client_host"]), []).append(value)
+        return found
+
+    os.kill(ioc.pid, signal.SIGSTOP)  # its memory is not read meanwhile
+    try:
+        exporter = start_exporter(f"--ioc.include={ioc.name}")
+        received = "epics_ca_received_bytes_total"
+        exporter.wait_scrape(lambda page: page.series(received, ioc=ioc.name), "its packets are read")
+        early.put(NAMES[0], 7)
+        exporter.wait_scrape(lambda page: page.count(received, ioc=ioc.name) > 0, "the client is heard")
+    finally:
+        os.kill(ioc.pid, signal.SIGCONT)
+    early.wait_done()
+    exporter.wait_scrape(lambda page: connected(page) == expected, f"clients are {expected}")
 
 
 def test_many_channels(start_ioc, start_exporter, connect):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from harness import databases, modules
+from harness import databases, env, modules
 
 # Those of the modules are wanted alone.
 EXPORTER_OPTIONS = ["--no-collector.records"]
@@ -24,21 +24,27 @@ def shifted(shared):
 
 
 @pytest.fixture(scope="module")
+def older(shared):
+    return modules.start(shared.ioc, "older_presets", databases.put_targets("O:", 2), "older_modules")
+
+
+@pytest.fixture(scope="module")
 def plain(shared):
     return modules.start(shared.ioc, "no_presets", databases.put_targets("N:", 2), None)
 
 
 @pytest.fixture(scope="module")
-def exporter(shared, ioc, shifted, plain):
-    for one in (ioc, shifted):
+def exporter(shared, ioc, shifted, older, plain):
+    for one in (ioc, shifted, older):
         one.shell("asynPort L0 1 1 3")
         one.shell("asynPort L1 0 1 2")
         one.shell("seqStart example")
         one.shell("saveSet auto_settings.sav 4 0 1000000000")
-    exporter = shared.exporter("--functions.presets=auto")
-    exporter.wait_scrape(lambda page: watched(page, ioc.name) == watched(page, shifted.name) >= {
+        one.shell("caPutLogServer log1:7011 1 3")
+    exporter = shared.exporter("--functions.presets=auto,iocsh")
+    exporter.wait_scrape(lambda page: watched(page, ioc.name) == watched(page, shifted.name) == watched(page, older.name) >= {
         "asyn_request", "asyn_queue_timeout", "stream_start", "stream_exchange", "seq_transition", "autosave_save",
-        "plugin_offered", "plugin_processed"}, "all presets are used")
+        "plugin_offered", "plugin_processed", "caputlog_put", "caputlog_line", "caputlog_json_put", "iocsh_command"}, "all presets are used")
     return exporter
 
 
@@ -53,13 +59,13 @@ def values(page, name: str, ioc: str, *labels: str) -> dict:
 
 def families_of(page, ioc: str) -> set[str]:
     """Families of presets that have a series of this IOC."""
-    return {name for name in page.families if re.match("epics_(asyn|stream|seq|autosave|areadetector)_", name)
+    return {name for name in page.families if re.match("epics_(asyn|stream|seq|autosave|areadetector|caputlog)_", name)
             for labels in (sample.labels for sample in page.families[name].samples) if labels["ioc"] == ioc}
 
 
 def test_an_ioc_without_the_libraries_has_none(exporter, plain):
     page = exporter.scrape()
-    assert families_of(page, plain.name) == set() and watched(page, plain.name) == set()
+    assert families_of(page, plain.name) == set() and watched(page, plain.name) == {"iocsh_command"}
 
 
 def test_requests_to_ports(exporter, ioc):
@@ -107,6 +113,19 @@ def test_ports(exporter, ioc):
     assert page.value("epics_asyn_connects_total", ioc=ioc.name, port="L1") == 4
 
 
+def test_ports_of_older_versions(exporter, older):
+    older.shell("asynQueue L0 1 5")
+    older.shell("asynRequests L0 23 0")
+    older.shell("asynRequests L1 5 0")
+    page = exporter.scrape()
+    assert values(page, "epics_asyn_connected", older.name, "port") == {("L0",): 1, ("L1",): 0}
+    assert values(page, "epics_asyn_enabled", older.name, "port") == {("L0",): 1, ("L1",): 1}
+    assert values(page, "epics_asyn_connects_total", older.name, "port") == {("L0",): 3, ("L1",): 2}
+    queued = values(page, "epics_asyn_queued_requests", older.name, "port", "priority")
+    assert {key: value for key, value in queued.items() if value} == {("L0", "medium"): 5}
+    assert values(page, "epics_asyn_requests_total", older.name, "port") == {("L0",): 23, ("L1",): 5}
+
+
 def test_exchanges_of_records(exporter, ioc):
     results = {"success": (0, 23), "lock_timeout": (1, 2), "reply_timeout": (3, 5), "mismatch": (5, 7), "offline": (9, 1)}
     for number, count in results.values():
@@ -127,16 +146,19 @@ def test_states_and_transitions(exporter, ioc):
     def states(page):
         return values(page, "epics_seq_state_info", ioc.name, "program", "state_set", "state")
     page = exporter.scrape()
-    assert states(page) == {("example", "light", "off"): 1, ("example", "level_det", "idle"): 1}
+    rest = {("example", "level_det", "idle"): 1, ("example", "pump_2_valve", "open"): 1}
+    assert states(page) == {("example", "light", "off"): 1, **rest}
     assert page.series("epics_seq_state_entered_timestamp_seconds") == []  # they were never entered
     ioc.shell("seqTransitions example 23")
+    ioc.shell("seqPumps example 5")  # the function's name would tell the state as valve_2_open
     ioc.shell("seqEnter example 1000000000")
     page = exporter.scrape()
-    assert states(page) == {("example", "light", "on"): 1, ("example", "level_det", "idle"): 1}
+    assert states(page) == {("example", "light", "on"): 1, **rest}
     assert values(page, "epics_seq_transitions_total", ioc.name, "program", "program_instance", "state_set", "state") == {
-        ("example", "0", "light", "off"): 12, ("example", "0", "light", "on"): 11, **idle(page, ioc)}
+        ("example", "0", "light", "off"): 12, ("example", "0", "light", "on"): 11,
+        ("example", "0", "pump_2_valve", ""): 5, **idle(page, ioc)}
     assert set(values(page, "epics_seq_state_entered_timestamp_seconds", ioc.name, "program", "state_set").items()) == {
-        (("example", "light"), SINCE_1990 + 1e9), (("example", "level_det"), SINCE_1990 + 1e9)}
+        (("example", name), SINCE_1990 + 1e9) for name in ("light", "level_det", "pump_2_valve")}
 
 
 def idle(page, ioc) -> dict:
@@ -171,6 +193,34 @@ def test_frames_of_plugins(exporter, ioc):
     assert of("processed") == {("L0",): 17, ("",): 1}
 
 
+def test_what_caputlog_sends(exporter, ioc):
+    ioc.shell("caPutLogServer log2:7012 0 0")
+    ioc.shell("caPutLogPuts 23 17 5")
+    page = exporter.scrape()
+    of = lambda name, *labels: values(page, f"epics_caputlog_{name}", ioc.name, *labels)
+    assert (of("puts_total"), of("lines_total"), of("json_puts_total")) == ({(): 23}, {(): 17}, {(): 5})
+    assert of("server_connected", "server") == {("log1:7011",): 1, ("log2:7012",): 0}
+    assert of("server_connects_total", "server") == {("log1:7011",): 3, ("log2:7012",): 0}
+
+
+@pytest.mark.parametrize("version", [env.PYTHON_BASE, "7.0.4"])
+def test_commands_of_the_shell(start_ioc, start_exporter, version):
+    """The first word of a line may be a password: they are counted, and not named."""
+    def commands() -> float:
+        page = exporter.scrape()
+        assert "dbgf" not in page.text
+        return page.value("epics_iocsh_commands_total", ioc=ioc.name) or 0
+
+    ioc = start_ioc(f"shell_{version}", databases.put_targets("C:", 1), base=version, lib_dir=env.base_dir(version) / "lib")
+    exporter = start_exporter("--functions.presets=iocsh")
+    exporter.wait_scrape(lambda page: watched(page, ioc.name) == {"iocsh_command"}, "commands are counted")
+    before = commands()
+    for _ in range(23):
+        ioc.shell("  dbgf C:set1")
+    ioc.shell("# dbgf C:set1")
+    assert commands() - before == 23
+
+
 def test_of_a_shifted_library_nothing_is_told(exporter, shifted):
     for port in ("L0", "L1"):
         shifted.shell(f"asynRequests {port} 7 0")
@@ -181,15 +231,16 @@ def test_of_a_shifted_library_nothing_is_told(exporter, shifted):
     shifted.shell("seqTransitions example 7")
     shifted.shell("seqEnter example 1000000000")
     shifted.shell("saveFiles auto_settings.sav 7 7")
+    shifted.shell("caPutLogPuts 7 7 7")
     page = exporter.scrape()
     for name in families_of(page, shifted.name):
         for sample in page.families[name].samples:
             names = {label: value for label, value in sample.labels.items() if label not in ("ioc", "result", "le")}
             if sample.labels["ioc"] == shifted.name:
-                # The function's own name tells the state.
-                assert {label for label, value in names.items() if value} <= {"state"}, sample
+                assert not any(names.values()), sample
     values_of_memory = {"epics_asyn_connected", "epics_asyn_enabled", "epics_asyn_connects", "epics_asyn_queued_requests",
                         "epics_seq_state_info", "epics_seq_state_entered_timestamp_seconds", "epics_autosave_status",
+                        "epics_caputlog_server_connected", "epics_caputlog_server_connects",
                         "epics_autosave_unconnected_pvs", "epics_autosave_last_save_timestamp_seconds"}
     assert families_of(page, shifted.name) & values_of_memory == set()
     assert page.total("epics_asyn_requests_total", ioc=shifted.name, port="") >= 7
@@ -204,7 +255,39 @@ def test_a_list_that_leads_nowhere_is_absent_and_said_so(exporter, ioc):
     assert page.series("epics_autosave_status", ioc=ioc.name) != []
     _, _, body = exporter.request("/")
     text = body.decode()
-    assert "the list of port leads not back" in text and "asyn R4-45" in text
+    assert "the list of port leads not back" in text and "asyn R4-33 to R4-45" in text
+
+
+def test_nothing_is_loaded_until_an_ioc_has_a_module(start_ioc, start_exporter):
+    """Presets are on by default."""
+    ioc = modules.start(start_ioc, "late_module", databases.put_targets("L:", 1), None)
+    exporter = start_exporter("--ioc.include=late_module")
+    exporter.wait_scrape(lambda page: page.value("epics_ioc_up", ioc=ioc.name) == 1, "it is found")
+    time.sleep(3)  # its files are looked at
+    page = exporter.scrape()
+    assert page.value("ioc_exporter_collector_success", collector="functions") == 1
+    assert page.series("ioc_exporter_probe_loaded", probe="functions") == []
+    modules.load(ioc, "stream")
+    exporter.wait_scrape(lambda page: watched(page, ioc.name) == {"stream_start", "stream_exchange"}, "it is used")
+    ioc.shell("streamExchanges L:set1 23 0 0")
+    page = exporter.scrape()
+    assert page.value("ioc_exporter_probe_loaded", probe="functions") == 1
+    assert values(page, "epics_stream_exchanges_total", ioc.name, "record", "result") == {("L:set1", "success"): 23}
+
+
+def test_frames_are_counted_without_names_where_asyn_is_stripped(start_ioc, start_exporter):
+    ioc = modules.start(start_ioc, "stripped_asyn", databases.put_targets("T:", 1), None)
+    modules.load(ioc, "asyn", "stripped_modules")
+    modules.load(ioc, "NDPlugin")
+    exporter = start_exporter("--ioc.include=stripped_asyn")
+    exporter.wait_scrape(lambda page: watched(page, ioc.name) == {"plugin_offered", "plugin_processed"}, "it is used")
+    ioc.shell("pluginFrames L0 23 17")
+    of = lambda page, name: values(page, f"epics_areadetector_frames_{name}_total", ioc.name, "port")
+    page = exporter.wait_scrape(lambda page: of(page, "offered"), "they are shown")
+    assert of(page, "offered") == {("",): 23}
+    assert of(page, "processed") == {("",): 17}
+    _, _, body = exporter.request("/")
+    assert re.search("asyn_ports.*?absent: .*?pasynBase", body.decode(), re.DOTALL)
 
 
 @pytest.mark.parametrize("presets, used", [("none", set()), ("stream,autosave", {"stream", "autosave"})])

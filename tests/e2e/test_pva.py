@@ -1,12 +1,12 @@
 """Puts by PV Access: the IOC's own server, QSRV 1 or 2, names each one's PV and client."""
 import json
-import os
 import time
 from collections import Counter
 
 import pytest
 
 from harness import clients
+from harness.clients import GUEST
 from harness.exporter import run_exporter
 
 EXPORTER_OPTIONS = ["--no-collector.records", "--server-probe"]
@@ -14,7 +14,6 @@ PUTS = "epics_puts_total"
 FAILURES = "epics_put_failures_total"
 UNEXPECTED = "epics_unexpected_puts_total"
 LAST_UNEXPECTED = "epics_last_unexpected_put_timestamp_seconds"
-GUEST = "guest"
 
 LONG = "A:" + "record_with_a_long_name_" * 2
 GROUP = json.dumps({"A:group": {"x": {"+channel": "VAL", "+putorder": 0}}})
@@ -61,33 +60,20 @@ def exporter(shared, iocs, tmp_path_factory):
     return exporter
 
 
-def connect_p4p(connect, ioc, puts: dict[str, object], count: int, prefix=()):
-    return connect(lambda log_dir, _ports, _pvs, n: clients.p4p(log_dir, [ioc], puts, n, prefix), [ioc],
-                   list(puts), count)
-
-
-@pytest.fixture
-def as_guest(log_dir) -> list[str]:
-    """For a client that has another user's name, which the library takes from the password database."""
-    passwd = log_dir / "passwd"
-    passwd.write_text(f"{GUEST}:x:{os.getuid()}:{os.getgid()}::/:/bin/sh\n")
-    return ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/passwd && exec "$@"', str(passwd)]
-
-
 def counts(page, family: str, ioc, *names: str) -> Counter:
     return Counter({tuple(labels[name] for name in names): value for labels, value in page.series(family, ioc=ioc.name)})
 
 
 @pytest.mark.parametrize("qsrv", [1, 2])
-def test_each_put_has_its_pv_and_its_client(iocs, exporter, connect, as_guest, qsrv):
+def test_each_put_has_its_pv_and_its_client(iocs, exporter, connect_p4p, as_guest, qsrv):
     ioc = iocs[qsrv]
-    operator = connect_p4p(connect, ioc, {
+    operator = connect_p4p(ioc, {
         "A:set": 1, "A:set.VAL": 2, "A:set=notify": 3, "A:set=process": 4, LONG: "text", "A:links.INPA": "5",
         "A:group": '{"x": {"value": 6}, "y": {"value": 7}}'}, 23)
-    guest = connect_p4p(connect, ioc, {
+    guest = connect_p4p(ioc, {
         "A:set": 8, "A:closed=refused": 9, "A:closed=notify=refused": 9, "A:group": '{"y": {"value": 10}}',
         "A:closed-group=refused": '{"z": {"value": 1}}', "A:disabled=refused": 1}, 7, as_guest)
-    again = connect_p4p(connect, ioc, {"A:set": 11}, 5, as_guest)  # another connection of the same client
+    again = connect_p4p(ioc, {"A:set": 11}, 5, as_guest)  # another connection of the same client
     assert [client.send() for client in (operator, guest, again)] == [23 * 7, 7 * 6, 5]
     puts = Counter({("A:set", clients.LIBCA_USER): 23 * 3, ("A:set.VAL", clients.LIBCA_USER): 23,
                     (LONG, clients.LIBCA_USER): 23, ("A:links.INPA", clients.LIBCA_USER): 23,

@@ -6,9 +6,10 @@ import urllib.request
 
 import pytest
 
-from harness import clients, databases
+from harness import clients, databases, env
 from harness.caproto_server import CaprotoServer
 from harness.network import OtherNetwork, enter_own_network
+from harness.process import Process
 from harness.scrape import PUTS
 from harness.waiting import wait_until
 
@@ -185,3 +186,106 @@ def test_remote_servers_are_not_counted_unasked(other_network, start_ioc, start_
     connect(clients.libca, [here], ["H:set1"], 23).send()
     scrape = exporter.scrape()
     assert {labels["ioc"] for labels, _ in scrape.series(PUTS)} == {"here"}
+
+
+GATEWAYS = "epics_gateway_info"
+FORWARDER = "127.0.0.9"
+
+
+class Gateway:
+    """tests/tools/ca_gateway.cpp, in front of an IOC."""
+
+    def __init__(self, name: str, ioc, log_dir, address: str = FORWARDER):
+        self.name = name
+        self.process = Process(name, [env.tool("ca_gateway"), ioc.port, address], log_dir,
+                               {"IOCNAME": name, "IOC_NAME": "", "IOC": ""})
+        self.port = int(self.process.wait_for(r"^@running (\d+)$")[1])
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def kill(self) -> None:
+        self.process.kill()
+
+
+def gateways(scrape) -> list[tuple[str, str]]:
+    assert all(value == 1 for _, value in scrape.series(GATEWAYS))
+    return sorted((labels["ioc"], labels["client"]) for labels, _ in scrape.series(GATEWAYS))
+
+
+def put_times(client, pv, count) -> None:
+    channel = client.create(pv)
+    for value in range(count):
+        client.write(channel, value)
+    client.get(channel)
+
+
+def of_site(scrape) -> float:
+    """sum(epics_puts_total unless on (ioc, client) epics_gateway_info), as docs/counts.md has it."""
+    behind = set(gateways(scrape))
+    return sum(value for labels, value in scrape.series(PUTS) if (labels["ioc"], labels["client"]) not in behind)
+
+
+@pytest.mark.parametrize("source", ["--server-probe", "--no-server-probe"])
+def test_gateway_of_this_host(source, start_ioc, start_exporter, started, raw_client, log_dir):
+    """Its clients' puts have its name; at the IOC it is a client, which is told; a site's sum counts each put once."""
+    ioc = start_ioc("behind", databases.put_targets("G:", 1))
+    gateway = started.add(Gateway("gateway", ioc, log_dir))
+    exporter = start_exporter("--ioc.include=behind|gateway", f"--ca.server-port={gateway.port}", source)
+    exporter.wait_scrape(lambda s: is_found(s, gateway) and is_found(s, ioc), "both are found")
+    if source == "--server-probe":
+        exporter.wait_put_source(ioc, "server")
+    scrape = exporter.scrape()
+    assert {labels["kind"] for labels, _ in scrape.series("epics_ioc_info", ioc="gateway")} == {"gateway"}
+    assert {labels["kind"] for labels, _ in scrape.series("epics_ioc_info", ioc="behind")} == {"base"}
+    assert gateways(scrape) == [], "it has no clients"
+    status, _, page = exporter.request("/")
+    assert status == 200 and "a CA gateway" in page.decode()
+
+    through, direct = raw_client(gateway, "ann", "console1"), raw_client(ioc, "bob", "console2")
+    put_times(through, "G:set1", 211)
+    put_times(direct, "G:set1", 101)
+    assert ioc.get("G:set1:count.VAL") == 312
+    scrape = exporter.scrape()
+    assert gateways(scrape) == [("behind", FORWARDER)], "not the client of its own, nor the direct one"
+    assert scrape.count(PUTS, ioc="gateway", pv="G:set1", client=clients.LOOPBACK, user="ann") == 211
+    assert scrape.count(PUTS, ioc="behind", pv="G:set1", client=FORWARDER) == 211
+    assert scrape.count(PUTS, ioc="behind", pv="G:set1", client=clients.LOOPBACK, user="bob") == 101
+    assert scrape.total(PUTS) == 523
+    assert of_site(scrape) == 312
+
+    through.kill()
+    gateway.kill()
+    scrape = exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc="gateway") == 0, "it is gone")
+    assert gateways(scrape) == [("behind", FORWARDER)], "as long as its puts are shown"
+    assert of_site(scrape) == 312
+
+
+def test_gateways_that_the_site_lists(start_ioc, start_exporter, started, raw_client, log_dir, tmp_path):
+    """By network, by address, and by the name that a client gives its host; a reload changes them."""
+    ioc = start_ioc("listed", databases.put_targets("L:", 1))
+    # Passes on from another address; not one that is found here, since it is not followed.
+    elsewhere = started.add(Gateway("elsewhere", ioc, log_dir, "127.7.0.1"))
+    site = tmp_path / "site.yml"
+    site.write_text("gateways: [127.7.0.0/16, '2001:db8::7']\n")
+    exporter = start_exporter("--ioc.include=listed", f"--config.file={site}", "--web.enable-lifecycle",
+                              "--server-probe", sees=[ioc])
+    exporter.wait_put_source(ioc, "server")
+    put_times(raw_client(elsewhere, "ann", "console1"), "L:set1", 23)
+    put_times(raw_client(ioc, "gateway", "gw1.site.org"), "L:set1", 29)
+    scrape = exporter.scrape()
+    assert gateways(scrape) == [("listed", "127.7.0.1")]
+    assert of_site(scrape) == 29
+
+    site.write_text("gateways: gw1.site.org\n")
+    assert exporter.request("/-/reload", "POST")[0] == 200
+    scrape = exporter.scrape()
+    assert gateways(scrape) == [("listed", clients.LOOPBACK)]
+    assert of_site(scrape) == 23
+
+    site.write_text("gateways: [gw1.site.org, 10.0.0.300, 10.0.0.1/8]\n")
+    status, _, body = exporter.request("/-/reload", "POST")
+    assert status != 200
+    assert "gateways: \"10.0.0.300\" is no network" in body.decode().replace("[1]", "").replace("[2]", "")
+    assert gateways(exporter.scrape()) == [("listed", clients.LOOPBACK)], "the old list stays"

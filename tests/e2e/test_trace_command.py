@@ -17,6 +17,7 @@ DATABASE = """
     record(calc,"C:off"){field(CALC,"VAL+1") field(DISA,"1")}
     record(calc,"C:tail"){field(CALC,"VAL+1")}
     record(ao,"C:other"){}
+    record(calc,"poll:C"){field(SCAN,".1 second")}
 """
 PATH = "/api/v1/traces"
 ACTIONS = "ioc_exporter_http_requests_total"
@@ -133,3 +134,11 @@ def test_no_page_asks(exporter):
 def test_without_traces_the_command_says_so(start_exporter):
     done = run_exporter(*command(start_exporter("--no-collector.records"), "C:a")[1:])
     assert done.returncode == 1 and "--collector.traces" in done.stderr, done
+
+
+def test_where_polling_drowns_the_rest_it_says_what_to_ask_for(ioc, exporter):
+    done = subprocess.run(command(exporter, "--for=4s", "poll:C"), capture_output=True, text=True, timeout=60)
+    assert re.fullmatch(r"ioc_exporter trace: (\d+) of \1 traces have the cause scan: --cause=ca leaves those of puts\n", done.stderr)
+    assert done.returncode == 0
+    done = subprocess.run(command(exporter, "--for=4s", "--cause=scan", "poll:C"), capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

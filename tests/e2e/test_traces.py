@@ -147,5 +147,71 @@ def test_it_ends_while_an_ioc_floods(start_ioc, start_exporter, tmp_path):
     exporter = start_exporter("--collector.traces", "--traces.rate=100000", "--overhead.budget=0", "--overhead.target=0",
                               f"--traces.file={tmp_path}/traces.json", sees=[flood])
     exporter.wait_scrape(lambda page: page.sink("memory", "traces")["events"] +
-                         page.total("ioc_exporter_dropped_total", probe="traces", lost="true") > 100_000, "a flood of chains")
+                         page.total("ioc_exporter_dropped_total", probe="traces", lost="true") > 100_000,
+                         "a flood of chains", 90)
     assert exporter.stop() == 0
+
+
+LONG = """
+    record(ao,"W:start"){field(FLNK,"W:seq")}
+    record(seq,"W:seq"){field(DLY1,"0.05") field(DO1,"1") field(LNK1,"W:first PP") field(DLY2,"0.05") field(DO2,"2")
+        field(LNK2,"W:second PP") field(DO3,"3") field(LNK3,"W:third.A") field(FLNK,"W:end")}
+    record(ao,"W:first"){field(FLNK,"W:behind")}
+    record(calc,"W:behind"){field(CALC,"VAL+1")}
+    record(ao,"W:second"){}
+    record(calc,"W:third"){field(CALC,"VAL+1")}
+    record(calc,"W:end"){field(CALC,"VAL+1")}
+    record(calcout,"W:out"){field(CALC,"VAL+1") field(ODLY,"0.05") field(OUT,"W:first PP")}
+    record(calc,"W:poll"){field(SCAN,".1 second") field(FLNK,"W:first")}
+"""
+
+
+@pytest.mark.outer_bases
+def test_what_takes_long(base, start_ioc, start_exporter, raw_client, tmp_path):
+    """A put with callback lasts until it is done; steps of a sequence, and the output of a second phase, belong to their record."""
+    told = TraceFile(tmp_path / "traces.json")
+    ioc = start_ioc("traces-long", LONG, base=base)
+    exporter = start_exporter(*told.options, sees=[ioc])
+    exporter.wait_put_source(ioc, "server", timeout=60)
+
+    def completes(page) -> bool:
+        ioc.process_once("W:out")
+        return bool(page.series("epics_record_completion_duration_seconds_count", ioc=ioc.name))
+
+    exporter.wait_scrape(completes, "the probe of completions")
+    wait_until(lambda: ioc.get("W:out.PACT") == 0, "the record has completed")
+    ended, client = ioc.get("W:end.VAL"), raw_client(ioc)
+    start, out = client.create("W:start"), client.create("W:out.PROC")
+    for value in range(PUTS):
+        assert client.write_notify(start, value) == 1
+    for _ in range(7):
+        assert client.write_notify(out, 1) == 1
+    assert ioc.get("W:end.VAL") == ended + PUTS
+    sequences = told.wait(PUTS, begins_with("W:start"))
+    # A record that never had a value is in alarm before.
+    assert [[line.replace(" INVALID UDF", "") for line in tree(trace)] for trace in sequences] == [
+        ["W:start put", "  W:start", "    W:seq asynchronous", "      W:first", "        W:behind", "      W:second",
+         "      W:end"]] * PUTS
+    outputs = told.wait(7, begins_with("W:out"))
+    assert [tree(trace) for trace in outputs] == [
+        ["W:out.PROC put", "  W:out asynchronous", "    W:first", "      W:behind"]] * 7
+    for trace in sequences + outputs:
+        put, *others = trace["spans"]
+        assert put["duration_ns"] >= max(span["offset_ns"] + span["duration_ns"] for span in others if span["name"] != "W:end")
+        assert trace["cause"]["op"] == "write_notify" and "cut" not in trace
+    # What polls processes the same records, and is in none of these.
+    polls = told.all(lambda trace: root_record(trace) == "W:poll")
+    assert polls and all(tree(trace) == ["W:poll", "  W:first", "    W:behind"] for trace in polls)
+
+
+def test_a_put_that_is_given_up(ioc, exporter, told, raw_client):
+    """The client leaves before its put is done."""
+    client = raw_client(ioc)
+    channel = client.create("T:slow.PROC")
+    client.start_write_notify(channel, 1)
+    client.echo()
+    client.kill()
+    trace, = told.wait(1, lambda trace: trace["cause"].get("op") == "write_notify" and root_record(trace) == "T:slow")
+    assert tree(trace) == ["T:slow.PROC put", "  T:slow asynchronous", "    T:after", "      T:after2"]
+    put, slow = trace["spans"][0], trace["spans"][1]
+    assert put["duration_ns"] < slow["offset_ns"] + slow["duration_ns"]

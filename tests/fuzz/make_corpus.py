@@ -1,4 +1,4 @@
-"""Writes the seeds of the fuzz targets: circuits (ca_stream) and datagrams (ca_datagram) as real programs send
+"""Writes the seeds of the fuzz targets: circuits (ca_stream, pva_stream) and datagrams (ca_datagram) as real programs send
 them, small ELF files (elf_symbols), changes to an IOC's memory (ioc_memory), requests (http_pages), code (function_ends).
 
     make_corpus.py tests/fuzz/corpus     (they are checked in; run it again when an input format changes)
@@ -83,6 +83,65 @@ def write_circuits(directory: pathlib.Path) -> None:
     (directory / "joined").write_bytes(bytes([2, 17]) + write(5) * 20)
 
 
+class Pva:
+    """Messages of PV Access in one byte order."""
+
+    def __init__(self, order: str):
+        self.order, self.flag = order, 0x80 if order == ">" else 0
+
+    def pack(self, form: str, *values) -> bytes:
+        return struct.pack(self.order + form, *values)
+
+    def message(self, command, payload=b"", flags=0) -> bytes:
+        return self.pack("BBBBI", 0xCA, 2, flags | self.flag, command, len(payload)) + payload
+
+    def hello(self, method=b"ca", data=b"\x80\0\2\4user\x60\4host\x60\10operator\11console-1") -> bytes:
+        return self.message(1, self.pack("IHH", 0x10000, 0x7FFF, 0) + bytes([len(method)]) + method + data)
+
+    def names(self, *names: bytes) -> bytes:
+        return self.pack("H", len(names)) + b"".join(
+            self.pack("I", cid) + bytes([len(name)]) + name for cid, name in enumerate(names))
+
+    def request(self, command, sub, data=b"", flags=0, sid=5, ioid=7) -> bytes:
+        return self.message(command, self.pack("IIB", sid, ioid, sub) + data, flags)
+
+    def put(self, command=11) -> bytes:
+        return self.request(command, 8, b"\x80\0\0") + self.request(command, 0, b"\1\2" + b"\x3f" * 8) * 3
+
+    def server(self) -> bytes:
+        ok, refused = b"\xff", b"\2\2no\0"
+        return (self.pack("BBBBI", 0xCA, 2, self.flag | 0x41, 2, 0)
+                + self.message(1, self.pack("IH", 0x10000, 0x7FFF) + b"\1\2ca", 0x40) + self.message(9, ok, 0x40)
+                + self.message(7, self.pack("II", 0, 5) + ok, 0x40)
+                + self.message(7, self.pack("II", 1, 0xFFFFFFFF) + refused, 0x40)
+                + self.message(11, self.pack("IB", 7, 8) + ok + b"\x80\0\0", 0x40)
+                + self.message(11, self.pack("IB", 7, 0) + refused, 0x40) * 2
+                + self.message(13, self.pack("IB", 8, 0) + b"\1\2" + b"\x3f" * 8, 0x40) * 2
+                + self.message(8, self.pack("II", 5, 0), 0x40))
+
+
+def pva_circuits() -> dict[str, bytes]:
+    seeds = {}
+    for name, b in (("little", Pva("<")), ("big", Pva(">"))):
+        names = b.names(b"PS:1:SP", b"PS:2:SP", b"N" * 240)
+        client = {
+            "puts": b.hello() + b.message(7, names) + b.put() + b.put(12) + b.put(20) + b.message(8, b.pack("II", 5, 0)),
+            "asks": b.hello() + b.request(11, 0x40) + b.request(13, 0x44) + b.request(10, 0x50)
+            + b.message(15, b.pack("II", 5, 7)) + b.put(),
+            "segments": b.hello(b"anonymous", b"\xff") + b.message(7, names[:14], 0x10) + b.message(7, names[14:], 0x20)
+            + b.request(11, 0, b"\1" * 90, 0x10) + b.message(11, b"\xca" * 90, 0x30) + b.message(3, b"", 1)
+            + b.message(11, b"", 0x20) + b.put(),
+            "cut": b.hello() + b.message(7, names[:20], 0x10) + b.message(7, names[20:], 0x20) + b.message(11, b"\0", 0x10)
+            + b.message(11, b"\0" * 9, 0x20) + b.put(),
+            "malformed": b.hello() + b.message(7, names[:-1]) + b.put(),
+            "identity": b.hello(data=b"\xfd\1\0\x80\0\2\4host\x60\4user\x60\1h\1u") + b.hello(data=b"\xfe\1\0") + b.put(),
+        }
+        seeds |= {f"{what}_{name}": bytes([0, 17]) + stream for what, stream in client.items()}
+        seeds |= {f"server_{name}": bytes([1, 17]) + b.server(), f"joined_{name}": bytes([2, 17]) + b.put() * 3,
+                  f"gaps_{name}": bytes([4, 17]) + client["puts"] * 4, f"lost_{name}": bytes([5, 17]) + b.server() * 3}
+    return seeds
+
+
 def section(name, kind, offset, size, link=0, entry=0):
     return struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, offset, size, link, 0, 1, entry)
 
@@ -158,7 +217,7 @@ def write_all(directory: pathlib.Path, seeds: dict[str, bytes]) -> None:
 def main() -> None:
     write_circuits(pathlib.Path(sys.argv[1]) / "ca_stream")
     write_datagrams(pathlib.Path(sys.argv[1]) / "ca_datagram")
-    for target, seeds in (("elf_symbols", ELF_FILES), ("ioc_memory", CHANGES), ("http_pages", REQUESTS),
+    for target, seeds in (("pva_stream", pva_circuits()), ("elf_symbols", ELF_FILES), ("ioc_memory", CHANGES), ("http_pages", REQUESTS),
                           ("function_ends", CODE)):
         write_all(pathlib.Path(sys.argv[1]) / target, seeds)
 

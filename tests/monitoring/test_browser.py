@@ -1,5 +1,6 @@
 """Boards in a browser, on Grafana's dashboard runtime, with a real Prometheus."""
 import re
+import subprocess
 import sys
 
 import pytest
@@ -28,6 +29,7 @@ SERIES |= {f'epics_ioc_up{{ioc="{ioc}",{HERE}}}': up for ioc, up in (("vac", "1"
 SERIES |= {f'ioc:epics_ioc:state{{ioc="{ioc}",{HERE}}}': state for ioc, state in (("vac", "0"), ("rf.1", "3"), ("dead", "5"))}
 SERIES |= {f'ioc:epics_ioc:attention{{ioc="{ioc}",{HERE}}}': state for ioc, state in (("vac", "0"), ("rf.1", "3"), ("dead", "5"))}
 SERIES |= {f'ioc:epics_ioc:state{{ioc="unseen",{GONE}}}': "4", f'ioc:epics_ioc:attention{{ioc="unseen",{GONE}}}': "4",
+           f'epics_record_process_self_seconds_total{{ioc="vac",record="VAC:A",{HERE}}}': "0+9",
            f'epics_record_link_total{{ioc="vac",source_record="VAC:A",record="VAC:B",{HERE}}}': "0+9"}
 SERIES |= put("vac", "VAC:V1", "ann", "10.0.0.7", 1000, "unexpected") | put("vac", "VAC:V2", "bob", "10.0.0.8", 1001, "unexpected")
 SERIES |= put("rf.1", "RF:INTERLOCK", "ann", "10.0.0.7", 900, "forbidden") | put("rf.1", "RF:X", "cy", "10.0.0.9", 999)
@@ -44,6 +46,29 @@ def boards(tmp_path_factory):
     made = board_browser.Boards(tmp_path_factory.mktemp("boards"), SERIES)
     yield made
     made.stop()
+
+
+def test_a_pv_leads_to_its_values_where_the_site_says(tmp_path):
+    """By the page's command; a link to the dashboard cannot change where."""
+    if board_browser.missing():
+        pytest.skip(board_browser.missing())
+    page = (ROOT / "docs/recipes.md").read_text()
+    command, = [code for code in re.findall(r"^```sh\n(.*?)^```$", page, re.M | re.S) if "archiver" in code]
+    subprocess.run(["sh", "-ec", command], cwd=ROOT, env={"DIRECTORY": str(tmp_path), "PATH": "/usr/bin:/bin"}, check=True)
+    made = board_browser.Boards(tmp_path, SERIES, tmp_path)
+    try:
+        made.open("/d/ioc-exporter-puts?from=now-10m&to=now&var-pv=VAC:V1&var-archiver=https://elsewhere/&var-phoebus=x")
+        last = made.read("Who wrote last")
+        assert [row[:3] for row in last["rows"]] == [["PV", "Trend", "Phoebus"], ["VAC:V1", "plot", "open"]] and failures(made) == []
+        plot, = [href for text, href, _ in last["links"] if text == "plot"]
+        assert re.fullmatch(r"https://archiver\.example\.org/retrieval/ui/viewer/archViewer\.html\?pv=VAC%3AV1"
+                            r"&from=20[0-9T:.-]+Z&to=20[0-9T:.-]+Z", plot)
+        assert [href for text, href, _ in last["links"] if text == "open"] == ["pv://?app=databrowser&VAC:V1"]
+        made.open("/d/ioc-exporter-records")
+        (row,) = made.read("Slowest by self time, time shown")["rows"][1:]
+        assert row[:4] == ["VAC:A", "plot", "open", "vac"]
+    finally:
+        made.stop()
 
 
 def failures(boards) -> list[str]:

@@ -167,5 +167,5 @@ def test_compose_asks_for_the_same(container):
     mounts = {mount.split(":")[1] for mount in service["volumes"]}
     own = {mount["mountPath"] for mount in container["volumeMounts"]} - {"/etc/ioc_exporter", "/var/log/containers"}
     assert mounts == own | {"/var/lib/docker/containers"}
-    version = re.search(r"^project\(ioc_exporter\s+VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
-    assert container["image"] == f"localhost/ioc_exporter:{version}"
+    released = re.search(r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.M)[1]
+    assert container["image"] == f"localhost/ioc_exporter:{released}"

@@ -1,4 +1,5 @@
 """The mixin: what is checked in is what it renders, and its settings reach where they say."""
+import json
 import re
 import sys
 
@@ -14,6 +15,7 @@ SITE = """{ _config+:: {
   job: 'epics', runbookURLPattern: 'https://wiki.site/epics/%(alert)s', ratesIntervalSeconds: 120,
   exporterRunbookURLPattern: 'https://wiki.site/epics/%(alert)s?from=%(exporter)s',
   putStormFactor: 23, exporterScheme: 'https', exporterPort: 443, loki: false, dashboardTags: ['ring'], overheadShare: 0.24,
+  archiverURL: 'https://archiver.site/ui?pv=', phoebusApplication: 'probe',
 } }"""
 
 
@@ -43,6 +45,10 @@ def test_settings_of_a_site_apply_everywhere(tmp_path):
     for name in ("iocs", "exporter"):
         assert '\\"https://$1\\"' in made[f"dashboards/{name}.json"] and '\\"$1:443\\"' in made[f"dashboards/{name}.json"], name
     assert "oki" in render.rendered()["dashboards/puts.json"] and "oki" not in made["dashboards/puts.json"]
+    for name in ("puts", "records", "drivers"):
+        there = {one["name"]: one["query"] for one in json.loads(made[f"dashboards/{name}.json"])["templating"]["list"]
+                 if one["type"] == "constant" and one["skipUrlSync"]}
+        assert there == {"archiver": "https://archiver.site/ui?pv=", "phoebus": "probe"}, name
     for name, text in rules.items():
         (tmp_path / name.replace("/", "-")).write_text(text)
     run_tool("promtool", "check", "rules", *tmp_path.glob("*.yml"))

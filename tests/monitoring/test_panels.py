@@ -12,7 +12,7 @@ sys.path.append(str(ROOT / "tests/e2e"))
 from harness.grafana import fill  # noqa: E402
 
 ALL = {"job": ".+", "instance": ".+", "ioc": ".*", "pvs": ".*", "users": ".*", "clients": ".*", "records": ".*",
-       "__range": "10m", "__rate_interval": "5m"}
+       "archiver": "", "phoebus": "", "__range": "10m", "__rate_interval": "5m"}
 HERE = 'job="ioc_exporter",instance="h:10064"'
 # Of what a query finds, only these are compared; the values with them.
 SHOWN = ("alertname", "ioc", "instance", "pv", "who", "user", "reason", "typed", "map")
@@ -152,6 +152,49 @@ def test_attention_says_why_and_since_when(tmp_path):
           (query(name, "C"), {'ioc="vac",instance="h:10064"': 300_000, 'ioc="unseen",instance="gone:10064"': 600_000}))
 
 
+def test_what_starts_an_ioc_again_is_told(tmp_path):
+    """Where it is known: of one that has ended now, and where the kernel tells no ends, the count is there alone."""
+    series = {f'epics_ioc_restarts_total{{ioc="{ioc}",{HERE}}}': values for ioc, values in (("vac", "0x14 1 2x5"), ("rf", "0x14 1x6"), ("ok", "3x21"))}
+    series |= {f'epics_ioc_info{{ioc="{ioc}",supervisor="procServ",pid="7",{HERE}}}': "1x21" for ioc in ("vac", "ok")}
+    series |= {f'epics_ioc_last_exit_info{{ioc="vac",reason="signal",signal="SIGSEGV",status="",{HERE}}}': "1x21"}
+    name = "iocs: IOCs that were started again, time shown"
+    check(tmp_path, series, (f"round({query(name)})", {'ioc="vac",instance="h:10064"': 2, 'ioc="rf",instance="h:10064"': 1}),
+          (f"sum by (supervisor, ioc) ({inner(query(name, 'B'))})", {'ioc="vac",supervisor="procServ"': 1}),
+          (query(name, "C"), {'ioc="vac",instance="h:10064",reason="signal"': 1}))
+
+
+def test_iocs_with_most_links_down_come_before_those_whose_links_come_and_go(tmp_path):
+    """24 with links down, 7 whose links are up again, and one that has had neither."""
+    states = {f"d{number:02}": (number, 0) for number in range(1, 25)} | {f"f{number}": (0, number) for number in range(1, 8)} | {"fine": (0, 0)}
+    series = {}
+    for ioc, (down, times) in states.items():
+        series |= {f'epics_ioc_ca_links{{ioc="{ioc}",state="disconnected",{HERE}}}': f"{down}x21",
+                   f'epics_ioc_ca_links{{ioc="{ioc}",state="connected",{HERE}}}': "9x21",
+                   f'epics_ioc_ca_link_disconnects_total{{ioc="{ioc}",{HERE}}}': f"0+{times}x21"}
+    name, few = "iocs: Channel Access links that are down", "f.|fine"
+    check(tmp_path, series, (query(name), {f'ioc="d{number:02}",instance="h:10064"': number for number in range(5, 25)}),
+          (f"round({query(name, 'C', ioc=few)})", {f'ioc="f{number}",instance="h:10064"': 10 * number for number in range(1, 8)}),
+          (query(name, ioc=few), {f'ioc="f{number}",instance="h:10064"': 0 for number in range(1, 8)}))
+
+
+def test_what_gateways_pass_on_is_apart(tmp_path):
+    """By protocol without it, whether sums of rules are asked for or the puts of chosen IOCs."""
+    series = {f'epics_gateway_info{{ioc="vac",client="10.0.0.9",{HERE}}}': "1x21"}
+    for ioc, client, puts in (("gw", "10.0.0.7", 60), ("vac", "10.0.0.9", 60), ("vac", "10.0.0.8", 120)):
+        series[f'epics_puts_total{{ioc="{ioc}",client="{client}",user="u",pv="P",protocol="ca",{HERE}}}'] = f"0+{puts}x21"
+    name = "puts: Puts by protocol, gateways apart"
+    check(tmp_path, series, (query(name, ioc="vac|gw"), {"": 3}), (query(name, "B", ioc="vac|gw"), {"": 1}),
+          (query(name, ioc="gw"), {"": 1}), (query(name, "B", ioc="gw"), {}))
+
+
+def test_the_longest_wait_comes_first(tmp_path):
+    series = {f'epics_ioc_put_callback_oldest_seconds{{ioc="w{number:02}",{HERE}}}': f"{number}x21" for number in range(25)}
+    series |= {f'epics_ioc_put_callbacks_pending{{ioc="w{number:02}",{HERE}}}': f"{2 if number else 0}x21" for number in range(25)}
+    name = "puts: Put-callbacks that wait"
+    check(tmp_path, series, (query(name, "B"), {f'ioc="w{number:02}",instance="h:10064"': number for number in range(5, 25)}),
+          (query(name), {f'ioc="w{number:02}",instance="h:10064"': 2 for number in range(5, 25)}))
+
+
 def test_one_script_does_not_fill_the_list_of_alerts(tmp_path):
     """60 alerts of one user are one row; of 60 users, the table says that there are more."""
     alert = 'alertname="EpicsUnexpectedPut",alertstate="firing",severity="warning",ioc="vac",client="c"'
@@ -170,6 +213,12 @@ def test_records_of_one_name_are_not_added_up(tmp_path):
     series |= {f'epics_record_link_total{{ioc="{ioc}",source_record="X",record="Y",{HERE}}}': "0+60x20" for ioc in ("vac", "rf")}
     check(tmp_path, series, (query("records: Slowest by self time, time shown"), {'ioc="vac"': 0.05, 'ioc="rf"': 0.1}),
           (query("records: Chains, 5 min"), {'ioc="vac"': 1, 'ioc="rf"': 1}))
+
+
+def test_a_record_that_has_thrown_is_listed_until_its_ioc_restarts(tmp_path):
+    """Its lock is held for as long. A series may begin with 1: no increase."""
+    series = {f'epics_record_unwound_total{{ioc="{ioc}",record="X",{HERE}}}': values for ioc, values in (("vac", "_x3 1x18"), ("rf", "3x9 0x11"))}
+    check(tmp_path, series, (query("records: Unusual records", "C"), {'ioc="vac"': 1}))
 
 
 def test_only_drops_are_listed(tmp_path):
@@ -264,7 +313,7 @@ def test_text_on_colours_can_be_read():
             assert panel["options"]["colorMode"] == "background_solid"
             grounds |= {step["color"] for step in panel["fieldConfig"]["defaults"]["thresholds"]["steps"]}
         for prop in itertools.chain(*(override["properties"] for override in panel["fieldConfig"].get("overrides", []))):
-            if prop["id"] == "mappings":
+            if prop["id"] == "mappings" and prop["value"][0]["type"] == "value":
                 grounds |= {shown["color"] for mapping in prop["value"] for shown in mapping["options"].values()}
                 assert {"color-background"} == {other["value"]["type"] for override in panel["fieldConfig"]["overrides"]
                                                 if prop in override["properties"] for other in override["properties"]

@@ -16,8 +16,9 @@ SMALL = ["--hosts=2", "--iocs=3", "--records=20", "--processing=5", "--pvs=2", "
          "--rule-interval=1", "--rule-rounds=3", "--rounds=1", "--spans=10m"]
 
 
-def test_pages_are_an_exporters():
-    site = Site(iocs=3, records=20, processing=5, pvs=2, recorded=[])
+@pytest.mark.parametrize("types", [0, 4])
+def test_pages_are_an_exporters(types):
+    site = Site(iocs=3, records=20, processing=5, pvs=2, recorded=[], types=types)
     lines = site.page(1, 1_790_000_000).splitlines()
     names = {line.split("{")[0].split(" ")[0] for line in lines}
     assert len(lines) == site.series() and not names - documented_metrics()
@@ -28,10 +29,11 @@ def test_pages_are_an_exporters():
     assert grown and all("_total" in line or "_sum" in line or "_count" in line or "_bucket" in line for line in grown)
 
 
-def test_rules_and_panels_go_through():
+@pytest.mark.parametrize("types", [0, 4])
+def test_rules_and_panels_go_through(types):
     if not shutil.which("prometheus"):
         pytest.skip("prometheus is not installed")
-    done = subprocess.run([sys.executable, "-B", ROOT / "bench/site.py", *SMALL], capture_output=True, text=True, timeout=200)
+    done = subprocess.run([sys.executable, "-B", ROOT / "bench/site.py", *SMALL, f"--types={types}"], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     for line in ("epics_puts_rates", "puts: the whole dashboard", "exporter: the whole dashboard"):
         assert line in done.stdout

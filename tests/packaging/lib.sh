@@ -12,9 +12,21 @@ make_package() { # BUILD_DIR GENERATOR FOLDER CPACK_OPTION...
     { cat "$folder/cpack.log"; fail "cpack -G $generator"; }
 }
 
-# copy_of_this_machine FOLDER: FOLDER/root, an overlay that is gone with the mount namespace.
-copy_of_this_machine() {
-  mount -t tmpfs tmpfs "$1" && mkdir "$1/upper" "$1/work" "$1/root"
-  mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root" || skip "no overlay file system"
-  mount -t proc proc "$1/root/proc"
+# copy_of ROOT FOLDER: FOLDER/root, an overlay that is gone with the mount namespace; with devices and the host's /proc and /sys.
+copy_of() {
+  mount -t tmpfs tmpfs "$2" && mkdir "$2/upper" "$2/work" "$2/root"
+  mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/root" || skip "no overlay file system"
+  local place
+  for place in proc sys dev; do mkdir -p "$2/root/$place" && mount --rbind /$place "$2/root/$place"; done
+}
+copy_of_this_machine() { copy_of / "$1"; } # FOLDER
+
+# dead_links DIRECTORY: the links in its documents to files that are not there.
+dead_links() {
+  local file link
+  find -L "$1" -name '*.md' | while read -r file; do
+    { grep -oE '\]\([^) #]+' "$file" || true; } | sed 's/^](//' | while read -r link; do
+      [[ $link =~ ^[a-z]+: ]] || [ -e "$(dirname "$file")/$link" ] || echo "$file: $link"
+    done
+  done
 }

@@ -55,4 +55,4 @@ command -v ansible-playbook >/dev/null || skip "ansible-playbook (package ansibl
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$project/scripts/make-release.sh" --build "$build" "$folder/dist" >"$folder/log" 2>&1 || fail "$(cat "$folder/log")"
-unshare --mount --propagation private "$0" inside "$(mktemp -d -p "$folder")" "$(echo "$folder"/dist/*.tar.gz)"
+unshare --mount --propagation private "$0" inside "$(mktemp -d -p "$folder")" "$(echo "$folder"/dist/*.linux-*.tar.gz)"

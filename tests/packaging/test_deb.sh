@@ -1,38 +1,42 @@
 #!/usr/bin/env bash
-# The Debian package: what is in it, and that it takes the place of an older one without touching what is the operator's,
-# works, is removed and purged, on a copy of this machine's files (an overlay in a mount namespace of its own) that is gone
-# afterwards.
+# The Debian package: what is in it, and that it takes the place of version 0.1.0 without touching what is the operator's,
+# works, is removed and purged: on copies of this machine's files and of other releases of Debian (overlays in a mount namespace
+# of their own) that are gone afterwards. Version 0.1.0 is the present package with that number: the options file and the scripts
+# of the package have not changed since.
+#
+#   test_deb.sh BUILD_DIR ROOTS_DIR
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/packaging/lib.sh
 . "$here/lib.sh"
 
-inside() { # FOLDER PACKAGE OLDER_PACKAGE: in the mount namespace
+inside() { # FOLDER ROOT PACKAGE OLDER_PACKAGE: in the namespaces
   local folder=$1 root=$1/root
-  copy_of_this_machine "$folder"
-  cp "$2" "$root/package.deb"
-  cp "$3" "$root/older.deb"
-  chroot "$root" /bin/bash -euo pipefail <<'CHROOT'
-fail() { echo "FAILED: $*" >&2; exit 1; }
-files() { find /usr /etc -xdev \( -name '*ioc_exporter*' -o -name '*ioc-exporter*' \) | sort; }
+  ip link set lo up
+  copy_of "$2" "$folder"
+  cp "$3" "$root/package.deb"
+  cp "$4" "$root/older.deb"
+  cp "$here/inside.sh" "$root/"
+  chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin /bin/bash -euo pipefail <<'CHROOT'
+. /inside.sh
 name=ioc-exporter
 before=$(files)
 # State of the operator, the exporter and the kernel that outlives an upgrade.
 dpkg -i /older.deb
 version() { dpkg-query -W -f '${Version}' $name; }
-[ "$(version)" = 0.1.0~before ] || fail "not the older version: $(version)"
+[ "$(version)" = 0.1.0 ] || fail "not the older version: $(version)"
 mkdir -p /var/lib/ioc_exporter
 kept=(/etc/default/ioc_exporter /etc/ioc_exporter/config.yml /etc/ioc_exporter/web.yml /var/lib/ioc_exporter/habits.1)
 for file in "${kept[@]}"; do echo '#IOC_EXPORTER_OPTIONS="--log.level=debug"' >"$file"; done
 sums=$(sha256sum "${kept[@]}")
+serves /usr/sbin/ioc_exporter
 dpkg -i /package.deb </dev/null || fail "the upgrade asks, or fails"
-[ "$(version)" != 0.1.0~before ] || fail "the version is the older one"
+[ "$(version)" != 0.1.0 ] || fail "the version is the older one"
 sha256sum --check --quiet <<<"$sums" || fail "the upgrade touched what is not the package's"
 /usr/sbin/ioc_exporter --config.file=/etc/ioc_exporter/config.yml --config.check >/dev/null || fail "the configuration of before"
 [ "$(dpkg-query -W -f '${db:Status-Status}' $name)" = installed ] || fail "not installed"
 getent passwd ioc_exporter >/dev/null || fail "postinst made no user"
-said=$(/usr/sbin/ioc_exporter --version) || fail "the program does not start"
-grep -q '^ioc_exporter ' <<<"$said" || fail "--version says: $said"
+serves /usr/sbin/ioc_exporter
 if command -v man >/dev/null; then
   text=$(MANWIDTH=100 man -P cat ioc_exporter 2>&1) || fail "man: $text"
   grep -q -e --security.capabilities <<<"$text" || fail "the manual page has no --security.capabilities"
@@ -70,7 +74,7 @@ if [ "${1:-}" = inside ]; then
   exit
 fi
 
-build=$1
+build=$1 roots=${2:-}
 command -v dpkg-shlibdeps >/dev/null || skip "dpkg-shlibdeps (package dpkg-dev) is not installed"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -80,7 +84,7 @@ content=$(dpkg-deb -c "$package" | awk '{print $6}')
 for file in ./usr/sbin/ioc_exporter ./usr/lib/systemd/system/ioc_exporter.service ./etc/default/ioc_exporter \
   ./usr/share/man/man8/ioc_exporter.8.gz ./usr/share/bash-completion/completions/ioc_exporter \
   ./usr/share/doc/ioc-exporter/copyright ./usr/share/doc/ioc-exporter/changelog.gz ./etc/ioc_exporter/ \
-  ./usr/share/doc/ioc-exporter/configuration.md ./usr/lib/sysusers.d/ioc_exporter.conf; do
+  ./usr/share/doc/ioc-exporter/configuration.md ./usr/share/doc/ioc-exporter/README.md ./usr/lib/sysusers.d/ioc_exporter.conf; do
   grep -qxF "$file" <<<"$content" || fail "$file is not in the package: $content"
 done
 is "owners in the package" "root/root" "$(dpkg-deb -c "$package" | awk '{print $2}' | sort -u)"
@@ -94,10 +98,26 @@ if command -v lintian >/dev/null; then
 else
   echo "lintian is not installed: it was not asked"
 fi
+dpkg-deb -x "$package" "$folder/content"
+is "dead links in the package" "" "$(dead_links "$folder/content/usr/share/doc/ioc-exporter")"
 is conffiles /etc/default/ioc_exporter "$(dpkg-deb -I "$package" conffiles)"
 [ "$(id -u)" -eq 0 ] || skip "only root can install the package (its content is as it should be)"
 # The same as an older version.
 dpkg-deb --raw-extract "$package" "$folder/older"
-sed -i 's/^Version: .*/Version: 0.1.0~before/' "$folder/older/DEBIAN/control"
+sed -i 's/^Version: .*/Version: 0.1.0/' "$folder/older/DEBIAN/control"
 dpkg-deb --build --root-owner-group -Zgzip -z1 "$folder/older" >/dev/null
-unshare --mount --propagation private "$0" inside "$(mktemp -d -p "$folder")" "$package" "$folder/older.deb"
+installs() { # WHERE ROOT
+  local log=$folder/log
+  unshare --mount --net --propagation private "$0" inside "$(mktemp -d -p "$folder")" "$2" "$package" "$folder/older.deb" \
+    >"$log" 2>&1 || { cat "$log" && fail "$1: see above"; }
+  echo "installed, upgraded, removed, purged: $1"
+}
+installs "this machine" /
+[ -x "$build/ioc_exporter_static" ] || skip "there is no static binary for other releases of Debian; on this machine it installs"
+known=0
+for root in "$roots"/*/; do
+  [ -e "$root/made-for" ] || continue
+  installs "Debian $(basename "$root")" "$root"
+  known=$((known + 1))
+done
+[ $known -gt 0 ] || skip "there are no roots of other releases (scripts/make-release-roots.sh); on this machine it installs"

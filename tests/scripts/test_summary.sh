@@ -9,15 +9,16 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 
-# entry NAME MESSAGE...: an entry with one test for each message; "" passes
+# entry NAME MESSAGE...: an entry with one test for each message; "" passes, one of a fixture is an error to pytest
 entry() {
-  local name=$1 message
+  local name=$1 message kind
   shift
   {
     echo '<testsuites><testsuite>'
     for message in "$@"; do
       echo "<testcase name='test_$((number += 1))' classname='file'>"
-      [ -z "$message" ] || echo "<failure message='$message'/>"
+      case $message in "failed on setup"*) kind=error ;; *) kind=failure ;; esac
+      [ -z "$message" ] || echo "<$kind message='$message'/>"
       echo '</testcase>'
     done
     echo '</testsuite></testsuites>'
@@ -47,11 +48,18 @@ number=0
 late='AssertionError: not within 30 s: beacons (last value: False)'
 entry e2e.good "" ""
 entry e2e.late "" "$late"
+entry e2e.late_fixture "failed on setup with &quot;$late&quot;"
+entry e2e.broken_fixture 'failed on setup with &quot;KeyError: 1&quot;'
 entry e2e.wrong "$late" 'assert 22 == 23'
 run ctest.xml e2e.good=passed e2e.late=failed
 is "what is run again" '^(e2e\.late)$' "$(summary --waits)"
 counted=$(summary) && die "a failed test is no failure"
 is "the counts" '3 passed, 1 failed, 0 skipped' "${counted##*$'\n'}"
+
+run ctest.xml e2e.good=passed e2e.late_fixture=failed
+is "what is run again after a fixture" '^(e2e\.late_fixture)$' "$(summary --waits)"
+run ctest.xml e2e.good=passed e2e.broken_fixture=failed
+is "what is run again after a broken fixture" '' "$(summary --waits)"
 
 run ctest.xml e2e.good=passed e2e.late=failed e2e.wrong=failed
 is "what is run again beside a wrong count" '' "$(summary --waits)"

@@ -23,6 +23,7 @@ namespace ioc_exporter {
 
 struct Snapshot : CaSamples, PolicySamples, SelfSamples {
   std::vector<IocSample> iocs;
+  std::optional<std::vector<IocSample>> by_type;  // with --series=site
   CaSamples pva;
   PolicySamples pva_policy;
   std::vector<functions::FunctionSample> functions;
@@ -41,11 +42,13 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   iocs::encode_iocs(facts, encoder);
   iocs::encode_expected(snapshot.expected_iocs, encoder);
   iocs::encode_left_out(snapshot.left_out, encoder);
-  records::encode_all(snapshot.iocs, snapshot.empty_probe, edges, cache, encoder);
+  records::encode_all(snapshot.iocs, snapshot.by_type ? &*snapshot.by_type : nullptr,
+                      snapshot.empty_probe, edges, cache, encoder);
   exposition::SharedFamilies shared;
   ca::encode_ca(snapshot, edges.completions, encoder, shared);
-  ca::add_puts(snapshot.pva, encoder, shared);
-  functions::encode_functions(snapshot.functions, snapshot.functions_watched, edges.scans, encoder);
+  ca::add_puts(snapshot.pva, edges.completions, encoder, shared);
+  functions::encode_functions(snapshot.functions, snapshot.functions_watched, edges.scans,
+                              !snapshot.by_type, encoder);
   policy::encode_policy(snapshot, snapshot.pva_policy, encoder);
   delivery::add_sinks("puts", snapshot.put_sinks, encoder, shared);
   delivery::add_sinks("traces", snapshot.trace_sinks, encoder, shared);
@@ -65,13 +68,16 @@ inline std::string render_text(const Snapshot& snapshot, const app::ExporterInfo
 class Bounds {
  public:
   explicit Bounds(const exposition::BoundsOptions& options)
-      : ca_(options), unexpected_(options.limits.unexpected_puts) {
-    records_.configure(options);
+      : ca_(options), pva_(options), unexpected_(options.limits.unexpected_puts) {
+    configure(options);
   }
 
   void configure(const exposition::BoundsOptions& options) {
     records_.configure(options);
+    types_.configure(options);
+    is_of_site_ = options.set == exposition::SeriesSet::site;
     ca_.configure(options);
+    pva_.configure(options);
     unexpected_.configure(options.limits.unexpected_puts);
   }
 
@@ -80,8 +86,11 @@ class Bounds {
     for (const IocSample& ioc : snapshot.iocs) names.insert(ioc.name);
     for (const CaServerSample& server : snapshot.ca_servers) names.insert(server.ioc);
     const auto known = [&names](const std::string& name) { return names.contains(name); };
+    if (is_of_site_) types_.apply(snapshot.by_type.emplace(snapshot.iocs));
     records_.apply(snapshot.iocs);
     ca_.apply(snapshot, known);
+    pva_.apply(snapshot.pva, known);
+    for (PutDurationSample& one : snapshot.pva.put_durations) one.by_pva = true;
     if (!snapshot.puts_missing || !snapshot.unexpected_puts.empty())
       unexpected_.apply(snapshot, known);
     snapshot.limited = {{"records", records_.limited()}};
@@ -90,8 +99,9 @@ class Bounds {
   }
 
  private:
-  records::RecordBounds records_;
-  ca::CaBounds ca_;
+  records::RecordBounds records_, types_{true};
+  bool is_of_site_ = false;
+  ca::CaBounds ca_, pva_;
   policy::UnexpectedBounds unexpected_;
 };
 

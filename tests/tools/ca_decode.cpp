@@ -1,15 +1,14 @@
 // Decodes Channel Access circuits with the parser that the tap runs in the kernel, for tests that
 // compare it with another one.
 //
-// stdin, one line each: "S HEX" a segment to the server, "C HEX" one to the client, "." the
-// circuit's end. stdout, for each circuit: "user USER", "host HOST", "put OP NAME COUNT" (sorted;
-// OP write or write_notify; NAME "?" when the SID is not known), "open NAME" for each channel still
-// open (sorted), ".".
-#include <iostream>
+// stdin: support/decode_circuits.h. stdout, for each circuit: "user USER", "host HOST", "put OP
+// NAME COUNT" (sorted; OP write or write_notify; NAME "?" when the SID is not known), "open NAME"
+// for each channel still open (sorted), ".".
 #include <map>
 #include <set>
 
 #include "support/ca_stream.h"
+#include "support/decode_circuits.h"
 
 namespace {
 
@@ -19,8 +18,8 @@ using ioc_exporter::ca::CaStream;
 
 class Circuit {
  public:
-  void feed(CaDirection direction, const std::vector<std::uint8_t>& segment) {
-    CaStream& stream = direction == CaDirection::to_server ? to_server_ : to_client_;
+  void feed(bool to_server, const std::vector<std::uint8_t>& segment) {
+    CaStream& stream = to_server ? to_server_ : to_client_;
     for (const CaEvent& event : stream.feed(segment)) take(event);
   }
 
@@ -75,29 +74,8 @@ class Circuit {
   std::map<std::pair<std::string, std::string>, std::uint64_t> puts_;
 };
 
-std::vector<std::uint8_t> from_hex(const std::string& hex) {
-  std::vector<std::uint8_t> bytes;
-  for (std::size_t at = 0; at + 1 < hex.size(); at += 2)
-    bytes.push_back(static_cast<std::uint8_t>(std::stoul(hex.substr(at, 2), nullptr, 16)));
-  return bytes;
-}
-
 }  // namespace
 
 int main() {
-  Circuit circuit;
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    if (line == ".") {
-      circuit.print();
-      circuit = Circuit();
-    } else if (line.size() >= 2 && (line[0] == 'S' || line[0] == 'C') && line[1] == ' ') {
-      circuit.feed(line[0] == 'S' ? CaDirection::to_server : CaDirection::to_client,
-                   from_hex(line.substr(2)));
-    } else {
-      std::cerr << "ca_decode: neither a segment nor an end: " << line.substr(0, 80) << '\n';
-      return 2;
-    }
-  }
-  return 0;
+  return ioc_exporter::testing::decode_circuits("ca_decode", [] { return Circuit(); });
 }

@@ -1,6 +1,6 @@
 /*
  * driver.h. Preloaded into an IOC, it does what the FIFO in the environment's DRIVER says, one line each: a function,
- * how often, a number and texts.
+ * how often, a number and texts. "mark": it makes the file DRIVER.done.
  */
 #define _GNU_SOURCE
 #include "tools/driver.h"
@@ -184,6 +184,17 @@ static void run(const char *name, int count, int number, const char *port, const
 	}
 }
 
+static void mark(const char *path)
+{
+	char done[512];
+	FILE *file;
+
+	snprintf(done, sizeof done, "%s.done", path);
+	file = fopen(done, "w");
+	if (file)
+		fclose(file);
+}
+
 static void *serve(void *path)
 {
 	char line[256], name[32], port[64], device[64];
@@ -194,8 +205,12 @@ static void *serve(void *path)
 		return NULL;
 	while (fgets(line, sizeof line, orders)) {
 		port[0] = device[0] = 0;
-		if (sscanf(line, "%31s %d %d %63s %63s", name, &count, &number, port, device) >= 3)
+		if (sscanf(line, "%31s %d %d %63s %63s", name, &count, &number, port, device) < 3)
+			continue;
+		if (strcmp(name, "mark"))
 			run(name, count, number, port, device);
+		else
+			mark(path);
 	}
 	fclose(orders);
 	return NULL;

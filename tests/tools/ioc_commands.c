@@ -7,6 +7,8 @@
  *                                              priority, so that a call that is not slow takes no longer on a busy host
  *   suspendCallbacks PRIORITY          that callback thread suspends itself, as after a failed assertion
  *   requestCallbacks PRIORITY COUNT    asks for so many callbacks, which do nothing
+ *   completeRecord RECORD              the second phase of an asynchronous record
+ *   letGo                              ends one wait_inside
  *   loadModule FILE                    loads a library of tests/tools/modules, which registers commands of its own
  *
  * Functions of sub records. Both spin for B microseconds when they are slow, set VAL to 1, else to 0, and count that
@@ -14,12 +16,17 @@
  *
  *   slow_at_times    in the first call and each A-th after it, which it counts in K
  *   slow_if_told     when A is not 0
+ *
+ *   busy             asynchronous: ends with completeRecord
+ *   wait_inside      waits within its dbProcess for letGo, as a driver does whose device does not answer; first it prints
+ *                    "@inside"
  */
 #include "ioc_commands.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -151,8 +158,68 @@ static void register_bursts(void)
 	registryFunctionAdd("slow_if_told", (REGISTRYFUNCTION)slow_if_told);
 }
 
+static long busy(subRecord *record)
+{
+	record->pact = 1;
+	return 0;
+}
+
+static void complete_record(const iocshArgBuf *args)
+{
+	DBADDR address;
+	struct dbCommon *record;
+
+	if (!args[0].sval || dbNameToAddr(args[0].sval, &address))
+		return;
+	record = address.precord;
+	dbScanLock(record);
+	if (record->pact)
+		record->rset->process(record);
+	dbScanUnlock(record);
+}
+
+static void register_busy(void)
+{
+	static const iocshArg record = {"record", iocshArgString};
+	static const iocshArg *const record_args[] = {&record};
+	static const iocshFuncDef complete = {.name = "completeRecord", .nargs = 1, .arg = record_args};
+
+	iocshRegister(&complete, complete_record);
+	registryFunctionAdd("busy", (REGISTRYFUNCTION)busy);
+}
+
+static sem_t gate;
+
+static long wait_inside(subRecord *record)
+{
+	(void)record;
+	puts("@inside");
+	fflush(stdout);
+	while (sem_wait(&gate))
+		;
+	return 0;
+}
+
+static void let_go(const iocshArgBuf *args)
+{
+	(void)args;
+	sem_post(&gate);
+}
+
+static void register_waiting(void)
+{
+	static const iocshFuncDef go = {.name = "letGo"};
+
+	sem_init(&gate, 0, 0);
+	iocshRegister(&go, let_go);
+	registryFunctionAdd("wait_inside", (REGISTRYFUNCTION)wait_inside);
+}
+
 void register_test_commands(void)
 {
+	register_busy();
+	register_waiting();
+	register_inside_clients();
 	register_bursts();
 	static const iocshArg priority = {"priority", iocshArgInt};
 	static const iocshArg count = {"count", iocshArgInt};

@@ -1,18 +1,23 @@
 /*
- * A soft IOC in one page: loads base.dbd and the given databases, runs iocInit, then obeys its stdin.
+ * A soft IOC in one page: loads base.dbd and the given databases, runs iocInit, then obeys its
+ * stdin.
  *
  *   ioc_launcher DBD_DIR [MACROS DB]...
  *
  * Each line of stdin goes to the IOC shell; "@done" on a line of its own follows what the command
- * printed. "@exitMain" ends the main thread, as an IOC without a shell does; another one obeys from then on. "@running" is printed once after iocInit. At the end of stdin the IOC goes on until a signal
- * ends it. The function `put_inside` for a sub record writes the value of its field A with dbPutField to the
- * field that its DESC names, as device support does. Built once for each Base version that the tests know, against that version's own headers.
+ * printed. "@exitMain" ends the main thread, as an IOC without a shell does; another one obeys from
+ * then on. "@running" is printed once after iocInit. At the end of stdin the IOC goes on until a
+ * signal ends it. The function `put_inside` for a sub record writes the value of its field A with
+ * dbPutField to the field that its DESC names, as device support does; `request_once` asks for the
+ * record that its DESC names by scanOnce. Built once for each Base version that the tests know,
+ * against that version's own headers.
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <dbAccess.h>
+#include <dbScan.h>
 #include <dbStaticLib.h>
 #include <iocInit.h>
 #include <iocsh.h>
@@ -35,6 +40,16 @@ static long put_inside(subRecord *record)
 	long status = dbNameToAddr(record->desc, &address);
 
 	return status ? status : dbPutField(&address, DBR_DOUBLE, &record->a, 1);
+}
+
+static long request_once(subRecord *record)
+{
+	DBADDR address;
+	long status = dbNameToAddr(record->desc, &address);
+
+	if (!status)
+		scanOnce(address.precord);
+	return status;
 }
 
 static void say_done(void)
@@ -84,8 +99,12 @@ int main(int argc, char **argv)
 		return fail("load base.dbd from", argv[1]);
 	if (registerAllRecordDeviceDrivers(pdbbase))
 		return fail("register", "record, device and driver support");
+	if (!register_device_support())
+		return fail("register", "device support of the tests");
 	if (!registryFunctionAdd("put_inside", (REGISTRYFUNCTION)put_inside))
 		return fail("register", "put_inside");
+	if (!registryFunctionAdd("request_once", (REGISTRYFUNCTION)request_once))
+		return fail("register", "request_once");
 	for (i = 2; i < argc; i += 2) {
 		if (dbLoadRecords(argv[i + 1], argv[i]))
 			return fail("load", argv[i + 1]);

@@ -3,18 +3,19 @@
     put_p4p.py COUNT PV VALUE [PV VALUE]...
 
 Prints "@connected" when all its channels are; each line on stdin sends COUNT puts to each PV, waits for
-all answers, and prints "@sent N". VALUE is a number, a text, or the fields of a group in JSON. A PV may have
+all answers, and prints "@sent N". VALUE is a number, a text, an array, or the fields of a group in JSON. A PV may have
 suffixes: "=notify" asks the IOC to answer when processing is done (record._options.block), "=process" to process
-whatever the record's kind; "=refused": each put is answered with an error.
+whatever the record's kind; "=refused": each put is answered with an error; "=call": the put is a remote call.
 """
 import json
 import sys
 
 from p4p.client.thread import Context, RemoteError
+from p4p.nt import NTURI
 
 
 def typed(text: str):
-    if text.startswith("{"):
+    if text.startswith(("{", "[")):
         return json.loads(text)
     try:
         return float(text)
@@ -29,6 +30,9 @@ def put(context: Context, name: str, value) -> None:
         request = "record[block=true]field(value)"
     if "process" in suffixes:
         request = "record[process=true]field(value)"
+    if "call" in suffixes:
+        context.rpc(name, NTURI([("value", "d")]).wrap(name, kws={"value": value}), timeout=30)
+        return
     try:
         context.put(name, value if isinstance(value, dict) else {"value": value}, timeout=30, request=request)
     except RemoteError:

@@ -5,6 +5,7 @@
 export PATH=/bin LD_LIBRARY_PATH=/epics/lib
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
+mount -t securityfs securityfs /sys/kernel/security
 mount -t devtmpfs devtmpfs /dev
 mount -t tmpfs tmpfs /tmp
 ip link set lo up
@@ -27,8 +28,9 @@ wait_for 60 grep -q "^@running" $IOC_LOG
 if [ "$CHECK" = 1 ]; then
   fact check
   ioc_exporter --check --strict
+  status=$?
   fact check_status
-  echo $?
+  echo $status
 fi
 ioc_exporter --web.listen-address=127.0.0.1:$PORT --collector.putlog --putlog.file=/tmp/puts/puts.jsonl \
   --putlog.burst=0s --collector.traces --traces.rate=100000 --overhead.target=0 2>/tmp/exporter.log &

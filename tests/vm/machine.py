@@ -123,14 +123,14 @@ class Initramfs:
 
 
 def boot(kernel: pathlib.Path, initramfs: pathlib.Path, directory: pathlib.Path,
-         limit: int = BOOT_LIMIT) -> dict[str, str]:
+         limit: int = BOOT_LIMIT, parameters: str = "") -> dict[str, str]:
     """Reports of the scripts inside: name of the fact -> its text. Fails when they did not come to their end."""
     console, told = directory / "console.log", directory / "told.log"
     # One host thread runs both CPUs in turn: with a thread for each, a CPU may meet the breakpoint of a code
     # patch that the other has just finished, and the kernel, which no longer knows it, panics.
     command = [*PROCESSOR.qemu, "-accel", "tcg,thread=single", "-m", "1024", "-smp", "2", "-nodefaults",
                "-no-reboot", "-display", "none", "-kernel", kernel, "-initrd", initramfs,
-               "-append", f"console={PROCESSOR.console} panic=-1 quiet", "-serial", f"file:{console}"]
+               "-append", f"console={PROCESSOR.console} panic=-1 quiet {parameters}", "-serial", f"file:{console}"]
     command += (["-device", "pci-serial,chardev=told", "-chardev", f"file,id=told,path={told}"] if ROOT
                 else ["-serial", f"file:{told}"])
     try:

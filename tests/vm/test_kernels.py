@@ -62,3 +62,24 @@ def test_kernel(series, tmp_path):
     assert {put["old"] for put in puts} <= {put["value"] for put in puts} | {0}
     assert sum(put["old"] == before["value"] for before, put in zip(puts, puts[1:])) > len(puts) / 2
     assert {put["status"] for put in puts if put["op"] == "write_notify"} == {"ok"}
+
+
+def test_locked_down(tmp_path):
+    """The kernel lets no program read memory: puts are counted from packets, and --check says why there is nothing else."""
+    tree = machine.Initramfs(tmp_path / "root")
+    tree.add_ioc(DATABASE)
+    tree.add_program(env.exporter_binary(), "/bin/ioc_exporter")
+    tree.add_script("guest.sh", "/init", {"CALLS": CALLS, "WRITES": WRITES, "NOTIFIES": NOTIFIES, "CHECK": 1})
+    facts = machine.boot(machine.kernel_of("6.1"), tree.pack(tmp_path / "initramfs.cpio"), tmp_path,
+                         parameters="lockdown=confidentiality")
+    machine.show(facts)
+    assert facts["check_status"].strip() == "1"
+    reason = "the kernel is locked down (confidentiality) and lets no BPF program read memory"
+    for probe in ("record_process", "ca_server_probe", "pva_server_probe"):
+        assert re.search(f"load BPF object {probe} .*{re.escape(reason)}", facts["exporter_log"]), probe
+    scrape = Scrape(facts["metrics"])
+    loaded = {labels["probe"] for labels, value in scrape.series("ioc_exporter_probe_loaded") if value}
+    assert loaded == {"ca_tap", "ca_udp"}
+    assert scrape.value(PUTS, ioc="vm-ioc", pv="VM:set", op="write", client="127.0.0.1", user="root") == WRITES
+    assert scrape.total(PUTS) == WRITES + NOTIFIES
+    assert facts["exporter_status"].strip() == "0", facts["exporter_log"]

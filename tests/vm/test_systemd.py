@@ -1,34 +1,16 @@
 """The unit that the packages install, under a real systemd: it starts, hangs, is restarted, reloaded and stopped as
 systemd does it, and the counts are exact."""
-import pathlib
 import re
 import shutil
 
 import pytest
 
 import machine
-from harness import env
 from harness.scrape import PROCESSED, PUTS, Scrape
+from systemd_host import FILES, OUR_UNIT_DIR, new_host
 
 KERNEL = "6.1"
-FILES = machine.VM_DIR / "systemd"
-PACKAGING = machine.VM_DIR.parent.parent / "packaging"
-PROGRAM = "/usr/sbin/ioc_exporter"
 CALLS, WRITES, NOTIFIES, AFTER, LAST = 23, 101, 13, 19, 29
-DATABASE = """
-record(ao,"VM:set"){field(FLNK,"VM:count")}
-record(calc,"VM:count"){field(CALC,"VAL+1")}
-"""
-HOST_UNITS = ["basic.target", "sysinit.target", "multi-user.target", "local-fs.target", "network.target",
-              "shutdown.target", "slices.target", "sockets.target", "systemd-journald.service",
-              "systemd-journald.socket"]
-OUR_UNITS = ["ioc.service", "driver.service"]
-HOST_UNIT_DIR, OUR_UNIT_DIR = "/lib/systemd/system", "/etc/systemd/system"
-LINKS = {"default.target": f"{HOST_UNIT_DIR}/multi-user.target",
-         "sysinit.target.wants/systemd-journald.service": f"{HOST_UNIT_DIR}/systemd-journald.service",
-         "sockets.target.wants/systemd-journald.socket": f"{HOST_UNIT_DIR}/systemd-journald.socket",
-         "multi-user.target.wants/ioc.service": f"{OUR_UNIT_DIR}/ioc.service",
-         "multi-user.target.wants/driver.service": f"{OUR_UNIT_DIR}/driver.service"}
 # linux/capability.h: those that the exporter itself keeps, and those that the unit gives. The set that bounds them
 # cannot be made smaller without CAP_SETPCAP; as no program is run, nothing is taken from it.
 DAC_READ_SEARCH, NET_RAW, SYS_PTRACE, SYS_ADMIN, BPF, CHECKPOINT_RESTORE = 2, 13, 19, 21, 39, 40
@@ -36,64 +18,13 @@ KEPT = [DAC_READ_SEARCH, SYS_PTRACE, BPF, CHECKPOINT_RESTORE]
 CAPABILITIES, BOUND = (f"{sum(1 << c for c in caps):016x}" for caps in (KEPT, [*KEPT, NET_RAW, SYS_ADMIN]))
 
 
-def systemd_dir() -> pathlib.Path:
-    directory = pathlib.Path("/lib/systemd")
-    if not (directory / "systemd").exists():
-        pytest.skip("there is no /lib/systemd/systemd: scripts/install-deps.sh test installs it")
-    return directory
-
-
-def lay_out(tree: machine.Initramfs) -> None:
-    """One /usr, as distributions have it."""
-    for name in ("bin", "sbin", "lib", "lib64"):
-        (tree.root / "usr" / name).mkdir(parents=True)
-        (tree.root / name).symlink_to(f"usr/{name}")
-
-
-def add_systemd(tree: machine.Initramfs, systemd: pathlib.Path) -> None:
-    for program in ("systemd", "systemd-journald", "systemd-executor"):
-        if (systemd / program).exists():
-            tree.add_program(systemd / program, f"/lib/systemd/{program}")
-    for unit in HOST_UNITS:
-        tree.add(systemd / "system" / unit, f"{HOST_UNIT_DIR}/{unit}", 0o644)
-    for unit in OUR_UNITS:
-        tree.add(FILES / unit, f"{OUR_UNIT_DIR}/{unit}", 0o644)
-    for name, target in LINKS.items():
-        link = tree.root / OUR_UNIT_DIR.lstrip("/") / name
-        link.parent.mkdir(exist_ok=True)
-        link.symlink_to(target)
-    # Programs that the driver, the package's postinst and the unit run, and busybox does not have.
-    for program in ("systemctl", "journalctl", "useradd", "getent", "install"):
-        found = shutil.which(program)
-        assert found, f"this host has no {program}"
-        tree.add_program(pathlib.Path(found))
-    tree.write("/etc/machine-id", "0123456789abcdef0123456789abcdef\n")
-    tree.write("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nepics:x:1000:1000::/home/epics:/bin/sh\n")
-    tree.write("/etc/group", "root:x:0:\nepics:x:1000:\n")
-
-
-def add_package(tree: machine.Initramfs) -> None:
-    """The files of the package, as its own CMakeLists.txt makes and places them."""
-    tree.add_program(env.exporter_binary(), PROGRAM)
-    unit = (PACKAGING / "ioc_exporter.service.in").read_text().replace("@IOC_EXPORTER_PROGRAM@", PROGRAM)
-    assert f"ExecStart={PROGRAM} " in unit
-    tree.write(f"{HOST_UNIT_DIR}/ioc_exporter.service", unit)
-    tree.add(PACKAGING / "ioc_exporter.default", "/etc/default/ioc_exporter", 0o644)
-    tree.add(PACKAGING / "debian/postinst", "/postinst")
-
-
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     """All of it happens in one machine; the tests look at what it told."""
-    kernel, systemd = machine.kernel_of(KERNEL), systemd_dir()
+    kernel = machine.kernel_of(KERNEL)
     directory = tmp_path_factory.mktemp("systemd")
-    tree = machine.Initramfs(directory / "root")
-    lay_out(tree)
-    tree.add_ioc(DATABASE)
-    add_systemd(tree, systemd)
-    add_package(tree)
+    tree = new_host(directory / "root", [FILES / "driver.service"])
     tree.add(FILES / "test.conf", f"{OUR_UNIT_DIR}/ioc_exporter.service.d/test.conf", 0o644)
-    tree.add_script("systemd/init.sh", "/init", {})
     counts = {"CALLS": CALLS, "WRITES": WRITES, "NOTIFIES": NOTIFIES, "AFTER": AFTER, "LAST": LAST}
     tree.add_script("systemd/driver.sh", "/driver.sh", counts)
     try:

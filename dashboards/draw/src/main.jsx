@@ -63,6 +63,7 @@ async function answered(source, request) {
 function variable(v) {
   const all = { name: v.name, label: v.label, hide: v.hide };
   if (v.type === 'datasource') return new scenes.DataSourceVariable({ ...all, pluginId: v.query, value: '', text: '' });
+  if (v.type === 'constant') return new scenes.ConstantVariable({ ...all, value: v.query ?? '' });
   if (v.type === 'textbox') return new scenes.TextBoxVariable({ ...all, value: v.query ?? '' });
   return new scenes.QueryVariable({
     ...all,

@@ -5,7 +5,7 @@ import {
   identityOverrideProcessor,
   PanelPlugin,
 } from '@grafana/data';
-import { BarGauge, BigValue, DataLinksContextMenu, Table, TimeSeries, useTheme2, VizRepeater } from '@grafana/ui';
+import { BigValue, DataLinksContextMenu, Table, TimeSeries, useTheme2, VizRepeater } from '@grafana/ui';
 import { Heatmap, StateTimeline } from './viz';
 
 function Stat({ value: { display, sparkline, hasLinks, getLinks }, options: o, orientation, ...place }) {
@@ -28,26 +28,8 @@ function Stat({ value: { display, sparkline, hasLinks, getLinks }, options: o, o
   return hasLinks && getLinks ? <DataLinksContextMenu links={getLinks}>{number}</DataLinksContextMenu> : number();
 }
 
-function Bar({ value, options: o, ...place }) {
-  return (
-    <BarGauge
-      value={value.display}
-      field={value.field}
-      display={value.view?.getFieldDisplayProcessor(value.colIndex)}
-      itemSpacing={8}
-      lcdCellWidth={8}
-      displayMode={o.displayMode}
-      showUnfilled={o.showUnfilled}
-      valueDisplayMode={o.valueMode}
-      text={o.text}
-      {...place}
-    />
-  );
-}
-
-function Repeated({ of: One, panel, ...more }) {
+function Numbers({ data, options, fieldConfig, replaceVariables, timeZone, width, height }) {
   const theme = useTheme2();
-  const { data, options, fieldConfig, replaceVariables, timeZone, width, height } = panel;
   const values = () =>
     getFieldDisplayValues({
       fieldConfig,
@@ -68,9 +50,8 @@ function Repeated({ of: One, panel, ...more }) {
       autoGrid
       itemSpacing={8}
       renderCounter={0}
-      renderValue={(place) => <One theme={theme} options={options} {...place} />}
+      renderValue={(place) => <Stat theme={theme} options={options} {...place} />}
       getAlignmentFactors={getDisplayValueAlignmentFactors}
-      {...more}
     />
   );
 }
@@ -94,8 +75,7 @@ function Lines({ data, options, width, height, timeRange, timeZone, replaceVaria
 
 const KINDS = {
   timeseries: Lines,
-  stat: (panel) => <Repeated of={Stat} panel={panel} />,
-  bargauge: (panel) => <Repeated of={Bar} panel={panel} autoGrid={false} minVizHeight={10} minVizWidth={75} />,
+  stat: Numbers,
   table: ({ data, options, width, height, timeRange }) => (
     <Table
       data={data.series[0]}

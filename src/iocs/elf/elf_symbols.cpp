@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "iocs/elf/elf_file.h"
 #include "iocs/elf/rsrv_functions.h"
@@ -76,11 +75,12 @@ class ElfReader {
     }
     std::string bytes(strings.sh_size, '\0');
     if (file_.read(strings.sh_offset, bytes.data(), bytes.size()))
-      file_.for_each<Elf64_Sym>(table.sh_offset, table.sh_size / sizeof(Elf64_Sym),
-                                [&](const Elf64_Sym& symbol, std::uint64_t) {
-                                  if (defined(symbol) && symbol.st_name < bytes.size())
-                                    keep(symbol, std::string_view(bytes).substr(symbol.st_name));
-                                });
+      file_.for_each<Elf64_Sym>(
+          table.sh_offset, table.sh_size / sizeof(Elf64_Sym),
+          [&](const Elf64_Sym& symbol, std::uint64_t) {
+            if ((defined(symbol) || symbol.st_shndx == SHN_UNDEF) && symbol.st_name < bytes.size())
+              keep(symbol, std::string_view(bytes).substr(symbol.st_name));
+          });
     if (file_.is_complete()) return {};
     return error_in_words(what_ + ": damaged symbol table, or reading it takes too long");
   }
@@ -90,6 +90,10 @@ class ElfReader {
     const std::string_view name = rest.substr(0, rest.substr(0, longest_ + 1).find('\0'));
     const auto wanted = wanted_.find(name);
     if (wanted == wanted_.end()) return;
+    if (symbol.st_shndx == SHN_UNDEF) {
+      out_.imported_.emplace(*wanted);
+      return;
+    }
     ElfSymbol found{symbol.st_value, {}, symbol.st_size};
     if (const LoadSegment* segment = segment_of(symbol.st_value)) {
       const std::uint64_t in_segment = symbol.st_value - segment->address;
@@ -200,6 +204,8 @@ std::string ElfSymbols::packed() const {
     packer.add(std::string_view(name));
     packer.add(symbol);
   }
+  packer.add(imported_.size());
+  for (const std::string& name : imported_) packer.add(std::string_view(name));
   return packer.bytes();
 }
 
@@ -221,6 +227,13 @@ std::optional<ElfSymbols> ElfSymbols::unpacked(std::string_view bytes) {
     const auto symbol = unpacker.take<ElfSymbol>();
     if (!name || !symbol) return {};
     elf.symbols_.emplace(std::move(*name), *symbol);
+  }
+  const auto imported = unpacker.take<std::size_t>();
+  if (!imported) return {};
+  for (std::size_t i = 0; i < *imported; ++i) {
+    auto name = unpacker.text();
+    if (!name) return {};
+    elf.imported_.insert(std::move(*name));
   }
   return elf;
 }

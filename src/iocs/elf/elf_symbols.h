@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,8 +36,9 @@ class ElfSymbols {
  public:
   // Reads a 64-bit ELF file of this machine's kind through `fd` by pread: the file may shrink or be
   // nonsense, that is an error that names `path`. Only symbols that the file defines count, not
-  // those that it imports. The dynamic symbols come first, then .symtab, there global before local.
-  // rsrv's static functions are found also where no symbol names them (rsrv_functions.h).
+  // those that it imports (but for uses()). The dynamic symbols come first, then .symtab, there
+  // global before local. rsrv's static functions are found also where no symbol names them
+  // (rsrv_functions.h).
   static Result<ElfSymbols> read(int fd, const std::string& path,
                                  std::span<const std::string> wanted);
 
@@ -45,6 +47,10 @@ class ElfSymbols {
   static std::optional<ElfSymbols> unpacked(std::string_view bytes);
 
   const ElfSymbol* find(std::string_view name) const;
+  // The file defines the symbol, or imports it from another one.
+  bool uses(std::string_view name) const {
+    return symbols_.contains(name) || imported_.contains(name);
+  }
   // Symbols of functions, without parts that a compiler has put elsewhere.
   std::vector<CodeRange> functions() const;
   // No .symtab: what is not exported cannot be found.
@@ -59,6 +65,7 @@ class ElfSymbols {
 
   std::vector<LoadSegment> segments_;
   std::map<std::string, ElfSymbol, std::less<>> symbols_;
+  std::set<std::string, std::less<>> imported_;
   bool stripped_ = true;
 };
 

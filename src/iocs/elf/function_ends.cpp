@@ -46,6 +46,8 @@ class Analysis {
     if (auto ok = follow_code(); !ok) return ok.error();
     if (auto ok = find_ends(places); !ok) return ok.error();
     if (!does(work)) return error_in_words("it does its work after its last jump");
+    if (places != Places::cheap && !leaves_.empty() && !does(Work::call))
+      return error_in_words("another function does its work" + at(leaves_.begin()->first));
     return take();
   }
 
@@ -356,14 +358,14 @@ Result<std::shared_ptr<const EndingFunction>> EndingFunction::find(int fd,
 
 Result<std::shared_ptr<const EndingFunction>> EndingFunction::find(
     const CodeFile& file, const std::map<std::string, CodeRange>& functions,
-    const std::string& name, Work work) {
+    const std::string& name, Work work, Places places) {
   std::vector<CodeRange> parts;
   if (const auto code = functions.find(name); code != functions.end()) {
     parts.push_back(code->second);
     if (const auto cold = functions.find(name + ".cold"); cold != functions.end())
       parts.push_back(cold->second);
   }
-  return find(file.fd(), parts, work);
+  return find(file.fd(), parts, work, places);
 }
 
 Result<void> EndingFunction::check(const CodeFile& file) const {

@@ -132,7 +132,7 @@ class EndingFunction {
   // Of the function and its cold part, as `functions` knows them by name.
   static Result<std::shared_ptr<const EndingFunction>> find(
       const CodeFile& file, const std::map<std::string, CodeRange>& functions,
-      const std::string& name, Work work = Work::nothing);
+      const std::string& name, Work work = Work::nothing, Places places = Places::cheap);
 
   const FunctionEnds& ends() const { return ends_; }
   const std::vector<CodeRange>& parts() const { return parts_; }

@@ -12,6 +12,7 @@
 
 #include "iocs/elf/elf_file.h"
 #include "iocs/elf/elf_symbols.h"
+#include "iocs/elf/unwind_table.h"
 #include "iocs/memory/reader_wire.h"
 
 namespace ioc_exporter::iocs {
@@ -20,16 +21,6 @@ namespace {
 constexpr std::uint64_t kMostBytes = 256u << 20, kMostCpuNs = 4'000'000'000;
 constexpr std::size_t kLongestName = 1024, kMostSymbols = 4u << 20;
 constexpr std::string_view kCold = ".cold";
-
-std::string demangled(std::string_view name) {
-  int status = 0;
-  struct Free {
-    void operator()(char* text) const { std::free(text); }
-  };
-  const std::unique_ptr<char, Free> text(
-      abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status));
-  return status == 0 && text ? text.get() : "";
-}
 
 // "Class::method(int)" is a name with its arguments and without.
 bool is_cxx_name(const std::string& wanted, const std::string& whole) {
@@ -67,70 +58,14 @@ std::string build_id_of(ElfFile& file) {
   return "";
 }
 
-// .eh_frame_hdr (Linux Standard Base, "Exception Frames"): functions sorted by address, as all
-// linkers write it.
-class UnwindTable {
- public:
-  // Size of the function that begins at the address; none: none does.
-  static std::optional<std::uint64_t> size_at(ElfFile& file, std::uint64_t address) {
-    for (const Elf64_Phdr& segment : file.segments())
-      if (segment.p_type == PT_GNU_EH_FRAME) return search(file, segment, address);
-    return {};
-  }
-
- private:
-  struct Row {
-    std::int32_t function, frame;  // from the table's address
-  };
-  static std::optional<std::uint64_t> search(ElfFile& file, const Elf64_Phdr& table,
-                                             std::uint64_t address) {
-    struct {
-      std::uint8_t version, frame_encoding, count_encoding, row_encoding;
-      std::int32_t frame;
-      std::uint32_t count;
-    } head{};
-    constexpr std::uint8_t kFromTable4 = 0x3b, kUnsigned4 = 0x03;
-    if (!file.read(table.p_offset, &head, sizeof head) || head.version != 1 ||
-        head.count_encoding != kUnsigned4 || head.row_encoding != kFromTable4)
-      return {};
-    std::uint64_t first = 0, last = head.count;
-    while (first < last) {
-      const std::uint64_t middle = (first + last) / 2;
-      Row row{};
-      if (!file.read(table.p_offset + sizeof head + middle * sizeof row, &row, sizeof row))
-        return {};
-      const std::uint64_t here =
-          table.p_vaddr + static_cast<std::uint64_t>(std::int64_t{row.function});
-      if (here == address)
-        return size_of(file, table.p_vaddr + static_cast<std::uint64_t>(std::int64_t{row.frame}),
-                       address);
-      (here < address ? first : last) = here < address ? middle + 1 : middle;
-    }
-    return {};
-  }
-
-  // The encoding of addresses stands elsewhere; the usual one is right when it gives this address.
-  static std::optional<std::uint64_t> size_of(ElfFile& file, std::uint64_t frame,
-                                              std::uint64_t address) {
-    struct {
-      std::uint32_t length, common;
-      std::int32_t begin;
-      std::uint32_t size;
-    } entry{};
-    const auto offset = file.offset_of(frame);
-    if (!offset || !file.read(*offset, &entry, sizeof entry) || entry.size == 0) return {};
-    const std::uint64_t begin = frame + 8 + static_cast<std::uint64_t>(std::int64_t{entry.begin});
-    return begin == address ? std::optional<std::uint64_t>(entry.size) : std::nullopt;
-  }
-};
-
 class Search {
  public:
   Search(ElfFile& file, std::span<const FunctionWish> wishes) : file_(file), wishes_(wishes) {
     for (const FunctionWish& wish : wishes) {
-      has_cxx_ |= wish.kind == FunctionWish::Kind::cxx;
+      has_cxx_ |= wish.kind == FunctionWish::Kind::cxx || wish.kind == FunctionWish::Kind::listed;
       const auto colon = wish.text.find(':');
-      const bool has_source = wish.kind != FunctionWish::Kind::cxx && colon != std::string::npos;
+      const bool has_source = wish.kind != FunctionWish::Kind::cxx && colon != std::string::npos &&
+                              wish.text.find("::") == std::string::npos;
       sources_.push_back(has_source ? wish.text.substr(0, colon) : "");
       names_.push_back(has_source ? wish.text.substr(colon + 1) : wish.text);
     }
@@ -148,7 +83,11 @@ class Search {
           wishes_[i].kind == FunctionWish::Kind::place)
         look_at_offset(i);
     for (std::uint32_t i = 0; i < wishes_.size(); ++i) judge(i);
-    for (FoundFunction& one : out_.found) add_cold(one);
+    for (FoundFunction& one : out_.found) {
+      add_cold(one);
+      if (wishes_[one.wish].kind == FunctionWish::Kind::listed) describe(one);
+    }
+    name_listed();
     return std::move(out_);
   }
 
@@ -216,6 +155,10 @@ class Search {
         return glob_matches(names_[wish], name);
       case FunctionWish::Kind::cxx:
         return !cxx.empty() && is_cxx_name(names_[wish], cxx);
+      case FunctionWish::Kind::listed:
+        return glob_matches(names_[wish], name) ||
+               (!cxx.empty() &&
+                (glob_matches(names_[wish], cxx) || is_cxx_name(names_[wish], cxx)));
       default:
         return false;
     }
@@ -225,9 +168,39 @@ class Search {
   void add(std::uint32_t wish, std::string_view name, const CodeRange& code,
            const std::string& source) {
     if (!seen_.emplace(wish, code.file_offset).second) return;
-    if (++counts_[wish] > kMostOfWish) return;
+    if (++counts_[wish] > most_of(wish)) return;
     out_.found.push_back({wish, std::string(name), code, {}});
     source_of_[code.file_offset] = source;
+  }
+
+  std::size_t most_of(std::uint32_t wish) const {
+    return wishes_[wish].kind == FunctionWish::Kind::listed ? kMostListed : kMostOfWish;
+  }
+
+  void describe(FoundFunction& function) {
+    function.source = source_of_.at(function.code.file_offset);
+    for (const CodeRange& part : {function.code, function.cold})
+      if (const auto address = file_.code_address(part.file_offset); address && part.size > 0)
+        function.unwinding = std::max(function.unwinding, unwinding_at(file_, *address));
+  }
+
+  // Each as a description finds this function alone: demangled where that is one function's, else
+  // as it stands in the symbol table, of local ones with the source file.
+  void name_listed() {
+    std::vector<std::pair<FoundFunction*, std::string>> listed;
+    std::map<std::string, unsigned> counts;
+    for (FoundFunction& one : out_.found) {
+      if (wishes_[one.wish].kind != FunctionWish::Kind::listed) continue;
+      listed.emplace_back(&one, one.name.starts_with("_Z") ? demangled(one.name) : "");
+      ++counts[listed.back().second];
+    }
+    for (auto& [one, cxx] : listed) {
+      const bool is_cxx = cxx.find("::") != std::string::npos || cxx.ends_with(')');
+      if (is_cxx && counts.at(cxx) == 1)
+        one->name = std::move(cxx);
+      else if (!one->source.empty())
+        one->name = one->source + ":" + one->name;
+    }
   }
 
   void look_at_offset(std::uint32_t wish) {
@@ -235,7 +208,7 @@ class Search {
     const bool any_file = wanted.kind == FunctionWish::Kind::place;
     const std::string build_id = build_id_of(file_);
     const auto address = file_.code_address(wanted.offset);
-    const auto size = address ? UnwindTable::size_at(file_, *address) : std::nullopt;
+    const auto size = address ? unwound_size_at(file_, *address) : std::nullopt;
     std::string& problem = out_.problems[wish];
     if (!any_file && build_id != wanted.text)
       problem = "the file's build id is " + (build_id.empty() ? "missing" : build_id) + ", not " +
@@ -250,6 +223,15 @@ class Search {
     std::string& problem = out_.problems[wish];
     if (!problem.empty()) return;
     const std::size_t count = counts_[wish];
+    if (wishes_[wish].kind == FunctionWish::Kind::listed) {
+      const bool is_stripped = std::ranges::none_of(
+          file_.sections(), [](const Elf64_Shdr& table) { return table.sh_type == SHT_SYMTAB; });
+      if (count > kMostListed)
+        problem = "only the first " + std::to_string(kMostListed) + " functions";
+      else if (is_stripped)
+        problem = kStripped;
+      return;
+    }
     if (wishes_[wish].kind == FunctionWish::Kind::variable)
       problem = count == 1   ? ""
                 : count == 0 ? "the file has no variable " + names_[wish] + ", or is stripped"
@@ -286,6 +268,16 @@ class Search {
 
 }  // namespace
 
+std::string demangled(std::string_view name) {
+  int status = 0;
+  struct Free {
+    void operator()(char* text) const { std::free(text); }
+  };
+  const std::unique_ptr<char, Free> text(
+      abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status));
+  return status == 0 && text ? text.get() : "";
+}
+
 Result<FoundFunctions> find_functions(int fd, const std::string& path,
                                       std::span<const FunctionWish> wishes) {
   const std::string what = "find functions in " + path;
@@ -302,7 +294,7 @@ Result<std::uint64_t> size_of_any_function_at(int fd, std::uint64_t offset) {
   auto file =
       ElfFile::open(fd, "attach at offset " + std::to_string(offset), {kMostBytes, kMostCpuNs});
   const auto address = file ? file->code_address(offset) : std::nullopt;
-  const auto size = address ? UnwindTable::size_at(*file, *address) : std::nullopt;
+  const auto size = address ? unwound_size_at(*file, *address) : std::nullopt;
   return size ? Result<std::uint64_t>(*size) : named;
 }
 
@@ -355,6 +347,8 @@ std::string packed(const FoundFunctions& found) {
     packer.add(std::string_view(one.name));
     packer.add(one.code);
     packer.add(one.cold);
+    packer.add(std::string_view(one.source));
+    packer.add(one.unwinding);
   }
   for (const std::string& problem : found.problems) packer.add(std::string_view(problem));
   return packer.bytes();
@@ -369,8 +363,10 @@ std::optional<FoundFunctions> unpacked_functions(std::string_view bytes) {
     auto name = unpacker.text();
     const auto code = unpacker.take<CodeRange>();
     const auto cold = unpacker.take<CodeRange>();
-    if (!wish || !name || !code || !cold) return {};
-    found.found.push_back({*wish, std::move(*name), *code, *cold});
+    auto source = unpacker.text();
+    const auto unwinding = unpacker.take<Unwinding>();
+    if (!wish || !name || !code || !cold || !source || !unwinding) return {};
+    found.found.push_back({*wish, std::move(*name), *code, *cold, std::move(*source), *unwinding});
   }
   while (!unpacker.rest().empty()) {
     auto problem = unpacker.text();

@@ -1,6 +1,7 @@
 #include "iocs/find/finder.h"
 
 #include "base/ascii.h"
+#include "iocs/find/supervisor.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -188,6 +189,7 @@ bool Finder::start(FoundProcess& process, IocKind kind, Clock::time_point now) {
   ioc.start_time_seconds = time_of_day(fs_, ioc.id.start_ticks);
   tracked.wanted = options_.filter.wants(*name);
   ioc.name = ioc.claimed_name = std::move(*name);
+  ioc.supervisor = find_supervisor(fs_, ioc.id.pid, process.stat.thread);
   describe(process);
   return true;
 }
@@ -205,8 +207,9 @@ void Finder::end(FoundProcess& process, Clock::time_point now, Changes& changes)
 // Of several processes that hold a listener (a server's children) the oldest is the server.
 void Finder::start_servers(Clock::time_point now) {
   for (const Listener& listener : unclaimed())
-    if (options_.server_ports.contains(listener.socket.port)) listeners_.speaks_ca(listener);
-  std::set<Listener> searched = listeners_.searched();
+    if (options_.server_ports.contains(listener.socket.port))
+      listeners_.speaks(listener, IocKind::ca_server);
+  std::map<Listener, IocKind> searched = listeners_.searched();
   if (searched.empty()) return;
 
   std::vector<FoundProcess*> oldest_first;
@@ -215,29 +218,29 @@ void Finder::start_servers(Clock::time_point now) {
   for (FoundProcess* process : oldest_first) {
     if (searched.empty() || process->tracked) continue;
     const std::set<std::uint64_t> inodes = socket_inodes(fs_, process->stat.id.pid);
-    const auto held = [&inodes](const Listener& one) { return inodes.contains(one.inode); };
+    const auto held = [&inodes](const auto& one) { return inodes.contains(one.first.inode); };
     const auto first = std::ranges::find_if(searched, held);
     if (first == searched.end()) continue;
-    const bool is_given = options_.server_ports.contains(first->socket.port);
+    const bool is_given = options_.server_ports.contains(first->first.socket.port);
     if (!is_given && is_forwarder(process->stat)) {
       std::erase_if(searched, held);
       continue;
     }
-    const Listener found = *first;
+    const auto [found, kind] = *first;
     // It may have become an IOC since it was looked at.
     if (look(*process, true, now) && process->inspection->is_ioc()) continue;
     // Its holder is found; where it cannot be named yet, it is looked for again.
-    if (start(*process, IocKind::ca_server, now)) {
-      process->tracked->ioc.ca_port = found.socket.port;
+    if (start(*process, kind, now)) {
+      if (kind == IocKind::ca_server) process->tracked->ioc.ca_port = found.socket.port;
       listeners_.claim(*process, found.net_namespace, inodes);
     }
     std::erase_if(searched, held);
   }
-  for (const Listener& listener : searched) listeners_.not_found(listener);
+  for (const auto& [listener, kind] : searched) listeners_.not_found(listener);
 }
 
-void Finder::speaks_ca(const Listener& listener) {
-  listeners_.speaks_ca(listener);
+void Finder::speaks(const Listener& listener, IocKind kind) {
+  listeners_.speaks(listener, kind);
   settled_ = false;
 }
 

@@ -5,9 +5,9 @@
 // no dbProcess can be found (then it has no probe target, and a problem in words). What it has
 // only forked, whose threads did not come along, is none.
 //
-// Other programs that serve Channel Access cannot be told by looking at them: a process is taken
-// for one when it holds a listening socket of which speaks_ca() was said, or on one of the given
-// ports.
+// Other programs that serve Channel Access or PV Access cannot be told by looking at them: a
+// process is taken for one when it holds a listening socket of which speaks() was said, or on one
+// of the given ports.
 //
 // When there are more than places, some are not followed: as if they were not there, but counted.
 #pragma once
@@ -90,8 +90,8 @@ class Finder {
   void reserve_names(std::map<std::string, NameClaim> names) {
     places_.reserve_names(std::move(names));
   }
-  // The next poll takes the process that holds this listener for a CA server.
-  void speaks_ca(const Listener& listener);
+  // The next poll takes the process that holds this listener for a server of that kind.
+  void speaks(const Listener& listener, IocKind kind);
   // Of those, the ones whose process cannot be found.
   std::vector<Listener> ownerless() const { return listeners_.ownerless(); }
   FinderCosts costs() const;

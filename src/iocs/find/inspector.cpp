@@ -19,31 +19,55 @@ constexpr std::uint64_t kFewestIocThreads = 4;
 // (static, since 3.15) and dbPutLinkValue (before) do what dbPutLink is for; dbCanSetLink (7.0) and
 // dbPutFieldLink (static, mostly inlined) are for link fields; scanList is static. dbPut.part.0 is
 // dbPut's body where a compiler has split it off.
-constexpr const char* kProbedFunctions[] = {"dbProcess",      "dbPut",
-                                            "dbPut.part.0",   "dbPutField",
-                                            "dbPutFieldLink", "dbCanSetLink",
-                                            "dbPutLink",      "dbPutLinkValue",
-                                            "dbDbPutValue",   "dbProcessNotify",
-                                            "dbNotifyCancel", "dbPutNotify",
-                                            "dbpf",           "recGblFwdLink",
-                                            "scanList",       "dbCaPutLinkCallback",
-                                            "send_err",       "write_notify_done_callback",
-                                            "cas_send_bs_msg"};
+constexpr const char* kProbedFunctions[] = {"dbProcess",
+                                            "dbPut",
+                                            "dbPut.part.0",
+                                            "dbPutField",
+                                            "dbPutFieldLink",
+                                            "dbCanSetLink",
+                                            "dbChannelPut",
+                                            "dbParseLink",
+                                            "dbPutLink",
+                                            "dbPutLinkValue",
+                                            "dbDbPutValue",
+                                            "dbProcessNotify",
+                                            "dbNotifyCancel",
+                                            "dbPutNotify",
+                                            "dbpf",
+                                            "recGblFwdLink",
+                                            "scanList",
+                                            "scanOnce",
+                                            "scanOnceCallback",
+                                            "dbCaPutLinkCallback",
+                                            "send_err",
+                                            "write_notify_done_callback",
+                                            "cas_send_bs_msg",
+                                            kInsideWrite,
+                                            kInsideWriteNotify,
+                                            "putNotifyCompletion"};
 // Rarely executed parts of functions, which a compiler has put elsewhere.
-constexpr const char* kColdParts[] = {"dbProcess.cold", "dbpf.cold", "scanList.cold"};
-// Of dbScan.c, callback.c and osdThread.c, all static. callbackQueue is since 3.15.0.1 what
-// callbackQ was before.
+constexpr const char* kColdParts[] = {
+    "dbProcess.cold", "dbpf.cold", "scanList.cold",
+    "_ZN11dbChannelIO5writeER10epicsGuardI10epicsMutexEjmPKv.cold",
+    "_ZN11dbChannelIO5writeER10epicsGuardI10epicsMutexEjmPKvR14cacWriteNotifyPj.cold"};
+// Of dbScan.c, callback.c and osdThread.c, all static, and of dbAccess.c. callbackQueue is since
+// 3.15.0.1 what callbackQ was before.
 constexpr const char* kReadVariables[] = {"nPeriodic",     "papPeriodic", "callbackQueue",
                                           "callbackQ",     "onceQ",       "onceQOverruns",
-                                          "onceQueueSize", "pthreadList"};
+                                          "onceQueueSize", "pthreadList", "interruptAccept"};
 
 // Of rsrv/camessage.c, static: what each WRITE and each WRITE_NOTIFY calls.
 constexpr const char* kCaWriteFunctions[] = {"write_action", "write_notify_action"};
 
+// Of libcas, the class from which a program derives its server, and of libca. Every program of
+// pcaspy maps both and is no gateway: the executable itself must use them, as ca-gateway does.
+constexpr const char* kGatewaySymbols[] = {"_ZTI8caServer", "ca_create_channel"};
+
 // Of QSRV 1 (pva2pva: a put to a record and to a group; pvAccess: its end; with std::tr1 where they
 // were built for C++98), and of QSRV 2 (pvxs: what SingleSource and GroupSource give to onPut(),
-// the latter until and since 1.5.2; its end in failure, by the two layouts of std::string). Those
-// of pvxs are local to their source files.
+// the latter until and since 1.5.2; its end in failure, by the two layouts of std::string); then
+// what each has the database call at the end of a put with callback; the end of QSRV 2 that is no
+// failure; what each has the database call to write. Those of pvxs are local to their source files.
 constexpr const char* kPvaPutFunctions[] = {
     // clang-format off
     "_ZN12PDBSinglePut3putERKSt10shared_ptrIN5epics6pvData11PVStructureEERKS0_INS2_6BitSetE"
@@ -68,7 +92,12 @@ constexpr const char* kPvaPutFunctions[] = {
     "nnectOpES4_ISH_EEEUlS7_S9_E0_E9_M_invokeERKSt9_Any_dataS7_S9_",
     "_ZN4pvxs4impl12_GLOBAL__N_113ServerGPRExec5errorERKNSt7__cxx1112basic_stringIcSt11char"
     "_traitsIcESaIcEEE",
-    "_ZN4pvxs4impl12_GLOBAL__N_113ServerGPRExec5errorERKSs"
+    "_ZN4pvxs4impl12_GLOBAL__N_113ServerGPRExec5errorERKSs",
+    "_ZL20single_done_callbackP13processNotify",
+    "_ZN4pvxs3ioc12_GLOBAL__N_112doneCallbackEP13processNotify",
+    "_ZN4pvxs4impl12_GLOBAL__N_113ServerGPRExec5replyEv",
+    "_ZL19single_put_callbackP13processNotify13notifyPutType",
+    "_ZN4pvxs3ioc12_GLOBAL__N_111putCallbackEP13processNotify13notifyPutType"
     // clang-format on
 };
 // Of those: that each put to a record enters, with one server or the other.
@@ -112,6 +141,7 @@ std::vector<std::string> Inspector::wanted_symbols() {
   all.insert(all.end(), std::begin(kReadVariables), std::end(kReadVariables));
   all.insert(all.end(), std::begin(kCaWriteFunctions), std::end(kCaWriteFunctions));
   all.insert(all.end(), std::begin(kPvaPutFunctions), std::end(kPvaPutFunctions));
+  all.insert(all.end(), std::begin(kGatewaySymbols), std::end(kGatewaySymbols));
   return all;
 }
 
@@ -150,11 +180,17 @@ Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection*
                     before->executable == found.executable;
   // Without dbProcess, threads may have come that tell an IOC.
   const bool same_threads = same && !thorough && before->threads == stat.threads;
-  if (same && (before->target || same_threads)) return *before;
+  if (same && ((before->target && !before->is_gateway) || same_threads)) return *before;
   found.threads = stat.threads;
 
   const std::vector<Module> modules = open_modules(stat, found);
   find_symbols(modules, found);
+  if (found.target && found.is_gateway && has_ioc_threads(stat)) found.is_gateway = false;
+  // Of p4p only its gateway, pvagw, imports this.
+  if (!found.target && std::ranges::any_of(found.modules, [](const Mapping& one) {
+        return one.path.find("/p4p/_gw.") != std::string::npos;
+      }))
+    found.is_gateway = true;
   if (found.target) found.problem.clear();
   if (!found.target && found.problem.empty() && has_ioc_threads(stat))
     found.problem = why_not_found(stat, modules, found);
@@ -221,6 +257,9 @@ void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& fou
     }
     const ElfSymbols& elf = *module.facts->elf;
     const Mapping& mapping = *module.mapping;
+    if (mapping.path == found.executable)
+      found.is_gateway =
+          std::ranges::all_of(kGatewaySymbols, [&elf](const char* name) { return elf.uses(name); });
     const ElfSymbol* process = elf.find("dbProcess");
     const bool callable =
         process != nullptr && process->function && maps_code_at(mapping, *process->file_offset);

@@ -14,6 +14,13 @@
 
 namespace ioc_exporter::iocs {
 
+// dbChannelIO::write(), plain and with callback: each write of a client of Channel Access in the
+// IOC's own process to one of its records (dbChannelIO.cpp, exported in all Bases).
+inline constexpr const char* kInsideWrite =
+    "_ZN11dbChannelIO5writeER10epicsGuardI10epicsMutexEjmPKv";
+inline constexpr const char* kInsideWriteNotify =
+    "_ZN11dbChannelIO5writeER10epicsGuardI10epicsMutexEjmPKvR14cacWriteNotifyPj";
+
 // Without a target and without a problem: not an IOC.
 struct Inspection : IocCode {
   std::vector<Mapping> modules;  // files mapped executable, in the order of the maps
@@ -21,7 +28,8 @@ struct Inspection : IocCode {
   bool put_off = false;          // one could not be read now: look again soon
   std::uint64_t threads = 0;     // how many there were when their names were read
 
-  bool is_ioc() const { return target.has_value() || !problem.empty(); }
+  // A gateway that was built with caPutLog maps dbProcess, too, and never calls it.
+  bool is_ioc() const { return !is_gateway && (target.has_value() || !problem.empty()); }
 };
 
 class Inspector {

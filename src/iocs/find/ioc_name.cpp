@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "base/value_text.h"
 #include "iocs/find/start_script.h"
+#include "iocs/find/supervisor.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -103,8 +104,9 @@ constexpr int kMostFilesLookedAt = 64;
 using Kind = NameSource::Kind;
 
 // Sources that are a single word.
-constexpr std::array<std::pair<Kind, std::string_view>, 4> kWords = {
+constexpr std::array<std::pair<Kind, std::string_view>, 5> kWords = {
     {{Kind::script, "script"},
+     {Kind::procserv, "procserv"},
      {Kind::executable, "exe"},
      {Kind::container, "container"},
      {Kind::pod, "pod"}}};
@@ -167,6 +169,13 @@ class Process {
     return python && named ? *(module + 1) : "";
   }
 
+  std::string name_from_procserv() {
+    const auto procserv = find_procserv(fs_, pid_);
+    return procserv ? procserv_name(
+                          read(procserv->pid, "/proc/" + std::to_string(procserv->pid), "/cmdline"))
+                    : std::string();
+  }
+
   const ContainerName& container() {
     if (container_) return *container_;
     container_.emplace();
@@ -181,8 +190,9 @@ class Process {
   }
 
  private:
-  std::vector<std::string> read(std::string_view name) {
-    auto text = reader_.text(pid_, folder_ + std::string(name), kMostText);
+  std::vector<std::string> read(std::string_view name) { return read(pid_, folder_, name); }
+  std::vector<std::string> read(pid_t pid, const std::string& folder, std::string_view name) {
+    auto text = reader_.text(pid, folder + std::string(name), kMostText);
     if (text) return split_arguments(*text);
     note(std::move(text).error());
     return {};
@@ -227,6 +237,8 @@ std::string ask(Process& process, const NameSource& source, const std::string& e
       return variable_of(process.environment(), source.variable);
     case Kind::script:
       return process.script_name(executable);
+    case Kind::procserv:
+      return process.name_from_procserv();
     case Kind::executable:
       return executable.substr(executable.rfind('/') + 1);
     case Kind::container:
@@ -240,11 +252,9 @@ std::string ask(Process& process, const NameSource& source, const std::string& e
 }  // namespace
 
 std::vector<NameSource> default_name_sources() {
-  return {{Kind::environment, "IOCNAME"},
-          {Kind::environment, "IOC_NAME"},
-          {Kind::environment, "IOC"},
-          {Kind::script, ""},
-          {Kind::executable, ""}};
+  return {{Kind::environment, "IOCNAME"}, {Kind::environment, "IOC_NAME"},
+          {Kind::environment, "IOC"},     {Kind::script, ""},
+          {Kind::procserv, ""},           {Kind::executable, ""}};
 }
 
 std::string NameSource::text() const {
@@ -257,7 +267,8 @@ Result<NameSource> parse_name_source(const std::string& word) {
     return NameSource{Kind::environment, word.substr(4)};
   const auto found = std::ranges::find(kWords, word, &decltype(kWords)::value_type::second);
   if (found != kWords.end()) return NameSource{found->first, ""};
-  return error_in_words(shown(word) + " is none of env:VARIABLE, script, exe, container and pod");
+  return error_in_words(shown(word) +
+                        " is none of env:VARIABLE, script, procserv, exe, container and pod");
 }
 
 Result<std::string> ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid, pid_t thread,

@@ -4,11 +4,12 @@
 //   env:VARIABLE  the process' environment as it was at exec (/proc/PID/environ): what an IOC shell
 //                 sets later with epicsEnvSet does not show there;
 //   script        the start script: see start_script.h;
+//   procserv      what a procServ above it calls its child (-n); see supervisor.h
 //   exe           the executable's base name;
 //   container     the name of the container that it runs in, and
 //   pod           of the Kubernetes pod: see ContainerName.
-// Default: env:IOCNAME, env:IOC_NAME, env:IOC, script, exe. When no source says anything, the
-// executable's base name is taken. A name is printable UTF-8 of at most 128 bytes.
+// Default: env:IOCNAME, env:IOC_NAME, env:IOC, script, procserv, exe. When no source says anything,
+// the executable's base name is taken. A name is printable UTF-8 of at most 128 bytes.
 #pragma once
 
 #include <optional>
@@ -43,7 +44,7 @@ std::string container_id(std::string_view cgroups);
 Result<ContainerName> container_name(const RootedFs& fs, const std::string& id, bool starts);
 
 struct NameSource {
-  enum class Kind { environment, script, executable, container, pod };
+  enum class Kind { environment, script, procserv, executable, container, pod };
   Kind kind = Kind::executable;
   std::string variable;  // environment only
 

@@ -25,8 +25,10 @@ bool IocPlaces::share_out(FoundProcesses& processes, FinderClock::time_point now
                           Changes& changes) {
   if (!std::exchange(stale_, false)) return false;
   left_out_.by_user.clear();
-  const bool other_iocs = share_out(IocKind::base, processes, now, changes);
-  return share_out(IocKind::ca_server, processes, now, changes) || other_iocs;
+  bool others = false;
+  for (const IocKind kind : {IocKind::base, IocKind::ca_server, IocKind::pva_server})
+    others = share_out(kind, processes, now, changes) || others;
+  return others;
 }
 
 bool IocPlaces::share_out(IocKind kind, FoundProcesses& processes, FinderClock::time_point now,

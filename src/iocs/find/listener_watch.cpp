@@ -80,17 +80,18 @@ void ListenerWatch::read_namespace(std::uint64_t net, const FoundProcess* near,
     socket_tables_.erase(table);
 }
 
-std::set<Listener> ListenerWatch::searched() const {
-  std::set<Listener> those;
-  for (const auto& [listener, searches] : speaking_)
-    if (searches < kMostSearches) those.insert(listener);
+std::map<Listener, IocKind> ListenerWatch::searched() const {
+  std::map<Listener, IocKind> those;
+  for (const auto& [listener, speaking] : speaking_)
+    if (speaking.searches < kMostSearches) those.emplace(listener, speaking.kind);
   return those;
 }
 
 std::vector<Listener> ListenerWatch::ownerless() const {
   std::vector<Listener> found;
-  for (const auto& [listener, searches] : speaking_)
-    if (searches >= kMostSearches) found.push_back(listener);
+  for (const auto& [listener, speaking] : speaking_)
+    if (speaking.kind == IocKind::ca_server && speaking.searches >= kMostSearches)
+      found.push_back(listener);
   return found;
 }
 

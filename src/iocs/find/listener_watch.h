@@ -34,21 +34,25 @@ class ListenerWatch {
   void look(FoundProcesses& processes, FinderClock::time_point now);
   // Nobody's who is known, at the last look.
   const std::set<Listener>& unclaimed() const { return unclaimed_; }
-  // A CA server's, if it is nobody's who is known.
-  void speaks_ca(const Listener& listener) {
-    if (unclaimed_.contains(listener)) speaking_.try_emplace(listener, 0);
+  // A server's of that kind, if it is nobody's who is known.
+  void speaks(const Listener& listener, IocKind kind) {
+    if (unclaimed_.contains(listener)) speaking_.try_emplace(listener, Speaking{kind});
   }
   // Of those, the ones whose process is to be searched for; and the ones whose process was not
   // found.
-  std::set<Listener> searched() const;
+  std::map<Listener, IocKind> searched() const;
   std::vector<Listener> ownerless() const;
   // Its process is searched for at the next look again.
-  void not_found(const Listener& listener) { ++speaking_[listener]; }
+  void not_found(const Listener& listener) { ++speaking_.at(listener).searches; }
   // All of `inodes` are that process' from now on.
   void claim(FoundProcess& process, std::uint64_t net, const std::set<std::uint64_t>& inodes);
   std::uint64_t own_namespace() const { return own_namespace_; }
 
  private:
+  struct Speaking {
+    IocKind kind;
+    unsigned searches = 0;  // how often no holder was found
+  };
   using NamespaceListeners = std::map<std::uint64_t, Listeners>;  // by network namespace
 
   NamespaceListeners read_all(const FoundProcesses& processes);
@@ -62,7 +66,7 @@ class ListenerWatch {
   std::map<std::uint64_t, SocketTable> socket_tables_;  // by network namespace
   NamespaceListeners listeners_;                        // at the last look
   std::set<Listener> unclaimed_;
-  std::map<Listener, unsigned> speaking_;  // of unclaimed ones: how often no holder was found
+  std::map<Listener, Speaking> speaking_;  // of unclaimed ones
   OwnedSockets own_sockets_;               // the exporter's
 };
 

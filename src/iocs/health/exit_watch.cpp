@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "base/process_stats.h"
@@ -45,7 +46,8 @@ std::string in_words(const IocExit& exit) {
 
 namespace {
 
-static_assert(sizeof(iocx_ioc_exit) == 16);
+static_assert(sizeof(iocx_ioc_exit) == 72);
+static_assert(sizeof(CpuByClass) == sizeof(iocx_ioc_exit::cpu_ns));
 
 struct SkeletonDeleter {
   void operator()(ioc_exit_bpf* skeleton) const { ioc_exit_bpf__destroy(skeleton); }
@@ -138,6 +140,15 @@ std::vector<ExitWatch::Ended> ExitWatch::follow(const Live& live, Clock::time_po
   std::erase_if(unnoted_, [&live](const IocId& id) { return !live.contains(id); });
   live_ = live;
   return ended;
+}
+
+std::optional<CpuByClass> ExitWatch::exited_cpu(const IocId& id) const {
+  if (!object_) return std::nullopt;
+  const auto exit = object_->exits().lookup(static_cast<std::uint32_t>(id.pid));
+  if (!exit || !*exit) return std::nullopt;
+  CpuByClass cpu;
+  std::ranges::copy((*exit)->cpu_ns, cpu.begin());
+  return cpu;
 }
 
 std::optional<std::uint64_t> ExitWatch::hold_changes() const {

@@ -71,6 +71,10 @@ class ExitWatch {
   // Takes the IOCs that run now. Returns the ends since the last call.
   std::vector<Ended> follow(const Live& live, Clock::time_point now);
 
+  // CPU time of threads that have ended since follow() took their process; nothing: it is not
+  // watched. In any thread.
+  std::optional<CpuByClass> exited_cpu(const IocId& id) const;
+
   // ExitObject::hold_changes(), of the IOCs that run. Nothing: not all of them are watched.
   std::optional<std::uint64_t> hold_changes() const;
 

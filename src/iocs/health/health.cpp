@@ -6,8 +6,15 @@
 #include <limits>
 #include <numeric>
 
+#include "shared/ioc_exit.h"
+
 namespace ioc_exporter::iocs {
 namespace {
+
+static_assert(kThreadClasses == IOCX_THREAD_CLASSES);
+static_assert(static_cast<int>(ThreadClass::scan) == IOCX_THREAD_SCAN &&
+              static_cast<int>(ThreadClass::ca) == IOCX_THREAD_CA &&
+              static_cast<int>(ThreadClass::main) == IOCX_THREAD_MAIN);
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 // A thread gets its name shortly after it was made: it is read at the first looks, and seldom
@@ -51,7 +58,9 @@ std::optional<std::uint64_t> most_descriptors(const RootedFs& fs, const std::str
 
 IocHealth::IocHealth(RootedFs fs, ProcessUnits units) : fs_(std::move(fs)), units_(units) {}
 
-std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point now) {
+std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point now,
+                                            const Exited& exited) {
+  const auto exited_before = exited ? exited() : std::nullopt;
   // Before its threads: what they use meanwhile must not be taken for that of ended ones.
   auto stat = read_process_stat(fs_, id.pid);
   auto threads = Folder::open(fs_, folder_of_thread(id.pid, id.pid) + "/task");
@@ -60,14 +69,19 @@ std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point n
 
   Process& process = processes_[id];
   look_at_threads(*threads, *stat, process, now);
-  const std::uint64_t total_ns = stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second);
-  const std::uint64_t known_ns =
-      std::accumulate(process.cpu_ns.begin(), process.cpu_ns.end(), process.before_ns);
-  if (total_ns > known_ns) process.ended_ns = std::max(process.ended_ns, total_ns - known_ns);
+  // One that ended meanwhile may be among both, or neither: the next look will tell.
+  if (exited_before == (exited ? exited() : std::nullopt)) {
+    if (exited_before) add_exited(*exited_before, process);
+    const std::uint64_t total_ns = stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second);
+    const std::uint64_t known_ns =
+        std::accumulate(process.cpu_ns.begin(), process.cpu_ns.end(), std::uint64_t{0});
+    if (total_ns > known_ns) process.ended_ns = std::max(process.ended_ns, total_ns - known_ns);
+  }
 
   HealthSample sample;
-  sample.cpu_ns = process.cpu_ns;
-  sample.ended_cpu_ns = process.ended_ns;
+  for (std::size_t i = 0; i < kThreadClasses; ++i)
+    sample.cpu_ns[i] = process.cpu_ns[i] - process.before_ns[i];
+  sample.ended_cpu_ns = process.ended_ns - process.ended_before_ns;
   for (const auto& [tid, thread] : process.threads) {
     ++sample.threads[static_cast<std::size_t>(thread.thread_class)];
     sample.spinning += thread.spinning ? 1 : 0;
@@ -78,12 +92,30 @@ std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point n
   return sample;
 }
 
+std::vector<ThreadSeen> IocHealth::threads(const IocId& id) const {
+  std::vector<ThreadSeen> threads;
+  const auto process = processes_.find(id);
+  if (process == processes_.end()) return threads;
+  for (const auto& [tid, thread] : process->second.threads)
+    if (thread.still_since)
+      threads.push_back({tid, thread.run_ns, *thread.still_since, process->second.seen});
+  return threads;
+}
+
 void IocHealth::begin_anew(const IocId& id) {
   Process& process = processes_[id];
-  process.before_ns +=
-      std::accumulate(process.cpu_ns.begin(), process.cpu_ns.end(), process.ended_ns);
-  process.cpu_ns = {};
-  process.ended_ns = 0;
+  process.before_ns = process.cpu_ns;
+  process.ended_before_ns = process.ended_ns;
+}
+
+void IocHealth::add_exited(const CpuByClass& exited, Process& process) {
+  CpuByClass all = exited;
+  for (const auto& [tid, thread] : process.threads)
+    all[static_cast<std::size_t>(thread.thread_class)] += thread.run_ns;
+  for (std::size_t i = 0; i < kThreadClasses; ++i) {
+    const auto now = static_cast<std::int64_t>(all[i]) - process.moved_ns[i];
+    if (now > 0) process.cpu_ns[i] = std::max(process.cpu_ns[i], static_cast<std::uint64_t>(now));
+  }
 }
 
 // A thread's time goes to the class that it has now: one that got its name late does not take away
@@ -97,6 +129,7 @@ void IocHealth::look_at_threads(const Folder& folder, const ProcessStat& stat, P
   const auto spin_ns = static_cast<std::uint64_t>(
       kSpinShare * static_cast<double>(std::max(nanoseconds(elapsed), nanoseconds(0)).count()));
   ++process.round;
+  process.seen = now;
   for (const int tid : folder.numbers()) {
     if (tid == pid && stat.main_thread_ended()) continue;  // it stays there as a zombie
     const auto times = times_of(folder, std::to_string(tid).c_str());
@@ -107,10 +140,19 @@ void IocHealth::look_at_threads(const Folder& folder, const ProcessStat& stat, P
       thread.thread_class = ThreadClass::main;
     } else if (thread.looks < kLooksAtNewName || thread.looks % kLooksBetweenNames == 0) {
       char comm[32];
-      if (auto name = folder.read((std::to_string(tid) + "/comm").c_str(), comm))
+      if (auto name = folder.read((std::to_string(tid) + "/comm").c_str(), comm)) {
+        const auto before = static_cast<std::size_t>(thread.thread_class);
         thread.thread_class = thread_class_of(name->substr(0, name->find('\n')));
+        const auto used = static_cast<std::int64_t>(thread.run_ns);
+        process.moved_ns[before] -= used;
+        process.moved_ns[static_cast<std::size_t>(thread.thread_class)] += used;
+      }
     }
     process.cpu_ns[static_cast<std::size_t>(thread.thread_class)] += times->run_ns - thread.run_ns;
+    if (!times->exact)
+      thread.still_since.reset();
+    else if (!thread.still_since || times->run_ns != thread.run_ns)
+      thread.still_since = std::max(now, Clock::now());  // after it was read
     thread.run_ns = times->run_ns;
     if (measure) {
       const std::uint64_t busy_ns = times->run_ns + times->wait_ns;
@@ -139,33 +181,13 @@ std::optional<IocHealth::Times> IocHealth::times_of(const Folder& threads, const
   const auto text = threads.read((std::string(tid) + "/stat").c_str(), buffer);
   const auto stat = text ? parse_process_stat(*text) : std::nullopt;
   if (!stat) return {};
-  return Times{stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second), 0};
+  return Times{stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second), 0, false};
 }
 
-namespace {
-
-struct Start {
-  std::string_view text;
-  ThreadClass thread_class;
-};
-
-// dbScan.c, callback.c, rsrv's caservertask.c and libca (Base 3.15 to 7.0), pvAccessCPP's
-// transports, pvxs' event loops.
-constexpr std::array kStarts{
-    Start{"scan-", ThreadClass::scan},        Start{"cbLow", ThreadClass::callback},
-    Start{"cbMedium", ThreadClass::callback}, Start{"cbHigh", ThreadClass::callback},
-    Start{"scanOnce", ThreadClass::once},     Start{"CAS-", ThreadClass::ca},
-    Start{"CAC-", ThreadClass::ca},           Start{"dbCaLink", ThreadClass::ca},
-    Start{"PVX", ThreadClass::pva},           Start{"TCP-", ThreadClass::pva},
-    Start{"UDP-", ThreadClass::pva},
-};
-
-}  // namespace
-
 ThreadClass thread_class_of(std::string_view comm) {
-  for (const Start& start : kStarts)
-    if (comm.starts_with(start.text)) return start.thread_class;
-  return ThreadClass::other;
+  char padded[IOCX_COMM_SIZE] = {};
+  comm.copy(padded, sizeof padded);
+  return static_cast<ThreadClass>(iocx_thread_class_of(padded));
 }
 
 }  // namespace ioc_exporter::iocs

@@ -6,9 +6,11 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/process_stats.h"
 #include "base/rooted_fs.h"
@@ -17,6 +19,15 @@
 #include "iocs/samples.h"
 
 namespace ioc_exporter::iocs {
+
+// A thread at the last look at its process.
+struct ThreadSeen {
+  int tid = 0;
+  std::uint64_t run_ns = 0;  // that it has run, by its schedstat
+  // It was seen to have run for as long at the look of this time, and at all after it.
+  std::chrono::steady_clock::time_point still_since;
+  std::chrono::steady_clock::time_point seen;
+};
 
 class IocHealth {
  public:
@@ -33,9 +44,17 @@ class IocHealth {
 
   explicit IocHealth(RootedFs fs, ProcessUnits units = ProcessUnits::of_host());
 
+  // CPU time of its threads that have ended, by now, as the kernel's probe counts it
+  // (exit_watch.h); nothing: it does not. Then what a thread used after the last look at it is of
+  // no class.
+  using Exited = std::function<std::optional<CpuByClass>()>;
+
   // Nothing: it has ended.
-  std::optional<HealthSample> look(const IocId& id, Clock::time_point now);
+  std::optional<HealthSample> look(const IocId& id, Clock::time_point now,
+                                   const Exited& exited = {});
   void forget(const IocId& id) { processes_.erase(id); }
+  // At the last look; those whose time the kernel does not tell by nanoseconds are left out.
+  std::vector<ThreadSeen> threads(const IocId& id) const;
   // Its CPU time counts from the last look on.
   void begin_anew(const IocId& id);
 
@@ -48,22 +67,30 @@ class IocHealth {
     bool spinning = false;
     std::uint32_t looks = 0;
     std::uint32_t round = 0;
+    std::optional<Clock::time_point> still_since;  // ThreadSeen
   };
   struct Process {
     std::map<int, Thread> threads;
-    std::array<std::uint64_t, kThreadClasses> cpu_ns{};
+    Clock::time_point seen{};
+    CpuByClass cpu_ns{};
     std::uint64_t ended_ns = 0;
-    std::uint64_t before_ns = 0;  // of both, before it began anew
+    CpuByClass before_ns{};  // the same before it began anew
+    std::uint64_t ended_before_ns = 0;
+    // Of time that threads used under another class than their last one: what that class has of it
+    // too much, and the other one too little.
+    std::array<std::int64_t, kThreadClasses> moved_ns{};
     std::optional<Clock::time_point> measured_from;
     std::uint32_t round = 0;
   };
   struct Times {
     std::uint64_t run_ns = 0;
     std::uint64_t wait_ns = 0;  // runnable, but not on a CPU
+    bool exact = true;          // no ticks
   };
 
   void look_at_threads(const Folder& folder, const ProcessStat& stat, Process& process,
                        Clock::time_point now);
+  static void add_exited(const CpuByClass& exited, Process& process);
   std::optional<Times> times_of(const Folder& threads, const char* tid) const;
 
   RootedFs fs_;

@@ -52,7 +52,7 @@ struct DbRecordType {
   std::int16_t no_prompt;
   std::int16_t no_links;
   std::int16_t no_aliases;
-  Address link_ind;
+  Address link_ind;  // short *, no_links indices of fld_des
   Address sort_fld_name;
   Address sort_fld_ind;
   Address val_fld_des;
@@ -66,6 +66,7 @@ struct DbRecordType {
 static_assert(offsetof(DbRecordType, rec_list) == 40);
 static_assert(offsetof(DbRecordType, name) == 112);
 static_assert(offsetof(DbRecordType, no_fields) == 120);
+static_assert(offsetof(DbRecordType, link_ind) == 128);
 static_assert(offsetof(DbRecordType, fld_des) == 168);
 static_assert(offsetof(DbRecordType, rec_size) == 184);
 

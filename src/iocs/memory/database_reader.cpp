@@ -34,6 +34,9 @@ class Reader {
     for (const RecordType& type : types_) {
       const auto index = static_cast<std::uint32_t>(database->types.size());
       database->types.push_back(type.name);
+      auto links = read_link_fields(memory_, type);
+      if (!links) return std::move(links).error();
+      database->link_fields.push_back(std::move(*links));
       if (type.raw.rec_list.first != 0 && !lists_.insert(type.raw.rec_list.first).second)
         return error_in_words("record list of type " + type.name + ": it is another type's");
       done = read_records(memory_, type, index, database->records, aliases);

@@ -152,6 +152,36 @@ Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const Rec
   return std::optional(fields);
 }
 
+Result<std::vector<LinkField>> read_link_fields(Memory& memory, const RecordType& type) {
+  std::vector<LinkField> links;
+  int end = 0;  // of the field before: they stand in the record's order
+  const std::string what = "links of record type " + type.name;
+  if (type.raw.no_links < 0 || type.raw.no_links > type.raw.no_fields)
+    return error_in_words(what + ": " + std::to_string(type.raw.no_links) + " of " +
+                          std::to_string(type.raw.no_fields) + " fields");
+  for (std::int16_t i = 0; i < type.raw.no_links && type.raw.rec_size > 0; ++i) {
+    const auto index =
+        memory.value<std::int16_t>(type.raw.link_ind + 2u * static_cast<unsigned>(i));
+    if (!index) return index.error();
+    if (*index < 0 || *index >= type.raw.no_fields)
+      return error_in_words(what + ": field " + std::to_string(*index));
+    const auto pointer = read_struct<std::uint64_t>(
+        memory, type.raw.fld_des + 8u * static_cast<unsigned>(*index), what);
+    if (!pointer) return pointer.error();
+    const auto field = read_struct<layout::DbFldDes>(memory, *pointer, what);
+    if (!field) return field.error();
+    if (field->offset == 0) return std::vector<LinkField>();
+    auto name = read_name(memory, field->name, 64, what);
+    if (!name) return std::move(name).error();
+    if (field->size <= 0 || field->offset < end || field->offset + field->size > type.raw.rec_size)
+      return error_in_words(what + ": " + *name + " has " + std::to_string(field->size) +
+                            " bytes at " + std::to_string(field->offset));
+    end = field->offset + field->size;
+    links.push_back({std::move(*name), field->offset, static_cast<std::uint16_t>(field->size)});
+  }
+  return links;
+}
+
 Result<void> read_records(Memory& memory, const RecordType& type, std::uint32_t type_index,
                           std::vector<RecordIdentity>& records, std::vector<AliasNode>& aliases) {
   const std::string what = "record list of type " + type.name;

@@ -41,6 +41,9 @@ struct CommonFields {
 // From the descriptions of a type's fields; nothing while its record support has not registered.
 Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const RecordType& type);
 
+// The fields that are links; none while the type's record support has not registered.
+Result<std::vector<LinkField>> read_link_fields(Memory& memory, const RecordType& type);
+
 // A node of a record list that is an alias: addresses of its name and of its record.
 struct AliasNode {
   std::uint64_t name = 0;

@@ -19,19 +19,26 @@ struct ServerFunction {
   std::uint64_t offset = 0;  // in the file
   std::shared_ptr<const iocs::CodeFile> file;
   std::string display_path;  // as the IOC sees it, for messages
+  bool operator==(const ServerFunction&) const = default;
 };
 
 struct ServerFunctions {
   bool is_served = false;                  // the IOC has such a server
   std::vector<ServerFunction> found = {};  // empty: puts cannot be counted
-  bool tells_results = false;              // CA: what becomes of puts, too
+  bool tells_results = false;              // what becomes of puts, too
+  bool tells_values = false;               // PV Access: what they write
+  bool tells_callbacks = false;            // begin and end of every put with callback
   std::string missing = {};                // why not all puts can be counted; "": they can
 };
 
 // The function of CA that a thread calls when it has done all that it has read. For the put log.
 constexpr std::uint32_t kCaFlush = 6;
 
-// CA: write_action and write_notify_action count puts, the others report their results.
+// Of PV Access, those that only the put log is for.
+bool is_for_put_log(std::uint32_t pva_function);
+
+// CA: write_action and write_notify_action count puts, then come those that report their results,
+// kCaFlush, and those of clients in the IOC itself.
 std::span<const char* const> function_names(ServerProtocol protocol);
 
 ServerFunctions server_functions(const iocs::Ioc& ioc, ServerProtocol protocol);

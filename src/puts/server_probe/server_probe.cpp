@@ -130,11 +130,16 @@ CodeFiles ServerProbe::files_for_all(const LiveIocs& iocs) const {
   return files;
 }
 
+// By PV Access packets show all puts; functions that tell of some would add to these.
+bool ServerProbe::may_attach(const ServerFunctions& functions) const {
+  return !functions.found.empty() && (is_ca() || !tap_ || functions.missing.empty());
+}
+
 // Whether its probes are to be detached.
 bool ServerProbe::must_leave(const iocs::LiveIoc& live, bool left_alone, const CodeFiles& for_all,
                              Watched& watched) const {
   const auto functions = server_functions(live.ioc, object_.protocol());
-  watched.seen = !functions.found.empty();
+  watched.seen = may_attach(functions);
   // More functions: a library that came later. All begins anew.
   const bool changes = watched.functions != functions.found.size() ||
                        watched.for_all != is_among(for_all, functions);
@@ -160,21 +165,22 @@ void ServerProbe::start(const iocs::LiveIoc& live, bool left_alone, const CodeFi
   if (!functions.is_served) return;
   std::string& why_not = unheard_[live.number];
   why_not = functions.missing;
-  if (functions.found.empty()) return;
+  if (!may_attach(functions)) return;
   Watched& watched = watch(live);
   if (left_alone) {
+    watched.kept.clear();
     why_not = "it is stopped or traced, or all probes are detached";
     return;
   }
   // It has no clients, and the tap has not given it the connections to an earlier process at its
   // port, which are the packets'.
-  if (tap_ && live.ioc.listening.empty()) return;
+  if (is_ca() && tap_ && live.ioc.listening.empty()) return;
   if (watched.probes.empty()) {
     watched.for_all = is_among(for_all, functions);
     if (auto off = start_probes(live.ioc, functions, watched, now); !off.empty())
       why_not = std::move(off);
   }
-  if (tap_ && live.ca_port) tap_->sources().set_port(watched.number, *live.ca_port);
+  if (is_ca() && tap_ && live.ca_port) tap_->sources().set_port(watched.number, *live.ca_port);
 }
 
 // Why they are off; "": they are on.
@@ -195,7 +201,7 @@ std::string ServerProbe::start_probes(const iocs::Ioc& ioc, const ServerFunction
   }
   if (tap_)
     trouble_.report("read the puts that packets have shown",
-                    tap_->let_server_count(watched.number, watched.tells_results));
+                    tap_->let_server_count(in_tap(watched), watched.tells_results));
   watched.since = Clock::now();  // until now packets have counted
   watched.attaching.succeeded();
   log::info("ioc {}: puts are counted in its {}server", watched.name, is_ca() ? "" : "PV Access ");
@@ -211,6 +217,7 @@ void ServerProbe::begin_switch() {
 Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
                                  const ServerFunctions& functions) {
   watched.tells_results = functions.tells_results;
+  watched.tells_callbacks = functions.tells_callbacks;
   watched.functions = functions.found.size();
   if (auto ok = object_.maps().rest.update(watched.generation, {}, kernel::UpdateMode::any); !ok)
     return ok;
@@ -224,9 +231,22 @@ Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
   config.by_db_addr = has_db_addr(ioc.base_version) ? 1 : 0;
   config.enum_type = enum_type(ioc.base_version);
   config.tells_results = functions.tells_results ? 1 : 0;
+  config.tells_values = functions.tells_values && object_.has_put_log() ? 1 : 0;
+  auto kept = std::exchange(watched.kept, {});
   for (const ServerFunction& function : functions.found) {
-    if (is_ca() && function.number == kCaFlush && !object_.has_put_log()) continue;
+    if (!object_.has_put_log() &&
+        (is_ca() ? function.number == kCaFlush : is_for_put_log(function.number)))
+      continue;
+    if (const auto found = std::ranges::find_if(
+            kept, [&](const auto& probe) { return probe && probe->function == function; });
+        found != kept.end()) {
+      watched.probes.push_back(std::move(*found));
+      continue;
+    }
     auto probe = attach_probe(watched, function);
+    // On a busy host each may take longer than it is waited for: the next try has less to do.
+    if (!probe && probe.error().code == std::errc::timed_out)
+      watched.kept = std::exchange(watched.probes, {});
     if (!probe) return std::move(probe).error();
     watched.probes.push_back(std::move(*probe));
   }
@@ -268,6 +288,7 @@ void ServerProbe::end(const std::vector<Watched*>& those, const Ends& ends, Cloc
   std::vector<iocs::FunctionProbe> probes;
   std::vector<Watched*> ended;
   for (Watched* watched : those) {
+    watched->kept.clear();
     const auto held = std::exchange(watched->probes, {});
     if (held.empty()) continue;
     ended.push_back(watched);
@@ -279,14 +300,14 @@ void ServerProbe::end(const std::vector<Watched*>& those, const Ends& ends, Cloc
     for (const Watched* watched : ended) {
       const auto at = ends.find(watched->id.pid);
       if (watched->seen)
-        tap_->sources().saw_process(watched->number, kernel_ns(Clock::now()));
+        tap_->sources().saw_process(in_tap(*watched), kernel_ns(Clock::now()));
       else
-        tap_->process_ended(watched->number, at == ends.end() ? 0 : at->second);
+        tap_->process_ended(in_tap(*watched), at == ends.end() ? 0 : at->second);
     }
   begin_switch();
   if (tap_)
     for (const Watched* watched : ended)
-      trouble_.report("have the tap keep channels again", tap_->leave_server(watched->number));
+      trouble_.report("have the tap keep channels again", tap_->leave_server(in_tap(*watched)));
   // Probes that stay, for other IOCs, pass over these.
   for (const Watched* watched : ended) forget_process(*watched);
   kernel::take_off_together(std::move(probes));
@@ -298,6 +319,7 @@ void ServerProbe::end(const std::vector<Watched*>& those, const Ends& ends, Cloc
     if (rest && *rest) observe_rest(*watched, **rest);
     trouble_.report("give up an IOC's channels", give_up_all(watched->generation, now));
   }
+  trouble_.report("forget open put-callbacks", look_at_open_callbacks());
   if (tap_) trouble_.report("read the puts that packets have shown", tap_->end_source_switch());
 }
 
@@ -336,6 +358,13 @@ ServerProbe::Watched* ServerProbe::of_generation(std::uint32_t generation) {
 std::optional<std::uint32_t> ServerProbe::number_of(std::uint32_t generation) const {
   const auto life = lives_.find(generation);
   return life == lives_.end() ? std::nullopt : std::optional(life->second.number);
+}
+
+std::set<std::uint32_t> ServerProbe::heard() const {
+  std::set<std::uint32_t> numbers;
+  for (const auto& [serial, watched] : watched_)
+    if (!watched.probes.empty()) numbers.insert(watched.number);
+  return numbers;
 }
 
 std::optional<ServerProbe::Clock::time_point> ServerProbe::heard_since(std::uint32_t number) const {

@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,20 @@
 #include "shared/putlog.h"
 
 namespace ioc_exporter::ca {
+
+// A put with callback that waits for its end.
+struct PendingPut {
+  CaPutLabels labels;
+  bool by_pva = false;
+  std::uint64_t since_ns = 0;  // CLOCK_MONOTONIC
+};
+
+// IOCs by their numbers.
+struct PendingPuts {
+  std::vector<PendingPut> puts;
+  std::set<std::uint32_t> watched;  // one of their servers tells begin and end of each
+  std::set<std::uint32_t> unheard;  // one of their servers does not
+};
 
 using CodeFiles = std::vector<std::shared_ptr<const iocs::CodeFile>>;
 
@@ -55,7 +70,7 @@ class ServerProbe {
 
   using Options = ServerProbeObject::Options;
 
-  // Loads the programs. What is counted goes to `totals`. `tap`: what packets show, of CA; it
+  // Loads the programs. What is counted goes to `totals`. `tap`: what packets show; it
   // outlives the probe; null: packets are not read.
   static Result<ServerProbe> start(const Options& options, std::shared_ptr<CaTotals> totals,
                                    CaTap* tap);
@@ -77,12 +92,15 @@ class ServerProbe {
   // Frees what is not used any more. Every second or two.
   Result<void> reap(Clock::time_point now);
 
-  // CA: puts of that IOC wait for their channels' names, which the program has not found in the
-  // server's hash; and the names of its channels, from all of the hash. They were read from `begin`
-  // to `end`: what takes long is not done again soon.
-  bool wants_names(std::uint32_t number, Clock::time_point now) const;
+  // CA: IOCs whose puts wait for their channels' names, which the program has not found in the
+  // server's hash; and the names of an IOC's channels, from all of the hash. They were read from
+  // `begin` to `end`: what takes long is not done again soon.
+  std::set<std::uint32_t> want_names(Clock::time_point now) const;
   void take_names(std::uint32_t number, const CaServerTables& tables, Clock::time_point begin,
                   Clock::time_point end);
+
+  // Adds those that wait now.
+  Result<void> add_pending(PendingPuts& pending);
 
   // By the ids of slots: puts that are in the sums.
   PutsOfSlots counted() const;
@@ -98,6 +116,8 @@ class ServerProbe {
   // For the put log.
   std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
   kernel::LostEvents lost_events() const { return object_.lost_events(); }
+  // IOCs whose servers are probed.
+  std::set<std::uint32_t> heard() const;
   // Time since which the IOC's server is probed; nothing: it is not.
   std::optional<Clock::time_point> heard_since(std::uint32_t number) const;
   // The IOC that the programs call so.
@@ -115,6 +135,7 @@ class ServerProbe {
     std::uint32_t generation = 0;
     std::string name;                            // for the log
     std::vector<std::shared_ptr<Probe>> probes;  // empty: they are off
+    std::vector<std::shared_ptr<Probe>> kept;    // of a try that took too long, for the next one
     std::size_t functions = 0;                   // that were there to attach to
     bool for_all = false;                        // processes, or are to be
     Clock::time_point since{};                   // they are on
@@ -122,6 +143,7 @@ class ServerProbe {
     Clock::time_point names_due{};  // earliest next reading of names
     std::string refused;            // why the last try to attach them failed
     bool tells_results = false;     // results of the puts, too
+    bool tells_callbacks = false;   // begin and end of those with callback
     CounterGrowth<2> rest;
     bool seen = false;  // by this follow()
   };
@@ -143,8 +165,12 @@ class ServerProbe {
 
   ServerProbe(ServerProbeObject object, std::shared_ptr<CaTotals> totals, CaTap* tap);
 
-  bool is_nameless(std::uint32_t index, std::uint32_t number) const;
+  bool is_nameless(std::uint32_t index) const;
   bool is_ca() const { return object_.protocol() == ServerProtocol::ca; }
+  std::uint32_t in_tap(const Watched& watched) const {
+    return is_ca() ? watched.number : watched.number | kPvaServer;
+  }
+  bool may_attach(const ServerFunctions& functions) const;
   Result<void> attach(Watched& watched, const iocs::Ioc& ioc, const ServerFunctions& functions);
   Result<std::shared_ptr<Probe>> attach_probe(const Watched& watched,
                                               const ServerFunction& function);
@@ -173,6 +199,7 @@ class ServerProbe {
   bool has_room(std::uint64_t index);
   const CaPutLabels* labels_in_sums(std::uint32_t index) const;
   bool waits(std::uint32_t index, std::uint64_t now_ns) const;
+  Result<void> look_at_open_callbacks();
   Result<void> give_up_all(std::uint32_t generation, Clock::time_point now);
   Result<void> give_up(std::uint32_t index, Clock::time_point now);
   Result<void> free(std::uint32_t index, Clock::time_point now);
@@ -181,7 +208,7 @@ class ServerProbe {
   Result<std::optional<CaPutLabels>> labels_of(std::uint32_t number, std::uint32_t index) const;
 
   std::shared_ptr<CaTotals> totals_;
-  CaTap* tap_;                                // null: packets are not read, or tell nothing
+  CaTap* tap_;                                // null: packets are not read
   ServerProbeObject object_;                  // before the probes: they die first
   std::map<std::uint64_t, Watched> watched_;  // by serial
   std::map<std::uint32_t, Life> lives_;       // by generation
@@ -190,8 +217,9 @@ class ServerProbe {
   TroubleLog trouble_;
   std::map<std::uint32_t, std::string> unheard_;
   std::uint32_t last_generation_ = 0;
-  bool switching_ = false;          // begin_switch() was called by this follow()
-  std::uint64_t lost_results_ = 0;  // of put-callbacks whose slot was freed
+  std::set<std::uint32_t> with_callbacks_;  // slots that have open ones, but those of rsrv
+  bool switching_ = false;                  // begin_switch() was called by this follow()
+  std::uint64_t lost_results_ = 0;          // of put-callbacks whose slot was freed
 };
 
 // Nothing: its programs are not loaded.

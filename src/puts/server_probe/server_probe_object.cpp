@@ -23,9 +23,10 @@ static_assert(sizeof(iocx_pva_key) == 296 && offsetof(iocx_pva_key, user) == 160
               offsetof(iocx_pva_key, peer) == 240);
 static_assert(sizeof(iocx_server_slot) == 128 && offsetof(iocx_server_slot, who) == 40 &&
               offsetof(iocx_server_slot, state) == 56 && offsetof(iocx_server_slot, id) == 64 &&
-              offsetof(iocx_server_slot, data_at) == 96);
+              offsetof(iocx_server_slot, field) == 96);
 static_assert(sizeof(iocx_ca_server_info) == 440 && offsetof(iocx_ca_server_info, name) == 168);
 static_assert(sizeof(iocx_server_result) == 128 && offsetof(iocx_server_result, notify) == 96);
+static_assert(sizeof(iocx_open_callback_key) == 16 && sizeof(iocx_open_callback) == 48);
 static_assert(sizeof(iocx_server_rest) == 24 + 8 * IOCX_FAILURES);
 static_assert(IOCX_PVA_DROP_FULL == int{IOCX_SERVER_DROP_FULL} &&
               IOCX_PVA_DROP_UNREADABLE == int{IOCX_SERVER_DROP_UNREADABLE});
@@ -37,13 +38,14 @@ constexpr std::uint32_t kThreads = 8192;
 constexpr std::uint32_t kRequest = 16;
 
 // By the numbers of functions.
-constexpr std::array kCaPrograms{"ca_write",        "ca_write_notify", "ca_send_err",
-                                 "ca_notify_start", "ca_notify_done",  "ca_notify_canc",
-                                 "ca_flush"};
-constexpr std::array kPvaPrograms{"pva_single_put", "pva_single_put", "pva_group_put",
-                                  "pva_group_put",  "pva_put_done",   "pva_put_done",
-                                  "pva_on_put",     "pva_on_put",     "pva_on_put",
-                                  "pva_error",      "pva_error"};
+constexpr std::array kCaPrograms{
+    "ca_write",       "ca_write_notify", "ca_send_err", "ca_notify_start", "ca_notify_done",
+    "ca_notify_canc", "ca_flush",        "ca_inside",   "ca_inside_cb",    "ca_inside_done"};
+constexpr std::array kPvaPrograms{
+    "pva_single_put", "pva_single_put", "pva_group_put",   "pva_group_put",   "pva_put_done",
+    "pva_put_done",   "pva_on_put",     "pva_on_group_pt", "pva_on_group_pt", "pva_error",
+    "pva_error",      "pva_notify_end", "pva_notify_end",  "pva_reply",       "pva_notify_put",
+    "pva_notify_put", "pva_notify",     "pva_notify_canc", "pva_write",       "pva_write_link"};
 
 iocs::Attacher attacher_of(ServerProtocol protocol, const bpf_object* object) {
   const bool is_ca = protocol == ServerProtocol::ca;
@@ -66,8 +68,8 @@ Result<void> configure(Skeleton& skeleton, const ServerProbeObject::Options& opt
     bpf_object__for_each_program(program, skeleton.obj) kernel::set_attach_type(program, *type);
   }
   const auto& maps = skeleton.maps;
-  for (bpf_map* map :
-       {maps.slot_by_key, maps.server_slots, maps.slot_info, maps.slot_results, maps.free_slots})
+  for (bpf_map* map : {maps.slot_by_key, maps.server_slots, maps.slot_info, maps.slot_results,
+                       maps.free_slots, maps.slot_durations})
     if (auto ok = kernel::size_map(map, options.slots); !ok) return ok;
   skeleton.rodata->cfg_slots = options.slots;
   skeleton.rodata->cfg_traces = options.traces.on();
@@ -96,6 +98,8 @@ Result<void> ServerProbeObject::open_views() {
     if (auto ok = kernel::open_view(maps_.iocs, maps.server_iocs); !ok) return ok;
     if (auto ok = kernel::open_view(maps_.rest, maps.server_rest); !ok) return ok;
     if (auto ok = kernel::open_view(maps_.drops, maps.server_drops); !ok) return ok;
+    if (auto ok = kernel::open_view(maps_.open_callbacks, maps.open_callbacks); !ok) return ok;
+    if (auto ok = kernel::open_view(maps_.durations, maps.slot_durations); !ok) return ok;
     if (auto ok = kernel::map_memory(slots_, maps.server_slots); !ok) return ok;
     if (auto ok = kernel::map_memory(results_, maps.slot_results); !ok) return ok;
     return kernel::map_memory(shares_, maps.slot_shares);
@@ -107,11 +111,9 @@ Result<void> ServerProbeObject::load_ca() {
   if (!ca_) return kernel::libbpf_error(-errno, "open BPF object ca_server_probe");
   const auto& maps = ca_->maps;
   if (auto ok = configure(*ca_, options_, {maps.trace_puts, options_.traces.puts}); !ok) return ok;
-  if (auto ok = kernel::size_map(maps.slot_durations, options_.slots); !ok) return ok;
   if (auto ok = kernel::size_map(maps.putlog_threads, has_put_log() ? kThreads : 1); !ok) return ok;
   if (const int err = ca_server_probe_bpf__load(ca_.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object ca_server_probe");
-  if (auto ok = kernel::open_view(maps_.durations, maps.slot_durations); !ok) return ok;
   if (auto ok = kernel::open_view(maps_.ca_slots, maps.slot_by_key); !ok) return ok;
   return kernel::open_view(maps_.ca_info, maps.slot_info);
 }
@@ -126,6 +128,8 @@ Result<void> ServerProbeObject::load_pva() {
           options_.traces.on() ? 0 : bpf_map__set_autocreate(maps.zero_trace_put, false);
       err < 0)
     return kernel::libbpf_error(err, "leave out a BPF map");
+  if (auto ok = has_put_log() ? Result<void>() : kernel::size_map(maps.field_layouts, 1); !ok)
+    return ok;
   if (const int err = pva_server_probe_bpf__load(pva_.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object pva_server_probe");
   if (auto ok = kernel::open_view(maps_.pva_slots, maps.slot_by_key); !ok) return ok;
@@ -172,6 +176,17 @@ Result<void> ServerProbeObject::give_up(std::uint32_t slot) const {
   return {};
 }
 
+Result<void> ServerProbeObject::forget_callback(const iocx_open_callback_key& key,
+                                                std::uint32_t user) const {
+  auto erased = maps_.open_callbacks.erase(key);
+  if (!erased) return std::move(erased).error();
+  if (!*erased) return {};
+  for (const std::uint32_t holder :
+       {IOCX_SERVER_SHARE_ALL, IOCX_SERVER_SHARE_IOC + key.generation % IOCX_SERVER_IOCS, user})
+    __atomic_fetch_sub(&shares()[IOCX_SERVER_SHARES + holder], 1, __ATOMIC_RELAXED);
+  return {};
+}
+
 Result<void> ServerProbeObject::give_slot(std::uint32_t slot) const {
   iocx_server_slot& freed = slots()[slot];
   for (const std::uint32_t holder :
@@ -179,8 +194,7 @@ Result<void> ServerProbeObject::give_slot(std::uint32_t slot) const {
     __atomic_fetch_sub(&shares()[holder], 1, __ATOMIC_RELAXED);
   freed = {};
   results()[slot] = {};
-  if (protocol() == ServerProtocol::ca)
-    if (auto erased = maps_.durations.erase(slot); !erased) return std::move(erased).error();
+  if (auto erased = maps_.durations.erase(slot); !erased) return std::move(erased).error();
   return push_free(slot);
 }
 

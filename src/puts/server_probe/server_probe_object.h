@@ -28,8 +28,10 @@ struct ServerProbeMaps {
   kernel::MapView<std::uint32_t, iocx_server_ioc> iocs;   // by process id
   kernel::MapView<std::uint32_t, iocx_server_rest> rest;  // by generation
   kernel::MapView<std::uint32_t, std::uint64_t> drops;    // per CPU
-  // CA: by slot, of put-callbacks.
+  // By slot.
   kernel::MapView<std::uint32_t, iocx_server_durations> durations;
+  // Puts with callback that wait, but those of rsrv.
+  kernel::MapView<iocx_open_callback_key, iocx_open_callback> open_callbacks;
   // Index and facts of slots, of one protocol.
   kernel::MapView<iocx_ca_server_key, std::uint32_t> ca_slots;
   kernel::MapView<std::uint32_t, iocx_ca_server_info> ca_info;
@@ -64,10 +66,13 @@ class ServerProbeObject {
   // As the program writes them, max_slots() of them: use atomic operations.
   iocx_server_slot* slots() const { return static_cast<iocx_server_slot*>(slots_.data()); }
   iocx_server_result* results() const { return static_cast<iocx_server_result*>(results_.data()); }
-  // Slots that are not free, at least: one is counted before it is taken.
-  std::uint64_t held() const {
-    return __atomic_load_n(&shares()[IOCX_SERVER_SHARE_ALL], __ATOMIC_ACQUIRE);
+  // Slots that are not free, at least: one is counted before it is taken. `holder`: index into
+  // slot_shares.
+  std::uint64_t held(std::uint32_t holder = IOCX_SERVER_SHARE_ALL) const {
+    return __atomic_load_n(&shares()[holder], __ATOMIC_ACQUIRE);
   }
+  // Its end will not be seen.
+  Result<void> forget_callback(const iocx_open_callback_key& key, std::uint32_t user) const;
   // Takes its key away: from now on no put finds the slot.
   Result<void> give_up(std::uint32_t slot) const;
   // Zeroes a slot that the program no longer uses, and lets it be taken again.

@@ -60,13 +60,13 @@ Result<void> ServerProbe::collect(Clock::time_point now) {
     if (auto ok = observe(used_end_, false, now); !ok) return ok;
   }
   for (std::uint32_t index = 0; index < used_end_; ++index) observe_result(index, now_ns);
-  if (is_ca())
-    if (auto ok = object_.maps().durations.for_each(
-            [this](std::uint32_t index, const iocx_server_durations& durations) {
-              observe_durations(index, durations);
-            });
-        !ok)
-      return ok;
+  if (auto ok = look_at_open_callbacks(); !ok) return ok;
+  if (auto ok = object_.maps().durations.for_each(
+          [this](std::uint32_t index, const iocx_server_durations& durations) {
+            observe_durations(index, durations);
+          });
+      !ok)
+    return ok;
   return object_.maps().rest.for_each(
       [this](std::uint32_t generation, const iocx_server_rest& rest) {
         Watched* const watched = of_generation(generation);
@@ -114,11 +114,69 @@ bool ServerProbe::has_room(std::uint64_t index) {
 // A put-callback of the slot is under way.
 bool ServerProbe::waits(std::uint32_t index, std::uint64_t now_ns) const {
   const iocx_server_result& result = object_.results()[index];
-  return __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE) != 0 ||
+  return with_callbacks_.contains(index) ||
+         __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE) != 0 ||
          std::ranges::any_of(result.asked_ns, [now_ns](const __u64& asked) {
            const std::uint64_t asked_ns = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
            return asked_ns != 0 && now_ns < asked_ns + nanoseconds(kLongestWait);
          });
+}
+
+// Those of IOCs that are not probed any more are forgotten: their end is not seen.
+Result<void> ServerProbe::look_at_open_callbacks() {
+  with_callbacks_.clear();
+  std::vector<std::pair<iocx_open_callback_key, std::uint32_t>> over;  // with the user
+  auto read = object_.maps().open_callbacks.for_each(
+      [&](const iocx_open_callback_key& key, const iocx_open_callback& callback) {
+        const Watched* const watched = of_generation(key.generation);
+        if (watched == nullptr || watched->probes.empty())
+          over.emplace_back(key, callback.user);
+        else
+          with_callbacks_.insert(callback.slot);
+      });
+  if (!read) return read;
+  for (const auto& [key, user] : over)
+    if (auto forgotten = object_.forget_callback(key, user); !forgotten) return forgotten;
+  return {};
+}
+
+Result<void> ServerProbe::add_pending(PendingPuts& pending) {
+  for (const auto& [number, why] : unheard_) pending.unheard.insert(number);
+  for (const auto& [serial, watched] : watched_)
+    if (watched.tells_callbacks && !watched.probes.empty()) {
+      pending.unheard.erase(watched.number);
+      pending.watched.insert(watched.number);
+    }
+  const auto add = [&](std::uint32_t index, std::uint64_t id,
+                       std::uint64_t since_ns) -> Result<void> {
+    const iocx_server_slot& slot = object_.slots()[index];
+    const Watched* const watched = of_generation(slot.who.generation);
+    if (watched == nullptr || watched->probes.empty() || slots_[index].given_up) return {};
+    auto labels = labels_of(watched->number, index);
+    if (!labels) return std::move(labels).error();
+    if (*labels && __atomic_load_n(&slot.id, __ATOMIC_ACQUIRE) == id)
+      pending.puts.push_back({std::move(**labels), !is_ca(), since_ns});
+    return {};
+  };
+  for (std::uint32_t index = 0; is_ca() && index < used_end_; ++index) {
+    const iocx_server_result& result = object_.results()[index];
+    const std::uint64_t id = __atomic_load_n(&object_.slots()[index].id, __ATOMIC_ACQUIRE);
+    const std::uint64_t notify = __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE);
+    const std::uint64_t since_ns = __atomic_load_n(&result.since_ns, __ATOMIC_ACQUIRE);
+    if (notify == 0 || __atomic_load_n(&result.ended_ns, __ATOMIC_ACQUIRE) != 0) continue;
+    if (auto ok = add(index, id, since_ns); !ok) return ok;
+    // Those that wait within the server for the end of this one.
+    for (const __u64& asked : result.asked_ns)
+      if (const std::uint64_t asked_ns = __atomic_load_n(&asked, __ATOMIC_ACQUIRE); asked_ns != 0)
+        if (auto ok = add(index, id, asked_ns); !ok) return ok;
+  }
+  Result<void> done;
+  auto read = object_.maps().open_callbacks.for_each(
+      [&](const iocx_open_callback_key&, const iocx_open_callback& callback) {
+        if (done && callback.slot < slots_.size())
+          done = add(callback.slot, callback.id, callback.since_ns);
+      });
+  return read ? done : read;
 }
 
 // An IOC whose server is not probed any more: results of its put-callbacks are not seen.
@@ -180,9 +238,15 @@ Result<std::optional<CaPutLabels>> ServerProbe::labels_of(std::uint32_t number,
   const iocx_server_slot& slot = object_.slots()[index];
   CaPutLabels labels;
   labels.ioc = number;
-  labels.client = client_text(info.key.who.address);
-  labels.user = kernel_text(info.user);
-  labels.host = kernel_text(info.host);
+  labels.inside = slot.inside != 0;
+  if (labels.inside) {
+    const std::string source = kernel_text(info.host);
+    labels.client = source.empty() ? kernel_text(info.user) : source;
+  } else {
+    labels.client = client_text(info.key.who.address);
+    labels.user = kernel_text(info.user);
+    labels.host = kernel_text(info.host);
+  }
   if (__atomic_load_n(&slot.named, __ATOMIC_ACQUIRE) != 0)
     labels.pv = slot.by_db_addr != 0 ? name_of_record(info) : kernel_text(info.name);
   else if (slots_[index].id == slot.id)
@@ -191,21 +255,23 @@ Result<std::optional<CaPutLabels>> ServerProbe::labels_of(std::uint32_t number,
 }
 
 // Of that IOC, and its puts wait for a name.
-bool ServerProbe::is_nameless(std::uint32_t index, std::uint32_t number) const {
+bool ServerProbe::is_nameless(std::uint32_t index) const {
   const Slot& slot = slots_[index];
   const iocx_server_slot& source = object_.slots()[index];
   return slot.id != 0 && slot.id == source.id && !slot.open && slot.name.empty() &&
-         __atomic_load_n(&source.named, __ATOMIC_ACQUIRE) == 0 &&
-         number_of(slot.generation) == number;
+         __atomic_load_n(&source.named, __ATOMIC_ACQUIRE) == 0;
 }
 
-bool ServerProbe::wants_names(std::uint32_t number, Clock::time_point now) const {
-  for (const auto& [serial, watched] : watched_) {
-    if (watched.number != number || watched.probes.empty() || now < watched.names_due) continue;
-    for (std::uint32_t index = 0; index < used_end_; ++index)
-      if (is_nameless(index, number)) return true;
-  }
-  return false;
+std::set<std::uint32_t> ServerProbe::want_names(Clock::time_point now) const {
+  std::set<std::uint32_t> nameless, due;
+  for (std::uint32_t index = 0; index < used_end_; ++index)
+    if (is_nameless(index))
+      if (const auto number = number_of(slots_[index].generation)) nameless.insert(*number);
+  if (nameless.empty()) return due;
+  for (const auto& [serial, watched] : watched_)
+    if (!watched.probes.empty() && now >= watched.names_due && nameless.contains(watched.number))
+      due.insert(watched.number);
+  return due;
 }
 
 // The server gives each SID to one channel only.
@@ -219,7 +285,7 @@ void ServerProbe::take_names(std::uint32_t number, const CaServerTables& tables,
       watched.names_due =
           end + std::clamp<Clock::duration>(10 * (end - begin), kNamesPause, 10 * kNamesPause);
   for (std::uint32_t index = 0; index < used_end_; ++index)
-    if (is_nameless(index, number))
+    if (is_nameless(index) && number_of(slots_[index].generation) == number)
       if (const auto name = names.find(object_.slots()[index].who.sid); name != names.end())
         slots_[index].name = *name->second;
 }
@@ -243,7 +309,8 @@ std::optional<CaPutIdentity> ServerProbe::identify(const iocx_putlog_event& even
   who.place = {*number, event.sid, {}, event.port};
   std::ranges::copy(event.address, who.place.address.bytes);
   who.labels.ioc = *number;
-  who.labels.client = client_text(event.address);
+  who.labels.inside = (event.flags & IOCX_PUTLOG_INSIDE) != 0;
+  if (!who.labels.inside) who.labels.client = client_text(event.address);
   const auto is_still = [&] {
     return event.id != 0 && event.slot < slots_.size() &&
            __atomic_load_n(&object_.slots()[event.slot].id, __ATOMIC_ACQUIRE) == event.id;
@@ -298,11 +365,9 @@ Result<void> ServerProbe::reap(Clock::time_point now) {
 Result<void> ServerProbe::free(std::uint32_t index, Clock::time_point now) {
   if (auto ok = observe(index, true, now); !ok) return ok;
   observe_result(index, clock_ns(CLOCK_MONOTONIC));
-  if (is_ca()) {
-    auto durations = object_.maps().durations.lookup(index);
-    if (!durations) return std::move(durations).error();
-    if (*durations) observe_durations(index, **durations);
-  }
+  auto durations = object_.maps().durations.lookup(index);
+  if (!durations) return std::move(durations).error();
+  if (*durations) observe_durations(index, **durations);
   const iocx_server_result& result = object_.results()[index];
   if (result.notify != 0) ++lost_results_;
   for (const std::uint64_t asked_ns : result.asked_ns)

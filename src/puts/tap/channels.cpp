@@ -217,7 +217,8 @@ void Channels::open_slot(std::uint32_t slot, CaPutLabels labels, const CaPuts& p
 CaPutLabels Channels::labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info) const {
   CaPutLabels labels = ca::labels_of(ioc, info);
   const Circuits::Identity* const identity = circuits_.identity(info.circuit);
-  if (identity == nullptr || !labels.user.empty() || !labels.host.empty()) return labels;
+  if (identity == nullptr || !labels.user.empty() || (!labels.host.empty() && !is_pva(ioc)))
+    return labels;
   labels.user = identity->user;
   labels.host = identity->host;
   return labels;

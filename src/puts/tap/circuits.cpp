@@ -8,6 +8,7 @@ namespace ioc_exporter::ca {
 Result<Circuits::Seen> Circuits::look() {
   Seen seen;
   joined_.clear();
+  unnamed_pva_.clear();
   servers_.begin_look();
   auto read = object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
     seen.flows.push_back({key, flow.circuit});
@@ -17,6 +18,8 @@ Result<Circuits::Seen> Circuits::look() {
       seen.alive.insert(flow.circuit);
     note_ioc(key, flow);
     joined_.emplace(flow.circuit, flow.joined != 0);
+    if (is_pva(flow.ioc) && !is_ioc_number(flow.ioc) && speaks_pva(flow))
+      unnamed_pva_.emplace(key.net, key.server_port);
     servers_.look_at(key);
   });
   if (!read) return read.error();
@@ -104,7 +107,9 @@ Result<void> Circuits::observe(CaPutSources& sources, CaOpenCounts* open) {
     const auto ioc = ioc_of(flow.circuit, flow.ioc);
     if (!ioc) return;
     traffic_.observe(key, *ioc, server_counts(flow.counts));
-    if (open != nullptr && !flow.ended) open->add_circuit(*ioc, key, flow);
+    if (open == nullptr || flow.ended) return;
+    const Identity* const known = identity(flow.circuit);
+    open->add_circuit(*ioc, key, flow, known ? known->user : "", known ? known->host : "");
   });
   for (const auto& [ioc, counts] : traffic_.totals())
     sources.saw_unnamed(ioc, counts[IOCX_CA_COUNT_PUTS]);

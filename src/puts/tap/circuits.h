@@ -52,6 +52,7 @@ class Circuits {
   struct Identity {
     std::string user, host;
   };
+  using Places = std::set<std::pair<std::uint32_t, std::uint16_t>>;  // net, port
 
   // The others must outlive it.
   Circuits(const CaTapObject& object, const CaNamespaces& namespaces, WatchedServers& servers)
@@ -73,6 +74,9 @@ class Circuits {
   std::optional<std::uint32_t> ioc_of(std::uint64_t circuit, std::uint32_t noted) const;
   // For circuits that began before the kernel knew the IOC of their server.
   Result<void> find_iocs();
+  // Places of servers for PV Access that no IOC is known for and that were seen to speak it, as of
+  // the last look().
+  const Places& unnamed_pva() const { return unnamed_pva_; }
   // The kernel noted another IOC for the circuit.
   bool has_moved(std::uint64_t circuit) const { return iocs_.contains(circuit); }
 
@@ -108,6 +112,7 @@ class Circuits {
   Overdue<std::uint64_t> gone_;
   std::set<std::uint64_t> without_socket_;  // that the last look at sockets did not find
   std::optional<Clock::time_point> looked_at_sockets_;
+  Places unnamed_pva_;
   std::uint64_t count_ = 0;
 };
 

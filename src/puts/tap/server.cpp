@@ -6,6 +6,11 @@ iocx_ca_server ca_server_key(const CaServer& server) {
   return {server.address, server.port, server.remote, server.net};
 }
 
+bool speaks_pva(const iocx_ca_flow& flow) {
+  const iocx_ca_stream& stream = flow.directions[IOCX_CA_TO_CLIENT].stream;
+  return !flow.alien && stream.sync == IOCX_CA_FOLLOWED && !stream.first;
+}
+
 CaServer ca_server_of(const iocx_ca_server& key, std::uint32_t ioc) {
   return {key.address, key.port, ioc, key.net, key.remote != 0};
 }

@@ -1,4 +1,5 @@
-// The Channel Access tap: counts the puts that reach the CA servers of this host, per channel.
+// The tap: counts the puts that reach the servers of Channel Access and PV Access of this host, per
+// channel.
 //
 // The kernel counts (bpf/tap/tap.bpf.c). User space says which servers to watch (WatchedServers),
 // gives the counters their names (Channels, Seeder), and frees what has ended (Circuits, Channels,

@@ -28,7 +28,8 @@ void WatchedServers::keep_left(ServerMap& wanted, Clock::time_point now) {
   std::erase_if(left_, [&](const auto& entry) {
     return wanted.contains(entry.first) || now - entry.second >= kKeep;
   });
-  for (const auto& [key, since] : left_) wanted.emplace(key, key.remote ? kCaRemote : kCaIocToCome);
+  for (const auto& [key, since] : left_)
+    wanted.emplace(key, key.remote ? kCaRemote : kCaIocToCome | (servers_.at(key) & kPvaServer));
 }
 
 // Makes room for named servers among those that the programs learned from datagrams on this host.

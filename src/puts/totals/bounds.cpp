@@ -25,6 +25,8 @@ const CaBounds::Kind CaBounds::kKinds[] = {
 
 void CaBounds::configure(const exposition::BoundsOptions& options) {
   const std::scoped_lock lock(mutex_);
+  if (options.set != options_.set)
+    durations_ = LimitedSeries(LimitedSeries::Kind::counter, kDurationValues);
   options_ = options;
   for (const Kind& kind : kKinds) (this->*kind.series).set_limit(options.limits.*kind.limit);
 }
@@ -37,7 +39,10 @@ exposition::EdgeStep CaBounds::edge_step() {
 std::vector<LimitedSample> CaBounds::limited() {
   const std::scoped_lock lock(mutex_);
   std::vector<LimitedSample> all;
-  for (const Kind& kind : kKinds) all.push_back({kind.family, (this->*kind.series).limited()});
+  for (const Kind& kind : kKinds) {
+    const bool by_choice = kind.series == &CaBounds::durations_ && is_of_site();
+    all.push_back({kind.family, by_choice ? 0 : (this->*kind.series).limited()});
+  }
   return all;
 }
 
@@ -127,14 +132,16 @@ void CaBounds::apply_to_pvs(CaSamples& samples, const KnownIocs& known) {
   const auto is_unwanted = [this](const auto& one) { return !options_.pvs.wants(one.pv); };
   std::erase_if(samples.put_durations, is_unwanted);
   std::erase_if(samples.pvs, is_unwanted);
-  std::array<std::uint64_t, 1 + kPutHistogramSlots> values;
+  if (is_of_site()) samples.pvs.clear();
+  std::array<std::uint64_t, kDurationValues> values;
   bound(
       durations_, samples.put_durations, known,
       [&](const PutDurationSample& duration) {
         values[0] = duration.sum_ns;
         std::ranges::copy(duration.buckets, values.begin() + 1);
         const std::string_view rest[] = {duration.pv};
-        return durations_.add({duration.ioc, "", rest}, values, own(duration));
+        return durations_.add({duration.ioc, "", rest}, values,
+                              is_of_site() ? LimitedSeries::Own::never : own(duration));
       },
       [&](const Sum& sum) {
         PutDurationSample duration{sum.ioc, other(), sum.values[0], {}};

@@ -32,7 +32,9 @@ class CaBounds {
     LimitedSeries CaBounds::*series;
   };
   static const Kind kKinds[7];
+  static constexpr std::size_t kDurationValues = 1 + kPutHistogramSlots;
 
+  bool is_of_site() const { return options_.set == exposition::SeriesSet::site; }
   void apply_to_puts(CaSamples& samples, const exposition::KnownIocs& known);
   void apply_to_pvs(CaSamples& samples, const exposition::KnownIocs& known);
 
@@ -40,7 +42,7 @@ class CaBounds {
   exposition::BoundsOptions options_;
   LimitedSeries puts_{LimitedSeries::Kind::counter, 2};  // write, write_notify
   LimitedSeries failures_{LimitedSeries::Kind::counter, 1};
-  LimitedSeries durations_{LimitedSeries::Kind::counter, 1 + kPutHistogramSlots};
+  LimitedSeries durations_{LimitedSeries::Kind::counter, kDurationValues};
   LimitedSeries pvs_{LimitedSeries::Kind::gauge, 0};
   LimitedSeries clients_{LimitedSeries::Kind::gauge, 3};
   LimitedSeries searches_{LimitedSeries::Kind::counter, 1};

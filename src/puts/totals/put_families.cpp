@@ -1,17 +1,13 @@
 #include "puts/totals/put_families.h"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
-#include <utility>
 
 #include "exposition/family_table.h"
-#include "exposition/label_text.h"
 
 namespace ioc_exporter::ca {
 namespace {
 
-using exposition::CountedSeries;
 using exposition::counter;
 using exposition::FamilyRow;
 using exposition::gauge;
@@ -20,53 +16,13 @@ using exposition::Label;
 using exposition::Series;
 using exposition::when;
 
-std::string_view op_name(const PutSample& put) {
-  if (put.by_pva) return kPvaPutOp;
-  return put.op == PutOp::write ? "write" : "write_notify";
-}
-
-std::size_t characters(std::string_view utf8) {
-  return static_cast<std::size_t>(
-      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & '\xC0') != '\x80'; }));
-}
-
-// Quotes, braces and escapes in an exemplar are too much for readers that take them in a label:
-// Prometheus 2.42 leaves the escapes as they are, Python's prometheus_client 0.26 fails.
-bool is_safe_in_exemplar(std::string_view value) {
-  return value.find_first_of("\"\\\n{}") == std::string_view::npos &&
-         exposition::utf8_safe(value) == value;
-}
-
-// The last put: its time and its client; with as many of the labels as OpenMetrics 1.0 allows,
-// which is 128 characters, names included. The client's address is always among them, and there is
-// room for what others note of it: its number in the put log.
-std::vector<exposition::Label> exemplar_labels(const PutSample& put) {
-  constexpr std::size_t kMost = 128 - std::string_view("seq18446744073709551615").size();
-  std::vector<exposition::Label> labels;
-  std::size_t total = 0;
-  for (const exposition::Label& label :
-       {exposition::Label{"client", put.client}, exposition::Label{"user", put.user},
-        exposition::Label{"client_host", put.host}}) {
-    if (!is_safe_in_exemplar(label.value)) continue;
-    total += label.name.size() + characters(label.value);
-    if (total > kMost) break;
-    labels.push_back(label);
-  }
-  return labels;
-}
-
-void add_put(const PutSample& put, Series& to) {
-  CountedSeries series{put.count, put.created_seconds};
-  if (to.encoder().has_counter_facts() && put.last_time_seconds > 0)
-    series.exemplar = {to.encoder().labels(exemplar_labels(put)), 1, put.last_time_seconds};
-  to.add({{"op", op_name(put)}}, std::move(series));
-}
-
 constexpr FamilyRow<PutSample> kPuts[] = {
     {counter(kPutsTotal,
              "Puts that clients sent to the IOC. Empty labels: the exporter does not "
              "know the name (yet)."),
-     add_put},
+     [](const PutSample& put, Series& to) {
+       to.add({{"op", op_name(put.op, put.by_pva)}}, put.count, put.created_seconds);
+     }},
     {gauge("epics_last_put_timestamp_seconds",
            "When the client put to the PV last, in seconds since 1970."),
      [](const PutSample& put, Series& to) {
@@ -75,15 +31,26 @@ constexpr FamilyRow<PutSample> kPuts[] = {
 };
 
 constexpr FamilyRow<PutFailureSample> kFailures[] = {
-    {counter("epics_put_failures_total", "Puts that the IOC answered with an error, by reason."),
+    {counter("epics_put_failures_total",
+             "Puts that the IOC refused, or whose client left before the answer (cancelled), by "
+             "reason."),
      [](const PutFailureSample& failure, Series& to) {
        to.add({{"reason", failure.reason}}, failure.count, failure.created_seconds);
      }},
 };
 
+constexpr FamilyRow<GatewaySample> kGateways[] = {
+    {gauge(
+         "epics_gateway_info",
+         "A client of the IOC that is a gateway: it passes on the puts of its own clients. Always "
+         "1."),
+     [](const GatewaySample&, Series& to) { to.add(1.0); }},
+};
+
 constexpr FamilyRow<PutDurationSample> kDurations[] = {
     {histogram(kPutDurations,
-               "Time from a put with callback to the IOC's answer, over all clients."),
+               "Time from a put to the IOC's answer, over all clients: by Channel Access of those "
+               "with callback."),
      [](const PutDurationSample& duration, Series& to) {
        to.add_histogram({}, duration.buckets, duration.sum_ns);
      }},
@@ -95,6 +62,16 @@ constexpr FamilyRow<PvSample> kPvs[] = {
      [](const PvSample&, Series& to) { to.add(1.0); }},  // the largest of several, not their sum
 };
 
+constexpr FamilyRow<PendingPutsSample> kPending[] = {
+    {gauge("epics_ioc_put_callbacks_pending",
+           "Puts with callback that have not ended, of clients and of programs in the IOC itself "
+           "(sequencer, CA links)."),
+     [](const PendingPutsSample& pending, Series& to) { to.add(pending.count); }},
+    {gauge("epics_ioc_put_callback_oldest_seconds",
+           "How long the oldest put with callback that has not ended has waited; 0: none."),
+     [](const PendingPutsSample& pending, Series& to) { to.add(pending.oldest_seconds); }},
+};
+
 constexpr std::array<std::string_view, CaServerSample::kAccesses> kAccessNames{
     "none", "read", "write", "read_write", "unknown"};
 
@@ -104,22 +81,26 @@ void add_from_packets(const CaServerSample& server, Series& to) {
   to.add(when(server.packets_known, server.*kValue));
 }
 
-constexpr FamilyRow<CaServerSample> kServers[] = {
+constexpr FamilyRow<CaServerSample> kOpen[] = {
     {gauge("epics_circuits", "TCP connections that clients have to the IOC."),
      [](const CaServerSample& server, Series& to) {
-       to.add({{"protocol", kCa}}, when(server.open_known, server.circuits));
+       to.add(when(server.open_known, server.circuits));
      }},
     {gauge("epics_monitors", "Monitors (subscriptions) that clients hold at the IOC."),
      [](const CaServerSample& server, Series& to) {
-       to.add({{"protocol", kCa}}, when(server.open_known, server.monitors));
+       to.add(when(server.open_known && !server.by_pva, server.monitors));
      }},
     {gauge("epics_channels",
            "Channels that clients hold at the IOC, by the access that it granted."),
      [](const CaServerSample& server, Series& to) {
        for (std::size_t i = 0; i < kAccessNames.size(); ++i)
-         to.add({{"protocol", kCa}, {"access", kAccessNames[i]}},
-                when(server.open_known, server.channels[i]));
+         to.add({{"access", kAccessNames[i]}},
+                when(server.open_known && (!server.by_pva || i == CaOpen::unknown),
+                     server.channels[i]));
      }},
+};
+
+constexpr FamilyRow<CaServerSample> kServers[] = {
     {gauge(
          "epics_ca_flow_controlled_circuits",
          "Circuits whose client does not keep up and has turned monitor updates off (EVENTS_OFF)."),
@@ -152,7 +133,9 @@ constexpr FamilyRow<CaClientSample> kClients[] = {
     {gauge("epics_client_channels", "Channels that the client holds at the IOC."),
      [](const CaClientSample& client, Series& to) { to.add(client.channels); }},
     {gauge("epics_client_monitors", "Monitors (subscriptions) that the client holds at the IOC."),
-     [](const CaClientSample& client, Series& to) { to.add(client.monitors); }},
+     [](const CaClientSample& client, Series& to) {
+       to.add(when(!client.by_pva, client.monitors));
+     }},
 };
 
 constexpr FamilyRow<SearchSample> kSearches[] = {
@@ -183,23 +166,50 @@ std::array<Label, 6> who_put_to_what(const Sample& sample) {
 
 }  // namespace
 
-void add_puts(const CaSamples& samples, const exposition::Encoder& encoder,
-              exposition::SharedFamilies& shared) {
+void add_puts(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
+              const exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
   Series to(encoder, shared);
   exposition::add_families(kPuts, samples.puts, who_put_to_what<PutSample>, to);
   exposition::add_families(kFailures, samples.put_failures, who_put_to_what<PutFailureSample>, to);
+  exposition::add_families(
+      kGateways, samples.gateways,
+      [](const GatewaySample& one) {
+        return std::array{Label{"ioc", one.ioc}, Label{"client", one.client}};
+      },
+      to);
+  exposition::add_families(
+      kDurations, samples.put_durations,
+      [](const PutDurationSample& one) {
+        return std::array{Label{"ioc", one.ioc}, Label{"protocol", protocol_of(one.by_pva)},
+                          Label{"pv", one.pv}};
+      },
+      to, &put_edges);
+  exposition::add_families(
+      kOpen, samples.ca_servers,
+      [](const CaServerSample& server) {
+        return std::array{Label{"ioc", server.ioc}, Label{"protocol", protocol_of(server.by_pva)}};
+      },
+      to);
+  exposition::add_families(
+      kClients, samples.ca_clients,
+      [](const CaClientSample& one) {
+        return std::array{Label{"ioc", one.ioc}, Label{"protocol", protocol_of(one.by_pva)},
+                          Label{"client", one.client}, Label{"user", one.user},
+                          Label{"client_host", one.host}};
+      },
+      to);
 }
 
 void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
                exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
   using exposition::encode_merged;
-  add_puts(samples, encoder, shared);
+  add_puts(samples, put_edges, encoder, shared);
   encode_merged(
-      kDurations, samples.put_durations,
-      [](const PutDurationSample& one) {
-        return std::array{Label{"ioc", one.ioc}, Label{"protocol", kCa}, Label{"pv", one.pv}};
+      kPending, samples.pending_puts,
+      [](const PendingPutsSample& one) {
+        return std::array{Label{"ioc", one.ioc}};
       },
-      encoder, &put_edges);
+      encoder);
   encode_merged(
       kPvs, samples.pvs,
       [](const PvSample& pv) {
@@ -211,14 +221,6 @@ void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_e
       kServers, samples.ca_servers,
       [](const CaServerSample& server) {
         return std::array{Label{"ioc", server.ioc}};
-      },
-      encoder);
-  encode_merged(
-      kClients, samples.ca_clients,
-      [](const CaClientSample& one) {
-        return std::array{Label{"ioc", one.ioc}, Label{"protocol", kCa},
-                          Label{"client", one.client}, Label{"user", one.user},
-                          Label{"client_host", one.host}};
       },
       encoder);
   encode_merged(

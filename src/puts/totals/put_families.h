@@ -18,7 +18,17 @@ constexpr std::string_view protocol_of(bool by_pva) {
   return by_pva ? kPva : kCa;
 }
 
-inline constexpr std::string_view kPvaPutOp = "put";  // the label `op` of all puts by PV Access
+// Values of the label `op` of puts by PV Access: PUT and PUT_GET, RPC.
+inline constexpr std::string_view kPvaPutOp = "put";
+inline constexpr std::string_view kPvaCallOp = "rpc";
+constexpr bool is_pva_op(std::string_view op) {
+  return op == kPvaPutOp || op == kPvaCallOp;
+}
+// Of either protocol.
+constexpr std::string_view op_name(PutOp op, bool by_pva) {
+  if (by_pva) return op == PutOp::write ? kPvaPutOp : kPvaCallOp;
+  return op == PutOp::write ? "write" : "write_notify";
+}
 inline constexpr std::string_view kPutsTotal = "epics_puts_total";
 inline constexpr std::string_view kPutDurations = "epics_put_duration_seconds";
 
@@ -31,15 +41,16 @@ inline std::vector<exposition::Label> put_labels(std::string_view protocol, std:
           {"user", user}, {"client_host", host},  {"op", op}};
 }
 
-// Puts, with the last of each as an exemplar and its time, and those that failed. Samples with the
-// same labels are one series: their sum, or the latest time. `encoder` makes the labels.
-void add_puts(const CaSamples& samples, const exposition::Encoder& encoder,
-              exposition::SharedFamilies& shared);
+// Puts, with the time of the last of each, those that failed, gateways, durations, and who is
+// connected. Samples with the same labels are one series: their sum, or the latest time. `encoder`
+// makes the labels.
+// `put_edges`: of kPutScale.
+void add_puts(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
+              const exposition::Encoder& encoder, exposition::SharedFamilies& shared);
 
-// All families of Channel Access, those of puts first. `put_edges`: of kPutScale. Samples of the
-// same IOC, client or server are summed; series stand sorted by labels. The names that are searched
-// are on the landing page only: they are bounded by nothing that this host's operators could
-// change.
+// All families of Channel Access, those of puts first. Samples of the same IOC, client or server
+// are summed; series stand sorted by labels. The names that are searched are on the landing page
+// only: they are bounded by nothing that this host's operators could change.
 void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
                exposition::Encoder& encoder, exposition::SharedFamilies& shared);
 

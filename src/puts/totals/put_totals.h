@@ -18,10 +18,12 @@ namespace ioc_exporter::ca {
 // Labels of puts. `ioc` is the number that the caller gave for the server.
 struct CaPutLabels {
   std::uint32_t ioc = 0;
-  std::string pv;      // "": the channel is not known
-  std::string client;  // address without port
+  std::string pv;  // "": the channel is not known
+  std::string
+      client;  // address without port; `inside`: the record whose CA link it is, or a thread
   std::string user;
   std::string host;
+  bool inside = false;  // of a client in the IOC's own process, which no server has seen
   auto operator<=>(const CaPutLabels&) const = default;
 };
 

@@ -23,7 +23,7 @@ struct PutSample {
   std::uint64_t count = 0;
   double last_time_seconds = 0;  // time of day of the last one; 0: not known
   double created_seconds = 0;    // when there was none yet; 0: not known
-  bool by_pva = false;           // by PV Access: then `op` says nothing
+  bool by_pva = false;           // by PV Access: `write` is a put, `write_notify` a remote call
 };
 
 struct PutFailureSample {
@@ -38,6 +38,7 @@ struct PutDurationSample {
   std::string ioc, pv;
   std::uint64_t sum_ns = 0;
   std::array<std::uint64_t, kPutHistogramSlots> buckets{};  // not cumulative
+  bool by_pva = false;                                      // by PV Access
 };
 
 // Circuits, channels and monitors that clients have open at a server now.
@@ -58,15 +59,40 @@ struct CaServerSample : CaOpen {
   std::uint64_t gets = 0, monitor_updates = 0, echoes = 0, server_disconnects = 0;
   std::uint64_t received_bytes = 0, sent_bytes = 0;  // of TCP payload, as the server sees it
   std::uint64_t unread_bytes = 0;                    // of those received
+  bool by_pva = false;                               // by PV Access: circuits and channels alone
 };
 
 struct CaClientSample {
   std::string ioc, client, user, host;
   std::uint64_t circuits = 0, channels = 0, monitors = 0;
+  std::vector<std::uint16_t> ports = {};  // of its circuits; none: not known
+  std::string process = {};               // on this host, for the page; "": not known
+  bool by_pva = false;                    // by PV Access: `monitors` says nothing
+};
+
+// The client is a gateway.
+struct GatewaySample {
+  std::string ioc, client;
 };
 
 struct PvSample {
   std::string ioc, pv, record, field;
+};
+
+// A put with callback that waits for its end.
+struct PendingPutSample {
+  std::string ioc, pv;
+  std::string client, user,
+      host;                  // `inside`: `client` is the record whose CA link it is, or a thread
+  std::string protocol;      // "ca", "pva" or "inside"
+  double since_seconds = 0;  // time of day
+};
+
+struct PendingPutsSample {
+  std::string ioc;
+  std::uint64_t count = 0;
+  double oldest_seconds = 0;             // age; 0: none waits
+  std::vector<PendingPutSample> oldest;  // the ten oldest, the oldest first
 };
 
 struct SearchSample {
@@ -94,7 +120,9 @@ struct CaSamples {
   std::vector<PutDurationSample> put_durations;
   std::vector<CaServerSample> ca_servers;
   std::vector<CaClientSample> ca_clients;
+  std::vector<GatewaySample> gateways;
   std::vector<PvSample> pvs;
+  std::vector<PendingPutsSample> pending_puts;  // of IOCs where all are seen
   std::vector<SearchSample> searches;
   std::vector<SearchedName> searched_names;  // those searched most often
   std::vector<BeaconSample> beacons;

@@ -1,20 +1,25 @@
 #include "puts/totals/samples_by_name.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace ioc_exporter::ca {
 namespace {
 
+template <class Item>
+std::uint32_t& number_of(Item& item) {
+  if constexpr (requires { item.number; })
+    return item.number;
+  else
+    return item.labels.ioc;
+}
+
 // Calls each(name, item) for the items whose IOC has a name.
 template <class Item, class Each>
 void for_each_named(const IocNames& names, std::vector<Item>& items, Each each) {
   for (Item& item : items) {
-    std::uint32_t number = 0;
-    if constexpr (requires { item.number; })
-      number = item.number;
-    else
-      number = item.labels.ioc;
-    if (const auto name = names.find(number); name != names.end()) each(name->second, item);
+    if (const auto name = names.find(number_of(item)); name != names.end())
+      each(name->second, item);
   }
 }
 
@@ -27,12 +32,35 @@ void add_named(const IocNames& names, std::vector<Item>& items, std::vector<Samp
   });
 }
 
+// Moves the items of PV Access.
+template <class Item>
+void take_pva(std::vector<Item>& from, std::vector<Item>& to) {
+  const auto rest = std::stable_partition(from.begin(), from.end(),
+                                          [](Item& item) { return !is_pva(number_of(item)); });
+  for (auto item = rest; item != from.end(); ++item) {
+    number_of(*item) &= ~kPvaServer;
+    to.push_back(std::move(*item));
+  }
+  from.erase(rest, from.end());
+}
+
 }  // namespace
+
+CaTapReading take_pva(CaTapReading& reading) {
+  CaTapReading pva;
+  take_pva(reading.puts, pva.puts);
+  take_pva(reading.failures, pva.failures);
+  take_pva(reading.durations, pva.durations);
+  take_pva(reading.servers, pva.servers);
+  take_pva(reading.clients, pva.clients);
+  return pva;
+}
 
 void add_put_samples(const IocNames& names, CaTotalsReading reading, const WallClock& clock,
                      bool by_pva, CaSamples& samples) {
   for_each_named(names, reading.puts, [&](const std::string& ioc, CaPutCount& put) {
     auto& labels = put.labels;
+    if (labels.inside) return;  // records/ counts them
     samples.puts.push_back({ioc, std::move(labels.pv), std::move(labels.client),
                             std::move(labels.user), std::move(labels.host), put.op, put.count,
                             clock.seconds(put.last_ns), clock.seconds(put.created_ns), by_pva});

@@ -16,6 +16,9 @@ namespace ioc_exporter::ca {
 
 using IocNames = std::map<std::uint32_t, std::string>;
 
+// Takes what is of PV Access out of it; with the IOCs' numbers.
+CaTapReading take_pva(CaTapReading& reading);
+
 // Adds the puts and their outcomes; `by_pva`: by PV Access.
 void add_put_samples(const IocNames& names, CaTotalsReading reading, const WallClock& clock,
                      bool by_pva, CaSamples& samples);

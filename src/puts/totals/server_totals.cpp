@@ -13,7 +13,9 @@ CaServerTotals::Values server_counts(const __u64 (&counts)[IOCX_CA_COUNT_ROOM]) 
 }
 
 void CaOpenCounts::add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key,
-                               const iocx_ca_flow& flow) {
+                               const iocx_ca_flow& flow, const std::string& user,
+                               const std::string& host) {
+  if (is_pva(ioc) && !speaks_pva(flow)) return;
   CaServerCount& server = servers_[ioc];
   ++server.circuits;
   if (flow.told) {  // the rest is not kept
@@ -21,8 +23,10 @@ void CaOpenCounts::add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key,
     return;
   }
   if (flow.events_off) ++server.flow_controlled;
-  const iocx_ca_identity& who = flow.identity;
-  ClientKey client{ioc, ca_address_text(key.client), kernel_text(who.user), kernel_text(who.host)};
+  auto [own_user, own_host] = user_and_host(ioc, flow.identity, key.client);
+  const bool is_known = flow.identity.user[0] != 0 || flow.identity.host[0] != 0;
+  ClientKey client{ioc, ca_address_text(key.client), is_known ? std::move(own_user) : user,
+                   is_known || is_pva(ioc) ? std::move(own_host) : host};
   const auto entry = clients_.try_emplace(std::move(client)).first;
   ++entry->second.circuits;
   circuits_.emplace(flow.circuit, entry);

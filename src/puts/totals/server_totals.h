@@ -33,7 +33,9 @@ CaServerTotals::Values server_counts(const __u64 (&counts)[IOCX_CA_COUNT_ROOM]);
 // Adds up what is open now, over one look at the kernel's tables: circuits first, then channels.
 class CaOpenCounts {
  public:
-  void add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
+  // `user` and `host`: as the server knows them, where the kernel has seen none.
+  void add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key, const iocx_ca_flow& flow,
+                   const std::string& user = "", const std::string& host = "");
   // Of a circuit that was not added, a channel does not count.
   void add_channel(const iocx_ca_channel& channel);
 

@@ -39,12 +39,12 @@ Names own_names(const RecordPlan* before) {
 // Gives each record a place; the numbers of groups are those in `groups`.
 class Places {
  public:
-  Places(const Database& database, const exposition::BoundsOptions& options, std::size_t room,
-         const RecordPlan* before)
-      : before_(own_names(before)), room_(room) {
+  Places(const Database& database, const exposition::BoundsOptions& options, bool all_by_type,
+         std::size_t room, const RecordPlan* before)
+      : by_type(all_by_type), before_(own_names(before)), room_(room) {
     of_record.reserve(database.records.size());
     for (const RecordIdentity& record : database.records)
-      of_record.push_back(first_place(record.name, options));
+      of_record.push_back(first_place(database, record, options));
     for (std::size_t i = 0; i < of_record.size(); ++i)
       if (of_record[i] == kRest && own < room_ && database.records[i].name != exposition::kOther) {
         of_record[i] = kItself;
@@ -52,13 +52,18 @@ class Places {
       }
   }
 
+  bool by_type;
   std::vector<std::uint32_t> of_record;
   std::vector<std::string> groups;
   std::size_t own = 0;
 
  private:
-  std::uint32_t first_place(const std::string& name, const exposition::BoundsOptions& options) {
+  std::uint32_t first_place(const Database& database, const RecordIdentity& record,
+                            const exposition::BoundsOptions& options) {
+    const std::string& name = record.name;
     if (!options.records.wants(name)) return RecordPlan::kLeftOut;
+    if (by_type)
+      return place_of_group(record.type < database.types.size() ? database.types[record.type] : "");
     if (auto group = group_of(name, options.groups)) return place_of_group(std::move(*group));
     if (!before_.records.contains(name)) return kRest;  // after those that were there
     ++own;
@@ -81,11 +86,12 @@ class Places {
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
-RecordIdentity shared_identity(std::string name, bool group) {
+RecordIdentity shared_identity(std::string name, bool group, bool all_of_type) {
   RecordIdentity identity;
   identity.name = std::move(name);
   identity.type = UINT32_MAX;  // several, or one of several
   identity.group = group;
+  identity.all_of_type = all_of_type;
   return identity;
 }
 
@@ -108,13 +114,14 @@ void make_shown(const Places& places, RecordPlan& plan) {
   }
   plan.first_shared = static_cast<std::uint32_t>(shown->records.size());
   for (const std::string& group : places.groups)
-    shown->records.push_back(shared_identity(group, true));
+    shown->records.push_back(shared_identity(group, true, places.by_type));
   std::uint32_t rests[2] = {RecordSample::kUnknown, RecordSample::kUnknown};
   const auto rest = [&](bool group) {
     std::uint32_t& place = rests[group ? 1 : 0];
     if (place == RecordSample::kUnknown) {
       place = static_cast<std::uint32_t>(shown->records.size());
-      shown->records.push_back(shared_identity(std::string(exposition::kOther), group));
+      shown->records.push_back(
+          shared_identity(std::string(exposition::kOther), group, places.by_type));
     }
     return place;
   };
@@ -133,14 +140,15 @@ void make_shown(const Places& places, RecordPlan& plan) {
 // `room`: series that the IOC may have in all. Records and groups that `before` (may be null) shows
 // by their names keep that, whatever the room.
 RecordPlan make_record_plan(std::shared_ptr<const Database> database,
-                            const exposition::BoundsOptions& options, std::size_t room,
-                            const RecordPlan* before) {
+                            const exposition::BoundsOptions& options, bool by_type,
+                            std::size_t room, const RecordPlan* before) {
   RecordPlan plan;
   plan.original = std::move(database);
   const std::size_t records = plan.original->records.size();
   plan.own = records;
-  if (options.records.wants_all() && options.groups.empty() && records <= room) return plan;
-  const Places places(*plan.original, options, room, before);
+  if (!by_type && options.records.wants_all() && options.groups.empty() && records <= room)
+    return plan;
+  const Places places(*plan.original, options, by_type, room, before);
   plan.own = places.own;
   if (std::ranges::all_of(places.of_record, [](std::uint32_t place) { return place == kItself; }))
     return plan;
@@ -215,7 +223,8 @@ void RecordBounds::plan(Ioc& ioc, const IocSample& sample) {
   RecordPlan before = std::move(ioc.plan);
   ioc.plan = {};
   ioc.plan.own = before.own;  // the room that it has is its own
-  ioc.plan = make_record_plan(sample.database, options_, room_for(ioc), same ? &before : nullptr);
+  ioc.plan = make_record_plan(sample.database, options_, by_type_, room_for(ioc),
+                              same ? &before : nullptr);
   own_ = own_ - before.own + ioc.plan.own;
   ioc.pid = sample.pid;
   ioc.start_time_seconds = sample.start_time_seconds;

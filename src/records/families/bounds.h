@@ -39,6 +39,9 @@ struct RecordPlan {
 
 class RecordBounds {
  public:
+  // `by_type`: all records of a type are shown as one, instead of themselves and groups.
+  explicit RecordBounds(bool by_type = false) : by_type_(by_type) {}
+
   void configure(const exposition::BoundsOptions& options);
   // Puts the databases that are to be shown, and the counts that go with them, into the place of
   // the real ones.
@@ -70,6 +73,7 @@ class RecordBounds {
   static void show(Ioc& ioc, IocSample& sample);
   static void show_records(Ioc& ioc, std::vector<RecordSample>& records);
 
+  bool by_type_;
   exposition::BoundsOptions options_;
   unsigned configured_ = 1;  // times
   bool room_was_freed_ = false;

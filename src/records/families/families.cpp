@@ -54,6 +54,11 @@ void add_record_states(const IocSample& ioc, Series& to) {
   if (ioc.memory->records) to.add((*ioc.memory->records).*kValue);
 }
 
+template <auto kValue>
+void add_ca_links(const IocSample& ioc, Series& to) {
+  if (ioc.memory->ca_links) to.add({}, (*ioc.memory->ca_links).*kValue, ioc.start_time_seconds);
+}
+
 // Of running IOCs with `memory`.
 constexpr Row kMemory[] = {
     {counter("epics_ioc_scan_overruns_total",
@@ -73,24 +78,57 @@ constexpr Row kMemory[] = {
              "Times that the queue was found full, as the IOC counts them."),
      add_queues<&QueueSample::overflows>},
     {gauge("epics_ioc_records_by_severity",
-           "Records whose SEVR was this when they were looked at."),
+           "Records by alarm severity (SEVR), when they were last read."),
      [](const IocSample& ioc, Series& to) {
        if (ioc.memory->records) add_by_severity(ioc.memory->records->by_severity, to);
      }},
     {gauge("epics_ioc_records_in_flight",
-           "Records that were active (PACT) when they were looked at."),
+           "Records that were active (PACT) when they were last read."),
      add_record_states<&RecordStatesSample::in_flight>},
     {gauge("epics_ioc_records_stuck",
-           "Records that are active (PACT) for longer than --records.stuck-after."),
+           "Records that have been active (PACT) for longer than --records.stuck-after, without "
+           "those of epics_ioc_records_never_processed."),
      add_record_states<&RecordStatesSample::stuck>},
+    {gauge("epics_ioc_records_never_processed",
+           "Records that have been active (PACT) for longer than --records.stuck-after and have "
+           "never completed a processing: iocInit left them active for want of a device, or their "
+           "first processing hangs."),
+     add_record_states<&RecordStatesSample::never_processed>},
     {gauge("epics_ioc_records_sampled_timestamp_seconds",
-           "When the records were looked at last, in seconds since 1970."),
+           "When all records were last read, in seconds since 1970."),
      add_record_states<&RecordStatesSample::time_seconds>},
+    {gauge("epics_ioc_ca_links",
+           "Channel Access links of the IOC's records, by state: connected or disconnected."),
+     [](const IocSample& ioc, Series& to) {
+       if (!ioc.memory->ca_links) return;
+       to.add({{"state", "connected"}}, ioc.memory->ca_links->connected);
+       to.add({{"state", "disconnected"}}, ioc.memory->ca_links->disconnected);
+     }},
+    {counter("epics_ioc_ca_link_disconnects_total",
+             "Times that a Channel Access link of the IOC's records was disconnected, as the IOC "
+             "counts them."),
+     add_ca_links<&CaLinksSample::disconnects>},
+    {counter("epics_ioc_ca_link_lost_writes_total",
+             "Writes through Channel Access links that a later one replaced before they were "
+             "sent, as the IOC counts them."),
+     add_ca_links<&CaLinksSample::lost_writes>},
     {gauge("epics_ioc_threads_suspended",
            "Threads that are suspended, as after a failed assertion."),
      [](const IocSample& ioc, Series& to) {
        if (ioc.memory->suspended_threads) to.add(ioc.memory->suspended_threads->size());
      }},
+};
+
+// Of running IOCs with `lock_waits`.
+constexpr Row kLockWaits[] = {
+    {gauge("epics_ioc_lock_waiting_threads",
+           "Threads of the IOC that have waited for the lock of a record for longer than a second, "
+           "as two looks at them tell."),
+     [](const IocSample& ioc, Series& to) { to.add(ioc.lock_waits->threads); }},
+    {gauge("epics_ioc_lock_wait_oldest_seconds",
+           "How long the thread that waits longest for the lock of a record has waited at "
+           "least; 0: none waits."),
+     [](const IocSample& ioc, Series& to) { to.add(ioc.lock_waits->oldest_seconds); }},
 };
 
 // Of running IOCs with `processing`.
@@ -101,6 +139,13 @@ constexpr Row kCauses[] = {
          const auto [cause, period] = cause_and_period(label);
          to.add({{"cause", cause}, {"period", period}}, count);
        }
+     }},
+    {counter("epics_ioc_process_by_thread_total",
+             "Processings of the IOC's records that no other record caused, by the name of their "
+             "thread, without the number at its end."),
+     [](const IocSample& ioc, Series& to) {
+       for (const auto& [thread, count] : ioc.processing->threads)
+         to.add({{"thread", thread}}, count);
      }},
 };
 
@@ -120,6 +165,10 @@ constexpr Row kProcessings[] = {
              "Processings of the IOC's records whose duration was measured; one of them may stand "
              "for several."),
      [](const IocSample& ioc, Series& to) { to.add(ioc.processing->timed); }},
+    {gauge("epics_ioc_direct_counted_since_timestamp_seconds",
+           "Since when the IOC's processings that do not come through dbProcess are counted, in "
+           "seconds since 1970; absent while the exporter only looks for them now and then."),
+     [](const IocSample& ioc, Series& to) { to.add(ioc.direct_since_seconds); }},
     {counter("epics_ioc_alarm_transitions_total",
              "Changes of a record's severity, by the new one."),
      [](const IocSample& ioc, Series& to) { add_by_severity(ioc.processing->transitions, to); }},
@@ -135,12 +184,15 @@ void add_writes(const IocSample& ioc, Series& to) {
 
 constexpr Row kLinksAndWrites[] = {
     {counter("epics_record_link_total",
-             "Times that one record (source_record) processed another through its links."),
+             "Times that one record (source_record) made another one process, through links or "
+             "scanOnce."),
      [](const IocSample& ioc, Series& to) {
        for (const RecordLinkSample& link : ioc.links)
          to.add({source_label(ioc, link.source), record_label(ioc, link.record)}, link.count);
      }},
-    {counter("epics_record_writes_total", "Writes to fields of the record, by source."),
+    {counter("epics_record_writes_total",
+             "Writes to fields of the record, by source: clients (ca, pva), links, Channel Access "
+             "clients in the IOC itself (inside), its shell, others."),
      add_writes},
 };
 
@@ -152,7 +204,8 @@ void add_unusual_records(const IocSample& ioc, Series& to) {
 
 // Of running IOCs with `unusual`.
 constexpr Row kUnusual[] = {
-    {gauge("epics_ioc_records_stopped", "Records of the IOC that are silent for unusually long."),
+    {gauge("epics_ioc_records_stopped",
+           "Records of the IOC that have not processed for far longer than is usual for them."),
      [](const IocSample& ioc, Series& to) { to.add(ioc.unusual->stopped); }},
     {gauge("epics_ioc_records_surging",
            "Records of the IOC that process over 10 times as often as ever before, and 20 times a "
@@ -263,20 +316,23 @@ std::size_t estimated_size(const std::vector<IocSample>& iocs, const ShownEdges&
 
 }  // namespace
 
-void encode_all(const std::vector<IocSample>& iocs, const std::optional<double>& empty_probe,
-                const ShownEdges& edges, LabelCache& cache, exposition::Encoder& encoder) {
+void encode_all(const std::vector<IocSample>& iocs, const std::vector<IocSample>* by_type,
+                const std::optional<double>& empty_probe, const ShownEdges& edges,
+                LabelCache& cache, exposition::Encoder& encoder) {
   encoder.reserve(estimated_size(iocs, edges));
   cache.drop_gone();
   const Iocs up = with(iocs::distinct_iocs(iocs), &IocSample::up);
+  const Iocs timed = by_type != nullptr ? with(iocs::distinct_iocs(*by_type), &IocSample::up) : up;
   encode(kMemory, with(up, &IocSample::memory), encoder);
-  encode_records(up, edges.process, cache, encoder);
+  encode(kLockWaits, with(up, &IocSample::lock_waits), encoder);
+  encode_records(up, by_type != nullptr ? &timed : nullptr, edges.process, cache, encoder);
   const Iocs counted = with(up, &IocSample::processing);
   encode(kCauses, counted, encoder);
   exposition::encode_merged(kRecordCauses, up, ioc_label, encoder);
   encode(kProcessings, counted, encoder);
   exposition::encode_merged(kLinksAndWrites, up, ioc_label, encoder);
   encode(kUnusual, with(up, &IocSample::unusual), encoder);
-  exposition::encode_merged(kCompletions, up, ioc_label, encoder, &edges.completions);
+  exposition::encode_merged(kCompletions, timed, ioc_label, encoder, &edges.completions);
   exposition::encode_merged(kScanTimes, up, ioc_label, encoder, &edges.scans);
   encoder.begin_family(kProbeHit);
   if (empty_probe) encoder.number({}, *empty_probe);

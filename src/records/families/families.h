@@ -22,8 +22,11 @@ struct ShownEdges {
   Edges completions = Edges::of_puts();  // the same
 };
 
-// `cache`: to be the same at all scrapes. `empty_probe`: nothing when its cost was not measured.
-void encode_all(const std::vector<IocSample>& iocs, const std::optional<double>& empty_probe,
-                const ShownEdges& edges, LabelCache& cache, exposition::Encoder& encoder);
+// `by_type`: the same IOCs, with sums by record type that durations are shown of; null: of each
+// record. `cache`: to be the same at all scrapes. `empty_probe`: nothing when its cost was not
+// measured.
+void encode_all(const std::vector<IocSample>& iocs, const std::vector<IocSample>* by_type,
+                const std::optional<double>& empty_probe, const ShownEdges& edges,
+                LabelCache& cache, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::records

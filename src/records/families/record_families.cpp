@@ -80,7 +80,8 @@ constexpr exposition::Family kInfo{"epics_record_info", exposition::FamilyType::
                                    "A record and its type, to join on. Always 1."};
 constexpr exposition::Family kProcess{
     "epics_record_process_total", exposition::FamilyType::counter,
-    "Times that the record processed: calls of dbProcess that were not skipped."};
+    "Times that the record processed: calls of dbProcess that were not skipped, and processings "
+    "without it (cause direct)."};
 constexpr exposition::Family kDuration{
     kProcessDurations, exposition::FamilyType::histogram,
     "Duration of dbProcess for the record, with the records that it processed "
@@ -93,6 +94,10 @@ constexpr exposition::Family kSkipped{
     "epics_record_process_skipped_total", exposition::FamilyType::counter,
     "Calls of dbProcess that processed nothing: the record was active (PACT) or "
     "disabled (DISA equal to DISV)."};
+constexpr exposition::Family kUnwound{
+    "epics_record_unwound_total", exposition::FamilyType::counter,
+    "Timed calls of dbProcess for the record that did not return: an exception, longjmp or the end "
+    "of their thread left them. The record's lock may be held for ever."};
 
 // How much of a row's counts is read.
 enum class Read { counters, all };
@@ -144,38 +149,49 @@ void encode_skipped(std::span<const RecordRows> tables, exposition::Encoder& enc
   });
 }
 
+// Adds those that are up, with counts or without.
+void add_tables(const std::vector<const IocSample*>& iocs, bool without_counts, LabelCache& cache,
+                const exposition::Encoder& encoder, std::vector<RecordRows>& tables) {
+  for (const IocSample* ioc : iocs)
+    if (ioc->up && ioc->no_record_counts == without_counts)
+      tables.emplace_back(*ioc, cache.of(*ioc, encoder));
+}
+
 }  // namespace
 
 void encode_records(const std::vector<const IocSample*>& iocs,
+                    const std::vector<const IocSample*>* by_type,
                     const exposition::HistogramEdges& edges, LabelCache& cache,
                     exposition::Encoder& encoder) {
-  std::vector<RecordRows> all;
+  std::vector<RecordRows> all, types;
   all.reserve(iocs.size());
-  std::size_t counted = 0;
-  for (const bool without : {false, true}) {
-    for (const IocSample* ioc : iocs)
-      if (ioc->up && ioc->no_record_counts == without)
-        all.emplace_back(*ioc, cache.of(*ioc, encoder));
-    if (!without) counted = all.size();
-  }
-  encode_info(all, encoder);
+  add_tables(iocs, false, cache, encoder, all);
+  const std::size_t counted = all.size();
+  add_tables(iocs, true, cache, encoder, all);
+  if (by_type != nullptr) add_tables(*by_type, false, cache, encoder, types);
+  if (by_type == nullptr) encode_info(all, encoder);
   const auto tables = std::span<const RecordRows>(all).first(counted);
+  const auto timed = by_type != nullptr ? std::span<const RecordRows>(types) : tables;
   encoder.begin_family(kProcess);
   for_each_row(tables, Read::counters, [&](const RecordRow& row) {
     encoder.count(row.labels, row.counts ? row.counts->processed : 0);
   });
   encoder.begin_histograms(kDuration, edges);
-  for_each_row(tables, Read::all, [&](const RecordRow& row) {
+  for_each_row(timed, Read::all, [&](const RecordRow& row) {
     if (was_processed(row))
       encoder.histogram(row.labels, row.counts->buckets,
                         exposition::seconds_from_ns(row.counts->sum_ns));
   });
   encoder.begin_family(kSelf);
-  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
+  for_each_row(timed, Read::counters, [&](const RecordRow& row) {
     if (was_processed(row))
       encoder.number(row.labels, exposition::seconds_from_ns(row.counts->self_ns));
   });
   encode_skipped(tables, encoder);
+  encoder.begin_family(kUnwound);
+  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
+    if (row.counts && row.counts->unwound > 0) encoder.count(row.labels, row.counts->unwound);
+  });
 }
 
 }  // namespace ioc_exporter::records

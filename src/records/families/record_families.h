@@ -56,8 +56,9 @@ class LabelCache {
   std::map<Key, Entry> entries_;
 };
 
-// The label that names a record, or the group in whose place it is shown.
+// The label that names a record, or the group or type in whose place it is shown.
 inline exposition::Label record_label(const RecordIdentity& record) {
+  if (record.all_of_type) return {"record_type", record.name};
   return {record.group ? "record_group" : "record", record.name};
 }
 
@@ -84,6 +85,7 @@ void for_each_counter(A& a, B& b, Each each) {
   each(a.self_ns, b.self_ns);
   each(a.skipped_active, b.skipped_active);
   each(a.skipped_disabled, b.skipped_disabled);
+  each(a.unwound, b.unwound);
   for (std::size_t i = 0; i < a.buckets.size(); ++i) each(a.buckets[i], b.buckets[i]);
   for (std::size_t i = 0; i < a.puts.size(); ++i) each(a.puts[i], b.puts[i]);
 }
@@ -118,8 +120,11 @@ class RecordRows {
 inline constexpr std::string_view kProcessDurations = "epics_record_process_duration_seconds";
 
 // For all IOCs that are up. A record that was never processed has its info and a process_total of 0
-// (so that increase() sees the first processing) and nothing else. `edges`: of kProcessScale.
+// (so that increase() sees the first processing) and nothing else. `by_type`: the same IOCs with
+// the sums that durations are shown of, and without info; null: of each record. `edges`: of
+// kProcessScale.
 void encode_records(const std::vector<const IocSample*>& iocs,
+                    const std::vector<const IocSample*>* by_type,
                     const exposition::HistogramEdges& edges, LabelCache& cache,
                     exposition::Encoder& encoder);
 

@@ -14,6 +14,7 @@ void fill(RecordSample& sample, const iocx_record_stats& stats) {
   sample.self_ns = stats.self_ns;
   sample.skipped_active = stats.skipped_active;
   sample.skipped_disabled = stats.skipped_disabled;
+  sample.unwound = stats.unwound;
   static_assert(sizeof sample.buckets == sizeof stats.buckets &&
                 sizeof sample.puts == sizeof stats.puts);
   std::memcpy(sample.buckets.data(), stats.buckets, sizeof stats.buckets);

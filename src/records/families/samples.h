@@ -22,8 +22,9 @@ inline constexpr std::size_t kSeverities = 4;  // menuAlarmSevr: NO_ALARM, MINOR
 
 // Of one IOC, since the exporter first saw its records.
 struct ProcessingSample {
-  std::map<std::string, std::uint64_t> causes;  // processings by "scan_0.1", "ca", "link", ...
-  std::uint64_t timed = 0;                      // processings whose duration was measured
+  std::map<std::string, std::uint64_t> causes;   // processings by "scan_0.1", "ca", "link", ...
+  std::map<std::string, std::uint64_t> threads;  // those that no other record has caused
+  std::uint64_t timed = 0;                       // processings whose duration was measured
   std::array<std::uint64_t, kSeverities>
       transitions{};  // changes of a record's SEVR, by the new one
 };
@@ -91,8 +92,28 @@ struct RecordSample {
   std::uint64_t self_ns = 0;
   std::uint64_t skipped_active = 0;
   std::uint64_t skipped_disabled = 0;
+  std::uint64_t unwound = 0;  // calls that an exception, or the end of its thread, has left
   std::array<std::uint64_t, kHistogramSlots> buckets{};  // not cumulative
   PutCounts puts{};                                      // writes to its fields
+};
+
+// Threads that have waited for the lock of a record's lock set for longer than a second.
+struct LockWait {
+  std::uint32_t record = 0;  // index into the database's records; of several the first by name
+  bool is_open = false;      // `record` is processed by the thread that holds the lock
+  std::shared_ptr<const std::vector<std::uint32_t>> records = {};  // all that have the lock
+  std::uint64_t waiting = 0;                                       // threads
+  std::vector<std::string> threads = {};                           // names of some of them
+  // That holds the lock; 0: it has ended; nothing: not known.
+  std::optional<int> holder_tid = {};
+  std::string holder = {};  // its name
+  double seconds = 0;       // the longest of the waits, at least
+};
+
+struct LockWaitsSample {
+  std::uint64_t threads = 0;
+  double oldest_seconds = 0;           // 0: none waits
+  std::vector<LockWait> longest = {};  // some of the locks
 };
 
 // An IOC with its records.
@@ -108,6 +129,10 @@ struct IocSample : IocFacts {
   std::vector<CompletionSample> completions = {};
   std::optional<ProcessingSample> processing = {};    // while its records are counted
   std::vector<RecordCauseSample> record_causes = {};  // with --records.causes
+  // Since when processings that do not come through dbProcess are counted, in seconds since 1970;
+  // nothing: they are not, or only now and then.
+  std::optional<double> direct_since_seconds = {};
+  std::shared_ptr<const LockWaitsSample> lock_waits = {};  // null: not known
 };
 
 }  // namespace ioc_exporter

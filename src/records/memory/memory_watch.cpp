@@ -122,6 +122,20 @@ void note_what_is_missing(IocMemorySample& sample) {
     sample.notes.push_back("suspended threads: " + joined(*sample.suspended_threads));
 }
 
+void note_never_processed(const RecordStatesSample& states, const Database& database,
+                          std::vector<std::string>& notes) {
+  constexpr std::size_t kNamed = 5;
+  if (states.never_processed == 0) return;
+  std::vector<std::string> names;
+  for (const std::uint32_t index : states.some_never_processed)
+    if (names.size() < kNamed) names.push_back(database.records[index].name);
+  notes.push_back(
+      "records that are active and have never completed a processing: " + joined(names) +
+      (states.never_processed > names.size()
+           ? " and " + std::to_string(states.never_processed - names.size()) + " more"
+           : ""));
+}
+
 // A stripped file has none of these: one note is enough.
 bool has_no_variables(const iocs::VariablePlaces& variables) {
   return !variables.contains("papPeriodic") && !variables.contains("onceQ") &&
@@ -187,11 +201,14 @@ void MemoryWatch::forget_others(const std::vector<Job>& jobs) {
 MemoryWatch::Watched& MemoryWatch::watched(const Job& job) {
   const auto known = watched_.find(job.id.pid);
   if (known != watched_.end() && known->second.states.database() == job.database) {
-    if (std::exchange(known->second.serial, job.serial) != job.serial)
+    if (std::exchange(known->second.serial, job.serial) != job.serial) {
       known->second.before = known->second.sample;
+      known->second.links.begin_anew();
+    }
     return known->second;
   }
-  Watched fresh(RecordStates(job.database, job.offsets, stuck_after_));
+  Watched fresh(RecordStates(job.database, job.offsets, stuck_after_),
+                CaLinks(job.database, job.base_version), RecordLocks(job.database, job.offsets));
   fresh.id = job.id;
   fresh.serial = job.serial;
   return watched_.insert_or_assign(job.id.pid, std::move(fresh)).first->second;
@@ -202,12 +219,18 @@ void MemoryWatch::look_at(const Job& job, Watched& watched, Clock::time_point de
   auto memory = reader_->memory(job.id);
   if (!memory) {
     watched.sample = {};
+    watched.locks = RecordLocks(job.database, job.offsets);
     watched.problem = memory.error().message();
     return;
   }
   watched.sample = read_variables(**memory, job.variables);
+  const auto half = watched.tried + (deadline - watched.tried) / 2;  // states come first
+  auto locks = watched.locks.look(*reader_, **memory, job.id.pid, job.threads, half);
+  watched.no_locks = locks ? std::string() : locks.error().message();
   auto done = watched.states.look(**memory, deadline);
   watched.problem = done ? std::string() : done.error().message();
+  auto links = watched.links.look(**memory, job.variables, deadline);
+  watched.no_links = links ? std::string() : links.error().message();
 }
 
 void MemoryWatch::tell(const Watched& watched) {
@@ -215,11 +238,18 @@ void MemoryWatch::tell(const Watched& watched) {
   subtract(sample->scan_lists, watched.before.scan_lists, &ScanListSample::overruns);
   subtract(sample->queues, watched.before.queues, &QueueSample::overflows);
   sample->records = watched.states.sample();
+  if (sample->records)
+    note_never_processed(*sample->records, *watched.states.database(), sample->notes);
+  sample->ca_links = watched.links.sample();
+  if (!watched.no_links.empty())
+    sample->notes.push_back("Channel Access links not known: " + watched.no_links);
   if (!watched.problem.empty())
     sample->notes.push_back("states of records not known: " + watched.problem);
+  if (!watched.no_locks.empty())
+    sample->notes.push_back("waits for locks of records not known: " + watched.no_locks);
   const std::scoped_lock lock(told_mutex_);
-  told_.insert_or_assign(watched.id.pid,
-                         Told{watched.id, watched.states.database(), std::move(sample)});
+  told_.insert_or_assign(watched.id.pid, Told{watched.id, watched.states.database(),
+                                              std::move(sample), watched.locks.sample()});
 }
 
 void MemoryWatch::take_counts(const IocSample& ioc) {
@@ -241,6 +271,7 @@ void MemoryWatch::add_to(std::vector<IocSample>& iocs) {
     const auto told = told_.find(ioc.pid);
     if (!ioc.up || told == told_.end() || told->second.database != ioc.database) continue;
     ioc.memory = told->second.sample;
+    ioc.lock_waits = told->second.lock_waits;
     ioc.notes.insert(ioc.notes.end(), ioc.memory->notes.begin(), ioc.memory->notes.end());
   }
 }

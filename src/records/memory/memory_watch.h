@@ -22,6 +22,8 @@
 #include "iocs/memory/process_reader.h"
 #include "iocs/samples.h"
 #include "records/families/samples.h"
+#include "records/memory/ca_links.h"
+#include "records/memory/record_locks.h"
 #include "records/memory/record_states.h"
 
 namespace ioc_exporter::records {
@@ -46,7 +48,9 @@ class MemoryWatch {
     iocs::VariablePlaces variables;
     std::shared_ptr<const Database> database;
     iocs::FieldOffsets offsets;
+    std::string base_version;
     bool is_held = false;  // stopped or traced: not to be read now
+    std::vector<iocs::ThreadSeen> threads = {};
   };
 
   // `stuck_after`: how long a record may be active.
@@ -61,20 +65,28 @@ class MemoryWatch {
 
  private:
   struct Watched {
-    explicit Watched(RecordStates record_states) : states(std::move(record_states)) {}
+    Watched(RecordStates record_states, CaLinks ca_links, RecordLocks record_locks)
+        : states(std::move(record_states)),
+          links(std::move(ca_links)),
+          locks(std::move(record_locks)) {}
 
     iocs::IocId id;
     std::uint64_t serial = 0;
     RecordStates states;
-    IocMemorySample sample;  // but for the records
+    CaLinks links;
+    RecordLocks locks;
+    IocMemorySample sample;  // but for the records, links and locks
     IocMemorySample before;  // its counts when this life began
     std::string problem;     // of the states
+    std::string no_links;    // why
+    std::string no_locks;    // the same
     Clock::time_point tried{};
   };
   struct Told {
     iocs::IocId id;
     std::shared_ptr<const Database> database;
     std::shared_ptr<const IocMemorySample> sample;
+    std::shared_ptr<const LockWaitsSample> lock_waits;
   };
 
   void forget_others(const std::vector<Job>& jobs);

@@ -112,9 +112,16 @@ std::optional<RecordStatesSample> RecordStates::sample() const {
   for (const auto& [index, activity] : done_.active) {
     const auto span = std::max(done_.began - activity.since, Clock::duration::zero());
     if (span < stuck_after_) continue;
+    if (activity.time == 0 && activity.count.value_or(0) == 0) {
+      sample.some_never_processed.push_back(index);
+      continue;
+    }
     sample.longest_stuck.push_back({index, std::chrono::duration<double>(span).count()});
   }
   sample.stuck = sample.longest_stuck.size();
+  sample.never_processed = sample.some_never_processed.size();
+  std::ranges::sort(sample.some_never_processed);
+  if (sample.never_processed > kMostTold) sample.some_never_processed.resize(kMostTold);
   std::ranges::sort(sample.longest_stuck, [](const ActiveRecord& a, const ActiveRecord& b) {
     return std::pair(-a.seconds, a.record) < std::pair(-b.seconds, b.record);
   });

@@ -4,6 +4,9 @@
 // A record that is active at two looks may have completed and started anew in between. What tells
 // is TIME, which a completion sets, and how often the record was processed. So the spans are lower
 // bounds: they begin when a look first saw the activity.
+//
+// One whose TIME was never set, and that was not seen to process, is active since iocInit: device
+// support leaves PACT set where its device, or its asyn port, does not exist.
 #pragma once
 
 #include <chrono>

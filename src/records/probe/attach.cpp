@@ -48,7 +48,7 @@ Result<void> attach_all(const iocs::Attacher& attacher, Attached& to, const Watc
                            watched.timing.ends ? target.ending : nullptr};
   if (auto ok = attach_function(attacher, to, target, process, pid); !ok) return ok;
   for (const ProbePoint& point : target.extras) {
-    if (point.program == RecordProgram::completion && !watched.timing.completions) continue;
+    if (point.program == RecordProgram::completion && !sees_ends(watched)) continue;
     auto ok = attach_function(attacher, to, target, point, pid);
     // Only traces want that one.
     if (!ok && point.program == RecordProgram::link_put &&
@@ -96,6 +96,7 @@ std::vector<std::uint32_t> RecordProcess::active(const Library& library) const {
 // For a while both kinds are attached: the program that comes second to a call finds its frame on
 // the stack, so that no call is missed and none is counted twice, whenever it falls.
 Result<void> RecordProcess::change_mode(Library& library, Attachment wanted) {
+  forget_look(library);
   const unsigned before = attach_bit(library.mode), after = attach_bit(wanted);
   if (auto ok = set_attach(library, before | IOCX_ATTACH_SWITCHING); !ok) return ok;
   Attached for_all;
@@ -150,16 +151,24 @@ Result<void> RecordProcess::add(std::uint32_t slot, const ProbePoint& point) {
   for (const ProbePoint& known : watched.target.extras)
     if (known.program == point.program) return {};
   watched.target.extras.push_back(point);
-  const bool waits = point.program == RecordProgram::completion && !watched.timing.completions;
-  if (watched.paused || waits) return {};
+  const bool ends = point.program == RecordProgram::completion;
+  if (watched.paused || (ends && !sees_ends(watched))) return {};
   Library& library = library_of(slot);
+  auto attached = attach_point(slot, library, point);
+  return attached && ends ? write_config(slot, attach_bit(library.mode)) : attached;
+}
+
+Result<void> RecordProcess::attach_point(std::uint32_t slot, Library& library,
+                                         const ProbePoint& point) {
+  const RecordTarget& target = watched_.at(slot).target;
   const bool all = library.mode == Attachment::all_processes;
-  return attach_function(object_.attacher(), all ? library.for_all : library.by_slot[slot],
-                         watched.target, point, all ? kernel::kAllProcesses : watched.target.pid);
+  return attach_function(object_.attacher(), all ? library.for_all : library.by_slot[slot], target,
+                         point, all ? kernel::kAllProcesses : target.pid);
 }
 
 Result<bool> RecordProcess::pause(std::uint32_t slot) {
   watched_.at(slot).paused = true;
+  watched_.at(slot).direct.looking = false;
   if (auto ok = write_config(slot, 0); !ok) return ok.error();
   Library& library = library_of(slot);
   if (auto own = library.by_slot.extract(slot)) {
@@ -198,6 +207,7 @@ void RecordProcess::take_off_all() {
   Probes probes;
   for (auto& [file, library] : libraries_) {
     library.mode = Attachment::per_process;
+    library.looking = false;
     move_to(probes, library.for_all);
     for (auto& [slot, attached] : library.by_slot) move_to(probes, attached);
     library.by_slot.clear();
@@ -209,6 +219,7 @@ Result<void> RecordProcess::pause_all() {
   Result<void> first;
   for (auto& [slot, watched] : watched_) {
     watched.paused = true;
+    watched.direct.looking = false;
     if (auto ok = write_config(slot, 0); !ok && first) first = std::move(ok);
   }
   take_off_all();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "exposition/limited_series.h"
 #include "records/probe/tables.h"
 
 namespace ioc_exporter::records {
@@ -17,11 +18,12 @@ std::map<std::uint32_t, std::uint32_t> slots_by_generation(
 // A thread that ended within a call has not returned from it: by pthread_exit() or
 // pthread_cancel(). Returns how many such calls there were.
 std::uint64_t count_ended(WatchedIoc& watched, const iocx_thread& thread) {
-  add_thread(watched.ended, thread);
+  add_thread(watched.ended, thread, watched.thread_names);
   if (thread.epoch != watched.epoch) return 0;
   std::uint64_t within = 0;
   std::shared_ptr<RecordCounts::Table> table;
   const iocx_frame* parent = nullptr;
+  iocx_record_stats* innermost = nullptr;
   for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i) {
     const iocx_frame& frame = thread.frames[i];
     if (frame.state <= IOCX_FRAME_UNDECIDED) {
@@ -29,11 +31,17 @@ std::uint64_t count_ended(WatchedIoc& watched, const iocx_thread& thread) {
       iocx_record_stats& stats = (*table)[frame.record];
       ++stats.processed;
       ++stats.untimed;
-      ++watched.ended.causes[parent != nullptr ? "link" : cause_label(thread.cause, thread.comm)];
+      innermost = &stats;
+      ++watched.ended.causes[parent != nullptr  ? "link"
+                             : frame.cause != 0 ? cause_label(frame.cause, thread.comm)
+                                                : cause_label(thread.cause, thread.comm)];
+      if (parent == nullptr)
+        ++watched.ended.threads[watched.thread_names.label(thread.cause, thread.comm)];
       ++within;
     }
     parent = &frame;
   }
+  if (innermost != nullptr) ++innermost->unwound;
   if (table) watched.outgrown = std::move(table);
   return within;
 }
@@ -66,11 +74,14 @@ Result<std::map<std::uint32_t, IocCounts>> RecordTables::counts() const {
     IocCounts& of_slot = counts.emplace(slot, watched.ended).first->second;
     auto threadless = object_.maps().threadless.lookup(slot);
     if (!threadless) return std::move(threadless).error();
-    if (*threadless && **threadless > 0) of_slot.causes["other"] += **threadless;
+    if (!*threadless || **threadless == 0) continue;
+    of_slot.causes["other"] += **threadless;
+    of_slot.threads[std::string(exposition::kOther)] += **threadless;
   }
   auto read =
       for_each_thread(object_, thread_places_, ThreadPart::counts, [&](const iocx_thread& thread) {
-        if (watched_by(thread) != nullptr) add_thread(counts[thread.slot], thread);
+        if (const WatchedIoc* const watched = watched_by(thread))
+          add_thread(counts[thread.slot], thread, watched->thread_names);
       });
   if (!read) return read.error();
   return counts;
@@ -89,6 +100,24 @@ Result<std::map<std::uint32_t, ProbeHits>> RecordTables::hits() const {
   return hits;
 }
 
+std::vector<std::uint64_t> RecordTables::open_records(std::int32_t pid, std::int32_t tid) const {
+  const RecordMaps& maps = object_.maps();
+  const auto owner = static_cast<std::uint64_t>(pid) << 32 | static_cast<std::uint32_t>(tid);
+  auto thread = std::make_unique<iocx_thread>();
+  maps.threads.read(static_cast<std::uint32_t>(tid) % maps.threads.size(), thread.get(),
+                    sizeof *thread);
+  if (thread->owner != owner)
+    if (const auto found = maps.overflow_threads.lookup(owner); found && *found) *thread = **found;
+  const WatchedIoc* const watched = watched_by(*thread);
+  std::vector<std::uint64_t> records;
+  if (thread->owner != owner || watched == nullptr || thread->epoch != watched->epoch)
+    return records;
+  for (auto i = std::min<std::uint32_t>(thread->depth, IOCX_MAX_DEPTH); i-- > 0;)
+    if (thread->frames[i].state <= IOCX_FRAME_UNDECIDED)
+      records.push_back(thread->frames[i].record);
+  return records;
+}
+
 std::uint32_t RecordTables::generation(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   return found == watched_.end() ? 0 : found->second.generation;
@@ -102,6 +131,17 @@ bool RecordTables::paused(std::uint32_t slot) const {
 bool RecordTables::is_timed(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   return found != watched_.end() && found->second.target.ending;
+}
+
+std::optional<std::chrono::steady_clock::time_point> RecordTables::direct_since(
+    std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return std::nullopt;
+  const WatchedIoc& watched = found->second;
+  const bool stays =
+      watched.direct.found || (!watched.direct.looking && watched.timing.until_ns == UINT64_MAX);
+  if (watched.direct.ends == 0 || !stays) return std::nullopt;
+  return watched.direct.since;
 }
 
 iocx_asynchronous RecordTables::asynchronous(std::uint32_t slot) const {

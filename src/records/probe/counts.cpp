@@ -11,6 +11,7 @@ void add_stats(iocx_record_stats& into, const iocx_record_stats& from) {
   into.untimed += from.untimed;
   into.skipped_active += from.skipped_active;
   into.skipped_disabled += from.skipped_disabled;
+  into.unwound += from.unwound;
   for (std::size_t i = 0; i < IOCX_HIST_SLOTS; ++i) into.buckets[i] += from.buckets[i];
   for (std::size_t i = 0; i < IOCX_PUT_SOURCES; ++i) into.puts[i] += from.puts[i];
 }

@@ -1,6 +1,8 @@
 #include "records/probe/extra_probes.h"
 
 #include <iterator>
+#include <map>
+#include <utility>
 
 #include "exposition/number_text.h"
 
@@ -20,6 +22,41 @@ Result<RecordCauses> RecordCauses::read(const RecordProcess& records) {
   return all;
 }
 
+namespace {
+
+// Sources of CP and CPP links, by their names; a PV of another IOC is none of these records.
+std::map<std::uint64_t, std::uint32_t> sources_by_name(const std::vector<RawLink>& links,
+                                                       const Database& database) {
+  std::map<std::uint64_t, std::uint32_t> sources;
+  for (const RawLink& raw : links)
+    if (raw.source & IOCX_LINK_BY_NAME) sources.emplace(raw.source, RecordSample::kUnknown);
+  if (sources.empty()) return sources;
+  const auto look = [&sources](const std::string& name, std::uint32_t record) {
+    if (const auto found = sources.find(iocx_link_source(name.c_str())); found != sources.end())
+      found->second = record;
+  };
+  for (std::uint32_t i = 0; i < database.records.size(); ++i) look(database.records[i].name, i);
+  for (const RecordAlias& alias : database.aliases) look(alias.name, alias.record);
+  return sources;
+}
+
+void add_links(const std::vector<RawLink>& links, const Database& database,
+               std::vector<RecordLinkSample>& to) {
+  const auto sources = sources_by_name(links, database);
+  // Two records may have links of both kinds.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> counts;
+  for (const RawLink& raw : links) {
+    const auto named = sources.find(raw.source);
+    const std::uint32_t source =
+        named != sources.end() ? named->second : record_index(database, raw.source);
+    if (named == sources.end() || source != RecordSample::kUnknown)
+      counts[{source, record_index(database, raw.address)}] += raw.count;
+  }
+  for (const auto& [link, count] : counts) to.push_back({link.first, link.second, count});
+}
+
+}  // namespace
+
 double RecordCauses::seconds(std::uint32_t slot, const HitCost& cost) const {
   const auto counts = counts_.find(slot);
   return counts == counts_.end() ? 0 : cost_of(counts->second.hits, cost);
@@ -27,16 +64,14 @@ double RecordCauses::seconds(std::uint32_t slot, const HitCost& cost) const {
 
 void RecordCauses::add_to(std::uint32_t slot, IocSample& sample) const {
   if (const auto counts = counts_.find(slot); counts != counts_.end())
-    sample.processing =
-        ProcessingSample{counts->second.causes, counts->second.timed, counts->second.transitions};
+    sample.processing = ProcessingSample{counts->second.causes, counts->second.threads,
+                                         counts->second.timed, counts->second.transitions};
   const Database& database = *sample.database;
   if (const auto causes = causes_.find(slot); causes != causes_.end())
     for (const RawCause& raw : causes->second)
       sample.record_causes.push_back({record_index(database, raw.address), raw.cause, raw.count});
   if (const auto links = links_.find(slot); links != links_.end())
-    for (const RawLink& raw : links->second)
-      sample.links.push_back(
-          {record_index(database, raw.source), record_index(database, raw.address), raw.count});
+    add_links(links->second, database, sample.links);
 }
 
 namespace {
@@ -73,7 +108,7 @@ CompletionSample to_sample(const iocx_completion& completion, std::uint32_t reco
 Result<void> ExtraProbes::look(const std::vector<Watched>& watched) {
   Result<void> problem;
   for (const Watched& one : watched)
-    if (one.completion) keep_first(problem, follow_completions(one));
+    if (records_.completion(one.slot)) keep_first(problem, follow_completions(one));
   return problem;
 }
 
@@ -87,6 +122,8 @@ Result<void> ExtraProbes::begin_page() {
 
 Result<void> ExtraProbes::add_to(IocSample& sample, std::uint32_t slot) const {
   if (!sample.database) return {};
+  if (const auto since = records_.direct_since(slot))
+    sample.direct_since_seconds = wall_clock_.seconds(kernel_ns(*since));
   if (const auto lists = scan_lists_.find(slot); lists != scan_lists_.end())
     for (const iocx_scan_list& list : lists->second)
       if (ScanTimeSample one = to_sample(list, wall_clock_); !one.period.empty())
@@ -115,7 +152,7 @@ Result<void> ExtraProbes::follow_completions(const Watched& watched) {
   if (!map) return std::move(map).error();
   completions_.emplace(slot, std::move(*map));
   auto done = records_.object().set_completions_map(slot, completions_.at(slot));
-  if (done) done = records_.add(slot, *watched.completion);
+  if (done) done = records_.add(slot, *records_.completion(slot));
   if (done) return {};
   if (auto forgotten = forget_completions(slot); !forgotten) return forgotten;
   return done;

@@ -37,7 +37,6 @@ class ExtraProbes {
  public:
   struct Watched {
     std::uint32_t slot = 0;
-    std::optional<ProbePoint> completion;  // where its records complete
     std::uint32_t records = 0;
   };
 

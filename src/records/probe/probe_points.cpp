@@ -1,5 +1,7 @@
 #include "records/probe/probe_points.h"
 
+#include "iocs/find/inspector.h"
+
 namespace ioc_exporter::records {
 namespace {
 
@@ -11,8 +13,9 @@ constexpr std::uint16_t kPutNotifyAddress = 32;
 
 class Planner {
  public:
-  Planner(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets, bool durations)
-      : target_(target), durations_(durations) {
+  Planner(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets, bool durations,
+          bool traces)
+      : target_(target), durations_(durations), traces_(traces) {
     points_.puts.ppn = offsets.ppn;
     points_.puts.disp = offsets.disp;
   }
@@ -32,6 +35,8 @@ class Planner {
     plan_links(*put);
     plan_link_fields();
     plan_notifies();
+    plan_inside(RecordProgram::put_inside, iocs::kInsideWrite);
+    plan_inside(RecordProgram::notify_inside, iocs::kInsideWriteNotify);
     if (const auto* const shell = find("dbpf"))
       points_.extras.push_back(
           {RecordProgram::shell, shell->file_offset, ending("dbpf", iocs::Work::nothing, nullptr)});
@@ -42,6 +47,10 @@ class Planner {
   // Static in dbScan.c.
   void plan_scans() {
     constexpr const char* kNotTimed = "periodic scan lists are not timed";
+    if (const auto* const sized = find_sized("scanList"))
+      points_.scan_list = *sized;
+    else
+      note("events and I/O interrupts are counted as `callback`", "scanList");
     if (!durations_) return;
     const auto* const scan = find("scanList");
     if (scan == nullptr) return note(kNotTimed, "scanList");
@@ -54,6 +63,22 @@ class Planner {
     if (put == nullptr)
       return note("traces do not show puts through Channel Access links", "dbCaPutLinkCallback");
     probe(RecordProgram::link_put, *put);
+    if (const auto* const step = find("dbPutLink"))
+      probe(RecordProgram::link_step, *step);
+    else
+      note("traces do not show steps of sequences as such", "dbPutLink");
+  }
+
+  // Since 3.16 scanOnce() does nothing but call scanOnceCallback() (dbScan.c), unless a compiler
+  // has made a copy of that one in it.
+  void plan_once() {
+    constexpr std::uint64_t kJumpsOn = 32;
+    constexpr const char* kWithout = "links do not show CP and CPP links and requests to scanOnce";
+    const auto* const callback = find("scanOnceCallback");
+    const auto* const once = find("scanOnce");
+    if (once == nullptr || (callback != nullptr && once->size > kJumpsOn))
+      return note(kWithout, "scanOnce in the form of Base");
+    probe(RecordProgram::once, callback != nullptr ? *callback : *once);
   }
 
   RecordPoints take() { return std::move(points_); }
@@ -73,9 +98,10 @@ class Planner {
   // Where the function ends, when that is to be seen by breakpoints there. `without`: what it means
   // that it cannot; null: nothing that is worth a word.
   std::shared_ptr<const iocs::EndingFunction> ending(const std::string& name, iocs::Work work,
-                                                     const char* without) {
+                                                     const char* without,
+                                                     iocs::Places places = iocs::Places::cheap) {
     if (!durations_) return nullptr;
-    auto found = iocs::EndingFunction::find(*target_.file, target_.functions, name, work);
+    auto found = iocs::EndingFunction::find(*target_.file, target_.functions, name, work, places);
     if (found) return std::move(*found);
     if (without != nullptr)
       points_.notes.push_back(std::string(without) + ": find where " + name + " ends in " +
@@ -131,20 +157,32 @@ class Planner {
     }
   }
 
+  void plan_inside(RecordProgram program, const char* write) {
+    const auto* const inside = find(write);
+    if (inside == nullptr)
+      return note("writes of clients in the IOC itself are counted as `other`", write);
+    auto end = traces_ ? ending(write, iocs::Work::nothing,
+                                "traces do not show writes of clients in the IOC itself",
+                                iocs::Places::any)
+                       : nullptr;
+    points_.extras.push_back({program, inside->file_offset, std::move(end)});
+  }
+
   const iocs::ProbeTarget& target_;
-  bool durations_;
+  bool durations_, traces_;
   RecordPoints points_;
 };
 
 }  // namespace
 
 RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
-                           bool puts, bool durations, bool traces) {
-  Planner planner(target, offsets, durations);
+                           bool puts, bool durations, bool traces, bool links) {
+  Planner planner(target, offsets, durations, traces);
   planner.plan_process();
   if (puts) planner.plan_puts();
   planner.plan_scans();
   if (traces) planner.plan_links_to_others();
+  if (links) planner.plan_once();
   return planner.take();
 }
 

@@ -16,13 +16,15 @@ struct RecordPoints {
       process;  // where dbProcess ends; null: it is not timed
   std::vector<ProbePoint> extras;
   iocx_put_config puts{};
-  std::vector<std::string> notes;  // missing counts, and why
+  std::optional<iocs::CodeRange> scan_list;  // tells events and I/O interrupts
+  std::vector<std::string> notes;            // missing counts, and why
 };
 
 // `puts`: writes are to be counted. `durations`: calls are to be timed; then the file is read.
-// `traces`: puts through Channel Access links become spans.
+// `traces`: puts through Channel Access links become spans. `links`: from record to record are
+// counted.
 RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
-                           bool puts, bool durations, bool traces);
+                           bool puts, bool durations, bool traces, bool links);
 
 // Function where asynchronous records complete; nothing: the file does not name it.
 std::optional<ProbePoint> completion_point(const iocs::ProbeTarget& target);

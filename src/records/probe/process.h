@@ -107,6 +107,11 @@ class RecordProcess : public RecordTables {
   // The same for their completions, which may take long.
   Result<bool> end_completions(std::uint32_t slot, bool anyhow);
 
+  // Processings that do not come through dbProcess, since a driver calls the record's support: the
+  // probe that counts them is one more trap for each record. So it is attached for a second a
+  // minute, and stays from the first one on. To be called about once a second.
+  Result<void> look_for_direct(std::chrono::steady_clock::time_point now);
+
   Result<RecordProcessUse> use() const;
 
  private:
@@ -118,6 +123,8 @@ class RecordProcess : public RecordTables {
     AttachedBySlot by_slot;
     std::vector<std::uint32_t> slots;
     std::size_t coming = 0;  // IOCs that prepare() was told of and watch() not yet
+    bool looking = false;    // look_for_direct()
+    std::chrono::steady_clock::time_point look_due{};  // its begin, or its end
   };
 
   RecordProcess(RecordProcessObject object, const RecordProcessOptions& options)
@@ -130,9 +137,16 @@ class RecordProcess : public RecordTables {
   Result<void> rebalance(Library& library);
   Result<void> change_mode(Library& library, Attachment wanted);
   Result<void> set_attach(const Library& library, unsigned attach);
+  Result<void> attach_point(std::uint32_t slot, Library& library, const ProbePoint& point);
   void take_off_all();
   void take_off_of(const std::vector<std::uint32_t>& slots);
+  // direct.cpp
+  Result<void> let_stay(std::uint32_t slot);
+  Result<void> begin_look(Library& library);
+  void end_look(Library& library, std::vector<iocs::FunctionProbe>& gone);
+  void forget_look(Library& library);
   // timing.cpp
+  void take_completion_off(std::uint32_t slot, std::vector<iocs::FunctionProbe>& gone);
   Attached* attached_of(std::uint32_t slot);
   Result<bool> write_timing(std::uint32_t slot, const CallTiming& timing);
 

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/log.h"
+#include "iocs/find/inspector.h"
 #include "kernel/libbpf_support.h"
 #include "record_process.skel.h"
 
@@ -18,6 +19,10 @@ std::optional<iocx_ending_function> ending_of(RecordProgram program) {
       return IOCX_ENDING_SCAN;
     case RecordProgram::shell:
       return IOCX_ENDING_SHELL;
+    case RecordProgram::put_inside:
+      return IOCX_ENDING_INSIDE;
+    case RecordProgram::notify_inside:
+      return IOCX_ENDING_INSIDE_NOTIFY;
     default:
       return std::nullopt;
   }
@@ -41,6 +46,17 @@ std::vector<iocs::FunctionPrograms> record_programs() {
       {{"scanList"}, "scan_process", "scan_all", "scan_end"},
       {{"recGblFwdLink"}, "completion_process", "completion_all"},
       {{"dbCaPutLinkCallback"}, "link_put_process", "link_put_all"},
+      {{iocs::kInsideWrite}, "put_inside", nullptr, "inside_end", 0, 0, nullptr, iocs::Places::any},
+      {{iocs::kInsideWriteNotify},
+       "put_inside_cb",
+       nullptr,
+       "inside_cb_end",
+       0,
+       0,
+       nullptr,
+       iocs::Places::any},
+      {{"scanOnceCallback", "scanOnce"}, "once_process", "once_all"},
+      {{"dbPutLink"}, "link_step_process", "link_step_all"},
   };
   for (iocs::FunctionPrograms& programs : all) {
     programs.cookie = IOCX_ATTACH_PROCESS;
@@ -187,6 +203,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   skeleton.rodata->cfg_cookies = links;
   const auto is_needed = [&](const std::string_view name) {
     if (name.starts_with("link_") && !options.traces.on()) return false;
+    if (name.starts_with("once_") && options.links == 0) return false;
     return !name.ends_with("_all") || !links;  // a cookie says it
   };
   bpf_program* program = nullptr;

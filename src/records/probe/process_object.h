@@ -37,6 +37,10 @@ enum class RecordProgram : std::uint8_t {
   scan_list,       // scanList
   completion,      // recGblFwdLink
   link_put,        // dbCaPutLinkCallback
+  put_inside,      // dbChannelIO::write
+  notify_inside,   // the same with callback
+  once,            // scanOnceCallback, scanOnce
+  link_step,       // dbPutLink
 };
 
 // Index into function_ends; nothing: the ends of its function are not seen.

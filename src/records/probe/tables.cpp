@@ -10,19 +10,19 @@ static_assert(sizeof(iocx_record_stats) == 9 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PU
 static_assert(offsetof(iocx_record_stats, async_weight) == 64);
 static_assert(sizeof(iocx_record_line) == 32 && sizeof(iocx_line_times) == 64);
 static_assert(sizeof(iocx_line_chunk) == 16 && IOCX_HIST_SLOTS < 255);
-static_assert(sizeof(iocx_ioc_config) == 56 && offsetof(iocx_ioc_config, timed_until_ns) == 32);
-static_assert(sizeof(iocx_asynchronous) == 8);
+static_assert(sizeof(iocx_ioc_config) == 80 && offsetof(iocx_ioc_config, timed_until_ns) == 32);
+static_assert(sizeof(iocx_asynchronous) == 16);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 48);
-static_assert(sizeof(iocx_thread_counts) == 9 * 8);
+static_assert(sizeof(iocx_thread_counts) == 13 * 8 && IOCX_CAUSES - IOCX_CAUSE_DIRECT <= 4);
 static_assert(sizeof(iocx_scan_name) == 20 && sizeof(iocx_cause_key) == 32 &&
               sizeof(iocx_link_key) == 24);
 static_assert(offsetof(iocx_thread, counts) == 48);
-static_assert(sizeof(iocx_thread_puts) == 5 * 8);
+static_assert(sizeof(iocx_thread_puts) == 9 * 8);
 static_assert(sizeof(iocx_put_config) == 48);
 static_assert(offsetof(iocx_put_config, ppn) == 36);
 static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
-static_assert(sizeof(iocx_thread) == 48 + 72 + 40 + 16 + IOCX_MAX_DEPTH * 48);
+static_assert(sizeof(iocx_thread) == 48 + 104 + 72 + 16 + 32 + IOCX_MAX_DEPTH * 48);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -120,8 +120,8 @@ std::uint8_t record_layout(const RecordTarget& target) {
 RecordTables::RecordTables(RecordProcessObject object, const RecordProcessOptions& options)
     : object_(std::move(object)),
       memory_(options.kernel_memory, object_.grows_with_use(), kernel::Cpus::of_host()),
-      has_causes_(options.causes > 0),
-      has_links_(options.links > 0) {}
+      has_links_(options.links > 0),
+      has_causes_(options.causes > 0) {}
 
 Result<std::uint32_t> RecordTables::free_slot() const {
   std::uint32_t slot = 0;
@@ -137,8 +137,25 @@ Result<std::uint32_t> RecordTables::slot_for(std::uint32_t user, std::uint32_t r
   return free_slot();
 }
 
-Result<void> RecordTables::write_config(std::uint32_t slot, unsigned attach) const {
-  const WatchedIoc& watched = watched_.at(slot);
+bool sees_ends(const WatchedIoc& watched) {
+  if (watched.direct.looking) return true;
+  if (!watched.direct.found && !watched.timing.completions) return false;
+  return std::ranges::any_of(watched.target.extras, [](const ProbePoint& point) {
+    return point.program == RecordProgram::completion;
+  });
+}
+
+// After the probe for completions was attached, and before it is taken off.
+Result<void> RecordTables::write_config(std::uint32_t slot, unsigned attach) {
+  WatchedIoc& watched = watched_.at(slot);
+  DirectCounting& direct = watched.direct;
+  if (attach == 0 || !sees_ends(watched)) {
+    direct.ends = 0;
+  } else if (direct.ends == 0) {
+    direct.era = static_cast<std::uint16_t>(direct.era % (UINT16_MAX / 2) + 1);
+    direct.ends = IOCX_ENDS(direct.era);
+    direct.since = std::chrono::steady_clock::now();
+  }
   iocx_ioc_config config{};
   config.tgid = static_cast<std::uint32_t>(watched.target.pid);
   config.generation = watched.generation;
@@ -156,6 +173,13 @@ Result<void> RecordTables::write_config(std::uint32_t slot, unsigned attach) con
   config.weight = watched.timing.weight;
   config.holder = watched.holder;
   config.scans_since_ns = kernel_ns(watched.scans_since);
+  if (watched.target.scan_list && watched.target.scan != 0) {
+    config.scan_from = watched.target.scan_list->file_offset - watched.target.offset;
+    config.scan_size = static_cast<__u32>(watched.target.scan_list->size);
+  }
+  config.ends = direct.ends;
+  config.ends_since_ns = kernel_ns(direct.since);
+  config.ends_count = direct.found;
   return object_.maps().ioc_config.update(slot, config);
 }
 

@@ -48,6 +48,10 @@ struct RecordTarget : iocs::FieldOffsets {
   std::vector<std::string> scan_periods;
   std::vector<ProbePoint> extras;  // attached and detached together with dbProcess
   iocx_put_config puts{};          // for the extras that count writes
+  // scanList(), bytes into the file; nothing, size 0: the file does not name it.
+  std::optional<iocs::CodeRange> scan_list = {};
+  // Where processings end, recGblFwdLink(); nothing: the file does not name it.
+  std::optional<ProbePoint> completion = {};
 };
 
 // One that is to be watched: as RecordTarget says.
@@ -94,10 +98,21 @@ struct CallTiming {
   std::int64_t given_up = 0;
 };
 
+// Whether processings that do not come through dbProcess are counted: by the probe for completions,
+// where that is. The kernel's `ends` has what an era is.
+struct DirectCounting {
+  bool found = false;    // there are some: the probe stays, to count
+  bool looking = false;  // it is there for a moment, to look whether there are
+  std::uint16_t era = 0;
+  std::uint16_t ends = 0;  // IOCX_ENDS(era); 0: ends are not seen
+  std::chrono::steady_clock::time_point since{};
+};
+
 // In a slot.
 struct WatchedIoc {
   RecordTarget target;
   CallTiming timing;
+  DirectCounting direct;
   LibraryKey library;
   std::uint32_t generation = 0;
   std::uint32_t epoch = 0;
@@ -109,6 +124,7 @@ struct WatchedIoc {
   std::shared_ptr<const OwnedRecordsMap> records;
   std::shared_ptr<const RecordCounts::Table> outgrown;  // counts of smaller maps before
   IocCounts ended;                                      // of threads that are gone
+  mutable ThreadNames thread_names;                     // with series of their own
   std::vector<iocx_scan_name> scan_names;               // its own ones, in the kernel
 };
 
@@ -136,8 +152,18 @@ class RecordTables {
   void release_completions_map(std::uint32_t slot);
   // Whether a record was seen to complete later than its dbProcess returned.
   bool saw_asynchronous(std::uint32_t slot) const { return asynchronous(slot).seen != 0; }
+  // Since when processings that do not come through dbProcess are all counted; nothing: they are
+  // only looked for now and then, or not even that.
+  std::optional<std::chrono::steady_clock::time_point> direct_since(std::uint32_t slot) const;
+  // Where the IOC's processings end.
+  const std::optional<ProbePoint>& completion(std::uint32_t slot) const {
+    return watched_.at(slot).target.completion;
+  }
   // Frees the stacks of threads that have ended, as `alive(pid, tid)` says.
   Result<void> free_ended_threads(const std::function<bool(std::int32_t, std::int32_t)>& alive);
+  // Records whose dbProcess the thread is in, the innermost first: of timed calls, whose ends are
+  // seen, and of those that an exception has left since the thread's last one.
+  std::vector<std::uint64_t> open_records(std::int32_t pid, std::int32_t tid) const;
   // Of the IOC in the slot: another one each time that a slot is taken; 0: nobody's.
   std::uint32_t generation(std::uint32_t slot) const;
   bool paused(std::uint32_t slot) const;
@@ -161,7 +187,7 @@ class RecordTables {
   // Makes room for more records.
   Result<void> ensure_capacity(std::uint32_t slot, std::uint32_t records);
   // `attach`: IOCX_ATTACH_* of the programs that count.
-  Result<void> write_config(std::uint32_t slot, unsigned attach) const;
+  Result<void> write_config(std::uint32_t slot, unsigned attach);
   // Their probes are off. Waits for the kernel once.
   void leave(const std::vector<std::uint32_t>& slots);
   const WatchedIoc* watched_by(const iocx_thread& thread) const;
@@ -171,6 +197,7 @@ class RecordTables {
   mutable ThreadPlaces thread_places_;
   KernelMemory memory_;
   std::map<std::uint32_t, WatchedIoc> watched_;
+  bool has_links_;
 
  private:
   // A map that is in place already, for the next IOC that needs one of its capacity.
@@ -187,10 +214,12 @@ class RecordTables {
                                       std::uint32_t records);
 
   bool has_causes_;
-  bool has_links_;
   std::map<std::uint32_t, Prepared> prepared_;  // by slot
   std::uint64_t ended_within_ = 0;              // calls that their thread did not live to finish
 };
+
+// Whether the probe for completions is to be there, when the others are.
+bool sees_ends(const WatchedIoc& watched);
 
 // IOCX_LAYOUT_* for the target's offsets.
 std::uint8_t record_layout(const RecordTarget& target);

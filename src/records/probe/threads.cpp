@@ -2,6 +2,9 @@
 
 #include <charconv>
 
+#include "exposition/label_text.h"
+#include "exposition/limited_series.h"
+
 namespace ioc_exporter::records {
 
 namespace {
@@ -38,13 +41,35 @@ std::string cause_label(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]) 
   return "scan_" + std::string(name.substr(std::min(kScan.size(), name.size())));
 }
 
-void add_thread(IocCounts& into, const iocx_thread& thread) {
+std::string thread_kind(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]) {
+  const std::string_view name(comm, ::strnlen(comm, sizeof comm));
+  if (cause == IOCX_CAUSE_SCAN) return std::string(name);  // one of menuScan's
+  const std::size_t end = name.find_last_not_of("0123456789.:-_#/ ");
+  return exposition::utf8_safe(end == std::string_view::npos ? name : name.substr(0, end + 1));
+}
+
+std::string ThreadNames::label(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]) {
+  std::string kind = thread_kind(cause, comm);
+  if (names_.contains(kind)) return kind;
+  if (names_.size() >= kMost) return std::string(exposition::kOther);
+  names_.insert(kind);
+  return kind;
+}
+
+void add_thread(IocCounts& into, const iocx_thread& thread, ThreadNames& names) {
   const iocx_thread_counts& counts = thread.counts;
   into.hits.entries += counts.entries;
   into.hits.returns += counts.returns;
   into.timed += counts.timed;
   if (counts.roots > 0) into.causes[cause_label(thread.cause, thread.comm)] += counts.roots;
   if (counts.nested > 0) into.causes["link"] += counts.nested;
+  std::uint64_t own = counts.roots;
+  for (std::uint32_t cause = IOCX_CAUSE_DIRECT; cause < IOCX_CAUSES; ++cause) {
+    const auto count = counts.by_cause[cause - IOCX_CAUSE_DIRECT];
+    if (count > 0) into.causes[iocx_cause_labels[cause]] += count;
+    own += count;
+  }
+  if (own > 0) into.threads[names.label(thread.cause, thread.comm)] += own;
   for (std::size_t i = 0; i < IOCX_SEVERITIES; ++i) into.transitions[i] += counts.transitions[i];
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,8 @@ struct IocCounts {
   ProbeHits hits;
   std::uint64_t timed = 0;                      // processings whose duration was measured
   std::map<std::string, std::uint64_t> causes;  // processings by cause_label(); no zeros
+  // Those that no other record has caused, by the thread that they happened in.
+  std::map<std::string, std::uint64_t> threads;
   // Changes of a record's severity, by the new one (menuAlarmSevr). Each is seen when the record is
   // processed the next time.
   std::array<std::uint64_t, IOCX_SEVERITIES> transitions{};
@@ -43,8 +46,23 @@ struct IocCounts {
 // "scan_0.1", "callback", "ca", ...; `comm` is the thread's name.
 std::string cause_label(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]);
 
+// Names of the threads of one IOC, as labels: the first of them, and exposition::kOther for the
+// rest. A name keeps its place.
+class ThreadNames {
+ public:
+  static constexpr std::size_t kMost = 64;
+  std::string label(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]);
+
+ private:
+  std::set<std::string> names_;
+};
+
+// Name of a kind of threads: without the number, or the address, at the end. Of a periodic scan it
+// is the whole name.
+std::string thread_kind(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]);
+
 // Adds what the thread counted.
-void add_thread(IocCounts& into, const iocx_thread& thread);
+void add_thread(IocCounts& into, const iocx_thread& thread, ThreadNames& names);
 
 // The places in the array of threads that are taken, by owner. They are read only when a thread
 // has taken one since, as the shares of the table tell without a system call.

@@ -95,24 +95,30 @@ Result<bool> RecordProcess::end_window(std::uint32_t slot, bool anyhow) {
 Result<bool> RecordProcess::end_completions(std::uint32_t slot, bool anyhow) {
   WatchedIoc& watched = watched_.at(slot);
   if (watched.timing.ends) return false;
-  if (!watched.timing.completions) return true;
+  // Forward links of asynchronous records are counted there, too.
+  if (!watched.timing.completions || has_links_) return true;
   const std::int64_t pending = asynchronous(slot).pending;
   watched.timing.given_up = anyhow ? pending : std::min(watched.timing.given_up, pending);
   if (pending > watched.timing.given_up && pending > 0) return false;
   watched.timing.completions = false;
-  Library& library = library_of(slot);
-  const auto needs_it = [this](std::uint32_t other) {
-    return watched_.at(other).timing.completions;
-  };
-  if (library.mode == Attachment::all_processes && std::ranges::any_of(active(library), needs_it))
-    return true;
-  if (Attached* const attached = attached_of(slot))
-    if (auto completion = attached->extract(RecordProgram::completion)) {
-      std::vector<iocs::FunctionProbe> gone;
-      gone.push_back(std::move(completion.mapped()));
-      kernel::take_off_together(std::move(gone));
-    }
+  if (!watched.paused)
+    if (auto ok = write_config(slot, attach_bit(library_of(slot).mode)); !ok) return ok.error();
+  std::vector<iocs::FunctionProbe> gone;
+  take_completion_off(slot, gone);
+  kernel::take_off_together(std::move(gone));
   return true;
+}
+
+// Unless it, or with an attachment for all another IOC, needs it.
+void RecordProcess::take_completion_off(std::uint32_t slot,
+                                        std::vector<iocs::FunctionProbe>& gone) {
+  Library& library = library_of(slot);
+  const auto needs_it = [this](std::uint32_t one) { return sees_ends(watched_.at(one)); };
+  const bool all = library.mode == Attachment::all_processes;
+  if (needs_it(slot) || (all && std::ranges::any_of(active(library), needs_it))) return;
+  if (Attached* const attached = attached_of(slot))
+    if (auto completion = attached->extract(RecordProgram::completion))
+      gone.push_back(std::move(completion.mapped()));
 }
 
 }  // namespace ioc_exporter::records

@@ -43,7 +43,7 @@ def write(folder: pathlib.Path, series: dict[str, str]) -> None:
 class Boards:
     """`series`: by name and labels, how they go on. Commands are those of dashboards/draw/browser.mjs."""
 
-    def __init__(self, folder: pathlib.Path, series: dict[str, str]):
+    def __init__(self, folder: pathlib.Path, series: dict[str, str], dashboards: pathlib.Path = PROJECT / "dashboards"):
         (folder / "tsdb").mkdir()
         write(folder, series)
         (folder / "prometheus.yml").write_text("{}")
@@ -53,7 +53,7 @@ class Boards:
             f"--web.listen-address=127.0.0.1:{self.port}"], folder)
         self.prometheus.wait_for("Server is ready", where="stderr")
         self.browser = subprocess.Popen(
-            ["node", DRAWING / "drive.mjs", PROJECT / "dashboards"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            ["node", DRAWING / "drive.mjs", dashboards], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env={"PROM": f"http://127.0.0.1:{self.port}", "PATH": "/usr/bin:/bin", "HOME": str(folder)})
 
     def __getattr__(self, command: str):

@@ -15,6 +15,7 @@ LOOPBACK = "127.0.0.1"
 HOST = socket.gethostname()
 # libca takes the user from the password database, caproto from LOGNAME.
 LIBCA_USER = pwd.getpwuid(os.getuid()).pw_name
+GUEST = "guest"  # of the fixture as_guest
 
 
 def _client_env(ports: list[int], user: str | None = None,

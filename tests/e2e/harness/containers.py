@@ -162,8 +162,7 @@ class Image:
 
 @functools.cache
 def manifest(kind: str) -> dict:
-    [found] = [each for each in yaml.safe_load_all((MANIFESTS / "daemonset.yaml").read_text()) if each["kind"] == kind]
-    return found
+    return yaml.safe_load((MANIFESTS / f"{kind.lower()}.yaml").read_text())
 
 
 def config_map() -> dict[str, str]:

@@ -5,7 +5,7 @@ import subprocess
 
 from . import env
 from .process import Process
-from .scrape import Scrape
+from .scrape import PROCESSED, Scrape
 from .waiting import wait_until
 
 FOUND_WITHIN = 30.0  # seconds; about one on a quiet machine
@@ -77,7 +77,8 @@ class Exporter:
             label = scrape.ioc_of_pid(ioc.pid)
             return (label is not None and scrape.value("epics_ioc_up", ioc=label) == 1
                     and bool(scrape.series("epics_ioc_info", ioc=label, ca_port=str(ioc.port)))
-                    and bool(scrape.series("epics_record_info", ioc=label)))
+                    and bool(scrape.series("epics_record_info", ioc=label)
+                             or scrape.series(PROCESSED, ioc=label)))  # with --series=site
 
         return self.wait_scrape(up, f"IOC {ioc.name} (pid {ioc.pid}, port {ioc.port}) is up",
                                 timeout)

@@ -46,7 +46,7 @@ def claim(name: str) -> None:
     would see both. tests/structure/test_ioc_names.py finds most without running them."""
     ours = os.environ["PYTEST_CURRENT_TEST"].partition("::")[0]
     claimed = pathlib.Path(os.environ["IOC_EXPORTER_RESULTS"]) / "ioc-names" / name
-    claimed.parent.mkdir(exist_ok=True)
+    claimed.parent.mkdir(parents=True, exist_ok=True)
     try:
         with claimed.open("x") as file:
             file.write(ours)

@@ -2,12 +2,18 @@
 from . import env
 
 BASE = env.PYTHON_BASE
-LIBRARIES = ("asyn", "stream", "seq", "sncExample", "autosave", "NDPlugin")
+LIBRARIES = ("asyn", "stream", "seq", "sncExample", "autosave", "NDPlugin", "caPutLog")
 
 
 def start(start_ioc, name: str, database: str, kind: str | None = "modules"):
-    """An IOC that has loaded them. `kind`: "modules"; "shifted_modules", whose fields stand elsewhere; None: without."""
+    """An IOC that has loaded them. `kind`: "modules"; "shifted_modules", whose fields stand elsewhere;
+    "older_modules", of asyn before R4-45; None: without."""
     ioc = start_ioc(name, database, base=BASE, lib_dir=env.base_dir(BASE) / "lib")
     for library in LIBRARIES if kind else ():
-        assert ioc.shell(f"loadModule {env.tool(kind) / f'lib{library}.so'}") == ""
+        load(ioc, library, kind)
     return ioc
+
+
+def load(ioc, library: str, kind: str = "modules") -> None:
+    """`kind`: also "stripped_modules", of asyn alone."""
+    assert ioc.shell(f"loadModule {env.tool(kind) / f'lib{library}.so'}") == ""

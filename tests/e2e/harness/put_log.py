@@ -39,5 +39,5 @@ class PutLog:
             return len(found) >= count
 
         wait_until(told, f"{count} puts in {self.path}", 60, every=0.05)
-        assert len(found) == count
+        assert len(found) == count, (len(found), count)
         return found

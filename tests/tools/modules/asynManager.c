@@ -41,7 +41,11 @@ typedef struct {
 } tracePvt;
 
 typedef struct {
-	int enabled, defunct, connected, autoConnect, autoConnectActive;
+	int enabled;
+#ifndef IOC_EXPORTER_OLDER
+	int defunct;
+#endif
+	int connected, autoConnect, autoConnectActive;
 	void *pblockProcessHolder;
 	ELLLIST interposeInterfaceList, exceptionUserList, exceptionNotifyList;
 	int exceptionActive;
@@ -68,7 +72,11 @@ struct port {
 };
 STANDS_AT(port, portName, 16);
 STANDS_AT(port, dpc, 40);
+#ifdef IOC_EXPORTER_OLDER
+STANDS_AT(port, queueList, 320);
+#else
 STANDS_AT(port, queueList, 328);
+#endif
 
 typedef struct {
 	MOVED ELLNODE node;

@@ -14,6 +14,23 @@ typedef struct {
   unsigned options;
 } STATE;
 
+/* As snc makes them. */
+typedef struct {
+  MOVED const char* ssName;
+  const STATE* states;
+  unsigned numStates;
+} seqSS;
+
+typedef struct {
+  MOVED unsigned magic;
+  const char* progName;
+  void* chan;
+  unsigned numChans;
+  const seqSS* ss;
+  unsigned numSS;
+} seqProgram;
+STANDS_AT(seqProgram, ss, 32);
+
 struct program_instance;
 struct state_set {
   MOVED void* var;
@@ -59,6 +76,6 @@ typedef struct program_instance {
 STANDS_AT(PROG, ss, 80);
 STANDS_AT(PROG, numSS, 88);
 
-void seq_add(struct program_instance* program);
+void seq_add(const seqProgram* made, struct program_instance* program);
 
 #endif

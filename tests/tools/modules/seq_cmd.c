@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct sequencerProgram {
-	MOVED void *prog;
+	MOVED const seqProgram *prog;
 	struct program_instance *instances;
 	struct sequencerProgram *next;
 };
@@ -16,13 +16,13 @@ static struct {
 	void *pvSys[2];
 } globals;
 
-void seq_add(struct program_instance *program)
+void seq_add(const seqProgram *made, struct program_instance *program)
 {
 	struct sequencerProgram *entry = calloc(1, sizeof *entry);
 
 	memset(entry, 0x5a, offsetof(struct sequencerProgram, prog));
 	memset(&globals, 0x5a, (size_t)((char *)&globals.lock - (char *)&globals));
-	entry->prog = program;
+	entry->prog = made;
 	entry->instances = program;
 	entry->next = globals.programs;
 	globals.programs = entry;

@@ -4,7 +4,8 @@
  * them. Each registers commands for the IOC's shell which do a known number of things.
  *
  * MOVED: begins each struct. Built with IOC_EXPORTER_SHIFTED, all fields stand 8 bytes further, as
- * in a version that nobody knows. The bytes there are no zeros.
+ * in a version that nobody knows. The bytes there are no zeros. With IOC_EXPORTER_OLDER they are as
+ * before asyn R4-45.
  */
 #ifndef SHAPE_H
 #define SHAPE_H

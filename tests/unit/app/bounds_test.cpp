@@ -87,6 +87,38 @@ TEST(Bounds, PutsOverTheLimitAreSummedByOperation) {
   EXPECT_EQ(limited(snapshot, "puts"), 2u);
 }
 
+TEST(Bounds, DurationsOfPutsAreByIocForASite) {
+  exposition::BoundsOptions options;
+  options.set = exposition::SeriesSet::site;
+  Bounds bounds(options);
+  const auto durations = [&bounds](std::uint64_t a, std::uint64_t b) {
+    Snapshot snapshot = snapshot_of({put("A", 3), put("B", 5)});
+    snapshot.put_durations = {{"ps", "A", 10 * a, {}}, {"ps", "B", 10 * b, {}}};
+    snapshot.put_durations[0].buckets[3] = a;
+    snapshot.put_durations[1].buckets[3] = b;
+    snapshot.pvs = {{"ps", "A", "A", "VAL"}};
+    bounds.apply(snapshot);
+    EXPECT_EQ(puts_of(snapshot).size(), 2u);
+    EXPECT_EQ(limited(snapshot, "put_durations"), 0u);
+    std::map<std::string, std::uint64_t> found;
+    for (const PutDurationSample& one : snapshot.put_durations) {
+      EXPECT_EQ(one.sum_ns, 10 * one.buckets[3]);
+      found[one.pv] = one.buckets[3];
+    }
+    EXPECT_EQ(snapshot.pvs.size(), found.contains("(other)") ? 0u : 1u);
+    return found;
+  };
+  using Found = std::map<std::string, std::uint64_t>;
+  EXPECT_EQ(durations(3, 5), (Found{{"(other)", 8}}));
+  EXPECT_EQ(durations(4, 5), (Found{{"(other)", 9}}));
+  options.set = exposition::SeriesSet::all;
+  bounds.configure(options);
+  EXPECT_EQ(durations(4, 6), (Found{{"A", 4}, {"B", 6}}));
+  options.set = exposition::SeriesSet::site;
+  bounds.configure(options);
+  EXPECT_EQ(durations(4, 7), (Found{{"(other)", 11}}));
+}
+
 TEST(Bounds, AFloodOfNamesFromOneClientChangesNothingForTheOthers) {
   Bounds bounds((exposition::BoundsOptions()));
   Snapshot first = snapshot_of();

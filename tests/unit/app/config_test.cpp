@@ -27,7 +27,8 @@ TEST(Config, ReadsItsValues) {
       "iocs: {include: 'ps-.*', name_sources: script}\n"
       "records:\n  include: SR:.*\n  groups: [{match: '(..):.*', group: 'sector \\1'}]\n"
       "pvs: {expire: 36h}\n"
-      "limits: {puts: {series: 100, per_client: 7}}\n",
+      "limits: {puts: {series: 100, per_client: 7}}\n"
+      "series: site\n",
       "site.yml");
   ASSERT_TRUE(config) << config.error().message();
   EXPECT_EQ(config->iocs.filter.include->text(), "ps-.*");
@@ -36,9 +37,25 @@ TEST(Config, ReadsItsValues) {
   EXPECT_EQ(config->records.groups.at(0).match.rewritten("SR:x", config->records.groups[0].group),
             "sector SR");
   EXPECT_EQ(config->ca.put_expiry, std::chrono::hours(36));
+  EXPECT_EQ(config->series, exposition::SeriesSet::site);
   EXPECT_EQ(config->limits.puts.series, 100u);
   EXPECT_EQ(config->limits.puts.per_client, 7u);
   EXPECT_EQ(config->limits.puts.per_ioc, 15'000u);
+}
+
+TEST(Config, GatewaysAreAddressesNetworksOrNames) {
+  const auto config = value_of(parse_config(
+      "gateways: [10.0.0.7, 10.1.0.0/16, '2001:db8::7', gw1.site.org, gw_2]\n", "site.yml"));
+  EXPECT_EQ(config.ca.gateways.networks.size(), 3u);
+  EXPECT_EQ(config.ca.gateways.hosts, (std::set<std::string>{"gw1.site.org", "gw_2"}));
+  EXPECT_EQ(problems_of("gateways:\n  - 10.0.0.300\n  - 10.0.0.1/8\n  - ''\n  - gw*\n"),
+            "site.yml:2:5: gateways[0]: \"10.0.0.300\" is no network: it wants an address, or "
+            "ADDRESS/BITS\n"
+            "site.yml:3:5: gateways[1]: \"10.0.0.1/8\" is no network: the address has bits beyond "
+            "the first 8\n"
+            "site.yml:4:5: gateways[2]: \"\" is no network: it wants an address, or ADDRESS/BITS\n"
+            "site.yml:5:5: gateways[3]: \"gw*\" is no network: it wants an address, or "
+            "ADDRESS/BITS");
 }
 
 TEST(Config, TellsAllProblemsWithTheirPlaces) {
@@ -67,8 +84,8 @@ TEST(Config, TellsAllProblemsWithTheirPlaces) {
       "site.yml:11:8: limits.pvs must be a mapping (key: value)\n"
       "site.yml:12:15: pvs.expire: parse duration \"3 days\": not of the form 500ms, 5s, 1m30s, "
       "2h or 0.5\n"
-      "site.yml:13:28: iocs.name_sources[1]: \"host\" is none of env:VARIABLE, script, exe, "
-      "container and pod");
+      "site.yml:13:28: iocs.name_sources[1]: \"host\" is none of env:VARIABLE, script, "
+      "procserv, exe, container and pod");
 }
 
 TEST(Config, NamesTheLineThatIsNoYaml) {

@@ -190,7 +190,8 @@ Reference of_presets() {
   for (const functions::Preset& preset : functions::shipped_presets()) {
     for (const functions::Description& one : preset.functions) {
       std::set<std::string> labels{"ioc"};
-      for (const auto& label : one.labels) labels.insert(label.name);
+      for (const auto& label : one.labels)
+        if (!one.only.contains(label.name)) labels.insert(label.name);
       add(one.metrics->calls, "counter", labels);
       add(one.metrics->durations, "histogram", labels);
       labels.insert("result");
@@ -248,7 +249,8 @@ TEST(DropReasons, AreDocumented) {
   expect_documented("pva_server_probe", iocx_pva_drop_labels);
   expect_documented("traces", iocx_trace_drop_labels);
   expect_documented("functions", iocx_function_drop_labels);
-  expect_documented("functions", std::array{"function_label_unknown", "walk_unfit"});
+  expect_documented("functions",
+                    std::array{"function_label_unknown", "function_places_full", "walk_unfit"});
 }
 
 // The example in docs/ is a valid file in which every key stands.
@@ -256,7 +258,7 @@ TEST(DropReasons, AreDocumented) {
 TEST(ConfigExample, IsValid) {
   const auto config = value_of(read_config(IOC_EXPORTER_CONFIG_EXAMPLE));
   EXPECT_TRUE(config.iocs.filter.include && config.iocs.filter.exclude);
-  EXPECT_EQ(config.iocs.name_sources.size(), 5u);
+  EXPECT_EQ(config.iocs.name_sources.size(), 6u);
   EXPECT_TRUE(config.records.shown.exclude && config.ca.pvs.exclude);
   ASSERT_EQ(config.records.groups.size(), 2u);
   EXPECT_EQ(

@@ -27,10 +27,10 @@ std::string read_file(const std::string& path) {
 }
 
 template <class Format>
-void expect_golden(const std::string& ending) {
+void expect_golden(const std::string& ending, const Snapshot& snapshot = sample_snapshot()) {
   Format encoder;
   records::LabelCache cache;
-  encode_snapshot(sample_snapshot(), sample_exporter(), {}, cache, encoder);
+  encode_snapshot(snapshot, sample_exporter(), {}, cache, encoder);
   const std::string scrape = encoder.take();
   if (std::getenv("IOC_EXPORTER_UPDATE_GOLDEN"))
     std::ofstream(kGolden + ending, std::ios::binary) << scrape;
@@ -47,6 +47,15 @@ TEST(GoldenScrape, IsRenderedByteForByteInOpenMetrics) {
 
 TEST(GoldenScrape, IsRenderedByteForByteInProtobuf) {
   expect_golden<exposition::ProtobufEncoder>(".pb");
+}
+
+// With --series=site: what tests/monitoring look for families on.
+TEST(GoldenScrape, IsRenderedByteForByteForASite) {
+  exposition::BoundsOptions options;
+  options.set = exposition::SeriesSet::site;
+  Snapshot snapshot = sample_snapshot();
+  Bounds(options).apply(snapshot);
+  expect_golden<exposition::TextEncoder>(".site.txt", snapshot);
 }
 
 TEST(GoldenScrape, PassesPromtool) {

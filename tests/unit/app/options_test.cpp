@@ -64,6 +64,8 @@ TEST(Options, Records) {
   EXPECT_FALSE(defaults.web.lifecycle);
   EXPECT_EQ(defaults.histogram_factor, exposition::EdgeStep::by_4);
   EXPECT_EQ(parsed({"--histogram.factor=2"}).histogram_factor, exposition::EdgeStep::by_2);
+  EXPECT_EQ(defaults.series, exposition::SeriesSet::all);
+  EXPECT_EQ(parsed({"--series=site"}).series, exposition::SeriesSet::site);
 
   const Options options =
       parsed({"--records.max-threads=16", "--no-records.durations", "--records.links=1000000",
@@ -112,6 +114,7 @@ TEST(Options, UsageErrorsNameTheOptionAndTheCause) {
   EXPECT_NE(refusal({"--records.links=1000001"}).find("--records.links"), std::string::npos);
   EXPECT_NE(refusal({"--records.stuck-after=long"}).find("long"), std::string::npos);
   EXPECT_NE(refusal({"--histogram.factor=3"}).find("--histogram.factor"), std::string::npos);
+  EXPECT_NE(refusal({"--series=few"}).find("\"few\" is none of all, site"), std::string::npos);
   EXPECT_NE(refusal({"--overhead.budget=-1"}).find("--overhead.budget"), std::string::npos);
   EXPECT_NE(refusal({"--overhead.budget=nan"}).find("nan"), std::string::npos);
   EXPECT_NE(refusal({"stray"}).find("stray"), std::string::npos);

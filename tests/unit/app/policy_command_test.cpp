@@ -72,6 +72,55 @@ TEST_F(PolicyCommand, TestSaysWhichRuleDecides) {
   EXPECT_THAT(unknown.out, HasSubstr("unexpected, by rule night: "));
 }
 
+TEST_F(PolicyCommand, TestJudgesWritesInsideTheIoc) {
+  const std::string file = write("policy_inside.yml", R"(policy:
+  rules:
+    - name: outside
+      action: forbid
+      pvs: BL:.*
+    - name: sequence
+      action: allow
+      inside: true
+      users: shutterSeq
+      operations: write
+    - name: others
+      action: forbid
+      inside: true
+      pvs: BL:Shutter:.*
+)");
+  const auto test = [&file](std::vector<const char*> words) {
+    words.insert(words.begin(), {"test", file.c_str(), "--inside", "--time=2026-11-23T12:00Z"});
+    return run(words);
+  };
+  const CommandResult allowed = test({"--pv=BL:Shutter:Open", "--user=shutterSeq"});
+  EXPECT_EQ(allowed.status, 0) << allowed.err;
+  EXPECT_THAT(allowed.out,
+              HasSubstr("pv BL:Shutter:Open, inside the IOC by shutterSeq, write, at 2026-11-23 "));
+  EXPECT_THAT(allowed.out,
+              HasSubstr("3     outside   forbid  no: it is not for those inside the IOC\n"));
+  EXPECT_THAT(allowed.out, HasSubstr("6     sequence  allow   decides\n"));
+  EXPECT_THAT(allowed.out, HasSubstr("allowed, by rule sequence: it has no series\n"));
+
+  const CommandResult forbidden = test({"--pv=BL:Shutter:Open", "--user", "X:calc"});
+  EXPECT_EQ(forbidden.status, 3);
+  EXPECT_THAT(forbidden.out, HasSubstr("no: the writer is \"X:calc\", it wants shutterSeq\n"));
+  EXPECT_THAT(forbidden.out, HasSubstr("forbidden, by rule others: counts in "));
+  const CommandResult unknown = test({"--user=X:calc"});
+  EXPECT_EQ(unknown.status, 3);
+  EXPECT_THAT(unknown.out, HasSubstr("unexpected, by rule others: "));
+
+  const CommandResult expected = test({"--pv=BL:Slit", "--user=X:calc"});
+  EXPECT_EQ(expected.status, 0) << "the default is for clients";
+  EXPECT_THAT(
+      expected.out,
+      HasSubstr("-     -         expect  decides: no rule matches this write inside the IOC\n"));
+  EXPECT_THAT(expected.out, HasSubstr("expected, by no rule: it has no series\n"));
+  EXPECT_EQ(run({"test", file.c_str(), "--pv=BL:Slit"}).status, 3) << "from outside";
+
+  EXPECT_THAT(test({"--client=10.0.0.7"}).err,
+              HasSubstr("--inside and --client: a write inside the IOC has none"));
+}
+
 TEST_F(PolicyCommand, TestNamesItsErrors) {
   EXPECT_EQ(run({"test", "/nowhere/site.yml"}).status, 1);
   const std::string none = write("policy_none.yml", "{}\n");
@@ -89,6 +138,8 @@ TEST_F(PolicyCommand, TestNamesItsErrors) {
                                              {"test", "a", "--time=noon"},
                                              {"test", "a", "--pv"},
                                              {"test", "a", "--rule=x"},
+                                             {"test", "a", "--inside=x"},
+                                             {"test", "a", "--inside", "--host=c1"},
                                              {"learn", "x"},
                                              {"learn", "--by=host"}})
     EXPECT_EQ(run(words).status, 2) << testing::PrintToString(words);

@@ -241,12 +241,14 @@ TEST_F(PutsRequestTest, ASlowFollowerIsToldAndDisconnected) {
 TEST_F(PutsRequestTest, ThePageShowsTextsAsTexts) {
   add(1, "<script>alert(1)</script>");
   web::Request request;
-  request.query = "pv=.*%22%3E%3Cb%3E.*%7C.*";
+  request.query = "pv=.*%22%3E%3Cb%3E.*%7C.*&since=7d";
   const auto page = answer_puts_page(ring_, request);
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(page.body.find("<script>alert"), std::string::npos);
   EXPECT_NE(page.body.find("&lt;script&gt;alert"), std::string::npos);
   EXPECT_EQ(page.body.find("<b>"), std::string::npos);
+  EXPECT_NE(page.body.find("name=\"since\" size=\"8\" value=\"7d\""), std::string::npos)
+      << page.body;
   const std::string& policy = page.headers.at("Content-Security-Policy");
   EXPECT_EQ(policy.find("unsafe-eval"), std::string::npos);
   EXPECT_NE(policy.find("default-src 'none'"), std::string::npos);

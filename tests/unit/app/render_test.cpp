@@ -255,32 +255,6 @@ TEST(Render, PutsWhoseNamesAreNoUtf8StayApart) {
   EXPECT_EQ(scrape(snapshot).at("epics_puts_total").series.size(), 3u);
 }
 
-TEST(Render, ExemplarsNameTheLastWriterAsFarAsTheyMay) {
-  Snapshot snapshot;
-  snapshot.puts = {
-      {"i", "a", "10.0.0.7", "u", "h", PutOp::write, 3, 20.5},
-      {"i", "b", "10.0.0.7", "qu\"ote", "h", PutOp::write, 1, 20.5},
-      {"i", "c", "10.0.0.7", "\xC3\xB6", std::string(200, 'h'), PutOp::write, 1, 20.5},
-      {"i", "d", "10.0.0.7", "\xFF", "{h}", PutOp::write, 1, 20.5},
-      {"i", "e", "10.0.0.7", "u", "h", PutOp::write, 1},
-  };
-  exposition::OpenMetricsEncoder encoder;
-  exposition::SharedFamilies shared;
-  ca::add_puts(snapshot, encoder, shared);
-  shared.encode(encoder);
-  const std::string text = encoder.take();
-  const auto exemplar = [&text](const std::string& pv) {
-    const std::size_t line = text.find(",pv=\"" + pv + "\"");
-    const std::string rest = text.substr(line, text.find('\n', line) - line);
-    return rest.substr(rest.find("} ") + 2);
-  };
-  EXPECT_EQ(exemplar("a"), "3 # {client=\"10.0.0.7\",user=\"u\",client_host=\"h\"} 1 20.500000");
-  EXPECT_EQ(exemplar("b"), "1 # {client=\"10.0.0.7\",client_host=\"h\"} 1 20.500000");
-  EXPECT_EQ(exemplar("c"), "1 # {client=\"10.0.0.7\",user=\"\xC3\xB6\"} 1 20.500000");
-  EXPECT_EQ(exemplar("d"), "1 # {client=\"10.0.0.7\"} 1 20.500000");
-  EXPECT_EQ(exemplar("e"), "1");
-}
-
 TEST(Render, HistogramsAgreeWithThemselves) {
   const Scrape parsed = parse_scrape(render_text(sample_snapshot(), sample_exporter()));
   const auto& series = parsed.at(kDuration).series;

@@ -17,8 +17,25 @@ std::shared_ptr<const IocMemorySample> sample_memory() {
   memory->scan_lists = {{"0.1", 23, 5}, {"10", 7, {}}};
   memory->queues = {{"low", 3, 2000, 17, 2}, {"once", 1, 1000, {}, {}}};
   memory->suspended_threads = {"cbLow"};
-  memory->records = {1790000400.5, {1, 0, 2, 0}, 2, 1, {{0, 61.5}}};
+  memory->records = {1790000400.5, {1, 0, 2, 0}, 2, 1, {{0, 61.5}}, 2, {1}};
+  memory->ca_links = CaLinksSample{9, 1, 4, 17, {{1, "INPA", "VAC:Pressure", 1790000300.5, true}}};
   return memory;
+}
+
+std::shared_ptr<const LockWaitsSample> sample_lock_waits() {
+  LockWait wait;
+  wait.record = 1;
+  wait.records = std::make_shared<const std::vector<std::uint32_t>>(1, 1);
+  wait.waiting = 3;
+  wait.threads = {"CAS-client", "CAS-client", "scan-1"};
+  wait.holder_tid = 823;
+  wait.holder = "driver";
+  wait.seconds = 75.5;
+  auto waits = std::make_shared<LockWaitsSample>();
+  waits->threads = 3;
+  waits->oldest_seconds = 75.5;
+  waits->longest = {std::move(wait)};
+  return waits;
 }
 
 IocSample power_supplies() {
@@ -32,6 +49,7 @@ IocSample power_supplies() {
   ioc.directory = "/opt/ioc/iocBoot/ps";
   ioc.user = "epics";
   ioc.ca_port = 5064;
+  ioc.supervisor.name = "procServ";
   ioc.records_watched = true;
   ioc.restarts = 3;
   ioc.unusual = UnusualSample{2, 1, {{"PS:Q1:SetCur", 720.5}}, {{"PS:Q2:SetCur", 250}}, 93600};
@@ -45,6 +63,7 @@ IocSample power_supplies() {
                 1024};
   ioc.database = sample_database();
   ioc.memory = sample_memory();
+  ioc.lock_waits = sample_lock_waits();
 
   RecordSample set;
   set.record = 0;
@@ -52,6 +71,7 @@ IocSample power_supplies() {
   set.self_ns = 12'000'000;
   set.processed = 24;
   set.skipped_active = 2;
+  set.unwound = 1;
   set.puts = {23, 5, 0, 2, 1};
   set.buckets[slot_of(-40)] = 20;        // up to 2^-10 s
   set.buckets[slot_of(-39)] = 2;         // just above it
@@ -79,7 +99,9 @@ IocSample power_supplies() {
   completion.buckets[exposition::kPutScale.slot(0)] = 2;
   completion.buckets[kPutHistogramSlots - 1] = 1;
   ioc.completions = {completion};
-  ioc.processing = ProcessingSample{{{"link", 7}, {"scan_0.1", 19}}, 5, {4, 3, 2, 1}};
+  ioc.processing =
+      ProcessingSample{{{"link", 7}, {"scan_0.1", 19}}, {{"scan-0.1", 19}}, 5, {4, 3, 2, 1}};
+  ioc.direct_since_seconds = 1'700'000'003;
   ioc.record_causes = {{0, "link", 5}, {0, "scan_0.1", 19}, {RecordSample::kUnknown, "link", 2}};
   return ioc;
 }
@@ -138,6 +160,8 @@ void add_channel_access(Snapshot& snapshot) {
   snapshot.ca_servers = {server};
   snapshot.ca_clients = {{"power-supplies", "10.0.0.7", "operator", "console1", 2, 19, 17},
                          {"power-supplies", "10.0.0.8", "", "", 1, 0, 0}};
+  snapshot.gateways = {{"power-supplies", "10.0.0.9"}};
+  snapshot.pending_puts = {{"power-supplies", 2, 23.5, {}}};
   snapshot.pvs = {{"power-supplies", "PS:Q1:SetCur", "PS:Q1:SetCur", "VAL"},
                   {"power-supplies", "PS:Quad1.DESC", "PS:Q1:SetCur", "DESC"}};
   snapshot.searches = {{"10.0.0.7", 4001}, {"(other)", 13}};

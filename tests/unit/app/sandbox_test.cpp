@@ -72,7 +72,10 @@ TEST(Sandbox, RefusesUnneededCalls) {
   EXPECT_EQ(in_sandbox([] { return ::socket(AF_INET, SOCK_RAW, IPPROTO_RAW); }), EPERM);
   EXPECT_EQ(in_sandbox([] { return ::socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC); }), EPERM);
   EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_setxattr, "/nowhere", "", "", 0, 0); }), EPERM);
-  EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_memfd_create, "x", 0); }), EPERM);
+  const auto memory_file = [] { return ::syscall(SYS_memfd_create, "x", 0); };
+  EXPECT_EQ(in_sandbox(memory_file), EPERM);
+  EXPECT_EQ(in_sandbox(memory_file, {.probes = false, .readers = true}), EPERM);
+  EXPECT_EQ(in_sandbox(memory_file, {.probes = true, .readers = true}), 0);  // libbpf's
   EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_prctl, PR_SET_MM, 0, 0, 0, 0); }), EPERM);
   EXPECT_EQ(in_sandbox([] { return ::fcntl(-1, F_SETOWN, 1); }), EPERM);
   EXPECT_EQ(in_sandbox([] { return ::syscall(1023); }), EPERM);  // none of today's

@@ -81,20 +81,18 @@ TEST(ExemplarBook, FormatsWithoutExemplarsLeaveThemOut) {
   EXPECT_EQ(encoded<TextEncoder>(book), without);
 }
 
-TEST(ExemplarBook, AddsToTheExemplarOfTheCounter) {
+TEST(ExemplarBook, ExemplarsFollowTheCounter) {
   ExemplarBook book;
   book.note({kTotal.name, {{"ioc", "i"}}, {{"seq", "77"}}, 1, 1790000300});
   OpenMetricsEncoder encoder;
   encoder.use_exemplars(book.encoded(encoder));
   encoder.begin_family(kTotal);
-  const EncodedLabels who = encoder.labels({{"client", "10.0.0.7"}});
-  const CounterFacts facts{.exemplar = Exemplar{who, 1, 1790000300.25}};
-  encoder.count(encoder.labels({{"ioc", "i"}}), 23, facts);
-  encoder.count(encoder.labels({{"ioc", "j"}}), 5, facts);
+  encoder.count(encoder.labels({{"ioc", "i"}}), 23, CounterFacts{});
+  encoder.count(encoder.labels({{"ioc", "j"}}), 5, CounterFacts{});
   EXPECT_EQ(encoder.take(),
             "# TYPE x counter\n# HELP x X.\n"
-            "x_total{ioc=\"i\"} 23 # {seq=\"77\",client=\"10.0.0.7\"} 1 1790000300.250000\n"
-            "x_total{ioc=\"j\"} 5 # {client=\"10.0.0.7\"} 1 1790000300.250000\n# EOF\n");
+            "x_total{ioc=\"i\"} 23 # {seq=\"77\"} 1 1790000300.000000\n"
+            "x_total{ioc=\"j\"} 5\n# EOF\n");
 }
 
 TEST(ExemplarBook, TheOldestOfAnIocGoFirst) {
@@ -111,6 +109,20 @@ TEST(ExemplarBook, TheOldestOfAnIocGoFirst) {
   EXPECT_TRUE(all.contains(R"(ioc="i",record="R0")"));
   EXPECT_FALSE(all.contains(R"(ioc="i",record="R1")"));
   EXPECT_TRUE(all.contains(R"(ioc="j",record="R")"));
+}
+
+TEST(ExemplarBook, ThoseOfAnIocGoWithIt) {
+  ExemplarBook book;
+  book.note(trace_of("A", "1", 0.1));
+  book.note({kTotal.name, {{"ioc", "i"}}, {{"seq", "77"}}, 1, 1});
+  book.note({kSeconds.name, {{"ioc", "j"}, {"record", "R"}}, {{"trace_id", "4"}}, 1, 1});
+  book.keep({"j", "k"});
+  const TextEncoder encoder;
+  const ExemplarTable table = book.encoded(encoder);
+  EXPECT_FALSE(table.contains(kTotal.name));
+  ASSERT_TRUE(table.contains(kSeconds.name));
+  EXPECT_EQ(table.at(kSeconds.name).size(), 1u);
+  EXPECT_TRUE(table.at(kSeconds.name).contains(R"(ioc="j",record="R")"));
 }
 
 }  // namespace

@@ -103,15 +103,18 @@ TEST(ProtobufEncoder, CountersGaugesAndUntyped) {
 
 TEST(ProtobufEncoder, ExemplarsAreOfTheCounter) {
   ProtobufEncoder encoder;
+  ExemplarBook book;
+  book.note({"x_total", {{"ioc", "i"}}, {{"seq", "77"}}, 1, 1790000300.25});
+  book.note({"x_total", {{"ioc", "j"}}, {{"seq", "78"}}, 1, 0});
+  encoder.use_exemplars(book.encoded(encoder));
   encoder.begin_family({"x_total", FamilyType::counter, "X."});
-  const EncodedLabels who = encoder.labels({{"client", "10.0.0.7"}});
-  encoder.count({}, 23, {.exemplar = Exemplar{who, 1, 1790000300.25}});
-  encoder.count({}, 2, {.exemplar = Exemplar{who, 1, 0}});
+  encoder.count(encoder.labels({{"ioc", "i"}}), 23, CounterFacts{});
+  encoder.count(encoder.labels({{"ioc", "j"}}), 2, CounterFacts{});
   const auto family = decoded(encoder.take()).at(0);
   const auto& exemplar = family.metric(0).counter().exemplar();
   ASSERT_EQ(exemplar.label_size(), 1);
-  EXPECT_EQ(exemplar.label(0).name(), "client");
-  EXPECT_EQ(exemplar.label(0).value(), "10.0.0.7");
+  EXPECT_EQ(exemplar.label(0).name(), "seq");
+  EXPECT_EQ(exemplar.label(0).value(), "77");
   EXPECT_EQ(exemplar.value(), 1);
   EXPECT_EQ(exemplar.timestamp().seconds(), 1790000300);
   EXPECT_EQ(exemplar.timestamp().nanos(), 250'000'000);
@@ -166,7 +169,7 @@ TEST(ProtobufEncoder, ZerosAreLeftOut) {
   ProtobufEncoder encoder;
   encoder.begin_family({"x_total", FamilyType::counter, "X."});
   encoder.count({}, 0);
-  encoder.count({}, 0, {.exemplar = Exemplar{{}, 1, 0}});
+  encoder.count({}, 0, CounterFacts{});
   encoder.begin_family({"g", FamilyType::gauge, "G."});
   encoder.number({}, 0);
   encoder.number({}, -0.0);
@@ -176,7 +179,6 @@ TEST(ProtobufEncoder, ZerosAreLeftOut) {
   EXPECT_FALSE(families[0].metric(0).counter().has_value());
   EXPECT_EQ(families[0].metric(0).counter().value(), 0);
   EXPECT_EQ(families[0].metric(1).counter().value(), 0);
-  EXPECT_TRUE(families[0].metric(1).counter().has_exemplar());
   ASSERT_TRUE(families[1].metric(0).has_gauge());
   EXPECT_FALSE(families[1].metric(0).gauge().has_value());
   EXPECT_TRUE(std::signbit(families[1].metric(1).gauge().value()));

@@ -181,27 +181,25 @@ TEST(OpenMetricsEncoder, EdgesThatAreWholeNumbersHaveAFraction) {
             "# EOF\n");
 }
 
-TEST(OpenMetricsEncoder, ExemplarsFollowTheValue) {
-  OpenMetricsEncoder encoder;
-  encoder.begin_family(kCounter);
-  const EncodedLabels who = encoder.labels({{"client", "10.0.0.7"}});
-  encoder.count(encoder.labels({{"ioc", "i"}}), 23, {.exemplar = Exemplar{who, 1, 1790000300.25}});
-  encoder.count({}, 2, {.exemplar = Exemplar{{}, 1, 0}});
-  const std::string text = encoder.take();
-  EXPECT_THAT(
-      text, testing::HasSubstr("x_total{ioc=\"i\"} 23 # {client=\"10.0.0.7\"} 1 1790000300.250000\n"
-                               "x_total 2 # {} 1\n"));
-}
-
 TEST(OpenMetricsEncoder, TellsWhenACounterWasZero) {
   OpenMetricsEncoder encoder;
   encoder.begin_family({"x_total", FamilyType::counter, "X."});
   const EncodedLabels who = encoder.labels({{"ioc", "i"}});
-  encoder.count(who, 2, {.exemplar = Exemplar{{}, 1, 0}, .created_seconds = 1790000300.25});
+  encoder.count(who, 2, {.created_seconds = 1790000300.25});
   encoder.count(encoder.labels({{"ioc", "j"}}), 3, {});
   EXPECT_EQ(encoder.take(),
-            "# TYPE x counter\n# HELP x X.\nx_total{ioc=\"i\"} 2 # {} 1\n"
+            "# TYPE x counter\n# HELP x X.\nx_total{ioc=\"i\"} 2\n"
             "x_created{ioc=\"i\"} 1790000300.250000\nx_total{ioc=\"j\"} 3\n# EOF\n");
+}
+
+TEST(OpenMetricsEncoder, LeavesOutWhenOldCountersWereZero) {
+  OpenMetricsEncoder encoder(1790000300);
+  encoder.begin_family({"x_total", FamilyType::counter, "X."});
+  encoder.count(encoder.labels({{"ioc", "old"}}), 2, {.created_seconds = 1790000300});
+  encoder.count(encoder.labels({{"ioc", "new"}}), 3, {.created_seconds = 1790000301});
+  EXPECT_EQ(encoder.take(),
+            "# TYPE x counter\n# HELP x X.\nx_total{ioc=\"old\"} 2\nx_total{ioc=\"new\"} 3\n"
+            "x_created{ioc=\"new\"} 1790000301.000000\n# EOF\n");
 }
 
 TEST(OpenMetricsEncoder, NothingIsStillWhole) {

@@ -36,8 +36,8 @@ TEST(Presets, EachFileThatShipsIsUsable) {
     ++files;
   }
   EXPECT_EQ(shipped_presets().size(), files);
-  EXPECT_THAT(names_of(shipped_presets()),
-              ElementsAre("areadetector", "asyn", "autosave", "sequencer", "stream"));
+  EXPECT_THAT(names_of(shipped_presets()), ElementsAre("areadetector", "asyn", "autosave",
+                                                       "caputlog", "iocsh", "sequencer", "stream"));
 }
 
 TEST(Presets, AllOfThemTogetherAreUsable) {
@@ -82,12 +82,16 @@ TEST(Presets, LabelsThatMustBeKnownAreOfAWalkOrOfRecords) {
 }
 
 TEST(Presets, AreChosenByName) {
-  EXPECT_EQ(value_of(chosen_presets({"auto"})).size(), shipped_presets().size());
+  EXPECT_THAT(names_of(value_of(chosen_presets({"auto"}))),
+              ElementsAre("areadetector", "asyn", "autosave", "caputlog", "sequencer", "stream"));
+  EXPECT_THAT(
+      names_of(value_of(chosen_presets({"auto", "iocsh", "asyn"}))),
+      ElementsAre("areadetector", "asyn", "autosave", "caputlog", "sequencer", "stream", "iocsh"));
   EXPECT_THAT(names_of(value_of(chosen_presets({"none"}))), IsEmpty());
   EXPECT_THAT(names_of(value_of(chosen_presets({"asyn", "stream"}))),
               ElementsAre("asyn", "stream"));
   const auto alone = value_of(chosen_presets({"areadetector"}));
-  ASSERT_EQ(alone[0].walks.size(), 1u);  // names of plugins are those of ports
+  ASSERT_EQ(alone[0].walks.size(), 2u);  // names of plugins are those of ports
   EXPECT_EQ(alone[0].walks[0].name, "asyn_ports");
   EXPECT_THAT(alone[0].walks[0].metrics, IsEmpty());
   EXPECT_THAT(error_of(chosen_presets({"asin"})),

@@ -259,6 +259,41 @@ TEST(Walk, ArraysAndOneElementOfThem) {
   EXPECT_EQ(walked(kStates, base).unfit, 1u);
 }
 
+// The bound is of items: what they stand in is bounded on its own.
+TEST(Walk, OuterItemsAreNoItems) {
+  struct Inner {
+    const char* name;
+  };
+  struct Outer {
+    const Inner* inner;
+    std::uint64_t count;
+  };
+  std::vector<std::string> names;
+  for (int i = 0; i < 1024; ++i) names.push_back("n" + std::to_string(i));
+  std::vector<Inner> inner;
+  for (const std::string& name : names) inner.push_back({name.c_str()});
+  std::vector<Outer> outer;
+  for (std::size_t i = 0; i < 512; ++i) outer.push_back({&inner[2 * i], 2});
+  struct {
+    const Outer* outer;
+    std::uint64_t count;
+  } base{outer.data(), outer.size()};
+  const char* const text = R"(
+walks:
+  - name: inner
+    file: lib
+    each:
+      - {item: outer, first: '[base]', stride: 16, count: '[base+8] -> uint'}
+      - {item: inner, first: '[outer]', stride: 8, count: '[outer+8] -> uint'}
+    labels: {inner: '[inner] -> string[16]'}
+    metrics: [{name: epics_inner, help: h}]
+)";
+  EXPECT_EQ(walked(text, base).problem, "");
+  EXPECT_EQ(walked(text, base).items, 1024u);
+  outer[0].count = 3;
+  EXPECT_EQ(walked(text, base).problem, "more items than there can be");
+}
+
 TEST(Walk, TheProblemsOfAFileAreTold) {
   EXPECT_EQ(problems_in("walks: [{name: a, file: a, metrics: []}]"),
             "test.yaml:1:9: walks[0]: each is missing");

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/yaml_reader.h"
@@ -35,39 +36,48 @@ class Reader : public iocs::ProcessReader {
   Result<std::unique_ptr<iocs::Memory>> memory(const iocs::IocId& id) override {
     ++asked;
     if (id.pid == hangs) return Error{std::make_error_code(std::errc::stream_timeout), "read it"};
-    return std::unique_ptr<iocs::Memory>(std::make_unique<OwnMemory>());
+    return std::unique_ptr<iocs::Memory>(
+        std::make_unique<OwnMemory>(id.pid == slow || id.pid >= slow_from));
   }
   int asked = 0;
-  pid_t hangs = 0;
+  pid_t hangs = 0, slow = 0, slow_from = 1000;
 
  private:
   class OwnMemory : public iocs::Memory {
+   public:
+    explicit OwnMemory(bool is_slow) : is_slow_(is_slow) {}
+
+   private:
     Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override {
+      if (is_slow_) std::this_thread::sleep_for(WalkWatch::kBudget);
       const iovec to{into.data(), into.size()};
       const iovec from{reinterpret_cast<void*>(address), into.size()};
       const ssize_t got = ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0);
       if (got <= 0) return last_error("read " + iocs::hex_address(address));
       return static_cast<std::size_t>(got);
     }
+    bool is_slow_;
   };
 };
 
 class WalkWatchTest : public ::testing::Test {
  protected:
   WalkWatchTest() {
-    auto walks = std::make_shared<std::vector<Walk>>();
-    const auto good =
-        read_yaml(R"(walks:
+    watch = watching(R"(walks:
   - name: things
     file: lib
     each: [{item: thing, first: '[list]', next: '[thing]'}]
     labels: {thing: '[thing+8] -> string[16]'}
     metrics:
       - {name: epics_thing, help: Value., value: '[thing+16] -> long', only: 0..}
-      - {name: epics_thing_total, help: Count., value: '[thing+16] -> long'})",
-                  "test", [&](ioc_exporter::Reader& file) { read_walks(file, *walks, "epics_"); });
+      - {name: epics_thing_total, help: Count., value: '[thing+16] -> long'})");
+  }
+  std::unique_ptr<WalkWatch> watching(const std::string& text) {
+    auto walks = std::make_shared<std::vector<Walk>>();
+    const auto good = read_yaml(
+        text, "test", [&](ioc_exporter::Reader& file) { read_walks(file, *walks, "epics_"); });
     EXPECT_EQ(error_of(good), "");
-    watch = std::make_unique<WalkWatch>(reader, walks);
+    return std::make_unique<WalkWatch>(reader, walks);
   }
   static WalkPlaces places(const Variable& variable) {
     return {"/lib", {{"list", reinterpret_cast<std::uint64_t>(&variable)}}, ""};
@@ -136,6 +146,55 @@ TEST_F(WalkWatchTest, OneThatHangsHasNoneAndTheOthersDo) {
   EXPECT_THAT(states()[0], HasSubstr("one things /lib absent: read it: "));
 }
 
+TEST_F(WalkWatchTest, OneThatTakesTheWholeTimeIsNotReadBeforeTheOthersAgain) {
+  reader->slow = 1;
+  watch->take({1, 1}, 1, {{0, places(variable)}});
+  watch->take({2, 1}, 1, {{0, places(variable)}});
+  const std::vector<WalkWatch::Job> jobs{{{1, 1}, 1, "slow"}, {{2, 1}, 1, "two"}};
+  watch->look(jobs);
+  EXPECT_THAT(page(), Not(HasSubstr("two")));
+  EXPECT_THAT(states()[0], HasSubstr("reading it takes too long"));
+  watch->look(jobs);
+  EXPECT_THAT(page(), HasSubstr("{ioc=\"two\",thing=\"b\"} 23"));
+  // It had no time of its own this time, so that this is not its fault.
+  EXPECT_EQ(watch->unfit(), 1u);
+  // A name that came meanwhile is asked for when the IOC is read again.
+  EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "c"), Answer::no);
+  watch->look(jobs);
+  EXPECT_EQ(watch->unfit(), 2u);
+  EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "c"), Answer::not_sure);
+  EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "b"), Answer::yes);
+}
+
+// Each of one user's IOCs takes the whole time of a look.
+TEST_F(WalkWatchTest, OneUsersIocsTakeNoTimeFromOthers) {
+  reader->slow_from = 100;
+  std::vector<WalkWatch::Job> jobs;
+  for (pid_t pid = 100; pid < 124; ++pid) jobs.push_back({{pid, 1}, 1, "slow", false, 1});
+  for (pid_t pid = 2; pid < 5; ++pid)
+    jobs.push_back({{pid, 1}, 1, "ioc" + std::to_string(pid), false, 2});
+  for (const auto& job : jobs) watch->take(job.id, 1, {{0, places(variable)}});
+  for (int value = 24; value < 30; ++value) {
+    b.value = value;
+    watch->look(jobs);
+    watch->look(jobs);
+    for (const char* ioc : {"ioc2", "ioc3", "ioc4"})
+      EXPECT_THAT(page(), HasSubstr("epics_thing{ioc=\"" + std::string(ioc) + "\",thing=\"b\"} " +
+                                    std::to_string(value)));
+  }
+}
+
+TEST_F(WalkWatchTest, AFileWithoutTheVariableKnowsNoNames) {
+  watch->take({1, 1}, 1, {{0, {"/lib", {}, "it has no variable list"}}});
+  watch->take({2, 1}, 1, {});  // maps no such file
+  for (unsigned look = 0; look < WalkWatch::kLooksToFit; ++look) {
+    EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::not_sure);
+    watch->look({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}});
+  }
+  EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::no);
+  EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "b"), Answer::no);
+}
+
 TEST_F(WalkWatchTest, WhatDoesNotFitIsCountedAndSaid) {
   b.value = -1;
   watch->take({1, 1}, 1, {{0, places(variable)}});
@@ -144,6 +203,34 @@ TEST_F(WalkWatchTest, WhatDoesNotFitIsCountedAndSaid) {
   EXPECT_EQ(watch->unfit(), 2u);
   EXPECT_THAT(states(), ElementsAre("one things /lib 1 found, 1 absent: epics_thing: "
                                     "[thing+16] -> long makes no sense"));
+}
+
+TEST_F(WalkWatchTest, OfWalksOfOneNameTheOneThatFindsMostIsShown) {
+  const std::string one = R"(  - name: things
+    file: lib
+    each: [{item: thing, first: '[list]', next: '[thing]'}]
+    labels: {thing: '[thing+8] -> string[16]'}
+    must: ['[thing+16] = )";
+  watch = watching("walks:\n" + one + "7']\n    metrics: [{name: epics_seven, help: Seven.}]\n" +
+                   one + "23']\n    metrics: [{name: epics_other, help: Other.}]\n");
+  Thing c{nullptr, "c", 7};
+  const Variable other{&c};
+  watch->take({1, 1}, 1, {{0, places(variable)}, {1, places(variable)}});
+  watch->take({2, 1}, 1, {{0, places(other)}, {1, places(other)}});
+  watch->look({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}});
+  EXPECT_EQ(page(),
+            "# HELP epics_seven Seven.\n# TYPE epics_seven gauge\n"
+            "epics_seven{ioc=\"two\",thing=\"c\"} 1\n"
+            "# HELP epics_other Other.\n# TYPE epics_other gauge\n"
+            "epics_other{ioc=\"one\",thing=\"b\"} 1\n");
+  EXPECT_THAT(states(),
+              ElementsAre("one things /lib 1 found, 1 absent: [thing+16] = 23 does not hold",
+                          "two things /lib 1 found"));
+  EXPECT_EQ(watch->unfit(), 1u);
+  EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::yes);
+  EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "a"), Answer::not_sure);
+  EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "c"), Answer::yes);
+  EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "b"), Answer::no);
 }
 
 TEST_F(WalkWatchTest, AVariableThatTheFileDoesNotHaveIsSaid) {

@@ -64,6 +64,10 @@ TEST(ElfSymbols, ImportsDoNotCount) {
   const auto elf = value_of(read_file(TARGET_PLAIN));
   EXPECT_EQ(elf.find("dbProcess"), nullptr);
   EXPECT_EQ(elf.find("prctl"), nullptr) << "imported from libc";
+  EXPECT_TRUE(elf.uses("prctl"));
+  EXPECT_FALSE(elf.uses("dbProcess"));
+  EXPECT_TRUE(value_of(ElfSymbols::unpacked(elf.packed())).uses("prctl"));
+  EXPECT_TRUE(value_of(read_file(TARGET_LIB)).uses("dbProcess")) << "it defines it";
   EXPECT_FALSE(elf.stripped());
 }
 

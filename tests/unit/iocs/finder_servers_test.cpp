@@ -46,7 +46,7 @@ TEST_F(FinderOfServers, AListenerThatSpeaksIsItsProcess) {
   EXPECT_EQ(listener.socket.address, ipv4_address(127, 0, 0, 1));
   EXPECT_TRUE(unclaimed(other));
 
-  finder_.speaks_ca(listener);
+  finder_.speaks(listener, IocKind::ca_server);
   const Ioc& server = only(poll().started);
   EXPECT_EQ(server.kind, IocKind::ca_server);
   EXPECT_EQ(server.id.pid, target.pid());
@@ -64,6 +64,16 @@ TEST_F(FinderOfServers, AListenerThatSpeaksIsItsProcess) {
   target.stop();
   EXPECT_EQ(poll().ended.size(), 1u);
   EXPECT_TRUE(finder_.ownerless().empty());
+}
+
+TEST_F(FinderOfServers, AServerForPvAccessHasNoPortOfChannelAccess) {
+  TargetProcess target(TARGET_PLAIN, named("pva"));
+  const int port = target.command("listen");
+  poll();
+  finder_.speaks(*unclaimed(port), IocKind::pva_server);
+  const Ioc& server = only(poll().started);
+  EXPECT_EQ(server.kind, IocKind::pva_server);
+  EXPECT_FALSE(server.ca_port);
 }
 
 TEST_F(FinderOfServers, ThePortThatWasGiven) {
@@ -107,7 +117,7 @@ TEST_F(FinderOfServers, AServerThatTheFilterLeavesOutIsNotTold) {
   TargetProcess target(TARGET_PLAIN, named("left-out"));
   const int port = target.command("listen");
   poll();
-  finder_.speaks_ca(*unclaimed(port));
+  finder_.speaks(*unclaimed(port), IocKind::ca_server);
   EXPECT_TRUE(poll().empty());
   EXPECT_FALSE(unclaimed(port));
 }
@@ -116,7 +126,7 @@ TEST_F(FinderOfServers, AServerThatBecomesAnIocIsOne) {
   TargetProcess target(TARGET_PLAIN, named("late"));
   const int port = target.command("listen");
   poll();
-  finder_.speaks_ca(*unclaimed(port));
+  finder_.speaks(*unclaimed(port), IocKind::ca_server);
   ASSERT_EQ(poll().started.size(), 1u);
   ASSERT_EQ(target.command(std::string("load ") + TARGET_LIB), 1);
   const Changes changes = poll();
@@ -129,7 +139,7 @@ TEST_F(FinderOfServers, AnotherProgramInTheProcessIsNoServer) {
   TargetProcess target(TARGET_PLAIN, named("exec"));
   const int port = target.command("listen");
   poll();
-  finder_.speaks_ca(*unclaimed(port));
+  finder_.speaks(*unclaimed(port), IocKind::ca_server);
   ASSERT_EQ(poll().started.size(), 1u);
   target.command(std::string("exec ") + TARGET_PLAIN);
   const Changes changes = poll();
@@ -147,7 +157,7 @@ TEST(FinderOfServersOnTree, WithoutAProcessItIsNobodys) {
   ASSERT_TRUE(finder.poll());
   ASSERT_EQ(finder.unclaimed().size(), 1u);
   const Listener listener = *finder.unclaimed().begin();
-  finder.speaks_ca(listener);
+  finder.speaks(listener, IocKind::ca_server);
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(finder.ownerless().empty()) << "it may be a process that came just now";
     ASSERT_TRUE(finder.poll());

@@ -77,6 +77,20 @@ TEST(FunctionEnds, AFunctionThatDoesItsWorkElsewhereIsRefused) {
   EXPECT_FALSE(refused(indirect, Work::indirect_call));
 }
 
+TEST(FunctionEnds, AFunctionThatOnlyJumpsToAnotherHasNoTime) {
+  const auto refused = [](const Bytes& code, Places places) {
+    const CodePart parts[] = {{kHere, code}};
+    return !find_function_ends(parts, decode_x86_64, Work::nothing, places);
+  };
+  // mov rdi,[rdi+24]; jmp elsewhere
+  const Bytes forwards{0x48, 0x8b, 0x7f, 0x18, 0xe9, 0x00, 0x10, 0x00, 0x00};
+  EXPECT_TRUE(refused(forwards, Places::any));
+  EXPECT_TRUE(refused(forwards, Places::with_result));
+  EXPECT_FALSE(refused(forwards, Places::cheap));
+  // call *rax; jmp elsewhere
+  EXPECT_FALSE(refused({0xff, 0xd0, 0xe9, 0x00, 0x10, 0x00, 0x00}, Places::any));
+}
+
 TEST(FunctionEnds, ColdPartsLieElsewhere) {
   const Bytes hot{0x85, 0xff, 0x0f, 0x84, 0xf8,
                   0x0e, 0x00, 0x00, 0xc3};                     // je to the cold part; ret

@@ -107,6 +107,29 @@ TEST_F(IocHealthTree, AProcessWhoseMainThreadHasEnded) {
   EXPECT_EQ(sample.open_fds, 1u);
 }
 
+TEST_F(IocHealthTree, ThreadsThatDoNotRun) {
+  process(10, 0);
+  thread(7, "an ioc", 5 * kMs);
+  thread(8, "CAS-client", 3 * kMs);
+  EXPECT_TRUE(health_.threads({7, 100}).empty());
+  look();
+  thread(8, "CAS-client", 3 * kMs + 1);
+  write("task/9/stat",
+        "9 (driver) S 1 0 0 0 0 64 0 0 0 0 7 7 99 98 20 0 2 0 101 1 54 0 94 95 140\n");
+  look(seconds(100));
+  look(seconds(100));
+  const auto threads = health_.threads({7, 100});
+  ASSERT_EQ(threads.size(), 2u) << "ticks do not tell whether a thread has run";
+  EXPECT_EQ(threads[0].tid, 7);
+  EXPECT_EQ(threads[0].run_ns, 5 * kMs);
+  EXPECT_GT(threads[0].seen - threads[0].still_since, seconds(199));
+  EXPECT_EQ(threads[1].tid, 8);
+  EXPECT_EQ(threads[1].run_ns, 3 * kMs + 1);
+  EXPECT_EQ(threads[1].seen - threads[1].still_since, seconds(100));
+  health_.forget({7, 100});
+  EXPECT_TRUE(health_.threads({7, 100}).empty());
+}
+
 TEST_F(IocHealthTree, TimeOfAThreadThatEndsStaysWithItsClass) {
   process(10, 0);
   thread(7, "an ioc", 0);
@@ -125,6 +148,49 @@ TEST_F(IocHealthTree, TimeOfAThreadThatEndsStaysWithItsClass) {
   EXPECT_EQ(sample.cpu_ns[at(ThreadClass::ca)], 100 * kMs);
   EXPECT_EQ(sample.cpu_ns[at(ThreadClass::scan)], 10 * kMs);
   EXPECT_EQ(sample.ended_cpu_ns, 70 * kMs);
+}
+
+TEST_F(IocHealthTree, TheProbeTellsWhatThreadsUsedThatEnded) {
+  CpuByClass exited{};
+  const auto look = [&] {
+    return health_.look({7, 100}, std::chrono::steady_clock::now(), [&] { return exited; }).value();
+  };
+  process(15, 0);
+  thread(7, "an ioc", 0);
+  thread(8, "CAS-client", 100 * kMs);
+  thread(9, "an ioc", 30 * kMs);
+  EXPECT_EQ(look().ended_cpu_ns, 20 * kMs) << "before it was watched";
+  process(29, 0);
+  end_thread(8);
+  exited[at(ThreadClass::ca)] = 170 * kMs;
+  thread(9, "scan-1", 50 * kMs);             // its name came late
+  exited[at(ThreadClass::scan)] = 50 * kMs;  // of one that was never seen
+  HealthSample sample = look();
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::ca)], 170 * kMs);
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::other)], 30 * kMs);
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::scan)], 70 * kMs);
+  EXPECT_EQ(sample.ended_cpu_ns, 20 * kMs);
+  process(34, 0);
+  end_thread(9);
+  exited[at(ThreadClass::scan)] += 100 * kMs;
+  sample = look();
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::other)], 30 * kMs);
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::scan)], 120 * kMs);
+  EXPECT_EQ(sample.ended_cpu_ns, 20 * kMs);
+}
+
+TEST_F(IocHealthTree, AThreadThatEndsDuringALookIsTakenAtTheNext) {
+  process(10, 0);
+  thread(7, "an ioc", 0);
+  thread(8, "CAS-client", 60 * kMs);
+  std::uint64_t asked = 0;
+  const auto sample = health_.look({7, 100}, std::chrono::steady_clock::now(), [&] {
+    CpuByClass exited{};
+    exited[at(ThreadClass::ca)] = ++asked * 40 * kMs;
+    return exited;
+  });
+  EXPECT_EQ(sample.value().cpu_ns[at(ThreadClass::ca)], 60 * kMs);
+  EXPECT_EQ(sample.value().ended_cpu_ns, 0u);
 }
 
 TEST_F(IocHealthTree, ARestartedCounterCountsFromTheLastLookOn) {

@@ -6,6 +6,7 @@
 #include "iocs/find/ioc_name.h"
 #include "iocs/find/name_registry.h"
 #include "iocs/find/start_script.h"
+#include "iocs/find/supervisor.h"
 #include "iocs/iocs_command.h"
 #include "iocs/options.h"
 #include "support/value_of.h"
@@ -29,6 +30,28 @@ TEST(StartScript, NameFromItsPath) {
   EXPECT_EQ(name_from_script("/home/ioc/app/src/main.py"), "");
 }
 
+TEST(ProcServ, NameOfItsChild) {
+  const auto name = [](std::vector<std::string> options) {
+    options.insert(options.begin(), "procServ");
+    options.insert(options.end(), {"4051", "./softIoc", "-n", "no", "st.cmd"});
+    return procserv_name(options);
+  };
+  EXPECT_EQ(name({"-n", "vacuum"}), "vacuum");
+  EXPECT_EQ(name({"-nvacuum"}), "vacuum");
+  EXPECT_EQ(name({"-fqn", "vacuum"}), "vacuum");
+  EXPECT_EQ(name({"--name=Vacuum 1"}), "Vacuum 1");
+  EXPECT_EQ(name({"--name", "vacuum"}), "vacuum");
+  EXPECT_EQ(
+      name({"-c", "-n", "--holdoff", "-n", "-P", "4052", "-L-", "--logstamp", "-n", "vacuum"}),
+      "vacuum");
+  EXPECT_EQ(name({"-i", "^D^C", "--coresize=9", "--noautorestart", "-n", "vacuum"}), "vacuum");
+  EXPECT_EQ(name({}), "");
+  EXPECT_EQ(name({"--"}), "") << "what follows is the child's";
+  EXPECT_EQ(name({"-in"}), "") << "it ignores n";
+  EXPECT_EQ(procserv_name({"procServ", "-n"}), "");
+  EXPECT_EQ(procserv_name({"procServ", "--name"}), "");
+}
+
 class NameOfAProcess : public testing::Test {
  protected:
   NameOfAProcess() { folder_.link("/proc/7/root", "../.."); }
@@ -47,6 +70,47 @@ class NameOfAProcess : public testing::Test {
 
   TemporaryFolder folder_;
 };
+
+TEST_F(NameOfAProcess, ProcServTellsWhenNothingBetterDoes) {
+  const auto process = [&](int pid, const std::string& comm, int parent) {
+    folder_.write("/proc/" + std::to_string(pid) + "/stat",
+                  std::to_string(pid) + " (" + comm + ") S " + std::to_string(parent) +
+                      " 0 0 0 0 0 0 0 0 0 1 1 0 0 20 0 1 0 " + std::to_string(100 + pid) +
+                      " 1 1 1 1 1 1\n");
+  };
+  const auto supervisor = [&] { return find_supervisor(RootedFs(folder_.path()), 7, 7); };
+  started_as("softIoc\0"s, "", "/");
+  process(7, "softIoc", 6);
+  process(6, "sh", 5);
+  process(5, "procServ", 1);
+  process(1, "systemd", 0);
+  folder_.write("/proc/5/cmdline", "procServ\0-n\0vacuum\0004051\0./run.sh\0"s);
+  folder_.write("/proc/7/cgroup", "0::/system.slice/vacuum.service\n");
+  EXPECT_EQ(name("/usr/bin/softIoc"), "vacuum");
+  EXPECT_EQ(supervisor(), (Supervisor{"procServ", {5, 105}}));
+  started_as("softIoc\0"s, "IOC=itself\0"s, "/");
+  EXPECT_EQ(name("/usr/bin/softIoc"), "itself");
+  process(5, "bash", 1);
+  EXPECT_EQ(supervisor(), Supervisor()) << "a shell in a service";
+  process(6, "sh", 1);
+  EXPECT_EQ(supervisor(), (Supervisor{"systemd", {}}));
+  folder_.write("/proc/7/cgroup", "0::/user.slice/user-1000.slice/session-3.scope\n");
+  EXPECT_EQ(supervisor(), Supervisor());
+  folder_.write("/proc/7/cgroup", "0::/docker/" + std::string(64, 'a') + "\n");
+  const auto session = [&](const std::string& ids) {
+    folder_.write("/proc/7/status",
+                  "Name:\tsoftIoc\nNSpid:\t7\t12\nNSsid:\t" + ids + "\nVmPeak:\t1\n");
+  };
+  EXPECT_EQ(supervisor(), Supervisor()) << "it has ended";
+  session("4\t1");
+  EXPECT_EQ(supervisor(), (Supervisor{"container", {}}));
+  session("2\t4\t1");
+  EXPECT_EQ(supervisor(), (Supervisor{"container", {}})) << "a container in a container";
+  for (const char* ids : {"6\t11", "6\t0", "1", "21"}) {
+    session(ids);
+    EXPECT_EQ(supervisor(), Supervisor()) << "docker exec, --pid=host: " << ids;
+  }
+}
 
 TEST_F(NameOfAProcess, EnvironmentFirstInItsOrder) {
   started_as("softIoc\0"s, "XIOC=no\0IOC=three\0IOC_NAME=two\0IOCNAME=one\0"s, "/");
@@ -119,7 +183,7 @@ TEST(NameSource, Words) {
   for (const char* word : {"env:HOST_IOC", "exe", "script", "container", "pod"})
     EXPECT_EQ(parse_name_source(word)->text(), word);
   EXPECT_EQ(error_of(parse_name_source("env:")),
-            "\"env:\" is none of env:VARIABLE, script, exe, container and pod");
+            "\"env:\" is none of env:VARIABLE, script, procserv, exe, container and pod");
 }
 
 class Names : public testing::Test {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "policy/client_network.h"
+#include "base/client_network.h"
 #include "policy/time_window.h"
 #include "support/value_of.h"
 

@@ -71,6 +71,26 @@ TEST(Policy, AllThatARuleNamesMustMatch) {
   EXPECT_FALSE(matches({"SR:Q1", "operator", "console1", "10.0.0.7", PutOp::write_notify}));
 }
 
+// Whatever the default is, and whatever other rules say.
+TEST(Policy, WritesInsideTheIocAreForRulesThatNameThem) {
+  RuleText good = rule("good", Action::expect), others = rule("others", Action::forbid);
+  good.inside = others.inside = true;
+  good.users = {"shutterSeq", "SR:Src"};
+  good.pvs = others.pvs = {"SR:Q1"};
+  const Policy judge = policy({rule("all", Action::forbid), good, others}, Action::forbid);
+  const auto decided = [&judge](std::string_view pv, std::string_view writer) {
+    return judge.decide({pv, "", "", writer, PutOp::write, true}, kMondayNoon);
+  };
+  EXPECT_EQ(decided("SR:Q1", "shutterSeq"), 1u);
+  EXPECT_EQ(decided("SR:Q1", "SR:Src"), 1u);
+  EXPECT_EQ(decided("SR:Q1.VAL", "otherSeq"), 2u);
+  EXPECT_EQ(decided("SR:Q2", "otherSeq"), Policy::kInside);
+  EXPECT_EQ(judge.action(Policy::kInside), Action::expect);
+  EXPECT_EQ(judge.name(Policy::kInside), "default");
+  EXPECT_EQ(judge.decide(kPut, kMondayNoon), 0u);
+  EXPECT_EQ(policy({good, others}).decide(kPut, kMondayNoon), Policy::kNoRule);
+}
+
 // An unknown name is in no list, unless the list allows an empty name.
 TEST(Policy, AnUnknownNameMatchesNoList) {
   RuleText all = rule("all", Action::allow);

@@ -67,6 +67,20 @@ class PutJudgeTest : public testing::Test {
   PutJudge judge_;
 };
 
+TEST_F(PutJudgeTest, WritesInsideTheIocHaveASeriesWhereARuleForbidsThem) {
+  const auto by = [](std::string_view writer, std::uint64_t count) {
+    return PutTotal{1, "ioc1", {"SR:Q1", "", "", writer, PutOp::write, true}, count, 0};
+  };
+  RuleText no = rule("no seq", Action::forbid, {"badSeq"});
+  no.inside = true;
+  look({by("badSeq", 3), by("goodSeq", 5)});
+  judge_.set_policy(policy({no}));
+  look({by("badSeq", 7), by("goodSeq", 11)});
+  EXPECT_THAT(shown(), UnorderedElementsAre(Pair(" no seq forbidden", 4)));
+  EXPECT_THAT(decided(),
+              UnorderedElementsAre(Pair("no seq forbidden", 4), Pair("default unexpected", 0)));
+}
+
 TEST_F(PutJudgeTest, OnlyUnexpectedAndForbiddenPutsHaveASeries) {
   look({total("guest", 3), total("operator", 5), total("rogue", 7)});
   EXPECT_THAT(shown(),

@@ -58,6 +58,22 @@ TEST_F(BurstsTest, TheFirstIsToldAtOnceAndTheRestWhenTheTimeEnds) {
   EXPECT_EQ(bursts_.held(), 0u);
 }
 
+// Whatever a member held between two others is told.
+TEST_F(BurstsTest, PutsToGroupsAreToldEach) {
+  const auto group = [](std::uint64_t seq, double value, double old) {
+    PutEvent put = event(seq, "G");
+    put.value.reset();
+    put.fields = {{"x.VAL", "DBR_DOUBLE", 1, scalar(value), scalar(old)}};
+    return put;
+  };
+  for (const auto& put : {group(1, 5, 4), group(2, 999, 5), group(3, 5, 999)}) {
+    const auto told = take(put);
+    EXPECT_EQ(*only(told).event, put);
+    EXPECT_FALSE(only(told).burst);
+  }
+  EXPECT_EQ(bursts_.held(), 0u);
+}
+
 TEST_F(BurstsTest, LongBurstsAreToldOnceAWindowAndQuietOnesBeginAnew) {
   EXPECT_EQ(take(event(1)).size(), 1u);
   EXPECT_TRUE(take(event(2)).empty());
@@ -91,6 +107,8 @@ TEST_F(BurstsTest, DifferentPutsAreDifferentBursts) {
   other = event(6);
   other.client = "10.0.0.7:9";  // the same client, connected anew
   EXPECT_TRUE(take(other).empty());
+  other.client_process = "caput[23]";
+  EXPECT_FALSE(take(other).empty());
 }
 
 TEST_F(BurstsTest, ArraysHaveNoLeastAndGreatest) {

@@ -57,6 +57,68 @@ std::vector<std::byte> put(std::uint64_t id, std::uint64_t time = 0, std::uint64
   return raw;
 }
 
+struct PvaNumbers {
+  std::uint64_t time;
+  std::uint32_t slot;
+};
+
+// A put by PV Access of ada to `pv`, whose end will be told.
+std::vector<std::byte> pva_put(PvaNumbers numbers, const char* pv, std::uint8_t flags = 0) {
+  iocx_putlog_event head{};
+  head.id = 1;
+  head.time = numbers.time;
+  head.slot = numbers.slot;
+  head.source = IOCX_PUTLOG_PVA;
+  head.flags = IOCX_PUTLOG_HAS_RESULT | flags;
+  iocx_pva_key key{};
+  head.value_bytes = sizeof key;
+  std::strcpy(key.name, pv);
+  std::strcpy(key.user, "ada");
+  std::strcpy(key.method, "ca");
+  std::strcpy(key.peer, "10.0.0.2");
+  std::vector<std::byte> raw(sizeof head + sizeof key);
+  std::memcpy(raw.data(), &head, sizeof head);
+  std::memcpy(raw.data() + sizeof head, &key, sizeof key);
+  return raw;
+}
+
+// It has the database write `value` to a field of characters that had `old`.
+std::vector<std::byte> pva_field(PvaNumbers numbers, const char* name, std::int8_t value,
+                                 std::int8_t old) {
+  iocx_putlog_event head{};
+  head.id = numbers.time;
+  head.slot = numbers.slot;
+  head.time = numbers.time + kMs;
+  head.source = IOCX_PUTLOG_PVA;
+  head.op = IOCX_PUTLOG_VALUE;
+  head.enum_type = 11;
+  head.type = 1;
+  head.field_type = 1;
+  head.field_size = 1;
+  head.count = head.old_count = head.value_bytes = head.old_bytes = 1;
+  head.room = IOCX_PUTLOG_SMALL;
+  std::vector<std::byte> raw(sizeof head + std::size_t{2} * IOCX_PUTLOG_SMALL + IOCX_PUTLOG_FIELD);
+  std::memcpy(raw.data(), &head, sizeof head);
+  raw[sizeof head] = static_cast<std::byte>(value);
+  raw[sizeof head + IOCX_PUTLOG_SMALL] = static_cast<std::byte>(old);
+  std::strcpy(reinterpret_cast<char*>(raw.data() + sizeof head + 2 * IOCX_PUTLOG_SMALL), name);
+  return raw;
+}
+
+std::vector<std::byte> pva_end(PvaNumbers numbers, std::uint32_t failure, std::uint16_t options) {
+  iocx_putlog_event head{};
+  head.id = numbers.time;
+  head.slot = numbers.slot;
+  head.time = numbers.time + 3 * kMs;
+  head.source = IOCX_PUTLOG_PVA;
+  head.op = IOCX_PUTLOG_DONE;
+  head.count = failure;
+  head.type = options;
+  std::vector<std::byte> raw(sizeof head);
+  std::memcpy(raw.data(), &head, sizeof head);
+  return raw;
+}
+
 WallClock::Reading at(std::uint64_t monotonic, std::int64_t offset = 0) {
   return {static_cast<std::int64_t>(monotonic), static_cast<std::int64_t>(monotonic) + offset};
 }
@@ -485,6 +547,125 @@ TEST_F(PutLogReader, RefusesInvalidEvents) {
   std::memcpy(raw.data(), &head, sizeof head);
   EXPECT_FALSE(reader.take(raw));
   EXPECT_TRUE(reader.is_idle());
+}
+
+TEST(PutLogOfPvAccess, APutHasItsValueItsEndAndItsOptions) {
+  FakeDirectory directory;
+  EventReader reader(directory, std::chrono::milliseconds(500));
+  const PvaNumbers one{5 * kMs, 3}, other{5 * kMs, 4};
+  EXPECT_TRUE(reader.take(pva_put(one, "A:x")));
+  EXPECT_TRUE(reader.take(pva_put(other, "A:y")));
+  EXPECT_TRUE(reader.take(pva_field(other, "A:y", -7, -128)));
+  EXPECT_TRUE(reader.finish(at(9 * kMs)).empty());
+  EXPECT_TRUE(reader.take(pva_end(
+      other, IOCX_FAILURES, IOCX_PUTLOG_VALUES | IOCX_PUTLOG_BLOCK | IOCX_PUTLOG_NO_PROCESS)));
+  EXPECT_TRUE(reader.take(pva_end(one, IOCX_FAILED_NO_WRITE_ACCESS, IOCX_PUTLOG_VALUES)));
+  const auto events = reader.finish(at(9 * kMs));
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].pv, "A:x");
+  EXPECT_EQ(events[0].status, "no_write_access");
+  EXPECT_EQ(events[0].value_unknown, "not_written");
+  EXPECT_EQ(events[0].value, std::nullopt);
+  EXPECT_EQ(events[1].pv, "A:y");
+  EXPECT_EQ(events[1].user, "ada");
+  EXPECT_EQ(events[1].value, (Value{{std::int64_t{-7}}, false}));
+  EXPECT_EQ(events[1].old, (Value{{std::int64_t{-128}}, false}));
+  EXPECT_EQ(events[1].type, "DBR_CHAR");
+  EXPECT_EQ(events[1].status, "ok");
+  EXPECT_EQ(events[1].seconds, 0.003);
+  EXPECT_EQ(events[1].process, "false");
+  EXPECT_TRUE(events[1].block && events[1].fields.empty() && events[1].value_unknown.empty());
+}
+
+TEST(PutLogOfPvAccess, AGroupHasItsFieldsAndSaysWhetherAllAreThere) {
+  FakeDirectory directory;
+  EventReader reader(directory, std::chrono::milliseconds(500));
+  for (const auto options : {std::uint16_t{IOCX_PUTLOG_VALUES}, std::uint16_t{0}}) {
+    const PvaNumbers numbers{5 * kMs, options};
+    EXPECT_TRUE(reader.take(pva_put(numbers, "A:group", IOCX_PUTLOG_GROUP)));
+    EXPECT_TRUE(reader.take(pva_field(numbers, "A:x.VAL", 1, 2)));
+    EXPECT_TRUE(reader.take(pva_field(numbers, "A:y.VAL", 3, 4)));
+    EXPECT_TRUE(reader.take(pva_end(numbers, IOCX_FAILURES, options)));
+  }
+  const auto field = [](const char* name, std::int64_t value, std::int64_t old) {
+    return PutField{name, "DBR_CHAR", 1, Value{{value}, false}, Value{{old}, false}};
+  };
+  const auto events = reader.finish(at(9 * kMs));
+  ASSERT_EQ(events.size(), 2u);
+  for (const PutEvent& event : events) {
+    EXPECT_EQ(event.fields,
+              (std::vector<PutField>{field("A:x.VAL", 1, 2), field("A:y.VAL", 3, 4)}));
+    EXPECT_EQ(event.value, std::nullopt);
+  }
+  EXPECT_EQ(events[0].value_unknown, "");
+  EXPECT_EQ(events[1].value_unknown, "pv_access");
+}
+
+TEST(PutLogOfPvAccess, AMemberThatIsALongStringIsAText) {
+  FakeDirectory directory;
+  EventReader reader(directory, std::chrono::milliseconds(500));
+  const PvaNumbers numbers{5 * kMs, 3};
+  reader.take(pva_put(numbers, "A:group", IOCX_PUTLOG_GROUP));
+  reader.take(pva_field(numbers, "A:x.VAL$", 'o', 'k'));
+  reader.take(pva_field(numbers, "A:y.VAL", 'o', 'k'));
+  reader.take(pva_end(numbers, IOCX_FAILURES, IOCX_PUTLOG_VALUES));
+  const auto events = reader.finish(at(9 * kMs));
+  ASSERT_EQ(events.size(), 1u);
+  ASSERT_EQ(events[0].fields.size(), 2u);
+  EXPECT_EQ(events[0].fields[0].value, (Value{{std::string("o")}, false}));
+  EXPECT_EQ(events[0].fields[0].old, (Value{{std::string("k")}, false}));
+  EXPECT_EQ(events[0].fields[1].value, (Value{{std::int64_t{'o'}}, false}));
+}
+
+TEST(PutLogOfPvAccess, AGroupMayNotWriteWhatIsForbiddenAlone) {
+  FakeDirectory directory;
+  EventReader reader(directory, std::chrono::milliseconds(500));
+  const auto rule = [](const char* name, policy::Action action, const char* pvs) {
+    policy::RuleText text;
+    text.name = name;
+    text.action = action;
+    text.pvs = {pvs};
+    return text;
+  };
+  policy::PolicyText text;
+  text.rules = {rule("closed", policy::Action::forbid, "A:shutter"),
+                rule("rest", policy::Action::allow, "A:.*")};
+  reader.set_policy(std::make_shared<policy::Policy>(text));
+  const auto verdict = [&](const char* group, const char* member) {
+    const PvaNumbers numbers{5 * kMs, 3};
+    reader.take(pva_put(numbers, group, IOCX_PUTLOG_GROUP));
+    for (const char* name : {"A:x.VAL", member, "A:y.VAL"})
+      reader.take(pva_field(numbers, name, 1, 2));
+    reader.take(pva_end(numbers, IOCX_FAILURES, IOCX_PUTLOG_VALUES));
+    const auto events = reader.finish(at(9 * kMs));
+    return events.size() == 1 ? events[0].rule + "/" + events[0].action : "";
+  };
+  EXPECT_EQ(verdict("A:grp", "A:shutter.VAL"), "closed/forbidden");
+  EXPECT_EQ(verdict("B:grp", "A:shutter.VAL"), "closed/forbidden");
+  EXPECT_EQ(verdict("A:grp", "A:z.VAL"), "rest/allowed");
+  EXPECT_EQ(verdict("A:grp", ""), "rest/allowed");
+  EXPECT_EQ(verdict("A:grp", "B:z.VAL"), "rest/allowed");  // the group's own rule is enough
+  EXPECT_EQ(verdict("B:grp", "A:z.VAL"), "default/unexpected");
+}
+
+// An end that comes too late, and fields of a put that was told, change no put; fields are counted.
+TEST(PutLogOfPvAccess, WhatComesLateIsNobodys) {
+  FakeDirectory directory;
+  EventReader reader(directory, std::chrono::milliseconds(500));
+  const PvaNumbers numbers{5 * kMs, 3};
+  reader.take(pva_put(numbers, "A:x"));
+  const auto events = reader.finish(at(600 * kMs));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].status, "");
+  EXPECT_EQ(events[0].value_unknown, "pv_access");
+  EXPECT_EQ(reader.late_values(), 0u);
+  EXPECT_TRUE(reader.take(pva_field(numbers, "A:x", 1, 2)));
+  EXPECT_EQ(reader.late_values(), 1u);
+  EXPECT_TRUE(reader.take(pva_end(numbers, IOCX_FAILURES, IOCX_PUTLOG_VALUES)));
+  EXPECT_TRUE(reader.finish(at(700 * kMs)).empty() && reader.is_idle());
+  auto cut = pva_field(numbers, "A:x", 1, 2);
+  cut.pop_back();
+  EXPECT_FALSE(reader.take(cut));
 }
 
 }  // namespace

@@ -223,5 +223,19 @@ TEST(PutPrivacy, NoSpellingOfAPvShowsItsValues) {
   EXPECT_EQ(other.value, scalar(1.5));
 }
 
+TEST(PutPrivacy, AGroupShowsNoHiddenField) {
+  Privacy privacy(*Pattern::compile(".*:Secret"));
+  const auto hidden = std::optional(scalar(std::string("***"))), shown = std::optional(scalar(1.5));
+  for (const char* group : {"SR:Group", "SR:Secret"}) {
+    PutEvent one = event(1, group);
+    one.fields = {{"SR:Secret.VAL", "DBR_DOUBLE", 1, shown, shown},
+                  {"SR:Q.VAL", "DBR_DOUBLE", 1, shown, shown}};
+    privacy.apply(one);
+    EXPECT_TRUE(one.fields[0].value == hidden && one.fields[0].old == hidden) << group;
+    const auto& other = group == std::string("SR:Group") ? shown : hidden;
+    EXPECT_TRUE(one.fields[1].value == other && one.fields[1].old == other) << group;
+  }
+}
+
 }  // namespace
 }  // namespace ioc_exporter::putlog

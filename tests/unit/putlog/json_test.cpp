@@ -34,6 +34,7 @@ std::string value_text(const Value& value) {
 TEST(PutJson, HasTheKeysInTheirOrder) {
   PutEvent all = event(7);
   all.server = "10.0.0.1:5064";
+  all.client_process = "caput[23]";
   all.client_host = "console";
   all.old = scalar(std::string("Off"));
   all.status = "ok";
@@ -43,7 +44,8 @@ TEST(PutJson, HasTheKeysInTheirOrder) {
   EXPECT_EQ(
       to_json(all),
       R"({"time":"2026-11-22T23:00:00.000000005Z","seq":7,"ioc":"ps","server":"10.0.0.1:5064",)"
-      R"("client":"10.0.0.7:4711","user":"ada","client_host":"console","pv":"SR:I","op":"write",)"
+      R"("client":"10.0.0.7:4711","client_process":"caput[23]","user":"ada",)"
+      R"("client_host":"console","pv":"SR:I","op":"write",)"
       R"("type":"DBR_DOUBLE","count":1,"value":1.5,"old":"Off","status":"ok","seconds":0.25,)"
       R"("rule":"operators","action":"expected"})");
 }
@@ -52,6 +54,23 @@ TEST(PutJson, UnknownFieldsAreAbsent) {
   PutEvent nothing;
   nothing.seq = 1;
   EXPECT_EQ(to_json(nothing), R"({"time":"1970-01-01T00:00:00.000000000Z","seq":1})");
+}
+
+TEST(PutJson, APutToAGroupHasItsFields) {
+  PutEvent put;
+  put.pv = "G";
+  put.op = "put";
+  put.fields = {{"x.VAL", "DBR_DOUBLE", 1, Value{{2.5}, false}, Value{{1.0}, false}},
+                {"y.VAL", "DBR_CHAR", 2, Value{{std::int64_t{-1}, std::int64_t{2}}, true}, {}}};
+  put.process = "true";
+  put.block = true;
+  put.status = "ok";
+  const std::string text = to_json(put);
+  EXPECT_EQ(text.substr(text.find("\"pv\"")),
+            R"("pv":"G","op":"put","fields":[)"
+            R"({"field":"x.VAL","type":"DBR_DOUBLE","count":1,"value":2.5,"old":1},)"
+            R"({"field":"y.VAL","type":"DBR_CHAR","count":2,"value":[-1,2]}],)"
+            R"("process":"true","block":true,"status":"ok"})");
 }
 
 TEST(PutJson, NumbersAreExact) {

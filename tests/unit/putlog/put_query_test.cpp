@@ -1,6 +1,7 @@
 // Queries of the put log, and the filter that a sink has.
 #include <gmock/gmock.h>
 
+#include "base/query.h"
 #include "events.h"
 #include "putlog/filter.h"
 #include "putlog/put_query.h"
@@ -50,6 +51,30 @@ TEST(PutQueryTest, SinceIsASpanOrATime) {
   EXPECT_LE(*parse("since=today")->since, kNow);
   EXPECT_GT(*parse("since=today")->since, kNow - 24h);
   EXPECT_EQ(parse("since=1799999999.5")->since->time_since_epoch(), 1'799'999'999'500ms);
+}
+
+// kNow is 2027-01-15 08:00 UTC, which is the local time in tests.
+TEST(PutQueryTest, SinceIsATimeAsItIsPrinted) {
+  const auto since = [](const std::string& text) {
+    const auto query = parse("since=" + percent_encoded(text));
+    EXPECT_TRUE(query) << text;
+    return query ? query->since : Since();
+  };
+  const auto at = [](std::chrono::seconds after_midnight) { return kNow - 8h + after_midnight; };
+  EXPECT_EQ(since("07:59:00"), at(7h + 59min));
+  EXPECT_EQ(since("07:59"), at(7h + 59min));
+  EXPECT_EQ(since("07:59:01.250"), at(7h + 59min + 1s) + 250ms);
+  EXPECT_EQ(since("23:00:00"), at(-1h)) << "yesterday";
+  EXPECT_EQ(since("01-14 23:00:00"), at(-1h));
+  EXPECT_EQ(since("01-16 00:00:00"), at(24h) - 365 * 24h) << "last year";
+  EXPECT_EQ(since("2027-01-14"), at(-24h));
+  EXPECT_EQ(since("2027-01-14T23:00:00Z"), at(-1h));
+  EXPECT_EQ(since("2027-01-14T23:00:00.5+02:00"), at(-3h) + 500ms);
+  EXPECT_EQ(since("2027-01-14t23:00:00-01:30"), at(30min));
+  EXPECT_EQ(since("2027-01-14 23:00:00.123 +0100"), at(-2h) + 123ms);
+  for (const char* bad : {"25:00:00", "07:60", "13-01 07:00", "2027-02-30", "2027-01-14X07:00",
+                          "07:59:00 x", "2027-01-14T07:00:00+1", "07:5", "2027-1-14", "07:59:00+"})
+    EXPECT_FALSE(parse("since=" + percent_encoded(bad))) << bad;
 }
 
 // Whoever may ask makes it up.
@@ -161,6 +186,20 @@ TEST(PutFilter, NobodyEscapesByAnotherSpellingOfAPv) {
   quiet.pv.exclude = pattern(".*:Noise.*");
   EXPECT_FALSE(quiet.wants(event(1, "SR:Noise.VAL$")));
   EXPECT_TRUE(quiet.wants(event(1, "SR:Q1.{\"sync\":{\"m\":\"first\",\"s\":\":Noise\"}}")));
+}
+
+TEST(PutFilter, AGroupIsWantedByItsMembersButNotWhereItIsLeftOut) {
+  PutEvent group = event(1, "A:grp");
+  group.fields = {{"B:x.VAL", "DBR_LONG", 1, {}, {}}, {"B:y.VAL", "DBR_LONG", 1, {}, {}}};
+  const auto wants = [&group](const char* include, const char* exclude) {
+    EventFilter filter;
+    if (include != nullptr) filter.pv.include = pattern(include);
+    if (exclude != nullptr) filter.pv.exclude = pattern(exclude);
+    return filter.wants(group);
+  };
+  EXPECT_TRUE(wants("B:y", nullptr) && wants("B:.*", "B:x") && wants(nullptr, "B:.*"));
+  EXPECT_FALSE(wants("B:z", nullptr) || wants("B:x", "B:x"));
+  EXPECT_FALSE(wants(nullptr, "A:grp") || wants("B:x", "A:grp"));
 }
 
 // Puts of a client that fills the exporter's tables have no PV name, and are reported all the same.

@@ -7,6 +7,7 @@
 
 #include "events.h"
 #include "putlog/json.h"
+#include "putlog/puts_table.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -20,6 +21,7 @@ class PutsTableTest : public testing::Test {
   static PutEvent full() {
     PutEvent one = event(7);
     one.old = scalar(std::string("Off"));
+    one.client_process = "vacuum";
     one.client_host = "console";
     one.status = "ok";
     one.seconds = 0.25;
@@ -33,13 +35,14 @@ TEST_F(PutsTableTest, IsAlignedAndSaysAll) {
   PutsTable table(false);
   EXPECT_EQ(
       table.lines({to_json(full()), to_json(event(8, "SR:LONGER", std::int64_t{3}))}),
-      "TIME          IOC  PV         OLD  NEW  CLIENT         USER         RESULT     POLICY\n"
-      "23:00:00.000  ps   SR:I       Off  1.5  10.0.0.7:4711  ada@console  ok 0.25 s  expected: "
-      "operators\n"
-      "23:00:00.000  ps   SR:LONGER  -    3    10.0.0.7:4711  ada          -\n");
+      "TIME          IOC  PV         OLD  NEW  CLIENT         PROCESS  USER         RESULT     "
+      "POLICY\n"
+      "23:00:00.000  ps   SR:I       Off  1.5  10.0.0.7:4711  vacuum   ada@console  ok 0.25 s  "
+      "expected: operators\n"
+      "23:00:00.000  ps   SR:LONGER  -    3    10.0.0.7:4711  -        ada          -\n");
   // The head once; columns stay as wide as they were.
   EXPECT_EQ(table.lines({to_json(event(9))}),
-            "23:00:00.000  ps   SR:I       -    1.5  10.0.0.7:4711  ada          -\n");
+            "23:00:00.000  ps   SR:I       -    1.5  10.0.0.7:4711  -        ada          -\n");
 }
 
 TEST_F(PutsTableTest, TellsTheDayWhereThereMayBeSeveral) {
@@ -77,6 +80,58 @@ TEST_F(PutsTableTest, NothingSteersTheTerminal) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+}
+
+std::vector<std::string> added(const std::string& exporter, const std::string& body) {
+  std::vector<SiteEvent> events;
+  const auto good = add_events(exporter, body, events);
+  EXPECT_TRUE(good) << good.error().message();
+  std::vector<std::string> lines;
+  for (const SiteEvent& one : events) lines.push_back(one.line);
+  return lines;
+}
+
+TEST_F(PutsTableTest, OfASiteHasTheExporter) {
+  PutsTable table(false, true, true);
+  EXPECT_EQ(table.lines(added("host:10064", to_json(event(9)) + "\n")),
+            "TIME                EXPORTER    IOC  PV    OLD  NEW  CLIENT         PROCESS  USER  "
+            "RESULT  POLICY\n"
+            "11-22 23:00:00.000  host:10064  ps   SR:I  -    1.5  10.0.0.7:4711  -        ada   "
+            "-\n");
+}
+
+TEST(SiteEvents, HaveTheExporterThatWasAsked) {
+  PutEvent odd = event(7, "caf\xc3\xa9", 0.1);
+  odd.count = 9007199254740993;
+  std::string expected = to_json(odd);
+  expected.replace(expected.find("\xc3\xa9"), 2, "\\u00e9");
+  expected.pop_back();
+  EXPECT_EQ(added("b\"", "\n" + to_json(odd) + "\n"),
+            std::vector{expected + R"(,"exporter":"b\""})"});
+  EXPECT_EQ(added("b", R"({"time":"t","exporter":"a"})"
+                       "\n"),
+            std::vector<std::string>{R"({"time":"t","exporter":"b"})"});
+  EXPECT_TRUE(added("none", "").empty());
+}
+
+TEST(SiteEvents, OfAWrongAnswerNothingIsTaken) {
+  std::vector<SiteEvent> all;
+  const std::string good = to_json(event(1)) + "\n";
+  for (const auto& [rest, problem] :
+       {std::pair{R"({"error":"the store hangs"})", "the store hangs"},
+        {R"({"error":{}})", "it has an error"},
+        {"<html>", "a line is no JSON"},
+        {R"({"time":7})", "a line is no put"},
+        {R"({"seq":7})", "a line is no put"},
+        {"[]", "a line is no put"}}) {
+    const auto taken = add_events("x", good + rest + "\n", all);
+    ASSERT_FALSE(taken) << rest;
+    EXPECT_NE(taken.error().message().find(problem), std::string::npos) << taken.error().message();
+  }
+  EXPECT_FALSE(add_events("x", good + to_json(event(2)), all)) << "the last line is cut";
+  const std::string deep = std::string(1 << 17, '[') + std::string(1 << 17, ']');
+  EXPECT_FALSE(add_events("x", good + R"({"time":"t","value":)" + deep + "}\n", all));
+  EXPECT_TRUE(all.empty());
 }
 
 TEST(PutsJsonLines, AreTheReceivedLinesWithoutControlCharacters) {
@@ -118,6 +173,8 @@ TEST(PutsCommandTest, WrongUsageIsTold) {
   for (const auto& [argument, problem] : {std::pair{"--pv=(", "pv: regular expression"},
                                           {"word", "unexpected argument"},
                                           {"--since=tomorrow", "since: "},
+                                          {"--targets=x", "with --since, without --follow"},
+                                          {"--timeout=1s", "need --targets"},
                                           {"--no-such", "unknown option"}}) {
     const auto [status, text] = run({argument});
     EXPECT_EQ(status, 2) << argument;
@@ -125,6 +182,9 @@ TEST(PutsCommandTest, WrongUsageIsTold) {
   }
   EXPECT_EQ(run({"--url=http://127.0.0.1:1", "--since=1m"}).first, 1);
   EXPECT_EQ(run({"--url=http://127.0.0.1:1"}).first, 1);
+  EXPECT_EQ(run({"--targets=/no/such", "--since=1m"}).first, 1);
+  EXPECT_EQ(run({"--targets=x", "--pending"}).first, 2);
+  EXPECT_EQ(run({"--prometheus=http://127.0.0.1:1", "--since=1m"}).first, 1);
 }
 
 }  // namespace

@@ -136,6 +136,28 @@ TEST_F(StoreTest, FindsTheAskedOnes) {
   EXPECT_EQ(numbers(*store, asking({}, 5), 1), Numbers());
 }
 
+// Lines of a MiB are looked at in pieces on the way back, too.
+TEST_F(StoreTest, FindsGroupsByTheirMembers) {
+  const auto store = open();
+  ASSERT_TRUE(add(*store, 1, 3));
+  for (std::uint64_t seq = 4; seq < 8; ++seq) {
+    PutEvent group = event(seq, "A:grp", std::string(600'000, 'x'));
+    group.time = *at(seq);
+    group.fields = {{"A:x.VAL", "DBR_LONG", 1, scalar(seq), {}},
+                    {seq == 7 ? "A:z.VAL" : "A:\"y.VAL", "DBR_LONG", 1, scalar(seq), {}}};
+    ASSERT_TRUE(store->add(std::vector{Entry{shared(group)}}));
+  }
+  ASSERT_TRUE(store->add(std::vector{Entry{shared(event(8, "B", "\"fields\":[A:x"))}}));
+  for (const auto& [pattern, first, last] :
+       {std::tuple{"A:x", 4u, 7u}, {"A:\"y", 4u, 6u}, {"A:grp", 4u, 7u}, {"A:z", 7u, 7u}}) {
+    PutQuery query = asking({});
+    query.filter.pv.include = *Pattern::compile(pattern);
+    EXPECT_EQ(numbers(*store, query), from_to(first, last)) << pattern;
+    query.limit = 2;
+    EXPECT_EQ(numbers(*store, query), from_to(std::max(first, last - 1), last)) << pattern;
+  }
+}
+
 // A clock that was set back: times come twice.
 TEST_F(StoreTest, PutsOfOneTimeAreAllTold) {
   const auto store = open();

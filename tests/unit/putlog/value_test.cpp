@@ -53,6 +53,11 @@ TEST(PutLogValue, NamesDbrTypes) {
   EXPECT_EQ(dbr_name(99), "DBR_99");
 }
 
+TEST(PutLogValue, ReadsAValueOfTheIocItself) {
+  EXPECT_EQ(sent_value(6, 1, memory_of<double>({1.5}), false), real(1.5));
+  EXPECT_EQ(sent_value(5, 2, memory_of<std::int32_t>({-2, 7}), false), numbers({-2, 7}));
+}
+
 TEST(PutLogValue, ReadsASentValue) {
   EXPECT_EQ(sent_value(1, 1, bytes_of({0xFF, 0xFE, 0, 0, 0, 0, 0, 0})), number(-2));
   EXPECT_EQ(sent_value(2, 1, bytes_of({0x3F, 0xC0, 0, 0})), real(1.5));

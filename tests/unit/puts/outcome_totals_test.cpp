@@ -224,4 +224,17 @@ TEST(CaOpenCounts, AddsUpByServerAndClient) {
   EXPECT_EQ(client.monitors, 10u);
 }
 
+TEST(CaOpenCounts, ClientsThatTheKernelHasNotHeardHaveTheServersNames) {
+  CaOpenCounts open;
+  iocx_ca_flow flow{};
+  open.add_circuit(3, key(1), flow, "anna", "h1");
+  __builtin_strcpy(flow.identity.user, "bert");
+  flow.circuit = 1;
+  open.add_circuit(3, key(2), flow, "anna", "h1");
+  const auto clients = open.clients();
+  ASSERT_EQ(clients.size(), 2u);
+  EXPECT_EQ(clients[0].user + "@" + clients[0].host, "anna@h1");
+  EXPECT_EQ(clients[1].user + "@" + clients[1].host, "bert@");
+}
+
 }  // namespace

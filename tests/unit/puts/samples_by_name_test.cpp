@@ -36,6 +36,24 @@ std::vector<std::string> texts(const std::vector<PvSample>& pvs) {
   return all;
 }
 
+TEST(SamplesByName, PvAccessIsTakenOut) {
+  CaTapReading reading;
+  for (const std::uint32_t ioc : {1u, 1u | kPvaServer, 2u | kPvaServer}) {
+    reading.puts.push_back({{ioc, "pv", "c", "u", "h"}, PutOp::write, 10 + ioc % 8});
+    reading.servers.emplace_back().number = ioc;
+  }
+  const CaTapReading pva = take_pva(reading);
+  ASSERT_EQ(reading.puts.size(), 1u);
+  EXPECT_EQ(reading.puts[0].labels.ioc, 1u);
+  ASSERT_EQ(pva.puts.size(), 2u);
+  EXPECT_EQ(pva.puts[0].labels.ioc, 1u);
+  EXPECT_EQ(pva.puts[1].labels.ioc, 2u);
+  EXPECT_EQ(pva.puts[1].count, 12u);
+  EXPECT_EQ(reading.servers.size(), 1u);
+  EXPECT_EQ(pva.servers.size(), 2u);
+  EXPECT_FALSE(is_pva(kCaRemote) || is_ioc_number(kCaIocToCome | kPvaServer));
+}
+
 TEST(PvRecords, OnceForEachPvThatLeadsToARecord) {
   PvRecords records;
   EXPECT_THAT(
@@ -124,7 +142,8 @@ TEST_F(CaSamplesByName, EveryIocIsAServer) {
   for (const auto member : kCounts) EXPECT_EQ(two.*member, next++);
   EXPECT_EQ(snapshot.ca_servers[1].ioc, "one") << "no client came to it";
   EXPECT_EQ(snapshot.ca_servers[1].circuits, 0u);
-  EXPECT_THAT(snapshot.ca_clients, ElementsAre(FieldsAre("two", "c", "u", "h", 43u, 47u, 53u)));
+  EXPECT_THAT(snapshot.ca_clients, ElementsAre(FieldsAre("two", "c", "u", "h", 43u, 47u, 53u,
+                                                         testing::IsEmpty(), "", false)));
 }
 
 TEST_F(CaSamplesByName, DropsAndMapsAreTakenOver) {

@@ -5,6 +5,7 @@
 #include "base/query.h"
 #include "puts/who_wrote.h"
 #include "puts/who_wrote_command.h"
+#include "support/temporary_folder.h"
 #include "support/value_of.h"
 #include "web/server.h"
 
@@ -12,6 +13,7 @@ namespace ioc_exporter::ca {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -163,8 +165,8 @@ WhoWrote sample() {
   answer.pv = "R1";
   answer.records = {{"one", "R1", "R1", "VAL"}};
   answer.puts = {
-      {"one", "R1.VAL", "10.0.0.7", "operator", "console1", PutOp::write_notify, 23, 1000},
-      {"one", "R1", "10.0.0.8", "", "evil\x1b[2J", PutOp::write, 7, 0}};
+      {{"one", "R1.VAL", "10.0.0.7", "operator", "console1", PutOp::write_notify, 23, 1000}},
+      {{"one", "R1", "10.0.0.8", "", "evil\x1b[2J", PutOp::write, 7, 0}}};
   answer.counting_since_seconds = 400;
   return answer;
 }
@@ -208,6 +210,95 @@ TEST(WhoWroteText, Nobody) {
   result = who_wrote_text(answer, 20, 1200);
   EXPECT_EQ(result.status, 3);
   EXPECT_THAT(result.out, HasSubstr("; no IOC of its host is known to have that record.\n"));
+  answer.problem = "puts are not counted";
+  result = who_wrote_text(answer, 20, 1200);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.out, StartsWith("It is not known whether anybody wrote to R1; puts are not "
+                                     "counted.\nNo put was seen since the exporter started, "));
+}
+
+// Two that answer.
+WhoWrote site() {
+  WhoWrote all, first = sample(), second = sample();
+  first.unnamed_puts = 5;
+  second.puts = {{{"two", "R1", "10.0.0.9", "ada", "desk", PutOp::write, 11, 1100}},
+                 {{"two", "R1.DRVH", "10.0.0.9", "ada", "desk", PutOp::write, 13, 900}}};
+  second.records.clear();
+  second.unnamed_puts = 7;
+  second.counting_since_seconds = 600;
+  second.problem = "not all\x1b[2J";
+  all.pv = "R1";
+  add_exporter(all, "a:10064", first);
+  add_exporter(all, "b:10064", second);
+  return all;
+}
+
+TEST(WhoWroteOfASite, LinesAreInTheOrderOfTime) {
+  const SiteAnswers answers{3, {{"c:1", "gone"}}};
+  const CommandResult result = who_wrote_text(site(), 20, 1200, &answers);
+  EXPECT_EQ(result.status, 4);
+  std::vector<std::string> lines;
+  for (std::size_t at = 0, end; (end = result.out.find('\n', at)) != std::string::npos;
+       at = end + 1)
+    lines.push_back(result.out.substr(at, end - at));
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_THAT(lines[0], HasSubstr("  AGO         EXPORTER  IOC  PV "));
+  EXPECT_THAT(lines[1], HasSubstr("  1 min 40 s  b:10064   two  R1       10.0.0.9  ada "));
+  EXPECT_THAT(lines[2], HasSubstr("  3 min 20 s  a:10064   one  R1.VAL   10.0.0.7  operator "));
+  EXPECT_THAT(lines[3], HasSubstr("  5 min       b:10064   two  R1.DRVH  10.0.0.9  ada "));
+  EXPECT_THAT(lines[4], HasSubstr("  -           a:10064   one  R1       10.0.0.8  - "));
+  EXPECT_EQ(result.err,
+            "not in this list: 5 puts on channels whose PV name the exporter does not know\n"
+            "b:10064: not all_[2J\n"
+            "ioc_exporter who-wrote: c:1 did not answer: gone\n");
+  EXPECT_THAT(who_wrote_text(site(), 3, 1200, &answers).out, HasSubstr("... and 1 more that"));
+}
+
+TEST(WhoWroteOfASite, NobodyWrote) {
+  WhoWrote all = site();
+  all.puts.clear();
+  const SiteAnswers both{2, {}}, none{1, {{"c:1", "gone"}}}, some{3, {{"c:1", "gone"}}};
+  CommandResult result = who_wrote_text(all, 20, 1200, &both);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.out, StartsWith("It is not known whether anybody wrote to R1; b:10064: not "
+                                     "all_[2J.\nNo put was seen since the last exporter started"));
+  all.problem.clear();
+  result = who_wrote_text(all, 20, 1200, &some);
+  EXPECT_EQ(result.status, 4);
+  EXPECT_THAT(result.out, StartsWith("It is not known whether anybody wrote to R1; 1 of 3 "
+                                     "exporters did not answer.\nNo put was seen since "));
+  result = who_wrote_text(all, 20, 1200, &both);
+  EXPECT_EQ(result.status, 3);
+  EXPECT_THAT(result.out, StartsWith("Nobody wrote to R1 since the last exporter started, "));
+  EXPECT_THAT(result.out, HasSubstr(" (10 min ago); it is a record of ioc one.\n"));
+  result = who_wrote_text(all, 20, 1200, &none);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.out, "");
+}
+
+// They may have been to the PV only where its record is, or where that is not known.
+TEST(WhoWroteOfASite, UnnamedPutsAreOfTheExportersThatHaveTheRecord) {
+  WhoWrote having, other, all;
+  having.records = {{"one", "R1", "R1", "VAL"}};
+  having.unnamed_puts = 5;
+  other.unnamed_puts = 7;
+  add_exporter(all, "a", other);
+  add_exporter(all, "b", other);
+  EXPECT_EQ(all.unnamed_puts, 14u);
+  add_exporter(all, "c", having);
+  add_exporter(all, "d", other);
+  add_exporter(all, "e", having);
+  EXPECT_EQ(all.unnamed_puts, 10u);
+}
+
+TEST(WhoWroteOfASite, JsonHasTheExporterOfEachPut) {
+  const SiteAnswers answers{3, {{"c:1", "gone \"\xC3\xA9"}}};
+  const std::string json = to_json(site(), &answers);
+  for (const char c : json) EXPECT_TRUE((c >= 0x20 && c < 0x7f) || c == '\n') << json;
+  EXPECT_THAT(json, HasSubstr(R"("count":11,"last_time_seconds":1100.0,"exporter":"b:10064"},)"));
+  EXPECT_THAT(json, EndsWith(R"(,"unanswered":[{"exporter":"c:1","error":"gone \"\u00e9"}]})"
+                             "\n"));
+  EXPECT_THAT(to_json(sample()), Not(HasSubstr("exporter\":")));
 }
 
 TEST(WhoWroteCommand, Usage) {
@@ -268,6 +359,29 @@ TEST_F(WhoWroteServer, PrintsTheErrorInTheAnswer) {
   EXPECT_THAT(result.err, HasSubstr("it answers, but not as ioc_exporter does: "));
   url_ += "/elsewhere";
   EXPECT_THAT(ask("R1").err, HasSubstr("HTTP status 404"));
+}
+
+TEST_F(WhoWroteServer, AllOfASiteAreAsked) {
+  const TemporaryFolder folder;
+  const std::string address = url_.substr(std::string("--url=http://").size());
+  folder.write("/site.json", R"([{"targets":[")" + address + R"(","127.0.0.1:1",")" + address +
+                                 R"("],"labels":{"area":"ring"}}])");
+  const std::string targets = "--targets=" + folder.path("/site.json");
+  const CommandResult result = run({targets.c_str(), "R1"});
+  EXPECT_EQ(result.status, 4);
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 3) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("  " + address + "  one  R1.VAL  10.0.0.7  operator "));
+  EXPECT_EQ(result.err,
+            "ioc_exporter who-wrote: 127.0.0.1:1 did not answer: connect to 127.0.0.1 port 1: "
+            "Connection refused\n");
+  EXPECT_THAT(run({targets.c_str(), "bad"}).err,
+              HasSubstr(address + " did not answer: it answers with HTTP status 500: 500 on "
+                                  "purpose\n"));
+  const CommandResult other = run({targets.c_str(), "--json", "other"});
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.out, HasSubstr("it answers, but not as ioc_exporter does: "));
+  EXPECT_EQ(run({"--targets=/no/such", "R1"}).status, 1);
+  EXPECT_EQ(run({"--targets=x", "--url=http://x", "R1"}).status, 2);
 }
 
 TEST_F(WhoWroteServer, NobodyAnswers) {

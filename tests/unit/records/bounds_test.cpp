@@ -225,6 +225,71 @@ TEST_F(RecordBoundsTest, RecordsThatWereNotReadForOnceDoNotMakeTheSumShrink) {
   EXPECT_EQ(apply(ioc("ps", records, {3, 6, 7})), (Counts{{"a", 3}, {"(other)", 13}}));
 }
 
+std::shared_ptr<const Database> of_types(
+    const std::vector<std::pair<std::string, std::uint32_t>>& records) {
+  auto made = std::make_shared<Database>();
+  made->types = {"ao", "calc"};
+  for (const auto& [name, type] : records)
+    made->records.push_back({0x1000 * (made->records.size() + 1), name, type});
+  return made;
+}
+
+TEST(RecordBoundsByType, RecordsAreSummedByType) {
+  RecordBounds bounds(true);
+  exposition::BoundsOptions options = groups("(a):.*");  // groups are not of one type
+  options.records.exclude = *Pattern::compile("x");
+  bounds.configure(options);
+  const auto records = of_types({{"a:1", 0}, {"b", 1}, {"a:2", 1}, {"x", 1}, {"lost", 7}});
+  const auto apply = [&](const std::vector<std::uint64_t>& counts) {
+    std::vector<IocSample> iocs = {ioc("ps", records, counts)};
+    CompletionSample completion;
+    completion.record = 2;
+    iocs[0].completions = {completion};
+    bounds.apply(iocs);
+    EXPECT_EQ(record_label(iocs[0], iocs[0].completions[0].record).name, "record_type");
+    for (const RecordIdentity& one : iocs[0].database->records) EXPECT_TRUE(one.all_of_type);
+    return counts_of(iocs[0]);
+  };
+  EXPECT_EQ(apply({3, 5, 7, 100, 11}),
+            (Counts{{"group ao", 3}, {"group calc", 12}, {"group ", 11}}));
+  // One that is not read for once, and a reload that leaves another one out, take nothing away.
+  EXPECT_EQ(apply({3, 5, 0, 100, 11}),
+            (Counts{{"group ao", 3}, {"group calc", 12}, {"group ", 11}}));
+  options.records.exclude = *Pattern::compile("x|b");
+  bounds.configure(options);
+  EXPECT_EQ(apply({4, 6, 8, 100, 11}),
+            (Counts{{"group ao", 4}, {"group calc", 14}, {"group ", 11}}));
+  EXPECT_EQ(apply({4, 60, 9, 100, 11}),
+            (Counts{{"group ao", 4}, {"group calc", 15}, {"group ", 11}}));
+}
+
+TEST(RecordBounds, DurationsAreByTypeForASite) {
+  Snapshot snapshot = app::sample_snapshot();
+  exposition::BoundsOptions options;
+  options.set = exposition::SeriesSet::site;
+  Bounds bounds(options);
+  bounds.apply(snapshot);
+  for (const LimitedSample& kind : snapshot.limited) EXPECT_EQ(kind.things, 0u) << kind.family;
+  const std::string text = render_text(snapshot, app::sample_exporter());
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_duration = line.find("_duration_seconds") != std::string::npos ||
+                             line.starts_with("epics_record_process_self_seconds");
+    EXPECT_FALSE(is_duration && line.find(",record=\"PS:") != std::string::npos) << line;
+    EXPECT_FALSE(line.starts_with("epics_record_info{") || line.starts_with("epics_pv_info{"))
+        << line;
+  }
+  for (const char* line : {
+           "epics_record_process_total{ioc=\"power-supplies\",record=\"PS:Q1:SetCur\"} 24",
+           "epics_record_process_duration_seconds_count{ioc=\"power-supplies\",record_type=\"ao\"} "
+           "23",
+           "epics_put_duration_seconds_count{ioc=\"power-supplies\",protocol=\"ca\",pv=\"(other)\"}"
+           " 23",
+       })
+    EXPECT_THAT(text, testing::HasSubstr(std::string(1, '\n').append(line).append(1, '\n')))
+        << text;
+}
+
 TEST(RecordBounds, AllFamiliesFollow) {
   Snapshot snapshot = app::sample_snapshot();
   exposition::BoundsOptions options;

@@ -37,7 +37,7 @@ class MemoryWatchTest : public testing::Test {
     job_.offsets.time = offsetof(Record, time);
     auto database = std::make_shared<Database>();
     for (std::uint16_t i = 0; i < 7; ++i) {
-      records_.push_back({static_cast<std::uint16_t>(i % 4), 0, 0, 0});
+      records_.push_back({static_cast<std::uint16_t>(i % 4), 0, 0, 1});
       database->records.push_back({reinterpret_cast<std::uintptr_t>(&records_.back()), "R", 0});
     }
     job_.database = std::move(database);

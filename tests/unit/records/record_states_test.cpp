@@ -37,6 +37,7 @@ class RecordStatesTest : public testing::Test {
       RecordImage& image = images_.emplace_back();
       std::memset(static_cast<void*>(&image), 0, sizeof image);
       put(i, kSevrAt, static_cast<std::uint16_t>(i % 4));
+      put(i, kTimeAt, std::uint64_t{1});
       std::string name = "R";
       name += std::to_string(i);
       database->records.push_back({address_of(&image), std::move(name), 0});
@@ -128,6 +129,26 @@ TEST_F(RecordStatesTest, ARecordThatWasProcessedAgainIsActiveAnew) {
   EXPECT_GT(sample.longest_stuck[0].seconds, 0);
   EXPECT_EQ(sample.longest_stuck[1].seconds, 0) << "since a time that is to come";
   EXPECT_EQ(sample.longest_stuck[2].seconds, 0);
+}
+
+TEST_F(RecordStatesTest, OneThatNeverProcessedIsNotStuck) {
+  RecordStates all = states(4, 0ms);
+  for (const std::size_t record : {0u, 1u, 3u}) {
+    set_active(record, true);
+    put(record, kTimeAt, std::uint64_t{0});
+  }
+  look(all);
+  all.take_counts(std::vector{processed(3, 1)});  // its first processing does not come to its end
+  auto sample = look(all);
+  EXPECT_EQ(sample.in_flight, 3u);
+  EXPECT_EQ(sample.stuck, 1u);
+  EXPECT_EQ(sample.longest_stuck.at(0).record, 3u);
+  EXPECT_EQ(sample.never_processed, 2u);
+  EXPECT_THAT(sample.some_never_processed, ElementsAre(0, 1));
+  put(1, kTimeAt, std::uint64_t{9});
+  sample = look(all);
+  EXPECT_EQ(sample.stuck, 2u);
+  EXPECT_THAT(sample.some_never_processed, ElementsAre(0));
 }
 
 TEST_F(RecordStatesTest, ManyStuckRecordsAreCountedButNotAllTold) {

@@ -69,7 +69,31 @@ TEST_F(TopTables, Records) {
   EXPECT_EQ(
       lines(By::records),
       (Lines{"IOC  RECORD  SELF %  CALLS/S  µs/CALL", "ps   B        20.00     10.0  20000.0",
-             "ps   A         0.50     50.0    100.0", "new  C_[2J     0.00     20.0        -"}));
+             "ps   A         0.50     50.0    100.0", "new  C_[2J        -     20.0        -"}));
+}
+
+// With --series=site times are by record type: those of no record, but in the sums of IOC and host.
+TEST(TopTablesOfASite, TimesAreByRecordType) {
+  const std::string head = R"(
+epics_ioc_up{ioc="ps"} 1
+epics_record_process_total{ioc="ps",record=""} %
+epics_record_process_total{ioc="ps",record="A"} %
+epics_record_process_self_seconds_total{ioc="ps",record_type="ai"} 0.%
+epics_record_process_self_seconds_total{ioc="ps",record_type="calc"} 0.%
+)";
+  const auto filled = [&head](const char* number) {
+    std::string text = head;
+    for (std::size_t at; (at = text.find('%')) != std::string::npos;) text.replace(at, 1, number);
+    return text;
+  };
+  const Reading::Clock::time_point start{1h};
+  const Reading before = reading(filled("2"), start), now = reading(filled("4"), start + 2s);
+  const Table records = table_of(By::records, before, now, 9);
+  EXPECT_EQ(lines_of(records, 99),
+            (std::vector<std::string>{"IOC  RECORD  SELF %  CALLS/S  µs/CALL",
+                                      "ps   -            -      1.0        -",
+                                      "ps   A            -      1.0        -"}));
+  EXPECT_EQ(records.summary, "1 IOC; 0.0 records/s take 20.00 % of a core; 0.0 puts/s");
 }
 
 // The CPU time of an IOC before its first scrape is not its usage now.

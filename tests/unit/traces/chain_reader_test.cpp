@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 #include "support/value_of.h"
 
@@ -25,10 +26,14 @@ class ChainReaderTest : public ::testing::Test, protected TraceDirectory {
   const Ioc* ioc(std::uint32_t slot, std::uint32_t generation) const override {
     return slot == 3 && generation == 7 ? &ioc_ : nullptr;
   }
+  std::optional<std::uint64_t> put_end(const iocx_trace_put& put) override {
+    const auto end = put_ends.find(put.time);
+    return end == put_ends.end() ? std::nullopt : std::optional(end->second);
+  }
   bool name_put(const iocx_trace_put& put, Cause& cause) override {
     cause.op = put.op == 0 ? "write" : "write_notify";
     if (!knows_puts_) return false;
-    cause.pv = "R:1.VAL";
+    cause.pv = put.id == 0x80 ? "R:3" : "R:1.VAL";
     cause.user = "ada";
     return true;
   }
@@ -84,6 +89,7 @@ class ChainReaderTest : public ::testing::Test, protected TraceDirectory {
   }
 
   Ioc ioc_;
+  std::map<std::uint64_t, std::uint64_t> put_ends;  // by the put's time
   bool knows_puts_ = true;
   ChainReader reader_{*this, 42};
 };
@@ -140,6 +146,39 @@ TEST_F(ChainReaderTest, ThePutIsTheRoot) {
   chain.id = 6;
   ASSERT_TRUE(give(chain, {span(1, 1, 0, 10 * kMs, 20 * kMs)}));
   EXPECT_EQ(finish(20 * kMs + 1000 * kMs).size(), 1u);
+}
+
+TEST_F(ChainReaderTest, APutWithCallbackLastsUntilItIsDone) {
+  auto chain = head(5, 10 * kMs, 20 * kMs);
+  chain.put.time = 9 * kMs;
+  chain.put.op = 1;
+  chain.put.waits = 1;
+  ASSERT_TRUE(give(chain, {span(1, 1, 0, 10 * kMs, 20 * kMs)}));
+  EXPECT_TRUE(finish(60'000 * kMs).empty()) << "a motor moves";
+  put_ends[9 * kMs] = 61'000 * kMs;
+  EXPECT_TRUE(finish(61'000 * kMs + 1).empty()) << "chains of its completion may be on their way";
+  const Trace& trace = only(finish(63'000 * kMs));
+  EXPECT_FALSE(trace.cut);
+  EXPECT_EQ(trace.spans[0].duration, std::chrono::milliseconds(61'000 - 9));
+  EXPECT_EQ(trace.spans[1].duration, std::chrono::milliseconds(10));
+}
+
+TEST_F(ChainReaderTest, APutWithCallbackIsCutWhenNobodyAnswersIt) {
+  auto chain = head(5, 10 * kMs, 20 * kMs);
+  chain.put.time = 9 * kMs;
+  chain.put.op = 1;
+  chain.put.waits = 1;
+  ASSERT_TRUE(give(chain, {span(1, 1, 0, 10 * kMs, 20 * kMs)}));
+  EXPECT_TRUE(finish(599'000 * kMs).empty());
+  const auto late = finish(601'000 * kMs);
+  EXPECT_TRUE(only(late).cut);
+  EXPECT_TRUE(only(late).spans[0].cut);
+  EXPECT_EQ(only(late).spans[0].duration, std::chrono::milliseconds(11)) << "as far as it was seen";
+
+  chain.id = 6;
+  ASSERT_TRUE(give(chain, {span(1, 1, 0, 10 * kMs, 20 * kMs)}));
+  ioc_.runs = false;  // the IOC has ended
+  EXPECT_TRUE(only(finish(30 * kMs)).spans[0].cut);
 }
 
 TEST_F(ChainReaderTest, PartsAreOneChain) {
@@ -234,6 +273,32 @@ TEST_F(ChainReaderTest, APutThroughALinkNamesItsPv) {
   EXPECT_EQ(spans[1].skipped, "");
   EXPECT_EQ(spans[2].name, "0x0000000000000071") << "its name is not known any more";
   EXPECT_EQ(spans[2].skipped, "disconnected");
+  EXPECT_FALSE(traces[0].cut);
+}
+
+// By the sequencer, whose put the server probe has noted; then by device support of its record.
+TEST_F(ChainReaderTest, PutsInsideTheIocAreAboveWhatTheyProcess) {
+  auto chain = head(5, 10 * kMs, 20 * kMs);
+  chain.put.time = 9 * kMs;
+  chain.put.id = 0x81;
+  chain.put.sid = IOCX_INSIDE_SID;
+  auto inside = span(0x80, 2, 1, 12 * kMs, 12 * kMs, IOCX_TRACE_SPAN_PUT);
+  inside.child_ns = 3 | 7ull << 32;
+  ASSERT_TRUE(
+      give(chain, {inside, span(3, 3, 2, 13 * kMs, 17 * kMs), span(1, 1, 0, 10 * kMs, 20 * kMs)}));
+  const auto traces = finish(80 * kMs);
+  const auto& spans = only(traces).spans;
+  ASSERT_EQ(spans.size(), 4u);
+  EXPECT_EQ(spans[0].kind, SpanKind::inside_put);
+  EXPECT_EQ(spans[0].name, "R:1.VAL");
+  EXPECT_EQ(spans[0].duration, std::chrono::milliseconds(11));
+  EXPECT_EQ(spans[1].parent, spans[0].id);
+  EXPECT_EQ(spans[2].kind, SpanKind::inside_put);
+  EXPECT_EQ(spans[2].name, "R:3");
+  EXPECT_EQ(spans[2].parent, spans[1].id);
+  EXPECT_EQ(spans[2].duration, std::chrono::milliseconds(5));
+  EXPECT_EQ(spans[2].self, std::chrono::milliseconds(0));
+  EXPECT_EQ(spans[3].parent, spans[2].id);
   EXPECT_FALSE(traces[0].cut);
 }
 

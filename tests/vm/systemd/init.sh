@@ -19,4 +19,6 @@ ln -s /run var/run
 mv /epics usr/bin/ioc_launcher test.db home/epics
 chown -R 1000:1000 home/epics
 chmod 0700 home/epics
+# shellcheck source=tests/vm/selinux/load.sh
+[ ! -e load.sh ] || . ./load.sh
 exec switch_root /new /lib/systemd/systemd --show-status=no

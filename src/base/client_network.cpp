@@ -1,4 +1,4 @@
-#include "policy/client_network.h"
+#include "base/client_network.h"
 
 #include <arpa/inet.h>
 
@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace ioc_exporter::policy {
+namespace ioc_exporter {
 namespace {
 
 constexpr ClientAddress kMappedIpv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -63,4 +63,4 @@ bool ClientNetwork::contains(const ClientAddress& address) const {
   return true;
 }
 
-}  // namespace ioc_exporter::policy
+}  // namespace ioc_exporter

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace ioc_exporter::policy {
+namespace ioc_exporter {
 
 // An address as 16 bytes; IPv4 as ::ffff:a.b.c.d (RFC 4291, 2.5.5.2), so that both are compared
 // alike.
@@ -33,4 +33,4 @@ class ClientNetwork {
   std::string text_;
 };
 
-}  // namespace ioc_exporter::policy
+}  // namespace ioc_exporter

@@ -1,0 +1,14 @@
+// Problems between described functions, walks and presets.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "functions/options.h"
+
+namespace ioc_exporter::functions {
+
+// A line for each problem of the site's own, besides those of take_out_unusable().
+std::vector<std::string> problems_together(const Options& options);
+
+}  // namespace ioc_exporter::functions

@@ -1,0 +1,55 @@
+// Types of the database's fields, and elements of them. Pure. For value.cpp and conversion.cpp.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "putlog/event.h"
+#include "shared/putlog.h"
+
+namespace ioc_exporter::putlog {
+
+using Bytes = std::span<const std::byte>;
+
+// DBF types, by their place among those of Base 3.15 and before: two more came behind DBF_ULONG.
+enum class Dbf : std::uint8_t {
+  string,
+  character,
+  uchar,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float32,
+  float64,
+  choice,
+  other
+};
+
+// `type`: as the event's IOC numbers them.
+Dbf dbf_of(const iocx_putlog_event& event, std::int16_t type);
+
+// Up to its zero byte.
+std::string text_of(Bytes bytes);
+
+// Text of a choice that stands behind its number; "": it has none.
+std::string choice_in(Bytes room);
+
+template <class T>
+Element element_of(T number) {
+  if constexpr (std::floating_point<T>)
+    return static_cast<double>(number);
+  else if constexpr (std::same_as<T, std::uint64_t>)
+    return number > static_cast<std::uint64_t>(INT64_MAX)
+               ? Element(number)
+               : Element(static_cast<std::int64_t>(number));
+  else
+    return static_cast<std::int64_t>(number);
+}
+
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,61 @@
+#include "puts/pending.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "exposition/label_text.h"
+#include "puts/tables.h"
+#include "puts/totals/put_families.h"
+
+namespace ioc_exporter::ca {
+
+std::vector<PendingPutsSample> pending_samples(const IocNames& names, PendingPuts pending,
+                                               const WallClock::Reading& now) {
+  std::map<std::uint32_t, PendingPutsSample> by_ioc;
+  for (const std::uint32_t number : pending.watched)
+    if (const auto name = names.find(number);
+        name != names.end() && !pending.unheard.contains(number))
+      by_ioc[number].ioc = name->second;
+  std::ranges::sort(pending.puts, {}, &PendingPut::since_ns);
+  for (PendingPut& put : pending.puts) {
+    const auto found = by_ioc.find(put.labels.ioc);
+    if (found == by_ioc.end()) continue;
+    PendingPutsSample& ioc = found->second;
+    const double age = std::max(
+        0.0, static_cast<double>(now.monotonic_ns - static_cast<std::int64_t>(put.since_ns)) / 1e9);
+    if (ioc.count++ == 0) ioc.oldest_seconds = age;
+    if (ioc.oldest.size() == kPendingShown) continue;
+    CaPutLabels& labels = put.labels;
+    ioc.oldest.push_back({ioc.ioc, std::move(labels.pv), std::move(labels.client),
+                          std::move(labels.user), std::move(labels.host),
+                          labels.inside ? "inside" : std::string(protocol_of(put.by_pva)),
+                          static_cast<double>(now.realtime_ns) / 1e9 - age});
+  }
+  std::vector<PendingPutsSample> samples;
+  for (auto& [number, sample] : by_ioc) samples.push_back(std::move(sample));
+  std::ranges::sort(samples, {}, &PendingPutsSample::ioc);
+  return samples;
+}
+
+std::string to_json(const std::vector<PendingPutsSample>& pending) {
+  using Json = nlohmann::ordered_json;
+  Json all = Json::array();
+  for (const PendingPutsSample& ioc : pending) {
+    Json oldest = Json::array();
+    for (const PendingPutSample& put : ioc.oldest)
+      oldest.push_back({{"pv", exposition::utf8_safe(put.pv)},
+                        {"client", exposition::utf8_safe(put.client)},
+                        {"user", exposition::utf8_safe(put.user)},
+                        {"client_host", exposition::utf8_safe(put.host)},
+                        {"protocol", put.protocol},
+                        {"since_seconds", put.since_seconds}});
+    all.push_back({{"ioc", exposition::utf8_safe(ioc.ioc)},
+                   {"pending", ioc.count},
+                   {"oldest_seconds", ioc.oldest_seconds},
+                   {"oldest", std::move(oldest)}});
+  }
+  return all.dump(-1, ' ', true) + "\n";
+}
+
+}  // namespace ioc_exporter::ca

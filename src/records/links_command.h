@@ -1,0 +1,26 @@
+// ioc_exporter links IOC: the Channel Access links of an IOC that are down, asked of the exporter
+// that runs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/command_line.h"
+#include "base/result.h"
+#include "records/families/samples.h"
+
+namespace ioc_exporter::records {
+
+inline constexpr const char* kLinksPath = "/api/v1/links";
+
+// Answer of GET kLinksPath?ioc=NAME, as JSON. An error in words: no such IOC runs, or its links are
+// not known.
+Result<std::string> links_json(const std::vector<IocSample>& iocs, std::string_view ioc);
+
+// `arguments` are those after "links". Statuses: 0 it is printed, 1 no exporter answered (as it
+// should), or it knows no such links, 2 wrong usage.
+CommandResult links_command(int count, const char* const* arguments);
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,33 @@
+// ioc_exporter check: the state of an IOC for Nagios, Icinga and the like, from one scrape.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/command_line.h"
+#include "base/metric_lines.h"
+
+namespace ioc_exporter::top {
+
+// Statuses: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN, as which wrong usage counts. One line of
+// output.
+CommandResult check_command(int count, const char* const* arguments);
+
+// In seconds.
+struct CheckLimits {
+  struct Pair {
+    double warning = 0, critical = 0;
+  };
+  double unexpected_within = 0;
+  Pair pending, lock;
+};
+
+// One IOC's values of a scrape. By family; of puts that the policy does not allow, by family and
+// action; of sources of puts, by family, protocol and source.
+using IocValues = std::map<std::string, double>;
+std::set<std::string, std::less<>> check_families();
+void take(IocValues& values, const std::string& ioc, const MetricLine& series);
+CommandResult judge(const IocValues& values, const std::string& ioc, const CheckLimits& limits);
+
+}  // namespace ioc_exporter::top

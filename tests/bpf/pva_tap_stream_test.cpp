@@ -1,0 +1,187 @@
+// Segments of PV Access that do not come in order, come twice, or are lost.
+#include "bpf/pva_tap_fixture.h"
+
+namespace {
+
+using namespace ioc_exporter;
+using namespace ioc_exporter::testing;
+
+class PvaTapStreamTest : public OfPva<CaTapStreamTest> {
+ protected:
+  // Channels A and B, requests 101 and 102 for their puts. What follows is at forth_ and back_.
+  void open(RawCircuit& circuit) {
+    const Bytes first = greeting(b_), request = hello(b_);
+    const Bytes answer = first + welcome(b_);
+    const Bytes more = request + b_.init(kPut, 11, 101) + b_.init(kPut, 12, 102);
+    circuit.begin();
+    circuit.segment(kBack, 0, first);
+    circuit.segment(kForth, 0, request);
+    circuit.part(kBack, answer, first.size(), answer.size());
+    circuit.part(kForth, more, request.size(), more.size());
+    forth_ = more.size();
+    back_ = answer.size();
+    circuit.set_sent(kForth, forth_);
+    circuit.set_sent(kBack, back_);
+  }
+
+  const PvaBytes b_{false};
+};
+IOCX_WITH_BOTH_LOCKS(PvaTapStreamTest);
+
+TEST_P(PvaTapStreamTest, SegmentsThatComeTwiceOrOverlapCountOnce) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(b_.put(11, 101), 301));
+  const std::size_t size = bytes.size() - forth_;
+  const std::size_t parts[][2] = {{2000, 5000}, {2000, 5000}, {4000, 4700}, {1501, 2303},
+                                  {6000, 7000}, {4990, 6001}, {0, 700},     {0, 700},
+                                  {300, 903},   {800, 1502},  {0, 8000},    {7001, size},
+                                  {2000, size}, {0, size}};
+  for (const auto& [from, to] : parts) circuit.part(kForth, bytes, forth_ + from, forth_ + to);
+  EXPECT_EQ(counted("A").puts, 301u);
+  EXPECT_GT(holes_filled(), 0u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+TEST_P(PvaTapStreamTest, LargeSegmentsBeforeTheirTurn) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes value(1003, 0xCA);
+  const Bytes bytes = stream(repeat(b_.put(11, 101) + b_.request(kPut, 12, 102, 0, value), 401));
+  std::size_t at = forth_ + 1000;
+  for (; at < bytes.size(); at += 65000)
+    circuit.part(kForth, bytes, at, std::min(at + 65000, bytes.size()));
+  EXPECT_EQ(counted("A").puts, 0u);
+  circuit.part(kForth, bytes, forth_, forth_ + 1000);
+  EXPECT_EQ(counted("A").puts, 401u);
+  EXPECT_EQ(counted("B").puts, 401u);
+  EXPECT_EQ(holes_filled(), 1u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+// The receiver has what was not seen here: nobody sends it again.
+TEST_P(PvaTapStreamTest, BoundariesAreFoundBehindLostBytes) {
+  const Bytes put = b_.put(11, 101);
+  for (const std::size_t cut : {std::size_t{0}, std::size_t{1}, std::size_t{8}, put.size() - 1}) {
+    SCOPED_TRACE(cut);
+    RawCircuit circuit(port(), static_cast<std::uint16_t>(43000 + cut));
+    const auto before = counted("A").puts;
+    open(circuit);
+    const Bytes bytes = stream(repeat(put, 3000));
+    circuit.part(kForth, bytes, forth_ + 200 * put.size() + cut, forth_ + 1000 * put.size());
+    circuit.acknowledge(kForth, forth_ + 1000 * put.size());
+    EXPECT_EQ(counted("A").puts - before, 800u - (cut != 0));
+    circuit.part(kForth, bytes, forth_ + 1000 * put.size(), bytes.size());
+    EXPECT_EQ(counted("A").puts - before, 2800u - (cut != 0));
+  }
+  EXPECT_EQ(drop("stream_gap"), 4u);
+  EXPECT_EQ(drop("resync"), 4u);
+  EXPECT_EQ(counted("").puts, 0u);
+}
+
+// Bytes of a value are lost: nothing else is.
+TEST_P(PvaTapStreamTest, AHoleInAValue) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes =
+      stream(repeat(b_.request(kPut, 11, 101, 0, Bytes(50000, 1)) + b_.put(12, 102), 2));
+  circuit.part(kForth, bytes, forth_, forth_ + 20000);
+  circuit.part(kForth, bytes, forth_ + 40000, bytes.size());
+  circuit.acknowledge(kForth, bytes.size());
+  EXPECT_EQ(counted("A").puts, 2u);
+  EXPECT_EQ(counted("B").puts, 2u);
+  EXPECT_EQ(drop("stream_gap"), 0u);
+}
+
+TEST_P(PvaTapStreamTest, BehindLostBytesOnlyChannelsOfTheCircuitAreBelieved) {
+  RawCircuit circuit(port());
+  open(circuit);
+  // A value that holds puts with a SID and an IOID that the circuit has not.
+  const Bytes value = repeat(b_.put(555, 999), 400);
+  const Bytes bytes = stream(b_.request(kPut, 12, 102, 0, value) + repeat(b_.put(11, 101), 23));
+  circuit.part(kForth, bytes, forth_ + 980, bytes.size());
+  circuit.acknowledge(kForth, bytes.size());
+  EXPECT_EQ(counted("A").puts, 23u);
+  EXPECT_EQ(counted("B").puts, 0u);
+  EXPECT_EQ(counted("").puts, 0u);
+  EXPECT_GT(drop("orphan_message"), 0u);
+}
+
+TEST_P(PvaTapStreamTest, ACircuitThatIsMetInTheMiddleOfAMessage) {
+  RawCircuit circuit(port());
+  const Bytes put = b_.put(11, 101);
+  const Bytes bytes = repeat(put, 500);
+  circuit.part(kForth, bytes, 5, 20 * put.size());
+  circuit.part(kForth, bytes, 20 * put.size(), bytes.size());
+  const Bytes answers = repeat(b_.answer(kPut, 101, 0), 3);
+  circuit.part(kBack, answers, 0, answers.size());
+  EXPECT_EQ(counted(""), (PvaCounts{499, 0, 1, 0}));
+  EXPECT_EQ(drop("joined_late"), 1u);
+  EXPECT_EQ(drop("resync"), 2u);
+}
+
+// After an urgent byte the tap has lost its place; the client offers one that hides puts.
+TEST_P(PvaTapStreamTest, WhatAnUnconfirmedMessageHidesIsUnread) {
+  const Bytes put = b_.put(11, 101), puts = repeat(put, 23);
+  std::uint16_t client = 43000;
+  for (const Bytes& urgent : {Bytes(5, 0), put}) {  // lost; found again, and not sure of it
+    RawCircuit circuit(port(), client++);
+    open(circuit);
+    const Bytes first = stream(urgent);
+    const Bytes second = first + b_.header(true, IOCX_PVA_CMD_ECHO, 0x03FFFF00) + puts;
+    const Bytes third = second + puts;
+    circuit.part(kForth, first, forth_, first.size(), RawCircuit::kAck | RawCircuit::kUrgent);
+    const auto unread = [this] {
+      std::uint64_t bytes = 0;
+      auto read = tap_->object().maps().flows.for_each(
+          [&](const auto&, const auto& one) { bytes += one.counts[IOCX_CA_COUNT_UNREAD]; });
+      EXPECT_TRUE(read);
+      return bytes;
+    };
+    const std::uint64_t before = unread();
+    circuit.part(kForth, third, first.size(), second.size());
+    circuit.part(kForth, third, second.size(), third.size());
+    EXPECT_EQ(unread() - before, third.size() - first.size()) << client;
+  }
+}
+
+// An array that one client writes and another one monitors may hold messages of a server.
+TEST_P(PvaTapStreamTest, AValueThatFeignsMessagesDoesNoLastingHarm) {
+  RawCircuit circuit(port());
+  open(circuit);
+  circuit.set_sent(kBack, back_);
+  const Bytes put = b_.put(11, 101), answer = b_.answer(kPut, 101, 0);
+  const Bytes feigned = b_.destroyed(11, 77) + b_.created(3, 12) +
+                        repeat(b_.message(false, IOCX_PVA_CMD_ECHO, {}), 100) + Bytes(50, 0xAA);
+  const Bytes update = b_.message(false, IOCX_PVA_CMD_MONITOR,
+                                  b_.number(103, 4) + Bytes{0} + Bytes(500, 0) + feigned);
+  const Bytes to_server = stream(b_.create({{3, "C"}}) + put);
+  circuit.part(kForth, to_server, forth_, to_server.size() - put.size());
+  const Bytes before(back_, 0), back = before + update + answer + answer;
+  circuit.part(kBack, back, back_ + 100, back_ + update.size());
+  circuit.acknowledge(kBack, back_ + update.size());
+  EXPECT_EQ(drop("stream_gap"), 2u);  // the bytes that are missing, and the message that is none
+  circuit.part(kForth, to_server, to_server.size() - put.size(), to_server.size());
+  circuit.part(kBack, back, back_ + update.size(), back.size());
+  EXPECT_EQ(counted("A"), (PvaCounts{1, 0, 1, 0}));
+}
+
+// They are no part of what the server reads.
+TEST_P(PvaTapStreamTest, ForgedSegmentsCountNothing) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes put = b_.put(11, 101), bytes = stream(repeat(put, 23));
+  circuit.lone_segment(kForth, forth_ + (1u << 29), repeat(put, 100));
+  circuit.lone_segment(kForth, forth_ + 4000, {}, RawCircuit::kRst);
+  circuit.part(kForth, bytes, forth_, bytes.size());
+  EXPECT_EQ(counted("A").puts, 23u);
+  // An urgent byte is not in the stream: the place is lost, and found again.
+  const Bytes more = bytes + repeat(put, 46);
+  circuit.part(kForth, more, bytes.size(), bytes.size() + 23 * put.size(),
+               RawCircuit::kAck | RawCircuit::kUrgent);
+  circuit.part(kForth, more, bytes.size() + 23 * put.size(), more.size());
+  EXPECT_EQ(counted("A").puts, 69u);
+  EXPECT_EQ(drop("stream_gap"), 1u);
+}
+
+}  // namespace

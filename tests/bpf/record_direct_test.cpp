@@ -1,0 +1,186 @@
+// Processings that do not come through dbProcess: recGblFwdLink() without a call that it ends.
+#include "record_process_fixture.h"
+#include "support/value_of.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+using std::chrono::steady_clock;
+using Causes = std::map<std::string, std::uint64_t>;
+
+class RecordDirectTest : public RecordProcessTest {
+ protected:
+  // A look that begins, or ends, now.
+  void look() {
+    now_ += std::chrono::minutes(2);
+    const auto done = probe_->look_for_direct(now_);
+    EXPECT_TRUE(done) << done.error().message();
+  }
+  std::uint64_t attachments() { return value_of(probe_->use()).attachments; }
+  std::uint64_t processed(std::uint32_t slot, std::uint64_t address) {
+    return stats(slot, address).processed;
+  }
+
+  steady_clock::time_point now_ = steady_clock::now();
+};
+
+TEST_P(RecordDirectTest, EndsWithoutACallAreProcessingsOfTheirOwn) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask({"set 0 forwards 1", "set 0 link 1", "set 2 link 3", "call 0 11"});
+  look();
+  ioc.ask({"call 0 13", "name poller", "complete 0 17", "complete 2 19"});
+  // The first end of record 2 may have been that of a call before the look.
+  EXPECT_EQ(processed(slot, ioc.record(0)), 11u + 13 + 17);
+  EXPECT_EQ(processed(slot, ioc.record(1)), 11u + 13 + 17);
+  EXPECT_EQ(processed(slot, ioc.record(2)), 18u);
+  EXPECT_EQ(processed(slot, ioc.record(3)), 19u);
+  EXPECT_FALSE(probe_->direct_since(slot));
+  look();
+  EXPECT_TRUE(probe_->direct_since(slot));
+  ioc.ask({"complete 0 23", "call 0 29", "complete 2 31", "complete 0 37"});
+  EXPECT_EQ(processed(slot, ioc.record(0)), 11u + 13 + 17 + 23 + 29 + 37);
+  EXPECT_EQ(processed(slot, ioc.record(2)), 18u + 31);
+  EXPECT_EQ(counts(slot).causes,
+            (Causes{{"main", 11 + 13 + 29},
+                    {"direct", 17 + 18 + 23 + 31 + 37},
+                    // The link of the end that was not certain is the thread's own.
+                    {"other", 1},
+                    {"link", 11 + 13 + 17 + 18 + 23 + 29 + 31 + 37}}));
+  EXPECT_EQ(all_processed(slot), 2 * (11u + 13 + 29) + 2 * (17 + 18 + 23 + 31 + 37) + 1);
+  const auto stays = attachments();
+  look();
+  look();
+  EXPECT_EQ(attachments(), stays);
+}
+
+TEST_P(RecordDirectTest, TheEndThatACallIsOwedIsNone) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask({"set 5 forwards 1", "set 4 async 1"});
+  look();
+  ioc.ask({"call 5 1", "complete 5 2"});
+  look();
+  ASSERT_TRUE(probe_->direct_since(slot));
+  for (int i = 0; i < 7; ++i) ioc.ask({"call 4 3", "complete 4 1"});  // twice it is active
+  for (int i = 0; i < 5; ++i) ioc.ask({"call 6 3", "complete 6 1"});  // without an end of its own
+  ioc.ask({"call 6 1", "complete 6 3"});
+  EXPECT_EQ(processed(slot, ioc.record(4)), 7u);
+  EXPECT_EQ(stats(slot, ioc.record(4)).skipped_active, 14u);
+  EXPECT_EQ(processed(slot, ioc.record(5)), 3u);
+  EXPECT_EQ(processed(slot, ioc.record(6)), 5u * 3 + 1 + 2);
+  EXPECT_EQ(counts(slot).causes, (Causes{{"main", 7 + 1 + 16}, {"direct", 2 + 2}}));
+}
+
+TEST_P(RecordDirectTest, ALookThatFindsNothingLeavesNothing) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask({"set 0 forwards 1", "set 0 link 1", "call 0 40"});
+  const auto before = attachments();
+  look();
+  EXPECT_EQ(attachments(), before + 1);
+  EXPECT_EQ(ioc.ask("call 0 41"), 162u);
+  look();
+  EXPECT_EQ(attachments(), before);
+  EXPECT_FALSE(probe_->direct_since(slot));
+  ioc.ask({"name poller", "complete 0 3"});  // between two looks nothing sees them, but their links
+  EXPECT_EQ(counts(slot).causes, (Causes{{"main", 81}, {"link", 81}, {"other", 3}}));
+}
+
+TEST_P(RecordDirectTest, AfterAPauseARecordsFirstEndIsNotCertain) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  look();
+  ioc.ask("complete 0 3");
+  look();
+  EXPECT_TRUE(value_of(probe_->pause(slot)));
+  EXPECT_FALSE(probe_->direct_since(slot));
+  ioc.ask("complete 0 5");
+  ASSERT_TRUE(probe_->resume(slot));
+  EXPECT_TRUE(probe_->direct_since(slot));
+  ioc.ask("complete 0 7");
+  EXPECT_EQ(counts(slot).causes, (Causes{{"direct", 2 + 6}}));
+}
+
+// One attachment looks at all IOCs of a library.
+TEST_P(RecordDirectTest, IocsOfALibraryAreLookedAtTogether) {
+  Many many = watch_many();
+  auto& [iocs, slots] = many;
+  const auto before = attachments();
+  look();
+  EXPECT_EQ(attachments(), before + 1);
+  iocs[1]->ask("complete 0 5");
+  look();
+  EXPECT_EQ(attachments(), before + 1);
+  iocs[0]->ask("complete 0 7");
+  iocs[1]->ask("complete 0 11");
+  EXPECT_EQ(counts(slots[1]).causes, (Causes{{"direct", 4 + 11}}));
+  EXPECT_TRUE(counts(slots[0]).causes.empty());
+  EXPECT_FALSE(probe_->direct_since(slots[0]));
+  probe_->unwatch({slots[1]});
+  look();  // of those that are left
+  look();
+  EXPECT_EQ(attachments(), before);
+}
+
+// Its return address may stay on the stack: code that is not optimized leaves much of it unwritten.
+TEST_P(RecordDirectTest, AnEndThatIsOverMakesNothingAfterIt) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  look();
+  ioc.ask({"name poller", "complete 0 2"});  // the first is not certain
+  ioc.ask("after 0 7");
+  EXPECT_EQ(processed(slot, ioc.record(0)), 1u + 7);
+  EXPECT_EQ(processed(slot, ioc.record(1)), 7u);
+  EXPECT_EQ(counts(slot).causes, (Causes{{"direct", 8}, {"other", 7}}));
+}
+
+TEST_P(RecordDirectTest, ACompletionThatIsOverHasNoLinkToWhatComesAfterIt) {
+  start({.links = 64});
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  look();
+  ioc.ask({"set 4 async 1", "name poller"});
+  for (int i = 0; i < 5; ++i) ioc.ask({"call 4 1", "after 4 1"});
+  EXPECT_EQ(counts(slot).causes, (Causes{{"main", 5}, {"other", 5}}));
+  EXPECT_TRUE(probe_->links()->empty());
+}
+
+// X calls a driver, which ends A, which ends B, whose link is C: of X's time that of C is not its
+// own.
+TEST_P(RecordDirectTest, EndsWithinEndsTakeNoTimeFromTheCallAroundThem) {
+  if (!GetParam().timed) GTEST_SKIP() << "nothing is timed";
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  look();
+  ioc.ask({"set 0 ends 1", "set 1 ends 2", "set 2 link 3", "call 0 1"});
+  const auto before = stats(slot, ioc.record(0)), child_before = stats(slot, ioc.record(3));
+  ioc.ask({"set 3 wait_us 2000", "call 0 3"});
+  const auto outer = stats(slot, ioc.record(0)), child = stats(slot, ioc.record(3));
+  EXPECT_EQ(counts(slot).causes, (Causes{{"main", 4}, {"link", 6 + 4}}));
+  EXPECT_EQ(outer.sum_ns - before.sum_ns - (outer.self_ns - before.self_ns),
+            child.sum_ns - child_before.sum_ns);
+}
+
+// A record that has a line of its own, and is processed by a thread without a stack.
+TEST_P(RecordDirectTest, TheEndThatACallWithoutAStackIsOwedIsNone) {
+  expect_drops_ = true;
+  start({.max_threads = 64});
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  look();
+  ioc.ask({"set 0 forwards 1", "set 127 ends 0", "call 0 41", "threads 100 1"});
+  const auto full = drops(IOCX_RECORD_DROP_THREADS_FULL);
+  ASSERT_GT(full, 0u);
+  ioc.ask({"set 0 forwards 0", "threads 1 1", "call 127 1"});
+  EXPECT_EQ(drops(IOCX_RECORD_DROP_THREADS_FULL), full + 1);
+  EXPECT_EQ(processed(slot, ioc.record(0)), 41u + 1 + 1);
+  EXPECT_EQ(counts(slot).causes.count("direct"), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, RecordDirectTest,
+                         ::testing::Values(Mode{true, true, true}, Mode{false, false, true},
+                                           Mode{true, true, false}));
+
+}  // namespace
+}  // namespace ioc_exporter::records

@@ -1,0 +1,162 @@
+"""What processes records besides clients and periodic scans: drivers, I/O interrupts, events, threads of modules."""
+import pytest
+
+from harness import env
+from harness.waiting import wait_until
+
+EXPORTER_OPTIONS = ["--no-collector.puts", "--records.causes", "--records.links=100"]
+
+SINCE = "epics_ioc_direct_counted_since_timestamp_seconds"
+PROCESSED = "epics_record_process_total"
+
+DATABASE = """
+    record(calc,"D:direct"){field(CALC,"VAL+1") field(FLNK,"D:next")}
+    record(calc,"D:next"){field(CALC,"VAL+1")}
+    record(calc,"D:usual"){field(CALC,"VAL+1") field(FLNK,"D:next")}
+    record(longin,"D:io"){field(DTYP,"Test Interrupt") field(SCAN,"I/O Intr")}
+    record(calc,"D:event"){field(CALC,"VAL+1") field(SCAN,"Event") field(EVNT,"7")}
+"""
+ASYNCHRONOUS = """
+    record(calcout,"D:slow"){field(CALC,"VAL+1") field(ODLY,"0.01") field(FLNK,"D:next")}
+"""
+
+
+def start(start_ioc, name, base, more=""):
+    return start_ioc(f"{name}-{base}", DATABASE + more, base=base, lib_dir=env.base_dir(base) / "lib")
+
+
+def causes(scrape, ioc):
+    return {(labels["cause"], labels["period"]): value for labels, value in
+            scrape.series("epics_ioc_processings_total", ioc=ioc.name) if value}
+
+
+def added(before, after):
+    return {key: value - before.get(key, 0) for key, value in after.items() if value != before.get(key, 0)}
+
+
+def processed(scrape, ioc):
+    return {labels["record"]: value for labels, value in scrape.series(PROCESSED, ioc=ioc.name)}
+
+
+def until_counted(ioc, exporter):
+    """A look finds the driver, and the probe stays."""
+    def is_counted():
+        ioc.shell("processDirectly D:direct 1 poller")
+        return exporter.scrape().series(SINCE, ioc=ioc.name)
+    wait_until(is_counted, "the look that finds processings without dbProcess", timeout=75)
+
+
+@pytest.mark.outer_bases
+def test_processings_without_dbprocess(start_ioc, start_exporter, base):
+    ioc = start(start_ioc, "direct", base)
+    exporter = start_exporter(sees=[ioc])
+    assert not exporter.scrape().series(SINCE, ioc=ioc.name)
+    until_counted(ioc, exporter)
+    ioc.process_once("D:usual")
+    before, values = exporter.scrape(), {name: ioc.get(f"D:{name}") for name in ("direct", "next", "usual")}
+    ioc.shell("processDirectly D:direct 17 poller")
+    ioc.shell("processInNamed D:direct 13 poller")
+    ioc.shell("processDirectly D:direct 1 poller")
+    for _ in range(7):
+        ioc.process_once("D:usual")
+    # Nothing was owed to it: each is one of its own.
+    ioc.shell("processDirectly D:usual 5 other")
+    after = exporter.scrape()
+    assert {name: ioc.get(f"D:{name}") - value for name, value in values.items()} == {
+        "direct": 31, "next": 43, "usual": 12}
+    assert added(processed(before, ioc), processed(after, ioc)) == {"D:direct": 31, "D:next": 43, "D:usual": 12}
+    assert added(causes(before, ioc), causes(after, ioc)) == {
+        ("direct", ""): 17 + 1 + 5, ("other", ""): 13, ("main", ""): 7, ("link", ""): 43}
+    def links(scrape):
+        return {labels["source_record"]: value for labels, value in
+                scrape.series("epics_record_link_total", ioc=ioc.name, record="D:next")}
+    assert added(links(before), links(after)) == {"D:direct": 31, "D:usual": 12}
+    def of_record(scrape):
+        return {(labels["record"], labels["cause"]): value for labels, value in
+                scrape.series("epics_record_process_cause_total", ioc=ioc.name)}
+    assert added(of_record(before), of_record(after)) == {
+        ("D:direct", "direct"): 18, ("D:direct", "other"): 13, ("D:usual", "direct"): 5, ("D:usual", "main"): 7,
+        ("D:next", "link"): 43}
+
+
+@pytest.mark.outer_bases
+def test_completions_are_no_processings_of_their_own(start_ioc, start_exporter, base):
+    """Where the probe is there for asynchronous records, both are told apart from the first end on."""
+    ioc = start(start_ioc, "direct-async", base, ASYNCHRONOUS)
+    exporter = start_exporter(sees=[ioc])
+
+    def process_slow():
+        ioc.process_once("D:slow")
+        wait_until(lambda: ioc.get("D:slow.PACT") == 0, "a completion")
+
+    def is_counted():
+        process_slow()
+        return exporter.scrape().series(SINCE, ioc=ioc.name)
+
+    wait_until(is_counted, "the probe for completions")
+    ioc.process_once("D:direct")
+    before = exporter.scrape()
+    for _ in range(11):
+        process_slow()
+    ioc.shell("processDirectly D:direct 3 poller")
+    after = exporter.scrape()
+    assert added(processed(before, ioc), processed(after, ioc)) == {"D:slow": 11, "D:direct": 3, "D:next": 14}
+    grown = added(causes(before, ioc), causes(after, ioc))
+    assert grown.pop(("direct", "")) == 3 and grown.pop(("main", "")) == 11
+    # What a completion processes in turn, its thread does.
+    assert sum(grown.values()) == 14 and grown[("link", "")] == 3
+
+
+def by_thread(scrape, ioc):
+    return {labels["thread"]: value for labels, value in
+            scrape.series("epics_ioc_process_by_thread_total", ioc=ioc.name)}
+
+
+@pytest.mark.outer_bases
+def test_interrupts_events_and_threads(start_ioc, start_exporter, base):
+    ioc = start(start_ioc, "interrupts", base)
+    exporter = start_exporter(sees=[ioc])
+    ioc.process_once("D:next")
+    before = exporter.scrape()
+    ioc.shell("requestIo D:io 13")
+    ioc.shell("postEvents 7 D:event 11")
+    for thread, times in ("motorPoller-3", 7), ("motorPoller-4", 5), ("seqProgram", 3):
+        ioc.shell(f"processInNamed D:usual {times} {thread}")
+    ioc.process_once("D:usual", 2)
+    after = exporter.scrape()
+    assert ioc.get("D:io.VAL") == 13 and ioc.get("D:event.VAL") == 11
+    assert added(causes(before, ioc), causes(after, ioc)) == {
+        ("io_intr", ""): 13, ("event", ""): 11, ("other", ""): 15, ("main", ""): 2, ("link", ""): 17}
+    threads = added(by_thread(before, ioc), by_thread(after, ioc))
+    [main] = threads.keys() - {"cbLow", "motorPoller", "seqProgram"}
+    assert threads == {"cbLow": 24, "motorPoller": 12, "seqProgram": 3, main: 2}
+    linked = causes(after, ioc)["link", ""]
+    assert sum(by_thread(after, ioc).values()) + linked == sum(causes(after, ioc).values())
+
+
+LEAVING = """
+    record(sub,"D:throws"){field(SNAM,"throw_inside")}
+    record(sub,"D:jumps"){field(SNAM,"jump_inside")}
+    record(calc,"D:outer"){field(CALC,"VAL+1") field(FLNK,"D:jumps")}
+    record(sub,"D:exits"){field(SNAM,"exit_inside")}
+"""
+
+
+@pytest.mark.outer_bases
+def test_records_that_threw(start_ioc, start_exporter, base):
+    ioc = start(start_ioc, "thrown", base, LEAVING)
+    exporter = start_exporter(sees=[ioc])
+    ioc.shell("dbtr D:throws")
+    ioc.shell("processWithJump D:outer")
+    ioc.process_once("D:next")
+    ioc.shell("processInThread D:exits")
+
+    def unwound(scrape):
+        return {labels["record"]: value for labels, value in
+                scrape.series("epics_record_unwound_total", ioc=ioc.name)}
+
+    # The end of a thread is noticed some seconds later.
+    scrape = exporter.wait_scrape(lambda s: "D:exits" in unwound(s), "the thread that ended")
+    assert unwound(scrape) == {"D:throws": 1, "D:jumps": 1, "D:exits": 1}
+    # The outer record has not thrown, but was left, too.
+    assert scrape.count("ioc_exporter_dropped_total", probe="record_process", reason="unwound", lost="true") == 4

@@ -1,0 +1,198 @@
+"""docs/recipes.md: its configurations and queries, taken from the page, with real servers; packaging/recipes/."""
+import contextlib
+import http.server
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import yaml
+
+from project import ROOT, run_tool
+
+sys.path.append(str(ROOT / "tests/e2e"))
+from harness.ports import free_port  # noqa: E402
+from harness.process import Process  # noqa: E402
+from harness.prometheus import Prometheus, installed  # noqa: E402
+from harness.waiting import wait_until  # noqa: E402
+
+FIXTURES = ROOT / "tests/fixtures"
+PAGE = (ROOT / "docs/recipes.md").read_text()
+PROTOBUF = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+OWNERS = ROOT / "packaging/recipes/pv_owners.py"
+
+
+def block(section: str, kind: str, containing: str) -> str:
+    """The only such piece of code in a section of the page."""
+    text = re.search(rf"^## {section}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)[1]
+    found, = [code for code in re.findall(rf"^```{kind}\n(.*?)^```$", text, re.M | re.S) if containing in code]
+    return found
+
+
+@contextlib.contextmanager
+def serving(answer):
+    """A server of answer(path, headers) -> (content type, body), or a status."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            made = answer(self.path, self.headers)
+            if isinstance(made, int):
+                return self.send_error(made)
+            kind, body = made
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_address[1]
+    server.shutdown()
+    server.server_close()
+
+
+def recorded(_, headers) -> tuple[str, bytes]:
+    """A scrape that was recorded, in the form that is asked for; in text each put has an exemplar."""
+    if "protobuf" in headers["Accept"]:
+        return PROTOBUF, (FIXTURES / "golden-scrape.pb").read_bytes()
+    text = (FIXTURES / "golden-scrape.openmetrics.txt").read_text()
+    return OPENMETRICS, re.sub(r"^(epics_puts_total\{.*\} \d+)$", r'\1 # {seq="23"} 1', text, flags=re.M).encode()
+
+
+def test_an_agent_writes_what_it_scrapes(tmp_path):
+    """One with native histograms, and one without; of each a second target does not answer."""
+    started = []
+
+    def agent(name: str, port: int, receiver: Prometheus, *features: str) -> None:
+        config = yaml.safe_load(block("Hosts behind a firewall", "yaml", "remote_write"))
+        here, = config["scrape_configs"][0]["static_configs"]
+        here.update(targets=[f"127.0.0.1:{port}"], labels={"instance": f"{name}:10064"})
+        gone = {"targets": [f"127.0.0.1:{free_port()}"], "labels": {"instance": f"{name}-gone:10064"}}
+        config["scrape_configs"][0]["static_configs"].append(gone)
+        config["global"]["scrape_interval"] = config["global"]["scrape_timeout"] = "1s"
+        config["remote_write"][0]["url"] = f"http://127.0.0.1:{receiver.port}/api/v1/write"
+        (tmp_path / f"{name}.yml").write_text(yaml.safe_dump(config))
+        started.append(Process(name, [
+            installed("prometheus", "prometheus"), f"--enable-feature={','.join(('agent', *features))}", f"--config.file={tmp_path}/{name}.yml",
+            f"--storage.agent.path={tmp_path}/{name}", f"--web.listen-address=127.0.0.1:{free_port()}"], tmp_path))
+
+    with serving(recorded) as port:
+        try:
+            receiver = Prometheus(tmp_path, {}, "--web.enable-remote-write-receiver",
+                                  "--enable-feature=exemplar-storage,native-histograms", name="receiver")
+            started.append(receiver)
+            agent("native", port, receiver, "native-histograms")
+            agent("text", port, receiver)
+            up = wait_until(lambda: len(found := receiver.query("up")) == 4 and found, "both agents' targets", 30)
+            assert {labels.pop("instance"): value for labels, value in up} == {
+                "native:10064": 1, "native-gone:10064": 0, "text:10064": 1, "text-gone:10064": 0}
+            assert all(labels == {"__name__": "up", "job": "ioc_exporter", "site": "ring"} for labels, _ in up)
+            put = 'epics_puts_total{pv="PS:Q1:SetCur",op="write_notify"}'
+            # Of one scrape all is there at some time: a connection for each part.
+            for wanted, query in (({"native:10064": 23, "text:10064": 23}, put),
+                                  ({"native:10064": 23}, 'histogram_count(epics_record_process_duration_seconds{record="PS:Q1:SetCur"})'),
+                                  ({"text:10064": 23}, 'epics_record_process_duration_seconds_count{record="PS:Q1:SetCur"}')):
+                found = wait_until(lambda: len(found := receiver.query(query)) == len(wanted) and found, query, 30)
+                assert {labels["instance"]: value for labels, value in found} == wanted
+            exemplars = wait_until(lambda: receiver.api("query_exemplars", query=put, start="0", end="9999999999"), "exemplars", 30)
+            assert [(one["seriesLabels"]["instance"], one["exemplars"][0]["labels"]) for one in exemplars] == [("text:10064", {"seq": "23"})]
+        finally:
+            for process in reversed(started):
+                process.kill()
+
+
+def rules_test(tmp_path, rules: dict, series: dict[str, str], **checks) -> None:
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules))
+    (tmp_path / "test.yml").write_text(yaml.safe_dump({
+        "rule_files": ["rules.yml"], "evaluation_interval": "1m",
+        "tests": [{"interval": "1m", "input_series": [{"series": name, "values": values} for name, values in series.items()], **checks}]}))
+    run_tool("promtool", "test", "rules", tmp_path / "test.yml")
+
+
+def test_an_agent_that_is_gone_is_told(tmp_path):
+    here, gone = ({"job": "ioc_exporter", "instance": name} for name in ("here:10064", "gone:10064"))
+    told = {"exp_labels": {**gone, "severity": "critical"}, "exp_annotations": {"summary": "Nothing arrives from gone:10064"}}
+    rules_test(tmp_path, yaml.safe_load(block("Hosts behind a firewall", "yaml", "alert")),
+               {f'up{{job="ioc_exporter",instance="{here["instance"]}"}}': "1x60",
+                f'up{{job="ioc_exporter",instance="{gone["instance"]}"}}': "1x10 _x39 1x10"},
+               alert_rule_test=[{"eval_time": f"{minute}m", "alertname": "IocExporterNotHeard", "exp_alerts": alerts}
+                                for minute, alerts in ((12, []), (30, [told]), (51, []))])
+
+
+CHANNELS = [
+    {"name": "SR:B1:Current-SP", "owner": "ada", "properties": [{"name": "Location", "value": "sector 3", "owner": "cf", "channels": []}],
+     "tags": []},
+    {"name": 'SR:{"odd}\\', "owner": "b\n\ud800", "properties": [{"name": "location", "value": None}], "tags": []},
+    {"name": "SR:NOBODY", "owner": "", "properties": []}]
+WRITTEN = ('# HELP epics_pv_owner_info Owner of a PV, from ChannelFinder. Always 1.\n# TYPE epics_pv_owner_info gauge\n'
+           'epics_pv_owner_info{pv="SR:B1:Current-SP",owner="ada",area="sector 3"} 1\n'
+           'epics_pv_owner_info{pv="SR:{\\"odd}\\\\",owner="b\\n?",area=""} 1\n')
+
+
+def owners(port: int, folder, *options: str) -> tuple[int, str]:
+    """Exit status and errors of the page's command, with its address and file replaced."""
+    command = block("Owners of PVs, from ChannelFinder", "sh", "--url").replace("\\\n", "")
+    command = command.replace("python3 pv_owners.py ", f"{sys.executable} {OWNERS} ", 1).replace("http://channelfinder.example.org:8080", f"http://127.0.0.1:{port}")
+    command = command.replace("/var/lib/prometheus/node-exporter", str(folder))
+    done = subprocess.run(["sh", "-c", " ".join([command.strip(), *options])], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stderr
+
+
+def test_owners_are_written(tmp_path):
+    asked = []
+
+    def answer(path: str, _):
+        asked.append(path)
+        return "application/json", json.dumps(CHANNELS if "SR" in path else []).encode()
+
+    with serving(answer) as port:
+        assert owners(port, tmp_path) == (0, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["pv_owners.prom"]
+    assert (tmp_path / "pv_owners.prom").read_text() == WRITTEN and (tmp_path / "pv_owners.prom").stat().st_mode & 0o777 == 0o644
+    assert asked == [f"/ChannelFinder/resources/channels?~name={area}%3A%2A&~size=10000&pvStatus=Active" for area in ("SR", "BR")]
+    checked = subprocess.run([installed("promtool", "prometheus"), "check", "metrics"], input=WRITTEN, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.parametrize("answer,error", [
+    (404, "HTTP Error 404"), (b"[", "Expecting value"), (b'{"error": 1}', "not a list"), (b"[" * 100000, "recursion"),
+    (b'[{"name": "A"}]', """read channel {"name": "A"}: KeyError('properties')"""), (b"[null]", "read channel null"),
+    (json.dumps([CHANNELS[0]] * 10000).encode(), "10000 channels or more"), (json.dumps(CHANNELS).encode(), "write 2 PVs: more than --limit=1"),
+    (None, "not done after 1 s")], ids=["status", "json", "object", "deep", "channel", "null", "window", "limit", "slow"])
+def test_an_error_leaves_the_old_file(tmp_path, answer, error):
+    (tmp_path / "pv_owners.prom").write_text("old")
+
+    def made(*_):
+        if answer is None:
+            time.sleep(2)
+        return answer if isinstance(answer, int) else ("application/json", answer or b"[]")
+
+    with serving(made) as port:
+        status, text = owners(port, tmp_path, "--limit=1", "--timeout=1" if answer is None else "--timeout=30")
+    assert status == 1 and text.startswith("pv_owners.py: ") and error in text and "Traceback" not in text, text
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("pv_owners.prom", "old")]
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    with serving(lambda *_: ("application/json", b"[]")) as port:
+        status, text = owners(port, tmp_path / "none")
+    assert status == 1 and text.startswith(f"pv_owners.py: write {tmp_path}/none/pv_owners.prom: ")
+
+
+def test_puts_are_joined_with_owners(tmp_path):
+    query = block("Owners of PVs, from ChannelFinder", "promql", "epics_pv_owner_info")
+    put = 'epics_puts_total{{job="ioc_exporter",instance="h:10064",ioc="i",pv="{}",client="{}"}}'
+    owner = 'epics_pv_owner_info{{job="node",instance="h:9100",pv="{}",owner="{}",area="sector 3"}} 1'
+    rules_test(tmp_path, {"groups": []},
+               {put.format("SR:B1", "a"): "0+60x10", put.format("SR:B1.VAL", "a"): "0+120x10", put.format("SR:B1", "b"): "0+60x10",
+                put.format("SR:OTHER", "a"): "0+60x10", put.format("SR:UNKNOWN", "a"): "0+60x10",
+                owner.format("SR:B1", "ada").removesuffix(" 1"): "1x10", owner.format("SR:OTHER", "bob").removesuffix(" 1"): "1x10"},
+               promql_expr_test=[{"expr": query, "eval_time": "10m", "exp_samples": [
+                   {"labels": '{owner="ada",area="sector 3"}', "value": 4}, {"labels": '{owner="bob",area="sector 3"}', "value": 1}]}])

@@ -1,0 +1,111 @@
+/*
+ * libcaPutLog: puts, lines and log servers. Of caPutLogApp, R4.1, and libcom/src/log/logClient.c of Base 7.0.10.
+ *
+ *   caPutLogPuts COUNT LINES JSON              so many puts, of which so many lines are made; puts of the log in JSON
+ *   caPutLogServer ADDRESS CONNECTED CONNECTS  makes or changes a server
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <netinet/in.h>
+
+#include <iocsh.h>
+
+#include "shape.h"
+
+typedef struct {
+	MOVED char msgBuf[0x4000];
+	struct sockaddr_in addr;
+	char name[64];
+	void *mutex;
+	int sock;
+	void *restartThreadId;
+	void *stateChangeNotify, *shutdownNotify;
+	unsigned connectCount, nextMsgIndex, backlog, connected, shutdown, shutdownConfirm;
+	int connFailStatus;
+} logClient;
+STANDS_AT(logClient, addr, 16384);
+STANDS_AT(logClient, shutdownNotify, 16496);
+STANDS_AT(logClient, connectCount, 16504);
+STANDS_AT(logClient, connected, 16516);
+
+typedef struct clientItem {
+	MOVED logClient *caPutLogClient;
+	struct clientItem *next;
+	char addr[1];
+} clientItem;
+STANDS_AT(clientItem, addr, 16);
+
+static clientItem *caPutLogClients;
+
+typedef struct {
+	int type;
+} LOGDATA;
+
+void caPutLogTaskSend(LOGDATA *data);
+void caddPutToQueue(LOGDATA *data);
+void caPutLogClientSend(const char *message);
+
+static volatile int work;
+
+KEPT void caPutLogTaskSend(LOGDATA *data)
+{
+	work += data->type;
+}
+
+KEPT void caddPutToQueue(LOGDATA *data)
+{
+	work -= data->type;
+}
+
+KEPT void caPutLogClientSend(const char *message)
+{
+	for (clientItem *client = caPutLogClients; client; client = client->next)
+		work += *message;
+}
+
+static void puts_to_log(const iocshArgBuf *args)
+{
+	LOGDATA data = {1};
+
+	for (int i = 0; i < args[0].ival; i++)
+		caPutLogTaskSend(&data);
+	for (int i = 0; i < args[1].ival; i++)
+		caPutLogClientSend("line");
+	for (int i = 0; i < args[2].ival; i++)
+		caddPutToQueue(&data);
+}
+
+static void server(const iocshArgBuf *args)
+{
+	static long event;
+	clientItem **at = &caPutLogClients;
+
+	while (*at && strcmp((*at)->addr, args[0].sval))
+		at = &(*at)->next;
+	if (!*at) {
+		*at = calloc(1, sizeof **at + strlen(args[0].sval));
+		strcpy((*at)->addr, args[0].sval);
+		(*at)->caPutLogClient = calloc(1, sizeof(logClient));
+#ifdef IOC_EXPORTER_SHIFTED
+		memset(&(*at)->moved_by, 0x5a, sizeof(long));
+		memset(&(*at)->caPutLogClient->moved_by, 0x5a, sizeof(long));
+#endif
+		(*at)->caPutLogClient->addr.sin_family = AF_INET;
+		(*at)->caPutLogClient->stateChangeNotify = (*at)->caPutLogClient->shutdownNotify = &event;
+	}
+	(*at)->caPutLogClient->connected = (unsigned)args[1].ival;
+	(*at)->caPutLogClient->connectCount = (unsigned)args[2].ival;
+}
+
+void register_module(void)
+{
+	static const iocshArg text = {"address", iocshArgString}, number = {"number", iocshArgInt};
+	static const iocshArg *const numbers[] = {&number, &number, &number}, *const of_server[] = {&text, &number,
+												    &number};
+	static const iocshFuncDef put = {.name = "caPutLogPuts", .nargs = 3, .arg = numbers};
+	static const iocshFuncDef made = {.name = "caPutLogServer", .nargs = 3, .arg = of_server};
+
+	iocshRegister(&put, puts_to_log);
+	iocshRegister(&made, server);
+}

@@ -1,0 +1,4 @@
+// libcas: the class whose typeinfo a gateway imports.
+#include "casdef.h"
+
+caServer::~caServer() = default;
