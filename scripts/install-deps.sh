@@ -16,7 +16,7 @@ set -euo pipefail
 apt_packages() {
   local label
   case $1 in
-    build) echo "cmake ninja-build g++ clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev" \
+    build) echo "cmake ninja-build python3 g++ clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev" \
       "libdeflate-dev libzstd-dev libprotozero-dev prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev" \
       "libabsl-dev libspdlog-dev libgtest-dev libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev" \
       "libcap-dev libseccomp-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev libzydis-dev $(apt_bpftool)" ;;
@@ -80,7 +80,7 @@ apt_compilers() {
 
 dnf_packages() {
   case $1 in
-    build) echo "cmake ninja-build gcc-c++ clang llvm bpftool pkgconf-pkg-config libbpf-devel" \
+    build) echo "cmake ninja-build python3 gcc-c++ clang llvm bpftool pkgconf-pkg-config libbpf-devel" \
       "elfutils-libelf-devel zlib-devel libdeflate-devel libzstd-devel protozero-devel cxxopts-devel re2-devel" \
       "abseil-cpp-devel yaml-cpp-devel libxcrypt-devel spdlog-devel gtest-devel gmock-devel json-devel" \
       "libcap-devel libseccomp-devel sqlite-devel openssl-devel libcurl-devel zydis-devel" ;;

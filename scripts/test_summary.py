@@ -7,7 +7,7 @@ An entry of ctest that runs many tests leaves ENTRY.xml in one of the directorie
 write it. The last line is "N passed, N failed, N skipped". Exit status 1 when one failed or none passed.
 
 --waits: prints the entries that failed because a wait ran out, and for no other reason, as an expression for
-ctest's -R; nothing, where another failed or more than two did. --again: the file of a second run of those, whose
+ctest's -R; nothing, where another failed or more than four did. --again: the file of a second run of those, whose
 outcomes count.
 """
 import argparse
@@ -94,7 +94,7 @@ def failed_of(file: str) -> list[str]:
 
 def print_waits(file: str, directories: list[pathlib.Path]) -> int:
     failed = failed_of(file)
-    if 0 < len(failed) <= 2 and all(ran_out(directories, entry) for entry in failed):
+    if 0 < len(failed) <= 4 and all(ran_out(directories, entry) for entry in failed):
         print("^(" + "|".join(map(re.escape, failed)) + ")$")
     return 0
 

@@ -88,6 +88,13 @@ void read_group(Reader& group, std::vector<SiteTarget>& list) {
   }
 }
 
+// Whether nobody else can read what is sent there.
+bool is_private(const std::string& url) {
+  static const re2::RE2 form(R"((?i)https://.*|http://(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]*)?(?:/.*)?)",
+                             re2::RE2::Latin1);
+  return re2::RE2::FullMatch(url, form);
+}
+
 std::size_t side_by_side() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -95,9 +102,14 @@ std::size_t side_by_side() {
 }
 
 Result<std::string> answer_of(const SiteTarget& one, const std::string& target,
-                              std::chrono::milliseconds timeout, const FetchAs& as) {
+                              std::chrono::milliseconds timeout, FetchAs as) {
+  constexpr int kUnauthorized = 401;
   if (!one.problem.empty()) return error_in_words(one.problem);
+  const bool withheld = !one.gets_login && !std::exchange(as.login, {}).empty();
   auto fetched = fetch(one.url + target, timeout, as, kMostOfOne);
+  if (withheld && fetched && fetched->status == kUnauthorized)
+    return error_in_words("it asks for a login, which is not sent by http to a host that a Prometheus "
+                          "names; it is to one in a file of --targets");
   // No puts are an empty answer, too, of lines of JSON.
   if (fetched && fetched->status == 200 && fetched->body.empty() &&
       !fetched->content_type.starts_with("application/x-ndjson"))
@@ -150,6 +162,7 @@ SiteTargets targets_of_prometheus(const std::string& json, const std::string& jo
       const std::size_t end = std::min(scraped.find('/', scraped.find("://") + 3), scraped.size());
       list.push_back(
           target_at(labels.value("instance", ""), scraped.substr(0, end), scraped.substr(end)));
+      list.back().gets_login = is_private(scraped);
     }
     return checked(std::move(list), "the job " + shown(job));
   } catch (const Json::exception& problem) {  // the library's way to tell

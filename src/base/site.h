@@ -20,6 +20,7 @@ struct SiteTarget {
   std::string url;   // the path of the metrics less "/metrics"; none where it ends otherwise
   std::string path;  // of the metrics
   std::string problem = {};  // why it cannot be asked
+  bool gets_login = true;    // not by http, where a Prometheus names it and it is another host
 };
 
 // Each URL once, in the order of the list. At most 10,000.

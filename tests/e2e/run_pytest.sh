@@ -36,6 +36,6 @@ if unshare --net ip link set lo up 2>/dev/null; then
   alone=(unshare --net sh -c 'ip link set lo up && exec "$@"' sh)
 fi
 # shellcheck disable=SC2086 # IOC_EXPORTER_PYTEST: several words
-exec "${alone[@]}" "$python" -m pytest -q --tb=short -p no:cacheprovider -o faulthandler_timeout=170 \
+exec "${alone[@]}" "$python" -m pytest -q --tb=short -p no:cacheprovider -o "faulthandler_timeout=${IOC_EXPORTER_DUMP_AFTER:-170}" \
   -o tmp_path_retention_policy=failed --junit-xml="${IOC_EXPORTER_RESULTS:?}/$IOC_EXPORTER_ENTRY.xml" \
   "$@" ${IOC_EXPORTER_PYTEST:-}

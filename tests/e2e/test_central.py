@@ -1,4 +1,5 @@
 """Questions to all exporters of a site, of which one hangs and one is not there; and the state of an IOC for Nagios."""
+import http.server
 import json
 import os
 import re
@@ -139,6 +140,39 @@ def test_the_exporters_of_a_prometheus(site, puts, started, log_dir):
     done = run_exporter("who-wrote", f"--prometheus=http://127.0.0.1:{server.port}", "--job=none", "C:set")
     assert (done.returncode, done.stdout) == (1, "")
     assert 'the job "none" has no exporter' in done.stderr
+
+
+def test_the_login_stays_here(site):
+    """A Prometheus names a host that asks for a login: by http it gets none, in a file of targets it does."""
+    asked = []
+
+    class Answers(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append((self.path.split("?")[0], self.headers["Authorization"]))
+            body = json.dumps({"data": {"activeTargets": [{"labels": {"job": "ioc_exporter"}, "scrapeUrl": f"http://{name}/metrics"}]}})
+            self.send_response(200 if self.path.startswith("/api") else 401)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(body.encode() if self.path.startswith("/api") else b"who are you?")
+
+        def log_message(self, *words):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("", 0), Answers)
+    name = f"127.0.0.2:{server.server_port}"  # not the name of this host
+    threading.Thread(target=server.serve_forever).start()
+    try:
+        environment = {**os.environ, "IOC_EXPORTER_LOGIN": "operator:secret"}
+        told = run_exporter("who-wrote", f"--prometheus=http://127.0.0.1:{server.server_port}", "C:set", env=environment)
+        site.file.with_name("other.yml").write_text(f"- targets: ['{name}']\n")
+        site.ask("who-wrote", "C:set", of=site.file.with_name("other.yml"), env=environment)
+    finally:
+        server.shutdown()
+        server.server_close()
+    login = "Basic b3BlcmF0b3I6c2VjcmV0"
+    assert [one[1] for one in asked] == [login, None, login], asked
+    assert told.returncode == 1
+    assert f"http://{name} did not answer: it asks for a login, which is not sent by http" in told.stderr
 
 
 def test_answers_of_others(site, log_dir):

@@ -15,9 +15,10 @@ finish() {
   poweroff -f
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds; tells and ends when it does not.
+# wait_for SECONDS COMMAND...: until the command succeeds; tells and ends when it does not. Ten times as long where the host
+# is busy: it cannot be known here.
 wait_for() {
-  local left=$1
+  local left=$(($1 * 10))
   shift
   until "$@"; do
     left=$((left - 1))

@@ -131,5 +131,5 @@ def test_journal_has_no_complaint(facts):
             if "level=info" not in line and "measure the cost of a probe" not in line] == []
     of_systemd = [line for line in lines if not line.startswith("ts=")]
     assert [line for line in of_systemd if re.search("[Ff]ail|denied|not permitted|Watchdog", line)] == [
-        "ioc_exporter.service: Watchdog timeout (limit 20s)!",
+        "ioc_exporter.service: Watchdog timeout (limit 1min)!",
         "ioc_exporter.service: Failed with result 'watchdog'."]

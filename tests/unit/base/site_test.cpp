@@ -72,6 +72,22 @@ TEST(SiteTargets, OfAPrometheusThoseOfTheJob) {
       ElementsAre("a http://a:10064", "b https://b:1", "c http://c:2", "http://d:3 http://d:3"));
 }
 
+TEST(SiteTargets, ThoseOfAPrometheusGetNoLoginByHttpOnOtherHosts) {
+  for (const auto& [url, gets_login] : {std::pair{"https://a:1/metrics", true},
+                                        {"HTTPS://a:1/metrics", true},
+                                        {"http://a:1/metrics", false},
+                                        {"http://127.0.0.1:1/metrics", true},
+                                        {"http://localhost", true},
+                                        {"http://[::1]:2/metrics", true},
+                                        {"http://127.0.0.2:1/metrics", false},
+                                        {"http://localhost.a:1/metrics", false},
+                                        {"http://localhost@a:1/metrics", false},
+                                        {"http://127.0.0.1:1@a:1/metrics", false}})
+    EXPECT_EQ(value_of(of_prometheus({scraped(url, "ioc_exporter", "")}))[0].gets_login, gets_login)
+        << url;
+  EXPECT_TRUE(value_of(of_file("- targets: [a:1]"))[0].gets_login);
+}
+
 TEST(SiteTargets, OneAddressHoweverItIsWritten) {
   EXPECT_THAT(texts(of_file("- targets: ['Host:080', 'hOST', 'host:80', '[::A]:1', '[::a]:01', "
                             "'host:443']\n"
