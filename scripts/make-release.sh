@@ -102,6 +102,7 @@ find "$top/dashboards" "$top/alerts" \( -name '*test*' -o -name '*.py' -o -name 
 rm -rf "$top/mixin/__pycache__"
 sed -i "s|localhost/ioc_exporter:.*|localhost/ioc_exporter:${version//+/_}|" "$top"/packaging/{kubernetes/daemonset,compose/compose}.y*ml
 sed -Ei "s/^(version|appVersion): .*/\1: $version/" "$top/packaging/helm/Chart.yaml"
+cp -r "$top/alerts" "$top/packaging/kubernetes" "$top/packaging/helm" # what the templates of the chart read
 {
   sed -n '/^kind:/,/^spec:/{s/ServiceMonitor/PrometheusRule/;p}; /^apiVersion:/p' packaging/kubernetes/servicemonitor.yaml
   echo "  groups:"
@@ -114,7 +115,7 @@ scripts/make-sbom.sh "$binary" "$version" "$arch" "$seconds" "$top/licences" >"$
 pack "$name.tar.gz" --directory "$work" "$name"
 mixin=ioc_exporter-$version.mixin
 pack "$mixin.tar.gz" --directory "$top" --transform "s,^,$mixin/," LICENSE dashboards mixin
-pack "ioc-exporter-$version.tgz" --directory "$top/packaging" --dereference --transform "s,^helm,ioc-exporter," helm
+pack "ioc-exporter-$version.tgz" --directory "$top/packaging" --transform "s,^helm,ioc-exporter," helm
 scripts/make-image.sh "$output/$name.tar.gz"
 
 mkdir "$work/packages"

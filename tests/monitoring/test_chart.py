@@ -2,6 +2,7 @@
 import copy
 import os
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -9,7 +10,7 @@ import yaml
 
 from project import ALERTS, ROOT, run_tool
 
-CHART = ROOT / "packaging" / "helm"
+SOURCES = ROOT / "packaging" / "helm"
 KUBERNETES = ROOT / "packaging" / "kubernetes"
 OWN_LABELS = {"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "app.kubernetes.io/version", "helm.sh/chart"}
 
@@ -25,10 +26,15 @@ def helm() -> pathlib.Path:
 
 def template(helm: pathlib.Path, folder: pathlib.Path, values: dict, status: int = 0) -> dict:
     """Objects by kind; what it says where it is to fail."""
+    chart = folder / "chart"
+    if not chart.exists():  # as scripts/make-release.sh lays it out
+        shutil.copytree(SOURCES, chart)
+        shutil.copytree(ALERTS, chart / "alerts")
+        shutil.copytree(KUBERNETES, chart / "kubernetes")
     (folder / "values.yaml").write_text(yaml.safe_dump(values))
-    lint = subprocess.run([helm, "lint", "--strict", CHART, "--values", folder / "values.yaml"], capture_output=True, text=True)
+    lint = subprocess.run([helm, "lint", "--strict", chart, "--values", folder / "values.yaml"], capture_output=True, text=True)
     assert lint.returncode == 0, lint.stdout + lint.stderr
-    made = subprocess.run([helm, "template", "site", CHART, "--namespace", "controls", "--values", folder / "values.yaml",
+    made = subprocess.run([helm, "template", "site", chart, "--namespace", "controls", "--values", folder / "values.yaml",
                            "--kube-version", "1.31"], capture_output=True, text=True)
     assert made.returncode == status, made.stderr
     if status:
@@ -51,7 +57,7 @@ def test_its_objects_are_the_manifests(helm, tmp_path):
         if kind == "DaemonSet":
             [container], [its] = (each["spec"]["template"]["spec"]["containers"] for each in (own, found))
             assert its.pop("imagePullPolicy") == "IfNotPresent"
-            version = yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]
+            version = yaml.safe_load((SOURCES / "Chart.yaml").read_text())["appVersion"]
             assert (container.pop("image").partition(":")[0], its.pop("image")) == \
                 ("localhost/ioc_exporter", f"localhost/ioc_exporter:{version}")
             assert its.keys() and found["spec"]["template"]["metadata"].pop("annotations")["checksum/config"]
