@@ -90,8 +90,9 @@ void read_group(Reader& group, std::vector<SiteTarget>& list) {
 
 // Whether nobody else can read what is sent there.
 bool is_private(const std::string& url) {
-  static const re2::RE2 form(R"((?i)https://.*|http://(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]*)?(?:/.*)?)",
-                             re2::RE2::Latin1);
+  static const re2::RE2 form(
+      R"((?i)https://.*|http://(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]*)?(?:/.*)?)",
+      re2::RE2::Latin1);
   return re2::RE2::FullMatch(url, form);
 }
 
@@ -108,8 +109,9 @@ Result<std::string> answer_of(const SiteTarget& one, const std::string& target,
   const bool withheld = !one.gets_login && !std::exchange(as.login, {}).empty();
   auto fetched = fetch(one.url + target, timeout, as, kMostOfOne);
   if (withheld && fetched && fetched->status == kUnauthorized)
-    return error_in_words("it asks for a login, which is not sent by http to a host that a Prometheus "
-                          "names; it is to one in a file of --targets");
+    return error_in_words(
+        "it asks for a login, which is not sent by http to a host that a Prometheus "
+        "names; it is to one in a file of --targets");
   // No puts are an empty answer, too, of lines of JSON.
   if (fetched && fetched->status == 200 && fetched->body.empty() &&
       !fetched->content_type.starts_with("application/x-ndjson"))
