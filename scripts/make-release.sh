@@ -70,9 +70,11 @@ binary=$build/ioc_exporter_static
 [ -x "$binary" ] || die "there is no $binary: build with -DIOC_EXPORTER_STATIC=ON"
 
 version=$("${run[@]}" "$binary" --version)
-[[ $version =~ ^ioc_exporter\ ([^ ]+)\ \(revision\ [0-9a-f]+ ]] ||
+[[ $version =~ ^ioc_exporter\ ([^ ]+)\ \(revision\ ([0-9a-f]+) ]] ||
   die "$binary was built without the revision of its sources: build again, with git. It says: $version"
-version=${BASH_REMATCH[1]}
+version=${BASH_REMATCH[1]} revision=$(as_invoker git rev-parse HEAD)
+[[ $revision = "${BASH_REMATCH[2]}"* ]] ||
+  die "$binary was built from revision ${BASH_REMATCH[2]}, the documents and rules here are of ${revision:0:12}: build again"
 name=ioc_exporter-$version.linux-$arch
 mkdir -p "$output"
 output=$(cd "$output" && pwd)

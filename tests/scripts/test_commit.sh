@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/make-release.sh makes nothing without a git checkout, nor of a program that does not know its revision.
+# scripts/make-release.sh makes nothing without a git checkout, nor of a program whose revision is unknown or another one.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/packaging/lib.sh
@@ -28,3 +28,5 @@ checkout "$work/outer"
 refuses "files in another project's checkout" "needs a git checkout"
 checkout "$work/outer/sources"
 refuses "a program without a revision" "built without the revision"
+sed -i 's/(GNU/(revision 0123456789ab, GNU/' "$work/outer/sources/built/ioc_exporter_static"
+refuses "a program of another revision" "was built from revision 0123456789ab, the documents and rules here are of "
