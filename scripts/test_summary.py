@@ -74,14 +74,15 @@ def tests_of_entry(case: ElementTree.Element, directories: list[pathlib.Path]) -
 
 
 def ran_out(directories: list[pathlib.Path], entry: str) -> bool:
-    """Has each test of the entry that failed waited in vain, as harness/waiting.py says it?"""
+    """Has each test of the entry that failed waited in vain, as harness/waiting.py says it, or for an answer or an end?"""
     file = next((d / f"{entry}.xml" for d in directories if (d / f"{entry}.xml").exists()), None)
     if not file:
         return False
     root = ElementTree.parse(file).getroot()
     reasons = [case.get("message") or "" for kind in ("failure", "error") for case in root.iter(kind)]
     # What a fixture waits for is an error to pytest: failed on setup with "AssertionError: ...
-    return bool(reasons) and all(re.match(r'(failed on setup with ")?AssertionError: not within ', reason) for reason in reasons)
+    in_vain = re.compile(r'(failed on setup with ")?(AssertionError: not within |TimeoutError|subprocess\.TimeoutExpired)')
+    return bool(reasons) and all(in_vain.match(reason) for reason in reasons)
 
 
 def entries_of(file: str) -> list[ElementTree.Element]:

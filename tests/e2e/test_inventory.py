@@ -49,12 +49,12 @@ def test_each_base(start_ioc, start_exporter, raw_client, base, witness):
     mine = [young.create(name) for name in PVS[:5]]
     young.monitor(mine[0])
     old.get(channels[0])
-    assert told(exporter.scrape(), ioc) == (
-        [3, 10, 0], {"read_write": 22}, {"operator@console": [2, 21, 10], "physicist@laptop": [1, 1, 0]})
+    exporter.wait_scrape(lambda s: told(s, ioc) == (
+        [3, 10, 0], {"read_write": 22}, {"operator@console": [2, 21, 10], "physicist@laptop": [1, 1, 0]}), "the young one is told")
     young.events(on=False)
     young.get(mine[0])
     silent.get(channel)
-    assert told(exporter.scrape(), ioc)[0] == [3, 10, 1]
+    exporter.wait_scrape(lambda s: told(s, ioc)[0] == [3, 10, 1], "one circuit gets no events")
     silent.kill()
     young.kill()
     exporter.wait_scrape(lambda s: told(s, ioc) == (
@@ -70,12 +70,12 @@ def test_rights_that_change(start_ioc, start_exporter, raw_client):
     channels = [client.create(name) for name in PVS]
     switch = client.create("N:switch")
     exporter = start_exporter("--server-probe", sees=[ioc])
-    assert told(exporter.scrape(), ioc)[1] == {"read": 23, "read_write": 1}
+    exporter.wait_scrape(lambda s: told(s, ioc)[1] == {"read": 23, "read_write": 1}, "the first rights")
     for value, rights in ((1, {"read_write": 24}), (0, {"read": 23, "read_write": 1})):
         client.write_notify(switch, value)
         client.wait_rights(channels, 1 + 2 * value)
         client.echo()
-        assert told(exporter.scrape(), ioc)[1] == rights
+        exporter.wait_scrape(lambda s, rights=rights: told(s, ioc)[1] == rights, f"rights are {rights}")
 
 
 def test_names_that_hold_any_characters(start_ioc, start_exporter, raw_client):
@@ -92,7 +92,7 @@ def test_names_that_hold_any_characters(start_ioc, start_exporter, raw_client):
 
 def test_requests_that_the_server_reads_late(start_ioc, start_exporter, raw_client):
     """While it waits for a put-callback of a client it reads nothing of what that one sends."""
-    ioc = start_ioc("inventory-late", RECORDS + 'record(calcout, "N:slow") { field(CALC, "A") field(ODLY, "7") }')
+    ioc = start_ioc("inventory-late", RECORDS + 'record(calcout, "N:slow") { field(CALC, "A") field(ODLY, "20") }')
     client = raw_client(ioc)
     slow = client.create("N:slow.A")
     exporter = start_exporter("--server-probe", sees=[ioc])
@@ -103,7 +103,7 @@ def test_requests_that_the_server_reads_late(start_ioc, start_exporter, raw_clie
     for _ in range(5):
         assert told(exporter.scrape(), ioc)[1] == {"read_write": 1}
     client.wait_created(channel)
-    assert told(exporter.scrape(), ioc)[1] == {"read_write": 2}
+    exporter.wait_scrape(lambda s: told(s, ioc)[1] == {"read_write": 2}, "the second channel")
     assert client.wait_written(waits) == ECA_NORMAL
 
 
@@ -116,8 +116,8 @@ def test_a_hundred_clients(start_ioc, start_exporter, raw_client):
             client.monitor(channel)
     expected = {f"user{i}@console": [1, i % 23, (i % 23 + 1) // 2] for i in range(100)}
     exporter = start_exporter("--server-probe", sees=[ioc])
-    exporter.wait_scrape(lambda s: told(s, ioc)[2] == expected, "each client's are told")
-    numbers, channels, _ = told(exporter.scrape(), ioc)
+    page = exporter.wait_scrape(lambda s: told(s, ioc)[2] == expected, "each client's are told")
+    numbers, channels, _ = told(page, ioc)
     assert numbers == [100, sum(one[2] for one in expected.values()), 0]
     assert channels == {"read_write": sum(one[1] for one in expected.values())}
     for client in all_clients[50:]:

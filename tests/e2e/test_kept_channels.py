@@ -108,7 +108,7 @@ def test_a_disk_that_hangs(started, server, start, disk_to_freeze):
     assert puts(first.scrape()) == {(PVS[0], "operator", "console"): 7}
     first.process.popen.terminate()
     first.process.wait_for("all probes are detached", "stderr", timeout=2)
-    assert first.process.popen.wait(timeout=5) == 0
+    assert first.process.wait_exit(5) == 0
     second = start(folder)
     client.put(PVS[0], 5)
     client.wait_done()

@@ -170,33 +170,35 @@ def state(circuits=0, monitors=0, flow_controlled_circuits=0, **channels):
                 **{a: channels.get(a, 0) for a in ("none", "read", "write", "read_write", "unknown")})
 
 
+def wait_gauges(exporter, ioc, wanted):
+    """A scrape waits for half a second until the server's memory is read."""
+    return exporter.wait_scrape(lambda s: gauges(s, ioc) == wanted, f"{wanted}")
+
+
 def test_circuits_channels_and_monitors_of_clients(ioc, start_exporter, raw_client):
     exporter = start_exporter(sees=[ioc])
-    assert gauges(exporter.scrape(), ioc) == state()
+    wait_gauges(exporter, ioc, state())
     first, second = raw_client(ioc), raw_client(ioc)
     guest = raw_client(ioc, "guest", "laptop")
     free, closed = first.create("O:open"), first.create("O:closed")
     subscriptions = [first.monitor(free), first.monitor(closed)]
     second.monitor(second.create("O:slow"))
     guests = guest.create("O:closed")
-    scrape = exporter.scrape()
-    assert gauges(scrape, ioc) == state(circuits=3, monitors=3, read=2, read_write=2)
+    scrape = wait_gauges(exporter, ioc, state(circuits=3, monitors=3, read=2, read_write=2))
     assert of_clients(scrape, ioc) == {("operator", "console1"): [2, 3, 3],
                                        ("guest", "laptop"): [1, 1, 0]}
     first.events(on=False)
     first.get(free)
-    assert gauges(exporter.scrape(), ioc)["flow_controlled_circuits"] == 1
+    exporter.wait_scrape(lambda s: gauges(s, ioc)["flow_controlled_circuits"] == 1, "flow control")
     first.events(on=True)
     first.cancel(free, subscriptions[0])
     first.clear(closed)
     first.get(free)
-    scrape = exporter.scrape()
-    assert gauges(scrape, ioc) == state(circuits=3, monitors=1, read=1, read_write=2)
+    wait_gauges(exporter, ioc, state(circuits=3, monitors=1, read=1, read_write=2))
     guest.get(guests)
     guest.kill()
     second.kill()
-    scrape = exporter.wait_scrape(lambda s: gauges(s, ioc)["circuits"] == 1, "two circuits have ended")
-    assert gauges(scrape, ioc) == state(circuits=1, read_write=1)
+    scrape = wait_gauges(exporter, ioc, state(circuits=1, read_write=1))
     assert of_clients(scrape, ioc) == {("operator", "console1"): [1, 1, 0]}
 
 

@@ -91,7 +91,7 @@ def test_times_of_requests(exporter, ioc):
             return page.value(name + suffix, ioc=ioc.name, port="L0") - (
                 before.value(name + suffix, ioc=ioc.name, port="L0") or 0)
         assert grown("_count") == 23
-        assert 0.046 <= grown("_sum") < 1
+        assert 0.046 <= grown("_sum") < 40
     assert [labels["port"] for labels, _ in page.series(CALL + "_count", ioc=ioc.name)] == ["L0"]
 
 
@@ -138,7 +138,7 @@ def test_exchanges_of_records(exporter, ioc):
     assert values(page, "epics_stream_exchanges_total", ioc.name, "record", "result") == expected
     duration = "epics_stream_exchange_duration_seconds"
     assert page.value(duration + "_count", ioc=ioc.name, record="M:set2") == 11
-    assert 0.022 <= page.value(duration + "_sum", ioc=ioc.name, record="M:set2") < 1
+    assert 0.022 <= page.value(duration + "_sum", ioc=ioc.name, record="M:set2") < 20
     assert page.value(duration + "_count", ioc=ioc.name, record="M:set1") == 38
 
 

@@ -122,7 +122,7 @@ def test_ioc_by_both_protocols(start_ioc, start_exporter, connect, connect_p4p, 
     by_pva, by_ca = connect_p4p(ioc, {"V:both": 1}, 101), connect(clients.libca, [ioc], ["V:both"], 211)
     assert [by_pva.send(), by_ca.send()] == [101, 211]
     assert ioc.get("V:both:count.VAL") == 312
-    page = exporter.scrape()
+    page = exporter.wait_scrape(lambda s: s.count("epics_circuits", ioc=ioc.name, protocol="ca") == 1, "the server's memory is read")
     assert counts(page, ioc) == Counter({("V:both", LIBCA_USER, "put"): 101})
     assert page.count(PUTS, ioc=ioc.name, protocol="ca", op="write") == 211
     assert page.total(PUTS) == 312

@@ -115,7 +115,7 @@ def test_lost_helper_ends_it(start_exporter):
     """Nothing is counted any more then, which a page would not show; the service manager starts it again."""
     exporter = start_exporter("--no-collector.records")
     os.kill(helpers_of(exporter.pid)["ioc_exp-attach"], signal.SIGKILL)
-    assert exporter.process.popen.wait(timeout=20) == 1
+    assert exporter.process.wait_exit(20) == 1
     assert "the helper process ioc_exp-attach has ended" in exporter.process.stderr()
 
 

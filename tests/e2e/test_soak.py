@@ -221,7 +221,7 @@ def test_nothing_grows_and_all_is_counted(started, start_ioc, start_exporter, lo
     assert exporter.stop() == 0
     took = time.monotonic() - stopping
     print(f"SIGTERM: {took:.2f} s")
-    assert took < LONGEST_END
+    assert took < LONGEST_END, f"not within {LONGEST_END} s: the end"
 
 
 def check_counts(exporter, load: Load, iocs: list[Ioc], before, put_log: PutLog) -> None:

@@ -60,7 +60,7 @@ def asked(exporter) -> float:
 def while_asked(exporter, work, *options, status=0) -> str:
     """Output of the command for an action that follows its request."""
     before = asked(exporter)
-    with subprocess.Popen(command(exporter, "--for=3s", *options), stdout=subprocess.PIPE, text=True) as shows:
+    with subprocess.Popen(command(exporter, "--for=8s", *options), stdout=subprocess.PIPE, text=True) as shows:
         wait_until(lambda: asked(exporter) > before, "it has asked")
         work()
         text, _ = shows.communicate(timeout=60)
@@ -108,7 +108,7 @@ def test_a_put_is_shown_as_its_tree(ioc, exporter, raw_client):
 def test_slower_and_cause_choose(ioc, exporter, raw_client):
     client = raw_client(ioc)
     before = asked(exporter)
-    with subprocess.Popen(command(exporter, "--for=10s", "--slower=1m", "C:.*"), stdout=subprocess.PIPE, text=True) as none:
+    with subprocess.Popen(command(exporter, "--for=30s", "--slower=1m", "C:.*"), stdout=subprocess.PIPE, text=True) as none:
         wait_until(lambda: asked(exporter) > before, "it has asked")
         for cause, count in [("ca", 1), ("scan", 0)]:
             text = while_asked(exporter, lambda: write(client, "C:set", [2]), f"--cause={cause}", "C:tail", status=3 * (1 - count))
@@ -137,8 +137,8 @@ def test_without_traces_the_command_says_so(start_exporter):
 
 
 def test_where_polling_drowns_the_rest_it_says_what_to_ask_for(ioc, exporter):
-    done = subprocess.run(command(exporter, "--for=4s", "poll:C"), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command(exporter, "--for=12s", "poll:C"), capture_output=True, text=True, timeout=60)
     assert re.fullmatch(r"ioc_exporter trace: (\d+) of \1 traces have the cause scan: --cause=ca leaves those of puts\n", done.stderr)
     assert done.returncode == 0
-    done = subprocess.run(command(exporter, "--for=4s", "--cause=scan", "poll:C"), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command(exporter, "--for=12s", "--cause=scan", "poll:C"), capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")

@@ -58,6 +58,9 @@ is "the counts" '3 passed, 1 failed, 0 skipped' "${counted##*$'\n'}"
 
 run ctest.xml e2e.good=passed e2e.late_fixture=failed
 is "what is run again after a fixture" '^(e2e\.late_fixture)$' "$(summary --waits)"
+entry e2e.late_answer "TimeoutError: timed out"
+run ctest.xml e2e.good=passed e2e.late_answer=failed
+is "what is run again after an answer that was late" '^(e2e\.late_answer)$' "$(summary --waits)"
 run ctest.xml e2e.good=passed e2e.broken_fixture=failed
 is "what is run again after a broken fixture" '' "$(summary --waits)"
 

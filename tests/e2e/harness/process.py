@@ -73,7 +73,7 @@ class Process:
         try:
             return self.popen.wait(timeout)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still runs after {timeout} s: {self.describe()}") from None
+            raise AssertionError(f"not within {timeout} s: the end of {self.describe()}") from None
 
     def terminate(self, timeout: float = 60.0) -> int:
         self.popen.send_signal(signal.SIGTERM)

@@ -24,7 +24,7 @@ def wait_stable(read: Callable[[], T], what: str, quiet: float = 0.5, timeout: f
     last, since = read(), time.monotonic()
     while time.monotonic() - since < quiet:
         if time.monotonic() > deadline:
-            raise AssertionError(f"still changing after {timeout} s: {what} (now {last!r})")
+            raise AssertionError(f"not within {timeout} s: {what} at rest (now {last!r})")
         time.sleep(0.05)
         value = read()
         if value != last:
