@@ -47,7 +47,7 @@ DESCRIPTION
 OPTIONS
   --ioc=NAME           the IOC, by its name on /metrics
   --unexpected-within=DURATION
-                       how long a put that the policy does not allow is told (default: 10m)
+                       how long a put that the policy does not allow is reported (default: 10m)
   --pending=WARN,CRIT  time of the put with callback that has waited longest (default: 15m,1h)
   --lock=WARN,CRIT     time of the longest wait for a lock of a record (default: 10s,1m)
   --metrics-path=PATH  where the metrics are (default: /metrics)

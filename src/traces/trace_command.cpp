@@ -65,8 +65,8 @@ OPTIONS
   --since=TIME      print the traces since then from the exporter's memory, and end: "10m", "today",
                     seconds since 1970, or a time as 09:07:16 or 2026-11-21T09:07:16Z
   --slower=DURATION only chains of this duration or longer: 5ms, 250us
-  --cause=CAUSE     only chains with this cause: scan, callback, io_intr, once, ca, pva, main or
-                    other
+  --cause=CAUSE     only chains with this cause: scan, callback, event, io_intr, once, ca, pva, main,
+                    direct or other
   --ioc=REGEX       only of IOCs with such names
   --json            one line of JSON for each trace (docs/traces.md has the keys)
   --flame=FILE      print nothing, but write a file of folded stacks for flamegraph.pl or speedscope:
