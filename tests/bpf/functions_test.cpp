@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -66,6 +67,14 @@ class Functions : public testing::Test {
       watch_->take(ioc.id, ioc.serial,
                    value_of(finder_->look(ioc.id, ioc.user, pointers[ioc.id.pid])));
     watch_->tick(now_);
+    // A tick has little time to attach, and after a slow place the others of its file wait.
+    const auto waits = [](const FunctionState& one) {
+      return one.state.empty() || one.state.ends_with(": attaching takes too long");
+    };
+    for (int i = 0; i < 100 && std::ranges::any_of(watch_->states(), waits); ++i) {
+      now_ += std::chrono::milliseconds(500);
+      watch_->tick(now_);
+    }
   }
   void add(pid_t pid, std::uint32_t user = 1) {
     const auto number = static_cast<std::uint32_t>(others_.size()) + kNumber + 1;
@@ -302,10 +311,12 @@ TEST_F(Functions, TooManyValuesEndInOneSeries) {
 TEST_F(Functions, TimesFromTheEntryToTheEnds) {
   describe("name: status, symbol: driver_status, timed: true");
   EXPECT_EQ(state(), "status: counted\n");
+  const auto begun = std::chrono::steady_clock::now();
   for (int i = 0; i < 23; ++i) driver_status(i, 1000);
+  const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - begun;
   EXPECT_EQ(timed("status"), 23u);
   EXPECT_GT(seconds("status"), 0.023);
-  EXPECT_LT(seconds("status"), 0.5);
+  EXPECT_LT(seconds("status"), whole.count());
   EXPECT_EQ(drops(IOCX_FUNCTION_DROP_END_ALONE), 0u);
 }
 
@@ -390,14 +401,16 @@ TEST_F(Functions, TheTimeBetweenFunctionsWithTheSameKey) {
   std::vector<int> requests(23);
   for (int& one : requests) driver_queue(&one);
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const auto started = std::chrono::steady_clock::now();
   for (int& one : requests) driver_start(&one);
   for (int& one : requests) driver_done(&one);
+  const std::chrono::duration<double> most = std::chrono::steady_clock::now() - started;
   driver_start(&requests[0]);  // nobody has queued it again
   EXPECT_EQ(timed("started"), 23u);
   EXPECT_EQ(timed("done"), 23u);
   EXPECT_EQ(timed("queued"), 0u);
   EXPECT_GT(seconds("started"), 23 * 0.005);
-  EXPECT_LT(seconds("done"), 23 * 0.005);
+  EXPECT_LE(seconds("done"), 23 * most.count()) << "not since it was queued";
   EXPECT_EQ(drops(IOCX_FUNCTION_DROP_START_UNKNOWN), 1u);
   EXPECT_EQ(object_->maps().shares.held(IOCX_FUNCTION_SHARE_STARTS), 1u);  // that of `done`
 }

@@ -227,9 +227,9 @@ TEST_P(TracesTest, CallsThatDoNotProcessAreSkippedSpans) {
 
 TEST_P(TracesTest, TheEndOfAChainChoosesIt) {
   fake_.ask(
-      {"set 0 link 1", "set 2 link 3", "set 3 wait_us 20000", "set 4 link 5", "set 5 raises 2"});
+      {"set 0 link 1", "set 2 link 3", "set 3 wait_us 500000", "set 4 link 5", "set 5 raises 2"});
   Options options = none();
-  options.slower = std::chrono::milliseconds(20);
+  options.slower = std::chrono::milliseconds(500);
   options.alarms = true;
   choose(options);
   fake_.ask({"call 0 10", "call 2 1"});
@@ -243,7 +243,7 @@ TEST_P(TracesTest, TheEndOfAChainChoosesIt) {
 }
 
 TEST_P(TracesTest, ADemandForARecordGivesItsChainsOnly) {
-  fake_.ask({"set 0 link 1", "set 1 link 2", "set 5 wait_us 1000"});
+  fake_.ask({"set 0 link 1", "set 1 link 2", "set 5 wait_us 500000"});
   choose(none());
   const auto now = TraceSelectors::Clock::now();
   Demand demand{*Pattern::compile("FAKE:2|FAKE:5"), {}, std::chrono::minutes(1), {}, ""};
@@ -260,7 +260,7 @@ TEST_P(TracesTest, ADemandForARecordGivesItsChainsOnly) {
   fake_.ask("call 0 3");
   EXPECT_TRUE(traces().empty());
 
-  demand.slower = std::chrono::milliseconds(1);
+  demand.slower = std::chrono::milliseconds(500);
   EXPECT_EQ(*ask(demand, now), 2u);
   fake_.ask({"call 2 3", "call 5 1"});
   EXPECT_EQ(lines(only_trace()), Lines{"FAKE:5"});
@@ -302,12 +302,12 @@ TEST_P(TracesTest, ALongChainComesInParts) {
   // One that is slow while the buffer has room is chosen in time; of one that is slow at its end
   // only, the buffer has the beginning.
   Options by_its_time = none();
-  by_its_time.slower = std::chrono::milliseconds(50);
+  by_its_time.slower = std::chrono::milliseconds(500);
   choose(by_its_time);
-  fake_.ask({"set 2 wait_us 50000", "call 0 1"});
+  fake_.ask({"set 2 wait_us 500000", "call 0 1"});
   EXPECT_EQ(only_trace().spans.size(), 127u);
   EXPECT_EQ(counted(IOCX_TRACE_DROP_TOO_LONG), 0u);
-  fake_.ask({"set 2 wait_us 0", "set 126 wait_us 50000", "call 0 1"});
+  fake_.ask({"set 2 wait_us 0", "set 126 wait_us 500000", "call 0 1"});
   const Trace cut = only_trace();
   EXPECT_TRUE(cut.cut);
   EXPECT_EQ(cut.spans.size(), 64u + 7u);

@@ -148,7 +148,7 @@ TEST_F(PutsRequestTest, AStoreThatSaysNothingIsGivenUp) {
   const auto begun = std::chrono::steady_clock::now();
   std::string text;
   while (const auto more = answer.stream->next()) text += *more;
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, 3s);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
   EXPECT_TRUE(text.starts_with("{\"error\":\"the store does not answer")) << text;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <thread>
@@ -176,11 +177,15 @@ TEST_F(WalkWatchTest, OneUsersIocsTakeNoTimeFromOthers) {
   for (const auto& job : jobs) watch->take(job.id, 1, {{0, places(variable)}});
   for (int value = 24; value < 30; ++value) {
     b.value = value;
-    watch->look(jobs);
-    watch->look(jobs);
-    for (const char* ioc : {"ioc2", "ioc3", "ioc4"})
-      EXPECT_THAT(page(), HasSubstr("epics_thing{ioc=\"" + std::string(ioc) + "\",thing=\"b\"} " +
-                                    std::to_string(value)));
+    const auto is_shown = [&](const char* ioc) {
+      return page().find("epics_thing{ioc=\"" + std::string(ioc) + "\",thing=\"b\"} " +
+                         std::to_string(value)) != std::string::npos;
+    };
+    const std::vector<const char*> iocs{"ioc2", "ioc3", "ioc4"};
+    // Two looks will do, on a busy host some more: a third of those that the other user's would
+    // take.
+    for (int look = 0; look < 8 && !std::ranges::all_of(iocs, is_shown); ++look) watch->look(jobs);
+    EXPECT_TRUE(std::ranges::all_of(iocs, is_shown)) << value << page();
   }
 }
 

@@ -108,12 +108,16 @@ class ReaderPoolOfSlowReaders : public testing::Test {
     };
     while (!is_stopped()) ::poll(nullptr, 0, 1);
   }
+  // The state that the tree gives the reader.
+  void say(pid_t reader, char state) {
+    tree_.write("/proc/" + std::to_string(reader) + "/stat",
+                std::to_string(reader) + " (r) " + state +
+                    " 1 0 0 0 0 0 0 0 0 0 0 0 0 0 20 0 1 0 1 1 1 1 1 1 1 1\n");
+  }
   // A reader that is runnable and gets no CPU: it is stopped, and the tree says otherwise.
   void starve(pid_t reader) {
     stop(reader);
-    tree_.write(
-        "/proc/" + std::to_string(reader) + "/stat",
-        std::to_string(reader) + " (r) R 1 0 0 0 0 0 0 0 0 0 0 0 0 0 20 0 1 0 1 1 1 1 1 1 1 1\n");
+    say(reader, 'R');
   }
 
   TemporaryFolder tree_;
@@ -155,6 +159,7 @@ TEST_F(ReaderPoolOfSlowReaders, OneThatSleepsIsGivenUp) {
 TEST_F(ReaderPoolOfSlowReaders, AStoppedHelperIsNotWaitedFor) {
   ASSERT_TRUE(symbols(other_));
   const pid_t reader = reader_named("ioc_exp-read");
+  say(reader, 'R');  // one that waits for a CPU does not hang
   ASSERT_EQ(::kill(helper_->pid(), SIGSTOP), 0);
   EXPECT_TRUE(symbols(library_)) << "a reader that is there reads";
   const IocId own = read_process_stat(RootedFs("/"), ::getpid())->id;
@@ -164,6 +169,7 @@ TEST_F(ReaderPoolOfSlowReaders, AStoppedHelperIsNotWaitedFor) {
   ASSERT_FALSE(another);
   EXPECT_EQ(another.error().code, std::errc::timed_out) << another.error().message();
   stop(reader);
+  say(reader, 'T');
   EXPECT_FALSE((*held)->value<pid_t>(reinterpret_cast<std::uintptr_t>(&reader)));
   EXPECT_EQ(pool_.sample().given_up, 1u);
   ASSERT_EQ(::kill(helper_->pid(), SIGCONT), 0);

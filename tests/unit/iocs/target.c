@@ -38,9 +38,9 @@ int dbPut(int n)
 }
 #endif
 
-static void *wait_forever(void *name)
+static void *wait_forever(void *nothing)
 {
-	prctl(PR_SET_NAME, name);
+	(void)nothing;
 	for (;;)
 		pause();
 	return 0;
@@ -50,9 +50,10 @@ static void start_threads(void)
 {
 	static char names[4][16] = {"scanOnce", "cbLow", "CAS-TCP", "scan-0.1"};
 	pthread_t thread;
-	for (int i = 0; i < 4; ++i)
-		pthread_create(&thread, 0, wait_forever, names[i]);
-	usleep(50000); /* until they have their names */
+	for (int i = 0; i < 4; ++i) {
+		pthread_create(&thread, 0, wait_forever, 0);
+		pthread_setname_np(thread, names[i]);
+	}
 }
 
 static int listen_somewhere(void)

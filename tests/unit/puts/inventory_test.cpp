@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <thread>
 
+#include "base/retry.h"
 #include "base/unique_fd.h"
 #include "iocs/find/process_stat.h"
 #include "server_reader_fixture.h"
@@ -88,6 +90,17 @@ class Inventory : public ::testing::Test {
     return samples;
   }
 
+  // Again, until it is so: a reading that took long on a busy host is followed by a rest.
+  template <class Done>
+  CaServerSample look_until(Done done) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    for (;;) {
+      const CaServerSample x = look().ca_servers[0];
+      if (done(x) || std::chrono::steady_clock::now() >= until) return x;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
   UniqueFd listener_ = listener_on_loopback();
   CaServerImage image_{ChannelLayout::by_db_channel};
   std::uint32_t next_id_ = 1;
@@ -130,15 +143,19 @@ TEST_F(Inventory, WithoutConnectionsNoMemoryIsRead) {
 
 TEST_F(Inventory, IsReadTwiceAfterBytesCameAndThenRests) {
   const Circuit circuit = connect("ann", "h1");
+  look_until([this](const auto&) { return reader_->asked >= 2; });
   for (int i = 0; i < 7; ++i) look();
   EXPECT_EQ(reader_->asked, 2);
   open(circuit, 3);
   send_a_byte(circuit);
-  EXPECT_EQ(look().ca_servers[0].monitors, 3u);
+  EXPECT_EQ(look_until([](const auto& x) { return x.monitors == 3; }).monitors, 3u);
+  EXPECT_EQ(reader_->asked, 3) << "by the first reading";
+  look_until([this](const auto&) { return reader_->asked >= 4; });
   for (int i = 0; i < 7; ++i) look();
   EXPECT_EQ(reader_->asked, 4);
   const Circuit other = connect("bob", "h2");
-  EXPECT_EQ(look().ca_servers[0].circuits, 2u) << "a connection without a byte is news as well";
+  EXPECT_EQ(look_until([](const auto& x) { return x.circuits == 2; }).circuits, 2u)
+      << "a connection without a byte is news as well";
 }
 
 TEST_F(Inventory, AnUnknownPlaceOfFlowControlLeavesThatOut) {
@@ -154,13 +171,15 @@ TEST_F(Inventory, UnreadableFactsAreAbsentAndReported) {
   const Circuit circuit = connect("ann", "h1");
   open(circuit, 3);
   image_.bucket().mask = 100;
+  const auto begun = std::chrono::steady_clock::now();
   const CaSamples samples = look();
   EXPECT_FALSE(samples.ca_servers[0].open_known || samples.ca_servers[0].flow_control_known);
   EXPECT_EQ(only(samples.ca_clients).ioc, "y") << "the packets' are not taken in their place";
   EXPECT_THAT(inventory_.problems().at("x"), HasSubstr("mask 0x64"));
   look();
+  const bool is_soon = std::chrono::steady_clock::now() - begun < Retry::kFirstPause;
   const auto drops = inventory_.drops();
-  EXPECT_EQ(drops[0].count, 1u) << "the second look comes before the pause is over";
+  if (is_soon) EXPECT_EQ(drops[0].count, 1u) << "the second look comes before the pause is over";
   EXPECT_EQ(drops[1].count, 1u);
   image_.bucket().mask = 4095;
   while (!look().ca_servers[0].open_known) std::this_thread::yield();

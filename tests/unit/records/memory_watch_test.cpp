@@ -62,7 +62,7 @@ class MemoryWatchTest : public testing::Test {
 };
 
 TEST_F(MemoryWatchTest, TellsTheStatesOfRecordsAndMissingOnes) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   records_[5].active = 1;
   watch.look({job_});
   const IocSample sample = told(watch);
@@ -77,7 +77,7 @@ TEST_F(MemoryWatchTest, TellsTheStatesOfRecordsAndMissingOnes) {
 }
 
 TEST_F(MemoryWatchTest, OneVariableThatMakesNoSenseIsANote) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   const std::int32_t periods = -7;
   const std::uint64_t lists = 8;
   job_.variables["nPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&periods), sizeof periods}};
@@ -90,7 +90,7 @@ TEST_F(MemoryWatchTest, OneVariableThatMakesNoSenseIsANote) {
 }
 
 TEST_F(MemoryWatchTest, ASeverityThatIsNoneIsANote) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   records_[3].severity = 23;
   watch.look({job_});
   const IocSample sample = told(watch);
@@ -99,7 +99,7 @@ TEST_F(MemoryWatchTest, ASeverityThatIsNoneIsANote) {
 }
 
 TEST_F(MemoryWatchTest, NothingIsToldOfAnotherDatabaseOrOfAnEndedIoc) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   watch.look({job_});
   std::vector<IocSample> iocs{ioc(), ioc(), ioc()};
   iocs[0].database = std::make_shared<Database>(*job_.database);
@@ -113,7 +113,7 @@ TEST_F(MemoryWatchTest, NothingIsToldOfAnotherDatabaseOrOfAnEndedIoc) {
 }
 
 TEST_F(MemoryWatchTest, OfAStoppedIocAllStaysAsItWas) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   records_[5].active = 1;
   watch.look({job_});
   const auto told_before = told(watch).memory;
@@ -133,7 +133,7 @@ TEST_F(MemoryWatchTest, OfAStoppedIocAllStaysAsItWas) {
 }
 
 TEST_F(MemoryWatchTest, CountsOfAnotherLifeAreNotThisOnes) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   static const char kName[] = ".1 second";
   iocs::layout::PeriodicScanList list{};
   list.period = 0.1;
@@ -156,7 +156,7 @@ TEST_F(MemoryWatchTest, CountsOfAnotherLifeAreNotThisOnes) {
 }
 
 TEST_F(MemoryWatchTest, AnotherProcessWithThePidIsNotRead) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   ++job_.id.start_ticks;
   watch.look({job_});
   const IocSample sample = told(watch);
