@@ -151,10 +151,11 @@ def test_the_login_stays_here(site):
         def do_GET(self):
             asked.append((self.path.split("?")[0], self.headers["Authorization"]))
             body = json.dumps({"data": {"activeTargets": [{"labels": {"job": "ioc_exporter"}, "scrapeUrl": f"http://{name}/metrics"}]}})
-            self.send_response(200 if self.path.startswith("/api") else 401)
+            is_list = self.path.startswith("/api/v1/targets?")
+            self.send_response(200 if is_list else 401)
             self.send_header("Content-Type", "application/json")
             self.end_headers()
-            self.wfile.write(body.encode() if self.path.startswith("/api") else b"who are you?")
+            self.wfile.write(body.encode() if is_list else b"who are you?")
 
         def log_message(self, *words):
             pass
