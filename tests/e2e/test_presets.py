@@ -63,8 +63,15 @@ def families_of(page, ioc: str) -> set[str]:
             for labels in (sample.labels for sample in page.families[name].samples) if labels["ioc"] == ioc}
 
 
+def scrape(exporter):
+    """After others: a scrape has 100 ms for lists in memory, and on a busy host some follow with the next ones."""
+    for _ in range(3):
+        exporter.scrape()
+    return exporter.scrape()
+
+
 def test_an_ioc_without_the_libraries_has_none(exporter, plain):
-    page = exporter.scrape()
+    page = scrape(exporter)
     assert families_of(page, plain.name) == set() and watched(page, plain.name) == {"iocsh_command"}
 
 
@@ -73,7 +80,7 @@ def test_requests_to_ports(exporter, ioc):
     ioc.shell("asynRequests L1 5 0")
     ioc.shell("gpibRequests 7")  # functions with the same names
     ioc.shell("asynTimeouts L0 3")
-    page = exporter.scrape()
+    page = scrape(exporter)
     assert values(page, "epics_asyn_requests_total", ioc.name, "port") == {("L0",): 23, ("L1",): 5}
     assert values(page, "epics_asyn_request_failures_total", ioc.name, "port", "result") == {("L1", "disconnected"): 5}
     assert values(page, "epics_asyn_queue_timeouts_total", ioc.name, "port") == {("L0",): 3}
@@ -83,9 +90,9 @@ def test_times_of_requests(exporter, ioc):
     """The function that a request leads to is known with the first one."""
     ioc.shell("asynRequests L0 1 0")
     exporter.wait_scrape(lambda page: watched(page, ioc.name) >= {"asyn_call", "asyn_queue_wait"}, "calls are timed")
-    before = exporter.scrape()
+    before = scrape(exporter)
     ioc.shell("asynRequests L0 23 2000")
-    page = exporter.scrape()
+    page = scrape(exporter)
     for name in (CALL, WAIT):
         def grown(suffix):
             return page.value(name + suffix, ioc=ioc.name, port="L0") - (
@@ -98,7 +105,7 @@ def test_times_of_requests(exporter, ioc):
 def test_ports(exporter, ioc):
     for priority, count in enumerate((2, 0, 5, 1)):
         ioc.shell(f"asynQueue L0 {priority} {count}")
-    page = exporter.scrape()
+    page = scrape(exporter)
     assert values(page, "epics_asyn_connected", ioc.name, "port") == {("L0",): 1, ("L1",): 0}
     assert values(page, "epics_asyn_enabled", ioc.name, "port") == {("L0",): 1, ("L1",): 1}
     assert values(page, "epics_asyn_connects_total", ioc.name, "port") == {("L0",): 3, ("L1",): 2}
@@ -107,7 +114,7 @@ def test_ports(exporter, ioc):
         ("L0", "low"): 2, ("L0", "high"): 5, ("L0", "connect"): 1}
     assert len(queued) == 8
     ioc.shell("asynPort L1 1 0 4")
-    page = exporter.scrape()
+    page = scrape(exporter)
     assert page.value("epics_asyn_connected", ioc=ioc.name, port="L1") == 1
     assert page.value("epics_asyn_enabled", ioc=ioc.name, port="L1") == 0
     assert page.value("epics_asyn_connects_total", ioc=ioc.name, port="L1") == 4
@@ -117,7 +124,7 @@ def test_ports_of_older_versions(exporter, older):
     older.shell("asynQueue L0 1 5")
     older.shell("asynRequests L0 23 0")
     older.shell("asynRequests L1 5 0")
-    page = exporter.scrape()
+    page = scrape(exporter)
     assert values(page, "epics_asyn_connected", older.name, "port") == {("L0",): 1, ("L1",): 0}
     assert values(page, "epics_asyn_enabled", older.name, "port") == {("L0",): 1, ("L1",): 1}
     assert values(page, "epics_asyn_connects_total", older.name, "port") == {("L0",): 3, ("L1",): 2}
@@ -132,7 +139,7 @@ def test_exchanges_of_records(exporter, ioc):
         ioc.shell(f"streamExchanges M:set1 {count} {number} 0")
     ioc.shell("streamExchanges M:set2 11 0 2000")
     ioc.shell("streamExchanges no:such:record 3 0 0")
-    page = exporter.scrape()
+    page = scrape(exporter)
     expected = {("M:set1", result): count for result, (_, count) in results.items()}
     expected |= {("M:set2", "success"): 11, ("", "success"): 3}
     assert values(page, "epics_stream_exchanges_total", ioc.name, "record", "result") == expected
@@ -145,14 +152,14 @@ def test_exchanges_of_records(exporter, ioc):
 def test_states_and_transitions(exporter, ioc):
     def states(page):
         return values(page, "epics_seq_state_info", ioc.name, "program", "state_set", "state")
-    page = exporter.scrape()
+    page = scrape(exporter)
     rest = {("example", "level_det", "idle"): 1, ("example", "pump_2_valve", "open"): 1}
     assert states(page) == {("example", "light", "off"): 1, **rest}
     assert page.series("epics_seq_state_entered_timestamp_seconds") == []  # they were never entered
     ioc.shell("seqTransitions example 23")
     ioc.shell("seqPumps example 5")  # the function's name would tell the state as valve_2_open
     ioc.shell("seqEnter example 1000000000")
-    page = exporter.scrape()
+    page = scrape(exporter)
     assert states(page) == {("example", "light", "on"): 1, **rest}
     assert values(page, "epics_seq_transitions_total", ioc.name, "program", "program_instance", "state_set", "state") == {
         ("example", "0", "light", "off"): 12, ("example", "0", "light", "on"): 11,
@@ -170,10 +177,10 @@ def idle(page, ioc) -> dict:
 def test_save_sets(exporter, ioc):
     ioc.shell("saveSet auto_settings.sav 4 0 1000000000")
     ioc.shell("saveSet auto_positions.sav 2 3 1000000017")
-    exporter.scrape()
+    scrape(exporter)
     ioc.shell("saveFiles auto_settings.sav 23 4")
     ioc.shell("saveFiles auto_positions.sav 5 0")
-    page = exporter.scrape()
+    page = scrape(exporter)
     of = lambda name: {key[0]: value for key, value in values(page, f"epics_autosave_{name}", ioc.name, "file").items()}
     settings, positions = "auto_settings.sav", "auto_positions.sav"
     assert of("saves_total") == {settings: 27, positions: 5}
@@ -184,10 +191,10 @@ def test_save_sets(exporter, ioc):
 
 
 def test_frames_of_plugins(exporter, ioc):
-    exporter.scrape()  # names of plugins are those of ports
+    scrape(exporter)  # names of plugins are those of ports
     ioc.shell("pluginFrames L0 23 17")
     ioc.shell("pluginFrames NOPORT 2 1")
-    page = exporter.scrape()
+    page = scrape(exporter)
     of = lambda name: values(page, f"epics_areadetector_frames_{name}_total", ioc.name, "port")
     assert of("offered") == {("L0",): 23, ("",): 2}
     assert of("processed") == {("L0",): 17, ("",): 1}
@@ -196,7 +203,7 @@ def test_frames_of_plugins(exporter, ioc):
 def test_what_caputlog_sends(exporter, ioc):
     ioc.shell("caPutLogServer log2:7012 0 0")
     ioc.shell("caPutLogPuts 23 17 5")
-    page = exporter.scrape()
+    page = scrape(exporter)
     of = lambda name, *labels: values(page, f"epics_caputlog_{name}", ioc.name, *labels)
     assert (of("puts_total"), of("lines_total"), of("json_puts_total")) == ({(): 23}, {(): 17}, {(): 5})
     assert of("server_connected", "server") == {("log1:7011",): 1, ("log2:7012",): 0}
@@ -207,7 +214,7 @@ def test_what_caputlog_sends(exporter, ioc):
 def test_commands_of_the_shell(start_ioc, start_exporter, version):
     """The first word of a line may be a password: they are counted, and not named."""
     def commands() -> float:
-        page = exporter.scrape()
+        page = scrape(exporter)
         assert "dbgf" not in page.text
         return page.value("epics_iocsh_commands_total", ioc=ioc.name) or 0
 
@@ -232,7 +239,7 @@ def test_of_a_shifted_library_nothing_is_told(exporter, shifted):
     shifted.shell("seqEnter example 1000000000")
     shifted.shell("saveFiles auto_settings.sav 7 7")
     shifted.shell("caPutLogPuts 7 7 7")
-    page = exporter.scrape()
+    page = scrape(exporter)
     for name in families_of(page, shifted.name):
         for sample in page.families[name].samples:
             names = {label: value for label, value in sample.labels.items() if label not in ("ioc", "result", "le")}
@@ -250,7 +257,7 @@ def test_of_a_shifted_library_nothing_is_told(exporter, shifted):
 
 def test_a_list_that_leads_nowhere_is_absent_and_said_so(exporter, ioc):
     ioc.shell("asynBend L1")
-    page = exporter.scrape()
+    page = scrape(exporter)
     assert page.series("epics_asyn_connected", ioc=ioc.name) == []
     assert page.series("epics_autosave_status", ioc=ioc.name) != []
     _, _, body = exporter.request("/")
@@ -264,13 +271,13 @@ def test_nothing_is_loaded_until_an_ioc_has_a_module(start_ioc, start_exporter):
     exporter = start_exporter("--ioc.include=late_module")
     exporter.wait_scrape(lambda page: page.value("epics_ioc_up", ioc=ioc.name) == 1, "it is found")
     time.sleep(3)  # its files are looked at
-    page = exporter.scrape()
+    page = scrape(exporter)
     assert page.value("ioc_exporter_collector_success", collector="functions") == 1
     assert page.series("ioc_exporter_probe_loaded", probe="functions") == []
     modules.load(ioc, "stream")
     exporter.wait_scrape(lambda page: watched(page, ioc.name) == {"stream_start", "stream_exchange"}, "it is used")
     ioc.shell("streamExchanges L:set1 23 0 0")
-    page = exporter.scrape()
+    page = scrape(exporter)
     assert page.value("ioc_exporter_probe_loaded", probe="functions") == 1
     assert values(page, "epics_stream_exchanges_total", ioc.name, "record", "result") == {("L:set1", "success"): 23}
 
@@ -301,6 +308,6 @@ def test_presets_are_chosen(start_ioc, start_exporter, presets, used):
     else:
         exporter.wait_scrape(lambda page: page.value("epics_ioc_up", ioc=ioc.name) == 1, "it is found")
         time.sleep(1)
-    assert families_of(exporter.scrape(), ioc.name) >= ({"epics_autosave_status"} if used else set())
+    assert families_of(scrape(exporter), ioc.name) >= ({"epics_autosave_status"} if used else set())
     if not used:
-        assert families_of(exporter.scrape(), ioc.name) == set()
+        assert families_of(scrape(exporter), ioc.name) == set()
