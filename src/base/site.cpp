@@ -88,7 +88,7 @@ void read_group(Reader& group, std::vector<SiteTarget>& list) {
   }
 }
 
-// Whether nobody else can read what is sent there.
+// Whether nobody on the network can read what is sent there.
 bool is_private(const std::string& url) {
   static const re2::RE2 form(
       R"((?i)https://.*|http://(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]*)?(?:/.*)?)",
@@ -110,8 +110,8 @@ Result<std::string> answer_of(const SiteTarget& one, const std::string& target,
   auto fetched = fetch(one.url + target, timeout, as, kMostOfOne);
   if (withheld && fetched && fetched->status == kUnauthorized)
     return error_in_words(
-        "it asks for a login, which is not sent by http to a host that a Prometheus "
-        "names; it is to one in a file of --targets");
+        "it asks for a login, which is not sent by http to a host that a Prometheus names: use "
+        "https, or list the host in a file for --targets");
   // No puts are an empty answer, too, of lines of JSON.
   if (fetched && fetched->status == 200 && fetched->body.empty() &&
       !fetched->content_type.starts_with("application/x-ndjson"))
