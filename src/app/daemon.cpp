@@ -331,7 +331,7 @@ void Daemon::use(const SiteSettings& site) {
   pva_.set_put_expiry(site.options.ca.put_expiry);
   functions_.describe(site.options.functions.described, bounds);
   policy_.set_limit(bounds.limits.unexpected_puts);
-  put_log_.set_policy(site.policy, policy_.set_policy(site.policy));
+  put_log_.set_policy(site.policy, [&] { return policy_.set_policy(site.policy); });
   iocs_.expect(site.expected_iocs);
   const std::scoped_lock lock(mutex_);
   area_ = site.options.area;

@@ -76,8 +76,9 @@ std::vector<ProbeState> PutLogCollector::probes() const {
 }
 
 void PutLogCollector::set_policy(std::shared_ptr<const policy::Policy> policy,
-                                 ca::PutsOfSlots before) {
+                                 const std::function<ca::PutsOfSlots()>& change) {
   const std::scoped_lock lock(policy_mutex_);
+  auto before = change();
   policy_changes_.push_back({std::move(policy), std::move(before), clock_ns(CLOCK_MONOTONIC)});
 }
 
@@ -92,11 +93,6 @@ void PutLogCollector::tick(TimePoint) {
 
 // Whether there is more to read. `rest`: at the end, how many events still are; else nullptr.
 bool PutLogCollector::read_some(std::size_t* rest) {
-  {
-    const std::scoped_lock lock(policy_mutex_);
-    for (PolicyChange& change : std::exchange(policy_changes_, {}))
-      reader_.set_policy(std::move(change.policy), std::move(change.before), change.ns);
-  }
   const EventReader::Losses lost = losses();  // before: all that came before them is read
   const std::size_t of_one =
       std::size_t{2} * ring_.use().value_bytes * sizeof(Element) + sizeof(PutEvent);
@@ -114,6 +110,11 @@ bool PutLogCollector::read_some(std::size_t* rest) {
   if (rest != nullptr) *rest -= read;
   const bool more = most > 0 && read == most && (rest == nullptr || *rest > 0);
   if (!more) reader_.note_losses(lost);
+  {  // After reading: what came after a change of the policy is not judged before it.
+    const std::scoped_lock lock(policy_mutex_);
+    for (PolicyChange& change : std::exchange(policy_changes_, {}))
+      reader_.set_policy(std::move(change.policy), std::move(change.before), change.ns);
+  }
   auto events = reader_.finish(WallClock::read(), rest != nullptr && !more);
   for (PutEvent& event : events)
     if (!event.inside)

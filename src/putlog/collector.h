@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -66,8 +67,10 @@ class PutLogCollector final : public Collector, private PutDirectory {
   void tick(TimePoint now) override;
   void collect(exposition::Page& page) override;
 
-  // From the next event on. In any thread.
-  void set_policy(std::shared_ptr<const policy::Policy> policy, ca::PutsOfSlots before);
+  // For puts that `change` has not counted; that makes the metrics judge by the new policy, and no
+  // event is judged until it is done. In any thread that does not hold the host's mutex.
+  void set_policy(std::shared_ptr<const policy::Policy> policy,
+                  const std::function<ca::PutsOfSlots()>& change);
 
  private:
   std::vector<std::optional<PutWho>> find(std::span<const iocx_putlog_event> puts,
