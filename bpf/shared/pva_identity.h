@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Who a PV Access client says that it is: the payload of its CONNECTION_VALIDATION. Pure C without I/O that clang -target
+ * The identity that a PV Access client claims: the payload of its CONNECTION_VALIDATION. Pure C without I/O that clang -target
  * bpf and g++ both compile.
  *
  * It names a method. With `ca` comes a structure of strings, `user` and `host` among them, with its description; of other

@@ -1,4 +1,4 @@
-// What the commands of ioc_exporter functions have in common: IOCs and the collector of functions
+// Shared by the commands of ioc_exporter functions: IOCs and the collector of functions
 // in a process of their own, and what is printed.
 #pragma once
 

@@ -45,7 +45,7 @@ Result<std::optional<SiteOptions>> site_options(const CommandLine& line);
 // `text` without what may steer a terminal, line by line.
 std::string terminal_lines(std::string_view text);
 
-// What became of a question to a site.
+// Who was asked, and who did not answer.
 struct SiteAnswers {
   struct Unanswered {
     std::string exporter, why;

@@ -49,7 +49,7 @@ class FunctionsCollector final : public Collector {
   void describe(const Descriptions& descriptions, const exposition::BoundsOptions& shown);
   // That loads and attaches the programs from now on (FunctionsServer).
   void use_helper(std::shared_ptr<Helper> helper) { helper_ = std::move(helper); }
-  // What a scrape shows of calls, and where descriptions are found.
+  // Calls as a scrape shows them, and where descriptions are found.
   std::vector<FunctionSample> samples();
   std::vector<WatchedSample> watched();
   // Names of walks that were read in an IOC, with what fitted.

@@ -86,7 +86,7 @@ void FunctionWatch::take(const iocs::IocId& id, std::uint64_t serial, LookedAt f
   changed_ = true;
 }
 
-// What is found in another file of the IOC is not missing.
+// A function that is found in another file of the IOC is not missing.
 std::vector<FunctionState> FunctionWatch::problems_of(const Life& life) const {
   std::map<std::uint32_t, const DescribedFile*> found;
   for (const FileInIoc& file : life.files)

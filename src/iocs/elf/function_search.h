@@ -32,7 +32,7 @@ struct FunctionWish {
   std::uint64_t offset = 0;
 };
 
-// What the file's table for unwinding (.eh_frame) says of a function.
+// A function's entry in the file's table for unwinding (.eh_frame).
 enum class Unwinding : std::uint8_t {
   none,    // nothing: an exception that gets to it ends the process
   passes,  // an exception passes through it

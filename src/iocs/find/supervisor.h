@@ -17,7 +17,7 @@ namespace ioc_exporter::iocs {
 // The nearest procServ above the process.
 std::optional<IocId> find_procserv(const RootedFs& fs, pid_t pid);
 
-// What -n or --name gives its child, in procServ's arguments; "": nothing.
+// The child's name by -n or --name in procServ's arguments; "": none.
 std::string procserv_name(const std::vector<std::string>& arguments);
 
 // Of the process, which `thread` of it shows. A process in a container has its runtime, unless a
