@@ -179,7 +179,9 @@ TEST_F(Inventory, UnreadableFactsAreAbsentAndReported) {
   look();
   const bool is_soon = std::chrono::steady_clock::now() - begun < Retry::kFirstPause;
   const auto drops = inventory_.drops();
-  if (is_soon) EXPECT_EQ(drops[0].count, 1u) << "the second look comes before the pause is over";
+  if (is_soon) {
+    EXPECT_EQ(drops[0].count, 1u) << "the second look comes before the pause is over";
+  }
   EXPECT_EQ(drops[1].count, 1u);
   image_.bucket().mask = 4095;
   while (!look().ca_servers[0].open_known) std::this_thread::yield();
