@@ -12,7 +12,7 @@ namespace {
 
 using Takes = OptionValue::Takes;
 
-// Hidden from --help: each --no-FLAG, which its option's own text names.
+// Hidden from --help: each --no-FLAG, which its option's own text names, and options that are gone.
 constexpr const char* kHidden = "hidden";
 
 std::shared_ptr<cxxopts::Value> value_of(const OptionRow& row) {
@@ -42,13 +42,15 @@ cxxopts::Options describe(const OptionTable& table) {
       "Which functions of an IOC can be measured: ioc_exporter functions IOC (see functions "
       "--help).");
   description.set_width(100);
+  const auto add = [&description](const std::string& title, const OptionRow& row) {
+    if (row.flag.empty()) return;
+    const std::string names = row.letter.empty() ? row.flag : row.letter + "," + row.flag;
+    description.add_options(title)(names, row.help_text(), value_of(row), row.argument);
+    if (row.has_no()) description.add_options(kHidden)("no-" + row.flag, "");
+  };
   for (const OptionGroup& group : table.groups())
-    for (const OptionRow& row : group.rows) {
-      if (row.flag.empty()) continue;
-      const std::string names = row.letter.empty() ? row.flag : row.letter + "," + row.flag;
-      description.add_options(group.title)(names, row.help_text(), value_of(row), row.argument);
-      if (row.has_no()) description.add_options(kHidden)("no-" + row.flag, "");
-    }
+    for (const OptionRow& row : group.rows) add(group.title, row);
+  for (const OptionRow& row : table.gone()) add(kHidden, row);
   return description;
 }
 
@@ -77,9 +79,8 @@ std::vector<std::string> words_of(const cxxopts::ParseResult& parsed, const Opti
 
 FlagWords flags_of(const cxxopts::ParseResult& parsed, const OptionTable& table) {
   FlagWords flags;
-  for (const OptionGroup& group : table.groups())
-    for (const OptionRow& row : group.rows)
-      if (auto words = words_of(parsed, row); !words.empty()) flags[row.flag] = std::move(words);
+  for (const OptionRow* const row : table.rows())
+    if (auto words = words_of(parsed, *row); !words.empty()) flags[row->flag] = std::move(words);
   return flags;
 }
 

@@ -322,6 +322,7 @@ std::function<Result<UniqueFd>(const std::string&)> Daemon::ask_store() const {
 }
 
 void Daemon::use(const SiteSettings& site) {
+  for (const std::string& line : site.options.gone) log::warn("{}", line);
   const exposition::BoundsOptions bounds = bounds_options(site.options);
   records_.set_bounds(bounds);
   puts_.set_bounds(bounds);

@@ -46,6 +46,11 @@ OptionValue log_format(LogFormat& into) {
   return one_of<LogFormat>(into, {{"logfmt", LogFormat::logfmt}, {"json", LogFormat::json}});
 }
 
+// Of 0.2.0; they leave with the release after the next.
+std::vector<GoneOption> gone_options() {
+  return {};
+}
+
 void add_options(OptionTable& table, Options& options) {
   table.add("Configuration",
             {{"--config.file=FILE", "Site's YAML file (docs/configuration.md); flags override it",
@@ -117,6 +122,7 @@ OptionTable option_table(Options& options) {
   traces::add_options(table, options.traces);
   traces::add_outlet_options(table, options.trace_outlets);
   add_options(table, options);
+  table.add_gone(gone_options(), options.gone);
   return table;
 }
 

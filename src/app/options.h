@@ -58,6 +58,8 @@ struct Options {
   std::string log_level = "info";
   LogFormat log_format = LogFormat::logfmt;
 
+  std::vector<std::string> gone;  // what was set without effect, in words: to be reported
+
   FlagWords flags;  // as they were given: they stand above the configuration file
 };
 

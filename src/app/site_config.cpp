@@ -77,8 +77,12 @@ ConfigCheck check_config(const Options& options) {
     note(options.config_file, config ? nullptr : &config.error());
   }
   // Problems that only the settings as a whole show.
-  if (checked.valid)
-    if (const auto site = site_config(options); !site) note("", &site.error());
+  if (checked.valid) {
+    const auto site = site_config(options);
+    if (!site) note("", &site.error());
+    for (const std::string& line : site ? site->options.gone : options.gone)
+      checked.text += "warning: " + line + "\n";
+  }
   if (!options.web.config_file.empty()) {
     const auto web = web::read_web_config(options.web.config_file);
     Result<void> usable = web ? Result<void>() : web.error();

@@ -23,6 +23,12 @@ Result<void> set(const OptionRow& row, const std::vector<std::string>& words) {
   return {};
 }
 
+std::string gone_text(const GoneOption& option) {
+  const std::string names(option.names), instead(option.instead);
+  return names.substr(0, names.find_first_of("= ")) + " has no effect any more" +
+         (instead.empty() ? "" : ": " + instead);
+}
+
 }  // namespace
 
 OptionValue on_off(bool& into) {
@@ -135,14 +141,42 @@ void OptionTable::add(const std::string& title, std::vector<OptionRow> rows) {
   for (OptionRow& row : rows) group->rows.push_back(std::move(row));
 }
 
-void OptionTable::set_from_file(const std::string& section, Reader& reader) const {
+void OptionTable::add_gone(const std::vector<GoneOption>& gone,
+                           std::vector<std::string>& reported) {
+  for (const GoneOption& option : gone) {
+    const auto report = [&reported, text = gone_text(option)](const std::string&, bool) {
+      if (std::ranges::find(reported, text) == reported.end()) reported.push_back(text);
+      return Result<void>();
+    };
+    OptionRow row(option.names, "", {.default_text = "on", .set = report});
+    row.value.takes =
+        row.argument.empty() ? OptionValue::Takes::nothing : OptionValue::Takes::several;
+    gone_.push_back(std::move(row));
+  }
+}
+
+std::vector<const OptionRow*> OptionTable::rows() const {
+  std::vector<const OptionRow*> all;
   for (const OptionGroup& group : groups_)
-    for (const OptionRow& row : group.rows) {
-      const std::size_t dot = row.key.find('.');
-      const bool has_section = dot != std::string::npos;
-      if (row.key.empty() || row.key.substr(0, has_section ? dot : 0) != section) continue;
-      reader.set(row.key.substr(has_section ? dot + 1 : 0), row.value);
-    }
+    for (const OptionRow& row : group.rows) all.push_back(&row);
+  for (const OptionRow& row : gone_) all.push_back(&row);
+  return all;
+}
+
+void OptionTable::set_from_file(const std::string& section, Reader& reader) const {
+  // Of the section's row: "" = it is another's.
+  const auto key_of = [&section](const OptionRow& row) {
+    const std::size_t dot = row.key.find('.');
+    const bool has_section = dot != std::string::npos;
+    if (row.key.substr(0, has_section ? dot : 0) != section) return std::string();
+    return row.key.substr(has_section ? dot + 1 : 0);
+  };
+  for (const OptionGroup& group : groups_)
+    for (const OptionRow& row : group.rows)
+      if (const std::string key = key_of(row); !key.empty()) reader.set(key, row.value);
+  for (const OptionRow& row : gone_)
+    if (const std::string key = key_of(row); !key.empty() && reader.has(key))
+      (void)row.value.set("", true);
 }
 
 // `said`: keys that were set already.
@@ -151,13 +185,12 @@ Result<void> OptionTable::set_key(const std::string& word, std::set<std::string>
   const std::string key = word.substr(0, equals);
   if (equals == std::string::npos)
     return error_in_words("--set: " + shown(word) + " is not KEY=VALUE");
-  for (const OptionGroup& group : groups_)
-    for (const OptionRow& row : group.rows) {
-      if (row.key.empty() || row.key != key) continue;
-      const bool first = said.insert(key).second;
-      auto good = row.value.set(word.substr(equals + 1), first);
-      return good ? Result<void>() : error_in_words("--set=" + key + ": " + good.error().message());
-    }
+  for (const OptionRow* const row : rows()) {
+    if (row->key.empty() || row->key != key) continue;
+    const bool first = said.insert(key).second;
+    auto good = row->value.set(word.substr(equals + 1), first);
+    return good ? Result<void>() : error_in_words("--set=" + key + ": " + good.error().message());
+  }
   return error_in_words("--set: the file has no key " + shown(key));
 }
 
@@ -166,15 +199,14 @@ Result<void> OptionTable::set_from_flags(const FlagWords& flags) const {
   if (const auto keys = flags.find("set"); keys != flags.end())
     for (const std::string& word : keys->second)
       if (auto good = set_key(word, said_keys); !good) return good;
-  for (const OptionGroup& group : groups_)
-    for (const OptionRow& row : group.rows) {
-      if (row.flag.empty()) continue;
-      const auto said = flags.find(row.flag);
-      if (said != flags.end())
-        if (auto good = set(row, said->second); !good) return good;
-      if (said == flags.end() && flags.contains(row.taken_back_by))
-        if (auto good = set(row, {""}); !good) return good;
-    }
+  for (const OptionRow* const row : rows()) {
+    if (row->flag.empty()) continue;
+    const auto said = flags.find(row->flag);
+    if (said != flags.end())
+      if (auto good = set(*row, said->second); !good) return good;
+    if (said == flags.end() && flags.contains(row->taken_back_by))
+      if (auto good = set(*row, {""}); !good) return good;
+  }
   return {};
 }
 

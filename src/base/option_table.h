@@ -135,6 +135,12 @@ struct OptionGroup {
 // Words of the command line by flag. "set" has words KEY=VALUE, for any key of the file.
 using FlagWords = std::map<std::string, std::vector<std::string>>;
 
+// An option that no longer exists. `names`: as of an OptionRow. `instead`: what to use, "" = nothing.
+struct GoneOption {
+  const char* names;
+  const char* instead;
+};
+
 class OptionTable {
  public:
   // The titles of the groups, in the order of --help.
@@ -142,6 +148,10 @@ class OptionTable {
 
   void add(const std::string& title, std::vector<OptionRow> rows);
   const std::vector<OptionGroup>& groups() const { return groups_; }
+  // Options of the release before: accepted, in no text, without effect but a line in `reported`.
+  void add_gone(const std::vector<GoneOption>& gone, std::vector<std::string>& reported);
+  const std::vector<OptionRow>& gone() const { return gone_; }
+  std::vector<const OptionRow*> rows() const;  // of all groups, and those that are gone
 
   // A flag stands above the file, and the file above the default: so first one, then the other.
   //
@@ -154,6 +164,7 @@ class OptionTable {
   Result<void> set_key(const std::string& word, std::set<std::string>& said) const;
 
   std::vector<OptionGroup> groups_;
+  std::vector<OptionRow> gone_;
 };
 
 }  // namespace ioc_exporter

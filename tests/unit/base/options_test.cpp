@@ -1,4 +1,5 @@
 // The table of options, and the reader of YAML that it uses.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/option_table.h"
@@ -121,8 +122,7 @@ std::string set_from_file(const OptionTable& table, const std::string& text) {
 
 std::string refusal(const FlagWords& flags) {
   Settings settings;
-  const auto set = table_of(settings).set_from_flags(flags);
-  return set ? "" : set.error().message();
+  return error_of(table_of(settings).set_from_flags(flags));
 }
 
 TEST(OptionTable, DefaultsAreTheInitialValues) {
@@ -144,6 +144,23 @@ TEST(OptionTable, GroupsStandInTheGivenOrder) {
   ASSERT_EQ(table.groups().size(), 2u);
   EXPECT_EQ(table.groups()[0].title, "First");
   EXPECT_EQ(table.groups()[1].rows[0].flag, "wait");
+}
+
+TEST(OptionTable, OptionsThatAreGoneAreAcceptedAndReportedOnce) {
+  Settings settings;
+  OptionTable table = table_of(settings);
+  std::vector<std::string> reported;
+  table.add_gone({{"--rooms=N first.rooms", "use --threads"}, {"first.doors", ""}}, reported);
+  EXPECT_EQ(table.groups().size(), 2u);
+  EXPECT_EQ(error_of(table.set_from_flags({{"rooms", {"2", "3"}}})), "");
+  const auto read = read_yaml("first: {rooms: {a: [1]}, doors: 4}", "site.yml", [&](Reader& file) {
+    file.section("first", [&](Reader& section) { table.set_from_file("first", section); });
+  });
+  EXPECT_EQ(error_of(read), "");
+  EXPECT_EQ(error_of(table.set_from_flags({{"set", {"first.doors=1"}}})), "");
+  EXPECT_THAT(reported,
+              testing::ElementsAre("--rooms has no effect any more: use --threads",
+                                   "first.doors has no effect any more"));
 }
 
 TEST(OptionTable, DefaultsThatAreOnCanBeTurnedOff) {
