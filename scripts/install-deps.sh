@@ -2,8 +2,8 @@
 # Installs the packages that are missing, and says which. Not as root, it uses sudo or doas, and only when something is
 # missing. It may be run again at any time.
 #
-#   scripts/install-deps.sh GROUP...     GROUP: build, release, demo, bench, test, or of that only a label of the tests:
-#                                        unit, bpf, e2e, vm, fuzz, monitoring, package, lint; or cross: what
+#   scripts/install-deps.sh GROUP...     GROUP: build, release, demo, bench, test, or of that unit alone; what single tests
+#                                        need besides: browser, compilers, package, programs, vm; or cross: what
 #                                        builds for arm64 here, and vm-arm64: what emulates a host of it
 #   scripts/install-deps.sh --names GROUP...             only says which packages they are (apt)
 #
@@ -24,19 +24,15 @@ apt_packages() {
     release) echo "patch xz-utils git dpkg-dev rpm" ;;
     # For arm64, and what runs it here; the libraries come from scripts/make-cross-root.sh.
     cross) echo "g++-aarch64-linux-gnu qemu-user-static" ;;
-    test) for label in unit bpf e2e vm fuzz monitoring package lint; do apt_packages $label; done ;;
-    unit) echo "openssl python3 libprotobuf-dev protobuf-compiler golang-github-prometheus-client-model-dev" \
-      "binutils" $(apt_compilers) ;;
-    bpf) echo "python3 iproute2" ;;
-    e2e) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager iproute2 openssl stunnel4" \
-      "zstd runc rsyslog procserv $(apt_fuzzer)" ;;
-    vm) echo "python3 python3-venv ca-certificates busybox-static $(apt_qemu)" ;;
+    unit) echo "openssl python3 libprotobuf-dev protobuf-compiler golang-github-prometheus-client-model-dev binutils" ;;
+    test) apt_packages unit && echo "python3-venv ca-certificates iproute2 prometheus prometheus-alertmanager zstd" \
+      "clang-format $(apt_fuzzer)" ;;
+    browser) echo "prometheus $(apt_browser)" ;;
+    compilers) apt_compilers ;;
+    package) echo "dpkg-dev rpm groff-base binutils iproute2 git gnupg mmdebstrap debian-archive-keyring" ;;
+    programs) echo "runc rsyslog procserv stunnel4" ;;
+    vm) echo "busybox-static $(apt_qemu)" ;;
     vm-arm64) echo "qemu-system-arm" ;;
-    fuzz) echo "python3 $(apt_fuzzer)" ;;
-    monitoring) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager $(apt_browser)" ;;
-    package) echo "python3 python3-venv ca-certificates dpkg-dev rpm groff-base binutils iproute2 git gnupg mmdebstrap" \
-      "debian-archive-keyring" ;;
-    lint) echo "python3 clang-format" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager curl" ;;
     bench) echo "bpftrace binutils iproute2 tcpdump procserv" ;;
     *) die "unknown group $1 (known: see the head of this script)" ;;
@@ -85,7 +81,7 @@ dnf_packages() {
       "abseil-cpp-devel yaml-cpp-devel libxcrypt-devel spdlog-devel gtest-devel gmock-devel json-devel" \
       "libcap-devel libseccomp-devel sqlite-devel openssl-devel libcurl-devel zydis-devel" ;;
     release) echo "patch xz git" ;;
-    test | unit | bpf | e2e | vm | fuzz | monitoring | package | lint) echo "python3 ca-certificates iproute" ;;
+    test | unit) echo "python3 ca-certificates iproute" ;;
     demo) echo "python3 ca-certificates curl" ;;
     bench) echo "bpftrace binutils iproute tcpdump" ;;
     *) die "unknown group $1 (known: build, test, demo, bench)" ;;

@@ -5,7 +5,7 @@
 #   ./run.sh --demo -- --collector.putlog --collector.traces --traces.rate=20 --traces.zipkin=http://localhost:9411
 #   scripts/make-trace-picture.sh [PORT]      default: 9411
 #
-# Starts Zipkin on that port (its jar is that of the end-to-end tests: scripts/make-test-env.sh), waits for a put that set
+# Starts Zipkin on that port (its jar is that of the end-to-end tests: scripts/make-java.sh), waits for a put that set
 # most in motion, and takes the picture, which is to be looked at before it is committed. Needs Java, Maven, chromium.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 port=${1:-9411}
 jar=.cache/test-env/java/zipkin.jar
 
-[ -e "$jar" ] || scripts/make-test-env.sh .cache/test-env
+[ -e "$jar" ] || scripts/make-java.sh .cache/test-env/java
 [ -e "$jar" ] || die "there is no $jar: install a JDK and Maven"
 port_is_free "$port" || die "port $port is in use"
 work=$(mktemp -d -t ioc_exporter-trace.XXXXXX)

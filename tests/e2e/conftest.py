@@ -26,20 +26,30 @@ def base_versions() -> list[str]:
     return [line.split()[0] for line in lines if line and not line.startswith("#")]
 
 
+WHOLE = "IOC_EXPORTER_WHOLE" in os.environ  # ./test.sh --whole
+
+
 def pytest_configure(config):
-    config.addinivalue_line("markers", "every_base: a smoke test, on every version of Base in every run")
-    config.addinivalue_line("markers", "outer_bases: in a whole run on the oldest and the newest Base only, since what it "
-                                       "looks at is laid out alike in between")
+    config.addinivalue_line("markers", "whole: with --whole only")
+    config.addinivalue_line("markers", "every_base: a smoke test, on the oldest and the newest Base; with --whole on every one")
+    config.addinivalue_line("markers", "outer_bases: with --whole on the oldest and the newest Base only, since what it looks "
+                                       "at is laid out alike in between")
+
+
+def pytest_collection_modifyitems(config, items):
+    left_out = [] if WHOLE else [item for item in items if item.get_closest_marker("whole")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_generate_tests(metafunc):
     if "base" in metafunc.fixturenames:
         versions = base_versions()
-        if not metafunc.definition.get_closest_marker("every_base"):
-            if not os.environ.get("IOC_EXPORTER_WHOLE"):
-                versions = versions[-1:]
-            elif metafunc.definition.get_closest_marker("outer_bases"):
-                versions = [versions[0], versions[-1]]
+        everywhere = metafunc.definition.get_closest_marker("every_base")
+        if not WHOLE and not everywhere:
+            versions = versions[-1:]
+        elif not WHOLE or metafunc.definition.get_closest_marker("outer_bases"):
+            versions = [versions[0], versions[-1]]
         metafunc.parametrize("base", versions, scope="module")
     if getattr(metafunc.module, "BOTH_PUT_SOURCES", False) and "start_exporter" in metafunc.fixturenames:
         metafunc.parametrize("put_source", ["server", "packets"], indirect=True, scope="module")

@@ -181,7 +181,7 @@ def test_tls_by_a_proxy(start_exporter, started, passwords, tmp_path, log_dir):
 
     def get(headers):
         context = ssl.create_default_context(cafile=tmp_path / "cert.pem")
-        connection = http.client.HTTPSConnection("localhost", port, timeout=10, context=context)
+        connection = http.client.HTTPSConnection("localhost", port, timeout=60, context=context)
         try:
             connection.request("GET", "/metrics", headers=headers)
             answer = connection.getresponse()

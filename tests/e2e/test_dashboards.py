@@ -163,7 +163,7 @@ def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, start
         return {panel.name for panel in waiting} == set(EMPTY_PANELS)
 
     with contextlib.suppress(AssertionError):  # of the waiting, which does not name them
-        wait_until(all_have_shown_data, "every panel shows data, but for those with a reason", 45, every=0.5)
+        wait_until(all_have_shown_data, "every panel shows data, but for those with a reason", every=0.5)
     assert {panel.name for panel in waiting} == set(EMPTY_PANELS)
     # With All, sums by host take the place of those of the IOCs, or those of all hosts.
     summed = [panel for panel in panels() if re.search("chosen|job!~", str(panel.targets))]
@@ -194,5 +194,5 @@ def check_rules(prometheus: Prometheus, work: Callable[[], None]) -> None:
         return not empty
 
     with contextlib.suppress(AssertionError):  # of the waiting, which does not name them
-        wait_until(all_are_there, "each series is there", 45, every=1)
+        wait_until(all_are_there, "each series is there", every=1)
     assert empty == set()

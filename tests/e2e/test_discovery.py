@@ -131,7 +131,7 @@ def test_exec_in_place(start_ioc, start_exporter):
     process_and_check(exporter, ioc, "E:n", "execs", times=11)
     pid, before = ioc.pid, held_in_kernel(exporter)
     ioc.process.send_line("@exec")
-    ioc.process.wait_for("^@running$[^@]*(?:@done[^@]*)*^@running$", timeout=30)
+    ioc.process.wait_for("^@running$[^@]*(?:@done[^@]*)*^@running$", timeout=60)
     exporter.wait_scrape(lambda s: s.value(RESTARTS, ioc="execs") == 1
                          and s.series("epics_record_info", ioc="execs"), "it is another one")
     assert ioc.pid == pid

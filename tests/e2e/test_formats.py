@@ -122,7 +122,7 @@ def check_all_formats(binary, served, log_dir, started):
         server = started.add(Prometheus(log_dir, jobs, "--enable-feature=native-histograms,exemplar-storage", binary=binary))
         of_ioc = f'{{ioc="{ioc.name}",record="F:set1"}}'
         wait_until(lambda: len(server.query(f"{PROCESSED}{of_ioc}")) == 3,
-                   "three formats in Prometheus", 30)
+                   "three formats in Prometheus")
         assert set(proxy.content_types) == set(FormatProxy.ACCEPT)
         compare(server, exporter, ioc)
     finally:

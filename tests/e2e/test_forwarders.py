@@ -36,7 +36,7 @@ class Forwarder:
 
     def kill(self) -> None:
         self._child.kill()
-        self._child.wait(10)
+        self._child.wait(60)
         self._child.stdin.close()
         self._child.stdout.close()
 

@@ -244,6 +244,6 @@ def test_ioc_survives_the_end_of_the_exporter(start_ioc, start_exporter):
         exporter = start_exporter(sees=[ioc])
         getattr(exporter.process, end)()
         value = ioc.get("U:scan.VAL")
-        wait_until(lambda: ioc.get("U:scan.VAL") > value + 5, "the IOC scans on", 10)
+        wait_until(lambda: ioc.get("U:scan.VAL") > value + 5, "the IOC scans on")
     exporter = start_exporter(sees=[ioc])
     process_and_check(exporter, ioc, "U:trigger", times=7)

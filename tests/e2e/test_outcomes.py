@@ -104,7 +104,7 @@ def test_values_that_are_no_number_and_channels_that_are_not_there(ioc, exporter
             stranger.echo()
         assert stranger.errors == [ECA_INTERNAL]
     expected = {("O:open", "operator", "put_failed"): 22, ("", "stranger", "internal_error"): 3}
-    scrape = exporter.wait_scrape(lambda page: failures(page, ioc) == expected, f"failures are {expected}", 15)
+    scrape = exporter.wait_scrape(lambda page: failures(page, ioc) == expected, f"failures are {expected}")
     assert scrape.total(PUTS, ioc=ioc.name, pv="O:open", op="write") == 28
     assert scrape.total(PUTS, ioc=ioc.name, pv="O:open", op="write_notify") == 12
     assert scrape.total(PUTS, ioc=ioc.name, user="stranger", op="write") == 3
@@ -120,7 +120,7 @@ def test_put_callbacks_whose_client_goes_are_cancelled(ioc, exporter, put_source
         client.kill()
     # Packets do not show what is cancelled.
     cancelled = {("O:never.A", "operator", "cancelled"): 7} if put_source == "server" else {}
-    scrape = exporter.wait_scrape(lambda page: failures(page, ioc) == cancelled, "all are cancelled", 15)
+    scrape = exporter.wait_scrape(lambda page: failures(page, ioc) == cancelled, "all are cancelled")
     assert scrape.total(PUTS, ioc=ioc.name, pv="O:never.A", op="write_notify") == 7
     assert scrape.count(f"{DURATION}_count", ioc=ioc.name, pv="O:never.A") == 0
     assert scrape.count(f"{DURATION}_count", ioc=ioc.name, pv="O:slow.A") == 14

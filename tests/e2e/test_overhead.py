@@ -66,7 +66,7 @@ def test_over_the_budget_the_records_are_absent_until_the_load_has_fallen(start_
             last = count
         return scrape.value(WATCHED, ioc=ioc.name) == 0
 
-    scrape = exporter.wait_scrape(is_over, "its records are not counted", 30)
+    scrape = exporter.wait_scrape(is_over, "its records are not counted")
     assert last > 0, "not within the time until it is over its budget: a scrape with counts"
     assert [family for family in OF_RECORDS if scrape.series(family, ioc=ioc.name)] == []
     assert len(scrape.series("epics_record_info", ioc=ioc.name)) == 500

@@ -42,7 +42,7 @@ class Served:
         if self._console is None:
             def connect():
                 try:
-                    return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+                    return socket.create_connection(("127.0.0.1", self.port), timeout=60)
                 except ConnectionRefusedError:
                     return None
             self._console = wait_until(connect, "procServ listens")

@@ -55,7 +55,7 @@ def test_prometheus_3_asks_and_is_answered(start_ioc, start_exporter, native_his
                                    settings={job: settings for job, (settings, _, _) in JOBS.items()})
         counted = f'{PROCESSED}{{ioc="asked",record="A:set1"}}'
         found = wait_until(lambda: len(answers := server.query(counted)) == len(JOBS) and answers,
-                           "all jobs in Prometheus", 30)
+                           "all jobs in Prometheus")
         assert {labels["job"]: value for labels, value in found} == dict.fromkeys(JOBS, 23)
         assert server.api("status/buildinfo")["version"].startswith("3.")
         for job, (_, asks, answer) in JOBS.items():
@@ -117,7 +117,7 @@ def test_prometheus_3_takes_the_rules(start_exporter, native_histograms, log_dir
         done = all(rule["health"] != "unknown" for group in groups for rule in group["rules"])
         return groups if done else []
 
-    groups = wait_until(evaluated, "each rule was evaluated", 30)
+    groups = wait_until(evaluated, "each rule was evaluated")
     assert rules and {group["file"] for group in groups} == {str(path) for path in rules}
     for rule in (rule for group in groups for rule in group["rules"]):
         assert (rule["health"], rule.get("lastError", "")) == ("ok", ""), rule["name"]

@@ -224,6 +224,6 @@ def test_clients_that_come_before_a_restarted_ioc_is_found(start_ioc, start_expo
     again = start_ioc(ioc.name, databases.put_targets("W:", TARGETS), port=ioc.port)
     sender = connect(clients.libca, [again], names("set"), 101)
     assert sender.send() == 101 * TARGETS
-    scrape = exporter.wait_up(again, timeout=30)
+    scrape = exporter.wait_up(again, timeout=60)
     # Of what the records did before the IOC was found nothing is known, of the puts everything.
     assert puts(scrape, again) == by(clients.LIBCA_USER, "write", names("set"), 101)

@@ -78,7 +78,7 @@ def pva(ioc):
 
 def read(pva, name: str):
     """As the client reads it: a state by its text, if it has one."""
-    value = pva.get(name, timeout=30).value
+    value = pva.get(name, timeout=60).value
     if hasattr(value, "choices"):
         return value.choices[value.index] if value.index < len(value.choices) else value.index
     return value.tolist() if hasattr(value, "tolist") else value
@@ -87,7 +87,7 @@ def read(pva, name: str):
 def put(pva, name: str, value, request: str | None = None) -> str:
     """The server's word for what became of it."""
     try:
-        pva.put(name, value if isinstance(value, dict) else {"value": value}, timeout=30, request=request, get=False)
+        pva.put(name, value if isinstance(value, dict) else {"value": value}, timeout=60, request=request, get=False)
     except RemoteError as error:
         return str(error)
     return "ok"
@@ -181,7 +181,7 @@ def test_a_put_that_waits_for_a_busy_record_is_told_with_what_it_writes(ioc, log
                "EPICS_PVA_BROADCAST_PORT": str(ioc.pva_search_port)}
     with Context("pva", conf=address, useenv=False, nt=False) as other:
         for context in (pva, other):
-            context.get("V:slow.A", timeout=30)
+            context.get("V:slow.A", timeout=60)
         threads = [threading.Thread(target=put, args=(context, "V:slow.A", number, "record[block=true]field(value)"))
                    for context, number in ((pva, 1), (other, 2))]
         for thread in threads:

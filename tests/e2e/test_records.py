@@ -47,7 +47,7 @@ def test_scan_chain_is_counted_exactly(counting_ioc, counting_exporter):
     before = exporter.scrape()
 
     ioc.put("P:scan.SCAN", ".1 second")
-    wait_until(lambda: ioc.get("P:scan.VAL") >= true_before["P:scan"] + PROCESSINGS, "scans", 20)
+    wait_until(lambda: ioc.get("P:scan.VAL") >= true_before["P:scan"] + PROCESSINGS, "scans")
     ioc.put("P:scan.SCAN", "Passive")
     true_after = values(ioc, COUNTING)
     after = exporter.scrape()
@@ -72,7 +72,7 @@ def test_histogram_agrees_with_the_count(start_ioc, start_exporter):
     start = values(ioc, ["P:scan"])["P:scan"]
     before = exporter.scrape()
     ioc.put("P:scan.SCAN", ".1 second")
-    wait_until(lambda: ioc.get("P:scan.VAL") >= start + PROCESSINGS, "scans", 20)
+    wait_until(lambda: ioc.get("P:scan.VAL") >= start + PROCESSINGS, "scans")
     ioc.put("P:scan.SCAN", "Passive")
     values(ioc, COUNTING)
     scrape = exporter.scrape()
@@ -164,7 +164,7 @@ def test_each_processing_has_one_cause(counting_ioc, start_exporter):
     before = exporter.scrape()
 
     ioc.put("P:scan.SCAN", ".1 second")
-    wait_until(lambda: ioc.get("P:scan.VAL") >= true_before["P:scan"] + PROCESSINGS, "scans", 20)
+    wait_until(lambda: ioc.get("P:scan.VAL") >= true_before["P:scan"] + PROCESSINGS, "scans")
     ioc.put("P:scan.SCAN", "Passive")
     ioc.process_once("P:chain2", times=7)
     truth = difference(values(ioc, COUNTING), true_before)

@@ -38,7 +38,7 @@ def test_searches_are_counted_by_client(ioc, start_exporter):
     exporter = start_exporter("--ioc.include=searched", sees=[ioc])
     with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as client:
         client.bind((CLIENT, 0))
-        client.settimeout(10)
+        client.settimeout(60)
         for _ in range(23):
             client.sendto(VERSION + search(1, "NO:SUCH:PV") + search(2, "NOR:THIS"),
                           ("127.0.0.1", ioc.port))
@@ -60,7 +60,7 @@ def test_names_that_nobody_has_are_searched_on(client, searches, ioc, start_expo
     before = exporter.scrape().count(SEARCHES, client=clients.LOOPBACK)
     started.add(client(log_dir, [ioc.port], [f"NOBODY:HAS:{client.__name__}"], 1))
     exporter.wait_scrape(lambda s: s.count(SEARCHES, client=clients.LOOPBACK) >= before + searches,
-                         "a client searches in vain", timeout=30)
+                         "a client searches in vain", timeout=60)
 
 
 def test_a_restart_shows_in_the_beacons(start_ioc, start_exporter):

@@ -115,7 +115,7 @@ def test_lost_helper_ends_it(start_exporter):
     """Nothing is counted any more then, which a page would not show; the service manager starts it again."""
     exporter = start_exporter("--no-collector.records")
     os.kill(helpers_of(exporter.pid)["ioc_exp-attach"], signal.SIGKILL)
-    assert exporter.process.wait_exit(20) == 1
+    assert exporter.process.wait_exit(60) == 1
     assert "the helper process ioc_exp-attach has ended" in exporter.process.stderr()
 
 
@@ -164,7 +164,7 @@ def test_files_that_are_left_open(started, log_dir):
     exporter = started.add(Process("inheriting", [
         "/bin/bash", "-c", shell, env.exporter_binary(), "--web.listen-address=127.0.0.1:0",
         "--no-collector.records"], log_dir))
-    exporter.wait_for("listening on", "stderr", timeout=30)
+    exporter.wait_for("listening on", "stderr", timeout=60)
     for pid in [exporter.pid, *helpers_of(exporter.pid).values()]:
         for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
             try:

@@ -111,7 +111,7 @@ def test_series_in_each_format(busy, log_dir, started):
         server = started.add(Prometheus(log_dir, jobs, "--enable-feature=native-histograms",
                                         binary=installed("prometheus", "prometheus")))
         of_ioc = f'{{__name__=~".+",ioc="{ioc.name}"}}'
-        wait_until(lambda: len(server.query(f"count by (job) ({of_ioc})")) == 3, "three formats in Prometheus", 30)
+        wait_until(lambda: len(server.query(f"count by (job) ({of_ioc})")) == 3, "three formats in Prometheus")
         series = {labels["job"]: value for labels, value in server.query(f"count by (job) ({of_ioc})")}
         print("series of the IOC:", series)
         assert len(exporter.scrape().series(PUTS, ioc=ioc.name)) == 2 * PAIRS

@@ -12,7 +12,7 @@ class Eavesdropper:
     def __init__(self):
         self._packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP))
         self._packets.bind(("lo", ETH_P_IP))
-        self._packets.settimeout(10)
+        self._packets.settimeout(60)
 
     def position(self, client_port: int, server_port: int, send) -> tuple[int, int]:
         """(sequence number that comes next, acknowledgement) after `send` has sent something."""

@@ -123,7 +123,7 @@ def make_noise(started, log_dir):
 def lives(fake: Process) -> None:
     """It can still change its memory, and nobody waits for a lock of it."""
     before = fake.stdout().count("@alive")
-    wait_until(lambda: fake.stdout().count("@alive") > before + 3, f"{fake.name} goes on", 10)
+    wait_until(lambda: fake.stdout().count("@alive") > before + 3, f"{fake.name} goes on")
 
 
 def check_that_all_goes_on(exporter, ioc, fake) -> None:
@@ -136,7 +136,7 @@ def check_that_all_goes_on(exporter, ioc, fake) -> None:
     exporter.process.popen.send_signal(signal.SIGUSR1)
     exporter.wait_scrape(lambda s: s.value("ioc_exporter_detached") == 1
                          and s.value("ioc_exporter_probe_attachments", probe="record_process") == 0,
-                         "SIGUSR1 takes all probes off", 10)
+                         "SIGUSR1 takes all probes off")
     ioc.process_once("H:text1", 3)
     exporter.process.popen.send_signal(signal.SIGUSR2)
     exporter.wait_scrape(lambda s: s.value("ioc_exporter_probe_attachments", probe="record_process") > 0,

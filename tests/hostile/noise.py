@@ -18,7 +18,7 @@ def message(command: int, kind: int, count: int, first: int, second: int, payloa
 
 
 def connected(port: int) -> socket.socket:
-    return socket.create_connection((LOOPBACK, port), timeout=5)
+    return socket.create_connection((LOOPBACK, port), timeout=60)
 
 
 def writes_to_channels_of_nobody(port: int) -> None:

@@ -24,7 +24,7 @@ def test_records_on_a_page_that_never_answers(start_ioc, start_exporter, silent_
     exporter.wait_scrape(lambda s: s.value(FAILED, reason="timeout") >= 1,
                          "a reading is given up", 60)
     wait_until(lambda: re.search("no answer within|did not answer", exporter.request("/")[2].decode()),
-               "the page says so", 10)
+               "the page says so")
     check_that_all_goes_on(exporter, ioc, fake)
 
 
@@ -35,6 +35,6 @@ def test_code_in_a_file_that_never_answers(start_ioc, start_exporter, silent_fil
     fake = fake_ioc(f"silent-{request_}", file, "code")
     exporter = start_exporter(f"--ioc.include={ioc.name}", sees=[ioc])
     server.wait_for("^@asked$")
-    exporter.wait_scrape(lambda s: s.value(FAILED, reason="timeout") >= 1, "the reading is given up", 20)
+    exporter.wait_scrape(lambda s: s.value(FAILED, reason="timeout") >= 1, "the reading is given up")
     exporter.process.wait_for(rf"no answer within.*\(pid {fake.pid}\)", "stderr")
     check_that_all_goes_on(exporter, ioc, fake)

@@ -90,7 +90,7 @@ def test_an_agent_writes_what_it_scrapes(tmp_path):
             started.append(receiver)
             agent("native", port, receiver, "native-histograms")
             agent("text", port, receiver)
-            up = wait_until(lambda: len(found := receiver.query("up")) == 4 and found, "both agents' targets", 30)
+            up = wait_until(lambda: len(found := receiver.query("up")) == 4 and found, "both agents' targets")
             assert {labels.pop("instance"): value for labels, value in up} == {
                 "native:10064": 1, "native-gone:10064": 0, "text:10064": 1, "text-gone:10064": 0}
             assert all(labels == {"__name__": "up", "job": "ioc_exporter", "site": "ring"} for labels, _ in up)
@@ -99,9 +99,9 @@ def test_an_agent_writes_what_it_scrapes(tmp_path):
             for wanted, query in (({"native:10064": 23, "text:10064": 23}, put),
                                   ({"native:10064": 23}, 'histogram_count(epics_record_process_duration_seconds{record="PS:Q1:SetCur"})'),
                                   ({"text:10064": 23}, 'epics_record_process_duration_seconds_count{record="PS:Q1:SetCur"}')):
-                found = wait_until(lambda: len(found := receiver.query(query)) == len(wanted) and found, query, 30)
+                found = wait_until(lambda: len(found := receiver.query(query)) == len(wanted) and found, query)
                 assert {labels["instance"]: value for labels, value in found} == wanted
-            exemplars = wait_until(lambda: receiver.api("query_exemplars", query=put, start="0", end="9999999999"), "exemplars", 30)
+            exemplars = wait_until(lambda: receiver.api("query_exemplars", query=put, start="0", end="9999999999"), "exemplars")
             assert [(one["seriesLabels"]["instance"], one["exemplars"][0]["labels"]) for one in exemplars] == [("text:10064", {"seq": "23"})]
         finally:
             for process in reversed(started):

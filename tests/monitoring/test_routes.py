@@ -53,12 +53,12 @@ def alertmanager(started, tmp_path):
             request = urllib.request.Request(f"http://127.0.0.1:{server.port}/api/v2/alerts", body.encode(),
                                              {"Content-Type": "application/json"})
             try:
-                with urllib.request.urlopen(request, timeout=5):
+                with urllib.request.urlopen(request, timeout=60):
                     return True
             except OSError:
                 return False
 
-        wait_until(sent, "Alertmanager to take alerts", 30)
+        wait_until(sent, "Alertmanager to take alerts")
 
     return send, webhook
 
@@ -70,7 +70,7 @@ def messages(webhook: Webhook, receiver: str) -> list[list[str]]:
 
 def told_after(webhook: Webhook, receiver: str, count: int) -> list[list[str]]:
     """All that the receiver was told, some seconds after it was told of so many alerts."""
-    wait_until(lambda: sum(map(len, messages(webhook, receiver))) >= count, f"{count} alerts at {receiver}", 30)
+    wait_until(lambda: sum(map(len, messages(webhook, receiver))) >= count, f"{count} alerts at {receiver}")
     time.sleep(5)
     return messages(webhook, receiver)
 

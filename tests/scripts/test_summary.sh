@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/test_summary.py: what a run is counted as, and which entries of it are run a second time.
+# scripts/test_summary.py: what a run is counted as, and which entries it names as the longest.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=scripts/lib.sh
@@ -25,54 +25,39 @@ entry() {
   } >"$place/$name.xml"
 }
 
-# run FILE NAME=OUTCOME...: a run of ctest
+# run SECONDS:NAME=OUTCOME...: a run of ctest
 run() {
-  local file=$1 pair
-  shift
+  local one pair
   {
     echo '<testsuite>'
-    for pair in "$@"; do
+    for one in "$@"; do
+      pair=${one#*:}
       if [ "${pair#*=}" = passed ]; then
-        echo "<testcase name='${pair%=*}' status='run'/>"
+        echo "<testcase name='${pair%=*}' time='${one%%:*}' status='run'/>"
       else
-        echo "<testcase name='${pair%=*}' status='fail'><failure/></testcase>"
+        echo "<testcase name='${pair%=*}' time='${one%%:*}' status='fail'><failure/></testcase>"
       fi
     done
     echo '</testsuite>'
-  } >"$place/$file"
+  } >"$place/ctest.xml"
 }
 
-summary() { "$(system_python)" scripts/test_summary.py "$@" "$place/ctest.xml" "$place"; }
+summary() { "$(system_python)" scripts/test_summary.py "$place/ctest.xml" "$place"; }
 
 number=0
-late='AssertionError: not within 30 s: beacons (last value: False)'
 entry e2e.good "" ""
-entry e2e.late "" "$late"
-entry e2e.late_fixture "failed on setup with &quot;$late&quot;"
-entry e2e.broken_fixture 'failed on setup with &quot;KeyError: 1&quot;'
-entry e2e.wrong "$late" 'assert 22 == 23'
-run ctest.xml e2e.good=passed e2e.late=failed
-is "what is run again" '^(e2e\.late)$' "$(summary --waits)"
+entry e2e.wrong "" 'assert 22 == 23'
+entry e2e.broken 'failed on setup with &quot;KeyError: 1&quot;'
+run 2:e2e.good=passed 31.4:e2e.wrong=failed 1:e2e.broken=failed 7:make.kernels=passed
 counted=$(summary) && die "a failed test is no failure"
-is "the counts" '3 passed, 1 failed, 0 skipped' "${counted##*$'\n'}"
+is "the counts" '3 passed, 2 failed, 0 skipped' "${counted##*$'\n'}"
+holds "$counted" $'longest, in seconds:\n  e2e.wrong: 31\n  make.kernels: 7\n  e2e.good: 2\n'
 
-run ctest.xml e2e.good=passed e2e.late_fixture=failed
-is "what is run again after a fixture" '^(e2e\.late_fixture)$' "$(summary --waits)"
-entry e2e.late_answer "TimeoutError: timed out"
-run ctest.xml e2e.good=passed e2e.late_answer=failed
-is "what is run again after an answer that was late" '^(e2e\.late_answer)$' "$(summary --waits)"
-run ctest.xml e2e.good=passed e2e.broken_fixture=failed
-is "what is run again after a broken fixture" '' "$(summary --waits)"
+run 1:make.kernels=failed
+counted=$(summary) && die "what could not be made is no failure"
+is "the counts where something could not be made" '0 passed, 1 failed, 0 skipped' "${counted##*$'\n'}"
 
-run ctest.xml e2e.good=passed e2e.late=failed e2e.wrong=failed
-is "what is run again beside a wrong count" '' "$(summary --waits)"
-run ctest.xml e2e.good=passed
-is "what is run again where nothing failed" '' "$(summary --waits)"
-
-# A second run leaves the entry's file anew.
-entry e2e.late "" ""
-run ctest.xml e2e.good=passed e2e.late=failed
-run again.xml e2e.late=passed
-counted=$(summary --again "$place/again.xml") || die "the second run does not count"
-is "the counts of both" '4 passed, 0 failed, 0 skipped' "${counted##*$'\n'}"
-holds "$counted" 'e2e.late: a wait ran out beside others, so it was run a second time, alone: passed'
+run 2:e2e.good=passed 1:one=passed 1:two=passed 1:three=passed 1:four=passed 1:five=passed 1:six=passed 1:seven=passed 1:eight=passed \
+  1:nine=passed 0:ten=passed
+counted=$(summary) || die "no test failed"
+is "how many are named" 10 "$(grep -c ': [0-9]*$' <<<"$counted")"

@@ -67,5 +67,5 @@ class Boards:
 
     def stop(self) -> None:
         self.browser.stdin.close()
-        self.browser.wait(timeout=20)
+        self.browser.wait(timeout=60)
         self.prometheus.kill()

@@ -29,7 +29,7 @@ class Client(Process):
     """A client with its channels open. `send` sends all its puts, `close` ends it."""
 
     def wait_connected(self):
-        self.wait_for("^@connected$", timeout=30)
+        self.wait_for("^@connected$", timeout=60)
         return self
 
     def send(self) -> int:
@@ -86,7 +86,7 @@ def caj(log_dir: pathlib.Path, ports: list[int], pvs: list[str], count: int, op:
     jar = env.test_env() / "java" / "jca.jar"
     java = shutil.which("java")
     if java is None or not jar.exists():
-        pytest.skip("there is no JDK with Maven: scripts/make-test-env.sh could not fetch the Java client")
+        pytest.skip("there is no JDK with Maven: scripts/make-java.sh could not fetch the Java client")
     return Client("caj", [java, "-cp", jar, env.TOOLS_SOURCE_DIR / "PutCaj.java", count, op, *pvs],
                   log_dir, _client_env(ports))
 

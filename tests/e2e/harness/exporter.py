@@ -16,7 +16,7 @@ class Exporter:
         self.process = Process("exporter", [*prefix, env.exporter_binary(),
                                             "--web.listen-address=127.0.0.1:0", *self._defaults(options),
                                             *options], log_dir)
-        match = self.process.wait_for(r"listening on \S*?127\.0\.0\.1:(\d+)", "stderr", timeout=30)
+        match = self.process.wait_for(r"listening on \S*?127\.0\.0\.1:(\d+)", "stderr", timeout=60)
         self.port = int(match[1])
 
     @staticmethod
@@ -33,7 +33,7 @@ class Exporter:
 
     def request(self, path: str, method: str = "GET", headers: dict[str, str] | None = None):
         """(status, headers with lower-case names, body)."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, headers=headers or {})
             answer = connection.getresponse()

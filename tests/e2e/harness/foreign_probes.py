@@ -30,4 +30,4 @@ def return_probe(ioc, function: str, log: pathlib.Path):
         yield lambda: log.read_text().count("hit\n")
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)

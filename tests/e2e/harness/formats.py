@@ -26,7 +26,7 @@ class FormatProxy:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 asked[self.path] = accept.get(self.path, self.headers["Accept"])
-                connection = http.client.HTTPConnection("127.0.0.1", exporter_port, timeout=10)
+                connection = http.client.HTTPConnection("127.0.0.1", exporter_port, timeout=60)
                 connection.request("GET", "/metrics", headers={
                     "Accept": asked[self.path],
                     "Accept-Encoding": self.headers.get("Accept-Encoding", "identity")})

@@ -116,7 +116,7 @@ class Ioc:
         if self._late:
             self.process.wait_for("^@waiting$")
             self.process.send_line("load")
-        self.process.wait_for("^@running$", timeout=30)
+        self.process.wait_for("^@running$", timeout=60)
         assert self.records(), f"no records: {self.process.describe()}"
         return self
 

@@ -53,7 +53,7 @@ class Process:
         self.popen.stdin.write(line.encode() + b"\n")
         self.popen.stdin.flush()
 
-    def wait_for(self, pattern: str, where: str = "stdout", timeout: float = 30.0) -> re.Match:
+    def wait_for(self, pattern: str, where: str = "stdout", timeout: float = 60.0) -> re.Match:
         """The first match of `pattern` in its stdout or stderr; fails at once when it ends before."""
         read = self.stdout if where == "stdout" else self.stderr
 
@@ -69,7 +69,7 @@ class Process:
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.describe()}") from None
 
-    def wait_exit(self, timeout: float = 30.0) -> int:
+    def wait_exit(self, timeout: float = 60.0) -> int:
         try:
             return self.popen.wait(timeout)
         except subprocess.TimeoutExpired:

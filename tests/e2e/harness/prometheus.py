@@ -58,7 +58,7 @@ class Prometheus:
         """The data of an answer; None while the server is starting."""
         url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
         try:
-            with urllib.request.urlopen(url, timeout=20) as answer:
+            with urllib.request.urlopen(url, timeout=60) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
             assert error.code == 503, f"{parameters}: {error.read().decode(errors='replace')}"
@@ -89,7 +89,7 @@ class Prometheus:
         return sorted((float(upper), float(count)) for _, _, upper, count in series["histogram"][1]["buckets"])
 
     def wait_scraped(self) -> "Prometheus":
-        wait_until(lambda: self.query('up{job="ioc_exporter"} == 1'), "a first scrape by Prometheus", 30)
+        wait_until(lambda: self.query('up{job="ioc_exporter"} == 1'), "a first scrape by Prometheus")
         return self
 
     def kill(self) -> None:

@@ -21,7 +21,7 @@ class PvaWire:
         self.order = order
         self.received: list[Message] = []
         self._buffer = b""
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
 
     def pack(self, form: str, *values) -> bytes:
         return struct.pack(self.order + form, *values)

@@ -37,7 +37,7 @@ class RawClient:
         self._buffer = b""
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._socket.settimeout(30)
+        self._socket.settimeout(60)
         self._socket.bind(("127.0.0.1", port))
         self._socket.connect(("127.0.0.1", server))
         self.port = self._socket.getsockname()[1]

@@ -34,7 +34,7 @@ class Recording:
 
     def circuits(self) -> list[list[Segment]]:
         self._marker.sendto(b"end", self._marker.getsockname())
-        self._thread.join(30)
+        self._thread.join(60)
         assert not self._thread.is_alive()
         self._socket.close()
         return list(self._circuits.values())

@@ -67,7 +67,7 @@ def redirect(port: int, to: int, address: str = "") -> bool:
     parts.append(_message(_BATCH_END, 6, family=0, resource=_NFNL_NFTABLES))
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER) as netlink:
         netlink.bind((0, 0))
-        netlink.settimeout(10)
+        netlink.settimeout(60)
         netlink.send(b"".join(parts))
         answered: set[int] = set()
         while len(answered) < 5:

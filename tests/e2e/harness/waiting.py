@@ -5,7 +5,7 @@ from typing import Callable, TypeVar
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T], what: str, timeout: float = 30.0,
+def wait_until(condition: Callable[[], T], what: str, timeout: float = 60.0,
                every: float = 0.05) -> T:
     """The first true value of `condition`; AssertionError with the last value after `timeout` s."""
     deadline = time.monotonic() + timeout
@@ -18,7 +18,7 @@ def wait_until(condition: Callable[[], T], what: str, timeout: float = 30.0,
         time.sleep(every)
 
 
-def wait_stable(read: Callable[[], T], what: str, quiet: float = 0.5, timeout: float = 30.0) -> T:
+def wait_stable(read: Callable[[], T], what: str, quiet: float = 0.5, timeout: float = 60.0) -> T:
     """The value of `read` once it has not changed for `quiet` seconds."""
     deadline = time.monotonic() + timeout
     last, since = read(), time.monotonic()

@@ -66,7 +66,7 @@ class Wire:
         self.sent_bytes = 0
         self._buffer = b""
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._socket.settimeout(30)
+        self._socket.settimeout(60)
         self._socket.connect((address, port))
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 

@@ -21,7 +21,7 @@ class Zipkin:
         jar = env.test_env() / "java" / "zipkin.jar"
         java = shutil.which("java")
         if java is None or not jar.exists():
-            pytest.skip("needs Java and Zipkin: install a JDK (17 or later) and Maven, then run ./test.sh again")
+            pytest.skip("needs Java and Zipkin: install a JDK (17 or later) and Maven")
         self.port = free_port()
         self.process = Process("zipkin", [java, *JAVA_OPTIONS, "-jar", jar, "--spring.main.lazy-initialization=true"],
                                log_dir, {"QUERY_PORT": str(self.port)})
@@ -37,7 +37,7 @@ class Zipkin:
     def _is_ready(self) -> bool:
         assert self.process.popen.poll() is None, self.process.describe()
         try:
-            with urllib.request.urlopen(f"{self.url}/health", timeout=5):
+            with urllib.request.urlopen(f"{self.url}/health", timeout=60):
                 return True
         except OSError:
             return False
@@ -45,7 +45,7 @@ class Zipkin:
     def trace(self, trace_id: str) -> list[dict]:
         """Its spans, as the API has them; none where it knows no such trace."""
         try:
-            with urllib.request.urlopen(f"{self.url}/api/v2/trace/{trace_id}", timeout=20) as answer:
+            with urllib.request.urlopen(f"{self.url}/api/v2/trace/{trace_id}", timeout=60) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             assert error.code == 404, error.read()
@@ -53,10 +53,10 @@ class Zipkin:
 
     def traces(self, service: str) -> list[list[dict]]:
         """The newest traces of a service."""
-        with urllib.request.urlopen(f"{self.url}/api/v2/traces?serviceName={service}", timeout=20) as answer:
+        with urllib.request.urlopen(f"{self.url}/api/v2/traces?serviceName={service}", timeout=60) as answer:
             return json.load(answer)
 
     def metric(self, name: str) -> float:
         """Of its /metrics, for example zipkin_collector.spans."""
-        with urllib.request.urlopen(f"{self.url}/metrics", timeout=20) as answer:
+        with urllib.request.urlopen(f"{self.url}/metrics", timeout=60) as answer:
             return json.load(answer).get(name, 0)
