@@ -25,7 +25,7 @@ can_sanitize() {
     clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null
 }
 
-build=build sanitized='' bench=OFF static=OFF
+build=build sanitized='' whole=OFF
 if [ "${1:-} ${2:-}" = "-L unit" ]; then
   # It matters that they are there soon, not how fast they are.
   build=build/unit
@@ -38,7 +38,7 @@ else
   if [ "${1:-}" = --whole ]; then
     shift
     export IOC_EXPORTER_WHOLE=1
-    bench=ON static=ON
+    whole=ON
     scripts/install-deps.sh build release test
     scripts/fetch-sources.sh .cache/sources
     scripts/make-test-env.sh .cache/test-env --whole
@@ -51,9 +51,9 @@ else
   if can_sanitize; then
     sanitized=$PWD/build/sanitized
     configure build/sanitized "${options[@]}" -DIOC_EXPORTER_BENCH=OFF -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
-      -DIOC_EXPORTER_SANITIZE=address,undefined -DIOC_EXPORTER_BUNDLED_CIVETWEB=$static
+      -DIOC_EXPORTER_SANITIZE=address,undefined -DIOC_EXPORTER_FUZZ=$whole -DIOC_EXPORTER_BUNDLED_CIVETWEB=$whole
   fi
-  configure build "${options[@]}" -DIOC_EXPORTER_BENCH=$bench -DIOC_EXPORTER_STATIC=$static \
+  configure build "${options[@]}" -DIOC_EXPORTER_BENCH=$whole -DIOC_EXPORTER_STATIC=$whole \
     "-DIOC_EXPORTER_SANITIZED_BUILD=$sanitized"
   build_targets build all
   [ -z "$sanitized" ] || build_targets build/sanitized tests_unit tests_fuzz

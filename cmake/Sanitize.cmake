@@ -17,10 +17,11 @@ if(IOC_EXPORTER_SANITIZE)
   endif()
 endif()
 
-# Files that fuzz targets look into: they have all checks and lines for reports, their branches are counted, and they are
-# fast enough for many inputs. That takes twice as long to compile, so no others are.
+# -DIOC_EXPORTER_FUZZ=ON, with clang: files that fuzz targets look into have all checks and lines for reports, their branches are
+# counted, and they are fast enough for many inputs. That takes several times as long to compile.
+option(IOC_EXPORTER_FUZZ "Fuzz targets make inputs of their own, beside their corpus" OFF)
 function(ioc_exporter_fuzzed)
-  if(IOC_EXPORTER_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  if(IOC_EXPORTER_FUZZ)
     set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
       COMPILE_OPTIONS "-O1;-g1;-fsanitize=fuzzer-no-link;${IOC_EXPORTER_POINTER_CHECKS}")
   endif()

@@ -105,7 +105,7 @@ TEST_P(RecordAttachTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
         [&](std::uint64_t, const iocx_scan_list& one) { list = one; }));
   };
   ioc.send("scan 1 8");
-  const auto deadline = now() + std::chrono::seconds(20);
+  const auto deadline = now() + std::chrono::seconds(60);
   while (list.start_ns == 0 && now() < deadline) read_list();
   ASSERT_TRUE(probe_->pause(slot));
   read_list();

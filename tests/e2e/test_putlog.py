@@ -348,9 +348,9 @@ def test_in_a_time_namespace(ioc, put_log, start_exporter, connect):
     connect(clients.libca, [ioc], ["L:flood"], 7).send()
     told = put_log.wait(7)
     ages = [(datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(put["time"])).total_seconds() for put in told]
-    assert all(0 <= age < 60 for age in ages)
+    assert all(0 <= age < 3600 for age in ages)
     scrape = exporter.scrape()
-    assert abs(scrape.value("epics_last_put_timestamp_seconds", ioc=ioc.name, pv="L:flood") - time.time()) < 60
+    assert abs(scrape.value("epics_last_put_timestamp_seconds", ioc=ioc.name, pv="L:flood") - time.time()) < 3600
     done = run_exporter("puts", f"--url=http://127.0.0.1:{exporter.port}", "--since=5m")
     assert [json.loads(line) for line in done.stdout.splitlines()] == told
 

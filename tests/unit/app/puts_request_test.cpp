@@ -59,7 +59,7 @@ class PutsRequestTest : public testing::Test {
     return std::move(*server);
   }
   void wait_for_followers(std::uint64_t count) const {
-    for (int i = 0; i < 3000 && ring_->followers() != count; ++i) std::this_thread::sleep_for(10ms);
+    for (int i = 0; i < 6000 && ring_->followers() != count; ++i) std::this_thread::sleep_for(10ms);
     EXPECT_EQ(ring_->followers(), count);
   }
 

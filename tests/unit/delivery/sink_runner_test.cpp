@@ -26,7 +26,7 @@ class SinkRunnerTest : public testing::Test {
     runner_->receive(items);
   }
   void wait_until_none_waits() const {
-    for (int i = 0; i < 3000 && account_.done() < sent_; ++i) std::this_thread::sleep_for(10ms);
+    for (int i = 0; i < 6000 && account_.done() < sent_; ++i) std::this_thread::sleep_for(10ms);
     EXPECT_EQ(account_.done(), sent_);
   }
 
@@ -78,7 +78,7 @@ TEST_F(SinkRunnerTest, AtTheEndOneThatWasToldToWaitIsAskedOnceMore) {
     return Delivered{.problem = error_in_words("busy"), .pause = 1h};
   });
   send(1, 9);
-  for (int i = 0; i < 3000 && *calls == 0; ++i) std::this_thread::sleep_for(10ms);
+  for (int i = 0; i < 6000 && *calls == 0; ++i) std::this_thread::sleep_for(10ms);
   runner_.reset();
   EXPECT_EQ(*calls, 2);
 }

@@ -66,7 +66,7 @@ std::uint64_t dropped(const SinkSample& sample) {
 }
 
 void wait_until(const std::function<bool()>& done) {
-  for (int i = 0; i < 3000 && !done(); ++i) std::this_thread::sleep_for(10ms);
+  for (int i = 0; i < 6000 && !done(); ++i) std::this_thread::sleep_for(10ms);
   EXPECT_TRUE(done());
 }
 

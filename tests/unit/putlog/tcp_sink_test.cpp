@@ -208,7 +208,7 @@ TEST(TcpSinkTest, AReceiverThatIsKilledInAFloodAndComesBackHasAllThatFitsTheQueu
     note();
     return seen.contains(kPuts);
   }));
-  for (int i = 0; i < 3000 && account.done() < kPuts; ++i) std::this_thread::sleep_for(10ms);
+  for (int i = 0; i < 6000 && account.done() < kPuts; ++i) std::this_thread::sleep_for(10ms);
   EXPECT_EQ(account.delivered, kPuts);
   // But for what its host had taken, and it had not read, each time.
   EXPECT_GE(seen.size(), kPuts - 3 * 1000);

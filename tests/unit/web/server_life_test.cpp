@@ -35,7 +35,7 @@ class Gate {
   }
   bool reached(int handlers) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, 10s, [&] { return inside_ >= handlers; });
+    return changed_.wait_for(lock, 60s, [&] { return inside_ >= handlers; });
   }
 
  private:
