@@ -228,8 +228,8 @@ def test_include_and_exclude(start_ioc, start_exporter):
 
 def test_library_deleted_under_a_running_ioc(start_ioc, start_exporter, log_dir):
     """As after an upgrade of the package: the file has gone, the mapping has not."""
-    libraries = copy_of_libraries("7.0.7", log_dir / "lib")
-    ioc = start_ioc("upgraded", database("U"), base="7.0.7", lib_dir=libraries)
+    libraries = copy_of_libraries("7.0.4", log_dir / "lib")
+    ioc = start_ioc("upgraded", database("U"), base="7.0.4", lib_dir=libraries)
     with open(f"/proc/{ioc.pid}/maps") as maps:
         assert str(libraries) in maps.read()
     shutil.rmtree(libraries)

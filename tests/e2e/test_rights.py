@@ -20,7 +20,7 @@ SOURCES = {"all": "server", "no packets": "server", "no uprobes": "packets", "ne
 
 @pytest.fixture(scope="module")
 def ioc(shared):
-    return shared.ioc("rights", databases.put_targets("R:", 1), base="7.0.7")
+    return shared.ioc("rights", databases.put_targets("R:", 1))
 
 
 def put(client, writes: int, notifies: int) -> None:

@@ -78,7 +78,7 @@ class FinderOfHeld : public testing::Test {
     return options;
   }
   void wait_for_state(char wanted) {
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 6000; ++i) {
       if (value_of(read_process_stat(RootedFs("/"), target_.pid())).state == wanted) return;
       ::usleep(10'000);
     }

@@ -123,7 +123,7 @@ TEST(TcpSinkTest, UnacknowledgedLinesAreSentAgain) {
   const auto all = entries(1, kPuts);
   std::size_t delivered = 0;
   std::thread sends([&] {
-    for (int i = 0; i < 3000 && delivered < kPuts; ++i) {
+    for (int i = 0; i < 6000 && delivered < kPuts; ++i) {
       delivered += sink->deliver(std::span(all).subspan(delivered)).entries;
       std::this_thread::sleep_for(10ms);
     }
