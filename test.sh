@@ -65,6 +65,6 @@ mkdir -p "$build/results" build/sanitized/results
 status=0
 # Two more than there are CPUs: much of what runs waits, for the kernel to let go of a probe for example.
 ctest --test-dir "$build" --output-on-failure --no-tests=error --output-junit ctest.xml --parallel "$(($(nproc) + 2))" "$@" || status=$?
-[ -f "$build/ctest.xml" ] || die "ctest left no result (its status: $status)"
+[ -f "$build/ctest.xml" ] || die "no test was run (ctest: status $status); --whole has more"
 "$(system_python)" scripts/test_summary.py "$build/ctest.xml" "$build/results" build/sanitized/results || status=1
 exit "$status"

@@ -77,8 +77,8 @@ IOCX_CA_INLINE __u32 iocx_pva_letters(const __u8 *bytes, __u32 size, __u32 at)
 	return iocx_ca_u32(bytes + at);
 }
 
-#define IOCX_PVA_USER 0x75736572u /* "user" */
-#define IOCX_PVA_HOST 0x686F7374u /* "host" */
+#define IOCX_PVA_IS_USER 0x75736572u /* "user" */
+#define IOCX_PVA_IS_HOST 0x686F7374u /* "host" */
 
 /* Reads the description of a field, the one with number `i`. */
 IOCX_CA_INLINE int iocx_pva_take_field(const __u8 *bytes, struct iocx_pva_identity *id, __u32 i)
@@ -88,9 +88,9 @@ IOCX_CA_INLINE int iocx_pva_take_field(const __u8 *bytes, struct iocx_pva_identi
 	if (!iocx_pva_take(bytes, id) || iocx_pva_next(bytes, id) != IOCX_PVA_TYPE_STRING)
 		return 0;
 	letters = id->text.size == 4 ? iocx_pva_letters(bytes, id->size, id->text.at) : 0;
-	if (letters == IOCX_PVA_USER)
+	if (letters == IOCX_PVA_IS_USER)
 		id->user_field = i;
-	if (letters == IOCX_PVA_HOST)
+	if (letters == IOCX_PVA_IS_HOST)
 		id->host_field = i;
 	IOCX_CA_FORGET();
 	return 1;

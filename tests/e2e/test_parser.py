@@ -13,7 +13,7 @@ def test_same_channels_and_puts_as_caproto():
     for one in conversations:
         lines += [f"{direction} {data.hex()}" for direction, data in one.segments()] + ["."]
     run = subprocess.run([env.tool("ca_decode")], input="\n".join(lines) + "\n", capture_output=True, text=True,
-                         timeout=120, check=True)
+                         timeout=600, check=True)
     ours = [text.strip("\n").split("\n") for text in run.stdout.split("\n.\n")[:-1]]
     assert len(ours) == CONVERSATIONS
     puts = 0

@@ -61,6 +61,6 @@ def run_tool(*command: object) -> str:
     binary = shutil.which(str(command[0]))
     if not binary:
         pytest.skip(f"{command[0]} is not installed (packages prometheus, prometheus-alertmanager)")
-    done = subprocess.run([binary, *map(str, command[1:])], capture_output=True, text=True, timeout=400)
+    done = subprocess.run([binary, *map(str, command[1:])], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, f"{' '.join(map(str, command))}:\n{done.stdout}{done.stderr}"
     return done.stdout

@@ -47,7 +47,7 @@ def test_rules_hold_below_thanos(tmp_path):
     binary = shutil.which("promtool")
     if not binary:
         pytest.skip("promtool is not installed (package prometheus)")
-    done = subprocess.run([binary, "test", "rules", *sorted(tmp_path.glob("*.yml"))], capture_output=True, text=True, timeout=250)
+    done = subprocess.run([binary, "test", "rules", *sorted(tmp_path.glob("*.yml"))], capture_output=True, text=True, timeout=600)
     told = done.stdout + done.stderr
     assert 'replica="a"' in told and "found duplicate series" not in told and "multiple matches" not in told
 

@@ -33,7 +33,7 @@ def test_pages_are_an_exporters(types):
 def test_rules_and_panels_go_through(types):
     if not shutil.which("prometheus"):
         pytest.skip("prometheus is not installed")
-    done = subprocess.run([sys.executable, "-B", ROOT / "bench/site.py", *SMALL, f"--types={types}"], capture_output=True, text=True, timeout=200)
+    done = subprocess.run([sys.executable, "-B", ROOT / "bench/site.py", *SMALL, f"--types={types}"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     for line in ("epics_puts_rates", "puts: the whole dashboard", "exporter: the whole dashboard"):
         assert line in done.stdout

@@ -8,7 +8,7 @@ from .process import Process
 from .scrape import PROCESSED, Scrape
 from .waiting import wait_until
 
-FOUND_WITHIN = 30.0  # seconds; about one on a quiet machine
+FOUND_WITHIN = 60.0  # seconds; about one on a quiet machine
 
 
 class Exporter:
