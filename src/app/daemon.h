@@ -16,34 +16,48 @@
 #include <vector>
 
 #include "app/http_audit.h"
-#include "app/options.h"
 #include "base/log.h"
-#include "delivery/process.h"
-#include "exposition/collector.h"
-#include "exposition/exemplar_book.h"
-#include "exposition/page.h"
-#include "exposition/status_page.h"
-#include "functions/collector.h"
-#include "iocs/collector.h"
-#include "iocs/host.h"
-#include "iocs/memory/reader_pool.h"
-#include "policy/collector.h"
-#include "putlog/collector.h"
-#include "puts/collector.h"
-#include "puts/pva/collector.h"
-#include "records/collector.h"
-#include "traces/collector.h"
-#include "traces/demand.h"
-#include "traces/exemplars.h"
-#include "traces/outlets.h"
-#include "traces/ring.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "exposition/self_samples.h"
+
+namespace ioc_exporter {
+class Collector;
+}
+namespace ioc_exporter::ca {
+class CaCollector;
+}
+namespace ioc_exporter::exposition {
+class Encoder;
+struct Page;
+struct StatusPage;
+}  // namespace ioc_exporter::exposition
+namespace ioc_exporter::functions {
+class FunctionsCollector;
+}
+namespace ioc_exporter::iocs {
+class IocsCollector;
+class ReaderPool;
+}  // namespace ioc_exporter::iocs
+namespace ioc_exporter::putlog {
+class Outlets;
+}
+namespace ioc_exporter::pva {
+class PvaCollector;
+}
+namespace ioc_exporter::records {
+class RecordsCollector;
+}
+namespace ioc_exporter::traces {
+class DemandTaker;
+class TraceRing;
+}  // namespace ioc_exporter::traces
 
 namespace ioc_exporter::app {
 
+struct Options;
+struct Rooms;
 struct SiteSettings;
-
-iocs::Host::Options host_options(const Options& options, std::shared_ptr<iocs::ReaderPool> readers);
-functions::Options function_options(const Options& options);
 
 class Daemon {
  public:
@@ -77,18 +91,18 @@ class Daemon {
   // The page at "/" and the output of --check; the same.
   exposition::StatusPage status();
 
-  records::RecordsCollector& records() { return records_; }
-  ca::CaCollector& puts() { return puts_; }
-  pva::PvaCollector& pva() { return pva_; }
-  functions::FunctionsCollector& functions() { return functions_; }
-  putlog::Outlets* outlets() { return outlets_.get(); }
+  records::RecordsCollector& records();
+  ca::CaCollector& puts();
+  pva::PvaCollector& pva();
+  functions::FunctionsCollector& functions();
+  putlog::Outlets* outlets();
   // Asks the store of puts, as delivery::Process::ask(); null: there is none.
   std::function<Result<UniqueFd>(const std::string&)> ask_store() const;
   // The newest traces, and the taker of demands for live ones; null while traces are off.
-  const std::shared_ptr<traces::TraceRing>& trace_ring() const { return trace_ring_; }
-  traces::DemandTaker* trace_demands() { return trace_ring_ ? &traces_ : nullptr; }
-  iocs::IocsCollector& iocs() { return iocs_; }
-  iocs::ReaderPool& readers() { return *readers_; }
+  const std::shared_ptr<traces::TraceRing>& trace_ring() const;
+  traces::DemandTaker* trace_demands();
+  iocs::IocsCollector& iocs();
+  iocs::ReaderPool& readers();
 
   // From now on these bounds are kept, and puts are judged by this policy; those that were counted
   // before by the former one. Nothing that was counted is lost.
@@ -111,35 +125,14 @@ class Daemon {
   std::string discovery_problem() const;
 
  private:
-  Daemon(const Options& options, std::unique_ptr<putlog::Outlets> outlets,
-         std::unique_ptr<traces::Outlets> trace_outlets,
-         std::unique_ptr<delivery::Process> delivery);
+  Daemon(const Options& options, std::unique_ptr<Rooms> rooms);
 
   void collect(Collector& collector, exposition::Page& page);
   bool detach_all();
   void add_restarts(SelfSamples& to) const;
 
-  std::shared_ptr<iocs::ReaderPool> readers_;
-  bool stays_;                          // no --check, no --once
-  exposition::ExemplarBook exemplars_;  // exemplars of single series, by the collectors
-  iocs::Host host_;
-  traces::TraceMaps trace_maps_;
-  records::RecordsCollector records_;  // loaded first: it forks
-  putlog::PutLogRing put_ring_;
-  ca::CaCollector puts_;
-  pva::PvaCollector pva_;
-  functions::FunctionsCollector functions_;
-  policy::PolicyCollector policy_;
-  std::unique_ptr<putlog::Outlets> outlets_;        // null: the put log is off
-  std::unique_ptr<traces::Outlets> trace_outlets_;  // null: traces are off
-  std::unique_ptr<delivery::Process> delivery_;     // null: there are no sinks
-  putlog::PutLogCollector put_log_;
-  // Null: traces are off. Shared with followers.
-  std::shared_ptr<traces::TraceRing> trace_ring_;
-  traces::TraceExemplars trace_exemplars_;
-  traces::TracesCollector traces_;
-  iocs::IocsCollector iocs_;
-  std::vector<Collector*> collectors_;  // in the order of the page
+  const std::unique_ptr<Rooms> rooms_;
+  const bool stays_;  // no --check, no --once
   std::chrono::milliseconds interval_;
   std::atomic<Clock::time_point> alive_at_ = Clock::now();
   std::latch looked_once_{1};

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "app/daemon.h"
 #include "app/functions_session.h"
+#include "app/rooms.h"
 #include "base/command_line.h"
 #include "base/time_text.h"
 #include "base/utf8.h"

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "app/confinement.h"
-#include "app/daemon.h"
 #include "app/helpers.h"
 #include "app/host_loop.h"
 #include "app/lifecycle_signals.h"
+#include "app/rooms.h"
 #include "base/command_line.h"
 #include "base/value_text.h"
 

@@ -5,8 +5,8 @@
 #include <sstream>
 #include <utility>
 
-#include "app/daemon.h"
 #include "app/functions_session.h"
+#include "app/rooms.h"
 #include "app/site_config.h"
 #include "base/command_line.h"
 #include "base/time_text.h"

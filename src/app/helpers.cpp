@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "app/confinement.h"
+#include "app/daemon.h"
 #include "app/privileges.h"
+#include "app/rooms.h"
 #include "app/sandbox.h"
 #include "base/http_client.h"
 #include "base/netlink.h"

@@ -7,12 +7,33 @@
 #include <string>
 #include <vector>
 
-#include "app/daemon.h"
-#include "app/options.h"
 #include "base/helper.h"
 #include "base/result.h"
 
+namespace ioc_exporter::ca {
+class CaPacketTaps;
+}
+namespace ioc_exporter::delivery {
+class Process;
+}
+namespace ioc_exporter::functions {
+class FunctionsCollector;
+}
+namespace ioc_exporter::iocs {
+class Attacher;
+class ReaderPool;
+}  // namespace ioc_exporter::iocs
+namespace ioc_exporter::putlog {
+class Outlets;
+}
+namespace ioc_exporter::traces {
+class Outlets;
+}
+
 namespace ioc_exporter::app {
+
+class Daemon;
+struct Options;
 
 // Users of the helper below.
 struct HelperUsers {

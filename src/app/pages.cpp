@@ -9,6 +9,7 @@
 #include "app/graph_request.h"
 #include "app/puts_request.h"
 #include "app/reload.h"
+#include "app/rooms.h"
 #include "app/status.h"
 #include "app/traces_request.h"
 #include "app/version.h"

@@ -1,0 +1,110 @@
+#include "app/rooms.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace ioc_exporter::app {
+namespace {
+
+bool stays(const Options& options) {
+  return !options.check && !options.once;
+}
+
+// Of the service manager's folders the first, unless the operator names another; "": nothing is
+// kept for the next run.
+std::string states_of(const Options& options) {
+  if (!stays(options)) return "";
+  if (options.iocs.state_folder) return *options.iocs.state_folder;
+  const char* const given = std::getenv("STATE_DIRECTORY");
+  const std::string folder = given == nullptr ? "" : given;
+  return folder.starts_with('/') ? folder.substr(0, folder.find(':')) : "";
+}
+
+ca::CaCollector::Setup ca_setup(const Options& options, const kernel::RingUse& ring,
+                                const kernel::TraceUse& traces) {
+  return {options.ca,
+          options.iocs.filter,
+          std::min<std::chrono::milliseconds>(options.iocs.keep_gone, iocs::GoneIocs::kKeepCounts),
+          states_of(options),
+          ring,
+          traces};
+}
+
+pva::PvaCollector::Setup pva_setup(const Options& options, const kernel::RingUse& ring,
+                                   const kernel::TraceUse& traces) {
+  return {options.ca.server_probe, options.ca.put_expiry, ring, traces};
+}
+
+// Null: traces are off.
+std::shared_ptr<traces::TraceRing> ring_of_traces(const Options& options) {
+  if (!trace_options(options).enabled) return nullptr;
+  return std::make_shared<traces::TraceRing>(
+      delivery::RingBounds{options.trace_outlets.memory_traces,
+                           static_cast<std::size_t>(options.trace_outlets.memory_bytes)});
+}
+
+}  // namespace
+
+iocs::Host::Options host_options(const Options& options,
+                                 std::shared_ptr<iocs::ReaderPool> readers) {
+  iocs::Host::Options host;
+  host.reader = std::move(readers);
+  host.finder.name_sources = options.iocs.name_sources;
+  host.finder.filter = options.iocs.filter;
+  host.finder.server_ports.insert(options.ca.server_ports.begin(), options.ca.server_ports.end());
+  host.keep_gone = options.iocs.keep_gone;
+  return host;
+}
+
+functions::Options function_options(const Options& options) {
+  functions::Options functions = options.functions;
+  functions.overhead_budget = options.records.overhead_budget;
+  return functions;
+}
+
+putlog::Options put_log_options(const Options& options) {
+  putlog::Options put_log = options.putlog;
+  put_log.enabled = put_log.enabled && stays(options);
+  return put_log;
+}
+
+traces::Options trace_options(const Options& options) {
+  traces::Options traces = options.traces;
+  traces.enabled = traces.enabled && stays(options);
+  return traces;
+}
+
+Rooms::Rooms(const Options& options, std::unique_ptr<putlog::Outlets> put_outlets,
+             std::unique_ptr<traces::Outlets> outlets_of_traces,
+             std::unique_ptr<delivery::Process> process)
+    : readers(std::make_shared<iocs::ReaderPool>(RootedFs())),
+      host(RootedFs(), host_options(options, readers)),
+      trace_maps(trace_options(options)),
+      records(host, options.records, states_of(options), trace_maps.use()),
+      put_ring(put_log_options(options)),
+      puts(host, ca_setup(options, put_ring.use(), trace_maps.use())),
+      pva(host, pva_setup(options, put_ring.use(), trace_maps.use()), puts),
+      functions(host, function_options(options)),
+      policy(host, puts, pva),
+      outlets(std::move(put_outlets)),
+      trace_outlets(std::move(outlets_of_traces)),
+      delivery(std::move(process)),
+      put_log(host, put_ring, puts, pva, outlets.get(), exemplars),
+      trace_ring(trace_outlets ? ring_of_traces(options) : nullptr),
+      trace_exemplars(exemplars),
+      traces(host, options.traces, trace_maps, records, puts, outlets ? outlets->ring() : nullptr,
+             outlets ? outlets->privacy_of_users() : putlog::Privacy(),
+             {trace_ring.get(), trace_outlets.get(), &trace_exemplars}),
+      iocs(host),
+      collectors{&iocs, &records, &puts, &pva, &functions, &policy, &put_log, &traces} {
+  puts.set_more_pending([this](ca::PendingPuts& pending) { return pva.add_pending(pending); });
+  records.use_threads([this] { return iocs.threads(); });
+}
+
+Rooms::~Rooms() {
+  readers->stop();
+  if (trace_ring) trace_ring->end();
+}
+
+}  // namespace ioc_exporter::app
