@@ -11,15 +11,11 @@
 #include "base/time_text.h"
 #include "base/utf8.h"
 #include "base/value_text.h"
-#include "exposition/label_text.h"
 #include "functions/listing.h"
 #include "functions/preset.h"
 
 namespace ioc_exporter::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
-using exposition::utf8_safe;
 
 constexpr std::size_t kMostCounted = 32;
 
@@ -60,33 +56,36 @@ Json row_of(const functions::ListedFile& file, const functions::ListedFunction& 
             const Calls& calls, double seconds) {
   const auto counted = calls.find(functions::name_of(file, function));
   const bool is_known = counted != calls.end() && counted->second;
-  Json described = Json::array();
-  for (const std::string& name : function.described) described.push_back(utf8_safe(name));
-  return {{"SYMBOL", utf8_safe(function.symbol)},
-          {"SIZE", function.size},
-          {"UNWINDING", word_of(function.unwinding)},
-          {"CALLS", is_known                 ? Json(*counted->second)
-                    : counted != calls.end() ? Json("off")
-                                             : Json()},
-          {"CALLS/S", is_known ? Json(static_cast<double>(*counted->second) / seconds) : Json()},
-          {"DESCRIBED BY", std::move(described)},
-          {"TIMED", function.untimed.empty() ? "yes" : utf8_safe(function.untimed)}};
+  Json::Array described;
+  for (const std::string& name : function.described) described.push_back(text_of(name));
+  return {Json::Object{
+      {"SYMBOL", text_of(function.symbol)},
+      {"SIZE", Json{function.size}},
+      {"UNWINDING", text_of(word_of(function.unwinding))},
+      {"CALLS", is_known                 ? Json{*counted->second}
+                : counted != calls.end() ? text_of("off")
+                                         : Json()},
+      {"CALLS/S", is_known ? Json{static_cast<double>(*counted->second) / seconds} : Json()},
+      {"DESCRIBED BY", Json{std::move(described)}},
+      {"TIMED", text_of(function.untimed.empty() ? "yes" : function.untimed)}}};
 }
 
 // A list of files; with a glob, of those that have such functions.
 Json list_json(const std::vector<functions::ListedFile>& files, bool with_functions,
                const Calls& calls, double seconds) {
-  Json all = Json::array();
+  Json::Array all;
   for (const auto& file : files) {
     if (with_functions && file.functions.empty()) continue;
-    Json functions = Json::array();
+    Json::Array functions;
     for (const auto& function : file.functions)
       if (with_functions) functions.push_back(row_of(file, function, calls, seconds));
-    all.push_back({{"FILE", utf8_safe(file.path)},
-                   {"FUNCTIONS", with_functions ? functions : Json(file.functions.size())},
-                   {"NOTE", file.problem.empty() ? Json() : Json(utf8_safe(file.problem))}});
+    all.push_back(
+        {Json::Object{{"FILE", text_of(file.path)},
+                      {"FUNCTIONS", with_functions ? Json{std::move(functions)}
+                                                   : Json{std::uint64_t{file.functions.size()}}},
+                      {"NOTE", file.problem.empty() ? Json() : text_of(file.problem)}}});
   }
-  return all;
+  return {std::move(all)};
 }
 
 const iocs::LiveIoc* find_ioc(const iocs::Host& host, const std::string& name) {
@@ -142,24 +141,25 @@ int list_functions_command(const FunctionsAsked& asked, std::FILE* out, std::FIL
   }
   const Json listed = list_json(*files, !glob.empty(), calls, seconds);
   const Json note =
-      !problem.empty() ? Json("calls were not counted: " + problem)
-      : !all           ? Json("calls of the first 32 functions were counted")
+      !problem.empty() ? text_of("calls were not counted: " + problem)
+      : !all           ? text_of("calls of the first 32 functions were counted")
       : some.empty() && !glob.empty()
-          ? Json("calls were not counted: not of libraries that other programs use, too")
+          ? text_of("calls were not counted: not of libraries that other programs use, too")
           : Json();
   if (asked.json)
     return written_json(out, err,
-                        {{"ioc", utf8_safe(name)},
-                         {"pid", pid},
-                         {"seconds", seconds},
-                         {"note", note},
-                         {"files", listed}},
+                        {Json::Object{{"ioc", text_of(name)},
+                                      {"pid", Json{std::int64_t{pid}}},
+                                      {"seconds", Json{seconds}},
+                                      {"note", note},
+                                      {"files", listed}}},
                         0);
   std::string text = "ioc " + terminal_cell(name) + " (pid " + std::to_string(pid) + ")\n\n";
   if (glob.empty()) return written(out, err, text + table_text(listed), 0);
-  for (const Json& file : listed)
-    text += cell_of(file["FILE"]) + (file["NOTE"].is_null() ? "" : ": " + cell_of(file["NOTE"])) +
-            "\n" + table_text(file["FUNCTIONS"]) + "\n";
+  for (const Json& file : listed.items())
+    text += cell_of(file.at("FILE")) +
+            (file.at("NOTE").is_null() ? "" : ": " + cell_of(file.at("NOTE"))) + "\n" +
+            table_text(file.at("FUNCTIONS")) + "\n";
   if (seconds > 0) text += "counted for " + fixed(seconds) + " s\n";
   return written(out, err, text + (note.is_null() ? "" : cell_of(note) + "\n"), 0);
 }

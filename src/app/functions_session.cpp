@@ -11,12 +11,12 @@
 #include "app/rooms.h"
 #include "base/command_line.h"
 #include "base/value_text.h"
+#include "exposition/json_text.h"
 
 namespace ioc_exporter::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::milliseconds kLookPatience{20'000};
 
@@ -79,7 +79,13 @@ int written(std::FILE* out, std::FILE* err, const std::string& text, int status)
 }
 
 int written_json(std::FILE* out, std::FILE* err, const Json& json, int status) {
-  return written(out, err, json.dump(2, ' ', true) + "\n", status);
+  std::string text;
+  exposition::append_json(text, json);
+  return written(out, err, text + "\n", status);
+}
+
+Json text_of(std::string_view text) {
+  return {std::string(text)};
 }
 
 std::string fixed(double number) {
@@ -90,21 +96,26 @@ std::string fixed(double number) {
 
 std::string cell_of(const Json& value) {
   if (value.is_null()) return "-";
-  if (value.is_number_float()) return fixed(value.get<double>());
-  if (value.is_string()) return terminal_cell(value.get<std::string>());
-  if (!value.is_array()) return value.dump();
+  if (const auto* const number = value.get_if<double>()) return fixed(*number);
+  if (const auto* const text = value.get_if<std::string>()) return terminal_cell(*text);
   std::string all;
-  for (const Json& one : value) all += (all.empty() ? "" : ", ") + cell_of(one);
-  return all.empty() ? "-" : all;
+  if (const auto* const array = value.get_if<Json::Array>()) {
+    for (const Json& one : *array) all += (all.empty() ? "" : ", ") + cell_of(one);
+    return all.empty() ? "-" : all;
+  }
+  exposition::append_json(all, value);
+  return all;
 }
 
 std::string table_text(const Json& rows) {
   std::vector<TableRow> table(1);
-  if (rows.empty()) return "no file could be read\n";
-  for (const auto& [key, value] : rows.at(0).items()) table[0].push_back(key);
-  for (const Json& row : rows) {
+  if (rows.items().empty()) return "no file could be read\n";
+  for (const auto& [key, value] : std::get<Json::Object>(rows.items().front().value))
+    table[0].push_back(key);
+  for (const Json& row : rows.items()) {
     table.emplace_back();
-    for (const Json& value : row) table.back().push_back(cell_of(value));
+    for (const auto& [key, value] : std::get<Json::Object>(row.value))
+      table.back().push_back(cell_of(value));
   }
   return text_table(table);
 }

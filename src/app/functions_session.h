@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "app/options.h"
 #include "base/helper.h"
+#include "base/json_reader.h"
 #include "base/result.h"
 #include "functions/collector.h"
 #include "iocs/host.h"
@@ -57,12 +56,13 @@ std::string no_such_ioc(const iocs::Host& host, const std::string& name);
 // The exit status: `status`, or that of a failure.
 int failed(std::FILE* err, int status, const std::string& why);
 int written(std::FILE* out, std::FILE* err, const std::string& text, int status);
-int written_json(std::FILE* out, std::FILE* err, const nlohmann::ordered_json& json, int status);
+int written_json(std::FILE* out, std::FILE* err, const Json& json, int status);
 
 // For a terminal. Rows are objects with the same keys, which are the titles.
+Json text_of(std::string_view text);
 std::string fixed(double number);
-std::string cell_of(const nlohmann::ordered_json& value);
-std::string table_text(const nlohmann::ordered_json& rows);
+std::string cell_of(const Json& value);
+std::string table_text(const Json& rows);
 
 inline constexpr int kCommandFailed = 1, kCommandUsage = 2;
 

@@ -13,16 +13,12 @@
 #include "base/utf8.h"
 #include "base/value_text.h"
 #include "base/yaml_reader.h"
-#include "exposition/label_text.h"
 #include "exposition/page.h"
 #include "exposition/text_encoder.h"
 #include "functions/preset.h"
 
 namespace ioc_exporter::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
-using exposition::utf8_safe;
 
 // The descriptions of a site's file, or of one that ships.
 Result<functions::Options> described_by(const std::string& path, functions::Options options) {
@@ -43,12 +39,14 @@ Result<functions::Options> described_by(const std::string& path, functions::Opti
 }
 
 Json rows_of(const exposition::StatusTable& table) {
-  Json rows = Json::array();
+  Json::Array rows;
   for (const auto& row : table.rows) {
-    Json& made = rows.emplace_back(Json::object());
-    for (std::size_t i = 0; i < row.size(); ++i) made[table.columns[i].title] = utf8_safe(row[i]);
+    Json::Object made;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      made.emplace_back(table.columns[i].title, text_of(row[i]));
+    rows.push_back({std::move(made)});
   }
-  return rows;
+  return {std::move(rows)};
 }
 
 // Series without the buckets of histograms, a line each.
@@ -104,22 +102,25 @@ int try_functions_command(const FunctionsAsked& asked, std::FILE* out, std::FILE
   for (const auto& one : wanted->walks) missing.insert(one.name);
   for (const std::string& walk : collector.fitting_walks()) missing.erase(walk);
   const int result = missing.empty() ? 0 : kCommandFailed;
-  Json tables = Json::object(), lost = Json::array();
-  for (const auto& table : status.tables) tables[table.title] = rows_of(table);
+  Json::Object tables;
+  Json::Array lost, not_found;
+  for (const auto& table : status.tables) tables.emplace_back(table.title, rows_of(table));
   for (const auto& drop : status.self.drops)
-    if (drop.count > 0) lost.push_back({{"REASON", drop.reason}, {"COUNT", drop.count}});
+    if (drop.count > 0)
+      lost.push_back({Json::Object{{"REASON", text_of(drop.reason)}, {"COUNT", Json{drop.count}}}});
+  for (const std::string& name : missing) not_found.push_back(text_of(name));
   if (asked.json)
     return written_json(out, err,
-                        {{"seconds", seconds},
-                         {"tables", std::move(tables)},
-                         {"missing", missing},
-                         {"dropped", lost},
-                         {"metrics", series}},
+                        {Json::Object{{"seconds", Json{seconds}},
+                                      {"tables", Json{std::move(tables)}},
+                                      {"missing", Json{std::move(not_found)}},
+                                      {"dropped", Json{std::move(lost)}},
+                                      {"metrics", text_of(series)}}},
                         result);
-  tables["Not counted in full, or label left empty"] = std::move(lost);
+  tables.emplace_back("Not counted in full, or label left empty", Json{std::move(lost)});
   std::string text;
-  for (const auto& [title, rows] : tables.items())
-    if (!rows.empty()) text += title + "\n" + table_text(rows) + "\n";
+  for (const auto& [title, rows] : tables)
+    if (!rows.items().empty()) text += title + "\n" + table_text(rows) + "\n";
   text += "Metrics after " + fixed(seconds) + " s\n" + series_of(series);
   for (const std::string& name : missing) text += "Not found: " + terminal_cell(name) + "\n";
   return written(out, err, text, result);

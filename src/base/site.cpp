@@ -10,9 +10,9 @@
 #include <utility>
 
 #include <re2/re2.h>
-#include <nlohmann/json.hpp>
 
 #include "base/ascii.h"
+#include "base/json_reader.h"
 #include "base/time_text.h"
 #include "base/value_text.h"
 #include "base/yaml_reader.h"
@@ -153,23 +153,21 @@ SiteTargets targets_of_file(const std::string& text, const std::string& file) {
 }
 
 SiteTargets targets_of_prometheus(const std::string& json, const std::string& job) {
-  using Json = nlohmann::json;
-  try {
-    std::vector<SiteTarget> list;
-    const Json answer = Json::parse(json);
-    for (const Json& target : answer.at("data").at("activeTargets")) {
+  auto list = read_json(json, [&job](const Json& answer) {
+    std::vector<SiteTarget> all;
+    for (const Json& target : answer.at("data").at("activeTargets").items()) {
       const Json& labels = target.at("labels");
-      if (labels.value("job", "") != job) continue;
-      const auto scraped = target.at("scrapeUrl").get<std::string>();
+      if (labels.text_at("job") != job) continue;
+      const std::string& scraped = target.at("scrapeUrl").text();
       const std::size_t end = std::min(scraped.find('/', scraped.find("://") + 3), scraped.size());
-      list.push_back(
-          target_at(labels.value("instance", ""), scraped.substr(0, end), scraped.substr(end)));
-      list.back().gets_login = is_private(scraped);
+      all.push_back(
+          target_at(labels.text_at("instance"), scraped.substr(0, end), scraped.substr(end)));
+      all.back().gets_login = is_private(scraped);
     }
-    return checked(std::move(list), "the job " + shown(job));
-  } catch (const Json::exception& problem) {  // the library's way to tell
-    return error_in_words(std::string("it answers, but not as Prometheus does: ") + problem.what());
-  }
+    return all;
+  });
+  if (list) return checked(std::move(*list), "the job " + shown(job));
+  return error_in_words("it answers, but not as Prometheus does: " + list.error().message());
 }
 
 CommandOptions with_site_options(CommandOptions options) {

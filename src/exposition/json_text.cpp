@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "base/json_reader.h"
 #include "base/utf8.h"
 #include "exposition/label_text.h"
 
@@ -60,6 +61,34 @@ void append_json_text(std::string& out, std::string_view text) {
     text.remove_prefix(sequence.size());
   }
   out += '"';
+}
+
+void append_json(std::string& out, const Json& json) {
+  if (json.is_null()) {
+    out += "null";
+  } else if (const auto* const flag = json.get_if<bool>()) {
+    out += *flag ? "true" : "false";
+  } else if (const auto* const whole = json.get_if<std::int64_t>()) {
+    append_json_number(out, *whole);
+  } else if (const auto* const great = json.get_if<std::uint64_t>()) {
+    append_json_number(out, *great);
+  } else if (const auto* const number = json.get_if<double>()) {
+    append_json_number(out, *number);
+  } else if (const auto* const text = json.get_if<std::string>()) {
+    append_json_text(out, *text);
+  } else if (const auto* const array = json.get_if<Json::Array>()) {
+    append_json_list(out, *array, [&out](const Json& one) { append_json(out, one); });
+  } else {
+    out += '{';
+    bool first = true;
+    for (const auto& [key, value] : std::get<Json::Object>(json.value)) {
+      if (!std::exchange(first, false)) out += ',';
+      append_json_text(out, key);
+      out += ':';
+      append_json(out, value);
+    }
+    out += '}';
+  }
 }
 
 }  // namespace ioc_exporter::exposition

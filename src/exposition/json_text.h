@@ -8,6 +8,10 @@
 #include <system_error>
 #include <utility>
 
+namespace ioc_exporter {
+struct Json;
+}
+
 namespace ioc_exporter::exposition {
 
 // In quotes.
@@ -40,6 +44,9 @@ class JsonObject {
   void text(std::string_view name, std::string_view text) {
     if (!text.empty()) append_json_text(key(name), text);
   }
+  // An empty one, too.
+  void any_text(std::string_view name, std::string_view text) { append_json_text(key(name), text); }
+  void flag(std::string_view name, bool flag) { key(name) += flag ? "true" : "false"; }
   template <class Number>
   void number(std::string_view name, Number number) {
     append_json_number(key(name), number);
@@ -49,5 +56,20 @@ class JsonObject {
   std::string& out_;
   bool first_ = true;
 };
+
+// `append` appends one element.
+template <class Range, class Append>
+void append_json_list(std::string& out, const Range& range, Append append) {
+  out += '[';
+  bool first = true;
+  for (const auto& one : range) {
+    if (!std::exchange(first, false)) out += ',';
+    append(one);
+  }
+  out += ']';
+}
+
+// What was read.
+void append_json(std::string& out, const Json& json);
 
 }  // namespace ioc_exporter::exposition

@@ -1,43 +1,41 @@
 #include "iocs/iocs_command.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
+#include "base/json_reader.h"
 #include "base/time_text.h"
-#include "exposition/label_text.h"
+#include "exposition/json_text.h"
 
 namespace ioc_exporter::iocs {
-namespace {
 
-using Json = nlohmann::ordered_json;
-
-}  // namespace
+using exposition::JsonObject;
 
 std::string to_json(const IocList& list) {
-  Json iocs = Json::array();
-  for (const ListedIoc& ioc : list)
-    iocs.push_back({{"ioc", exposition::utf8_safe(ioc.name)},
-                    {"user", exposition::utf8_safe(ioc.user)},
-                    {"up", ioc.up},
-                    {"start_time_seconds", ioc.start_time_seconds},
-                    {"contested_with", exposition::utf8_safe(ioc.contested_with)},
-                    {"expected", ioc.expected}});
-  return Json{{"iocs", std::move(iocs)}}.dump(-1, ' ', true) + "\n";
+  std::string out;
+  {
+    JsonObject object(out);
+    exposition::append_json_list(object.key("iocs"), list, [&out](const ListedIoc& ioc) {
+      JsonObject one(out);
+      one.any_text("ioc", ioc.name);
+      one.any_text("user", ioc.user);
+      one.flag("up", ioc.up);
+      one.number("start_time_seconds", ioc.start_time_seconds);
+      one.any_text("contested_with", ioc.contested_with);
+      one.flag("expected", ioc.expected);
+    });
+  }
+  return out + "\n";
 }
 
 Result<IocList> ioc_list_from_json(std::string_view text) {
-  try {
+  return read_json(text, [](const Json& json) {
     IocList list;
-    const Json json = Json::parse(text);
-    for (const Json& ioc : json.at("iocs"))
-      list.push_back({ioc.at("ioc").get<std::string>(), ioc.at("user").get<std::string>(),
-                      ioc.at("up").get<bool>(), ioc.at("start_time_seconds").get<double>(),
-                      ioc.at("contested_with").get<std::string>(), ioc.at("expected").get<bool>()});
+    for (const Json& ioc : json.at("iocs").items())
+      list.push_back({ioc.at("ioc").text(), ioc.at("user").text(), ioc.at("up").flag(),
+                      ioc.at("start_time_seconds").number(), ioc.at("contested_with").text(),
+                      ioc.at("expected").flag()});
     return list;
-  } catch (const Json::exception& problem) {  // the library's way to tell
-    return error_in_words(problem.what());
-  }
+  });
 }
 
 namespace {

@@ -8,12 +8,12 @@
 #include <iterator>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "base/command_line.h"
+#include "base/json_reader.h"
 #include "base/query.h"
 #include "base/site.h"
 #include "base/time_text.h"
+#include "exposition/json_text.h"
 #include "putlog/put_query.h"
 #include "putlog/puts_table.h"
 #include "puts/pending.h"
@@ -21,12 +21,8 @@
 namespace ioc_exporter::putlog {
 namespace {
 
-using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;
-
 constexpr int kFailed = 1, kUsage = 2, kNone = 3;
 constexpr std::size_t kLongestLine = 16u << 20;
-constexpr int kDeepest = 32;  // JSON is written by recursion
 
 constexpr const char* kHelp = R"help(NAME
   ioc_exporter puts - shows each put to the IOCs of a host: PV, old and new value, client
@@ -194,8 +190,11 @@ int print_those_of_site(const CommandLine& line, const SiteOptions& site, const 
   std::vector<std::string> lines;
   for (SiteEvent& event : events) lines.push_back(std::move(event.line));
   for (const auto& [exporter, why] : answers->unanswered)
-    if (printer.is_json())
-      lines.push_back(OrderedJson{{"exporter", exporter}, {"error", why}}.dump(-1, ' ', true));
+    if (printer.is_json()) {
+      exposition::JsonObject object(lines.emplace_back());
+      object.any_text("exporter", exporter);
+      object.any_text("error", why);
+    }
   std::fputs(answers->lines("puts").c_str(), err);
   return printer.print(lines) ? answers->status(!events.empty()) : kFailed;
 }
@@ -232,10 +231,12 @@ bool LineStream::take(std::string_view piece, std::vector<std::string>& lines) {
     std::string line = rest_.substr(at, end - at);
     at = end + 1;
     if (line.empty()) continue;  // it is still looking
-    const Json json = Json::parse(line, nullptr, false);
-    if (json.is_discarded()) problem_ = "a line is no JSON";
-    if (json.is_object() && json.contains("error"))
-      problem_ = json["error"].is_string() ? json["error"].get<std::string>() : "it has an error";
+    const auto json = Json::parse(line);
+    if (!json) problem_ = "a line: " + json.error().message();
+    if (json && json->find("error") != nullptr) {
+      problem_ = json->text_at("error");
+      if (problem_.empty()) problem_ = "it has an error";
+    }
     if (!problem_.empty()) return false;
     lines.push_back(std::move(line));
   }
@@ -253,13 +254,14 @@ Result<void> add_events(const std::string& exporter, const std::string& body,
   if (const std::string problem = stream.problem(); !problem.empty())
     return error_in_words(problem);
   for (const std::string& line : lines) {
-    bool is_deep = false;
-    OrderedJson json = OrderedJson::parse(
-        line, [&is_deep](int depth, auto, auto&) { return !(is_deep |= depth > kDeepest); }, false);
-    if (is_deep || !json.is_object() || !json["time"].is_string())
-      return unlike_ours("a line is no put");
-    json["exporter"] = exporter;
-    events.push_back({json["time"].get<std::string>(), json.dump(-1, ' ', true)});
+    auto json = Json::parse(line);
+    const std::string time = json ? json->text_at("time") : "";
+    if (time.empty()) return unlike_ours("a line is no put");
+    auto& object = std::get<Json::Object>(json->value);
+    std::erase_if(object, [](const auto& one) { return one.first == "exporter"; });
+    object.emplace_back("exporter", Json{exporter});
+    events.push_back({time, ""});
+    exposition::append_json(events.back().line, *json);
   }
   std::ranges::move(events, std::back_inserter(all));
   return {};

@@ -7,16 +7,14 @@
 #include <optional>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "base/command_line.h"
+#include "base/json_reader.h"
 #include "base/time_text.h"
 #include "base/value_text.h"
+#include "exposition/json_text.h"
 
 namespace ioc_exporter::putlog {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kMostElements = 8;
 constexpr const char* kRed = "\x1b[31m";
@@ -27,38 +25,45 @@ constexpr const char* kPlain = "\x1b[0m";
 constexpr std::array<const char*, 9> kColumns = {"TIME",   "IOC",     "PV",   "OLD",   "NEW",
                                                  "CLIENT", "PROCESS", "USER", "RESULT"};
 
-std::string text_at(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+std::string number_text(const Json& number) {
+  std::string text;
+  exposition::append_json(text, number);
+  return text;
 }
 
 std::string value_text(const Json& value) {
-  if (value.is_string()) return terminal_cell(value.get<std::string>());
-  if (value.is_number()) return value.dump();
-  if (!value.is_array()) return "-";
+  if (const auto* const text = value.get_if<std::string>()) return terminal_cell(*text);
+  if (value.is_number()) return number_text(value);
+  const auto* const elements = value.get_if<Json::Array>();
+  if (elements == nullptr) return "-";
   std::string text = "[";
-  for (std::size_t i = 0; i < value.size() && i < kMostElements; ++i)
-    text += (i == 0 ? "" : " ") + (value[i].is_array() ? "-" : value_text(value[i]));
-  return text + (value.size() > kMostElements ? " ...]" : "]");
+  for (std::size_t i = 0; i < elements->size() && i < kMostElements; ++i) {
+    const Json& element = (*elements)[i];
+    text += (i == 0 ? "" : " ") +
+            (element.get_if<Json::Array>() != nullptr ? "-" : value_text(element));
+  }
+  return text + (elements->size() > kMostElements ? " ...]" : "]");
+}
+
+std::string value_at(const Json& json, const char* key) {
+  const Json* const value = json.find(key);
+  return value == nullptr ? "-" : value_text(*value);
 }
 
 // Of a group: "SR:x.VAL=1 SR:y.VAL=2".
-std::string fields_text(const Json& fields, const char* key) {
+std::string fields_text(const Json::Array& fields, const char* key) {
   std::string text;
-  for (std::size_t i = 0; i < fields.size() && i < kMostElements; ++i) {
-    if (!fields[i].is_object()) continue;
-    const auto value = fields[i].find(key);
-    text += (text.empty() ? "" : " ") + terminal_cell(text_at(fields[i], "field")) + "=" +
-            (value == fields[i].end() ? "-" : value_text(*value));
-  }
+  for (std::size_t i = 0; i < fields.size() && i < kMostElements; ++i)
+    if (fields[i].get_if<Json::Object>() != nullptr)
+      text += (text.empty() ? "" : " ") + terminal_cell(fields[i].text_at("field")) + "=" +
+              value_at(fields[i], key);
   return text + (fields.size() > kMostElements ? " ..." : "");
 }
 
 std::string value_text(const Json& json, const char* key) {
-  if (const auto fields = json.find("fields"); fields != json.end() && fields->is_array())
-    return fields_text(*fields, key);
-  const auto found = json.find(key);
-  return found == json.end() ? "-" : value_text(*found);
+  const Json* const fields = json.find("fields");
+  const auto* const list = fields == nullptr ? nullptr : fields->get_if<Json::Array>();
+  return list != nullptr ? fields_text(*list, key) : value_at(json, key);
 }
 
 // "2026-11-22T23:35:05.123456789Z" in local time: "00:35:05.123", "11-23 00:35:05.123".
@@ -75,17 +80,19 @@ std::string local_time_of(const std::string& time, bool day) {
 }
 
 std::string count_text(const Json& json) {
-  const auto count = json.find("count");
-  const auto value = json.find("value");
-  if (count == json.end() || value == json.end() || !value->is_array()) return "";
-  return count->is_number() && *count != value->size() ? " of " + count->dump() : "";
+  const Json *const count = json.find("count"), *const value = json.find("value");
+  const auto* const elements = value == nullptr ? nullptr : value->get_if<Json::Array>();
+  if (count == nullptr || !count->is_number() || elements == nullptr) return "";
+  const std::string text = number_text(*count);
+  return text == std::to_string(elements->size()) ? "" : " of " + text;
 }
 
 std::string result_text(const Json& json) {
-  std::string text = text_at(json, "status");
-  if (const auto seconds = json.find("seconds"); seconds != json.end() && seconds->is_number()) {
+  std::string text = json.text_at("status");
+  if (const Json* const seconds = json.find("seconds");
+      seconds != nullptr && seconds->is_number()) {
     char number[32];
-    std::snprintf(number, sizeof number, " %.3g s", seconds->get<double>());
+    std::snprintf(number, sizeof number, " %.3g s", seconds->number());
     text += number;
   }
   return terminal_cell(text);
@@ -97,23 +104,24 @@ struct Row {
 };
 
 std::optional<Row> row_of(const std::string& line, bool days, bool exporters) {
-  const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
-  const std::string user = text_at(json, "user"), host = text_at(json, "client_host");
-  const std::string action = text_at(json, "action"), rule = text_at(json, "rule");
-  const std::string status = text_at(json, "status");
+  const auto parsed = Json::parse(line);
+  if (!parsed || parsed->get_if<Json::Object>() == nullptr) return std::nullopt;
+  const Json& json = *parsed;
+  const std::string user = json.text_at("user"), host = json.text_at("client_host");
+  const std::string action = json.text_at("action"), rule = json.text_at("rule");
+  const std::string status = json.text_at("status");
   Row row;
-  row.cells = {local_time_of(text_at(json, "time"), days),
-               terminal_cell(text_at(json, "ioc")),
-               terminal_cell(text_at(json, "pv")),
+  row.cells = {local_time_of(json.text_at("time"), days),
+               terminal_cell(json.text_at("ioc")),
+               terminal_cell(json.text_at("pv")),
                value_text(json, "old"),
                value_text(json, "value") + count_text(json),
-               terminal_cell(text_at(json, "client")),
-               terminal_cell(text_at(json, "client_process")),
+               terminal_cell(json.text_at("client")),
+               terminal_cell(json.text_at("client_process")),
                terminal_cell(host.empty() ? user : user + "@" + host),
                result_text(json),
                action.empty() ? "" : terminal_cell(rule.empty() ? action : action + ": " + rule)};
-  if (exporters) row.cells.insert(row.cells.begin() + 1, terminal_cell(text_at(json, "exporter")));
+  if (exporters) row.cells.insert(row.cells.begin() + 1, terminal_cell(json.text_at("exporter")));
   row.bad = action == "unexpected" || action == "forbidden";
   row.failed = !status.empty() && status != "ok";
   return row;
@@ -168,27 +176,25 @@ std::string PutsTable::lines(const std::vector<std::string>& events) {
 }
 
 std::optional<std::string> pending_text(const std::string& body, double now, bool* any) {
-  const Json answer = Json::parse(body, nullptr, false);
-  if (!answer.is_array()) return std::nullopt;
   std::vector<TableRow> rows = {{"SINCE", "FOR", "IOC", "PV", "CLIENT", "USER"}};
   std::string more;
-  for (const Json& ioc : answer) {
-    const auto oldest = ioc.find("oldest"), count = ioc.find("pending");
-    if (oldest == ioc.end() || !oldest->is_array() || count == ioc.end() ||
-        !count->is_number_unsigned())
-      return std::nullopt;
-    const std::string name = terminal_cell(text_at(ioc, "ioc"));
-    for (const Json& put : *oldest) {
-      const auto since = put.find("since_seconds");
-      if (since == put.end() || !since->is_number()) return std::nullopt;
-      const std::string user = text_at(put, "user"), host = text_at(put, "client_host");
-      rows.push_back({local_time(since->get<double>()), span_text(now - since->get<double>()), name,
-                      terminal_cell(text_at(put, "pv")), terminal_cell(text_at(put, "client")),
-                      terminal_cell(host.empty() ? user : user + "@" + host)});
+  const auto read = read_json(body, [&](const Json& answer) {
+    for (const Json& ioc : answer.items()) {
+      const std::string name = terminal_cell(ioc.text_at("ioc"));
+      const Json::Array& oldest = ioc.at("oldest").items();
+      for (const Json& put : oldest) {
+        const double since = put.at("since_seconds").number();
+        const std::string user = put.text_at("user"), host = put.text_at("client_host");
+        rows.push_back({local_time(since), span_text(now - since), name,
+                        terminal_cell(put.text_at("pv")), terminal_cell(put.text_at("client")),
+                        terminal_cell(host.empty() ? user : user + "@" + host)});
+      }
+      if (const std::uint64_t all = ioc.at("pending").count(); all > oldest.size())
+        more += "... and " + std::to_string(all - oldest.size()) + " more of " + name + "\n";
     }
-    if (const auto all = count->get<std::uint64_t>(); all > oldest->size())
-      more += "... and " + std::to_string(all - oldest->size()) + " more of " + name + "\n";
-  }
+    return true;
+  });
+  if (!read) return std::nullopt;
   *any = rows.size() > 1;
   return *any ? text_table(rows) + more : std::string("No put with callback waits.\n");
 }

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
+#include "base/json_reader.h"
 #include "exposition/json_text.h"
 #include "putlog/filter.h"
 #include "putlog/json.h"
@@ -66,14 +66,10 @@ std::int64_t nanoseconds(std::chrono::sys_time<std::chrono::nanoseconds> time) {
 std::vector<PutField> fields_in(const std::string& line) {
   std::vector<PutField> fields;
   if (line.find("\"fields\":[") == std::string::npos) return fields;
-  const auto put = nlohmann::json::parse(line, nullptr, false);
-  if (!put.is_object() || !put.contains("fields")) return fields;
-  for (const auto& one : put["fields"]) {
-    PutField& field = fields.emplace_back();
-    if (!one.is_object()) continue;
-    if (const auto name = one.find("field"); name != one.end() && name->is_string())
-      field.field = name->get<std::string>();
-  }
+  const auto put = Json::parse(line);
+  const Json* const list = put ? put->find("fields") : nullptr;
+  if (list == nullptr || list->get_if<Json::Array>() == nullptr) return fields;
+  for (const Json& one : list->items()) fields.emplace_back().field = one.text_at("field");
   return fields;
 }
 

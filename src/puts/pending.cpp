@@ -1,14 +1,16 @@
 #include "puts/pending.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "exposition/label_text.h"
+#include "exposition/json_text.h"
 #include "puts/tables.h"
 #include "puts/totals/put_families.h"
 
 namespace ioc_exporter::ca {
+
+using exposition::append_json_list;
+using exposition::JsonObject;
 
 std::vector<PendingPutsSample> pending_samples(const IocNames& names, PendingPuts pending,
                                                const WallClock::Reading& now) {
@@ -39,23 +41,23 @@ std::vector<PendingPutsSample> pending_samples(const IocNames& names, PendingPut
 }
 
 std::string to_json(const std::vector<PendingPutsSample>& pending) {
-  using Json = nlohmann::ordered_json;
-  Json all = Json::array();
-  for (const PendingPutsSample& ioc : pending) {
-    Json oldest = Json::array();
-    for (const PendingPutSample& put : ioc.oldest)
-      oldest.push_back({{"pv", exposition::utf8_safe(put.pv)},
-                        {"client", exposition::utf8_safe(put.client)},
-                        {"user", exposition::utf8_safe(put.user)},
-                        {"client_host", exposition::utf8_safe(put.host)},
-                        {"protocol", put.protocol},
-                        {"since_seconds", put.since_seconds}});
-    all.push_back({{"ioc", exposition::utf8_safe(ioc.ioc)},
-                   {"pending", ioc.count},
-                   {"oldest_seconds", ioc.oldest_seconds},
-                   {"oldest", std::move(oldest)}});
-  }
-  return all.dump(-1, ' ', true) + "\n";
+  std::string out;
+  append_json_list(out, pending, [&out](const PendingPutsSample& ioc) {
+    JsonObject object(out);
+    object.any_text("ioc", ioc.ioc);
+    object.number("pending", ioc.count);
+    object.number("oldest_seconds", ioc.oldest_seconds);
+    append_json_list(object.key("oldest"), ioc.oldest, [&out](const PendingPutSample& put) {
+      JsonObject one(out);
+      one.any_text("pv", put.pv);
+      one.any_text("client", put.client);
+      one.any_text("user", put.user);
+      one.any_text("client_host", put.host);
+      one.any_text("protocol", put.protocol);
+      one.number("since_seconds", put.since_seconds);
+    });
+  });
+  return out + "\n";
 }
 
 }  // namespace ioc_exporter::ca

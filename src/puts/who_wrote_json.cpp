@@ -1,85 +1,85 @@
 // WhoWrote as JSON and back.
-#include <nlohmann/json.hpp>
-
-#include "exposition/label_text.h"
+#include "base/json_reader.h"
+#include "exposition/json_text.h"
 #include "puts/totals/put_families.h"
 #include "puts/who_wrote.h"
 
 namespace ioc_exporter::ca {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using exposition::append_json_list;
+using exposition::JsonObject;
 
-Json put_json(const Writer& put) {
-  Json json = {{"ioc", exposition::utf8_safe(put.ioc)},
-               {"pv", exposition::utf8_safe(put.pv)},
-               {"client", exposition::utf8_safe(put.client)},
-               {"user", exposition::utf8_safe(put.user)},
-               {"client_host", exposition::utf8_safe(put.host)},
-               {"operation", op_name(put.op, put.by_pva)},
-               {"count", put.count},
-               {"last_time_seconds", put.last_time_seconds}};
-  if (!put.exporter.empty()) json["exporter"] = put.exporter;
-  return json;
+void append_put(std::string& out, const Writer& put) {
+  JsonObject object(out);
+  object.any_text("ioc", put.ioc);
+  object.any_text("pv", put.pv);
+  object.any_text("client", put.client);
+  object.any_text("user", put.user);
+  object.any_text("client_host", put.host);
+  object.any_text("operation", op_name(put.op, put.by_pva));
+  object.number("count", put.count);
+  object.number("last_time_seconds", put.last_time_seconds);
+  object.text("exporter", put.exporter);
 }
 
 Writer put_from(const Json& json) {
   Writer put;
-  json.at("ioc").get_to(put.ioc);
-  json.at("pv").get_to(put.pv);
-  json.at("client").get_to(put.client);
-  json.at("user").get_to(put.user);
-  json.at("client_host").get_to(put.host);
-  const auto operation = json.at("operation").get<std::string>();
+  put.ioc = json.at("ioc").text();
+  put.pv = json.at("pv").text();
+  put.client = json.at("client").text();
+  put.user = json.at("user").text();
+  put.host = json.at("client_host").text();
+  const std::string& operation = json.at("operation").text();
   put.by_pva = operation == kPvaPutOp || operation == kPvaCallOp;
   put.op =
       operation == op_name(PutOp::write_notify, put.by_pva) ? PutOp::write_notify : PutOp::write;
-  json.at("count").get_to(put.count);
-  json.at("last_time_seconds").get_to(put.last_time_seconds);
+  put.count = json.at("count").count();
+  put.last_time_seconds = json.at("last_time_seconds").number();
   return put;
 }
 
 }  // namespace
 
 std::string to_json(const WhoWrote& answer, const SiteAnswers* site) {
-  Json records = Json::array();
-  for (const PvSample& pv : answer.records)
-    records.push_back({{"ioc", exposition::utf8_safe(pv.ioc)},
-                       {"record", exposition::utf8_safe(pv.record)},
-                       {"field", exposition::utf8_safe(pv.field)}});
-  Json puts = Json::array();
-  for (const Writer& put : answer.puts) puts.push_back(put_json(put));
-  Json json = {{"pv", exposition::utf8_safe(answer.pv)},
-               {"records", std::move(records)},
-               {"puts", std::move(puts)},
-               {"unnamed_puts", answer.unnamed_puts},
-               {"counting_since_seconds", answer.counting_since_seconds},
-               {"problem", answer.problem}};
-  if (site != nullptr) {
-    Json& unanswered = json["unanswered"] = Json::array();
-    for (const auto& [exporter, why] : site->unanswered)
-      unanswered.push_back({{"exporter", exporter}, {"error", why}});
+  std::string out;
+  {
+    JsonObject object(out);
+    object.any_text("pv", answer.pv);
+    append_json_list(object.key("records"), answer.records, [&out](const PvSample& pv) {
+      JsonObject record(out);
+      record.any_text("ioc", pv.ioc);
+      record.any_text("record", pv.record);
+      record.any_text("field", pv.field);
+    });
+    append_json_list(object.key("puts"), answer.puts,
+                     [&out](const Writer& put) { append_put(out, put); });
+    object.number("unnamed_puts", answer.unnamed_puts);
+    object.number("counting_since_seconds", answer.counting_since_seconds);
+    object.any_text("problem", answer.problem);
+    if (site != nullptr)
+      append_json_list(object.key("unanswered"), site->unanswered, [&out](const auto& one) {
+        JsonObject exporter(out);
+        exporter.any_text("exporter", one.exporter);
+        exporter.any_text("error", one.why);
+      });
   }
-  return json.dump(-1, ' ', true) + "\n";  // ASCII only: safe on any terminal
+  return out + "\n";
 }
 
 Result<WhoWrote> who_wrote_from_json(std::string_view text) {
-  try {
-    const Json json = Json::parse(text);
+  return read_json(text, [](const Json& json) {
     WhoWrote answer;
-    json.at("pv").get_to(answer.pv);
-    for (const Json& record : json.at("records"))
-      answer.records.push_back({record.at("ioc").get<std::string>(), answer.pv,
-                                record.at("record").get<std::string>(),
-                                record.at("field").get<std::string>()});
-    for (const Json& put : json.at("puts")) answer.puts.push_back(put_from(put));
-    json.at("unnamed_puts").get_to(answer.unnamed_puts);
-    json.at("counting_since_seconds").get_to(answer.counting_since_seconds);
-    json.at("problem").get_to(answer.problem);
+    answer.pv = json.at("pv").text();
+    for (const Json& record : json.at("records").items())
+      answer.records.push_back({record.at("ioc").text(), answer.pv, record.at("record").text(),
+                                record.at("field").text()});
+    for (const Json& put : json.at("puts").items()) answer.puts.push_back(put_from(put));
+    answer.unnamed_puts = json.at("unnamed_puts").count();
+    answer.counting_since_seconds = json.at("counting_since_seconds").number();
+    answer.problem = json.at("problem").text();
     return answer;
-  } catch (const Json::exception& problem) {  // the library's way to tell
-    return error_in_words(problem.what());
-  }
+  });
 }
 
 }  // namespace ioc_exporter::ca

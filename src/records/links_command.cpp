@@ -1,19 +1,17 @@
 #include "records/links_command.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
+#include "base/json_reader.h"
 #include "base/query.h"
 #include "base/time_text.h"
 #include "base/value_text.h"
-#include "exposition/label_text.h"
+#include "exposition/json_text.h"
 
 namespace ioc_exporter::records {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using exposition::utf8_safe;
+using exposition::JsonObject;
 
 constexpr int kFailed = 1, kUsage = 2;
 
@@ -51,16 +49,15 @@ CommandResult failed(int status, const std::string& why) {
 
 std::string text_of(const Json& answer) {
   std::vector<TableRow> rows = {{"LINK", "PV", "DOWN SINCE", "EVER CONNECTED"}};
-  for (const Json& link : answer.at("down"))
-    rows.push_back({terminal_cell(link.at("record").get<std::string>() + "." +
-                                  link.at("field").get<std::string>()),
-                    terminal_cell(link.at("pv").get<std::string>()),
-                    local_time(link.at("down_since_seconds").get<double>()),
-                    link.at("ever_connected").get<bool>() ? "yes" : "no"});
-  const auto connected = answer.at("connected").get<std::uint64_t>();
-  const auto down = answer.at("disconnected").get<std::uint64_t>();
-  const std::string sum = terminal_cell(answer.at("ioc").get<std::string>()) + ": " +
-                          std::to_string(down) + " of " + std::to_string(connected + down) +
+  for (const Json& link : answer.at("down").items())
+    rows.push_back({terminal_cell(link.at("record").text() + "." + link.at("field").text()),
+                    terminal_cell(link.at("pv").text()),
+                    local_time(link.at("down_since_seconds").number()),
+                    link.at("ever_connected").flag() ? "yes" : "no"});
+  const auto connected = answer.at("connected").count();
+  const auto down = answer.at("disconnected").count();
+  const std::string sum = terminal_cell(answer.at("ioc").text()) + ": " + std::to_string(down) +
+                          " of " + std::to_string(connected + down) +
                           " Channel Access links are down\n";
   return rows.size() == 1 ? sum : text_table(rows) + sum;
 }
@@ -78,20 +75,27 @@ Result<std::string> links_json(const std::vector<IocSample>& iocs, std::string_v
     return error_in_words("IOC " + found->name + ": " + why);
   }
   const CaLinksSample& links = *found->memory->ca_links;
-  Json down = Json::array();
-  for (const DownLink& link : links.down) {
-    if (link.record >= found->database->records.size()) continue;
-    down.push_back({{"record", utf8_safe(found->database->records[link.record].name)},
-                    {"field", utf8_safe(link.field)},
-                    {"pv", utf8_safe(link.pv)},
-                    {"down_since_seconds", link.since_seconds},
-                    {"ever_connected", link.ever_connected}});
+  std::vector<const DownLink*> down;
+  for (const DownLink& link : links.down)
+    if (link.record < found->database->records.size()) down.push_back(&link);
+  std::string out;
+  {
+    JsonObject object(out);
+    object.any_text("ioc", found->name);
+    object.number("connected", links.connected);
+    object.number("disconnected", links.disconnected);
+    object.number("disconnects", links.disconnects);
+    object.number("lost_writes", links.lost_writes);
+    exposition::append_json_list(object.key("down"), down, [&](const DownLink* link) {
+      JsonObject one(out);
+      one.any_text("record", found->database->records[link->record].name);
+      one.any_text("field", link->field);
+      one.any_text("pv", link->pv);
+      one.number("down_since_seconds", link->since_seconds);
+      one.flag("ever_connected", link->ever_connected);
+    });
   }
-  return Json{{"ioc", utf8_safe(found->name)},      {"connected", links.connected},
-              {"disconnected", links.disconnected}, {"disconnects", links.disconnects},
-              {"lost_writes", links.lost_writes},   {"down", std::move(down)}}
-             .dump(-1, ' ', true) +
-         "\n";
+  return out + "\n";
 }
 
 CommandResult links_command(int count, const char* const* arguments) {
@@ -107,12 +111,9 @@ CommandResult links_command(int count, const char* const* arguments) {
   const auto body =
       ask_exporter(*line, std::string(kLinksPath) + "?ioc=" + percent_encoded(line->words.front()));
   if (!body) return failed(kFailed, body.error().message());
-  try {
-    const std::string text = text_of(Json::parse(*body));
-    return {0, line->given.contains("json") ? *body : text, ""};
-  } catch (const Json::exception& problem) {  // the library's way to tell
-    return failed(kFailed, not_an_exporter(*line, problem.what()).message());
-  }
+  const auto text = read_json(*body, text_of);
+  if (!text) return failed(kFailed, not_an_exporter(*line, text.error().message()).message());
+  return {0, line->given.contains("json") ? *body : *text, ""};
 }
 
 }  // namespace ioc_exporter::records

@@ -7,17 +7,16 @@
 #include <ctime>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json_reader.h"
 #include "exposition/json_text.h"
 #include "putlog/json.h"
 
 namespace ioc_exporter::traces {
 namespace {
 
+using exposition::append_json_list;
 using exposition::append_json_text;
 using exposition::JsonObject;
-using Json = nlohmann::json;
 
 constexpr std::array<std::pair<SpanKind, std::string_view>, 4> kKinds{
     {{SpanKind::process, "process"},
@@ -61,98 +60,105 @@ void append_span(std::string& out, const Span& span, Time from) {
   append_flag(object, "cut", span.cut);
 }
 
-// These functions throw nlohmann's exceptions and std::invalid_argument; trace_from_json() catches.
-std::string text_at(const Json& json, const char* key) {
-  return json.value(key, std::string());
-}
-
+// These functions throw Json::Unlike; read_json() catches.
 template <class Number>
 Number hexadecimal(std::string_view text, const char* key) {
   Number number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
   if (problem != std::errc() || end != text.data() + text.size() ||
       text.size() != 2 * sizeof number)
-    throw std::invalid_argument(std::string(key) + " is no identifier");
+    throw Json::Unlike(std::string(key) + " is no identifier");
   return number;
 }
 
 SpanId span_id_at(const Json& json, const char* key) {
-  const std::string text = text_at(json, key);
+  const std::string text = json.text_at(key);
   return text.empty() ? 0 : hexadecimal<SpanId>(text, key);
 }
 
 TraceId trace_id_at(const Json& json, const char* key) {
-  const std::string text = text_at(json, key);
+  const std::string text = json.text_at(key);
   TraceId id{};
-  if (text.size() != 2 * id.size()) throw std::invalid_argument(std::string(key) + " is no trace");
+  if (text.size() != 2 * id.size()) throw Json::Unlike(std::string(key) + " is no trace");
   for (std::size_t i = 0; i < id.size(); ++i)
     id[i] = hexadecimal<std::uint8_t>(std::string_view(text).substr(2 * i, 2), key);
   return id;
 }
 
 Time time_at(const Json& json, const char* key) {
-  const std::string text = text_at(json, key);
+  const std::string text = json.text_at(key);
   std::tm utc{};
   const char* const rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &utc);
   std::int64_t part = 0;
   if (rest == nullptr || std::string_view(rest).size() != 11 || *rest != '.' || rest[10] != 'Z' ||
       std::from_chars(rest + 1, rest + 10, part).ptr != rest + 10)
-    throw std::invalid_argument(std::string(key) + " is no time");
+    throw Json::Unlike(std::string(key) + " is no time");
   return Time(std::chrono::seconds(::timegm(&utc)) + Duration(part));
 }
 
+// Absent is 0, and false.
+std::int64_t number_at(const Json& json, const char* key) {
+  const Json* const found = json.find(key);
+  return found == nullptr ? 0 : found->integer();
+}
+
+bool flag_at(const Json& json, const char* key) {
+  const Json* const found = json.find(key);
+  return found != nullptr && found->flag();
+}
+
 putlog::Element element_of(const Json& json) {
-  if (json.is_string()) return json.get<std::string>();
-  if (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX)
-    return json.get<std::uint64_t>();
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  return json.get<double>();
+  if (const auto* const text = json.get_if<std::string>()) return *text;
+  if (const auto* const whole = json.get_if<std::int64_t>()) return *whole;
+  if (const auto* const great = json.get_if<std::uint64_t>()) return *great;
+  return json.number();
 }
 
 putlog::Value value_of(const Json& json) {
   putlog::Value value;
-  value.is_array = json.is_array();
-  if (!value.is_array) {
+  const auto* const elements = json.get_if<Json::Array>();
+  value.is_array = elements != nullptr;
+  if (elements == nullptr) {
     value.elements.push_back(element_of(json));
     return value;
   }
-  for (const Json& element : json) value.elements.push_back(element_of(element));
+  for (const Json& element : *elements) value.elements.push_back(element_of(element));
   return value;
 }
 
 Cause cause_of(const Json& json) {
-  Cause cause{.kind = text_at(json, "kind"),
-              .scan = text_at(json, "scan"),
-              .client = text_at(json, "client"),
-              .user = text_at(json, "user"),
-              .client_host = text_at(json, "client_host"),
-              .pv = text_at(json, "pv"),
-              .op = text_at(json, "op")};
-  if (const auto value = json.find("value"); value != json.end()) cause.value = value_of(*value);
-  cause.seq = json.value("seq", std::uint64_t{0});
+  Cause cause{.kind = json.text_at("kind"),
+              .scan = json.text_at("scan"),
+              .client = json.text_at("client"),
+              .user = json.text_at("user"),
+              .client_host = json.text_at("client_host"),
+              .pv = json.text_at("pv"),
+              .op = json.text_at("op")};
+  if (const Json* const value = json.find("value")) cause.value = value_of(*value);
+  if (const Json* const seq = json.find("seq")) cause.seq = seq->count();
   return cause;
 }
 
 Span span_of(const Json& json, Time from) {
   Span span;
-  const std::string kind = text_at(json, "kind");
+  const std::string kind = json.text_at("kind");
   const auto known = std::ranges::find(kKinds, kind, [](const auto& row) { return row.second; });
-  if (known == kKinds.end()) throw std::invalid_argument("kind of a span is \"" + kind + "\"");
+  if (known == kKinds.end()) throw Json::Unlike("kind of a span is \"" + kind + "\"");
   span.kind = known->first;
   span.id = span_id_at(json, "span_id");
   span.parent = span_id_at(json, "parent_id");
-  span.name = text_at(json, "name");
-  span.record_type = text_at(json, "record_type");
-  span.start = from + Duration(json.at("offset_ns").get<std::int64_t>());
-  span.duration = Duration(json.at("duration_ns").get<std::int64_t>());
-  span.self = Duration(json.at("self_ns").get<std::int64_t>());
-  if (json.contains("until_return_ns"))
-    span.until_return = Duration(json["until_return_ns"].get<std::int64_t>());
-  span.skipped = text_at(json, "skipped");
-  span.alarm = text_at(json, "alarm");
-  span.status = text_at(json, "status");
-  span.thread = text_at(json, "thread");
-  span.cut = json.value("cut", false);
+  span.name = json.text_at("name");
+  span.record_type = json.text_at("record_type");
+  span.start = from + Duration(json.at("offset_ns").integer());
+  span.duration = Duration(json.at("duration_ns").integer());
+  span.self = Duration(json.at("self_ns").integer());
+  if (const Json* const until = json.find("until_return_ns"))
+    span.until_return = Duration(until->integer());
+  span.skipped = json.text_at("skipped");
+  span.alarm = json.text_at("alarm");
+  span.status = json.text_at("status");
+  span.thread = json.text_at("thread");
+  span.cut = flag_at(json, "cut");
   return span;
 }
 
@@ -160,27 +166,16 @@ Trace trace_of(const Json& json) {
   Trace trace;
   trace.id = trace_id_at(json, "trace_id");
   trace.parent = span_id_at(json, "parent_id");
-  trace.ioc = text_at(json, "ioc");
-  trace.pid = json.value("pid", 0);
-  trace.thread = text_at(json, "thread");
-  trace.tid = json.value("tid", 0);
+  trace.ioc = json.text_at("ioc");
+  trace.pid = static_cast<int>(number_at(json, "pid"));
+  trace.thread = json.text_at("thread");
+  trace.tid = static_cast<int>(number_at(json, "tid"));
   trace.cause = cause_of(json.at("cause"));
-  trace.why = json.at("why").get<std::vector<std::string>>();
-  trace.cut = json.value("cut", false);
+  for (const Json& why : json.at("why").items()) trace.why.push_back(why.text());
+  trace.cut = flag_at(json, "cut");
   const Time from = time_at(json, "time");
-  for (const Json& span : json.at("spans")) trace.spans.push_back(span_of(span, from));
+  for (const Json& span : json.at("spans").items()) trace.spans.push_back(span_of(span, from));
   return trace;
-}
-
-template <class Range, class Append>
-void append_list(std::string& out, const Range& range, Append append) {
-  out += '[';
-  bool first = true;
-  for (const auto& one : range) {
-    if (!std::exchange(first, false)) out += ',';
-    append(one);
-  }
-  out += ']';
 }
 
 }  // namespace
@@ -216,11 +211,11 @@ void append_json(std::string& out, const Trace& trace) {
   object.text("thread", trace.thread);
   object.number("tid", trace.tid);
   append_cause(object.key("cause"), trace.cause);
-  append_list(object.key("why"), trace.why,
-              [&](const std::string& why) { append_json_text(out, why); });
+  append_json_list(object.key("why"), trace.why,
+                   [&](const std::string& why) { append_json_text(out, why); });
   append_flag(object, "cut", trace.cut);
-  append_list(object.key("spans"), trace.spans,
-              [&](const Span& span) { append_span(out, span, from); });
+  append_json_list(object.key("spans"), trace.spans,
+                   [&](const Span& span) { append_span(out, span, from); });
 }
 
 std::string to_json(const Trace& trace) {
@@ -230,11 +225,9 @@ std::string to_json(const Trace& trace) {
 }
 
 Result<Trace> trace_from_json(std::string_view line) {
-  try {
-    return trace_of(Json::parse(line));
-  } catch (const std::exception& problem) {  // nlohmann's, or of a key that makes no sense
-    return error_in_words(std::string("read a trace: ") + problem.what());
-  }
+  auto trace = read_json(line, trace_of);
+  if (!trace) return error_in_words("read a trace: " + trace.error().message());
+  return trace;
 }
 
 }  // namespace ioc_exporter::traces

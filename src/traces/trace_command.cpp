@@ -12,9 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "base/command_line.h"
+#include "base/json_reader.h"
 #include "base/query.h"
 #include "base/time_text.h"
 #include "putlog/puts_command.h"
@@ -28,7 +27,6 @@ namespace ioc_exporter::traces {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::json;
 
 constexpr int kFailed = 1, kUsage = 2, kNone = 3;
 constexpr std::chrono::seconds kWriteEvery{1};
@@ -208,10 +206,7 @@ std::string query_of(const CommandLine& line, std::initializer_list<const char*>
 
 // How many records an answer to a demand tells of.
 Result<std::uint64_t> asked_records(const std::string& answer) {
-  const Json json = Json::parse(answer, nullptr, false);
-  if (!json.is_object() || !json.contains("records") || !json["records"].is_number_unsigned())
-    return error_in_words("the answer has no number of records");
-  return json["records"].get<std::uint64_t>();
+  return read_json(answer, [](const Json& json) { return json.at("records").count(); });
 }
 
 int result_of(const CommandLine& line, const Printer& printer, const std::string& problem,

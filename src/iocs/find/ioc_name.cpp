@@ -1,9 +1,8 @@
 #include "iocs/find/ioc_name.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
+#include "base/json_reader.h"
 #include "base/process_stats.h"
 #include "base/utf8.h"
 #include "base/value_text.h"
@@ -12,8 +11,6 @@
 
 namespace ioc_exporter::iocs {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kKubelet = "/var/log/containers";
 constexpr const char* kDocker = "/var/lib/docker/containers/";
@@ -36,30 +33,30 @@ std::optional<ContainerName> from_kubelet(std::string_view file, const std::stri
   return ContainerName{std::string(file.substr(0, first)), std::string(file.substr(last + 1))};
 }
 
-// Never throws: what is no JSON is an empty one.
-Json read_json(const RootedFs& fs, const std::string& path) {
+// What is no JSON is null.
+Json json_in(const RootedFs& fs, const std::string& path) {
   const auto text = fs.read_regular(path, kMostJson);
-  return text ? Json::parse(*text, nullptr, false) : Json();
-}
-
-std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : std::string();
+  if (!text) return {};
+  auto json = Json::parse(*text);
+  return json ? std::move(*json) : Json();
 }
 
 std::string from_docker(const RootedFs& fs, const std::string& id) {
-  const Json json = read_json(fs, kDocker + id + "/config.v2.json");
-  const std::string name =
-      json.is_object() && json.contains("Name") ? text_of(json["Name"]) : std::string();
+  const std::string name = json_in(fs, kDocker + id + "/config.v2.json").text_at("Name");
   return name.starts_with('/') ? name.substr(1) : name;
 }
 
 std::string from_podman(const RootedFs& fs, const std::string& id) {
-  const Json json = read_json(fs, kPodman);
-  if (!json.is_array()) return "";
-  for (const Json& one : json) {
-    if (!one.is_object() || !one.contains("id") || text_of(one["id"]) != id) continue;
-    const Json names = one.value("names", Json::array());
-    return names.is_array() && !names.empty() ? text_of(names.front()) : std::string();
+  const Json json = json_in(fs, kPodman);
+  const auto* const containers = json.get_if<Json::Array>();
+  if (containers == nullptr) return "";
+  for (const Json& one : *containers) {
+    if (one.text_at("id") != id) continue;
+    const Json* const names = one.find("names");
+    const auto* const list = names == nullptr ? nullptr : names->get_if<Json::Array>();
+    const auto* const first =
+        list == nullptr || list->empty() ? nullptr : list->front().get_if<std::string>();
+    return first == nullptr ? "" : *first;
   }
   return "";
 }
