@@ -41,7 +41,7 @@ apt_packages() {
 
 # bpftool is a package of its own in Debian; Ubuntu before 24.10 has it in linux-tools-common.
 apt_bpftool() {
-  if apt_knows bpftool Filename || dpkg_has bpftool; then
+  if dpkg_has bpftool || apt_knows bpftool Filename; then
     echo bpftool
   else
     echo "linux-tools-common linux-tools-generic"
@@ -55,7 +55,7 @@ apt_qemu() {
 
 # For the dashboards; Ubuntu has Chromium as a snap alone. Node's own packages bring npm.
 apt_browser() {
-  apt_knows chromium Filename || dpkg_has chromium || return 0
+  dpkg_has chromium || apt_knows chromium Filename || return 0
   echo chromium
   command -v npm >/dev/null || echo "nodejs npm"
 }
@@ -70,7 +70,7 @@ apt_compilers() {
   local package
   [ "$(uname -m)" = x86_64 ] || return 0
   for package in gcc-11 gcc-12-aarch64-linux-gnu; do
-    if apt_knows "$package" Filename || dpkg_has "$package"; then echo "$package"; fi
+    if dpkg_has "$package" || apt_knows "$package" Filename; then echo "$package"; fi
   done
 }
 
@@ -162,7 +162,7 @@ apt_install() {
 with_apt() {
   local group package missing=() services=()
   # On a machine whose package lists were never fetched, what is asked of them below has no answer.
-  apt_knows clang Package || apt_update
+  dpkg_has clang || apt_knows clang Package || apt_update
   for group in "$@"; do
     for package in $(apt_packages "$group"); do
       [[ " ${missing[*]-} " == *" $package "* ]] || dpkg_has "$package" || missing+=("$package")

@@ -103,14 +103,19 @@ forget_moved_build() { # DIRECTORY
   fi
 }
 
-configure() { # DIRECTORY CMAKE_OPTION...
-  local build=$1
+# configure DIRECTORY CMAKE_OPTION...: not again with the same options, unless somebody else has configured it; the build
+# does that by itself when a file of CMake's has changed.
+configure() {
+  local build=$1 wanted="${*:2}"
   shift
   hand_over "${build%%/*}"
   as_invoker mkdir -p "$build"
   forget_moved_build "$build"
+  [ "$(cat "$build/made-for" 2>/dev/null)" != "$wanted" ] || [ "$build/CMakeCache.txt" -nt "$build/made-for" ] || return 0
   as_invoker rm -f "$build/build.log"
   in_build "configuring $build/" "$build" cmake -S . -B "$build" -G Ninja "$@"
+  # shellcheck disable=SC2016 # the inner shell's
+  as_invoker sh -c 'printf "%s\n" "$1" >"$2"' sh "$wanted" "$build/made-for"
 }
 
 build_targets() { # DIRECTORY TARGET...
