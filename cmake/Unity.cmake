@@ -1,5 +1,5 @@
-# A first build compiles the files of a room together, eight at a time: a third of the time, most of which goes into
-# headers. For those who change files it is off: one file would compile eight.
+# A first build compiles the files of a room together, sixteen at a time: a third of the time, most of which goes into
+# headers. For those who change files it is off: one file would compile sixteen.
 option(IOC_EXPORTER_UNITY "Compile files of a room together: a faster first build, a slower second one" OFF)
 find_package(Python3 QUIET COMPONENTS Interpreter)
 

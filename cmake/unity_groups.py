@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-LARGEST = 8
+LARGEST = 16
 DEFINED = re.compile(r"(?:(?:struct|class|enum class|enum|union|concept)\s+(\w+)|using\s+(\w+)\s*="
                      r"|[\w:<>,&*\s\[\]\"()]*?\b(\w+)\s*[(={\[;])")
 OTHER = re.compile(r"[A-Z_]+\(|using [\w:]+;|using namespace|static_assert")  # tests and so on: names that are given once
@@ -28,6 +28,7 @@ def local_names(text: str) -> set[str]:
         elif (unnamed or line.startswith("static ")) and re.match(r"[\w\[]", line) and not OTHER.match(line):
             if found := DEFINED.match(line.removeprefix("static ")):
                 names.add(next(name for name in found.groups() if name))
+                names.update(re.findall(r", (k[A-Z]\w*)\b", line))
     return names
 
 

@@ -16,7 +16,7 @@
 namespace ioc_exporter::delivery {
 namespace {
 
-constexpr std::chrono::seconds kPatience{5}, kLongestPause{600};
+constexpr std::chrono::seconds kAnswerPatience{5}, kReceiverLongestPause{600};
 constexpr std::size_t kMostWords = 200;
 
 // Secrets that must not appear in the log, the longest first.
@@ -94,7 +94,7 @@ bool is_refused_for_good(int status) {
 Delivered push(const Push& push) {
   Delivered done;
   if (push.entries == 0) return done;
-  const auto answer = send_post(push.post, kPatience);
+  const auto answer = send_post(push.post, kAnswerPatience);
   if (!answer) {
     done.problem = answer.error();
     return done;
@@ -112,7 +112,7 @@ Delivered push(const Push& push) {
   if (push.is_refused(answer->status))
     done.refused = push.entries;
   else if (answer->retry_after.count() > 0)
-    done.pause = std::min(answer->retry_after, kLongestPause);
+    done.pause = std::min(answer->retry_after, kReceiverLongestPause);
   return done;
 }
 

@@ -7,7 +7,7 @@ namespace ioc_exporter {
 namespace {
 
 template <class Sample>
-void append(std::vector<Sample>& to, std::vector<Sample>& from) {
+void append_all(std::vector<Sample>& to, std::vector<Sample>& from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
@@ -15,18 +15,18 @@ void append(std::vector<Sample>& to, std::vector<Sample>& from) {
 
 // Not in the header: every file that knows a collector would compile it.
 void SelfSamples::add(SelfSamples more) {
-  append(probes, more.probes);
-  append(maps, more.maps);
-  append(drops, more.drops);
-  append(limited, more.limited);
-  append(put_sources, more.put_sources);
-  append(put_switches, more.put_switches);
-  append(states, more.states);
+  append_all(probes, more.probes);
+  append_all(maps, more.maps);
+  append_all(drops, more.drops);
+  append_all(limited, more.limited);
+  append_all(put_sources, more.put_sources);
+  append_all(put_switches, more.put_switches);
+  append_all(states, more.states);
   if (more.kernel_memory) kernel_memory = more.kernel_memory;
 }
 
 void SelfSamples::add(std::vector<DropSample> more) {
-  append(drops, more);
+  append_all(drops, more);
 }
 
 }  // namespace ioc_exporter

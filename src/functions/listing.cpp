@@ -15,8 +15,8 @@
 namespace ioc_exporter::functions {
 namespace {
 
-using Place = std::pair<iocs::FileId, std::uint64_t>;  // of a function, in its file
-using Names = std::map<Place, std::vector<std::string>>;
+using ListedPlace = std::pair<iocs::FileId, std::uint64_t>;  // of a function, in its file
+using Names = std::map<ListedPlace, std::vector<std::string>>;
 
 bool is_cxx(const std::string& symbol) {
   return symbol.find("::") != std::string::npos || symbol.ends_with(')');

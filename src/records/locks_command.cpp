@@ -11,11 +11,11 @@
 namespace ioc_exporter::records {
 namespace {
 
-constexpr int kFailed = 1, kUsage = 2;
+constexpr int kNoLocks = 1, kWrongUsage = 2;
 constexpr std::chrono::milliseconds kUntilAskedAgain{1200};
 constexpr const char* kNone = "no thread waits for the lock of a record\n";
 
-constexpr const char* kHelp = R"help(NAME
+constexpr const char* kLocksHelp = R"help(NAME
   ioc_exporter locks - locks of records that threads wait for
 
 SYNOPSIS
@@ -39,7 +39,7 @@ EXIT STATUS
   0 printed, 1 no exporter answered, 2 wrong usage
 )help";
 
-CommandResult failed(int status, const std::string& why) {
+CommandResult locks_failed(int status, const std::string& why) {
   return {status, "", "ioc_exporter locks: " + why + "\n"};
 }
 
@@ -56,15 +56,17 @@ std::string locks_text(const std::function<std::vector<IocSample>()>& read) {
 
 CommandResult locks_command(int count, const char* const* arguments) {
   const auto line = parse_command(with_exporter_options({}), count, arguments);
-  if (!line) return failed(kUsage, line.error().message() + " (see ioc_exporter locks --help)");
-  if (line->given.contains("help")) return {0, with_exporter_help(kHelp), ""};
-  if (!line->words.empty()) return failed(kUsage, "unexpected argument " + line->words.front());
+  if (!line)
+    return locks_failed(kWrongUsage, line.error().message() + " (see ioc_exporter locks --help)");
+  if (line->given.contains("help")) return {0, with_exporter_help(kLocksHelp), ""};
+  if (!line->words.empty())
+    return locks_failed(kWrongUsage, "unexpected argument " + line->words.front());
   auto body = ask_exporter(*line, kLocksPath);
   if (body && *body == kNone) {  // the second look tells
     std::this_thread::sleep_for(kUntilAskedAgain);
     body = ask_exporter(*line, kLocksPath);
   }
-  if (!body) return failed(kFailed, body.error().message());
+  if (!body) return locks_failed(kNoLocks, body.error().message());
   std::string text, row;
   for (std::istringstream rows(*body); std::getline(rows, row);) text += terminal_cell(row) + "\n";
   return {0, text, ""};

@@ -31,7 +31,7 @@ constexpr int kFailed = 1, kUsage = 2;
 constexpr milliseconds kShortest{100}, kLongest = std::chrono::hours(1);
 constexpr std::size_t kLinesAbove = 3;  // summary, keys, blank
 
-constexpr const char* kHelp = R"help(NAME
+constexpr const char* kTopHelp = R"help(NAME
   ioc_exporter top - which records, IOCs and clients are busy now
 
 SYNOPSIS
@@ -75,7 +75,7 @@ int fail(std::FILE* err, int status, const std::string& why) {
   return status;
 }
 
-bool write(std::FILE* out, const std::string& text) {
+bool print(std::FILE* out, const std::string& text) {
   return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
 }
 
@@ -111,7 +111,7 @@ int print_once(const CommandLine& line, const Wanted& wanted, std::FILE* out, st
   std::string text = table.summary + "\n\n";
   for (const std::string& one : lines_of(table, SIZE_MAX)) text += one + "\n";
   if (!table.note.empty()) text += table.note + "\n";
-  return write(out, text) ? 0 : kFailed;
+  return print(out, text) ? 0 : kFailed;
 }
 
 std::string local_time_now() {
@@ -215,7 +215,7 @@ int top_command(int count, const char* const* arguments, std::FILE* out, std::FI
     return fail(err, kUsage, why + " (see ioc_exporter top --help)");
   };
   if (!line) return usage(line.error().message());
-  if (line->given.contains("help")) return write(out, with_exporter_help(kHelp)) ? 0 : kFailed;
+  if (line->given.contains("help")) return print(out, with_exporter_help(kTopHelp)) ? 0 : kFailed;
   if (!line->words.empty()) return usage("unexpected argument \"" + line->words.front() + "\"");
   const auto wanted = wanted_of(*line);
   if (!wanted) return usage(wanted.error().message());

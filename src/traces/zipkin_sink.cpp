@@ -20,7 +20,7 @@ using Microseconds = std::chrono::sys_time<std::chrono::microseconds>;
 constexpr std::size_t kLargestBody = 512u << 10;
 
 // All are texts there.
-std::string text_of(const Attribute& attribute) {
+std::string attribute_text(const Attribute& attribute) {
   if (const auto* text = std::get_if<std::string>(&attribute.value)) return *text;
   if (const auto* number = std::get_if<std::int64_t>(&attribute.value))
     return std::to_string(*number);
@@ -36,11 +36,11 @@ void append_peer(JsonObject& object, const Peer& peer) {
 void append_tags(std::string& out, const Trace& trace, const Span& span) {
   JsonObject tags(out);
   for (const Attribute& attribute : attributes_of(trace, span))
-    tags.text(attribute.name, text_of(attribute));
+    tags.text(attribute.name, attribute_text(attribute));
   tags.text("error", failure_of(span));
 }
 
-void append_span(std::string& out, const Trace& trace, const Span& span, SpanNames names) {
+void append_zipkin_span(std::string& out, const Trace& trace, const Span& span, SpanNames names) {
   // Both ends are cut alike, so that a span within another one stays within it.
   const auto start = std::chrono::floor<Microseconds::duration>(span.start);
   const auto end = std::chrono::floor<Microseconds::duration>(span.start + span.duration);
@@ -70,7 +70,7 @@ ZipkinBody zipkin_body(std::span<const SharedTrace> traces, SpanNames names) {
     if (body.json.size() >= kLargestBody) break;
     for (const Span& span : trace->spans) {
       if (body.json.size() > 1) body.json += ',';
-      append_span(body.json, *trace, span, names);
+      append_zipkin_span(body.json, *trace, span, names);
     }
     ++body.traces;
   }

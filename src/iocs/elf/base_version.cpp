@@ -8,7 +8,7 @@ namespace ioc_exporter::iocs {
 namespace {
 
 constexpr std::string_view kMark = "EPICS ";
-constexpr std::size_t kLongest = 64;  // of the string, mark included
+constexpr std::size_t kLongestVersion = 64;  // of the string, mark included
 constexpr std::size_t kChunk = 1u << 20;
 constexpr std::uint64_t kBudget = 256u << 20;
 
@@ -21,7 +21,7 @@ Candidate find_version(std::string_view bytes) {
   static const RE2 kPattern(R"(EPICS R?(\d+\.\d+(?:\.\d+)*[-\w]*))", RE2::Latin1);
   Candidate best;
   for (std::size_t at = 0; (at = bytes.find(kMark, at)) != std::string_view::npos; ++at) {
-    const std::string_view text = bytes.substr(at, kLongest);
+    const std::string_view text = bytes.substr(at, kLongestVersion);
     re2::StringPiece rest(text.data(), text.size());
     std::string version;
     if (!RE2::Consume(&rest, kPattern, &version)) continue;
@@ -61,7 +61,7 @@ std::string base_version_of_file(int fd, std::span<const LoadSegment> segments) 
       if (found.whole) return found.version;
       if (best.empty()) best = found.version;
       // A text that was cut at the end of this chunk is whole in the next one.
-      if (buffer.size() > kLongest) buffer.erase(0, buffer.size() - kLongest);
+      if (buffer.size() > kLongestVersion) buffer.erase(0, buffer.size() - kLongestVersion);
     }
   }
   return best;

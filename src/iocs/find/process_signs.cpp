@@ -16,7 +16,7 @@ namespace ioc_exporter::iocs {
 namespace {
 
 constexpr std::size_t kMostPasswd = 4u << 20;
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kLongestUser = 64;
 
 std::string_view take_field(std::string_view& line) {
   const auto end = std::min(line.find(':'), line.size());
@@ -58,7 +58,7 @@ void UserNames::read() {
     // A name of digits would pass for another user's number.
     if (read.ec != std::errc() || read.ptr != number.data() + number.size() || is_number(name))
       continue;
-    names_.try_emplace(user, printable_utf8(name, kLongestName));
+    names_.try_emplace(user, printable_utf8(name, kLongestUser));
   }
 }
 

@@ -134,7 +134,7 @@ namespace {
 
 constexpr std::int32_t kMostMenus = 10'000;
 constexpr std::int32_t kFirstPeriodic = 3;  // SCAN_1ST_PERIODIC: after Passive, Event, I/O Intr
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kLongestChoice = 64;
 
 // Seconds in one of a choice's units; the number before "Hz" is divided by instead.
 struct Unit {
@@ -162,7 +162,7 @@ std::vector<std::string> periods_of(Memory& memory, const layout::DbMenu& menu) 
   for (std::size_t i = 0; i < std::min(periodic, kMostScanPeriods); ++i) {
     const auto choice = memory.value<std::uint64_t>(menu.values + 8 * (kFirstPeriodic + i));
     if (!choice) break;
-    const auto text = read_name(memory, *choice, kLongestName, "choice of menuScan");
+    const auto text = read_name(memory, *choice, kLongestChoice, "choice of menuScan");
     if (text) periods.push_back(scan_period_text(*text, i));
   }
   return periods;
@@ -195,7 +195,7 @@ std::vector<std::string> read_scan_periods(Memory& memory, const layout::EllList
       memory, menus, kMostMenus, "list of menus", [&](std::uint64_t address) -> Result<void> {
         const auto menu = memory.value<layout::DbMenu>(address);
         if (!menu) return menu.error();
-        const auto name = read_name(memory, menu->name, kLongestName, "name of a menu");
+        const auto name = read_name(memory, menu->name, kLongestChoice, "name of a menu");
         if (name && *name == "menuScan") periods = periods_of(memory, *menu);
         return {};
       });

@@ -14,8 +14,8 @@
 namespace ioc_exporter::iocs {
 namespace {
 
-constexpr std::size_t kMostPieces = 1024;  // UIO_MAXIOV, linux/uio.h
-constexpr int kMostThreads = 3;            // that are asked, when they end meanwhile
+constexpr std::size_t kMostVectors = 1024;  // UIO_MAXIOV, linux/uio.h
+constexpr int kMostThreads = 3;             // that are asked, when they end meanwhile
 // Higher addresses belong to the kernel.
 constexpr std::uint64_t kHighest = std::numeric_limits<std::int64_t>::max();
 
@@ -124,9 +124,9 @@ Result<std::size_t> ProcMemory::read_some(std::uint64_t address, std::span<std::
 
 Result<std::size_t> ProcMemory::gather(std::span<const std::uint64_t> addresses, std::size_t size,
                                        std::span<std::byte> into) {
-  addresses = addresses.first(std::min(addresses.size(), kMostPieces));
+  addresses = addresses.first(std::min(addresses.size(), kMostVectors));
   if (addresses.empty()) return std::size_t{0};
-  std::array<iovec, kMostPieces> pieces;
+  std::array<iovec, kMostVectors> pieces;
   for (std::size_t i = 0; i < addresses.size(); ++i)
     pieces[i] = {reinterpret_cast<void*>(addresses[i]), size};
   const iovec to{into.data(), addresses.size() * size};

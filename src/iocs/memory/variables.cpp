@@ -17,7 +17,7 @@ Result<VariablePlace> place_of(const VariablePlaces& variables, const std::strin
 
 namespace {
 
-constexpr std::array<const char*, layout::kCallbackPriorities> kNames{"low", "medium", "high"};
+constexpr std::array<const char*, layout::kCallbackPriorities> kPriorities{"low", "medium", "high"};
 constexpr const char* kOnce = "once";
 constexpr std::int32_t kLargestRing = 1 << 28;
 
@@ -94,11 +94,11 @@ class QueueReader {
     auto place = place_of(variables_, "callbackQ");
     if (!place) return std::move(place).error();
     version_ = Version::v3_14;
-    const auto rings = memory_.value<std::array<std::uint64_t, kNames.size()>>(place->address);
+    const auto rings = memory_.value<std::array<std::uint64_t, kPriorities.size()>>(place->address);
     if (!rings) return rings.error();
-    for (std::size_t i = 0; i < kNames.size(); ++i) {
+    for (std::size_t i = 0; i < kPriorities.size(); ++i) {
       if ((*rings)[i] == 0) return false;
-      if (auto added = add((*rings)[i], kNames[i]); !added) return added.error();
+      if (auto added = add((*rings)[i], kPriorities[i]); !added) return added.error();
     }
     return true;
   }
@@ -113,11 +113,11 @@ class QueueReader {
     if (!known || place->size % layout::kCallbackPriorities != 0)
       return error_in_words("callbackQueue has " + std::to_string(place->size) +
                             " bytes: no layout that is known");
-    for (std::size_t i = 0; i < kNames.size(); ++i) {
+    for (std::size_t i = 0; i < kPriorities.size(); ++i) {
       const auto queue = memory_.value<layout::CallbackQueue>(place->address + i * size);
       if (!queue) return queue.error();
       if (queue->ring == 0) return false;
-      if (auto added = add(queue->ring, kNames[i]); !added) return added.error();
+      if (auto added = add(queue->ring, kPriorities[i]); !added) return added.error();
       if (version_ == Version::v7_0) queues_.back().overflows = counted(queue->overflows);
     }
     return true;
@@ -185,8 +185,8 @@ Result<std::vector<QueueSample>> read_callback_queues(Memory& memory,
 
 namespace {
 
-constexpr std::int32_t kMostThreads = 20'000;
-constexpr std::size_t kLongestName = 128;
+constexpr std::int32_t kMostListed = 20'000;
+constexpr std::size_t kLongestThreadName = 128;
 constexpr int kThreadAttempts = 5;  // threads come and go while the list is read
 
 // A layout of struct epicsThreadOSD: bytes from its start.
@@ -243,7 +243,7 @@ std::optional<ThreadFacts> read_thread(Memory& memory, std::uint64_t address,
     if (!pointer) return {};
     name_at = *pointer;
   }
-  auto name = read_name(memory, name_at, kLongestName, "name of a thread");
+  auto name = read_name(memory, name_at, kLongestThreadName, "name of a thread");
   if (!name) return {};
   return ThreadFacts{std::move(*name), state->is_suspended == 1};
 }
@@ -267,7 +267,7 @@ Result<std::vector<ThreadFacts>> read_list(Memory& memory, std::uint64_t variabl
   const auto list = cache.value<layout::EllList>(variable);
   if (!list) return list.error();
   std::vector<std::uint64_t> nodes;
-  auto walked = walk_list(cache, *list, kMostThreads, "list of threads",
+  auto walked = walk_list(cache, *list, kMostListed, "list of threads",
                           [&nodes](std::uint64_t address) -> Result<void> {
                             nodes.push_back(address);
                             return {};
