@@ -16,10 +16,10 @@ how_far() {
     END { if (said) print ", " said }' "$1" 2>/dev/null || true
 }
 
-# Until it is ended, or the script is: a line that moves on a terminal, elsewhere one each half minute.
+# Until its input ends: a line that moves on a terminal, elsewhere one each half minute.
 tell_progress() { # WHAT LOG
   local begin=$SECONDS told=0 passed line
-  while sleep 1 && kill -0 $$ 2>/dev/null; do
+  until read -rt 1 || (($? <= 128)); do # more: nothing came within the second
     passed=$((SECONDS - begin))
     line="$1$(how_far "$2"), $(duration $passed)"
     if [ -t 1 ]; then
@@ -31,15 +31,16 @@ tell_progress() { # WHAT LOG
   done
 }
 
-# with_progress WHAT LOG COMMAND...: runs the command, which writes the log, and says how far it is.
+# with_progress WHAT LOG COMMAND...: runs the command, which writes the log, and says how far it is. No signal ends what
+# says it: bash runs the script's own traps in a child that a signal meets at its start.
 with_progress() {
   local what=$1 log=$2 begin=$SECONDS status=0 teller
   shift 2
-  tell_progress "$what" "$log" &
+  exec 9> >(tell_progress "$what" "$log")
   teller=$!
-  "$@" || status=$?
-  kill "$teller" 2>/dev/null || true
-  wait "$teller" 2>/dev/null || true
+  "$@" 9>&- || status=$?
+  exec 9>&-
+  wait "$teller" || true
   [ ! -t 1 ] || printf '\r\033[K'
   [ $status -ne 0 ] || say "$what: done, $(duration $((SECONDS - begin)))"
   return $status

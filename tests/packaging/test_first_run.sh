@@ -71,6 +71,7 @@ inside() { # FOLDER CLEAN_ROOT COMMAND: in namespaces of its own
   is "the status after Ctrl-C" 130 "${status:-0}"
   left=$({ find /proc/[0-9]*/root -maxdepth 0 -lname "$root" 2>/dev/null || true; } | cut -d / -f 3) # some end meanwhile
   [ -z "$left" ] || fail "left: $(for pid in $left; do tr '\0' ' ' <"/proc/$pid/cmdline"; done)"
+  is "lines that are not the script's own" "" "$(grep -vE '^(==> .+|  .+|)$' "$log" || true)"
   sed -n '/files built\|building: done\|installing packages: done/p' "$log"
 }
 if [ "${1:-}" = inside ]; then

@@ -30,3 +30,10 @@ is "what it says of a command" "==> a step: done, 0 s" "$(SECONDS=0 && with_prog
 status=0
 with_progress "a step" "$log" sh -c 'exit 23' || status=$?
 is "the status of a command" 23 "$status"
+
+# All that a script with run.sh's traps prints while steps end at once.
+said=$(bash -c '. "$1"
+  trap end_all EXIT
+  trap "exit 143" TERM
+  for _ in $(seq 200); do with_progress "a step" "$2" true; done' steps "$here/../../run.sh" "$log" 2>&1)
+is "all that 200 steps print" "$(yes '==> a step: done' | head -n 200)" "$(sed 's/, [0-9]* s$//' <<<"$said")"
