@@ -109,8 +109,8 @@ class Search {
     file_.for_each<Elf64_Sym>(table.sh_offset, table.sh_size / sizeof(Elf64_Sym),
                               [&](const Elf64_Sym& symbol, std::uint64_t) {
                                 if (symbol.st_name >= bytes.size()) return;
-                                std::string_view name =
-                                    std::string_view(bytes).substr(symbol.st_name, kLongestName);
+                                std::string_view name = std::string_view(bytes).substr(
+                                    symbol.st_name, kLongestName + 1);
                                 name = name.substr(0, name.find('\0'));
                                 if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE) source = name;
                                 const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
@@ -269,6 +269,7 @@ class Search {
 }  // namespace
 
 std::string demangled(std::string_view name) {
+  if (name.size() > kLongestName) return "";
   int status = 0;
   struct Free {
     void operator()(char* text) const { std::free(text); }

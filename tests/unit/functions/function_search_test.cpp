@@ -82,6 +82,8 @@ TEST(FunctionSearch, ListsSayWhatExceptionsDo) {
   EXPECT_EQ(sources, (std::multiset<std::string>{"driver.c:twice", "driver_other.c:twice"}));
   EXPECT_EQ(demangled("_ZN6driver4Port4readEi"), "driver::Port::read(int)");
   EXPECT_EQ(demangled("driver_throw"), "");
+  EXPECT_EQ(demangled("_Z1f" + std::string(1020, 'i')).size(), 1 + 1020 * 5);
+  EXPECT_EQ(demangled("_Z1f" + std::string(1021, 'i')), "") << "above 1 KiB";
   const auto stripped =
       find({{Kind::listed, "driver_t*"}, {Kind::listed, "twice"}}, STRIPPED_DRIVER);
   EXPECT_THAT(stripped.found, SizeIs(2));
