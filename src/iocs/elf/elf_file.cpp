@@ -47,6 +47,7 @@ Result<void> ElfFile::read_headers(const std::string& what) {
     return error_in_words(what + ": not an ELF file");
   constexpr unsigned char kOrder =
       std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
+  if (header.e_ident[EI_CLASS] == ELFCLASS32) return error_in_words(what + ": 32-bit");
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != kOrder ||
       header.e_machine != kMachine)
     return error_in_words(what + ": built for another kind of processor");

@@ -103,7 +103,9 @@ TEST(ElfSymbols, ForeignFilesAreErrorsInWords) {
   EXPECT_THAT(read_bytes("#!/bin/sh\n").error().message(),
               testing::HasSubstr("memory: not an ELF"));
   std::string other = content_of(TARGET_LIB);
-  other[4] = 1;  // ELFCLASS32
+  other[EI_CLASS] = ELFCLASS32;
+  EXPECT_THAT(read_bytes(other).error().message(), testing::HasSubstr(": 32-bit"));
+  other[EI_CLASS] = ELFCLASSNONE;
   EXPECT_THAT(read_bytes(other).error().message(), testing::HasSubstr("another kind of processor"));
 }
 
