@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kLookPatience{20'000};
 }  // namespace
 
 FunctionsSession::FunctionsSession(const Options& options, const functions::Options& wanted)
-    : readers_(std::make_shared<iocs::ReaderPool>(RootedFs())),
+    : readers_(std::make_shared<iocs::ReaderPool>(RootedFs(), iocs::ReaderPool::kLongest)),
       host_(RootedFs(), host_options(options, readers_)),
       collector_(host_, wanted) {}
 

@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 // Libraries that an IOC loads come in its first minute, or seldom.
 constexpr seconds kYoung{60}, kLookAtYoung{2}, kLookAtOld{30};
-constexpr seconds kFirstPatience{10};
+constexpr seconds kFirstPatience{2};  // the IOCs' records wait meanwhile
 
 std::vector<Preset> presets_of(const Options& options) {
   auto chosen = chosen_presets(options.presets);  // their names were checked with the options
@@ -146,6 +146,8 @@ void FunctionsCollector::take_over() {
       continue;
     }
     walk_watch_.take(job.ioc.id, job.ioc.serial, std::move((*job.found)->walks));
+    if (const auto look = looks_.find(job.ioc.id); look != looks_.end() && (*job.found)->again)
+      look->second.next = {};
     if (watch_) watch_->take(job.ioc.id, job.ioc.serial, std::move(**job.found));
   }
 }

@@ -149,6 +149,7 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id, uid_t user,
     }
     auto file = file_of(process, *mapping, wishes, described, kNoPointer);
     if (!file) {
+      found.again |= file.error().code == std::errc::resource_unavailable_try_again;
       found.files_over += file.error().code == std::errc::too_many_files_open;
       found.unread.push_back({mapped_file(*mapping), file.error().message(), std::move(names)});
       continue;

@@ -74,6 +74,7 @@ struct FileProblem {
 struct LookedAt {
   std::vector<FileInIoc> files;
   std::vector<FileProblem> unread = {};
+  bool again = false;                              // a file was not read for now
   std::size_t files_over = 0;                      // above the bounds of FunctionFinder
   std::vector<std::string> problems = {};          // with pointers
   std::map<std::uint32_t, WalkPlaces> walks = {};  // by index

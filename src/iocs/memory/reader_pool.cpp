@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -18,7 +19,6 @@ using std::chrono::nanoseconds;
 constexpr std::size_t kMostIdle = 4;
 // Of each reading: more than it takes of an ordinary process or library, or than a piece of memory.
 constexpr milliseconds kFree{5};
-constexpr std::chrono::seconds kLongest{30};  // of a reading, whatever its reader does
 constexpr milliseconds kCheckInterval{20};
 // A reader that sleeps now may have run since the last check: at most this counts as sleep.
 constexpr milliseconds kMostAsleepBetween{100};
@@ -35,6 +35,10 @@ std::string_view bytes_of(std::span<const T> values) {
 
 Error no_answer(const std::string& what) {
   return error_in_words(what + ": the reader gave no answer");
+}
+
+std::string no_answer_within(const std::string& what, milliseconds patience) {
+  return what + ": no answer within " + std::to_string(patience.count()) + " ms";
 }
 
 bool has_ended(int process) {
@@ -148,6 +152,7 @@ bool ReaderPool::is_stuck(uid_t user) {
 
 Result<ReaderPool::ReadProcess> ReaderPool::may_read(pid_t pid, const std::string& what) {
   if (stopped_) return error_from_errno(ETIME, what + ": the exporter ends");
+  give_up_longest();
   const uid_t user = user_of(fs(), pid).value_or(kNoUser);
   const std::scoped_lock lock(mutex_);
   const auto now = Clock::now();
@@ -179,51 +184,57 @@ Error ReaderPool::give_up(Reader& reader, const ReadProcess& of, const std::stri
   return error_from_errno(ETIME, text);
 }
 
-// Readings of an ordinary process are free: many IOCs may belong to one user. Without its socket a
-// reader takes no other question: its next answer would be that of this one.
+// Without its socket a reader takes no other question: its next answer would be that of this one.
+Result<void> ReaderPool::send(Reader& reader, const Question& question, const std::string& what) {
+  if (send_message(reader.socket.get(), question.request, question.payload, question.fd)) return {};
+  const Error why = last_error(what + ": ask a reader");
+  reader.socket.reset();
+  return why;
+}
+
+// Readings of an ordinary process are free: many IOCs may belong to one user.
+void ReaderPool::charge(const ReadProcess& of, nanoseconds waited) {
+  if (waited <= kFree) return;
+  const std::scoped_lock lock(mutex_);
+  budget_.charge(of.user, waited - kFree, Clock::now());
+}
+
 Result<ReaderPool::Answer> ReaderPool::ask(Reader& reader, const ReadProcess& of,
                                            const Question& question, const std::string& what,
                                            Spent& spent) {
-  if (!send_message(reader.socket.get(), question.request, question.payload, question.fd)) {
-    const Error why = last_error(what + ": ask a reader");
-    reader.socket.reset();
-    return why;
-  }
-  const auto began = Clock::now();
-  bool is_late = false;
-  auto answer = wait(reader, question.patience, what, spent, is_late);
-  const auto waited = Clock::now() - began;
+  if (auto sent = send(reader, question, what); !sent) return sent.error();
+  Reading reading;
+  Outcome outcome{};
+  auto answer = wait(reader, reading, question.patience, kLongest, what, outcome);
+  const auto waited = Clock::now() - reading.began;
   spent.waited += waited;
-  if (waited > kFree) {
-    const std::scoped_lock lock(mutex_);
-    budget_.charge(of.user, waited - kFree, Clock::now());
-  }
-  if (!is_late) return answer;
-  return give_up(reader, of,
-                 what + ": no answer within " + std::to_string(question.patience.count()) + " ms");
+  spent.asleep += reading.asleep;
+  charge(of, waited);
+  if (outcome == Outcome::over) return answer;
+  return give_up(reader, of, no_answer_within(what, question.patience));
 }
 
-Result<ReaderPool::Answer> ReaderPool::wait(Reader& reader, milliseconds patience,
-                                            const std::string& what, Spent& spent, bool& is_late) {
-  const auto end = Clock::now() + kLongest;
-  auto last_check = Clock::now();
-  nanoseconds asleep{0};
-  Answer answer;
+Result<ReaderPool::Answer> ReaderPool::wait(Reader& reader, Reading& reading, milliseconds patience,
+                                            milliseconds at_once, const std::string& what,
+                                            Outcome& outcome) {
+  const auto until = Clock::now() + at_once;
+  Answer& answer = reading.answer;
   std::string message;
-  for (unsigned pieces = 0; !stopped_;) {
+  while (!stopped_) {
     pollfd ready{reader.socket.get(), POLLIN, 0};
     if (::poll(&ready, 1, static_cast<int>(kCheckInterval.count())) <= 0) {
       // A reader that runs, or waits for a CPU, does not hang.
       const auto now = Clock::now();
       const auto stat = read_process_stat(fs(), reader.pid);
       const bool runs = stat && stat->state == 'R';
-      const auto slept =
-          runs ? nanoseconds(0) : std::min<nanoseconds>(now - last_check, kMostAsleepBetween);
-      asleep += slept;
-      spent.asleep += slept;
-      last_check = now;
-      is_late = asleep >= patience || now >= end;
-      if (is_late) return no_answer(what);
+      if (!runs)
+        reading.asleep += std::min<nanoseconds>(now - reading.last_check, kMostAsleepBetween);
+      reading.last_check = now;
+      if (reading.asleep >= patience || now >= reading.began + kLongest)
+        outcome = Outcome::late;
+      else if (runs && now >= until)
+        outcome = Outcome::goes_on;
+      if (outcome != Outcome::over) return no_answer(what);
       continue;
     }
     if (!receive_message(reader.socket.get(), message, answer.fd)) {
@@ -232,18 +243,99 @@ Result<ReaderPool::Answer> ReaderPool::wait(Reader& reader, milliseconds patienc
     }
     Unpacker unpacker(message);
     const auto head = unpacker.take<ReaderAnswer>();
-    if (!head || ++pieces > kMostPieces) break;
+    if (!head || ++reading.pieces > kMostPieces) break;
     if (head->ok == 0) {
       std::string context(unpacker.rest());
       return head->error == 0 ? error_in_words(std::move(context))
                               : error_from_errno(static_cast<int>(head->error), context);
     }
     answer.bytes.append(unpacker.rest());
-    last_check = Clock::now();
-    if (head->more == 0) return answer;
+    reading.last_check = Clock::now();
+    if (head->more == 0) return std::move(answer);
   }
   reader.socket.reset();
   return stopped_ ? error_from_errno(ETIME, what + ": the exporter ends") : no_answer(what);
+}
+
+// Nothing: there is none of this process.
+Result<std::optional<ReaderPool::LongReading>> ReaderPool::take_long(pid_t pid, const FileKey& key,
+                                                                     const std::string& what) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = long_.find(pid);
+  if (found == long_.end() ? long_budget_.is_resting(pid, Clock::now()) : found->second.key != key)
+    return error_from_errno(
+        EAGAIN, what + ": put off, another file of pid " + std::to_string(pid) + " takes long");
+  std::optional<LongReading> taken;
+  if (found != long_.end()) taken = std::move(long_.extract(found).mapped());
+  return taken;
+}
+
+// Under the mutex.
+bool ReaderPool::may_go_on(const ReadProcess& of, Clock::time_point now) {
+  const auto own =
+      std::ranges::count_if(long_, [&](const auto& one) { return one.second.of.user == of.user; });
+  return !long_.contains(of.pid) && own < kMostLongOfUser &&
+         !long_budget_.is_overdrawn(of.user, now);
+}
+
+// A file takes as long as its owner likes to make it: who asks gets EAGAIN, goes on with other
+// processes, and asks again.
+Result<ReaderPool::Answer> ReaderPool::ask_of_file(const Question& question, pid_t pid,
+                                                   const std::string& what) {
+  struct stat status {};
+  if (::fstat(question.fd, &status) != 0) return last_error(what);
+  const FileKey key{question.request.op, file_id(status), std::string(question.payload)};
+  auto taken = take_long(pid, key, what);
+  if (!taken) return std::move(taken).error();
+  const bool is_long = taken->has_value();
+  if (!is_long) {
+    const auto of = may_read(pid, what);
+    if (!of) return of.error();
+    auto reader = take_reader();
+    if (!reader) return std::move(reader).error();
+    if (auto sent = send(*reader, question, what); !sent) return sent.error();
+    *taken = LongReading{key, *of, std::move(*reader), {}};
+  }
+  LongReading one = std::move(**taken);
+  const auto began = Clock::now();
+  Outcome outcome{};
+  auto answer = wait(one.reader, one.reading, question.patience,
+                     is_long ? milliseconds(0) : at_once_, what, outcome);
+  charge(one.of, Clock::now() - began);
+  if (outcome == Outcome::late)
+    return give_up(one.reader, one.of, no_answer_within(what, question.patience));
+  const auto now = Clock::now();
+  std::unique_lock lock(mutex_);
+  if (outcome == Outcome::over) {
+    if (is_long) {
+      long_budget_.charge(one.of.user, now - one.reading.began, now);
+      long_budget_.note_hang(pid, now);
+    }
+    lock.unlock();
+    give_back(std::move(one.reader));
+    return answer;
+  }
+  if (may_go_on(one.of, now)) {
+    long_.emplace(pid, std::move(one));
+    return error_from_errno(EAGAIN, what + ": it takes long, others are read meanwhile");
+  }
+  lock.unlock();
+  return give_up(one.reader, one.of, what + ": files of this user's processes take too long");
+}
+
+// Nobody asks for those of a process that has ended.
+void ReaderPool::give_up_longest() {
+  std::vector<LongReading> over;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (auto one = long_.begin(); one != long_.end();)
+      if (Clock::now() < one->second.reading.began + kLongest)
+        ++one;
+      else
+        over.push_back(std::move(long_.extract(one++).mapped()));
+  }
+  for (LongReading& one : over)
+    give_up(one.reader, one.of, no_answer_within("read a file", kLongest));
 }
 
 Result<ReaderPool::Answer> ReaderPool::ask(const Question& question, pid_t pid,
@@ -307,7 +399,7 @@ Result<UniqueFd> ReaderPool::open(pid_t pid, const std::string& path) {
 
 Result<ElfSymbols> ReaderPool::symbols(pid_t pid, int fd, const std::string& path) {
   const std::string what = "read symbols of " + path;
-  auto answer = ask({{ReaderOp::symbols}, path, fd}, pid, what);
+  auto answer = ask_of_file({{ReaderOp::symbols}, path, fd}, pid, what);
   if (!answer) return std::move(answer).error();
   auto symbols = ElfSymbols::unpacked(answer->bytes);
   if (!symbols) return no_answer(what);
@@ -316,8 +408,8 @@ Result<ElfSymbols> ReaderPool::symbols(pid_t pid, int fd, const std::string& pat
 
 Result<std::string> ReaderPool::base_version(pid_t pid, int fd,
                                              std::span<const LoadSegment> segments) {
-  auto answer = ask({{ReaderOp::base_version}, bytes_of(segments), fd}, pid,
-                    "search a file for the version of EPICS Base");
+  auto answer = ask_of_file({{ReaderOp::base_version}, bytes_of(segments), fd}, pid,
+                            "search a file for the version of EPICS Base");
   if (!answer) return std::move(answer).error();
   return std::move(answer->bytes);
 }
@@ -325,7 +417,7 @@ Result<std::string> ReaderPool::base_version(pid_t pid, int fd,
 Result<FoundFunctions> ReaderPool::functions(pid_t pid, int fd, const std::string& path,
                                              std::span<const FunctionWish> wishes) {
   const std::string what = "find functions in " + path;
-  auto answer = ask({{ReaderOp::functions}, packed(wishes), fd}, pid, what);
+  auto answer = ask_of_file({{ReaderOp::functions}, packed(wishes), fd}, pid, what);
   if (!answer) return std::move(answer).error();
   auto found = unpacked_functions(answer->bytes);
   if (!found) return no_answer(what);

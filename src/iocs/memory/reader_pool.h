@@ -1,8 +1,9 @@
 // ReaderPool: a ProcessReader that never hangs. Each reading is done by a reader, a child of a
 // helper process (reader_wire.h), with a deadline. A reader that does not answer in time is
 // killed, another is forked when one is needed, and the process that was read is not read for a
-// while. What readings take is charged to the user of the process, so that nobody delays the
-// others; users with readers that cannot be killed are limited.
+// while. One that is busy with a file for long goes on, and gives its answer to who asks again.
+// What readings take is charged to the user of the process, so that nobody delays the others; users
+// with readers that cannot be killed are limited.
 #pragma once
 
 #include <sys/types.h>
@@ -10,8 +11,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +24,7 @@
 #include "base/helper.h"
 #include "base/log.h"
 #include "exposition/self_samples.h"
+#include "iocs/elf/code_file.h"
 #include "iocs/memory/process_reader.h"
 #include "iocs/memory/reader_budget.h"
 #include "iocs/memory/reader_wire.h"
@@ -34,13 +38,19 @@ class ReaderPool final : public ProcessReader {
   // count.
   static constexpr std::chrono::milliseconds kMemoryPatience{250};
   static constexpr std::chrono::milliseconds kFilePatience{1000};
+  // How long a reader that runs, or waits for a CPU, is waited for at once: others wait meanwhile.
+  static constexpr std::chrono::milliseconds kAtOnce{1000};
+  static constexpr std::ptrdiff_t kMostLongOfUser = 2;  // of such readers
+  // How long a reading takes at most, whatever its reader does.
+  static constexpr std::chrono::seconds kLongest{30};
   // Readers that were killed and are still there, of one user; and in all, above which a user may
   // have none.
   static constexpr std::size_t kMostStuckOfUser = 4, kMostStuck = 64;
   // The helper forks and kills at once, unless it is stopped.
   static constexpr std::chrono::milliseconds kHelperPatience{1000};
 
-  explicit ReaderPool(RootedFs fs) : ProcessReader(std::move(fs)) {}
+  explicit ReaderPool(RootedFs fs, std::chrono::milliseconds at_once = kAtOnce)
+      : ProcessReader(std::move(fs)), at_once_(at_once) {}
 
   // That forks the readers: serve_reader_request(). Before the first reading.
   void use_helper(std::shared_ptr<Helper> helper) { helper_ = std::move(helper); }
@@ -87,6 +97,27 @@ class ReaderPool final : public ProcessReader {
   struct Spent {
     std::chrono::nanoseconds waited{0}, asleep{0};  // by us, and the reader
   };
+  // A reading that has begun.
+  struct Reading {
+    Clock::time_point began = Clock::now(), last_check = began;
+    std::chrono::nanoseconds asleep{0};
+    unsigned pieces = 0;
+    Answer answer = {};
+  };
+  enum class Outcome { over, late, goes_on };
+  // The file, and what was asked about it.
+  struct FileKey {
+    ReaderOp op{};
+    FileId file;
+    std::string payload;
+    bool operator==(const FileKey&) const = default;
+  };
+  struct LongReading {
+    FileKey key;
+    ReadProcess of;
+    Reader reader;
+    Reading reading;
+  };
 
   Result<Reader> take_reader();
   Result<Reader> fork_reader();
@@ -94,18 +125,29 @@ class ReaderPool final : public ProcessReader {
   Result<Answer> ask(const Question& question, pid_t pid, const std::string& what);
   Result<Answer> ask(Reader& reader, const ReadProcess& of, const Question& question,
                      const std::string& what, Spent& spent);
-  Result<Answer> wait(Reader& reader, std::chrono::milliseconds patience, const std::string& what,
-                      Spent& spent, bool& is_late);
+  Result<Answer> ask_of_file(const Question& question, pid_t pid, const std::string& what);
+  Result<void> send(Reader& reader, const Question& question, const std::string& what);
+  Result<Answer> wait(Reader& reader, Reading& reading, std::chrono::milliseconds patience,
+                      std::chrono::milliseconds at_once, const std::string& what, Outcome& outcome);
+  void charge(const ReadProcess& of, std::chrono::nanoseconds waited);
   Error give_up(Reader& reader, const ReadProcess& of, const std::string& text);
+  Result<std::optional<LongReading>> take_long(pid_t pid, const FileKey& key,
+                                               const std::string& what);
+  bool may_go_on(const ReadProcess& of, Clock::time_point now);
+  void give_up_longest();
   Result<ReadProcess> may_read(pid_t pid, const std::string& what);
   bool is_stuck(uid_t user);
 
   std::shared_ptr<Helper> helper_;
+  const std::chrono::milliseconds at_once_;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;  // for what follows
   std::vector<Reader> idle_;
   std::vector<std::pair<UniqueFd, uid_t>> killed_;  // may still exist; with their users
   ReaderBudget budget_;
+  // Of readings that go on, by process: it rests after each, and its user has a share of the time.
+  std::map<pid_t, LongReading> long_;
+  ReaderBudget long_budget_;
   ReaderSample sample_;
   LogBound put_off_lines_{1};
 };
