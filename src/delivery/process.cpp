@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +68,22 @@ bool waits_for(short what, int fd, Clock::time_point until) {
   ::_exit(status);
 }
 
+// Its status, once it has ended. When the exporter has, it gets as long as it may take, and once
+// more.
+int status_of(pid_t pid, int socket) {
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  pollfd ends[] = {{process.get(), POLLIN, 0}, {socket, POLLRDHUP, 0}};
+  while (::poll(ends, 2, -1) < 0 && errno == EINTR) {
+  }
+  if (ends[0].revents == 0 &&
+      !waits_for(POLLIN, process.get(), Clock::now() + 2 * Process::kEndPatience))
+    ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+  int status = 1;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
 [[noreturn]] void keep(const Process::Work& work, int socket,
                        std::atomic<std::uint64_t>& restarts) {
   ::prctl(PR_SET_NAME, "ioc_exp-keep");
@@ -80,9 +97,7 @@ bool waits_for(short what, int fd, Clock::time_point until) {
     const bool last = waits_for(POLLRDHUP, socket, begun);
     const pid_t pid = ::fork();
     if (pid == 0) run(work, socket, restarts == 0);
-    int status = 1;
-    while (pid > 0 && ::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = pid > 0 ? status_of(pid, socket) : 1;
     if (last || (pid > 0 && status == 0)) ::_exit(0);
     if (Clock::now() - begun > kLongestPause) pause = kFirstPause;
     log::error("the process that delivers has ended{}: it is started again in {} s",

@@ -54,6 +54,13 @@ class DeliveryProcess : public testing::Test {
     EXPECT_TRUE(done());
   }
 
+  static void wait_until_gone(pid_t pid) {
+    wait_until([=] {
+      ::waitpid(pid, nullptr, WNOHANG);
+      return ::kill(pid, 0) != 0;
+    });
+  }
+
   const SharedMemory<Shared> shared_ = make_shared_memory<Shared>();
   Outlets<NumberKind> outlets_;
   std::unique_ptr<Process> process_;
@@ -100,7 +107,8 @@ TEST_F(DeliveryProcess, OneThatHangsCostsItemsAndTwoSecondsOfTheEnd) {
   const auto begun = std::chrono::steady_clock::now();
   process_.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
-  ::kill(shared_->pid, SIGKILL);
+  wait_until_gone(shared_->pid);
+  wait_until_gone(shared_->keeper);
 }
 
 TEST_F(DeliveryProcess, OneThatDoesNotStartIsTriedLessAndLessOftenAndNotWithoutTheExporter) {
