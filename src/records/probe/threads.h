@@ -23,12 +23,14 @@ namespace ioc_exporter::records {
 struct ProbeHits {
   std::uint64_t entries = 0;  // entry probes, of all functions
   std::uint64_t returns = 0;  // probes that only timed calls need
+  std::uint64_t stepped = 0;  // of both, those whose instruction the kernel steps
 };
 
 // Seconds that they took.
 inline double cost_of(const ProbeHits& hits, const HitCost& cost) {
   return static_cast<double>(hits.entries) * cost.entry +
-         static_cast<double>(hits.returns) * cost.end;
+         static_cast<double>(hits.returns) * cost.end +
+         static_cast<double>(hits.stepped) * cost.stepping;
 }
 
 // Sums over all threads of one IOC, those that have ended included.

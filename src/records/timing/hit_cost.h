@@ -8,8 +8,9 @@ namespace ioc_exporter::records {
 
 // Seconds. A call that is timed hits at its entry and at an end.
 struct HitCost {
-  double entry = 0;
+  double entry = 0;  // where the kernel emulates the instruction below the breakpoint
   double end = 0;
+  double stepping = 0;  // more, where the kernel executes it by itself, in a second trap
 };
 
 // Where it cannot be measured: more than it was on all machines that were tried.
