@@ -40,7 +40,7 @@ static __always_inline struct iocx_thread *entered_thread(struct pt_regs *ctx, _
 	if (!thread)
 		return NULL;
 	if (!(*config)->attach) {
-		thread->counts.entries += 1;
+		count_hit(thread, *config, IOCX_PROBE_PROCESS);
 		return NULL;
 	}
 	return (*config)->attach & kind_of_attachment(ctx, *config, attach) ? thread : NULL;
@@ -195,6 +195,7 @@ static __always_inline __u32 scan_cause(struct pt_regs *ctx, const struct iocx_t
 
 static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 {
+	const __u64 begin = bpf_ktime_get_ns();
 	__u64 id = bpf_get_current_pid_tgid();
 	__u64 record = PT_REGS_PARM1(ctx);
 	struct iocx_ioc_config *config;
@@ -210,7 +211,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	thread->ends = config->ends;
 	if (cfg_links)
 		settle_links(ctx, thread, config, record);
-	thread->counts.entries += 1;
+	count_hit(thread, config, IOCX_PROBE_PROCESS);
 
 	facts = facts_of(config, record);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
@@ -218,8 +219,12 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	if (thread->depth == 0 && config->scan_size)
 		facts.cause = scan_cause(ctx, thread, config, record);
 	weight = weight_at_entry(thread, config);
-	if (!weight)
-		return count_by_entry(ctx, thread, config, record, &facts);
+	if (!weight) {
+		count_by_entry(ctx, thread, config, record, &facts);
+		if (!thread->counts.entry_ns || !(thread->counts.entries & 15))
+			note_own_time(&thread->counts.entry_ns, begin, bpf_ktime_get_ns());
+		return 0;
+	}
 	frame = push_frame(ctx, thread, record, &facts,
 			   facts.verdict == UNDECIDED ? IOCX_FRAME_UNDECIDED : IOCX_FRAME_TIMED,
 			   kind_of_attachment(ctx, config, attach));
@@ -231,6 +236,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	}
 	frame->weight = weight;
 	frame->start_ns = bpf_ktime_get_ns();
+	note_own_time(&thread->counts.entry_ns, begin, frame->start_ns);
 	if (cfg_traces)
 		trace_entered(id, CALLERS(ctx));
 	return 0;
@@ -377,9 +383,14 @@ static __always_inline int on_end(struct pt_regs *ctx)
 
 	if (!thread)
 		return 0;
-	thread->counts.returns += 1;
+	count_return(thread);
 	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_PROCESS);
-	return sp ? finish_call(thread, sp, now) : 0;
+	if (!sp)
+		return 0;
+	finish_call(thread, sp, now);
+	if (!thread->counts.end_ns || !(thread->counts.returns & 15))
+		note_own_time(&thread->counts.end_ns, now, bpf_ktime_get_ns());
+	return 0;
 }
 
 #endif

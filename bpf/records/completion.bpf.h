@@ -141,9 +141,9 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	if (!thread || !is_counted_by(ctx, config, attach))
 		return 0;
 	if (config->ends_count)
-		thread->counts.entries += 1;
+		count_hit(thread, config, IOCX_PROBE_COMPLETION);
 	else
-		thread->counts.returns += 1; /* as the ends, it is there for durations only */
+		count_return(thread); /* as the ends, it is there for durations only */
 	frame = live_frame_of(thread, config, ctx, record);
 	if (frame) { /* within dbProcess of the record: synchronous */
 		frame->seen_by |= IOCX_FRAME_ENDED;

@@ -47,7 +47,7 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 	if (thread && !is_counted_by(ctx, config, attach))
 		return 0;
 	if (thread)
-		thread->counts.entries += 1;
+		count_hit(thread, config, IOCX_PROBE_PUT);
 	/* In every version, DBADDR starts with the address of the record. */
 	if (bpf_probe_read_user(&record, sizeof(record), (void *)address)) {
 		count_put_drop(IOCX_PUT_DROP_READ);
@@ -81,7 +81,7 @@ static __always_inline int on_put_link_field(struct pt_regs *ctx, __u8 attach)
 	struct iocx_thread *thread;
 	__u32 source;
 
-	thread = counted_thread(ctx, id, &config, attach);
+	thread = counted_thread(ctx, id, &config, attach, IOCX_PROBE_PUT_LINK_FIELD);
 	if (!thread)
 		return 0;
 	puts = bpf_map_lookup_elem(&put_config, &thread->slot);
@@ -110,7 +110,7 @@ static __always_inline int on_put_field(struct pt_regs *ctx, __u8 attach)
 	__s32 type = 0;
 	__u8 disp = 0;
 
-	thread = counted_thread(ctx, id, &config, attach);
+	thread = counted_thread(ctx, id, &config, attach, IOCX_PROBE_PUT_FIELD);
 	if (!thread)
 		return 0;
 	puts = bpf_map_lookup_elem(&put_config, &thread->slot);
@@ -143,7 +143,7 @@ int put_notify(struct pt_regs *ctx)
 	struct iocx_thread *thread;
 	void *notifies;
 
-	thread = noted_thread(id, &config);
+	thread = noted_thread(id, &config, IOCX_PROBE_NOTIFY);
 	puts = thread ? bpf_map_lookup_elem(&put_config, &thread->slot) : NULL;
 	if (!thread || !puts)
 		return 0;
@@ -163,7 +163,7 @@ SEC("uprobe")
 int put_link(struct pt_regs *ctx)
 {
 	struct iocx_ioc_config *config;
-	struct iocx_thread *thread = noted_thread(bpf_get_current_pid_tgid(), &config);
+	struct iocx_thread *thread = noted_thread(bpf_get_current_pid_tgid(), &config, IOCX_PROBE_PUT_LINK);
 
 	if (!thread)
 		return 0;
@@ -177,7 +177,7 @@ SEC("uprobe")
 int put_shell(struct pt_regs *ctx)
 {
 	struct iocx_ioc_config *config;
-	struct iocx_thread *thread = noted_thread(bpf_get_current_pid_tgid(), &config);
+	struct iocx_thread *thread = noted_thread(bpf_get_current_pid_tgid(), &config, IOCX_PROBE_SHELL);
 
 	if (thread)
 		note_call(ctx, &thread->puts.shell, config);
@@ -201,11 +201,12 @@ static __always_inline __u64 record_of_channel(__u32 slot, __u64 io)
  * Channel Access in the IOC's process writes to its own record (dbChannelIO.cpp). Traces have the write only where its
  * end is seen, also in an exception: else what the thread does next might seem to be part of it.
  */
-static __always_inline int on_inside(struct pt_regs *ctx, enum iocx_ending_function function)
+static __always_inline int on_inside(struct pt_regs *ctx, enum iocx_ending_function function,
+				     enum iocx_record_probe probe)
 {
 	const struct iocx_function_ends *ends;
 	struct iocx_ioc_config *config;
-	struct iocx_thread *thread = noted_thread(bpf_get_current_pid_tgid(), &config);
+	struct iocx_thread *thread = noted_thread(bpf_get_current_pid_tgid(), &config, probe);
 	__u32 index;
 
 	if (!thread)
@@ -222,20 +223,20 @@ static __always_inline int on_inside(struct pt_regs *ctx, enum iocx_ending_funct
 SEC("uprobe")
 int put_inside(struct pt_regs *ctx)
 {
-	return on_inside(ctx, IOCX_ENDING_INSIDE);
+	return on_inside(ctx, IOCX_ENDING_INSIDE, IOCX_PROBE_PUT_INSIDE);
 }
 
 SEC("uprobe")
 int put_inside_cb(struct pt_regs *ctx)
 {
-	return on_inside(ctx, IOCX_ENDING_INSIDE_NOTIFY);
+	return on_inside(ctx, IOCX_ENDING_INSIDE_NOTIFY, IOCX_PROBE_NOTIFY_INSIDE);
 }
 
 /* `call`: the latest one of the function. */
 static __always_inline int end_call(struct pt_regs *ctx, struct iocx_thread *thread, struct iocx_noted_call *call,
 				    enum iocx_ending_function function)
 {
-	thread->counts.returns += 1;
+	count_return(thread);
 	if (call->sp <= sp_of_ending(ctx, thread->slot, function))
 		call->sp = 0;
 	return 0;

@@ -89,7 +89,7 @@ static __always_inline int on_once(struct pt_regs *ctx, __u8 attach)
 	struct iocx_thread *thread;
 	struct iocx_frame *frame;
 
-	thread = counted_thread(ctx, bpf_get_current_pid_tgid(), &config, attach);
+	thread = counted_thread(ctx, bpf_get_current_pid_tgid(), &config, attach, IOCX_PROBE_ONCE);
 	if (!cfg_links || !thread)
 		return 0;
 	frame = live_frame(thread, config, ctx);

@@ -62,7 +62,7 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_thread *thread;
 	__u64 now;
 
-	thread = counted_thread(ctx, id, &config, attach);
+	thread = counted_thread(ctx, id, &config, attach, IOCX_PROBE_SCAN_LIST);
 	if (!thread || thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
 	list = scan_list_of(thread);
@@ -104,7 +104,7 @@ int scan_end(struct pt_regs *ctx)
 
 	if (!thread)
 		return 0;
-	thread->counts.returns += 1;
+	count_return(thread);
 	if (thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
 	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_SCAN);

@@ -210,13 +210,44 @@ static __always_inline int is_counted_by(struct pt_regs *ctx, const struct iocx_
 }
 
 /*
+ * What a hit takes from the thread is known but for the time of the program itself, which is longer the less of the
+ * data is in caches: some hits of dbProcess are measured, and the others, of all functions, taken for the same.
+ */
+static __always_inline void count_hit(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+				      enum iocx_record_probe probe)
+{
+	thread->counts.entries += 1;
+	thread->counts.stepped += config->stepped >> probe & 1;
+	thread->counts.entries_ns += thread->counts.entry_ns;
+}
+
+static __always_inline void count_return(struct iocx_thread *thread)
+{
+	thread->counts.returns += 1;
+	thread->counts.returns_ns += thread->counts.end_ns;
+}
+
+/* A program that took longer was interrupted. */
+#define MOST_OWN_NS 65536
+
+static __always_inline void note_own_time(__u32 *mean, __u64 begin, __u64 now)
+{
+	__u64 own = now - begin;
+
+	if (own > MOST_OWN_NS)
+		return;
+	*mean = *mean ? (7 * (__u64)*mean + own) / 8 : own;
+}
+
+/*
  * The calling thread when this program counts the hit, which it then has done; else NULL. For programs that
  * keep no frame of the call, each at most once a hit. Between the two programs of one hit, within a
  * microsecond, user space may change which of them counts: the programs of dbProcess see that in the frame of
  * the call, others may count that one hit twice or not at all.
  */
 static __always_inline struct iocx_thread *counted_thread(struct pt_regs *ctx, __u64 id,
-							  struct iocx_ioc_config **config, __u8 attach)
+							  struct iocx_ioc_config **config, __u8 attach,
+							  enum iocx_record_probe probe)
 {
 	struct iocx_thread *thread;
 	int no_room;
@@ -224,19 +255,20 @@ static __always_inline struct iocx_thread *counted_thread(struct pt_regs *ctx, _
 	thread = watched_thread(id, config, &no_room);
 	if (!thread || !is_counted_by(ctx, *config, attach))
 		return NULL;
-	thread->counts.entries += 1;
+	count_hit(thread, *config, probe);
 	return thread;
 }
 
 /* The calling thread or NULL, for programs that only note a call: to do so twice a hit changes nothing. */
-static __always_inline struct iocx_thread *noted_thread(__u64 id, struct iocx_ioc_config **config)
+static __always_inline struct iocx_thread *noted_thread(__u64 id, struct iocx_ioc_config **config,
+							enum iocx_record_probe probe)
 {
 	struct iocx_thread *thread;
 	int no_room;
 
 	thread = watched_thread(id, config, &no_room);
 	if (thread)
-		thread->counts.entries += 1;
+		count_hit(thread, *config, probe);
 	return thread;
 }
 

@@ -147,7 +147,27 @@ struct iocx_ioc_config {
 	__u64 ends_since_ns;  /* when this era of `ends` began: a timed call from before may have had its end unseen */
 	__u32 ends_count;     /* 1: the probe on recGblFwdLink() is there to count, not only for durations */
 	__u32 scan_size;      /* of scanList(), bytes of code; 0: not known */
-	__u64 scan_from;      /* where it begins, from dbProcess */
+	__u64 scan_from;      /* where it begins, from where dbProcess is probed */
+	__u32 stepped;        /* 1 << enum iocx_record_probe: those whose instruction the kernel steps */
+	__u32 pad;
+};
+
+/* Functions that are probed at their entries. */
+enum iocx_record_probe {
+	IOCX_PROBE_PROCESS,        /* dbProcess */
+	IOCX_PROBE_PUT,            /* dbPut */
+	IOCX_PROBE_PUT_LINK_FIELD, /* dbCanSetLink */
+	IOCX_PROBE_PUT_FIELD,      /* dbPutField */
+	IOCX_PROBE_PUT_LINK,       /* dbPutLink */
+	IOCX_PROBE_NOTIFY,         /* dbProcessNotify, dbPutNotify */
+	IOCX_PROBE_SHELL,          /* dbpf */
+	IOCX_PROBE_SCAN_LIST,      /* scanList */
+	IOCX_PROBE_COMPLETION,     /* recGblFwdLink */
+	IOCX_PROBE_LINK_PUT,       /* dbCaPutLinkCallback */
+	IOCX_PROBE_PUT_INSIDE,     /* dbChannelIO::write */
+	IOCX_PROBE_NOTIFY_INSIDE,  /* the same with callback */
+	IOCX_PROBE_ONCE,           /* scanOnceCallback, scanOnce */
+	IOCX_PROBE_LINK_STEP,      /* dbPutLink */
 };
 
 /*
@@ -220,6 +240,11 @@ IOCX_LABELLED_ENUM(iocx_cause, IOCX_CAUSE_LIST, IOCX_CAUSES)
 struct iocx_thread_counts {
 	__u64 entries;                      /* hits of entry probes on any function */
 	__u64 returns;                      /* hits of the probes that only timed calls need: ends, completions */
+	__u64 stepped;                      /* those of both whose instruction the kernel steps */
+	__u64 entries_ns;                   /* time that the programs took at entries, by the means below */
+	__u64 returns_ns;                   /* and at ends and completions */
+	__u32 entry_ns;                     /* a program at an entry of dbProcess, lately */
+	__u32 end_ns;                       /* at one of its ends */
 	__u64 roots;                        /* processings for the purpose of the thread */
 	__u64 nested;                       /* processings by another record */
 	__u64 timed;                        /* those of both that were timed */

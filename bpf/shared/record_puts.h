@@ -32,9 +32,9 @@ IOCX_LABELLED_ENUM(iocx_put_source, IOCX_PUT_SOURCE_LIST, IOCX_PUT_SOURCES)
  * probe, modulo 2^64, since the loader puts a library anywhere. Size 0: the library has no such code.
  */
 struct iocx_put_config {
-	__u64 link_from;       /* from dbPut to the function that writes through a database link */
-	__u64 field_from;      /* from dbCanSetLink to dbPutField */
-	__u64 field_link_from; /* from dbCanSetLink to dbPutFieldLink, where the compiler did not inline it */
+	__u64 link_from;       /* from where dbPut is probed to the function that writes through a database link */
+	__u64 field_from;      /* from where dbCanSetLink is probed to dbPutField */
+	__u64 field_link_from; /* the same to dbPutFieldLink, where the compiler did not inline it */
 	__u32 link_size;       /* bytes of code */
 	__u32 field_size;
 	__u32 field_link_size;

@@ -85,7 +85,7 @@ static __always_inline int on_link_put(struct pt_regs *ctx, __u8 attach)
 	__u64 id = bpf_get_current_pid_tgid();
 	struct iocx_ioc_config *config;
 
-	if (cfg_traces && counted_thread(ctx, id, &config, attach))
+	if (cfg_traces && counted_thread(ctx, id, &config, attach, IOCX_PROBE_LINK_PUT))
 		trace_link_put(id, PT_REGS_PARM1(ctx));
 	return 0;
 }
@@ -102,7 +102,7 @@ static __always_inline int on_link_step(struct pt_regs *ctx, __u8 attach)
 
 	if (!cfg_traces)
 		return 0;
-	thread = counted_thread(ctx, id, &config, attach);
+	thread = counted_thread(ctx, id, &config, attach, IOCX_PROBE_LINK_STEP);
 	if (!thread || live_frame(thread, config, ctx) || read_from(records, sizeof(records), PT_REGS_PARM1(ctx)))
 		return 0;
 	if (!trace_step(id, records[0], PT_REGS_SP(ctx), return_address(ctx)))

@@ -1,5 +1,5 @@
 // FunctionBudget: which functions are off in an IOC because their calls cost it too much. Above the
-// budget of an IOC, the one that is called most is off for a while. Pure: it is told the time.
+// budget of an IOC, the one that is costs most is off for a while. Pure: it is told the time.
 #pragma once
 
 #include <chrono>
@@ -11,6 +11,7 @@
 #include "functions/attachments.h"
 #include "functions/places.h"
 #include "iocs/ioc_id.h"
+#include "kernel/hit_cost.h"
 
 namespace ioc_exporter::functions {
 
@@ -18,13 +19,11 @@ namespace ioc_exporter::functions {
 class FunctionBudget {
  public:
   using Clock = std::chrono::steady_clock;
-  // Assumed cost of a hit: that of records' probes at an entry on all machines that were tried.
-  static constexpr double kHitSeconds = 2e-6;
   static constexpr std::chrono::seconds kLook{1}, kFirstRest{60}, kMostRest{3600};
   static constexpr unsigned kLooksOver = 3;
 
-  // Fraction of a core for one IOC; 0: no bound.
-  explicit FunctionBudget(double budget) : budget_(budget) {}
+  // `budget`: fraction of a core for one IOC; 0: no bound.
+  FunctionBudget(double budget, const kernel::HitCost& cost) : budget_(budget), cost_(cost) {}
 
   struct SwitchedOff {
     iocs::IocId id;
@@ -52,6 +51,7 @@ class FunctionBudget {
                          Clock::time_point now);
 
   double budget_;
+  kernel::HitCost cost_;
   Clock::time_point next_{}, last_{};
   std::map<iocs::IocId, unsigned> over_;  // looks in a row above the budget
   std::map<iocs::IocId, std::map<Place, Off>> off_;

@@ -48,6 +48,8 @@ FunctionsCollector::FunctionsCollector(iocs::Host& host, const Options& options)
       descriptions_(std::make_shared<const Descriptions>()),
       finder_(std::make_shared<FunctionFinder>(host_.reader(), descriptions_, walks_)) {
   describe(options.described, {});
+  // While the right to attach is there.
+  if (is_enabled_) static_cast<void>(kernel::measured_hit_cost());
 }
 
 std::vector<ProbeState> FunctionsCollector::probes() const {

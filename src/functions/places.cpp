@@ -67,8 +67,10 @@ InstalledPlaces::Hits InstalledPlaces::take_hits() {
         if (known == installed_.end()) return;
         const std::uint64_t before = std::exchange(known->second.hits, place.hits);
         // Each of several descriptions at one place counts the same trap.
-        if (key.which <= IOCX_FUNCTION_WHICH(0, 1) && place.hits > before)
-          hits[static_cast<std::int32_t>(key.tgid)][known->second.place] += place.hits - before;
+        if (key.which > IOCX_FUNCTION_WHICH(0, 1) || place.hits <= before) return;
+        Count& count = hits[static_cast<std::int32_t>(key.tgid)][known->second.place];
+        count.hits += place.hits - before;
+        if (known->second.stepped) count.stepped += place.hits - before;
       });
   trouble_.report("read what functions cost", read);
   return hits;

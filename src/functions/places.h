@@ -21,6 +21,7 @@ class InstalledPlaces {
   struct Installed {
     iocx_function_place value{};
     Place place;
+    bool stepped = false;  // the kernel steps the instruction there
     std::uint64_t hits = 0;
   };
   struct KeyLess {
@@ -36,8 +37,12 @@ class InstalledPlaces {
   // All that are to be there now. Those of `next` have their shares from add().
   void install(Places next);
 
+  struct Count {
+    std::uint64_t hits = 0;
+    std::uint64_t stepped = 0;  // of them
+  };
   // Since the call before, by process.
-  using Hits = std::map<std::int32_t, std::map<Place, std::uint64_t>>;
+  using Hits = std::map<std::int32_t, std::map<Place, Count>>;
   Hits take_hits();
 
  private:

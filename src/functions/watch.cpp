@@ -18,7 +18,7 @@ FunctionWatch::FunctionWatch(FunctionsObject& object,
                              std::shared_ptr<const Descriptions> descriptions, double budget)
     : object_(object),
       descriptions_(descriptions),
-      budget_(budget),
+      budget_(budget, kernel::hit_cost()),
       series_(object, std::move(descriptions)),
       attachments_(object, lines_),
       places_(object) {}
@@ -275,14 +275,16 @@ InstalledPlaces::Places FunctionWatch::places_of(const Plan& plan) {
 void FunctionWatch::add_places(InstalledPlaces::Places& all, Life& life, const Place& place,
                                const Own& own, const iocs::EndingFunction* ending) {
   InstalledPlaces::Places made;
-  const auto add = [&](std::uint64_t offset, std::uint32_t which, iocx_function_place value) {
+  const auto add = [&](std::uint64_t offset, bool stepped, std::uint32_t which,
+                       iocx_function_place value) {
     for (const MappedCode& code : own.file->code) {
       if (offset < code.offset || offset - code.offset >= code.end - code.start) continue;
       const iocx_function_place_key key{code.start + (offset - code.offset),
                                         static_cast<std::uint32_t>(life.ioc.id.pid), which};
-      made[key] = {value, place};
+      made[key] = {value, place, stepped};
     }
   };
+  const iocs::FunctionEntry entry = own.file->file->code->entry(place.offset);
   std::vector<iocx_function_place> entries, ends;
   for (const FunctionSeries::Numbers& numbers : own.functions) {
     iocx_function_place value{};
@@ -296,14 +298,14 @@ void FunctionWatch::add_places(InstalledPlaces::Places& all, Life& life, const P
   }
   for (std::uint32_t i = 0; i < entries.size(); ++i) {
     entries[i].more = i + 1 < entries.size();
-    add(place.offset, IOCX_FUNCTION_WHICH(i, 0), entries[i]);
+    add(entry.offset, entry.stepped, IOCX_FUNCTION_WHICH(i, 0), entries[i]);
   }
   for (std::uint32_t i = 0; i < ends.size(); ++i)
     for (const iocs::FunctionEnd& end : ending->ends()) {
       ends[i].more = i + 1 < ends.size();
       ends[i].below = end.below;
       ends[i].condition = end.condition;
-      add(end.offset, IOCX_FUNCTION_WHICH(i, 1), ends[i]);
+      add(end.offset, end.stepped, IOCX_FUNCTION_WHICH(i, 1), ends[i]);
     }
   if (!places_.add(all, std::move(made), life.holder)) refuse(life, place);
 }
@@ -361,11 +363,12 @@ std::vector<WatchedSample> FunctionWatch::watched(const IocNames& names) const {
   return samples;
 }
 
-std::string FunctionWatch::state_of(const Life& life, const Place& place) const {
+std::string FunctionWatch::state_of(const Life& life, const Place& place,
+                                    bool is_stepped) const {
   if (life.refused.contains(place)) return "not counted: there is no room for it";
   if (budget_.is_off(life.ioc.id, place)) return "off: above --overhead.budget";
   if (life.ioc.left_alone) return "off: the IOC is left alone";
-  if (attachments_.has(place, life.ioc.id)) return "counted";
+  if (attachments_.has(place, life.ioc.id)) return is_stepped ? "counted, single-stepped" : "counted";
   return attachments_.problem(place, life.ioc.id);
 }
 
@@ -377,7 +380,8 @@ std::vector<FunctionState> FunctionWatch::states() const {
     for (const FileInIoc& file : life.files)
       for (const DescribedFunction& found : file.file->functions) {
         const Place place = place_of(file, found);
-        FunctionState& state = all[{place, state_of(life, place)}];
+        const bool is_stepped = file.file->code->entry(place.offset).stepped;
+        FunctionState& state = all[{place, state_of(life, place, is_stepped)}];
         const std::string& name = (*descriptions_)[found.description].name;
         if (state.name.find(name) == std::string::npos)
           state.name += (state.name.empty() ? "" : ", ") + name;

@@ -140,7 +140,7 @@ class FunctionWatch {
   void note_counted(const Plan& plan);
   void look_at_cost(Clock::time_point now);
   void clean_up();
-  std::string state_of(const Life& life, const Place& place) const;
+  std::string state_of(const Life& life, const Place& place, bool is_stepped) const;
   std::vector<FunctionState> problems_of(const Life& life) const;
 
   FunctionsObject& object_;

@@ -119,10 +119,14 @@ const UprobeLinkType& uprobe_link_type() {
 Result<UniqueFd> attach_empty_uprobe(const UprobePlace& place) {
   const bpf_insn code[] = {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},
                            {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
+  const UprobeLinkType& type = uprobe_link_type();
+  LIBBPF_OPTS(bpf_prog_load_opts, options);
+  if (type) options.expected_attach_type = static_cast<bpf_attach_type>(*type);
   const UniqueFd program(bpf_prog_load(BPF_PROG_TYPE_KPROBE, "empty_hit", "Dual BSD/GPL", code,
-                                       std::size(code), nullptr));
+                                       std::size(code), &options));
   if (!program) return last_error("load an empty BPF program");
-  return attach_uprobe(program.get(), place, "an empty program");
+  const std::uint64_t offsets[] = {place.offset};
+  return attach_uprobes(program.get(), type, place, offsets, "an empty program");
 }
 
 Result<int> program_fd(const bpf_object* object, const char* name) {

@@ -61,7 +61,7 @@ Error uprobe_error(const UprobePlace& place, const std::string& function);
 Result<UniqueFd> attach_uprobe(int program_fd, const UprobePlace& place,
                                const std::string& function);
 
-// An empty program: the trap alone, to be measured.
+// An empty program, attached as this kernel lets others be: the trap alone, to be measured.
 Result<UniqueFd> attach_empty_uprobe(const UprobePlace& place);
 
 // Uprobes that are BPF links of their own (Linux 6.6). Debian's libbpf has no call for them.

@@ -7,6 +7,7 @@
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "puts/collector.h"
+#include "puts/server_probe/server_functions.h"
 #include "puts/tables.h"
 #include "puts/totals/put_families.h"
 #include "puts/totals/samples_by_name.h"
@@ -204,6 +205,11 @@ void CaCollector::status(exposition::StatusPage& page) {
   {
     const std::scoped_lock lock(host_.mutex());
     reading = read();
+    for (const auto& [id, live] : host_.live())
+      if (exposition::StatusIoc* const row = page.find_ioc(live.ioc.name))
+        if (const std::string stepped = options_.server_probe ? stepped_functions(live.ioc) : "";
+            !stepped.empty())
+          row->notes.push_back("single-stepped, so that each put takes longer: " + stepped + ".");
   }
   for (CaClientSample& client : reading.samples.ca_clients)
     client.process = client_processes_.of_ports(client.ioc, client.client, client.ports);

@@ -55,12 +55,13 @@ Result<void> RecordsCollector::load() {
   if (!process) return std::move(process).error();
   process_.emplace(std::move(*process));
   extras_.emplace(*process_);
-  if (const auto measured = measure_empty_probe())
-    cost_ = hit_cost(*(empty_probe_ = *measured));
+  if (const auto& measured = kernel::measured_hit_cost())
+    measured_cost_ = *measured;
   else
     log::warn("{}", measured.error().message());
-  log::info("assumed cost of a record probe in an IOC: {:.0f} ns at an entry, {:.0f} ns at an end",
-            cost_.entry * 1e9, cost_.end * 1e9);
+  cost_ = kernel::hit_cost();
+  log::info("a hit of a probe takes {:.0f} ns, {:.0f} ns where the kernel single-steps",
+            cost_.emulated * 1e9, cost_.stepped * 1e9);
   control_.emplace(*process_,
                    ProbeControl::Limits{.target = options_.overhead_target / 100,
                                         .budget = options_.overhead_budget / 100},

@@ -117,8 +117,8 @@ class RecordsCollector final : public Collector {
   // Members below: under the host's mutex, unless noted otherwise.
   std::optional<RecordProcess> process_;
   std::optional<ProbeControl> control_;  // there when process_ is
-  std::optional<double> empty_probe_;    // seconds, as measured
-  HitCost cost_ = hit_cost(kAssumedEmptyProbe);
+  std::optional<HitCost> measured_cost_;
+  HitCost cost_;
   std::optional<ExtraProbes> extras_;  // the same
   std::map<iocs::IocId, Watched> watched_;
   TroubleLog trouble_;

@@ -237,7 +237,7 @@ void RecordsCollector::collect(exposition::Page& page) {
     bounds_.apply(reading.iocs);
     page.self.limited.push_back({"records", bounds_.limited()});
   }
-  encode_all(reading.iocs, by_type ? &*by_type : nullptr, empty_probe_, edges, labels_,
+  encode_all(reading.iocs, by_type ? &*by_type : nullptr, measured_cost_, edges, labels_,
              page.encoder);
 }
 

@@ -14,12 +14,14 @@
 #include <thread>
 #include <utility>
 
+#include "iocs/elf/function_search.h"
 #include "kernel/event_ring.h"
 #include "kernel/shares.h"
 #include "puts/server_probe/server_probe_object.h"
 #include "pva_server.h"
 #include "shared/putlog.h"
 #include "shared/ring_shares.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -81,8 +83,9 @@ class CaServerProbeTest : public ::testing::Test {
   }
   void attach(std::uint32_t number, void* function) {
     const std::uint64_t offset = test::offset_of(function);
-    auto file = iocs::CodeFile::open(UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
-                                     "the test", {{offset, 4}});
+    UniqueFd fd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    const auto size = value_of(iocs::size_of_any_function_at(fd.get(), offset));
+    auto file = iocs::CodeFile::open(std::move(fd), "the test", {{offset, size}});
     ASSERT_TRUE(file) << file.error().message();
     auto probe = object_->attacher().attach(number, {*file, "the test", offset, ::getpid()});
     ASSERT_TRUE(probe) << probe.error().message();

@@ -16,7 +16,10 @@ namespace ioc_exporter::test {
 
 class FakeIoc {
  public:
-  explicit FakeIoc(const std::string& program = FAKE_IOC) {
+  // What the next ones run: FAKE_IOC, or FAKE_IOC_GUARDED, whose functions begin with endbr64.
+  static inline std::string usual = FAKE_IOC;
+
+  explicit FakeIoc(const std::string& program = usual) {
     int to_child[2], from_child[2];
     if (::pipe2(to_child, O_CLOEXEC) != 0 || ::pipe2(from_child, O_CLOEXEC) != 0)
       throw std::runtime_error("no pipes");
@@ -88,16 +91,16 @@ class FakeIoc {
 
   // The code of one of its functions.
   static iocs::CodeRange code_of(const std::string& function) {
-    const UniqueFd file(::open(FAKE_IOC, O_RDONLY | O_CLOEXEC));
+    const UniqueFd file(::open(usual.c_str(), O_RDONLY | O_CLOEXEC));
     const std::string wanted[] = {function};
-    const auto symbols = iocs::ElfSymbols::read(file.get(), FAKE_IOC, wanted);
+    const auto symbols = iocs::ElfSymbols::read(file.get(), usual, wanted);
     if (!symbols || symbols->find(function) == nullptr) throw std::runtime_error("no symbols");
     const iocs::ElfSymbol& symbol = *symbols->find(function);
     return {*symbol.file_offset, symbol.size};
   }
   // Where it ends.
   static std::shared_ptr<const iocs::EndingFunction> ending(const std::string& function) {
-    const UniqueFd file(::open(FAKE_IOC, O_RDONLY | O_CLOEXEC));
+    const UniqueFd file(::open(usual.c_str(), O_RDONLY | O_CLOEXEC));
     const iocs::CodeRange code[] = {code_of(function)};
     auto found = iocs::EndingFunction::find(file.get(), code);
     if (!found) throw std::runtime_error(found.error().message());
@@ -109,13 +112,12 @@ class FakeIoc {
     records::RecordTarget target;
     target.pid = pid_;
     target.path = "/proc/" + std::to_string(pid_) + "/exe";
+    std::vector<iocs::CodeRange> functions;
+    for (const char* const name :
+         {"dbProcess", "scanList", "dbPut", "dbProcessNotify", "recGblFwdLink"})
+      functions.push_back(code_of(name));
     auto code = iocs::CodeFile::open(UniqueFd(::open(target.path.c_str(), O_RDONLY | O_CLOEXEC)),
-                                     target.path,
-                                     {{offset_, 16},
-                                      {scan_list_offset_, 8},
-                                      {put_offset_, 8},
-                                      {notify_offset_, 8},
-                                      {completion_offset_, 8}});
+                                     target.path, functions);
     if (!code) throw std::runtime_error(code.error().message());
     target.code = std::move(*code);
     target.offset = offset_;

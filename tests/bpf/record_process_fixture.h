@@ -22,12 +22,14 @@ struct Mode {
   bool one_read;  // one read of the record a call, or two
   bool links;     // probes are links (kernel/uprobe.h), or perf events
   bool timed;     // the ends of calls are seen, or not
+  bool guarded = false;  // functions begin with endbr64
 };
 
 class RecordProcessTest : public ::testing::TestWithParam<Mode> {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
+    FakeIoc::usual = GetParam().guarded ? FAKE_IOC_GUARDED : FAKE_IOC;
     auto& shared = shared_probe();
     if (!shared) shared = started({});
     ASSERT_TRUE(shared);
@@ -41,6 +43,7 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     drops_before_.assign(drops_before_.size(), 0);
   }
   void TearDown() override {
+    FakeIoc::usual = FAKE_IOC;
     if (!probe_) return;
     if (!expect_drops_) {
       for (std::uint32_t i = 0; i < drops_before_.size(); ++i) {

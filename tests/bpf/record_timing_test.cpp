@@ -147,7 +147,8 @@ TEST_P(RecordTimingLinksTest, SwitchingAttachmentsLosesNoCallOutsideOfAWindow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ByEnds, RecordTimingTest,
-                         ::testing::Values(Mode{true, true, true}, Mode{true, false, true}));
+                         ::testing::Values(Mode{true, true, true}, Mode{true, false, true},
+                                           Mode{true, false, true, true}));
 INSTANTIATE_TEST_SUITE_P(ByEnds, RecordTimingLinksTest, ::testing::Values(Mode{true, true, true}));
 
 }  // namespace

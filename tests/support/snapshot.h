@@ -31,7 +31,7 @@ struct Snapshot : CaSamples, PolicySamples, SelfSamples {
   std::vector<delivery::SinkSample> put_sinks, trace_sinks;
   LeftOut left_out;
   std::vector<std::string> expected_iocs;
-  std::optional<double> empty_probe;  // nothing when its cost was not measured
+  std::optional<kernel::HitCost> hit_cost;  // nothing when it was not measured
 };
 
 inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& exporter,
@@ -43,7 +43,7 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   iocs::encode_expected(snapshot.expected_iocs, encoder);
   iocs::encode_left_out(snapshot.left_out, encoder);
   records::encode_all(snapshot.iocs, snapshot.by_type ? &*snapshot.by_type : nullptr,
-                      snapshot.empty_probe, edges, cache, encoder);
+                      snapshot.hit_cost, edges, cache, encoder);
   exposition::SharedFamilies shared;
   ca::encode_ca(snapshot, edges.completions, encoder, shared);
   ca::add_puts(snapshot.pva, edges.completions, encoder, shared);

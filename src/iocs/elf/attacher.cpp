@@ -3,10 +3,27 @@
 #include <iterator>
 
 #include "iocs/elf/elf_symbols.h"
+#include "iocs/elf/function_entry.h"
 #include "iocs/elf/function_search.h"
 
 namespace ioc_exporter::iocs {
 namespace {
+
+// The helper is told where a function begins, and where its entry is: that is looked at again.
+Result<void> check_entry(int fd, const HelperRequest& request, const FunctionPrograms& programs) {
+  const std::uint64_t begin = request.more[0];
+  const auto named = programs.functions.empty()
+                         ? size_of_any_function_at(fd, begin)
+                         : size_of_function_at(fd, begin, programs.functions);
+  if (!named && (programs.is_unnamed == nullptr || !programs.is_unnamed(fd, begin)))
+    return named.error();
+  if (request.offset == begin) return {};
+  const auto size = named ? named : size_of_any_function_at(fd, begin);
+  if (size && request.offset == entry_of(fd, {begin, *size}).offset) return {};
+  return error_in_words("attach at offset " + std::to_string(request.offset) +
+                        ": the function that begins at " + std::to_string(begin) +
+                        " has no entry there");
+}
 
 // The helper is told where a function begins. Its name and its size, and those of the part that the
 // compiler has put elsewhere, are in the file's symbol table, and its ends are in its code.
@@ -84,7 +101,8 @@ Result<std::vector<UniqueFd>> Attacher::make_ends(std::uint32_t number,
 Result<UniqueFd> Attacher::ask(std::uint32_t number, const ProbePlace& place,
                                const FunctionEnd* end) const {
   const int file = place.file->fd();
-  const std::uint64_t offset = end != nullptr ? end->offset : place.offset;
+  const std::uint64_t offset =
+      end != nullptr ? end->offset : place.file->entry(place.offset).offset;
   if (!helper_) {
     const bool all = end != nullptr && links_;
     return attach_here(number, file, place.pid, end != nullptr,
@@ -94,6 +112,7 @@ Result<UniqueFd> Attacher::ask(std::uint32_t number, const ProbePlace& place,
                         .number = number,
                         .pid = place.pid,
                         .offset = offset};
+  request.more[0] = place.offset;
   if (end != nullptr) {
     const std::vector<CodeRange>& parts = place.ending->parts();
     for (std::size_t i = 0; i < std::min(parts.size(), std::size(request.more)); ++i)
@@ -129,12 +148,7 @@ Result<UniqueFd> Attacher::serve(const HelperRequest& request, const UniqueFd& f
     return attach_here(request.number, file.get(), request.pid, true,
                        links_ ? offsets_of(*ends) : std::vector{request.offset});
   }
-  if (auto ok = programs.functions.empty()
-                    ? size_of_any_function_at(file.get(), request.offset)
-                    : size_of_function_at(file.get(), request.offset, programs.functions);
-      !ok)
-    if (programs.is_unnamed == nullptr || !programs.is_unnamed(file.get(), request.offset))
-      return ok.error();
+  if (auto ok = check_entry(file.get(), request, programs); !ok) return ok.error();
   return attach_here(request.number, file.get(), request.pid, false, {request.offset});
 }
 

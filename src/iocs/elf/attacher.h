@@ -3,7 +3,8 @@
 //
 // It attaches itself, or asks the helper process, which keeps the right to. The helper has an
 // Attacher of the same programs and trusts no number that it is sent: it attaches only where the
-// file's symbols and code say that one of the functions begins or ends.
+// file's symbols and code say that one of the functions begins or ends, which is at its first byte or
+// at its entry (function_entry.h).
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,7 @@ struct FunctionPrograms {
 struct ProbePlace {
   std::shared_ptr<const CodeFile> file;
   std::string display_path;  // as an IOC sees it, for messages
-  std::uint64_t offset = 0;  // of its first instruction, in the file
+  std::uint64_t offset = 0;  // of its first byte, in the file; the file knows its entry
   std::int32_t pid = 0;      // or kernel::kAllProcesses
   // Its ends, when they are to be seen; null: only its entry is.
   std::shared_ptr<const EndingFunction> ending = {};

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/same_inode.h"
+#include "iocs/elf/function_entry.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -49,7 +50,8 @@ Result<std::shared_ptr<const CodeFile>> CodeFile::open(UniqueFd fd, const std::s
     auto begin =
         bytes_at(fd.get(), function.file_offset, std::min<std::uint64_t>(function.size, kBegin));
     if (!begin) return Error{begin.error().code, action};
-    file->begin_.emplace(function.file_offset, std::move(*begin));
+    file->functions_.emplace(function.file_offset,
+                             Function{std::move(*begin), entry_of(fd.get(), function)});
   }
   file->fd_ = std::move(fd);
   return std::shared_ptr<const CodeFile>(std::move(file));
@@ -58,17 +60,18 @@ Result<std::shared_ptr<const CodeFile>> CodeFile::open(UniqueFd fd, const std::s
 // The times are no proof that nothing has changed: a write to a mapping of a tmpfs file leaves them
 // alone. Nor is another time one that something has: the file's last name may be gone since.
 Result<void> CodeFile::may_probe(std::uint64_t offset) const {
-  const auto begin = begin_.find(offset);
-  if (begin == begin_.end())
+  const auto function = functions_.find(offset);
+  if (function == functions_.end())
     return error_in_words("the symbol table names no function that begins at " +
                           std::to_string(offset));
   struct stat status;
   if (::fstat(fd_.get(), &status) != 0) return last_error("stat it");
   auto head = bytes_at(fd_.get(), 0, kHead);
   if (!head) return std::move(head).error();
-  auto now = bytes_at(fd_.get(), offset, begin->second.size());
+  const std::string& begin = function->second.begin;
+  auto now = bytes_at(fd_.get(), offset, begin.size());
   if (!now) return std::move(now).error();
-  if (file_id(status).size != id_.size || *head != head_ || *now != begin->second)
+  if (file_id(status).size != id_.size || *head != head_ || *now != begin)
     return error_in_words("the file was changed since its symbols were read");
   if (nanoseconds(status.st_ctim) == ctime_ns_) return {};
   const UniqueFd again(::open(attach_path().c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
@@ -80,9 +83,14 @@ Result<void> CodeFile::may_probe(std::uint64_t offset) const {
   return {};
 }
 
+FunctionEntry CodeFile::entry(std::uint64_t offset) const {
+  const auto function = functions_.find(offset);
+  return function == functions_.end() ? FunctionEntry{offset, true} : function->second.entry;
+}
+
 bool CodeFile::resembles(const CodeFile& other) const {
   return id_.size == other.id_.size && id_.mtime_ns == other.id_.mtime_ns && head_ == other.head_ &&
-         begin_ == other.begin_;
+         functions_ == other.functions_;
 }
 
 }  // namespace ioc_exporter::iocs

@@ -36,6 +36,15 @@ struct CodeRange {
   bool operator==(const CodeRange&) const = default;
 };
 
+// Where a function is probed at its entry (function_entry.h).
+struct FunctionEntry {
+  std::uint64_t offset = 0;  // in the file
+  // The kernel does not emulate the instruction there: it executes it by itself, in a second trap.
+  bool stepped = false;
+
+  bool operator==(const FunctionEntry&) const = default;
+};
+
 class CodeFile {
  public:
   // `fd`: a regular file. `functions`: those that may be probed, as its symbol table names them.
@@ -53,6 +62,8 @@ class CodeFile {
   // `offset`, or when the file does not hold what it held when it was opened: rewritten in place,
   // or copied by an overlay file system, whose copy nobody maps who runs the original.
   Result<void> may_probe(std::uint64_t offset) const;
+  // Of the function that begins at `offset`, as its code was when the file was opened.
+  FunctionEntry entry(std::uint64_t offset) const;
 
   // Their content may be the same. Cheap; find_same_inode() is certain.
   bool resembles(const CodeFile& other) const;
@@ -63,8 +74,14 @@ class CodeFile {
   UniqueFd fd_;
   FileId id_;
   std::int64_t ctime_ns_ = 0;
-  std::string head_;                            // ELF header, program headers, build id
-  std::map<std::uint64_t, std::string> begin_;  // first bytes of each function, by offset
+  std::string head_;  // ELF header, program headers, build id
+  struct Function {
+    std::string begin;  // its first bytes
+    FunctionEntry entry;
+
+    bool operator==(const Function&) const = default;
+  };
+  std::map<std::uint64_t, Function> functions_;  // by offset
 };
 
 }  // namespace ioc_exporter::iocs

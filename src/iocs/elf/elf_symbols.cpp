@@ -7,6 +7,7 @@
 
 #include "iocs/elf/elf_file.h"
 #include "iocs/elf/rsrv_functions.h"
+#include "iocs/elf/unwind_table.h"
 #include "iocs/memory/reader_wire.h"
 
 namespace ioc_exporter::iocs {
@@ -120,13 +121,13 @@ class ElfReader {
       add_function("write_notify_done_callback", *found->write_notify_done_callback);
   }
 
-  // How long it is is not known.
   void add_function(const char* name, std::uint64_t address) {
-    constexpr std::uint64_t kLeastSize = 16;
+    constexpr std::uint64_t kLeastSize = 16;  // where nothing says how long it is
     const LoadSegment* const segment = segment_of(address);
     if (!wanted_.contains(name) || segment == nullptr) return;
     const std::uint64_t in_segment = address - segment->address;
-    const std::uint64_t size = std::min(kLeastSize, segment->file_size - in_segment);
+    const std::uint64_t size = std::min(unwound_size_at(file_, address).value_or(kLeastSize),
+                                        segment->file_size - in_segment);
     out_.symbols_.emplace(name, ElfSymbol{address, segment->offset + in_segment, size, true});
   }
 

@@ -279,7 +279,9 @@ class Analysis {
     FunctionEnds all;
     std::set<std::uint64_t> places;
     for (const auto& [offset, condition] : ends_) {
-      all.push_back({offset, condition, static_cast<std::uint32_t>(-nodes_.at(offset).before.sp)});
+      const Node& node = nodes_.at(offset);
+      all.push_back({offset, condition, static_cast<std::uint32_t>(-node.before.sp),
+                     !node.instruction.emulated});
       if (!places.insert(offset & IOCX_END_PLACE_MASK).second)
         return error_in_words("two of its ends lie alike in their pages");
     }

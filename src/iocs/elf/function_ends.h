@@ -77,6 +77,7 @@ struct FunctionEnd {
   std::uint64_t offset = 0;                  // of the instruction, in the file
   std::uint8_t condition = IOCX_END_ALWAYS;  // under which the function ends there
   std::uint32_t below = 0;  // bytes that the stack pointer is then below its value at entry
+  bool stepped = false;     // the kernel does not emulate the instruction
 
   bool operator==(const FunctionEnd&) const = default;
 };

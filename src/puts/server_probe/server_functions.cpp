@@ -159,4 +159,13 @@ ServerFunctions server_functions(const iocs::Ioc& ioc, ServerProtocol protocol) 
   return functions;
 }
 
+std::string stepped_functions(const iocs::Ioc& ioc) {
+  std::string all;
+  for (const ServerProtocol protocol : {ServerProtocol::ca, ServerProtocol::pva})
+    for (const ServerFunction& one : server_functions(ioc, protocol).found)
+      if (one.file->entry(one.offset).stepped)
+        all += (all.empty() ? "" : ", ") + std::string(function_names(protocol)[one.number]);
+  return all;
+}
+
 }  // namespace ioc_exporter::ca

@@ -43,4 +43,7 @@ std::span<const char* const> function_names(ServerProtocol protocol);
 
 ServerFunctions server_functions(const iocs::Ioc& ioc, ServerProtocol protocol);
 
+// Those at whose entries the kernel single-steps; "" = none.
+std::string stepped_functions(const iocs::Ioc& ioc);
+
 }  // namespace ioc_exporter::ca

@@ -264,10 +264,15 @@ constexpr exposition::Family kProbeHit =
     gauge("ioc_exporter_probe_hit_seconds",
           "Time that an empty probe takes on this machine, measured at start.");
 
+constexpr exposition::Family kSteppedHit =
+    gauge("ioc_exporter_probe_stepped_hit_seconds",
+          "The same on an instruction that the kernel single-steps.");
+
 constexpr Row kOverhead[] = {
     {counter(
          "ioc_exporter_ioc_overhead_seconds_total",
-         "Time that the record probes took from the IOC's threads: hits times the cost of a hit."),
+         "Time that the record probes took from the IOC's threads: traps by their kind, and the "
+         "programs in them."),
      [](const IocSample& ioc, Series& to) {
        if (ioc.overhead) to.add(ioc.overhead->seconds);
      }},
@@ -317,7 +322,7 @@ std::size_t estimated_size(const std::vector<IocSample>& iocs, const ShownEdges&
 }  // namespace
 
 void encode_all(const std::vector<IocSample>& iocs, const std::vector<IocSample>* by_type,
-                const std::optional<double>& empty_probe, const ShownEdges& edges,
+                const std::optional<kernel::HitCost>& cost, const ShownEdges& edges,
                 LabelCache& cache, exposition::Encoder& encoder) {
   encoder.reserve(estimated_size(iocs, edges));
   cache.drop_gone();
@@ -335,7 +340,9 @@ void encode_all(const std::vector<IocSample>& iocs, const std::vector<IocSample>
   exposition::encode_merged(kCompletions, timed, ioc_label, encoder, &edges.completions);
   exposition::encode_merged(kScanTimes, up, ioc_label, encoder, &edges.scans);
   encoder.begin_family(kProbeHit);
-  if (empty_probe) encoder.number({}, *empty_probe);
+  if (cost) encoder.number({}, cost->emulated);
+  encoder.begin_family(kSteppedHit);
+  if (cost) encoder.number({}, cost->stepped);
   encode(kOverhead, up, encoder);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "exposition/encoder.h"
+#include "kernel/hit_cost.h"
 #include "records/families/record_families.h"
 #include "records/families/samples.h"
 
@@ -23,10 +24,9 @@ struct ShownEdges {
 };
 
 // `by_type`: the same IOCs, with sums by record type that durations are shown of; null: of each
-// record. `cache`: to be the same at all scrapes. `empty_probe`: nothing when its cost was not
-// measured.
+// record. `cache`: to be the same at all scrapes. `cost`: nothing when it was not measured.
 void encode_all(const std::vector<IocSample>& iocs, const std::vector<IocSample>* by_type,
-                const std::optional<double>& empty_probe, const ShownEdges& edges,
+                const std::optional<kernel::HitCost>& cost, const ShownEdges& edges,
                 LabelCache& cache, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::records

@@ -93,8 +93,7 @@ Result<std::map<std::uint32_t, ProbeHits>> RecordTables::hits() const {
   auto read =
       for_each_thread(object_, thread_places_, ThreadPart::hits, [&](const iocx_thread& thread) {
         if (watched_by(thread) == nullptr) return;
-        hits[thread.slot].entries += thread.counts.entries;
-        hits[thread.slot].returns += thread.counts.returns;
+        hits[thread.slot].add(thread.counts);
       });
   if (!read) return read.error();
   return hits;

@@ -12,7 +12,6 @@
 #include "base/wall_clock.h"
 #include "records/families/samples.h"
 #include "records/probe/process.h"
-#include "records/timing/hit_cost.h"
 
 namespace ioc_exporter::records {
 

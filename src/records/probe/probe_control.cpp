@@ -22,9 +22,10 @@ ProbeControl::ProbeControl(RecordProcess& records, Limits limits, HitCost cost)
 void ProbeControl::watch(std::uint32_t slot, std::string name) {
   // Without links it takes the kernel a second to take probes off.
   const milliseconds cycle(records_.object().attacher().has_links() ? 5'000 : 60'000);
-  TimingTarget timing({limits_.target, limits_.budget, cycle}, cost_,
+  TimingTarget timing({limits_.target, limits_.budget, cycle},
+                      {2 * cost_.emulated, cost_.emulated},
                       [this] { return std::uniform_real_distribution<>(0, 1)(random_); });
-  RecordBudget budget(limits_.budget, cost_.entry);
+  RecordBudget budget(limits_.budget, 2 * cost_.emulated);
   Watched& watched =
       watched_
           .insert_or_assign(
@@ -136,7 +137,7 @@ void ProbeControl::take_off(std::uint32_t slot, Watched& watched, Clock::time_po
   if (pause(slot, watched)) return;
   // To count nothing and cost the same would be the worst of both.
   resume(slot, watched);
-  watched.budget = RecordBudget(limits_.budget, cost_.entry);
+  watched.budget = RecordBudget(limits_.budget, 2 * cost_.emulated);
   watched.fresh = true;
   watched.left_until = now + kRetry;
 }

@@ -16,7 +16,6 @@
 
 #include "records/families/samples.h"
 #include "records/probe/process.h"
-#include "records/timing/hit_cost.h"
 #include "records/timing/timing_target.h"
 
 namespace ioc_exporter::records {

@@ -81,7 +81,16 @@ class Planner {
     probe(RecordProgram::once, callback != nullptr ? *callback : *once);
   }
 
-  RecordPoints take() { return std::move(points_); }
+  RecordPoints take() {
+    std::string stepped;
+    for (const auto& [name, code] : target_.functions)
+      if (is_probed(code) && target_.file->entry(code.file_offset).stepped)
+        stepped += (stepped.empty() ? "" : ", ") + name;
+    if (!stepped.empty())
+      points_.notes.push_back("single-stepped, so that each hit takes longer: " + stepped + " in " +
+                              target_.display_path);
+    return std::move(points_);
+  }
 
  private:
   const iocs::CodeRange* find(const char* function) const {
@@ -91,6 +100,15 @@ class Planner {
   const iocs::CodeRange* find_sized(const char* function) const {
     const iocs::CodeRange* const found = find(function);
     return found != nullptr && found->size != 0 ? found : nullptr;
+  }
+  bool is_probed(const iocs::CodeRange& function) const {
+    return function.file_offset == target_.offset ||
+           std::ranges::find(points_.extras, function.file_offset, &ProbePoint::offset) !=
+               points_.extras.end();
+  }
+  // PT_REGS_IP of its program, to which the programs are told where their callers are.
+  std::uint64_t probed_at(const iocs::CodeRange& function) const {
+    return target_.file->entry(function.file_offset).offset;
   }
   void probe(RecordProgram program, const iocs::CodeRange& function) {
     points_.extras.push_back({program, function.file_offset});
@@ -119,7 +137,7 @@ class Planner {
     const auto* caller = find_sized("dbDbPutValue");
     if (caller == nullptr) caller = find_sized("dbPutLinkValue");
     if (caller != nullptr) {
-      points_.puts.link_from = caller->file_offset - put.file_offset;
+      points_.puts.link_from = caller->file_offset - probed_at(put);
       points_.puts.link_size = static_cast<std::uint32_t>(caller->size);
     } else if (const auto* const link = find("dbPutLink")) {
       probe(RecordProgram::put_link, *link);
@@ -135,10 +153,10 @@ class Planner {
     const auto* const asked = find("dbCanSetLink");
     if (field == nullptr) return note("writes to link fields are not counted", "dbPutField");
     if (asked == nullptr) return probe(RecordProgram::put_field, *field);
-    points_.puts.field_from = field->file_offset - asked->file_offset;
+    points_.puts.field_from = field->file_offset - probed_at(*asked);
     points_.puts.field_size = static_cast<std::uint32_t>(field->size);
     if (const auto* const apart = find_sized("dbPutFieldLink")) {
-      points_.puts.field_link_from = apart->file_offset - asked->file_offset;
+      points_.puts.field_link_from = apart->file_offset - probed_at(*asked);
       points_.puts.field_link_size = static_cast<std::uint32_t>(apart->size);
     }
     probe(RecordProgram::put_link_field, *asked);

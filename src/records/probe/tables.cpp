@@ -10,11 +10,11 @@ static_assert(sizeof(iocx_record_stats) == 9 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PU
 static_assert(offsetof(iocx_record_stats, async_weight) == 64);
 static_assert(sizeof(iocx_record_line) == 32 && sizeof(iocx_line_times) == 64);
 static_assert(sizeof(iocx_line_chunk) == 16 && IOCX_HIST_SLOTS < 255);
-static_assert(sizeof(iocx_ioc_config) == 80 && offsetof(iocx_ioc_config, timed_until_ns) == 32);
+static_assert(sizeof(iocx_ioc_config) == 88 && offsetof(iocx_ioc_config, timed_until_ns) == 32);
 static_assert(sizeof(iocx_asynchronous) == 16);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 48);
-static_assert(sizeof(iocx_thread_counts) == 13 * 8 && IOCX_CAUSES - IOCX_CAUSE_DIRECT <= 4);
+static_assert(sizeof(iocx_thread_counts) == 17 * 8 && IOCX_CAUSES - IOCX_CAUSE_DIRECT <= 4);
 static_assert(sizeof(iocx_scan_name) == 20 && sizeof(iocx_cause_key) == 32 &&
               sizeof(iocx_link_key) == 24);
 static_assert(offsetof(iocx_thread, counts) == 48);
@@ -22,7 +22,7 @@ static_assert(sizeof(iocx_thread_puts) == 9 * 8);
 static_assert(sizeof(iocx_put_config) == 48);
 static_assert(offsetof(iocx_put_config, ppn) == 36);
 static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
-static_assert(sizeof(iocx_thread) == 48 + 104 + 72 + 16 + 32 + IOCX_MAX_DEPTH * 48);
+static_assert(sizeof(iocx_thread) == 48 + 136 + 72 + 16 + 32 + IOCX_MAX_DEPTH * 48);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -137,6 +137,23 @@ Result<std::uint32_t> RecordTables::slot_for(std::uint32_t user, std::uint32_t r
   return free_slot();
 }
 
+namespace {
+
+static_assert(IOCX_PROBE_LINK_STEP == static_cast<int>(RecordProgram::link_step));
+
+std::uint32_t stepped_probes(const RecordTarget& target) {
+  std::uint32_t all = 0;
+  const auto add = [&](RecordProgram program, std::uint64_t offset) {
+    if (target.code->entry(offset).stepped) all |= 1u << static_cast<unsigned>(program);
+  };
+  add(RecordProgram::process, target.offset);
+  if (target.completion) add(target.completion->program, target.completion->offset);
+  for (const ProbePoint& point : target.extras) add(point.program, point.offset);
+  return all;
+}
+
+}  // namespace
+
 bool sees_ends(const WatchedIoc& watched) {
   if (watched.direct.looking) return true;
   if (!watched.direct.found && !watched.timing.completions) return false;
@@ -174,9 +191,12 @@ Result<void> RecordTables::write_config(std::uint32_t slot, unsigned attach) {
   config.holder = watched.holder;
   config.scans_since_ns = kernel_ns(watched.scans_since);
   if (watched.target.scan_list && watched.target.scan != 0) {
-    config.scan_from = watched.target.scan_list->file_offset - watched.target.offset;
+    const RecordTarget& target = watched.target;
+    config.scan_from =
+        target.scan_list->file_offset - target.code->entry(target.offset).offset;
     config.scan_size = static_cast<__u32>(watched.target.scan_list->size);
   }
+  config.stepped = stepped_probes(watched.target);
   config.ends = direct.ends;
   config.ends_since_ns = kernel_ns(direct.since);
   config.ends_count = direct.found;

@@ -58,8 +58,7 @@ std::string ThreadNames::label(std::uint32_t cause, const char (&comm)[IOCX_COMM
 
 void add_thread(IocCounts& into, const iocx_thread& thread, ThreadNames& names) {
   const iocx_thread_counts& counts = thread.counts;
-  into.hits.entries += counts.entries;
-  into.hits.returns += counts.returns;
+  into.hits.add(counts);
   into.timed += counts.timed;
   if (counts.roots > 0) into.causes[cause_label(thread.cause, thread.comm)] += counts.roots;
   if (counts.nested > 0) into.causes["link"] += counts.nested;

@@ -12,25 +12,43 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernel/hit_cost.h"
 #include "kernel/map.h"
 #include "records/probe/process_object.h"
-#include "records/timing/hit_cost.h"
 #include "shared/record_process.h"
 
 namespace ioc_exporter::records {
 
+using kernel::HitCost;
+
 // Times that the IOC's threads came by a probe.
 struct ProbeHits {
-  std::uint64_t entries = 0;  // entry probes, of all functions
-  std::uint64_t returns = 0;  // probes that only timed calls need
-  std::uint64_t stepped = 0;  // of both, those whose instruction the kernel steps
+  std::uint64_t entries = 0;     // entry probes, of all functions
+  std::uint64_t returns = 0;     // probes that only timed calls need, on emulated instructions
+  std::uint64_t stepped = 0;     // of the entries, those whose instruction the kernel steps
+  std::uint64_t entries_ns = 0;  // time of the programs there
+  std::uint64_t returns_ns = 0;
+  void add(const iocx_thread_counts& counts) {
+    entries += counts.entries;
+    returns += counts.returns;
+    stepped += counts.stepped;
+    entries_ns += counts.entries_ns;
+    returns_ns += counts.returns_ns;
+  }
 };
 
-// Seconds that they took.
+// Seconds that counting took, and timing on top of that: the traps, and the programs in them.
+inline double counting_seconds(const ProbeHits& hits, const HitCost& cost) {
+  return static_cast<double>(hits.entries) * cost.emulated +
+         static_cast<double>(hits.stepped) * (cost.stepped - cost.emulated) +
+         static_cast<double>(hits.entries_ns) * 1e-9;
+}
+inline double timing_seconds(const ProbeHits& hits, const HitCost& cost) {
+  return static_cast<double>(hits.returns) * cost.emulated +
+         static_cast<double>(hits.returns_ns) * 1e-9;
+}
 inline double cost_of(const ProbeHits& hits, const HitCost& cost) {
-  return static_cast<double>(hits.entries) * cost.entry +
-         static_cast<double>(hits.returns) * cost.end +
-         static_cast<double>(hits.stepped) * cost.stepping;
+  return counting_seconds(hits, cost) + timing_seconds(hits, cost);
 }
 
 // Sums over all threads of one IOC, those that have ended included.

@@ -14,7 +14,7 @@ double grown(std::uint64_t now, std::uint64_t before) {
 
 }  // namespace
 
-TimingTarget::TimingTarget(const Limits& limits, HitCost cost, std::function<double()> random)
+TimingTarget::TimingTarget(const Limits& limits, TimingCost cost, std::function<double()> random)
     : limits_(limits), cost_(cost), random_(std::move(random)) {}
 
 void TimingTarget::measure(Clock::time_point now, ProbeHits hits) {

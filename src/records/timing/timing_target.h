@@ -14,9 +14,14 @@
 #include <functional>
 
 #include "records/probe/threads.h"
-#include "records/timing/hit_cost.h"
 
 namespace ioc_exporter::records {
+
+// Seconds of a hit at an entry and at an end.
+struct TimingCost {
+  double entry = 0;
+  double end = 0;
+};
 
 class TimingTarget {
  public:
@@ -39,7 +44,7 @@ class TimingTarget {
   enum class Do { nothing, time_all, begin_window, end_window, end_window_anyhow };
 
   // `random`: uniform from 0 to 1.
-  TimingTarget(const Limits& limits, HitCost cost, std::function<double()> random);
+  TimingTarget(const Limits& limits, TimingCost cost, std::function<double()> random);
 
   // To be called at due() or later, while the IOC is counted.
   Do look(Clock::time_point now, ProbeHits hits);
@@ -77,7 +82,7 @@ class TimingTarget {
   Do close(Clock::time_point now);
 
   Limits limits_;
-  HitCost cost_;
+  TimingCost cost_;
   std::function<double()> random_;
   State state_ = State::all;
   Clock::time_point due_{}, mark_{}, cycle_end_{}, closing_since_{};

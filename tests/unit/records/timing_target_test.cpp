@@ -12,7 +12,7 @@ namespace {
 using Do = TimingTarget::Do;
 using Clock = TimingTarget::Clock;
 
-constexpr HitCost kCost{1e-6, 2e-6};
+constexpr TimingCost kCost{1e-6, 2e-6};
 constexpr TimingTarget::Limits kLimits{.target = 0.01, .budget = 0.05};
 
 // An IOC that makes `rate` calls a second, and does what the class says. A call at each moment t

@@ -22,6 +22,7 @@
 
 #include "base/unique_fd.h"
 #include "iocs/elf/function_ends.h"
+#include "iocs/elf/function_entry.h"
 #include "support/temporary_folder.h"
 
 namespace ioc_exporter::iocs {
@@ -71,6 +72,7 @@ std::string output_of(const std::string& command) {
 
 struct Function {
   std::uint64_t entry = 0;  // offset in the file
+  FunctionEntry probed = {};
   std::vector<CodePart> parts;
   FunctionEnds ends;
 };
@@ -93,6 +95,8 @@ class CompiledEnds : public ::testing::TestWithParam<std::tuple<Compiler, const 
           find_function_ends(function.parts, compiler.arm64 ? decode_arm64 : decode_x86_64, work);
       EXPECT_TRUE(ends) << name << ": " << ends.error().message();
       if (ends) function.ends = std::move(*ends);
+      function.probed = find_function_entry(function.parts[0],
+                                            compiler.arm64 ? decode_arm64 : decode_x86_64);
     }
   }
   std::string file() const { return folder_ + "/shapes.so"; }
@@ -160,7 +164,10 @@ void compare_with(const std::string& disassembly, const std::string& name,
 class Steps {
  public:
   explicit Steps(const std::map<std::string, Function>& functions) {
-    for (const auto& [name, function] : functions) functions_.emplace(function.entry, &function);
+    for (const auto& [name, function] : functions) {
+      functions_.emplace(function.entry, &function);
+      entered_[function.probed.offset] = 0;
+    }
   }
 
   void run(const std::string& file) {
@@ -184,6 +191,8 @@ class Steps {
     for (const auto& [entry, function] : functions_)
       for (const FunctionEnd& end : function->ends)
         EXPECT_TRUE(passed_.contains(end.offset)) << "no call ends at " << std::hex << end.offset;
+    for (const auto& [entry, function] : functions_)
+      EXPECT_EQ(entered_.at(function->probed.offset), calls_of_[entry]) << std::hex << entry;
     EXPECT_GT(returned_, 100u);
     EXPECT_GT(left_, 1u);
   }
@@ -217,6 +226,7 @@ class Steps {
       ++returned_;
     }
     last_ = ip;
+    if (const auto probed = entered_.find(ip - base_); probed != entered_.end()) ++probed->second;
     if (const auto entered = functions_.find(ip - base_); entered != functions_.end())
       enter(*entered->second, sp);
     if (calls_.empty()) return;
@@ -227,6 +237,7 @@ class Steps {
   void enter(const Function& function, std::uint64_t sp) {
     for (; !calls_.empty() && calls_.back().sp <= sp; calls_.pop_back()) ++left_;  // by give_up()
     EXPECT_TRUE(calls_.empty() || !calls_.back().ended) << "calls after its end";
+    ++calls_of_[function.entry];
     calls_.push_back({&function, sp, *at<std::uint64_t>(sp)});
   }
 
@@ -260,6 +271,7 @@ class Steps {
 
   static inline Steps* running_ = nullptr;
   std::map<std::uint64_t, const Function*> functions_;  // by entry
+  std::map<std::uint64_t, std::size_t> entered_, calls_of_;  // by where it is probed; by entry
   std::uint64_t base_ = 0, last_ = 0;
   std::vector<Call> calls_;
   const FunctionEnd* branch_ = nullptr;
@@ -273,7 +285,7 @@ TEST_P(CompiledEnds, AreAllFound) {
   const std::string hardened = "-fstack-protector-strong -D_FORTIFY_SOURCE=2 ";
   for (const std::string& options :
        {std::string(), hardened + (arm64 ? "-mbranch-protection=standard" : "-fcf-protection"),
-        std::string("-fno-omit-frame-pointer")}) {
+        std::string("-fno-omit-frame-pointer") + (arm64 ? "" : " -fcf-protection=full")}) {
     SCOPED_TRACE(options);
     for (auto& [name, function] : functions_) function = {};
     make(options);

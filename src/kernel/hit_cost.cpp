@@ -1,0 +1,92 @@
+#include "kernel/hit_cost.h"
+
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
+#include <optional>
+
+#include "base/wall_clock.h"
+#include "kernel/uprobe.h"
+
+// One begins with an instruction that the kernel emulates, the other with one that it steps.
+#if defined(__x86_64__)
+asm(".pushsection .text\n.p2align 4\nioc_exporter_emulated:\n push %rbp\n pop %rbp\n ret\n"
+    ".p2align 4\nioc_exporter_stepped:\n sub $8,%rsp\n add $8,%rsp\n ret\n.popsection");
+#elif defined(__aarch64__)
+asm(".pushsection .text\n.p2align 4\nioc_exporter_emulated:\n b 1f\n1: ret\n"
+    ".p2align 4\nioc_exporter_stepped:\n stp x29, x30, [sp, #-16]!\n"
+    " ldp x29, x30, [sp], #16\n ret\n.popsection");
+#endif
+extern "C" void ioc_exporter_emulated();
+extern "C" void ioc_exporter_stepped();
+
+namespace ioc_exporter::kernel {
+namespace {
+
+using Function = void (*)();
+
+std::optional<std::uint64_t> offset_in_own_file(Function function) {
+  struct Search {
+    std::uint64_t address;
+    std::optional<std::uint64_t> offset;
+  } search{reinterpret_cast<std::uint64_t>(function), {}};
+  const auto look = [](dl_phdr_info* program, std::size_t, void* found) {
+    auto& [at, offset] = *static_cast<Search*>(found);
+    const auto address = at - program->dlpi_addr;
+    for (int i = 0; i < program->dlpi_phnum; ++i)
+      if (const auto& part = program->dlpi_phdr[i];
+          part.p_type == PT_LOAD && address - part.p_vaddr < part.p_filesz)
+        offset = address - part.p_vaddr + part.p_offset;
+    return 1;  // the program itself comes first
+  };
+  ::dl_iterate_phdr(look, &search);
+  return search.offset;
+}
+
+// The least of many short rounds: some are over before anything disturbs them, on any host.
+double seconds_of_call(Function function) {
+  constexpr int kRounds = 64, kCalls = 64;
+  std::uint64_t least = UINT64_MAX;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < kCalls; ++i) function();
+    least = std::min(least, clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
+  }
+  return static_cast<double>(least) * 1e-9 / kCalls;
+}
+
+Result<double> seconds_of_hit(Function function) {
+  const auto offset = offset_in_own_file(function);
+  if (!offset) return error_in_words("find the exporter's own code in its file: no such segment");
+  const double without = seconds_of_call(function);
+  const auto probe = attach_empty_uprobe({"/proc/self/exe", *offset, ::getpid()});
+  if (!probe) return probe.error();
+  const double with = seconds_of_call(function);
+  if (with > without) return with - without;
+  return error_in_words("measure the cost of a probe: a call with it takes no longer");
+}
+
+Result<HitCost> measure() {
+  const auto emulated = seconds_of_hit(ioc_exporter_emulated);
+  if (!emulated) return emulated.error();
+  const auto stepped = seconds_of_hit(ioc_exporter_stepped);
+  if (!stepped) return stepped.error();
+  return HitCost{*emulated, std::max(*emulated, *stepped)};
+}
+
+}  // namespace
+
+const Result<HitCost>& measured_hit_cost() {
+  static const Result<HitCost> cost = measure();
+  return cost;
+}
+
+HitCost hit_cost() {
+  const auto& measured = measured_hit_cost();
+  return measured ? *measured : HitCost{};
+}
+
+}  // namespace ioc_exporter::kernel

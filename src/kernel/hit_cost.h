@@ -1,0 +1,22 @@
+// Time that a hit of a probe takes from the thread that comes by, without that of the program.
+#pragma once
+
+#include "base/result.h"
+
+namespace ioc_exporter::kernel {
+
+// Seconds, by what the kernel does with the instruction below the breakpoint.
+struct HitCost {
+  double emulated = 1e-6;
+  // It executes it by itself, in a second trap: on a virtual machine that takes ten times as long.
+  double stepped = 10e-6;
+};
+
+// Measured at the first call, which takes some milliseconds and needs the right to attach: functions
+// of this program, without and with an empty probe as this kernel has others attached.
+const Result<HitCost>& measured_hit_cost();
+
+// The same; where it cannot be measured, more than it was on most machines that were tried.
+HitCost hit_cost();
+
+}  // namespace ioc_exporter::kernel

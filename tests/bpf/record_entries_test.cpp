@@ -1,0 +1,51 @@
+// Where functions are probed at their entries, and what is known by where their callers are.
+#include "record_process_fixture.h"
+#include "records/probe/probe_points.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+std::uint8_t first_byte(const RecordTarget& target, std::uint64_t offset) {
+  std::uint8_t byte = 0;
+  EXPECT_EQ(::pread(target.code->fd(), &byte, 1, static_cast<off_t>(offset)), 1);
+  return byte;
+}
+
+TEST_P(RecordProcessTest, EntriesAreBehindEndbr64) {
+  FakeIoc ioc;
+  const RecordTarget target = target_of(ioc);
+  const bool is_guarded = first_byte(target, target.offset) == 0xf3;
+  EXPECT_EQ(is_guarded, GetParam().guarded && iocs::own_decoder() == iocs::decode_x86_64);
+  EXPECT_EQ(target.code->entry(target.offset).offset, target.offset + (is_guarded ? 4 : 0));
+  const auto slot = watch(ioc);
+  ioc.ask("call 1 23");
+  const ProbeHits hits = counts(slot).hits;
+  EXPECT_EQ(hits.entries, 23u);
+  EXPECT_EQ(hits.stepped, target.code->entry(target.offset).stepped ? 23u : 0u);
+  EXPECT_GT(hits.entries_ns, 0u);
+}
+
+TEST_P(RecordProcessTest, WritesByLinksAreKnownByTheirCaller) {
+  FakeIoc ioc;
+  RecordTarget target = target_of(ioc);
+  iocs::ProbeTarget where{target.path, false, target.code, target.offset, {}};
+  for (const char* const name : {"dbProcess", "dbPut", "dbDbPutValue"})
+    where.functions.emplace(name, FakeIoc::code_of(name));
+  const RecordPoints points = record_points(where, target, true, false, false, false);
+  target.puts.link_from = points.puts.link_from;
+  target.puts.link_size = points.puts.link_size;
+  target.extras = points.extras;
+  const auto slot = value_of(probe_->watch(target));
+  ioc.ask({"link 0 23", "puts 1 7"});
+  const auto records = value_of(probe_->collect(slot));
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].stats.puts[IOCX_PUT_LINK], 23u);
+  EXPECT_EQ(records[0].stats.puts[IOCX_PUT_OTHER], 7u);
+  // dbPut of this program has no frame: its first instruction reads an argument.
+  const bool is_stepped = target.code->entry(ioc.put_offset()).stepped;
+  EXPECT_EQ(counts(slot).hits.stepped, is_stepped ? 30u : 0u);
+  EXPECT_TRUE(is_stepped);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::records
