@@ -43,7 +43,7 @@ Json rows_of(const exposition::StatusTable& table) {
   for (const auto& row : table.rows) {
     Json::Object made;
     for (std::size_t i = 0; i < row.size(); ++i)
-      made.emplace_back(table.columns[i].title, text_of(row[i]));
+      made.push_back({table.columns[i].title, text_of(row[i])});
     rows.push_back({std::move(made)});
   }
   return {std::move(rows)};
@@ -104,7 +104,7 @@ int try_functions_command(const FunctionsAsked& asked, std::FILE* out, std::FILE
   const int result = missing.empty() ? 0 : kCommandFailed;
   Json::Object tables;
   Json::Array lost, not_found;
-  for (const auto& table : status.tables) tables.emplace_back(table.title, rows_of(table));
+  for (const auto& table : status.tables) tables.push_back({table.title, rows_of(table)});
   for (const auto& drop : status.self.drops)
     if (drop.count > 0)
       lost.push_back({Json::Object{{"REASON", text_of(drop.reason)}, {"COUNT", Json{drop.count}}}});
@@ -117,7 +117,7 @@ int try_functions_command(const FunctionsAsked& asked, std::FILE* out, std::FILE
                                       {"dropped", Json{std::move(lost)}},
                                       {"metrics", text_of(series)}}},
                         result);
-  tables.emplace_back("Not counted in full, or label left empty", Json{std::move(lost)});
+  tables.push_back({"Not counted in full, or label left empty", Json{std::move(lost)}});
   std::string text;
   for (const auto& [title, rows] : tables)
     if (!rows.items().empty()) text += title + "\n" + table_text(rows) + "\n";

@@ -30,7 +30,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(std::string& key) override {
-    std::get<Json::Object>(open_.back().value).emplace_back(std::move(key), Json());
+    std::get<Json::Object>(open_.back().value).push_back({std::move(key), Json()});
     return true;
   }
   bool parse_error(std::size_t at, const std::string&,
@@ -61,7 +61,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     else if (auto* const array = std::get_if<Json::Array>(&open_.back().value))
       array->push_back(std::move(value));
     else
-      std::get<Json::Object>(open_.back().value).back().second = std::move(value);
+      std::get<Json::Object>(open_.back().value).back().value = std::move(value);
     return true;
   }
 
@@ -87,8 +87,8 @@ const Json* Json::find(std::string_view key) const {
   const auto* const object = get_if<Object>();
   if (object == nullptr) return nullptr;
   const auto found = std::find_if(object->rbegin(), object->rend(),
-                                  [key](const auto& one) { return one.first == key; });
-  return found == object->rend() ? nullptr : &found->second;
+                                  [key](const auto& one) { return one.key == key; });
+  return found == object->rend() ? nullptr : &found->value;
 }
 
 std::string Json::text_at(std::string_view key) const {

@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -14,8 +13,9 @@
 namespace ioc_exporter {
 
 struct Json {
+  struct Member;
   using Array = std::vector<Json>;
-  using Object = std::vector<std::pair<std::string, Json>>;  // in the order of the text
+  using Object = std::vector<Member>;  // in the order of the text
   // Whole numbers are std::int64_t; std::uint64_t has those that are greater.
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array,
                Object>
@@ -49,6 +49,11 @@ struct Json {
   struct Unlike : std::runtime_error {
     using std::runtime_error::runtime_error;
   };
+};
+
+struct Json::Member {
+  std::string key;
+  Json value;
 };
 
 // What `read` makes of the text, from a const Json&.

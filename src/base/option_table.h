@@ -135,7 +135,8 @@ struct OptionGroup {
 // Words of the command line by flag. "set" has words KEY=VALUE, for any key of the file.
 using FlagWords = std::map<std::string, std::vector<std::string>>;
 
-// An option that no longer exists. `names`: as of an OptionRow. `instead`: what to use, "" = nothing.
+// An option that no longer exists. `names`: as of an OptionRow. `instead`: what to use, "" =
+// nothing.
 struct GoneOption {
   const char* names;
   const char* instead;

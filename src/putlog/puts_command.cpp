@@ -258,8 +258,8 @@ Result<void> add_events(const std::string& exporter, const std::string& body,
     const std::string time = json ? json->text_at("time") : "";
     if (time.empty()) return unlike_ours("a line is no put");
     auto& object = std::get<Json::Object>(json->value);
-    std::erase_if(object, [](const auto& one) { return one.first == "exporter"; });
-    object.emplace_back("exporter", Json{exporter});
+    std::erase_if(object, [](const auto& one) { return one.key == "exporter"; });
+    object.push_back({"exporter", Json{exporter}});
     events.push_back({time, ""});
     exposition::append_json(events.back().line, *json);
   }
