@@ -158,9 +158,8 @@ TEST(OptionTable, OptionsThatAreGoneAreAcceptedAndReportedOnce) {
   });
   EXPECT_EQ(error_of(read), "");
   EXPECT_EQ(error_of(table.set_from_flags({{"set", {"first.doors=1"}}})), "");
-  EXPECT_THAT(reported,
-              testing::ElementsAre("--rooms has no effect any more: use --threads",
-                                   "first.doors has no effect any more"));
+  EXPECT_THAT(reported, testing::ElementsAre("--rooms has no effect any more: use --threads",
+                                             "first.doors has no effect any more"));
 }
 
 TEST(OptionTable, DefaultsThatAreOnCanBeTurnedOff) {
