@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "functions/watch.h"
+#include "iocs/elf/function_entry.h"
 #include "support/value_of.h"
 #include "tools/driver.h"
 
@@ -803,15 +804,18 @@ TEST_F(Functions, TheHelperAttachesWhereAFunctionBeginsOnly) {
       std::vector{iocs::FunctionWish{iocs::FunctionWish::Kind::name, "driver_sum"}}));
   const std::uint64_t at = only(found.found).code.file_offset;
   const iocs::Attacher& attacher = object_->attacher();
-  const auto ask = [&](std::uint32_t what, std::uint64_t offset) {
+  const auto ask = [&](std::uint32_t what, std::uint64_t offset, std::uint64_t begin) {
     HelperRequest request{.what = what, .pid = kernel::kAllProcesses, .offset = offset};
-    request.more[0] = at;
+    request.more[0] = begin;
     return error_of(attacher.serve(request, file));
   };
-  EXPECT_EQ(ask(20, at), "");
-  EXPECT_THAT(ask(20, at + 1), HasSubstr("name no function there"));
-  EXPECT_THAT(ask(21, at + 1), HasSubstr("does not end there"));
-  EXPECT_THAT(ask(22, at), HasSubstr("no such request"));
+  const std::uint64_t entry = iocs::entry_of(file.get(), only(found.found).code).offset;
+  for (std::uint64_t offset = at - 8; offset < at + 16; ++offset)
+    EXPECT_EQ(ask(20, offset, at).empty(), offset == at || offset == entry) << offset - at;
+  EXPECT_THAT(ask(20, at + 1, at), HasSubstr("has no entry there"));
+  EXPECT_THAT(ask(20, at + 1, at + 1), HasSubstr("name no function there"));
+  EXPECT_THAT(ask(21, at + 1, at), HasSubstr("does not end there"));
+  EXPECT_THAT(ask(22, at, at), HasSubstr("no such request"));
 }
 
 }  // namespace
