@@ -17,8 +17,6 @@
 namespace ioc_exporter::app {
 namespace {
 
-constexpr std::size_t kMostMemoryOfReader = std::size_t{512} << 20;
-
 // By name, as libseccomp knows which of them this processor has; including those of the C library.
 constexpr const char* kReaderCalls[] = {
     // its reads, and the socket
@@ -71,18 +69,21 @@ Privileges readers_privileges(const Privileges& keep) {
   return readers;
 }
 
-void limit_memory(std::size_t bytes) {
+Result<void> limit_memory(std::size_t bytes) {
+  const std::string action = "limit the memory of a process";
   std::size_t pages = 0;  // of data; the sixth number
   std::ifstream statm("/proc/self/statm");
   for (int i = 0; i < 6; ++i) statm >> pages;
-  if (!statm) return;
+  if (!statm) return error_in_words(action + ": /proc/self/statm cannot be read");
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return last_error(action);
   const rlim_t most = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + bytes;
-  const rlimit limit{most, most};
-  ::setrlimit(RLIMIT_DATA, &limit);
+  limit.rlim_cur = limit.rlim_max = std::min(most, limit.rlim_max);
+  if (::setrlimit(RLIMIT_DATA, &limit) != 0) return last_error(action);
+  return {};
 }
 
 Result<void> confine_readers(const Privileges& keep, bool filter) {
-  limit_memory(kMostMemoryOfReader);
   if (auto dropped = drop_privileges(readers_privileges(keep)); !dropped) return dropped.error();
   return filter ? load_filter() : Result<void>();
 }
@@ -91,11 +92,13 @@ void close_inherited_files() {
   ::syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
 }
 
-void take_all_descriptors() {
+Result<void> take_all_descriptors() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
   limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (!known || ::setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return last_error("open as many files as the host allows");
+  return {};
 }
 
 Result<void> confine(const Options& options) {

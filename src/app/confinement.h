@@ -19,13 +19,15 @@ Result<void> confine_readers(const Privileges& keep, bool filter);
 // is opened that is to stay.
 void close_inherited_files();
 
-// This process gets at most so much more: what it reads was written by others, and may ask for any
-// amount (the demangler of C++ names does). What needs more fails by itself.
-void limit_memory(std::size_t bytes);
+// This process, and each that it forks, gets at most so much more than it has: what readers read
+// was written by others, and may ask for any amount (the demangler of C++ names does). What needs
+// more fails by itself. Before enter_sandbox(), which refuses it.
+Result<void> limit_memory(std::size_t bytes);
+inline constexpr std::size_t kMostMemoryOfReader = std::size_t{512} << 20;
 
 // As many as the host allows, where less was only the default: 1,024 in a shell, and each IOC takes
 // some.
-void take_all_descriptors();
+Result<void> take_all_descriptors();
 
 // Root's rights, and the system calls that an exporter which runs does not make, for what
 // start_helpers() left to others to do. To be called before the first thread is started: they all

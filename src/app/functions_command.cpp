@@ -100,7 +100,9 @@ int functions_command(int count, const char* const* arguments, std::FILE* out, s
   if (asked->words.size() > 2)
     return usage("unexpected argument \"" + terminal_cell(asked->words[2]) + "\"");
   set_up_logging("error", LogFormat::logfmt);  // of the IOCs that nobody asks about
-  limit_memory(kMostMemory);                   // symbols are an IOC's own
+  // Symbols are an IOC's own.
+  if (const auto limited = limit_memory(kMostMemory); !limited)
+    return failed(err, kCommandFailed, limited.error().message());
   return is_trial ? try_functions_command(*asked, out, err)
                   : list_functions_command(*asked, out, err);
 }

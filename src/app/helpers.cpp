@@ -77,10 +77,14 @@ Result<std::shared_ptr<Helper>> start_attach_helper(const HelperUsers& users,
   };
   std::vector<cap_value_t> capabilities = readers_privileges(options.privileges).capabilities;
   capabilities.insert(capabilities.end(), {CAP_SYS_ADMIN, CAP_NET_RAW});
+  const auto confine = close_and(
+      drop_to(options, capabilities, {.probes = true, .net_namespaces = true, .readers = true}));
   auto attach = Helper::start(
       {"ioc_exp-attach",
-       close_and(drop_to(options, capabilities,
-                         {.probes = true, .net_namespaces = true, .readers = true})),
+       [confine] {
+         const auto limited = limit_memory(kMostMemoryOfReader);  // the readers inherit it
+         return limited ? confine() : limited;
+       },
        [confine_reader, functions, attachers = users.attachers, taps = users.taps](
            const HelperRequest& request, const UniqueFd& file) -> Result<UniqueFd> {
          if (iocs::is_reader_request(request))

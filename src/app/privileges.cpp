@@ -126,10 +126,14 @@ void leave_terminal() {
 
 Result<void> become(const User& user) {
   const std::string action = "become user " + user.name + " (uid " + std::to_string(user.uid) + ")";
+  // The kernel forgets at whose end it ends.
+  int at_parents_end = 0;
+  if (::prctl(PR_GET_PDEATHSIG, &at_parents_end) != 0) return last_error(action);
   if (::prctl(PR_SET_KEEPCAPS, 1) != 0) return last_error(action);
   if (::setgroups(0, nullptr) != 0) return last_error(action);
   if (::setresgid(user.gid, user.gid, user.gid) != 0) return last_error(action);
   if (::setresuid(user.uid, user.uid, user.uid) != 0) return last_error(action);
+  if (::prctl(PR_SET_PDEATHSIG, at_parents_end) != 0) return last_error(action);
   return {};
 }
 

@@ -142,7 +142,8 @@ void allow_readers(SyscallFilter& filter) {
   filter.allow("clone", {has_none_of(0, CLONE_THREAD | CLONE_VM | kNewNamespaces)});
   for (const char* call : {"fork", "pidfd_open", "pidfd_send_signal", "capset", "seccomp"})
     filter.allow(call);
-  for (const int option : {PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAPBSET_READ, PR_CAP_AMBIENT})
+  for (const int option :
+       {PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAPBSET_READ, PR_CAP_AMBIENT})
     filter.allow("prctl", {is(0, static_cast<unsigned>(option))});
 }
 

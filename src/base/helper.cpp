@@ -93,10 +93,13 @@ class Server {
       return answer(socket, *request, UniqueFd());
     }
     const bool in_child = work_.may_hang && work_.may_hang(*request);
+    const pid_t own = ::getpid();
     const pid_t child = in_child ? ::fork() : 0;
     if (child < 0) return answer(socket, *request, last_error("fork a child for a request"));
     if (child > 0) return true;
-    const bool answered = answer(socket, *request, work_.serve(*request, file));
+    const auto ready = in_child ? end_with_parent(own) : Result<void>();
+    const bool answered =
+        answer(socket, *request, ready ? work_.serve(*request, file) : ready.error());
     if (in_child) ::_exit(0);
     return answered;
   }
@@ -106,7 +109,7 @@ class Server {
   std::vector<pollfd> channels_;
 };
 
-[[noreturn]] void run(const Helper::Work& work, int socket) {
+[[noreturn]] void run(const Helper::Work& work, int socket, pid_t parent) {
   int status = 1;
   try {
     ::prctl(PR_SET_NAME, work.name.c_str());
@@ -116,7 +119,8 @@ class Server {
     }
     ::signal(SIGCHLD, SIG_IGN);  // no child stays a zombie, and none is waited for
     // First of all it says whether it is confined: as the answer to the request 0.
-    const Result<void> confined = work.confine();
+    const Result<void> ends = end_with_parent(parent);
+    const Result<void> confined = ends ? work.confine() : ends.error();
     const Answer answer = confined ? Answer{} : refusal(confined.error());
     if (send_one(socket, &answer, sizeof answer, -1) && confined) {
       Server(work, socket).run();
@@ -129,16 +133,25 @@ class Server {
 
 }  // namespace
 
+Result<void> end_with_parent(pid_t parent) {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+    return last_error("end with the process that forked this one");
+  // It may have ended before.
+  return ::getppid() == parent ? Result<void>()
+                               : error_in_words("the process that forked this one has ended");
+}
+
 Result<std::shared_ptr<Helper>> Helper::start(Work work) {
   const std::string action = "start the helper process " + work.name;
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return last_error(action);
   UniqueFd own(ends[0]), its(ends[1]);
+  const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return last_error(action);
   if (pid == 0) {
     own.reset();  // else it would keep itself alive
-    run(work, its.get());
+    run(work, its.get(), parent);
   }
   its.reset();
   std::shared_ptr<Helper> helper(new Helper(work.name, pid, std::move(own)));

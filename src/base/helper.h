@@ -20,6 +20,9 @@
 
 namespace ioc_exporter {
 
+// Of a process that has just been forked by `parent`: SIGKILL ends it when that ends.
+Result<void> end_with_parent(pid_t parent);
+
 // As a datagram on a socket pair.
 struct HelperRequest {
   std::uint32_t sequence = 0;  // set by Helper

@@ -5,6 +5,8 @@ import signal
 import socket
 import subprocess
 
+import pytest
+
 from harness import databases, env
 from harness.exporter import run_exporter
 from harness.process import Process
@@ -46,6 +48,19 @@ def helpers_of(pid: int) -> dict[str, int]:
     return {pathlib.Path(f"/proc/{each}/comm").read_text().strip(): each for each in pids}
 
 
+def processes_of(pid: int) -> list[tuple[str, int]]:
+    """Name and pid of all that it has forked, theirs too."""
+    children = [int(child) for text in read_each(pid, "children") for child in text.split()]
+    return [one for child in children
+            for one in ((pathlib.Path(f"/proc/{child}/comm").read_text().strip(), child), *processes_of(child))]
+
+
+def limits_of(pid: int) -> dict[str, list[str]]:
+    """Name -> [soft, hard]."""
+    lines = pathlib.Path(f"/proc/{pid}/limits").read_text().splitlines()[1:]
+    return {line[:26].strip(): line[26:].split()[:2] for line in lines}
+
+
 def read_uid(pid: int) -> int:
     return int(pathlib.Path(f"/proc/{pid}/status").read_text().split("Uid:")[1].split()[0])
 
@@ -84,6 +99,32 @@ def test_rights_that_are_left(start_exporter, start_ioc):
     assert exporter.stop() == 0
     wait_until(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in helpers.values()),
                "the helpers end with it")
+
+
+@pytest.fixture
+def with_all_processes(start_exporter, start_ioc, tmp_path):
+    """An exporter that has each process that it can have."""
+    folders = {name: tmp_path / name for name in ("log", "state")}
+    for folder in folders.values():
+        folder.mkdir(mode=0o750)
+    exporter = start_exporter("--ioc.include=all-processes", "--collector.putlog", f"--state.directory={folders['state']}",
+                              f"--putlog.file={folders['log']}/puts.jsonl")
+    exporter.wait_up(start_ioc("all-processes", databases.counting(), macros="P=ALL:"))
+    processes = processes_of(exporter.pid)
+    assert {name for name, _ in processes} == {f"ioc_exp-{name}" for name in ("attach", "read", "keep", "deliver", "state")}
+    return exporter, processes
+
+
+def test_limits_of_each_process(with_all_processes):
+    exporter, processes = with_all_processes
+    for name, pid in [("ioc_exporter", exporter.pid), *processes]:
+        limits = limits_of(pid)
+        files, data = limits["Max open files"], limits["Max data size"]
+        assert files[0] == files[1], (name, files)
+        if name in ("ioc_exp-attach", "ioc_exp-read"):
+            assert data[0] == data[1] and 512 << 20 <= int(data[0]) < 1 << 30, (name, data)
+        else:
+            assert data == limits_of(os.getpid())["Max data size"], (name, data)
 
 
 def test_no_user_is_shared(start_exporter):

@@ -44,13 +44,15 @@ class ReaderProcess {
  public:
   explicit ReaderProcess(int socket) : socket_(socket) {}
 
-  void serve() {
+  // `ready`: an error is what it answers.
+  void serve(const Result<void>& ready) {
     std::string message;
     UniqueFd fd;
     while (receive_message(socket_, message, fd)) {
       Unpacker unpacker(message);
       const auto request = unpacker.take<ReaderRequest>();
-      if (!request || !answer(*request, unpacker.rest(), fd.get())) return;
+      if (!request) return;
+      if (!(ready ? answer(*request, unpacker.rest(), fd.get()) : fail(ready.error()))) return;
       fd.reset();
     }
   }
@@ -171,12 +173,19 @@ void close_all_but(int kept) {
   ::syscall(SYS_close_range, fd + 1, ~0u, 0);
 }
 
-[[noreturn]] void run_reader(int socket, const std::function<Result<void>()>& confine) {
+Result<void> prepare(pid_t parent, const std::function<Result<void>()>& confine) {
+  if (auto ends = end_with_parent(parent); !ends) return ends;
+  if (::setpriority(PRIO_PROCESS, 0, kPriority) != 0)
+    return last_error("lower a reader's priority");
+  return confine ? confine() : Result<void>();
+}
+
+[[noreturn]] void run_reader(int socket, pid_t parent,
+                             const std::function<Result<void>()>& confine) {
   try {
     close_all_but(socket);
     ::prctl(PR_SET_NAME, "ioc_exp-read");
-    ::setpriority(PRIO_PROCESS, 0, kPriority);
-    if (!confine || confine()) ReaderProcess(socket).serve();
+    ReaderProcess(socket).serve(prepare(parent, confine));
   } catch (const std::exception&) {
   }
   ::_exit(0);
@@ -193,9 +202,10 @@ Result<UniqueFd> serve_reader_request(const HelperRequest& request, const Unique
       return last_error("kill a reader");
     return UniqueFd();
   }
+  const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return last_error("fork a reader");
-  if (pid == 0) run_reader(file.get(), confine);
+  if (pid == 0) run_reader(file.get(), parent, confine);
   UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!process) return last_error("fork a reader");
   return process;
