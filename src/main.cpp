@@ -205,13 +205,15 @@ int run(int argc, char** argv) {
   auto parsed = app::parse_options(argc, argv);
   if (!parsed) return fail(kUsageError, parsed.error().message() + " (see --help)");
   if (const auto* text = std::get_if<app::PrintAndExit>(&*parsed)) return print(text->text, 0);
-  const app::Options& options = std::get<app::Options>(*parsed);
+  app::Options& options = std::get<app::Options>(*parsed);
   if (options.config_check) {
     const app::ConfigCheck checked = app::check_config(options);
     if (checked.valid) return print(checked.text, 0);
     std::fputs(checked.text.c_str(), stderr);
     return kStartError;
   }
+  if (auto chosen = app::choose_user(options.privileges); !chosen)
+    return fail(kStartError, chosen.error().message());
   const auto site = app::site_config(options);
   if (!site) return fail(kStartError, site.error().message());
   app::Reload reload(options, site->options);

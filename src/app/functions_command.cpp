@@ -6,6 +6,7 @@
 #include "app/confinement.h"
 #include "app/functions_session.h"
 #include "app/logging.h"
+#include "app/privileges.h"
 #include "app/site_config.h"
 #include "base/command_line.h"
 #include "base/time_text.h"
@@ -76,9 +77,11 @@ Result<FunctionsAsked> parse(int count, const char* const* arguments, const char
     if (line->given.contains(name)) flags.push_back("--" + name + "=" + line->values.at(name));
   std::vector<const char*> words;
   for (const std::string& flag : flags) words.push_back(flag.c_str());
-  const auto parsed = parse_options(static_cast<int>(words.size()), words.data());
+  auto parsed = parse_options(static_cast<int>(words.size()), words.data());
   if (!parsed) return parsed.error();
-  auto site = site_config(std::get<Options>(*parsed));
+  Options& options = std::get<Options>(*parsed);
+  if (auto chosen = choose_user(options.privileges); !chosen) return chosen.error();
+  auto site = site_config(options);
   if (!site) return site.error();
   asked.options = std::move(site->options);
   return asked;

@@ -191,6 +191,14 @@ std::string capabilities_text(const std::vector<cap_value_t>& capabilities) {
   return text;
 }
 
+Result<void> choose_user(Privileges& keep, const RootedFs& fs) {
+  if (::geteuid() != 0 || !keep.user.empty() || find_user(kOwnUser)) return {};
+  auto unused = unused_user(fs);
+  if (!unused) return std::move(unused).error();
+  keep.user = unused->name;
+  return {};
+}
+
 bool is_own_user(uid_t user, const Privileges& keep) {
   const auto own = find_user(keep.user.empty() ? kOwnUser : keep.user);
   return own && own->uid == user;

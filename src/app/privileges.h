@@ -31,6 +31,10 @@ Result<std::vector<cap_value_t>> parse_capabilities(const std::vector<std::strin
 // "bpf,net_raw": as parse_capabilities() reads the words.
 std::string capabilities_text(const std::vector<cap_value_t>& capabilities);
 
+// Where no user is named and there is no ioc_exporter: names the unused id that all processes of
+// the exporter become. The end of one can end only those of the same user. Before they are forked.
+Result<void> choose_user(Privileges& keep, const RootedFs& fs = RootedFs());
+
 // Whether the exporter becomes that user.
 bool is_own_user(uid_t user, const Privileges& keep);
 

@@ -127,12 +127,25 @@ def test_limits_of_each_process(with_all_processes):
             assert data == limits_of(os.getpid())["Max data size"], (name, data)
 
 
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_it(with_all_processes, end):
+    """However busy it is: one that is stopped looks at nothing."""
+    exporter, processes = with_all_processes
+    for name, pid in processes:
+        if name != "ioc_exp-keep":  # which only waits
+            os.kill(pid, signal.SIGSTOP)
+    os.kill(exporter.pid, end)
+    assert exporter.process.wait_exit(60) == (0 if end == signal.SIGTERM else -end)
+    wait_until(lambda: not [name for name, pid in processes if pathlib.Path(f"/proc/{pid}").exists()],
+               "all of its processes end", 60)
+
+
 def test_no_user_is_shared(start_exporter):
     """Its processes have ids that only exporters have, so that nothing else but root can send them a signal."""
     exporter = start_exporter("--no-collector.records")
     ours = [exporter.pid, *helpers_of(exporter.pid).values()]
     own = {read_uid(pid) for pid in ours}
-    assert not own & {0, 65534}
+    assert len(own) == 1 and not own & {0, 65534}
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             uid, name = read_uid(int(path.name)), (path / "comm").read_text().strip()
