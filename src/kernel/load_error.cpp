@@ -12,16 +12,16 @@
 namespace ioc_exporter::kernel {
 namespace {
 
-// Whether the process has what the kernel asks for, be it root or not.
-bool may_load(const RootedFs& fs) {
+// Whether the process has what the kernel asks for, be it root or not. With CAP_BPF and CAP_PERFMON
+// alone programs are loaded, but kernels since the middle of 2025 refuse the uprobes.
+bool may_attach(const RootedFs& fs) {
   constexpr std::string_view kName = "CapEff:\t";
   const auto status = fs.read("/proc/self/status");
   const std::size_t at = status ? status->find(kName) : std::string::npos;
   if (at == std::string::npos) return false;
   std::uint64_t all = 0;
   std::from_chars(status->data() + at + kName.size(), status->data() + status->size(), all, 16);
-  const auto has = [all](int capability) { return (all >> capability & 1) != 0; };
-  return has(CAP_SYS_ADMIN) || (has(CAP_BPF) && has(CAP_PERFMON));
+  return (all >> CAP_SYS_ADMIN & 1) != 0;
 }
 
 bool is_locked_down(const RootedFs& fs) {
@@ -31,10 +31,13 @@ bool is_locked_down(const RootedFs& fs) {
 
 }  // namespace
 
+bool is_refused(const Error& error) {
+  return error.code == std::errc::operation_not_permitted ||
+         error.code == std::errc::permission_denied;
+}
+
 std::string explain_load_error(const std::string& probe, const Error& error, const RootedFs& fs) {
-  const bool denied = error.code == std::errc::operation_not_permitted ||
-                      error.code == std::errc::permission_denied;
-  if (denied && !may_load(fs))
+  if (is_refused(error) && !may_attach(fs))
     return "load probe " + probe + ": " + error.code.message() +
            ": CAP_SYS_ADMIN is missing (run ioc_exporter as root, or by its unit)";
   // libbpf takes such a kernel for an old one, and asks for a function that is refused, too.

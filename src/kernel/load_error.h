@@ -13,6 +13,9 @@ namespace ioc_exporter::kernel {
 std::string explain_load_error(const std::string& probe, const Error& error,
                                const RootedFs& fs = RootedFs());
 
+// For want of a right.
+bool is_refused(const Error& error);
+
 // Whether the kernel has BTF, which programs that read its structs need (CO-RE).
 bool has_btf();
 

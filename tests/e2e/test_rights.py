@@ -57,7 +57,7 @@ def test_check_names_missing_rights(ioc, rights):
     missing = "ca_tap +missing: open packet socket for ca_tap: Operation not permitted"
     assert bool(re.search(missing, said)) == (rights in ("no packets", "neither")), said
     assert bool(re.search("ca_udp +missing: it needs ca_tap", said)) == (rights in ("no packets", "neither")), said
-    refused = "attach uprobe dbProcess in .*: Operation not permitted"
+    refused = "record_process +missing: attach uprobe .*: Operation not permitted"
     assert bool(re.search(refused, said)) == (rights in ("no uprobes", "neither")), said
     for kept, sentence in (("no uprobes", "Its puts are counted from packets: attach uprobe write_action in"),
                            ("neither", "Its puts are not counted: attach uprobe write_action in")):
