@@ -54,10 +54,12 @@ double value_of(const std::map<Labels, double>& values, const Labels& labels) {
 
 std::string summary_of(const Reading& before, const Reading& now) {
   const auto up = now.values(Family::ioc_up);
+  const auto self = now.rates(Family::record_self, before);
   const auto running = std::ranges::count_if(up, [](const Value& one) { return one.value > 0; });
   return std::to_string(running) + (running == 1 ? " IOC; " : " IOCs; ") +
-         rate_text(sum_of(now.rates(Family::ioc_calls, before))) + " records/s take " +
-         percent_text(sum_of(now.rates(Family::record_self, before))) + " % of a core; " +
+         rate_text(sum_of(now.rates(Family::ioc_calls, before))) + " records/s" +
+         (self.empty() ? ", not timed; "
+                       : " take " + percent_text(sum_of(self)) + " % of a core; ") +
          rate_text(sum_of(now.rates(Family::puts, before))) + " puts/s";
 }
 
@@ -114,10 +116,11 @@ void add_iocs(Table& table, const Reading& before, const Reading& now, std::size
       continue;
     }
     const auto circuit = circuits.find(up.labels), bytes = memory.find(up.labels);
+    const auto own = self.find(up.labels);
     ranked.push_back({value_of(cpu, up.labels),
                       value_of(calls, up.labels),
                       {terminal_cell(up.labels[0]), percent_text(value_of(cpu, up.labels)),
-                       percent_text(value_of(self, up.labels)),
+                       own == self.end() ? "-" : percent_text(own->second),
                        rate_text(value_of(calls, up.labels)), rate_text(value_of(puts, up.labels)),
                        circuit == circuits.end() ? "-" : fixed(circuit->second, 0),
                        bytes == memory.end() ? "-" : memory_text(bytes->second)}});
