@@ -33,15 +33,16 @@ def board() -> Board:
             Stat("Processed/s, 5 min", "Times a second that a record was processed, of the last five minutes.",
                  [Query(f"sum(ioc:epics_ioc_processings:rate5m{{{IOCS}}})")], unit="none", decimals=1, width=4),
             Stat("CPU, 5 min", "Time that the IOCs spend in their records, as a part of one core, of the last five minutes.",
-                 [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOCS}}})")], unit="percentunit", decimals=2, width=3),
+                 [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOCS}}})")], unit="percentunit", decimals=2, width=3,
+                 without="not timed"),
             Stat("Skipped/s, 5 min", "Calls a second that processed nothing, of the last five minutes: the record was active or disabled.",
                  [Query(f"sum(ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}}) or vector(0)")], unit="none", decimals=2,
                  width=4),
             Stat("In alarm", "Records with severity MINOR, MAJOR or INVALID.",
                  [Query(f'sum(epics_ioc_records_by_severity{{{IOCS}, severity!="no_alarm"}})')],
                  steps=[(None, CALM), (1, WARNING)], width=3),
-            Stat("Timed", "How many of all times that a record is processed are timed. Below 100 % each stands for several in durations; "
-                 "all are counted.", [Query(f"min(epics_ioc_timed_ratio{{{IOCS}}})")], unit="percentunit", width=3),
+            Stat("Timed", "How much of the time is timed: all, 1 second in 16, or 1 in 64, which stands for the others in durations. "
+                 "All processings are counted.", [Query(f"min(epics_ioc_timed_ratio{{{IOCS}}})")], unit="percentunit", width=3),
 
             Stat("Unlisted records/s, 5 min", "How often records are processed a second that have no series of their own, since there are more than "
                  "--limit allows: no panel below names them.",

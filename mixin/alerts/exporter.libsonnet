@@ -100,6 +100,17 @@
             },
           },
           {
+            alert: 'IocExporterNothingCounted',
+            expr: 'epics_ioc_nothing_counted == 1',
+            'for': '5m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'The probes on {{ $labels.ioc }} see nothing',
+              description: 'IOC {{ $labels.ioc }} beside the exporter at {{ $labels.instance }} uses CPU time, and the record ' +
+                           'probes on it have seen nothing for five minutes.',
+            },
+          },
+          {
             alert: 'IocExporterEventsDropped',
             expr: |||
               sum by (job, instance, probe, reason) (increase(ioc_exporter_dropped_total{lost="true"}[10m])) >= %(droppedEvents)d

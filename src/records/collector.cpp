@@ -53,18 +53,20 @@ Result<void> RecordsCollector::load() {
     process = RecordProcess::start(probe);
   }
   if (!process) return std::move(process).error();
-  process_.emplace(std::move(*process));
-  extras_.emplace(*process_);
   if (const auto& measured = kernel::measured_hit_cost())
     measured_cost_ = *measured;
+  else if (kernel::is_refused(measured.error()))  // so would be those on IOCs
+    return measured.error();
   else
     log::warn("{}", measured.error().message());
+  process_.emplace(std::move(*process));
+  extras_.emplace(*process_);
   cost_ = kernel::hit_cost();
   log::info("a hit of a probe takes {:.0f} ns, {:.0f} ns where the kernel single-steps",
             cost_.emulated * 1e9, cost_.stepped * 1e9);
   control_.emplace(*process_,
-                   ProbeControl::Limits{.target = options_.overhead_target / 100,
-                                        .budget = options_.overhead_budget / 100},
+                   TimingLevel::Limits{.target = options_.overhead_target / 100,
+                                       .budget = options_.overhead_budget / 100},
                    cost_);
   return {};
 }
@@ -231,7 +233,8 @@ std::optional<Collector::TimePoint> RecordsCollector::next_due() {
 
 void RecordsCollector::act_on_due(TimePoint now) {
   const std::scoped_lock lock(host_.mutex());
-  if (control_) control_->look(now);
+  const auto due = control_ ? control_->next_due() : std::nullopt;
+  if (due && *due <= now) control_->look(now);
 }
 
 std::vector<RecordsCollector::Counted> RecordsCollector::counted() const {

@@ -23,6 +23,7 @@
 #include "records/habits.h"
 #include "records/habits_file.h"
 #include "records/memory/memory_watch.h"
+#include "records/nothing_counted.h"
 #include "records/options.h"
 #include "records/probe/counts.h"
 #include "records/probe/extra_probes.h"
@@ -86,6 +87,7 @@ class RecordsCollector final : public Collector {
     std::shared_ptr<const Database> database;  // that the probes know of
     std::vector<std::string> notes;            // missing counts, and why
     Retry attaching;
+    NothingCounted nothing_counted;
     bool refused_reported = false;   // for want of kernel memory
     bool main_thread_ended = false;  // as the probes know
   };

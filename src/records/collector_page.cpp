@@ -1,12 +1,14 @@
 // Output of RecordsCollector: samples, families, the page at "/".
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "base/log.h"
 #include "base/time_text.h"
+#include "base/wall_clock.h"
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "records/collector.h"
@@ -27,6 +29,20 @@ std::uint64_t processed(const IocSample& ioc) {
   std::uint64_t sum = 0;
   for (const RecordSample& record : ioc.records) sum += record.processed;
   return sum;
+}
+
+// User and system, of all threads; 0: it has ended. The kernel's number for the clock of a process
+// (clock_getcpuclockid(3)).
+std::uint64_t cpu_ns_of(int pid) {
+  return clock_ns(static_cast<clockid_t>(~static_cast<unsigned>(pid) << 3 | 2));
+}
+
+void add_timing_note(const OverheadSample& overhead, std::vector<std::string>& notes) {
+  if (overhead.timed_share == 0)
+    notes.push_back("its calls are counted, and not timed");
+  else if (overhead.timed_share < 1)
+    notes.push_back("1 second in " + std::to_string(std::lround(1 / overhead.timed_share)) +
+                    " is timed (--overhead.target); all calls are counted");
 }
 
 exposition::StatusTable unusual_table(const std::vector<IocSample>& iocs) {
@@ -90,6 +106,16 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
     sample.notes.push_back(exposition::plural(refused, "call") +
                            " of records not counted: the IOC's share of --limit.kernel-memory is "
                            "used up");
+  if (sample.overhead && causes != nullptr) {
+    const bool nothing = found->second.nothing_counted.look(
+        Clock::now(), sample.records_watched, causes->entries(slot), cpu_ns_of(sample.pid));
+    if (sample.records_watched) sample.overhead->nothing_counted = nothing;
+    if (nothing)
+      sample.notes.push_back(
+          "nothing is counted: it uses CPU time, and its record probes have seen nothing for five "
+          "minutes");
+  }
+  if (sample.overhead && sample.overhead->attached) add_timing_note(*sample.overhead, sample.notes);
   if (auto added = extras_->add_to(sample, slot); !added) {
     reading.complete = false;
     log::warn("{}", added.error().message());

@@ -18,12 +18,12 @@ void add_options(OptionTable& table, Options& options) {
        {"--records.stuck-after=DURATION", "A record that is active (PACT) for longer is stuck",
         duration(options.stuck_after)},
        {"--overhead.target=PERCENT",
-        "Percent of a core that probes may cost each IOC while all processings are timed; above it "
-        "one in n is timed; 0: none",
+        "Percent of a core that timing may add for each IOC to what counting costs; above it 1 "
+        "second in 16 or 64 is timed; 0: no bound",
         number(options.overhead_target, 0, 1000)},
        {"--overhead.budget=PERCENT",
-        "Percent of a core that counting may cost each IOC; above it its records are not counted; "
-        "0: no bound",
+        "Percent of a core that probes may cost each IOC; above it its records are not counted; 0: "
+        "no bound",
         number(options.overhead_budget, 0, 1000)},
        {"--limit.kernel-memory=SIZE",
         "Kernel memory for counts of records, such as 512MiB; 0: a sixteenth of the host's, 64MiB "

@@ -43,7 +43,7 @@
 
 #include "tools/end_main.h"
 
-enum { RECORDS = 128, NOTIFIES = 8192, DISABLE_ALARM = 18, CONSTANT = 0 };
+enum { RECORDS = 1000, NOTIFIES = 8192, DISABLE_ALARM = 18, CONSTANT = 0 };
 
 /* DISV to PACT lie as in struct dbCommon of Base 7.0.10; the rest is what the process needs itself.
  */

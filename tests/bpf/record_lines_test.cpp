@@ -32,7 +32,7 @@ TEST_P(RecordLinesTest, ARecordIsCountedOnBothSidesOfItsLine) {
   EXPECT_EQ(seen.untimed, 0u);
   EXPECT_EQ(timed(seen), 117u);
   EXPECT_EQ(seen.self_ns, seen.sum_ns);
-  ASSERT_TRUE(done(probe_->end_window(slot, false)));
+  ASSERT_TRUE(end_window(slot, false));
   ioc.ask("call 5 211");
   const auto sum = seen.sum_ns;
   seen = stats(slot, ioc.record(5));
@@ -64,7 +64,7 @@ TEST_P(RecordLinesTest, AChangeOfSeverityIsSeenOnceWhereverItIsKept) {
   expect_transitions(slot, {0, 1, 0, 0});
   ioc.ask({"set 5 sevr 2", "call 5 2"});
   expect_transitions(slot, {0, 1, 1, 0});
-  ASSERT_TRUE(done(probe_->end_window(slot, false)));
+  ASSERT_TRUE(end_window(slot, false));
   ioc.ask("call 5 2");
   expect_transitions(slot, {0, 1, 1, 0});
   ioc.ask({"set 5 sevr 0", "call 5 2"});
@@ -109,7 +109,7 @@ TEST_P(RecordLinesTest, ManyRecordsInTurn) {
   const auto slot = watch(ioc, kMade);
   ioc.ask("many " + std::to_string(kMade));
   for (int i = 0; i < 12; ++i) ioc.ask("again");
-  ASSERT_TRUE(done(probe_->end_window(slot, false)));
+  ASSERT_TRUE(end_window(slot, false));
   for (int i = 0; i < 10; ++i) ioc.ask("again");
   const auto records = value_of(probe_->collect(slot));
   EXPECT_EQ(records.size(), kMade);

@@ -107,6 +107,12 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     EXPECT_TRUE(all);
     return all->at(slot);
   }
+  // Whether the probes for durations are off.
+  bool end_window(std::uint32_t slot, bool anyhow) {
+    const auto ended = probe_->end_window(slot, anyhow);
+    probe_->take_off_ended();
+    return ended && *ended;
+  }
   // Several IOCs that are watched.
   struct Many {
     std::vector<std::unique_ptr<FakeIoc>> iocs;

@@ -1,7 +1,10 @@
 // Windows of time in which calls are timed, on processes whose every call is known.
+#include <random>
+#include <set>
 #include <thread>
 
 #include "record_process_fixture.h"
+#include "records/probe/probe_control.h"
 #include "support/value_of.h"
 
 namespace ioc_exporter::records {
@@ -21,7 +24,7 @@ TEST_P(RecordTimingTest, OutsideOfAWindowACallHitsOneProbe) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   ioc.ask("call 5 23");
-  ASSERT_TRUE(done(probe_->end_window(slot, false)));
+  ASSERT_TRUE(end_window(slot, false));
   const auto returned = returns(slot);
   ioc.ask("call 5 31");
   EXPECT_EQ(returns(slot), returned);
@@ -52,6 +55,37 @@ TEST_P(RecordTimingTest, AWindowEndsByTheClock) {
   EXPECT_EQ(counts(slot).timed, 0u);
 }
 
+// Seconds of which each has other calls, and one in 16 by lot is timed: what is timed stands for
+// all.
+TEST_P(RecordTimingTest, TimedCallsOfAThousandRecordsStandForAll) {
+  constexpr int kRecords = 1000, kCycles = 3;
+  FakeIoc ioc;
+  const auto slot = watch(ioc, kRecords);
+  std::mt19937 random(23);
+  TimingCycle cycle(16, [&random] { return std::uniform_real_distribution<>(0, 1)(random); });
+  int windows = 0;
+  for (int second = 0; second < kCycles * 16; ++second) {
+    const TimingCycle::Clock::time_point now{std::chrono::seconds(1'000 + second)};
+    ASSERT_TRUE(end_window(slot, false));
+    for (auto what = cycle.look(now); what != TimingCycle::Do::nothing; what = cycle.look(now))
+      if (what == TimingCycle::Do::begin_window) {
+        ++windows;
+        ASSERT_TRUE(done(probe_->time_window(slot, 16, hours(1))));
+      }
+    for (int record = 0; record < kRecords; ++record)
+      ioc.send("call " + std::to_string(record) + " " + std::to_string(random() % 4));
+    for (int record = 0; record < kRecords; ++record) ioc.answer();
+  }
+  EXPECT_EQ(windows, kCycles);
+  double processed = 0, shown = 0;
+  for (const RawRecord& record : value_of(probe_->collect(slot))) {
+    processed += static_cast<double>(record.stats.processed);
+    shown += static_cast<double>(timed(record.stats));
+    EXPECT_EQ(timed(record.stats) % 16, 0u);
+  }
+  EXPECT_NEAR(shown / processed, 1, 0.03);
+}
+
 // Calls within a timed call have its weight, and their time is not the outer one's own.
 TEST_P(RecordTimingTest, ATimedCallTakesThoseWithinItAlong) {
   FakeIoc ioc;
@@ -71,7 +105,7 @@ TEST_P(RecordTimingTest, CallsThatAreNotTimedAreParentsWhileTheyAreUnderWay) {
   start({.links = 64});
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  ASSERT_TRUE(done(probe_->end_window(slot, false)));
+  ASSERT_TRUE(end_window(slot, false));
   ioc.ask({"set 0 link 1", "set 1 link 2"});
   for (int i = 0; i < 3; ++i) {
     ioc.ask({"call 0 17", "leave 5 7", "call 6 11", "leave 1 5"});
@@ -94,7 +128,7 @@ TEST_P(RecordTimingTest, ACallThatIsUnderWayIsWaitedFor) {
   ioc.send("call 3 1");
   while (counts(slot).hits.entries == 0) std::this_thread::sleep_for(milliseconds(1));
   bool waited = false;
-  for (int i = 0; i < 10'000 && !done(probe_->end_window(slot, false)); ++i) {
+  for (int i = 0; i < 10'000 && !end_window(slot, false); ++i) {
     waited = true;
     std::this_thread::sleep_for(milliseconds(1));
   }
@@ -110,7 +144,7 @@ TEST_P(RecordTimingTest, ACallThatIsGivenUpCountsOnce) {
   ioc.ask("set 3 wait_us 300000");
   ioc.send("call 3 1");
   while (counts(slot).hits.entries == 0) std::this_thread::sleep_for(milliseconds(1));
-  EXPECT_TRUE(done(probe_->end_window(slot, true)));
+  EXPECT_TRUE(end_window(slot, true));
   ioc.answer();
   ioc.ask("call 4 3");
   EXPECT_EQ(stats(slot, ioc.record(3)).processed, 1u);
@@ -126,7 +160,7 @@ TEST_P(RecordTimingLinksTest, SwitchingAttachmentsLosesNoCallOutsideOfAWindow) {
   for (std::size_t i = 0; i < kIocs; ++i) {
     iocs.push_back(std::make_unique<FakeIoc>());
     slots.push_back(watch(*iocs.back()));
-    ASSERT_TRUE(done(probe_->end_window(slots.back(), false)));
+    ASSERT_TRUE(end_window(slots.back(), false));
     for (std::size_t j = 0; j <= i; ++j) iocs[j]->ask("call 2 13");
   }
   for (std::size_t i = 0; i < kIocs; ++i) {
@@ -139,11 +173,35 @@ TEST_P(RecordTimingLinksTest, SwitchingAttachmentsLosesNoCallOutsideOfAWindow) {
   for (std::size_t i = 0; i < kIocs; ++i) {
     EXPECT_EQ(stats(slots[i], iocs[i]->record(7)).processed, 5u);
     EXPECT_EQ(timed(stats(slots[i], iocs[i]->record(7))), i == 1 ? 20u : 0u);
+    EXPECT_EQ(returns(slots[i]), 5u) << "all of them pay";
   }
   probe_->unwatch({slots[0]});
   for (std::size_t i = 1; i < kIocs; ++i) iocs[i]->ask("call 7 5");
   EXPECT_EQ(timed(stats(slots[1], iocs[1]->record(7))), 40u);
   EXPECT_EQ(stats(slots[2], iocs[2]->record(7)).processed, 10u);
+}
+
+// Of the one that can bear least.
+TEST_P(RecordTimingLinksTest, IocsWithOneAttachmentHaveOneLevel) {
+  Many many = watch_many();
+  ProbeControl control(*probe_, {.target = 0.01}, HitCost{.emulated = 1e-3, .stepped = 1e-3});
+  for (const auto slot : many.slots) control.watch(slot, std::to_string(slot));
+  auto now = ProbeControl::Clock::now();
+  const auto ratios = [&] {
+    std::set<double> all;
+    for (const auto slot : many.slots) all.insert(control.sample(slot)->timed_share);
+    return all;
+  };
+  control.look(now);
+  EXPECT_EQ(ratios(), std::set{1.0});
+  many.iocs[2]->ask("call 5 100");  // 10 % of a core
+  control.look(now += std::chrono::seconds(1));
+  EXPECT_EQ(ratios(), std::set{1.0 / 16});
+  many.ask("call 5 23");
+  for (std::size_t i = 0; i < kIocs; ++i) {
+    EXPECT_EQ(returns(many.slots[i]), i == 2 ? 100u : 0u);
+    EXPECT_EQ(stats(many.slots[i], many.iocs[i]->record(5)).processed, i == 2 ? 123u : 23u);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(ByEnds, RecordTimingTest,

@@ -282,6 +282,13 @@ constexpr Row kOverhead[] = {
      [](const IocSample& ioc, Series& to) {
        if (ioc.overhead) to.add(when(!ioc.overhead->over_budget, ioc.overhead->timed_share));
      }},
+    {gauge(
+         "epics_ioc_nothing_counted",
+         "Whether the IOC has used CPU time for five minutes in which the record probes on it saw "
+         "nothing."),
+     [](const IocSample& ioc, Series& to) {
+       if (ioc.overhead) to.add(ioc.overhead->nothing_counted);
+     }},
     {gauge("epics_ioc_records_watched",
            "Whether the records of the running IOC are counted; where not, the page at / says "
            "why."),

@@ -121,8 +121,9 @@ void for_each_row(std::span<const RecordRows> tables, Read read, Each&& each) {
   }
 }
 
-bool was_processed(const RecordRow& row) {
-  return row.counts && row.counts->processed > 0;
+// No call takes no time.
+bool was_timed(const RecordRow& row) {
+  return row.counts && row.counts->sum_ns > 0;
 }
 
 void encode_info(std::span<const RecordRows> tables, exposition::Encoder& encoder) {
@@ -178,13 +179,13 @@ void encode_records(const std::vector<const IocSample*>& iocs,
   });
   encoder.begin_histograms(kDuration, edges);
   for_each_row(timed, Read::all, [&](const RecordRow& row) {
-    if (was_processed(row))
+    if (was_timed(row))
       encoder.histogram(row.labels, row.counts->buckets,
                         exposition::seconds_from_ns(row.counts->sum_ns));
   });
   encoder.begin_family(kSelf);
   for_each_row(timed, Read::counters, [&](const RecordRow& row) {
-    if (was_processed(row))
+    if (was_timed(row))
       encoder.number(row.labels, exposition::seconds_from_ns(row.counts->self_ns));
   });
   encode_skipped(tables, encoder);

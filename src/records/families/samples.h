@@ -67,6 +67,8 @@ struct OverheadSample {
   double timed_share = 1;               // fraction of its calls that is timed
   std::optional<double> over_budget{};  // its records are not counted, for this would cost so much
   bool attached = true;                 // the probes are there
+  // Whether the IOC works and its probes see nothing; nothing: they are not there, or not known.
+  std::optional<bool> nothing_counted = {};
 };
 
 inline constexpr std::size_t kPutSources = IOCX_PUT_SOURCES;

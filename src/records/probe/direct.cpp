@@ -27,12 +27,11 @@ Result<void> RecordProcess::look_for_direct(std::chrono::steady_clock::time_poin
     if (seen & IOCX_DIRECT_COUNTED || (watched.direct.looking && seen != 0))
       keep_trouble(problem, let_stay(slot));
   }
-  std::vector<iocs::FunctionProbe> gone;
   int begun = 0;
   for (auto& [file, library] : libraries_) {
     if (now < library.look_due) continue;
     if (library.looking) {
-      end_look(library, gone);
+      end_look(library);
       library.look_due = now + kBetweenLooks;
     } else if (begun < kMostLooks) {
       keep_trouble(problem, begin_look(library));
@@ -40,7 +39,7 @@ Result<void> RecordProcess::look_for_direct(std::chrono::steady_clock::time_poin
       begun += library.looking;
     }
   }
-  kernel::take_off_together(std::move(gone));
+  take_off_ended();
   return problem;
 }
 
@@ -66,10 +65,10 @@ Result<void> RecordProcess::begin_look(Library& library) {
   return problem;
 }
 
-void RecordProcess::end_look(Library& library, std::vector<iocs::FunctionProbe>& gone) {
+void RecordProcess::end_look(Library& library) {
   forget_look(library);
   for (const std::uint32_t slot : active(library)) {
-    take_completion_off(slot, gone);
+    end_completion(slot);
     if (library.mode == Attachment::all_processes) break;  // they have one together
   }
 }

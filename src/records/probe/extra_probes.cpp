@@ -57,6 +57,11 @@ void add_links(const std::vector<RawLink>& links, const Database& database,
 
 }  // namespace
 
+std::uint64_t RecordCauses::entries(std::uint32_t slot) const {
+  const auto counts = counts_.find(slot);
+  return counts == counts_.end() ? 0 : counts->second.hits.entries;
+}
+
 double RecordCauses::seconds(std::uint32_t slot, const HitCost& cost) const {
   const auto counts = counts_.find(slot);
   return counts == counts_.end() ? 0 : cost_of(counts->second.hits, cost);

@@ -1,5 +1,7 @@
 #include "records/probe/probe_control.h"
 
+#include <random>
+
 #include "base/log.h"
 
 namespace ioc_exporter::records {
@@ -7,30 +9,39 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Most completions take some milliseconds: between looks whether there are more to come.
-constexpr milliseconds kCompletionsLook{50}, kShortly{500};
+// Between looks whether timed calls, or completions, are still to come: most take milliseconds.
+constexpr milliseconds kWindowLook{500}, kFirstWindowLooks{50}, kShortly{500};
 
 double percent(double share) {
   return share * 100;
 }
 
+ProbeCost price(const ProbeHits& hits, const HitCost& cost) {
+  return {counting_seconds(hits, cost), timing_seconds(hits, cost)};
+}
+
+double seconds_of(const ProbeCost& cost) {
+  return cost.counting + cost.timing;
+}
+
 }  // namespace
 
-ProbeControl::ProbeControl(RecordProcess& records, Limits limits, HitCost cost)
-    : records_(records), limits_(limits), cost_(cost) {}
+ProbeControl::ProbeControl(RecordProcess& records, const TimingLevel::Limits& limits, HitCost cost)
+    : records_(records),
+      limits_(limits),
+      cost_(cost),
+      random_([engine = std::mt19937_64(std::random_device()())]() mutable {
+        return std::uniform_real_distribution<>(0, 1)(engine);
+      }),
+      cycles_{TimingCycle(TimingLevel::kLevels[1], random_),
+              TimingCycle(TimingLevel::kLevels[2], random_)} {}
 
 void ProbeControl::watch(std::uint32_t slot, std::string name) {
-  // Without links it takes the kernel a second to take probes off.
-  const milliseconds cycle(records_.object().attacher().has_links() ? 5'000 : 60'000);
-  TimingTarget timing({limits_.target, limits_.budget, cycle},
-                      {2 * cost_.emulated, cost_.emulated},
-                      [this] { return std::uniform_real_distribution<>(0, 1)(random_); });
-  RecordBudget budget(limits_.budget, 2 * cost_.emulated);
-  Watched& watched =
-      watched_
-          .insert_or_assign(
-              slot, Watched{.name = std::move(name), .budget = budget, .timing = std::move(timing)})
-          .first->second;
+  Watched& watched = watched_
+                         .insert_or_assign(slot, Watched{.name = std::move(name),
+                                                         .budget = RecordBudget(limits_.budget),
+                                                         .timing = TimingLevel(limits_)})
+                         .first->second;
   if (is_away(watched)) pause(slot, watched);
 }
 
@@ -49,7 +60,7 @@ void ProbeControl::set_traced_or_stopped(std::uint32_t slot, bool is) {
 
 void ProbeControl::set_wanted(std::uint32_t slot, bool wanted) {
   if (const auto found = watched_.find(slot); found != watched_.end())
-    found->second.timing.set_wanted(wanted, Clock::now());
+    found->second.choose = std::exchange(found->second.wanted, wanted) != wanted;
 }
 
 void ProbeControl::set_detached(bool detached) {
@@ -71,37 +82,29 @@ void ProbeControl::away_or_back(std::uint32_t slot, Watched& watched, bool was_a
   watched.fresh = true;
 }
 
-bool ProbeControl::is_due(const Watched& watched, Clock::time_point now) const {
-  if (is_away(watched)) return false;
-  return watched.fresh || watched.budget.due() <= now ||
-         (watched.budget.counts() && watched.timing.due() <= now);
-}
-
 void ProbeControl::look(Clock::time_point now) {
-  if (std::ranges::none_of(watched_, [&](const auto& one) { return is_due(one.second, now); }))
-    return;
+  if (watched_.empty()) return;
   const auto hits = records_.hits();
   if (!hits) {
     log::warn("{}", hits.error().message());
     return;
   }
   for (auto& [slot, watched] : watched_) {
-    if (!is_due(watched, now)) continue;
-    const auto found = hits->find(slot);
-    const ProbeHits seen = found == hits->end() ? ProbeHits{} : found->second;
+    if (const auto found = hits->find(slot); found != hits->end())
+      watched.cost = price(found->second, cost_);
+    if (is_away(watched)) continue;
     if (std::exchange(watched.fresh, false) && !watched.budget.rests()) {
-      watched.budget.attached(now, seen.entries);
-      watched.timing.restart(now, seen, true);
+      watched.budget.attached(now, seconds_of(watched.cost));
+      watched.timing.restart(now, watched.cost);
     }
-    if (now >= watched.left_until) follow_budget(slot, watched, now, seen);
-    if (watched.budget.counts() && records_.is_timed(slot)) follow_timing(slot, watched, now, seen);
+    if (now >= watched.left_until) follow_budget(slot, watched, now);
   }
+  follow_timing(now);
 }
 
-void ProbeControl::follow_budget(std::uint32_t slot, Watched& watched, Clock::time_point now,
-                                 ProbeHits seen) {
+void ProbeControl::follow_budget(std::uint32_t slot, Watched& watched, Clock::time_point now) {
   const bool in_trial = watched.budget.in_trial();
-  switch (watched.budget.look(now, seen.entries)) {
+  switch (watched.budget.look(now, seconds_of(watched.cost))) {
     case RecordBudget::Do::nothing:
       break;
     case RecordBudget::Do::take_off:
@@ -110,13 +113,13 @@ void ProbeControl::follow_budget(std::uint32_t slot, Watched& watched, Clock::ti
     case RecordBudget::Do::attach: {
       const auto began = Clock::now();
       resume(slot, watched);
-      watched.budget.attached(now + (Clock::now() - began), seen.entries);
+      watched.budget.attached(now + (Clock::now() - began), seconds_of(watched.cost));
       break;
     }
     case RecordBudget::Do::keep:
       log::info("ioc {}: its records are counted again, for {:.1f} % of a core", watched.name,
                 percent(watched.budget.load()));
-      watched.timing.restart(now, seen, false);
+      watched.timing.restart(now, watched.cost);
       break;
   }
 }
@@ -133,60 +136,102 @@ void ProbeControl::take_off(std::uint32_t slot, Watched& watched, Clock::time_po
     report(watched, "take off the probes for durations", done.error());
   if (auto done = records_.end_completions(slot, true); !done)
     report(watched, "take off the probe for completions", done.error());
-  watched.window_ended.reset();
+  records_.take_off_ended();
+  watched.window_end.reset();
+  watched.timing.set(TimingLevel::kLevels.back(), now, watched.cost);
   if (pause(slot, watched)) return;
   // To count nothing and cost the same would be the worst of both.
   resume(slot, watched);
-  watched.budget = RecordBudget(limits_.budget, 2 * cost_.emulated);
+  watched.budget = RecordBudget(limits_.budget);
   watched.fresh = true;
   watched.left_until = now + kRetry;
 }
 
-void ProbeControl::follow_timing(std::uint32_t slot, Watched& watched, Clock::time_point now,
-                                 ProbeHits seen) {
-  using Do = TimingTarget::Do;
-  const bool before = watched.timing.in_windows();
-  const Do what = watched.timing.look(now, seen);
-  if (!before && watched.timing.in_windows())
-    log::info("ioc {}: timing all calls would cost {:.1f} % of a core: {} timed, all are counted",
-              watched.name, percent(watched.timing.entry_load() + watched.timing.timing_load()),
-              watched.timing.one_in() == 0
-                  ? "none is"
-                  : "one in " + std::to_string(watched.timing.one_in()) + " is");
-  if (what == Do::time_all) {
-    watched.window_ended.reset();
-    if (auto ok = records_.time_all(slot); !ok) report(watched, "time all calls", ok.error());
-  } else if (what == Do::begin_window) {
-    begin_window(slot, watched);
-  } else if (what != Do::nothing) {
-    end_window(slot, watched, now, what == Do::end_window_anyhow);
+void ProbeControl::follow_timing(Clock::time_point now) {
+  std::map<const Attached*, Group> groups;
+  for (auto& one : watched_) {
+    Watched& watched = one.second;
+    if (is_away(watched) || !watched.budget.counts() || !records_.is_timed(one.first)) continue;
+    watched.timing.measure(now, watched.cost);
+    if (const Attached* attached = records_.attached_of(one.first))
+      groups[attached].push_back(&one);
   }
-  if (watched.window_ended) end_completions(slot, watched, now);
+  for (auto& [attached, group] : groups)
+    if (std::ranges::any_of(group, [&group](const auto* one) {
+          const unsigned level = one->second.timing.level();
+          return level == 1 || level != group[0]->second.timing.level() || one->second.choose;
+        }))
+      choose_level(group, now);
+  for (std::size_t i = 0; i < cycles_.size(); ++i)
+    for (auto what = cycles_[i].look(now); what != TimingCycle::Do::nothing;
+         what = cycles_[i].look(now))
+      for (auto& [attached, group] : groups)
+        if (group[0]->second.timing.level() == TimingLevel::kLevels[i + 1])
+          follow_cycle(group, what, now);
+  for (auto& [slot, watched] : watched_)
+    if (!is_away(watched)) end_window(slot, watched, now);
+  records_.take_off_ended();
+}
+
+void ProbeControl::follow_cycle(const Group& group, TimingCycle::Do what, Clock::time_point now) {
+  for (auto* const one : group)
+    if (what == TimingCycle::Do::begin_window)
+      begin_window(one->first, one->second);
+    else
+      one->second.timing.end_cycle(now, one->second.cost);
+  if (what == TimingCycle::Do::begin_cycle) choose_level(group, now);
+}
+
+void ProbeControl::choose_level(const Group& group, Clock::time_point now) {
+  const bool wanted =
+      std::ranges::any_of(group, [](const auto* one) { return one->second.wanted; });
+  unsigned level = 1;
+  for (const auto* one : group) level = std::max(level, one->second.timing.choose(wanted));
+  for (auto* const one : group) set_level(one->first, one->second, level, now);
+}
+
+void ProbeControl::set_level(std::uint32_t slot, Watched& watched, unsigned level,
+                             Clock::time_point now) {
+  watched.choose = false;
+  const unsigned before = watched.timing.level();
+  if (level == before) return;
+  watched.timing.set(level, now, watched.cost);
+  if (level > 1) {
+    log::info(
+        "ioc {}: 1 second in {} is timed, all calls are counted: to time all would cost {:.1f} % "
+        "of "
+        "a core, or as much of an IOC with the same library file",
+        watched.name, level, percent(watched.timing.timing(1)));
+    if (before == 1) watched.window_end = watched.window_due = now;
+    return;
+  }
+  log::info("ioc {}: all calls are timed again", watched.name);
+  watched.window_end.reset();
+  if (auto ok = records_.time_all(slot); !ok) {
+    report(watched, "time all calls", ok.error());
+    watched.timing.set(TimingLevel::kLevels.back(), now, watched.cost);
+  }
 }
 
 void ProbeControl::begin_window(std::uint32_t slot, Watched& watched) {
-  auto began = records_.time_window(slot, watched.timing.one_in(), watched.timing.window());
+  auto began = records_.time_window(slot, watched.timing.level(), TimingCycle::kWindow);
   if (!began) report(watched, "attach the probes for durations", began.error());
-  watched.timing.window_began(Clock::now());
+  // From now on, however long it took to attach them.
+  watched.window_end = watched.window_due = Clock::now() + TimingCycle::kWindow;
 }
 
-void ProbeControl::end_window(std::uint32_t slot, Watched& watched, Clock::time_point now,
-                              bool anyhow) {
-  auto ended = records_.end_window(slot, anyhow);
-  if (!ended) report(watched, "take off the probes for durations", ended.error());
-  if (ended && !*ended) return;
-  watched.timing.window_ended();
-  if (!watched.window_ended) watched.window_ended = now;
-}
-
-void ProbeControl::end_completions(std::uint32_t slot, Watched& watched, Clock::time_point now) {
-  const auto waited = now - *watched.window_ended;
-  auto ended = records_.end_completions(slot, waited > kCompletions);
-  if (!ended) report(watched, "take off the probe for completions", ended.error());
-  if (!ended || *ended)
-    watched.window_ended.reset();
-  else if (watched.timing.resting())
-    watched.timing.look_at(now + (waited < kShortly ? kCompletionsLook : TimingTarget::kLook));
+void ProbeControl::end_window(std::uint32_t slot, Watched& watched, Clock::time_point now) {
+  if (!watched.window_end || now < watched.window_due) return;
+  const auto waited = now - *watched.window_end;
+  const bool anyhow = waited > kPatience;
+  auto done = records_.end_window(slot, anyhow);
+  if (!done) report(watched, "take off the probes for durations", done.error());
+  if (!done || *done) done = records_.end_completions(slot, anyhow);
+  if (!done) report(watched, "take off the probe for completions", done.error());
+  if (!done || *done)
+    watched.window_end.reset();
+  else
+    watched.window_due = now + (waited < kShortly ? kFirstWindowLooks : kWindowLook);
 }
 
 // Whether nothing is counted from now on, as the probes are off or their programs return at once.
@@ -214,15 +259,17 @@ void ProbeControl::report(Watched& watched, const std::string& action, const Err
 }
 
 std::optional<ProbeControl::Clock::time_point> ProbeControl::next_due() const {
-  std::optional<Clock::time_point> next;
+  auto next = Clock::time_point::max();
   for (const auto& [slot, watched] : watched_) {
     if (is_away(watched)) continue;
-    const bool in_windows = watched.budget.counts() && watched.timing.in_windows();
-    if (!watched.budget.in_trial() && !in_windows) continue;
-    const auto due = in_windows ? watched.timing.due() : watched.budget.due();
-    if (!next || due < *next) next = due;
+    if (watched.budget.in_trial()) next = std::min(next, watched.budget.due());
+    if (watched.window_end) next = std::min(next, watched.window_due);
+    if (!watched.budget.counts()) continue;
+    for (std::size_t i = 0; i < cycles_.size(); ++i)
+      if (watched.timing.level() == TimingLevel::kLevels[i + 1])
+        next = std::min(next, cycles_[i].due());
   }
-  return next;
+  return next == Clock::time_point::max() ? std::nullopt : std::optional(next);
 }
 
 std::optional<OverheadSample> ProbeControl::sample(std::uint32_t slot) const {
@@ -232,18 +279,19 @@ std::optional<OverheadSample> ProbeControl::sample(std::uint32_t slot) const {
   if (!watched.budget.counts())
     return OverheadSample{.over_budget = watched.budget.load(), .attached = false};
   if (is_away(watched)) return OverheadSample{.timed_share = 0, .attached = false};
-  return OverheadSample{.core_share = watched.timing.load(),
-                        .timed_share = records_.is_timed(slot) ? watched.timing.timed_share() : 0};
+  const unsigned level = watched.timing.level();
+  return OverheadSample{.core_share = watched.timing.counting() + watched.timing.timing(level),
+                        .timed_share = records_.is_timed(slot) ? 1.0 / level : 0};
 }
 
-void RecordBudget::attached(Clock::time_point now, std::uint64_t entries) {
+void RecordBudget::attached(Clock::time_point now, double spent) {
   marked_ = now;
-  entries_ = entries;
+  spent_ = spent;
   over_ = 0;
   due_ = now + (in_trial() ? kTrial : kLook);
 }
 
-RecordBudget::Do RecordBudget::look(Clock::time_point now, std::uint64_t entries) {
+RecordBudget::Do RecordBudget::look(Clock::time_point now, double spent) {
   if (now < due_) return Do::nothing;
   if (budget_ <= 0) {
     due_ = now + kLook;
@@ -251,15 +299,15 @@ RecordBudget::Do RecordBudget::look(Clock::time_point now, std::uint64_t entries
   }
   if (rests()) {
     state_ = State::trial;
-    attached(now, entries);
+    attached(now, spent);
     return Do::attach;
   }
   const double seconds = std::chrono::duration<double>(now - marked_).count();
-  const std::uint64_t more = entries > entries_ ? entries - entries_ : 0;
+  const double more = spent - spent_;
   const unsigned over = over_;
-  attached(now, entries);
+  attached(now, spent);
   if (seconds <= 0) return Do::nothing;
-  load_ = static_cast<double>(more) * hit_seconds_ / seconds;
+  load_ = more / seconds;
   if (in_trial() && load_ < budget_ * kCalm) {
     state_ = State::counts;
     kept_since_ = now;

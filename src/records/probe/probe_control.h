@@ -1,18 +1,20 @@
 // ProbeControl: decides, for each IOC whose records are counted, when its probes are attached, and
 // when those that time its calls are. They are off while the operator wants it, while the IOC is
 // stopped or under a debugger, and while to count would cost more than the budget
-// (RecordBudget). Before that fewer calls are timed
-// (records/timing/timing_target.h).
+// (RecordBudget). IOCs with one attachment have the ends of their calls seen together, so they have
+// one level of timing (records/timing/timing_target.h), that of the one that can bear least.
 //
 // Not thread-safe: under the same mutex as the RecordProcess that it pauses.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
-#include <random>
 #include <string>
+#include <vector>
 
 #include "records/families/samples.h"
 #include "records/probe/process.h"
@@ -21,7 +23,7 @@
 namespace ioc_exporter::records {
 
 // Whether one IOC's records are counted, so that this costs it no more than the budget. Pure: it is
-// told the time and the hits, and says what to do.
+// told the time and the cost, and says what to do.
 //
 // Several looks in a row over the budget take the probes off. After a rest they are attached for a
 // moment, the trial; they stay when the load has fallen well below the budget. Each rest is twice
@@ -37,13 +39,13 @@ class RecordBudget {
 
   enum class Do { nothing, take_off, attach, keep };
 
-  // `budget`: fraction of one core; 0: no bound. `hit_seconds`: what an entry costs.
-  RecordBudget(double budget, double hit_seconds) : budget_(budget), hit_seconds_(hit_seconds) {}
+  // `budget`: fraction of one core; 0: no bound.
+  explicit RecordBudget(double budget) : budget_(budget) {}
 
-  // To be called at due() or later. `entries`: hits of the IOC's entry probes so far.
-  Do look(Clock::time_point now, std::uint64_t entries);
+  // To be called at due() or later. `spent`: seconds that the IOC's probes have taken so far.
+  Do look(Clock::time_point now, double spent);
   // The probes are there since now: after a look that said so, or another reason to have none.
-  void attached(Clock::time_point now, std::uint64_t entries);
+  void attached(Clock::time_point now, double spent);
 
   Clock::time_point due() const { return due_; }
   bool counts() const { return state_ == State::counts; }
@@ -54,12 +56,11 @@ class RecordBudget {
  private:
   enum class State { counts, rests, trial };
 
-  double budget_, hit_seconds_;
+  double budget_;
   State state_ = State::counts;
   std::chrono::seconds rest_ = kFirstRest;  // the next one
   Clock::time_point due_{}, marked_{}, kept_since_{};
-  std::uint64_t entries_ = 0;
-  double load_ = 0;
+  double spent_ = 0, load_ = 0;
   unsigned over_ = 0;  // looks in a row
 };
 
@@ -68,17 +69,11 @@ class ProbeControl {
   using Clock = std::chrono::steady_clock;
   // How long an IOC is left as it is whose probes cannot be taken off.
   static constexpr std::chrono::seconds kRetry{60};
-  // How long an IOC's completions of timed calls are waited for.
-  static constexpr std::chrono::seconds kCompletions{60};
-
-  // Fractions of one core for each IOC, 0 for none.
-  struct Limits {
-    double target = 0;
-    double budget = 0;
-  };
+  // How long timed calls, and their completions, are waited for after their second.
+  static constexpr std::chrono::seconds kPatience{60};
 
   // `records` must outlive it.
-  ProbeControl(RecordProcess& records, Limits limits, HitCost cost);
+  ProbeControl(RecordProcess& records, const TimingLevel::Limits& limits, HitCost cost);
 
   // An IOC that RecordProcess watches from now on; `name` is for the log.
   void watch(std::uint32_t slot, std::string name);
@@ -93,8 +88,8 @@ class ProbeControl {
 
   // Looks at the IOCs that are due.
   void look(Clock::time_point now = Clock::now());
-  // When a window or a trial begins or ends; nothing while there are none. Others are to be looked
-  // at about once a second.
+  // When a cycle, a window or a trial begins or ends; nothing while there are none. Others are to
+  // be looked at about once a second.
   std::optional<Clock::time_point> next_due() const;
 
   // Nothing when the slot is not watched.
@@ -104,31 +99,40 @@ class ProbeControl {
   struct Watched {
     std::string name;
     RecordBudget budget;
-    TimingTarget timing;
-    std::optional<Clock::time_point> window_ended = {};  // completions are waited for since
+    TimingLevel timing;
+    bool wanted = false;  // to be timed as a whole
+    bool choose = false;  // that has changed
+    // The probes that time calls are there: the end of the window that they are, or were, for.
+    std::optional<Clock::time_point> window_end = {};
+    Clock::time_point window_due = {};  // when to look whether they are still needed
     bool traced_or_stopped = false;
     bool fresh = true;                  // nothing has been seen since the probes were attached
     Clock::time_point left_until = {};  // its probes could not be taken off
     std::string reported = {};
+    ProbeCost cost = {};
   };
+  // The IOCs that have one attachment.
+  using Group = std::vector<std::pair<const std::uint32_t, Watched>*>;
 
   bool is_away(const Watched& watched) const { return detached_ || watched.traced_or_stopped; }
-  bool is_due(const Watched& watched, Clock::time_point now) const;
   void away_or_back(std::uint32_t slot, Watched& watched, bool was_away);
-  void follow_budget(std::uint32_t slot, Watched& watched, Clock::time_point now, ProbeHits seen);
-  void follow_timing(std::uint32_t slot, Watched& watched, Clock::time_point now, ProbeHits seen);
+  void follow_budget(std::uint32_t slot, Watched& watched, Clock::time_point now);
   void take_off(std::uint32_t slot, Watched& watched, Clock::time_point now, bool in_trial);
+  void follow_timing(Clock::time_point now);
+  void follow_cycle(const Group& group, TimingCycle::Do what, Clock::time_point now);
+  void choose_level(const Group& group, Clock::time_point now);
+  void set_level(std::uint32_t slot, Watched& watched, unsigned level, Clock::time_point now);
   void begin_window(std::uint32_t slot, Watched& watched);
-  void end_window(std::uint32_t slot, Watched& watched, Clock::time_point now, bool anyhow);
-  void end_completions(std::uint32_t slot, Watched& watched, Clock::time_point now);
+  void end_window(std::uint32_t slot, Watched& watched, Clock::time_point now);
   bool pause(std::uint32_t slot, Watched& watched);
   void resume(std::uint32_t slot, Watched& watched);
   void report(Watched& watched, const std::string& action, const Error& error);
 
   RecordProcess& records_;
-  Limits limits_;
+  TimingLevel::Limits limits_;
   HitCost cost_;
-  std::mt19937_64 random_{std::random_device{}()};
+  std::function<double()> random_;
+  std::array<TimingCycle, 2> cycles_;
   std::map<std::uint32_t, Watched> watched_;
   bool detached_ = false;
 };

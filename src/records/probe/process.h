@@ -100,12 +100,16 @@ class RecordProcess : public RecordTables {
   Result<bool> time_all(std::uint32_t slot);
   Result<bool> time_window(std::uint32_t slot, std::uint32_t weight,
                            std::chrono::nanoseconds length);
-  // Ends the window: takes off the probes that only timed calls need. False: they stay, since timed
-  // calls are under way or wait for their completion. `anyhow`: calls under way then count without
-  // a duration.
+  // Ends the window, and the probes that only timed calls need; take_off_ended() takes them off.
+  // False: they stay, since timed calls are under way. `anyhow`: those then count without a
+  // duration.
   Result<bool> end_window(std::uint32_t slot, bool anyhow);
   // The same for their completions, which may take long.
   Result<bool> end_completions(std::uint32_t slot, bool anyhow);
+  // Those of all IOCs with one wait for the kernel.
+  void take_off_ended();
+  // Where the IOC's probes are: IOCs that are attached together have one. Null: nowhere.
+  Attached* attached_of(std::uint32_t slot);
 
   // Processings that do not come through dbProcess, since a driver calls the record's support: the
   // probe that counts them is one more trap for each record. So it is attached for a second a
@@ -143,14 +147,14 @@ class RecordProcess : public RecordTables {
   // direct.cpp
   Result<void> let_stay(std::uint32_t slot);
   Result<void> begin_look(Library& library);
-  void end_look(Library& library, std::vector<iocs::FunctionProbe>& gone);
+  void end_look(Library& library);
   void forget_look(Library& library);
   // timing.cpp
-  void take_completion_off(std::uint32_t slot, std::vector<iocs::FunctionProbe>& gone);
-  Attached* attached_of(std::uint32_t slot);
+  void end_completion(std::uint32_t slot);
   Result<bool> write_timing(std::uint32_t slot, const CallTiming& timing);
 
   std::map<LibraryKey, Library> libraries_;
+  std::vector<UniqueFd> ended_;  // to be taken off
   std::uint32_t next_generation_ = 1;
 };
 

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/wall_clock.h"
@@ -18,7 +19,6 @@ std::uint64_t monotonic_ns() {
 
 }  // namespace
 
-// Where the IOC's probes are.
 Attached* RecordProcess::attached_of(std::uint32_t slot) {
   Library& library = library_of(slot);
   if (library.mode == Attachment::all_processes) return &library.for_all;
@@ -88,7 +88,7 @@ Result<bool> RecordProcess::end_window(std::uint32_t slot, bool anyhow) {
     return true;
   if (Attached* const attached = attached_of(slot))
     if (const auto process = attached->find(RecordProgram::process); process != attached->end())
-      kernel::take_off_together(std::exchange(process->second.at_ends, {}));
+      std::ranges::move(std::exchange(process->second.at_ends, {}), std::back_inserter(ended_));
   return true;
 }
 
@@ -103,22 +103,23 @@ Result<bool> RecordProcess::end_completions(std::uint32_t slot, bool anyhow) {
   watched.timing.completions = false;
   if (!watched.paused)
     if (auto ok = write_config(slot, attach_bit(library_of(slot).mode)); !ok) return ok.error();
-  std::vector<iocs::FunctionProbe> gone;
-  take_completion_off(slot, gone);
-  kernel::take_off_together(std::move(gone));
+  end_completion(slot);
   return true;
 }
 
 // Unless it, or with an attachment for all another IOC, needs it.
-void RecordProcess::take_completion_off(std::uint32_t slot,
-                                        std::vector<iocs::FunctionProbe>& gone) {
+void RecordProcess::end_completion(std::uint32_t slot) {
   Library& library = library_of(slot);
   const auto needs_it = [this](std::uint32_t one) { return sees_ends(watched_.at(one)); };
   const bool all = library.mode == Attachment::all_processes;
   if (needs_it(slot) || (all && std::ranges::any_of(active(library), needs_it))) return;
   if (Attached* const attached = attached_of(slot))
     if (auto completion = attached->extract(RecordProgram::completion))
-      gone.push_back(std::move(completion.mapped()));
+      ended_.push_back(std::move(completion.mapped().at_entry));
+}
+
+void RecordProcess::take_off_ended() {
+  kernel::take_off_together(std::exchange(ended_, {}));
 }
 
 }  // namespace ioc_exporter::records

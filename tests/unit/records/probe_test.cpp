@@ -46,7 +46,7 @@ constexpr double kHit = 1e-6, kBudget = 0.25;
 // An IOC that calls at a rate, a second at a time; what it calls without probes hits nothing.
 class Ioc {
  public:
-  explicit Ioc(double limit = kBudget) : budget(limit, kHit) { budget.attached(now, 0); }
+  explicit Ioc(double limit = kBudget) : budget(limit) { budget.attached(now, 0); }
 
   // Answers of the budget after each second, without Do::nothing.
   std::vector<Do> run(int time, std::uint64_t rate) {
@@ -55,11 +55,11 @@ class Ioc {
       now += seconds(1);
       if (attached) entries += rate;
       if (attached) ++attached_seconds;
-      const Do what = budget.look(now, entries);
+      const Do what = budget.look(now, static_cast<double>(entries) * kHit);
       if (what == Do::take_off) attached = false;
       if (what == Do::attach) {
         attached = true;
-        budget.attached(now, entries);
+        budget.attached(now, static_cast<double>(entries) * kHit);
       }
       if (what != Do::nothing) said.push_back(what);
     }

@@ -2,229 +2,206 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <map>
 #include <random>
 
 namespace ioc_exporter::records {
 namespace {
 
-using Do = TimingTarget::Do;
-using Clock = TimingTarget::Clock;
+using Clock = TimingLevel::Clock;
+using Do = TimingCycle::Do;
+// Of what happens at each moment: its sum from 0 to a time in seconds.
+using Sum = std::function<double(double)>;
 
-constexpr TimingCost kCost{1e-6, 2e-6};
-constexpr TimingTarget::Limits kLimits{.target = 0.01, .budget = 0.05};
+constexpr TimingLevel::Limits kLimits{.target = 0.01, .budget = 0.25};
+constexpr double kEntry = 1e-6, kEnd = 2e-6;  // seconds a call
 
-// An IOC that makes `rate` calls a second, and does what the class says. A call at each moment t
-// takes `value(t)`; what is timed of them adds up with its weight.
+std::function<double()> lots() {
+  return [engine = std::mt19937_64(23)]() mutable {
+    return std::uniform_real_distribution<>(0, 1)(engine);
+  };
+}
+
+Clock::time_point at(double seconds) {
+  return Clock::time_point(std::chrono::hours(1)) +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+double seconds_of(Clock::time_point time) {
+  return std::chrono::duration<double>(time - at(0)).count();
+}
+
+Sum rate(double each_second) {
+  return [=](double t) { return each_second * t; };
+}
+
+// `high` for the first `part` of each `period`, else `low`, a second.
+Sum bursts(double period, double part, double high, double low) {
+  return [=](double t) {
+    const double whole = std::floor(t / period), rest = t - whole * period;
+    return whole * (part * high + (period - part) * low) + std::min(rest, part) * high +
+           std::max(0.0, rest - part) * low;
+  };
+}
+
+// An IOC whose calls are timed as the class says; ends stay on for `waits` after each window.
 class Ioc {
  public:
-  explicit Ioc(const TimingTarget::Limits& limits, std::function<double()> random)
-      : timing(limits, kCost, std::move(random)) {
-    timing.restart(at(0), {}, true);
+  explicit Ioc(const TimingLevel::Limits& limits = kLimits) : level(limits) {
+    level.restart(at(0), {});
   }
 
-  void run(double seconds, double rate, const std::function<double(double)>& value = {}) {
-    for (double end = now + seconds; now < end; now += kStep) {
-      step_rate_ = rate;
+  void run(double seconds, const Sum& calls) {
+    const double until = now_ + seconds, before = now_;
+    const auto of = [&](double from, double to) {
+      return calls(to - before) - calls(from - before);
+    };
+    while (now_ < until) {
       look();
-      const double calls = rate * kStep, what = value ? value(now) : 1;
-      entries_ += calls;
-      truth += calls * what;
-      if (now >= until_) {
-        if (attached) idle_returns += calls;
-      } else {
-        shown += calls * what * weight_;
-      }
-      if (attached) returns_ += calls;
+      double next = std::min({until, std::floor(now_) + 1, std::max(now_ + 1e-6, due())});
+      for (const double end : {timed_until_, timed_until_ + waits})
+        if (end > now_) next = std::min(next, end);
+      const double more = of(now_, next);
+      const bool timed = level.level() == 1 || now_ < timed_until_;
+      truth += more;
+      if (timed) shown += more * level.level();
+      cost_.counting += more * kEntry;
+      if (timed || now_ < timed_until_ + waits) cost_.timing += more * kEnd;
+      now_ = next;
     }
   }
+  double timing() const { return cost_.timing; }
 
-  void want(bool wanted) { timing.set_wanted(wanted, at(now)); }
-
-  TimingTarget timing;
-  bool attached = true;
-  double now = 0, truth = 0, shown = 0, idle_returns = 0;
-  std::map<Do, int> done;
-  double returns() const { return returns_; }
+  TimingLevel level;
+  bool wanted = false;
+  double waits = 0, late = 0, truth = 0, shown = 0, longest_gap = 0;
+  int changes = 0;
 
  private:
-  static constexpr double kStep = 1e-3;
-
-  static Clock::time_point at(double seconds) {
-    return Clock::time_point(std::chrono::hours(1)) +
-           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  void set(unsigned wish) {
+    if (wish == level.level()) return;
+    ++changes;
+    level.set(wish, at(now_), cost_);
+    timed_until_ = now_;
   }
+  double due() const { return seconds_of(std::min(cycles_[0].due(), cycles_[1].due())) + late; }
   void look() {
-    const Do what = timing.look(
-        at(now), {static_cast<std::uint64_t>(entries_), static_cast<std::uint64_t>(returns_)});
-    ++done[what];
+    level.measure(at(now_), cost_);
+    if (level.level() == 1 || wanted) set(level.choose(wanted));
+    for (TimingCycle& cycle : cycles_)
+      for (auto what = cycle.look(at(now_ - late)); what != Do::nothing;
+           what = cycle.look(at(now_ - late)))
+        if (level.level() ==
+            TimingLevel::kLevels[1 + static_cast<std::size_t>(&cycle - &cycles_[0])])
+          follow(what);
+  }
+  void follow(Do what) {
     if (what == Do::begin_window) {
-      attached = true;
-      weight_ = timing.one_in();
-      until_ = now + std::chrono::duration<double>(timing.window()).count();
-      timing.window_began(at(now));
-    } else if (what == Do::time_all) {
-      attached = true;
-      weight_ = 1;
-      until_ = INFINITY;
-    } else if (what == Do::end_window || what == Do::end_window_anyhow) {
-      until_ = std::min(until_, now);
-      if (what == Do::end_window && calls_are_long) return;
-      attached = false;
-      timing.window_ended();
+      longest_gap = std::max(longest_gap, now_ - timed_until_);
+      timed_until_ = now_ + 1;
+    } else {
+      level.end_cycle(at(now_), cost_);
+      set(level.choose(wanted));
     }
   }
 
-  double entries_ = 0, returns_ = 0, until_ = INFINITY, step_rate_ = 0;
-  unsigned weight_ = 1;
-
- public:
-  bool calls_are_long = false;
+  std::array<TimingCycle, 2> cycles_{TimingCycle(16, lots()), TimingCycle(64, lots())};
+  double now_ = 0, timed_until_ = 0;
+  ProbeCost cost_;
 };
 
-double half() {
-  return 0.5;
-}
-
-TEST(TimingTarget, TimesAllBelowTheTarget) {
-  Ioc ioc(kLimits, half);
-  ioc.run(30, 3'300);  // 0.99 %
-  EXPECT_FALSE(ioc.timing.in_windows());
+TEST(TimingLevel, TimesAllBelowTheTargetWhateverCountingCosts) {
+  Ioc ioc;
+  ioc.run(30, rate(4'900));  // 0.98 %
+  EXPECT_EQ(ioc.level.level(), 1u);
   EXPECT_EQ(ioc.shown, ioc.truth);
-  EXPECT_EQ(ioc.timing.timed_share(), 1);
 }
 
-TEST(TimingTarget, TimesOneInNAboveTheTarget) {
-  Ioc ioc(kLimits, half);
-  ioc.run(30, 4'000);  // 0.4 % for entries and 0.8 % for ends: 0.4 of that are left
-  EXPECT_EQ(ioc.timing.one_in(), 2u);
-  EXPECT_EQ(ioc.timing.timed_share(), 0.5);
-  ioc.run(60, 9'400);  // 0.06 are left of 1.88 %
-  EXPECT_EQ(ioc.timing.one_in(), 32u);
-  const double before = ioc.returns();
-  ioc.run(900, 9'400);
-  EXPECT_NEAR((ioc.returns() - before) / (900 * 9'400), 1.0 / 32, 0.002);
-}
-
-TEST(TimingTarget, ActsAtItsFirstLook) {
-  Ioc ioc(kLimits, half);
-  ioc.run(1, 50'000);
-  EXPECT_TRUE(ioc.attached);
-  ioc.run(0.01, 50'000);
-  EXPECT_FALSE(ioc.attached);
-  EXPECT_EQ(ioc.timing.timed_share(), 0);
-}
-
-TEST(TimingTarget, IsKeptWhereCountingAloneCostsLess) {
-  for (const double rate : {3'400., 5'100., 9'800.}) {
-    Ioc ioc(kLimits, half);
-    ioc.run(30, rate);
-    const double before = ioc.returns();
-    ioc.run(500, rate);
-    EXPECT_LT(rate * kCost.entry + (ioc.returns() - before) / 500 * kCost.end, 0.0101) << rate;
-    EXPECT_GT(ioc.returns(), before) << rate;
+TEST(TimingLevel, TimesASecondIn16Or64AboveIt) {
+  for (const auto& [calls, wanted] :
+       {std::pair(5'100., 16u), {50'000., 16u}, {79'000., 16u}, {81'000., 64u}, {1e7, 64u}}) {
+    Ioc ioc;
+    ioc.run(2, rate(calls));
+    EXPECT_EQ(ioc.level.level(), wanted) << calls;
+    const double before = ioc.timing();
+    ioc.run(6400, rate(calls));
+    EXPECT_EQ(ioc.level.level(), wanted) << calls;
+    EXPECT_NEAR((ioc.timing() - before) / (6400 * calls * kEnd), 1.0 / wanted, 0.002) << calls;
   }
 }
 
-TEST(TimingTarget, DoesNotSwingWhereTheLoadIsNearTheTarget) {
+TEST(TimingLevel, CallsThatOutlastTheirSecondCountAsCost) {
+  Ioc ioc;
+  ioc.waits = 3;
+  ioc.run(64, rate(50'000));
+  EXPECT_EQ(ioc.level.level(), 64u) << "4 seconds of 10 % in 16 are more than 1 %";
+  ioc.waits = 0;
+  ioc.run(64 * 3, rate(5'100));
+  EXPECT_EQ(ioc.level.level(), 16u);
+}
+
+TEST(TimingLevel, DoesNotSwingWhereTheLoadIsNearTheTarget) {
   std::mt19937_64 engine(23);
-  std::uniform_real_distribution<> rate(2'600, 4'000);  // a mean of 0.99 %
-  Ioc ioc(kLimits, half);
-  for (int second = 0; second < 1000; ++second) ioc.run(1, rate(engine));
-  EXPECT_TRUE(ioc.timing.in_windows());
-  EXPECT_EQ(ioc.done[Do::time_all], 0);
+  std::uniform_real_distribution<> some(4'000, 6'000);
+  Ioc ioc;
+  for (int second = 0; second < 1000; ++second) ioc.run(1, rate(some(engine)));
+  EXPECT_EQ(ioc.level.level(), 16u);
+  EXPECT_EQ(ioc.changes, 1);
 }
 
-TEST(TimingTarget, TimesNoneWhereOneInAHundredIsTooMuch) {
-  Ioc ioc(kLimits, half);
-  ioc.run(60, 9'950);
-  EXPECT_EQ(ioc.timing.one_in(), 0u);
-  EXPECT_EQ(ioc.timing.timed_share(), 0);
-  const double before = ioc.returns();
-  ioc.run(100, 15'000);
-  EXPECT_EQ(ioc.returns(), before);
-  ioc.run(60, 3'900);
-  EXPECT_EQ(ioc.timing.one_in(), 2u);
+TEST(TimingLevel, TimesAllWhileSomebodyWantsItWithinTheBudget) {
+  Ioc ioc;
+  ioc.run(30, rate(20'000));
+  ioc.wanted = true;
+  ioc.run(2, rate(20'000));
+  EXPECT_EQ(ioc.level.level(), 1u);
+  ioc.run(10, rate(80'000));  // 8 % and 16 %: more than four fifths of 25 %
+  EXPECT_EQ(ioc.level.level(), 16u);
+  ioc.run(60, rate(20'000));
+  EXPECT_EQ(ioc.level.level(), 1u);
+  ioc.wanted = false;
+  ioc.run(2, rate(20'000));
+  EXPECT_EQ(ioc.level.level(), 16u);
 }
 
-TEST(TimingTarget, TimesAllWhileSomebodyWantsItWithinTheBudget) {
-  Ioc ioc(kLimits, half);
-  ioc.run(30, 5000);
-  ASSERT_TRUE(ioc.timing.in_windows());
-  ioc.want(true);
-  ioc.run(4, 5000);  // a window that has begun ends first
-  EXPECT_FALSE(ioc.timing.in_windows());
-  ioc.run(30, 50'000);
-  EXPECT_TRUE(ioc.timing.in_windows());
-  ioc.run(60, 5000);
-  EXPECT_FALSE(ioc.timing.in_windows());
-  ioc.want(false);
-  ioc.run(30, 5000);
-  EXPECT_TRUE(ioc.timing.in_windows());
-}
-
-TEST(TimingTarget, TimesAllAgainWhenTheLoadIsGone) {
-  Ioc ioc(kLimits, half);
-  ioc.run(30, 6'500);
-  ioc.run(40, 1'000);
-  EXPECT_FALSE(ioc.timing.in_windows());
-  EXPECT_EQ(ioc.done[Do::time_all], 1);
-  EXPECT_TRUE(ioc.attached);
-  ioc.run(20, 3'000);  // still below the target
-  EXPECT_FALSE(ioc.timing.in_windows());
-}
-
-TEST(TimingTarget, HasNoWindowsWithoutATargetOrABudget) {
-  Ioc ioc({.target = 0, .budget = 0}, half);
-  ioc.run(30, 100'000);
-  EXPECT_FALSE(ioc.timing.in_windows());
-}
-
-// Scans that are always at the same phase, bursts, and calls that are slow for a while: the sum of
-// the sum of timed calls, with their weights, is that of all calls.
-TEST(TimingTarget, SampledCallsStandForAll) {
-  const std::function<double(double)> loads[] = {
-      [](double t) { return std::fmod(t, 0.1) < 0.005 ? 20.0 : 0.0; },
-      [](double t) { return std::fmod(t, 1.0) < 0.1 ? 10.0 : 0.1; },
-      [](double t) { return std::fmod(t, 37.0) < 9 ? 5.0 : 1.0; },
-  };
-  for (const auto& load : loads) {
-    std::mt19937_64 engine(23);
-    Ioc ioc(kLimits, [&] { return std::uniform_real_distribution<>(0, 1)(engine); });
-    ioc.run(30, 6'500, load);
-    const double shown = ioc.shown, truth = ioc.truth;
-    ioc.run(4000, 6'500, load);
-    EXPECT_NEAR((ioc.shown - shown) / (ioc.truth - truth), 1, 0.03);
-    EXPECT_EQ(ioc.idle_returns, 0);
+TEST(TimingLevel, TimesAllAgainWhenTheLoadIsGone) {
+  for (const double load : {20'000., 200'000.}) {
+    Ioc ioc;
+    ioc.run(300, rate(load));
+    ASSERT_GT(ioc.level.level(), 1u);
+    ioc.run(130, rate(1'000));
+    EXPECT_EQ(ioc.level.level(), 1u);
   }
 }
 
-TEST(TimingTarget, GivesUpOnCallsThatTakeLong) {
-  Ioc ioc(kLimits, half);
-  ioc.calls_are_long = true;
-  ioc.run(60, 6'500);
-  EXPECT_GT(ioc.done[Do::end_window_anyhow], 3);
-  EXPECT_LT(ioc.idle_returns / ioc.truth, 0.45);
+TEST(TimingLevel, TimesAllWithoutATargetAndABudget) {
+  Ioc ioc(TimingLevel::Limits{});
+  ioc.run(30, rate(1e6));
+  EXPECT_EQ(ioc.level.level(), 1u);
 }
 
-TEST(TimingTarget, ARestartKeepsTheChoice) {
-  Ioc ioc(kLimits, half);
-  ioc.run(30, 7'500);
-  const auto later = Clock::time_point(std::chrono::hours(2));
-  ioc.timing.restart(later, {1, 1}, true);
-  EXPECT_EQ(ioc.timing.look(later, {1, 1}), Do::end_window);
-  EXPECT_EQ(ioc.timing.one_in(), 6u);
+// A record that processes once a second, too.
+TEST(TimingLevel, EverySecondHasItsTurn) {
+  Ioc ioc;
+  ioc.run(100'000, rate(1e6));
+  EXPECT_LT(ioc.longest_gap, 128);
 }
 
-// After the budget has let it be counted again no probe at an end is there.
-TEST(TimingTarget, ARestartWithoutTheEndsTimesAllWhenThereIsRoom) {
-  Ioc ioc(kLimits, half);
-  ioc.timing.restart(Clock::time_point(std::chrono::hours(1)), {}, false);
-  ioc.attached = false;
-  ioc.run(1, 1'000);
-  EXPECT_EQ(ioc.timing.one_in(), 1u);
-  EXPECT_TRUE(ioc.attached);
+// Scans that are always at the same phase, bursts, loads that are slow for a while or change the
+// level, looks that come late: what timed calls add up to, with their weights, is the sum of all.
+TEST(TimingLevel, SampledCallsStandForAll) {
+  const Sum loads[] = {
+      bursts(0.1, 0.005, 400'000, 0),   bursts(1, 0.1, 200'000, 2'000),
+      bursts(37, 9, 70'000, 10'000),    bursts(16, 8, 100'000, 10'000),
+      bursts(1'777, 777, 300'000, 100), bursts(4'003, 1'009, 700'000, 20'000),
+  };
+  for (const Sum& load : loads) {
+    Ioc ioc;
+    ioc.late = 0.3;
+    ioc.run(1'600'000, load);  // 100,000 cycles of 16
+    EXPECT_NEAR(ioc.shown / ioc.truth, 1, 0.03) << &load - loads;
+  }
 }
 
 }  // namespace
