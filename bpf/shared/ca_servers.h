@@ -70,6 +70,10 @@ struct iocx_ca_port {
 	__u16 pad;
 };
 
+/* Its value. Programs write the second where a server of this host whose IOC is to come shows that it is there. */
+#define IOCX_CA_PORT_WATCHED 1u
+#define IOCX_CA_PORT_SPOKE 2u
+
 /* Key of ca_local, in which the kernel finds the longest that is the start of another one. */
 struct iocx_ca_local_route {
 	__u32 bits; /* how many of the following count: 32, and those of the address */

@@ -52,13 +52,13 @@ static __always_inline int is_local(const struct iocx_ca_address *address, __u32
 static __always_inline void watch_port(__u32 net, __u32 port)
 {
 	struct iocx_ca_port key = {};
-	const __u32 one = 1;
+	const __u32 watched = IOCX_CA_PORT_WATCHED;
 	__u64 word = port >> 6;
 	struct iocx_ca_port_set *set;
 
 	key.net = net;
 	key.port = port;
-	if (bpf_map_update_elem(&ca_ports, &key, &one, BPF_NOEXIST))
+	if (bpf_map_update_elem(&ca_ports, &key, &watched, BPF_NOEXIST))
 		return; /* it is watched already, or there is no room */
 	set = bpf_map_lookup_elem(&ca_watched, &net);
 	if (!set)

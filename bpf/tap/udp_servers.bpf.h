@@ -4,12 +4,18 @@
 static __always_inline void learn(const struct iocx_ca_server *server, __u32 ioc)
 {
 	struct iocx_ca_port port = {};
+	const __u32 *known;
+	__u32 *state;
 
 	learn_server(server, ioc);
 	port.net = server->net;
 	port.port = server->port;
-	if (!bpf_map_lookup_elem(&ca_servers, server) || !bpf_map_lookup_elem(&ca_ports, &port))
+	known = bpf_map_lookup_elem(&ca_servers, server);
+	state = bpf_map_lookup_elem(&ca_ports, &port);
+	if (!known || !state)
 		count_udp(IOCX_CA_UDP_DROP_SERVERS_FULL, 1);
+	else if (ioc == IOCX_CA_IOC_TO_COME && *known == ioc && *state != IOCX_CA_PORT_SPOKE)
+		*state = IOCX_CA_PORT_SPOKE;
 }
 
 /* The address of the server: the one in the message, or the sender's when the message has `open` there. */
@@ -26,15 +32,19 @@ static __always_inline void server_address(const struct udp_work *w, struct iocx
 /*
  * Adds a server of this host, which has sent the datagram; on loopback every address is local. Most servers listen on
  * any address, so it is added with the wildcard until user space corrects that. A server that is known with this very
- * address need not be added.
+ * address need not be added; one that user space expects there has come.
  */
 static __always_inline void learn_local(const struct udp_work *w, struct iocx_ca_server *server)
 {
+	const __u32 *known;
+
 	if (!w->loopback && (!is_local(&w->source, w->net) || !is_local(&server->address, w->net)))
 		return;
-	if (bpf_map_lookup_elem(&ca_servers, server))
+	known = bpf_map_lookup_elem(&ca_servers, server);
+	if (known && *known != IOCX_CA_IOC_TO_COME)
 		return;
-	__builtin_memset(&server->address, 0, sizeof server->address);
+	if (!known)
+		__builtin_memset(&server->address, 0, sizeof server->address);
 	learn(server, IOCX_CA_IOC_TO_COME);
 }
 

@@ -287,6 +287,7 @@ TEST_P(CaTapTest, ChannelsWaitForTheIocToBeFound) {
 }
 
 TEST_P(CaTapTest, ServersThatTurnOutToBeNoIocAreCountedAsSuch) {
+  start_blind({});
   watch(listener_, ca::kCaIocToCome);
   {
     Circuit circuit(listener_);
@@ -313,6 +314,18 @@ TEST_P(CaTapTest, ForgottenIocHasNoTotals) {
   EXPECT_EQ(all_puts(), 0u);
   EXPECT_EQ(entries("ca_channels"), 0u);
   EXPECT_EQ(entries("ca_circuits"), 0u);
+}
+
+TEST_P(CaTapTest, PutsToAnIocThatIsNotFoundAgainAreLost) {
+  ASSERT_TRUE(tap_->set_servers({}, CaTap::Clock::now()));
+  {
+    Circuit circuit(listener_);
+    circuit.open("operator", "console-1", {"PS:1:SP"});
+    circuit.to_server(repeat(write(100), 19));
+  }
+  reap_all();
+  EXPECT_EQ(drop("ioc_not_found"), 19u);
+  EXPECT_EQ(drop("not_an_ioc"), 0u);
 }
 
 // An IOC was replaced by another one on the same port between two looks for IOCs.

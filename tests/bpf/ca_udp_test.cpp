@@ -113,6 +113,40 @@ TEST_F(CaUdpTest, ABeaconMakesItsServerWatched) {
   EXPECT_EQ(local_server(40002), std::nullopt);
 }
 
+// A gateway is started again at its port, while that is watched for its next IOC.
+TEST_F(CaUdpTest, AServerThatComesBackIsLearnedAgain) {
+  const UdpSocket server;
+  const auto now = ca::CaUdp::Clock::now();
+  const std::vector<ca::CaServer> expected{{{}, 40001, ca::kCaIocToCome, 0, false}},
+      named{{{}, 40001, kWatchedIoc, 0, false}};
+  const auto learned = [this](auto when) {
+    std::vector<std::uint16_t> ports;
+    for (const ca::CaServer& one : value_of(tap_->servers().learned(when)))
+      ports.push_back(one.port);
+    return ports;
+  };
+  for (const auto& at_rest : {std::vector<ca::CaServer>{}, expected})
+    for (const auto since : {std::chrono::seconds(0), std::chrono::seconds(1000)}) {
+      watch(named);
+      server.send(beacon(0, 40001), kHost, kBeaconPort);
+      must_succeed(tap_->set_servers(at_rest, now + since));
+      EXPECT_TRUE(learned(now + since).empty()) << "it spoke when it was known";
+      server.send(beacon(0, 40001), kHost, kBeaconPort);
+      EXPECT_EQ(learned(now + since), std::vector<std::uint16_t>{40001});
+      must_succeed(tap_->set_servers(at_rest, now + since));
+      EXPECT_EQ(learned(now + since), std::vector<std::uint16_t>{40001});
+      must_succeed(tap_->set_servers(named, now + since));
+      EXPECT_TRUE(learned(now + since).empty());
+    }
+  // At one address of several.
+  const ca::CaServer here{{{127, 0, 0, 1}}, 40002, ca::kCaIocToCome, 0, false};
+  must_succeed(tap_->set_servers({here}, now));
+  server.send(beacon(0, 40002, 0x7F000001), kHost, kBeaconPort);
+  EXPECT_EQ(learned(now), std::vector<std::uint16_t>{40002});
+  must_succeed(tap_->set_servers({here}, now + ca::WatchedServers::kKeep));
+  EXPECT_TRUE(learned(now).empty()) << "nobody took it";
+}
+
 TEST_F(CaUdpTest, CountsBeaconsAndTellsWhenTheyBeginAnew) {
   const UdpSocket server;
   // rsrv's first two have the same number; each interface's copy has it, too.

@@ -64,6 +64,15 @@ def test_found_by_its_protocol(start_server, start_exporter, connect):
     exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc=server.name) == 0, "it is gone")
     assert puts(exporter.scrape(), server.name) == dict.fromkeys(PVS, 211)
 
+    # As soon again: its port is watched for what comes next. A client's search shows it.
+    again = start_server(port=server.port)
+    sender = connect(clients.libca, [again], PVS, 101, batch=10)
+    assert sender.send() == 101 * len(PVS)
+    exporter.wait_scrape(lambda s: is_found(s, again), "it is found again")
+    scrape = exporter.wait_scrape(lambda s: s.total(PUTS, ioc=server.name) == 312 * len(PVS), "all puts are counted")
+    assert puts(scrape, server.name) == dict.fromkeys(PVS, 312)
+    assert scrape.count("ioc_exporter_dropped_total", probe="ca_tap", reason="not_an_ioc") == 0
+
 
 def test_port_that_was_given(start_server, start_exporter, connect):
     """Known without a client; its counts go on when it is restarted."""

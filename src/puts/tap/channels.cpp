@@ -114,11 +114,14 @@ std::vector<std::uint32_t> Channels::due(const Circuits::Seen& seen, Clock::time
 Result<void> Channels::free(std::uint32_t slot, Clock::time_point now) {
   if (auto ok = observe_slot(slot, now); !ok) return ok;
   const iocx_ca_channel channel = object_.channels()[slot];
+  const CaTapMaps& maps = object_.maps();
+  auto info = maps.channel_info.lookup(channel.channel);
+  if (!info) return std::move(info).error();
   if (const std::uint64_t waiting = waiting_puts(slot); waiting > 0)
     sources_.add_missing(placed_[slot].ioc, waiting);
   else if (!puts_.is_open(slot, channel.channel))
-    puts_elsewhere_ += channel.puts[0] + channel.puts[1];
-  const CaTapMaps& maps = object_.maps();
+    (*info && circuits_.was_iocs((*info)->server_port) ? puts_lost_ : puts_elsewhere_) +=
+        channel.puts[0] + channel.puts[1];
   if (channel.state != IOCX_CA_SLOT_SHARED) {
     // The server may not have confirmed the end, and used the SID again all the same.
     const iocx_ca_channel_key by_sid{channel.circuit, channel.sid, 0};
@@ -130,8 +133,6 @@ Result<void> Channels::free(std::uint32_t slot, Clock::time_point now) {
   if (channel.state == IOCX_CA_SLOT_LIVE)  // lost with its circuit: the kernel left its key
     if (auto erased = maps.cids.erase({channel.circuit, channel.cid, 0}); !erased)
       return erased.error();
-  auto info = maps.channel_info.lookup(channel.channel);
-  if (!info) return std::move(info).error();
   if (auto erased = maps.channel_info.erase(channel.channel); !erased) return erased.error();
   puts_.close(slot);
   gone_.forget(slot);

@@ -72,6 +72,8 @@ class Channels {
   std::uint64_t count() const;
   // Puts to servers that turned out to be no IOC.
   std::uint64_t puts_elsewhere() const { return puts_elsewhere_; }
+  // Puts to the place of an IOC that was not found again.
+  std::uint64_t puts_lost() const { return puts_lost_; }
   // Puts that packets count and that no source has told the put log. In any thread.
   std::uint64_t unlogged() const { return __atomic_load_n(&unlogged_, __ATOMIC_RELAXED); }
 
@@ -114,7 +116,7 @@ class Channels {
   Overdue<std::uint32_t> gone_;
   Overdue<std::uint32_t> orphans_;  // whose IOC is not known yet
   std::map<std::uint32_t, std::uint64_t> unnamed_;
-  std::uint64_t puts_elsewhere_ = 0;
+  std::uint64_t puts_elsewhere_ = 0, puts_lost_ = 0;
   std::uint64_t unlogged_ = 0;  // atomic
 };
 

@@ -77,6 +77,8 @@ class Circuits {
   // Places of servers for PV Access that no IOC is known for and that were seen to speak it, as of
   // the last look().
   const Places& unnamed_pva() const { return unnamed_pva_; }
+  // An IOC that was found has or had that port.
+  bool was_iocs(std::uint16_t port) const { return servers_.was_named(port); }
   // The kernel noted another IOC for the circuit.
   bool has_moved(std::uint64_t circuit) const { return iocs_.contains(circuit); }
 

@@ -128,6 +128,7 @@ Result<std::vector<DropSample>> CaTap::read_drops() const {
   for (DropSample& drop : totals_->drops("ca_tap")) drops.push_back(std::move(drop));
   drops.push_back({"ca_tap", "late_answer", outcomes_.late_answers(), false});
   drops.push_back({"ca_tap", "not_an_ioc", channels_.puts_elsewhere(), false});
+  drops.push_back({"ca_tap", "ioc_not_found", channels_.puts_lost()});
   return drops;
 }
 

@@ -50,6 +50,7 @@ Result<void> WatchedServers::update_servers(const ServerMap& wanted) {
       continue;
     }
     if (auto erased = object_.maps().servers.erase(entry->first); !erased) return erased.error();
+    if (auto ok = forget_spoken(entry->first); !ok) return ok;
     entry = servers_.erase(entry);
     has_changed_ = true;
   }
@@ -60,6 +61,9 @@ Result<void> WatchedServers::update_servers(const ServerMap& wanted) {
     servers_.insert_or_assign(key, ioc);
     learned_.erase(key);
     has_changed_ = true;
+    if (!is_ioc_number(ioc)) continue;
+    known_ports_.insert(key.port);
+    if (auto ok = forget_spoken(key); !ok) return ok;
   }
   return {};
 }
@@ -80,7 +84,8 @@ Result<void> WatchedServers::update_ports() {
 // Inserting a port sets its bit: see iocx_ca_port_set.
 Result<void> WatchedServers::watch_port(const iocx_ca_port& port) {
   if (ports_.contains(port)) return {};
-  auto inserted = object_.maps().ports.update(port, 1, kernel::UpdateMode::only_new);
+  auto inserted =
+      object_.maps().ports.update(port, IOCX_CA_PORT_WATCHED, kernel::UpdateMode::only_new);
   if (inserted) {
     auto& word = object_.watched_ports(port.net).words[port.port / 64u];
     __atomic_or_fetch(&word, std::uint64_t{1} << (port.port % 64u), __ATOMIC_RELEASE);
@@ -96,7 +101,16 @@ Result<void> WatchedServers::leave_port(const iocx_ca_port& port) {
   __atomic_and_fetch(&word, ~(std::uint64_t{1} << (port.port % 64u)), __ATOMIC_RELEASE);
   if (auto erased = object_.maps().ports.erase(port); !erased) return erased.error();
   ports_.erase(port);
+  spoken_.erase(port);
   return {};
+}
+
+// What comes to that port next has to speak for itself.
+Result<void> WatchedServers::forget_spoken(const iocx_ca_server& server) {
+  const iocx_ca_port port{server.net, server.port, 0};
+  spoken_.erase(port);
+  if (!ports_.contains(port)) return {};
+  return object_.maps().ports.update(port, IOCX_CA_PORT_WATCHED, kernel::UpdateMode::only_existing);
 }
 
 Result<void> WatchedServers::read_learned(Clock::time_point now) {
@@ -108,6 +122,10 @@ Result<void> WatchedServers::read_learned(Clock::time_point now) {
   });
   if (!read) return read;
   learned_ = std::move(found);
+  read = object_.maps().ports.for_each([&](const iocx_ca_port& port, std::uint32_t state) {
+    if (state == IOCX_CA_PORT_SPOKE) spoken_.try_emplace(port, now);
+  });
+  if (!read) return read;
   // The programs do this themselves, but for a port that was just about to be left.
   for (const auto& [key, learned] : learned_)
     if (auto ok = watch_port({key.net, key.port, 0}); !ok) return ok;
@@ -126,6 +144,10 @@ Result<void> WatchedServers::forget_learned(Clock::time_point now) {
     if (auto erased = object_.maps().servers.erase(entry->first); !erased) return erased.error();
     entry = learned_.erase(entry);
   }
+  const auto spoken = spoken_;
+  for (const auto& [port, since] : spoken)
+    if (now - since >= kKeep)
+      if (auto ok = forget_spoken({{}, port.port, 0, port.net}); !ok) return ok;
   return {};
 }
 
@@ -133,6 +155,9 @@ Result<std::vector<CaServer>> WatchedServers::learned(Clock::time_point now) {
   if (auto ok = read_learned(now); !ok) return ok.error();
   std::vector<CaServer> all;
   for (const auto& [key, learned] : learned_) all.push_back(ca_server_of(key, learned.ioc));
+  for (const auto& [port, since] : spoken_)
+    if (!learned_.contains({{}, port.port, 0, port.net}))
+      all.push_back({{}, port.port, kCaIocToCome, port.net, false});
   for (const auto& key : remote_peers_)
     if (!servers_.contains(key) && !learned_.contains(key))
       all.push_back(ca_server_of(key, kCaRemote));

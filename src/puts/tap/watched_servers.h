@@ -7,7 +7,8 @@
 //
 // An IOC's clients come back within milliseconds of its restart, before the IOC is found, and
 // perhaps before the end of the former one is known. So a server that is not named any more stays
-// watched for kKeep, as one whose IOC is still to come.
+// watched for kKeep, as one whose IOC is still to come. Programs tell of such a server that it has
+// come, as they tell of one that they learn.
 #pragma once
 
 #include <chrono>
@@ -44,7 +45,7 @@ class WatchedServers {
   void set_udp_ports(CaPorts ports) { udp_ports_ = std::move(ports); }
   // Takes note of what the programs have learned.
   Result<void> read_learned(Clock::time_point now);
-  // Servers that the programs learned of themselves and update() did not name: `ioc` is
+  // Servers that the programs learned of themselves, or that were to come and are there: `ioc` is
   // kCaIocToCome, or kCaRemote for those elsewhere. They go after kKeep, unless they are named.
   Result<std::vector<CaServer>> learned(Clock::time_point now = Clock::now());
   // Servers in it go.
@@ -53,6 +54,8 @@ class WatchedServers {
   // Number of the IOC that the connection leads to; nothing: none is named.
   std::optional<std::uint32_t> ioc_of(const iocx_ca_flow_key& key) const;
   bool is_served(const iocx_ca_flow_key& key) const;
+  // An IOC was named there, now or before.
+  bool was_named(std::uint16_t port) const { return known_ports_.contains(port); }
   bool is_watched(std::uint32_t net, std::uint16_t port) const {
     return ports_.contains({net, port, 0});
   }
@@ -74,6 +77,7 @@ class WatchedServers {
   Result<void> update_ports();
   Result<void> watch_port(const iocx_ca_port& port);
   Result<void> leave_port(const iocx_ca_port& port);
+  Result<void> forget_spoken(const iocx_ca_server& server);
   Result<void> forget_learned(Clock::time_point now);
   iocx_ca_server exact(const iocx_ca_flow_key& key) const;
   ServerMap::const_iterator find(const iocx_ca_flow_key& key) const;
@@ -86,6 +90,9 @@ class WatchedServers {
   CaPorts udp_ports_;  // of these, those that no server needs
   std::map<iocx_ca_server, Clock::time_point, CaKeyLess> left_;  // watched on, since when
   std::map<iocx_ca_server, Learned, CaKeyLess> learned_;         // as of the last look
+  std::map<iocx_ca_port, Clock::time_point, CaKeyLess>
+      spoken_;  // where a server that was to come is
+  std::set<std::uint16_t> known_ports_;
   std::set<iocx_ca_server, CaKeyLess> remote_peers_;
   bool has_changed_ = true;
 };
