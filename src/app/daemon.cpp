@@ -290,6 +290,10 @@ ca::CaCollector& Daemon::puts() {
   return rooms_->puts;
 }
 
+const putlog::PutLogCollector& Daemon::put_log() const {
+  return rooms_->put_log;
+}
+
 pva::PvaCollector& Daemon::pva() {
   return rooms_->pva;
 }

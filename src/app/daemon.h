@@ -41,6 +41,7 @@ class ReaderPool;
 }  // namespace ioc_exporter::iocs
 namespace ioc_exporter::putlog {
 class Outlets;
+class PutLogCollector;
 }
 namespace ioc_exporter::pva {
 class PvaCollector;
@@ -94,6 +95,7 @@ class Daemon {
   records::RecordsCollector& records();
   ca::CaCollector& puts();
   pva::PvaCollector& pva();
+  const putlog::PutLogCollector& put_log() const;
   functions::FunctionsCollector& functions();
   putlog::Outlets* outlets();
   // Asks the store of puts, as delivery::Process::ask(); null: there is none.

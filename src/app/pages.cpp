@@ -1,5 +1,6 @@
 #include "app/pages.h"
 
+#include <algorithm>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -31,14 +32,33 @@ constexpr Runbook kRunbooks[] = {
 #include "runbooks.inc"
 };
 
+// What the records themselves have counted.
+void add_writes(const std::vector<IocSample>& iocs, ca::WhoWrote& answer) {
+  for (ca::AskedRecord& asked : answer.records) {
+    const auto ioc = std::ranges::find(iocs, asked.ioc, &IocSample::name);
+    if (ioc == iocs.end() || ioc->no_record_counts || !ioc->writes_since_seconds) continue;
+    answer.counting_since_seconds =
+        std::max(answer.counting_since_seconds, *ioc->writes_since_seconds);
+    auto& writes = asked.writes.emplace();
+    for (const RecordSample& sample : ioc->records) {
+      if (sample.record == RecordSample::kUnknown ||
+          ioc->database->records[sample.record].name != asked.record)
+        continue;
+      for (std::size_t source = 0; source < sample.puts.size(); ++source)
+        if (sample.puts[source] > 0) writes[iocx_put_source_labels[source]] += sample.puts[source];
+    }
+  }
+}
+
 web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   const auto pv = query_value(request.query, "pv");
   if (!pv || pv->empty())
     return {400, "text/plain; charset=utf-8", "400 no PV is given: ask with ?pv=NAME\n"};
   ca::WhoWrote answer = daemon.puts().who_wrote(*pv);
-  ca::add_who_wrote(answer, daemon.pva().who_wrote(*pv));
+  ca::add_who_wrote(answer, daemon.pva().who_wrote(*pv, daemon.put_log().groups()));
   if (const auto process = read_process_stats(RootedFs()))
     answer.counting_since_seconds = process->start_time_seconds;
+  if (!answer.records.empty()) add_writes(daemon.records().read(), answer);
   return {200, "application/json", ca::to_json(answer)};
 }
 

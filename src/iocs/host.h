@@ -88,6 +88,7 @@ class KnownIocs {
   bool any_young(Clock::time_point now) const;
   // The database of an IOC lacks records that it has: it is read again.
   void want_database(const IocId& id);
+  void want_databases(const std::set<std::string>& iocs);
   // "" = none.
   void set_problem(const IocId& id, Concern concern, std::string problem);
 

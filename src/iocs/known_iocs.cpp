@@ -119,6 +119,11 @@ void KnownIocs::want_database(const IocId& id) {
     found->second.has_unknown_records = true;
 }
 
+void KnownIocs::want_databases(const std::set<std::string>& iocs) {
+  for (auto& [id, live] : live_)
+    if (iocs.contains(live.ioc.name)) live.has_unknown_records = true;
+}
+
 void KnownIocs::set_problem(const IocId& id, Concern concern, std::string problem) {
   if (const auto found = live_.find(id); found != live_.end())
     found->second.problems[static_cast<std::size_t>(concern)] = std::move(problem);

@@ -21,6 +21,7 @@ constexpr const char* kProbe = "putlog";
 constexpr std::size_t kMostAtOnce = 4096, kLeastAtOnce = 16, kMostNoted = 64;
 // Memory for waiting puts, which is far more than in the ring: each byte becomes an Element.
 constexpr std::size_t kMostBytesAtOnce = 16u << 20;
+constexpr std::size_t kMostGroups = 4096, kMostFields = 1024;  // that are remembered
 constexpr std::uint32_t kMiB = 1024 * 1024;
 
 }  // namespace
@@ -120,8 +121,20 @@ bool PutLogCollector::read_some(std::size_t* rest) {
     if (!event.inside)
       event.client_process = puts_.client_processes().of(event.ioc, event.client, event.kernel_ns);
   note_numbers(events);
+  note_groups(events);
   if (!events.empty()) outlets_->receive(events);
   return more;
+}
+
+void PutLogCollector::note_groups(std::span<const PutEvent> events) {
+  for (const PutEvent& event : events) {
+    if (event.fields.empty()) continue;
+    const std::scoped_lock lock(groups_mutex_);
+    const std::pair name(event.ioc, event.pv);
+    if (groups_.size() >= kMostGroups && !groups_.contains(name)) continue;
+    for (const PutField& one : event.fields)
+      if (auto& fields = groups_[name]; fields.size() < kMostFields) fields.insert(one.field);
+  }
 }
 
 // Of the last of many: a series shows its last put.

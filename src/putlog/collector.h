@@ -28,6 +28,7 @@
 #include "putlog/outlets.h"
 #include "puts/collector.h"
 #include "puts/pva/collector.h"
+#include "puts/who_wrote.h"
 
 namespace ioc_exporter::putlog {
 
@@ -67,6 +68,12 @@ class PutLogCollector final : public Collector, private PutDirectory {
   void tick(TimePoint now) override;
   void collect(exposition::Page& page) override;
 
+  // What puts to groups have written. In any thread.
+  ca::WrittenByGroup groups() const {
+    const std::scoped_lock lock(groups_mutex_);
+    return groups_;
+  }
+
   // For puts that `change` has not counted; that makes the metrics judge by the new policy, and no
   // event is judged until it is done. In any thread that does not hold the host's mutex.
   void set_policy(std::shared_ptr<const policy::Policy> policy,
@@ -78,6 +85,7 @@ class PutLogCollector final : public Collector, private PutDirectory {
   std::optional<PutWho> find_one(const iocx_putlog_event& put,
                                  const std::map<std::uint32_t, std::string>& names) const;
   bool read_some(std::size_t* rest);
+  void note_groups(std::span<const PutEvent> events);
   void note_numbers(std::span<const PutEvent> events);
   kernel::LostEvents lost_of(std::size_t source) const;
   EventReader::Losses losses() const;
@@ -89,6 +97,8 @@ class PutLogCollector final : public Collector, private PutDirectory {
   Outlets* outlets_;
   exposition::ExemplarBook& exemplars_;
   EventReader reader_;  // for the thread
+  mutable std::mutex groups_mutex_;
+  ca::WrittenByGroup groups_;
   std::mutex policy_mutex_;
   struct PolicyChange {
     std::shared_ptr<const policy::Policy> policy;

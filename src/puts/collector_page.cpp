@@ -59,6 +59,7 @@ void CaCollector::read_puts(Reading& reading) {
     return server.received_bytes == 0 && without_ca.contains(server.ioc);
   });
   reading.samples.pvs = pv_records_.resolve(host_.facts(), reading.samples.puts);
+  host_.want_databases(pv_records_.take_outdated());
   if (!tap_) {
     for (CaServerSample& server : reading.samples.ca_servers)
       server.open_known = server.flow_control_known = server.packets_known = false;

@@ -24,28 +24,20 @@ const RecordIdentity* find_record(const Database& database, std::string_view wir
   return record == database.records.end() ? nullptr : &*record;
 }
 
-// The record that a name leads to in an IOC; where that is not known, its record part.
-class Records {
- public:
-  Records(const CaSamples& samples, const WhoWrote& asked)
-      : asked_part_(iocs::parse_pv_name(asked.pv).record) {
-    for (const PvSample& pv : samples.pvs) known_[{pv.ioc, pv.pv}] = pv.record;
-    for (const PvSample& pv : asked.records) asked_[pv.ioc] = pv.record;
-  }
+// Names of a record in an IOC.
+using Names = std::set<std::string, std::less<>>;
 
-  bool same(const PutSample& put) const {
-    const auto asked = asked_.find(put.ioc);
-    const auto known = known_.find({put.ioc, put.pv});
-    const std::string_view wanted = asked == asked_.end() ? asked_part_ : asked->second;
-    return wanted == (known == known_.end() ? iocs::parse_pv_name(put.pv).record : known->second);
-  }
+Names names_of(const Database& database, const RecordIdentity& record) {
+  Names names{record.name};
+  for (const RecordAlias& alias : database.aliases)
+    if (&database.records[alias.record] == &record) names.insert(alias.name);
+  return names;
+}
 
- private:
-  using View = std::string_view;  // into the samples and the answer
-  View asked_part_;
-  std::map<std::pair<View, View>, View> known_;
-  std::map<View, View> asked_;
-};
+bool leads_to(const Names& names, std::string_view pv) {
+  const std::string_view record = iocs::parse_pv_name(pv).record;
+  return names.contains(printable_utf8(record, record.size()));
+}
 
 }  // namespace
 
@@ -54,26 +46,35 @@ std::string why_puts_are_missing(bool counted, bool complete) {
   return complete ? "" : "not all puts could be read: the exporter's log says why";
 }
 
-WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples,
-                   std::string_view pv) {
+WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples, std::string_view pv,
+                   const WrittenByGroup& groups) {
   WhoWrote answer;
   answer.pv = pv;
   const iocs::PvName name = iocs::parse_pv_name(answer.pv);
-  std::set<std::string_view> having;  // the record
+  const Names asked{printable_utf8(name.record, name.record.size())};
+  std::map<std::string_view, Names> having;  // the record
   for (const IocFacts& ioc : iocs) {
     if (!ioc.database) continue;
     const RecordIdentity* record = find_record(*ioc.database, name.record);
     if (record == nullptr) continue;
-    answer.records.push_back({ioc.name, answer.pv, record->name, std::string(name.field)});
-    having.insert(ioc.name);
+    answer.records.push_back({{ioc.name, answer.pv, record->name, std::string(name.field)}});
+    having[ioc.name] = names_of(*ioc.database, *record);
   }
-  const Records records(samples, answer);
+  const auto is_asked = [&](const PutSample& put) {
+    if (put.pv == answer.pv || exposition::utf8_safe(put.pv) == answer.pv) return true;
+    const auto known = having.find(put.ioc);
+    const Names& names = known == having.end() ? asked : known->second;
+    if (leads_to(names, put.pv)) return true;
+    const auto group = put.by_pva ? groups.find({put.ioc, put.pv}) : groups.end();
+    return group != groups.end() && std::ranges::any_of(group->second, [&](const auto& field) {
+             return leads_to(names, field);
+           });
+  };
   for (const PutSample& put : samples.puts) {
-    if (put.pv.empty()) {
-      if (having.empty() || having.contains(put.ioc)) answer.unnamed_puts += put.count;
-    } else if (put.pv == answer.pv || exposition::utf8_safe(put.pv) == answer.pv ||
-               records.same(put)) {
-      answer.puts.push_back({put});
+    if (!put.pv.empty()) {
+      if (is_asked(put)) answer.puts.push_back({put});
+    } else if (having.empty() || having.contains(put.ioc)) {
+      answer.unnamed_puts += put.count;
     }
   }
   std::ranges::stable_sort(answer.puts, std::greater<>(), &PutSample::last_time_seconds);

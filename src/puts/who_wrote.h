@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -20,10 +24,20 @@ struct Writer : PutSample {
   std::string exporter = {};  // of a site; "" = the only one that is asked
 };
 
+// A record of the name that was asked for; `pv` as asked.
+struct AskedRecord : PvSample {
+  // All writes to it, as the record's own counts have them, by iocx_put_source_labels; nothing: not
+  // known.
+  std::optional<std::map<std::string, std::uint64_t>> writes = {};
+};
+
+// By IOC and group of PV Access: fields that puts to it wrote.
+using WrittenByGroup = std::map<std::pair<std::string, std::string>, std::set<std::string>>;
+
 struct WhoWrote {
-  std::string pv;                 // as asked
-  std::vector<PvSample> records;  // records of that name in each IOC; `pv` as asked
-  std::vector<Writer> puts;       // one for each PV name, client and operation; the latest first
+  std::string pv;                    // as asked
+  std::vector<AskedRecord> records;  // in each IOC
+  std::vector<Writer> puts;          // one for each PV name, client and operation; the latest first
   // Puts, to the IOCs in `records` (or to all), on channels whose name is not known: some may have
   // been to this PV.
   std::uint64_t unnamed_puts = 0;
@@ -31,10 +45,11 @@ struct WhoWrote {
   std::string problem;                // why puts may be missing; "" = none are
 };
 
-// The puts to the PV as it was asked, and to every other name (field, modifier, alias) of the same
-// record of the same IOC. `counting_since_seconds` and `problem` are left to the caller.
-WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples,
-                   std::string_view pv);
+// The puts to the PV as it was asked, and to every other name (field, modifier, alias, group) of
+// the same record of the same IOC. `writes`, `counting_since_seconds` and `problem` are left to the
+// caller.
+WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples, std::string_view pv,
+                   const WrittenByGroup& groups = {});
 
 // Adds what is known of the same PV from elsewhere: its puts, the latest of all first.
 void add_who_wrote(WhoWrote& answer, WhoWrote more);

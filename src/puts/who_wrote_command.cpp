@@ -41,6 +41,10 @@ DESCRIPTION
   (epics_put_failures_total on /metrics counts those that it refused), and only those since
   the exporter started. Any user may ask.
 
+  Lines behind the table tell what else the record counted, by the sources of
+  epics_record_writes_total: writes by the IOC itself, and by clients under a name that is not known.
+  "Nobody wrote" stands only where the record counts its writes and has none.
+
   With --targets or --prometheus, asks all exporters of a site, with the same login and certificates;
   the column EXPORTER says whose line it is. Lines on standard error, with --json also "unanswered",
   name those that did not answer, and why.
@@ -53,8 +57,8 @@ OPTIONS
   --help      print this text
 
 EXIT STATUS
-  0 puts were found, 1 no exporter answered, or none saw a put and not all puts are known, 2 wrong
-  usage, 3 nobody wrote, 4 some exporters of a site did not answer
+  0 puts or writes were found, 1 no exporter answered, or none saw a put and not all puts are known,
+  2 wrong usage, 3 no write was seen, 4 some exporters of a site did not answer
 
 EXAMPLES
   ioc_exporter who-wrote SR:B1:Current-SP
@@ -104,12 +108,40 @@ TableRow put_row(const Writer& put, double now) {
           std::to_string(put.count)};
 }
 
-std::string nobody(const WhoWrote& answer, double now, const SiteAnswers* site) {
+// Writes that no line of the table tells: "Written by ioc one itself: 5 (link), 2 (shell)".
+std::string other_writes(const WhoWrote& answer) {
+  std::string text;
+  for (const AskedRecord& record : answer.records) {
+    std::string itself, unnamed;
+    for (const auto& [source, count] :
+         record.writes.value_or(decltype(record.writes)::value_type())) {
+      const bool by_pva = source == "pva", by_client = by_pva || source == "ca";
+      const bool is_told = by_client && std::ranges::any_of(answer.puts, [&](const Writer& put) {
+                             return put.ioc == record.ioc && put.by_pva == by_pva;
+                           });
+      if (count == 0 || is_told) continue;
+      std::string& to = by_client ? unnamed : itself;
+      to += (to.empty() ? "" : ", ") + std::to_string(count) + " (" + terminal_cell(source) + ")";
+    }
+    const std::string ioc = terminal_cell(record.ioc);
+    if (!itself.empty()) text += "Written by ioc " + ioc + " itself: " + itself + "\n";
+    if (!unnamed.empty())
+      text += "Written to ioc " + ioc + " by a name that is not known: " + unnamed + "\n";
+  }
+  return text;
+}
+
+std::string nobody(const WhoWrote& answer, double now, const SiteAnswers* site, bool written) {
   const bool of_site = site != nullptr;
   const std::size_t silent = of_site ? site->unanswered.size() : 0;
-  std::string text = "Nobody wrote to " + terminal_cell(answer.pv);
-  if (silent > 0 || !answer.problem.empty()) {
-    text = "It is not known whether anybody wrote to " + terminal_cell(answer.pv);
+  const bool all_known =
+      !answer.records.empty() &&
+      std::ranges::all_of(answer.records, [](const auto& one) { return one.writes.has_value(); });
+  const std::string pv = terminal_cell(answer.pv);
+  std::string text =
+      all_known && !written ? "Nobody wrote to " + pv : "No put to " + pv + " was seen";
+  if (!written && (silent > 0 || !answer.problem.empty())) {
+    text = "It is not known whether anybody wrote to " + pv;
     if (silent > 0)
       text += "; " + std::to_string(silent) + " of " + std::to_string(site->asked) +
               " exporters did not answer";
@@ -117,8 +149,7 @@ std::string nobody(const WhoWrote& answer, double now, const SiteAnswers* site) 
     text += ".\nNo put was seen";
   }
   if (answer.counting_since_seconds > 0)
-    text += std::string(" since the ") + (of_site ? "last exporter" : "exporter") + " started, " +
-            local_time(answer.counting_since_seconds) + " (" +
+    text += " since counting began, " + local_time(answer.counting_since_seconds) + " (" +
             span_text(now - answer.counting_since_seconds) + " ago)";
   if (answer.records.empty())
     return text + "; no IOC of " + (of_site ? "those that answered" : "its host") +
@@ -126,7 +157,7 @@ std::string nobody(const WhoWrote& answer, double now, const SiteAnswers* site) 
   text += answer.records.size() == 1 ? "; it is a record of ioc " : "; it is a record of the iocs ";
   for (std::size_t i = 0; i < answer.records.size(); ++i)
     text += (i == 0 ? "" : ", ") + terminal_cell(answer.records[i].ioc);
-  return text + ".\n";
+  return text + (all_known ? "" : ", whose own writes are not all counted") + ".\n";
 }
 
 }  // namespace
@@ -134,9 +165,11 @@ std::string nobody(const WhoWrote& answer, double now, const SiteAnswers* site) 
 CommandResult who_wrote_text(const WhoWrote& answer, std::size_t limit, double now,
                              const SiteAnswers* site) {
   CommandResult result;
+  const std::string others = other_writes(answer);
+  const bool any = !answer.puts.empty() || !others.empty();
   if (answer.puts.empty()) {
-    result.status = answer.problem.empty() ? kNobody : kFailed;
-    result.out = nobody(answer, now, site);
+    result.status = any ? 0 : answer.problem.empty() ? kNobody : kFailed;
+    result.out = nobody(answer, now, site, any);
   } else {
     std::vector<TableRow> rows = {
         {"TIME", "AGO", "IOC", "PV", "CLIENT", "USER", "HOST", "OPERATION", "PUTS"}};
@@ -150,6 +183,7 @@ CommandResult who_wrote_text(const WhoWrote& answer, std::size_t limit, double n
       result.out += "... and " + std::to_string(answer.puts.size() - shown) +
                     " more that wrote before (--limit=0 shows all)\n";
   }
+  result.out += others;
   if (answer.unnamed_puts > 0)
     result.err += "not in this list: " + std::to_string(answer.unnamed_puts) +
                   " puts on channels whose PV name the exporter does not know\n";
@@ -157,8 +191,7 @@ CommandResult who_wrote_text(const WhoWrote& answer, std::size_t limit, double n
   if (site == nullptr) return result;
   result.err += site->lines("who-wrote");
   if (site->unanswered.size() == site->asked) result.out.clear();
-  if (result.status != kFailed || !site->unanswered.empty())
-    result.status = site->status(!answer.puts.empty());
+  if (result.status != kFailed || !site->unanswered.empty()) result.status = site->status(any);
   return result;
 }
 

@@ -23,6 +23,11 @@ void append_put(std::string& out, const Writer& put) {
   object.text("exporter", put.exporter);
 }
 
+// It stands in JSON as it is.
+bool is_source(const std::string& name) {
+  return name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
+}
+
 Writer put_from(const Json& json) {
   Writer put;
   put.ioc = json.at("ioc").text();
@@ -46,11 +51,14 @@ std::string to_json(const WhoWrote& answer, const SiteAnswers* site) {
   {
     JsonObject object(out);
     object.any_text("pv", answer.pv);
-    append_json_list(object.key("records"), answer.records, [&out](const PvSample& pv) {
+    append_json_list(object.key("records"), answer.records, [&out](const AskedRecord& pv) {
       JsonObject record(out);
       record.any_text("ioc", pv.ioc);
       record.any_text("record", pv.record);
       record.any_text("field", pv.field);
+      if (!pv.writes) return;
+      JsonObject writes(record.key("writes"));
+      for (const auto& [source, count] : *pv.writes) writes.number(source, count);
     });
     append_json_list(object.key("puts"), answer.puts,
                      [&out](const Writer& put) { append_put(out, put); });
@@ -71,9 +79,19 @@ Result<WhoWrote> who_wrote_from_json(std::string_view text) {
   return read_json(text, [](const Json& json) {
     WhoWrote answer;
     answer.pv = json.at("pv").text();
-    for (const Json& record : json.at("records").items())
-      answer.records.push_back({record.at("ioc").text(), answer.pv, record.at("record").text(),
-                                record.at("field").text()});
+    for (const Json& record : json.at("records").items()) {
+      AskedRecord& asked = answer.records.emplace_back(
+          AskedRecord{{record.at("ioc").text(), answer.pv, record.at("record").text(),
+                       record.at("field").text()}});
+      const Json* const writes = record.find("writes");
+      if (writes == nullptr) continue;
+      asked.writes.emplace();
+      if (const auto* const sources = writes->get_if<Json::Object>())
+        for (const auto& [source, count] : *sources) {
+          if (!is_source(source)) throw Json::Unlike("writes are by no source: " + source);
+          asked.writes->emplace(source, count.count());
+        }
+    }
     for (const Json& put : json.at("puts").items()) answer.puts.push_back(put_from(put));
     answer.unnamed_puts = json.at("unnamed_puts").count();
     answer.counting_since_seconds = json.at("counting_since_seconds").number();

@@ -1,5 +1,6 @@
 #include "records/collector.h"
 
+#include "base/time_text.h"
 #include "kernel/load_error.h"
 #include "records/probe/probe_points.h"
 
@@ -178,6 +179,7 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   watched.main_thread_ended = target.main_thread_ended;
   watched.database = live.database;
   watched.notes = std::move(points.notes);
+  if (points.all_writes) watched.writes_since = now_seconds();
   control_->watch(*slot, live.ioc.name);
   control_->set_traced_or_stopped(*slot, !live.ioc.traced_or_stopped.empty());
   log::info("counting {} records of {} in {}{}", target.records, iocs::subject_of(live.ioc),

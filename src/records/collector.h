@@ -86,6 +86,7 @@ class RecordsCollector final : public Collector {
     std::optional<std::uint32_t> slot;         // of the probes
     std::shared_ptr<const Database> database;  // that the probes know of
     std::vector<std::string> notes;            // missing counts, and why
+    std::optional<double> writes_since;        // all are counted, in seconds since 1970
     Retry attaching;
     NothingCounted nothing_counted;
     bool refused_reported = false;   // for want of kernel memory

@@ -95,6 +95,13 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
   sample.notes = found->second.notes;
   sample.overhead = control_->sample(slot);
   if (sample.overhead && causes != nullptr) sample.overhead->seconds = causes->seconds(slot, cost_);
+  std::optional<double>& writes_since = found->second.writes_since;
+  const std::uint64_t refused = process_->refused(slot);
+  if (refused > 0) writes_since.reset();
+  if (writes_since && sample.overhead &&
+      (sample.overhead->over_budget || !sample.overhead->attached))
+    writes_since = now_seconds();
+  sample.writes_since_seconds = writes_since;
   if (sample.overhead && sample.overhead->over_budget) {
     sample.notes.push_back("its records are not counted: that would cost " +
                            percent_text(*sample.overhead->over_budget) +
@@ -102,7 +109,7 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
     return std::nullopt;
   }
   sample.records_watched = !sample.overhead || sample.overhead->attached;
-  if (const std::uint64_t refused = process_->refused(slot); refused > 0)
+  if (refused > 0)
     sample.notes.push_back(exposition::plural(refused, "call") +
                            " of records not counted: the IOC's share of --limit.kernel-memory is "
                            "used up");

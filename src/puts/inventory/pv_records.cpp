@@ -15,6 +15,7 @@ std::vector<PvSample> PvRecords::resolve(const std::vector<IocFacts>& iocs,
     const auto now = databases.find(entry.first);
     return now == databases.end() || now->second != entry.second.database();
   });
+  std::erase_if(lacking_, [&databases](const auto& one) { return !databases.contains(one.first); });
 
   std::vector<PvSample> pvs;
   const PutSample* before = nullptr;
@@ -27,6 +28,8 @@ std::vector<PvSample> PvRecords::resolve(const std::vector<IocFacts>& iocs,
     const iocs::PvName name = iocs::parse_pv_name(put.pv);
     if (const RecordIdentity* record = names->second.find(name.record))
       pvs.push_back({put.ioc, put.pv, record->name, std::string(name.field)});
+    else if (lacking_.emplace(put.ioc, name.record).second)
+      outdated_.insert(put.ioc);
   }
   return pvs;
 }

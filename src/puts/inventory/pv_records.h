@@ -4,7 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "iocs/memory/record_names.h"
@@ -19,9 +21,14 @@ class PvRecords {
   // gone from `iocs`.
   std::vector<PvSample> resolve(const std::vector<IocFacts>& iocs,
                                 const std::vector<PutSample>& puts);
+  // IOCs whose databases lack a name that was written to for the first time: dbCreateAlias may have
+  // made it. Since the last call.
+  std::set<std::string> take_outdated() { return std::exchange(outdated_, {}); }
 
  private:
   std::map<std::string, iocs::RecordNames, std::less<>> names_;  // by IOC
+  std::set<std::pair<std::string, std::string>> lacking_;        // IOC, name
+  std::set<std::string> outdated_;
 };
 
 }  // namespace ioc_exporter::ca

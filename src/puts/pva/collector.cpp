@@ -153,6 +153,8 @@ CaSamples PvaCollector::read(SelfSamples& self) {
   const auto names = host_.names();
   ca::add_put_samples(names, totals_->read(clock_ns(CLOCK_MONOTONIC)), wall_clock_, true, samples);
   ca::add_put_samples(names, packets_.pva_packets(), wall_clock_, true, samples);
+  pv_records_.resolve(host_.facts(), samples.puts);
+  host_.want_databases(pv_records_.take_outdated());
   read_sources(self);
   read_connected(samples);
   if (probe_ &&
@@ -224,10 +226,10 @@ void PvaCollector::status(exposition::StatusPage& page) {
   page.self.add(std::move(self));
 }
 
-ca::WhoWrote PvaCollector::who_wrote(std::string_view pv) {
+ca::WhoWrote PvaCollector::who_wrote(std::string_view pv, const ca::WrittenByGroup& groups) {
   const std::scoped_lock lock(host_.mutex());
   SelfSamples self;
-  return ca::who_wrote(host_.facts(), read(self), pv);
+  return ca::who_wrote(host_.facts(), read(self), pv, groups);
 }
 
 }  // namespace ioc_exporter::pva

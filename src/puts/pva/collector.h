@@ -16,6 +16,7 @@
 #include "exposition/collector.h"
 #include "iocs/host.h"
 #include "puts/collector.h"
+#include "puts/inventory/pv_records.h"
 #include "puts/server_probe/server_probe.h"
 #include "puts/totals/bounds.h"
 #include "puts/totals/samples.h"
@@ -52,7 +53,7 @@ class PvaCollector final : public Collector {
     return probe_ ? probe_->add_pending(pending) : Result<void>();
   }
   // In any thread.
-  ca::WhoWrote who_wrote(std::string_view pv);
+  ca::WhoWrote who_wrote(std::string_view pv, const ca::WrittenByGroup& groups);
 
   // One, or null. Before the first tick.
   void set_observer(ca::PutObserver* observer) { observer_ = observer; }
@@ -91,6 +92,7 @@ class PvaCollector final : public Collector {
   std::set<std::uint32_t> connected_;  // of them, those that were seen to serve PV Access
   WallClock wall_clock_;
   TroubleLog trouble_;
+  ca::PvRecords pv_records_;
   ca::PutObserver* observer_ = nullptr;
   ca::CaBounds bounds_{{}};  // in any thread
   Rates rates_;              // the same

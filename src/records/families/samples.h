@@ -120,8 +120,10 @@ struct LockWaitsSample {
 
 // An IOC with its records.
 struct IocSample : IocFacts {
-  bool records_watched = false;                   // are its records counted now?
-  bool no_record_counts = false;                  // its counts are not known, and have no series
+  bool records_watched = false;   // are its records counted now?
+  bool no_record_counts = false;  // its counts are not known, and have no series
+  // Since when all writes to its records are counted, in seconds since 1970; nothing: they are not.
+  std::optional<double> writes_since_seconds = {};
   std::vector<RecordSample> records;              // in any order
   std::shared_ptr<const IocMemorySample> memory;  // null while nothing of it was read
   std::optional<OverheadSample> overhead = {};    // of the record probes

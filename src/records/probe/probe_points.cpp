@@ -31,6 +31,8 @@ class Planner {
     if (find("dbPut.part.0") != nullptr)
       points_.notes.push_back("some writes to records are not counted: in " + target_.display_path +
                               " a part of dbPut is called on its own");
+    else
+      points_.all_writes = true;
     probe(RecordProgram::put, *put);
     plan_links(*put);
     plan_link_fields();

@@ -16,6 +16,7 @@ struct RecordPoints {
       process;  // where dbProcess ends; null: it is not timed
   std::vector<ProbePoint> extras;
   iocx_put_config puts{};
+  bool all_writes = false;                   // to records are counted
   std::optional<iocs::CodeRange> scan_list;  // tells events and I/O interrupts
   std::vector<std::string> notes;            // missing counts, and why
 };

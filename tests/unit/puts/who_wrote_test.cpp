@@ -55,11 +55,6 @@ Snapshot snapshot() {
               {"two", "", "c9", "", "", PutOp::write, 13, 0},
               {"soft", "R1.VAL", "c4", "u", "h", PutOp::write, 3, 0},
               {"soft", "R10", "c4", "u", "h", PutOp::write, 3, 500}};
-  all.pvs = {{"one", "R1", "R1", "VAL"},
-             {"one", "R1.DESC$", "R1", "DESC"},
-             {"one", "Alias.VAL", "R1", "VAL"},
-             {"one", "R2", "R2", "VAL"},
-             {"two", "R2.VAL", "R2", "VAL"}};
   return all;
 }
 
@@ -89,6 +84,21 @@ TEST(WhoWrote, AllNamesOfTheRecordTheLatestFirst) {
     EXPECT_EQ(answer.problem, "");
   }
   EXPECT_THAT(records(who_wrote(snapshot(), "Alias.DESC$")), ElementsAre("one R1.DESC"));
+}
+
+TEST(WhoWrote, GroupsOfPvAccessByTheirFields) {
+  Snapshot all = snapshot();
+  PutSample group{"one", "MY:GROUP", "c6", "u", "h", PutOp::write, 5, 600};
+  all.puts.push_back(group);
+  group.by_pva = true;
+  all.puts.push_back(group);
+  const WrittenByGroup groups{{{"one", "MY:GROUP"}, {"R2.VAL", "Alias.DESC"}},
+                              {{"two", "MY:GROUP"}, {"R3.VAL"}}};
+  const WhoWrote answer = ca::who_wrote(all.iocs, all, "R1", groups);
+  EXPECT_THAT(clients(answer), ElementsAre("one MY:GROUP c6", "one R1.DESC$ c2", "one Alias.VAL c3",
+                                           "one R1 c1", "soft R1.VAL c4"));
+  EXPECT_TRUE(answer.puts[0].by_pva);
+  EXPECT_THAT(ca::who_wrote(all.iocs, all, "R3", groups).puts, IsEmpty());
 }
 
 TEST(WhoWrote, EachIocThatHasTheRecord) {
@@ -131,6 +141,7 @@ TEST(WhoWrote, JsonAndBack) {
   all.puts[0].last_time_seconds = 1790000000.123456;
   WhoWrote answer = who_wrote(all, "R1");
   answer.counting_since_seconds = 1789999999.5;
+  answer.records[0].writes = {{"ca", 7}, {"shell", 2}};
   const std::string json = to_json(answer);
   for (const char c : json) EXPECT_TRUE((c >= 0x20 && c < 0x7f) || c == '\n') << json;
   const auto back = value_of(who_wrote_from_json(json));
@@ -144,6 +155,7 @@ TEST(WhoWrote, JsonAndBack) {
   EXPECT_EQ(back.puts[0].last_time_seconds, 1790000000.123456);
   EXPECT_EQ(back.puts[2].op, PutOp::write_notify);
   EXPECT_EQ(records(back), records(answer));
+  EXPECT_EQ(back.records[0].writes, answer.records[0].writes);
 }
 
 TEST(WhoWrote, InvalidJsonIsAnError) {
@@ -163,7 +175,7 @@ CommandResult run(const std::vector<const char*>& arguments) {
 WhoWrote sample() {
   WhoWrote answer;
   answer.pv = "R1";
-  answer.records = {{"one", "R1", "R1", "VAL"}};
+  answer.records = {{{"one", "R1", "R1", "VAL"}}};
   answer.puts = {
       {{"one", "R1.VAL", "10.0.0.7", "operator", "console1", PutOp::write_notify, 23, 1000}},
       {{"one", "R1", "10.0.0.8", "", "evil\x1b[2J", PutOp::write, 7, 0}}};
@@ -204,17 +216,40 @@ TEST(WhoWroteText, Nobody) {
   answer.puts.clear();
   CommandResult result = who_wrote_text(answer, 20, 1200);
   EXPECT_EQ(result.status, 3);
-  EXPECT_THAT(result.out, StartsWith("Nobody wrote to R1 since the exporter started, "));
+  EXPECT_THAT(result.out, StartsWith("No put to R1 was seen since counting began, "));
+  EXPECT_THAT(result.out, HasSubstr("; it is a record of ioc one, whose own writes are not all "
+                                    "counted.\n"));
+  answer.records[0].writes.emplace();
+  result = who_wrote_text(answer, 20, 1200);
+  EXPECT_EQ(result.status, 3);
+  EXPECT_THAT(result.out, StartsWith("Nobody wrote to R1 since counting began, "));
   EXPECT_THAT(result.out, HasSubstr(" (13 min 20 s ago); it is a record of ioc one.\n"));
   answer.records.clear();
   result = who_wrote_text(answer, 20, 1200);
   EXPECT_EQ(result.status, 3);
+  EXPECT_THAT(result.out, StartsWith("No put to R1 was seen since "));
   EXPECT_THAT(result.out, HasSubstr("; no IOC of its host is known to have that record.\n"));
   answer.problem = "puts are not counted";
   result = who_wrote_text(answer, 20, 1200);
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, StartsWith("It is not known whether anybody wrote to R1; puts are not "
-                                     "counted.\nNo put was seen since the exporter started, "));
+                                     "counted.\nNo put was seen since counting began, "));
+}
+
+TEST(WhoWroteText, WhatTheRecordHasCountedItself) {
+  WhoWrote answer = sample();
+  answer.records[0].writes = {{"ca", 30}, {"pva", 3}, {"shell", 2}, {"link", 5}, {"inside", 0}};
+  const std::string itself =
+      "Written by ioc one itself: 5 (link), 2 (shell)\n"
+      "Written to ioc one by a name that is not known: ";
+  CommandResult result = who_wrote_text(answer, 20, 1200);
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.out, EndsWith(itself + "3 (pva)\n"));
+  answer.puts.clear();
+  result = who_wrote_text(answer, 20, 1200);
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.out, StartsWith("No put to R1 was seen since counting began, "));
+  EXPECT_THAT(result.out, EndsWith(" record of ioc one.\n" + itself + "30 (ca), 3 (pva)\n"));
 }
 
 // Two that answer.
@@ -261,7 +296,7 @@ TEST(WhoWroteOfASite, NobodyWrote) {
   CommandResult result = who_wrote_text(all, 20, 1200, &both);
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, StartsWith("It is not known whether anybody wrote to R1; b:10064: not "
-                                     "all_[2J.\nNo put was seen since the last exporter started"));
+                                     "all_[2J.\nNo put was seen since counting began"));
   all.problem.clear();
   result = who_wrote_text(all, 20, 1200, &some);
   EXPECT_EQ(result.status, 4);
@@ -269,8 +304,8 @@ TEST(WhoWroteOfASite, NobodyWrote) {
                                      "exporters did not answer.\nNo put was seen since "));
   result = who_wrote_text(all, 20, 1200, &both);
   EXPECT_EQ(result.status, 3);
-  EXPECT_THAT(result.out, StartsWith("Nobody wrote to R1 since the last exporter started, "));
-  EXPECT_THAT(result.out, HasSubstr(" (10 min ago); it is a record of ioc one.\n"));
+  EXPECT_THAT(result.out, StartsWith("No put to R1 was seen since counting began, "));
+  EXPECT_THAT(result.out, HasSubstr(" (10 min ago); it is a record of ioc one, whose "));
   result = who_wrote_text(all, 20, 1200, &none);
   EXPECT_EQ(result.status, 1);
   EXPECT_EQ(result.out, "");
@@ -279,7 +314,7 @@ TEST(WhoWroteOfASite, NobodyWrote) {
 // They may have been to the PV only where its record is, or where that is not known.
 TEST(WhoWroteOfASite, UnnamedPutsAreOfTheExportersThatHaveTheRecord) {
   WhoWrote having, other, all;
-  having.records = {{"one", "R1", "R1", "VAL"}};
+  having.records = {{{"one", "R1", "R1", "VAL"}}};
   having.unnamed_puts = 5;
   other.unnamed_puts = 7;
   add_exporter(all, "a", other);

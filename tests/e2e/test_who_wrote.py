@@ -1,0 +1,105 @@
+"""Who wrote to a record: under each of its names, and by the IOC itself."""
+import json
+
+import pytest
+from p4p.client.thread import Context
+
+from harness import clients
+from harness.exporter import run_exporter
+from harness.put_log import PutLog
+from harness.waiting import wait_until
+
+
+def member(name: str, order: int) -> str:
+    return json.dumps({"W:group": {name: {"+channel": "VAL", "+putorder": order}}})
+
+
+RECORDS = f"""
+record(ao, "W:set") {{ }}
+alias("W:set", "W:nick")
+record(ao, "W:shell") {{ }}
+record(ao, "W:src") {{ field(OUT, "W:linked PP") }}
+record(ao, "W:linked") {{ }}
+record(ao, "W:later") {{ }}
+record(ao, "W:never") {{ }}
+record(ao, "W:x") {{ info(Q:group, {member("x", 0)}) }}
+record(ao, "W:y") {{ info(Q:group, {member("y", 1)}) }}
+"""
+
+
+@pytest.fixture(params=[1, 2], ids=["qsrv1", "qsrv2"])
+def ioc(start_ioc, request):
+    return start_ioc(f"whowrote{request.param}", RECORDS, qsrv=request.param)
+
+
+@pytest.fixture
+def pva(ioc):
+    address = {"EPICS_PVA_ADDR_LIST": clients.LOOPBACK, "EPICS_PVA_AUTO_ADDR_LIST": "NO",
+               "EPICS_PVA_BROADCAST_PORT": str(ioc.pva_search_port)}
+    with Context("pva", conf=address, useenv=False, nt=False) as context:
+        yield context
+
+
+def who_wrote(exporter, pv: str, *arguments):
+    return run_exporter("who-wrote", f"--url=http://127.0.0.1:{exporter.port}", *arguments, pv)
+
+
+def writers(exporter, pv: str) -> dict:
+    said = json.loads(who_wrote(exporter, pv, "--json").stdout)
+    return {(put["pv"], put["operation"]): put["count"] for put in said["puts"]}
+
+
+def waits_for(exporter, pv: str, wanted: dict) -> None:
+    wait_until(lambda: writers(exporter, pv) == wanted, f"{wanted} of {pv}", 60)
+
+
+def start(start_exporter, ioc, source: str, *options):
+    exporter = start_exporter(*options, sees=[ioc])
+    exporter.wait_put_source(ioc, source, "pva")
+    exporter.wait_scrape(lambda page: page.value("epics_ioc_records_watched", ioc=ioc.name) == 1, "records are counted")
+    return exporter
+
+
+def test_each_name_and_the_ioc_itself(ioc, start_exporter, raw_client, pva, tmp_path):
+    exporter = start(start_exporter, ioc, "server", *PutLog(tmp_path / "puts.json").options)
+    for value in range(7):
+        pva.put("W:nick", {"value": value}, timeout=30, get=False)
+    for value in range(5):
+        pva.put("W:group", {"x": {"value": value}}, timeout=30, get=False)
+    for value in range(3):
+        ioc.put("W:shell", value)
+    for value in range(2):
+        ioc.put("W:src", value)
+    waits_for(exporter, "W:set", {("W:nick", "put"): 7})
+    waits_for(exporter, "W:x.VAL", {("W:group", "put"): 5})
+    assert writers(exporter, "W:y") == {}
+
+    for asked, itself in (("W:shell", "3 (shell)"), ("W:linked.DESC", "2 (link)")):
+        done = who_wrote(exporter, asked)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"No put to {asked} was seen since counting began, ")
+        assert done.stdout.endswith(f"Written by ioc {ioc.name} itself: {itself}\n")
+    done = who_wrote(exporter, "W:never")
+    assert (done.returncode, done.stderr) == (3, "")
+    assert done.stdout.startswith("Nobody wrote to W:never since counting began, ")
+
+    # A name that the database got while the IOC ran.
+    ioc.shell("dbCreateAlias pdbbase W:later W:new")
+    client = raw_client(ioc)
+    channel = client.create("W:new")
+    for value in range(11):
+        client.write_notify(channel, value)
+    waits_for(exporter, "W:later", {("W:new", "write_notify"): 11})
+
+
+def test_what_packets_do_not_name(ioc, start_exporter, pva):
+    """Of a group they tell no fields: the record has counted the write."""
+    exporter = start(start_exporter, ioc, "packets", "--no-server-probe")
+    for value in range(7):
+        pva.put("W:nick", {"value": value}, timeout=30, get=False)
+    for value in range(5):
+        pva.put("W:group", {"y": {"value": value}}, timeout=30, get=False)
+    waits_for(exporter, "W:set", {("W:nick", "put"): 7})
+    done = who_wrote(exporter, "W:y")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(f"Written to ioc {ioc.name} by a name that is not known: 5 (pva)\n")
