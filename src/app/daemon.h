@@ -42,7 +42,7 @@ class ReaderPool;
 namespace ioc_exporter::putlog {
 class Outlets;
 class PutLogCollector;
-}
+}  // namespace ioc_exporter::putlog
 namespace ioc_exporter::pva {
 class PvaCollector;
 }

@@ -3,7 +3,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "app/follow_stream.h"
+#include "base/process_stats.h"
 #include "base/query.h"
 #include "exposition/json_text.h"
 #include "putlog/json.h"
@@ -39,6 +42,16 @@ web::Response no_log() {
 void append_event(std::string& text, const SharedEvent& event) {
   text += "id: " + std::to_string(event->seq) + "\ndata: ";
   putlog::append_json(text, {event});
+}
+
+// Since when memory has all puts that are asked for: none has left it, and the exporter runs.
+putlog::Since whole_since(const Ring& ring, const putlog::PutQuery& query) {
+  auto since = ring.whole_since(query.filter);
+  if (const auto process = read_process_stats(RootedFs()))
+    since = std::max(
+        since, putlog::Since(std::chrono::sys_time<std::chrono::nanoseconds>(
+                   std::chrono::nanoseconds(std::llround(process->start_time_seconds * 1e9)))));
+  return since;
 }
 
 // Puts of the store, then those that were in memory at the request.
@@ -97,6 +110,7 @@ web::PutsPage page_of(const web::Request& request) {
   page.user = word("user");
   page.since = word("since");
   page.unexpected = query_value(request.query, "unexpected").has_value();
+  page.inside = query_value(request.query, "inside").has_value();
   return page;
 }
 
@@ -114,21 +128,27 @@ web::Response answer_puts(const std::shared_ptr<Ring>& ring, const AskStore& ask
   web::Response response;
   response.content_type = "application/x-ndjson";
   response.headers["Cache-Control"] = "no-store";
-  SharedEvent oldest;  // from there on memory has them
+  Ring::Oldest oldest;  // from there on memory has them
   const auto found =
       ring->find(query->filter, query->since, query->limit, &oldest, Clock::now() + kMatchFor);
   if (!found) return refuse(503, kTooLong);
+  const bool all_asked = query->since && found->size() < query->limit;
+  if (const auto begin = whole_since(*ring, *query);
+      all_asked && !ask_store && query->since < begin)
+    response.body = putlog::reach_line(*begin);
   for (const SharedEvent& event : *found) {
     putlog::append_json(response.body, {event});
     response.body += '\n';
   }
-  if (!ask_store || !query->since || found->size() >= query->limit) return response;
+  if (!ask_store || !all_asked) return response;
   if (query->limit < SIZE_MAX) query->limit -= found->size();
   auto place = ring->follow({}, {}, web::holder_of(request.remote, ""));
   if (!place)
     return refuse(503, "too many ask the store or follow, of all or from one address", kNoPlace);
-  auto answer = ask_store(
-      putlog::question_of(query->limit, oldest ? oldest->seq : UINT64_MAX, request.query));
+  putlog::Before before;
+  std::ranges::transform(oldest, before.begin(),
+                         [](const auto& event) { return event ? event->seq : UINT64_MAX; });
+  auto answer = ask_store(putlog::question_of(query->limit, before, request.query));
   if (!answer) return refuse(503, answer.error().message());
   response.stream = std::make_shared<StoreStream>(ring, std::move(place), std::move(*answer),
                                                   std::exchange(response.body, {}));

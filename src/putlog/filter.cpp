@@ -65,9 +65,14 @@ bool is_unexpected(const PutEvent& event) {
   return event.action == "unexpected" || event.action == "forbidden";
 }
 
+bool is_usual_inside(const PutEvent& event) {
+  return event.inside && !is_unexpected(event);
+}
+
 bool EventFilter::wants(const PutEvent& event) const {
-  return (!unexpected || is_unexpected(event)) && putlog::wants(ioc, event.ioc) &&
-         wants_pv(pv, event) && putlog::wants(user, event.user) && wants_client(client, event);
+  return (!unexpected || is_unexpected(event)) && (inside || !is_usual_inside(event)) &&
+         putlog::wants(ioc, event.ioc) && wants_pv(pv, event) && putlog::wants(user, event.user) &&
+         wants_client(client, event);
 }
 
 }  // namespace ioc_exporter::putlog

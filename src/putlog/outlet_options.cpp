@@ -36,6 +36,7 @@ void read_sink(Reader& item, OutletOptions& options) {
   item.set("user", pattern(sink.filter.user.include));
   item.set("ioc", pattern(sink.filter.ioc.include));
   item.set("unexpected", on_off(sink.filter.unexpected));
+  item.set("inside", on_off(sink.filter.inside));
   if (item.has("file") + item.has("tcp") + item.has("loki") + item.has("otlp") != 1)
     return item.complain("file", "a sink has one of file, tcp, loki and otlp");
   if (!sink.receiver.empty() && sink.loki.empty() && sink.otlp.empty())
@@ -61,8 +62,10 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
   if (!store.store.empty()) all.push_back(store);
   all.insert(all.end(), sinks.begin(), sinks.end());
   delivery::name_sinks(all);
-  for (SinkOptions& sink : all)
+  for (SinkOptions& sink : all) {
     if (!sink.burst) sink.burst = burst;
+    sink.filter.inside |= inside;
+  }
   return all;
 }
 
@@ -83,9 +86,16 @@ void add_outlet_options(OptionTable& table, OutletOptions& options) {
               "Of many puts of one client to one PV, files and receivers get the first, then one "
               "per this time; 0: each",
               duration(options.burst)},
-             {"putlog.events=N", "Newest puts in memory, for ioc_exporter puts and /puts",
+             {"putlog.inside",
+              "Files and receivers get writes inside the IOCs, too, which may be far more than "
+              "clients' puts",
+              on_off(options.inside)},
+             {"putlog.events=N",
+              "Newest puts in memory, for ioc_exporter puts and /puts; a fourth more for writes "
+              "inside the IOCs",
               whole_number(options.memory_events, 1, kMostEvents)},
-             {"putlog.memory=BYTES", "Memory for these puts", bytes(options.memory_bytes)},
+             {"putlog.memory=BYTES", "Memory for these puts, and a fourth more as before",
+              bytes(options.memory_bytes)},
              {"putlog.hide_values=REGEX", "PVs (RE2) whose values are logged as \"***\"",
               pattern(options.hidden_values)},
              {"putlog.user_salt=FILE",

@@ -43,6 +43,7 @@ struct OutletOptions {
   SinkOptions store = store_defaults();
   std::vector<SinkOptions> sinks;  // more of them, by the site's file
   std::chrono::milliseconds burst{5000};
+  bool inside = false;  // all get writes inside the IOCs, too
   std::uint32_t memory_events = 10'000;
   std::uint64_t memory_bytes = 32u << 20;
   std::optional<Pattern> hidden_values;

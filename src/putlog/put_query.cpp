@@ -16,6 +16,7 @@ Result<PutQuery> parse_put_query(std::string_view query,
                                      {"ioc", &asked.filter.ioc}})
     reader.read(name, filter->include, delivery::parse_pattern);
   reader.read_yes("unexpected", asked.filter.unexpected);
+  reader.read_yes("inside", asked.filter.inside);
   reader.read_yes("follow", asked.follow);
   reader.read("since", asked.since,
               [now](const std::string& text) { return delivery::parse_since(text, now); });

@@ -1,4 +1,5 @@
-// Parameters of GET /api/v1/puts: ?since=&pv=&client=&user=&ioc=&unexpected=&limit=&follow=. Pure.
+// Parameters of GET /api/v1/puts:
+// ?since=&pv=&client=&user=&ioc=&unexpected=&inside=&limit=&follow=. Pure.
 #pragma once
 
 #include <chrono>
@@ -12,6 +13,8 @@
 namespace ioc_exporter::putlog {
 
 inline constexpr const char* kPutsPath = "/api/v1/puts";
+// Key of the first line of an answer that does not reach back to `since`: the time of its begin.
+inline constexpr const char* kReach = "reaches_back_to";
 
 struct PutQuery {
   EventFilter filter;

@@ -29,7 +29,7 @@ constexpr const char* kHelp = R"help(NAME
 
 SYNOPSIS
   ioc_exporter puts [--pv=REGEX] [--client=REGEX] [--user=REGEX] [--ioc=REGEX] [--unexpected]
-                    [--since=TIME [--follow]] [--json] [--url=URL]
+                    [--inside] [--since=TIME [--follow]] [--json] [--url=URL]
   ioc_exporter puts --pending [--json] [--url=URL]
   ioc_exporter puts --targets=FILE|--prometheus=URL --since=TIME [...]
 
@@ -53,6 +53,8 @@ DESCRIPTION
   and prints their puts in the order of time, with the column or key EXPORTER. Lines on standard
   error, in JSON also those with the key "error", name those that did not answer, and why.
 
+  Where an answer does not reach back as far as --since, a line on standard error says so.
+
   "-" stands for an unknown value. In a pipe, or with --json, each put is one line of JSON
   (docs/putlog.md has the keys). Any user may ask.
 
@@ -60,6 +62,7 @@ OPTIONS
   --pv, --client, --user, --ioc
                regular expressions for the whole name; a client by its address or address:port
   --unexpected only puts that the policy does not allow
+  --inside     also writes inside the IOCs: by the sequencer, by CA links
   --since=TIME print the puts since then from the exporter's memory and store (--putlog.store), and
                end: "10m", "1h30m", "today", "yesterday", seconds since 1970, or a time as in the
                column TIME or as 2026-11-21T09:07:16Z; without a zone the exporter's local time,
@@ -93,13 +96,18 @@ int fail(std::FILE* err, int status, const std::string& why) {
   return status;
 }
 
+void tell_reach(std::FILE* err, const std::string& exporter, const std::string& reach) {
+  if (!reach.empty()) fail(err, 0, exporter + " knows puts since " + reach + " only");
+}
+
 // Target of the request to the exporter. `of_site`: all are asked for the same time.
 Result<std::string> target_of(const CommandLine& line, bool of_site) {
   std::string target = std::string(kPutsPath) + "?";
   for (const char* name : {"since", "pv", "client", "user", "ioc"})
     if (const std::string& word = line.values.at(name); !word.empty())
       target.append(name).append("=").append(percent_encoded(word)).append("&");
-  if (line.given.contains("unexpected")) target += "unexpected=1&";
+  for (const char* name : {"unexpected", "inside"})
+    if (line.given.contains(name)) target.append(name).append("=1&");
   const bool follow = line.values.at("since").empty() || line.given.contains("follow");
   if (follow) target += "follow=1&";
   target.pop_back();
@@ -149,6 +157,7 @@ int print_those_since(const CommandLine& line, const std::string& target, Printe
   if (!written) return any ? 0 : kFailed;  // a pipe that was closed: enough
   if (const std::string problem = lines.problem(); !problem.empty())
     return fail(err, kFailed, not_an_exporter(line, problem).message());
+  tell_reach(err, "the exporter", lines.reach());
   return any ? 0 : kNone;
 }
 
@@ -181,9 +190,12 @@ int print_pending(const CommandLine& line, std::FILE* out, std::FILE* err) {
 int print_those_of_site(const CommandLine& line, const SiteOptions& site, const std::string& target,
                         Printer& printer, std::FILE* err) {
   std::vector<SiteEvent> events;
-  const auto answers =
-      ask_site(line, site, target, [&events](const std::string& exporter, const std::string& body) {
-        return add_events(exporter, body, events);
+  const auto answers = ask_site(
+      line, site, target, [&events, err](const std::string& exporter, const std::string& body) {
+        std::string reach;
+        auto added = add_events(exporter, body, events, reach);
+        tell_reach(err, exporter, reach);
+        return added;
       });
   if (!answers) return fail(err, kFailed, answers.error().message());
   std::ranges::stable_sort(events, {}, &SiteEvent::time);
@@ -238,6 +250,10 @@ bool LineStream::take(std::string_view piece, std::vector<std::string>& lines) {
       if (problem_.empty()) problem_ = "it has an error";
     }
     if (!problem_.empty()) return false;
+    if (json->find(kReach) != nullptr) {
+      reach_ = json->text_at(kReach);
+      continue;
+    }
     lines.push_back(std::move(line));
   }
   rest_.erase(0, at);
@@ -246,13 +262,14 @@ bool LineStream::take(std::string_view piece, std::vector<std::string>& lines) {
 }
 
 Result<void> add_events(const std::string& exporter, const std::string& body,
-                        std::vector<SiteEvent>& all) {
+                        std::vector<SiteEvent>& all, std::string& reach) {
   LineStream stream;
   std::vector<std::string> lines;
   std::vector<SiteEvent> events;
   stream.take(body, lines);
   if (const std::string problem = stream.problem(); !problem.empty())
     return error_in_words(problem);
+  reach = stream.reach();
   for (const std::string& line : lines) {
     auto json = Json::parse(line);
     const std::string time = json ? json->text_at("time") : "";
@@ -270,7 +287,7 @@ Result<void> add_events(const std::string& exporter, const std::string& body,
 int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {
   const auto line = parse_command(
       with_site_options({{{"pv", ""}, {"client", ""}, {"user", ""}, {"ioc", ""}, {"since", ""}},
-                         {"unexpected", "follow", "json", "pending"}}),
+                         {"unexpected", "inside", "follow", "json", "pending"}}),
       count, arguments);
   const auto usage = [err](const std::string& why) {
     return fail(err, kUsage, why + " (see ioc_exporter puts --help)");
@@ -282,7 +299,8 @@ int puts_command(int count, const char* const* arguments, std::FILE* out, std::F
   if (!site) return usage(site.error().message());
   const bool json = line->given.contains("json");
   if (line->given.contains("pending")) {
-    for (const char* other : {"pv", "client", "user", "ioc", "since", "unexpected", "follow"})
+    for (const char* other :
+         {"pv", "client", "user", "ioc", "since", "unexpected", "inside", "follow"})
       if (line->given.contains(other))
         return usage("--pending and --" + std::string(other) + " do not go together");
     if (*site) return usage("--pending asks one exporter");

@@ -37,9 +37,11 @@ class LineStream {
   std::string problem() const {
     return problem_.empty() && !rest_.empty() ? "a line is cut" : problem_;
   }
+  // Since when the exporter knows puts, where that is later than asked for; "" = it is not.
+  const std::string& reach() const { return reach_; }
 
  private:
-  std::string rest_, problem_;
+  std::string rest_, problem_, reach_;
 };
 
 // An event of one of a site's exporters: a line of JSON with the key "exporter".
@@ -47,7 +49,8 @@ struct SiteEvent {
   std::string time, line;  // the former as in the latter: such texts are in the order of time
 };
 // Adds those of an answer of /api/v1/puts, or none: then the error says why.
+// `reach`: as LineStream has it.
 Result<void> add_events(const std::string& exporter, const std::string& body,
-                        std::vector<SiteEvent>& all);
+                        std::vector<SiteEvent>& all, std::string& reach);
 
 }  // namespace ioc_exporter::putlog

@@ -62,6 +62,9 @@ std::int64_t nanoseconds(std::chrono::sys_time<std::chrono::nanoseconds> time) {
   return time.time_since_epoch().count();
 }
 
+// In the line of a write inside an IOC: a key has no backslash.
+constexpr const char* kInside = "\"inside\":true";
+
 // Names of a group's members in a line, which only a key has without a backslash.
 std::vector<PutField> fields_in(const std::string& line) {
   std::vector<PutField> fields;
@@ -156,8 +159,18 @@ Result<void> Store::trim(std::chrono::system_clock::time_point now) {
   return database_->give_back(1024);
 }
 
-std::unique_ptr<Store::Reader> Store::read(PutQuery query, std::uint64_t before) {
+std::unique_ptr<Store::Reader> Store::read(PutQuery query, Before before) {
   return std::unique_ptr<Reader>(new Reader(*this, std::move(query), before));
+}
+
+Result<Since> Store::oldest() {
+  const std::scoped_lock lock(mutex_);
+  if (!database_) return Since();
+  const auto time =
+      database_->ask("SELECT time FROM puts INDEXED BY puts_time ORDER BY time LIMIT 1");
+  if (!time) return time.error();
+  if (*time == 0) return Since();
+  return Since(std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(*time)));
 }
 
 struct Store::Reader::Row {
@@ -181,28 +194,25 @@ Result<std::vector<Store::Reader::Row>> Store::Reader::rows(const char* sql,
   for (std::size_t bytes = 0; bytes < kPiece && row.step_to_row();) {
     Row& one = found.emplace_back();
     one.key = Key{row.number(time_column), row.number(id_column)};
-    one.in_memory = row.number(run_column) == store_.run_ &&
-                    static_cast<std::uint64_t>(row.number(seq_column)) >= before_;
     one.event.ioc = row.bytes(ioc_column);
     one.event.client = row.bytes(client_column);
     one.event.user = row.bytes(user_column);
     one.event.pv = row.bytes(pv_column);
     one.event.action = row.bytes(action_column);
-    if (has_lines(since.has_value())) one.line = row.bytes(line_column);
+    one.line = row.bytes(line_column);
+    one.event.inside = one.line.find(kInside) != std::string::npos;
+    one.in_memory =
+        row.number(run_column) == store_.run_ &&
+        static_cast<std::uint64_t>(row.number(seq_column)) >= before_[RingOfPuts::share(one.event)];
     bytes += one.line.size();
   }
   if (!row.is_good()) return store_.database_->problem("read");
   return found;
 }
 
-// Columns have no names of a group's members.
-bool Store::Reader::has_lines(bool back) const {
-  return !back || query_.filter.pv.include || query_.filter.pv.exclude;
-}
-
 bool Store::Reader::wants(Row& row) const {
   if (row.in_memory) return false;
-  if (has_lines(true)) row.event.fields = fields_in(row.line);
+  if (query_.filter.pv.include || query_.filter.pv.exclude) row.event.fields = fields_in(row.line);
   return query_.filter.wants(row.event);
 }
 
@@ -237,10 +247,11 @@ Result<std::optional<std::string>> Store::Reader::next() {
   return std::optional(std::move(lines));
 }
 
-std::string question_of(std::size_t limit, std::uint64_t before, const std::string& query) {
+std::string question_of(std::size_t limit, Before before, const std::string& query) {
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  return std::to_string(limit) + ' ' + std::to_string(before) + ' ' + std::to_string(now) + ' ' +
-         query;
+  std::string question = std::to_string(limit) + ' ';
+  for (const std::uint64_t one : before) question += std::to_string(one) + ' ';
+  return question + std::to_string(now) + ' ' + query;
 }
 
 std::string error_line(const Error& error) {
@@ -249,23 +260,32 @@ std::string error_line(const Error& error) {
   return text + "}\n";
 }
 
+std::string reach_line(std::chrono::sys_time<std::chrono::nanoseconds> since) {
+  return std::string("{\"") + kReach + "\":\"" + time_text(since) + "\"}\n";
+}
+
 void answer_question(Store& store, const std::string& question, int to) {
   using Clock = std::chrono::system_clock;
   std::istringstream words(question);
   std::size_t limit = 0;
-  std::uint64_t before = 0;
+  Before before{};
   Clock::rep now = 0;
   std::string text;
-  words >> limit >> before >> now >> text;
+  words >> limit;
+  for (std::uint64_t& one : before) words >> one;
+  words >> now >> text;
   auto query = parse_put_query(text, Clock::time_point(Clock::duration(now)));
   if (!query) return;  // the exporter has read it already
   query->limit = limit;
+  const Since since = query->since;
+  const auto oldest = store.oldest();
   const auto reader = store.read(std::move(*query), before);
   auto told = Clock::now();
+  std::string first = oldest && *oldest && since < *oldest ? reach_line(**oldest) : "";
   for (bool ends = false; !ends;) {
     auto lines = reader->next();
     ends = !lines || !*lines;
-    text = !lines ? error_line(lines.error()) : (*lines).value_or("");
+    text = std::exchange(first, {}) + (!lines ? error_line(lines.error()) : (*lines).value_or(""));
     if (ends) text += '\0';
     if (text.empty() && Clock::now() - told > kSign) text = "\n";
     if (!text.empty()) told = Clock::now();

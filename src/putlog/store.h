@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "delivery/database.h"
 #include "putlog/entry.h"
 #include "putlog/put_query.h"
+#include "putlog/ring.h"
 #include "putlog/sink.h"
 
 namespace ioc_exporter::putlog {
@@ -28,6 +30,9 @@ struct StoreBounds {
   std::uint64_t size = 1u << 30;
   std::chrono::milliseconds age = std::chrono::hours(24 * 30);  // 0: any age
 };
+
+// Numbers that puts in memory begin with, by RingOfPuts::share().
+using Before = std::array<std::uint64_t, RingOfPuts::kShares>;
 
 class Store {
  public:
@@ -54,13 +59,11 @@ class Store {
 
    private:
     friend class Store;
-    Reader(Store& store, PutQuery query, std::uint64_t before)
+    Reader(Store& store, PutQuery query, Before before)
         : store_(store), query_(std::move(query)), before_(before) {}
     struct Row;
     // The next of them, copied: patterns are matched while others may read and write.
-    // `since`: of those that go back, which have lines only where the filter needs them.
     Result<std::vector<Row>> rows(const char* sql, std::optional<std::int64_t> since);
-    bool has_lines(bool back) const;
     bool wants(Row& row) const;
     Result<void> look_back();
 
@@ -71,7 +74,7 @@ class Store {
 
     Store& store_;
     const PutQuery query_;
-    const std::uint64_t before_;
+    const Before before_;
     std::optional<Key> at_;    // the last one that was looked at
     std::size_t counted_ = 0;  // back from the end, of the last ones that are asked for
     bool forward_ = false;
@@ -79,7 +82,9 @@ class Store {
 
   // Those since query.since that it wants, at most the last query.limit; of what this exporter saw
   // only those with a number below `before`.
-  std::unique_ptr<Reader> read(PutQuery query, std::uint64_t before);
+  std::unique_ptr<Reader> read(PutQuery query, Before before);
+  // Time of the first; nothing: there is none.
+  Result<Since> oldest();
 
  private:
   Result<void> open_locked();
@@ -120,11 +125,13 @@ class StoreSink : public Sink {
 
 // A question of one process to the other: a query by HTTP of this moment, of which the last `limit`
 // puts with a number below `before` are wanted.
-std::string question_of(std::size_t limit, std::uint64_t before, const std::string& query);
+std::string question_of(std::size_t limit, Before before, const std::string& query);
 // Lines as Reader has them, an empty one now and then as a sign of life, and at the end a zero
-// byte. The last line is {"error":"..."} where the store cannot be read. Until that is closed.
+// byte. The last line is {"error":"..."} where the store cannot be read; the first one tells where
+// it does not reach back far enough. Until that is closed.
 void answer_question(Store& store, const std::string& question, int to);
 // The line of an error.
 std::string error_line(const Error& error);
+std::string reach_line(std::chrono::sys_time<std::chrono::nanoseconds> since);
 
 }  // namespace ioc_exporter::putlog

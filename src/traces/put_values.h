@@ -27,7 +27,11 @@ class PutValues {
   // Notes the puts that were logged since the last call.
   void look() {
     if (!log_) return;
-    if (!follower_) follower_ = log_->follow_inside();
+    if (!follower_) {
+      putlog::EventFilter all;
+      all.inside = true;
+      follower_ = log_->follow_inside(std::move(all));
+    }
     for (;;) {
       auto news = follower_->next(std::chrono::milliseconds(0));
       if (news.items.empty() && news.lost == 0) return;

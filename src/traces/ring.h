@@ -13,6 +13,9 @@ namespace ioc_exporter::traces {
 struct RingOfTraces {
   using Item = SharedTrace;
   using Filter = TraceFilter;
+  static constexpr std::size_t kShares = 1;
+  static std::size_t share(const Trace&) { return 0; }
+  static bool takes(const TraceFilter&, std::size_t) { return true; }
   static std::size_t bytes(const Trace& trace) { return delivery::footprint(trace); }
   static Time time(const Trace& trace) { return start_of(trace); }
 };

@@ -38,7 +38,7 @@ std::string render_flame_page(const FlamePage& page);
 // At /puts: live puts, or those since a time, of the store, too.
 struct PutsPage {
   std::string pv, client, user, since;  // as asked for; in the form
-  bool unexpected = false;
+  bool unexpected = false, inside = false;
   std::string problem;            // of the query
   std::vector<std::string> puts;  // a JSON object each, the newest first
 };

@@ -64,10 +64,12 @@ constexpr std::string_view kScript = R"js("use strict";
     query.set("limit", most);
     const answer = await fetch("/api/v1/puts?" + query), lines = (await answer.text()).split("\n").filter(Boolean);
     if (!answer.ok) return say(lines.join(" "), false);
-    const puts = lines.map((line) => JSON.parse(line)), problem = puts.find((put) => put.error !== undefined);
-    body.replaceChildren(...puts.filter((put) => put.error === undefined).map(row).reverse());
+    const told = lines.map((line) => JSON.parse(line)), problem = told.find((put) => put.error !== undefined);
+    const puts = told.filter((put) => put.time !== undefined), reach = told.find((put) => put.reaches_back_to !== undefined);
+    body.replaceChildren(...puts.map(row).reverse());
     if (problem) return say(problem.error, false);
-    say(puts.length < most ? puts.length + " puts since then" : "the last " + most + " puts", true);
+    const since = reach ? reach.reaches_back_to + "; older ones are not known" : "then";
+    say(puts.length < most ? puts.length + " puts since " + since : "the last " + most + " puts", !reach);
   };
   if (since) {
     say("looking", true);
@@ -102,7 +104,9 @@ std::string form(const PutsPage& page) {
                               form_field("user", "user", page.user, "20"),
                               form_field("since", "since", page.since, "8"),
                               "<label><input type=\"checkbox\" name=\"unexpected\" value=\"1\"",
-                              page.unexpected ? " checked" : "", "> unexpected only</label>\n"}));
+                              page.unexpected ? " checked" : "", "> unexpected only</label>\n",
+                              "<label><input type=\"checkbox\" name=\"inside\" value=\"1\"",
+                              page.inside ? " checked" : "", "> also inside the IOCs</label>\n"}));
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ class PutLog:
 
     @property
     def options(self) -> list[str]:
-        """Each put is told, and the server's word is heard."""
-        return ["--collector.putlog", f"--putlog.file={self.path}", "--putlog.burst=0s", "--server-probe"]
+        """Each put is told, also inside the IOCs, and the server's word is heard."""
+        return ["--collector.putlog", f"--putlog.file={self.path}", "--putlog.burst=0s", "--set=putlog.inside=true", "--server-probe"]
 
     def puts(self, **labels) -> list[dict]:
         """All that it has told until now, with these keys."""

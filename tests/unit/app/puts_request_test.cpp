@@ -82,6 +82,14 @@ TEST_F(PutsRequestTest, AQueryIsAnsweredWithLines) {
   EXPECT_EQ(ask("pv=C").body, "");
 }
 
+TEST_F(PutsRequestTest, AnAnswerSaysHowFarItReachesBack) {
+  add(1);
+  EXPECT_TRUE(ask("since=1h").body.starts_with("{\"reaches_back_to\":\"2")) << "it runs since now";
+  EXPECT_TRUE(ask("since=1h&limit=1").body.starts_with("{\"time\":"));
+  EXPECT_TRUE(ask("").body.starts_with("{\"time\":"));
+  EXPECT_EQ(ask("since=0s").body.find("reaches"), std::string::npos);
+}
+
 // The store has what memory has no more, and each is told once.
 TEST_F(PutsRequestTest, SinceATimeTheStoreIsAskedToo) {
   ::signal(SIGPIPE, SIG_IGN);  // as in the exporter

@@ -26,6 +26,16 @@ TEST(PutQueryTest, WithoutAnythingAsksForAll) {
   EXPECT_TRUE(parse("pv=&client=&user=&since=&limit="));  // a form that was left empty
 }
 
+TEST(PutQueryTest, WritesInsideAreAskedFor) {
+  PutEvent one = event(1);
+  one.inside = true;
+  EXPECT_FALSE(value_of(parse("")).filter.wants(one));
+  EXPECT_TRUE(value_of(parse("inside=1")).filter.wants(one));
+  EXPECT_TRUE(value_of(parse("inside=1")).filter.wants(event(1)));
+  one.action = "forbidden";
+  EXPECT_TRUE(value_of(parse("")).filter.wants(one));
+}
+
 TEST(PutQueryTest, HasFilters) {
   const auto query =
       parse("pv=SR%3A.*&client=10%5C..*&user=ada&ioc=ps&unexpected=1&follow=1&limit=5");

@@ -84,8 +84,10 @@ TEST_F(PutsTableTest, NothingSteersTheTerminal) {
 
 std::vector<std::string> added(const std::string& exporter, const std::string& body) {
   std::vector<SiteEvent> events;
-  const auto good = add_events(exporter, body, events);
+  std::string reach;
+  const auto good = add_events(exporter, body, events, reach);
   EXPECT_TRUE(good) << good.error().message();
+  EXPECT_EQ(reach, "");
   std::vector<std::string> lines;
   for (const SiteEvent& one : events) lines.push_back(one.line);
   return lines;
@@ -116,6 +118,7 @@ TEST(SiteEvents, HaveTheExporterThatWasAsked) {
 
 TEST(SiteEvents, OfAWrongAnswerNothingIsTaken) {
   std::vector<SiteEvent> all;
+  std::string reach;
   const std::string good = to_json(event(1)) + "\n";
   for (const auto& [rest, problem] :
        {std::pair{R"({"error":"the store hangs"})", "the store hangs"},
@@ -124,14 +127,26 @@ TEST(SiteEvents, OfAWrongAnswerNothingIsTaken) {
         {R"({"time":7})", "a line is no put"},
         {R"({"seq":7})", "a line is no put"},
         {"[]", "a line is no put"}}) {
-    const auto taken = add_events("x", good + rest + "\n", all);
+    const auto taken = add_events("x", good + rest + "\n", all, reach);
     ASSERT_FALSE(taken) << rest;
     EXPECT_NE(taken.error().message().find(problem), std::string::npos) << taken.error().message();
   }
-  EXPECT_FALSE(add_events("x", good + to_json(event(2)), all)) << "the last line is cut";
+  EXPECT_FALSE(add_events("x", good + to_json(event(2)), all, reach)) << "the last line is cut";
   const std::string deep = std::string(1 << 17, '[') + std::string(1 << 17, ']');
-  EXPECT_FALSE(add_events("x", good + R"({"time":"t","value":)" + deep + "}\n", all));
+  EXPECT_FALSE(add_events("x", good + R"({"time":"t","value":)" + deep + "}\n", all, reach));
   EXPECT_TRUE(all.empty());
+}
+
+TEST(SiteEvents, TellWhereTheAnswerBegins) {
+  std::vector<SiteEvent> all;
+  std::string reach;
+  ASSERT_TRUE(add_events("x",
+                         R"({"reaches_back_to":"2026-11-22T23:00:00Z"})"
+                         "\n" +
+                             to_json(event(1)) + "\n",
+                         all, reach));
+  EXPECT_EQ(all.size(), 1u);
+  EXPECT_EQ(reach, "2026-11-22T23:00:00Z");
 }
 
 TEST(PutsJsonLines, AreTheReceivedLinesWithoutControlCharacters) {

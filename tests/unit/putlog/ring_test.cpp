@@ -49,6 +49,32 @@ TEST_F(RingTest, KeepsTheNewest) {
   EXPECT_EQ(numbers(*ring_.find({}, {}, 2)), (Numbers{6, 7}));
 }
 
+// A flood of writes inside the IOCs takes no place of a client's put, nor of a forbidden write.
+TEST_F(RingTest, WritesInsideHaveAShareOfTheirOwn) {
+  Ring ring({.items = 8, .bytes = 1 << 20});
+  EventFilter all;
+  all.inside = true;
+  const auto usual = ring.follow({}, {}, "a"), whole = ring.follow(all, {}, "a");
+  EXPECT_FALSE(ring.whole_since({}));
+  std::vector<SharedEvent> some;
+  for (PutEvent& one : events(1, 40)) {
+    one.time += std::chrono::seconds(one.seq);
+    one.inside = one.seq % 8 != 0;
+    if (one.seq == 17) one.action = "forbidden";
+    some.push_back(shared(std::move(one)));
+  }
+  ring.add(some);
+  EXPECT_EQ(numbers(*ring.find({}, {})), (Numbers{8, 16, 17, 24, 32, 40}));
+  EXPECT_EQ(numbers(*ring.find(all, {})), (Numbers{8, 16, 17, 24, 32, 38, 39, 40}));
+  EXPECT_EQ(numbers(*ring.find(all, {}, 4)), (Numbers{32, 38, 39, 40}));
+  EXPECT_EQ(numbers(usual->next(kAtOnce).items), (Numbers{8, 16, 17, 24, 32, 40}));
+  EXPECT_EQ(whole->next(kAtOnce).lost, 32u);
+  EXPECT_EQ(numbers(whole->next(kAtOnce).items), (Numbers{8, 16, 17, 24, 32, 38, 39, 40}));
+  EXPECT_FALSE(ring.whole_since({}));
+  EXPECT_EQ(ring.whole_since(all), event(0).time + 38s);
+  EXPECT_EQ(ring.sample().delivered, 40u);
+}
+
 TEST_F(RingTest, MemoryBoundsItToo) {
   Ring ring({.items = 1000, .bytes = 200'000});
   PutEvent large = event(1);

@@ -56,7 +56,7 @@ class StoreTest : public testing::Test {
     return store.add(entries);
   }
   static std::string lines(Store& store, PutQuery query = {}, std::uint64_t before = kAll) {
-    const auto reader = store.read(std::move(query), before);
+    const auto reader = store.read(std::move(query), {before, before});
     std::string all;
     for (;;) {
       const auto more = reader->next();
@@ -104,6 +104,32 @@ class StoreTest : public testing::Test {
 
   std::string folder_;
 };
+
+// Of each kind memory begins elsewhere.
+TEST_F(StoreTest, WritesInsideAreToldWhereTheyAreWanted) {
+  const auto store = open();
+  std::vector<Entry> entries;
+  for (std::uint64_t seq = 1; seq <= 12; ++seq) {
+    PutEvent one = event(seq, "\\\"inside\\\":true");
+    one.inside = seq % 3 == 0;
+    if (seq == 6) one.action = "forbidden";
+    entries.push_back({shared(std::move(one))});
+  }
+  ASSERT_TRUE(store->add(entries));
+  EXPECT_EQ(numbers(*store), (Numbers{1, 2, 4, 5, 6, 7, 8, 10, 11}));
+  PutQuery query;
+  query.filter.inside = true;
+  EXPECT_EQ(numbers(*store, query), from_to(1, 12));
+  query.limit = 4;
+  EXPECT_EQ(numbers(*store, query), from_to(9, 12));
+  query.limit = SIZE_MAX;
+  std::string text;
+  for (const auto reader = store->read(query, {5, 10}); const auto more = *reader->next();)
+    text += *more;
+  for (const auto& [seq, there] :
+       {std::pair{4, true}, {5, false}, {6, false}, {9, true}, {12, false}})
+    EXPECT_EQ(text.find("\"seq\":" + std::to_string(seq) + ",") != std::string::npos, there) << seq;
+}
 
 TEST_F(StoreTest, KeepsTheLinesForTheNextExporter) {
   ASSERT_TRUE(add(*open(), 1, 3));
@@ -179,7 +205,7 @@ TEST_F(StoreTest, LongLinesComeInPiecesThatFitMemory) {
   const auto store = open();
   const Entry entry{shared(event(1, "A", std::string(200'000, 'x')))};
   ASSERT_TRUE(store->add(std::vector(23, entry)));
-  const auto reader = store->read({}, kAll);
+  const auto reader = store->read({}, {kAll, kAll});
   std::size_t all = 0;
   for (;;) {
     const auto piece = reader->next();
