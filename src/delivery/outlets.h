@@ -2,6 +2,7 @@
 // gives items to a feed, and waits for nothing; the delivery process has the sinks.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <span>
@@ -39,16 +40,17 @@ class Outlets : public Cargo {
   // Of the files.
   const std::vector<std::string>& folders() const { return folders_; }
 
-  // The exporter's side, in one thread.
+  // The exporter's side, in one thread. Often, also without items: some may still wait.
   void give(std::span<const Item> items) {
     if (!has_sinks()) return;
     for (const Item& item : items) {
       packed_.clear();
       pack(packed_, *item);
-      feed_.give(packed_);
+      feed_.give(packed_, Kind::is_urgent(*item) ? Feed::Way::urgent : Feed::Way::plain);
     }
-    feed_.wake();
+    feed_.send();
   }
+  void hand_over(Time until) override { feed_.send_all(until); }
   // In any thread.
   std::vector<SinkSample> sink_samples() const { return feed_.samples(); }
   std::string why_stands() const {
@@ -57,7 +59,7 @@ class Outlets : public Cargo {
   }
 
   // The delivery process' side.
-  int event() const override { return feed_.event(); }
+  std::array<int, 2> events() const override { return feed_.events(); }
   void begin() override {
     feed_.begin();
     for (const auto& sink : sinks_) sink->start();
@@ -68,18 +70,22 @@ class Outlets : public Cargo {
     return {};
   }
   bool move_on() override {
-    feed_.wait_no_more();
     std::vector<Item> items;
-    while (items.size() < kAtOnce) {
-      const auto packed = feed_.take();
-      if (!packed) break;
-      std::string_view bytes = *packed;
-      auto item = std::make_shared<std::remove_const_t<typename Item::element_type>>();
-      unpack(bytes, *item);
-      items.push_back(std::move(item));
+    bool more = false;
+    for (const Feed::Way way : Feed::kWays) {
+      const std::size_t most = items.size() + kAtOnce;
+      while (items.size() < most) {
+        const auto packed = feed_.take(way);
+        if (!packed) break;
+        std::string_view bytes = *packed;
+        auto item = std::make_shared<std::remove_const_t<typename Item::element_type>>();
+        unpack(bytes, *item);
+        items.push_back(std::move(item));
+      }
+      more = more || items.size() == most;
     }
     for (const auto& sink : sinks_) sink->receive(items);
-    return items.size() == kAtOnce;
+    return more;
   }
   void end(Time until) override {
     for (const auto& sink : sinks_) sink->begin_end();
@@ -100,7 +106,7 @@ class Outlets : public Cargo {
   void add_folder(std::string folder) { folders_.push_back(std::move(folder)); }
 
  private:
-  static constexpr std::size_t kAtOnce = 1024;
+  static constexpr std::size_t kAtOnce = 512;  // of each way
 
   std::vector<std::string> folders_;
   Feed feed_;

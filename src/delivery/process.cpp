@@ -113,7 +113,7 @@ int status_of(pid_t pid, int socket) {
 bool serve(const std::vector<Cargo*>& cargo, const Answer& answer, int socket, bool is_first) {
   std::vector<pollfd> events = {{socket, POLLIN, 0}};
   for (Cargo* const each : cargo) {
-    events.push_back({each->event(), POLLIN, 0});
+    for (const int event : each->events()) events.push_back({event, POLLIN, 0});
     each->begin();
   }
   if (is_first) {
@@ -148,6 +148,7 @@ Result<std::unique_ptr<Process>> Process::start(const Work& work) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
     return last_error(action);
+  process->cargo_ = work.cargo;
   process->socket_.reset(ends[0]);
   const UniqueFd its(ends[1]);
   process->keeper_ = ::fork();
@@ -167,8 +168,9 @@ Result<std::unique_ptr<Process>> Process::start(const Work& work) {
 }
 
 Process::~Process() {
-  ::shutdown(socket_.get(), SHUT_WR);
   const auto until = Clock::now() + kEndPatience + std::chrono::milliseconds(500);
+  for (Cargo* const each : cargo_) each->hand_over(until);
+  ::shutdown(socket_.get(), SHUT_WR);
   UniqueFd none;
   while (waits_for(POLLIN, socket_.get(), until) && hear(socket_.get(), none)) {
   }

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -26,7 +27,10 @@ class Cargo {
   using Time = std::chrono::steady_clock::time_point;
 
   virtual ~Cargo() = default;
-  virtual int event() const = 0;  // readable when there is more
+  // The exporter: what waits there goes to the process.
+  virtual void hand_over(Time until) = 0;
+  // The process.
+  virtual std::array<int, 2> events() const = 0;  // one is readable when there is more
   virtual void begin() = 0;
   // The error: a sink could not be opened. None where that is not known by then.
   virtual Result<void> wait_until_open(Time until) = 0;
@@ -71,6 +75,7 @@ class Process {
  private:
   Process() = default;
 
+  std::vector<Cargo*> cargo_;
   UniqueFd socket_;
   SharedMemory<std::atomic<std::uint64_t>> restarts_ =
       make_shared_memory<std::atomic<std::uint64_t>>();

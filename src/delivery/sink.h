@@ -11,6 +11,7 @@
 //            that are to be delivered now; next_due(). Made with the setup's window
 //   bytes()  what an item takes in memory, about
 //   owner()  whose it is: in a full queue each has a share
+//   is_urgent() it goes to the delivery process beside the others, and may come there before them
 //   weight() how many items an entry stands for
 //   kLog     how messages begin; kItems: what items are called in them
 #pragma once

@@ -46,6 +46,7 @@ struct PutEvent {
   std::string client;
   std::string client_process;  // on this host: an IOC's name, or "comm[pid]"
   std::string user, client_host;
+  std::string channel_of;   // "user@address:port" of the channel's client, where that is another
   std::string pv;           // as the client asked for it
   std::string op;           // write, write_notify; of PV Access: put, rpc
   std::string type;         // DBR_DOUBLE and so on, as the client sent it
@@ -62,6 +63,9 @@ struct PutEvent {
   std::string status;             // ok, or the reason as epics_put_failures_total has it
   std::optional<double> seconds;  // of put-callbacks and PV Access: from the request to the answer
   std::string rule, action;       // verdict of the site's policy
+
+  // It is forbidden, unexpected or unjudged.
+  bool is_bad() const { return !action.empty() && action != "allowed" && action != "expected"; }
   bool operator==(const PutEvent&) const = default;
 };
 
@@ -75,12 +79,12 @@ auto parts_of(delivery::Is<PutField> auto& one) {
   return std::tie(field, type, count, value, old);
 }
 auto parts_of(delivery::Is<PutEvent> auto& event) {
-  auto& [time, kernel_ns, seq, ioc, server, client, client_process, user, client_host, pv, op, type,
-         count, value, sent, old, after, fields, value_unknown, inside, overread, process, block,
-         status, seconds, rule, action] = event;
-  return std::tie(time, kernel_ns, seq, ioc, server, client, client_process, user, client_host, pv,
-                  op, type, count, value, sent, old, after, fields, value_unknown, inside, overread,
-                  process, block, status, seconds, rule, action);
+  auto& [time, kernel_ns, seq, ioc, server, client, client_process, user, client_host, channel_of,
+         pv, op, type, count, value, sent, old, after, fields, value_unknown, inside, overread,
+         process, block, status, seconds, rule, action] = event;
+  return std::tie(time, kernel_ns, seq, ioc, server, client, client_process, user, client_host,
+                  channel_of, pv, op, type, count, value, sent, old, after, fields, value_unknown,
+                  inside, overread, process, block, status, seconds, rule, action);
 }
 
 }  // namespace ioc_exporter::putlog

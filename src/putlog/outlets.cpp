@@ -64,7 +64,7 @@ void Outlets::receive(std::span<const PutEvent> events) {
     privacy_.apply(*own);
     shared.push_back(std::move(own));
   }
-  ring_->add(shared);
+  if (!shared.empty()) ring_->add(shared);
   give(shared);
 }
 

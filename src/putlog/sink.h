@@ -24,7 +24,13 @@ struct PutKind {
   using Filter = EventFilter;
   using Stage = Bursts;
   static std::size_t bytes(const PutEvent& event) { return delivery::footprint(event); }
-  static std::string_view owner(const PutEvent& event) { return event.ioc; }
+  static bool is_urgent(const PutEvent& event) { return event.is_bad(); }
+  // What the policy does not expect has a share of its own, by its client: others may flood.
+  static std::string owner(const PutEvent& event) {
+    std::string owner = event.ioc;
+    if (event.is_bad()) owner.append(1, '\0').append(address_of(event));
+    return owner;
+  }
   static std::uint64_t weight(const Entry& entry) { return entry.puts; }
   static constexpr const char* kLog = "put log";
   static constexpr const char* kItems = "puts";

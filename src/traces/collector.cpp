@@ -97,7 +97,7 @@ void TracesCollector::tick(TimePoint now) {
 // Whether there is more to read. `rest`: at the end, how many events still are; else nullptr.
 bool TracesCollector::read_some(std::size_t* rest) {
   const std::size_t most = rest == nullptr ? kMostAtOnce : std::min(kMostAtOnce, *rest);
-  bool more = false;
+  bool more = false, idle = false;
   {
     const std::scoped_lock lock(mutex_);
     auto taken = maps_.ring()->read(most, [this](auto event) {
@@ -109,10 +109,10 @@ bool TracesCollector::read_some(std::size_t* rest) {
     if (rest != nullptr) *rest -= read;
     more = read == most && (rest == nullptr || *rest > 0);
     values_.look();  // each time: followers that fall behind are disconnected
-    if (reader_.is_idle()) return more;
+    idle = reader_.is_idle();
   }
   std::vector<SharedTrace> traces;
-  {
+  if (!idle) {
     const std::scoped_lock host(host_.mutex());
     const std::scoped_lock lock(mutex_);
     for (Trace& trace : reader_.finish(WallClock::read(), rest != nullptr && !more)) {
@@ -120,8 +120,7 @@ bool TracesCollector::read_some(std::size_t* rest) {
       traces.push_back(std::make_shared<const Trace>(std::move(trace)));
     }
   }
-  if (!traces.empty())
-    for (TraceReceiver* receiver : receivers_) receiver->receive(traces);
+  for (TraceReceiver* receiver : receivers_) receiver->receive(traces);  // none, too
   return more;
 }
 

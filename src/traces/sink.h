@@ -47,6 +47,7 @@ struct TraceKind {
   using Stage = Batch;
   static std::size_t bytes(const Trace& trace) { return delivery::footprint(trace); }
   static std::string_view owner(const Trace& trace) { return trace.ioc; }
+  static bool is_urgent(const Trace&) { return false; }
   static std::uint64_t weight(const SharedTrace&) { return 1; }
   static constexpr const char* kLog = "traces";
   static constexpr const char* kItems = "traces";

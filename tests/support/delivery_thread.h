@@ -14,7 +14,7 @@ namespace ioc_exporter::delivery {
 
 class DeliveryThread {
  public:
-  explicit DeliveryThread(const std::vector<Cargo*>& cargo) {
+  explicit DeliveryThread(const std::vector<Cargo*>& cargo) : cargo_(cargo) {
     int ends[2] = {-1, -1};
     (void)::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
     own_.reset(ends[0]);
@@ -26,6 +26,8 @@ class DeliveryThread {
   }
   // Ends as the process does.
   ~DeliveryThread() {
+    for (Cargo* const each : cargo_)
+      each->hand_over(std::chrono::steady_clock::now() + std::chrono::seconds(60));
     own_.reset();
     thread_.join();
   }
@@ -36,6 +38,7 @@ class DeliveryThread {
   const std::string& said() const { return said_; }
 
  private:
+  std::vector<Cargo*> cargo_;
   UniqueFd own_, its_;
   std::string said_;
   std::thread thread_;

@@ -30,6 +30,7 @@ struct NumberKind {
   };
   static std::size_t bytes(int) { return 100; }
   static std::string_view owner(int) { return "one"; }
+  static bool is_urgent(int number) { return number < 0; }
   static std::uint64_t weight(const Item&) { return 1; }
   static constexpr const char* kLog = "numbers";
   static constexpr const char* kItems = "numbers";

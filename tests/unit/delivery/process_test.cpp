@@ -100,10 +100,10 @@ TEST_F(DeliveryProcess, OneThatHangsCostsItemsAndTwoSecondsOfTheEnd) {
   wait_until([this] { return sample().waiting == 0; });
   ASSERT_EQ(::kill(shared_->pid, SIGSTOP), 0);
   std::vector<NumberKind::Item> many = numbers(1, 1000);
-  for (int i = 0; i < 500; ++i) outlets_.give(many);
-  EXPECT_EQ(sample().received, 500'002u);
+  for (int i = 0; i < 1000; ++i) outlets_.give(many);
+  EXPECT_EQ(sample().received, 1'000'002u);
   EXPECT_GT(sample().dropped.at(kQueueFull), 0u);
-  EXPECT_EQ(sample().waiting + sample().dropped.at(kQueueFull), 500'000u);
+  EXPECT_EQ(sample().waiting + sample().dropped.at(kQueueFull), 1'000'000u);
   const auto begun = std::chrono::steady_clock::now();
   process_.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
