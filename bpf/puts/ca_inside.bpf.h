@@ -128,7 +128,7 @@ int ca_inside_cb(struct pt_regs *ctx)
 SEC("uprobe")
 int ca_inside_done(struct pt_regs *ctx)
 {
-	return end_inside(PT_REGS_PARM1(ctx), failure_of_notify(PT_REGS_PARM1(ctx)));
+	return end_open(PT_REGS_PARM1(ctx), failure_of_notify(PT_REGS_PARM1(ctx)));
 }
 
 #endif

@@ -75,7 +75,7 @@ static __always_inline __u32 refusal_of(struct pt_regs *ctx, const struct iocx_s
 		found.sid = tail.sid;
 		found.access = tail.access;
 	}
-	if (found.client != slot->client || found.sid != slot->who.sid)
+	if ((!slot->guest && found.client != slot->client) || found.sid != slot->who.sid)
 		return IOCX_FAILURES; /* the channel has gone */
 	if (found.address.special == SPC_NOMOD)
 		return IOCX_FAILED_NO_WRITE_ACCESS;
@@ -85,33 +85,22 @@ static __always_inline __u32 refusal_of(struct pt_regs *ctx, const struct iocx_s
 	return IOCX_FAILED_NO_WRITE_ACCESS;
 }
 
-/* When the server was asked for a put-callback: by the channel's client, or by another one. */
-static __always_inline __u64 *asked_by(struct iocx_server_result *result, int guest)
-{
-	return guest ? &result->asked_ns[1] : &result->asked_ns[0];
-}
-
 /* At the entry of write_notify_action(). */
 static __noinline int note_asked(struct pt_regs *ctx, __u32 index, __u64 now)
 {
 	const struct iocx_server_slot *slot = bpf_map_lookup_elem(&server_slots, &index);
 	struct iocx_server_result *result = bpf_map_lookup_elem(&slot_results, &index);
 	__u32 refusal;
-	__u64 *asked;
-	int guest;
 
+	expect_callback(slot && slot->guest ? slot : 0, index, now);
 	if (!slot || !result)
 		return 0;
-	guest = slot->client != PT_REGS_PARM3(ctx);
-	asked = asked_by(result, guest);
-	if (*asked)
+	if (result->asked_ns)
 		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1); /* neither started nor refused */
-	*asked = 0;
+	result->asked_ns = 0;
 	refusal = slot->named ? refusal_of(ctx, slot) : IOCX_FAILURES;
 	if (refusal == IOCX_FAILURES) {
-		if (guest)
-			result->guest = (__u32)bpf_get_current_pid_tgid();
-		*asked = now;
+		result->asked_ns = now;
 		return 0;
 	}
 	add_failure(result->failures, refusal);
@@ -150,8 +139,8 @@ static __noinline __u32 slot_of_channel(__u64 application, const struct iocx_ser
 }
 
 /*
- * The record of a put-callback of the IOC that runs; NULL: it is not one of the server's, or its put was not counted
- * with a slot.
+ * The record of the put-callbacks of a channel's own client; NULL: this is not one of the server's, or that client's
+ * puts were not counted with a slot.
  */
 static __always_inline struct iocx_server_result *result_of(__u64 notify, __u32 *index)
 {
@@ -164,20 +153,30 @@ static __always_inline struct iocx_server_result *result_of(__u64 notify, __u32 
 	return bpf_map_lookup_elem(&slot_results, index);
 }
 
-/* A put with callback inside the IOC has ended; IOCX_FAILURES: well. */
-static __noinline int end_inside(__u64 notify, __u32 failure)
+/*
+ * A put with callback inside the IOC, or to another client's channel, has ended; IOCX_FAILURES: well. One that is
+ * cancelled counts so at once.
+ */
+static __noinline int end_open(__u64 notify, __u32 failure)
 {
 	const struct iocx_server_slot *slot;
+	struct iocx_server_result *result;
 	struct iocx_open_callback callback;
 
 	if (close_callback(notify, &callback))
 		return 0;
 	if (cfg_traces)
 		trace_put_ended(callback.slot, callback.since_ns);
-	if (!cfg_putlog_bytes)
-		return 0;
 	slot = bpf_map_lookup_elem(&server_slots, &callback.slot);
-	return slot ? putlog_done(callback.slot, &slot->who, callback.since_ns, failure) : 0;
+	result = bpf_map_lookup_elem(&slot_results, &callback.slot);
+	if (!slot || !result || slot->id != callback.id)
+		return 0;
+	if (!slot->inside) {
+		add_failure(result->failures, failure);
+		if (failure != IOCX_FAILED_CANCELLED)
+			add_put_duration(callback.slot, callback.since_ns);
+	}
+	return cfg_putlog_bytes ? putlog_done(callback.slot, &slot->who, callback.since_ns, failure) : 0;
 }
 
 static __always_inline __u32 failure_of_notify(__u64 notify)
@@ -219,7 +218,7 @@ int ca_send_err(struct pt_regs *ctx)
 		putlog_refuse(failure, stray ? IOCX_PUTLOG_STRAY : 0);
 	result = slot ? bpf_map_lookup_elem(&slot_results, &index) : 0;
 	if (result && op)
-		*asked_by(result, slot->client != sender) = 0;
+		result->asked_ns = 0;
 	if (result && !stray) {
 		add_failure(result->failures, failure);
 		return 0;
@@ -237,24 +236,31 @@ SEC("uprobe")
 int ca_notify_start(struct pt_regs *ctx)
 {
 	const __u64 notify = PT_REGS_PARM1(ctx);
-	struct iocx_server_result *result;
+	const struct iocx_open_callback *expected = expected_callback();
+	struct iocx_server_result *result, *own;
 	__u32 index = 0;
-	__u64 *asked;
 
 	result = result_of(notify, &index);
-	if (!result)
+	if (result && (expected || result->asked_ns) && result->notify) {
+		/* The server has waited for the one before, and has given it up. */
+		if (result->ended_ns)
+			add_failure(result->failures, IOCX_FAILED_CALLBACK_TIMED_OUT);
+		else
+			add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
+		result->notify = 0;
+	}
+	if (expected) {
+		index = expected->slot;
+		own = bpf_map_lookup_elem(&slot_results, &index);
+		if (own)
+			own->asked_ns = 0;
 		return open_callback(notify, IOCX_CA_SERVER_DROP_OPEN);
-	asked = asked_by(result, result->asked_ns[1] && result->guest == (__u32)bpf_get_current_pid_tgid());
-	if (!*asked)
+	}
+	if (!result || !result->asked_ns)
 		return 0;
-	/* The server has waited for the one before, and has given it up. */
-	if (result->notify && result->ended_ns)
-		add_failure(result->failures, IOCX_FAILED_CALLBACK_TIMED_OUT);
-	else if (result->notify)
-		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
-	result->since_ns = *asked;
+	result->since_ns = result->asked_ns;
 	result->ended_ns = 0;
-	*asked = 0;
+	result->asked_ns = 0;
 	result->notify = notify;
 	return 0;
 }
@@ -269,12 +275,12 @@ int ca_notify_done(struct pt_regs *ctx)
 	__u32 index = 0, failure;
 
 	result = result_of(notify, &index);
+	failure = failure_of_notify(notify);
 	if (!result || result->notify != notify)
-		return 0; /* the server was asked for it before we were there */
+		return end_open(notify, failure);
 	result->notify = 0;
 	if (cfg_traces)
 		trace_put_ended(index, result->since_ns);
-	failure = failure_of_notify(notify);
 	add_failure(result->failures, failure);
 	if (failure != IOCX_FAILED_CANCELLED)
 		add_put_duration(index, result->since_ns);
@@ -293,10 +299,8 @@ int ca_notify_canc(struct pt_regs *ctx)
 	__u32 index = 0;
 
 	result = result_of(notify, &index);
-	if (!result)
-		return end_inside(notify, IOCX_FAILED_CANCELLED);
-	if (result->notify != notify)
-		return 0;
+	if (!result || result->notify != notify)
+		return end_open(notify, IOCX_FAILED_CANCELLED);
 	result->ended_ns = bpf_ktime_get_ns();
 	if (cfg_traces)
 		trace_put_ended(index, result->since_ns);

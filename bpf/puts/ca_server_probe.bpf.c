@@ -154,6 +154,34 @@ static __always_inline int read_channel_name(struct iocx_ca_server_info *info, c
 	return read_text(info->name, sizeof info->name, name);
 }
 
+/* Reads the client from the IOC's memory. Not 0: it cannot be read. */
+static __noinline int read_client(struct iocx_ca_server_key *key, __u64 client)
+{
+	struct client_tail tail = {};
+
+	key->client = client;
+	if (read_at(&tail, sizeof tail, client + CLIENT_ADDRESS))
+		return -1;
+	key->user = tail.user;
+	key->host = tail.host;
+	__builtin_memcpy(key->who.address, tail.address, sizeof key->who.address);
+	key->who.port = (__u16)(tail.port[0] << 8 | tail.port[1]);
+	return 0;
+}
+
+/* The channel is another client's. */
+static __noinline int note_owner(struct iocx_ca_server_info *info, __u64 client)
+{
+	struct iocx_ca_server_key owner = {};
+
+	if (read_client(&owner, client))
+		return 0;
+	__builtin_memcpy(info->owner_address, owner.who.address, sizeof info->owner_address);
+	info->owner_port = owner.who.port;
+	read_text(info->owner_user, sizeof info->owner_user, owner.user);
+	return 0;
+}
+
 /*
  * Names the slot by its channel; 0: that was not found, while other threads may have changed its chain of the hash. Not
  * inlined: what it has on the stack would be below that of every put.
@@ -163,9 +191,13 @@ static __noinline int name_slot(struct iocx_server_slot *slot, struct iocx_ca_se
 {
 	__u64 client = 0;
 
-	if (!channel || read_at(&client, sizeof client, channel + CHANNEL_CLIENT) || client != info->key.client) {
+	if (!channel || read_at(&client, sizeof client, channel + CHANNEL_CLIENT) || !client) {
 		slot->searches++;
 		return 0;
+	}
+	if (client != info->key.client) {
+		slot->guest = 1;
+		note_owner(info, client);
 	}
 	slot->application = channel;
 	slot->by_db_addr = ioc->by_db_addr;
@@ -198,10 +230,7 @@ static __always_inline struct iocx_server_slot *slot_of_key(const struct iocx_ca
 	return bpf_map_lookup_elem(&server_slots, index);
 }
 
-/*
- * A slot for the key, with its names; NULL: there is none. One thread serves a client, but another client may write to
- * its channel at the same time: the second uses the slot of the first.
- */
+/* A slot for the key, with its names; NULL: there is none. */
 static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_server_key *key,
 							  const struct iocx_server_ioc *ioc, __u64 channel,
 							  __u32 *index)
@@ -214,12 +243,13 @@ static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_s
 	if (!slot)
 		return 0;
 	info->key = *key;
-	info->name[0] = info->field[0] = 0;
+	info->name[0] = info->field[0] = info->owner_user[0] = 0;
+	info->owner_port = 0;
 	read_text(info->user, sizeof info->user, key->user);
 	read_text(info->host, sizeof info->host, key->host);
 	slot->client = key->client;
 	slot->who = key->who;
-	slot->named = slot->searches = 0;
+	slot->named = slot->searches = slot->guest = 0;
 	slot->tells_results = ioc->tells_results;
 	name_slot(slot, info, ioc, channel);
 	return publish_slot(key, slot, *index, ioc, client) ? slot_of_key(key, index) : slot;
@@ -258,24 +288,9 @@ static __always_inline void tell(struct pt_regs *ctx, const struct iocx_server_s
 		putlog_ca_server(ctx, slot, index, who, now_and_op);
 }
 
-/* Reads the client from the IOC's memory. Not 0: it cannot be read. */
-static __noinline int read_client(struct iocx_ca_server_key *key, __u64 client)
-{
-	struct client_tail tail = {};
-
-	key->client = client;
-	if (read_at(&tail, sizeof tail, client + CLIENT_ADDRESS))
-		return -1;
-	key->user = tail.user;
-	key->host = tail.host;
-	__builtin_memcpy(key->who.address, tail.address, sizeof key->who.address);
-	key->who.port = (__u16)(tail.port[0] << 8 | tail.port[1]);
-	return 0;
-}
-
 /*
- * The slot for what a client sends to the SID of the key, which is filled in: that of the channel's owner. NULL, and the
- * reason in `drop`: there is none.
+ * The slot for what a client sends to the SID of the key, which is filled in. NULL, and the reason in `drop`: there is
+ * none.
  */
 static __always_inline struct iocx_server_slot *find_or_take_slot(struct iocx_ca_server_key *key,
 								  const struct iocx_server_ioc *ioc, __u64 sender,
@@ -283,7 +298,7 @@ static __always_inline struct iocx_server_slot *find_or_take_slot(struct iocx_ca
 {
 	struct iocx_server_slot *slot;
 	struct iocx_ca_server_info *info;
-	__u64 channel, owner = 0;
+	__u64 channel;
 
 	key->who.generation = ioc->generation;
 	*drop = IOCX_SERVER_DROP_UNREADABLE;
@@ -293,11 +308,6 @@ static __always_inline struct iocx_server_slot *find_or_take_slot(struct iocx_ca
 	if (slot && (slot->named || slot->searches >= MOST_SEARCHES))
 		return slot;
 	channel = find_channel(ioc->bucket, key->who.sid);
-	if (channel && !read_at(&owner, sizeof owner, channel + CHANNEL_CLIENT) && owner && owner != sender) {
-		if (read_client(key, owner))
-			return 0;
-		slot = slot_of_key(key, index);
-	}
 	*drop = IOCX_SERVER_DROP_FULL;
 	if (!slot)
 		return take_slot(key, ioc, channel, index);
@@ -330,9 +340,9 @@ static __noinline __u32 count_slowly(struct pt_regs *ctx, __u32 sid, __u32 faile
 		tell(ctx, 0, 0, &key.who, now_and_op);
 		return 0;
 	}
-	if (key.client == sender) {
-		if (slot->named)
-			slot->tid = (__u32)bpf_get_current_pid_tgid();
+	/* A client without channels may take another name between two puts: its slot is always found by the key. */
+	if (slot->named && !slot->guest) {
+		slot->tid = (__u32)bpf_get_current_pid_tgid();
 		*hint_of(sender, sid) = index + 1;
 	}
 	add_put(slot, op);

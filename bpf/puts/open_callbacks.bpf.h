@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Puts with callback that the database has begun and not ended, other than those of rsrv, which slot_results has. The
- * thread that is about to begin one notes its slot; dbProcessNotify() follows in the same thread.
+ * Puts with callback that the database has begun and not ended, other than those of rsrv to the sender's own channel,
+ * which slot_results has. The thread that is about to begin one notes its slot; dbProcessNotify() follows in the same
+ * thread.
  */
 #ifndef IOC_EXPORTER_BPF_PUTS_OPEN_CALLBACKS_BPF_H
 #define IOC_EXPORTER_BPF_PUTS_OPEN_CALLBACKS_BPF_H
@@ -52,11 +53,18 @@ static __always_inline void expect_callback(const struct iocx_server_slot *slot,
 	bpf_map_update_elem(&callback_threads, &tid, &callback, BPF_ANY);
 }
 
+static __always_inline struct iocx_open_callback *expected_callback(void)
+{
+	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
+
+	return bpf_map_lookup_elem(&callback_threads, &tid);
+}
+
 /* At dbProcessNotify(notify); `no_room`: counts those that are not kept. */
 static __noinline int open_callback(__u64 notify, __u32 no_room)
 {
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
-	struct iocx_open_callback *callback = bpf_map_lookup_elem(&callback_threads, &tid);
+	struct iocx_open_callback *callback = expected_callback();
 	const struct iocx_server_ioc *ioc = current_ioc();
 	struct iocx_open_callback_key key = {.notify = notify};
 

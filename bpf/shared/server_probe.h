@@ -48,11 +48,11 @@ struct iocx_server_who {
 };
 
 /*
- * Key of the slots of CA: a channel, and whose it is. SIDs are not used twice in the life of an IOC; pointers are. A
- * client may write to the channel of another one: the server takes that for the owner's put, and so do we.
+ * Key of the slots of CA: a channel, and who writes to it. SIDs are not used twice in the life of an IOC; pointers are. A
+ * client may write to the channel of another one, whose rights the server checks then: the put is the sender's.
  */
 struct iocx_ca_server_key {
-	__u64 client; /* struct client * of the channel's owner; of the sender where the channel is not known */
+	__u64 client; /* struct client * of the sender */
 	__u64 user;   /* its pUserName and pHostName: other pointers when the client tells another name */
 	__u64 host;
 	struct iocx_server_who who;
@@ -110,7 +110,7 @@ struct iocx_server_slot {
 	/* When the last one was seen, as in iocx_ca_channel. */
 	__u64 last_put;
 	__u64 jiffy;  /* when `last_put` was written, as the kernel counts ticks */
-	__u64 client; /* of the CA key */
+	__u64 client; /* of the CA key: the sender */
 	struct iocx_server_who who;
 	__u32 state; /* enum iocx_server_slot_state */
 	/*
@@ -134,7 +134,8 @@ struct iocx_server_slot {
 	__u8 tells_results;             /* the same */
 	__u8 searches;                  /* CA, for the channel, that have failed */
 	__u8 inside; /* CA, 1: of a client in the IOC itself, by no server: iocx_ca_server_info says more */
-	__u8 pad[4];
+	__u8 guest;  /* CA, 1: the channel is another client's */
+	__u8 pad[3];
 	/*
 	 * CA, of `puts`: came when the channel had gone, and its client may have had another name by then. The server has
 	 * refused them; they are counted as those without a slot.
@@ -167,14 +168,15 @@ enum iocx_put_failure {
 /* Element of slot_results, by slot: two cache lines that a good WRITE does not touch. Mapped into user space. */
 struct iocx_server_result {
 	__u64 failures[IOCX_FAILURES];
-	/* Of WRITE_NOTIFY, CLOCK_MONOTONIC. A channel has one that was started; each client may have one that waits for its end. */
-	__u64 asked_ns
-		[2];    /* the server was asked, by the channel's client and by another one; 0: no, or it was started */
+	/*
+	 * Of WRITE_NOTIFY, CLOCK_MONOTONIC. A channel has one that was started; each client may have one that waits for its
+	 * end. Those of other clients than the channel's are in open_callbacks from their start on.
+	 */
+	__u64 asked_ns; /* the server was asked; 0: no, or it was started */
 	__u64 notify;   /* that was started: the IOC's address of its processNotify; 0: none */
 	__u64 since_ns; /* when the server was asked for that one */
 	__u64 ended_ns; /* it was cancelled then, unless it is done after all; 0: no */
-	__u32 guest;    /* thread that serves the other client */
-	__u32 pad;
+	__u64 pad[2];
 };
 
 /* Value of slot_durations, by slot: of put-callbacks that are done; of PV Access, of puts that were not refused. */
@@ -218,6 +220,11 @@ struct iocx_ca_server_info {
 	__s32 description_type;
 	__s16 field_type;
 	__s16 dbr_field_type;
+	/* The channel's client, where it is another one. */
+	__u8 owner_address[4];
+	__u16 owner_port;
+	__u16 pad;
+	char owner_user[IOCX_CA_IDENTITY];
 };
 
 /*
@@ -229,7 +236,7 @@ struct iocx_ca_server_info {
 /* In their dbChannelIO (dbChannelIO.h): the dbChannel * or, before Base 3.15.1, the dbAddr. */
 #define IOCX_INSIDE_CHANNEL 64
 
-/* Key of open_callbacks: a put with callback that was begun, of PV Access or inside the IOC. */
+/* Key of open_callbacks: a put with callback that was begun, of PV Access, inside the IOC or to another's channel. */
 struct iocx_open_callback_key {
 	__u64 notify; /* the IOC's address of its processNotify */
 	__u32 generation;

@@ -127,6 +127,16 @@
             },
           },
           {
+            alert: 'IocExporterVerdictsUnknown',
+            expr: 'increase(ioc_exporter_putlog_verdicts_unknown_total[10m]) > 0',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: '{{ $labels.instance }} does not know the verdict on some puts',
+              description: 'The put log of the exporter at {{ $labels.instance }} lost about {{ printf "%.0f" $value }} puts in ' +
+                           '10 minutes before the policy judged them: forbidden ones may be among them.',
+            },
+          },
+          {
             alert: 'IocExporterSinkDrops',
             expr: |||
               sum by (job, instance, sink, events, reason) (increase(ioc_exporter_sink_dropped_total[10m])) >= %(droppedEvents)d

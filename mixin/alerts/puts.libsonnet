@@ -92,6 +92,16 @@ local on_that_host =
             },
           },
           {
+            alert: 'EpicsUnjudgedPut',
+            expr: 'count by (job, instance, ioc) (ioc_pv_client_user:epics_put_by_policy:told{action="unjudged"})',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'Puts to {{ $labels.ioc }} are not judged: the PV is not known',
+              description: '{{ $value }} clients wrote to channels of IOC {{ $labels.ioc }} on {{ $labels.instance }} whose ' +
+                           'PV name the exporter does not know: the policy may forbid these puts.',
+            },
+          },
+          {
             alert: 'EpicsForbiddenPut',
             expr: 'ioc_pv_client_user:epics_put_by_policy:told{action="forbidden"}',
             labels: { severity: 'critical' },
@@ -111,6 +121,16 @@ local on_that_host =
       {
         name: 'epics_puts',
         rules: [
+          {
+            alert: 'EpicsPutToOthersChannel',
+            expr: 'increase(epics_ca_puts_to_others_channels_total[10m]) > 0',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'A client of {{ $labels.ioc }} writes through the channel of another one',
+              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} got about {{ printf "%.0f" $value }} puts in 10 ' +
+                           'minutes to channels that another client has opened, and did them with that client\'s rights.',
+            },
+          },
           // Far over the average of the day before, of IOCs that have been watched for that long. Who writes around the
           // limit is one storm.
           {

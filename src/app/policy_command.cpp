@@ -48,7 +48,7 @@ EXIT STATUS
   0 done; of test: the put is allowed or expected
   1 the file or the exporter could not be read
   2 wrong usage
-  3 of test: the put is unexpected or forbidden
+  3 of test: the put is forbidden, unexpected or unjudged
 
 EXAMPLES
   ioc_exporter policy learn > site.yml
@@ -127,6 +127,9 @@ std::string consequence(const policy::Policy& policy, std::uint32_t decides) {
   const std::string verdict(verdict_of(action));
   const std::string rule = clean(std::string(policy.name(decides)));
   if (decides == policy::Policy::kInside) return verdict + ", by no rule: it has no series\n";
+  if (decides == policy::Policy::kUnjudged)
+    return verdict + ", since the PV is not known: counts in epics_unexpected_puts_total{rule=\"" +
+           rule + "\",action=\"" + verdict + "\"}\n";
   if (!is_bad(action)) return verdict + ", by rule " + rule + ": it has no series\n";
   return verdict + ", by rule " + rule + ": counts in epics_unexpected_puts_total{rule=\"" + rule +
          "\",action=\"" + verdict + "\"}\n";
@@ -137,6 +140,7 @@ std::string reasons(const PolicyQuestion& question, const policy::Policy& policy
                     std::uint32_t decides) {
   std::vector<TableRow> rows = {{"LINE", "RULE", "ACTION", ""}};
   const auto& rules = policy.text().rules;
+  if (decides == policy::Policy::kUnjudged) return "";
   for (std::uint32_t rule = 0; rule < rules.size(); ++rule) {
     const std::string why = policy.mismatch(rule, question.put(), question.when);
     const bool perhaps = decides == (rule | policy::Policy::kPerhaps);

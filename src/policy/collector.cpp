@@ -66,8 +66,9 @@ void PolicyCollector::Judged::puts_were_read(const Names& names,
     totals.push_back({labels.ioc,
                       name->second,
                       {labels.pv, labels.user, labels.host, labels.client, put.op, labels.inside},
-                      put.count,
-                      clock.seconds(put.last_ns)});
+                      put.count + put.hidden,
+                      clock.seconds(put.last_ns),
+                      put.serial});
   }
   judge.look(totals, now_seconds());
 }

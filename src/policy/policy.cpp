@@ -50,6 +50,8 @@ std::string_view name_of(Action action) {
       return "expect";
     case Action::forbid:
       return "forbid";
+    case Action::unjudged:
+      return "unjudged";
     case Action::unexpected:
       break;
   }
@@ -64,6 +66,8 @@ std::string_view verdict_of(Action action) {
       return "expected";
     case Action::forbid:
       return "forbidden";
+    case Action::unjudged:
+      return "unjudged";
     case Action::unexpected:
       break;
   }
@@ -86,21 +90,22 @@ Policy::Policy(PolicyText text) : text_(std::move(text)) {
 }
 
 std::string_view Policy::name(std::uint32_t rule) const {
+  if (rule == kUnjudged) return kNoName;
   return rule >= kInside ? kDefaultRule : text_.rules[rule & ~kPerhaps].name;
 }
 
 Action Policy::action(std::uint32_t rule) const {
   if (rule == kNoRule) return text_.fallback;
   if (rule == kInside) return Action::expect;
+  if (rule == kUnjudged) return Action::unjudged;
   return (rule & kPerhaps) != 0 ? Action::unexpected : text_.rules[rule].action;
 }
 
 bool Policy::matches_pv(std::uint32_t rule, const std::string& plain) const {
   if (text_.rules[rule].pvs.empty()) return true;
-  const auto matches = [&patterns = compiled_[rule].pvs](const std::string& name) {
+  return matches_plain(plain, [&patterns = compiled_[rule].pvs](const std::string& name) {
     return patterns.match(name);
-  };
-  return plain.empty() ? matches(plain) : matches_plain(plain, matches);
+  });
 }
 
 bool Policy::matches_user(std::uint32_t rule, const Put& put) const {
@@ -125,6 +130,7 @@ bool Policy::matches_op(std::uint32_t rule, const Put& put) const {
 }
 
 Policy::Candidates Policy::candidates(const Put& put) const {
+  if (put.pv.empty()) return {kUnjudged};
   const auto address = parse_client_address(std::string(put.client));
   const std::string plain = plain_name(put.pv);
   Candidates found;
@@ -137,7 +143,7 @@ Policy::Candidates Policy::candidates(const Put& put) const {
     };
     if (!matches_op(rule, put) || !may(matches_client(rule, address), put.client) ||
         !may(matches_user(rule, put), put.inside ? put.client : put.user) ||
-        !may(matches_host(rule, put), put.host) || !may(matches_pv(rule, plain), put.pv))
+        !may(matches_host(rule, put), put.host) || !matches_pv(rule, plain))
       continue;
     found.push_back(known ? rule : rule | kPerhaps);
     if (known && text_.rules[rule].times.empty()) return found;
@@ -155,7 +161,7 @@ std::vector<bool> Policy::open_at(std::int64_t when) const {
 std::uint32_t Policy::decide(const Candidates& candidates, const std::vector<bool>& open) const {
   std::uint32_t perhaps = kNoRule, decides = kNoRule;
   for (const std::uint32_t rule : candidates) {
-    if (rule == kInside) {
+    if (rule == kInside || rule == kUnjudged) {
       decides = rule;
       break;
     }

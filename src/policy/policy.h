@@ -20,19 +20,21 @@
 
 namespace ioc_exporter::policy {
 
-// `unexpected` is for the default only.
-enum class Action : std::uint8_t { allow, expect, forbid, unexpected };
+// `unexpected` is for the default only; `unjudged` is for puts whose PV's name is not known.
+enum class Action : std::uint8_t { allow, expect, forbid, unexpected, unjudged };
 
 // As it stands in the file: "allow", ...
 std::string_view name_of(Action action);
-// Verdict of that action, the label `action`: "allowed", "expected", "forbidden", "unexpected".
+// Verdict of that action, the label `action`: "allowed", "expected", "forbidden", "unexpected",
+// "unjudged".
 std::string_view verdict_of(Action action);
 // Puts that have a series of their own.
 constexpr bool is_bad(Action action) {
-  return action == Action::forbid || action == Action::unexpected;
+  return action != Action::allow && action != Action::expect;
 }
 
 inline constexpr std::string_view kDefaultRule = "default";  // no rule may be called so
+inline constexpr std::string_view kNoName = "(no name)";     // the label `rule` of unjudged puts
 
 struct RuleText {
   std::string name;
@@ -62,6 +64,8 @@ class Policy {
   static constexpr std::uint32_t kNoRule = UINT32_MAX;  // the default decides
   // No rule names this write inside the IOC: it is expected, whatever the default is.
   static constexpr std::uint32_t kInside = UINT32_MAX - 1;
+  // No rule is asked: the PV's name is not known.
+  static constexpr std::uint32_t kUnjudged = UINT32_MAX - 2;
   // With the index of a rule that forbids: it may match, by a fact of the put that is not known.
   static constexpr std::uint32_t kPerhaps = 1u << 31;
   // Rules that may decide about a put, by their index and in their order: those with time windows,

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kMinute = 60;  // windows open and close at whole ones
 // Seconds after the last put: a Prometheus that was away for less still sees it.
 constexpr double kKeepGone = 7 * 86400;
-constexpr std::size_t kMaxGone = 5000;  // the oldest leave before
+constexpr std::size_t kMaxGone = 5000;  // some leave before
 constexpr double kDropPause = 60;
 
 std::int64_t whole(double when) {
@@ -21,6 +21,17 @@ std::int64_t whole(double when) {
 
 std::int64_t minute_of(std::int64_t when) {
   return when >= 0 ? when / kMinute : -1;
+}
+
+// How many each of these may have, so that all together have `room`.
+std::size_t equal_part(std::vector<std::size_t> held, std::size_t room) {
+  std::ranges::sort(held);
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const std::size_t part = room / (held.size() - i);
+    if (held[i] > part) return part;
+    room -= held[i];
+  }
+  return std::numeric_limits<std::size_t>::max();
 }
 
 }  // namespace
@@ -122,7 +133,7 @@ void PutJudge::look(std::span<const PutTotal> totals, double now) {
     state.seen = number_;
     if (total.ioc != last_ioc || servers_.empty()) servers_[std::string(total.ioc)] = total.server;
     last_ioc = total.ioc;
-    // A count that shrank was dropped by the tap, after a long rest, and has begun anew.
+    if (std::exchange(state.serial, total.serial) != total.serial) state.growth = {};
     const std::uint64_t puts = state.growth.advance({total.count})[0];
     if (puts == 0 || !policy_) continue;
     const double when = time_of(total, now);
@@ -136,15 +147,22 @@ void PutJudge::look(std::span<const PutTotal> totals, double now) {
 
 void PutJudge::drop_gone() {
   if (!std::exchange(any_gone_, false) && last_look_ < next_drop_) return;
-  std::vector<std::map<Series, Count>::iterator> gone;
+  std::vector<std::map<Series, Count>::iterator> gone, over;
   for (auto it = series_.begin(); it != series_.end(); ++it)
     if (is_gone(it->first)) gone.push_back(it);
   std::ranges::sort(gone, std::greater(), [](const auto& it) { return it->second.last_time; });
-  while (!gone.empty() &&
-         (gone.size() > kMaxGone || last_look_ - gone.back()->second.last_time > kKeepGone)) {
-    series_.erase(gone.back());
-    gone.pop_back();
-  }
+  std::map<std::string_view, std::size_t> by_client, kept;
+  for (const auto& it : gone) ++by_client[it->first.client];
+  std::vector<std::size_t> held;
+  for (const auto& [client, series] : by_client) held.push_back(series);
+  const std::size_t part = equal_part(std::move(held), kMaxGone);
+  std::erase_if(gone, [&](const auto& it) {
+    const bool leaves =
+        ++kept[it->first.client] > part || last_look_ - it->second.last_time > kKeepGone;
+    if (leaves) over.push_back(it);
+    return leaves;
+  });
+  for (const auto& it : over) series_.erase(it);
   next_drop_ = gone.empty() ? std::numeric_limits<double>::infinity() : last_look_ + kDropPause;
 }
 
@@ -196,6 +214,7 @@ std::vector<std::uint32_t> PutJudge::verdicts() const {
     if (policy_->action(rule) == Action::forbid) all.push_back(rule | Policy::kPerhaps);
   }
   all.push_back(Policy::kNoRule);
+  all.push_back(Policy::kUnjudged);
   return all;
 }
 

@@ -30,7 +30,7 @@ namespace ioc_exporter {
 struct UnexpectedPutSample {
   std::string ioc, pv, client, user, host;
   std::string rule;    // the deciding one; "default" where none matched
-  std::string action;  // "unexpected" or "forbidden"
+  std::string action;  // "unexpected", "forbidden" or "unjudged"
   std::uint64_t count = 0;
   double last_time_seconds = 0;     // of the last one
   double created_time_seconds = 0;  // when there was none yet
@@ -39,7 +39,7 @@ struct UnexpectedPutSample {
 // Puts that one rule has decided about.
 struct PolicyRuleSample {
   std::string rule;    // "default": where none matched
-  std::string action;  // "allowed", "expected", "forbidden" or "unexpected"
+  std::string action;  // "allowed", "expected", or one of the others
   std::uint64_t puts = 0;
 };
 
@@ -61,6 +61,7 @@ struct PutTotal {
   std::uint64_t count = 0;
   double last_time =
       0;  // of the last one, seconds since 1970; 0 or before the last look: not known
+  std::uint64_t serial = 0;  // another one: it was dropped, and has begun at 0 again
 };
 
 class PutJudge {
@@ -76,7 +77,8 @@ class PutJudge {
   bool changes_until(double when) const;
 
   // Series of puts that are unexpected or forbidden. A series whose IOC, total or rule is gone
-  // stays for a week after its last put; of more than 5,000 such series the oldest leave earlier.
+  // stays for a week after its last put; of more than 5,000 such series the oldest of the clients
+  // that have most leave earlier.
   std::vector<UnexpectedPutSample> unexpected() const;
   // Numbers of puts that each rule of the policy, and its default, decided about.
   std::vector<PolicyRuleSample> rules() const;
@@ -103,6 +105,7 @@ class PutJudge {
   };
   struct State {
     CounterGrowth<1> growth;
+    std::uint64_t serial = 0;   // of the total
     std::uint64_t seen = 0;     // number of the last look
     std::uint32_t verdict = 0;  // index into verdicts_
   };

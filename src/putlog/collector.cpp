@@ -1,6 +1,7 @@
 #include "putlog/collector.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "base/log.h"
 #include "base/wall_clock.h"
 #include "delivery/sink_families.h"
+#include "exposition/family_table.h"
 #include "exposition/page.h"
 #include "kernel/load_error.h"
 #include "puts/totals/put_families.h"
@@ -23,6 +25,12 @@ constexpr std::size_t kMostAtOnce = 4096, kLeastAtOnce = 16, kMostNoted = 64;
 constexpr std::size_t kMostBytesAtOnce = 16u << 20;
 constexpr std::size_t kMostGroups = 4096, kMostFields = 1024;  // that are remembered
 constexpr std::uint32_t kMiB = 1024 * 1024;
+
+constexpr exposition::FamilyRow<std::uint64_t> kVerdicts[] = {
+    {exposition::counter("ioc_exporter_putlog_verdicts_unknown_total",
+                         "Puts that the kernel's ring lost before the put log had the policy's "
+                         "verdict: they are in no sink, forbidden or not."),
+     [](const std::uint64_t& puts, exposition::Series& to) { to.add(puts); }}};
 
 }  // namespace
 
@@ -122,7 +130,7 @@ bool PutLogCollector::read_some(std::size_t* rest) {
       event.client_process = puts_.client_processes().of(event.ioc, event.client, event.kernel_ns);
   note_numbers(events);
   note_groups(events);
-  if (!events.empty()) outlets_->receive(events);
+  outlets_->receive(events);
   return more;
 }
 
@@ -197,6 +205,8 @@ std::optional<PutWho> PutLogCollector::find_one(
   if (const auto since = by_pva ? pva_.heard_since(number) : puts_.heard_since(number);
       since && put.source == IOCX_PUTLOG_CA_TAP)
     who.told_elsewhere_from = kernel_ns(*since);
+  if (ca::CaTap* const tap = puts_.tap(); tap && put.source == IOCX_PUTLOG_CA_TAP)
+    who.told_from = tap->sources().packets_since(identity->labels.ioc);
   who.inside = (put.flags & IOCX_PUTLOG_INSIDE) != 0;
   who.server = who.inside ? "" : puts_.server_of(identity->place);
   who.address = std::move(identity->labels.client);
@@ -205,21 +215,26 @@ std::optional<PutWho> PutLogCollector::find_one(
   who.user = std::move(identity->labels.user);
   who.host = std::move(identity->labels.host);
   who.pv = std::move(identity->labels.pv);
+  who.channel_of = std::move(identity->channel_of);
   who.settled = identity->settled;
   return who;
 }
 
 void PutLogCollector::collect(exposition::Page& page) {
   if (!is_enabled()) return;
-  std::uint64_t answers = 0;
+  std::uint64_t answers = 0, unknown = 0;
   for (std::size_t source = 0; source < IOCX_PUTLOG_SOURCES; ++source) {
     const kernel::LostEvents lost = lost_of(source);
     page.self.drops.push_back({kProbe, "ring_full", lost.no_room});
     page.self.drops.push_back({kProbe, "share", lost.no_share});
     page.self.drops.push_back({kProbe, "source_switch", lost.switched});
     answers += lost.answers;
+    unknown += lost.no_room + lost.no_share;
   }
   page.self.drops.push_back({kProbe, "answer_lost", answers});
+  exposition::encode_merged(
+      kVerdicts, std::array{unknown},
+      [](std::uint64_t) { return std::array<exposition::Label, 0>{}; }, page.encoder);
   page.self.drops.push_back({kProbe, "server_unknown", reader_.lost_strangers()});
   page.self.drops.push_back({kProbe, "value_late", reader_.late_values()});
   if (outlets_ != nullptr)

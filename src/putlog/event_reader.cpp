@@ -35,7 +35,7 @@ std::string_view name_of_op(const iocx_putlog_event& head) {
 
 // Of the policy's verdict.
 int badness(const PutEvent& event) {
-  return event.action == "forbidden" ? 2 : event.action == "unexpected" ? 1 : 0;
+  return event.action == "forbidden" ? 2 : event.is_bad() ? 1 : 0;
 }
 
 void make_long_string(std::optional<Value>& value) {
@@ -352,7 +352,8 @@ void EventReader::tell_strangers(const WallClock::Reading& now, std::vector<PutE
 
 bool EventReader::is_to_tell(const Waiting& put) {
   if (!put.known) return put.head.source != IOCX_PUTLOG_CA_TAP;
-  return put.head.time < put.known->who.told_elsewhere_from;
+  const PutWho& who = put.known->who;
+  return put.head.time >= who.told_from && put.head.time < who.told_elsewhere_from;
 }
 
 bool EventReader::is_nameless(const Waiting& put) {
@@ -403,6 +404,7 @@ void EventReader::complete(Waiting& put, const WallClock::Reading& now) {
     event.client = who.client;
     event.user = who.user;
     event.client_host = who.host;
+    event.channel_of = who.channel_of;
     event.pv = who.pv;
     if (iocs::parse_pv_name(event.pv).is_long_string()) {
       make_long_string(event.value);

@@ -34,10 +34,12 @@ namespace ioc_exporter::putlog {
 // Client, PV and IOC of a put.
 struct PutWho {
   std::string ioc, server, client, address, user, host, pv;  // `address`: client without its port
+  std::string channel_of = {};                               // as PutEvent has it
   std::uint32_t ioc_number = 0;                              // as packets call the IOC
   bool inside = false;                                       // `address` is its writer
   bool settled = false;                                      // an unknown PV stays unknown
-  std::uint64_t told_elsewhere_from = UINT64_MAX;            // CLOCK_MONOTONIC: by another source
+  // CLOCK_MONOTONIC: another source tells puts from then on; this one does from then on.
+  std::uint64_t told_elsewhere_from = UINT64_MAX, told_from = 0;
 };
 
 // Where names come from.

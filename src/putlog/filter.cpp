@@ -62,7 +62,7 @@ bool matches_pv(const Pattern& pattern, std::string_view pv) {
 }
 
 bool is_unexpected(const PutEvent& event) {
-  return event.action == "unexpected" || event.action == "forbidden";
+  return event.is_bad();
 }
 
 bool is_usual_inside(const PutEvent& event) {

@@ -114,6 +114,7 @@ void append_json(std::string& out, const Entry& entry) {
   object.text("client_process", event.client_process);
   object.text("user", event.user);
   object.text("client_host", event.client_host);
+  object.text("channel_of", event.channel_of);
   object.text("pv", event.pv);
   object.text("op", event.op);
   object.text("type", event.type);

@@ -63,6 +63,7 @@ void add_texts(Writer& to, const PutEvent& event) {
                                    {"epics.client_process", &event.client_process},
                                    {"epics.user", &event.user},
                                    {"epics.client_host", &event.client_host},
+                                   {"epics.channel_of", &event.channel_of},
                                    {"epics.pv", &event.pv},
                                    {"epics.op", &event.op},
                                    {"epics.type", &event.type},

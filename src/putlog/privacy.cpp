@@ -73,6 +73,11 @@ void Privacy::apply(PutEvent& event) {
   for (PutField& field : event.fields)
     if (hidden_ && (field.field.empty() || matches_pv(*hidden_, field.field))) hide(field);
   hide_user(event.user);
+  const std::size_t at = event.channel_of.rfind('@');
+  if (at == std::string::npos) return;
+  std::string owner = event.channel_of.substr(0, at);
+  hide_user(owner);
+  event.channel_of.replace(0, at, owner);
 }
 
 void Privacy::hide_user(std::string& user) {

@@ -122,7 +122,7 @@ std::optional<Row> row_of(const std::string& line, bool days, bool exporters) {
                result_text(json),
                action.empty() ? "" : terminal_cell(rule.empty() ? action : action + ": " + rule)};
   if (exporters) row.cells.insert(row.cells.begin() + 1, terminal_cell(json.text_at("exporter")));
-  row.bad = action == "unexpected" || action == "forbidden";
+  row.bad = action == "unexpected" || action == "forbidden" || action == "unjudged";
   row.failed = !status.empty() && status != "ok";
   return row;
 }

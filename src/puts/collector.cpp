@@ -138,7 +138,10 @@ void CaCollector::follow(TimePoint now) {
 
 void CaCollector::follow_iocs(TimePoint now) {
   for (ServerProbe* const probe : {server_probe_ ? &*server_probe_ : nullptr, pva_probe_})
-    if (probe != nullptr) probe->leave_renamed(host_, now);
+    if (probe != nullptr) {
+      probe->leave_renamed(host_, now);
+      probe->expect(host_);
+    }
   if (tap_) follow_tap(now);
   // After the tap has its ports: a put that the server probe counts has been seen by the tap, too.
   if (server_probe_) server_probe_->follow(host_, now);

@@ -20,7 +20,7 @@ std::size_t estimated_size(const CaSamples& samples, const exposition::Histogram
   constexpr std::size_t kLine = 110;
   return kLine *
          (samples.puts.size() * 3 + samples.pvs.size() + samples.put_failures.size() +
-          samples.searches.size() + samples.ca_servers.size() * 15 + samples.ca_clients.size() * 3 +
+          samples.searches.size() + samples.ca_servers.size() * 16 + samples.ca_clients.size() * 3 +
           samples.put_durations.size() * (edges.ks().size() + 3));
 }
 
@@ -29,7 +29,8 @@ void add_notes(const CaSamples& samples, std::vector<std::string>& notes) {
     if (server.unnamed_channels > 0)
       notes.push_back("ioc " + server.ioc + ": " +
                       exposition::plural(server.unnamed_channels, "channel") +
-                      " whose PV name is not known. Puts to them are counted with pv=\"\".");
+                      " whose PV name is not known. Puts to them are counted with pv=\"\", and no "
+                      "policy judges them.");
   if (const std::uint64_t unnamed = samples.unnamed_puts(); unnamed > 0)
     notes.push_back(exposition::plural(unnamed, "put") +
                     " on channels whose PV name was not known. They are counted with pv=\"\".");
@@ -52,6 +53,19 @@ void CaCollector::read_puts(Reading& reading) {
   reading.samples.puts_missing = false;
   const auto names = host_.names();
   add_ca_samples(names, std::move(*read), wall_clock_, reading.samples, reading.self);
+  const auto each_of = [&](const std::map<std::uint32_t, std::uint64_t>& counts, auto set) {
+    for (const auto& [number, count] : counts)
+      if (const auto name = names.find(number); name != names.end())
+        for (CaServerSample& server : reading.samples.ca_servers)
+          if (server.ioc == name->second) set(server, count);
+  };
+  each_of(totals_->to_others_channels,
+          [](auto& server, std::uint64_t puts) { server.to_others_channels = puts; });
+  const auto add_unnamed = [](auto& server, std::uint64_t channels) {
+    server.unnamed_channels += channels;
+  };
+  if (server_probe_) each_of(server_probe_->unnamed(), add_unnamed);
+  if (tap_) each_of(tap_->channels().unnamed(), add_unnamed);
   std::set<std::string> without_ca;
   for (const std::uint32_t number : pva_only_)
     if (const auto name = names.find(number); name != names.end()) without_ca.insert(name->second);
@@ -65,12 +79,6 @@ void CaCollector::read_puts(Reading& reading) {
       server.open_known = server.flow_control_known = server.packets_known = false;
     return;
   }
-  std::map<std::string, std::uint64_t> unnamed;
-  for (const auto& [number, count] : tap_->channels().unnamed())
-    if (const auto name = names.find(number); name != names.end()) unnamed[name->second] = count;
-  for (CaServerSample& server : reading.samples.ca_servers)
-    if (const auto found = unnamed.find(server.ioc); found != unnamed.end())
-      server.unnamed_channels = found->second;
 }
 
 void CaCollector::read_server_probe(Reading& reading) {

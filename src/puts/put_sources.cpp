@@ -38,6 +38,8 @@ bool CaPutSources::server_tells_results(std::uint32_t ioc, std::uint16_t port) c
 
 CaPutSources::Counts CaPutSources::counts(std::uint32_t ioc, std::uint16_t port,
                                           std::uint64_t since_ns) const {
+  if (const auto found = all_.find(ioc); found != all_.end() && found->second.expected)
+    return Counts::nobody;
   if (!is_server(ioc, port)) return Counts::packets;
   const Source& source = all_.at(ioc);
   if (since_ns <= source.ran_ns) return Counts::server;
@@ -46,7 +48,10 @@ CaPutSources::Counts CaPutSources::counts(std::uint32_t ioc, std::uint16_t port,
 
 CaPutSources::Counts CaPutSources::counts_results(std::uint32_t ioc, std::uint16_t port,
                                                   std::uint64_t since_ns) const {
-  return server_tells_results(ioc, port) ? counts(ioc, port, since_ns) : Counts::packets;
+  const auto found = all_.find(ioc);
+  const bool expected = found != all_.end() && found->second.expected;
+  return expected || server_tells_results(ioc, port) ? counts(ioc, port, since_ns)
+                                                     : Counts::packets;
 }
 
 void CaPutSources::saw_process(std::uint32_t ioc, std::uint64_t at_ns) {
@@ -80,18 +85,33 @@ void CaPutSources::begin_switch(const UnreadByIoc& unread) {
 void CaPutSources::to_server(std::uint32_t ioc, bool results) {
   Source& source = all_[ioc];
   if (source.server) return;
-  source.switched.twice +=
-      std::min(source.seen - source.at_switch, source.seen - source.at_begin + source.unserved);
+  if (std::exchange(source.expected, false))
+    source.packets_ns = UINT64_MAX;
+  else
+    source.switched.twice +=
+        std::min(source.seen - source.at_switch, source.seen - source.at_begin + source.unserved);
   source.at_switch = source.seen;
   source.server = source.switches = true;
   source.ended = false;
   source.results = results;
 }
 
-void CaPutSources::leave_server(std::uint32_t ioc) {
+void CaPutSources::expect_none(std::uint32_t ioc, std::uint64_t now_ns) {
+  Source& source = all_[ioc];
+  if (std::exchange(source.expected, false)) source.packets_ns = now_ns;
+}
+
+std::uint64_t CaPutSources::packets_since(std::uint32_t ioc) const {
+  const auto found = all_.find(ioc);
+  if (found == all_.end()) return 0;
+  return found->second.expected ? UINT64_MAX : found->second.packets_ns;
+}
+
+void CaPutSources::leave_server(std::uint32_t ioc, std::uint64_t now_ns) {
   Source& source = all_[ioc];
   if (!source.server) return;
   source.server = false;
+  source.packets_ns = std::min(source.packets_ns, now_ns);
   if (source.ended) return;  // requests that it has not served are no puts
   source.leaving = source.left = true;
   source.switched.missing += std::min(source.seen - source.at_switch, source.unserved);
@@ -109,7 +129,7 @@ void CaPutSources::end_switch() {
 std::map<std::uint32_t, CaPutSources::Switched> CaPutSources::switched() const {
   std::map<std::uint32_t, Switched> all;
   for (const auto& [ioc, source] : all_)
-    if (source.switches) all.emplace(ioc, source.switched);
+    if (source.switches || source.switched.missing > 0) all.emplace(ioc, source.switched);
   return all;
 }
 

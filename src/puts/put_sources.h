@@ -10,6 +10,9 @@
 //   count from leave_server() on. Puts that were sent before it and served without the probes are
 //   missing; those sent after it and served with the probes count twice.
 //
+// Of a server that is to be probed, nobody counts puts before it is: what packets show of
+// connections that were open before may be an array that looks like puts.
+//
 // A server's process may have ended, and another one may serve the same port, before that is
 // noticed. So circuits that began after the process was seen last wait for the next look: its own
 // are the server's; those that began after its end are the packets', whichever process has served
@@ -59,6 +62,11 @@ class CaPutSources {
   Counts counts_results(std::uint32_t ioc, std::uint16_t port, std::uint64_t since_ns) const;
   // Nobody counts these puts.
   void add_missing(std::uint32_t ioc, std::uint64_t puts) { all_[ioc].switched.missing += puts; }
+  // Its server will be probed, or that has failed, and packets count from `now_ns` on.
+  void expect_server(std::uint32_t ioc) { all_[ioc].expected = !all_[ioc].server; }
+  void expect_none(std::uint32_t ioc, std::uint64_t now_ns);
+  // Since when packets count its puts, as far as its server does not; UINT64_MAX: not yet.
+  std::uint64_t packets_since(std::uint32_t ioc) const;
   std::uint16_t port(std::uint32_t ioc) { return all_[ioc].port; }
   void set_port(std::uint32_t ioc, std::uint16_t port) { all_[ioc].port = port; }
 
@@ -72,10 +80,10 @@ class CaPutSources {
   void begin_switch(const UnreadByIoc& unread);
   // `results`: the server reports the results of puts, too. Else packets do.
   void to_server(std::uint32_t ioc, bool results);
-  void leave_server(std::uint32_t ioc);
+  void leave_server(std::uint32_t ioc, std::uint64_t now_ns = 0);
   void end_switch();
 
-  // By IOC, of those whose server has counted puts.
+  // By IOC, of those whose server has counted puts, or was to.
   std::map<std::uint32_t, Switched> switched() const;
   void forget(std::uint32_t ioc) { all_.erase(ioc); }
 
@@ -88,8 +96,10 @@ class CaPutSources {
     std::uint64_t at_begin = 0, unserved = 0;      // as of begin_switch()
     std::uint16_t port = 0;
     bool server = false;
-    bool results = false;  // of the last switch to the server
-    bool leaving = false;  // between leave_server() and end_switch()
+    bool expected = false;         // that it will be
+    std::uint64_t packets_ns = 0;  // packets_since(), while it is not
+    bool results = false;          // of the last switch to the server
+    bool leaving = false;          // between leave_server() and end_switch()
     bool switches = false;
     bool left = false;       // ever
     bool ended = false;      // its process has

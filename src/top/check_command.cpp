@@ -150,7 +150,7 @@ CommandResult judge(const IocValues& values, const std::string& ioc, const Check
   if (value(kWatched) == 0) add(kWarning, "its records are not counted");
   if (value(kPutSource + "canone")) add(kWarning, "its puts by Channel Access are not counted");
   if (value(kPutSource + "pvanone")) add(kWarning, "its puts by PV Access are not all counted");
-  for (const std::string action : {"forbidden", "unexpected"}) {
+  for (const std::string action : {"forbidden", "unexpected", "unjudged"}) {
     const auto count = value(kUnexpected + action), last = value(kLastUnexpected + action);
     if (count) data += " " + action + "=" + number(*count) + "c";
     if (last && *now - *last <= limits.unexpected_within)

@@ -32,7 +32,7 @@ constexpr std::string_view kScript = R"js("use strict";
   };
   const row = (put) => {
     const line = document.createElement("tr");
-    const bad = put.action === "unexpected" || put.action === "forbidden" || (put.status && put.status !== "ok");
+    const bad = ["unexpected", "forbidden", "unjudged"].includes(put.action) || (put.status && put.status !== "ok");
     for (const column of columns) {
       const cell = document.createElement("td");
       cell.textContent = text(put, column) || "–";

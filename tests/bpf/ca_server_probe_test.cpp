@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -274,27 +275,40 @@ class PutResultsTest : public CaServerProbeTest {
     notify_.status = status;
     ca_test_done(&notify_);
   }
-  // The only slot that is taken.
-  const iocx_server_slot& slot() const { return object_->slots()[slot_index()]; }
-  const iocx_server_result& result() const { return object_->results()[slot_index()]; }
-  std::uint32_t slot_index() const {
-    EXPECT_EQ(taken(), 1u);
+  // Of the owner; those of the guest, who has one slot at most, are told apart.
+  const iocx_server_slot& slot() const { return object_->slots()[slot_index(owner_)]; }
+  const iocx_server_result& result() const { return object_->results()[slot_index(owner_)]; }
+  const iocx_server_slot& guests() const { return object_->slots()[slot_index(guest_)]; }
+  std::uint32_t slot_index(const Client& sender) const {
+    EXPECT_LE(taken(), 2u);
     for (std::uint32_t slot = 0; slot < kRoom; ++slot)
-      if (object_->slots()[slot].state != IOCX_SLOT_FREE) return slot;
+      if (object_->slots()[slot].state != IOCX_SLOT_FREE &&
+          object_->slots()[slot].client == reinterpret_cast<std::uint64_t>(&sender))
+        return slot;
+    ADD_FAILURE() << "it has none";
     return 0;
   }
-  std::map<int, std::uint64_t> failures() const {
+  std::map<int, std::uint64_t> failures() const { return failures(owner_); }
+  std::map<int, std::uint64_t> failures(const Client& sender) const {
+    const iocx_server_result& result = object_->results()[slot_index(sender)];
     std::map<int, std::uint64_t> all;
     for (int i = 0; i < IOCX_FAILURES; ++i)
-      if (result().failures[i] != 0) all[i] = result().failures[i];
+      if (result.failures[i] != 0) all[i] = result.failures[i];
     return all;
   }
-  std::uint64_t timed() const {
-    const auto durations = object_->maps().durations.lookup(slot_index());
+  std::uint64_t timed() const { return timed(owner_); }
+  std::uint64_t timed(const Client& sender) const {
     std::uint64_t all = 0;
-    if (durations && *durations)
-      for (const std::uint64_t bucket : (*durations)->buckets) all += bucket;
+    for (const std::uint64_t bucket : durations(sender).buckets) all += bucket;
     return all;
+  }
+  iocx_server_durations durations(const Client& sender) const {
+    const auto durations = object_->maps().durations.lookup(slot_index(sender));
+    return durations && *durations ? **durations : iocx_server_durations{};
+  }
+  std::size_t open() const {
+    const auto keys = object_->maps().open_callbacks.keys();
+    return keys ? keys->size() : SIZE_MAX;
   }
   std::uint64_t lost_results() const {
     std::uint64_t all = 0;
@@ -312,9 +326,8 @@ class PutResultsTest : public CaServerProbeTest {
 
 using Failures = std::map<int, std::uint64_t>;
 
-// Each channel has one slot then, and no put is without a name.
 TEST_F(PutResultsTest, TheFirstPutsOfTwoClientsToOneChannelAtOnceHaveItsName) {
-  constexpr std::uint32_t kRounds = 499;
+  constexpr std::uint32_t kRounds = 199;
   std::atomic<std::uint32_t> go = 0, ready = 0;
   const auto write_each = [&](const Client& sender) {
     for (std::uint32_t round = 1; round <= kRounds; ++round) {
@@ -333,30 +346,61 @@ TEST_F(PutResultsTest, TheFirstPutsOfTwoClientsToOneChannelAtOnceHaveItsName) {
   }
   owner.join();
   guest.join();
-  EXPECT_EQ(taken(), kRounds);
-  EXPECT_EQ(puts_of(owner_), 2u * kRounds);
+  EXPECT_EQ(taken(), 2u * kRounds);
+  EXPECT_EQ(puts_of(owner_), kRounds);
+  EXPECT_EQ(puts_of(guest_), kRounds);
   EXPECT_EQ(rest(1), 0u);
+  for (std::uint32_t slot = 0; slot < kRoom; ++slot)
+    if (object_->slots()[slot].state != IOCX_SLOT_FREE) {
+      EXPECT_EQ(object_->slots()[slot].named, 1u);
+    }
 }
 
-// The server waits for one before it starts the next: what a guest asks for meanwhile is in the way
-// of the owner's.
-TEST_F(PutResultsTest, PutCallbacksOfTwoClientsToOneChannelAreDoneOrLost) {
+// The server waits for one before it starts the next. Each client has a thread of its own there.
+TEST_F(PutResultsTest, PutCallbacksOfTwoClientsToOneChannelAreEachTheirSenders) {
+  const auto guest = [this](const std::function<void()>& between, std::int32_t status) {
+    std::thread([&] {
+      ca_test_notify(&ask_, nullptr, &guest_);
+      std::thread(between).join();  // the owner's, or any
+      ca_test_start(&notify_);
+    }).join();
+    EXPECT_EQ(open(), 1u);
+    finish(status);
+  };
   for (int i = 0; i < 23; ++i) {
     ask_and_start();
-    ask();
-    ca_test_notify(&ask_, nullptr, &guest_);
-    finish(0);
-    ca_test_start(&notify_);
-    finish(0);
+    guest([this] { finish(0); }, i < 5 ? 2 : 0);
+    guest([this] { ask(); }, 0);
     ca_test_start(&notify_);
     finish(0);
   }
-  EXPECT_EQ(slot().puts[1], 69u);
-  EXPECT_EQ(timed(), 69u);
+  EXPECT_EQ(slot().puts[1], 46u);
+  EXPECT_EQ(timed(), 46u);
+  EXPECT_EQ(failures(), Failures{});
+  EXPECT_EQ(guests().puts[1], 46u);
+  EXPECT_EQ(timed(guest_), 46u);
+  EXPECT_EQ(failures(guest_), (Failures{{IOCX_FAILED_PUT_FAILED, 5}}));
   EXPECT_EQ(lost_results(), 0u);
-  EXPECT_EQ(result().asked_ns[0], 0u);
-  EXPECT_EQ(result().asked_ns[1], 0u);
+  EXPECT_EQ(result().asked_ns, 0u);
+  EXPECT_EQ(object_->results()[slot_index(guest_)].asked_ns, 0u);
   EXPECT_EQ(result().notify, 0u);
+  EXPECT_EQ(open(), 0u);
+}
+
+// Its channel goes, or the server waits no longer.
+TEST_F(PutResultsTest, AGuestsPutCallbackThatIsCancelledIsItsFailure) {
+  for (int i = 0; i < 7; ++i) {
+    ca_test_notify(&ask_, nullptr, &guest_);
+    ca_test_start(&notify_);
+    ca_test_cancel(&notify_);
+    ask_and_start();
+    finish(0);
+  }
+  EXPECT_EQ(failures(guest_), (Failures{{IOCX_FAILED_CANCELLED, 7}}));
+  EXPECT_EQ(timed(guest_), 0u);
+  EXPECT_EQ(failures(), Failures{});
+  EXPECT_EQ(timed(), 7u);
+  EXPECT_EQ(open(), 0u);
 }
 
 // Each from its own request on: that of the guest waits for 200 ms, the owner's then for 50.
@@ -390,12 +434,15 @@ TEST_F(PutResultsTest, PutCallbacksOfTwoClientsToOneChannelHaveTheirOwnDurations
   finish(0);
   const auto end = now();
   guest.join();
-  const auto durations = object_->maps().durations.lookup(slot_index());
-  ASSERT_TRUE(durations && *durations);
-  EXPECT_EQ(timed(), 3u);
-  EXPECT_GE((*durations)->sum_ns, 450'000'000u);  // 200 of the first, 200, 50
-  const std::chrono::nanoseconds most = (first - begun) + (end - begun) + (end - asked);
-  EXPECT_LE((*durations)->sum_ns, static_cast<std::uint64_t>(most.count()));
+  const auto at_most = [](std::chrono::nanoseconds most) {
+    return static_cast<std::uint64_t>(most.count());
+  };
+  EXPECT_EQ(timed(), 2u);
+  EXPECT_GE(durations(owner_).sum_ns, 250'000'000u);
+  EXPECT_LE(durations(owner_).sum_ns, at_most((first - begun) + (end - asked)));
+  EXPECT_EQ(timed(guest_), 1u);
+  EXPECT_GE(durations(guest_).sum_ns, 200'000'000u);
+  EXPECT_LE(durations(guest_).sum_ns, at_most(end - begun));
   EXPECT_EQ(lost_results(), 0u);
 }
 
@@ -449,12 +496,33 @@ TEST_F(PutResultsTest, NamesThatAreCutAreCounted) {
   EXPECT_EQ(cut(), 3u);
 }
 
-TEST_F(PutResultsTest, AWriteToTheChannelOfAnotherIsItsOwners) {
+TEST_F(PutResultsTest, AWriteToTheChannelOfAnotherIsTheSenders) {
+  owner_.user = "operator";
   for (int i = 0; i < 23; ++i) write(guest_);
   for (int i = 0; i < 19; ++i) write(owner_);
-  EXPECT_EQ(slot().puts[0], 42u);
-  EXPECT_EQ(slot().who.address[3], 7u);
-  EXPECT_EQ(slot().named, 1u);
+  EXPECT_EQ(slot().puts[0], 19u);
+  EXPECT_EQ(slot().guest, 0u);
+  EXPECT_EQ(guests().puts[0], 23u);
+  EXPECT_EQ(guests().who.address[3], 66u);
+  EXPECT_EQ(guests().guest, 1u);
+  for (const Client* const sender : {&owner_, &guest_}) {
+    const auto info = object_->maps().ca_info.lookup(slot_index(*sender));
+    ASSERT_TRUE(info && *info);
+    EXPECT_STREQ((*info)->name, "A:setpoint");
+    EXPECT_STREQ((*info)->user, sender->user);
+    EXPECT_STREQ((*info)->owner_user, sender == &guest_ ? "operator" : "");
+    EXPECT_EQ((*info)->owner_address[3], sender == &guest_ ? 7 : 0);
+  }
+}
+
+// Without a channel it may: the server allocates the new name before it frees the old one.
+TEST_F(PutResultsTest, AGuestThatTakesAnotherNameIsAnotherOne) {
+  for (int i = 0; i < 23; ++i) write(guest_);
+  guest_.user = "somebody else";
+  for (int i = 0; i < 19; ++i) write(guest_);
+  EXPECT_EQ(taken(), 2u);
+  EXPECT_EQ(puts_of(guest_), 42u);
+  EXPECT_EQ(guests().puts[0], 23u);
 }
 
 TEST_F(PutResultsTest, ErrorsOfPutsCountByReasonAndThoseOfOtherCommandsDoNot) {
@@ -469,10 +537,10 @@ TEST_F(PutResultsTest, ErrorsOfPutsCountByReasonAndThoseOfOtherCommandsDoNot) {
   ca_test_error(&write_, 8 * 60, &owner_);
   const Header read{.sid = 1, .command = 15};
   ca_test_error(&read, 160, &owner_);
-  EXPECT_EQ(failures(), (Failures{{IOCX_FAILED_PUT_FAILED, 23},
-                                  {IOCX_FAILED_NO_WRITE_ACCESS, 7},
-                                  {IOCX_FAILED_OTHER, 1}}));
-  EXPECT_EQ(slot().puts[0], 30u);
+  EXPECT_EQ(failures(), (Failures{{IOCX_FAILED_PUT_FAILED, 23}, {IOCX_FAILED_OTHER, 1}}));
+  EXPECT_EQ(failures(guest_), (Failures{{IOCX_FAILED_NO_WRITE_ACCESS, 7}}));
+  EXPECT_EQ(slot().puts[0], 23u);
+  EXPECT_EQ(guests().puts[0], 7u);
   EXPECT_EQ(timed(), 0u);
 }
 
@@ -574,7 +642,7 @@ TEST_F(PutResultsTest, AWriteBegunBeforeOrElsewhereIsNoPutOfTheServer) {
   ca_test_done(&inside);
   EXPECT_EQ(failures(), Failures{});
   EXPECT_EQ(timed(), 0u);
-  EXPECT_NE(result().asked_ns[0], 0u);
+  EXPECT_NE(result().asked_ns, 0u);
   ask();
   EXPECT_EQ(lost_results(), 1u) << "neither started nor refused";
 }

@@ -11,6 +11,7 @@ from harness import clients, databases, env
 from harness.alerting import Alertmanager, Webhook
 from harness.exporter import run_exporter
 from harness.prometheus import Prometheus
+from harness.put_log import PutLog
 from harness.waiting import wait_until
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
@@ -225,3 +226,67 @@ def test_reload_learn_and_test(start_ioc, start_exporter, connect, log_dir):
     assert scrape.total(UNEXPECTED, rule="default", action="forbidden") == 5
     assert scrape.value(DECIDED, rule="user-rogue", action="expected") == 2
     assert scrape.value(DECIDED, rule="default", action="forbidden") == 5
+
+
+def test_a_put_through_anothers_channel_is_its_senders(start_ioc, start_exporter, raw_client, log_dir):
+    """The server writes it with the rights of the channel's client; the policy judges who has sent it, once."""
+    ioc = start_ioc("through", databases.put_targets("T:", 2))
+    put_log = PutLog(log_dir / "puts.json")
+    (log_dir / "site.yml").write_text(POLICY)
+    exporter = start_exporter(f"--config.file={log_dir}/site.yml", *put_log.options, sees=[ioc])
+    exporter.wait_put_source(ioc, "server")
+    operator, guest = raw_client(ioc, "operator", "console1"), raw_client(ioc, "guest", "laptop")
+    channel, own = operator.create("T:set1"), guest.create("T:set2")
+    for i in range(23):
+        operator.write(channel, i)
+    operator.get(channel)
+    for i in range(7):
+        guest.write(channel, i)
+    for i in range(5):
+        guest.start_write_notify(channel, i)  # the answer goes to the channel's client
+        guest.get(own)
+    guest.get(own)
+    assert ioc.get("T:set1:count.VAL") == 35
+    page = exporter.wait_scrape(lambda page: page.total("epics_puts_total", ioc=ioc.name) == 35, "all puts")
+    judged = {(labels["user"], labels["pv"], labels["client_host"], labels["action"]): count
+              for labels, count in page.series(UNEXPECTED, ioc=ioc.name)}
+    assert judged == {("guest", "T:set1", "laptop", "forbidden"): 12}
+    assert page.count(DECIDED, rule="operators", action="expected") == 23
+    assert page.count("epics_ca_puts_to_others_channels_total", ioc=ioc.name) == 12
+    told = put_log.wait(35, pv="T:set1")
+    owner = f"operator@127.0.0.1:{operator.port}"
+    assert {(put["user"], put["client"], put.get("channel_of"), put["action"], put["status"]) for put in told} == {
+        ("operator", f"127.0.0.1:{operator.port}", None, "expected", "ok"),
+        ("guest", f"127.0.0.1:{guest.port}", owner, "forbidden", "ok")}
+    assert sum(put["user"] == "guest" for put in told) == 12
+
+
+def test_a_flood_pushes_no_forbidden_put_out_of_the_log(start_ioc, start_exporter, connect, raw_client, log_dir):
+    """Allowed puts may be lost; forbidden ones have a way of their own to file and store."""
+    ioc = start_ioc("flooded", databases.put_targets("T:", 2))
+    put_log = PutLog(log_dir / "puts.json")
+    (log_dir / "site.yml").write_text("policy: {default: allow, rules: [{name: hands off, action: forbid, users: guest}]}")
+    store = log_dir / "store"
+    store.mkdir()
+    exporter = start_exporter(f"--config.file={log_dir}/site.yml", f"--putlog.store={store}", *put_log.options, sees=[ioc])
+    exporter.wait_put_source(ioc, "server")
+    guest = raw_client(ioc, "guest", "laptop")
+    channel = guest.create("T:set2")
+    flood = connect(clients.libca, [ioc], ["T:set1"], 400_000, batch=1000)
+    flood.start_sending()
+    for i in range(626):
+        guest.write(channel, i)
+        if i % 20 == 0:
+            guest.get(channel)
+    guest.get(channel)
+    sent = flood.wait_sent() + 626
+    page = exporter.wait_scrape(lambda page: page.total("epics_puts_total", ioc=ioc.name) == sent, "all puts", 60)
+    assert page.count(UNEXPECTED, ioc=ioc.name, pv="T:set2", action="forbidden") == 626
+    put_log.wait(626, pv="T:set2")
+
+    def stored() -> int:
+        done = run_exporter("puts", f"--url=http://127.0.0.1:{exporter.port}", "--since=yesterday", "--pv=T:set2")
+        assert done.returncode == 0, done.stderr
+        return len(done.stdout.splitlines())
+
+    wait_until(lambda: stored() == 626, "the forbidden puts in the store", 60)

@@ -24,6 +24,7 @@ std::vector<ca::CaPutCount> as_writes(std::vector<ca::CaPutCount> puts) {
   for (ca::CaPutCount& put : puts) {
     ca::CaPutCount& sum = all.try_emplace(put.labels).first->second;
     sum.count += put.count;
+    sum.hidden += put.hidden;
     sum.last_ns = std::max(sum.last_ns, put.last_ns);
   }
   puts.clear();

@@ -104,6 +104,21 @@ void ServerProbe::leave_renamed(const iocs::Host& host, Clock::time_point now) {
   drop(renamed, now);
 }
 
+// One that was probed before, and is stopped for a while, is the packets' meanwhile.
+void ServerProbe::expect(const iocs::Host& host) {
+  if (!tap_) return;
+  for (const auto& [id, live] : host.live()) {
+    const auto functions = server_functions(live.ioc, object_.protocol());
+    const auto known = watched_.find(live.serial);
+    const bool is_new = known == watched_.end() || !known->second.settled;
+    const std::uint32_t number = is_ca() ? live.number : live.number | kPvaServer;
+    if (is_new && functions.is_served && may_attach(functions) && !host.left_alone(live))
+      tap_->sources().expect_server(number);
+    else
+      tap_->sources().expect_none(number, kernel_ns(Clock::now()));
+  }
+}
+
 void ServerProbe::drop(const std::vector<std::uint64_t>& serials, Clock::time_point now) {
   for (const std::uint64_t serial : serials) {
     forget(watched_.at(serial), now);
@@ -192,17 +207,22 @@ std::string ServerProbe::start_probes(const iocs::Ioc& ioc, const ServerFunction
   if (!done) {
     watched.refused = done.error().message();
     watched.probes.clear();
+    // After a time-out there is less to do the next time.
+    watched.settled = watched.settled || done.error().code != std::errc::timed_out;
+    if (tap_ && watched.settled)
+      tap_->sources().expect_none(in_tap(watched), kernel_ns(Clock::now()));
     const bool ended = done.error().code == std::errc::no_such_process;
     const char* const by = is_ca() ? "" : " by PV Access";
     if (watched.attaching.failed(now, watched.refused) && !ended)
       log::warn("ioc {}: {}: its puts{} are {}", watched.name, watched.refused, by,
-                tap_ ? "counted from packets" : "not counted");
+                tap_ && watched.settled ? "counted from packets" : "not counted");
     return watched.refused;
   }
   if (tap_)
     trouble_.report("read the puts that packets have shown",
                     tap_->let_server_count(in_tap(watched), watched.tells_results));
-  watched.since = Clock::now();  // until now packets have counted
+  watched.since = Clock::now();
+  watched.settled = true;
   watched.attaching.succeeded();
   log::info("ioc {}: puts are counted in its {}server", watched.name, is_ca() ? "" : "PV Access ");
   return {};
@@ -222,6 +242,7 @@ Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
   if (auto ok = object_.maps().rest.update(watched.generation, {}, kernel::UpdateMode::any); !ok)
     return ok;
   watched.rest = {};
+  if (is_ca()) totals_->to_others_channels.try_emplace(watched.number);
   forget_rest(watched.generation);
   iocx_server_ioc config{};
   config.bucket = ioc.ca_writes ? ioc.ca_writes->ca_bucket : 0;

@@ -78,6 +78,8 @@ class ServerProbe {
   // An IOC that runs on under another name is another one from then on: its probes come off. Before
   // the tap knows it by that name.
   void leave_renamed(const iocs::Host& host, Clock::time_point now);
+  // Has packets not count puts to servers that follow() will probe. Before the tap knows them.
+  void expect(const iocs::Host& host);
   // Attaches to new IOCs, and forgets those that have ended. After the tap has their ports.
   void follow(const iocs::Host& host, Clock::time_point now) {
     follow(host.live(), host.ends(), host.hands_off(), now);
@@ -102,6 +104,8 @@ class ServerProbe {
   // Adds those that wait now.
   Result<void> add_pending(PendingPuts& pending);
 
+  // CA: slots in the sums whose PV's name is not known, by IOC number.
+  std::map<std::uint32_t, std::uint64_t> unnamed() const;
   // By the ids of slots: puts that are in the sums.
   PutsOfSlots counted() const;
 
@@ -142,6 +146,7 @@ class ServerProbe {
     Retry attaching;
     Clock::time_point names_due{};  // earliest next reading of names
     std::string refused;            // why the last try to attach them failed
+    bool settled = false;           // they were on, or failed: while they are off, packets count
     bool tells_results = false;     // results of the puts, too
     bool tells_callbacks = false;   // begin and end of those with callback
     CounterGrowth<2> rest;

@@ -24,8 +24,9 @@ static_assert(sizeof(iocx_pva_key) == 296 && offsetof(iocx_pva_key, user) == 160
 static_assert(sizeof(iocx_server_slot) == 128 && offsetof(iocx_server_slot, who) == 40 &&
               offsetof(iocx_server_slot, state) == 56 && offsetof(iocx_server_slot, id) == 64 &&
               offsetof(iocx_server_slot, field) == 96);
-static_assert(sizeof(iocx_ca_server_info) == 440 && offsetof(iocx_ca_server_info, name) == 168);
-static_assert(sizeof(iocx_server_result) == 128 && offsetof(iocx_server_result, notify) == 96);
+static_assert(sizeof(iocx_ca_server_info) == 512 && offsetof(iocx_ca_server_info, name) == 168 &&
+              offsetof(iocx_ca_server_info, owner_user) == 448);
+static_assert(sizeof(iocx_server_result) == 128 && offsetof(iocx_server_result, notify) == 88);
 static_assert(sizeof(iocx_open_callback_key) == 16 && sizeof(iocx_open_callback) == 48);
 static_assert(sizeof(iocx_server_rest) == 24 + 8 * IOCX_FAILURES);
 static_assert(IOCX_PVA_DROP_FULL == int{IOCX_SERVER_DROP_FULL} &&

@@ -32,6 +32,12 @@ std::string client_text(const __u8 (&octets)[4]) {
   return address_text(ipv4_address(octets[0], octets[1], octets[2], octets[3]));
 }
 
+// "user@10.0.0.7:40000".
+std::string owner_text(const iocx_ca_server_info& info) {
+  return kernel_text(info.owner_user) + "@" + client_text(info.owner_address) + ":" +
+         std::to_string(info.owner_port);
+}
+
 CaPuts strays_of(const iocx_server_slot& slot) {
   return {__atomic_load_n(&slot.stray[0], __ATOMIC_ACQUIRE),
           __atomic_load_n(&slot.stray[1], __ATOMIC_ACQUIRE)};
@@ -114,12 +120,10 @@ bool ServerProbe::has_room(std::uint64_t index) {
 // A put-callback of the slot is under way.
 bool ServerProbe::waits(std::uint32_t index, std::uint64_t now_ns) const {
   const iocx_server_result& result = object_.results()[index];
+  const std::uint64_t asked_ns = __atomic_load_n(&result.asked_ns, __ATOMIC_ACQUIRE);
   return with_callbacks_.contains(index) ||
          __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE) != 0 ||
-         std::ranges::any_of(result.asked_ns, [now_ns](const __u64& asked) {
-           const std::uint64_t asked_ns = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
-           return asked_ns != 0 && now_ns < asked_ns + nanoseconds(kLongestWait);
-         });
+         (asked_ns != 0 && now_ns < asked_ns + nanoseconds(kLongestWait));
 }
 
 // Those of IOCs that are not probed any more are forgotten: their end is not seen.
@@ -163,12 +167,13 @@ Result<void> ServerProbe::add_pending(PendingPuts& pending) {
     const std::uint64_t id = __atomic_load_n(&object_.slots()[index].id, __ATOMIC_ACQUIRE);
     const std::uint64_t notify = __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE);
     const std::uint64_t since_ns = __atomic_load_n(&result.since_ns, __ATOMIC_ACQUIRE);
-    if (notify == 0 || __atomic_load_n(&result.ended_ns, __ATOMIC_ACQUIRE) != 0) continue;
-    if (auto ok = add(index, id, since_ns); !ok) return ok;
-    // Those that wait within the server for the end of this one.
-    for (const __u64& asked : result.asked_ns)
-      if (const std::uint64_t asked_ns = __atomic_load_n(&asked, __ATOMIC_ACQUIRE); asked_ns != 0)
-        if (auto ok = add(index, id, asked_ns); !ok) return ok;
+    const std::uint64_t asked_ns = __atomic_load_n(&result.asked_ns, __ATOMIC_ACQUIRE);
+    const bool started = notify != 0 && __atomic_load_n(&result.ended_ns, __ATOMIC_ACQUIRE) == 0;
+    if (started)
+      if (auto ok = add(index, id, since_ns); !ok) return ok;
+    // One that waits within the server for the end of another one.
+    if (asked_ns != 0 && (started || object_.slots()[index].guest != 0))
+      if (auto ok = add(index, id, asked_ns); !ok) return ok;
   }
   Result<void> done;
   auto read = object_.maps().open_callbacks.for_each(
@@ -203,8 +208,9 @@ Result<void> ServerProbe::observe(std::uint32_t index, bool last, Clock::time_po
     if (!opened) return std::move(opened).error();
     if (!*opened) return {};
   }
-  slot.growth.advance(puts);
+  const CaPuts fresh = slot.growth.advance(puts);
   slot.changed = now;
+  if (source.guest != 0) totals_->to_others_channels[watched->number] += fresh[0] + fresh[1];
   totals_->puts.observe(CaPutTotals::kServerSlots | index, puts,
                         __atomic_load_n(&source.last_put, __ATOMIC_RELAXED));
   return {};
@@ -290,6 +296,14 @@ void ServerProbe::take_names(std::uint32_t number, const CaServerTables& tables,
         slots_[index].name = *name->second;
 }
 
+std::map<std::uint32_t, std::uint64_t> ServerProbe::unnamed() const {
+  std::map<std::uint32_t, std::uint64_t> unnamed;
+  for (std::uint32_t index = 0; index < used_end_; ++index)
+    if (const CaPutLabels* const labels = labels_in_sums(index); labels && labels->pv.empty())
+      ++unnamed[labels->ioc];
+  return unnamed;
+}
+
 PutsOfSlots ServerProbe::counted() const {
   PutsOfSlots counted;
   for (std::uint32_t index = 0; index < used_end_; ++index)
@@ -323,6 +337,9 @@ std::optional<CaPutIdentity> ServerProbe::identify(const iocx_putlog_event& even
     auto current = labels_of(*number, event.slot);
     if (current && *current && is_still()) who.labels = std::move(**current);
   }
+  if (is_still() && object_.slots()[event.slot].guest != 0)
+    if (const auto info = object_.maps().ca_info.lookup(event.slot); info && *info)
+      who.channel_of = owner_text(**info);
   return who;
 }
 
@@ -370,8 +387,7 @@ Result<void> ServerProbe::free(std::uint32_t index, Clock::time_point now) {
   if (*durations) observe_durations(index, **durations);
   const iocx_server_result& result = object_.results()[index];
   if (result.notify != 0) ++lost_results_;
-  for (const std::uint64_t asked_ns : result.asked_ns)
-    if (asked_ns != 0) ++lost_results_;
+  if (result.asked_ns != 0) ++lost_results_;
   totals_->outcomes.close(kOfSlot | index);
   totals_->puts.close(CaPutTotals::kServerSlots | index);
   slots_[index] = {};

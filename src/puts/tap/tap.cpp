@@ -178,7 +178,7 @@ void CaTap::log_packets(std::uint32_t ioc) {
 }
 
 Result<void> CaTap::leave_server(std::uint32_t ioc) {
-  sources_.leave_server(ioc);
+  sources_.leave_server(ioc, kernel_ns(Clock::now()));
   log_packets(ioc);
   auto told = told_;
   std::erase_if(told, [ioc](const auto& server) { return server.first == ioc; });

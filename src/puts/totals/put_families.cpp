@@ -107,6 +107,12 @@ constexpr FamilyRow<CaServerSample> kServers[] = {
      [](const CaServerSample& server, Series& to) {
        to.add(when(server.flow_control_known, server.flow_controlled));
      }},
+    {counter("epics_ca_puts_to_others_channels_total",
+             "Puts of clients to a channel that another client of the IOC has opened. No EPICS "
+             "library sends them."),
+     [](const CaServerSample& server, Series& to) {
+       to.add(when(server.to_others_channels.has_value(), server.to_others_channels.value_or(0)));
+     }},
     {counter("epics_ca_gets_total", "Reads that clients sent to the IOC (READ, READ_NOTIFY)."),
      add_from_packets<&CaServerSample::gets>},
     {counter("epics_ca_monitor_updates_total", "Monitor updates that the IOC sent."),

@@ -71,6 +71,19 @@ bool CaPutTotals::show(SeriesMap::value_type& entry) {
   return true;
 }
 
+CaPutTotals::SeriesMap::iterator CaPutTotals::series_of(CaPutLabels labels) {
+  const auto [series, is_new] = series_.try_emplace(std::move(labels));
+  if (is_new) series->second.serial = ++last_serial_;
+  return series;
+}
+
+void CaPutTotals::note_reading(std::uint64_t now_ns) {
+  read_ns_ = now_ns;
+  if (!std::exchange(any_over_, false)) return;
+  std::erase_if(
+      series_, [](const auto& entry) { return !entry.second.shown && entry.second.channels == 0; });
+}
+
 void CaPutTotals::hide(const SeriesMap::value_type& entry) {
   if (!entry.second.shown) return;
   --shown_;
@@ -88,7 +101,7 @@ void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels la
   Channel& opened = channels[index];
   opened.id = channel;
   opened.growth = {};
-  opened.series = series_.try_emplace(std::move(labels)).first;
+  opened.series = series_of(std::move(labels));
   opened.state = Channel::State::counts;
   ++opened.series->second.channels;
   ++open_channels_;
@@ -114,14 +127,20 @@ const CaPutLabels* CaPutTotals::labels(std::uint32_t slot, std::uint64_t channel
   return &found->series->first;
 }
 
-// `last_ns`: of the last one. One of the other kind came between the look before and then.
-void CaPutTotals::add_fresh(Series& series, const CaPuts& fresh, std::uint64_t last_ns) const {
+// `last_ns`: of the last one. One of the other kind came between the look before and then. Whether
+// the series has room.
+bool CaPutTotals::add_fresh(SeriesMap::value_type& entry, const CaPuts& fresh,
+                            std::uint64_t last_ns) {
+  Series& series = entry.second;
+  const bool shown = show(entry);
+  if (!shown) overflowed_ += fresh[0] + fresh[1];
   for (std::size_t op = 0; op < fresh.size(); ++op) {
     if (fresh[op] == 0) continue;
     if (series.puts[op] == 0) series.created_ns[op] = read_ns_;
     series.last_ns[op] = std::max(series.last_ns[op], last_ns);
   }
-  add_to(series.puts, fresh);
+  add_to(shown ? series.puts : series.hidden, fresh);
+  return shown;
 }
 
 void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put) {
@@ -130,13 +149,8 @@ void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t 
   const CaPuts fresh = channel->growth.advance(puts);
   if (channel->state == Channel::State::forgotten) forgotten_ += fresh[0] + fresh[1];
   if (channel->state != Channel::State::counts) return;
-  if (!show(*channel->series)) {
-    overflowed_ += fresh[0] + fresh[1];
-    return;
-  }
-  Series& series = channel->series->second;
-  add_fresh(series, fresh, last_put & ~1ULL);
-  if (channel->series->first.pv.empty()) unnamed_[slot / kServerSlots] += fresh[0] + fresh[1];
+  if (add_fresh(*channel->series, fresh, last_put & ~1ULL) && channel->series->first.pv.empty())
+    unnamed_[slot / kServerSlots] += fresh[0] + fresh[1];
 }
 
 void CaPutTotals::pass_over(std::uint32_t slot, const CaPuts& puts) {
@@ -158,14 +172,10 @@ bool CaPutTotals::note_outcome(std::uint32_t slot) {
 }
 
 void CaPutTotals::add(const CaPutLabels& labels, const CaPuts& puts, std::uint64_t last_ns) {
-  const auto [series, is_new] = series_.try_emplace(labels);
-  if (!show(*series)) {
-    overflowed_ += puts[0] + puts[1];
-    if (is_new) series_.erase(series);
-    return;
-  }
-  add_fresh(series->second, puts, last_ns);
-  if (labels.pv.empty()) unnamed_[0] += puts[0] + puts[1];
+  if (!add_fresh(*series_of(labels), puts, last_ns))
+    any_over_ = true;
+  else if (labels.pv.empty())
+    unnamed_[0] += puts[0] + puts[1];
 }
 
 void CaPutTotals::close(std::uint32_t slot) {
@@ -178,6 +188,10 @@ void CaPutTotals::close(std::uint32_t slot) {
   Series& series = channel->series->second;
   // A channel without puts leaves nothing behind.
   if (--series.channels > 0 || series.puts != CaPuts{} || series.has_outcome) return;
+  if (series.hidden != CaPuts{}) {  // until they have been read
+    any_over_ = true;
+    return;
+  }
   hide(*channel->series);
   series_.erase(channel->series);
 }
@@ -218,8 +232,9 @@ std::vector<CaPutCount> CaPutTotals::counts() const {
   for (const auto& [labels, series] : series_) {
     for (const PutOp op : {PutOp::write, PutOp::write_notify}) {
       const std::size_t i = op == PutOp::write ? 0 : 1;
-      if (series.puts[i])
-        all.push_back({labels, op, series.puts[i], series.last_ns[i], series.created_ns[i]});
+      if (series.puts[i] + series.hidden[i] > 0)
+        all.push_back({labels, op, series.puts[i], series.hidden[i], series.serial,
+                       series.last_ns[i], series.created_ns[i]});
     }
   }
   return all;

@@ -39,13 +39,17 @@ struct CaPutPlace {
 struct CaPutIdentity {
   CaPutLabels labels;
   CaPutPlace place;
-  bool settled = false;  // the sums count its puts by these labels, for good
+  std::string channel_of = {};  // the channel's client, where that is not the sender
+  bool settled = false;         // the sums count its puts by these labels, for good
 };
 
 struct CaPutCount {
   CaPutLabels labels;
   PutOp op = PutOp::write;
-  std::uint64_t count = 0;  // never 0
+  std::uint64_t count = 0;
+  std::uint64_t hidden = 0;  // more, over the limit of series; one of both is not 0
+  // Of the labels, another one each time they come anew: both begin at 0 then.
+  std::uint64_t serial = 0;
   // When the last one was seen, CLOCK_MONOTONIC; 0: not known. The kernel keeps the time of a
   // channel's last put of either kind, so that the other kind's may be up to a look later.
   std::uint64_t last_ns = 0;
@@ -64,7 +68,8 @@ inline constexpr std::size_t kCaPutSeries = 100000;
 // could add to them. A series takes room from its first put on: clients that only read take none.
 class CaPutTotals {
  public:
-  // Over `max_series` sets of labels, puts are counted by overflowed() only. One that writes to
+  // Over `max_series` sets of labels, puts are counted by overflowed(), and as hidden while their
+  // channel is open and until the next reading: those of the policy's verdicts. One that writes to
   // ever new names does not take the room from the others: once half of it is taken, a user on a
   // host gets more only while he has less than an eighth of what is left; of the last quarter an
   // address (of IPv6 its /64), while it has less than a quarter of that. Clients on loopback
@@ -104,7 +109,7 @@ class CaPutTotals {
 
   std::vector<CaPutCount> counts() const;
   // The series are read now: a client without one gets its first later.
-  void note_reading(std::uint64_t now_ns) { read_ns_ = now_ns; }
+  void note_reading(std::uint64_t now_ns);
   std::uint64_t overflowed() const { return overflowed_; }
   // Puts that were counted with pv "": in slots of the server probe, and others.
   std::uint64_t unnamed_by_server() const { return unnamed_[1]; }
@@ -116,7 +121,8 @@ class CaPutTotals {
 
  private:
   struct Series {
-    CaPuts puts{};
+    CaPuts puts{}, hidden{};
+    std::uint64_t serial = 0;
     CaPuts last_ns{}, created_ns{};
     std::uint64_t outcome_ns = 0;  // when somebody had read last before an outcome was noted
     bool has_outcome = false;
@@ -135,12 +141,15 @@ class CaPutTotals {
   const Channel* find(std::uint32_t slot) const;
   Channel* find(std::uint32_t slot);
   bool has_room(const CaPutLabels& labels) const;
+  SeriesMap::iterator series_of(CaPutLabels labels);
   bool show(SeriesMap::value_type& entry);
   void hide(const SeriesMap::value_type& entry);  // before it leaves series_
-  void add_fresh(Series& series, const CaPuts& fresh, std::uint64_t last_ns) const;
+  bool add_fresh(SeriesMap::value_type& entry, const CaPuts& fresh, std::uint64_t last_ns);
 
   std::size_t max_series_;
   std::uint64_t read_ns_ = 0;
+  std::uint64_t last_serial_ = 0;
+  bool any_over_ = false;  // a hidden series has no channel any more
   std::uint64_t overflowed_ = 0;
   std::array<std::uint64_t, 2> unnamed_{};
   std::uint64_t forgotten_ = 0;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,7 +60,9 @@ struct CaServerSample : CaOpen {
   std::uint64_t gets = 0, monitor_updates = 0, echoes = 0, server_disconnects = 0;
   std::uint64_t received_bytes = 0, sent_bytes = 0;  // of TCP payload, as the server sees it
   std::uint64_t unread_bytes = 0;                    // of those received
-  bool by_pva = false;                               // by PV Access: circuits and channels alone
+  // Puts to channels of other clients; nothing: its server was never probed.
+  std::optional<std::uint64_t> to_others_channels = {};
+  bool by_pva = false;  // by PV Access: circuits and channels alone
 };
 
 struct CaClientSample {

@@ -60,7 +60,7 @@ void add_put_samples(const IocNames& names, CaTotalsReading reading, const WallC
                      bool by_pva, CaSamples& samples) {
   for_each_named(names, reading.puts, [&](const std::string& ioc, CaPutCount& put) {
     auto& labels = put.labels;
-    if (labels.inside) return;  // records/ counts them
+    if (labels.inside || put.count == 0) return;  // records/ counts the former
     samples.puts.push_back({ioc, std::move(labels.pv), std::move(labels.client),
                             std::move(labels.user), std::move(labels.host), put.op, put.count,
                             clock.seconds(put.last_ns), clock.seconds(put.created_ns), by_pva});

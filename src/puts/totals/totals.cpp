@@ -14,6 +14,7 @@ CaTotalsReading CaTotals::read(std::uint64_t now_ns) {
 void CaTotals::forget(std::uint32_t ioc) {
   puts.forget(ioc);
   outcomes.forget(ioc);
+  to_others_channels.erase(ioc);
 }
 
 void CaTotals::tick(std::chrono::steady_clock::time_point now) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "exposition/self_samples.h"
@@ -26,7 +27,9 @@ class CaTotals {
   explicit CaTotals(std::size_t max_series) : puts(max_series), outcomes(max_series) {}
 
   CaPutTotals puts;
-  CaOutcomeTotals outcomes;                                        // what became of them
+  CaOutcomeTotals outcomes;  // what became of them
+  // Of them, to channels of other clients; by IOC, of those whose servers are or were probed.
+  std::map<std::uint32_t, std::uint64_t> to_others_channels;
   std::chrono::milliseconds expiry = std::chrono::hours(30 * 24);  // after the last put
 
   // At that time of CLOCK_MONOTONIC.

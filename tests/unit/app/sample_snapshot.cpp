@@ -153,6 +153,7 @@ void add_channel_access(Snapshot& snapshot) {
   server.gets = 101;
   server.monitor_updates = 9007199254740993;  // more than a double holds
   server.echoes = 7;
+  server.to_others_channels = 5;
   server.server_disconnects = 5;
   server.received_bytes = 40'009;
   server.unread_bytes = 1'009;

@@ -97,10 +97,17 @@ TEST(Policy, AnUnknownNameMatchesNoList) {
   all.pvs = {"SR:.*"};
   all.users = {"[a-z]+"};
   all.clients = {*ClientNetwork::parse("0.0.0.0/0")};
-  EXPECT_EQ(policy({all}).decide({"", "operator", "", "10.0.0.7"}, 0), Policy::kNoRule);
   EXPECT_EQ(policy({all}).decide({"SR:Q1", "", "", "10.0.0.7"}, 0), Policy::kNoRule);
   EXPECT_EQ(policy({all}).decide({"SR:Q1", "operator", "", ""}, 0), Policy::kNoRule);
-  EXPECT_EQ(policy({rule("any", Action::allow)}).decide({}, 0), 0u);
+  EXPECT_EQ(policy({rule("any", Action::allow)}).decide({"SR:Q1", "", "", ""}, 0), 0u);
+}
+
+TEST(Policy, APutToAPvWithoutANameIsUnjudged) {
+  const Policy judge = policy({rule("any", Action::allow)}, Action::forbid);
+  const Put unknown{"", "operator", "", "10.0.0.7"};
+  EXPECT_EQ(judge.decide(unknown, 0), Policy::kUnjudged);
+  EXPECT_EQ(judge.name(Policy::kUnjudged), "(no name)");
+  EXPECT_EQ(judge.action(Policy::kUnjudged), Action::unjudged);
 }
 
 // It may be what a rule forbids: then no later rule allows it, and only what is known forbids it.
@@ -116,16 +123,13 @@ TEST(Policy, AnUnknownNameDoesNotGetPastAForbidRule) {
     return std::string(judge.name(decides)) + " " + std::string(verdict_of(judge.action(decides)));
   };
   EXPECT_EQ(verdict({"INJ:K", "operator", "", "10.0.0.7"}), "never forbidden");
-  EXPECT_EQ(verdict({"", "operator", "", "10.0.0.7"}), "never unexpected");
   EXPECT_EQ(verdict({"INJ:K", "operator", "", ""}), "never unexpected");
-  EXPECT_EQ(verdict({"", "", "", ""}), "never unexpected");
-  EXPECT_EQ(verdict({"", "operator", "", "10.9.0.7"}), "all allowed");
+  EXPECT_EQ(verdict({"INJ:K", "operator", "", "10.9.0.7"}), "all allowed");
   EXPECT_EQ(verdict({"SR:Q1", "", "", "10.0.0.7"}), "rogue unexpected");
-  EXPECT_EQ(verdict({"", "rogue", "", "10.0.0.7"}), "rogue forbidden");
-  EXPECT_EQ(policy({never}).decide({"", "operator", "", "10.0.0.7"}, 0), Policy::kNoRule);
+  EXPECT_EQ(policy({never}).decide({"INJ:K", "operator", "", ""}, 0), Policy::kNoRule);
   never.times = {work_time()};
   const Policy by_day = policy({never}, Action::expect);
-  const Put unknown{"", "operator", "", "10.0.0.7"};
+  const Put unknown{"INJ:K", "operator", "", ""};
   EXPECT_EQ(by_day.decide(unknown, kMondayNoon), 0 | Policy::kPerhaps);
   EXPECT_EQ(by_day.decide(unknown, kMondayNoon + 10 * kHour), Policy::kNoRule);
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -207,6 +208,48 @@ TEST_F(PutJudgeTest, ATotalThatBeganAnewBetweenTwoLooksLosesNothing) {
   look({total("rogue", 3)});
   look({total("rogue", 2)});
   EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
+}
+
+// One that was over the limit of series, closed its channel and opened it again.
+TEST_F(PutJudgeTest, ATotalWithAnotherSerialBeganAtZero) {
+  PutTotal rogue = total("rogue", 3);
+  look({rogue});
+  rogue.serial = 1;
+  look({rogue});
+  rogue.count = 5;
+  look({rogue});
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 8)));
+}
+
+TEST_F(PutJudgeTest, APutWithoutANameIsUnjudged) {
+  PutTotal nameless = total("operator", 3), inside = total("seq", 5);
+  nameless.put.pv = inside.put.pv = "";
+  inside.put.inside = true;
+  look({nameless, inside});
+  EXPECT_THAT(shown(), ElementsAre(Pair("operator (no name) unjudged", 3),
+                                   Pair("seq (no name) unjudged", 5)));
+  EXPECT_THAT(decided(),
+              UnorderedElementsAre(Pair("ops expected", 0), Pair("no forbidden", 0),
+                                   Pair("default unexpected", 0), Pair("(no name) unjudged", 8)));
+}
+
+// A guest invents names; the put of somebody else stays.
+TEST_F(PutJudgeTest, AFloodOfEndedSeriesPushesOutItsOwnClientsOnly) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 12'000; ++i) names.push_back("SR:N" + std::to_string(10'000 + i));
+  PutTotal other = total("guest", 1, kMondayNoon - 1);
+  other.put.client = "10.0.0.8";
+  look({other});
+  std::vector<PutTotal> flood;
+  for (const std::string& name : names) {
+    flood.push_back(total("guest", 1));
+    flood.back().put.pv = name;
+  }
+  look(flood);
+  look({});
+  const auto puts = judge_.unexpected();
+  EXPECT_EQ(puts.size(), 5000u);
+  EXPECT_EQ(std::ranges::count(puts, "10.0.0.8", &UnexpectedPutSample::client), 1);
 }
 
 class WindowsTest : public PutJudgeTest {

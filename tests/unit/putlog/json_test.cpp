@@ -36,6 +36,7 @@ TEST(PutJson, HasTheKeysInTheirOrder) {
   all.server = "10.0.0.1:5064";
   all.client_process = "caput[23]";
   all.client_host = "console";
+  all.channel_of = "bob@10.0.0.8:4712";
   all.old = scalar(std::string("Off"));
   all.status = "ok";
   all.seconds = 0.25;
@@ -45,7 +46,7 @@ TEST(PutJson, HasTheKeysInTheirOrder) {
       to_json(all),
       R"({"time":"2026-11-22T23:00:00.000000005Z","seq":7,"ioc":"ps","server":"10.0.0.1:5064",)"
       R"("client":"10.0.0.7:4711","client_process":"caput[23]","user":"ada",)"
-      R"("client_host":"console","pv":"SR:I","op":"write",)"
+      R"("client_host":"console","channel_of":"bob@10.0.0.8:4712","pv":"SR:I","op":"write",)"
       R"("type":"DBR_DOUBLE","count":1,"value":1.5,"old":"Off","status":"ok","seconds":0.25,)"
       R"("rule":"operators","action":"expected"})");
 }

@@ -33,6 +33,33 @@ TEST_F(CaPutSourcesTest, PacketsCountUntilTheServerDoes) {
   EXPECT_FALSE(sources_.is_server(kOther, 5064));
 }
 
+// What was sent before is counted by nobody; packets count where it cannot be probed.
+TEST_F(CaPutSourcesTest, BeforeAServerIsProbedNobodyCounts) {
+  using Counts = CaPutSources::Counts;
+  EXPECT_EQ(sources_.packets_since(kIoc), 0u);
+  for (const std::uint32_t ioc : {kIoc, kOther}) {
+    sources_.expect_server(ioc);
+    EXPECT_EQ(sources_.counts(ioc, 5064, 1), Counts::nobody);
+    EXPECT_EQ(sources_.counts_results(ioc, 5064, 1), Counts::nobody);
+    EXPECT_EQ(sources_.packets_since(ioc), UINT64_MAX);
+    sources_.saw(ioc, 23);
+    sources_.add_missing(ioc, 23);
+  }
+  sources_.saw_process(kIoc, 9);
+  sources_.begin_switch({});
+  sources_.saw(kIoc, 7);
+  sources_.to_server(kIoc, true);
+  EXPECT_EQ(bounds(), Bounds(23, 0)) << "packets have counted none, so that none counts twice";
+  EXPECT_EQ(sources_.counts(kIoc, 5064, 1), Counts::server);
+  EXPECT_EQ(sources_.packets_since(kIoc), UINT64_MAX);
+  sources_.leave_server(kIoc, 11);
+  EXPECT_EQ(sources_.packets_since(kIoc), 11u);
+
+  sources_.expect_none(kOther, 7);
+  EXPECT_EQ(sources_.counts(kOther, 5064, 1), Counts::packets);
+  EXPECT_EQ(sources_.packets_since(kOther), 7u);
+}
+
 TEST_F(CaPutSourcesTest, OnlyTheServersOwnPortIsTheServers) {
   sources_.to_server(kIoc, false);
   sources_.set_port(kIoc, 5064);

@@ -98,7 +98,8 @@ class CaSamplesByName : public ::testing::Test {
 
 TEST_F(CaSamplesByName, PutsAndOutcomesGetTheirIocsName) {
   ca::CaTapReading reading;
-  reading.puts = {{one_, PutOp::write_notify, 23, 7 * kSecond}, {nobodys_, PutOp::write, 5, 1}};
+  reading.puts = {{one_, PutOp::write_notify, 23, 0, 1, 7 * kSecond},
+                  {nobodys_, PutOp::write, 5, 0, 2, 1}};
   reading.failures = {{one_, "put_failed", 3}, {nobodys_, "put_failed", 5}};
   ca::CaPutDuration duration{{"", "pv", 211, {}}, 1};
   duration.buckets[19] = 23;

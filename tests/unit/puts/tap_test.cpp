@@ -94,7 +94,27 @@ TEST(CaPutTotals, CountsPutsOverTheLimit) {
   totals.observe(3, {24, 1});
   totals.add(labels(1, "D"), {2, 0}, 1);
   EXPECT_EQ(totals.overflowed(), 27u);
-  EXPECT_EQ(totals.counts().size(), 2u);
+  // The policy judges them until they have been read once after their channel has gone.
+  const auto hidden = [&totals] {
+    std::map<std::string, std::uint64_t> all;
+    for (const CaPutCount& put : totals.counts()) {
+      EXPECT_EQ(put.count == 0, put.hidden > 0);
+      if (put.hidden > 0) all[put.labels.pv] += put.hidden;
+    }
+    return all;
+  };
+  using Hidden = std::map<std::string, std::uint64_t>;
+  EXPECT_EQ(hidden(), (Hidden{{"C", 25}, {"D", 2}}));
+  totals.note_reading(2);
+  EXPECT_EQ(hidden(), (Hidden{{"C", 25}}));
+  totals.close(3);
+  EXPECT_EQ(hidden(), (Hidden{{"C", 25}}));
+  const auto serial = totals.counts().back().serial;
+  totals.note_reading(3);
+  EXPECT_EQ(hidden(), Hidden());
+  totals.add(labels(1, "C"), {1, 0}, 4);
+  EXPECT_NE(totals.counts().back().serial, serial);
+  totals.note_reading(4);
   EXPECT_FALSE(totals.knows(1, "D"));
   totals.open(4, 103, labels(1, "A"));  // known labels are no more series
   totals.observe(4, {2, 0});
