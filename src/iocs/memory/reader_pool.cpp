@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/ascii.h"
 #include "iocs/find/process_signs.h"
@@ -278,6 +279,12 @@ bool ReaderPool::may_go_on(const ReadProcess& of, Clock::time_point now) {
          !long_budget_.is_overdrawn(of.user, now);
 }
 
+// Under the mutex.
+void ReaderPool::end_long(const LongReading& one, Clock::time_point now) {
+  long_budget_.charge(one.of.user, now - one.reading.began, now);
+  long_budget_.note_hang(one.of.pid, now);
+}
+
 // A file takes as long as its owner likes to make it: who asks gets EAGAIN, goes on with other
 // processes, and asks again.
 Result<ReaderPool::Answer> ReaderPool::ask_of_file(const Question& question, pid_t pid,
@@ -302,15 +309,14 @@ Result<ReaderPool::Answer> ReaderPool::ask_of_file(const Question& question, pid
   auto answer = wait(one.reader, one.reading, question.patience,
                      is_long ? milliseconds(0) : at_once_, what, outcome);
   charge(one.of, Clock::now() - began);
-  if (outcome == Outcome::late)
-    return give_up(one.reader, one.of, no_answer_within(what, question.patience));
   const auto now = Clock::now();
   std::unique_lock lock(mutex_);
+  if (is_long && outcome != Outcome::goes_on) end_long(one, now);
+  if (outcome == Outcome::late) {
+    lock.unlock();
+    return give_up(one.reader, one.of, no_answer_within(what, question.patience));
+  }
   if (outcome == Outcome::over) {
-    if (is_long) {
-      long_budget_.charge(one.of.user, now - one.reading.began, now);
-      long_budget_.note_hang(pid, now);
-    }
     lock.unlock();
     give_back(std::move(one.reader));
     return answer;
@@ -328,11 +334,15 @@ void ReaderPool::give_up_longest() {
   std::vector<LongReading> over;
   {
     const std::scoped_lock lock(mutex_);
-    for (auto one = long_.begin(); one != long_.end();)
-      if (Clock::now() < one->second.reading.began + kLongest)
-        ++one;
-      else
-        over.push_back(std::move(long_.extract(one++).mapped()));
+    const auto now = Clock::now();
+    for (auto one = long_.begin(); one != long_.end();) {
+      const auto next = std::next(one);
+      if (now >= one->second.reading.began + kLongest) {
+        end_long(one->second, now);
+        over.push_back(std::move(long_.extract(one).mapped()));
+      }
+      one = next;
+    }
   }
   for (LongReading& one : over)
     give_up(one.reader, one.of, no_answer_within("read a file", kLongest));

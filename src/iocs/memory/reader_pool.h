@@ -134,6 +134,7 @@ class ReaderPool final : public ProcessReader {
   Result<std::optional<LongReading>> take_long(pid_t pid, const FileKey& key,
                                                const std::string& what);
   bool may_go_on(const ReadProcess& of, Clock::time_point now);
+  void end_long(const LongReading& one, Clock::time_point now);
   void give_up_longest();
   Result<ReadProcess> may_read(pid_t pid, const std::string& what);
   bool is_stuck(uid_t user);

@@ -161,7 +161,7 @@ TEST_F(ReaderPoolOfSlowReaders, AUserHasTwoThatTakeLong) {
     EXPECT_EQ(found.error().code,
               process <= 2 ? std::errc::resource_unavailable_try_again : std::errc::stream_timeout)
         << found.error().message();
-    ASSERT_EQ(::kill(reader, SIGKILL), 0);
+    ::kill(reader, SIGKILL);  // the third is gone: it was given up
     while (reader_named("ioc_exp-read") == reader) ::poll(nullptr, 0, 1);
   }
   EXPECT_EQ(pool_.sample().given_up, 1u);
