@@ -363,12 +363,12 @@ std::vector<WatchedSample> FunctionWatch::watched(const IocNames& names) const {
   return samples;
 }
 
-std::string FunctionWatch::state_of(const Life& life, const Place& place,
-                                    bool is_stepped) const {
+std::string FunctionWatch::state_of(const Life& life, const Place& place, bool is_stepped) const {
   if (life.refused.contains(place)) return "not counted: there is no room for it";
   if (budget_.is_off(life.ioc.id, place)) return "off: above --overhead.budget";
   if (life.ioc.left_alone) return "off: the IOC is left alone";
-  if (attachments_.has(place, life.ioc.id)) return is_stepped ? "counted, single-stepped" : "counted";
+  if (attachments_.has(place, life.ioc.id))
+    return is_stepped ? "counted, single-stepped" : "counted";
   return attachments_.problem(place, life.ioc.id);
 }
 

@@ -12,8 +12,8 @@ struct HitCost {
   double stepped = 10e-6;
 };
 
-// Measured at the first call, which takes some milliseconds and needs the right to attach: functions
-// of this program, without and with an empty probe as this kernel has others attached.
+// Measured at the first call, which takes some milliseconds and needs the right to attach:
+// functions of this program, without and with an empty probe as this kernel has others attached.
 const Result<HitCost>& measured_hit_cost();
 
 // The same; where it cannot be measured, more than it was on most machines that were tried.

@@ -19,9 +19,9 @@ inline constexpr std::size_t kIocs = kMostPerProcess + 2;
 
 // A test's counts must not depend on these.
 struct Mode {
-  bool one_read;  // one read of the record a call, or two
-  bool links;     // probes are links (kernel/uprobe.h), or perf events
-  bool timed;     // the ends of calls are seen, or not
+  bool one_read;         // one read of the record a call, or two
+  bool links;            // probes are links (kernel/uprobe.h), or perf events
+  bool timed;            // the ends of calls are seen, or not
   bool guarded = false;  // functions begin with endbr64
 };
 

@@ -3,8 +3,8 @@
 //
 // It attaches itself, or asks the helper process, which keeps the right to. The helper has an
 // Attacher of the same programs and trusts no number that it is sent: it attaches only where the
-// file's symbols and code say that one of the functions begins or ends, which is at its first byte or
-// at its entry (function_entry.h).
+// file's symbols and code say that one of the functions begins or ends, which is at its first byte
+// or at its entry (function_entry.h).
 #pragma once
 
 #include <cstdint>

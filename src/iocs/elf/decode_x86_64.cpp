@@ -102,9 +102,8 @@ bool is_emulated(const ZydisDecodedInstruction& instruction) {
   if (map != ZYDIS_OPCODE_MAP_DEFAULT) return false;
   if ((opcode & 0xf8) == 0x50)  // push of a register; 0x41 is for the higher ones
     return prefixes == 0 || (prefixes == 1 && instruction.raw.prefixes[0].value == 0x41);
-  return prefixes == 0 &&
-         (opcode == 0xeb || opcode == 0xe9 || opcode == 0xe8 || opcode == 0x90 ||
-          (opcode & 0xf0) == 0x70);
+  return prefixes == 0 && (opcode == 0xeb || opcode == 0xe9 || opcode == 0xe8 || opcode == 0x90 ||
+                           (opcode & 0xf0) == 0x70);
 }
 
 Flow flow_of(const Decoded& decoded) {

@@ -192,8 +192,7 @@ Result<void> RecordTables::write_config(std::uint32_t slot, unsigned attach) {
   config.scans_since_ns = kernel_ns(watched.scans_since);
   if (watched.target.scan_list && watched.target.scan != 0) {
     const RecordTarget& target = watched.target;
-    config.scan_from =
-        target.scan_list->file_offset - target.code->entry(target.offset).offset;
+    config.scan_from = target.scan_list->file_offset - target.code->entry(target.offset).offset;
     config.scan_size = static_cast<__u32>(watched.target.scan_list->size);
   }
   config.stepped = stepped_probes(watched.target);

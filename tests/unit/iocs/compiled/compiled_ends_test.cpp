@@ -95,8 +95,8 @@ class CompiledEnds : public ::testing::TestWithParam<std::tuple<Compiler, const 
           find_function_ends(function.parts, compiler.arm64 ? decode_arm64 : decode_x86_64, work);
       EXPECT_TRUE(ends) << name << ": " << ends.error().message();
       if (ends) function.ends = std::move(*ends);
-      function.probed = find_function_entry(function.parts[0],
-                                            compiler.arm64 ? decode_arm64 : decode_x86_64);
+      function.probed =
+          find_function_entry(function.parts[0], compiler.arm64 ? decode_arm64 : decode_x86_64);
     }
   }
   std::string file() const { return folder_ + "/shapes.so"; }
@@ -270,7 +270,7 @@ class Steps {
   }
 
   static inline Steps* running_ = nullptr;
-  std::map<std::uint64_t, const Function*> functions_;  // by entry
+  std::map<std::uint64_t, const Function*> functions_;       // by entry
   std::map<std::uint64_t, std::size_t> entered_, calls_of_;  // by where it is probed; by entry
   std::uint64_t base_ = 0, last_ = 0;
   std::vector<Call> calls_;
