@@ -128,7 +128,7 @@
           },
           {
             alert: 'IocExporterVerdictsUnknown',
-            expr: 'increase(ioc_exporter_putlog_verdicts_unknown_total[10m]) > 0',
+            expr: 'sum by (job, instance) (increase(ioc_exporter_dropped_total{probe="putlog", reason=~"ring_full|share"}[10m])) > 0',
             labels: { severity: 'warning' },
             annotations: {
               summary: '{{ $labels.instance }} does not know the verdict on some puts',

@@ -1,7 +1,6 @@
 #include "putlog/collector.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -11,7 +10,6 @@
 #include "base/log.h"
 #include "base/wall_clock.h"
 #include "delivery/sink_families.h"
-#include "exposition/family_table.h"
 #include "exposition/page.h"
 #include "kernel/load_error.h"
 #include "puts/totals/put_families.h"
@@ -25,12 +23,6 @@ constexpr std::size_t kMostAtOnce = 4096, kLeastAtOnce = 16, kMostNoted = 64;
 constexpr std::size_t kMostBytesAtOnce = 16u << 20;
 constexpr std::size_t kMostGroups = 4096, kMostFields = 1024;  // that are remembered
 constexpr std::uint32_t kMiB = 1024 * 1024;
-
-constexpr exposition::FamilyRow<std::uint64_t> kVerdicts[] = {
-    {exposition::counter("ioc_exporter_putlog_verdicts_unknown_total",
-                         "Puts that the kernel's ring lost before the put log had the policy's "
-                         "verdict: they are in no sink, forbidden or not."),
-     [](const std::uint64_t& puts, exposition::Series& to) { to.add(puts); }}};
 
 }  // namespace
 
@@ -222,19 +214,15 @@ std::optional<PutWho> PutLogCollector::find_one(
 
 void PutLogCollector::collect(exposition::Page& page) {
   if (!is_enabled()) return;
-  std::uint64_t answers = 0, unknown = 0;
+  std::uint64_t answers = 0;
   for (std::size_t source = 0; source < IOCX_PUTLOG_SOURCES; ++source) {
     const kernel::LostEvents lost = lost_of(source);
     page.self.drops.push_back({kProbe, "ring_full", lost.no_room});
     page.self.drops.push_back({kProbe, "share", lost.no_share});
     page.self.drops.push_back({kProbe, "source_switch", lost.switched});
     answers += lost.answers;
-    unknown += lost.no_room + lost.no_share;
   }
   page.self.drops.push_back({kProbe, "answer_lost", answers});
-  exposition::encode_merged(
-      kVerdicts, std::array{unknown},
-      [](std::uint64_t) { return std::array<exposition::Label, 0>{}; }, page.encoder);
   page.self.drops.push_back({kProbe, "server_unknown", reader_.lost_strangers()});
   page.self.drops.push_back({kProbe, "value_late", reader_.late_values()});
   if (outlets_ != nullptr)

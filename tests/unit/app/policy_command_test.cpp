@@ -106,7 +106,7 @@ TEST_F(PolicyCommand, TestJudgesWritesInsideTheIoc) {
   EXPECT_THAT(forbidden.out, HasSubstr("forbidden, by rule others: counts in "));
   const CommandResult unknown = test({"--user=X:calc"});
   EXPECT_EQ(unknown.status, 3);
-  EXPECT_THAT(unknown.out, HasSubstr("unexpected, by rule others: "));
+  EXPECT_THAT(unknown.out, HasSubstr("unjudged, since the PV is not known: "));
 
   const CommandResult expected = test({"--pv=BL:Slit", "--user=X:calc"});
   EXPECT_EQ(expected.status, 0) << "the default is for clients";

@@ -443,7 +443,7 @@ TEST(PutLogAnswers, APutToAChannelThatIsGoneIsNobodys) {
   EXPECT_EQ(events[0].user + " " + events[0].action, "operator forbidden");
   EXPECT_EQ(events[1].pv + events[1].user + events[1].client_host, "");
   EXPECT_EQ(events[1].client + " " + events[1].status, "10.0.0.2:4711 internal_error");
-  EXPECT_EQ(events[1].action, "unexpected");
+  EXPECT_EQ(events[1].action, "unjudged");
 }
 
 TEST(PutLogAnswers, ByPacketsAreThoseOfTheSameIoc) {
