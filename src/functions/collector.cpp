@@ -192,7 +192,7 @@ void FunctionsCollector::attach() {
 
 void FunctionsCollector::describe_self(SelfSamples& self) const {
   self.drops.push_back({kProbe, "function_label_unknown", known_names_.unknown(), true});
-  self.drops.push_back({kProbe, "walk_unfit", walk_watch_.unfit(), true});
+  self.drops.push_back({kProbe, "walk_unfit", walk_watch_.unfit(), false});
   if (!why_not_.empty()) self.probes.push_back({kProbe, false, 0, {}, {}});
   if (!object_) return;
   self.probes.push_back(probe_sample(kProbe, true, watch_->attachments(), object_->stats()));

@@ -319,6 +319,14 @@ Result<std::uint64_t> place_of(const Value& value, const Roots& roots, iocs::Mem
   return at;
 }
 
+bool leads_nowhere(const Value& value, const Roots& roots, iocs::Memory& memory) {
+  const auto root = roots(value.root);
+  if (!root || value.steps.size() < 2 || value.steps[0].kind == Value::Step::Kind::add)
+    return false;
+  const auto at = load(memory, *root, 8);
+  return at && *at == 0;
+}
+
 Result<Evaluated> evaluate(const Value& value, const Roots& roots, iocs::Memory& memory) {
   const auto at = place_of(value, roots, memory);
   if (!at) return at.error();

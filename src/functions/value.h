@@ -71,6 +71,8 @@ using Roots = std::function<std::optional<std::uint64_t>(const std::string& root
 
 // The address or the value that the steps lead to, without a look at what stands there.
 Result<std::uint64_t> place_of(const Value& value, const Roots& roots, iocs::Memory& memory);
+// Whether its variable is a null pointer that it would follow.
+bool leads_nowhere(const Value& value, const Roots& roots, iocs::Memory& memory);
 // An error when memory cannot be read, when a text does not end or does not print.
 Result<Evaluated> evaluate(const Value& value, const Roots& roots, iocs::Memory& memory);
 

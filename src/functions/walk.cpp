@@ -200,6 +200,7 @@ class Walker {
   Result<void> loop(std::size_t depth) {
     if (depth == walk_.loops.size()) return item(), Result<void>();
     const WalkLoop& loop = walk_.loops[depth];
+    if (depth == 0 && leads_nowhere(*loop.first, variables_, memory_)) return {};  // no list yet
     std::optional<std::uint64_t> count;
     if (loop.count) {
       auto value = evaluate(*loop.count, roots(), memory_);

@@ -135,9 +135,11 @@ bool WalkWatch::look_at(const Turn& turn, const MemoryOrNot& memory, Clock::time
   }
   const std::uint64_t unfit = choose(reads);
   const std::scoped_lock lock(mutex_);
-  unfit_ += unfit;
   auto* const known = walks_of(*turn.job);
   if (known == nullptr) return true;
+  auto& told = lives_.at(turn.job->id).unfit[(*walks_)[turn.walks.front()].name];
+  unfit_ += unfit - std::min(unfit, told);
+  told = std::max(unfit, told);
   for (auto& [index, read] : reads) {
     const auto to = known->find(index);
     if (to == known->end()) continue;

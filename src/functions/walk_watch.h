@@ -67,7 +67,7 @@ class WalkWatch {
   Answer knows(const iocs::IocId& id, const std::string& walk, const std::string& label,
                const std::string& value) const;
   std::vector<State> states() const;
-  // Items, and whole walks, that did not fit, one each time that they were looked at.
+  // Items, and whole walks, that did not fit: of each walk of an IOC the most at one look.
   std::uint64_t unfit() const;
 
  private:
@@ -84,6 +84,7 @@ class WalkWatch {
     std::uint64_t serial = 0;
     std::string ioc;
     std::map<std::uint32_t, Read> walks;
+    std::map<std::string, std::uint64_t> unfit;                           // by name, as counted
     std::set<std::tuple<std::uint32_t, std::string, std::string>> names;  // walk, label, value
   };
   struct Turn {

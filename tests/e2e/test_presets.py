@@ -44,7 +44,8 @@ def exporter(shared, ioc, shifted, older, plain):
     exporter = shared.exporter("--functions.presets=auto,iocsh")
     exporter.wait_scrape(lambda page: watched(page, ioc.name) == watched(page, shifted.name) == watched(page, older.name) >= {
         "asyn_request", "asyn_queue_timeout", "stream_start", "stream_exchange", "seq_transition", "autosave_save",
-        "plugin_offered", "plugin_processed", "caputlog_put", "caputlog_line", "caputlog_json_put", "iocsh_command"}, "all presets are used")
+        "plugin_offered", "plugin_processed", "caputlog_put", "caputlog_line", "caputlog_json_put",
+        "caputlog_json_line", "iocsh_command"}, "all presets are used")
     return exporter
 
 
@@ -202,10 +203,16 @@ def test_frames_of_plugins(exporter, ioc):
 
 def test_what_caputlog_sends(exporter, ioc):
     ioc.shell("caPutLogServer log2:7012 0 0")
-    ioc.shell("caPutLogPuts 23 17 5")
+    ioc.shell("caPutLogPuts 23 17 5 3")
+    before = scrape(exporter)
+    ioc.shell("caPutJsonLogServer log3:7011 1 2")
     page = scrape(exporter)
     of = lambda name, *labels: values(page, f"epics_caputlog_{name}", ioc.name, *labels)
     assert (of("puts_total"), of("lines_total"), of("json_puts_total")) == ({(): 23}, {(): 17}, {(): 5})
+    assert of("json_lines_total") == {(): 3}
+    assert not before.series("epics_caputlog_json_server_connected")
+    assert of("json_server_connected", "server") == {("log3:7011",): 1}
+    assert of("json_server_connects_total", "server") == {("log3:7011",): 2}
     assert of("server_connected", "server") == {("log1:7011",): 1, ("log2:7012",): 0}
     assert of("server_connects_total", "server") == {("log1:7011",): 3, ("log2:7012",): 0}
 

@@ -1,8 +1,9 @@
 /*
  * libcaPutLog: puts, lines and log servers. Of caPutLogApp, R4.1, and libcom/src/log/logClient.c of Base 7.0.10.
  *
- *   caPutLogPuts COUNT LINES JSON              so many puts, of which so many lines are made; puts of the log in JSON
- *   caPutLogServer ADDRESS CONNECTED CONNECTS  makes or changes a server
+ *   caPutLogPuts COUNT LINES JSON JSONLINES        so many puts, of which so many lines are made; the same of the log in JSON
+ *   caPutLogServer ADDRESS CONNECTED CONNECTS      makes or changes a server
+ *   caPutJsonLogServer ADDRESS CONNECTED CONNECTS  the same of the log in JSON
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,21 @@ STANDS_AT(clientItem, addr, 16);
 
 static clientItem *caPutLogClients;
 
+/* A class of C++: what it is called there. */
+typedef struct {
+	MOVED void *functions;
+	int config;
+	double burst_timeout;
+	void *queue[2], *thread;
+	int stops;
+	clientItem *clients;
+} CaPutJsonLogTask;
+STANDS_AT(CaPutJsonLogTask, clients, 56);
+
+CaPutJsonLogTask *json_instance __asm__("_ZN16CaPutJsonLogTask8instanceE");
+void json_to_server(CaPutJsonLogTask *task, void *text) __asm__(
+	"_ZN16CaPutJsonLogTask11logToServerERNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE");
+
 typedef struct {
 	int type;
 } LOGDATA;
@@ -58,6 +74,11 @@ KEPT void caddPutToQueue(LOGDATA *data)
 	work -= data->type;
 }
 
+KEPT void json_to_server(CaPutJsonLogTask *task, void *text)
+{
+	work += task != NULL && text != NULL;
+}
+
 KEPT void caPutLogClientSend(const char *message)
 {
 	for (clientItem *client = caPutLogClients; client; client = client->next)
@@ -74,12 +95,13 @@ static void puts_to_log(const iocshArgBuf *args)
 		caPutLogClientSend("line");
 	for (int i = 0; i < args[2].ival; i++)
 		caddPutToQueue(&data);
+	for (int i = 0; i < args[3].ival; i++)
+		json_to_server(json_instance, NULL);
 }
 
-static void server(const iocshArgBuf *args)
+static void add_server(clientItem **at, const iocshArgBuf *args)
 {
 	static long event;
-	clientItem **at = &caPutLogClients;
 
 	while (*at && strcmp((*at)->addr, args[0].sval))
 		at = &(*at)->next;
@@ -98,14 +120,29 @@ static void server(const iocshArgBuf *args)
 	(*at)->caPutLogClient->connectCount = (unsigned)args[2].ival;
 }
 
+static void server(const iocshArgBuf *args)
+{
+	add_server(&caPutLogClients, args);
+}
+
+static void json_server(const iocshArgBuf *args)
+{
+	if (!json_instance)
+		json_instance = calloc(1, sizeof *json_instance);
+	add_server(&json_instance->clients, args);
+}
+
 void register_module(void)
 {
 	static const iocshArg text = {"address", iocshArgString}, number = {"number", iocshArgInt};
-	static const iocshArg *const numbers[] = {&number, &number, &number}, *const of_server[] = {&text, &number,
+	static const iocshArg *const numbers[] = {&number, &number, &number, &number}, *const of_server[] = {&text, &number,
 												    &number};
-	static const iocshFuncDef put = {.name = "caPutLogPuts", .nargs = 3, .arg = numbers};
+	static const iocshFuncDef put = {.name = "caPutLogPuts", .nargs = 4, .arg = numbers};
 	static const iocshFuncDef made = {.name = "caPutLogServer", .nargs = 3, .arg = of_server};
 
 	iocshRegister(&put, puts_to_log);
+	static const iocshFuncDef of_json = {.name = "caPutJsonLogServer", .nargs = 3, .arg = of_server};
+
 	iocshRegister(&made, server);
+	iocshRegister(&of_json, json_server);
 }

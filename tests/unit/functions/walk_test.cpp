@@ -129,6 +129,21 @@ TEST(Walk, AnEmptyListHasNone) {
   EXPECT_THAT(found.samples, IsEmpty());
 }
 
+// As asyn's base before the first port.
+TEST(Walk, AListThatIsNotMadeYetHasNone) {
+  std::string text = kPorts;
+  text.replace(text.find("'[base]'"), 8, "'[[base]]'");
+  text.replace(text.find("'[base+8]"), 9, "'[[base]+8]");
+  const Base* base = nullptr;
+  const Walked found = walked(text, base);
+  EXPECT_EQ(found.problem, "");
+  EXPECT_EQ(found.unfit, 0u);
+  PortList list;
+  list.add("L0", 1, 3, 17);
+  base = &list.base;
+  EXPECT_EQ(walked(text, base).items, 1u);
+}
+
 TEST(Walk, OnlyTheItemThatDoesNotFitIsAbsent) {
   const auto absent = [](auto change) {
     PortList list;
