@@ -27,6 +27,7 @@ Result<std::string> read_all(const UniqueFd& fd, const std::string& path, std::s
     content.append(chunk, static_cast<std::size_t>(got));
   }
   if (content.size() > limit) content.resize(limit);
+  if (content.starts_with("\xEF\xBB\xBF")) content.erase(0, 3);  // of an editor on Windows
   return content;
 }
 
