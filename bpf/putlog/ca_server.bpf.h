@@ -39,32 +39,18 @@ struct putlog_put {
 	__u32 value_bytes, old_bytes; /* that are wanted */
 	__u32 places;
 	__u32 flags;
+	__u32 most;    /* elements that the field has room for */
+	__u64 choice;  /* text of what is written as a number; 0: none */
 	__u64 payload; /* where the IOC has what travelled */
 	struct channel_address address;
 };
-
-/* Of one element, as it travelled, or as the IOC has it. */
-static __always_inline __u16 putlog_sent_number(const struct iocx_putlog_event *event, __u32 plain)
-{
-	const __u8 *sent = event->bytes;
-
-	if (plain != IOCX_DBR_CHAR && (event->flags & IOCX_PUTLOG_INSIDE))
-		return *(const __u16 *)sent; /* the lower half of a DBR_LONG, too */
-	if (plain == IOCX_DBR_CHAR)
-		return sent[0];
-	return plain == IOCX_DBR_LONG ? sent[2] << 8 | sent[3] : sent[0] << 8 | sent[1];
-}
 
 static __always_inline void putlog_add_old(struct iocx_putlog_event *event, const struct iocx_server_slot *slot,
 					   const struct putlog_put *put, __u32 room)
 {
 	const struct channel_address *address = &put->address;
-	const __u32 plain = iocx_dbr_plain(put->header.type);
-
-	if (!putlog_add_old_value(event, slot ? &slot->field : 0, address, put->old_bytes, room) || !slot)
-		return;
-	if (put->header.count == 1 && (1u << plain & IOCX_DBR_WHOLE_NUMBERS) &&
-	    putlog_add_choice(event->bytes, &slot->field, address, putlog_sent_number(event, plain)))
+	putlog_add_old_value(event, slot ? &slot->field : 0, address, put->most, put->old_bytes, room);
+	if (putlog_add_text(event->bytes, put->choice))
 		event->flags |= IOCX_PUTLOG_SENT_CHOICE;
 }
 
@@ -92,6 +78,7 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, const s
 	event->field_type = 0;
 	event->field_size = 0;
 	event->enum_type = slot ? slot->field.enum_type : 0;
+	event->most = 0;
 	event->flags = put->flags;
 	event->source = IOCX_PUTLOG_CA_SERVER;
 	event->op = now_and_op & 1;
@@ -169,7 +156,7 @@ static __always_inline void putlog_look_at_field(const struct iocx_server_slot *
 {
 	__u64 bytes;
 
-	if (!slot || putlog_find_value(slot, &put->address, sid, &put->flags)) {
+	if (!slot || putlog_find_value(slot, &put->address, sid, &put->flags, &put->most)) {
 		put->address.field_size = 0;
 		return;
 	}
@@ -277,7 +264,18 @@ static __noinline int putlog_done(__u32 index, const struct iocx_server_who *who
 	return putlog_tell_end(&end);
 }
 
-/* The event of the put, whose header, payload and flags are filled in. 0: there is no room for it. */
+/* What the field has, and the choice that is written as a number. */
+static __noinline int putlog_look(struct putlog_put *put, const struct iocx_server_slot *slot, __u32 sid)
+{
+	putlog_look_at_field(slot, sid, put);
+	if (slot && put->header.count && put->address.field_size && putlog_may_be_choice(&slot->field, &put->address))
+		put->choice = putlog_sent_choice(&slot->field, &put->address,
+						 put->payload + iocx_dbr_value_at(put->header.type), put->header.type,
+						 put->flags & IOCX_PUTLOG_INSIDE);
+	return 0;
+}
+
+/* The event of the put, whose header, payload and flags are filled in, after putlog_look(). 0: there is no room for it. */
 static __noinline int putlog_tell_put(struct putlog_put *put, const struct iocx_server_slot *slot,
 				      const struct iocx_server_who *who, __u64 now_and_op)
 {
@@ -287,7 +285,6 @@ static __noinline int putlog_tell_put(struct putlog_put *put, const struct iocx_
 
 	put->places = putlog_places_of(who);
 	put->value_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
-	putlog_look_at_field(slot, who->sid, put);
 	if (put->value_bytes <= IOCX_PUTLOG_SMALL && put->old_bytes <= IOCX_PUTLOG_SMALL) {
 		event = putlog_small(put->places);
 		if (event)
@@ -308,6 +305,7 @@ static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const
 
 	read_at(&put.header, sizeof put.header, PT_REGS_PARM1(ctx));
 	put.flags = putlog_flags_of(slot);
+	putlog_look(&put, slot, who->sid);
 	return putlog_begin(&put, who->sid, putlog_tell_put(&put, slot, who, now_and_op), now_and_op & 1);
 }
 
@@ -322,6 +320,7 @@ static __noinline int putlog_inside(struct pt_regs *ctx, const struct iocx_serve
 	put.header.count = PT_REGS_PARM4(ctx);
 	put.header.size = 0xFFFFFFFF; /* all of the value is there */
 	put.flags = IOCX_PUTLOG_INSIDE | (op ? IOCX_PUTLOG_HAS_RESULT : 0);
+	putlog_look(&put, slot, slot->who.sid);
 	return putlog_tell_put(&put, slot, &slot->who, now_and_op);
 }
 

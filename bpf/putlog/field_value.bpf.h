@@ -137,12 +137,13 @@ static __always_inline void putlog_note_field(struct iocx_field_layout *layout, 
 	}
 }
 
-/* Makes of a dbAddr where the field's value is, and how many elements it has now. */
+/* Makes of a dbAddr where the field's value is, and how many elements it has now. `most`: that it has room for. */
 static __always_inline int putlog_find_elements(const struct iocx_field_layout *layout, struct channel_address *address,
-						__u32 *flags)
+						__u32 *flags, __u32 *most)
 {
 	__u32 length = 0;
 
+	*most = address->elements;
 	if (layout->length_at == NO_LENGTH)
 		return -1;
 	*flags |= address->elements > 1 || layout->data_at ? IOCX_PUTLOG_IS_ARRAY : 0;
@@ -156,42 +157,80 @@ static __always_inline int putlog_find_elements(const struct iocx_field_layout *
 	return address->elements < 0 || address->field_size <= 0 ? -1 : 0;
 }
 
+/* Texts of a field's choices: states, one behind the other, or a menu's table of pointers. */
+struct putlog_choices {
+	__u64 at;
+	__u32 count;
+	__u32 is_table;
+};
+
+/* count 0: it has none. */
+static __always_inline void putlog_find_choices(struct putlog_choices *choices, const struct iocx_field_layout *layout,
+						const struct channel_address *address)
+{
+	const __s16 type = address->field_type;
+	const int is_menu = type == layout->enum_type + 1; /* DBF_MENU, DBF_DEVICE */
+	__u64 menu = 0;
+
+	choices->at = choices->count = choices->is_table = 0;
+	if (type == layout->enum_type) {
+		choices->at = address->record + layout->states_at;
+		choices->count = layout->states_at ? layout->states : 0;
+		return;
+	}
+	if (!is_menu && type != layout->enum_type + 2)
+		return;
+	choices->is_table = 1;
+	if (read_at(&menu, sizeof menu, address->description + DESCRIPTION_CHOICES) || !menu ||
+	    read_at(&choices->at, sizeof choices->at, menu + (is_menu ? MENU_TEXTS : DEVICE_MENU_TEXTS)))
+		return;
+	read_at(&choices->count, sizeof choices->count, menu + (is_menu ? MENU_COUNT : DEVICE_MENU_COUNT));
+}
+
+/* Of any number: the caller knows how many there are. */
+static __always_inline __u64 putlog_text_of(const struct putlog_choices *choices, __u32 number)
+{
+	__u64 text = choices->at + STATE_NAME_SIZE * number;
+
+	if (choices->is_table && read_at(&text, sizeof text, choices->at + 8ULL * number))
+		text = 0;
+	return text;
+}
+
 /* The text of a choice, `value` being its number; 0: it has none. */
 static __always_inline __u64 putlog_choice_text(const struct iocx_field_layout *layout,
 						const struct channel_address *address, __u16 value)
 {
-	const __s16 type = address->field_type;
-	const int is_menu = type == layout->enum_type + 1; /* DBF_MENU, DBF_DEVICE */
-	__u64 menu = 0, texts = 0, text = 0;
-	__u32 count = 0;
+	struct putlog_choices choices;
 
-	if (type == layout->enum_type)
-		return layout->states_at && value < layout->states
-			       ? address->record + layout->states_at + STATE_NAME_SIZE * value
-			       : 0;
-	if (!is_menu && type != layout->enum_type + 2)
-		return 0;
-	if (read_at(&menu, sizeof menu, address->description + DESCRIPTION_CHOICES) || !menu ||
-	    read_at(&count, sizeof count, menu + (is_menu ? MENU_COUNT : DEVICE_MENU_COUNT)) || value >= count ||
-	    read_at(&texts, sizeof texts, menu + (is_menu ? MENU_TEXTS : DEVICE_MENU_TEXTS)) ||
-	    read_at(&text, sizeof text, texts + 8ULL * value))
-		return 0;
-	return text;
+	putlog_find_choices(&choices, layout, address);
+	return value < choices.count ? putlog_text_of(&choices, value) : 0;
 }
 
-/* The text of the field's choice with that number, which stands in the room before it. */
-static __always_inline int putlog_add_choice(__u8 *room, const struct iocx_field_layout *layout,
-					     const struct channel_address *address, __u16 number)
+/* A choice's text, which stands in its room behind the number. */
+static __always_inline int putlog_add_text(__u8 *room, __u64 text)
 {
-	const __u64 text = putlog_choice_text(layout, address, number);
-
 	return text && bpf_probe_read_user_str(room + IOCX_PUTLOG_CHOICE, IOCX_PUTLOG_CHOICE_SIZE,
 					       (const void *)(unsigned long)text) > 0;
 }
 
+static __always_inline int putlog_add_choice(__u8 *room, const struct iocx_field_layout *layout,
+					     const struct channel_address *address, __u16 number)
+{
+	return putlog_add_text(room, putlog_choice_text(layout, address, number));
+}
+
+/* Whether the field has one element that a choice may stand for. */
+static __always_inline int putlog_may_be_choice(const struct iocx_field_layout *layout,
+						const struct channel_address *address)
+{
+	return layout && layout->enum_type && address->elements == 1 && address->field_size == sizeof(__u16);
+}
+
 /* What the field has, of `wanted` bytes, behind the value. Whether that is one element that a choice may stand for. */
 static __always_inline int putlog_add_old_value(struct iocx_putlog_event *event, const struct iocx_field_layout *layout,
-						const struct channel_address *address, __u32 wanted, __u32 room)
+						const struct channel_address *address, __u32 most, __u32 wanted,
+						__u32 room)
 {
 	__u8 *old = event->bytes + room;
 
@@ -204,7 +243,8 @@ static __always_inline int putlog_add_old_value(struct iocx_putlog_event *event,
 	event->old_bytes = wanted;
 	event->field_type = address->field_type;
 	event->field_size = address->field_size;
-	if (!layout || !layout->enum_type || address->elements != 1 || address->field_size != sizeof(__u16))
+	event->most = most;
+	if (!putlog_may_be_choice(layout, address))
 		return 0;
 	if (putlog_add_choice(old, layout, address, *(__u16 *)old))
 		event->flags |= IOCX_PUTLOG_HAS_CHOICE;

@@ -29,6 +29,7 @@ struct putlog_write {
 	__u32 count;
 	__u32 value_bytes, old_bytes; /* that are wanted */
 	__u32 flags;
+	__u32 most; /* elements that the field has room for */
 	__u16 type;
 	__u16 is_text; /* 1: the value is a text up to its zero byte, for a link */
 };
@@ -102,7 +103,7 @@ static __always_inline void putlog_fill_field(struct iocx_putlog_event *event, c
 {
 	const struct channel_address *address = &write->address;
 
-	if (!putlog_add_old_value(event, &write->layout, address, write->old_bytes, room))
+	if (!putlog_add_old_value(event, &write->layout, address, write->most, write->old_bytes, room))
 		return;
 	if (write->count == 1 && write->type == write->layout.enum_type &&
 	    putlog_add_choice(event->bytes, &write->layout, address, *(__u16 *)event->bytes))

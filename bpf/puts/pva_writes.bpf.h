@@ -173,7 +173,7 @@ static __always_inline void look_at_field(struct putlog_write *write, const stru
 	}
 	putlog_find_layout(write, ioc);
 	is_array = write->address.elements != 1 ? IOCX_PUTLOG_IS_ARRAY : 0; /* at most, as QSRV sees it */
-	if (putlog_find_elements(&write->layout, &write->address, &write->flags))
+	if (putlog_find_elements(&write->layout, &write->address, &write->flags, &write->most))
 		write->address.field_size = 0;
 	write->flags = is_array;
 	bytes = (__u64)write->address.elements * (__u16)write->address.field_size;

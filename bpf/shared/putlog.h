@@ -20,7 +20,7 @@ enum iocx_putlog_flag {
 	IOCX_PUTLOG_HAS_CHOICE = 1,   /* the old value's text is there */
 	IOCX_PUTLOG_IS_ARRAY = 2,     /* the field is one */
 	IOCX_PUTLOG_HAS_RESULT = 4,   /* the server probe will tell what became of the put */
-	IOCX_PUTLOG_SENT_CHOICE = 16, /* the text of the choice that was sent by its number is there */
+	IOCX_PUTLOG_SENT_CHOICE = 16, /* the text of the choice that was sent as a number is there */
 	/* Of a put or ENDED: a REFUSED of the same thread had no room, of one of its puts before */
 	IOCX_PUTLOG_RESULT_LOST = 8,
 	IOCX_PUTLOG_INSIDE = 64, /* of a client in the IOC itself: the value is in its byte order */
@@ -53,7 +53,14 @@ enum iocx_putlog_option {
 
 /* Types of puts that have a value: those of DBR_STRING to DBR_CTRL_DOUBLE, DBR_PUT_ACKT and DBR_PUT_ACKS (db_access.h). */
 #define IOCX_DBR_PUT_ACKT 35u
+#define IOCX_DBR_PUT_ACKS 36u
 #define IOCX_DBR_TYPES 37u
+
+/* Whether a put of that type acknowledges an alarm: it writes no field. */
+static inline __attribute__((always_inline)) int iocx_dbr_acknowledges(__u32 type)
+{
+	return type == IOCX_DBR_PUT_ACKT || type == IOCX_DBR_PUT_ACKS;
+}
 
 /* Where the value of such a type begins in what travels, as dbr_value_offset[] says. */
 static inline __attribute__((always_inline)) __u32 iocx_dbr_value_at(__u32 type)
@@ -65,10 +72,10 @@ static inline __attribute__((always_inline)) __u32 iocx_dbr_value_at(__u32 type)
 	return type < IOCX_DBR_PUT_ACKT ? at[type] : 0;
 }
 
+#define IOCX_DBR_STRING 0u
+#define IOCX_DBR_FLOAT 2u
 #define IOCX_DBR_ENUM 3u
-#define IOCX_DBR_CHAR 4u
-#define IOCX_DBR_LONG 5u
-#define IOCX_DBR_WHOLE_NUMBERS (1u << 1 | 1u << IOCX_DBR_ENUM | 1u << IOCX_DBR_CHAR | 1u << IOCX_DBR_LONG)
+#define IOCX_DBR_DOUBLE 6u
 
 /* The plain type of its elements. */
 static inline __attribute__((always_inline)) __u32 iocx_dbr_plain(__u32 type)
@@ -165,7 +172,9 @@ struct iocx_putlog_event {
 	__u16 port;
 	__u32 places; /* iocx_putlog_places() */
 	__u32 tid;    /* IOCX_PUTLOG_CA_SERVER: thread that serves the client */
-#ifndef __cplusplus   /* which has no such arrays: they follow */
+	__u32 most;   /* elements that the field has room for; 0: not known */
+	__u32 pad;
+#ifndef __cplusplus /* which has no such arrays: they follow */
 	__u8 bytes[];
 #endif
 };

@@ -33,18 +33,22 @@ inline bool turns_text(std::string_view text) {
          (text[1] == '\x81' && text[2] >= '\xa6' && text[2] <= '\xa9');
 }
 
-// Control characters (C0, DEL, C1) and what is no UTF-8 become '_'; cut to `max` bytes between
+// Whether `text` begins with a control character (C0, DEL, C1).
+inline bool is_control(std::string_view text) {
+  if (text.empty()) return false;
+  const auto first = static_cast<unsigned char>(text[0]);
+  return first < 0x20 || first == 0x7F ||
+         (first == 0xC2 && text.size() > 1 && (text[1] & 0xE0) == 0x80);
+}
+
+// Control characters and what is no UTF-8 become '_'; cut to `max` bytes between
 // characters; spaces at both ends go.
 inline std::string printable_utf8(std::string_view text, std::size_t max) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   std::string clean;
   while (!text.empty()) {
     const std::size_t length = utf8_sequence(text);
-    const auto first = static_cast<unsigned char>(text.front());
-    const bool control =
-        (length == 1 && (first < 0x20 || first == 0x7F)) ||
-        (length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0);
-    const bool keep = length != 0 && !control && !turns_text(text);
+    const bool keep = length != 0 && !is_control(text) && !turns_text(text);
     if (clean.size() + (keep ? length : 1) > max) break;
     if (keep)
       clean += text.substr(0, length);

@@ -12,6 +12,7 @@
 #include "delivery/sink_families.h"
 #include "exposition/page.h"
 #include "kernel/load_error.h"
+#include "putlog/value.h"
 #include "puts/totals/put_families.h"
 
 namespace ioc_exporter::putlog {
@@ -140,7 +141,7 @@ void PutLogCollector::note_groups(std::span<const PutEvent> events) {
 // Of the last of many: a series shows its last put.
 void PutLogCollector::note_numbers(std::span<const PutEvent> events) {
   for (const PutEvent& event : events.last(std::min(events.size(), kMostNoted))) {
-    if (event.inside) continue;  // no series of puts
+    if (event.inside || event.op == kAcknowledge) continue;  // no series of puts
     const std::string seq = std::to_string(event.seq);
     const std::chrono::duration<double> time = event.time.time_since_epoch();
     exemplars_.note({.family = ca::kPutsTotal,

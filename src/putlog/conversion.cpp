@@ -65,14 +65,16 @@ std::optional<Element> as_text(const Element& sent, std::size_t size) {
   return whole != nullptr ? std::optional<Element>(std::to_string(*whole)) : std::nullopt;
 }
 
-std::optional<Element> converted(const Element& sent, Dbf type, std::size_t size) {
+std::optional<Element> converted(const Element& sent, Dbf type, const iocx_putlog_event& event) {
   const bool is_text = std::holds_alternative<std::string>(sent);
   switch (type) {
     case Dbf::string:
-      return as_text(sent, size);
+      return as_text(sent, event.field_size);
     case Dbf::choice:  // a text is a state's, or its number
       return is_text ? sent : as<std::uint16_t>(sent);
     case Dbf::character:
+      if (event.source == IOCX_PUTLOG_PVA) return as<std::int8_t>(sent);
+      [[fallthrough]];
     case Dbf::uchar:
       return is_text ? sent : as<std::uint8_t>(sent);
     case Dbf::int16:
@@ -96,6 +98,28 @@ std::optional<Element> converted(const Element& sent, Dbf type, std::size_t size
   }
 }
 
+// Elements that the field can take.
+std::uint32_t most_of(const iocx_putlog_event& event) {
+  return event.most == 0 ? UINT32_MAX : event.most;
+}
+
+std::optional<Value> converted(const Value& sent, Dbf type, const iocx_putlog_event& event,
+                               Bytes bytes) {
+  Value value{{}, (event.flags & IOCX_PUTLOG_IS_ARRAY) != 0};
+  if ((event.flags & IOCX_PUTLOG_SENT_CHOICE) != 0)
+    if (std::string text = choice_in(bytes.first(event.room)); !text.empty()) {
+      value.elements = {std::move(text)};
+      return value;
+    }
+  for (const Element& one : sent.elements) {
+    if (value.elements.size() == most_of(event)) break;
+    auto element = converted(one, type, event);
+    if (!element) return std::nullopt;
+    value.elements.push_back(std::move(*element));
+  }
+  return value;
+}
+
 std::optional<double> as_double(const Element& element) {
   if (const auto* whole = std::get_if<std::int64_t>(&element)) return static_cast<double>(*whole);
   const auto* number = std::get_if<double>(&element);
@@ -111,21 +135,16 @@ bool are_same(const Element& one, const Element& other) {
 
 }  // namespace
 
-void convert_value(PutEvent& to, const iocx_putlog_event& event, Bytes bytes) {
-  if (!to.value || event.field_size == 0 || event.type >= IOCX_DBR_PUT_ACKT) return;
-  Value value;
-  value.is_array = to.value->is_array || (event.flags & IOCX_PUTLOG_IS_ARRAY) != 0;
-  if ((event.flags & IOCX_PUTLOG_SENT_CHOICE) != 0)
-    if (std::string text = choice_in(bytes.first(event.room)); !text.empty())
-      value.elements = {std::move(text)};
-  if (value.elements.empty())
-    for (const Element& sent : to.value->elements) {
-      auto element = converted(sent, dbf_of(event, event.field_type), event.field_size);
-      if (!element) return;
-      value.elements.push_back(std::move(*element));
-    }
-  std::swap(*to.value, value);
-  if (!std::ranges::equal(value.elements, to.value->elements, are_same)) to.sent = std::move(value);
+Taken taken_of(Value sent, Dbf type, const iocx_putlog_event& event, Bytes bytes) {
+  const bool is_known = event.field_size != 0 && !is_acknowledgement(event);
+  const Dbf kind = is_known ? dbf_of(event, event.field_type) : Dbf::other;
+  const auto value = kind == Dbf::other ? std::nullopt : converted(sent, kind, event, bytes);
+  if (!value) return {told_value(std::move(sent), type, event.count), std::nullopt, type};
+  const std::uint64_t size = std::min(event.count, most_of(event));
+  Taken taken{told_value(*value, kind, size), std::nullopt, kind};
+  if (size != event.count || !std::ranges::equal(value->elements, sent.elements, are_same))
+    taken.sent = told_value(std::move(sent), type, event.count);
+  return taken;
 }
 
 }  // namespace ioc_exporter::putlog

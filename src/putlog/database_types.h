@@ -14,23 +14,6 @@ namespace ioc_exporter::putlog {
 
 using Bytes = std::span<const std::byte>;
 
-// DBF types, by their place among those of Base 3.15 and before: two more came behind DBF_ULONG.
-enum class Dbf : std::uint8_t {
-  string,
-  character,
-  uchar,
-  int16,
-  uint16,
-  int32,
-  uint32,
-  int64,
-  uint64,
-  float32,
-  float64,
-  choice,
-  other
-};
-
 // `type`: as the event's IOC numbers them.
 Dbf dbf_of(const iocx_putlog_event& event, std::int16_t type);
 
@@ -39,6 +22,10 @@ std::string text_of(Bytes bytes);
 
 // Text of a choice that stands behind its number; "": it has none.
 std::string choice_in(Bytes room);
+
+// As it is told: an array of characters is a text if it is printable up to its first 0. `size`:
+// elements that the value has, also where they are not all here.
+Value told_value(Value value, Dbf type, std::uint64_t size);
 
 template <class T>
 Element element_of(T number) {

@@ -20,9 +20,28 @@ namespace ioc_exporter::putlog {
 // unsigned only if it is greater than INT64_MAX.
 using Element = std::variant<std::int64_t, double, std::string, std::uint64_t>;
 
+// DBF types, by their place among those of Base 7: before, there was no INT64 and UINT64.
+enum class Dbf : std::uint8_t {
+  string,
+  character,
+  uchar,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float32,
+  float64,
+  choice,
+  other
+};
+
 struct Value {
   std::vector<Element> elements;  // the first ones, where the value was longer than the bound
   bool is_array = false;          // one element may be an array of one
+  std::uint64_t size = 0;         // elements in all, where that is not how many are here
+  std::uint64_t whole_size() const { return size != 0 ? size : elements.size(); }
   bool operator==(const Value&) const = default;
 };
 
@@ -31,7 +50,8 @@ struct PutField {
   std::string field;  // name of its record, with the field's
   std::string type;   // as PutEvent has these
   std::uint64_t count = 0;
-  std::optional<Value> value, old;
+  std::optional<Value> value, old, sent = {};
+  Dbf kind = Dbf::other;
   bool operator==(const PutField&) const = default;
 };
 
@@ -54,6 +74,7 @@ struct PutEvent {
   // In the field's type where that is known; what was sent for `value`, where it is another; what
   // the field held before, and when the put had ended.
   std::optional<Value> value, sent, old, after;
+  Dbf kind = Dbf::other;          // of the elements of `value`
   std::vector<PutField> fields;   // of a group: instead of a value
   std::string value_unknown;      // why there is no value, or not all fields
   bool inside = false;            // by a client in the IOC itself; `client` says which
@@ -71,20 +92,20 @@ struct PutEvent {
 
 // For delivery/pack.h: all members, or it does not compile.
 auto parts_of(delivery::Is<Value> auto& value) {
-  auto& [elements, is_array] = value;
-  return std::tie(elements, is_array);
+  auto& [elements, is_array, size] = value;
+  return std::tie(elements, is_array, size);
 }
 auto parts_of(delivery::Is<PutField> auto& one) {
-  auto& [field, type, count, value, old] = one;
-  return std::tie(field, type, count, value, old);
+  auto& [field, type, count, value, old, sent, kind] = one;
+  return std::tie(field, type, count, value, old, sent, kind);
 }
 auto parts_of(delivery::Is<PutEvent> auto& event) {
   auto& [time, kernel_ns, seq, ioc, server, client, client_process, user, client_host, channel_of,
-         pv, op, type, count, value, sent, old, after, fields, value_unknown, inside, overread,
-         process, block, status, seconds, rule, action] = event;
+         pv, op, type, count, value, sent, old, after, kind, fields, value_unknown, inside,
+         overread, process, block, status, seconds, rule, action] = event;
   return std::tie(time, kernel_ns, seq, ioc, server, client, client_process, user, client_host,
-                  channel_of, pv, op, type, count, value, sent, old, after, fields, value_unknown,
-                  inside, overread, process, block, status, seconds, rule, action);
+                  channel_of, pv, op, type, count, value, sent, old, after, kind, fields,
+                  value_unknown, inside, overread, process, block, status, seconds, rule, action);
 }
 
 }  // namespace ioc_exporter::putlog

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "iocs/memory/record_names.h"
 #include "putlog/value.h"
 #include "puts/pva/put_labels.h"
 #include "puts/status.h"
@@ -36,10 +35,6 @@ std::string_view name_of_op(const iocx_putlog_event& head) {
 // Of the policy's verdict.
 int badness(const PutEvent& event) {
   return event.action == "forbidden" ? 2 : event.is_bad() ? 1 : 0;
-}
-
-void make_long_string(std::optional<Value>& value) {
-  if (value) value = as_long_string(*value);
 }
 
 }  // namespace
@@ -79,9 +74,7 @@ bool EventReader::take(std::span<const std::byte> raw) {
   } else if (is_of_pva_packets(head)) {
     event.value_unknown = "pv_access";
   } else {
-    read_value(event, head, bytes.first(head.value_bytes));
-    convert_value(event, head, bytes);
-    event.old = old_value(head, bytes.subspan(head.room));
+    read_values(event, head, bytes);
   }
   put.hole = std::exchange(hole_, 0);
   put.bytes = delivery::footprint(event);
@@ -158,7 +151,7 @@ void EventReader::leave_answer(Waiting& put) {
 void EventReader::end_write(const iocx_putlog_event& head, std::optional<Value> after) {
   const auto last = last_of_thread_.find(head.tid);
   if (last == last_of_thread_.end() || last->second->head.op != IOCX_PUTLOG_WRITE) return;
-  last->second->event.after = std::move(after);
+  if (!is_acknowledgement(last->second->head)) last->second->event.after = std::move(after);
   settle(*last->second, (head.flags & IOCX_PUTLOG_RESULT_LOST) == 0 ? "ok" : "");
 }
 
@@ -189,7 +182,7 @@ void EventReader::answer(const AnswerKey& key, const iocx_putlog_event& head,
   Waiting& put = *found->second.front();
   const auto asked = head.id != 0 ? head.id : put.head.time;
   put.event.seconds = static_cast<double>(head.time - std::min(head.time, asked)) / 1e9;
-  put.event.after = std::move(after);
+  if (!is_acknowledgement(put.head)) put.event.after = std::move(after);
   settle(put, status);
 }
 
@@ -406,12 +399,9 @@ void EventReader::complete(Waiting& put, const WallClock::Reading& now) {
     event.client_host = who.host;
     event.channel_of = who.channel_of;
     event.pv = who.pv;
-    if (iocs::parse_pv_name(event.pv).is_long_string()) {
-      make_long_string(event.value);
-      make_long_string(event.old);
-      make_long_string(event.after);
-    }
+    read_long_strings(event.pv, {&event.value, &event.sent, &event.old, &event.after});
   }
+  if (is_acknowledgement(put.head)) return;  // the policy is about puts
   judge(*put.known, event, put.head);
   judge_members(put.known->who, event, put.head);
 }

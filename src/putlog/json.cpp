@@ -1,11 +1,15 @@
 #include "putlog/json.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <span>
 #include <utility>
 
 #include "exposition/json_text.h"
+#include "putlog/value.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -14,39 +18,37 @@ using exposition::append_json_number;
 using exposition::append_json_text;
 using exposition::JsonObject;
 
-// Size of an array that caPutLog keeps, in bytes of its storage; a string is 40 of them.
-constexpr std::size_t kCaPutLogBytes = 400, kStringBytes = 40;
+// Size of an array that caPutLog keeps, in bytes of its storage.
+constexpr std::size_t kCaPutLogBytes = 400;
+constexpr std::uint32_t kEnumType = 11;  // for iocx_dbf_size(), which has the types as Dbf has them
 
-struct Names {
-  std::string_view nan;  // caPutLog has its own word
-};
-constexpr Names kOurs{"NaN"}, kCaPutLogs{"Nan"};
-
-void append_element(std::string& out, const Element& element, const Names& names) {
+void append_element(std::string& out, const Element& element) {
   if (const auto* text = std::get_if<std::string>(&element)) return append_json_text(out, *text);
   if (const auto* whole = std::get_if<std::int64_t>(&element))
     return append_json_number(out, *whole);
   if (const auto* large = std::get_if<std::uint64_t>(&element))
     return append_json_number(out, *large);
   const double number = std::get<double>(element);
-  if (std::isnan(number)) return append_json_text(out, names.nan);
+  if (std::isnan(number)) return append_json_text(out, "NaN");
   if (std::isinf(number)) return append_json_text(out, number > 0 ? "Infinity" : "-Infinity");
   append_json_number(out, number);
 }
 
-void append_value(std::string& out, const Value& value, const Names& names, std::size_t most) {
-  if (!value.is_array && value.elements.size() == 1)
-    return append_element(out, value.elements.front(), names);
-  out += '[';
-  for (std::size_t i = 0; i < value.elements.size() && i < most; ++i) {
-    if (i > 0) out += ',';
-    append_element(out, value.elements[i], names);
+// `append`: of an element. `most`: elements.
+template <class Append>
+void append_value(std::string& out, const Value& value, std::size_t most, Append append) {
+  if (!value.is_array && value.elements.size() == 1) return append(out, value.elements.front());
+  char before = '[';
+  for (const Element& element :
+       std::span(value.elements).first(std::min(most, value.elements.size()))) {
+    out += std::exchange(before, ',');
+    append(out, element);
   }
-  out += ']';
+  out += before == '[' ? "[]" : "]";
 }
 
 void append_value(JsonObject& object, std::string_view name, const std::optional<Value>& value) {
-  if (value) append_value(object.key(name), *value, kOurs, value->elements.size());
+  if (value) append_json_value(object.key(name), *value);
 }
 
 void append_fields(std::string& out, const std::vector<PutField>& fields) {
@@ -58,24 +60,54 @@ void append_fields(std::string& out, const std::vector<PutField>& fields) {
     object.text("type", field.type);
     append_json_number(object.key("count"), field.count);
     append_value(object, "value", field.value);
+    append_value(object, "sent", field.sent);
     append_value(object, "old", field.old);
   }
   out += ']';
 }
 
-// Elements that caPutLog's storage holds.
-std::size_t most_of(const Value& value) {
-  if (value.elements.empty()) return 0;
-  if (std::holds_alternative<std::string>(value.elements.front()))
-    return kCaPutLogBytes / kStringBytes;
-  return kCaPutLogBytes / (std::holds_alternative<double>(value.elements.front()) ? 8 : 4);
+// Of a value of that type, as caPutLog R4.1 writes it.
+void append_caputlog_element(std::string& out, const Element& element, Dbf kind) {
+  const double* const number = std::get_if<double>(&element);
+  if (number == nullptr || std::isinf(*number)) return append_element(out, element);
+  if (std::isnan(*number)) return append_json_text(out, "Nan");
+  char text[32];
+  const auto [end, problem] = std::to_chars(
+      text, text + sizeof text, *number, std::chars_format::general, kind == Dbf::float32 ? 8 : 17);
+  const std::string_view digits(text, end);
+  out += digits;
+  if (digits.find_first_not_of("0123456789-") == std::string_view::npos) out += ".0";
+}
+
+// Its arrays of DBF_CHAR are texts, those of DBF_UCHAR numbers.
+Value caputlog_value(const Value& value, Dbf kind) {
+  const bool is_told_text =
+      value.elements.size() == 1 && std::holds_alternative<std::string>(value.elements.front());
+  const auto text = is_told_text || value.is_array ? text_in(value) : std::nullopt;
+  Value shown{{}, true, value.whole_size()};
+  if (text && kind == Dbf::character) {
+    shown.elements = {*text};
+  } else if (text && kind == Dbf::uchar && is_told_text) {
+    for (const char character : *text)
+      shown.elements.emplace_back(std::int64_t{static_cast<unsigned char>(character)});
+    if (shown.size > text->size()) shown.elements.emplace_back(std::int64_t{0});
+  } else {
+    return value;
+  }
+  return shown;
 }
 
 void append_caputlog_value(JsonObject& object, std::string_view name,
-                           const std::optional<Value>& value, std::uint64_t size) {
-  if (!value) return;
-  append_value(object.key(name), *value, kCaPutLogs, most_of(*value));
-  if (value->is_array) append_json_number(object.key(std::string(name) + "-size"), size);
+                           const std::optional<Value>& told, Dbf kind) {
+  if (!told) return;
+  const Value value = caputlog_value(*told, kind);
+  const std::uint32_t size = iocx_dbf_size(static_cast<std::uint32_t>(kind), kEnumType);
+  append_value(object.key(name), value, kCaPutLogBytes / std::max(1U, size),
+               [kind](std::string& out, const Element& element) {
+                 append_caputlog_element(out, element, kind);
+               });
+  if (value.is_array)
+    append_json_number(object.key(std::string(name) + "-size"), value.whole_size());
 }
 
 }  // namespace
@@ -87,7 +119,7 @@ std::string fields_json(const std::vector<PutField>& fields) {
 }
 
 void append_json_value(std::string& out, const Value& value) {
-  append_value(out, value, kOurs, value.elements.size());
+  append_value(out, value, value.elements.size(), append_element);
 }
 
 std::string time_text(std::chrono::sys_time<std::chrono::nanoseconds> time) {
@@ -135,8 +167,8 @@ void append_json(std::string& out, const Entry& entry) {
   object.text("rule", event.rule);
   object.text("action", event.action);
   if (!entry.burst) return;
-  if (entry.burst->least) append_element(object.key("min"), *entry.burst->least, kOurs);
-  if (entry.burst->most) append_element(object.key("max"), *entry.burst->most, kOurs);
+  if (entry.burst->least) append_element(object.key("min"), *entry.burst->least);
+  if (entry.burst->most) append_element(object.key("max"), *entry.burst->most);
   append_json_number(object.key("burst"), entry.puts);
 }
 
@@ -164,11 +196,13 @@ void append_caputlog_json(std::string& out, const Entry& entry) {
                    event.client_host.empty() ? address_of(event) : event.client_host);
   append_json_text(object.key("user"), event.user);
   append_json_text(object.key("pv"), event.pv);
-  append_caputlog_value(object, "new", event.value, event.count);
-  append_caputlog_value(object, "old", event.old, event.old ? event.old->elements.size() : 0);
+  append_caputlog_value(object, "new", event.value, event.kind);
+  append_caputlog_value(object, "old", event.old, event.kind);
   if (!entry.burst) return;
-  if (entry.burst->least) append_element(object.key("min"), *entry.burst->least, kCaPutLogs);
-  if (entry.burst->most) append_element(object.key("max"), *entry.burst->most, kCaPutLogs);
+  if (const auto& least = entry.burst->least)
+    append_caputlog_element(object.key("min"), *least, event.kind);
+  if (const auto& most = entry.burst->most)
+    append_caputlog_element(object.key("max"), *most, event.kind);
   append_json_number(object.key("burst"), entry.puts);
 }
 

@@ -20,8 +20,7 @@ void hide(std::optional<Value>& value) {
 }
 
 void hide(PutField& field) {
-  hide(field.value);
-  hide(field.old);
+  for (auto* value : {&field.value, &field.sent, &field.old}) hide(*value);
 }
 
 // HMAC-SHA256: without the salt nobody can try names.

@@ -4,23 +4,10 @@
 #include <string_view>
 #include <utility>
 
-#include "iocs/memory/record_names.h"
 #include "putlog/event_reader.h"
 #include "putlog/value.h"
 
 namespace ioc_exporter::putlog {
-namespace {
-
-// Where the name says that the value is a text: "REC.VAL$".
-void read_long_string(std::string_view name, std::optional<Value>& value,
-                      std::optional<Value>& old) {
-  if (!iocs::parse_pv_name(name).is_long_string()) return;
-  if (value) value = as_long_string(*value);
-  if (old) old = as_long_string(*old);
-}
-
-}  // namespace
-
 // A put by PV Access that waits writes a field.
 bool EventReader::take_field(const iocx_putlog_event& head, std::span<const std::byte> bytes) {
   auto field = written_field(head, bytes);
@@ -50,16 +37,20 @@ void EventReader::end_pva(Waiting& put, std::uint16_t options) {
 // A put to one PV has one field, which its name stands for.
 void EventReader::show_fields(PutEvent& event, bool is_group) {
   if (is_group)
-    for (PutField& one : event.fields) read_long_string(one.field, one.value, one.old);
+    for (PutField& one : event.fields)
+      read_long_strings(one.field, {&one.value, &one.sent, &one.old});
   if (is_group || event.fields.empty()) return;
   PutField& field = event.fields.back();
+  for (const std::string& name : {event.pv, field.field})
+    read_long_strings(name, {&field.value, &field.sent, &field.old});
   event.value = std::move(field.value);
+  event.sent = std::move(field.sent);
   event.old = std::move(field.old);
+  event.kind = field.kind;
   event.type = std::move(field.type);
   event.count = field.count;
   event.value_unknown = event.value ? "" : "unreadable";
   event.fields.clear();
-  read_long_string(event.pv, event.value, event.old);
 }
 
 }  // namespace ioc_exporter::putlog

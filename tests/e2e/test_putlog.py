@@ -23,7 +23,7 @@ from harness.wire import Wire, message
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 
-ARRAYS = {"STRING": ["one", "two", "x" * 39], "CHAR": [0, 127, 255], "UCHAR": [255, 0, 7], "SHORT": [-32768, 0, 32767],
+ARRAYS = {"STRING": ["one", "two", "x" * 39], "CHAR": [128, 127, 0, 255], "UCHAR": [255, 0, 7], "SHORT": [-32768, 0, 32767],
           "USHORT": [1, 65535], "LONG": [-2147483648, 2147483647], "ULONG": [1, 4000000000], "FLOAT": [0.5, -1e30],
           "DOUBLE": [0.1, -1e300, 7], "ENUM": [1, 65535]}
 DATABASE = "".join(f'record(waveform,"L:{kind}"){{field(FTVL,"{kind}") field(NELM,"2000")}}\n' for kind in ARRAYS) + """
@@ -40,6 +40,9 @@ DATABASE = "".join(f'record(waveform,"L:{kind}"){{field(FTVL,"{kind}") field(NEL
     record(aSub,"L:asub"){field(FTA,"DOUBLE") field(NOA,"10") field(FTU,"LONG") field(NOU,"10")}
     record(ao,"L:limited"){field(DRVH,"10") field(DRVL,"-10")}
     record(compress,"L:ring"){field(ALG,"Circular Buffer") field(NSAM,"10")}
+    record(mbbo,"L:digits"){field(ZRST,"2") field(ONST,"1") field(TWST,"0")}
+    record(lso,"L:lso"){field(SIZV,"80")}
+    record(waveform,"L:five"){field(FTVL,"LONG") field(NELM,"5")}
 """
 ACCESS = "ASG(DEFAULT) { RULE(1, WRITE) }\nASG(NONE) { RULE(1, READ) }\n"
 
@@ -49,8 +52,8 @@ def ioc(shared):
     ioc = shared.ioc("putlog", DATABASE, access_security=ACCESS)
     for kind in ARRAYS:  # clients' libraries tell nothing of a monitor whose array is empty
         ioc.put(f"L:{kind}", 5)
-    for field in "AU":
-        ioc.put(f"L:asub.{field}", 5)
+    for pv in ("L:asub.A", "L:asub.U", "L:five", "L:lso"):
+        ioc.put(pv, 5)
     return ioc
 
 
@@ -94,6 +97,8 @@ def number(value):
 
 
 def same(told, seen):
+    if isinstance(told, str) and seen and isinstance(seen[0], int):  # of characters
+        seen = [bytes(seen).partition(b"\0")[0].decode()]
     told = [number(value) for value in as_list(told)]
     return len(told) == len(seen) and all(
         t == s or (isinstance(s, float) and (math.isclose(t, s, rel_tol=1e-6) or (math.isnan(t) and math.isnan(s))))
@@ -216,6 +221,86 @@ def test_choices_by_their_states(ioc, put_log, exporter, log_dir):
                                               "supervisory"]
     assert [put["old"] for put in told] == ["Off", "On", "Zero", "Two", "Last", "Passive", "10 second", "supervisory",
                                             "closed_loop"]
+
+
+def test_a_choice_by_its_number_in_each_type(ioc, put_log, exporter, log_dir):
+    """As text in digits too, unless a choice is called so."""
+    names = {"L:bo": ("Off", "On", 1), "L:mbbo": ("Zero", "Two", 2), "L:ao.SCAN": ("Passive", "1 second", 6)}
+    puts, expected = [], []
+    for pv, (first, second, number) in names.items():
+        for kind in ("SHORT", "FLOAT", "ENUM", "CHAR", "LONG", "DOUBLE", "STRING"):
+            for text, value in ((second, number), (first, 0)):
+                sent = str(value) if kind == "STRING" else value
+                puts.append([pv, kind, sent, "write"])
+                expected.append((text, sent))
+    for sent, text in (("1", "1"), (2.0, "0"), ("2", "2"), (2, "0")):
+        puts.append(["L:digits", "STRING" if isinstance(sent, str) else "DOUBLE", sent, "write"])
+        expected.append((text, None if sent == text else sent))
+    put_and_monitor(ioc, log_dir, puts)
+    told = put_log.wait(len(puts))
+    assert [(put["value"], put.get("sent")) for put in told] == expected
+
+
+def test_texts_in_arrays_of_characters(ioc, put_log, exporter, log_dir):
+    """As text; `type` says what was sent."""
+    puts = [[pv, "CHAR", list(text.encode() + bytes(end)), op]
+            for pv in ("L:CHAR", "L:UCHAR", "L:lso.VAL$", "L:ao.DESC$")
+            for text, op, end in (("/data/run_7", "write", 1), ("/data/µ_11", "write_notify", 3))]
+    seen = put_and_monitor(ioc, log_dir, puts)
+    told = put_log.wait(len(puts))
+    for put, (pv, kind, value, _), monitor in zip(told, puts, seen):
+        assert bytes(monitor["after"]).partition(b"\0")[0].decode() == put["value"] == bytes(value).rstrip(b"\0").decode()
+        assert (put["pv"], put["type"], put["count"], put.get("sent")) == (pv, "DBR_CHAR", len(value), None)
+    for before, put in zip(told[::2], told[1::2]):
+        assert put["old"] == before["value"]
+    # As numbers: what is no text, and what begins with 0.
+    binary = [["L:CHAR", "CHAR", [0, 65, 66], "write"], ["L:UCHAR", "CHAR", [65, 200, 1], "write"]]
+    put_and_monitor(ioc, log_dir, binary)
+    assert [put["value"] for put in put_log.wait(len(puts) + 2)[len(puts):]] == [value for _, _, value, _ in binary]
+
+
+def test_no_more_than_the_field_takes(ioc, put_log, exporter, log_dir):
+    long_text = "a description that goes on and on beyond its field's end"
+    puts = [["L:five", "DOUBLE", list(range(1, 10)), op] for op in ("write", "write_notify")]
+    puts[1][2] = puts[1][2][::-1]
+    puts += [["L:long", "SHORT", [7, 8, 9], "write"], ["L:text", "CHAR", list(b"abc"), "write"],
+             ["L:ao.DESC$", "CHAR", list(long_text.encode()), "write"], ["L:text", "STRING", "x" * 40, "write"]]
+    seen = put_and_monitor(ioc, log_dir, puts)
+    told = put_log.wait(len(puts))
+    assert [put["value"] for put in told] == [[1, 2, 3, 4, 5], [9, 8, 7, 6, 5], 7, "97", long_text[:41], "x" * 39]
+    assert [put["sent"] for put in told] == [*(value for _, _, value, _ in puts[:3]), "abc", long_text, "x" * 40]
+    assert [put["count"] for put in told] == [9, 9, 3, 3, len(long_text), 1]
+    for put, monitor in zip(told[:4], seen):
+        assert same(put["value"], monitor["after"])
+
+
+def test_an_acknowledgement_is_no_put(ioc, put_log, start_exporter, started, log_dir):
+    """It has its own op, and no value before; the policy and the counts do not know it."""
+    config = log_dir / "site.yml"
+    config.write_text("policy: {rules: [{name: nobody, action: forbid, pvs: ['L:ao']}]}")
+    exporter = start_exporter(*put_log.options, f"--config.file={config}", sees=[ioc])
+    wait_heard(exporter, ioc)
+    wire = started.add(Wire(ioc.port)).introduce("operator")
+    sid, = wire.open("L:ao")
+    for command in (WRITE, WRITE_NOTIFY):
+        for kind in (35, 36):
+            wire.send(message(command, kind, 1, sid, kind, struct.pack(">H", 2)))
+    wire.send(message(WRITE, 38, 1, sid, 1, bytes(8)))  # is refused
+    wire.send(message(WRITE, DOUBLE, 1, sid, 2, struct.pack(">d", 4.5)))
+    wire.settle(sid)
+    told = put_log.wait(6)
+    assert [put["op"] for put in told] == ["acknowledge"] * 4 + ["write"] * 2
+    for put in told[:4]:
+        assert put["value"] == 2 and put["pv"] == "L:ao" and put["user"] == "operator"
+        assert {"old", "sent", "rule", "action", "value_unknown"}.isdisjoint(put)
+    assert [put.get("status") for put in told[:2]] == ["ok", "ok"]
+    assert [(put["rule"], put["action"]) for put in told[4:]] == [("nobody", "forbidden")] * 2
+    page = exporter.wait_scrape(lambda page: page.total(PUTS, ioc=ioc.name, pv="L:ao") >= 2, "both puts are counted")
+    assert page.total(PUTS, ioc=ioc.name, pv="L:ao") == 2
+    assert page.total("epics_unexpected_puts_total", ioc=ioc.name) == 2
+    assert page.total("epics_put_failures_total", ioc=ioc.name) == 1
+    for reason in ("result_not_seen", "server_probe_unreadable"):
+        assert page.count("ioc_exporter_dropped_total", probe="ca_server_probe", reason=reason) == 0
 
 
 def test_put_callbacks_with_their_answers(ioc, put_log, start_exporter, connect):

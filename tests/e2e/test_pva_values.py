@@ -48,6 +48,8 @@ DATABASE = "".join(
     record(calc,"V:links"){{}}
     record(calcout,"V:slow"){{field(CALC,"A") field(ODLY,"0.3")}}
     record(calcout,"V:never"){{field(CALC,"A") field(ODLY,"10000")}}
+    record(lso,"V:lso"){{field(SIZV,"80")}}
+    record(waveform,"V:five"){{field(FTVL,"LONG") field(NELM,"5")}}
 """
 ACCESS = "ASG(DEFAULT){RULE(1,WRITE)}\nASG(closed){RULE(1,READ)}\n"
 
@@ -130,7 +132,27 @@ def test_each_type_as_an_array(ioc, logged, pva):
 def test_fields_of_records(ioc, logged, pva):
     seen = put_each(pva, {name: values for name, (_, values) in FIELDS.items()})
     expect_told(logged[1], ioc, seen, {name: kind for name, (kind, _) in FIELDS.items()})
-    assert [one["old"] for one in logged[1].puts(ioc=ioc.name, pv="V:bo")] == ["Off", "On"]
+    told = logged[1].puts(ioc=ioc.name, pv="V:bo")
+    assert [(one["value"], one["sent"], one["old"]) for one in told] == [("On", 1, "Off"), ("Off", 0, "On")]
+
+
+def test_texts_in_arrays_of_characters(ioc, logged, pva):
+    for pv in ("V:lso", "V:CHAR", "V:UCHAR"):
+        before = len(logged[1].puts(ioc=ioc.name, pv=pv))
+        is_array = hasattr(pva.get(pv, timeout=30).value, "tolist")
+        for text in ("/data/run_7", "/data/µ_11"):
+            characters = [byte - 256 if byte > 127 and pv == "V:CHAR" else byte for byte in text.encode() + b"\0"]
+            assert put(pva, pv, characters if is_array else text) == "ok"
+        first, second = logged[1].wait(before + 2, ioc=ioc.name, pv=pv)[before:]
+        assert (first["value"], second["value"], second["old"]) == ("/data/run_7", "/data/µ_11", "/data/run_7")
+        assert "sent" not in first and "sent" not in second
+
+
+def test_no_more_than_the_field_takes(ioc, logged, pva):
+    assert put(pva, "V:five", list(range(1, 10))) == "ok"
+    told, = logged[1].wait(1, ioc=ioc.name, pv="V:five")
+    assert (told["value"], told["sent"], told["count"]) == ([1, 2, 3, 4, 5], list(range(1, 10)), 9)
+    assert read(pva, "V:five") == [1, 2, 3, 4, 5]
 
 
 def test_a_group_is_one_put_with_its_members(ioc, logged, pva):

@@ -523,12 +523,12 @@ TEST_F(PutLogReader, GivesThePolicysVerdict) {
 }
 
 TEST_F(PutLogReader, HasRoomForSoManyAndSoMuch) {
-  // A put of 8,000 characters, each of which is an element.
+  // A put of 8,000 characters that are no text, each of which is an element.
   iocx_putlog_event head{};
   head.time = 1000 * kMs;
   head.count = head.value_bytes = 8000;
   head.type = 4;
-  std::vector<std::byte> raw(sizeof head + 8000);
+  std::vector<std::byte> raw(sizeof head + 8000, std::byte{0xFF});
   std::memcpy(raw.data(), &head, sizeof head);
   std::size_t taken = 0;
   while (reader.room() > 0 && reader.take(raw)) ++taken;

@@ -140,11 +140,37 @@ TEST(CaPutLogJson, IsAsCaPutLogWritesIt) {
                   R"("pv":"SR:I","new":1.5,"old":"Nan"})");
 }
 
+std::string caputlog_values(const Value& value, Dbf kind) {
+  PutEvent one = event(1);
+  one.value = value;
+  one.kind = kind;
+  std::string line;
+  append_caputlog_json(line, {shared(one)});
+  const std::size_t at = line.find("\"new\":") + 6;
+  return line.substr(at, line.size() - 1 - at);
+}
+
+TEST(CaPutLogJson, WritesNumbersAndCharactersAsR41Does) {
+  EXPECT_EQ(caputlog_values(scalar(4.0), Dbf::float64), "4.0");
+  EXPECT_EQ(caputlog_values(scalar(-0.1), Dbf::float64), "-0.10000000000000001");
+  EXPECT_EQ(caputlog_values(scalar(1e22), Dbf::float64), "1e+22");
+  EXPECT_EQ(caputlog_values(scalar(static_cast<double>(0.1F)), Dbf::float32), "0.1");
+  EXPECT_EQ(caputlog_values(scalar(std::int64_t{4}), Dbf::int32), "4");
+  EXPECT_EQ(caputlog_values(scalar(kInfinity), Dbf::float64), "\"Infinity\"");
+  const std::vector<Element> bytes = {std::int64_t{'a'}, std::int64_t{0x80}, std::int64_t{0}};
+  EXPECT_EQ(caputlog_values({bytes, true}, Dbf::character), R"(["a\\x80"],"new-size":3)");
+  EXPECT_EQ(caputlog_values({bytes, true}, Dbf::uchar), R"([97,128,0],"new-size":3)");
+  const Value text{{std::string("ab")}, false, 3};
+  EXPECT_EQ(caputlog_values(text, Dbf::character), R"(["ab"],"new-size":3)");
+  EXPECT_EQ(caputlog_values(text, Dbf::uchar), R"([97,98,0],"new-size":3)");
+  EXPECT_EQ(caputlog_values(scalar(std::string("ab")), Dbf::string), "\"ab\"");
+}
+
 TEST(CaPutLogJson, CutsArraysAndTellsTheirSize) {
-  const auto elements_of = [](const Element& element) {
+  const auto elements_of = [](const Element& element, Dbf kind) {
     PutEvent one = event(1);
-    one.count = 5000;
-    one.value = Value{std::vector<Element>(300, element), true};
+    one.kind = kind;
+    one.value = Value{std::vector<Element>(300, element), true, 5000};
     std::string line;
     append_caputlog_json(line, {shared(one), 2, Burst{element, element}});
     const auto json = nlohmann::json::parse(line);
@@ -153,9 +179,10 @@ TEST(CaPutLogJson, CutsArraysAndTellsTheirSize) {
     EXPECT_EQ(json.at("host"), "10.0.0.7");
     return json.at("new").size();
   };
-  EXPECT_EQ(elements_of(std::int64_t{1}), 100u);
-  EXPECT_EQ(elements_of(0.5), 50u);
-  EXPECT_EQ(elements_of(std::string("x")), 10u);
+  EXPECT_EQ(elements_of(std::int64_t{1}, Dbf::int32), 100u);
+  EXPECT_EQ(elements_of(std::int64_t{1}, Dbf::uint16), 200u);
+  EXPECT_EQ(elements_of(0.5, Dbf::float64), 50u);
+  EXPECT_EQ(elements_of(std::string("x"), Dbf::string), 10u);
 }
 
 }  // namespace

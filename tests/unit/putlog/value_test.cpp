@@ -6,9 +6,12 @@
 #include <cstring>
 #include <initializer_list>
 #include <limits>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "putlog/database_types.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -101,8 +104,9 @@ PutEvent read(std::uint16_t type, std::uint32_t count, std::uint32_t sent, const
   head.count = count;
   head.sent_bytes = sent;
   head.source = source;
+  head.value_bytes = static_cast<std::uint32_t>(bytes.size());
   PutEvent event;
-  read_value(event, head, bytes);
+  read_values(event, head, bytes);
   return event;
 }
 
@@ -210,11 +214,12 @@ TEST(PutLogValue, NamesChoices) {
 // {value, what was sent where that is another}.
 using Told = std::pair<std::optional<Value>, std::optional<Value>>;
 
-Told convert(const Value& sent, std::int16_t type, std::uint16_t size) {
-  PutEvent event;
-  event.value = sent;
-  convert_value(event, field(type, size, 1), {});
-  return {event.value, event.sent};
+Told convert(const Value& sent, std::int16_t type, std::uint16_t size, std::uint32_t most = 1) {
+  iocx_putlog_event event = field(type, size, most);
+  event.count = static_cast<std::uint32_t>(sent.elements.size());
+  event.most = most;
+  const Taken taken = taken_of(sent, Dbf::uchar, event, {});
+  return {taken.value, taken.sent};
 }
 
 TEST(PutLogValue, TellsTheValueThatTheFieldGets) {
@@ -231,7 +236,7 @@ TEST(PutLogValue, TellsTheValueThatTheFieldGets) {
             Told(text(std::string(39, 'x')), text(std::string(40, 'x'))));
   EXPECT_EQ(convert(text("On"), 11, 2), Told(text("On"), std::nullopt));
   EXPECT_EQ(convert(real(1), 11, 2), Told(number(1), std::nullopt));
-  EXPECT_EQ(convert(numbers({1, 2}), 10, 8), Told(Value{{1.0, 2.0}, true}, std::nullopt));
+  EXPECT_EQ(convert(numbers({1, 2}), 10, 8, 2), Told(Value{{1.0, 2.0}, true}, std::nullopt));
 }
 
 TEST(PutLogValue, StaysAsItWasSentWhereThatIsNotSure) {
@@ -252,11 +257,77 @@ TEST(PutLogValue, TellsTheTextOfAChoiceThatWasSentByItsNumber) {
   head.flags = IOCX_PUTLOG_SENT_CHOICE;
   Bytes room(2 * std::size_t{IOCX_PUTLOG_SMALL});
   std::memcpy(room.data() + IOCX_PUTLOG_CHOICE, "Two", 4);
-  PutEvent event;
-  event.value = number(2);
-  convert_value(event, head, room);
-  EXPECT_EQ(event.value, text("Two"));
-  EXPECT_EQ(event.sent, number(2));
+  head.count = 1;
+  for (const Value& sent : {number(2), real(2), text("2")})
+    EXPECT_EQ(taken_of(sent, Dbf::choice, head, room), (Taken{text("Two"), sent, Dbf::choice}));
+}
+
+Value characters(std::string_view text, bool is_array = true) {
+  Value value{{}, is_array};
+  for (const char one : text)
+    value.elements.emplace_back(std::int64_t{static_cast<unsigned char>(one)});
+  return value;
+}
+Value text_of(const std::string& value, std::uint64_t size) {
+  return {{value}, false, size};
+}
+
+TEST(PutLogValue, TellsNoMoreThanTheFieldTakes) {
+  EXPECT_EQ(convert(numbers({1, 2, 3}), 5, 4, 2), Told(numbers({1, 2}), numbers({1, 2, 3})));
+  EXPECT_EQ(convert(numbers({1, 2, 3}), 5, 4), Told(number(1), numbers({1, 2, 3})));
+  EXPECT_EQ(convert(characters("abc"), 0, 40), Told(text("97"), text_of("abc", 3)));
+  EXPECT_EQ(convert(characters("abcde"), 1, 1, 4), Told(text_of("abcd", 4), text_of("abcde", 5)));
+  iocx_putlog_event event = field(5, 4, 5);
+  event.most = 5;
+  event.count = 1000;  // of which two are kept
+  EXPECT_EQ(taken_of(numbers({1, 2}), Dbf::int16, event, {}),
+            (Taken{{numbers({1, 2}).elements, true, 5},
+                   Value{numbers({1, 2}).elements, true, 1000},
+                   Dbf::int32}));
+}
+
+TEST(PutLogValue, TellsPrintableCharactersAsText) {
+  const std::pair<std::string, const char*> texts[] = {{"/data/run 7", "/data/run 7"},
+                                                       {std::string("a\0b\xFF", 4), "a"},
+                                                       {std::string(2, '\0'), ""},
+                                                       {"a\tb\r\n", "a\tb\r\n"},
+                                                       {"\xC2\xB5m", "\xC2\xB5m"}};
+  for (const auto& [sent, told] : texts)
+    EXPECT_EQ(told_value(characters(sent), Dbf::character, sent.size()),
+              text_of(told, sent.size()));
+  for (const std::string sent : {"\xB5m", "\t", "a\x01", "\x7F", "\xC2\x85", "a\xC2"})
+    EXPECT_EQ(told_value(characters(sent), Dbf::uchar, sent.size()), characters(sent));
+  EXPECT_EQ(told_value(characters(std::string("\0a", 2)), Dbf::uchar, 2),
+            characters(std::string("\0a", 2)));
+  EXPECT_EQ(told_value(characters("a", false), Dbf::uchar, 1), characters("a", false));
+  EXPECT_EQ(told_value(characters("a"), Dbf::int16, 1), characters("a"));
+  EXPECT_EQ(told_value(numbers({}), Dbf::uchar, 0), numbers({}));
+}
+
+// Of a long array nobody knows whether more follows.
+TEST(PutLogValue, TellsACutTextUpToItsLastWholeCharacter) {
+  EXPECT_EQ(told_value(characters("a\xE2\x82"), Dbf::uchar, 600), text_of("a", 600));
+  EXPECT_EQ(told_value(characters("a\xFF"), Dbf::uchar, 600).elements,
+            characters("a\xFF").elements);
+  EXPECT_EQ(told_value(characters(std::string(2, '\0')), Dbf::uchar, 600).elements.size(), 2u);
+}
+
+TEST(PutLogValue, AnAcknowledgementWritesNoField) {
+  iocx_putlog_event event = field(10, 8, 1);
+  event.room = 8;
+  event.count = 1;
+  event.value_bytes = 2;
+  event.sent_bytes = 8;
+  Bytes bytes = memory_of<double>({0, 42.5});
+  bytes[1] = std::byte{2};
+  for (const std::uint16_t type : {std::uint16_t{35}, std::uint16_t{36}}) {
+    event.type = type;
+    PutEvent put;
+    read_values(put, event, bytes);
+    EXPECT_EQ(put.op, "acknowledge");
+    EXPECT_EQ(put.value, number(2));
+    EXPECT_TRUE(!put.old && !put.sent);
+  }
 }
 
 TEST(PutLogValue, TellsEmptyArrays) {
@@ -266,9 +337,15 @@ TEST(PutLogValue, TellsEmptyArrays) {
 }
 
 TEST(PutLogValue, MakesLongStringsOfCharacters) {
-  EXPECT_EQ(as_long_string(numbers({'a', 'b', 0, 'c'})), text("ab"));
-  EXPECT_EQ(as_long_string(numbers({})), text(""));
-  EXPECT_EQ(as_long_string(real(1.5)), real(1.5));
+  const auto read = [](Value value, std::string_view name = "REC.VAL$") {
+    std::optional<Value> one = std::move(value);
+    read_long_strings(name, {&one});
+    return *one;
+  };
+  EXPECT_EQ(read(numbers({'a', 0xB5, 0, 'c'})), text_of("a\xB5", 4));
+  EXPECT_EQ(read(numbers({})), text(""));
+  EXPECT_EQ(read(real(1.5)), real(1.5));
+  EXPECT_EQ(read(numbers({'a', 0xB5}), "REC.VAL"), numbers({'a', 0xB5}));
 }
 
 }  // namespace
