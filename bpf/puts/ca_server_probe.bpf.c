@@ -319,10 +319,10 @@ static __always_inline struct iocx_server_slot *find_or_take_slot(struct iocx_ca
 
 #include "puts/ca_results.bpf.h"
 
-#define NOT_READ 1u
-#define NO_PUT 2u /* it acknowledges an alarm */
+#define NOT_READ (1ULL << 32)
+#define NO_PUT (2ULL << 32) /* it acknowledges an alarm */
 
-/* What a request to write is, and below that its SID. Not inlined: what it reads would be on the stack of every put. */
+/* The SID of a request to write, and what else it is. Not inlined: what it reads would be on the stack of every put. */
 static __noinline __u64 read_request(__u64 header)
 {
 	struct { /* part of caHdrLargeArray */
@@ -331,28 +331,28 @@ static __noinline __u64 read_request(__u64 header)
 	} asked = {};
 
 	if (read_at(&asked, sizeof asked, header + HEADER_CID))
-		return (__u64)NOT_READ << 32;
-	return asked.sid | (__u64)(iocx_dbr_acknowledges(asked.type) ? NO_PUT : 0) << 32;
+		return NOT_READ;
+	return asked.sid | (iocx_dbr_acknowledges(asked.type) ? NO_PUT : 0);
 }
 
 /* A put whose slot is not where the hint said. Returns the slot plus 1; 0: there is none. */
-static __noinline __u32 count_slowly(struct pt_regs *ctx, __u32 sid, __u32 is, __u64 now_and_op)
+static __noinline __u32 count_slowly(struct pt_regs *ctx, __u64 asked, __u64 now_and_op)
 {
 	const __u32 op = now_and_op & 1;
 	const struct iocx_server_ioc *ioc = current_ioc();
 	const __u64 sender = PT_REGS_PARM3(ctx);
-	struct iocx_ca_server_key key = {.who.sid = sid};
+	struct iocx_ca_server_key key = {.who.sid = (__u32)asked};
 	__u32 drop = IOCX_SERVER_DROP_UNREADABLE, index = 0;
 	struct iocx_server_slot *slot;
 
 	if (!ioc)
 		return 0;
 	key.who.generation = ioc->generation;
-	slot = is & NOT_READ ? 0 : find_or_take_slot(&key, ioc, sender, &index, &drop);
+	slot = asked & NOT_READ ? 0 : find_or_take_slot(&key, ioc, sender, &index, &drop);
 	if (!slot) {
-		if (!(is & NO_PUT))
+		if (!(asked & NO_PUT))
 			count_rest(ioc, op, drop);
-		if (op && !(is & NO_PUT))
+		if (op && !(asked & NO_PUT))
 			add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
 		tell(ctx, 0, 0, &key.who, now_and_op);
 		return 0;
@@ -360,9 +360,9 @@ static __noinline __u32 count_slowly(struct pt_regs *ctx, __u32 sid, __u32 is, _
 	/* A client without channels may take another name between two puts: its slot is always found by the key. */
 	if (slot->named && !slot->guest) {
 		slot->tid = (__u32)bpf_get_current_pid_tgid();
-		*hint_of(sender, sid) = index + 1;
+		*hint_of(sender, (__u32)asked) = index + 1;
 	}
-	if (!(is & NO_PUT))
+	if (!(asked & NO_PUT))
 		add_put(slot, op);
 	tell(ctx, slot, index, &key.who, now_and_op);
 	return index + 1;
@@ -373,22 +373,21 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 	const __u64 client = PT_REGS_PARM3(ctx);
 	struct iocx_server_slot *probable;
 	const __u64 asked = read_request(PT_REGS_PARM1(ctx));
-	const __u32 is = asked >> 32;
 	__u32 index;
 	const __u64 now_and_op = op || cfg_putlog_bytes || cfg_traces ? put_time(op) : 0;
 
 	if (cfg_putlog_bytes && cfg_putlog_after)
 		putlog_end_write(); /* the one before has done what it does */
-	probable = is & NOT_READ ? 0 : slot_of_hint(client, (__u32)asked, &index);
+	probable = asked & NOT_READ ? 0 : slot_of_hint(client, (__u32)asked, &index);
 	if (probable) {
-		if (!(is & NO_PUT))
+		if (!(asked & NO_PUT))
 			add_put(probable, op);
 		tell(ctx, probable, index, &probable->who, now_and_op);
 	} else {
-		index = count_slowly(ctx, (__u32)asked, is, now_and_op) - 1;
+		index = count_slowly(ctx, asked, now_and_op) - 1;
 	}
 	/* Here, so that the program for WRITE does not have it. */
-	if (op && !(is & NO_PUT))
+	if (op && !(asked & NO_PUT))
 		note_asked(ctx, index, now_and_op & ~1ULL);
 	return 0;
 }
