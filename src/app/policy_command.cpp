@@ -8,10 +8,8 @@
 #include "app/site_config.h"
 #include "base/client_network.h"
 #include "base/command_line.h"
-#include "base/time_text.h"
 #include "base/utf8.h"
 #include "base/value_text.h"
-#include "policy/time_window.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -21,7 +19,7 @@ constexpr const char* kPolicyHelp = R"help(NAME
 
 SYNOPSIS
   ioc_exporter policy test FILE [--pv=PV] [--user=USER] [--host=HOST] [--client=ADDRESS]
-                                [--op=write|write_notify] [--time=TIME] [--inside]
+                                [--op=write|write_notify] [--inside]
   ioc_exporter policy learn [--url=URL] [--from=URL|FILE] [--by=user|client]
 
 DESCRIPTION
@@ -29,8 +27,6 @@ DESCRIPTION
          the rules before it do not match. A name that is not given counts as unknown. No exporter
          has to run.
            --op      the operation; default: write
-           --time    when the put comes, "2026-11-23 08:00" in local time, or with Z or +01:00 at
-                     its end; default: now
            --inside  a write inside the IOC: --user is the record or the thread that writes
 
   learn  Prints a policy that expects all puts that an exporter has seen since its start, for a
@@ -62,7 +58,6 @@ struct PolicyQuestion {
   std::string file;
   std::string pv, user, host, client;
   PutOp op = PutOp::write;
-  std::int64_t when = 0;
   bool inside = false;  // by `user`
 
   policy::Put put() const {
@@ -73,7 +68,7 @@ struct PolicyQuestion {
 
 Result<PolicyQuestion> parse_test(int count, const char* const* arguments) {
   const auto line = parse_command(
-      {{{"pv", ""}, {"user", ""}, {"host", ""}, {"client", ""}, {"op", "write"}, {"time", ""}},
+      {{{"pv", ""}, {"user", ""}, {"host", ""}, {"client", ""}, {"op", "write"}},
        {"inside"}},
       count, arguments);
   if (!line) return line.error();
@@ -96,11 +91,6 @@ Result<PolicyQuestion> parse_test(int count, const char* const* arguments) {
   if (op != "write" && op != "write_notify")
     return error_in_words("--op: \"" + op + "\" is neither write nor write_notify");
   if (op == "write_notify") question.op = PutOp::write_notify;
-  question.when = static_cast<std::int64_t>(now_seconds());
-  if (!line->given.contains("time")) return question;
-  const auto when = policy::parse_moment(value("time"));
-  if (!when) return error_in_words("--time: " + when.error().message());
-  question.when = *when;
   return question;
 }
 
@@ -118,8 +108,7 @@ std::string asked(const PolicyQuestion& question) {
                               : ", user " + known(question.user) + ", host " +
                                     known(question.host) + ", client " + known(question.client);
   return "pv " + known(question.pv) + who + ", " +
-         (question.op == PutOp::write ? "write" : "write_notify") + ", at " +
-         local_time(static_cast<double>(question.when)) + "\n";
+         (question.op == PutOp::write ? "write" : "write_notify") + "\n";
 }
 
 std::string consequence(const policy::Policy& policy, std::uint32_t decides) {
@@ -142,7 +131,7 @@ std::string reasons(const PolicyQuestion& question, const policy::Policy& policy
   const auto& rules = policy.text().rules;
   if (decides == policy::Policy::kUnjudged) return "";
   for (std::uint32_t rule = 0; rule < rules.size(); ++rule) {
-    const std::string why = policy.mismatch(rule, question.put(), question.when);
+    const std::string why = policy.mismatch(rule, question.put());
     const bool perhaps = decides == (rule | policy::Policy::kPerhaps);
     rows.push_back(
         {std::to_string(rules[rule].line), clean(rules[rule].name),
@@ -168,7 +157,7 @@ CommandResult policy_test(int count, const char* const* arguments) {
   if (!site) return {kTestFailed, "", site.error().message() + "\n"};
   if (!site->policy) return {kTestFailed, "", start + question->file + " has no section policy\n"};
   const policy::Policy policy(*site->policy);
-  const std::uint32_t decides = policy.decide(question->put(), question->when);
+  const std::uint32_t decides = policy.decide(question->put());
   return {is_bad(policy.action(decides)) ? kNotAllowed : 0,
           asked(*question) + reasons(*question, policy, decides) + consequence(policy, decides),
           ""};

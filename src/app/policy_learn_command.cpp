@@ -50,7 +50,7 @@ Result<void> verify(const std::string& proposal, const std::vector<policy::SeenP
   const policy::Policy policy(*read->policy);
   for (const policy::SeenPut& put : puts)
     if (!is_left_out(put) &&
-        policy.action(policy.decide({put.pv, put.user, put.host, put.client, put.op}, 0)) !=
+        policy.action(policy.decide({put.pv, put.user, put.host, put.client, put.op})) !=
             policy::Action::expect)
       return error_in_words("the proposal does not expect a put to " + put.pv);
   return {};

@@ -55,6 +55,11 @@ Result<Options> parse_config(const std::string& text, const std::string& name, O
       file.complain(file.has("functions") ? "functions" : "walks", line);
     file.section("policy", [&options](Reader& section) {
       options.policy = std::make_shared<const policy::PolicyText>(policy::read_policy(section));
+      for (const policy::RuleText& rule : options.policy->rules)
+        if (rule.had_times)
+          options.gone.push_back("policy rule \"" + rule.name +
+                                 "\": times has no effect any more, the rule holds at all times: "
+                                 "use Alertmanager's time_intervals");
     });
   });
   if (!good) return good.error();

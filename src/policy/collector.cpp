@@ -8,13 +8,6 @@
 #include "policy/families.h"
 
 namespace ioc_exporter::policy {
-namespace {
-
-// Longer than the pause between two ticks.
-constexpr std::chrono::milliseconds kBeforeChange{3000};
-
-}  // namespace
-
 PolicyCollector::PolicyCollector(iocs::Host& host, ca::CaCollector& puts, pva::PvaCollector& pva)
     : host_(host), puts_(puts), pva_(pva) {
   puts_.set_observer(&ca_judged_);
@@ -40,17 +33,6 @@ ca::PutsOfSlots PolicyCollector::set_policy(std::shared_ptr<const Policy> policy
 void PolicyCollector::set_limit(const exposition::SeriesLimit& limit) {
   ca_judged_.bounds.configure(limit);
   pva_judged_.bounds.configure(limit);
-}
-
-// Puts are judged by when they came: so they are read just before a time window opens or closes,
-// and just after.
-void PolicyCollector::tick(TimePoint) {
-  const std::scoped_lock lock(host_.mutex());
-  const double soon = now_seconds() + std::chrono::duration<double>(kBeforeChange).count();
-  const auto changes = [soon](const Judged& judged) {
-    return judged.is_set() && judged.judge.changes_until(soon);
-  };
-  if (changes(ca_judged_) || changes(pva_judged_)) show_puts();
 }
 
 void PolicyCollector::Judged::puts_were_read(const Names& names,

@@ -34,12 +34,6 @@ std::string not_matched(const char* what, std::string_view value,
   return std::string("the ") + what + " is " + shown(value) + ", it wants " + listed(patterns);
 }
 
-bool is_open(const RuleText& rule, std::int64_t when) {
-  return rule.times.empty() || std::ranges::any_of(rule.times, [when](const TimeWindow& window) {
-           return window.contains(when);
-         });
-}
-
 }  // namespace
 
 std::string_view name_of(Action action) {
@@ -83,10 +77,8 @@ std::string plain_name(std::string_view pv) {
 }
 
 Policy::Policy(PolicyText text) : text_(std::move(text)) {
-  for (const RuleText& rule : text_.rules) {
+  for (const RuleText& rule : text_.rules)
     compiled_.push_back({Patterns(rule.pvs), Patterns(rule.users), Patterns(rule.hosts)});
-    has_windows_ = has_windows_ || !rule.times.empty();
-  }
 }
 
 std::string_view Policy::name(std::uint32_t rule) const {
@@ -129,11 +121,11 @@ bool Policy::matches_op(std::uint32_t rule, const Put& put) const {
   return put.op == PutOp::write ? text_.rules[rule].write : text_.rules[rule].write_notify;
 }
 
-Policy::Candidates Policy::candidates(const Put& put) const {
-  if (put.pv.empty()) return {kUnjudged};
+std::uint32_t Policy::decide(const Put& put) const {
+  if (put.pv.empty()) return kUnjudged;
   const auto address = parse_client_address(std::string(put.client));
   const std::string plain = plain_name(put.pv);
-  Candidates found;
+  std::uint32_t first_perhaps = kNoRule, decides = put.inside ? kInside : kNoRule;
   for (std::uint32_t rule = 0; rule < compiled_.size(); ++rule) {
     if (text_.rules[rule].inside != put.inside) continue;
     bool known = true;
@@ -145,37 +137,16 @@ Policy::Candidates Policy::candidates(const Put& put) const {
         !may(matches_user(rule, put), put.inside ? put.client : put.user) ||
         !may(matches_host(rule, put), put.host) || !matches_pv(rule, plain))
       continue;
-    found.push_back(known ? rule : rule | kPerhaps);
-    if (known && text_.rules[rule].times.empty()) return found;
-  }
-  if (put.inside) found.push_back(kInside);
-  return found;
-}
-
-std::vector<bool> Policy::open_at(std::int64_t when) const {
-  std::vector<bool> open;
-  for (const RuleText& rule : text_.rules) open.push_back(is_open(rule, when));
-  return open;
-}
-
-std::uint32_t Policy::decide(const Candidates& candidates, const std::vector<bool>& open) const {
-  std::uint32_t perhaps = kNoRule, decides = kNoRule;
-  for (const std::uint32_t rule : candidates) {
-    if (rule == kInside || rule == kUnjudged) {
+    if (known) {
       decides = rule;
       break;
     }
-    if (!open[rule & ~kPerhaps]) continue;
-    if ((rule & kPerhaps) == 0) {
-      decides = rule;
-      break;
-    }
-    if (perhaps == kNoRule) perhaps = rule;
+    if (first_perhaps == kNoRule) first_perhaps = rule | kPerhaps;
   }
-  return perhaps != kNoRule && !is_bad(action(decides)) ? perhaps : decides;
+  return first_perhaps != kNoRule && !is_bad(action(decides)) ? first_perhaps : decides;
 }
 
-std::string Policy::mismatch(std::uint32_t rule, const Put& put, std::int64_t when) const {
+std::string Policy::mismatch(std::uint32_t rule, const Put& put) const {
   const RuleText& text = text_.rules[rule];
   if (text.inside != put.inside)
     return text.inside ? "it is only for writes inside the IOC"
@@ -189,8 +160,7 @@ std::string Policy::mismatch(std::uint32_t rule, const Put& put, std::int64_t wh
     return "the client's address is " + shown(put.client) + ", it wants " + texts_of(text.clients);
   if (!matches_op(rule, put))
     return std::string("it is only for ") + (text.write ? "write" : "write_notify");
-  if (is_open(text, when)) return "";
-  return "it is " + text.times.front().shown(when) + " there, it wants " + texts_of(text.times);
+  return "";
 }
 
 }  // namespace ioc_exporter::policy

@@ -1,11 +1,10 @@
 // Policy: which puts a site expects, allows and forbids. Pure; docs/policy.md explains it.
 //
 // Rules are asked in their order, and the first that matches a put decides. All that a rule names
-// must match: a PV pattern, a user, a host, a client network, the operation, a time window; what it
-// does not name matches everything.
+// must match: a PV pattern, a user, a host, a client network, the operation; what it does not name
+// matches everything.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,7 +14,6 @@
 #include "base/client_network.h"
 #include "base/result.h"
 #include "policy/patterns.h"
-#include "policy/time_window.h"
 #include "puts/totals/samples.h"
 
 namespace ioc_exporter::policy {
@@ -43,8 +41,8 @@ struct RuleText {
   std::vector<std::string> pvs, users, hosts;  // patterns, checked; empty: all
   std::vector<ClientNetwork> clients;          // empty: all
   bool write = true, write_notify = true;
-  bool inside = false;            // for writes of clients in the IOC itself, and no others
-  std::vector<TimeWindow> times;  // empty: always
+  bool inside = false;  // for writes of clients in the IOC itself, and no others
+  bool had_times = false;  // the file restricts it to windows of time, which has no effect any more
 };
 
 struct PolicyText {
@@ -68,9 +66,6 @@ class Policy {
   static constexpr std::uint32_t kUnjudged = UINT32_MAX - 2;
   // With the index of a rule that forbids: it may match, by a fact of the put that is not known.
   static constexpr std::uint32_t kPerhaps = 1u << 31;
-  // Rules that may decide about a put, by their index and in their order: those with time windows,
-  // those that may match, and one that does and has no windows at the end, where there is one.
-  using Candidates = std::vector<std::uint32_t>;
 
   // At most kPerhaps - 1 rules.
   explicit Policy(PolicyText text);
@@ -80,20 +75,11 @@ class Policy {
   std::string_view name(std::uint32_t rule) const;
   Action action(std::uint32_t rule) const;
 
-  Candidates candidates(const Put& put) const;
-  // For each rule, whether one of its windows is open; rules without are true. `when`: seconds
-  // since 1970.
-  std::vector<bool> open_at(std::int64_t when) const;
-  bool has_windows() const { return has_windows_; }
-  // The first candidate that matches and is open, or kNoRule. Where that allows the put, one before
-  // it that may match, with kPerhaps.
-  std::uint32_t decide(const Candidates& candidates, const std::vector<bool>& open) const;
-
-  std::uint32_t decide(const Put& put, std::int64_t when) const {
-    return decide(candidates(put), open_at(when));
-  }
+  // The first rule that matches, by its index, or one of the above. Where that allows the put, one
+  // before it that may match, with kPerhaps.
+  std::uint32_t decide(const Put& put) const;
   // Why the rule does not match, in words; "" when it does.
-  std::string mismatch(std::uint32_t rule, const Put& put, std::int64_t when) const;
+  std::string mismatch(std::uint32_t rule, const Put& put) const;
 
  private:
   struct Compiled {
@@ -112,7 +98,6 @@ class Policy {
 
   PolicyText text_;
   std::vector<Compiled> compiled_;
-  bool has_windows_ = false;
 };
 
 // The name without modifiers, and without the field where it is VAL: "SR:Q1", "SR:Q1.DESC".

@@ -1,6 +1,5 @@
 #include "policy/policy_reader.h"
 
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -56,32 +55,6 @@ void read_operations(Reader& rule, RuleText& text) {
   }
 }
 
-std::optional<TimeWindow> read_window(Reader& time) {
-  Weekdays days = kEveryDay;
-  Hours hours;
-  bool valid = true;
-  if (const auto texts = time.texts("days"); !texts.empty()) {
-    std::string joined;
-    for (const std::string& text : texts) joined += (joined.empty() ? "" : ",") + text;
-    const auto parsed = parse_weekdays(joined);
-    if (parsed) days = *parsed;
-    if (!parsed) time.complain("days", parsed.error().message());
-    valid = parsed.ok();
-  }
-  if (const auto text = time.text("hours")) {
-    const auto parsed = parse_hours(*text);
-    if (parsed) hours = *parsed;
-    if (!parsed) time.complain("hours", parsed.error().message());
-    valid = valid && parsed.ok();
-  }
-  const std::string zone = time.text("zone").value_or("local");
-  if (!valid) return std::nullopt;
-  auto window = TimeWindow::create(days, hours, zone);
-  if (window) return std::move(*window);
-  time.complain("zone", window.error().message());
-  return std::nullopt;
-}
-
 void read_name(Reader& rule, RuleText& text, std::set<std::string>& names) {
   if (!rule.require("name")) return;
   text.name = rule.text("name").value_or("");
@@ -110,13 +83,7 @@ RuleText read_rule(Reader& rule, std::set<std::string>& names) {
   for (const char* const key : {"hosts", "clients"})
     if (text.inside && rule.has(key))
       rule.complain(key, "a write inside the IOC has none: the rule would match nothing");
-  std::size_t windows = 0;
-  rule.list("times", [&](Reader& time) {
-    ++windows;
-    if (auto window = read_window(time)) text.times.push_back(std::move(*window));
-  });
-  if (rule.has("times") && windows == 0)
-    rule.complain("times", "has no window, so that the rule would match nothing");
+  text.had_times = rule.has("times");
   return text;
 }
 

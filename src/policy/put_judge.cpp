@@ -1,7 +1,6 @@
 #include "policy/put_judge.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -9,19 +8,10 @@
 namespace ioc_exporter::policy {
 namespace {
 
-constexpr std::int64_t kMinute = 60;  // windows open and close at whole ones
 // Seconds after the last put: a Prometheus that was away for less still sees it.
 constexpr double kKeepGone = 7 * 86400;
 constexpr std::size_t kMaxGone = 5000;  // some leave before
 constexpr double kDropPause = 60;
-
-std::int64_t whole(double when) {
-  return static_cast<std::int64_t>(std::floor(when));
-}
-
-std::int64_t minute_of(std::int64_t when) {
-  return when >= 0 ? when / kMinute : -1;
-}
 
 // How many each of these may have, so that all together have `room`.
 std::size_t equal_part(std::vector<std::size_t> held, std::size_t room) {
@@ -45,19 +35,9 @@ PutJudge::KeyView PutJudge::view(const PutTotal& total) {
   return {total.server, put.pv, put.client, put.user, put.host, put.op, put.inside};
 }
 
-std::uint32_t PutJudge::judge(const Put& put) {
-  const auto [entry, is_new] = verdict_of_.try_emplace(
-      policy_->candidates(put), static_cast<std::uint32_t>(verdicts_.size()));
-  if (is_new) verdicts_.push_back(entry->first);
-  return entry->second;
-}
-
 void PutJudge::set_policy(std::shared_ptr<const Policy> policy) {
   policy_ = std::move(policy);
-  verdicts_.clear();
-  verdict_of_.clear();
   in_force_.clear();
-  open_.clear();
   any_gone_ = true;
   if (!policy_) {
     series_.clear();
@@ -71,7 +51,7 @@ void PutJudge::set_policy(std::shared_ptr<const Policy> policy) {
   }
   std::erase_if(rules_, [this](const auto& rule) { return !in_force_.contains(rule.first); });
   for (auto& [key, state] : states_)
-    state.verdict = judge({key.pv, key.user, key.host, key.client, key.op, key.inside});
+    state.verdict = policy_->decide({key.pv, key.user, key.host, key.client, key.op, key.inside});
 }
 
 // The totals come in the order of their keys, so that most are where the one before was.
@@ -88,19 +68,12 @@ PutJudge::State& PutJudge::state_of(const PutTotal& total, States::iterator& at)
                 put.op,
                 put.inside};
   at = states_.emplace(key, State{}).first;
-  if (policy_) at->second.verdict = judge(put);
+  if (policy_) at->second.verdict = policy_->decide(put);
   return at->second;
 }
 
 double PutJudge::time_of(const PutTotal& total, double now) const {
   return total.last_time > last_look_ ? std::min(total.last_time, now) : now;
-}
-
-std::uint32_t PutJudge::rule_for(const State& state, std::int64_t when) {
-  const Policy::Candidates& candidates = verdicts_[state.verdict];
-  auto& open = open_[minute_of(when)];
-  if (open.empty()) open = policy_->open_at(when);
-  return policy_->decide(candidates, open);
 }
 
 void PutJudge::count(const PutTotal& total, std::uint32_t rule, std::uint64_t puts, double when,
@@ -125,7 +98,6 @@ void PutJudge::count(const PutTotal& total, std::uint32_t rule, std::uint64_t pu
 void PutJudge::look(std::span<const PutTotal> totals, double now) {
   ++number_;
   servers_.clear();
-  open_.clear();
   auto at = states_.end();
   std::string_view last_ioc;
   for (const PutTotal& total : totals) {
@@ -137,7 +109,7 @@ void PutJudge::look(std::span<const PutTotal> totals, double now) {
     const std::uint64_t puts = state.growth.advance({total.count})[0];
     if (puts == 0 || !policy_) continue;
     const double when = time_of(total, now);
-    count(total, rule_for(state, whole(when)), puts, when, now);
+    count(total, state.verdict, puts, when, now);
   }
   last_look_ = now;
   const auto is_over = [this](const auto& entry) { return entry.second.seen != number_; };
@@ -176,14 +148,6 @@ bool PutJudge::is_gone(const Series& series) const {
   };
   return !has(PutOp::write, false) && !has(PutOp::write_notify, false) &&
          !has(PutOp::write, true) && !has(PutOp::write_notify, true);
-}
-
-bool PutJudge::changes_until(double when) const {
-  if (!policy_ || !policy_->has_windows() || number_ == 0) return false;
-  const std::int64_t last = whole(last_look_);
-  const std::int64_t next = whole(when);
-  if (minute_of(last) == minute_of(next)) return false;
-  return policy_->open_at(last) != policy_->open_at(next);
 }
 
 std::vector<UnexpectedPutSample> PutJudge::unexpected() const {

@@ -1,11 +1,7 @@
 // PutJudge: finds the puts that the policy does not allow, from the totals of puts. Pure.
 //
-// Every set of labels is judged once for each policy, and the rules that may decide about it are
-// kept. At each look the growth of a total is counted for the rule that decides at that time. No
-// put is counted twice or lost when the policy changes.
-//
-// Times: the puts between two looks are judged by the time of the last one, so a look should be
-// taken whenever a time window opens or closes.
+// Every set of labels is judged once for each policy. At each look the growth of a total is counted
+// for the rule that decides. No put is counted twice or lost when the policy changes.
 #pragma once
 
 #include <cstdint>
@@ -73,8 +69,6 @@ class PutJudge {
 
   // Judges the growth of all totals, at `now` (seconds since 1970).
   void look(std::span<const PutTotal> totals, double now);
-  // Whether other time windows will be open at `when` than at the last look.
-  bool changes_until(double when) const;
 
   // Series of puts that are unexpected or forbidden. A series whose IOC, total or rule is gone
   // stays for a week after its last put; of more than 5,000 such series the oldest of the clients
@@ -107,7 +101,7 @@ class PutJudge {
     CounterGrowth<1> growth;
     std::uint64_t serial = 0;   // of the total
     std::uint64_t seen = 0;     // number of the last look
-    std::uint32_t verdict = 0;  // index into verdicts_
+    std::uint32_t verdict = 0;  // the rule that decides, as Policy::decide() has it
   };
   using States = std::map<Key, State, Less>;
   struct Series {
@@ -124,9 +118,7 @@ class PutJudge {
 
   // All verdicts that a put may get.
   std::vector<std::uint32_t> verdicts() const;
-  std::uint32_t judge(const Put& put);
   State& state_of(const PutTotal& total, States::iterator& at);
-  std::uint32_t rule_for(const State& state, std::int64_t when);
   void count(const PutTotal& total, std::uint32_t rule, std::uint64_t puts, double when,
              double now);
   double time_of(const PutTotal& total, double now) const;
@@ -135,8 +127,6 @@ class PutJudge {
 
   std::shared_ptr<const Policy> policy_;
   States states_;
-  std::vector<Policy::Candidates> verdicts_;  // each once
-  std::map<Policy::Candidates, std::uint32_t> verdict_of_;
   std::map<Series, Count> series_;
   std::map<RuleName, std::uint64_t> rules_;                    // puts that they decided about
   std::map<std::string, std::uint32_t, std::less<>> servers_;  // of the last look, by their names
@@ -144,7 +134,6 @@ class PutJudge {
   // The time at which such a series may be old enough to leave.
   double next_drop_ = std::numeric_limits<double>::infinity();
   std::set<RuleName> in_force_;
-  std::map<std::int64_t, std::vector<bool>> open_;  // which rules, by the minute; of this look
   std::uint64_t number_ = 0;
   double last_look_ = 0;
 };

@@ -206,11 +206,10 @@ void EventReader::set_policy(std::shared_ptr<const policy::Policy> policy, ca::P
                              std::uint64_t now_ns) {
   former_.push_back({std::exchange(policy_, std::move(policy)), std::move(before), now_ns});
   if (former_.size() > kMostFormer) former_.pop_front();
-  open_at_ = -1;
   for (auto* all : {&known_, &known_before_})
-    for (auto& [key, known] : *all) known->candidates = {};
+    for (auto& [key, known] : *all) known->rules = {};
   for (Waiting& put : waiting_)
-    if (put.known) put.known->candidates = {};
+    if (put.known) put.known->rules = {};
 }
 
 // Each is asked for once with those that came with it.
@@ -418,29 +417,22 @@ const EventReader::Former* EventReader::former_policy(const iocx_putlog_event& h
 }
 
 void EventReader::judge(Known& known, PutEvent& event, const iocx_putlog_event& head) {
-  auto& candidates = known.candidates[head.op & 1];
   const PutWho& who = known.who;
   const bool notifies = (head.op & 1) != 0 && !is_of_pva_packets(head);
   const PutOp op = notifies ? PutOp::write_notify : PutOp::write;
   const policy::Put put{who.pv, who.user, who.host, who.address, op, event.inside};
-  const std::int64_t when =
-      std::chrono::floor<std::chrono::seconds>(event.time.time_since_epoch()).count();
   if (const Former* const former = former_policy(head)) {
     if (!former->policy) return;
-    const std::uint32_t rule = former->policy->decide(put, when);
+    const std::uint32_t rule = former->policy->decide(put);
     event.rule = former->policy->name(rule);
     event.action = policy::verdict_of(former->policy->action(rule));
     return;
   }
   if (!policy_) return;
-  if (!candidates) candidates = policy_->candidates(put);
-  if (open_at_ < 0 || (policy_->has_windows() && when / 60 != open_at_)) {
-    open_ = policy_->open_at(when);
-    open_at_ = when / 60;
-  }
-  const std::uint32_t rule = policy_->decide(*candidates, open_);
-  event.rule = policy_->name(rule);
-  event.action = policy::verdict_of(policy_->action(rule));
+  auto& rule = known.rules[head.op & 1];
+  if (!rule) rule = policy_->decide(put);
+  event.rule = policy_->name(*rule);
+  event.action = policy::verdict_of(policy_->action(*rule));
 }
 
 // As if each member were written alone, a rule that does not allow that is the group's. Members

@@ -112,7 +112,7 @@ class EventReader {
   };
   struct Known {
     PutWho who;
-    std::array<std::optional<policy::Policy::Candidates>, 2> candidates = {};  // by operation
+    std::array<std::optional<std::uint32_t>, 2> rules = {};  // that decide, by operation
   };
   // Key that a put-callback and its answer share: of the server probe the time and the slot of the
   // put, of packets the client's address and port, the IOC and the IOID.
@@ -195,8 +195,6 @@ class EventReader {
   std::uint64_t known_since_ns_ = 0;
   std::shared_ptr<const policy::Policy> policy_;
   std::deque<Former> former_;  // of the last reloads: events may lie in the ring for seconds
-  std::vector<bool> open_;     // of the policy's rules, in that minute
-  std::int64_t open_at_ = -1;
   Losses lost_{};
   std::uint64_t seq_ = 0;
   std::size_t waiting_bytes_ = 0;

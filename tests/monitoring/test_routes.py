@@ -43,6 +43,9 @@ def alertmanager(started, tmp_path):
             quicken(inner)
 
     quicken(config["route"])
+    for interval in config["time_intervals"]:
+        if interval["name"] == "shutdown":
+            interval["time_intervals"] = [{"months": ["1:12"]}]
     server = started(Alertmanager(tmp_path, webhook, config))
 
     def send(alerts: list[dict]) -> None:
@@ -101,3 +104,12 @@ def test_two_prometheus_servers_tell_once(alertmanager):
     send([put])
     assert told_after(webhook, "control-room", 1) == [["EpicsForbiddenPut"]]
     assert messages(webhook, "policy") == [["EpicsForbiddenPut"]]
+
+
+def test_what_is_forbidden_but_in_a_shutdown_is_not_told_then(alertmanager):
+    send, webhook = alertmanager
+    put = {"alertname": "EpicsForbiddenPut", "severity": "critical", "instance": "h:10064", "ioc": "ps", "pv": "SR:X",
+           "client": "10.0.0.7"}
+    send([put | {"rule": "shutdown only", "user": "expert"}, put | {"rule": "no guests", "user": "guest"}])
+    assert told_after(webhook, "control-room", 1) == [["EpicsForbiddenPut"]]
+    assert [alert["labels"]["user"] for one in webhook.notifications for alert in one["alerts"]] == ["guest"] * 2

@@ -30,10 +30,9 @@ constexpr const char* kPolicy = R"(policy:
     - name: feedback
       action: expect
       users: feedback
-    - name: night
+    - name: kicker
       action: forbid
-      pvs: SR:.*
-      times: [{hours: 22:00-06:00, zone: UTC}]
+      pvs: INJ:.*
     - name: operators
       action: allow
       clients: 10.0.0.0/8
@@ -43,18 +42,18 @@ constexpr const char* kPolicy = R"(policy:
 TEST_F(PolicyCommand, TestSaysWhichRuleDecides) {
   const std::string file = write("policy_test.yml", kPolicy);
   const auto test = [&file](std::vector<const char*> words) {
-    words.insert(words.begin(), {"test", file.c_str(), "--time=2026-11-23T12:00Z"});
+    words.insert(words.begin(), {"test", file.c_str()});
     return run(words);
   };
   const CommandResult allowed = test({"--pv=SR:Q1", "--user", "operator", "--client=10.0.0.7"});
   EXPECT_EQ(allowed.status, 0) << allowed.err;
   EXPECT_THAT(allowed.out, HasSubstr("pv SR:Q1, user operator, host (not known), client 10.0.0.7, "
-                                     "write, at 2026-11-23 "));
+                                     "write\n"));
   EXPECT_THAT(allowed.out, HasSubstr("3     feedback   expect  no: the user is \"operator\", it "
                                      "wants feedback\n"));
-  EXPECT_THAT(allowed.out, HasSubstr("6     night      forbid  no: it is mon 12:00 there, it wants "
-                                     "mon-sun 22:00-06:00 UTC\n"));
-  EXPECT_THAT(allowed.out, HasSubstr("10    operators  allow   decides\n"));
+  EXPECT_THAT(allowed.out, HasSubstr("6     kicker     forbid  no: the PV is \"SR:Q1\", it "
+                                     "wants INJ:.*\n"));
+  EXPECT_THAT(allowed.out, HasSubstr("9     operators  allow   decides\n"));
   EXPECT_THAT(allowed.out, HasSubstr("allowed, by rule operators: it has no series\n"));
 
   const CommandResult unexpected = test({"--pv=SR:Q1", "--client=10.0.0.7", "--op=write_notify"});
@@ -63,10 +62,10 @@ TEST_F(PolicyCommand, TestSaysWhichRuleDecides) {
   EXPECT_THAT(unexpected.out, HasSubstr("unexpected, by rule default: counts in "
                                         "epics_unexpected_puts_total{rule=\"default\",action="
                                         "\"unexpected\"}\n"));
-  const CommandResult forbidden = test({"--pv=SR:Q1", "--time=2026-11-23T23:00Z"});
+  const CommandResult forbidden = test({"--pv=INJ:K"});
   EXPECT_EQ(forbidden.status, 3);
-  EXPECT_THAT(forbidden.out, HasSubstr("forbidden, by rule night: "));
-  const CommandResult unknown = test({"--client=10.0.0.7", "--time=2026-11-23T23:00Z"});
+  EXPECT_THAT(forbidden.out, HasSubstr("forbidden, by rule kicker: "));
+  const CommandResult unknown = test({"--client=10.0.0.7"});
   EXPECT_EQ(unknown.status, 3);
   EXPECT_THAT(unknown.out, HasSubstr("unjudged, since the PV is not known: counts in "));
 }
@@ -88,13 +87,13 @@ TEST_F(PolicyCommand, TestJudgesWritesInsideTheIoc) {
       pvs: BL:Shutter:.*
 )");
   const auto test = [&file](std::vector<const char*> words) {
-    words.insert(words.begin(), {"test", file.c_str(), "--inside", "--time=2026-11-23T12:00Z"});
+    words.insert(words.begin(), {"test", file.c_str(), "--inside"});
     return run(words);
   };
   const CommandResult allowed = test({"--pv=BL:Shutter:Open", "--user=shutterSeq"});
   EXPECT_EQ(allowed.status, 0) << allowed.err;
   EXPECT_THAT(allowed.out,
-              HasSubstr("pv BL:Shutter:Open, inside the IOC by shutterSeq, write, at 2026-11-23 "));
+              HasSubstr("pv BL:Shutter:Open, inside the IOC by shutterSeq, write\n"));
   EXPECT_THAT(allowed.out,
               HasSubstr("3     outside   forbid  no: it is not for those inside the IOC\n"));
   EXPECT_THAT(allowed.out, HasSubstr("6     sequence  allow   decides\n"));

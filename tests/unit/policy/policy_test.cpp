@@ -6,11 +6,6 @@
 namespace ioc_exporter::policy {
 namespace {
 
-using testing::ElementsAre;
-
-constexpr std::int64_t kMondayNoon = 1795435200;  // 2026-11-23 12:00 UTC
-constexpr std::int64_t kHour = 3600;
-
 RuleText rule(std::string name, Action action) {
   RuleText text;
   text.name = std::move(name);
@@ -25,10 +20,6 @@ Policy policy(std::vector<RuleText> rules, Action fallback = Action::unexpected)
   return Policy(std::move(text));
 }
 
-TimeWindow work_time() {
-  return *TimeWindow::create(*parse_weekdays("mon-fri"), *parse_hours("08:00-17:00"), "UTC");
-}
-
 const Put kPut{"SR:Q1", "operator", "console1", "10.0.0.7", PutOp::write};
 
 TEST(Policy, TheFirstRuleThatMatchesDecides) {
@@ -37,9 +28,9 @@ TEST(Policy, TheFirstRuleThatMatchesDecides) {
   RuleText never = rule("never", Action::forbid);
   never.pvs = {"SR:Q[0-9]+"};
   const Policy judge = policy({feedback, never, rule("all", Action::allow)});
-  EXPECT_EQ(judge.decide(kPut, kMondayNoon), 1u);
-  EXPECT_EQ(judge.decide({"SR:Q1", "feedback", "", ""}, kMondayNoon), 0u);
-  EXPECT_EQ(judge.decide({"SR:B1", "operator", "", ""}, kMondayNoon), 2u);
+  EXPECT_EQ(judge.decide(kPut), 1u);
+  EXPECT_EQ(judge.decide({"SR:Q1", "feedback", "", ""}), 0u);
+  EXPECT_EQ(judge.decide({"SR:B1", "operator", "", ""}), 2u);
   EXPECT_EQ(judge.name(1), "never");
   EXPECT_EQ(judge.action(1), Action::forbid);
 }
@@ -48,7 +39,7 @@ TEST(Policy, TheDefaultDecidesPutsThatNoRuleMatches) {
   RuleText other = rule("other", Action::allow);
   other.users = {"somebody"};
   const Policy judge = policy({other}, Action::forbid);
-  EXPECT_EQ(judge.decide(kPut, kMondayNoon), Policy::kNoRule);
+  EXPECT_EQ(judge.decide(kPut), Policy::kNoRule);
   EXPECT_EQ(judge.name(Policy::kNoRule), "default");
   EXPECT_EQ(judge.action(Policy::kNoRule), Action::forbid);
   EXPECT_EQ(policy({}).action(Policy::kNoRule), Action::unexpected);
@@ -62,7 +53,7 @@ TEST(Policy, AllThatARuleNamesMustMatch) {
   all.clients = {*ClientNetwork::parse("192.168.0.0/16"), *ClientNetwork::parse("10.0.0.0/24")};
   all.write_notify = false;
   const Policy judge = policy({all});
-  const auto matches = [&judge](Put put) { return judge.decide(put, kMondayNoon) == 0; };
+  const auto matches = [&judge](Put put) { return judge.decide(put) == 0; };
   EXPECT_TRUE(matches(kPut));
   EXPECT_FALSE(matches({"BR:Q1", "operator", "console1", "10.0.0.7", PutOp::write}));
   EXPECT_FALSE(matches({"SR:Q1", "rogue", "console1", "10.0.0.7", PutOp::write}));
@@ -79,7 +70,7 @@ TEST(Policy, WritesInsideTheIocAreForRulesThatNameThem) {
   good.pvs = others.pvs = {"SR:Q1"};
   const Policy judge = policy({rule("all", Action::forbid), good, others}, Action::forbid);
   const auto decided = [&judge](std::string_view pv, std::string_view writer) {
-    return judge.decide({pv, "", "", writer, PutOp::write, true}, kMondayNoon);
+    return judge.decide({pv, "", "", writer, PutOp::write, true});
   };
   EXPECT_EQ(decided("SR:Q1", "shutterSeq"), 1u);
   EXPECT_EQ(decided("SR:Q1", "SR:Src"), 1u);
@@ -87,8 +78,8 @@ TEST(Policy, WritesInsideTheIocAreForRulesThatNameThem) {
   EXPECT_EQ(decided("SR:Q2", "otherSeq"), Policy::kInside);
   EXPECT_EQ(judge.action(Policy::kInside), Action::expect);
   EXPECT_EQ(judge.name(Policy::kInside), "default");
-  EXPECT_EQ(judge.decide(kPut, kMondayNoon), 0u);
-  EXPECT_EQ(policy({good, others}).decide(kPut, kMondayNoon), Policy::kNoRule);
+  EXPECT_EQ(judge.decide(kPut), 0u);
+  EXPECT_EQ(policy({good, others}).decide(kPut), Policy::kNoRule);
 }
 
 // An unknown name is in no list, unless the list allows an empty name.
@@ -97,15 +88,15 @@ TEST(Policy, AnUnknownNameMatchesNoList) {
   all.pvs = {"SR:.*"};
   all.users = {"[a-z]+"};
   all.clients = {*ClientNetwork::parse("0.0.0.0/0")};
-  EXPECT_EQ(policy({all}).decide({"SR:Q1", "", "", "10.0.0.7"}, 0), Policy::kNoRule);
-  EXPECT_EQ(policy({all}).decide({"SR:Q1", "operator", "", ""}, 0), Policy::kNoRule);
-  EXPECT_EQ(policy({rule("any", Action::allow)}).decide({"SR:Q1", "", "", ""}, 0), 0u);
+  EXPECT_EQ(policy({all}).decide({"SR:Q1", "", "", "10.0.0.7"}), Policy::kNoRule);
+  EXPECT_EQ(policy({all}).decide({"SR:Q1", "operator", "", ""}), Policy::kNoRule);
+  EXPECT_EQ(policy({rule("any", Action::allow)}).decide({"SR:Q1", "", "", ""}), 0u);
 }
 
 TEST(Policy, APutToAPvWithoutANameIsUnjudged) {
   const Policy judge = policy({rule("any", Action::allow)}, Action::forbid);
   const Put unknown{"", "operator", "", "10.0.0.7"};
-  EXPECT_EQ(judge.decide(unknown, 0), Policy::kUnjudged);
+  EXPECT_EQ(judge.decide(unknown), Policy::kUnjudged);
   EXPECT_EQ(judge.name(Policy::kUnjudged), "(no name)");
   EXPECT_EQ(judge.action(Policy::kUnjudged), Action::unjudged);
 }
@@ -119,19 +110,14 @@ TEST(Policy, AnUnknownNameDoesNotGetPastAForbidRule) {
   rogue.users = {"rogue"};
   const Policy judge = policy({never, rogue, rule("all", Action::allow)});
   const auto verdict = [&judge](Put put) {
-    const std::uint32_t decides = judge.decide(put, kMondayNoon);
+    const std::uint32_t decides = judge.decide(put);
     return std::string(judge.name(decides)) + " " + std::string(verdict_of(judge.action(decides)));
   };
   EXPECT_EQ(verdict({"INJ:K", "operator", "", "10.0.0.7"}), "never forbidden");
   EXPECT_EQ(verdict({"INJ:K", "operator", "", ""}), "never unexpected");
   EXPECT_EQ(verdict({"INJ:K", "operator", "", "10.9.0.7"}), "all allowed");
   EXPECT_EQ(verdict({"SR:Q1", "", "", "10.0.0.7"}), "rogue unexpected");
-  EXPECT_EQ(policy({never}).decide({"INJ:K", "operator", "", ""}, 0), Policy::kNoRule);
-  never.times = {work_time()};
-  const Policy by_day = policy({never}, Action::expect);
-  const Put unknown{"INJ:K", "operator", "", ""};
-  EXPECT_EQ(by_day.decide(unknown, kMondayNoon), 0 | Policy::kPerhaps);
-  EXPECT_EQ(by_day.decide(unknown, kMondayNoon + 10 * kHour), Policy::kNoRule);
+  EXPECT_EQ(policy({never}).decide({"INJ:K", "operator", "", ""}), Policy::kNoRule);
 }
 
 TEST(Policy, OtherSpellingsOfANameDoNotGetAround) {
@@ -139,7 +125,7 @@ TEST(Policy, OtherSpellingsOfANameDoNotGetAround) {
   never.pvs = {"SR:Q1", "SR:Q2\\.DRVH"};
   const Policy judge = policy({never}, Action::allow);
   const auto forbids = [&judge](std::string_view pv) {
-    return judge.decide({pv, "", "", ""}, kMondayNoon) == 0;
+    return judge.decide({pv, "", "", ""}) == 0;
   };
   for (const char* pv : {"SR:Q1", "SR:Q1.VAL", "SR:Q1.", "SR:Q1.VAL$", "SR:Q1.{\"dbnd\":{}}",
                          "SR:Q1.VAL[0:1]", "SR:Q2.DRVH", "SR:Q2.DRVH$"})
@@ -156,36 +142,13 @@ TEST(Policy, ModifiersAreNotMatched) {
   lamps.pvs = {".*:Lamp.*", "SR:Shutter.VAL"};
   const Policy judge = policy({lamps}, Action::forbid);
   const auto allows = [&judge](std::string_view pv) {
-    return judge.decide({pv, "", "", ""}, kMondayNoon) == 0;
+    return judge.decide({pv, "", "", ""}) == 0;
   };
   EXPECT_TRUE(allows("X:Lamp.VAL{/*:Magnet*/}"));
   EXPECT_TRUE(allows("SR:Shutter"));
   EXPECT_FALSE(allows("X:Magnet.VAL{/*:Lamp*/}"));
   EXPECT_FALSE(allows("X:Magnet.{\"ts\":{}/*:Lamp*/}"));
   EXPECT_FALSE(allows("X:Magnet.VAL /*:Lamp*/"));
-}
-
-TEST(Policy, OutsideOfItsWindowsARuleIsNotThere) {
-  RuleText work = rule("work", Action::allow);
-  work.times = {work_time()};
-  RuleText night = rule("night", Action::forbid);
-  night.pvs = {"SR:Q.*"};
-  const Policy judge = policy({work, night});
-  EXPECT_TRUE(judge.has_windows());
-  EXPECT_EQ(judge.decide(kPut, kMondayNoon), 0u);
-  EXPECT_EQ(judge.decide(kPut, kMondayNoon + 5 * kHour), 1u);
-  EXPECT_THAT(judge.open_at(kMondayNoon + 5 * kHour), ElementsAre(false, true));
-}
-
-TEST(Policy, CandidatesEndWithTheFirstRuleThatIsAlwaysThere) {
-  RuleText work = rule("work", Action::allow);
-  work.times = {work_time()};
-  RuleText other = rule("other", Action::allow);
-  other.users = {"other"};
-  const Policy judge =
-      policy({other, work, rule("always", Action::expect), rule("never asked", Action::forbid)});
-  EXPECT_THAT(judge.candidates(kPut), ElementsAre(1, 2));
-  EXPECT_THAT(policy({other}).candidates(kPut), ElementsAre());
 }
 
 TEST(Policy, SaysWhyARuleDoesNotMatch) {
@@ -195,12 +158,9 @@ TEST(Policy, SaysWhyARuleDoesNotMatch) {
   all.hosts = {"console1"};
   all.clients = {*ClientNetwork::parse("10.0.0.0/24")};
   all.write = false;
-  all.times = {work_time()};
   const Policy judge = policy({all});
   const PutOp notify = PutOp::write_notify;
-  const auto why = [&judge](Put put, std::int64_t when = kMondayNoon) {
-    return judge.mismatch(0, put, when);
-  };
+  const auto why = [&judge](Put put) { return judge.mismatch(0, put); };
   EXPECT_EQ(why({"SR:Q1", "operator", "console1", "10.0.0.7", notify}), "");
   EXPECT_EQ(why({"BR:Q1", "operator", "console1", "10.0.0.7", notify}),
             "the PV is \"BR:Q1\", it wants SR:.*");
@@ -212,8 +172,6 @@ TEST(Policy, SaysWhyARuleDoesNotMatch) {
             "the client's address is \"10.0.1.7\", it wants 10.0.0.0/24");
   EXPECT_EQ(why({"SR:Q1", "operator", "console1", "10.0.0.7", PutOp::write}),
             "it is only for write_notify");
-  EXPECT_EQ(why({"SR:Q1", "operator", "console1", "10.0.0.7", notify}, kMondayNoon + 5 * kHour),
-            "it is mon 17:00 there, it wants mon-fri 08:00-17:00 UTC");
 }
 
 }  // namespace

@@ -17,8 +17,7 @@ using testing::Pair;
 using testing::UnorderedElementsAre;
 
 constexpr double kMondayNoon = 1795435200;  // 2026-11-23 12:00 UTC
-constexpr double kHour = 3600;
-constexpr double kDay = 24 * kHour;
+constexpr double kDay = 24 * 3600;
 
 RuleText rule(std::string name, Action action, std::vector<std::string> users) {
   RuleText text;
@@ -250,54 +249,6 @@ TEST_F(PutJudgeTest, AFloodOfEndedSeriesPushesOutItsOwnClientsOnly) {
   const auto puts = judge_.unexpected();
   EXPECT_EQ(puts.size(), 5000u);
   EXPECT_EQ(std::ranges::count(puts, "10.0.0.8", &UnexpectedPutSample::client), 1);
-}
-
-class WindowsTest : public PutJudgeTest {
- protected:
-  WindowsTest() {
-    RuleText work = rule("work", Action::allow, {"operator"});
-    work.times = {
-        *TimeWindow::create(*parse_weekdays("mon-fri"), *parse_hours("08:00-17:00"), "UTC")};
-    judge_.set_policy(policy({work}, Action::forbid));
-  }
-  static constexpr double kEvening = kMondayNoon + 5 * kHour;  // 17:00
-};
-
-TEST_F(WindowsTest, ThePutsAfterItClosesAreNotAllowed) {
-  look({total("operator", 5)}, kEvening - 10);
-  look({total("operator", 7)}, kEvening + 1);
-  EXPECT_THAT(decided(),
-              UnorderedElementsAre(Pair("work allowed", 5), Pair("default forbidden", 2)));
-  EXPECT_THAT(shown(), ElementsAre(Pair("operator default forbidden", 2)));
-  look({total("operator", 8)}, kMondayNoon + 24 * kHour);
-  EXPECT_THAT(decided(),
-              UnorderedElementsAre(Pair("work allowed", 6), Pair("default forbidden", 2)));
-}
-
-TEST_F(WindowsTest, TheTimeOfTheLastPutDecidesAboutThoseBetweenTwoLooks) {
-  look({total("operator", 5)}, kEvening - 10);
-  look({total("operator", 7, kEvening - 0.25)}, kEvening + 1);
-  EXPECT_THAT(shown(), IsEmpty());
-  look({total("operator", 8, kEvening + 1.5)}, kEvening + 2);
-  EXPECT_THAT(shown(), ElementsAre(Pair("operator default forbidden", 1)));
-}
-
-// The kernel keeps the time of a channel's last put of either operation.
-TEST_F(WindowsTest, ATimeFromBeforeTheLastLookIsThatOfAnotherPut) {
-  look({total("operator", 5)}, kEvening - 1);
-  look({total("operator", 6, kEvening - 2)}, kEvening + 1);
-  EXPECT_THAT(shown(), ElementsAre(Pair("operator default forbidden", 1)));
-}
-
-TEST_F(WindowsTest, TellsThatItIsTimeToLook) {
-  EXPECT_FALSE(judge_.changes_until(kEvening));  // there was no look
-  look({}, kEvening - 61);
-  EXPECT_FALSE(judge_.changes_until(kEvening - 1));
-  EXPECT_TRUE(judge_.changes_until(kEvening));
-  look({}, kEvening - 1);
-  EXPECT_TRUE(judge_.changes_until(kEvening + 2));
-  look({}, kEvening);
-  EXPECT_FALSE(judge_.changes_until(kEvening + 3));
 }
 
 // 100,000 sets of labels are judged once, and after that only looked up.
