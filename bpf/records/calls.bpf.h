@@ -221,7 +221,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	weight = weight_at_entry(thread, config);
 	if (!weight) {
 		count_by_entry(ctx, thread, config, record, &facts);
-		if (!thread->counts.entry_ns || !(thread->counts.entries & 15))
+		if (IS_MEASURED(thread->counts.entries, thread->counts.entry_ns))
 			note_own_time(&thread->counts.entry_ns, begin, bpf_ktime_get_ns());
 		return 0;
 	}
@@ -388,7 +388,7 @@ static __always_inline int on_end(struct pt_regs *ctx)
 	if (!sp)
 		return 0;
 	finish_call(thread, sp, now);
-	if (!thread->counts.end_ns || !(thread->counts.returns & 15))
+	if (IS_MEASURED(thread->counts.returns, thread->counts.end_ns))
 		note_own_time(&thread->counts.end_ns, now, bpf_ktime_get_ns());
 	return 0;
 }

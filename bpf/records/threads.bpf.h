@@ -227,6 +227,9 @@ static __always_inline void count_return(struct iocx_thread *thread)
 	thread->counts.returns_ns += thread->counts.end_ns;
 }
 
+/* Whether this hit is measured. Scan lists often have a multiple of 16 records: it must not always be the same ones. */
+#define IS_MEASURED(hits, mean) (!(mean) || (__u32)(hits) % 17 == 0)
+
 /* A program that took longer was interrupted. */
 #define MOST_OWN_NS 65536
 

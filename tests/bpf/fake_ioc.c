@@ -242,7 +242,10 @@ long dbPut(struct address *address, short type, const void *value, long elements
 {
 	(void)type;
 	(void)elements;
-	address->record->events += *(const int *)value;
+	struct record *record = address->record;
+
+	post_events(record);
+	record->events += *(const int *)value - 1;
 	return 0;
 }
 
@@ -554,6 +557,7 @@ int main(void)
 	struct place put = {(uintptr_t)&dbPut, 0}, notify = {(uintptr_t)&dbProcessNotify, 0};
 	struct place forward = {(uintptr_t)&recGblFwdLink, 0};
 
+	prctl(PR_SET_NAME, "fake_ioc"); /* whatever its file is called */
 	for (int i = 0; i < RECORDS; i++) {
 		snprintf(records[i].name, sizeof records[i].name, "FAKE:%d", i);
 		records[i].disv = 1;

@@ -29,22 +29,24 @@ TEST_P(RecordProcessTest, WritesByLinksAreKnownByTheirCaller) {
   FakeIoc ioc;
   RecordTarget target = target_of(ioc);
   iocs::ProbeTarget where{target.path, false, target.code, target.offset, {}};
-  for (const char* const name : {"dbProcess", "dbPut", "dbDbPutValue"})
+  for (const char* const name : {"dbProcess", "dbPut", "dbDbPutValue", "dbProcessNotify"})
     where.functions.emplace(name, FakeIoc::code_of(name));
   const RecordPoints points = record_points(where, target, true, false, false, false);
   target.puts.link_from = points.puts.link_from;
   target.puts.link_size = points.puts.link_size;
   target.extras = points.extras;
   const auto slot = value_of(probe_->watch(target));
-  ioc.ask({"link 0 23", "puts 1 7"});
+  ioc.ask({"link 0 23", "puts 1 7", "notify 11"});
   const auto records = value_of(probe_->collect(slot));
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].stats.puts[IOCX_PUT_LINK], 23u);
   EXPECT_EQ(records[0].stats.puts[IOCX_PUT_OTHER], 7u);
-  // dbPut of this program has no frame: its first instruction reads an argument.
-  const bool is_stepped = target.code->entry(ioc.put_offset()).stepped;
-  EXPECT_EQ(counts(slot).hits.stepped, is_stepped ? 30u : 0u);
-  EXPECT_TRUE(is_stepped);
+  EXPECT_EQ(counts(slot).hits.entries, 23u + 7 + 11);
+  // dbProcessNotify of this program begins with neither push nor jump, whatever it is built with.
+  EXPECT_TRUE(target.code->entry(ioc.notify_offset()).stepped);
+  const bool is_put_stepped = target.code->entry(ioc.put_offset()).stepped;
+  EXPECT_EQ(counts(slot).hits.stepped, 11u + (is_put_stepped ? 23 + 7 : 0));
+  EXPECT_EQ(is_put_stepped, iocs::own_decoder() != iocs::decode_x86_64);
 }
 
 }  // namespace
