@@ -106,7 +106,6 @@ TEST(SiteEvents, HaveTheExporterThatWasAsked) {
   PutEvent odd = event(7, "caf\xc3\xa9", 0.1);
   odd.count = 9007199254740993;
   std::string expected = to_json(odd);
-  expected.replace(expected.find("\xc3\xa9"), 2, "\\u00e9");
   expected.pop_back();
   EXPECT_EQ(added("b\"", "\n" + to_json(odd) + "\n"),
             std::vector{expected + R"(,"exporter":"b\""})"});
@@ -123,7 +122,7 @@ TEST(SiteEvents, OfAWrongAnswerNothingIsTaken) {
   for (const auto& [rest, problem] :
        {std::pair{R"({"error":"the store hangs"})", "the store hangs"},
         {R"({"error":{}})", "it has an error"},
-        {"<html>", "a line is no JSON"},
+        {"<html>", "no JSON at byte 1"},
         {R"({"time":7})", "a line is no put"},
         {R"({"seq":7})", "a line is no put"},
         {"[]", "a line is no put"}}) {

@@ -58,8 +58,8 @@ TEST(PendingPuts, NamesAreTextInJson) {
   PendingPuts pending{{put(1, "X\xff", 90)}, {1}, {}};
   EXPECT_EQ(
       to_json(pending_samples({{1, "ps"}}, std::move(pending), kNow)),
-      R"([{"ioc":"ps","pending":1,"oldest_seconds":10.0,"oldest":[{"pv":"X\\xFF","client":"10.0.0.7",)"
-      R"("user":"scan","client_host":"console1","protocol":"ca","since_seconds":1700000090.0}]}])"
+      R"([{"ioc":"ps","pending":1,"oldest_seconds":10,"oldest":[{"pv":"X\\xFF","client":"10.0.0.7",)"
+      R"("user":"scan","client_host":"console1","protocol":"ca","since_seconds":1700000090}]}])"
       "\n");
   EXPECT_THAT(pending_samples({}, {{}, {1}, {}}, kNow), IsEmpty());
 }

@@ -143,7 +143,7 @@ TEST(WhoWrote, JsonAndBack) {
   answer.counting_since_seconds = 1789999999.5;
   answer.records[0].writes = {{"ca", 7}, {"shell", 2}};
   const std::string json = to_json(answer);
-  for (const char c : json) EXPECT_TRUE((c >= 0x20 && c < 0x7f) || c == '\n') << json;
+  for (const char c : json) EXPECT_FALSE(c >= 0 && c < 0x20 && c != '\n') << json;
   const auto back = value_of(who_wrote_from_json(json));
   EXPECT_EQ(to_json(back), json);
   EXPECT_EQ(back.pv, "R1");
@@ -329,10 +329,10 @@ TEST(WhoWroteOfASite, UnnamedPutsAreOfTheExportersThatHaveTheRecord) {
 TEST(WhoWroteOfASite, JsonHasTheExporterOfEachPut) {
   const SiteAnswers answers{3, {{"c:1", "gone \"\xC3\xA9"}}};
   const std::string json = to_json(site(), &answers);
-  for (const char c : json) EXPECT_TRUE((c >= 0x20 && c < 0x7f) || c == '\n') << json;
-  EXPECT_THAT(json, HasSubstr(R"("count":11,"last_time_seconds":1100.0,"exporter":"b:10064"},)"));
-  EXPECT_THAT(json, EndsWith(R"(,"unanswered":[{"exporter":"c:1","error":"gone \"\u00e9"}]})"
-                             "\n"));
+  EXPECT_THAT(json, HasSubstr(R"("count":11,"last_time_seconds":1100,"exporter":"b:10064"},)"));
+  EXPECT_THAT(
+      json,
+      EndsWith(",\"unanswered\":[{\"exporter\":\"c:1\",\"error\":\"gone \\\"\xC3\xA9\"}]}\n"));
   EXPECT_THAT(to_json(sample()), Not(HasSubstr("exporter\":")));
 }
 
