@@ -127,11 +127,16 @@ void PutJudge::drop_gone() {
   for (const auto& it : gone) ++by_client[it->first.client];
   std::vector<std::size_t> held;
   for (const auto& [client, series] : by_client) held.push_back(series);
-  const std::size_t part = equal_part(std::move(held), kMaxGone);
+  // At least one, as far as that goes: the clients may be more than there is room for.
+  const std::size_t part = std::max<std::size_t>(1, equal_part(std::move(held), kMaxGone));
+  std::size_t stay = 0;
   std::erase_if(gone, [&](const auto& it) {
-    const bool leaves =
-        ++kept[it->first.client] > part || last_look_ - it->second.last_time > kKeepGone;
-    if (leaves) over.push_back(it);
+    const bool leaves = ++kept[it->first.client] > part || stay >= kMaxGone ||
+                        last_look_ - it->second.last_time > kKeepGone;
+    if (leaves)
+      over.push_back(it);
+    else
+      ++stay;
     return leaves;
   });
   for (const auto& it : over) series_.erase(it);

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "puts/totals/put_totals.h"
+
 namespace ioc_exporter::policy {
 namespace {
 
@@ -249,6 +251,37 @@ TEST_F(PutJudgeTest, AFloodOfEndedSeriesPushesOutItsOwnClientsOnly) {
   const auto puts = judge_.unexpected();
   EXPECT_EQ(puts.size(), 5000u);
   EXPECT_EQ(std::ranges::count(puts, "10.0.0.8", &UnexpectedPutSample::client), 1);
+}
+
+// Strangers invent names until no series has room; then somebody does what is forbidden.
+TEST_F(PutJudgeTest, AForbiddenPutAfterAFloodOfNamesIsJudged) {
+  ca::CaPutTotals totals(100);
+  const auto read = [&] {
+    const auto counts = totals.counts();
+    std::vector<PutTotal> all;
+    for (const auto& [labels, op, count, hidden, serial, last_ns, created_ns] : counts)
+      all.push_back({labels.ioc,
+                     "ioc1",
+                     {labels.pv, labels.user, labels.host, labels.client, op},
+                     count + hidden,
+                     0,
+                     serial});
+    look(all);
+    totals.note_reading(1);
+  };
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string number = std::to_string(i);
+    totals.add({1, "SR:N" + number, "10.0.1." + number, "stranger", "laptop"}, {1, 0}, 1);
+  }
+  read();
+  const std::uint64_t before = totals.overflowed();
+  EXPECT_GE(before, 9'900u);
+  totals.open(7, 1, {1, "SR:Q1", "10.0.0.7", "guest", "console1"});
+  totals.observe(7, {3, 0});
+  totals.close(7);
+  EXPECT_EQ(totals.overflowed(), before + 3) << "it has no series";
+  read();
+  EXPECT_THAT(shown(), testing::Contains(Pair("guest no forbidden", 3)));
 }
 
 // 100,000 sets of labels are judged once, and after that only looked up.
