@@ -187,21 +187,23 @@ void ProbeControl::choose_level(const Group& group, Clock::time_point now) {
       std::ranges::any_of(group, [](const auto* one) { return one->second.wanted; });
   unsigned level = 1;
   for (const auto* one : group) level = std::max(level, one->second.timing.choose(wanted));
-  for (auto* const one : group) set_level(one->first, one->second, level, now);
+  const Watched& dearest = (*std::ranges::max_element(group, {}, [](const auto* one) {
+                             return one->second.timing.timing(1);
+                           }))->second;
+  for (auto* const one : group) set_level(one->first, one->second, level, dearest, now);
 }
 
 void ProbeControl::set_level(std::uint32_t slot, Watched& watched, unsigned level,
-                             Clock::time_point now) {
+                             const Watched& dearest, Clock::time_point now) {
   watched.choose = false;
   const unsigned before = watched.timing.level();
   if (level == before) return;
   watched.timing.set(level, now, watched.cost);
   if (level > 1) {
     log::info(
-        "ioc {}: 1 second in {} is timed, all calls are counted: to time all would cost {:.1f} % "
-        "of "
-        "a core, or as much of an IOC with the same library file",
-        watched.name, level, percent(watched.timing.timing(1)));
+        "ioc {}: 1 second in {} is timed, all calls are counted: to time all calls of {} would "
+        "cost {:.1f} % of a core",
+        watched.name, level, dearest.name, percent(dearest.timing.timing(1)));
     if (before == 1) watched.window_end = watched.window_due = now;
     return;
   }

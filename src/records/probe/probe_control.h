@@ -121,7 +121,8 @@ class ProbeControl {
   void follow_timing(Clock::time_point now);
   void follow_cycle(const Group& group, TimingCycle::Do what, Clock::time_point now);
   void choose_level(const Group& group, Clock::time_point now);
-  void set_level(std::uint32_t slot, Watched& watched, unsigned level, Clock::time_point now);
+  void set_level(std::uint32_t slot, Watched& watched, unsigned level, const Watched& dearest,
+                 Clock::time_point now);
   void begin_window(std::uint32_t slot, Watched& watched);
   void end_window(std::uint32_t slot, Watched& watched, Clock::time_point now);
   bool pause(std::uint32_t slot, Watched& watched);
