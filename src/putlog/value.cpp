@@ -94,6 +94,11 @@ std::vector<Element> elements_in(Dbf type, const Source& from) {
   }
 }
 
+Value of_size(Value value, std::uint64_t size) {
+  value.size = value.elements.size() == size ? 0 : size;
+  return value;
+}
+
 // Of an array of characters. Nothing: it is none.
 std::optional<std::string> characters_of(const Value& value) {
   std::string characters;
@@ -186,8 +191,7 @@ Value told_value(Value value, Dbf type, std::uint64_t size) {
   if (value.is_array && !value.elements.empty() && (type == Dbf::character || type == Dbf::uchar))
     if (const auto characters = characters_of(value))
       if (auto text = printable_text(*characters, is_cut)) value = {{std::move(*text)}, false};
-  if (value.elements.size() != size) value.size = size;
-  return value;
+  return of_size(std::move(value), size);
 }
 
 // Whether the value goes on behind the message. A text is read as far as its end. `bytes`: of the
@@ -297,7 +301,7 @@ void read_long_strings(std::string_view name, std::initializer_list<std::optiona
   if (!iocs::parse_pv_name(name).is_long_string()) return;
   for (std::optional<Value>* const value : values)
     if (auto text = *value ? text_in(**value) : std::nullopt)
-      *value = {{std::move(*text)}, false, (*value)->whole_size()};
+      *value = of_size({{std::move(*text)}, false}, (*value)->whole_size());
 }
 
 }  // namespace ioc_exporter::putlog

@@ -588,7 +588,8 @@ TEST(PutLogOfPvAccess, AGroupHasItsFieldsAndSaysWhetherAllAreThere) {
     EXPECT_TRUE(reader.take(pva_end(numbers, IOCX_FAILURES, options)));
   }
   const auto field = [](const char* name, std::int64_t value, std::int64_t old) {
-    return PutField{name, "DBR_CHAR", 1, Value{{value}, false}, Value{{old}, false}};
+    return PutField{name, "DBR_CHAR",    1, Value{{value}, false}, Value{{old}, false},
+                    {},   Dbf::character};
   };
   const auto events = reader.finish(at(9 * kMs));
   ASSERT_EQ(events.size(), 2u);
