@@ -11,31 +11,21 @@
 #include <string_view>
 #include <thread>
 
+#include "app/commands.h"
 #include "app/confinement.h"
 #include "app/daemon.h"
-#include "app/functions_command.h"
 #include "app/helpers.h"
 #include "app/lifecycle_signals.h"
 #include "app/logging.h"
 #include "app/notify.h"
 #include "app/options.h"
 #include "app/pages.h"
-#include "app/policy_command.h"
 #include "app/reload.h"
 #include "app/sandbox.h"
 #include "app/site_config.h"
 #include "app/status.h"
 #include "app/version.h"
 #include "base/log.h"
-#include "iocs/iocs_command.h"
-#include "putlog/puts_command.h"
-#include "puts/who_wrote_command.h"
-#include "records/graph_command.h"
-#include "records/links_command.h"
-#include "records/locks_command.h"
-#include "top/check_command.h"
-#include "top/top_command.h"
-#include "traces/trace_command.h"
 #include "web/allowed_hosts.h"
 #include "web/scraper.h"
 #include "web/server.h"
@@ -170,38 +160,8 @@ int serve(app::Daemon& daemon, const Helper& attach, app::Reload& reload,
   return 0;
 }
 
-int run_command(CommandResult (&command)(int, const char* const*), int argc, char** argv) {
-  signal(SIGPIPE, SIG_IGN);
-  const CommandResult result = command(argc - 2, argv + 2);
-  std::fputs(result.err.c_str(), stderr);
-  return print(result.out, result.status);
-}
-
 int run(int argc, char** argv) {
-  const std::string_view command = argc > 1 ? argv[1] : "";
-  if (command == "graph") return run_command(records::graph_command, argc, argv);
-  if (command == "links") return run_command(records::links_command, argc, argv);
-  if (command == "locks") return run_command(records::locks_command, argc, argv);
-  if (command == "who-wrote") return run_command(ca::who_wrote_command, argc, argv);
-  if (command == "puts") {
-    signal(SIGPIPE, SIG_IGN);
-    return putlog::puts_command(argc - 2, argv + 2, stdout, stderr);
-  }
-  if (command == "trace") {
-    signal(SIGPIPE, SIG_IGN);
-    return traces::trace_command(argc - 2, argv + 2, stdout, stderr);
-  }
-  if (command == "top") {
-    signal(SIGPIPE, SIG_IGN);
-    return top::top_command(argc - 2, argv + 2, stdout, stderr);
-  }
-  if (command == "functions") {
-    signal(SIGPIPE, SIG_IGN);
-    return app::functions_command(argc - 2, argv + 2, stdout, stderr);
-  }
-  if (command == "check") return run_command(top::check_command, argc, argv);
-  if (command == "iocs") return run_command(iocs::iocs_command, argc, argv);
-  if (command == "policy") return run_command(app::policy_command, argc, argv);
+  if (const auto status = app::run_command(argc, argv)) return *status;
   auto parsed = app::parse_options(argc, argv);
   if (!parsed) return fail(kUsageError, parsed.error().message() + " (see --help)");
   if (const auto* text = std::get_if<app::PrintAndExit>(&*parsed)) return print(text->text, 0);

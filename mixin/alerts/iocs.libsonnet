@@ -142,7 +142,7 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_tim
               description: 'The periodic scan of {{ $labels.period }} s of IOC {{ $labels.ioc }} on {{ $labels.instance }} ' +
                            'has not finished a pass for {{ humanizeDuration $value }}.',
               until_morning: 'Values of this list stay as they are, and what depends on them is not controlled. It rarely goes on by itself.',
-              command: 'On that host: ioc_exporter top --by=records',
+              command: 'On that host: ioc_exporter status',
             },
           },
           {

@@ -3,6 +3,7 @@
 
 #include <cxxopts.hpp>
 
+#include "app/commands.h"
 #include "app/manual.h"
 #include "app/options.h"
 #include "app/version.h"
@@ -29,18 +30,8 @@ cxxopts::Options describe(const OptionTable& table) {
       "ioc_exporter",
       "Prometheus exporter for EPICS IOC hosts: what every record does and who writes to it.\n"
       "IOCs are neither changed nor restarted. Durations: 500ms, 5s, 1m30s, 2h.\n"
-      "Who wrote to a PV last: ioc_exporter who-wrote PV (see who-wrote --help).\n"
-      "What is written now, with its value: ioc_exporter puts (see puts --help).\n"
-      "What a record sets in motion, with times: ioc_exporter trace RECORD (see trace --help).\n"
-      "What is busy now: ioc_exporter top (see top --help).\n"
-      "What a record processes through its links: ioc_exporter graph RECORD (see graph --help).\n"
-      "Which locks of records threads wait for: ioc_exporter locks (see locks --help).\n"
-      "Which Channel Access links of an IOC are down: ioc_exporter links IOC (see links --help).\n"
-      "Is an IOC well, for Nagios: ioc_exporter check --ioc=NAME (see check --help).\n"
-      "Which puts the site expects: ioc_exporter policy test|learn (see policy --help).\n"
-      "Which IOCs the site expects: ioc_exporter iocs learn (see iocs --help).\n"
-      "Which functions of an IOC can be measured: ioc_exporter functions IOC (see functions "
-      "--help).");
+      "\nCommands, each with --help:\n" +
+          commands_text());
   description.set_width(100);
   const auto add = [&description](const std::string& title, const OptionRow& row) {
     if (row.flag.empty()) return;

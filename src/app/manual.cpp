@@ -44,9 +44,9 @@ Puts, live or of the past, with client, old and new value, from the running expo
 Live traces of chains with that record: trees with the time of each record, from the running exporter; see
 .BR "ioc_exporter trace \-\-help" .
 .TP
-.B "ioc_exporter top"
-Records, IOCs and clients that are busy now, from the running exporter; see
-.BR "ioc_exporter top \-\-help" .
+.B "ioc_exporter status"
+IOCs, the busiest records and puts, from the running exporter; see
+.BR "ioc_exporter status \-\-help" .
 .TP
 .BI "ioc_exporter graph " RECORD
 Records that this record processes through its links, and their time, from the running exporter; see
@@ -182,7 +182,7 @@ constexpr std::string_view kCompletionEnd = R"(    --*)
       ;;
   esac
   local words=$options
-  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote puts trace top graph links locks check policy iocs functions"
+  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote puts trace status graph links locks check policy iocs functions"
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
   [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
   return 0

@@ -70,12 +70,15 @@ web::Response answer_links(Daemon& daemon, const web::Request& request) {
               : refuse(404, json.error().message());
 }
 
-web::Response landing_page(Daemon& daemon, const std::string& telemetry_path) {
+web::Response landing_page(Daemon& daemon, const std::string& telemetry_path,
+                           const web::Request& request) {
   exposition::StatusPage page =
       page_with_rates([&daemon] { return daemon.status(); },
                       [](auto pause) { std::this_thread::sleep_for(pause); });
   page.name = "ioc_exporter";
   page.version = build_info().version;
+  if (query_value(request.query, "format") == "text")
+    return {200, "text/plain; charset=utf-8", status_text(page)};
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
   page.links = {
       {telemetry_path, "Metrics", "for Prometheus"},
@@ -101,8 +104,8 @@ std::span<const Runbook> runbooks() {
 std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
                                                         const std::string& telemetry_path) {
   std::map<std::string, web::Handler, std::less<>> table;
-  table["/"] = [&daemon, telemetry_path](const web::Request&) {
-    return landing_page(daemon, telemetry_path);
+  table["/"] = [&daemon, telemetry_path](const web::Request& request) {
+    return landing_page(daemon, telemetry_path, request);
   };
   const auto scraper = std::make_shared<web::Scraper>(
       [&daemon](exposition::Encoder& encoder) { return daemon.scrape(encoder); });

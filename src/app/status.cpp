@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/command_line.h"
 #include "base/rates.h"
 #include "base/value_text.h"
 
@@ -93,6 +94,35 @@ void finish_status(const std::vector<ProbeState>& probes, StatusPage& page) {
   page.tables.push_back(limits_table(maps));
   add_notes(page);
   add_facts(page);
+}
+
+std::string status_text(const StatusPage& page) {
+  const auto number = [](const auto& value) { return value ? std::to_string(*value) : ""; };
+  const auto rate = [](const auto& value) { return value ? exposition::rate_text(*value) : ""; };
+  exposition::StatusTable iocs{.title = "IOCs"}, probes{.title = "Probes"};
+  iocs.columns = {{"IOC"},      {"state"},       {"pid"},    {"records"},
+                  {"circuits"}, {"processed/s"}, {"puts/s"}, {"problem"}};
+  probes.columns = {{"probe"}, {"state"}};
+  std::vector<std::string> notes = page.notes;
+  for (const StatusIoc& ioc : page.iocs) {
+    iocs.rows.push_back({ioc.name, ioc.up ? "up" : "gone", ioc.up ? std::to_string(ioc.pid) : "",
+                         number(ioc.records), number(ioc.circuits), rate(ioc.processed_rate),
+                         rate(ioc.put_rate), ioc.problem});
+    for (const std::string& note : ioc.notes) notes.push_back("ioc " + ioc.name + ": " + note);
+  }
+  for (const StatusProbe& probe : page.probes) probes.rows.push_back({probe.name, probe.state});
+  std::string text = page.name + " " + page.version;
+  for (const exposition::StatusFact& fact : page.facts) text += ", " + fact.value + " " + fact.what;
+  text += "\n";
+  const auto add = [&text](const exposition::StatusTable& table) {
+    if (!table.rows.empty()) text += "\n" + table.title + "\n" + exposition::table_text(table);
+  };
+  add(iocs);
+  for (const exposition::StatusTable& table : page.tables) add(table);
+  add(probes);
+  if (!notes.empty()) text += "\nNotes\n";
+  for (const std::string& note : notes) text += terminal_cell(note) + "\n";
+  return text;
 }
 
 CheckResult check(const StatusPage& page, const std::string& failed, const std::string& discovery) {

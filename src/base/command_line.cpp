@@ -10,6 +10,7 @@
 
 #include "base/rooted_fs.h"
 #include "base/utf8.h"
+#include "base/value_text.h"
 
 namespace ioc_exporter {
 namespace {
@@ -136,6 +137,46 @@ Result<Fetched> fetch_as(const CommandLine& line, const std::string& url) {
 
 Result<std::string> ask_exporter(const CommandLine& line, const std::string& target) {
   return body_or_not_asked(line, fetch_as(line, url_to(line, target)));
+}
+
+Result<std::string> ask_for_page(const CommandLine& line, const std::string& target) {
+  auto fetched = fetch_as(line, url_to(line, target));
+  const bool is_html = fetched && fetched->content_type.starts_with("text/html");
+  const auto body = body_or_not_asked(line, std::move(fetched));
+  if (!body) return body;
+  if (is_html) return not_an_exporter(line, "it sends HTML");
+  std::string clean;
+  for (std::string_view text = *body; !text.empty();) {
+    const std::string_view one = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    clean.append(std::min(one.find_first_not_of(' '), one.size()), ' ');  // of a tree
+    clean += printable_utf8(one, one.size()) + "\n";
+  }
+  return clean;
+}
+
+CommandResult run_page_command(const PageCommand& command, int count,
+                               const char* const* arguments) {
+  const std::string name = std::string("ioc_exporter ") + command.name;
+  const auto usage = [&name](const std::string& why) {
+    return CommandResult{2, "", name + ": " + why + " (see " + name + " --help)\n"};
+  };
+  const auto line = parse_command(with_exporter_options(command.options), count, arguments);
+  if (!line) return usage(line.error().message());
+  if (line->given.contains("help")) return {0, with_exporter_help(command.help), ""};
+  const std::string word = command.word;
+  const std::size_t wanted = word.empty() ? 0 : 1;
+  if (line->words.size() < wanted || (wanted > 0 && line->words[0].empty()))
+    return usage("no " + word + " was given");
+  if (line->words.size() > wanted)
+    return usage(wanted == 0 ? "unexpected argument " + shown(line->words[0])
+                             : "one " + word + " at a time: " + line->words[0] + " and " +
+                                   line->words[1]);
+  const auto target = command.target(*line);
+  if (!target) return usage(target.error().message());
+  const auto page = ask_for_page(*line, *target);
+  if (!page) return {1, "", name + ": " + page.error().message() + "\n"};
+  return {0, *page, ""};
 }
 
 Result<std::string> tell_exporter(const CommandLine& line, const std::string& target) {

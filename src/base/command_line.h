@@ -1,4 +1,4 @@
-// The arguments of a command, and asking the exporter that runs: who-wrote, graph, policy.
+// The arguments of a command, and asking the exporter that runs.
 #pragma once
 
 #include <chrono>
@@ -54,6 +54,22 @@ Result<std::string> body_of(Result<Fetched> fetched);
 // The body of the exporter's answer to GET `target`, a path with its query. An answer with another
 // status than 200 is an error too, in the exporter's own words.
 Result<std::string> ask_exporter(const CommandLine& line, const std::string& target);
+
+// The same of a page that is text, line by line without what may steer a terminal.
+Result<std::string> ask_for_page(const CommandLine& line, const std::string& target);
+
+// A command that asks the exporter that runs for one page, and prints it.
+struct PageCommand {
+  const char* name;
+  const char* help;  // with the line "@exporter@"
+  const char* word;  // what it is about: "record"; "" = nothing
+  CommandOptions options;
+  // Path of the page, with its query; the error is wrong usage.
+  std::function<Result<std::string>(const CommandLine&)> target;
+};
+// `arguments` are those after the command. Statuses: 0 it is printed; 1 no exporter answered (as it
+// should), or it does not know what was asked for; 2 wrong usage.
+CommandResult run_page_command(const PageCommand& command, int count, const char* const* arguments);
 
 // The same of a POST there, without a body.
 Result<std::string> tell_exporter(const CommandLine& line, const std::string& target);

@@ -77,6 +77,9 @@ struct StatusPage {
   StatusIoc* find_ioc(const std::string& ioc);
 };
 
+// The rows for a terminal, heads in capitals; "" where there are none.
+std::string table_text(const StatusTable& table);
+
 // "1 put", "2 puts".
 std::string plural(std::uint64_t count, const std::string& one);
 // As a fact at the top: "0", "17.3", "4210".

@@ -18,6 +18,7 @@
 #include "exposition/limits.h"
 #include "exposition/self_samples.h"
 #include "iocs/host.h"
+#include "records/busy_records.h"
 #include "records/families/bounds.h"
 #include "records/families/families.h"
 #include "records/habits.h"
@@ -131,6 +132,7 @@ class RecordsCollector final : public Collector {
   std::function<Threads()> threads_;
   MemoryWatch memory_;  // in any thread
   Rates rates_;         // in any thread
+  BusyRecords busy_;    // in any thread
   LabelCache labels_;   // in any thread
   ShownEdges edges_;
   std::mutex bounds_mutex_;

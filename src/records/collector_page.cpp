@@ -308,6 +308,7 @@ void RecordsCollector::status(exposition::StatusPage& page) {
     if (ioc.overhead) row->cost = ioc.overhead->core_share;
   }
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "processed/s"});
+  page.tables.push_back(busy_.look(reading.iocs, Clock::now()));
   page.tables.push_back(stuck_table(reading.iocs));
   page.tables.push_back(lock_waits_table(reading.iocs));
   page.tables.push_back(down_links_table(reading.iocs));

@@ -34,7 +34,7 @@ def listed(exporter, ioc):
     if done.stdout == "no thread waits for the lock of a record\n":
         return []
     header, *rows = [re.split("  +", line) for line in done.stdout.splitlines()]
-    assert header == ["IOC", "RECORD", "HELD BY", "WAITING", "FOR"]
+    assert header == ["IOC", "RECORD", "HELD BY", "WAITING THREADS", "FOR AT LEAST"]
     return [tuple(row[1:4]) for row in rows if row[0] == ioc.name]
 
 

@@ -67,6 +67,17 @@ def test_landing_page_and_health(ioc, exporter):
     assert exporter.request("/-/healthy")[0] == 200
 
 
+def test_status_is_the_page_as_text(ioc, exporter):
+    url = f"--url=http://127.0.0.1:{exporter.port}"
+    done = run_exporter("status", url)
+    assert (done.returncode, done.stderr) == (0, "")
+    for text in ("IOCs\nIOC ", f"\n{ioc.name} ", f" {ioc.pid} ", "\nProbes\nPROBE ", " processed/s"):
+        assert text in done.stdout, done.stdout
+    assert run_exporter("status", "--url=http://127.0.0.1:1").returncode == 1
+    done = run_exporter("top", url)
+    assert (done.returncode, done.stdout) == (2, "") and "ioc_exporter status --watch" in done.stderr
+
+
 def test_runbooks(exporter):
     """Of this version, as text, by the names of the alerts."""
     names = exporter.request("/runbooks/")[2].decode().split()

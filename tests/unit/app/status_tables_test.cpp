@@ -3,6 +3,7 @@
 
 #include "base/rates.h"
 #include "puts/tables.h"
+#include "records/busy_records.h"
 #include "records/memory/record_locks.h"
 #include "records/memory/record_states.h"
 #include "support/snapshot.h"
@@ -168,6 +169,52 @@ TEST(StatusFacts, PartialCountsAreProblems) {
               ElementsAre("ca_tap: 23 × stream_gap (see ioc_exporter_dropped_total)",
                           "ca_udp: 1 × name_cut (see ioc_exporter_dropped_total)",
                           "1 problem (bad)", "24 not counted in full (bad)"));
+}
+
+// Of the second reading, in 2 s.
+Rows busiest(const std::vector<IocSample>& before, const std::vector<IocSample>& now,
+             std::chrono::milliseconds after = std::chrono::seconds(2)) {
+  records::BusyRecords busy;
+  const auto begin = records::BusyRecords::Clock::now();
+  EXPECT_TRUE(busy.look(before, begin).rows.empty());
+  return busy.look(now, begin + after).rows;
+}
+
+TEST(LandingTables, TheBusiestRecordsFirstAndTimesWhereEachCallIsTimed) {
+  IocSample timed = ioc_with_stuck("x", {}), sampled = ioc_with_stuck("y", {});
+  timed.overhead.emplace();
+  sampled.overhead.emplace().timed_share = 1.0 / 16;
+  timed.records = {{0, 100, 0, 7'000'000}, {1, 5, 0, 1'000'000}};
+  sampled.records = {{0, 1, 0, 1'000'000}};
+  const std::vector<IocSample> before{timed, sampled};
+  timed.records = {{0, 146, 0, 53'000'000}, {1, 5, 0, 1'000'000}};
+  sampled.records = {{0, 3, 0, 900'000'000}, {1, 212, 0, 1'000'000}};
+  EXPECT_EQ(busiest(before, {timed, sampled}),
+            (Rows{{"x", "x:a", "2.30 %", "23.0", "1000.0 µs"},
+                  {"y", "y:m", "not timed", "106", "not timed"},
+                  {"y", "y:a", "not timed", "1.0", "not timed"}}));
+  EXPECT_TRUE(busiest(before, {timed, sampled}, std::chrono::milliseconds(999)).empty());
+  EXPECT_TRUE(busiest(before, {timed, sampled}, std::chrono::minutes(11)).empty());
+  IocSample again = ioc_with_stuck("x", {});  // with a database of its own
+  again.records = {{0, 1000, 0, 1}};
+  EXPECT_TRUE(busiest(before, {again}).empty());
+}
+
+TEST(StatusPages, AsText) {
+  exposition::StatusPage page;
+  page.name = "ioc_exporter";
+  page.version = "1.2.3";
+  page.facts = {{"2", "records"}};
+  page.iocs = {{.name = "p\x1bs", .up = true, .pid = 23, .records = 2, .notes = {"a note"}}};
+  page.tables = {{"None", "", {{"a"}}, {}, ""}, {"Some", "", {{"a b"}}, {{"c"}}, "And 1 more."}};
+  page.probes = {{.name = "record_process", .state = "3 attachments"}};
+  EXPECT_EQ(status_text(page),
+            "ioc_exporter 1.2.3, 2 records\n"
+            "\nIOCs\nIOC  STATE  PID  RECORDS  CIRCUITS  PROCESSED/S  PUTS/S  PROBLEM\n"
+            "p_s  up     23   2        -         -            -       -\n"
+            "\nSome\nA B\nc\nAnd 1 more.\n"
+            "\nProbes\nPROBE           STATE\nrecord_process  3 attachments\n"
+            "\nNotes\nioc p_s: a note\n");
 }
 
 TEST(StatusPages, ASecondReadingIsTakenWhereRatesAreDue) {

@@ -29,7 +29,7 @@ TEST(GraphCommand, Usage) {
   EXPECT_THAT(run({"A", "--format=svg"}).err,
               HasSubstr("--format: \"svg\" is neither tree nor dot"));
   for (const char* depth : {"--depth=", "--depth=-1", "--depth=101", "--depth=1x", "--depth=9999"})
-    EXPECT_THAT(run({"A", depth}).err, HasSubstr("is not 0 to 100")) << depth;
+    EXPECT_THAT(run({"A", depth}).err, HasSubstr("is no whole number from 0 to 100")) << depth;
   EXPECT_THAT(run({"A", "--ioc"}).err, HasSubstr("option without its value: --ioc"));
   EXPECT_THAT(run({"A", "--IOC=x"}).err, HasSubstr("unknown option: --IOC=x"));
   EXPECT_THAT(run({"A", "-x"}).err, HasSubstr("unknown option: -x"));
@@ -48,7 +48,7 @@ class GraphServer : public testing::Test {
     options.routes[kGraphPath] = [this](const web::Request& request) {
       asked_with_ = request.authorization;
       return answer_.empty() ? app::answer_graph(snapshot(), true, request)
-                             : web::Response{200, "text/plain", answer_};
+                             : web::Response{200, content_type_, answer_};
     };
     server_ = value_of(web::Server::start(std::move(options)));
     url_ = "http://127.0.0.1:" + std::to_string(server_->port());
@@ -75,7 +75,7 @@ class GraphServer : public testing::Test {
     return run(more);
   }
 
-  std::string url_, answer_, asked_with_;
+  std::string url_, answer_, content_type_ = "text/plain", asked_with_;
   std::unique_ptr<web::Server> server_;
 };
 
@@ -111,6 +111,7 @@ TEST_F(GraphServer, PrintsTheExportersError) {
                             "P:none\n");
   EXPECT_THAT(ask("P:c", {}).err, HasSubstr("add &ioc=NAME, one of ps a&b"));
   answer_ = "<html>RECORD";
+  content_type_ = "text/html";
   result = ask("P:c");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.err, HasSubstr("it answers, but not as ioc_exporter does: "));

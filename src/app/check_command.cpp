@@ -1,4 +1,4 @@
-#include "top/check_command.h"
+#include "app/check_command.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "base/time_text.h"
 #include "base/value_text.h"
 
-namespace ioc_exporter::top {
+namespace ioc_exporter::app {
 namespace {
 
 constexpr int kOk = 0, kWarning = 1, kCritical = 2, kUnknown = 3;
@@ -197,4 +197,4 @@ CommandResult check_command(int count, const char* const* arguments) {
   return judge(values, ioc, *limits);
 }
 
-}  // namespace ioc_exporter::top
+}  // namespace ioc_exporter::app

@@ -8,7 +8,7 @@
 #include "base/command_line.h"
 #include "base/metric_lines.h"
 
-namespace ioc_exporter::top {
+namespace ioc_exporter::app {
 
 // Statuses: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN, as which wrong usage counts. One line of
 // output.
@@ -30,4 +30,4 @@ std::set<std::string, std::less<>> check_families();
 void take(IocValues& values, const std::string& ioc, const MetricLine& series);
 CommandResult judge(const IocValues& values, const std::string& ioc, const CheckLimits& limits);
 
-}  // namespace ioc_exporter::top
+}  // namespace ioc_exporter::app

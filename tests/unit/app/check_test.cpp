@@ -1,10 +1,10 @@
-#include "top/check_command.h"
+#include "app/check_command.h"
 
 #include <gmock/gmock.h>
 
 #include <vector>
 
-namespace ioc_exporter::top {
+namespace ioc_exporter::app {
 namespace {
 
 using ::testing::HasSubstr;
@@ -184,4 +184,4 @@ TEST(Check, OddSeriesAreFew) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::top
+}  // namespace ioc_exporter::app

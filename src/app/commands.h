@@ -1,0 +1,15 @@
+// Commands of ioc_exporter: all but the exporter itself.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace ioc_exporter::app {
+
+// The exit status of the command that argv[1] names; nothing: it names none.
+std::optional<int> run_command(int argc, const char* const* argv);
+
+// For --help: a line each.
+std::string commands_text();
+
+}  // namespace ioc_exporter::app
