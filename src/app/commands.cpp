@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "app/check_command.h"
-#include "app/functions_command.h"
 #include "app/policy_command.h"
 #include "app/status_command.h"
 #include "base/value_text.h"
@@ -58,7 +57,6 @@ constexpr Command kCommands[] = {
     {"check", "--ioc=NAME", "whether an IOC is well, for Nagios", printed<check_command>},
     {"policy", "test|learn", "which puts the site expects", printed<policy_command>},
     {"iocs", "learn", "which IOCs the site expects", printed<iocs::iocs_command>},
-    {"functions", "IOC", "functions of an IOC that can be measured", functions_command},
 };
 
 // Of the release before.
@@ -68,6 +66,7 @@ struct GoneCommand {
 };
 constexpr GoneCommand kGoneCommands[] = {
     {"top", "ioc_exporter status --watch"},
+    {"functions", "ioc_exporter --config.check, and ioc_exporter status (docs/functions.md)"},
 };
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "app/helpers.h"
-#include "app/host_loop.h"
 #include "app/logging.h"
 #include "app/options.h"
 #include "app/rooms.h"
@@ -102,11 +101,35 @@ std::string Daemon::why_hangs(Clock::time_point now) const {
          " s";
 }
 
+// Finds IOCs and reads their databases. An error: not all processes were seen.
+Result<void> Daemon::look_at_host(Clock::time_point now, std::chrono::milliseconds patience) {
+  iocs::Host& host = rooms_->host;
+  Result<void> found = host.poll(now, patience);
+  {
+    // At one go: a scrape that shows an IOC also shows the puts from before it was found.
+    const std::scoped_lock lock(host.mutex());
+    host.apply(now);
+    for (Collector* collector : rooms_->collectors) collector->follow(now);
+  }
+  bool more = false;
+  do {  // IOCs that start together: the first do not wait for the last one's database
+    more = host.read_databases(now, patience);
+    note_alive();
+    if (host.has_databases_to_apply()) {
+      // At one go, too: a scrape that shows records shows them counted.
+      const std::scoped_lock lock(host.mutex());
+      host.apply_databases(now);
+      for (Collector* collector : rooms_->collectors) collector->follow(now);
+    }
+    for (Collector* collector : rooms_->collectors) collector->tick(now);
+  } while (more);
+  return found;
+}
+
 void Daemon::tick(Clock::time_point now) {
   note_alive();
   const auto patience = looked_ && stays_ ? kPatience : kFirstPatience;
-  const Result<void> found =
-      look_at_host(rooms_->host, rooms_->collectors, now, patience, [this] { note_alive(); });
+  const Result<void> found = look_at_host(now, patience);
   {
     const std::scoped_lock lock(rooms_->host.mutex());
     rooms_->exemplars.keep(rooms_->host.known_names());

@@ -127,6 +127,7 @@ class Daemon {
   std::string discovery_problem() const;
 
  private:
+  Result<void> look_at_host(Clock::time_point now, std::chrono::milliseconds patience);
   Daemon(const Options& options, std::unique_ptr<Rooms> rooms);
 
   void collect(Collector& collector, exposition::Page& page);

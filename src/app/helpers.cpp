@@ -55,22 +55,16 @@ std::function<Result<void>()> close_and(std::function<Result<void>()> confine) {
 
 }  // namespace
 
+// First: each helper that is forked later has the descriptors that are open by then, and would keep
+// the packet sockets open.
 Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options) {
-  HelperUsers users{{}, daemon.puts().packet_taps(), &daemon.readers()};
-  std::vector<iocs::Attacher*>& attachers = users.attachers;
+  ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
+  std::vector<iocs::Attacher*> attachers;
   for (const ca::ServerProbeObject* const server :
        {daemon.puts().server_probe_object(), daemon.pva().server_probe_object()})
     if (server != nullptr) attachers.push_back(&server->attacher());
   if (records::RecordProcess* const records = daemon.records().process())
     attachers.push_back(&records->attacher());
-  users.functions = &daemon.functions();
-  return start_attach_helper(users, options);
-}
-
-// First: each helper that is forked later has the descriptors that are open by then, and would keep
-// the packet sockets open.
-Result<std::shared_ptr<Helper>> start_attach_helper(const HelperUsers& users,
-                                                    const Options& options) {
   const auto functions = std::make_shared<functions::FunctionsServer>();
   const auto confine_reader = [&options] {
     return confine_readers(options.privileges, options.sandbox);
@@ -85,7 +79,7 @@ Result<std::shared_ptr<Helper>> start_attach_helper(const HelperUsers& users,
          const auto limited = limit_memory(kMostMemoryOfReader);  // the readers inherit it
          return limited ? confine() : limited;
        },
-       [confine_reader, functions, attachers = users.attachers, taps = users.taps](
+       [confine_reader, functions, attachers, taps](
            const HelperRequest& request, const UniqueFd& file) -> Result<UniqueFd> {
          if (iocs::is_reader_request(request))
            return iocs::serve_reader_request(request, file, confine_reader);
@@ -103,15 +97,15 @@ Result<std::shared_ptr<Helper>> start_attach_helper(const HelperUsers& users,
                 !functions::FunctionsServer::loads(request);
        }});
   if (!attach) return attach;
-  for (iocs::Attacher* const attacher : users.attachers) attacher->use_helper(*attach);
-  if (users.functions != nullptr) users.functions->use_helper(*attach);
+  for (iocs::Attacher* const attacher : attachers) attacher->use_helper(*attach);
+  daemon.functions().use_helper(*attach);
   auto net = (*attach)->open_channel();
   if (!net) return std::move(net).error();
-  if (users.taps != nullptr) users.taps->use_helper(*net);
+  if (taps != nullptr) taps->use_helper(*net);
   open_netlink_by(*net);
   auto readers = (*attach)->open_channel();
   if (!readers) return std::move(readers).error();
-  users.readers->use_helper(*readers);
+  daemon.readers().use_helper(*readers);
   return attach;
 }
 

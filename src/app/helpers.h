@@ -35,19 +35,9 @@ namespace ioc_exporter::app {
 class Daemon;
 struct Options;
 
-// Users of the helper below.
-struct HelperUsers {
-  std::vector<iocs::Attacher*> attachers;
-  ca::CaPacketTaps* taps = nullptr;
-  iocs::ReaderPool* readers = nullptr;
-  functions::FunctionsCollector* functions = nullptr;
-};
-
 // It attaches probes, opens sockets in network namespaces, forks readers: without it nothing can be
 // counted. Once all is loaded but the programs of described functions, which it loads when they are
 // needed, and before the first thread is started.
-Result<std::shared_ptr<Helper>> start_attach_helper(const HelperUsers& users,
-                                                    const Options& options);
 Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options);
 
 // Sets the rights that the processes which write state files drop. Call it before they are started.

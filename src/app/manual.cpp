@@ -71,10 +71,6 @@ The rule of a policy that decides about a put, and a policy proposed from seen p
 .B "ioc_exporter iocs learn"
 A list of expected IOCs, proposed from the running ones; see
 .BR "ioc_exporter iocs \-\-help" .
-.TP
-.BR "ioc_exporter functions " IOC ", " "ioc_exporter functions try " FILE
-Functions of an IOC that can be measured, and what descriptions of functions would give; see
-.BR "ioc_exporter functions \-\-help" .
 .SH SIGNALS
 .TP
 .BR SIGTERM ", " SIGINT
@@ -182,7 +178,7 @@ constexpr std::string_view kCompletionEnd = R"(    --*)
       ;;
   esac
   local words=$options
-  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote puts trace status graph links locks check policy iocs functions"
+  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote puts trace status graph links locks check policy iocs"
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
   [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
   return 0

@@ -221,34 +221,14 @@ void FunctionsCollector::collect(exposition::Page& page) {
   look_at_memory();
   const std::scoped_lock lock(mutex_);
   page.complete = why_not_.empty();
-  if (watch_)
-    encode_functions(samples_now(), watch_->watched(names_), edges_, by_record_, page.encoder);
+  if (watch_) {
+    auto samples = watch_->samples(names_);
+    select_samples(samples);
+    known_names_.apply(samples, walk_watch_);
+    encode_functions(samples, watch_->watched(names_), edges_, by_record_, page.encoder);
+  }
   walk_watch_.encode(page.encoder);
   describe_self(page.self);
-}
-
-std::vector<FunctionSample> FunctionsCollector::samples_now() {
-  auto samples = watch_->samples(names_);
-  select_samples(samples);
-  known_names_.apply(samples, walk_watch_);
-  return samples;
-}
-
-std::vector<FunctionSample> FunctionsCollector::samples() {
-  const std::scoped_lock lock(mutex_);
-  return watch_ ? samples_now() : std::vector<FunctionSample>();
-}
-
-std::vector<WatchedSample> FunctionsCollector::watched() {
-  const std::scoped_lock lock(mutex_);
-  return watch_ ? watch_->watched(names_) : std::vector<WatchedSample>();
-}
-
-std::vector<std::string> FunctionsCollector::fitting_walks() const {
-  std::vector<std::string> names;
-  for (WalkWatch::State& state : walk_watch_.states())
-    if (!state.state.starts_with("absent: ")) names.push_back(std::move(state.walk));
-  return names;
 }
 
 void FunctionsCollector::add_walks(exposition::StatusPage& page) const {

@@ -49,11 +49,6 @@ class FunctionsCollector final : public Collector {
   void describe(const Descriptions& descriptions, const exposition::BoundsOptions& shown);
   // That loads and attaches the programs from now on (FunctionsServer).
   void use_helper(std::shared_ptr<Helper> helper) { helper_ = std::move(helper); }
-  // Calls as a scrape shows them, and where descriptions are found.
-  std::vector<FunctionSample> samples();
-  std::vector<WatchedSample> watched();
-  // Names of walks that were read in an IOC, with what fitted.
-  std::vector<std::string> fitting_walks() const;
 
  private:
   struct Look {
@@ -68,7 +63,6 @@ class FunctionsCollector final : public Collector {
   };
 
   void load(TimePoint now);
-  std::vector<FunctionSample> samples_now();
   void start_watch();
   void look_at_memory();
   void add_walks(exposition::StatusPage& page) const;

@@ -62,7 +62,7 @@ class Search {
  public:
   Search(ElfFile& file, std::span<const FunctionWish> wishes) : file_(file), wishes_(wishes) {
     for (const FunctionWish& wish : wishes) {
-      has_cxx_ |= wish.kind == FunctionWish::Kind::cxx || wish.kind == FunctionWish::Kind::listed;
+      has_cxx_ |= wish.kind == FunctionWish::Kind::cxx;
       const auto colon = wish.text.find(':');
       const bool has_source = wish.kind != FunctionWish::Kind::cxx && colon != std::string::npos &&
                               wish.text.find("::") == std::string::npos;
@@ -83,11 +83,7 @@ class Search {
           wishes_[i].kind == FunctionWish::Kind::place)
         look_at_offset(i);
     for (std::uint32_t i = 0; i < wishes_.size(); ++i) judge(i);
-    for (FoundFunction& one : out_.found) {
-      add_cold(one);
-      if (wishes_[one.wish].kind == FunctionWish::Kind::listed) describe(one);
-    }
-    name_listed();
+    for (FoundFunction& one : out_.found) add_cold(one);
     return std::move(out_);
   }
 
@@ -155,10 +151,6 @@ class Search {
         return glob_matches(names_[wish], name);
       case FunctionWish::Kind::cxx:
         return !cxx.empty() && is_cxx_name(names_[wish], cxx);
-      case FunctionWish::Kind::listed:
-        return glob_matches(names_[wish], name) ||
-               (!cxx.empty() &&
-                (glob_matches(names_[wish], cxx) || is_cxx_name(names_[wish], cxx)));
       default:
         return false;
     }
@@ -168,39 +160,9 @@ class Search {
   void add(std::uint32_t wish, std::string_view name, const CodeRange& code,
            const std::string& source) {
     if (!seen_.emplace(wish, code.file_offset).second) return;
-    if (++counts_[wish] > most_of(wish)) return;
+    if (++counts_[wish] > kMostOfWish) return;
     out_.found.push_back({wish, std::string(name), code, {}});
     source_of_[code.file_offset] = source;
-  }
-
-  std::size_t most_of(std::uint32_t wish) const {
-    return wishes_[wish].kind == FunctionWish::Kind::listed ? kMostListed : kMostOfWish;
-  }
-
-  void describe(FoundFunction& function) {
-    function.source = source_of_.at(function.code.file_offset);
-    for (const CodeRange& part : {function.code, function.cold})
-      if (const auto address = file_.code_address(part.file_offset); address && part.size > 0)
-        function.unwinding = std::max(function.unwinding, unwinding_at(file_, *address));
-  }
-
-  // Each as a description finds this function alone: demangled where that is one function's, else
-  // as it stands in the symbol table, of local ones with the source file.
-  void name_listed() {
-    std::vector<std::pair<FoundFunction*, std::string>> listed;
-    std::map<std::string, unsigned> counts;
-    for (FoundFunction& one : out_.found) {
-      if (wishes_[one.wish].kind != FunctionWish::Kind::listed) continue;
-      listed.emplace_back(&one, one.name.starts_with("_Z") ? demangled(one.name) : "");
-      ++counts[listed.back().second];
-    }
-    for (auto& [one, cxx] : listed) {
-      const bool is_cxx = cxx.find("::") != std::string::npos || cxx.ends_with(')');
-      if (is_cxx && counts.at(cxx) == 1)
-        one->name = std::move(cxx);
-      else if (!one->source.empty())
-        one->name = one->source + ":" + one->name;
-    }
   }
 
   void look_at_offset(std::uint32_t wish) {
@@ -223,15 +185,6 @@ class Search {
     std::string& problem = out_.problems[wish];
     if (!problem.empty()) return;
     const std::size_t count = counts_[wish];
-    if (wishes_[wish].kind == FunctionWish::Kind::listed) {
-      const bool is_stripped = std::ranges::none_of(
-          file_.sections(), [](const Elf64_Shdr& table) { return table.sh_type == SHT_SYMTAB; });
-      if (count > kMostListed)
-        problem = "only the first " + std::to_string(kMostListed) + " functions";
-      else if (is_stripped)
-        problem = kStripped;
-      return;
-    }
     if (wishes_[wish].kind == FunctionWish::Kind::variable)
       problem = count == 1   ? ""
                 : count == 0 ? "the file has no variable " + names_[wish] + ", or is stripped"
@@ -348,8 +301,6 @@ std::string packed(const FoundFunctions& found) {
     packer.add(std::string_view(one.name));
     packer.add(one.code);
     packer.add(one.cold);
-    packer.add(std::string_view(one.source));
-    packer.add(one.unwinding);
   }
   for (const std::string& problem : found.problems) packer.add(std::string_view(problem));
   return packer.bytes();
@@ -364,10 +315,8 @@ std::optional<FoundFunctions> unpacked_functions(std::string_view bytes) {
     auto name = unpacker.text();
     const auto code = unpacker.take<CodeRange>();
     const auto cold = unpacker.take<CodeRange>();
-    auto source = unpacker.text();
-    const auto unwinding = unpacker.take<Unwinding>();
-    if (!wish || !name || !code || !cold || !source || !unwinding) return {};
-    found.found.push_back({*wish, std::move(*name), *code, *cold, std::move(*source), *unwinding});
+    if (!wish || !name || !code || !cold) return {};
+    found.found.push_back({*wish, std::move(*name), *code, *cold});
   }
   while (!unpacker.rest().empty()) {
     auto problem = unpacker.text();

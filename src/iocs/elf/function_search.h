@@ -25,29 +25,17 @@ struct FunctionWish {
     // A variable, by name. Its `code` is where it would be in a file whose data lie as far behind
     // its code as in memory.
     variable,
-    listed,  // all that a glob stands for, by their names or demangled ones
   };
   Kind kind = Kind::name;
   std::string text;
   std::uint64_t offset = 0;
 };
 
-// A function's entry in the file's table for unwinding (.eh_frame).
-enum class Unwinding : std::uint8_t {
-  none,    // nothing: an exception that gets to it ends the process
-  passes,  // an exception passes through it
-  lands,   // an exception enters it: it has a table of its own (LSDA) for destructors, catch or
-           // noexcept
-};
-
 struct FoundFunction {
   std::uint32_t wish = 0;  // index
-  std::string name;        // as the symbol table has it, or listed: described; "" = none
+  std::string name;        // as the symbol table has it; "" = none
   CodeRange code;
   CodeRange cold;  // the part that a compiler has put elsewhere; size 0: none
-  // Of Kind::listed only.
-  std::string source = {};  // file of a local function, as its compiler named it
-  Unwinding unwinding = Unwinding::none;
 };
 
 struct FoundFunctions {
@@ -58,9 +46,7 @@ struct FoundFunctions {
 // The problem of a wish that nothing fits.
 inline constexpr const char* kNoSuchFunction = "no function of the file is called so";
 
-inline constexpr std::size_t kMostOfWish = 512, kMostListed = 32'768;
-// The problem of a list: more cannot be told.
-inline constexpr const char* kStripped = "stripped: only what the file exports has a name";
+inline constexpr std::size_t kMostOfWish = 512;
 
 // As C++ writes the name; "" = it is no mangled one. It may take hours: for a reader's process.
 std::string demangled(std::string_view name);

@@ -1,7 +1,5 @@
 #include "iocs/elf/unwind_table.h"
 
-#include <string_view>
-
 namespace ioc_exporter::iocs {
 namespace {
 
@@ -13,23 +11,19 @@ struct UnwindEntry {
   std::int32_t begin;
   std::uint32_t size;
 };
-struct FoundUnwinding {
-  std::uint64_t offset, common;  // of the entry and of its common part, in the file
-  std::uint64_t size;
-};
-
-// The encoding of addresses stands elsewhere; the usual one is right when it gives this address.
-std::optional<FoundUnwinding> read_unwind_entry(ElfFile& file, std::uint64_t frame,
+// Size of the function. The encoding of addresses stands elsewhere; the usual one is right when it
+// gives this address.
+std::optional<std::uint64_t> read_unwind_entry(ElfFile& file, std::uint64_t frame,
                                                 std::uint64_t address) {
   UnwindEntry entry{};
   const auto offset = file.offset_of(frame);
   if (!offset || !file.read(*offset, &entry, sizeof entry) || entry.size == 0) return {};
   const std::uint64_t begin = frame + 8 + static_cast<std::uint64_t>(std::int64_t{entry.begin});
   if (begin != address || entry.common > *offset + 4) return {};
-  return FoundUnwinding{*offset, *offset + 4 - entry.common, entry.size};
+  return entry.size;
 }
 
-std::optional<FoundUnwinding> search_unwind_table(ElfFile& file, const Elf64_Phdr& table,
+std::optional<std::uint64_t> search_unwind_table(ElfFile& file, const Elf64_Phdr& table,
                                                   std::uint64_t address) {
   struct {
     std::uint8_t version, frame_encoding, count_encoding, row_encoding;
@@ -55,31 +49,12 @@ std::optional<FoundUnwinding> search_unwind_table(ElfFile& file, const Elf64_Phd
   return {};
 }
 
-std::optional<FoundUnwinding> unwind_entry_of(ElfFile& file, std::uint64_t address) {
-  for (const Elf64_Phdr& segment : file.segments())
-    if (segment.p_type == PT_GNU_EH_FRAME) return search_unwind_table(file, segment, address);
-  return {};
-}
-
 }  // namespace
 
 std::optional<std::uint64_t> unwound_size_at(ElfFile& file, std::uint64_t address) {
-  const auto entry = unwind_entry_of(file, address);
-  return entry ? std::optional<std::uint64_t>(entry->size) : std::nullopt;
-}
-
-Unwinding unwinding_at(ElfFile& file, std::uint64_t address) {
-  const auto entry = unwind_entry_of(file, address);
-  if (!entry) return Unwinding::none;
-  // The common part: its version, and letters for what the entries have. Behind the entry's size
-  // stands the length of the rest, then the address of its LSDA, 0 without one.
-  char common[24] = {};
-  std::uint32_t lsda = 0;
-  const bool read = file.read(entry->common, common, sizeof common - 1) &&
-                    file.read(entry->offset + sizeof(UnwindEntry) + 1, &lsda, sizeof lsda);
-  return read && std::string_view(common + 9).find('L') != std::string_view::npos && lsda != 0
-             ? Unwinding::lands
-             : Unwinding::passes;
+  for (const Elf64_Phdr& segment : file.segments())
+    if (segment.p_type == PT_GNU_EH_FRAME) return search_unwind_table(file, segment, address);
+  return {};
 }
 
 }  // namespace ioc_exporter::iocs

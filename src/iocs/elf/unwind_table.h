@@ -6,14 +6,10 @@
 #include <optional>
 
 #include "iocs/elf/elf_file.h"
-#include "iocs/elf/function_search.h"
 
 namespace ioc_exporter::iocs {
 
 // Size of the function that begins at the address; none: none does.
 std::optional<std::uint64_t> unwound_size_at(ElfFile& file, std::uint64_t address);
-
-// Of the function that begins at the address.
-Unwinding unwinding_at(ElfFile& file, std::uint64_t address);
 
 }  // namespace ioc_exporter::iocs
