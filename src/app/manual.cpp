@@ -33,11 +33,11 @@ Durations are written 500ms, 5s, 1m30s, 2h.
 constexpr std::string_view kEnd = R"(.SH COMMANDS
 .TP
 .BI "ioc_exporter who\-wrote " PV
-Last writers of that PV, from the running exporter, or from all of a site; see
+Last writers of that PV, from the running exporter; see
 .BR "ioc_exporter who\-wrote \-\-help" .
 .TP
 .B "ioc_exporter puts"
-Puts, live or of the past, with client, old and new value, from the running exporter, or from all of a site; see
+Puts, live or of the past, with client, old and new value, from the running exporter; see
 .BR "ioc_exporter puts \-\-help" .
 .TP
 .BI "ioc_exporter trace " RECORD

@@ -16,6 +16,8 @@
 #include "app/version.h"
 #include "base/process_stats.h"
 #include "base/query.h"
+#include "base/value_text.h"
+#include "base/wall_clock.h"
 #include "iocs/iocs_command.h"
 #include "putlog/put_query.h"
 #include "records/graph.h"
@@ -59,7 +61,12 @@ web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   if (const auto process = read_process_stats(RootedFs()))
     answer.counting_since_seconds = process->start_time_seconds;
   if (!answer.records.empty()) add_writes(daemon.records().read(), answer);
-  return {200, "application/json", ca::to_json(answer)};
+  if (query_value(request.query, "format") != "text")
+    return {200, "application/json", ca::to_json(answer)};
+  const auto limit = parse_whole_number(query_value(request.query, "limit").value_or("20"), 0,
+                                        UINT64_MAX);
+  if (!limit) return refuse(400, "limit: " + limit.error().message());
+  return {200, "text/plain; charset=utf-8", ca::to_text(answer, *limit, now_seconds())};
 }
 
 web::Response answer_links(Daemon& daemon, const web::Request& request) {

@@ -11,7 +11,6 @@
 #include "base/command_line.h"
 #include "base/json_reader.h"
 #include "base/query.h"
-#include "base/site.h"
 #include "base/time_text.h"
 #include "exposition/json_text.h"
 #include "putlog/put_query.h"
@@ -31,7 +30,6 @@ SYNOPSIS
   ioc_exporter puts [--pv=REGEX] [--client=REGEX] [--user=REGEX] [--ioc=REGEX] [--unexpected]
                     [--inside] [--since=TIME [--follow]] [--json] [--url=URL]
   ioc_exporter puts --pending [--json] [--url=URL]
-  ioc_exporter puts --targets=FILE|--prometheus=URL --since=TIME [...]
 
 DESCRIPTION
   Follows the ioc_exporter on the IOC's host, which runs with --collector.putlog, and prints a line
@@ -49,10 +47,6 @@ DESCRIPTION
   With --pending, prints the puts with callback that wait for their end, the ten oldest of each
   IOC: since when, and what waits. It needs no put log.
 
-  With --targets or --prometheus, asks all exporters of a site, with the same login and certificates,
-  and prints their puts in the order of time, with the column or key EXPORTER. Lines on standard
-  error, in JSON also those with the key "error", name those that did not answer, and why.
-
   Where an answer does not reach back as far as --since, a line on standard error says so.
 
   "-" stands for an unknown value. In a pipe, or with --json, each put is one line of JSON
@@ -65,25 +59,21 @@ OPTIONS
   --inside     also writes inside the IOCs: by the sequencer, by CA links
   --since=TIME print the puts since then from the exporter's memory and store (--putlog.store), and
                end: "10m", "1h30m", "today", "yesterday", seconds since 1970, or a time as in the
-               column TIME or as 2026-11-21T09:07:16Z; without a zone the exporter's local time,
-               with --targets or --prometheus this process'
+               column TIME or as 2026-11-21T09:07:16Z; without a zone the exporter's local time
   --follow     with --since: continue with new puts
   --pending    puts with callback that have not ended yet, and end
   --json       lines of JSON, also on a terminal
 @exporter@
-@site@
   --help       print this text
 
 EXIT STATUS
-  0 done, 1 no exporter answered, 2 wrong usage, 3 with --since or --pending: no such puts, 4 some
-  exporters of a site did not answer
+  0 done, 1 no exporter answered, 2 wrong usage, 3 with --since or --pending: no such puts
 
 EXAMPLES
   ioc_exporter puts --pv='SR:.*' --unexpected
   ioc_exporter puts --since=10m --user=ada | jq .value
   ioc_exporter puts --since=yesterday --pv='SR:.*'
   ioc_exporter puts --pending
-  ioc_exporter puts --prometheus=http://prometheus:9090 --since=7d --pv='SR:.*'
 )help";
 
 bool write(std::FILE* out, const std::string& text) {
@@ -92,16 +82,12 @@ bool write(std::FILE* out, const std::string& text) {
 
 // `why` may contain text of the server.
 int fail(std::FILE* err, int status, const std::string& why) {
-  std::fprintf(err, "ioc_exporter puts: %s\n", terminal_lines(why).c_str());
+  std::fprintf(err, "ioc_exporter puts: %s\n", terminal_cell(why).c_str());
   return status;
 }
 
-void tell_reach(std::FILE* err, const std::string& exporter, const std::string& reach) {
-  if (!reach.empty()) fail(err, 0, exporter + " knows puts since " + reach + " only");
-}
-
-// Target of the request to the exporter. `of_site`: all are asked for the same time.
-Result<std::string> target_of(const CommandLine& line, bool of_site) {
+// Target of the request to the exporter.
+Result<std::string> target_of(const CommandLine& line) {
   std::string target = std::string(kPutsPath) + "?";
   for (const char* name : {"since", "pv", "client", "user", "ioc"})
     if (const std::string& word = line.values.at(name); !word.empty())
@@ -114,23 +100,17 @@ Result<std::string> target_of(const CommandLine& line, bool of_site) {
   // Errors here are wrong usage, not the exporter's refusal.
   const auto query =
       parse_put_query(target.substr(target.find('?') + 1), std::chrono::system_clock::now());
-  if (!query) return query.error();
-  if (!of_site || !query->since) return target;
-  const std::chrono::duration<double> since = query->since->time_since_epoch();
-  return std::string(kPutsPath) + "?since=" + std::to_string(since.count()) +
-         target.substr(std::min(target.find('&'), target.size()));
+  return query ? Result<std::string>(target) : query.error();
 }
 
 // The output of events.
 class Printer {
  public:
-  Printer(std::FILE* out, bool json, bool days, bool exporters)
+  Printer(std::FILE* out, bool json, bool days)
       : out_(out),
         json_(json),
-        table_(::isatty(::fileno(out)) == 1 && std::getenv("NO_COLOR") == nullptr, days,
-               exporters) {}
+        table_(::isatty(::fileno(out)) == 1 && std::getenv("NO_COLOR") == nullptr, days) {}
 
-  bool is_json() const { return json_; }
   bool print(const std::vector<std::string>& events) {
     if (events.empty()) return true;
     return write(out_, json_ ? json_lines(events) : table_.lines(events));
@@ -157,7 +137,8 @@ int print_those_since(const CommandLine& line, const std::string& target, Printe
   if (!written) return any ? 0 : kFailed;  // a pipe that was closed: enough
   if (const std::string problem = lines.problem(); !problem.empty())
     return fail(err, kFailed, not_an_exporter(line, problem).message());
-  tell_reach(err, "the exporter", lines.reach());
+  if (!lines.reach().empty())
+    fail(err, 0, "the exporter knows puts since " + lines.reach() + " only");
   return any ? 0 : kNone;
 }
 
@@ -185,30 +166,6 @@ int print_pending(const CommandLine& line, std::FILE* out, std::FILE* err) {
   if (!text) return fail(err, kFailed, not_an_exporter(line, "no list of puts").message());
   if (!write(out, line.given.contains("json") ? *body : *text)) return kFailed;
   return any ? 0 : kNone;
-}
-
-int print_those_of_site(const CommandLine& line, const SiteOptions& site, const std::string& target,
-                        Printer& printer, std::FILE* err) {
-  std::vector<SiteEvent> events;
-  const auto answers = ask_site(
-      line, site, target, [&events, err](const std::string& exporter, const std::string& body) {
-        std::string reach;
-        auto added = add_events(exporter, body, events, reach);
-        tell_reach(err, exporter, reach);
-        return added;
-      });
-  if (!answers) return fail(err, kFailed, answers.error().message());
-  std::ranges::stable_sort(events, {}, &SiteEvent::time);
-  std::vector<std::string> lines;
-  for (SiteEvent& event : events) lines.push_back(std::move(event.line));
-  for (const auto& [exporter, why] : answers->unanswered)
-    if (printer.is_json()) {
-      exposition::JsonObject object(lines.emplace_back());
-      object.any_text("exporter", exporter);
-      object.any_text("error", why);
-    }
-  std::fputs(answers->lines("puts").c_str(), err);
-  return printer.print(lines) ? answers->status(!events.empty()) : kFailed;
 }
 
 }  // namespace
@@ -261,59 +218,30 @@ bool LineStream::take(std::string_view piece, std::vector<std::string>& lines) {
   return problem_.empty();
 }
 
-Result<void> add_events(const std::string& exporter, const std::string& body,
-                        std::vector<SiteEvent>& all, std::string& reach) {
-  LineStream stream;
-  std::vector<std::string> lines;
-  std::vector<SiteEvent> events;
-  stream.take(body, lines);
-  if (const std::string problem = stream.problem(); !problem.empty())
-    return error_in_words(problem);
-  reach = stream.reach();
-  for (const std::string& line : lines) {
-    auto json = Json::parse(line);
-    const std::string time = json ? json->text_at("time") : "";
-    if (time.empty()) return unlike_ours("a line is no put");
-    auto& object = std::get<Json::Object>(json->value);
-    std::erase_if(object, [](const auto& one) { return one.key == "exporter"; });
-    object.push_back({"exporter", Json{exporter}});
-    events.push_back({time, ""});
-    exposition::append_json(events.back().line, *json);
-  }
-  std::ranges::move(events, std::back_inserter(all));
-  return {};
-}
-
 int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {
   const auto line = parse_command(
-      with_site_options({{{"pv", ""}, {"client", ""}, {"user", ""}, {"ioc", ""}, {"since", ""}},
+      with_exporter_options({{{"pv", ""}, {"client", ""}, {"user", ""}, {"ioc", ""}, {"since", ""}},
                          {"unexpected", "inside", "follow", "json", "pending"}}),
       count, arguments);
   const auto usage = [err](const std::string& why) {
     return fail(err, kUsage, why + " (see ioc_exporter puts --help)");
   };
   if (!line) return usage(line.error().message());
-  if (line->given.contains("help")) return write(out, with_site_help(kHelp)) ? 0 : kFailed;
+  if (line->given.contains("help")) return write(out, with_exporter_help(kHelp)) ? 0 : kFailed;
   if (!line->words.empty()) return usage("unexpected argument \"" + line->words.front() + "\"");
-  const auto site = site_options(*line);
-  if (!site) return usage(site.error().message());
   const bool json = line->given.contains("json");
   if (line->given.contains("pending")) {
     for (const char* other :
          {"pv", "client", "user", "ioc", "since", "unexpected", "inside", "follow"})
       if (line->given.contains(other))
         return usage("--pending and --" + std::string(other) + " do not go together");
-    if (*site) return usage("--pending asks one exporter");
     return print_pending(*line, out, err);
   }
-  const auto target = target_of(*line, site->has_value());
+  const auto target = target_of(*line);
   if (!target) return usage(target.error().message());
   const bool lines = json || ::isatty(::fileno(out)) != 1;
   const bool follow = target->find("follow=1") != std::string::npos;
-  if (*site && follow)
-    return usage("all exporters of a site are asked with --since, without --follow");
-  Printer printer(out, lines, !line->values.at("since").empty(), site->has_value());
-  if (*site) return print_those_of_site(*line, **site, *target, printer, err);
+  Printer printer(out, lines, !line->values.at("since").empty());
   return follow ? print_as_they_come(*line, *target, printer, err)
                 : print_those_since(*line, *target, printer, err);
 }

@@ -11,8 +11,7 @@
 namespace ioc_exporter::putlog {
 
 // Statuses: 0 done, 1 no exporter answered (as it should), 2 wrong usage, 3 of --since: there were
-// none, 4 some of a site's exporters did not answer. `arguments` are those after "puts". Prints as
-// events come.
+// none. `arguments` are those after "puts". Prints as events come.
 int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err);
 
 // Server-sent events (their data, a text each), from pieces of the stream.
@@ -43,14 +42,5 @@ class LineStream {
  private:
   std::string rest_, problem_, reach_;
 };
-
-// An event of one of a site's exporters: a line of JSON with the key "exporter".
-struct SiteEvent {
-  std::string time, line;  // the former as in the latter: such texts are in the order of time
-};
-// Adds those of an answer of /api/v1/puts, or none: then the error says why.
-// `reach`: as LineStream has it.
-Result<void> add_events(const std::string& exporter, const std::string& body,
-                        std::vector<SiteEvent>& all, std::string& reach);
 
 }  // namespace ioc_exporter::putlog

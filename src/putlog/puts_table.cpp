@@ -103,7 +103,7 @@ struct Row {
   bool bad = false, failed = false;
 };
 
-std::optional<Row> row_of(const std::string& line, bool days, bool exporters) {
+std::optional<Row> row_of(const std::string& line, bool days) {
   const auto parsed = Json::parse(line);
   if (!parsed || parsed->get_if<Json::Object>() == nullptr) return std::nullopt;
   const Json& json = *parsed;
@@ -121,7 +121,6 @@ std::optional<Row> row_of(const std::string& line, bool days, bool exporters) {
                terminal_cell(host.empty() ? user : user + "@" + host),
                result_text(json),
                action.empty() ? "" : terminal_cell(rule.empty() ? action : action + ": " + rule)};
-  if (exporters) row.cells.insert(row.cells.begin() + 1, terminal_cell(json.text_at("exporter")));
   row.bad = action == "unexpected" || action == "forbidden" || action == "unjudged";
   row.failed = !status.empty() && status != "ok";
   return row;
@@ -147,22 +146,21 @@ std::string PutsTable::lines(const std::vector<std::string>& events) {
   if (is_first) {
     rows.push_back({{kColumns.begin(), kColumns.end()}});
     rows.back().cells.emplace_back("POLICY");
-    if (exporters_) rows.back().cells.insert(rows.back().cells.begin() + 1, "EXPORTER");
     widths_.assign(rows.back().cells.size(), 0);
   }
   for (const std::string& event : events)
-    if (auto row = row_of(event, days_, exporters_)) rows.push_back(std::move(*row));
+    if (auto row = row_of(event, days_)) rows.push_back(std::move(*row));
   for (const Row& row : rows)
     for (std::size_t i = 0; i < row.cells.size(); ++i)
       widths_[i] = std::max(widths_[i], std::min<std::size_t>(width_of(row.cells[i]), 40));
-  const std::size_t old_at = exporters_ ? 4 : 3;
+  constexpr std::size_t kOldAt = 3;
   std::string text;
   for (const Row& row : rows) {
     const bool is_head = is_first && &row == &rows.front();
     const char* const colour = row.bad ? kRed : row.failed ? kYellow : nullptr;
     if (coloured_ && colour != nullptr) text += colour;
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const bool dim = coloured_ && i == old_at && colour == nullptr && !is_head;
+      const bool dim = coloured_ && i == kOldAt && colour == nullptr && !is_head;
       text += (dim ? kDim : "") + row.cells[i] + (dim ? kPlain : "");
       if (i + 1 == row.cells.size()) break;
       const std::size_t width = width_of(row.cells[i]);

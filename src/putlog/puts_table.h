@@ -15,16 +15,15 @@ std::string json_lines(const std::vector<std::string>& events);
 // Events, one line each, for people. Columns are as wide as the widest cell so far.
 class PutsTable {
  public:
-  // `days`: times have their day, too. `exporters`: with a column for their names.
-  explicit PutsTable(bool coloured, bool days = false, bool exporters = false)
-      : coloured_(coloured), days_(days), exporters_(exporters) {}
+  // `days`: times have their day, too.
+  explicit PutsTable(bool coloured, bool days = false) : coloured_(coloured), days_(days) {}
 
   // Lines for events as /api/v1/puts gives them; other lines are left out. The first call
   // has the head, too.
   std::string lines(const std::vector<std::string>& events);
 
  private:
-  const bool coloured_, days_, exporters_;
+  const bool coloured_, days_;
   std::vector<std::size_t> widths_;
 };
 

@@ -72,7 +72,7 @@ WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples, 
   };
   for (const PutSample& put : samples.puts) {
     if (!put.pv.empty()) {
-      if (is_asked(put)) answer.puts.push_back({put});
+      if (is_asked(put)) answer.puts.push_back(put);
     } else if (having.empty() || having.contains(put.ioc)) {
       answer.unnamed_puts += put.count;
     }
@@ -85,18 +85,6 @@ void add_who_wrote(WhoWrote& answer, WhoWrote more) {
   std::ranges::move(more.puts, std::back_inserter(answer.puts));
   std::ranges::stable_sort(answer.puts, std::greater<>(), &PutSample::last_time_seconds);
   answer.unnamed_puts += more.unnamed_puts;
-}
-
-void add_exporter(WhoWrote& site, const std::string& exporter, WhoWrote answer) {
-  for (Writer& put : answer.puts) put.exporter = exporter;
-  if (answer.records.empty() && !site.records.empty()) answer.unnamed_puts = 0;
-  if (!answer.records.empty() && site.records.empty()) site.unnamed_puts = 0;
-  std::ranges::move(answer.records, std::back_inserter(site.records));
-  site.counting_since_seconds =
-      std::max(site.counting_since_seconds, answer.counting_since_seconds);
-  if (!answer.problem.empty())
-    site.problem += (site.problem.empty() ? "" : "; ") + exporter + ": " + answer.problem;
-  add_who_wrote(site, std::move(answer));
 }
 
 }  // namespace ioc_exporter::ca

@@ -1,7 +1,7 @@
-// Last writers of a PV: the answer of GET /api/v1/who-wrote?pv=NAME, and the output of ioc_exporter
-// who-wrote. Pure.
+// Last writers of a PV: the answer of GET /api/v1/who-wrote?pv=NAME, as JSON or as text. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,18 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
-#include "base/site.h"
 #include "iocs/samples.h"
 #include "puts/totals/samples.h"
 
 namespace ioc_exporter::ca {
 
 inline constexpr const char* kWhoWrotePath = "/api/v1/who-wrote";
-
-struct Writer : PutSample {
-  std::string exporter = {};  // of a site; "" = the only one that is asked
-};
 
 // A record of the name that was asked for; `pv` as asked.
 struct AskedRecord : PvSample {
@@ -37,7 +31,7 @@ using WrittenByGroup = std::map<std::pair<std::string, std::string>, std::set<st
 struct WhoWrote {
   std::string pv;                    // as asked
   std::vector<AskedRecord> records;  // in each IOC
-  std::vector<Writer> puts;          // one for each PV name, client and operation; the latest first
+  std::vector<PutSample> puts;         // one for each PV name, client and operation; the latest first
   // Puts, to the IOCs in `records` (or to all), on channels whose name is not known: some may have
   // been to this PV.
   std::uint64_t unnamed_puts = 0;
@@ -54,17 +48,12 @@ WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples, 
 // Adds what is known of the same PV from elsewhere: its puts, the latest of all first.
 void add_who_wrote(WhoWrote& answer, WhoWrote more);
 
-// Adds the answer of one of a site's exporters. Puts without a name count of those that have the
-// record, or of all.
-void add_exporter(WhoWrote& site, const std::string& exporter, WhoWrote answer);
-
 // WhoWrote::problem: `counted`: puts are counted at all; `complete`: all could be read.
 std::string why_puts_are_missing(bool counted, bool complete);
 
 // JSON object. Texts are as the labels on /metrics: what is no UTF-8 stands as \xNN.
-// With `site` also "unanswered".
-std::string to_json(const WhoWrote& answer, const SiteAnswers* site = nullptr);
-// The error says what is not as to_json() makes it.
-Result<WhoWrote> who_wrote_from_json(std::string_view json);
+std::string to_json(const WhoWrote& answer);
+// For people: at most `limit` puts (0: all). `now_seconds`: time of day.
+std::string to_text(const WhoWrote& answer, std::size_t limit, double now_seconds);
 
 }  // namespace ioc_exporter::ca

@@ -82,70 +82,31 @@ TEST_F(PutsTableTest, NothingSteersTheTerminal) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
 }
 
-std::vector<std::string> added(const std::string& exporter, const std::string& body) {
-  std::vector<SiteEvent> events;
-  std::string reach;
-  const auto good = add_events(exporter, body, events, reach);
-  EXPECT_TRUE(good) << good.error().message();
-  EXPECT_EQ(reach, "");
-  std::vector<std::string> lines;
-  for (const SiteEvent& one : events) lines.push_back(one.line);
-  return lines;
-}
-
-TEST_F(PutsTableTest, OfASiteHasTheExporter) {
-  PutsTable table(false, true, true);
-  EXPECT_EQ(table.lines(added("host:10064", to_json(event(9)) + "\n")),
-            "TIME                EXPORTER    IOC  PV    OLD  NEW  CLIENT         PROCESS  USER  "
-            "RESULT  POLICY\n"
-            "11-22 23:00:00.000  host:10064  ps   SR:I  -    1.5  10.0.0.7:4711  -        ada   "
-            "-\n");
-}
-
-TEST(SiteEvents, HaveTheExporterThatWasAsked) {
-  PutEvent odd = event(7, "caf\xc3\xa9", 0.1);
-  odd.count = 9007199254740993;
-  std::string expected = to_json(odd);
-  expected.pop_back();
-  EXPECT_EQ(added("b\"", "\n" + to_json(odd) + "\n"),
-            std::vector{expected + R"(,"exporter":"b\""})"});
-  EXPECT_EQ(added("b", R"({"time":"t","exporter":"a"})"
-                       "\n"),
-            std::vector<std::string>{R"({"time":"t","exporter":"b"})"});
-  EXPECT_TRUE(added("none", "").empty());
-}
-
-TEST(SiteEvents, OfAWrongAnswerNothingIsTaken) {
-  std::vector<SiteEvent> all;
-  std::string reach;
+TEST(PutsLines, OfAWrongAnswerTheProblemIsTold) {
   const std::string good = to_json(event(1)) + "\n";
-  for (const auto& [rest, problem] :
-       {std::pair{R"({"error":"the store hangs"})", "the store hangs"},
-        {R"({"error":{}})", "it has an error"},
-        {"<html>", "no JSON at byte 1"},
-        {R"({"time":7})", "a line is no put"},
-        {R"({"seq":7})", "a line is no put"},
-        {"[]", "a line is no put"}}) {
-    const auto taken = add_events("x", good + rest + "\n", all, reach);
-    ASSERT_FALSE(taken) << rest;
-    EXPECT_NE(taken.error().message().find(problem), std::string::npos) << taken.error().message();
+  for (const auto& [rest, problem] : {std::pair{R"({"error":"the store hangs"})", "the store hangs"},
+                                      {R"({"error":{}})", "it has an error"},
+                                      {"<html>", "a line: "}}) {
+    LineStream stream;
+    std::vector<std::string> lines;
+    EXPECT_FALSE(stream.take(good + rest + "\n", lines)) << rest;
+    EXPECT_NE(stream.problem().find(problem), std::string::npos) << stream.problem();
   }
-  EXPECT_FALSE(add_events("x", good + to_json(event(2)), all, reach)) << "the last line is cut";
-  const std::string deep = std::string(1 << 17, '[') + std::string(1 << 17, ']');
-  EXPECT_FALSE(add_events("x", good + R"({"time":"t","value":)" + deep + "}\n", all, reach));
-  EXPECT_TRUE(all.empty());
+  LineStream cut;
+  std::vector<std::string> lines;
+  EXPECT_TRUE(cut.take(good + to_json(event(2)), lines));
+  EXPECT_EQ(cut.problem(), "a line is cut");
 }
 
-TEST(SiteEvents, TellWhereTheAnswerBegins) {
-  std::vector<SiteEvent> all;
-  std::string reach;
-  ASSERT_TRUE(add_events("x",
-                         R"({"reaches_back_to":"2026-11-22T23:00:00Z"})"
-                         "\n" +
-                             to_json(event(1)) + "\n",
-                         all, reach));
-  EXPECT_EQ(all.size(), 1u);
-  EXPECT_EQ(reach, "2026-11-22T23:00:00Z");
+TEST(PutsLines, TellWhereTheAnswerBegins) {
+  LineStream stream;
+  std::vector<std::string> lines;
+  EXPECT_TRUE(stream.take(R"({"reaches_back_to":"2026-11-22T23:00:00Z"})"
+                          "\n" +
+                              to_json(event(1)) + "\n",
+                          lines));
+  EXPECT_EQ(lines.size(), 1u);
+  EXPECT_EQ(stream.reach(), "2026-11-22T23:00:00Z");
 }
 
 TEST(PutsJsonLines, AreTheReceivedLinesWithoutControlCharacters) {
@@ -187,8 +148,6 @@ TEST(PutsCommandTest, WrongUsageIsTold) {
   for (const auto& [argument, problem] : {std::pair{"--pv=(", "pv: regular expression"},
                                           {"word", "unexpected argument"},
                                           {"--since=tomorrow", "since: "},
-                                          {"--targets=x", "with --since, without --follow"},
-                                          {"--timeout=1s", "need --targets"},
                                           {"--no-such", "unknown option"}}) {
     const auto [status, text] = run({argument});
     EXPECT_EQ(status, 2) << argument;
@@ -196,9 +155,7 @@ TEST(PutsCommandTest, WrongUsageIsTold) {
   }
   EXPECT_EQ(run({"--url=http://127.0.0.1:1", "--since=1m"}).first, 1);
   EXPECT_EQ(run({"--url=http://127.0.0.1:1"}).first, 1);
-  EXPECT_EQ(run({"--targets=/no/such", "--since=1m"}).first, 1);
-  EXPECT_EQ(run({"--targets=x", "--pending"}).first, 2);
-  EXPECT_EQ(run({"--prometheus=http://127.0.0.1:1", "--since=1m"}).first, 1);
+  EXPECT_EQ(run({"--user=x", "--pending"}).first, 2);
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/json_reader.h"
 #include "base/query.h"
 #include "puts/who_wrote.h"
 #include "puts/who_wrote_command.h"
-#include "support/temporary_folder.h"
 #include "support/value_of.h"
 #include "web/server.h"
 
@@ -134,7 +134,7 @@ TEST(WhoWrote, SaysWhyPutsMayBeMissing) {
   EXPECT_THAT(why_puts_are_missing(false, false), HasSubstr("--no-collector.puts"));
 }
 
-TEST(WhoWrote, JsonAndBack) {
+TEST(WhoWrote, AsJson) {
   Snapshot all = snapshot();
   all.puts[0].user = "\"quoted\" \xC3\xA9 \x1b[31m";
   all.puts[0].count = UINT64_C(18446744073709551615);
@@ -144,28 +144,18 @@ TEST(WhoWrote, JsonAndBack) {
   answer.records[0].writes = {{"ca", 7}, {"shell", 2}};
   const std::string json = to_json(answer);
   for (const char c : json) EXPECT_FALSE(c >= 0 && c < 0x20 && c != '\n') << json;
-  const auto back = value_of(who_wrote_from_json(json));
-  EXPECT_EQ(to_json(back), json);
-  EXPECT_EQ(back.pv, "R1");
-  EXPECT_EQ(back.unnamed_puts, 11u);
-  EXPECT_EQ(back.counting_since_seconds, 1789999999.5);
-  ASSERT_EQ(back.puts.size(), answer.puts.size());
-  EXPECT_EQ(back.puts[0].user, all.puts[0].user);
-  EXPECT_EQ(back.puts[0].count, all.puts[0].count);
-  EXPECT_EQ(back.puts[0].last_time_seconds, 1790000000.123456);
-  EXPECT_EQ(back.puts[2].op, PutOp::write_notify);
-  EXPECT_EQ(records(back), records(answer));
-  EXPECT_EQ(back.records[0].writes, answer.records[0].writes);
-}
-
-TEST(WhoWrote, InvalidJsonIsAnError) {
-  const std::string json = to_json(who_wrote(snapshot(), "R1"));
-  EXPECT_FALSE(who_wrote_from_json(""));
-  EXPECT_FALSE(who_wrote_from_json("[]"));
-  EXPECT_FALSE(who_wrote_from_json("{}"));
-  EXPECT_FALSE(who_wrote_from_json(json.substr(0, json.size() / 2)));
-  EXPECT_FALSE(who_wrote_from_json(R"({"pv":1})"));
-  EXPECT_FALSE(who_wrote_from_json(R"({"pv":"\xFF"})"));
+  const Json back = value_of(Json::parse(json));
+  EXPECT_EQ(back.text_at("pv"), "R1");
+  EXPECT_EQ(back.at("unnamed_puts").count(), 11u);
+  EXPECT_EQ(back.at("counting_since_seconds").number(), 1789999999.5);
+  EXPECT_EQ(back.at("records").items().size(), 1u);
+  EXPECT_EQ(back.at("records").items()[0].at("writes").at("ca").count(), 7u);
+  const Json::Array& puts = back.at("puts").items();
+  ASSERT_EQ(puts.size(), answer.puts.size());
+  EXPECT_EQ(puts[0].at("count").count(), all.puts[0].count);
+  EXPECT_EQ(puts[0].at("last_time_seconds").number(), 1790000000.123456);
+  EXPECT_EQ(puts[0].text_at("operation"), "write");
+  EXPECT_EQ(puts[2].text_at("operation"), "write_notify");
 }
 
 CommandResult run(const std::vector<const char*>& arguments) {
@@ -177,17 +167,14 @@ WhoWrote sample() {
   answer.pv = "R1";
   answer.records = {{{"one", "R1", "R1", "VAL"}}};
   answer.puts = {
-      {{"one", "R1.VAL", "10.0.0.7", "operator", "console1", PutOp::write_notify, 23, 1000}},
-      {{"one", "R1", "10.0.0.8", "", "evil\x1b[2J", PutOp::write, 7, 0}}};
+      {"one", "R1.VAL", "10.0.0.7", "operator", "console1", PutOp::write_notify, 23, 1000},
+      {"one", "R1", "10.0.0.8", "", "evil\x1b[2J", PutOp::write, 7, 0}};
   answer.counting_since_seconds = 400;
   return answer;
 }
 
 TEST(WhoWroteText, OneLineForEachWriter) {
-  const CommandResult result = who_wrote_text(sample(), 20, 1200);
-  EXPECT_EQ(result.status, 0);
-  EXPECT_EQ(result.err, "");
-  const std::string& out = result.out;
+  const std::string out = to_text(sample(), 20, 1200);
   EXPECT_THAT(out, StartsWith("TIME "));
   EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 3);
   EXPECT_THAT(
@@ -201,39 +188,35 @@ TEST(WhoWroteText, TheRestIsCounted) {
   WhoWrote answer = sample();
   answer.unnamed_puts = 11;
   answer.problem = "not all puts could be read";
-  CommandResult result = who_wrote_text(answer, 1, 1200);
-  EXPECT_THAT(result.out, HasSubstr("... and 1 more that wrote before"));
-  EXPECT_THAT(result.out, Not(HasSubstr("10.0.0.8")));
-  EXPECT_THAT(result.err, HasSubstr("11 puts on channels whose PV name"));
-  EXPECT_THAT(result.err, HasSubstr("not all puts could be read\n"));
-  result = who_wrote_text(answer, 0, 1200);
-  EXPECT_THAT(result.out, HasSubstr("10.0.0.8"));
-  EXPECT_THAT(result.out, Not(HasSubstr("more")));
+  std::string out = to_text(answer, 1, 1200);
+  EXPECT_THAT(out, HasSubstr("... and 1 more that wrote before"));
+  EXPECT_THAT(out, Not(HasSubstr("10.0.0.8")));
+  EXPECT_THAT(out, HasSubstr("Not in this list: 11 puts on channels whose PV name"));
+  EXPECT_THAT(out, HasSubstr("not all puts could be read\n"));
+  out = to_text(answer, 0, 1200);
+  EXPECT_THAT(out, HasSubstr("10.0.0.8"));
+  EXPECT_THAT(out, Not(HasSubstr(" more ")));
 }
 
 TEST(WhoWroteText, Nobody) {
   WhoWrote answer = sample();
   answer.puts.clear();
-  CommandResult result = who_wrote_text(answer, 20, 1200);
-  EXPECT_EQ(result.status, 3);
-  EXPECT_THAT(result.out, StartsWith("No put to R1 was seen since counting began, "));
-  EXPECT_THAT(result.out, HasSubstr("; it is a record of ioc one, whose own writes are not all "
+  std::string out = to_text(answer, 20, 1200);
+  EXPECT_THAT(out, StartsWith("No put to R1 was seen since counting began, "));
+  EXPECT_THAT(out, HasSubstr("; it is a record of ioc one, whose own writes are not all "
                                     "counted.\n"));
   answer.records[0].writes.emplace();
-  result = who_wrote_text(answer, 20, 1200);
-  EXPECT_EQ(result.status, 3);
-  EXPECT_THAT(result.out, StartsWith("Nobody wrote to R1 since counting began, "));
-  EXPECT_THAT(result.out, HasSubstr(" (13 min 20 s ago); it is a record of ioc one.\n"));
+  out = to_text(answer, 20, 1200);
+  EXPECT_THAT(out, StartsWith("Nobody wrote to R1 since counting began, "));
+  EXPECT_THAT(out, HasSubstr(" (13 min 20 s ago); it is a record of ioc one.\n"));
   answer.records.clear();
-  result = who_wrote_text(answer, 20, 1200);
-  EXPECT_EQ(result.status, 3);
-  EXPECT_THAT(result.out, StartsWith("No put to R1 was seen since "));
-  EXPECT_THAT(result.out, HasSubstr("; no IOC of its host is known to have that record.\n"));
+  out = to_text(answer, 20, 1200);
+  EXPECT_THAT(out, StartsWith("No put to R1 was seen since "));
+  EXPECT_THAT(out, HasSubstr("; no IOC of this host is known to have that record.\n"));
   answer.problem = "puts are not counted";
-  result = who_wrote_text(answer, 20, 1200);
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.out, StartsWith("It is not known whether anybody wrote to R1; puts are not "
-                                     "counted.\nNo put was seen since counting began, "));
+  out = to_text(answer, 20, 1200);
+  EXPECT_THAT(out, StartsWith("It is not known whether anybody wrote to R1.\nNo put was seen since "));
+  EXPECT_THAT(out, EndsWith("\nputs are not counted\n"));
 }
 
 TEST(WhoWroteText, WhatTheRecordHasCountedItself) {
@@ -242,105 +225,19 @@ TEST(WhoWroteText, WhatTheRecordHasCountedItself) {
   const std::string itself =
       "Written by ioc one itself: 5 (link), 2 (shell)\n"
       "Written to ioc one by a name that is not known: ";
-  CommandResult result = who_wrote_text(answer, 20, 1200);
-  EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.out, EndsWith(itself + "3 (pva)\n"));
+  std::string out = to_text(answer, 20, 1200);
+  EXPECT_THAT(out, EndsWith(itself + "3 (pva)\n"));
   answer.puts.clear();
-  result = who_wrote_text(answer, 20, 1200);
-  EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.out, StartsWith("No put to R1 was seen since counting began, "));
-  EXPECT_THAT(result.out, EndsWith(" record of ioc one.\n" + itself + "30 (ca), 3 (pva)\n"));
-}
-
-// Two that answer.
-WhoWrote site() {
-  WhoWrote all, first = sample(), second = sample();
-  first.unnamed_puts = 5;
-  second.puts = {{{"two", "R1", "10.0.0.9", "ada", "desk", PutOp::write, 11, 1100}},
-                 {{"two", "R1.DRVH", "10.0.0.9", "ada", "desk", PutOp::write, 13, 900}}};
-  second.records.clear();
-  second.unnamed_puts = 7;
-  second.counting_since_seconds = 600;
-  second.problem = "not all\x1b[2J";
-  all.pv = "R1";
-  add_exporter(all, "a:10064", first);
-  add_exporter(all, "b:10064", second);
-  return all;
-}
-
-TEST(WhoWroteOfASite, LinesAreInTheOrderOfTime) {
-  const SiteAnswers answers{3, {{"c:1", "gone"}}};
-  const CommandResult result = who_wrote_text(site(), 20, 1200, &answers);
-  EXPECT_EQ(result.status, 4);
-  std::vector<std::string> lines;
-  for (std::size_t at = 0, end; (end = result.out.find('\n', at)) != std::string::npos;
-       at = end + 1)
-    lines.push_back(result.out.substr(at, end - at));
-  ASSERT_EQ(lines.size(), 5u);
-  EXPECT_THAT(lines[0], HasSubstr("  AGO         EXPORTER  IOC  PV "));
-  EXPECT_THAT(lines[1], HasSubstr("  1 min 40 s  b:10064   two  R1       10.0.0.9  ada "));
-  EXPECT_THAT(lines[2], HasSubstr("  3 min 20 s  a:10064   one  R1.VAL   10.0.0.7  operator "));
-  EXPECT_THAT(lines[3], HasSubstr("  5 min       b:10064   two  R1.DRVH  10.0.0.9  ada "));
-  EXPECT_THAT(lines[4], HasSubstr("  -           a:10064   one  R1       10.0.0.8  - "));
-  EXPECT_EQ(result.err,
-            "not in this list: 5 puts on channels whose PV name the exporter does not know\n"
-            "b:10064: not all_[2J\n"
-            "ioc_exporter who-wrote: c:1 did not answer: gone\n");
-  EXPECT_THAT(who_wrote_text(site(), 3, 1200, &answers).out, HasSubstr("... and 1 more that"));
-}
-
-TEST(WhoWroteOfASite, NobodyWrote) {
-  WhoWrote all = site();
-  all.puts.clear();
-  const SiteAnswers both{2, {}}, none{1, {{"c:1", "gone"}}}, some{3, {{"c:1", "gone"}}};
-  CommandResult result = who_wrote_text(all, 20, 1200, &both);
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.out, StartsWith("It is not known whether anybody wrote to R1; b:10064: not "
-                                     "all_[2J.\nNo put was seen since counting began"));
-  all.problem.clear();
-  result = who_wrote_text(all, 20, 1200, &some);
-  EXPECT_EQ(result.status, 4);
-  EXPECT_THAT(result.out, StartsWith("It is not known whether anybody wrote to R1; 1 of 3 "
-                                     "exporters did not answer.\nNo put was seen since "));
-  result = who_wrote_text(all, 20, 1200, &both);
-  EXPECT_EQ(result.status, 3);
-  EXPECT_THAT(result.out, StartsWith("No put to R1 was seen since counting began, "));
-  EXPECT_THAT(result.out, HasSubstr(" (10 min ago); it is a record of ioc one, whose "));
-  result = who_wrote_text(all, 20, 1200, &none);
-  EXPECT_EQ(result.status, 1);
-  EXPECT_EQ(result.out, "");
-}
-
-// They may have been to the PV only where its record is, or where that is not known.
-TEST(WhoWroteOfASite, UnnamedPutsAreOfTheExportersThatHaveTheRecord) {
-  WhoWrote having, other, all;
-  having.records = {{{"one", "R1", "R1", "VAL"}}};
-  having.unnamed_puts = 5;
-  other.unnamed_puts = 7;
-  add_exporter(all, "a", other);
-  add_exporter(all, "b", other);
-  EXPECT_EQ(all.unnamed_puts, 14u);
-  add_exporter(all, "c", having);
-  add_exporter(all, "d", other);
-  add_exporter(all, "e", having);
-  EXPECT_EQ(all.unnamed_puts, 10u);
-}
-
-TEST(WhoWroteOfASite, JsonHasTheExporterOfEachPut) {
-  const SiteAnswers answers{3, {{"c:1", "gone \"\xC3\xA9"}}};
-  const std::string json = to_json(site(), &answers);
-  EXPECT_THAT(json, HasSubstr(R"("count":11,"last_time_seconds":1100,"exporter":"b:10064"},)"));
-  EXPECT_THAT(
-      json,
-      EndsWith(",\"unanswered\":[{\"exporter\":\"c:1\",\"error\":\"gone \\\"\xC3\xA9\"}]}\n"));
-  EXPECT_THAT(to_json(sample()), Not(HasSubstr("exporter\":")));
+  out = to_text(answer, 20, 1200);
+  EXPECT_THAT(out, StartsWith("No put to R1 was seen since counting began, "));
+  EXPECT_THAT(out, EndsWith(" record of ioc one.\n" + itself + "30 (ca), 3 (pva)\n"));
 }
 
 TEST(WhoWroteCommand, Usage) {
   EXPECT_EQ(run({}).status, 2);
   EXPECT_THAT(run({}).err, HasSubstr("no PV was given (see ioc_exporter who-wrote --help)"));
   EXPECT_THAT(run({"A", "B"}).err, HasSubstr("one PV at a time: A and B"));
-  EXPECT_THAT(run({"A", "--limit=x"}).err, HasSubstr("--limit: \"x\" is no number"));
+  EXPECT_THAT(run({"A", "--limit=x"}).err, HasSubstr("--limit: \"x\" is no whole number"));
   EXPECT_THAT(run({"A", "--limit"}).err, HasSubstr("without its value: --limit"));
   EXPECT_THAT(run({"A", "--URL=x"}).err, HasSubstr("unknown option"));
   const CommandResult help = run({"--help"});
@@ -360,7 +257,9 @@ class WhoWroteServer : public ::testing::Test {
       if (pv == "other") return web::Response{200, "text/html", "<html>"};
       WhoWrote answer = sample();
       answer.pv = pv;
-      return web::Response{200, "application/json", ca::to_json(answer)};
+      return query_value(request.query, "format") == "text"
+                 ? web::Response{200, "text/plain", ca::to_text(answer, 20, 1200)}
+                 : web::Response{200, "application/json", ca::to_json(answer)};
     };
     server_ = value_of(web::Server::start(std::move(options)));
     url_ = "--url=http://127.0.0.1:" + std::to_string(server_->port());
@@ -378,9 +277,7 @@ TEST_F(WhoWroteServer, AsksWithAnyNameAndPrints) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("operator"));
   const CommandResult json = ask("A b+c&d=e%41.VAL{\"x\":1}", "--json");
-  const auto answer = who_wrote_from_json(json.out);
-  ASSERT_TRUE(answer) << json.out;
-  EXPECT_EQ(answer->pv, "A b+c&d=e%41.VAL{\"x\":1}");
+  EXPECT_EQ(value_of(Json::parse(json.out)).text_at("pv"), "A b+c&d=e%41.VAL{\"x\":1}");
   url_ += "/";
   EXPECT_EQ(ask("R1").status, 0) << "a slash at the end does no harm";
 }
@@ -394,29 +291,6 @@ TEST_F(WhoWroteServer, PrintsTheErrorInTheAnswer) {
   EXPECT_THAT(result.err, HasSubstr("it answers, but not as ioc_exporter does: "));
   url_ += "/elsewhere";
   EXPECT_THAT(ask("R1").err, HasSubstr("HTTP status 404"));
-}
-
-TEST_F(WhoWroteServer, AllOfASiteAreAsked) {
-  const TemporaryFolder folder;
-  const std::string address = url_.substr(std::string("--url=http://").size());
-  folder.write("/site.json", R"([{"targets":[")" + address + R"(","127.0.0.1:1",")" + address +
-                                 R"("],"labels":{"area":"ring"}}])");
-  const std::string targets = "--targets=" + folder.path("/site.json");
-  const CommandResult result = run({targets.c_str(), "R1"});
-  EXPECT_EQ(result.status, 4);
-  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 3) << result.out;
-  EXPECT_THAT(result.out, HasSubstr("  " + address + "  one  R1.VAL  10.0.0.7  operator "));
-  EXPECT_EQ(result.err,
-            "ioc_exporter who-wrote: 127.0.0.1:1 did not answer: connect to 127.0.0.1 port 1: "
-            "Connection refused\n");
-  EXPECT_THAT(run({targets.c_str(), "bad"}).err,
-              HasSubstr(address + " did not answer: it answers with HTTP status 500: 500 on "
-                                  "purpose\n"));
-  const CommandResult other = run({targets.c_str(), "--json", "other"});
-  EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.out, HasSubstr("it answers, but not as ioc_exporter does: "));
-  EXPECT_EQ(run({"--targets=/no/such", "R1"}).status, 1);
-  EXPECT_EQ(run({"--targets=x", "--url=http://x", "R1"}).status, 2);
 }
 
 TEST_F(WhoWroteServer, NobodyAnswers) {
