@@ -92,8 +92,8 @@ pack() { # FILE TAR_OPTION... ENTRY
 
 scripts/copy-documents.sh "$top"
 install -m 755 "$binary" "$top/ioc_exporter"
-"${run[@]}" "$binary" --help-man >"$top/ioc_exporter.8"
-"${run[@]}" "$binary" --completion-script-bash >"$top/ioc_exporter.bash"
+scripts/make-man-page.sh "${run[@]}" "$binary" >"$top/ioc_exporter.8"
+cp packaging/ioc_exporter.bash-completion "$top/ioc_exporter.bash"
 sed 's|@IOC_EXPORTER_PROGRAM@|/usr/local/sbin/ioc_exporter|' packaging/ioc_exporter.service.in >"$top/ioc_exporter.service"
 cp packaging/ioc_exporter.sysusers packaging/ioc_exporter.default "$top"
 cp -r alerts dashboards functions mixin "$top"

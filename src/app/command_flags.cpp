@@ -4,7 +4,6 @@
 #include <cxxopts.hpp>
 
 #include "app/commands.h"
-#include "app/manual.h"
 #include "app/options.h"
 #include "app/version.h"
 
@@ -98,8 +97,6 @@ Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* 
     options.flags = flags_of(parsed, table);
     const auto wants = [&options](const char* flag) { return options.flags.contains(flag); };
     if (wants("version")) return Answer(PrintAndExit{version_text()});
-    if (wants("completion-script-bash")) return Answer(PrintAndExit{bash_completion(table)});
-    if (wants("help-man")) return Answer(PrintAndExit{man_page(table)});
     if (wants("help")) return Answer(PrintAndExit{help_text(description, table)});
     if (!parsed.unmatched().empty())
       return error_in_words("unexpected argument \"" + parsed.unmatched().front() + "\"");

@@ -103,9 +103,7 @@ void add_options(OptionTable& table, Options& options) {
       {{"--log.level=LEVEL", "debug, info, warn or error", log_level(options.log_level)},
        {"--log.format=FORMAT", "logfmt or json", log_format(options.log_format)},
        {"--version", "Print the version and exit", print_and_exit()},
-       {"-h --help", "Print this and exit", print_and_exit()},
-       {"--help-man", "Print the manual page and exit", print_and_exit()},
-       {"--completion-script-bash", "Print the completion for bash and exit", print_and_exit()}});
+       {"-h --help", "Print this and exit", print_and_exit()}});
 }
 
 }  // namespace

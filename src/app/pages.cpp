@@ -16,8 +16,8 @@
 #include "app/version.h"
 #include "base/process_stats.h"
 #include "base/query.h"
+#include "base/time_text.h"
 #include "base/value_text.h"
-#include "base/wall_clock.h"
 #include "iocs/iocs_command.h"
 #include "putlog/put_query.h"
 #include "records/graph.h"
@@ -29,6 +29,8 @@
 
 namespace ioc_exporter::app {
 namespace {
+
+constexpr const char* kPlainText = "text/plain; charset=utf-8";
 
 constexpr Runbook kRunbooks[] = {
 #include "runbooks.inc"
@@ -55,7 +57,7 @@ void add_writes(const std::vector<IocSample>& iocs, ca::WhoWrote& answer) {
 web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   const auto pv = query_value(request.query, "pv");
   if (!pv || pv->empty())
-    return {400, "text/plain; charset=utf-8", "400 no PV is given: ask with ?pv=NAME\n"};
+    return {400, kPlainText, "400 no PV is given: ask with ?pv=NAME\n"};
   ca::WhoWrote answer = daemon.puts().who_wrote(*pv);
   ca::add_who_wrote(answer, daemon.pva().who_wrote(*pv, daemon.put_log().groups()));
   if (const auto process = read_process_stats(RootedFs()))
@@ -66,15 +68,28 @@ web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   const auto limit = parse_whole_number(query_value(request.query, "limit").value_or("20"), 0,
                                         UINT64_MAX);
   if (!limit) return refuse(400, "limit: " + limit.error().message());
-  return {200, "text/plain; charset=utf-8", ca::to_text(answer, *limit, now_seconds())};
+  return {200, kPlainText, ca::to_text(answer, *limit, now_seconds())};
 }
 
 web::Response answer_links(Daemon& daemon, const web::Request& request) {
   const auto ioc = query_value(request.query, "ioc");
   if (!ioc || ioc->empty()) return refuse(400, "no IOC is given: ask with ?ioc=NAME");
-  auto json = records::links_json(daemon.records().read(), *ioc);
-  return json ? web::Response{200, "application/json", std::move(*json)}
-              : refuse(404, json.error().message());
+  const bool as_text = query_value(request.query, "format") == "text";
+  auto links = records::links_of(daemon.records().read(), *ioc, as_text);
+  if (!links) return refuse(404, links.error().message());
+  return {200, as_text ? kPlainText : "application/json", std::move(*links)};
+}
+
+web::Response answer_ioc_list(Daemon& daemon, const web::Request& request) {
+  const iocs::IocList list = daemon.iocs().list();
+  const std::string format = query_value(request.query, "format").value_or("");
+  if (format.empty()) return {200, "application/json", to_json(list)};
+  if (format != "expected" && format != "names")
+    return refuse(400, "format is none of expected and names");
+  auto text = iocs::expected_text(list, query_value(request.query, "user").value_or(""),
+                                  format == "names", now_seconds());
+  return text ? web::Response{200, kPlainText, std::move(*text)}
+              : refuse(404, text.error().message());
 }
 
 web::Response landing_page(Daemon& daemon, const std::string& telemetry_path,
@@ -85,7 +100,7 @@ web::Response landing_page(Daemon& daemon, const std::string& telemetry_path,
   page.name = "ioc_exporter";
   page.version = build_info().version;
   if (query_value(request.query, "format") == "text")
-    return {200, "text/plain; charset=utf-8", status_text(page)};
+    return {200, kPlainText, status_text(page)};
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
   page.links = {
       {telemetry_path, "Metrics", "for Prometheus"},
@@ -98,8 +113,8 @@ web::Response landing_page(Daemon& daemon, const std::string& telemetry_path,
 }
 
 web::Response ok_unless(const std::string& what, const std::string& why_not) {
-  return why_not.empty() ? web::Response{200, "text/plain; charset=utf-8", "OK\n"}
-                         : web::Response{503, "text/plain; charset=utf-8", what + why_not + "\n"};
+  return why_not.empty() ? web::Response{200, kPlainText, "OK\n"}
+                         : web::Response{503, kPlainText, what + why_not + "\n"};
 }
 
 }  // namespace
@@ -125,8 +140,8 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   table[ca::kPendingPutsPath] = [&daemon](const web::Request&) {
     return web::Response{200, "application/json", ca::to_json(daemon.puts().pending_puts())};
   };
-  table[iocs::kIocListPath] = [&daemon](const web::Request&) {
-    return web::Response{200, "application/json", daemon.iocs().list_json()};
+  table[iocs::kIocListPath] = [&daemon](const web::Request& request) {
+    return answer_ioc_list(daemon, request);
   };
   table[records::kGraphPath] = [&daemon](const web::Request& request) {
     return answer_graph(daemon.records().read(), daemon.records().counts_links(), request);
@@ -135,7 +150,7 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
     return answer_links(daemon, request);
   };
   table[records::kLocksPath] = [&daemon](const web::Request&) {
-    return web::Response{200, "text/plain; charset=utf-8",
+    return web::Response{200, kPlainText,
                          records::locks_text([&daemon] { return daemon.records().read(); })};
   };
   const auto ring = daemon.outlets() == nullptr ? nullptr : daemon.outlets()->ring();
@@ -157,11 +172,11 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   for (const Runbook& page : runbooks()) {
     names.append(page.name) += '\n';
     table[kRunbooksPath + std::string(page.name)] = [&page](const web::Request&) {
-      return web::Response{200, "text/plain; charset=utf-8", std::string(page.text)};
+      return web::Response{200, kPlainText, std::string(page.text)};
     };
   }
   table[kRunbooksPath] = [names](const web::Request&) {
-    return web::Response{200, "text/plain; charset=utf-8", names};
+    return web::Response{200, kPlainText, names};
   };
   table["/-/healthy"] = [&daemon](const web::Request&) {
     return ok_unless("not healthy: ", daemon.why_hangs());

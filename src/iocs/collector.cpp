@@ -4,7 +4,6 @@
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "iocs/families.h"
-#include "iocs/iocs_command.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -67,14 +66,14 @@ std::vector<IocFacts> IocsCollector::all_facts() const {
   return all;
 }
 
-std::string IocsCollector::list_json() {
+IocList IocsCollector::list() {
   const std::scoped_lock lock(host_.mutex());
   IocList list;
   const std::vector<IocFacts> facts = all_facts();
   for (const IocFacts* ioc : distinct_iocs(facts))
     list.push_back({ioc->name, ioc->user, ioc->up, ioc->start_time_seconds, ioc->contested_with,
                     std::ranges::binary_search(expected_, ioc->name)});
-  return to_json(list);
+  return list;
 }
 
 // Expected or former IOCs that do not run.

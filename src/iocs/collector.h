@@ -9,6 +9,7 @@
 #include "iocs/health/exit_watch.h"
 #include "iocs/health/health.h"
 #include "iocs/host.h"
+#include "iocs/iocs_command.h"
 
 namespace ioc_exporter::iocs {
 
@@ -25,8 +26,8 @@ class IocsCollector final : public Collector {
 
   // The names that the site expects, from now on.
   void expect(std::vector<std::string> names);
-  // Which IOCs there are, as JSON: for ioc_exporter iocs learn.
-  std::string list_json();
+  // Which IOCs there are: for ioc_exporter iocs learn.
+  IocList list();
   // Threads of the IOCs that run, as they were at most a second ago. In any thread.
   std::map<IocId, std::vector<ThreadSeen>> threads();
 

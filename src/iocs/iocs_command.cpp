@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/json_reader.h"
+#include "base/query.h"
 #include "base/time_text.h"
 #include "exposition/json_text.h"
 
@@ -27,20 +27,7 @@ std::string to_json(const IocList& list) {
   return out + "\n";
 }
 
-Result<IocList> ioc_list_from_json(std::string_view text) {
-  return read_json(text, [](const Json& json) {
-    IocList list;
-    for (const Json& ioc : json.at("iocs").items())
-      list.push_back({ioc.at("ioc").text(), ioc.at("user").text(), ioc.at("up").flag(),
-                      ioc.at("start_time_seconds").number(), ioc.at("contested_with").text(),
-                      ioc.at("expected").flag()});
-    return list;
-  });
-}
-
 namespace {
-
-constexpr int kFailed = 1, kUsage = 2;
 
 constexpr const char* kHelp = R"help(NAME
   ioc_exporter iocs - which IOCs are expected on this host
@@ -51,7 +38,7 @@ SYNOPSIS
 DESCRIPTION
   learn   Asks the exporter that runs on this host which IOCs run now, and prints them as the
           section iocs.expected of a configuration file, for a person to read and edit. IOCs that
-          call themselves by another one's name are left out.
+          call themselves by another one's name are left out, and named in a comment.
             --user     IOCs of this user only
             --names    names only, one a line, as a file of iocs.expected_file has them
           Any user may ask.
@@ -66,14 +53,6 @@ EXAMPLE
   ioc_exporter iocs learn --user=epics > expected.yml
 )help";
 
-CommandResult failed(int status, const std::string& why) {
-  return {status, "", "ioc_exporter iocs: " + why + "\n"};
-}
-
-CommandResult usage(const std::string& why) {
-  return failed(kUsage, why + " (see ioc_exporter iocs --help)");
-}
-
 // A text between double quotes, as YAML and JSON have it.
 std::string quoted(const std::string& name) {
   std::string text = "\"";
@@ -84,47 +63,42 @@ std::string quoted(const std::string& name) {
   return text + "\"";
 }
 
-CommandResult learn(int count, const char* const* arguments) {
-  const auto line =
-      parse_command(with_exporter_options({{{"user", ""}}, {"names"}}), count, arguments);
-  if (!line) return usage(line.error().message());
-  if (!line->words.empty()) return usage("unexpected argument \"" + line->words.front() + "\"");
-  const auto body = ask_exporter(*line, kIocListPath);
-  if (!body) return failed(kFailed, body.error().message());
-  auto list = ioc_list_from_json(*body);
-  if (!list) return failed(kFailed, not_an_exporter(*line, list.error().message()).message());
-  std::ranges::sort(*list, {}, &ListedIoc::name);
-  const std::string& user = line->values.at("user");
-  const bool names = line->given.contains("names");
-  CommandResult result;
-  if (!names)
-    result.out = "# IOCs that run, " + local_time(now_seconds()) + "\niocs:\n  expected:\n";
-  std::size_t told = 0;
-  for (const ListedIoc& ioc : *list) {
-    if (!user.empty() && ioc.user != user) continue;
-    const std::string shown = terminal_cell(ioc.name);
-    if (!ioc.contested_with.empty()) {
-      result.err += "left out: " + shown + " of user " + terminal_cell(ioc.user) +
-                    ", which takes a name of " + terminal_cell(ioc.contested_with) + "\n";
-      continue;
-    }
-    if (!ioc.up) continue;
-    ++told;
-    result.out += names ? shown + "\n"
-                        : "    - " + quoted(shown) + "  # of user " + terminal_cell(ioc.user) +
-                              ", runs since " + local_time(ioc.start_time_seconds) + "\n";
-  }
-  return told > 0 ? result : failed(kFailed, "no IOC runs" + (user.empty() ? "" : " as " + user));
+Result<std::string> target_of(const CommandLine& line) {
+  if (line.words.front() != "learn")
+    return error_in_words("\"" + terminal_cell(line.words.front()) + "\" is not learn");
+  return std::string(kIocListPath) + "?format=" +
+         (line.given.contains("names") ? "names" : "expected") +
+         "&user=" + percent_encoded(line.values.at("user"));
 }
 
 }  // namespace
 
+Result<std::string> expected_text(IocList list, const std::string& user, bool names, double now) {
+  std::ranges::sort(list, {}, &ListedIoc::name);
+  std::string text =
+      names ? "" : "# IOCs that run, " + local_time(now) + "\niocs:\n  expected:\n";
+  bool any = false;
+  for (const ListedIoc& ioc : list) {
+    if (!user.empty() && ioc.user != user) continue;
+    const std::string shown = terminal_cell(ioc.name);
+    if (!ioc.contested_with.empty()) {
+      text += "# left out: " + shown + " of user " + terminal_cell(ioc.user) +
+              ", which takes a name of " + terminal_cell(ioc.contested_with) + "\n";
+      continue;
+    }
+    if (!ioc.up) continue;
+    any = true;
+    text += names ? shown + "\n"
+                  : "    - " + quoted(shown) + "  # of user " + terminal_cell(ioc.user) +
+                        ", runs since " + local_time(ioc.start_time_seconds) + "\n";
+  }
+  if (any) return text;
+  return error_in_words("no IOC runs" + (user.empty() ? "" : " as " + terminal_cell(user)));
+}
+
 CommandResult iocs_command(int count, const char* const* arguments) {
-  const std::string what = count > 0 ? arguments[0] : "";
-  const auto is_help = [](std::string_view word) { return word == "--help" || word == "-h"; };
-  if (std::any_of(arguments, arguments + count, is_help)) return {0, with_exporter_help(kHelp), ""};
-  if (what == "learn") return learn(count - 1, arguments + 1);
-  return usage(what.empty() ? "what? learn" : "\"" + terminal_cell(what) + "\" is not learn");
+  return run_page_command({"iocs", kHelp, "word learn", {{{"user", ""}}, {"names"}}, target_of},
+                          count, arguments);
 }
 
 }  // namespace ioc_exporter::iocs

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/command_line.h"
@@ -10,7 +9,7 @@
 
 namespace ioc_exporter::iocs {
 
-// Answer of GET /api/v1/iocs, and its reader: the IOCs that the exporter knows.
+// Answer of GET /api/v1/iocs: the IOCs that the exporter knows.
 
 inline constexpr const char* kIocListPath = "/api/v1/iocs";
 
@@ -25,7 +24,9 @@ struct ListedIoc {
 using IocList = std::vector<ListedIoc>;
 
 std::string to_json(const IocList& list);
-Result<IocList> ioc_list_from_json(std::string_view text);
+// Those that run, as the section iocs.expected of a configuration file, or as names only. `user`:
+// of this one only, "" = of all. The error: none runs.
+Result<std::string> expected_text(IocList list, const std::string& user, bool names, double now);
 
 // `arguments` are those after "iocs". Statuses: 0 done; 1 the exporter does not give what it
 // should; 2 wrong usage.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/json_reader.h"
 #include "base/query.h"
 #include "base/time_text.h"
 #include "base/value_text.h"
@@ -12,8 +11,7 @@ namespace ioc_exporter::records {
 namespace {
 
 using exposition::JsonObject;
-
-constexpr int kFailed = 1, kUsage = 2;
+using DownLinks = std::vector<const DownLink*>;
 
 constexpr const char* kHelp = R"help(NAME
   ioc_exporter links - Channel Access links of an IOC that are not connected
@@ -27,7 +25,7 @@ DESCRIPTION
 
     LINK            record and field
     PV              that the link leads to
-    DOWN SINCE      when the exporter first saw that; it may have been down before
+    DOWN SINCE      when the exporter first saw that, in its local time; it may have been down before
     EVER CONNECTED  whether it was connected since the link was made
 
 OPTIONS
@@ -43,28 +41,49 @@ EXAMPLE
   ioc_exporter links SR:VAC
 )help";
 
-CommandResult failed(int status, const std::string& why) {
-  return {status, "", "ioc_exporter links: " + why + "\n"};
+std::string json_of(const IocSample& ioc, const CaLinksSample& links, const DownLinks& down) {
+  std::string out;
+  {
+    JsonObject object(out);
+    object.any_text("ioc", ioc.name);
+    object.number("connected", links.connected);
+    object.number("disconnected", links.disconnected);
+    object.number("disconnects", links.disconnects);
+    object.number("lost_writes", links.lost_writes);
+    exposition::append_json_list(object.key("down"), down, [&](const DownLink* link) {
+      JsonObject one(out);
+      one.any_text("record", ioc.database->records[link->record].name);
+      one.any_text("field", link->field);
+      one.any_text("pv", link->pv);
+      one.number("down_since_seconds", link->since_seconds);
+      one.flag("ever_connected", link->ever_connected);
+    });
+  }
+  return out + "\n";
 }
 
-std::string text_of(const Json& answer) {
+std::string text_of(const IocSample& ioc, const CaLinksSample& links, const DownLinks& down) {
   std::vector<TableRow> rows = {{"LINK", "PV", "DOWN SINCE", "EVER CONNECTED"}};
-  for (const Json& link : answer.at("down").items())
-    rows.push_back({terminal_cell(link.at("record").text() + "." + link.at("field").text()),
-                    terminal_cell(link.at("pv").text()),
-                    local_time(link.at("down_since_seconds").number()),
-                    link.at("ever_connected").flag() ? "yes" : "no"});
-  const auto connected = answer.at("connected").count();
-  const auto down = answer.at("disconnected").count();
-  const std::string sum = terminal_cell(answer.at("ioc").text()) + ": " + std::to_string(down) +
-                          " of " + std::to_string(connected + down) +
-                          " Channel Access links are down\n";
-  return rows.size() == 1 ? sum : text_table(rows) + sum;
+  for (const DownLink* link : down)
+    rows.push_back(
+        {terminal_cell(ioc.database->records[link->record].name + "." + std::string(link->field)),
+         terminal_cell(link->pv), local_time(link->since_seconds),
+         link->ever_connected ? "yes" : "no"});
+  return (down.empty() ? "" : text_table(rows)) + terminal_cell(ioc.name) + ": " +
+         std::to_string(links.disconnected) + " of " +
+         std::to_string(links.connected + links.disconnected) +
+         " Channel Access links are down\n";
+}
+
+Result<std::string> target_of(const CommandLine& line) {
+  return std::string(kLinksPath) + "?ioc=" + percent_encoded(line.words.front()) +
+         (line.given.contains("json") ? "" : "&format=text");
 }
 
 }  // namespace
 
-Result<std::string> links_json(const std::vector<IocSample>& iocs, std::string_view ioc) {
+Result<std::string> links_of(const std::vector<IocSample>& iocs, std::string_view ioc,
+                             bool as_text) {
   const auto found =
       std::ranges::find_if(iocs, [ioc](const IocSample& one) { return one.up && one.name == ioc; });
   if (found == iocs.end()) return error_in_words("no IOC " + std::string(ioc) + " runs");
@@ -78,42 +97,11 @@ Result<std::string> links_json(const std::vector<IocSample>& iocs, std::string_v
   std::vector<const DownLink*> down;
   for (const DownLink& link : links.down)
     if (link.record < found->database->records.size()) down.push_back(&link);
-  std::string out;
-  {
-    JsonObject object(out);
-    object.any_text("ioc", found->name);
-    object.number("connected", links.connected);
-    object.number("disconnected", links.disconnected);
-    object.number("disconnects", links.disconnects);
-    object.number("lost_writes", links.lost_writes);
-    exposition::append_json_list(object.key("down"), down, [&](const DownLink* link) {
-      JsonObject one(out);
-      one.any_text("record", found->database->records[link->record].name);
-      one.any_text("field", link->field);
-      one.any_text("pv", link->pv);
-      one.number("down_since_seconds", link->since_seconds);
-      one.flag("ever_connected", link->ever_connected);
-    });
-  }
-  return out + "\n";
+  return as_text ? text_of(*found, links, down) : json_of(*found, links, down);
 }
 
 CommandResult links_command(int count, const char* const* arguments) {
-  const auto line = parse_command(with_exporter_options({{}, {"json"}}), count, arguments);
-  const auto usage = [](const std::string& why) {
-    return failed(kUsage, why + " (see ioc_exporter links --help)");
-  };
-  if (!line) return usage(line.error().message());
-  if (line->given.contains("help")) return {0, with_exporter_help(kHelp), ""};
-  if (line->words.empty()) return usage("no IOC was given");
-  if (line->words.size() > 1)
-    return usage("one IOC at a time: " + line->words[0] + " and " + line->words[1]);
-  const auto body =
-      ask_exporter(*line, std::string(kLinksPath) + "?ioc=" + percent_encoded(line->words.front()));
-  if (!body) return failed(kFailed, body.error().message());
-  const auto text = read_json(*body, text_of);
-  if (!text) return failed(kFailed, not_an_exporter(*line, text.error().message()).message());
-  return {0, line->given.contains("json") ? *body : *text, ""};
+  return run_page_command({"links", kHelp, "IOC", {{}, {"json"}}, target_of}, count, arguments);
 }
 
 }  // namespace ioc_exporter::records

@@ -15,12 +15,11 @@ namespace ioc_exporter::records {
 
 inline constexpr const char* kLinksPath = "/api/v1/links";
 
-// Answer of GET kLinksPath?ioc=NAME, as JSON. An error in words: no such IOC runs, or its links are
-// not known.
-Result<std::string> links_json(const std::vector<IocSample>& iocs, std::string_view ioc);
+// Answer of GET kLinksPath?ioc=NAME, as JSON or as text. An error in words: no such IOC runs, or its
+// links are not known.
+Result<std::string> links_of(const std::vector<IocSample>& iocs, std::string_view ioc, bool as_text);
 
-// `arguments` are those after "links". Statuses: 0 it is printed, 1 no exporter answered (as it
-// should), or it knows no such links, 2 wrong usage.
+// `arguments` are those after "links"; as run_page_command().
 CommandResult links_command(int count, const char* const* arguments);
 
 }  // namespace ioc_exporter::records

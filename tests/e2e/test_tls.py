@@ -232,7 +232,7 @@ def answer_once(pki, certificate, farewell):
             try:
                 with context.wrap_socket(plain, server_side=True) as connection:
                     connection.recv(4096)
-                    connection.sendall(b'HTTP/1.0 200 OK\r\n\r\n{"iocs": []}')
+                    connection.sendall(b'HTTP/1.0 404 Not Found\r\n\r\n404 no IOC runs\n')
                     if farewell:
                         connection.unwrap()
             except OSError:  # the client leaves

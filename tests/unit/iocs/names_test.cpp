@@ -1,5 +1,5 @@
 // Names of IOCs: found, registered, expected.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cerrno>
 
@@ -294,15 +294,18 @@ TEST(Expected, TheCommandKnowsLearnOnly) {
   EXPECT_EQ(iocs_command(0, nullptr).status, 2);
 }
 
-TEST(IocList, IsReadAsItWasWritten) {
-  const IocList list = {{"a \"b\"", "epics", true, 1.5, "", true},
-                        {"c", "u", false, 0, "epics", false}};
-  const auto read = ioc_list_from_json(to_json(list));
-  ASSERT_TRUE(read && read->size() == 2);
-  EXPECT_EQ((*read)[0].name, "a \"b\"");
-  EXPECT_TRUE((*read)[0].up && (*read)[0].expected);
-  EXPECT_EQ((*read)[1].contested_with, "epics");
-  EXPECT_FALSE(ioc_list_from_json("{}"));
+TEST(IocList, IsTheSectionOfAFileOrNames) {
+  const IocList list = {{"vac", "epics", true, 1.5, "", true},
+                        {"a \"b\"", "epics", true, 1.5, "", true},
+                        {"gone", "epics", false, 0, "", false},
+                        {"ps-eve", "eve", true, 0, "epics", false}};
+  const std::string text = value_of(expected_text(list, "", false, 2));
+  EXPECT_THAT(text, ::testing::MatchesRegex(
+                        "# IOCs that run, .*\niocs:\n  expected:\n    - \"a .\"b.\"\"  # of user "
+                        "epics, runs since .*\n# left out: ps-eve of user eve, which takes a name of "
+                        "epics\n    - \"vac\"  # of user epics, runs since .*\n"));
+  EXPECT_EQ(value_of(expected_text(list, "epics", true, 2)), "a \"b\"\nvac\n");
+  EXPECT_EQ(expected_text(list, "ada", true, 2).error().message(), "no IOC runs as ada");
 }
 
 }  // namespace
