@@ -30,8 +30,7 @@ template <CommandResult (*command)(int, const char* const*)>
 int printed(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {
   const CommandResult result = command(count, arguments);
   std::fputs(result.err.c_str(), err);
-  const bool whole =
-      std::fwrite(result.out.data(), 1, result.out.size(), out) == result.out.size();
+  const bool whole = std::fwrite(result.out.data(), 1, result.out.size(), out) == result.out.size();
   if (std::fflush(out) == 0 && whole) return result.status;
   std::fputs("ioc_exporter: write to standard output failed\n", err);
   return kNotWritten;

@@ -79,8 +79,8 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
          const auto limited = limit_memory(kMostMemoryOfReader);  // the readers inherit it
          return limited ? confine() : limited;
        },
-       [confine_reader, functions, attachers, taps](
-           const HelperRequest& request, const UniqueFd& file) -> Result<UniqueFd> {
+       [confine_reader, functions, attachers, taps](const HelperRequest& request,
+                                                    const UniqueFd& file) -> Result<UniqueFd> {
          if (iocs::is_reader_request(request))
            return iocs::serve_reader_request(request, file, confine_reader);
          if (request.what == static_cast<std::uint32_t>(NetRequest::netlink))

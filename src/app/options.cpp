@@ -98,12 +98,11 @@ void add_options(OptionTable& table, Options& options) {
               "Load and attach everything, print what works and exit (1: something is missing)",
               on_off(options.check)},
              {"--strict", "A probe that cannot be loaded is fatal", on_off(options.strict)}});
-  table.add(
-      "Other",
-      {{"--log.level=LEVEL", "debug, info, warn or error", log_level(options.log_level)},
-       {"--log.format=FORMAT", "logfmt or json", log_format(options.log_format)},
-       {"--version", "Print the version and exit", print_and_exit()},
-       {"-h --help", "Print this and exit", print_and_exit()}});
+  table.add("Other",
+            {{"--log.level=LEVEL", "debug, info, warn or error", log_level(options.log_level)},
+             {"--log.format=FORMAT", "logfmt or json", log_format(options.log_format)},
+             {"--version", "Print the version and exit", print_and_exit()},
+             {"-h --help", "Print this and exit", print_and_exit()}});
 }
 
 }  // namespace

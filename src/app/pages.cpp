@@ -56,8 +56,7 @@ void add_writes(const std::vector<IocSample>& iocs, ca::WhoWrote& answer) {
 
 web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   const auto pv = query_value(request.query, "pv");
-  if (!pv || pv->empty())
-    return {400, kPlainText, "400 no PV is given: ask with ?pv=NAME\n"};
+  if (!pv || pv->empty()) return {400, kPlainText, "400 no PV is given: ask with ?pv=NAME\n"};
   ca::WhoWrote answer = daemon.puts().who_wrote(*pv);
   ca::add_who_wrote(answer, daemon.pva().who_wrote(*pv, daemon.put_log().groups()));
   if (const auto process = read_process_stats(RootedFs()))
@@ -65,8 +64,8 @@ web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   if (!answer.records.empty()) add_writes(daemon.records().read(), answer);
   if (query_value(request.query, "format") != "text")
     return {200, "application/json", ca::to_json(answer)};
-  const auto limit = parse_whole_number(query_value(request.query, "limit").value_or("20"), 0,
-                                        UINT64_MAX);
+  const auto limit =
+      parse_whole_number(query_value(request.query, "limit").value_or("20"), 0, UINT64_MAX);
   if (!limit) return refuse(400, "limit: " + limit.error().message());
   return {200, kPlainText, ca::to_text(answer, *limit, now_seconds())};
 }
@@ -99,8 +98,7 @@ web::Response landing_page(Daemon& daemon, const std::string& telemetry_path,
                       [](auto pause) { std::this_thread::sleep_for(pause); });
   page.name = "ioc_exporter";
   page.version = build_info().version;
-  if (query_value(request.query, "format") == "text")
-    return {200, kPlainText, status_text(page)};
+  if (query_value(request.query, "format") == "text") return {200, kPlainText, status_text(page)};
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
   page.links = {
       {telemetry_path, "Metrics", "for Prometheus"},

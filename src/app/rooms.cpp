@@ -36,16 +36,6 @@ pva::PvaCollector::Setup pva_setup(const Options& options, const kernel::RingUse
   return {options.ca.server_probe, options.ca.put_expiry, ring, traces};
 }
 
-// Null: traces are off.
-std::shared_ptr<traces::TraceRing> ring_of_traces(const Options& options) {
-  if (!trace_options(options).enabled) return nullptr;
-  return std::make_shared<traces::TraceRing>(
-      delivery::RingBounds{options.trace_outlets.memory_traces,
-                           static_cast<std::size_t>(options.trace_outlets.memory_bytes)});
-}
-
-}  // namespace
-
 iocs::Host::Options host_options(const Options& options,
                                  std::shared_ptr<iocs::ReaderPool> readers) {
   iocs::Host::Options host;
@@ -62,6 +52,16 @@ functions::Options function_options(const Options& options) {
   functions.overhead_budget = options.records.overhead_budget;
   return functions;
 }
+
+// Null: traces are off.
+std::shared_ptr<traces::TraceRing> ring_of_traces(const Options& options) {
+  if (!trace_options(options).enabled) return nullptr;
+  return std::make_shared<traces::TraceRing>(
+      delivery::RingBounds{options.trace_outlets.memory_traces,
+                           static_cast<std::size_t>(options.trace_outlets.memory_bytes)});
+}
+
+}  // namespace
 
 putlog::Options put_log_options(const Options& options) {
   putlog::Options put_log = options.putlog;

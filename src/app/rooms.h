@@ -25,9 +25,6 @@
 
 namespace ioc_exporter::app {
 
-iocs::Host::Options host_options(const Options& options, std::shared_ptr<iocs::ReaderPool> readers);
-functions::Options function_options(const Options& options);
-
 // Not with --check and --once: beside a running exporter they write to none of its files.
 putlog::Options put_log_options(const Options& options);
 traces::Options trace_options(const Options& options);

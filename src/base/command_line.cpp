@@ -169,9 +169,9 @@ CommandResult run_page_command(const PageCommand& command, int count,
   if (line->words.size() < wanted || (wanted > 0 && line->words[0].empty()))
     return usage("no " + word + " was given");
   if (line->words.size() > wanted)
-    return usage(wanted == 0 ? "unexpected argument " + shown(line->words[0])
-                             : "one " + word + " at a time: " + line->words[0] + " and " +
-                                   line->words[1]);
+    return usage(wanted == 0
+                     ? "unexpected argument " + shown(line->words[0])
+                     : "one " + word + " at a time: " + line->words[0] + " and " + line->words[1]);
   const auto target = command.target(*line);
   if (!target) return usage(target.error().message());
   const auto page = ask_for_page(*line, *target);
@@ -198,12 +198,8 @@ Result<void> follow_exporter(const CommandLine& line, const std::string& target,
   return body ? Result<void>() : Result<void>(body.error());
 }
 
-Error unlike_ours(const std::string& why) {
-  return error_in_words("it answers, but not as ioc_exporter does: " + why);
-}
-
 Error not_an_exporter(const CommandLine& line, const std::string& why) {
-  return not_asked(line, unlike_ours(why).message());
+  return not_asked(line, "it answers, but not as ioc_exporter does: " + why);
 }
 
 std::string terminal_cell(const std::string& text) {

@@ -83,8 +83,7 @@ Result<void> follow_exporter(const CommandLine& line, const std::string& target,
 // The same of any URL, and whatever it answers.
 Result<Fetched> fetch_as(const CommandLine& line, const std::string& url);
 
-// Errors for an answer that is not an ioc_exporter's.
-Error unlike_ours(const std::string& why);
+// The error for an answer that is not an ioc_exporter's.
 Error not_an_exporter(const CommandLine& line, const std::string& why);
 
 // Nothing in `text`, which others chose, may steer the terminal. One line; "-" for none.

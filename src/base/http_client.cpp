@@ -95,7 +95,6 @@ class Exchange {
     set(CURLOPT_TIMEOUT_MS, long{timeout.count()});
   }
   // A longer body is an error.
-  void refuse_more_than(std::size_t longest) { longest_ = longest; }
   // Later bytes of the body are not read.
   void read_no_more_than(std::size_t most) { most_ = most; }
   void follow(const BodyReader& read, std::chrono::milliseconds silence) {
@@ -199,7 +198,7 @@ class Exchange {
       body_.append(bytes.substr(0, most_ - body_.size()));
       has_enough_ = body_.size() == most_;
     }
-    return !has_enough_ && body_.size() <= longest_;
+    return !has_enough_ && body_.size() <= kLongest;
   } catch (const std::exception& failure) {
     why_ = failure.what();
     return false;
@@ -227,7 +226,7 @@ class Exchange {
     if (code == CURLE_COULDNT_CONNECT && error != 0) return error_from_errno(error, action);
     return error_in_words(action + ": " +
                           (head_ > kMaxHead          ? "its head is longer than 64 KiB"
-                           : body_.size() > longest_ ? "it is longer than " + bytes_text(longest_)
+                           : body_.size() > kLongest ? "it is longer than " + bytes_text(kLongest)
                            : !why_.empty()           ? why_
                            : words_[0] != '\0'       ? words_
                                                      : curl_.strerror(code)));
@@ -242,7 +241,8 @@ class Exchange {
   const BodyReader* read_ = nullptr;
   std::chrono::milliseconds silence_{};
   Clock::time_point heard_at_{};
-  std::size_t most_ = SIZE_MAX, longest_ = 64u << 20, head_ = 0;
+  static constexpr std::size_t kLongest = 64u << 20;
+  std::size_t most_ = SIZE_MAX, head_ = 0;
   std::string body_;
   bool has_end_ = false, has_enough_ = false;  // it is told where it ends
   std::string why_;                            // of the reader that gave up
@@ -254,12 +254,11 @@ Result<void> prepare_http_client() {
   return library() ? Result<void>() : library().error();
 }
 
-Result<Fetched> fetch(const std::string& url, std::chrono::milliseconds timeout, const FetchAs& as,
-                      std::size_t longest) {
+Result<Fetched> fetch(const std::string& url, std::chrono::milliseconds timeout,
+                      const FetchAs& as) {
   auto exchange = Exchange::begin(url, as);
   if (!exchange) return std::move(exchange).error();
   (*exchange)->set_timeout(timeout);
-  (*exchange)->refuse_more_than(longest);
   return (*exchange)->run();
 }
 

@@ -40,11 +40,11 @@ Result<void> prepare_http_client();
 
 // `url`: http://HOST[:PORT][/PATH][?QUERY] or https://..., encoded already. Any status is an
 // answer. `timeout` is for the whole. Errors say what failed: the URL, the host's name, the
-// connection, the handshake, an answer that is cut short, over `longest` (its head: 64 KiB) or no
+// connection, the handshake, an answer that is cut short, over 64 MiB (its head: 64 KiB) or no
 // HTTP.
 Result<Fetched> fetch(const std::string& url,
                       std::chrono::milliseconds timeout = std::chrono::seconds(10),
-                      const FetchAs& as = {}, std::size_t longest = 64u << 20);
+                      const FetchAs& as = {});
 
 struct HttpPost {
   std::string url, content_type, body;

@@ -66,8 +66,8 @@ std::string quoted(const std::string& name) {
 Result<std::string> target_of(const CommandLine& line) {
   if (line.words.front() != "learn")
     return error_in_words("\"" + terminal_cell(line.words.front()) + "\" is not learn");
-  return std::string(kIocListPath) + "?format=" +
-         (line.given.contains("names") ? "names" : "expected") +
+  return std::string(kIocListPath) +
+         "?format=" + (line.given.contains("names") ? "names" : "expected") +
          "&user=" + percent_encoded(line.values.at("user"));
 }
 
@@ -75,8 +75,7 @@ Result<std::string> target_of(const CommandLine& line) {
 
 Result<std::string> expected_text(IocList list, const std::string& user, bool names, double now) {
   std::ranges::sort(list, {}, &ListedIoc::name);
-  std::string text =
-      names ? "" : "# IOCs that run, " + local_time(now) + "\niocs:\n  expected:\n";
+  std::string text = names ? "" : "# IOCs that run, " + local_time(now) + "\niocs:\n  expected:\n";
   bool any = false;
   for (const ListedIoc& ioc : list) {
     if (!user.empty() && ioc.user != user) continue;

@@ -31,7 +31,7 @@ using WrittenByGroup = std::map<std::pair<std::string, std::string>, std::set<st
 struct WhoWrote {
   std::string pv;                    // as asked
   std::vector<AskedRecord> records;  // in each IOC
-  std::vector<PutSample> puts;         // one for each PV name, client and operation; the latest first
+  std::vector<PutSample> puts;       // one for each PV name, client and operation; the latest first
   // Puts, to the IOCs in `records` (or to all), on channels whose name is not known: some may have
   // been to this PV.
   std::uint64_t unnamed_puts = 0;

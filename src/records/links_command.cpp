@@ -71,8 +71,7 @@ std::string text_of(const IocSample& ioc, const CaLinksSample& links, const Down
          link->ever_connected ? "yes" : "no"});
   return (down.empty() ? "" : text_table(rows)) + terminal_cell(ioc.name) + ": " +
          std::to_string(links.disconnected) + " of " +
-         std::to_string(links.connected + links.disconnected) +
-         " Channel Access links are down\n";
+         std::to_string(links.connected + links.disconnected) + " Channel Access links are down\n";
 }
 
 Result<std::string> target_of(const CommandLine& line) {

@@ -15,9 +15,10 @@ namespace ioc_exporter::records {
 
 inline constexpr const char* kLinksPath = "/api/v1/links";
 
-// Answer of GET kLinksPath?ioc=NAME, as JSON or as text. An error in words: no such IOC runs, or its
-// links are not known.
-Result<std::string> links_of(const std::vector<IocSample>& iocs, std::string_view ioc, bool as_text);
+// Answer of GET kLinksPath?ioc=NAME, as JSON or as text. An error in words: no such IOC runs, or
+// its links are not known.
+Result<std::string> links_of(const std::vector<IocSample>& iocs, std::string_view ioc,
+                             bool as_text);
 
 // `arguments` are those after "links"; as run_page_command().
 CommandResult links_command(int count, const char* const* arguments);

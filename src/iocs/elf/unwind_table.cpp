@@ -14,7 +14,7 @@ struct UnwindEntry {
 // Size of the function. The encoding of addresses stands elsewhere; the usual one is right when it
 // gives this address.
 std::optional<std::uint64_t> read_unwind_entry(ElfFile& file, std::uint64_t frame,
-                                                std::uint64_t address) {
+                                               std::uint64_t address) {
   UnwindEntry entry{};
   const auto offset = file.offset_of(frame);
   if (!offset || !file.read(*offset, &entry, sizeof entry) || entry.size == 0) return {};
@@ -24,7 +24,7 @@ std::optional<std::uint64_t> read_unwind_entry(ElfFile& file, std::uint64_t fram
 }
 
 std::optional<std::uint64_t> search_unwind_table(ElfFile& file, const Elf64_Phdr& table,
-                                                  std::uint64_t address) {
+                                                 std::uint64_t address) {
   struct {
     std::uint8_t version, frame_encoding, count_encoding, row_encoding;
     std::int32_t frame;

@@ -300,10 +300,11 @@ TEST(IocList, IsTheSectionOfAFileOrNames) {
                         {"gone", "epics", false, 0, "", false},
                         {"ps-eve", "eve", true, 0, "epics", false}};
   const std::string text = value_of(expected_text(list, "", false, 2));
-  EXPECT_THAT(text, ::testing::MatchesRegex(
-                        "# IOCs that run, .*\niocs:\n  expected:\n    - \"a .\"b.\"\"  # of user "
-                        "epics, runs since .*\n# left out: ps-eve of user eve, which takes a name of "
-                        "epics\n    - \"vac\"  # of user epics, runs since .*\n"));
+  EXPECT_THAT(text,
+              ::testing::MatchesRegex(
+                  "# IOCs that run, .*\niocs:\n  expected:\n    - \"a .\"b.\"\"  # of user "
+                  "epics, runs since .*\n# left out: ps-eve of user eve, which takes a name of "
+                  "epics\n    - \"vac\"  # of user epics, runs since .*\n"));
   EXPECT_EQ(value_of(expected_text(list, "epics", true, 2)), "a \"b\"\nvac\n");
   EXPECT_EQ(expected_text(list, "ada", true, 2).error().message(), "no IOC runs as ada");
 }

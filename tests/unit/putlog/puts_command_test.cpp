@@ -84,9 +84,10 @@ TEST_F(PutsTableTest, NothingSteersTheTerminal) {
 
 TEST(PutsLines, OfAWrongAnswerTheProblemIsTold) {
   const std::string good = to_json(event(1)) + "\n";
-  for (const auto& [rest, problem] : {std::pair{R"({"error":"the store hangs"})", "the store hangs"},
-                                      {R"({"error":{}})", "it has an error"},
-                                      {"<html>", "a line: "}}) {
+  for (const auto& [rest, problem] :
+       {std::pair{R"({"error":"the store hangs"})", "the store hangs"},
+        {R"({"error":{}})", "it has an error"},
+        {"<html>", "a line: "}}) {
     LineStream stream;
     std::vector<std::string> lines;
     EXPECT_FALSE(stream.take(good + rest + "\n", lines)) << rest;

@@ -204,7 +204,7 @@ TEST(WhoWroteText, Nobody) {
   std::string out = to_text(answer, 20, 1200);
   EXPECT_THAT(out, StartsWith("No put to R1 was seen since counting began, "));
   EXPECT_THAT(out, HasSubstr("; it is a record of ioc one, whose own writes are not all "
-                                    "counted.\n"));
+                             "counted.\n"));
   answer.records[0].writes.emplace();
   out = to_text(answer, 20, 1200);
   EXPECT_THAT(out, StartsWith("Nobody wrote to R1 since counting began, "));
@@ -215,7 +215,8 @@ TEST(WhoWroteText, Nobody) {
   EXPECT_THAT(out, HasSubstr("; no IOC of this host is known to have that record.\n"));
   answer.problem = "puts are not counted";
   out = to_text(answer, 20, 1200);
-  EXPECT_THAT(out, StartsWith("It is not known whether anybody wrote to R1.\nNo put was seen since "));
+  EXPECT_THAT(out,
+              StartsWith("It is not known whether anybody wrote to R1.\nNo put was seen since "));
   EXPECT_THAT(out, EndsWith("\nputs are not counted\n"));
 }
 
