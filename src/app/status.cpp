@@ -99,7 +99,9 @@ void finish_status(const std::vector<ProbeState>& probes, StatusPage& page) {
 std::string status_text(const StatusPage& page) {
   const auto number = [](const auto& value) { return value ? std::to_string(*value) : ""; };
   const auto rate = [](const auto& value) { return value ? exposition::rate_text(*value) : ""; };
-  exposition::StatusTable iocs{.title = "IOCs"}, probes{.title = "Probes"};
+  exposition::StatusTable iocs, probes;
+  iocs.title = "IOCs";
+  probes.title = "Probes";
   iocs.columns = {{"IOC"},      {"state"},       {"pid"},    {"records"},
                   {"circuits"}, {"processed/s"}, {"puts/s"}, {"problem"}};
   probes.columns = {{"probe"}, {"state"}};
