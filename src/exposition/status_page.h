@@ -20,12 +20,12 @@ struct StatusIoc {
   std::string name;
   bool up = false;
   std::int32_t pid = 0;
-  std::string base_version;  // "" = not known
-  std::optional<std::uint16_t> ca_port;
-  std::optional<std::size_t> records;  // none while the database is not read
-  std::optional<std::uint64_t> circuits,
-      channels;                         // of CA clients; none while they are not counted
-  std::string problem;                  // "" = all is well
+  std::string base_version = {};  // "" = not known
+  std::optional<std::uint16_t> ca_port = {};
+  std::optional<std::size_t> records = {};  // none while the database is not read
+  // Of CA clients; none while they are not counted.
+  std::optional<std::uint64_t> circuits = {}, channels = {};
+  std::string problem = {};             // "" = all is well
   std::vector<std::string> notes = {};  // under the IOC
   // Per second, now; none while they are not counted, or not for long enough.
   std::optional<double> processed_rate = {}, put_rate = {};
