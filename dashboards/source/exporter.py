@@ -96,7 +96,7 @@ def board() -> Board:
                        [Query(f"max by (collector) (ioc_exporter_collector_duration_seconds{{{HOSTS}}})",
                               "{{collector}}")], unit="s", width=8, colors=COLLECTORS),
             Table("Cost of a hit", "What an empty probe costs, as each exporter measured it at its start: the ten slowest machines.",
-                  [Query(f"topk(10, ioc_exporter_probe_hit_seconds{{{HOSTS}}})", instant=True)], width=8, sort=["-Cost"],
+                  [Query(f"topk(10, ioc_exporter_probe_hit_seconds{{instruction='emulated',{HOSTS}}})", instant=True)], width=8, sort=["-Cost"],
                   columns=[Column("instance", "Exporter"), Column("Value", "Cost", width=180, unit="s", decimals=0, bar=True)]),
             Table("Series over their limit", "How many series were summed in one because their family is over its "
                   "limit: the 20 families with most of them.",

@@ -47,7 +47,7 @@ def ioc(start_ioc):
 
 def times_some(start_exporter, *iocs):
     """An exporter whose target is far below the cost of timing all calls, and far above a sixteenth of it."""
-    seconds = start_exporter("--ioc.include=nobody").scrape().value(EMPTY_PROBE)
+    seconds = start_exporter("--ioc.include=nobody").scrape().value(EMPTY_PROBE, instruction="emulated")
     return start_exporter(f"--overhead.target={CALLS * seconds * 100 / 5:.4f}", "--overhead.budget=0", sees=iocs)
 
 

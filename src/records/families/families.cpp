@@ -262,11 +262,8 @@ constexpr Row kScanTimes[] = {
 
 constexpr exposition::Family kProbeHit =
     gauge("ioc_exporter_probe_hit_seconds",
-          "Time that an empty probe takes on this machine, measured at start.");
-
-constexpr exposition::Family kSteppedHit =
-    gauge("ioc_exporter_probe_stepped_hit_seconds",
-          "The same on an instruction that the kernel single-steps.");
+          "Time that an empty probe takes on this machine, measured at start, by what the kernel does "
+          "with the instruction there: emulated or stepped.");
 
 constexpr Row kOverhead[] = {
     {counter(
@@ -347,9 +344,12 @@ void encode_all(const std::vector<IocSample>& iocs, const std::vector<IocSample>
   exposition::encode_merged(kCompletions, timed, ioc_label, encoder, &edges.completions);
   exposition::encode_merged(kScanTimes, up, ioc_label, encoder, &edges.scans);
   encoder.begin_family(kProbeHit);
-  if (cost) encoder.number({}, cost->emulated);
-  encoder.begin_family(kSteppedHit);
-  if (cost) encoder.number({}, cost->stepped);
+  const auto add_cost = [&encoder](std::string_view kind, double seconds) {
+    const Label label[] = {{"instruction", kind}};
+    encoder.number(encoder.labels(label), seconds);
+  };
+  if (cost) add_cost("emulated", cost->emulated);
+  if (cost) add_cost("stepped", cost->stepped);
   encode(kOverhead, up, encoder);
 }
 
