@@ -13,7 +13,7 @@
           },
           {
             record: 'ioc:epics_ioc_cpu_seconds:rate5m',
-            expr: 'sum by (job, instance, ioc) (rate(epics_ioc_cpu_seconds_total[5m]))',
+            expr: 'sum by (job, instance, ioc) (rate(epics_ioc_process_cpu_seconds_total[5m]))',
           },
           // How much of its period a pass takes. Over all IOCs it would be a query of seconds.
           {

@@ -133,12 +133,19 @@ std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
     else if (now->second != serial)
       health_.begin_anew(id);
   }
-  looked_at_ = live;
+  const Lives before = std::exchange(looked_at_, live);
   std::map<IocId, HealthSample> samples;
   for (const auto& [id, serial] : live) {
-    auto sample =
-        health_.look(id, Clock::now(), [&, id = id] { return exit_watch_.exited_cpu(id); });
-    if (sample) samples.emplace(id, std::move(*sample));
+    const auto look_at = [this, id = id] {
+      return health_.look(id, Clock::now(), [&] { return exit_watch_.exited_cpu(id); });
+    };
+    // What threads used before is of no class that is known: the next exporter would not tell the
+    // same.
+    if (!before.contains(id) && look_at()) health_.begin_anew(id);
+    if (auto sample = look_at())
+      samples.emplace(id, std::move(*sample));
+    else
+      looked_at_.erase(id);
   }
   return samples;
 }

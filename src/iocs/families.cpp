@@ -64,8 +64,7 @@ void add_record_counts(const IocFacts& ioc, Series& to) {
 
 void add_cpu(const IocFacts& ioc, Series& to) {
   const auto add = [&](std::string_view thread_class, std::uint64_t ns) {
-    to.add({{"thread_class", thread_class}}, exposition::seconds_from_ns(ns),
-           ioc.start_time_seconds);
+    to.add({{"thread_class", thread_class}}, exposition::seconds_from_ns(ns));
   };
   for (std::size_t i = 0; i < kThreadClasses; ++i) add(kClassNames[i], ioc.health->cpu_ns[i]);
   add("ended", ioc.health->ended_cpu_ns);
@@ -104,9 +103,14 @@ constexpr FamilyRow<IocFacts> kFamilies[] = {
 
 // Of IOCs with `health`.
 constexpr FamilyRow<IocFacts> kHealth[] = {
+    {counter("epics_ioc_process_cpu_seconds_total",
+             "CPU time of the IOC's process since its start, user and system."),
+     [](const IocFacts& ioc, Series& to) {
+       to.add({}, exposition::seconds_from_ns(ioc.health->process_cpu_ns), ioc.start_time_seconds);
+     }},
     {counter("epics_ioc_cpu_seconds_total",
-             "CPU time of the IOC's process since its start, user and system, by class of thread; "
-             "ended: threads that ended before their class was known."),
+             "CPU time of the IOC's process since the exporter first saw it, user and system, by "
+             "class of thread; ended: threads that ended before their class was known."),
      add_cpu},
     {gauge("epics_ioc_threads", "Threads of the IOC's process by class."), add_threads},
     {gauge("epics_ioc_threads_spinning",

@@ -50,9 +50,9 @@ inline constexpr std::size_t kThreadClasses = 7;
 using CpuByClass = std::array<std::uint64_t, kThreadClasses>;  // ns, user and system
 
 struct HealthSample {
-  CpuByClass cpu_ns{};  // since the process started
-  // Of threads that ended before their class was known: the process' time less all that is in
-  // `cpu_ns`.
+  std::uint64_t process_cpu_ns = 0;  // since the process started
+  CpuByClass cpu_ns{};               // since it was looked at for the first time
+  // Likewise, of threads that ended before their class was known.
   std::uint64_t ended_cpu_ns = 0;
   std::array<std::uint64_t, kThreadClasses> threads{};  // now
   std::uint64_t spinning = 0;                           // threads that never rest: health/health.h

@@ -8,7 +8,7 @@ import pytest
 from harness import clients, databases
 from harness.scrape import exact
 
-CPU, THREADS = "epics_ioc_cpu_seconds_total", "epics_ioc_threads"
+ALL_CPU, CPU, THREADS = "epics_ioc_process_cpu_seconds_total", "epics_ioc_cpu_seconds_total", "epics_ioc_threads"
 # Base's own: seven periods, three priorities, one scanOnce.
 OF_EVERY_IOC = {"scan": 7, "callback": 3, "once": 1, "main": 1}
 
@@ -51,15 +51,44 @@ def check_threads_memory_and_descriptors(ioc, scrape):
 
 
 def check_cpu(ioc, exporter, first):
-    """The classes add up to the process, also with the threads of clients that are gone."""
+    """The classes add up to what the process used since, also with the threads of clients that are gone."""
     before = cpu_ticks(ioc.pid)
     scrape = exporter.scrape()
     after = cpu_ticks(ioc.pid)
-    seconds = sum(value for _, value in scrape.series(CPU, ioc=ioc.name))
-    total = round(seconds * os.sysconf("SC_CLK_TCK"), 6)
-    assert before <= total < after + 3  # the kernel cuts user and system time to ticks each
+    tick = 1 / os.sysconf("SC_CLK_TCK")
+    total = round(scrape.value(ALL_CPU, ioc=ioc.name) / tick, 6)
+    assert before <= total <= after
+    by_class = [sum(value for _, value in page.series(CPU, ioc=ioc.name)) for page in (first, scrape)]
+    # The kernel cuts user and system time to ticks each.
+    assert abs(by_class[1] - by_class[0] - (scrape.value(ALL_CPU, ioc=ioc.name) - first.value(ALL_CPU, ioc=ioc.name))) < 4 * tick
     for labels, value in first.series(CPU, ioc=ioc.name):
         assert scrape.value(CPU, **labels) >= value
+
+
+def test_after_a_restart_of_the_exporter(start_ioc, start_exporter, connect):
+    """What clients' threads used before does not show as usage: neither all of it, nor what one exporter knew by class."""
+    ioc = start_ioc("healthy-restarts", databases.put_targets("H:", 1))
+    exporter = start_exporter(sees=[ioc])
+    for _ in range(5):
+        client = connect(clients.libca, [ioc], ["H:set1"], 4999)
+        assert client.send() == 4999
+        client.close()
+    ioc.get_settled(["H:set1:count.VAL"])
+    before = exporter.scrape()
+    assert exporter.stop() == 0
+    used = cpu_ticks(ioc.pid) / os.sysconf("SC_CLK_TCK")
+    again = start_exporter(sees=[ioc]).scrape()
+    assert used >= before.value(ALL_CPU, ioc=ioc.name) > 0
+    assert used <= again.value(ALL_CPU, ioc=ioc.name)
+    # As rate() takes them: a counter that falls has begun at 0.
+    def increase(family, **labels):
+        first, last = before.value(family, **labels), again.value(family, **labels)
+        return last if last < first else last - first
+
+    since = again.value(ALL_CPU, ioc=ioc.name) - before.value(ALL_CPU, ioc=ioc.name)
+    assert increase(ALL_CPU, ioc=ioc.name) == since
+    tick = 1 / os.sysconf("SC_CLK_TCK")
+    assert sum(increase(CPU, **labels) for labels, _ in again.series(CPU, ioc=ioc.name)) < since + 4 * tick
 
 
 def test_threads_that_ended_have_their_class(start_ioc, start_exporter, connect):

@@ -69,16 +69,19 @@ std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point n
 
   Process& process = processes_[id];
   look_at_threads(*threads, *stat, process, now);
+  const std::uint64_t total_ns = stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second);
   // One that ended meanwhile may be among both, or neither: the next look will tell.
   if (exited_before == (exited ? exited() : std::nullopt)) {
     if (exited_before) add_exited(*exited_before, process);
-    const std::uint64_t total_ns = stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second);
     const std::uint64_t known_ns =
         std::accumulate(process.cpu_ns.begin(), process.cpu_ns.end(), std::uint64_t{0});
     if (total_ns > known_ns) process.ended_ns = std::max(process.ended_ns, total_ns - known_ns);
+    process.total_known = true;
+    if (std::exchange(process.ended_begins_anew, false)) process.ended_before_ns = process.ended_ns;
   }
 
   HealthSample sample;
+  sample.process_cpu_ns = total_ns;
   for (std::size_t i = 0; i < kThreadClasses; ++i)
     sample.cpu_ns[i] = process.cpu_ns[i] - process.before_ns[i];
   sample.ended_cpu_ns = process.ended_ns - process.ended_before_ns;
@@ -106,6 +109,7 @@ void IocHealth::begin_anew(const IocId& id) {
   Process& process = processes_[id];
   process.before_ns = process.cpu_ns;
   process.ended_before_ns = process.ended_ns;
+  process.ended_begins_anew = !process.total_known;
 }
 
 void IocHealth::add_exited(const CpuByClass& exited, Process& process) {

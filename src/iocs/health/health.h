@@ -55,7 +55,7 @@ class IocHealth {
   void forget(const IocId& id) { processes_.erase(id); }
   // At the last look; those whose time the kernel does not tell by nanoseconds are left out.
   std::vector<ThreadSeen> threads(const IocId& id) const;
-  // Its CPU time counts from the last look on.
+  // Its CPU time by class counts from the last look on.
   void begin_anew(const IocId& id);
 
  private:
@@ -76,6 +76,8 @@ class IocHealth {
     std::uint64_t ended_ns = 0;
     CpuByClass before_ns{};  // the same before it began anew
     std::uint64_t ended_before_ns = 0;
+    bool total_known = false;        // `ended_ns` has been told by a look
+    bool ended_begins_anew = false;  // as soon as it has
     // Of time that threads used under another class than their last one: what that class has of it
     // too much, and the other one too little.
     std::array<std::int64_t, kThreadClasses> moved_ns{};

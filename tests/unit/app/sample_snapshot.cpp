@@ -54,7 +54,8 @@ IocSample power_supplies() {
   ioc.restarts = 3;
   ioc.unusual = UnusualSample{2, 1, {{"PS:Q1:SetCur", 720.5}}, {{"PS:Q2:SetCur", 250}}, 93600};
   ioc.last_exit = iocs::IocExit{"core_dump", "", "SIGSEGV"};
-  ioc.health = {{{2'000'000'000, 250'000'000, 0, 1'500'000'000, 0, 31'000'000, 7'000'000}},
+  ioc.health = {40'000'000'000,
+                {{2'000'000'000, 250'000'000, 0, 1'500'000'000, 0, 31'000'000, 7'000'000}},
                 125'000'000,
                 {{7, 3, 1, 11, 0, 1, 5}},
                 1,

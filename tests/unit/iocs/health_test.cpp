@@ -191,6 +191,9 @@ TEST_F(IocHealthTree, AThreadThatEndsDuringALookIsTakenAtTheNext) {
   });
   EXPECT_EQ(sample.value().cpu_ns[at(ThreadClass::ca)], 60 * kMs);
   EXPECT_EQ(sample.value().ended_cpu_ns, 0u);
+  health_.begin_anew({7, 100});
+  EXPECT_EQ(look().ended_cpu_ns, 0u) << "they ended before";
+  EXPECT_EQ(look().process_cpu_ns, 100 * kMs);
 }
 
 TEST_F(IocHealthTree, ARestartedCounterCountsFromTheLastLookOn) {
