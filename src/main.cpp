@@ -179,9 +179,9 @@ int run(int argc, char** argv) {
   app::Reload reload(options, site->options);
   if (auto opened = reload.open_web(); !opened) return fail(kStartError, opened.error().message());
   app::close_inherited_files();
-  const auto descriptors = app::take_all_descriptors();
+  if (auto taken = app::take_all_descriptors(); !taken)
+    return fail(kStartError, taken.error().message());
   app::set_up_logging(options.log_level, options.log_format);
-  if (!descriptors) log::warn("{}", descriptors.error().message());
 
   // Before the first thread starts: they all inherit it, and only stopped_before() and
   // LifecycleSignals take these signals.

@@ -96,9 +96,12 @@ Result<void> take_all_descriptors() {
   rlimit limit{};
   const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
   limit.rlim_cur = limit.rlim_max;
-  if (!known || ::setrlimit(RLIMIT_NOFILE, &limit) != 0)
-    return last_error("open as many files as the host allows");
-  return {};
+  const std::string action = "open as many files as the host allows";
+  if (!known || ::setrlimit(RLIMIT_NOFILE, &limit) != 0) return last_error(action);
+  if (limit.rlim_cur >= kLeastDescriptors) return {};
+  return error_in_words(action + ": " + std::to_string(limit.rlim_cur) + ", and it needs " +
+                        std::to_string(kLeastDescriptors) +
+                        ": raise LimitNOFILE= of its unit, or the limit of `ulimit -Hn`");
 }
 
 Result<void> confine(const Options& options) {

@@ -26,7 +26,8 @@ Result<void> limit_memory(std::size_t bytes);
 inline constexpr std::size_t kMostMemoryOfReader = std::size_t{512} << 20;
 
 // As many as the host allows, where less was only the default: 1,024 in a shell, and each IOC takes
-// some.
+// some. Where these are too few for all probes, some IOCs and scrapes it must not start.
+inline constexpr std::size_t kLeastDescriptors = 512;
 Result<void> take_all_descriptors();
 
 // Root's rights, and the system calls that an exporter which runs does not make, for what

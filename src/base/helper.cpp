@@ -39,11 +39,9 @@ bool send_one(int socket, const void* data, std::size_t size, int file) {
 
 // Nothing: the other end is gone, or it sent what is no message of ours.
 template <class Message>
-std::optional<Message> receive_one(int socket, UniqueFd& file) {
-  Message received;
-  const auto got = receive_message(socket, std::as_writable_bytes(std::span(&received, 1)), file);
-  if (!got || got->size != sizeof received) return std::nullopt;
-  return received;
+std::optional<ReceivedMessage> receive_one(int socket, Message& into, UniqueFd& file) {
+  const auto got = receive_message(socket, std::as_writable_bytes(std::span(&into, 1)), file);
+  return got && got->size == sizeof into ? got : std::nullopt;
 }
 
 Answer refusal(const Error& error) {
@@ -84,22 +82,22 @@ class Server {
  private:
   bool serve_one(int socket) {
     UniqueFd file;
-    const auto request = receive_one<HelperRequest>(socket, file);
-    if (!request) return false;
-    if (request->what == kOpenChannel) {
+    HelperRequest request;
+    if (!receive_one(socket, request, file)) return false;
+    if (request.what == kOpenChannel) {
       if (channels_.size() >= kMostChannels)
-        return answer(socket, *request, error_in_words("there are enough channels"));
+        return answer(socket, request, error_in_words("there are enough channels"));
       channels_.push_back({file.release(), POLLIN, 0});
-      return answer(socket, *request, UniqueFd());
+      return answer(socket, request, UniqueFd());
     }
-    const bool in_child = work_.may_hang && work_.may_hang(*request);
+    const bool in_child = work_.may_hang && work_.may_hang(request);
     const pid_t own = ::getpid();
     const pid_t child = in_child ? ::fork() : 0;
-    if (child < 0) return answer(socket, *request, last_error("fork a child for a request"));
+    if (child < 0) return answer(socket, request, last_error("fork a child for a request"));
     if (child > 0) return true;
     const auto ready = in_child ? end_with_parent(own) : Result<void>();
     const bool answered =
-        answer(socket, *request, ready ? work_.serve(*request, file) : ready.error());
+        answer(socket, request, ready ? work_.serve(request, file) : ready.error());
     if (in_child) ::_exit(0);
     return answered;
   }
@@ -193,14 +191,18 @@ Result<UniqueFd> Helper::receive(std::uint32_t sequence, std::chrono::millisecon
     if (ready <= 0)
       return error_from_errno(ETIMEDOUT, "the helper process " + name_ + " does not answer");
     UniqueFd file;
-    const auto answer = receive_one<Answer>(socket_.get(), file);
-    if (!answer) return error_from_errno(EPIPE, "the helper process " + name_ + " has ended");
-    if (answer->sequence == owed_) owed_ = 0;
-    if (answer->sequence != sequence) continue;
-    if (answer->words[0] == '\0') return file;
-    std::string words(answer->words, ::strnlen(answer->words, sizeof answer->words));
-    if (answer->error == 0) return error_in_words(std::move(words));
-    return error_from_errno(answer->error, std::move(words));
+    Answer answer;
+    const auto got = receive_one(socket_.get(), answer, file);
+    if (!got) return error_from_errno(EPIPE, "the helper process " + name_ + " has ended");
+    if (answer.sequence == owed_) owed_ = 0;
+    if (answer.sequence != sequence) continue;
+    if (answer.words[0] == '\0') {
+      if (auto room = check_room(*got, file); !room) return room.error();
+      return file;
+    }
+    std::string words(answer.words, ::strnlen(answer.words, sizeof answer.words));
+    if (answer.error == 0) return error_in_words(std::move(words));
+    return error_from_errno(answer.error, std::move(words));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "base/socket_message.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -56,7 +57,18 @@ std::optional<ReceivedMessage> receive_message(int socket, std::span<std::byte> 
     std::memcpy(&passed, CMSG_DATA(header), sizeof passed);
     file.reset(passed);
   }
-  return ReceivedMessage{static_cast<std::size_t>(got), (message.msg_flags & MSG_TRUNC) != 0};
+  return ReceivedMessage{static_cast<std::size_t>(got), (message.msg_flags & MSG_TRUNC) != 0,
+                         (message.msg_flags & MSG_CTRUNC) != 0};
+}
+
+Result<void> check_room(const ReceivedMessage& message, UniqueFd& file) {
+  rlimit limit{};
+  // The kernel takes the lowest number that is free.
+  const bool is_last = file && ::getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+                       static_cast<rlim_t>(file.get()) >= limit.rlim_cur - limit.rlim_cur / 4;
+  if (!is_last && !message.has_lost_file) return {};
+  file.reset();
+  return error_from_errno(EMFILE, "take a descriptor, the rest is for scrapes");
 }
 
 }  // namespace ioc_exporter

@@ -45,6 +45,12 @@ def test_port_in_use():
     assert "in use" in error_line(result).lower()
 
 
+def test_too_few_descriptors():
+    result = run_exporter("--once=1s", prefix=["prlimit", "--nofile=511:511"])
+    assert result.returncode == 1, result
+    assert "open as many files as the host allows: 511, and it needs 512: raise LimitNOFILE=" in error_line(result)
+
+
 def test_not_root():
     result = run_exporter_as_nobody("--web.listen-address=127.0.0.1:0")
     assert result.returncode == 1, result

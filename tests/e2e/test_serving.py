@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import urllib.request
 
@@ -183,3 +184,16 @@ def test_log_in_json(start_exporter):
     assert lines
     for line in lines:
         assert isinstance(json.loads(line), dict)
+
+
+def test_few_descriptors_leave_some_for_scrapes(start_ioc, start_exporter):
+    """More IOCs than there are descriptors for: some are watched by packets alone, or not at all, which is told, and each scrape is answered."""
+    iocs = [start_ioc(f"crowded-{i}", databases.counting(), macros=f"P=C{i}:") for i in range(20)]
+    exporter = start_exporter("--server-probe", sees=iocs[:1], prefix=["prlimit", "--nofile=512:512"])
+    exporter.wait_scrape(lambda page: all(page.value("epics_ioc_up", ioc=ioc.name) == 1 for ioc in iocs), "all are found")
+    exporter.process.wait_for("the rest is for scrapes", "stderr", timeout=60)
+    with contextlib.ExitStack() as stack:
+        waiting = [stack.enter_context(socket.create_connection(("127.0.0.1", exporter.port))) for _ in range(8)]
+        page = exporter.scrape()
+        assert page.value("process_max_fds") == 512 and len(waiting) == 8
+        assert page.value("epics_ioc_open_fds", ioc=iocs[-1].name) > 0

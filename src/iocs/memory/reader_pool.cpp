@@ -238,10 +238,12 @@ Result<ReaderPool::Answer> ReaderPool::wait(Reader& reader, Reading& reading, mi
       if (outcome != Outcome::over) return no_answer(what);
       continue;
     }
-    if (!receive_message(reader.socket.get(), message, answer.fd)) {
+    const auto got = receive_message(reader.socket.get(), message, answer.fd);
+    if (!got) {
       reader.socket.reset();
       return error_from_errno(EAGAIN, what + ": the reader has ended");
     }
+    const auto room = check_room(*got, answer.fd);
     Unpacker unpacker(message);
     const auto head = unpacker.take<ReaderAnswer>();
     if (!head || ++reading.pieces > kMostPieces) break;
@@ -252,6 +254,7 @@ Result<ReaderPool::Answer> ReaderPool::wait(Reader& reader, Reading& reading, mi
     }
     answer.bytes.append(unpacker.rest());
     reading.last_check = Clock::now();
+    if (head->more == 0 && !room) return error_from_errno(EMFILE, what);
     if (head->more == 0) return std::move(answer);
   }
   reader.socket.reset();

@@ -58,14 +58,14 @@ bool send_message(int socket, const Head& head, std::string_view payload, int fd
   return ioc_exporter::send_message(socket, parts, fd).has_value();
 }
 
-// The same back: `into` gets all of it. False: the other side is gone, or there is no message.
-inline bool receive_message(int socket, std::string& into, UniqueFd& fd) {
+// The same back: `into` gets all of it. Nothing: the other side is gone, or there is no message.
+inline std::optional<ReceivedMessage> receive_message(int socket, std::string& into, UniqueFd& fd) {
   into.resize(kMostInPiece + 4096);
   const auto got =
       ioc_exporter::receive_message(socket, std::as_writable_bytes(std::span(into)), fd);
-  if (!got) return false;
+  if (!got || got->is_cut) return std::nullopt;
   into.resize(got->size);
-  return !got->is_cut;
+  return got;
 }
 
 // Values one after the other, as they lie in memory.

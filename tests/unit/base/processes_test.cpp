@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -123,6 +124,24 @@ TEST(Helper, AnswersWithADescriptorNothingOrAnError) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, std::errc::no_such_process);
   EXPECT_EQ(refused.error().context, "look for 812");
+}
+
+TEST(Helper, LeavesTheLastQuarterOfTheDescriptors) {
+  const auto helper = started();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{128, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<UniqueFd> taken;
+  auto next = helper->ask({.what = kOpen});
+  for (; next; next = helper->ask({.what = kOpen})) taken.push_back(std::move(*next));
+  EXPECT_EQ(next.error().code, std::errc::too_many_files_open);
+  EXPECT_EQ(taken.back().get(), 95);
+  while (taken.back().get() < 127) taken.emplace_back(::dup(taken.back().get()));
+  // The kernel finds no room.
+  EXPECT_EQ(helper->ask({.what = kOpen}).error().code, std::errc::too_many_files_open);
+  EXPECT_TRUE(helper->ask({.what = kNothing}));
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST(Helper, GivesUpAHangingRequestAndGoesOnWhenItIsDone) {
