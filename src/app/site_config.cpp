@@ -1,5 +1,7 @@
 #include "app/site_config.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/yaml_reader.h"
@@ -49,10 +51,11 @@ Result<Options> parse_config(const std::string& text, const std::string& name, O
     functions::read_walks(file, options.functions.walks);
     options.ca.gateways = ca::read_gateways(file);
     functions::Descriptions usable = options.functions.described;
-    for (const std::string& line : functions::take_out_unusable(usable))
-      file.complain("functions", line);
-    for (const std::string& line : functions::problems_together(options.functions))
-      file.complain(file.has("functions") ? "functions" : "walks", line);
+    auto problems = functions::take_out_unusable(usable);
+    std::ranges::move(functions::problems_together(options.functions),
+                      std::back_inserter(problems));
+    for (const functions::ListProblem& problem : problems)
+      file.complain(problem.key, problem.index, problem.line);
     file.section("policy", [&options](Reader& section) {
       options.policy = std::make_shared<const policy::PolicyText>(policy::read_policy(section));
       for (const policy::RuleText& rule : options.policy->rules)

@@ -158,7 +158,7 @@ void Reader::section(const std::string& key, const Each& read) {
   inner.finish();
 }
 
-void Reader::list(const std::string& key, const Each& read) {
+void Reader::list(const std::string& key, const Each& read, std::size_t most) {
   if (!has(key)) return;
   const YAML::Node found = value(key);
   if (found.IsNull()) return;
@@ -166,7 +166,8 @@ void Reader::list(const std::string& key, const Each& read) {
     complain(key, "must be a list (- key: value)");
     return;
   }
-  for (std::size_t i = 0; i < found.size(); ++i) {
+  if (found.size() > most) complain(key, most, "there may be " + std::to_string(most) + " at most");
+  for (std::size_t i = 0; i < std::min(found.size(), most); ++i) {
     Reader inner(found[i], path_of(key) + "[" + std::to_string(i) + "]", problems_);
     read(inner);
     inner.finish();

@@ -77,8 +77,9 @@ class Reader {
   std::vector<std::string> texts(const std::string& key);
   // Calls read() with the mapping at `key`, or not at all.
   void section(const std::string& key, const Each& read);
-  // Calls read() with each mapping of the list at `key`.
-  void list(const std::string& key, const Each& read);
+  // Calls read() with each mapping of the list at `key`; more than `most` are a problem, and those
+  // are not read.
+  void list(const std::string& key, const Each& read, std::size_t most = ~std::size_t{0});
   // Calls read() for each key of the mapping at `key`, whatever it is called; values are texts.
   void pairs(const std::string& key, const std::function<void(const Pair&)>& read);
 

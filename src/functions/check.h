@@ -8,7 +8,7 @@
 
 namespace ioc_exporter::functions {
 
-// A line for each problem of the site's own, besides those of take_out_unusable().
-std::vector<std::string> problems_together(const Options& options);
+// Problems of the site's own, besides those of take_out_unusable().
+std::vector<ListProblem> problems_together(const Options& options);
 
 }  // namespace ioc_exporter::functions

@@ -74,7 +74,7 @@ void FunctionsCollector::describe(const Descriptions& descriptions,
   if (!usable) why_not_ = kernel::explain_load_error(kProbe, usable.error());
   if (all == asked_for_) return;
   asked_for_ = all;
-  for (const std::string& line : take_out_unusable(all)) log::warn("{}", line);
+  for (const ListProblem& problem : take_out_unusable(all)) log::warn("{}", problem.line);
   descriptions_ = std::make_shared<const Descriptions>(std::move(all));
   known_names_.clear();
   finder_ = std::make_shared<FunctionFinder>(host_.reader(), descriptions_, walks_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -82,7 +83,8 @@ void read_labels(Reader& item, Description& description) {
       words += value->type == Type::text ? (value->size + 7) / 8 : 1;
     }
     if (!usable) return complain("\"" + pair.value + "\": " + usable.error().message());
-    description.labels.push_back({pair.name, std::move(*value)});
+    if (description.labels.size() <= kMostLabels)
+      description.labels.push_back({pair.name, std::move(*value)});
   });
   if (read > IOCX_FUNCTION_LABELS || description.labels.size() > kMostLabels)
     item.complain("labels", "more than 4 that are read, or 8 in all");
@@ -237,10 +239,9 @@ bool Description::succeeded(std::int64_t value) const {
 }
 
 void read_functions(Reader& file, Descriptions& into, const std::string& prefix) {
-  const std::size_t before = into.size();
-  file.list("functions", [&](Reader& item) { into.push_back(read_one(item, prefix)); });
-  if (into.size() - before > kMostDescriptions)
-    file.complain("functions", "must be at most " + std::to_string(kMostDescriptions));
+  file.list(
+      "functions", [&](Reader& item) { into.push_back(read_one(item, prefix)); },
+      kMostDescriptions);
 }
 
 Result<Descriptions> parse_functions(const std::string& text, const std::string& name) {
@@ -250,27 +251,35 @@ Result<Descriptions> parse_functions(const std::string& text, const std::string&
   return all;
 }
 
-std::vector<std::string> take_out_unusable(Descriptions& all) {
-  std::vector<std::string> lines;
+std::vector<ListProblem> take_out_unusable(Descriptions& all) {
+  std::vector<ListProblem> problems;
+  std::vector<std::size_t> indices(all.size());  // that they had
+  std::iota(indices.begin(), indices.end(), std::size_t{0});
   // One that is out may be what another needs.
   for (std::size_t before = all.size() + 1; before != all.size();) {
     before = all.size();
     Descriptions usable;
-    for (const Description& one : all) {
-      const std::string problem = problem_of(one, all);
-      if (problem.empty())
-        usable.push_back(one);
-      else
-        lines.push_back("describe function " + one.name + ": " + problem);
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string problem = problem_of(all[i], all);
+      if (!problem.empty()) {
+        problems.push_back(
+            {"functions", indices[i], "describe function " + all[i].name + ": " + problem});
+        continue;
+      }
+      usable.push_back(all[i]);
+      kept.push_back(indices[i]);
     }
     all = std::move(usable);
+    indices = std::move(kept);
   }
   if (all.size() > kMostDescriptions) {
-    lines.push_back("describe functions: " + std::to_string(all.size() - kMostDescriptions) +
-                    " are left out, since there are more than 256");
+    problems.push_back({"functions", indices[kMostDescriptions],
+                        "describe functions: " + std::to_string(all.size() - kMostDescriptions) +
+                            " are left out, since there are more than 256"});
     all.resize(kMostDescriptions);
   }
-  return lines;
+  return problems;
 }
 
 }  // namespace ioc_exporter::functions

@@ -113,8 +113,15 @@ void read_functions(Reader& file, Descriptions& into, const std::string& prefix 
 // Of a file that ships, with this key alone. The error holds all problems, a line each.
 Result<Descriptions> parse_functions(const std::string& text, const std::string& name);
 
-// Shipped descriptions and the site's together: a line for each that cannot be used, which is taken
-// out. The first of two with one name stays.
-std::vector<std::string> take_out_unusable(Descriptions& all);
+// A problem with an item of the list at a file's key, `functions` or `walks`.
+struct ListProblem {
+  const char* key;
+  std::size_t index;
+  std::string line;
+};
+
+// Shipped descriptions and the site's together: a problem for each that cannot be used, which is
+// taken out. The first of two with one name stays.
+std::vector<ListProblem> take_out_unusable(Descriptions& all);
 
 }  // namespace ioc_exporter::functions

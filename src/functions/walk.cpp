@@ -16,14 +16,25 @@ namespace {
 
 // Seconds from 1970 to 1990, when EPICS' time begins.
 constexpr double kEpicsEpoch = 631152000;
-constexpr std::size_t kMostLoops = 4, kMostMetrics = 32;
+constexpr std::size_t kMostWalks = 256, kMostLoops = 4, kMostMetrics = 32, kMostLabels = 8;
+
+bool is_of_call(const Value& value) {
+  return value.from_argument() || value.from_return() || value.from_symbol();
+}
+
+// A walk looks at memory: there is no call.
+Result<Value> parse_memory(std::string_view text, Result<Value> (*parse)(std::string_view)) {
+  auto value = parse(text);
+  if (value && is_of_call(*value))
+    return error_in_words("there is no call whose " + value->root + " it could be");
+  return value;
+}
 
 std::optional<Value> read_memory_value(Reader& item, const std::string& key,
                                        Result<Value> (*parse)(std::string_view)) {
   const auto text = item.text(key);
   if (!text) return {};
-  auto value = parse(*text);
-  if (value && value->type == Type::symbol) value = error_in_words("there is no symbol here");
+  auto value = parse_memory(*text, parse);
   if (value) return std::move(*value);
   item.complain(key, "\"" + *text + "\": " + value.error().message());
   return {};
@@ -32,6 +43,10 @@ std::optional<Value> read_memory_value(Reader& item, const std::string& key,
 WalkLoop read_loop(Reader& item) {
   WalkLoop loop;
   if (item.require("item")) loop.item = item.text("item").value_or("");
+  if (const auto name = Value::parse_place(loop.item);
+      item.has("item") &&
+      (!name || !name->steps.empty() || name->root != loop.item || is_of_call(*name)))
+    item.complain("item", "\"" + loop.item + "\" is no name that a place may begin with");
   if (item.require("first")) loop.first = read_memory_value(item, "first", &Value::parse_place);
   loop.next = read_memory_value(item, "next", &Value::parse_place);
   loop.back = read_memory_value(item, "back", &Value::parse_place);
@@ -60,7 +75,7 @@ void read_anchors(Reader& item, std::vector<WalkAnchor>& into) {
     }
     const std::string left = texts[i].substr(0, equals), right = texts[i].substr(equals + 3);
     const bool typed = left.find("->") != std::string::npos;
-    auto value = typed ? Value::parse(left) : Value::parse_place(left);
+    auto value = parse_memory(left, typed ? &Value::parse : &Value::parse_place);
     if (!value) {
       complain(value.error().message());
       continue;
@@ -68,7 +83,7 @@ void read_anchors(Reader& item, std::vector<WalkAnchor>& into) {
     WalkAnchor anchor{texts[i], std::move(*value), {}, 0};
     if (const auto number = parse_whole_number(right, 0, ~0ull >> 1)) {
       anchor.number = static_cast<std::int64_t>(*number);
-    } else if (auto place = Value::parse_place(right)) {
+    } else if (auto place = parse_memory(right, &Value::parse_place)) {
       anchor.right = std::move(*place);
     } else {
       complain(place.error().message());
@@ -80,10 +95,10 @@ void read_anchors(Reader& item, std::vector<WalkAnchor>& into) {
 // A label's value is read where it has a type, else it is the text itself.
 void read_walk_labels(Reader& item, std::vector<WalkLabel>& into) {
   item.pairs("labels", [&](const Pair& pair) {
+    if (into.size() > kMostLabels) return;
     WalkLabel label{pair.name, {}, pair.value};
     if (pair.value.find("->") != std::string::npos) {
-      auto value = Value::parse(pair.value);
-      if (value && value->type == Type::symbol) value = error_in_words("there is no symbol here");
+      auto value = parse_memory(pair.value, &Value::parse);
       if (!value)
         return item.problems().add(pair.place, item.path() + ".labels." + pair.name + ": \"" +
                                                    pair.value + "\": " + value.error().message());
@@ -94,6 +109,7 @@ void read_walk_labels(Reader& item, std::vector<WalkLabel>& into) {
                                           ": no name of a label (letters, digits, _; not ioc)");
     into.push_back(std::move(label));
   });
+  if (into.size() > kMostLabels) item.complain("labels", "more than 8");
 }
 
 WalkMetric read_metric(Reader& item, const std::string& prefix) {
@@ -114,23 +130,36 @@ WalkMetric read_metric(Reader& item, const std::string& prefix) {
   return metric;
 }
 
+// Items are of one loop each, and there are none before the loop begins.
+void check_items(Reader& item, const std::vector<WalkLoop>& loops, std::size_t index) {
+  const WalkLoop& loop = loops[index];
+  for (std::size_t i = 0; i < index; ++i)
+    if (loops[i].item == loop.item)
+      item.complain("each", index, loop.item + " is the item of two loops");
+  for (const auto* value : {&loop.first, &loop.count, &loop.at})
+    for (std::size_t i = index; *value && i < loops.size(); ++i)
+      if ((*value)->root == loops[i].item)
+        item.complain("each", index, (*value)->source + ": there is no " + loops[i].item + " yet");
+}
+
 Walk read_walk(Reader& item, const std::string& prefix) {
   Walk walk;
   if (item.require("name")) walk.name = item.text("name").value_or("");
   if (item.require("file")) item.set("file", pattern(walk.file));
   if (item.require("each"))
-    item.list("each", [&](Reader& inner) { walk.loops.push_back(read_loop(inner)); });
+    item.list(
+        "each", [&](Reader& inner) { walk.loops.push_back(read_loop(inner)); }, kMostLoops);
+  for (std::size_t i = 0; i < walk.loops.size(); ++i) check_items(item, walk.loops, i);
   read_anchors(item, walk.anchors);
   read_walk_labels(item, walk.labels);
   if (item.require("metrics"))
-    item.list("metrics",
-              [&](Reader& inner) { walk.metrics.push_back(read_metric(inner, prefix)); });
+    item.list(
+        "metrics", [&](Reader& inner) { walk.metrics.push_back(read_metric(inner, prefix)); },
+        kMostMetrics);
   for (const WalkMetric& metric : walk.metrics)
     for (const WalkLabel& label : metric.labels)
       if (std::ranges::find(walk.labels, label.name, &WalkLabel::name) != walk.labels.end())
         item.complain("metrics", metric.name + " has the label " + label.name + " twice");
-  if (walk.loops.size() > kMostLoops || walk.metrics.size() > kMostMetrics)
-    item.complain("name", "more than 4 loops within each other, or 32 metrics");
   return walk;
 }
 
@@ -367,7 +396,8 @@ std::vector<std::string> Walk::variables() const {
 }
 
 void read_walks(Reader& file, std::vector<Walk>& into, const std::string& prefix) {
-  file.list("walks", [&](Reader& item) { into.push_back(read_walk(item, prefix)); });
+  file.list(
+      "walks", [&](Reader& item) { into.push_back(read_walk(item, prefix)); }, kMostWalks);
 }
 
 Result<Walked> walk(const Walk& walk, const Roots& variables, iocs::Memory& memory,

@@ -50,7 +50,7 @@ class Functions : public testing::Test {
       at = end == std::string::npos ? text.size() : end + 1;
     }
     auto all = value_of(parse_functions(yaml, "test.yml"));
-    problems_ = take_out_unusable(all);
+    take_out_unusable(all);
     descriptions_ = std::make_shared<const Descriptions>(std::move(all));
     watch_.reset();
     watch_ = std::make_unique<FunctionWatch>(*object_, descriptions_, budget);
@@ -130,7 +130,6 @@ class Functions : public testing::Test {
   FunctionsServer server_;
   std::optional<FunctionsObject> object_;
   std::shared_ptr<const Descriptions> descriptions_;
-  std::vector<std::string> problems_;
   std::unique_ptr<FunctionWatch> watch_;
   std::unique_ptr<FunctionFinder> finder_;
   Clock::time_point now_ = Clock::now();

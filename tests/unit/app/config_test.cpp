@@ -88,6 +88,30 @@ TEST(Config, TellsAllProblemsWithTheirPlaces) {
       "procserv, exe, container and pod");
 }
 
+TEST(Config, FunctionsAndWalksThatDoNotGoTogetherHaveTheirPlace) {
+  EXPECT_EQ(problems_of("functions:\n"
+                        "  - {name: a, file: f, symbol: f}\n"
+                        "  - {name: a, file: f, symbol: f}\n"
+                        "  - {name: b, file: f, symbol: f, timed: true, metrics: {durations: "
+                        "epics_site_i, durations_help: I.}}\n"
+                        "walks:\n"
+                        "  - {name: w, file: f, each: [{item: i, first: '[v]', next: '[i]'}], "
+                        "metrics: [{name: epics_site_i_count, help: I.}]}\n"),
+            "site.yml:3:5: functions[1]: describe function a: another function has this name\n"
+            "site.yml:4:5: functions[2]: describe function b: epics_site_i has epics_site_i_count "
+            "on the page, which is of epics_site_i_count too");
+}
+
+// Those beyond are not looked at.
+TEST(Config, MoreFunctionsThanThereMayBe) {
+  std::string text = "functions:\n";
+  for (int i = 0; i < 256; ++i)
+    text += "- {name: f" + std::to_string(i) + ", file: f, symbol: f}\n";
+  EXPECT_EQ(problems_of(text), "");
+  EXPECT_EQ(problems_of(text + "- {nonsense: 1}\n- {}\n"),
+            "site.yml:258:3: functions[256]: there may be 256 at most");
+}
+
 TEST(Config, NamesTheLineThatIsNoYaml) {
   EXPECT_EQ(problems_of("records:\n  include: [a\nlimits: 3\n").substr(0, 9), "site.yml:");
   EXPECT_EQ(problems_of("a:\n  " + std::string(5000, '[') + "\n"),

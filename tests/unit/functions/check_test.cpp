@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 std::vector<std::string> problems(const std::string& text,
                                   std::vector<std::string> presets = {"auto"}) {
@@ -24,7 +25,9 @@ std::vector<std::string> problems(const std::string& text,
     read_walks(file, options.walks);
   });
   EXPECT_EQ(error_of(good), "");
-  return problems_together(options);
+  std::vector<std::string> lines;
+  for (const ListProblem& problem : problems_together(options)) lines.push_back(problem.line);
+  return lines;
 }
 
 constexpr const char* kThings = R"(
@@ -83,6 +86,25 @@ TEST(FunctionsCheck, AFamilyHasOneTypeAndOneHelp) {
       "walks: [{name: a, file: f, each: [{item: i, first: '[v]', next: '[i]'}], metrics: "
       "[{name: epics_site_i, help: I.}, {name: epics_site_i, help: J.}]}]";
   EXPECT_THAT(problems(other), ElementsAre("walk a: epics_site_i has another help text elsewhere"));
+}
+
+// A histogram has series of its own, and OpenMetrics names a counter's family without _total.
+TEST(FunctionsCheck, NoSeriesIsOfTwoFamilies) {
+  const auto with = [](const std::string& durations, const std::string& calls) {
+    return problems(call("records", ", timed: true, metrics: {calls: epics_site_" + calls +
+                                        ", calls_help: C., durations: epics_site_" + durations +
+                                        ", durations_help: D.}") +
+                    kThings);
+  };
+  for (const std::string end : {"count", "sum", "bucket", "created"})
+    EXPECT_THAT(with("x", "x_" + end),
+                ElementsAre("describe function call: epics_site_x has epics_site_x_" + end +
+                            " on the page, which is of epics_site_x_" + end + " too"));
+  EXPECT_THAT(with("x", "x_total"), SizeIs(1));
+  EXPECT_THAT(with("x", "thing_total"),
+              ElementsAre("describe function call: epics_site_thing_total has epics_site_thing on "
+                          "the page, which is of epics_site_thing too"));
+  EXPECT_THAT(with("x", "x_counts"), IsEmpty());
 }
 
 }  // namespace

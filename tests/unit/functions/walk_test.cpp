@@ -334,6 +334,22 @@ TEST(Walk, TheProblemsOfAFileAreTold) {
               testing::AllOf(HasSubstr("not ioc"), HasSubstr("has the label port twice")));
 }
 
+TEST(Walk, ItemsAreNamesOfOneLoopEach) {
+  const auto with = [](const std::string& first, const std::string& second,
+                       const std::string& from = "b") {
+    return problems_in("walks:\n- {name: a, file: a, metrics: [], each: [{item: " + first +
+                       ", first: '[" + from + "]', next: '[" + first + "]'}, {item: " + second +
+                       ", first: '[" + first + "]', next: '[" + second + "]'}]}");
+  };
+  EXPECT_EQ(with("i", "j"), "");
+  for (const std::string name : {"arg0", "this", "return", "symbol", "0i", "i+8"})
+    EXPECT_THAT(with("i", name), HasSubstr("walks[0].each[1].item: ")) << name;
+  EXPECT_THAT(with("i", "i"), HasSubstr("walks[0].each[1]: i is the item of two loops"));
+  EXPECT_THAT(with("i", "j", "j"), HasSubstr("walks[0].each[0]: [j]: there is no j yet"));
+  EXPECT_THAT(with("i", "j", "i"), HasSubstr("walks[0].each[0]: [i]: there is no i yet"));
+  EXPECT_THAT(with("i", "j", "arg0"), HasSubstr("there is no call"));
+}
+
 TEST(Walk, ItsVariablesAreTheNamesThatNoLoopHas) {
   EXPECT_THAT(walks_in(kPorts)[0].variables(), ElementsAre("base"));
   const auto others = walks_in(R"(walks:
