@@ -6,7 +6,7 @@
  *
  * To parse a segment, call iocx_ca_begin(), then iocx_ca_step() until it returns IOCX_CA_DONE. Before each step,
  * fill the window when iocx_ca_wants_bytes() asks for it. While iocx_ca_is_out_of_sync(), search for the next
- * message with ca_resync.h instead.
+ * message with ca_resync.h instead; before IOCX_CA_REGAINED, prove the boundaries with it.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_PARSER_H
 #define IOC_EXPORTER_BPF_SHARED_CA_PARSER_H
@@ -34,11 +34,7 @@ IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_wind
 	}
 	w->pos += (__u32)s->skip;
 	s->skip = 0;
-	if (s->sync == IOCX_CA_TENTATIVE && w->pos == w->end) {
-		s->sync = IOCX_CA_REGAINED; /* the message ended where a segment ends */
-		s->to_check = IOCX_CA_CHECKED_MESSAGES;
-	}
-	if (s->unfinished && s->sync != IOCX_CA_TENTATIVE)
+	if (s->unfinished)
 		iocx_ca_finish_put(s, e);
 }
 
@@ -80,7 +76,7 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 		return IOCX_CA_DONE;
 	if (s->skip) {
 		iocx_ca_finish(s, w, e);
-		return s->sync < IOCX_CA_REGAINED ? IOCX_CA_OUT_OF_SYNC : IOCX_CA_MORE;
+		return IOCX_CA_MORE;
 	}
 	w->left = w->end - w->pos;
 	e->at = iocx_ca_at(w, w->pos);

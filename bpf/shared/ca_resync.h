@@ -4,11 +4,15 @@
  * before the tap saw it. Pure C without I/O that clang -target bpf and g++ both compile.
  *
  * It is better to miss a put than to invent one: the bytes of an array may look like a header. A candidate is
- * accepted when it and the two messages behind it have plausible headers and known channels, or when its message and
+ * tried when it and the two messages behind it have plausible headers and known channels, or when its message and
  * those behind it end where the segment ends. Messages are a multiple of 8 bytes long, so that candidates stand
  * 8 bytes apart, once it is known where in the stream they start.
  *
  * Each segment is searched by itself: a header that is cut in two by its end is no candidate.
+ *
+ * To the server, a candidate is no proof: of the messages from it on, in this segment and later ones, iocx_ca_doubt()
+ * reads headers alone, until IOCX_CA_PROOF in a row are plausible and name known channels. The first that does not
+ * refutes it, and the search goes on behind that. To the client, the candidate is believed.
  *
  * To search a segment, call iocx_ca_seek_begin(), then iocx_ca_seek() while it returns IOCX_CA_SEEK_ON. Before each
  * call, copy as many bytes as iocx_ca_seek_wants() asks for, from position seek.at on, to seek.bytes, and find out
@@ -19,11 +23,11 @@
 
 #include "shared/ca_parser.h"
 
-#define IOCX_CA_CHAIN 3u /* messages in a row that prove the boundaries */
+#define IOCX_CA_CHAIN 3u /* messages in a row that make a candidate */
 
 enum iocx_ca_seek_result {
 	IOCX_CA_SEEK_ON,
-	IOCX_CA_SEEK_FOUND, /* the next message starts at `pos`; the unfinished put, if there is one, is complete */
+	IOCX_CA_SEEK_FOUND, /* the next message starts at `pos` */
 	IOCX_CA_SEEK_END,   /* nothing in this segment */
 };
 
@@ -60,23 +64,20 @@ IOCX_CA_INLINE __u32 iocx_ca_names(__u32 direction, const struct iocx_ca_header 
 }
 
 /*
- * Starts the search at `pos`. While a message is accepted tentatively, `pos` is its end, and that message counts as
- * the first of the row. Else the first candidate is `to_boundary` bytes further, where messages can start; the next
+ * Starts the search at `pos`. The first candidate is `to_boundary` bytes further, where messages can start; the next
  * ones follow every `stride` bytes: 1 where it is not known where in the stream messages can start.
  */
-IOCX_CA_INLINE void iocx_ca_seek_begin(const struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 to_boundary,
-				       __u32 stride)
+IOCX_CA_INLINE void iocx_ca_seek_begin(struct iocx_ca_window *w, __u32 to_boundary, __u32 stride)
 {
 	struct iocx_ca_resync *seek = &w->seek;
 
 	if (w->pos < w->carried) /* of a message that was being read */
 		w->pos = w->carried;
-	if (s->sync == IOCX_CA_LOST)
-		w->pos += to_boundary;
+	w->pos += to_boundary;
 	seek->stride = stride;
 	seek->at = w->pos;
-	seek->messages = s->sync == IOCX_CA_TENTATIVE;
-	seek->trusted = s->sync == IOCX_CA_TENTATIVE;
+	seek->messages = 0;
+	seek->trusted = 0;
 	seek->active = 1;
 }
 
@@ -126,24 +127,30 @@ IOCX_CA_INLINE int iocx_ca_seek_header(struct iocx_ca_window *w, __u32 size)
 	return iocx_ca_likely(w->direction, h, size < IOCX_CA_LONG_HEADER ? ' ' : bytes[IOCX_CA_HEADER]);
 }
 
-/* The candidate is accepted. */
-IOCX_CA_INLINE int iocx_ca_seek_found(struct iocx_ca_stream *s, struct iocx_ca_window *w)
+/* The candidate is accepted: believed, or on trial for `to_prove` messages. */
+IOCX_CA_INLINE int iocx_ca_seek_found(struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 to_prove)
 {
-	s->sync = IOCX_CA_REGAINED;
-	s->to_check = IOCX_CA_CHECKED_MESSAGES;
+	iocx_ca_regain(s);
+	if (to_prove) {
+		s->sync = IOCX_CA_UNPROVED;
+		s->to_check = (__u8)to_prove;
+	}
 	s->have = 0;
 	w->seek.active = 0;
 	w->base = w->pos - IOCX_CA_REACH; /* out of reach, so that bytes are wanted */
 	return IOCX_CA_SEEK_FOUND;
 }
 
+IOCX_CA_INLINE __u32 iocx_ca_to_prove(const struct iocx_ca_window *w)
+{
+	return w->direction == IOCX_CA_TO_SERVER ? IOCX_CA_PROOF : 0;
+}
+
 /* The candidate is refused: goes on to the next one. */
-IOCX_CA_INLINE int iocx_ca_seek_next(struct iocx_ca_stream *s, struct iocx_ca_window *w)
+IOCX_CA_INLINE int iocx_ca_seek_next(struct iocx_ca_window *w)
 {
 	struct iocx_ca_resync *seek = &w->seek;
 
-	s->sync = IOCX_CA_LOST;
-	s->unfinished = 0;
 	w->pos += seek->stride;
 	seek->at = w->pos;
 	seek->messages = 0;
@@ -162,25 +169,19 @@ IOCX_CA_INLINE int iocx_ca_seek_next(struct iocx_ca_stream *s, struct iocx_ca_wi
 IOCX_CA_INLINE int iocx_ca_seek_edge(struct iocx_ca_stream *s, struct iocx_ca_window *w, int strict)
 {
 	struct iocx_ca_resync *seek = &w->seek;
-	const int tentative = s->sync == IOCX_CA_TENTATIVE;
+	const __u32 to_prove = iocx_ca_to_prove(w);
 
-	if (seek->at == w->end) {
-		if (seek->trusted && (strict || tentative || seek->trusted > 1 || w->pos == 0))
-			return iocx_ca_seek_found(s, w);
-		return iocx_ca_seek_next(s, w);
-	}
-	if (seek->trusted > 1 && (strict || tentative))
-		return iocx_ca_seek_found(s, w);
-	if (seek->at < w->end || seek->at - w->end > IOCX_CA_FAR || tentative || seek->messages != 1 ||
-	    !seek->trusted || !(w->pos == 0 || (strict && w->direction == IOCX_CA_TO_SERVER)))
-		return iocx_ca_seek_next(s, w);
-	/* One message whose end is in a later segment: the message behind it will decide. */
-	s->sync = IOCX_CA_TENTATIVE;
-	iocx_ca_start_put(s, w, &w->header);
-	s->skip = seek->at - w->end;
-	w->pos = w->end;
-	seek->active = 0;
-	return IOCX_CA_SEEK_END;
+	if (!seek->trusted)
+		return iocx_ca_seek_next(w);
+	if (seek->trusted > 1 && (strict || seek->at == w->end))
+		return iocx_ca_seek_found(s, w, to_prove);
+	if (seek->at == w->end && (strict || w->pos == 0))
+		return iocx_ca_seek_found(s, w, to_prove);
+	if (seek->at < w->end || seek->at - w->end > IOCX_CA_FAR || seek->messages != 1 ||
+	    !(w->pos == 0 || (strict && w->direction == IOCX_CA_TO_SERVER)))
+		return iocx_ca_seek_next(w);
+	/* One message whose end is in a later segment: at least the message behind it will decide. */
+	return iocx_ca_seek_found(s, w, to_prove ? to_prove : 2);
 }
 
 /* One step. `trust` is about the header that iocx_ca_seek_header() has read; REFUSED when it has read none. */
@@ -190,24 +191,68 @@ IOCX_CA_INLINE int iocx_ca_seek(struct iocx_ca_stream *s, struct iocx_ca_window 
 	__u64 total;
 
 	if (trust == IOCX_CA_REFUSED)
-		return iocx_ca_seek_next(s, w);
+		return iocx_ca_seek_next(w);
 	/* It would hide all that comes in its place. */
 	total = (__u64)w->header.length + w->header.size;
 	if (total > IOCX_CA_FAR)
-		return iocx_ca_seek_next(s, w);
+		return iocx_ca_seek_next(w);
 	seek->messages++;
 	if (trust == IOCX_CA_TRUSTED)
 		seek->trusted++;
 	IOCX_CA_FORGET();
 	if (seek->messages >= IOCX_CA_CHAIN && seek->trusted)
-		return iocx_ca_seek_found(s, w);
+		return iocx_ca_seek_found(s, w, iocx_ca_to_prove(w));
 	if (seek->messages > IOCX_CA_CHAIN * 4)
-		return iocx_ca_seek_next(s, w); /* only messages without a channel: they prove nothing */
+		return iocx_ca_seek_next(w); /* only messages without a channel: they prove nothing */
 	seek->at += (__u32)total;
 	IOCX_CA_FORGET();
 	if (iocx_ca_seek_wants(w))
 		return IOCX_CA_SEEK_ON;
 	return iocx_ca_seek_edge(s, w, strict);
+}
+
+/* Reads the header of one message that is not believed yet, as iocx_ca_step() does of others. */
+IOCX_CA_INLINE int iocx_ca_doubt(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
+{
+	struct iocx_ca_header *h = &w->header;
+	__u32 at;
+
+	e->kind = IOCX_CA_NOTHING;
+	if (w->pos >= w->end)
+		return IOCX_CA_DONE;
+	if (s->skip) {
+		iocx_ca_finish(s, w, e);
+		return IOCX_CA_MORE;
+	}
+	w->left = w->end - w->pos;
+	at = iocx_ca_at(w, w->pos);
+	if (w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_cut(w, at))
+		return iocx_ca_keep(s, w, at);
+	iocx_ca_read_header(w->bytes + iocx_ca_at(w, w->pos), h);
+	IOCX_CA_FORGET();
+	/* Of a name that is in a later segment nothing is known. */
+	if (!iocx_ca_plausible(w->direction, h) || (__u64)h->length + h->size > IOCX_CA_FAR ||
+	    !iocx_ca_likely(w->direction, h,
+			    w->left > IOCX_CA_HEADER ? w->bytes[iocx_ca_at(w, w->pos) + IOCX_CA_HEADER] : '~'))
+		return iocx_ca_distrust(s, w);
+	IOCX_CA_FORGET();
+	iocx_ca_pass(s, w, (__u64)h->length + h->size);
+	e->kind = IOCX_CA_DOUBTED;
+	return IOCX_CA_MORE;
+}
+
+/* Decides about the message that iocx_ca_doubt() has read. Returns 1 when it has proved the boundaries. */
+IOCX_CA_INLINE int iocx_ca_judge(struct iocx_ca_stream *s, __u32 trust)
+{
+	if (trust == IOCX_CA_REFUSED)
+		iocx_ca_lose_place(s);
+	if (trust != IOCX_CA_TRUSTED)
+		return 0;
+	s->to_check--;
+	if (s->to_check)
+		return 0;
+	iocx_ca_regain(s);
+	return 1;
 }
 
 #endif

@@ -17,14 +17,17 @@
 /* The carried bytes, and FILL rounded up to a power of two: the verifier knows a size by its mask only. */
 #define IOCX_CA_ROOM (2048u + IOCX_CA_CARRY)
 
-/* After boundaries were found again, the headers of so many messages are checked for plausibility. */
+/* So many headers in a row prove the boundaries of a direction to the server. */
+#define IOCX_CA_PROOF 16u
+/* After boundaries were proved, the headers of so many messages are checked for plausibility. */
 #define IOCX_CA_CHECKED_MESSAGES 64u
 #define IOCX_CA_FAR (64u << 20) /* a message that is longer, or ends further off, is not believed then */
 
 /* How well the direction's message boundaries are known. */
 enum iocx_ca_sync {
 	IOCX_CA_LOST,      /* not known: the tap came late, or bytes are missing */
-	IOCX_CA_TENTATIVE, /* one message was accepted; the message behind it confirms or refutes it */
+	IOCX_CA_TENTATIVE, /* PV Access: one message was accepted; the message behind it confirms or refutes it */
+	IOCX_CA_UNPROVED,  /* Channel Access: headers fit so far; nothing is read but headers */
 	IOCX_CA_REGAINED,  /* known again; the next headers are still checked for plausibility */
 	IOCX_CA_FOLLOWED,  /* from the circuit's first byte, or for IOCX_CA_CHECKED_MESSAGES messages */
 };
@@ -45,7 +48,7 @@ struct iocx_ca_stream {
 	__u8 sync;                 /* enum iocx_ca_sync */
 	__u8 unfinished;           /* 0: no such put; 1: a WRITE; 2: a WRITE_NOTIFY */
 	__u8 first;                /* the next message is the circuit's first */
-	__u8 to_check;             /* REGAINED: messages whose headers are still to be checked */
+	__u8 to_check;             /* UNPROVED, REGAINED: messages whose headers are still to be checked */
 	__u8 carry[IOCX_CA_CARRY]; /* copied in words */
 };
 
@@ -227,7 +230,22 @@ IOCX_CA_INLINE void iocx_ca_start_put(struct iocx_ca_stream *s, const struct ioc
 /* Whether the start of the next message is unknown or unconfirmed. */
 IOCX_CA_INLINE int iocx_ca_is_out_of_sync(const struct iocx_ca_stream *s)
 {
-	return s->sync < IOCX_CA_REGAINED && s->skip == 0;
+	return s->sync < IOCX_CA_UNPROVED && s->skip == 0;
+}
+
+/* The boundaries are proved. */
+IOCX_CA_INLINE void iocx_ca_regain(struct iocx_ca_stream *s)
+{
+	s->sync = IOCX_CA_REGAINED;
+	s->to_check = IOCX_CA_CHECKED_MESSAGES;
+}
+
+/* After a silence that proves that a message starts next. */
+IOCX_CA_INLINE void iocx_ca_regain_by_silence(struct iocx_ca_stream *s)
+{
+	/* A message that goes on says otherwise: the sender has only paused. */
+	if (s->sync < IOCX_CA_REGAINED && !s->skip && !s->have)
+		iocx_ca_regain(s);
 }
 
 #endif

@@ -84,6 +84,7 @@ struct iocx_ca_direction {
 	__u8 behind;     /* bytes were not stored for want of room: only the receiver tells how far the stream is */
 	__u16 notified;  /* to the server: entries made in ca_pending; to the client: those that answers have removed */
 	__u16 pad;
+	__u64 heard_ns; /* to the server: when data was last seen; CLOCK_MONOTONIC. 0: never */
 	union {
 		struct iocx_ca_stream stream; /* of either protocol */
 		struct iocx_pva_stream pva;

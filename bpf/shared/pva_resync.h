@@ -108,11 +108,11 @@ IOCX_CA_INLINE int iocx_pva_seek(struct iocx_pva_stream *s, struct iocx_ca_windo
 	seek->at += IOCX_PVA_HEADER + (h.flags & IOCX_PVA_CONTROL ? 0 : h.size);
 	IOCX_CA_FORGET();
 	if (seek->messages >= IOCX_CA_CHAIN)
-		return iocx_ca_seek_found(&s->stream, w);
+		return iocx_ca_seek_found(&s->stream, w, 0);
 	if (iocx_pva_seek_wants(w))
 		return IOCX_CA_SEEK_ON;
 	if (tentative || seek->messages > 1 || (starts && seek->at == w->end))
-		return iocx_ca_seek_found(&s->stream, w);
+		return iocx_ca_seek_found(&s->stream, w, 0);
 	if (starts && seek->at > w->end)
 		return iocx_pva_seek_tentative(s, w, size);
 	return iocx_pva_seek_next(s, w, 1);

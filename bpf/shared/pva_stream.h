@@ -107,8 +107,7 @@ IOCX_CA_INLINE int iocx_pva_finish(struct iocx_pva_stream *s, struct iocx_ca_win
 	if (s->stream.sync == IOCX_CA_TENTATIVE) {
 		if (w->pos != w->end)
 			return IOCX_CA_OUT_OF_SYNC;
-		s->stream.sync = IOCX_CA_REGAINED; /* the message ended where a segment ends */
-		s->stream.to_check = IOCX_CA_CHECKED_MESSAGES;
+		iocx_ca_regain(&s->stream); /* the message ended where a segment ends */
 	}
 	iocx_pva_end_message(s, e);
 	return IOCX_CA_MORE;

@@ -36,6 +36,9 @@
 /* A server that has refused a message closes the circuit much sooner. A client that still sends after this time is read. */
 #define REFUSED_NS 2000000000ULL
 
+/* A client that has sent nothing for so long has sent its last message whole. */
+#define SILENCE_NS 2000000000ULL
+
 #define LARGEST_PIECE 65536u /* bytes that one run of ca_read_piece() can read */
 #define MESSAGES_PER_BURST 16
 #define BURSTS 272 /* a loopback segment of 64 KiB holds 4,096 messages of 16 bytes; some steps read none */

@@ -48,6 +48,42 @@ __attribute__((noinline)) int ca_event(struct __sk_buff *skb)
 	return on_event(w, flow, &w->event);
 }
 
+/*
+ * Reads the headers of messages, whose boundaries are not proved yet, and counts their bytes as unread. Returns 1 at the
+ * end of the piece.
+ */
+__attribute__((noinline)) int ca_prove(struct __sk_buff *skb)
+{
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
+	struct iocx_ca_stream *s;
+	int result = IOCX_CA_MORE;
+
+	if (!flow)
+		return 1;
+	s = &direction_of(flow, w->window.direction)->stream;
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < MESSAGES_PER_BURST; i++) {
+		__u32 start;
+
+		asm volatile("" : "+r"(w), "+r"(s), "+r"(flow));
+		if (iocx_ca_wants_bytes(s, &w->window) && fill(skb, w, s))
+			return 1;
+		start = unread_from(w);
+		result = iocx_ca_doubt(s, &w->window, &w->event);
+		count_passed(w, flow, start);
+		if (result != IOCX_CA_MORE)
+			return result == IOCX_CA_DONE;
+		if (w->event.kind != IOCX_CA_DOUBTED)
+			continue;
+		if (iocx_ca_judge(s, trust_in(w, flow)))
+			count_unread(flow, w->window.direction, (__u32)s->skip);
+		if (s->sync != IOCX_CA_UNPROVED)
+			return 0;
+	}
+	return 0;
+}
+
 /* Reads up to MESSAGES_PER_BURST messages of the current piece. Returns 1 at its end. */
 __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 {
@@ -62,6 +98,8 @@ __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 
 	if (iocx_ca_is_out_of_sync(s))
 		return ca_seek(skb);
+	if (s->sync == IOCX_CA_UNPROVED)
+		return ca_prove(skb);
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < MESSAGES_PER_BURST; i++) {
 		/* Hidden from clang, which would keep the address of each member on the stack. */

@@ -80,6 +80,12 @@ static __always_inline void stop_seek(struct work *w, struct iocx_ca_direction *
 	w->window.seek.active = 0;
 }
 
+/* Where bytes start that are not counted as unread yet: carried ones are. */
+static __always_inline __u32 unread_from(const struct work *w)
+{
+	return w->window.pos < w->window.carried ? w->window.carried : w->window.pos;
+}
+
 static __always_inline void count_passed(const struct work *w, struct iocx_ca_flow *flow, __u32 start)
 {
 	if (w->window.pos > start)
@@ -92,41 +98,27 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_direction *d;
+	int result = IOCX_CA_SEEK_ON;
 	__u32 start;
 
 	if (!flow)
 		return 1;
 	d = direction_of(flow, w->window.direction);
+	start = unread_from(w);
 	if (!w->window.seek.active) {
 		if (d->boundary)
-			iocx_ca_seek_begin(&d->stream, &w->window, (d->boundary - seq_of_pos(w, d)) & 7, 8);
+			iocx_ca_seek_begin(&w->window, (d->boundary - seq_of_pos(w, d)) & 7, 8);
 		else
-			iocx_ca_seek_begin(&d->stream, &w->window, 0, 1);
+			iocx_ca_seek_begin(&w->window, 0, 1);
 	}
-	start = w->window.pos;
-	for (int i = 0; i < SEEK_STEPS; i++) {
-		const int result = ca_seek_step(skb);
-
-		if (result == IOCX_CA_SEEK_END) {
-			if (d->stream.sync == IOCX_CA_LOST)
-				count_passed(w, flow, start);
-			return 1;
-		}
-		if (result == IOCX_CA_SEEK_FOUND) {
-			count_passed(w, flow, start);
-			if (d->stream.unfinished) {
-				iocx_ca_finish_put(&d->stream, &w->event);
-				ca_finished_put(skb);
-			}
-			return 0;
-		}
-	}
+	for (int i = 0; i < SEEK_STEPS && result == IOCX_CA_SEEK_ON; i++)
+		result = ca_seek_step(skb);
 	count_passed(w, flow, start);
-	return 0;
+	return result == IOCX_CA_SEEK_END;
 }
 
 /*
- * Checks a put that was read while the boundaries are still unconfirmed. Returns 1 when it names no channel of the
+ * Checks a put that was read soon after the boundaries were proved. Returns 1 when it names no channel of the
  * circuit: then the search starts again behind it.
  */
 __attribute__((noinline)) int ca_refuses_put(struct __sk_buff *skb)

@@ -242,6 +242,20 @@ static __always_inline void end_at_fin(struct iocx_ca_flow *flow, const struct i
 		flow->ended = 1;
 }
 
+/*
+ * After a silence, the client's next byte starts a message. What the server has not acknowledged would have been sent
+ * again within that time, which ends the silence. Before its first segment a client is silent since its circuit is known.
+ */
+static __always_inline void heed_silence(const struct work *w, const struct iocx_ca_flow *flow,
+					 struct iocx_ca_direction *d, int in_turn)
+{
+	const __u64 since_ns = d->heard_ns ? d->heard_ns : flow->since_ns;
+
+	d->heard_ns = w->now;
+	if (in_turn && w->now - since_ns >= SILENCE_NS && !iocx_ca_is_pva(flow->ioc))
+		iocx_ca_regain_by_silence(&d->stream);
+}
+
 /* Reads a segment with data. */
 static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 					 struct iocx_ca_direction *d, const struct segment *segment)
@@ -249,6 +263,8 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, 
 	const __s32 ahead = (__s32)(segment->seq - d->next);
 
 	w->waits = ahead > 0 || ahead <= -FAR_OFF || segment->length > LARGEST_PIECE;
+	if (segment->direction == IOCX_CA_TO_SERVER)
+		heed_silence(w, flow, d, ahead == 0);
 	if (ahead <= 0 && ahead > -FAR_OFF && (__u32)-ahead >= segment->length)
 		return;
 	if (flow->ended && segment->direction == IOCX_CA_TO_SERVER) {

@@ -75,7 +75,8 @@ TEST_P(CaTapKeptTest, TheSameSocketHasItsNames) {
   restart();
   circuit.to_server(repeat(write(100), 1009));  // nobody counts
   watch(listener_, kAgain);
-  circuit.to_server(repeat(write(100), 29) + clear(102, 2) + clear(103, 3) + create(9, "NEW"));
+  circuit.to_server(proof(100) + repeat(write(100), 29) + clear(102, 2) + clear(103, 3) +
+                    create(9, "NEW"));
   circuit.to_client(created(9, 103));
   look();
   circuit.to_server(repeat(write(101), 31) + repeat(write(102), 7) + repeat(write(103), 5));
@@ -99,7 +100,7 @@ TEST_P(CaTapKeptTest, AnotherSocketOfTheSamePortsHasNone) {
   before->abort();
   Circuit after(listener_, port);
   find_again(listener_);
-  after.to_server(repeat(write(100), 23));
+  after.to_server(proof(100) + repeat(write(100), 23));
   give_up_on_seed();
   EXPECT_EQ(puts_of(kAgain, ""), 23u);
   EXPECT_EQ(all_puts(), 23u);
@@ -129,7 +130,7 @@ TEST_P(CaTapKeptTest, OfNamespacesWhateverTheyAreCalled) {
   EXPECT_EQ(entries("ca_circuits"), 0u);
   find(network.server, kAgain);
   EXPECT_EQ(entries("ca_circuits"), 1u);
-  circuit.to_server(repeat(write(100), 29) + repeat(write(101), 31));
+  circuit.to_server(proof(100) + repeat(write(100), 29) + repeat(write(101), 31));
   EXPECT_EQ(puts_of(kAgain, "A"), 29u);
   EXPECT_EQ(puts_of(kAgain, "B"), 31u);
 }
@@ -142,7 +143,7 @@ TEST_P(CaTapKeptTest, AKilledExporterLosesHalfAMinute) {
   while (on_disk().generation < 1) look();
   restart_killed();
   find_again(listener_);
-  circuit.to_server(repeat(write(101), 29));
+  circuit.to_server(proof(100) + repeat(write(101), 29));
   EXPECT_EQ(puts_of_anna("B"), 29u);
   for (int i = 0; i < 3; ++i) {
     now_ += ChannelsKeeper::kPause;
@@ -161,12 +162,12 @@ TEST_P(CaTapKeptTest, AnExporterThatEndsBeforeItFindsTheServerKeepsTheNames) {
     look();
   }
   find_again(listener_);
-  circuit.to_server(repeat(write(100), 29));
+  circuit.to_server(proof(100) + repeat(write(100), 29));
   EXPECT_EQ(puts_of_anna("A"), 29u);
   restart();
   now_ += ChannelsKeeper::kPatience;
   find_again(listener_);
-  circuit.to_server(repeat(write(100), 31));
+  circuit.to_server(proof(100) + repeat(write(100), 31));
   give_up_on_seed();
   EXPECT_EQ(puts_of(kAgain, ""), 31u) << "too late: channels may have been closed unseen";
 }

@@ -398,7 +398,7 @@ TEST_P(CaTapMessages, UnknownSidsHaveTheirOwnSlots) {
   Circuit circuit(earlier);
   circuit.open("u", "h", {"A", "B", "C"});
   watch(earlier);
-  circuit.to_server(repeat(write(100), 23) + repeat(write(101), 29) + write(102));
+  circuit.to_server(proof(100) + repeat(write(100), 23) + repeat(write(101), 29) + write(102));
   circuit.to_server(notifies(101, 1, 5));
   circuit.to_client(answers_to(1, 3) + answers_to(4, 2, kPutFailed));
   EXPECT_EQ(entries("ca_channels"), 3u);

@@ -56,7 +56,7 @@ TEST_P(CaTapSeedTest, QuietCircuitsAreAdded) {
   const auto result = seed({memory_of(*circuit, {"A", "B"})});
   EXPECT_EQ(result.circuits_added, 1u);
   EXPECT_EQ(result.channels_added, 2u);
-  circuit->to_server(repeat(write(100), 23) + repeat(write_notify(101), 29));
+  circuit->to_server(proof(100) + repeat(write(100), 23) + repeat(write_notify(101), 29));
   EXPECT_EQ(named_puts("A"), 23u);
   EXPECT_EQ(named_puts("B"), 29u);
   EXPECT_EQ(all_puts(), 52u);
@@ -67,7 +67,7 @@ TEST_P(CaTapSeedTest, QuietCircuitsAreAdded) {
 TEST_P(CaTapSeedTest, PutsBetweenStartAndSeedAreAttributed) {
   auto circuit = open_before({"A", "B"});
   watch(earlier_);
-  circuit->to_server(repeat(write(100), 23));
+  circuit->to_server(proof(100) + repeat(write(100), 23));
   circuit->to_server(repeat(write_notify(100), 2));
   EXPECT_EQ(all_puts(), 0u);  // held back
   ASSERT_TRUE(tap_->reap());
@@ -88,7 +88,7 @@ TEST_P(CaTapSeedTest, PutsBetweenStartAndSeedAreAttributed) {
 TEST_P(CaTapSeedTest, ChannelsSeededTooLateHaveNoName) {
   auto circuit = open_before({"A"});
   watch(earlier_);
-  circuit->to_server(repeat(write(100), 23));
+  circuit->to_server(proof(100) + repeat(write(100), 23));
   give_up_on_seed();
   EXPECT_EQ(puts(""), 23u);
   ASSERT_TRUE(tap_->reap());
@@ -102,7 +102,7 @@ TEST_P(CaTapSeedTest, ChannelsSeededTooLateHaveNoName) {
 TEST_P(CaTapSeedTest, ChannelsClearedMeanwhileStayCleared) {
   auto circuit = open_before({"A", "B"});
   watch(earlier_);
-  circuit->to_server(clear(100, 0) + write(101));
+  circuit->to_server(proof(100) + clear(100, 0) + write(101));
   const auto result = seed({memory_of(*circuit, {"A", "B"})});
   EXPECT_EQ(result.channels_ended, 1u);
   EXPECT_EQ(result.channels_named, 1u);
@@ -115,7 +115,7 @@ TEST_P(CaTapSeedTest, ChannelsClearedMeanwhileStayCleared) {
 TEST_P(CaTapSeedTest, PutsBeforeAClearGetTheirName) {
   auto circuit = open_before({"A", "B"});
   watch(earlier_);
-  circuit->to_server(repeat(write(100), 23) + clear(100, 0) + repeat(write(101), 29));
+  circuit->to_server(proof(100) + repeat(write(100), 23) + clear(100, 0) + repeat(write(101), 29));
   circuit->to_server(clear(101, 1));
   ASSERT_TRUE(tap_->reap());
   const auto result = seed({memory_of(*circuit, {"A", "B"})});
@@ -130,7 +130,7 @@ TEST_P(CaTapSeedTest, PutsBeforeAClearGetTheirName) {
 TEST_P(CaTapSeedTest, NewChannelThatTakesTheSidKeepsItsName) {
   auto circuit = open_before({"A"});
   watch(earlier_);
-  circuit->to_server(repeat(write(100), 23) + clear(100, 0) + create(0, "NEW"));
+  circuit->to_server(proof(100) + repeat(write(100), 23) + clear(100, 0) + create(0, "NEW"));
   circuit->to_client(created(0, 100));
   circuit->to_server(repeat(write(100), 29));
   // The tables were read before the change.
@@ -149,7 +149,7 @@ TEST_P(CaTapSeedTest, NewChannelThatTakesTheSidKeepsItsName) {
 TEST_P(CaTapSeedTest, SeedingAgainChangesNothing) {
   auto circuit = open_before({"A", "B"});
   watch(earlier_);
-  circuit->to_server(repeat(write(100), 23));
+  circuit->to_server(proof(100) + repeat(write(100), 23));
   seed({memory_of(*circuit, {"A", "B"})});
   circuit->to_server(repeat(write(101), 29));
   const auto result = seed({memory_of(*circuit, {"A", "B", "C"})});
@@ -179,7 +179,7 @@ TEST_P(CaTapSeedTest, CircuitsThatTheTapFollowsArePassedOver) {
 TEST_P(CaTapSeedTest, ClientsOfJoinedCircuitsAreTold) {
   auto circuit = open_before({"A"});
   watch(earlier_);
-  circuit->to_server(write(100));
+  circuit->to_server(proof(100) + write(100));
   circuit->to_server(create(1, "EARLY"));
   circuit->to_client(created(1, 101));
   circuit->to_server(repeat(write(101), 23));
@@ -198,7 +198,7 @@ TEST_P(CaTapSeedTest, SeededChannelsEndLikeOthers) {
   auto circuit = open_before({"A", "B", "C"});
   watch(earlier_);
   seed({memory_of(*circuit, {"A", "B", "C"})});
-  circuit->to_server(repeat(write(100), 23) + clear(100, 0));
+  circuit->to_server(proof(100) + repeat(write(100), 23) + clear(100, 0));
   circuit->to_server(write(101));
   circuit->to_client(message(9, 0, 0, 0, 0));  // the boundaries of this direction
   circuit->to_client(server_disconnect(1));
@@ -230,7 +230,7 @@ TEST_P(CaTapSeedTest, FullTablesAreSaid) {
   EXPECT_EQ(result.circuits_no_room, 1u);
   EXPECT_EQ(result.channels_added, 4u);
   EXPECT_EQ(result.channels_no_room, 1u);
-  circuit->to_server(write(103));
+  circuit->to_server(proof(100) + write(103));
   EXPECT_EQ(named_puts("D"), 1u);
 }
 
@@ -240,7 +240,7 @@ TEST_P(CaTapSeedTest, MarksOfClosedChannelsGoWithTheirCircuit) {
   start(sizes);
   auto circuit = open_before({"A", "B", "C", "D"});
   watch(earlier_);
-  circuit->to_server(clear(100, 0) + clear(101, 1) + clear(102, 2) + clear(103, 3));
+  circuit->to_server(proof(100) + clear(100, 0) + clear(101, 1) + clear(102, 2) + clear(103, 3));
   EXPECT_EQ(seed({memory_of(*circuit, {"A", "B", "C", "D"})}).channels_ended, 4u);
   circuit->abort();
   reap_all();
@@ -263,6 +263,7 @@ TEST_P(CaTapSeedTest, NoPutIsLostMeanwhile) {
   auto circuit = open_before(names);
   watch(earlier_);
   const auto memory = memory_of(*circuit, names);
+  circuit->to_server(proof(100));
   std::atomic<std::uint64_t> rounds{0};
   std::thread client([&] {
     for (; rounds < kRounds; ++rounds) circuit->to_server_in_pieces(round, 1000);

@@ -180,7 +180,7 @@ TEST_P(CaTapTest, JoinsCircuitsThatWereOpenBefore) {
   watch(earlier);
   circuit.to_server(Bytes(24, 0x11));  // the end of something
   EXPECT_EQ(all_puts(), 0u);
-  circuit.to_server(repeat(write(100), 23) + write_notify(100));
+  circuit.to_server(proof(100) + repeat(write(100), 23) + write_notify(100));
   give_up_on_seed();
   EXPECT_EQ(puts(""), 23u);
   EXPECT_EQ(puts("", PutOp::write_notify), 1u);

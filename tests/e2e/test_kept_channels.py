@@ -54,6 +54,7 @@ def test_names_outlive_the_exporter(started, server, start, tmp_path):
     client.wait_done()
 
     second = start(folder)
+    client.prove(PVS[0])
     client.put(PVS[0], 11)
     client.open(PVS[1]).wait_done()
     assert puts(second.scrape()) == {(PVS[0], "operator", "console"): 11}
@@ -63,6 +64,7 @@ def test_names_outlive_the_exporter(started, server, start, tmp_path):
     second.process.popen.wait(10)
 
     third = start(folder)
+    client.prove(PVS[0])
     for pv, count in zip(PVS, (13, 17)):
         client.put(pv, count)
     client.wait_done()
@@ -74,6 +76,7 @@ def test_names_outlive_the_exporter(started, server, start, tmp_path):
 
     fourth = start(folder)
     fourth.process.wait_for("channels.[12]: .*: this file is ignored", "stderr")
+    client.prove(PVS[0])
     client.put(PVS[0], 3)
     client.wait_done()
     scrape = fourth.wait_scrape(lambda s: s.total(PUTS, ioc="kept") == 3, "its puts, without their names")
@@ -110,6 +113,7 @@ def test_a_disk_that_hangs(started, server, start, disk_to_freeze):
     first.process.wait_for("all probes are detached", "stderr", timeout=2)
     assert first.process.wait_exit(5) == 0
     second = start(folder)
+    client.prove(PVS[0])
     client.put(PVS[0], 5)
     client.wait_done()
     second.wait_scrape(lambda s: s.total(PUTS, ioc="kept") == 5, "it counts")
@@ -117,6 +121,7 @@ def test_a_disk_that_hangs(started, server, start, disk_to_freeze):
     assert second.stop() == 0
     subprocess.run(["fsfreeze", "--unfreeze", disk_to_freeze], check=True)
     third = start(folder)
+    client.prove(PVS[0])
     client.put(PVS[0], 3)
     client.wait_done()
     assert puts(third.scrape()) == {(PVS[0], "operator", "console"): 3}, "what the first one has written late"

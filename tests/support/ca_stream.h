@@ -49,6 +49,9 @@ class CaStream {
   // So many bytes are missing before the next segment.
   std::vector<CaEvent> gap(std::uint32_t missing);
 
+  // The client was silent for a while.
+  void silence() { iocx_ca_regain_by_silence(&stream_); }
+
   bool is_lost() const { return stream_.sync < IOCX_CA_REGAINED; }
 
  private:
@@ -83,13 +86,15 @@ inline std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment
     iocx_ca_event event{};
     if (iocx_ca_is_out_of_sync(&stream_)) {
       if (seek(segment) == IOCX_CA_SEEK_END) return events;
-      if (stream_.unfinished == 0) continue;
-      iocx_ca_finish_put(&stream_, &event);
-    } else {
-      if (iocx_ca_wants_bytes(&stream_, &window_)) fill(segment);
-      const int result = iocx_ca_step(&stream_, &window_, &event);
-      if (result == IOCX_CA_DONE) return events;
-      if (result == IOCX_CA_OUT_OF_SYNC) continue;
+      continue;
+    }
+    if (iocx_ca_wants_bytes(&stream_, &window_)) fill(segment);
+    const int result = stream_.sync == IOCX_CA_UNPROVED ? iocx_ca_doubt(&stream_, &window_, &event)
+                                                        : iocx_ca_step(&stream_, &window_, &event);
+    if (result == IOCX_CA_DONE) return events;
+    if (event.kind == IOCX_CA_DOUBTED) {
+      iocx_ca_judge(&stream_, trust());
+      continue;
     }
     if (event.kind == IOCX_CA_PUT && stream_.sync == IOCX_CA_REGAINED && has_channel_ &&
         !has_channel_(IOCX_CA_NAMES_SID, event.id))
@@ -102,7 +107,7 @@ inline std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment
 // The same as ca_seek() of bpf/tap/tap_resync.bpf.h. The stream begins with the first segment, as
 // far as is known here: messages start on multiples of 8 from there on.
 inline int CaStream::seek(std::span<const std::uint8_t> segment) {
-  iocx_ca_seek_begin(&stream_, &window_, 0, 8);
+  iocx_ca_seek_begin(&window_, 0, 8);
   for (;;) {
     const std::uint32_t size = iocx_ca_seek_wants(&window_);
     std::uint32_t confidence = IOCX_CA_REFUSED;

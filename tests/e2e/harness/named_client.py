@@ -26,6 +26,11 @@ class NamedClient(RawClient):
         for value in range(count):
             self.write(self._by_name[name], float(value))
 
+    def prove(self, name: str) -> None:
+        """So many messages prove to the tap where messages start, on a circuit that was open before."""
+        for _ in range(16):
+            self.get(self._by_name[name])
+
     def wait_done(self) -> None:
         """A circuit is served in order: the answer to an echo comes after all that was sent."""
         self.echo()

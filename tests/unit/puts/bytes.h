@@ -79,6 +79,10 @@ inline Bytes write(std::uint32_t sid, std::uint32_t ioid = 0) {  // one double
 inline Bytes write_notify(std::uint32_t sid, std::uint32_t ioid = 0) {  // one long
   return message(19, 5, 1, sid, ioid, Bytes{0, 0, 0, 7});
 }
+// As many reads of the channel as prove a client's boundaries.
+inline Bytes proof(std::uint32_t sid) {
+  return repeat(message(15, 6, 1, sid, 7), 16);
+}
 inline Bytes clear(std::uint32_t sid, std::uint32_t cid) {
   return message(12, 0, 0, sid, cid);
 }

@@ -276,19 +276,21 @@ TEST(CaStream, JoinsWhereASegmentStartsWithMessages) {
   auto stream = CaStream::joined(CaDirection::to_server);
   EXPECT_EQ(stream.feed(Bytes(48, 0)), Events{});  // the rest of somebody's array
   EXPECT_TRUE(stream.is_lost());
+  EXPECT_EQ(stream.feed(proof(3)), Events(0));
   EXPECT_EQ(stream.feed(write(3) + write(4)), (Events{put(3), put(4)}));
   EXPECT_FALSE(stream.is_lost());
 }
 
-TEST(CaStream, JoinsAtASingleMessage) {
+TEST(CaStream, JoinsAtASingleMessageAfterASilence) {
   auto stream = CaStream::joined(CaDirection::to_server);
+  stream.silence();
   EXPECT_EQ(stream.feed(create(7, "LATE:PV")), (Events{{IOCX_CA_CREATE, 7, 13, false, "LATE:PV"}}));
 }
 
 TEST(CaStream, JoinsThroughAnArrayThatSpansSegments) {
   auto stream = CaStream::joined(CaDirection::to_server);
-  const Bytes bytes = long_message(4, 6, 50000, 8, 0, Bytes(400000, 4));
-  EXPECT_EQ(feed_in_pieces(stream, bytes, {65483, 130966}), Events{put(8)});
+  const Bytes bytes = long_message(4, 6, 50000, 8, 0, Bytes(400000, 4)) + proof(8) + write(9);
+  EXPECT_EQ(feed_in_pieces(stream, bytes, {65483, 130966}).back(), put(9));
   EXPECT_FALSE(stream.is_lost());
 }
 
