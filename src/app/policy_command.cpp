@@ -68,8 +68,7 @@ struct PolicyQuestion {
 
 Result<PolicyQuestion> parse_test(int count, const char* const* arguments) {
   const auto line = parse_command(
-      {{{"pv", ""}, {"user", ""}, {"host", ""}, {"client", ""}, {"op", "write"}},
-       {"inside"}},
+      {{{"pv", ""}, {"user", ""}, {"host", ""}, {"client", ""}, {"op", "write"}}, {"inside"}},
       count, arguments);
   if (!line) return line.error();
   if (line->words.size() != 1) return error_in_words("give one configuration file");

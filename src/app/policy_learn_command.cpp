@@ -49,9 +49,8 @@ Result<void> verify(const std::string& proposal, const std::vector<policy::SeenP
   if (!read->policy) return error_in_words("the proposal has no policy");
   const policy::Policy policy(*read->policy);
   for (const policy::SeenPut& put : puts)
-    if (!is_left_out(put) &&
-        policy.action(policy.decide({put.pv, put.user, put.host, put.client, put.op})) !=
-            policy::Action::expect)
+    if (!is_left_out(put) && policy.action(policy.decide({put.pv, put.user, put.host, put.client,
+                                                          put.op})) != policy::Action::expect)
       return error_in_words("the proposal does not expect a put to " + put.pv);
   return {};
 }

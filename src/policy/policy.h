@@ -41,7 +41,7 @@ struct RuleText {
   std::vector<std::string> pvs, users, hosts;  // patterns, checked; empty: all
   std::vector<ClientNetwork> clients;          // empty: all
   bool write = true, write_notify = true;
-  bool inside = false;  // for writes of clients in the IOC itself, and no others
+  bool inside = false;     // for writes of clients in the IOC itself, and no others
   bool had_times = false;  // the file restricts it to windows of time, which has no effect any more
 };
 

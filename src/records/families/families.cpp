@@ -260,10 +260,10 @@ constexpr Row kScanTimes[] = {
      add_scan_times<&ScanTimeSample::age_seconds>},
 };
 
-constexpr exposition::Family kProbeHit =
-    gauge("ioc_exporter_probe_hit_seconds",
-          "Time that an empty probe takes on this machine, measured at start, by what the kernel does "
-          "with the instruction there: emulated or stepped.");
+constexpr exposition::Family kProbeHit = gauge(
+    "ioc_exporter_probe_hit_seconds",
+    "Time that an empty probe takes on this machine, measured at start, by what the kernel does "
+    "with the instruction there: emulated or stepped.");
 
 constexpr Row kOverhead[] = {
     {counter(

@@ -135,8 +135,8 @@ static void json_server(const iocshArgBuf *args)
 void register_module(void)
 {
 	static const iocshArg text = {"address", iocshArgString}, number = {"number", iocshArgInt};
-	static const iocshArg *const numbers[] = {&number, &number, &number, &number}, *const of_server[] = {&text, &number,
-												    &number};
+	static const iocshArg *const numbers[] = {&number, &number, &number, &number}, *const of_server[] = {
+											       &text, &number, &number};
 	static const iocshFuncDef put = {.name = "caPutLogPuts", .nargs = 4, .arg = numbers};
 	static const iocshFuncDef made = {.name = "caPutLogServer", .nargs = 3, .arg = of_server};
 

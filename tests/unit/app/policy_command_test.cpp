@@ -92,8 +92,7 @@ TEST_F(PolicyCommand, TestJudgesWritesInsideTheIoc) {
   };
   const CommandResult allowed = test({"--pv=BL:Shutter:Open", "--user=shutterSeq"});
   EXPECT_EQ(allowed.status, 0) << allowed.err;
-  EXPECT_THAT(allowed.out,
-              HasSubstr("pv BL:Shutter:Open, inside the IOC by shutterSeq, write\n"));
+  EXPECT_THAT(allowed.out, HasSubstr("pv BL:Shutter:Open, inside the IOC by shutterSeq, write\n"));
   EXPECT_THAT(allowed.out,
               HasSubstr("3     outside   forbid  no: it is not for those inside the IOC\n"));
   EXPECT_THAT(allowed.out, HasSubstr("6     sequence  allow   decides\n"));

@@ -141,9 +141,7 @@ TEST(Policy, ModifiersAreNotMatched) {
   RuleText lamps = rule("lamps", Action::allow);
   lamps.pvs = {".*:Lamp.*", "SR:Shutter.VAL"};
   const Policy judge = policy({lamps}, Action::forbid);
-  const auto allows = [&judge](std::string_view pv) {
-    return judge.decide({pv, "", "", ""}) == 0;
-  };
+  const auto allows = [&judge](std::string_view pv) { return judge.decide({pv, "", "", ""}) == 0; };
   EXPECT_TRUE(allows("X:Lamp.VAL{/*:Magnet*/}"));
   EXPECT_TRUE(allows("SR:Shutter"));
   EXPECT_FALSE(allows("X:Magnet.VAL{/*:Lamp*/}"));
