@@ -191,7 +191,7 @@ def test_few_descriptors_leave_some_for_scrapes(start_ioc, start_exporter):
     iocs = [start_ioc(f"crowded-{i}", databases.counting(), macros=f"P=C{i}:") for i in range(20)]
     exporter = start_exporter("--server-probe", sees=iocs[:1], prefix=["prlimit", "--nofile=512:512"])
     exporter.wait_scrape(lambda page: all(page.value("epics_ioc_up", ioc=ioc.name) == 1 for ioc in iocs), "all are found")
-    exporter.process.wait_for("the rest is for scrapes", "stderr", timeout=60)
+    exporter.process.wait_for("Too many open files", "stderr", timeout=60)
     with contextlib.ExitStack() as stack:
         waiting = [stack.enter_context(socket.create_connection(("127.0.0.1", exporter.port))) for _ in range(8)]
         page = exporter.scrape()
