@@ -157,7 +157,7 @@ void ProbeControl::follow_timing(Clock::time_point now) {
       groups[attached].push_back(&one);
   }
   for (auto& [attached, group] : groups)
-    if (std::ranges::any_of(group, [&group](const auto* one) {
+    if (std::ranges::any_of(group, [&group = group](const auto* one) {
           const unsigned level = one->second.timing.level();
           return level == 1 || level != group[0]->second.timing.level() || one->second.choose;
         }))
