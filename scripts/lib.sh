@@ -111,8 +111,9 @@ configure() {
   hand_over "${build%%/*}"
   as_invoker mkdir -p "$build"
   forget_moved_build "$build"
-  [ "$(cat "$build/made-for" 2>/dev/null)" != "$wanted" ] || [ "$build/CMakeCache.txt" -nt "$build/made-for" ] || return 0
   as_invoker rm -f "$build/build.log"
+  if [ -f "$build/CMakeCache.txt" ] && [ -f "$build/made-for" ] && ! [ "$build/CMakeCache.txt" -nt "$build/made-for" ] &&
+    [ "$(cat "$build/made-for")" = "$wanted" ]; then return; fi
   in_build "configuring $build/" "$build" cmake -S . -B "$build" -G Ninja "$@"
   # shellcheck disable=SC2016 # the inner shell's
   as_invoker sh -c 'printf "%s\n" "$1" >"$2"' sh "$wanted" "$build/made-for"

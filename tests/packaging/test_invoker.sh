@@ -22,8 +22,8 @@ CMAKE
 builds() { # AS_UID VARIABLE=VALUE...: in a shell of its own, since what fails ends it
   local expected=$1
   shift
-  (cd "$work" && env "$@" bash -c 'set -euo pipefail; . "$0"; configure build/one; build_targets build/one who' \
-    scripts/lib.sh) >"$work/log" 2>&1 || fail "$* builds nothing: $(cat "$work/log")"
+  (cd "$work" && env "$@" bash -c 'set -euo pipefail; . "$0"; configure build/one "-DWHO=$1"; build_targets build/one who' \
+    scripts/lib.sh "$expected") >"$work/log" 2>&1 || fail "$* builds nothing: $(cat "$work/log")"
   is "who configured with $*" "$expected" "$(cat "$work/build/one/configured")"
   is "who built with $*" "$expected" "$(cat "$work/build/one/built")"
   is "whose it is with $*" "$expected" "$(find "$work/build" -printf '%U\n' | sort -u)"
