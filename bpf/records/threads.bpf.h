@@ -210,8 +210,8 @@ static __always_inline int is_counted_by(struct pt_regs *ctx, const struct iocx_
 }
 
 /*
- * What a hit takes from the thread is known but for the time of the program itself, which is longer the less of the
- * data is in caches: some hits of dbProcess are measured, and the others, of all functions, taken for the same.
+ * The cost of the trap is known. The program's own time depends on how much of its data is in caches: some hits of
+ * dbProcess are measured, and hits of all functions are taken to cost the same.
  */
 static __always_inline void count_hit(struct iocx_thread *thread, const struct iocx_ioc_config *config,
 				      enum iocx_record_probe probe)

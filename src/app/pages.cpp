@@ -36,7 +36,7 @@ constexpr Runbook kRunbooks[] = {
 #include "runbooks.inc"
 };
 
-// What the records themselves have counted.
+// Adds the writes that each record has counted, by source.
 void add_writes(const std::vector<IocSample>& iocs, ca::WhoWrote& answer) {
   for (ca::AskedRecord& asked : answer.records) {
     const auto ioc = std::ranges::find(iocs, asked.ioc, &IocSample::name);

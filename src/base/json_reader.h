@@ -56,7 +56,7 @@ struct Json::Member {
   Json value;
 };
 
-// What `read` makes of the text, from a const Json&.
+// The result of `read(const Json&)` for the parsed text.
 template <class Read>
 auto read_json(std::string_view text, Read read) -> Result<decltype(read(Json()))> {
   const auto json = Json::parse(text);

@@ -51,7 +51,7 @@ class Feed {
 
   // The exporter gives, in one thread: an item without sinks goes nowhere.
   void give(std::string_view item, Way way = Way::plain);
-  // What the sockets take now. False: some waits.
+  // Sends as much as the sockets take now. False: items still wait.
   bool send();
   void send_all(std::chrono::steady_clock::time_point until);
   // In any thread: each account is exact, whatever goes on.

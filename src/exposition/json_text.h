@@ -69,7 +69,7 @@ void append_json_list(std::string& out, const Range& range, Append append) {
   out += ']';
 }
 
-// What was read.
+// A value that base/json_reader.h has read.
 void append_json(std::string& out, const Json& json);
 
 }  // namespace ioc_exporter::exposition

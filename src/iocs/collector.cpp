@@ -139,8 +139,7 @@ std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
     const auto look_at = [this, id = id] {
       return health_.look(id, Clock::now(), [&] { return exit_watch_.exited_cpu(id); });
     };
-    // What threads used before is of no class that is known: the next exporter would not tell the
-    // same.
+    // CPU time from before the first scan has no known class: classes count from here on.
     if (!before.contains(id) && look_at()) health_.begin_anew(id);
     if (auto sample = look_at())
       samples.emplace(id, std::move(*sample));

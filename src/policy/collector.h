@@ -22,7 +22,6 @@ class PolicyCollector final : public Collector {
 
   std::string_view name() const override { return "policy"; }
   bool is_enabled() const override { return false; }  // its cost is a part of that of "puts"
-  void tick(TimePoint) override {}
   // After theirs: of the puts that they have just read.
   void collect(exposition::Page& page) override;
 

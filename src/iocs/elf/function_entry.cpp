@@ -29,7 +29,7 @@ bool is_long_nop(std::span<const std::uint8_t> code) {
   return code.size() > 1 && code[0] == 0x0f && code[1] == 0x1f;
 }
 
-// What cannot be decoded may lead anywhere.
+// Also true of code that cannot be decoded: it may jump anywhere.
 bool leads_to(const CodePart& code, Decoder decoder, std::uint64_t place) {
   for (std::size_t at = 0; at < code.bytes.size();) {
     const auto instruction = decoder(code.bytes.subspan(at), code.offset + at);

@@ -108,11 +108,14 @@ void ServerProbe::leave_renamed(const iocs::Host& host, Clock::time_point now) {
 void ServerProbe::expect(const iocs::Host& host) {
   if (!tap_) return;
   for (const auto& [id, live] : host.live()) {
-    const auto functions = server_functions(live.ioc, object_.protocol());
     const auto known = watched_.find(live.serial);
     const bool is_new = known == watched_.end() || !known->second.settled;
+    const auto will_probe = [&] {
+      const auto functions = server_functions(live.ioc, object_.protocol());
+      return functions.is_served && may_attach(functions);
+    };
     const std::uint32_t number = is_ca() ? live.number : live.number | kPvaServer;
-    if (is_new && functions.is_served && may_attach(functions) && !host.left_alone(live))
+    if (is_new && !host.left_alone(live) && will_probe())
       tap_->sources().expect_server(number);
     else
       tap_->sources().expect_none(number, kernel_ns(Clock::now()));
