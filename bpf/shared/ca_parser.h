@@ -65,12 +65,9 @@ IOCX_CA_INLINE int iocx_ca_distrust(struct iocx_ca_stream *s, struct iocx_ca_win
 	return IOCX_CA_OUT_OF_SYNC;
 }
 
-/* Reads one message, or as much of it as there is. The window must reach `pos` (iocx_ca_wants_bytes). */
-IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
+/* Begins a step: reads the header at `pos`. Another result than IOCX_CA_HAS_HEADER is that of the step. */
+IOCX_CA_INLINE int iocx_ca_next_header(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
 {
-	struct iocx_ca_header *h = &w->header;
-	__u64 total;
-
 	e->kind = IOCX_CA_NOTHING;
 	if (w->pos >= w->end)
 		return IOCX_CA_DONE;
@@ -82,8 +79,20 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 	e->at = iocx_ca_at(w, w->pos);
 	if (w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_cut(w, e->at))
 		return iocx_ca_keep(s, w, e->at);
-	iocx_ca_read_header(w->bytes + iocx_ca_at(w, w->pos), h);
+	iocx_ca_read_header(w->bytes + iocx_ca_at(w, w->pos), &w->header);
 	IOCX_CA_FORGET();
+	return IOCX_CA_HAS_HEADER;
+}
+
+/* Reads one message, or as much of it as there is. The window must reach `pos` (iocx_ca_wants_bytes). */
+IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
+{
+	struct iocx_ca_header *h = &w->header;
+	const int header = iocx_ca_next_header(s, w, e);
+	__u64 total;
+
+	if (header != IOCX_CA_HAS_HEADER)
+		return header;
 	if (s->first) {
 		iocx_ca_check_first(s, w, e);
 		return IOCX_CA_MORE; /* it is read by the next step */

@@ -211,25 +211,14 @@ IOCX_CA_INLINE int iocx_ca_seek(struct iocx_ca_stream *s, struct iocx_ca_window 
 	return iocx_ca_seek_edge(s, w, strict);
 }
 
-/* Reads the header of one message that is not believed yet, as iocx_ca_step() does of others. */
+/* Reads the header of one message that is not believed yet, where iocx_ca_step() reads a believed message. */
 IOCX_CA_INLINE int iocx_ca_doubt(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
 {
 	struct iocx_ca_header *h = &w->header;
-	__u32 at;
+	const int header = iocx_ca_next_header(s, w, e);
 
-	e->kind = IOCX_CA_NOTHING;
-	if (w->pos >= w->end)
-		return IOCX_CA_DONE;
-	if (s->skip) {
-		iocx_ca_finish(s, w, e);
-		return IOCX_CA_MORE;
-	}
-	w->left = w->end - w->pos;
-	at = iocx_ca_at(w, w->pos);
-	if (w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_cut(w, at))
-		return iocx_ca_keep(s, w, at);
-	iocx_ca_read_header(w->bytes + iocx_ca_at(w, w->pos), h);
-	IOCX_CA_FORGET();
+	if (header != IOCX_CA_HAS_HEADER)
+		return header;
 	/* Of a name that is in a later segment nothing is known. */
 	if (!iocx_ca_plausible(w->direction, h) || (__u64)h->length + h->size > IOCX_CA_FAR ||
 	    !iocx_ca_likely(w->direction, h,
