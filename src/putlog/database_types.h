@@ -14,6 +14,14 @@ namespace ioc_exporter::putlog {
 
 using Bytes = std::span<const std::byte>;
 
+// DBF_ENUM of Base 7, whose numbers Dbf has.
+inline constexpr std::uint32_t kEnumType = 11;
+
+// Bytes of one element; 0: its type is none of these.
+inline std::uint32_t size_of(Dbf type) {
+  return iocx_dbf_size(static_cast<std::uint32_t>(type), kEnumType);
+}
+
 // `type`: as the event's IOC numbers them.
 Dbf dbf_of(const iocx_putlog_event& event, std::int16_t type);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "exposition/json_text.h"
+#include "putlog/database_types.h"
 #include "putlog/value.h"
 
 namespace ioc_exporter::putlog {
@@ -20,7 +21,6 @@ using exposition::JsonObject;
 
 // Size of an array that caPutLog keeps, in bytes of its storage.
 constexpr std::size_t kCaPutLogBytes = 400;
-constexpr std::uint32_t kEnumType = 11;  // for iocx_dbf_size(), which has the types as Dbf has them
 
 void append_element(std::string& out, const Element& element) {
   if (const auto* text = std::get_if<std::string>(&element)) return append_json_text(out, *text);
@@ -101,8 +101,7 @@ void append_caputlog_value(JsonObject& object, std::string_view name,
                            const std::optional<Value>& told, Dbf kind) {
   if (!told) return;
   const Value value = caputlog_value(*told, kind);
-  const std::uint32_t size = iocx_dbf_size(static_cast<std::uint32_t>(kind), kEnumType);
-  append_value(object.key(name), value, kCaPutLogBytes / std::max(1U, size),
+  append_value(object.key(name), value, kCaPutLogBytes / std::max(1U, size_of(kind)),
                [kind](std::string& out, const Element& element) {
                  append_caputlog_element(out, element, kind);
                });

@@ -16,7 +16,6 @@ namespace ioc_exporter::putlog {
 namespace {
 
 constexpr std::size_t kStringSize = 40;
-constexpr std::uint32_t kEnumType = 11;  // of Base 7, whose types Dbf has
 
 // Of a plain DBR type.
 constexpr std::array<Dbf, 7> kPlainTypes = {Dbf::string, Dbf::int16, Dbf::float32, Dbf::choice,
@@ -246,7 +245,7 @@ void read_values(PutEvent& to, const iocx_putlog_event& event, Bytes bytes) {
 std::optional<Value> old_value(const iocx_putlog_event& event, Bytes bytes) {
   if (event.field_size == 0 || event.old_bytes > bytes.size()) return std::nullopt;
   const Dbf type = dbf_of(event, event.field_type);
-  const std::uint32_t size = iocx_dbf_size(static_cast<std::uint32_t>(type), kEnumType);
+  const std::uint32_t size = size_of(type);
   if (type == Dbf::other || (type != Dbf::string && size != event.field_size)) return std::nullopt;
   Value value{elements_in(type, {.bytes = bytes.first(event.old_bytes),
                                  .count = event.old_count,

@@ -62,13 +62,13 @@ Result<void> RecordsCollector::load() {
     log::warn("{}", measured.error().message());
   process_.emplace(std::move(*process));
   extras_.emplace(*process_);
-  cost_ = kernel::hit_cost();
+  const HitCost cost = kernel::hit_cost();
   log::info("a hit of a probe takes {:.0f} ns, {:.0f} ns where the kernel single-steps",
-            cost_.emulated * 1e9, cost_.stepped * 1e9);
+            cost.emulated * 1e9, cost.stepped * 1e9);
   control_.emplace(*process_,
                    TimingLevel::Limits{.target = options_.overhead_target / 100,
                                        .budget = options_.overhead_budget / 100},
-                   cost_);
+                   cost);
   return {};
 }
 

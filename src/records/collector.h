@@ -122,7 +122,6 @@ class RecordsCollector final : public Collector {
   std::optional<RecordProcess> process_;
   std::optional<ProbeControl> control_;  // there when process_ is
   std::optional<HitCost> measured_cost_;
-  HitCost cost_;
   std::optional<ExtraProbes> extras_;  // the same
   std::map<iocs::IocId, Watched> watched_;
   TroubleLog trouble_;

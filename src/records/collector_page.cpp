@@ -94,7 +94,8 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
   const std::uint32_t slot = *found->second.slot;
   sample.notes = found->second.notes;
   sample.overhead = control_->sample(slot);
-  if (sample.overhead && causes != nullptr) sample.overhead->seconds = causes->seconds(slot, cost_);
+  if (sample.overhead && causes != nullptr)
+    sample.overhead->seconds = causes->seconds(slot, kernel::hit_cost());
   std::optional<double>& writes_since = found->second.writes_since;
   const std::uint64_t refused = process_->refused(slot);
   if (refused > 0) writes_since.reset();

@@ -72,9 +72,7 @@ def logged(shared, ioc, tmp_path_factory):
 
 @pytest.fixture
 def pva(ioc):
-    address = {"EPICS_PVA_ADDR_LIST": clients.LOOPBACK, "EPICS_PVA_AUTO_ADDR_LIST": "NO",
-               "EPICS_PVA_BROADCAST_PORT": str(ioc.pva_search_port)}
-    with Context("pva", conf=address, useenv=False, nt=False) as context:
+    with Context("pva", conf=clients.pva_client_env(ioc), useenv=False, nt=False) as context:
         yield context
 
 
@@ -199,9 +197,7 @@ def test_process_options(ioc, logged, pva):
 
 def test_a_put_that_waits_for_a_busy_record_is_told_with_what_it_writes(ioc, logged, pva):
     exporter, put_log = logged
-    address = {"EPICS_PVA_ADDR_LIST": clients.LOOPBACK, "EPICS_PVA_AUTO_ADDR_LIST": "NO",
-               "EPICS_PVA_BROADCAST_PORT": str(ioc.pva_search_port)}
-    with Context("pva", conf=address, useenv=False, nt=False) as other:
+    with Context("pva", conf=clients.pva_client_env(ioc), useenv=False, nt=False) as other:
         for context in (pva, other):
             context.get("V:slow.A", timeout=60)
         threads = [threading.Thread(target=put, args=(context, "V:slow.A", number, "record[block=true]field(value)"))

@@ -34,9 +34,7 @@ def ioc(start_ioc, request):
 
 @pytest.fixture
 def pva(ioc):
-    address = {"EPICS_PVA_ADDR_LIST": clients.LOOPBACK, "EPICS_PVA_AUTO_ADDR_LIST": "NO",
-               "EPICS_PVA_BROADCAST_PORT": str(ioc.pva_search_port)}
-    with Context("pva", conf=address, useenv=False, nt=False) as context:
+    with Context("pva", conf=clients.pva_client_env(ioc), useenv=False, nt=False) as context:
         yield context
 
 

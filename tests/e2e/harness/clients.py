@@ -91,12 +91,16 @@ def caj(log_dir: pathlib.Path, ports: list[int], pvs: list[str], count: int, op:
                   log_dir, _client_env(ports))
 
 
+def pva_client_env(ioc) -> dict[str, str]:
+    """For a client that finds this IOC alone."""
+    return {"EPICS_PVA_ADDR_LIST": LOOPBACK, "EPICS_PVA_AUTO_ADDR_LIST": "NO",
+            "EPICS_PVA_BROADCAST_PORT": str(ioc.pva_search_port)}
+
+
 def p4p(log_dir: pathlib.Path, iocs: Sequence, puts: dict[str, object], count: int,
         prefix: Sequence[str] = ()) -> Client:
     """tests/tools/put_p4p.py: PV Access, each value COUNT times. "PV=notify" waits for processing."""
     ioc, = iocs
     argv = [str(word) for pair in puts.items() for word in pair]
-    environment = {"EPICS_PVA_ADDR_LIST": LOOPBACK, "EPICS_PVA_AUTO_ADDR_LIST": "NO",
-                   "EPICS_PVA_BROADCAST_PORT": str(ioc.pva_search_port)}
     return Client("p4p", [*prefix, env.python(), env.TOOLS_SOURCE_DIR / "put_p4p.py", count, *argv],
-                  log_dir, environment)
+                  log_dir, pva_client_env(ioc))
