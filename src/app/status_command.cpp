@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "base/command_line.h"
-#include "base/value_text.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -35,11 +34,6 @@ EXIT STATUS
   0 printed, 1 no exporter answered, 2 wrong usage
 )help";
 
-int fail_with(std::FILE* err, int status, const std::string& why) {
-  std::fprintf(err, "ioc_exporter status: %s\n", why.c_str());
-  return status;
-}
-
 bool put(std::FILE* out, const std::string& text) {
   return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
 }
@@ -47,18 +41,18 @@ bool put(std::FILE* out, const std::string& text) {
 }  // namespace
 
 int status_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {
-  const auto line = parse_command(with_exporter_options({{}, {"watch"}}), count, arguments);
-  const std::string hint = " (see ioc_exporter status --help)";
-  if (!line) return fail_with(err, 2, line.error().message() + hint);
-  if (line->given.contains("help")) return put(out, with_exporter_help(kStatusHelp)) ? 0 : 1;
-  if (!line->words.empty())
-    return fail_with(err, 2, "unexpected argument " + shown(line->words.front()) + hint);
-  const bool watch = line->given.contains("watch");
+  const PageCommand status{
+      "status", kStatusHelp, "", {{}, {"watch"}}, [](const CommandLine&) -> Result<std::string> {
+        return std::string("/?format=text");
+      }};
+  const auto line = parse_command(with_exporter_options(status.options), count, arguments);
+  const bool watch = line && line->given.contains("watch") && !line->given.contains("help");
   const bool clears = watch && ::isatty(::fileno(out)) == 1;
   while (true) {
-    const auto page = ask_for_page(*line, "/?format=text");
-    if (!page) return fail_with(err, 1, page.error().message());
-    if (!put(out, (clears ? "\x1b[H\x1b[2J" : "") + *page)) return 1;
+    const CommandResult page = run_page_command(status, count, arguments);
+    std::fputs(page.err.c_str(), err);
+    if (page.status != 0) return page.status;
+    if (!put(out, (clears ? "\x1b[H\x1b[2J" : "") + page.out)) return 1;
     if (!watch) return 0;
     std::this_thread::sleep_for(kInterval);
   }

@@ -139,6 +139,9 @@ Result<std::string> ask_exporter(const CommandLine& line, const std::string& tar
   return body_or_not_asked(line, fetch_as(line, url_to(line, target)));
 }
 
+namespace {
+
+// A page of text, line by line without what may steer a terminal.
 Result<std::string> ask_for_page(const CommandLine& line, const std::string& target) {
   auto fetched = fetch_as(line, url_to(line, target));
   const bool is_html = fetched && fetched->content_type.starts_with("text/html");
@@ -154,6 +157,8 @@ Result<std::string> ask_for_page(const CommandLine& line, const std::string& tar
   }
   return clean;
 }
+
+}  // namespace
 
 CommandResult run_page_command(const PageCommand& command, int count,
                                const char* const* arguments) {

@@ -55,10 +55,8 @@ Result<std::string> body_of(Result<Fetched> fetched);
 // status than 200 is an error too, in the exporter's own words.
 Result<std::string> ask_exporter(const CommandLine& line, const std::string& target);
 
-// The same of a page that is text, line by line without what may steer a terminal.
-Result<std::string> ask_for_page(const CommandLine& line, const std::string& target);
-
-// A command that asks the exporter that runs for one page, and prints it.
+// A command that asks the exporter that runs for one page of text, and prints it without what may
+// steer a terminal.
 struct PageCommand {
   const char* name;
   const char* help;  // with the line "@exporter@"
