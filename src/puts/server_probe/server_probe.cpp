@@ -110,12 +110,12 @@ void ServerProbe::expect(const iocs::Host& host) {
   for (const auto& [id, live] : host.live()) {
     const auto known = watched_.find(live.serial);
     const bool is_new = known == watched_.end() || !known->second.settled;
-    const auto will_probe = [&] {
-      const auto functions = server_functions(live.ioc, object_.protocol());
+    const auto will_probe = [this](const iocs::Ioc& ioc) {
+      const auto functions = server_functions(ioc, object_.protocol());
       return functions.is_served && may_attach(functions);
     };
     const std::uint32_t number = is_ca() ? live.number : live.number | kPvaServer;
-    if (is_new && !host.left_alone(live) && will_probe())
+    if (is_new && !host.left_alone(live) && will_probe(live.ioc))
       tap_->sources().expect_server(number);
     else
       tap_->sources().expect_none(number, kernel_ns(Clock::now()));
