@@ -98,7 +98,7 @@ sed 's|@IOC_EXPORTER_PROGRAM@|/usr/local/sbin/ioc_exporter|' packaging/ioc_expor
 cp packaging/ioc_exporter.sysusers packaging/ioc_exporter.default "$top"
 cp -r alerts dashboards functions mixin "$top"
 mkdir "$top/packaging"
-cp -r packaging/{kubernetes,helm,compose,ansible,rsyslog,opentelemetry,recipes,selinux} "$top/packaging"
+cp -r packaging/{kubernetes,helm,compose,ansible,rsyslog,recipes,selinux} "$top/packaging"
 find "$top/dashboards" "$top/alerts" \( -name '*test*' -o -name '*.py' -o -name requirements.txt -o -name .lint -o -name draw \
   -o -name source \) -prune -exec rm -rf {} +
 rm -rf "$top/mixin/__pycache__"

@@ -47,7 +47,7 @@ Daemon::~Daemon() = default;
 Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
   std::unique_ptr<putlog::Outlets> outlets;
   if (put_log_options(options).enabled) {
-    auto made = putlog::Outlets::make(options.putlog.outlets, build_info().version);
+    auto made = putlog::Outlets::make(options.putlog.outlets);
     if (!made) return std::move(made).error();
     outlets = std::move(*made);
   }

@@ -30,7 +30,7 @@ void read_group(Reader& item, std::vector<exposition::RecordGroup>& groups) {
 void read_rest(const std::string& name, Reader& section, Options& options) {
   if (name == "records")
     section.list("groups", [&options](Reader& item) { read_group(item, options.records.groups); });
-  if (name == "putlog") putlog::read_sinks(section, options.putlog.outlets);
+  if (name == "putlog") putlog::read_sinks(section, options.putlog.outlets, options.gone);
   if (name == "traces") traces::read_sinks(section, options.trace_outlets);
   if (name == "limits") exposition::read_limits(section, options.limits);
 }

@@ -42,14 +42,9 @@ void read_receiver(Reader& item, ReceiverOptions& options) {
 
 }  // namespace
 
-Result<void> check_otlp(const std::string& url) {
-  return url.empty() ? Result<void>() : check_url(url, "http://collector:4318");
-}
-
 void read_sink(Reader& item, SinkOptions& options) {
   item.set("name", text(options.name));
   item.set("file", text(options.file, check_log_path));
-  item.set("otlp", text(options.otlp, check_otlp));
   item.set("size", bytes(options.size));
   item.set("age", duration(options.age));
   item.set("count", whole_number(options.count, 0, kMostOld));

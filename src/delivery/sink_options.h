@@ -25,15 +25,13 @@ struct ReceiverOptions {
 };
 
 struct SinkOptions {
-  std::string name;        // "" = by its kind
-  std::string file, otlp;  // at most one of these, and of what each kind of events has besides
+  std::string name;  // "" = by its kind
+  std::string file;  // or what each kind of events has besides
   std::uint64_t size = 100u << 20;
   std::chrono::milliseconds age = std::chrono::hours(24);
   unsigned count = 10;
   ReceiverOptions receiver;
 };
-
-Result<void> check_otlp(const std::string& url);  // "" is right, too
 
 // The keys of a sink in the site's file.
 void read_sink(Reader& item, SinkOptions& options);

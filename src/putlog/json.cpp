@@ -111,12 +111,6 @@ void append_caputlog_value(JsonObject& object, std::string_view name,
 
 }  // namespace
 
-std::string fields_json(const std::vector<PutField>& fields) {
-  std::string out;
-  append_fields(out, fields);
-  return out;
-}
-
 void append_json_value(std::string& out, const Value& value) {
   append_value(out, value, value.elements.size(), append_element);
 }

@@ -22,8 +22,6 @@ void append_caputlog_json(std::string& out, const Entry& entry);
 
 // A number, a string or an array of these.
 void append_json_value(std::string& out, const Value& value);
-// An array of objects.
-std::string fields_json(const std::vector<PutField>& fields);
 
 // RFC 3339, with all nanoseconds: "2026-11-22T23:35:05.123456789Z".
 std::string time_text(std::chrono::sys_time<std::chrono::nanoseconds> time);

@@ -22,7 +22,7 @@ Result<void> check_loki(const std::string& url) {
   return delivery::check_url(url, "http://loki:3100");
 }
 
-void read_sink(Reader& item, OutletOptions& options) {
+void read_sink(Reader& item, OutletOptions& options, std::vector<std::string>& gone) {
   SinkOptions sink;
   delivery::read_sink(item, sink);
   item.set("tcp", text(sink.tcp, check_tcp));
@@ -37,11 +37,13 @@ void read_sink(Reader& item, OutletOptions& options) {
   item.set("ioc", pattern(sink.filter.ioc.include));
   item.set("unexpected", on_off(sink.filter.unexpected));
   item.set("inside", on_off(sink.filter.inside));
-  if (item.has("file") + item.has("tcp") + item.has("loki") + item.has("otlp") != 1)
-    return item.complain("file", "a sink has one of file, tcp, loki and otlp");
-  if (!sink.receiver.empty() && sink.loki.empty() && sink.otlp.empty())
-    return item.complain("name",
-                         "only a sink of loki or otlp has login_file, ca_file, tenant and headers");
+  if (item.has("otlp"))
+    return gone.push_back(item.path() +
+                          ": otlp has no effect any more: let the log agent read putlog.file");
+  if (item.has("file") + item.has("tcp") + item.has("loki") != 1)
+    return item.complain("file", "a sink has one of file, tcp and loki");
+  if (!sink.receiver.empty() && sink.loki.empty())
+    return item.complain("name", "only a sink of loki has login_file, ca_file, tenant and headers");
   options.sinks.push_back(std::move(sink));
 }
 
@@ -51,7 +53,6 @@ std::string SinkOptions::kind() const {
   return !file.empty()    ? "file"
          : !tcp.empty()   ? "tcp"
          : !store.empty() ? "store"
-         : !otlp.empty()  ? "otlp"
                           : "loki";
 }
 
@@ -103,8 +104,8 @@ void add_outlet_options(OptionTable& table, OutletOptions& options) {
               text(options.salt_file)}});
 }
 
-void read_sinks(Reader& section, OutletOptions& options) {
-  section.list("sinks", [&options](Reader& item) { read_sink(item, options); });
+void read_sinks(Reader& section, OutletOptions& options, std::vector<std::string>& gone) {
+  section.list("sinks", [&](Reader& item) { read_sink(item, options, gone); });
 }
 
 }  // namespace ioc_exporter::putlog

@@ -18,8 +18,7 @@ class Reader;
 
 namespace ioc_exporter::putlog {
 
-// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, Loki or OpenTelemetry;
-// or the store.
+// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, or Loki; or the store.
 struct SinkOptions : delivery::SinkOptions {
   std::string tcp, loki;
   std::string store;                               // a folder
@@ -56,7 +55,7 @@ struct OutletOptions {
 // Its rows; they refer to `options`.
 void add_outlet_options(OptionTable& table, OutletOptions& options);
 
-// putlog.sinks of the site's file.
-void read_sinks(Reader& section, OutletOptions& options);
+// putlog.sinks of the site's file. `gone`: what has no effect any more, in words.
+void read_sinks(Reader& section, OutletOptions& options, std::vector<std::string>& gone);
 
 }  // namespace ioc_exporter::putlog

@@ -4,16 +4,13 @@
 #include <thread>
 #include <utility>
 
-#include "delivery/otlp.h"
 #include "putlog/json.h"
 #include "putlog/loki_sink.h"
-#include "putlog/otlp_sink.h"
 #include "putlog/tcp_sink.h"
 
 namespace ioc_exporter::putlog {
 
-Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options,
-                                               const std::string& version) {
+Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options) {
   std::optional<std::string> salt;
   if (!options.salt_file.empty()) {
     auto read = Privacy::read_salt(options.salt_file);
@@ -24,7 +21,7 @@ Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options,
       Privacy(options.hidden_values, std::move(salt)),
       delivery::RingBounds{options.memory_events, static_cast<std::size_t>(options.memory_bytes)});
   for (const SinkOptions& each : options.all_sinks()) {
-    auto sink = outlets->make_sink(each, version);
+    auto sink = outlets->make_sink(each);
     if (!sink) return std::move(sink).error();
     SinkSetup setup{.name = each.name, .filter = each.filter, .window = *each.burst};
     setup.sink = std::move(*sink);
@@ -33,17 +30,13 @@ Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options,
   return outlets;
 }
 
-Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
-                                                 const std::string& version) {
+Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options) {
   using Made = std::unique_ptr<Sink>;
   if (!options.file.empty()) return make_file_sink(options, append_json);
-  if (const std::string& url = options.loki.empty() ? options.otlp : options.loki; !url.empty()) {
-    auto receiver = delivery::open_receiver(url, options.receiver);
+  if (!options.loki.empty()) {
+    auto receiver = delivery::open_receiver(options.loki, options.receiver);
     if (!receiver) return std::move(receiver).error();
-    if (!options.loki.empty())
-      return Made(std::make_unique<LokiSink>(std::move(*receiver), options.metadata));
-    return Made(std::make_unique<OtlpSink>(std::move(*receiver),
-                                           delivery::otlp::Sender::of_this_host(version)));
+    return Made(std::make_unique<LokiSink>(std::move(*receiver), options.metadata));
   }
   if (!options.store.empty()) {
     add_folder(options.store);

@@ -19,9 +19,8 @@ namespace ioc_exporter::putlog {
 
 class Outlets : public delivery::Outlets<PutKind> {
  public:
-  // `version`: of this exporter, told to receivers. Reads the salt, and logins. Opens no files.
-  static Result<std::unique_ptr<Outlets>> make(const OutletOptions& options,
-                                               const std::string& version);
+  // Reads the salt, and logins. Opens no files.
+  static Result<std::unique_ptr<Outlets>> make(const OutletOptions& options);
   // `privacy` applies to memory and all sinks.
   Outlets(Privacy privacy, delivery::RingBounds bounds)
       : privacy_(std::move(privacy)), ring_(std::make_shared<Ring>(bounds)) {}
@@ -40,7 +39,7 @@ class Outlets : public delivery::Outlets<PutKind> {
   void answer(const std::string& question, UniqueFd to) const;
 
  private:
-  Result<std::unique_ptr<Sink>> make_sink(const SinkOptions& options, const std::string& version);
+  Result<std::unique_ptr<Sink>> make_sink(const SinkOptions& options);
 
   Privacy privacy_;
   std::shared_ptr<Ring> ring_;    // shared with followers

@@ -9,7 +9,6 @@
 namespace ioc_exporter::traces {
 namespace {
 
-namespace otlp = delivery::otlp;
 using otlp::Writer;
 
 // Of the messages that are written.
@@ -76,13 +75,10 @@ void add_span(Writer& to, const Trace& trace, const Span& span, SpanNames names)
   state.add_enum(status::kCode, status::kError);
 }
 
-// Those of one process: the IOC's name, and its pid.
-using Process = std::pair<std::string, std::int32_t>;
-
-void add_process(Writer& to, const Process& process, std::span<const SharedTrace> traces,
+void add_process(Writer& to, const otlp::Process& process, std::span<const SharedTrace> traces,
                  SpanNames names, const otlp::Sender& sender) {
   Writer out = otlp::begin(to, request::kResourceSpans);
-  otlp::add_resource(out, {process.first, process.second}, sender);
+  otlp::add_resource(out, process, sender);
   Writer spans = otlp::begin(out, resource_spans::kScopeSpans);
   otlp::add_scope(spans, sender);
   for (const SharedTrace& trace : traces)
@@ -94,7 +90,7 @@ void add_process(Writer& to, const Process& process, std::span<const SharedTrace
 OtlpBody otlp_body(std::span<const SharedTrace> traces, SpanNames names,
                    const otlp::Sender& sender) {
   OtlpBody body;
-  std::map<Process, std::vector<SharedTrace>> by_process;
+  std::map<otlp::Process, std::vector<SharedTrace>> by_process;
   for (std::size_t size = 0; body.traces < traces.size() && size < otlp::kLargestBody;
        ++body.traces) {
     const SharedTrace& trace = traces[body.traces];
@@ -108,7 +104,7 @@ OtlpBody otlp_body(std::span<const SharedTrace> traces, SpanNames names,
 
 delivery::Delivered OtlpSink::deliver(std::span<const SharedTrace> traces) {
   const OtlpBody body = otlp_body(traces, receiver_.names, sender_);
-  return otlp::send({receiver_.http, "/v1/traces", "traces", "spans", body.protobuf, body.traces});
+  return otlp::send(receiver_.http, body.protobuf, body.traces);
 }
 
 }  // namespace ioc_exporter::traces

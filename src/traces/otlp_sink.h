@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/byte_buffer.h"
-#include "delivery/otlp.h"
+#include "traces/otlp.h"
 #include "traces/sink.h"
 
 namespace ioc_exporter::traces {
@@ -21,18 +21,18 @@ struct OtlpBody {
   std::size_t traces = 0;
 };
 OtlpBody otlp_body(std::span<const SharedTrace> traces, SpanNames names,
-                   const delivery::otlp::Sender& sender);
+                   const otlp::Sender& sender);
 
 class OtlpSink : public Sink {
  public:
-  OtlpSink(Receiver receiver, delivery::otlp::Sender sender)
+  OtlpSink(Receiver receiver, otlp::Sender sender)
       : receiver_(std::move(receiver)), sender_(std::move(sender)) {}
 
   Delivered deliver(std::span<const SharedTrace> traces) override;
 
  private:
   const Receiver receiver_;
-  const delivery::otlp::Sender sender_;
+  const otlp::Sender sender_;
 };
 
 }  // namespace ioc_exporter::traces

@@ -17,6 +17,10 @@ Result<void> check_zipkin(const std::string& url) {
   return url.empty() ? Result<void>() : delivery::check_url(url, "http://zipkin:9411");
 }
 
+Result<void> check_otlp(const std::string& url) {
+  return url.empty() ? Result<void>() : delivery::check_url(url, "http://collector:4318");
+}
+
 OptionValue span_names(SpanNames& into) {
   return one_of<SpanNames>(into, {{"record", SpanNames::record}, {"type", SpanNames::type}});
 }
@@ -25,6 +29,7 @@ void read_sink(Reader& item, OutletOptions& options) {
   SinkOptions sink;
   delivery::read_sink(item, sink);
   item.set("zipkin", text(sink.zipkin, check_zipkin));
+  item.set("otlp", text(sink.otlp, check_otlp));
   if (item.has("span_names")) item.set("span_names", span_names(sink.names.emplace()));
   item.set("record", pattern(sink.filter.record));
   item.set("ioc", pattern(sink.filter.ioc));
@@ -61,7 +66,7 @@ void add_outlet_options(OptionTable& table, OutletOptions& options) {
         text(options.zipkin.zipkin, check_zipkin)},
        {"--traces.otlp=URL traces.otlp",
         "OpenTelemetry Collector, Jaeger or Tempo (OTLP over HTTP), such as http://collector:4318",
-        text(options.otlp.otlp, delivery::check_otlp)}});
+        text(options.otlp.otlp, check_otlp)}});
   table.add("Traces", delivery::file_rows("traces", "traces", options.file));
   table.add("Traces", {{"traces.span_names=KIND",
                         "Names of spans: record, or type where a receiver indexes names",

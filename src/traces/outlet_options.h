@@ -19,7 +19,7 @@ namespace ioc_exporter::traces {
 
 // One of the site file's traces.sinks: a file, or a server that takes traces.
 struct SinkOptions : delivery::SinkOptions {
-  std::string zipkin;
+  std::string zipkin, otlp;
   std::optional<SpanNames> names;  // of a server; nothing: as the others
   TraceFilter filter;
 

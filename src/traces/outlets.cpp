@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "delivery/otlp.h"
 #include "traces/json.h"
 #include "traces/otlp_sink.h"
 #include "traces/zipkin_sink.h"
@@ -42,7 +41,7 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
   Receiver receiver{std::move(*http), *options.names};
   if (!options.zipkin.empty()) return Made(std::make_unique<ZipkinSink>(std::move(receiver)));
   return Made(std::make_unique<OtlpSink>(std::move(receiver),
-                                         delivery::otlp::Sender::of_this_host(version)));
+                                         otlp::Sender::of_this_host(version)));
 }
 
 }  // namespace ioc_exporter::traces

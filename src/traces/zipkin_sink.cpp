@@ -5,10 +5,10 @@
 #include <utility>
 #include <variant>
 
-#include "delivery/otlp.h"
 #include "delivery/receiver.h"
 #include "exposition/json_text.h"
 #include "traces/json.h"
+#include "traces/otlp.h"
 
 namespace ioc_exporter::traces {
 namespace {
@@ -56,7 +56,7 @@ void append_zipkin_span(std::string& out, const Trace& trace, const Span& span, 
   object.number("duration", std::max<std::int64_t>(1, (end - start).count()));
   {
     JsonObject endpoint(object.key("localEndpoint"));
-    endpoint.text("serviceName", trace.ioc.empty() ? delivery::otlp::kUnknownService : trace.ioc);
+    endpoint.text("serviceName", trace.ioc.empty() ? otlp::kUnknownService : trace.ioc);
   }
   if (const auto peer = peer_of(trace, span)) append_peer(object, *peer);
   append_tags(object.key("tags"), trace, span);

@@ -1,5 +1,4 @@
 """Where the put log's events go: the command, the API and the page, files that rotate, receivers."""
-import calendar
 import contextlib
 import http.server
 import json
@@ -20,7 +19,6 @@ import pytest
 
 from harness import clients, env
 from harness.exporter import run_exporter
-from harness.otlp_receiver import OtlpReceiver, attributes_of
 from harness.ports import free_port
 from harness.waiting import wait_stable, wait_until
 
@@ -88,7 +86,7 @@ def place(shared, tmp_path_factory):
     folder.chmod(0o755)
     (folder / "salt").write_text("0123456789abcdef0123456789abcdef\n")
     ioc = shared.ioc("outlets", DATABASE)
-    tcp, mute, loki, otlp = LineReceiver(), LineReceiver(reads=False), LokiReceiver(folder), OtlpReceiver(path="/v1/logs")
+    tcp, mute, loki = LineReceiver(), LineReceiver(reads=False), LokiReceiver(folder)
     (folder / "site.yml").write_text(f"""
         putlog:
           burst: 0
@@ -98,7 +96,6 @@ def place(shared, tmp_path_factory):
             - {{tcp: 'localhost:{tcp.port}'}}
             - {{name: mute, tcp: '127.0.0.1:{mute.port}'}}
             - {{loki: 'https://localhost:{loki.server_port}', ca_file: {loki.certificate}}}
-            - {{otlp: '{otlp.url}/v1/logs', headers: {{api-key: abc}}}}
         policy:
           rules:
             - {{name: machine, action: expect, pvs: ['O:a', 'O:b']}}
@@ -107,7 +104,7 @@ def place(shared, tmp_path_factory):
                                f"--set=putlog.user_salt={folder}/salt", "--set=putlog.hide_values=.*:secret", sees=[ioc])
     exporter.wait_put_source(ioc, "server", timeout=60)
     return type("Place", (), {"folder": folder, "ioc": ioc, "exporter": exporter, "tcp": tcp, "mute": mute,
-                             "loki": loki, "otlp": otlp})
+                             "loki": loki})
 
 
 def puts_of(exporter, query="") -> list[dict]:
@@ -165,27 +162,6 @@ def test_everybody_is_told_the_same(place, connect):
     assert {put["pv"] for put in told} == {"O:b"} and not any("burst" in put for put in told)
 
 
-def test_a_log_record_has_the_content_of_a_line(place, connect):
-    puts = send(place, connect, ["O:a", "O:secret"], 3)
-    wait_until(lambda: len(place.otlp.records()) == puts[-1]["seq"], "the receiver has all")
-    for (resource, scope, record), put in zip(place.otlp.records()[-6:], puts):
-        assert resource.items() >= {"service.name": "outlets", "telemetry.sdk.name": "ioc_exporter"}.items()
-        assert resource["host.name"] and scope.name == "ioc_exporter" and scope.version
-        second, nanoseconds = put["time"].rstrip("Z").split(".")
-        moment = calendar.timegm(time.strptime(second, "%Y-%m-%dT%H:%M:%S")) * 10**9 + int(nanoseconds)
-        assert record.time_unix_nano == record.observed_time_unix_nano == moment
-        host, port = put["client"].rsplit(":", 1)
-        assert attributes_of(record.attributes) == {
-            "client.address": host, "client.port": int(port),
-            **{f"epics.{key}": value for key, value in put.items() if key not in ("time", "ioc")}}
-        unexpected = put["action"] == "unexpected"
-        assert (record.severity_number, record.severity_text) == ((13, "WARN") if unexpected else (9, "INFO"))
-        assert record.event_name == "epics.put"
-        value, old = ('"***"', '"***"') if unexpected else (f"{put['value']:g}", f"{put['old']:g}")
-        assert record.body.string_value.startswith(f"{put['pv']}: {old} -> {value} by {put['user']}@")
-        assert record.body.string_value.endswith(", unexpected: default") is unexpected
-
-
 def test_people_and_values_are_private(place, connect):
     puts = send(place, connect, ["O:a", "O:secret"], 5)
     for put in puts:
@@ -216,10 +192,10 @@ def test_each_put_is_accounted_for(place, connect):
     received = len(puts_of(place.exporter))
 
     def told(page):
-        return all(page.sink(sink)["delivered"] == received for sink in ("small", "tcp", "loki", "otlp"))
+        return all(page.sink(sink)["delivered"] == received for sink in ("small", "tcp", "loki"))
 
     page = place.exporter.wait_scrape(told, "the sinks that work took all")
-    for sink in ("memory", "small", "b", "tcp", "mute", "loki", "otlp"):
+    for sink in ("memory", "small", "b", "tcp", "mute", "loki"):
         assert page.sink(sink)["events"] == received, sink
     assert page.sink("b")["filtered"] == sum(put["pv"] != "O:b" for put in puts_of(place.exporter))
     assert page.sink("b")["waiting"] > 0  # in a burst
@@ -358,7 +334,6 @@ def test_name_servers_that_do_not_answer(start_ioc, start_exporter, connect, log
           sinks:
             - {tcp: 'log.example.org:7011'}
             - {loki: 'http://loki.example.org:3100'}
-            - {otlp: 'http://otlp.example.org:4318'}
     """)
     ioc = start_ioc("nameless", 'record(ao,"NS:a"){}')
     begun = time.monotonic()
@@ -369,7 +344,7 @@ def test_name_servers_that_do_not_answer(start_ioc, start_exporter, connect, log
     page = exporter.wait_scrape(lambda page: page.sink("file")["delivered"] == sent, "the file has all")
     assert silent.recv(512), "a name was asked for"
     assert time.monotonic() - begun < 25, "not within 25 s, where one name alone takes 30: all is there"
-    for sink in ("tcp", "loki", "otlp"):
+    for sink in ("tcp", "loki"):
         assert page.sink(sink)["waiting"] == sent
     begun = time.monotonic()
     assert exporter.stop() == 0

@@ -2,13 +2,8 @@
 import http.server
 import threading
 
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (ExportTraceServiceRequest,
                                                                       ExportTraceServiceResponse)
-
-
-MESSAGES = {"/v1/traces": (ExportTraceServiceRequest, ExportTraceServiceResponse),
-            "/v1/logs": (ExportLogsServiceRequest, ExportLogsServiceResponse)}
 
 
 def value_of(any_value):
@@ -25,18 +20,17 @@ def attributes_of(pairs) -> dict:
 class OtlpReceiver(http.server.ThreadingHTTPServer):
     """`answers`: what the next requests are told, (status, headers, body) each; 200 when there are no more."""
 
-    def __init__(self, port: int = 0, path: str = "/v1/traces"):
+    def __init__(self, port: int = 0):
         self.answers: list[tuple[int, dict, bytes]] = []
         self.requests: list = []  # that were answered with 200
         self.refused = 0
         receiver = self
-        request_of, response_of = MESSAGES[path]
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
-                assert (self.path, self.headers["Content-Type"]) == (path, "application/x-protobuf")
-                request = request_of.FromString(self.rfile.read(int(self.headers["Content-Length"])))
-                answer = (200, {}, response_of().SerializeToString())
+                assert (self.path, self.headers["Content-Type"]) == ("/v1/traces", "application/x-protobuf")
+                request = ExportTraceServiceRequest.FromString(self.rfile.read(int(self.headers["Content-Length"])))
+                answer = (200, {}, ExportTraceServiceResponse().SerializeToString())
                 status, headers, body = receiver.answers.pop(0) if receiver.answers else answer
                 if status == 200:
                     receiver.requests.append(request)
@@ -66,8 +60,3 @@ class OtlpReceiver(http.server.ThreadingHTTPServer):
         """(attributes of the resource, the scope, the span) of all that came."""
         return [(attributes_of(resource.resource.attributes), scope.scope, span) for request in list(self.requests)
                 for resource in request.resource_spans for scope in resource.scope_spans for span in scope.spans]
-
-    def records(self) -> list[tuple[dict, object, object]]:
-        """The same of log records."""
-        return [(attributes_of(resource.resource.attributes), scope.scope, record) for request in list(self.requests)
-                for resource in request.resource_logs for scope in resource.scope_logs for record in scope.log_records]

@@ -29,7 +29,7 @@ class OutletsTest : public testing::Test {
     Problems problems("site.yml");
     const YAML::Node node = parse_yaml(yaml, problems);
     Reader section(node, "putlog", problems);
-    read_sinks(section, options_);
+    read_sinks(section, options_, gone_);
     section.finish();
     return problems.empty() ? "" : problems.error().message();
   }
@@ -42,6 +42,7 @@ class OutletsTest : public testing::Test {
 
   std::string folder_;
   OutletOptions options_;
+  std::vector<std::string> gone_;
 };
 
 TEST_F(OutletsTest, TheSitesFileNamesSinksEachWithItsFilter) {
@@ -69,12 +70,11 @@ TEST_F(OutletsTest, TheSitesFileNamesSinksEachWithItsFilter) {
 
 TEST_F(OutletsTest, ErrorsAreTold) {
   for (const auto& [yaml, problem] :
-       {std::pair{"sinks: [{pv: a}]", "one of file, tcp, loki and otlp"},
-        {"sinks: [{file: /a, tcp: 'b:1'}]", "one of file, tcp, loki and otlp"},
+       {std::pair{"sinks: [{pv: a}]", "one of file, tcp and loki"},
+        {"sinks: [{file: /a, tcp: 'b:1'}]", "one of file, tcp and loki"},
         {"sinks: [{loki: 'loki:3100'}]", "no URL"},
-        {"sinks: [{otlp: 'o:4318'}]", "no URL such as http://collector:4318"},
-        {"sinks: [{otlp: 'http://o:1', headers: {'a b': c}}]", "no name of a header"},
-        {"sinks: [{tcp: 'a:1', tenant: b}]", "only a sink of loki or otlp"},
+        {"sinks: [{loki: 'http://l:1', headers: {'a b': c}}]", "no name of a header"},
+        {"sinks: [{tcp: 'a:1', tenant: b}]", "only a sink of loki"},
         {"sinks: [{file: a}]", "no absolute path"},
         {"sinks: [{tcp: 'a'}]", "no HOST:PORT"},
         {"sinks: [{tcp: 'a:b:1'}]", "no HOST:PORT"},
@@ -86,11 +86,19 @@ TEST_F(OutletsTest, ErrorsAreTold) {
     EXPECT_NE(read(yaml).find(problem), std::string::npos) << yaml << ": " << read(yaml);
 }
 
+TEST_F(OutletsTest, ASinkThatIsGoneIsReported) {
+  EXPECT_EQ(read("sinks:\n  - {otlp: 'http://o:4318', headers: {a: b}}\n  - {file: /a}\n"), "");
+  ASSERT_EQ(gone_.size(), 1u);
+  EXPECT_TRUE(gone_[0].starts_with("putlog.sinks[0]: otlp has no effect")) << gone_[0];
+  ASSERT_EQ(options_.sinks.size(), 1u);
+  EXPECT_EQ(options_.sinks[0].file, "/a");
+}
+
 TEST_F(OutletsTest, FilesAreRotatedByTheProcessThatDelivers) {
   options_.file.file = folder_ + "/puts.jsonl";
   options_.file.size = 1000;  // a few lines
   options_.burst = std::chrono::milliseconds(0);
-  auto outlets = Outlets::make(options_, "1");
+  auto outlets = Outlets::make(options_);
   ASSERT_TRUE(outlets);
   EXPECT_EQ(*delivery::owner_of((*outlets)->folders()), ::getuid());
   {
@@ -107,7 +115,7 @@ TEST_F(OutletsTest, FilesAreRotatedByTheProcessThatDelivers) {
 
 TEST_F(OutletsTest, AnUnusableFileIsToldAtTheStart) {
   options_.file.file = folder_ + "/no/such/puts.jsonl";
-  const auto outlets = Outlets::make(options_, "1");
+  const auto outlets = Outlets::make(options_);
   ASSERT_TRUE(outlets);
   EXPECT_FALSE(delivery::owner_of((*outlets)->folders()));
   const delivery::DeliveryThread here({outlets->get()});
@@ -116,11 +124,11 @@ TEST_F(OutletsTest, AnUnusableFileIsToldAtTheStart) {
 
 TEST_F(OutletsTest, ASaltIsLongEnoughToBeOne) {
   options_.salt_file = folder_ + "/salt";
-  EXPECT_FALSE(Outlets::make(options_, "1"));
+  EXPECT_FALSE(Outlets::make(options_));
   std::ofstream(options_.salt_file) << "short\n";
-  EXPECT_FALSE(Outlets::make(options_, "1"));
+  EXPECT_FALSE(Outlets::make(options_));
   std::ofstream(options_.salt_file) << "0123456789abcdef\n";
-  EXPECT_TRUE(Outlets::make(options_, "1"));
+  EXPECT_TRUE(Outlets::make(options_));
 }
 
 }  // namespace

@@ -260,7 +260,8 @@ TEST(OtlpSinkTest, AnAnswerThatMakesNoSenseIsOneAllTheSame) {
 }
 
 TEST(OtlpSinkTest, TemporaryFailuresAreRetriedAndOthersRefused) {
-  for (const auto& [status, refused] : {std::pair{429, 0u},
+  for (const auto& [status, refused] : {std::pair{302, 0u},
+                                        {429, 0u},
                                         {502, 0u},
                                         {503, 0u},
                                         {504, 0u},

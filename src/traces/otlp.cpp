@@ -1,4 +1,4 @@
-#include "delivery/otlp.h"
+#include "traces/otlp.h"
 
 #include <sys/utsname.h>
 
@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "exposition/label_text.h"
 
-namespace ioc_exporter::delivery::otlp {
+namespace ioc_exporter::traces::otlp {
 namespace {
 
 constexpr const char* kContentType = "application/x-protobuf";
@@ -29,10 +29,7 @@ namespace key_value {
 constexpr int kKey = 1, kValue = 2;
 }
 namespace any_value {
-constexpr int kString = 1, kBool = 2, kInt = 3, kDouble = 4, kArray = 5;
-}
-namespace array_value {
-constexpr int kValues = 1;
+constexpr int kString = 1, kBool = 2, kInt = 3, kDouble = 4;
 }
 // And of those that are read.
 namespace response {
@@ -56,31 +53,30 @@ bool is_protobuf(const Fetched& answer) {
   return answer.content_type.starts_with(kContentType);
 }
 
-// A request that was taken, but for some records: which is not said.
-void read_answer(const Fetched& answer, const std::string& where, const std::string& what,
-                 Delivered& done) {
+// A request that was taken, but for some spans: which is not said.
+void read_answer(const Fetched& answer, const std::string& where, delivery::Delivered& done) {
   if (!is_protobuf(answer)) return;
   try {
     const auto partial = find(answer.body, response::kPartialSuccess);
     if (!partial) return;
     protozero::pbf_reader reader(partial->data(), partial->size());
     if (!reader.next(response::kRejected, protozero::pbf_wire_type::varint)) return;
-    const std::int64_t records = reader.get_int64();
-    if (records <= 0) return;
+    const std::int64_t spans = reader.get_int64();
+    if (spans <= 0) return;
     const std::string words(find(*partial, response::kErrorMessage).value_or(""));
     done.refused = static_cast<std::size_t>(
-        std::min<std::uint64_t>(done.entries, static_cast<std::uint64_t>(records)));
+        std::min<std::uint64_t>(done.entries, static_cast<std::uint64_t>(spans)));
     done.entries -= done.refused;
-    done.problem = error_in_words(where + ": " + std::to_string(records) + " " + what +
-                                  " were refused: " + printable_utf8(words, 200));
+    done.problem = error_in_words(where + ": " + std::to_string(spans) +
+                                  " spans were refused: " + printable_utf8(words, 200));
     done.pause = std::chrono::milliseconds(0);
   } catch (const protozero::exception&) {  // it was taken all the same
   }
 }
 
-// Loki says a Status, too, and that it is bytes.
+// Of a Status.
 std::string words_of(const Fetched& answer) {
-  if (!is_protobuf(answer) && answer.content_type != "application/octet-stream") return answer.body;
+  if (!is_protobuf(answer)) return answer.body;
   try {
     return std::string(find(answer.body, rpc_status::kMessage).value_or(""));
   } catch (const protozero::exception&) {
@@ -106,8 +102,10 @@ void add_number(Writer& to, int field, std::uint64_t number) {
   to.add_fixed64(static_cast<protozero::pbf_tag_type>(field), number);
 }
 
-void add_value(Writer& to, int field, const Scalar& value) {
-  Writer out = begin(to, field);
+void add_attribute(Writer& to, int field, std::string_view name, const Scalar& value) {
+  Writer pair = begin(to, field);
+  add_text(pair, key_value::kKey, name);
+  Writer out = begin(pair, key_value::kValue);
   if (const auto* text = std::get_if<std::string>(&value))
     add_text(out, any_value::kString, *text);
   else if (const auto* whole = std::get_if<std::int64_t>(&value))
@@ -118,40 +116,21 @@ void add_value(Writer& to, int field, const Scalar& value) {
     out.add_bool(any_value::kBool, std::get<bool>(value));
 }
 
-void add_words(Writer& to, int field, std::string_view words) {
-  begin(to, field).add_string(any_value::kString, words.data(), words.size());
-}
-
-void add_attribute(Writer& to, int field, std::string_view name, const Scalar& value) {
-  Writer pair = begin(to, field);
-  add_text(pair, key_value::kKey, name);
-  add_value(pair, key_value::kValue, value);
-}
-
-void add_attribute(Writer& to, int field, std::string_view name, std::span<const Scalar> values) {
-  Writer pair = begin(to, field);
-  add_text(pair, key_value::kKey, name);
-  Writer value = begin(pair, key_value::kValue);
-  // Left out, it would be a value of no kind.
-  if (values.empty()) return value.add_message(any_value::kArray, "", 0);
-  Writer array = begin(value, any_value::kArray);
-  for (const Scalar& each : values) add_value(array, array_value::kValues, each);
-}
-
 Sender Sender::of_this_host(const std::string& version) {
   utsname host{};
   return {::uname(&host) == 0 ? host.nodename : "", version};
 }
 
-void add_resource(Writer& to, const Service& service, const Sender& sender) {
+void add_resource(Writer& to, const Process& process, const Sender& sender) {
   Writer out = begin(to, in_both::kResource);
   const auto add = [&out](std::string_view name, Scalar value) {
     add_attribute(out, resource::kAttributes, name, value);
   };
-  add("service.name", service.ioc.empty() ? std::string(kUnknownService) : service.ioc);
-  if (service.pid) add("service.instance.id", sender.host + ":" + std::to_string(*service.pid));
+  const auto& [ioc, pid] = process;
+  add("service.name", ioc.empty() ? std::string(kUnknownService) : ioc);
+  add("service.instance.id", sender.host + ":" + std::to_string(pid));
   add("host.name", sender.host);
-  if (service.pid) add("process.pid", std::int64_t{*service.pid});
+  add("process.pid", std::int64_t{pid});
   add("telemetry.sdk.name", std::string("ioc_exporter"));
   add("telemetry.sdk.language", std::string("cpp"));
   add("telemetry.sdk.version", sender.version);
@@ -163,14 +142,15 @@ void add_scope(Writer& to, const Sender& sender) {
   add_text(out, scope::kVersion, sender.version);
 }
 
-Delivered send(const Request& request) {
-  HttpPost post = request.receiver.post(request.path, kContentType);
-  post.body = request.body.view();
-  const std::string where = "send " + request.what + " to " + post.url;
-  const auto read = [&](const Fetched& answer, Delivered& done) {
-    read_answer(answer, where, request.records, done);
+delivery::Delivered send(const delivery::HttpReceiver& receiver, const ByteBuffer& body,
+                         std::size_t traces) {
+  HttpPost post = receiver.post("/v1/traces", kContentType);
+  post.body = body.view();
+  const std::string where = "send traces to " + post.url;
+  const auto read = [&](const Fetched& answer, delivery::Delivered& done) {
+    read_answer(answer, where, done);
   };
-  return push({std::move(post), request.entries, where, is_refused, read, words_of});
+  return delivery::push({std::move(post), traces, where, is_refused, read, words_of});
 }
 
-}  // namespace ioc_exporter::delivery::otlp
+}  // namespace ioc_exporter::traces::otlp
