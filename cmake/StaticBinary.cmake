@@ -9,7 +9,7 @@ function(ioc_exporter_find_static variable)
   set(${variable} ${found} PARENT_SCOPE)
 endfunction()
 
-ioc_exporter_find_static(archives bpf elf z re2 yaml-cpp crypt deflate zstd cap seccomp sqlite3 ssl crypto)
+ioc_exporter_find_static(archives bpf elf z re2 yaml-cpp crypt deflate zstd cap seccomp ssl crypto)
 get_filename_component(archives_folder ${STATIC_re2} DIRECTORY)
 file(GLOB abseil ${archives_folder}/libabsl_*.a)
 

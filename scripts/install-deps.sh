@@ -19,7 +19,7 @@ apt_packages() {
     build) echo "cmake ninja-build python3 g++ clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev" \
       "libdeflate-dev libzstd-dev libprotozero-dev prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev" \
       "libabsl-dev libspdlog-dev libgtest-dev libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev" \
-      "libcap-dev libseccomp-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev libzydis-dev $(apt_bpftool)" ;;
+      "libcap-dev libseccomp-dev libssl-dev libcurl4-openssl-dev libzydis-dev $(apt_bpftool)" ;;
     # Built from source packages besides: civetweb with TLS, and the static binary.
     release) echo "patch xz-utils git dpkg-dev rpm" ;;
     # For arm64, and what runs it here; the libraries come from scripts/make-cross-root.sh.
@@ -79,7 +79,7 @@ dnf_packages() {
     build) echo "cmake ninja-build python3 gcc-c++ clang llvm bpftool pkgconf-pkg-config libbpf-devel" \
       "elfutils-libelf-devel zlib-devel libdeflate-devel libzstd-devel protozero-devel cxxopts-devel re2-devel" \
       "abseil-cpp-devel yaml-cpp-devel libxcrypt-devel spdlog-devel gtest-devel gmock-devel json-devel" \
-      "libcap-devel libseccomp-devel sqlite-devel openssl-devel libcurl-devel zydis-devel" ;;
+      "libcap-devel libseccomp-devel openssl-devel libcurl-devel zydis-devel" ;;
     release) echo "patch xz git" ;;
     test | unit) echo "python3 ca-certificates iproute" ;;
     demo) echo "python3 ca-certificates curl" ;;

@@ -128,7 +128,7 @@ class Column:
     bar: bool = False  # the value, with a bar beside it
     maximum: float | None = None  # of the bar, where it is not the largest value
     runbook: bool = False  # the cell is an alert's name: links to its page
-    stored: bool = False  # links to the puts to the row's PV that its exporter has stored; of the row as for `page`
+    stored: bool = False  # links to the puts to the row's PV that its exporter has in memory; of the row as for `page`
     page: bool = False  # links to the exporter's page, of which the row has the label "url"
     hidden: bool = False  # there for links alone
     board: bool = False  # the cell is an IOC's name: links to what there is of it

@@ -143,7 +143,7 @@ def board() -> Board:
 
             Table("Who wrote last", "When the client wrote to the PV last, whenever that was (pvs.expire, 30 days): the 50 "
                   "latest. Type a PV above to see who has written to it. The time links to each put since the time shown begins "
-                  "(Last 7 days: of the week), which the exporter has with --collector.putlog and --putlog.store.",
+                  "(Last 7 days: of the week), as far back as the exporter's memory reaches (--collector.putlog).",
                   [Query(exporter_url("1000 * topk(50, max by (protocol, ioc, instance, pv, user, client_host, client) "
                                       f"(epics_last_put_timestamp_seconds{{{BOTH}}}))"), instant=True)], width=24, height=8, sort=["-Last put"],
                   without=NO_PUT,

@@ -254,11 +254,6 @@ void Daemon::add_restarts(SelfSamples& to) const {
     to.drops.push_back({"delivery", "restart", rooms_->delivery->restarts(), true});
 }
 
-std::function<Result<UniqueFd>(const std::string&)> Daemon::ask_store() const {
-  if (!rooms_->delivery || !rooms_->outlets || !rooms_->outlets->has_store()) return {};
-  return [this](const std::string& question) { return rooms_->delivery->ask(question); };
-}
-
 void Daemon::use(const SiteSettings& site) {
   for (const std::string& line : site.options.gone) log::warn("{}", line);
   const exposition::BoundsOptions bounds = bounds_options(site.options);

@@ -98,8 +98,6 @@ class Daemon {
   const putlog::PutLogCollector& put_log() const;
   functions::FunctionsCollector& functions();
   putlog::Outlets* outlets();
-  // Asks the store of puts, as delivery::Process::ask(); null: there is none.
-  std::function<Result<UniqueFd>(const std::string&)> ask_store() const;
   // The newest traces, and the taker of demands for live ones; null while traces are off.
   const std::shared_ptr<traces::TraceRing>& trace_ring() const;
   traces::DemandTaker* trace_demands();

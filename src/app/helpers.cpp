@@ -147,10 +147,6 @@ Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,
     const auto ready = receivers ? prepare_http_client() : Result<void>();
     return ready ? confine() : ready;
   };
-  if (puts != nullptr && puts->has_store())
-    work.answer = [puts](const std::string& question, UniqueFd to) {
-      puts->answer(question, std::move(to));
-    };
   return delivery::Process::start(work);
 }
 

@@ -48,7 +48,10 @@ OptionValue log_format(LogFormat& into) {
 
 // Of 0.2.0; they leave with the release after the next.
 std::vector<GoneOption> gone_options() {
-  return {};
+  return {{"--putlog.store=DIR putlog.store",
+           "--putlog.file, whose files ioc_exporter puts --since --file reads"},
+          {"putlog.store_size=BYTES", "putlog.file_size and putlog.file_count"},
+          {"putlog.store_age=DURATION", "putlog.file_age and putlog.file_count"}};
 }
 
 void add_options(OptionTable& table, Options& options) {

@@ -152,8 +152,8 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
                          records::locks_text([&daemon] { return daemon.records().read(); })};
   };
   const auto ring = daemon.outlets() == nullptr ? nullptr : daemon.outlets()->ring();
-  table[putlog::kPutsPath] = [ring, ask = daemon.ask_store()](const web::Request& request) {
-    return answer_puts(ring, ask, request);
+  table[putlog::kPutsPath] = [ring](const web::Request& request) {
+    return answer_puts(ring, request);
   };
   table[kPutsPagePath] = [ring](const web::Request& request) {
     return answer_puts_page(ring, request);

@@ -1,8 +1,5 @@
 #include "app/puts_request.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -15,7 +12,6 @@
 #include "app/follow_stream.h"
 #include "base/process_stats.h"
 #include "base/query.h"
-#include "exposition/json_text.h"
 #include "putlog/json.h"
 #include "putlog/put_query.h"
 #include "web/page.h"
@@ -30,8 +26,6 @@ using putlog::SharedEvent;
 constexpr std::size_t kOnThePage = 200;
 // Time for matching patterns with puts in memory, for one answer.
 constexpr std::chrono::seconds kMatchFor{2};
-// How long the store may say nothing.
-constexpr std::chrono::seconds kStorePatience{2};
 constexpr const char* kTooLong =
     "it takes too long to find these puts: ask for a shorter time, or by simpler patterns";
 
@@ -54,51 +48,6 @@ putlog::Since whole_since(const Ring& ring, const putlog::PutQuery& query) {
   return since;
 }
 
-// Puts of the store, then those that were in memory at the request.
-class StoreStream : public web::BodyStream {
- public:
-  // `place`: of a follower: questions to the store take the same places.
-  StoreStream(std::shared_ptr<Ring> ring, std::unique_ptr<Ring::Follower> place, UniqueFd answer,
-              std::string last)
-      : ring_(std::move(ring)),
-        place_(std::move(place)),
-        answer_(std::move(answer)),
-        last_(std::move(last)) {}
-
-  std::optional<std::string> next() override {
-    if (!answer_) return std::nullopt;
-    pollfd event{answer_.get(), POLLIN, 0};
-    if (::poll(&event, 1, static_cast<int>(kNewsPatience.count())) <= 0) {
-      silence_ += kNewsPatience;
-      return silence_ < kStorePatience ? "" : end();
-    }
-    silence_ = {};
-    std::string text(kPiece, '\0');
-    const ssize_t got = ::read(answer_.get(), text.data(), text.size());
-    if (got <= 0) return end();
-    text.resize(static_cast<std::size_t>(got));
-    if (text.back() != '\0') return text;
-    text.pop_back();
-    answer_.reset();
-    return text + last_;
-  }
-
- private:
-  static constexpr std::size_t kPiece = 64u << 10;
-
-  std::string end() {
-    answer_.reset();
-    return putlog::error_line(error_in_words(
-        "the store does not answer: its disk hangs, or the process that delivers does"));
-  }
-
-  std::shared_ptr<Ring> ring_;  // outlives its follower
-  std::unique_ptr<Ring::Follower> place_;
-  UniqueFd answer_;
-  std::string last_;
-  std::chrono::milliseconds silence_{};
-};
-
 // The form's fields, as asked for.
 web::PutsPage page_of(const web::Request& request) {
   web::PutsPage page;
@@ -116,8 +65,7 @@ web::PutsPage page_of(const web::Request& request) {
 
 }  // namespace
 
-web::Response answer_puts(const std::shared_ptr<Ring>& ring, const AskStore& ask_store,
-                          const web::Request& request) {
+web::Response answer_puts(const std::shared_ptr<Ring>& ring, const web::Request& request) {
   if (!ring) return no_log();
   auto query = putlog::parse_put_query(request.query, std::chrono::system_clock::now());
   if (!query) return refuse(400, query.error().message());
@@ -128,30 +76,16 @@ web::Response answer_puts(const std::shared_ptr<Ring>& ring, const AskStore& ask
   web::Response response;
   response.content_type = "application/x-ndjson";
   response.headers["Cache-Control"] = "no-store";
-  Ring::Oldest oldest;  // from there on memory has them
   const auto found =
-      ring->find(query->filter, query->since, query->limit, &oldest, Clock::now() + kMatchFor);
+      ring->find(query->filter, query->since, query->limit, Clock::now() + kMatchFor);
   if (!found) return refuse(503, kTooLong);
-  const bool all_asked = query->since && found->size() < query->limit;
-  if (const auto begin = whole_since(*ring, *query);
-      all_asked && !ask_store && query->since < begin)
-    response.body = putlog::reach_line(*begin);
+  const auto begin = whole_since(*ring, *query);
+  if (query->since && found->size() < query->limit && query->since < begin)
+    response.body = std::string("{\"") + putlog::kReach + "\":\"" + putlog::time_text(*begin) + "\"}\n";
   for (const SharedEvent& event : *found) {
     putlog::append_json(response.body, {event});
     response.body += '\n';
   }
-  if (!ask_store || !all_asked) return response;
-  if (query->limit < SIZE_MAX) query->limit -= found->size();
-  auto place = ring->follow({}, {}, web::holder_of(request.remote, ""));
-  if (!place)
-    return refuse(503, "too many ask the store or follow, of all or from one address", kNoPlace);
-  putlog::Before before;
-  std::ranges::transform(oldest, before.begin(),
-                         [](const auto& event) { return event ? event->seq : UINT64_MAX; });
-  auto answer = ask_store(putlog::question_of(query->limit, before, request.query));
-  if (!answer) return refuse(503, answer.error().message());
-  response.stream = std::make_shared<StoreStream>(ring, std::move(place), std::move(*answer),
-                                                  std::exchange(response.body, {}));
   return response;
 }
 
@@ -161,7 +95,7 @@ web::Response answer_puts_page(const std::shared_ptr<Ring>& ring, const web::Req
   web::PutsPage page = page_of(request);
   if (query) {
     const auto found =
-        ring->find(query->filter, query->since, kOnThePage, nullptr, Clock::now() + kMatchFor);
+        ring->find(query->filter, query->since, kOnThePage, Clock::now() + kMatchFor);
     if (!found) return refuse(503, kTooLong);
     for (auto event = found->rbegin(); event != found->rend(); ++event)
       page.puts.push_back(putlog::to_json(**event));

@@ -83,14 +83,11 @@ void allow_files(SyscallFilter& filter) {
     filter.allow("ioctl", {is(1, static_cast<unsigned>(request))});
 }
 
-// Calls of the delivery process, and of SQLite.
+// Calls of the delivery process.
 void allow_log_files(SyscallFilter& filter) {
   for (const char* call : {"open", "openat", "mkdir", "mkdirat", "rename", "renameat", "renameat2",
-                           "unlink", "unlinkat", "fchmod", "flock", "fsync", "pwrite64"})
+                           "unlink", "unlinkat", "fchmod", "flock"})
     filter.allow(call);
-  for (const int command : {F_SETLK, F_GETLK})
-    for (const char* call : {"fcntl", "fcntl64"})
-      filter.allow(call, {is(1, static_cast<unsigned>(command))});
 }
 
 Result<void> write_only_below(const std::vector<std::string>& folders) {

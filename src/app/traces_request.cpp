@@ -126,7 +126,7 @@ web::Response answer_traces(const std::shared_ptr<TraceRing>& ring, const web::R
     return response;
   }
   const auto found =
-      ring->find(query->filter, query->since, query->limit, nullptr, Clock::now() + kMatchFor);
+      ring->find(query->filter, query->since, query->limit, Clock::now() + kMatchFor);
   if (!found) return refuse(503, kTooLong);
   web::Response response;
   response.content_type = "application/x-ndjson";
@@ -164,7 +164,7 @@ web::Response answer_flame_page(const std::shared_ptr<TraceRing>& ring,
   const auto query = traces::parse_trace_query(request.query, std::chrono::system_clock::now());
   if (query) {
     const auto found =
-        ring->find(query->filter, query->since, query->limit, nullptr, Clock::now() + kMatchFor);
+        ring->find(query->filter, query->since, query->limit, Clock::now() + kMatchFor);
     if (!found) return refuse(503, kTooLong);
     Flame flame;
     const auto until = Clock::now() + kDrawFor;

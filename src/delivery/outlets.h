@@ -99,11 +99,10 @@ class Outlets : public Cargo {
  protected:
   std::unique_ptr<Sink<Entry>> make_file_sink(const SinkOptions& options,
                                               typename FileSink<Entry>::Append append) {
-    add_folder(options.file.substr(0, std::max<std::size_t>(1, options.file.rfind('/'))));
+    folders_.push_back(options.file.substr(0, std::max<std::size_t>(1, options.file.rfind('/'))));
     return std::make_unique<FileSink<Entry>>(LogFile{options.file, options.count},
                                              FileBounds{options.size, options.age}, append);
   }
-  void add_folder(std::string folder) { folders_.push_back(std::move(folder)); }
 
  private:
   static constexpr std::size_t kAtOnce = 512;  // of each way

@@ -31,16 +31,17 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kOpenPatience{4}, kStartPatience{6};
 // Before it is started again: doubled each time, until one lives as long as the longest.
 constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{64};
-constexpr std::size_t kLongestQuestion = 64u << 10;
+constexpr std::size_t kMostWords = 64u << 10;
 
-bool tell(int socket, std::string words, int file = -1) {
+void tell(int socket, std::string words) {
   iovec part{words.data(), words.size()};
-  return send_message(socket, std::span(&part, 1), file).has_value();
+  (void)send_message(socket, std::span(&part, 1), -1);
 }
 
 // Nothing: the other end is closed.
-std::optional<std::string> hear(int socket, UniqueFd& file) {
-  std::string words(kLongestQuestion, '\0');
+std::optional<std::string> hear(int socket) {
+  UniqueFd file;
+  std::string words(kMostWords, '\0');
   const auto got = receive_message(socket, std::as_writable_bytes(std::span(words)), file);
   if (!got) return std::nullopt;
   words.resize(got->size);
@@ -60,7 +61,7 @@ bool waits_for(short what, int fd, Clock::time_point until) {
     ::prctl(PR_SET_NAME, "ioc_exp-deliver");
     const auto confined = work.confine();
     if (!confined && is_first) tell(socket, confined.error().message());
-    if (confined) serve(work.cargo, work.answer, socket, is_first);
+    if (confined) serve(work.cargo, socket, is_first);
     status = confined || is_first ? 0 : 1;
   } catch (const std::exception& failure) {
     log::error("deliver: {}", failure.what());
@@ -110,7 +111,7 @@ int status_of(pid_t pid, int socket) {
 
 }  // namespace
 
-bool serve(const std::vector<Cargo*>& cargo, const Answer& answer, int socket, bool is_first) {
+bool serve(const std::vector<Cargo*>& cargo, int socket, bool is_first) {
   std::vector<pollfd> events = {{socket, POLLIN, 0}};
   for (Cargo* const each : cargo) {
     for (const int event : each->events()) events.push_back({event, POLLIN, 0});
@@ -128,11 +129,7 @@ bool serve(const std::vector<Cargo*>& cargo, const Answer& answer, int socket, b
     ::poll(events.data(), events.size(), more ? 0 : -1);
     more = false;
     for (Cargo* const each : cargo) more |= each->move_on();
-    if (events.front().revents == 0) continue;
-    UniqueFd to;
-    const auto question = hear(socket, to);
-    goes_on = question.has_value();
-    if (goes_on && answer) answer(*question, std::move(to));
+    goes_on = events.front().revents == 0;
   }
   for (Cargo* const each : cargo)
     while (each->move_on()) {
@@ -161,8 +158,7 @@ Result<std::unique_ptr<Process>> Process::start(const Work& work) {
     log::warn("{}: its files take long to be opened; the exporter goes on", action);
     return process;
   }
-  UniqueFd none;
-  const auto said = hear(process->socket_.get(), none);
+  const auto said = hear(process->socket_.get());
   if (said == ".") return process;
   return error_in_words(said ? *said : action + ": it has ended");
 }
@@ -171,8 +167,7 @@ Process::~Process() {
   const auto until = Clock::now() + kEndPatience + std::chrono::milliseconds(500);
   for (Cargo* const each : cargo_) each->hand_over(until);
   ::shutdown(socket_.get(), SHUT_WR);
-  UniqueFd none;
-  while (waits_for(POLLIN, socket_.get(), until) && hear(socket_.get(), none)) {
+  while (waits_for(POLLIN, socket_.get(), until) && hear(socket_.get())) {
   }
   ::waitpid(keeper_, nullptr, WNOHANG);
 }
@@ -183,15 +178,6 @@ Result<void> Process::kept() const {
       ended.si_pid == 0)
     return {};
   return error_in_words("ioc_exp-keep has ended: the process that delivers is not started again");
-}
-
-Result<UniqueFd> Process::ask(const std::string& question) const {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return last_error("make a pipe");
-  UniqueFd answer(ends[0]);
-  const UniqueFd its(ends[1]);
-  if (!tell(socket_.get(), question, its.get())) return last_error("ask the process that delivers");
-  return answer;
 }
 
 Result<uid_t> owner_of(const std::vector<std::string>& folders) {

@@ -39,12 +39,9 @@ class Cargo {
   virtual void end(Time until) = 0;
 };
 
-// Answers a question, in a thread of its own.
-using Answer = std::function<void(const std::string& question, UniqueFd to)>;
-
 // Its work, until the exporter's end of `socket` is closed. False: a sink could not be opened,
 // which `is_first` tells the exporter.
-bool serve(const std::vector<Cargo*>& cargo, const Answer& answer, int socket, bool is_first);
+bool serve(const std::vector<Cargo*>& cargo, int socket, bool is_first);
 
 class Process {
  public:
@@ -53,7 +50,6 @@ class Process {
 
   struct Work {
     std::vector<Cargo*> cargo;
-    Answer answer = {};
     // The rights that the keeper, and then the process, give up.
     std::function<Result<void>()> confine_keeper, confine;
   };
@@ -64,9 +60,6 @@ class Process {
   // Tells it to end, and waits for that.
   ~Process();
 
-  // In any thread. What is answered comes out of the pipe that it returns, and ends with a zero
-  // byte; it may never come.
-  Result<UniqueFd> ask(const std::string& question) const;
   // How often it has ended and was started again.
   std::uint64_t restarts() const { return *restarts_; }
   // An error: nobody starts it again.

@@ -71,12 +71,10 @@ class Ring {
     if (followers_.count() > 0) changed_.notify_all();
   }
 
-  // Those that are there, the oldest first; at most the last `most`. `oldest`: the oldest of each
-  // share that is in memory then, wanted or not; null: there is none. Nothing: asking the filter
-  // was not done `until` then.
-  using Oldest = std::array<Item, kShares>;
+  // Those that are there, the oldest first; at most the last `most`. Nothing: asking the filter was
+  // not done `until` then.
   std::optional<std::vector<Item>> find(const Filter& filter, const Since& since,
-                                        std::size_t most = SIZE_MAX, Oldest* oldest = nullptr,
+                                        std::size_t most = SIZE_MAX,
                                         Clock::time_point until = Clock::time_point::max()) const {
     std::vector<std::pair<std::uint64_t, Item>> all;
     std::vector<Item> found;
@@ -84,7 +82,6 @@ class Ring {
       const std::scoped_lock lock(mutex_);
       for (std::size_t i = 0; i < kShares; ++i) {
         const auto& kept = shares_[i].kept;
-        if (oldest != nullptr) (*oldest)[i] = kept.empty() ? Item() : kept.front().item;
         if (!Kind::takes(filter, i)) continue;
         for (const Kept& one : kept)
           if (!since || Kind::time(*one.item) >= *since) all.emplace_back(one.number, one.item);

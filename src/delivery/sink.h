@@ -56,8 +56,6 @@ class Sink {
   virtual Result<void> open() { return {}; }
   // Again and again with those that are left. May wait for some seconds.
   virtual Delivered deliver(std::span<const Entry> entries) = 0;
-  // From time to time, also while nothing comes.
-  virtual Result<void> tend() { return {}; }
 };
 
 template <class Kind>
@@ -66,7 +64,6 @@ struct SinkSetup {
   typename Kind::Filter filter = {};
   QueueBounds queue = {};
   std::chrono::milliseconds window{};  // how long the stage may hold an item
-  std::chrono::milliseconds tend_every{60'000};
   std::unique_ptr<Sink<typename Kind::Entry>> sink = {};
 };
 

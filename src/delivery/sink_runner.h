@@ -34,9 +34,7 @@ class SinkRunner {
         queue_(setup.queue),
         name_(std::move(setup.name)),
         sink_(std::move(setup.sink)),
-        stage_(setup.window),
-        tend_every_(setup.tend_every),
-        tend_at_(Clock::now() + tend_every_) {}
+        stage_(setup.window) {}
   // Waits for the sink.
   ~SinkRunner() {
     begin_end();
@@ -89,12 +87,11 @@ class SinkRunner {
     while (!ends_) {
       const auto now = Clock::now();
       account_.alive_at = now;
-      tend(lock);
       take_some(lock);
       if (entries_.empty()) {
         const auto wakes = [this] { return ends_ || !queue_.empty(); };
         changed_.wait_until(
-            lock, std::min({stage_.next_due().value_or(tend_at_), tend_at_, now + kAlive}), wakes);
+            lock, std::min(stage_.next_due().value_or(now + kAlive), now + kAlive), wakes);
       } else if (again_at_ > now || !deliver_some(lock)) {
         changed_.wait_until(lock, std::min(again_at_, now + kAlive), [this] { return ends_; });
       }
@@ -159,13 +156,6 @@ class SinkRunner {
       return {.problem = error_in_words(failure.what())};
     }
   }
-  void tend(std::unique_lock<std::mutex>& lock) {
-    if (Clock::now() < tend_at_) return;
-    lock.unlock();
-    report("tend " + name_, sink_->tend());
-    lock.lock();
-    tend_at_ = Clock::now() + tend_every_;
-  }
   // The first ones; how many items they stood for.
   std::uint64_t take_off(std::size_t entries) {
     const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(entries);
@@ -193,8 +183,6 @@ class SinkRunner {
   Stage stage_;
   std::chrono::milliseconds pause_{};  // the last one of its own
   Clock::time_point again_at_{};       // when the sink is given more
-  const std::chrono::milliseconds tend_every_;
-  Clock::time_point tend_at_;
   TroubleLog trouble_;
 
   std::thread thread_;  // last: it ends first

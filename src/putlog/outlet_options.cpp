@@ -52,7 +52,6 @@ void read_sink(Reader& item, OutletOptions& options, std::vector<std::string>& g
 std::string SinkOptions::kind() const {
   return !file.empty()    ? "file"
          : !tcp.empty()   ? "tcp"
-         : !store.empty() ? "store"
                           : "loki";
 }
 
@@ -60,7 +59,6 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
   std::vector<SinkOptions> all;
   if (!file.file.empty()) all.push_back(file);
   if (!tcp.tcp.empty()) all.push_back(tcp);
-  if (!store.store.empty()) all.push_back(store);
   all.insert(all.end(), sinks.begin(), sinks.end());
   delivery::name_sinks(all);
   for (SinkOptions& sink : all) {
@@ -75,14 +73,6 @@ void add_outlet_options(OptionTable& table, OutletOptions& options) {
   table.add("Put log",
             {{"putlog.tcp=HOST:PORT", "Receiver of caPutLog's lines (JSON): iocLogServer, Logstash",
               text(options.tcp.tcp, check_tcp)},
-             {"--putlog.store=DIR putlog.store",
-              "Folder of a database of puts, for ioc_exporter puts --since; only its owner may "
-              "write to it",
-              text(options.store.store, delivery::check_log_path)},
-             {"putlog.store_size=BYTES", "Size of the database; the oldest puts leave first",
-              bytes(options.store.size)},
-             {"putlog.store_age=DURATION", "Age at which puts leave the database; 0: none",
-              duration(options.store.age)},
              {"--putlog.burst=DURATION putlog.burst",
               "Of many puts of one client to one PV, files and receivers get the first, then one "
               "per this time; 0: each",

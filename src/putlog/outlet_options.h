@@ -18,10 +18,9 @@ class Reader;
 
 namespace ioc_exporter::putlog {
 
-// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, or Loki; or the store.
+// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, or Loki.
 struct SinkOptions : delivery::SinkOptions {
   std::string tcp, loki;
-  std::string store;                               // a folder
   bool full_lines = false;                         // over TCP: our keys, not caPutLog's
   bool metadata = true;                            // of Loki
   std::optional<std::chrono::milliseconds> burst;  // nothing: as the others
@@ -30,16 +29,8 @@ struct SinkOptions : delivery::SinkOptions {
   std::string kind() const;  // "file", "tcp" and so on
 };
 
-inline SinkOptions store_defaults() {
-  SinkOptions store;
-  store.size = 1u << 30;
-  store.age = std::chrono::hours(24 * 30);
-  return store;
-}
-
 struct OutletOptions {
   SinkOptions file, tcp;  // by flags
-  SinkOptions store = store_defaults();
   std::vector<SinkOptions> sinks;  // more of them, by the site's file
   std::chrono::milliseconds burst{5000};
   bool inside = false;  // all get writes inside the IOCs, too

@@ -1,7 +1,6 @@
 #include "putlog/outlets.h"
 
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "putlog/json.h"
@@ -38,11 +37,6 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options) {
     if (!receiver) return std::move(receiver).error();
     return Made(std::make_unique<LokiSink>(std::move(*receiver), options.metadata));
   }
-  if (!options.store.empty()) {
-    add_folder(options.store);
-    store_ = std::make_shared<Store>(options.store, StoreBounds{options.size, options.age});
-    return Made(std::make_unique<StoreSink>(store_));
-  }
   const auto place = delivery::parse_host_and_port(options.tcp);
   if (!place) return place.error();
   return Made(std::make_unique<TcpSink>(
@@ -65,12 +59,6 @@ std::vector<SinkSample> Outlets::samples() const {
   std::vector<SinkSample> all = sink_samples();
   all.push_back(ring_->sample());
   return all;
-}
-
-void Outlets::answer(const std::string& question, UniqueFd to) const {
-  std::thread([store = store_, question, to = std::move(to)] {
-    answer_question(*store, question, to.get());
-  }).detach();
 }
 
 }  // namespace ioc_exporter::putlog

@@ -1,5 +1,5 @@
 // Outlets: all that events go to, as the options say: the memory of the newest and, in the delivery
-// process, files, receivers, the store.
+// process, files and receivers.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,6 @@
 #include "putlog/privacy.h"
 #include "putlog/ring.h"
 #include "putlog/sink.h"
-#include "putlog/store.h"
 
 namespace ioc_exporter::putlog {
 
@@ -31,19 +30,14 @@ class Outlets : public delivery::Outlets<PutKind> {
   const std::shared_ptr<Ring>& ring() const { return ring_; }
   // The part that hashes users, for other places that show them.
   Privacy privacy_of_users() const { return privacy_.of_users(); }
-  bool has_store() const { return store_ != nullptr; }
   // In any thread.
   std::vector<SinkSample> samples() const;
-
-  // In the delivery process: answers a question (store.h) in a thread of its own.
-  void answer(const std::string& question, UniqueFd to) const;
 
  private:
   Result<std::unique_ptr<Sink>> make_sink(const SinkOptions& options);
 
   Privacy privacy_;
-  std::shared_ptr<Ring> ring_;    // shared with followers
-  std::shared_ptr<Store> store_;  // shared with queries; null: none
+  std::shared_ptr<Ring> ring_;  // shared with followers
 };
 
 }  // namespace ioc_exporter::putlog

@@ -13,6 +13,8 @@
 #include "base/query.h"
 #include "base/time_text.h"
 #include "exposition/json_text.h"
+#include "putlog/json.h"
+#include "putlog/log_files.h"
 #include "putlog/put_query.h"
 #include "putlog/puts_table.h"
 #include "puts/pending.h"
@@ -21,14 +23,14 @@ namespace ioc_exporter::putlog {
 namespace {
 
 constexpr int kFailed = 1, kUsage = 2, kNone = 3;
-constexpr std::size_t kLongestLine = 16u << 20;
+constexpr std::size_t kLongestLine = 16u << 20, kLinesAtOnce = 1000;
 
 constexpr const char* kHelp = R"help(NAME
   ioc_exporter puts - shows each put to the IOCs of a host: PV, old and new value, client
 
 SYNOPSIS
   ioc_exporter puts [--pv=REGEX] [--client=REGEX] [--user=REGEX] [--ioc=REGEX] [--unexpected]
-                    [--inside] [--since=TIME [--follow]] [--json] [--url=URL]
+                    [--inside] [--since=TIME [--follow | --file=FILE]] [--json] [--url=URL]
   ioc_exporter puts --pending [--json] [--url=URL]
 
 DESCRIPTION
@@ -57,9 +59,12 @@ OPTIONS
                regular expressions for the whole name; a client by its address or address:port
   --unexpected only puts that the policy does not allow
   --inside     also writes inside the IOCs: by the sequencer, by CA links
-  --since=TIME print the puts since then from the exporter's memory and store (--putlog.store), and
-               end: "10m", "1h30m", "today", "yesterday", seconds since 1970, or a time as in the
-               column TIME or as 2026-11-21T09:07:16Z; without a zone the exporter's local time
+  --since=TIME print the puts since then from the exporter's memory, and end: "10m", "1h30m",
+               "today", "yesterday", seconds since 1970, or a time as in the column TIME or as
+               2026-11-21T09:07:16Z; without a zone the exporter's local time
+  --file=FILE  with --since: from the put log's file (--putlog.file) and the older ones, FILE.1 and
+               so on, which reach back for days. Asks no exporter; who may read the files may do it.
+               Bursts are one line each there
   --follow     with --since: continue with new puts
   --pending    puts with callback that have not ended yet, and end
   --json       lines of JSON, also on a terminal
@@ -67,12 +72,13 @@ OPTIONS
   --help       print this text
 
 EXIT STATUS
-  0 done, 1 no exporter answered, 2 wrong usage, 3 with --since or --pending: no such puts
+  0 done, 1 no exporter answered or a file cannot be read, 2 wrong usage, 3 with --since or
+  --pending: no such puts
 
 EXAMPLES
   ioc_exporter puts --pv='SR:.*' --unexpected
   ioc_exporter puts --since=10m --user=ada | jq .value
-  ioc_exporter puts --since=yesterday --pv='SR:.*'
+  ioc_exporter puts --since=yesterday --pv='SR:.*' --file=/var/log/ioc_exporter/puts.jsonl
   ioc_exporter puts --pending
 )help";
 
@@ -84,6 +90,10 @@ bool write(std::FILE* out, const std::string& text) {
 int fail(std::FILE* err, int status, const std::string& why) {
   std::fprintf(err, "ioc_exporter puts: %s\n", terminal_cell(why).c_str());
   return status;
+}
+
+Result<PutQuery> parse_query(const std::string& target) {
+  return parse_put_query(target.substr(target.find('?') + 1), std::chrono::system_clock::now());
 }
 
 // Target of the request to the exporter.
@@ -98,8 +108,7 @@ Result<std::string> target_of(const CommandLine& line) {
   if (follow) target += "follow=1&";
   target.pop_back();
   // Errors here are wrong usage, not the exporter's refusal.
-  const auto query =
-      parse_put_query(target.substr(target.find('?') + 1), std::chrono::system_clock::now());
+  const auto query = parse_query(target);
   return query ? Result<std::string>(target) : query.error();
 }
 
@@ -138,7 +147,30 @@ int print_those_since(const CommandLine& line, const std::string& target, Printe
   if (const std::string problem = lines.problem(); !problem.empty())
     return fail(err, kFailed, not_an_exporter(line, problem).message());
   if (!lines.reach().empty())
-    fail(err, 0, "the exporter knows puts since " + lines.reach() + " only");
+    fail(err, 0,
+         "the exporter knows puts since " + lines.reach() +
+             " only; older ones are in the put log's files, if there are any (--file)");
+  return any ? 0 : kNone;
+}
+
+int print_from_files(const std::string& path, const std::string& target, Printer& printer,
+                     std::FILE* err) {
+  const auto query = parse_query(target);
+  std::vector<std::string> lines;
+  bool written = true, any = false;
+  const auto read = read_log_files(path, *query, [&](std::string_view line) {
+    any = true;
+    lines.emplace_back(line);
+    if (lines.size() == kLinesAtOnce) written = printer.print(std::exchange(lines, {}));
+    return written;
+  });
+  written = written && printer.print(lines);
+  if (!read) return fail(err, kFailed, read.error().message());
+  if (!written) return any ? 0 : kFailed;  // a pipe that was closed: enough
+  if (read->unlike > 0)
+    fail(err, 0, std::to_string(read->unlike) + " lines of " + path + " are no puts");
+  if (read->reach > time_text(*query->since))
+    fail(err, 0, "the files have puts since " + read->reach + " only");
   return any ? 0 : kNone;
 }
 
@@ -199,14 +231,11 @@ bool LineStream::take(std::string_view piece, std::vector<std::string>& lines) {
   for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', at)) {
     std::string line = rest_.substr(at, end - at);
     at = end + 1;
-    if (line.empty()) continue;  // it is still looking
     const auto json = Json::parse(line);
-    if (!json) problem_ = "a line: " + json.error().message();
-    if (json && json->find("error") != nullptr) {
-      problem_ = json->text_at("error");
-      if (problem_.empty()) problem_ = "it has an error";
+    if (!json) {
+      problem_ = "a line: " + json.error().message();
+      return false;
     }
-    if (!problem_.empty()) return false;
     if (json->find(kReach) != nullptr) {
       reach_ = json->text_at(kReach);
       continue;
@@ -220,7 +249,12 @@ bool LineStream::take(std::string_view piece, std::vector<std::string>& lines) {
 
 int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {
   const auto line = parse_command(
-      with_exporter_options({{{"pv", ""}, {"client", ""}, {"user", ""}, {"ioc", ""}, {"since", ""}},
+      with_exporter_options({{{"pv", ""},
+                               {"client", ""},
+                               {"user", ""},
+                               {"ioc", ""},
+                               {"since", ""},
+                               {"file", ""}},
                              {"unexpected", "inside", "follow", "json", "pending"}}),
       count, arguments);
   const auto usage = [err](const std::string& why) {
@@ -232,7 +266,7 @@ int puts_command(int count, const char* const* arguments, std::FILE* out, std::F
   const bool json = line->given.contains("json");
   if (line->given.contains("pending")) {
     for (const char* other :
-         {"pv", "client", "user", "ioc", "since", "unexpected", "inside", "follow"})
+         {"pv", "client", "user", "ioc", "since", "file", "unexpected", "inside", "follow"})
       if (line->given.contains(other))
         return usage("--pending and --" + std::string(other) + " do not go together");
     return print_pending(*line, out, err);
@@ -240,8 +274,14 @@ int puts_command(int count, const char* const* arguments, std::FILE* out, std::F
   const auto target = target_of(*line);
   if (!target) return usage(target.error().message());
   const bool lines = json || ::isatty(::fileno(out)) != 1;
+  const std::string& file = line->values.at("file");
+  if (!file.empty() && line->values.at("since").empty()) return usage("--file needs --since");
+  for (const char* other : {"follow", "url"})
+    if (!file.empty() && line->given.contains(other))
+      return usage("--file and --" + std::string(other) + " do not go together");
   const bool follow = target->find("follow=1") != std::string::npos;
   Printer printer(out, lines, !line->values.at("since").empty());
+  if (!file.empty()) return print_from_files(file, *target, printer, err);
   return follow ? print_as_they_come(*line, *target, printer, err)
                 : print_those_since(*line, *target, printer, err);
 }

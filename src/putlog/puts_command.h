@@ -1,4 +1,4 @@
-// ioc_exporter puts: puts, live or from the running exporter's memory.
+// ioc_exporter puts: puts, live, from the running exporter's memory or from the put log's files.
 #pragma once
 
 #include <cstdio>
@@ -10,8 +10,8 @@
 
 namespace ioc_exporter::putlog {
 
-// Statuses: 0 done, 1 no exporter answered (as it should), 2 wrong usage, 3 of --since: there were
-// none. `arguments` are those after "puts". Prints as events come.
+// Statuses: 0 done, 1 no exporter answered (as it should) or a file cannot be read, 2 wrong usage, 3
+// of --since: there were none. `arguments` are those after "puts". Prints as events come.
 int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err);
 
 // Server-sent events (their data, a text each), from pieces of the stream.
@@ -27,10 +27,10 @@ class EventStream {
   bool too_slow_ = false;
 };
 
-// Lines of JSON, from pieces of them; one with the key "error" has the problem.
+// Lines of JSON, from pieces of them.
 class LineStream {
  public:
-  // False: one is no event, or has an error.
+  // False: one is no event.
   bool take(std::string_view piece, std::vector<std::string>& lines);
   // "" = there is none, after the last piece.
   std::string problem() const {

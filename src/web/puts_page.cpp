@@ -60,20 +60,19 @@ constexpr std::string_view kScript = R"js("use strict";
     state.className = good ? "good" : "bad";
   };
 
-  const showStored = async () => {
+  const showSince = async () => {
     query.set("limit", most);
     const answer = await fetch("/api/v1/puts?" + query), lines = (await answer.text()).split("\n").filter(Boolean);
     if (!answer.ok) return say(lines.join(" "), false);
-    const told = lines.map((line) => JSON.parse(line)), problem = told.find((put) => put.error !== undefined);
+    const told = lines.map((line) => JSON.parse(line));
     const puts = told.filter((put) => put.time !== undefined), reach = told.find((put) => put.reaches_back_to !== undefined);
     body.replaceChildren(...puts.map(row).reverse());
-    if (problem) return say(problem.error, false);
-    const since = reach ? reach.reaches_back_to + "; older ones are not known" : "then";
+    const since = reach ? reach.reaches_back_to + "; older ones are in no memory" : "then";
     say(puts.length < most ? puts.length + " puts since " + since : "the last " + most + " puts", !reach);
   };
   if (since) {
     say("looking", true);
-    showStored().catch((problem) => say(String(problem), false));
+    showSince().catch((problem) => say(String(problem), false));
     return;
   }
 

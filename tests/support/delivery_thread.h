@@ -19,7 +19,7 @@ class DeliveryThread {
     (void)::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
     own_.reset(ends[0]);
     its_.reset(ends[1]);
-    thread_ = std::thread([this, cargo] { serve(cargo, {}, its_.get(), true); });
+    thread_ = std::thread([this, cargo] { serve(cargo, its_.get(), true); });
     char words[4096];
     const ssize_t got = ::recv(own_.get(), words, sizeof words, 0);
     said_.assign(words, got > 0 ? static_cast<std::size_t>(got) : 0);

@@ -19,7 +19,7 @@ MODULE = PACKAGING / "selinux"
 CALLS, WRITES, NOTIFIES, SENT = 23, 101, 13, 7
 RECEIVER = 7004
 OPTIONS = ("--config.file=/etc/ioc_exporter/site.yml --collector.putlog --putlog.file=/var/log/ioc_exporter/puts.jsonl"
-           " --putlog.store=/var/log/ioc_exporter/store --putlog.burst=0s --collector.traces --traces.rate=100000")
+           " --putlog.burst=0s --collector.traces --traces.rate=100000")
 PARAMETERS = "security=selinux selinux=1 log_buf_len=8M"
 # Sends events of puts to VM:count only, of which there are none at first.
 SITE = f"""

@@ -1,14 +1,10 @@
 // GET /api/v1/puts and /puts, by requests and, to follow, through a real server.
 #include "app/puts_request.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
-#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -16,7 +12,6 @@
 #include "putlog/json.h"
 #include "putlog/put_query.h"
 #include "putlog/puts_command.h"
-#include "putlog/store.h"
 #include "web/server.h"
 
 namespace ioc_exporter::app {
@@ -42,13 +37,13 @@ class PutsRequestTest : public testing::Test {
     web::Request request;
     request.query = query;
     request.remote = "10.0.0.7";
-    return answer_puts(ring_, ask_store_, request);
+    return answer_puts(ring_, request);
   }
   std::unique_ptr<web::Server> serve() {
     web::ServerOptions options;
     options.listen = {"127.0.0.1:0"};
     options.routes[putlog::kPutsPath] = [this](const web::Request& request) {
-      return answer_puts(ring_, ask_store_, request);
+      return answer_puts(ring_, request);
     };
     options.refused = [this](const web::Request&, const std::string& reason) {
       if (reason == "followers") ++without_place_;
@@ -64,7 +59,6 @@ class PutsRequestTest : public testing::Test {
   }
 
   std::atomic<int> without_place_ = 0;
-  AskStore ask_store_;  // none
   std::shared_ptr<putlog::Ring> ring_ = std::make_shared<putlog::Ring>(delivery::RingBounds{100});
   std::string url_;
 };
@@ -88,76 +82,6 @@ TEST_F(PutsRequestTest, AnAnswerSaysHowFarItReachesBack) {
   EXPECT_TRUE(ask("since=1h&limit=1").body.starts_with("{\"time\":"));
   EXPECT_TRUE(ask("").body.starts_with("{\"time\":"));
   EXPECT_EQ(ask("since=0s").body.find("reaches"), std::string::npos);
-}
-
-// The store has what memory has no more, and each is told once.
-TEST_F(PutsRequestTest, SinceATimeTheStoreIsAskedToo) {
-  ::signal(SIGPIPE, SIG_IGN);  // as in the exporter
-  std::string folder = testing::TempDir() + "store.XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const auto store = std::make_shared<putlog::Store>(folder, putlog::StoreBounds());
-  ask_store_ = [store](const std::string& question) {
-    int ends[2] = {-1, -1};
-    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-    std::thread([store, question, to = UniqueFd(ends[1])] {
-      answer_question(*store, question, to.get());
-    }).detach();
-    return Result<UniqueFd>(UniqueFd(ends[0]));
-  };
-  for (std::uint64_t seq = 1; seq <= 150; ++seq) {  // memory has a hundred
-    const auto one = std::make_shared<const putlog::PutEvent>(event(seq, seq % 2 == 0 ? "B" : "A"));
-    ring_->add(std::vector{one});
-    if (seq > 140) continue;  // the rest waits
-    EXPECT_TRUE(store->add(std::vector<putlog::Entry>{{one}}));
-  }
-  const auto numbers = [this](const std::string& query) {
-    const auto answer = ask(query);
-    EXPECT_EQ(answer.status, 200);
-    std::string text = answer.body;
-    while (answer.stream) {
-      const auto more = answer.stream->next();
-      if (!more) break;
-      text += *more;
-    }
-    std::vector<std::uint64_t> all;
-    for (std::size_t at = text.find("\"seq\":"); at != std::string::npos;
-         at = text.find("\"seq\":", at + 1))
-      all.push_back(std::stoull(text.substr(at + 6)));
-    return all;
-  };
-  const auto from_to = [](std::uint64_t first, std::uint64_t step) {
-    std::vector<std::uint64_t> all;
-    for (; first <= 150; first += step) all.push_back(first);
-    return all;
-  };
-  EXPECT_EQ(numbers(""), from_to(51, 1));  // memory alone
-  EXPECT_EQ(numbers("since=1h"), from_to(1, 1));
-  EXPECT_EQ(numbers("since=1h&pv=B"), from_to(2, 2));
-  EXPECT_EQ(numbers("since=1h&limit=120"), from_to(31, 1));
-  EXPECT_EQ(numbers("since=1h&limit=20"), from_to(131, 1));
-  std::vector<web::Response> all;  // of one address: they take places of those who follow
-  while (all.size() < putlog::Ring::kMostOfOne) all.push_back(ask("since=1h"));
-  EXPECT_EQ(all.back().status, 200);
-  EXPECT_EQ(ask("since=1h").status, 503);
-  EXPECT_EQ(ask("").status, 200);
-  all.pop_back();
-  EXPECT_EQ(ask("since=1h").status, 200);
-  std::filesystem::remove_all(folder);
-}
-
-TEST_F(PutsRequestTest, AStoreThatSaysNothingIsGivenUp) {
-  add(1);
-  int ends[2] = {-1, -1};
-  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-  const UniqueFd its(ends[1]);
-  ask_store_ = [&ends](const std::string&) { return Result<UniqueFd>(UniqueFd(ends[0])); };
-  const auto answer = ask("since=1h");
-  ASSERT_TRUE(answer.stream);
-  const auto begun = std::chrono::steady_clock::now();
-  std::string text;
-  while (const auto more = answer.stream->next()) text += *more;
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
-  EXPECT_TRUE(text.starts_with("{\"error\":\"the store does not answer")) << text;
 }
 
 TEST_F(PutsRequestTest, AnInvalidQueryIsRefused) {
@@ -237,7 +161,7 @@ TEST_F(PutsRequestTest, TheServersEndEndsFollowers) {
 TEST_F(PutsRequestTest, ASlowFollowerIsToldAndDisconnected) {
   web::Request request;
   request.query = "follow=1";
-  const auto answer = answer_puts(ring_, ask_store_, request);
+  const auto answer = answer_puts(ring_, request);
   ASSERT_TRUE(answer.stream);
   for (std::uint64_t seq = 1; seq <= 150; ++seq) add(seq);
   EXPECT_EQ(answer.stream->next(), "retry: 3000\n\nevent: lost\ndata: {\"lost\":50}\n\n");

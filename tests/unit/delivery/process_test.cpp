@@ -37,8 +37,6 @@ class DeliveryProcess : public testing::Test {
   void start() {
     auto process = Process::start(
         {.cargo = {&outlets_},
-         .answer = [](const std::string& question,
-                      UniqueFd to) { (void)!::write(to.get(), question.data(), question.size()); },
          .confine_keeper = [] { return Result<void>(); },
          .confine = [this]() -> Result<void> {
            shared_->keeper = ::getppid();
@@ -131,16 +129,6 @@ TEST_F(DeliveryProcess, ALostKeeperIsNoticed) {
   EXPECT_TRUE(process_->kept());
   ASSERT_EQ(::kill(shared_->keeper, SIGKILL), 0);
   wait_until([this] { return !process_->kept(); });
-}
-
-TEST_F(DeliveryProcess, AnswersQuestions) {
-  start();
-  const auto answer = process_->ask("which?");
-  ASSERT_TRUE(answer);
-  char words[16];
-  EXPECT_EQ(::read(answer->get(), words, sizeof words), 6);
-  EXPECT_EQ(std::string(words, 6), "which?");
-  EXPECT_EQ(::read(answer->get(), words, sizeof words), 0);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ class GatedSink : public Sink {
     std::vector<Entry> taken;
     std::size_t may_take = SIZE_MAX;
     std::optional<Error> problem;
-    std::uint64_t calls = 0, tended = 0;
+    std::uint64_t calls = 0;
   };
   explicit GatedSink(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
@@ -38,11 +38,6 @@ class GatedSink : public Sink {
                          entries.begin() + static_cast<std::ptrdiff_t>(count));
     if (state_->may_take != SIZE_MAX) state_->may_take -= count;
     return {count, count == entries.size() ? std::nullopt : state_->problem};
-  }
-  Result<void> tend() override {
-    const std::scoped_lock lock(state_->mutex);
-    ++state_->tended;
-    return {};
   }
 
  private:
@@ -87,16 +82,6 @@ class FanoutTest : public testing::Test {
   StateOfSink shut_ = std::make_shared<GatedSink::State>();
   std::vector<SinkSetup> sinks_;
 };
-
-TEST_F(FanoutTest, ASinkIsTendedWhileNoPutComes) {
-  sinks_.push_back(setup("all", open_));
-  sinks_.back().tend_every = 1ms;
-  Fanout fanout(Privacy(), std::move(sinks_));
-  wait_until([this] {
-    const std::scoped_lock lock(open_->mutex);
-    return open_->tended >= 3;
-  });
-}
 
 TEST_F(FanoutTest, EachSinkGetsItsSelectionInOrder) {
   sinks_.push_back(setup("all", open_));
