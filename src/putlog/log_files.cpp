@@ -116,7 +116,7 @@ Result<FilesRead> read_log_files(const std::string& path, const PutQuery& query,
       if (is_put && std::exchange(is_first, false)) read.reach = time;
       if (is_put && time < since) continue;
       const auto event = is_put ? event_of(*line) : std::nullopt;
-      read.unlike += event ? 0 : 1;
+      read.unlike += event ? 0u : 1u;
       if (event && query.filter.wants(*event) && !take(*line)) return read;
     }
     if (!lines.is_good()) return last_error("read " + path + " and its older files");
