@@ -5,6 +5,7 @@
 """
 import datetime
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -34,6 +35,8 @@ def make_files(path: pathlib.Path) -> int:
         first = number * each
         with open(f"{path}{suffix}", "w", encoding="ascii") as stream:
             stream.writelines(put(seq, begin + seq * step) for seq in range(first, first + each))
+        written = (begin + (first + each) * step).replace(tzinfo=datetime.timezone.utc).timestamp()
+        os.utime(f"{path}{suffix}", (written, written))
     return each * FILES
 
 

@@ -184,8 +184,8 @@ def test_a_file_rotates_and_its_writer_has_no_rights(place, connect):
         assert path.stat().st_size <= FILE_SIZE
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
     # Who may read the files may ask for puts in them.
-    since = ["puts", "--since=1h", f"--file={place.folder}/small.jsonl"]
-    as_user = {"binary": env.for_any_user(env.exporter_binary()), "user": env.NOBODY, "group": env.NOBODY, "cwd": "/"}
+    since = ["puts", "--since=1h", "--file=small.jsonl"]
+    as_user = {"binary": env.for_any_user(env.exporter_binary()), "user": env.NOBODY, "group": env.NOBODY, "cwd": place.folder}
     done = run_exporter(*since, **as_user, extra_groups=[files()[0].stat().st_gid])
     assert done.returncode == 0, done.stderr
     assert [json.loads(line)["seq"] for line in done.stdout.splitlines()] == list(range(1, before + 201))
