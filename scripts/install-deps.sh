@@ -30,7 +30,7 @@ apt_packages() {
     browser) echo "prometheus $(apt_browser)" ;;
     compilers) apt_compilers ;;
     package) echo "dpkg-dev rpm groff-base binutils iproute2 git gnupg mmdebstrap debian-archive-keyring" ;;
-    programs) echo "runc rsyslog procserv stunnel4" ;;
+    programs) echo "runc rsyslog rsyslog-elasticsearch procserv stunnel4" ;;
     vm) echo "busybox-static $(apt_qemu)" ;;
     vm-arm64) echo "qemu-system-arm" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager curl" ;;

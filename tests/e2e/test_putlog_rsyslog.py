@@ -1,7 +1,9 @@
-"""packaging/rsyslog/ioc_exporter.conf: the put log's lines by rsyslog to a receiver that is away for a while."""
+"""packaging/rsyslog: the put log's lines by rsyslog to a receiver that is away for a while."""
 import contextlib
+import http.server
 import json
 import pathlib
+import re
 import shutil
 import socket
 import threading
@@ -14,7 +16,7 @@ from harness.process import Process
 from harness.waiting import wait_until
 
 EXPORTER_OPTIONS = ["--no-collector.records", "--collector.putlog", "--putlog.burst=0s"]
-CONFIGURATION = pathlib.Path(__file__).parents[2] / "packaging/rsyslog/ioc_exporter.conf"
+CONFIGURATIONS = pathlib.Path(__file__).parents[2] / "packaging/rsyslog"
 FILE_SIZE = 64 << 10
 
 
@@ -45,20 +47,59 @@ class Receiver:
             end.close()
 
 
+class Elasticsearch(http.server.ThreadingHTTPServer):
+    """Its bulk API, as its description has it: there is no Elasticsearch here. Numbers of documents by their id into `known`."""
+
+    def __init__(self, port: int, known: dict[str, int]):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self, body: dict) -> None:
+                text = json.dumps(body).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def do_GET(self):  # is it there?
+                self.answer({})
+
+            def do_POST(self):
+                lines = self.rfile.read(int(self.headers["Content-Length"])).splitlines()
+                items = []
+                for action, document in zip(lines[::2], lines[1::2], strict=True):
+                    where = json.loads(action)["index"]
+                    assert self.path.startswith("/_bulk") and where["_index"] == "epics-puts" and "_type" not in where
+                    known.setdefault(where["_id"], json.loads(document)["seq"])
+                    items.append({"index": {**where, "status": 201}})
+                self.answer({"took": 1, "errors": False, "items": items})
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(("127.0.0.1", port), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.shutdown()
+        self.server_close()
+
+
 @pytest.fixture
 def rsyslogd(started, tmp_path):
-    """start(port): an rsyslogd with the project's configuration, on files of this test."""
+    """start(configuration, port): an rsyslogd with the project's configuration, on files of this test."""
     program = shutil.which("rsyslogd", path="/usr/sbin:/usr/bin")
     if program is None:
         pytest.skip("there is no rsyslogd")
 
-    def start(port: int, folder: pathlib.Path):
+    def start(configuration: str, port: int, folder: pathlib.Path):
         work = tmp_path / "rsyslog"
         work.mkdir()
-        text = CONFIGURATION.read_text()
-        for ours, its in (("LOGHOST", "127.0.0.1"), ('"5044"', f'"{port}"'), ("/var/log/ioc_exporter", str(folder))):
-            assert text.count(ours) == 1
-            text = text.replace(ours, its)
+        text = (CONFIGURATIONS / configuration).read_text().replace("/var/spool/rsyslog", str(work))
+        for ours, its in (("LOGHOST", "127.0.0.1"), (re.compile('"(5044|9200)"'), f'"{port}"'), ("/var/log/ioc_exporter", str(folder))):
+            text, count = re.subn(ours, its, text)
+            assert count == 1
         (work / "ioc_exporter.conf").write_text(text)
         (work / "rsyslog.conf").write_text(f"$WorkDirectory {work}\n$IncludeConfig {work}/ioc_exporter.conf\n")
         return started.add(Process("rsyslogd", [program, "-n", "-f", f"{work}/rsyslog.conf", "-i", f"{work}/pid"], tmp_path))
@@ -74,7 +115,7 @@ def test_each_put_comes_through_an_outage_of_the_receiver(rsyslogd, start_ioc, s
     exporter = start_exporter(f"--putlog.file={file}", f"--set=putlog.file_size={FILE_SIZE}", sees=[ioc])
     port, numbers = free_port(), []
     receiver = Receiver(port, numbers)
-    rsyslogd(port, folder)
+    rsyslogd("ioc_exporter.conf", port, folder)
     sent = connect(clients.libca, [ioc], ["R:a", "R:b"], 523).send()
     has_all = lambda: set(numbers) == set(range(1, sent + 1))
     wait_until(has_all, "the receiver has all", 60)
@@ -85,5 +126,26 @@ def test_each_put_comes_through_an_outage_of_the_receiver(rsyslogd, start_ioc, s
     wait_until(lambda: len(list(folder.iterdir())) > files, "files were rotated meanwhile", 60)
     exporter.wait_scrape(lambda page: page.sink("file")["delivered"] == sent, "the files have all")
     receiver = Receiver(port, numbers)
+    wait_until(has_all, "the receiver has all again", 120)
+    receiver.close()
+
+
+def test_each_put_is_one_document_after_an_outage(rsyslogd, start_ioc, start_exporter, connect, tmp_path):
+    if not list(pathlib.Path("/usr/lib").glob("*/rsyslog/omelasticsearch.so")):
+        pytest.skip("there is no rsyslog-elasticsearch")
+    ioc = start_ioc("elastic", 'record(ao,"E:a"){} record(ao,"E:b"){}')
+    folder = tmp_path / "puts"
+    folder.mkdir(0o755)
+    exporter = start_exporter(f"--putlog.file={folder}/puts.jsonl", f"--set=putlog.file_size={FILE_SIZE}", sees=[ioc])
+    port, known = free_port(), {}
+    receiver = Elasticsearch(port, known)
+    rsyslogd("elasticsearch.conf", port, folder)
+    sent = connect(clients.libca, [ioc], ["E:a", "E:b"], 523).send()
+    has_all = lambda: sorted(known.values()) == list(range(1, sent + 1))
+    wait_until(has_all, "the receiver has all", 60)
+    receiver.close()
+    sent += connect(clients.libca, [ioc], ["E:a", "E:b"], 1009).send()
+    exporter.wait_scrape(lambda page: page.sink("file")["delivered"] == sent, "the files have all")
+    receiver = Elasticsearch(port, known)
     wait_until(has_all, "the receiver has all again", 120)
     receiver.close()
