@@ -127,7 +127,7 @@ static __noinline __u32 slot_of_channel(__u64 application, const struct iocx_ser
 	    slot->application == application)
 		return index + 1;
 	key.who.generation = ioc->generation;
-	if (read_client(&key, client))
+	if (read_client_of_key(&key, client))
 		return 0;
 	slot = slot_of_key(&key, &index);
 	if (!slot)
@@ -199,7 +199,7 @@ int ca_send_err(struct pt_regs *ctx)
 	struct iocx_ca_server_key key = {};
 	struct iocx_server_result *result;
 	__u16 type_and_command[2] = {};
-	__u32 drop, op, stray, size = 0;
+	__u32 drop, op, gone, stray, size = 0;
 	__u32 index = 0;
 
 	if (!ioc || read_at(type_and_command, sizeof type_and_command, header + HEADER_TYPE) ||
@@ -211,8 +211,12 @@ int ca_send_err(struct pt_regs *ctx)
 		if (!slot)
 			slot = find_or_take_slot(&key, ioc, sender, &index, &drop);
 	}
-	stray = slot && slot->named && failure == IOCX_FAILED_INTERNAL_ERROR && ioc->bucket &&
-		!find_channel(ioc->bucket, key.who.sid);
+	gone = slot && failure == IOCX_FAILED_INTERNAL_ERROR && ioc->bucket && !find_channel(ioc->bucket, key.who.sid);
+	stray = gone && slot->named;
+	if (gone && !stray) { /* a channel that gets the SID later is not what this put was to */
+		slot->searches = IOCX_SERVER_NOWHERE;
+		bpf_map_delete_elem(&slot_by_key, &key);
+	}
 	/* Without write_action() and the like before it where the message is misaligned or too large. */
 	if (cfg_putlog_bytes && failure != IOCX_FAILED_TOO_LARGE && !read_at(&size, sizeof size, header) && !(size & 7))
 		putlog_refuse(failure, stray ? IOCX_PUTLOG_STRAY : 0);

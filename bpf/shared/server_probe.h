@@ -44,7 +44,7 @@ struct iocx_server_who {
 	__u32 sid;
 	__u8 address[4]; /* of the client */
 	__u16 port;      /* the same, host byte order */
-	__u16 pad;
+	__u16 names;     /* from its user's and its host's */
 };
 
 /*
@@ -53,7 +53,7 @@ struct iocx_server_who {
  */
 struct iocx_ca_server_key {
 	__u64 client; /* struct client * of the sender */
-	__u64 user;   /* its pUserName and pHostName: other pointers when the client tells another name */
+	__u64 user;   /* its pUserName and pHostName: when the client tells another name, these or who.names change */
 	__u64 host;
 	struct iocx_server_who who;
 };
@@ -95,6 +95,9 @@ struct iocx_field_key {
 	__u32 is_array; /* of several elements */
 };
 
+/* In a slot's `searches`: the server has refused its put, since it has no such channel. The slot has no key any more. */
+#define IOCX_SERVER_NOWHERE 0xFF
+
 enum iocx_server_slot_state {
 	IOCX_SLOT_FREE, /* in free_slots, or being taken from or given back to it */
 	IOCX_SLOT_LIVE,
@@ -132,7 +135,7 @@ struct iocx_server_slot {
 	struct iocx_field_layout field; /* CA, for the put log, while it is on */
 	__u8 by_db_addr;                /* of the IOC */
 	__u8 tells_results;             /* the same */
-	__u8 searches;                  /* CA, for the channel, that have failed */
+	__u8 searches;                  /* CA, for the channel, that have failed; or IOCX_SERVER_NOWHERE */
 	__u8 inside; /* CA, 1: of a client in the IOC itself, by no server: iocx_ca_server_info says more */
 	__u8 guest;  /* CA, 1: the channel is another client's */
 	__u8 pad[3];
@@ -229,7 +232,7 @@ struct iocx_ca_server_info {
 
 /*
  * SID of the slots of clients in the IOC itself (sequencer, CA links). Their key: `client` is the address of the field,
- * `user` and `host` hold the thread's name, who.address to who.pad the address of the source record, 0: no link writes.
+ * `user` and `host` hold the thread's name, who.address to who.names the address of the source record, 0: no link writes.
  * Their info: `user` is the thread's name, `host` that of the source record.
  */
 #define IOCX_INSIDE_SID 0xFFFFFFFFu

@@ -517,12 +517,28 @@ TEST_F(PutResultsTest, AWriteToTheChannelOfAnotherIsTheSenders) {
 
 // Without a channel it may: the server allocates the new name before it frees the old one.
 TEST_F(PutResultsTest, AGuestThatTakesAnotherNameIsAnotherOne) {
+  std::string name = "guest";
+  guest_.user = name.c_str();
   for (int i = 0; i < 23; ++i) write(guest_);
-  guest_.user = "somebody else";
+  name = "other";  // the second one after it is where it was
   for (int i = 0; i < 19; ++i) write(guest_);
   EXPECT_EQ(taken(), 2u);
   EXPECT_EQ(puts_of(guest_), 42u);
   EXPECT_EQ(guests().puts[0], 23u);
+}
+
+// SIDs are easily guessed. The server has refused that put: it is none to a channel that comes.
+TEST_F(PutResultsTest, APutAheadOfItsChannelIsToNone) {
+  server_.table[1] = nullptr;
+  write(guest_);
+  ca_test_error(&write_, 142, &guest_);
+  server_.table[1] = &server_.item;
+  for (int i = 0; i < 23; ++i) write(guest_);
+  EXPECT_EQ(taken(), 2u);
+  EXPECT_EQ(puts_of(guest_), 24u);
+  EXPECT_EQ(guests().puts[0], 1u);
+  EXPECT_EQ(guests().named, 0u);
+  EXPECT_EQ(failures(guest_), (Failures{{IOCX_FAILED_INTERNAL_ERROR, 1}}));
 }
 
 TEST_F(PutResultsTest, ErrorsOfPutsCountByReasonAndThoseOfOtherCommandsDoNot) {

@@ -43,6 +43,11 @@ CaPuts strays_of(const iocx_server_slot& slot) {
           __atomic_load_n(&slot.stray[1], __ATOMIC_ACQUIRE)};
 }
 
+// Its put was to no channel.
+bool is_nowhere(const iocx_server_slot& slot) {
+  return __atomic_load_n(&slot.searches, __ATOMIC_ACQUIRE) == IOCX_SERVER_NOWHERE;
+}
+
 // Not below `known`: a stray put is counted at first and taken back later, and the sum must not
 // fall.
 CaPuts puts_of(const iocx_server_slot& slot, const CaPuts& known) {
@@ -224,7 +229,9 @@ Result<bool> ServerProbe::open(const Watched& watched, std::uint32_t index, bool
   auto labels = labels_of(watched.number, index);
   if (!labels) return std::move(labels).error();
   if (!*labels) return false;
-  if ((*labels)->pv.empty() && !last && now - slot.first < kNamePatience) return false;
+  if ((*labels)->pv.empty() && !last && !is_nowhere(object_.slots()[index]) &&
+      now - slot.first < kNamePatience)
+    return false;
   totals_->puts.open(CaPutTotals::kServerSlots | index, slot.id, std::move(**labels));
   slot.open = true;
   return true;
@@ -265,7 +272,7 @@ bool ServerProbe::is_nameless(std::uint32_t index) const {
   const Slot& slot = slots_[index];
   const iocx_server_slot& source = object_.slots()[index];
   return slot.id != 0 && slot.id == source.id && !slot.open && slot.name.empty() &&
-         __atomic_load_n(&source.named, __ATOMIC_ACQUIRE) == 0;
+         !is_nowhere(source) && __atomic_load_n(&source.named, __ATOMIC_ACQUIRE) == 0;
 }
 
 std::set<std::uint32_t> ServerProbe::want_names(Clock::time_point now) const {
