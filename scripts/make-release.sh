@@ -8,7 +8,6 @@
 #   ioc-exporter_VERSION_ARCH.deb, .rpm          the same, for any Debian, Ubuntu, Fedora and RHEL
 #   ioc_exporter-VERSION.linux-ARCH.oci.tar      image for containers
 #   ioc_exporter-VERSION.linux-ARCH.spdx.json    bill of materials of the program
-#   ioc-exporter-VERSION.tgz                     chart for Helm
 #   ioc_exporter-VERSION.mixin.tar.gz            alerts, rules and dashboards with settings, for jsonnet
 #   ioc_exporter-VERSION.prometheusrule.yaml     alerts and rules for the Prometheus Operator
 #   SHA256SUMS                                   of all files there; SHA256SUMS.asc: its signature, by --sign
@@ -98,13 +97,11 @@ sed 's|@IOC_EXPORTER_PROGRAM@|/usr/local/sbin/ioc_exporter|' packaging/ioc_expor
 cp packaging/ioc_exporter.sysusers packaging/ioc_exporter.default "$top"
 cp -r alerts dashboards functions mixin "$top"
 mkdir "$top/packaging"
-cp -r packaging/{kubernetes,helm,compose,ansible,rsyslog,recipes,selinux} "$top/packaging"
+cp -r packaging/{kubernetes,compose,rsyslog,recipes,selinux} "$top/packaging"
 find "$top/dashboards" "$top/alerts" \( -name '*test*' -o -name '*.py' -o -name requirements.txt -o -name .lint -o -name draw \
   -o -name source \) -prune -exec rm -rf {} +
 rm -rf "$top/mixin/__pycache__"
 sed -i "s|localhost/ioc_exporter:.*|localhost/ioc_exporter:${version//+/_}|" "$top"/packaging/{kubernetes/daemonset,compose/compose}.y*ml
-sed -Ei "s/^(version|appVersion): .*/\1: $version/" "$top/packaging/helm/Chart.yaml"
-cp -r "$top/alerts" "$top/packaging/kubernetes" "$top/packaging/helm" # what the templates of the chart read
 {
   sed -n '/^kind:/,/^spec:/{s/ServiceMonitor/PrometheusRule/;p}; /^apiVersion:/p' packaging/kubernetes/servicemonitor.yaml
   echo "  groups:"
@@ -117,7 +114,6 @@ scripts/make-sbom.sh "$binary" "$version" "$arch" "$seconds" "$top/licences" >"$
 pack "$name.tar.gz" --directory "$work" "$name"
 mixin=ioc_exporter-$version.mixin
 pack "$mixin.tar.gz" --directory "$top" --transform "s,^,$mixin/," LICENSE dashboards mixin
-pack "ioc-exporter-$version.tgz" --directory "$top/packaging" --transform "s,^helm,ioc-exporter," helm
 scripts/make-image.sh "$output/$name.tar.gz"
 
 mkdir "$work/packages"

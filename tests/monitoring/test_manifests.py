@@ -139,24 +139,6 @@ def test_a_wrong_form_is_found(manifests):
             check_form(manifests["DaemonSet"]["spec"]["template"]["spec"] | change, POD, "pod")
 
 
-def test_ansible_role_is_yaml_and_knows_its_variables():
-    """Running it takes Ansible: tests/packaging/test_ansible.sh."""
-    role = ROOT / "packaging" / "ansible" / "roles" / "ioc_exporter"
-    texts = {path: path.read_text() for path in (ROOT / "packaging" / "ansible").rglob("*") if path.is_file()}
-    parsed = {path: yaml.safe_load(text) for path, text in texts.items() if path.suffix == ".yml"}
-    known = set(parsed[role / "defaults" / "main.yml"])
-    check_args(parsed[role / "defaults" / "main.yml"]["ioc_exporter_options"])
-    tasks = parsed[role / "tasks" / "main.yml"]
-    known |= {name for task in tasks for name in task.get("vars", {})}
-    for path, text in texts.items():
-        assert set(re.findall(r"\bioc_exporter_[a-z0-9_]+", text)) <= known, path
-    handlers = {handler["name"] for handler in parsed[role / "handlers" / "main.yml"]}
-    assert {task["notify"] for task in tasks if "notify" in task} == handlers
-    for task in tasks:
-        if "ansible.builtin.template" in task:
-            assert (role / "templates" / task["ansible.builtin.template"]["src"]).is_file()
-
-
 def test_compose_asks_for_the_same(container):
     [service] = yaml.safe_load((ROOT / "packaging" / "compose" / "compose.yml").read_text())["services"].values()
     check_args(service["command"])

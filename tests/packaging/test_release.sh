@@ -99,14 +99,9 @@ mkdir "$work/example"
 echo "[one](nowhere.md#x) and [another](..) and [a third](https://site.invalid/x)" >"$work/example/README.md"
 is "the example's dead links" "$work/example/README.md: nowhere.md" "$(dead_links "$work/example")"
 is "dead links in the archive" "" "$(dead_links "$top")"
-# The chart, the image's name in what runs it, and the rules as an object of the Prometheus Operator.
-mkdir "$work/chart" "$work/mixin"
-tar -xf "$work/first/ioc-exporter-$version.tgz" -C "$work/chart"
-is "what the chart links to" "" "$(find "$work/chart" -type l)"
-cmp "$work/chart/ioc-exporter/alerts/puts.yml" "$project/alerts/puts.yml"
-is "versions of the chart" "version: $version appVersion: $version" \
-  "$(grep -E '^(version|appVersion):' "$work/chart/ioc-exporter/Chart.yaml" | xargs)"
-for file in "$work/chart/ioc-exporter/kubernetes/daemonset.yaml" "$top"/packaging/{compose/compose.yml,kubernetes/daemonset.yaml}; do
+# The image's name in what runs it, and the rules as an object of the Prometheus Operator.
+mkdir "$work/mixin"
+for file in "$top"/packaging/{compose/compose.yml,kubernetes/daemonset.yaml}; do
   holds "$(cat "$file")" "image: localhost/ioc_exporter:${version//+/_}"
 done
 rules=$work/first/ioc_exporter-$version.prometheusrule.yaml
