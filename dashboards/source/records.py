@@ -49,20 +49,12 @@ def board() -> Board:
                  [Query(f'sum(rate(epics_record_process_total{{{IOCS}, record="(other)"}}[5m])) or vector(0)')],
                  unit="none", decimals=2, width=4, steps=[(None, CALM), (0.005, WARNING)]),
 
-            Table("Unusual records", "Records that are silent for longer than ever, and those that process far more often than "
-                  "ever, as the exporter compares them with themselves; records whose processing an exception has left: Base "
-                  "keeps their lock until the IOC is restarted. The ten worst of each kind.",
-                  [Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_stopped_seconds{{{RECORD}}})), '
-                         f'"kind", "has stopped", "", "")', instant=True),
-                   Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_surge_rate{{{RECORD}}})), '
-                         f'"kind", "surges", "", "")', instant=True),
-                   Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_unwound_total{{{RECORD}}}) > 0), '
-                         f'"kind", "has thrown", "", "")', instant=True)],
+            Table("Records that have thrown", "Records whose processing an exception has left: Base keeps their lock until the IOC is "
+                  "restarted. The ten worst.",
+                  [Query(f'topk(10, sum by (ioc, record) (epics_record_unwound_total{{{RECORD}}}) > 0)', instant=True)],
                   width=24, height=6, empty_when_healthy=True,
-                  columns=[Column("record", "Record", width=360, to_puts="pv", values=True), Column("ioc", "IOC", width=120, board=True), Column("kind", "What", width=120),
-                           Column("Value #A", "Silent for", width=130, unit="s", decimals=0),
-                           Column("Value #B", "Processed", width=150, unit=PROCESSED, decimals=1),
-                           Column("Value #C", "Exceptions", width=110, unit=COUNT, decimals=0)]),
+                  columns=[Column("record", "Record", width=360, to_puts="pv", values=True), Column("ioc", "IOC", width=120, board=True),
+                           Column("Value", "Exceptions", width=110, unit=COUNT, decimals=0)]),
 
             Row("How often, and why"),
             TimeSeries("Records processed, by cause", "What had the records processed: a periodic scan, a link of another "

@@ -81,7 +81,7 @@ Rooms::Rooms(const Options& options, std::unique_ptr<putlog::Outlets> put_outlet
     : readers(std::make_shared<iocs::ReaderPool>(RootedFs())),
       host(RootedFs(), host_options(options, readers)),
       trace_maps(trace_options(options)),
-      records(host, options.records, states_of(options), trace_maps.use()),
+      records(host, options.records, trace_maps.use()),
       put_ring(put_log_options(options)),
       puts(host, ca_setup(options, put_ring.use(), trace_maps.use())),
       pva(host, pva_setup(options, put_ring.use(), trace_maps.use()), puts),

@@ -79,7 +79,7 @@ std::uint64_t fnv1a(std::string_view text);
 
 // Of one kind of state, for the metrics: how often what failed.
 struct StateSample {
-  std::string state;  // "habits"
+  std::string state;  // "channels"
   std::uint64_t open = 0, read = 0, write = 0;
 };
 
@@ -90,8 +90,8 @@ class StateKeeper {
 
   using Clock = std::chrono::steady_clock;
 
-  // `state`: its name in metrics; `what` it is, in log lines: "habits of records"; written once in
-  // `pause`.
+  // `state`: its name in metrics; `what` it is, in log lines: "names of open channels"; written
+  // once in `pause`.
   StateKeeper(std::string state, std::string what, Clock::duration pause)
       : what_(std::move(what)), pause_(pause), sample_{.state = std::move(state)} {}
 

@@ -103,8 +103,7 @@ void add_options(OptionTable& table, Options& options) {
        {"iocs.expected_match=RE", "Only names of that file that this expression (RE2) matches",
         pattern(options.expected.match)},
        {"--state.directory=DIR",
-        "Folder for habits of records and names of open channels, or none; default: "
-        "$STATE_DIRECTORY",
+        "Folder for names of open channels, or none; default: $STATE_DIRECTORY",
         state_folder(options.state_folder)},
        {"--discovery.interval=DURATION", "How often to look for IOCs",
         duration(options.interval, std::chrono::milliseconds(100))}});

@@ -20,22 +20,12 @@ std::uint32_t records_of(const Database& database) {
 }  // namespace
 
 RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options,
-                                   const std::string& state_folder, const kernel::TraceUse& traces)
+                                   const kernel::TraceUse& traces)
     : host_(host), options_(options), traces_(traces), memory_(host.reader(), options.stuck_after) {
   set_bounds({});
   if (options_.enabled)
     if (auto loaded = load(); !loaded)
       why_not_ = kernel::explain_load_error(kProbe, loaded.error());
-  if (process_) habits_.restore(habits_keeper_.open(state_folder, Clock::now()));
-}
-
-RecordsCollector::~RecordsCollector() {
-  habits_keeper_.keep_now([this] { return kept_habits(); });
-}
-
-KeptHabits RecordsCollector::kept_habits() {
-  const std::scoped_lock lock(bounds_mutex_);
-  return habits_.kept();
 }
 
 Result<void> RecordsCollector::load() {
@@ -209,7 +199,6 @@ void RecordsCollector::tick(TimePoint now) {
         "process before is not counted",
         iocs::subject_of(live->ioc));
   }
-  habits_keeper_.keep(now, [this] { return kept_habits(); });
 }
 
 // Clients that come and go leave a thread's stack behind with each connection.
@@ -269,7 +258,6 @@ void RecordsCollector::set_bounds(const exposition::BoundsOptions& bounds) {
   else if (!types_)
     types_.emplace(true);
   if (types_) types_->configure(bounds);
-  shown_ = bounds.records;
   edges_ = ShownEdges::apart(bounds.edge_step);
 }
 

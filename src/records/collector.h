@@ -21,8 +21,6 @@
 #include "records/busy_records.h"
 #include "records/families/bounds.h"
 #include "records/families/families.h"
-#include "records/habits.h"
-#include "records/habits_file.h"
 #include "records/memory/memory_watch.h"
 #include "records/nothing_counted.h"
 #include "records/options.h"
@@ -35,12 +33,8 @@ namespace ioc_exporter::records {
 
 class RecordsCollector final : public Collector {
  public:
-  // Loads the probes; what fails shows in probes(). `host` must outlive it. What is to outlive the
-  // exporter is in `state_folder`, "" = nothing: opened here, before the rights for it are given
-  // up, and written for the last time by the destructor.
-  RecordsCollector(iocs::Host& host, const Options& options, const std::string& state_folder = "",
-                   const kernel::TraceUse& traces = {});
-  ~RecordsCollector() override;
+  // Loads the probes; what fails shows in probes(). `host` must outlive it.
+  RecordsCollector(iocs::Host& host, const Options& options, const kernel::TraceUse& traces = {});
 
   std::string_view name() const override { return "records"; }
   bool is_enabled() const override { return options_.enabled; }
@@ -101,7 +95,6 @@ class RecordsCollector final : public Collector {
   };
 
   Result<void> load();
-  KeptHabits kept_habits();
   bool is_due(const iocs::LiveIoc& live, TimePoint now) const;
   void watch_due(TimePoint now);
   Result<void> watch(const iocs::LiveIoc& live, Watched& watched);
@@ -127,7 +120,6 @@ class RecordsCollector final : public Collector {
   TroubleLog trouble_;
   TimePoint next_thread_check_{};
   std::uint64_t threads_checked_at_ = 0;  // Host::task_changes()
-  HabitsKeeper habits_keeper_;
   std::function<Threads()> threads_;
   MemoryWatch memory_;  // in any thread
   Rates rates_;         // in any thread
@@ -137,8 +129,6 @@ class RecordsCollector final : public Collector {
   std::mutex bounds_mutex_;
   RecordBounds bounds_;
   std::optional<RecordBounds> types_;  // with --series=site
-  NameFilter shown_;                   // the names that bounds_ shows
-  RecordHabits habits_;
 };
 
 }  // namespace ioc_exporter::records

@@ -45,32 +45,6 @@ void add_timing_note(const OverheadSample& overhead, std::vector<std::string>& n
                     " is timed (--overhead.target); all calls are counted");
 }
 
-exposition::StatusTable unusual_table(const std::vector<IocSample>& iocs) {
-  constexpr std::size_t kShown = 100;
-  exposition::StatusTable table;
-  table.title = "Records that are unusual";
-  table.note =
-      "They have stopped, or process far more often than ever before; the ten worst of each IOC.";
-  table.columns = {{"IOC", false}, {"record", false}, {"what", false}, {"how", true}};
-  std::uint64_t all = 0;
-  for (const IocSample& ioc : iocs) {
-    if (!ioc.up || !ioc.unusual) continue;
-    all += ioc.unusual->stopped + ioc.unusual->surging;
-    const auto add = [&](const UnusualRecord& record, const char* what, std::string how) {
-      if (table.rows.size() < kShown)
-        table.rows.push_back({ioc.name, record.name, what, std::move(how)});
-    };
-    for (const UnusualRecord& record : ioc.unusual->worst_surging)
-      add(record, "surges", exposition::rate_text(record.value) + " a second");
-    for (const UnusualRecord& record : ioc.unusual->worst_stopped)
-      add(record, "has stopped", span_text(record.value) + " ago");
-  }
-  if (all > table.rows.size())
-    table.rest = "And " + std::to_string(all - table.rows.size()) +
-                 " more: epics_ioc_records_stopped and epics_ioc_records_surging count them.";
-  return table;
-}
-
 std::vector<MemoryWatch::Job> memory_jobs(const iocs::Host& host,
                                           RecordsCollector::Threads threads) {
   std::vector<MemoryWatch::Job> jobs;
@@ -167,8 +141,6 @@ std::vector<PendingRecords> RecordsCollector::begin(Reading& reading) {
 }
 
 void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
-  reading.self.states.push_back(habits_keeper_.sample());
-  if (!habits_keeper_.problem().empty()) reading.notes.push_back(habits_keeper_.problem());
   if (!options_.enabled) return;
   SelfSamples& self = reading.self;
   ProbeSample& probe = self.probes.emplace_back();
@@ -265,8 +237,6 @@ void RecordsCollector::collect(exposition::Page& page) {
   {
     const std::scoped_lock lock(bounds_mutex_);
     edges = edges_;
-    habits_.look(reading.iocs, Clock::now());
-    habits_.add_to(reading.iocs, shown_);
     if (types_) types_->apply(by_type.emplace(reading.iocs));
     bounds_.apply(reading.iocs);
     page.self.limited.push_back({"records", bounds_.limited()});
@@ -277,10 +247,6 @@ void RecordsCollector::collect(exposition::Page& page) {
 
 void RecordsCollector::status(exposition::StatusPage& page) {
   Reading reading = read_all();
-  {
-    const std::scoped_lock lock(bounds_mutex_);
-    habits_.add_to(reading.iocs, shown_);
-  }
   Rates::Counts counts;
   std::uint64_t records = 0;
   for (const IocSample& ioc : reading.iocs) {
@@ -313,7 +279,6 @@ void RecordsCollector::status(exposition::StatusPage& page) {
   page.tables.push_back(stuck_table(reading.iocs));
   page.tables.push_back(lock_waits_table(reading.iocs));
   page.tables.push_back(down_links_table(reading.iocs));
-  page.tables.push_back(unusual_table(reading.iocs));
   std::ranges::move(reading.notes, std::back_inserter(page.notes));
   page.self.add(reading.self);
 }

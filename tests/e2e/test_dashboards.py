@@ -49,7 +49,7 @@ EMPTY_PANELS: dict[str, str] = {
     "exporter: Exporters that do not answer": "the one exporter answers",
     "exporter: IOCs whose records are not counted": "the one IOC's are",
     "exporter: What was dropped, time shown": "nothing is",
-    "records: Unusual records": "habits take a day to be known, and no exception is thrown",
+    "records: Records that have thrown": "no exception is thrown",
     "iocs: IOCs that were started again, time shown": "no IOC is started again here",
     "puts: Put-callbacks that wait": "packets count the puts here",
     "exporter: Series over their limit": "no family is over its limit",

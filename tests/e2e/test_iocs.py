@@ -39,61 +39,6 @@ def test_two_iocs(start_ioc, start_exporter):
     counted = {(labels["ioc"], labels["record"]): value
                for ioc in (one, two) for labels, value in scrape.series(PROCESSED, ioc=ioc.name)}
     assert counted == {("one", "A:n"): 11, ("two", "B:n"): 7}
-    # A day goes by before anything is unusual.
-    assert [scrape.value(name, ioc="one") for name in ("epics_ioc_records_stopped", "epics_ioc_records_surging")] == [0, 0]
-
-
-def fnv1a(text: bytes) -> int:
-    total = 14695981039346656037
-    for each in text:
-        total = (total ^ each) * 1099511628211 & 0xFFFFFFFFFFFFFFFF
-    return total
-
-
-def with_a_day(habits: bytes, ioc: str) -> bytes:
-    """The file as it would be a day later: the IOC's name, its user, then seconds observed and the next day."""
-    at = habits.index(struct.pack("<I", len(ioc)) + ioc.encode()) + 4 + len(ioc)
-    at += 4 + struct.unpack_from("<I", habits, at)[0]
-    observed, next_day = struct.unpack_from("<dd", habits, at)
-    habits = habits[:at] + struct.pack("<dd", observed + 86400, next_day + 86400) + habits[at + 16:-8]
-    return habits + struct.pack("<Q", fnv1a(habits))
-
-
-def test_habits_outlive_the_exporter(start_ioc, start_exporter, tmp_path):
-    """Habits of a day are known after a restart of the exporter, which their clock does not count."""
-    ioc = start_ioc("habits", database("H"))
-    options = [f"--state.directory={tmp_path}/state", "--ioc.include=habits"]
-    observed = ("epics_ioc_habits_observed_seconds", "habits")
-
-    def known(exporter) -> float:
-        return exporter.wait_scrape(lambda s: s.series(observed[0], ioc=observed[1]), "its habits").value(observed[0], ioc=observed[1])
-
-    def failures(exporter) -> dict:
-        return {labels["operation"]: value for labels, value in
-                exporter.scrape().series("ioc_exporter_state_failures_total", state="habits") if value > 0}
-
-    first = start_exporter(*options, sees=[ioc])
-    assert known(first) < 3600 and failures(first) == {}
-    assert first.stop() == 0
-    files = {file.name: file for file in (tmp_path / "state").glob("habits.*")}
-    assert set(files) == {"habits.1", "habits.2"}
-    assert {oct(file.stat().st_mode)[-3:] for file in files.values()} == {"640"}
-    [written] = [file for file in files.values() if file.stat().st_size > 0]
-    assert len(written.read_bytes()) > 24, "the IOC's record is in it"
-    written.write_bytes(with_a_day(written.read_bytes(), "habits"))
-    second = start_exporter(*options, sees=[ioc])
-    second.process.wait_for("the habits of 1 IOCs are known", "stderr")
-    assert 86400 <= known(second) < 90000
-    assert second.stop() == 0
-    third = start_exporter(*options, sees=[ioc])
-    assert 86400 <= known(third) < 90000 and failures(third) == {}
-    assert third.stop() == 0
-    for file in files.values():  # whatever is in them then
-        file.write_bytes(file.read_bytes()[:-9] + b"a word too")
-    fourth = start_exporter(*options, sees=[ioc])
-    fourth.process.wait_for("habits.[12]: .*: this file is ignored", "stderr")
-    assert known(fourth) < 3600 and failures(fourth) == {"read": 1}
-    process_and_check(fourth, ioc, "H:n")
 
 
 def test_two_iocs_of_one_name(start_ioc, start_exporter):

@@ -20,7 +20,7 @@ _METRIC = re.compile(r"(?<![a-z0-9_:])(?:epics|ioc_exporter|process)_[a-z0-9_]*[
 
 
 def rule_files() -> list[pathlib.Path]:
-    return sorted(ALERTS.glob("*.yml"))
+    return [*sorted(ALERTS.glob("*.yml")), ALERTS / "examples/records.yml"]
 
 
 @functools.cache

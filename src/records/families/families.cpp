@@ -196,35 +196,6 @@ constexpr Row kLinksAndWrites[] = {
      add_writes},
 };
 
-template <auto kRecords>
-void add_unusual_records(const IocSample& ioc, Series& to) {
-  for (const UnusualRecord& record : (*ioc.unusual).*kRecords)
-    to.add({{"record", record.name}}, record.value);
-}
-
-// Of running IOCs with `unusual`.
-constexpr Row kUnusual[] = {
-    {gauge("epics_ioc_records_stopped",
-           "Records of the IOC that have not processed for far longer than is usual for them."),
-     [](const IocSample& ioc, Series& to) { to.add(ioc.unusual->stopped); }},
-    {gauge("epics_ioc_records_surging",
-           "Records of the IOC that process over 10 times as often as ever before, and 20 times a "
-           "second at least."),
-     [](const IocSample& ioc, Series& to) { to.add(ioc.unusual->surging); }},
-    {gauge("epics_record_stopped_seconds",
-           "Time since the record processed last: of those that have stopped, the ten of each IOC "
-           "that processed most."),
-     add_unusual_records<&UnusualSample::worst_stopped>},
-    {gauge("epics_record_surge_rate",
-           "Processings of the record a second: of those that surge, the ten of each IOC that are "
-           "furthest above their habit."),
-     add_unusual_records<&UnusualSample::worst_surging>},
-    {gauge("epics_ioc_habits_observed_seconds",
-           "Time over which the habits of the IOC's records were learned. Before 86400 nothing is "
-           "unusual."),
-     [](const IocSample& ioc, Series& to) { to.add(ioc.unusual->observed_seconds); }},
-};
-
 constexpr Row kCompletions[] = {
     {histogram("epics_record_completion_duration_seconds",
                "Asynchronous records: time from the start of dbProcess to completion; sampled "
@@ -340,7 +311,6 @@ void encode_all(const std::vector<IocSample>& iocs, const std::vector<IocSample>
   exposition::encode_merged(kRecordCauses, up, ioc_label, encoder);
   encode(kProcessings, counted, encoder);
   exposition::encode_merged(kLinksAndWrites, up, ioc_label, encoder);
-  encode(kUnusual, with(up, &IocSample::unusual), encoder);
   exposition::encode_merged(kCompletions, timed, ioc_label, encoder, &edges.completions);
   exposition::encode_merged(kScanTimes, up, ioc_label, encoder, &edges.scans);
   encoder.begin_family(kProbeHit);

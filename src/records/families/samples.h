@@ -74,18 +74,6 @@ struct OverheadSample {
 inline constexpr std::size_t kPutSources = IOCX_PUT_SOURCES;
 using PutCounts = std::array<std::uint64_t, kPutSources>;  // by enum iocx_put_source
 
-struct UnusualRecord {
-  std::string name;
-  double value = 0;  // seconds without a processing, or processings a second
-};
-
-// Of one IOC whose records are counted.
-struct UnusualSample {
-  std::uint64_t stopped = 0, surging = 0;
-  std::vector<UnusualRecord> worst_stopped = {}, worst_surging = {};  // some of them
-  double observed_seconds = 0;  // over which the habits were learned
-};
-
 struct RecordSample {
   static constexpr std::uint32_t kUnknown = UINT32_MAX;
   std::uint32_t record = kUnknown;  // index into the database's records; kUnknown: name not known
@@ -127,7 +115,6 @@ struct IocSample : IocFacts {
   std::vector<RecordSample> records;              // in any order
   std::shared_ptr<const IocMemorySample> memory;  // null while nothing of it was read
   std::optional<OverheadSample> overhead = {};    // of the record probes
-  std::optional<UnusualSample> unusual = {};      // while its records are counted
   std::vector<RecordLinkSample> links = {};       // with --records.links
   std::vector<ScanTimeSample> scan_times = {};
   std::vector<CompletionSample> completions = {};

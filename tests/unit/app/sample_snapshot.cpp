@@ -52,7 +52,6 @@ IocSample power_supplies() {
   ioc.supervisor.name = "procServ";
   ioc.records_watched = true;
   ioc.restarts = 3;
-  ioc.unusual = UnusualSample{2, 1, {{"PS:Q1:SetCur", 720.5}}, {{"PS:Q2:SetCur", 250}}, 93600};
   ioc.last_exit = iocs::IocExit{"core_dump", "", "SIGSEGV"};
   ioc.health = {40'000'000'000,
                 {{2'000'000'000, 250'000'000, 0, 1'500'000'000, 0, 31'000'000, 7'000'000}},
@@ -227,7 +226,7 @@ Snapshot sample_snapshot() {
                           {"power-supplies", "pva", "server"},
                           {"timing", "ca", "packets", "stripped"}};
   snapshot.put_switches = {{"power-supplies", "ca", 7, 11}};
-  snapshot.states = {{"habits", 0, 1, 2}};
+  snapshot.states = {{"channels", 0, 1, 2}};
   snapshot.expected_iocs = {"power-supplies", "vacuum"};
   snapshot.left_out = {{{"1002", 7}}, 3, 5};
   snapshot.collectors = {{"records", true, 0.0125}, {"puts", false, 0.5}};

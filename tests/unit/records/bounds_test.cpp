@@ -297,13 +297,11 @@ TEST(RecordBounds, AllFamiliesFollow) {
   Bounds bounds(options);
   bounds.apply(snapshot);
   const std::string text = render_text(snapshot, app::sample_exporter());
-  // Records are named only where one is meant: by a PV, or among the worst ten.
+  // Records are named only where one is meant: by a PV.
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
     EXPECT_TRUE(line.find("record=\"PS:") == std::string::npos ||
-                line.starts_with("epics_pv_info{") ||
-                line.starts_with("epics_record_stopped_seconds{") ||
-                line.starts_with("epics_record_surge_rate{"))
+                line.starts_with("epics_pv_info{"))
         << line;
   for (const char* line : {
            "epics_record_process_total{ioc=\"power-supplies\",record_group=\"Q1\"} 24",
