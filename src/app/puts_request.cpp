@@ -81,7 +81,8 @@ web::Response answer_puts(const std::shared_ptr<Ring>& ring, const web::Request&
   if (!found) return refuse(503, kTooLong);
   const auto begin = whole_since(*ring, *query);
   if (query->since && found->size() < query->limit && query->since < begin)
-    response.body = std::string("{\"") + putlog::kReach + "\":\"" + putlog::time_text(*begin) + "\"}\n";
+    response.body =
+        std::string("{\"") + putlog::kReach + "\":\"" + putlog::time_text(*begin) + "\"}\n";
   for (const SharedEvent& event : *found) {
     putlog::append_json(response.body, {event});
     response.body += '\n';

@@ -90,8 +90,8 @@ class SinkRunner {
       take_some(lock);
       if (entries_.empty()) {
         const auto wakes = [this] { return ends_ || !queue_.empty(); };
-        changed_.wait_until(
-            lock, std::min(stage_.next_due().value_or(now + kAlive), now + kAlive), wakes);
+        changed_.wait_until(lock, std::min(stage_.next_due().value_or(now + kAlive), now + kAlive),
+                            wakes);
       } else if (again_at_ > now || !deliver_some(lock)) {
         changed_.wait_until(lock, std::min(again_at_, now + kAlive), [this] { return ends_; });
       }

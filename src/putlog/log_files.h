@@ -12,7 +12,7 @@
 namespace ioc_exporter::putlog {
 
 struct FilesRead {
-  std::string reach;         // time of the first line; "" = there may be older ones, or none was read
+  std::string reach;  // time of the first line; "" = there may be older ones, or none was read
   std::uint64_t unlike = 0;  // lines that are no puts
 };
 // Calls `take` with each line that the query wants, in the order of the files, until it returns

@@ -50,9 +50,7 @@ void read_sink(Reader& item, OutletOptions& options, std::vector<std::string>& g
 }  // namespace
 
 std::string SinkOptions::kind() const {
-  return !file.empty()    ? "file"
-         : !tcp.empty()   ? "tcp"
-                          : "loki";
+  return !file.empty() ? "file" : !tcp.empty() ? "tcp" : "loki";
 }
 
 std::vector<SinkOptions> OutletOptions::all_sinks() const {

@@ -30,7 +30,7 @@ struct SinkOptions : delivery::SinkOptions {
 };
 
 struct OutletOptions {
-  SinkOptions file, tcp;  // by flags
+  SinkOptions file, tcp;           // by flags
   std::vector<SinkOptions> sinks;  // more of them, by the site's file
   std::chrono::milliseconds burst{5000};
   bool inside = false;  // all get writes inside the IOCs, too

@@ -249,13 +249,9 @@ bool LineStream::take(std::string_view piece, std::vector<std::string>& lines) {
 
 int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {
   const auto line = parse_command(
-      with_exporter_options({{{"pv", ""},
-                               {"client", ""},
-                               {"user", ""},
-                               {"ioc", ""},
-                               {"since", ""},
-                               {"file", ""}},
-                             {"unexpected", "inside", "follow", "json", "pending"}}),
+      with_exporter_options(
+          {{{"pv", ""}, {"client", ""}, {"user", ""}, {"ioc", ""}, {"since", ""}, {"file", ""}},
+           {"unexpected", "inside", "follow", "json", "pending"}}),
       count, arguments);
   const auto usage = [err](const std::string& why) {
     return fail(err, kUsage, why + " (see ioc_exporter puts --help)");

@@ -10,8 +10,8 @@
 
 namespace ioc_exporter::putlog {
 
-// Statuses: 0 done, 1 no exporter answered (as it should) or a file cannot be read, 2 wrong usage, 3
-// of --since: there were none. `arguments` are those after "puts". Prints as events come.
+// Statuses: 0 done, 1 no exporter answered (as it should) or a file cannot be read, 2 wrong usage,
+// 3 of --since: there were none. `arguments` are those after "puts". Prints as events come.
 int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err);
 
 // Server-sent events (their data, a text each), from pieces of the stream.

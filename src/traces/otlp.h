@@ -1,5 +1,5 @@
-// OpenTelemetry's protocol over HTTP (protobuf): values and resources, and how a request is made and
-// answered.
+// OpenTelemetry's protocol over HTTP (protobuf): values and resources, and how a request is made
+// and answered.
 //
 // Field numbers are those of opentelemetry-proto 1.x (common/v1, resource/v1, collector/trace/v1),
 // which are stable.

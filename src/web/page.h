@@ -35,7 +35,7 @@ struct FlamePage {
 
 std::string render_flame_page(const FlamePage& page);
 
-// At /puts: live puts, or those since a time, of the store, too.
+// At /puts: live puts, or those since a time that are in memory.
 struct PutsPage {
   std::string pv, client, user, since;  // as asked for; in the form
   bool unexpected = false, inside = false;

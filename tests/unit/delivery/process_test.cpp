@@ -35,14 +35,13 @@ class DeliveryProcess : public testing::Test {
     }));
   }
   void start() {
-    auto process = Process::start(
-        {.cargo = {&outlets_},
-         .confine_keeper = [] { return Result<void>(); },
-         .confine = [this]() -> Result<void> {
-           shared_->keeper = ::getppid();
-           if (shared_->starts) return {};
-           return error_in_words("not now");
-         }});
+    auto process = Process::start({.cargo = {&outlets_},
+                                   .confine_keeper = [] { return Result<void>(); },
+                                   .confine = [this]() -> Result<void> {
+                                     shared_->keeper = ::getppid();
+                                     if (shared_->starts) return {};
+                                     return error_in_words("not now");
+                                   }});
     ASSERT_TRUE(process) << process.error().message();
     process_ = std::move(*process);
   }

@@ -83,8 +83,8 @@ TEST_F(LogFilesTest, FilesThatWereWrittenBeforeAreNotRead) {
   add(".1", 1, 2);
   add("", 3, 2);
   const auto written = [this](const std::string& suffix, const Since& time) {
-    const timespec when{
-        std::chrono::floor<std::chrono::seconds>(*time).time_since_epoch().count(), 0};
+    const timespec when{std::chrono::floor<std::chrono::seconds>(*time).time_since_epoch().count(),
+                        0};
     const timespec both[] = {when, when};
     EXPECT_EQ(::utimensat(AT_FDCWD, path(suffix).c_str(), both, 0), 0);
   };

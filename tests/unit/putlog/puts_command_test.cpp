@@ -84,8 +84,7 @@ TEST_F(PutsTableTest, NothingSteersTheTerminal) {
 
 TEST(PutsLines, OfAWrongAnswerTheProblemIsTold) {
   const std::string good = to_json(event(1)) + "\n";
-  for (const auto& [rest, problem] :
-       {std::pair{"<html>", "a line: "}, {"", "a line: "}}) {
+  for (const auto& [rest, problem] : {std::pair{"<html>", "a line: "}, {"", "a line: "}}) {
     LineStream stream;
     std::vector<std::string> lines;
     EXPECT_FALSE(stream.take(good + rest + "\n", lines)) << rest;
