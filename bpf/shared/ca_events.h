@@ -37,7 +37,11 @@ enum iocx_ca_event_kind {
 	IOCX_CA_ERROR,       /* other = status; iocx_ca_read_error() tells what failed */
 	IOCX_CA_NOT_CA,      /* the client's first message, which comes next, is not VERSION */
 	IOCX_CA_REFUSED_ALL, /* a message at which the server closes the circuit: it reads nothing behind it */
-	IOCX_CA_DOUBTED,     /* a message before boundaries are proved: iocx_ca_judge() decides by its channel */
+	/*
+	 * A message before boundaries are proved, for iocx_ca_judge(): id, as `size` (enum iocx_ca_names) says; notify = it
+	 * is answered by other = IOID.
+	 */
+	IOCX_CA_DOUBTED,
 };
 
 /* In place of an offset: the put's header came in an earlier segment, and is not at hand. */

@@ -11,8 +11,9 @@
  * Each segment is searched by itself: a header that is cut in two by its end is no candidate.
  *
  * To the server, a candidate is no proof: of the messages from it on, in this segment and later ones, iocx_ca_doubt()
- * reads headers alone, until IOCX_CA_PROOF in a row are plausible and name known channels. The first that does not
- * refutes it, and the search goes on behind that. To the client, the candidate is believed.
+ * reads headers alone. The boundaries are proved when the server answers a put-callback among them, or when
+ * IOCX_CA_PROOF others are plausible and name known channels. The first message that does not refutes the candidate,
+ * and the search goes on behind it. To the client, the candidate is believed.
  *
  * To search a segment, call iocx_ca_seek_begin(), then iocx_ca_seek() while it returns IOCX_CA_SEEK_ON. Before each
  * call, copy as many bytes as iocx_ca_seek_wants() asks for, from position seek.at on, to seek.bytes, and find out
@@ -227,21 +228,22 @@ IOCX_CA_INLINE int iocx_ca_doubt(struct iocx_ca_stream *s, struct iocx_ca_window
 	IOCX_CA_FORGET();
 	iocx_ca_pass(s, w, (__u64)h->length + h->size);
 	e->kind = IOCX_CA_DOUBTED;
+	e->size = iocx_ca_names(w->direction, h);
+	e->id = h->parameter1;
+	e->other = h->parameter2;
+	e->notify = w->direction == IOCX_CA_TO_SERVER && h->command == IOCX_CA_CMD_WRITE_NOTIFY;
 	return IOCX_CA_MORE;
 }
 
-/* Decides about the message that iocx_ca_doubt() has read. Returns 1 when it has proved the boundaries. */
-IOCX_CA_INLINE int iocx_ca_judge(struct iocx_ca_stream *s, __u32 trust)
+/* Decides about the message of `e`. Returns 1 when it has proved the boundaries: one that is answered cannot. */
+IOCX_CA_INLINE int iocx_ca_judge(struct iocx_ca_stream *s, const struct iocx_ca_event *e, __u32 trust)
 {
 	if (trust == IOCX_CA_REFUSED)
 		iocx_ca_lose_place(s);
-	if (trust != IOCX_CA_TRUSTED)
+	if (trust != IOCX_CA_TRUSTED || e->notify)
 		return 0;
 	s->to_check--;
-	if (s->to_check)
-		return 0;
-	iocx_ca_regain(s);
-	return 1;
+	return !s->to_check;
 }
 
 #endif

@@ -25,18 +25,17 @@
 
 /* How well the direction's message boundaries are known. */
 enum iocx_ca_sync {
-	IOCX_CA_LOST,      /* not known: the tap came late, or bytes are missing */
-	IOCX_CA_TENTATIVE, /* PV Access: one message was accepted; the message behind it confirms or refutes it */
-	IOCX_CA_UNPROVED,  /* Channel Access: headers fit so far; nothing is read but headers */
-	IOCX_CA_REGAINED,  /* known again; the next headers are still checked for plausibility */
-	IOCX_CA_FOLLOWED,  /* from the circuit's first byte, or for IOCX_CA_CHECKED_MESSAGES messages */
+	IOCX_CA_LOST,     /* not known: the tap came late, or bytes are missing */
+	IOCX_CA_UNPROVED, /* headers fit so far; nothing is read but headers */
+	IOCX_CA_REGAINED, /* known again; the next headers are still checked for plausibility */
+	IOCX_CA_FOLLOWED, /* from the circuit's first byte, or for IOCX_CA_CHECKED_MESSAGES messages */
 };
 
 /* Result of a step of the parser. */
 enum iocx_ca_step {
 	IOCX_CA_MORE,        /* go on; the event's kind may be IOCX_CA_NOTHING */
 	IOCX_CA_DONE,        /* the whole segment was read; no event */
-	IOCX_CA_OUT_OF_SYNC, /* boundaries were lost, or must be confirmed, at `pos`; no event */
+	IOCX_CA_OUT_OF_SYNC, /* boundaries were lost at `pos`; no event */
 	IOCX_CA_HAS_HEADER,  /* within a step: the window has the next message's header */
 };
 
@@ -228,7 +227,7 @@ IOCX_CA_INLINE void iocx_ca_start_put(struct iocx_ca_stream *s, const struct ioc
 	s->unfinished_ioid = h->parameter2;
 }
 
-/* Whether the start of the next message is unknown or unconfirmed. */
+/* Whether the start of the next message is unknown. */
 IOCX_CA_INLINE int iocx_ca_is_out_of_sync(const struct iocx_ca_stream *s)
 {
 	return s->sync < IOCX_CA_UNPROVED && s->skip == 0;

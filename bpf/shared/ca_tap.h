@@ -114,6 +114,9 @@ struct iocx_ca_identity {
 	char host[IOCX_CA_IDENTITY];
 };
 
+#define IOCX_CA_ASKED (1ULL << 32)
+#define IOCX_CA_ANSWERED (1ULL << 33)
+
 /* Value of ca_flows. */
 struct iocx_ca_flow {
 	__u64 circuit;      /* the connection's id; another one when the 4-tuple is used again */
@@ -139,6 +142,11 @@ struct iocx_ca_flow {
 	__u32 lock;         /* names its locks in ca_locks; the same as long as it is followed, as `circuit` is not */
 	__u8 alien;         /* at a server for PV Access: it has begun in another protocol. Nothing is read */
 	__u8 pad[3];
+	/*
+	 * While the boundaries to the server are not proved: IOCX_CA_ASKED and the IOID of the first request that is to be
+	 * answered, then IOCX_CA_ANSWERED. 0: there was none.
+	 */
+	__u64 asked;
 	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; not reset when the 4-tuple is used again */
 	/* Written under the lock of the direction to the server: what the client has said before its channels. */
 	struct iocx_ca_identity identity;

@@ -3,11 +3,10 @@
  * Finds message boundaries of PV Access again where they were lost: after bytes that were not seen, or on a circuit that
  * was open before. Pure C without I/O that clang -target bpf and g++ both compile.
  *
- * Messages start at any byte. A candidate is accepted when it and the messages behind it are IOCX_CA_CHAIN plausible
- * headers in a row, or end where the TCP segment ends; one message alone does so only where the segment starts with it. A
- * message that starts a segment and ends in a later one is accepted when another one follows it.
+ * Messages start at any byte. A candidate is tried when it and the messages behind it are IOCX_CA_CHAIN plausible
+ * headers in a row, or end where the TCP segment ends; one message alone only where the segment starts with it.
  *
- * It is called as shared/ca_resync.h, of which it takes the state. Each segment is searched by itself.
+ * It is called as shared/ca_resync.h, of which it takes the state and the proofs. Each segment is searched by itself.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_PVA_RESYNC_H
 #define IOC_EXPORTER_BPF_SHARED_PVA_RESYNC_H
@@ -26,7 +25,7 @@ IOCX_CA_INLINE void iocx_pva_seek_begin(struct iocx_pva_stream *s, struct iocx_c
 	if (w->pos < w->carried) /* of a message that was being read */
 		w->pos = w->carried;
 	seek->at = w->pos;
-	seek->messages = s->stream.sync == IOCX_CA_TENTATIVE;
+	seek->messages = 0;
 	seek->active = 1;
 }
 
@@ -53,13 +52,10 @@ IOCX_CA_INLINE __u32 iocx_pva_seek_hop(const struct iocx_ca_resync *seek, __u32 
 }
 
 /* The candidate is refused: goes on to the next one. */
-IOCX_CA_INLINE int iocx_pva_seek_next(struct iocx_pva_stream *s, struct iocx_ca_window *w, __u32 hop)
+IOCX_CA_INLINE int iocx_pva_seek_next(struct iocx_ca_window *w, __u32 hop)
 {
 	struct iocx_ca_resync *seek = &w->seek;
 
-	s->stream.sync = IOCX_CA_LOST;
-	s->stream.unfinished = 0;
-	s->segmented = 0;
 	w->pos += hop;
 	seek->at = w->pos;
 	seek->messages = 0;
@@ -70,52 +66,77 @@ IOCX_CA_INLINE int iocx_pva_seek_next(struct iocx_pva_stream *s, struct iocx_ca_
 	return IOCX_CA_SEEK_END;
 }
 
-/* Accepts for now a message that starts the segment and ends in a later one. `size`: bytes of it in seek.bytes. */
-IOCX_CA_INLINE int iocx_pva_seek_tentative(struct iocx_pva_stream *s, struct iocx_ca_window *w, __u32 size)
-{
-	struct iocx_ca_resync *seek = &w->seek;
-	const __u8 *p = seek->bytes;
-	const __u32 big = p[2] & IOCX_PVA_BIG_ENDIAN;
-
-	s->stream.sync = IOCX_CA_TENTATIVE;
-	s->stream.skip = seek->at - w->end;
-	s->big = (__u8)big;
-	s->segmented = (p[2] & IOCX_PVA_FIRST) != 0;
-	if (w->direction == IOCX_CA_TO_SERVER && size == IOCX_PVA_PUT_HEAD &&
-	    !(p[2] & (IOCX_PVA_CONTINUED | IOCX_PVA_CONTROL)) && iocx_pva_is_put(p[3], p[16])) {
-		s->stream.unfinished = p[3];
-		s->stream.unfinished_sid = iocx_pva_u32(p + 8, big);
-		s->stream.unfinished_ioid = iocx_pva_u32(p + 12, big);
-		s->sub = p[16];
-	}
-	w->pos = w->end;
-	seek->active = 0;
-	return IOCX_CA_SEEK_END;
-}
-
-/* One step: `size` bytes, as wanted, are in seek.bytes. FOUND: an unfinished put, if there is one, is complete. */
+/* One step: `size` bytes, as wanted, are in seek.bytes. */
 IOCX_CA_INLINE int iocx_pva_seek(struct iocx_pva_stream *s, struct iocx_ca_window *w, __u32 size)
 {
 	struct iocx_ca_resync *seek = &w->seek;
-	const int tentative = s->stream.sync == IOCX_CA_TENTATIVE;
+	const __u32 to_prove = iocx_ca_to_prove(w);
 	const int starts = w->pos == w->carried; /* the candidate stands where the segment starts */
 	struct iocx_pva_header h;
 
 	if (!size || !iocx_pva_plausible(seek->bytes, w->direction))
-		return iocx_pva_seek_next(s, w, iocx_pva_seek_hop(seek, size));
+		return iocx_pva_seek_next(w, iocx_pva_seek_hop(seek, size));
 	iocx_pva_read_header(seek->bytes, &h);
 	seek->messages++;
 	seek->at += IOCX_PVA_HEADER + (h.flags & IOCX_PVA_CONTROL ? 0 : h.size);
 	IOCX_CA_FORGET();
 	if (seek->messages >= IOCX_CA_CHAIN)
-		return iocx_ca_seek_found(&s->stream, w, 0);
+		return iocx_ca_seek_found(&s->stream, w, to_prove);
 	if (iocx_pva_seek_wants(w))
 		return IOCX_CA_SEEK_ON;
-	if (tentative || seek->messages > 1 || (starts && seek->at == w->end))
-		return iocx_ca_seek_found(&s->stream, w, 0);
+	if (seek->messages > 1 || (starts && seek->at == w->end))
+		return iocx_ca_seek_found(&s->stream, w, to_prove);
+	/* Its end is in a later segment: at least the message behind it will decide. */
 	if (starts && seek->at > w->end)
-		return iocx_pva_seek_tentative(s, w, size);
-	return iocx_pva_seek_next(s, w, 1);
+		return iocx_ca_seek_found(&s->stream, w, to_prove ? to_prove : 2);
+	return iocx_pva_seek_next(w, 1);
+}
+
+/* Which id a message with this header starts with. */
+IOCX_CA_INLINE __u32 iocx_pva_names(__u32 direction, const struct iocx_pva_header *h)
+{
+	if ((h->flags & (IOCX_PVA_CONTROL | IOCX_PVA_CONTINUED)) || h->command == IOCX_PVA_CMD_ECHO)
+		return IOCX_CA_NAMES_NONE;
+	if (direction == IOCX_CA_TO_SERVER &&
+	    (iocx_pva_is_request(h->command) || h->command == IOCX_PVA_CMD_DESTROY_CHANNEL ||
+	     h->command == IOCX_PVA_CMD_DESTROY_REQUEST))
+		return IOCX_CA_NAMES_SID;
+	return IOCX_CA_NAMES_NEW;
+}
+
+/* Reads the header of one message that is not believed yet, as iocx_ca_doubt(). All requests but MONITOR are answered. */
+IOCX_CA_INLINE int iocx_pva_doubt(struct iocx_pva_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
+{
+	const __u8 *p = w->bytes + iocx_ca_at(w, w->pos);
+	struct iocx_pva_header h;
+	__u32 names, big;
+
+	e->kind = IOCX_CA_NOTHING;
+	if (w->pos >= w->end)
+		return IOCX_CA_DONE;
+	if (s->stream.skip) {
+		iocx_ca_finish(&s->stream, w, e);
+		return IOCX_CA_MORE;
+	}
+	w->left = w->end - w->pos;
+	e->at = iocx_ca_at(w, w->pos);
+	if (w->left < IOCX_PVA_HEADER)
+		return iocx_ca_keep(&s->stream, w, e->at);
+	if (!iocx_pva_plausible(p, w->direction))
+		return iocx_pva_distrust(s, w);
+	iocx_pva_read_header(p, &h);
+	names = iocx_pva_names(w->direction, &h);
+	if (names == IOCX_CA_NAMES_SID && w->left < IOCX_PVA_HEADER + iocx_pva_shortest(w->direction, h.command))
+		return iocx_ca_keep(&s->stream, w, e->at);
+	IOCX_CA_FORGET();
+	big = h.flags & IOCX_PVA_BIG_ENDIAN;
+	e->size = names;
+	e->id = iocx_pva_u32(p + IOCX_PVA_HEADER, big);
+	e->other = iocx_pva_u32(p + IOCX_PVA_HEADER + 4, big);
+	e->notify = names == IOCX_CA_NAMES_SID && iocx_pva_is_request(h.command) && h.command != IOCX_PVA_CMD_MONITOR;
+	iocx_ca_pass(&s->stream, w, (__u64)IOCX_PVA_HEADER + (h.flags & IOCX_PVA_CONTROL ? 0 : h.size));
+	e->kind = IOCX_CA_DOUBTED;
+	return IOCX_CA_MORE;
 }
 
 #endif

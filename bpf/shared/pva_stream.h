@@ -104,11 +104,6 @@ IOCX_CA_INLINE int iocx_pva_finish(struct iocx_pva_stream *s, struct iocx_ca_win
 	}
 	w->pos += (__u32)s->stream.skip;
 	s->stream.skip = 0;
-	if (s->stream.sync == IOCX_CA_TENTATIVE) {
-		if (w->pos != w->end)
-			return IOCX_CA_OUT_OF_SYNC;
-		iocx_ca_regain(&s->stream); /* the message ended where a segment ends */
-	}
 	iocx_pva_end_message(s, e);
 	return IOCX_CA_MORE;
 }

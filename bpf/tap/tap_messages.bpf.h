@@ -48,20 +48,34 @@ __attribute__((noinline)) int ca_event(struct __sk_buff *skb)
 	return on_event(w, flow, &w->event);
 }
 
+/* The boundaries are proved; the rest of the message at hand is not read. */
+static __always_inline void end_proof(struct work *w, struct iocx_ca_flow *flow, struct iocx_ca_stream *s)
+{
+	iocx_ca_regain(s);
+	count_unread(flow, w->window.direction, (__u32)s->skip);
+}
+
 /*
- * Reads the headers of messages, whose boundaries are not proved yet, and counts their bytes as unread. Returns 1 at the
- * end of the piece.
+ * Reads the headers of messages of either protocol, whose boundaries are not proved yet, and counts their bytes as
+ * unread. Returns 1 at the end of the piece.
  */
 __attribute__((noinline)) int ca_prove(struct __sk_buff *skb)
 {
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
+	struct iocx_ca_direction *d;
 	struct iocx_ca_stream *s;
-	int result = IOCX_CA_MORE;
+	int result, is_pva;
 
 	if (!flow)
 		return 1;
-	s = &direction_of(flow, w->window.direction)->stream;
+	d = direction_of(flow, w->window.direction);
+	s = &d->stream;
+	is_pva = iocx_ca_is_pva(flow->ioc);
+	if (w->window.direction == IOCX_CA_TO_SERVER && flow->asked == IOCX_CA_ANSWERED) {
+		end_proof(w, flow, s);
+		return 0;
+	}
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < MESSAGES_PER_BURST; i++) {
 		__u32 start;
@@ -70,16 +84,19 @@ __attribute__((noinline)) int ca_prove(struct __sk_buff *skb)
 		if (iocx_ca_wants_bytes(s, &w->window) && fill(skb, w, s))
 			return 1;
 		start = unread_from(w);
-		result = iocx_ca_doubt(s, &w->window, &w->event);
+		result = is_pva ? iocx_pva_doubt(&d->pva, &w->window, &w->event)
+				: iocx_ca_doubt(s, &w->window, &w->event);
 		count_passed(w, flow, start);
 		if (result != IOCX_CA_MORE)
 			return result == IOCX_CA_DONE;
 		if (w->event.kind != IOCX_CA_DOUBTED)
 			continue;
-		if (iocx_ca_judge(s, trust_in(w, flow)))
-			count_unread(flow, w->window.direction, (__u32)s->skip);
+		if (iocx_ca_judge(s, &w->event, trust_in(flow, w->event.size, w->event.id)))
+			end_proof(w, flow, s);
 		if (s->sync != IOCX_CA_UNPROVED)
 			return 0;
+		if (w->event.notify && !flow->asked)
+			flow->asked = IOCX_CA_ASKED | w->event.other;
 	}
 	return 0;
 }

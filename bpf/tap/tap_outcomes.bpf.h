@@ -116,6 +116,13 @@ static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, 
 	return 1;
 }
 
+/* The server has answered a request: it may be the one that proves the boundaries to it. */
+static __always_inline void note_answer(struct iocx_ca_flow *flow, __u32 ioid)
+{
+	if (flow->asked == (IOCX_CA_ASKED | ioid))
+		flow->asked = IOCX_CA_ANSWERED;
+}
+
 static __always_inline void on_subscribe(struct iocx_ca_flow *flow, __u32 sid, const int opens)
 {
 	struct iocx_ca_channel *element;
@@ -190,7 +197,11 @@ __attribute__((noinline)) int ca_outcome(struct __sk_buff *skb)
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 
-	if (!flow || flow->told)
+	if (!flow)
+		return 0;
+	if (w->event.kind == IOCX_CA_WRITTEN)
+		note_answer(flow, w->event.other);
+	if (flow->told)
 		return 0;
 	switch (w->event.kind) {
 	case IOCX_CA_RIGHTS:

@@ -158,6 +158,8 @@ static __always_inline int on_pva_message(struct __sk_buff *skb, struct work *w,
 
 	if (kind >= IOCX_PVA_UNREADABLE)
 		return on_pva_trouble(w, flow);
+	if (kind == IOCX_PVA_ANSWER || kind == IOCX_PVA_INITED)
+		note_answer(flow, w->pva.other);
 	if (kind == IOCX_PVA_UPDATE)
 		count_message(flow, IOCX_CA_UPDATE);
 	if (kind == IOCX_PVA_ASK && command <= IOCX_PVA_CMD_PUT_GET)
@@ -180,14 +182,12 @@ static __always_inline int on_pva_message(struct __sk_buff *skb, struct work *w,
 static __always_inline int is_orphan(const struct work *w, const struct iocx_ca_flow *flow)
 {
 	const __u8 *bytes = w->window.seek.bytes;
-	struct iocx_ca_channel_key key;
 
-	if (flow->joined || w->window.direction != IOCX_CA_TO_SERVER ||
-	    (bytes[2] & (IOCX_PVA_CONTROL | IOCX_PVA_CONTINUED)) || !iocx_pva_is_request(bytes[3]) ||
-	    !iocx_pva_is_header(bytes, IOCX_CA_TO_SERVER))
+	if (w->window.direction != IOCX_CA_TO_SERVER || (bytes[2] & (IOCX_PVA_CONTROL | IOCX_PVA_CONTINUED)) ||
+	    !iocx_pva_is_request(bytes[3]) || !iocx_pva_is_header(bytes, IOCX_CA_TO_SERVER))
 		return 0;
-	set_channel_key(&key, flow->circuit, iocx_pva_u32(bytes + IOCX_PVA_HEADER, bytes[2] & IOCX_PVA_BIG_ENDIAN));
-	return !bpf_map_lookup_elem(&ca_sids, &key);
+	return trust_in(flow, IOCX_CA_NAMES_SID,
+			iocx_pva_u32(bytes + IOCX_PVA_HEADER, bytes[2] & IOCX_PVA_BIG_ENDIAN)) == IOCX_CA_REFUSED;
 }
 
 /* One step of the search (shared/pva_resync.h). */
@@ -202,10 +202,8 @@ __attribute__((noinline)) int pva_seek_step(struct __sk_buff *skb)
 	size = iocx_pva_seek_wants(&w->window);
 	if (size && load_header(skb, w, size))
 		size = 0;
-	if (size == IOCX_PVA_PUT_HEAD && is_orphan(w, flow)) {
-		count_drop(IOCX_CA_DROP_ORPHAN);
+	if (size == IOCX_PVA_PUT_HEAD && is_orphan(w, flow))
 		size = 0;
-	}
 	return iocx_pva_seek(&direction_of(flow, w->window.direction)->pva, &w->window, size);
 }
 
@@ -227,19 +225,8 @@ __attribute__((noinline)) int pva_seek(struct __sk_buff *skb)
 	for (int i = 0; i < SEEK_STEPS && result == IOCX_CA_SEEK_ON; i++)
 		result = pva_seek_step(skb);
 	count_passed(w, flow, start);
-	if (result != IOCX_CA_SEEK_FOUND)
-		return result == IOCX_CA_SEEK_END;
-	w->pva.kind = IOCX_PVA_NOTHING;
-	iocx_pva_end_message(s, &w->pva);
-	if (w->pva.kind == IOCX_PVA_PUT)
-		pva_put(skb);
-	return 0;
-}
-
-/* Whether the rest of a message is skipped that may be none. Of a put, where boundaries were found, the SID is checked. */
-static __always_inline int skips_blindly(const struct iocx_ca_stream *s)
-{
-	return s->skip && (s->sync == IOCX_CA_TENTATIVE || (s->sync == IOCX_CA_REGAINED && !s->unfinished));
+	begin_proof(w, flow, result);
+	return result == IOCX_CA_SEEK_END;
 }
 
 /*
@@ -262,8 +249,8 @@ __attribute__((noinline)) int pva_step(struct __sk_buff *skb)
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_pva_stream *s;
-	int result, is_blind;
-	__u32 start, order;
+	int result;
+	__u32 order;
 
 	if (!flow || flow->alien)
 		return IOCX_CA_DONE;
@@ -272,12 +259,8 @@ __attribute__((noinline)) int pva_step(struct __sk_buff *skb)
 		return IOCX_CA_OUT_OF_SYNC;
 	if (iocx_ca_wants_bytes(&s->stream, &w->window) && fill(skb, w, &s->stream))
 		return IOCX_CA_DONE;
-	start = w->window.pos;
 	order = s->big;
-	is_blind = skips_blindly(&s->stream);
 	result = iocx_pva_step(s, &w->window, &w->pva);
-	if (is_blind || skips_blindly(&s->stream))
-		count_passed(w, flow, start);
 	if (s->big != order)
 		note_order(w, flow);
 	if (result != IOCX_CA_MORE || w->pva.kind == IOCX_PVA_NOTHING)
@@ -292,12 +275,16 @@ __attribute__((noinline)) int pva_burst(struct __sk_buff *skb)
 {
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
+	struct iocx_ca_stream *s;
 	int result;
 
 	if (!flow)
 		return 1;
-	if (!flow->alien && iocx_ca_is_out_of_sync(&direction_of(flow, w->window.direction)->stream))
+	s = &direction_of(flow, w->window.direction)->stream;
+	if (!flow->alien && iocx_ca_is_out_of_sync(s))
 		return pva_seek(skb);
+	if (!flow->alien && s->sync == IOCX_CA_UNPROVED)
+		return ca_prove(skb);
 	for (int i = 0; i < PVA_STEPS; i++) {
 		result = pva_step(skb);
 		if (result != IOCX_CA_MORE)

@@ -12,10 +12,9 @@ static __always_inline __u32 seq_of_pos(const struct work *w, const struct iocx_
 	return d->next - (w->window.end - w->window.pos);
 }
 
-/* Whether the circuit has the channel that the header names. */
-static __always_inline __u32 trust_in(const struct work *w, const struct iocx_ca_flow *flow)
+/* Whether the circuit has the channel that a message names. */
+static __always_inline __u32 trust_in(const struct iocx_ca_flow *flow, __u32 names, __u32 id)
 {
-	const __u32 names = iocx_ca_names(w->window.direction, &w->window.header);
 	struct iocx_ca_channel_key key;
 	const void *found;
 
@@ -23,7 +22,7 @@ static __always_inline __u32 trust_in(const struct work *w, const struct iocx_ca
 		return IOCX_CA_NAMELESS;
 	if (names == IOCX_CA_NAMES_NEW || flow->joined) /* not all of its channels are known */
 		return IOCX_CA_TRUSTED;
-	set_channel_key(&key, flow->circuit, w->window.header.parameter1);
+	set_channel_key(&key, flow->circuit, id);
 	if (names == IOCX_CA_NAMES_SID)
 		found = bpf_map_lookup_elem(&ca_sids, &key);
 	else
@@ -69,7 +68,8 @@ __attribute__((noinline)) int ca_seek_step(struct __sk_buff *skb)
 		return IOCX_CA_SEEK_END;
 	size = iocx_ca_seek_wants(&w->window);
 	if (size && load_header(skb, w, size) == 0 && iocx_ca_seek_header(&w->window, size))
-		trust = trust_in(w, flow);
+		trust = trust_in(flow, iocx_ca_names(w->window.direction, &w->window.header),
+				 w->window.header.parameter1);
 	return iocx_ca_seek(&direction_of(flow, w->window.direction)->stream, &w->window, trust, !flow->joined);
 }
 
@@ -90,6 +90,13 @@ static __always_inline void count_passed(const struct work *w, struct iocx_ca_fl
 {
 	if (w->window.pos > start)
 		count_unread(flow, w->window.direction, w->window.pos - start);
+}
+
+/* Of a candidate that was found, no request was answered yet. */
+static __always_inline void begin_proof(const struct work *w, struct iocx_ca_flow *flow, int result)
+{
+	if (result == IOCX_CA_SEEK_FOUND && w->window.direction == IOCX_CA_TO_SERVER)
+		flow->asked = 0;
 }
 
 /* Goes on with the search. Returns 1 when the segment has no boundary. */
@@ -114,6 +121,7 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 	for (int i = 0; i < SEEK_STEPS && result == IOCX_CA_SEEK_ON; i++)
 		result = ca_seek_step(skb);
 	count_passed(w, flow, start);
+	begin_proof(w, flow, result);
 	return result == IOCX_CA_SEEK_END;
 }
 
@@ -125,14 +133,11 @@ __attribute__((noinline)) int ca_refuses_put(struct __sk_buff *skb)
 {
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
-	struct iocx_ca_channel_key key;
 
 	if (!flow)
 		return 1;
-	set_channel_key(&key, flow->circuit, w->event.id);
-	if (flow->joined || bpf_map_lookup_elem(&ca_sids, &key))
+	if (trust_in(flow, IOCX_CA_NAMES_SID, w->event.id) != IOCX_CA_REFUSED)
 		return 0;
-	count_drop(IOCX_CA_DROP_ORPHAN);
 	direction_of(flow, w->window.direction)->stream.sync = IOCX_CA_LOST;
 	return 1;
 }

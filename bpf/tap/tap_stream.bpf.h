@@ -252,7 +252,7 @@ static __always_inline void heed_silence(const struct work *w, const struct iocx
 	const __u64 since_ns = d->heard_ns ? d->heard_ns : flow->since_ns;
 
 	d->heard_ns = w->now;
-	if (in_turn && w->now - since_ns >= SILENCE_NS && !iocx_ca_is_pva(flow->ioc))
+	if (in_turn && w->now - since_ns >= SILENCE_NS)
 		iocx_ca_regain_by_silence(&d->stream);
 }
 

@@ -135,6 +135,24 @@ TEST_P(CaTapResyncTest, AnArrayThatIsOnItsWayBecomesNoPuts) {
   EXPECT_EQ(collect().servers.at(0).unread_bytes, bytes.size());
 }
 
+// Sixteen put-callbacks in an array prove nothing: the server would answer them.
+TEST_P(CaTapResyncTest, AnAnswerToAPutCallbackProvesBoundaries) {
+  RawCircuit circuit(port());
+  const Bytes answer = written(7);
+  const Bytes before = Bytes(40, 0xFF) + repeat(write_notify(300, 5), 100) + Bytes(40, 0xFF);
+  const Bytes bytes = before + write_notify(301, 7) + write(301) + repeat(write(301), 13);
+  circuit.part(kForth, bytes, 0, before.size());
+  circuit.segment(kBack, 0, answer + answer);  // of requests that were sent before
+  circuit.part(kForth, bytes, before.size(), before.size() + 48);
+  EXPECT_EQ(all_puts(), 0u);
+  circuit.segment(kBack, 2 * answer.size(), answer);
+  circuit.part(kForth, bytes, before.size() + 48, bytes.size());
+  give_up_on_seed();
+  EXPECT_EQ(all_puts(), 13u);
+  EXPECT_EQ(collect().servers.at(0).unread_bytes, before.size() + 48);
+  EXPECT_EQ(drop("resync"), 2u);
+}
+
 TEST_P(CaTapResyncTest, AfterASilenceAMessageStarts) {
   RawCircuit heard(port()), silent(port(), 40002);
   heard.segment(kForth, 0, Bytes(40, 0xFF));

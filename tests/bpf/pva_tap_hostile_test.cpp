@@ -117,6 +117,8 @@ TEST_P(PvaTapHostileTest, ACircuitThatIsNotClosedIsReadAgain) {
   std::this_thread::sleep_for(std::chrono::milliseconds(2100));
   wire.to_server(repeat(b_.put(11, 101), 23));
   wire.to_client(b_.answer(kPut, 101, 0));
+  wire.to_server(repeat(b_.put(11, 101), 23));
+  wire.to_client(b_.answer(kPut, 101, 0));
   EXPECT_EQ(counted("A"), (PvaCounts{23, 0, 1, 0}));
 }
 

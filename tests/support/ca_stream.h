@@ -58,7 +58,7 @@ class CaStream {
   explicit CaStream(CaDirection direction) : direction_(direction) {}
   void fill(std::span<const std::uint8_t> segment);
   int seek(std::span<const std::uint8_t> segment);
-  std::uint32_t trust() const;
+  std::uint32_t trust(std::uint32_t names, std::uint32_t id) const;
   CaEvent convert(const iocx_ca_event& event) const;
 
   CaDirection direction_;
@@ -93,7 +93,7 @@ inline std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment
                                                         : iocx_ca_step(&stream_, &window_, &event);
     if (result == IOCX_CA_DONE) return events;
     if (event.kind == IOCX_CA_DOUBTED) {
-      iocx_ca_judge(&stream_, trust());
+      if (iocx_ca_judge(&stream_, &event, trust(event.size, event.id))) iocx_ca_regain(&stream_);
       continue;
     }
     if (event.kind == IOCX_CA_PUT && stream_.sync == IOCX_CA_REGAINED && has_channel_ &&
@@ -113,18 +113,19 @@ inline int CaStream::seek(std::span<const std::uint8_t> segment) {
     std::uint32_t confidence = IOCX_CA_REFUSED;
     if (size != 0) {
       std::memcpy(window_.seek.bytes, segment.data() + (window_.seek.at - window_.carried), size);
-      if (iocx_ca_seek_header(&window_, size)) confidence = trust();
+      if (iocx_ca_seek_header(&window_, size))
+        confidence =
+            trust(iocx_ca_names(window_.direction, &window_.header), window_.header.parameter1);
     }
     const int result = iocx_ca_seek(&stream_, &window_, confidence, has_channel_ != nullptr);
     if (result != IOCX_CA_SEEK_ON) return result;
   }
 }
 
-inline std::uint32_t CaStream::trust() const {
-  const std::uint32_t names = iocx_ca_names(window_.direction, &window_.header);
+inline std::uint32_t CaStream::trust(std::uint32_t names, std::uint32_t id) const {
   if (names == IOCX_CA_NAMES_NONE) return IOCX_CA_NAMELESS;
   if (names == IOCX_CA_NAMES_NEW || !has_channel_) return IOCX_CA_TRUSTED;
-  return has_channel_(names, window_.header.parameter1) ? IOCX_CA_TRUSTED : IOCX_CA_REFUSED;
+  return has_channel_(names, id) ? IOCX_CA_TRUSTED : IOCX_CA_REFUSED;
 }
 
 inline std::vector<CaEvent> CaStream::gap(std::uint32_t missing) {

@@ -54,12 +54,16 @@ class PvaStream {
     return {convert(event)};
   }
 
+  // The client was silent for a while.
+  void silence() { iocx_ca_regain_by_silence(&stream_.stream); }
+
   bool is_lost() const { return stream_.stream.sync < IOCX_CA_REGAINED; }
 
  private:
   explicit PvaStream(PvaDirection direction) : direction_(direction) {}
   void fill(std::span<const std::uint8_t> segment);
   int seek(std::span<const std::uint8_t> segment);
+  int prove();
   PvaEvent convert(const iocx_pva_event& event) const;
 
   PvaDirection direction_;
@@ -76,13 +80,13 @@ inline std::vector<PvaEvent> PvaStream::feed(std::span<const std::uint8_t> segme
     iocx_pva_event event{};
     if (iocx_ca_is_out_of_sync(&stream_.stream)) {
       if (seek(segment) == IOCX_CA_SEEK_END) return events;
-      iocx_pva_end_message(&stream_, &event);
-    } else {
-      if (iocx_ca_wants_bytes(&stream_.stream, &window_)) fill(segment);
-      const int result = iocx_pva_step(&stream_, &window_, &event);
-      if (result == IOCX_CA_DONE) return events;
-      if (result == IOCX_CA_OUT_OF_SYNC) continue;
+      continue;
     }
+    if (iocx_ca_wants_bytes(&stream_.stream, &window_)) fill(segment);
+    const int result = stream_.stream.sync == IOCX_CA_UNPROVED
+                           ? prove()
+                           : iocx_pva_step(&stream_, &window_, &event);
+    if (result == IOCX_CA_DONE) return events;
     if (event.kind != IOCX_PVA_NOTHING) events.push_back(convert(event));
   }
 }
@@ -96,6 +100,17 @@ inline int PvaStream::seek(std::span<const std::uint8_t> segment) {
     const int result = iocx_pva_seek(&stream_, &window_, size);
     if (result != IOCX_CA_SEEK_ON) return result;
   }
+}
+
+// As if the circuit had each channel, and no request were answered.
+inline int PvaStream::prove() {
+  iocx_ca_event event{};
+  const int result = iocx_pva_doubt(&stream_, &window_, &event);
+  if (event.kind == IOCX_CA_DOUBTED &&
+      iocx_ca_judge(&stream_.stream, &event,
+                    event.size == IOCX_CA_NAMES_NONE ? IOCX_CA_NAMELESS : IOCX_CA_TRUSTED))
+    iocx_ca_regain(&stream_.stream);
+  return result;
 }
 
 // The same as fill() of bpf/tap/tap_messages.bpf.h.

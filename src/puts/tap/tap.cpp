@@ -13,8 +13,8 @@ static_assert(sizeof(iocx_ca_channel) == 64 && offsetof(iocx_ca_channel, puts) =
               offsetof(iocx_ca_channel, last_put) == 32 && offsetof(iocx_ca_channel, state) == 48);
 static_assert(sizeof(iocx_ca_stream) == 280 && sizeof(iocx_pva_stream) == 296 &&
               sizeof(iocx_ca_direction) == 328);
-static_assert(sizeof(iocx_ca_flow) == 920 && offsetof(iocx_ca_flow, counts) == 72 &&
-              offsetof(iocx_ca_flow, directions) == 264);
+static_assert(sizeof(iocx_ca_flow) == 928 && offsetof(iocx_ca_flow, counts) == 80 &&
+              offsetof(iocx_ca_flow, directions) == 272);
 static_assert(sizeof(iocx_ca_pending) == 32 && sizeof(iocx_ca_failure_key) == 16 &&
               sizeof(iocx_ca_failure) == 24);
 static_assert(sizeof(iocx_ca_outcome) == 24 + 8 * IOCX_PUT_HIST_SLOTS);
