@@ -79,15 +79,15 @@ void append_caputlog_element(std::string& out, const Element& element, Dbf kind)
   if (digits.find_first_not_of("0123456789-") == std::string_view::npos) out += ".0";
 }
 
-// Its arrays of DBF_CHAR are texts, those of DBF_UCHAR numbers.
+// Its DBF_CHAR are texts, its arrays of DBF_UCHAR numbers.
 Value caputlog_value(const Value& value, Dbf kind) {
   const bool is_told_text =
       value.elements.size() == 1 && std::holds_alternative<std::string>(value.elements.front());
-  const auto text = is_told_text || value.is_array ? text_in(value) : std::nullopt;
-  Value shown{{}, true, value.whole_size()};
+  const auto text = is_told_text || kind == Dbf::character ? text_in(value) : std::nullopt;
+  Value shown{{}, is_told_text || value.is_array, value.whole_size()};
   if (text && kind == Dbf::character) {
-    shown.elements = {*text};
-  } else if (text && kind == Dbf::uchar && is_told_text) {
+    shown.elements = {text->substr(0, kCaPutLogBytes)};
+  } else if (text && kind == Dbf::uchar) {
     for (const char character : *text)
       shown.elements.emplace_back(std::int64_t{static_cast<unsigned char>(character)});
     if (shown.size > text->size()) shown.elements.emplace_back(std::int64_t{0});
@@ -191,12 +191,10 @@ void append_caputlog_json(std::string& out, const Entry& entry) {
   append_json_text(object.key("pv"), event.pv);
   append_caputlog_value(object, "new", event.value, event.kind);
   append_caputlog_value(object, "old", event.old, event.kind);
-  if (!entry.burst) return;
-  if (const auto& least = entry.burst->least)
-    append_caputlog_element(object.key("min"), *least, event.kind);
-  if (const auto& most = entry.burst->most)
-    append_caputlog_element(object.key("max"), *most, event.kind);
-  append_json_number(object.key("burst"), entry.puts);
+  if (!entry.burst || !entry.burst->least || !entry.burst->most) return;
+  append_caputlog_element(object.key("min"), *entry.burst->least, event.kind);
+  append_caputlog_element(object.key("max"), *entry.burst->most, event.kind);
+  append_json_number(object.key("burst"), entry.puts - 1);  // those that have no line
 }
 
 }  // namespace ioc_exporter::putlog

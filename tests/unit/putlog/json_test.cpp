@@ -126,7 +126,7 @@ TEST(PutJson, ABurstHasMoreKeys) {
   EXPECT_TRUE(line.ends_with(R"("value":1.5,"burst":4})")) << line;
 }
 
-// ../shared: keys in this order; arrays are cut at 400 bytes of storage.
+// Keys in this order; arrays are cut at 400 bytes of storage.
 TEST(CaPutLogJson, IsAsCaPutLogWritesIt) {
   ::setenv("TZ", "UTC", 1);
   ::tzset();
@@ -164,6 +164,23 @@ TEST(CaPutLogJson, WritesNumbersAndCharactersAsR41Does) {
   EXPECT_EQ(caputlog_values(text, Dbf::character), R"(["ab"],"new-size":3)");
   EXPECT_EQ(caputlog_values(text, Dbf::uchar), R"([97,98,0],"new-size":3)");
   EXPECT_EQ(caputlog_values(scalar(std::string("ab")), Dbf::string), "\"ab\"");
+  EXPECT_EQ(caputlog_values(scalar(std::int64_t{'a'}), Dbf::character), "\"a\"");
+  EXPECT_EQ(caputlog_values(scalar(std::int64_t{'a'}), Dbf::uchar), "97");
+  EXPECT_EQ(caputlog_values({{std::string(401, 'x')}, false, 401}, Dbf::character),
+            "[\"" + std::string(400, 'x') + "\"],\"new-size\":401");
+}
+
+// Without the put of the line itself; texts have none.
+TEST(CaPutLogJson, ABurstIsHowManyPutsHaveNoLine) {
+  const auto line = [](const Burst& burst) {
+    PutEvent one = event(1);
+    one.kind = Dbf::float64;
+    std::string text;
+    append_caputlog_json(text, {shared(one), 4, burst});
+    return text.substr(text.find(",\"new\""));
+  };
+  EXPECT_EQ(line({Element(1.0), Element(2.5)}), R"(,"new":1.5,"min":1.0,"max":2.5,"burst":3})");
+  EXPECT_EQ(line({}), R"(,"new":1.5})");
 }
 
 TEST(CaPutLogJson, CutsArraysAndTellsTheirSize) {
@@ -172,10 +189,9 @@ TEST(CaPutLogJson, CutsArraysAndTellsTheirSize) {
     one.kind = kind;
     one.value = Value{std::vector<Element>(300, element), true, 5000};
     std::string line;
-    append_caputlog_json(line, {shared(one), 2, Burst{element, element}});
+    append_caputlog_json(line, {shared(one)});
     const auto json = nlohmann::json::parse(line);
     EXPECT_EQ(json.at("new-size"), 5000);
-    EXPECT_EQ(json.at("burst"), 2);
     EXPECT_EQ(json.at("host"), "10.0.0.7");
     return json.at("new").size();
   };
