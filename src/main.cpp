@@ -189,6 +189,7 @@ int run(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &to_stop, nullptr);
   pthread_sigmask(SIG_BLOCK, &lifecycle, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a limit of files is an error
 
   app::Notifier notifier;
   if (auto reached = app::Notifier::from_environment())

@@ -17,7 +17,6 @@ constexpr const char* kTapProbe = "ca_tap";
 constexpr const char* kUdpProbe = "ca_udp";
 constexpr seconds kReleaseInterval{30};
 constexpr seconds kUdpLookInterval{2};
-constexpr const char* kKeepChannels = "keep the names of open channels";
 constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 
 std::set<std::uint16_t> expected_ports(const Options& options) {
@@ -75,7 +74,7 @@ Result<void> CaCollector::load_tap(const Setup& setup) {
   if (!tap) return std::move(tap).error();
   tap_ = std::move(*tap);
   const auto boot = host_.fs().read(kBootId);
-  kept_.open(setup.state_folder, boot ? *boot : std::string(), Clock::now());
+  tap_->know(kept_.open(setup.state_folder, boot ? *boot : std::string()));
   return {};
 }
 
@@ -273,7 +272,6 @@ void CaCollector::tick(TimePoint now) {
   if (options_.enabled && !host_.hands_off() && client_processes_.is_due(now))
     client_processes_.look(socket_owners(), host_.own_namespace());
   totals_->tick(now);
-  if (tap_ && kept_.is_open()) trouble_.report(kKeepChannels, kept_.look(*tap_, telling(), now));
   if (host_.listeners().rested) return;
   collect_server_probe(now);
   if (tap_) trouble_.report("take over the counts of closed channels", tap_->reap(now));
@@ -308,15 +306,6 @@ void CaCollector::seed(TimePoint now) {
   }
 }
 
-// Servers whose names are read from their memory at each start.
-ChannelsKeeper::Telling CaCollector::telling() const {
-  ChannelsKeeper::Telling all;
-  for (const auto& [id, live] : host_.live())
-    if (live.ioc.kind == iocs::IocKind::base && !live.ioc.ca_server.empty())
-      all.insert(live.number);
-  return all;
-}
-
 // Also without the mutex.
 void CaCollector::name_slots(TimePoint now) {
   if (host_.hands_off()) return;
@@ -346,7 +335,9 @@ void CaCollector::attach() {
 
 void CaCollector::keep_channels() {
   const std::scoped_lock lock(host_.mutex());
-  if (tap_) trouble_.report(kKeepChannels, kept_.keep_now(*tap_, telling()));
+  if (!tap_ || !kept_.is_open()) return;
+  const auto open = open_circuits(*tap_, Clock::now());
+  trouble_.report("keep the names of open channels", open ? kept_.write(*open) : open.error());
 }
 
 // Before the tap is read: all that the server was asked for has travelled before.

@@ -161,7 +161,6 @@ class CaCollector final : public Collector {
   void tell_network_problems();
   void release_addressed(TimePoint now);
   void seed(TimePoint now);
-  ChannelsKeeper::Telling telling() const;
   void name_slots(TimePoint now);
   Result<CaTapReading> read_tap();
   Reading read();
@@ -180,7 +179,7 @@ class CaCollector final : public Collector {
   // Members below: under the host's mutex, unless noted otherwise.
   std::shared_ptr<CaTotals> totals_ = std::make_shared<CaTotals>(kCaPutSeries);
   std::unique_ptr<CaTap> tap_;  // without it, packets are not read
-  ChannelsKeeper kept_;
+  ChannelsFile kept_;
   std::optional<CaUdp> udp_;                 // goes before the tap
   std::optional<ServerProbe> server_probe_;  // the same
   TappedNamespaces namespaces_;

@@ -55,7 +55,7 @@ void CaCollector::look_for_names() {
   if (host_.listeners().rested) return;
   const auto now = Clock::now();
   collect_server_probe(now);
-  if (tap_) trouble_.report("look for the names of channels", tap_->channels().observe(now));
+  if (tap_) trouble_.report("look for the names of channels", tap_->observe(now));
 }
 
 kernel::LostEvents CaCollector::lost_events(iocx_putlog_source source) const {

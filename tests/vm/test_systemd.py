@@ -78,7 +78,7 @@ def test_starts_as_installed(facts):
         "CapBnd": BOUND}
     assert (process["NoNewPrivs"], process["Seccomp"]) == ("1", "2")
     assert facts["home"].split() == ["0"]  # where the IOC's files are
-    assert facts["state"].splitlines() == ["/var/lib/ioc_exporter/channels.1 ioc_exporter 640"]
+    assert facts["state"].splitlines() == ["/var/lib/ioc_exporter/channels ioc_exporter 640"]
 
 
 def test_counts_exactly(facts):

@@ -48,9 +48,11 @@ Result<void> Channels::observe_slot(std::uint32_t slot, Clock::time_point now) {
     if (!ioc) return {};
     note_place(slot, *ioc, **info);
     if (note_counts(placed_[slot], puts) == CaPutSources::Counts::not_known_yet) return {};
+    if (!circuits_.is_met((*info)->circuit)) return {};
+    if ((*info)->name[0] != 0) circuits_.drop_kept_name((*info)->circuit, channel.sid);
     const auto waits = waits_for_seed(slot, *ioc, **info, now);
     if (!waits) return waits.error();
-    if (!*waits) open_slot(slot, labels_of(*ioc, **info), puts, last_put);
+    if (!*waits) open_slot(slot, labels_of(*ioc, **info, channel.sid), puts, last_put);
     return {};
   }
   if (puts_.is_current(slot, puts)) return {};
@@ -81,7 +83,7 @@ Result<void> Channels::relabel(const std::function<bool(std::uint64_t circuit)>&
     const auto ioc = *info ? circuits_.ioc_of((*info)->circuit, (*info)->ioc) : std::nullopt;
     if (!ioc) continue;
     note_place(slot, *ioc, **info);
-    puts_.relabel(slot, labels_of(*ioc, **info));
+    puts_.relabel(slot, labels_of(*ioc, **info, channel.sid));
   }
   return {};
 }
@@ -215,8 +217,10 @@ void Channels::open_slot(std::uint32_t slot, CaPutLabels labels, const CaPuts& p
     puts_.pass_over(slot, puts);
 }
 
-CaPutLabels Channels::labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info) const {
+CaPutLabels Channels::labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info,
+                                std::uint32_t sid) const {
   CaPutLabels labels = ca::labels_of(ioc, info);
+  if (labels.pv.empty()) labels.pv = circuits_.kept_name(info.circuit, sid);
   const Circuits::Identity* const identity = circuits_.identity(info.circuit);
   if (identity == nullptr || !labels.user.empty() || (!labels.host.empty() && !is_pva(ioc)))
     return labels;
@@ -235,7 +239,8 @@ Result<bool> Channels::waits_for_seed(std::uint32_t slot, std::uint32_t ioc,
   if (sources_.was_left(ioc)) return false;
   const bool anonymous = info.identity.user[0] == 0 && info.identity.host[0] == 0 &&
                          circuits_.identity(info.circuit) == nullptr;
-  if (info.name[0] != 0 && !anonymous) return false;
+  const bool named = info.name[0] != 0 || !circuits_.kept_name(info.circuit, element.sid).empty();
+  if (named && !anonymous) return false;
   const auto joined = circuits_.is_joined(info.circuit);
   if (!joined) return joined;
   if (!*joined) return false;
@@ -249,7 +254,7 @@ Result<bool> Channels::waits_for_seed(std::uint32_t slot, std::uint32_t ioc,
 void Channels::count_unnamed(std::uint32_t slot) {
   const CaPutLabels* labels = puts_.labels(slot, object_.channels()[slot].channel);
   const auto held = held_.find(slot);
-  if (labels != nullptr)
+  if (labels != nullptr && labels->pv.empty())
     ++unnamed_[labels->ioc];
   else if (held != held_.end())
     ++unnamed_[held->second.ioc];
@@ -259,8 +264,8 @@ std::optional<CaPutIdentity> Channels::identify(const iocx_putlog_event& event) 
   const auto info = object_.maps().channel_info.lookup(event.id);
   if (!info || !*info) return std::nullopt;
   const auto ioc = circuits_.ioc_of((*info)->circuit, (*info)->ioc);
-  if (!ioc) return std::nullopt;
-  return CaPutIdentity{labels_of(*ioc, **info),
+  if (!ioc || !circuits_.is_met((*info)->circuit)) return std::nullopt;
+  return CaPutIdentity{labels_of(*ioc, **info, event.sid),
                        {*ioc, event.sid, (*info)->client, (*info)->client_port}};
 }
 
@@ -268,7 +273,8 @@ void Channels::for_each_named(
     const std::function<void(const iocx_ca_channel&, const CaPutLabels&)>& each) const {
   for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
     const iocx_ca_channel& channel = object_.channels()[slot];
-    if (!used_[slot] || state_of(channel) != IOCX_CA_SLOT_LIVE) continue;
+    const std::uint32_t state = state_of(channel);
+    if (!used_[slot] || (state != IOCX_CA_SLOT_LIVE && state != IOCX_CA_SLOT_UNNAMED)) continue;
     const CaPutLabels* const labels = puts_.labels(slot, channel.channel);
     if (labels != nullptr && !labels->pv.empty()) each(channel, *labels);
   }

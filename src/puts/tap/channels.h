@@ -103,7 +103,8 @@ class Channels {
   std::uint64_t waiting_puts(std::uint32_t slot) const;
   void open_slot(std::uint32_t slot, CaPutLabels labels, const CaPuts& puts,
                  std::uint64_t last_put);
-  CaPutLabels labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info) const;
+  CaPutLabels labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info,
+                        std::uint32_t sid) const;
 
   const CaTapObject& object_;
   Circuits& circuits_;

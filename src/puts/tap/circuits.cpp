@@ -3,7 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+#include "base/wall_clock.h"
+
 namespace ioc_exporter::ca {
+namespace {
+
+constexpr auto kKeptNs = static_cast<std::uint64_t>(std::chrono::nanoseconds(kKeptFor).count());
+
+}  // namespace
 
 Result<Circuits::Seen> Circuits::look() {
   Seen seen;
@@ -27,6 +35,7 @@ Result<Circuits::Seen> Circuits::look() {
   const auto is_gone = [this](const auto& entry) { return !joined_.contains(entry.first); };
   std::erase_if(iocs_, is_gone);
   std::erase_if(identities_, is_gone);
+  std::erase_if(names_, is_gone);
   return seen;
 }
 
@@ -102,7 +111,8 @@ Result<void> Circuits::remove(const iocx_ca_flow_key& key, std::uint64_t circuit
 }
 
 // A circuit that has ended is not open. What it carried counts all the same.
-Result<void> Circuits::observe(CaPutSources& sources, CaOpenCounts* open) {
+Result<void> Circuits::observe(CaPutSources& sources, Clock::time_point now, CaOpenCounts* open) {
+  if (auto ok = meet(now); !ok) return ok;
   auto read = object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
     const auto ioc = ioc_of(flow.circuit, flow.ioc);
     if (!ioc) return;
@@ -114,6 +124,52 @@ Result<void> Circuits::observe(CaPutSources& sources, CaOpenCounts* open) {
   for (const auto& [ioc, counts] : traffic_.totals())
     sources.saw_unnamed(ioc, counts[IOCX_CA_COUNT_PUTS]);
   return read;
+}
+
+// Gives new circuits the names that an earlier run has kept for their sockets.
+Result<void> Circuits::meet(Clock::time_point now) {
+  const std::uint64_t now_ns = kernel_ns(now);
+  std::erase_if(kept_, [now_ns](const auto& one) { return now_ns - one.second.seen_ns > kKeptNs; });
+  if (kept_.empty()) {
+    met_.clear();
+    return {};
+  }
+  std::map<iocx_ca_flow_key, std::uint64_t, CaKeyLess> fresh;
+  auto read = object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
+    if (!met_.contains(flow.circuit)) fresh.emplace(key, flow.circuit);
+  });
+  if (!read || fresh.empty()) return read;
+  const auto sockets = this->sockets();
+  if (!sockets) return sockets.error();
+  std::size_t named = 0;
+  for (const auto& [key, circuit] : fresh) {
+    met_.insert(circuit);
+    const auto socket = sockets->find(key);
+    const auto known = socket == sockets->end() ? kept_.end() : kept_.find(socket->second);
+    if (known == kept_.end()) continue;
+    named += known->second.names.size();
+    set_identity(circuit, {known->second.user, known->second.host});
+    names_[circuit] = std::move(known->second.names);
+    kept_.erase(known);
+  }
+  if (named > 0) log::info("names of {} channels are known from an earlier run", named);
+  return {};
+}
+
+std::string Circuits::kept_name(std::uint64_t circuit, std::uint32_t sid) const {
+  const auto names = names_.find(circuit);
+  if (names == names_.end()) return {};
+  const auto name = names->second.find(sid);
+  return name == names->second.end() ? std::string() : name->second;
+}
+
+std::map<std::uint32_t, std::string> Circuits::kept_names(std::uint64_t circuit) const {
+  const auto names = names_.find(circuit);
+  return names == names_.end() ? std::map<std::uint32_t, std::string>() : names->second;
+}
+
+void Circuits::drop_kept_name(std::uint64_t circuit, std::uint32_t sid) {
+  if (const auto names = names_.find(circuit); names != names_.end()) names->second.erase(sid);
 }
 
 std::optional<std::uint32_t> Circuits::ioc_of(std::uint64_t circuit, std::uint32_t noted) const {

@@ -23,6 +23,7 @@
 
 #include "base/result.h"
 #include "puts/put_sources.h"
+#include "puts/tap/kept_channels.h"
 #include "puts/tap/overdue.h"
 #include "puts/tap/watched_servers.h"
 #include "puts/totals/put_totals.h"
@@ -66,7 +67,7 @@ class Circuits {
 
   // Adds up what was carried; puts of circuits without channels go to `sources`. `open`: to add
   // what is open to; or null.
-  Result<void> observe(CaPutSources& sources, CaOpenCounts* open = nullptr);
+  Result<void> observe(CaPutSources& sources, Clock::time_point now, CaOpenCounts* open = nullptr);
   const CaServerTotals& traffic() const { return traffic_; }
   void forget(std::uint32_t ioc) { traffic_.drop(ioc); }
 
@@ -90,6 +91,16 @@ class Circuits {
     identities_.insert_or_assign(circuit, std::move(identity));
   }
 
+  // Names of an earlier run, for circuits that are still open when observe() meets them.
+  void know(KeptCircuits kept) { kept_ = std::move(kept); }
+  const KeptCircuits& not_met() const { return kept_; }
+  // observe() has met the circuit: its names are known, or will not be.
+  bool is_met(std::uint64_t circuit) const { return kept_.empty() || met_.contains(circuit); }
+  std::string kept_name(std::uint64_t circuit, std::uint32_t sid) const;  // "": not known
+  std::map<std::uint32_t, std::string> kept_names(std::uint64_t circuit) const;
+  // Another channel has the SID now.
+  void drop_kept_name(std::uint64_t circuit, std::uint32_t sid);
+
   // Connections to or from a watched port. Keyed as circuits are, with the cookies of the sockets
   // at the server's end where that is here.
   Result<CaSocketCookies> sockets() const;
@@ -101,6 +112,7 @@ class Circuits {
   std::uint64_t count() const { return count_; }
 
  private:
+  Result<void> meet(Clock::time_point now);
   void note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
   Result<void> remove(const iocx_ca_flow_key& key, std::uint64_t circuit);
 
@@ -111,6 +123,9 @@ class Circuits {
   std::map<std::uint64_t, std::uint32_t> iocs_;     // for which the kernel noted another one
   std::map<std::uint64_t, Identity> identities_;    // for which the kernel has seen none
   std::unordered_map<std::uint64_t, bool> joined_;  // as of the last look
+  KeptCircuits kept_;  // of an earlier run, not met yet
+  std::unordered_set<std::uint64_t> met_;  // circuits, while there are any of those
+  std::map<std::uint64_t, std::map<std::uint32_t, std::string>> names_;  // of circuits, by SID
   Overdue<std::uint64_t> gone_;
   std::set<std::uint64_t> without_socket_;  // that the last look at sockets did not find
   std::optional<Clock::time_point> looked_at_sockets_;

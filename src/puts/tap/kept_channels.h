@@ -1,86 +1,65 @@
-// Names of channels that are open, as they outlive the exporter: of servers whose memory does not
-// tell them. Their text is one of StateWriter's.
+// Names of channels that are open, as they outlive the exporter: written once, at a clean end, and
+// taken by a run that begins within kKeptFor. Circuits to gateways and other servers that no probe
+// hears live for months.
 //
 // A circuit is known again by its socket: the kernel gives no other one its cookie until the host
-// starts again. What was opened since the last writing has no name; a channel whose SID was used
-// again on the same circuit meanwhile has the name of the one before.
+// starts again. What was opened meanwhile has no name; a channel whose SID was used again on the
+// same circuit meanwhile has the name of the one before.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <set>
+#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "base/state_files.h"
-#include "puts/tap/tap_seed.h"
+#include "base/unique_fd.h"
 
 namespace ioc_exporter::ca {
 
 class CaTap;
 
-struct CaKeptCircuit {
-  std::uint64_t net_inode = 0;  // of its network namespace: numbers change with each run
-  std::uint64_t cookie = 0;     // of its socket, at the server's end where that is here (SO_COOKIE)
-  CaSeedCircuit circuit;
+inline constexpr std::chrono::minutes kKeptFor{5};
 
-  bool operator==(const CaKeptCircuit&) const = default;
+struct KeptCircuit {
+  std::uint64_t seen_ns = 0;  // CLOCK_MONOTONIC, by the run that has seen it last
+  std::string user, host;     // "": the client gave none
+  std::map<std::uint32_t, std::string> names;  // of PVs, by SID
+
+  bool operator==(const KeptCircuit&) const = default;
 };
-using CaKeptCircuits = std::vector<CaKeptCircuit>;
+// By their sockets' cookies (SO_COOKIE), at the server's end where that is here.
+using KeptCircuits = std::map<std::uint64_t, KeptCircuit>;
 
-inline constexpr StateFiles::Names kChannelFiles = {"channels.1", "channels.2"};
-inline constexpr std::size_t kLargestChannelFile = 32u << 20;
+// Those with names, and those of the run before that were not met yet.
+Result<KeptCircuits> open_circuits(CaTap& tap, std::chrono::steady_clock::time_point now);
 
-// `boot`: the kernel's id of this start of the host. Circuits that have no room in the largest file
-// are left out.
-std::string to_bytes(std::uint64_t generation, const std::string& boot,
-                     const CaKeptCircuits& circuits);
+// `boot`: the kernel's id of this start of the host.
+std::string kept_text(const std::string& boot, const KeptCircuits& circuits);
+// None where another start of the host has written them.
+Result<KeptCircuits> read_kept(std::string_view text, const std::string& boot);
 
-struct ReadChannels {
-  std::uint64_t generation = 0;
-  std::string boot;
-  CaKeptCircuits circuits;
-};
-Result<ReadChannels> channels_from_bytes(std::string_view bytes);
-
-// The files: reads them at the start, writes them now and then, by a thread of its own, and at the
-// end. Not thread-safe.
-class ChannelsKeeper {
+// The file, which stays open from the start to the end. Not thread-safe.
+class ChannelsFile {
  public:
-  using Clock = std::chrono::steady_clock;
-  // A killed exporter loses the names of what was opened since.
-  static constexpr std::chrono::seconds kPause{30};
-  // How long the servers of an earlier run's circuits may take to be found.
-  static constexpr std::chrono::seconds kPatience{120};
-  // IOCs, by their numbers, whose memory tells the names of their channels.
-  using Telling = std::set<std::uint32_t>;
-
-  // "" = nothing is kept.
-  void open(const std::string& folder, const std::string& boot, Clock::time_point now);
-  bool is_open() const { return file_.is_open(); }
-  // Gives the tap the names of the earlier run, as far as it watches their servers by now, and
-  // writes what is open, once in kPause, if it has changed.
-  Result<void> look(CaTap& tap, const Telling& telling, Clock::time_point now);
-  // Writes at the end.
-  Result<void> keep_now(CaTap& tap, const Telling& telling);
+  // Opens it and reads what an earlier run has kept. A failure is logged and counted; without a
+  // file nothing is kept, as without a folder ("").
+  KeptCircuits open(const std::string& folder, const std::string& boot);
+  bool is_open() const { return static_cast<bool>(file_); }
+  Result<void> write(const KeptCircuits& circuits);
 
   // "": all is well, or nothing is to be kept.
-  const std::string& problem() const { return file_.problem(); }
-  const StateSample& sample() const { return file_.sample(); }
+  const std::string& problem() const { return problem_; }
+  const StateSample& sample() const { return sample_; }
 
  private:
-  Result<bool> read(CaTap& tap, const Telling& telling);
-  StateKeeper::Encode encode() const;
+  Result<void> open_file(const std::string& folder);
 
-  std::string boot_;
-  Clock::time_point until_{};
-  CaKeptCircuits before_;  // of the earlier run, whose servers were not found yet
-  std::shared_ptr<const CaKeptCircuits> kept_;  // as written last
-  StateKeeper file_{"channels", "names of open channels", kPause};
+  std::string path_, boot_, problem_;
+  UniqueFd file_;
+  StateSample sample_{.state = "channels"};
 };
 
 }  // namespace ioc_exporter::ca

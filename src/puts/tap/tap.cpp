@@ -95,9 +95,8 @@ Result<void> CaTap::free_channels(const Circuits::Seen& seen, Clock::time_point 
   return outcomes_.free(ids);
 }
 
-// Circuits and channels, as far as the kernel has counted.
 Result<void> CaTap::observe(Clock::time_point now, CaOpenCounts* open) {
-  auto ok = circuits_.observe(sources_, open);
+  auto ok = circuits_.observe(sources_, now, open);
   return ok ? channels_.observe(now) : ok;
 }
 

@@ -71,8 +71,12 @@ class CaTap {
   // Servers, circuits and channels in the namespace go, what was counted stays. Its number may be
   // used again.
   Result<void> remove_namespace(std::uint32_t net);
+  // Circuits and channels, as far as the kernel has counted.
+  Result<void> observe(Clock::time_point now, CaOpenCounts* open = nullptr);
   // Frees what has ended. Call it every second or two.
   Result<void> reap(Clock::time_point now = Clock::now());
+  // Names of channels that were open in an earlier run. Before anything is watched.
+  void know(KeptCircuits kept) { circuits_.know(std::move(kept)); }
   Result<CaTapReading> collect(Clock::time_point now = Clock::now());
   // Circuits and channels that were open before the tap, from the server's own tables. The server
   // is named by set_servers() before those are read. What the tap saw itself wins, so that it does
@@ -110,7 +114,6 @@ class CaTap {
 
  private:
   CaTap(CaTapOptions options, CaTapObject object);
-  Result<void> observe(Clock::time_point now, CaOpenCounts* open = nullptr);
   Result<void> free_channels(const Circuits::Seen& seen, Clock::time_point now);
   void log_packets(std::uint32_t ioc);
   Result<std::vector<DropSample>> read_drops() const;

@@ -1,105 +1,114 @@
-// Names of open channels as they are kept: read as they were written, and nothing believed that
-// cannot be.
+// Names of open channels as they are kept in a file.
 #include "puts/tap/kept_channels.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
-#include <algorithm>
-#include <cstring>
-#include <functional>
+#include <filesystem>
+#include <fstream>
 
-#include "base/state_bytes.h"
-#include "puts/tap/connections.h"
+#include "support/temporary_folder.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::ca {
 namespace {
 
-CaKeptCircuits sample() {
-  CaSeedCircuit circuit;
-  circuit.key.client = iocx_ca_address{{10, 0, 0, 7}};
-  circuit.key.server = iocx_ca_address{{10, 0, 0, 1}};
-  circuit.key.client_port = 40'000;
-  circuit.key.server_port = 5064;
-  circuit.user = "anna";
-  circuit.host = "console";
-  circuit.channels = {{3, 100, "S:a", 2, IOCX_CA_ACCESS_READ_WRITE},
-                      {4, 101, std::string(IOCX_CA_NAME - 1, 'x'), 0, IOCX_CA_ACCESS_READ}};
-  CaSeedCircuit other = circuit;
-  other.key.client_port = 40'001;
-  other.user.clear();
-  other.channels = {{0, 0, "b", 0, IOCX_CA_ACCESS_UNKNOWN}};
-  return {{4026531840u, 17, circuit}, {4026532000u, 1ull << 40, other}};
-}
+using testing::HasSubstr;
 
-std::string with_sum(std::string bytes) {
-  bytes.resize(bytes.size() - sizeof(std::uint64_t));
-  const std::uint64_t sum = fnv1a(bytes);
-  return bytes.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+KeptCircuits sample() {
+  return {{17, {1'000'000'007, "anna", "console", {{100, "S:a"}, {101, std::string(231, 'x')}}}},
+          {1ull << 63, {~0ull, "", "\"h\\\n", {{~0u, "b"}}}}};
 }
 
 TEST(KeptChannels, AreReadAsTheyWereWritten) {
-  const auto read = channels_from_bytes(to_bytes(7, "boot", sample()));
-  ASSERT_TRUE(read) << read.error().message();
-  EXPECT_EQ(read->generation, 7u);
-  EXPECT_EQ(read->boot, "boot");
-  EXPECT_EQ(read->circuits, sample());
+  EXPECT_EQ(value_of(read_kept(kept_text("boot\n", sample()), "boot\n")), sample());
+  EXPECT_EQ(value_of(read_kept(kept_text("boot", {}), "boot")), KeptCircuits());
+}
+
+TEST(KeptChannels, OfAnotherStartOfTheHostAreNotTaken) {
+  EXPECT_TRUE(value_of(read_kept(kept_text("boot", sample()), "another")).empty());
 }
 
 TEST(KeptChannels, ABrokenFileIsNotBelieved) {
-  const std::string whole = to_bytes(7, "boot", sample());
-  for (std::size_t length = 0; length < whole.size(); ++length)
-    EXPECT_FALSE(channels_from_bytes(whole.substr(0, length))) << length;
-  for (std::size_t at = 0; at < whole.size(); ++at) {
-    std::string other = whole;
-    other[at] = static_cast<char>(other[at] ^ 0x10);
-    EXPECT_FALSE(channels_from_bytes(other)) << at;
-  }
-  EXPECT_FALSE(channels_from_bytes(whole + "x"));
-  EXPECT_FALSE(channels_from_bytes(with_sum(whole + "x")));
+  const std::string whole = kept_text("boot", sample());
+  for (std::size_t length = 0; length + 1 < whole.size(); ++length)
+    EXPECT_FALSE(read_kept(whole.substr(0, length), "boot")) << length;
+  EXPECT_FALSE(read_kept(whole + "]}", "boot")) << "the end of a longer one";
+  EXPECT_FALSE(read_kept(R"({"boot":"boot","circuits":[{"seen":1,"channels":[]}]})", "boot"));
+  EXPECT_FALSE(read_kept(R"({"boot":"boot","circuits":[{"socket":-1}]})", "boot"));
 }
 
-// With a sum that is right: whatever stands there, it ends, and takes no more than the file has.
-TEST(KeptChannels, NumbersOfAForgerAreBounded) {
-  const std::string whole = to_bytes(7, "boot", sample());
-  for (std::size_t at = 47; at + 12 <= whole.size(); ++at)
-    for (const std::uint32_t number : {0u, 0x7fffffffu, 0xffffffffu, 500'000u}) {
-      std::string other = whole;
-      std::memcpy(other.data() + at, &number, sizeof number);
-      const auto read = channels_from_bytes(with_sum(other));
-      if (!read) continue;
-      EXPECT_LE(read->circuits.size(), 2u);
-      for (const CaKeptCircuit& one : read->circuits) EXPECT_LE(one.circuit.channels.size(), 2u);
-    }
+class ChannelsFileTest : public testing::Test {
+ protected:
+  const TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path(), path_ = folder_ + "/channels";
+  ChannelsFile file_;
+};
+
+TEST_F(ChannelsFileTest, HasWhatTheRunBeforeHasWrittenLast) {
+  EXPECT_TRUE(file_.open(folder_, "boot").empty());
+  ASSERT_TRUE(file_.write(sample()));
+  const KeptCircuits fewer = {*sample().begin()};
+  ASSERT_TRUE(file_.write(fewer));
+  EXPECT_TRUE(ChannelsFile().open(folder_, "boot").empty()) << "another one has it";
+  file_ = ChannelsFile();
+  EXPECT_EQ(file_.open(folder_, "boot"), fewer);
+  EXPECT_EQ(file_.problem(), "");
+  EXPECT_EQ(file_.sample().read + file_.sample().open, 0u);
+  struct stat status {};
+  ASSERT_EQ(::stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640u);
 }
 
-TEST(KeptChannels, InvalidEntriesAreRefused) {
-  const auto refused = [](const std::function<void(CaSeedCircuit&)>& change) {
-    CaKeptCircuits circuits = sample();
-    change(circuits[0].circuit);
-    return !channels_from_bytes(to_bytes(7, "boot", circuits));
+TEST_F(ChannelsFileTest, ThatIsBrokenIsCountedAndWrittenAnew) {
+  std::ofstream(path_) << "{";
+  EXPECT_TRUE(file_.open(folder_, "boot").empty());
+  EXPECT_EQ(file_.sample().read, 1u);
+  ASSERT_TRUE(file_.write(sample()));
+  file_ = ChannelsFile();
+  EXPECT_EQ(file_.open(folder_, "boot"), sample());
+}
+
+TEST_F(ChannelsFileTest, OneExporterHasTheFolderAtATime) {
+  file_.open(folder_, "boot");
+  ChannelsFile other;
+  other.open(folder_, "boot");
+  EXPECT_FALSE(other.is_open());
+  EXPECT_EQ(other.sample().open, 1u);
+  EXPECT_THAT(other.problem(), HasSubstr("another exporter does"));
+}
+
+TEST_F(ChannelsFileTest, NothingThatOthersPutThere) {
+  const auto refused = [this] {
+    ChannelsFile file;
+    file.open(folder_, "boot");
+    return !file.is_open();
   };
-  const auto zero = std::string("a\0b", 3);
-  EXPECT_FALSE(refused([](CaSeedCircuit&) {}));
-  EXPECT_TRUE(refused([](CaSeedCircuit& one) { one.channels[0].access = 5; }));
-  EXPECT_TRUE(refused([](CaSeedCircuit& one) { one.channels[0].name.clear(); }));
-  EXPECT_TRUE(refused([&](CaSeedCircuit& one) { one.channels[0].name = zero; }));
-  EXPECT_TRUE(refused([](CaSeedCircuit& one) { one.channels[1].name += "x"; }));
-  EXPECT_TRUE(refused([&](CaSeedCircuit& one) { one.user = zero; }));
-  EXPECT_TRUE(refused([](CaSeedCircuit& one) { one.host.assign(IOCX_CA_IDENTITY, 'h'); }));
+  std::filesystem::create_symlink("/etc/passwd", path_);
+  EXPECT_TRUE(refused()) << "a link";
+  std::filesystem::remove(path_);
+  std::ofstream(folder_ + "/anothers") << "his";
+  std::filesystem::create_hard_link(folder_ + "/anothers", path_);
+  EXPECT_TRUE(refused()) << "another name of a file";
+  std::filesystem::remove(path_);
+  std::filesystem::permissions(folder_, std::filesystem::perms(0777));
+  EXPECT_TRUE(refused()) << "others may write to the folder";
 }
 
-// Whole circuits, as many as have room.
-TEST(KeptChannels, TheFileIsBounded) {
-  CaKeptCircuits many = sample();
-  CaSeedCircuit& circuit = many[0].circuit;
-  circuit.channels.resize(1000, circuit.channels[1]);
-  for (int i = 0; i < 200; ++i) many.push_back(many[0]);
-  const std::string bytes = to_bytes(7, "boot", many);
-  EXPECT_LE(bytes.size(), kLargestChannelFile);
-  EXPECT_GT(bytes.size(), kLargestChannelFile - 1000 * (IOCX_CA_NAME + 20));
-  const auto read = channels_from_bytes(bytes);
-  ASSERT_TRUE(read) << read.error().message();
-  EXPECT_TRUE(std::equal(read->circuits.begin(), read->circuits.end(), many.begin()));
+// The process may make no file larger, as on a disk that is full.
+TEST_F(ChannelsFileTest, AFullDiskIsAnError) {
+  file_.open(folder_, "boot");
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit full{60, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  const auto written = file_.write(sample());
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(error_of(written), "write " + path_ + ": File too large");
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ grep -E "^(Uid|Gid|Cap[A-Z][a-z]+|NoNewPrivs|Seccomp):" "/proc/$(exporter MainPI
 fact home
 stat -c "%a" "/proc/$(exporter MainPID)/root/home"
 fact state
-stat -c "%n %U %a" /var/lib/ioc_exporter/*.1
+stat -c "%n %U %a" /var/lib/ioc_exporter/channels
 
 for client in "write put $WRITES" "notify notify $NOTIFIES" "after put $AFTER" "last notify $LAST"; do
   # shellcheck disable=SC2086  # words
