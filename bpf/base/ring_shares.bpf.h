@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Free part of a ring buffer, and the part that one holder has (shared/ring_shares.h), in units. */
+/* Shares of a ring buffer (shared/ring_shares.h). */
 #ifndef IOC_EXPORTER_BPF_BASE_RING_SHARES_H
 #define IOC_EXPORTER_BPF_BASE_RING_SHARES_H
 
 #include "shared/ring_shares.h"
-#include "shared/shares.h"
-
-static __always_inline __s32 ring_left(void *ring, __u32 size)
-{
-	return (__s32)((size - (__u32)bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA)) / IOCX_RING_UNIT);
-}
 
 /* `shares` has `places` elements of bytes that the programs have noted. */
 static __always_inline __u32 ring_held(void *shares, __u32 places, __u32 place)
@@ -23,6 +17,15 @@ static __always_inline __u32 ring_held(void *shares, __u32 places, __u32 place)
 		return 0;
 	held = (__s64)(*told - *read); /* another CPU may add to both between the two */
 	return held > 0 ? (__u32)((__u64)held / IOCX_RING_UNIT) : 0;
+}
+
+/* Whether the writer at `place` may have one more event in the ring of that size. */
+static __always_inline int ring_may(void *ring, __u32 size, void *shares, __u32 places, __u32 place)
+{
+	const __s32 left = (__s32)((size - (__u32)bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA)) / IOCX_RING_UNIT);
+	const __u32 reserve = IOCX_RING_RESERVE(size) / IOCX_RING_UNIT;
+
+	return left > (__s32)reserve || iocx_share_may(ring_held(shares, places, place), left, reserve);
 }
 
 static __always_inline void ring_told(void *shares, __u32 place, __u64 bytes)

@@ -19,8 +19,8 @@
 #include "shared/verifier.h"
 #include "functions/maps.bpf.h"
 
-#define SHARES function_shares
-#include "base/shares.bpf.h"
+#define HELD function_held
+#include "base/caps.bpf.h"
 #include "functions/values.bpf.h"
 #include "functions/series.bpf.h"
 
@@ -30,15 +30,15 @@ static __always_inline struct iocx_function_thread *thread_of(__u64 id, const st
 {
 	struct iocx_function_thread_key key = {id, place->function, 0};
 	struct iocx_function_thread *thread = bpf_map_lookup_elem(&function_threads, &key);
-	const __u32 ioc = place->holder.ioc, user = place->holder.user;
+	const __u32 holder = place->holder;
 	const struct iocx_function_thread *fresh;
 
 	if (!thread && add) {
 		fresh = only_element(&no_calls);
-		if (!fresh || !take_share(IOCX_FUNCTION_SHARE_THREADS, ioc, user))
+		if (!fresh || !take_place(IOCX_FUNCTION_HELD_THREADS, holder))
 			return NULL;
 		if (bpf_map_update_elem(&function_threads, &key, fresh, BPF_NOEXIST))
-			give_share(IOCX_FUNCTION_SHARE_THREADS, ioc, user);
+			give_place(IOCX_FUNCTION_HELD_THREADS, holder);
 		thread = bpf_map_lookup_elem(&function_threads, &key);
 		if (thread)
 			thread->holder = place->holder;
@@ -99,7 +99,7 @@ static __always_inline int end_since(const struct iocx_function_place *place, co
 {
 	struct iocx_function_start_key key = {value, place->epoch, function->since};
 	const struct iocx_function_start *start = bpf_map_lookup_elem(&function_starts, &key);
-	struct iocx_holder holder;
+	__u32 holder;
 	__u64 start_ns;
 
 	if (!start)
@@ -108,7 +108,7 @@ static __always_inline int end_since(const struct iocx_function_place *place, co
 	holder = start->holder;
 	if (bpf_map_delete_elem(&function_starts, &key)) /* another thread was faster */
 		return 0;
-	give_share(IOCX_FUNCTION_SHARE_STARTS, holder.ioc, holder.user);
+	give_place(IOCX_FUNCTION_HELD_STARTS, holder);
 	add_time(series, bpf_ktime_get_ns() - start_ns);
 	return 0;
 }
@@ -118,14 +118,14 @@ static __always_inline int begin_since(const struct iocx_function_place *place, 
 {
 	struct iocx_function_start_key key = {value, place->epoch, function->begins};
 	struct iocx_function_start fresh = {bpf_ktime_get_ns(), place->holder, 0};
-	const __u32 ioc = place->holder.ioc, user = place->holder.user;
+	const __u32 holder = place->holder;
 
 	if (!bpf_map_update_elem(&function_starts, &key, &fresh, BPF_EXIST))
 		return 0;
-	if (!take_share(IOCX_FUNCTION_SHARE_STARTS, ioc, user))
+	if (!take_place(IOCX_FUNCTION_HELD_STARTS, holder))
 		return count_drop(IOCX_FUNCTION_DROP_STARTS_FULL);
 	if (bpf_map_update_elem(&function_starts, &key, &fresh, BPF_NOEXIST))
-		give_share(IOCX_FUNCTION_SHARE_STARTS, ioc, user);
+		give_place(IOCX_FUNCTION_HELD_STARTS, holder);
 	return 0;
 }
 
@@ -133,16 +133,16 @@ static __noinline int note_pointer(struct pt_regs *ctx, __u64 id, const struct i
 				   const struct iocx_function *function)
 {
 	struct iocx_function_pointer_key key = {0, id >> 32, place->function};
-	const __u32 ioc = place->holder.ioc, user = place->holder.user;
+	const __u32 holder = place->holder;
 
 	if (!read_number(ctx, &function->pointer, &key.address))
 		return count_drop(IOCX_FUNCTION_DROP_VALUE_UNREAD);
 	if (!key.address || bpf_map_lookup_elem(&function_pointers, &key))
 		return 0;
-	if (!take_share(IOCX_FUNCTION_SHARE_POINTERS, ioc, user))
+	if (!take_place(IOCX_FUNCTION_HELD_POINTERS, holder))
 		return count_drop(IOCX_FUNCTION_DROP_POINTERS_FULL);
 	if (bpf_map_update_elem(&function_pointers, &key, &place->holder, BPF_NOEXIST))
-		give_share(IOCX_FUNCTION_SHARE_POINTERS, ioc, user);
+		give_place(IOCX_FUNCTION_HELD_POINTERS, holder);
 	return 0;
 }
 

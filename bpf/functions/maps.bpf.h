@@ -13,8 +13,8 @@ MAPPED_ARRAY(function_times, IOCX_FUNCTION_SERIES, struct iocx_function_times); 
 MAP(function_results, HASH, IOCX_FUNCTION_RESULTS, struct iocx_function_result_key, struct iocx_function_result);
 MAP(function_threads, HASH, IOCX_FUNCTION_THREADS, struct iocx_function_thread_key, struct iocx_function_thread);
 MAP(function_starts, HASH, IOCX_FUNCTION_STARTS, struct iocx_function_start_key, struct iocx_function_start);
-MAP(function_pointers, HASH, IOCX_FUNCTION_POINTERS, struct iocx_function_pointer_key, struct iocx_holder);
-MAPPED_ARRAY(function_shares, IOCX_RECORD_HOLDERS, struct iocx_share);
+MAP(function_pointers, HASH, IOCX_FUNCTION_POINTERS, struct iocx_function_pointer_key, __u32);
+MAPPED_ARRAY(function_held, IOCX_RECORD_HOLDERS, struct iocx_held);
 MAP(function_drops, PERCPU_ARRAY, IOCX_FUNCTION_DROPS, __u32, __u64);
 MAP(no_calls, ARRAY, 1, __u32, struct iocx_function_thread); /* to copy for a new thread; never written */
 

@@ -51,14 +51,13 @@ static __noinline __u32 add_series(const struct iocx_function_place *place, cons
 {
 	struct iocx_function_series *series;
 	const __u32 *found;
-	__u32 index, ioc, user;
+	__u32 index, holder;
 	long err;
 
 	if (!place || !key)
 		return 0;
-	ioc = place->holder.ioc;
-	user = place->holder.user;
-	if (!take_share(IOCX_FUNCTION_SHARE_SERIES, ioc, user))
+	holder = place->holder;
+	if (!take_place(IOCX_FUNCTION_HELD_SERIES, holder))
 		return 0;
 	if (bpf_map_pop_elem(&free_series, &index))
 		goto give;
@@ -74,11 +73,11 @@ static __noinline __u32 add_series(const struct iocx_function_place *place, cons
 		return index;
 	}
 	bpf_map_push_elem(&free_series, &index, BPF_EXIST);
-	give_share(IOCX_FUNCTION_SHARE_SERIES, ioc, user);
+	give_place(IOCX_FUNCTION_HELD_SERIES, holder);
 	found = find_series(key, few);
 	return found ? *found : 0;
 give:
-	give_share(IOCX_FUNCTION_SHARE_SERIES, ioc, user);
+	give_place(IOCX_FUNCTION_HELD_SERIES, holder);
 	return 0;
 }
 
@@ -134,15 +133,15 @@ static __noinline int count_result(struct pt_regs *ctx, const struct iocx_functi
 {
 	struct iocx_function_result_key key = {0, index, 0};
 	struct iocx_function_result fresh = {0, place->holder, 0}, *result;
-	const __u32 ioc = place->holder.ioc, user = place->holder.user;
+	const __u32 holder = place->holder;
 	struct iocx_function_series *series;
 
 	if (!read_number(ctx, &function->result, (__u64 *)&key.result))
 		return count_drop(IOCX_FUNCTION_DROP_VALUE_UNREAD);
 	result = bpf_map_lookup_elem(&function_results, &key);
-	if (!result && take_share(IOCX_FUNCTION_SHARE_RESULTS, ioc, user)) {
+	if (!result && take_place(IOCX_FUNCTION_HELD_RESULTS, holder)) {
 		if (bpf_map_update_elem(&function_results, &key, &fresh, BPF_NOEXIST))
-			give_share(IOCX_FUNCTION_SHARE_RESULTS, ioc, user);
+			give_place(IOCX_FUNCTION_HELD_RESULTS, holder);
 		result = bpf_map_lookup_elem(&function_results, &key);
 	}
 	if (result) {

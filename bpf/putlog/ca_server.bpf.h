@@ -17,7 +17,7 @@ struct put_header { /* caHdrLargeArray */
 
 /* The last request to a thread that serves a client. */
 struct putlog_thread {
-	__u32 places;     /* of the last put */
+	__u32 place;     /* of the last put */
 	__u8 is_told;     /* the last put had room, and was not refused */
 	__u8 is_open;     /* it is a WRITE */
 	__u8 result_lost; /* a refusal had no room */
@@ -37,7 +37,7 @@ struct putlog_put {
 	struct put_header header;
 	__u32 slot;
 	__u32 value_bytes, old_bytes; /* that are wanted */
-	__u32 places;
+	__u32 place;
 	__u32 flags;
 	__u32 most;    /* elements that the field has room for */
 	__u64 choice;  /* text of what is written as a number; 0: none */
@@ -92,22 +92,22 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, const s
 		event->value_bytes = wanted;
 	if (put->address.field_size)
 		putlog_add_old(event, slot, put, room);
-	putlog_submit(event, put->places, 2 * room);
+	putlog_submit(event, put->place, 2 * room);
 }
 
-/* Clients on this host are distinguished by their circuits. */
-static __always_inline __u32 putlog_places_of(const struct iocx_server_who *who)
+/* Clients on this host are distinguished by their circuits; all that write in the IOC itself are one. */
+static __always_inline __u32 putlog_place_of(const struct iocx_server_who *who)
 {
 	const __u64 port = who->address[0] == 127 ? who->port : 0;
 
-	return iocx_putlog_places(cfg_putlog_seed, IOCX_PUTLOG_CA_SERVER, who->generation,
-				  port << 32 | *(const __u32 *)who->address);
+	return iocx_putlog_place(cfg_putlog_seed, IOCX_PUTLOG_CA_SERVER, who->generation,
+				 who->sid == IOCX_INSIDE_SID ? ~0ULL : port << 32 | *(const __u32 *)who->address);
 }
 
 /* After the event of the put that the thread begins with; `is_told`: it had room. */
 static __noinline int putlog_begin(const struct putlog_put *put, __u32 sid, __u32 is_told, __u32 op)
 {
-	const struct putlog_thread state = {.places = put->places,
+	const struct putlog_thread state = {.place = put->place,
 					    .is_told = is_told != 0,
 					    .is_open = is_told && !op,
 					    .result_lost = !is_told && (put->flags & IOCX_PUTLOG_RESULT_LOST),
@@ -138,7 +138,7 @@ static __noinline int putlog_refuse(__u32 failure, __u32 flags)
 	if (!thread || !thread->is_told)
 		return 0;
 	thread->is_told = 0;
-	event = putlog_result(thread->places, IOCX_PUTLOG_CA_SERVER, IOCX_PUTLOG_REFUSED);
+	event = putlog_result(thread->place, IOCX_PUTLOG_CA_SERVER, IOCX_PUTLOG_REFUSED);
 	if (!event) {
 		thread->result_lost = 1;
 		return 0;
@@ -147,7 +147,7 @@ static __noinline int putlog_refuse(__u32 failure, __u32 flags)
 	event->count = failure;
 	event->flags = flags;
 	thread->is_open = 0;
-	putlog_submit(event, thread->places, 0);
+	putlog_submit(event, thread->place, 0);
 	return 0;
 }
 
@@ -167,7 +167,7 @@ static __always_inline void putlog_look_at_field(const struct iocx_server_slot *
 /* A put has ended. */
 struct putlog_end {
 	__u64 id;
-	__u32 op, places, slot, sid, count, tid, flags, pad;
+	__u32 op, place, slot, sid, count, tid, flags, pad;
 };
 
 static __always_inline void putlog_fill_end(struct iocx_putlog_event *event, const struct putlog_end *end,
@@ -188,7 +188,7 @@ static __always_inline void putlog_fill_end(struct iocx_putlog_event *event, con
 	event->enum_type = slot ? slot->field.enum_type : 0;
 	if (room)
 		putlog_add_old(event, slot, put, room);
-	putlog_submit(event, end->places, 2 * room);
+	putlog_submit(event, end->place, 2 * room);
 }
 
 /* With what the field has then, if that is wanted. 0: there is no room for it. */
@@ -197,7 +197,7 @@ static __noinline int putlog_tell_end(const struct putlog_end *end)
 	const struct iocx_server_slot *slot = 0;
 	struct iocx_putlog_event *event = 0;
 	struct putlog_put put = {};
-	const int may = putlog_may(end->places);
+	const int may = putlog_may(end->place);
 
 	if (cfg_putlog_after) {
 		slot = bpf_map_lookup_elem(&server_slots, &end->slot);
@@ -230,7 +230,7 @@ static __noinline int putlog_end_write(void)
 
 	if (!thread || !thread->is_open)
 		return 0;
-	end.places = thread->places;
+	end.place = thread->place;
 	end.slot = thread->slot;
 	end.sid = thread->sid;
 	end.flags = thread->result_lost ? IOCX_PUTLOG_RESULT_LOST : 0;
@@ -256,7 +256,7 @@ static __noinline int putlog_done(__u32 index, const struct iocx_server_who *who
 {
 	const struct putlog_end end = {.id = since_ns,
 				       .op = IOCX_PUTLOG_DONE,
-				       .places = putlog_places_of(who),
+				       .place = putlog_place_of(who),
 				       .slot = index,
 				       .sid = who->sid,
 				       .count = failure};
@@ -283,14 +283,14 @@ static __noinline int putlog_tell_put(struct putlog_put *put, const struct iocx_
 	const __u64 bytes = (__u64)put->header.count * iocx_dbr_value_size(put->header.type);
 	struct iocx_putlog_event *event;
 
-	put->places = putlog_places_of(who);
+	put->place = putlog_place_of(who);
 	put->value_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
 	if (put->value_bytes <= IOCX_PUTLOG_SMALL && put->old_bytes <= IOCX_PUTLOG_SMALL) {
-		event = putlog_small(put->places);
+		event = putlog_small(put->place);
 		if (event)
 			putlog_fill(event, slot, who, now_and_op, put, IOCX_PUTLOG_SMALL);
 	} else {
-		event = putlog_large(put->places);
+		event = putlog_large(put->place);
 		if (event)
 			putlog_fill(event, slot, who, now_and_op, put, cfg_putlog_bytes);
 	}

@@ -4,13 +4,9 @@
  * message's direction is held.
  */
 
-/* Clients on this host are distinguished by their circuits. */
-static __always_inline __u32 putlog_places_of(const struct iocx_ca_flow *flow)
+static __always_inline __u32 putlog_place_of(const struct iocx_ca_flow *flow)
 {
-	const int is_here = flow->address == IOCX_SHARE_LOCAL;
-
-	return iocx_putlog_places(cfg_putlog_seed, IOCX_PUTLOG_CA_TAP, flow->ioc,
-				  is_here ? flow->circuit << 32 : flow->address);
+	return iocx_putlog_place(cfg_putlog_seed, IOCX_PUTLOG_CA_TAP, flow->ioc, flow->holder);
 }
 
 static __always_inline void putlog_set_client(struct iocx_putlog_event *event, const struct work *w)
@@ -43,7 +39,7 @@ static __always_inline void putlog_add_value(struct __sk_buff *skb, struct work 
 }
 
 static __always_inline void putlog_tell(struct __sk_buff *skb, struct work *w, const struct iocx_ca_flow *flow,
-					struct iocx_putlog_event *event, __u32 places, int whole, __u32 room)
+					struct iocx_putlog_event *event, __u32 place, int whole, __u32 room)
 {
 	__builtin_memset(event, 0, sizeof *event);
 	event->time = w->now;
@@ -61,7 +57,7 @@ static __always_inline void putlog_tell(struct __sk_buff *skb, struct work *w, c
 		putlog_add_value(skb, w, event, room);
 	else
 		event->type = IOCX_PUTLOG_NO_TYPE;
-	putlog_submit(event, places, 2 * room);
+	putlog_submit(event, place, 2 * room);
 }
 
 /* The put of w->event, which was counted. */
@@ -70,7 +66,7 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_putlog_event *event;
-	__u32 places;
+	__u32 place;
 	__u64 word;
 	int whole;
 
@@ -80,16 +76,16 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 	IOCX_CA_MASK(word, TOLD_WORDS - 1);
 	if (ca_told_ports[word] >> (w->key.server_port & 31) & 1)
 		return 0;
-	places = putlog_places_of(flow);
+	place = putlog_place_of(flow);
 	whole = w->event.at != IOCX_CA_FINISHED;
 	if (!whole || w->window.header.size <= IOCX_PUTLOG_SMALL) {
-		event = putlog_small(places);
+		event = putlog_small(place);
 		if (event)
-			putlog_tell(skb, w, flow, event, places, whole, IOCX_PUTLOG_SMALL);
+			putlog_tell(skb, w, flow, event, place, whole, IOCX_PUTLOG_SMALL);
 	} else {
-		event = putlog_large(places);
+		event = putlog_large(place);
 		if (event)
-			putlog_tell(skb, w, flow, event, places, whole, cfg_putlog_bytes);
+			putlog_tell(skb, w, flow, event, place, whole, cfg_putlog_bytes);
 	}
 	return 0;
 }
@@ -98,8 +94,8 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 static __always_inline void putlog_answer(const struct work *w, const struct iocx_ca_flow *flow, __u64 since_ns,
 					  __u32 ioid, __u32 status)
 {
-	const __u32 places = putlog_places_of(flow);
-	struct iocx_putlog_event *event = putlog_result(places, IOCX_PUTLOG_CA_TAP, IOCX_PUTLOG_ANSWER);
+	const __u32 place = putlog_place_of(flow);
+	struct iocx_putlog_event *event = putlog_result(place, IOCX_PUTLOG_CA_TAP, IOCX_PUTLOG_ANSWER);
 
 	if (!event)
 		return;
@@ -109,5 +105,5 @@ static __always_inline void putlog_answer(const struct work *w, const struct ioc
 	event->ioid = ioid;
 	event->count = status;
 	putlog_set_client(event, w);
-	putlog_submit(event, places, 0);
+	putlog_submit(event, place, 0);
 }

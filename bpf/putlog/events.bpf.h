@@ -4,7 +4,7 @@
  * the put log is off, without: cfg_putlog_bytes is 0 then, and the verifier takes out what follows from it.
  *
  * The IOC never waits: an event without room is counted, and the next event with room carries the number of lost ones. An
- * event whose client, or IOC, is above its share of the ring is counted likewise.
+ * event whose client is above its share of the ring is counted likewise.
  */
 #ifndef IOC_EXPORTER_BPF_PUTLOG_EVENTS_BPF_H
 #define IOC_EXPORTER_BPF_PUTLOG_EVENTS_BPF_H
@@ -30,7 +30,7 @@ const volatile __u32 cfg_putlog_bytes;
 /* The reader looks by itself every few milliseconds, and is woken when more than this waits for it. */
 const volatile __u32 cfg_putlog_wake;
 const volatile __u32 cfg_putlog_ring;  /* its size */
-const volatile __u64 cfg_putlog_seed;  /* of iocx_putlog_places() */
+const volatile __u64 cfg_putlog_seed;  /* of iocx_putlog_place() */
 const volatile __u32 cfg_putlog_after; /* 1: the end of a put is told with what its field has then */
 
 __u64 putlog_lost[IOCX_PUTLOG_LOSSES];
@@ -42,18 +42,10 @@ static __always_inline __u64 putlog_all_lost(void)
 	return putlog_lost[IOCX_PUTLOG_NO_ROOM] + putlog_lost[IOCX_PUTLOG_NO_SHARE];
 }
 
-/* Whether they, as iocx_putlog_places() has them, may have one more event. */
-static __noinline int putlog_may(__u32 places)
+/* Whether the client at that place may have one more event. */
+static __noinline int putlog_may(__u32 place)
 {
-	const __u32 reserve = IOCX_RING_RESERVE(cfg_putlog_ring) / IOCX_RING_UNIT;
-	const __s32 left = ring_left(&putlog_events, cfg_putlog_ring);
-	__u32 own, all;
-
-	if (left > (__s32)reserve)
-		return 1;
-	own = ring_held(&putlog_shares, IOCX_PUTLOG_PLACES, IOCX_PUTLOG_CLIENT_OF(places));
-	all = ring_held(&putlog_shares, IOCX_PUTLOG_PLACES, IOCX_PUTLOG_IOC_OF(places));
-	return iocx_one_may(own, left, reserve) && iocx_group_may(all, own, left, reserve);
+	return ring_may(&putlog_events, cfg_putlog_ring, &putlog_shares, IOCX_PUTLOG_PLACES, place);
 }
 
 static __always_inline struct iocx_putlog_event *putlog_count_loss(struct iocx_putlog_event *event)
@@ -63,49 +55,48 @@ static __always_inline struct iocx_putlog_event *putlog_count_loss(struct iocx_p
 	return event;
 }
 
-static __always_inline int putlog_has_share(__u32 places)
+static __always_inline int putlog_has_share(__u32 place)
 {
-	if (putlog_may(places))
+	if (putlog_may(place))
 		return 1;
 	__sync_fetch_and_add(&putlog_lost[IOCX_PUTLOG_NO_SHARE], 1);
 	return 0;
 }
 
 /* Sizes of events are constants to the verifier, as Linux 5.10 asks for. */
-static __always_inline struct iocx_putlog_event *putlog_small(__u32 places)
+static __always_inline struct iocx_putlog_event *putlog_small(__u32 place)
 {
-	if (!putlog_has_share(places))
+	if (!putlog_has_share(place))
 		return 0;
 	return putlog_count_loss(
 		bpf_ringbuf_reserve(&putlog_events, sizeof(struct iocx_putlog_event) + 2 * IOCX_PUTLOG_SMALL, 0));
 }
 
-static __always_inline struct iocx_putlog_event *putlog_large(__u32 places)
+static __always_inline struct iocx_putlog_event *putlog_large(__u32 place)
 {
-	if (!putlog_has_share(places))
+	if (!putlog_has_share(place))
 		return 0;
 	return putlog_count_loss(
 		bpf_ringbuf_reserve(&putlog_events, sizeof(struct iocx_putlog_event) + 2 * cfg_putlog_bytes, 0));
 }
 
 /* `payload`: bytes behind the event. */
-static __always_inline void putlog_submit(struct iocx_putlog_event *event, __u32 places, __u32 payload)
+static __always_inline void putlog_submit(struct iocx_putlog_event *event, __u32 place, __u32 payload)
 {
 	const int many = bpf_ringbuf_query(&putlog_events, BPF_RB_AVAIL_DATA) > cfg_putlog_wake;
 	const __u64 bytes = iocx_ring_bytes(sizeof(struct iocx_putlog_event) + payload);
 
-	event->places = places;
-	ring_told(&putlog_shares, IOCX_PUTLOG_IOC_OF(places), bytes);
-	ring_told(&putlog_shares, IOCX_PUTLOG_CLIENT_OF(places), bytes);
+	event->place = place;
+	ring_told(&putlog_shares, place, bytes);
 	bpf_ringbuf_submit(event, many ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 /* An event that says what became of a put; NULL: there is no room for it. */
-static __always_inline struct iocx_putlog_event *putlog_result(__u32 places, __u32 source, __u32 op)
+static __always_inline struct iocx_putlog_event *putlog_result(__u32 place, __u32 source, __u32 op)
 {
 	struct iocx_putlog_event *event = 0;
 
-	if (putlog_may(places))
+	if (putlog_may(place))
 		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event, 0);
 	if (!event) {
 		__sync_fetch_and_add(&putlog_lost_answers, 1);

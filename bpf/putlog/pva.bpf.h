@@ -25,7 +25,7 @@ struct putlog_write {
 	__u64 value; /* in the IOC */
 	__u64 name;  /* the same */
 	__u32 slot;
-	__u32 places;
+	__u32 place;
 	__u32 count;
 	__u32 value_bytes, old_bytes; /* that are wanted */
 	__u32 flags;
@@ -34,20 +34,20 @@ struct putlog_write {
 	__u16 is_text; /* 1: the value is a text up to its zero byte, for a link */
 };
 
-/* `client`: its number, which leads to its places. */
-static __always_inline __u32 putlog_pva_places(__u32 generation, __u32 client)
+/* `client`: its number, which leads to its place. */
+static __always_inline __u32 putlog_pva_place(__u32 generation, __u32 client)
 {
-	return iocx_putlog_places(cfg_putlog_seed, IOCX_PUTLOG_PVA, generation, client);
+	return iocx_putlog_place(cfg_putlog_seed, IOCX_PUTLOG_PVA, generation, client);
 }
 
 /* `slot`: NULL when there is none for the put. */
 static __noinline int putlog_pva(const struct iocx_pva_key *key, const struct iocx_server_slot *slot,
 				 __u64 slot_and_client, __u64 now, __u32 flags)
 {
-	const __u32 places = putlog_pva_places(key->generation, (__u32)slot_and_client);
+	const __u32 place = putlog_pva_place(key->generation, (__u32)slot_and_client);
 	struct iocx_putlog_event *event;
 
-	if (!putlog_has_share(places))
+	if (!putlog_has_share(place))
 		return 0;
 	event = putlog_count_loss(
 		bpf_ringbuf_reserve(&putlog_events, sizeof(struct iocx_putlog_event) + sizeof(struct iocx_pva_key), 0));
@@ -63,14 +63,14 @@ static __noinline int putlog_pva(const struct iocx_pva_key *key, const struct io
 	event->source = IOCX_PUTLOG_PVA;
 	event->flags = flags;
 	bpf_probe_read_kernel(event->bytes, sizeof *key, key);
-	putlog_submit(event, places, sizeof *key);
+	putlog_submit(event, place, sizeof *key);
 	return 0;
 }
 
 /* Its end; IOCX_FAILURES: well. `options`: enum iocx_putlog_option. */
-static __noinline int putlog_pva_end(const struct iocx_open_callback *put, __u32 places, __u32 failure, __u32 options)
+static __noinline int putlog_pva_end(const struct iocx_open_callback *put, __u32 place, __u32 failure, __u32 options)
 {
-	struct iocx_putlog_event *event = putlog_result(places, IOCX_PUTLOG_PVA, IOCX_PUTLOG_DONE);
+	struct iocx_putlog_event *event = putlog_result(place, IOCX_PUTLOG_PVA, IOCX_PUTLOG_DONE);
 
 	if (!event)
 		return 0;
@@ -78,7 +78,7 @@ static __noinline int putlog_pva_end(const struct iocx_open_callback *put, __u32
 	event->slot = put->slot;
 	event->count = failure;
 	event->type = options;
-	putlog_submit(event, places, 0);
+	putlog_submit(event, place, 0);
 	return 0;
 }
 
@@ -143,14 +143,14 @@ static __always_inline void putlog_fill_write(struct iocx_putlog_event *event, c
 	name[0] = 0;
 	if (write->name)
 		bpf_probe_read_user_str(name, IOCX_PUTLOG_FIELD, (const void *)(unsigned long)write->name);
-	putlog_submit(event, write->places, 2 * room + IOCX_PUTLOG_FIELD);
+	putlog_submit(event, write->place, 2 * room + IOCX_PUTLOG_FIELD);
 }
 
 /* 0: there is no room for it. */
 static __noinline int putlog_tell_write(const struct putlog_write *write)
 {
 	const int small = write->value_bytes <= IOCX_PUTLOG_SMALL && write->old_bytes <= IOCX_PUTLOG_SMALL;
-	const int may = putlog_may(write->places);
+	const int may = putlog_may(write->place);
 	struct iocx_putlog_event *event = 0;
 
 	if (may && small) {

@@ -60,7 +60,7 @@ static __noinline __u32 inside_slot(const struct iocx_server_ioc *ioc, __u64 io)
 	if (slot) {
 		slot->application = INSIDE_CHANNEL(io); /* that of before may have gone */
 	} else {
-		client = IOCX_SERVER_SHARE_CLIENT +
+		client = IOCX_SERVER_HELD_CLIENT +
 			 ((__u32)(name[0] ^ name[0] >> 32 ^ name[1] ^ ioc->generation) * 0x9E3779B1u >> 16) %
 				 IOCX_SERVER_CLIENT_BUCKETS;
 		slot = take_free_slot(ioc, client, &index, &info);

@@ -230,7 +230,7 @@ static __noinline int name_slot(struct iocx_server_slot *slot, struct iocx_ca_se
 	return 0;
 }
 
-static __always_inline __u32 share_of_client(const struct iocx_server_who *who)
+static __always_inline __u32 holder_of_client(const struct iocx_server_who *who)
 {
 	const __u8 *address = who->address;
 	__u32 hash = (__u32)address[0] << 24 | (__u32)address[1] << 16 | (__u32)address[2] << 8 | address[3];
@@ -238,7 +238,7 @@ static __always_inline __u32 share_of_client(const struct iocx_server_who *who)
 	hash = (hash ^ who->generation * 0x85EBCA6Bu) * 0x9E3779B1u;
 	if (address[0] == 127)
 		hash = (hash ^ who->port) * 0x9E3779B1u;
-	return IOCX_SERVER_SHARE_CLIENT + (hash >> 16) % IOCX_SERVER_CLIENT_BUCKETS;
+	return IOCX_SERVER_HELD_CLIENT + (hash >> 16) % IOCX_SERVER_CLIENT_BUCKETS;
 }
 
 /* The slot that the key has; NULL: it has none. */
@@ -257,7 +257,7 @@ static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_s
 							  const struct iocx_server_ioc *ioc, __u64 channel,
 							  __u32 *index)
 {
-	const __u32 client = share_of_client(&key->who);
+	const __u32 client = holder_of_client(&key->who);
 	struct iocx_ca_server_info *info;
 	struct iocx_server_slot *slot;
 

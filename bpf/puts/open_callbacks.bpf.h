@@ -22,23 +22,6 @@ struct {
 	__type(value, struct iocx_open_callback);
 } callback_threads SEC(".maps");
 
-/* They are held by their IOC and its user, as slots are. */
-static __always_inline void change_open_shares(__u32 generation, __u32 user, __u64 more)
-{
-	change_share(IOCX_SERVER_SHARES + IOCX_SERVER_SHARE_ALL, more);
-	change_share(IOCX_SERVER_SHARES + IOCX_SERVER_SHARE_IOC + generation % IOCX_SERVER_IOCS, more);
-	change_share(IOCX_SERVER_SHARES + user, more);
-}
-
-static __always_inline int may_open(const struct iocx_server_ioc *ioc)
-{
-	const __u64 *all = share_at(IOCX_SERVER_SHARES + IOCX_SERVER_SHARE_ALL);
-	const __u64 *of_ioc = share_at(IOCX_SERVER_SHARES + share_of_ioc(ioc));
-	const __u64 *of_user = share_at(IOCX_SERVER_SHARES + ioc->user);
-
-	return all && of_ioc && of_user && iocx_server_may(IOCX_OPEN_CALLBACKS, *all, *of_user, *of_ioc, *of_ioc);
-}
-
 /* `slot`: of the put that comes now; NULL: it has none. */
 static __always_inline void expect_callback(const struct iocx_server_slot *slot, __u32 index, __u64 now)
 {
@@ -67,15 +50,17 @@ static __noinline int open_callback(__u64 notify, __u32 no_room)
 	struct iocx_open_callback *callback = expected_callback();
 	const struct iocx_server_ioc *ioc = current_ioc();
 	struct iocx_open_callback_key key = {.notify = notify};
+	__u64 *held;
 
 	if (!callback || !ioc)
 		return 0;
 	key.generation = ioc->generation;
-	callback->user = ioc->user;
 	/* One at the same address is over: its end was not seen. */
 	if (bpf_map_update_elem(&open_callbacks, &key, callback, BPF_EXIST)) {
-		if (may_open(ioc) && !bpf_map_update_elem(&open_callbacks, &key, callback, BPF_NOEXIST))
-			change_open_shares(key.generation, ioc->user, 1);
+		held = held_by(IOCX_SERVER_CALLBACKS + index_of_ioc(key.generation));
+		if (held && *held < iocx_cap(IOCX_OPEN_CALLBACKS) &&
+		    !bpf_map_update_elem(&open_callbacks, &key, callback, BPF_NOEXIST))
+			__sync_fetch_and_add(held, 1);
 		else
 			add_to_counter(&server_drops, no_room, 1);
 	}
@@ -99,7 +84,7 @@ static __always_inline int close_callback(__u64 notify, struct iocx_open_callbac
 	*callback = *found;
 	if (bpf_map_delete_elem(&open_callbacks, &key))
 		return -1;
-	change_open_shares(key.generation, callback->user, -1ULL);
+	change_held(IOCX_SERVER_CALLBACKS + index_of_ioc(key.generation), -1ULL);
 	return 0;
 }
 

@@ -49,7 +49,7 @@
 #define TYPE_AFTER_CREDENTIALS 16
 #define TYPE_PUT 3
 
-static __always_inline __u32 share_of_client(const struct iocx_pva_key *key)
+static __always_inline __u32 holder_of_client(const struct iocx_pva_key *key)
 {
 	const __u32 *words = (const __u32 *)key->peer;
 	__u32 hash = key->generation;
@@ -57,7 +57,7 @@ static __always_inline __u32 share_of_client(const struct iocx_pva_key *key)
 #pragma unroll
 	for (int i = 0; i < IOCX_PVA_PEER / 4; i++)
 		hash = (hash ^ words[i]) * 0x9E3779B1u;
-	return IOCX_SERVER_SHARE_CLIENT + (hash >> 20) % IOCX_SERVER_CLIENT_BUCKETS;
+	return IOCX_SERVER_HELD_CLIENT + (hash >> 20) % IOCX_SERVER_CLIENT_BUCKETS;
 }
 
 static __always_inline __u32 *slot_of(const struct iocx_pva_key *key)
@@ -75,7 +75,7 @@ static __noinline __u32 find_or_take_slot(const struct iocx_pva_key *key, const 
 
 	if (found)
 		return *found + 1;
-	client = share_of_client(key);
+	client = holder_of_client(key);
 	slot = take_free_slot(ioc, client, &index, &info);
 	if (!slot)
 		return 0;
@@ -151,7 +151,7 @@ static __always_inline int count_asked(const struct iocx_server_ioc *ioc, struct
 	if (cfg_traces)
 		trace_pva_put(key);
 	if (cfg_putlog_bytes)
-		putlog_pva(key, slot, (__u64)index << 32 | share_of_client(key), now,
+		putlog_pva(key, slot, (__u64)index << 32 | holder_of_client(key), now,
 			   (is_group ? IOCX_PUTLOG_GROUP : 0) |
 				   (slot && ioc->tells_results ? IOCX_PUTLOG_HAS_RESULT : 0));
 	return 0;

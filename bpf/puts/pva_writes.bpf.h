@@ -131,7 +131,7 @@ static __always_inline int finish_put(const struct iocx_open_callback *put, __u3
 	if (failure != IOCX_FAILED_NO_WRITE_ACCESS && failure != IOCX_FAILED_CANCELLED)
 		add_put_duration(put->slot, put->since_ns);
 	if (cfg_putlog_bytes && ioc->tells_results)
-		putlog_pva_end(put, putlog_pva_places(ioc->generation, slot->holder_client), failure,
+		putlog_pva_end(put, putlog_pva_place(ioc->generation, slot->holder_client), failure,
 			       options_of(put, ioc));
 	return 0;
 }
@@ -198,7 +198,7 @@ static __always_inline int tell_write(__u64 channel, __u32 type, __u64 value, __
 	}
 	write.time = put->since_ns;
 	write.slot = put->slot;
-	write.places = putlog_pva_places(ioc->generation, slot->holder_client);
+	write.place = putlog_pva_place(ioc->generation, slot->holder_client);
 	write.layout.enum_type = ioc->enum_type;
 	write.is_text = !channel;
 	if (channel)

@@ -70,10 +70,10 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IOCX_SERVER_SHARES + IOCX_SERVER_SHARE_CLIENT);
+	__uint(max_entries, IOCX_SERVER_HELD);
 	__type(key, __u32);
-	__type(value, __u64); /* slots that are held; from IOCX_SERVER_SHARES on, open put-callbacks, without clients */
-} slot_shares SEC(".maps");
+	__type(value, __u64);
+} slots_held SEC(".maps");
 
 const volatile __u32 cfg_slots;
 
@@ -133,27 +133,26 @@ static __always_inline void fail_rest(const struct iocx_server_ioc *ioc, __u32 f
 		add_failure(rest->failures, failure);
 }
 
-static __always_inline __u64 *share_at(__u32 index)
+static __always_inline __u64 *held_by(__u32 holder)
 {
-	return bpf_map_lookup_elem(&slot_shares, &index);
+	return bpf_map_lookup_elem(&slots_held, &holder);
 }
 
-static __always_inline __u32 share_of_ioc(const struct iocx_server_ioc *ioc)
+static __always_inline __u32 index_of_ioc(__u32 generation)
 {
-	return IOCX_SERVER_SHARE_IOC + ioc->generation % IOCX_SERVER_IOCS;
+	return generation % IOCX_SERVER_IOCS;
 }
 
 /*
- * Takes a slot off the free ones, for the client with that share: -1, there is none. User space has zeroed its
- * counters; it is to be filled in and given to publish_slot().
+ * Takes a slot off the free ones, for that client: -1, there is none. User space has zeroed its counters; it is to be
+ * filled in and given to publish_slot().
  */
 static __always_inline int reserve_slot(const struct iocx_server_ioc *ioc, __u32 client, __u32 *index)
 {
-	const __u64 *all = share_at(IOCX_SERVER_SHARE_ALL), *of_user = share_at(ioc->user);
-	const __u64 *of_ioc = share_at(share_of_ioc(ioc)), *of_client = share_at(client);
+	const __u64 *of_ioc = held_by(IOCX_SERVER_HELD_IOC + index_of_ioc(ioc->generation));
+	const __u64 *of_client = held_by(client);
 
-	if (!all || !of_user || !of_ioc || !of_client ||
-	    !iocx_server_may(cfg_slots, *all, *of_user, *of_ioc, *of_client))
+	if (!of_ioc || !of_client || !iocx_server_may(cfg_slots, *of_ioc, *of_client))
 		return -1;
 	return bpf_map_pop_elem(&free_slots, index) ? -1 : 0;
 }
@@ -168,9 +167,9 @@ static __always_inline struct iocx_server_slot *take_free_slot(const struct iocx
 	return *info ? bpf_map_lookup_elem(&server_slots, index) : 0;
 }
 
-static __always_inline void change_share(__u32 index, __u64 more)
+static __always_inline void change_held(__u32 holder, __u64 more)
 {
-	__u64 *const held = share_at(index);
+	__u64 *const held = held_by(holder);
 
 	if (held)
 		__sync_fetch_and_add(held, more);
@@ -188,12 +187,10 @@ static __always_inline int publish_slot(const SERVER_KEY *key, struct iocx_serve
 		return -1;
 	}
 	slot->holder_client = client;
-	slot->holder_ioc = share_of_ioc(ioc);
-	slot->holder_user = ioc->user;
-	change_share(IOCX_SERVER_SHARE_ALL, 1);
-	change_share(slot->holder_user, 1);
-	change_share(slot->holder_ioc, 1);
-	change_share(client, 1);
+	slot->holder_ioc = IOCX_SERVER_HELD_IOC + index_of_ioc(ioc->generation);
+	change_held(IOCX_HELD_ALL, 1);
+	change_held(slot->holder_ioc, 1);
+	change_held(client, 1);
 	slot->id = bpf_ktime_get_ns() | 1;
 	/* Last: the addition to FREE, 0, is atomic, the only ordered store that Linux 5.10 has. */
 	__sync_fetch_and_add(&slot->state, IOCX_SLOT_LIVE);

@@ -74,42 +74,41 @@ static __always_inline __u64 ioc_of_thread(const struct iocx_thread *thread)
  * Adds a key with the count 1. Counts a drop for the reason `full` when there is no room for its IOC. Nothing is added
  * for an IOC that is not watched any more: it would never be removed.
  */
-static __always_inline int add_key(void *map, enum iocx_record_share_of table, __u64 of_ioc, const void *key,
+static __always_inline int add_key(void *map, enum iocx_record_table table, __u64 of_ioc, const void *key,
 				   enum iocx_record_drop full)
 {
 	const __u32 slot = (__u32)of_ioc, generation = of_ioc >> 32;
 	const struct iocx_ioc_config *config = bpf_map_lookup_elem(&ioc_config, &slot);
 	const __u64 one = 1;
-	__u32 ioc, user;
+	__u32 holder;
 
 	if (!config || config->generation != generation)
 		return 0;
-	ioc = config->holder.ioc;
-	user = config->holder.user;
-	if (take_share(table, ioc, user)) {
+	holder = config->holder;
+	if (take_place(table, holder)) {
 		if (!bpf_map_update_elem(map, key, &one, BPF_NOEXIST))
 			return 1;
-		give_share(table, ioc, user);
+		give_place(table, holder);
 	}
 	count_drop(full);
 	return 0;
 }
 
-/* Global functions, as those of base/shares.bpf.h. `name`: both halves of iocx_cause_key.comm. */
+/* Global functions, as those of base/caps.bpf.h. `name`: both halves of iocx_cause_key.comm. */
 __attribute__((noinline)) int add_cause(__u64 ioc, __u64 record, __u32 cause, __u64 name, __u64 name_too)
 {
 	struct iocx_cause_key key = {.record = record, .generation = ioc >> 32, .cause = cause};
 
 	__builtin_memcpy(key.comm, &name, sizeof(name));
 	__builtin_memcpy(key.comm + sizeof(name), &name_too, sizeof(name_too));
-	return add_key(&record_causes, IOCX_SHARE_CAUSES, ioc, &key, IOCX_RECORD_DROP_CAUSES_FULL);
+	return add_key(&record_causes, IOCX_HELD_CAUSES, ioc, &key, IOCX_RECORD_DROP_CAUSES_FULL);
 }
 
 __attribute__((noinline)) int add_link(__u64 ioc, __u64 source, __u64 record)
 {
 	struct iocx_link_key key = {.source = source, .record = record, .generation = ioc >> 32};
 
-	return add_key(&record_links, IOCX_SHARE_LINKS, ioc, &key, IOCX_RECORD_DROP_LINKS_FULL);
+	return add_key(&record_links, IOCX_HELD_LINKS, ioc, &key, IOCX_RECORD_DROP_LINKS_FULL);
 }
 
 /* For `parent` of a call that another record makes, when the stack of the thread does not hold that one. */

@@ -44,7 +44,7 @@ static __noinline int take_chunk(struct iocx_thread *thread)
 	__u32 *hint = only_element(&next_chunk), index, i;
 	struct iocx_line_chunk *chunk;
 
-	if (!thread || !hint || !take_share(IOCX_SHARE_LINES, thread->holder.ioc, thread->holder.user))
+	if (!thread || !hint || !take_place(IOCX_HELD_LINES, thread->holder))
 		return 0;
 	for (i = 0; i < CHUNKS_TO_TRY; i++) {
 		index = *hint & chunk_mask;
@@ -60,7 +60,7 @@ static __noinline int take_chunk(struct iocx_thread *thread)
 		thread->lines.fresh_end = (index + 1) * IOCX_CHUNK_LINES;
 		return 1;
 	}
-	give_share(IOCX_SHARE_LINES, thread->holder.ioc, thread->holder.user);
+	give_place(IOCX_HELD_LINES, thread->holder);
 	return 0;
 }
 

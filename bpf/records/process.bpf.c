@@ -24,7 +24,7 @@
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
 #include "shared/record_puts.h"
-#include "shared/record_shares.h"
+#include "shared/record_caps.h"
 #include "shared/scan_lists.h"
 #include "shared/traces.h"
 #include "shared/verifier.h"
@@ -32,10 +32,10 @@
 #include "records/puts_maps.bpf.h"
 #include "traces/maps.bpf.h"
 
-MAPPED_ARRAY(record_shares, IOCX_RECORD_HOLDERS, struct iocx_share);
+MAPPED_ARRAY(record_held, IOCX_RECORD_HOLDERS, struct iocx_held);
 
-#define SHARES record_shares
-#include "base/shares.bpf.h"
+#define HELD record_held
+#include "base/caps.bpf.h"
 #include "records/counts.bpf.h"
 #include "records/lines.bpf.h"
 #include "records/threads.bpf.h"

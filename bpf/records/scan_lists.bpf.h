@@ -19,18 +19,17 @@ static __noinline int add_scan_list(const struct iocx_thread *thread)
 {
 	const void *zeroes = only_element(&zero_scan_list);
 	struct iocx_scan_list *list = NULL;
-	__u32 ioc, user;
+	__u32 holder;
 	__u64 id;
 
 	if (!thread || !zeroes)
 		return 0;
 	id = thread->owner;
-	ioc = thread->holder.ioc;
-	user = thread->holder.user;
-	if (take_share(IOCX_SHARE_SCAN_LISTS, ioc, user)) {
+	holder = thread->holder;
+	if (take_place(IOCX_HELD_SCAN_LISTS, holder)) {
 		list = add_entry(&scan_lists, &id, zeroes);
 		if (!list)
-			give_share(IOCX_SHARE_SCAN_LISTS, ioc, user);
+			give_place(IOCX_HELD_SCAN_LISTS, holder);
 	}
 	if (!list) {
 		count_drop(IOCX_RECORD_DROP_SCAN_LISTS_FULL);
@@ -38,8 +37,7 @@ static __noinline int add_scan_list(const struct iocx_thread *thread)
 	}
 	list->slot = thread->slot;
 	barrier(); /* with a holder, its slot counts */
-	list->holder.user = user;
-	list->holder.ioc = ioc;
+	list->holder = holder;
 	return 1;
 }
 

@@ -19,51 +19,49 @@ static __always_inline struct iocx_thread *thread_of(__u64 id)
 
 /*
  * Makes a stack for a thread: its element of the array or, when another thread has that, an entry of the hash. Its IOC
- * must have less than its share of one of them.
+ * must have less than its cap of one of them.
  */
 static __always_inline struct iocx_thread *make_thread(__u64 id, const struct iocx_ioc_config *config)
 {
-	__u32 ioc = config->holder.ioc, user = config->holder.user, index = (__u32)id & thread_mask;
+	__u32 holder = config->holder, index = (__u32)id & thread_mask;
 	struct iocx_thread *thread = NULL;
 	void *zeroes;
 
-	if (!bpf_map_lookup_elem(&record_thread_owners, &index) && take_share(IOCX_SHARE_THREADS, ioc, user)) {
+	if (!bpf_map_lookup_elem(&record_thread_owners, &index) && take_place(IOCX_HELD_THREADS, holder)) {
 		if (!bpf_map_update_elem(&record_thread_owners, &index, &id, BPF_NOEXIST))
 			thread = bpf_map_lookup_elem(&record_threads, &index);
 		else
-			give_share(IOCX_SHARE_THREADS, ioc, user); /* another thread was faster */
+			give_place(IOCX_HELD_THREADS, holder); /* another thread was faster */
 	}
 	if (!thread) {
 		zeroes = only_element(&zero_thread);
-		if (!zeroes || !take_share(IOCX_SHARE_OVERFLOW_THREADS, ioc, user))
+		if (!zeroes || !take_place(IOCX_HELD_OVERFLOW_THREADS, holder))
 			return NULL;
 		thread = add_entry(&record_threads_overflow, &id, zeroes);
 		if (!thread)
-			give_share(IOCX_SHARE_OVERFLOW_THREADS, ioc, user);
+			give_place(IOCX_HELD_OVERFLOW_THREADS, holder);
 	}
 	if (!thread)
 		return NULL;
-	thread->holder.ioc = ioc;
-	thread->holder.user = user;
+	thread->holder = holder;
 	thread->owner = id;
 	return thread;
 }
 
-/* The thread was another IOC's, of the same process: the share of its stack goes to the one that it is now. */
-static __always_inline void pass_on_share(struct iocx_thread *thread, __u64 id, const struct iocx_ioc_config *config)
+/* The thread was another IOC's, of the same process: its stack is held by the one that it is now. */
+static __always_inline void pass_on_place(struct iocx_thread *thread, __u64 id, const struct iocx_ioc_config *config)
 {
-	__u32 ioc = config->holder.ioc, user = config->holder.user, index = (__u32)id & thread_mask;
+	__u32 holder = config->holder, index = (__u32)id & thread_mask;
 	struct iocx_thread *element;
 	__u32 table;
 
-	if (!ioc || (thread->holder.ioc == ioc && thread->holder.user == user))
+	if (!holder || thread->holder == holder)
 		return;
 	element = bpf_map_lookup_elem(&record_threads, &index);
-	table = element && element->owner == id ? IOCX_SHARE_THREADS : IOCX_SHARE_OVERFLOW_THREADS;
-	give_share(table, thread->holder.ioc, thread->holder.user);
-	take_share(table | SHARE_ANYHOW, ioc, user);
-	thread->holder.ioc = ioc;
-	thread->holder.user = user;
+	table = element && element->owner == id ? IOCX_HELD_THREADS : IOCX_HELD_OVERFLOW_THREADS;
+	give_place(table, thread->holder);
+	add_place(table, holder);
+	thread->holder = holder;
 }
 
 /* Whether the name starts with `text`, a literal of at most 8 characters. Both processors are little endian. */
@@ -143,7 +141,7 @@ static __noinline int bind_thread(__u64 id)
 		return 0;
 	thread = thread_of(id);
 	if (thread)
-		pass_on_share(thread, id, config);
+		pass_on_place(thread, id, config);
 	else
 		thread = make_thread(id, config);
 	if (!thread) {

@@ -16,7 +16,7 @@
 
 #include "shared/ca_resync.h"
 #include "shared/ca_servers.h"
-#include "shared/ca_shares.h"
+#include "shared/ca_caps.h"
 #include "shared/ca_window.h"
 #include "shared/histogram.h"
 #include "shared/labelled_enum.h"
@@ -134,7 +134,7 @@ struct iocx_ca_flow {
 	 */
 	__u8 told;
 	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
-	__u32 address;      /* of the client: index into ca_shares */
+	__u32 holder;       /* the client: index into ca_held */
 	__u32 unnamed;      /* slots of unknown SIDs */
 	__u32 cleared;      /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
 	__u32 told_version; /* ca_told_version at the last look at ca_told */
@@ -216,8 +216,8 @@ struct iocx_ca_channel {
 };
 
 /*
- * So many of a circuit's WRITE_NOTIFYs may wait for their answers without a share of ca_pending: nearly always one
- * does. A quarter of the table is for them. By PV Access requests stay, and each has its share.
+ * So many of a circuit's WRITE_NOTIFYs may wait for their answers that nobody holds in ca_pending: nearly always one
+ * does. By PV Access requests stay, and the client holds each.
  */
 #define IOCX_CA_FEW_PENDING 8
 
@@ -229,16 +229,15 @@ struct iocx_ca_pending {
 	__u64 since_ns; /* when the last byte was seen; CLOCK_MONOTONIC. By PV Access 0 while no put waits */
 	__u64 channel;
 	__u32 slot;
-	__u32 address;              /* index into ca_shares; 0: nobody has a share for it */
+	__u32 holder;               /* index into ca_held; 0: nobody */
 	struct iocx_ca_queue queue; /* of the head */
 };
 
 /* Value of ca_outcomes, by channel: how long its WRITE_NOTIFYs took; by PV Access, all of its puts. */
 struct iocx_ca_outcome {
 	__u64 sum_ns;
-	__u64 circuit;
 	__u32 slot;
-	__u32 address; /* index into ca_shares */
+	__u32 holder; /* index into ca_held */
 	__u64 buckets[IOCX_PUT_HIST_SLOTS];
 };
 
@@ -250,9 +249,8 @@ struct iocx_ca_failure_key {
 };
 struct iocx_ca_failure {
 	__u64 count;
-	__u64 circuit;
 	__u32 slot;
-	__u32 address; /* index into ca_shares */
+	__u32 holder; /* index into ca_held */
 };
 #define IOCX_CA_NORMAL 1u            /* ECA_NORMAL */
 #define IOCX_CA_PUT_FAILED 160u      /* ECA_PUTFAIL */
@@ -268,7 +266,7 @@ struct iocx_ca_channel_info {
 	__u32 ioc;
 	__u16 client_port;
 	__u16 server_port;
-	__u32 address; /* index into ca_shares, as the circuit's */
+	__u32 holder; /* index into ca_held, as the circuit's */
 	struct iocx_ca_identity identity;
 	char name[IOCX_CA_NAME]; /* ends in a zero byte */
 };

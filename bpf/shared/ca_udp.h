@@ -3,7 +3,7 @@
  * The wire format between bpf/tap/udp.bpf.c and src/puts/searches/udp.cpp. Fixed-width types, padding as named fields; C++
  * asserts sizes and offsets. Times are nanoseconds of CLOCK_MONOTONIC.
  *
- * The kernel adds entries and counts, each for a holder (ca_udp_shares.h). Only user space removes them, but for
+ * The kernel adds entries and counts, each for a holder (ca_caps.h). Only user space removes them, but for
  * searches: the kernel removes those that are answered.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_UDP_H
@@ -11,7 +11,7 @@
 
 #include "shared/ca_tap.h"
 #include "shared/ca_udp_parser.h"
-#include "shared/ca_udp_shares.h"
+#include "shared/ca_caps.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,7 +60,7 @@ struct iocx_ca_beacon {
 	__u64 anomalies; /* beacons whose sequence number was neither the last one nor the next */
 	__u64 last_ns;
 	__u32 sequence; /* of the last beacon */
-	__u32 sender;   /* of the first beacon; holds the place: index into ca_udp_shares */
+	__u32 holder;   /* the sender of the first beacon: index into ca_udp_held */
 };
 
 /*

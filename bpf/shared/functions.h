@@ -10,7 +10,7 @@
 
 #include "shared/histogram.h"
 #include "shared/labelled_enum.h"
-#include "shared/record_shares.h"
+#include "shared/record_caps.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,7 +95,7 @@ struct iocx_function_place {
 	__u8 condition; /* of an end, as in shared/function_ends.h */
 	__u8 more;      /* 1: another description follows */
 	__u8 pad[2];
-	struct iocx_holder holder;
+	__u32 holder;
 	__u32 pad2;
 };
 
@@ -117,7 +117,7 @@ struct iocx_function_series {
 	__u64 used; /* 1: the rest is filled in */
 	__u64 calls;
 	__u64 other_results; /* that there was no room for */
-	struct iocx_holder holder;
+	__u32 holder;
 	__u32 pad;
 	struct iocx_function_key key;
 };
@@ -133,7 +133,7 @@ struct iocx_function_result_key {
 };
 struct iocx_function_result {
 	__u64 calls;
-	struct iocx_holder holder;
+	__u32 holder;
 	__u32 pad;
 };
 
@@ -152,7 +152,7 @@ struct iocx_function_call {
 struct iocx_function_thread {
 	__u32 epoch;
 	__u32 depth;
-	struct iocx_holder holder;
+	__u32 holder;
 	__u32 pad;
 	struct iocx_function_call calls[IOCX_FUNCTION_DEPTH];
 };
@@ -165,7 +165,7 @@ struct iocx_function_start_key {
 };
 struct iocx_function_start {
 	__u64 start_ns;
-	struct iocx_holder holder;
+	__u32 holder;
 	__u32 pad;
 };
 
@@ -176,17 +176,17 @@ struct iocx_function_pointer_key {
 	__u32 function;
 };
 
-/* Tables whose places IOCs share. */
-enum iocx_function_share_of {
-	IOCX_FUNCTION_SHARE_SERIES,
-	IOCX_FUNCTION_SHARE_RESULTS,
-	IOCX_FUNCTION_SHARE_THREADS,
-	IOCX_FUNCTION_SHARE_STARTS,
-	IOCX_FUNCTION_SHARE_POINTERS,
+/* Tables that the IOCs share. */
+enum iocx_function_table {
+	IOCX_FUNCTION_HELD_SERIES,
+	IOCX_FUNCTION_HELD_RESULTS,
+	IOCX_FUNCTION_HELD_THREADS,
+	IOCX_FUNCTION_HELD_STARTS,
+	IOCX_FUNCTION_HELD_POINTERS,
 	/* of user space alone: places, series of calls without labels, and functions of files that are probed for an IOC */
-	IOCX_FUNCTION_SHARE_PLACES,
-	IOCX_FUNCTION_SHARE_OWN,
-	IOCX_FUNCTION_SHARE_PROBED
+	IOCX_FUNCTION_HELD_PLACES,
+	IOCX_FUNCTION_HELD_OWN,
+	IOCX_FUNCTION_HELD_PROBED
 };
 
 /* Index into the per-CPU array `function_drops`. */

@@ -110,19 +110,16 @@ static inline __attribute__((always_inline)) __u32 iocx_dbf_size(__u32 type, __u
 /* Why an event is lost. */
 enum iocx_putlog_loss {
 	IOCX_PUTLOG_NO_ROOM,  /* the ring is full */
-	IOCX_PUTLOG_NO_SHARE, /* it is nearly so, and most is of this client or this IOC: shared/ring_shares.h */
+	IOCX_PUTLOG_NO_SHARE, /* it is nearly so, and most is of this client: shared/ring_shares.h */
 	IOCX_PUTLOG_LOSSES
 };
 
 /*
- * Places in putlog_shares, for IOCs and, behind these, for clients at an IOC. Two that have the same by chance are
- * reckoned as one: of a ring that is nearly full, they get less than they might.
+ * Places in putlog_shares, of clients at an IOC. Two that have the same by chance are reckoned as one: of a ring that is
+ * nearly full, they get less than they might.
  */
-#define IOCX_PUTLOG_IOC_BITS 10
-#define IOCX_PUTLOG_CLIENT_BITS 12
-#define IOCX_PUTLOG_PLACES ((1u << IOCX_PUTLOG_IOC_BITS) + (1u << IOCX_PUTLOG_CLIENT_BITS))
-#define IOCX_PUTLOG_IOC_OF(places) ((places)&0xFFFF)
-#define IOCX_PUTLOG_CLIENT_OF(places) ((places) >> 16)
+#define IOCX_PUTLOG_PLACE_BITS 12
+#define IOCX_PUTLOG_PLACES (1u << IOCX_PUTLOG_PLACE_BITS)
 
 /* MurmurHash3's last step. */
 static inline __attribute__((always_inline)) __u64 iocx_putlog_mix(__u64 value)
@@ -136,13 +133,11 @@ static inline __attribute__((always_inline)) __u64 iocx_putlog_mix(__u64 value)
  * `ioc`: as the source (enum iocx_putlog_source) calls it. `seed`: drawn at each start, since a client chooses its port,
  * and might choose another's place.
  */
-static inline __attribute__((always_inline)) __u32 iocx_putlog_places(__u64 seed, __u32 source, __u32 ioc, __u64 client)
+static inline __attribute__((always_inline)) __u32 iocx_putlog_place(__u64 seed, __u32 source, __u32 ioc, __u64 client)
 {
 	const __u64 whose = iocx_putlog_mix(seed ^ ((__u64)ioc << 8 | (source + 1)));
-	const __u64 who = iocx_putlog_mix(whose ^ client);
 
-	return ((1u << IOCX_PUTLOG_IOC_BITS) + (__u32)(who >> (64 - IOCX_PUTLOG_CLIENT_BITS))) << 16 |
-	       (__u32)(whose >> (64 - IOCX_PUTLOG_IOC_BITS));
+	return (__u32)(iocx_putlog_mix(whose ^ client) >> (64 - IOCX_PUTLOG_PLACE_BITS));
 }
 
 struct iocx_putlog_event {
@@ -170,9 +165,9 @@ struct iocx_putlog_event {
 	__u8 op;          /* enum iocx_putlog_op */
 	__u8 address[4];  /* of the client; IOCX_PUTLOG_CA_SERVER only */
 	__u16 port;
-	__u32 places; /* iocx_putlog_places() */
-	__u32 tid;    /* IOCX_PUTLOG_CA_SERVER: thread that serves the client */
-	__u32 most;   /* elements that the field has room for; 0: not known */
+	__u32 place; /* iocx_putlog_place() */
+	__u32 tid;   /* IOCX_PUTLOG_CA_SERVER: thread that serves the client */
+	__u32 most;  /* elements that the field has room for; 0: not known */
 	__u32 pad;
 #ifndef __cplusplus /* which has no such arrays: they follow */
 	__u8 bytes[];

@@ -11,7 +11,7 @@
 #include "shared/histogram.h"
 #include "shared/labelled_enum.h"
 #include "shared/record_puts.h"
-#include "shared/record_shares.h"
+#include "shared/record_caps.h"
 
 #define IOCX_MAX_IOCS 1024 /* watched IOCs, a slot each */
 #define IOCX_MAX_DEPTH 64  /* calls within calls that have frames; deeper ones are counted without a duration */
@@ -134,7 +134,7 @@ struct iocx_ioc_config {
 	__u8 layout;      /* IOCX_LAYOUT_* */
 	__u32 epoch;      /* changes when the probes were detached for a while */
 	__u32 timed;      /* 1: the ends of calls are seen, by breakpoints (shared/function_ends.h) */
-	struct iocx_holder holder;
+	__u32 holder; /* iocx_holder_of() */
 	/*
 	 * A call that no other makes is timed, with all that it makes in turn, when it begins before
 	 * `timed_until_ns` (CLOCK_MONOTONIC), and stands for `weight` calls; 0: none is.
@@ -272,7 +272,7 @@ struct iocx_thread {
 	__u32 depth;
 	__u16 cause;               /* enum iocx_cause */
 	__u16 ends;                /* of the record that is counted next */
-	struct iocx_holder holder; /* holder of the stack's share */
+	__u32 holder; /* of the stack, as iocx_ioc_config has it */
 	char comm[IOCX_COMM_LEN];  /* name of the thread when it was bound */
 	struct iocx_thread_counts counts;
 	struct iocx_thread_puts puts;

@@ -9,7 +9,7 @@
 #include <linux/types.h>
 
 #include "shared/labelled_enum.h"
-#include "shared/record_shares.h"
+#include "shared/record_caps.h"
 
 /* Source of a write to a record: index into iocx_record_stats.puts. */
 #define IOCX_PUT_SOURCE_LIST(ROW)                                                           \
@@ -87,7 +87,7 @@ struct iocx_notify {
 	ROW(IOCX_PUT_DROP_READ, "put_read_failed", LOST)
 IOCX_DROP_ENUM(iocx_put_drop, IOCX_PUT_DROP_LIST, IOCX_PUT_DROPS)
 
-/* Puts with callback at the same time, in each table: the first is for the first to come, the others by user. */
+/* Puts with callback at the same time, in each table, and tables: an IOC has one by its slot. */
 #define IOCX_MAX_NOTIFIES 2048
 #define IOCX_NOTIFY_TABLES 8
 

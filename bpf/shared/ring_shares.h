@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Shares of a ring buffer with many writers, so that none fills one that others need. shared/shares.h has the rule;
- * three quarters of a ring are for whoever comes first.
+ * Shares of a ring buffer with many writers, so that none fills one that others need. Three
+ * quarters of a ring are for whoever comes first; of the last one, a writer gets more while it has less than an eighth
+ * of what is left.
  *
  * An array of 64-bit numbers has, at the place of each writer, the bytes that it wrote, and in a second half its bytes
  * that were read: the difference lies in the ring. Programs add to the first half, the reader to the second. Pure C
@@ -15,6 +16,12 @@
 /* Bytes that are reckoned as one, so that the rule's products fit. */
 #define IOCX_RING_UNIT 64u
 #define IOCX_RING_RESERVE(size) ((size) / 4)
+
+/* Whether a writer that has `own` may have more when `left` are free, of which the last `reserve` are shared. */
+static inline __attribute__((always_inline)) int iocx_share_may(__u32 own, __s32 left, __u32 reserve)
+{
+	return left > (__s32)reserve || (__s32)(own * 8) < left;
+}
 
 /* Bytes that an event of this size takes in the ring. */
 static inline __attribute__((always_inline)) __u64 iocx_ring_bytes(__u32 size)

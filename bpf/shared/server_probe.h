@@ -7,8 +7,7 @@
  * one; user space takes the key away first, and frees the slot some time later, so that no counter is freed while a
  * program still adds to it.
  *
- * For fair shares, each slot is held by the client of the IOC, by the IOC and by the IOC's user:
- * iocx_server_may().
+ * Each slot is held by the IOC and by the client of the IOC, which have a cap each: iocx_server_may().
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_SERVER_PROBE_H
 #define IOC_EXPORTER_BPF_SHARED_SERVER_PROBE_H
@@ -18,7 +17,7 @@
 #include "shared/ca_events.h"
 #include "shared/histogram.h"
 #include "shared/labelled_enum.h"
-#include "shared/shares.h"
+#include "shared/caps.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,9 +30,9 @@ extern "C" {
 struct iocx_server_ioc {
 	__u64 bucket;        /* CA: address of the variable pCaBucket in the IOC; 0: names are not read */
 	__u32 generation;    /* of this life of the IOC, never used twice */
-	__u16 user;          /* user of the IOC: index into slot_shares */
 	__u8 by_db_addr;     /* CA, 1: channels are laid out as before Base 3.15.1 */
 	__u8 enum_type;      /* DBF_ENUM of this Base, 0: not known. Only for the put log */
+	__u16 pad;
 	__u32 tells_results; /* 1: the functions that tell what becomes of a put are probed */
 	__u32 tells_values;  /* PV Access, 1: so is the function that writes to the database */
 };
@@ -128,10 +127,10 @@ struct iocx_server_slot {
 	__u64 application;
 	/* CA, 1: the channel was found, and its name in slot_info is complete. Set after it. */
 	__u32 named;
-	/* Holders of the entry: indices into slot_shares. */
+	/* Holders of the entry: indices into slots_held. */
 	__u32 holder_client;
 	__u32 holder_ioc;
-	__u32 holder_user;
+	__u32 pad2;
 	struct iocx_field_layout field; /* CA, for the put log, while it is on */
 	__u8 by_db_addr;                /* of the IOC */
 	__u8 tells_results;             /* the same */
@@ -189,25 +188,20 @@ struct iocx_server_durations {
 };
 
 /*
- * Index into slot_shares, numbers of slots that are held: by all, by IOCs by their generation, by their users, and by
- * clients, which share buckets by a hash. Of the host's own clients of CA each connection is one.
+ * Index into slots_held, numbers of slots that are held: by all, by IOCs by their generation, and by clients, which
+ * share buckets by a hash. Of the host's own clients of CA each connection is one. From IOCX_SERVER_CALLBACKS on, open
+ * put-callbacks by IOC.
  */
-#define IOCX_SERVER_SHARE_ALL 0u
-#define IOCX_SERVER_SHARE_IOC 1u
-#define IOCX_SERVER_SHARE_USER (IOCX_SERVER_SHARE_IOC + IOCX_SERVER_IOCS)
-#define IOCX_SERVER_USER_BUCKETS 1024u
-#define IOCX_SERVER_SHARE_CLIENT (IOCX_SERVER_SHARE_USER + IOCX_SERVER_USER_BUCKETS)
+#define IOCX_SERVER_HELD_IOC 1u
+#define IOCX_SERVER_HELD_CLIENT (IOCX_SERVER_HELD_IOC + IOCX_SERVER_IOCS)
 #define IOCX_SERVER_CLIENT_BUCKETS 4096u
-#define IOCX_SERVER_SHARES (IOCX_SERVER_SHARE_CLIENT + IOCX_SERVER_CLIENT_BUCKETS)
+#define IOCX_SERVER_CALLBACKS (IOCX_SERVER_HELD_CLIENT + IOCX_SERVER_CLIENT_BUCKETS)
+#define IOCX_SERVER_HELD (IOCX_SERVER_CALLBACKS + IOCX_SERVER_IOCS)
 
-/* Whether holders of so many slots get one more of `room`, of which `all` are taken. */
-static inline __attribute__((always_inline)) int iocx_server_may(__u32 room, __u32 all, __u32 user, __u32 ioc,
-								 __u32 client)
+/* Whether the holders of so many slots get one more of `room`: an IOC has three quarters at most, a client one. */
+static inline __attribute__((always_inline)) int iocx_server_may(__u32 room, __u32 ioc, __u32 client)
 {
-	const __s32 left = (__s32)(room - all);
-
-	return left > 0 && iocx_one_may(client, left, room / 2) && iocx_group_may(ioc, client, left, room / 2) &&
-	       iocx_group_may(user, client, left, room / 2);
+	return ioc < room - room / 4 && client < room / 4;
 }
 
 #define IOCX_CA_SERVER_FIELD 32
@@ -253,8 +247,6 @@ struct iocx_open_callback {
 	__u32 value_lost; /* PV Access, and below, for the put log. 1: an event with a value had no room */
 	__u64 notify;     /* its processNotify, while that has the database write; 0: none */
 	__u64 options;    /* enum iocx_putlog_option; above 0xFF the address of what QSRV 2 has of them */
-	__u32 user;       /* of the IOC, as in iocx_server_ioc */
-	__u32 padding;
 };
 
 #define IOCX_OPEN_CALLBACKS 16384u

@@ -86,20 +86,8 @@ static __always_inline __u64 new_id(struct work *w)
 	return ((__u64)(bpf_get_smp_processor_id() + 1) << 48) | w->last_id;
 }
 
-#define SHARES ca_shares
-#include "base/shares.bpf.h"
-
-/* Each entry of a table is held by a circuit and by its client's address (shared/ca_shares.h). */
-static __always_inline int ca_take_share(__u32 table, __u64 circuit, __u32 address)
-{
-	return take_share(table, iocx_ca_share_of_circuit(circuit), address);
-}
-
-static __always_inline void ca_give_share(__u32 table, __u64 circuit, __u32 address)
-{
-	give_share(table, iocx_ca_share_of_circuit(circuit), address);
-}
-
+#define HELD ca_held
+#include "base/caps.bpf.h"
 #include "tap/tap_slots.bpf.h"
 #include "tap/tap_channels.bpf.h"
 #include "putlog/ca_tap.bpf.h"

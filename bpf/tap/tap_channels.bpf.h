@@ -41,7 +41,7 @@ static __always_inline void request_channel(struct work *w, struct iocx_ca_flow 
 	struct iocx_ca_channel_key key;
 	struct iocx_ca_cid *known;
 
-	if (!ca_take_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address)) {
+	if (!take_place(IOCX_CA_HELD_REQUESTS, flow->holder)) {
 		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
 		return;
 	}
@@ -52,7 +52,7 @@ static __always_inline void request_channel(struct work *w, struct iocx_ca_flow 
 		return;
 	if (request.channel)
 		bpf_map_delete_elem(&ca_channel_info, &request.channel);
-	ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
+	give_place(IOCX_CA_HELD_REQUESTS, flow->holder);
 	count_drop(IOCX_CA_DROP_CHANNELS_FULL);
 }
 
@@ -62,7 +62,7 @@ static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
 		request_channel(w, flow, event->id);
 }
 
-/* The request for the CID, whose share is given back: the server has answered it. Null: none was seen. */
+/* The request for the CID, which has no place any more: the server has answered it. Null: none was seen. */
 static __always_inline struct iocx_ca_cid *end_request(struct iocx_ca_flow *flow,
 						       const struct iocx_ca_channel_key *by_cid)
 {
@@ -70,7 +70,7 @@ static __always_inline struct iocx_ca_cid *end_request(struct iocx_ca_flow *flow
 
 	if (!request || request->slot != IOCX_CA_NO_SLOT)
 		return 0;
-	ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
+	give_place(IOCX_CA_HELD_REQUESTS, flow->holder);
 	return request;
 }
 
@@ -81,12 +81,6 @@ static __always_inline void forget_request(const struct iocx_ca_channel_key *by_
 
 	bpf_map_delete_elem(&ca_channel_info, &channel);
 	bpf_map_delete_elem(&ca_cids, by_cid);
-}
-
-/* The circuit has no marked SID any more: gives its share back. */
-static __always_inline void give_mark(const struct iocx_ca_flow *flow)
-{
-	ca_give_share(IOCX_CA_SHARE_CLEARED, flow->circuit, IOCX_SHARE_LOCAL);
 }
 
 static __always_inline void on_created(struct iocx_ca_flow *flow, __u32 cid, __u32 sid, __u32 elements)
@@ -102,12 +96,8 @@ static __always_inline void on_created(struct iocx_ca_flow *flow, __u32 cid, __u
 		return; /* it was requested before the tap saw the circuit */
 	set_channel_key(&by_sid, flow->circuit, sid);
 	known = bpf_map_lookup_elem(&ca_sids, &by_sid);
-	if (known) {
-		slot = *known;
-		if (slot == IOCX_CA_CLEARED)
-			give_mark(flow);
-		end_channel(flow, slot); /* the end of the earlier channel was not seen */
-	}
+	if (known)
+		end_channel(flow, *known); /* the end of the earlier channel was not seen */
 	slot = take_slot(flow, request->channel, sid, cid, IOCX_CA_SLOT_LIVE);
 	element = bpf_map_lookup_elem(&ca_channels, &slot);
 	if (!element) {
@@ -152,12 +142,8 @@ static __always_inline int remember_end(const struct work *w, struct iocx_ca_flo
 	known = bpf_map_lookup_elem(&ca_sids, by_sid);
 	if (known && *known == IOCX_CA_CLEARED)
 		return 1;
-	if (!ca_take_share(IOCX_CA_SHARE_CLEARED, flow->circuit, IOCX_SHARE_LOCAL))
+	if (bpf_map_update_elem(&ca_sids, by_sid, &cleared, BPF_ANY))
 		return 0;
-	if (bpf_map_update_elem(&ca_sids, by_sid, &cleared, BPF_ANY)) {
-		give_mark(flow);
-		return 0;
-	}
 	__sync_fetch_and_add(&flow->cleared, 1);
 	return 1;
 }

@@ -61,8 +61,8 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, IOCX_CA_HOLDERS);
 	__type(key, __u32);
-	__type(value, struct iocx_share);
-} ca_shares SEC(".maps");
+	__type(value, struct iocx_held);
+} ca_held SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -27,17 +27,17 @@ static __always_inline struct iocx_ca_channel *channel_of(struct iocx_ca_flow *f
 static __always_inline void add_failure(const struct iocx_ca_flow *flow, __u64 channel, __u32 slot, __u32 status)
 {
 	struct iocx_ca_failure_key key = {.channel = channel, .status = status};
-	struct iocx_ca_failure first = {.count = 1, .circuit = flow->circuit, .slot = slot, .address = flow->address};
+	struct iocx_ca_failure first = {.count = 1, .slot = slot, .holder = flow->holder};
 	struct iocx_ca_failure *failure = bpf_map_lookup_elem(&ca_failures, &key);
 
 	if (failure) {
 		failure->count++; /* not atomic: the lock of the direction to the client is held */
 		return;
 	}
-	if (ca_take_share(IOCX_CA_SHARE_FAILURES, flow->circuit, flow->address)) {
+	if (take_place(IOCX_CA_HELD_FAILURES, flow->holder)) {
 		if (bpf_map_update_elem(&ca_failures, &key, &first, BPF_NOEXIST) == 0)
 			return;
-		ca_give_share(IOCX_CA_SHARE_FAILURES, flow->circuit, flow->address);
+		give_place(IOCX_CA_HELD_FAILURES, flow->holder);
 	}
 	count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 }
@@ -49,13 +49,12 @@ static __always_inline struct iocx_ca_outcome *outcome_of(struct work *w, const 
 	const __u64 channel = pending->channel;
 	struct iocx_ca_outcome *outcome = bpf_map_lookup_elem(&ca_outcomes, &channel);
 
-	if (outcome || !ca_take_share(IOCX_CA_SHARE_OUTCOMES, flow->circuit, flow->address))
+	if (outcome || !take_place(IOCX_CA_HELD_OUTCOMES, flow->holder))
 		return outcome;
-	w->fresh_outcome.circuit = flow->circuit;
-	w->fresh_outcome.address = flow->address;
+	w->fresh_outcome.holder = flow->holder;
 	w->fresh_outcome.slot = pending->slot; /* the rest of it stays 0 */
 	if (bpf_map_update_elem(&ca_outcomes, &channel, &w->fresh_outcome, BPF_NOEXIST))
-		ca_give_share(IOCX_CA_SHARE_OUTCOMES, flow->circuit, flow->address);
+		give_place(IOCX_CA_HELD_OUTCOMES, flow->holder);
 	return bpf_map_lookup_elem(&ca_outcomes, &channel);
 }
 
@@ -76,13 +75,12 @@ static __always_inline void add_put_duration(struct work *w, const struct iocx_c
 static __always_inline void end_pending(struct iocx_ca_flow *flow, const struct iocx_ca_channel_key *key,
 					const struct iocx_ca_pending *pending)
 {
-	const __u32 address = pending->address;
+	const __u32 holder = pending->holder;
 
 	if (bpf_map_delete_elem(&ca_pending, key))
 		return;
 	flow->directions[IOCX_CA_TO_CLIENT].notified++;
-	if (address)
-		ca_give_share(IOCX_CA_SHARE_PENDING, flow->circuit, address);
+	give_place(IOCX_CA_HELD_PENDING, holder);
 }
 
 /* The server has answered the WRITE_NOTIFY with that IOID. Returns 0 when the request was not seen. */

@@ -87,7 +87,7 @@ __attribute__((noinline)) int ca_source_changes(struct __sk_buff *skb)
 /* Enters a connection as w->fresh_flow says. */
 static __always_inline struct iocx_ca_flow *enter_flow(struct work *w, __u32 ioc)
 {
-	const __u32 address = iocx_ca_share_of_address(&w->key.client);
+	const __u32 holder = iocx_ca_holder_of(&w->key.client, w->key.client_port);
 	struct iocx_ca_flow *flow;
 
 	w->fresh_flow.circuit = new_id(w);
@@ -95,13 +95,13 @@ static __always_inline struct iocx_ca_flow *enter_flow(struct work *w, __u32 ioc
 	w->fresh_flow.ioc = ioc;
 	w->fresh_flow.unnamed_slot = IOCX_CA_NO_SLOT;
 	w->fresh_flow.since_ns = w->now;
-	w->fresh_flow.address = address;
-	if (!ca_take_share(IOCX_CA_SHARE_CIRCUITS, 0, address)) {
+	w->fresh_flow.holder = holder;
+	if (!take_place(IOCX_CA_HELD_CIRCUITS, holder)) {
 		count_drop(IOCX_CA_DROP_CIRCUITS_FULL);
 		return 0;
 	}
 	if (bpf_map_update_elem(&ca_flows, &w->key, &w->fresh_flow, BPF_NOEXIST)) {
-		ca_give_share(IOCX_CA_SHARE_CIRCUITS, 0, address);
+		give_place(IOCX_CA_HELD_CIRCUITS, holder);
 		flow = bpf_map_lookup_elem(&ca_flows, &w->key); /* another CPU has made it, unless there is no room */
 		if (!flow)
 			count_drop(IOCX_CA_DROP_CIRCUITS_FULL);

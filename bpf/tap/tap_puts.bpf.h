@@ -108,14 +108,14 @@ __attribute__((noinline)) int ca_put_elsewhere(struct __sk_buff *skb)
 	return 0;
 }
 
-/* Takes a share of ca_pending for w->pending, unless few wait. Returns 0 when there is no room. */
+/* Takes a place in ca_pending for w->pending, unless few wait. Returns 0 when there is no room. */
 static __always_inline int take_pending(struct work *w, struct iocx_ca_flow *flow)
 {
 	const __u16 waiting =
 		flow->directions[IOCX_CA_TO_SERVER].notified - flow->directions[IOCX_CA_TO_CLIENT].notified;
 
-	w->pending.address = waiting < IOCX_CA_FEW_PENDING && !iocx_ca_is_pva(flow->ioc) ? 0 : flow->address;
-	return !w->pending.address || ca_take_share(IOCX_CA_SHARE_PENDING, flow->circuit, flow->address);
+	w->pending.holder = waiting < IOCX_CA_FEW_PENDING && !iocx_ca_is_pva(flow->ioc) ? 0 : flow->holder;
+	return !w->pending.holder || take_place(IOCX_CA_HELD_PENDING, flow->holder);
 }
 
 /* Notes when the WRITE_NOTIFY of w->event was sent. */
@@ -145,8 +145,7 @@ __attribute__((noinline)) int ca_put_asked(struct __sk_buff *skb)
 			goto noted;
 		}
 	}
-	if (w->pending.address)
-		ca_give_share(IOCX_CA_SHARE_PENDING, flow->circuit, flow->address);
+	give_place(IOCX_CA_HELD_PENDING, w->pending.holder);
 	count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 	return 0;
 noted:

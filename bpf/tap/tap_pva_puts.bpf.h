@@ -15,7 +15,7 @@ static __always_inline void keep_request(struct work *w, struct iocx_ca_flow *fl
 		w->request.since_ns = since_ns;
 		w->request.channel = w->pending.channel;
 		w->request.slot = w->pending.slot;
-		w->request.address = w->pending.address;
+		w->request.holder = w->pending.holder;
 		w->request.queue.asked = w->pva.command;
 		/* Servers do not look at the bit in an INIT. */
 		w->request.queue.taken = since_ns && (w->pva.sub & IOCX_PVA_SUB_DESTROY);
@@ -23,8 +23,7 @@ static __always_inline void keep_request(struct work *w, struct iocx_ca_flow *fl
 			flow->directions[IOCX_CA_TO_SERVER].notified++;
 			return;
 		}
-		if (w->request.address)
-			ca_give_share(IOCX_CA_SHARE_PENDING, flow->circuit, flow->address);
+		give_place(IOCX_CA_HELD_PENDING, w->request.holder);
 	}
 	count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 }
@@ -33,13 +32,12 @@ static __always_inline void keep_request(struct work *w, struct iocx_ca_flow *fl
 static __always_inline void drop_request(struct iocx_ca_flow *flow, const struct iocx_ca_channel_key *by_ioid,
 					 const struct iocx_ca_pending *request)
 {
-	const __u32 address = request->address;
+	const __u32 holder = request->holder;
 
 	if (bpf_map_delete_elem(&ca_pending, by_ioid))
 		return;
 	flow->directions[IOCX_CA_TO_SERVER].notified--;
-	if (address)
-		ca_give_share(IOCX_CA_SHARE_PENDING, flow->circuit, address);
+	give_place(IOCX_CA_HELD_PENDING, holder);
 }
 
 /* The client may have asked for the end. By another command it has not: pvxs passes over some, under any IOID. */

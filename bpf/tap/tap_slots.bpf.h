@@ -23,7 +23,7 @@ static __always_inline __u64 store_info(struct work *w, const struct iocx_ca_flo
 	info->ioc = flow->ioc;
 	info->client_port = w->key.client_port;
 	info->server_port = w->key.server_port;
-	info->address = flow->address;
+	info->holder = flow->holder;
 	iocx_ca_copy((__u8 *)&info->identity, (const __u8 *)&flow->identity, sizeof info->identity);
 	if (bpf_map_update_elem(&ca_channel_info, &channel, info, BPF_NOEXIST))
 		return 0;
@@ -37,15 +37,16 @@ static __always_inline __u64 store_info(struct work *w, const struct iocx_ca_flo
 static __always_inline __u32 take_slot(const struct iocx_ca_flow *flow, __u64 channel, __u32 sid, __u32 cid,
 				       __u32 state)
 {
-	const __u32 anyhow = state == IOCX_CA_SLOT_SHARED ? SHARE_ANYHOW : 0;
 	struct iocx_ca_channel *element;
 	__u32 slot;
 
-	if (!ca_take_share(IOCX_CA_SHARE_CHANNELS | anyhow, flow->circuit, flow->address))
+	if (state == IOCX_CA_SLOT_SHARED)
+		add_place(IOCX_CA_HELD_CHANNELS, flow->holder);
+	else if (!take_place(IOCX_CA_HELD_CHANNELS, flow->holder))
 		return IOCX_CA_NO_SLOT;
 	element = bpf_map_pop_elem(&ca_free_slots, &slot) ? 0 : bpf_map_lookup_elem(&ca_channels, &slot);
 	if (!element) {
-		ca_give_share(IOCX_CA_SHARE_CHANNELS, flow->circuit, flow->address);
+		give_place(IOCX_CA_HELD_CHANNELS, flow->holder);
 		return IOCX_CA_NO_SLOT;
 	}
 	element->channel = channel;

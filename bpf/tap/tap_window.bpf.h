@@ -18,14 +18,14 @@ static __always_inline __u32 take_page(const struct iocx_ca_flow *flow)
 	struct iocx_ca_page_owner *owner;
 	__u32 index;
 
-	if (!ca_take_share(IOCX_CA_SHARE_PAGES, flow->circuit, flow->address))
+	if (!take_place(IOCX_CA_HELD_PAGES, flow->holder))
 		return 0;
 	owner = bpf_map_pop_elem(&ca_free_pages, &index) ? 0 : bpf_map_lookup_elem(&ca_page_owners, &index);
 	if (!owner) {
-		ca_give_share(IOCX_CA_SHARE_PAGES, flow->circuit, flow->address);
+		give_place(IOCX_CA_HELD_PAGES, flow->holder);
 		return 0;
 	}
-	owner->address = flow->address;
+	owner->holder = flow->holder;
 	owner->circuit = flow->circuit;
 	return index + 1;
 }
@@ -37,7 +37,7 @@ static __always_inline void give_page(__u32 index_plus_1)
 
 	if (!owner)
 		return;
-	ca_give_share(IOCX_CA_SHARE_PAGES, owner->circuit, owner->address);
+	give_place(IOCX_CA_HELD_PAGES, owner->holder);
 	owner->circuit = 0;
 	bpf_map_push_elem(&ca_free_pages, &index, 0);
 }

@@ -36,17 +36,17 @@ static __always_inline struct udp_work *get_udp_work(void)
 	return only_element(&ca_udp_work);
 }
 
-#define SHARES ca_udp_shares
-#include "base/shares.bpf.h"
+#define HELD ca_udp_held
+#include "base/caps.bpf.h"
 
 /* Adds a copy of `*fresh` for the holder and returns the value of the key; NULL: there is no room. */
 static __always_inline void *add_for_holder(void *map, __u32 table, const void *key, const void *fresh,
-					    const struct iocx_ca_udp_holder *holder)
+					    __u32 holder)
 {
-	if (!take_share(table, holder->one, holder->group))
+	if (!take_place(table, holder))
 		return 0;
 	if (bpf_map_update_elem(map, key, fresh, BPF_NOEXIST))
-		give_share(table, holder->one, holder->group);
+		give_place(table, holder);
 	return bpf_map_lookup_elem(map, key);
 }
 

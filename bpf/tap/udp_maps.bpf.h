@@ -64,10 +64,10 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IOCX_CA_UDP_HOLDERS);
+	__uint(max_entries, IOCX_CA_HOLDERS);
 	__type(key, __u32);
-	__type(value, struct iocx_share);
-} ca_udp_shares SEC(".maps");
+	__type(value, struct iocx_held);
+} ca_udp_held SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

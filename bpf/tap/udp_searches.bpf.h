@@ -19,7 +19,6 @@ static __always_inline int same_name(const struct iocx_ca_search *search, const 
 
 static __always_inline void on_search(struct udp_work *w)
 {
-	struct iocx_ca_udp_holder holder;
 	struct iocx_ca_search *search;
 	__u32 at = w->event.at;
 
@@ -38,8 +37,8 @@ static __always_inline void on_search(struct udp_work *w)
 	w->search.last_ns = w->now;
 	search = bpf_map_lookup_elem(&ca_searches, &w->key);
 	if (!search) {
-		holder = iocx_ca_udp_holder_of_search(&w->source, w->net, w->source_port);
-		search = add_for_holder(&ca_searches, IOCX_CA_UDP_SHARE_SEARCHES, &w->key, &w->search, &holder);
+		search = add_for_holder(&ca_searches, IOCX_CA_UDP_HELD_SEARCHES, &w->key, &w->search,
+					iocx_ca_holder_of(&w->source, w->source_port));
 		if (!search) {
 			count_udp(IOCX_CA_UDP_DROP_SEARCHES_FULL, 1);
 			return;
@@ -58,16 +57,13 @@ static __always_inline void on_search(struct udp_work *w)
 /* Ends the search that an answer belongs to. */
 static __always_inline void end_search(struct udp_work *w)
 {
-	struct iocx_ca_udp_holder holder;
-
 	w->key.client = w->destination;
 	w->key.net = w->net;
 	w->key.cid = w->event.id;
 	w->key.port = w->destination_port;
 	if (bpf_map_delete_elem(&ca_searches, &w->key))
 		return;
-	holder = iocx_ca_udp_holder_of_search(&w->destination, w->net, w->destination_port);
-	give_share(IOCX_CA_UDP_SHARE_SEARCHES, holder.one, holder.group);
+	give_place(IOCX_CA_UDP_HELD_SEARCHES, iocx_ca_holder_of(&w->destination, w->destination_port));
 }
 
 /* Counts the searches of a datagram for its client. */
@@ -76,17 +72,14 @@ static __always_inline void count_client(struct udp_work *w)
 	struct iocx_ca_search_client key = {};
 	struct iocx_ca_search_count fresh = {};
 	struct iocx_ca_search_count *client;
-	struct iocx_ca_udp_holder holder;
 
 	if (!w->searches)
 		return;
 	key.address = w->source;
 	key.net = w->net;
 	client = bpf_map_lookup_elem(&ca_search_clients, &key);
-	if (!client) {
-		holder = iocx_ca_udp_holder_of_client(&w->source, w->net);
-		client = add_for_holder(&ca_search_clients, IOCX_CA_UDP_SHARE_CLIENTS, &key, &fresh, &holder);
-	}
+	if (!client)
+		client = add_entry(&ca_search_clients, &key, &fresh);
 	if (!client) {
 		count_udp(IOCX_CA_UDP_DROP_CLIENTS_FULL, w->searches);
 		return;

@@ -72,7 +72,6 @@ static __always_inline void count_beacon(const struct udp_work *w, const struct 
 {
 	struct iocx_ca_beacon_key key = {};
 	struct iocx_ca_beacon fresh = {};
-	struct iocx_ca_udp_holder holder;
 	struct iocx_ca_beacon *beacon;
 
 	key.server = server->address;
@@ -81,10 +80,8 @@ static __always_inline void count_beacon(const struct udp_work *w, const struct 
 	fresh.sequence = w->event.id;
 	beacon = bpf_map_lookup_elem(&ca_beacons, &key);
 	if (!beacon) {
-		holder.one = iocx_ca_udp_share_of_sender(&w->source, w->net, 0);
-		holder.group = iocx_ca_udp_share_of_net(w->net);
-		fresh.sender = holder.one;
-		beacon = add_for_holder(&ca_beacons, IOCX_CA_UDP_SHARE_BEACONS, &key, &fresh, &holder);
+		fresh.holder = iocx_ca_holder_of(&w->source, w->source_port);
+		beacon = add_for_holder(&ca_beacons, IOCX_CA_UDP_HELD_BEACONS, &key, &fresh, fresh.holder);
 	}
 	if (!beacon) {
 		count_udp(IOCX_CA_UDP_DROP_BEACONS_FULL, 1);

@@ -18,10 +18,7 @@ static __always_inline __u64 trace_wakes(void)
 /* Whether the IOC at the slot may have one more event in the ring. */
 static __always_inline int trace_may(__u32 slot)
 {
-	const __u32 reserve = IOCX_RING_RESERVE(cfg_trace_ring) / IOCX_RING_UNIT;
-	const __s32 left = ring_left(&trace_events, cfg_trace_ring);
-
-	return left > (__s32)reserve || iocx_one_may(ring_held(&trace_shares, IOCX_MAX_IOCS, slot), left, reserve);
+	return ring_may(&trace_events, cfg_trace_ring, &trace_shares, IOCX_MAX_IOCS, slot);
 }
 
 /* 0: it is in the ring; else 1 + why it is not, as enum iocx_trace_drop has it. */

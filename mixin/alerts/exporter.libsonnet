@@ -175,13 +175,13 @@
           // Not maps that are made to fit one IOC, nor those whose oldest entry makes room for the next.
           {
             alert: 'IocExporterIocsLeftOut',
-            expr: 'sum by (job, instance, user) (ioc_exporter_iocs_left_out) > 0',
+            expr: 'sum by (job, instance) (ioc_exporter_iocs_left_out) > 0',
             'for': '1m',
             labels: { severity: 'warning' },
             annotations: {
-              summary: '{{ $value }} IOCs of {{ $labels.user }} on {{ $labels.instance }} are not followed',
-              description: '{{ $value }} IOCs of user {{ $labels.user }} run beside the exporter at {{ $labels.instance }} ' +
-                           'and are not followed, because all places, or all of this user\'s share, are taken.',
+              summary: '{{ $value }} IOCs on {{ $labels.instance }} are not followed',
+              description: '{{ $value }} IOCs run beside the exporter at {{ $labels.instance }} and are not followed, ' +
+                           'because all places are taken.',
             },
           },
           {

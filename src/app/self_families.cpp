@@ -137,10 +137,8 @@ void add_collectors(const std::vector<CollectorSample>& collectors, Families& to
 
 void add_readers(const ReaderSample& readers, Families& to) {
   to.counter("ioc_exporter_readings_failed_total",
-             "Readings of a process' memory or files that did not end in time (timeout), or were "
-             "postponed because readings of the same user took too long (put_off).")
-      .add({{"reason", "timeout"}}, readers.given_up)
-      .add({{"reason", "put_off"}}, readers.put_off);
+             "Readings of a process' memory or files that did not end in time (timeout).")
+      .add({{"reason", "timeout"}}, readers.given_up);
   to.gauge("ioc_exporter_processes_unwatched",
            "Processes that are not read for a while, because a reading did not end in time.")
       .add({}, readers.unwatched);

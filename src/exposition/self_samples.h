@@ -89,7 +89,6 @@ struct HttpSample {
 // Readings of other processes, with a deadline.
 struct ReaderSample {
   std::uint64_t given_up = 0;   // readings, so far
-  std::uint64_t put_off = 0;    // readings of a user above the share, so far
   std::uint64_t unwatched = 0;  // processes
 };
 

@@ -107,7 +107,7 @@ void FunctionsCollector::follow(TimePoint) {
   iocs_.clear();
   names_ = host_.names();
   for (const auto& [id, live] : host_.live())
-    iocs_.push_back({id, live.serial, host_.number_of(live.ioc.name), live.ioc.user, live.ioc.name,
+    iocs_.push_back({id, live.serial, host_.number_of(live.ioc.name), live.ioc.name,
                      host_.left_alone(live)});
   if (watch_) watch_->follow(iocs_);
   known_names_.follow(host_);
@@ -174,7 +174,7 @@ void FunctionsCollector::look_at_due(TimePoint now) {
   is_looking_ = true;
   looks_with_ = finder_;
   worker_.start([this, finder = finder_] {
-    for (Job& job : jobs_) job.found.emplace(finder->look(job.ioc.id, job.ioc.user, job.pointers));
+    for (Job& job : jobs_) job.found.emplace(finder->look(job.ioc.id, job.pointers));
   });
 }
 
@@ -211,7 +211,7 @@ void FunctionsCollector::look_at_memory() {
   {
     const std::scoped_lock lock(mutex_);
     for (const WatchedIoc& ioc : iocs_)
-      jobs.push_back({ioc.id, ioc.serial, ioc.name, ioc.left_alone, ioc.user});
+      jobs.push_back({ioc.id, ioc.serial, ioc.name, ioc.left_alone});
   }
   walk_watch_.look(jobs);
 }

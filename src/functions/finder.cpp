@@ -97,14 +97,14 @@ bool is_common_library(const std::string& path) {
   return re2::RE2::FullMatch(path, form);
 }
 
-Result<LookedAt> FunctionFinder::look(const iocs::IocId& id, uid_t user,
+Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
                                       const std::vector<PointerSeen>& pointers) {
   const auto maps = read_maps(*reader_, id.pid);
   if (!maps) return maps.error();
-  if (known_.is_crowded() || open_.is_crowded()) forget_unused();
+  if (files_.size() > kMostFiles / 2 || open_ > most_open_ / 2) forget_unused();
   const Mappings all = read_mappings(maps->text);
   const std::vector<iocs::Mapping>& mappings = all.code;
-  const Process process{id.pid, maps->thread, user, mappings};
+  const Process process{id.pid, maps->thread, mappings};
   std::set<std::pair<std::string, std::uint64_t>> known;
   std::vector<const iocs::Mapping*> files;
   for (const iocs::Mapping& mapping : mappings)
@@ -218,16 +218,15 @@ Result<FunctionFinder::FilePtr> FunctionFinder::file_of(
     if (wish.kind == Wish::Kind::variable) variables.push_back(wish.text);
   const FileKey key{iocs::file_id(*status), pointer, described, std::move(variables)};
   if (const auto known = files_.find(key); known != files_.end()) return known->second.file;
-  if (!known_.may_add(process.user) || (!described.empty() && !open_.may_add(process.user)))
-    return error_from_errno(EMFILE, "search " + mapping.path + ": there are too many of this user");
+  if (files_.size() >= kMostFiles || (!described.empty() && open_ >= most_open_))
+    return error_from_errno(EMFILE, "search " + mapping.path + ": there are too many files");
   auto fd = reader_->open(process.pid, path);
   if (!fd) return fd.error();
   auto file = read(process.pid, mapping, std::move(*fd), wishes, described);
   if (!file) return file.error();
   const auto same = pointer == kNoPointer ? same_file(**file, key) : nullptr;
-  const Known known{same ? same : *file, process.user, !same && (*file)->code};
-  known_.add(process.user);
-  if (known.is_open) open_.add(process.user);
+  const Known known{same ? same : *file, !same && (*file)->code};
+  if (known.is_open) ++open_;
   return files_.emplace(key, known).first->second.file;
 }
 
@@ -238,8 +237,7 @@ void FunctionFinder::forget_unused() {
   std::erase_if(files_, [&](const auto& one) {
     const Known& known = one.second;
     if (known.file.use_count() > here.at(known.file.get())) return false;
-    known_.remove(known.user);
-    if (known.is_open) open_.remove(known.user);
+    if (known.is_open) --open_;
     return true;
   });
 }

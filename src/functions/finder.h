@@ -12,7 +12,6 @@
 
 #include "base/result.h"
 #include "functions/description.h"
-#include "functions/open_files.h"
 #include "functions/walk_watch.h"
 #include "iocs/elf/code_file.h"
 #include "iocs/elf/file_cache.h"
@@ -108,11 +107,9 @@ class FunctionFinder {
       : reader_(std::move(reader)),
         descriptions_(std::move(descriptions)),
         walks_(walks ? std::move(walks) : std::make_shared<const std::vector<Walk>>()),
-        open_(most_open) {}
+        most_open_(most_open) {}
 
-  // `user`: whose process it is.
-  Result<LookedAt> look(const iocs::IocId& id, uid_t user,
-                        const std::vector<PointerSeen>& pointers);
+  Result<LookedAt> look(const iocs::IocId& id, const std::vector<PointerSeen>& pointers);
 
  private:
   using FilePtr = std::shared_ptr<const DescribedFile>;
@@ -124,17 +121,15 @@ class FunctionFinder {
 
   struct Known {
     FilePtr file;
-    uid_t user = 0;        // whose share it is of
     bool is_open = false;  // by its own descriptor
   };
   // A process that is looked at.
   struct Process {
     pid_t pid, thread;
-    uid_t user;
     const std::vector<iocs::Mapping>& mappings;
   };
 
-  // An error with EMFILE: the user has too many.
+  // An error with EMFILE: there are too many.
   Result<FilePtr> file_of(const Process& process, const iocs::Mapping& mapping,
                           const std::vector<iocs::FunctionWish>& wishes,
                           const std::vector<std::uint32_t>& described,
@@ -151,7 +146,7 @@ class FunctionFinder {
   std::shared_ptr<const Descriptions> descriptions_;
   std::shared_ptr<const std::vector<Walk>> walks_;
   std::map<FileKey, Known> files_;
-  OpenFiles known_{kMostFiles}, open_;
+  std::size_t most_open_, open_ = 0;
 };
 
 }  // namespace ioc_exporter::functions

@@ -45,7 +45,7 @@ enum Descriptor : std::uint32_t {
   kDrops,
   kSeriesMap,
   kTimes,
-  kShares,
+  kHeld,
   kFree,
   kEntry,
   kEnd
@@ -53,21 +53,21 @@ enum Descriptor : std::uint32_t {
 constexpr const char* kDescriptors[] = {"function_places", "functions",         "series_by_few",
                                         "series_by_key",   "function_results",  "function_threads",
                                         "function_starts", "function_pointers", "function_drops",
-                                        "function_series", "function_times",    "function_shares",
+                                        "function_series", "function_times",    "function_held",
                                         "free_series",     "function_entry",    "function_end"};
 static_assert(std::size(kDescriptors) == kEnd + 1);
 
-void set_bounds(iocx_table_bound (&bounds)[IOCX_SHARE_TABLES]) {
+void set_caps(__u32 (&caps)[IOCX_CAPPED_TABLES]) {
   constexpr std::pair<std::uint32_t, std::uint32_t> kRooms[] = {
-      {IOCX_FUNCTION_SHARE_SERIES, FunctionsObject::kSeries - FunctionsObject::kOwnSeries},
-      {IOCX_FUNCTION_SHARE_RESULTS, IOCX_FUNCTION_RESULTS},
-      {IOCX_FUNCTION_SHARE_THREADS, IOCX_FUNCTION_THREADS},
-      {IOCX_FUNCTION_SHARE_STARTS, IOCX_FUNCTION_STARTS},
-      {IOCX_FUNCTION_SHARE_POINTERS, IOCX_FUNCTION_POINTERS},
-      {IOCX_FUNCTION_SHARE_PLACES, IOCX_FUNCTION_PLACES},
-      {IOCX_FUNCTION_SHARE_OWN, FunctionsObject::kOwnSeries},
-      {IOCX_FUNCTION_SHARE_PROBED, FunctionsObject::kProbed}};
-  for (const auto& [table, room] : kRooms) bounds[table] = kernel::usual_bound(room);
+      {IOCX_FUNCTION_HELD_SERIES, FunctionsObject::kSeries - FunctionsObject::kOwnSeries},
+      {IOCX_FUNCTION_HELD_RESULTS, IOCX_FUNCTION_RESULTS},
+      {IOCX_FUNCTION_HELD_THREADS, IOCX_FUNCTION_THREADS},
+      {IOCX_FUNCTION_HELD_STARTS, IOCX_FUNCTION_STARTS},
+      {IOCX_FUNCTION_HELD_POINTERS, IOCX_FUNCTION_POINTERS},
+      {IOCX_FUNCTION_HELD_PLACES, IOCX_FUNCTION_PLACES},
+      {IOCX_FUNCTION_HELD_OWN, FunctionsObject::kOwnSeries},
+      {IOCX_FUNCTION_HELD_PROBED, FunctionsObject::kProbed}};
+  for (const auto& [table, room] : kRooms) caps[table] = iocx_cap(room);
 }
 
 // `object`: null where a helper attaches.
@@ -98,7 +98,7 @@ Result<void> FunctionsServer::load() {
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, loaded_->obj) kernel::set_attach_type(program, *type);
   }
-  set_bounds(loaded_->rodata->cfg_bounds);
+  set_caps(loaded_->rodata->cfg_caps);
   if (const int err = functions_bpf__load(loaded_.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object functions");
   attacher_ = attacher_of(loaded_->obj);
@@ -153,10 +153,10 @@ Result<FunctionsObject> FunctionsObject::load(FunctionsServer& server,
   open(maps.drops, kDrops);
   map(made.series_, kSeriesMap, sizeof(iocx_function_series));
   map(made.times_, kTimes, sizeof(iocx_function_times));
-  iocx_table_bound bounds[IOCX_SHARE_TABLES] = {};
-  set_bounds(bounds);
-  use(maps.shares, kernel::Shares::map(made.fds_[kShares].get(), IOCX_RECORD_HOLDERS,
-                                       kDescriptors[kShares], bounds));
+  __u32 caps[IOCX_CAPPED_TABLES] = {};
+  set_caps(caps);
+  use(maps.caps, kernel::Caps::map(made.fds_[kHeld].get(), IOCX_RECORD_HOLDERS,
+                                   kDescriptors[kHeld], caps));
   made.attacher_ = helper ? attacher_of(nullptr) : server.attacher_;
   if (helper) made.attacher_->use_helper(std::move(helper));
   for (std::uint32_t series = kOwnSeries; series < kSeries && done; ++series)

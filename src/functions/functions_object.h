@@ -14,7 +14,7 @@
 #include "iocs/elf/attacher.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
-#include "kernel/shares.h"
+#include "kernel/caps.h"
 #include "shared/functions.h"
 
 struct functions_bpf;
@@ -32,9 +32,9 @@ struct FunctionMaps {
   kernel::MapView<iocx_function_result_key, iocx_function_result> results;
   kernel::MapView<iocx_function_thread_key, iocx_function_thread> threads;
   kernel::MapView<iocx_function_start_key, iocx_function_start> starts;
-  kernel::MapView<iocx_function_pointer_key, iocx_holder> pointers;
+  kernel::MapView<iocx_function_pointer_key, std::uint32_t> pointers;
   kernel::MapView<std::uint32_t, std::uint64_t> drops;  // per CPU
-  kernel::Shares shares;
+  kernel::Caps caps;
 };
 
 // In the process that loads the programs and attaches them.

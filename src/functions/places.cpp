@@ -12,26 +12,22 @@ bool is_same(const iocx_function_place& a, iocx_function_place b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-bool is_same(const iocx_holder& a, const iocx_holder& b) {
-  return a.ioc == b.ioc && a.user == b.user;
-}
-
 }  // namespace
 
-bool InstalledPlaces::add(Places& to, Places made, const iocx_holder& holder) const {
-  const auto& shares = object_.maps().shares;
+bool InstalledPlaces::add(Places& to, Places made, std::uint32_t holder) const {
+  const kernel::Caps& caps = object_.maps().caps;
   const auto wanted = std::ranges::count_if(made, [&](const auto& one) {
     const auto old = installed_.find(one.first);
-    return old == installed_.end() || !is_same(old->second.value.holder, holder);
+    return old == installed_.end() || old->second.value.holder != holder;
   });
   auto taken = 0 * wanted;
-  while (taken < wanted && shares.take(IOCX_FUNCTION_SHARE_PLACES, holder.ioc, holder.user))
+  while (taken < wanted && caps.take(IOCX_FUNCTION_HELD_PLACES, holder))
     ++taken;
   if (taken == wanted) {
     to.merge(made);
     return true;
   }
-  for (; taken > 0; --taken) shares.give(IOCX_FUNCTION_SHARE_PLACES, holder.ioc, holder.user);
+  for (; taken > 0; --taken) caps.give(IOCX_FUNCTION_HELD_PLACES, holder);
   return false;
 }
 
@@ -40,9 +36,9 @@ void InstalledPlaces::install(Places next) {
   Result<void> all;
   for (const auto& [key, old] : installed_) {
     const auto still = next.find(key);
-    const iocx_holder& holder = old.value.holder;
-    if (still == next.end() || !is_same(still->second.value.holder, holder))
-      maps.shares.give(IOCX_FUNCTION_SHARE_PLACES, holder.ioc, holder.user);
+    const std::uint32_t holder = old.value.holder;
+    if (still == next.end() || still->second.value.holder != holder)
+      maps.caps.give(IOCX_FUNCTION_HELD_PLACES, holder);
     if (still != next.end()) continue;
     if (const auto erased = maps.places.erase(key); !erased) all = erased.error();
   }

@@ -31,10 +31,10 @@ class InstalledPlaces {
   };
   using Places = std::map<iocx_function_place_key, Installed, KeyLess>;
 
-  // Adds the places of a function, with a share for each that is new. False: there is no room for
+  // Adds the places of a function, counted for the holder. False: there is no room for
   // all of them, and none was added; an entry without its end would time nothing.
-  bool add(Places& to, Places made, const iocx_holder& holder) const;
-  // All that are to be there now. Those of `next` have their shares from add().
+  bool add(Places& to, Places made, std::uint32_t holder) const;
+  // All that are to be there now. Those of `next` come from add().
   void install(Places next);
 
   struct Count {

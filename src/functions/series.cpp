@@ -53,16 +53,15 @@ std::optional<FunctionSeries::Numbers> FunctionSeries::known(std::uint32_t ioc,
   return Numbers{index->second, series->second};
 }
 
-std::optional<FunctionSeries::Numbers> FunctionSeries::of(std::uint32_t ioc, std::uint32_t user,
+std::optional<FunctionSeries::Numbers> FunctionSeries::of(std::uint32_t ioc,
                                                           const DescribedFunction& found) {
   if (const auto numbers = known(ioc, found)) return numbers;
-  const auto& shares = object_.maps().shares;
-  const iocx_holder holder = iocx_holder_of(ioc, user);
-  if (free_own_.empty() || !shares.take(IOCX_FUNCTION_SHARE_OWN, holder.ioc, holder.user))
-    return {};
+  const kernel::Caps& caps = object_.maps().caps;
+  const std::uint32_t holder = iocx_holder_of(ioc);
+  if (free_own_.empty() || !caps.take(IOCX_FUNCTION_HELD_OWN, holder)) return {};
   const auto function = index_of(described(found));
   if (!function) {
-    shares.give(IOCX_FUNCTION_SHARE_OWN, holder.ioc, holder.user);
+    caps.give(IOCX_FUNCTION_HELD_OWN, holder);
     return {};
   }
   const std::uint32_t index = free_own_.back();
@@ -152,8 +151,7 @@ void FunctionSeries::free_series(std::uint32_t index) {
     static_cast<void>(maps.by_few.erase(few));
     static_cast<void>(maps.by_key.erase(series.key));
   }
-  maps.shares.give(is_own ? IOCX_FUNCTION_SHARE_OWN : IOCX_FUNCTION_SHARE_SERIES, series.holder.ioc,
-                   series.holder.user);
+  maps.caps.give(is_own ? IOCX_FUNCTION_HELD_OWN : IOCX_FUNCTION_HELD_SERIES, series.holder);
   series = {};
   object_.times()[index] = {};
   if (is_own)
@@ -181,8 +179,7 @@ void FunctionSeries::keep(const IocNames& names) {
     const auto value = results.lookup(key);
     static_cast<void>(results.erase(key));
     if (value && *value)
-      object_.maps().shares.give(IOCX_FUNCTION_SHARE_RESULTS, (*value)->holder.ioc,
-                                 (*value)->holder.user);
+      object_.maps().caps.give(IOCX_FUNCTION_HELD_RESULTS, (*value)->holder);
   }
 }
 

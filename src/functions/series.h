@@ -34,7 +34,7 @@ class FunctionSeries {
     bool operator==(const Numbers&) const = default;
   };
   // Of a function in an IOC: the same until the IOC is forgotten. Nothing: there is no room for it.
-  std::optional<Numbers> of(std::uint32_t ioc, std::uint32_t user, const DescribedFunction& found);
+  std::optional<Numbers> of(std::uint32_t ioc, const DescribedFunction& found);
   // The same, if they are known.
   std::optional<Numbers> known(std::uint32_t ioc, const DescribedFunction& found) const;
   // Null: no function has this number.

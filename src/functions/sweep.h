@@ -1,4 +1,4 @@
-// Frees entries in the maps of bpf/functions that ended processes leave, and gives their shares
+// Frees entries in the maps of bpf/functions that ended processes leave, and counts them no more
 // back.
 #pragma once
 

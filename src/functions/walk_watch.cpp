@@ -26,11 +26,11 @@ void WalkWatch::take(const iocs::IocId& id, std::uint64_t serial,
   for (auto& [walk, place] : places) life.walks[walk].places = std::move(place);
 }
 
-// Those of users who had time least recently come first.
-std::vector<WalkWatch::Turns> WalkWatch::turns_of(const std::vector<Job>& jobs,
-                                                  Clock::time_point start) {
-  std::map<std::uint32_t, Turns> by_user;
+// Those that were not tried for longest come first.
+std::vector<WalkWatch::Turn> WalkWatch::turns_of(const std::vector<Job>& jobs,
+                                                 Clock::time_point start) {
   std::set<std::pair<iocs::IocId, std::uint64_t>> there;
+  std::vector<Turn> all;
   const std::scoped_lock lock(mutex_);
   looked_ = start;
   for (const Job& job : jobs) {
@@ -47,20 +47,12 @@ std::vector<WalkWatch::Turns> WalkWatch::turns_of(const std::vector<Job>& jobs,
       turn.walks.push_back(walk);
     }
     if (job.left_alone) continue;
-    Turns& own = by_user.try_emplace(job.user, Turns{job.user, {}}).first->second;
-    for (auto& [name, turn] : of_name) own.turns.push_back(std::move(turn));
+    for (auto& [name, turn] : of_name) all.push_back(std::move(turn));
   }
   std::erase_if(lives_, [&](const auto& one) {
     return !there.contains({one.first, one.second.serial});
   });
-  std::erase_if(had_time_, [&](const auto& one) { return !by_user.contains(one.first); });
-  std::vector<Turns> all;
-  for (auto& [user, turns] : by_user) {
-    if (turns.turns.empty()) continue;
-    std::ranges::stable_sort(turns.turns, {}, &Turn::tried);
-    all.push_back(std::move(turns));
-  }
-  std::ranges::stable_sort(all, {}, [this](const Turns& one) { return had_time_[one.user]; });
+  std::ranges::stable_sort(all, {}, &Turn::tried);
   return all;
 }
 
@@ -69,26 +61,13 @@ void WalkWatch::look(const std::vector<Job>& jobs) {
   if (!looking) return;  // another scrape looks
   const auto start = Clock::now(), deadline = start + kBudget;
   std::map<iocs::IocId, MemoryOrNot> memories;
-  auto users = turns_of(jobs, start);
-  for (auto now = start; !users.empty() && now < deadline;) {
-    auto left = static_cast<int>(users.size());
-    for (Turns& own : users) {
-      const auto end = std::min(
-          deadline, now + std::max<Clock::duration>(kLeastOfUser, (deadline - now) / left--));
-      had_time_[own.user] = now;
-      while (now < end && own.next < own.turns.size()) {
-        const Turn& turn = own.turns[own.next];
-        auto memory = memories.find(turn.job->id);
-        if (memory == memories.end())
-          memory = memories.emplace(turn.job->id, reader_->memory(turn.job->id)).first;
-        const bool is_done = look_at(turn, memory->second, end, own.next == 0 && end == deadline);
-        now = Clock::now();
-        if (!is_done) break;
-        ++own.next;
-      }
-      if (now >= deadline) return;
-    }
-    std::erase_if(users, [](const Turns& own) { return own.next == own.turns.size(); });
+  bool is_first = true;
+  for (const Turn& turn : turns_of(jobs, start)) {
+    if (Clock::now() >= deadline) return;
+    auto memory = memories.find(turn.job->id);
+    if (memory == memories.end())
+      memory = memories.emplace(turn.job->id, reader_->memory(turn.job->id)).first;
+    if (!look_at(turn, memory->second, deadline, std::exchange(is_first, false))) return;
   }
 }
 
@@ -98,7 +77,7 @@ std::map<std::uint32_t, WalkWatch::Read>* WalkWatch::walks_of(const Job& job) {
   return &life->second.walks;
 }
 
-// False: there was not enough time. `is_last`: it gets no more at another look.
+// False: there was not enough time. `is_last`: it had all of it, and gets no more at another look.
 bool WalkWatch::look_at(const Turn& turn, const MemoryOrNot& memory, Clock::time_point deadline,
                         bool is_last) {
   std::map<std::uint32_t, Read> reads;

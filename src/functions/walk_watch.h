@@ -1,5 +1,5 @@
-// WalkWatch: what walks find in the IOCs, read at each scrape. Bounded in time, as a whole, for
-// each user and for each walk; an IOC that makes a reading wait is left out. In any thread.
+// WalkWatch: what walks find in the IOCs, read at each scrape. Bounded in time, as a whole and
+// for each walk; an IOC that makes a reading wait is left out. In any thread.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,6 @@ class WalkWatch {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kBudget{100};
-  static constexpr std::chrono::milliseconds kLeastOfUser{20};  // users who get less wait
   static constexpr std::chrono::seconds kOldest{60};  // what is shown of an IOC that had to wait
   static constexpr std::size_t kMostNames = 8192;     // of an IOC
   // A walk that has never fitted at so many looks does not know the module's version.
@@ -42,7 +41,6 @@ class WalkWatch {
     std::uint64_t serial = 0;  // of its life
     std::string ioc;           // its name
     bool left_alone = false;   // its memory is not to be read now: all stays as it was
-    std::uint32_t user = 0;
   };
   struct State {
     std::string walk, ioc, file, state;
@@ -55,9 +53,8 @@ class WalkWatch {
   // By index of the walk: those whose file the IOC maps.
   void take(const iocs::IocId& id, std::uint64_t serial,
             std::map<std::uint32_t, WalkPlaces> places);
-  // Reads these IOCs' walks and forgets all others. Users share the time: those first who had some
-  // least recently; of each, the walks that were not read for longest. One that does not fit into
-  // the time that is left is its user's first of the next look.
+  // Reads these IOCs' walks and forgets all others: first those that were not read for longest. One
+  // that does not fit into the time that is left is the first of the next look.
   void look(const std::vector<Job>& jobs);
   void encode(exposition::Encoder& encoder) const;
 
@@ -92,14 +89,9 @@ class WalkWatch {
     const Job* job = nullptr;
     std::vector<std::uint32_t> walks;  // of one name
   };
-  struct Turns {  // of a user
-    std::uint32_t user = 0;
-    std::vector<Turn> turns;
-    std::size_t next = 0;
-  };
   using MemoryOrNot = Result<std::unique_ptr<iocs::Memory>>;
 
-  std::vector<Turns> turns_of(const std::vector<Job>& jobs, Clock::time_point start);
+  std::vector<Turn> turns_of(const std::vector<Job>& jobs, Clock::time_point start);
   bool look_at(const Turn& turn, const MemoryOrNot& memory, Clock::time_point deadline,
                bool is_last);
   static std::uint64_t choose(std::map<std::uint32_t, Read>& reads);
@@ -109,8 +101,7 @@ class WalkWatch {
   std::shared_ptr<iocs::ProcessReader> reader_;
   std::shared_ptr<const std::vector<Walk>> walks_;
   std::timed_mutex looking_;  // taken before mutex_, which is never held while memory is read
-  std::map<std::uint32_t, Clock::time_point> had_time_;  // by user, when they last had some
-  mutable std::mutex mutex_;                             // for what follows
+  mutable std::mutex mutex_;  // for what follows
   std::map<iocs::IocId, Life> lives_;
   Clock::time_point looked_{};  // when the latest look began
   std::uint64_t unfit_ = 0;

@@ -35,7 +35,7 @@ FunctionWatch::~FunctionWatch() {
 void FunctionWatch::begin(Life& life, const WatchedIoc& ioc) {
   give_back(life);
   auto files = life.ioc.serial == ioc.serial ? std::move(life.files) : std::vector<FileInIoc>();
-  life = {.ioc = ioc, .epoch = ++last_epoch_, .holder = iocx_holder_of(ioc.number, ioc.user)};
+  life = {.ioc = ioc, .epoch = ++last_epoch_, .holder = iocx_holder_of(ioc.number)};
   life.files = std::move(files);
   begun_.insert(ioc.id);
   changed_ = true;
@@ -45,7 +45,7 @@ void FunctionWatch::give_back(const Life& life, const std::set<Place>& but) {
   budget_.keep(life.ioc.id, but);
   for (const Place& place : life.held)
     if (!but.contains(place))
-      object_.maps().shares.give(IOCX_FUNCTION_SHARE_PROBED, life.holder.ioc, life.holder.user);
+      object_.maps().caps.give(IOCX_FUNCTION_HELD_PROBED, life.holder);
 }
 
 void FunctionWatch::follow(const std::vector<WatchedIoc>& iocs) {
@@ -110,7 +110,7 @@ std::map<pid_t, std::vector<PointerSeen>> FunctionWatch::pointers() {
   if (!begun_.empty()) clean_up();
   std::map<std::uint32_t, std::set<std::pair<std::uint64_t, std::uint32_t>>> seen;
   const auto read = object_.maps().pointers.for_each(
-      [&](const iocx_function_pointer_key& key, const iocx_holder&) {
+      [&](const iocx_function_pointer_key& key, std::uint32_t) {
         seen[key.tgid].emplace(key.address, key.function);
       });
   trouble_.report("read pointers to functions", read);
@@ -143,10 +143,9 @@ void FunctionWatch::set_detached(bool detached) {
 
 void FunctionWatch::tick(Clock::time_point now) {
   changed_ |= budget_.come_back(now);
-  changed_ |= crowds_.come_together(now);
   changed_ |= attachments_.is_due(now);
   if (std::exchange(changed_, false)) {
-    Plan next = plan(now);
+    Plan next = plan();
     begin_epochs(next);
     auto places = places_of(next);
     // What is not wanted is taken off before its places go, and on after they are there.
@@ -170,7 +169,7 @@ void FunctionWatch::refuse(Life& life, const Place& place) {
 
 // Those of its functions that there is room for.
 FunctionWatch::Owns FunctionWatch::owns_of(Life& life) {
-  const auto& shares = object_.maps().shares;
+  const kernel::Caps& caps = object_.maps().caps;
   Owns owns;
   std::set<Place> there;
   life.refused_before = std::exchange(life.refused, {});
@@ -179,13 +178,13 @@ FunctionWatch::Owns FunctionWatch::owns_of(Life& life) {
       const Place place = place_of(file, found);
       there.insert(place);
       if (!life.held.contains(place)) {
-        if (!shares.take(IOCX_FUNCTION_SHARE_PROBED, life.holder.ioc, life.holder.user)) {
+        if (!caps.take(IOCX_FUNCTION_HELD_PROBED, life.holder)) {
           refuse(life, place);
           continue;
         }
         life.held.insert(place);
       }
-      const auto numbers = series_.of(life.ioc.number, life.ioc.user, found);
+      const auto numbers = series_.of(life.ioc.number, found);
       if (!numbers) {
         refuse(life, place);
         continue;
@@ -212,23 +211,23 @@ FunctionWatch::Owns FunctionWatch::owns_of(Life& life) {
 }
 
 // Without those that rest: they have no places, also where an attachment is for all.
-FunctionWatch::Plan FunctionWatch::plan(Clock::time_point now) {
+FunctionWatch::Plan FunctionWatch::plan() {
   Plan plan;
   if (detached_) return plan;
-  std::map<Place, Crowd> crowds;
+  std::map<Place, Sharing> all;
   for (auto& known : lives_) {
     const iocs::IocId& id = known.first;
     Life& life = known.second;
     Owns& owns = plan.owns[id] = owns_of(life);
     std::erase_if(owns, [&](const auto& one) {
       if (!rests(life, one.first)) return false;
-      crowds_.note_rest(one.first, life.ioc.user, now);
+      all[one.first].rests = true;
       return true;
     });
     for (const auto& [place, own] : owns) {
-      Crowd& crowd = crowds[place];
-      crowd.has_symbol |= own.has_symbol;
-      crowd.members.push_back({id, life.ioc.user, attachments_.has(place, id)});
+      Sharing& sharing = all[place];
+      sharing.has_symbol |= own.has_symbol;
+      sharing.members.push_back(id);
       const auto [wanted, is_new] = plan.places.try_emplace(place);
       if (is_new) wanted->second = {own.file->file, (*descriptions_)[own.first->description].name};
       if (own.ending &&
@@ -238,14 +237,28 @@ FunctionWatch::Plan FunctionWatch::plan(Clock::time_point now) {
       }
     }
   }
-  for (const auto& [place, crowd] : crowds) {
-    auto& processes = plan.places.at(place).processes;
-    processes = crowds_.choose(place, crowd.has_symbol, crowd.members);
-    if (processes.contains(Attachments::kAll)) continue;
-    for (const CrowdMember& one : crowd.members)
-      if (!processes.contains(one.id)) refuse(lives_.at(one.id), place);
+  for (auto& [place, wanted] : plan.places) {
+    const Sharing& sharing = all.at(place);
+    wanted.processes = processes_for(place, sharing);
+    if (wanted.processes.contains(Attachments::kAll)) continue;
+    for (const iocs::IocId& id : sharing.members)
+      if (!wanted.processes.contains(id)) refuse(lives_.at(id), place);
   }
   return plan;
+}
+
+// One attachment for all, where it rests in none or the others are many; else one for each of them,
+// first of those that have theirs. Members that are left out have no room.
+std::set<iocs::IocId> FunctionWatch::processes_for(const Place& place,
+                                                   const Sharing& sharing) const {
+  if (sharing.has_symbol && (!sharing.rests || sharing.members.size() > kMostApart))
+    return {Attachments::kAll};
+  std::set<iocs::IocId> processes;
+  for (const bool attached : {true, false})
+    for (const iocs::IocId& id : sharing.members)
+      if (processes.size() < kMostApart && attachments_.has(place, id) == attached)
+        processes.insert(id);
+  return processes;
 }
 
 // What begins before the probes were off has no end that is seen: an address may mean another call

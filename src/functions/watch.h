@@ -4,7 +4,7 @@
 // one that a pointer leads to, one for each process where the pointer was seen. The programs count
 // where the map of places names the address in that process; so an IOC has places while it runs.
 // One IOC's calls may cost it no more than the budget (FunctionBudget). While an IOC on a file has
-// a function off, or must be left alone, others may have attachments of their own (Crowds).
+// a function off, or must be left alone, others may have attachments of their own.
 //
 // Not thread-safe.
 #pragma once
@@ -23,7 +23,6 @@
 #include "functions/attachments.h"
 #include "functions/bounded_log.h"
 #include "functions/budget.h"
-#include "functions/crowds.h"
 #include "functions/families.h"
 #include "functions/finder.h"
 #include "functions/functions_object.h"
@@ -37,7 +36,6 @@ struct WatchedIoc {
   iocs::IocId id;
   std::uint64_t serial = 0;  // of its life
   std::uint32_t number = 0;
-  std::uint32_t user = 0;
   std::string name;
   bool left_alone = false;
 };
@@ -53,6 +51,8 @@ class FunctionWatch {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kSweep{10};
   static constexpr std::size_t kMostPointers = 64;  // of an IOC
+  // Processes with an attachment each at one place: the kernel passes all of them at each hit.
+  static constexpr std::size_t kMostApart = 16;
 
   // `budget`: fraction of a core for one IOC; 0: no bound. `object` must outlive it.
   FunctionWatch(FunctionsObject& object, std::shared_ptr<const Descriptions> descriptions,
@@ -88,11 +88,11 @@ class FunctionWatch {
   struct Life {
     WatchedIoc ioc;
     std::uint32_t epoch = 0;
-    iocx_holder holder{};
+    std::uint32_t holder = 0;
     std::vector<FileInIoc> files = {};
     std::vector<FileProblem> unread = {};
     std::size_t files_over = 0;
-    std::set<Place> held = {};                          // with a share of what may be probed
+    std::set<Place> held = {};                          // of what may be probed
     std::set<Place> was_on = {};                        // attached in this epoch
     std::set<Place> refused = {}, refused_before = {};  // for which there is no room
     std::set<std::uint64_t> pointers = {};
@@ -110,10 +110,11 @@ class FunctionWatch {
     }
   };
   using Owns = std::map<Place, Own>;
-  // IOCs with the same function, in which it need not rest.
-  struct Crowd {
+  // IOCs with the same function.
+  struct Sharing {
     bool has_symbol = false;
-    std::vector<CrowdMember> members = {};
+    bool rests = false;                     // in some
+    std::vector<iocs::IocId> members = {};  // the others
   };
   struct Plan {
     Attachments::Wanted places;
@@ -127,7 +128,8 @@ class FunctionWatch {
   };
   void begin(Life& life, const WatchedIoc& ioc);
   void give_back(const Life& life, const std::set<Place>& but = {});
-  Plan plan(Clock::time_point now);
+  Plan plan();
+  std::set<iocs::IocId> processes_for(const Place& place, const Sharing& sharing) const;
   Owns owns_of(Life& life);
   bool rests(const Life& life, const Place& place) const {
     return life.ioc.left_alone || budget_.is_off(life.ioc.id, place);
@@ -150,7 +152,6 @@ class FunctionWatch {
   BoundedLog lines_;
   Attachments attachments_;
   InstalledPlaces places_;
-  Crowds crowds_;
   std::map<iocs::IocId, Life> lives_;
   Attachments::Wanted wanted_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> counted_;  // by IOC and description

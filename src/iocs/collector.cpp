@@ -152,7 +152,7 @@ std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
 void IocsCollector::collect(exposition::Page& page) {
   std::vector<IocFacts> iocs;
   Lives live;
-  LeftOut left_out;
+  std::uint64_t left_out = 0, gone_evicted = 0;
   std::vector<std::string> expected;
   std::optional<ProbeSample> exit_probe;
   {
@@ -161,6 +161,7 @@ void IocsCollector::collect(exposition::Page& page) {
     expected = expected_;
     exit_probe = exit_watch_.sample();
     left_out = host_.left_out();
+    gone_evicted = host_.gone_evicted();
     live = lives();
   }
   std::map<IocId, HealthSample> samples;
@@ -179,9 +180,7 @@ void IocsCollector::collect(exposition::Page& page) {
   encode_iocs(distinct, page.encoder);
   encode_expected(expected, page.encoder);
   encode_left_out(left_out, page.encoder);
-  page.self.drops.push_back({std::string(name()), "ioc_evicted", left_out.evicted});
-  page.self.drops.push_back(
-      {std::string(name()), "gone_ioc_evicted", left_out.gone_evicted, false});
+  page.self.drops.push_back({std::string(name()), "gone_ioc_evicted", gone_evicted, false});
   if (exit_probe) page.self.probes.push_back(std::move(*exit_probe));
 }
 
@@ -215,23 +214,8 @@ void IocsCollector::status(exposition::StatusPage& page) {
   }
   page.facts.push_back({std::to_string(up), up == 1 ? "IOC up" : "IOCs up"});
   add_missing(page, iocs);
-  const LeftOut& left_out = host_.left_out();
-  if (left_out.by_user.empty()) return;
-  exposition::StatusTable table{.title = "IOCs that are not followed",
-                                .note = "All places are taken",
-                                .columns = {{"user"}, {"IOCs", true}},
-                                .rows = {},
-                                .rest = ""};
-  std::uint64_t all = 0;
-  for (const auto& [user, count] : left_out.by_user) {
-    all += count;
-    if (table.rows.size() < LeftOut::kMostUsers)
-      table.rows.push_back({user, std::to_string(count)});
-  }
-  if (const std::size_t users = left_out.by_user.size(); users > LeftOut::kMostUsers)
-    table.rest = "and " + std::to_string(users - LeftOut::kMostUsers) + " more users";
-  page.tables.push_back(std::move(table));
-  page.facts.push_back({std::to_string(all), "not followed", true});
+  if (const std::uint64_t left_out = host_.left_out(); left_out > 0)
+    page.facts.push_back({std::to_string(left_out), "not followed: all places are taken", true});
 }
 
 }  // namespace ioc_exporter::iocs

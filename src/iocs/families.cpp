@@ -136,10 +136,10 @@ constexpr FamilyRow<std::string> kExpected[] = {
      [](const std::string&, Series& to) { to.add(1); }},
 };
 
-constexpr FamilyRow<std::pair<std::string, std::uint64_t>> kLeftOut[] = {
+constexpr FamilyRow<std::uint64_t> kLeftOut[] = {
     {gauge("ioc_exporter_iocs_left_out",
-           "IOCs that run and are not followed, because all places are taken, by user."),
-     [](const auto& user, Series& to) { to.add(user.second); }},
+           "IOCs that run and are not followed, because all places are taken."),
+     [](const std::uint64_t& left_out, Series& to) { to.add(left_out); }},
 };
 
 }  // namespace
@@ -154,24 +154,11 @@ void encode_expected(const std::vector<std::string>& names, exposition::Encoder&
       to);
 }
 
-void encode_left_out(const LeftOut& left_out, exposition::Encoder& encoder) {
-  std::vector<std::pair<std::string, std::uint64_t>> shown;
-  std::uint64_t others = 0;
-  for (const auto& [user, count] : left_out.by_user) {
-    if (shown.size() < LeftOut::kMostUsers)
-      shown.emplace_back(user, count);
-    else
-      others += count;
-  }
-  if (left_out.by_user.size() > shown.size() || shown.empty())
-    shown.emplace_back(exposition::kOther, others);
+void encode_left_out(std::uint64_t left_out, exposition::Encoder& encoder) {
   Series to(encoder);
   exposition::add_families(
-      kLeftOut, shown,
-      [](const auto& user) {
-        return std::array{exposition::Label{"user", user.first}};
-      },
-      to);
+      kLeftOut, std::span(&left_out, 1),
+      [](std::uint64_t) { return std::array<exposition::Label, 0>{}; }, to);
 }
 
 void encode_iocs(const Iocs& iocs, exposition::Encoder& encoder) {

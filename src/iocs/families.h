@@ -30,6 +30,6 @@ std::vector<const Ioc*> distinct_iocs(const std::vector<Ioc>& iocs) {
 void encode_iocs(const std::vector<const IocFacts*>& iocs, exposition::Encoder& encoder);
 // epics_ioc_expected.
 void encode_expected(const std::vector<std::string>& names, exposition::Encoder& encoder);
-void encode_left_out(const LeftOut& left_out, exposition::Encoder& encoder);
+void encode_left_out(std::uint64_t left_out, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::iocs

@@ -107,7 +107,7 @@ void Host::take_over_look(milliseconds patience) {
 }
 
 void Host::apply(Clock::time_point now) {
-  KnownIocs::apply(std::exchange(seen_.changes, {}), seen_.left_out, now);
+  KnownIocs::apply(std::exchange(seen_.changes, {}), now);
 }
 
 bool Host::read_databases(Clock::time_point now, milliseconds patience) {

@@ -112,13 +112,13 @@ class KnownIocs {
   // Facts of an IOC, and of all: those that run, then those that are gone.
   IocFacts facts(const LiveIoc& live) const;
   std::vector<IocFacts> facts() const;
-  // IOCs that run and are not followed.
-  const LeftOut& left_out() const { return left_out_; }
+  // GoneIocs::evicted().
+  std::uint64_t gone_evicted() const { return gone_.evicted(); }
 
  protected:
   KnownIocs(std::chrono::milliseconds keep_gone, std::size_t most_gone)
       : gone_(keep_gone, most_gone) {}
-  void apply(const Changes& changes, const LeftOut& left_out, Clock::time_point now);
+  void apply(const Changes& changes, Clock::time_point now);
 
   std::map<IocId, LiveIoc> live_;
 
@@ -127,12 +127,10 @@ class KnownIocs {
   void start(const Ioc& ioc, Clock::time_point now);
   void change(const Ioc& ioc, Clock::time_point now);
   void end(const Ioc& ioc, Clock::time_point now);
-  void evict(const Ioc& ioc, Clock::time_point now);
   bool may_log(Clock::time_point now);
 
   mutable std::mutex mutex_;
   std::atomic<bool> hands_off_ = false;
-  LeftOut left_out_;
   Ends ends_;
   GoneIocs gone_;
   LogBound comings_and_goings_{kMostLines};
@@ -178,6 +176,8 @@ class Host : public KnownIocs {
   Clock::time_point look_began() const { return seen_.began; }
   // Finder::task_changes(), as of the last look.
   std::uint64_t task_changes() const { return seen_.task_changes; }
+  // Finder::left_out() then.
+  std::uint64_t left_out() const { return seen_.left_out; }
   // A look or a reading is under way, or done and not taken over.
   bool is_busy() const { return is_looking_ || is_reading_; }
   // Publishes what poll() saw to the functions below. Under the mutex.
@@ -214,7 +214,7 @@ class Host : public KnownIocs {
   struct Look {
     Changes changes;
     ListenersSeen listeners;
-    LeftOut left_out;
+    std::uint64_t left_out = 0;
     Result<void> result;
     double seconds = 0;
     Clock::time_point began;

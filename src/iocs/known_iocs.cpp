@@ -19,14 +19,11 @@ std::string subject_of(const Ioc& ioc) {
          ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")";
 }
 
-void KnownIocs::apply(const Changes& changes, const LeftOut& left_out, Clock::time_point now) {
-  left_out_ = left_out;
+void KnownIocs::apply(const Changes& changes, Clock::time_point now) {
   for (const Ioc& ioc : changes.ended) end(ioc, now);
-  for (const Ioc& ioc : changes.evicted) evict(ioc, now);
   for (const Ioc& ioc : changes.started) start(ioc, now);
   for (const Ioc& ioc : changes.changed) change(ioc, now);
   gone_.tidy(now);
-  left_out_.gone_evicted = gone_.evicted();
 }
 
 // Under the name that it has from now on.
@@ -84,16 +81,6 @@ void KnownIocs::end(const Ioc& ioc, Clock::time_point now) {
   last.end_time_seconds = now_seconds();
   if (may_log(now)) log::info("{} has ended", subject_of(ioc));
   gone_.end(std::move(last), live.ioc.user, live, keeps_name(live.ioc), now);
-  live_.erase(found);
-}
-
-void KnownIocs::evict(const Ioc& ioc, Clock::time_point now) {
-  const auto found = live_.find(ioc.id);
-  if (found == live_.end()) return;
-  if (may_log(now))
-    log::warn("{} of user {} is not followed any more: all places are taken", subject_of(ioc),
-              ioc.user_name);
-  gone_.forget_counts(ioc.name, found->second.number);
   live_.erase(found);
 }
 

@@ -183,13 +183,4 @@ struct IocFacts {
   std::vector<std::string> notes;            // missing facts, and why
 };
 
-// IOCs that are not on the page, since there are not enough places.
-struct LeftOut {
-  static constexpr std::size_t kMostUsers = 32;  // that are shown by their names
-
-  std::map<std::string, std::uint64_t> by_user;  // that run, now
-  // From the start on: running ones that were followed before; gone ones, before their time.
-  std::uint64_t evicted = 0, gone_evicted = 0;
-};
-
 }  // namespace ioc_exporter

@@ -102,6 +102,7 @@ class MapView {
 
  public:
   using Key = K;
+  using Value = V;
 
   MapView() = default;
   // Fails when the map's sizes are not those of K and V.

@@ -52,11 +52,10 @@ kernel::RingUse PutLogRing::use() const {
 }
 
 void PutLogRing::note_read(std::span<const std::byte> event) const {
-  std::uint32_t places;
+  std::uint32_t place;
   if (event.size() < sizeof(iocx_putlog_event)) return;
-  std::memcpy(&places, event.data() + offsetof(iocx_putlog_event, places), sizeof places);
-  shares_.note_read(IOCX_PUTLOG_IOC_OF(places), event.size());
-  shares_.note_read(IOCX_PUTLOG_CLIENT_OF(places), event.size());
+  std::memcpy(&place, event.data() + offsetof(iocx_putlog_event, place), sizeof place);
+  shares_.note_read(place, event.size());
 }
 
 PutLogCollector::PutLogCollector(iocs::Host& host, PutLogRing& ring, ca::CaCollector& puts,

@@ -21,7 +21,7 @@
 #include "exposition/exemplar_book.h"
 #include "iocs/host.h"
 #include "kernel/event_ring.h"
-#include "kernel/shares.h"
+#include "kernel/ring_shares.h"
 #include "policy/policy.h"
 #include "putlog/event_reader.h"
 #include "putlog/options.h"

@@ -117,8 +117,7 @@ void RecordsCollector::watch_due(TimePoint now) {
     due.push_back(&live);
     const auto known = watched_.find(id);
     if (known == watched_.end() || !known->second.slot)
-      coming.push_back({live.ioc.target->file, live.ioc.target->offset, records_of(*live.database),
-                        live.ioc.user});
+      coming.push_back({live.ioc.target->file, live.ioc.target->offset, records_of(*live.database)});
   }
   if (due.empty()) return;
   if (auto prepared = process_->prepare(coming); !prepared)
@@ -145,7 +144,6 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   target.path = where.display_path;
   target.offset = where.offset;
   target.records = records_of(*live.database);
-  target.user = live.ioc.user;
   target.scan_periods = live.database->scan_periods;
   RecordPoints points = record_points(where, live.offsets, options_.puts, options_.durations,
                                       traces_.on() && trace_problem().empty(), counts_links());

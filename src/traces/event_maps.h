@@ -10,7 +10,7 @@
 #include "base/unique_fd.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
-#include "kernel/shares.h"
+#include "kernel/ring_shares.h"
 #include "shared/traces.h"
 #include "traces/options.h"
 

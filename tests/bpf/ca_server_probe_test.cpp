@@ -17,7 +17,7 @@
 
 #include "iocs/elf/function_search.h"
 #include "kernel/event_ring.h"
-#include "kernel/shares.h"
+#include "kernel/ring_shares.h"
 #include "puts/server_probe/server_probe_object.h"
 #include "pva_server.h"
 #include "shared/putlog.h"
@@ -71,7 +71,6 @@ static_assert(offsetof(Client, address) == 172 && offsetof(Client, host) == 216)
 class CaServerProbeTest : public ::testing::Test {
  protected:
   static constexpr std::uint32_t kRoom = 1024, kFlood = 3 * kRoom;
-  static constexpr std::uint32_t kUser = IOCX_SERVER_SHARE_USER + 7;
 
   void SetUp() override { start({}); }
   void start(const kernel::RingUse& ring) {
@@ -80,7 +79,7 @@ class CaServerProbeTest : public ::testing::Test {
     ASSERT_TRUE(loaded) << loaded.error().message();
     object_.emplace(std::move(*loaded));
     attach(0, reinterpret_cast<void*>(ca_test_write));
-    become(1, kUser);
+    become(1);
   }
   void attach(std::uint32_t number, void* function) {
     const std::uint64_t offset = test::offset_of(function);
@@ -93,11 +92,10 @@ class CaServerProbeTest : public ::testing::Test {
     probes_.push_back(std::move(*probe));
   }
   // From now on this process is another IOC.
-  void become(std::uint32_t generation, std::uint32_t user) {
+  void become(std::uint32_t generation) {
     ASSERT_TRUE(object_->maps().rest.update(generation, {}, kernel::UpdateMode::any));
     iocx_server_ioc config{};
     config.generation = generation;
-    config.user = static_cast<std::uint16_t>(user);
     ASSERT_TRUE(object_->maps().iocs.update(static_cast<std::uint32_t>(::getpid()), config));
   }
   // Two puts to each of so many channels.
@@ -220,7 +218,6 @@ TEST_F(CaServerProbeTest, AClientInTheMemoryOfAnotherIsNotThatOne) {
   Server server;
   iocx_server_ioc config{};
   config.generation = 1;
-  config.user = static_cast<std::uint16_t>(kUser);
   config.bucket = reinterpret_cast<std::uint64_t>(&server.variable);
   ASSERT_TRUE(object_->maps().iocs.update(static_cast<std::uint32_t>(::getpid()), config));
   Client here = client({192, 0, 2, 7});
@@ -259,7 +256,6 @@ class PutResultsTest : public CaServerProbeTest {
     attach(5, reinterpret_cast<void*>(ca_test_cancel));
     iocx_server_ioc config{};
     config.generation = 1;
-    config.user = static_cast<std::uint16_t>(kUser);
     config.bucket = reinterpret_cast<std::uint64_t>(&server_.variable);
     ASSERT_TRUE(object_->maps().iocs.update(static_cast<std::uint32_t>(::getpid()), config));
     server_.open(owner_, 1);
@@ -687,9 +683,7 @@ class PutsInTheRingTest : public CaServerProbeTest {
       std::memcpy(&head, event.data(), sizeof head);
       ++told[head.address[3]];
       EXPECT_EQ(event.size(), kEvent);
-      for (const std::uint32_t place :
-           {IOCX_PUTLOG_IOC_OF(head.places), IOCX_PUTLOG_CLIENT_OF(head.places)})
-        shares_.note_read(place, event.size());
+      shares_.note_read(head.place, event.size());
     });
     EXPECT_TRUE(read);
     for (std::uint32_t place = 0; place < IOCX_PUTLOG_PLACES; ++place)
@@ -709,12 +703,12 @@ TEST_F(PutsInTheRingTest, AGreedyClientTakesNoPutFromAnother) {
          elsewhere = client({192, 0, 2, 8});
   for (int round = 0; round < 2; ++round) {
     const kernel::LostEvents before = object_->lost_events();
-    become(1, kUser);
+    become(1);
     put(greedy, kFlooding / 2);
     const kernel::LostEvents lost = object_->lost_events();
     EXPECT_EQ(lost.no_room, 0u);
     put(quiet, 25);  // to the same IOC
-    become(2, kUser);
+    become(2);
     put(elsewhere, 25);
     EXPECT_EQ(object_->lost_events().all(), lost.all());
     auto puts = told();
@@ -726,37 +720,14 @@ TEST_F(PutsInTheRingTest, AGreedyClientTakesNoPutFromAnother) {
   }
 }
 
-// A client with many addresses, as on its own host, leaves room for other IOCs.
-TEST_F(PutsInTheRingTest, AnIocThatManyWriteToTakesNoPutFromAnother) {
-  for (std::uint8_t i = 0; i < 200; ++i) {
-    const Client one = client({10, 9, 0, i});
-    put(one, 25);
-  }
-  const kernel::LostEvents lost = object_->lost_events();
-  EXPECT_GT(lost.no_share, 0u);
-  EXPECT_EQ(lost.no_room, 0u);
-  become(2, kUser);
-  const Client other = client({192, 0, 2, 250});
-  put(other, 15);
-  EXPECT_EQ(object_->lost_events().all(), lost.all());
-  auto puts = told();
-  EXPECT_EQ(puts[250], 30u);
-  std::uint64_t all = 0;
-  for (const auto& [address, count] : puts) all += count;
-  EXPECT_EQ(all + lost.all(), 200u * 50 + 30);
-}
-
 // As with an IOC that is no friend: its clients are what it says.
-TEST_F(CaServerProbeTest, AnIocOrAUserWithManyTakesNoCountFromAnother) {
-  std::vector<Client> made_up;
-  for (std::uint32_t i = 0; i < 200; ++i)
-    made_up.push_back(client({10, 9, 0, static_cast<std::uint8_t>(i)}));
-  for (std::uint32_t generation = 1; generation <= 8; ++generation) {
-    become(generation, kUser);
-    for (const Client& one : made_up) put(one, 30);
+TEST_F(CaServerProbeTest, AnIocWithManyTakesNoCountFromAnother) {
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    const Client made_up = client({10, 9, 0, static_cast<std::uint8_t>(i)});
+    put(made_up, 30);
   }
-  EXPECT_LE(taken(), kRoom * 7 / 8);
-  become(9, kUser + 1);
+  EXPECT_EQ(taken(), kRoom * 3 / 4);
+  become(9);
   const Client other = client({192, 0, 2, 7});
   put(other, 10);
   EXPECT_EQ(puts_of(other), 20u);
@@ -861,22 +832,20 @@ TEST_F(InsideTest, PutCallbacksAreOpenUntilTheyAreDoneOrCancelled) {
 
 // They never end, as those of an IOC that is no friend.
 TEST_F(InsideTest, OpenPutCallbacksOfOneIocTakeNoRoomFromAnother) {
-  std::uint32_t room = 0;
-  while (iocx_server_may(IOCX_OPEN_CALLBACKS, room, room, room, room)) ++room;
-  ASSERT_LT(room, IOCX_OPEN_CALLBACKS * 7 / 8);
+  const std::uint32_t room = iocx_cap(IOCX_OPEN_CALLBACKS);
   std::vector<Notify> many(room + 100);
   for (const Notify& notify : many) begin(notify);
   EXPECT_EQ(open(), room);
   EXPECT_EQ(drops(IOCX_CA_SERVER_DROP_OPEN), 100u);
-  become(2, kUser + 1);
+  become(2);
   const Notify others[10];
   for (const Notify& notify : others) begin(notify);
   EXPECT_EQ(open(), room + 10);
-  become(1, kUser);
+  become(1);
   for (const Notify& notify : many) ca_test_inside_done(&notify);
   EXPECT_EQ(open(), 10u);
-  EXPECT_EQ(object_->held(IOCX_SERVER_SHARES + IOCX_SERVER_SHARE_ALL), 10u);
-  EXPECT_EQ(object_->held(IOCX_SERVER_SHARES + kUser), 0u);
+  EXPECT_EQ(object_->held(IOCX_SERVER_CALLBACKS + 2), 10u);
+  EXPECT_EQ(object_->held(IOCX_SERVER_CALLBACKS + 1), 0u);
 }
 
 TEST_F(InsideTest, AWriterThatCannotBeReadIsADrop) {

@@ -158,7 +158,7 @@ TEST_P(CaTapStreamTest, BytesOutOfTheWindowsReach) {
 
 TEST_P(CaTapStreamTest, NoRoomForWindows) {
   ca::CaTapSizes sizes;
-  sizes.max_pages = 2;
+  sizes.max_pages = 4;  // of which a client gets half
   start(sizes);
   RawCircuit one(port(), 40001), two(port(), 40002), three(port(), 40003);
   for (auto* circuit : {&one, &two, &three}) open(*circuit);

@@ -61,12 +61,12 @@ class Functions : public testing::Test {
   // At this process, and at others.
   void look() {
     std::vector<WatchedIoc> all = others_;
-    all.push_back({{::getpid(), 1}, serial_, kNumber, 0, "IOC", left_alone_});
+    all.push_back({{::getpid(), 1}, serial_, kNumber, "IOC", left_alone_});
     watch_->follow(all);
     auto pointers = watch_->pointers();
     for (const WatchedIoc& ioc : all)
       watch_->take(ioc.id, ioc.serial,
-                   value_of(finder_->look(ioc.id, ioc.user, pointers[ioc.id.pid])));
+                   value_of(finder_->look(ioc.id, pointers[ioc.id.pid])));
     watch_->tick(now_);
     // A tick has little time to attach, and after a slow place the others of its file wait.
     const auto waits = [](const FunctionState& one) {
@@ -77,11 +77,11 @@ class Functions : public testing::Test {
       watch_->tick(now_);
     }
   }
-  void add(pid_t pid, std::uint32_t user = 1) {
+  void add(pid_t pid) {
     const auto number = static_cast<std::uint32_t>(others_.size()) + kNumber + 1;
-    others_.push_back({{pid, 1}, 1, number, user, "other" + std::to_string(number), false});
+    others_.push_back({{pid, 1}, 1, number, "other" + std::to_string(number), false});
   }
-  std::uint64_t held(std::uint32_t table) const { return object_->maps().shares.held(table); }
+  std::uint64_t held(std::uint32_t table) const { return object_->maps().caps.held(table); }
   std::string state() const {
     std::string all;
     for (const FunctionState& one : watch_->states()) all += one.name + ": " + one.state + "\n";
@@ -412,7 +412,7 @@ TEST_F(Functions, TheTimeBetweenFunctionsWithTheSameKey) {
   EXPECT_GT(seconds("started"), 23 * 0.005);
   EXPECT_LE(seconds("done"), 23 * most.count()) << "not since it was queued";
   EXPECT_EQ(drops(IOCX_FUNCTION_DROP_START_UNKNOWN), 1u);
-  EXPECT_EQ(object_->maps().shares.held(IOCX_FUNCTION_SHARE_STARTS), 1u);  // that of `done`
+  EXPECT_EQ(object_->maps().caps.held(IOCX_FUNCTION_HELD_STARTS), 1u);  // that of `done`
 }
 
 TEST_F(Functions, FunctionsThatOnlyAPointerLeadsTo) {
@@ -491,7 +491,7 @@ TEST_F(Functions, PointersOfAnotherProgramInTheProcessAreForgotten) {
   serial_ = 2;
   look();
   EXPECT_THAT(watch_->pointers()[::getpid()], IsEmpty());
-  EXPECT_EQ(held(IOCX_FUNCTION_SHARE_POINTERS), 0u);
+  EXPECT_EQ(held(IOCX_FUNCTION_HELD_POINTERS), 0u);
   driver_submit(&of);
   EXPECT_THAT(watch_->pointers()[::getpid()], SizeIs(1));
 }
@@ -501,7 +501,7 @@ TEST_F(Functions, FewProcessesHaveAnAttachmentEachAtOnePlace) {
   std::vector<std::unique_ptr<Other>> others;
   for (std::uint32_t i = 0; i < 20; ++i) {
     others.push_back(std::make_unique<Other>());
-    add(others.back()->pid, i < 19 ? 1 : 2);
+    add(others.back()->pid);
   }
   describe(
       "name: submit, symbol: driver_submit\n"
@@ -509,13 +509,18 @@ TEST_F(Functions, FewProcessesHaveAnAttachmentEachAtOnePlace) {
   const std::uint64_t before = watch_->attachments();
   for (const auto& other : others) other->tell(Other::submit);
   look();
-  // A user's do not take the last of them.
-  EXPECT_EQ(watch_->attachments() - before, 15u);
-  EXPECT_TRUE(is_watched("process", kNumber + 20));
-  EXPECT_EQ(watch_->refused(), 5u);
+  EXPECT_EQ(watch_->attachments() - before, FunctionWatch::kMostApart);
+  EXPECT_EQ(watch_->refused(), 20 - FunctionWatch::kMostApart);
   EXPECT_THAT(state(), HasSubstr("process: not counted: there is no room for it"));
-  others.back()->tell(Other::process, 23);
-  EXPECT_EQ(counts(kNumber + 20)["process{}"], 23u);
+  std::size_t watched = 0;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    others[i]->tell(Other::process, 23);
+    const std::uint32_t number = kNumber + 1 + i;
+    if (!is_watched("process", number)) continue;
+    ++watched;
+    EXPECT_EQ(counts(number)["process{}"], 23u);
+  }
+  EXPECT_EQ(watched, FunctionWatch::kMostApart);
 }
 
 TEST_F(Functions, OneThatIsDescribedTwiceCountsInBoth) {
@@ -589,36 +594,12 @@ TEST_F(Functions, OneThatIsOffInAnIocIsCountedInTheOthers) {
   EXPECT_EQ(counts(kNumber + 1)["sum{}"], 52u);
 }
 
-// Of 18 IOCs of a user one is stopped: those of other users are counted.
-TEST_F(Functions, AnIocThatIsStoppedTakesNoFunctionFromOtherUsers) {
+// More than can have an attachment each: that for all stays, and the one that rests is not counted.
+TEST_F(Functions, OneThatRestsAmongManyIsNotCountedAlone) {
   std::vector<std::unique_ptr<Other>> others;
   for (std::uint32_t i = 0; i < 18; ++i) {
     others.push_back(std::make_unique<Other>());
     add(others.back()->pid);
-  }
-  others_[0].left_alone = true;
-  describe("name: sum, symbol: driver_sum, timed: true");
-  const long numbers[] = {1};
-  for (int i = 0; i < 23; ++i) driver_sum(numbers, 1);
-  EXPECT_EQ(counts()["sum{}"], 23u);
-  EXPECT_EQ(timed("sum"), 23u);
-  EXPECT_FALSE(is_watched("sum", others_[0].number));
-  EXPECT_LE(watch_->attachments(), 2 * Crowds::kMostApart);
-  others_[0].left_alone = false;
-  now_ += Crowds::kApart;
-  look();
-  driver_sum(numbers, 1);
-  others[0]->tell(Other::sum, 29);
-  EXPECT_EQ(counts()["sum{}"], 24u);
-  EXPECT_EQ(counts(others_[0].number)["sum{}"], 29u);
-}
-
-// More than can have an attachment each: that for all stays, and the one that rests is not counted.
-TEST_F(Functions, OneThatRestsAmongManyOfOtherUsersIsNotCountedAlone) {
-  std::vector<std::unique_ptr<Other>> others;
-  for (std::uint32_t i = 0; i < 18; ++i) {
-    others.push_back(std::make_unique<Other>());
-    add(others.back()->pid, i == 0 ? 1 : 2);
   }
   others_[0].left_alone = true;
   describe("name: sum, symbol: driver_sum, timed: true");
@@ -635,12 +616,11 @@ TEST_F(Functions, OneThatRestsAmongManyOfOtherUsersIsNotCountedAlone) {
   EXPECT_EQ(counts(others_[0].number)["sum{}"], 31u);
 }
 
-TEST_F(Functions, OneIocOrUserDoesNotTakeAllPlaces) {
+TEST_F(Functions, OneIocDoesNotTakeAllPlaces) {
   describe("name: any, symbol: 'driver_*'");
-  for (int i = 0; i < 600; ++i) add(1'000'000'000 + i);  // no such processes
-  add(2'000'000'000, 2);
-  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, 0, "IOC", false};
-  const LookedAt found = value_of(finder_->look(own.id, own.user, {}));
+  add(1'000'000'000);  // there is no such process
+  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, "IOC", false};
+  const LookedAt found = value_of(finder_->look(own.id, {}));
   LookedAt crowded = found;  // one maps the file a great many times
   for (FileInIoc& file : crowded.files)
     for (std::uint64_t i = 0; i < 2'000; ++i)
@@ -661,32 +641,18 @@ TEST_F(Functions, OneIocOrUserDoesNotTakeAllPlaces) {
   watch_->take(own.id, 1, found);
   watch_->tick(now_);
   EXPECT_EQ(watch_->refused(), refused);  // each is counted once
-  // A user has a great many IOCs; another one still has room.
-  std::vector<WatchedIoc> all = others_;
-  all.push_back(own);
-  watch_->follow(all);
-  for (const WatchedIoc& ioc : others_)
-    if (ioc.user == 1) take(ioc, found);
-  watch_->tick(now_);
-  take(others_.back(), found);
-  watch_->tick(now_);
-  EXPECT_LT(held(IOCX_FUNCTION_SHARE_PROBED), FunctionsObject::kProbed);
-  EXPECT_FALSE(is_watched("any", others_[599].number));
-  EXPECT_TRUE(is_watched("any", others_.back().number));
-  EXPECT_TRUE(is_watched("any"));
-  EXPECT_GT(watch_->refused(), refused);
   watch_->follow({});
   watch_->tick(now_);
   watch_->keep({});
   for (const std::uint32_t table :
-       {IOCX_FUNCTION_SHARE_PROBED, IOCX_FUNCTION_SHARE_PLACES, IOCX_FUNCTION_SHARE_OWN})
+       {IOCX_FUNCTION_HELD_PROBED, IOCX_FUNCTION_HELD_PLACES, IOCX_FUNCTION_HELD_OWN})
     EXPECT_EQ(held(table), 0u) << table;
 }
 
 TEST_F(Functions, AFileThatCannotBeReadThisTimeStaysAsItWas) {
   describe("name: sum, symbol: driver_sum");
-  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, 0, "IOC", false};
-  LookedAt unread = value_of(finder_->look(own.id, own.user, {}));
+  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, "IOC", false};
+  LookedAt unread = value_of(finder_->look(own.id, {}));
   const MappedFile mapped = unread.files[0].mapped;
   unread.unread = {{mapped, "it hangs", "sum"}};
   unread.files.clear();
@@ -707,8 +673,8 @@ TEST_F(Functions, AFileThatCannotBeReadThisTimeStaysAsItWas) {
 // dlclose(), and dlopen() of another library, to the same address.
 TEST_F(Functions, AnotherFileAtTheSameAddressIsNotTheFormerOne) {
   describe("name: sum, symbol: driver_sum");
-  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, 0, "IOC", false};
-  const LookedAt found = value_of(finder_->look(own.id, own.user, {}));
+  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, "IOC", false};
+  const LookedAt found = value_of(finder_->look(own.id, {}));
   const MappedFile& mapped = found.files.at(0).mapped;
   MappedFile path = mapped, device = mapped, inode = mapped;
   path.path = "/elsewhere.so";
@@ -734,7 +700,7 @@ TEST_F(Functions, RowsOfForgottenFunctionsAreUsedAgain) {
     for (int i = 0; i < 1500; ++i) {
       const DescribedFunction found{
           0, "driver_state_" + std::to_string(round * 10'000 + i), {}, {}};
-      ASSERT_TRUE(series.of(kNumber, 1, found)) << round << " " << i;
+      ASSERT_TRUE(series.of(kNumber, found)) << round << " " << i;
     }
     series.keep({});
   }
@@ -749,10 +715,10 @@ TEST_F(Functions, ANewWatchFindsNothingOfTheFormerOne) {
   describe(text);
   driver_queue(&driver_);
   driver_nested(1);
-  EXPECT_EQ(held(IOCX_FUNCTION_SHARE_STARTS), 1u);
+  EXPECT_EQ(held(IOCX_FUNCTION_HELD_STARTS), 1u);
   describe(text);  // the same process, in the same epoch
-  EXPECT_EQ(held(IOCX_FUNCTION_SHARE_STARTS), 0u);
-  EXPECT_EQ(held(IOCX_FUNCTION_SHARE_THREADS), 0u);
+  EXPECT_EQ(held(IOCX_FUNCTION_HELD_STARTS), 0u);
+  EXPECT_EQ(held(IOCX_FUNCTION_HELD_THREADS), 0u);
   driver_start(&driver_);
   EXPECT_EQ(timed("started"), 0u);
   EXPECT_EQ(drops(IOCX_FUNCTION_DROP_START_UNKNOWN), 1u);
@@ -780,17 +746,17 @@ TEST_F(Functions, WhatEndedLeavesNothingBehind) {
   for (int i = 0; i < 23; ++i) driver_write(&driver_.port, -i);
   driver_queue(&driver_);
   const auto& maps = object_->maps();
-  EXPECT_EQ(maps.shares.held(IOCX_FUNCTION_SHARE_SERIES), 23u);
-  EXPECT_GT(maps.shares.held(IOCX_FUNCTION_SHARE_RESULTS), 0u);
-  EXPECT_EQ(maps.shares.held(IOCX_FUNCTION_SHARE_THREADS), 1u);
+  EXPECT_EQ(maps.caps.held(IOCX_FUNCTION_HELD_SERIES), 23u);
+  EXPECT_GT(maps.caps.held(IOCX_FUNCTION_HELD_RESULTS), 0u);
+  EXPECT_EQ(maps.caps.held(IOCX_FUNCTION_HELD_THREADS), 1u);
   watch_->follow({});
   watch_->tick(now_);
   watch_->keep({});
   now_ += FunctionWatch::kSweep;
   watch_->tick(now_);
-  for (const std::uint32_t table : {IOCX_FUNCTION_SHARE_SERIES, IOCX_FUNCTION_SHARE_RESULTS,
-                                    IOCX_FUNCTION_SHARE_THREADS, IOCX_FUNCTION_SHARE_STARTS})
-    EXPECT_EQ(maps.shares.held(table), 0u) << table;
+  for (const std::uint32_t table : {IOCX_FUNCTION_HELD_SERIES, IOCX_FUNCTION_HELD_RESULTS,
+                                    IOCX_FUNCTION_HELD_THREADS, IOCX_FUNCTION_HELD_STARTS})
+    EXPECT_EQ(maps.caps.held(table), 0u) << table;
   EXPECT_EQ(watch_->series().used(), 0u);
   EXPECT_THAT(value_of(maps.by_key.keys()), IsEmpty());
   EXPECT_THAT(value_of(maps.places.keys()), IsEmpty());

@@ -13,7 +13,7 @@ constexpr std::uint32_t kMade = 5'000;  // records
 class RecordLinesTest : public RecordProcessTest {
  protected:
   static bool done(const Result<bool>& result) { return result && *result; }
-  std::uint32_t chunks() const { return probe_->object().maps().shares.held(IOCX_SHARE_LINES); }
+  std::uint32_t chunks() const { return probe_->object().maps().caps.held(IOCX_HELD_LINES); }
   void expect_transitions(std::uint32_t slot, std::array<std::uint64_t, IOCX_SEVERITIES> wanted) {
     EXPECT_EQ(counts(slot).transitions, wanted);
   }

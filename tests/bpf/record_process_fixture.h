@@ -63,9 +63,9 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     EXPECT_EQ(use.attachments, 0u);
     EXPECT_EQ(use.threads, 0u);
     EXPECT_TRUE(probe_->counts()->empty());
-    for (const auto table : {IOCX_SHARE_THREADS, IOCX_SHARE_OVERFLOW_THREADS, IOCX_SHARE_CAUSES,
-                             IOCX_SHARE_LINKS, IOCX_SHARE_SCAN_LISTS, IOCX_SHARE_LINES})
-      EXPECT_EQ(probe_->object().maps().shares.held(table), 0u) << table;
+    for (const auto table : {IOCX_HELD_THREADS, IOCX_HELD_OVERFLOW_THREADS, IOCX_HELD_CAUSES,
+                             IOCX_HELD_LINKS, IOCX_HELD_SCAN_LISTS, IOCX_HELD_LINES})
+      EXPECT_EQ(probe_->object().maps().caps.held(table), 0u) << table;
   }
   // In this test.
   std::uint64_t drops(std::uint32_t reason) const {

@@ -21,7 +21,7 @@
 #include "functions.skel.h"
 #include "kernel/uprobe.h"
 #include "pva_server_probe.skel.h"
-#include "shared/shares.h"
+#include "shared/caps.h"
 // After the types of its constants.
 #include "record_process.skel.h"
 

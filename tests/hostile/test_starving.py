@@ -58,11 +58,6 @@ def many_channels(local, far, forger):
     take_channels(local("greedy"), 2 * ROOM)
 
 
-def many_channels_of_many_circuits(local, far, forger):
-    for _ in range(8):
-        take_channels(local("greedy"), 300)
-
-
 def many_channels_from_afar(local, far, forger):
     for _ in range(8):
         take_channels(far("greedy"), 300)
@@ -77,7 +72,7 @@ def half_open_connections(local, far, forger):
         forger.send(port, 1000, 0, flags=SYN)
 
 
-ATTACKS = [many_channels, many_channels_of_many_circuits, many_channels_from_afar, many_requests, half_open_connections]
+ATTACKS = [many_channels, many_channels_from_afar, many_requests, half_open_connections]
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
@@ -86,13 +81,16 @@ def test_others_are_counted_as_ever(started, ioc, exporter, network, local, far,
                          "what was held before is free again")
     with inside(network.pid):
         forger = started.add(Forger(network.there, network.here, ioc.port, "to_test"))
-    before = {where: start(f"{where}-{attack.__name__}") for where, start in (("near", local), ("far", far))}
+    others = {"near": local, "far": far}
+    if attack is many_channels_from_afar:
+        del others["far"]  # the same address
+    before = {where: start(f"{where}-{attack.__name__}") for where, start in others.items()}
     channels = {where: wire.open(*PVS) for where, wire in before.items()}
     counts = Counts(ioc, exporter, PVS)
     answered = exporter.scrape().total(DURATIONS, ioc=ioc.name)
     attack(local, far, forger)
     expected = {}
-    for where, start in (("near", local), ("far", far)):
+    for where, start in others.items():
         user = f"{where}-{attack.__name__}"
         for wire, sids in ((before[where], channels[where]), (late := start(user), late.open(*PVS))):
             for _ in range(ROUNDS):
@@ -102,7 +100,7 @@ def test_others_are_counted_as_ever(started, ioc, exporter, network, local, far,
         expected |= {("S:set1", user): 2 * ROUNDS * 211, ("S:set2", user): 2 * (ROUNDS * 101 + 23)}
     counts.check(expected)
     page = exporter.scrape()
-    assert page.total(DURATIONS, ioc=ioc.name) == answered + 4 * 23
+    assert page.total(DURATIONS, ioc=ioc.name) == answered + 2 * len(others) * 23
     for reason in ("lost_put", "circuits_full", "put_series_full", "outcomes_full"):
         assert page.count(DROPPED, probe="ca_tap", reason=reason) == 0, reason
     for name in ("ca_channels", "ca_circuits"):

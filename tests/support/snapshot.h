@@ -29,7 +29,7 @@ struct Snapshot : CaSamples, PolicySamples, SelfSamples {
   std::vector<functions::FunctionSample> functions;
   std::vector<functions::WatchedSample> functions_watched;
   std::vector<delivery::SinkSample> put_sinks, trace_sinks;
-  LeftOut left_out;
+  std::uint64_t left_out = 0;
   std::vector<std::string> expected_iocs;
   std::optional<kernel::HitCost> hit_cost;  // nothing when it was not measured
 };

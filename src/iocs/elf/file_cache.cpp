@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "iocs/find/inspector.h"
-#include "shared/shares.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -51,7 +50,8 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::s
                                                          const struct stat& status) {
   const FileId id = file_id(status);
   if (const auto known = entries_.find(id);
-      known != entries_.end() && is_known(known->second, pid, status)) {
+      known != entries_.end() && Clock::now() < known->second.expires &&
+      is_as_read(*known->second.facts, status)) {
     known->second.used = ++uses_;
     return known->second.facts;
   }
@@ -64,7 +64,7 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::s
   } else {
     auto fd = open_same(pid, path, id);
     if (!fd) return std::move(fd).error();
-    if (auto done = read(pid, path, *fd, entry, *facts); !done) return done.error();
+    if (auto done = read(pid, path, *fd, *facts); !done) return done.error();
     ++files_read_;
     if (facts->retry) entry.expires = Clock::now() + std::chrono::minutes(1);
   }
@@ -75,26 +75,8 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::s
   return std::shared_ptr<const FileFacts>(std::move(facts));
 }
 
-bool FileCache::is_known(const Entry& entry, pid_t pid, const struct stat& status) const {
-  return Clock::now() < entry.expires && is_as_read(*entry.facts, status) &&
-         (!entry.refused_to || *entry.refused_to == options_.user_of(pid));
-}
-
-bool FileCache::may_stay_open(uid_t user) const {
-  const auto held = held_.find(user);
-  const std::uint32_t own = held == held_.end() ? 0 : held->second;
-  const auto room = static_cast<std::int32_t>(options_.most_open);
-  return iocx_one_may(own, room - static_cast<std::int32_t>(open_.size()),
-                      static_cast<std::uint32_t>(room) / 2) != 0;
-}
-
-void FileCache::note_open(const FileId& id, uid_t user) {
-  if (open_.emplace(id, user).second) ++held_[user];
-}
-
 // An error: not now.
-Result<void> FileCache::read(pid_t pid, const std::string& path, UniqueFd& fd, Entry& entry,
-                             FileFacts& facts) {
+Result<void> FileCache::read(pid_t pid, const std::string& path, UniqueFd& fd, FileFacts& facts) {
   auto elf = reader_.symbols(pid, fd.get(), path);
   if (!elf && is_for_now(elf.error())) return elf.error();
   if (!elf) {
@@ -114,17 +96,15 @@ Result<void> FileCache::read(pid_t pid, const std::string& path, UniqueFd& fd, E
       !std::ranges::all_of(Inspector::ca_write_functions(), has_function) &&
       !std::ranges::any_of(Inspector::pva_put_functions(), has_function))
     return {};
-  const uid_t user = options_.user_of(pid);
-  if (!open_.contains(facts.id) && !may_stay_open(user)) {
+  if (!open_.contains(facts.id) && open_.size() >= options_.most_open) {
     facts.problem = "too many library files are open already";
     facts.retry = true;
-    entry.refused_to = user;
     return {};
   }
   auto code = CodeFile::open(std::move(fd), path, facts.elf->functions());
   if (code) {
     facts.code = std::move(*code);
-    note_open(facts.id, user);
+    open_.insert(facts.id);
   } else {
     facts.problem = code.error().message();
   }
@@ -134,12 +114,10 @@ Result<void> FileCache::read(pid_t pid, const std::string& path, UniqueFd& fd, E
 
 void FileCache::close_unused() {
   std::erase_if(open_, [this](const auto& one) {
-    const auto entry = entries_.find(one.first);
+    const auto entry = entries_.find(one);
     const bool used = entry != entries_.end() && entry->second.facts->code.use_count() > 1;
     if (!used && entry != entries_.end()) entries_.erase(entry);
-    if (used) return false;
-    if (const auto held = held_.find(one.second); --held->second == 0) held_.erase(held);
-    return true;
+    return !used;
   });
 }
 

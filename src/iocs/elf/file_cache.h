@@ -6,10 +6,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,14 +35,12 @@ class FileCache {
   struct Options {
     std::size_t capacity = 8192;  // files kept; the ones not asked for longest go first
     std::size_t most_open = most_open_files();
-    std::function<uid_t(pid_t)> user_of = [](pid_t) { return uid_t{0}; };
   };
   // Descriptors that library files may have: the rest is for probes, scrapers and all else.
   static std::size_t most_open_files();
 
   explicit FileCache(ProcessReader& reader) : FileCache(reader, Options{}) {}
-  // Files with the first of wanted_symbols(), or with the server of CA or PVA, stay open. A user
-  // with many open files is refused before others (bpf/shared/shares.h).
+  // Files with the first of wanted_symbols(), or with the server of CA or PVA, stay open.
   FileCache(ProcessReader& reader, Options options);
 
   // `path` in the root, which has this status; it is one that process `pid` chose. Only regular
@@ -66,24 +64,18 @@ class FileCache {
   struct Entry {
     std::shared_ptr<const FileFacts> facts;
     std::optional<std::string> base_version;
-    std::optional<uid_t> refused_to;  // nothing that others must believe
     Clock::time_point expires = Clock::time_point::max();
     std::uint64_t used = 0;
   };
 
   Result<UniqueFd> open_same(pid_t pid, const std::string& path, const FileId& id);
-  Result<void> read(pid_t pid, const std::string& path, UniqueFd& fd, Entry& entry,
-                    FileFacts& facts);
-  bool is_known(const Entry& entry, pid_t pid, const struct stat& status) const;
-  bool may_stay_open(uid_t user) const;
-  void note_open(const FileId& id, uid_t user);
+  Result<void> read(pid_t pid, const std::string& path, UniqueFd& fd, FileFacts& facts);
   void make_room();
 
   ProcessReader& reader_;
   Options options_;
   std::map<FileId, Entry> entries_;
-  std::map<FileId, uid_t> open_;         // entries whose file is kept open, with their users
-  std::map<uid_t, std::uint32_t> held_;  // of these, by user
+  std::set<FileId> open_;  // entries whose file is kept open
   std::uint64_t uses_ = 0;
   std::uint64_t files_read_ = 0;
 };

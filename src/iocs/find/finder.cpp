@@ -49,10 +49,8 @@ Finder::Finder(RootedFs fs, FinderOptions options, std::shared_ptr<ProcessReader
     : fs_(std::move(fs)),
       options_(std::move(options)),
       reader_(reader ? std::move(reader) : std::make_shared<ProcessReader>(fs_)),
-      files_(*reader_,
-             {.user_of = [this](pid_t pid) { return user_of(fs_, pid).value_or(kNoUser); }}),
+      files_(*reader_),
       inspector_(fs_, *reader_, files_),
-      places_(fs_, options_.places),
       listeners_(fs_, options_.young),
       user_names_(fs_) {}
 
@@ -64,15 +62,12 @@ Result<Changes> Finder::poll(Clock::time_point now) {
   auto done = read_processes(now, changes);
   if (!done) return std::move(done).error();
   files_.close_unused();
-  const auto share_out = [&] {
-    if (places_.share_out(processes_, now, changes)) listeners_.note_change();
-  };
-  share_out();
+  if (give_places(now)) listeners_.note_change();
   for (auto& [pid, process] : processes_)
     if (is_followed(process)) ask_who_holds(process, now);
   listeners_.look(processes_, now);
   start_servers(now);
-  share_out();  // with the CA servers that showed there
+  if (give_places(now)) listeners_.note_change();  // with the CA servers that showed there
 
   for (auto& [pid, process] : processes_) {
     if (!is_followed(process)) continue;
@@ -181,7 +176,7 @@ bool Finder::start(FoundProcess& process, IocKind kind, Clock::time_point now) {
   if (!name) return false;
   TrackedIoc& tracked = *(process.tracked = TrackedIoc{});
   listeners_.note_change();
-  places_.note_change();
+  came_or_went_ = true;
   Ioc& ioc = tracked.ioc;
   ioc.id = process.stat.id;
   ioc.kind = kind;
@@ -196,9 +191,9 @@ bool Finder::start(FoundProcess& process, IocKind kind, Clock::time_point now) {
 
 void Finder::end(FoundProcess& process, Clock::time_point now, Changes& changes) {
   listeners_.note_change();
-  places_.note_change();
+  came_or_went_ = true;
   if (process.tracked->followed) {
-    places_.release(process.tracked->ioc.name, now);
+    names_.release(process.tracked->ioc.name, now);
     if (process.tracked->told) changes.ended.push_back(std::move(process.tracked->ioc));
   }
   process.tracked.reset();
@@ -258,6 +253,49 @@ void Finder::describe(FoundProcess& process) {
   if (ioc == process.tracked->ioc) return;
   process.tracked->ioc = std::move(ioc);
   process.tracked->changed = true;
+}
+
+// Those that have a place keep it, and then the oldest come, which also choose their names first.
+// True: another one is followed.
+bool Finder::give_places(Clock::time_point now) {
+  if (!std::exchange(came_or_went_, false)) return false;
+  std::vector<FoundProcess*> oldest_first;
+  std::map<IocKind, std::size_t> taken;
+  for (auto& [pid, process] : processes_) {
+    if (!process.tracked || !process.tracked->wanted) continue;
+    oldest_first.push_back(&process);
+    taken[process.tracked->ioc.kind] += process.tracked->followed ? 1u : 0u;
+  }
+  std::ranges::sort(oldest_first, {}, [](const auto* process) { return age_of(process->stat.id); });
+  left_out_ = 0;
+  bool others = false;
+  for (FoundProcess* const process : oldest_first) {
+    TrackedIoc& tracked = *process->tracked;
+    if (!tracked.followed && taken[tracked.ioc.kind] >= options_.places) {
+      ++left_out_;
+      continue;
+    }
+    if (tracked.followed && keeps_name(tracked.ioc)) continue;
+    const std::string before = tracked.ioc.name;
+    take_name(tracked.ioc, now);
+    if (!std::exchange(tracked.followed, true)) {
+      others = true;
+      ++taken[tracked.ioc.kind];
+      keep_open(fs_, *process);
+    } else if (tracked.ioc.name != before) {
+      // A name with a pid is given up when the one without it is free: the other IOC has ended.
+      names_.release(before, now);
+      tracked.changed = true;
+    }
+  }
+  return others;
+}
+
+void Finder::take_name(Ioc& ioc, Clock::time_point now) {
+  auto [name, contested_with] =
+      names_.take(ioc.claimed_name, {ioc.id, ioc.user, ioc.user_name}, now);
+  ioc.name = std::move(name);
+  ioc.contested_with = std::move(contested_with);
 }
 
 std::vector<Ioc> Finder::iocs() const {

@@ -9,7 +9,7 @@
 // process is taken for one when it holds a listening socket of which speaks() was said, or on one
 // of the given ports.
 //
-// When there are more than places, some are not followed: as if they were not there, but counted.
+// When there are more than places, the latest are not followed: as if they were not there, but counted.
 #pragma once
 
 #include <chrono>
@@ -27,12 +27,23 @@
 #include "iocs/find/found_process.h"
 #include "iocs/find/inspector.h"
 #include "iocs/find/ioc_name.h"
-#include "iocs/find/ioc_places.h"
 #include "iocs/find/listener_watch.h"
+#include "iocs/find/name_registry.h"
 #include "iocs/memory/process_reader.h"
-#include "iocs/samples.h"
 
 namespace ioc_exporter::iocs {
+
+// The kernel's tables have so many slots.
+inline constexpr std::size_t kMostIocs = 1024;
+
+// In this order: a process that becomes another IOC by exec ends and starts under the same IocId.
+struct Changes {
+  std::vector<Ioc> ended;    // as they were last
+  std::vector<Ioc> started;  // oldest first
+  std::vector<Ioc> changed;  // the same IOC with other ports, addresses, name, problem, ...
+
+  bool empty() const { return ended.empty() && started.empty() && changed.empty(); }
+};
 
 struct FinderOptions {
   std::vector<NameSource> name_sources = default_name_sources();
@@ -47,7 +58,7 @@ struct FinderOptions {
   // is a sign that it changed (process_signs.h), and when a new listener has come to its network
   // namespace.
   std::chrono::milliseconds young{10000};
-  // Of each kind, this many are followed at most: see share_places().
+  // Of each kind, this many are followed at most.
   std::size_t places = kMostIocs;
 };
 
@@ -88,14 +99,15 @@ class Finder {
   const std::set<Listener>& unclaimed() const { return listeners_.unclaimed(); }
   // NameRegistry::reserve().
   void reserve_names(std::map<std::string, NameClaim> names) {
-    places_.reserve_names(std::move(names));
+    names_.reserve(std::move(names));
   }
   // The next poll takes the process that holds this listener for a server of that kind.
   void speaks(const Listener& listener, IocKind kind);
   // Of those, the ones whose process cannot be found.
   std::vector<Listener> ownerless() const { return listeners_.ownerless(); }
   FinderCosts costs() const;
-  const LeftOut& left_out() const { return places_.left_out(); }
+  // IOCs that run and are not followed: all places are taken.
+  std::uint64_t left_out() const { return left_out_; }
   // Inode of the exporter's network namespace.
   std::uint64_t own_namespace() const { return listeners_.own_namespace(); }
 
@@ -114,6 +126,8 @@ class Finder {
   bool start(FoundProcess& process, IocKind kind, Clock::time_point now);
   void end(FoundProcess& process, Clock::time_point now, Changes& changes);
   void describe(FoundProcess& process);
+  bool give_places(Clock::time_point now);
+  void take_name(Ioc& ioc, Clock::time_point now);
   void start_servers(Clock::time_point now);
 
   RootedFs fs_;
@@ -121,7 +135,9 @@ class Finder {
   std::shared_ptr<ProcessReader> reader_;
   FileCache files_;
   Inspector inspector_;
-  IocPlaces places_;
+  NameRegistry names_;
+  std::uint64_t left_out_ = 0;
+  bool came_or_went_ = false;
   ListenerWatch listeners_;
   UserNames user_names_;
   std::uint64_t maps_read_ = 0;

@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "base/ascii.h"
-#include "iocs/find/process_signs.h"
 #include "iocs/find/process_stat.h"
 
 namespace ioc_exporter::iocs {
@@ -18,8 +17,6 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t kMostIdle = 4;
-// Of each reading: more than it takes of an ordinary process or library, or than a piece of memory.
-constexpr milliseconds kFree{5};
 constexpr milliseconds kCheckInterval{20};
 // A reader that sleeps now may have run since the last check: at most this counts as sleep.
 constexpr milliseconds kMostAsleepBetween{100};
@@ -52,8 +49,8 @@ bool has_ended(int process) {
 // A process' memory, by a reader that holds it open.
 class ReaderPool::RemoteMemory : public Memory {
  public:
-  RemoteMemory(ReaderPool& pool, Reader reader, const ReadProcess& of)
-      : pool_(pool), reader_(std::move(reader)), of_(of) {}
+  RemoteMemory(ReaderPool& pool, Reader reader, pid_t pid)
+      : pool_(pool), reader_(std::move(reader)), pid_(pid) {}
   ~RemoteMemory() override { pool_.give_back(std::move(reader_)); }
 
   Result<void> open(const IocId& id, const std::string& what) {
@@ -83,7 +80,7 @@ class ReaderPool::RemoteMemory : public Memory {
                             std::uint64_t address, std::size_t size_of_one,
                             std::span<std::byte> into) {
     const std::string what =
-        "read memory at " + hex_address(address) + " (pid " + std::to_string(of_.pid) + ")";
+        "read memory at " + hex_address(address) + " (pid " + std::to_string(pid_) + ")";
     const auto answer = ask(request, payload, what);
     if (!answer) return answer.error();
     const std::size_t size = std::min(answer->bytes.size(), into.size());
@@ -95,15 +92,15 @@ class ReaderPool::RemoteMemory : public Memory {
   Result<Answer> ask(const ReaderRequest& request, std::string_view payload,
                      const std::string& what) {
     if (!reader_.socket) return error_from_errno(ETIME, what + ": given up");
-    auto answer = pool_.ask(reader_, of_, {request, payload, -1, kMemoryPatience}, what, spent_);
+    auto answer = pool_.ask(reader_, pid_, {request, payload, -1, kMemoryPatience}, what, spent_);
     if (answer && (spent_.asleep >= kMostAsleep || spent_.waited >= kLongestMemory))
-      return pool_.give_up(reader_, of_, what + ": all of it takes too long");
+      return pool_.give_up(reader_, pid_, what + ": all of it takes too long");
     return answer;
   }
 
   ReaderPool& pool_;
   Reader reader_;
-  ReadProcess of_;
+  pid_t pid_;
   Spent spent_;
 };
 
@@ -143,45 +140,29 @@ void ReaderPool::give_back(Reader reader) {
   // Else its socket is closed, and it ends by itself.
 }
 
-// Under the mutex.
-bool ReaderPool::is_stuck(uid_t user) {
-  std::erase_if(killed_, [](const auto& one) { return has_ended(one.first.get()); });
-  const auto own = static_cast<std::size_t>(
-      std::ranges::count(killed_, user, [](const auto& one) { return one.second; }));
-  return own >= kMostStuckOfUser || (killed_.size() >= kMostStuck && own > 0);
-}
-
-Result<ReaderPool::ReadProcess> ReaderPool::may_read(pid_t pid, const std::string& what) {
+Result<void> ReaderPool::may_read(pid_t pid, const std::string& what) {
   if (stopped_) return error_from_errno(ETIME, what + ": the exporter ends");
   give_up_longest();
-  const uid_t user = user_of(fs(), pid).value_or(kNoUser);
   const std::scoped_lock lock(mutex_);
-  const auto now = Clock::now();
-  if (budget_.is_resting(pid, now))
+  if (rests_.is_resting(pid, Clock::now()))
     return error_from_errno(ETIME, what + ": not read for a while, it did not answer");
-  if (is_stuck(user))
-    return error_from_errno(ETIME, what + ": readings of this user's processes never end");
-  if (!budget_.is_overdrawn(user, now)) return ReadProcess{pid, user};
-  const std::string text = what + ": put off, readings of processes of user " +
-                           (user == kNoUser ? "(unknown)" : std::to_string(user)) +
-                           " take too long";
-  ++sample_.put_off;
-  // Now and then: there may be many.
-  if (put_off_lines_.allows(now)) log::warn("{}", text);
-  return error_from_errno(EAGAIN, text);
+  std::erase_if(killed_, [](const auto& one) { return has_ended(one.first.get()); });
+  if (std::ranges::any_of(killed_, [pid](const auto& one) { return one.second == pid; }))
+    return error_from_errno(ETIME, what + ": a reading of this process never ends");
+  return {};
 }
 
-Error ReaderPool::give_up(Reader& reader, const ReadProcess& of, const std::string& text) {
+Error ReaderPool::give_up(Reader& reader, pid_t pid, const std::string& text) {
   HelperRequest request;
   request.what = static_cast<std::uint32_t>(ReaderProcessRequest::kill);
   const auto killed = helper_->ask(request, reader.process.get(), kHelperPatience);
-  log::warn("{}; the process (pid {}) is not read for a while{}", text, of.pid,
+  log::warn("{}; the process (pid {}) is not read for a while{}", text, pid,
             killed ? "" : ", its reader cannot be killed: " + killed.error().message());
   const std::scoped_lock lock(mutex_);
   ++sample_.given_up;
-  killed_.emplace_back(std::move(reader.process), of.user);
+  killed_.emplace_back(std::move(reader.process), pid);
   reader = {};
-  budget_.note_hang(of.pid, Clock::now());
+  rests_.note_hang(pid, Clock::now());
   return error_from_errno(ETIME, text);
 }
 
@@ -193,14 +174,7 @@ Result<void> ReaderPool::send(Reader& reader, const Question& question, const st
   return why;
 }
 
-// Readings of an ordinary process are free: many IOCs may belong to one user.
-void ReaderPool::charge(const ReadProcess& of, nanoseconds waited) {
-  if (waited <= kFree) return;
-  const std::scoped_lock lock(mutex_);
-  budget_.charge(of.user, waited - kFree, Clock::now());
-}
-
-Result<ReaderPool::Answer> ReaderPool::ask(Reader& reader, const ReadProcess& of,
+Result<ReaderPool::Answer> ReaderPool::ask(Reader& reader, pid_t pid,
                                            const Question& question, const std::string& what,
                                            Spent& spent) {
   if (auto sent = send(reader, question, what); !sent) return sent.error();
@@ -210,9 +184,8 @@ Result<ReaderPool::Answer> ReaderPool::ask(Reader& reader, const ReadProcess& of
   const auto waited = Clock::now() - reading.began;
   spent.waited += waited;
   spent.asleep += reading.asleep;
-  charge(of, waited);
   if (outcome == Outcome::over) return answer;
-  return give_up(reader, of, no_answer_within(what, question.patience));
+  return give_up(reader, pid, no_answer_within(what, question.patience));
 }
 
 Result<ReaderPool::Answer> ReaderPool::wait(Reader& reader, Reading& reading, milliseconds patience,
@@ -266,26 +239,12 @@ Result<std::optional<ReaderPool::LongReading>> ReaderPool::take_long(pid_t pid, 
                                                                      const std::string& what) {
   const std::scoped_lock lock(mutex_);
   const auto found = long_.find(pid);
-  if (found == long_.end() ? long_budget_.is_resting(pid, Clock::now()) : found->second.key != key)
+  if (found == long_.end() ? long_rests_.is_resting(pid, Clock::now()) : found->second.key != key)
     return error_from_errno(
         EAGAIN, what + ": put off, another file of pid " + std::to_string(pid) + " takes long");
   std::optional<LongReading> taken;
   if (found != long_.end()) taken = std::move(long_.extract(found).mapped());
   return taken;
-}
-
-// Under the mutex.
-bool ReaderPool::may_go_on(const ReadProcess& of, Clock::time_point now) {
-  const auto own =
-      std::ranges::count_if(long_, [&](const auto& one) { return one.second.of.user == of.user; });
-  return !long_.contains(of.pid) && own < kMostLongOfUser &&
-         !long_budget_.is_overdrawn(of.user, now);
-}
-
-// Under the mutex.
-void ReaderPool::end_long(const LongReading& one, Clock::time_point now) {
-  long_budget_.charge(one.of.user, now - one.reading.began, now);
-  long_budget_.note_hang(one.of.pid, now);
 }
 
 // A file takes as long as its owner likes to make it: who asks gets EAGAIN, goes on with other
@@ -299,37 +258,33 @@ Result<ReaderPool::Answer> ReaderPool::ask_of_file(const Question& question, pid
   if (!taken) return std::move(taken).error();
   const bool is_long = taken->has_value();
   if (!is_long) {
-    const auto of = may_read(pid, what);
-    if (!of) return of.error();
+    if (auto may = may_read(pid, what); !may) return may.error();
     auto reader = take_reader();
     if (!reader) return std::move(reader).error();
     if (auto sent = send(*reader, question, what); !sent) return sent.error();
-    *taken = LongReading{key, *of, std::move(*reader), {}};
+    *taken = LongReading{key, pid, std::move(*reader), {}};
   }
   LongReading one = std::move(**taken);
-  const auto began = Clock::now();
   Outcome outcome{};
   auto answer = wait(one.reader, one.reading, question.patience,
                      is_long ? milliseconds(0) : at_once_, what, outcome);
-  charge(one.of, Clock::now() - began);
-  const auto now = Clock::now();
   std::unique_lock lock(mutex_);
-  if (is_long && outcome != Outcome::goes_on) end_long(one, now);
+  if (is_long && outcome != Outcome::goes_on) long_rests_.note_hang(pid, Clock::now());
   if (outcome == Outcome::late) {
     lock.unlock();
-    return give_up(one.reader, one.of, no_answer_within(what, question.patience));
+    return give_up(one.reader, pid, no_answer_within(what, question.patience));
   }
   if (outcome == Outcome::over) {
     lock.unlock();
     give_back(std::move(one.reader));
     return answer;
   }
-  if (may_go_on(one.of, now)) {
+  if (!long_.contains(pid) && long_.size() < kMostLong) {
     long_.emplace(pid, std::move(one));
     return error_from_errno(EAGAIN, what + ": it takes long, others are read meanwhile");
   }
   lock.unlock();
-  return give_up(one.reader, one.of, what + ": files of this user's processes take too long");
+  return give_up(one.reader, pid, what + ": files of other processes take long, too");
 }
 
 // Nobody asks for those of a process that has ended.
@@ -341,35 +296,33 @@ void ReaderPool::give_up_longest() {
     for (auto one = long_.begin(); one != long_.end();) {
       const auto next = std::next(one);
       if (now >= one->second.reading.began + kLongest) {
-        end_long(one->second, now);
+        long_rests_.note_hang(one->first, now);
         over.push_back(std::move(long_.extract(one).mapped()));
       }
       one = next;
     }
   }
   for (LongReading& one : over)
-    give_up(one.reader, one.of, no_answer_within("read a file", kLongest));
+    give_up(one.reader, one.pid, no_answer_within("read a file", kLongest));
 }
 
 Result<ReaderPool::Answer> ReaderPool::ask(const Question& question, pid_t pid,
                                            const std::string& what) {
-  const auto of = may_read(pid, what);
-  if (!of) return of.error();
+  if (auto may = may_read(pid, what); !may) return may.error();
   auto reader = take_reader();
   if (!reader) return std::move(reader).error();
   Spent spent;
-  auto answer = ask(*reader, *of, question, what, spent);
+  auto answer = ask(*reader, pid, question, what, spent);
   give_back(std::move(*reader));
   return answer;
 }
 
 Result<std::unique_ptr<Memory>> ReaderPool::memory(const IocId& id) {
   const std::string what = "read memory of pid " + std::to_string(id.pid);
-  const auto of = may_read(id.pid, what);
-  if (!of) return of.error();
+  if (auto may = may_read(id.pid, what); !may) return may.error();
   auto reader = take_reader();
   if (!reader) return std::move(reader).error();
-  auto memory = std::make_unique<RemoteMemory>(*this, std::move(*reader), *of);
+  auto memory = std::make_unique<RemoteMemory>(*this, std::move(*reader), id.pid);
   if (auto opened = memory->open(id, what); !opened) return opened.error();
   return std::unique_ptr<Memory>(std::move(memory));
 }
@@ -439,7 +392,7 @@ Result<FoundFunctions> ReaderPool::functions(pid_t pid, int fd, const std::strin
 
 ReaderSample ReaderPool::sample() {
   const std::scoped_lock lock(mutex_);
-  sample_.unwatched = budget_.resting(Clock::now());
+  sample_.unwatched = rests_.resting(Clock::now());
   return sample_;
 }
 

@@ -26,7 +26,7 @@
 #include "exposition/self_samples.h"
 #include "iocs/elf/code_file.h"
 #include "iocs/memory/process_reader.h"
-#include "iocs/memory/reader_budget.h"
+#include "iocs/memory/reading_rests.h"
 #include "iocs/memory/reader_wire.h"
 
 namespace ioc_exporter::iocs {
@@ -40,12 +40,9 @@ class ReaderPool final : public ProcessReader {
   static constexpr std::chrono::milliseconds kFilePatience{1000};
   // How long a reader that runs, or waits for a CPU, is waited for at once: others wait meanwhile.
   static constexpr std::chrono::milliseconds kAtOnce{1000};
-  static constexpr std::ptrdiff_t kMostLongOfUser = 2;  // of such readers
+  static constexpr std::size_t kMostLong = 8;  // of such readers
   // How long a reading takes at most, whatever its reader does.
   static constexpr std::chrono::seconds kLongest{30};
-  // Readers that were killed and are still there, of one user; and in all, above which a user may
-  // have none.
-  static constexpr std::size_t kMostStuckOfUser = 4, kMostStuck = 64;
   // The helper forks and kills at once, unless it is stopped.
   static constexpr std::chrono::milliseconds kHelperPatience{1000};
 
@@ -78,12 +75,6 @@ class ReaderPool final : public ProcessReader {
     UniqueFd process;
     pid_t pid = 0;
   };
-  // The process that is read, and its user, looked up before the reading: a process that has ended
-  // has none, and its reading could not be charged.
-  struct ReadProcess {
-    pid_t pid = 0;
-    uid_t user = 0;
-  };
   struct Question {
     ReaderRequest request;
     std::string_view payload{};
@@ -114,7 +105,7 @@ class ReaderPool final : public ProcessReader {
   };
   struct LongReading {
     FileKey key;
-    ReadProcess of;
+    pid_t pid = 0;
     Reader reader;
     Reading reading;
   };
@@ -123,34 +114,29 @@ class ReaderPool final : public ProcessReader {
   Result<Reader> fork_reader();
   void give_back(Reader reader);
   Result<Answer> ask(const Question& question, pid_t pid, const std::string& what);
-  Result<Answer> ask(Reader& reader, const ReadProcess& of, const Question& question,
+  Result<Answer> ask(Reader& reader, pid_t pid, const Question& question,
                      const std::string& what, Spent& spent);
   Result<Answer> ask_of_file(const Question& question, pid_t pid, const std::string& what);
   Result<void> send(Reader& reader, const Question& question, const std::string& what);
   Result<Answer> wait(Reader& reader, Reading& reading, std::chrono::milliseconds patience,
                       std::chrono::milliseconds at_once, const std::string& what, Outcome& outcome);
-  void charge(const ReadProcess& of, std::chrono::nanoseconds waited);
-  Error give_up(Reader& reader, const ReadProcess& of, const std::string& text);
+  Error give_up(Reader& reader, pid_t pid, const std::string& text);
   Result<std::optional<LongReading>> take_long(pid_t pid, const FileKey& key,
                                                const std::string& what);
-  bool may_go_on(const ReadProcess& of, Clock::time_point now);
-  void end_long(const LongReading& one, Clock::time_point now);
   void give_up_longest();
-  Result<ReadProcess> may_read(pid_t pid, const std::string& what);
-  bool is_stuck(uid_t user);
+  Result<void> may_read(pid_t pid, const std::string& what);
 
   std::shared_ptr<Helper> helper_;
   const std::chrono::milliseconds at_once_;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;  // for what follows
   std::vector<Reader> idle_;
-  std::vector<std::pair<UniqueFd, uid_t>> killed_;  // may still exist; with their users
-  ReaderBudget budget_;
-  // Of readings that go on, by process: it rests after each, and its user has a share of the time.
+  std::vector<std::pair<UniqueFd, pid_t>> killed_;  // may still exist; with what they read
+  ReadingRests rests_;
+  // Of readings that go on, by process: it rests after each.
   std::map<pid_t, LongReading> long_;
-  ReaderBudget long_budget_;
+  ReadingRests long_rests_;
   ReaderSample sample_;
-  LogBound put_off_lines_{1};
 };
 
 }  // namespace ioc_exporter::iocs

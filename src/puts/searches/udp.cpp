@@ -18,7 +18,7 @@ static_assert(sizeof(iocx_ca_search_client) == 8 && sizeof(iocx_ca_search_count)
 static_assert(sizeof(iocx_ca_search_key) == 16 && offsetof(iocx_ca_search_key, port) == 12);
 static_assert(sizeof(iocx_ca_search) == 120 && offsetof(iocx_ca_search, name) == 24);
 static_assert(sizeof(iocx_ca_beacon_key) == 12 && sizeof(iocx_ca_beacon) == 32);
-static_assert(sizeof(iocx_ca_device) == 8 && offsetof(iocx_ca_beacon, sender) == 28);
+static_assert(sizeof(iocx_ca_device) == 8 && offsetof(iocx_ca_beacon, holder) == 28);
 
 constexpr const char* kProbe = "ca_udp";
 constexpr const char* kOther = "(other)";
@@ -28,29 +28,27 @@ std::string server_label(const iocx_ca_beacon_key& key) {
   return ca_address_text(key.server) + ":" + std::to_string(key.port);
 }
 
-iocx_ca_udp_holder holder_of(const iocx_ca_search_client& key, const iocx_ca_search_count&) {
-  return iocx_ca_udp_holder_of_client(&key.address, key.net);
+// After the entry was erased, as the program does.
+void give_back(const CaUdpObject&, const iocx_ca_search_client&, const iocx_ca_search_count&) {}
+void give_back(const CaUdpObject& object, const iocx_ca_search_key& key, const iocx_ca_search&) {
+  object.caps().give(IOCX_CA_UDP_HELD_SEARCHES, iocx_ca_holder_of(&key.client, key.port));
 }
-iocx_ca_udp_holder holder_of(const iocx_ca_search_key& key, const iocx_ca_search&) {
-  return iocx_ca_udp_holder_of_search(&key.client, key.net, key.port);
-}
-iocx_ca_udp_holder holder_of(const iocx_ca_beacon_key& key, const iocx_ca_beacon& beacon) {
-  return {beacon.sender, iocx_ca_udp_share_of_net(key.net)};
+void give_back(const CaUdpObject& object, const iocx_ca_beacon_key&, const iocx_ca_beacon& beacon) {
+  object.caps().give(IOCX_CA_UDP_HELD_BEACONS, beacon.holder);
 }
 
 // Erases the entries of `map` that `unwanted(key, value)` accepts.
 template <class Map, class Unwanted>
-Result<void> erase_from(const CaUdpObject& object, const Map& map, iocx_ca_udp_share_of table,
-                        Unwanted&& unwanted) {
-  std::vector<std::pair<typename Map::Key, iocx_ca_udp_holder>> entries;
+Result<void> erase_from(const CaUdpObject& object, const Map& map, Unwanted&& unwanted) {
+  std::vector<std::pair<typename Map::Key, typename Map::Value>> entries;
   auto read = map.for_each([&](const auto& key, const auto& value) {
-    if (unwanted(key, value)) entries.emplace_back(key, holder_of(key, value));
+    if (unwanted(key, value)) entries.emplace_back(key, value);
   });
   if (!read) return read;
-  for (const auto& [key, holder] : entries) {
+  for (const auto& [key, value] : entries) {
     auto erased = map.erase(key);
     if (!erased) return std::move(erased).error();
-    if (*erased) object.give_share(table, holder);  // else the program did
+    if (*erased) give_back(object, key, value);  // else the program did
   }
   return {};
 }
@@ -85,9 +83,9 @@ Result<void> CaUdp::remove_namespace(std::uint32_t net) {
   servers_.remove_namespace(net);
   const auto its = [net](const auto& key, const auto&) { return key.net == net; };
   const CaUdpMaps& maps = object_.maps();
-  if (auto ok = erase_from(object_, maps.clients, IOCX_CA_UDP_SHARE_CLIENTS, its); !ok) return ok;
-  if (auto ok = erase_from(object_, maps.beacons, IOCX_CA_UDP_SHARE_BEACONS, its); !ok) return ok;
-  return erase_from(object_, maps.searches, IOCX_CA_UDP_SHARE_SEARCHES, its);
+  if (auto ok = erase_from(object_, maps.clients, its); !ok) return ok;
+  if (auto ok = erase_from(object_, maps.beacons, its); !ok) return ok;
+  return erase_from(object_, maps.searches, its);
 }
 
 Result<void> CaUdp::update_devices(std::uint32_t net, Namespace& in) {
@@ -123,15 +121,14 @@ Result<void> CaUdp::forget_searches(std::uint64_t before_ns) {
   const auto over = [before_ns](const auto&, const iocx_ca_search& search) {
     return search.last_ns < before_ns;
   };
-  return erase_from(object_, object_.maps().searches, IOCX_CA_UDP_SHARE_SEARCHES, over);
+  return erase_from(object_, object_.maps().searches, over);
 }
 
 // Erases what is silent for too long, and gives its labels: one leaves when no namespace has seen
 // it any more, else its total would shrink.
 template <class Map, class LabelOf>
-Result<std::vector<std::string>> CaUdp::erase_silent(const Map& map, iocx_ca_udp_share_of table,
-                                                     std::uint64_t entries, Clock::time_point now,
-                                                     LabelOf label_of) {
+Result<std::vector<std::string>> CaUdp::erase_silent(const Map& map, std::uint64_t entries,
+                                                     Clock::time_point now, LabelOf label_of) {
   const std::uint64_t before_ns =
       kernel_ns(now - (entries < map.capacity() / 2 ? kSilent : kSilentWhenCrowded));
   std::map<std::string, std::uint64_t> last;
@@ -144,7 +141,7 @@ Result<std::vector<std::string>> CaUdp::erase_silent(const Map& map, iocx_ca_udp
     const auto found = last.find(label_of(key));
     return found != last.end() && found->second < before_ns;
   };
-  if (auto erased = erase_from(object_, map, table, is_silent); !erased) return erased.error();
+  if (auto erased = erase_from(object_, map, is_silent); !erased) return erased.error();
   std::vector<std::string> silent;
   for (const auto& [label, last_ns] : last)
     if (last_ns < before_ns) silent.push_back(label);
@@ -154,12 +151,10 @@ Result<std::vector<std::string>> CaUdp::erase_silent(const Map& map, iocx_ca_udp
 Result<void> CaUdp::forget_silent(Clock::time_point now) {
   if (auto ok = observe(); !ok) return ok;
   const auto client_label = [](const auto& key) { return ca_address_text(key.address); };
-  const auto clients = erase_silent(object_.maps().clients, IOCX_CA_UDP_SHARE_CLIENTS,
-                                    client_entries_, now, client_label);
+  const auto clients = erase_silent(object_.maps().clients, client_entries_, now, client_label);
   if (!clients) return clients.error();
   for (const std::string& label : *clients) other_ += clients_.forget(label)[0];
-  const auto servers = erase_silent(object_.maps().beacons, IOCX_CA_UDP_SHARE_BEACONS,
-                                    beacon_entries_, now, server_label);
+  const auto servers = erase_silent(object_.maps().beacons, beacon_entries_, now, server_label);
   if (!servers) return servers.error();
   for (const std::string& label : *servers) servers_.forget(label);
   return {};

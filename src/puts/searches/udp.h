@@ -75,9 +75,8 @@ class CaUdp {
   Result<void> observe();
   Result<void> forget_searches(std::uint64_t before_ns);
   template <class Map, class LabelOf>
-  Result<std::vector<std::string>> erase_silent(const Map& map, iocx_ca_udp_share_of table,
-                                                std::uint64_t entries, Clock::time_point now,
-                                                LabelOf label_of);
+  Result<std::vector<std::string>> erase_silent(const Map& map, std::uint64_t entries,
+                                                Clock::time_point now, LabelOf label_of);
   Result<void> forget_silent(Clock::time_point now);
   Result<std::vector<SearchedName>> most_searched();
   Result<void> add_counters(CaUdpReading& reading) const;

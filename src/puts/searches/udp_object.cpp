@@ -28,10 +28,8 @@ Result<void> CaUdpObject::set_sizes(const CaUdpSizes& sizes) const {
                                                        {maps.ca_beacons, sizes.max_beacons}};
   for (const auto& [map, entries] : wanted)
     if (auto ok = kernel::size_map(map, entries); !ok) return ok;
-  auto& bounds = skeleton_->rodata->cfg_bounds;
-  bounds[IOCX_CA_UDP_SHARE_CLIENTS] = kernel::usual_bound(sizes.max_clients);
-  bounds[IOCX_CA_UDP_SHARE_SEARCHES] = kernel::usual_bound(sizes.max_searches);
-  bounds[IOCX_CA_UDP_SHARE_BEACONS] = kernel::usual_bound(sizes.max_beacons);
+  skeleton_->rodata->cfg_caps[IOCX_CA_UDP_HELD_SEARCHES] = iocx_cap(sizes.max_searches);
+  skeleton_->rodata->cfg_caps[IOCX_CA_UDP_HELD_BEACONS] = iocx_cap(sizes.max_beacons);
   return {};
 }
 
@@ -53,11 +51,10 @@ Result<void> CaUdpObject::open_views() {
   if (auto ok = kernel::open_view(maps_.searches, maps.ca_searches); !ok) return ok;
   if (auto ok = kernel::open_view(maps_.beacons, maps.ca_beacons); !ok) return ok;
   if (auto ok = kernel::open_view(maps_.enslaved_devices, maps.ca_lower_devices); !ok) return ok;
-  auto taken =
-      kernel::Shares::map(bpf_map__fd(maps.ca_udp_shares), IOCX_CA_UDP_HOLDERS,
-                          bpf_map__name(maps.ca_udp_shares), skeleton_->rodata->cfg_bounds);
-  if (!taken) return std::move(taken).error();
-  shares_ = std::move(*taken);
+  auto caps = kernel::Caps::map(bpf_map__fd(maps.ca_udp_held), IOCX_CA_HOLDERS,
+                                bpf_map__name(maps.ca_udp_held), skeleton_->rodata->cfg_caps);
+  if (!caps) return std::move(caps).error();
+  caps_ = std::move(*caps);
   return kernel::open_view(maps_.counters, maps.ca_udp_drops);
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "kernel/map.h"
-#include "kernel/shares.h"
+#include "kernel/caps.h"
 #include "puts/tap/tap_object.h"
 #include "shared/ca_udp.h"
 
@@ -37,10 +37,7 @@ class CaUdpObject {
   static Result<CaUdpObject> load(const CaSharedMaps& maps, const CaUdpSizes& sizes, bool remote);
 
   const CaUdpMaps& maps() const { return maps_; }
-  // After an entry was erased, as the program does.
-  void give_share(iocx_ca_udp_share_of table, const iocx_ca_udp_holder& holder) const {
-    shares_.give(table, holder.one, holder.group);
-  }
+  const kernel::Caps& caps() const { return caps_; }
 
  private:
   struct Unload {
@@ -56,7 +53,7 @@ class CaUdpObject {
 
   std::unique_ptr<ca_udp_bpf, Unload> skeleton_;
   CaUdpMaps maps_;
-  kernel::Shares shares_;
+  kernel::Caps caps_;
 };
 
 }  // namespace ioc_exporter::ca

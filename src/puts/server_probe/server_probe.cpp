@@ -250,8 +250,6 @@ Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
   iocx_server_ioc config{};
   config.bucket = ioc.ca_writes ? ioc.ca_writes->ca_bucket : 0;
   config.generation = watched.generation;
-  config.user =
-      static_cast<std::uint16_t>(IOCX_SERVER_SHARE_USER + ioc.user % IOCX_SERVER_USER_BUCKETS);
   config.by_db_addr = has_db_addr(ioc.base_version) ? 1 : 0;
   config.enum_type = enum_type(ioc.base_version);
   config.tells_results = functions.tells_results ? 1 : 0;

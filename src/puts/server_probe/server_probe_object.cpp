@@ -27,7 +27,7 @@ static_assert(sizeof(iocx_server_slot) == 128 && offsetof(iocx_server_slot, who)
 static_assert(sizeof(iocx_ca_server_info) == 512 && offsetof(iocx_ca_server_info, name) == 168 &&
               offsetof(iocx_ca_server_info, owner_user) == 448);
 static_assert(sizeof(iocx_server_result) == 128 && offsetof(iocx_server_result, notify) == 88);
-static_assert(sizeof(iocx_open_callback_key) == 16 && sizeof(iocx_open_callback) == 48);
+static_assert(sizeof(iocx_open_callback_key) == 16 && sizeof(iocx_open_callback) == 40);
 static_assert(sizeof(iocx_server_rest) == 24 + 8 * IOCX_FAILURES);
 static_assert(IOCX_PVA_DROP_FULL == int{IOCX_SERVER_DROP_FULL} &&
               IOCX_PVA_DROP_UNREADABLE == int{IOCX_SERVER_DROP_UNREADABLE});
@@ -103,7 +103,7 @@ Result<void> ServerProbeObject::open_views() {
     if (auto ok = kernel::open_view(maps_.durations, maps.slot_durations); !ok) return ok;
     if (auto ok = kernel::map_memory(slots_, maps.server_slots); !ok) return ok;
     if (auto ok = kernel::map_memory(results_, maps.slot_results); !ok) return ok;
-    return kernel::map_memory(shares_, maps.slot_shares);
+    return kernel::map_memory(held_, maps.slots_held);
   });
 }
 
@@ -179,22 +179,17 @@ Result<void> ServerProbeObject::give_up(std::uint32_t slot) const {
   return {};
 }
 
-Result<void> ServerProbeObject::forget_callback(const iocx_open_callback_key& key,
-                                                std::uint32_t user) const {
+Result<void> ServerProbeObject::forget_callback(const iocx_open_callback_key& key) const {
   auto erased = maps_.open_callbacks.erase(key);
   if (!erased) return std::move(erased).error();
-  if (!*erased) return {};
-  for (const std::uint32_t holder :
-       {IOCX_SERVER_SHARE_ALL, IOCX_SERVER_SHARE_IOC + key.generation % IOCX_SERVER_IOCS, user})
-    __atomic_fetch_sub(&shares()[IOCX_SERVER_SHARES + holder], 1, __ATOMIC_RELAXED);
+  if (*erased) give_back(IOCX_SERVER_CALLBACKS + key.generation % IOCX_SERVER_IOCS);
   return {};
 }
 
 Result<void> ServerProbeObject::give_slot(std::uint32_t slot) const {
   iocx_server_slot& freed = slots()[slot];
-  for (const std::uint32_t holder :
-       {IOCX_SERVER_SHARE_ALL, freed.holder_client, freed.holder_ioc, freed.holder_user})
-    __atomic_fetch_sub(&shares()[holder], 1, __ATOMIC_RELAXED);
+  for (const std::uint32_t holder : {IOCX_HELD_ALL, freed.holder_client, freed.holder_ioc})
+    give_back(holder);
   freed = {};
   results()[slot] = {};
   if (auto erased = maps_.durations.erase(slot); !erased) return std::move(erased).error();

@@ -67,12 +67,12 @@ class ServerProbeObject {
   iocx_server_slot* slots() const { return static_cast<iocx_server_slot*>(slots_.data()); }
   iocx_server_result* results() const { return static_cast<iocx_server_result*>(results_.data()); }
   // Slots that are not free, at least: one is counted before it is taken. `holder`: index into
-  // slot_shares.
-  std::uint64_t held(std::uint32_t holder = IOCX_SERVER_SHARE_ALL) const {
-    return __atomic_load_n(&shares()[holder], __ATOMIC_ACQUIRE);
+  // slots_held.
+  std::uint64_t held(std::uint32_t holder = IOCX_HELD_ALL) const {
+    return __atomic_load_n(&counts()[holder], __ATOMIC_ACQUIRE);
   }
   // Its end will not be seen.
-  Result<void> forget_callback(const iocx_open_callback_key& key, std::uint32_t user) const;
+  Result<void> forget_callback(const iocx_open_callback_key& key) const;
   // Takes its key away: from now on no put finds the slot.
   Result<void> give_up(std::uint32_t slot) const;
   // Zeroes a slot that the program no longer uses, and lets it be taken again.
@@ -95,14 +95,17 @@ class ServerProbeObject {
   Result<void> load_pva();
   Result<void> open_views();
   Result<void> push_free(std::uint32_t slot) const;
-  std::uint64_t* shares() const { return static_cast<std::uint64_t*>(shares_.data()); }
+  std::uint64_t* counts() const { return static_cast<std::uint64_t*>(held_.data()); }
+  void give_back(std::uint32_t holder) const {
+    __atomic_fetch_sub(&counts()[holder], 1, __ATOMIC_RELAXED);
+  }
 
   Options options_;
   // One of them.
   std::unique_ptr<ca_server_probe_bpf, Unload> ca_;
   std::unique_ptr<pva_server_probe_bpf, Unload> pva_;
   std::unique_ptr<iocs::Attacher> attacher_;  // goes before the skeleton
-  kernel::MapMemory slots_, results_, shares_;
+  kernel::MapMemory slots_, results_, held_;
   ServerProbeMaps maps_;
 };
 

@@ -134,18 +134,18 @@ bool ServerProbe::waits(std::uint32_t index, std::uint64_t now_ns) const {
 // Those of IOCs that are not probed any more are forgotten: their end is not seen.
 Result<void> ServerProbe::look_at_open_callbacks() {
   with_callbacks_.clear();
-  std::vector<std::pair<iocx_open_callback_key, std::uint32_t>> over;  // with the user
+  std::vector<iocx_open_callback_key> over;
   auto read = object_.maps().open_callbacks.for_each(
       [&](const iocx_open_callback_key& key, const iocx_open_callback& callback) {
         const Watched* const watched = of_generation(key.generation);
         if (watched == nullptr || watched->probes.empty())
-          over.emplace_back(key, callback.user);
+          over.push_back(key);
         else
           with_callbacks_.insert(callback.slot);
       });
   if (!read) return read;
-  for (const auto& [key, user] : over)
-    if (auto forgotten = object_.forget_callback(key, user); !forgotten) return forgotten;
+  for (const iocx_open_callback_key& key : over)
+    if (auto forgotten = object_.forget_callback(key); !forgotten) return forgotten;
   return {};
 }
 

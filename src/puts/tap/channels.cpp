@@ -20,7 +20,7 @@ Result<void> Channels::observe(Clock::time_point now) {
   const std::uint32_t before = std::exchange(used_end_, object_.max_channels());
   std::uint32_t slot = 0, found = 0;
   // When as many were found as are held the others are free.
-  for (; slot < used_.size() && found < object_.held(IOCX_CA_SHARE_CHANNELS); ++slot) {
+  for (; slot < used_.size() && found < object_.caps().held(IOCX_CA_HELD_CHANNELS); ++slot) {
     used_[slot] = state_of(object_.channels()[slot]) != IOCX_CA_SLOT_FREE;
     if (!used_[slot]) continue;
     ++found;
@@ -141,7 +141,7 @@ Result<void> Channels::free(std::uint32_t slot, Clock::time_point now) {
   orphans_.forget(slot);
   held_.erase(slot);
   used_[slot] = false;
-  return object_.give_slot(slot, *info ? (*info)->address : IOCX_SHARE_LOCAL);
+  return object_.give_slot(slot, *info ? (*info)->holder : IOCX_HELD_ALL);
 }
 
 void Channels::note_taken(std::uint32_t slot) {

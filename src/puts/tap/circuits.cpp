@@ -44,7 +44,7 @@ Result<void> Circuits::end_lost(Seen& seen, Clock::time_point now) {
     if (!servers_.is_served(flow.key) && seen.alive.erase(flow.circuit) != 0)
       if (auto ok = remove(flow.key, flow.circuit); !ok) return ok;
   const auto wait =
-      object_.is_crowded(IOCX_CA_SHARE_CIRCUITS) ? kSocketLookWhenCrowded : kSocketLook;
+      object_.caps().is_crowded(IOCX_CA_HELD_CIRCUITS) ? kSocketLookWhenCrowded : kSocketLook;
   if (looked_at_sockets_ && now - *looked_at_sockets_ < wait) return {};
   looked_at_sockets_ = now;
   const auto connections = sockets();
@@ -64,7 +64,7 @@ Result<void> Circuits::end_lost(Seen& seen, Clock::time_point now) {
 }
 
 Result<void> Circuits::free_ended(const Seen& seen, Clock::time_point now) {
-  const auto wait = object_.is_crowded(IOCX_CA_SHARE_CIRCUITS) ? kLingerWhenCrowded : kLinger;
+  const auto wait = object_.caps().is_crowded(IOCX_CA_HELD_CIRCUITS) ? kLingerWhenCrowded : kLinger;
   const auto due = gone_.due(seen.ended, now, wait);
   for (const auto& flow : seen.flows)
     if (std::ranges::binary_search(due, flow.circuit))
@@ -103,7 +103,7 @@ Result<void> Circuits::remove(const iocx_ca_flow_key& key, std::uint64_t circuit
   }
   if (*taken) {
     object_.stop_waiting(**taken);
-    object_.give_share(IOCX_CA_SHARE_CIRCUITS, 0, (*taken)->address);
+    object_.caps().give(IOCX_CA_HELD_CIRCUITS, (*taken)->holder);
   }
   traffic_.close(key);
   --count_;

@@ -8,8 +8,7 @@
 namespace ioc_exporter::ca {
 
 Result<void> Leftovers::look(Clock::time_point now) {
-  sweeps_ = !swept_ || now - *swept_ >= kSweep || object_.is_crowded(IOCX_CA_SHARE_REQUESTS) ||
-            object_.is_crowded(IOCX_CA_SHARE_CLEARED);
+  sweeps_ = !swept_ || now - *swept_ >= kSweep || object_.caps().is_crowded(IOCX_CA_HELD_REQUESTS);
   requests_.clear();
   marks_.clear();
   if (!sweeps_) return {};
@@ -43,13 +42,11 @@ Result<void> Leftovers::free_requests(const Circuits::Seen& seen, Clock::time_po
     if (auto erased = object_.maps().cids.erase(request.key); !erased) return erased.error();
     if (auto erased = object_.maps().channel_info.erase(channel); !erased) return erased.error();
     if (request.waits && *info)
-      object_.give_share(IOCX_CA_SHARE_REQUESTS, request.key.circuit, (*info)->address);
+      object_.caps().give(IOCX_CA_HELD_REQUESTS, (*info)->holder);
   }
   for (const auto& by_sid : marks_) {
     if (seen.alive.contains(by_sid.circuit)) continue;
-    auto erased = object_.maps().sids.erase(by_sid);
-    if (!erased) return erased.error();
-    if (*erased) object_.give_share(IOCX_CA_SHARE_CLEARED, by_sid.circuit, IOCX_SHARE_LOCAL);
+    if (auto erased = object_.maps().sids.erase(by_sid); !erased) return erased.error();
   }
   return {};
 }

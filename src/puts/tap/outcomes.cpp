@@ -8,7 +8,7 @@ namespace ioc_exporter::ca {
 template <class Entry, class Add, class PassOver>
 void Outcomes::take(const Key& key, const Entry& entry, std::uint64_t count, Add add,
                     PassOver pass_over) {
-  entries_.insert({key, {entry.circuit, entry.address}});
+  entries_.insert({key, entry.holder});
   const CaPutLabels* const labels = totals_.puts.labels(entry.slot, key.first);
   if (labels == nullptr) {
     if (!totals_.puts.is_open(entry.slot, key.first)) strangers_.emplace(key, count);
@@ -60,10 +60,9 @@ Result<void> Outcomes::free(const Key& key) {
   auto erased = is_duration ? object_.maps().outcomes.erase(channel)
                             : object_.maps().failures.erase({channel, status, 0});
   if (!erased) return std::move(erased).error();
-  const Holder& holder = entries_.at(key);
   if (*erased)
-    object_.give_share(is_duration ? IOCX_CA_SHARE_OUTCOMES : IOCX_CA_SHARE_FAILURES,
-                       holder.circuit, holder.address);
+    object_.caps().give(is_duration ? IOCX_CA_HELD_OUTCOMES : IOCX_CA_HELD_FAILURES,
+                        entries_.at(key));
   return {};
 }
 
@@ -78,13 +77,13 @@ Result<void> Outcomes::free(const std::set<std::uint64_t>& channels) {
   }
   std::vector<std::pair<iocx_ca_channel_key, std::uint32_t>> waiting;
   auto read = object_.maps().pending.for_each([&](const auto& key, const iocx_ca_pending& value) {
-    if (channels.contains(value.channel)) waiting.emplace_back(key, value.address);
+    if (channels.contains(value.channel)) waiting.emplace_back(key, value.holder);
   });
   if (!read) return read;
-  for (const auto& [key, address] : waiting) {
+  for (const auto& [key, holder] : waiting) {
     auto erased = object_.maps().pending.erase(key);
     if (!erased) return std::move(erased).error();
-    if (*erased && address != 0) object_.give_share(IOCX_CA_SHARE_PENDING, key.circuit, address);
+    if (*erased) object_.caps().give(IOCX_CA_HELD_PENDING, holder);
   }
   return {};
 }

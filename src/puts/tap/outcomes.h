@@ -35,11 +35,6 @@ class Outcomes {
   // Channel and status; of durations, kDurations in its place.
   using Key = std::pair<std::uint64_t, std::uint32_t>;
   static constexpr std::uint32_t kDurations = IOCX_CA_NORMAL;
-  // Holder of a share of the table, as CaTapObject::give_share() takes it.
-  struct Holder {
-    std::uint64_t circuit;
-    std::uint32_t address;
-  };
 
   template <class Entry, class Add, class PassOver>
   void take(const Key& key, const Entry& entry, std::uint64_t count, Add add, PassOver pass_over);
@@ -48,7 +43,7 @@ class Outcomes {
   const CaTapObject& object_;
   const Channels& channels_;
   CaTotals& totals_;
-  std::map<Key, Holder> entries_;           // at the last look
+  std::map<Key, std::uint32_t> entries_;  // at the last look, with their holders
   std::map<Key, std::uint64_t> strangers_;  // of them, of channels that are not known
   std::uint64_t late_answers_ = 0;
 };

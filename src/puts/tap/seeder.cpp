@@ -38,7 +38,7 @@ Result<CaSeedResult> Seeder::seed(const CaSeed& seed) {
     info.ioc = seed.ioc;
     info.client_port = circuit.key.client_port;
     info.server_port = circuit.key.server_port;
-    info.address = iocx_ca_share_of_address(&info.client);
+    info.holder = iocx_ca_holder_of(&info.client, info.client_port);
     set_text(info.identity.user, circuit.user);
     set_text(info.identity.host, circuit.host);
     for (const CaSeedChannel& channel : circuit.channels) {
@@ -95,14 +95,14 @@ Result<std::optional<std::uint64_t>> Seeder::add_circuit(std::uint32_t ioc,
   flow.joined = 1;
   flow.since_ns = clock_ns(CLOCK_MONOTONIC);
   flow.channels = static_cast<std::int32_t>(circuit.channels.size());
-  flow.address = iocx_ca_share_of_address(&circuit.key.client);
+  flow.holder = iocx_ca_holder_of(&circuit.key.client, circuit.key.client_port);
   set_text(flow.identity.user, circuit.user);
   set_text(flow.identity.host, circuit.host);
-  if (!object_.take_share(IOCX_CA_SHARE_CIRCUITS, 0, flow.address))
+  if (!object_.caps().take(IOCX_CA_HELD_CIRCUITS, flow.holder))
     return error_from_errno(E2BIG, "add a circuit to BPF map ca_flows");
   auto inserted = object_.maps().flows.update(circuit.key, flow, kernel::UpdateMode::only_new);
   if (inserted) return std::optional<std::uint64_t>(flow.circuit);
-  object_.give_share(IOCX_CA_SHARE_CIRCUITS, 0, flow.address);
+  object_.caps().give(IOCX_CA_HELD_CIRCUITS, flow.holder);
   if (inserted.error().code == std::errc::file_exists) return std::optional<std::uint64_t>();
   return inserted.error();
 }
@@ -134,10 +134,10 @@ Result<Seeder::Outcome> Seeder::seed_channel(const iocx_ca_channel_info& info,
 // `channels_known` when the kernel has given the SID to another one meanwhile.
 Result<Seeder::Outcome> Seeder::add_channel(const iocx_ca_channel_info& info,
                                             const CaSeedChannel& channel) {
-  if (!object_.take_share(IOCX_CA_SHARE_CHANNELS, info.circuit, info.address))
+  if (!object_.caps().take(IOCX_CA_HELD_CHANNELS, info.holder))
     return &CaSeedResult::channels_no_room;
   auto slot = object_.take_slot();
-  if (!slot || !*slot) object_.give_share(IOCX_CA_SHARE_CHANNELS, info.circuit, info.address);
+  if (!slot || !*slot) object_.caps().give(IOCX_CA_HELD_CHANNELS, info.holder);
   if (!slot) return std::move(slot).error();
   if (!*slot) return &CaSeedResult::channels_no_room;
   const std::uint64_t id = new_id();
@@ -145,7 +145,7 @@ Result<Seeder::Outcome> Seeder::add_channel(const iocx_ca_channel_info& info,
   element.circuit = info.circuit;
   if (auto stored = object_.maps().channel_info.update(id, info, kernel::UpdateMode::only_new);
       !stored) {
-    if (auto ok = object_.give_slot(**slot, info.address); !ok) return ok.error();
+    if (auto ok = object_.give_slot(**slot, info.holder); !ok) return ok.error();
     if (!is_full(stored.error())) return stored.error();
     return &CaSeedResult::channels_no_room;
   }
@@ -202,7 +202,7 @@ Result<void> Seeder::name_info(std::uint32_t slot, iocx_ca_channel_info named) {
   auto info = object_.maps().channel_info.lookup(id);
   if (!info) return std::move(info).error();
   if (!*info || (*info)->name[0] != 0) return {};
-  named.address = (*info)->address;  // who has the share of its slot
+  named.holder = (*info)->holder;  // of its slot
   auto stored = object_.maps().channel_info.update(id, named, kernel::UpdateMode::only_existing);
   if (stored) channels_.note_named(slot);
   return stored;

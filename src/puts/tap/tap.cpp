@@ -16,8 +16,8 @@ static_assert(sizeof(iocx_ca_stream) == 280 && sizeof(iocx_pva_stream) == 296 &&
 static_assert(sizeof(iocx_ca_flow) == 928 && offsetof(iocx_ca_flow, counts) == 80 &&
               offsetof(iocx_ca_flow, directions) == 272);
 static_assert(sizeof(iocx_ca_pending) == 32 && sizeof(iocx_ca_failure_key) == 16 &&
-              sizeof(iocx_ca_failure) == 24);
-static_assert(sizeof(iocx_ca_outcome) == 24 + 8 * IOCX_PUT_HIST_SLOTS);
+              sizeof(iocx_ca_failure) == 16);
+static_assert(sizeof(iocx_ca_outcome) == 16 + 8 * IOCX_PUT_HIST_SLOTS);
 static_assert(sizeof(iocx_ca_told) == 8 && sizeof(iocx_ca_begun) == 12);
 static_assert(sizeof(iocx_ca_page) == 19712 && offsetof(iocx_ca_page, bytes) == 1280);
 static_assert(sizeof(iocx_ca_page_owner) == 16);

@@ -67,17 +67,15 @@ Result<void> CaTapObject::set_sizes() const {
   return {};
 }
 
-void CaTapObject::set_bounds() const {
-  auto& bounds = skeleton_->rodata->cfg_bounds;
-  bounds[IOCX_CA_SHARE_CIRCUITS] = kernel::usual_bound(sizes_.max_circuits);
-  bounds[IOCX_CA_SHARE_CHANNELS] = kernel::usual_bound(sizes_.max_channels);
-  bounds[IOCX_CA_SHARE_REQUESTS] = kernel::usual_bound(sizes_.max_channels);
-  bounds[IOCX_CA_SHARE_PENDING] = kernel::usual_bound(sizes_.max_pending - sizes_.max_pending / 4);
-  bounds[IOCX_CA_SHARE_OUTCOMES] = kernel::usual_bound(sizes_.max_outcomes);
-  bounds[IOCX_CA_SHARE_FAILURES] = kernel::usual_bound(sizes_.max_failures);
-  bounds[IOCX_CA_SHARE_CLEARED] = kernel::usual_bound(sizes_.max_channels);
-  // Pages are held for moments, and two connections on a bad network need nearly all.
-  bounds[IOCX_CA_SHARE_PAGES] = {sizes_.max_pages, sizes_.max_pages / 8};
+void CaTapObject::set_caps() const {
+  auto& caps = skeleton_->rodata->cfg_caps;
+  caps[IOCX_CA_HELD_CIRCUITS] = iocx_cap(sizes_.max_circuits);
+  caps[IOCX_CA_HELD_CHANNELS] = iocx_cap(sizes_.max_channels);
+  caps[IOCX_CA_HELD_REQUESTS] = iocx_cap(sizes_.max_channels);
+  caps[IOCX_CA_HELD_PENDING] = iocx_cap(sizes_.max_pending);
+  caps[IOCX_CA_HELD_OUTCOMES] = iocx_cap(sizes_.max_outcomes);
+  caps[IOCX_CA_HELD_FAILURES] = iocx_cap(sizes_.max_failures);
+  caps[IOCX_CA_HELD_PAGES] = iocx_cap(sizes_.max_pages);
 }
 
 Result<void> CaTapObject::open_views() {
@@ -100,10 +98,10 @@ Result<void> CaTapObject::map_into_memory() {
   const auto& maps = skeleton_->maps;
   if (auto ok = kernel::map_memory(channels_, maps.ca_channels); !ok) return ok;
   if (auto ok = kernel::map_memory(page_owners_, maps.ca_page_owners); !ok) return ok;
-  auto taken = kernel::Shares::map(bpf_map__fd(maps.ca_shares), IOCX_CA_HOLDERS,
-                                   bpf_map__name(maps.ca_shares), skeleton_->rodata->cfg_bounds);
-  if (!taken) return std::move(taken).error();
-  shares_ = std::move(*taken);
+  auto caps = kernel::Caps::map(bpf_map__fd(maps.ca_held), IOCX_CA_HOLDERS,
+                                bpf_map__name(maps.ca_held), skeleton_->rodata->cfg_caps);
+  if (!caps) return std::move(caps).error();
+  caps_ = std::move(*caps);
   return kernel::map_memory(watched_, maps.ca_watched);
 }
 
@@ -114,7 +112,7 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, b
   ca_tap_bpf* const skeleton = object.skeleton_.get();
   if (skeleton == nullptr) return kernel::libbpf_error(-errno, "open BPF object ca_tap");
   skeleton->rodata->cfg_remote = remote_servers ? 1 : 0;
-  object.set_bounds();
+  object.set_caps();
   if (auto ok = kernel::use_ring(*skeleton, ring, "ca_tap"); !ok) return ok.error();
   const auto& programs = skeleton->progs;
   const bool swap = lock == CaTapLock::choose ? kernel_has_compare_and_swap()
@@ -179,8 +177,8 @@ Result<std::optional<std::uint32_t>> CaTapObject::take_slot() const {
   return kernel::libbpf_error(err, "take from BPF map ca_free_slots");
 }
 
-Result<void> CaTapObject::give_slot(std::uint32_t slot, std::uint32_t address) const {
-  give_share(IOCX_CA_SHARE_CHANNELS, channels()[slot].circuit, address);
+Result<void> CaTapObject::give_slot(std::uint32_t slot, std::uint32_t holder) const {
+  caps_.give(IOCX_CA_HELD_CHANNELS, holder);
   channels()[slot] = {};
   return push(skeleton_->maps.ca_free_slots, slot);
 }
@@ -192,7 +190,7 @@ void CaTapObject::stop_waiting(const iocx_ca_flow& flow) const {
 
 Result<void> CaTapObject::give_page(std::uint32_t page) const {
   iocx_ca_page_owner& owner = page_owners()[page];
-  give_share(IOCX_CA_SHARE_PAGES, owner.circuit, owner.address);
+  caps_.give(IOCX_CA_HELD_PAGES, owner.holder);
   owner.circuit = 0;
   return push(skeleton_->maps.ca_free_pages, page);
 }

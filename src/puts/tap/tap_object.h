@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
-#include "kernel/shares.h"
+#include "kernel/caps.h"
 #include "shared/ca_tap.h"
 
 struct ca_tap_bpf;  // of libbpf
@@ -91,22 +91,12 @@ class CaTapObject {
   iocx_ca_channel* channels() const { return static_cast<iocx_ca_channel*>(channels_.data()); }
   // A slot that is free, for the caller alone; nothing when there is none.
   Result<std::optional<std::uint32_t>> take_slot() const;
-  // Zeroes a slot that the program no longer uses and lets it be used again. `address`: whose share
-  // it was.
-  Result<void> give_slot(std::uint32_t slot, std::uint32_t address) const;
+  // Zeroes a slot that the program no longer uses and lets it be used again. `holder`: who
+  // held it.
+  Result<void> give_slot(std::uint32_t slot, std::uint32_t holder) const;
 
-  // As the programs do (bpf/base/shares.bpf.h): before an entry is made, after it is removed.
-  // `circuit` 0: only the address holds it. take_share() is false when the holder has too much.
-  bool take_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const {
-    return shares_.take(table, iocx_ca_share_of_circuit(circuit), address);
-  }
-  void give_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const {
-    shares_.give(table, iocx_ca_share_of_circuit(circuit), address);
-  }
-  // Of the table, by all: at least what is there, since shares are taken before.
-  std::uint32_t held(iocx_ca_share_of table) const { return shares_.held(table); }
-  // More than half of the table is held.
-  bool is_crowded(iocx_ca_share_of table) const { return shares_.is_crowded(table); }
+  // Of enum iocx_ca_table. For entries that user space makes or removes.
+  const kernel::Caps& caps() const { return caps_; }
   // The connection was taken out of its map: it waits for no acknowledgements any more.
   void stop_waiting(const iocx_ca_flow& flow) const;
   // Directions of connections that wait for acknowledgements: while there are none, the programs
@@ -133,7 +123,7 @@ class CaTapObject {
   };
 
   CaTapObject(const CaTapSizes& sizes, ca_tap_bpf* skeleton) : sizes_(sizes), skeleton_(skeleton) {}
-  void set_bounds() const;
+  void set_caps() const;
   Result<void> set_sizes() const;
   Result<void> open_views();
   Result<void> map_into_memory();
@@ -141,7 +131,7 @@ class CaTapObject {
   CaTapSizes sizes_;
   std::unique_ptr<ca_tap_bpf, Unload> skeleton_;
   kernel::MapMemory channels_, watched_, page_owners_;
-  kernel::Shares shares_;
+  kernel::Caps caps_;
   CaTapMaps maps_;
 };
 

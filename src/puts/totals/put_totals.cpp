@@ -1,37 +1,12 @@
 #include "puts/totals/put_totals.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <string_view>
 #include <utility>
 
-#include "shared/shares.h"
-
 namespace ioc_exporter::ca {
-namespace {
-
-// Holder of series: an address, of IPv6 its /64; "" on loopback, where the address says nothing.
-std::string address_of(const CaPutLabels& labels) {
-  const std::string& client = labels.client;
-  if (client.starts_with("127.") || client == "::1") return {};
-  std::array<std::uint8_t, 16> address{};
-  if (client.find(':') == std::string::npos ||
-      ::inet_pton(AF_INET6, client.c_str(), address.data()) != 1)
-    return client;
-  const bool is_link_local = address[0] == 0xFE && (address[1] & 0xC0) == 0x80;
-  return {reinterpret_cast<const char*>(address.data()), is_link_local ? 16u : 8u};
-}
-
-// The client with its user and host; no address looks like it.
-std::string person_of(const CaPutLabels& labels) {
-  std::string person = labels.client;
-  return person.append(1, '\0').append(labels.user).append(1, '\0').append(labels.host);
-}
-
-}  // namespace
 
 const CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) const {
   const auto& channels = channels_[slot / kServerSlots];
@@ -44,30 +19,12 @@ CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) {
   return const_cast<Channel*>(std::as_const(*this).find(slot));
 }
 
-// As the kernel's tables (bpf/shared/shares.h).
-bool CaPutTotals::has_room(const CaPutLabels& labels) const {
-  if (shown_ >= max_series_) return false;
-  const auto left = static_cast<std::int32_t>(max_series_ - shown_);
-  const auto room = static_cast<std::uint32_t>(max_series_);
-  const auto shown_of = [this](const std::string& who) {
-    const auto found = shown_of_.find(who);
-    return found == shown_of_.end() ? 0u : static_cast<std::uint32_t>(found->second);
-  };
-  const std::uint32_t reserve = room / 2;
-  if (left > static_cast<std::int32_t>(reserve)) return true;
-  if (!iocx_one_may(shown_of(person_of(labels)), left, reserve)) return false;
-  const std::string address = address_of(labels);
-  return address.empty() || iocx_group_may(shown_of(address), room, left, reserve);
-}
-
 // Whether the series has room, or gets it now.
 bool CaPutTotals::show(SeriesMap::value_type& entry) {
   if (entry.second.shown) return true;
-  if (!has_room(entry.first)) return false;
+  if (shown_ >= max_series_) return false;
   entry.second.shown = true;
   ++shown_;
-  ++shown_of_[person_of(entry.first)];
-  ++shown_of_[address_of(entry.first)];
   return true;
 }
 
@@ -85,12 +42,7 @@ void CaPutTotals::note_reading(std::uint64_t now_ns) {
 }
 
 void CaPutTotals::hide(const SeriesMap::value_type& entry) {
-  if (!entry.second.shown) return;
-  --shown_;
-  for (const std::string& who : {person_of(entry.first), address_of(entry.first)}) {
-    const auto found = shown_of_.find(who);
-    if (--found->second == 0) shown_of_.erase(found);
-  }
+  if (entry.second.shown) --shown_;
 }
 
 void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels) {

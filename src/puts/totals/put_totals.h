@@ -69,11 +69,7 @@ inline constexpr std::size_t kCaPutSeries = 100000;
 class CaPutTotals {
  public:
   // Over `max_series` sets of labels, puts are counted by overflowed(), and as hidden while their
-  // channel is open and until the next reading: those of the policy's verdicts. One that writes to
-  // ever new names does not take the room from the others: once half of it is taken, a user on a
-  // host gets more only while he has less than an eighth of what is left; of the last quarter an
-  // address (of IPv6 its /64), while it has less than a quarter of that. Clients on loopback
-  // addresses are told apart by the names of user and host alone.
+  // channel is open and until the next reading: those of the policy's verdicts.
   explicit CaPutTotals(std::size_t max_series) : max_series_(max_series) {}
 
   // Slots of the server probe, which has its own: or'ed to their numbers.
@@ -140,7 +136,6 @@ class CaPutTotals {
   // Null: closed.
   const Channel* find(std::uint32_t slot) const;
   Channel* find(std::uint32_t slot);
-  bool has_room(const CaPutLabels& labels) const;
   SeriesMap::iterator series_of(CaPutLabels labels);
   bool show(SeriesMap::value_type& entry);
   void hide(const SeriesMap::value_type& entry);  // before it leaves series_
@@ -155,7 +150,6 @@ class CaPutTotals {
   std::uint64_t forgotten_ = 0;
   SeriesMap series_;
   std::size_t shown_ = 0;
-  std::map<std::string, std::size_t> shown_of_;  // by address, and by address, user and host
   // By slot: looked through again and again. The tap's, and the server's.
   std::array<std::vector<Channel>, 2> channels_;
   std::size_t open_channels_ = 0;

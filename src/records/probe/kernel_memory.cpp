@@ -3,56 +3,30 @@
 #include <algorithm>
 
 #include "base/ascii.h"
-#include "base/fair_shares.h"
 
 namespace ioc_exporter::records {
-namespace {
 
-using Claims = std::vector<const MemoryClaim*>;
-using Granted = std::map<const MemoryClaim*, std::uint64_t>;
-
-// To users equally, within `bound` each; then to the IOCs of each. `goal`: the most that a claim is
-// to get in this round.
-void give(std::uint64_t total, std::uint64_t bound, const std::map<std::uint32_t, Claims>& users,
-          std::uint64_t MemoryClaim::*goal, Granted& granted) {
-  std::vector<Claim> by_user;
-  std::vector<std::vector<Claim>> by_ioc;
-  for (const auto& [user, claims] : users) {
-    Claim& all = by_user.emplace_back();
-    std::vector<Claim>& iocs = by_ioc.emplace_back();
-    for (const MemoryClaim* claim : claims) {
-      const std::uint64_t has = granted.at(claim);
-      iocs.push_back({has, std::max(has, std::min(claim->*goal, claim->wanted))});
-      all.least += iocs.back().least;
-      all.most += iocs.back().most;
-    }
-    all.most = std::max(all.least, std::min(all.most, bound));
-  }
-  const auto shares = fair_shares(total, by_user);
-  std::size_t index = 0;
-  for (const auto& [user, claims] : users) {
-    const auto parts = fair_shares(shares[index], by_ioc[index]);
-    ++index;
-    for (std::size_t i = 0; i < claims.size(); ++i) granted[claims[i]] = parts[i];
-  }
-}
-
-}  // namespace
-
+// The one that has least gets more first: all rise to the same level, or to what they are to get.
 std::vector<std::uint64_t> share_memory(std::uint64_t limit,
                                         const std::vector<MemoryClaim>& claims) {
-  std::map<std::uint32_t, Claims> users;
-  Granted granted;
-  for (const MemoryClaim& claim : claims) {
-    users[claim.user].push_back(&claim);
-    granted[&claim] = claim.held;
+  std::vector<std::uint64_t> granted;
+  granted.reserve(claims.size());
+  for (const MemoryClaim& claim : claims) granted.push_back(claim.held);
+  for (const auto goal : {&MemoryClaim::likely, &MemoryClaim::wanted}) {
+    const auto at = [&](std::size_t i, std::uint64_t level) {
+      const std::uint64_t most = std::min({claims[i].*goal, claims[i].wanted, limit / 2});
+      return std::max(granted[i], std::min(most, level));
+    };
+    std::uint64_t low = 0, high = limit + 1;  // low is within the limit, if any level is
+    while (high - low > 1) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      std::uint64_t sum = 0;
+      for (std::size_t i = 0; i < claims.size(); ++i) sum += at(i, middle);
+      (sum <= limit ? low : high) = middle;
+    }
+    for (std::size_t i = 0; i < claims.size(); ++i) granted[i] = at(i, low);
   }
-  for (const auto goal : {&MemoryClaim::likely, &MemoryClaim::wanted})
-    give(limit, limit / 2, users, goal, granted);
-  std::vector<std::uint64_t> shares;
-  shares.reserve(claims.size());
-  for (const MemoryClaim& claim : claims) shares.push_back(granted[&claim]);
-  return shares;
+  return granted;
 }
 
 namespace {
@@ -80,8 +54,7 @@ MemoryClaim KernelMemory::memory_claim(const RecordRooms& rooms, const Claim& cl
     return kernel::hash_bytes(shape, std::min<std::uint64_t>(entries, shape.max_entries), cpus_);
   };
   const std::uint64_t used = claim.capacity > 0 ? rooms.used(claim.wish.room) : 0;
-  return {.user = claim.wish.user,
-          .held = claim.capacity > 0 ? bytes(used) : 0,
+  return {.held = claim.capacity > 0 ? bytes(used) : 0,
           .likely = bytes(used + std::max(used, kLikely)),
           .wanted = bytes(shape.max_entries)};
 }

@@ -56,7 +56,7 @@ Result<void> RecordProcess::prepare(const std::vector<Coming>& coming) {
 }
 
 Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
-  auto slot = slot_for(target.user, target.records);
+  auto slot = slot_for(target.records);
   if (!slot) return std::move(slot).error();
   const LibraryKey key = library_of(target.code, target.offset);
   Library& library = libraries_[key];
@@ -66,7 +66,7 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
   watched.target = target;
   watched.library = key;
   watched.generation = next_generation_++;
-  watched.holder = iocx_holder_of(watched.generation, target.user);
+  watched.holder = iocx_holder_of(watched.generation);
   auto done = enter(*slot, attach_bit(library.mode));
   if (done) done = attach_ioc(*slot, library);
   if (!done) {
@@ -108,8 +108,8 @@ Result<void> RecordProcess::update(std::uint32_t slot, const RecordTarget& targe
 
 Result<RecordProcessUse> RecordProcess::use() const {
   RecordProcessUse use;
-  use.threads = object_.maps().shares.held(IOCX_SHARE_THREADS) +
-                object_.maps().shares.held(IOCX_SHARE_OVERFLOW_THREADS);
+  use.threads = object_.maps().caps.held(IOCX_HELD_THREADS) +
+                object_.maps().caps.held(IOCX_HELD_OVERFLOW_THREADS);
   use.threads_capacity =
       object_.maps().thread_owners.capacity() + object_.maps().overflow_threads.capacity();
   for (const auto& [file, library] : libraries_) {

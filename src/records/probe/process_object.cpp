@@ -165,11 +165,10 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   views.rooms = RecordRooms(std::move(rooms));
   views.lines = {bpf_map__max_entries(maps.record_lines), std::move(lines), std::move(times),
                  std::move(chunks)};
-  auto shares =
-      kernel::Shares::map(bpf_map__fd(maps.record_shares), IOCX_RECORD_HOLDERS,
-                          bpf_map__name(maps.record_shares), loaded.skeleton->rodata->cfg_bounds);
-  if (!shares) return std::move(shares).error();
-  views.shares = std::move(*shares);
+  auto caps = kernel::Caps::map(bpf_map__fd(maps.record_held), IOCX_RECORD_HOLDERS,
+                                bpf_map__name(maps.record_held), loaded.skeleton->rodata->cfg_caps);
+  if (!caps) return std::move(caps).error();
+  views.caps = std::move(*caps);
   return {};
 }
 
@@ -226,13 +225,13 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   const std::uint32_t chunks = lines / IOCX_CHUNK_LINES;
   const std::uint32_t causes = std::max(options.causes, 1u),
                       record_links = std::max(options.links, 1u);
-  auto& bounds = skeleton.rodata->cfg_bounds;
-  bounds[IOCX_SHARE_THREADS] = kernel::usual_bound(places);
-  bounds[IOCX_SHARE_OVERFLOW_THREADS] = kernel::usual_bound(overflow);
-  bounds[IOCX_SHARE_CAUSES] = kernel::usual_bound(causes);
-  bounds[IOCX_SHARE_LINKS] = kernel::usual_bound(record_links);
-  bounds[IOCX_SHARE_SCAN_LISTS] = kernel::usual_bound(options.scan_lists);
-  bounds[IOCX_SHARE_LINES] = kernel::usual_bound(chunks);
+  auto& caps = skeleton.rodata->cfg_caps;
+  caps[IOCX_HELD_THREADS] = iocx_cap(places);
+  caps[IOCX_HELD_OVERFLOW_THREADS] = iocx_cap(overflow);
+  caps[IOCX_HELD_CAUSES] = iocx_cap(causes);
+  caps[IOCX_HELD_LINKS] = iocx_cap(record_links);
+  caps[IOCX_HELD_SCAN_LISTS] = iocx_cap(options.scan_lists);
+  caps[IOCX_HELD_LINES] = iocx_cap(chunks);
   skeleton.rodata->chunk_mask = chunks - 1;
   if (auto ok = kernel::size_map(maps.record_lines, lines); !ok) return ok;
   if (auto ok = kernel::size_map(maps.line_times, lines); !ok) return ok;

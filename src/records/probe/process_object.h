@@ -15,7 +15,7 @@
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
-#include "kernel/shares.h"
+#include "kernel/caps.h"
 #include "records/probe/kernel_memory.h"
 #include "records/probe/record_lines.h"
 #include "shared/record_completion.h"
@@ -84,7 +84,7 @@ struct RecordMaps {
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
   kernel::MapView<std::uint32_t, iocx_function_ends> function_ends;
   RecordRooms rooms;
-  kernel::Shares shares;
+  kernel::Caps caps;
   RecordLines lines;
   RecordPutMaps puts;
   kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid

@@ -41,7 +41,7 @@ class RecordLines {
   // Its lines count nothing more, but for programs that have begun. What they have counted stays.
   void stop(std::uint32_t generation) const;
   // Empties the lines and frees them for others. No program may count for the IOC any more. Returns
-  // the number of chunks: so many shares of IOCX_SHARE_LINES must be given back.
+  // the number of chunks: so many places of IOCX_HELD_LINES must be given back.
   std::uint32_t release(std::uint32_t generation) const;
 
  private:

@@ -47,32 +47,18 @@ Result<void> write_ends(const RecordMaps& maps, std::uint32_t slot, const Record
   return {};
 }
 
-// Users have tables of puts with callback by their number: it is not for them to choose.
-iocx_put_config put_config(const RecordTarget& target) {
+iocx_put_config put_config(const RecordTarget& target, std::uint32_t slot) {
   iocx_put_config config = target.puts;
-  config.notifies = target.user % IOCX_NOTIFY_TABLES;
+  config.notifies = slot % IOCX_NOTIFY_TABLES;
   return config;
 }
 
-bool may_have_scan_name(const RecordMaps& maps, const WatchedIocs& watched_iocs,
-                        const WatchedIoc& watched) {
-  std::uint32_t all = 0, theirs = 0;
-  for (const auto& [slot, other] : watched_iocs) {
-    const auto held = static_cast<std::uint32_t>(other.scan_names.size());
-    all += held;
-    if (other.holder.user == watched.holder.user) theirs += held;
-  }
-  return iocx_share_may(kernel::usual_bound(maps.scan_names.capacity()), watched.holder.ioc,
-                        watched.holder.user, all,
-                        static_cast<std::uint32_t>(watched.scan_names.size()), theirs) != 0;
-}
-
 // Before the IOC's first hit: a thread is told once what it is there for.
-void add_scan_names(const RecordMaps& maps, const WatchedIocs& watched_iocs, WatchedIoc& watched) {
+void add_scan_names(const RecordMaps& maps, WatchedIoc& watched) {
   for (const std::string& period : watched.target.scan_periods) {
     if (is_usual_scan_period(period)) continue;
-    if (!may_have_scan_name(maps, watched_iocs, watched)) {
-      log::warn("scans of pid {} every {} s count as other: it has its share of the names of scans",
+    if (watched.scan_names.size() >= iocx_cap(maps.scan_names.capacity())) {
+      log::warn("scans of pid {} every {} s count as other: it has half of the names of scans",
                 watched.target.pid, period);
       return;
     }
@@ -86,18 +72,18 @@ void add_scan_names(const RecordMaps& maps, const WatchedIocs& watched_iocs, Wat
   }
 }
 
-// `table`: whose shares the entries have.
+// `table`: where the IOC holds them.
 template <class Key>
 Result<void> forget_entries(const RecordMaps& maps,
                             const kernel::MapView<Key, std::uint64_t>& entries,
-                            const WatchedIoc& watched, iocx_record_share_of table) {
+                            const WatchedIoc& watched, iocx_record_table table) {
   auto keys = entries.keys();
   if (!keys) return std::move(keys).error();
   for (const Key& key : *keys) {
     if (key.generation != watched.generation) continue;
     auto erased = entries.erase(key);
     if (!erased) return std::move(erased).error();
-    if (*erased) maps.shares.give(table, watched.holder.ioc, watched.holder.user);
+    if (*erased) maps.caps.give(table, watched.holder);
   }
   return {};
 }
@@ -131,9 +117,9 @@ Result<std::uint32_t> RecordTables::free_slot() const {
   return slot;
 }
 
-Result<std::uint32_t> RecordTables::slot_for(std::uint32_t user, std::uint32_t records) const {
+Result<std::uint32_t> RecordTables::slot_for(std::uint32_t records) const {
   for (const auto& [slot, prepared] : prepared_)
-    if (prepared.count == records && prepared.user == user) return slot;
+    if (prepared.count == records) return slot;
   return free_slot();
 }
 
@@ -210,7 +196,7 @@ Result<void> RecordTables::enter(std::uint32_t slot, std::uint8_t attach) {
     watched.capacity = prepared.mapped().capacity;
     watched.records = std::make_shared<const OwnedRecordsMap>(std::move(prepared.mapped().records));
   } else {
-    auto capacity = claim_records(slot, target.user, target.records);
+    auto capacity = claim_records(slot, target.records);
     if (!capacity) return std::move(capacity).error();
     watched.capacity = *capacity;
     auto map = object_.make_records_map(watched.capacity);
@@ -218,11 +204,11 @@ Result<void> RecordTables::enter(std::uint32_t slot, std::uint8_t attach) {
     watched.records = std::make_shared<const OwnedRecordsMap>(std::move(*map));
     if (auto ok = object_.set_records_map(slot, watched.records->view); !ok) return ok;
   }
-  add_scan_names(maps, watched_, watched);
+  add_scan_names(maps, watched);
   if (auto ok = maps.threadless.update(slot, 0); !ok) return ok;
   if (auto ok = maps.asynchronous.update(slot, {}); !ok) return ok;
   if (auto ok = write_ends(maps, slot, target); !ok) return ok;
-  if (auto ok = maps.puts.config.update(slot, put_config(target)); !ok) return ok;
+  if (auto ok = maps.puts.config.update(slot, put_config(target, slot)); !ok) return ok;
   if (auto ok = write_config(slot, attach); !ok) return ok;
   return maps.ioc_by_tgid.update(static_cast<std::uint32_t>(target.pid), slot);
 }
@@ -235,10 +221,8 @@ Result<void> RecordTables::forget_prepared() {
   return {};
 }
 
-Result<std::uint32_t> RecordTables::claim_records(std::uint32_t slot, std::uint32_t user,
-                                                  std::uint32_t records) {
+Result<std::uint32_t> RecordTables::claim_records(std::uint32_t slot, std::uint32_t records) {
   return memory_.claim(object_.maps().rooms, {.room = slot,
-                                              .user = user,
                                               .value_size = sizeof(iocx_record_stats),
                                               .entries = capacity_for(records)});
 }
@@ -246,7 +230,6 @@ Result<std::uint32_t> RecordTables::claim_records(std::uint32_t slot, std::uint3
 Result<OwnedCompletionsMap> RecordTables::make_completions_map(std::uint32_t slot,
                                                                std::uint32_t most) {
   auto capacity = memory_.claim(object_.maps().rooms, {.room = IOCX_COMPLETIONS_ROOM(slot),
-                                                       .user = watched_.at(slot).target.user,
                                                        .value_size = sizeof(iocx_completion),
                                                        .entries = most});
   if (!capacity) return std::move(capacity).error();
@@ -272,7 +255,7 @@ Result<void> RecordTables::prepare_maps(const std::vector<ComingIoc>& coming) {
   for (const ComingIoc& target : coming) {
     auto slot = free_slot();
     if (!slot) break;  // slot_for() will say so
-    auto capacity = claim_records(*slot, target.user, target.records);
+    auto capacity = claim_records(*slot, target.records);
     if (!capacity) continue;  // the same
     auto map = object_.make_records_map(*capacity);
     if (!map) {
@@ -280,7 +263,7 @@ Result<void> RecordTables::prepare_maps(const std::vector<ComingIoc>& coming) {
       return std::move(map).error();
     }
     places.emplace_back(*slot, map->view.fd());
-    prepared_[*slot] = {target.records, target.user, *capacity, std::move(*map)};
+    prepared_[*slot] = {target.records, *capacity, std::move(*map)};
   }
   auto set = object_.set_records_maps(places);
   if (!set)
@@ -303,10 +286,10 @@ void RecordTables::leave(const std::vector<std::uint32_t>& slots) {
   for (const std::uint32_t slot : slots) {
     const WatchedIoc& watched = watched_.at(slot);
     memory_.release(maps.rooms, slot);
-    if (has_causes_) report(forget_entries(maps, maps.causes, watched, IOCX_SHARE_CAUSES));
-    if (has_links_) report(forget_entries(maps, maps.links, watched, IOCX_SHARE_LINKS));
+    if (has_causes_) report(forget_entries(maps, maps.causes, watched, IOCX_HELD_CAUSES));
+    if (has_links_) report(forget_entries(maps, maps.links, watched, IOCX_HELD_LINKS));
     for (auto chunks = maps.lines.release(watched.generation); chunks > 0; --chunks)
-      maps.shares.give(IOCX_SHARE_LINES, watched.holder.ioc, watched.holder.user);
+      maps.caps.give(IOCX_HELD_LINES, watched.holder);
     for (const iocx_scan_name& name : watched.scan_names)
       if (auto erased = maps.scan_names.erase(name); !erased) report(erased.error());
     watched_.erase(slot);
@@ -317,7 +300,7 @@ Result<void> RecordTables::ensure_capacity(std::uint32_t slot, std::uint32_t rec
   WatchedIoc& watched = watched_.at(slot);
   const RecordMaps& maps = object_.maps();
   if (records <= watched.capacity) return {};
-  auto capacity = claim_records(slot, watched.target.user, records);
+  auto capacity = claim_records(slot, records);
   if (!capacity) return std::move(capacity).error();
   if (*capacity <= watched.capacity) return {};
   auto larger = object_.make_records_map(*capacity);

@@ -43,7 +43,6 @@ struct RecordTarget : iocs::FieldOffsets {
   std::shared_ptr<const iocs::EndingFunction> ending =
       {};                     // of dbProcess; null: calls are not timed
   std::uint32_t records = 0;  // in its database now
-  std::uint32_t user = 0;     // user who runs it
   // Of its periodic scans, "0.1"; those of Base's own menuScan are known anyway.
   std::vector<std::string> scan_periods;
   std::vector<ProbePoint> extras;  // attached and detached together with dbProcess
@@ -59,7 +58,6 @@ struct ComingIoc {
   std::shared_ptr<const iocs::CodeFile> code;
   std::uint64_t offset = 0;
   std::uint32_t records = 0;
-  std::uint32_t user = 0;
 };
 
 struct RawRecord {
@@ -116,7 +114,7 @@ struct WatchedIoc {
   LibraryKey library;
   std::uint32_t generation = 0;
   std::uint32_t epoch = 0;
-  iocx_holder holder{};  // of shares of the tables that all IOCs share
+  std::uint32_t holder = 0;  // of entries in the tables that all IOCs share
   bool paused = false;
   std::chrono::steady_clock::time_point scans_since{};  // without a pause
   std::uint32_t capacity = 0;
@@ -179,7 +177,7 @@ class RecordTables {
   RecordTables(RecordProcessObject object, const RecordProcessOptions& options);
 
   // A slot for an IOC with so many records: one that was prepared for it, or a free one.
-  Result<std::uint32_t> slot_for(std::uint32_t user, std::uint32_t records) const;
+  Result<std::uint32_t> slot_for(std::uint32_t records) const;
   // Makes the maps of several IOCs, with one wait of the kernel for all of them.
   Result<void> prepare_maps(const std::vector<ComingIoc>& coming);
   // Everything that the programs look up; before the first probe can hit.
@@ -203,15 +201,13 @@ class RecordTables {
   // A map that is in place already, for the next IOC that needs one of its capacity.
   struct Prepared {
     std::uint32_t count = 0;  // of the IOC's records
-    std::uint32_t user = 0;
     std::uint32_t capacity = 0;
     OwnedRecordsMap records;
   };
 
   Result<std::uint32_t> free_slot() const;
   Result<void> forget_prepared();
-  Result<std::uint32_t> claim_records(std::uint32_t slot, std::uint32_t user,
-                                      std::uint32_t records);
+  Result<std::uint32_t> claim_records(std::uint32_t slot, std::uint32_t records);
 
   bool has_causes_;
   std::map<std::uint32_t, Prepared> prepared_;  // by slot

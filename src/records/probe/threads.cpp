@@ -72,11 +72,11 @@ void add_thread(IocCounts& into, const iocx_thread& thread, ThreadNames& names) 
   for (std::size_t i = 0; i < IOCX_SEVERITIES; ++i) into.transitions[i] += counts.transitions[i];
 }
 
-// A thread takes its share before its place, and gives it back where another one was faster: as
-// many places as shares are all that there are.
+// A thread is counted before it has its place, and no more where another one was faster: as many
+// places as are counted are all that there are.
 Result<const ThreadPlaces::Places*> ThreadPlaces::taken(const RecordProcessObject& object) {
   const RecordMaps& maps = object.maps();
-  if (are_known_ && places_.size() == maps.shares.held(IOCX_SHARE_THREADS)) return &places_;
+  if (are_known_ && places_.size() == maps.caps.held(IOCX_HELD_THREADS)) return &places_;
   are_known_ = false;
   places_.clear();
   auto read = maps.thread_owners.for_each([&](std::uint32_t place, std::uint64_t owner) {
@@ -95,7 +95,7 @@ Result<void> for_each_thread(const RecordProcessObject& object, ThreadPlaces& pl
   for (const auto& [place, owner] : **taken)
     // Its owner has the place, but may not have come to sign it yet.
     if (id_of_place(object, place, part, *thread) == owner) each(*thread);
-  if (object.maps().shares.held(IOCX_SHARE_OVERFLOW_THREADS) == 0) return {};
+  if (object.maps().caps.held(IOCX_HELD_OVERFLOW_THREADS) == 0) return {};
   return object.maps().overflow_threads.for_each(
       [&](std::uint64_t, const iocx_thread& overflow) { each(overflow); });
 }
@@ -116,9 +116,9 @@ Result<void> free_ended_threads(const RecordProcessObject& object, ThreadPlaces&
   for (const auto& [place, id] : places) {
     if (id_of_place(object, place, ThreadPart::frames, *thread) == id) ended(*thread);
     if (auto freed = object.free_thread_place(place); !freed) return freed;
-    object.maps().shares.give(IOCX_SHARE_THREADS, thread->holder.ioc, thread->holder.user);
+    object.maps().caps.give(IOCX_HELD_THREADS, thread->holder);
   }
-  if (object.maps().shares.held(IOCX_SHARE_OVERFLOW_THREADS) == 0) return {};
+  if (object.maps().caps.held(IOCX_HELD_OVERFLOW_THREADS) == 0) return {};
   auto overflow = object.maps().overflow_threads.keys();
   if (!overflow) return std::move(overflow).error();
   for (const std::uint64_t id : *overflow) {
@@ -129,8 +129,7 @@ Result<void> free_ended_threads(const RecordProcessObject& object, ThreadPlaces&
     ended(**last);
     if (auto erased = object.maps().overflow_threads.erase(id); !erased)
       return std::move(erased).error();
-    object.maps().shares.give(IOCX_SHARE_OVERFLOW_THREADS, (*last)->holder.ioc,
-                              (*last)->holder.user);
+    object.maps().caps.give(IOCX_HELD_OVERFLOW_THREADS, (*last)->holder);
   }
   return {};
 }
@@ -183,15 +182,15 @@ Result<std::map<std::uint32_t, std::vector<iocx_scan_list>>> read_scan_lists(
 }
 
 Result<void> forget_scan_lists(const RecordMaps& maps, std::uint32_t slot) {
-  std::vector<std::pair<std::uint64_t, iocx_holder>> gone;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> gone;
   auto read = maps.scan_lists.for_each([&](std::uint64_t thread, const iocx_scan_list& list) {
-    if (list.slot == slot && list.holder.ioc != 0) gone.emplace_back(thread, list.holder);
+    if (list.slot == slot && list.holder != 0) gone.emplace_back(thread, list.holder);
   });
   if (!read) return read;
   for (const auto& [thread, holder] : gone) {
     auto erased = maps.scan_lists.erase(thread);
     if (!erased) return std::move(erased).error();
-    if (*erased) maps.shares.give(IOCX_SHARE_SCAN_LISTS, holder.ioc, holder.user);
+    if (*erased) maps.caps.give(IOCX_HELD_SCAN_LISTS, holder);
   }
   return {};
 }

@@ -85,7 +85,7 @@ std::string thread_kind(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]);
 void add_thread(IocCounts& into, const iocx_thread& thread, ThreadNames& names);
 
 // The places in the array of threads that are taken, by owner. They are read only when a thread
-// has taken one since, as the shares of the table tell without a system call.
+// has taken one since, as the count of the table tells without a system call.
 class ThreadPlaces {
  public:
   using Places = std::vector<std::pair<std::uint32_t, std::uint64_t>>;  // place, owner

@@ -228,7 +228,7 @@ Snapshot sample_snapshot() {
   snapshot.put_switches = {{"power-supplies", "ca", 7, 11}};
   snapshot.states = {{"channels", 0, 1, 2}};
   snapshot.expected_iocs = {"power-supplies", "vacuum"};
-  snapshot.left_out = {{{"1002", 7}}, 3, 5};
+  snapshot.left_out = 7;
   snapshot.collectors = {{"records", true, 0.0125}, {"puts", false, 0.5}};
   return snapshot;
 }

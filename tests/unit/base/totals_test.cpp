@@ -1,9 +1,8 @@
-// Totals that never fall, fair shares of a table, the log's bound, and lines of metrics.
+// Totals that never fall, the log's bound, and lines of metrics.
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "base/fair_shares.h"
 #include "base/log.h"
 #include "base/metric_lines.h"
 #include "base/monotonic_totals.h"
@@ -11,7 +10,6 @@
 namespace ioc_exporter {
 namespace {
 
-using Shares = std::vector<std::uint64_t>;
 using Totals = MonotonicTotals<std::string, 2, int>;
 using Values = Totals::Values;
 
@@ -115,35 +113,6 @@ TEST(MonotonicTotals, SumsAreModulo64Bits) {
   totals.observe(1, "a", {~std::uint64_t{0}, 0});
   totals.observe(2, "a", {24, 0});
   EXPECT_EQ(totals.totals().at("a"), (Values{23, 0}));
-}
-
-TEST(FairShares, AllGetTheirMostWhereThereIsEnough) {
-  EXPECT_EQ(fair_shares(1000, {{0, 300}, {10, 200}, {5, 400}}), (Shares{300, 200, 400}));
-  EXPECT_EQ(fair_shares(1000, {}), Shares{});
-}
-
-TEST(FairShares, SmallDemandsAreMetBeforeLargeOnes) {
-  EXPECT_EQ(fair_shares(1024, {{0, 5000}, {0, 600}, {0, 24}}), (Shares{500, 500, 24}));
-  EXPECT_EQ(fair_shares(1024, {{0, 5000}, {0, 300}, {0, 3}}), (Shares{721, 300, 3}));
-}
-
-TEST(FairShares, NobodyLosesAHeldPlace) {
-  EXPECT_EQ(fair_shares(1000, {{800, 5000}, {0, 600}}), (Shares{800, 200}));
-  EXPECT_EQ(fair_shares(1000, {{1200, 5000}, {0, 600}}), (Shares{1200, 0}));
-}
-
-TEST(FairShares, TogetherTheyAreWithinTheTotal) {
-  for (const std::uint64_t total : {0u, 1u, 7u, 999u, 4096u, 100'000u}) {
-    std::vector<Claim> claims;
-    for (std::uint64_t i = 0; i < 40; ++i) claims.push_back({0, 37 * i * i % 5000});
-    std::uint64_t sum = 0;
-    const Shares shares = fair_shares(total, claims);
-    for (std::size_t i = 0; i < claims.size(); ++i) {
-      EXPECT_LE(shares[i], claims[i].most);
-      sum += shares[i];
-    }
-    EXPECT_LE(sum, total);
-  }
 }
 
 TEST(LogBound, SaysHowManyWereLeftOut) {

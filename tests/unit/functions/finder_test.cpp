@@ -63,7 +63,7 @@ class Finder : public ::testing::Test {
   LookedAt look(const std::string& descriptions, const std::vector<PointerSeen>& pointers = {}) {
     auto all = std::make_shared<const Descriptions>(
         value_of(parse_functions("functions:\n" + descriptions, "test.yml")));
-    return value_of(FunctionFinder(reader, all).look({8, 1}, 0, pointers));
+    return value_of(FunctionFinder(reader, all).look({8, 1}, pointers));
   }
   std::shared_ptr<MappedFiles> reader = std::make_shared<MappedFiles>();
 };
@@ -126,7 +126,7 @@ TEST_F(Finder, FilesWithoutTheFunctionsAreNotAllSearched) {
   EXPECT_EQ(found.files_over, 300 - FunctionFinder::kMostSearched);
 }
 
-TEST_F(Finder, OneUsersFilesTakeNoDescriptorsFromOthers) {
+TEST_F(Finder, FilesThatStayOpenAreBounded) {
   const TemporaryFolder folder;
   const auto map_copies = [&](int first, int count) {
     reader->maps.clear();
@@ -145,17 +145,13 @@ TEST_F(Finder, OneUsersFilesTakeNoDescriptorsFromOthers) {
       parse_functions("functions:\n  - {name: sum, file: '.*', symbol: driver_sum}", "test.yml")));
   FunctionFinder finder(reader, all, nullptr, 16);
   map_copies(0, 20);
-  auto many = value_of(finder.look({8, 1}, 1, {}));
-  EXPECT_THAT(many.files, SizeIs(8));
-  EXPECT_EQ(many.files_over, 12u);
-  EXPECT_THAT(many.unread.at(0).problem, HasSubstr("there are too many of this user"));
-  map_copies(20, 1);
-  const auto other = value_of(finder.look({8, 1}, 2, {}));
-  EXPECT_THAT(other.files, SizeIs(1));
-  EXPECT_EQ(other.files_over, 0u);
+  auto many = value_of(finder.look({8, 1}, {}));
+  EXPECT_THAT(many.files, SizeIs(16));
+  EXPECT_EQ(many.files_over, 4u);
+  EXPECT_THAT(many.unread.at(0).problem, HasSubstr("there are too many files"));
   many = {};  // they have ended
   map_copies(30, 5);
-  EXPECT_THAT(value_of(finder.look({8, 1}, 1, {})).files, SizeIs(5));
+  EXPECT_THAT(value_of(finder.look({8, 1}, {})).files, SizeIs(5));
 }
 
 // The kernel puts a probe into each mapping, one after the other.

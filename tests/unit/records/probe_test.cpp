@@ -1,7 +1,6 @@
-// How the record probes attach, what they may cost, and their tables' shares.
+// How the record probes attach, what they may cost, and what memory their tables may have.
 #include <gtest/gtest.h>
 
-#include <numeric>
 
 #include "records/probe/kernel_memory.h"
 #include "records/probe/probe_control.h"
@@ -125,38 +124,30 @@ TEST(RecordBudget, RepeatedOverloadRestsLongerEachTime) {
   EXPECT_EQ(ioc.run(15, 300'000), Said{Do::attach}) << "and all begins anew";
 }
 
-MemoryClaim claim(std::uint32_t user, std::uint64_t held, std::uint64_t wanted) {
-  return {.user = user, .held = held, .likely = 2 * held, .wanted = wanted};
+MemoryClaim claim(std::uint64_t held, std::uint64_t wanted) {
+  return {.held = held, .likely = 2 * held, .wanted = wanted};
 }
 
-std::uint64_t sum(const Shares& shares) {
-  return std::accumulate(shares.begin(), shares.end(), std::uint64_t{0});
+TEST(MemoryShares, AnIocGetsHalfAtMost) {
+  EXPECT_EQ(share_memory(1000, {claim(0, 5000)}), Shares{500});
+  EXPECT_EQ(share_memory(1000, {claim(0, 5000), claim(0, 5000)}), (Shares{500, 500}));
 }
 
-TEST(MemoryShares, AUserGetsHalfAtMost) {
-  EXPECT_EQ(share_memory(1000, {claim(1, 0, 5000)}), Shares{500});
-  EXPECT_EQ(share_memory(1000, {claim(1, 0, 5000), claim(1, 0, 5000)}), (Shares{250, 250}));
-}
-
-// Many fakes of one user take no more from another than one would.
-TEST(MemoryShares, UsersShareEquallyHoweverManyIocsTheyHave) {
-  std::vector<MemoryClaim> claims(100, claim(1, 0, 5000));
-  claims.push_back(claim(2, 0, 400));
-  const Shares shares = share_memory(1000, claims);
-  EXPECT_EQ(shares.back(), 400u);
-  EXPECT_LE(sum(shares), 900u);
+TEST(MemoryShares, SmallDemandsAreMetBeforeLargeOnes) {
+  EXPECT_EQ(share_memory(1024, {claim(0, 5000), claim(0, 300), claim(0, 3), claim(0, 5000)}),
+            (Shares{360, 300, 3, 360}));
+  EXPECT_EQ(share_memory(1024, {}), Shares{});
 }
 
 TEST(MemoryShares, HeldMemoryIsNotTakenBack) {
-  const Shares shares = share_memory(1000, {claim(1, 800, 5000), claim(2, 0, 600)});
-  EXPECT_EQ(shares, (Shares{800, 200}));
-  EXPECT_EQ(share_memory(1000, {claim(1, 1200, 5000), claim(2, 0, 600)}), (Shares{1200, 0}));
+  EXPECT_EQ(share_memory(1000, {claim(800, 5000), claim(0, 600)}), (Shares{800, 200}));
+  EXPECT_EQ(share_memory(1000, {claim(1200, 5000), claim(0, 600)}), (Shares{1200, 0}));
 }
 
-// A large database of which little processes leaves the room to another that needs it.
+// A large database of which little processes leaves the room to others that need it.
 TEST(MemoryShares, UsedMemoryGoesBeforeDemands) {
-  const Shares shares = share_memory(1000, {claim(1, 10, 5000), claim(1, 240, 480)});
-  EXPECT_EQ(shares, (Shares{20, 480}));
+  EXPECT_EQ(share_memory(1000, {claim(10, 5000), claim(240, 480), claim(240, 480)}),
+            (Shares{40, 480, 480}));
 }
 
 TEST(RecordLines, ALineAddsToTheExistingCounts) {

@@ -11,10 +11,8 @@ namespace {
 
 using test::FakeIoc;
 
-constexpr std::uint32_t kAnna = 1001, kBen = 1002;
-
 // One probe for all, with the smallest tables: 64 of each.
-class SharesTest : public ::testing::Test {
+class RecordCapsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (::geteuid() != 0) return;
@@ -35,18 +33,16 @@ class SharesTest : public ::testing::Test {
     }
     free_threads();
     for (std::uint32_t holder = 0; holder < IOCX_RECORD_HOLDERS; ++holder)
-      for (std::uint32_t table = 0; table < IOCX_SHARE_TABLES; ++table)
-        EXPECT_EQ(maps().shares.held(table, holder), 0u) << table << " of " << holder;
+      for (std::uint32_t table = 0; table < IOCX_CAPPED_TABLES; ++table)
+        EXPECT_EQ(maps().caps.held(table, holder), 0u) << table << " of " << holder;
   }
 
   static const RecordMaps& maps() { return probe_->object().maps(); }
   static void free_threads() {
     EXPECT_TRUE(probe_->free_ended_threads([](std::int32_t, std::int32_t) { return false; }));
   }
-  static std::uint32_t watch(const FakeIoc& ioc, std::uint32_t user,
-                             std::vector<std::string> scan_periods = {}) {
+  static std::uint32_t watch(const FakeIoc& ioc, std::vector<std::string> scan_periods = {}) {
     RecordTarget target = ioc.target(512, true);
-    target.user = user;
     target.extras = {
         {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")},
         {RecordProgram::put, ioc.put_offset()},
@@ -66,9 +62,9 @@ class SharesTest : public ::testing::Test {
   static inline std::unique_ptr<RecordProcess> probe_;
 };
 
-TEST_F(SharesTest, ThreadsOfOneTakeNoPlacesFromOthers) {
-  FakeIoc hog, second, other;
-  const auto hogs = watch(hog, kAnna), seconds = watch(second, kAnna), others = watch(other, kBen);
+TEST_F(RecordCapsTest, ThreadsOfOneTakeNoPlacesFromOthers) {
+  FakeIoc hog, other;
+  const auto hogs = watch(hog), others = watch(other);
   constexpr int kRounds = 10;
   std::uint64_t of_hog = 0, of_others = 0;
   for (int round = 0; round < kRounds; ++round) {
@@ -76,39 +72,32 @@ TEST_F(SharesTest, ThreadsOfOneTakeNoPlacesFromOthers) {
     of_others = other.ask("threads 3 5");
     EXPECT_EQ(timed(others), of_others) << "round " << round;
     free_threads();
-    EXPECT_EQ(maps().shares.held(IOCX_SHARE_THREADS), 0u);
-    EXPECT_EQ(maps().shares.held(IOCX_SHARE_OVERFLOW_THREADS), 0u);
+    EXPECT_EQ(maps().caps.held(IOCX_HELD_THREADS), 0u);
+    EXPECT_EQ(maps().caps.held(IOCX_HELD_OVERFLOW_THREADS), 0u);
   }
   EXPECT_EQ(of_hog, kRounds * 200u);
   EXPECT_EQ(processed(hogs), of_hog);
   EXPECT_GE(timed(hogs), kRounds * 32u);
   EXPECT_LT(timed(hogs), of_hog);
-
-  // Nor do two IOCs of the same user.
-  hog.ask("threads 100 2");
-  second.ask("threads 100 2");
-  EXPECT_LT(timed(seconds), 200u);
-  of_others = other.ask("threads 2 7");
-  EXPECT_EQ(timed(others), of_others);
 }
 
-// The share of a thread's stack is that of the IOC that it is now.
-TEST_F(SharesTest, AThreadOfAnotherIocThanBeforeBringsItsShareAlong) {
+// The stack of a thread is held by the IOC that it is now.
+TEST_F(RecordCapsTest, AThreadOfAnotherIocThanBeforeBringsItsPlaceAlong) {
   FakeIoc ioc;
-  const auto first = watch(ioc, kAnna);
+  const auto first = watch(ioc);
   ioc.ask("call 0 1");
   probe_->unwatch({first});
-  EXPECT_EQ(maps().shares.held(IOCX_SHARE_THREADS), 1u);
-  const auto again = watch(ioc, kBen);
+  EXPECT_EQ(maps().caps.held(IOCX_HELD_THREADS), 1u);
+  const auto again = watch(ioc);
   ioc.ask("call 0 1");
   EXPECT_EQ(timed(again), 1u);
-  EXPECT_EQ(maps().shares.held(IOCX_SHARE_THREADS), 1u);
+  EXPECT_EQ(maps().caps.held(IOCX_HELD_THREADS), 1u);
 }
 
-TEST_F(SharesTest, CausesAndLinksOfOneTakeNoRoomFromOthers) {
+TEST_F(RecordCapsTest, CausesAndLinksOfOneTakeNoRoomFromOthers) {
   FakeIoc hog, other;
-  watch(hog, kAnna);
-  const auto slot = watch(other, kBen);
+  watch(hog);
+  const auto slot = watch(other);
   hog.chain(99);
   for (const char* start : {"0", "50", "90"}) hog.ask(std::string("call ") + start + " 1");
   hog.ask("many 200");
@@ -123,16 +112,16 @@ TEST_F(SharesTest, CausesAndLinksOfOneTakeNoRoomFromOthers) {
   EXPECT_EQ(only(all_links.at(slot)).count, 5u);
 }
 
-TEST_F(SharesTest, ScanListsOfOneTakeNoRoomFromOthers) {
+TEST_F(RecordCapsTest, ScanListsOfOneTakeNoRoomFromOthers) {
   FakeIoc hog, other;
-  watch(hog, kAnna);
-  const auto slot = watch(other, kBen);
+  watch(hog);
+  const auto slot = watch(other);
   hog.ask("name scan-0.1");
   for (int i = 0; i < 3; ++i) {  // made by threads that are gone
     hog.ask("scan 100 1");
     free_threads();
   }
-  EXPECT_GE(maps().shares.held(IOCX_SHARE_SCAN_LISTS), 32u);
+  EXPECT_GE(maps().caps.held(IOCX_HELD_SCAN_LISTS), 32u);
   other.ask({"name scan-0.1", "scan 3 2"});
   const auto lists = value_of(read_scan_lists(maps()));
   ASSERT_TRUE(lists.contains(slot));
@@ -140,10 +129,10 @@ TEST_F(SharesTest, ScanListsOfOneTakeNoRoomFromOthers) {
 }
 
 // However many another begins.
-TEST_F(SharesTest, PutsWithCallbackThatWaitAreNotForgottenForAnothersMany) {
+TEST_F(RecordCapsTest, PutsWithCallbackThatWaitAreNotForgottenForAnothersMany) {
   FakeIoc hog, other, root;
-  const auto slot = watch(other, kBen), roots = watch(root, 0);
-  watch(hog, kAnna);
+  const auto slot = watch(other), roots = watch(root);
+  watch(hog);
   for (FakeIoc* ioc : {&hog, &other, &root}) ioc->ask("name CAS-client");
   other.ask("notify 1");
   root.ask("notify 1");
@@ -159,12 +148,12 @@ TEST_F(SharesTest, PutsWithCallbackThatWaitAreNotForgottenForAnothersMany) {
   }
 }
 
-TEST_F(SharesTest, PeriodsThatOneMakesUpTakeNoNamesOfScansFromOthers) {
+TEST_F(RecordCapsTest, PeriodsThatOneMakesUpTakeNoNamesOfScansFromOthers) {
   FakeIoc hog, other;
   std::vector<std::string> made_up;
   for (int i = 0; i < 100; ++i) made_up.push_back("0." + std::to_string(1000 + i));
-  watch(hog, kAnna, made_up);
-  const auto slot = watch(other, kBen, {"0.3", "0.7"});
+  watch(hog, made_up);
+  const auto slot = watch(other, {"0.3", "0.7"});
   for (const char* name : {"name scan-0.3", "name scan-0.7"}) {
     other.ask(name);
     other.ask("threads 1 5");
