@@ -220,7 +220,7 @@ int ca_send_err(struct pt_regs *ctx)
 	/* Without write_action() and the like before it where the message is misaligned or too large. */
 	if (cfg_putlog_bytes && failure != IOCX_FAILED_TOO_LARGE && !read_at(&size, sizeof size, header) && !(size & 7))
 		putlog_refuse(failure, stray ? IOCX_PUTLOG_STRAY : 0);
-	if (iocx_dbr_acknowledges(type_and_command[0]))
+	if (!op && iocx_dbr_acknowledges(type_and_command[0]))
 		return 0; /* is not counted */
 	result = slot ? bpf_map_lookup_elem(&slot_results, &index) : 0;
 	if (result && op)

@@ -342,10 +342,10 @@ static __always_inline struct iocx_server_slot *find_or_take_slot(struct iocx_ca
 #include "puts/ca_results.bpf.h"
 
 #define NOT_READ (1ULL << 32)
-#define NO_PUT (2ULL << 32) /* it acknowledges an alarm */
+#define NO_PUT (2ULL << 32) /* it acknowledges an alarm, and does not process the record as a WRITE_NOTIFY does */
 
 /* The SID of a request to write, and what else it is. Not inlined: what it reads would be on the stack of every put. */
-static __noinline __u64 read_request(__u64 header)
+static __noinline __u64 read_request(__u64 header, __u32 op)
 {
 	struct { /* part of caHdrLargeArray */
 		__u32 sid, ioid;
@@ -354,7 +354,7 @@ static __noinline __u64 read_request(__u64 header)
 
 	if (read_at(&asked, sizeof asked, header + HEADER_CID))
 		return NOT_READ;
-	return asked.sid | (iocx_dbr_acknowledges(asked.type) ? NO_PUT : 0);
+	return asked.sid | (!op && iocx_dbr_acknowledges(asked.type) ? NO_PUT : 0);
 }
 
 /* A put whose slot is not where the hint said. Returns the slot plus 1; 0: there is none. */
@@ -374,7 +374,7 @@ static __noinline __u32 count_slowly(struct pt_regs *ctx, __u64 asked, __u64 now
 	if (!slot) {
 		if (!(asked & NO_PUT))
 			count_rest(ioc, op, drop);
-		if (op && !(asked & NO_PUT))
+		if (op)
 			add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
 		tell(ctx, 0, 0, &key.who, now_and_op);
 		return 0;
@@ -394,7 +394,7 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 {
 	const __u64 client = PT_REGS_PARM3(ctx);
 	struct iocx_server_slot *probable;
-	const __u64 asked = read_request(PT_REGS_PARM1(ctx));
+	const __u64 asked = read_request(PT_REGS_PARM1(ctx), op);
 	__u32 index;
 	const __u64 now_and_op = op || cfg_putlog_bytes || cfg_traces ? put_time(op) : 0;
 
@@ -409,7 +409,7 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 		index = count_slowly(ctx, asked, now_and_op) - 1;
 	}
 	/* Here, so that the program for WRITE does not have it. */
-	if (op && !(asked & NO_PUT))
+	if (op)
 		note_asked(ctx, index, now_and_op & ~1ULL);
 	return 0;
 }

@@ -400,7 +400,8 @@ void EventReader::complete(Waiting& put, const WallClock::Reading& now) {
     event.pv = who.pv;
     read_long_strings(event.pv, {&event.value, &event.sent, &event.old, &event.after});
   }
-  if (is_acknowledgement(put.head)) return;  // the policy is about puts
+  if (is_acknowledgement(put.head) && put.head.op == IOCX_PUTLOG_WRITE)
+    return;  // the policy is about puts; a WRITE_NOTIFY processes the record
   judge(*put.known, event, put.head);
   judge_members(put.known->who, event, put.head);
 }
