@@ -57,21 +57,34 @@ Result<Files> open_files(const std::string& path, const Since& since) {
   return files;
 }
 
-// What filters ask for; nothing: the line is no put.
-std::optional<PutEvent> event_of(std::string_view line) {
-  const auto put = Json::parse(line);
-  if (!put || put->get_if<Json::Object>() == nullptr) return std::nullopt;
+// The text after `key`, which has its quotes and the one before the text: in texts each quote has a
+// backslash before it. Reading each line as JSON would take twice as long, and more.
+std::string text_after(std::string_view line, std::string_view key) {
+  const std::size_t found = line.find(key);
+  if (found == std::string_view::npos) return {};
+  line.remove_prefix(found + key.size());
+  std::size_t end = 0;
+  while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? 2u : 1u;
+  line = line.substr(0, end);
+  if (line.find('\\') == std::string_view::npos) return std::string(line);
+  const auto json = Json::parse("[\"" + std::string(line) + "\"]");
+  return json ? json->items().front().text() : std::string();
+}
+
+// What filters ask for.
+PutEvent event_of(std::string_view line) {
   PutEvent event;
-  for (const auto& [key, text] : {std::pair{"ioc", &event.ioc},
-                                  {"client", &event.client},
-                                  {"user", &event.user},
-                                  {"pv", &event.pv},
-                                  {"action", &event.action}})
-    *text = put->text_at(key);
-  event.inside = put->find("inside") != nullptr;
-  if (const Json* const fields = put->find("fields"))
-    if (const auto* const all = fields->get_if<Json::Array>())
-      for (const Json& one : *all) event.fields.emplace_back().field = one.text_at("field");
+  event.ioc = text_after(line, "\"ioc\":\"");
+  event.client = text_after(line, "\"client\":\"");
+  event.user = text_after(line, "\"user\":\"");
+  event.pv = text_after(line, "\"pv\":\"");
+  event.action = text_after(line, "\"action\":\"");
+  event.inside = line.find("\"inside\":true") != std::string_view::npos;
+  if (line.find("\"fields\":[") == std::string_view::npos) return event;
+  const auto put = Json::parse(line);
+  const Json* const fields = put ? put->find("fields") : nullptr;
+  if (fields == nullptr || fields->get_if<Json::Array>() == nullptr) return event;
+  for (const Json& one : fields->items()) event.fields.emplace_back().field = one.text_at("field");
   return event;
 }
 
@@ -112,12 +125,13 @@ Result<FilesRead> read_log_files(const std::string& path, const PutQuery& query,
     while (const auto line = lines.next()) {
       // All times are texts of one length.
       const std::string_view time = line->substr(std::min(kBegin.size(), line->size()), 30);
-      const bool is_put = line->starts_with(kBegin);
-      if (is_put && std::exchange(is_first, false)) read.reach = time;
-      if (is_put && time < since) continue;
-      const auto event = is_put ? event_of(*line) : std::nullopt;
-      read.unlike += event ? 0u : 1u;
-      if (event && query.filter.wants(*event) && !take(*line)) return read;
+      if (!line->starts_with(kBegin) || !line->ends_with('}')) {
+        ++read.unlike;
+        continue;
+      }
+      if (std::exchange(is_first, false)) read.reach = time;
+      if (time < since) continue;
+      if (query.filter.wants(event_of(*line)) && !take(*line)) return read;
     }
     if (!lines.is_good()) return last_error("read " + path + " and its older files");
   }
