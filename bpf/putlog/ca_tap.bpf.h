@@ -38,6 +38,13 @@ static __always_inline void putlog_add_value(struct __sk_buff *skb, struct work 
 		event->value_bytes = last;
 }
 
+/* Of a message whose header is not at hand. Which acknowledgement it was is not known either: it is told as one of an alarm. */
+static __always_inline void putlog_add_piece(const struct work *w, struct iocx_putlog_event *event)
+{
+	event->type = w->event.acknowledges ? IOCX_DBR_PUT_ACKS : IOCX_PUTLOG_NO_TYPE;
+	event->count = w->event.acknowledges;
+}
+
 static __always_inline void putlog_tell(struct __sk_buff *skb, struct work *w, const struct iocx_ca_flow *flow,
 					struct iocx_putlog_event *event, __u32 place, int whole, __u32 room)
 {
@@ -56,7 +63,7 @@ static __always_inline void putlog_tell(struct __sk_buff *skb, struct work *w, c
 	if (whole)
 		putlog_add_value(skb, w, event, room);
 	else
-		event->type = IOCX_PUTLOG_NO_TYPE;
+		putlog_add_piece(w, event);
 	putlog_submit(event, place, 2 * room);
 }
 

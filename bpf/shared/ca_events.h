@@ -7,6 +7,7 @@
 #define IOC_EXPORTER_BPF_SHARED_CA_EVENTS_H
 
 #include "shared/ca_header.h"
+#include "shared/putlog.h"
 
 #define IOCX_CA_NAME 232u    /* bytes kept of a PV name, terminator included */
 #define IOCX_CA_IDENTITY 64u /* bytes kept of the name of a user or host, terminator included */
@@ -14,7 +15,7 @@
 
 enum iocx_ca_event_kind {
 	IOCX_CA_NOTHING,
-	/* The last byte of a WRITE or WRITE_NOTIFY arrived: id = SID, other = IOID, notify. */
+	/* The last byte of a WRITE or WRITE_NOTIFY arrived: id = SID, other = IOID, notify, acknowledges. */
 	IOCX_CA_PUT,
 	/* These three are only counted. */
 	IOCX_CA_GET,         /* READ, READ_NOTIFY */
@@ -52,6 +53,7 @@ struct iocx_ca_event {
 	__u32 id;
 	__u32 other;
 	__u32 notify;
+	__u32 acknowledges; /* an alarm: it is counted nowhere */
 	/* Offset of the payload in window.bytes, at most REACH - 1 + LONG_HEADER. IOCX_CA_FINISHED: of a put. */
 	__u32 at;
 	__u32 size; /* payload bytes there: at most NAME, IDENTITY, or HEADER for ERROR */
@@ -149,6 +151,7 @@ IOCX_CA_INLINE __u32 iocx_ca_event_of(__u32 direction, const struct iocx_ca_head
 IOCX_CA_INLINE void iocx_ca_read_error(struct iocx_ca_event *e, const __u8 *payload)
 {
 	e->failed = iocx_ca_u16(payload);
+	e->acknowledges = iocx_dbr_acknowledges(iocx_ca_u16(payload + 4));
 	e->id = iocx_ca_u32(payload + 8);
 	e->ioid = iocx_ca_u32(payload + 12);
 }

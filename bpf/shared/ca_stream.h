@@ -46,7 +46,7 @@ struct iocx_ca_stream {
 	__u32 unfinished_sid; /* of the put whose last byte has not arrived */
 	__u32 unfinished_ioid;
 	__u8 sync;                 /* enum iocx_ca_sync */
-	__u8 unfinished;           /* 0: no such put; 1: a WRITE; 2: a WRITE_NOTIFY */
+	__u8 unfinished;           /* 0: no such put; 1: a WRITE; 2: a WRITE_NOTIFY; 3, 4: the same, it acknowledges */
 	__u8 first;                /* the next message is the circuit's first */
 	__u8 to_check;             /* UNPROVED, REGAINED: messages whose headers are still to be checked */
 	__u8 carry[IOCX_CA_CARRY]; /* copied in words */
@@ -109,7 +109,8 @@ IOCX_CA_INLINE int iocx_ca_finish_put(struct iocx_ca_stream *s, struct iocx_ca_e
 	e->at = IOCX_CA_FINISHED;
 	e->id = s->unfinished_sid;
 	e->other = s->unfinished_ioid;
-	e->notify = s->unfinished - 1u;
+	e->notify = (s->unfinished - 1u) & 1;
+	e->acknowledges = s->unfinished > 2;
 	s->unfinished = 0;
 	return IOCX_CA_MORE;
 }
@@ -217,14 +218,11 @@ IOCX_CA_INLINE int iocx_ca_refuse(struct iocx_ca_stream *s, struct iocx_ca_windo
 }
 
 /* Notes a put whose last byte has not arrived. */
-IOCX_CA_INLINE void iocx_ca_start_put(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
-				      const struct iocx_ca_header *h)
+IOCX_CA_INLINE void iocx_ca_start_put(struct iocx_ca_stream *s, const struct iocx_ca_event *e)
 {
-	if (!iocx_ca_is_put(w->direction, h))
-		return;
-	s->unfinished = h->command == IOCX_CA_CMD_WRITE_NOTIFY ? 2 : 1;
-	s->unfinished_sid = h->parameter1;
-	s->unfinished_ioid = h->parameter2;
+	s->unfinished = (__u8)(1 + e->notify + 2 * e->acknowledges);
+	s->unfinished_sid = e->id;
+	s->unfinished_ioid = e->other;
 }
 
 /* Whether the start of the next message is unknown. */

@@ -57,7 +57,7 @@ enum iocx_putlog_option {
 #define IOCX_DBR_TYPES 37u
 
 /* Whether a put of that type acknowledges an alarm: it writes no field. */
-static inline __attribute__((always_inline)) int iocx_dbr_acknowledges(__u32 type)
+static inline __attribute__((always_inline)) __u32 iocx_dbr_acknowledges(__u32 type)
 {
 	return type == IOCX_DBR_PUT_ACKT || type == IOCX_DBR_PUT_ACKS;
 }

@@ -88,15 +88,18 @@ static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, 
 {
 	struct iocx_ca_pending *pending, *next;
 	struct iocx_ca_channel_key key;
+	int is_put;
 
 	set_channel_key(&key, flow->circuit, ioid);
 	pending = bpf_map_lookup_elem(&ca_pending, &key);
 	if (!pending)
 		return 0;
-	add_put_duration(w, flow, pending);
+	is_put = !(pending->since_ns & 1);
+	if (is_put)
+		add_put_duration(w, flow, pending);
 	if (cfg_putlog_bytes)
-		putlog_answer(w, flow, pending->since_ns, ioid, status);
-	if (status != IOCX_CA_NORMAL)
+		putlog_answer(w, flow, pending->since_ns & ~1ULL, ioid, status);
+	if (is_put && status != IOCX_CA_NORMAL)
 		add_failure(flow, pending->channel, pending->slot, status);
 	if (pending->queue.asked == pending->queue.taken) {
 		end_pending(flow, &key, pending);
@@ -160,6 +163,8 @@ static __always_inline int on_error(struct work *w, struct iocx_ca_flow *flow)
 	} else if (event->failed != IOCX_CA_CMD_WRITE) {
 		return 0;
 	}
+	if (event->acknowledges)
+		return 0;
 	element = channel_of(flow, event->id, &slot);
 	if (element)
 		add_failure(flow, element->channel, slot, event->other);

@@ -69,12 +69,15 @@ static __always_inline __u32 find_slot(struct work *w, struct iocx_ca_flow *flow
 	return shared_slot(w, flow);
 }
 
+/* An alarm's acknowledgement is only told to the put log. */
 static __always_inline void count_put(struct work *w, struct iocx_ca_channel *element, __u32 slot)
 {
 	const __u64 notify = w->event.notify & 1;
 
-	element->last_put = w->now | notify; /* before it is counted: a look at the count has its time, too */
-	element->puts[notify]++;
+	if (!w->event.acknowledges) {
+		element->last_put = w->now | notify; /* before it is counted: a look at the count has its time, too */
+		element->puts[notify]++;
+	}
 	w->pending.channel = element->channel;
 	w->pending.slot = slot;
 }
@@ -133,7 +136,7 @@ __attribute__((noinline)) int ca_put_asked(struct __sk_buff *skb)
 		return 0;
 	}
 	set_channel_key(&key, flow->circuit, w->event.other);
-	w->pending.since_ns = w->now;
+	w->pending.since_ns = w->now | w->event.acknowledges;
 	if (bpf_map_update_elem(&ca_pending, &key, &w->pending, BPF_NOEXIST) == 0)
 		goto noted;
 	head = bpf_map_lookup_elem(&ca_pending, &key);
@@ -160,7 +163,7 @@ static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct
 	__u32 slot;
 
 	if (flow->told) {
-		flow->counts[IOCX_CA_COUNT_PUTS]++;
+		flow->counts[IOCX_CA_COUNT_PUTS] += !w->event.acknowledges;
 		return;
 	}
 	slot = *hint_of(w, flow);

@@ -119,6 +119,7 @@ __attribute__((noinline)) int pva_put(struct __sk_buff *skb)
 	request = bpf_map_lookup_elem(&ca_pending, &key);
 	w->event.id = w->pva.id;
 	w->event.notify = w->pva.command == IOCX_PVA_CMD_RPC;
+	w->event.acknowledges = 0;
 	if (!request && flow->directions[IOCX_CA_TO_SERVER].stream.sync == IOCX_CA_REGAINED && ca_refuses_put(skb))
 		return 0;
 	slot = pva_slot(w, flow, request);

@@ -112,6 +112,30 @@ TEST_P(CaTapMessages, FailedPutCallbacksAreCountedByReason) {
   expect_nothing_lost();
 }
 
+// Neither they nor their results are counted, whole or in pieces.
+TEST_P(CaTapMessages, AnAlarmsAcknowledgementIsNoPut) {
+  constexpr std::uint32_t kTransient = 35, kSeverity = 36;  // DBR_PUT_ACKT, DBR_PUT_ACKS
+  const auto acknowledge = [](std::uint32_t command, std::uint32_t type, std::uint32_t ioid) {
+    return message(command, type, 1, 100, ioid, {0, 2});
+  };
+  const Bytes plain = acknowledge(4, kTransient, 0), refused = acknowledge(4, kSeverity, 1);
+  Circuit circuit(listener_);
+  circuit.open("u", "h", {"A"});
+  circuit.to_server(repeat(plain + refused, 13) + repeat(write(100), 23));
+  Bytes callbacks;
+  for (std::uint32_t ioid = 2; ioid < 2 + 17; ++ioid)
+    callbacks = std::move(callbacks) + acknowledge(19, kSeverity, ioid);
+  circuit.to_server_in_pieces(callbacks + notifies(100, 200, 29) + plain, 20);
+  circuit.to_client(error(0, kNoWrite, refused) + answers_to(2, 7) + answers_to(9, 10, kPutFailed));
+  EXPECT_EQ(puts("A", PutOp::write), 23u);
+  EXPECT_EQ(puts("A", PutOp::write_notify), 29u);
+  EXPECT_EQ(durations("A"), 0u);
+  EXPECT_EQ(all_failures(), 0u);
+  circuit.to_client(answers_to(200, 29));
+  EXPECT_EQ(durations("A"), 29u);
+  expect_nothing_lost();
+}
+
 TEST_P(CaTapMessages, ErrorAnswersToWrites) {
   Circuit one(listener_), two(listener_);
   one.open("anna", "h1", {"A", "B"});
