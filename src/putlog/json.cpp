@@ -84,13 +84,13 @@ Value caputlog_value(const Value& value, Dbf kind) {
   const bool is_told_text =
       value.elements.size() == 1 && std::holds_alternative<std::string>(value.elements.front());
   const auto text = is_told_text || kind == Dbf::character ? text_in(value) : std::nullopt;
-  Value shown{{}, is_told_text || value.is_array, value.whole_size()};
+  Value shown{{}, is_told_text || value.is_array};
   if (text && kind == Dbf::character) {
     shown.elements = {text->substr(0, kCaPutLogBytes)};
   } else if (text && kind == Dbf::uchar) {
     for (const char character : *text)
       shown.elements.emplace_back(std::int64_t{static_cast<unsigned char>(character)});
-    if (shown.size > text->size()) shown.elements.emplace_back(std::int64_t{0});
+    if (value.whole_size() == text->size() + 1) shown.elements.emplace_back(std::int64_t{0});
   } else {
     return value;
   }
@@ -106,7 +106,7 @@ void append_caputlog_value(JsonObject& object, std::string_view name,
                  append_caputlog_element(out, element, kind);
                });
   if (value.is_array)
-    append_json_number(object.key(std::string(name) + "-size"), value.whole_size());
+    append_json_number(object.key(std::string(name) + "-size"), told->whole_size());
 }
 
 }  // namespace

@@ -163,6 +163,10 @@ TEST(CaPutLogJson, WritesNumbersAndCharactersAsR41Does) {
   const Value text{{std::string("ab")}, false, 3};
   EXPECT_EQ(caputlog_values(text, Dbf::character), R"(["ab"],"new-size":3)");
   EXPECT_EQ(caputlog_values(text, Dbf::uchar), R"([97,98,0],"new-size":3)");
+  const Value cut{{std::string("ab")}, false, 600};
+  EXPECT_EQ(caputlog_values(cut, Dbf::uchar), R"([97,98],"new-size":600)");
+  EXPECT_EQ(caputlog_values({{}, true}, Dbf::character), R"([""],"new-size":0)");
+  EXPECT_EQ(caputlog_values({{}, true}, Dbf::float64), R"([],"new-size":0)");
   EXPECT_EQ(caputlog_values(scalar(std::string("ab")), Dbf::string), "\"ab\"");
   EXPECT_EQ(caputlog_values(scalar(std::int64_t{'a'}), Dbf::character), "\"a\"");
   EXPECT_EQ(caputlog_values(scalar(std::int64_t{'a'}), Dbf::uchar), "97");
