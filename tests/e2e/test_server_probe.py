@@ -267,8 +267,8 @@ def test_lives_that_end_before_they_are_noticed(start_exporter, start_ioc, raw_c
     page = told_by(exporter, ioc, "server")
     counted, wrong = page.total(PUTS, ioc=ioc.name), switched(page, ioc)
     assert counted == page.total(PUTS, ioc=ioc.name, pv="L:set1")
-    assert wrong["missing"] == 0, "it is known when each process has ended"
-    assert sent <= counted <= sent + min(wrong["double"], 23), (counted, sent, wrong)
+    assert sent - wrong["missing"] <= counted <= sent + min(wrong["double"], 23), (counted, sent, wrong)
+    assert wrong["missing"] < sent, "those before a process was probed"
     check_log(exporter, ioc, put_log)
 
 
