@@ -53,7 +53,7 @@ struct iocx_ca_event {
 	__u32 id;
 	__u32 other;
 	__u32 notify;
-	__u32 acknowledges; /* an alarm: it is counted nowhere */
+	__u32 acknowledges; /* a WRITE that acknowledges an alarm: it is counted nowhere. A WRITE_NOTIFY processes the record */
 	/* Offset of the payload in window.bytes, at most REACH - 1 + LONG_HEADER. IOCX_CA_FINISHED: of a put. */
 	__u32 at;
 	__u32 size; /* payload bytes there: at most NAME, IDENTITY, or HEADER for ERROR */
@@ -151,7 +151,7 @@ IOCX_CA_INLINE __u32 iocx_ca_event_of(__u32 direction, const struct iocx_ca_head
 IOCX_CA_INLINE void iocx_ca_read_error(struct iocx_ca_event *e, const __u8 *payload)
 {
 	e->failed = iocx_ca_u16(payload);
-	e->acknowledges = iocx_dbr_acknowledges(iocx_ca_u16(payload + 4));
+	e->acknowledges = e->failed == IOCX_CA_CMD_WRITE && iocx_dbr_acknowledges(iocx_ca_u16(payload + 4));
 	e->id = iocx_ca_u32(payload + 8);
 	e->ioid = iocx_ca_u32(payload + 12);
 }

@@ -114,7 +114,7 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 	e->other = h->parameter2;
 	if (iocx_ca_is_put(w->direction, h)) {
 		e->notify = h->command == IOCX_CA_CMD_WRITE_NOTIFY;
-		e->acknowledges = iocx_dbr_acknowledges(h->type);
+		e->acknowledges = !e->notify && iocx_dbr_acknowledges(h->type);
 		iocx_ca_pass(s, w, total);
 		if (s->skip)
 			iocx_ca_start_put(s, e);

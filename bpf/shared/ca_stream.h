@@ -46,7 +46,7 @@ struct iocx_ca_stream {
 	__u32 unfinished_sid; /* of the put whose last byte has not arrived */
 	__u32 unfinished_ioid;
 	__u8 sync;                 /* enum iocx_ca_sync */
-	__u8 unfinished;           /* 0: no such put; 1: a WRITE; 2: a WRITE_NOTIFY; 3, 4: the same, it acknowledges */
+	__u8 unfinished;           /* 0: no such put; 1: a WRITE; 2: a WRITE_NOTIFY; 3: a WRITE that acknowledges */
 	__u8 first;                /* the next message is the circuit's first */
 	__u8 to_check;             /* UNPROVED, REGAINED: messages whose headers are still to be checked */
 	__u8 carry[IOCX_CA_CARRY]; /* copied in words */

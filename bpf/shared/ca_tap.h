@@ -226,11 +226,7 @@ struct iocx_ca_channel {
  * its INIT to its end: `queue.asked` is its command, and `queue.taken` 1 when its next answer ends it.
  */
 struct iocx_ca_pending {
-	/*
-	 * When the last byte was seen; CLOCK_MONOTONIC. The lowest bit: it acknowledges an alarm. By PV Access 0 while no
-	 * put waits.
-	 */
-	__u64 since_ns;
+	__u64 since_ns; /* when the last byte was seen; CLOCK_MONOTONIC. By PV Access 0 while no put waits */
 	__u64 channel;
 	__u32 slot;
 	__u32 holder;               /* index into ca_held; 0: nobody */

@@ -88,18 +88,15 @@ static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, 
 {
 	struct iocx_ca_pending *pending, *next;
 	struct iocx_ca_channel_key key;
-	int is_put;
 
 	set_channel_key(&key, flow->circuit, ioid);
 	pending = bpf_map_lookup_elem(&ca_pending, &key);
 	if (!pending)
 		return 0;
-	is_put = !(pending->since_ns & 1);
-	if (is_put)
-		add_put_duration(w, flow, pending);
+	add_put_duration(w, flow, pending);
 	if (cfg_putlog_bytes)
-		putlog_answer(w, flow, pending->since_ns & ~1ULL, ioid, status);
-	if (is_put && status != IOCX_CA_NORMAL)
+		putlog_answer(w, flow, pending->since_ns, ioid, status);
+	if (status != IOCX_CA_NORMAL)
 		add_failure(flow, pending->channel, pending->slot, status);
 	if (pending->queue.asked == pending->queue.taken) {
 		end_pending(flow, &key, pending);

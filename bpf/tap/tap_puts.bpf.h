@@ -69,7 +69,7 @@ static __always_inline __u32 find_slot(struct work *w, struct iocx_ca_flow *flow
 	return shared_slot(w, flow);
 }
 
-/* An alarm's acknowledgement is only told to the put log. */
+/* A WRITE that acknowledges an alarm is only told to the put log. */
 static __always_inline void count_put(struct work *w, struct iocx_ca_channel *element, __u32 slot)
 {
 	const __u64 notify = w->event.notify & 1;
@@ -136,7 +136,7 @@ __attribute__((noinline)) int ca_put_asked(struct __sk_buff *skb)
 		return 0;
 	}
 	set_channel_key(&key, flow->circuit, w->event.other);
-	w->pending.since_ns = w->now | w->event.acknowledges;
+	w->pending.since_ns = w->now;
 	if (bpf_map_update_elem(&ca_pending, &key, &w->pending, BPF_NOEXIST) == 0)
 		goto noted;
 	head = bpf_map_lookup_elem(&ca_pending, &key);

@@ -201,7 +201,7 @@ Snapshot sample_snapshot() {
   snapshot.http = HttpSample{{{"password", 4}, {"host", 0}}, {{"/-/reload", 1}, {"/metrics", 23}}};
   snapshot.kernel_memory = KernelMemorySample{123'456'789, 1u << 30};
   snapshot.loop_ticks = 17;
-  snapshot.readers = ReaderSample{3, 2, 2};
+  snapshot.readers = ReaderSample{3, 2};
   snapshot.hit_cost = kernel::HitCost{0.5e-6, 7e-6};
   snapshot.put_sinks = {
       {.sink = "memory", .received = 23, .delivered = 23},
