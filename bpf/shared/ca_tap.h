@@ -27,16 +27,6 @@ extern "C" {
 #endif
 
 #define IOCX_CA_NO_SLOT 0xFFFFFFFFu
-/* Upper bits of the ids of circuits and channels that user space makes; the kernel puts the CPU's number there. */
-#define IOCX_CA_USER_IDS (0xFFFFULL << 48)
-/*
- * In place of a slot in ca_sids: the client has closed a channel that was open before the tap saw its circuit. User
- * space reads such channels from the IOC's memory somewhat later, and must not add this one again. Noted for so long
- * after the circuit was first seen, and for so many SIDs of it.
- */
-#define IOCX_CA_CLEARED 0xFFFFFFFEu
-#define IOCX_CA_CLEARED_NS (120 * 1000000000ULL)
-#define IOCX_CA_CLEARED_PER_CIRCUIT 16384
 /*
  * Unknown SIDs of a circuit that get a slot each; further ones share one slot. A circuit that was followed from its
  * first byte has made no such channel: they are another's, or invented.
@@ -136,12 +126,11 @@ struct iocx_ca_flow {
 	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
 	__u32 holder;       /* the client: index into ca_held */
 	__u32 unnamed;      /* slots of unknown SIDs */
-	__u32 cleared;      /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
 	__u32 told_version; /* ca_told_version at the last look at ca_told */
-	__u64 refused_ns;   /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
 	__u32 lock;         /* names its locks in ca_locks; the same as long as it is followed, as `circuit` is not */
+	__u64 refused_ns;   /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
 	__u8 alien;         /* at a server for PV Access: it has begun in another protocol. Nothing is read */
-	__u8 pad[3];
+	__u8 pad[7];
 	/*
 	 * While the boundaries to the server are not proved: IOCX_CA_ASKED and the IOID of the first request that is to be
 	 * answered, then IOCX_CA_ANSWERED. 0: there was none.

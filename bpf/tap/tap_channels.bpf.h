@@ -127,28 +127,7 @@ static __always_inline void on_failed(struct iocx_ca_flow *flow, __u32 cid)
 		forget_request(&key, request);
 }
 
-/*
- * Marks the SID as closed by the client, as long as user space may still add channels that were open before the tap.
- * Returns 0 when it does not; then the entry of the SID is unchanged.
- */
-static __always_inline int remember_end(const struct work *w, struct iocx_ca_flow *flow,
-					const struct iocx_ca_channel_key *by_sid)
-{
-	const __u32 cleared = IOCX_CA_CLEARED, *known;
-
-	if (!flow->joined || w->now - flow->since_ns >= IOCX_CA_CLEARED_NS ||
-	    flow->cleared >= IOCX_CA_CLEARED_PER_CIRCUIT)
-		return 0;
-	known = bpf_map_lookup_elem(&ca_sids, by_sid);
-	if (known && *known == IOCX_CA_CLEARED)
-		return 1;
-	if (bpf_map_update_elem(&ca_sids, by_sid, &cleared, BPF_ANY))
-		return 0;
-	__sync_fetch_and_add(&flow->cleared, 1);
-	return 1;
-}
-
-static __always_inline void on_clear(struct work *w, struct iocx_ca_flow *flow, __u32 sid)
+static __always_inline void on_clear(struct iocx_ca_flow *flow, __u32 sid)
 {
 	struct iocx_ca_channel_key key;
 	__u32 *slot;
@@ -157,7 +136,6 @@ static __always_inline void on_clear(struct work *w, struct iocx_ca_flow *flow, 
 	slot = bpf_map_lookup_elem(&ca_sids, &key);
 	if (slot)
 		end_channel(flow, *slot);
-	remember_end(w, flow, &key);
 }
 
 /*
@@ -180,7 +158,7 @@ static __always_inline void on_clear_done(struct iocx_ca_flow *flow, __u32 sid)
 		bpf_map_delete_elem(&ca_sids, &key);
 }
 
-static __always_inline void on_disconnect(const struct work *w, struct iocx_ca_flow *flow, __u32 cid)
+static __always_inline void on_disconnect(struct iocx_ca_flow *flow, __u32 cid)
 {
 	struct iocx_ca_channel *element;
 	struct iocx_ca_channel_key key;
@@ -199,7 +177,7 @@ static __always_inline void on_disconnect(const struct work *w, struct iocx_ca_f
 	if (!element)
 		return; /* not answered yet */
 	key.id = element->sid;
-	if (end_channel(flow, slot) && !remember_end(w, flow, &key))
+	if (end_channel(flow, slot))
 		bpf_map_delete_elem(&ca_sids, &key);
 }
 
@@ -239,13 +217,13 @@ static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow, c
 		on_failed(flow, event->id);
 		return 0;
 	case IOCX_CA_CLEAR:
-		on_clear(w, flow, event->id);
+		on_clear(flow, event->id);
 		return 0;
 	case IOCX_CA_CLEAR_DONE:
 		on_clear_done(flow, event->id);
 		return 0;
 	case IOCX_CA_DISCONNECT:
-		on_disconnect(w, flow, event->id);
+		on_disconnect(flow, event->id);
 		return 0;
 	case IOCX_CA_USER:
 		on_identity(w, flow, (__u8 *)flow->identity.user, event);

@@ -64,7 +64,6 @@ static __always_inline void renew_circuit(struct work *w, struct iocx_ca_flow *f
 	flow->told = told;
 	flow->since_ns = w->now;
 	flow->unnamed = 0;
-	flow->cleared = 0;
 	flow->directions[IOCX_CA_TO_SERVER].notified = 0;
 	flow->directions[IOCX_CA_TO_CLIENT].notified = 0;
 	__builtin_memset(&flow->identity, 0, sizeof flow->identity);

@@ -22,7 +22,7 @@ static __always_inline __u32 shared_slot(struct work *w, struct iocx_ca_flow *fl
 	return flow->unnamed_slot;
 }
 
-/* Takes a slot for an unknown SID, if there is one: the name may be learned later. */
+/* Takes a slot for an unknown SID, if there is one: an earlier run may have kept its name. */
 static __always_inline void give_slot(struct work *w, struct iocx_ca_flow *flow,
 				      const struct iocx_ca_channel_key *by_sid)
 {

@@ -67,11 +67,8 @@ static __always_inline void on_pva_closed(struct work *w, struct iocx_ca_flow *f
 	if (!element || element->sid != sid || (element->state == IOCX_CA_SLOT_LIVE && element->cid != w->pva.other))
 		return;
 	set_channel_key(&key, flow->circuit, sid);
-	if (end_channel(flow, slot)) {
+	if (end_channel(flow, slot))
 		flow->counts[IOCX_CA_COUNT_DISCONNECTS]++;
-		if (remember_end(w, flow, &key))
-			return;
-	}
 	bpf_map_delete_elem(&ca_sids, &key);
 }
 
@@ -119,7 +116,7 @@ __attribute__((noinline)) int pva_channel(struct __sk_buff *skb)
 	if (w->pva.kind == IOCX_PVA_CREATE)
 		on_pva_create(w, flow);
 	else if (w->pva.kind == IOCX_PVA_DESTROY && w->window.direction == IOCX_CA_TO_SERVER)
-		on_clear(w, flow, w->pva.id);
+		on_clear(flow, w->pva.id);
 	else if (w->pva.kind == IOCX_PVA_DESTROY)
 		on_pva_closed(w, flow, w->pva.id);
 	else if (is_doubtful(w, flow))

@@ -43,7 +43,6 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
       pva_ports_(setup.options.pva_ports.begin(), setup.options.pva_ports.end()),
       namespaces_(host.fs(), host.own_namespace()),
       addressed_(addressed_options(setup)),
-      seeding_(host.fs(), host.reader()),
       inventory_(host.fs(), host.reader()),
       client_processes_(host.fs(), setup.ring.fd >= 0 ? ClientProcesses::kInterval
                                                       : ClientProcesses::kRareInterval),
@@ -266,7 +265,6 @@ void CaCollector::release_addressed(TimePoint now) {
 }
 
 void CaCollector::tick(TimePoint now) {
-  if (tap_) seed(now);
   if (server_probe_) name_slots(now);
   const std::scoped_lock lock(host_.mutex());
   if (options_.enabled && !host_.hands_off() && client_processes_.is_due(now))
@@ -279,31 +277,26 @@ void CaCollector::tick(TimePoint now) {
   if (udp_) trouble_.report("look at searches and beacons", udp_->look(now));
 }
 
-// After the ports were given to the tap: what opens from then on it sees itself. Without the mutex:
-// an IOC may make us wait.
-void CaCollector::seed(TimePoint now) {
-  if (host_.hands_off()) return;
-  if (seed_anew_.exchange(false)) {
-    const std::scoped_lock lock(host_.mutex());
-    seeding_ = CaSeeding(host_.fs(), host_.reader());
-  }
-  const auto give = [this, now](const CaSeed& what) {
-    const std::scoped_lock lock(host_.mutex());
-    return tap_->seed(what, now);
+// Of the clients that are connected to the IOC. Without the mutex: an IOC may make us wait.
+Result<CaServerTables> CaCollector::read_tables(const Served& served) const {
+  const iocs::Ioc& ioc = *served.ioc;
+  auto sockets = SocketTable::of_process(host_.fs(), ioc.id.pid);
+  if (!sockets) return std::move(sockets).error();
+  const auto is_served = [&served](std::uint16_t port) {
+    if (served.ca_port) return *served.ca_port == port;
+    return std::ranges::any_of(served.ioc->listening,
+                               [port](const auto& socket) { return socket.port == port; });
   };
-  // Only tick() and the host's loop change these, in this thread.
-  auto readable = served();
-  std::erase_if(readable, [this](const auto& one) {
-    const bool is_told = one.ca_port && tap_->is_told(one.number, *one.ca_port);
-    return is_told || !one.ioc->traced_or_stopped.empty();
+  CaPeers peers;
+  auto read = sockets->for_each(SocketKind::connected, [&](const InetSocket& one) {
+    if (is_served(one.local_port)) peers.insert({one.remote, one.remote_port});
   });
-  seeding_.advance(readable, tap_->channels().unnamed(), give, host_.mutex(), now);
-  const std::scoped_lock lock(host_.mutex());
-  for (const auto& [id, live] : host_.live()) {
-    const auto why = seeding_.problems().find(live.ioc.name);
-    host_.set_problem(id, iocs::Concern::channels,
-                      why == seeding_.problems().end() ? "" : why->second);
-  }
+  if (!read) return read.error();
+  if (peers.empty()) return CaServerTables{};
+  auto memory = host_.reader()->memory(ioc.id);
+  if (!memory) return std::move(memory).error();
+  return read_ca_server(**memory, ioc.ca_server, peers,
+                        "ioc " + ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")");
 }
 
 // Also without the mutex.
@@ -313,10 +306,9 @@ void CaCollector::name_slots(TimePoint now) {
   const std::set<std::uint32_t> due = server_probe_->want_names(now);
   if (due.empty()) return;
   for (const Served& one : served()) {
-    if (!one.net || !one.ioc->traced_or_stopped.empty() || !due.contains(one.number)) continue;
+    if (!one.ioc->traced_or_stopped.empty() || !due.contains(one.number)) continue;
     lock.unlock();
-    CaConnections connections;
-    const auto tables = seeding_.read_tables(one, connections);
+    const auto tables = read_tables(one);
     lock.lock();
     trouble_.report("read the names of channels", tables ? Result<void>() : tables.error());
     server_probe_->take_names(one.number, tables ? *tables : CaServerTables{}, now, Clock::now());
@@ -330,7 +322,6 @@ void CaCollector::detach() {
 
 void CaCollector::attach() {
   if (tap_) trouble_.report("attach the packet filter again", tap_->namespaces().attach_all());
-  seed_anew_ = true;
 }
 
 void CaCollector::keep_channels() {

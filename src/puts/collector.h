@@ -2,7 +2,6 @@
 // the tap and its sources, and their families. The tap's part of PV Access is for PvaCollector.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -30,7 +29,6 @@
 #include "puts/server_probe/server_probe.h"
 #include "puts/tap/kept_channels.h"
 #include "puts/tap/remote_servers.h"
-#include "puts/tap/seeding.h"
 #include "puts/tap/served.h"
 #include "puts/tap/server_detector.h"
 #include "puts/tap/tap.h"
@@ -160,7 +158,7 @@ class CaCollector final : public Collector {
   bool is_pva_port(const Served& one, std::uint16_t port) const;
   void tell_network_problems();
   void release_addressed(TimePoint now);
-  void seed(TimePoint now);
+  Result<CaServerTables> read_tables(const Served& served) const;
   void name_slots(TimePoint now);
   Result<CaTapReading> read_tap();
   Reading read();
@@ -185,11 +183,9 @@ class CaCollector final : public Collector {
   TappedNamespaces namespaces_;
   CaServerDetector detector_;
   RemoteServers addressed_;
-  CaSeeding seeding_;                    // by the thread that ticks
-  std::atomic<bool> seed_anew_ = false;  // read the open channels, whose begin was not seen
-  CaInventory inventory_;                // in any thread
-  Gateways gateways_;                    // the same
-  ClientProcesses client_processes_;     // the same; look() by the thread that ticks
+  CaInventory inventory_;             // in any thread
+  Gateways gateways_;                 // the same
+  ClientProcesses client_processes_;  // the same; look() by the thread that ticks
   PvRecords pv_records_;
   WallClock wall_clock_;
   TroubleLog trouble_;

@@ -12,8 +12,7 @@ std::optional<CaPutIdentity> CaCollector::identify(const iocx_putlog_event& even
   return std::nullopt;
 }
 
-// Of an IOC whose memory was not looked at yet the tap keeps channels: those that were open before
-// have puts that packets alone have shown. Ports are those at which no other server listens, in
+// Ports are those at which no other server listens, in
 // another network namespace or at another address, on this host or elsewhere.
 void CaCollector::tell_tap_who_is_told() {
   std::set<std::uint16_t> ports, others;
@@ -30,8 +29,7 @@ void CaCollector::tell_tap_who_is_told() {
           pva_heard.contains(live.number) &&
           is_pva_port({live.number, &live.ioc, live.ca_port, 0}, socket.port);
       (is_told || is_told_by_pva ? ports : others).insert(socket.port);
-      if (is_told && tap_->sources().server_tells_results(live.number, socket.port) &&
-          (tap_->is_told(live.number, socket.port) || seeding_.has_looked(id)))
+      if (is_told && tap_->sources().server_tells_results(live.number, socket.port))
         servers.emplace(live.number, socket.port);
     }
   }

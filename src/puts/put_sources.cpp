@@ -27,11 +27,6 @@ void CaPutSources::saw_unnamed(std::uint32_t ioc, std::uint64_t in_all) {
   if (!source.server) source.switched.missing += growth;
 }
 
-bool CaPutSources::was_left(std::uint32_t ioc) const {
-  const auto found = all_.find(ioc);
-  return found != all_.end() && found->second.left;
-}
-
 bool CaPutSources::server_tells_results(std::uint32_t ioc, std::uint16_t port) const {
   return is_server(ioc, port) && all_.at(ioc).results;
 }

@@ -55,8 +55,6 @@ class CaPutSources {
   bool is_server(std::uint32_t ioc, std::uint16_t port) const;
   // Of circuits that began at `since_ns`.
   Counts counts(std::uint32_t ioc, std::uint16_t port, std::uint64_t since_ns) const;
-  // Its server counted its puts, and has stopped to, or had stopped for a while.
-  bool was_left(std::uint32_t ioc) const;
   // The same for results of puts.
   bool server_tells_results(std::uint32_t ioc, std::uint16_t port) const;
   Counts counts_results(std::uint32_t ioc, std::uint16_t port, std::uint64_t since_ns) const;

@@ -89,11 +89,6 @@ class CaTapTest : public ::testing::TestWithParam<ca::CaTapLock> {
       ASSERT_TRUE(ok) << ok.error().message();
     }
   }
-  // Puts on channels that were open before the tap wait no longer for their names.
-  void give_up_on_seed() {
-    collect();
-    collect(ca::CaTap::Clock::now() + ca::Channels::kSeedPatience);
-  }
   ca::CaTapReading collect(ca::CaTap::Clock::time_point now = ca::CaTap::Clock::now()) {
     auto reading = tap_->collect(now);
     EXPECT_TRUE(reading) << reading.error().message();

@@ -65,7 +65,6 @@ TEST_P(CaTapKeptTest, AnotherSocketOfTheSamePortsHasNone) {
   Circuit after(listener_, port);
   watch(listener_, kAgain);
   after.to_server(proof(100) + repeat(write(100), 23));
-  give_up_on_seed();
   EXPECT_EQ(puts_of(kAgain, ""), 23u);
   EXPECT_EQ(all_puts(), 23u);
 }
@@ -91,7 +90,6 @@ TEST_P(CaTapKeptTest, OfNamespacesWhateverTheyAreCalled) {
   find(twin.server, kIoc);
   alike.to_client(version());  // with the server's first word the circuit is known
   alike.to_server(proof(100) + repeat(write(100), 23));
-  give_up_on_seed();
   EXPECT_EQ(puts_of(kIoc, ""), 23u);
   find(network.server, kAgain);
   circuit.to_client(version());
@@ -119,7 +117,6 @@ TEST_P(CaTapKeptTest, AfterFiveMinutesTheyAreTooOld) {
   restart(ca::kKeptFor + std::chrono::seconds(1));
   watch(listener_, kAgain);
   circuit.to_server(proof(100) + repeat(write(100), 31));
-  give_up_on_seed();
   EXPECT_EQ(puts_of(kAgain, ""), 31u) << "channels may have been closed unseen";
 }
 

@@ -416,7 +416,7 @@ TEST_P(CaTapMessages, FlowControl) {
   EXPECT_EQ(server().flow_controlled, 0u);
 }
 
-// Each channel that was open before has its own place, so that it can be named later.
+// Each channel that was open before has its own place: an earlier run may have kept its name.
 TEST_P(CaTapMessages, UnknownSidsHaveTheirOwnSlots) {
   Listener earlier;
   Circuit circuit(earlier);

@@ -80,7 +80,6 @@ TEST_P(CaTapResyncTest, JoinedCircuitFindsBoundariesFromItsFirstSegmentsOn) {
   circuit.part(kForth, bytes, 4, 40);  // not at a multiple of 8: nobody knows that yet
   EXPECT_EQ(puts(""), 0u);
   circuit.part(kForth, bytes, 40, 2400);
-  give_up_on_seed();
   // Without the one that the end of the first segment cuts, and those that prove the boundaries.
   EXPECT_EQ(puts(""), 98u - 16u);
   // Now it is known where messages can start.
@@ -104,7 +103,6 @@ TEST_P(CaTapResyncTest, JoinedCircuitFindsBoundariesWhereverSegmentsStart) {
     for (std::size_t at = start; at < bytes.size(); at += 2400)
       circuit.part(kForth, bytes, at, std::min(at + 2400, bytes.size()));
   }
-  give_up_on_seed();
   // Of each connection the first message, those that prove the boundaries, and few that look like
   // one where they overlap.
   EXPECT_LE(puts(""), 12u * (999u - 16u));
@@ -129,7 +127,6 @@ TEST_P(CaTapResyncTest, AnArrayThatIsOnItsWayBecomesNoPuts) {
   for (std::size_t at = 0; at < bytes.size(); at += 100)
     circuit.part(kForth, bytes, at, std::min(at + 100, bytes.size()));
   circuit.segment(kForth, bytes.size(), repeat(write(100), 7));
-  give_up_on_seed();
   EXPECT_EQ(all_puts(), 7u);
   EXPECT_EQ(drop("unnamed_put"), 7u);
   EXPECT_EQ(collect().servers.at(0).unread_bytes, bytes.size());
@@ -147,7 +144,6 @@ TEST_P(CaTapResyncTest, AnAnswerToAPutCallbackProvesBoundaries) {
   EXPECT_EQ(all_puts(), 0u);
   circuit.segment(kBack, 2 * answer.size(), answer);
   circuit.part(kForth, bytes, before.size() + 48, bytes.size());
-  give_up_on_seed();
   EXPECT_EQ(all_puts(), 13u);
   EXPECT_EQ(collect().servers.at(0).unread_bytes, before.size() + 48);
   EXPECT_EQ(drop("resync"), 2u);
@@ -160,7 +156,6 @@ TEST_P(CaTapResyncTest, AfterASilenceAMessageStarts) {
   std::this_thread::sleep_for(std::chrono::milliseconds(2100));
   heard.segment(kForth, 40, write(300) + write(300));
   silent.segment(kForth, 0, write(301));
-  give_up_on_seed();
   EXPECT_EQ(all_puts(), 3u);
   EXPECT_EQ(collect().servers.at(0).unread_bytes, 40u);
 }
@@ -173,7 +168,6 @@ TEST_P(CaTapResyncTest, AMessageThatIsTooLongToBeTrueIsNotBelieved) {
   longest[16] = 0x40;  // 1 GiB
   const Bytes bytes = repeat(write(300), 5) + longest + repeat(write(301), 50);
   circuit.segment(kForth, 0, bytes);
-  give_up_on_seed();
   EXPECT_EQ(puts(""), 50u - 16u);
   circuit.segment(kForth, bytes.size(), repeat(write(301), 7));
   EXPECT_EQ(puts(""), 57u - 16u);

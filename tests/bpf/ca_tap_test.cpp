@@ -181,7 +181,6 @@ TEST_P(CaTapTest, JoinsCircuitsThatWereOpenBefore) {
   circuit.to_server(Bytes(24, 0x11));  // the end of something
   EXPECT_EQ(all_puts(), 0u);
   circuit.to_server(proof(100) + repeat(write(100), 23) + write_notify(100));
-  give_up_on_seed();
   EXPECT_EQ(puts(""), 23u);
   EXPECT_EQ(puts("", PutOp::write_notify), 1u);
   EXPECT_EQ(drop("joined_late"), 1u);
@@ -191,7 +190,6 @@ TEST_P(CaTapTest, JoinsCircuitsThatWereOpenBefore) {
   circuit.to_server(create(5, "LATER"));
   circuit.to_client(created(5, 105));
   circuit.to_server(repeat(write(105), 29));
-  give_up_on_seed();
   EXPECT_EQ(puts("LATER"), 29u);
   circuit.abort();
   reap_all();

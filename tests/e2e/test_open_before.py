@@ -1,7 +1,6 @@
 """Circuits and channels that were open before the exporter: it reads their names from the IOC's memory."""
 import os
 import signal
-import time
 
 import pytest
 
@@ -9,8 +8,7 @@ from harness import clients, databases
 from harness.named_client import NamedClient, putting
 from harness.scrape import PUTS
 
-EXPORTER_OPTIONS = ["--no-collector.records"]
-BOTH_PUT_SOURCES = True
+EXPORTER_OPTIONS = ["--no-collector.records", "--server-probe"]
 
 TARGETS = 5
 NAMES = [f"W:set{i}" for i in range(1, TARGETS + 1)]
@@ -37,18 +35,6 @@ def raw_client(started):
     return connect
 
 
-@pytest.fixture
-def let_be_silent(put_source):
-    """By packets, circuits that were open before are read once they are known and were silent for two seconds."""
-    def wait(exporter, ioc, circuits):
-        if put_source == "packets":
-            exporter.wait_scrape(lambda page: page.total("epics_client_circuits", ioc=ioc.name) >= circuits,
-                                 f"{circuits} circuits are known")
-            time.sleep(2.5)
-
-    return wait
-
-
 def puts(scrape, ioc):
     """(pv, user, host, op) to count, of every series of this IOC."""
     for labels, _ in scrape.series(PUTS, ioc=ioc.name):
@@ -61,7 +47,7 @@ def by(user, host, op, pvs, count):
     return {(pv, user, host, op): count for pv in pvs}
 
 
-def test_each_base(start_ioc, start_exporter, connect, let_be_silent, base):
+def test_each_base(start_ioc, start_exporter, connect, base):
     """Names, users and hosts of idle clients; then every one of their puts."""
     ioc = start_ioc(f"before-{base}", databases.put_targets("W:", TARGETS) + ALIAS, base=base)
     texts = [f"W:text{i}" for i in range(1, TARGETS + 1)]
@@ -70,7 +56,6 @@ def test_each_base(start_ioc, start_exporter, connect, let_be_silent, base):
              connect(clients.caproto, [ioc], NAMES[:2], 101, user="operator")]
     exporter = start_exporter(sees=[ioc])
     assert puts(exporter.scrape(), ioc) == {}
-    let_be_silent(exporter, ioc, len(early))
     for client in early:
         client.send()
     expected = {**by(clients.LIBCA_USER, clients.HOST, "write", NAMES, 401),
@@ -84,22 +69,20 @@ def test_each_base(start_ioc, start_exporter, connect, let_be_silent, base):
     assert ioc.get("W:set1:count.VAL") == 502
 
 
-def test_name_is_the_one_that_was_asked_for(ioc, start_exporter, connect, let_be_silent):
+def test_name_is_the_one_that_was_asked_for(ioc, start_exporter, connect):
     asked = ["W:set1", "W:set1.VAL", "W:other", "W:set2.DESC", "W:set2.DESC$"]
     early = connect(clients.libca, [ioc], asked, 23, kind="string")
     exporter = start_exporter(sees=[ioc])
-    let_be_silent(exporter, ioc, 1)
     early.send()
     assert puts(exporter.scrape(), ioc) == by(clients.LIBCA_USER, clients.HOST, "write", asked, 23)
 
 
-def test_channels_that_an_old_circuit_opens_later(ioc, start_exporter, raw_client, let_be_silent):
+def test_channels_that_an_old_circuit_opens_later(ioc, start_exporter, raw_client):
     """The circuit's user and host come from the memory, the new channel's name from the wire."""
     early = raw_client(ioc).open(NAMES[0])
     silent = raw_client(ioc, "physicist", "laptop")
     silent.wait_done()
     exporter = start_exporter(sees=[ioc])
-    let_be_silent(exporter, ioc, 2)
     early.open(NAMES[1]).put(NAMES[0], 7)
     early.put(NAMES[1], 11)
     silent.open(NAMES[1]).put(NAMES[1], 13)
@@ -111,11 +94,10 @@ def test_channels_that_an_old_circuit_opens_later(ioc, start_exporter, raw_clien
         (NAMES[1], "physicist", "laptop", "write"): 13}
 
 
-def test_channels_that_are_closed_and_opened_again(ioc, start_exporter, raw_client, let_be_silent):
+def test_channels_that_are_closed_and_opened_again(ioc, start_exporter, raw_client):
     """A name that was read from memory ends with its channel."""
     early = raw_client(ioc).open(*NAMES)
     exporter = start_exporter(sees=[ioc])
-    let_be_silent(exporter, ioc, 1)
     for name in NAMES:
         early.put(name, 7)
     early.close(*NAMES[:3])
@@ -172,7 +154,7 @@ def test_clients_that_were_connected_before(ioc, start_exporter, raw_client):
     exporter.wait_scrape(lambda page: connected(page) == expected, f"clients are {expected}")
 
 
-def test_many_channels(start_ioc, start_exporter, connect, let_be_silent):
+def test_many_channels(start_ioc, start_exporter, connect):
     """1,000 channels on one circuit."""
     names = [f"M:set{i}" for i in range(1, 335)]
     ioc = start_ioc("many", databases.put_targets("M:", 334))
@@ -180,6 +162,5 @@ def test_many_channels(start_ioc, start_exporter, connect, let_be_silent):
         f"{name}.VAL" for name in names[:332]]
     early = connect(clients.libca, [ioc], all_names, 7, kind="string")
     exporter = start_exporter(sees=[ioc])
-    let_be_silent(exporter, ioc, 1)
     early.send()
     assert puts(exporter.scrape(), ioc) == by(clients.LIBCA_USER, clients.HOST, "write", all_names, 7)

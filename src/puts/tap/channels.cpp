@@ -16,7 +16,7 @@ std::uint32_t state_of(const iocx_ca_channel& channel) {
 
 }  // namespace
 
-Result<void> Channels::observe(Clock::time_point now) {
+Result<void> Channels::observe() {
   const std::uint32_t before = std::exchange(used_end_, object_.max_channels());
   std::uint32_t slot = 0, found = 0;
   // When as many were found as are held the others are free.
@@ -24,14 +24,14 @@ Result<void> Channels::observe(Clock::time_point now) {
     used_[slot] = state_of(object_.channels()[slot]) != IOCX_CA_SLOT_FREE;
     if (!used_[slot]) continue;
     ++found;
-    if (auto ok = observe_slot(slot, now); !ok) return ok;
+    if (auto ok = observe_slot(slot); !ok) return ok;
   }
   used_end_ = slot;
   for (; slot < before; ++slot) used_[slot] = false;
   return {};
 }
 
-Result<void> Channels::observe_slot(std::uint32_t slot, Clock::time_point now) {
+Result<void> Channels::observe_slot(std::uint32_t slot) {
   const auto& channel = object_.channels()[slot];
   const std::uint64_t id = __atomic_load_n(&channel.channel, __ATOMIC_RELAXED);
   const CaPuts puts{__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
@@ -50,9 +50,7 @@ Result<void> Channels::observe_slot(std::uint32_t slot, Clock::time_point now) {
     if (note_counts(placed_[slot], puts) == CaPutSources::Counts::not_known_yet) return {};
     if (!circuits_.is_met((*info)->circuit)) return {};
     if ((*info)->name[0] != 0) circuits_.drop_kept_name((*info)->circuit, channel.sid);
-    const auto waits = waits_for_seed(slot, *ioc, **info, now);
-    if (!waits) return waits.error();
-    if (!*waits) open_slot(slot, labels_of(*ioc, **info, channel.sid), puts, last_put);
+    open_slot(slot, labels_of(*ioc, **info, channel.sid), puts, last_put);
     return {};
   }
   if (puts_.is_current(slot, puts)) return {};
@@ -113,8 +111,8 @@ std::vector<std::uint32_t> Channels::due(const Circuits::Seen& seen, Clock::time
   return due;
 }
 
-Result<void> Channels::free(std::uint32_t slot, Clock::time_point now) {
-  if (auto ok = observe_slot(slot, now); !ok) return ok;
+Result<void> Channels::free(std::uint32_t slot) {
+  if (auto ok = observe_slot(slot); !ok) return ok;
   const iocx_ca_channel channel = object_.channels()[slot];
   const CaTapMaps& maps = object_.maps();
   auto info = maps.channel_info.lookup(channel.channel);
@@ -139,27 +137,8 @@ Result<void> Channels::free(std::uint32_t slot, Clock::time_point now) {
   puts_.close(slot);
   gone_.forget(slot);
   orphans_.forget(slot);
-  held_.erase(slot);
   used_[slot] = false;
   return object_.give_slot(slot, *info ? (*info)->holder : IOCX_HELD_ALL);
-}
-
-void Channels::note_taken(std::uint32_t slot) {
-  used_[slot] = true;
-  used_end_ = std::max(used_end_, slot + 1);
-}
-
-std::optional<std::uint32_t> Channels::only_slot(std::uint64_t circuit, std::uint32_t sid) const {
-  std::optional<std::uint32_t> only;
-  for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
-    const iocx_ca_channel& channel = object_.channels()[slot];
-    if (!used_[slot] || channel.circuit != circuit || channel.sid != sid ||
-        state_of(channel) == IOCX_CA_SLOT_SHARED)
-      continue;
-    if (only) return std::nullopt;
-    only = slot;
-  }
-  return only;
 }
 
 // Its IOC may turn out to be another one than was thought: what was seen before stays the first
@@ -229,35 +208,9 @@ CaPutLabels Channels::labels_of(std::uint32_t ioc, const iocx_ca_channel_info& i
   return labels;
 }
 
-// Whether the channel's name, or its client's, may still become known: then its counts are kept
-// back for a while, since counts that were shown keep their labels.
-Result<bool> Channels::waits_for_seed(std::uint32_t slot, std::uint32_t ioc,
-                                      const iocx_ca_channel_info& info, Clock::time_point now) {
-  const iocx_ca_channel& element = object_.channels()[slot];
-  if (state_of(element) == IOCX_CA_SLOT_SHARED) return false;
-  // Its memory is not read while it is stopped or traced.
-  if (sources_.was_left(ioc)) return false;
-  const bool anonymous = info.identity.user[0] == 0 && info.identity.host[0] == 0 &&
-                         circuits_.identity(info.circuit) == nullptr;
-  const bool named = info.name[0] != 0 || !circuits_.kept_name(info.circuit, element.sid).empty();
-  if (named && !anonymous) return false;
-  const auto joined = circuits_.is_joined(info.circuit);
-  if (!joined) return joined;
-  if (!*joined) return false;
-  const auto [held, is_new] = held_.try_emplace(slot, Held{element.channel, ioc, now});
-  if (held->second.channel != element.channel) held->second = {element.channel, ioc, now};
-  if (now - held->second.since < kSeedPatience) return true;
-  held_.erase(held);
-  return false;
-}
-
 void Channels::count_unnamed(std::uint32_t slot) {
   const CaPutLabels* labels = puts_.labels(slot, object_.channels()[slot].channel);
-  const auto held = held_.find(slot);
-  if (labels != nullptr && labels->pv.empty())
-    ++unnamed_[labels->ioc];
-  else if (held != held_.end())
-    ++unnamed_[held->second.ioc];
+  if (labels != nullptr && labels->pv.empty()) ++unnamed_[labels->ioc];
 }
 
 std::optional<CaPutIdentity> Channels::identify(const iocx_putlog_event& event) const {

@@ -31,8 +31,6 @@ class Channels {
   static constexpr std::chrono::seconds kGrace{1};
   // How long a channel that has ended waits for its IOC to be found.
   static constexpr std::chrono::seconds kPatience{15};
-  // How long puts on a channel that was open before the tap wait for a seed to name it.
-  static constexpr std::chrono::seconds kSeedPatience{5};
 
   // The others must outlive it.
   Channels(const CaTapObject& object, Circuits& circuits, CaPutSources& sources, CaPutTotals& puts)
@@ -43,7 +41,7 @@ class Channels {
         used_(object.max_channels()) {}
 
   // Adds what was counted since the last time to the sums.
-  Result<void> observe(Clock::time_point now);
+  Result<void> observe();
   void add_open(CaOpenCounts& open) const;
   // Gives the channels of those circuits the labels that they have now. Counts that were shown keep
   // theirs.
@@ -51,13 +49,7 @@ class Channels {
 
   // Slots that can be freed. Also counts the unnamed channels.
   std::vector<std::uint32_t> due(const Circuits::Seen& seen, Clock::time_point now);
-  Result<void> free(std::uint32_t slot, Clock::time_point now);
-
-  // A slot was taken for a seed's channel; one got its name by a seed.
-  void note_taken(std::uint32_t slot);
-  void note_named(std::uint32_t slot) { held_.erase(slot); }
-  // Of that circuit and SID; nothing: there is none, or more than one.
-  std::optional<std::uint32_t> only_slot(std::uint64_t circuit, std::uint32_t sid) const;
+  Result<void> free(std::uint32_t slot);
 
   // Source that counts the results of the slot's puts.
   CaPutSources::Counts counts_results(std::uint32_t slot) const;
@@ -78,11 +70,6 @@ class Channels {
   std::uint64_t unlogged() const { return __atomic_load_n(&unlogged_, __ATOMIC_RELAXED); }
 
  private:
-  struct Held {
-    std::uint64_t channel;
-    std::uint32_t ioc;
-    Clock::time_point since;
-  };
   // Where a slot's puts go, and what was seen of them.
   struct Placed {
     std::uint64_t channel = 0;
@@ -94,9 +81,7 @@ class Channels {
     CaPuts waiting{};  // until it is known whose they are
   };
 
-  Result<void> observe_slot(std::uint32_t slot, Clock::time_point now);
-  Result<bool> waits_for_seed(std::uint32_t slot, std::uint32_t ioc,
-                              const iocx_ca_channel_info& info, Clock::time_point now);
+  Result<void> observe_slot(std::uint32_t slot);
   void count_unnamed(std::uint32_t slot);
   void note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_channel_info& info);
   CaPutSources::Counts note_counts(Placed& placed, const CaPuts& puts);
@@ -110,10 +95,9 @@ class Channels {
   Circuits& circuits_;
   CaPutSources& sources_;
   CaPutTotals& puts_;
-  std::vector<bool> used_;              // slots that hold a channel, as of the last look
-  std::uint32_t used_end_ = 0;          // none of them from here on
-  std::vector<Placed> placed_;          // by slot
-  std::map<std::uint32_t, Held> held_;  // slots that wait for a seed
+  std::vector<bool> used_;      // slots that hold a channel, as of the last look
+  std::uint32_t used_end_ = 0;  // none of them from here on
+  std::vector<Placed> placed_;  // by slot
   Overdue<std::uint32_t> gone_;
   Overdue<std::uint32_t> orphans_;  // whose IOC is not known yet
   std::map<std::uint32_t, std::uint64_t> unnamed_;

@@ -15,7 +15,6 @@ constexpr auto kKeptNs = static_cast<std::uint64_t>(std::chrono::nanoseconds(kKe
 
 Result<Circuits::Seen> Circuits::look() {
   Seen seen;
-  joined_.clear();
   unnamed_pva_.clear();
   servers_.begin_look();
   auto read = object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
@@ -25,14 +24,15 @@ Result<Circuits::Seen> Circuits::look() {
     else
       seen.alive.insert(flow.circuit);
     note_ioc(key, flow);
-    joined_.emplace(flow.circuit, flow.joined != 0);
     if (is_pva(flow.ioc) && !is_ioc_number(flow.ioc) && speaks_pva(flow))
       unnamed_pva_.emplace(key.net, key.server_port);
     servers_.look_at(key);
   });
   if (!read) return read.error();
   count_ = seen.flows.size();
-  const auto is_gone = [this](const auto& entry) { return !joined_.contains(entry.first); };
+  const auto is_gone = [&seen](const auto& entry) {
+    return !seen.alive.contains(entry.first) && !seen.ended.contains(entry.first);
+  };
   std::erase_if(iocs_, is_gone);
   std::erase_if(identities_, is_gone);
   std::erase_if(names_, is_gone);
@@ -191,17 +191,6 @@ void Circuits::note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
     iocs_.erase(flow.circuit);
   else
     iocs_.insert_or_assign(flow.circuit, *ioc);
-}
-
-Result<bool> Circuits::is_joined(std::uint64_t circuit) {
-  if (!joined_.contains(circuit)) {
-    auto read = object_.maps().flows.for_each([this](const auto&, const iocx_ca_flow& flow) {
-      joined_.insert_or_assign(flow.circuit, flow.joined != 0);
-    });
-    if (!read) return read.error();
-  }
-  const auto found = joined_.find(circuit);
-  return found != joined_.end() && found->second;
 }
 
 const Circuits::Identity* Circuits::identity(std::uint64_t circuit) const {

@@ -16,7 +16,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -83,8 +82,6 @@ class Circuits {
   // The kernel noted another IOC for the circuit.
   bool has_moved(std::uint64_t circuit) const { return iocs_.contains(circuit); }
 
-  // Not all of its channels were seen to be opened.
-  Result<bool> is_joined(std::uint64_t circuit);
   // Null: the kernel has seen it.
   const Identity* identity(std::uint64_t circuit) const;
   void set_identity(std::uint64_t circuit, Identity identity) {
@@ -120,11 +117,10 @@ class Circuits {
   const CaNamespaces& namespaces_;
   WatchedServers& servers_;
   CaServerTotals traffic_;
-  std::map<std::uint64_t, std::uint32_t> iocs_;     // for which the kernel noted another one
-  std::map<std::uint64_t, Identity> identities_;    // for which the kernel has seen none
-  std::unordered_map<std::uint64_t, bool> joined_;  // as of the last look
-  KeptCircuits kept_;  // of an earlier run, not met yet
-  std::unordered_set<std::uint64_t> met_;  // circuits, while there are any of those
+  std::map<std::uint64_t, std::uint32_t> iocs_;   // for which the kernel noted another one
+  std::map<std::uint64_t, Identity> identities_;  // for which the kernel has seen none
+  KeptCircuits kept_;                             // of an earlier run, not met yet
+  std::unordered_set<std::uint64_t> met_;         // circuits, while there are any of those
   std::map<std::uint64_t, std::map<std::uint32_t, std::string>> names_;  // of circuits, by SID
   Overdue<std::uint64_t> gone_;
   std::set<std::uint64_t> without_socket_;  // that the last look at sockets did not find

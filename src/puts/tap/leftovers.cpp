@@ -10,16 +10,11 @@ namespace ioc_exporter::ca {
 Result<void> Leftovers::look(Clock::time_point now) {
   sweeps_ = !swept_ || now - *swept_ >= kSweep || object_.caps().is_crowded(IOCX_CA_HELD_REQUESTS);
   requests_.clear();
-  marks_.clear();
   if (!sweeps_) return {};
-  auto requests = object_.maps().cids.for_each([&](const auto& key, const iocx_ca_cid& value) {
+  return object_.maps().cids.for_each([&](const auto& key, const iocx_ca_cid& value) {
     if (value.slot >= object_.max_channels() ||
         object_.channels()[value.slot].channel != value.channel)
       requests_.insert({value.channel, {key, value.slot == IOCX_CA_NO_SLOT}});
-  });
-  if (!requests) return requests;
-  return object_.maps().sids.for_each([&](const auto& key, std::uint32_t slot) {
-    if (slot == IOCX_CA_CLEARED) marks_.push_back(key);
   });
 }
 
@@ -43,10 +38,6 @@ Result<void> Leftovers::free_requests(const Circuits::Seen& seen, Clock::time_po
     if (auto erased = object_.maps().channel_info.erase(channel); !erased) return erased.error();
     if (request.waits && *info)
       object_.caps().give(IOCX_CA_HELD_REQUESTS, (*info)->holder);
-  }
-  for (const auto& by_sid : marks_) {
-    if (seen.alive.contains(by_sid.circuit)) continue;
-    if (auto erased = object_.maps().sids.erase(by_sid); !erased) return erased.error();
   }
   return {};
 }

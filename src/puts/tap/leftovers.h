@@ -1,12 +1,10 @@
 // Leftovers: entries of circuits that are gone, which the kernel leaves behind beside channels:
-// requests for channels that were never answered, marks of closed channels, pages of early
-// segments.
+// requests for channels that were never answered, and pages of early segments.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <vector>
 
 #include "base/result.h"
 #include "puts/tap/circuits.h"
@@ -18,13 +16,13 @@ namespace ioc_exporter::ca {
 class Leftovers {
  public:
   using Clock = std::chrono::steady_clock;
-  // How often requests and marks are looked through; at each look while they are many.
+  // How often requests are looked through; at each look while they are many.
   static constexpr std::chrono::seconds kSweep{30};
 
   // The object must outlive it.
   explicit Leftovers(const CaTapObject& object) : object_(object) {}
 
-  // Notes requests and marks when that is due. Before the circuits are looked at.
+  // Notes requests when that is due. Before the circuits are looked at.
   Result<void> look(Clock::time_point now);
   // Frees what was noted of circuits that are not alive: the kernel may be using the others.
   Result<void> free(const Circuits::Seen& seen, Clock::time_point now);
@@ -32,8 +30,7 @@ class Leftovers {
   std::uint64_t pages() const { return pages_; }  // in use
 
  private:
-  // Entry that leads from a CID to no channel, because it was not answered yet, or ended at the
-  // moment at which a seed named it.
+  // Entry that leads from a CID to no channel, because it was not answered yet, or has ended.
   struct Request {
     iocx_ca_channel_key key;
     bool waits;
@@ -45,7 +42,6 @@ class Leftovers {
   std::optional<Clock::time_point> swept_;
   bool sweeps_ = false;                        // between look() and free()
   std::map<std::uint64_t, Request> requests_;  // by channel
-  std::vector<iocx_ca_channel_key> marks_;     // IOCX_CA_CLEARED in ca_sids
   Overdue<std::uint64_t> gone_requests_;       // channels
   Overdue<std::uint32_t> gone_pages_;
   std::uint64_t pages_ = 0;

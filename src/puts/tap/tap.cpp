@@ -33,7 +33,6 @@ CaTap::CaTap(CaTapOptions options, CaTapObject object)
       circuits_(object_, namespaces_, servers_),
       channels_(object_, circuits_, sources_, totals_->puts),
       outcomes_(object_, channels_, *totals_),
-      seeder_(object_, circuits_, channels_),
       leftovers_(object_) {}
 
 Result<std::unique_ptr<CaTap>> CaTap::start(CaTapOptions options) {
@@ -64,7 +63,7 @@ Result<void> CaTap::remove_namespace(std::uint32_t net) {
   if (!namespaces_.contains(net)) return {};
   namespaces_.detach(net);
   // Channels that were not looked at yet must be known before their circuits go.
-  if (auto ok = channels_.observe(Clock::now()); !ok) return ok;
+  if (auto ok = channels_.observe(); !ok) return ok;
   if (auto ok = servers_.remove_namespace(net); !ok) return ok;
   if (auto ok = circuits_.remove_namespace(net); !ok) return ok;
   return namespaces_.release(net);
@@ -91,13 +90,13 @@ Result<void> CaTap::free_channels(const Circuits::Seen& seen, Clock::time_point 
   std::set<std::uint64_t> ids;
   for (const std::uint32_t slot : due) ids.insert(object_.channels()[slot].channel);
   for (const std::uint32_t slot : due)
-    if (auto ok = channels_.free(slot, now); !ok) return ok;
+    if (auto ok = channels_.free(slot); !ok) return ok;
   return outcomes_.free(ids);
 }
 
 Result<void> CaTap::observe(Clock::time_point now, CaOpenCounts* open) {
   auto ok = circuits_.observe(sources_, now, open);
-  return ok ? channels_.observe(now) : ok;
+  return ok ? channels_.observe() : ok;
 }
 
 Result<CaTapReading> CaTap::collect(Clock::time_point now) {
@@ -131,14 +130,9 @@ Result<std::vector<DropSample>> CaTap::read_drops() const {
   return drops;
 }
 
-Result<CaSeedResult> CaTap::seed(const CaSeed& seed, Clock::time_point now) {
-  if (auto ok = channels_.observe(now); !ok) return ok.error();
-  return seeder_.seed(seed);
-}
-
 Result<void> CaTap::forget(std::uint32_t ioc) {
   // Channels that were not looked at yet must be known as its own.
-  if (auto ok = channels_.observe(Clock::now()); !ok) return ok;
+  if (auto ok = channels_.observe(); !ok) return ok;
   totals_->forget(ioc);
   circuits_.forget(ioc);
   sources_.forget(ioc);

@@ -2,7 +2,7 @@
 // channel.
 //
 // The kernel counts (bpf/tap/tap.bpf.c). User space says which servers to watch (WatchedServers),
-// gives the counters their names (Channels, Seeder), and frees what has ended (Circuits, Channels,
+// gives the counters their names (Channels), and frees what has ended (Circuits, Channels,
 // Outcomes, Leftovers).
 //
 // Not thread-safe: one call at a time.
@@ -24,10 +24,8 @@
 #include "puts/tap/leftovers.h"
 #include "puts/tap/namespaces.h"
 #include "puts/tap/outcomes.h"
-#include "puts/tap/seeder.h"
 #include "puts/tap/server.h"
 #include "puts/tap/tap_object.h"
-#include "puts/tap/tap_seed.h"
 #include "puts/tap/watched_servers.h"
 #include "puts/totals/samples.h"
 #include "puts/totals/server_totals.h"
@@ -78,10 +76,6 @@ class CaTap {
   // Names of channels that were open in an earlier run. Before anything is watched.
   void know(KeptCircuits kept) { circuits_.know(std::move(kept)); }
   Result<CaTapReading> collect(Clock::time_point now = Clock::now());
-  // Circuits and channels that were open before the tap, from the server's own tables. The server
-  // is named by set_servers() before those are read. What the tap saw itself wins, so that it does
-  // no harm to call this again.
-  Result<CaSeedResult> seed(const CaSeed& seed, Clock::time_point now = Clock::now());
   // Drops the totals of an IOC that has left.
   Result<void> forget(std::uint32_t ioc);
 
@@ -101,7 +95,6 @@ class CaTap {
   // `seen`: their processes, some time after that. Of older circuits the channels are not kept.
   using CaToldServers = std::set<std::pair<std::uint32_t, std::uint16_t>>;
   Result<void> set_told(CaToldServers servers, Clock::time_point seen);
-  bool is_told(std::uint32_t ioc, std::uint16_t port) const { return told_.contains({ioc, port}); }
 
   // For the put log; in any thread.
   kernel::LostEvents lost_events() const;
@@ -128,7 +121,6 @@ class CaTap {
   Circuits circuits_;
   Channels channels_;
   Outcomes outcomes_;
-  Seeder seeder_;
   Leftovers leftovers_;
 };
 

@@ -168,15 +168,6 @@ std::uint32_t CaTapObject::waiting() const {
   return __atomic_load_n(&skeleton_->bss->windows, __ATOMIC_RELAXED);
 }
 
-Result<std::optional<std::uint32_t>> CaTapObject::take_slot() const {
-  const int fd = bpf_map__fd(skeleton_->maps.ca_free_slots);
-  std::uint32_t slot = 0;
-  const int err = bpf_map_lookup_and_delete_elem(fd, nullptr, &slot);
-  if (err == 0) return std::optional<std::uint32_t>(slot);
-  if (err == -ENOENT) return std::optional<std::uint32_t>();
-  return kernel::libbpf_error(err, "take from BPF map ca_free_slots");
-}
-
 Result<void> CaTapObject::give_slot(std::uint32_t slot, std::uint32_t holder) const {
   caps_.give(IOCX_CA_HELD_CHANNELS, holder);
   channels()[slot] = {};

@@ -89,8 +89,6 @@ class CaTapObject {
   }
   // The slots of channels, max_channels of them, as the program writes them: use atomic operations.
   iocx_ca_channel* channels() const { return static_cast<iocx_ca_channel*>(channels_.data()); }
-  // A slot that is free, for the caller alone; nothing when there is none.
-  Result<std::optional<std::uint32_t>> take_slot() const;
   // Zeroes a slot that the program no longer uses and lets it be used again. `holder`: who
   // held it.
   Result<void> give_slot(std::uint32_t slot, std::uint32_t holder) const;

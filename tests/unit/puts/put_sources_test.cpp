@@ -82,11 +82,9 @@ TEST_F(CaPutSourcesTest, ResultsAreTheServersWhereItTellsThemAndThePuts) {
 
 TEST_F(CaPutSourcesTest, PutsWithoutNamesAreMissingWhileTheServerDoesNotTellOfThem) {
   sources_.to_server(kIoc, true);
-  EXPECT_FALSE(sources_.was_left(kIoc));
   sources_.saw_unnamed(kIoc, 23);
   EXPECT_EQ(bounds(), Bounds(0, 0));
   sources_.leave_server(kIoc);
-  EXPECT_TRUE(sources_.was_left(kIoc));
   sources_.saw_unnamed(kIoc, 42);
   EXPECT_EQ(bounds(), Bounds(19, 0));
 }
@@ -176,7 +174,6 @@ TEST_F(CaPutSourcesTest, CircuitsThatBeganAfterTheEndOfTheProcessAreThePackets) 
   sources_.end_switch();
   EXPECT_EQ(sources_.counts(kIoc, 5064, later), Counts::packets);
   EXPECT_EQ(bounds(), Bounds(0, 0)) << "what is not served is another process'";
-  EXPECT_FALSE(sources_.was_left(kIoc));
   sources_.to_server(kIoc, true);
   EXPECT_EQ(bounds(), Bounds(0, 26)) << "that one may serve them now";
   sources_.process_ended(kIoc, 0);
