@@ -41,7 +41,8 @@ constexpr std::chrono::seconds kEndPatience{5};
 constexpr std::chrono::milliseconds kLogPatience{250};
 
 int fail(int status, const std::string& what) {
-  app::standard_error().put("ioc_exporter: " + what + "\n");
+  app::wait_until_logged(kLogPatience);
+  app::say("ioc_exporter: " + what + "\n");
   return status;
 }
 
@@ -111,8 +112,8 @@ int run_once(app::Daemon& daemon, const Helper& attach, const app::Options& opti
 void end_within(std::chrono::seconds patience) {
   std::thread([patience] {
     std::this_thread::sleep_for(patience);
-    app::standard_error().put("ioc_exporter: something hangs: it ends without waiting for it\n");
-    app::standard_error().wait_until_written(kLogPatience);
+    app::wait_until_logged(kLogPatience);
+    app::say("ioc_exporter: something hangs: it ends without waiting for it\n");
     ::_exit(0);
   }).detach();
 }
@@ -208,7 +209,7 @@ int run(int argc, char** argv) {
   if (!attach) return fail(kStartError, attach.error().message());
   if (auto confined = app::confine(options); !confined)
     return fail(kStartError, confined.error().message());
-  app::standard_error().start();
+  app::start_log_thread();
   const auto signals = app::LifecycleSignals::start(
       {[&] { (*daemon)->detach(); }, [&] { (*daemon)->attach(); }, [&] { (void)reload.reload(); }});
   if (!signals) return fail(kStartError, signals.error().message());
@@ -226,6 +227,6 @@ int main(int argc, char** argv) {
   } catch (const std::exception& problem) {
     fail(kStartError, problem.what());
   }
-  app::standard_error().wait_until_written(kLogPatience);
+  app::wait_until_logged(kLogPatience);
   return status;
 }

@@ -220,7 +220,7 @@ void Daemon::scrape(exposition::Encoder& encoder) {
   }
   page.self.readers = rooms_->readers->sample();
   page.self.http = http_.sample();
-  page.self.drops.push_back({"log", "no_room", standard_error().lost(), false});
+  page.self.drops.push_back({"log", "no_room", lost_log_lines(), false});
   add_restarts(page.self);
   encoder.reserve(kSelfBytes);
   exporter.build = build_info();

@@ -1,17 +1,22 @@
 #include "app/logging.h"
 
 #include <poll.h>
+#include <spdlog/async_logger.h>
+#include <spdlog/details/thread_pool.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
-#include <thread>
+#include <mutex>
+#include <semaphore>
 #include <utility>
+
+#include "base/shared_memory.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -44,93 +49,82 @@ class LevelName : public spdlog::custom_flag_formatter {
   }
 };
 
-class QueueSink : public spdlog::sinks::base_sink<std::mutex> {
+class FileSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit QueueSink(LineQueue& lines) : lines_(lines) {}
+  explicit FileSink(int file) : file_(file) {}
+
+  // What is written from then on waits for room, as only a thread of its own may.
+  void wait_for_room() { patience_ = -1; }
+  bool wait_for_flush(std::chrono::milliseconds patience) {
+    return flushed_.try_acquire_for(patience);
+  }
+  std::uint64_t lost() const { return *lost_; }
+
+  void write(std::string_view line, int patience) {
+    while (!line.empty()) {
+      pollfd events{file_, POLLOUT, 0};
+      const bool has_room = ::poll(&events, 1, patience) > 0;
+      const ssize_t written =
+          has_room ? ::write(file_, line.data(), std::min(line.size(), kPiece)) : -1;
+      if (written > 0) {
+        line.remove_prefix(static_cast<std::size_t>(written));
+      } else if (patience == 0 || (errno != EAGAIN && errno != EINTR)) {
+        ++*lost_;
+        return;
+      }
+    }
+  }
 
  private:
+  // In pieces for which a pipe that has room for any has room.
+  static constexpr std::size_t kPiece = 4096;
+
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t text;
     formatter_->format(message, text);
-    lines_.put({text.data(), text.size()});
+    write({text.data(), text.size()}, patience_);
   }
-  void flush_() override {}
+  void flush_() override { flushed_.release(); }
 
-  LineQueue& lines_;
+  const int file_;
+  std::atomic<int> patience_ = 0;  // ms, as poll(2) has it
+  std::counting_semaphore<> flushed_{0};
+  SharedMemory<std::atomic<std::uint64_t>> lost_ = make_shared_memory<std::atomic<std::uint64_t>>();
 };
 
-bool has_room(int file) {
-  pollfd events{file, POLLOUT, 0};
-  return ::poll(&events, 1, 0) > 0;
+// They never end: the thread may be writing while the process ends.
+std::shared_ptr<FileSink>& sink() {
+  static auto* const one = new std::shared_ptr(std::make_shared<FileSink>(STDERR_FILENO));
+  return *one;
 }
-
-// In pieces for which a pipe that has room for any has room.
-constexpr std::size_t kPiece = 4096;
+std::shared_ptr<spdlog::details::thread_pool>& thread() {
+  static auto* const one = new std::shared_ptr<spdlog::details::thread_pool>();
+  return *one;
+}
 
 }  // namespace
 
-void LineQueue::start() {
-  const std::scoped_lock lock(mutex_);
-  if (std::exchange(writer_, ::getpid()) != ::getpid()) std::thread([this] { run(); }).detach();
+void start_log_thread() {
+  thread() = std::make_shared<spdlog::details::thread_pool>(kMostLogLines, 1);
+  auto logger = std::make_shared<spdlog::async_logger>(
+      "", sink(), thread(), spdlog::async_overflow_policy::overrun_oldest);
+  logger->set_level(spdlog::default_logger()->level());
+  sink()->wait_for_room();
+  spdlog::set_default_logger(std::move(logger));
 }
 
-void LineQueue::put(std::string line) {
-  const std::scoped_lock lock(mutex_);
-  if (writer_ != ::getpid()) return write_at_once(line);
-  if (bytes_ + line.size() > kMostBytes) {
-    ++*lost_;
-    return;
-  }
-  bytes_ += line.size();
-  lines_.push_back(std::move(line));
-  changed_.notify_all();
+void wait_until_logged(std::chrono::milliseconds patience) {
+  if (!thread()) return;
+  spdlog::default_logger()->flush();
+  sink()->wait_for_flush(patience);
 }
 
-void LineQueue::write_at_once(std::string_view line) {
-  while (!line.empty()) {
-    const ssize_t written =
-        has_room(file_) ? ::write(file_, line.data(), std::min(line.size(), kPiece)) : -1;
-    if (written <= 0) {
-      ++*lost_;
-      return;
-    }
-    line.remove_prefix(static_cast<std::size_t>(written));
-  }
+std::uint64_t lost_log_lines() {
+  return sink()->lost() + (thread() ? thread()->overrun_counter() : 0);
 }
 
-void LineQueue::run() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return !lines_.empty(); });
-    std::string_view rest = lines_.front();  // others only append
-    lock.unlock();
-    while (!rest.empty()) {
-      const ssize_t written = ::write(file_, rest.data(), rest.size());
-      if (written > 0) {
-        rest.remove_prefix(static_cast<std::size_t>(written));
-      } else if (errno == EAGAIN) {
-        pollfd events{file_, POLLOUT, 0};
-        ::poll(&events, 1, -1);
-      } else if (errno != EINTR) {
-        ++*lost_;
-        break;
-      }
-    }
-    lock.lock();
-    bytes_ -= lines_.front().size();
-    lines_.pop_front();
-    changed_.notify_all();
-  }
-}
-
-void LineQueue::wait_until_written(std::chrono::milliseconds patience) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, patience, [this] { return lines_.empty(); });
-}
-
-LineQueue& standard_error() {
-  static LineQueue* const lines = new LineQueue(STDERR_FILENO);  // its thread never ends
-  return *lines;
+void say(std::string_view line) {
+  sink()->write(line, 0);
 }
 
 std::string quoted(std::string_view text) {
@@ -153,14 +147,15 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-void set_up_logging(const std::string& level, LogFormat format) {
+void set_up_logging(const std::string& level, LogFormat format, int file) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
   formatter->add_flag<QuotedMessage>('Q').add_flag<LevelName>('K');
   formatter->set_pattern(format == LogFormat::json
                              ? R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%K","msg":%Q})"
                              : "ts=%Y-%m-%dT%H:%M:%S.%eZ level=%K msg=%Q");
-  auto logger = std::make_shared<spdlog::logger>("", std::make_shared<QueueSink>(standard_error()));
-  logger->set_formatter(std::move(formatter));
+  sink() = std::make_shared<FileSink>(file);
+  sink()->set_formatter(std::move(formatter));
+  auto logger = std::make_shared<spdlog::logger>("", sink());
   logger->set_level(spdlog::level::from_str(level == "warn" ? "warning" : level));
   spdlog::set_default_logger(std::move(logger));
 }

@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 
+#include "base/log.h"
 #include "base/unique_fd.h"
 
 namespace ioc_exporter::app {
@@ -43,10 +45,10 @@ class FullPipe : public testing::Test {
     while (::write(write_.get(), "x", 1) == 1) ++filled_;
     ::fcntl(write_.get(), F_SETFL, 0);
   }
-  std::string read_all(std::size_t size) {
+  std::string read_until(const std::string& end) {
     std::string all;
     char bytes[4096];
-    while (all.size() < size)
+    while (!all.ends_with(end))
       if (const ssize_t got = ::read(read_.get(), bytes, sizeof bytes); got > 0)
         all.append(bytes, static_cast<std::size_t>(got));
     return all;
@@ -60,38 +62,45 @@ constexpr std::chrono::seconds kLong{60};
 
 TEST_F(FullPipe, LinesWaitForAReader) {
   in_a_process([this] {
-    LineQueue& lines = *new LineQueue(write_.get());
-    lines.start();
-    for (int i = 0; i < 23; ++i) lines.put("line " + std::to_string(i) + "\n");
-    lines.wait_until_written(std::chrono::milliseconds(1));  // does not wait for the reader
-    EXPECT_EQ(lines.lost(), 0u);
-    const std::string all = read_all(filled_ + 23 * 7 + 13);
-    EXPECT_EQ(all.substr(filled_, 14), "line 0\nline 1\n");
-    EXPECT_TRUE(all.ends_with("line 22\n"));
-    lines.wait_until_written(kLong);
+    set_up_logging("info", LogFormat::logfmt, write_.get());
+    start_log_thread();
+    for (int i = 0; i < 23; ++i) log::info("line {}", i);
+    wait_until_logged(std::chrono::milliseconds(1));  // does not wait for the reader
+    EXPECT_EQ(lost_log_lines(), 0u);
+    const std::string all = read_until("line 22\"\n");
+    EXPECT_NE(all.find("level=info msg=\"line 0\"\nts="), std::string::npos);
   });
 }
 
 TEST_F(FullPipe, LinesWithoutRoomAreCounted) {
   in_a_process([this] {
-    LineQueue& lines = *new LineQueue(write_.get());
-    lines.start();
-    const std::string line(1023, 'a');
-    for (int i = 0; i < 256 + 23; ++i) lines.put(line + "\n");
-    EXPECT_EQ(lines.lost(), 23u);
-    read_all(filled_ + 256 * 1024);
-    lines.wait_until_written(kLong);
-    EXPECT_EQ(lines.lost(), 23u);
+    set_up_logging("info", LogFormat::logfmt, write_.get());
+    start_log_thread();
+    constexpr std::size_t kMore = 23;
+    for (std::size_t i = 0; i <= kMostLogLines + kMore; ++i) log::info("line");
+    const std::uint64_t lost = lost_log_lines();
+    EXPECT_GE(lost, kMore) << "one may be on its way";
+    log::info("the end");  // in the place of one
+    const std::string all = read_until("the end\"\n");
+    const auto lines = static_cast<std::size_t>(std::ranges::count(all, '\n'));
+    EXPECT_EQ(lines + lost_log_lines(), kMostLogLines + kMore + 2);
+    wait_until_logged(kLong);
   });
 }
 
 TEST_F(FullPipe, WithoutAThreadNobodyWaitsEither) {
-  LineQueue lines(write_.get());
-  for (int i = 0; i < 23; ++i) lines.put("line\n");
-  EXPECT_EQ(lines.lost(), 23u);
-  read_all(filled_);
-  lines.put("line\n");
-  EXPECT_EQ(read_all(5), "line\n");
+  in_a_process([this] {
+    set_up_logging("info", LogFormat::logfmt, write_.get());
+    for (int i = 0; i < 23; ++i) log::info("line");
+    EXPECT_EQ(lost_log_lines(), 23u);
+    say("line\n");
+    EXPECT_EQ(lost_log_lines(), 24u);
+    char bytes[4096];
+    for (std::size_t left = filled_; left > 0;)
+      left -= static_cast<std::size_t>(::read(read_.get(), bytes, std::min(left, sizeof bytes)));
+    log::info("room");
+    read_until("room\"\n");
+  });
 }
 
 }  // namespace
