@@ -111,7 +111,7 @@ def with_all_processes(start_exporter, start_ioc, tmp_path):
                               f"--putlog.file={folders['log']}/puts.jsonl")
     exporter.wait_up(start_ioc("all-processes", databases.counting(), macros="P=ALL:"))
     processes = processes_of(exporter.pid)
-    assert {name for name, _ in processes} == {f"ioc_exp-{name}" for name in ("attach", "read", "keep", "deliver", "state")}
+    assert {name for name, _ in processes} == {f"ioc_exp-{name}" for name in ("attach", "read", "keep", "deliver")}
     return exporter, processes
 
 

@@ -27,7 +27,7 @@ records: {{groups: [{{match: 'VM:set', group: of-the-site}}]}}
 putlog: {{sinks: [{{tcp: '127.0.0.1:{RECEIVER}', pv: 'VM:count', burst: 0s}}]}}
 """
 DOMAIN = "system_u:system_r:ioc_exporter_t:s0"
-PROCESSES = ["ioc_exporter", "ioc_exp-attach", "ioc_exp-keep", "ioc_exp-deliver", "ioc_exp-state"]
+PROCESSES = ["ioc_exporter", "ioc_exp-attach", "ioc_exp-keep", "ioc_exp-deliver"]
 
 
 def host_with_policy(directory: pathlib.Path) -> pathlib.Path:
