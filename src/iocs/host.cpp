@@ -115,8 +115,12 @@ bool Host::read_databases(Clock::time_point now, milliseconds patience) {
   if (is_reading_) return false;
   if (!due_.empty()) return true;  // apply_databases() first
   // Only this thread changes live_, but for what is atomic, so it may look at it without the mutex.
-  for (const auto& [id, live] : live_)
-    if (is_due(*this, live, now)) reading_.push_back({live.ioc, live.serial, std::nullopt, {}});
+  // IOCs that could not be read come last: one whose memory does not answer holds up nobody then.
+  for (const bool has_failed : {false, true})
+    for (const auto& [id, live] : live_)
+      if (live.problems[static_cast<std::size_t>(Concern::database)].empty() != has_failed &&
+          is_due(*this, live, now))
+        reading_.push_back({live.ioc, live.serial, std::nullopt, {}});
   if (reading_.empty()) return false;
   const std::size_t all = reading_.size();
   is_reading_ = true;

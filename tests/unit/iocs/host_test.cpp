@@ -1,8 +1,10 @@
 // Looks at processes that end later than the loop waits.
 #include "iocs/host.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <latch>
 #include <thread>
 
@@ -17,6 +19,15 @@ using std::chrono::seconds;
 
 constexpr seconds kLongEnough{20};
 
+// Of an IOC that has not loaded its database.
+class ZeroMemory : public Memory {
+ public:
+  Result<std::size_t> read_some(std::uint64_t, std::span<std::byte> into) override {
+    std::ranges::fill(into, std::byte{0});
+    return into.size();
+  }
+};
+
 // Answers when it is let.
 class HeldReader : public ProcessReader {
  public:
@@ -30,12 +41,16 @@ class HeldReader : public ProcessReader {
   }
   Result<std::unique_ptr<Memory>> memory(const IocId& id) override {
     let_memory_.wait();
-    return ProcessReader::memory(id);
+    asked_.push_back(id.pid);
+    if (id.pid == 7) return error_in_words("it does not answer");
+    return std::unique_ptr<Memory>(std::make_unique<ZeroMemory>());
   }
+  const std::vector<pid_t>& asked() const { return asked_; }
 
  private:
   std::latch let_{1};
   std::latch let_memory_{1};
+  std::vector<pid_t> asked_;
 };
 
 class HostOnTree : public testing::Test, public ProcTree {
@@ -82,6 +97,21 @@ TEST_F(HostOnTree, AMemoryThatIsBeingReadDelaysNoLook) {
   EXPECT_EQ(host_->live().size(), 1u);
   EXPECT_TRUE(host_->is_busy());
   reader_->let_memory();
+}
+
+TEST_F(HostOnTree, AMemoryThatCouldNotBeReadIsReadAfterTheOthers) {
+  put({.pid = 7});
+  put({.pid = 8});
+  reader_->let();
+  reader_->let_memory();
+  poll(kLongEnough);
+  for (int round = 0; round < 2; ++round) {
+    host_->read_databases(now_, kLongEnough);
+    const std::scoped_lock lock(host_->mutex());
+    host_->apply_databases(now_);
+    now_ += seconds(1);
+  }
+  EXPECT_THAT(reader_->asked(), testing::ElementsAre(7, 8, 8, 7));
 }
 
 TEST_F(HostOnTree, IsBusyUntilTheLookIsTakenOver) {
