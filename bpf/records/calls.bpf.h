@@ -212,6 +212,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	if (cfg_links)
 		settle_links(ctx, thread, config, record);
 	count_hit(thread, config, IOCX_PROBE_PROCESS);
+	count_if_cold(thread, begin);
 
 	facts = facts_of(config, record);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
@@ -384,6 +385,7 @@ static __always_inline int on_end(struct pt_regs *ctx)
 	if (!thread)
 		return 0;
 	count_return(thread);
+	count_if_cold(thread, now);
 	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_PROCESS);
 	if (!sp)
 		return 0;

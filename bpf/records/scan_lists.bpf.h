@@ -54,25 +54,29 @@ static __always_inline struct iocx_scan_list *scan_list_of(const struct iocx_thr
 
 static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 {
+	const __u64 now = bpf_ktime_get_ns();
 	__u64 id = bpf_get_current_pid_tgid();
 	struct iocx_ioc_config *config;
 	struct iocx_scan_list *list;
 	struct iocx_thread *thread;
-	__u64 now;
 
 	thread = counted_thread(ctx, id, &config, attach, IOCX_PROBE_SCAN_LIST);
-	if (!thread || thread->cause != IOCX_CAUSE_SCAN)
+	if (!thread)
+		return 0;
+	count_if_cold(thread, now);
+	if (thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
 	list = scan_list_of(thread);
 	if (!list)
 		return 0;
-	now = bpf_ktime_get_ns();
 	list->slot = thread->slot;
 	__builtin_memcpy(list->comm, thread->comm, sizeof(list->comm));
 	if (config->attach & IOCX_ATTACH_SWITCHING && now - list->start_ns < SAME_PASS_NS)
 		return 0;
 	list->sp = PT_REGS_SP(ctx);
 	list->start_ns = now;
+	if (IS_MEASURED(thread->counts.entries, thread->counts.entry_ns))
+		note_own_time(&thread->counts.entry_ns, now, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -103,10 +107,15 @@ int scan_end(struct pt_regs *ctx)
 	if (!thread)
 		return 0;
 	count_return(thread);
+	count_if_cold(thread, now);
 	if (thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
 	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_SCAN);
-	return sp ? finish_scan(thread, sp, now) : 0;
+	if (sp)
+		finish_scan(thread, sp, now);
+	if (IS_MEASURED(thread->counts.returns, thread->counts.end_ns))
+		note_own_time(&thread->counts.end_ns, now, bpf_ktime_get_ns());
+	return 0;
 }
 
 #endif

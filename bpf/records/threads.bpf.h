@@ -208,8 +208,20 @@ static __always_inline int is_counted_by(struct pt_regs *ctx, const struct iocx_
 }
 
 /*
+ * A hit takes several times as long when the thread has slept for about 10 ms: other programs have used the caches. Called at
+ * the entries and the ends of dbProcess and scanList, one of which is the first hit after nearly each pause.
+ */
+#define COLD_AFTER_NS 5000000ULL
+
+static __always_inline void count_if_cold(struct iocx_thread *thread, __u64 now)
+{
+	thread->counts.cold += now - thread->counts.last_ns > COLD_AFTER_NS;
+	thread->counts.last_ns = now;
+}
+
+/*
  * The cost of the trap is known. The program's own time depends on how much of its data is in caches: some hits of
- * dbProcess are measured, and hits of all functions are taken to cost the same.
+ * dbProcess and scanList are measured, and hits of all functions are taken to cost the same.
  */
 static __always_inline void count_hit(struct iocx_thread *thread, const struct iocx_ioc_config *config,
 				      enum iocx_record_probe probe)

@@ -4,17 +4,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <optional>
+#include <thread>
 
 #include "base/wall_clock.h"
 #include "kernel/uprobe.h"
 
-// One begins with an instruction that the kernel emulates, the other with one that it steps.
+// They begin with an instruction that the kernel emulates, with one that it steps, and with one for
+// which that depends on the kernel.
 #if defined(__x86_64__)
 asm(".pushsection .text\n.p2align 4\nioc_exporter_emulated:\n push %rbp\n pop %rbp\n ret\n"
-    ".p2align 4\nioc_exporter_stepped:\n sub $8,%rsp\n add $8,%rsp\n ret\n.popsection");
+    ".p2align 4\nioc_exporter_stepped:\n sub $8,%rsp\n add $8,%rsp\n ret\n"
+    ".p2align 4\nioc_exporter_long_nop:\n nopl 0(%rax,%rax,1)\n ret\n.popsection");
+extern "C" void ioc_exporter_long_nop();
 #elif defined(__aarch64__)
 asm(".pushsection .text\n.p2align 4\nioc_exporter_emulated:\n b 1f\n1: ret\n"
     ".p2align 4\nioc_exporter_stepped:\n stp x29, x30, [sp, #-16]!\n"
@@ -46,6 +52,19 @@ std::optional<std::uint64_t> offset_in_own_file(Function function) {
   return search.offset;
 }
 
+// The first of a thread that has slept.
+double seconds_of_first_call(Function function) {
+  std::array<std::uint64_t, 9> rounds;
+  for (std::uint64_t& round : rounds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const std::uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    function();
+    round = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+  }
+  std::ranges::nth_element(rounds, rounds.begin() + rounds.size() / 2);
+  return static_cast<double>(rounds[rounds.size() / 2]) * 1e-9;
+}
+
 // The least of many short rounds: some are over before anything disturbs them, on any host.
 double seconds_of_call(Function function) {
   constexpr int kRounds = 64, kCalls = 64;
@@ -58,13 +77,13 @@ double seconds_of_call(Function function) {
   return static_cast<double>(least) * 1e-9 / kCalls;
 }
 
-Result<double> seconds_of_hit(Function function) {
+Result<double> seconds_of_hit(Function function, double (*seconds)(Function) = seconds_of_call) {
   const auto offset = offset_in_own_file(function);
   if (!offset) return error_in_words("find the exporter's own code in its file: no such segment");
-  const double without = seconds_of_call(function);
+  const double without = seconds(function);
   const auto probe = attach_empty_uprobe({"/proc/self/exe", *offset, ::getpid()});
   if (!probe) return probe.error();
-  const double with = seconds_of_call(function);
+  const double with = seconds(function);
   if (with > without) return with - without;
   return error_in_words("measure the cost of a probe: a call with it takes no longer");
 }
@@ -74,7 +93,14 @@ Result<HitCost> measure() {
   if (!emulated) return emulated.error();
   const auto stepped = seconds_of_hit(ioc_exporter_stepped);
   if (!stepped) return stepped.error();
-  return HitCost{*emulated, std::max(*emulated, *stepped)};
+  const auto first = seconds_of_hit(ioc_exporter_emulated, seconds_of_first_call);
+  if (!first) return first.error();
+  HitCost cost{*emulated, std::max(*emulated, *stepped), std::max(0.0, *first - *emulated)};
+#if defined(__x86_64__)
+  const auto nop = seconds_of_hit(ioc_exporter_long_nop);
+  cost.emulates_long_nops = nop && *nop < (cost.emulated + cost.stepped) / 2;
+#endif
+  return cost;
 }
 
 }  // namespace

@@ -10,9 +10,12 @@ struct HitCost {
   double emulated = 1e-6;
   // It executes it by itself, in a second trap: on a virtual machine that takes ten times as long.
   double stepped = 10e-6;
+  // On top of that at the first hit after the thread has slept: the caches are cold.
+  double after_pause = 8e-6;
+  bool emulates_long_nops = false;
 };
 
-// Measured at the first call, which takes some milliseconds and needs the right to attach:
+// Measured at the first call, which takes 0.2 s, in which it sleeps, and needs the right to attach:
 // functions of this program, without and with an empty probe as this kernel has others attached.
 const Result<HitCost>& measured_hit_cost();
 

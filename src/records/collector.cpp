@@ -53,8 +53,11 @@ Result<void> RecordsCollector::load() {
   process_.emplace(std::move(*process));
   extras_.emplace(*process_);
   const HitCost cost = kernel::hit_cost();
-  log::info("a hit of a probe takes {:.0f} ns, {:.0f} ns where the kernel single-steps",
-            cost.emulated * 1e9, cost.stepped * 1e9);
+  log::info(
+      "a hit of a probe takes {:.0f} ns, {:.0f} ns where the kernel single-steps; {:.0f} ns more "
+      "after "
+      "a pause",
+      cost.emulated * 1e9, cost.stepped * 1e9, cost.after_pause * 1e9);
   control_.emplace(*process_,
                    TimingLevel::Limits{.target = options_.overhead_target / 100,
                                        .budget = options_.overhead_budget / 100},

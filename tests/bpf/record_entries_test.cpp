@@ -25,6 +25,19 @@ TEST_P(RecordProcessTest, EntriesAreBehindEndbr64) {
   EXPECT_GT(hits.entries_ns, 0u);
 }
 
+TEST_P(RecordProcessTest, HitsAfterAPauseOfTheThreadAreKnown) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  for (int i = 0; i < 7; ++i) {
+    ioc.ask("call 1 11");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  const ProbeHits hits = counts(slot).hits;
+  EXPECT_EQ(hits.entries, 7u * 11);
+  EXPECT_GE(hits.cold, 7u);
+  EXPECT_LT(hits.cold, hits.entries);
+}
+
 TEST_P(RecordProcessTest, WritesByLinksAreKnownByTheirCaller) {
   FakeIoc ioc;
   RecordTarget target = target_of(ioc);

@@ -7,6 +7,7 @@
 
 #include "base/same_inode.h"
 #include "iocs/elf/function_entry.h"
+#include "kernel/hit_cost.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -85,7 +86,10 @@ Result<void> CodeFile::may_probe(std::uint64_t offset) const {
 
 FunctionEntry CodeFile::entry(std::uint64_t offset) const {
   const auto function = functions_.find(offset);
-  return function == functions_.end() ? FunctionEntry{offset, true} : function->second.entry;
+  FunctionEntry entry =
+      function == functions_.end() ? FunctionEntry{offset, true} : function->second.entry;
+  if (entry.long_nop) entry.stepped = !kernel::hit_cost().emulates_long_nops;
+  return entry;
 }
 
 bool CodeFile::resembles(const CodeFile& other) const {

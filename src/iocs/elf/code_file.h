@@ -41,6 +41,7 @@ struct FunctionEntry {
   std::uint64_t offset = 0;  // in the file
   // The kernel does not emulate the instruction there: it executes it by itself, in a second trap.
   bool stepped = false;
+  bool long_nop = false;  // some kernels emulate that: CodeFile::entry() knows of this one
 
   bool operator==(const FunctionEntry&) const = default;
 };

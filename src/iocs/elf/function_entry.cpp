@@ -1,27 +1,15 @@
 #include "iocs/elf/function_entry.h"
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <string>
 
 namespace ioc_exporter::iocs {
 namespace {
 
 constexpr std::array<std::uint8_t, 4> kEndbr64{0xf3, 0x0f, 0x1e, 0xfa};
-
-bool kernel_emulates_long_nops() {
-  static const bool emulates = [] {
-    utsname host;
-    int version = 0, patch = 0;
-    return ::uname(&host) == 0 && std::sscanf(host.release, "%d.%d", &version, &patch) == 2 &&
-           (version > 6 || (version == 6 && patch >= 18));
-  }();
-  return emulates;
-}
 
 // That compilers put at the beginning of functions to be patched.
 bool is_long_nop(std::span<const std::uint8_t> code) {
@@ -47,7 +35,7 @@ bool leads_to(const CodePart& code, Decoder decoder, std::uint64_t place) {
 FunctionEntry find_function_entry(const CodePart& code, Decoder decoder) {
   const auto first = decoder(code.bytes, code.offset);
   const bool is_x86 = decoder == decode_x86_64;
-  if (is_x86 && is_long_nop(code.bytes)) return {code.offset, !kernel_emulates_long_nops()};
+  if (is_x86 && is_long_nop(code.bytes)) return {code.offset, true, true};
   if (!is_x86 || code.bytes.size() <= kEndbr64.size() ||
       !std::ranges::equal(code.bytes.first(kEndbr64.size()), kEndbr64))
     return {code.offset, !first || !first->emulated};

@@ -15,6 +15,8 @@ FunctionEntry find_function_entry(const CodePart& code, Decoder decoder);
 
 // The same for a function of a file. One that cannot be read, or is longer than kMostCode: at its
 // first byte, stepped.
+//
+// A long nop is taken for stepped here: CodeFile::entry() asks the kernel.
 FunctionEntry entry_of(int fd, const CodeRange& function);
 
 }  // namespace ioc_exporter::iocs

@@ -28,6 +28,8 @@ TEST(FunctionEntry, IsTheFirstByteWithoutEndbr64) {
   EXPECT_EQ(entry({0xe8, 0, 0, 0, 0, 0xc3}), kEmulated) << "call";
   EXPECT_EQ(entry({0xeb, 0x00, 0xc3}), kEmulated) << "jmp";
   EXPECT_EQ(entry({0x48, 0x83, 0xec, 0x08, 0xc3}), kStepped) << "sub rsp,8";
+  EXPECT_EQ(entry({0x0f, 0x1f, 0x44, 0, 0, 0xc3}), (FunctionEntry{kHere, true, true}))
+      << "long nop";
   EXPECT_EQ(entry({0x8b, 0x07, 0xc3}), kStepped) << "mov eax,[rdi]";
   EXPECT_EQ(entry({0x06}), kStepped) << "no instruction";
   EXPECT_EQ(entry({}), kStepped);
