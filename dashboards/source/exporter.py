@@ -11,7 +11,8 @@ REASONS = {"3": ("all probes are detached", CALM), "2": ("probe is not loaded", 
            "0": ("see its exporter's page", CALM)}
 UNWATCHED = (f"(3 + ({NOT_COUNTED}) and on (job, instance) ioc_exporter_detached{{{HOSTS}}} == 1) "
              f'or (2 + ({NOT_COUNTED}) and on (job, instance) ioc_exporter_probe_loaded{{{HOSTS}, probe="record_process"}} == 0) '
-             f"or (1 + ({NOT_COUNTED}) and on (job, instance, ioc) (ioc_exporter_ioc_overhead_seconds_total{{{HOSTS}}} "
+             f"or (1 + ({NOT_COUNTED}) and on (job, instance, ioc) "
+             f'(ioc_exporter_ioc_overhead_seconds_total{{{HOSTS}, probe="record_process"}} '
              f"unless on (job, instance, ioc) epics_ioc_timed_ratio{{{HOSTS}}})) or {NOT_COUNTED}")
 
 
@@ -52,7 +53,7 @@ def board() -> Board:
                            Column("instance", "Exporter", page=True), Column("url", "url", hidden=True)]),
 
             Row("What it costs"),
-            Ranked("Cost for the IOCs", "What the record probes cost the six IOCs that they cost most, as a part of one "
+            Ranked("Cost for the IOCs", "What the probes cost the six IOCs that they cost most, as a part of one "
                    "core. The line is the default budget of 25 %.",
                    [Query("sum by (instance, ioc) (rate(ioc_exporter_ioc_overhead_seconds_total{" + HOSTS +
                           "}[$__rate_interval]@END))",

@@ -152,12 +152,12 @@
           },
           {
             alert: 'IocExporterOverBudget',
-            expr: 'rate(ioc_exporter_ioc_overhead_seconds_total[5m]) > %(overheadShare)g' % $._config,
+            expr: 'sum without (probe) (rate(ioc_exporter_ioc_overhead_seconds_total[5m])) > %(overheadShare)g' % $._config,
             'for': '10m',
             labels: { severity: 'warning' },
             annotations: {
               summary: 'Probes cost {{ $labels.ioc }} {{ humanizePercentage $value }} of a core',
-              description: 'The record probes cost IOC {{ $labels.ioc }} on {{ $labels.instance }} ' +
+              description: 'The probes cost IOC {{ $labels.ioc }} on {{ $labels.instance }} ' +
                            '{{ humanizePercentage $value }} of a core, over the budget of 25 %.',
             },
           },

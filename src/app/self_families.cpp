@@ -55,6 +55,15 @@ void add_put_sources(const SelfSamples& samples, Families& to) {
       switches.add({{"ioc", one.ioc}, {"protocol", one.protocol}, {"what", what}}, count);
 }
 
+void add_ioc_overhead(const std::vector<IocOverheadSample>& samples, Families& to) {
+  auto& seconds = to.counter(
+      "ioc_exporter_ioc_overhead_seconds_total",
+      "Time that the probe took from the IOC's threads: traps by their kind, and the programs in "
+      "them.");
+  for (const IocOverheadSample& one : samples)
+    seconds.add({{"ioc", one.ioc}, {"probe", one.probe}}, one.seconds);
+}
+
 void add_http(const HttpSample& http, Families& to) {
   auto& refused =
       to.counter("ioc_exporter_http_refused_total",
@@ -172,6 +181,7 @@ std::vector<prometheus::MetricFamily> self_families(const SelfSamples& samples,
       .add({}, samples.detached);
   add_build_info(exporter.build, to);
   add_put_sources(samples, to);
+  add_ioc_overhead(samples.ioc_overhead, to);
   add_probes(samples.probes, to);
   add_maps(samples.maps, to);
   if (samples.kernel_memory) add_kernel_memory(*samples.kernel_memory, to);

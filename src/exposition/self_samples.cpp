@@ -20,6 +20,7 @@ void SelfSamples::add(SelfSamples more) {
   append_all(drops, more.drops);
   append_all(limited, more.limited);
   append_all(put_sources, more.put_sources);
+  append_all(ioc_overhead, more.ioc_overhead);
   append_all(put_switches, more.put_switches);
   append_all(states, more.states);
   if (more.kernel_memory) kernel_memory = more.kernel_memory;

@@ -95,8 +95,15 @@ struct ReaderSample {
 // Source of the counts of an IOC's puts.
 struct PutSourceSample {
   std::string ioc, protocol;
-  std::string source;    // "server", "packets", "none"
-  std::string why = {};  // it is not the server; "": it is, or it is no EPICS Base server
+  std::string source;      // "server", "packets", "none"
+  std::string why = {};    // it is not the server; "": it is, or it is no EPICS Base server
+  double hit_seconds = 0;  // of a probe in the server
+};
+
+// Seconds that a probe's programs, and the traps to them, took from the threads of an IOC.
+struct IocOverheadSample {
+  std::string ioc, probe;
+  double seconds = 0;
 };
 
 // Puts that may be wrong since the source changed, at most.
@@ -119,6 +126,7 @@ struct SelfSamples {
   std::vector<LimitedSample> limited;
   std::vector<PutSourceSample> put_sources = {};
   std::vector<PutSwitchSample> put_switches = {};
+  std::vector<IocOverheadSample> ioc_overhead = {};
   std::vector<StateSample> states = {};  // files that outlive the exporter
   std::optional<ConfigSample> config;
   bool detached = false;  // all probes were taken off by the operator

@@ -14,21 +14,25 @@ double seconds_of(const InstalledPlaces::Count& count, const kernel::HitCost& co
 
 }  // namespace
 
+double FunctionBudget::seconds(const std::map<Place, InstalledPlaces::Count>& hits) const {
+  double sum = 0;
+  for (const auto& [place, count] : hits) sum += seconds_of(count, cost_);
+  return sum;
+}
+
 std::vector<FunctionBudget::SwitchedOff> FunctionBudget::look(const InstalledPlaces::Hits& hits,
                                                               const std::vector<iocs::IocId>& iocs,
                                                               Clock::time_point now) {
   std::vector<SwitchedOff> all;
   const bool is_first = last_ == Clock::time_point{};
-  const double seconds = std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  const double elapsed = std::chrono::duration<double>(now - std::exchange(last_, now)).count();
   next_ = now + kLook;
   if (is_first || budget_ <= 0) return all;
   const auto before = std::exchange(over_, {});
   for (const iocs::IocId& id : iocs) {
     const auto own = hits.find(id.pid);
     if (own == hits.end()) continue;
-    double sum = 0;
-    for (const auto& [place, count] : own->second) sum += seconds_of(count, cost_);
-    if (sum <= budget_ * seconds) continue;
+    if (this->seconds(own->second) <= budget_ * elapsed) continue;
     const auto known = before.find(id);
     const unsigned over = known == before.end() ? 1 : known->second + 1;
     if (over < kLooksOver) {
@@ -38,7 +42,7 @@ std::vector<FunctionBudget::SwitchedOff> FunctionBudget::look(const InstalledPla
     const auto most = std::ranges::max_element(
         own->second, {}, [&](const auto& one) { return seconds_of(one.second, cost_); });
     all.push_back(
-        switch_off(id, most->first, static_cast<double>(most->second.hits) / seconds, now));
+        switch_off(id, most->first, static_cast<double>(most->second.hits) / elapsed, now));
   }
   return all;
 }

@@ -195,6 +195,7 @@ void FunctionsCollector::describe_self(SelfSamples& self) const {
   self.drops.push_back({kProbe, "walk_unfit", walk_watch_.unfit(), false});
   if (!why_not_.empty()) self.probes.push_back({kProbe, false, 0, {}, {}});
   if (!object_) return;
+  watch_->add_overhead(self);
   self.probes.push_back(probe_sample(kProbe, true, watch_->attachments(), object_->stats()));
   self.maps.push_back({"function_series", watch_->series().used(), FunctionsObject::kSeries});
   self.drops.push_back({kProbe, "function_label_unprintable", watch_->series().unprinted(), true});

@@ -345,8 +345,13 @@ void FunctionWatch::note_counted(const Plan& plan) {
 
 void FunctionWatch::look_at_cost(Clock::time_point now) {
   std::vector<iocs::IocId> iocs;
-  for (const auto& [id, life] : lives_) iocs.push_back(id);
-  for (const auto& [id, place, rate, rest] : budget_.look(places_.take_hits(), iocs, now)) {
+  const auto hits = places_.take_hits();
+  for (auto& [id, life] : lives_) {
+    iocs.push_back(id);
+    if (const auto own = hits.find(id.pid); own != hits.end())
+      life.spent_seconds += budget_.seconds(own->second);
+  }
+  for (const auto& [id, place, rate, rest] : budget_.look(hits, iocs, now)) {
     const auto found = wanted_.find(place);
     const std::string name =
         found == wanted_.end() ? "?" : found->second.name + " in " + found->second.file->path;
@@ -374,6 +379,12 @@ std::vector<WatchedSample> FunctionWatch::watched(const IocNames& names) const {
     if (const auto ioc = names.find(key.first); ioc != names.end())
       samples.push_back({ioc->second, (*descriptions_)[key.second].name, is_counted});
   return samples;
+}
+
+void FunctionWatch::add_overhead(SelfSamples& self) const {
+  for (const auto& [id, life] : lives_)
+    if (!life.files.empty())
+      self.ioc_overhead.push_back({life.ioc.name, kProbe, life.spent_seconds});
 }
 
 std::string FunctionWatch::state_of(const Life& life, const Place& place, bool is_stepped) const {

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "exposition/self_samples.h"
 #include "functions/attachments.h"
 #include "functions/bounded_log.h"
 #include "functions/budget.h"
@@ -78,6 +79,7 @@ class FunctionWatch {
   }
   std::vector<WatchedSample> watched(const IocNames& names) const;
   std::vector<FunctionState> states() const;
+  void add_overhead(SelfSamples& self) const;
   std::uint64_t attachments() const { return attachments_.count(); }
   const FunctionSeries& series() const { return series_; }
   // Functions of IOCs that there was no room for, and addresses over kMostPointers, so far.
@@ -97,6 +99,7 @@ class FunctionWatch {
     std::set<Place> refused = {}, refused_before = {};  // for which there is no room
     std::set<std::uint64_t> pointers = {};
     std::size_t pointers_over = 0;
+    double spent_seconds = 0;  // what its hits took
   };
   // A function of an IOC.
   struct Own {

@@ -95,7 +95,7 @@ void CaCollector::read_sources(SelfSamples& self) const {
     PutSourceSample sample{live.ioc.name, "ca", "none"};
     if (live.ioc.kind == iocs::IocKind::pva_server) continue;
     if (heard.contains(live.number))
-      sample.source = "server";
+      sample = {live.ioc.name, "ca", "server", {}, seconds_of_hit(live.ioc)};
     else if (is_tapped(live.ioc))
       sample.source = "packets";
     if (server_probe_)
@@ -196,6 +196,7 @@ void CaCollector::collect(exposition::Page& page) {
     reading = read();
     names = host_.known_names();
   }
+  add_overhead(reading.samples.puts, "ca", reading.self);
   // Samples without an IOC are always shown.
   bounds_.apply(reading.samples,
                 [&](const std::string& name) { return name.empty() || names.contains(name); });

@@ -69,7 +69,8 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
   sample.notes = found->second.notes;
   sample.overhead = control_->sample(slot);
   if (sample.overhead && causes != nullptr)
-    sample.overhead->seconds = causes->seconds(slot, kernel::hit_cost());
+    reading.self.ioc_overhead.push_back(
+        {live.ioc.name, kProbe, causes->seconds(slot, kernel::hit_cost())});
   std::optional<double>& writes_since = found->second.writes_since;
   const std::uint64_t refused = process_->refused(slot);
   if (refused > 0) writes_since.reset();

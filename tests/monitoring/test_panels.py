@@ -240,7 +240,7 @@ def test_why_records_are_not_counted(tmp_path):
         series |= {f'epics_ioc_records_watched{{ioc="{ioc}",{of}}}': "0x20", f"ioc_exporter_detached{{{of}}}": f"{int(host == 'detached')}x20",
                    f'ioc_exporter_probe_loaded{{probe="record_process",{of}}}': f"{int(host != 'refused')}x20"}
         if more:
-            series[f'ioc_exporter_ioc_overhead_seconds_total{{ioc="{ioc}",{of}}}'] = "7x20"
+            series[f'ioc_exporter_ioc_overhead_seconds_total{{ioc="{ioc}",probe="record_process",{of}}}'] = "7x20"
     check(tmp_path, series, (query("exporter: IOCs whose records are not counted"), {
         'ioc="a",instance="detached"': 3, 'ioc="b",instance="refused"': 2, 'ioc="c",instance="busy"': 1, 'ioc="d",instance="busy"': 0}))
 

@@ -118,7 +118,7 @@ void PvaCollector::read_sources(SelfSamples& self) {
                                 heard.contains(live.number)    ? "server"
                                 : packets_.is_tapped(live.ioc) ? "packets"
                                                                : "none",
-                                std::move(why)});
+                                std::move(why), ca::seconds_of_hit(live.ioc)});
   }
   if (packets_.tap() == nullptr) return;
   const auto names = host_.names();
@@ -173,6 +173,7 @@ void PvaCollector::collect(exposition::Page& page) {
     known = host_.known_names();
   }
   page.complete = !samples.puts_missing;
+  ca::add_overhead(samples.puts, "pva", page.self);
   bounds_.apply(samples, [&](const std::string& name) { return known.contains(name); });
   const auto mark = [](auto& all) {
     for (auto& sample : all) sample.by_pva = true;  // the sums over a limit, too

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <map>
 
 #include "iocs/find/inspector.h"
+#include "kernel/hit_cost.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -166,6 +168,23 @@ std::string stepped_functions(const iocs::Ioc& ioc) {
       if (one.file->entry(one.offset).stepped)
         all += (all.empty() ? "" : ", ") + std::string(function_names(protocol)[one.number]);
   return all;
+}
+
+double seconds_of_hit(const iocs::Ioc& ioc) {
+  const kernel::HitCost cost = kernel::hit_cost();
+  return stepped_functions(ioc).empty() ? cost.emulated : cost.stepped;
+}
+
+void add_overhead(const std::vector<PutSample>& puts, const std::string& protocol,
+                  SelfSamples& self) {
+  // Traps of a put, and the programs, as multiples of an empty probe's hit (docs/cost.md).
+  const double hits = protocol == "pva" ? 4.4 : 1.2;
+  std::map<std::string, std::uint64_t> counts;
+  for (const PutSample& put : puts) counts[put.ioc] += put.count;
+  for (const PutSourceSample& one : self.put_sources)
+    if (one.protocol == protocol && one.source == "server")
+      self.ioc_overhead.push_back({one.ioc, protocol + "_server_probe",
+                                   static_cast<double>(counts[one.ioc]) * hits * one.hit_seconds});
 }
 
 }  // namespace ioc_exporter::ca

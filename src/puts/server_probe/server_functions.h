@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "exposition/self_samples.h"
 #include "iocs/ioc.h"
+#include "puts/totals/samples.h"
 
 namespace ioc_exporter::ca {
 
@@ -45,5 +47,11 @@ ServerFunctions server_functions(const iocs::Ioc& ioc, ServerProtocol protocol);
 
 // Those at whose entries the kernel single-steps; "" = none.
 std::string stepped_functions(const iocs::Ioc& ioc);
+// What a hit of a probe on those takes.
+double seconds_of_hit(const iocs::Ioc& ioc);
+
+// Adds what counting in the server took from each IOC, by self.put_sources of the protocol.
+void add_overhead(const std::vector<PutSample>& puts, const std::string& protocol,
+                  SelfSamples& self);
 
 }  // namespace ioc_exporter::ca

@@ -237,13 +237,6 @@ constexpr exposition::Family kProbeHit = gauge(
     "with the instruction there: emulated or stepped.");
 
 constexpr Row kOverhead[] = {
-    {counter(
-         "ioc_exporter_ioc_overhead_seconds_total",
-         "Time that the record probes took from the IOC's threads: traps by their kind, and the "
-         "programs in them."),
-     [](const IocSample& ioc, Series& to) {
-       if (ioc.overhead) to.add(ioc.overhead->seconds);
-     }},
     {gauge("epics_ioc_timed_ratio",
            "Fraction of the IOC's processings that are timed: below 1, each stands for several in "
            "durations; 0, none is timed."),

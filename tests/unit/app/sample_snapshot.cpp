@@ -196,8 +196,8 @@ Snapshot sample_snapshot() {
                     {"record_process", "records_full", 0},
                     {"ca_tap", "resync", 2, false}};
   snapshot.iocs[0].links = {{0, 1, 23}, {1, 0, 7}, {0, UINT32_MAX, 2}, {0, UINT32_MAX - 1, 3}};
-  snapshot.iocs[0].overhead = OverheadSample{
-      .core_share = 0.0475, .seconds = 11.5, .timed_share = 0.0625, .nothing_counted = false};
+  snapshot.iocs[0].overhead =
+      OverheadSample{.core_share = 0.0475, .timed_share = 0.0625, .nothing_counted = false};
   snapshot.http = HttpSample{{{"password", 4}, {"host", 0}}, {{"/-/reload", 1}, {"/metrics", 23}}};
   snapshot.kernel_memory = KernelMemorySample{123'456'789, 1u << 30};
   snapshot.loop_ticks = 17;
@@ -226,6 +226,8 @@ Snapshot sample_snapshot() {
                           {"power-supplies", "pva", "server"},
                           {"timing", "ca", "packets", "stripped"}};
   snapshot.put_switches = {{"power-supplies", "ca", 7, 11}};
+  snapshot.ioc_overhead = {{"power-supplies", "record_process", 11.5},
+                           {"power-supplies", "ca_server_probe", 0.25}};
   snapshot.states = {{"channels", 0, 1, 2}};
   snapshot.expected_iocs = {"power-supplies", "vacuum"};
   snapshot.left_out = 7;
