@@ -89,6 +89,8 @@ def test_calls_are_counted_exactly(driver, exporter):
     assert scrape.count(CALLS, function="process") == 23
     lost = {labels["reason"]: value for labels, value in scrape.series("ioc_exporter_dropped_total", probe="functions") if value}
     assert lost == {}
+    exporter.wait_scrape(lambda s: s.value("ioc_exporter_ioc_overhead_seconds_total", ioc="functions", probe="functions"),
+                         "what they cost")
 
 
 def test_bad_symbols_are_told_and_leave_the_others(driver, exporter):
