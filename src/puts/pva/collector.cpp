@@ -118,7 +118,8 @@ void PvaCollector::read_sources(SelfSamples& self) {
                                 heard.contains(live.number)    ? "server"
                                 : packets_.is_tapped(live.ioc) ? "packets"
                                                                : "none",
-                                std::move(why), ca::seconds_of_hit(live.ioc)});
+                                std::move(why),
+                                ca::seconds_of_hit(live.ioc, ca::ServerProtocol::pva)});
   }
   if (packets_.tap() == nullptr) return;
   const auto names = host_.names();

@@ -170,9 +170,12 @@ std::string stepped_functions(const iocs::Ioc& ioc) {
   return all;
 }
 
-double seconds_of_hit(const iocs::Ioc& ioc) {
+double seconds_of_hit(const iocs::Ioc& ioc, ServerProtocol protocol) {
   const kernel::HitCost cost = kernel::hit_cost();
-  return stepped_functions(ioc).empty() ? cost.emulated : cost.stepped;
+  const auto functions = server_functions(ioc, protocol).found;
+  const bool is_stepped =
+      !functions.empty() && functions[0].file->entry(functions[0].offset).stepped;
+  return is_stepped ? cost.stepped : cost.emulated;
 }
 
 void add_overhead(const std::vector<PutSample>& puts, const std::string& protocol,
