@@ -128,8 +128,8 @@ TEST_P(PvaTapHostileTest, ARequestThatIsTooShortIsPassedOver) {
   open(wire, b_);
   init(wire, b_, 11, 101);
   // Idle requests stay: none is free of charge.
-  auto read = tap_->object().maps().pending.for_each(
-      [](const auto&, const auto& one) { EXPECT_NE(one.address, 0u); });
+  const auto read = tap_->object().maps().pending.for_each(
+      [](const auto&, const auto& one) { EXPECT_NE(one.holder, 0u); });
   EXPECT_TRUE(read);
   std::uint64_t sent = 0;
   for (const std::uint32_t command :
