@@ -97,7 +97,7 @@ struct PutSourceSample {
   std::string ioc, protocol;
   std::string source;      // "server", "packets", "none"
   std::string why = {};    // it is not the server; "": it is, or it is no EPICS Base server
-  double hit_seconds = 0;  // of a probe in the server
+  double put_seconds = 0;  // what the server's probe takes for a put
 };
 
 // Seconds that a probe's programs, and the traps to them, took from the threads of an IOC.

@@ -95,7 +95,7 @@ void CaCollector::read_sources(SelfSamples& self) const {
     PutSourceSample sample{live.ioc.name, "ca", "none"};
     if (live.ioc.kind == iocs::IocKind::pva_server) continue;
     if (heard.contains(live.number))
-      sample = {live.ioc.name, "ca", "server", {}, seconds_of_hit(live.ioc, ServerProtocol::ca)};
+      sample = {live.ioc.name, "ca", "server", {}, seconds_of_put(live.ioc, ServerProtocol::ca)};
     else if (is_tapped(live.ioc))
       sample.source = "packets";
     if (server_probe_)

@@ -119,7 +119,7 @@ void PvaCollector::read_sources(SelfSamples& self) {
                                 : packets_.is_tapped(live.ioc) ? "packets"
                                                                : "none",
                                 std::move(why),
-                                ca::seconds_of_hit(live.ioc, ca::ServerProtocol::pva)});
+                                ca::seconds_of_put(live.ioc, ca::ServerProtocol::pva)});
   }
   if (packets_.tap() == nullptr) return;
   const auto names = host_.names();

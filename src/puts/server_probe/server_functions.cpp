@@ -170,24 +170,24 @@ std::string stepped_functions(const iocs::Ioc& ioc) {
   return all;
 }
 
-double seconds_of_hit(const iocs::Ioc& ioc, ServerProtocol protocol) {
+double seconds_of_put(const iocs::Ioc& ioc, ServerProtocol protocol) {
   const kernel::HitCost cost = kernel::hit_cost();
   const auto functions = server_functions(ioc, protocol).found;
   const bool is_stepped =
       !functions.empty() && functions[0].file->entry(functions[0].offset).stepped;
-  return is_stepped ? cost.stepped : cost.emulated;
+  const double hit = is_stepped ? cost.stepped : cost.emulated;
+  // The programs, in hits of an empty probe (docs/cost.md).
+  return protocol == ServerProtocol::ca ? hit + 0.2 * cost.emulated : 2 * hit + 2.4 * cost.emulated;
 }
 
 void add_overhead(const std::vector<PutSample>& puts, const std::string& protocol,
                   SelfSamples& self) {
-  // Traps of a put, and the programs, as multiples of an empty probe's hit (docs/cost.md).
-  const double hits = protocol == "pva" ? 4.4 : 1.2;
   std::map<std::string, std::uint64_t> counts;
   for (const PutSample& put : puts) counts[put.ioc] += put.count;
   for (const PutSourceSample& one : self.put_sources)
     if (one.protocol == protocol && one.source == "server")
       self.ioc_overhead.push_back({one.ioc, protocol + "_server_probe",
-                                   static_cast<double>(counts[one.ioc]) * hits * one.hit_seconds});
+                                   static_cast<double>(counts[one.ioc]) * one.put_seconds});
 }
 
 }  // namespace ioc_exporter::ca

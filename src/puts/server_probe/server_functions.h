@@ -47,8 +47,8 @@ ServerFunctions server_functions(const iocs::Ioc& ioc, ServerProtocol protocol);
 
 // Those at whose entries the kernel single-steps; "" = none.
 std::string stepped_functions(const iocs::Ioc& ioc);
-// What a hit of the probe takes that sees each put, on the first of the functions.
-double seconds_of_hit(const iocs::Ioc& ioc, ServerProtocol protocol);
+// What counting a put takes: by the instruction that the first of the functions begins with.
+double seconds_of_put(const iocs::Ioc& ioc, ServerProtocol protocol);
 
 // Adds what counting in the server took from each IOC, by self.put_sources of the protocol.
 void add_overhead(const std::vector<PutSample>& puts, const std::string& protocol,
