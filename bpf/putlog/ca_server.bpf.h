@@ -17,7 +17,7 @@ struct put_header { /* caHdrLargeArray */
 
 /* The last request to a thread that serves a client. */
 struct putlog_thread {
-	__u32 place;     /* of the last put */
+	__u32 place;      /* of the last put */
 	__u8 is_told;     /* the last put had room, and was not refused */
 	__u8 is_open;     /* it is a WRITE */
 	__u8 result_lost; /* a refusal had no room */

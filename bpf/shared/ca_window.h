@@ -41,7 +41,7 @@ struct iocx_ca_page {
  */
 struct iocx_ca_page_owner {
 	__u64 circuit; /* 0: the page is in ca_free_pages, or is being taken from or given back to it */
-	__u32 holder; /* the client: index into ca_held */
+	__u32 holder;  /* the client: index into ca_held */
 	__u32 pad;
 };
 

@@ -134,7 +134,7 @@ struct iocx_ioc_config {
 	__u8 layout;      /* IOCX_LAYOUT_* */
 	__u32 epoch;      /* changes when the probes were detached for a while */
 	__u32 timed;      /* 1: the ends of calls are seen, by breakpoints (shared/function_ends.h) */
-	__u32 holder; /* iocx_holder_of() */
+	__u32 holder;     /* iocx_holder_of() */
 	/*
 	 * A call that no other makes is timed, with all that it makes in turn, when it begins before
 	 * `timed_until_ns` (CLOCK_MONOTONIC), and stands for `weight` calls; 0: none is.
@@ -272,10 +272,10 @@ struct iocx_thread {
 	__u32 generation;
 	__u32 epoch; /* of iocx_ioc_config when the frames were made */
 	__u32 depth;
-	__u16 cause;               /* enum iocx_cause */
-	__u16 ends;                /* of the record that is counted next */
-	__u32 holder; /* of the stack, as iocx_ioc_config has it */
-	char comm[IOCX_COMM_LEN];  /* name of the thread when it was bound */
+	__u16 cause;              /* enum iocx_cause */
+	__u16 ends;               /* of the record that is counted next */
+	__u32 holder;             /* of the stack, as iocx_ioc_config has it */
+	char comm[IOCX_COMM_LEN]; /* name of the thread when it was bound */
 	struct iocx_thread_counts counts;
 	struct iocx_thread_puts puts;
 	struct iocx_thread_lines lines;

@@ -40,8 +40,7 @@ static __always_inline struct udp_work *get_udp_work(void)
 #include "base/caps.bpf.h"
 
 /* Adds a copy of `*fresh` for the holder and returns the value of the key; NULL: there is no room. */
-static __always_inline void *add_for_holder(void *map, __u32 table, const void *key, const void *fresh,
-					    __u32 holder)
+static __always_inline void *add_for_holder(void *map, __u32 table, const void *key, const void *fresh, __u32 holder)
 {
 	if (!take_place(table, holder))
 		return 0;

@@ -107,8 +107,8 @@ void FunctionsCollector::follow(TimePoint) {
   iocs_.clear();
   names_ = host_.names();
   for (const auto& [id, live] : host_.live())
-    iocs_.push_back({id, live.serial, host_.number_of(live.ioc.name), live.ioc.name,
-                     host_.left_alone(live)});
+    iocs_.push_back(
+        {id, live.serial, host_.number_of(live.ioc.name), live.ioc.name, host_.left_alone(live)});
   if (watch_) watch_->follow(iocs_);
   known_names_.follow(host_);
 }

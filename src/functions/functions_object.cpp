@@ -155,8 +155,8 @@ Result<FunctionsObject> FunctionsObject::load(FunctionsServer& server,
   map(made.times_, kTimes, sizeof(iocx_function_times));
   __u32 caps[IOCX_CAPPED_TABLES] = {};
   set_caps(caps);
-  use(maps.caps, kernel::Caps::map(made.fds_[kHeld].get(), IOCX_RECORD_HOLDERS,
-                                   kDescriptors[kHeld], caps));
+  use(maps.caps,
+      kernel::Caps::map(made.fds_[kHeld].get(), IOCX_RECORD_HOLDERS, kDescriptors[kHeld], caps));
   made.attacher_ = helper ? attacher_of(nullptr) : server.attacher_;
   if (helper) made.attacher_->use_helper(std::move(helper));
   for (std::uint32_t series = kOwnSeries; series < kSeries && done; ++series)

@@ -12,9 +12,9 @@
 #include "base/helper.h"
 #include "base/result.h"
 #include "iocs/elf/attacher.h"
+#include "kernel/caps.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
-#include "kernel/caps.h"
 #include "shared/functions.h"
 
 struct functions_bpf;

@@ -21,8 +21,7 @@ bool InstalledPlaces::add(Places& to, Places made, std::uint32_t holder) const {
     return old == installed_.end() || old->second.value.holder != holder;
   });
   auto taken = 0 * wanted;
-  while (taken < wanted && caps.take(IOCX_FUNCTION_HELD_PLACES, holder))
-    ++taken;
+  while (taken < wanted && caps.take(IOCX_FUNCTION_HELD_PLACES, holder)) ++taken;
   if (taken == wanted) {
     to.merge(made);
     return true;

@@ -178,8 +178,7 @@ void FunctionSeries::keep(const IocNames& names) {
     if (!freed.contains(key.series)) continue;
     const auto value = results.lookup(key);
     static_cast<void>(results.erase(key));
-    if (value && *value)
-      object_.maps().caps.give(IOCX_FUNCTION_HELD_RESULTS, (*value)->holder);
+    if (value && *value) object_.maps().caps.give(IOCX_FUNCTION_HELD_RESULTS, (*value)->holder);
   }
 }
 

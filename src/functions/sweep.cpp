@@ -27,8 +27,7 @@ Result<void> erase(const FunctionMaps& maps, const Map& map, std::uint32_t table
     if (is_over(key, value)) over.emplace_back(key, holder_of(value));
   });
   for (const auto& [key, holder] : over)
-    if (const auto erased = map.erase(key); erased && *erased)
-      maps.caps.give(table, holder);
+    if (const auto erased = map.erase(key); erased && *erased) maps.caps.give(table, holder);
   return read;
 }
 

@@ -44,8 +44,7 @@ void FunctionWatch::begin(Life& life, const WatchedIoc& ioc) {
 void FunctionWatch::give_back(const Life& life, const std::set<Place>& but) {
   budget_.keep(life.ioc.id, but);
   for (const Place& place : life.held)
-    if (!but.contains(place))
-      object_.maps().caps.give(IOCX_FUNCTION_HELD_PROBED, life.holder);
+    if (!but.contains(place)) object_.maps().caps.give(IOCX_FUNCTION_HELD_PROBED, life.holder);
 }
 
 void FunctionWatch::follow(const std::vector<WatchedIoc>& iocs) {
@@ -109,8 +108,8 @@ std::vector<FunctionState> FunctionWatch::problems_of(const Life& life) const {
 std::map<pid_t, std::vector<PointerSeen>> FunctionWatch::pointers() {
   if (!begun_.empty()) clean_up();
   std::map<std::uint32_t, std::set<std::pair<std::uint64_t, std::uint32_t>>> seen;
-  const auto read = object_.maps().pointers.for_each(
-      [&](const iocx_function_pointer_key& key, std::uint32_t) {
+  const auto read =
+      object_.maps().pointers.for_each([&](const iocx_function_pointer_key& key, std::uint32_t) {
         seen[key.tgid].emplace(key.address, key.function);
       });
   trouble_.report("read pointers to functions", read);

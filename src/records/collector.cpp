@@ -120,7 +120,8 @@ void RecordsCollector::watch_due(TimePoint now) {
     due.push_back(&live);
     const auto known = watched_.find(id);
     if (known == watched_.end() || !known->second.slot)
-      coming.push_back({live.ioc.target->file, live.ioc.target->offset, records_of(*live.database)});
+      coming.push_back(
+          {live.ioc.target->file, live.ioc.target->offset, records_of(*live.database)});
   }
   if (due.empty()) return;
   if (auto prepared = process_->prepare(coming); !prepared)

@@ -65,8 +65,7 @@ class Functions : public testing::Test {
     watch_->follow(all);
     auto pointers = watch_->pointers();
     for (const WatchedIoc& ioc : all)
-      watch_->take(ioc.id, ioc.serial,
-                   value_of(finder_->look(ioc.id, pointers[ioc.id.pid])));
+      watch_->take(ioc.id, ioc.serial, value_of(finder_->look(ioc.id, pointers[ioc.id.pid])));
     watch_->tick(now_);
     // A tick has little time to attach, and after a slow place the others of its file wait.
     const auto waits = [](const FunctionState& one) {

@@ -177,7 +177,8 @@ TEST_P(RecordProcessTest, ScanListsOfThreadsThatFindTheirPlaceTakenAreTimed) {
   target.extras.push_back(
       {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")});
   const auto slot = value_of(probe_->watch(target));
-  ioc.ask("threads 128 1");  // have the IOC's half of the places, until it is seen that they are gone
+  ioc.ask(
+      "threads 128 1");  // have the IOC's half of the places, until it is seen that they are gone
   ioc.ask({"name scan-0.1", "scan 29 3"});
   EXPECT_EQ(probe_->use()->threads, 128u + 29);
   std::map<std::uint32_t, std::uint64_t> passes;  // by process

@@ -49,9 +49,9 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::s
 Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::string& path,
                                                          const struct stat& status) {
   const FileId id = file_id(status);
-  if (const auto known = entries_.find(id);
-      known != entries_.end() && Clock::now() < known->second.expires &&
-      is_as_read(*known->second.facts, status)) {
+  if (const auto known = entries_.find(id); known != entries_.end() &&
+                                            Clock::now() < known->second.expires &&
+                                            is_as_read(*known->second.facts, status)) {
     known->second.used = ++uses_;
     return known->second.facts;
   }

@@ -9,7 +9,8 @@
 // process is taken for one when it holds a listening socket of which speaks() was said, or on one
 // of the given ports.
 //
-// When there are more than places, the latest are not followed: as if they were not there, but counted.
+// When there are more than places, the latest are not followed: as if they were not there, but
+// counted.
 #pragma once
 
 #include <chrono>
@@ -98,9 +99,7 @@ class Finder {
   // known server, and not the exporter's.
   const std::set<Listener>& unclaimed() const { return listeners_.unclaimed(); }
   // NameRegistry::reserve().
-  void reserve_names(std::map<std::string, NameClaim> names) {
-    names_.reserve(std::move(names));
-  }
+  void reserve_names(std::map<std::string, NameClaim> names) { names_.reserve(std::move(names)); }
   // The next poll takes the process that holds this listener for a server of that kind.
   void speaks(const Listener& listener, IocKind kind);
   // Of those, the ones whose process cannot be found.

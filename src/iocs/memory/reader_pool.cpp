@@ -174,9 +174,8 @@ Result<void> ReaderPool::send(Reader& reader, const Question& question, const st
   return why;
 }
 
-Result<ReaderPool::Answer> ReaderPool::ask(Reader& reader, pid_t pid,
-                                           const Question& question, const std::string& what,
-                                           Spent& spent) {
+Result<ReaderPool::Answer> ReaderPool::ask(Reader& reader, pid_t pid, const Question& question,
+                                           const std::string& what, Spent& spent) {
   if (auto sent = send(reader, question, what); !sent) return sent.error();
   Reading reading;
   Outcome outcome{};

@@ -26,8 +26,8 @@
 #include "exposition/self_samples.h"
 #include "iocs/elf/code_file.h"
 #include "iocs/memory/process_reader.h"
-#include "iocs/memory/reading_rests.h"
 #include "iocs/memory/reader_wire.h"
+#include "iocs/memory/reading_rests.h"
 
 namespace ioc_exporter::iocs {
 
@@ -114,8 +114,8 @@ class ReaderPool final : public ProcessReader {
   Result<Reader> fork_reader();
   void give_back(Reader reader);
   Result<Answer> ask(const Question& question, pid_t pid, const std::string& what);
-  Result<Answer> ask(Reader& reader, pid_t pid, const Question& question,
-                     const std::string& what, Spent& spent);
+  Result<Answer> ask(Reader& reader, pid_t pid, const Question& question, const std::string& what,
+                     Spent& spent);
   Result<Answer> ask_of_file(const Question& question, pid_t pid, const std::string& what);
   Result<void> send(Reader& reader, const Question& question, const std::string& what);
   Result<Answer> wait(Reader& reader, Reading& reading, std::chrono::milliseconds patience,

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "base/result.h"
-#include "kernel/map.h"
 #include "kernel/caps.h"
+#include "kernel/map.h"
 #include "puts/tap/tap_object.h"
 #include "shared/ca_udp.h"
 

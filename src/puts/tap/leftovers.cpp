@@ -36,8 +36,7 @@ Result<void> Leftovers::free_requests(const Circuits::Seen& seen, Clock::time_po
     if (!info) return std::move(info).error();
     if (auto erased = object_.maps().cids.erase(request.key); !erased) return erased.error();
     if (auto erased = object_.maps().channel_info.erase(channel); !erased) return erased.error();
-    if (request.waits && *info)
-      object_.caps().give(IOCX_CA_HELD_REQUESTS, (*info)->holder);
+    if (request.waits && *info) object_.caps().give(IOCX_CA_HELD_REQUESTS, (*info)->holder);
   }
   return {};
 }

@@ -43,7 +43,7 @@ class Outcomes {
   const CaTapObject& object_;
   const Channels& channels_;
   CaTotals& totals_;
-  std::map<Key, std::uint32_t> entries_;  // at the last look, with their holders
+  std::map<Key, std::uint32_t> entries_;    // at the last look, with their holders
   std::map<Key, std::uint64_t> strangers_;  // of them, of channels that are not known
   std::uint64_t late_answers_ = 0;
 };

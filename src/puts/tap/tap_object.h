@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernel/caps.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
-#include "kernel/caps.h"
 #include "shared/ca_tap.h"
 
 struct ca_tap_bpf;  // of libbpf

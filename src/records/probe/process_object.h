@@ -12,10 +12,10 @@
 
 #include "base/result.h"
 #include "iocs/elf/attacher.h"
+#include "kernel/caps.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
-#include "kernel/caps.h"
 #include "records/probe/kernel_memory.h"
 #include "records/probe/record_lines.h"
 #include "shared/record_completion.h"

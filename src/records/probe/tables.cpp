@@ -222,9 +222,9 @@ Result<void> RecordTables::forget_prepared() {
 }
 
 Result<std::uint32_t> RecordTables::claim_records(std::uint32_t slot, std::uint32_t records) {
-  return memory_.claim(object_.maps().rooms, {.room = slot,
-                                              .value_size = sizeof(iocx_record_stats),
-                                              .entries = capacity_for(records)});
+  return memory_.claim(
+      object_.maps().rooms,
+      {.room = slot, .value_size = sizeof(iocx_record_stats), .entries = capacity_for(records)});
 }
 
 Result<OwnedCompletionsMap> RecordTables::make_completions_map(std::uint32_t slot,

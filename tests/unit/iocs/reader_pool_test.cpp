@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "iocs/find/process_stat.h"
-#include "iocs/memory/reading_rests.h"
 #include "iocs/memory/reader_pool.h"
 #include "iocs/memory/reader_wire.h"
+#include "iocs/memory/reading_rests.h"
 #include "support/value_of.h"
 #include "target_process.h"
 
@@ -146,8 +146,8 @@ TEST_F(ReaderPoolOfSlowReaders, AFewMayTakeLong) {
     memory.reset();  // it is the idle one now
     starve(reader);
     const auto found = pool_.symbols(process, library_.get(), "a file");
-    EXPECT_EQ(found.error().code,
-              process <= kFew ? std::errc::resource_unavailable_try_again : std::errc::stream_timeout)
+    EXPECT_EQ(found.error().code, process <= kFew ? std::errc::resource_unavailable_try_again
+                                                  : std::errc::stream_timeout)
         << found.error().message();
     ::kill(reader, SIGKILL);  // the last is gone: it was given up
     while (reader_named("ioc_exp-read") == reader) ::poll(nullptr, 0, 1);

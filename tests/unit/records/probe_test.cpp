@@ -1,7 +1,6 @@
 // How the record probes attach, what they may cost, and what memory their tables may have.
 #include <gtest/gtest.h>
 
-
 #include "records/probe/kernel_memory.h"
 #include "records/probe/probe_control.h"
 #include "records/probe/process.h"
