@@ -59,7 +59,6 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
   }
   auto delivery = start_delivery(outlets.get(), trace_outlets.get(), options);
   if (!delivery) return std::move(delivery).error();
-  confine_state_keepers(options);
   std::unique_ptr<Daemon> daemon(
       new Daemon(options, std::make_unique<Rooms>(options, std::move(outlets),
                                                   std::move(trace_outlets), std::move(*delivery))));

@@ -15,7 +15,6 @@
 #include "base/http_client.h"
 #include "base/netlink.h"
 #include "base/rooted_fs.h"
-#include "base/state_files.h"
 #include "functions/functions_object.h"
 #include "iocs/memory/reader_wire.h"
 
@@ -107,10 +106,6 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
   if (!readers) return std::move(readers).error();
   daemon.readers().use_helper(*readers);
   return attach;
-}
-
-void confine_state_keepers(const Options& options) {
-  StateKeeper::set_confinement(drop_to(options, {}, {.probes = false, .net_namespaces = false}));
 }
 
 Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,

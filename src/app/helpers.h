@@ -40,9 +40,6 @@ struct Options;
 // needed, and before the first thread is started.
 Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options);
 
-// Sets the rights that the processes which write state files drop. Call it before they are started.
-void confine_state_keepers(const Options& options);
-
 // The process with the sinks of both (null: there are none), as the owner of their folder. Null:
 // there are no sinks.
 Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,

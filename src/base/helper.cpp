@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,10 +110,6 @@ class Server {
   int status = 1;
   try {
     ::prctl(PR_SET_NAME, work.name.c_str());
-    if (!work.keeps_files) {
-      socket = ::dup2(socket, STDERR_FILENO + 1);
-      ::syscall(SYS_close_range, socket + 1, ~0u, 0);
-    }
     ::signal(SIGCHLD, SIG_IGN);  // no child stays a zombie, and none is waited for
     // First of all it says whether it is confined: as the answer to the request 0.
     const Result<void> ends = end_with_parent(parent);

@@ -44,8 +44,6 @@ class Helper {
     Serve serve;
     // Requests that may hang: each is served by a child of the helper. Null: none may.
     std::function<bool(const HelperRequest& request)> may_hang = nullptr;
-    // Of those that are open when it is forked; else it closes all but standard error.
-    bool keeps_files = true;
   };
 
   // Forks: to be called while the process has one thread. Ends with its owner, whatever ends that.

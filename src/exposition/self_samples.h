@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/state_files.h"
-
 namespace ioc_exporter {
 
 struct ProbeSample {
@@ -110,6 +108,12 @@ struct IocOverheadSample {
 struct PutSwitchSample {
   std::string ioc, protocol;
   std::uint64_t missing = 0, twice = 0;
+};
+
+// Of one kind of state that outlives the exporter: how often what failed.
+struct StateSample {
+  std::string state;  // "channels"
+  std::uint64_t open = 0, read = 0, write = 0;
 };
 
 // All of it, for one scrape.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/helper.h"
+#include "base/log.h"
 #include "base/retry.h"
 #include "base/worker.h"
 #include "exposition/collector.h"

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "exposition/self_samples.h"
 #include "functions/attachments.h"
 #include "functions/bounded_log.h"

@@ -16,6 +16,7 @@
 #include <string>
 #include <thread>
 
+#include "base/log.h"
 #include "base/random_salt.h"
 #include "exposition/collector.h"
 #include "exposition/exemplar_book.h"

@@ -26,7 +26,7 @@ dpkg -i /older.deb
 version() { dpkg-query -W -f '${Version}' $name; }
 [ "$(version)" = 0.1.0 ] || fail "not the older version: $(version)"
 mkdir -p /var/lib/ioc_exporter
-kept=(/etc/default/ioc_exporter /etc/ioc_exporter/config.yml /etc/ioc_exporter/web.yml /var/lib/ioc_exporter/channels.1)
+kept=(/etc/default/ioc_exporter /etc/ioc_exporter/config.yml /etc/ioc_exporter/web.yml /var/lib/ioc_exporter/channels)
 for file in "${kept[@]}"; do echo '#IOC_EXPORTER_OPTIONS="--log.level=debug"' >"$file"; done
 sums=$(sha256sum "${kept[@]}")
 serves /usr/sbin/ioc_exporter
@@ -51,7 +51,7 @@ fi
 dpkg -r $name
 grep -q debug /etc/default/ioc_exporter || fail "removing it lost the options"
 [ ! -e /usr/sbin/ioc_exporter ] || fail "the program was left behind"
-[ -e /etc/ioc_exporter/config.yml ] && [ -e /var/lib/ioc_exporter/channels.1 ] || fail "removing it lost what is not its own"
+[ -e /etc/ioc_exporter/config.yml ] && [ -e /var/lib/ioc_exporter/channels ] || fail "removing it lost what is not its own"
 rm /etc/ioc_exporter/*.yml
 dpkg -P $name
 [ ! -e /var/lib/ioc_exporter ] || fail "purge left the state"

@@ -23,7 +23,7 @@ before=$(files)
 rpm -i --nodeps /older.rpm
 getent passwd ioc_exporter >/dev/null || fail "no user"
 mkdir -p /var/lib/ioc_exporter
-kept=(/etc/default/ioc_exporter /etc/ioc_exporter/config.yml /var/lib/ioc_exporter/channels.1)
+kept=(/etc/default/ioc_exporter /etc/ioc_exporter/config.yml /var/lib/ioc_exporter/channels)
 for file in "${kept[@]}"; do echo '#IOC_EXPORTER_OPTIONS="--log.level=debug"' >"$file"; done
 sums=$(sha256sum "${kept[@]}")
 [ "$(rpm -q --qf '%{VERSION}' ioc-exporter)" = 0.1.0 ] || fail "not the older version"

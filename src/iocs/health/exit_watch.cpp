@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/log.h"
 #include "base/process_stats.h"
 #include "base/rooted_fs.h"
 #include "base/wall_clock.h"

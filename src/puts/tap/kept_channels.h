@@ -14,8 +14,8 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "base/state_files.h"
 #include "base/unique_fd.h"
+#include "exposition/self_samples.h"
 
 namespace ioc_exporter::ca {
 
@@ -24,8 +24,8 @@ class CaTap;
 inline constexpr std::chrono::minutes kKeptFor{5};
 
 struct KeptCircuit {
-  std::uint64_t seen_ns = 0;  // CLOCK_MONOTONIC, by the run that has seen it last
-  std::string user, host;     // "": the client gave none
+  std::uint64_t seen_ns = 0;                   // CLOCK_MONOTONIC, by the run that has seen it last
+  std::string user, host;                      // "": the client gave none
   std::map<std::uint32_t, std::string> names;  // of PVs, by SID
 
   bool operator==(const KeptCircuit&) const = default;

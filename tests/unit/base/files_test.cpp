@@ -1,4 +1,4 @@
-// Files below a root, folders, state files, and files that are the same.
+// Files below a root, folders, owned files, and files that are the same.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <linux/futex.h>
@@ -16,9 +16,9 @@
 #include <fstream>
 #include <thread>
 
+#include "base/owned_file.h"
 #include "base/rooted_fs.h"
 #include "base/same_inode.h"
-#include "base/state_files.h"
 #include "base/unique_fd.h"
 #include "base/yaml_reader.h"
 #include "support/temporary_folder.h"
@@ -115,35 +115,35 @@ TEST(Folder, ErrorsNameThePath) {
             "open /proc/self/no such folder: No such file or directory");
 }
 
-constexpr StateFiles::Names kNames = {"some.1", "some.2"};
-
-class StateFilesTest : public testing::Test {
+class OwnedFile : public testing::Test {
  protected:
   std::string path(const char* name) const { return folder_ + "/" + name; }
+  Result<UniqueFd> open() const {
+    const auto folder = open_owned_folder(folder_);
+    return folder ? open_owned_file(folder->get(), path("some"), "some") : folder.error();
+  }
 
   const TemporaryFolder temporary_;
   const std::string folder_ = temporary_.path();
 };
 
-TEST_F(StateFilesTest, OneProcessLocksTheFolderAtATime) {
-  const StateFiles files = value_of(StateFiles::open(folder_, kNames));
-  EXPECT_EQ(StateFiles::open(folder_, kNames).error().code, std::errc::device_or_resource_busy);
+TEST_F(OwnedFile, IsMadeForItsOwnerAndGroup) {
+  EXPECT_TRUE(open());
   struct stat status {};
-  ASSERT_EQ(::stat(path("some.1").c_str(), &status), 0);
+  ASSERT_EQ(::stat(path("some").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0640u);
 }
 
-TEST_F(StateFilesTest, NothingThatOthersPutThere) {
-  std::filesystem::create_symlink("/etc/passwd", path("some.1"));
-  EXPECT_FALSE(StateFiles::open(folder_, kNames)) << "a link";
-  std::filesystem::remove(path("some.1"));
+TEST_F(OwnedFile, NothingThatOthersPutThere) {
+  std::filesystem::create_symlink("/etc/passwd", path("some"));
+  EXPECT_FALSE(open()) << "a link";
+  std::filesystem::remove(path("some"));
   std::ofstream(path("anothers")) << "his";
-  std::filesystem::create_hard_link(path("anothers"), path("some.1"));
-  EXPECT_FALSE(StateFiles::open(folder_, kNames)) << "another name of a file";
-  std::filesystem::remove(path("some.1"));
+  std::filesystem::create_hard_link(path("anothers"), path("some"));
+  EXPECT_FALSE(open()) << "another name of a file";
+  std::filesystem::remove(path("some"));
   std::filesystem::permissions(folder_, std::filesystem::perms(0777));
-  EXPECT_THAT(error_of(StateFiles::open(folder_, kNames)),
-              testing::HasSubstr("others than its owner"));
+  EXPECT_THAT(error_of(open()), testing::HasSubstr("others than its owner"));
 }
 
 constexpr std::uint64_t kSize = 3 * 4096;
