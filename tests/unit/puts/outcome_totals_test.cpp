@@ -117,20 +117,6 @@ void fail(CaTotals& totals, std::uint32_t slot, const CaPutLabels& labels, std::
   totals.outcomes.close(slot);
 }
 
-TEST(CaTotals, AClientWithManyFailuresLeavesRoomForTheOthers) {
-  constexpr std::uint32_t kFlood = 3'000;
-  CaTotals totals(1'000);
-  for (std::uint32_t i = 0; i < kFlood; ++i)
-    fail(totals, i, labels(1, "A{" + std::to_string(i) + "}", "eve"), 1, 1);
-  fail(totals, kFlood, labels(1, "B", "ann"), 29, 23);
-  const auto failures = totals.outcomes.failures();
-  ASSERT_FALSE(failures.empty());
-  EXPECT_EQ(failures.back().labels.user, "ann");
-  EXPECT_EQ(failures.back().count, 23u);
-  EXPECT_EQ(totals.outcomes.durations().back().pv, "B");
-  EXPECT_EQ(failures.size() - 1 + totals.outcomes.overflowed() / 2, kFlood);
-}
-
 TEST(CaTotals, FailuresExpireWithTheirClientsPutsAndWithoutAny) {
   CaTotals totals(10);
   totals.read(1'000);
