@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -46,6 +47,27 @@ class ElfFile {
       if (!read(offset + first * sizeof(T), block.data(), here * sizeof(T))) return;
       for (std::size_t i = 0; i < here; ++i) visit(block[i], first + i);
     }
+  }
+  // Calls visit(symbol, its name) for those of a symbol table. A longer name is cut after `longest`
+  // bytes. False: no names belong to it, or they and it have more than `most_bytes`.
+  template <class Visit>
+  bool for_each_symbol(const Elf64_Shdr& table, std::uint64_t most_bytes, std::size_t longest,
+                       Visit visit) {
+    if (table.sh_link >= sections_.size()) return false;
+    const Elf64_Shdr& strings = sections_[table.sh_link];
+    if (strings.sh_type != SHT_STRTAB || strings.sh_size > most_bytes ||
+        table.sh_size > most_bytes - strings.sh_size)
+      return false;
+    std::string names(strings.sh_size, '\0');
+    if (!read(strings.sh_offset, names.data(), names.size())) return true;
+    for_each<Elf64_Sym>(table.sh_offset, table.sh_size / sizeof(Elf64_Sym),
+                        [&](const Elf64_Sym& symbol, std::uint64_t) {
+                          if (symbol.st_name >= names.size()) return;
+                          std::string_view name =
+                              std::string_view(names).substr(symbol.st_name, longest + 1);
+                          visit(symbol, name.substr(0, name.find('\0')));
+                        });
+    return true;
   }
   // All that was asked for could be read.
   bool is_complete() const { return complete_; }

@@ -66,29 +66,16 @@ class ElfReader {
   }
 
   Result<void> read_table(const Elf64_Shdr& table) {
-    if (table.sh_link >= file_.sections().size() ||
-        file_.sections()[table.sh_link].sh_type != SHT_STRTAB)
-      return error_in_words(what_ + ": damaged symbol names");
-    const Elf64_Shdr& strings = file_.sections()[table.sh_link];
-    for (const std::uint64_t size : {table.sh_size, strings.sh_size}) {
-      if (size > kMaxTables - bytes_) return error_in_words(what_ + ": symbol tables too large");
-      bytes_ += size;
-    }
-    std::string bytes(strings.sh_size, '\0');
-    if (file_.read(strings.sh_offset, bytes.data(), bytes.size()))
-      file_.for_each<Elf64_Sym>(
-          table.sh_offset, table.sh_size / sizeof(Elf64_Sym),
-          [&](const Elf64_Sym& symbol, std::uint64_t) {
-            if ((defined(symbol) || symbol.st_shndx == SHN_UNDEF) && symbol.st_name < bytes.size())
-              keep(symbol, std::string_view(bytes).substr(symbol.st_name));
-          });
+    const bool has_names = file_.for_each_symbol(
+        table, kMaxTables, longest_, [&](const Elf64_Sym& symbol, std::string_view name) {
+          if (defined(symbol) || symbol.st_shndx == SHN_UNDEF) keep(symbol, name);
+        });
+    if (!has_names) return error_in_words(what_ + ": damaged symbol names, or tables too large");
     if (file_.is_complete()) return {};
     return error_in_words(what_ + ": damaged symbol table, or reading it takes too long");
   }
 
-  // `rest` begins at the symbol's name and ends with the table.
-  void keep(const Elf64_Sym& symbol, std::string_view rest) {
-    const std::string_view name = rest.substr(0, rest.substr(0, longest_ + 1).find('\0'));
+  void keep(const Elf64_Sym& symbol, std::string_view name) {
     const auto wanted = wanted_.find(name);
     if (wanted == wanted_.end()) return;
     if (symbol.st_shndx == SHN_UNDEF) {
@@ -96,11 +83,12 @@ class ElfReader {
       return;
     }
     ElfSymbol found{symbol.st_value, {}, symbol.st_size};
-    if (const LoadSegment* segment = segment_of(symbol.st_value)) {
-      const std::uint64_t in_segment = symbol.st_value - segment->address;
-      found.file_offset = segment->offset + in_segment;
-      found.function = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && segment->executable &&
-                       symbol.st_size > 0 && symbol.st_size <= segment->file_size - in_segment;
+    if (const Elf64_Phdr* const segment = file_.segment_of(symbol.st_value)) {
+      const std::uint64_t in_segment = symbol.st_value - segment->p_vaddr;
+      found.file_offset = segment->p_offset + in_segment;
+      found.function = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+                       (segment->p_flags & PF_X) != 0 && symbol.st_size > 0 &&
+                       symbol.st_size <= segment->p_filesz - in_segment;
     }
     if (ELF64_ST_BIND(symbol.st_info) != STB_LOCAL)
       out_.symbols_.emplace(*wanted, found);
@@ -123,19 +111,12 @@ class ElfReader {
 
   void add_function(const char* name, std::uint64_t address) {
     constexpr std::uint64_t kLeastSize = 16;  // where nothing says how long it is
-    const LoadSegment* const segment = segment_of(address);
+    const Elf64_Phdr* const segment = file_.segment_of(address);
     if (!wanted_.contains(name) || segment == nullptr) return;
-    const std::uint64_t in_segment = address - segment->address;
+    const std::uint64_t in_segment = address - segment->p_vaddr;
     const std::uint64_t size = std::min(unwound_size_at(file_, address).value_or(kLeastSize),
-                                        segment->file_size - in_segment);
-    out_.symbols_.emplace(name, ElfSymbol{address, segment->offset + in_segment, size, true});
-  }
-
-  const LoadSegment* segment_of(std::uint64_t address) const {
-    for (const LoadSegment& segment : out_.segments_)
-      if (address >= segment.address && address - segment.address < segment.file_size)
-        return &segment;
-    return nullptr;
+                                        segment->p_filesz - in_segment);
+    out_.symbols_.emplace(name, ElfSymbol{address, segment->p_offset + in_segment, size, true});
   }
 
   int fd_;
@@ -143,7 +124,6 @@ class ElfReader {
   std::string what_;
   std::set<std::string_view> wanted_;
   std::size_t longest_ = 0;  // of the wanted names
-  std::uint64_t bytes_ = 0;  // of the tables read
   ElfSymbols out_;
   std::map<std::string, ElfSymbol, std::less<>> locals_;
   std::set<std::string, std::less<>> ambiguous_;

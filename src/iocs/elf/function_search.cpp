@@ -19,7 +19,7 @@ namespace ioc_exporter::iocs {
 namespace {
 
 constexpr std::uint64_t kMostBytes = 256u << 20, kMostCpuNs = 4'000'000'000;
-constexpr std::size_t kLongestName = 1024, kMostSymbols = 4u << 20;
+constexpr std::size_t kLongestName = 1024;
 constexpr std::string_view kCold = ".cold";
 
 // "Class::method(int)" is a name with its arguments and without.
@@ -94,24 +94,13 @@ class Search {
   };
 
   void read_table(const Elf64_Shdr& table) {
-    if (table.sh_link >= file_.sections().size()) return;
-    const Elf64_Shdr& names = file_.sections()[table.sh_link];
-    if (names.sh_type != SHT_STRTAB || names.sh_size > kMostBytes / 2 ||
-        table.sh_size / sizeof(Elf64_Sym) > kMostSymbols)
-      return;
-    std::string bytes(names.sh_size, '\0');
-    if (!file_.read(names.sh_offset, bytes.data(), bytes.size())) return;
     std::string source;  // local symbols follow that of their source file
-    file_.for_each<Elf64_Sym>(table.sh_offset, table.sh_size / sizeof(Elf64_Sym),
-                              [&](const Elf64_Sym& symbol, std::uint64_t) {
-                                if (symbol.st_name >= bytes.size()) return;
-                                std::string_view name = std::string_view(bytes).substr(
-                                    symbol.st_name, kLongestName + 1);
-                                name = name.substr(0, name.find('\0'));
-                                if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE) source = name;
-                                const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
-                                keep(symbol, name, is_local ? source : std::string());
-                              });
+    (void)file_.for_each_symbol(table, kMostBytes, kLongestName,
+                                [&](const Elf64_Sym& symbol, std::string_view name) {
+                                  if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE) source = name;
+                                  const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
+                                  keep(symbol, name, is_local ? source : std::string());
+                                });
   }
 
   void keep(const Elf64_Sym& symbol, std::string_view name, const std::string& source) {
