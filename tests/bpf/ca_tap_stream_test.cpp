@@ -238,7 +238,7 @@ TEST_P(CaTapStreamTest, PagesOfConnectionsThatAreGoneAreGivenBack) {
   EXPECT_EQ(pages(later + ca::Circuits::kSocketLook + ca::Channels::kGrace), 0u);
   // They can be used again: all that one address gets.
   ca::CaTapSizes sizes;
-  for (std::uint16_t i = 0; i < sizes.max_pages / 4 * 3; ++i) {
+  for (std::uint16_t i = 0; i < sizes.max_pages / 2; ++i) {
     RawCircuit other(port(), static_cast<std::uint16_t>(41000 + i));
     open(other);
     other.part(kForth, bytes, forth_ + 2400, forth_ + 4800);

@@ -122,17 +122,19 @@ TEST_P(RecordMemoryTest, AFullFakeLeavesRoomForAnother) {
 TEST_P(RecordMemoryTest, AnIocForWhichThereIsNoRoomIsRefused) {
   start(1 * kMiB);
   if (IsSkipped()) return;
-  FakeIoc first, second;
+  FakeIoc first, second, third;
   const auto slot = watch(first, kRecords);
   first.ask("many 1000");
-  const auto refused = probe_->watch(second.target(kRecords, true));
+  watch(second, kRecords);
+  second.ask("many 1000");
+  const auto refused = probe_->watch(third.target(kRecords, true));
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), testing::HasSubstr("--limit.kernel-memory (1 MiB"));
   EXPECT_LE(bytes(), kMiB);
   // The room of one that has ended is free again.
   probe_->unwatch({slot});
-  watch(second, 128);
-  EXPECT_EQ(second.ask("call 3 23"), 23u);
+  watch(third, 128);
+  EXPECT_EQ(third.ask("call 3 23"), 23u);
 }
 
 TEST_P(RecordMemoryTest, AMapThatHasGrownIsCountedOnce) {

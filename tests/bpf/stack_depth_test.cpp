@@ -30,6 +30,7 @@ namespace {
 constexpr std::size_t kMost = 448;  // of 512: room for one more function
 constexpr std::size_t kRoundedTo = 32;
 constexpr std::uint32_t kLoggedBytes = 512;  // of values in the put log: it is on
+constexpr std::uint32_t kSlots = 1024;       // 0: the verifier sees that none is taken
 
 using Stack = std::vector<std::size_t>;  // a function each
 
@@ -123,6 +124,7 @@ TEST(StackDepth, ProgramsOfProbesFitTheStackOfOlderKernels) {
 
   ca_server_probe_bpf* ca = ca_server_probe_bpf__open();
   ASSERT_NE(ca, nullptr);
+  ca->rodata->cfg_slots = kSlots;
   ca->rodata->cfg_putlog_bytes = kLoggedBytes;
   ca->rodata->cfg_putlog_after = 1;
   ca->rodata->cfg_traces = 1;
@@ -131,6 +133,7 @@ TEST(StackDepth, ProgramsOfProbesFitTheStackOfOlderKernels) {
 
   pva_server_probe_bpf* pva = pva_server_probe_bpf__open();
   ASSERT_NE(pva, nullptr);
+  pva->rodata->cfg_slots = kSlots;
   pva->rodata->cfg_putlog_bytes = kLoggedBytes;
   pva->rodata->cfg_traces = 1;
   expect_little_stack(pva->obj);
