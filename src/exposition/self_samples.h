@@ -113,7 +113,7 @@ struct PutSwitchSample {
 // Of one kind of state that outlives the exporter: how often what failed.
 struct StateSample {
   std::string state;  // "channels"
-  std::uint64_t open = 0, read = 0, write = 0;
+  std::uint64_t open = 0, read = 0;
 };
 
 // All of it, for one scrape.

@@ -228,7 +228,7 @@ Snapshot sample_snapshot() {
   snapshot.put_switches = {{"power-supplies", "ca", 7, 11}};
   snapshot.ioc_overhead = {{"power-supplies", "record_process", 11.5},
                            {"power-supplies", "ca_server_probe", 0.25}};
-  snapshot.states = {{"channels", 0, 1, 2}};
+  snapshot.states = {{"channels", 0, 1}};
   snapshot.expected_iocs = {"power-supplies", "vacuum"};
   snapshot.left_out = 7;
   snapshot.collectors = {{"records", true, 0.0125}, {"puts", false, 0.5}};
