@@ -205,7 +205,8 @@ TEST_F(CaUdpTest, ClientsWithoutRoomCountAsOther) {
     const UdpSocket client("127.0.0." + std::to_string(host));
     for (int i = 0; i < host; ++i) client.send(search(1, "A"), kHost, kCaPort);
   }
-  EXPECT_EQ(searches(), (Counts{{"127.0.0.1", 1}, {"127.0.0.2", 2}, {"127.0.0.3", 3}, {"(other)", 22}}));
+  EXPECT_EQ(searches(),
+            (Counts{{"127.0.0.1", 1}, {"127.0.0.2", 2}, {"127.0.0.3", 3}, {"(other)", 22}}));
   EXPECT_EQ(drop("clients_full"), 22u);
 }
 
