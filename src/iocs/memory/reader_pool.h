@@ -1,9 +1,8 @@
 // ReaderPool: a ProcessReader that never hangs. Each reading is done by a reader, a child of a
 // helper process (reader_wire.h), with a deadline. A reader that does not answer in time is
 // killed, another is forked when one is needed, and the process that was read is not read for a
-// while. One that is busy with a file for long goes on, and gives its answer to who asks again.
-// What readings take is charged to the user of the process, so that nobody delays the others; users
-// with readers that cannot be killed are limited.
+// while. One that is busy with a file for long goes on, and gives its answer at a later request. A
+// process with a reader that cannot be killed is not read.
 #pragma once
 
 #include <sys/types.h>
