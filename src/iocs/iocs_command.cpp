@@ -47,7 +47,7 @@ OPTIONS OF learn
 @exporter@
 
 EXIT STATUS
-  0 done, 1 the exporter does not give what it should, 2 wrong usage
+  0 done, 1 no exporter answered, 2 wrong usage
 
 EXAMPLE
   ioc_exporter iocs learn --user=epics > expected.yml

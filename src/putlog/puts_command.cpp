@@ -63,8 +63,8 @@ OPTIONS
                "today", "yesterday", seconds since 1970, or a time as in the column TIME or as
                2026-11-21T09:07:16Z; without a zone the exporter's local time
   --file=FILE  with --since: from the put log's file (--putlog.file) and the older ones, FILE.1 and
-               so on, which reach back for days. Asks no exporter; who may read the files may do it.
-               Bursts are one line each there
+               so on, which reach back for days. Needs no exporter, but the right to read the files.
+               A burst is one line there
   --follow     with --since: continue with new puts
   --pending    puts with callback that have not ended yet, and end
   --json       lines of JSON, also on a terminal

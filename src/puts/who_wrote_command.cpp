@@ -31,9 +31,9 @@ DESCRIPTION
   (epics_put_failures_total on /metrics counts those that it refused), and only those since
   the exporter started. Any user may ask.
 
-  Lines behind the table tell what else the record counted, by the sources of
-  epics_record_writes_total: writes by the IOC itself, and by clients under a name that is not known.
-  "Nobody wrote" stands only where the record counts its writes and has none.
+  Lines below the table list other writes to the record, by the sources of
+  epics_record_writes_total: by the IOC itself, and by clients under a name that is not known.
+  "Nobody wrote" is printed only if the record's writes are counted and there are none.
 
 OPTIONS
 @exporter@

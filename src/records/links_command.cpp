@@ -20,13 +20,13 @@ SYNOPSIS
   ioc_exporter links [--json] [--url=URL] IOC
 
 DESCRIPTION
-  Asks the ioc_exporter that runs on the IOC's host, and prints the links of the IOC's records to
-  PVs of Channel Access that are down, those first that are down for longest, at most 1000:
+  Asks the ioc_exporter that runs on the IOC's host, and prints the Channel Access links of the
+  IOC's records that are down, those down for longest first, at most 1000:
 
     LINK            record and field
     PV              that the link leads to
     DOWN SINCE      when the exporter first saw that, in its local time; it may have been down before
-    EVER CONNECTED  whether it was connected since the link was made
+    EVER CONNECTED  whether it has been connected since the link was made
 
 OPTIONS
   --json      the exporter's answer as it is: also how many links are connected, how often links

@@ -18,7 +18,7 @@ SYNOPSIS
 
 DESCRIPTION
   Asks the ioc_exporter that runs on the IOCs' host, and prints each lock of a record that a thread
-  has waited for longer than a second, as two looks at the threads tell:
+  has waited for longer than a second, as two readings of the threads show:
 
     IOC              the IOC
     RECORD           the record that the holder processes, or else the first of the lock set by name

@@ -45,7 +45,7 @@ DESCRIPTION
 
     first line  time, IOC, and cause: a scan, a callback, or a put with its client
     second line the trace's identifier, the thread, and why it was chosen: asked, rate, slower, ...
-    START       from the beginning of the trace
+    START       time since the beginning of the trace
     DURATION    of dbProcess, with the records that it processed in turn; of an asynchronous record
                 until its completion
     SELF        the same, without the records that it processed in turn
