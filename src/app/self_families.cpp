@@ -123,9 +123,8 @@ void add_limited(const std::vector<LimitedSample>& limited, Families& to) {
 }
 
 void add_states(const std::vector<StateSample>& states, Families& to) {
-  auto& failures =
-      to.counter("ioc_exporter_state_failures_total",
-                 "Files of --state.directory that could not be opened or read.");
+  auto& failures = to.counter("ioc_exporter_state_failures_total",
+                              "Files of --state.directory that could not be opened or read.");
   for (const StateSample& one : states) {
     failures.add({{"state", one.state}, {"operation", "open"}}, one.open);
     failures.add({{"state", one.state}, {"operation", "read"}}, one.read);
