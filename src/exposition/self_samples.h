@@ -93,9 +93,8 @@ struct ReaderSample {
 // Source of the counts of an IOC's puts.
 struct PutSourceSample {
   std::string ioc, protocol;
-  std::string source;      // "server", "packets", "none"
-  std::string why = {};    // it is not the server; "": it is, or it is no EPICS Base server
-  double put_seconds = 0;  // what the server's probe takes for a put
+  std::string source;    // "server", "packets", "none"
+  std::string why = {};  // it is not the server; "": it is, or it is no EPICS Base server
 };
 
 // Seconds that a probe's programs, and the traps to them, took from the threads of an IOC.

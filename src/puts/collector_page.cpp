@@ -94,10 +94,14 @@ void CaCollector::read_sources(SelfSamples& self) const {
   for (const auto& [id, live] : host_.live()) {
     PutSourceSample sample{live.ioc.name, "ca", "none"};
     if (live.ioc.kind == iocs::IocKind::pva_server) continue;
-    if (heard.contains(live.number))
-      sample = {live.ioc.name, "ca", "server", {}, seconds_of_put(live.ioc, ServerProtocol::ca)};
-    else if (is_tapped(live.ioc))
+    if (heard.contains(live.number)) {
+      sample.source = "server";
+      self.ioc_overhead.push_back(
+          {live.ioc.name, kCaServerProbe,
+           seconds_of_puts(live.ioc, ServerProtocol::ca, totals_->by_server[live.number])});
+    } else if (is_tapped(live.ioc)) {
       sample.source = "packets";
+    }
     if (server_probe_)
       if (const auto found = server_probe_->unheard().find(live.number);
           found != server_probe_->unheard().end())
@@ -196,7 +200,6 @@ void CaCollector::collect(exposition::Page& page) {
     reading = read();
     names = host_.known_names();
   }
-  add_overhead(reading.samples.puts, "ca", reading.self);
   // Samples without an IOC are always shown.
   bounds_.apply(reading.samples,
                 [&](const std::string& name) { return name.empty() || names.contains(name); });

@@ -118,8 +118,11 @@ void PvaCollector::read_sources(SelfSamples& self) {
                                 heard.contains(live.number)    ? "server"
                                 : packets_.is_tapped(live.ioc) ? "packets"
                                                                : "none",
-                                std::move(why),
-                                ca::seconds_of_put(live.ioc, ca::ServerProtocol::pva)});
+                                std::move(why)});
+    if (heard.contains(live.number))
+      self.ioc_overhead.push_back({live.ioc.name, ca::kPvaServerProbe,
+                                   ca::seconds_of_puts(live.ioc, ca::ServerProtocol::pva,
+                                                       totals_->by_server[live.number])});
   }
   if (packets_.tap() == nullptr) return;
   const auto names = host_.names();
@@ -174,7 +177,6 @@ void PvaCollector::collect(exposition::Page& page) {
     known = host_.known_names();
   }
   page.complete = !samples.puts_missing;
-  ca::add_overhead(samples.puts, "pva", page.self);
   bounds_.apply(samples, [&](const std::string& name) { return known.contains(name); });
   const auto mark = [](auto& all) {
     for (auto& sample : all) sample.by_pva = true;  // the sums over a limit, too

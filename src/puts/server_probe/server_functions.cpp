@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
-#include <map>
 
 #include "iocs/find/inspector.h"
 #include "kernel/hit_cost.h"
@@ -170,24 +169,16 @@ std::string stepped_functions(const iocs::Ioc& ioc) {
   return all;
 }
 
-double seconds_of_put(const iocs::Ioc& ioc, ServerProtocol protocol) {
+double seconds_of_puts(const iocs::Ioc& ioc, ServerProtocol protocol, std::uint64_t puts) {
   const kernel::HitCost cost = kernel::hit_cost();
   const auto functions = server_functions(ioc, protocol).found;
   const bool is_stepped =
       !functions.empty() && functions[0].file->entry(functions[0].offset).stepped;
   const double hit = is_stepped ? cost.stepped : cost.emulated;
   // The programs, in hits of an empty probe (docs/cost.md).
-  return protocol == ServerProtocol::ca ? hit + 0.2 * cost.emulated : 2 * hit + 2.4 * cost.emulated;
-}
-
-void add_overhead(const std::vector<PutSample>& puts, const std::string& protocol,
-                  SelfSamples& self) {
-  std::map<std::string, std::uint64_t> counts;
-  for (const PutSample& put : puts) counts[put.ioc] += put.count;
-  for (const PutSourceSample& one : self.put_sources)
-    if (one.protocol == protocol && one.source == "server")
-      self.ioc_overhead.push_back({one.ioc, protocol + "_server_probe",
-                                   static_cast<double>(counts[one.ioc]) * one.put_seconds});
+  const double put =
+      protocol == ServerProtocol::ca ? hit + 0.2 * cost.emulated : 2 * hit + 2.4 * cost.emulated;
+  return static_cast<double>(puts) * put;
 }
 
 }  // namespace ioc_exporter::ca

@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "exposition/self_samples.h"
 #include "iocs/ioc.h"
-#include "puts/totals/samples.h"
 
 namespace ioc_exporter::ca {
 
@@ -47,11 +45,9 @@ ServerFunctions server_functions(const iocs::Ioc& ioc, ServerProtocol protocol);
 
 // Those at whose entries the kernel single-steps; "" = none.
 std::string stepped_functions(const iocs::Ioc& ioc);
-// What counting a put takes: by the instruction that the first of the functions begins with.
-double seconds_of_put(const iocs::Ioc& ioc, ServerProtocol protocol);
 
-// Adds what counting in the server took from each IOC, by self.put_sources of the protocol.
-void add_overhead(const std::vector<PutSample>& puts, const std::string& protocol,
-                  SelfSamples& self);
+// What counting so many puts in the server took from the IOC: by the instruction that the first of
+// the functions begins with.
+double seconds_of_puts(const iocs::Ioc& ioc, ServerProtocol protocol, std::uint64_t puts);
 
 }  // namespace ioc_exporter::ca

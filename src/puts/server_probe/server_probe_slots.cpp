@@ -216,6 +216,7 @@ Result<void> ServerProbe::observe(std::uint32_t index, bool last, Clock::time_po
   const CaPuts fresh = slot.growth.advance(puts);
   slot.changed = now;
   if (source.guest != 0) totals_->to_others_channels[watched->number] += fresh[0] + fresh[1];
+  if (source.inside == 0) totals_->by_server[watched->number] += fresh[0] + fresh[1];
   totals_->puts.observe(CaPutTotals::kServerSlots | index, puts,
                         __atomic_load_n(&source.last_put, __ATOMIC_RELAXED));
   return {};
@@ -360,6 +361,7 @@ void ServerProbe::observe_rest(Watched& watched, const iocx_server_rest& rest) {
   observe_failures(kOfRest | watched.generation, rest.failures, {watched.number, "", "", "", ""});
   const CaPuts growth = watched.rest.advance({rest.puts[0], rest.puts[1]});
   if (growth == CaPuts{}) return;
+  totals_->by_server[watched.number] += growth[0] + growth[1];
   totals_->puts.add({watched.number, "", "", "", ""}, growth, rest.last_put & ~1ULL);
 }
 

@@ -15,6 +15,7 @@ void CaTotals::forget(std::uint32_t ioc) {
   puts.forget(ioc);
   outcomes.forget(ioc);
   to_others_channels.erase(ioc);
+  by_server.erase(ioc);
 }
 
 void CaTotals::tick(std::chrono::steady_clock::time_point now) {

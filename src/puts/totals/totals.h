@@ -30,6 +30,8 @@ class CaTotals {
   CaOutcomeTotals outcomes;  // what became of them
   // Of them, to channels of other clients; by IOC, of those whose servers are or were probed.
   std::map<std::uint32_t, std::uint64_t> to_others_channels;
+  // Puts that servers' probes counted, by IOC: they stay when series expire or have no room.
+  std::map<std::uint32_t, std::uint64_t> by_server;
   std::chrono::milliseconds expiry = std::chrono::hours(30 * 24);  // after the last put
 
   // At that time of CLOCK_MONOTONIC.
