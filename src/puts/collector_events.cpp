@@ -12,8 +12,8 @@ std::optional<CaPutIdentity> CaCollector::identify(const iocx_putlog_event& even
   return std::nullopt;
 }
 
-// Ports are those at which no other server listens, in
-// another network namespace or at another address, on this host or elsewhere.
+// Ports are those at which no other server listens, in another network namespace or at another
+// address, on this host or elsewhere.
 void CaCollector::tell_tap_who_is_told() {
   std::set<std::uint16_t> ports, others;
   CaTap::CaToldServers servers;
