@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Shares of a ring buffer with many writers, so that none fills one that others need. Three
- * quarters of a ring are for whoever comes first; of the last one, a writer gets more while it has less than an eighth
- * of what is left.
+ * Shares of a ring buffer with many writers, so that none fills one that others need. Three quarters of a ring are for
+ * whoever comes first; of the last one, a writer gets more while it has less than an eighth of what is left.
  *
  * An array of 64-bit numbers has, at the place of each writer, the bytes that it wrote, and in a second half its bytes
  * that were read: the difference lies in the ring. Programs add to the first half, the reader to the second. Pure C

@@ -28,7 +28,7 @@ namespace {
 constexpr const char* kAlways[] = {
     // descriptors that are open; files are opened to be read only, see allow_files()
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "lseek", "_llseek", "close",
-    "ftruncate", "ftruncate64", "fdatasync", "close_range", "dup", "dup2", "dup3", "pipe", "pipe2",
+    "ftruncate", "ftruncate64", "close_range", "dup", "dup2", "dup3", "pipe", "pipe2",
     // look at files
     "stat", "stat64", "fstat", "fstat64", "lstat", "lstat64", "newfstatat", "fstatat64", "statx",
     "statfs", "statfs64", "fstatfs", "fstatfs64", "access", "faccessat", "faccessat2", "readlink",

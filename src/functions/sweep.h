@@ -1,4 +1,4 @@
-// Frees entries in the maps of bpf/functions that ended processes leave, and counts them no more
+// Frees entries in the maps of bpf/functions that ended processes leave, and gives their places
 // back.
 #pragma once
 

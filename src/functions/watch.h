@@ -95,7 +95,7 @@ class FunctionWatch {
     std::vector<FileInIoc> files = {};
     std::vector<FileProblem> unread = {};
     std::size_t files_over = 0;
-    std::set<Place> held = {};                          // of what may be probed
+    std::set<Place> held = {};                          // counted in IOCX_FUNCTION_HELD_PROBED
     std::set<Place> was_on = {};                        // attached in this epoch
     std::set<Place> refused = {}, refused_before = {};  // for which there is no room
     std::set<std::uint64_t> pointers = {};

@@ -39,8 +39,8 @@ namespace ioc_exporter::iocs {
 std::string subject_of(const Ioc& ioc);
 
 // Area of a problem with an IOC. The first that has one is shown.
-enum class Concern { database, records, puts, channels };
-inline constexpr std::size_t kConcerns = 4;
+enum class Concern { database, records, puts };
+inline constexpr std::size_t kConcerns = 3;
 
 // An IOC that runs.
 struct LiveIoc : GoneIocs::Life {

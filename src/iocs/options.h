@@ -33,7 +33,7 @@ struct Options {
   std::vector<NameSource> name_sources = default_name_sources();
   std::chrono::milliseconds keep_gone = std::chrono::hours(24);
   ExpectedOptions expected;
-  std::optional<std::string> state_folder;  // where state files are kept; "" = nowhere
+  std::optional<std::string> state_folder;  // of names of open channels; "" = nowhere
   std::chrono::milliseconds interval = std::chrono::seconds(1);  // between two looks at the host
 };
 

@@ -55,8 +55,7 @@ Result<void> RecordsCollector::load() {
   const HitCost cost = kernel::hit_cost();
   log::info(
       "a hit of a probe takes {:.0f} ns, {:.0f} ns where the kernel single-steps; {:.0f} ns more "
-      "after "
-      "a pause",
+      "after a pause",
       cost.emulated * 1e9, cost.stepped * 1e9, cost.after_pause * 1e9);
   control_.emplace(*process_,
                    TimingLevel::Limits{.target = options_.overhead_target / 100,

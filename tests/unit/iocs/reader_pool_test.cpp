@@ -186,7 +186,7 @@ TEST_F(ReaderPoolOfSlowReaders, AStoppedHelperIsNotWaitedFor) {
   ASSERT_EQ(::kill(reader, SIGCONT), 0);
 }
 
-// Its readers cannot be killed: no more of them are forked for the same user.
+// Its reader cannot be killed: no other one is forked for the same process.
 TEST(ReaderPool, AProcessWithAStuckReaderIsNotRead) {
   TemporaryFolder tree;
   constexpr std::uint32_t kKillAll = 1;
