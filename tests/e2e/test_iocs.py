@@ -1,7 +1,6 @@
 """IOCs come and go: found, told apart, and gone in time; the others' counts stay exact."""
 import re
 import shutil
-import struct
 import time
 
 from harness import clients, databases

@@ -77,12 +77,6 @@ Result<std::uint32_t> CaNamespaces::add(int ns_fd) {
   return net;
 }
 
-std::optional<std::uint32_t> CaNamespaces::number(std::uint64_t inode) const {
-  const auto found =
-      std::ranges::find_if(all_, [inode](const auto& one) { return one.second.inode == inode; });
-  return found == all_.end() ? std::nullopt : std::optional(found->first);
-}
-
 void CaNamespaces::detach_all() {
   detached_ = true;
   for (auto& [net, one] : all_) taps_.close(net);

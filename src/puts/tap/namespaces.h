@@ -34,9 +34,6 @@ class CaNamespaces {
   // remove it from the tap when its last server has gone.
   Result<std::uint32_t> add(int ns_fd);
   bool contains(std::uint32_t net) const { return all_.contains(net); }
-  // Of one that is there; and its number, if it is.
-  std::uint64_t inode(std::uint32_t net) const { return all_.at(net).inode; }
-  std::optional<std::uint32_t> number(std::uint64_t inode) const;
   // No packet of the namespace is looked at after this.
   void detach(std::uint32_t net) { taps_.close(net); }
   // No packet of any namespace is looked at, those that are added meanwhile included, until
