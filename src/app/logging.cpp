@@ -115,7 +115,9 @@ void start_log_thread() {
 
 void wait_until_logged(std::chrono::milliseconds patience) {
   if (!thread()) return;
-  spdlog::default_logger()->flush();
+  // Not by the logger's flush(): that of spdlog 1.14 waits without end.
+  thread()->post_flush(std::static_pointer_cast<spdlog::async_logger>(spdlog::default_logger()),
+                       spdlog::async_overflow_policy::overrun_oldest);
   sink()->wait_for_flush(patience);
 }
 
