@@ -140,7 +140,11 @@ Result<void> Circuits::meet(Clock::time_point now) {
   });
   if (!read || fresh.empty()) return read;
   const auto sockets = this->sockets();
-  if (!sockets) return sockets.error();
+  if (!sockets) {
+    log::warn("names of channels from an earlier run are not used: {}", sockets.error().message());
+    kept_.clear();
+    return {};
+  }
   std::size_t named = 0;
   for (const auto& [key, circuit] : fresh) {
     met_.insert(circuit);

@@ -122,6 +122,9 @@ KeptCircuits ChannelsFile::open(const std::string& folder, const std::string& bo
   const auto text = RootedFs().read_regular(path_, kLargest);
   if (text && text->empty()) return {};  // it is new
   auto circuits = text ? read_kept(*text, boot) : Result<KeptCircuits>(text.error());
+  // One start takes them: a later one, after a kill, would know names of long ago.
+  if (circuits && ::ftruncate(file_.get(), 0) != 0)
+    circuits = Result<KeptCircuits>(last_error("empty it"));
   if (circuits) return std::move(*circuits);
   ++sample_.read;
   log::warn("read {}: {}: this file is ignored", path_, circuits.error().message());

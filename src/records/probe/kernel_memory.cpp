@@ -17,7 +17,8 @@ std::vector<std::uint64_t> share_memory(std::uint64_t limit,
       const std::uint64_t most = std::min({claims[i].*goal, claims[i].wanted, limit / 2});
       return std::max(granted[i], std::min(most, level));
     };
-    std::uint64_t low = 0, high = limit + 1;  // low is within the limit, if any level is
+    std::uint64_t low = 0,
+                  high = std::max(limit, limit + 1);  // low is within the limit, if any level is
     while (high - low > 1) {
       const std::uint64_t middle = low + (high - low) / 2;
       std::uint64_t sum = 0;

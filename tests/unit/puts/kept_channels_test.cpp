@@ -56,6 +56,8 @@ TEST_F(ChannelsFileTest, HasWhatTheRunBeforeHasWrittenLast) {
   EXPECT_TRUE(ChannelsFile().open(folder_, "boot").empty()) << "another one has it";
   file_ = ChannelsFile();
   EXPECT_EQ(file_.open(folder_, "boot"), fewer);
+  file_ = ChannelsFile();
+  EXPECT_TRUE(file_.open(folder_, "boot").empty()) << "after a kill";
   EXPECT_EQ(file_.problem(), "");
   EXPECT_EQ(file_.sample().read + file_.sample().open, 0u);
   struct stat status {};
