@@ -281,8 +281,8 @@ TEST(Expected, NamesOfOptionAndFile) {
   folder.write("/expected", "# of this beam line\n ps  # power supplies\n\nvac\r\nother-1\nps\n");
   ExpectedOptions options{{"rf", "vac"}, folder.path("/expected"), *Pattern::compile("[pv].*")};
   EXPECT_EQ(value_of(read_expected(options)), (std::vector<std::string>{"ps", "rf", "vac"}));
-  folder.write("/expected", "\xEF\xBB\xBFvac\r\n");  // as Windows' editors write it
-  EXPECT_EQ(value_of(read_expected(options)), (std::vector<std::string>{"rf", "vac"}));
+  folder.write("/expected", "\xEF\xBB\xBFps\r\n");  // as Windows' editors write it
+  EXPECT_EQ(value_of(read_expected(options)), (std::vector<std::string>{"ps", "rf", "vac"}));
   folder.write("/expected", "ps\na\x01z\n");
   EXPECT_NE(read_expected(options).error().message().find("line 2"), std::string::npos);
   options.file = folder.path("/none");
