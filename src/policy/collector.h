@@ -17,6 +17,17 @@ namespace ioc_exporter::policy {
 
 class PolicyCollector final : public Collector {
  public:
+  // Of the puts by one protocol.
+  struct Judged final : ca::PutObserver {
+    void puts_were_read(const Names& names, const std::vector<ca::CaPutCount>& puts,
+                        const WallClock& clock) override;
+    bool is_set() const { return judge.policy() != nullptr; }
+
+    PutJudge judge;          // under the host's mutex
+    bool must_look = false;  // also without a policy; the same
+    UnexpectedBounds bounds{exposition::BoundsOptions().limits.unexpected_puts};  // in any thread
+  };
+
   // All must outlive it.
   PolicyCollector(iocs::Host& host, ca::CaCollector& puts, pva::PvaCollector& pva);
 
@@ -32,16 +43,6 @@ class PolicyCollector final : public Collector {
   void set_limit(const exposition::SeriesLimit& limit);
 
  private:
-  // Of the puts by one protocol.
-  struct Judged final : ca::PutObserver {
-    void puts_were_read(const Names& names, const std::vector<ca::CaPutCount>& puts,
-                        const WallClock& clock) override;
-    bool is_set() const { return judge.policy() != nullptr; }
-
-    PutJudge judge;          // under the host's mutex
-    bool must_look = false;  // also without a policy; the same
-    UnexpectedBounds bounds{exposition::BoundsOptions().limits.unexpected_puts};  // in any thread
-  };
   void show_puts();
 
   iocs::Host& host_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "policy/collector.h"
 #include "puts/totals/put_totals.h"
 
 namespace ioc_exporter::policy {
@@ -54,9 +55,10 @@ class PutJudgeTest : public testing::Test {
     judge_.look(totals, when);
   }
   // "user rule action" -> value.
-  std::map<std::string, std::uint64_t> shown() const {
+  std::map<std::string, std::uint64_t> shown() const { return shown(judge_); }
+  static std::map<std::string, std::uint64_t> shown(const PutJudge& judge) {
     std::map<std::string, std::uint64_t> all;
-    for (const auto& put : judge_.unexpected())
+    for (const auto& put : judge.unexpected())
       all[put.user + " " + put.rule + " " + put.action] = put.count;
     return all;
   }
@@ -256,17 +258,10 @@ TEST_F(PutJudgeTest, AFloodOfEndedSeriesPushesOutItsOwnClientsOnly) {
 // Strangers invent names until no series has room; then somebody does what is forbidden.
 TEST_F(PutJudgeTest, AForbiddenPutAfterAFloodOfNamesIsJudged) {
   ca::CaPutTotals totals(100);
+  PolicyCollector::Judged judged;
+  judged.judge.set_policy(operators_only());
   const auto read = [&] {
-    const auto counts = totals.counts();
-    std::vector<PutTotal> all;
-    for (const auto& [labels, op, count, hidden, serial, last_ns, created_ns] : counts)
-      all.push_back({labels.ioc,
-                     "ioc1",
-                     {labels.pv, labels.user, labels.host, labels.client, op},
-                     count + hidden,
-                     0,
-                     serial});
-    look(all);
+    judged.puts_were_read({{1, "ioc1"}}, totals.counts(), WallClock());
     totals.note_reading(1);
   };
   for (int i = 0; i < 10'000; ++i) {
@@ -281,7 +276,7 @@ TEST_F(PutJudgeTest, AForbiddenPutAfterAFloodOfNamesIsJudged) {
   totals.close(7);
   EXPECT_EQ(totals.overflowed(), before + 3) << "it has no series";
   read();
-  EXPECT_THAT(shown(), testing::Contains(Pair("guest no forbidden", 3)));
+  EXPECT_THAT(shown(judged.judge), testing::Contains(Pair("guest no forbidden", 3)));
 }
 
 // 100,000 sets of labels are judged once, and after that only looked up.
