@@ -64,6 +64,7 @@ TEST_F(OutletsTest, TheSitesFileNamesSinksEachWithItsFilter) {
   EXPECT_EQ(all[2].burst, std::chrono::milliseconds(0));
   EXPECT_TRUE(all[2].filter.pv.wants("VAC:P"));
   EXPECT_FALSE(all[2].filter.pv.wants("VAC:T"));
+  EXPECT_FALSE(all[2].filter.inside);
   EXPECT_EQ(all[3].name, "tcp-2");
   EXPECT_TRUE(all[3].full_lines);
 }
@@ -111,6 +112,20 @@ TEST_F(OutletsTest, FilesAreRotatedByTheProcessThatDelivers) {
   for (int i = 1; i <= 10; ++i) all += lines("puts.jsonl." + std::to_string(i));
   EXPECT_EQ(all, 23u);
   EXPECT_GT(lines("puts.jsonl.1"), 0u);
+}
+
+// While nobody takes any.
+TEST_F(OutletsTest, AFloodOfAllowedPutsTakesNoRoomFromForbiddenOnes) {
+  options_.file.file = folder_ + "/puts.jsonl";
+  const auto outlets = Outlets::make(options_);
+  ASSERT_TRUE(outlets);
+  const auto dropped = [&] { return (*outlets)->samples()[0].dropped.at(delivery::kQueueFull); };
+  std::vector<PutEvent> one = events(1, 1);
+  one[0].value = Value{std::vector<Element>(1000, 0.5), true};
+  while (dropped() == 0) (*outlets)->receive(one);
+  one[0].action = "forbidden";
+  (*outlets)->receive(one);
+  EXPECT_EQ(dropped(), 1u);
 }
 
 TEST_F(OutletsTest, AnUnusableFileIsToldAtTheStart) {
