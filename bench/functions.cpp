@@ -74,9 +74,9 @@ struct Described {
                 "}\n",
             "bench"))),
         watch(object, descriptions, 0) {
-    const WatchedIoc self{{::getpid(), 1}, 1, 1, 0, "bench", false};
+    const WatchedIoc self{{::getpid(), 1}, 1, 1, "bench", false};
     FunctionFinder finder(std::make_shared<iocs::ProcessReader>(RootedFs()), descriptions);
-    auto found = finder.look(self.id, ::getuid(), {});
+    auto found = finder.look(self.id, {});
     if (!found) die(found.error().message());
     watch.follow({self});
     watch.take(self.id, 1, std::move(*found));
