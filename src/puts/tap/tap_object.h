@@ -32,8 +32,8 @@ struct CaTapSizes {
   std::uint32_t max_outcomes = 16384;   // channels with WRITE_NOTIFYs; 1 KiB for each that is there
   std::uint32_t max_failures = 65536;   // channels with failed puts, by status
   // 19 KiB each at once. A direction of a connection uses one or more while a segment of it is
-  // missing.
-  std::uint32_t max_pages = 512;
+  // missing. A client gets half of them: 6 MiB, a connection 4.
+  std::uint32_t max_pages = 768;
 };
 
 // Descriptors of the maps that ca_tap shares with the other objects of the tap
