@@ -65,8 +65,8 @@ IOCX_CA_INLINE int iocx_ca_distrust(struct iocx_ca_stream *s, struct iocx_ca_win
 	return IOCX_CA_OUT_OF_SYNC;
 }
 
-/* Begins a step: reads the header at `pos`. Another result than IOCX_CA_HAS_HEADER is that of the step. */
-IOCX_CA_INLINE int iocx_ca_next_header(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
+/* Begins a step of either protocol. Another result than IOCX_CA_HAS_BYTES is that of the step. */
+IOCX_CA_INLINE int iocx_ca_next_message(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
 {
 	e->kind = IOCX_CA_NOTHING;
 	if (w->pos >= w->end)
@@ -77,6 +77,16 @@ IOCX_CA_INLINE int iocx_ca_next_header(struct iocx_ca_stream *s, struct iocx_ca_
 	}
 	w->left = w->end - w->pos;
 	e->at = iocx_ca_at(w, w->pos);
+	return IOCX_CA_HAS_BYTES;
+}
+
+/* Begins a step: reads the header at `pos`. Another result than IOCX_CA_HAS_HEADER is that of the step. */
+IOCX_CA_INLINE int iocx_ca_next_header(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
+{
+	const int next = iocx_ca_next_message(s, w, e);
+
+	if (next != IOCX_CA_HAS_BYTES)
+		return next;
 	if (w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_cut(w, e->at))
 		return iocx_ca_keep(s, w, e->at);
 	iocx_ca_read_header(w->bytes + iocx_ca_at(w, w->pos), &w->header);

@@ -36,7 +36,8 @@ enum iocx_ca_step {
 	IOCX_CA_MORE,        /* go on; the event's kind may be IOCX_CA_NOTHING */
 	IOCX_CA_DONE,        /* the whole segment was read; no event */
 	IOCX_CA_OUT_OF_SYNC, /* boundaries were lost at `pos`; no event */
-	IOCX_CA_HAS_HEADER,  /* within a step: the window has the next message's header */
+	IOCX_CA_HAS_BYTES,   /* within a step: the next message begins at `pos` */
+	IOCX_CA_HAS_HEADER,  /* within a step: the window has its header */
 };
 
 /* One direction of a circuit between two segments. All zero: the circuit was open before the tap saw it. */

@@ -108,18 +108,12 @@ IOCX_CA_INLINE __u32 iocx_pva_names(__u32 direction, const struct iocx_pva_heade
 IOCX_CA_INLINE int iocx_pva_doubt(struct iocx_pva_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
 {
 	const __u8 *p = w->bytes + iocx_ca_at(w, w->pos);
+	const int next = iocx_ca_next_message(&s->stream, w, e);
 	struct iocx_pva_header h;
 	__u32 names, big;
 
-	e->kind = IOCX_CA_NOTHING;
-	if (w->pos >= w->end)
-		return IOCX_CA_DONE;
-	if (s->stream.skip) {
-		iocx_ca_finish(&s->stream, w, e);
-		return IOCX_CA_MORE;
-	}
-	w->left = w->end - w->pos;
-	e->at = iocx_ca_at(w, w->pos);
+	if (next != IOCX_CA_HAS_BYTES)
+		return next;
 	if (w->left < IOCX_PVA_HEADER)
 		return iocx_ca_keep(&s->stream, w, e->at);
 	if (!iocx_pva_plausible(p, w->direction))
