@@ -25,7 +25,7 @@ static __always_inline int ring_may(void *ring, __u32 size, void *shares, __u32 
 	const __s32 left = (__s32)((size - (__u32)bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA)) / IOCX_RING_UNIT);
 	const __u32 reserve = IOCX_RING_RESERVE(size) / IOCX_RING_UNIT;
 
-	return left > (__s32)reserve || iocx_share_may(ring_held(shares, places, place), left, reserve);
+	return left > (__s32)reserve || (__s32)(ring_held(shares, places, place) * 8) < left;
 }
 
 static __always_inline void ring_told(void *shares, __u32 place, __u64 bytes)

@@ -16,12 +16,6 @@
 #define IOCX_RING_UNIT 64u
 #define IOCX_RING_RESERVE(size) ((size) / 4)
 
-/* Whether a writer that has `own` may have more when `left` are free, of which the last `reserve` are shared. */
-static inline __attribute__((always_inline)) int iocx_share_may(__u32 own, __s32 left, __u32 reserve)
-{
-	return left > (__s32)reserve || (__s32)(own * 8) < left;
-}
-
 /* Bytes that an event of this size takes in the ring. */
 static inline __attribute__((always_inline)) __u64 iocx_ring_bytes(__u32 size)
 {
