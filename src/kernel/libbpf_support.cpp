@@ -119,4 +119,13 @@ Result<void> map_memory(MapMemory& memory, const bpf_map* map) {
   return {};
 }
 
+Result<void> map_caps(Caps& caps, const bpf_map* held,
+                      const __u32 (&of_programs)[IOCX_CAPPED_TABLES]) {
+  auto mapped =
+      Caps::map(bpf_map__fd(held), bpf_map__max_entries(held), bpf_map__name(held), of_programs);
+  if (!mapped) return std::move(mapped).error();
+  caps = std::move(*mapped);
+  return {};
+}
+
 }  // namespace ioc_exporter::kernel

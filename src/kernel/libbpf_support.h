@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "kernel/caps.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
@@ -79,6 +80,9 @@ Result<void> open_view(MapView<K, V>& view, const bpf_map* map) {
 
 // All of a created array map, to be written to.
 Result<void> map_memory(MapMemory& memory, const bpf_map* map);
+// The array of a loaded object whose programs have these caps.
+Result<void> map_caps(Caps& caps, const bpf_map* held,
+                      const __u32 (&of_programs)[IOCX_CAPPED_TABLES]);
 
 // As program_stats(int).
 std::optional<ProgramStats> program_stats(const bpf_program* program);

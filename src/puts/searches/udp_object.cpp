@@ -51,10 +51,8 @@ Result<void> CaUdpObject::open_views() {
   if (auto ok = kernel::open_view(maps_.searches, maps.ca_searches); !ok) return ok;
   if (auto ok = kernel::open_view(maps_.beacons, maps.ca_beacons); !ok) return ok;
   if (auto ok = kernel::open_view(maps_.enslaved_devices, maps.ca_lower_devices); !ok) return ok;
-  auto caps = kernel::Caps::map(bpf_map__fd(maps.ca_udp_held), IOCX_CA_HOLDERS,
-                                bpf_map__name(maps.ca_udp_held), skeleton_->rodata->cfg_caps);
-  if (!caps) return std::move(caps).error();
-  caps_ = std::move(*caps);
+  if (auto ok = kernel::map_caps(caps_, maps.ca_udp_held, skeleton_->rodata->cfg_caps); !ok)
+    return ok;
   return kernel::open_view(maps_.counters, maps.ca_udp_drops);
 }
 

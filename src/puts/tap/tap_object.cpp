@@ -98,10 +98,7 @@ Result<void> CaTapObject::map_into_memory() {
   const auto& maps = skeleton_->maps;
   if (auto ok = kernel::map_memory(channels_, maps.ca_channels); !ok) return ok;
   if (auto ok = kernel::map_memory(page_owners_, maps.ca_page_owners); !ok) return ok;
-  auto caps = kernel::Caps::map(bpf_map__fd(maps.ca_held), IOCX_CA_HOLDERS,
-                                bpf_map__name(maps.ca_held), skeleton_->rodata->cfg_caps);
-  if (!caps) return std::move(caps).error();
-  caps_ = std::move(*caps);
+  if (auto ok = kernel::map_caps(caps_, maps.ca_held, skeleton_->rodata->cfg_caps); !ok) return ok;
   return kernel::map_memory(watched_, maps.ca_watched);
 }
 

@@ -165,11 +165,7 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   views.rooms = RecordRooms(std::move(rooms));
   views.lines = {bpf_map__max_entries(maps.record_lines), std::move(lines), std::move(times),
                  std::move(chunks)};
-  auto caps = kernel::Caps::map(bpf_map__fd(maps.record_held), IOCX_RECORD_HOLDERS,
-                                bpf_map__name(maps.record_held), loaded.skeleton->rodata->cfg_caps);
-  if (!caps) return std::move(caps).error();
-  views.caps = std::move(*caps);
-  return {};
+  return kernel::map_caps(views.caps, maps.record_held, loaded.skeleton->rodata->cfg_caps);
 }
 
 Result<void> RecordProcessObject::configure_traces(Loaded& loaded, const kernel::TraceUse& traces) {
