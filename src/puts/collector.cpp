@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/process_stats.h"
-#include "kernel/hit_cost.h"
 #include "kernel/load_error.h"
 
 namespace ioc_exporter::ca {
@@ -94,7 +93,6 @@ Result<void> CaCollector::load_server_probe(const Setup& setup) {
       totals_, tap_.get());
   if (!probe) return std::move(probe).error();
   server_probe_.emplace(std::move(*probe));
-  static_cast<void>(kernel::measured_hit_cost());  // while the right to attach is there
   return {};
 }
 

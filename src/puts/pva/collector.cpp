@@ -9,7 +9,6 @@
 #include "base/process_stats.h"
 #include "exposition/page.h"
 #include "exposition/status_page.h"
-#include "kernel/hit_cost.h"
 #include "kernel/load_error.h"
 #include "puts/totals/put_families.h"
 #include "puts/totals/samples_by_name.h"
@@ -49,7 +48,6 @@ PvaCollector::PvaCollector(iocs::Host& host, const Setup& setup, ca::CaCollector
             : Result<ca::ServerProbe>(place.error());
   if (probe) {
     probe_.emplace(std::move(*probe));
-    static_cast<void>(kernel::measured_hit_cost());  // while the right to attach is there
     packets_.set_pva_probe(&*probe_);
   } else {
     why_not_ = kernel::explain_load_error(ca::kPvaServerProbe, probe.error());

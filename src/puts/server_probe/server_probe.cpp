@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/same_inode.h"
 #include "base/wall_clock.h"
+#include "kernel/hit_cost.h"
 #include "kernel/uprobe.h"
 
 namespace ioc_exporter::ca {
@@ -58,6 +59,7 @@ Result<ServerProbe> ServerProbe::start(const Options& options, std::shared_ptr<C
                                        CaTap* tap) {
   auto object = ServerProbeObject::load(options);
   if (!object) return std::move(object).error();
+  static_cast<void>(kernel::measured_hit_cost());  // while the right to attach is there
   return ServerProbe(std::move(*object), std::move(totals), tap);
 }
 
