@@ -53,7 +53,7 @@ class FileSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit FileSink(int file) : file_(file) {}
 
-  // What is written from then on waits for room, as only a thread of its own may.
+  // From then on lines wait for room: only for a thread that does nothing else.
   void wait_for_room() { patience_ = -1; }
   bool wait_for_flush(std::chrono::milliseconds patience) {
     return flushed_.try_acquire_for(patience);

@@ -23,7 +23,7 @@ inline constexpr std::size_t kMostLogLines = 1024;  // that wait for the thread
 void set_up_logging(const std::string& level, LogFormat format, int file = STDERR_FILENO);
 // Starts the thread of this process, which never ends.
 void start_log_thread();
-// What was logged before is written, or the time is over.
+// Returns when all lines until now are written, or the time is over.
 void wait_until_logged(std::chrono::milliseconds patience);
 // Lines that were not written, whole or in part; of all processes that were forked since the
 // program began.

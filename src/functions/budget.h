@@ -31,7 +31,7 @@ class FunctionBudget {
     double rate = 0;  // hits a second
     std::chrono::seconds rest{};
   };
-  // What these hits took from the IOC's threads.
+  // Time that these hits took from the IOC's threads.
   double seconds(const std::map<Place, InstalledPlaces::Count>& hits) const;
   // By process, since the look before.
   std::vector<SwitchedOff> look(const InstalledPlaces::Hits& hits,

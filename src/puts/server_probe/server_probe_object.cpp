@@ -169,12 +169,11 @@ Result<void> ServerProbeObject::give_up(std::uint32_t slot) const {
   };
   const auto itself = [](const auto& key) { return key; };
   const auto key_of = [](const auto& info) { return info.key; };
-  const bool has_key = slots()[slot].searches != IOCX_SERVER_NOWHERE;
-  if (auto ok = !has_key                           ? Result<void>()
-                : protocol() == ServerProtocol::ca ? erase(maps_.ca_info, maps_.ca_slots, key_of)
+  if (slots()[slot].searches != IOCX_SERVER_NOWHERE) {
+    auto erased = protocol() == ServerProtocol::ca ? erase(maps_.ca_info, maps_.ca_slots, key_of)
                                                    : erase(maps_.pva_info, maps_.pva_slots, itself);
-      !ok)
-    return ok;
+    if (!erased) return erased;
+  }
   __atomic_store_n(&slots()[slot].state, IOCX_SLOT_GIVEN_UP, __ATOMIC_RELEASE);
   return {};
 }
