@@ -26,15 +26,19 @@ double seconds_of(const ProbeCost& cost) {
 
 }  // namespace
 
-ProbeControl::ProbeControl(RecordProcess& records, const TimingLevel::Limits& limits, HitCost cost)
+ProbeControl::ProbeControl(RecordProcess& records, const TimingLevel::Limits& limits, HitCost cost,
+                           std::function<double()> random)
     : records_(records),
       limits_(limits),
       cost_(cost),
-      random_([engine = std::mt19937_64(std::random_device()())]() mutable {
-        return std::uniform_real_distribution<>(0, 1)(engine);
-      }),
-      cycles_{TimingCycle(TimingLevel::kLevels[1], random_),
-              TimingCycle(TimingLevel::kLevels[2], random_)} {}
+      cycles_{TimingCycle(TimingLevel::kLevels[1], random),
+              TimingCycle(TimingLevel::kLevels[2], random)} {}
+
+std::function<double()> ProbeControl::uniform_random() {
+  return [engine = std::mt19937_64(std::random_device()())]() mutable {
+    return std::uniform_real_distribution<>(0, 1)(engine);
+  };
+}
 
 void ProbeControl::watch(std::uint32_t slot, std::string name) {
   Watched& watched = watched_

@@ -72,8 +72,9 @@ class ProbeControl {
   // How long timed calls, and their completions, are waited for after their second.
   static constexpr std::chrono::seconds kPatience{60};
 
-  // `records` must outlive it.
-  ProbeControl(RecordProcess& records, const TimingLevel::Limits& limits, HitCost cost);
+  // `records` must outlive it. `random`: uniform from 0 to 1, chooses the seconds that are timed.
+  ProbeControl(RecordProcess& records, const TimingLevel::Limits& limits, HitCost cost,
+               std::function<double()> random = uniform_random());
 
   // An IOC that RecordProcess watches from now on; `name` is for the log.
   void watch(std::uint32_t slot, std::string name);
@@ -111,6 +112,8 @@ class ProbeControl {
     std::string reported = {};
     ProbeCost cost = {};
   };
+  static std::function<double()> uniform_random();
+
   // The IOCs that have one attachment.
   using Group = std::vector<std::pair<const std::uint32_t, Watched>*>;
 
@@ -132,7 +135,6 @@ class ProbeControl {
   RecordProcess& records_;
   TimingLevel::Limits limits_;
   HitCost cost_;
-  std::function<double()> random_;
   std::array<TimingCycle, 2> cycles_;
   std::map<std::uint32_t, Watched> watched_;
   bool detached_ = false;
