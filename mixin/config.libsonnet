@@ -39,7 +39,6 @@
     putLatencyFactor: 10,
     // A put with callback that has not ended: longer than the longest move of a motor.
     putCallbackMinutes: 15,
-    lockWaitSeconds: 60,
     searchStormRate: 20,
     // Requests that wait for an asyn port all the time.
     asynQueued: 10,

@@ -198,21 +198,6 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_tim
             },
           },
           {
-            // Not with 'for': the time is the wait's own, and a scrape that fails does not end it.
-            alert: 'EpicsRecordLockHeld',
-            expr: 'epics_ioc_lock_wait_oldest_seconds > %(lockWaitSeconds)d' % $._config,
-            labels: { severity: 'critical' },
-            annotations: {
-              summary: 'Threads of {{ $labels.ioc }} wait for the lock of a record',
-              description: 'A thread of IOC {{ $labels.ioc }} on {{ $labels.instance }} has waited for the lock of a record for ' +
-                           '{{ humanizeDuration $value }}. In all ' +
-                           '{{ range printf "epics_ioc_lock_waiting_threads{job=%q, instance=%q, ioc=%q}" $labels.job $labels.instance $labels.ioc | query }}' +
-                           '{{ .Value }}{{ end }} threads wait: what they scan or serve stands still.',
-              until_morning: 'These threads do not move before the lock is given back; after an exception it never is.',
-              command: 'On that host: ioc_exporter locks',
-            },
-          },
-          {
             alert: 'EpicsLinksDown',
             // More than at any time of the last day: links to PVs that nobody serves any more are not news.
             expr: 'sum without (state) (epics_ioc_ca_links{state="disconnected"} - min_over_time(epics_ioc_ca_links{state="disconnected"}[1d])) > 0',

@@ -19,8 +19,7 @@ const std::string kTime = "ioc_exporter_time_seconds", kDetached = "ioc_exporter
                   kPutSource = "epics_ioc_put_source", kUnexpected = "epics_unexpected_puts_total",
                   kLastUnexpected = "epics_last_unexpected_put_timestamp_seconds",
                   kPending = "epics_ioc_put_callbacks_pending",
-                  kPendingOldest = "epics_ioc_put_callback_oldest_seconds",
-                  kLockOldest = "epics_ioc_lock_wait_oldest_seconds";
+                  kPendingOldest = "epics_ioc_put_callback_oldest_seconds";
 
 constexpr const char* kHelp = R"help(NAME
   ioc_exporter check - the state of an IOC, for Nagios, Icinga and the like
@@ -38,8 +37,6 @@ DESCRIPTION
               detached, or its part records, puts or policy is not complete
               a put that the policy does not expect, within the last 10 minutes
     either    a put with callback waits for longer than 15 minutes, or an hour
-              a thread waits for a record's lock for longer than 10 s, or a minute; a wait is known
-              from the second scrape on, by anybody, that sees the thread
     UNKNOWN   no exporter answers within 10 s, or it knows no IOC of that name; wrong usage
 
   What the exporter does not know of an IOC is neither judged nor in the performance data.
@@ -49,7 +46,6 @@ OPTIONS
   --unexpected-within=DURATION
                        how long a put that the policy does not allow is reported (default: 10m)
   --pending=WARN,CRIT  time of the put with callback that has waited longest (default: 15m,1h)
-  --lock=WARN,CRIT     time of the longest wait for a lock of a record (default: 10s,1m)
   --metrics-path=PATH  where the metrics are (default: /metrics)
 @exporter@
   --help               print this text
@@ -75,24 +71,18 @@ Result<double> seconds_of(const std::string& option, const std::string& text) {
   return std::chrono::duration<double>(*parsed).count();
 }
 
-Result<CheckLimits::Pair> pair_of(const CommandLine& line, const std::string& option) {
-  const std::string& text = line.values.at(option);
-  const std::size_t comma = std::min(text.find(','), text.size());
-  const auto warning = seconds_of(option, text.substr(0, comma));
-  const auto critical = seconds_of(option, text.substr(std::min(comma + 1, text.size())));
-  if (!warning || !critical) return warning ? critical.error() : warning.error();
-  if (*warning <= *critical) return CheckLimits::Pair{*warning, *critical};
-  return error_in_words("--" + option + ": " + shown(text) + " warns after it is critical");
-}
-
 Result<CheckLimits> limits_of(const CommandLine& line) {
   if (!line.words.empty()) return error_in_words("unexpected argument " + line.words.front());
   if (line.values.at("ioc").empty()) return error_in_words("which IOC? --ioc=NAME");
   const auto within = seconds_of("unexpected-within", line.values.at("unexpected-within"));
-  const auto pending = pair_of(line, "pending"), lock = pair_of(line, "lock");
   if (!within) return within.error();
-  if (!pending || !lock) return pending ? lock.error() : pending.error();
-  return CheckLimits{*within, *pending, *lock};
+  const std::string& pending = line.values.at("pending");
+  const std::size_t comma = std::min(pending.find(','), pending.size());
+  const auto warning = seconds_of("pending", pending.substr(0, comma));
+  const auto critical = seconds_of("pending", pending.substr(std::min(comma + 1, pending.size())));
+  if (!warning || !critical) return warning ? critical.error() : warning.error();
+  if (*warning <= *critical) return CheckLimits{*within, *warning, *critical};
+  return error_in_words("--pending: " + shown(pending) + " warns after it is critical");
 }
 
 // Without an exponent, which plugins' readers refuse.
@@ -106,8 +96,8 @@ std::string number(double value) {
 }  // namespace
 
 std::set<std::string, std::less<>> check_families() {
-  return {kTime,      kDetached,   kSuccess,        kUp,      kExpected,      kWatched,
-          kPutSource, kUnexpected, kLastUnexpected, kPending, kPendingOldest, kLockOldest};
+  return {kTime,      kDetached,   kSuccess,        kUp,      kExpected,     kWatched,
+          kPutSource, kUnexpected, kLastUnexpected, kPending, kPendingOldest};
 }
 
 void take(IocValues& values, const std::string& ioc, const MetricLine& series) {
@@ -158,18 +148,13 @@ CommandResult judge(const IocValues& values, const std::string& ioc, const Check
           action + " put " + span_text(*now - *last) + " ago");
   }
   if (const auto count = value(kPending)) data += " pending=" + number(*count) + ";;;0";
-  const auto add_wait = [&](const std::string& family, const std::string& name,
-                            const CheckLimits::Pair& limit, const std::string& what) {
-    const auto waited = value(family);
-    if (!waited) return;
-    data += " " + name + "=" + number(*waited) + "s;" + number(limit.warning) + ";" +
-            number(limit.critical) + ";0";
-    if (*waited > limit.warning)
-      add(*waited > limit.critical ? kCritical : kWarning, what + span_text(*waited));
-  };
-  add_wait(kPendingOldest, "pending_oldest", limits.pending, "a put with callback has waited for ");
-  add_wait(kLockOldest, "lock_oldest", limits.lock,
-           "a thread has waited for the lock of a record for ");
+  if (const auto waited = value(kPendingOldest)) {
+    data += " pending_oldest=" + number(*waited) + "s;" + number(limits.pending_warning) + ";" +
+            number(limits.pending_critical) + ";0";
+    if (*waited > limits.pending_warning)
+      add(*waited > limits.pending_critical ? kCritical : kWarning,
+          "a put with callback has waited for " + span_text(*waited));
+  }
   return result(status, ioc + ": " + (text.empty() ? "runs" : text), data);
 }
 
@@ -177,7 +162,7 @@ CommandResult check_command(int count, const char* const* arguments) {
   const auto line = parse_command(with_exporter_options({{{"ioc", ""},
                                                           {"unexpected-within", "10m"},
                                                           {"pending", "15m,1h"},
-                                                          {"lock", "10s,1m"},
+                                                          {"lock", ""},
                                                           {"metrics-path", "/metrics"}},
                                                          {}}),
                                   count, arguments);
@@ -194,7 +179,10 @@ CommandResult check_command(int count, const char* const* arguments) {
   lines.read(*page);
   if (const std::string problem = lines.problem(); !problem.empty())
     return result(kUnknown, not_an_exporter(*line, problem).message());
-  return judge(values, ioc, *limits);
+  CommandResult answer = judge(values, ioc, *limits);
+  if (line->given.contains("lock"))
+    answer.err = "ioc_exporter check: --lock does nothing any more: leave it out\n";
+  return answer;
 }
 
 }  // namespace ioc_exporter::app

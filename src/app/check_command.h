@@ -16,11 +16,8 @@ CommandResult check_command(int count, const char* const* arguments);
 
 // In seconds.
 struct CheckLimits {
-  struct Pair {
-    double warning = 0, critical = 0;
-  };
   double unexpected_within = 0;
-  Pair pending, lock;
+  double pending_warning = 0, pending_critical = 0;
 };
 
 // One IOC's values of a scrape. By family; of puts that the policy does not allow, by family and

@@ -15,7 +15,6 @@
 #include "puts/who_wrote_command.h"
 #include "records/graph_command.h"
 #include "records/links_command.h"
-#include "records/locks_command.h"
 #include "traces/trace_command.h"
 
 namespace ioc_exporter::app {
@@ -52,7 +51,6 @@ constexpr Command kCommands[] = {
      printed<records::graph_command>},
     {"links", "IOC", "Channel Access links of an IOC that are down",
      printed<records::links_command>},
-    {"locks", "", "locks of records that threads wait for", printed<records::locks_command>},
     {"check", "--ioc=NAME", "whether an IOC is well, for Nagios", printed<check_command>},
     {"policy", "test|learn", "which puts the site expects", printed<policy_command>},
     {"iocs", "learn", "which IOCs the site expects", printed<iocs::iocs_command>},
@@ -65,6 +63,7 @@ struct GoneCommand {
 };
 constexpr GoneCommand kGoneCommands[] = {
     {"top", "ioc_exporter status --watch"},
+    {"locks", "gdb as in docs/runbooks/EpicsRecordsStuck.md"},
     {"functions", "ioc_exporter --config.check, and ioc_exporter status (docs/functions.md)"},
 };
 

@@ -22,7 +22,6 @@
 #include "putlog/put_query.h"
 #include "records/graph.h"
 #include "records/links_command.h"
-#include "records/locks_command.h"
 #include "traces/trace_query.h"
 #include "web/page.h"
 #include "web/scraper.h"
@@ -146,10 +145,6 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   };
   table[records::kLinksPath] = [&daemon](const web::Request& request) {
     return answer_links(daemon, request);
-  };
-  table[records::kLocksPath] = [&daemon](const web::Request&) {
-    return web::Response{200, kPlainText,
-                         records::locks_text([&daemon] { return daemon.records().read(); })};
   };
   const auto ring = daemon.outlets() == nullptr ? nullptr : daemon.outlets()->ring();
   table[putlog::kPutsPath] = [ring](const web::Request& request) {

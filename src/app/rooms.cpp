@@ -99,7 +99,6 @@ Rooms::Rooms(const Options& options, std::unique_ptr<putlog::Outlets> put_outlet
       iocs(host),
       collectors{&iocs, &records, &puts, &pva, &functions, &policy, &put_log, &traces} {
   puts.set_more_pending([this](ca::PendingPuts& pending) { return pva.add_pending(pending); });
-  records.use_threads([this] { return iocs.threads(); });
 }
 
 Rooms::~Rooms() {

@@ -10,7 +10,6 @@ namespace {
 
 // An upper estimate of a line's length, and the lines of one IOC.
 constexpr std::size_t kLineBytes = 110, kLinesOfIoc = 60;
-constexpr std::chrono::seconds kFresh{1};  // a look at threads
 
 }  // namespace
 
@@ -111,21 +110,7 @@ IocsCollector::Lives IocsCollector::lives() const {
   return live;
 }
 
-std::map<IocId, std::vector<ThreadSeen>> IocsCollector::threads() {
-  Lives live;
-  {
-    const std::scoped_lock lock(host_.mutex());
-    live = lives();
-  }
-  const std::scoped_lock lock(looking_);
-  if (Clock::now() - looked_ > kFresh) look(live);  // nobody scrapes
-  std::map<IocId, std::vector<ThreadSeen>> threads;
-  for (const auto& [id, serial] : live) threads.emplace(id, health_.threads(id));
-  return threads;
-}
-
 std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
-  looked_ = Clock::now();
   for (const auto& [id, serial] : looked_at_) {
     const auto now = live.find(id);
     if (now == live.end())

@@ -28,8 +28,6 @@ class IocsCollector final : public Collector {
   void expect(std::vector<std::string> names);
   // Which IOCs there are: for ioc_exporter iocs learn.
   IocList list();
-  // Threads of the IOCs that run, as they were at most a second ago. In any thread.
-  std::map<IocId, std::vector<ThreadSeen>> threads();
 
  private:
   using Lives = std::map<IocId, std::uint64_t>;  // with their serial
@@ -57,7 +55,6 @@ class IocsCollector final : public Collector {
   std::mutex looking_;  // never with the host's: an IOC may have many threads and descriptors
   IocHealth health_;
   Lives looked_at_;
-  TimePoint looked_{};
 };
 
 }  // namespace ioc_exporter::iocs

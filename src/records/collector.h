@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -56,10 +55,6 @@ class RecordsCollector final : public Collector {
   // Why the probes were loaded without what traces need; "" = they were not, or with it.
   const std::string& trace_problem() const { return trace_problem_; }
 
-  // Where the IOCs' threads are asked for: IocsCollector::threads(). Before the first scrape.
-  using Threads = std::map<iocs::IocId, std::vector<iocs::ThreadSeen>>;
-  void use_threads(std::function<Threads()> threads) { threads_ = std::move(threads); }
-
   // For traces, under the host's mutex. The IOCs whose records are counted now.
   struct Counted {
     const iocs::LiveIoc* live = nullptr;
@@ -104,7 +99,6 @@ class RecordsCollector final : public Collector {
   std::optional<PendingRecords> describe(const iocs::LiveIoc& live, const RecordCauses* causes,
                                          std::size_t index, Reading& reading);
   void describe_self(std::uint64_t records, Reading& reading);
-  void name_open_records(std::vector<IocSample>& iocs);
 
   iocs::Host& host_;
   Options options_;
@@ -120,11 +114,10 @@ class RecordsCollector final : public Collector {
   TroubleLog trouble_;
   TimePoint next_thread_check_{};
   std::uint64_t threads_checked_at_ = 0;  // Host::task_changes()
-  std::function<Threads()> threads_;
-  MemoryWatch memory_;  // in any thread
-  Rates rates_;         // in any thread
-  BusyRecords busy_;    // in any thread
-  LabelCache labels_;   // in any thread
+  MemoryWatch memory_;                    // in any thread
+  Rates rates_;                           // in any thread
+  BusyRecords busy_;                      // in any thread
+  LabelCache labels_;                     // in any thread
   ShownEdges edges_;
   std::mutex bounds_mutex_;
   RecordBounds bounds_;

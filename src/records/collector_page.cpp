@@ -45,15 +45,13 @@ void add_timing_note(const OverheadSample& overhead, std::vector<std::string>& n
                     " is timed (--overhead.target); all calls are counted");
 }
 
-std::vector<MemoryWatch::Job> memory_jobs(const iocs::Host& host,
-                                          RecordsCollector::Threads threads) {
+std::vector<MemoryWatch::Job> memory_jobs(const iocs::Host& host) {
   std::vector<MemoryWatch::Job> jobs;
   if (host.hands_off()) return jobs;
   for (const auto& [id, live] : host.live())
     if (live.database && live.initialized)
       jobs.push_back({id, live.serial, live.ioc.variables, live.database, live.offsets,
-                      live.ioc.base_version, !live.ioc.traced_or_stopped.empty(),
-                      std::move(threads[id])});
+                      live.ioc.base_version, !live.ioc.traced_or_stopped.empty()});
   return jobs;
 }
 
@@ -173,10 +171,9 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
 RecordsCollector::Reading RecordsCollector::read_all() {
   Reading reading;
   std::vector<MemoryWatch::Job> jobs;
-  Threads threads = threads_ ? threads_() : Threads{};
   {
     const std::scoped_lock lock(host_.mutex());
-    jobs = memory_jobs(host_, std::move(threads));
+    jobs = memory_jobs(host_);
   }
   memory_.look(std::move(jobs));  // an IOC may make us wait
   std::vector<PendingRecords> pending;
@@ -204,25 +201,7 @@ RecordsCollector::Reading RecordsCollector::read_all() {
     describe_self(records, reading);
   }
   memory_.add_to(reading.iocs);
-  name_open_records(reading.iocs);
   return reading;
-}
-
-// Of the locks that threads wait for: what the thread that holds one does meanwhile.
-void RecordsCollector::name_open_records(std::vector<IocSample>& iocs) {
-  for (IocSample& ioc : iocs) {
-    if (!ioc.lock_waits || ioc.lock_waits->longest.empty() || !ioc.database) continue;
-    auto named = std::make_shared<LockWaitsSample>(*ioc.lock_waits);
-    const std::scoped_lock lock(host_.mutex());
-    for (LockWait& wait : named->longest) {
-      if (!process_ || wait.holder_tid.value_or(0) == 0) continue;
-      std::vector<std::uint32_t> open;
-      for (const std::uint64_t address : process_->open_records(ioc.pid, *wait.holder_tid))
-        open.push_back(record_index(*ioc.database, address));
-      name_open_record(wait, open);
-    }
-    ioc.lock_waits = std::move(named);
-  }
 }
 
 std::vector<IocSample> RecordsCollector::read() {
@@ -278,7 +257,6 @@ void RecordsCollector::status(exposition::StatusPage& page) {
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "processed/s"});
   page.tables.push_back(busy_.look(reading.iocs, Clock::now()));
   page.tables.push_back(stuck_table(reading.iocs));
-  page.tables.push_back(lock_waits_table(reading.iocs));
   page.tables.push_back(down_links_table(reading.iocs));
   std::ranges::move(reading.notes, std::back_inserter(page.notes));
   page.self.add(reading.self);

@@ -8,7 +8,6 @@
  *   suspendCallbacks PRIORITY          that callback thread suspends itself, as after a failed assertion
  *   requestCallbacks PRIORITY COUNT    asks for so many callbacks, which do nothing
  *   completeRecord RECORD              the second phase of an asynchronous record
- *   letGo                              ends one wait_inside
  *   loadModule FILE                    loads a library of tests/tools/modules, which registers commands of its own
  *
  * Functions of sub records. Both spin for B microseconds when they are slow, set VAL to 1, else to 0, and count that
@@ -18,15 +17,12 @@
  *   slow_if_told     when A is not 0
  *
  *   busy             asynchronous: ends with completeRecord
- *   wait_inside      waits within its dbProcess for letGo, as a driver does whose device does not answer; first it prints
- *                    "@inside"
  */
 #include "ioc_commands.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -188,37 +184,9 @@ static void register_busy(void)
 	registryFunctionAdd("busy", (REGISTRYFUNCTION)busy);
 }
 
-static sem_t gate;
-
-static long wait_inside(subRecord *record)
-{
-	(void)record;
-	puts("@inside");
-	fflush(stdout);
-	while (sem_wait(&gate))
-		;
-	return 0;
-}
-
-static void let_go(const iocshArgBuf *args)
-{
-	(void)args;
-	sem_post(&gate);
-}
-
-static void register_waiting(void)
-{
-	static const iocshFuncDef go = {.name = "letGo"};
-
-	sem_init(&gate, 0, 0);
-	iocshRegister(&go, let_go);
-	registryFunctionAdd("wait_inside", (REGISTRYFUNCTION)wait_inside);
-}
-
 void register_test_commands(void)
 {
 	register_busy();
-	register_waiting();
 	register_inside_clients();
 	register_bursts();
 	static const iocshArg priority = {"priority", iocshArgInt};

@@ -95,16 +95,6 @@ std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point n
   return sample;
 }
 
-std::vector<ThreadSeen> IocHealth::threads(const IocId& id) const {
-  std::vector<ThreadSeen> threads;
-  const auto process = processes_.find(id);
-  if (process == processes_.end()) return threads;
-  for (const auto& [tid, thread] : process->second.threads)
-    if (thread.still_since)
-      threads.push_back({tid, thread.run_ns, *thread.still_since, process->second.seen});
-  return threads;
-}
-
 void IocHealth::begin_anew(const IocId& id) {
   Process& process = processes_[id];
   process.before_ns = process.cpu_ns;
@@ -133,7 +123,6 @@ void IocHealth::look_at_threads(const Folder& folder, const ProcessStat& stat, P
   const auto spin_ns = static_cast<std::uint64_t>(
       kSpinShare * static_cast<double>(std::max(nanoseconds(elapsed), nanoseconds(0)).count()));
   ++process.round;
-  process.seen = now;
   for (const int tid : folder.numbers()) {
     if (tid == pid && stat.main_thread_ended()) continue;  // it stays there as a zombie
     const auto times = times_of(folder, std::to_string(tid).c_str());
@@ -153,10 +142,6 @@ void IocHealth::look_at_threads(const Folder& folder, const ProcessStat& stat, P
       }
     }
     process.cpu_ns[static_cast<std::size_t>(thread.thread_class)] += times->run_ns - thread.run_ns;
-    if (!times->exact)
-      thread.still_since.reset();
-    else if (!thread.still_since || times->run_ns != thread.run_ns)
-      thread.still_since = std::max(now, Clock::now());  // after it was read
     thread.run_ns = times->run_ns;
     if (measure) {
       const std::uint64_t busy_ns = times->run_ns + times->wait_ns;
@@ -185,7 +170,7 @@ std::optional<IocHealth::Times> IocHealth::times_of(const Folder& threads, const
   const auto text = threads.read((std::string(tid) + "/stat").c_str(), buffer);
   const auto stat = text ? parse_process_stat(*text) : std::nullopt;
   if (!stat) return {};
-  return Times{stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second), 0, false};
+  return Times{stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second), 0};
 }
 
 ThreadClass thread_class_of(std::string_view comm) {

@@ -20,15 +20,6 @@
 
 namespace ioc_exporter::iocs {
 
-// A thread at the last look at its process.
-struct ThreadSeen {
-  int tid = 0;
-  std::uint64_t run_ns = 0;  // that it has run, by its schedstat
-  // It was seen to have run for as long at the look of this time, and at all after it.
-  std::chrono::steady_clock::time_point still_since;
-  std::chrono::steady_clock::time_point seen;
-};
-
 class IocHealth {
  public:
   using Clock = std::chrono::steady_clock;
@@ -53,8 +44,6 @@ class IocHealth {
   std::optional<HealthSample> look(const IocId& id, Clock::time_point now,
                                    const Exited& exited = {});
   void forget(const IocId& id) { processes_.erase(id); }
-  // At the last look; those whose time the kernel does not tell by nanoseconds are left out.
-  std::vector<ThreadSeen> threads(const IocId& id) const;
   // Its CPU time by class counts from the last look on.
   void begin_anew(const IocId& id);
 
@@ -67,11 +56,9 @@ class IocHealth {
     bool spinning = false;
     std::uint32_t looks = 0;
     std::uint32_t round = 0;
-    std::optional<Clock::time_point> still_since;  // ThreadSeen
   };
   struct Process {
     std::map<int, Thread> threads;
-    Clock::time_point seen{};
     CpuByClass cpu_ns{};
     std::uint64_t ended_ns = 0;
     CpuByClass before_ns{};  // the same before it began anew
@@ -87,7 +74,6 @@ class IocHealth {
   struct Times {
     std::uint64_t run_ns = 0;
     std::uint64_t wait_ns = 0;  // runnable, but not on a CPU
-    bool exact = true;          // no ticks
   };
 
   void look_at_threads(const Folder& folder, const ProcessStat& stat, Process& process,

@@ -119,18 +119,6 @@ constexpr Row kMemory[] = {
      }},
 };
 
-// Of running IOCs with `lock_waits`.
-constexpr Row kLockWaits[] = {
-    {gauge("epics_ioc_lock_waiting_threads",
-           "Threads of the IOC that have waited for the lock of a record for longer than a second, "
-           "as two looks at them tell."),
-     [](const IocSample& ioc, Series& to) { to.add(ioc.lock_waits->threads); }},
-    {gauge("epics_ioc_lock_wait_oldest_seconds",
-           "How long the thread that waits longest for the lock of a record has waited at "
-           "least; 0: none waits."),
-     [](const IocSample& ioc, Series& to) { to.add(ioc.lock_waits->oldest_seconds); }},
-};
-
 // Of running IOCs with `processing`.
 constexpr Row kCauses[] = {
     {counter("epics_ioc_processings_total", "Processings of the IOC's records by their cause."),
@@ -297,7 +285,6 @@ void encode_all(const std::vector<IocSample>& iocs, const std::vector<IocSample>
   const Iocs up = with(iocs::distinct_iocs(iocs), &IocSample::up);
   const Iocs timed = by_type != nullptr ? with(iocs::distinct_iocs(*by_type), &IocSample::up) : up;
   encode(kMemory, with(up, &IocSample::memory), encoder);
-  encode(kLockWaits, with(up, &IocSample::lock_waits), encoder);
   encode_records(up, by_type != nullptr ? &timed : nullptr, edges.process, cache, encoder);
   const Iocs counted = with(up, &IocSample::processing);
   encode(kCauses, counted, encoder);

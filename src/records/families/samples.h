@@ -86,25 +86,6 @@ struct RecordSample {
   PutCounts puts{};                                      // writes to its fields
 };
 
-// Threads that have waited for the lock of a record's lock set for longer than a second.
-struct LockWait {
-  std::uint32_t record = 0;  // index into the database's records; of several the first by name
-  bool is_open = false;      // `record` is processed by the thread that holds the lock
-  std::shared_ptr<const std::vector<std::uint32_t>> records = {};  // all that have the lock
-  std::uint64_t waiting = 0;                                       // threads
-  std::vector<std::string> threads = {};                           // names of some of them
-  // That holds the lock; 0: it has ended; nothing: not known.
-  std::optional<int> holder_tid = {};
-  std::string holder = {};  // its name
-  double seconds = 0;       // the longest of the waits, at least
-};
-
-struct LockWaitsSample {
-  std::uint64_t threads = 0;
-  double oldest_seconds = 0;           // 0: none waits
-  std::vector<LockWait> longest = {};  // some of the locks
-};
-
 // An IOC with its records.
 struct IocSample : IocFacts {
   bool records_watched = false;   // are its records counted now?
@@ -122,7 +103,6 @@ struct IocSample : IocFacts {
   // Since when processings that do not come through dbProcess are counted, in seconds since 1970;
   // nothing: they are not, or only now and then.
   std::optional<double> direct_since_seconds = {};
-  std::shared_ptr<const LockWaitsSample> lock_waits = {};  // null: not known
 };
 
 }  // namespace ioc_exporter

@@ -208,7 +208,7 @@ MemoryWatch::Watched& MemoryWatch::watched(const Job& job) {
     return known->second;
   }
   Watched fresh(RecordStates(job.database, job.offsets, stuck_after_),
-                CaLinks(job.database, job.base_version), RecordLocks(job.database, job.offsets));
+                CaLinks(job.database, job.base_version));
   fresh.id = job.id;
   fresh.serial = job.serial;
   return watched_.insert_or_assign(job.id.pid, std::move(fresh)).first->second;
@@ -219,14 +219,10 @@ void MemoryWatch::look_at(const Job& job, Watched& watched, Clock::time_point de
   auto memory = reader_->memory(job.id);
   if (!memory) {
     watched.sample = {};
-    watched.locks = RecordLocks(job.database, job.offsets);
     watched.problem = memory.error().message();
     return;
   }
   watched.sample = read_variables(**memory, job.variables);
-  const auto half = watched.tried + (deadline - watched.tried) / 2;  // states come first
-  auto locks = watched.locks.look(*reader_, **memory, job.id.pid, job.threads, half);
-  watched.no_locks = locks ? std::string() : locks.error().message();
   auto done = watched.states.look(**memory, deadline);
   watched.problem = done ? std::string() : done.error().message();
   auto links = watched.links.look(**memory, job.variables, deadline);
@@ -245,11 +241,9 @@ void MemoryWatch::tell(const Watched& watched) {
     sample->notes.push_back("Channel Access links not known: " + watched.no_links);
   if (!watched.problem.empty())
     sample->notes.push_back("states of records not known: " + watched.problem);
-  if (!watched.no_locks.empty())
-    sample->notes.push_back("waits for locks of records not known: " + watched.no_locks);
   const std::scoped_lock lock(told_mutex_);
-  told_.insert_or_assign(watched.id.pid, Told{watched.id, watched.states.database(),
-                                              std::move(sample), watched.locks.sample()});
+  told_.insert_or_assign(watched.id.pid,
+                         Told{watched.id, watched.states.database(), std::move(sample)});
 }
 
 void MemoryWatch::take_counts(const IocSample& ioc) {
@@ -271,7 +265,6 @@ void MemoryWatch::add_to(std::vector<IocSample>& iocs) {
     const auto told = told_.find(ioc.pid);
     if (!ioc.up || told == told_.end() || told->second.database != ioc.database) continue;
     ioc.memory = told->second.sample;
-    ioc.lock_waits = told->second.lock_waits;
     ioc.notes.insert(ioc.notes.end(), ioc.memory->notes.begin(), ioc.memory->notes.end());
   }
 }

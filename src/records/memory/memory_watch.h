@@ -23,7 +23,6 @@
 #include "iocs/samples.h"
 #include "records/families/samples.h"
 #include "records/memory/ca_links.h"
-#include "records/memory/record_locks.h"
 #include "records/memory/record_states.h"
 
 namespace ioc_exporter::records {
@@ -50,7 +49,6 @@ class MemoryWatch {
     iocs::FieldOffsets offsets;
     std::string base_version;
     bool is_held = false;  // stopped or traced: not to be read now
-    std::vector<iocs::ThreadSeen> threads = {};
   };
 
   // `stuck_after`: how long a record may be active.
@@ -65,28 +63,23 @@ class MemoryWatch {
 
  private:
   struct Watched {
-    Watched(RecordStates record_states, CaLinks ca_links, RecordLocks record_locks)
-        : states(std::move(record_states)),
-          links(std::move(ca_links)),
-          locks(std::move(record_locks)) {}
+    Watched(RecordStates record_states, CaLinks ca_links)
+        : states(std::move(record_states)), links(std::move(ca_links)) {}
 
     iocs::IocId id;
     std::uint64_t serial = 0;
     RecordStates states;
     CaLinks links;
-    RecordLocks locks;
-    IocMemorySample sample;  // but for the records, links and locks
+    IocMemorySample sample;  // but for the records and links
     IocMemorySample before;  // its counts when this life began
     std::string problem;     // of the states
     std::string no_links;    // why
-    std::string no_locks;    // the same
     Clock::time_point tried{};
   };
   struct Told {
     iocs::IocId id;
     std::shared_ptr<const Database> database;
     std::shared_ptr<const IocMemorySample> sample;
-    std::shared_ptr<const LockWaitsSample> lock_waits;
   };
 
   void forget_others(const std::vector<Job>& jobs);

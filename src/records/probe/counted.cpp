@@ -99,24 +99,6 @@ Result<std::map<std::uint32_t, ProbeHits>> RecordTables::hits() const {
   return hits;
 }
 
-std::vector<std::uint64_t> RecordTables::open_records(std::int32_t pid, std::int32_t tid) const {
-  const RecordMaps& maps = object_.maps();
-  const auto owner = static_cast<std::uint64_t>(pid) << 32 | static_cast<std::uint32_t>(tid);
-  auto thread = std::make_unique<iocx_thread>();
-  maps.threads.read(static_cast<std::uint32_t>(tid) % maps.threads.size(), thread.get(),
-                    sizeof *thread);
-  if (thread->owner != owner)
-    if (const auto found = maps.overflow_threads.lookup(owner); found && *found) *thread = **found;
-  const WatchedIoc* const watched = watched_by(*thread);
-  std::vector<std::uint64_t> records;
-  if (thread->owner != owner || watched == nullptr || thread->epoch != watched->epoch)
-    return records;
-  for (auto i = std::min<std::uint32_t>(thread->depth, IOCX_MAX_DEPTH); i-- > 0;)
-    if (thread->frames[i].state <= IOCX_FRAME_UNDECIDED)
-      records.push_back(thread->frames[i].record);
-  return records;
-}
-
 std::uint32_t RecordTables::generation(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   return found == watched_.end() ? 0 : found->second.generation;

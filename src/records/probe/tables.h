@@ -159,9 +159,6 @@ class RecordTables {
   }
   // Frees the stacks of threads that have ended, as `alive(pid, tid)` says.
   Result<void> free_ended_threads(const std::function<bool(std::int32_t, std::int32_t)>& alive);
-  // Records whose dbProcess the thread is in, the innermost first: of timed calls, whose ends are
-  // seen, and of those that an exception has left since the thread's last one.
-  std::vector<std::uint64_t> open_records(std::int32_t pid, std::int32_t tid) const;
   // Of the IOC in the slot: another one each time that a slot is taken; 0: nobody's.
   std::uint32_t generation(std::uint32_t slot) const;
   bool paused(std::uint32_t slot) const;

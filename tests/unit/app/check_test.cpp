@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr CheckLimits kLimits{600, {900, 3600}, {10, 60}};
+constexpr CheckLimits kLimits{600, 900, 3600};
 
 CommandResult judge(const std::string& page, const std::string& ioc = "ps") {
   IocValues values;
@@ -31,8 +31,6 @@ epics_ioc_put_source{ioc="other",protocol="ca",source="none"} 1
 epics_last_unexpected_put_timestamp_seconds{ioc="other",action="forbidden"} 1000
 epics_ioc_put_callbacks_pending{ioc="ps"} 2
 epics_ioc_put_callback_oldest_seconds{ioc="ps"} 900
-epics_ioc_lock_wait_oldest_seconds{ioc="ps"} 10
-epics_ioc_lock_wait_oldest_seconds{ioc="other"} 100
 )" + more +
          "ioc_exporter_time_seconds 1000\n";
 }
@@ -43,8 +41,7 @@ constexpr const char* kWaits = " pending=2;;;0 pending_oldest=900s;900;3600;0";
 TEST(Check, AnIocThatIsWell) {
   const CommandResult result = judge(page());
   EXPECT_EQ(result.status, 0);
-  EXPECT_EQ(result.out,
-            std::string("IOC OK - ps: runs") + kUp + kWaits + " lock_oldest=10s;10;60;0\n");
+  EXPECT_EQ(result.out, std::string("IOC OK - ps: runs") + kUp + kWaits + "\n");
   EXPECT_EQ(result.err, "");
   // What is not known is neither judged nor shown.
   EXPECT_EQ(judge("epics_ioc_up{ioc=\"ps\"} 1\nioc_exporter_time_seconds 5\n").out,
@@ -106,20 +103,15 @@ TEST(Check, PutsThatThePolicyDoesNotAllow) {
                                      "put 10 min ago | "));
 }
 
-TEST(Check, Waits) {
-  const auto waits = [](double pending, double lock) {
-    return judge(
-        page("epics_ioc_put_callback_oldest_seconds{ioc=\"ps\"} " + std::to_string(pending) +
-             "\nepics_ioc_lock_wait_oldest_seconds{ioc=\"ps\"} " + std::to_string(lock) + "\n"));
+TEST(Check, APutWithCallbackThatWaits) {
+  const auto waits = [](double pending) {
+    return judge(page("epics_ioc_put_callback_oldest_seconds{ioc=\"ps\"} " +
+                      std::to_string(pending) + "\n"));
   };
-  EXPECT_EQ(waits(900.5, 0).status, 1);
-  EXPECT_THAT(waits(901, 0).out,
+  EXPECT_EQ(waits(900.5).status, 1);
+  EXPECT_THAT(waits(901).out,
               StartsWith("IOC WARNING - ps: a put with callback has waited for 15 min"));
-  EXPECT_EQ(waits(3601, 0).status, 2);
-  EXPECT_EQ(waits(0, 11).status, 1);
-  const CommandResult result = waits(901, 61);
-  EXPECT_EQ(result.status, 2);
-  EXPECT_THAT(result.out, HasSubstr(", a thread has waited for the lock of a record for 1 min"));
+  EXPECT_EQ(waits(3601).status, 2);
 }
 
 TEST(Check, PerformanceDataHasNoExponents) {
@@ -144,10 +136,10 @@ TEST(CheckCommand, WrongUsageIsUnknown) {
     EXPECT_THAT(result.out, HasSubstr(problem));
   }
   for (const auto& [argument, problem] : {std::pair{"--pending=1m", "--pending: "},
-                                          {"--lock=1m,30s", "warns after it is critical"},
-                                          {"--lock=x,30s", "--lock: "},
+                                          {"--pending=1m,30s", "warns after it is critical"},
+                                          {"--pending=x,30s", "--pending: "},
                                           {"--unexpected-within=soon", "--unexpected-within: "},
-                                          {"--lock=", "--lock: "}}) {
+                                          {"--pending=", "--pending: "}}) {
     const CommandResult result = run({"--ioc=ps", argument});
     EXPECT_EQ(result.status, 3) << argument;
     EXPECT_THAT(result.out, HasSubstr(problem));

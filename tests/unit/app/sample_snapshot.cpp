@@ -22,22 +22,6 @@ std::shared_ptr<const IocMemorySample> sample_memory() {
   return memory;
 }
 
-std::shared_ptr<const LockWaitsSample> sample_lock_waits() {
-  LockWait wait;
-  wait.record = 1;
-  wait.records = std::make_shared<const std::vector<std::uint32_t>>(1, 1);
-  wait.waiting = 3;
-  wait.threads = {"CAS-client", "CAS-client", "scan-1"};
-  wait.holder_tid = 823;
-  wait.holder = "driver";
-  wait.seconds = 75.5;
-  auto waits = std::make_shared<LockWaitsSample>();
-  waits->threads = 3;
-  waits->oldest_seconds = 75.5;
-  waits->longest = {std::move(wait)};
-  return waits;
-}
-
 IocSample power_supplies() {
   IocSample ioc;
   ioc.name = "power-supplies";
@@ -63,7 +47,6 @@ IocSample power_supplies() {
                 1024};
   ioc.database = sample_database();
   ioc.memory = sample_memory();
-  ioc.lock_waits = sample_lock_waits();
 
   RecordSample set;
   set.record = 0;

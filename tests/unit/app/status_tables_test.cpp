@@ -4,7 +4,6 @@
 #include "base/rates.h"
 #include "puts/tables.h"
 #include "records/busy_records.h"
-#include "records/memory/record_locks.h"
 #include "records/memory/record_states.h"
 #include "support/snapshot.h"
 
@@ -74,39 +73,6 @@ TEST(LandingTables, StuckRecordsTheLongestFirst) {
   snapshot.iocs = {ioc_with_stuck("x", std::vector<ActiveRecord>(kStuckShown + 23, {0, 12}))};
   EXPECT_EQ(table(snapshot, "Stuck records").rows.size(), kStuckShown);
   EXPECT_THAT(table(snapshot, "Stuck records").rest, HasSubstr("23 more"));
-}
-
-TEST(LandingTables, LocksThatThreadsWaitFor) {
-  IocSample ioc = ioc_with_stuck("x", {});
-  LockWait wait;
-  wait.record = 1;
-  wait.is_open = true;
-  wait.records = std::make_shared<const std::vector<std::uint32_t>>(2, 0);
-  wait.waiting = 25;
-  wait.threads = std::vector<std::string>(19, "CAS-client");
-  wait.threads.push_back("scan-1");
-  wait.holder_tid = 7;
-  wait.holder = "driver";
-  wait.seconds = 61;
-  LockWait ended;
-  ended.records = std::make_shared<const std::vector<std::uint32_t>>(1, 0);
-  ended.waiting = 1;
-  ended.threads = {"cbLow"};
-  ended.holder_tid = 0;
-  ended.seconds = 3;
-  LockWait unknown = ended;
-  unknown.holder_tid.reset();
-  auto waits = std::make_shared<LockWaitsSample>();
-  waits->longest = {wait, ended, unknown};
-  ioc.lock_waits = waits;
-  const LandingTable locks = records::lock_waits_table({ioc});
-  EXPECT_EQ(locks.rows,
-            (Rows{{"x", "x:m and 1 more of its lock set", "driver, which processes the record",
-                   "CAS-client (19), scan-1 and 5 more", "1 min 1 s"},
-                  {"x", "x:a", "a thread that has ended", "cbLow", "3.0 s"},
-                  {"x", "x:a", "not known", "cbLow", "3.0 s"}}));
-  waits->longest = std::vector<LockWait>(123, ended);
-  EXPECT_EQ(records::lock_waits_table({ioc}).rows.size(), 100u);
 }
 
 TEST(LandingTables, ManyClientsAreCutAndCounted) {

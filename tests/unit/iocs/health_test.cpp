@@ -107,29 +107,6 @@ TEST_F(IocHealthTree, AProcessWhoseMainThreadHasEnded) {
   EXPECT_EQ(sample.open_fds, 1u);
 }
 
-TEST_F(IocHealthTree, ThreadsThatDoNotRun) {
-  process(10, 0);
-  thread(7, "an ioc", 5 * kMs);
-  thread(8, "CAS-client", 3 * kMs);
-  EXPECT_TRUE(health_.threads({7, 100}).empty());
-  look(seconds(100));  // told, so that no real time is in it
-  thread(8, "CAS-client", 3 * kMs + 1);
-  write("task/9/stat",
-        "9 (driver) S 1 0 0 0 0 64 0 0 0 0 7 7 99 98 20 0 2 0 101 1 54 0 94 95 140\n");
-  look(seconds(100));
-  look(seconds(100));
-  const auto threads = health_.threads({7, 100});
-  ASSERT_EQ(threads.size(), 2u) << "ticks do not tell whether a thread has run";
-  EXPECT_EQ(threads[0].tid, 7);
-  EXPECT_EQ(threads[0].run_ns, 5 * kMs);
-  EXPECT_EQ(threads[0].seen - threads[0].still_since, seconds(200));
-  EXPECT_EQ(threads[1].tid, 8);
-  EXPECT_EQ(threads[1].run_ns, 3 * kMs + 1);
-  EXPECT_EQ(threads[1].seen - threads[1].still_since, seconds(100));
-  health_.forget({7, 100});
-  EXPECT_TRUE(health_.threads({7, 100}).empty());
-}
-
 TEST_F(IocHealthTree, TimeOfAThreadThatEndsStaysWithItsClass) {
   process(10, 0);
   thread(7, "an ioc", 0);
