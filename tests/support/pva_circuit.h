@@ -9,7 +9,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -24,7 +23,6 @@ struct PvaPuts {
   std::uint64_t sent = 0;
   std::uint64_t ok = 0;
   std::uint64_t failed = 0;  // the rest have no answer
-  std::string error = {};    // of the last one that failed
   bool operator==(const PvaPuts&) const = default;
 };
 
@@ -36,12 +34,6 @@ class PvaCircuit {
     return PvaCircuit(PvaStream::from_start(PvaDirection::to_server),
                       PvaStream::from_start(PvaDirection::to_client));
   }
-  // The channels that are open have no names: their puts have the PV "".
-  static PvaCircuit joined() {
-    return PvaCircuit(PvaStream::joined(PvaDirection::to_server),
-                      PvaStream::joined(PvaDirection::to_client));
-  }
-
   // What a client sends is given before what answers it.
   void feed(PvaDirection direction, std::span<const std::uint8_t> segment) {
     const bool to_server = direction == PvaDirection::to_server;
@@ -50,19 +42,7 @@ class PvaCircuit {
   }
 
   const std::map<Key, PvaPuts>& puts() const { return puts_; }
-  std::multiset<std::string> channels() const {
-    std::multiset<std::string> names;
-    for (const auto& [sid, channel] : channels_) names.insert(channel.second);
-    return names;
-  }
-  std::size_t requests() const { return requests_.size(); }
-  std::size_t waiting() const { return waiting_.size(); }
-  const std::string& method() const { return method_; }
-  const std::string& user() const { return user_; }
-  const std::string& host() const { return host_; }
-  bool is_pva() const { return is_pva_; }
   std::uint64_t refused() const { return refused_; }        // streams that are not read any more
-  std::uint64_t unreadable() const { return unreadable_; }  // messages
 
  private:
   struct Request {
@@ -77,9 +57,7 @@ class PvaCircuit {
   void on_request(const PvaEvent& event) {
     switch (event.kind) {
       case IOCX_PVA_IDENTIFY:
-        method_ = event.text;
         user_ = event.user;
-        host_ = event.host;
         break;
       case IOCX_PVA_CREATE:
         asked_[event.id].push_back(event.text);
@@ -155,7 +133,6 @@ class PvaCircuit {
         put != waiting_.end() && iocx_pva_is_put(event.command, event.sub)) {
       PvaPuts& puts = puts_[put->second];
       ++(event.ok ? puts.ok : puts.failed);
-      if (!event.ok) puts.error = event.text;
       waiting_.erase(put);
     }
     if (const auto request = requests_.find(event.other);
@@ -164,9 +141,7 @@ class PvaCircuit {
   }
 
   void on_trouble(const PvaEvent& event) {
-    if (event.kind == IOCX_PVA_NOT_PVA) is_pva_ = false;
     if (event.kind == IOCX_PVA_REFUSED_ALL) ++refused_;
-    if (event.kind == IOCX_PVA_UNREADABLE) ++unreadable_;
   }
 
   void end_channel(std::uint32_t sid) {
@@ -175,14 +150,13 @@ class PvaCircuit {
   }
 
   PvaStream to_server_, to_client_;
-  std::string method_, user_, host_;
+  std::string user_;
   std::map<std::uint32_t, std::deque<std::string>> asked_;                   // by CID
   std::map<std::uint32_t, std::pair<std::uint32_t, std::string>> channels_;  // SID: CID, name
   std::map<std::uint32_t, Request> requests_;                                // by IOID
   std::map<std::uint32_t, Key> waiting_;  // puts without an answer, by IOID
   std::map<Key, PvaPuts> puts_;
-  bool is_pva_ = true;
-  std::uint64_t refused_ = 0, unreadable_ = 0;
+  std::uint64_t refused_ = 0;
 };
 
 }  // namespace ioc_exporter::pva
