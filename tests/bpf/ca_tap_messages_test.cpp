@@ -170,9 +170,25 @@ TEST_P(CaTapMessages, OtherErrorsAreNoFailedPuts) {
   circuit.open("u", "h", {"A"});
   circuit.to_server(write(100));
   circuit.to_client(error(0, 152, message(15, 6, 1, 100, 9)) +  // READ_NOTIFY: ECA_GETFAIL
-                    error(0, 142, message(23, 0, 0, 0, 0)));
+                    error(0, 142, message(23, 0, 0, 0, 0)) +
+                    message(11, 0, 0, 0, 160, Bytes(8, 0)));  // too short to say what failed
   EXPECT_EQ(all_failures(), 0u);
   expect_nothing_lost();
+}
+
+// A client reads all of a payload: its end is never reached, whatever is sent behind the header.
+TEST_P(CaTapMessages, LengthOfAServersMessageDoesNotWrap) {
+  for (const unsigned last : {0xE8u, 0xF0u, 0xFFu})
+    for (const std::size_t piece : {1u, 9u, 1000u}) {
+      Circuit circuit(listener_);
+      circuit.open("u", "h", {"A"});
+      circuit.to_server(write_notify(100, 5));
+      Bytes wraps = long_message(15, 6, 1, 1, 0);
+      for (const std::size_t at : {16u, 17u, 18u}) wraps[at] = 0xFF;
+      wraps[19] = static_cast<std::uint8_t>(last);
+      circuit.to_client_in_pieces(wraps + written(5) + Bytes(64, 0xFF), piece);
+    }
+  EXPECT_EQ(durations("A"), 0u);
 }
 
 TEST_P(CaTapMessages, AnswersInPiecesOfEverySize) {

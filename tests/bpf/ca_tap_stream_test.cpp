@@ -125,15 +125,22 @@ TEST_P(CaTapStreamTest, FirstMessagesOutOfOrder) {
 }
 
 TEST_P(CaTapStreamTest, AcknowledgedHoleInsideOfAPayloadLosesNothing) {
-  RawCircuit circuit(port());
-  open(circuit);
-  const Bytes bytes = stream(long_message(4, 6, 12500, 100, 0, Bytes(100000, 1)) + write(101));
-  circuit.part(kForth, bytes, forth_, forth_ + 30000);
-  circuit.part(kForth, bytes, forth_ + 60000, bytes.size());
-  circuit.acknowledge(kForth, bytes.size());
-  EXPECT_EQ(puts("A"), 1u);
-  EXPECT_EQ(puts("B"), 1u);
+  const Bytes array = long_message(19, 6, 12500, 100, 91, Bytes(100000, 1));
+  std::uint64_t circuits = 0;
+  for (const std::size_t end : {std::size_t{60000}, array.size()}) {
+    RawCircuit circuit(port(), static_cast<std::uint16_t>(40001 + circuits));
+    open(circuit);
+    const Bytes bytes = stream(array + write(101));
+    circuit.part(kForth, bytes, forth_, forth_ + 30000);
+    circuit.part(kForth, bytes, forth_ + end, bytes.size());
+    circuit.acknowledge(kForth, bytes.size());
+    circuit.segment(kBack, back_, written(91));
+    EXPECT_EQ(puts("A", PutOp::write_notify), ++circuits);
+    EXPECT_EQ(puts("B"), circuits);
+    EXPECT_EQ(collect().durations.size(), 1u) << "its answer is found";
+  }
   EXPECT_EQ(drop("stream_gap"), 0u);
+  EXPECT_EQ(drop("orphan_answer"), 0u);
   EXPECT_EQ(pages(), 0u);
 }
 

@@ -173,6 +173,54 @@ TEST_P(CaTapTest, OtherProtocolsAreLeftAlone) {
   EXPECT_EQ(drop("stream_gap"), 0u);
 }
 
+TEST_P(CaTapTest, FirstMessageNeedNotBeVersion) {
+  Circuit circuit(listener_);
+  circuit.to_server(message(23, 0, 0, 0, 0));
+  circuit.open("u", "h", {"A"});
+  circuit.to_server(write(100));
+  EXPECT_EQ(puts("A"), 1u);
+  EXPECT_EQ(drop("not_ca"), 1u);
+}
+
+TEST_P(CaTapTest, NamesEndWithTheirPayloadOrAtTheirLimit) {
+  const std::string longest(IOCX_CA_NAME - 1, 'x');
+  Circuit circuit(listener_);
+  circuit.to_server_in_pieces(version() + message(18, 0, 0, 0, 13, Bytes(8, 'n')) +
+                                  create(1, longest) + create(2, longest + "yyyy"),
+                              7);
+  circuit.to_client(version() + created(0, 100) + created(1, 101) + created(2, 102));
+  circuit.to_server(write(100) + write(101) + write(102));
+  EXPECT_EQ(puts("nnnnnnn"), 1u);  // as rsrv, which writes a zero over the last one
+  EXPECT_EQ(puts(longest), 2u);
+  EXPECT_EQ(drop("name_cut"), 1u);
+}
+
+// Bytes that the specification does not allow, as rsrv takes them.
+TEST_P(CaTapTest, WhatTheServerCarriesOutCounts) {
+  Bytes with_count = long_message(4, 6, 1, 100, 0, Bytes(8, 1)), odd = write(100);
+  with_count[7] = 77;
+  odd[3] = 9;
+  struct Row {
+    Bytes message;
+    std::uint64_t puts, refused;
+  };
+  const Row rows[] = {{with_count, 9, 0},  // the size alone makes a long header
+                      {odd, 1, 1},         // all others end the circuit
+                      {message(5, 0, 0, 0, 0), 1, 1},
+                      {message(22, 0, 0, 0, 0), 1, 1},
+                      {message(28, 0, 0, 0, 0), 1, 1},
+                      {message(0x1234, 0, 0, 0, 0), 1, 1}};
+  std::uint64_t sum = 0, refused = 0;
+  for (const Row& row : rows)
+    for (const std::size_t piece : {1u, 23u, 1000u}) {
+      Circuit circuit(listener_);
+      circuit.open("u", "h", {"A"});
+      circuit.to_server_in_pieces(write(100) + row.message + repeat(write(100), 7), piece);
+      EXPECT_EQ(puts("A"), sum += row.puts) << &row - rows << " " << piece;
+      EXPECT_EQ(drop("refused"), refused += row.refused);
+    }
+}
+
 TEST_P(CaTapTest, JoinsCircuitsThatWereOpenBefore) {
   Listener earlier;
   Circuit circuit(earlier);

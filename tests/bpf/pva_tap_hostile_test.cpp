@@ -9,27 +9,59 @@ namespace {
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
 
-class PvaTapHostileTest : public PvaTapTest {};
-IOCX_WITH_CHOSEN_LOCK(PvaTapHostileTest);
-
-TEST_P(PvaTapHostileTest, NamesOfClients) {
-  const auto user_of = [this](const Bytes& identity) {
+class PvaTapHostileTest : public PvaTapTest {
+ protected:
+  std::string user_of(const Bytes& identity) {
     Circuit circuit(listener_);
     circuit.to_client(greeting(b_));
     circuit.to_server_in_pieces(identity, 100);
     const iocx_ca_flow one = flow();
     circuit.abort();
     reap_all();
-    return ca::kernel_text(one.identity.user) + "@" + ca::kernel_text(one.identity.host);
-  };
-  const auto ca = [this](const std::string& user, const std::string& host) {
+    return ioc_exporter::ca::kernel_text(one.identity.user) + "@" + ioc_exporter::ca::kernel_text(one.identity.host);
+  }
+  Bytes ca(const std::string& user, const std::string& host) const {
     return b_.identify("ca", b_.user_and_host(user, host));
-  };
+  }
+};
+IOCX_WITH_CHOSEN_LOCK(PvaTapHostileTest);
+
+TEST_P(PvaTapHostileTest, NamesOfClients) {
   EXPECT_EQ(user_of(ca("anna", "console-1")), "anna@console-1");
   EXPECT_EQ(user_of(b_.identify("anonymous")), "anonymous/@");
   EXPECT_EQ(user_of(b_.identify("x509", Bytes(40, 1))), "x509/@");
   EXPECT_EQ(user_of(ca("", "")), "ca/@");
+  EXPECT_EQ(user_of(b_.identify("ca")), "ca/@");
   expect_nothing_lost();
+  for (const bool big : {false, true}) {
+    const PvaBytes b(big);
+    using Fields = std::vector<std::pair<std::string, std::uint8_t>>;
+    const auto fields = [&](const Fields& description, const std::vector<std::string>& values) {
+      Bytes bytes{0x80, 0, static_cast<std::uint8_t>(description.size())};
+      for (const auto& [name, type] : description) bytes = bytes + b.text(name) + Bytes{type};
+      for (const std::string& value : values) bytes = bytes + b.text(value);
+      return b.identify("ca", bytes);
+    };
+    const Fields three = {{"host", 0x60}, {"role", 0x60}, {"user", 0x60}};
+    EXPECT_EQ(user_of(fields(three, {"console-1", "expert", "anna"})), "anna@console-1");
+    // pvAccessCPP numbers the description.
+    EXPECT_EQ(user_of(b.identify("ca", Bytes{0xFD, 1, 0} + b.user_and_host("anna", "h"))),
+              "anna@h");
+  }
+  EXPECT_EQ(drop("name_cut"), 0u);
+  // A known number, no string, no user, one that is cut, too many fields, no structure.
+  std::uint64_t refused = 0;
+  for (const Bytes& other :
+       {Bytes{0xFE, 1, 0}, Bytes{0x80, 0, 1, 4, 'u', 's', 'e', 'r', 0x22, 1, 'a'},
+        Bytes{0x80, 0, 1, 4, 'h', 'o', 's', 't', 0x60, 1, 'h'},
+        Bytes{0x80, 0, 1, 4, 'u', 's', 'e', 'r', 0x60, 2, 'a'}, Bytes{0x80, 0, 200},
+        Bytes{0x60, 2, 'm', 'e'}, Bytes{0x80}}) {
+    EXPECT_EQ(user_of(b_.identify("ca", other)), "@") << refused;
+    EXPECT_EQ(drop("name_cut"), ++refused);
+  }
+}
+
+TEST_P(PvaTapHostileTest, LongNamesOfClients) {
   const std::string longest(63, 'u'), more(100, 'u');
   EXPECT_EQ(user_of(ca(longest, longest)), longest + "@" + longest);
   EXPECT_EQ(drop("name_cut"), 0u);
@@ -57,13 +89,15 @@ TEST_P(PvaTapHostileTest, OtherProtocolsAreLeftAlone) {
   const std::string http = "GET / HTTP/1.1\r\nHost: here\r\n\r\n";
   const Bytes words(http.begin(), http.end());
   const Bytes puts = hello(b_) + b_.init(kPut, 11, 101) + repeat(b_.put(11, 101), 23);
-  {
+  std::uint64_t others = 0;
+  for (const Bytes& first :  // a server's first words are its byte order
+       {words, b_.offer(), b_.header(false, 3, 0, IOCX_PVA_CONTROL)}) {
     Circuit server_speaks_first(listener_);
-    server_speaks_first.to_client(words);
+    server_speaks_first.to_client(first);
     server_speaks_first.to_server(puts);
     server_speaks_first.to_client(welcome(b_));
     server_speaks_first.to_server(repeat(b_.put(11, 101), 23));
-    EXPECT_EQ(drop("not_ca"), 1u);
+    EXPECT_EQ(drop("not_ca"), ++others);
     EXPECT_EQ(flow().alien, 1u);
     server_speaks_first.abort();
   }
@@ -72,13 +106,13 @@ TEST_P(PvaTapHostileTest, OtherProtocolsAreLeftAlone) {
     client.to_client(greeting(b_));
     client.to_server_in_pieces(words, 1);
     client.to_server(puts);
-    EXPECT_EQ(drop("not_ca"), 2u);
+    EXPECT_EQ(drop("not_ca"), ++others);
     EXPECT_EQ(flow().alien, 0u);  // only the server says what it speaks
     client.abort();
   }
   EXPECT_EQ(counted(), PvaCountsByName());
   for (const auto& one : collect().drops)
-    EXPECT_EQ(one.count, one.reason == "not_ca" ? 2u : 0u) << one.reason;
+    EXPECT_EQ(one.count, one.reason == "not_ca" ? others : 0u) << one.reason;
 }
 
 TEST_P(PvaTapHostileTest, NothingIsReadBehindAMessageThatIsRefused) {
@@ -89,7 +123,11 @@ TEST_P(PvaTapHostileTest, NothingIsReadBehindAMessageThatIsRefused) {
   std::uint64_t circuits = 0;
   for (const Bytes& wrong :
        {other_version, other_magic, b_.message(true, IOCX_PVA_CMD_MONITOR, Bytes(8, 0)),
-        b_.message(true, kPut, Bytes(9, 0), IOCX_PVA_CONTINUED)}) {
+        b_.message(true, kPut, Bytes(9, 0), IOCX_PVA_CONTINUED),
+        b_.message(true, IOCX_PVA_CMD_CREATE_CHANNEL,  // nine names are announced
+                   b_.number(9, 2) + b_.number(7, 4) + b_.text("PV")),
+        b_.message(true, IOCX_PVA_CMD_CREATE_CHANNEL,  // a name that is longer than its message
+                   b_.number(1, 2) + b_.number(7, 4) + Bytes{254, 9, 9, 9, 9})}) {
     PvaWire wire(listener_);
     open(wire, b_);
     init(wire, b_, 11, 101);
@@ -212,6 +250,29 @@ TEST_P(PvaTapHostileTest, AnotherByteOrderThanTheServersIsTold) {
   echo[2] = IOCX_PVA_BIG_ENDIAN;
   wire.to_server(echo + b_.put(11, 101));
   EXPECT_EQ(drop("not_parsed"), 2u);
+}
+
+// Servers differ in what they take the ids for.
+TEST_P(PvaTapHostileTest, SegmentsInTwoByteOrdersAreNotRead) {
+  PvaWire wire(listener_);
+  open(wire, b_);
+  init(wire, b_, 11, 101);
+  const Bytes put = b_.request(kPut, 11, 101, 0), ids(put.begin() + IOCX_PVA_HEADER, put.end());
+  wire.to_server(b_.message(true, kPut, ids, IOCX_PVA_FIRST) +
+                 PvaBytes(true).message(true, kPut, {1}, IOCX_PVA_CONTINUED) + put);
+  EXPECT_EQ(counted("A").puts, 1u);
+  EXPECT_GE(drop("not_parsed"), 1u);
+}
+
+TEST_P(PvaTapHostileTest, AnEmptyNameEndsTheList) {
+  PvaWire wire(listener_);
+  wire.to_client(greeting(b_));
+  wire.to_server(b_.create({{1, "A"}, {2, ""}, {3, "C"}}));
+  wire.to_client(b_.created(1, 11) + b_.created(3, 13));
+  wire.to_server(b_.put(11, 101) + b_.put(13, 102));
+  EXPECT_EQ(counted("A").puts, 1u);
+  EXPECT_EQ(counted("C").puts, 0u);
+  EXPECT_EQ(counted("").puts, 1u);
 }
 
 TEST_P(PvaTapHostileTest, ValuesAreNoMessages) {
