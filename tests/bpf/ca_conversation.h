@@ -47,7 +47,7 @@ class Endpoint {
 
 // Nothing waits for ever: a call on the socket fails after some seconds.
 inline void limit_waiting(const UniqueFd& fd) {
-  constexpr timeval kLimit{20, 0};
+  constexpr timeval kLimit{60, 0};
   for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO})
     ASSERT_EQ(::setsockopt(fd.get(), SOL_SOCKET, option, &kLimit, sizeof kLimit), 0);
 }

@@ -81,7 +81,7 @@ class UdpSocket {
   explicit UdpSocket(const std::string& address = "0.0.0.0", std::uint16_t port = 0)
       : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     constexpr int kOn = 1;
-    constexpr timeval kTimeout{10, 0};
+    constexpr timeval kTimeout{60, 0};
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_BROADCAST, &kOn, sizeof kOn);
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &kTimeout, sizeof kTimeout);
     const sockaddr_in local = ipv4(address, port);

@@ -152,7 +152,9 @@ def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, start
                                         rules=rules_without_patience(log_dir))).wait_scraped()
     puts = Puts(raw_client, ioc)
 
-    waiting = panels()
+    waiting = [panel for panel in panels() if panel.name not in EMPTY_PANELS]
+    empty = [panel for panel in panels() if panel.name in EMPTY_PANELS]
+    assert {panel.name for panel in empty} == set(EMPTY_PANELS)
 
     def work() -> None:
         puts.send()
@@ -164,11 +166,13 @@ def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, start
         work()
         now = time.time()
         waiting[:] = [panel for panel in waiting if is_empty(prometheus, panel, now)]
-        return {panel.name for panel in waiting} == set(EMPTY_PANELS)
+        return not waiting
 
     with contextlib.suppress(AssertionError):  # of the waiting, which does not name them
         wait_until(all_have_shown_data, "every panel shows data, but for those with a reason", every=0.5)
-    assert {panel.name for panel in waiting} == set(EMPTY_PANELS)
+    assert not [panel.name for panel in waiting]
+    # One scrape that takes too long on a busy host is data of some of them.
+    wait_until(lambda: all(is_empty(prometheus, panel, time.time()) for panel in empty), "panels without data")
     # With All, sums by host take the place of those of the IOCs, or those of all hosts.
     summed = [panel for panel in panels() if re.search("chosen|job!~", str(panel.targets))]
     for instance in (".+", f"127.0.0.1:{exporter.port}"):

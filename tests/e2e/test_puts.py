@@ -1,4 +1,6 @@
 """N puts are N: counted by the IOC's own records, and equal on /metrics, with who sent them."""
+import signal
+
 import pytest
 
 from harness import clients, databases
@@ -218,12 +220,14 @@ def test_each_base(start_ioc, start_exporter, connect, base):
 def test_clients_that_come_before_a_restarted_ioc_is_found(start_ioc, start_exporter, connect, put_source):
     """Clients reconnect within milliseconds of an IOC's start: their channels have names all the same."""
     ioc = start_ioc("puts-restarted", databases.put_targets("W:", TARGETS))
-    exporter = start_exporter("--discovery.interval=4s", sees=[ioc])
+    exporter = start_exporter(sees=[ioc])
     ioc.kill()
     exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc=ioc.name) == 0, "the IOC is down")
+    exporter.process.popen.send_signal(signal.SIGSTOP)  # it finds nothing now, its programs in the kernel go on
     again = start_ioc(ioc.name, databases.put_targets("W:", TARGETS), port=ioc.port)
     sender = connect(clients.libca, [again], names("set"), 101)
     assert sender.send() == 101 * TARGETS
+    exporter.process.popen.send_signal(signal.SIGCONT)
     scrape = exporter.wait_up(again, timeout=60)
     expected = by(clients.LIBCA_USER, "write", names("set"), 101)
     if put_source == "packets":

@@ -46,7 +46,7 @@ class Prometheus:
             target, _, path = url.partition("/")
             scrapes.append({"job_name": job, "metrics_path": f"/{path}", "static_configs": [{"targets": [target]}],
                             **(settings or {}).get(job, {})})
-        times = {"scrape_interval": f"{interval}s", "scrape_timeout": "1s", "evaluation_interval": f"{interval}s"}
+        times = {"scrape_interval": f"{interval}s", "scrape_timeout": f"{interval}s", "evaluation_interval": f"{interval}s"}
         config = {"global": times, "rule_files": [str(path) for path in rules], "scrape_configs": scrapes, **(more or {})}
         (log_dir / f"{name}.yml").write_text(json.dumps(config))  # which is YAML, too
         self.port = free_port()

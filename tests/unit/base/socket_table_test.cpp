@@ -250,11 +250,14 @@ TEST(SocketTable, AnEndedProcessIsAnError) {
               testing::HasSubstr("/proc/2147483647/ns/net: No such file"));
 }
 
-std::map<std::uint16_t, InetSocket> by_remote_port() {
-  std::map<std::uint16_t, InetSocket> all;
+// By local and remote port: sockets of other tests are there, too.
+std::map<std::pair<std::uint16_t, std::uint16_t>, InetSocket> by_ports() {
+  std::map<std::pair<std::uint16_t, std::uint16_t>, InetSocket> all;
   must_succeed(value_of(SocketTable::of_process(RootedFs(), ::getpid()))
                    .for_each(SocketKind::traffic,
-                             [&all](const InetSocket& one) { all[one.remote_port] = one; }));
+                             [&all](const InetSocket& one) {
+                               all[{one.local_port, one.remote_port}] = one;
+                             }));
   return all;
 }
 
@@ -264,8 +267,9 @@ TEST(TcpTraffic, BothEndsOfAConnectionAndItsBytes) {
   ASSERT_EQ(::send(client.get(), "23 bytes of a telegram.", 23, 0), 23);
   char bytes[23];
   ASSERT_EQ(::recv(server.get(), bytes, sizeof bytes, MSG_WAITALL), 23);
-  auto all = by_remote_port();
-  const InetSocket &at_server = all[port_of(client)], &at_client = all[port_of(listener)];
+  auto all = by_ports();
+  const InetSocket& at_server = all[{port_of(listener), port_of(client)}];
+  const InetSocket& at_client = all[{port_of(client), port_of(listener)}];
   EXPECT_EQ(at_server.local_port, port_of(listener));
   EXPECT_EQ(at_server.remote, ipv4_address(127, 0, 0, 1));
   EXPECT_EQ(at_server.received, 23u);

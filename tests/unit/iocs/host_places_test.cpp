@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr milliseconds kLong{20'000};
+constexpr milliseconds kLong{60'000};
 
 class HostPlaces : public testing::Test, public ProcTree {
  protected:

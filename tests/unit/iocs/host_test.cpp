@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kLongEnough{20};
+constexpr seconds kLongEnough{60};
 
 // Of an IOC that has not loaded its database.
 class ZeroMemory : public Memory {

@@ -93,7 +93,12 @@ class ReaderPoolOfSlowReaders : public testing::Test {
     };
     while (!is_stopped()) ::poll(nullptr, 0, 1);
   }
-  // The state that the tree gives the reader.
+  static pid_t pid_of(const UniqueFd& process) {
+    const auto info = RootedFs().read("/proc/self/fdinfo/" + std::to_string(process.get()), 4096);
+    const auto at = info ? info->find("Pid:") : std::string::npos;
+    return at == std::string::npos ? 0 : std::atoi(info->c_str() + at + 4);
+  }
+  // The state that the tree gives the reader: from its start on it runs, or waits for a CPU.
   void say(pid_t reader, char state) {
     tree_.write("/proc/" + std::to_string(reader) + "/stat",
                 std::to_string(reader) + " (r) " + state +
@@ -108,8 +113,10 @@ class ReaderPoolOfSlowReaders : public testing::Test {
   TemporaryFolder tree_;
   const std::shared_ptr<Helper> helper_ =
       *Helper::start({"test-helper", [] { return Result<void>(); },
-                      [](const HelperRequest& request, const UniqueFd& file) {
-                        return serve_reader_request(request, file, nullptr);
+                      [this](const HelperRequest& request, const UniqueFd& file) {
+                        auto reader = serve_reader_request(request, file, nullptr);
+                        if (reader && *reader) say(pid_of(*reader), 'R');
+                        return reader;
                       }});
   ReaderPool pool_;
   const UniqueFd library_{::open(TARGET_LIB, O_RDONLY)};
@@ -143,6 +150,7 @@ TEST_F(ReaderPoolOfSlowReaders, AFewMayTakeLong) {
   for (pid_t process = 1; process <= kFew + 1; ++process) {
     auto memory = value_of(pool_.memory(read_process_stat(RootedFs("/"), ::getpid())->id));
     const pid_t reader = reader_named("ioc_exp-read");
+    ASSERT_GT(reader, 0);
     memory.reset();  // it is the idle one now
     starve(reader);
     const auto found = pool_.symbols(process, library_.get(), "a file");
@@ -157,7 +165,9 @@ TEST_F(ReaderPoolOfSlowReaders, AFewMayTakeLong) {
 
 TEST_F(ReaderPoolOfSlowReaders, OneThatSleepsIsGivenUp) {
   ASSERT_TRUE(symbols(other_));
-  stop(reader_named("ioc_exp-read"));
+  const pid_t reader = reader_named("ioc_exp-read");
+  stop(reader);
+  say(reader, 'T');
   const auto found = symbols(library_);
   ASSERT_FALSE(found);
   EXPECT_THAT(found.error().message(), testing::HasSubstr("no answer within 1000 ms"));
@@ -169,7 +179,6 @@ TEST_F(ReaderPoolOfSlowReaders, OneThatSleepsIsGivenUp) {
 TEST_F(ReaderPoolOfSlowReaders, AStoppedHelperIsNotWaitedFor) {
   ASSERT_TRUE(symbols(other_));
   const pid_t reader = reader_named("ioc_exp-read");
-  say(reader, 'R');  // one that waits for a CPU does not hang
   ASSERT_EQ(::kill(helper_->pid(), SIGSTOP), 0);
   EXPECT_TRUE(symbols(library_)) << "a reader that is there reads";
   const IocId own = read_process_stat(RootedFs("/"), ::getpid())->id;
