@@ -10,7 +10,6 @@
  *   callback   the same in a thread with the name of a callback thread
  *   interrupt  scanIoImmediate of a list that holds the record alone: DTYP "Bench Interrupt"
  *   direct     the record's support, as drivers call it that do without dbProcess
- *   once       scanOnce; at most 500 calls, which wait for the end of the batch
  *   link       dbPutLink of a calcout's OUT
  *   inside     ca_put of a client within the IOC to the record's PREC, which does not process it
  */
@@ -86,11 +85,6 @@ static void call_support(struct load *load)
 	load->record->rset->process(load->record);
 }
 
-static void call_once(struct load *load)
-{
-	scanOnce(load->record);
-}
-
 static void call_link(struct load *load)
 {
 	const double value = 1;
@@ -108,8 +102,7 @@ static void call_inside(struct load *load)
 static const struct kind kinds[] = {
 	{"run", NULL, 1, call_process},           {"callback", "cbMedium", 1, call_process},
 	{"interrupt", "port", 0, call_interrupt}, {"direct", "port", 1, call_support},
-	{"once", "port", 1, call_once},           {"link", "port", 1, call_link},
-	{"inside", "port", 0, call_inside},
+	{"link", "port", 1, call_link},           {"inside", "port", 0, call_inside},
 };
 static const struct kind *kind;
 

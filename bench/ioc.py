@@ -128,7 +128,6 @@ def ways(args, name, pid):
         "no budget, all timed": exporter_way("--overhead.budget=0", "--overhead.target=0"),
         "no budget, without durations": exporter_way("--overhead.budget=0", "--no-records.durations"),
         "puts only": exporter_way("--no-collector.records", ready="found"),
-        "no budget, all timed, links": exporter_way("--overhead.budget=0", "--overhead.target=0", "--records.links=10000"),
         "no budget, all timed, traces": exporter_way("--overhead.budget=0", "--overhead.target=0", "--collector.traces"),
         # Of the load "5,000 records at 10 Hz" 500 is one chain in a hundred.
         "traces, one a second": exporter_way("--collector.traces"),

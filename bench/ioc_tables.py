@@ -19,7 +19,6 @@ DOCUMENTED = {
     "empty pair": "an empty uprobe and uretprobe",
     "ioc_exporter": "ioc_exporter",
     "no budget, all timed": "`--overhead.budget=0 --overhead.target=0`",
-    "no budget, all timed, links": "the same with `--records.links=10000`",
     "no budget, all timed, traces": "the same with `--collector.traces`",
     "no budget, without durations": "`--overhead.budget=0 --no-records.durations`",
     "puts only": "`--no-collector.records`",
@@ -27,7 +26,7 @@ DOCUMENTED = {
 }
 MOTORS = "128 motors at 8 asyn-like ports, put-callbacks pending at all"
 # Ways that only the load MOTORS shows. README.md leaves it out.
-DOCUMENTED_OF_MOTORS = {"no budget, all timed, links", "no budget, all timed, traces"}
+DOCUMENTED_OF_MOTORS = {"no budget, all timed, traces"}
 # The columns that the documents show.
 SHOWN = ["scan p99 ms", "put p99 us", "monitor p99 us"]
 # The columns of the short table in README.md.

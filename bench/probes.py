@@ -21,18 +21,17 @@ from attached import (Answering, Held, Nothing, bpftrace_script, copy_libraries,
 HERE = os.path.dirname(os.path.abspath(__file__))
 WRITE = "_ZN11dbChannelIO5writeER10epicsGuardI10epicsMutexEjmPKv"
 COMPLETIONS = {"without": "Passive", "with": "1 second"}
-# What is called: the IOC, kind and record of bench/dbprocess_load.c, and the most calls of a batch.
+# What is called: the IOC, kind and record of bench/dbprocess_load.c.
 CALLS = {
-    "dbProcess": ("without", "run BENCH:CALC", 20000),
-    "dbProcess in a callback thread": ("without", "callback BENCH:CALC", 20000),
-    "dbProcess for I/O Intr": ("without", "interrupt BENCH:INTR", 20000),
-    "dbProcess, completions probed": ("with", "run BENCH:CALC", 20000),
-    "support without dbProcess": ("with", "direct BENCH:CALC", 20000),
-    "scanOnce": ("without", "once BENCH:CALC", 500),
-    "dbPutLink": ("without", "link BENCH:LINK", 20000),
-    "dbChannelIO::write": ("without", "inside BENCH:CALC", 20000),
+    "dbProcess": ("without", "run BENCH:CALC"),
+    "dbProcess in a callback thread": ("without", "callback BENCH:CALC"),
+    "dbProcess for I/O Intr": ("without", "interrupt BENCH:INTR"),
+    "dbProcess, completions probed": ("with", "run BENCH:CALC"),
+    "support without dbProcess": ("with", "direct BENCH:CALC"),
+    "dbPutLink": ("without", "link BENCH:LINK"),
+    "dbChannelIO::write": ("without", "inside BENCH:CALC"),
 }
-EMPTY = {"without": ["dbProcess", "dbPut", "dbPutLink", "scanOnceCallback", WRITE]}
+EMPTY = {"without": ["dbProcess", "dbPut", "dbPutLink", WRITE]}
 EMPTY["with"] = [*EMPTY["without"], "recGblFwdLink"]
 
 
@@ -70,13 +69,13 @@ def ways(args, iocs):
                                bpftrace_script(ioc.process.pid) + bpftrace_script(ioc.process.pid, "more_probes.bt")],
                               lambda log: "Attaching" in log, env=env) for ioc in iocs.values()])
 
-    table = {"nothing": Nothing, "empty entries": empty, "ioc_exporter": exporter(), "--records.links": exporter("--records.links=10000"),
+    table = {"nothing": Nothing, "empty entries": empty, "ioc_exporter": exporter(),
              "--collector.traces": exporter("--collector.traces")}
     return table if args.no_bpftrace else table | {"bpftrace": bpftrace}
 
 
-def ns_a_call(ioc, call, most, args):
-    ioc.tell(f"{call} {min(args.calls, most)} {args.batches}")
+def ns_a_call(ioc, call, args):
+    ioc.tell(f"{call} {args.calls} {args.batches}")
     return statistics.median(ioc.numbers())
 
 
@@ -89,8 +88,8 @@ def measure(args, iocs):
         for way in order:
             with table[way]():
                 time.sleep(args.settle)
-                for call, (ioc, line, most) in CALLS.items():
-                    results[way][call].append(ns_a_call(iocs[ioc], line, most, args))
+                for call, (ioc, line) in CALLS.items():
+                    results[way][call].append(ns_a_call(iocs[ioc], line, args))
         print(f"round {round_number + 1} of {args.rounds}", file=sys.stderr)
     return results
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the pictures in docs/pictures again, from a demo with several IOCs that runs for ten minutes or more:
 #
-#   ./run.sh --demo -- --records.links=1000 --records.causes --collector.putlog     and beside it:     demo/more.sh BO TL LI
+#   ./run.sh --demo -- --records.causes --collector.putlog     and beside it:     demo/more.sh BO TL LI
 #   scripts/make-pictures.sh [EXPORTER_PORT [PROMETHEUS_PORT]]      default: 10064 9090
 #
 # Needs chromium (Debian: apt-get install chromium), and what scripts/draw-grafana.sh needs for the dashboards. Each

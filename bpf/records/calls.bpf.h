@@ -209,8 +209,6 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 		return 0;
 	settle_frames(thread, config, ctx);
 	thread->ends = config->ends;
-	if (cfg_links)
-		settle_links(ctx, thread, config, record);
 	count_hit(thread, config, IOCX_PROBE_PROCESS);
 	count_if_cold(thread, begin);
 
@@ -294,7 +292,7 @@ static __noinline int count_timed_in_line(struct iocx_thread *thread, const stru
 	if (!add_to_slot(times, call->bucket, call->weight))
 		count_in_bucket(thread->slot, call->record, call->bucket, call->weight);
 	count_transition(thread, &line->severity, call->severity);
-	count_cause_and_link(thread, call->record, call->parent);
+	count_by_cause(thread, call->record, call->parent);
 	if (!call->active && (times->timed & 63 || !read_pact(config, call->record)))
 		return 0;
 	leave_line(thread, call->record);

@@ -165,8 +165,6 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 			return count_direct(ctx, thread, config, record);
 		}
 	}
-	if (cfg_links)
-		note_forward_link(ctx, thread, record);
 	if (!stats || !start)
 		return 0;
 	forget_completion(thread->slot, stats);

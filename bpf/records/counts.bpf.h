@@ -64,51 +64,36 @@ static __always_inline struct iocx_record_stats *stats_of(__u32 slot, __u64 reco
 	return add_record(slot, record) ? bpf_map_lookup_elem(records, &record) : NULL;
 }
 
-/* The IOC of a thread, as one number: what add_cause() and add_link() take. */
+/* The IOC of a thread, as one number: what add_cause() takes. */
 static __always_inline __u64 ioc_of_thread(const struct iocx_thread *thread)
 {
 	return (__u64)thread->generation << 32 | thread->slot;
 }
 
 /*
- * Adds a key with the count 1. Counts a drop for the reason `full` when there is no room for its IOC. Nothing is added
- * for an IOC that is not watched any more: it would never be removed.
+ * Adds a cause with the count 1. Nothing is added for an IOC that is not watched any more: it would never be removed. A
+ * global function, as those of base/caps.bpf.h. `name`: both halves of iocx_cause_key.comm.
  */
-static __always_inline int add_key(void *map, enum iocx_record_table table, __u64 of_ioc, const void *key,
-				   enum iocx_record_drop full)
+__attribute__((noinline)) int add_cause(__u64 ioc, __u64 record, __u32 cause, __u64 name, __u64 name_too)
 {
-	const __u32 slot = (__u32)of_ioc, generation = of_ioc >> 32;
+	struct iocx_cause_key key = {.record = record, .generation = ioc >> 32, .cause = cause};
+	const __u32 slot = (__u32)ioc;
 	const struct iocx_ioc_config *config = bpf_map_lookup_elem(&ioc_config, &slot);
 	const __u64 one = 1;
 	__u32 holder;
 
-	if (!config || config->generation != generation)
+	if (!config || config->generation != key.generation)
 		return 0;
-	holder = config->holder;
-	if (take_place(table, holder)) {
-		if (!bpf_map_update_elem(map, key, &one, BPF_NOEXIST))
-			return 1;
-		give_place(table, holder);
-	}
-	count_drop(full);
-	return 0;
-}
-
-/* Global functions, as those of base/caps.bpf.h. `name`: both halves of iocx_cause_key.comm. */
-__attribute__((noinline)) int add_cause(__u64 ioc, __u64 record, __u32 cause, __u64 name, __u64 name_too)
-{
-	struct iocx_cause_key key = {.record = record, .generation = ioc >> 32, .cause = cause};
-
 	__builtin_memcpy(key.comm, &name, sizeof(name));
 	__builtin_memcpy(key.comm + sizeof(name), &name_too, sizeof(name_too));
-	return add_key(&record_causes, IOCX_HELD_CAUSES, ioc, &key, IOCX_RECORD_DROP_CAUSES_FULL);
-}
-
-__attribute__((noinline)) int add_link(__u64 ioc, __u64 source, __u64 record)
-{
-	struct iocx_link_key key = {.source = source, .record = record, .generation = ioc >> 32};
-
-	return add_key(&record_links, IOCX_HELD_LINKS, ioc, &key, IOCX_RECORD_DROP_LINKS_FULL);
+	holder = config->holder;
+	if (take_place(IOCX_HELD_CAUSES, holder)) {
+		if (!bpf_map_update_elem(&record_causes, &key, &one, BPF_NOEXIST))
+			return 1;
+		give_place(IOCX_HELD_CAUSES, holder);
+	}
+	count_drop(IOCX_RECORD_DROP_CAUSES_FULL);
+	return 0;
 }
 
 /* For `parent` of a call that another record makes, when the stack of the thread does not hold that one. */
@@ -134,46 +119,24 @@ static __always_inline void count_cause(struct iocx_thread *thread, __u64 record
 			  *(const __u64 *)(key.comm + sizeof(__u64)));
 }
 
-static __always_inline void count_link(struct iocx_thread *thread, __u64 record, __u64 parent)
-{
-	struct iocx_link_key key = {.source = parent, .record = record, .generation = thread->generation};
-	__u64 *count;
-
-	if (parent == UNKNOWN_PARENT) {
-		count_drop(IOCX_RECORD_DROP_LINKS_TOO_DEEP);
-		return;
-	}
-	count = bpf_map_lookup_elem(&record_links, &key);
-	if (count)
-		*count += 1;
-	else
-		add_link(ioc_of_thread(thread), parent, record);
-}
-
 /* Of a processing. `parent`: the record that processes this one; 0 when there is none; BY_CAUSE(). */
-static __always_inline void count_cause_and_link(struct iocx_thread *thread, __u64 record, __u64 parent)
+static __always_inline void count_by_cause(struct iocx_thread *thread, __u64 record, __u64 parent)
 {
-	const int by_cause = IS_BY_CAUSE(parent);
-
 	if (!parent)
 		thread->counts.roots += 1;
-	else if (by_cause)
+	else if (IS_BY_CAUSE(parent))
 		thread->counts.by_cause[(parent - BY_CAUSE(IOCX_CAUSE_DIRECT)) & 3] += 1;
 	else
 		thread->counts.nested += 1;
 	if (cfg_causes)
 		count_cause(thread, record, parent);
-	if (cfg_links && !parent)
-		parent = thread->links.continues;
-	if (cfg_links && parent && !by_cause)
-		count_link(thread, record, parent);
 }
 
 static __always_inline void count_processed(struct iocx_thread *thread, struct iocx_record_stats *stats, __u64 record,
 					    __u64 parent)
 {
 	stats->processed += 1;
-	count_cause_and_link(thread, record, parent);
+	count_by_cause(thread, record, parent);
 }
 
 /*

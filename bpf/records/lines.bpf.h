@@ -191,7 +191,7 @@ static __always_inline int count_in_line(struct iocx_thread *thread, struct iocx
 	line->untimed += 1;
 	line->ends = thread->ends;
 	count_transition(thread, &line->severity, severity);
-	count_cause_and_link(thread, record, parent);
+	count_by_cause(thread, record, parent);
 	return 0;
 }
 

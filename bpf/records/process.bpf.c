@@ -47,7 +47,6 @@ MAPPED_ARRAY(record_held, IOCX_RECORD_HOLDERS, struct iocx_held);
 #include "traces/inside.bpf.h"
 #include "traces/chains.bpf.h"
 #include "traces/links.bpf.h"
-#include "records/record_links.bpf.h"
 #include "records/calls.bpf.h"
 #include "records/put_source.bpf.h"
 #include "records/puts.bpf.h"

@@ -6,9 +6,8 @@
 /* Number of elements of record_threads less one: a power of two less one. */
 const volatile __u32 thread_mask = 0;
 
-/* Optional counts of each processing. Constants at load time: what is off costs nothing. */
+/* Optional: a constant at load time, so that it costs nothing while it is off. */
 const volatile __u32 cfg_causes = 0; /* each record's causes */
-const volatile __u32 cfg_links = 0;  /* links from record to record */
 
 /* Attachments have a cookie that says which of IOCX_ATTACH_* they are: one program does for both. */
 const volatile __u32 cfg_cookies = 0;
@@ -53,8 +52,6 @@ MAP(record_drops, PERCPU_ARRAY, IOCX_RECORD_DROPS, __u32, __u64); /* enum iocx_r
 
 /* The entries of a record are written under its lock, so that the counts need no atomics. */
 MAP(record_causes, HASH, 1, struct iocx_cause_key, __u64);
-
-MAP(record_links, HASH, 1, struct iocx_link_key, __u64);
 
 /* Processings by threads that have no stack. */
 MAP(threadless, ARRAY, IOCX_MAX_IOCS, __u32, __u64); /* slot */

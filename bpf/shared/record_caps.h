@@ -12,7 +12,6 @@ enum iocx_record_table {
 	IOCX_HELD_THREADS,          /* record_thread_owners */
 	IOCX_HELD_OVERFLOW_THREADS, /* record_threads_overflow */
 	IOCX_HELD_CAUSES,
-	IOCX_HELD_LINKS,
 	IOCX_HELD_SCAN_LISTS,
 	IOCX_HELD_LINES /* line_chunks */
 };

@@ -166,7 +166,6 @@ enum iocx_record_probe {
 	IOCX_PROBE_LINK_PUT,       /* dbCaPutLinkCallback */
 	IOCX_PROBE_PUT_INSIDE,     /* dbChannelIO::write */
 	IOCX_PROBE_NOTIFY_INSIDE,  /* the same with callback */
-	IOCX_PROBE_ONCE,           /* scanOnceCallback, scanOnce */
 	IOCX_PROBE_LINK_STEP,      /* dbPutLink */
 };
 
@@ -254,14 +253,6 @@ struct iocx_thread_counts {
 	__u64 transitions[IOCX_SEVERITIES]; /* changes of a record to this severity */
 };
 
-/* With --records.links: a completion on a thread, whose forward link processes a record at most once. */
-struct iocx_thread_links {
-	__u64 record;     /* whose recGblFwdLink() was entered outside of its dbProcess; 0: none */
-	__u64 sp;         /* there */
-	__u64 returns_to; /* the return address there */
-	__u64 continues;  /* the record whose completion made the outermost dbProcess; 0: none */
-};
-
 /*
  * The stack of a thread. Most are elements of the array record_threads, at the index that the low bits of the thread
  * id give. When another thread has that element, the stack is in the hash record_threads_overflow.
@@ -279,7 +270,6 @@ struct iocx_thread {
 	struct iocx_thread_counts counts;
 	struct iocx_thread_puts puts;
 	struct iocx_thread_lines lines;
-	struct iocx_thread_links links;
 	struct iocx_frame frames[IOCX_MAX_DEPTH];
 };
 
@@ -299,33 +289,6 @@ struct iocx_cause_key {
 };
 
 /*
- * Source of a CP or CPP link, which is a PV: its record's name as a number. No address has the highest bit. FNV-1a, up to
- * the field.
- */
-#define IOCX_LINK_BY_NAME (1ULL << 63)
-#define IOCX_LINK_NAME 61
-static inline __u64 iocx_link_source(const char *pv)
-{
-	__u64 hash = 0xcbf29ce484222325ULL;
-	__u32 i;
-
-	for (i = 0; i < IOCX_LINK_NAME; i++) {
-		if (!pv[i] || pv[i] == '.')
-			break;
-		hash = (hash ^ (__u8)pv[i]) * 0x100000001b3ULL;
-	}
-	return hash | IOCX_LINK_BY_NAME;
-}
-
-/* Processings of one record by another, or requests for them (scanOnce). */
-struct iocx_link_key {
-	__u64 source; /* struct dbCommon *, or iocx_link_source() */
-	__u64 record;
-	__u32 generation; /* of the IOC */
-	__u32 pad;
-};
-
-/*
  * Entries in one of an IOC's maps. Programs look at it when they add one. Index into `record_rooms`: the slot, for the
  * map of its records; IOCX_COMPLETIONS_ROOM(slot), for that of their completions.
  */
@@ -338,32 +301,26 @@ struct iocx_room {
 #define IOCX_RECORD_ROOMS (2 * IOCX_MAX_IOCS)
 
 /* Index into the per-CPU array `record_drops`. */
-#define IOCX_RECORD_DROP_LIST(ROW)                                                 \
-	/* no room for the stack of another thread: counted without a duration */  \
-	ROW(IOCX_RECORD_DROP_THREADS_FULL, "threads_full", LOST)                   \
-	/* no room for another record: the call was not counted */                 \
-	ROW(IOCX_RECORD_DROP_RECORDS_FULL, "records_full", LOST)                   \
-	/* its IOC has used up its share of --limit.kernel-memory: not counted */  \
-	ROW(IOCX_RECORD_DROP_MEMORY_LIMIT, "memory_limit", LOST)                   \
-	/* the kernel had no memory at that moment: not counted */                 \
-	ROW(IOCX_RECORD_DROP_NO_MEMORY, "no_memory", LOST)                         \
-	/* the IOC's map of records was not there: not counted */                  \
-	ROW(IOCX_RECORD_DROP_NO_MAP, "no_map", LOST)                               \
-	/* a field of the record could not be read: counted as processed */        \
-	ROW(IOCX_RECORD_DROP_READ, "read_failed", LOST)                            \
-	/* an exception or the end of its thread left it: without a duration */    \
-	ROW(IOCX_RECORD_DROP_UNWOUND, "unwound", LOST)                             \
-	/* no room for another cause of a record: counted without it */            \
-	ROW(IOCX_RECORD_DROP_CAUSES_FULL, "causes_full", LOST)                     \
-	/* no room for another link: counted without it */                         \
-	ROW(IOCX_RECORD_DROP_LINKS_FULL, "links_full", LOST)                       \
-	/* a processing by dbCa for which link is not known: without it */         \
-	ROW(IOCX_RECORD_DROP_LINKS_UNKNOWN, "links_unknown", LOST)                 \
-	/* a call nested so deep that its caller is not known: without its link */ \
-	ROW(IOCX_RECORD_DROP_LINKS_TOO_DEEP, "links_too_deep", LOST)               \
-	/* no room for another scan list: its scans are not timed */               \
-	ROW(IOCX_RECORD_DROP_SCAN_LISTS_FULL, "scan_lists_full", LOST)             \
-	/* no room for another asynchronous record: not timed */                   \
+#define IOCX_RECORD_DROP_LIST(ROW)                                                \
+	/* no room for the stack of another thread: counted without a duration */ \
+	ROW(IOCX_RECORD_DROP_THREADS_FULL, "threads_full", LOST)                  \
+	/* no room for another record: the call was not counted */                \
+	ROW(IOCX_RECORD_DROP_RECORDS_FULL, "records_full", LOST)                  \
+	/* its IOC has used up its share of --limit.kernel-memory: not counted */ \
+	ROW(IOCX_RECORD_DROP_MEMORY_LIMIT, "memory_limit", LOST)                  \
+	/* the kernel had no memory at that moment: not counted */                \
+	ROW(IOCX_RECORD_DROP_NO_MEMORY, "no_memory", LOST)                        \
+	/* the IOC's map of records was not there: not counted */                 \
+	ROW(IOCX_RECORD_DROP_NO_MAP, "no_map", LOST)                              \
+	/* a field of the record could not be read: counted as processed */       \
+	ROW(IOCX_RECORD_DROP_READ, "read_failed", LOST)                           \
+	/* an exception or the end of its thread left it: without a duration */   \
+	ROW(IOCX_RECORD_DROP_UNWOUND, "unwound", LOST)                            \
+	/* no room for another cause of a record: counted without it */           \
+	ROW(IOCX_RECORD_DROP_CAUSES_FULL, "causes_full", LOST)                    \
+	/* no room for another scan list: its scans are not timed */              \
+	ROW(IOCX_RECORD_DROP_SCAN_LISTS_FULL, "scan_lists_full", LOST)            \
+	/* no room for another asynchronous record: not timed */                  \
 	ROW(IOCX_RECORD_DROP_COMPLETIONS_FULL, "completions_full", LOST)
 IOCX_DROP_ENUM(iocx_record_drop, IOCX_RECORD_DROP_LIST, IOCX_RECORD_DROPS)
 

@@ -111,17 +111,10 @@ def board() -> Board:
                            Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
 
             Row("What sets off what"),
-            Table("Chains, 5 min", "Which record processes which through its links, and how often: the 20 busiest pairs. Only "
-                  "where the exporter runs with --records.links.",
-                  [Query(f"topk(20, sum by (ioc, source_record, record) (rate(epics_record_link_total{{{RECORD}}}[5m])) > 0)",
-                         instant=True)], width=12, sort=["-Records processed/s"],
-                  without="Counted with --records.links=N",
-                  columns=[Column("source_record", "Record", to_puts="pv"), Column("ioc", "IOC", width=105, board=True), Column("record", "processes", to_puts="pv"),
-                           Column("Value", "Records processed/s", width=160, unit="none", decimals=1)]),
             Table("Causes of single records, 5 min", "What sets off the 20 busiest records. Only where the exporter runs with "
                   "--records.causes.",
                   [Query(f"topk(20, sum by (ioc, record, cause) (rate(epics_record_process_cause_total{{{RECORD}}}[5m])) > 0)",
-                         instant=True)], width=12, sort=["-Records processed/s"],
+                         instant=True)], sort=["-Records processed/s"],
                   without="Counted with --records.causes",
                   columns=[Column("record", "Record", to_puts="pv"), Column("ioc", "IOC", width=120, board=True), Column("cause", "Cause", width=120),
                            Column("Value", "Records processed/s", width=160, unit="none", decimals=1)]),

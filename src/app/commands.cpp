@@ -13,7 +13,6 @@
 #include "iocs/iocs_command.h"
 #include "putlog/puts_command.h"
 #include "puts/who_wrote_command.h"
-#include "records/graph_command.h"
 #include "records/links_command.h"
 #include "traces/trace_command.h"
 
@@ -47,8 +46,6 @@ constexpr Command kCommands[] = {
     {"who-wrote", "PV", "who wrote to a PV last", printed<ca::who_wrote_command>},
     {"puts", "", "puts as they come, or since a time, with their values", putlog::puts_command},
     {"trace", "RECORD", "what a record sets in motion, with times", traces::trace_command},
-    {"graph", "RECORD", "records that a record processes through its links",
-     printed<records::graph_command>},
     {"links", "IOC", "Channel Access links of an IOC that are down",
      printed<records::links_command>},
     {"check", "--ioc=NAME", "whether an IOC is well, for Nagios", printed<check_command>},
@@ -62,6 +59,7 @@ struct GoneCommand {
   const char* instead;
 };
 constexpr GoneCommand kGoneCommands[] = {
+    {"graph", "ioc_exporter trace, which shows chains with --collector.traces"},
     {"top", "ioc_exporter status --watch"},
     {"locks", "gdb as in docs/runbooks/EpicsRecordsStuck.md"},
     {"functions", "ioc_exporter --config.check, and ioc_exporter status (docs/functions.md)"},

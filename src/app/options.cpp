@@ -51,7 +51,8 @@ std::vector<GoneOption> gone_options() {
   return {{"--putlog.store=DIR putlog.store",
            "--putlog.file, whose files ioc_exporter puts --since --file reads"},
           {"putlog.store_size=BYTES", "putlog.file_size and putlog.file_count"},
-          {"putlog.store_age=DURATION", "putlog.file_age and putlog.file_count"}};
+          {"putlog.store_age=DURATION", "putlog.file_age and putlog.file_count"},
+          {"--records.links=N records.links", "--collector.traces, whose traces show chains"}};
 }
 
 void add_options(OptionTable& table, Options& options) {

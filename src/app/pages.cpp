@@ -7,7 +7,6 @@
 
 #include "app/daemon.h"
 #include "app/follow_stream.h"
-#include "app/graph_request.h"
 #include "app/puts_request.h"
 #include "app/reload.h"
 #include "app/rooms.h"
@@ -20,7 +19,6 @@
 #include "base/value_text.h"
 #include "iocs/iocs_command.h"
 #include "putlog/put_query.h"
-#include "records/graph.h"
 #include "records/links_command.h"
 #include "traces/trace_query.h"
 #include "web/page.h"
@@ -99,13 +97,11 @@ web::Response landing_page(Daemon& daemon, const std::string& telemetry_path,
   page.version = build_info().version;
   if (query_value(request.query, "format") == "text") return {200, kPlainText, status_text(page)};
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
-  page.links = {
-      {telemetry_path, "Metrics", "for Prometheus"},
-      {kPutsPagePath, "Puts", "live puts, with --collector.putlog"},
-      {kFlamePath, "Flame", "time of records by chain, with --collector.traces"},
-      {records::kGraphPath, "Graph", "records that a record processes, with --records.links"},
-      {kRunbooksPath, "Runbooks", "meaning of each alert, and what to do"},
-      {"/-/healthy", "Health", "200 while the exporter works"}};
+  page.links = {{telemetry_path, "Metrics", "for Prometheus"},
+                {kPutsPagePath, "Puts", "live puts, with --collector.putlog"},
+                {kFlamePath, "Flame", "time of records by chain, with --collector.traces"},
+                {kRunbooksPath, "Runbooks", "meaning of each alert, and what to do"},
+                {"/-/healthy", "Health", "200 while the exporter works"}};
   return {200, web::kHtmlContentType, web::render_landing_page(page)};
 }
 
@@ -139,9 +135,6 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   };
   table[iocs::kIocListPath] = [&daemon](const web::Request& request) {
     return answer_ioc_list(daemon, request);
-  };
-  table[records::kGraphPath] = [&daemon](const web::Request& request) {
-    return answer_graph(daemon.records().read(), daemon.records().counts_links(), request);
   };
   table[records::kLinksPath] = [&daemon](const web::Request& request) {
     return answer_links(daemon, request);

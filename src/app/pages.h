@@ -22,7 +22,7 @@ struct Runbook {
 inline constexpr const char* kRunbooksPath = "/runbooks/";
 std::span<const Runbook> runbooks();
 
-// Handlers for "/", the metrics, who-wrote, the put log, traces, the graph, the runbooks,
+// Handlers for "/", the metrics, who-wrote, the put log, traces, the runbooks,
 // "/-/healthy" and
 // "/-/ready". They use `daemon` until the server stops.
 std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,

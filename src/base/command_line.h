@@ -14,7 +14,7 @@
 
 namespace ioc_exporter {
 
-// Output and exit status of a command: ioc_exporter who-wrote, graph, policy.
+// Output and exit status of a command: ioc_exporter who-wrote, trace, policy.
 struct CommandResult {
   int status = 0;
   std::string out;  // to standard output

@@ -33,7 +33,6 @@ Result<void> RecordsCollector::load() {
   RecordProcessOptions probe;
   probe.max_threads = options_.max_threads;
   probe.causes = options_.causes ? kMostRecordCauses : 0;
-  probe.links = options_.links;
   probe.traces = traces_;
   probe.kernel_memory =
       options_.kernel_memory > 0 ? options_.kernel_memory : usual_kernel_memory(host_.fs());
@@ -149,7 +148,7 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   target.records = records_of(*live.database);
   target.scan_periods = live.database->scan_periods;
   RecordPoints points = record_points(where, live.offsets, options_.puts, options_.durations,
-                                      traces_.on() && trace_problem().empty(), counts_links());
+                                      traces_.on() && trace_problem().empty());
   target.ending = std::move(points.process);
   target.extras = std::move(points.extras);
   target.puts = points.puts;

@@ -66,8 +66,6 @@ class RecordsCollector final : public Collector {
 
   // The IOCs with all their records, without bounds. In any thread.
   std::vector<IocSample> read();
-  // Whether links from record to record are counted.
-  bool counts_links() const { return options_.links > 0; }
 
  private:
   // An IOC whose records are counted, or are to be.

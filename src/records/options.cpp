@@ -12,8 +12,6 @@ void add_options(OptionTable& table, Options& options) {
        {"--records.durations", "Time processings, by breakpoints where dbProcess ends",
         on_off(options.durations)},
        {"--records.causes", "Count each record's processings by cause", on_off(options.causes)},
-       {"--records.links=N", "Links between records to count; 0: none",
-        whole_number(options.links, 0, 1'000'000)},
        {"--records.puts", "Count writes to records by source", on_off(options.puts)},
        {"--records.stuck-after=DURATION", "A record that is active (PACT) for longer is stuck",
         duration(options.stuck_after)},

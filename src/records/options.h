@@ -16,7 +16,6 @@ struct Options {
   bool durations = true;             // time processings
   std::uint32_t max_threads = 4096;  // that process records
   bool causes = false;               // each record's processings by cause
-  std::uint32_t links = 0;           // edges from record to record that are counted; 0 = none
   bool puts = true;                  // writes inside the IOC
   std::chrono::milliseconds stuck_after = std::chrono::seconds(30);  // active for longer: stuck
   double overhead_target = 1;   // percent of one core for each IOC, for timing; above: times less

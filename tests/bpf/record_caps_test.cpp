@@ -18,7 +18,7 @@ class RecordCapsTest : public ::testing::Test {
     if (::geteuid() != 0) return;
     RecordProcessOptions options;
     options.max_threads = 64;  // and 64 more that find their place taken
-    options.causes = options.links = options.scan_lists = options.scan_names = 64;
+    options.causes = options.scan_lists = options.scan_names = 64;
     probe_ = std::make_unique<RecordProcess>(value_of(RecordProcess::start(options)));
   }
   static void TearDownTestSuite() { probe_.reset(); }
@@ -94,7 +94,7 @@ TEST_F(RecordCapsTest, AThreadOfAnotherIocThanBeforeBringsItsPlaceAlong) {
   EXPECT_EQ(maps().caps.held(IOCX_HELD_THREADS), 1u);
 }
 
-TEST_F(RecordCapsTest, CausesAndLinksOfOneTakeNoRoomFromOthers) {
+TEST_F(RecordCapsTest, CausesOfOneTakeNoRoomFromOthers) {
   FakeIoc hog, other;
   watch(hog);
   const auto slot = watch(other);
@@ -104,12 +104,10 @@ TEST_F(RecordCapsTest, CausesAndLinksOfOneTakeNoRoomFromOthers) {
   other.ask({"set 0 link 1", "call 0 5"});
   std::map<std::uint64_t, std::uint64_t> causes;
   const auto all_causes = *probe_->causes();
-  const auto all_links = *probe_->links();
-  ASSERT_TRUE(all_causes.contains(slot) && all_links.contains(slot));
+  ASSERT_TRUE(all_causes.contains(slot));
   for (const RawCause& cause : all_causes.at(slot)) causes[cause.address] += cause.count;
   EXPECT_EQ(causes,
             (std::map<std::uint64_t, std::uint64_t>{{other.record(0), 5}, {other.record(1), 5}}));
-  EXPECT_EQ(only(all_links.at(slot)).count, 5u);
 }
 
 TEST_F(RecordCapsTest, ScanListsOfOneTakeNoRoomFromOthers) {

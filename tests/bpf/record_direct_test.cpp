@@ -135,17 +135,6 @@ TEST_P(RecordDirectTest, AnEndThatIsOverMakesNothingAfterIt) {
   EXPECT_EQ(counts(slot).causes, (Causes{{"direct", 8}, {"other", 7}}));
 }
 
-TEST_P(RecordDirectTest, ACompletionThatIsOverHasNoLinkToWhatComesAfterIt) {
-  start({.links = 64});
-  FakeIoc ioc;
-  const auto slot = watch(ioc);
-  look();
-  ioc.ask({"set 4 async 1", "name poller"});
-  for (int i = 0; i < 5; ++i) ioc.ask({"call 4 1", "after 4 1"});
-  EXPECT_EQ(counts(slot).causes, (Causes{{"main", 5}, {"other", 5}}));
-  EXPECT_TRUE(probe_->links()->empty());
-}
-
 // X calls a driver, which ends A, which ends B, whose link is C: of X's time that of C is not its
 // own.
 TEST_P(RecordDirectTest, EndsWithinEndsTakeNoTimeFromTheCallAroundThem) {

@@ -44,7 +44,7 @@ TEST_P(RecordProcessTest, WritesByLinksAreKnownByTheirCaller) {
   iocs::ProbeTarget where{target.path, false, target.code, target.offset, {}};
   for (const char* const name : {"dbProcess", "dbPut", "dbDbPutValue", "dbProcessNotify"})
     where.functions.emplace(name, FakeIoc::code_of(name));
-  const RecordPoints points = record_points(where, target, true, false, false, false);
+  const RecordPoints points = record_points(where, target, true, false, false);
   target.puts.link_from = points.puts.link_from;
   target.puts.link_size = points.puts.link_size;
   target.extras = points.extras;

@@ -64,7 +64,7 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     EXPECT_EQ(use.threads, 0u);
     EXPECT_TRUE(probe_->counts()->empty());
     for (const auto table : {IOCX_HELD_THREADS, IOCX_HELD_OVERFLOW_THREADS, IOCX_HELD_CAUSES,
-                             IOCX_HELD_LINKS, IOCX_HELD_SCAN_LISTS, IOCX_HELD_LINES})
+                             IOCX_HELD_SCAN_LISTS, IOCX_HELD_LINES})
       EXPECT_EQ(probe_->object().maps().caps.held(table), 0u) << table;
   }
   // In this test.

@@ -102,7 +102,7 @@ TEST_P(RecordTimingTest, ATimedCallTakesThoseWithinItAlong) {
 // A call that is not timed is over when its caller goes on, be the next call deeper on the stack or
 // not; while it is under way, it is what sets off the calls within it.
 TEST_P(RecordTimingTest, CallsThatAreNotTimedAreParentsWhileTheyAreUnderWay) {
-  start({.links = 64});
+  start({.causes = 64});
   FakeIoc ioc;
   const auto slot = watch(ioc);
   ASSERT_TRUE(end_window(slot, false));
@@ -110,12 +110,12 @@ TEST_P(RecordTimingTest, CallsThatAreNotTimedAreParentsWhileTheyAreUnderWay) {
   for (int i = 0; i < 3; ++i) {
     ioc.ask({"call 0 17", "leave 5 7", "call 6 11", "leave 1 5"});
   }
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> links;
-  const auto all_links = value_of(probe_->links());
-  for (const RawLink& link : all_links.at(slot)) links[{link.source, link.address}] += link.count;
-  const std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> expected = {
-      {{ioc.record(0), ioc.record(1)}, 51}, {{ioc.record(1), ioc.record(2)}, 66}};
-  EXPECT_EQ(links, expected);
+  std::map<std::uint64_t, std::uint64_t> by_link;
+  const auto all_causes = value_of(probe_->causes());
+  for (const RawCause& cause : all_causes.at(slot))
+    if (cause.cause == "link") by_link[cause.address] += cause.count;
+  EXPECT_EQ(by_link,
+            (std::map<std::uint64_t, std::uint64_t>{{ioc.record(1), 51}, {ioc.record(2), 66}}));
   EXPECT_EQ(timed(stats(slot, ioc.record(2))), 0u);
 }
 

@@ -41,7 +41,7 @@ policy:
     - {name: operators, action: expect, users: operator}
     - {name: experts only, action: forbid, pvs: "D:closed"}
 """
-EXPORTER_OPTIONS = ["--records.causes", "--records.links=1000"]
+EXPORTER_OPTIONS = ["--records.causes"]
 
 # Panels that have nothing to show here, and why.
 EMPTY_PANELS: dict[str, str] = {

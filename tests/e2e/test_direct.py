@@ -4,7 +4,7 @@ import pytest
 from harness import env
 from harness.waiting import wait_until
 
-EXPORTER_OPTIONS = ["--no-collector.puts", "--records.causes", "--records.links=100"]
+EXPORTER_OPTIONS = ["--no-collector.puts", "--records.causes"]
 
 SINCE = "epics_ioc_direct_counted_since_timestamp_seconds"
 PROCESSED = "epics_record_process_total"
@@ -67,10 +67,6 @@ def test_processings_without_dbprocess(start_ioc, start_exporter, base):
     assert added(processed(before, ioc), processed(after, ioc)) == {"D:direct": 31, "D:next": 43, "D:usual": 12}
     assert added(causes(before, ioc), causes(after, ioc)) == {
         ("direct", ""): 17 + 1 + 5, ("other", ""): 13, ("main", ""): 7, ("link", ""): 43}
-    def links(scrape):
-        return {labels["source_record"]: value for labels, value in
-                scrape.series("epics_record_link_total", ioc=ioc.name, record="D:next")}
-    assert added(links(before), links(after)) == {"D:direct": 31, "D:usual": 12}
     def of_record(scrape):
         return {(labels["record"], labels["cause"]): value for labels, value in
                 scrape.series("epics_record_process_cause_total", ioc=ioc.name)}

@@ -203,7 +203,7 @@ def test_commands_ask_by_tls(served):
     ca, own = f"--ca-file={pki}/ca.pem", (f"--cert-file={pki}/client.pem", f"--key-file={pki}/client.key")
     who = ("who-wrote", "X:nobody")
     wait_until(lambda: "status 401" in served.ask(who, ca, *own).stderr, "it asks for a password")
-    for command in (who, ("graph", "X:nobody"), ("iocs", "learn"), ("policy", "learn")):
+    for command in (who, ("iocs", "learn"), ("policy", "learn")):
         result = served.ask(command, ca, *own, f"--login-file={pki}/login")
         assert was_answered(result), result.stderr
     assert served.ask(who, ca, *own, IOC_EXPORTER_LOGIN=f"reader:{PASSWORD}").returncode == 0

@@ -6,14 +6,12 @@
 //
 // For any bytes: nothing outside its own memory is touched (sanitizers); what is
 // encoded is decoded to the same; JSON is read back as what it was made of; nothing on a page opens
-// a tag that is not ours; nothing in a plain text steers a terminal; an answer has a status of
-// HTTP.
+// a tag that is not ours; nothing in a plain text steers a terminal.
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 
-#include "app/graph_request.h"
 #include "app/status.h"
 #include "base/json_reader.h"
 #include "base/query.h"
@@ -46,7 +44,7 @@ std::array<std::string, 6> parts_of(std::string_view input) {
   return parts;
 }
 
-// The snapshot of a host with one IOC, two records that process each other, and one put.
+// The snapshot of a host with one IOC, two records, and one put.
 Snapshot snapshot_of(const std::array<std::string, 6>& names) {
   auto database = std::make_shared<Database>();
   database->types = {"calc"};
@@ -56,7 +54,6 @@ Snapshot snapshot_of(const std::array<std::string, 6>& names) {
   ioc.name = names[5];
   ioc.up = true;
   ioc.database = database;
-  ioc.links = {{0, 1, 23}, {1, 0, 7}};
   snapshot.iocs.push_back(std::move(ioc));
   PutSample put;
   put.ioc = names[5];
@@ -133,15 +130,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const Snapshot snapshot = snapshot_of(parts);
   check_who_wrote(snapshot, pv);
-  web::Request request;
-  request.query = query;
-  for (const bool counted : {false, true}) {
-    const web::Response answer = app::answer_graph(snapshot.iocs, counted, request);
-    check(answer.status >= 200 && answer.status < 600, "no status");
-    if (answer.content_type == web::kHtmlContentType) check_tags(answer.body);
-    if (answer.status == 200 && answer.content_type == "text/plain; charset=utf-8")
-      check_plain(answer.body);
-  }
   exposition::StatusPage page;
   page.name = page.version = page.description = ioc;
   page.tables = {records::stuck_table(snapshot.iocs), ca::clients_table(snapshot),

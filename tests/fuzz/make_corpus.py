@@ -193,8 +193,7 @@ ELF_FILES = {"whole": elf(), "stripped": elf(symtab=False), "new_base": elf(vers
              "table": elf_with_table(bytes.fromhex("be8e000000e8f6000000c3"))}
 CHANGES = {"none": b"", "zeroes": change(0, 0, 8, 1000, 0), "circle": change(0, 1, 8, 2000, 1000) * 3,
            "later": change(9, 2, 4, 512, 0) + change(30, 3, 8, 900, 800), "counts": change(0, 0, 2, 40, 0x7fff)}
-REQUESTS = {"graph": b"record=F:one&depth=3&format=dot\0gzip;q=0.5, *\0F:one\0ann\0console\0ioc",
-            "text": b"record=%46%3Aone&format=text&ioc=ioc\0identity\0F:one\0ann\0console\0ioc",
+REQUESTS = {"text": b"record=%46%3Aone&format=text&ioc=ioc\0identity\0F:one\0ann\0console\0ioc",
             "hostile": b"pv=%zz&pv=%00+%ff\0gzip;q=x\0<b>\"'&\xff\xc0\n\\\0</td>\0<!--\0<script>",
             "page": b"\0\0PV\0\0\0ioc"}
 

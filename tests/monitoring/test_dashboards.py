@@ -247,7 +247,7 @@ def test_single_values_are_escaped_in_queries_and_links():
                 # Phoebus does not decode the names of PVs; what stands before keeps the scheme and the application.
                 begins = variable == "__data.fields.url" and url.startswith("${__data.fields.url}/")
                 assert begins or variable.endswith(":percentencode") or re.fullmatch(
-                    r"pv://\?app=\$\{phoebus\}&\$\{__data\.fields\.(pv|record|source_record):raw\}", url), f"{name}: {url}"
+                    r"pv://\?app=\$\{phoebus\}&\$\{__data\.fields\.(pv|record):raw\}", url), f"{name}: {url}"
             if url.startswith("/d/"):
                 for wanted in (r"\$\{datasource:queryparam\}", r"\$\{job:queryparam\}", r"var-instance=|\$\{instance:queryparam\}"):
                     assert re.search(wanted, url), f"{name}: {url} keeps not what was chosen"

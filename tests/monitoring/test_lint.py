@@ -86,7 +86,7 @@ def test_queries_over_time_use_the_interval_that_grafana_gives():
 def test_panels_explain_missing_data():
     """A panel that needs an option says which; no other one has a text in place of data."""
     said = {name: panel["fieldConfig"]["defaults"].get("noValue") for name, panel in panels()}
-    assert "--records.links" in said["records: Chains, 5 min"] and "--records.causes" in said["records: Causes of single records, 5 min"]
+    assert "--records.causes" in said["records: Causes of single records, 5 min"]
     assert "policy" in said["puts: Puts as the policy judges them (all IOCs)"]
 
 

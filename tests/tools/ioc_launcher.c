@@ -8,16 +8,14 @@
  * printed. "@exitMain" ends the main thread, as an IOC without a shell does; another one obeys from
  * then on. "@running" is printed once after iocInit. At the end of stdin the IOC goes on until a
  * signal ends it. The function `put_inside` for a sub record writes the value of its field A with
- * dbPutField to the field that its DESC names, as device support does; `request_once` asks for the
- * record that its DESC names by scanOnce. Built once for each Base version that the tests know,
- * against that version's own headers.
+ * dbPutField to the field that its DESC names, as device support does. Built once for each Base version that the tests
+ * know, against that version's own headers.
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <dbAccess.h>
-#include <dbScan.h>
 #include <dbStaticLib.h>
 #include <iocInit.h>
 #include <iocsh.h>
@@ -40,16 +38,6 @@ static long put_inside(subRecord *record)
 	long status = dbNameToAddr(record->desc, &address);
 
 	return status ? status : dbPutField(&address, DBR_DOUBLE, &record->a, 1);
-}
-
-static long request_once(subRecord *record)
-{
-	DBADDR address;
-	long status = dbNameToAddr(record->desc, &address);
-
-	if (!status)
-		scanOnce(address.precord);
-	return status;
 }
 
 static void say_done(void)
@@ -103,8 +91,6 @@ int main(int argc, char **argv)
 		return fail("register", "device support of the tests");
 	if (!registryFunctionAdd("put_inside", (REGISTRYFUNCTION)put_inside))
 		return fail("register", "put_inside");
-	if (!registryFunctionAdd("request_once", (REGISTRYFUNCTION)request_once))
-		return fail("register", "request_once");
 	for (i = 2; i < argc; i += 2) {
 		if (dbLoadRecords(argv[i + 1], argv[i]))
 			return fail("load", argv[i + 1]);

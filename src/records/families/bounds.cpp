@@ -259,10 +259,6 @@ void RecordBounds::show(Ioc& ioc, IocSample& sample) {
   show_records(ioc, sample.records);
   move_places(plan, sample.completions);
   move_places(plan, sample.record_causes);
-  move_places(plan, sample.links);
-  for (RecordLinkSample& link : sample.links) link.source = plan.place_of(link.source);
-  std::erase_if(sample.links,
-                [](const RecordLinkSample& link) { return link.source == RecordPlan::kLeftOut; });
   sample.database = plan.shown;
 }
 

@@ -170,14 +170,7 @@ void add_writes(const IocSample& ioc, Series& to) {
                sample.puts[source]);
 }
 
-constexpr Row kLinksAndWrites[] = {
-    {counter("epics_record_link_total",
-             "Times that one record (source_record) made another one process, through links or "
-             "scanOnce."),
-     [](const IocSample& ioc, Series& to) {
-       for (const RecordLinkSample& link : ioc.links)
-         to.add({source_label(ioc, link.source), record_label(ioc, link.record)}, link.count);
-     }},
+constexpr Row kWrites[] = {
     {counter("epics_record_writes_total",
              "Writes to fields of the record, by source: clients (ca, pva), links, Channel Access "
              "clients in the IOC itself (inside), its shell, others."),
@@ -290,7 +283,7 @@ void encode_all(const std::vector<IocSample>& iocs, const std::vector<IocSample>
   encode(kCauses, counted, encoder);
   exposition::encode_merged(kRecordCauses, up, ioc_label, encoder);
   encode(kProcessings, counted, encoder);
-  exposition::encode_merged(kLinksAndWrites, up, ioc_label, encoder);
+  exposition::encode_merged(kWrites, up, ioc_label, encoder);
   exposition::encode_merged(kCompletions, timed, ioc_label, encoder, &edges.completions);
   exposition::encode_merged(kScanTimes, up, ioc_label, encoder, &edges.scans);
   encoder.begin_family(kProbeHit);

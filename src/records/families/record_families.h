@@ -68,12 +68,6 @@ inline exposition::Label record_label(const IocSample& ioc, std::uint32_t record
   return record_label(ioc.database->records[record]);
 }
 
-// Of the record that made another one process.
-inline exposition::Label source_label(const IocSample& ioc, std::uint32_t record) {
-  const exposition::Label label = record_label(ioc, record);
-  return {label.name == "record" ? "source_record" : "source_record_group", label.value};
-}
-
 // RecordRows: the series of one IOC's records, each with its labels (made once for all families)
 // and its counts.
 

@@ -53,13 +53,6 @@ struct CompletionSample {
   std::array<std::uint64_t, kPutHistogramSlots> buckets{};  // not cumulative
 };
 
-// Counts since the exporter first saw the IOC's records.
-struct RecordLinkSample {
-  std::uint32_t source = 0;  // indices into the database's records; UINT32_MAX: name not known
-  std::uint32_t record = 0;
-  std::uint64_t count = 0;  // times that `source` made `record` process
-};
-
 // Of one IOC whose records are to be counted.
 struct OverheadSample {
   double core_share = 0;                // fraction of one core that the record probes cost the IOC
@@ -95,7 +88,6 @@ struct IocSample : IocFacts {
   std::vector<RecordSample> records;              // in any order
   std::shared_ptr<const IocMemorySample> memory;  // null while nothing of it was read
   std::optional<OverheadSample> overhead = {};    // of the record probes
-  std::vector<RecordLinkSample> links = {};       // with --records.links
   std::vector<ScanTimeSample> scan_times = {};
   std::vector<CompletionSample> completions = {};
   std::optional<ProcessingSample> processing = {};    // while its records are counted

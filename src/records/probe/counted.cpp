@@ -159,16 +159,4 @@ Result<std::map<std::uint32_t, std::vector<RawCause>>> RecordTables::causes() co
   return by_slot;
 }
 
-Result<std::map<std::uint32_t, std::vector<RawLink>>> RecordTables::links() const {
-  std::map<std::uint32_t, std::vector<RawLink>> by_slot;
-  if (!has_links_) return by_slot;
-  const auto slots = slots_by_generation(watched_);
-  auto read = object_.maps().links.for_each([&](const iocx_link_key& key, std::uint64_t count) {
-    const auto slot = slots.find(key.generation);
-    if (slot != slots.end()) by_slot[slot->second].push_back({key.source, key.record, count});
-  });
-  if (!read) return read.error();
-  return by_slot;
-}
-
 }  // namespace ioc_exporter::records

@@ -13,49 +13,11 @@ Result<RecordCauses> RecordCauses::read(const RecordProcess& records) {
   if (!counts) return std::move(counts).error();
   auto causes = records.causes();
   if (!causes) return std::move(causes).error();
-  auto links = records.links();
-  if (!links) return std::move(links).error();
   RecordCauses all;
   all.counts_ = std::move(*counts);
   all.causes_ = std::move(*causes);
-  all.links_ = std::move(*links);
   return all;
 }
-
-namespace {
-
-// Sources of CP and CPP links, by their names; a PV of another IOC is none of these records.
-std::map<std::uint64_t, std::uint32_t> sources_by_name(const std::vector<RawLink>& links,
-                                                       const Database& database) {
-  std::map<std::uint64_t, std::uint32_t> sources;
-  for (const RawLink& raw : links)
-    if (raw.source & IOCX_LINK_BY_NAME) sources.emplace(raw.source, RecordSample::kUnknown);
-  if (sources.empty()) return sources;
-  const auto look = [&sources](const std::string& name, std::uint32_t record) {
-    if (const auto found = sources.find(iocx_link_source(name.c_str())); found != sources.end())
-      found->second = record;
-  };
-  for (std::uint32_t i = 0; i < database.records.size(); ++i) look(database.records[i].name, i);
-  for (const RecordAlias& alias : database.aliases) look(alias.name, alias.record);
-  return sources;
-}
-
-void add_links(const std::vector<RawLink>& links, const Database& database,
-               std::vector<RecordLinkSample>& to) {
-  const auto sources = sources_by_name(links, database);
-  // Two records may have links of both kinds.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> counts;
-  for (const RawLink& raw : links) {
-    const auto named = sources.find(raw.source);
-    const std::uint32_t source =
-        named != sources.end() ? named->second : record_index(database, raw.source);
-    if (named == sources.end() || source != RecordSample::kUnknown)
-      counts[{source, record_index(database, raw.address)}] += raw.count;
-  }
-  for (const auto& [link, count] : counts) to.push_back({link.first, link.second, count});
-}
-
-}  // namespace
 
 std::uint64_t RecordCauses::entries(std::uint32_t slot) const {
   const auto counts = counts_.find(slot);
@@ -75,8 +37,6 @@ void RecordCauses::add_to(std::uint32_t slot, IocSample& sample) const {
   if (const auto causes = causes_.find(slot); causes != causes_.end())
     for (const RawCause& raw : causes->second)
       sample.record_causes.push_back({record_index(database, raw.address), raw.cause, raw.count});
-  if (const auto links = links_.find(slot); links != links_.end())
-    add_links(links->second, database, sample.links);
 }
 
 namespace {

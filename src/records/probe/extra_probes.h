@@ -31,7 +31,6 @@ class RecordCauses {
  private:
   std::map<std::uint32_t, IocCounts> counts_;
   std::map<std::uint32_t, std::vector<RawCause>> causes_;
-  std::map<std::uint32_t, std::vector<RawLink>> links_;
 };
 
 class ExtraProbes {

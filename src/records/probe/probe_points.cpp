@@ -71,18 +71,6 @@ class Planner {
       note("traces do not show steps of sequences as such", "dbPutLink");
   }
 
-  // Since 3.16 scanOnce() does nothing but call scanOnceCallback() (dbScan.c), unless a compiler
-  // has made a copy of that one in it.
-  void plan_once() {
-    constexpr std::uint64_t kJumpsOn = 32;
-    constexpr const char* kWithout = "links do not show CP and CPP links and requests to scanOnce";
-    const auto* const callback = find("scanOnceCallback");
-    const auto* const once = find("scanOnce");
-    if (once == nullptr || (callback != nullptr && once->size > kJumpsOn))
-      return note(kWithout, "scanOnce in the form of Base");
-    probe(RecordProgram::once, callback != nullptr ? *callback : *once);
-  }
-
   RecordPoints take() {
     std::string stepped;
     for (const auto& [name, code] : target_.functions)
@@ -196,13 +184,12 @@ class Planner {
 }  // namespace
 
 RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
-                           bool puts, bool durations, bool traces, bool links) {
+                           bool puts, bool durations, bool traces) {
   Planner planner(target, offsets, durations, traces);
   planner.plan_process();
   if (puts) planner.plan_puts();
   planner.plan_scans();
   if (traces) planner.plan_links_to_others();
-  if (links) planner.plan_once();
   return planner.take();
 }
 

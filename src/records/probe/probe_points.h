@@ -22,10 +22,9 @@ struct RecordPoints {
 };
 
 // `puts`: writes are to be counted. `durations`: calls are to be timed; then the file is read.
-// `traces`: puts through Channel Access links become spans. `links`: from record to record are
-// counted.
+// `traces`: puts through Channel Access links become spans.
 RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
-                           bool puts, bool durations, bool traces, bool links);
+                           bool puts, bool durations, bool traces);
 
 // Function where asynchronous records complete; nothing: the file does not name it.
 std::optional<ProbePoint> completion_point(const iocs::ProbeTarget& target);

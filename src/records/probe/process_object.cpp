@@ -55,7 +55,6 @@ std::vector<iocs::FunctionPrograms> record_programs() {
        0,
        nullptr,
        iocs::Places::any},
-      {{"scanOnceCallback", "scanOnce"}, "once_process", "once_all"},
       {{"dbPutLink"}, "link_step_process", "link_step_all"},
   };
   for (iocs::FunctionPrograms& programs : all) {
@@ -137,7 +136,6 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (auto ok = kernel::open_view(views.ioc_config, maps.ioc_config); !ok) return ok;
   if (auto ok = kernel::open_view(views.scan_names, maps.scan_names); !ok) return ok;
   if (auto ok = kernel::open_view(views.causes, maps.record_causes); !ok) return ok;
-  if (auto ok = kernel::open_view(views.links, maps.record_links); !ok) return ok;
   if (auto ok = kernel::open_view(views.threadless, maps.threadless); !ok) return ok;
   if (auto ok = kernel::open_view(views.asynchronous, maps.ioc_asynchronous); !ok) return ok;
   if (auto ok = kernel::open_view(views.drops, maps.record_drops); !ok) return ok;
@@ -193,12 +191,10 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   const std::uint32_t places = std::bit_ceil(std::max(options.max_threads, 64u));
   skeleton.rodata->thread_mask = places - 1;
   skeleton.rodata->cfg_causes = options.causes > 0;
-  skeleton.rodata->cfg_links = options.links > 0;
   const bool links = loaded.attacher->has_links();
   skeleton.rodata->cfg_cookies = links;
   const auto is_needed = [&](const std::string_view name) {
     if (name.starts_with("link_") && !options.traces.on()) return false;
-    if (name.starts_with("once_") && options.links == 0) return false;
     return !name.ends_with("_all") || !links;  // a cookie says it
   };
   bpf_program* program = nullptr;
@@ -219,13 +215,11 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   const std::uint32_t overflow = std::max(places / 8, 64u);
   const std::uint32_t lines = RecordLines::lines_for(options.kernel_memory);
   const std::uint32_t chunks = lines / IOCX_CHUNK_LINES;
-  const std::uint32_t causes = std::max(options.causes, 1u),
-                      record_links = std::max(options.links, 1u);
+  const std::uint32_t causes = std::max(options.causes, 1u);
   auto& caps = skeleton.rodata->cfg_caps;
   caps[IOCX_HELD_THREADS] = iocx_cap(places);
   caps[IOCX_HELD_OVERFLOW_THREADS] = iocx_cap(overflow);
   caps[IOCX_HELD_CAUSES] = iocx_cap(causes);
-  caps[IOCX_HELD_LINKS] = iocx_cap(record_links);
   caps[IOCX_HELD_SCAN_LISTS] = iocx_cap(options.scan_lists);
   caps[IOCX_HELD_LINES] = iocx_cap(chunks);
   skeleton.rodata->chunk_mask = chunks - 1;
@@ -237,8 +231,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   if (auto ok = kernel::size_map(maps.record_threads_overflow, overflow); !ok) return ok;
   if (auto ok = kernel::size_map(maps.scan_lists, options.scan_lists); !ok) return ok;
   if (auto ok = kernel::size_map(maps.scan_names, options.scan_names); !ok) return ok;
-  if (auto ok = kernel::size_map(maps.record_causes, causes); !ok) return ok;
-  return kernel::size_map(maps.record_links, record_links);
+  return kernel::size_map(maps.record_causes, causes);
 }
 
 Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_once(

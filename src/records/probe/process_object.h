@@ -39,7 +39,6 @@ enum class RecordProgram : std::uint8_t {
   link_put,        // dbCaPutLinkCallback
   put_inside,      // dbChannelIO::write
   notify_inside,   // the same with callback
-  once,            // scanOnceCallback, scanOnce
   link_step,       // dbPutLink
 };
 
@@ -80,7 +79,6 @@ struct RecordMaps {
   kernel::MappedArray<iocx_asynchronous> asynchronous_now;
   kernel::MapView<iocx_scan_name, std::uint8_t> scan_names;
   kernel::MapView<iocx_cause_key, std::uint64_t> causes;
-  kernel::MapView<iocx_link_key, std::uint64_t> links;
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
   kernel::MapView<std::uint32_t, iocx_function_ends> function_ends;
   RecordRooms rooms;
@@ -95,9 +93,8 @@ struct RecordProcessOptions {
   // Threads that process records, 3 KiB each. Rounded up to a power of two.
   std::uint32_t max_threads = 4096;
   bool probe_links = true;  // attach by links where the kernel has them (kernel/uprobe.h)
-  // Most entries; 0: not counted.
-  std::uint32_t causes = 0;                        // of records' causes, about 90 bytes each
-  std::uint32_t links = 0;                         // of links from record to record, the same
+  // Most entries.
+  std::uint32_t causes = 0;  // of records' causes, about 90 bytes each; 0: not counted
   std::uint32_t scan_lists = IOCX_MAX_SCAN_LISTS;  // periodic ones, at most
   std::uint32_t scan_names = IOCX_MAX_SCAN_NAMES;
   std::uint64_t kernel_memory = 1u << 30;  // bytes for the maps of all IOCs

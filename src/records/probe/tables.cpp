@@ -15,14 +15,13 @@ static_assert(sizeof(iocx_asynchronous) == 16);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 48);
 static_assert(sizeof(iocx_thread_counts) == 19 * 8 && IOCX_CAUSES - IOCX_CAUSE_DIRECT <= 4);
-static_assert(sizeof(iocx_scan_name) == 20 && sizeof(iocx_cause_key) == 32 &&
-              sizeof(iocx_link_key) == 24);
+static_assert(sizeof(iocx_scan_name) == 20 && sizeof(iocx_cause_key) == 32);
 static_assert(offsetof(iocx_thread, counts) == 48);
 static_assert(sizeof(iocx_thread_puts) == 9 * 8);
 static_assert(sizeof(iocx_put_config) == 48);
 static_assert(offsetof(iocx_put_config, ppn) == 36);
 static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
-static_assert(sizeof(iocx_thread) == 48 + 152 + 72 + 16 + 32 + IOCX_MAX_DEPTH * 48);
+static_assert(sizeof(iocx_thread) == 48 + 152 + 72 + 16 + IOCX_MAX_DEPTH * 48);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -72,18 +71,14 @@ void add_scan_names(const RecordMaps& maps, WatchedIoc& watched) {
   }
 }
 
-// `table`: where the IOC holds them.
-template <class Key>
-Result<void> forget_entries(const RecordMaps& maps,
-                            const kernel::MapView<Key, std::uint64_t>& entries,
-                            const WatchedIoc& watched, iocx_record_table table) {
-  auto keys = entries.keys();
+Result<void> forget_causes(const RecordMaps& maps, const WatchedIoc& watched) {
+  auto keys = maps.causes.keys();
   if (!keys) return std::move(keys).error();
-  for (const Key& key : *keys) {
+  for (const iocx_cause_key& key : *keys) {
     if (key.generation != watched.generation) continue;
-    auto erased = entries.erase(key);
+    auto erased = maps.causes.erase(key);
     if (!erased) return std::move(erased).error();
-    if (*erased) maps.caps.give(table, watched.holder);
+    if (*erased) maps.caps.give(IOCX_HELD_CAUSES, watched.holder);
   }
   return {};
 }
@@ -106,7 +101,6 @@ std::uint8_t record_layout(const RecordTarget& target) {
 RecordTables::RecordTables(RecordProcessObject object, const RecordProcessOptions& options)
     : object_(std::move(object)),
       memory_(options.kernel_memory, object_.grows_with_use(), kernel::Cpus::of_host()),
-      has_links_(options.links > 0),
       has_causes_(options.causes > 0) {}
 
 Result<std::uint32_t> RecordTables::free_slot() const {
@@ -286,8 +280,7 @@ void RecordTables::leave(const std::vector<std::uint32_t>& slots) {
   for (const std::uint32_t slot : slots) {
     const WatchedIoc& watched = watched_.at(slot);
     memory_.release(maps.rooms, slot);
-    if (has_causes_) report(forget_entries(maps, maps.causes, watched, IOCX_HELD_CAUSES));
-    if (has_links_) report(forget_entries(maps, maps.links, watched, IOCX_HELD_LINKS));
+    if (has_causes_) report(forget_causes(maps, watched));
     for (auto chunks = maps.lines.release(watched.generation); chunks > 0; --chunks)
       maps.caps.give(IOCX_HELD_LINES, watched.holder);
     for (const iocx_scan_name& name : watched.scan_names)

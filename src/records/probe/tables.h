@@ -65,15 +65,10 @@ struct RawRecord {
   iocx_record_stats stats{};
 };
 
-// Processings of one record for one cause, or by one other record.
+// Processings of one record for one cause.
 struct RawCause {
   std::uint64_t address = 0;
   std::string cause;  // cause_label()
-  std::uint64_t count = 0;
-};
-struct RawLink {
-  std::uint64_t source = 0;  // struct dbCommon * of the record that processed the other
-  std::uint64_t address = 0;
   std::uint64_t count = 0;
 };
 
@@ -137,9 +132,8 @@ class RecordTables {
   // threads. hits() is the cheap part, for each tick.
   Result<std::map<std::uint32_t, IocCounts>> counts() const;
   Result<std::map<std::uint32_t, ProbeHits>> hits() const;
-  // By slot; empty without the options for them.
+  // By slot; empty without the option for them.
   Result<std::map<std::uint32_t, std::vector<RawCause>>> causes() const;
-  Result<std::map<std::uint32_t, std::vector<RawLink>>> links() const;
   // Gives IOCs that have used up their share of kernel memory the part that others do not use.
   // Called now and then.
   void share_memory() { memory_.share(object_.maps().rooms); }
@@ -192,7 +186,6 @@ class RecordTables {
   mutable ThreadPlaces thread_places_;
   KernelMemory memory_;
   std::map<std::uint32_t, WatchedIoc> watched_;
-  bool has_links_;
 
  private:
   // A map that is in place already, for the next IOC that needs one of its capacity.

@@ -95,8 +95,7 @@ Result<bool> RecordProcess::end_window(std::uint32_t slot, bool anyhow) {
 Result<bool> RecordProcess::end_completions(std::uint32_t slot, bool anyhow) {
   WatchedIoc& watched = watched_.at(slot);
   if (watched.timing.ends) return false;
-  // Forward links of asynchronous records are counted there, too.
-  if (!watched.timing.completions || has_links_) return true;
+  if (!watched.timing.completions) return true;
   const std::int64_t pending = asynchronous(slot).pending;
   watched.timing.given_up = anyhow ? pending : std::min(watched.timing.given_up, pending);
   if (pending > watched.timing.given_up && pending > 0) return false;

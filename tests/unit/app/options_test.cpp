@@ -55,7 +55,6 @@ TEST(Options, ChannelAccess) {
 TEST(Options, Records) {
   const Options defaults = parsed({});
   EXPECT_EQ(defaults.records.max_threads, 4096u);
-  EXPECT_EQ(defaults.records.links, 0u);
   EXPECT_FALSE(defaults.records.causes);
   EXPECT_TRUE(defaults.records.puts);
   EXPECT_EQ(defaults.records.stuck_after, std::chrono::seconds(30));
@@ -68,12 +67,11 @@ TEST(Options, Records) {
   EXPECT_EQ(parsed({"--series=site"}).series, exposition::SeriesSet::site);
 
   const Options options =
-      parsed({"--records.max-threads=16", "--no-records.durations", "--records.links=1000000",
-              "--records.causes", "--no-records.puts", "--records.stuck-after=2m",
-              "--overhead.budget=0.5", "--web.enable-lifecycle"});
+      parsed({"--records.max-threads=16", "--no-records.durations", "--records.causes",
+              "--no-records.puts", "--records.stuck-after=2m", "--overhead.budget=0.5",
+              "--web.enable-lifecycle"});
   EXPECT_EQ(options.records.max_threads, 16u);
   EXPECT_FALSE(options.records.durations);
-  EXPECT_EQ(options.records.links, 1'000'000u);
   EXPECT_TRUE(options.records.causes);
   EXPECT_FALSE(options.records.puts);
   EXPECT_EQ(options.records.stuck_after, std::chrono::minutes(2));
@@ -111,7 +109,6 @@ TEST(Options, UsageErrorsNameTheOptionAndTheCause) {
   EXPECT_NE(refusal({"--ca.max-channels=1023"}).find("--ca.max-channels"), std::string::npos);
   EXPECT_NE(refusal({"--ca.max-circuits=4194305"}).find("--ca.max-circuits"), std::string::npos);
   EXPECT_NE(refusal({"--records.max-threads=15"}).find("--records.max-threads"), std::string::npos);
-  EXPECT_NE(refusal({"--records.links=1000001"}).find("--records.links"), std::string::npos);
   EXPECT_NE(refusal({"--records.stuck-after=long"}).find("long"), std::string::npos);
   EXPECT_NE(refusal({"--histogram.factor=3"}).find("--histogram.factor"), std::string::npos);
   EXPECT_NE(refusal({"--series=few"}).find("\"few\" is none of all, site"), std::string::npos);

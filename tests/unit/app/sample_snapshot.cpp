@@ -178,7 +178,6 @@ Snapshot sample_snapshot() {
   snapshot.drops = {{"record_process", "lost_return", 1},
                     {"record_process", "records_full", 0},
                     {"ca_tap", "resync", 2, false}};
-  snapshot.iocs[0].links = {{0, 1, 23}, {1, 0, 7}, {0, UINT32_MAX, 2}, {0, UINT32_MAX - 1, 3}};
   snapshot.iocs[0].overhead =
       OverheadSample{.core_share = 0.0475, .timed_share = 0.0625, .nothing_counted = false};
   snapshot.http = HttpSample{{{"password", 4}, {"host", 0}}, {{"/-/reload", 1}, {"/metrics", 23}}};

@@ -309,8 +309,6 @@ TEST(RecordBounds, AllFamiliesFollow) {
            "epics_ioc_records{ioc=\"power-supplies\",record_type=\"ao\"} 2",
            "epics_record_process_cause_total{ioc=\"power-supplies\",record_group=\"Q1\",cause="
            "\"link\",period=\"\"} 5",
-           "epics_record_link_total{ioc=\"power-supplies\",source_record_group=\"Q1\",record_group="
-           "\"Q1\"} 30",
            "epics_record_completion_duration_seconds_count{ioc=\"power-supplies\",record_group="
            "\"Q1\"} 3",
            "epics_record_writes_total{ioc=\"power-supplies\",record_group=\"Q1\",source=\"ca\"} 23",
