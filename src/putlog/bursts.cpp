@@ -45,13 +45,13 @@ std::string key_of(const PutEvent& event) {
     key.append(":").append(part);
   };
   for (const std::string_view part :
-       {std::string_view(event.ioc), address_of(event), std::string_view(event.client_process),
-        std::string_view(event.user), std::string_view(event.client_host),
-        std::string_view(event.channel_of), std::string_view(event.pv), std::string_view(event.op),
-        std::string_view(event.type), std::string_view(event.value_unknown),
-        std::string_view(event.overread ? "overread" : ""), std::string_view(event.status),
-        std::string_view(event.rule), std::string_view(event.action), std::string_view(kind),
-        std::string_view(event.process), std::string_view(event.block ? "block" : "")})
+       {std::string_view(event.ioc), address_of(event), std::string_view(event.user),
+        std::string_view(event.client_host), std::string_view(event.channel_of),
+        std::string_view(event.pv), std::string_view(event.op), std::string_view(event.type),
+        std::string_view(event.value_unknown), std::string_view(event.overread ? "overread" : ""),
+        std::string_view(event.status), std::string_view(event.rule),
+        std::string_view(event.action), std::string_view(kind), std::string_view(event.process),
+        std::string_view(event.block ? "block" : "")})
     add(part);
   return key;
 }

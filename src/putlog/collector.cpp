@@ -117,9 +117,6 @@ bool PutLogCollector::read_some(std::size_t* rest) {
       reader_.set_policy(std::move(change.policy), std::move(change.before), change.ns);
   }
   auto events = reader_.finish(WallClock::read(), rest != nullptr && !more);
-  for (PutEvent& event : events)
-    if (!event.inside)
-      event.client_process = puts_.client_processes().of(event.ioc, event.client, event.kernel_ns);
   note_numbers(events);
   note_groups(events);
   outlets_->receive(events);

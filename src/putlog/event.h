@@ -64,7 +64,6 @@ struct PutEvent {
   std::string server;  // address:port that the client is connected to
   // Address:port of the client; `inside`: the record whose CA link writes, or the thread.
   std::string client;
-  std::string client_process;  // on this host: an IOC's name, or "comm[pid]"
   std::string user, client_host;
   std::string channel_of;   // "user@address:port" of the channel's client, where that is another
   std::string pv;           // as the client asked for it
@@ -100,12 +99,12 @@ auto parts_of(delivery::Is<PutField> auto& one) {
   return std::tie(field, type, count, value, old, sent, kind);
 }
 auto parts_of(delivery::Is<PutEvent> auto& event) {
-  auto& [time, kernel_ns, seq, ioc, server, client, client_process, user, client_host, channel_of,
-         pv, op, type, count, value, sent, old, after, kind, fields, value_unknown, inside,
-         overread, process, block, status, seconds, rule, action] = event;
-  return std::tie(time, kernel_ns, seq, ioc, server, client, client_process, user, client_host,
-                  channel_of, pv, op, type, count, value, sent, old, after, kind, fields,
-                  value_unknown, inside, overread, process, block, status, seconds, rule, action);
+  auto& [time, kernel_ns, seq, ioc, server, client, user, client_host, channel_of, pv, op, type,
+         count, value, sent, old, after, kind, fields, value_unknown, inside, overread, process,
+         block, status, seconds, rule, action] = event;
+  return std::tie(time, kernel_ns, seq, ioc, server, client, user, client_host, channel_of, pv, op,
+                  type, count, value, sent, old, after, kind, fields, value_unknown, inside,
+                  overread, process, block, status, seconds, rule, action);
 }
 
 }  // namespace ioc_exporter::putlog

@@ -136,7 +136,6 @@ void append_json(std::string& out, const Entry& entry) {
   object.text("ioc", event.ioc);
   object.text("server", event.server);
   object.text("client", event.client);
-  object.text("client_process", event.client_process);
   object.text("user", event.user);
   object.text("client_host", event.client_host);
   object.text("channel_of", event.channel_of);

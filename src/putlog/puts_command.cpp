@@ -41,7 +41,6 @@ DESCRIPTION
     IOC PV   the IOC, and the PV by the client's name for it
     OLD NEW  the value before, where it is known, and the new one
     CLIENT   the address and port of the client
-    PROCESS  of a client on the IOC's host: the name of an IOC, or another one's name and pid
     USER     user@host, as the client says
     RESULT   ok or the failure; for puts with callback also the duration
     POLICY   verdict of the site's policy, and its rule

@@ -22,8 +22,8 @@ constexpr const char* kYellow = "\x1b[33m";
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kPlain = "\x1b[0m";
 
-constexpr std::array<const char*, 9> kColumns = {"TIME",   "IOC",     "PV",   "OLD",   "NEW",
-                                                 "CLIENT", "PROCESS", "USER", "RESULT"};
+constexpr std::array<const char*, 8> kColumns = {"TIME", "IOC",    "PV",   "OLD",
+                                                 "NEW",  "CLIENT", "USER", "RESULT"};
 
 std::string number_text(const Json& number) {
   std::string text;
@@ -117,7 +117,6 @@ std::optional<Row> row_of(const std::string& line, bool days) {
                value_text(json, "old"),
                value_text(json, "value") + count_text(json),
                terminal_cell(json.text_at("client")),
-               terminal_cell(json.text_at("client_process")),
                terminal_cell(host.empty() ? user : user + "@" + host),
                result_text(json),
                action.empty() ? "" : terminal_cell(rule.empty() ? action : action + ": " + rule)};

@@ -44,8 +44,6 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
       namespaces_(host.fs(), host.own_namespace()),
       addressed_(addressed_options(setup)),
       inventory_(host.fs(), host.reader()),
-      client_processes_(host.fs(), setup.ring.fd >= 0 ? ClientProcesses::kInterval
-                                                      : ClientProcesses::kRareInterval),
       bounds_({}) {
   pva_ports_.insert(kPvaServerPort);
   totals_->expiry = options_.put_expiry;
@@ -267,8 +265,6 @@ void CaCollector::release_addressed(TimePoint now) {
 void CaCollector::tick(TimePoint now) {
   if (server_probe_) name_slots(now);
   const std::scoped_lock lock(host_.mutex());
-  if (options_.enabled && !host_.hands_off() && client_processes_.is_due(now))
-    client_processes_.look(socket_owners(), host_.own_namespace());
   totals_->tick(now);
   if (host_.listeners().rested) return;
   collect_server_probe(now);

@@ -19,7 +19,6 @@
 #include "exposition/collector.h"
 #include "exposition/self_samples.h"
 #include "iocs/host.h"
-#include "puts/client_processes.h"
 #include "puts/gateways.h"
 #include "puts/inventory/inventory.h"
 #include "puts/inventory/pv_records.h"
@@ -104,7 +103,6 @@ class CaCollector final : public Collector {
 
   // In any thread.
   Gateways& gateways() { return gateways_; }
-  ClientProcesses& client_processes() { return client_processes_; }
 
   // One, or null. Before the first tick.
   void set_observer(PutObserver* observer) { observer_ = observer; }
@@ -183,9 +181,8 @@ class CaCollector final : public Collector {
   TappedNamespaces namespaces_;
   CaServerDetector detector_;
   RemoteServers addressed_;
-  CaInventory inventory_;             // in any thread
-  Gateways gateways_;                 // the same
-  ClientProcesses client_processes_;  // the same; look() by the thread that ticks
+  CaInventory inventory_;  // in any thread
+  Gateways gateways_;      // the same
   PvRecords pv_records_;
   WallClock wall_clock_;
   TroubleLog trouble_;

@@ -224,8 +224,6 @@ void CaCollector::status(exposition::StatusPage& page) {
             !stepped.empty())
           row->notes.push_back("single-stepped, so that each put takes longer: " + stepped + ".");
   }
-  for (CaClientSample& client : reading.samples.ca_clients)
-    client.process = client_processes_.of_ports(client.ioc, client.client, client.ports);
   const CaSamples& samples = reading.samples;
   Rates::Counts counts;
   for (const exposition::StatusIoc& ioc : page.iocs)

@@ -81,9 +81,9 @@ std::vector<LocalConnection> LocalConnections::between(const std::vector<SocketO
         if (its_net == net)
           here = socket;
         else if (!is_loopback(one.remote) && has_true_addresses(its_net))
-          elsewhere.push_back({nullptr, *socket, its_net});
+          elsewhere.push_back({nullptr, *socket});
       }
-      if (here != nullptr) elsewhere = {{nullptr, *here, net}};
+      if (here != nullptr) elsewhere = {{nullptr, *here}};
       if (elsewhere.size() != 1) continue;
       auto place = places.find({net, one.local, one.local_port});
       if (place == places.end()) place = places.find({net, InetAddress{}, one.local_port});

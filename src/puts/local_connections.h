@@ -25,7 +25,6 @@ struct SocketOwner {
 struct LocalConnection {
   const SocketOwner* server = nullptr;
   InetSocket client;  // the client's end
-  std::uint64_t client_namespace = 0;
 };
 
 // One look: the sockets of each network namespace are read once.

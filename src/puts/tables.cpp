@@ -13,11 +13,9 @@ namespace ioc_exporter::ca {
 exposition::StatusTable clients_table(const CaSamples& samples) {
   exposition::StatusTable table;
   table.title = "Clients";
-  table.note =
-      "Who is connected over Channel Access, and with how much. Process: on this host, where it is "
-      "known.";
-  table.columns = {{"IOC", false},  {"client", false},  {"process", false}, {"user", false},
-                   {"host", false}, {"circuits", true}, {"channels", true}, {"monitors", true}};
+  table.note = "Who is connected over Channel Access, and with how much.";
+  table.columns = {{"IOC", false},     {"client", false},  {"user", false},   {"host", false},
+                   {"circuits", true}, {"channels", true}, {"monitors", true}};
   std::vector<const CaClientSample*> clients;
   for (const CaClientSample& client : samples.ca_clients) clients.push_back(&client);
   std::ranges::sort(clients, {}, [](const CaClientSample* c) {
@@ -25,9 +23,8 @@ exposition::StatusTable clients_table(const CaSamples& samples) {
   });
   for (const CaClientSample* c : clients) {
     if (table.rows.size() == kClientsShown) break;
-    table.rows.push_back({c->ioc, c->client, c->process, c->user, c->host,
-                          std::to_string(c->circuits), std::to_string(c->channels),
-                          std::to_string(c->monitors)});
+    table.rows.push_back({c->ioc, c->client, c->user, c->host, std::to_string(c->circuits),
+                          std::to_string(c->channels), std::to_string(c->monitors)});
   }
   if (clients.size() > table.rows.size())
     table.rest = "And " + std::to_string(clients.size() - table.rows.size()) +

@@ -33,7 +33,6 @@ CaSamples open_at(const std::string& ioc, const CaServerTables& tables) {
     sample.user = client.user;
     sample.host = client.host;
     ++sample.circuits;
-    sample.ports.push_back(client.peer.port);
     sample.channels += client.channels.size();
     for (const CaServerChannel& channel : client.channels) {
       ++server.channels[channel.access];

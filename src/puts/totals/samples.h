@@ -68,9 +68,7 @@ struct CaServerSample : CaOpen {
 struct CaClientSample {
   std::string ioc, client, user, host;
   std::uint64_t circuits = 0, channels = 0, monitors = 0;
-  std::vector<std::uint16_t> ports = {};  // of its circuits; none: not known
-  std::string process = {};               // on this host, for the page; "": not known
-  bool by_pva = false;                    // by PV Access: `monitors` says nothing
+  bool by_pva = false;  // by PV Access: `monitors` says nothing
 };
 
 // The client is a gateway.

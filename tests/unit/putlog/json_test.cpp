@@ -34,7 +34,6 @@ std::string value_text(const Value& value) {
 TEST(PutJson, HasTheKeysInTheirOrder) {
   PutEvent all = event(7);
   all.server = "10.0.0.1:5064";
-  all.client_process = "caput[23]";
   all.client_host = "console";
   all.channel_of = "bob@10.0.0.8:4712";
   all.old = scalar(std::string("Off"));
@@ -45,7 +44,7 @@ TEST(PutJson, HasTheKeysInTheirOrder) {
   EXPECT_EQ(
       to_json(all),
       R"({"time":"2026-11-22T23:00:00.000000005Z","seq":7,"ioc":"ps","server":"10.0.0.1:5064",)"
-      R"("client":"10.0.0.7:4711","client_process":"caput[23]","user":"ada",)"
+      R"("client":"10.0.0.7:4711","user":"ada",)"
       R"("client_host":"console","channel_of":"bob@10.0.0.8:4712","pv":"SR:I","op":"write",)"
       R"("type":"DBR_DOUBLE","count":1,"value":1.5,"old":"Off","status":"ok","seconds":0.25,)"
       R"("rule":"operators","action":"expected"})");
