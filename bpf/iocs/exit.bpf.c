@@ -76,7 +76,6 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 		exit->status = BPF_CORE_READ(signal, group_exit_code);
 	else
 		exit->status = BPF_CORE_READ(task, group_leader, exit_code);
-	exit->ended_ns = bpf_ktime_get_ns();
 	/* Two threads that end together may both see none left, and write nearly the same. The addition is an ordered store. */
 	__sync_fetch_and_add(&exit->ended, 1);
 	return 0;

@@ -74,14 +74,9 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_putlog_event *event;
 	__u32 place;
-	__u64 word;
 	int whole;
 
-	if (!cfg_putlog_bytes || !flow)
-		return 0;
-	word = w->key.server_port >> 5;
-	IOCX_CA_MASK(word, TOLD_WORDS - 1);
-	if (ca_told_ports[word] >> (w->key.server_port & 31) & 1)
+	if (!cfg_putlog_bytes || !flow || is_probed(w))
 		return 0;
 	place = putlog_place_of(flow);
 	whole = w->event.at != IOCX_CA_FINISHED;

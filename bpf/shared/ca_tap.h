@@ -44,16 +44,6 @@ struct iocx_ca_flow_key {
 };
 
 /*
- * Key of ca_told: a server that is probed for its puts and their results. Value: when its process was last seen,
- * CLOCK_MONOTONIC. An older connection belongs to it. A younger one may belong to another process at the same port: it
- * is followed until the process is seen again.
- */
-struct iocx_ca_told {
-	__u32 ioc;
-	__u32 port;
-};
-
-/*
  * Value of ca_begun: a SYN+ACK of this host, before any data. It is no circuit yet: a client that only opens
  * connections takes no room in ca_flows. The oldest are evicted for new ones.
  */
@@ -90,7 +80,6 @@ enum iocx_ca_count {
 	IOCX_CA_COUNT_RECEIVED,    /* bytes of TCP payload to the server */
 	IOCX_CA_COUNT_SENT,        /* and from it */
 	IOCX_CA_COUNT_UNREAD,      /* bytes to the server in which puts may have been that were not read */
-	IOCX_CA_COUNT_PUTS,        /* while the circuit has no channels: see iocx_ca_flow.told */
 	IOCX_CA_COUNTS
 };
 #define IOCX_CA_COUNT_ROOM 8
@@ -115,22 +104,15 @@ struct iocx_ca_flow {
 	__u32 first_seq[2]; /* of the two directions, from the SYN+ACK: a repeated one has the same */
 	__s32 channels;     /* answered and not ended: by CA user and host do not change while there are some */
 	__u8 ended;         /* all bytes up to a FIN were seen, or an RST */
-	__u8 joined;        /* not all of its channels were seen to be opened */
+	__u8 joined;        /* not all of its channels are known */
 	__u8 events_off;    /* the client has switched monitor updates off; not by PV Access */
-	/*
-	 * 1: the server is probed for its puts and their results. The circuit's messages are counted by kind, and its
-	 * channels, clients and put-callbacks are not kept. After a change the connection gets another circuit id, as if
-	 * the tap had met it then.
-	 */
-	__u8 told;
+	__u8 alien;         /* at a server for PV Access: it has begun in another protocol. Nothing is read */
 	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
 	__u32 holder;       /* the client: index into ca_held */
 	__u32 unnamed;      /* slots of unknown SIDs */
-	__u32 told_version; /* ca_told_version at the last look at ca_told */
 	__u32 lock;         /* names its locks in ca_locks; the same as long as it is followed, as `circuit` is not */
-	__u64 refused_ns;   /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
-	__u8 alien;         /* at a server for PV Access: it has begun in another protocol. Nothing is read */
-	__u8 pad[7];
+	__u32 pad;
+	__u64 refused_ns; /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
 	/*
 	 * While the boundaries to the server are not proved: IOCX_CA_ASKED and the IOID of the first request that is to be
 	 * answered, then IOCX_CA_ANSWERED. 0: there was none.

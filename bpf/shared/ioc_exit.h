@@ -53,7 +53,6 @@ static inline __attribute__((always_inline)) __u32 iocx_thread_class_of(const ch
 struct iocx_ioc_exit {
 	__u32 ended;                       /* not 0: the others are set */
 	__s32 status;                      /* as wait(2) has it */
-	__u64 ended_ns;                    /* CLOCK_MONOTONIC, before the kernel closes its sockets */
 	__u64 cpu_ns[IOCX_THREAD_CLASSES]; /* of threads that have ended since the process was named */
 };
 

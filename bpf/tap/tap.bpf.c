@@ -178,7 +178,7 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 	struct iocx_ca_direction *d;
 	struct iocx_ca_flow *flow;
 	struct lock lock;
-	int begins, says;
+	int says;
 
 	if (!says_something(segment))
 		return;
@@ -186,11 +186,10 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 	flow = find_flow(w, segment);
 	if (!flow)
 		return;
-	begins = (segment->flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK);
-	if (begins || (flow->told_version != ca_told_version && ca_source_changes(skb)))
-		restart_flow(skb, w, flow, segment, begins, swap);
-	if (begins)
+	if ((segment->flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK)) {
+		restart_flow(skb, w, flow, segment, swap);
 		return;
+	}
 	says = segment->length || (segment->flags & (TCP_FIN | TCP_RST));
 	/* First what it acknowledges: its own data may be the answer to that. */
 	d = direction_of(flow, !segment->direction);

@@ -58,7 +58,9 @@ static __always_inline void request_channel(struct work *w, struct iocx_ca_flow 
 
 static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow, const struct iocx_ca_event *event)
 {
-	if (read_channel_name(w, event))
+	if (is_probed(w))
+		flow->joined = 1;
+	else if (read_channel_name(w, event))
 		request_channel(w, flow, event->id);
 }
 
@@ -166,8 +168,6 @@ static __always_inline void on_disconnect(struct iocx_ca_flow *flow, __u32 cid)
 	__u32 slot;
 
 	flow->counts[IOCX_CA_COUNT_DISCONNECTS]++;
-	if (flow->told)
-		return;
 	set_channel_key(&key, flow->circuit, cid);
 	by_cid = bpf_map_lookup_elem(&ca_cids, &key);
 	if (!by_cid)
@@ -204,8 +204,6 @@ static __always_inline void on_identity(struct work *w, struct iocx_ca_flow *flo
 /* Returns 1 when the rest of the segment need not be read. */
 static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow, const struct iocx_ca_event *event)
 {
-	if (flow->told && event->kind < IOCX_CA_RIGHTS && event->kind != IOCX_CA_DISCONNECT)
-		return 0;
 	switch (event->kind) {
 	case IOCX_CA_CREATE:
 		on_create(w, flow, event);

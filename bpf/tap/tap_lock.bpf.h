@@ -50,7 +50,7 @@ static __always_inline void release(struct lock *lock, struct iocx_ca_direction 
 }
 
 /* The connection gets another circuit id, without anything that is known of its channels and client. */
-static __always_inline void renew_circuit(struct work *w, struct iocx_ca_flow *flow, __u8 joined, __u8 told)
+static __always_inline void renew_circuit(struct work *w, struct iocx_ca_flow *flow)
 {
 	if (iocx_ca_is_pva(flow->ioc) != iocx_ca_is_pva(w->segment.ioc)) {
 		iocx_pva_lose_place(&flow->directions[IOCX_CA_TO_SERVER].pva);
@@ -60,8 +60,7 @@ static __always_inline void renew_circuit(struct work *w, struct iocx_ca_flow *f
 	flow->ioc = w->segment.ioc;
 	flow->unnamed_slot = IOCX_CA_NO_SLOT;
 	flow->channels = 0;
-	flow->joined = joined;
-	flow->told = told;
+	flow->joined = 0;
 	flow->since_ns = w->now;
 	flow->unnamed = 0;
 	flow->directions[IOCX_CA_TO_SERVER].notified = 0;
@@ -69,12 +68,9 @@ static __always_inline void renew_circuit(struct work *w, struct iocx_ca_flow *f
 	__builtin_memset(&flow->identity, 0, sizeof flow->identity);
 }
 
-/*
- * `begins`: a SYN+ACK, both directions start. A repeated one changes nothing. Else the source of the circuit's puts has
- * changed: the streams continue. While pages of a window belong to the old circuit, the change waits for a later segment.
- */
+/* A SYN+ACK: both directions start. A repeated one changes nothing. */
 static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
-					 const struct segment *segment, int begins, const int swap)
+					 const struct segment *segment, const int swap)
 {
 	struct iocx_ca_direction *to_server = &flow->directions[IOCX_CA_TO_SERVER];
 	struct iocx_ca_direction *to_client = &flow->directions[IOCX_CA_TO_CLIENT];
@@ -90,17 +86,12 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, 
 		release(&outer, to_server, swap);
 		return;
 	}
-	if (!begins) {
-		if (w->told != flow->told && !to_server->window && !to_client->window) {
-			renew_circuit(w, flow, 1, w->told);
-			flow->told_version = w->told_version;
-		}
-	} else if (flow->first_seq[0] != segment->ack || flow->first_seq[1] != segment->seq + 1) {
+	if (flow->first_seq[0] != segment->ack || flow->first_seq[1] != segment->seq + 1) {
 		if (to_server->window)
 			ca_close_window(skb, IOCX_CA_TO_SERVER);
 		if (to_client->window)
 			ca_close_window(skb, IOCX_CA_TO_CLIENT);
-		renew_circuit(w, flow, 0, 0);
+		renew_circuit(w, flow);
 		flow->first_seq[0] = segment->ack;
 		flow->first_seq[1] = segment->seq + 1;
 		flow->events_off = 0;

@@ -25,8 +25,6 @@ struct work {
 	__u32 goes_on; /* the next piece belongs to the same extent */
 	__u32 stored;  /* bytes of the packet that are in the window */
 	struct iocx_ca_choice choice;
-	__u32 told; /* result of ca_source_changes() */
-	__u32 told_version;
 	__u64 last_id;
 	struct iocx_ca_event event; /* by PV Access `id` and `notify` of a put */
 	struct iocx_pva_event pva;
@@ -166,20 +164,17 @@ struct {
  */
 __u32 slot_hints[HINTS];
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1);
-	__type(key, struct iocx_ca_told);
-	__type(value, __u64);
-} ca_told SEC(".maps");
-
-/* Changes whenever user space has changed ca_told. */
-__u32 ca_told_version;
-
 /*
- * For the put log: bits of TCP ports at which all servers are probed. Written by user space, which removes remaining
- * duplicates.
+ * Bits of TCP ports at which all servers are probed for their puts and the results. These are not followed there, nor
+ * the channels of Channel Access. Written by user space, which removes remaining duplicates.
  */
-#define TOLD_WORDS (65536 / 32)
-__u32 ca_told_ports[TOLD_WORDS];
+#define PORT_WORDS (65536 / 32)
+__u32 ca_probed_ports[PORT_WORDS];
+
+static __always_inline int is_probed(const struct work *w)
+{
+	__u64 word = w->key.server_port >> 5;
+
+	IOCX_CA_MASK(word, PORT_WORDS - 1);
+	return ca_probed_ports[word] >> (w->key.server_port & 31) & 1;
+}

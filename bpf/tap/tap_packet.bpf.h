@@ -49,41 +49,6 @@ static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 n
 	d->boundary = 8 | (next & 7);
 }
 
-/*
- * Looks whether the server of the connection is probed now. Returns 1 when that has changed: the connection needs
- * another circuit id.
- */
-__attribute__((noinline)) int ca_source_changes(struct __sk_buff *skb)
-{
-	struct work *w;
-	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
-	const __u32 version = ca_told_version;
-	struct iocx_ca_told server = {};
-	const __u64 *seen_ns = 0;
-	__u32 *ioc;
-	int told;
-
-	if (!flow)
-		return 0;
-	ioc = find_server(&w->key, &w->segment,
-			  w->segment.direction == IOCX_CA_TO_CLIENT ? !w->segment.outgoing
-								    : w->segment.outgoing && !w->segment.loopback);
-	w->segment.ioc = iocx_ca_is_pva(flow->ioc) ? IOCX_CA_IOC_PVA : 0;
-	if (ioc) {
-		w->segment.ioc = server.ioc = *ioc;
-		server.port = w->key.server_port;
-		seen_ns = bpf_map_lookup_elem(&ca_told, &server);
-	}
-	told = seen_ns && (flow->told || flow->since_ns < *seen_ns);
-	if (told == flow->told) {
-		flow->told_version = version;
-		return 0;
-	}
-	w->told = told;
-	w->told_version = version;
-	return 1;
-}
-
 /* Enters a connection as w->fresh_flow says. */
 static __always_inline struct iocx_ca_flow *enter_flow(struct work *w, __u32 ioc)
 {

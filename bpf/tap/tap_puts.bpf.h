@@ -162,10 +162,8 @@ static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct
 	struct iocx_ca_channel *element;
 	__u32 slot;
 
-	if (flow->told) {
-		flow->counts[IOCX_CA_COUNT_PUTS] += !w->event.acknowledges;
+	if (is_probed(w))
 		return;
-	}
 	slot = *hint_of(w, flow);
 	element = bpf_map_lookup_elem(&ca_channels, &slot);
 	if (element && element->sid == w->event.id && is_open(element, flow->circuit))

@@ -132,8 +132,7 @@ __attribute__((noinline)) int pva_channel(struct __sk_buff *skb)
 static __always_inline int on_pva_trouble(struct work *w, struct iocx_ca_flow *flow)
 {
 	if (w->pva.kind == IOCX_PVA_UNREADABLE) {
-		if (!flow->told)
-			count_drop(IOCX_CA_DROP_NOT_PARSED);
+		count_drop(IOCX_CA_DROP_NOT_PARSED);
 		return 0;
 	}
 	if (w->pva.kind == IOCX_PVA_REFUSED_ALL)
@@ -161,8 +160,6 @@ static __always_inline int on_pva_message(struct __sk_buff *skb, struct work *w,
 		count_message(flow, IOCX_CA_UPDATE);
 	if (kind == IOCX_PVA_ASK && command <= IOCX_PVA_CMD_PUT_GET)
 		count_message(flow, IOCX_CA_GET);
-	if (flow->told)
-		return 0;
 	if (kind == IOCX_PVA_IDENTIFY)
 		return pva_identify(skb);
 	if (kind == IOCX_PVA_CREATE || kind == IOCX_PVA_CREATED || kind == IOCX_PVA_DESTROY)

@@ -111,10 +111,6 @@ __attribute__((noinline)) int pva_put(struct __sk_buff *skb)
 
 	if (!flow)
 		return 1;
-	if (flow->told) {
-		flow->counts[IOCX_CA_COUNT_PUTS]++;
-		return 0;
-	}
 	set_channel_key(&key, flow->circuit, w->pva.other);
 	request = bpf_map_lookup_elem(&ca_pending, &key);
 	w->event.id = w->pva.id;

@@ -45,14 +45,12 @@ void add_put_sources(const SelfSamples& samples, Families& to) {
               "puts are not counted. Always 1.");
   for (const PutSourceSample& one : samples.put_sources)
     sources.add({{"ioc", one.ioc}, {"protocol", one.protocol}, {"source", one.source}}, 1);
-  auto& switches =
-      to.counter("ioc_exporter_put_source_switch_total",
-                 "Puts that may be missing, or counted twice, since their source changed: "
-                 "an upper bound.");
+  auto& switches = to.counter(
+      "ioc_exporter_put_source_switch_total",
+      "Changes of the source of the counts of puts between the IOC's server and packets. "
+      "Puts between are in neither.");
   for (const PutSwitchSample& one : samples.put_switches)
-    for (const auto& [what, count] :
-         {std::pair{"missing", one.missing}, std::pair{"double", one.twice}})
-      switches.add({{"ioc", one.ioc}, {"protocol", one.protocol}, {"what", what}}, count);
+    switches.add({{"ioc", one.ioc}, {"protocol", one.protocol}}, one.count);
 }
 
 void add_ioc_overhead(const std::vector<IocOverheadSample>& samples, Families& to) {

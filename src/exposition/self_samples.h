@@ -103,10 +103,10 @@ struct IocOverheadSample {
   double seconds = 0;
 };
 
-// Puts that may be wrong since the source changed, at most.
+// How often the source of the counts changed.
 struct PutSwitchSample {
   std::string ioc, protocol;
-  std::uint64_t missing = 0, twice = 0;
+  std::uint64_t count = 0;
 };
 
 // Of one kind of state that outlives the exporter: how often what failed.

@@ -34,12 +34,8 @@ void IocsCollector::follow(TimePoint now) {
         last != exits_.end() && last->second.user != one.ioc.user)
       exits_.erase(last);
   }
-  Host::Ends ends;
-  for (const ExitWatch::Ended& ended : exit_watch_.follow(live, now)) {
+  for (const ExitWatch::Ended& ended : exit_watch_.follow(live, now))
     exits_.insert_or_assign(ended.name, Exit{ended.user, ended.exit});
-    ends.emplace(ended.pid, ended.ended_ns);
-  }
-  host_.set_ends(std::move(ends));
   std::erase_if(exits_, [this](const auto& exit) { return !host_.knows(exit.first); });
   reserve_names();
 }

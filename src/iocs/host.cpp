@@ -78,7 +78,6 @@ void Host::look(Clock::time_point now) {
     look_.result = changes.error();
     return;
   }
-  look_.began = began;
   look_.changes = std::move(*changes);
   look_.listeners = {finder_.rested(), finder_.unclaimed(), finder_.ownerless()};
   look_.left_out = finder_.left_out();
@@ -102,7 +101,6 @@ void Host::take_over_read(milliseconds patience) {
 void Host::take_over_look(milliseconds patience) {
   if (!is_looking_ || !looker_.wait(patience)) return;
   is_looking_ = false;
-  look_.began = std::max(seen_.began, look_.began);
   seen_ = std::move(look_);
 }
 

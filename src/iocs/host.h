@@ -77,10 +77,6 @@ class KnownIocs {
     return hands_off_ || !live.ioc.traced_or_stopped.empty();
   }
 
-  // By process id, when those ended that live() has just lost, as far as it is known; kernel_ns().
-  using Ends = std::map<std::int32_t, std::uint64_t>;
-  void set_ends(Ends ends) { ends_ = std::move(ends); }
-  const Ends& ends() const { return ends_; }
   const std::map<IocId, LiveIoc>& live() const { return live_; }
   // Null: it has ended, also where another program runs in its process now.
   const LiveIoc* find(const IocId& id, std::uint64_t serial) const;
@@ -131,7 +127,6 @@ class KnownIocs {
 
   mutable std::mutex mutex_;
   std::atomic<bool> hands_off_ = false;
-  Ends ends_;
   GoneIocs gone_;
   LogBound comings_and_goings_{kMostLines};
   std::uint64_t next_serial_ = 1;
@@ -172,8 +167,6 @@ class Host : public KnownIocs {
   Result<void> poll(Clock::time_point now, std::chrono::milliseconds patience);
   // How long the last look took, and when it was done; a look that is under way is not.
   double look_seconds() const { return seen_.seconds; }
-  // When that look began: live() are those that ran then, or later. Not of one that failed.
-  Clock::time_point look_began() const { return seen_.began; }
   // Finder::task_changes(), as of the last look.
   std::uint64_t task_changes() const { return seen_.task_changes; }
   // Finder::left_out() then.
@@ -217,7 +210,6 @@ class Host : public KnownIocs {
     std::uint64_t left_out = 0;
     Result<void> result;
     double seconds = 0;
-    Clock::time_point began;
     std::uint64_t task_changes = 0;
   };
 

@@ -38,9 +38,8 @@ struct TraceUse {
 // Events that were lost, so far.
 struct LostEvents {
   std::uint64_t no_room = 0, no_share = 0;
-  std::uint64_t answers = 0;   // results of puts: not puts
-  std::uint64_t switched = 0;  // another source was expected to tell them
-  std::uint64_t all() const { return no_room + no_share + switched; }
+  std::uint64_t answers = 0;  // results of puts: not puts
+  std::uint64_t all() const { return no_room + no_share; }
 };
 
 class EventRing {

@@ -191,11 +191,8 @@ std::optional<PutWho> PutLogCollector::find_one(
       by_pva ? identity->labels.ioc & ~ca::kPvaServer : identity->labels.ioc;
   name_ioc(number);
   who.ioc_number = identity->labels.ioc;
-  if (const auto since = by_pva ? pva_.heard_since(number) : puts_.heard_since(number);
-      since && put.source == IOCX_PUTLOG_CA_TAP)
-    who.told_elsewhere_from = kernel_ns(*since);
   if (ca::CaTap* const tap = puts_.tap(); tap && put.source == IOCX_PUTLOG_CA_TAP)
-    who.told_from = tap->sources().packets_since(identity->labels.ioc);
+    who.by_packets = tap->who_counts().packets(identity->labels.ioc);
   who.inside = (put.flags & IOCX_PUTLOG_INSIDE) != 0;
   who.server = who.inside ? "" : puts_.server_of(identity->place);
   who.address = std::move(identity->labels.client);
@@ -216,7 +213,6 @@ void PutLogCollector::collect(exposition::Page& page) {
     const kernel::LostEvents lost = lost_of(source);
     page.self.drops.push_back({kProbe, "ring_full", lost.no_room});
     page.self.drops.push_back({kProbe, "share", lost.no_share});
-    page.self.drops.push_back({kProbe, "source_switch", lost.switched});
     answers += lost.answers;
   }
   page.self.drops.push_back({kProbe, "answer_lost", answers});

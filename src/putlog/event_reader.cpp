@@ -344,8 +344,8 @@ void EventReader::tell_strangers(const WallClock::Reading& now, std::vector<PutE
 
 bool EventReader::is_to_tell(const Waiting& put) {
   if (!put.known) return put.head.source != IOCX_PUTLOG_CA_TAP;
-  const PutWho& who = put.known->who;
-  return put.head.time >= who.told_from && put.head.time < who.told_elsewhere_from;
+  const auto& [from_ns, until_ns] = put.known->who.by_packets;
+  return put.head.time >= from_ns && put.head.time < until_ns;
 }
 
 bool EventReader::is_nameless(const Waiting& put) {

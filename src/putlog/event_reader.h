@@ -26,6 +26,7 @@
 #include "base/wall_clock.h"
 #include "policy/policy.h"
 #include "putlog/event.h"
+#include "puts/tap/who_counts.h"
 #include "puts/totals/put_totals.h"
 #include "shared/putlog.h"
 
@@ -38,8 +39,7 @@ struct PutWho {
   std::uint32_t ioc_number = 0;                              // as packets call the IOC
   bool inside = false;                                       // `address` is its writer
   bool settled = false;                                      // an unknown PV stays unknown
-  // CLOCK_MONOTONIC: another source tells puts from then on; this one does from then on.
-  std::uint64_t told_elsewhere_from = UINT64_MAX, told_from = 0;
+  ca::WhoCounts::Window by_packets = {};                     // when they are told by packets
 };
 
 // Where names come from.

@@ -128,8 +128,6 @@ void CaCollector::tell_network_problems() {
 void CaCollector::follow(TimePoint now) {
   // If no thread has started, the tap can wait: a client's circuit is a thread of its server.
   if (!host_.listeners().rested) follow_iocs(now);
-  // When the probes of those that have ended are off.
-  if (tap_) tap_->sources().saw_processes(kernel_ns(host_.look_began()));
 }
 
 void CaCollector::follow_iocs(TimePoint now) {
@@ -141,7 +139,7 @@ void CaCollector::follow_iocs(TimePoint now) {
   if (tap_) follow_tap(now);
   // After the tap has its ports: a put that the server probe counts has been seen by the tap, too.
   if (server_probe_) server_probe_->follow(host_, now);
-  if (server_probe_ && tap_) tell_tap_who_is_told();
+  if (server_probe_ && tap_) set_probed_ports();
   for (const auto& [id, live] : host_.live()) {
     if (live.ioc.kind == iocs::IocKind::pva_server)
       pva_only_.insert(live.number);

@@ -126,10 +126,6 @@ class CaCollector final : public Collector {
   std::string server_of(const CaPutPlace& place) const;
   // identify() may know more names after this.
   void look_for_names();
-  // Time since which the IOC's server counts its puts; nothing: it does not.
-  std::optional<TimePoint> heard_since(std::uint32_t ioc) const {
-    return server_probe_ ? server_probe_->heard_since(ioc) : std::nullopt;
-  }
   // Events of that source that were lost, so far; and answers to puts.
   kernel::LostEvents lost_events(iocx_putlog_source source) const;
 
@@ -145,7 +141,7 @@ class CaCollector final : public Collector {
   Result<void> load_server_probe(const Setup& setup);
   void follow_iocs(TimePoint now);
   void follow_tap(TimePoint now);
-  void tell_tap_who_is_told();
+  void set_probed_ports();
   void collect_server_probe(TimePoint now);
   void read_server_probe(Reading& reading);
   void read_sources(SelfSamples& self) const;

@@ -14,29 +14,28 @@ std::optional<CaPutIdentity> CaCollector::identify(const iocx_putlog_event& even
 
 // Ports are those at which no other server listens, in another network namespace or at another
 // address, on this host or elsewhere.
-void CaCollector::tell_tap_who_is_told() {
-  std::set<std::uint16_t> ports, others;
-  CaTap::CaToldServers servers;
+void CaCollector::set_probed_ports() {
+  ProbedPorts ports;
+  std::set<std::uint16_t> others;
   for (const CaServer& server : addressed_.servers(namespaces_.numbers()))
     others.insert(server.port);
   const std::set<std::uint32_t> heard = server_probe_->heard();
   const auto pva_heard = pva_probe_ != nullptr ? pva_probe_->heard() : std::set<std::uint32_t>();
   for (const auto& [id, live] : host_.live()) {
-    const bool tells = heard.contains(live.number);
+    const bool tells =
+        heard.contains(live.number) && !tap_->who_counts().results_by_packets(live.number);
     for (const iocs::ListeningSocket& socket : live.ioc.listening) {
-      const bool is_told = tells && live.ca_port == socket.port;
-      const bool is_told_by_pva =
-          pva_heard.contains(live.number) &&
-          is_pva_port({live.number, &live.ioc, live.ca_port, 0}, socket.port);
-      (is_told || is_told_by_pva ? ports : others).insert(socket.port);
-      if (is_told && tap_->sources().server_tells_results(live.number, socket.port))
-        servers.emplace(live.number, socket.port);
+      if (tells && live.ca_port == socket.port)
+        ports[socket.port] = live.number;
+      else if (pva_heard.contains(live.number) &&
+               is_pva_port({live.number, &live.ioc, live.ca_port, 0}, socket.port))
+        ports[socket.port] = live.number | kPvaServer;
+      else
+        others.insert(socket.port);
     }
   }
   for (const std::uint16_t port : others) ports.erase(port);
-  tap_->set_told_ports(std::move(ports));
-  trouble_.report("tell the tap which servers count their puts",
-                  tap_->set_told(std::move(servers), host_.look_began()));
+  tap_->set_probed_ports(std::move(ports));
 }
 
 std::string CaCollector::server_of(const CaPutPlace& place) const {

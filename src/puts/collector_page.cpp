@@ -99,7 +99,7 @@ void CaCollector::read_sources(SelfSamples& self) const {
       self.ioc_overhead.push_back(
           {live.ioc.name, kCaServerProbe,
            seconds_of_puts(live.ioc, ServerProtocol::ca, totals_->by_server[live.number])});
-    } else if (is_tapped(live.ioc)) {
+    } else if (is_tapped(live.ioc) && tap_->who_counts().by_packets(live.number)) {
       sample.source = "packets";
     }
     if (server_probe_)
@@ -110,9 +110,9 @@ void CaCollector::read_sources(SelfSamples& self) const {
   }
   if (!tap_) return;
   const auto names = host_.names();
-  for (const auto& [number, switched] : tap_->sources().switched())
+  for (const auto& [number, switches] : tap_->who_counts().switches())
     if (const auto name = names.find(number); name != names.end())
-      self.put_switches.push_back({name->second, "ca", switched.missing, switched.twice});
+      self.put_switches.push_back({name->second, "ca", switches});
 }
 
 // Under the mutex.

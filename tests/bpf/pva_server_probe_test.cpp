@@ -52,7 +52,7 @@ class PvaServerProbeTest : public ::testing::Test {
     ASSERT_EQ(probe_->attachments(), std::size(functions)) << probe_->unheard().at(7);
   }
 
-  void follow() { probe_->follow(live_, {}, false, now_); }
+  void follow() { probe_->follow(live_, false, now_); }
   Counts puts() {
     EXPECT_TRUE(probe_->collect(now_));
     Counts counts;
@@ -307,7 +307,7 @@ TEST_F(PvaServerProbeTest, AClientThatConnectsAnewForEachPutTakesOneEntry) {
 
 TEST_F(PvaServerProbeTest, AnIocThatIsGoneLeavesItsCountsAndItsPlaces) {
   put_to_all<std::string>("P:");
-  probe_->follow({}, {}, false, now_);
+  probe_->follow({}, false, now_);
   EXPECT_EQ(probe_->attachments(), 0u);
   put_to_all<std::string>("P:");  // nobody counts
   Counts expected, failures;

@@ -232,31 +232,6 @@ TEST_P(PvaTapTest, CircuitsThatAreOpenAlready) {
   EXPECT_EQ(counted("").puts, 2u);
 }
 
-// What the server does not read is not counted: it closes the circuit at such a message.
-// Another server may not close it: then the client still sends some time later.
-TEST_P(PvaTapTest, OfProbedServersMessagesAreCountedByKind) {
-  auto ok = tap_->set_told({{kPvaIoc, listener_.port()}},
-                           ca::CaTap::Clock::now() + std::chrono::hours(1));
-  ASSERT_TRUE(ok) << ok.error().message();
-  PvaWire wire(listener_);
-  open(wire, b_);
-  wire.to_server(b_.init(kPut, 11, 101) + repeat(b_.put(11, 101), 23) +
-                 b_.request(IOCX_PVA_CMD_GET, 11, 102, 0));
-  wire.to_client(b_.answer(kPut, 101, 0) + b_.answer(IOCX_PVA_CMD_MONITOR, 103, 0));
-  EXPECT_EQ(flow().told, 1u);
-  EXPECT_EQ(flow().counts[IOCX_CA_COUNT_PUTS], 23u);
-  EXPECT_EQ(flow().counts[IOCX_CA_COUNT_GETS], 1u);
-  EXPECT_EQ(flow().counts[IOCX_CA_COUNT_UPDATES], 1u);
-  EXPECT_EQ(counted(), PvaCountsByName());
-  EXPECT_EQ(requests(), 0u);
-  // The server is not probed any more: the circuit goes on as one of PV Access.
-  ok = tap_->set_told({}, ca::CaTap::Clock::now());
-  ASSERT_TRUE(ok) << ok.error().message();
-  wire.to_server(b_.put(11, 101));
-  EXPECT_EQ(counted("").puts, 1u);
-  EXPECT_EQ(drop("stream_gap"), 0u);
-}
-
 TEST_P(PvaTapTest, EachServerHasItsProtocol) {
   Listener ca_listener;
   std::vector<ca::CaServer> servers(2);

@@ -47,7 +47,7 @@ std::string in_words(const IocExit& exit) {
 
 namespace {
 
-static_assert(sizeof(iocx_ioc_exit) == 72);
+static_assert(sizeof(iocx_ioc_exit) == 64);
 static_assert(sizeof(CpuByClass) == sizeof(iocx_ioc_exit::cpu_ns));
 
 struct SkeletonDeleter {
@@ -119,8 +119,8 @@ std::vector<ExitWatch::Ended> ExitWatch::follow(const Live& live, Clock::time_po
     const auto exit = object_->exits().lookup(pid_of(gone->first));
     const bool told = exit && *exit && (*exit)->ended != 0;
     if (told)
-      ended.push_back({gone->second.ioc.name, gone->second.ioc.user,
-                       exit_of_status((*exit)->status), gone->first.pid, (*exit)->ended_ns});
+      ended.push_back(
+          {gone->second.ioc.name, gone->second.ioc.user, exit_of_status((*exit)->status)});
     // Also one that runs on, and is not followed any more.
     if (!told && now < gone->second.until) {
       ++gone;

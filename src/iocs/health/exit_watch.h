@@ -53,8 +53,6 @@ class ExitWatch {
     std::string name;
     std::uint32_t user = 0;
     IocExit exit;
-    std::int32_t pid = 0;
-    std::uint64_t ended_ns = 0;  // as kernel_ns(), before its sockets were closed
   };
   struct Watched {
     std::string name;

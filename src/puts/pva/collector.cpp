@@ -66,8 +66,6 @@ void PvaCollector::set_put_expiry(std::chrono::milliseconds expiry) {
 
 void PvaCollector::follow(TimePoint now) {
   if (probe_) probe_->follow(host_, now);
-  if (ca::CaTap* const tap = packets_.tap())
-    tap->sources().saw_processes(kernel_ns(host_.look_began()), true);
   std::set<std::uint32_t> known;
   for (const auto& [number, name] : host_.names()) known.insert(number);
   for (const std::uint32_t number : known_)
@@ -114,10 +112,12 @@ void PvaCollector::read_sources(SelfSamples& self) {
       if (const auto found = probe_->unheard().find(live.number); found != probe_->unheard().end())
         why = found->second;
     if (!serves) continue;
+    const bool by_packets = packets_.is_tapped(live.ioc) &&
+                            packets_.tap()->who_counts().by_packets(live.number | ca::kPvaServer);
     self.put_sources.push_back({live.ioc.name, "pva",
-                                heard.contains(live.number)    ? "server"
-                                : packets_.is_tapped(live.ioc) ? "packets"
-                                                               : "none",
+                                heard.contains(live.number) ? "server"
+                                : by_packets                ? "packets"
+                                                            : "none",
                                 std::move(why)});
     if (heard.contains(live.number))
       self.ioc_overhead.push_back({live.ioc.name, ca::kPvaServerProbe,
@@ -126,10 +126,10 @@ void PvaCollector::read_sources(SelfSamples& self) {
   }
   if (packets_.tap() == nullptr) return;
   const auto names = host_.names();
-  for (const auto& [number, switched] : packets_.tap()->sources().switched())
+  for (const auto& [number, switches] : packets_.tap()->who_counts().switches())
     if (const auto name = names.find(number & ~ca::kPvaServer);
         ca::is_pva(number) && name != names.end())
-      self.put_switches.push_back({name->second, "pva", switched.missing, switched.twice});
+      self.put_switches.push_back({name->second, "pva", switches});
 }
 
 // Of servers that were seen to serve PV Access.

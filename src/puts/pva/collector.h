@@ -61,15 +61,12 @@ class PvaCollector final : public Collector {
   void show_puts() { static_cast<void>(read_probe()); }
 
   // For the put log: events that were lost, so far; and, under the host's mutex, the IOC's number
-  // by what the programs call it, and the time since which its server counts its puts.
+  // by what the programs call it.
   kernel::LostEvents lost_events() const {
     return probe_ ? probe_->lost_events() : kernel::LostEvents();
   }
   std::optional<std::uint32_t> number_of(std::uint32_t generation) const {
     return probe_ ? probe_->number_of(generation) : std::nullopt;
-  }
-  std::optional<TimePoint> heard_since(std::uint32_t ioc) const {
-    return probe_ ? probe_->heard_since(ioc) : std::nullopt;
   }
 
   // The probes, for the helper that attaches them; null: there are none.

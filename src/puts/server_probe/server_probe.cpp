@@ -63,14 +63,12 @@ Result<ServerProbe> ServerProbe::start(const Options& options, std::shared_ptr<C
   return ServerProbe(std::move(*object), std::move(totals), tap);
 }
 
-void ServerProbe::follow(const LiveIocs& iocs, const Ends& ends, bool hands_off,
-                         Clock::time_point now) {
+void ServerProbe::follow(const LiveIocs& iocs, bool hands_off, Clock::time_point now) {
   const auto left_alone = [hands_off](const iocs::LiveIoc& live) {
     return hands_off || !live.ioc.traced_or_stopped.empty();
   };
   for (auto& [serial, watched] : watched_) watched.seen = false;
   unheard_.clear();
-  switching_ = false;
   std::vector<Watched*> leave;
   const auto for_all = files_for_all(iocs);
   for (const auto& [id, live] : iocs)
@@ -80,17 +78,17 @@ void ServerProbe::follow(const LiveIocs& iocs, const Ends& ends, bool hands_off,
   std::vector<std::uint64_t> gone;
   for (auto& [serial, watched] : watched_)
     if (!watched.seen) {
+      watched.left_alone = false;
       leave.push_back(&watched);
       gone.push_back(serial);
     }
   // First: an IOC that was restarted has the number of the one before.
-  end(leave, ends, now);
+  end(leave, now);
   drop(gone, now);
   for (const auto& [id, live] : iocs) start(live, left_alone(live), for_all, now);
 }
 
 void ServerProbe::leave_renamed(const iocs::Host& host, Clock::time_point now) {
-  switching_ = false;
   std::vector<Watched*> leave;
   std::vector<std::uint64_t> renamed;
   for (auto& [serial, watched] : watched_) {
@@ -98,34 +96,43 @@ void ServerProbe::leave_renamed(const iocs::Host& host, Clock::time_point now) {
     if (live == host.live().end() || live->second.serial == serial ||
         live->second.ioc.name == watched.name)
       continue;
-    watched.seen = true;
+    watched.left_alone = false;
     leave.push_back(&watched);
     renamed.push_back(serial);
   }
-  end(leave, {}, now);
+  end(leave, now);
   drop(renamed, now);
 }
 
-// One that was probed before, and is stopped for a while, is the packets' meanwhile.
 void ServerProbe::expect(const iocs::Host& host) {
-  if (!tap_) return;
+  if (!tap_ || host.hands_off()) return;
   for (const auto& [id, live] : host.live()) {
-    const auto known = watched_.find(live.serial);
-    const bool is_new = known == watched_.end() || !known->second.settled;
-    const auto will_probe = [this](const iocs::Ioc& ioc) {
-      const auto functions = server_functions(ioc, object_.protocol());
-      return functions.is_served && may_attach(functions);
-    };
     const std::uint32_t number = is_ca() ? live.number : live.number | kPvaServer;
-    if (is_new && !host.left_alone(live) && will_probe(live.ioc))
-      tap_->sources().expect_server(number);
-    else
-      tap_->sources().expect_none(number, kernel_ns(Clock::now()));
+    const auto functions = server_functions(live.ioc, object_.protocol());
+    const auto known = watched_.find(live.serial);
+    if (host.left_alone(live) || !functions.is_served || !may_attach(functions)) {
+      // While its probes are on, nobody does: follow() takes them off.
+      if (tap_->who_counts().source(number) != WhoCounts::Source::server) let_packets_count(number);
+    } else if (known == watched_.end() || !known->second.settled) {
+      let_nobody_count(number);
+    }
   }
 }
 
+void ServerProbe::let_packets_count(std::uint32_t in_tap) {
+  if (tap_)
+    trouble_.report("read the puts that packets have shown", tap_->let_packets_count(in_tap));
+}
+
+void ServerProbe::let_nobody_count(std::uint32_t in_tap) {
+  if (tap_)
+    trouble_.report("read the puts that packets have shown", tap_->let_nobody_count(in_tap));
+}
+
+// The next one under that name may be probed.
 void ServerProbe::drop(const std::vector<std::uint64_t>& serials, Clock::time_point now) {
   for (const std::uint64_t serial : serials) {
+    let_nobody_count(in_tap(watched_.at(serial)));
     forget(watched_.at(serial), now);
     watched_.erase(serial);
   }
@@ -160,6 +167,7 @@ bool ServerProbe::must_leave(const iocs::LiveIoc& live, bool left_alone, const C
                              Watched& watched) const {
   const auto functions = server_functions(live.ioc, object_.protocol());
   watched.seen = may_attach(functions);
+  watched.left_alone = left_alone;
   // More functions: a library that came later. All begins anew.
   const bool changes = watched.functions != functions.found.size() ||
                        watched.for_all != is_among(for_all, functions);
@@ -200,22 +208,22 @@ void ServerProbe::start(const iocs::LiveIoc& live, bool left_alone, const CodeFi
     if (auto off = start_probes(live.ioc, functions, watched, now); !off.empty())
       why_not = std::move(off);
   }
-  if (is_ca() && tap_ && live.ca_port) tap_->sources().set_port(watched.number, *live.ca_port);
 }
 
 // Why they are off; "": they are on.
 std::string ServerProbe::start_probes(const iocs::Ioc& ioc, const ServerFunctions& functions,
                                       Watched& watched, Clock::time_point now) {
   if (!watched.attaching.is_due(now)) return watched.refused;
-  begin_switch();
+  let_nobody_count(in_tap(watched));
+  if (tap_ && !tap_->who_counts().is_settled(in_tap(watched), kernel_ns(Clock::now())))
+    return "what packets have counted is being served";
   const auto done = attach(watched, ioc, functions);
   if (!done) {
     watched.refused = done.error().message();
     watched.probes.clear();
     // After a time-out there is less to do the next time.
     watched.settled = watched.settled || done.error().code != std::errc::timed_out;
-    if (tap_ && watched.settled)
-      tap_->sources().expect_none(in_tap(watched), kernel_ns(Clock::now()));
+    if (watched.settled) let_packets_count(in_tap(watched));
     const bool ended = done.error().code == std::errc::no_such_process;
     const char* const by = is_ca() ? "" : " by PV Access";
     if (watched.attaching.failed(now, watched.refused) && !ended)
@@ -223,20 +231,11 @@ std::string ServerProbe::start_probes(const iocs::Ioc& ioc, const ServerFunction
                 tap_ && watched.settled ? "counted from packets" : "not counted");
     return watched.refused;
   }
-  if (tap_)
-    trouble_.report("read the puts that packets have shown",
-                    tap_->let_server_count(in_tap(watched), watched.tells_results));
-  watched.since = Clock::now();
+  if (tap_) tap_->let_server_count(in_tap(watched), watched.tells_results);
   watched.settled = true;
   watched.attaching.succeeded();
   log::info("ioc {}: puts are counted in its {}server", watched.name, is_ca() ? "" : "PV Access ");
   return {};
-}
-
-// Before the first probes that this follow() attaches or detaches.
-void ServerProbe::begin_switch() {
-  if (!tap_ || std::exchange(switching_, true)) return;
-  trouble_.report("look how many puts servers have not served", tap_->begin_source_switch());
 }
 
 Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
@@ -274,8 +273,7 @@ Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
     if (!probe) return std::move(probe).error();
     watched.probes.push_back(std::move(*probe));
   }
-  // Last: until now the programs pass over it. To attach may take long, and packets count
-  // meanwhile.
+  // Last: until now the programs pass over it.
   return object_.maps().iocs.update(static_cast<std::uint32_t>(watched.id.pid), config);
 }
 
@@ -308,7 +306,7 @@ std::shared_ptr<ServerProbe::Probe> ServerProbe::probe_for_all(
   return nullptr;
 }
 
-void ServerProbe::end(const std::vector<Watched*>& those, const Ends& ends, Clock::time_point now) {
+void ServerProbe::end(const std::vector<Watched*>& those, Clock::time_point now) {
   std::vector<iocs::FunctionProbe> probes;
   std::vector<Watched*> ended;
   for (Watched* watched : those) {
@@ -320,18 +318,6 @@ void ServerProbe::end(const std::vector<Watched*>& those, const Ends& ends, Cloc
       if (probe.use_count() == 1) probes.push_back(std::move(probe->attached));
   }
   if (ended.empty()) return;
-  if (tap_)
-    for (const Watched* watched : ended) {
-      const auto at = ends.find(watched->id.pid);
-      if (watched->seen)
-        tap_->sources().saw_process(in_tap(*watched), kernel_ns(Clock::now()));
-      else
-        tap_->process_ended(in_tap(*watched), at == ends.end() ? 0 : at->second);
-    }
-  begin_switch();
-  if (tap_)
-    for (const Watched* watched : ended)
-      trouble_.report("have the tap keep channels again", tap_->leave_server(in_tap(*watched)));
   // Probes that stay, for other IOCs, pass over these.
   for (const Watched* watched : ended) forget_process(*watched);
   kernel::take_off_together(std::move(probes));
@@ -344,14 +330,20 @@ void ServerProbe::end(const std::vector<Watched*>& those, const Ends& ends, Cloc
     trouble_.report("give up an IOC's channels", give_up_all(watched->generation, now));
   }
   trouble_.report("forget open put-callbacks", look_at_open_callbacks());
-  if (tap_) trouble_.report("read the puts that packets have shown", tap_->end_source_switch());
+  for (const Watched* watched : ended)
+    if (watched->left_alone)
+      let_packets_count(in_tap(*watched));
+    else
+      let_nobody_count(in_tap(*watched));
 }
 
 void ServerProbe::detach_all(Clock::time_point now) {
   std::vector<Watched*> all;
-  for (auto& [serial, watched] : watched_) all.push_back(&watched);
-  switching_ = false;
-  end(all, {}, now);
+  for (auto& [serial, watched] : watched_) {
+    watched.left_alone = false;
+    all.push_back(&watched);
+  }
+  end(all, now);
 }
 
 void ServerProbe::forget_process(const Watched& watched) {
@@ -389,12 +381,6 @@ std::set<std::uint32_t> ServerProbe::heard() const {
   for (const auto& [serial, watched] : watched_)
     if (!watched.probes.empty()) numbers.insert(watched.number);
   return numbers;
-}
-
-std::optional<ServerProbe::Clock::time_point> ServerProbe::heard_since(std::uint32_t number) const {
-  for (const auto& [serial, watched] : watched_)
-    if (watched.number == number && !watched.probes.empty()) return watched.since;
-  return std::nullopt;
 }
 
 std::uint64_t ServerProbe::attachments() const {

@@ -4,7 +4,7 @@
 // Entry probes on the server's functions count each put by client and PV, with names from the
 // server's own structures (bpf/puts). So a put counts once, under the name of the channel that it
 // is written to, whatever its client does to the packets that carry it. The counts go into sums by
-// label, for CA those that the tap adds to, in place of what packets say (puts/put_sources.h).
+// label, for CA those that the tap adds to, in place of what packets say (puts/tap/who_counts.h).
 //
 // The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
 // puts are the tap's then, or are not counted. They are in no other process, unless the IOC's main
@@ -82,11 +82,10 @@ class ServerProbe {
   void expect(const iocs::Host& host);
   // Attaches to new IOCs, and forgets those that have ended. After the tap has their ports.
   void follow(const iocs::Host& host, Clock::time_point now) {
-    follow(host.live(), host.ends(), host.hands_off(), now);
+    follow(host.live(), host.hands_off(), now);
   }
   using LiveIocs = std::map<iocs::IocId, iocs::LiveIoc>;
-  using Ends = iocs::Host::Ends;
-  void follow(const LiveIocs& iocs, const Ends& ends, bool hands_off, Clock::time_point now);
+  void follow(const LiveIocs& iocs, bool hands_off, Clock::time_point now);
   // Takes the probes off all IOCs, until the next follow().
   void detach_all(Clock::time_point now);
   // Adds puts since the last call to the sums. Before the tap is read.
@@ -122,8 +121,6 @@ class ServerProbe {
   kernel::LostEvents lost_events() const { return object_.lost_events(); }
   // IOCs whose servers are probed.
   std::set<std::uint32_t> heard() const;
-  // Time since which the IOC's server is probed; nothing: it is not.
-  std::optional<Clock::time_point> heard_since(std::uint32_t number) const;
   // The IOC that the programs call so.
   std::optional<std::uint32_t> number_of(std::uint32_t generation) const;
   std::optional<kernel::ProgramStats> stats() const { return object_.stats(); }
@@ -142,7 +139,6 @@ class ServerProbe {
     std::vector<std::shared_ptr<Probe>> kept;    // of a try that took too long, for the next one
     std::size_t functions = 0;                   // that were there to attach to
     bool for_all = false;                        // processes, or are to be
-    Clock::time_point since{};                   // they are on
     Retry attaching;
     Clock::time_point names_due{};  // earliest next reading of names
     std::string refused;            // why the last try to attach them failed
@@ -150,7 +146,8 @@ class ServerProbe {
     bool tells_results = false;     // results of the puts, too
     bool tells_callbacks = false;   // begin and end of those with callback
     CounterGrowth<2> rest;
-    bool seen = false;  // by this follow()
+    bool seen = false;        // by this follow()
+    bool left_alone = false;  // by it, too
   };
   // A slot that is taken, or was.
   struct Slot {
@@ -181,7 +178,6 @@ class ServerProbe {
                                               const ServerFunction& function);
   std::shared_ptr<Probe> probe_for_all(const ServerFunction& function) const;
   CodeFiles files_for_all(const LiveIocs& iocs) const;
-  void begin_switch();
   bool must_leave(const iocs::LiveIoc& live, bool left_alone, const CodeFiles& for_all,
                   Watched& watched) const;
   void start(const iocs::LiveIoc& live, bool left_alone, const CodeFiles& for_all,
@@ -189,7 +185,9 @@ class ServerProbe {
   std::string start_probes(const iocs::Ioc& ioc, const ServerFunctions& functions, Watched& watched,
                            Clock::time_point now);
   Watched& watch(const iocs::LiveIoc& live);
-  void end(const std::vector<Watched*>& those, const Ends& ends, Clock::time_point now);
+  void end(const std::vector<Watched*>& those, Clock::time_point now);
+  void let_packets_count(std::uint32_t in_tap);
+  void let_nobody_count(std::uint32_t in_tap);
   void drop(const std::vector<std::uint64_t>& serials, Clock::time_point now);
   void forget(const Watched& watched, Clock::time_point now);
   void forget_process(const Watched& watched);
@@ -223,7 +221,6 @@ class ServerProbe {
   std::map<std::uint32_t, std::string> unheard_;
   std::uint32_t last_generation_ = 0;
   std::set<std::uint32_t> with_callbacks_;  // slots that have open ones, but those of rsrv
-  bool switching_ = false;                  // begin_switch() was called by this follow()
   std::uint64_t lost_results_ = 0;          // of put-callbacks whose slot was freed
 };
 

@@ -46,18 +46,14 @@ Result<void> Channels::observe_slot(std::uint32_t slot) {
     }
     const auto ioc = circuits_.ioc_of((*info)->circuit, (*info)->ioc);
     if (!ioc) return {};
-    note_place(slot, *ioc, **info);
-    if (note_counts(placed_[slot], puts) == CaPutSources::Counts::not_known_yet) return {};
     if (!circuits_.is_met((*info)->circuit)) return {};
     if ((*info)->name[0] != 0) circuits_.drop_kept_name((*info)->circuit, channel.sid);
-    open_slot(slot, labels_of(*ioc, **info, channel.sid), puts, last_put);
-    return {};
+    puts_.open(slot, id, labels_of(*ioc, **info, channel.sid));
   }
   if (puts_.is_current(slot, puts)) return {};
-  const auto counts = note_counts(placed_[slot], puts);
-  if (counts == CaPutSources::Counts::packets)
+  if (by_packets(slot, id))
     puts_.observe(slot, puts, last_put);
-  else if (counts != CaPutSources::Counts::not_known_yet)
+  else
     puts_.pass_over(slot, puts);
   return {};
 }
@@ -80,7 +76,6 @@ Result<void> Channels::relabel(const std::function<bool(std::uint64_t circuit)>&
     if (!info) return std::move(info).error();
     const auto ioc = *info ? circuits_.ioc_of((*info)->circuit, (*info)->ioc) : std::nullopt;
     if (!ioc) continue;
-    note_place(slot, *ioc, **info);
     puts_.relabel(slot, labels_of(*ioc, **info, channel.sid));
   }
   return {};
@@ -103,8 +98,7 @@ std::vector<std::uint32_t> Channels::due(const Circuits::Seen& seen, Clock::time
       if (alive && state != IOCX_CA_SLOT_LIVE) count_unnamed(slot);
       if (alive) continue;
     }
-    const bool waits = waiting_puts(slot) > 0 || !puts_.is_open(slot, channel.channel);
-    (waits ? orphans : gone).insert(slot);
+    (puts_.is_open(slot, channel.channel) ? gone : orphans).insert(slot);
   }
   auto due = gone_.due(gone, now, kGrace);
   std::ranges::copy(orphans_.due(orphans, now, kPatience), std::back_inserter(due));
@@ -117,9 +111,7 @@ Result<void> Channels::free(std::uint32_t slot) {
   const CaTapMaps& maps = object_.maps();
   auto info = maps.channel_info.lookup(channel.channel);
   if (!info) return std::move(info).error();
-  if (const std::uint64_t waiting = waiting_puts(slot); waiting > 0)
-    sources_.add_missing(placed_[slot].ioc, waiting);
-  else if (!puts_.is_open(slot, channel.channel))
+  if (!puts_.is_open(slot, channel.channel))
     (*info && circuits_.was_iocs((*info)->server_port) ? puts_lost_ : puts_elsewhere_) +=
         channel.puts[0] + channel.puts[1];
   if (channel.state != IOCX_CA_SLOT_SHARED) {
@@ -141,59 +133,10 @@ Result<void> Channels::free(std::uint32_t slot) {
   return object_.give_slot(slot, *info ? (*info)->holder : IOCX_HELD_ALL);
 }
 
-// Its IOC may turn out to be another one than was thought: what was seen before stays the first
-// one's.
-void Channels::note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_channel_info& info) {
-  if (slot >= placed_.size()) placed_.resize(slot + std::size_t{1});
-  Placed& placed = placed_[slot];
-  const std::uint64_t channel = object_.channels()[slot].channel;
-  if (placed.channel != channel) placed = {};
-  placed.channel = channel;
-  placed.ioc = ioc;
-  placed.server_port = info.server_port;
-  placed.since_ns = info.since_ns;
-}
-
-// Notes the counts of the slot, and tells whose they are.
-CaPutSources::Counts Channels::note_counts(Placed& placed, const CaPuts& puts) {
-  const CaPuts growth = placed.growth.advance(puts);
-  sources_.saw(placed.ioc, growth[0] + growth[1]);
-  const auto counts = sources_.counts(placed.ioc, placed.server_port, placed.since_ns);
-  // What waited is in no put log: the server was to tell it.
-  if (counts == CaPutSources::Counts::packets)
-    __atomic_fetch_add(&unlogged_, placed.waiting[0] + placed.waiting[1], __ATOMIC_RELAXED);
-  add_to(placed.waiting, growth);
-  if (counts == CaPutSources::Counts::not_known_yet) return counts;
-  if (counts == CaPutSources::Counts::packets) add_to(placed.kept, placed.waiting);
-  if (counts == CaPutSources::Counts::nobody)
-    sources_.add_missing(placed.ioc, placed.waiting[0] + placed.waiting[1]);
-  placed.waiting = {};
-  return counts;
-}
-
-// Puts of the channel of which it is not known yet whose they are.
-std::uint64_t Channels::waiting_puts(std::uint32_t slot) const {
-  if (slot >= placed_.size() || placed_[slot].channel != object_.channels()[slot].channel) return 0;
-  return placed_[slot].waiting[0] + placed_[slot].waiting[1];
-}
-
-CaPutSources::Counts Channels::counts_results(std::uint32_t slot) const {
-  const Placed& placed = placed_[slot];
-  return sources_.counts_results(placed.ioc, placed.server_port, placed.since_ns);
-}
-
-// The first look at a channel under its labels, after note_counts(). It may have waited for them,
-// while the source of its IOC's puts changed.
-void Channels::open_slot(std::uint32_t slot, CaPutLabels labels, const CaPuts& puts,
-                         std::uint64_t last_put) {
-  const Placed& placed = placed_[slot];
-  if (placed.kept != puts && placed.kept != CaPuts{})
-    puts_.add(labels, placed.kept, last_put & ~1ULL);
-  puts_.open(slot, placed.channel, std::move(labels));
-  if (placed.kept == puts)
-    puts_.observe(slot, puts, last_put);
-  else
-    puts_.pass_over(slot, puts);
+// Also of an IOC that was forgotten: what its channels still count is not lost from sight.
+bool Channels::by_packets(std::uint32_t slot, std::uint64_t channel) const {
+  const CaPutLabels* const labels = puts_.labels(slot, channel);
+  return labels == nullptr || who_counts_.by_packets(labels->ioc);
 }
 
 CaPutLabels Channels::labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info,
@@ -210,7 +153,8 @@ CaPutLabels Channels::labels_of(std::uint32_t ioc, const iocx_ca_channel_info& i
 
 void Channels::count_unnamed(std::uint32_t slot) {
   const CaPutLabels* labels = puts_.labels(slot, object_.channels()[slot].channel);
-  if (labels != nullptr && labels->pv.empty()) ++unnamed_[labels->ioc];
+  if (labels != nullptr && labels->pv.empty() && who_counts_.by_packets(labels->ioc))
+    ++unnamed_[labels->ioc];
 }
 
 std::optional<CaPutIdentity> Channels::identify(const iocx_putlog_event& event) const {

@@ -1,10 +1,9 @@
 // Channels: the slots of the kernel's that count the puts of a channel, and the labels under which
 // they go into the sums.
 //
-// What a slot has counted is in exactly one place: in the sums, waiting (until its IOC, its name or
-// its source is known), or among what is missing or went elsewhere. A slot whose channel has ended
-// is freed at least kGrace after that was noticed: no program holds a segment that long (it is at
-// most some 300 us).
+// What a slot has counted goes into the sums while packets count, once its IOC is known. A slot
+// whose channel has ended is freed at least kGrace after that was noticed: no program holds a
+// segment that long (it is at most some 300 us).
 #pragma once
 
 #include <chrono>
@@ -15,10 +14,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "puts/put_sources.h"
 #include "puts/tap/circuits.h"
 #include "puts/tap/overdue.h"
 #include "puts/tap/tap_object.h"
+#include "puts/tap/who_counts.h"
 #include "puts/totals/put_totals.h"
 #include "puts/totals/server_totals.h"
 #include "shared/putlog.h"
@@ -33,10 +32,11 @@ class Channels {
   static constexpr std::chrono::seconds kPatience{15};
 
   // The others must outlive it.
-  Channels(const CaTapObject& object, Circuits& circuits, CaPutSources& sources, CaPutTotals& puts)
+  Channels(const CaTapObject& object, Circuits& circuits, const WhoCounts& who_counts,
+           CaPutTotals& puts)
       : object_(object),
         circuits_(circuits),
-        sources_(sources),
+        who_counts_(who_counts),
         puts_(puts),
         used_(object.max_channels()) {}
 
@@ -51,8 +51,6 @@ class Channels {
   std::vector<std::uint32_t> due(const Circuits::Seen& seen, Clock::time_point now);
   Result<void> free(std::uint32_t slot);
 
-  // Source that counts the results of the slot's puts.
-  CaPutSources::Counts counts_results(std::uint32_t slot) const;
   // Owner of a put's event; nothing: not known, or not any more.
   std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
   // Calls each(channel, labels) for those that are open and have a name.
@@ -66,43 +64,24 @@ class Channels {
   std::uint64_t puts_elsewhere() const { return puts_elsewhere_; }
   // Puts to the place of an IOC that was not found again.
   std::uint64_t puts_lost() const { return puts_lost_; }
-  // Puts that packets count and that no source has told the put log. In any thread.
-  std::uint64_t unlogged() const { return __atomic_load_n(&unlogged_, __ATOMIC_RELAXED); }
 
  private:
-  // Where a slot's puts go, and what was seen of them.
-  struct Placed {
-    std::uint64_t channel = 0;
-    std::uint32_t ioc = 0;
-    std::uint16_t server_port = 0;
-    std::uint64_t since_ns = 0;  // its circuit began
-    CounterGrowth<2> growth;
-    CaPuts kept{};     // that are the packets' to count
-    CaPuts waiting{};  // until it is known whose they are
-  };
-
   Result<void> observe_slot(std::uint32_t slot);
   void count_unnamed(std::uint32_t slot);
-  void note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_channel_info& info);
-  CaPutSources::Counts note_counts(Placed& placed, const CaPuts& puts);
-  std::uint64_t waiting_puts(std::uint32_t slot) const;
-  void open_slot(std::uint32_t slot, CaPutLabels labels, const CaPuts& puts,
-                 std::uint64_t last_put);
+  bool by_packets(std::uint32_t slot, std::uint64_t channel) const;
   CaPutLabels labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info,
                         std::uint32_t sid) const;
 
   const CaTapObject& object_;
   Circuits& circuits_;
-  CaPutSources& sources_;
+  const WhoCounts& who_counts_;
   CaPutTotals& puts_;
   std::vector<bool> used_;      // slots that hold a channel, as of the last look
   std::uint32_t used_end_ = 0;  // none of them from here on
-  std::vector<Placed> placed_;  // by slot
   Overdue<std::uint32_t> gone_;
   Overdue<std::uint32_t> orphans_;  // whose IOC is not known yet
   std::map<std::uint32_t, std::uint64_t> unnamed_;
   std::uint64_t puts_elsewhere_ = 0, puts_lost_ = 0;
-  std::uint64_t unlogged_ = 0;  // atomic
 };
 
 }  // namespace ioc_exporter::ca

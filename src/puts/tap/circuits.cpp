@@ -111,19 +111,18 @@ Result<void> Circuits::remove(const iocx_ca_flow_key& key, std::uint64_t circuit
 }
 
 // A circuit that has ended is not open. What it carried counts all the same.
-Result<void> Circuits::observe(CaPutSources& sources, Clock::time_point now, CaOpenCounts* open) {
+Result<void> Circuits::observe(const ProbedPorts& probed, Clock::time_point now,
+                               CaOpenCounts* open) {
   if (auto ok = meet(now); !ok) return ok;
-  auto read = object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
+  return object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
     const auto ioc = ioc_of(flow.circuit, flow.ioc);
     if (!ioc) return;
     traffic_.observe(key, *ioc, server_counts(flow.counts));
     if (open == nullptr || flow.ended) return;
+    if (!is_pva(*ioc) && probed.contains(key.server_port)) return open->add_unfollowed(*ioc);
     const Identity* const known = identity(flow.circuit);
     open->add_circuit(*ioc, key, flow, known ? known->user : "", known ? known->host : "");
   });
-  for (const auto& [ioc, counts] : traffic_.totals())
-    sources.saw_unnamed(ioc, counts[IOCX_CA_COUNT_PUTS]);
-  return read;
 }
 
 // Gives new circuits the names that an earlier run has kept for their sockets.
@@ -213,20 +212,6 @@ Result<CaSocketCookies> Circuits::sockets() const {
   auto done = namespaces_.for_each_socket(SocketKind::connected, note);
   if (!done) return done.error();
   return all;
-}
-
-Result<CaPutSources::UnreadByIoc> Circuits::unread() const {
-  CaPutSources::UnreadByIoc unread;
-  auto done = namespaces_.for_each_socket(
-      SocketKind::connected, [&](const InetSocket& socket, std::uint32_t net) {
-        const auto key = ca_flow_key(socket, net);
-        const auto ioc = key ? servers_.ioc_of(*key) : std::nullopt;
-        if (!ioc) return;
-        unread[*ioc].bytes += socket.unread;
-        ++unread[*ioc].sockets;
-      });
-  if (!done) return done.error();
-  return unread;
 }
 
 // The server's address is this host's: that of a client on it, too, or one of the others.

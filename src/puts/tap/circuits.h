@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "puts/put_sources.h"
 #include "puts/tap/kept_channels.h"
 #include "puts/tap/overdue.h"
 #include "puts/tap/watched_servers.h"
@@ -64,9 +63,10 @@ class Circuits {
   Result<void> free_ended(const Seen& seen, Clock::time_point now);
   Result<void> remove_namespace(std::uint32_t net);
 
-  // Adds up what was carried; puts of circuits without channels go to `sources`. `open`: to add
-  // what is open to; or null.
-  Result<void> observe(CaPutSources& sources, Clock::time_point now, CaOpenCounts* open = nullptr);
+  // Adds up what was carried. `open`: to add what is open to; or null. At `probed` ports channels
+  // are not kept.
+  Result<void> observe(const ProbedPorts& probed, Clock::time_point now,
+                       CaOpenCounts* open = nullptr);
   const CaServerTotals& traffic() const { return traffic_; }
   void forget(std::uint32_t ioc) { traffic_.drop(ioc); }
 
@@ -101,8 +101,6 @@ class Circuits {
   // Connections to or from a watched port. Keyed as circuits are, with the cookies of the sockets
   // at the server's end where that is here.
   Result<CaSocketCookies> sockets() const;
-  // Bytes that the IOCs' servers have not read.
-  Result<CaPutSources::UnreadByIoc> unread() const;
   // Server that its client is connected to, "10.0.0.1:5064"; "": not known.
   std::string server_of(const CaPutPlace& place, std::uint16_t port, std::uint32_t net) const;
 

@@ -14,10 +14,9 @@ void Outcomes::take(const Key& key, const Entry& entry, std::uint64_t count, Add
     if (!totals_.puts.is_open(entry.slot, key.first)) strangers_.emplace(key, count);
     return;
   }
-  const auto counts = channels_.counts_results(entry.slot);
-  if (counts == CaPutSources::Counts::packets)
+  if (who_counts_.results_by_packets(labels->ioc))
     add(*labels, totals_.puts.note_outcome(entry.slot));
-  else if (counts != CaPutSources::Counts::not_known_yet)
+  else
     pass_over();
 }
 

@@ -10,7 +10,8 @@
 
 #include "base/result.h"
 #include "exposition/self_samples.h"
-#include "puts/tap/channels.h"
+#include "puts/tap/tap_object.h"
+#include "puts/tap/who_counts.h"
 #include "puts/totals/totals.h"
 
 namespace ioc_exporter::ca {
@@ -18,8 +19,8 @@ namespace ioc_exporter::ca {
 class Outcomes {
  public:
   // The others must outlive it.
-  Outcomes(const CaTapObject& object, const Channels& channels, CaTotals& totals)
-      : object_(object), channels_(channels), totals_(totals) {}
+  Outcomes(const CaTapObject& object, const WhoCounts& who_counts, CaTotals& totals)
+      : object_(object), who_counts_(who_counts), totals_(totals) {}
 
   // Adds answers to the sums. Those of a channel whose IOC is not known yet stay in the kernel's
   // tables.
@@ -41,7 +42,7 @@ class Outcomes {
   Result<void> free(const Key& key);
 
   const CaTapObject& object_;
-  const Channels& channels_;
+  const WhoCounts& who_counts_;
   CaTotals& totals_;
   std::map<Key, std::uint32_t> entries_;    // at the last look, with their holders
   std::map<Key, std::uint64_t> strangers_;  // of them, of channels that are not known

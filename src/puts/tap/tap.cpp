@@ -13,12 +13,12 @@ static_assert(sizeof(iocx_ca_channel) == 64 && offsetof(iocx_ca_channel, puts) =
               offsetof(iocx_ca_channel, last_put) == 32 && offsetof(iocx_ca_channel, state) == 48);
 static_assert(sizeof(iocx_ca_stream) == 280 && sizeof(iocx_pva_stream) == 296 &&
               sizeof(iocx_ca_direction) == 328);
-static_assert(sizeof(iocx_ca_flow) == 928 && offsetof(iocx_ca_flow, counts) == 80 &&
-              offsetof(iocx_ca_flow, directions) == 272);
+static_assert(sizeof(iocx_ca_flow) == 920 && offsetof(iocx_ca_flow, counts) == 72 &&
+              offsetof(iocx_ca_flow, directions) == 264);
 static_assert(sizeof(iocx_ca_pending) == 32 && sizeof(iocx_ca_failure_key) == 16 &&
               sizeof(iocx_ca_failure) == 16);
 static_assert(sizeof(iocx_ca_outcome) == 16 + 8 * IOCX_PUT_HIST_SLOTS);
-static_assert(sizeof(iocx_ca_told) == 8 && sizeof(iocx_ca_begun) == 12);
+static_assert(sizeof(iocx_ca_begun) == 12);
 static_assert(sizeof(iocx_ca_page) == 19712 && offsetof(iocx_ca_page, bytes) == 1280);
 static_assert(sizeof(iocx_ca_page_owner) == 16);
 static_assert(sizeof(iocx_ca_channel_info) == 392 && offsetof(iocx_ca_channel_info, name) == 160);
@@ -31,8 +31,8 @@ CaTap::CaTap(CaTapOptions options, CaTapObject object)
       totals_(options.totals ? options.totals : std::make_shared<CaTotals>(options.max_series)),
       servers_(object_, namespaces_, options.remote_servers),
       circuits_(object_, namespaces_, servers_),
-      channels_(object_, circuits_, sources_, totals_->puts),
-      outcomes_(object_, channels_, *totals_),
+      channels_(object_, circuits_, who_counts_, totals_->puts),
+      outcomes_(object_, who_counts_, *totals_),
       leftovers_(object_) {}
 
 Result<std::unique_ptr<CaTap>> CaTap::start(CaTapOptions options) {
@@ -71,7 +71,6 @@ Result<void> CaTap::remove_namespace(std::uint32_t net) {
 
 Result<void> CaTap::reap(Clock::time_point now) {
   if (auto ok = observe(now); !ok) return ok;
-  sources_.look();
   if (auto ok = leftovers_.look(now); !ok) return ok;
   auto seen = circuits_.look();
   if (!seen) return std::move(seen).error();
@@ -95,7 +94,7 @@ Result<void> CaTap::free_channels(const Circuits::Seen& seen, Clock::time_point 
 }
 
 Result<void> CaTap::observe(Clock::time_point now, CaOpenCounts* open) {
-  auto ok = circuits_.observe(sources_, now, open);
+  auto ok = circuits_.observe(probed_ports_, now, open);
   return ok ? channels_.observe() : ok;
 }
 
@@ -135,73 +134,40 @@ Result<void> CaTap::forget(std::uint32_t ioc) {
   if (auto ok = channels_.observe(); !ok) return ok;
   totals_->forget(ioc);
   circuits_.forget(ioc);
-  sources_.forget(ioc);
+  who_counts_.forget(ioc);
   return {};
 }
 
-Result<void> CaTap::begin_source_switch(Clock::time_point now) {
-  if (auto ok = observe(now); !ok) return ok;
-  if (auto ok = outcomes_.observe(); !ok) return ok;
-  auto unread = circuits_.unread();
-  sources_.begin_switch(unread ? *unread : CaPutSources::UnreadByIoc());
-  return unread ? Result<void>() : unread.error();
+Result<void> CaTap::observe_all(Clock::time_point now) {
+  auto seen = observe(now);
+  return seen ? outcomes_.observe() : seen;
 }
 
-Result<void> CaTap::let_server_count(std::uint32_t ioc, bool results, Clock::time_point now) {
-  auto seen = observe(now);
-  if (seen) seen = outcomes_.observe();
-  sources_.to_server(ioc, results);
+// What was sent until now is not theirs.
+Result<void> CaTap::let_packets_count(std::uint32_t ioc) {
+  auto ports = probed_ports_;
+  std::erase_if(ports, [ioc](const auto& port) { return port.second == ioc; });
+  set_probed_ports(std::move(ports));
+  const auto now = Clock::now();
+  auto seen = who_counts_.by_packets(ioc) ? Result<void>() : observe_all(now);
+  who_counts_.begin_packets(ioc, kernel_ns(now));
   return seen;
 }
 
-void CaTap::process_ended(std::uint32_t ioc, std::uint64_t at_ns) {
-  sources_.process_ended(ioc, at_ns);
-  log_packets(ioc);
-}
-
-void CaTap::set_told_ports(std::set<std::uint16_t> ports) {
-  told_ports_ = std::move(ports);
-  object_.set_told_ports(told_ports_);
-}
-
-// Its puts by packets are in the put log from now on.
-void CaTap::log_packets(std::uint32_t ioc) {
-  told_ports_.erase(sources_.port(ioc));
-  object_.set_told_ports(told_ports_);
-}
-
-Result<void> CaTap::leave_server(std::uint32_t ioc) {
-  sources_.leave_server(ioc, kernel_ns(Clock::now()));
-  log_packets(ioc);
-  auto told = told_;
-  std::erase_if(told, [ioc](const auto& server) { return server.first == ioc; });
-  return set_told(std::move(told), {});
-}
-
-// Connections that began since may be to another process at that port.
-Result<void> CaTap::set_told(CaToldServers servers, Clock::time_point seen) {
-  const auto key_of = [](const auto& server) { return iocx_ca_told{server.first, server.second}; };
-  for (const auto& server : told_)
-    if (!servers.contains(server))
-      if (auto erased = object_.maps().told.erase(key_of(server)); !erased) return erased.error();
-  told_ = std::move(servers);
-  for (const auto& server : told_)
-    if (seen != Clock::time_point{})
-      if (auto ok = object_.maps().told.update(key_of(server), kernel_ns(seen)); !ok) return ok;
-  object_.told_changed();
-  return {};
-}
-
-Result<void> CaTap::end_source_switch(Clock::time_point now) {
-  auto seen = observe(now);
-  sources_.end_switch();
+Result<void> CaTap::let_nobody_count(std::uint32_t ioc) {
+  auto seen = who_counts_.by_packets(ioc) ? observe_all(Clock::now()) : Result<void>();
+  who_counts_.begin_nobody(ioc, kernel_ns(Clock::now()));
   return seen;
+}
+
+void CaTap::set_probed_ports(ProbedPorts ports) {
+  if (ports == probed_ports_) return;
+  probed_ports_ = std::move(ports);
+  object_.set_probed_ports(probed_ports_);
 }
 
 kernel::LostEvents CaTap::lost_events() const {
-  auto lost = object_.lost_events();
-  lost.switched = channels_.unlogged();
-  return lost;
+  return object_.lost_events();
 }
 
 }  // namespace ioc_exporter::ca

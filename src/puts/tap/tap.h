@@ -11,14 +11,12 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "base/rooted_fs.h"
 #include "exposition/self_samples.h"
-#include "puts/put_sources.h"
 #include "puts/tap/channels.h"
 #include "puts/tap/circuits.h"
 #include "puts/tap/leftovers.h"
@@ -27,6 +25,7 @@
 #include "puts/tap/server.h"
 #include "puts/tap/tap_object.h"
 #include "puts/tap/watched_servers.h"
+#include "puts/tap/who_counts.h"
 #include "puts/totals/samples.h"
 #include "puts/totals/server_totals.h"
 #include "puts/totals/totals.h"
@@ -79,22 +78,14 @@ class CaTap {
   // Drops the totals of an IOC that has left.
   Result<void> forget(std::uint32_t ioc);
 
-  // Changes whose word counts for an IOC's puts, as CaPutSources says. begin_source_switch() is
-  // once for all that switch at the same time.
-  Result<void> begin_source_switch(Clock::time_point now = Clock::now());
-  Result<void> let_server_count(std::uint32_t ioc, bool results,
-                                Clock::time_point now = Clock::now());
-  Result<void> leave_server(std::uint32_t ioc);
-  // CaPutSources::process_ended().
-  void process_ended(std::uint32_t ioc, std::uint64_t at_ns);
-  Result<void> end_source_switch(Clock::time_point now = Clock::now());
-  CaPutSources& sources() { return sources_; }
-  // TCP ports at which all servers are probed: their puts by packets are not in the put log.
-  void set_told_ports(std::set<std::uint16_t> ports);
-  // Servers, by the caller's numbers and by port, that are probed for their puts and results.
-  // `seen`: their processes, some time after that. Of older circuits the channels are not kept.
-  using CaToldServers = std::set<std::pair<std::uint32_t, std::uint16_t>>;
-  Result<void> set_told(CaToldServers servers, Clock::time_point seen);
+  // Change who counts an IOC's puts.
+  Result<void> let_packets_count(std::uint32_t ioc);
+  Result<void> let_nobody_count(std::uint32_t ioc);
+  void let_server_count(std::uint32_t ioc, bool results) { who_counts_.begin_server(ioc, results); }
+  const WhoCounts& who_counts() const { return who_counts_; }
+  // TCP ports at which all servers are probed for their puts and results, with the IOC: those are
+  // not followed there, nor channels of Channel Access.
+  void set_probed_ports(ProbedPorts ports);
 
   // For the put log; in any thread.
   kernel::LostEvents lost_events() const;
@@ -108,15 +99,14 @@ class CaTap {
  private:
   CaTap(CaTapOptions options, CaTapObject object);
   Result<void> free_channels(const Circuits::Seen& seen, Clock::time_point now);
-  void log_packets(std::uint32_t ioc);
+  Result<void> observe_all(Clock::time_point now);
   Result<std::vector<DropSample>> read_drops() const;
 
   CaTapObject object_;
   CaNamespaces namespaces_;  // goes before the object
   std::shared_ptr<CaTotals> totals_;
-  CaPutSources sources_;
-  CaToldServers told_;
-  std::set<std::uint16_t> told_ports_;
+  WhoCounts who_counts_;
+  ProbedPorts probed_ports_;
   WatchedServers servers_;
   Circuits circuits_;
   Channels channels_;

@@ -46,7 +46,6 @@ Result<void> CaTapObject::set_sizes() const {
   const std::pair<bpf_map*, std::uint32_t> wanted[] = {
       {maps.ca_servers, sizes_.max_servers},
       {maps.ca_ports, sizes_.max_servers},
-      {maps.ca_told, sizes_.max_servers},
       {maps.ca_flows, sizes_.max_circuits},
       {maps.ca_begun, std::max(sizes_.max_circuits / 4, 1024u)},
       // Open channels, and as many that are marked as closed, or that were not answered yet.
@@ -90,7 +89,6 @@ Result<void> CaTapObject::open_views() {
   if (auto ok = kernel::open_view(maps_.pending, maps.ca_pending); !ok) return ok;
   if (auto ok = kernel::open_view(maps_.outcomes, maps.ca_outcomes); !ok) return ok;
   if (auto ok = kernel::open_view(maps_.failures, maps.ca_failures); !ok) return ok;
-  if (auto ok = kernel::open_view(maps_.told, maps.ca_told); !ok) return ok;
   return kernel::open_view(maps_.drops, maps.ca_drops);
 }
 
@@ -138,16 +136,12 @@ kernel::LostEvents CaTapObject::lost_events() const {
   return kernel::lost_events(*skeleton_);
 }
 
-void CaTapObject::set_told_ports(const std::set<std::uint16_t>& ports) const {
-  auto& told = skeleton_->bss->ca_told_ports;
-  std::vector<std::uint32_t> words(std::size(told));
-  for (const std::uint16_t port : ports) words[port / 32u] |= 1u << port % 32u;
+void CaTapObject::set_probed_ports(const ProbedPorts& ports) const {
+  auto& probed = skeleton_->bss->ca_probed_ports;
+  std::vector<std::uint32_t> words(std::size(probed));
+  for (const auto& [port, ioc] : ports) words[port / 32u] |= 1u << port % 32u;
   for (std::size_t i = 0; i < words.size(); ++i)
-    if (told[i] != words[i]) __atomic_store_n(&told[i], words[i], __ATOMIC_RELAXED);
-}
-
-void CaTapObject::told_changed() const {
-  __atomic_fetch_add(&skeleton_->bss->ca_told_version, 1, __ATOMIC_RELEASE);
+    if (probed[i] != words[i]) __atomic_store_n(&probed[i], words[i], __ATOMIC_RELAXED);
 }
 
 CaSharedMaps CaTapObject::shared_maps() const {

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "base/result.h"
@@ -60,9 +60,11 @@ struct CaTapMaps {
   kernel::MapView<iocx_ca_channel_key, iocx_ca_pending> pending;
   kernel::MapView<std::uint64_t, iocx_ca_outcome> outcomes;
   kernel::MapView<iocx_ca_failure_key, iocx_ca_failure> failures;
-  kernel::MapView<iocx_ca_told, std::uint64_t> told;
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
 };
+
+// By port, the IOC.
+using ProbedPorts = std::map<std::uint16_t, std::uint32_t>;
 
 // Loaded programs and their maps; no packet is looked at before CaPacketTaps opens a socket.
 class CaTapObject {
@@ -76,10 +78,8 @@ class CaTapObject {
 
   // Of the put log: events that were lost, and answers, so far.
   kernel::LostEvents lost_events() const;
-  // TCP ports at which all servers are probed: their puts by packets are not in the put log.
-  void set_told_ports(const std::set<std::uint16_t>& ports) const;
-  // Makes the programs look at maps().told again.
-  void told_changed() const;
+  // CaTap::set_probed_ports().
+  void set_probed_ports(const ProbedPorts& ports) const;
   const CaTapMaps& maps() const { return maps_; }
 
   // Ports of a network namespace that the programs watch. Written with atomic operations, by the

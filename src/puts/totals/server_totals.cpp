@@ -18,10 +18,6 @@ void CaOpenCounts::add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key,
   if (is_pva(ioc) && !speaks_pva(flow)) return;
   CaServerCount& server = servers_[ioc];
   ++server.circuits;
-  if (flow.told) {  // the rest is not kept
-    server.open_known = server.flow_control_known = false;
-    return;
-  }
   if (flow.events_off) ++server.flow_controlled;
   auto [own_user, own_host] = user_and_host(ioc, flow.identity, key.client);
   const bool is_known = flow.identity.user[0] != 0 || flow.identity.host[0] != 0;
@@ -30,6 +26,12 @@ void CaOpenCounts::add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key,
   const auto entry = clients_.try_emplace(std::move(client)).first;
   ++entry->second.circuits;
   circuits_.emplace(flow.circuit, entry);
+}
+
+void CaOpenCounts::add_unfollowed(std::uint32_t ioc) {
+  CaServerCount& server = servers_[ioc];
+  ++server.circuits;
+  server.open_known = server.flow_control_known = false;
 }
 
 void CaOpenCounts::add_channel(const iocx_ca_channel& channel) {

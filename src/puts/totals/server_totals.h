@@ -36,6 +36,8 @@ class CaOpenCounts {
   // `user` and `host`: as the server knows them, where the kernel has seen none.
   void add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key, const iocx_ca_flow& flow,
                    const std::string& user = "", const std::string& host = "");
+  // A circuit whose channels are not kept.
+  void add_unfollowed(std::uint32_t ioc);
   // Of a circuit that was not added, a channel does not count.
   void add_channel(const iocx_ca_channel& channel);
 

@@ -207,7 +207,7 @@ Snapshot sample_snapshot() {
   snapshot.put_sources = {{"power-supplies", "ca", "server"},
                           {"power-supplies", "pva", "server"},
                           {"timing", "ca", "packets", "stripped"}};
-  snapshot.put_switches = {{"power-supplies", "ca", 7, 11}};
+  snapshot.put_switches = {{"power-supplies", "ca", 7}};
   snapshot.ioc_overhead = {{"power-supplies", "record_process", 11.5},
                            {"power-supplies", "ca_server_probe", 0.25}};
   snapshot.states = {{"channels", 0, 1}};

@@ -261,7 +261,7 @@ TEST_F(PutLogReader, WaitsForNobodyAtTheEnd) {
 TEST_F(PutLogReader, LeavesOutPutsOfAnotherSource) {
   directory.known[1] = who("SR:Q1");
   directory.known[2] = who("SR:Q1");
-  directory.known[2].told_elsewhere_from = 0;
+  directory.known[2].by_packets = {0, 0};
   for (const std::uint64_t id : {1u, 2u, 1u}) reader.take(put(id));
   const auto events = reader.finish(at(kMs));
   ASSERT_EQ(events.size(), 2u);

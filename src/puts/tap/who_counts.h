@@ -1,0 +1,61 @@
+// WhoCounts: the source that counts the puts to each IOC. Pure: no system calls.
+//
+// Packets count puts to servers that are not probed. Nobody counts puts to a server that will be:
+// what packets show of connections that were open before may be an array that looks like puts.
+// While an IOC is stopped or traced its probes are off, and packets count.
+//
+// No put counts twice: packets begin when the probes are off. They end kSettle before the probes
+// are on again, so that what they have counted is served by then. Puts between are in neither
+// count.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+
+namespace ioc_exporter::ca {
+
+class WhoCounts {
+ public:
+  enum class Source : std::uint8_t { packets, server, nobody };
+  static constexpr std::chrono::nanoseconds kSettle = std::chrono::seconds(1);
+  // Time in which packets count, CLOCK_MONOTONIC; the last one.
+  struct Window {
+    std::uint64_t from_ns = 0, until_ns = UINT64_MAX;
+  };
+
+  // Of an IOC that is not known packets count.
+  Source source(std::uint32_t ioc) const { return of(ioc).source; }
+  bool by_packets(std::uint32_t ioc) const { return source(ioc) == Source::packets; }
+  // The same of results of puts.
+  bool results_by_packets(std::uint32_t ioc) const;
+  Window packets(std::uint32_t ioc) const { return of(ioc).packets; }
+  // What packets have counted is served.
+  bool is_settled(std::uint32_t ioc, std::uint64_t now_ns) const;
+
+  void begin_packets(std::uint32_t ioc, std::uint64_t now_ns);
+  void begin_nobody(std::uint32_t ioc, std::uint64_t now_ns);
+  // `results`: the server tells the results of puts, too. Else packets do.
+  void begin_server(std::uint32_t ioc, bool results);
+
+  // Switches between server and packets, of IOCs whose server was to be probed.
+  std::map<std::uint32_t, std::uint64_t> switches() const;
+  void forget(std::uint32_t ioc) { all_.erase(ioc); }
+
+ private:
+  struct One {
+    Source source = Source::packets;
+    Window packets = {};
+    bool results = false;
+    bool was_probed = false;       // or was to be
+    Source last = Source::nobody;  // that has counted
+    std::uint64_t switches = 0;
+  };
+
+  One of(std::uint32_t ioc) const;
+  static void begin(One& one, Source source);
+
+  std::map<std::uint32_t, One> all_;
+};
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,162 @@
+// Circuits of servers that are probed: their messages are counted by kind, channels and puts are
+// not kept.
+#include <bpf/bpf.h>
+#include <fcntl.h>
+
+#include "bpf/ca_tap_fixture.h"
+
+namespace {
+
+using namespace ioc_exporter;
+using namespace ioc_exporter::testing;
+using ca::CaTap;
+
+class CaTapProbedTest : public CaTapTest {
+ protected:
+  void let_server_count() {
+    ASSERT_TRUE(tap_->let_nobody_count(kIoc));
+    tap_->let_server_count(kIoc, true);
+    tap_->set_probed_ports({{listener_.port(), kIoc}});
+  }
+  void let_packets_count() {
+    auto ok = tap_->let_packets_count(kIoc);
+    ASSERT_TRUE(ok) << ok.error().message();
+  }
+  ca::CaServerCount server() {
+    const auto reading = collect();
+    EXPECT_EQ(reading.servers.size(), 1u);
+    return reading.servers.empty() ? ca::CaServerCount{} : reading.servers.front();
+  }
+};
+
+const Bytes kGet = message(15, 6, 1, 100, 7), kEcho = message(23, 0, 0, 0, 0);
+
+TEST_P(CaTapProbedTest, MessagesAreCountedByKindAndNoChannelIsKept) {
+  let_server_count();
+  Circuit circuit(listener_);
+  circuit.open("operator", "console-1", {"A", "B"});
+  circuit.to_server_in_pieces(
+      repeat(write(100) + write_notify(101) + kGet + kEcho + create(9, "C") + write(4711), 19), 7);
+  circuit.to_client(repeat(update(1) + created(9, 300) + written(1, 0), 17) + server_disconnect(1));
+  EXPECT_EQ(entries("ca_channels"), 0u);
+  EXPECT_EQ(entries("ca_pending"), 0u);
+  EXPECT_EQ(all_puts(), 0u);
+  const auto counted = server();
+  EXPECT_EQ(counted.circuits, 1u);
+  EXPECT_EQ(counted.gets, 19u);
+  EXPECT_EQ(counted.echoes, 19u);
+  EXPECT_EQ(counted.monitor_updates, 17u);
+  EXPECT_EQ(counted.server_disconnects, 1u);
+  EXPECT_FALSE(counted.open_known);
+  EXPECT_TRUE(collect().clients.empty());
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapProbedTest, EachPutIsCountedByNobodyElseThanItsSource) {
+  let_packets_count();  // it cannot be probed, yet
+  Circuit circuit(listener_);
+  circuit.open("operator", "console-1", {"A"});
+  circuit.to_server(repeat(write(100), 23));
+  EXPECT_EQ(puts("A"), 23u);
+  circuit.to_server(repeat(write(100), 7));  // before the switch, and not looked at yet
+  let_server_count();
+  EXPECT_EQ(puts("A"), 30u);
+  circuit.to_server(repeat(write(100), 1009) + create(9, "C"));
+  circuit.to_client(created(9, 300));
+  circuit.to_server(repeat(write(300), 17));
+  EXPECT_EQ(all_puts(), 30u);
+  let_packets_count();
+  EXPECT_EQ(all_puts(), 30u) << "what the server has counted is not theirs";
+  circuit.to_server_in_pieces(repeat(write(100), 11) + repeat(write(300), 5) + create(10, "D"), 5);
+  circuit.to_client(created(10, 301));
+  circuit.to_server(repeat(write_notify(301), 13));
+  EXPECT_EQ(puts("A"), 41u);
+  EXPECT_EQ(puts(""), 5u) << "a channel that was opened meanwhile has no name";
+  EXPECT_EQ(puts("D", PutOp::write_notify, "operator"), 13u);
+  EXPECT_EQ(all_puts(), 59u);
+  EXPECT_EQ(tap_->who_counts().switches().at(kIoc), 2u);
+}
+
+// Its former self may have opened channels at that port, too.
+TEST_P(CaTapProbedTest, WhileNobodyCountsPutsAreInNoSum) {
+  ASSERT_TRUE(tap_->let_nobody_count(kIoc));
+  Circuit circuit(listener_);
+  circuit.open("operator", "console-1", {"A"});
+  circuit.to_server(repeat(write(100), 23) + write_notify(100, 5));
+  circuit.to_client(written(5, 1));
+  EXPECT_EQ(all_puts(), 0u);
+  EXPECT_TRUE(collect().durations.empty());
+  reap_all();
+  EXPECT_TRUE(tap_->channels().unnamed().empty());
+  let_packets_count();
+  circuit.to_server(repeat(write(100), 19) + write_notify(100, 5));
+  circuit.to_client(written(5, 1));
+  EXPECT_EQ(puts("A"), 19u);
+  EXPECT_EQ(collect().durations.size(), 1u);
+}
+
+TEST_P(CaTapProbedTest, AnswersToPutsOfBeforeAreNotLost) {
+  Circuit circuit(listener_);
+  circuit.open("operator", "console-1", {"A"});
+  circuit.to_server(write_notify(100, 5));
+  EXPECT_EQ(entries("ca_pending"), 1u);
+  let_server_count();
+  circuit.to_client(written(5, 1));
+  EXPECT_EQ(entries("ca_pending"), 0u);
+}
+
+IOCX_WITH_BOTH_LOCKS(CaTapProbedTest);
+
+// A map of this process; -1: it has none.
+int map_named(const std::string& name) {
+  for (int fd = 0; fd < 1024; ++fd) {
+    bpf_map_info info{};
+    __u32 size = sizeof info;
+    if (::fcntl(fd, F_GETFD) >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 &&
+        info.name == name && info.value_size != 0)
+      return fd;
+  }
+  return -1;
+}
+
+class CaTapInsertTest : public CaTapTest {
+ protected:
+  iocx_ca_flow flow() {
+    iocx_ca_flow_key key{};
+    iocx_ca_flow flow{};
+    const int map = map_named("ca_flows");
+    EXPECT_EQ(bpf_map_get_next_key(map, nullptr, &key), 0);
+    EXPECT_EQ(bpf_map_lookup_elem(map, &key, &flow), 0);
+    return flow;
+  }
+  // Sends it while another CPU holds the lock of the direction to the server.
+  void to_server_locked(Circuit& circuit, std::uint32_t lock, const Bytes& bytes) {
+    const int locks = map_named("ca_locks");
+    const iocx_ca_channel_key key{lock, IOCX_CA_TO_SERVER, 0};
+    const std::uint32_t held = 1;
+    ASSERT_EQ(bpf_map_update_elem(locks, &key, &held, BPF_NOEXIST), 0);
+    circuit.to_server(bytes);
+    ASSERT_EQ(bpf_map_delete_elem(locks, &key), 0);
+  }
+};
+
+// Else two CPUs would read one stream at the same time.
+TEST_P(CaTapInsertTest, TheLockOfAConnectionStaysWhenItsCircuitGetsAnotherId) {
+  auto circuit = std::make_unique<Circuit>(listener_);
+  circuit->open("operator", "console-1", {"A"});
+  const iocx_ca_flow before = flow();
+  const std::uint16_t port = circuit->client_port();
+  circuit->abort();
+  circuit = std::make_unique<Circuit>(listener_, port);
+  circuit->open("operator", "console-1", {"A"});
+  const iocx_ca_flow after = flow();
+  EXPECT_NE(after.circuit, before.circuit);
+  EXPECT_EQ(drop("lock_timeout"), 0u);
+  to_server_locked(*circuit, before.lock, write(100));
+  EXPECT_EQ(drop("lock_timeout"), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Locks, CaTapInsertTest, ::testing::Values(ca::CaTapLock::map_insert),
+                         lock_name);
+
+}  // namespace

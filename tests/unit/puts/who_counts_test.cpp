@@ -1,0 +1,76 @@
+#include "puts/tap/who_counts.h"
+
+#include <gtest/gtest.h>
+
+namespace ioc_exporter::ca {
+namespace {
+
+constexpr std::uint32_t kIoc = 3, kOther = 4;
+constexpr auto kSettle = static_cast<std::uint64_t>(WhoCounts::kSettle.count());
+
+struct WhoCountsTest : ::testing::Test {
+  using Source = WhoCounts::Source;
+  std::pair<std::uint64_t, std::uint64_t> packets(std::uint32_t ioc = kIoc) const {
+    const auto window = who_.packets(ioc);
+    return {window.from_ns, window.until_ns};
+  }
+
+  WhoCounts who_;
+};
+using Window = std::pair<std::uint64_t, std::uint64_t>;
+
+TEST_F(WhoCountsTest, PacketsCountUnlessAServerIsProbed) {
+  EXPECT_TRUE(who_.by_packets(kIoc));
+  EXPECT_TRUE(who_.results_by_packets(kIoc));
+  EXPECT_EQ(packets(), Window(0, UINT64_MAX));
+  who_.begin_packets(kIoc, 7);
+  EXPECT_EQ(packets(), Window(0, UINT64_MAX)) << "they have counted before";
+  EXPECT_TRUE(who_.switches().empty());
+}
+
+TEST_F(WhoCountsTest, BeforeAServerIsProbedNobodyCounts) {
+  for (const std::uint32_t ioc : {kIoc, kOther}) {
+    who_.begin_nobody(ioc, 5);
+    EXPECT_EQ(who_.source(ioc), Source::nobody);
+    EXPECT_FALSE(who_.results_by_packets(ioc));
+    EXPECT_EQ(packets(ioc), Window(0, 0));
+    EXPECT_TRUE(who_.is_settled(ioc, kSettle)) << "packets have counted nothing";
+  }
+  who_.begin_server(kIoc, true);
+  EXPECT_EQ(who_.source(kIoc), Source::server);
+  EXPECT_EQ(packets(), Window(0, 0));
+  who_.begin_packets(kOther, 7);  // it could not be probed
+  EXPECT_EQ(packets(kOther), Window(7, UINT64_MAX));
+  EXPECT_EQ(who_.switches(), (std::map<std::uint32_t, std::uint64_t>{{kIoc, 0}, {kOther, 0}}));
+}
+
+TEST_F(WhoCountsTest, WhatPacketsHaveCountedIsServedBeforeTheServerCounts) {
+  who_.begin_nobody(kIoc, 5);
+  who_.begin_server(kIoc, true);
+  who_.begin_packets(kIoc, 11);
+  EXPECT_FALSE(who_.is_settled(kIoc, 11 + kSettle)) << "packets count";
+  who_.begin_nobody(kIoc, 23);
+  who_.begin_nobody(kIoc, 29);
+  EXPECT_EQ(packets(), Window(11, 23));
+  EXPECT_FALSE(who_.is_settled(kIoc, 22));
+  EXPECT_FALSE(who_.is_settled(kIoc, 22 + kSettle));
+  EXPECT_TRUE(who_.is_settled(kIoc, 23 + kSettle));
+  who_.begin_server(kIoc, true);
+  EXPECT_EQ(who_.switches().at(kIoc), 2u);
+  who_.begin_nobody(kIoc, 31);  // another process
+  who_.begin_server(kIoc, true);
+  EXPECT_EQ(who_.switches().at(kIoc), 2u);
+  who_.forget(kIoc);
+  EXPECT_TRUE(who_.switches().empty());
+}
+
+TEST_F(WhoCountsTest, ResultsAreThePacketsWhereTheServerDoesNotTellThem) {
+  who_.begin_server(kIoc, false);
+  EXPECT_FALSE(who_.by_packets(kIoc));
+  EXPECT_TRUE(who_.results_by_packets(kIoc));
+  who_.begin_server(kIoc, true);
+  EXPECT_FALSE(who_.results_by_packets(kIoc));
+}
+
+}  // namespace
+}  // namespace ioc_exporter::ca
