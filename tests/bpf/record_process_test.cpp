@@ -195,9 +195,8 @@ TEST_P(RecordProcessTest, AnAsynchronousRecordIsNoticed) {
 
 // How probes are attached is nothing to these: to end perf events takes the kernel a second a test.
 INSTANTIATE_TEST_SUITE_P(ByEnds, RecordProcessTest, ::testing::Values(Mode{true, true, true}));
-INSTANTIATE_TEST_SUITE_P(Guarded, RecordProcessTest,
-                         ::testing::Values(Mode{true, true, true, true}));
-INSTANTIATE_TEST_SUITE_P(TwoReads, RecordProcessTest, ::testing::Values(Mode{false, true, true}));
+INSTANTIATE_TEST_SUITE_P(GuardedTwoReads, RecordProcessTest,
+                         ::testing::Values(Mode{false, true, true, true}));
 
 }  // namespace
 }  // namespace ioc_exporter::records

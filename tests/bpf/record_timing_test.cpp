@@ -206,8 +206,7 @@ TEST_P(RecordTimingLinksTest, IocsWithOneAttachmentHaveOneLevel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ByEnds, RecordTimingTest,
-                         ::testing::Values(Mode{true, true, true}, Mode{true, false, true},
-                                           Mode{true, false, true, true}));
+                         ::testing::Values(Mode{true, true, true}, Mode{true, false, true, true}));
 INSTANTIATE_TEST_SUITE_P(ByEnds, RecordTimingLinksTest, ::testing::Values(Mode{true, true, true}));
 
 }  // namespace
