@@ -1,8 +1,8 @@
-"""Segments that the IOC's kernel takes otherwise than they look: what it delivers is what counts."""
+"""Segments that the IOC's kernel takes otherwise than they look: what it delivers is what counts. Others: bpf/ca_tap_refused_test.cpp."""
 import pytest
 
 from harness import databases
-from harness.forger import ACK, FIN, PUSH, RST, SYN, Forger, inside
+from harness.forger import Forger, inside
 from harness.network import run
 from harness.put_counts import Counts
 from harness.wire import Wire, write
@@ -83,41 +83,7 @@ def test_data_for_no_connection(far, counts, exporter):
     assert exporter.scrape().count(DROPPED, reason="joined_late") == before, "there is no such connection"
 
 
-def test_data_of_a_syn(far, counts):
-    wire, (sid, other), forger = far("syn")
-    forger.send(20101, 1000, 0, write(other) * 23, SYN)
-    at = forger.place(wire.port)
-    forger.send(wire.port, at.client - 1, at.server, write(other) * 23, SYN)
-    wire.send(write(sid) * 5).settle(sid)
-    counts.check({("T:set1", "syn"): 6})
-
-
-@pytest.mark.parametrize("flags", [RST, RST | ACK, FIN | ACK], ids=["rst", "rst-ack", "fin"])
-def test_ends_that_do_not_come_in_their_turn(far, counts, flags):
-    wire, (sid, other), forger = far(f"end-{flags}")
-    at = forger.place(wire.port)
-    for ahead in (-1, 100_000_000, -100_000_000):
-        forger.send(wire.port, at.client + ahead, at.server, flags=flags)
-    if flags & RST:
-        forger.send(wire.port, at.client + 500, at.server, flags=flags)
-    wire.send(write(sid) * 5).settle(sid)
-    wire.send(write(other) * 7).settle(sid)
-    counts.check({("T:set1", f"end-{flags}"): 6, ("T:set2", f"end-{flags}"): 7})
-
-
-@pytest.mark.parametrize("ahead", [1_000_000 // 24 * 24, 200_000_000, -200_000_000])
-def test_data_out_of_the_window(far, counts, ahead):
-    """Far ahead of what the server has offered to take; the true stream passes there later."""
-    user = f"ahead-{ahead}"
-    wire, (sid, other), forger = far(user)
-    at = forger.place(wire.port)
-    forger.send(wire.port, at.client + ahead, at.server, write(other) * 23)
-    for _ in range(100):
-        wire.send(write(sid) * 1000).settle(sid)
-    counts.check({("T:set1", user): 100_001})
-
-
-NO_DATA = {"broadcast": {"broadcast": True}, "short": {"words": 4}, "no-ack": {"flags": PUSH}}
+NO_DATA = {"broadcast": {"broadcast": True}, "short": {"words": 4}}
 
 
 @pytest.mark.parametrize("how", NO_DATA)

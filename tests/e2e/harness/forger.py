@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 _libc = ctypes.CDLL(None, use_errno=True)
 ETH_P_ALL = 3  # with any other, what this side sends is not heard
-FIN, SYN, RST, PUSH, ACK, URGENT = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
+FIN, SYN, RST, PUSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 
 
 @contextlib.contextmanager
@@ -29,7 +29,6 @@ class Place(NamedTuple):
     """Where a connection is: the numbers of what each side sends next."""
     client: int
     server: int
-    stamp: int  # the time stamp that the client has sent last
 
 
 def _sum(data: bytes) -> int:
@@ -52,14 +51,13 @@ class Forger:
         self._heard.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
         self._heard.setblocking(False)
         self._places: dict[int, list[int]] = {}
-        self._stamps: dict[int, int] = {}
 
     def place(self, client_port: int) -> Place:
         with contextlib.suppress(BlockingIOError):
             while True:
                 self._hear(self._heard.recv(1 << 17))
         assert all(self._places[client_port]), self._places
-        return Place(*self._places[client_port], self._stamps.get(client_port, 0))
+        return Place(*self._places[client_port])
 
     def _hear(self, packet: bytes) -> None:
         start = (packet[0] & 15) * 4
@@ -71,35 +69,23 @@ class Forger:
         if flags & RST or self._port not in (source, destination):
             return
         to_server = destination == self._port
-        if to_server and packet[start + 20:start + 24] == b"\x01\x01\x08\x0a":
-            self._stamps[source] = struct.unpack_from(">I", packet, start + 24)[0]
         numbers = self._places.setdefault(source if to_server else destination, [0, 0])
         if flags & SYN or (end - numbers[not to_server]) & 0xFFFFFFFF < 1 << 31:
             numbers[not to_server] = end
 
-    def send(self, client_port: int, seq: int, ack: int, payload: bytes = b"", flags: int = PUSH | ACK, words: int = 5,
-             broadcast: bool = False, checksum: str = "right", options: bytes = b"", urgent: int = 0) -> None:
-        """`words`: the length of the header, as it says; `urgent`: the pointer that URGENT is about; `checksum`: "wrong", "pseudo" as if a device were to complete
-        it, or "ip" when that of the IP header is wrong."""
-        header = struct.pack(">HHIIBBHHH", client_port, self._port, seq & 0xFFFFFFFF, ack & 0xFFFFFFFF,
-                             (words + len(options) // 4) << 4, flags, 0xFFFF, 0, urgent) + options
+    def send(self, client_port: int, seq: int, ack: int, payload: bytes = b"", words: int = 5, broadcast: bool = False) -> None:
+        """`words`: the length of the header, as it says."""
+        header = struct.pack(">HHIIBBHHH", client_port, self._port, seq & 0xFFFFFFFF, ack & 0xFFFFFFFF, words << 4, PUSH | ACK,
+                             0xFFFF, 0, 0)
         pseudo = self._source + self._server + struct.pack(">HH", socket.IPPROTO_TCP, len(header) + len(payload))
-        tcp = _sum(pseudo) if checksum == "pseudo" else ~_sum(pseudo + header + payload) & 0xFFFF
-        tcp ^= checksum == "wrong"
-        segment = header[:16] + struct.pack(">H", tcp) + header[18:] + payload
+        segment = header[:16] + struct.pack(">H", ~_sum(pseudo + header + payload) & 0xFFFF) + header[18:] + payload
         ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(segment), 1, 0, 64, socket.IPPROTO_TCP, 0, self._source,
                          self._server)
-        ip = ip[:10] + struct.pack(">H", (~_sum(ip) & 0xFFFF) ^ (checksum == "ip")) + ip[12:]
-        if broadcast or checksum == "ip":  # a raw socket would set it right
-            to = b"\xff" * 6 if broadcast else self._neighbour()
-            self._frames.sendto(ip + segment, (self._device, 0x0800, 0, 0, to))
+        ip = ip[:10] + struct.pack(">H", ~_sum(ip) & 0xFFFF) + ip[12:]
+        if broadcast:
+            self._frames.sendto(ip + segment, (self._device, 0x0800, 0, 0, b"\xff" * 6))
         else:
             self._raw.sendto(ip + segment, (socket.inet_ntoa(self._server), 0))
-
-    def _neighbour(self) -> bytes:
-        with open("/proc/thread-self/net/arp", encoding="ascii") as table:
-            rows = [line.split() for line in table]
-        return next(bytes.fromhex(row[3].replace(":", "")) for row in rows if row[0] == socket.inet_ntoa(self._server))
 
     def kill(self) -> None:
         for one in (self._raw, self._frames, self._heard):
