@@ -23,10 +23,10 @@
 #include <thread>
 #include <vector>
 
-#include "base/netlink.h"
 #include "base/unique_fd.h"
-#include "puts/tap/packet_taps.h"
+#include "puts/tap/packet_tap.h"
 #include "puts/tap/tap_object.h"
+#include "support/in_net_namespace.h"
 
 namespace {
 
@@ -41,7 +41,7 @@ using namespace ioc_exporter;
 }
 
 void in(const UniqueFd& ns, const std::function<void()>& work) {
-  if (auto ok = in_net_namespace(ns.get(), work); !ok) die(ok.error().message());
+  if (auto ok = testing::in_net_namespace(ns.get(), work); !ok) die(ok.error().message());
 }
 
 UniqueFd new_namespace() {
@@ -122,14 +122,16 @@ class Filters {
     if (!empty_) die_of_errno("load a filter that returns 0");
   }
   void attach(const UniqueFd& ns, bool tap) {
-    if (!tap)
-      in(ns, [&] { socket_ = attach_empty(); });
-    else if (auto opened = tap_.open(0, ns.get()); !opened)
-      die(opened.error().message());
+    in(ns, [&] {
+      if (!tap)
+        socket_ = attach_empty();
+      else if (auto opened = tap_.open(); !opened)
+        die(opened.error().message());
+    });
   }
   void detach() {
     socket_.reset();
-    tap_.close(0);
+    tap_.close();
   }
   kernel::ProgramStats stats(bool tap) const {
     if (!tap) return stats_of(empty_.get());
@@ -142,7 +144,7 @@ class Filters {
     if (!object) die(object.error().message());
     // CA's own ports are watched, as on a host with an IOC.
     for (const unsigned port : {5064u, 5065u})
-      object->watched_ports(0).words[port / 64] |= std::uint64_t{1} << (port % 64);
+      object->watched_ports().words[port / 64] |= std::uint64_t{1} << (port % 64);
     return std::move(*object);
   }
   UniqueFd attach_empty() const {
@@ -159,7 +161,7 @@ class Filters {
   }
 
   ca::CaTapObject object_;
-  ca::CaPacketTaps tap_;
+  ca::CaPacketTap tap_;
   UniqueFd empty_, socket_;
 };
 

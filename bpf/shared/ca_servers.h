@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Which servers and ports are watched, and in which network namespace: the part of the wire format that the programs
- * for TCP, for UDP and for all packets share.
+ * Which servers and ports are watched, in the exporter's network namespace: the part of the wire format that the
+ * programs for TCP, for UDP and for all packets share.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_SERVERS_H
 #define IOC_EXPORTER_BPF_SHARED_CA_SERVERS_H
@@ -33,10 +33,6 @@ static inline __attribute__((always_inline)) int iocx_ca_is_pva(__u32 ioc)
 #define IOCX_CA_PROGRAM_UDP 1
 #define IOCX_CA_PROGRAMS 2
 
-/* User space numbers network namespaces; 0 is the exporter's own. */
-#define IOCX_CA_NAMESPACES 64
-#define IOCX_CA_NET_ANY 0xFFFFFFFFu /* in ca_local: local to any of the watched namespaces */
-
 /* An IPv4 address, in the order in which it is written. Channel Access has no others. */
 struct iocx_ca_address {
 	__u8 bytes[4];
@@ -44,18 +40,16 @@ struct iocx_ca_address {
 
 /*
  * Key of ca_servers. An address of zeros is a wildcard: any address of the namespace or, with `remote`, any address
- * of other hosts.
+ * elsewhere.
  */
 struct iocx_ca_server {
 	struct iocx_ca_address address;
 	__u16 port;   /* host byte order, as all ports here */
-	__u16 remote; /* 1: the server is on another host, its clients are here */
-	__u32 net;    /* number of the network namespace */
+	__u16 remote; /* 1: the server is elsewhere, its clients are here */
 };
 
 /*
- * Element of ca_watched, by number of the network namespace: one bit for each port, TCP and UDP alike. Whoever
- * inserts a port into ca_ports, which fails when it is there already, sets its bit. Only user space removes ports:
+ * The element of ca_watched: one bit for each port, TCP and UDP alike. Whoever inserts a port into ca_ports, which fails when it is there already, sets its bit. Only user space removes ports:
  * first the bit, then the entry.
  */
 #define IOCX_CA_PORT_WORDS 1024
@@ -63,24 +57,16 @@ struct iocx_ca_port_set {
 	__u64 words[IOCX_CA_PORT_WORDS];
 };
 
-/* Key of ca_ports. */
-struct iocx_ca_port {
-	__u32 net;
-	__u16 port;
-	__u16 pad;
-};
-
-/* Its value. Programs write the second where a server of this host whose IOC is to come shows that it is there. */
+/* Value of ca_ports, by port. Programs write the second where a server of this host whose IOC is to come shows that it is there. */
 #define IOCX_CA_PORT_WATCHED 1u
 #define IOCX_CA_PORT_SPOKE 2u
 
 /* Key of ca_local, in which the kernel finds the longest that is the start of another one. */
 struct iocx_ca_local_route {
-	__u32 bits; /* how many of the following count: 32, and those of the address */
-	__u32 net;
+	__u32 bits; /* how many of the address count */
 	struct iocx_ca_address address;
 };
-#define IOCX_CA_ROUTE_BITS (32 + 32) /* of an address */
+#define IOCX_CA_ROUTE_BITS 32 /* of an address */
 
 #ifdef __cplusplus
 }

@@ -40,7 +40,6 @@ struct iocx_ca_flow_key {
 	struct iocx_ca_address server;
 	__u16 client_port;
 	__u16 server_port;
-	__u32 net; /* number of the network namespace */
 };
 
 /*

@@ -20,7 +20,6 @@ extern "C" {
 /* Key of ca_search_clients. */
 struct iocx_ca_search_client {
 	struct iocx_ca_address address;
-	__u32 net; /* number of the network namespace where it was seen */
 };
 
 /* Value of ca_search_clients. */
@@ -32,7 +31,6 @@ struct iocx_ca_search_count {
 /* Key of ca_searches: a channel that a client searches for. */
 struct iocx_ca_search_key {
 	struct iocx_ca_address client;
-	__u32 net;
 	__u32 cid;
 	__u16 port; /* of the client, host byte order */
 	__u16 pad;
@@ -49,7 +47,6 @@ struct iocx_ca_search {
 /* Key of ca_beacons: a server that sends beacons. */
 struct iocx_ca_beacon_key {
 	struct iocx_ca_address server;
-	__u32 net;
 	__u16 port; /* TCP */
 	__u16 pad;
 };
@@ -61,14 +58,6 @@ struct iocx_ca_beacon {
 	__u64 last_ns;
 	__u32 sequence; /* of the last beacon */
 	__u32 holder;   /* the sender of the first beacon: index into ca_udp_held */
-};
-
-/*
- * Key of ca_lower_devices: devices whose packets are seen again on the device above them, such as ports of a bridge.
- */
-struct iocx_ca_device {
-	__u32 net;
-	__u32 ifindex;
 };
 
 /* Index into the per-CPU array ca_udp_drops. */

@@ -83,7 +83,6 @@ static __always_inline struct segment *start_segment(struct __sk_buff *skb, cons
 		w->busy = 0;
 		return 0;
 	}
-	segment->net = cfg_net;
 	segment->source_port = packet->source_port;
 	segment->destination_port = packet->destination_port;
 	segment->source_watched = packet->source_watched;

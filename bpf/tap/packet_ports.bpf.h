@@ -8,8 +8,6 @@
 #define IPV4_HEADER 20
 #define LONGEST_OPTION 40
 
-const volatile __u32 cfg_net; /* number of the network namespace of the socket */
-
 /* Facts of a packet before its TCP or UDP header is read. */
 struct packet {
 	__u32 at;       /* offset of the IP header */
@@ -30,8 +28,7 @@ unsigned long long load_word(void *skb, unsigned long long at) asm("llvm.bpf.loa
 
 static __always_inline int has_watched_port(struct packet *packet, __be16 source, __be16 destination)
 {
-	const __u32 net = cfg_net;
-	struct iocx_ca_port_set *set = bpf_map_lookup_elem(&ca_watched, &net);
+	struct iocx_ca_port_set *set = only_element(&ca_watched);
 
 	if (!set)
 		return 0;
@@ -58,7 +55,6 @@ static __always_inline int may_be_options(__u32 word)
 /* Whether a packet that starts with its IP header must be read further. Most need not. */
 static __always_inline int may_be_of_interest(struct __sk_buff *skb, __be16 protocol)
 {
-	const __u32 net = cfg_net;
 	struct iocx_ca_port_set *set;
 	__u32 ports;
 
@@ -67,6 +63,6 @@ static __always_inline int may_be_of_interest(struct __sk_buff *skb, __be16 prot
 	ports = load_word(skb, IPV4_HEADER);
 	if (may_be_options(ports))
 		return 1;
-	set = bpf_map_lookup_elem(&ca_watched, &net);
+	set = only_element(&ca_watched);
 	return set && (is_watched(set, ports >> 16) | is_watched(set, ports & 0xFFFF));
 }

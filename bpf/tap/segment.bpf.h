@@ -11,7 +11,6 @@
 struct segment {
 	struct iocx_ca_address source;
 	struct iocx_ca_address destination;
-	__u32 net; /* number of the network namespace */
 	__u32 source_port;
 	__u32 destination_port;
 	__u32 source_watched;

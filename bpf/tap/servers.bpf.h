@@ -14,8 +14,8 @@ struct {
 } ca_servers SEC(".maps");
 
 /*
- * What is local to the host, by namespace: addresses of devices, and routes such as `ip route add local 10.0.0.0/24 dev
- * lo`. A wildcard server answers on these only. Under IOCX_CA_NET_ANY, those of all namespaces.
+ * What is local to the network namespace: addresses of devices, and routes such as `ip route add local 10.0.0.0/24 dev
+ * lo`. A wildcard server answers on these only.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
@@ -30,17 +30,15 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 1);
-	__type(key, struct iocx_ca_port);
+	__type(key, __u32); /* port */
 	__type(value, __u32);
 } ca_ports SEC(".maps");
 
-/* Whether the address belongs to the namespace or, with IOCX_CA_NET_ANY, to any namespace. */
-static __always_inline int is_local(const struct iocx_ca_address *address, __u32 net)
+static __always_inline int is_local(const struct iocx_ca_address *address)
 {
 	struct iocx_ca_local_route route = {};
 
 	route.bits = IOCX_CA_ROUTE_BITS;
-	route.net = net;
 	route.address = *address;
 	return bpf_map_lookup_elem(&ca_local, &route) != 0;
 }
@@ -49,18 +47,15 @@ static __always_inline int is_local(const struct iocx_ca_address *address, __u32
  * Watches the port from now on. The atomic addition sets the bit: it works as an "or", since only the program that
  * inserted the port adds it. Linux 5.10 has no other atomic operation.
  */
-static __always_inline void watch_port(__u32 net, __u32 port)
+static __always_inline void watch_port(__u32 port)
 {
-	struct iocx_ca_port key = {};
 	const __u32 watched = IOCX_CA_PORT_WATCHED;
 	__u64 word = port >> 6;
 	struct iocx_ca_port_set *set;
 
-	key.net = net;
-	key.port = port;
-	if (bpf_map_update_elem(&ca_ports, &key, &watched, BPF_NOEXIST))
+	if (bpf_map_update_elem(&ca_ports, &port, &watched, BPF_NOEXIST))
 		return; /* it is watched already, or there is no room */
-	set = bpf_map_lookup_elem(&ca_watched, &net);
+	set = only_element(&ca_watched);
 	if (!set)
 		return;
 	IOCX_CA_MASK(word, IOCX_CA_PORT_WORDS - 1);
@@ -75,6 +70,6 @@ static __always_inline int learn_server(const struct iocx_ca_server *server, __u
 {
 	if (bpf_map_update_elem(&ca_servers, server, &ioc, BPF_NOEXIST))
 		return 0;
-	watch_port(server->net, server->port);
+	watch_port(server->port);
 	return 1;
 }

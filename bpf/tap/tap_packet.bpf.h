@@ -10,13 +10,11 @@ static __always_inline void set_key(struct iocx_ca_flow_key *key, const struct s
 	key->server = to_server ? segment->destination : segment->source;
 	key->client_port = to_server ? segment->source_port : segment->destination_port;
 	key->server_port = to_server ? segment->destination_port : segment->source_port;
-	key->net = segment->net;
 }
 
 /*
  * The IOC of the server that the key names, or null. `elsewhere`: the packet leaves this namespace for the server,
- * or comes from it. Then the client must be in this namespace. A server in another watched namespace of this host
- * is left to the socket there, so that each put is counted once.
+ * or comes from it. Then the client must be in this namespace.
  */
 static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, const struct segment *segment,
 					  int elsewhere)
@@ -24,16 +22,15 @@ static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, co
 	struct iocx_ca_server server = {};
 	__u32 *ioc;
 
-	if (elsewhere && (!is_local(&key->client, key->net) || is_local(&key->server, IOCX_CA_NET_ANY)))
+	if (elsewhere && (!is_local(&key->client) || is_local(&key->server)))
 		return 0;
 	server.address = key->server;
 	server.port = key->server_port;
 	server.remote = elsewhere;
-	server.net = key->net;
 	ioc = bpf_map_lookup_elem(&ca_servers, &server);
 	if (ioc)
 		return ioc;
-	if (!elsewhere && !segment->loopback && !is_local(&key->server, key->net))
+	if (!elsewhere && !segment->loopback && !is_local(&key->server))
 		return 0;
 	__builtin_memset(&server.address, 0, sizeof server.address);
 	return bpf_map_lookup_elem(&ca_servers, &server);

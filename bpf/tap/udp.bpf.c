@@ -118,9 +118,9 @@ __attribute__((noinline)) int ca_udp_burst(struct __sk_buff *skb)
  * Whether the datagram is also seen on another device: the one of its VLAN, or the one that this device belongs to.
  * VLAN 0 is a priority, not a network. tap/packet.bpf.c has skipped the second copy on loopback.
  */
-static __always_inline int is_copy(struct __sk_buff *skb, __u32 net)
+static __always_inline int is_copy(struct __sk_buff *skb)
 {
-	struct iocx_ca_device device = {.net = net, .ifindex = skb->ifindex};
+	const __u32 device = skb->ifindex;
 
 	if (skb->vlan_present && (skb->vlan_tci & 0xFFF))
 		return 1;
@@ -133,13 +133,12 @@ static __always_inline void on_datagram(struct __sk_buff *skb, const struct segm
 {
 	struct udp_work *w = get_udp_work();
 
-	if (!w || is_copy(skb, segment->net))
+	if (!w || is_copy(skb))
 		return;
 	w->source = segment->source;
 	w->destination = segment->destination;
 	w->source_port = segment->source_port;
 	w->destination_port = segment->destination_port;
-	w->net = segment->net;
 	w->data_at = segment->data_at;
 	w->loopback = segment->loopback;
 	w->outgoing = segment->outgoing;

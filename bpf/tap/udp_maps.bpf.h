@@ -9,7 +9,6 @@ struct udp_work {
 	struct iocx_ca_address destination;
 	__u32 source_port;
 	__u32 destination_port;
-	__u32 net;
 	__u32 data_at; /* offset of the UDP payload in the packet */
 	__u32 loopback;
 	__u32 outgoing;
@@ -73,6 +72,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 4096);
-	__type(key, struct iocx_ca_device);
+	__type(key, __u32); /* index of a device whose packets are seen again on the one that it belongs to */
 	__type(value, __u32);
 } ca_lower_devices SEC(".maps");

@@ -29,7 +29,6 @@ static __always_inline void on_search(struct udp_work *w)
 	if (iocx_ca_read_name((__u64 *)w->search.name, w->datagram.bytes + at, w->event.size))
 		count_udp(IOCX_CA_UDP_DROP_NAME_CUT, 1);
 	w->key.client = w->source;
-	w->key.net = w->net;
 	w->key.cid = w->event.id;
 	w->key.port = w->source_port;
 	w->search.requests = 0;
@@ -58,7 +57,6 @@ static __always_inline void on_search(struct udp_work *w)
 static __always_inline void end_search(struct udp_work *w)
 {
 	w->key.client = w->destination;
-	w->key.net = w->net;
 	w->key.cid = w->event.id;
 	w->key.port = w->destination_port;
 	if (bpf_map_delete_elem(&ca_searches, &w->key))
@@ -76,7 +74,6 @@ static __always_inline void count_client(struct udp_work *w)
 	if (!w->searches)
 		return;
 	key.address = w->source;
-	key.net = w->net;
 	client = bpf_map_lookup_elem(&ca_search_clients, &key);
 	if (!client)
 		client = add_entry(&ca_search_clients, &key, &fresh);

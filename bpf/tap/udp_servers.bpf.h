@@ -3,13 +3,11 @@
 
 static __always_inline void learn(const struct iocx_ca_server *server, __u32 ioc)
 {
-	struct iocx_ca_port port = {};
+	const __u32 port = server->port;
 	const __u32 *known;
 	__u32 *state;
 
 	learn_server(server, ioc);
-	port.net = server->net;
-	port.port = server->port;
 	known = bpf_map_lookup_elem(&ca_servers, server);
 	state = bpf_map_lookup_elem(&ca_ports, &port);
 	if (!known || !state)
@@ -38,7 +36,7 @@ static __always_inline void learn_local(const struct udp_work *w, struct iocx_ca
 {
 	const __u32 *known;
 
-	if (!w->loopback && (!is_local(&w->source, w->net) || !is_local(&server->address, w->net)))
+	if (!w->loopback && (!is_local(&w->source) || !is_local(&server->address)))
 		return;
 	known = bpf_map_lookup_elem(&ca_servers, server);
 	if (known && *known != IOCX_CA_IOC_TO_COME)
@@ -55,14 +53,12 @@ static __always_inline void on_answer(struct udp_work *w)
 	end_search(w);
 	server_address(w, &server.address, IOCX_CA_SOURCE_ADDRESS);
 	server.port = w->event.port;
-	server.net = w->net;
 	if (w->outgoing) {
 		learn_local(w, &server);
 		return;
 	}
 	/* The answer is for a client of this host. */
-	if (!cfg_remote || !is_local(&w->destination, w->net) || is_local(&server.address, w->net) ||
-	    is_local(&server.address, IOCX_CA_NET_ANY))
+	if (!cfg_remote || !is_local(&w->destination) || is_local(&server.address))
 		return;
 	server.remote = 1;
 	learn(&server, IOCX_CA_IOC_REMOTE);
@@ -75,7 +71,6 @@ static __always_inline void count_beacon(const struct udp_work *w, const struct 
 	struct iocx_ca_beacon *beacon;
 
 	key.server = server->address;
-	key.net = server->net;
 	key.port = server->port;
 	fresh.sequence = w->event.id;
 	beacon = bpf_map_lookup_elem(&ca_beacons, &key);
@@ -101,7 +96,6 @@ static __always_inline void on_beacon(struct udp_work *w)
 
 	server_address(w, &server.address, 0);
 	server.port = w->event.port;
-	server.net = w->net;
 	count_beacon(w, &server);
 	if (w->outgoing)
 		learn_local(w, &server);

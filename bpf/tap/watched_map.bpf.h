@@ -5,11 +5,11 @@
 
 #include "shared/ca_servers.h"
 
-/* The watched ports of each network namespace. Mapped into user space. */
+/* The watched ports. Mapped into user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IOCX_CA_NAMESPACES);
+	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct iocx_ca_port_set);
 } ca_watched SEC(".maps");

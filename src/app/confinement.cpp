@@ -31,16 +31,6 @@ constexpr const char* kReaderCalls[] = {
     // a build with sanitizers: whether memory is there to be read
     "pipe", "pipe2", "write"};
 
-bool is_permitted(cap_value_t capability) {
-  cap_flag_value_t is_set = CAP_CLEAR;
-  const cap_t now = cap_get_proc();
-  const bool permitted = now != nullptr &&
-                         cap_get_flag(now, capability, CAP_PERMITTED, &is_set) == 0 &&
-                         is_set == CAP_SET;
-  cap_free(now);
-  return permitted;
-}
-
 Result<void> load_filter() {
   SyscallFilter filter;
   for (const char* const call : kReaderCalls) filter.allow(call);
@@ -61,11 +51,8 @@ bool is_privileged_port(const std::string& text) {
 Privileges readers_privileges(const Privileges& keep) {
   Privileges readers;
   readers.user = keep.user;
-  for (const cap_value_t each : {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH})
+  for (const cap_value_t each : {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE})
     if (keep.keeps(each)) readers.capabilities.push_back(each);
-  if (keep.keeps(CAP_CHECKPOINT_RESTORE) || keep.keeps(CAP_SYS_ADMIN))
-    readers.capabilities.push_back(is_permitted(CAP_CHECKPOINT_RESTORE) ? CAP_CHECKPOINT_RESTORE
-                                                                        : CAP_SYS_ADMIN);
   return readers;
 }
 
@@ -111,7 +98,7 @@ Result<void> confine(const Options& options) {
   auto left = drop_privileges(keep);
   if (!left) return std::move(left).error();
   if (options.sandbox)
-    if (auto ok = enter_sandbox({.probes = false, .net_namespaces = false, .listening = true}); !ok)
+    if (auto ok = enter_sandbox({.probes = false, .packets = false, .listening = true}); !ok)
       return ok;
   log::info("{}{}", *left, options.sandbox ? ", in a sandbox" : "");
   return {};

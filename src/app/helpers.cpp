@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <utility>
@@ -13,10 +14,10 @@
 #include "app/rooms.h"
 #include "app/sandbox.h"
 #include "base/http_client.h"
-#include "base/netlink.h"
 #include "base/rooted_fs.h"
 #include "functions/functions_object.h"
 #include "iocs/memory/reader_wire.h"
+#include "kernel/hit_cost.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -45,6 +46,20 @@ std::function<Result<void>()> drop_to(const Options& options, std::vector<cap_va
   };
 }
 
+// In the helper, while it has all that the exporter was started with. Perf events ask for
+// CAP_SYS_ADMIN, on kernels since the middle of 2025; links of uprobes do without. Whether this
+// kernel's do is tried.
+std::vector<cap_value_t> rights_to_attach(const Options& options,
+                                          const std::vector<iocs::Attacher*>& attachers) {
+  std::vector<cap_value_t> rights = readers_privileges(options.privileges).capabilities;
+  rights.insert(rights.end(), {CAP_NET_RAW, CAP_BPF, CAP_PERFMON});
+  Result<void> tried;
+  const bool links = std::ranges::all_of(attachers, &iocs::Attacher::has_links);
+  const auto alone = with_only(rights, [&tried] { tried = kernel::try_uprobe_link(); });
+  if (!links || !alone || !tried) rights.push_back(CAP_SYS_ADMIN);
+  return rights;
+}
+
 std::function<Result<void>()> close_and(std::function<Result<void>()> confine) {
   return [confine = std::move(confine)] {
     close_files();
@@ -55,9 +70,9 @@ std::function<Result<void>()> close_and(std::function<Result<void>()> confine) {
 }  // namespace
 
 // First: each helper that is forked later has the descriptors that are open by then, and would keep
-// the packet sockets open.
+// the packet socket open.
 Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options) {
-  ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
+  ca::CaPacketTap* const tap = daemon.puts().packet_tap();
   std::vector<iocs::Attacher*> attachers;
   for (const ca::ServerProbeObject* const server :
        {daemon.puts().server_probe_object(), daemon.pva().server_probe_object()})
@@ -68,23 +83,20 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
   const auto confine_reader = [&options] {
     return confine_readers(options.privileges, options.sandbox);
   };
-  std::vector<cap_value_t> capabilities = readers_privileges(options.privileges).capabilities;
-  capabilities.insert(capabilities.end(), {CAP_SYS_ADMIN, CAP_NET_RAW});
-  const auto confine = close_and(
-      drop_to(options, capabilities, {.probes = true, .net_namespaces = true, .readers = true}));
+  const auto confine = close_and([&options, attachers] {
+    return drop_to(options, rights_to_attach(options, attachers), {.readers = true})();
+  });
   auto attach = Helper::start(
       {"ioc_exp-attach",
        [confine] {
          const auto limited = limit_memory(kMostMemoryOfReader);  // the readers inherit it
          return limited ? confine() : limited;
        },
-       [confine_reader, functions, attachers, taps](const HelperRequest& request,
-                                                    const UniqueFd& file) -> Result<UniqueFd> {
+       [confine_reader, functions, attachers, tap](const HelperRequest& request,
+                                                   const UniqueFd& file) -> Result<UniqueFd> {
          if (iocs::is_reader_request(request))
            return iocs::serve_reader_request(request, file, confine_reader);
-         if (request.what == static_cast<std::uint32_t>(NetRequest::netlink))
-           return serve_netlink(request, file);
-         if (is_net_request(request) && taps != nullptr) return taps->serve(request, file);
+         if (tap != nullptr && ca::CaPacketTap::is_request(request)) return tap->serve(request);
          if (functions->serves(request)) return functions->serve(request, file);
          for (const iocs::Attacher* const attacher : attachers)
            if (attacher->serves(request)) return attacher->serve(request, file);
@@ -92,16 +104,15 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
        },
        // Attaching waits for the file, and for the memory of each process that maps it.
        [](const HelperRequest& request) {
-         return !iocs::is_reader_request(request) && !is_net_request(request) &&
+         return !iocs::is_reader_request(request) && !ca::CaPacketTap::is_request(request) &&
                 !functions::FunctionsServer::loads(request);
        }});
   if (!attach) return attach;
   for (iocs::Attacher* const attacher : attachers) attacher->use_helper(*attach);
   daemon.functions().use_helper(*attach);
-  auto net = (*attach)->open_channel();
-  if (!net) return std::move(net).error();
-  if (taps != nullptr) taps->use_helper(*net);
-  open_netlink_by(*net);
+  auto packets = (*attach)->open_channel();
+  if (!packets) return std::move(packets).error();
+  if (tap != nullptr) tap->use_helper(*packets);
   auto readers = (*attach)->open_channel();
   if (!readers) return std::move(readers).error();
   daemon.readers().use_helper(*readers);
@@ -133,7 +144,7 @@ Result<std::unique_ptr<delivery::Process>> start_delivery(putlog::Outlets* puts,
                             std::to_string(*owner) + ", not to root or the exporter's own user");
     user = std::to_string(*owner);
   }
-  SandboxOptions sandbox{.probes = false, .net_namespaces = false, .folders = folders};
+  SandboxOptions sandbox{.probes = false, .packets = false, .folders = folders};
   work.confine = [sandbox, sandboxed = options.sandbox] {
     return sandboxed ? enter_sandbox(sandbox) : Result<void>();
   };

@@ -1,5 +1,5 @@
-// The exporter's other processes. They keep the rights that attaching probes, entering network
-// namespaces, forking readers and writing files take, so that the exporter itself does without
+// The exporter's other processes. They keep the rights that attaching probes, opening
+// packet sockets, forking readers and writing files take, so that the exporter itself does without
 // them.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "base/result.h"
 
 namespace ioc_exporter::ca {
-class CaPacketTaps;
+class CaPacketTap;
 }
 namespace ioc_exporter::delivery {
 class Process;
@@ -35,7 +35,7 @@ namespace ioc_exporter::app {
 class Daemon;
 struct Options;
 
-// It attaches probes, opens sockets in network namespaces, forks readers: without it nothing can be
+// It attaches probes, opens the packet socket, forks readers: without it nothing can be
 // counted. Once all is loaded but the programs of described functions, which it loads when they are
 // needed, and before the first thread is started.
 Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options);

@@ -225,4 +225,21 @@ Result<std::string> drop_privileges(const Privileges& keep, const RootedFs& fs) 
   return in_words(user->name, kept);
 }
 
+Result<void> with_only(const std::vector<cap_value_t>& capabilities,
+                       const std::function<void()>& work) {
+  const std::string action = "put capabilities out of effect for a while";
+  std::vector<cap_value_t> some = permitted();
+  std::erase_if(some, [&capabilities](cap_value_t each) {
+    return std::ranges::find(capabilities, each) == capabilities.end();
+  });
+  const Caps before(cap_get_proc()), during(cap_get_proc());
+  if (!before || !during || cap_clear_flag(during.get(), CAP_EFFECTIVE) != 0 ||
+      cap_set_flag(during.get(), CAP_EFFECTIVE, static_cast<int>(some.size()), some.data(),
+                   CAP_SET) != 0 ||
+      cap_set_proc(during.get()) != 0)
+    return last_error(action);
+  work();
+  return cap_set_proc(before.get()) == 0 ? Result<void>() : last_error(action);
+}
+
 }  // namespace ioc_exporter::app

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,5 +44,9 @@ bool is_own_user(uid_t user, const Privileges& keep);
 // first thread is started: what a thread may do is its own. Where the process is not root
 // already, the user stays what it is. Returns what it may do from now on, in words.
 Result<std::string> drop_privileges(const Privileges& keep, const RootedFs& fs = RootedFs());
+
+// Calls `work` while of this thread's capabilities only these are in effect; then all are again.
+Result<void> with_only(const std::vector<cap_value_t>& capabilities,
+                       const std::function<void()>& work);
 
 }  // namespace ioc_exporter::app

@@ -174,9 +174,8 @@ void allow_listening(SyscallFilter& filter) {
 
 void allow_bpf(SyscallFilter& filter, const SandboxOptions& options) {
   for (const std::uint32_t command : kBpfMaps) filter.allow("bpf", {is(0, command)});
-  if (options.net_namespaces)
-    for (const std::uint32_t command : kBpfLoading) filter.allow("bpf", {is(0, command)});
   if (!options.probes) return;
+  for (const std::uint32_t command : kBpfLoading) filter.allow("bpf", {is(0, command)});
   // The helper loads: libbpf 1.4 holds the number of a map by such a file until it is made.
   if (options.readers) filter.allow("memfd_create");
   for (const std::uint32_t command : {BPF_LINK_CREATE, BPF_RAW_TRACEPOINT_OPEN})
@@ -227,7 +226,7 @@ Result<void> enter_sandbox(const SandboxOptions& options) {
   allow_files(filter);
   allow_memory(filter);
   allow_threads(filter);
-  allow_sockets(filter, options.net_namespaces);
+  allow_sockets(filter, options.packets);
   allow_bpf(filter, options);
   if (!options.folders.empty()) {
     allow_log_files(filter);
@@ -235,7 +234,6 @@ Result<void> enter_sandbox(const SandboxOptions& options) {
   }
   if (options.readers) allow_readers(filter);
   if (options.listening) allow_listening(filter);
-  if (options.net_namespaces) filter.allow("setns", {is(1, CLONE_NEWNET)});
   return filter.load();
 }
 

@@ -57,11 +57,10 @@ inline scmp_arg_cmp has_none_of(unsigned number, scmp_datum_t bits) {
 }
 
 struct SandboxOptions {
-  // Probes may be attached (perf_event_open, BPF links).
+  // BPF programs may be loaded, and probes attached (perf_event_open, BPF links).
   bool probes = true;
-  // Other network namespaces may be entered, packet sockets opened in them, and BPF programs
-  // loaded, as each of them needs its own.
-  bool net_namespaces = true;
+  // Packet sockets may be opened.
+  bool packets = true;
   // Readers may be forked: children that give up rights, enter a filter of their own, and are
   // killed.
   bool readers = false;

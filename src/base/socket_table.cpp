@@ -1,7 +1,6 @@
 #include "base/socket_table.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
@@ -113,37 +112,18 @@ Result<SocketTable> SocketTable::of_process(RootedFs fs, pid_t pid) {
   });
   if (!its) return std::move(its).error();
   table.folder_ = process + "/net/";
-  if (own && *own == *its) {
-    table.netlink_ = open_netlink();
-    return table;
-  }
-  auto ns = table.fs_.open(process + "/ns/net", O_RDONLY);
-  if (!ns) return std::move(ns).error();
-  auto netlink = Netlink::open_in(ns->get(), NETLINK_SOCK_DIAG, kOpen);
-  if (netlink)
-    table.netlink_ = std::move(*netlink);
-  else if (netlink.error().code != std::errc::protocol_not_supported)
-    return std::move(netlink).error();
-  return table;
-}
-
-Result<SocketTable> SocketTable::of_namespace(int ns_fd) {
-  auto netlink = Netlink::open_in(ns_fd, NETLINK_SOCK_DIAG, kOpen);
-  if (!netlink) return std::move(netlink).error();
-  SocketTable table(RootedFs(), "");
-  table.netlink_ = std::move(*netlink);
+  if (own && *own == *its) table.netlink_ = open_netlink();
   return table;
 }
 
 Result<void> SocketTable::for_each(SocketKind kind, const Visit& visit) {
   if (!netlink_) return read_files(kind, visit);
-  const bool has_files = !folder_.empty();
   for (const int family : {AF_INET, AF_INET6}) {
     if (kind == SocketKind::traffic && family == AF_INET6) break;
     auto done = dump(kind, family, visit);
     if (done) continue;
     // ENOENT: no handler for this protocol, and no module that has one.
-    if (!has_files || done.error().code != std::errc::no_such_file_or_directory) return done;
+    if (done.error().code != std::errc::no_such_file_or_directory) return done;
     return read_files(kind, visit);
   }
   return {};

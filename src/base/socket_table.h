@@ -1,8 +1,8 @@
 // SocketTable: the kernel's own list of the sockets of one network namespace.
 //
-// By NETLINK_SOCK_DIAG (sock_diag(7)), which walks only the tables that are asked for and copies
-// binary records; where the kernel was built without it (INET_DIAG, INET_UDP_DIAG), from the text
-// in /proc/PID/net (proc(5)).
+// Of this process' own by NETLINK_SOCK_DIAG (sock_diag(7)), which walks only the tables that are
+// asked for and copies binary records; of others, and where the kernel was built without it
+// (INET_DIAG, INET_UDP_DIAG), from the text in /proc/PID/net (proc(5)).
 #pragma once
 
 #include <sys/types.h>
@@ -70,10 +70,9 @@ class SocketTable {
   // Of the namespace in which the calling thread is. On a tree that is not the host's: from the
   // files alone, those of /proc/thread-self.
   static SocketTable of_thread(RootedFs fs);
-  // Of the namespace in which the process is. An error: it is gone, or we may not look.
+  // Of the namespace in which the process is. An error: it is gone, or we may not look. For one
+  // look: a process that ends takes its table along.
   static Result<SocketTable> of_process(RootedFs fs, pid_t pid);
-  // Of the namespace of `ns_fd` (an open /proc/PID/ns/net); an error where there is no sock_diag.
-  static Result<SocketTable> of_namespace(int ns_fd);
 
   // Calls `visit` for each socket of that kind, IPv4's first. What comes or goes meanwhile may be
   // seen or not. After an error some may have been visited.

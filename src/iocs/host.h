@@ -39,8 +39,8 @@ namespace ioc_exporter::iocs {
 std::string subject_of(const Ioc& ioc);
 
 // Area of a problem with an IOC. The first that has one is shown.
-enum class Concern { database, records, puts };
-inline constexpr std::size_t kConcerns = 3;
+enum class Concern { database, records };
+inline constexpr std::size_t kConcerns = 2;
 
 // An IOC that runs.
 struct LiveIoc : GoneIocs::Life {

@@ -154,8 +154,8 @@ IocFacts KnownIocs::facts(const LiveIoc& live) const {
   const auto of = [&live](Concern concern) -> const std::string& {
     return live.problems[static_cast<std::size_t>(concern)];
   };
-  for (const std::string* problem : {&of(Concern::database), &live.ioc.problem, &held,
-                                     &of(Concern::records), &of(Concern::puts)})
+  for (const std::string* problem :
+       {&of(Concern::database), &live.ioc.problem, &held, &of(Concern::records)})
     if (facts.problem.empty()) facts.problem = *problem;
   facts.database = live.database;
   facts.restarts = gone_.restarts(live.ioc.name);

@@ -77,9 +77,11 @@ double seconds_of_call(Function function) {
   return static_cast<double>(least) * 1e-9 / kCalls;
 }
 
+constexpr const char* kNoSegment = "find the exporter's own code in its file: no such segment";
+
 Result<double> seconds_of_hit(Function function, double (*seconds)(Function) = seconds_of_call) {
   const auto offset = offset_in_own_file(function);
-  if (!offset) return error_in_words("find the exporter's own code in its file: no such segment");
+  if (!offset) return error_in_words(kNoSegment);
   const double without = seconds(function);
   const auto probe = attach_empty_uprobe({"/proc/self/exe", *offset, ::getpid()});
   if (!probe) return probe.error();
@@ -109,6 +111,14 @@ Result<HitCost> measure() {
 const Result<HitCost>& measured_hit_cost() {
   static const Result<HitCost> cost = measure();
   return cost;
+}
+
+Result<void> try_uprobe_link() {
+  if (!uprobe_link_type()) return error_in_words("attach uprobes by links: this kernel has none");
+  const auto offset = offset_in_own_file(ioc_exporter_emulated);
+  if (!offset) return error_in_words(kNoSegment);
+  const auto probe = attach_empty_uprobe({"/proc/self/exe", *offset, ::getpid()});
+  return probe ? Result<void>() : probe.error();
 }
 
 HitCost hit_cost() {

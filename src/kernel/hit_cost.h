@@ -22,4 +22,8 @@ const Result<HitCost>& measured_hit_cost();
 // The same; where it cannot be measured, more than it was on most machines that were tried.
 HitCost hit_cost();
 
+// Attaches an empty program to a function of this program by a link, and takes it off. An error:
+// this kernel has no links of uprobes that see all threads, or the rights do not suffice.
+Result<void> try_uprobe_link();
+
 }  // namespace ioc_exporter::kernel

@@ -41,7 +41,6 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
       options_(setup.options),
       server_ports_(expected_ports(setup.options)),
       pva_ports_(setup.options.pva_ports.begin(), setup.options.pva_ports.end()),
-      namespaces_(host.fs(), host.own_namespace()),
       addressed_(addressed_options(setup)),
       inventory_(host.fs(), host.reader()),
       bounds_({}) {
@@ -109,20 +108,8 @@ void CaCollector::set_put_expiry(std::chrono::milliseconds expiry) {
 
 std::vector<Served> CaCollector::served() const {
   std::vector<Served> all;
-  for (const auto& [id, live] : host_.live())
-    all.push_back(
-        {live.number, &live.ioc, live.ca_port, namespaces_.number(live.ioc.net_namespace)});
+  for (const auto& [id, live] : host_.live()) all.push_back({live.number, &live.ioc, live.ca_port});
   return all;
-}
-
-void CaCollector::tell_network_problems() {
-  const auto problems = namespaces_.problems();
-  for (const auto& [id, live] : host_.live()) {
-    const auto found = problems.find(live.ioc.net_namespace);
-    host_.set_problem(
-        id, iocs::Concern::puts,
-        found == problems.end() ? "" : "packets to it are not read: " + found->second);
-  }
 }
 
 void CaCollector::follow(TimePoint now) {
@@ -145,9 +132,14 @@ void CaCollector::follow_iocs(TimePoint now) {
       pva_only_.insert(live.number);
     else
       pva_only_.erase(live.number);
+    if (live.ioc.own_net_namespace)
+      out_of_reach_.erase(live.number);
+    else
+      out_of_reach_.insert(live.number);
   }
   for (const std::uint32_t number : host_.take_forgotten()) {
     pva_only_.erase(number);
+    out_of_reach_.erase(number);
     for (const std::uint32_t server : {number, number | kPvaServer}) {
       if (tap_)
         trouble_.report("forget the puts of an IOC that is gone", tap_->forget(server));
@@ -160,22 +152,16 @@ void CaCollector::follow_iocs(TimePoint now) {
 // At the ports of the IOCs, and at those where one is likely to appear: its first clients are there
 // within milliseconds, and their channels get their names only if they are seen.
 void CaCollector::follow_tap(TimePoint now) {
-  CaUdp* const udp = udp_ ? &*udp_ : nullptr;
-  trouble_.report("count puts in other network namespaces",
-                  namespaces_.update(served(), *tap_, udp, now));
-  tell_network_problems();
-
   std::vector<CaServer> learned;
   auto found = tap_->servers().learned(now);
   trouble_.report("read which servers were learned", found ? Result<void>() : found.error());
   if (found) learned = std::move(*found);
-  const auto net_of = [this](std::uint64_t inode) { return namespaces_.number(inode); };
   for (const iocs::Listener& listener :
-       detector_.update(host_.listeners().unclaimed, learned, net_of))
+       detector_.update(host_.listeners().unclaimed, learned, host_.own_namespace()))
     host_.speaks(listener, iocs::IocKind::ca_server);
   for (const iocs::Listener& listener : host_.listeners().unclaimed)
-    if (const auto net = net_of(listener.net_namespace);
-        net && tap_->circuits().unnamed_pva().contains({*net, listener.socket.port}))
+    if (listener.net_namespace == host_.own_namespace() &&
+        tap_->circuits().unnamed_pva().contains(listener.socket.port))
       host_.speaks(listener, iocs::IocKind::pva_server);
   addressed_.add(addressed_now(learned), host_, now);
   release_addressed(now);
@@ -188,17 +174,15 @@ void CaCollector::follow_tap(TimePoint now) {
 // Access has a UDP socket of the same port.
 void CaCollector::watch_other_ports(TimePoint now) {
   if (!udp_) return;
-  CaPorts ports;
-  for (const std::uint32_t net : namespaces_.numbers())
-    for (const std::uint16_t port : {kCaServerPort, kCaRepeaterPort}) ports.insert({net, port, 0});
+  CaPorts ports{kCaServerPort, kCaRepeaterPort};
   if (now >= next_udp_look_ && !host_.listeners().unclaimed.empty()) {
     next_udp_look_ = now + kUdpLookInterval;
-    auto bound = tap_->namespaces().udp_sockets();
+    auto bound = tap_->network().udp_sockets();
     trouble_.report("look for UDP sockets", bound ? Result<void>() : bound.error());
     if (bound) udp_sockets_ = std::move(*bound);
   }
-  for (const auto& [net, port] : detector_.taken())
-    if (udp_sockets_.contains({net, port, 0})) ports.insert({net, port, 0});
+  for (const std::uint16_t port : detector_.taken())
+    if (udp_sockets_.contains(port)) ports.insert(port);
   tap_->servers().set_udp_ports(std::move(ports));
 }
 
@@ -216,23 +200,20 @@ std::vector<CaServer> CaCollector::places_of_servers(const std::vector<Served>& 
   auto taken = detector_.taken();
   std::vector<CaServer> named;
   for (const Served& one : served) {
-    if (!one.net) continue;
+    if (!one.ioc->own_net_namespace) continue;
     for (const auto& socket : one.ioc->listening) {
       const std::uint32_t number =
           is_pva_port(one, socket.port) ? one.number | kPvaServer : one.number;
-      if (const auto server = ca_server(socket, *one.net, number)) named.push_back(*server);
-      taken.emplace(*one.net, socket.port);
+      if (const auto server = ca_server(socket, number)) named.push_back(*server);
+      taken.insert(socket.port);
     }
   }
-  const std::vector<std::uint32_t> nets = namespaces_.numbers();
-  for (const std::uint32_t net : nets)
-    for (const std::uint16_t port : server_ports_)
-      if (!taken.contains({net, port})) servers.push_back({{}, port, kCaIocToCome, net, false});
+  for (const std::uint16_t port : server_ports_)
+    if (!taken.contains(port)) servers.push_back({{}, port, kCaIocToCome, false});
   constexpr std::uint32_t kPvaToCome = kCaIocToCome | kPvaServer;
-  for (const std::uint32_t net : nets)
-    for (const std::uint16_t port : pva_ports_)
-      if (!server_ports_.contains(port)) servers.push_back({{}, port, kPvaToCome, net, false});
-  const auto addressed = addressed_.servers(nets);
+  for (const std::uint16_t port : pva_ports_)
+    if (!server_ports_.contains(port)) servers.push_back({{}, port, kPvaToCome, false});
+  const auto addressed = addressed_.servers();
   servers.insert(servers.end(), addressed.begin(), addressed.end());
   servers.insert(servers.end(), named.begin(), named.end());
   return servers;
@@ -243,9 +224,8 @@ std::vector<CaServer> CaCollector::addressed_now(const std::vector<CaServer>& le
   std::vector<CaServer> found;
   std::ranges::copy_if(learned, std::back_inserter(found), &CaServer::remote);
   for (const iocs::Listener& listener : host_.listeners().ownerless)
-    if (const auto net = namespaces_.number(listener.net_namespace))
-      if (const auto server = ca_server(listener.socket, *net, kCaIocToCome))
-        found.push_back(*server);
+    if (listener.net_namespace == host_.own_namespace())
+      if (const auto server = ca_server(listener.socket, kCaIocToCome)) found.push_back(*server);
   return found;
 }
 
@@ -311,11 +291,11 @@ void CaCollector::name_slots(TimePoint now) {
 
 void CaCollector::detach() {
   if (server_probe_) server_probe_->detach_all(Clock::now());
-  if (tap_) tap_->namespaces().detach_all();
+  if (tap_) tap_->network().packets().close();
 }
 
 void CaCollector::attach() {
-  if (tap_) trouble_.report("attach the packet filter again", tap_->namespaces().attach_all());
+  if (tap_) trouble_.report("attach the packet filter again", tap_->network().packets().open());
 }
 
 void CaCollector::keep_channels() {

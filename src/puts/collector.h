@@ -31,7 +31,6 @@
 #include "puts/tap/served.h"
 #include "puts/tap/server_detector.h"
 #include "puts/tap/tap.h"
-#include "puts/tap/tapped_namespaces.h"
 #include "puts/totals/bounds.h"
 #include "puts/totals/samples.h"
 #include "puts/who_wrote.h"
@@ -72,8 +71,7 @@ class CaCollector final : public Collector {
   void status(exposition::StatusPage& page) override;
   void detach() override;
   void attach() override;
-  // Writes the names of open channels for the next run. At the end, while the helper that opens
-  // sockets in other network namespaces is there.
+  // Writes the names of open channels for the next run. At the end.
   void keep_channels();
 
   // From the next scrape on. In any thread.
@@ -81,8 +79,8 @@ class CaCollector final : public Collector {
   // How long puts of clients that are gone are kept. In any thread.
   void set_put_expiry(std::chrono::milliseconds expiry);
 
-  // The packet sockets, for who opens them in our place; null: there is no tap.
-  CaPacketTaps* packet_taps() { return tap_ ? &tap_->namespaces().taps() : nullptr; }
+  // The packet socket, for who opens it in our place; null: there is no tap.
+  CaPacketTap* packet_tap() { return tap_ ? &tap_->network().packets() : nullptr; }
 
   // The server's probes, for the helper that attaches them; null: there are none.
   ServerProbeObject* server_probe_object() {
@@ -96,7 +94,7 @@ class CaCollector final : public Collector {
   CaTap* tap() { return tap_.get(); }
   // Packets to the IOC are read.
   bool is_tapped(const iocs::Ioc& ioc) const {
-    return tap_ && tap_->namespaces().taps().count() > 0 && namespaces_.number(ioc.net_namespace);
+    return ioc.own_net_namespace && tap_ && tap_->network().packets().is_open();
   }
   // Of the PVA servers. Before the first tick.
   void set_pva_probe(ServerProbe* probe) { pva_probe_ = probe; }
@@ -150,7 +148,6 @@ class CaCollector final : public Collector {
   std::vector<CaServer> addressed_now(const std::vector<CaServer>& learned) const;
   void watch_other_ports(TimePoint now);
   bool is_pva_port(const Served& one, std::uint16_t port) const;
-  void tell_network_problems();
   void release_addressed(TimePoint now);
   Result<CaServerTables> read_tables(const Served& served) const;
   void name_slots(TimePoint now);
@@ -174,7 +171,6 @@ class CaCollector final : public Collector {
   ChannelsFile kept_;
   std::optional<CaUdp> udp_;                 // goes before the tap
   std::optional<ServerProbe> server_probe_;  // the same
-  TappedNamespaces namespaces_;
   CaServerDetector detector_;
   RemoteServers addressed_;
   CaInventory inventory_;  // in any thread
@@ -189,9 +185,10 @@ class CaCollector final : public Collector {
   CaPorts udp_sockets_;  // as of the last look
   CaTapReading pva_packets_;
   ServerProbe* pva_probe_ = nullptr;
-  std::set<std::uint32_t> pva_only_;  // servers of the kind pva_server, also those that are gone
-  CaBounds bounds_;                   // in any thread
-  Rates rates_;                       // in any thread
+  // Servers of the kind pva_server, and those in other network namespaces, also the gone.
+  std::set<std::uint32_t> pva_only_, out_of_reach_;
+  CaBounds bounds_;  // in any thread
+  Rates rates_;      // in any thread
 };
 
 }  // namespace ioc_exporter::ca

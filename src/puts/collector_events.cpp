@@ -12,23 +12,22 @@ std::optional<CaPutIdentity> CaCollector::identify(const iocx_putlog_event& even
   return std::nullopt;
 }
 
-// Ports are those at which no other server listens, in another network namespace or at another
-// address, on this host or elsewhere.
+// Ports are those at which no other server listens, at another address, here or elsewhere.
 void CaCollector::set_probed_ports() {
   ProbedPorts ports;
   std::set<std::uint16_t> others;
-  for (const CaServer& server : addressed_.servers(namespaces_.numbers()))
-    others.insert(server.port);
+  for (const CaServer& server : addressed_.servers()) others.insert(server.port);
   const std::set<std::uint32_t> heard = server_probe_->heard();
   const auto pva_heard = pva_probe_ != nullptr ? pva_probe_->heard() : std::set<std::uint32_t>();
   for (const auto& [id, live] : host_.live()) {
+    if (!live.ioc.own_net_namespace) continue;
     const bool tells =
         heard.contains(live.number) && !tap_->who_counts().results_by_packets(live.number);
     for (const iocs::ListeningSocket& socket : live.ioc.listening) {
       if (tells && live.ca_port == socket.port)
         ports[socket.port] = live.number;
       else if (pva_heard.contains(live.number) &&
-               is_pva_port({live.number, &live.ioc, live.ca_port, 0}, socket.port))
+               is_pva_port({live.number, &live.ioc, live.ca_port}, socket.port))
         ports[socket.port] = live.number | kPvaServer;
       else
         others.insert(socket.port);
@@ -40,11 +39,9 @@ void CaCollector::set_probed_ports() {
 
 std::string CaCollector::server_of(const CaPutPlace& place) const {
   if (!tap_) return "";
-  for (const auto& [id, live] : host_.live()) {
-    if (live.number != place.ioc || !live.ca_port) continue;
-    const auto net = namespaces_.number(live.ioc.net_namespace);
-    return net ? tap_->circuits().server_of(place, *live.ca_port, *net) : "";
-  }
+  for (const auto& [id, live] : host_.live())
+    if (live.number == place.ioc && live.ca_port && live.ioc.own_net_namespace)
+      return tap_->circuits().server_of(place, *live.ca_port);
   return "";
 }
 

@@ -40,9 +40,9 @@ void add_notes(const CaSamples& samples, std::vector<std::string>& notes) {
 
 void CaCollector::read_puts(Reading& reading) {
   reading.samples.puts_missing = true;
-  const std::uint64_t sockets = tap_ ? tap_->namespaces().taps().count() : 0;
+  const std::uint64_t sockets = tap_ && tap_->network().packets().is_open() ? 1 : 0;
   reading.self.probes.push_back(
-      tap_ ? probe_sample("ca_tap", true, sockets, tap_->namespaces().taps().stats())
+      tap_ ? probe_sample("ca_tap", true, sockets, tap_->network().packets().stats())
            : ProbeSample{"ca_tap", false, 0, {}, {}});
   reading.self.probes.push_back({"ca_udp", udp_.has_value(), udp_ ? sockets : 0, {}, {}});
   auto read = read_tap();
@@ -66,6 +66,11 @@ void CaCollector::read_puts(Reading& reading) {
   };
   if (server_probe_) each_of(server_probe_->unnamed(), add_unnamed);
   if (tap_) each_of(tap_->channels().unnamed(), add_unnamed);
+  for (const std::uint32_t number : out_of_reach_)
+    if (const auto name = names.find(number); name != names.end())
+      for (CaServerSample& server : reading.samples.ca_servers)
+        if (server.ioc == name->second)
+          server.open_known = server.flow_control_known = server.packets_known = false;
   std::set<std::string> without_ca;
   for (const std::uint32_t number : pva_only_)
     if (const auto name = names.find(number); name != names.end()) without_ca.insert(name->second);
@@ -106,6 +111,7 @@ void CaCollector::read_sources(SelfSamples& self) const {
       if (const auto found = server_probe_->unheard().find(live.number);
           found != server_probe_->unheard().end())
         sample.why = found->second;
+    if (sample.source == "none") sample.why = why_not_counted(live.ioc, std::move(sample.why));
     self.put_sources.push_back(std::move(sample));
   }
   if (!tap_) return;
@@ -228,6 +234,8 @@ void CaCollector::status(exposition::StatusPage& page) {
   Rates::Counts counts;
   for (const exposition::StatusIoc& ioc : page.iocs)
     if (ioc.up) counts[ioc.name] = 0;
+  for (const PutSourceSample& one : reading.self.put_sources)
+    if (one.source == "none") counts.erase(one.ioc);
   for (const PutSample& put : samples.puts)
     if (const auto count = counts.find(put.ioc); count != counts.end()) count->second += put.count;
   double all = 0;

@@ -12,8 +12,8 @@
 
 #include <algorithm>
 
-#include "base/netlink.h"
 #include "base/unique_fd.h"
+#include "support/in_net_namespace.h"
 #include "support/loopback.h"
 #include "unit/puts/bytes.h"
 

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "bpf/ca_tap_fixture.h"
-#include "bpf/test_network.h"
 #include "puts/tap/kept_channels.h"
 #include "support/value_of.h"
 
@@ -67,35 +66,6 @@ TEST_P(CaTapKeptTest, AnotherSocketOfTheSamePortsHasNone) {
   after.to_server(proof(100) + repeat(write(100), 23));
   EXPECT_EQ(puts_of(kAgain, ""), 23u);
   EXPECT_EQ(all_puts(), 23u);
-}
-
-TEST_P(CaTapKeptTest, OfNamespacesWhateverTheyAreCalled) {
-  if (!has_ip_command()) GTEST_SKIP() << "needs the ip command (iproute2)";
-  TestNetwork network, twin;  // with the same addresses
-  for (TestNetwork* one : {&network, &twin}) one->give_addresses("eth0", "eth0");
-  const Listener server("0.0.0.0", 0, network.server.fd());
-  const Listener other("0.0.0.0", server.port(), twin.server.fd());
-  const auto find = [&](const NetNamespace& where, std::uint32_t ioc) {
-    auto net = tap_->namespaces().add(where.fd());
-    ASSERT_TRUE(net) << net.error().message();
-    auto ok = tap_->set_servers({{{}, server.port(), ioc, *net, false}});
-    ASSERT_TRUE(ok) << ok.error().message();
-    ASSERT_TRUE(tap_->reap());
-  };
-  find(network.server, kIoc);
-  Circuit circuit(server, "10.7.0.2", network.client.fd(), 0, 40007);
-  circuit.open("anna", "h1", {"A", "B"});
-  restart();
-  Circuit alike(other, "10.7.0.2", twin.client.fd(), 0, 40007);
-  find(twin.server, kIoc);
-  alike.to_client(version());  // with the server's first word the circuit is known
-  alike.to_server(proof(100) + repeat(write(100), 23));
-  EXPECT_EQ(puts_of(kIoc, ""), 23u);
-  find(network.server, kAgain);
-  circuit.to_client(version());
-  circuit.to_server(proof(100) + repeat(write(100), 29) + repeat(write(101), 31));
-  EXPECT_EQ(puts_of(kAgain, "A"), 29u);
-  EXPECT_EQ(puts_of(kAgain, "B"), 31u);
 }
 
 TEST_P(CaTapKeptTest, ARunThatDoesNotFindTheServerKeepsThemForTheNext) {

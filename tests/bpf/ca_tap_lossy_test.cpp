@@ -110,7 +110,8 @@ class CaTapLossyTest : public CaTapNetworkTest {
   // Returns when all clients have been served.
   void flood(const Case& one) {
     const Listener listener(kServerAddress, 0, server_->fd());
-    set_servers({server_at(add(*server_), listener.port(), kIoc, "0.0.0.0")});
+    enter(*server_);
+    watch(listener);
     std::vector<std::jthread> threads;  // which end before this returns
     for (std::uint32_t i = 0; i < one.clients; ++i)
       threads.emplace_back(

@@ -1,4 +1,4 @@
-// A started tap that looks into network namespaces of the test's own.
+// A started tap in a network namespace of the test's own.
 #pragma once
 
 #include "bpf/ca_tap_fixture.h"
@@ -17,19 +17,26 @@ class CaTapNetworkTest : public CaTapTest {
     if (::geteuid() == 0 && !has_ip_command()) GTEST_SKIP() << "needs the ip command (iproute2)";
     CaTapTest::SetUp();
   }
-  std::uint32_t add(const NetNamespace& where) {
-    return value_of(tap_->namespaces().add(where.fd()));
+  void TearDown() override {
+    tap_.reset();
+    inside_.reset();
   }
-  static ca::CaServer server_at(std::uint32_t net, std::uint16_t port, std::uint32_t ioc = kIoc,
+  // From here on the test's thread is in that namespace, with a new tap.
+  void enter(const NetNamespace& where, bool remote_servers = false) {
+    inside_.emplace(where);
+    ca::CaTapOptions options;
+    options.sizes.max_channels = 4096;
+    options.lock = GetParam();
+    options.remote_servers = remote_servers;
+    tap_.reset();
+    tap_ = value_of(ca::CaTap::start(std::move(options)));
+  }
+  static ca::CaServer server_at(std::uint16_t port, std::uint32_t ioc = kIoc,
                                 const char* address = "0.0.0.0", bool remote = false) {
-    ca::CaServer server{ca_address(address), port, ioc, net, remote};
-    return server;
+    return {ca_address(address), port, ioc, remote};
   }
   void set_servers(const std::vector<ca::CaServer>& servers) {
     must_succeed(tap_->set_servers(servers));
-  }
-  void watch_in(std::uint32_t net, const Listener& listener, const char* address = "0.0.0.0") {
-    set_servers({server_at(net, listener.port(), kIoc, address)});
   }
   void reap() { must_succeed(tap_->reap()); }
   static iocx_ca_address ca_address(const std::string& text) {
@@ -37,6 +44,8 @@ class CaTapNetworkTest : public CaTapTest {
     EXPECT_EQ(::inet_pton(AF_INET, text.c_str(), address.bytes), 1) << text;
     return address;
   }
+
+  std::optional<InNamespace> inside_;
 };
 
 }  // namespace ioc_exporter::testing

@@ -263,13 +263,13 @@ TEST_P(CaTapStarvingTest, ServersThatWereLearned) {
   auto servers =
       kernel::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->object().shared_maps().servers);
   auto ports =
-      kernel::MapView<iocx_ca_port, std::uint32_t>::from_fd(tap_->object().shared_maps().ports);
+      kernel::MapView<std::uint32_t, std::uint32_t>::from_fd(tap_->object().shared_maps().ports);
   ASSERT_TRUE(servers && ports);
   for (std::uint16_t i = 0; i < 16; ++i) {
     iocx_ca_server server{};
     server.port = static_cast<std::uint16_t>(20000 + i);
     ASSERT_TRUE(servers->update(server, IOCX_CA_IOC_TO_COME));
-    ASSERT_TRUE(ports->update({0, server.port, 0}, 1));
+    ASSERT_TRUE(ports->update(server.port, 1));
   }
   watch(*local_);
   EXPECT_EQ(entries("ca_servers"), 1u);

@@ -99,32 +99,6 @@ TEST_F(CaUdpDevicesTest, ABroadcastOfThisHostCountsOnce) {
   expect_nothing_lost();
 }
 
-// The host's bridge and the container's own device both see what the container sends.
-TEST_F(CaUdpDevicesTest, ADatagramSeenInTwoNamespacesCountsOnce) {
-  const auto net = value_of(tap_->namespaces().add(b_->fd()));
-  must_succeed(udp_->add_namespace(net, b_->fd()));
-  tap_->servers().set_udp_ports({{0, kCaPort, 0}, {net, kCaPort, 0}});
-  watch({});
-  const UdpSocket client = in(*b_), server = in(*here_, kCaPort);
-  const UdpSocket own = in(*b_, kCaPort);
-  for (int i = 0; i < 23; ++i) {
-    client.send(search(1, "NO:SUCH"), kEverybody, kCaPort);
-    server.receive();
-  }
-  for (int i = 0; i < 7; ++i) client.send(search(2, "INSIDE"), "127.0.0.1", kCaPort);
-  EXPECT_EQ(searches(), (Counts{{kB, 23}, {"127.0.0.1", 7}}));
-  EXPECT_EQ(names(), (Counts{{"10.77.0.2 NO:SUCH", 23}, {"127.0.0.1 INSIDE", 7}}));
-  EXPECT_EQ(entries("ca_searches"), 3u);
-  expect_nothing_lost();
-
-  // Counts that only the container knew are kept.
-  must_succeed(tap_->remove_namespace(net));
-  must_succeed(udp_->remove_namespace(net));
-  EXPECT_EQ(searches(), (Counts{{kB, 23}, {"(other)", 7}}));
-  EXPECT_EQ(names(), (Counts{{"10.77.0.2 NO:SUCH", 23}}));
-  expect_nothing_lost();
-}
-
 // The device belongs to the bridge only while it is one of its ports.
 TEST_F(CaUdpDevicesTest, DevicesMayComeAndGo) {
   const UdpSocket client = in(*b_), server = in(*here_, kCaPort);

@@ -1,4 +1,4 @@
-// A tap and a reader of datagrams in a network namespace of their own, number 0.
+// A tap and a reader of datagrams in a network namespace of their own.
 #pragma once
 
 #include <unistd.h>
@@ -38,7 +38,7 @@ class CaUdpTest : public ::testing::Test {
     tap_options.sizes.max_channels = 1024;
     tap_ = value_of(ca::CaTap::start(std::move(tap_options)));
     udp_.emplace(value_of(ca::CaUdp::start(tap_->object().shared_maps(), options)));
-    tap_->servers().set_udp_ports({{0, kCaPort, 0}, {0, kBeaconPort, 0}});
+    tap_->servers().set_udp_ports({kCaPort, kBeaconPort});
     watch({});
   }
   // Names the servers, and takes note of this namespace's addresses and devices.
@@ -82,9 +82,9 @@ class CaUdpTest : public ::testing::Test {
     auto servers = kernel::MapView<iocx_ca_server, std::uint32_t>::from_fd(
         tap_->object().shared_maps().servers);
     auto ports =
-        kernel::MapView<iocx_ca_port, std::uint32_t>::from_fd(tap_->object().shared_maps().ports);
+        kernel::MapView<std::uint32_t, std::uint32_t>::from_fd(tap_->object().shared_maps().ports);
     EXPECT_TRUE(servers && ports);
-    auto watched = ports->lookup({key.net, key.port, 0});
+    auto watched = ports->lookup(key.port);
     auto found = servers->lookup(key);
     EXPECT_TRUE(watched && found);
     return *watched ? *found : std::nullopt;

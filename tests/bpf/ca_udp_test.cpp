@@ -117,8 +117,8 @@ TEST_F(CaUdpTest, ABeaconMakesItsServerWatched) {
 TEST_F(CaUdpTest, AServerThatComesBackIsLearnedAgain) {
   const UdpSocket server;
   const auto now = ca::CaUdp::Clock::now();
-  const std::vector<ca::CaServer> expected{{{}, 40001, ca::kCaIocToCome, 0, false}},
-      named{{{}, 40001, kWatchedIoc, 0, false}};
+  const std::vector<ca::CaServer> expected{{{}, 40001, ca::kCaIocToCome, false}},
+      named{{{}, 40001, kWatchedIoc, false}};
   const auto learned = [this](auto when) {
     std::vector<std::uint16_t> ports;
     for (const ca::CaServer& one : value_of(tap_->servers().learned(when)))
@@ -139,7 +139,7 @@ TEST_F(CaUdpTest, AServerThatComesBackIsLearnedAgain) {
       EXPECT_TRUE(learned(now + since).empty());
     }
   // At one address of several.
-  const ca::CaServer here{{{127, 0, 0, 1}}, 40002, ca::kCaIocToCome, 0, false};
+  const ca::CaServer here{{{127, 0, 0, 1}}, 40002, ca::kCaIocToCome, false};
   must_succeed(tap_->set_servers({here}, now));
   server.send(beacon(0, 40002, 0x7F000001), kHost, kBeaconPort);
   EXPECT_EQ(learned(now), std::vector<std::uint16_t>{40002});

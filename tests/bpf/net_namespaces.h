@@ -14,8 +14,8 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "base/netlink.h"
 #include "base/unique_fd.h"
+#include "support/in_net_namespace.h"
 #include "support/loopback.h"
 #include "support/value_of.h"
 #include "unit/puts/bytes.h"
@@ -65,6 +65,21 @@ class NetNamespace {
     return UniqueFd(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
   }
   UniqueFd fd_;
+};
+
+// While it lives, the calling thread is in that namespace.
+class InNamespace {
+ public:
+  explicit InNamespace(const NetNamespace& where)
+      : before_(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)) {
+    EXPECT_EQ(::setns(where.fd(), CLONE_NEWNET), 0);
+  }
+  InNamespace(const InNamespace&) = delete;
+  InNamespace& operator=(const InNamespace&) = delete;
+  ~InNamespace() { EXPECT_EQ(::setns(before_.get(), CLONE_NEWNET), 0); }
+
+ private:
+  UniqueFd before_;
 };
 
 inline sockaddr_in ipv4(const std::string& address, std::uint16_t port) {

@@ -14,7 +14,7 @@ from harness.redirect import redirect
 from harness.scrape import PUTS
 from harness.wire import Wire, write, write_notify
 
-EXPORTER_OPTIONS = ["--no-collector.records", "--no-server-probe"]  # by the packets alone
+EXPORTER_OPTIONS = ["--no-collector.records", "--no-server-probe"]  # by the packets alone, but for `probing`
 PVS = ["F:set1", "F:set2"]
 TICKS = "ioc_exporter_loop_ticks_total"
 SERVERS = "forwarded|passes_on"
@@ -65,6 +65,14 @@ def near(shared, ioc):
 @pytest.fixture(scope="module")
 def exporter(shared, ioc, inner, near):
     return shared.exporter(f"--ioc.include={SERVERS}|forwarded_inside", sees=[ioc, inner])
+
+
+@pytest.fixture(scope="module")
+def probing(shared, ioc, inner, near):
+    """In another network namespace only the server's probes count."""
+    exporter = shared.exporter("--server-probe", f"--ioc.include={SERVERS}|forwarded_inside", sees=[ioc, inner])
+    exporter.wait_put_source(inner, "server")
+    return exporter
 
 
 def put(wire: Wire, user: str) -> dict[tuple[str, str], int]:
@@ -120,19 +128,19 @@ def test_in_another_namespace(started, ioc, network, exporter):
     check(counts, exporter, ioc.port, expected)
 
 
-def test_to_another_namespace(started, inner, network, exporter):
+def test_to_another_namespace(started, inner, network, probing):
     """As docker-proxy does."""
     docker = started.add(Forwarder(network.there, inner.port))
-    counts = Counts(inner, exporter, PVS)
-    check(counts, exporter, docker.port, put(started.add(Wire(docker.port)), "docker"))
+    counts = Counts(inner, probing, PVS)
+    check(counts, probing, docker.port, put(started.add(Wire(docker.port)), "docker"))
 
 
-def test_a_port_that_is_published_by_dnat(started, ioc, inner, network, exporter):
-    """As docker does where clients need no docker-proxy. Packets are read behind the translation."""
+def test_a_port_that_is_published_by_dnat(started, ioc, inner, network, probing):
+    """As docker does where clients need no docker-proxy."""
     if not redirect(4073, inner.port, network.there):
         pytest.skip("the kernel has no nf_tables with NAT")
-    counts = Counts(inner, exporter, PVS)
-    check(counts, exporter, ioc.port, put(started.add(Wire(4073, network.here)), "published"))
+    counts = Counts(inner, probing, PVS)
+    check(counts, probing, ioc.port, put(started.add(Wire(4073, network.here)), "published"))
 
 
 def test_connections_that_are_open_before(started, ioc, near, start_exporter):

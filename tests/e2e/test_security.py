@@ -15,10 +15,12 @@ from harness.waiting import wait_until
 
 # linux/capability.h
 DAC_READ_SEARCH, NET_RAW, SYS_PTRACE, SYS_ADMIN = 2, 13, 19, 21
-BPF, CHECKPOINT_RESTORE = 39, 40
+PERFMON, BPF, CHECKPOINT_RESTORE = 38, 39, 40
 KEPT = [DAC_READ_SEARCH, SYS_PTRACE, BPF, CHECKPOINT_RESTORE]
 READERS = [DAC_READ_SEARCH, SYS_PTRACE, CHECKPOINT_RESTORE]
-HELPERS = {"ioc_exp-attach": [NET_RAW, SYS_ADMIN, *READERS]}
+# Where uprobes are attached by links (Linux 6.13), nobody needs CAP_SYS_ADMIN.
+BY_LINKS = ", uprobe links" in run_exporter("--version").stdout
+HELPERS = {"ioc_exp-attach": [NET_RAW, PERFMON, BPF, *READERS, *([] if BY_LINKS else [SYS_ADMIN])]}
 
 
 def read_each(pid: int, name: str) -> list[str]:

@@ -8,10 +8,10 @@ import pytest
 
 from harness import clients, databases, env
 from harness.caproto_server import CaprotoServer
+from harness.exporter import run_exporter
 from harness.network import OtherNetwork, enter_own_network
 from harness.process import Process
 from harness.scrape import PUTS
-from harness.waiting import wait_until
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 
@@ -133,36 +133,48 @@ def other_network(started):
 
 
 def test_ioc_in_another_network_namespace(other_network, start_ioc, start_exporter, connect):
-    """Its puts are counted, from clients inside and outside, and it ends like any other."""
+    """Its server's probes tell its puts, its memory who is connected and by which names, also since before the exporter;
+    what only packets tell is absent."""
     ioc = start_ioc("inside", databases.put_targets("N:", 3), prefix=other_network.prefix,
                     address=other_network.there)
-    exporter = start_exporter("--ioc.include=inside", sees=[ioc])
     pvs = [f"N:set{i}" for i in range(1, 4)]
-    connect(clients.libca, [ioc], pvs, 211, address=other_network.there).send()
-    connect(clients.libca, [ioc], pvs, 101, address=other_network.there,
-            prefix=other_network.prefix).send()
-    scrape = exporter.scrape()
+    outside = connect(clients.libca, [ioc], pvs, 211, address=other_network.there)
+    exporter = start_exporter("--ioc.include=inside", "--server-probe", sees=[ioc])
+    exporter.wait_put_source(ioc, "server")
+    inside = connect(clients.libca, [ioc], pvs, 101, address=other_network.there, prefix=other_network.prefix)
+    for sender in (outside, inside):
+        sender.send()
+    scrape = exporter.wait_scrape(lambda s: s.total(PUTS, ioc="inside") >= 312 * len(pvs), "all puts")
     for pv in pvs:
         assert scrape.count(PUTS, ioc="inside", pv=pv, client=other_network.here) == 211
         assert scrape.count(PUTS, ioc="inside", pv=pv, client=other_network.there) == 101
         assert ioc.get(f"{pv}:count.VAL") == 312
     assert len(scrape.series(PUTS)) == 2 * len(pvs)
+    assert scrape.value("epics_ioc_info", ioc="inside", pid=str(ioc.pid), ca_port=str(ioc.port)) == 1
+    assert scrape.count("epics_circuits", ioc="inside") == 2
+    assert scrape.count("epics_channels", ioc="inside", access="read_write") == 2 * len(pvs)
+    assert {labels["client"] for labels, _ in scrape.series("epics_client_channels", ioc="inside")} == {
+        other_network.here, other_network.there}
+    assert not scrape.series("epics_ca_received_bytes_total", ioc="inside")
     ioc.kill()
     exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc="inside") == 0, "the IOC is down")
-    assert exporter.scrape().total(PUTS, ioc="inside") == 312 * len(pvs)
+    scrape = exporter.scrape()
+    assert scrape.total(PUTS, ioc="inside") == 312 * len(pvs)
+    assert not scrape.series("epics_ca_received_bytes_total", ioc="inside")
 
 
-def test_namespace_is_let_go_with_its_last_process(other_network, start_ioc, start_exporter):
-    """An open tap would keep the namespace, and its network devices, alive."""
-    ioc = start_ioc("inside", databases.put_targets("N:", 1), prefix=other_network.prefix,
-                    address=other_network.there)
-    exporter = start_exporter("--ioc.include=inside", sees=[ioc])
-    ioc.kill()
-    other_network.kill()
-    exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc="inside") == 0, "the IOC is down")
-    # The namespace goes, and with it the device that leads there.
-    wait_until(lambda: "to_other" not in open("/proc/self/net/dev", encoding="ascii").read(),
-               "the namespace is gone")
+def test_servers_out_of_reach(other_network, start_ioc, start_exporter, connect):
+    """Puts to a server in another network namespace without probes are not counted, which is said."""
+    ioc = start_ioc("beyond", databases.put_targets("F:", 1), prefix=other_network.prefix, address=other_network.there)
+    exporter = start_exporter("--ioc.include=beyond", "--no-server-probe", sees=[ioc])
+    exporter.wait_put_source(ioc, "none")
+    connect(clients.libca, [ioc], ["F:set1"], 23, address=other_network.there).send()
+    assert ioc.get("F:set1:count.VAL") == 23
+    assert not exporter.scrape().series(PUTS)
+    sentence = ("Its puts are not counted: it is in another network namespace, where packets are not read, and its server is "
+                "not probed.")
+    assert sentence in exporter.request("/")[2].decode()
+    assert sentence in run_exporter("--check", "--ioc.include=beyond", "--no-server-probe").stdout
 
 
 def test_remote_servers(other_network, start_ioc, start_exporter, connect):

@@ -40,7 +40,7 @@ def problems() -> list[str]:
             if other in level and other != room and level[other] >= level.get(room, 0):
                 found.append(f"{where}: {room} includes {quoted}, which is not below it")
             uses_libbpf = angled.startswith("bpf/") or quoted.endswith(".skel.h")
-            if uses_libbpf and room != "kernel" and not path.stem.endswith(("_object", "exit_watch", "packet_taps", "programs")):
+            if uses_libbpf and room != "kernel" and not path.stem.endswith(("_object", "exit_watch", "packet_tap", "programs")):
                 found.append(f"{where}: only src/kernel and owners of BPF objects include libbpf ({angled or quoted})")
     return found
 

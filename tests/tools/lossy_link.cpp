@@ -15,7 +15,7 @@
 #include <random>
 #include <vector>
 
-#include "base/netlink.h"
+#include "support/in_net_namespace.h"
 
 namespace ioc_exporter::testing {
 namespace {

@@ -20,6 +20,10 @@ uname -r
 fact kernel_version
 uname -v
 
+paranoid() { cat /proc/sys/kernel/perf_event_paranoid; }
+fact paranoid
+paranoid
+
 use_ca_on_loopback
 export IOCNAME=vm-ioc LOGNAME=root
 mkfifo $IOC_IN
@@ -41,6 +45,13 @@ start_client write put "$WRITES"
 start_client notify notify "$NOTIFIES"
 put_and_process
 
+# Of each process of the exporter: name, capabilities in effect, those that bound them.
+fact rights
+for status in /proc/[0-9]*/status; do
+  sed -n 's/^\(Name\|CapEff\|CapBnd\):\t//p' "$status" | tr '\n' ' ' | grep "^ioc_exp"
+done
+fact paranoid_after
+paranoid
 fact clients
 grep -h "^@sent" /tmp/write.log /tmp/notify.log
 fact truth

@@ -10,10 +10,31 @@ CALLS, WRITES, NOTIFIES = 23, 101, 13
 # Where --check is asked first. To load and to attach everything twice takes half of the time, and most of it on the
 # kernels for real time.
 CHECKED = {"5.10", "6.12"}
+# linux/capability.h
+DAC_READ_SEARCH, NET_RAW, SYS_PTRACE, SYS_ADMIN, PERFMON, BPF, CHECKPOINT_RESTORE = 2, 13, 19, 21, 38, 39, 40
+READERS = {DAC_READ_SEARCH, SYS_PTRACE, CHECKPOINT_RESTORE}
+# Uprobes of these kernels are perf events, for which the process that attaches them keeps CAP_SYS_ADMIN. Debian's ask for it
+# themselves: 3 refuses all perf events to those who have neither it nor CAP_PERFMON.
+RIGHTS = {"ioc_exporter": READERS | {BPF}, "ioc_exp-attach": READERS | {BPF, PERFMON, NET_RAW, SYS_ADMIN},
+          "ioc_exp-read": READERS, "ioc_exp-keep": set(), "ioc_exp-deliver": set()}
+PARANOID = "3"
 DATABASE = """
 record(ao,"VM:set"){field(FLNK,"VM:count")}
 record(calc,"VM:count"){field(CALC,"VAL+1")}
 """
+
+
+def capabilities(mask: str) -> set[int]:
+    return {each for each in range(64) if int(mask, 16) >> each & 1}
+
+
+def check_rights(facts) -> None:
+    rights = [line.split() for line in facts["rights"].splitlines()]
+    assert {name for name, _, _ in rights} == set(RIGHTS)
+    for name, effective, bound in rights:
+        assert capabilities(effective) == RIGHTS[name], name
+        # What a reader was forked from has given up the right to bound it more.
+        assert capabilities(bound) == RIGHTS["ioc_exp-attach" if name == "ioc_exp-read" else name], name
 
 
 def test_kernel(series, tmp_path):
@@ -32,6 +53,8 @@ def test_kernel(series, tmp_path):
     if series in CHECKED:
         assert facts["check_status"].strip() == "0", facts["check"]
         assert "vm-ioc" in facts["check"]
+    assert facts["paranoid"].strip() == facts["paranoid_after"].strip() == PARANOID, "the distribution's own"
+    check_rights(facts)
     assert facts["clients"].split() == ["@sent", str(WRITES), "@sent", str(NOTIFIES)]
     processed = int(re.search(r"DBF_DOUBLE:\s+(\d+)", facts["truth"])[1])
     assert processed == CALLS + WRITES + NOTIFIES

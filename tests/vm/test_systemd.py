@@ -13,9 +13,9 @@ KERNEL = "6.1"
 CALLS, WRITES, NOTIFIES, AFTER, LAST = 23, 101, 13, 19, 29
 # linux/capability.h: those that the exporter itself keeps, and those that the unit gives. The set that bounds them
 # cannot be made smaller without CAP_SETPCAP; as no program is run, nothing is taken from it.
-DAC_READ_SEARCH, NET_RAW, SYS_PTRACE, SYS_ADMIN, BPF, CHECKPOINT_RESTORE = 2, 13, 19, 21, 39, 40
+DAC_READ_SEARCH, NET_RAW, SYS_PTRACE, SYS_ADMIN, PERFMON, BPF, CHECKPOINT_RESTORE = 2, 13, 19, 21, 38, 39, 40
 KEPT = [DAC_READ_SEARCH, SYS_PTRACE, BPF, CHECKPOINT_RESTORE]
-CAPABILITIES, BOUND = (f"{sum(1 << c for c in caps):016x}" for caps in (KEPT, [*KEPT, NET_RAW, SYS_ADMIN]))
+CAPABILITIES, BOUND = (f"{sum(1 << c for c in caps):016x}" for caps in (KEPT, [*KEPT, NET_RAW, PERFMON, SYS_ADMIN]))
 
 
 @pytest.fixture(scope="module")

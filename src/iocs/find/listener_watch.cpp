@@ -50,34 +50,17 @@ void ListenerWatch::find_owners(FoundProcesses& processes, FinderClock::time_poi
 // In the exporter's namespace, and in those of the IOCs that are watched.
 ListenerWatch::NamespaceListeners ListenerWatch::read_all(const FoundProcesses& processes) {
   NamespaceListeners listeners;
-  read_namespace(own_namespace_, nullptr, listeners);
+  if (auto own = read_listeners(own_table_)) listeners.emplace(own_namespace_, std::move(*own));
   for (const auto& [pid, process] : processes) {
     if (!is_followed(process)) continue;
     // Through the first of the namespace that still answers.
     const std::uint64_t net = process.tracked->ioc.net_namespace;
-    if (!listeners.contains(net)) read_namespace(net, &process, listeners);
+    if (listeners.contains(net)) continue;
+    auto table = SocketTable::of_process(fs_, pid);
+    auto its = table ? read_listeners(*table) : Result<Listeners>(table.error());
+    if (its) listeners.emplace(net, std::move(*its));
   }
-  // A table keeps its namespace alive.
-  std::erase_if(socket_tables_,
-                [&](const auto& table) { return !listeners.contains(table.first); });
   return listeners;
-}
-
-// `near`: a process in that namespace; null: the exporter.
-void ListenerWatch::read_namespace(std::uint64_t net, const FoundProcess* near,
-                                   NamespaceListeners& into) {
-  auto table = socket_tables_.find(net);
-  if (table == socket_tables_.end()) {
-    auto opened = near == nullptr ? Result<SocketTable>(SocketTable::of_thread(fs_))
-                                  : SocketTable::of_process(fs_, near->stat.id.pid);
-    if (!opened) return;
-    table = socket_tables_.emplace(net, std::move(*opened)).first;
-  }
-  auto listeners = read_listeners(table->second);
-  if (listeners)
-    into.emplace(net, std::move(*listeners));
-  else
-    socket_tables_.erase(table);
 }
 
 std::map<Listener, IocKind> ListenerWatch::searched() const {

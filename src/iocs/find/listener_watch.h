@@ -56,15 +56,14 @@ class ListenerWatch {
   using NamespaceListeners = std::map<std::uint64_t, Listeners>;  // by network namespace
 
   NamespaceListeners read_all(const FoundProcesses& processes);
-  void read_namespace(std::uint64_t net, const FoundProcess* near, NamespaceListeners& into);
   void find_owners(FoundProcesses& processes, FinderClock::time_point now);
 
   const RootedFs& fs_;
   std::chrono::milliseconds young_;
   std::uint64_t own_namespace_;
   bool stale_ = true;
-  std::map<std::uint64_t, SocketTable> socket_tables_;  // by network namespace
-  NamespaceListeners listeners_;                        // at the last look
+  SocketTable own_table_{SocketTable::of_thread(fs_)};
+  NamespaceListeners listeners_;  // at the last look
   std::set<Listener> unclaimed_;
   std::map<Listener, Speaking> speaking_;  // of unclaimed ones
   OwnedSockets own_sockets_;               // the exporter's

@@ -114,11 +114,11 @@ void PvaCollector::read_sources(SelfSamples& self) {
     if (!serves) continue;
     const bool by_packets = packets_.is_tapped(live.ioc) &&
                             packets_.tap()->who_counts().by_packets(live.number | ca::kPvaServer);
-    self.put_sources.push_back({live.ioc.name, "pva",
-                                heard.contains(live.number) ? "server"
-                                : by_packets                ? "packets"
-                                                            : "none",
-                                std::move(why)});
+    const char* const source = heard.contains(live.number) ? "server"
+                               : by_packets                ? "packets"
+                                                           : "none";
+    if (std::string_view(source) == "none") why = ca::why_not_counted(live.ioc, std::move(why));
+    self.put_sources.push_back({live.ioc.name, "pva", source, std::move(why)});
     if (heard.contains(live.number))
       self.ioc_overhead.push_back({live.ioc.name, ca::kPvaServerProbe,
                                    ca::seconds_of_puts(live.ioc, ca::ServerProtocol::pva,

@@ -8,17 +8,17 @@
 #include <utility>
 
 #include "base/wall_clock.h"
-#include "puts/searches/udp_totals.h"
+#include "puts/searches/udp_names.h"
 #include "puts/tap/connections.h"
 
 namespace ioc_exporter::ca {
 namespace {
 
-static_assert(sizeof(iocx_ca_search_client) == 8 && sizeof(iocx_ca_search_count) == 16);
-static_assert(sizeof(iocx_ca_search_key) == 16 && offsetof(iocx_ca_search_key, port) == 12);
+static_assert(sizeof(iocx_ca_search_client) == 4 && sizeof(iocx_ca_search_count) == 16);
+static_assert(sizeof(iocx_ca_search_key) == 12 && offsetof(iocx_ca_search_key, port) == 8);
 static_assert(sizeof(iocx_ca_search) == 120 && offsetof(iocx_ca_search, name) == 24);
-static_assert(sizeof(iocx_ca_beacon_key) == 12 && sizeof(iocx_ca_beacon) == 32);
-static_assert(sizeof(iocx_ca_device) == 8 && offsetof(iocx_ca_beacon, holder) == 28);
+static_assert(sizeof(iocx_ca_beacon_key) == 8 && sizeof(iocx_ca_beacon) == 32);
+static_assert(offsetof(iocx_ca_beacon, holder) == 28);
 
 constexpr const char* kProbe = "ca_udp";
 constexpr const char* kOther = "(other)";
@@ -60,57 +60,27 @@ Result<CaUdp> CaUdp::start(const CaSharedMaps& maps, const CaUdpOptions& options
   if (!object) return std::move(object).error();
   auto devices = EnslavedDevices::open();
   if (!devices) return std::move(devices).error();
-  CaUdp udp(std::move(*object));
-  udp.namespaces_.emplace(0u, Namespace{std::move(*devices), {}});
-  if (auto ok = udp.update_devices(0, udp.namespaces_.at(0)); !ok) return ok.error();
+  CaUdp udp(std::move(*object), std::move(*devices));
+  if (auto ok = udp.update_devices(); !ok) return ok.error();
   return udp;
 }
 
-Result<void> CaUdp::add_namespace(std::uint32_t net, int ns_fd) {
-  auto devices = EnslavedDevices::open_in(ns_fd);
-  if (!devices) return std::move(devices).error();
-  const auto [at, is_new] = namespaces_.insert_or_assign(net, Namespace{std::move(*devices), {}});
-  return update_devices(net, at->second);
-}
-
-Result<void> CaUdp::remove_namespace(std::uint32_t net) {
-  if (const auto in = namespaces_.extract(net))
-    for (const std::uint32_t index : in.mapped().lower)
-      if (auto erased = object_.maps().enslaved_devices.erase({net, index}); !erased)
-        return erased.error();
-  if (auto ok = observe(); !ok) return ok;
-  other_ += clients_.remove_namespace(net)[0];
-  servers_.remove_namespace(net);
-  const auto its = [net](const auto& key, const auto&) { return key.net == net; };
-  const CaUdpMaps& maps = object_.maps();
-  if (auto ok = erase_from(object_, maps.clients, its); !ok) return ok;
-  if (auto ok = erase_from(object_, maps.beacons, its); !ok) return ok;
-  return erase_from(object_, maps.searches, its);
-}
-
-Result<void> CaUdp::update_devices(std::uint32_t net, Namespace& in) {
-  auto found = in.devices.read();
+Result<void> CaUdp::update_devices() {
+  auto found = devices_.read();
   if (!found) return std::move(found).error();
-  for (const std::uint32_t index : *found) {
-    if (in.lower.contains(index)) continue;
-    if (auto ok = object_.maps().enslaved_devices.update({net, index}, 1); !ok) return ok;
-    in.lower.insert(index);
-  }
-  for (auto at = in.lower.begin(); at != in.lower.end();) {
-    if (found->contains(*at)) {
-      ++at;
-      continue;
-    }
-    if (auto erased = object_.maps().enslaved_devices.erase({net, *at}); !erased)
-      return erased.error();
-    at = in.lower.erase(at);
-  }
+  const auto& map = object_.maps().enslaved_devices;
+  for (const std::uint32_t index : lower_)
+    if (!found->contains(index))
+      if (auto erased = map.erase(index); !erased) return erased.error();
+  for (const std::uint32_t index : *found)
+    if (!lower_.contains(index))
+      if (auto ok = map.update(index, 1); !ok) return ok;
+  lower_ = std::move(*found);
   return {};
 }
 
 Result<void> CaUdp::look(Clock::time_point now) {
-  for (auto& [net, in] : namespaces_)
-    if (auto ok = update_devices(net, in); !ok) return ok;
+  if (auto ok = update_devices(); !ok) return ok;
   if (now < next_forgetting_) return {};
   next_forgetting_ = now + kForgetEvery;
   if (auto ok = forget_searches(kernel_ns(now - kSearchOver)); !ok) return ok;
@@ -124,28 +94,28 @@ Result<void> CaUdp::forget_searches(std::uint64_t before_ns) {
   return erase_from(object_, object_.maps().searches, over);
 }
 
-// Erases what is silent for too long, and gives its labels: one leaves when no namespace has seen
-// it any more, else its total would shrink.
+// Erases what is silent for too long, and gives its labels.
 template <class Map, class LabelOf>
 Result<std::vector<std::string>> CaUdp::erase_silent(const Map& map, std::uint64_t entries,
                                                      Clock::time_point now, LabelOf label_of) {
   const std::uint64_t before_ns =
       kernel_ns(now - (entries < map.capacity() / 2 ? kSilent : kSilentWhenCrowded));
-  std::map<std::string, std::uint64_t> last;
-  auto read = map.for_each([&](const auto& key, const auto& value) {
-    std::uint64_t& newest = last[label_of(key)];
-    newest = std::max<std::uint64_t>(newest, value.last_ns);
-  });
-  if (!read) return read.error();
-  const auto is_silent = [&](const auto& key, const auto&) {
-    const auto found = last.find(label_of(key));
-    return found != last.end() && found->second < before_ns;
-  };
-  if (auto erased = erase_from(object_, map, is_silent); !erased) return erased.error();
   std::vector<std::string> silent;
-  for (const auto& [label, last_ns] : last)
-    if (last_ns < before_ns) silent.push_back(label);
+  auto erased = erase_from(object_, map, [&](const auto& key, const auto& value) {
+    if (value.last_ns >= before_ns) return false;
+    silent.push_back(label_of(key));
+    return true;
+  });
+  if (!erased) return erased.error();
   return silent;
+}
+
+CounterValues<2> CaUdp::forget(Totals& totals, const std::string& label) {
+  const auto found = totals.totals().find(label);
+  const auto counts = found == totals.totals().end() ? CounterValues<2>{} : found->second;
+  totals.close(label);
+  totals.drop(label);
+  return counts;
 }
 
 Result<void> CaUdp::forget_silent(Clock::time_point now) {
@@ -153,10 +123,10 @@ Result<void> CaUdp::forget_silent(Clock::time_point now) {
   const auto client_label = [](const auto& key) { return ca_address_text(key.address); };
   const auto clients = erase_silent(object_.maps().clients, client_entries_, now, client_label);
   if (!clients) return clients.error();
-  for (const std::string& label : *clients) other_ += clients_.forget(label)[0];
+  for (const std::string& label : *clients) other_ += forget(clients_, label)[0];
   const auto servers = erase_silent(object_.maps().beacons, beacon_entries_, now, server_label);
   if (!servers) return servers.error();
-  for (const std::string& label : *servers) servers_.forget(label);
+  for (const std::string& label : *servers) forget(servers_, label);
   return {};
 }
 
@@ -165,14 +135,14 @@ Result<void> CaUdp::observe() {
   beacon_entries_ = 0;
   auto read = object_.maps().clients.for_each([this](const auto& key, const auto& value) {
     ++client_entries_;
-    clients_.observe(ca_address_text(key.address), is_loopback(key.address), key.net,
-                     {value.requests, 0});
+    const std::string client = ca_address_text(key.address);
+    clients_.observe(client, client, {value.requests, 0});
   });
   if (!read) return read;
   return object_.maps().beacons.for_each([this](const auto& key, const auto& value) {
     ++beacon_entries_;
-    servers_.observe(server_label(key), is_loopback(key.server), key.net,
-                     {value.beacons, value.anomalies});
+    const std::string server = server_label(key);
+    servers_.observe(server, server, {value.beacons, value.anomalies});
   });
 }
 

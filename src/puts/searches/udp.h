@@ -3,22 +3,23 @@
 // this host that answers a search or sends a beacon, before its first client connects.
 //
 // Datagrams are those that the packet filters of CaTap find, to and from its ports and those of
-// CaTap::set_udp_ports(). Each is taken once in each network namespace.
+// WatchedServers::set_udp_ports(). Each is taken once.
 //
 // Not thread-safe: one call at a time.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/monotonic_totals.h"
 #include "base/result.h"
 #include "exposition/self_samples.h"
+#include "puts/searches/udp_names.h"
 #include "puts/searches/udp_object.h"
-#include "puts/searches/udp_totals.h"
 #include "puts/tap/enslaved_devices.h"
 #include "puts/totals/samples.h"
 
@@ -51,27 +52,23 @@ class CaUdp {
   // The same while half of all places are taken: by addresses that somebody made up, mostly.
   static constexpr std::chrono::minutes kSilentWhenCrowded{10};
 
-  // Reads datagrams in the calling thread's network namespace, number 0. `maps`:
-  // CaTap::shared_maps(); the CaTap must live longer.
+  // Reads datagrams in the calling thread's network namespace. `maps`: CaTapObject::shared_maps();
+  // the CaTap must live longer.
   static Result<CaUdp> start(const CaSharedMaps& maps, const CaUdpOptions& options);
 
-  // Right after CaTap::add_namespace() gave the number.
-  Result<void> add_namespace(std::uint32_t net, int ns_fd);
-  // Right after CaTap::remove_namespace(): nothing is counted there any more.
-  Result<void> remove_namespace(std::uint32_t net);
-
-  // Takes note of the namespaces' devices, and forgets what is over. Call it every second or two.
+  // Takes note of the network's devices, and forgets what is over. Call it every second or two.
   Result<void> look(Clock::time_point now = Clock::now());
   Result<CaUdpReading> collect();
 
  private:
-  explicit CaUdp(CaUdpObject object) : object_(std::move(object)) {}
+  // Counts of an address, by the label that it is shown by.
+  using Totals = MonotonicTotals<std::string, 2, std::string>;
 
-  struct Namespace {
-    EnslavedDevices devices;
-    std::set<std::uint32_t> lower;  // as the kernel has them
-  };
-  Result<void> update_devices(std::uint32_t net, Namespace& in);
+  CaUdp(CaUdpObject object, EnslavedDevices devices)
+      : object_(std::move(object)), devices_(std::move(devices)) {}
+
+  Result<void> update_devices();
+  static CounterValues<2> forget(Totals& totals, const std::string& label);
   Result<void> observe();
   Result<void> forget_searches(std::uint64_t before_ns);
   template <class Map, class LabelOf>
@@ -83,10 +80,11 @@ class CaUdp {
   void add_samples(CaUdpReading& reading, std::uint64_t without_room) const;
 
   CaUdpObject object_;
-  std::map<std::uint32_t, Namespace> namespaces_;
-  CaUdpTotals clients_;      // by address: requests
-  CaUdpTotals servers_;      // by address:port: beacons, anomalies
-  std::uint64_t other_ = 0;  // requests of clients that left clients_
+  EnslavedDevices devices_;
+  std::set<std::uint32_t> lower_;  // as the kernel has them
+  Totals clients_;                 // by address: requests
+  Totals servers_;                 // by address:port: beacons, anomalies
+  std::uint64_t other_ = 0;        // requests of clients that left clients_
   // Entries of the kernel's maps, as of the last look at them.
   std::uint64_t client_entries_ = 0, beacon_entries_ = 0, search_entries_ = 0;
   Clock::time_point next_forgetting_{};

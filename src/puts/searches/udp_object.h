@@ -25,8 +25,8 @@ struct CaUdpMaps {
   kernel::MapView<iocx_ca_search_client, iocx_ca_search_count> clients;
   kernel::MapView<iocx_ca_search_key, iocx_ca_search> searches;
   kernel::MapView<iocx_ca_beacon_key, iocx_ca_beacon> beacons;
-  kernel::MapView<iocx_ca_device, std::uint32_t> enslaved_devices;
-  kernel::MapView<std::uint32_t, std::uint64_t> counters;  // by enum iocx_ca_udp_drop
+  kernel::MapView<std::uint32_t, std::uint32_t> enslaved_devices;  // by index
+  kernel::MapView<std::uint32_t, std::uint64_t> counters;          // by enum iocx_ca_udp_drop
 };
 
 class CaUdpObject {

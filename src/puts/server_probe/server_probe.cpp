@@ -228,7 +228,8 @@ std::string ServerProbe::start_probes(const iocs::Ioc& ioc, const ServerFunction
     const char* const by = is_ca() ? "" : " by PV Access";
     if (watched.attaching.failed(now, watched.refused) && !ended)
       log::warn("ioc {}: {}: its puts{} are {}", watched.name, watched.refused, by,
-                tap_ && watched.settled ? "counted from packets" : "not counted");
+                tap_ && watched.settled && ioc.own_net_namespace ? "counted from packets"
+                                                                 : "not counted");
     return watched.refused;
   }
   if (tap_) tap_->let_server_count(in_tap(watched), watched.tells_results);

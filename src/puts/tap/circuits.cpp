@@ -25,7 +25,7 @@ Result<Circuits::Seen> Circuits::look() {
       seen.alive.insert(flow.circuit);
     note_ioc(key, flow);
     if (is_pva(flow.ioc) && !is_ioc_number(flow.ioc) && speaks_pva(flow))
-      unnamed_pva_.emplace(key.net, key.server_port);
+      unnamed_pva_.insert(key.server_port);
     servers_.look_at(key);
   });
   if (!read) return read.error();
@@ -69,19 +69,6 @@ Result<void> Circuits::free_ended(const Seen& seen, Clock::time_point now) {
   for (const auto& flow : seen.flows)
     if (std::ranges::binary_search(due, flow.circuit))
       if (auto ok = remove(flow.key, flow.circuit); !ok) return ok;
-  return {};
-}
-
-Result<void> Circuits::remove_namespace(std::uint32_t net) {
-  auto flows = object_.maps().flows.keys();
-  if (!flows) return std::move(flows).error();
-  for (const auto& key : *flows) {
-    if (key.net != net) continue;
-    auto flow = object_.maps().flows.lookup(key);
-    if (!flow) return std::move(flow).error();
-    if (*flow)
-      if (auto ok = remove(key, (*flow)->circuit); !ok) return ok;
-  }
   return {};
 }
 
@@ -203,21 +190,20 @@ const Circuits::Identity* Circuits::identity(std::uint64_t circuit) const {
 
 Result<CaSocketCookies> Circuits::sockets() const {
   CaSocketCookies all;
-  const auto note = [&](const InetSocket& socket, std::uint32_t net) {
-    const auto key = ca_flow_key(socket, net);
+  const auto note = [&](const InetSocket& socket) {
+    const auto key = ca_flow_key(socket);
     if (!key) return;
-    if (servers_.is_watched(net, key->server_port)) all.insert_or_assign(*key, socket.cookie);
-    if (servers_.is_watched(net, key->client_port)) all.try_emplace(as_client(*key), socket.cookie);
+    if (servers_.is_watched(key->server_port)) all.insert_or_assign(*key, socket.cookie);
+    if (servers_.is_watched(key->client_port)) all.try_emplace(as_client(*key), socket.cookie);
   };
-  auto done = namespaces_.for_each_socket(SocketKind::connected, note);
+  auto done = network_.for_each_socket(SocketKind::connected, note);
   if (!done) return done.error();
   return all;
 }
 
 // The server's address is this host's: that of a client on it, too, or one of the others.
-std::string Circuits::server_of(const CaPutPlace& place, std::uint16_t port,
-                                std::uint32_t net) const {
-  iocx_ca_flow_key key{place.address, {}, place.port, port, net};
+std::string Circuits::server_of(const CaPutPlace& place, std::uint16_t port) const {
+  iocx_ca_flow_key key{place.address, {}, place.port, port};
   const auto is_there = [&](const iocx_ca_address& server) {
     key.server = server;
     const auto flow = object_.maps().flows.lookup(key);
@@ -228,8 +214,7 @@ std::string Circuits::server_of(const CaPutPlace& place, std::uint16_t port,
   const auto local = object_.maps().local.keys();
   if (!local) return {};
   for (const iocx_ca_local_route& route : *local)
-    if (route.net == net && route.bits == IOCX_CA_ROUTE_BITS && is_there(route.address))
-      return text();
+    if (route.bits == IOCX_CA_ROUTE_BITS && is_there(route.address)) return text();
   return {};
 }
 

@@ -51,17 +51,15 @@ class Circuits {
   struct Identity {
     std::string user, host;
   };
-  using Places = std::set<std::pair<std::uint32_t, std::uint16_t>>;  // net, port
 
   // The others must outlive it.
-  Circuits(const CaTapObject& object, const CaNamespaces& namespaces, WatchedServers& servers)
-      : object_(object), namespaces_(namespaces), servers_(servers) {}
+  Circuits(const CaTapObject& object, const CaNetwork& network, WatchedServers& servers)
+      : object_(object), network_(network), servers_(servers) {}
 
   Result<Seen> look();
   // Moves circuits from `alive` to `ended` that have no server any more, or no socket.
   Result<void> end_lost(Seen& seen, Clock::time_point now);
   Result<void> free_ended(const Seen& seen, Clock::time_point now);
-  Result<void> remove_namespace(std::uint32_t net);
 
   // Adds up what was carried. `open`: to add what is open to; or null. At `probed` ports channels
   // are not kept.
@@ -74,9 +72,9 @@ class Circuits {
   std::optional<std::uint32_t> ioc_of(std::uint64_t circuit, std::uint32_t noted) const;
   // For circuits that began before the kernel knew the IOC of their server.
   Result<void> find_iocs();
-  // Places of servers for PV Access that no IOC is known for and that were seen to speak it, as of
+  // Ports of servers for PV Access that no IOC is known for and that were seen to speak it, as of
   // the last look().
-  const Places& unnamed_pva() const { return unnamed_pva_; }
+  const CaPorts& unnamed_pva() const { return unnamed_pva_; }
   // An IOC that was found has or had that port.
   bool was_iocs(std::uint16_t port) const { return servers_.was_named(port); }
   // The kernel noted another IOC for the circuit.
@@ -102,7 +100,7 @@ class Circuits {
   // at the server's end where that is here.
   Result<CaSocketCookies> sockets() const;
   // Server that its client is connected to, "10.0.0.1:5064"; "": not known.
-  std::string server_of(const CaPutPlace& place, std::uint16_t port, std::uint32_t net) const;
+  std::string server_of(const CaPutPlace& place, std::uint16_t port) const;
 
   std::uint64_t count() const { return count_; }
 
@@ -112,7 +110,7 @@ class Circuits {
   Result<void> remove(const iocx_ca_flow_key& key, std::uint64_t circuit);
 
   const CaTapObject& object_;
-  const CaNamespaces& namespaces_;
+  const CaNetwork& network_;
   WatchedServers& servers_;
   CaServerTotals traffic_;
   std::map<std::uint64_t, std::uint32_t> iocs_;   // for which the kernel noted another one
@@ -123,7 +121,7 @@ class Circuits {
   Overdue<std::uint64_t> gone_;
   std::set<std::uint64_t> without_socket_;  // that the last look at sockets did not find
   std::optional<Clock::time_point> looked_at_sockets_;
-  Places unnamed_pva_;
+  CaPorts unnamed_pva_;
   std::uint64_t count_ = 0;
 };
 

@@ -38,10 +38,10 @@ std::string ca_address_text(const iocx_ca_address& address) {
   return address_text(inet_address(address));
 }
 
-std::optional<iocx_ca_flow_key> ca_flow_key(const InetSocket& socket, std::uint32_t net) {
+std::optional<iocx_ca_flow_key> ca_flow_key(const InetSocket& socket) {
   const auto server = ca_address(socket.local), client = ca_address(socket.remote);
   if (!server || !client) return std::nullopt;
-  return iocx_ca_flow_key{*client, *server, socket.remote_port, socket.local_port, net};
+  return iocx_ca_flow_key{*client, *server, socket.remote_port, socket.local_port};
 }
 
 iocx_ca_flow_key as_client(const iocx_ca_flow_key& key) {
@@ -51,25 +51,11 @@ iocx_ca_flow_key as_client(const iocx_ca_flow_key& key) {
   return swapped;
 }
 
-Result<CaFlowKeys> read_tcp_connections(SocketTable& sockets,
-                                        const std::function<bool(std::uint16_t)>& wanted,
-                                        std::uint32_t net) {
-  CaFlowKeys keys;
-  auto read = sockets.for_each(SocketKind::connected, [&](const InetSocket& socket) {
-    const auto key = ca_flow_key(socket, net);
-    if (!key) return;
-    if (wanted(key->server_port)) keys.insert(*key);
-    if (wanted(key->client_port)) keys.insert(as_client(*key));
-  });
-  if (!read) return read.error();
-  return keys;
-}
-
 Result<CaLocalRoutes> read_local_routes(Netlink& netlink) {
   CaLocalRoutes routes;
   // An address of which `length` bits count.
   const auto add = [&routes](std::span<const std::byte> bytes, std::uint32_t length) {
-    iocx_ca_local_route route{32 + length, 0, {}};
+    iocx_ca_local_route route{length, {}};
     if (bytes.size() != sizeof route.address.bytes) return;
     std::memcpy(route.address.bytes, bytes.data(), bytes.size());
     routes.insert(route);
@@ -105,7 +91,7 @@ Result<CaLocalRoutes> read_local_routes(Netlink& netlink) {
 }
 
 bool is_on_route(const iocx_ca_local_route& route, const iocx_ca_address& address) {
-  const std::uint32_t bits = route.bits - 32, whole = bits / 8;
+  const std::uint32_t bits = route.bits, whole = bits / 8;
   if (std::memcmp(route.address.bytes, address.bytes, whole) != 0) return false;
   const int differ = bits % 8 ? route.address.bytes[whole] ^ address.bytes[whole] : 0;
   return differ >> (8 - bits % 8) == 0;

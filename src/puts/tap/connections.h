@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,10 +21,9 @@ struct CaKeyLess {
     return __builtin_memcmp(&a, &b, sizeof(Key)) < 0;
   }
 };
-using CaFlowKeys = std::set<iocx_ca_flow_key, CaKeyLess>;
 // Of the kernel's sockets; 0: not known.
 using CaSocketCookies = std::map<iocx_ca_flow_key, std::uint64_t, CaKeyLess>;
-using CaPorts = std::set<iocx_ca_port, CaKeyLess>;
+using CaPorts = std::set<std::uint16_t>;
 using CaLocalRoutes = std::set<iocx_ca_local_route, CaKeyLess>;
 
 // Nothing: it is one of IPv6.
@@ -39,21 +37,14 @@ std::string ca_address_text(const iocx_ca_address& address);
 
 // A connection as the tap calls it, taken as a server's end: the local side is the server. Nothing:
 // it is one of IPv6.
-std::optional<iocx_ca_flow_key> ca_flow_key(const InetSocket& socket, std::uint32_t net);
+std::optional<iocx_ca_flow_key> ca_flow_key(const InetSocket& socket);
 
 // The connection with its ends exchanged: the server is at the other end.
 iocx_ca_flow_key as_client(const iocx_ca_flow_key& key);
 
-// All connections of a network namespace with a port that `wanted` accepts, those that are over
-// left out: as a server's end when it is the local one, as a client's when it is the other one.
-// `net`: what the tap calls the namespace.
-Result<CaFlowKeys> read_tcp_connections(SocketTable& sockets,
-                                        const std::function<bool(std::uint16_t)>& wanted,
-                                        std::uint32_t net = 0);
-
 // Addresses that are local to the network namespace which `netlink` (NETLINK_ROUTE) is in: those of
 // its devices, and the local routes of the routing table `local`, whole ranges and addresses that
-// no device has. `net` of all is 0.
+// no device has.
 Result<CaLocalRoutes> read_local_routes(Netlink& netlink);
 // Whether the route holds for the address.
 bool is_on_route(const iocx_ca_local_route& route, const iocx_ca_address& address);

@@ -45,12 +45,6 @@ Result<EnslavedDevices> EnslavedDevices::open() {
   return EnslavedDevices(std::move(*netlink));
 }
 
-Result<EnslavedDevices> EnslavedDevices::open_in(int ns_fd) {
-  auto netlink = Netlink::open_in(ns_fd, NETLINK_ROUTE, kAction);
-  if (!netlink) return std::move(netlink).error();
-  return EnslavedDevices(std::move(*netlink));
-}
-
 Result<std::set<std::uint32_t>> EnslavedDevices::read() {
   std::set<std::uint32_t> devices;
   auto asked = netlink_.ask(RTM_GETLINK, NLM_F_DUMP, ifinfomsg{}, kAction, into_set(devices));

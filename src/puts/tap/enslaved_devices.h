@@ -20,13 +20,10 @@ namespace ioc_exporter::ca {
 Result<bool> read_enslaved_devices(std::span<const std::byte> answer,
                                    std::set<std::uint32_t>& into);
 
-// Asks the kernel about one network namespace.
+// Asks the kernel about the network namespace in which it was opened.
 class EnslavedDevices {
  public:
-  // In the calling thread's network namespace, also when it is asked from another one later.
   static Result<EnslavedDevices> open();
-  // In that of `ns_fd` (an open /proc/PID/ns/net).
-  static Result<EnslavedDevices> open_in(int ns_fd);
 
   // As of now, about 1 ms for some hundred devices.
   Result<std::set<std::uint32_t>> read();

@@ -44,22 +44,18 @@ void RemoteServers::release_unused(const std::set<std::uint32_t>& circuits, iocs
     }
     const std::string name = std::move(known.name);
     one = known_.erase(one);
-    // One address may be known from several network namespaces.
+    // An address that has moved to this host is known twice.
     if (std::ranges::none_of(known_,
                              [&name](const auto& other) { return other.second.name == name; }))
       host.release(name);
   }
 }
 
-std::vector<CaServer> RemoteServers::servers(const std::vector<std::uint32_t>& nets) const {
+std::vector<CaServer> RemoteServers::servers() const {
   std::vector<CaServer> servers;
-  for (const auto& [key, known] : known_)
-    if (std::ranges::find(nets, key.net) != nets.end())
-      servers.push_back(ca_server_of(key, known.number));
+  for (const auto& [key, known] : known_) servers.push_back(ca_server_of(key, known.number));
   if (!options_.remote) return servers;
-  for (const std::uint32_t net : nets)
-    for (const std::uint16_t port : options_.ports)
-      servers.push_back({{}, port, kCaRemote, net, true});
+  for (const std::uint16_t port : options_.ports) servers.push_back({{}, port, kCaRemote, true});
   return servers;
 }
 

@@ -45,8 +45,8 @@ class RemoteServers {
   void release_unused(const std::set<std::uint32_t>& circuits, iocs::Host& host,
                       Clock::time_point now);
 
-  // Servers that the tap watches for them, in its network namespaces `nets`.
-  std::vector<CaServer> servers(const std::vector<std::uint32_t>& nets) const;
+  // Servers that the tap watches for them.
+  std::vector<CaServer> servers() const;
   bool empty() const { return known_.empty(); }
 
  private:

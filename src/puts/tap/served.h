@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "iocs/ioc.h"
 
@@ -12,8 +13,9 @@ struct Served {
   std::uint32_t number = 0;  // iocs::LiveIoc::number
   const iocs::Ioc* ioc = nullptr;
   std::optional<std::uint16_t> ca_port;  // of its CA server, once it is known
-  // The tap's number of its network namespace; nothing: the tap does not look into it.
-  std::optional<std::uint32_t> net = std::nullopt;
 };
+
+// Why nobody counts puts to the server; `why`: it has no probes, "" = not known.
+std::string why_not_counted(const iocs::Ioc& ioc, std::string why);
 
 }  // namespace ioc_exporter::ca

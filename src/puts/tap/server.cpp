@@ -3,7 +3,7 @@
 namespace ioc_exporter::ca {
 
 iocx_ca_server ca_server_key(const CaServer& server) {
-  return {server.address, server.port, server.remote, server.net};
+  return {server.address, server.port, server.remote};
 }
 
 bool speaks_pva(const iocx_ca_flow& flow) {
@@ -12,7 +12,7 @@ bool speaks_pva(const iocx_ca_flow& flow) {
 }
 
 CaServer ca_server_of(const iocx_ca_server& key, std::uint32_t ioc) {
-  return {key.address, key.port, ioc, key.net, key.remote != 0};
+  return {key.address, key.port, ioc, key.remote != 0};
 }
 
 }  // namespace ioc_exporter::ca

@@ -31,9 +31,7 @@ struct CaServer {
   std::uint16_t port = 0;
   // The caller's number, or one of the above; not to be given to another IOC before forget().
   std::uint32_t ioc = kCaIocToCome;
-  std::uint32_t net = 0;  // from CaTap::add_namespace(); 0: the exporter's own
-  // The server is on another host and the clients are in the namespace
-  // (CaTapOptions.remote_servers).
+  // The server is elsewhere and the clients are here (CaTapOptions.remote_servers).
   bool remote = false;
 };
 

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "iocs/find/finder.h"
@@ -16,23 +14,20 @@ namespace ioc_exporter::ca {
 
 class CaServerDetector {
  public:
-  // The tap's number of a network namespace, by its inode; nothing: it does not look into it.
-  using NetOf = std::function<std::optional<std::uint32_t>(std::uint64_t)>;
-
   // `unclaimed`: listeners, as they are now. `learned`: servers of this host that answered a search
-  // or sent a beacon. Gives the listeners that are CA servers.
+  // or sent a beacon. `own`: inode of the exporter's network namespace. Gives the listeners in it
+  // that are CA servers.
   std::vector<iocs::Listener> update(const std::set<iocs::Listener>& unclaimed,
-                                     const std::vector<CaServer>& learned, const NetOf& net_of);
+                                     const std::vector<CaServer>& learned, std::uint64_t own);
 
   // Where the listeners of the last update() are: there the tap need not expect an IOC.
-  const std::set<std::pair<std::uint32_t, std::uint16_t>>& taken() const { return taken_; }
+  const std::set<std::uint16_t>& taken() const { return taken_; }
 
  private:
-  std::set<std::pair<std::uint32_t, std::uint16_t>> taken_;  // net, port
+  std::set<std::uint16_t> taken_;  // ports
 };
 
 // The tap's name of a listening socket; nothing: it is one of IPv6 alone.
-std::optional<CaServer> ca_server(const iocs::ListeningSocket& socket, std::uint32_t net,
-                                  std::uint32_t ioc);
+std::optional<CaServer> ca_server(const iocs::ListeningSocket& socket, std::uint32_t ioc);
 
 }  // namespace ioc_exporter::ca

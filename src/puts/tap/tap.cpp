@@ -7,7 +7,7 @@
 namespace ioc_exporter::ca {
 namespace {
 
-static_assert(sizeof(iocx_ca_server) == 12 && sizeof(iocx_ca_flow_key) == 16);
+static_assert(sizeof(iocx_ca_server) == 8 && sizeof(iocx_ca_flow_key) == 12);
 static_assert(sizeof(iocx_ca_channel_key) == 16 && sizeof(iocx_ca_cid) == 16);
 static_assert(sizeof(iocx_ca_channel) == 64 && offsetof(iocx_ca_channel, puts) == 16 &&
               offsetof(iocx_ca_channel, last_put) == 32 && offsetof(iocx_ca_channel, state) == 48);
@@ -27,10 +27,10 @@ static_assert(sizeof(iocx_ca_channel_info) == 392 && offsetof(iocx_ca_channel_in
 
 CaTap::CaTap(CaTapOptions options, CaTapObject object)
     : object_(std::move(object)),
-      namespaces_(object_, options.fs),
+      network_(object_, options.fs),
       totals_(options.totals ? options.totals : std::make_shared<CaTotals>(options.max_series)),
-      servers_(object_, namespaces_, options.remote_servers),
-      circuits_(object_, namespaces_, servers_),
+      servers_(object_, network_, options.remote_servers),
+      circuits_(object_, network_, servers_),
       channels_(object_, circuits_, who_counts_, totals_->puts),
       outcomes_(object_, who_counts_, *totals_),
       leftovers_(object_) {}
@@ -40,13 +40,12 @@ Result<std::unique_ptr<CaTap>> CaTap::start(CaTapOptions options) {
       CaTapObject::load(options.sizes, options.lock, options.remote_servers, options.ring);
   if (!object) return std::move(object).error();
   std::unique_ptr<CaTap> tap(new CaTap(std::move(options), std::move(*object)));
-  if (auto ok = tap->namespaces_.open_own(); !ok) return ok.error();
+  if (auto ok = tap->network_.packets().open(); !ok) return ok.error();
   return tap;
 }
 
 Result<void> CaTap::set_servers(const std::vector<CaServer>& servers, Clock::time_point now) {
-  // A namespace that cannot be read must not keep the others from their servers.
-  auto addresses = namespaces_.update_addresses();
+  auto addresses = network_.update_addresses();
   if (auto ok = servers_.update(servers, now); !ok) return ok;
   if (!servers_.has_changed()) return addresses;
   // Channels that were looked at already continue under the new IOC's name.
@@ -56,17 +55,6 @@ Result<void> CaTap::set_servers(const std::vector<CaServer>& servers, Clock::tim
   if (!done) return done;
   servers_.settle();
   return addresses;
-}
-
-Result<void> CaTap::remove_namespace(std::uint32_t net) {
-  if (net == 0) return error_in_words("leave network namespace 0: it is the exporter's own");
-  if (!namespaces_.contains(net)) return {};
-  namespaces_.detach(net);
-  // Channels that were not looked at yet must be known before their circuits go.
-  if (auto ok = channels_.observe(); !ok) return ok;
-  if (auto ok = servers_.remove_namespace(net); !ok) return ok;
-  if (auto ok = circuits_.remove_namespace(net); !ok) return ok;
-  return namespaces_.release(net);
 }
 
 Result<void> CaTap::reap(Clock::time_point now) {

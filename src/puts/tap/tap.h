@@ -20,7 +20,7 @@
 #include "puts/tap/channels.h"
 #include "puts/tap/circuits.h"
 #include "puts/tap/leftovers.h"
-#include "puts/tap/namespaces.h"
+#include "puts/tap/network.h"
 #include "puts/tap/outcomes.h"
 #include "puts/tap/server.h"
 #include "puts/tap/tap_object.h"
@@ -65,9 +65,6 @@ class CaTap {
   // addresses.
   Result<void> set_servers(const std::vector<CaServer>& servers,
                            Clock::time_point now = Clock::now());
-  // Servers, circuits and channels in the namespace go, what was counted stays. Its number may be
-  // used again.
-  Result<void> remove_namespace(std::uint32_t net);
   // Circuits and channels, as far as the kernel has counted.
   Result<void> observe(Clock::time_point now, CaOpenCounts* open = nullptr);
   // Frees what has ended. Call it every second or two.
@@ -90,7 +87,7 @@ class CaTap {
   // For the put log; in any thread.
   kernel::LostEvents lost_events() const;
 
-  CaNamespaces& namespaces() { return namespaces_; }
+  CaNetwork& network() { return network_; }
   WatchedServers& servers() { return servers_; }
   const Circuits& circuits() const { return circuits_; }
   Channels& channels() { return channels_; }
@@ -103,7 +100,7 @@ class CaTap {
   Result<std::vector<DropSample>> read_drops() const;
 
   CaTapObject object_;
-  CaNamespaces namespaces_;  // goes before the object
+  CaNetwork network_;  // goes before the object
   std::shared_ptr<CaTotals> totals_;
   WhoCounts who_counts_;
   ProbedPorts probed_ports_;

@@ -1,5 +1,5 @@
 // The programs and maps of bpf/tap/tap.bpf.c in the kernel. Hides libbpf and the skeleton.
-// CaPacketTaps feeds them.
+// CaPacketTap feeds them.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct CaSharedMaps {
 
 // Of bpf/tap/tap.bpf.c.
 struct CaTapMaps {
-  kernel::MapView<iocx_ca_port, std::uint32_t> ports;
+  kernel::MapView<std::uint32_t, std::uint32_t> ports;
   kernel::MapView<iocx_ca_server, std::uint32_t> servers;
   kernel::MapView<iocx_ca_local_route, std::uint32_t> local;
   kernel::MapView<iocx_ca_flow_key, iocx_ca_flow> flows;
@@ -66,7 +66,7 @@ struct CaTapMaps {
 // By port, the IOC.
 using ProbedPorts = std::map<std::uint16_t, std::uint32_t>;
 
-// Loaded programs and their maps; no packet is looked at before CaPacketTaps opens a socket.
+// Loaded programs and their maps; no packet is looked at before CaPacketTap opens its socket.
 class CaTapObject {
  public:
   // `remote_servers`: the programs also read what this host's clients send elsewhere.
@@ -82,10 +82,10 @@ class CaTapObject {
   void set_probed_ports(const ProbedPorts& ports) const;
   const CaTapMaps& maps() const { return maps_; }
 
-  // Ports of a network namespace that the programs watch. Written with atomic operations, by the
+  // Ports that the programs watch. Written with atomic operations, by the
   // inserter of the port into maps().ports.
-  iocx_ca_port_set& watched_ports(std::uint32_t net) const {
-    return static_cast<iocx_ca_port_set*>(watched_.data())[net];
+  iocx_ca_port_set& watched_ports() const {
+    return *static_cast<iocx_ca_port_set*>(watched_.data());
   }
   // The slots of channels, max_channels of them, as the program writes them: use atomic operations.
   iocx_ca_channel* channels() const { return static_cast<iocx_ca_channel*>(channels_.data()); }

@@ -1,6 +1,5 @@
 #include "puts/tap/watched_servers.h"
 
-#include <string>
 #include <utility>
 
 namespace ioc_exporter::ca {
@@ -8,12 +7,7 @@ namespace ioc_exporter::ca {
 Result<void> WatchedServers::update(const std::vector<CaServer>& named, Clock::time_point now) {
   if (auto ok = forget_learned(now); !ok) return ok;
   ServerMap wanted;
-  for (const CaServer& server : named) {
-    if (!namespaces_.contains(server.net))
-      return error_in_words("watch port " + std::to_string(server.port) + ": network namespace " +
-                            std::to_string(server.net) + " is not watched");
-    wanted.insert_or_assign(ca_server_key(server), server.ioc);
-  }
+  for (const CaServer& server : named) wanted.insert_or_assign(ca_server_key(server), server.ioc);
   keep_left(wanted, now);
   if (auto ok = make_room_for(wanted); !ok) return ok;
   if (auto ok = update_servers(wanted); !ok) return ok;
@@ -50,7 +44,7 @@ Result<void> WatchedServers::update_servers(const ServerMap& wanted) {
       continue;
     }
     if (auto erased = object_.maps().servers.erase(entry->first); !erased) return erased.error();
-    if (auto ok = forget_spoken(entry->first); !ok) return ok;
+    if (auto ok = forget_spoken(entry->first.port); !ok) return ok;
     entry = servers_.erase(entry);
     has_changed_ = true;
   }
@@ -63,32 +57,32 @@ Result<void> WatchedServers::update_servers(const ServerMap& wanted) {
     has_changed_ = true;
     if (!is_ioc_number(ioc)) continue;
     known_ports_.insert(key.port);
-    if (auto ok = forget_spoken(key); !ok) return ok;
+    if (auto ok = forget_spoken(key.port); !ok) return ok;
   }
   return {};
 }
 
 Result<void> WatchedServers::update_ports() {
   CaPorts wanted = udp_ports_;
-  for (const auto& [key, ioc] : servers_) wanted.insert({key.net, key.port, 0});
-  for (const auto& [key, learned] : learned_) wanted.insert({key.net, key.port, 0});
+  for (const auto& [key, ioc] : servers_) wanted.insert(key.port);
+  for (const auto& [key, learned] : learned_) wanted.insert(key.port);
   const CaPorts before = ports_;
-  for (const auto& port : before)
+  for (const std::uint16_t port : before)
     if (!wanted.contains(port))
       if (auto ok = leave_port(port); !ok) return ok;
-  for (const auto& port : wanted)
+  for (const std::uint16_t port : wanted)
     if (auto ok = watch_port(port); !ok) return ok;
   return {};
 }
 
 // Inserting a port sets its bit: see iocx_ca_port_set.
-Result<void> WatchedServers::watch_port(const iocx_ca_port& port) {
+Result<void> WatchedServers::watch_port(std::uint16_t port) {
   if (ports_.contains(port)) return {};
   auto inserted =
       object_.maps().ports.update(port, IOCX_CA_PORT_WATCHED, kernel::UpdateMode::only_new);
   if (inserted) {
-    auto& word = object_.watched_ports(port.net).words[port.port / 64u];
-    __atomic_or_fetch(&word, std::uint64_t{1} << (port.port % 64u), __ATOMIC_RELEASE);
+    auto& word = object_.watched_ports().words[port / 64u];
+    __atomic_or_fetch(&word, std::uint64_t{1} << (port % 64u), __ATOMIC_RELEASE);
   } else if (inserted.error().code != std::errc::file_exists) {
     return inserted;
   }
@@ -96,9 +90,9 @@ Result<void> WatchedServers::watch_port(const iocx_ca_port& port) {
   return {};
 }
 
-Result<void> WatchedServers::leave_port(const iocx_ca_port& port) {
-  auto& word = object_.watched_ports(port.net).words[port.port / 64u];
-  __atomic_and_fetch(&word, ~(std::uint64_t{1} << (port.port % 64u)), __ATOMIC_RELEASE);
+Result<void> WatchedServers::leave_port(std::uint16_t port) {
+  auto& word = object_.watched_ports().words[port / 64u];
+  __atomic_and_fetch(&word, ~(std::uint64_t{1} << (port % 64u)), __ATOMIC_RELEASE);
   if (auto erased = object_.maps().ports.erase(port); !erased) return erased.error();
   ports_.erase(port);
   spoken_.erase(port);
@@ -106,8 +100,7 @@ Result<void> WatchedServers::leave_port(const iocx_ca_port& port) {
 }
 
 // What comes to that port next has to speak for itself.
-Result<void> WatchedServers::forget_spoken(const iocx_ca_server& server) {
-  const iocx_ca_port port{server.net, server.port, 0};
+Result<void> WatchedServers::forget_spoken(std::uint16_t port) {
   spoken_.erase(port);
   if (!ports_.contains(port)) return {};
   return object_.maps().ports.update(port, IOCX_CA_PORT_WATCHED, kernel::UpdateMode::only_existing);
@@ -122,13 +115,13 @@ Result<void> WatchedServers::read_learned(Clock::time_point now) {
   });
   if (!read) return read;
   learned_ = std::move(found);
-  read = object_.maps().ports.for_each([&](const iocx_ca_port& port, std::uint32_t state) {
-    if (state == IOCX_CA_PORT_SPOKE) spoken_.try_emplace(port, now);
+  read = object_.maps().ports.for_each([&](std::uint32_t port, std::uint32_t state) {
+    if (state == IOCX_CA_PORT_SPOKE) spoken_.try_emplace(static_cast<std::uint16_t>(port), now);
   });
   if (!read) return read;
   // The programs do this themselves, but for a port that was just about to be left.
   for (const auto& [key, learned] : learned_)
-    if (auto ok = watch_port({key.net, key.port, 0}); !ok) return ok;
+    if (auto ok = watch_port(key.port); !ok) return ok;
   return {};
 }
 
@@ -147,7 +140,7 @@ Result<void> WatchedServers::forget_learned(Clock::time_point now) {
   const auto spoken = spoken_;
   for (const auto& [port, since] : spoken)
     if (now - since >= kKeep)
-      if (auto ok = forget_spoken({{}, port.port, 0, port.net}); !ok) return ok;
+      if (auto ok = forget_spoken(port); !ok) return ok;
   return {};
 }
 
@@ -156,39 +149,18 @@ Result<std::vector<CaServer>> WatchedServers::learned(Clock::time_point now) {
   std::vector<CaServer> all;
   for (const auto& [key, learned] : learned_) all.push_back(ca_server_of(key, learned.ioc));
   for (const auto& [port, since] : spoken_)
-    if (!learned_.contains({{}, port.port, 0, port.net}))
-      all.push_back({{}, port.port, kCaIocToCome, port.net, false});
+    if (!learned_.contains({{}, port, 0})) all.push_back({{}, port, kCaIocToCome, false});
   for (const auto& key : remote_peers_)
     if (!servers_.contains(key) && !learned_.contains(key))
       all.push_back(ca_server_of(key, kCaRemote));
   return all;
 }
 
-Result<void> WatchedServers::remove_namespace(std::uint32_t net) {
-  // All servers in the maps, also those that the programs added since the last look.
-  auto servers = object_.maps().servers.keys();
-  if (!servers) return std::move(servers).error();
-  for (const auto& key : *servers)
-    if (key.net == net)
-      if (auto erased = object_.maps().servers.erase(key); !erased) return erased.error();
-  auto ports = object_.maps().ports.keys();
-  if (!ports) return std::move(ports).error();
-  for (const auto& port : *ports)
-    if (port.net == net)
-      if (auto ok = leave_port(port); !ok) return ok;
-  const auto is_there = [net](const auto& entry) { return entry.first.net == net; };
-  std::erase_if(servers_, is_there);
-  std::erase_if(left_, is_there);
-  std::erase_if(learned_, is_there);
-  std::erase_if(udp_ports_, [net](const iocx_ca_port& port) { return port.net == net; });
-  return {};
-}
-
 // Of a client of this host, the server may be on another one.
 iocx_ca_server WatchedServers::exact(const iocx_ca_flow_key& key) const {
   const bool is_elsewhere =
-      remote_ && !is_loopback(key.server) && !namespaces_.has_address(key.net, key.server);
-  return {key.server, key.server_port, is_elsewhere, key.net};
+      remote_ && !is_loopback(key.server) && !network_.has_address(key.server);
+  return {key.server, key.server_port, is_elsewhere};
 }
 
 // As find_server() of tap/tap_packet.bpf.h.
@@ -217,7 +189,7 @@ void WatchedServers::look_at(const iocx_ca_flow_key& key) {
   const auto server = find(key);
   if (server != servers_.end() && server->first.remote &&
       __builtin_memcmp(&server->first.address, &key.server, sizeof key.server) != 0)
-    remote_peers_.insert({key.server, key.server_port, 1, key.net});
+    remote_peers_.insert({key.server, key.server_port, 1});
 }
 
 }  // namespace ioc_exporter::ca

@@ -20,7 +20,7 @@
 
 #include "base/result.h"
 #include "puts/tap/connections.h"
-#include "puts/tap/namespaces.h"
+#include "puts/tap/network.h"
 #include "puts/tap/server.h"
 #include "puts/tap/tap_object.h"
 
@@ -33,8 +33,8 @@ class WatchedServers {
   static constexpr std::chrono::seconds kKeep{120};
 
   // `remote`: also servers elsewhere, of clients on this host. The others must outlive it.
-  WatchedServers(const CaTapObject& object, const CaNamespaces& namespaces, bool remote)
-      : object_(object), namespaces_(namespaces), remote_(remote) {}
+  WatchedServers(const CaTapObject& object, const CaNetwork& network, bool remote)
+      : object_(object), network_(network), remote_(remote) {}
 
   // From now on these are watched.
   Result<void> update(const std::vector<CaServer>& named, Clock::time_point now);
@@ -48,17 +48,13 @@ class WatchedServers {
   // Servers that the programs learned of themselves, or that were to come and are there: `ioc` is
   // kCaIocToCome, or kCaRemote for those elsewhere. They go after kKeep, unless they are named.
   Result<std::vector<CaServer>> learned(Clock::time_point now = Clock::now());
-  // Servers in it go.
-  Result<void> remove_namespace(std::uint32_t net);
 
   // Number of the IOC that the connection leads to; nothing: none is named.
   std::optional<std::uint32_t> ioc_of(const iocx_ca_flow_key& key) const;
   bool is_served(const iocx_ca_flow_key& key) const;
   // An IOC was named there, now or before.
   bool was_named(std::uint16_t port) const { return known_ports_.contains(port); }
-  bool is_watched(std::uint32_t net, std::uint16_t port) const {
-    return ports_.contains({net, port, 0});
-  }
+  bool is_watched(std::uint16_t port) const { return ports_.contains(port); }
   // Over a look at all connections: servers elsewhere that a wildcard alone has found.
   void begin_look() { remote_peers_.clear(); }
   void look_at(const iocx_ca_flow_key& key);
@@ -75,23 +71,22 @@ class WatchedServers {
   Result<void> make_room_for(const ServerMap& wanted);
   Result<void> update_servers(const ServerMap& wanted);
   Result<void> update_ports();
-  Result<void> watch_port(const iocx_ca_port& port);
-  Result<void> leave_port(const iocx_ca_port& port);
-  Result<void> forget_spoken(const iocx_ca_server& server);
+  Result<void> watch_port(std::uint16_t port);
+  Result<void> leave_port(std::uint16_t port);
+  Result<void> forget_spoken(std::uint16_t port);
   Result<void> forget_learned(Clock::time_point now);
   iocx_ca_server exact(const iocx_ca_flow_key& key) const;
   ServerMap::const_iterator find(const iocx_ca_flow_key& key) const;
 
   const CaTapObject& object_;
-  const CaNamespaces& namespaces_;
+  const CaNetwork& network_;
   const bool remote_;
   ServerMap servers_;  // as the kernel has them
   CaPorts ports_;      // likewise, those that are watched
   CaPorts udp_ports_;  // of these, those that no server needs
   std::map<iocx_ca_server, Clock::time_point, CaKeyLess> left_;  // watched on, since when
   std::map<iocx_ca_server, Learned, CaKeyLess> learned_;         // as of the last look
-  std::map<iocx_ca_port, Clock::time_point, CaKeyLess>
-      spoken_;  // where a server that was to come is
+  std::map<std::uint16_t, Clock::time_point> spoken_;  // where a server that was to come is
   std::set<std::uint16_t> known_ports_;
   std::set<iocx_ca_server, CaKeyLess> remote_peers_;
   bool has_changed_ = true;

@@ -68,6 +68,17 @@ TEST(Privileges, OnlyTheKeptCapabilitiesAreLeft) {
   }));
 }
 
+TEST(Privileges, SomeAreOutOfEffectForAWhile) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has rights to put aside";
+  EXPECT_TRUE(in_child([] {
+    bool during = false;
+    const auto done = with_only({CAP_NET_RAW}, [&during] {
+      during = has(CAP_NET_RAW, CAP_EFFECTIVE) && !has(CAP_SYS_ADMIN, CAP_EFFECTIVE);
+    });
+    return done && during && has(CAP_SYS_ADMIN, CAP_EFFECTIVE);
+  }));
+}
+
 TEST(Privileges, NoneAtAll) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root has rights to drop";
   EXPECT_TRUE(in_child([] {

@@ -9,18 +9,14 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::uint64_t kOwn = 4026531840, kOther = 4026532000, kUntapped = 4026532001;
+constexpr std::uint64_t kOwn = 4026531840, kOther = 4026532000;
 const iocs::Listener kLoopback{kOwn, 50, {ipv4_address(127, 0, 0, 1), 5064}};
 const iocs::Listener kAny{kOther, 60, {{}, 5064}};
 
 class CaServerDetectorTest : public ::testing::Test {
  protected:
   std::vector<iocs::Listener> look(const std::vector<CaServer>& learned) {
-    return detector_.update(unclaimed_, learned,
-                            [](std::uint64_t inode) -> std::optional<std::uint32_t> {
-                              if (inode == kUntapped) return {};
-                              return inode == kOwn ? 0 : 3;
-                            });
+    return detector_.update(unclaimed_, learned, kOwn);
   }
 
   CaServerDetector detector_;
@@ -28,25 +24,22 @@ class CaServerDetectorTest : public ::testing::Test {
 };
 
 TEST_F(CaServerDetectorTest, ASilentPortIsNoServer) {
-  unclaimed_.insert({kUntapped, 70, {{}, 80}});
+  unclaimed_.insert({kOther, 70, {{}, 80}});
   EXPECT_TRUE(look({}).empty());
-  using Taken = std::set<std::pair<std::uint32_t, std::uint16_t>>;
-  EXPECT_EQ(detector_.taken(), (Taken{{0, 5064}, {3, 5064}}));
+  EXPECT_EQ(detector_.taken(), (std::set<std::uint16_t>{5064})) << "of the other one nothing comes";
 }
 
 TEST_F(CaServerDetectorTest, AnAnswerOnThePortIsAServer) {
-  EXPECT_EQ(look({{{}, 5064, kCaIocToCome, 0, false}}), std::vector{kLoopback});
-  EXPECT_EQ(look({{{}, 5064, kCaIocToCome, 3, false}}), std::vector{kAny});
-  EXPECT_TRUE(look({{{}, 5065, kCaIocToCome, 0, false}}).empty()) << "another port";
-  EXPECT_TRUE(look({{{}, 5064, kCaRemote, 0, true}}).empty()) << "on another host";
-  EXPECT_TRUE(look({{{}, 5064, kCaIocToCome, 2, false}}).empty()) << "another namespace";
+  EXPECT_EQ(look({{{}, 5064, kCaIocToCome, false}}), std::vector{kLoopback});
+  EXPECT_TRUE(look({{{}, 5065, kCaIocToCome, false}}).empty()) << "another port";
+  EXPECT_TRUE(look({{{}, 5064, kCaRemote, true}}).empty()) << "on another host";
 }
 
 iocx_ca_address v4(std::uint8_t last) {
   return iocx_ca_address{{10, 0, 0, last}};
 }
-ca::CaServer elsewhere(std::uint8_t last, std::uint32_t net = 0) {
-  return {v4(last), 5064, ca::kCaRemote, net, true};
+ca::CaServer elsewhere(std::uint8_t last) {
+  return {v4(last), 5064, ca::kCaRemote, true};
 }
 
 TEST(AddressName, NamesAddressesAndTheWildcard) {
@@ -82,24 +75,23 @@ TEST_F(ServersElsewhere, GetANumberOfTheirOwn) {
   servers.add({elsewhere(5)}, iocs_, now_);
   EXPECT_EQ(numbers(), known);
 
-  const auto watched = servers.servers({0, 2});
-  ASSERT_EQ(watched.size(), 2u + 2u * 2u);
+  const auto watched = servers.servers();
+  ASSERT_EQ(watched.size(), 2u + 2u);
   EXPECT_EQ(watched[0].ioc, known.at("10.0.0.5:5064"));
   EXPECT_TRUE(watched[0].remote);
   EXPECT_EQ(watched.back().ioc, ca::kCaRemote) << "a place for others";
   EXPECT_TRUE(watched.back().remote);
-  EXPECT_EQ(watched.back().net, 2u);
 }
 
 TEST_F(ServersElsewhere, AWildcardIsNoServer) {
   RemoteServers servers(options_);
-  servers.add({{{}, 5064, ca::kCaRemote, 0, true}}, iocs_, now_);
+  servers.add({{{}, 5064, ca::kCaRemote, true}}, iocs_, now_);
   EXPECT_TRUE(servers.empty());
 }
 
 TEST_F(ServersElsewhere, NotAsked) {
   options_.remote = false;
-  EXPECT_TRUE(RemoteServers(options_).servers({0}).empty());
+  EXPECT_TRUE(RemoteServers(options_).servers().empty());
 }
 
 TEST_F(ServersElsewhere, TheFilterIsForTheirNamesToo) {
@@ -113,7 +105,7 @@ TEST_F(ServersElsewhere, OnlySoMany) {
   RemoteServers servers(options_);
   std::vector<ca::CaServer> many;
   for (std::uint16_t port = 1; port <= RemoteServers::kMostServers + 7; ++port)
-    many.push_back({v4(5), port, ca::kCaRemote, 0, true});
+    many.push_back({v4(5), port, ca::kCaRemote, true});
   servers.add(many, iocs_, now_);
   EXPECT_EQ(numbers().size(), RemoteServers::kMostServers);
 }
@@ -132,12 +124,14 @@ TEST_F(ServersElsewhere, GoAfterTheirLastCircuit) {
   EXPECT_EQ(iocs_.take_forgotten(), std::vector{fifth});
 }
 
-TEST_F(ServersElsewhere, OneNameFromTwoNetworkNamespaces) {
+TEST_F(ServersElsewhere, OneNameHereAndElsewhere) {
   RemoteServers servers(options_);
-  servers.add({elsewhere(5, 0), elsewhere(5, 2)}, iocs_, now_);
+  CaServer here = elsewhere(5);
+  here.remote = false;
+  servers.add({elsewhere(5), here}, iocs_, now_);
   EXPECT_EQ(numbers().size(), 1u);
-  EXPECT_EQ(servers.servers({0, 2})[0].ioc, servers.servers({0, 2})[1].ioc);
-  servers.add({elsewhere(5, 2)}, iocs_, now_ + seconds(200));
+  EXPECT_EQ(servers.servers()[0].ioc, servers.servers()[1].ioc);
+  servers.add({here}, iocs_, now_ + seconds(200));
   servers.release_unused({}, iocs_, now_ + seconds(300));
   EXPECT_EQ(numbers().size(), 1u) << "the other one has it still";
   servers.release_unused({}, iocs_, now_ + seconds(500));

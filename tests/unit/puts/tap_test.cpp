@@ -2,12 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 #include "puts/tap/connections.h"
 #include "puts/totals/put_totals.h"
 
@@ -245,53 +239,12 @@ TEST(CaConnections, AddressTexts) {
   EXPECT_EQ(ca_address_text(*ca_address(ipv4_address(10, 0, 0, 8))), "10.0.0.8");
 }
 
-class ProcTree : public ::testing::Test {
- protected:
-  ProcTree() {
-    std::string name = (std::filesystem::temp_directory_path() / "ca_tap_XXXXXX").string();
-    root_ = ::mkdtemp(name.data());
-    std::filesystem::create_directories(root_ / "proc/thread-self/net");
-  }
-  ~ProcTree() override { std::filesystem::remove_all(root_); }
-  void write(const std::string& name, const std::string& content) {
-    std::ofstream(root_ / "proc/thread-self/net" / name) << content;
-  }
-  std::filesystem::path root_;
-};
-
-TEST_F(ProcTree, ConnectionsOfAPortUnderTheTapsNames) {
-  write("tcp",
-        "  sl  local_address\n   0: 0100007F:13C8 0200007F:9C40 01 0:0 0:0 0 0 0 7 1\n"
-        "   1: 0100007F:0016 0200007F:9C41 01 0:0 0:0 0 0 0 8 1\n");
-  write("tcp6",
-        "  sl\n   0: 0000000000000000FFFF00000100007F:13C8 "
-        "0000000000000000FFFF00000300007F:9C40 08 0:0 0:0 0 0 0 9 1\n");
-  SocketTable sockets = SocketTable::of_thread(RootedFs(root_));
-  const auto keys = read_tcp_connections(
-      sockets, [](std::uint16_t port) { return port == 5064; }, 3);
-  ASSERT_TRUE(keys);
-  ASSERT_EQ(keys->size(), 2u);
-  const iocx_ca_flow_key& first = *keys->begin();
-  EXPECT_EQ(ca_address_text(first.server), "127.0.0.1");
-  EXPECT_EQ(first.server_port, 5064);
-  EXPECT_EQ(ca_address_text(first.client), "127.0.0.2");
-  EXPECT_EQ(first.client_port, 40000);
-  EXPECT_EQ(first.net, 3u);
-}
-
-TEST_F(ProcTree, ErrorsNameTheMissingPart) {
-  SocketTable sockets = SocketTable::of_thread(RootedFs(root_));
-  const auto keys = read_tcp_connections(sockets, [](std::uint16_t) { return true; });
-  ASSERT_FALSE(keys);
-  EXPECT_THAT(keys.error().message(), ::testing::HasSubstr("net/tcp"));
-}
-
 TEST(CaConnections, KnowsLoopbacksAddress) {
   auto netlink = Netlink::open(NETLINK_ROUTE, "read addresses");
   ASSERT_TRUE(netlink);
   const auto routes = read_local_routes(*netlink);
   ASSERT_TRUE(routes);
-  EXPECT_TRUE(routes->contains({IOCX_CA_ROUTE_BITS, 0, iocx_ca_address{{127, 0, 0, 1}}}));
+  EXPECT_TRUE(routes->contains({IOCX_CA_ROUTE_BITS, iocx_ca_address{{127, 0, 0, 1}}}));
 }
 
 }  // namespace

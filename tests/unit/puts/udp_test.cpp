@@ -4,7 +4,7 @@
 #include <random>
 
 #include "bytes.h"
-#include "puts/searches/udp_totals.h"
+#include "puts/searches/udp_names.h"
 #include "puts/tap/connections.h"
 #include "support/ca_datagram.h"
 
@@ -15,7 +15,6 @@ using namespace ioc_exporter::ca;
 using namespace ioc_exporter::testing;
 using ::testing::ElementsAre;
 using ::testing::FieldsAre;
-using Counts = CaUdpTotals::Counts;
 using Messages = std::vector<CaUdpMessage>;
 
 constexpr CaUdpPorts kToServer{true, false};
@@ -169,66 +168,16 @@ TEST(CaDatagram, StandsAnyBytes) {
   }
 }
 
-constexpr bool kApart = true;
-
-TEST(CaUdpTotals, SearchesSeenInSeveralNamespacesCountOnce) {
-  CaUdpTotals totals;
-  totals.observe("10.0.0.7", false, 0, {23, 0});
-  totals.observe("10.0.0.7", false, 3, {29, 1});
-  EXPECT_EQ(totals.totals().at("10.0.0.7"), (Counts{29, 1}));
-  totals.observe("10.0.0.7", false, 0, {31, 0});
-  EXPECT_EQ(totals.totals().at("10.0.0.7"), (Counts{31, 1}));
-}
-
-TEST(CaUdpTotals, LoopbackIsAnotherOneInEachNamespace) {
-  CaUdpTotals totals;
-  totals.observe("127.0.0.1", kApart, 0, {23, 2});
-  totals.observe("127.0.0.1", kApart, 3, {29, 3});
-  EXPECT_EQ(totals.totals().at("127.0.0.1"), (Counts{52, 5}));
-}
-
-TEST(CaUdpTotals, ANamespaceThatGoesTakesNothingFromATotal) {
-  CaUdpTotals totals;
-  totals.observe("10.0.0.7", false, 0, {23, 0});
-  totals.observe("10.0.0.7", false, 3, {29, 1});
-  totals.observe("127.0.0.1", kApart, 0, {7, 0});
-  totals.observe("127.0.0.1", kApart, 3, {11, 0});
-  EXPECT_EQ(totals.remove_namespace(3), (Counts{0, 0}));
-  EXPECT_EQ(totals.totals().at("10.0.0.7"), (Counts{29, 1}));
-  EXPECT_EQ(totals.totals().at("127.0.0.1"), (Counts{18, 0}));
-  totals.observe("10.0.0.7", false, 0, {25, 0});  // two more since
-  EXPECT_EQ(totals.totals().at("10.0.0.7"), (Counts{31, 1}));
-}
-
-TEST(CaUdpTotals, SearchesSeenInOneNamespaceLeaveWithIt) {
-  CaUdpTotals totals;
-  totals.observe("10.0.0.7", false, 3, {29, 1});
-  totals.observe("10.0.0.8", false, 3, {5, 0});
-  totals.observe("10.0.0.9", false, 0, {3, 0});
-  EXPECT_EQ(totals.remove_namespace(3), (Counts{34, 1}));
-  EXPECT_EQ(totals.totals(), (std::map<std::string, Counts>{{"10.0.0.9", {3, 0}}}));
-}
-
-TEST(CaUdpTotals, ForgetsALabel) {
-  CaUdpTotals totals;
-  totals.observe("10.0.0.7", false, 0, {23, 2});
-  EXPECT_EQ(totals.forget("10.0.0.7"), (Counts{23, 2}));
-  EXPECT_EQ(totals.forget("10.0.0.7"), (Counts{0, 0}));
-  EXPECT_TRUE(totals.totals().empty());
-}
-
-TEST(CaUdpTotals, TellsLoopbackAddresses) {
+TEST(CaAddress, TellsLoopback) {
   EXPECT_TRUE(is_loopback(iocx_ca_address{{127, 0, 0, 1}}));
   EXPECT_TRUE(is_loopback(iocx_ca_address{{127, 9, 0, 1}}));
   EXPECT_FALSE(is_loopback(iocx_ca_address{{10, 0, 0, 127}}));
 }
 
-iocx_ca_search_key key(std::uint8_t host, std::uint32_t cid, std::uint32_t net = 0,
-                       std::uint16_t port = 40000) {
+iocx_ca_search_key key(std::uint8_t host, std::uint32_t cid, std::uint16_t port = 40000) {
   iocx_ca_search_key key{};
-  key.client = host == 0 ? iocx_ca_address{{127, 0, 0, 1}} : iocx_ca_address{{10, 0, 0, host}};
+  key.client = iocx_ca_address{{10, 0, 0, host}};
   key.cid = cid;
-  key.net = net;
   key.port = port;
   return key;
 }
@@ -247,7 +196,7 @@ TEST(CaUdpNames, AddsUpAClientsSocketsAndChannels) {
   CaUdpNames names;
   names.add(key(7, 1), search("NO:SUCH", 3, 4'000'000'000, 9'000'000'000));
   names.add(key(7, 2), search("NO:SUCH", 5, 2'000'000'000, 6'000'000'000));
-  names.add(key(7, 1, 0, 40001), search("NO:SUCH", 11));
+  names.add(key(7, 1, 40001), search("NO:SUCH", 11));
   names.add(key(8, 1), search("NO:SUCH", 7));
   EXPECT_THAT(names.most(5, 20, 100.0),
               ElementsAre(FieldsAre("10.0.0.7", "NO:SUCH", 19u, 101.0, 109.0),
@@ -264,16 +213,6 @@ TEST(CaUdpNames, ListsOnlyTheMostSearched) {
   EXPECT_EQ(most.back().name, "PV:12");
   EXPECT_EQ(names.most(5, 100, 0).size(), 27u);
   EXPECT_EQ(names.most(32, 100, 0).size(), 0u);
-}
-
-TEST(CaUdpNames, NamespacesThatSeeTheSameSearchDoNotAddUp) {
-  CaUdpNames names;
-  names.add(key(7, 1, 0), search("A", 5));
-  names.add(key(7, 1, 3), search("A", 7));
-  names.add(key(0, 1, 0), search("B", 5));  // loopback: two clients
-  names.add(key(0, 1, 3), search("B", 7));
-  EXPECT_THAT(names.most(5, 20, 0), ElementsAre(FieldsAre("127.0.0.1", "B", 12u, 1.0, 3.0),
-                                                FieldsAre("10.0.0.7", "A", 7u, 1.0, 3.0)));
 }
 
 }  // namespace
