@@ -127,6 +127,7 @@ int serve(app::Daemon& daemon, const Helper& attach, app::Reload& reload,
   web.local_actions = app::local_actions(daemon);
   if (options.web.lifecycle) web.actions = app::actions(daemon, reload);
   if (!options.web.config_file.empty()) {
+    web.knows = [&reload](const web::Request& request) { return reload.knows(request); };
     web.admit = [&reload](const web::Request& request) { return reload.admit(request); };
     web.headers = [&reload] { return reload.headers(); };
   }
@@ -134,7 +135,6 @@ int serve(app::Daemon& daemon, const Helper& attach, app::Reload& reload,
   web.action_users.insert(options.web.lifecycle_users.begin(), options.web.lifecycle_users.end());
   web.allowed_hosts = options.web.allowed_hosts;
   for (std::string& name : web::names_of_this_host()) web.allowed_hosts.push_back(std::move(name));
-  web.scrapes = {options.web.telemetry_path};
   web.unlimited = app::open_routes();
   web.refused = [&daemon](const web::Request& request, const std::string& reason) {
     daemon.http().refused(request, reason);

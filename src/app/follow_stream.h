@@ -78,7 +78,7 @@ web::Response follow(
     const std::shared_ptr<Ring>& ring, typename Ring::Filter filter, const delivery::Since& since,
     const std::string& remote, const char* what, typename FollowStream<Ring>::Append append,
     std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max()) {
-  auto follower = ring->follow(std::move(filter), since, web::holder_of(remote, ""));
+  auto follower = ring->follow(std::move(filter), since, remote);
   if (!follower)
     return refuse(503, std::string("too many follow ") + what + ", of all or from one address",
                   kNoPlace);

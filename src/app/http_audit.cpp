@@ -10,9 +10,9 @@ namespace ioc_exporter::app {
 namespace {
 
 // All reasons of refusals, so that the first one is an increase.
-constexpr const char* kReasons[] = {"answers",    "followers", "host",          "lifecycle_user",
-                                    "origin",     "password",  "password_turn", "requests",
-                                    "rate_limit", "not_local", "not_taken",     "tls_handshake"};
+constexpr const char* kReasons[] = {"followers", "host",      "lifecycle_user",
+                                    "not_local", "not_taken", "origin",
+                                    "password",  "requests",  "tls_handshake"};
 constexpr const char* kScrape = "/metrics";  // whatever --web.telemetry-path is
 constexpr const char* kAnswered[] = {kScrape, "/-/attach", "/-/detach", "/-/reload",
                                      traces::kTracesPath};

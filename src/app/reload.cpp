@@ -103,6 +103,7 @@ Result<void> Reload::use_web(web::WebConfig rules) {
     tls_ = std::move(*tls);
     speaks_tls_ = true;
   }
+  for (const std::string& line : rules.gone) log::warn("{}", line);
   asks_for_passwords_ = !rules.users.empty();
   access_.use(std::move(rules));
   return {};

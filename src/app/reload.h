@@ -44,6 +44,7 @@ class Reload {
 
   // For web::ServerOptions. A file of --web.config.file that has changed is read first.
   web::Admission admit(const web::Request& request);
+  bool knows(const web::Request& request) const { return access_.knows(request); }
   std::map<std::string, std::string> headers() const { return access_.headers(); }
   // Whether the file of --web.config.file asks for TLS: said by open_web() once and for all.
   bool speaks_tls() const { return speaks_tls_; }

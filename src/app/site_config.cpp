@@ -97,6 +97,8 @@ ConfigCheck check_config(const Options& options) {
     if (web && web->tls)
       if (const auto tls = web::Tls::load(*web->tls); !tls) usable = tls.error();
     note(options.web.config_file, usable ? nullptr : &usable.error());
+    if (web)
+      for (const std::string& line : web->gone) checked.text += "warning: " + line + "\n";
   }
   return checked;
 }

@@ -121,8 +121,7 @@ web::Response answer_traces(const std::shared_ptr<TraceRing>& ring, const web::R
                            append_trace, until);
     if (response.stream && taker != nullptr && !query->ticket.empty())
       response.stream = std::make_shared<DemandStream>(std::move(response.stream), *taker,
-                                                       web::holder_of(request.remote, ""),
-                                                       std::move(query->ticket));
+                                                       request.remote, std::move(query->ticket));
     return response;
   }
   const auto found =
@@ -142,7 +141,7 @@ web::Response answer_demand(traces::DemandTaker* taker, const web::Request& requ
   if (taker == nullptr) return no_traces();
   auto demand = traces::parse_demand(request.query);
   if (!demand) return refuse(400, demand.error().message());
-  demand->holder = web::holder_of(request.remote, "");
+  demand->holder = request.remote;
   const auto records = taker->ask(*demand);
   if (!records) return refuse(503, records.error().message());
   web::Response response;

@@ -1,24 +1,17 @@
-// BasicAuth: users with bcrypt hashes, and a bound on the cost of password checks.
+// BasicAuth: users with bcrypt hashes.
 //
-// A check takes some 70 ms of CPU at a cost of 10, by design. So a right
-// password is remembered, and so are recent wrong ones; one check runs at a time; and after a wrong
-// password the next check waits for four times as long as that one took. So guesses take a fifth of
-// a core, and the number of threads that wait for their turn is bounded.
-//
-// All checks take the same time, for users that do not exist, too: that of the hash with the
-// highest cost.
+// A check takes some 70 ms of CPU at a cost of 10, by design. So one runs at a time, and its result
+// is remembered: of each user the right password, and recent wrong ones. A user that does not exist
+// costs a check, too: the time of an answer does not tell who exists.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace ioc_exporter::web {
 
@@ -28,55 +21,32 @@ bool is_password(const std::string& password, const std::string& hash);
 // Takes as long for equal texts as for others of their length.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
+// In any thread.
 class BasicAuth {
  public:
-  enum class Verdict { allowed, refused, busy };
-  using Clock = std::chrono::steady_clock;
   using Check = bool (*)(const std::string& password, const std::string& hash);
 
-  // One more of an address that has none yet waits beyond the first of these, up to the last.
-  static constexpr std::size_t kMostWaiting = 8;
-  static constexpr std::size_t kMostWaitingOfOne = 4;
-  static constexpr std::size_t kMostWaitingAtAll = 32;
+  // `users`: name -> hash. None: all are let in.
+  explicit BasicAuth(std::map<std::string, std::string> users, Check check = is_password)
+      : users_(std::move(users)), check_(check) {}
 
-  // `users`: name -> hash. None: all are allowed.
-  explicit BasicAuth(std::map<std::string, std::string> users, Check check = is_password);
-
-  bool asks() const { return !users_.empty(); }
-  // User of that password, if known already.
-  std::optional<std::string> known_user(const std::string& authorization) const;
-  // `authorization`: the header's value, "" = none was sent. Waits at most `patience` for its turn;
-  // then it is `busy`, as it is at once when as many wait as may, of all addresses or of `from`.
-  // Local addresses count as one, and so do those of an IPv6 network: one client may have them all.
-  // May be called by several threads.
-  Verdict judge(const std::string& authorization, const std::string& from = "",
-                std::chrono::milliseconds patience = std::chrono::seconds(2));
-
-  // Hashes that were computed.
-  std::uint64_t checks() const;
-  // Callers that wait for their turn, or have it.
-  std::size_t waiting() const;
+  // Whether user_of() answers at once. `authorization`: the header's value, "" = none was sent.
+  bool knows(const std::string& authorization) const;
+  // Whose password it is, "" where no users are; nothing: he is not let in.
+  std::optional<std::string> user_of(const std::string& authorization);
 
  private:
-  enum class Known { right, wrong, nothing };
+  // Whether it is right; nothing: it was not checked lately.
+  std::optional<bool> known(const std::string& user, const std::string& authorization) const;
+  bool judge(const std::string& user, const std::string& password,
+             const std::string& authorization);
 
-  class Waiting;
-
-  Verdict check_in_turn(const std::string& authorization, const std::string& user,
-                        const std::string& password, Clock::time_point give_up);
-  Known known(const std::string& user, const std::string& authorization) const;
-  void learn(const std::string& user, const std::string& authorization, bool right);
-
-  std::map<std::string, std::string> users_;
-  Check check_;
+  const std::map<std::string, std::string> users_;
+  const Check check_;
+  std::mutex turn_;  // of checks
   mutable std::mutex mutex_;
   std::map<std::string, std::string> right_;  // user -> the whole header
   std::deque<std::string> wrong_;             // whole headers, the latest at the end
-  std::uint64_t checks_ = 0;
-  std::multiset<std::string> waiting_;  // addresses
-  std::string dearest_;                 // of the users' hashes, the one of the highest cost
-  std::timed_mutex turn_;
-  Clock::time_point next_check_{};  // guarded by turn_
 };
 
 }  // namespace ioc_exporter::web

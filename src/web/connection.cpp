@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/ascii.h"
+#include "web/client_address.h"
 #include "web/compression.h"
-#include "web/own_sockets.h"
 
 namespace ioc_exporter::web {
 namespace {
@@ -43,15 +43,6 @@ std::string header(const mg_request_info& info, std::string_view name) {
   return value;
 }
 
-// civetweb's own rule (should_keep_alive), which it does not tell.
-bool keeps_alive(const mg_request_info& info) {
-  if (!header(info, "Upgrade").empty()) return false;
-  std::string wish = header(info, "Connection");
-  if (wish.empty()) return std::string_view(info.http_version) == "1.1";
-  std::transform(wish.begin(), wish.end(), wish.begin(), lower);
-  return wish.find("keep-alive") != std::string::npos;
-}
-
 bool has_body(const mg_request_info& info) {
   const std::string length = header(info, "Content-Length");
   return (!length.empty() && length != "0") || !header(info, "Transfer-Encoding").empty();
@@ -75,7 +66,6 @@ std::string http_date() {
 
 struct Head {
   std::string_view coding;
-  bool keep_alive = false;
   std::optional<std::size_t> body_size = 0;  // nothing: it ends with the connection
 };
 
@@ -98,7 +88,7 @@ std::string head_text(mg_connection* connection, const Response& response, const
   for (const auto& [name, value] : response.headers) more[name] = value;
   for (const auto& [name, value] : more)
     if (!value.empty()) add(name, value);
-  add("Connection", head.keep_alive ? "keep-alive" : "close");
+  add("Connection", "close");
   return text += "\r\n";
 }
 
@@ -152,7 +142,6 @@ Request read_request(const mg_connection* connection) {
           header(info, "Origin"),
           header(info, "Host"),
           plain_address(info.remote_addr),
-          info.remote_port,
           header(info, "Sec-Fetch-Site")};
 }
 
@@ -166,17 +155,13 @@ void drain_body(mg_connection* connection) {
   char byte = 0;
   for (std::size_t total = 0; !waits && total < kMaxDrained && Clock::now() < deadline; ++total)
     if (mg_read(connection, &byte, 1) <= 0) break;
-  mg_disable_connection_keep_alive(connection);
 }
 
 bool send_response(mg_connection* connection, const Request& request, const Response& response,
                    std::chrono::milliseconds timeout) {
-  const mg_request_info& info = *mg_get_request_info(connection);
   std::optional<ByteBuffer> packed;
   Head head;
-  head.keep_alive = keeps_alive(info) && !has_body(info) && !response.close;
   const std::string_view body = body_to_send(request, response, packed, head);
-  if (!head.keep_alive) mg_disable_connection_keep_alive(connection);
   std::string start = head_text(connection, response, head);
   const auto deadline = deadline_of(start.size() + body.size(), timeout);
   const bool with_body = request.method != "HEAD";
@@ -187,13 +172,11 @@ bool send_response(mg_connection* connection, const Request& request, const Resp
   }
   bool sent = write_all(connection, start, deadline);
   if (sent && with_body) sent = write_all(connection, body.substr(joined), deadline);
-  if (!sent) mg_disable_connection_keep_alive(connection);
   return sent;
 }
 
 bool send_stream(mg_connection* connection, const Request& request, const Response& response,
                  const std::atomic<bool>& stopping) {
-  mg_disable_connection_keep_alive(connection);
   Head head;
   head.body_size.reset();
   const std::string start = head_text(connection, response, head);

@@ -4,12 +4,11 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <charconv>
 #include <memory>
 #include <utility>
-
-#include "base/unique_fd.h"
 
 namespace ioc_exporter::web {
 namespace {
@@ -132,6 +131,26 @@ Result<ListenAddress> ListenAddress::parse(std::string_view text) {
 std::string ListenAddress::text() const {
   const bool brackets = host.find(':') != std::string::npos;
   return (brackets ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port,
+                            std::chrono::milliseconds patience) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int failed = ::getaddrinfo(host.empty() ? "127.0.0.1" : host.c_str(),
+                                   std::to_string(port).c_str(), &hints, &found);
+  if (failed != 0) return error_in_words(::gai_strerror(failed));
+  const AddressList list(found, ::freeaddrinfo);
+  UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd) return last_error("make a socket");
+  const timeval limit = {patience.count() / 1000, patience.count() % 1000 * 1000};
+  for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO})
+    if (::setsockopt(fd.get(), SOL_SOCKET, option, &limit, sizeof limit) != 0)
+      return last_error("set a time limit");
+  if (::connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0) return last_error("connect");
+  return fd;
 }
 
 Result<std::vector<std::string>> try_listening(std::vector<ListenAddress>& addresses) {

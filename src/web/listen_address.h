@@ -1,12 +1,14 @@
 // ListenAddress: where the server listens, as Prometheus' exporters write it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace ioc_exporter::web {
 
@@ -32,5 +34,9 @@ struct ListenAddress {
 // civetweb has no IPv6). civetweb's own start only logs failures; here the error is "listen on
 // ADDRESS: cause". Fills in what they are in figures.
 Result<std::vector<std::string>> try_listening(std::vector<ListenAddress>& addresses);
+
+// `host`: an address, "" = this host. `patience`: the longest wait for an answer, at each step.
+Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port,
+                            std::chrono::milliseconds patience);
 
 }  // namespace ioc_exporter::web

@@ -21,8 +21,7 @@ struct Request {
   std::string origin =
       {};                 // of the page from which a browser asks; "" when it is no browser's POST
   std::string host = {};  // the header, "" when the client sent none
-  std::string remote = {};  // the address that the request came from
-  int remote_port = 0;
+  std::string remote = {};      // the address that the request came from
   std::string fetch_site = {};  // the header Sec-Fetch-Site, of browsers
 };
 
@@ -47,7 +46,6 @@ struct Response {
   std::shared_ptr<BodyStream> stream = {};          // instead of `body`; the connection closes then
   std::string vary = "Accept-Encoding";             // headers that made the answer what it is
   std::map<std::string, std::string> headers = {};  // more of them
-  bool close = false;                               // the connection, whatever the client wishes
   const char* refused = "";  // why nothing was done, in a word for /metrics; "" = it was done
 };
 
@@ -56,13 +54,6 @@ struct Admission {
   std::optional<Response> refusal = {};  // the answer, if it is refused
   std::string user = {};                 // owner of its password; "" = none
 };
-
-// Rate-limit key of an address: one for the host itself, one for each IPv6 /64, else the address.
-std::string place_of(const std::string& address);
-
-// Holder of a share of the server's resources: a user, or all clients of one address key.
-std::string holder_of(const std::string& remote, const std::string& user);
-bool is_user(const std::string& holder);
 
 // Whether a browser says that a page of another site asks.
 bool is_of_other_page(const Request& request);

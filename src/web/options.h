@@ -15,7 +15,7 @@ struct Options {
   std::size_t max_requests = 8;
   std::vector<std::string> allowed_hosts;
   std::vector<std::string> lifecycle_users;
-  std::string config_file;  // passwords, headers, rate limit; "" = none
+  std::string config_file;  // passwords, headers, TLS; "" = none
   bool lifecycle = false;   // POST /-/detach, /-/attach and /-/reload
 };
 

@@ -3,42 +3,39 @@
 #include <civetweb.h>
 #include <malloc.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
 #include "base/rooted_fs.h"
 #include "base/wall_clock.h"
 #include "web/allowed_hosts.h"
+#include "web/client_address.h"
 #include "web/connection.h"
-#include "web/idle_connection_reaper.h"
 #include "web/listen_address.h"
 #include "web/message.h"
-#include "web/own_sockets.h"
 #include "web/request_slots.h"
 
 namespace ioc_exporter::web {
 namespace {
 
-// Threads beyond max_requests. A connection that has not sent its request yet takes one, and some
-// 20 KiB. In a crowd IdleConnectionReaper cuts such connections, so that few threads wait for them.
-constexpr std::size_t kSpareThreads = 56;
-constexpr std::size_t kLeastSpareThreads = 4;
+// Connections that are served at a time. Each takes a thread and some 40 KiB, a slow one for six
+// seconds at most.
+constexpr std::size_t kMostConnections = 400;
+constexpr std::size_t kLeastSpareThreads = 4;        // beyond max_requests
 constexpr const char* kWaitingConnections = "1024";  // in the kernel, for a free thread
 // Connections that civetweb accepts before a thread is free: those beyond its threads.
 constexpr std::size_t kAcceptedAhead = 4;
-// Time that a connection without a request may stay while there is a crowd.
-constexpr std::chrono::milliseconds kPatience{100};
-// Answers that wait for their clients to take them, in bytes, beyond the first: a scrape of ten
-// thousands of records is some ten megabytes, and a client may take 30 s for it.
-constexpr std::size_t kMostPendingBytes = 256u << 20;
 // Begin of civetweb's message about a failed handshake.
 constexpr std::string_view kHandshakeFails[] = {"sslize error", "SSL syscall error"};
 constexpr std::chrono::seconds kOwnHandshake{10};
+// Between two attempts to wake the server up for its end.
+constexpr std::chrono::milliseconds kWakeInterval{20};
 
 // An answer takes tens of megabytes where there are ten thousands of records, and any thread may be
 // the one that makes it. glibc's heap of each such thread would keep that for the next time, to no
@@ -54,9 +51,7 @@ std::size_t thread_count(std::size_t max_requests) {
   const auto open = RootedFs().list("/proc/self/fd");
   const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && open;
   const std::size_t free = known ? limit.rlim_cur - std::min(limit.rlim_cur, open->size()) : 0;
-  const std::size_t connections = free / 4, others = max_requests + kAcceptedAhead;
-  return max_requests +
-         std::clamp(connections - std::min(connections, others), kLeastSpareThreads, kSpareThreads);
+  return std::max(std::min(free / 4, kMostConnections), max_requests + kLeastSpareThreads);
 }
 
 void give_memory_back() {
@@ -69,22 +64,6 @@ std::string join(const std::vector<std::string>& parts) {
   std::string joined;
   for (const std::string& part : parts) joined += (joined.empty() ? "" : ",") + part;
   return joined;
-}
-
-// civetweb 1.15 looks at its stop flag once in 2 s (SOCKET_TIMEOUT_QUANTUM) while a socket is
-// silent. Shutting its sockets down wakes all its threads.
-void wake_sockets(const std::vector<std::uint16_t>& ports) {
-  visit_own_sockets(ports, [](int fd) {
-    ::shutdown(fd, SHUT_RDWR);
-    return false;
-  });
-}
-
-// Bytes of memory for this answer: of a body that several answers share, its part.
-std::size_t own_part(const Response& response) {
-  if (!response.shared_body) return response.body.size();
-  const auto owners = static_cast<std::size_t>(std::max(1l, response.shared_body.use_count()));
-  return response.shared_body->size() / owners;
 }
 
 AllowedHosts allowed_hosts(const ServerOptions& options) {
@@ -100,11 +79,6 @@ AllowedHosts allowed_hosts(const ServerOptions& options) {
 }
 [[maybe_unused]] void give_place(unsigned&, unsigned&) {}
 
-Response too_many() {
-  return refused(503, "requests",
-                 "more requests at a time than --web.max-requests allows, of all or of one client");
-}
-
 }  // namespace
 
 struct Server::State {
@@ -115,20 +89,20 @@ struct Server::State {
         hosts(allowed_hosts(options)) {}
 
   // The callbacks that civetweb calls from C: nothing is thrown out of them.
-  static int on_connection(const mg_connection* connection, void** data) noexcept;
   static int on_request(mg_connection* connection) noexcept;
-  static void on_closed(const mg_connection* connection) noexcept;
   static int on_log(const mg_connection* connection, const char* message) noexcept;
   static int first_tls(void** context, void* state) noexcept;
   static int tls_of_now(const char* domain, void** context, void* state) noexcept;
 
   void refuse_handshake(const mg_connection* connection, std::string_view why) const;
-  Response respond(const Request& request, const std::string& user);
+  bool is_free(const Request& request) const;
+  Admission admit(const Request& request, bool has_place) const;
+  Response respond(const Request& request, const std::string& user) const;
   bool may_act(const std::string& user) const;
   Response act(const Handler& action, const Request& request, const std::string& user) const;
-  Response act_locally(const Handler& action, const Request& request, const std::string& user);
+  Response act_locally(const Handler& action, const Request& request,
+                       const std::string& user) const;
   Response do_it(const Handler& action, const Request& request, const std::string& user) const;
-  Response show(const Handler& handler, const Request& request, const std::string& holder);
   static Response call(const Handler& handler, const Request& request);
   void answer(mg_connection* connection);
   Result<void> start_civetweb(const std::vector<std::string>& listen);
@@ -138,19 +112,35 @@ struct Server::State {
   const std::size_t threads;
   RequestSlots slots;
   AllowedHosts hosts;
-  IdleConnectionReaper reaper{threads, kPatience};
-  PendingAnswers pending{kMostPendingBytes,
-                         [this](const PendingAnswers::Peer& peer) { reaper.cut(peer); }};
   std::shared_ptr<const Tls> first;         // given to civetweb at its start, unused afterwards
   std::atomic<bool> shaking_hands = false;  // with itself
   mg_context* context = nullptr;
+  std::string address;                 // its first, in figures
   std::atomic<bool> stopping = false;  // streams end
   std::mutex log_mutex;
   bool starting = true;        // guarded by log_mutex
   std::string start_messages;  // civetweb's log during its start; guarded by log_mutex
 };
 
-Response Server::State::respond(const Request& request, const std::string& user) {
+// These must work when the host is in trouble.
+bool Server::State::is_free(const Request& request) const {
+  return (options.unlimited.contains(request.path) || options.actions.contains(request.path)) &&
+         (!options.knows || options.knows(request));
+}
+
+Admission Server::State::admit(const Request& request, bool has_place) const {
+  if (!options.unlimited.contains(request.path) && !hosts.allows(request.host))
+    return {.refusal = refused(403, "host",
+                               "this name is not one of the host's: give it to "
+                               "--web.allowed-hosts")};
+  if (!has_place)
+    return {.refusal = refused(503, "requests",
+                               "more requests at a time than --web.max-requests allows, of all or "
+                               "of one client")};
+  return options.admit ? options.admit(request) : Admission{};
+}
+
+Response Server::State::respond(const Request& request, const std::string& user) const {
   const auto action = options.actions.find(request.path);
   if (action != options.actions.end()) return act(action->second, request, user);
   const auto local = options.local_actions.find(request.path);
@@ -160,23 +150,13 @@ Response Server::State::respond(const Request& request, const std::string& user)
     return not_allowed(request, is_local ? "GET, HEAD, POST" : "GET, HEAD");
   const auto route = options.routes.find(request.path);
   if (route == options.routes.end()) return plain(404, "404 nothing is served at this path");
-  if (options.unlimited.contains(request.path)) return call(route->second, request);
-  return show(route->second, request, holder_of(request.remote, user));
-}
-
-Response Server::State::show(const Handler& handler, const Request& request,
-                             const std::string& holder) {
-  const auto kind = options.scrapes.contains(request.path) ? RequestSlots::Kind::scrape
-                                                           : RequestSlots::Kind::page;
-  const RequestSlots::Slot slot(slots, kind, holder);
-  return slot.has_place() ? call(handler, request) : too_many();
+  return call(route->second, request);
 }
 
 bool Server::State::may_act(const std::string& user) const {
   return options.action_users.empty() || options.action_users.contains(user);
 }
 
-// Not limited: these actions must work when the host is in trouble.
 Response Server::State::act(const Handler& action, const Request& request,
                             const std::string& user) const {
   if (request.method != "POST") return not_allowed(request, "POST");
@@ -186,9 +166,8 @@ Response Server::State::act(const Handler& action, const Request& request,
   return do_it(action, request, user);
 }
 
-// Limited as pages are, since such an action may take a while.
 Response Server::State::act_locally(const Handler& action, const Request& request,
-                                    const std::string& user) {
+                                    const std::string& user) const {
   if (!request.origin.empty()) return not_for_pages();
   const bool may = options.is_own(request.remote) || (!options.actions.empty() && may_act(user));
   if (!may)
@@ -196,8 +175,7 @@ Response Server::State::act_locally(const Handler& action, const Request& reques
         403, "not_local",
         "only who is on this host, or may use the paths of --web.enable-lifecycle, may ask "
         "for this");
-  const RequestSlots::Slot slot(slots, RequestSlots::Kind::page, holder_of(request.remote, user));
-  return slot.has_place() ? do_it(action, request, user) : too_many();
+  return do_it(action, request, user);
 }
 
 Response Server::State::do_it(const Handler& action, const Request& request,
@@ -219,24 +197,13 @@ Response Server::State::call(const Handler& handler, const Request& request) {
 
 void Server::State::answer(mg_connection* connection) {
   const Request request = read_request(connection);
-  // Before its turn: an unexpected request body is subject to the slow-sender timeout.
   drain_body(connection);
-  const IdleConnectionReaper::Peer peer(request.remote, request.remote_port);
-  const IdleConnectionReaper::Turn turn(reaper, peer);
-  Admission admission;
-  if (!options.unlimited.contains(request.path) && !hosts.allows(request.host))
-    admission.refusal = refused(403, "host",
-                                "this name is not one of the host's: give it to "
-                                "--web.allowed-hosts");
-  else if (options.admit)
-    admission = options.admit(request);
+  std::optional<RequestSlots::Slot> slot;
+  if (!is_free(request)) slot.emplace(slots, request.remote);
+  Admission admission = admit(request, !slot || slot->has_place());
   Response response =
       admission.refusal ? std::move(*admission.refusal) : respond(request, admission.user);
-  const PendingAnswers::Answer taking(pending, holder_of(request.remote, admission.user), peer,
-                                      own_part(response));
-  if (!taking.has_room())
-    response = refused(503, "answers", "too many clients have not taken their answers yet");
-  response.close = reaper.is_there();
+  if (response.stream) slot.reset();  // its followers are limited
   if (options.headers)
     for (auto& [name, value] : options.headers()) response.headers[name] = std::move(value);
   const bool taken = response.stream
@@ -248,35 +215,18 @@ void Server::State::answer(mg_connection* connection) {
   if (!was_refused && options.answered) options.answered(request);
 }
 
-// The connection's data marks it as counted, for its end.
-int Server::State::on_connection(const mg_connection* connection, void** data) noexcept {
-  try {
-    auto* state = static_cast<State*>(mg_get_user_data(mg_get_context(connection)));
-    *data = state;
-    state->reaper.arrived();
-  } catch (...) {  // then it waits like any other
-  }
-  return 0;
-}
-
-void Server::State::on_closed(const mg_connection* connection) noexcept {
-  auto* state = static_cast<State*>(mg_get_user_connection_data(connection));
-  if (state != nullptr) state->reaper.left();
-}
-
 int Server::State::on_request(mg_connection* connection) noexcept {
   try {
     static_cast<State*>(mg_get_user_data(mg_get_context(connection)))->answer(connection);
   } catch (const std::exception& failure) {  // ours: mostly out of memory
-    mg_disable_connection_keep_alive(connection);
     try {
       log::error("answer an HTTP request: {}", failure.what());
     } catch (...) {
     }
   } catch (...) {
-    mg_disable_connection_keep_alive(connection);
   }
-  return 200;  // handled: civetweb must not look for a file
+  mg_disable_connection_keep_alive(connection);  // or civetweb reads what is left of a body
+  return 200;                                    // handled: civetweb must not look for a file
 }
 
 int Server::State::on_log(const mg_connection* connection, const char* message) noexcept {
@@ -323,7 +273,7 @@ int Server::State::first_tls(void** context, void* state) noexcept {
   return 1;
 }
 
-// See third_party/patches/civetweb-2: for a connection, which takes the reference.
+// See third_party/patches/civetweb-1: for a connection, which takes the reference.
 int Server::State::tls_of_now(const char*, void** context, void* state) noexcept {
   try {
     *context = static_cast<State*>(state)->options.tls()->take_context();
@@ -347,9 +297,7 @@ Result<void> Server::State::start_civetweb(const std::vector<std::string>& liste
                             "request_timeout_ms",
                             timeout.c_str(),
                             "enable_keep_alive",
-                            "yes",
-                            "keep_alive_timeout_ms",
-                            "1000",
+                            "no",
                             "listen_backlog",
                             kWaitingConnections,
                             "tcp_nodelay",
@@ -359,9 +307,7 @@ Result<void> Server::State::start_civetweb(const std::vector<std::string>& liste
                             nullptr};
   if (options.tls) first = options.tls();
   mg_callbacks callbacks{};
-  callbacks.init_connection = on_connection;
   callbacks.begin_request = on_request;
-  callbacks.connection_close = on_closed;
   callbacks.log_message = on_log;
   if (options.tls) {
     callbacks.external_ssl_ctx = first_tls;
@@ -432,7 +378,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     server->ports_.push_back(addresses[i].port);
     server->addresses_.push_back(addresses[i].text());
   }
-  server->state_->reaper.start(server->ports_);
+  server->state_->address = addresses.front().numeric;
   if (auto works = server->state_->shake_hands(addresses); !works) return works.error();
   return server;
 }
@@ -440,9 +386,10 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
 Server::~Server() {
   if (!state_->context) return;
   state_->stopping = true;
-  state_->reaper.stop();
-  wake_sockets(ports_);
-  mg_stop(state_->context);
+  // civetweb looks at its stop flag once in 2 s while no client comes.
+  const auto stopped = std::async(std::launch::async, mg_stop, state_->context);
+  while (stopped.wait_for(kWakeInterval) != std::future_status::ready)
+    (void)connect_to(state_->address, ports_.front(), kWakeInterval);
 }
 
 }  // namespace ioc_exporter::web

@@ -2,8 +2,8 @@
 // something is to be done.
 //
 // Bodies of 1 KiB and more are compressed when the client asks for it. A thread serves one
-// connection at a time, so an idle one is closed after a second: a client that connects again costs
-// less than a thread that waits.
+// connection at a time, so each is closed after its answer: a client that connects again costs less
+// than a thread that waits.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "web/client_address.h"
 #include "web/message.h"
-#include "web/own_sockets.h"
 #include "web/tls.h"
 
 namespace ioc_exporter::web {
@@ -34,9 +34,7 @@ struct ServerOptions {
   std::map<std::string, Handler, std::less<>> local_actions;
   // Whether an address, as Request::remote has it, is this host's.
   std::function<bool(const std::string&)> is_own = is_own_address;
-  // Routes that are there for Prometheus: they have places of their own.
-  std::set<std::string, std::less<>> scrapes;
-  // Routes that cost nothing and tell nothing of the host: they need no place, and may be asked for
+  // Routes that cost nothing and tell nothing of the host: they need no slot, and may be asked for
   // under any name.
   std::set<std::string, std::less<>> unlimited;
   // Users who may do the actions; none: all users.
@@ -45,6 +43,8 @@ struct ServerOptions {
   std::vector<std::string> allowed_hosts;
   // Asked before anything is done. Empty: all are let in.
   std::function<Admission(const Request&)> admit;
+  // Whether `admit` answers at once, without the check of a password. Empty: it does.
+  std::function<bool(const Request&)> knows;
   // Of every answer; "" takes one of the server's own away.
   std::function<std::map<std::string, std::string>()> headers;
   // Called after each answer that was no refusal.
@@ -56,7 +56,7 @@ struct ServerOptions {
   std::function<void(const Request&, const std::string& user)> acted;
   // With which TLS a connection that begins is served; never nothing. Empty: HTTP without.
   std::function<std::shared_ptr<const Tls>()> tls;
-  std::size_t max_requests = 8;                        // scrapes at a time; more get a 503
+  std::size_t max_requests = 8;                        // at a time, see RequestSlots
   std::chrono::milliseconds request_timeout{3'000};    // for a client to send its request
   std::chrono::milliseconds response_timeout{30'000};  // for a client to take the answer
 };

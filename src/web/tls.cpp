@@ -176,27 +176,6 @@ int openssl_version(int version) {
   return version == 13 ? TLS1_3_VERSION : TLS1_2_VERSION;
 }
 
-// `host`: an address, "" = this host. `patience`: the longest wait for an answer, at each step.
-Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port,
-                            std::chrono::milliseconds patience) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int failed = ::getaddrinfo(host.empty() ? "127.0.0.1" : host.c_str(),
-                                   std::to_string(port).c_str(), &hints, &found);
-  if (failed != 0) return error_in_words(::gai_strerror(failed));
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);
-  UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd) return last_error("make a socket");
-  const timeval limit = {patience.count() / 1000, patience.count() % 1000 * 1000};
-  for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO})
-    if (::setsockopt(fd.get(), SOL_SOCKET, option, &limit, sizeof limit) != 0)
-      return last_error("set a time limit");
-  if (::connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0) return last_error("connect");
-  return fd;
-}
-
 // Hands the handshake's bytes over in memory.
 Result<void> shake_hands_with_itself(SSL_CTX* context) {
   const Context other(SSL_CTX_new(TLS_client_method()));

@@ -95,13 +95,6 @@ std::string folder_of(const std::string& file) {
   return slash == std::string::npos ? "" : file.substr(0, slash);
 }
 
-void read_rate_limit(Reader& section, WebConfig& config) {
-  WebConfig::RateLimit limit;
-  section.set("interval", duration(limit.interval));
-  section.set("burst", whole_number(limit.burst, 1, 1'000'000));
-  if (limit.interval.count() > 0) config.rate_limit = limit;
-}
-
 // Names of Go's, and of OpenSSL's.
 constexpr std::array<std::pair<std::string_view, const char*>, 4> kCurves = {
     {{"CurveP256", "P-256"}, {"CurveP384", "P-384"}, {"CurveP521", "P-521"}, {"X25519", "X25519"}}};
@@ -185,7 +178,10 @@ Result<WebConfig> parse_web_config(const std::string& text, const std::string& n
       });
     file.section("http_server_config", [&](Reader& section) { read_http(section, config); });
     read_users(file, config);
-    file.section("rate_limit", [&](Reader& section) { read_rate_limit(section, config); });
+    if (file.has("rate_limit"))  // of 0.2.0
+      config.gone.push_back(name +
+                            ": rate_limit has no effect any more: --web.max-requests bounds the "
+                            "requests at a time, half of them for one address");
   });
   if (!good) return good.error();
   return config;

@@ -2,11 +2,10 @@
 // (docs/web-configuration.md there).
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "web/tls.h"
@@ -14,14 +13,10 @@
 namespace ioc_exporter::web {
 
 struct WebConfig {
-  struct RateLimit {
-    std::chrono::milliseconds interval{};  // between two requests
-    std::uint64_t burst = 1;               // that may come at once
-  };
   std::map<std::string, std::string> users;  // name -> bcrypt hash; empty: no password is asked for
   std::map<std::string, std::string> headers;  // of every answer; "" = none of that name
-  std::optional<RateLimit> rate_limit;
-  std::optional<TlsConfig> tls;  // none: HTTP without
+  std::optional<TlsConfig> tls;                // none: HTTP without
+  std::vector<std::string> gone;               // a line for each key that has no effect any more
 };
 
 // The error holds all problems, as read_config()'s. A file that asks for TLS is refused where this

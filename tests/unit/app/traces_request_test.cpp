@@ -177,8 +177,7 @@ TEST_F(TracesRequestTest, ADemandEndsWithItsFollower) {
   EXPECT_EQ(ask("demand=" + std::string(65, 'a')).status, 400);
 }
 
-// As pages: with two scrapes at a time, one.
-TEST_F(TracesRequestTest, DemandsTakePlacesOfPages) {
+TEST_F(TracesRequestTest, ADemandTakesASlot) {
   std::promise<void> began, may_end;
   web::ServerOptions options;
   options.listen = {"127.0.0.1:0"};

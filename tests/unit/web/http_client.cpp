@@ -13,8 +13,10 @@
 namespace ioc_exporter::web {
 namespace {
 
-UniqueFd connect_to(const sockaddr* address, socklen_t length) {
+UniqueFd connect_to(const sockaddr* address, socklen_t length, const sockaddr_in* from = nullptr) {
   UniqueFd fd(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (from != nullptr && ::bind(fd.get(), reinterpret_cast<const sockaddr*>(from), sizeof *from))
+    fd.reset();
   const timeval limit{10, 0};
   if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   if (fd && ::connect(fd.get(), address, length) != 0) fd.reset();
@@ -35,6 +37,15 @@ HttpClient::HttpClient(std::uint16_t port, const std::string& host) {
   } else if (::inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1) {
     fd_ = connect_to(reinterpret_cast<sockaddr*>(&v6), sizeof v6);
   }
+}
+
+HttpClient HttpClient::from(const std::string& address, std::uint16_t port) {
+  sockaddr_in own{}, to{};
+  own.sin_family = to.sin_family = AF_INET;
+  ::inet_pton(AF_INET, address.c_str(), &own.sin_addr);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(port);
+  return HttpClient(connect_to(reinterpret_cast<sockaddr*>(&to), sizeof to, &own));
 }
 
 void HttpClient::send(const std::string& bytes) {
@@ -90,6 +101,12 @@ Answer ask(std::uint16_t port, const std::string& method, const std::string& pat
   HttpClient client(port);
   client.send(method + " " + path + " HTTP/1.1\r\nHost: test\r\n" + headers + "\r\n");
   return client.receive(method == "HEAD");
+}
+
+Answer ask_from(const std::string& address, std::uint16_t port, const std::string& path) {
+  HttpClient client = HttpClient::from(address, port);
+  client.send("GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n");
+  return client.receive();
 }
 
 }  // namespace ioc_exporter::web

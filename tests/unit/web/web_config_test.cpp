@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "support/value_of.h"
+#include "web/client_address.h"
 #include "web/listen_address.h"
-#include "web/own_sockets.h"
 #include "web/tls.h"
 #include "web/web_config.h"
 
@@ -30,15 +30,12 @@ TEST(WebConfig, ReadsTheFormatOfTheExporterToolkit) {
             (std::map<std::string, std::string>{{"X-Frame-Options", "deny"},
                                                 {"X-Content-Type-Options", ""},
                                                 {"Strict-Transport-Security", "max-age=3600"}}));
-  ASSERT_TRUE(config->rate_limit);
-  EXPECT_EQ(config->rate_limit->interval, std::chrono::seconds(1));
-  EXPECT_EQ(config->rate_limit->burst, 20u);
+  EXPECT_EQ(config->gone.size(), 1u);  // rate_limit
 }
 
 TEST(WebConfig, AnEmptyFileAsksForNothing) {
   const auto config = value_of(parse_web_config("", "web.yml"));
-  EXPECT_TRUE(config.users.empty() && config.headers.empty() && !config.rate_limit);
-  EXPECT_EQ(problems_of("rate_limit: {interval: 0s, burst: 1}\n"), "");
+  EXPECT_TRUE(config.users.empty() && config.headers.empty() && config.gone.empty());
 }
 
 TEST(WebConfig, RefusesTlsWhereItHasNoneAndSaysWhy) {

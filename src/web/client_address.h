@@ -1,16 +1,9 @@
-// The sockets of this process, by their port: civetweb keeps its own to itself.
+// Addresses of clients, as civetweb writes them.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 
 namespace ioc_exporter::web {
-
-// Calls `visit` with each TCP socket that is bound to one of these ports, until it returns true. It
-// gets a duplicate: the number may be another file's by then. Nothing when /proc cannot be read.
-void visit_own_sockets(std::span<const std::uint16_t> ports, const std::function<bool(int)>& visit);
 
 // The same address without "::ffff:", which a socket of both families puts before an IPv4 one.
 std::string plain_address(std::string text);
