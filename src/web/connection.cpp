@@ -157,22 +157,27 @@ void drain_body(mg_connection* connection) {
     if (mg_read(connection, &byte, 1) <= 0) break;
 }
 
-bool send_response(mg_connection* connection, const Request& request, const Response& response,
-                   std::chrono::milliseconds timeout) {
+bool send_response(mg_connection* connection, const Request& request, Response response,
+                   std::chrono::milliseconds timeout, const std::function<void()>& nearly_sent) {
   std::optional<ByteBuffer> packed;
   Head head;
-  const std::string_view body = body_to_send(request, response, packed, head);
-  std::string start = head_text(connection, response, head);
-  const auto deadline = deadline_of(start.size() + body.size(), timeout);
-  const bool with_body = request.method != "HEAD";
-  std::size_t joined = 0;  // a small body goes out in one packet with its head
-  if (with_body && start.size() + body.size() <= kOnePacket) {
-    start += body;
-    joined = body.size();
+  std::string_view body = body_to_send(request, response, packed, head);
+  std::string last = head_text(connection, response, head);
+  const auto deadline = deadline_of(last.size() + body.size(), timeout);
+  if (request.method == "HEAD") body = {};
+  if (last.size() + body.size() > kOnePacket) {
+    const std::size_t first = body.size() - std::min(body.size(), kPiece);
+    if (!write_all(connection, last, deadline) ||
+        !write_all(connection, body.substr(0, first), deadline))
+      return false;
+    body.remove_prefix(first);
+    last.clear();
   }
-  bool sent = write_all(connection, start, deadline);
-  if (sent && with_body) sent = write_all(connection, body.substr(joined), deadline);
-  return sent;
+  last += body;  // a small body goes out in one packet with its head
+  packed.reset();
+  response = {};
+  nearly_sent();
+  return write_all(connection, last, deadline);
 }
 
 bool send_stream(mg_connection* connection, const Request& request, const Response& response,

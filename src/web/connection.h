@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 
 #include "web/message.h"
 
@@ -20,9 +21,10 @@ void drain_body(mg_connection* connection);
 
 // Sends status, headers and (not for HEAD) the body, compressed where that pays. A client that does
 // not take it all within `timeout`, or takes less than 256 KiB a second, loses the connection, and
-// false is returned.
-bool send_response(mg_connection* connection, const Request& request, const Response& response,
-                   std::chrono::milliseconds timeout);
+// false is returned. `nearly_sent` is called before the last 64 KiB, when all else of the body is
+// freed.
+bool send_response(mg_connection* connection, const Request& request, Response response,
+                   std::chrono::milliseconds timeout, const std::function<void()>& nearly_sent);
 
 // The same of a response with a stream, until that ends, `stopping` is set, or the client does not
 // take the answer.

@@ -1,5 +1,5 @@
 // RequestSlots: how many requests are answered at a time, of all clients and of one address. What
-// costs something needs a slot, from the check of its password until its answer is sent.
+// costs something needs a slot, from the check of its password until its answer is nearly sent.
 #pragma once
 
 #include <cstddef>

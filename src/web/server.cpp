@@ -206,12 +206,16 @@ void Server::State::answer(mg_connection* connection) {
   if (response.stream) slot.reset();  // its followers are limited
   if (options.headers)
     for (auto& [name, value] : options.headers()) response.headers[name] = std::move(value);
-  const bool taken = response.stream
-                         ? send_stream(connection, request, response, stopping)
-                         : send_response(connection, request, response, options.response_timeout);
-  if (!taken || (response.stream && !response.stream->is_whole())) response.refused = "not_taken";
-  const bool was_refused = *response.refused != '\0';
-  if (was_refused && options.refused) options.refused(request, response.refused);
+  const char* refusal = response.refused;
+  // A client that has its answer has its slot back.
+  const bool taken =
+      response.stream
+          ? send_stream(connection, request, response, stopping) && response.stream->is_whole()
+          : send_response(connection, request, std::move(response), options.response_timeout,
+                          [&slot] { slot.reset(); });
+  if (!taken) refusal = "not_taken";
+  const bool was_refused = *refusal != '\0';
+  if (was_refused && options.refused) options.refused(request, refusal);
   if (!was_refused && options.answered) options.answered(request);
 }
 
