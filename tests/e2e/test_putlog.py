@@ -62,11 +62,17 @@ def put_log(log_dir):
     return PutLog(log_dir / "puts.json")
 
 
+@pytest.fixture(scope="module")
+def common_log(shared, ioc, tmp_path_factory):
+    """Of an exporter of several tests, each of which waits for all of its puts."""
+    log = PutLog(tmp_path_factory.mktemp("log") / "puts.json")
+    wait_heard(shared.exporter(*log.options, sees=[ioc]), ioc)
+    return log
+
+
 @pytest.fixture
-def exporter(ioc, put_log, start_exporter):
-    exporter = start_exporter(*put_log.options, sees=[ioc])
-    wait_heard(exporter, ioc)
-    return exporter
+def told_puts(common_log):
+    return common_log.from_now_on()
 
 
 def wait_heard(exporter, *iocs):
@@ -105,7 +111,7 @@ def same(told, seen):
         for t, s in zip(told, seen))
 
 
-def test_every_type_and_array_as_a_monitor_sees_it(ioc, put_log, exporter, log_dir):
+def test_every_type_and_array_as_a_monitor_sees_it(ioc, told_puts, log_dir):
     dbr = {"UCHAR": "CHAR", "USHORT": "LONG", "ULONG": "DOUBLE"}
     puts = []
     for kind, values in ARRAYS.items():
@@ -120,8 +126,8 @@ def test_every_type_and_array_as_a_monitor_sees_it(ioc, put_log, exporter, log_d
              ["L:SHORT", "LONG", [70000, -2], "write"], ["L:FLOAT", "DOUBLE", [0.1, 2], "write"],
              ["L:text", "LONG", 17, "write"], ["L:text", "STRING", "world", "write"], ["L:ao.DESC$", "CHAR", list(b"a long string, really\0"), "write"]]
     seen = put_and_monitor(ioc, log_dir, puts)
-    told = put_log.wait(len(puts), user="operator")
-    assert [put["seq"] for put in told] == list(range(1, len(puts) + 1))
+    told = told_puts.wait(len(puts), user="operator")
+    assert [put["seq"] for put in told] == list(range(told[0]["seq"], told[0]["seq"] + len(puts)))
     for put, (pv, kind, value, op), monitor in zip(told, puts, seen):
         assert (put["pv"], put["type"], put["op"]) == (pv, f"DBR_{kind}", op)
         assert put["count"] == len(as_list(value))
@@ -136,16 +142,16 @@ def test_every_type_and_array_as_a_monitor_sees_it(ioc, put_log, exporter, log_d
         assert same(put["old"], monitor["before"]), (put, monitor)
 
 
-def test_the_old_value_of_an_array_of_its_own_kind(ioc, put_log, exporter, log_dir, connect):
+def test_the_old_value_of_an_array_of_its_own_kind(ioc, told_puts, log_dir, connect):
     """The elements that the field had, no more; nothing where the record does not say how many."""
     puts = [[f"L:asub.{field}", kind, values, op] for field, kind in (("A", "DOUBLE"), ("U", "LONG"))
             for values in ([1, 2, 3], [7, 8], [4, 5, 6, 7, 8]) for op in ("write", "write_notify")]
     puts = [[pv, kind, [value + len(op) for value in values], op] for pv, kind, values, op in puts]  # each another
     seen = put_and_monitor(ioc, log_dir, puts)
-    for put, monitor in zip(put_log.wait(len(puts)), seen):
+    for put, monitor in zip(told_puts.wait(len(puts)), seen):
         assert same(put["value"], monitor["after"]) and same(put["old"], monitor["before"]), (put, monitor)
     connect(clients.libca, [ioc], ["L:ring"], 3, length=2).send()
-    for put in put_log.wait(len(puts) + 3)[len(puts):]:
+    for put in told_puts.wait(len(puts) + 3)[len(puts):]:
         assert put["value"] and "old" not in put
 
 
@@ -162,7 +168,7 @@ def read_back(wire, sid, count=1):
     return list(struct.unpack(f">{answer.count}d", answer.payload[:8 * answer.count]))
 
 
-def test_all_types_that_the_server_takes(ioc, put_log, exporter, started):
+def test_all_types_that_the_server_takes(ioc, told_puts, started):
     """What the record has then is what is told."""
     wire = started.add(Wire(ioc.port)).introduce("typist")
     sid, = wire.open("L:ao")
@@ -176,7 +182,7 @@ def test_all_types_that_the_server_takes(ioc, put_log, exporter, started):
     for kind in (35, 36, 37, 38):
         wire.send(message(WRITE, kind, 1, sid, kind, bytes(8)))
     wire.settle(sid)
-    told = put_log.wait(len(puts) + 4)
+    told = told_puts.wait(len(puts) + 4)
     for put, (number, record) in zip(told, puts):
         assert float(put["value"]) == number, put
         assert "value_unknown" not in put and "overread" not in put
@@ -187,7 +193,7 @@ def test_all_types_that_the_server_takes(ioc, put_log, exporter, started):
     assert [put.get("value_unknown") for put in told[len(puts):]] == [None, None, "type", "type"]
 
 
-def test_values_that_the_server_reads_beyond_a_message(ioc, put_log, exporter, started):
+def test_values_that_the_server_reads_beyond_a_message(ioc, told_puts, started):
     """From what an earlier message has left in its buffer."""
     wire = started.add(Wire(ioc.port)).introduce("reader")
     number, array = wire.open("L:ao", "L:DOUBLE")
@@ -202,20 +208,20 @@ def test_values_that_the_server_reads_beyond_a_message(ioc, put_log, exporter, s
         echoes += 1
         wire.wait(lambda: len(wire.all_of(ECHO)) == echoes)
         wire.send(put)
-        told = put_log.wait(echoes)[-1]  # the next message must not lie behind it in the server's buffer
+        told = told_puts.wait(echoes)[-1]  # the next message must not lie behind it in the server's buffer
         record = read_back(wire, sid, count)
         assert record == [float(part) for part in as_list(value)]
         assert as_list(told["value"]) == record and told.get("sent", told["value"]) == value
         assert told.get("overread", False) == (echoes < 4)
 
 
-def test_choices_by_their_states(ioc, put_log, exporter, log_dir):
+def test_choices_by_their_states(ioc, told_puts, log_dir):
     puts = [["L:bo", "ENUM", 1, "write"], ["L:bo", "STRING", "Off", "write"], ["L:mbbo", "ENUM", 2, "write"],
             ["L:mbbo", "SHORT", 15, "write"], ["L:mbbo", "ENUM", 0, "write"], ["L:ao.SCAN", "ENUM", 3, "write"],
             ["L:ao.SCAN", "STRING", "Passive", "write"], ["L:ao.OMSL", "STRING", "closed_loop", "write"],
             ["L:ao.OMSL", "ENUM", 0, "write"]]
     put_and_monitor(ioc, log_dir, puts)
-    told = put_log.wait(len(puts))
+    told = told_puts.wait(len(puts))
     assert [put.get("sent", put["value"]) for put in told] == [value for _, _, value, _ in puts]
     assert [put["value"] for put in told] == ["On", "Off", "Two", "Last", "Zero", "10 second", "Passive", "closed_loop",
                                               "supervisory"]
@@ -223,7 +229,7 @@ def test_choices_by_their_states(ioc, put_log, exporter, log_dir):
                                             "closed_loop"]
 
 
-def test_a_choice_by_its_number_in_each_type(ioc, put_log, exporter, log_dir):
+def test_a_choice_by_its_number_in_each_type(ioc, told_puts, log_dir):
     """As text in digits too, unless a choice is called so."""
     names = {"L:bo": ("Off", "On", 1), "L:mbbo": ("Zero", "Two", 2), "L:ao.SCAN": ("Passive", "1 second", 6)}
     puts, expected = [], []
@@ -237,17 +243,17 @@ def test_a_choice_by_its_number_in_each_type(ioc, put_log, exporter, log_dir):
         puts.append(["L:digits", "STRING" if isinstance(sent, str) else "DOUBLE", sent, "write"])
         expected.append((text, None if sent == text else sent))
     put_and_monitor(ioc, log_dir, puts)
-    told = put_log.wait(len(puts))
+    told = told_puts.wait(len(puts))
     assert [(put["value"], put.get("sent")) for put in told] == expected
 
 
-def test_texts_in_arrays_of_characters(ioc, put_log, exporter, log_dir):
+def test_texts_in_arrays_of_characters(ioc, told_puts, log_dir):
     """As text; `type` says what was sent."""
     puts = [[pv, "CHAR", list(text.encode() + bytes(end)), op]
             for pv in ("L:CHAR", "L:UCHAR", "L:lso.VAL$", "L:ao.DESC$")
             for text, op, end in (("/data/run_7", "write", 1), ("/data/µ_11", "write_notify", 3))]
     seen = put_and_monitor(ioc, log_dir, puts)
-    told = put_log.wait(len(puts))
+    told = told_puts.wait(len(puts))
     for put, (pv, kind, value, _), monitor in zip(told, puts, seen):
         assert bytes(monitor["after"]).partition(b"\0")[0].decode() == put["value"] == bytes(value).rstrip(b"\0").decode()
         assert (put["pv"], put["type"], put["count"], put.get("sent")) == (pv, "DBR_CHAR", len(value), None)
@@ -256,22 +262,40 @@ def test_texts_in_arrays_of_characters(ioc, put_log, exporter, log_dir):
     # As numbers: what is no text, and what begins with 0.
     binary = [["L:CHAR", "CHAR", [0, 65, 66], "write"], ["L:UCHAR", "CHAR", [65, 200, 1], "write"]]
     put_and_monitor(ioc, log_dir, binary)
-    assert [put["value"] for put in put_log.wait(len(puts) + 2)[len(puts):]] == [value for _, _, value, _ in binary]
+    assert [put["value"] for put in told_puts.wait(len(puts) + 2)[len(puts):]] == [value for _, _, value, _ in binary]
 
 
-def test_no_more_than_the_field_takes(ioc, put_log, exporter, log_dir):
+def test_no_more_than_the_field_takes(ioc, told_puts, log_dir):
     long_text = "a description that goes on and on beyond its field's end"
     puts = [["L:five", "DOUBLE", list(range(1, 10)), op] for op in ("write", "write_notify")]
     puts[1][2] = puts[1][2][::-1]
     puts += [["L:long", "SHORT", [7, 8, 9], "write"], ["L:text", "CHAR", list(b"abc"), "write"],
              ["L:ao.DESC$", "CHAR", list(long_text.encode()), "write"], ["L:text", "STRING", "x" * 40, "write"]]
     seen = put_and_monitor(ioc, log_dir, puts)
-    told = put_log.wait(len(puts))
+    told = told_puts.wait(len(puts))
     assert [put["value"] for put in told] == [[1, 2, 3, 4, 5], [9, 8, 7, 6, 5], 7, "97", long_text[:41], "x" * 39]
     assert [put["sent"] for put in told] == [*(value for _, _, value, _ in puts[:3]), "abc", long_text, "x" * 40]
     assert [put["count"] for put in told] == [9, 9, 3, 3, len(long_text), 1]
     for put, monitor in zip(told[:4], seen):
         assert same(put["value"], monitor["after"])
+
+
+def test_refused_puts_have_a_reason(ioc, told_puts, raw_client):
+    """Plain WRITEs too, in whatever way they come together; what it takes is ok."""
+    client = raw_client(ioc)
+    good, locked, closed = (client.create(name) for name in ("L:ao", "L:locked", "L:closed"))
+    for _ in range(5):
+        for channel in (good, locked, closed, good):
+            client.write(channel, 4.5)
+        client.write_text(good, "much")
+        client.get(good)
+    client.write(locked, 1)  # the last one
+    client.get(good)
+    for channel in (good, locked, closed):
+        client.write_notify(channel, 7)
+    told = told_puts.wait(29)
+    expected = ["ok", "put_failed", "no_write_access", "ok", "put_failed"] * 5
+    assert [put.get("status") for put in told] == expected + ["put_failed", "ok", "put_failed", "no_write_access"]
 
 
 def test_an_acknowledgement_is_no_put(ioc, put_log, start_exporter, started, log_dir):
@@ -312,24 +336,6 @@ def test_put_callbacks_with_their_answers(ioc, put_log, start_exporter, connect)
     assert {put["status"] for put in told} == {"ok"}
     slow = [put["seconds"] for put in told if put["pv"] == "L:slow.PROC"]
     assert len(slow) == 7 and min(slow) >= 0.1
-
-
-def test_refused_puts_have_a_reason(ioc, put_log, exporter, raw_client):
-    """Plain WRITEs too, in whatever way they come together; what it takes is ok."""
-    client = raw_client(ioc)
-    good, locked, closed = (client.create(name) for name in ("L:ao", "L:locked", "L:closed"))
-    for _ in range(5):
-        for channel in (good, locked, closed, good):
-            client.write(channel, 4.5)
-        client.write_text(good, "much")
-        client.get(good)
-    client.write(locked, 1)  # the last one
-    client.get(good)
-    for channel in (good, locked, closed):
-        client.write_notify(channel, 7)
-    told = put_log.wait(29)
-    expected = ["ok", "put_failed", "no_write_access", "ok", "put_failed"] * 5
-    assert [put.get("status") for put in told] == expected + ["put_failed", "ok", "put_failed", "no_write_access"]
 
 
 def test_the_value_after_a_put(ioc, put_log, start_exporter, raw_client):

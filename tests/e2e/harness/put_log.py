@@ -6,8 +6,12 @@ from .waiting import wait_until
 
 
 class PutLog:
-    def __init__(self, path: pathlib.Path):
+    def __init__(self, path: pathlib.Path, skip: int = 0):
         self.path = path
+        self._skip = skip
+
+    def from_now_on(self) -> "PutLog":
+        return PutLog(self.path, len(self.puts()))
 
     @property
     def options(self) -> list[str]:
@@ -19,7 +23,7 @@ class PutLog:
         if not self.path.exists():
             return []
         text = self.path.read_text()
-        told = [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+        told = [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()[self._skip:]]
         return [put for put in told if labels.items() <= put.items()]
 
     def lost_before(self, scrape) -> int:

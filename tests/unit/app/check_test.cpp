@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace ioc_exporter::app {
@@ -35,83 +36,63 @@ epics_ioc_put_callback_oldest_seconds{ioc="ps"} 900
          "ioc_exporter_time_seconds 1000\n";
 }
 
-constexpr const char* kUp = " | up=1;;1:;0;1";
-constexpr const char* kWaits = " pending=2;;;0 pending_oldest=900s;900;3600;0";
-
-TEST(Check, AnIocThatIsWell) {
-  const CommandResult result = judge(page());
-  EXPECT_EQ(result.status, 0);
-  EXPECT_EQ(result.out, std::string("IOC OK - ps: runs") + kUp + kWaits + "\n");
-  EXPECT_EQ(result.err, "");
-  // What is not known is neither judged nor shown.
-  EXPECT_EQ(judge("epics_ioc_up{ioc=\"ps\"} 1\nioc_exporter_time_seconds 5\n").out,
-            std::string("IOC OK - ps: runs") + kUp + "\n");
-}
-
-TEST(Check, AnIocThatDoesNotRun) {
-  CommandResult result = judge(page("epics_ioc_up{ioc=\"ps\"} 0\n"));
-  EXPECT_EQ(result.status, 2);
-  EXPECT_EQ(result.out, "IOC CRITICAL - ps: has ended | up=0;;1:;0;1\n");
-  result = judge("epics_ioc_expected{ioc=\"ps\"} 1\nioc_exporter_time_seconds 5\n");
-  EXPECT_EQ(result.status, 2);
-  EXPECT_THAT(result.out, StartsWith("IOC CRITICAL - ps: is expected, and was not seen | up=0"));
-  result = judge("epics_ioc_up{ioc=\"other\"} 1\nioc_exporter_time_seconds 5\n");
-  EXPECT_EQ(result.status, 3);
-  EXPECT_EQ(result.out, "IOC UNKNOWN - ps: the exporter knows no IOC of that name\n");
-  EXPECT_EQ(judge("epics_ioc_up{ioc=\"ps\"} 1\n").status, 3) << "no page of ours";
-}
-
-TEST(Check, WhatIsNotCounted) {
-  const CommandResult result =
-      judge(page("epics_ioc_records_watched{ioc=\"ps\"} 0\n"
-                 "epics_ioc_put_source{ioc=\"ps\",protocol=\"ca\",source=\"none\"} 1\n"
-                 "epics_ioc_put_source{ioc=\"ps\",protocol=\"pva\",source=\"none\"} 1\n"));
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.out, StartsWith("IOC WARNING - ps: its records are not counted, its puts by "
-                                     "Channel Access are not counted, its puts by PV Access are "
-                                     "not all counted | "));
-}
-
-TEST(Check, WhatTheExporterDoesNotKnow) {
-  const std::string success = "ioc_exporter_collector_success{collector=";
-  const CommandResult result =
-      judge(page("ioc_exporter_detached 1\n" + success + "\"records\"} 1\n" + success +
-                 "\"puts\"} 0\n" + success + "\"policy\"} 0\n" + success + "\"traces\"} 0\n"));
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.out, StartsWith("IOC WARNING - ps: the exporter is detached and counts "
-                                     "nothing, the exporter's part puts is not complete, the "
-                                     "exporter's part policy is not complete | "));
-}
-
 std::string put(const char* action, const char* pv, double count, double last) {
   const std::string labels =
       std::string("{ioc=\"ps\",pv=\"") + pv + "\",action=\"" + action + "\"} ";
   return "epics_unexpected_puts_total" + labels + std::to_string(count) +
          "\nepics_last_unexpected_put_timestamp_seconds" + labels + std::to_string(last) + "\n";
 }
-
-TEST(Check, PutsThatThePolicyDoesNotAllow) {
-  CommandResult result =
-      judge(page(put("unexpected", "A", 3, 400) + put("unexpected", "B", 20, 300) +
-                 put("forbidden", "A", 7, 399)));
-  EXPECT_EQ(result.status, 1) << "the forbidden one was over ten minutes ago";
-  EXPECT_THAT(result.out, StartsWith("IOC WARNING - ps: unexpected put 10 min ago | up=1;;1:;0;1 "
-                                     "forbidden=7c unexpected=23c pending="));
-  result = judge(page(put("unexpected", "A", 3, 400) + put("forbidden", "A", 7, 988)));
-  EXPECT_EQ(result.status, 2);
-  EXPECT_THAT(result.out, StartsWith("IOC CRITICAL - ps: forbidden put 12 s ago, unexpected "
-                                     "put 10 min ago | "));
+std::string oldest(double seconds) {
+  return "epics_ioc_put_callback_oldest_seconds{ioc=\"ps\"} " + std::to_string(seconds) + "\n";
 }
 
-TEST(Check, APutWithCallbackThatWaits) {
-  const auto waits = [](double pending) {
-    return judge(page("epics_ioc_put_callback_oldest_seconds{ioc=\"ps\"} " +
-                      std::to_string(pending) + "\n"));
+// What a monitoring system goes by: the status, its word, how many problems, the performance data.
+TEST(Check, EachPageHasItsStatus) {
+  const std::string success = "ioc_exporter_collector_success{collector=", time =
+                                                                  "ioc_exporter_time_seconds 5\n";
+  const std::string waits = " pending=2;;;0 pending_oldest=900s;900;3600;0\n";
+  const std::string up = "up=1;;1:;0;1";
+  struct Row {
+    std::string page;
+    int status;
+    std::ptrdiff_t problems;  // with commas between them
+    std::string data;
   };
-  EXPECT_EQ(waits(900.5).status, 1);
-  EXPECT_THAT(waits(901).out,
-              StartsWith("IOC WARNING - ps: a put with callback has waited for 15 min"));
-  EXPECT_EQ(waits(3601).status, 2);
+  const Row rows[] = {
+      {page(), 0, 1, up + waits},
+      {"epics_ioc_up{ioc=\"ps\"} 1\n" + time, 0, 1, up + "\n"},  // the rest is not known
+      {page("epics_ioc_up{ioc=\"ps\"} 0\n"), 2, 1, "up=0;;1:;0;1\n"},
+      {"epics_ioc_expected{ioc=\"ps\"} 1\n" + time, 2, 2, "up=0;;1:;0;1\n"},
+      {"epics_ioc_up{ioc=\"other\"} 1\n" + time, 3, 1, ""},
+      {"epics_ioc_up{ioc=\"ps\"} 1\n", 3, 1, ""},  // no page of ours
+      {page("epics_ioc_records_watched{ioc=\"ps\"} 0\n"
+            "epics_ioc_put_source{ioc=\"ps\",protocol=\"ca\",source=\"none\"} 1\n"
+            "epics_ioc_put_source{ioc=\"ps\",protocol=\"pva\",source=\"none\"} 1\n"),
+       1, 3, up + waits},
+      {page("ioc_exporter_detached 1\n" + success + "\"records\"} 1\n" + success +
+            "\"puts\"} 0\n" + success + "\"policy\"} 0\n" + success + "\"traces\"} 0\n"),
+       1, 3, up + waits},
+      // The forbidden one was over ten minutes ago.
+      {page(put("unexpected", "A", 3, 400) + put("unexpected", "B", 20, 300) +
+            put("forbidden", "A", 7, 399)),
+       1, 1, up + " forbidden=7c unexpected=23c" + waits},
+      {page(put("unexpected", "A", 3, 400) + put("forbidden", "A", 7, 988)), 2, 2,
+       up + " forbidden=7c unexpected=3c" + waits},
+      {page(oldest(900.5)), 1, 1, up + " pending=2;;;0 pending_oldest=900.5s;900;3600;0\n"},
+      {page(oldest(3601)), 2, 1, up + " pending=2;;;0 pending_oldest=3601s;900;3600;0\n"}};
+  constexpr const char* kWords[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
+  for (const Row& row : rows) {
+    const CommandResult result = judge(row.page);
+    EXPECT_EQ(result.status, row.status) << row.page;
+    const std::string& out = result.out;
+    const std::size_t bar = std::min(out.find(" | "), out.size());
+    EXPECT_THAT(out, StartsWith(std::string("IOC ") + kWords[row.status] + " - "));
+    EXPECT_EQ(std::count(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(bar), ',') + 1,
+              row.problems)
+        << out;
+    EXPECT_EQ(bar < out.size() ? out.substr(bar + 3) : "", row.data);
+    EXPECT_EQ(result.err, "");
+  }
 }
 
 TEST(Check, PerformanceDataHasNoExponents) {
@@ -159,7 +140,7 @@ ioc_exporter_time_seconds 5
 )",
                   "a|b\n")
                 .out,
-            std::string("IOC OK - a_b_: runs") + kUp + "\n");
+            "IOC OK - a_b_: runs | up=1;;1:;0;1\n");
 }
 
 // A page without an end does not fill the memory.

@@ -50,31 +50,6 @@ TEST(OptionReference, IsInTheDocuments) {
                                  "unit_app --gtest_filter='OptionReference.*'";
 }
 
-// Refers to values that nobody sets.
-OptionTable table() {
-  static std::string path = "/x", level = "info", dir;
-  static bool check = false, pin = true;
-  OptionTable table({"Web", "Other"});
-  table.add("Web", {{"--web.path=PATH web.path", ".hidden\\path - a", text(path)},
-                    {"--check", "Look", on_off(check)}});
-  table.add("Other", {{"--log.level=LEVEL", "How much",
-                       one_of<std::string>(level, {{"info", "info"}, {"warn", "warn"}})},
-                      {"--pin", "Keep", on_off(pin)},
-                      {"--state.dir=DIR", "Where", text(dir)}});
-  return table;
-}
-
-TEST(Manual, Reference) {
-  EXPECT_EQ(option_reference(table()),
-            "### Web\n\n| option | default | what |\n|---|---|---|\n"
-            "| `--web.path=PATH` `web.path` | `/x` | .hidden\\path - a |\n"
-            "| `--check` |  | Look |\n"
-            "\n### Other\n\n| option | default | what |\n|---|---|---|\n"
-            "| `--log.level=LEVEL` | `info` | How much |\n"
-            "| `--pin` | `on` | Keep; off: --no-pin |\n"
-            "| `--state.dir=DIR` |  | Where |\n");
-}
-
 // docs/metrics.md and the encoder name the same families, with the same types and labels.
 
 struct Row {

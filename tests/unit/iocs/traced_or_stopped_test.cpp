@@ -29,26 +29,14 @@ class WhyHeld : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(WhyHeld, NobodyHoldsIt) {
+TEST_F(WhyHeld, BySignalsAndTracers) {
+  folder_.write("/proc/4711/comm", "gdb\n");
   EXPECT_EQ(why(status("ioc", "S (sleeping)", 0)), "");
   EXPECT_EQ(why(status("ioc", "R (running)", 0)), "");
-}
-
-TEST_F(WhyHeld, StoppedByASignal) {
   EXPECT_EQ(why(status("ioc", "T (stopped)", 0)), "stopped by a signal");
-}
-
-TEST_F(WhyHeld, TracedWhileItRunsAndWhileItStands) {
-  folder_.write("/proc/4711/comm", "gdb\n");
   EXPECT_EQ(why(status("ioc", "S (sleeping)", 4711)), "traced by gdb (pid 4711)");
   EXPECT_EQ(why(status("ioc", "t (tracing stop)", 4711)), "traced by gdb (pid 4711)");
-}
-
-TEST_F(WhyHeld, TracerThatCannotBeRead) {
   EXPECT_EQ(why(status("ioc", "t (tracing stop)", 4712)), "traced by pid 4712");
-}
-
-TEST_F(WhyHeld, NamesForgeNoField) {
   // As the kernel writes a name with a newline in it.
   EXPECT_EQ(why(status("x\\nState:\\tT", "S (sleeping)", 0)), "");
 }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -101,18 +100,6 @@ TEST_F(PutJudgeTest, APutWithoutAUserIsUnexpectedByTheRuleThatMayForbidIt) {
                                               Pair("default allowed", 5)));
 }
 
-TEST_F(PutJudgeTest, RulesBeginAtZero) {
-  EXPECT_THAT(decided(), UnorderedElementsAre(Pair("ops expected", 0), Pair("no forbidden", 0),
-                                              Pair("default unexpected", 0)));
-}
-
-TEST_F(PutJudgeTest, BothOperationsAreOneSeries) {
-  PutTotal notify = total("rogue", 2);
-  notify.put.op = PutOp::write_notify;
-  look({total("rogue", 3), notify});
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
-}
-
 TEST_F(PutJudgeTest, ANewSeriesHasItsValueAtOnceAndTellsWhenItWasZero) {
   look({total("operator", 1)}, kMondayNoon);
   look({total("rogue", 3, kMondayNoon + 7)}, kMondayNoon + 10);
@@ -162,21 +149,37 @@ TEST_F(PutJudgeTest, PutsFromBeforeThereWasAPolicyAreNotJudged) {
   EXPECT_THAT(judge.unexpected(), IsEmpty());
 }
 
-TEST_F(PutJudgeTest, AnIocThatComesBackGoesOnWithItsSeries) {
-  look({total("rogue", 3)});
-  look({});  // forgotten by the tap
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 3)));
-  look({total("rogue", 2, 0, 2)}, kMondayNoon + 2000);
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
-  EXPECT_EQ(judge_.keys(), 1u);
-}
-
-TEST_F(PutJudgeTest, SeriesOfAnIocThatIsGoneStayForAWeek) {
-  look({total("rogue", 3)});
-  look({}, kMondayNoon + 7 * kDay);
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 3)));
-  look({}, kMondayNoon + 7 * kDay + 61);
-  EXPECT_THAT(shown(), IsEmpty());
+TEST_F(PutJudgeTest, ASeriesIsTheSumOfWhatWasSeen) {
+  struct Look {
+    std::vector<PutTotal> totals;
+    double days = 0;
+  };
+  struct Row {
+    const char* what;
+    std::vector<Look> looks;
+    std::uint64_t shown;
+  };
+  PutTotal notify = total("rogue", 2), opened_again = total("rogue", 3), later = total("rogue", 5);
+  notify.put.op = PutOp::write_notify;
+  opened_again.serial = later.serial = 1;
+  const Look other{{total("operator", 1), total("rogue", 3)}}, gone{{total("operator", 1)}, 8};
+  const Row rows[] = {
+      {"both operations", {{{total("rogue", 3), notify}}}, 5},
+      {"a total that began anew", {{{total("rogue", 3)}}, {{total("rogue", 2)}}}, 5},
+      {"one with another serial", {{{total("rogue", 3)}}, {{opened_again}}, {{later}}}, 8},
+      {"an IOC that comes back", {{{total("rogue", 3)}}, {}, {{total("rogue", 2, 0, 2)}}}, 5},
+      {"an IOC that is gone for a week", {{{total("rogue", 3)}}, {{}, 7}}, 3},
+      {"and for longer", {{{total("rogue", 3)}}, {{}, 7.001}}, 0},
+      {"a total that was dropped", {other, gone}, 0},
+      {"and is there again", {other, gone, {{total("operator", 1), total("rogue", 1)}, 8}}, 1}};
+  for (const Row& row : rows) {
+    PutJudge judge;
+    judge.set_policy(operators_only());
+    for (const Look& look : row.looks) judge.look(look.totals, kMondayNoon + look.days * kDay);
+    std::map<std::string, std::uint64_t> expected;
+    if (row.shown != 0) expected["rogue default unexpected"] = row.shown;
+    EXPECT_EQ(shown(judge), expected) << row.what;
+  }
 }
 
 TEST_F(PutJudgeTest, TheOldestEndedSeriesLeaveFirst) {
@@ -197,31 +200,6 @@ TEST_F(PutJudgeTest, APutAfterTheClockWasPutBackHasItsTime) {
   look({total("rogue", 3, kMondayNoon)}, kMondayNoon);
   look({total("rogue", 4)}, kMondayNoon - 3900);
   EXPECT_EQ(judge_.unexpected()[0].last_time_seconds, kMondayNoon - 3900);
-}
-
-TEST_F(PutJudgeTest, ATotalThatWasDroppedTakesItsSeriesAlong) {
-  look({total("operator", 1), total("rogue", 3)});
-  look({total("operator", 1)}, kMondayNoon + 8 * kDay);
-  EXPECT_THAT(shown(), IsEmpty());
-  look({total("operator", 1), total("rogue", 1)}, kMondayNoon + 8 * kDay);
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 1)));
-}
-
-TEST_F(PutJudgeTest, ATotalThatBeganAnewBetweenTwoLooksLosesNothing) {
-  look({total("rogue", 3)});
-  look({total("rogue", 2)});
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
-}
-
-// One that was over the limit of series, closed its channel and opened it again.
-TEST_F(PutJudgeTest, ATotalWithAnotherSerialBeganAtZero) {
-  PutTotal rogue = total("rogue", 3);
-  look({rogue});
-  rogue.serial = 1;
-  look({rogue});
-  rogue.count = 5;
-  look({rogue});
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 8)));
 }
 
 TEST_F(PutJudgeTest, APutWithoutANameIsUnjudged) {
@@ -279,7 +257,7 @@ TEST_F(PutJudgeTest, AForbiddenPutAfterAFloodOfNamesIsJudged) {
   EXPECT_THAT(shown(judged.judge), testing::Contains(Pair("guest no forbidden", 3)));
 }
 
-// 100,000 sets of labels are judged once, and after that only looked up.
+// 10,000 sets of labels are judged once, and after that only looked up.
 TEST(PutJudge, JudgesManyKeysOnce) {
   std::vector<RuleText> rules;
   for (int i = 0; i < 20; ++i) {
@@ -289,7 +267,7 @@ TEST(PutJudge, JudgesManyKeysOnce) {
     rules.push_back(std::move(text));
   }
   std::vector<std::string> names;
-  for (int i = 0; i < 100'000; ++i)
+  for (int i = 0; i < 10'000; ++i)
     names.push_back("SR:C" + std::to_string(i % 40) + ":Q" + std::to_string(i) + ":Current-SP");
   std::ranges::sort(names);
   std::vector<PutTotal> totals;
@@ -298,20 +276,13 @@ TEST(PutJudge, JudgesManyKeysOnce) {
 
   PutJudge judge;
   judge.set_policy(policy(rules));
-  const auto timed = [&](const char* what, auto&& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    testing::Test::RecordProperty(what, std::to_string(took.count()) + " ms");
-  };
-  timed("first look", [&] { judge.look(totals, kMondayNoon); });
-  timed("next look", [&] { judge.look(totals, kMondayNoon); });
-  timed("reload", [&] { judge.set_policy(policy(rules)); });
-  EXPECT_EQ(judge.keys(), 100'000u);
-  EXPECT_EQ(judge.unexpected().size(), 50'000u);  // SR:C20 to SR:C39
+  for (int looks = 0; looks < 2; ++looks) judge.look(totals, kMondayNoon);
+  judge.set_policy(policy(rules));
+  EXPECT_EQ(judge.keys(), 10'000u);
+  EXPECT_EQ(judge.unexpected().size(), 5'000u);  // SR:C20 to SR:C39
   std::uint64_t decided = 0;
   for (const PolicyRuleSample& sample : judge.rules()) decided += sample.puts;
-  EXPECT_EQ(decided, 100'000u);
+  EXPECT_EQ(decided, 10'000u);
 }
 
 }  // namespace
