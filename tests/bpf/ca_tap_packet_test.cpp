@@ -28,7 +28,7 @@ class CaTapPacketTest : public CaTapNetworkTest {
 
 TEST_P(CaTapPacketTest, CountsIpv4OnAnIpv6Socket) {
   const Listener listener("::");
-  watch_in(0, listener);
+  watch(listener);
   Circuit circuit(listener, "127.0.0.1", -1);
   circuit.open("u", "h", {"A"});
   circuit.to_server(repeat(write(100), 23));

@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstring>
 #include <deque>
+#include <optional>
 #include <random>
 #include <vector>
 
