@@ -26,6 +26,7 @@
 #include "shared/record_puts.h"
 #include "shared/record_caps.h"
 #include "shared/scan_lists.h"
+#include "shared/trace_lot.h"
 #include "shared/traces.h"
 #include "shared/verifier.h"
 #include "records/process_maps.bpf.h"

@@ -56,12 +56,11 @@ enum iocx_trace_setting {
 
 /* Settings of one IOC, at its slot. User space writes them. */
 struct iocx_trace_config {
-	__u32 generation; /* only chains of this IOC are traced; 0: none */
-	__u32 settings;   /* enum iocx_trace_setting */
-	__u32 causes;     /* bits of causes of chains that may be chosen */
-	__u32 pad;
-	__u64 interval_ns; /* between two chains that the rate chooses; 0: it chooses none */
-	__u64 burst_ns;    /* how far chains may be ahead of the rate */
+	__u32 generation;  /* only chains of this IOC are traced; 0: none */
+	__u32 settings;    /* enum iocx_trace_setting */
+	__u32 causes;      /* bits of causes of chains that may be chosen */
+	__u32 at_once;     /* the rate (shared/trace_lot.h): chains a second, rounded up */
+	__u64 interval_ns; /* the rate's, between two chains; 0: it chooses none */
 	__u64 slower_ns;   /* BY_TIME: shortest duration */
 };
 

@@ -3,18 +3,13 @@
 #ifndef IOC_EXPORTER_BPF_TRACES_CHOOSING_BPF_H
 #define IOC_EXPORTER_BPF_TRACES_CHOOSING_BPF_H
 
-/* Whether the IOC may have one more chain now. Two CPUs at the same moment may both get it. */
-static __always_inline int take_token(__u32 slot, const struct iocx_trace_config *config, __u64 now)
+/* Whether the rate chooses a chain that matches: asked once of each. */
+static __always_inline int is_drawn(__u32 slot, const struct iocx_trace_config *config, __u64 now)
 {
-	__u64 *next = bpf_map_lookup_elem(&trace_tokens, &slot), at;
+	struct iocx_trace_lot *lot = bpf_map_lookup_elem(&trace_lots, &slot);
 
-	if (!next || !config->interval_ns)
-		return 0;
-	at = *next;
-	if (at > now + config->burst_ns)
-		return 0;
-	*next = (at > now ? at : now) + config->interval_ns;
-	return 1;
+	return lot && config->interval_ns &&
+	       iocx_trace_draw(lot, config->interval_ns, config->at_once, now, bpf_get_prandom_u32());
 }
 
 #define WHOLE_CHAIN_DECIDES (IOCX_TRACE_BY_ALARM | IOCX_TRACE_BY_ACTIVE | IOCX_TRACE_BY_TIME | IOCX_TRACE_HAS_WISHES)
@@ -48,7 +43,7 @@ static __always_inline int begin_trace(struct iocx_trace_thread *trace, const st
 	if (continued)
 		why = IOCX_TRACE_CONTINUED;
 	else if (!excluded && !(config->settings & IOCX_TRACE_NAMED_ONLY) &&
-		 take_token(thread->slot, config, frame->start_ns))
+		 is_drawn(thread->slot, config, frame->start_ns))
 		why = IOCX_TRACE_RATE;
 	if (!why && !(config->settings & (excluded ? IOCX_TRACE_HAS_WISHES : WHOLE_CHAIN_DECIDES)))
 		return 0;
@@ -91,7 +86,7 @@ static __always_inline void look_for_wish(struct iocx_trace_thread *trace, const
 		return;
 	if (wish->flags & IOCX_TRACE_WISH_NAMED && !trace->named) {
 		trace->named = 1;
-		if (!trace->excluded && take_token(trace->chain.slot, config, now))
+		if (!trace->excluded && is_drawn(trace->chain.slot, config, now))
 			trace->chain.why |= IOCX_TRACE_RATE;
 	}
 	if (!(wish->flags & IOCX_TRACE_WISH_ASKED) || now >= wish->until_ns ||

@@ -22,8 +22,7 @@ MAP(trace_threads, ARRAY, 1, __u32, struct iocx_trace_thread); /* as in record_t
 
 MAP(trace_config, ARRAY, IOCX_MAX_IOCS, __u32, struct iocx_trace_config); /* slot */
 
-/* The earliest moment of the next chain that the rate chooses, without a burst (shared/traces.h, burst_ns). */
-MAP(trace_tokens, ARRAY, IOCX_MAX_IOCS, __u32, __u64); /* slot */
+MAP(trace_lots, ARRAY, IOCX_MAX_IOCS, __u32, struct iocx_trace_lot); /* slot */
 
 MAP(trace_wishes, HASH, IOCX_TRACE_WISHES, struct iocx_trace_wish_key, struct iocx_trace_wish);
 

@@ -129,6 +129,7 @@ class Column:
     maximum: float | None = None  # of the bar, where it is not the largest value
     runbook: bool = False  # the cell is an alert's name: links to its page
     stored: bool = False  # links to the puts to the row's PV that its exporter has in memory; of the row as for `page`
+    traced: bool = False  # the same of traces with the row's record
     page: bool = False  # links to the exporter's page, of which the row has the label "url"
     hidden: bool = False  # there for links alone
     board: bool = False  # the cell is an IOC's name: links to what there is of it
@@ -156,6 +157,10 @@ class Column:
         if self.stored:  # its field takes a regular expression
             wanted["links"] = [{"title": "Each put since the time shown begins (put log)", "targetBlank": True,
                                 "url": "${__data.fields.url}/puts?since=${__from:date:seconds}&pv=%5CQ${__data.fields.pv:percentencode}%5CE"}]
+        if self.traced:
+            wanted["links"] = [{"title": "Its traces since the time shown begins (lines of JSON)", "targetBlank": True,
+                                "url": "${__data.fields.url}/api/v1/traces?since=${__from:date:seconds}"
+                                       "&record=%5CQ${__data.fields.record:percentencode}%5CE"}]
         if self.board:
             wanted["links"] = [link(title, f"ioc-exporter-{board}", ioc=value) for title, board in
                                (("This IOC", "iocs"), ("Its records", "records"), ("Its puts", "puts"))]

@@ -195,7 +195,7 @@ def board() -> Board:
 
             Row("Put log: each put with its value (Loki)", [
                 Logs("Puts", "Each put that the put log has pushed to the Loki above, with what was there before, by PV, user and "
-                     "address as typed above. seq counts the puts of an exporter, and is in the exemplars of put counters.", PUT_LOG)]),
+                     "address as typed above. seq counts the puts of an exporter.", PUT_LOG)]),
         ])
 
 

@@ -1,7 +1,7 @@
 """Dashboard Records: what the records of the chosen IOCs do."""
 from board import IOCS, Board
 from panels import (CALLS, CALM, CHANGES, COUNT, Column, Heatmap, PROCESSED, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING,
-                    WRITES)
+                    WRITES, exporter_url)
 
 CAUSES = {"scan": "blue", "link": "cyan", "callback": "teal", "io_intr": "green", "event": "pink", "direct": "purple", "ca": "orange",
           "pva": "magenta", "once": "yellow", "main": "red", "other": "grey"}
@@ -93,22 +93,22 @@ def board() -> Board:
                     f"or sum(rate(epics_record_process_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s"),
             Table("Slowest by self time, time shown", "The ten records that take most of the IOC's time, without those that they "
                   "processed in turn, as a part of one core; average of the time shown. " + BY_TYPE,
-                  [Query(f"topk(10, sum by (ioc, record, record_type) (rate(epics_record_process_self_seconds_total{{{RECORD}}}[$__range])))",
-                         instant=True)], sort=["-CPU"],
+                  [Query(exporter_url("topk(10, sum by (instance, ioc, record, record_type) "
+                                      f"(rate(epics_record_process_self_seconds_total{{{RECORD}}}[$__range])))"), instant=True)], sort=["-CPU"],
                   columns=[Column("record", "Record", width=200, to_puts="pv", values=True), TYPE, Column("ioc", "IOC", width=120, board=True),
-                           Column("Value", "CPU", unit="percentunit", decimals=3, bar=True)]),
+                           Column("Value", "CPU", unit="percentunit", decimals=3, bar=True, traced=True), Column("url", "url", hidden=True)]),
             Table("Records that take longest, time shown", "The ten records with the longest mean duration of dbProcess in the time "
                   "shown, with the records that they processed in turn. " + BY_TYPE,
-                  [Query(mean("epics_record_process_duration_seconds"), instant=True)], sort=["-Mean"],
+                  [Query(exporter_url(mean("epics_record_process_duration_seconds")), instant=True)], sort=["-Mean"],
                   without="Not timed: --records.durations=off",
                   columns=[Column("record", "Record", width=200, to_puts="pv", values=True), TYPE, Column("ioc", "IOC", width=120, board=True),
-                           Column("Value", "Mean", unit="s", decimals=1, bar=True)]),
+                           Column("Value", "Mean", unit="s", decimals=1, bar=True, traced=True), Column("url", "url", hidden=True)]),
             Table("Asynchronous records: longest completions, time shown", "The ten records that take longest from the start of "
                   "dbProcess to their completion; mean of the time shown. " + BY_TYPE,
-                  [Query(mean("epics_record_completion_duration_seconds"), instant=True)], sort=["-Mean"],
+                  [Query(exporter_url(mean("epics_record_completion_duration_seconds")), instant=True)], sort=["-Mean"],
                   without="No asynchronous record has completed (or --records.durations=off)",
                   columns=[Column("record", "Record", width=200, to_puts="pv", values=True), TYPE, Column("ioc", "IOC", width=120, board=True),
-                           Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
+                           Column("Value", "Mean", unit="s", decimals=2, bar=True, traced=True), Column("url", "url", hidden=True)]),
 
             Row("What sets off what"),
             Table("Causes of single records, 5 min", "What sets off the 20 busiest records. Only where the exporter runs with "

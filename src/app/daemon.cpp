@@ -129,10 +129,6 @@ void Daemon::tick(Clock::time_point now) {
   note_alive();
   const auto patience = looked_ && stays_ ? kPatience : kFirstPatience;
   const Result<void> found = look_at_host(now, patience);
-  {
-    const std::scoped_lock lock(rooms_->host.mutex());
-    rooms_->exemplars.keep(rooms_->host.known_names());
-  }
   const std::scoped_lock lock(mutex_);
   trouble_.report("find IOCs", found);
   if (rooms_->delivery) trouble_.report("deliver", rooms_->delivery->kept());
@@ -203,7 +199,6 @@ void Daemon::collect(Collector& collector, exposition::Page& page) {
 
 void Daemon::scrape(exposition::Encoder& encoder) {
   looked_once_.wait();
-  if (encoder.has_counter_facts()) encoder.use_exemplars(rooms_->exemplars.encoded(encoder));
   exposition::Page page{encoder};
   ExporterInfo exporter;
   for (Collector* collector : rooms_->collectors) collect(*collector, page);

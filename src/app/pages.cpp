@@ -99,7 +99,6 @@ web::Response landing_page(Daemon& daemon, const std::string& telemetry_path,
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
   page.links = {{telemetry_path, "Metrics", "for Prometheus"},
                 {kPutsPagePath, "Puts", "live puts, with --collector.putlog"},
-                {kFlamePath, "Flame", "time of records by chain, with --collector.traces"},
                 {kRunbooksPath, "Runbooks", "meaning of each alert, and what to do"},
                 {"/-/healthy", "Health", "200 while the exporter works"}};
   return {200, web::kHtmlContentType, web::render_landing_page(page)};
@@ -150,9 +149,6 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   const auto traces = daemon.trace_ring();
   table[traces::kTracesPath] = [traces, &daemon](const web::Request& request) {
     return answer_traces(traces, request, daemon.trace_demands());
-  };
-  table[kFlamePath] = [traces](const web::Request& request) {
-    return answer_flame_page(traces, request);
   };
   std::string names;
   for (const Runbook& page : runbooks()) {

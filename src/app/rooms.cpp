@@ -90,12 +90,11 @@ Rooms::Rooms(const Options& options, std::unique_ptr<putlog::Outlets> put_outlet
       outlets(std::move(put_outlets)),
       trace_outlets(std::move(outlets_of_traces)),
       delivery(std::move(process)),
-      put_log(host, put_ring, puts, pva, outlets.get(), exemplars),
+      put_log(host, put_ring, puts, pva, outlets.get()),
       trace_ring(trace_outlets ? ring_of_traces(options) : nullptr),
-      trace_exemplars(exemplars),
       traces(host, options.traces, trace_maps, records, puts, outlets ? outlets->ring() : nullptr,
              outlets ? outlets->privacy_of_users() : putlog::Privacy(),
-             {trace_ring.get(), trace_outlets.get(), &trace_exemplars}),
+             {trace_ring.get(), trace_outlets.get()}),
       iocs(host),
       collectors{&iocs, &records, &puts, &pva, &functions, &policy, &put_log, &traces} {
   puts.set_more_pending([this](ca::PendingPuts& pending) { return pva.add_pending(pending); });

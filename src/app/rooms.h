@@ -7,7 +7,6 @@
 #include "app/options.h"
 #include "delivery/process.h"
 #include "exposition/collector.h"
-#include "exposition/exemplar_book.h"
 #include "functions/collector.h"
 #include "iocs/collector.h"
 #include "iocs/host.h"
@@ -19,7 +18,6 @@
 #include "records/collector.h"
 #include "traces/collector.h"
 #include "traces/demand.h"
-#include "traces/exemplars.h"
 #include "traces/outlets.h"
 #include "traces/ring.h"
 
@@ -37,7 +35,6 @@ struct Rooms {
   ~Rooms();
 
   std::shared_ptr<iocs::ReaderPool> readers;
-  exposition::ExemplarBook exemplars;  // exemplars of single series, by the collectors
   iocs::Host host;
   traces::TraceMaps trace_maps;
   records::RecordsCollector records;  // loaded first: it forks
@@ -52,7 +49,6 @@ struct Rooms {
   putlog::PutLogCollector put_log;
   // Null: traces are off. Shared with followers.
   std::shared_ptr<traces::TraceRing> trace_ring;
-  traces::TraceExemplars trace_exemplars;
   traces::TracesCollector traces;
   iocs::IocsCollector iocs;
   std::vector<Collector*> collectors;  // in the order of the page

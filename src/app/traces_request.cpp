@@ -1,26 +1,19 @@
 #include "app/traces_request.h"
 
 #include <chrono>
-#include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "app/follow_stream.h"
-#include "base/query.h"
 #include "exposition/json_text.h"
-#include "traces/flame.h"
 #include "traces/json.h"
 #include "traces/trace_query.h"
-#include "web/page.h"
 
 namespace ioc_exporter::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using traces::Flame;
 using traces::SharedTrace;
 using traces::TraceRing;
 
@@ -28,10 +21,6 @@ using traces::TraceRing;
 constexpr std::chrono::seconds kMatchFor{2};
 constexpr const char* kTooLong =
     "it takes too long to find these traces: ask for a shorter time, or by simpler patterns";
-// How long traces are put together for one page, the newest first.
-constexpr std::chrono::milliseconds kDrawFor{500};
-// Narrower boxes are not drawn.
-constexpr double kNarrowest = 0.001;
 
 web::Response no_traces() {
   return refuse(404, "there are no traces: start ioc_exporter with --collector.traces");
@@ -40,12 +29,6 @@ web::Response no_traces() {
 void append_trace(std::string& text, const SharedTrace& trace) {
   text += "id: " + traces::id_text(trace->id) + "\ndata: ";
   traces::append_json(text, *trace);
-}
-
-std::string milliseconds_text(traces::Duration duration) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.3f ms", static_cast<double>(duration.count()) / 1e6);
-  return text;
 }
 
 // Following, and at its end that of the demands with the same ticket.
@@ -69,42 +52,6 @@ class DemandStream : public web::BodyStream {
   traces::DemandTaker& taker_;
   const std::string holder_, ticket_;
 };
-
-// A record's name as a regular expression for itself alone.
-std::string quoted_pattern(const std::string& name) {
-  std::string quoted;
-  for (const char c : name) {
-    if (std::string_view("\\.+*?()|[]{}^$").find(c) != std::string_view::npos) quoted += '\\';
-    quoted += c;
-  }
-  return quoted;
-}
-
-// Frames stand before those below them, so the last ones are done first.
-web::FlameFrame page_frame(const Flame& flame, const std::string& ioc) {
-  const std::vector<Flame::Frame> frames = flame.frames();
-  std::vector<web::FlameFrame> made(frames.size());
-  const double whole = static_cast<double>(frames.front().whole.count());
-  const double least = whole * kNarrowest;
-  for (std::size_t i = frames.size(); i-- > 0;) {
-    const Flame::Frame& frame = frames[i];
-    web::FlameFrame& one = made[i];
-    one.name = frame.name;
-    one.part = static_cast<double>(frame.whole.count());
-    one.title = frame.name + ": " + milliseconds_text(frame.whole) + ", own " +
-                milliseconds_text(frame.self) + ", " + std::to_string(frame.calls) + " times";
-    if (frame.depth > 2) {
-      one.link = std::string(kFlamePath) + "?record=" + percent_encoded(quoted_pattern(frame.name));
-      if (!ioc.empty()) one.link += "&ioc=" + percent_encoded(ioc);
-    }
-    for (const auto& [name, below] : frame.below)
-      if (made[below].part >= least && made[below].part > 0)
-        one.below.push_back(std::move(made[below]));
-  }
-  made.front().name = "all";
-  made.front().title = "all: " + milliseconds_text(frames.front().whole);
-  return std::move(made.front());
-}
 
 }  // namespace
 
@@ -151,34 +98,6 @@ web::Response answer_demand(traces::DemandTaker* taker, const web::Request& requ
     object.number("records", *records);
     object.number("seconds", static_cast<double>(demand->lasts.count()) / 1000);
   }
-  return response;
-}
-
-web::Response answer_flame_page(const std::shared_ptr<TraceRing>& ring,
-                                const web::Request& request) {
-  if (!ring) return no_traces();
-  web::FlamePage page;
-  page.record = query_value(request.query, "record").value_or("");
-  page.ioc = query_value(request.query, "ioc").value_or("");
-  const auto query = traces::parse_trace_query(request.query, std::chrono::system_clock::now());
-  if (query) {
-    const auto found =
-        ring->find(query->filter, query->since, query->limit, Clock::now() + kMatchFor);
-    if (!found) return refuse(503, kTooLong);
-    Flame flame;
-    const auto until = Clock::now() + kDrawFor;
-    for (auto trace = found->rbegin(); trace != found->rend() && Clock::now() < until; ++trace)
-      flame.add(**trace);
-    page.traces = flame.traces();
-    page.all = page_frame(flame, page.ioc);
-  } else {
-    page.problem = query.error().message();
-  }
-  web::Response response{query ? 200 : 400, web::kHtmlContentType, web::render_flame_page(page)};
-  response.headers["Cache-Control"] = "no-store";
-  response.headers["Content-Security-Policy"] =
-      "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; "
-      "frame-ancestors 'none'";
   return response;
 }
 

@@ -1,4 +1,4 @@
-// Answers of GET and POST /api/v1/traces and of the page /flame, from the traces in memory.
+// Answers of GET and POST /api/v1/traces from the traces in memory.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,6 @@
 #include "web/message.h"
 
 namespace ioc_exporter::app {
-
-inline constexpr const char* kFlamePath = "/flame";
 
 // `ring`: null where there are no traces (status 404, in words); shared with followers. A query is
 // answered with lines of JSON, the oldest first; with follow=1, by server-sent events until the
@@ -23,10 +21,5 @@ web::Response answer_traces(const std::shared_ptr<traces::TraceRing>& ring,
 // {"records":N,"seconds":S}. Status 503 where it does not take the demand. The server has
 // checked that the client may ask.
 web::Response answer_demand(traces::DemandTaker* taker, const web::Request& request);
-
-// Own time of records by the way that led to them, over the traces in memory that the query
-// (?record=&ioc=) names. Without scripts.
-web::Response answer_flame_page(const std::shared_ptr<traces::TraceRing>& ring,
-                                const web::Request& request);
 
 }  // namespace ioc_exporter::app

@@ -16,7 +16,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "base/byte_buffer.h"
@@ -59,23 +58,12 @@ struct LabelView {
 // The form in which an encoder writes labels: encoders of one form may share them.
 enum class LabelForm { text, protobuf };
 
-// More of a counter in some formats, where a series may have an exemplar, too.
+// More of a counter in some formats.
 struct CounterFacts {
   // When the counter was 0, in seconds since 1970; 0: not known. OpenMetrics shows it as _created,
   // protobuf as created_timestamp: a server that takes it as a zero sees the first increase, too.
   double created_seconds = 0;
 };
-
-// One event among those that a counter or a histogram counted.
-struct Exemplar {
-  EncodedLabels labels;
-  double value = 0;         // growth of the counter, or observed value of the histogram
-  double time_seconds = 0;  // time of day; 0: not known
-};
-
-// Of single series, by their labels, of each family.
-using ExemplarsOfFamily = std::unordered_map<std::string, Exemplar>;
-using ExemplarTable = std::map<std::string_view, ExemplarsOfFamily>;
 
 class Encoder {
  public:
@@ -102,7 +90,6 @@ class Encoder {
   void count(LabelView labels, std::uint64_t value) { count(labels, {}, value); }
   void number(LabelView labels, double value) { number(labels, {}, value); }
   // One series of a counter with more about it, in the formats that tell it.
-  virtual bool has_counter_facts() const { return false; }
   virtual void count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {
     static_cast<void>(facts);
     count(labels, {}, value);
@@ -112,10 +99,6 @@ class Encoder {
     static_cast<void>(facts);
     number(labels, {}, value);
   }
-
-  // Exemplars for series of histograms, and of counters that are given with facts. Formats that
-  // have none leave them out.
-  void use_exemplars(ExemplarTable exemplars) { exemplars_ = std::move(exemplars); }
 
   // One series of a histogram family. `buckets` are not cumulative, one for each slot of the scale;
   // its count is their sum.
@@ -130,26 +113,11 @@ class Encoder {
   std::string take() { return std::string(finish().view()); }
 
  protected:
-  // Of the family that begins; null: there are none.
-  const ExemplarsOfFamily* exemplars_of(std::string_view family) const {
-    const auto found = exemplars_.find(family);
-    return found == exemplars_.end() ? nullptr : &found->second;
-  }
-  // Null: there is none.
-  static const Exemplar* exemplar_of(const ExemplarsOfFamily* family, LabelView series) {
-    if (family == nullptr) return nullptr;
-    const auto found = family->find(std::string(series.bytes));
-    return found == family->end() ? nullptr : &found->second;
-  }
-
   Encoder() = default;
   Encoder(const Encoder&) = default;
   Encoder(Encoder&&) = default;
   Encoder& operator=(const Encoder&) = default;
   Encoder& operator=(Encoder&&) = default;
-
- private:
-  ExemplarTable exemplars_;
 };
 
 }  // namespace ioc_exporter::exposition

@@ -42,14 +42,6 @@ std::string time_text(double seconds) {
   return {text, static_cast<std::size_t>(length)};
 }
 
-std::string exemplar_text(const Exemplar& exemplar) {
-  std::string text(" # {");
-  text.append(exemplar.labels.bytes).append("} ");
-  append_number(text, exemplar.value);
-  if (exemplar.time_seconds > 0) text.append(" ").append(time_text(exemplar.time_seconds));
-  return text;
-}
-
 }  // namespace
 
 void OpenMetricsEncoder::append_header(std::string& header, const Family& family) const {
@@ -67,42 +59,21 @@ std::string OpenMetricsEncoder::edge_text(double upper_bound) const {
   return text;
 }
 
-void OpenMetricsEncoder::begin_family(const Family& family) {
-  TextEncoder::begin_family(family);
-  exemplars_ = exemplars_of(family.name);
-}
-
-// At the end of the counter's line.
-void OpenMetricsEncoder::append_facts(LabelView labels, const CounterFacts& facts) {
-  if (const Exemplar* const exemplar = exemplar_of(exemplars_, labels))
-    text().insert(text().size() - 1, exemplar_text(*exemplar));
+void OpenMetricsEncoder::append_created(LabelView labels, const CounterFacts& facts) {
   if (facts.created_seconds <= created_after_ || !family().name.ends_with(kTotal)) return;
   std::string line(family_name(family()));
   line.append("_created{").append(labels.bytes).append("} ");
   text().append(line.append(time_text(facts.created_seconds)) += '\n');
 }
 
-// At the end of the line of the bucket that counted it.
-void OpenMetricsEncoder::histogram(LabelView labels, std::span<const std::uint64_t> buckets,
-                                   double sum_seconds) {
-  const std::size_t begin = text().size();
-  TextEncoder::histogram(labels, buckets, sum_seconds);
-  const Exemplar* const exemplar = exemplar_of(exemplars_, labels);
-  if (exemplar == nullptr) return;
-  std::size_t line = text().view().find("_bucket{", begin);
-  for (std::size_t i = bucket_of(exemplar->value); i > 0; --i)
-    line = text().view().find('\n', line) + 1;
-  text().insert(text().view().find('\n', line), exemplar_text(*exemplar));
-}
-
 void OpenMetricsEncoder::count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {
   count(labels, {}, value);
-  append_facts(labels, facts);
+  append_created(labels, facts);
 }
 
 void OpenMetricsEncoder::number(LabelView labels, double value, const CounterFacts& facts) {
   number(labels, {}, value);
-  append_facts(labels, facts);
+  append_created(labels, facts);
 }
 
 ByteBuffer OpenMetricsEncoder::finish() {

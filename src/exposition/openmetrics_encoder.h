@@ -1,14 +1,13 @@
 // OpenMetricsEncoder: the OpenMetrics text format 1.0.0.
 //
 // Differences from text 0.0.4: a counter's family has no _total, `untyped` is `unknown`, quotes
-// are escaped in HELP, an edge that is a whole number has ".0", counters and buckets may have an
-// exemplar, counters a _created line, and "# EOF" ends it.
+// are escaped in HELP, an edge that is a whole number has ".0", counters may have a _created line,
+// and "# EOF" ends it.
 //
 // Source: OpenMetrics 1.0 (prometheus/OpenMetrics, specification/OpenMetrics.md)
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,14 +24,10 @@ class OpenMetricsEncoder final : public TextEncoder {
   explicit OpenMetricsEncoder(double created_after = 0) : created_after_(created_after) {}
 
   std::string_view content_type() const override { return kContentType; }
-  bool has_counter_facts() const override { return true; }
   using TextEncoder::count;
   void count(LabelView labels, std::uint64_t value, const CounterFacts& facts) override;
   using TextEncoder::number;
   void number(LabelView labels, double value, const CounterFacts& facts) override;
-  void begin_family(const Family& family) override;
-  void histogram(LabelView labels, std::span<const std::uint64_t> buckets,
-                 double sum_seconds) override;
   ByteBuffer finish() override;
 
  protected:
@@ -40,10 +35,9 @@ class OpenMetricsEncoder final : public TextEncoder {
   std::string edge_text(double upper_bound) const override;
 
  private:
-  void append_facts(LabelView labels, const CounterFacts& facts);
+  void append_created(LabelView labels, const CounterFacts& facts);
 
   double created_after_;
-  const ExemplarsOfFamily* exemplars_ = nullptr;  // of this family
 };
 
 }  // namespace ioc_exporter::exposition

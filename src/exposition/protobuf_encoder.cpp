@@ -69,10 +69,8 @@ enum MetricField { kLabel = 1, kGauge = 2, kCounter = 3, kUntyped = 5, kHistogra
 enum LabelPairField { kLabelName = 1, kLabelValue = 2 };
 enum ValueField {  // of Gauge, Counter and Untyped
   kValue = 1,
-  kCounterExemplar = 2,
   kCounterCreated = 3
 };
-enum ExemplarField { kExemplarLabel = 1, kExemplarValue = 2, kExemplarTimestamp = 3 };
 enum TimestampField { kTimestampSeconds = 1, kTimestampNanos = 2 };
 enum HistogramField {
   kSampleCount = 1,
@@ -81,8 +79,7 @@ enum HistogramField {
   kZeroThreshold = 6,
   kZeroCount = 7,
   kPositiveSpan = 12,
-  kPositiveDelta = 13,
-  kHistogramExemplar = 16
+  kPositiveDelta = 13
 };
 enum BucketSpanField { kSpanOffset = 1, kSpanLength = 2 };
 
@@ -124,16 +121,6 @@ void write_time(ProtobufWriter& parent, std::int32_t field, double time_seconds)
   time.add_int32(kTimestampNanos, static_cast<std::int32_t>((time_seconds - seconds) * 1e9));
 }
 
-void write_exemplar(ProtobufWriter& parent, std::int32_t field, ByteBuffer& bytes,
-                    const Exemplar& exemplar) {
-  static_assert(static_cast<int>(kExemplarLabel) == static_cast<int>(kLabel),
-                "labels() makes labels of a Metric");
-  ProtobufWriter writer(parent, static_cast<protozero::pbf_tag_type>(field));
-  bytes.append(exemplar.labels.bytes);
-  writer.add_double(kExemplarValue, exemplar.value);
-  write_time(writer, kExemplarTimestamp, exemplar.time_seconds);
-}
-
 }  // namespace
 
 // Fields of a Metric, to be copied into it.
@@ -152,7 +139,6 @@ EncodedLabels ProtobufEncoder::labels(std::span<const Label> labels) const {
 void ProtobufEncoder::begin_family(const Family& family) {
   end_family();
   family_ = family;
-  exemplars_ = exemplars_of(family.name);
 }
 
 void ProtobufEncoder::begin_histograms(const Family& family, const HistogramEdges& edges) {
@@ -200,8 +186,6 @@ void ProtobufEncoder::write_value(LabelView labels, double value, const CounterF
   bytes_.append(labels.bytes);
   ProtobufWriter counter(metric, kCounter);
   counter.add_double(kValue, value);
-  if (const Exemplar* const exemplar = exemplar_of(exemplars_, labels))
-    write_exemplar(counter, kCounterExemplar, bytes_, *exemplar);
   write_time(counter, kCounterCreated, facts.created_seconds);
 }
 
@@ -256,8 +240,7 @@ void ProtobufEncoder::find_spans(std::span<const std::uint64_t> buckets) {
 
 // The fields of a Histogram. What is 0 need not be there, but for the threshold of the zero bucket:
 // it tells that the histogram is a native one.
-void ProtobufEncoder::make_histogram(LabelView labels, std::span<const std::uint64_t> buckets,
-                                     double sum_seconds) {
+void ProtobufEncoder::make_histogram(std::span<const std::uint64_t> buckets, double sum_seconds) {
   constexpr std::size_t kMostSpan = 32, kMostRest = 128;
   find_spans(buckets);
   const std::uint64_t count = std::accumulate(buckets.begin(), buckets.end(), std::uint64_t{0});
@@ -280,16 +263,12 @@ void ProtobufEncoder::make_histogram(LabelView labels, std::span<const std::uint
     pen.bytes(deltas_.view());
   }
   histogram_.set_end(pen.end());
-  if (const Exemplar* const exemplar = exemplar_of(exemplars_, labels)) {
-    ProtobufWriter histogram(histogram_);
-    write_exemplar(histogram, kHistogramExemplar, histogram_, *exemplar);
-  }
 }
 
 void ProtobufEncoder::histogram(LabelView labels, std::span<const std::uint64_t> buckets,
                                 double sum_seconds) {
   write_header();
-  make_histogram(labels, buckets, sum_seconds);
+  make_histogram(buckets, sum_seconds);
   const std::size_t size = labels.bytes.size() + length_field_size(histogram_.size());
   ProtobufPen pen(bytes_.room(length_field_size(size)));
   pen.field_length(kFamilyMetric, size);

@@ -30,7 +30,6 @@ class ProtobufEncoder final : public Encoder {
   EncodedLabels labels(std::span<const Label> labels) const override;
   void begin_family(const Family& family) override;
   void begin_histograms(const Family& family, const HistogramEdges& edges) override;
-  bool has_counter_facts() const override { return true; }
   using Encoder::count;
   void count(LabelView labels, LabelView more, std::uint64_t value) override;
   void count(LabelView labels, std::uint64_t value, const CounterFacts& facts) override;
@@ -55,13 +54,12 @@ class ProtobufEncoder final : public Encoder {
   void find_spans(std::span<const std::uint64_t> buckets);
   void add_bucket(std::int32_t k, std::uint64_t count);
   void add_delta(std::uint64_t count);
-  void make_histogram(LabelView labels, std::span<const std::uint64_t> buckets, double sum_seconds);
+  void make_histogram(std::span<const std::uint64_t> buckets, double sum_seconds);
 
   ByteBuffer bytes_;
   Family family_{};
   bool header_written_ = false;
-  std::size_t begin_ = 0;                         // of the family, in bytes_
-  const ExemplarsOfFamily* exemplars_ = nullptr;  // of this family
+  std::size_t begin_ = 0;  // of the family, in bytes_
   HistogramScale scale_ = kProcessScale;
   // Of the histogram that is being written, which they all begin anew.
   ByteBuffer histogram_;

@@ -74,7 +74,7 @@ void TextEncoder::begin_histograms(const Family& family, const HistogramEdges& e
   infinity_.set("le=\"+Inf\"} ");
   longest_edge_ = infinity_.size();
   for (const int k : edges.ks()) {
-    Edge& edge = edges_.emplace_back(Edge{edge_seconds(k), edges.scale().slot(k), {}});
+    Edge& edge = edges_.emplace_back(Edge{edges.scale().slot(k), {}});
     edge.end_of_labels.set("le=\"" + edge_text(edge_seconds(k)) + "\"} ");
     longest_edge_ = std::max(longest_edge_, edge.end_of_labels.size());
   }
@@ -149,11 +149,6 @@ void TextEncoder::histogram(LabelView labels, std::span<const std::uint64_t> buc
   at = write_line(at, sum_start_, labels, {}, sum_seconds);
   at = write_line(at, count_start_, labels, {}, cumulative);
   text_.set_end(at);
-}
-
-std::size_t TextEncoder::bucket_of(double seconds) const {
-  return static_cast<std::size_t>(std::ranges::lower_bound(edges_, seconds, {}, &Edge::seconds) -
-                                  edges_.begin());
 }
 
 ByteBuffer TextEncoder::finish() {

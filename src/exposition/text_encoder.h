@@ -89,12 +89,9 @@ class TextEncoder : public Encoder {
 
   ByteBuffer& text() { return text_; }
   const Family& family() const { return family_; }
-  // Which line of a histogram counts such a value, from 0 on.
-  std::size_t bucket_of(double seconds) const;
 
  private:
   struct Edge {
-    double seconds;
     std::size_t slot;
     PaddedText end_of_labels;  // le="0.25"} and a space
   };

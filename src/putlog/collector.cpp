@@ -19,7 +19,7 @@ namespace ioc_exporter::putlog {
 namespace {
 
 constexpr const char* kProbe = "putlog";
-constexpr std::size_t kMostAtOnce = 4096, kLeastAtOnce = 16, kMostNoted = 64;
+constexpr std::size_t kMostAtOnce = 4096, kLeastAtOnce = 16;
 // Memory for waiting puts, which is far more than in the ring: each byte becomes an Element.
 constexpr std::size_t kMostBytesAtOnce = 16u << 20;
 constexpr std::size_t kMostGroups = 4096, kMostFields = 1024;  // that are remembered
@@ -59,14 +59,12 @@ void PutLogRing::note_read(std::span<const std::byte> event) const {
 }
 
 PutLogCollector::PutLogCollector(iocs::Host& host, PutLogRing& ring, ca::CaCollector& puts,
-                                 pva::PvaCollector& pva, Outlets* outlets,
-                                 exposition::ExemplarBook& exemplars)
+                                 pva::PvaCollector& pva, Outlets* outlets)
     : host_(host),
       ring_(ring),
       puts_(puts),
       pva_(pva),
       outlets_(outlets),
-      exemplars_(exemplars),
       reader_(*this, ring.answer_patience()) {}
 
 PutLogCollector::~PutLogCollector() = default;  // the thread is the first to end
@@ -117,7 +115,6 @@ bool PutLogCollector::read_some(std::size_t* rest) {
       reader_.set_policy(std::move(change.policy), std::move(change.before), change.ns);
   }
   auto events = reader_.finish(WallClock::read(), rest != nullptr && !more);
-  note_numbers(events);
   note_groups(events);
   outlets_->receive(events);
   return more;
@@ -131,22 +128,6 @@ void PutLogCollector::note_groups(std::span<const PutEvent> events) {
     if (groups_.size() >= kMostGroups && !groups_.contains(name)) continue;
     for (const PutField& one : event.fields)
       if (auto& fields = groups_[name]; fields.size() < kMostFields) fields.insert(one.field);
-  }
-}
-
-// Of the last of many: a series shows its last put.
-void PutLogCollector::note_numbers(std::span<const PutEvent> events) {
-  for (const PutEvent& event : events.last(std::min(events.size(), kMostNoted))) {
-    if (event.inside || event.op == kAcknowledge) continue;  // no series of puts
-    const std::string seq = std::to_string(event.seq);
-    const std::chrono::duration<double> time = event.time.time_since_epoch();
-    exemplars_.note({.family = ca::kPutsTotal,
-                     .series = ca::put_labels(ca::protocol_of(ca::is_pva_op(event.op)), event.ioc,
-                                              event.pv, address_of(event.client), event.user,
-                                              event.client_host, event.op),
-                     .labels = {{"seq", seq}},
-                     .value = 1,
-                     .time_seconds = time.count()});
   }
 }
 

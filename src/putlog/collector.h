@@ -19,7 +19,6 @@
 #include "base/log.h"
 #include "base/random_salt.h"
 #include "exposition/collector.h"
-#include "exposition/exemplar_book.h"
 #include "iocs/host.h"
 #include "kernel/event_ring.h"
 #include "kernel/ring_shares.h"
@@ -57,10 +56,9 @@ class PutLogRing {
 
 class PutLogCollector final : public Collector, private PutDirectory {
  public:
-  // All must outlive it. `outlets`: null while the put log is off. `exemplars`: the numbers of puts
-  // go there, for the series that count them.
+  // All must outlive it. `outlets`: null while the put log is off.
   PutLogCollector(iocs::Host& host, PutLogRing& ring, ca::CaCollector& puts, pva::PvaCollector& pva,
-                  Outlets* outlets, exposition::ExemplarBook& exemplars);
+                  Outlets* outlets);
   ~PutLogCollector() override;
 
   std::string_view name() const override { return "putlog"; }
@@ -87,7 +85,6 @@ class PutLogCollector final : public Collector, private PutDirectory {
                                  const std::map<std::uint32_t, std::string>& names) const;
   bool read_some(std::size_t* rest);
   void note_groups(std::span<const PutEvent> events);
-  void note_numbers(std::span<const PutEvent> events);
   kernel::LostEvents lost_of(std::size_t source) const;
   EventReader::Losses losses() const;
 
@@ -96,7 +93,6 @@ class PutLogCollector final : public Collector, private PutDirectory {
   ca::CaCollector& puts_;
   pva::PvaCollector& pva_;
   Outlets* outlets_;
-  exposition::ExemplarBook& exemplars_;
   EventReader reader_;  // for the thread
   mutable std::mutex groups_mutex_;
   ca::WrittenByGroup groups_;

@@ -14,7 +14,7 @@
 namespace ioc_exporter::traces {
 namespace {
 
-static_assert(sizeof(iocx_trace_config) == 40 && sizeof(iocx_trace_wish_key) == 16);
+static_assert(sizeof(iocx_trace_config) == 32 && sizeof(iocx_trace_wish_key) == 16);
 static_assert(sizeof(iocx_trace_wish) == 24 && sizeof(iocx_trace_span) == 40);
 static_assert(sizeof(iocx_trace_put) == 40 && offsetof(iocx_trace_put, sp) == 36);
 static_assert(sizeof(iocx_trace_chain) == 128 && offsetof(iocx_trace_chain, put) == 48);

@@ -31,8 +31,8 @@ void add_options(OptionTable& table, Options& options) {
   table.add(
       "Traces",
       {{"--traces.rate=N traces.rate",
-        "Traces per second of each IOC, such as 0.1; 0: only those that other options or commands "
-        "choose",
+        "Traces per second of each IOC, such as 0.1, by lot; 0: only those that other options or "
+        "commands choose",
         number(options.rate, 0, 100'000)},
        {"traces.slower=DURATION", "Also chains that take this long or longer; 0: none",
         duration(options.slower)},

@@ -59,7 +59,7 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
 void add_outlet_options(OptionTable& table, OutletOptions& options) {
   table.add(
       "Traces",
-      {{"traces.kept=N", "Newest traces in memory, for ioc_exporter trace and /flame",
+      {{"traces.kept=N", "Newest traces in memory, for ioc_exporter trace",
         whole_number(options.memory_traces, 1, kMostTraces)},
        {"traces.memory=BYTES", "Memory for these traces", bytes(options.memory_bytes)},
        {"--traces.zipkin=URL traces.zipkin", "Zipkin, such as http://zipkin:9411",

@@ -108,9 +108,10 @@ Result<void> TraceSelectors::tell_settings(std::uint32_t slot, const Ioc& ioc) c
   if (!ioc.told.empty()) config.settings |= IOCX_TRACE_HAS_WISHES;
   config.slower_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(options_.slower).count());
   if (options_.rate > 0) {
-    config.interval_ns = static_cast<std::uint64_t>(std::llround(1e9 / options_.rate));
-    const auto at_once = static_cast<std::uint64_t>(std::ceil(options_.rate));
-    config.burst_ns = config.interval_ns * (at_once - 1);
+    constexpr double kLongest = 1ULL << 47;  // the kernel's numbers have no room for more
+    config.interval_ns =
+        static_cast<std::uint64_t>(std::llround(std::min(1e9 / options_.rate, kLongest)));
+    config.at_once = static_cast<std::uint32_t>(std::ceil(options_.rate));
   }
   return maps_.config.update(slot, config);
 }
@@ -147,8 +148,8 @@ Result<void> TraceSelectors::add(std::uint32_t slot, std::uint32_t generation,
   if (const auto known = iocs_.find(slot);
       known != iocs_.end() && known->second.generation != generation)
     if (auto ok = remove(slot, known->second.generation); !ok) return ok;
-  if (!iocs_.contains(slot) && maps_.tokens.fd() >= 0)  // tokens of the slot's former IOC
-    if (auto ok = maps_.tokens.update(slot, 0); !ok) return ok;
+  if (!iocs_.contains(slot) && maps_.lots.fd() >= 0)  // of the slot's former IOC
+    if (auto ok = maps_.lots.update(slot, {}); !ok) return ok;
   Ioc& ioc = iocs_[slot];
   if (ioc.name != name)
     for (Asked& one : demands_) one.matches.erase(slot);

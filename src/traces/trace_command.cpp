@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <random>
 #include <string>
@@ -18,7 +17,6 @@
 #include "base/time_text.h"
 #include "putlog/puts_command.h"
 #include "putlog/puts_table.h"
-#include "traces/flame.h"
 #include "traces/json.h"
 #include "traces/trace_query.h"
 #include "traces/tree_text.h"
@@ -29,14 +27,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kFailed = 1, kUsage = 2, kNone = 3;
-constexpr std::chrono::seconds kWriteEvery{1};
 
 constexpr const char* kHelp = R"help(NAME
   ioc_exporter trace - shows live which records a put, scan or callback processes
 
 SYNOPSIS
   ioc_exporter trace [--for=DURATION | --since=TIME] [--slower=DURATION] [--cause=CAUSE] [--ioc=REGEX]
-                     [--json | --flame=FILE] [--url=URL] RECORD
+                     [--json] [--url=URL] RECORD
 
 DESCRIPTION
   Asks the ioc_exporter on the IOC's host, which runs with --collector.traces, for traces of the
@@ -67,9 +64,6 @@ OPTIONS
                     direct or other
   --ioc=REGEX       only of IOCs with such names
   --json            one line of JSON for each trace (docs/traces.md has the keys)
-  --flame=FILE      print nothing, but write a file of folded stacks for flamegraph.pl or speedscope:
-                    own time of each record, in nanoseconds, by the chain that led to it. It is
-                    rewritten each second, so Ctrl-C leaves a complete file
 @exporter@
   --help            print this text
 
@@ -79,7 +73,6 @@ EXIT STATUS
 EXAMPLES
   ioc_exporter trace --for=1m --slower=5ms 'SR:.*'
   ioc_exporter trace --since=10m --cause=ca SR:I
-  ioc_exporter trace --for=1m --flame=sr.folded 'SR:.*' && flamegraph.pl sr.folded > sr.svg
 )help";
 
 // A random ticket: with the connection that follows, the demand with this ticket ends.
@@ -98,52 +91,13 @@ bool write(std::FILE* out, const std::string& text) {
   return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
 }
 
-// A file of folded stacks. Another program never sees half of it where it is a file that can be
-// put in place; else (a pipe, a terminal) it is written at the end only.
-class FlameFile {
- public:
-  explicit FlameFile(std::string path) : path_(std::move(path)) {
-    std::error_code none;
-    const auto status = std::filesystem::status(path_, none);
-    replaced_ = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
-  }
-
-  void add(const Trace& trace) { flame_.add(trace); }
-  std::uint64_t traces() const { return flame_.traces(); }
-
-  Result<void> write_sometimes() {
-    if (!replaced_ || Clock::now() < next_) return {};
-    next_ = Clock::now() + kWriteEvery;
-    return write_now();
-  }
-
-  Result<void> write_now() const {
-    const std::string to = replaced_ ? path_ + ".new" : path_;
-    std::FILE* const file = std::fopen(to.c_str(), "we");
-    if (file == nullptr) return last_error("write " + to);
-    const bool written = write(file, flame_.folded());
-    if (std::fclose(file) != 0 || !written) return last_error("write " + to);
-    if (replaced_ && std::rename(to.c_str(), path_.c_str()) != 0)
-      return last_error("rename " + to + " to " + path_);
-    return {};
-  }
-
- private:
-  const std::string path_;
-  bool replaced_ = false;
-  Flame flame_;
-  Clock::time_point next_{};
-};
-
 // Prints traces as they come. It stops where printing fails.
 class Printer {
  public:
   Printer(const CommandLine& line, std::FILE* out)
       : out_(out),
         json_(line.given.contains("json")),
-        coloured_(::isatty(::fileno(out)) == 1 && std::getenv("NO_COLOR") == nullptr) {
-    if (const std::string& file = line.values.at("flame"); !file.empty()) flame_.emplace(file);
-  }
+        coloured_(::isatty(::fileno(out)) == 1 && std::getenv("NO_COLOR") == nullptr) {}
 
   // False: no more are wanted.
   bool take(const std::vector<std::string>& lines) {
@@ -155,18 +109,12 @@ class Printer {
       }
       ++count_;
       ++causes_[trace->cause.kind];
-      if (flame_)
-        flame_->add(*trace);
-      else if (!write(out_,
-                      json_ ? putlog::json_lines({to_json(*trace)}) : tree_text(*trace, coloured_)))
+      if (!write(out_,
+                 json_ ? putlog::json_lines({to_json(*trace)}) : tree_text(*trace, coloured_)))
         closed_ = true;
       if (closed_) return false;
     }
-    if (flame_ && !lines.empty()) note(flame_->write_sometimes());
-    return problem_.empty();
-  }
-  void end() {
-    if (flame_ && count_ > 0) note(flame_->write_now());
+    return true;
   }
   std::uint64_t count() const { return count_; }
   // What to ask for where nearly all traces have one cause, and it is no put; "": nothing.
@@ -182,13 +130,8 @@ class Printer {
   const std::string& problem() const { return problem_; }
 
  private:
-  void note(const Result<void>& written) {
-    if (!written) problem_ = written.error().message();
-  }
-
   std::FILE* out_;
   const bool json_, coloured_;
-  std::optional<FlameFile> flame_;
   std::uint64_t count_ = 0;
   std::map<std::string, std::uint64_t> causes_;
   bool closed_ = false;
@@ -214,9 +157,7 @@ int result_of(const CommandLine& line, const Printer& printer, const std::string
   if (printer.closed()) return 0;
   if (!problem.empty()) return fail(err, kFailed, problem);
   if (!printer.problem().empty())
-    return fail(err, kFailed,
-                line.values.at("flame").empty() ? not_an_exporter(line, printer.problem()).message()
-                                                : printer.problem());
+    return fail(err, kFailed, not_an_exporter(line, printer.problem()).message());
   if (const std::string advice = printer.advice();
       !advice.empty() && line.values.at("cause").empty())
     fail(err, 0, advice);
@@ -233,7 +174,6 @@ int print_those_since(const CommandLine& line, Printer& printer, std::FILE* err)
     return printer.take(lines) && good;
   });
   if (!answered) return fail(err, kFailed, answered.error().message());
-  printer.end();
   std::string problem = stream.problem();
   if (!problem.empty()) problem = not_an_exporter(line, problem).message();
   return result_of(line, printer, printer.problem().empty() ? problem : "", err);
@@ -270,7 +210,6 @@ int print_as_they_come(const CommandLine& line, std::chrono::milliseconds lasts,
     return problem.empty();
   });
   if (!followed) return fail(err, kFailed, followed.error().message());
-  printer.end();
   if (problem.empty() && !records)
     return fail(err, kNone, "no IOC has such a record: " + terminal_cell(line.words.front()));
   if (problem.empty() && printer.problem().empty() && !printer.closed() && Clock::now() < until)
@@ -283,8 +222,7 @@ int print_as_they_come(const CommandLine& line, std::chrono::milliseconds lasts,
 int trace_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {
   const auto line = parse_command(
       with_exporter_options(
-          {{{"for", ""}, {"since", ""}, {"slower", ""}, {"cause", ""}, {"ioc", ""}, {"flame", ""}},
-           {"json"}}),
+          {{{"for", ""}, {"since", ""}, {"slower", ""}, {"cause", ""}, {"ioc", ""}}, {"json"}}),
       count, arguments);
   const auto usage = [err](const std::string& why) {
     return fail(err, kUsage, why + " (see ioc_exporter trace --help)");
@@ -294,8 +232,6 @@ int trace_command(int count, const char* const* arguments, std::FILE* out, std::
   if (line->words.size() != 1) return usage(line->words.empty() ? "which RECORD?" : "one RECORD");
   const bool since = !line->values.at("since").empty();
   if (since && line->given.contains("for")) return usage("--since and --for exclude each other");
-  if (line->given.contains("json") && line->given.contains("flame"))
-    return usage("--json and --flame exclude each other");
   // Errors here are wrong usage, not the exporter's refusal.
   const std::string query = query_of(*line, {"ioc", "cause", "slower", "since", "for"});
   const auto good = parse_trace_query(query, {});

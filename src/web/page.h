@@ -16,25 +16,6 @@ inline constexpr const char* kHtmlContentType = "text/html; charset=utf-8";
 // At "/": version, IOCs, probes, links.
 std::string render_landing_page(const exposition::StatusPage& page);
 
-// At /flame: own time of records, as boxes in boxes.
-//
-// A box, as wide as its part of the one that it stands below.
-struct FlameFrame {
-  std::string name, title;  // the title where the mouse rests on it
-  std::string link;         // "" = none
-  double part = 0;          // in any unit, one for all
-  std::vector<FlameFrame> below;
-};
-
-struct FlamePage {
-  std::string record, ioc;   // as asked for; in the form
-  std::string problem;       // of the query
-  std::uint64_t traces = 0;  // of which it is
-  FlameFrame all;
-};
-
-std::string render_flame_page(const FlamePage& page);
-
 // At /puts: live puts, or those since a time that are in memory.
 struct PutsPage {
   std::string pv, client, user, since;  // as asked for; in the form

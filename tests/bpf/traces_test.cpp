@@ -1,6 +1,9 @@
 // Chains of records as the kernel tells of them, on a process whose every call is known.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <thread>
+
 #include "base/wall_clock.h"
 #include "fake_ioc.h"
 #include "kernel/map.h"
@@ -119,13 +122,13 @@ class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirect
     options.rate = 100'000;
     return options;
   }
-  // So many, and then no more for an hour.
-  void choose_first(std::uint32_t number) {
+  // Room in the first second, and then next to no chance.
+  void choose_first(std::uint32_t at_once) {
     iocx_trace_config config{};
     config.generation = generation();
     config.causes = (1u << IOCX_CAUSES) - 1;
-    config.interval_ns = 3600 * IOCX_NS_PER_SECOND;
-    config.burst_ns = config.interval_ns * (number - 1);
+    config.interval_ns = 1ULL << 50;
+    config.at_once = at_once;
     choose(none());
     ASSERT_TRUE(loaded_->probe.object().maps().traces.config.update(slot_, config));
   }
@@ -203,14 +206,37 @@ TEST_P(TracesTest, TheCauseIsTheThreads) {
   EXPECT_EQ(only_trace().cause.kind, "callback");
 }
 
-TEST_P(TracesTest, TheRateIsKeptExactly) {
+TEST_P(TracesTest, AStormGetsNoMoreThanTheRoomOfASecond) {
   choose_first(7);
   fake_.ask({"set 0 link 1", "call 0 100"});
-  EXPECT_EQ(traces().size(), 7u);
-  EXPECT_EQ(counted(IOCX_TRACE_SENT), 7u);
+  EXPECT_EQ(traces().size(), IOCX_TRACE_LOT_ROOM(7u));
+  EXPECT_EQ(counted(IOCX_TRACE_SENT), IOCX_TRACE_LOT_ROOM(7u));
   choose(none());
   fake_.ask("call 0 100");
   EXPECT_TRUE(traces().empty());
+}
+
+// Ten in a row, and a pause: what comes first after it is chosen no more often than the last.
+TEST_P(TracesTest, EachOfTenEqualRecordsHasTheSameChance) {
+  Options options = none();
+  options.rate = 500;
+  choose(options);
+  const auto& lots = loaded_->probe.object().maps().traces.lots;
+  constexpr std::size_t kRows = 10, kChosen = 1500;
+  std::map<std::string, double> chosen;
+  std::size_t all = 0;
+  while (all < kChosen) {
+    for (std::size_t i = 0; i < kRows; ++i) fake_.ask("call " + std::to_string(i) + " 1");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const auto found = traces();
+    if (value_of(lots.lookup(slot_))->usual == 0) continue;  // the first second chooses all
+    for (const Trace& trace : found) chosen[trace.spans.front().name] += 1;
+    all += found.size();
+  }
+  ASSERT_EQ(chosen.size(), kRows);
+  // Eight standard deviations: one run in 10^14 is beyond.
+  const double each = static_cast<double>(all) / kRows, bound = 8 * std::sqrt(each);
+  for (const auto& [record, count] : chosen) EXPECT_NEAR(count, each, bound) << record;
 }
 
 TEST_P(TracesTest, CallsThatDoNotProcessAreSkippedSpans) {

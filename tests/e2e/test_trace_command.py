@@ -1,4 +1,4 @@
-"""ioc_exporter trace: what is asked for is shown as the tree that it was; who may ask; /flame."""
+"""ioc_exporter trace: what is asked for is shown as the tree that it was; who may ask."""
 import json
 import re
 import subprocess
@@ -92,17 +92,11 @@ def test_a_put_is_shown_as_its_tree(ioc, exporter, raw_client):
     assert without_times(text) == "".join(tree + "\n" for tree in trees)
     assert text.count("  * ") >= 10  # of each tree a branch, which is three records deep at least
 
-    # The same from memory, as lines of JSON and as a flame.
+    # The same from memory, as lines of JSON.
     done = run_exporter_as_nobody(*command(exporter, "--since=1h", "--json", "C:a2")[1:])
     assert done.returncode == 0, done.stderr
     traces = [json.loads(line) for line in done.stdout.splitlines()]
     assert [trace["cause"]["value"] for trace in traces] == [1, 7]
-    own = sum(span["self_ns"] for trace in traces for span in trace["spans"] if span["name"] == "C:a2")
-    folded = run_exporter(*command(exporter, "--since=1h", "--flame=/dev/stdout", "C:a2")[1:])
-    assert f"trace-command;put C:set;C:set;C:fan;C:a;C:a2 {own}\n" in folded.stdout
-    page = exporter.request("/flame?record=C:a2")[2].decode()
-    assert "<p>2 traces</p>" in page and "title=\"C:a2: " in page and "<script" not in page
-    assert "/flame" in exporter.request("/")[2].decode()
 
 
 def test_slower_and_cause_choose(ioc, exporter, raw_client):

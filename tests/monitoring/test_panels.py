@@ -210,7 +210,8 @@ def test_one_script_does_not_fill_the_list_of_alerts(tmp_path):
 def test_records_of_one_name_are_not_added_up(tmp_path):
     series = {f'epics_record_process_self_seconds_total{{ioc="{ioc}",record="X",{HERE}}}': f"0+{seconds}x20"
               for ioc, seconds in (("vac", 3), ("rf", 6))}
-    check(tmp_path, series, (query("records: Slowest by self time, time shown"), {'ioc="vac"': 0.05, 'ioc="rf"': 0.1}))
+    check(tmp_path, series, (query("records: Slowest by self time, time shown"),
+                            {'instance="h:10064",ioc="vac"': 0.05, 'instance="h:10064",ioc="rf"': 0.1}))
 
 
 def test_a_record_that_has_thrown_is_listed_until_its_ioc_restarts(tmp_path):

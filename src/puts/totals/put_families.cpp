@@ -17,7 +17,7 @@ using exposition::Series;
 using exposition::when;
 
 constexpr FamilyRow<PutSample> kPuts[] = {
-    {counter(kPutsTotal,
+    {counter("epics_puts_total",
              "Puts that clients sent to the IOC. Empty labels: the exporter does not "
              "know the name (yet)."),
      [](const PutSample& put, Series& to) {
@@ -48,7 +48,7 @@ constexpr FamilyRow<GatewaySample> kGateways[] = {
 };
 
 constexpr FamilyRow<PutDurationSample> kDurations[] = {
-    {histogram(kPutDurations,
+    {histogram("epics_put_duration_seconds",
                "Time from a put to the IOC's answer, over all clients: by Channel Access of those "
                "with callback."),
      [](const PutDurationSample& duration, Series& to) {

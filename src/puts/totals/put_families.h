@@ -29,18 +29,6 @@ constexpr std::string_view op_name(PutOp op, bool by_pva) {
   if (by_pva) return op == PutOp::write ? kPvaPutOp : kPvaCallOp;
   return op == PutOp::write ? "write" : "write_notify";
 }
-inline constexpr std::string_view kPutsTotal = "epics_puts_total";
-inline constexpr std::string_view kPutDurations = "epics_put_duration_seconds";
-
-// The labels of one series of kPutsTotal, in their order.
-inline std::vector<exposition::Label> put_labels(std::string_view protocol, std::string_view ioc,
-                                                 std::string_view pv, std::string_view client,
-                                                 std::string_view user, std::string_view host,
-                                                 std::string_view op) {
-  return {{"ioc", ioc},   {"protocol", protocol}, {"pv", pv}, {"client", client},
-          {"user", user}, {"client_host", host},  {"op", op}};
-}
-
 // Puts, with the time of the last of each, those that failed, gateways, durations, and who is
 // connected. Samples with the same labels are one series: their sum, or the latest time. `encoder`
 // makes the labels.

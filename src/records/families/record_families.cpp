@@ -83,7 +83,7 @@ constexpr exposition::Family kProcess{
     "Times that the record processed: calls of dbProcess that were not skipped, and processings "
     "without it (cause direct)."};
 constexpr exposition::Family kDuration{
-    kProcessDurations, exposition::FamilyType::histogram,
+    "epics_record_process_duration_seconds", exposition::FamilyType::histogram,
     "Duration of dbProcess for the record, with the records that it processed "
     "in turn; sampled while epics_ioc_timed_ratio is below 1."};
 constexpr exposition::Family kSelf{

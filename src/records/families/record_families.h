@@ -111,8 +111,6 @@ class RecordRows {
   std::deque<RecordSample> sums_;  // of rows with several samples; a deque keeps addresses
 };
 
-inline constexpr std::string_view kProcessDurations = "epics_record_process_duration_seconds";
-
 // For all IOCs that are up. A record that was never processed has its info and a process_total of 0
 // (so that increase() sees the first processing) and nothing else. `by_type`: the same IOCs with
 // the sums that durations are shown of, and without info; null: of each record. `edges`: of

@@ -146,7 +146,7 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (loaded.skeleton->rodata->cfg_traces != 0) {
     RecordTraceMaps& traces = views.traces;
     if (auto ok = kernel::open_view(traces.config, maps.trace_config); !ok) return ok;
-    if (auto ok = kernel::open_view(traces.tokens, maps.trace_tokens); !ok) return ok;
+    if (auto ok = kernel::open_view(traces.lots, maps.trace_lots); !ok) return ok;
     if (auto ok = kernel::open_view(traces.wishes, maps.trace_wishes); !ok) return ok;
     if (auto ok = kernel::open_view(traces.counts, maps.trace_counts); !ok) return ok;
     if (auto ok = kernel::open_view(traces.links, maps.trace_links); !ok) return ok;
@@ -178,7 +178,7 @@ Result<void> RecordProcessObject::configure_traces(Loaded& loaded, const kernel:
   skeleton.rodata->cfg_trace_wake = traces.wake_at;
   skeleton.rodata->cfg_trace_ring = traces.size;
   if (traces.on()) return kernel::size_map(maps.trace_threads, skeleton.rodata->thread_mask + 1);
-  for (bpf_map* map : {maps.trace_threads, maps.trace_config, maps.trace_tokens, maps.trace_wishes,
+  for (bpf_map* map : {maps.trace_threads, maps.trace_config, maps.trace_lots, maps.trace_wishes,
                        maps.trace_pending, maps.trace_counts, maps.trace_links})
     if (const int err = bpf_map__set_autocreate(map, false); err < 0)
       return kernel::libbpf_error(err, "leave out a BPF map");

@@ -21,6 +21,7 @@
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
 #include "shared/scan_lists.h"
+#include "shared/trace_lot.h"
 #include "shared/traces.h"
 
 namespace ioc_exporter::records {
@@ -58,7 +59,7 @@ struct RecordPutMaps {
 // Of bpf/traces/maps.bpf.h; while traces are off there are none.
 struct RecordTraceMaps {
   kernel::MapView<std::uint32_t, iocx_trace_config> config;  // by slot
-  kernel::MapView<std::uint32_t, std::uint64_t> tokens;      // by slot
+  kernel::MapView<std::uint32_t, iocx_trace_lot> lots;       // by slot
   kernel::MapView<iocx_trace_wish_key, iocx_trace_wish> wishes;
   kernel::MapView<std::uint32_t, std::uint64_t> counts;  // per CPU: IOCX_TRACE_SENT, drops
   kernel::MapView<iocx_trace_link_key, iocx_trace_link> links;

@@ -1,4 +1,4 @@
-// /api/v1/traces and /flame, by requests and through a real server with its command.
+// /api/v1/traces, by requests and through a real server with its command.
 #include "app/traces_request.h"
 
 #include <gmock/gmock.h>
@@ -149,7 +149,6 @@ TEST_F(TracesRequestTest, AQueryIsAnsweredWithLines) {
   ring_.reset();
   EXPECT_EQ(ask("").status, 404);
   EXPECT_EQ(answer_demand(nullptr, request("record=A")).status, 404);
-  EXPECT_EQ(answer_flame_page(ring_, request("")).status, 404);
 }
 
 TEST_F(TracesRequestTest, ADemandIsPassedOn) {
@@ -256,16 +255,6 @@ TEST_F(TracesRequestTest, TheCommandPrintsTracesInMemory) {
   EXPECT_EQ(none.status, 3);
   EXPECT_EQ(none.out + none.err, "");
   EXPECT_TRUE(taker_.asked().empty());
-  const std::string file = testing::TempDir() + "traces.folded";
-  EXPECT_EQ(run({".*", "--since=1m", "--flame=" + file}).out, "");
-  std::ifstream stream(file);
-  std::stringstream folded;
-  folded << stream.rdbuf();
-  EXPECT_EQ(folded.str(),
-            "ps;scan 1 second;A 1000000\nps;scan 1 second;A;RB 1000000\n"
-            "ps;scan 1 second;B 1000000\nps;scan 1 second;B;RB 1000000\n");
-  std::filesystem::remove(file);
-  EXPECT_EQ(run({".*", "--since=1m", "--flame=/no/such/folder/file"}).status, 1);
 }
 
 TEST_F(TracesRequestTest, TheCommandPrintsErrors) {
@@ -276,7 +265,6 @@ TEST_F(TracesRequestTest, TheCommandPrintsErrors) {
                                                 {"A", "--cause=no"},
                                                 {"A", "--slower=x"},
                                                 {"A", "--since=1m", "--for=1s"},
-                                                {"A", "--json", "--flame=x"},
                                                 {"A", "--nonsense"}})
     EXPECT_EQ(run(words).status, 2) << testing::PrintToString(words);
   EXPECT_EQ(run({"A"}).status, 1);
@@ -288,30 +276,6 @@ TEST_F(TracesRequestTest, TheCommandPrintsErrors) {
   const Ended many = run({"many"});
   EXPECT_EQ(many.status, 1);
   EXPECT_NE(many.err.find("HTTP status 503: 503 too many are asked for"), std::string::npos);
-}
-
-// Names are what IOCs and clients say.
-TEST_F(TracesRequestTest, ThePageShowsTextsAsTexts) {
-  ring_->receive(std::vector{trace_of(1, "<script>alert(1)</script>"), trace_of(2, "B")});
-  const auto page = answer_flame_page(ring_, request(""));
-  EXPECT_EQ(page.status, 200);
-  EXPECT_EQ(page.body.find("<script"), std::string::npos);
-  EXPECT_NE(page.body.find("<p>2 traces</p>"), std::string::npos);
-  EXPECT_NE(page.body.find("&lt;script&gt;alert"), std::string::npos);
-  EXPECT_THAT(page.body, testing::HasSubstr("title=\"B: 2.000 ms, own 1.000 ms, 1 times\"><a "
-                                            "href=\"/flame?record=B\">B</a>"));
-  EXPECT_THAT(page.body, testing::HasSubstr(
-                             "<div style=\"width:50.0000%\"><div class=\"box odd\" title=\"B: "));
-  EXPECT_THAT(
-      page.body,
-      testing::HasSubstr("href=\"/flame?record=%3Cscript%3Ealert%5C%281%5C%29%3C%2Fscript%3E\""));
-  EXPECT_EQ(page.headers.at("Content-Security-Policy").find("script-src"), std::string::npos);
-  const auto one = answer_flame_page(ring_, request("record=B&ioc=ps%22%7C.*"));
-  EXPECT_NE(one.body.find("<p>1 traces</p>"), std::string::npos);
-  EXPECT_NE(one.body.find("value=\"ps&quot;|.*\""), std::string::npos);
-  EXPECT_EQ(answer_flame_page(ring_, request("record=(")).status, 400);
-  EXPECT_THAT(answer_flame_page(ring_, request("record=no")).body,
-              testing::HasSubstr("<p>0 traces</p>"));
 }
 
 }  // namespace

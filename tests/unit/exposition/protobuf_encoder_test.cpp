@@ -9,7 +9,6 @@
 #include <cmath>
 #include <limits>
 
-#include "exposition/exemplar_book.h"
 #include "exposition/text_encoder.h"
 #include "metrics.pb.h"
 #include "support/snapshot.h"
@@ -101,26 +100,6 @@ TEST(ProtobufEncoder, CountersGaugesAndUntyped) {
   EXPECT_EQ(encoder.take(), "");
 }
 
-TEST(ProtobufEncoder, ExemplarsAreOfTheCounter) {
-  ProtobufEncoder encoder;
-  ExemplarBook book;
-  book.note({"x_total", {{"ioc", "i"}}, {{"seq", "77"}}, 1, 1790000300.25});
-  book.note({"x_total", {{"ioc", "j"}}, {{"seq", "78"}}, 1, 0});
-  encoder.use_exemplars(book.encoded(encoder));
-  encoder.begin_family({"x_total", FamilyType::counter, "X."});
-  encoder.count(encoder.labels({{"ioc", "i"}}), 23, CounterFacts{});
-  encoder.count(encoder.labels({{"ioc", "j"}}), 2, CounterFacts{});
-  const auto family = decoded(encoder.take()).at(0);
-  const auto& exemplar = family.metric(0).counter().exemplar();
-  ASSERT_EQ(exemplar.label_size(), 1);
-  EXPECT_EQ(exemplar.label(0).name(), "seq");
-  EXPECT_EQ(exemplar.label(0).value(), "77");
-  EXPECT_EQ(exemplar.value(), 1);
-  EXPECT_EQ(exemplar.timestamp().seconds(), 1790000300);
-  EXPECT_EQ(exemplar.timestamp().nanos(), 250'000'000);
-  EXPECT_FALSE(family.metric(1).counter().exemplar().has_timestamp());
-}
-
 // metrics.proto 0.4.0: Counter.created_timestamp is field 3. Debian 12's 0.3.0 does not know it.
 TEST(ProtobufEncoder, TellsWhenACounterWasZero) {
   ProtobufEncoder encoder;
@@ -133,35 +112,6 @@ TEST(ProtobufEncoder, TellsWhenACounterWasZero) {
   EXPECT_EQ(more.field(0).number(), 3);
   EXPECT_EQ(more.field(0).length_delimited(),
             std::string("\x08\xac\xf9\xc4\xd5\x06\x10\x80\xe5\x9a\x77"));
-}
-
-// metrics.proto 0.6.0: Histogram.exemplars is field 16. Debian 12's 0.3.0 does not know it.
-TEST(ProtobufEncoder, ExemplarsAreOfTheNativeHistogram) {
-  ProtobufEncoder encoder;
-  ExemplarBook book;
-  book.note({"x_seconds", {{"ioc", "i"}}, {{"trace_id", "0af7"}}, 0.75, 1790000300.25});
-  encoder.use_exemplars(book.encoded(encoder));
-  std::array<std::uint64_t, kPutHistogramSlots> buckets{};
-  buckets[kPutScale.slot(0)] = 23;
-  encoder.begin_histograms({"x_seconds", FamilyType::histogram, "X."}, HistogramEdges::of_puts());
-  encoder.histogram(encoder.labels({{"ioc", "i"}}), buckets, 20);
-  encoder.histogram(encoder.labels({{"ioc", "j"}}), buckets, 20);
-  const auto family = decoded(encoder.take()).at(0);
-  const auto more_of = [&](int metric) -> const google::protobuf::UnknownFieldSet& {
-    const auto& histogram = family.metric(metric).histogram();
-    EXPECT_EQ(histogram.sample_count(), 23u);
-    return histogram.GetReflection()->GetUnknownFields(histogram);
-  };
-  EXPECT_EQ(more_of(1).field_count(), 0);
-  ASSERT_EQ(more_of(0).field_count(), 1);
-  EXPECT_EQ(more_of(0).field(0).number(), 16);
-  io::prometheus::client::Exemplar exemplar;
-  ASSERT_TRUE(exemplar.ParseFromString(more_of(0).field(0).length_delimited()));
-  ASSERT_EQ(exemplar.label_size(), 1);
-  EXPECT_EQ(exemplar.label(0).name(), "trace_id");
-  EXPECT_EQ(exemplar.label(0).value(), "0af7");
-  EXPECT_EQ(exemplar.value(), 0.75);
-  EXPECT_EQ(exemplar.timestamp().seconds(), 1790000300);
 }
 
 // The default of every field that is left out is 0; what holds it is there.
