@@ -14,7 +14,7 @@ from harness.redirect import redirect
 from harness.scrape import PUTS
 from harness.wire import Wire, write, write_notify
 
-EXPORTER_OPTIONS = ["--no-collector.records", "--no-server-probe"]  # by the packets alone, but for `probing`
+EXPORTER_OPTIONS = ["--no-collector.records"]  # by the packets alone, but for `probing`
 PVS = ["F:set1", "F:set2"]
 TICKS = "ioc_exporter_loop_ticks_total"
 SERVERS = "forwarded|passes_on"

@@ -15,7 +15,7 @@ struct ca_udp_bpf;  // of libbpf
 namespace ioc_exporter::ca {
 
 struct CaUdpSizes {
-  std::uint32_t max_clients = 4096;    // addresses that search, a network namespace
+  std::uint32_t max_clients = 4096;    // addresses that search
   std::uint32_t max_searches = 16384;  // channels that clients look for; 200 bytes each
   std::uint32_t max_beacons = 4096;    // servers that send beacons
 };
