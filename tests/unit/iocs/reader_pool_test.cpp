@@ -63,24 +63,21 @@ TEST(ReadingRests, OthersGoOnWhileOneRests) {
 
 constexpr pid_t kOwner = 4711;
 
-// A child of a child of this process.
-pid_t reader_named(std::string_view comm) {
-  const RootedFs host("/");
-  for (const pid_t pid : Folder::open(host, "/proc")->numbers()) {
-    const auto stat = read_process_stat(host, pid);
-    const auto parent = stat && stat->comm == comm ? read_process_stat(host, stat->parent)
-                                                   : Result<ProcessStat>(error_in_words("none"));
-    if (parent && parent->parent == ::getpid()) return pid;
-  }
-  return 0;
-}
-
 class ReaderPoolOfSlowReaders : public testing::Test {
  protected:
   ReaderPoolOfSlowReaders() : pool_(RootedFs(tree_.path())) { pool_.use_helper(helper_); }
 
   Result<ElfSymbols> symbols(const UniqueFd& file) {
     return pool_.symbols(kOwner, file.get(), "a file");
+  }
+  // A child of the helper: those of an earlier test's may still be ending.
+  pid_t reader_named(std::string_view comm) const {
+    const RootedFs host("/");
+    for (const pid_t pid : Folder::open(host, "/proc")->numbers()) {
+      const auto stat = read_process_stat(host, pid);
+      if (stat && stat->comm == comm && stat->parent == helper_->pid()) return pid;
+    }
+    return 0;
   }
   // Returns once the reader is stopped; a signal alone may still be on its way.
   static void stop(pid_t reader) {
