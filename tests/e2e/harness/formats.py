@@ -12,23 +12,20 @@ PROTOBUF = ("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFa
 class FormatProxy:
     """Passes scrapes on and asks for the format that the path names: /text, /openmetrics, /protobuf.
 
-    A Prometheus takes what comes by its Content-Type; which format it asks for is its own affair. By any other
-    path it gets what it asks for itself.
+    A Prometheus takes what comes by its Content-Type; which format it asks for is its own affair.
     """
     ACCEPT = {"/text": TEXT, "/openmetrics": OPENMETRICS, "/protobuf": PROTOBUF}
 
     def __init__(self, exporter_port: int):
         accept = self.ACCEPT
         self.content_types: dict[str, str] = {}
-        self.asked: dict[str, str] = {}  # Accept headers by path
-        content_types, asked = self.content_types, self.asked
+        content_types = self.content_types
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                asked[self.path] = accept.get(self.path, self.headers["Accept"])
                 connection = http.client.HTTPConnection("127.0.0.1", exporter_port, timeout=60)
                 connection.request("GET", "/metrics", headers={
-                    "Accept": asked[self.path],
+                    "Accept": accept[self.path],
                     "Accept-Encoding": self.headers.get("Accept-Encoding", "identity")})
                 answer = connection.getresponse()
                 body = answer.read()

@@ -35,17 +35,16 @@ def prometheus_3() -> pathlib.Path:
 
 
 class Prometheus:
-    """Scrapes `jobs`, name to "address:port/path", and evaluates `rules` every `interval` seconds. `settings`: more of a
-    job's configuration, by its name; `more`: other sections of the configuration."""
+    """Scrapes `jobs`, name to "address:port/path", and evaluates `rules` every `interval` seconds. `more`: other sections of the
+    configuration."""
 
     def __init__(self, log_dir: pathlib.Path, jobs: Mapping[str, str], *options: str, name: str = "prometheus",
                  binary: pathlib.Path | None = None, interval: int = 1, rules: Sequence[object] = (),
-                 settings: Mapping[str, dict] | None = None, more: Mapping[str, dict] | None = None):
+                 more: Mapping[str, dict] | None = None):
         scrapes = []
         for job, url in jobs.items():
             target, _, path = url.partition("/")
-            scrapes.append({"job_name": job, "metrics_path": f"/{path}", "static_configs": [{"targets": [target]}],
-                            **(settings or {}).get(job, {})})
+            scrapes.append({"job_name": job, "metrics_path": f"/{path}", "static_configs": [{"targets": [target]}]})
         times = {"scrape_interval": f"{interval}s", "scrape_timeout": f"{interval}s", "evaluation_interval": f"{interval}s"}
         config = {"global": times, "rule_files": [str(path) for path in rules], "scrape_configs": scrapes, **(more or {})}
         (log_dir / f"{name}.yml").write_text(json.dumps(config))  # which is YAML, too

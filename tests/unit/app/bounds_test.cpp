@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
 #include <random>
 #include <tuple>
@@ -233,21 +232,6 @@ TEST(Bounds, UnexpectedPutsAreSummedByRuleFromNoneOn) {
   using Sums = std::map<std::string, std::uint64_t>;
   EXPECT_EQ(sums_of(0), (Sums{{"night forbidden", 0}, {"default unexpected", 0}}));
   EXPECT_EQ(sums_of(7), (Sums{{"night forbidden", 7}, {"default unexpected", 7}}));
-}
-
-// Whatever a client does before it.
-TEST(Bounds, AForbiddenPutIsNamedAfterAFloodOfOthers) {
-  constexpr std::size_t kFlood = 30'000;
-  Bounds bounds((exposition::BoundsOptions()));
-  Snapshot flood = snapshot_of();
-  for (std::size_t i = 0; i < kFlood; ++i)
-    flood.unexpected_puts.push_back(
-        {"ps", "A" + std::to_string(i), "c", "u", "h", "default", "unexpected", 1, 5.0});
-  Snapshot first = flood;
-  bounds.apply(first);
-  flood.unexpected_puts.push_back({"ps", "Magnet", "c", "u", "h", "night", "forbidden", 1, 6.0});
-  bounds.apply(flood);
-  EXPECT_EQ(std::ranges::count(flood.unexpected_puts, "Magnet", &UnexpectedPutSample::pv), 1);
 }
 
 TEST(Bounds, TheNewestForbiddenPutOfEachRuleIsNamedAndItsSumGoesOn) {

@@ -91,32 +91,38 @@ TEST(Options, Values) {
   EXPECT_TRUE(options.strict);
 }
 
-TEST(Options, UsageErrorsNameTheOptionAndTheCause) {
-  EXPECT_NE(refusal({"--no-such-flag"}).find("no-such-flag"), std::string::npos);
-  EXPECT_NE(refusal({"--ioc.include=("}).find("ioc.include"), std::string::npos);
-  EXPECT_NE(refusal({"--ioc.exclude=*"}).find("ioc.exclude"), std::string::npos);
-  EXPECT_NE(refusal({"--once=soon"}).find("--once"), std::string::npos);
-  EXPECT_NE(refusal({"--discovery.interval=1ms"}).find("--discovery.interval"), std::string::npos);
-  EXPECT_NE(refusal({"--ioc.name-source=guess"}).find("guess"), std::string::npos);
-  EXPECT_NE(refusal({"--log.level=loud"}).find("loud"), std::string::npos);
-  EXPECT_NE(refusal({"--log.format=xml"}).find("xml"), std::string::npos);
-  EXPECT_NE(refusal({"--web.max-requests=0"}).find("--web.max-requests"), std::string::npos);
-  EXPECT_NE(refusal({"--web.max-requests=many"}).find("many"), std::string::npos);
-  EXPECT_NE(refusal({"--web.telemetry-path=metrics"}).find("metrics"), std::string::npos);
-  EXPECT_NE(refusal({"--web.listen-address=nowhere:port"}).find("nowhere:port"), std::string::npos);
-  EXPECT_NE(refusal({"--ca.server-port=5064,0"}).find("--ca.server-port"), std::string::npos);
-  EXPECT_NE(refusal({"--ca.server-port=65536"}).find("65536"), std::string::npos);
-  EXPECT_NE(refusal({"--ca.max-channels=1023"}).find("--ca.max-channels"), std::string::npos);
-  EXPECT_NE(refusal({"--ca.max-circuits=4194305"}).find("--ca.max-circuits"), std::string::npos);
-  EXPECT_NE(refusal({"--records.max-threads=15"}).find("--records.max-threads"), std::string::npos);
-  EXPECT_NE(refusal({"--records.stuck-after=long"}).find("long"), std::string::npos);
-  EXPECT_NE(refusal({"--histogram.factor=3"}).find("--histogram.factor"), std::string::npos);
-  EXPECT_NE(refusal({"--series=few"}).find("\"few\" is none of all, site"), std::string::npos);
-  EXPECT_NE(refusal({"--overhead.budget=-1"}).find("--overhead.budget"), std::string::npos);
-  EXPECT_NE(refusal({"--overhead.budget=nan"}).find("nan"), std::string::npos);
-  EXPECT_NE(refusal({"stray"}).find("stray"), std::string::npos);
-  EXPECT_NE(refusal({"--no-collector.records", "--no-collector.puts"}).find("collectors"),
-            std::string::npos);
+TEST(Options, UsageErrorsNameTheOptionOrTheCause) {
+  const std::pair<std::vector<const char*>, const char*> kBad[] = {
+      {{"--no-such-flag"}, "no-such-flag"},
+      {{"--ioc.include=("}, "ioc.include"},
+      {{"--ioc.exclude=*"}, "ioc.exclude"},
+      {{"--once=soon"}, "--once"},
+      {{"--discovery.interval=1ms"}, "--discovery.interval"},
+      {{"--ioc.name-source=guess"}, "guess"},
+      {{"--log.level=loud"}, "loud"},
+      {{"--log.format=xml"}, "xml"},
+      {{"--web.max-requests=0"}, "--web.max-requests"},
+      {{"--web.max-requests=many"}, "many"},
+      {{"--web.telemetry-path=metrics"}, "metrics"},
+      {{"--web.listen-address=nowhere:port"}, "nowhere:port"},
+      {{"--ca.server-port=5064,0"}, "--ca.server-port"},
+      {{"--ca.server-port=65536"}, "65536"},
+      {{"--ca.max-channels=1023"}, "--ca.max-channels"},
+      {{"--ca.max-circuits=4194305"}, "--ca.max-circuits"},
+      {{"--records.max-threads=15"}, "--records.max-threads"},
+      {{"--records.stuck-after=long"}, "long"},
+      {{"--histogram.factor=3"}, "--histogram.factor"},
+      {{"--series=few"}, "\"few\" is none of all, site"},
+      {{"--overhead.budget=-1"}, "--overhead.budget"},
+      {{"--overhead.budget=nan"}, "nan"},
+      {{"stray"}, "stray"},
+      {{"--no-collector.records", "--no-collector.puts"}, "collectors"},
+      {{"--set=records.include=("}, "records.include"},
+      {{"--limit=put=3"}, "--limit: \"put=3\""},
+      {{"--set=pvs.expire=1s"}, "pvs.expire"},
+      {{"--config.check"}, "--config.check"}};
+  for (const auto& [arguments, named] : kBad)
+    EXPECT_NE(refusal(arguments).find(named), std::string::npos) << arguments.front();
 }
 
 TEST(Options, HelpShowsEachOptionOnce) {
@@ -141,10 +147,6 @@ TEST(Options, Series) {
   EXPECT_EQ(options.limits.puts.series, 5000u);
   EXPECT_EQ(options.limits.puts.per_client, 500u);
   EXPECT_EQ(options.ca.put_expiry, std::chrono::hours(24));
-  EXPECT_NE(refusal({"--set=records.include=("}).find("records.include"), std::string::npos);
-  EXPECT_NE(refusal({"--limit=put=3"}).find("--limit: \"put=3\""), std::string::npos);
-  EXPECT_NE(refusal({"--set=pvs.expire=1s"}).find("pvs.expire"), std::string::npos);
-  EXPECT_NE(refusal({"--config.check"}).find("--config.check"), std::string::npos);
 }
 
 TEST(Options, AnyKeyOfTheFileMayBeSet) {

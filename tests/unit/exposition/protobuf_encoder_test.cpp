@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "exposition/number_text.h"
 #include "exposition/text_encoder.h"
 #include "metrics.pb.h"
 #include "support/snapshot.h"
@@ -63,6 +64,12 @@ Histogram encoded(std::span<const std::uint64_t> buckets, const HistogramEdges& 
   const auto families = decoded(encoder.take());
   EXPECT_EQ(families.size(), 1u);
   return families.at(0).metric(0).histogram();
+}
+
+std::string text_of_number(double value) {
+  std::string text;
+  append_number(text, value);
+  return text;
 }
 
 LabelMap labels_of(const Metric& metric) {
@@ -176,6 +183,32 @@ TEST(ProtobufEncoder, NothingCountedIsStillANativeHistogram) {
   EXPECT_EQ(histogram.positive_span_size(), 0);
 }
 
+// Values of a metric by the names and labels that the text format has for them. The counts up to an
+// edge are those of all buckets below it.
+void add_values(const MetricFamily& family, const Metric& metric, const std::set<double>& edges,
+                std::map<std::pair<std::string, LabelMap>, double>& to) {
+  const LabelMap labels = labels_of(metric);
+  if (!metric.has_histogram()) {
+    to[{family.name(), labels}] = metric.has_counter() ? metric.counter().value()
+                                  : metric.has_gauge() ? metric.gauge().value()
+                                                       : metric.untyped().value();
+    return;
+  }
+  const Histogram& histogram = metric.histogram();
+  to[{family.name() + "_sum", labels}] = histogram.sample_sum();
+  to[{family.name() + "_count", labels}] = static_cast<double>(histogram.sample_count());
+  const auto buckets = buckets_of(histogram);
+  for (const double edge : edges) {
+    double below =
+        edge >= histogram.zero_threshold() ? static_cast<double>(histogram.zero_count()) : 0;
+    for (const auto& [k, count] : buckets)
+      if (std::exp2(k / 4.0) <= edge) below += static_cast<double>(count);
+    LabelMap with_edge = labels;
+    with_edge["le"] = edge < HUGE_VAL ? text_of_number(edge) : "+Inf";
+    to[{family.name() + "_bucket", with_edge}] = below;
+  }
+}
+
 // The same series with the same values as in the text format.
 TEST(ProtobufEncoder, AScrapeSaysWhatTheTextSays) {
   ProtobufEncoder encoder;
@@ -187,20 +220,15 @@ TEST(ProtobufEncoder, AScrapeSaysWhatTheTextSays) {
   for (const MetricFamily& family : decoded(encoder.take())) {
     ++families;
     ASSERT_TRUE(text.contains(family.name())) << family.name();
-    const auto& series = text.at(family.name()).series;
-    const bool histograms = family.type() == io::prometheus::client::HISTOGRAM;
-    for (const Metric& metric : family.metric()) {
-      const std::string name = family.name() + (histograms ? "_count" : "");
-      const auto found = series.find({name, labels_of(metric)});
-      ASSERT_NE(found, series.end()) << name;
-      const double value = histograms ? static_cast<double>(metric.histogram().sample_count())
-                           : metric.has_counter() ? metric.counter().value()
-                                                  : metric.gauge().value();
-      EXPECT_EQ(std::stod(found->second), value) << name;
+    std::map<std::pair<std::string, LabelMap>, double> expected, values;
+    std::set<double> edges;
+    for (const auto& [key, value] : text.at(family.name()).series) {
+      expected[key] = std::stod(value);
+      if (const auto le = key.second.find("le"); le != key.second.end())
+        edges.insert(std::stod(le->second));
     }
-    if (!histograms) {
-      EXPECT_EQ(series.size(), static_cast<std::size_t>(family.metric_size())) << family.name();
-    }
+    for (const Metric& metric : family.metric()) add_values(family, metric, edges, values);
+    EXPECT_EQ(values, expected) << family.name();
   }
   EXPECT_EQ(families, text.size());
 }

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include <array>
-#include <cstdlib>
 #include <limits>
 
 #include "exposition/openmetrics_encoder.h"
@@ -17,22 +16,6 @@ using namespace app;
 
 constexpr Family kCounter{"x_total", FamilyType::counter, "What\nit \\ \"is\"."};
 constexpr Family kHistogram{"x_seconds", FamilyType::histogram, "Duration."};
-
-// Value of the bucket with that edge, found by the number that `le` reads as; "" when there is
-// none.
-std::string bucket_value(const std::string& text, double edge) {
-  for (std::size_t at = text.find("le=\""); at != std::string::npos;
-       at = text.find("le=\"", at + 1)) {
-    if (std::strtod(text.c_str() + at + 4, nullptr) != edge) continue;
-    const std::size_t value = text.find("} ", at) + 2;
-    return text.substr(value, text.find('\n', value) - value);
-  }
-  return {};
-}
-
-TEST(TextEncoder, NamesItsFormat) {
-  EXPECT_EQ(TextEncoder().content_type(), "text/plain; version=0.0.4; charset=utf-8");
-}
 
 TEST(TextEncoder, WritesHeaderOnceAndSeries) {
   TextEncoder encoder;
@@ -114,22 +97,6 @@ TEST(TextEncoder, LabelsOfEveryLength) {
     expected += "x_seconds_count{" + labels + "} " + all + "\n";
   }
   EXPECT_EQ(encoder.take(), expected);
-}
-
-TEST(TextEncoder, EverySlotLandsInExactlyOneBucketOfTheDefault) {
-  const HistogramEdges edges;
-  for (std::size_t slot = 0; slot < kHistogramSlots; ++slot) {
-    TextEncoder encoder;
-    Buckets buckets{};
-    buckets[slot] = 23;
-    encoder.begin_histograms(kHistogram, edges);
-    encoder.histogram({}, buckets, 0);
-    const std::string text = encoder.take();
-    EXPECT_NE(text.find("le=\"+Inf\"} 23\n"), std::string::npos) << slot;
-    EXPECT_NE(text.find("_count 23\n"), std::string::npos) << slot;
-    for (const int k : edges.ks())
-      EXPECT_EQ(bucket_value(text, edge_seconds(k)), slot <= slot_of(k) ? "23" : "0") << slot;
-  }
 }
 
 TEST(OpenMetricsEncoder, CountersLoseTheirSuffixInTheHeaderOnly) {
