@@ -18,8 +18,10 @@ namespace ioc_exporter::testing {
 
 inline constexpr std::uint32_t kIoc = 7;
 
-class CaTapTest : public ::testing::TestWithParam<ca::CaTapLock> {
+class CaTapTest : public ::testing::Test {
  protected:
+  // The lock that this kernel has; the other one is what 5.10 takes, in the virtual machine.
+  virtual ca::CaTapLock lock() const { return ca::CaTapLock::choose; }
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root: loads BPF programs, opens a packet socket";
     start({});
@@ -34,7 +36,7 @@ class CaTapTest : public ::testing::TestWithParam<ca::CaTapLock> {
     ca::CaTapOptions options;
     options.fs = RootedFs(root);
     options.sizes = sizes;
-    options.lock = GetParam();
+    options.lock = lock();
     tap_.reset();
     auto tap = ca::CaTap::start(std::move(options));
     ASSERT_TRUE(tap) << tap.error().message();
@@ -99,21 +101,5 @@ class CaTapTest : public ::testing::TestWithParam<ca::CaTapLock> {
   std::unique_ptr<ca::CaTap> tap_;
   int reaps_ = 0;
 };
-
-inline std::string lock_name(const ::testing::TestParamInfo<ca::CaTapLock>& lock) {
-  return lock.param == ca::CaTapLock::choose ? "Chosen" : "MapInsert";
-}
-
-// Every test of the suite with the lock that this kernel has; the other one is what 5.10 takes, in
-// the virtual machine.
-#define IOCX_WITH_CHOSEN_LOCK(suite)                                               \
-  INSTANTIATE_TEST_SUITE_P(Locks, suite, ::testing::Values(ca::CaTapLock::choose), \
-                           ioc_exporter::testing::lock_name)
-
-// With either of the tap's locks.
-#define IOCX_WITH_BOTH_LOCKS(suite)                                                             \
-  INSTANTIATE_TEST_SUITE_P(Locks, suite,                                                        \
-                           ::testing::Values(ca::CaTapLock::choose, ca::CaTapLock::map_insert), \
-                           ioc_exporter::testing::lock_name)
 
 }  // namespace ioc_exporter::testing

@@ -32,7 +32,7 @@ class CaTapKeptTest : public CaTapTest {
   }
 };
 
-TEST_P(CaTapKeptTest, TheSameSocketHasItsNames) {
+TEST_F(CaTapKeptTest, TheSameSocketHasItsNames) {
   Circuit circuit(listener_);
   circuit.open("anna", "h1", {"A", "B", "C", "D"});
   circuit.to_server(repeat(write(100), 23));
@@ -55,7 +55,7 @@ TEST_P(CaTapKeptTest, TheSameSocketHasItsNames) {
   EXPECT_EQ(entries("ca_channels"), 0u);
 }
 
-TEST_P(CaTapKeptTest, AnotherSocketOfTheSamePortsHasNone) {
+TEST_F(CaTapKeptTest, AnotherSocketOfTheSamePortsHasNone) {
   auto before = std::make_unique<Circuit>(listener_);
   before->open("anna", "h1", {"A"});
   const std::uint16_t port = before->client_port();
@@ -68,7 +68,7 @@ TEST_P(CaTapKeptTest, AnotherSocketOfTheSamePortsHasNone) {
   EXPECT_EQ(all_puts(), 23u);
 }
 
-TEST_P(CaTapKeptTest, ARunThatDoesNotFindTheServerKeepsThemForTheNext) {
+TEST_F(CaTapKeptTest, ARunThatDoesNotFindTheServerKeepsThemForTheNext) {
   Circuit circuit(listener_);
   circuit.open("anna", "h1", {"A", "B"});
   for (int run = 0; run < 3; ++run) restart();
@@ -81,7 +81,7 @@ TEST_P(CaTapKeptTest, ARunThatDoesNotFindTheServerKeepsThemForTheNext) {
   EXPECT_EQ(puts_of_anna("B"), 31u) << "of channels without a put, too";
 }
 
-TEST_P(CaTapKeptTest, AfterFiveMinutesTheyAreTooOld) {
+TEST_F(CaTapKeptTest, AfterFiveMinutesTheyAreTooOld) {
   Circuit circuit(listener_);
   circuit.open("anna", "h1", {"A"});
   restart(ca::kKeptFor + std::chrono::seconds(1));
@@ -89,7 +89,5 @@ TEST_P(CaTapKeptTest, AfterFiveMinutesTheyAreTooOld) {
   circuit.to_server(proof(100) + repeat(write(100), 31));
   EXPECT_EQ(puts_of(kAgain, ""), 31u) << "channels may have been closed unseen";
 }
-
-IOCX_WITH_CHOSEN_LOCK(CaTapKeptTest);
 
 }  // namespace

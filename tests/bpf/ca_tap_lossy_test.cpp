@@ -153,22 +153,20 @@ class CaTapLossyTest : public CaTapNetworkTest {
   std::optional<LossyLink> link_;
 };
 
-TEST_P(CaTapLossyTest, OnePacketInAThousand) {
+TEST_F(CaTapLossyTest, OnePacketInAThousand) {
   run({2, 100003, {0.1, 0.1, 0.1}}, 1);
 }
-TEST_P(CaTapLossyTest, OnePercent) {
+TEST_F(CaTapLossyTest, OnePercent) {
   run({2, 20011, {1, 1, 1}}, 2);
 }
-TEST_P(CaTapLossyTest, TwoPercent) {
+TEST_F(CaTapLossyTest, TwoPercent) {
   run({3, 5003, {2, 2, 2}}, 3);
 }
-TEST_P(CaTapLossyTest, FivePercent) {
+TEST_F(CaTapLossyTest, FivePercent) {
   run({4, 1009, {5, 5, 5}}, 5);
 }
-TEST_P(CaTapLossyTest, OutOfOrderOnly) {
+TEST_F(CaTapLossyTest, OutOfOrderOnly) {
   run({1, 20011, {0, 20, 5}}, 7);
 }
-
-IOCX_WITH_CHOSEN_LOCK(CaTapLossyTest);
 
 }  // namespace

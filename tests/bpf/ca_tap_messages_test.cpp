@@ -58,7 +58,7 @@ class CaTapMessages : public CaTapTest {
   }
 };
 
-TEST_P(CaTapMessages, PutCallbacksHaveDurations) {
+TEST_F(CaTapMessages, PutCallbacksHaveDurations) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A", "B"});
   circuit.to_server(notifies(100, 1, 23) + notifies(101, 200, 29));
@@ -74,7 +74,7 @@ TEST_P(CaTapMessages, PutCallbacksHaveDurations) {
 }
 
 // The duration lies between the times before the request and after the answer.
-TEST_P(CaTapMessages, DurationIsFromRequestToAnswer) {
+TEST_F(CaTapMessages, DurationIsFromRequestToAnswer) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   const auto before = CaTap::Clock::now();
@@ -95,7 +95,7 @@ TEST_P(CaTapMessages, DurationIsFromRequestToAnswer) {
   }
 }
 
-TEST_P(CaTapMessages, FailedPutCallbacksAreCountedByReason) {
+TEST_F(CaTapMessages, FailedPutCallbacksAreCountedByReason) {
   Circuit circuit(listener_);
   circuit.open("anna", "h1", {"A"});
   circuit.to_server(notifies(100, 1, 59));
@@ -113,7 +113,7 @@ TEST_P(CaTapMessages, FailedPutCallbacksAreCountedByReason) {
 }
 
 // Whole or in pieces; but a WRITE_NOTIFY processes the record.
-TEST_P(CaTapMessages, AnAlarmsAcknowledgementIsNoPut) {
+TEST_F(CaTapMessages, AnAlarmsAcknowledgementIsNoPut) {
   constexpr std::uint32_t kTransient = 35, kSeverity = 36;  // DBR_PUT_ACKT, DBR_PUT_ACKS
   const auto acknowledge = [](std::uint32_t command, std::uint32_t type, std::uint32_t ioid) {
     return message(command, type, 1, 100, ioid, {0, 2});
@@ -136,7 +136,7 @@ TEST_P(CaTapMessages, AnAlarmsAcknowledgementIsNoPut) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapMessages, ErrorAnswersToWrites) {
+TEST_F(CaTapMessages, ErrorAnswersToWrites) {
   Circuit one(listener_), two(listener_);
   one.open("anna", "h1", {"A", "B"});
   two.open("ben", "h2", {"A"});
@@ -153,7 +153,7 @@ TEST_P(CaTapMessages, ErrorAnswersToWrites) {
 }
 
 // rsrv answers what it cannot take at all with ERROR, whatever was asked (camessage()).
-TEST_P(CaTapMessages, ErrorAnswersToPutCallbacks) {
+TEST_F(CaTapMessages, ErrorAnswersToPutCallbacks) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   const Bytes large = long_message(19, 6, 20000, 100, 5, Bytes(160000, 1));
@@ -165,7 +165,7 @@ TEST_P(CaTapMessages, ErrorAnswersToPutCallbacks) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapMessages, OtherErrorsAreNoFailedPuts) {
+TEST_F(CaTapMessages, OtherErrorsAreNoFailedPuts) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(write(100));
@@ -177,7 +177,7 @@ TEST_P(CaTapMessages, OtherErrorsAreNoFailedPuts) {
 }
 
 // A client reads all of a payload: its end is never reached, whatever is sent behind the header.
-TEST_P(CaTapMessages, LengthOfAServersMessageDoesNotWrap) {
+TEST_F(CaTapMessages, LengthOfAServersMessageDoesNotWrap) {
   for (const unsigned last : {0xE8u, 0xF0u, 0xFFu})
     for (const std::size_t piece : {1u, 9u, 1000u}) {
       Circuit circuit(listener_);
@@ -191,7 +191,7 @@ TEST_P(CaTapMessages, LengthOfAServersMessageDoesNotWrap) {
   EXPECT_EQ(durations("A"), 0u);
 }
 
-TEST_P(CaTapMessages, AnswersInPiecesOfEverySize) {
+TEST_F(CaTapMessages, AnswersInPiecesOfEverySize) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   const Bytes answers = access_rights(0, 1) + written(1) + error(0, kPutFailed, write(100)) +
@@ -208,7 +208,7 @@ TEST_P(CaTapMessages, AnswersInPiecesOfEverySize) {
 }
 
 // Such as `caput`: the answer is on its way while the client closes its channel, or its end.
-TEST_P(CaTapMessages, FailuresAfterTheChannelsEndCount) {
+TEST_F(CaTapMessages, FailuresAfterTheChannelsEndCount) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A", "B"});
   circuit.to_server(repeat(write(100), 3) + clear(100, 0));
@@ -226,7 +226,7 @@ TEST_P(CaTapMessages, FailuresAfterTheChannelsEndCount) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapMessages, SidsAreUsedAgainAfterTheEndIsConfirmed) {
+TEST_F(CaTapMessages, SidsAreUsedAgainAfterTheEndIsConfirmed) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(write(100) + clear(100, 0));
@@ -245,7 +245,7 @@ TEST_P(CaTapMessages, SidsAreUsedAgainAfterTheEndIsConfirmed) {
 }
 
 // A server that does not confirm the end of a channel.
-TEST_P(CaTapMessages, UnconfirmedEndsLeaveNothing) {
+TEST_F(CaTapMessages, UnconfirmedEndsLeaveNothing) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(write(100) + clear(100, 0));
@@ -256,7 +256,7 @@ TEST_P(CaTapMessages, UnconfirmedEndsLeaveNothing) {
   EXPECT_EQ(puts("A"), 1u);
 }
 
-TEST_P(CaTapMessages, TotalsOutliveTheirCircuits) {
+TEST_F(CaTapMessages, TotalsOutliveTheirCircuits) {
   for (int i = 0; i < 5; ++i) {
     Circuit circuit(listener_);
     circuit.open("u", "h", {"A"});
@@ -275,7 +275,7 @@ TEST_P(CaTapMessages, TotalsOutliveTheirCircuits) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapMessages, UnansweredPutCallbacksGoWithTheirChannel) {
+TEST_F(CaTapMessages, UnansweredPutCallbacksGoWithTheirChannel) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(notifies(100, 1, 23));
@@ -290,7 +290,7 @@ TEST_P(CaTapMessages, UnansweredPutCallbacksGoWithTheirChannel) {
   EXPECT_EQ(drop("orphan_answer"), 1u);
 }
 
-TEST_P(CaTapMessages, FullTablesOfOutcomesAreCounted) {
+TEST_F(CaTapMessages, FullTablesOfOutcomesAreCounted) {
   ca::CaTapSizes sizes;
   sizes.max_pending = 4;
   sizes.max_outcomes = 1;
@@ -309,7 +309,7 @@ TEST_P(CaTapMessages, FullTablesOfOutcomesAreCounted) {
   EXPECT_EQ(puts("B", PutOp::write_notify), 1u);
 }
 
-TEST_P(CaTapMessages, LastPutHasATime) {
+TEST_F(CaTapMessages, LastPutHasATime) {
   const auto ns = [] {
     return static_cast<std::uint64_t>(CaTap::Clock::now().time_since_epoch().count());
   };
@@ -329,7 +329,7 @@ TEST_P(CaTapMessages, LastPutHasATime) {
   EXPECT_GE(reading.puts[1].last_ns + 1, after);
 }
 
-TEST_P(CaTapMessages, ServerTotals) {
+TEST_F(CaTapMessages, ServerTotals) {
   Circuit circuit(listener_);
   const Bytes request = version() + host_name("h") + client_name("u") + create(0, "A");
   const Bytes answer = version() + created(0, 100);
@@ -371,7 +371,7 @@ TEST_P(CaTapMessages, ServerTotals) {
   EXPECT_TRUE(collect().servers.empty());
 }
 
-TEST_P(CaTapMessages, ChannelsByAccess) {
+TEST_F(CaTapMessages, ChannelsByAccess) {
   Circuit circuit(listener_);
   circuit.to_server(version() + create(0, "RW") + create(1, "R") + create(2, "N") +
                     create(3, "OLD") + create(4, "WAITS"));
@@ -388,7 +388,7 @@ TEST_P(CaTapMessages, ChannelsByAccess) {
   expect_channels({1, 0, 0, 0, 1});
 }
 
-TEST_P(CaTapMessages, MonitorsAndClients) {
+TEST_F(CaTapMessages, MonitorsAndClients) {
   Circuit one(listener_), two(listener_), three(listener_);
   one.open("anna", "h1", {"A", "B"});
   two.open("anna", "h1", {"A"});
@@ -417,7 +417,7 @@ TEST_P(CaTapMessages, MonitorsAndClients) {
   EXPECT_EQ(collect().clients.size(), 1u);
 }
 
-TEST_P(CaTapMessages, FlowControl) {
+TEST_F(CaTapMessages, FlowControl) {
   Circuit one(listener_), two(listener_);
   one.open("u", "h", {"A"});
   two.open("u", "h", {"A"});
@@ -433,7 +433,7 @@ TEST_P(CaTapMessages, FlowControl) {
 }
 
 // Each channel that was open before has its own place: an earlier run may have kept its name.
-TEST_P(CaTapMessages, UnknownSidsHaveTheirOwnSlots) {
+TEST_F(CaTapMessages, UnknownSidsHaveTheirOwnSlots) {
   Listener earlier;
   Circuit circuit(earlier);
   circuit.open("u", "h", {"A", "B", "C"});
@@ -454,7 +454,7 @@ TEST_P(CaTapMessages, UnknownSidsHaveTheirOwnSlots) {
   EXPECT_EQ(durations(""), 5u);
 }
 
-TEST_P(CaTapMessages, OutcomesWaitForTheIocToBeFound) {
+TEST_F(CaTapMessages, OutcomesWaitForTheIocToBeFound) {
   watch(listener_, ca::kCaIocToCome);
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
@@ -469,7 +469,5 @@ TEST_P(CaTapMessages, OutcomesWaitForTheIocToBeFound) {
   EXPECT_EQ(server().monitors, 1u);
   expect_nothing_lost();
 }
-
-IOCX_WITH_CHOSEN_LOCK(CaTapMessages);
 
 }  // namespace

@@ -26,7 +26,7 @@ class CaTapNetworkTest : public CaTapTest {
     inside_.emplace(where);
     ca::CaTapOptions options;
     options.sizes.max_channels = 4096;
-    options.lock = GetParam();
+    options.lock = lock();
     options.remote_servers = remote_servers;
     tap_.reset();
     tap_ = value_of(ca::CaTap::start(std::move(options)));

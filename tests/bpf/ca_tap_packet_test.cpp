@@ -26,7 +26,7 @@ class CaTapPacketTest : public CaTapNetworkTest {
   }
 };
 
-TEST_P(CaTapPacketTest, CountsIpv4OnAnIpv6Socket) {
+TEST_F(CaTapPacketTest, CountsIpv4OnAnIpv6Socket) {
   const Listener listener("::");
   watch(listener);
   Circuit circuit(listener, "127.0.0.1", -1);
@@ -37,7 +37,7 @@ TEST_P(CaTapPacketTest, CountsIpv4OnAnIpv6Socket) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapPacketTest, CountsOverACable) {
+TEST_F(CaTapPacketTest, CountsOverACable) {
   const TestNetwork network;
   network.give_addresses("eth0", "eth0");
   expect_each_put_once(network);
@@ -54,7 +54,7 @@ std::size_t longest(const UniqueFd& packets) {
 }
 
 // Packets whose length does not fit into the IP header (BIG TCP).
-TEST_P(CaTapPacketTest, CountsPacketsOver64KiB) {
+TEST_F(CaTapPacketTest, CountsPacketsOver64KiB) {
   const TestNetwork network;
   network.give_addresses("eth0", "eth0");
   for (const NetNamespace* one : {&network.client, &network.server}) {
@@ -88,7 +88,7 @@ bool make_both(const TestNetwork& network, const std::string& device) {
          network.server.try_command("ip link add " + device);
 }
 
-TEST_P(CaTapPacketTest, CountsOverVlan) {
+TEST_F(CaTapPacketTest, CountsOverVlan) {
   const TestNetwork network;
   if (!make_both(network, "link eth0 name vlan7 type vlan id 7"))
     GTEST_SKIP() << "the kernel has no VLAN devices";
@@ -97,7 +97,7 @@ TEST_P(CaTapPacketTest, CountsOverVlan) {
 }
 
 // The tag stands in front of the IP header in what the device is given to send, and looks like one.
-TEST_P(CaTapPacketTest, CountsOverVlanWithHeaderInPlace) {
+TEST_F(CaTapPacketTest, CountsOverVlanWithHeaderInPlace) {
   const TestNetwork network;
   if (!make_both(network,
                  "link eth0 name vlan7 type vlan id 1280 reorder_hdr off egress-qos-map 0:2"))
@@ -106,7 +106,7 @@ TEST_P(CaTapPacketTest, CountsOverVlanWithHeaderInPlace) {
   expect_each_put_once(network);
 }
 
-TEST_P(CaTapPacketTest, CountsOverQinQ) {
+TEST_F(CaTapPacketTest, CountsOverQinQ) {
   const TestNetwork network;
   if (!make_both(network, "link eth0 name outer type vlan protocol 802.1ad id 7"))
     GTEST_SKIP() << "the kernel has no VLAN devices";
@@ -117,7 +117,7 @@ TEST_P(CaTapPacketTest, CountsOverQinQ) {
   expect_each_put_once(network);
 }
 
-TEST_P(CaTapPacketTest, CountsBehindABridge) {
+TEST_F(CaTapPacketTest, CountsBehindABridge) {
   const TestNetwork network;
   if (!network.server.try_command("ip link add br0 type bridge 2>/dev/null"))
     GTEST_SKIP() << "the kernel has no bridges";
@@ -126,7 +126,7 @@ TEST_P(CaTapPacketTest, CountsBehindABridge) {
   expect_each_put_once(network);
 }
 
-TEST_P(CaTapPacketTest, CountsOverABond) {
+TEST_F(CaTapPacketTest, CountsOverABond) {
   const TestNetwork network;
   if (!network.server.try_command("ip link add bond0 type bond mode active-backup 2>/dev/null"))
     GTEST_SKIP() << "the kernel has no bonds";
@@ -136,7 +136,7 @@ TEST_P(CaTapPacketTest, CountsOverABond) {
 }
 
 // Packets that cross the host on their way to another one belong to no IOC here.
-TEST_P(CaTapPacketTest, ForwardedPacketsAreNotOurs) {
+TEST_F(CaTapPacketTest, ForwardedPacketsAreNotOurs) {
   const TestNetwork network;
   const auto far = NetNamespace::make();
   network.give_addresses("eth0", "eth0");
@@ -157,7 +157,7 @@ TEST_P(CaTapPacketTest, ForwardedPacketsAreNotOurs) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapPacketTest, FragmentsOfWatchedPortsAreCounted) {
+TEST_F(CaTapPacketTest, FragmentsOfWatchedPortsAreCounted) {
   const Bytes watched = tcp_segment(5, listener_.port()), other = tcp_segment(5, 6);
   constexpr std::uint16_t kMore = 0x2000, kFurther = 0x0010;
   send_on_loopback_v4(kMore, watched);
@@ -169,7 +169,7 @@ TEST_P(CaTapPacketTest, FragmentsOfWatchedPortsAreCounted) {
 }
 
 // Options stand where the ports are in other packets. That they are read shows in what they count.
-TEST_P(CaTapPacketTest, PortsBehindIpv4OptionsAreFound) {
+TEST_F(CaTapPacketTest, PortsBehindIpv4OptionsAreFound) {
   const Bytes watched = tcp_segment(5, listener_.port()), other = tcp_segment(5, 6);
   const Bytes options[] = {{0x94, 4, 0, 0},                               // router alert
                            {1, 1, 1, 1},                                  // no operation
@@ -188,7 +188,7 @@ TEST_P(CaTapPacketTest, PortsBehindIpv4OptionsAreFound) {
 }
 
 // Frames as a switch sends them to a port with tagged VLANs; no device of the VLAN is there.
-TEST_P(CaTapPacketTest, ReadsTaggedFrames) {
+TEST_F(CaTapPacketTest, ReadsTaggedFrames) {
   // The last one looks like the start of an IPv4 header: priority 2, VLAN 1280.
   const std::vector<Tags> tags{
       {{0x8100, 7}}, {{0x88A8, 7}, {0x8100, 11}}, {{0x8100, 7}, {0x8100, 11}}, {{0x8100, 0x4500}}};
@@ -212,8 +212,5 @@ TEST_P(CaTapPacketTest, ReadsTaggedFrames) {
   }
   expect_nothing_lost();
 }
-
-INSTANTIATE_TEST_SUITE_P(Locks, CaTapPacketTest, ::testing::Values(ca::CaTapLock::choose),
-                         ioc_exporter::testing::lock_name);
 
 }  // namespace

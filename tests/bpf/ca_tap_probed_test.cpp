@@ -31,7 +31,7 @@ class CaTapProbedTest : public CaTapTest {
 
 const Bytes kGet = message(15, 6, 1, 100, 7), kEcho = message(23, 0, 0, 0, 0);
 
-TEST_P(CaTapProbedTest, MessagesAreCountedByKindAndNoChannelIsKept) {
+TEST_F(CaTapProbedTest, MessagesAreCountedByKindAndNoChannelIsKept) {
   let_server_count();
   Circuit circuit(listener_);
   circuit.open("operator", "console-1", {"A", "B"});
@@ -52,7 +52,7 @@ TEST_P(CaTapProbedTest, MessagesAreCountedByKindAndNoChannelIsKept) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapProbedTest, EachPutIsCountedByNobodyElseThanItsSource) {
+TEST_F(CaTapProbedTest, EachPutIsCountedByNobodyElseThanItsSource) {
   let_packets_count();  // it cannot be probed, yet
   Circuit circuit(listener_);
   circuit.open("operator", "console-1", {"A"});
@@ -78,7 +78,7 @@ TEST_P(CaTapProbedTest, EachPutIsCountedByNobodyElseThanItsSource) {
 }
 
 // Its former self may have opened channels at that port, too.
-TEST_P(CaTapProbedTest, WhileNobodyCountsPutsAreInNoSum) {
+TEST_F(CaTapProbedTest, WhileNobodyCountsPutsAreInNoSum) {
   ASSERT_TRUE(tap_->let_nobody_count(kIoc));
   Circuit circuit(listener_);
   circuit.open("operator", "console-1", {"A"});
@@ -95,7 +95,7 @@ TEST_P(CaTapProbedTest, WhileNobodyCountsPutsAreInNoSum) {
   EXPECT_EQ(collect().durations.size(), 1u);
 }
 
-TEST_P(CaTapProbedTest, AnswersToPutsOfBeforeAreNotLost) {
+TEST_F(CaTapProbedTest, AnswersToPutsOfBeforeAreNotLost) {
   Circuit circuit(listener_);
   circuit.open("operator", "console-1", {"A"});
   circuit.to_server(write_notify(100, 5));
@@ -104,8 +104,6 @@ TEST_P(CaTapProbedTest, AnswersToPutsOfBeforeAreNotLost) {
   circuit.to_client(written(5, 1));
   EXPECT_EQ(entries("ca_pending"), 0u);
 }
-
-IOCX_WITH_BOTH_LOCKS(CaTapProbedTest);
 
 // A map of this process; -1: it has none.
 int map_named(const std::string& name) {
@@ -121,6 +119,7 @@ int map_named(const std::string& name) {
 
 class CaTapInsertTest : public CaTapTest {
  protected:
+  ca::CaTapLock lock() const override { return ca::CaTapLock::map_insert; }
   iocx_ca_flow flow() {
     iocx_ca_flow_key key{};
     iocx_ca_flow flow{};
@@ -141,7 +140,7 @@ class CaTapInsertTest : public CaTapTest {
 };
 
 // Else two CPUs would read one stream at the same time.
-TEST_P(CaTapInsertTest, TheLockOfAConnectionStaysWhenItsCircuitGetsAnotherId) {
+TEST_F(CaTapInsertTest, TheLockOfAConnectionStaysWhenItsCircuitGetsAnotherId) {
   auto circuit = std::make_unique<Circuit>(listener_);
   circuit->open("operator", "console-1", {"A"});
   const iocx_ca_flow before = flow();
@@ -155,8 +154,5 @@ TEST_P(CaTapInsertTest, TheLockOfAConnectionStaysWhenItsCircuitGetsAnotherId) {
   to_server_locked(*circuit, before.lock, write(100));
   EXPECT_EQ(drop("lock_timeout"), 1u);
 }
-
-INSTANTIATE_TEST_SUITE_P(Locks, CaTapInsertTest, ::testing::Values(ca::CaTapLock::map_insert),
-                         lock_name);
 
 }  // namespace

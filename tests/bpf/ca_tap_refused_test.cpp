@@ -10,7 +10,7 @@ class CaTapRefusedTest : public CaTapStreamTest {};
 
 // Bytes that the receiver refuses, and does not acknowledge, never count: here they are out of the
 // window.
-TEST_P(CaTapRefusedTest, BytesThatTheReceiverRefusesNeverCount) {
+TEST_F(CaTapRefusedTest, BytesThatTheReceiverRefusesNeverCount) {
   RawCircuit circuit(port());
   open(circuit);
   const Bytes bytes = stream(repeat(write(100), 200));
@@ -24,7 +24,7 @@ TEST_P(CaTapRefusedTest, BytesThatTheReceiverRefusesNeverCount) {
   EXPECT_EQ(drop("stream_gap"), 0u);
 }
 
-TEST_P(CaTapRefusedTest, ForgedEndsEndNothing) {
+TEST_F(CaTapRefusedTest, ForgedEndsEndNothing) {
   RawCircuit circuit(port());
   open(circuit);
   const Bytes bytes = stream(repeat(write(100), 200));
@@ -46,7 +46,7 @@ TEST_P(CaTapRefusedTest, ForgedEndsEndNothing) {
   EXPECT_EQ(drop("after_end"), 1u);
 }
 
-TEST_P(CaTapRefusedTest, SegmentsThatTheReceiverIgnoresDoNotCount) {
+TEST_F(CaTapRefusedTest, SegmentsThatTheReceiverIgnoresDoNotCount) {
   RawCircuit circuit(port());
   open(circuit);
   const Bytes fake = repeat(write(101), 50), bytes = stream(repeat(write(100), 50));
@@ -58,7 +58,5 @@ TEST_P(CaTapRefusedTest, SegmentsThatTheReceiverIgnoresDoNotCount) {
   EXPECT_EQ(puts("A"), 50u);
   EXPECT_EQ(puts("B"), 0u);
 }
-
-IOCX_WITH_BOTH_LOCKS(CaTapRefusedTest);
 
 }  // namespace

@@ -22,7 +22,7 @@ void put_some(Circuit& circuit, std::size_t count, const std::string& pv = "A") 
 }
 
 // As the program that reads datagrams does (learn_server() of bpf/tap/servers.bpf.h).
-TEST_P(CaTapRemoteTest, ServersThatTheProgramsLearnAreHandedOver) {
+TEST_F(CaTapRemoteTest, ServersThatTheProgramsLearnAreHandedOver) {
   const Listener named, forgotten;
   const auto servers =
       kernel::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->object().shared_maps().servers);
@@ -55,7 +55,7 @@ TEST_P(CaTapRemoteTest, ServersThatTheProgramsLearnAreHandedOver) {
 }
 
 // Clients here, their servers on another host.
-TEST_P(CaTapRemoteTest, CountsPutsToServersElsewhere) {
+TEST_F(CaTapRemoteTest, CountsPutsToServersElsewhere) {
   const TestNetwork network;
   network.give_addresses("eth0", "eth0");
   enter(network.client, true);
@@ -89,7 +89,7 @@ TEST_P(CaTapRemoteTest, CountsPutsToServersElsewhere) {
 }
 
 // The same port here and elsewhere.
-TEST_P(CaTapRemoteTest, LocalAndRemoteServersOfOnePortAreToldApart) {
+TEST_F(CaTapRemoteTest, LocalAndRemoteServersOfOnePortAreToldApart) {
   const TestNetwork network;
   network.give_addresses("eth0", "eth0");
   enter(network.client, true);
@@ -108,7 +108,7 @@ TEST_P(CaTapRemoteTest, LocalAndRemoteServersOfOnePortAreToldApart) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapRemoteTest, ServersElsewhereAreLeftAloneUnlessAskedFor) {
+TEST_F(CaTapRemoteTest, ServersElsewhereAreLeftAloneUnlessAskedFor) {
   const TestNetwork network;
   network.give_addresses("eth0", "eth0");
   const Listener listener("::", 0, network.server.fd());
@@ -119,7 +119,5 @@ TEST_P(CaTapRemoteTest, ServersElsewhereAreLeftAloneUnlessAskedFor) {
   EXPECT_EQ(entries("ca_circuits"), 0u);
   EXPECT_EQ(all_puts(), 0u);
 }
-
-IOCX_WITH_CHOSEN_LOCK(CaTapRemoteTest);
 
 }  // namespace

@@ -13,7 +13,7 @@ using namespace ioc_exporter::testing;
 class CaTapResyncTest : public CaTapStreamTest {};
 
 // The receiver has what was not seen here: nobody sends it again.
-TEST_P(CaTapResyncTest, AcknowledgedHoleStaysOpen) {
+TEST_F(CaTapResyncTest, AcknowledgedHoleStaysOpen) {
   RawCircuit circuit(port());
   open(circuit);
   const Bytes bytes = stream(repeat(write(100), 300));
@@ -39,7 +39,7 @@ TEST_P(CaTapResyncTest, AcknowledgedHoleStaysOpen) {
 }
 
 // The first bytes after the hole are the rest of a message.
-TEST_P(CaTapResyncTest, BoundariesAreFoundInTheMiddleOfASegment) {
+TEST_F(CaTapResyncTest, BoundariesAreFoundInTheMiddleOfASegment) {
   for (const std::size_t cut : {1u, 8u, 13u, 16u, 23u}) {
     SCOPED_TRACE(cut);
     RawCircuit circuit(port(), static_cast<std::uint16_t>(43000 + cut));
@@ -58,7 +58,7 @@ TEST_P(CaTapResyncTest, BoundariesAreFoundInTheMiddleOfASegment) {
   EXPECT_EQ(drop("unnamed_put"), 0u);
 }
 
-TEST_P(CaTapResyncTest, OnlyChannelsOfTheCircuitAreBelievedAfterAGap) {
+TEST_F(CaTapResyncTest, OnlyChannelsOfTheCircuitAreBelievedAfterAGap) {
   RawCircuit circuit(port());
   open(circuit);
   // An array that holds messages: some with a SID that the circuit has not.
@@ -74,7 +74,7 @@ TEST_P(CaTapResyncTest, OnlyChannelsOfTheCircuitAreBelievedAfterAGap) {
   EXPECT_EQ(drop("resync"), 1u);
 }
 
-TEST_P(CaTapResyncTest, JoinedCircuitFindsBoundariesFromItsFirstSegmentsOn) {
+TEST_F(CaTapResyncTest, JoinedCircuitFindsBoundariesFromItsFirstSegmentsOn) {
   RawCircuit circuit(port());
   const Bytes bytes = repeat(write(300), 500);
   circuit.part(kForth, bytes, 4, 40);  // not at a multiple of 8: nobody knows that yet
@@ -92,7 +92,7 @@ TEST_P(CaTapResyncTest, JoinedCircuitFindsBoundariesFromItsFirstSegmentsOn) {
 }
 
 // A late start in the middle of a header; all segments that follow start there as well.
-TEST_P(CaTapResyncTest, JoinedCircuitFindsBoundariesWhereverSegmentsStart) {
+TEST_F(CaTapResyncTest, JoinedCircuitFindsBoundariesWhereverSegmentsStart) {
   const Bytes bytes = repeat(write(300), 1000);
   for (std::uint16_t start = 1; start < 24; start = static_cast<std::uint16_t>(start + 2)) {
     SCOPED_TRACE(start);
@@ -109,7 +109,7 @@ TEST_P(CaTapResyncTest, JoinedCircuitFindsBoundariesWhereverSegmentsStart) {
   EXPECT_GT(puts(""), 12u * (990u - 16u));
 }
 
-TEST_P(CaTapResyncTest, UnreadBytesAreCounted) {
+TEST_F(CaTapResyncTest, UnreadBytesAreCounted) {
   RawCircuit circuit(port());
   circuit.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
   circuit.segment(kForth, 0, Bytes(1000, 0xFF));
@@ -121,7 +121,7 @@ TEST_P(CaTapResyncTest, UnreadBytesAreCounted) {
 }
 
 // An array on its way while the exporter starts, whose bytes are a few writes to another channel.
-TEST_P(CaTapResyncTest, AnArrayThatIsOnItsWayBecomesNoPuts) {
+TEST_F(CaTapResyncTest, AnArrayThatIsOnItsWayBecomesNoPuts) {
   RawCircuit circuit(port());
   const Bytes bytes = Bytes(40, 0xFF) + repeat(write(300), 15) + Bytes(40, 0xFF) + proof(100);
   for (std::size_t at = 0; at < bytes.size(); at += 100)
@@ -133,7 +133,7 @@ TEST_P(CaTapResyncTest, AnArrayThatIsOnItsWayBecomesNoPuts) {
 }
 
 // Sixteen put-callbacks in an array prove nothing: the server would answer them.
-TEST_P(CaTapResyncTest, AnAnswerToAPutCallbackProvesBoundaries) {
+TEST_F(CaTapResyncTest, AnAnswerToAPutCallbackProvesBoundaries) {
   RawCircuit circuit(port());
   const Bytes answer = written(7);
   const Bytes before = Bytes(40, 0xFF) + repeat(write_notify(300, 5), 100) + Bytes(40, 0xFF);
@@ -149,7 +149,7 @@ TEST_P(CaTapResyncTest, AnAnswerToAPutCallbackProvesBoundaries) {
   EXPECT_EQ(drop("resync"), 2u);
 }
 
-TEST_P(CaTapResyncTest, AfterASilenceAMessageStarts) {
+TEST_F(CaTapResyncTest, AfterASilenceAMessageStarts) {
   RawCircuit heard(port()), silent(port(), 40002);
   heard.segment(kForth, 0, Bytes(40, 0xFF));
   silent.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
@@ -161,7 +161,7 @@ TEST_P(CaTapResyncTest, AfterASilenceAMessageStarts) {
 }
 
 // It would hide all that comes while it should.
-TEST_P(CaTapResyncTest, AMessageThatIsTooLongToBeTrueIsNotBelieved) {
+TEST_F(CaTapResyncTest, AMessageThatIsTooLongToBeTrueIsNotBelieved) {
   RawCircuit circuit(port());
   circuit.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
   Bytes longest = long_message(4, 6, 1u << 27, 300, 0);
@@ -173,7 +173,5 @@ TEST_P(CaTapResyncTest, AMessageThatIsTooLongToBeTrueIsNotBelieved) {
   EXPECT_EQ(puts(""), 57u - 16u);
   EXPECT_EQ(collect().servers.at(0).unread_bytes, (5u + 1u + 16u) * 24u);
 }
-
-IOCX_WITH_BOTH_LOCKS(CaTapResyncTest);
 
 }  // namespace

@@ -99,7 +99,7 @@ class CaTapStarvingTest : public CaTapTest {
   std::optional<RawCircuit> sender_;
 };
 
-TEST_P(CaTapStarvingTest, ChannelsOfOneCircuit) {
+TEST_F(CaTapStarvingTest, ChannelsOfOneCircuit) {
   Circuit greedy(*local_);
   take_channels(greedy, 5000);  // the table has 4,096
   expect_exact("second");
@@ -111,7 +111,7 @@ TEST_P(CaTapStarvingTest, ChannelsOfOneCircuit) {
   EXPECT_EQ(drop("lost_put"), 0u);
 }
 
-TEST_P(CaTapStarvingTest, ChannelsOfOneAddress) {
+TEST_F(CaTapStarvingTest, ChannelsOfOneAddress) {
   std::vector<std::unique_ptr<RawCircuit>> greedy;
   for (std::uint16_t i = 0; i < 30; ++i) {
     RawCircuit& one = *greedy.emplace_back(std::make_unique<RawCircuit>(raw(41000u + i)));
@@ -123,7 +123,7 @@ TEST_P(CaTapStarvingTest, ChannelsOfOneAddress) {
   expect_exact("second");
 }
 
-TEST_P(CaTapStarvingTest, ChannelsThatWereClosed) {
+TEST_F(CaTapStarvingTest, ChannelsThatWereClosed) {
   Circuit greedy(*local_);
   greedy.to_server(hello());
   greedy.to_client(version());
@@ -137,7 +137,7 @@ TEST_P(CaTapStarvingTest, ChannelsThatWereClosed) {
   expect_exact("second");
 }
 
-TEST_P(CaTapStarvingTest, RequestsWithoutAnAnswer) {
+TEST_F(CaTapStarvingTest, RequestsWithoutAnAnswer) {
   Circuit greedy(*local_);
   greedy.to_server(hello());
   greedy.to_client(version());
@@ -151,7 +151,7 @@ TEST_P(CaTapStarvingTest, RequestsWithoutAnAnswer) {
   EXPECT_EQ(puts("G1999"), 1u);
 }
 
-TEST_P(CaTapStarvingTest, SidsThatNobodyCreated) {
+TEST_F(CaTapStarvingTest, SidsThatNobodyCreated) {
   Circuit greedy(*local_);
   greedy.open("greedy", "h", {"G"});
   Bytes writes;
@@ -162,7 +162,7 @@ TEST_P(CaTapStarvingTest, SidsThatNobodyCreated) {
   expect_exact("second");
 }
 
-TEST_P(CaTapStarvingTest, ConnectionsThatAreHalfOpen) {
+TEST_F(CaTapStarvingTest, ConnectionsThatAreHalfOpen) {
   ca::CaTapSizes sizes;
   sizes.max_circuits = 1024;
   start_with(sizes);
@@ -175,7 +175,7 @@ TEST_P(CaTapStarvingTest, ConnectionsThatAreHalfOpen) {
 }
 
 // The numbers of whoever has not seen the SYN+ACK are guesses.
-TEST_P(CaTapStarvingTest, DataForAConnectionThatIsHalfOpen) {
+TEST_F(CaTapStarvingTest, DataForAConnectionThatIsHalfOpen) {
   RawCircuit circuit = raw(40001);
   circuit.begin();
   ASSERT_TRUE(tap_->reap());
@@ -189,7 +189,7 @@ TEST_P(CaTapStarvingTest, DataForAConnectionThatIsHalfOpen) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapStarvingTest, ConnectionsOfOneAddress) {
+TEST_F(CaTapStarvingTest, ConnectionsOfOneAddress) {
   ca::CaTapSizes sizes;
   sizes.max_circuits = 1024;
   start_with(sizes);
@@ -209,7 +209,7 @@ TEST_P(CaTapStarvingTest, ConnectionsOfOneAddress) {
   EXPECT_EQ(puts("A"), 23u);
 }
 
-TEST_P(CaTapStarvingTest, PutsThatWaitForTheirAnswers) {
+TEST_F(CaTapStarvingTest, PutsThatWaitForTheirAnswers) {
   ca::CaTapSizes sizes;
   sizes.max_pending = sizes.max_outcomes = sizes.max_failures = 1024;
   start_with(sizes);
@@ -232,7 +232,7 @@ TEST_P(CaTapStarvingTest, PutsThatWaitForTheirAnswers) {
   EXPECT_EQ(entries("ca_failures"), 0u);
 }
 
-TEST_P(CaTapStarvingTest, BytesBeforeTheirTurn) {
+TEST_F(CaTapStarvingTest, BytesBeforeTheirTurn) {
   ca::CaTapSizes sizes;
   sizes.max_pages = 16;
   start_with(sizes);
@@ -256,7 +256,7 @@ TEST_P(CaTapStarvingTest, BytesBeforeTheirTurn) {
 }
 
 // Whoever is on this host can send beacons for servers that are not there.
-TEST_P(CaTapStarvingTest, ServersThatWereLearned) {
+TEST_F(CaTapStarvingTest, ServersThatWereLearned) {
   ca::CaTapSizes sizes;
   sizes.max_servers = 16;
   start_blind(sizes);
@@ -277,7 +277,7 @@ TEST_P(CaTapStarvingTest, ServersThatWereLearned) {
 }
 
 // While a connection waits for acknowledgements, all of them are looked at.
-TEST_P(CaTapStarvingTest, NobodyWaitsForAcknowledgementsOfAGoneConnection) {
+TEST_F(CaTapStarvingTest, NobodyWaitsForAcknowledgementsOfAGoneConnection) {
   ca::CaTapSizes sizes;
   sizes.max_pages = 1;
   start_with(sizes);
@@ -297,7 +297,5 @@ TEST_P(CaTapStarvingTest, NobodyWaitsForAcknowledgementsOfAGoneConnection) {
   EXPECT_EQ(entries("ca_pages"), 0u);
   EXPECT_EQ(tap_->object().waiting(), 0u);
 }
-
-IOCX_WITH_CHOSEN_LOCK(CaTapStarvingTest);
 
 }  // namespace

@@ -7,7 +7,7 @@ using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
 using ca::CaTap;
 
-TEST_P(CaTapTest, CountsManyMessagesOfOneSegment) {
+TEST_F(CaTapTest, CountsManyMessagesOfOneSegment) {
   Circuit circuit(listener_);
   circuit.open("operator", "console-1", {"PS:1:SP", "PS:2:SP.VAL"});
   circuit.to_server(repeat(write(100), 23) + repeat(write_notify(101), 29) + write(101));
@@ -22,7 +22,7 @@ TEST_P(CaTapTest, CountsManyMessagesOfOneSegment) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, CountsByteByByte) {
+TEST_F(CaTapTest, CountsByteByByte) {
   Circuit circuit(listener_);
   circuit.to_server_in_pieces(version() + host_name("h") + client_name("u") + create(1, "A:B"), 1);
   circuit.to_client(version() + created(1, 50));
@@ -33,7 +33,7 @@ TEST_P(CaTapTest, CountsByteByByte) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, CountsInPiecesOfEverySize) {
+TEST_F(CaTapTest, CountsInPiecesOfEverySize) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   const Bytes bytes = repeat(write(100) + message(4, 0, 1, 100, 0, text("on")), 23);
@@ -42,7 +42,7 @@ TEST_P(CaTapTest, CountsInPiecesOfEverySize) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, CountsArraysOverManySegments) {
+TEST_F(CaTapTest, CountsArraysOverManySegments) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"WF", "SP"});
   for (int i = 0; i < 23; ++i)
@@ -52,7 +52,7 @@ TEST_P(CaTapTest, CountsArraysOverManySegments) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, CountsLargestSegmentsOfTinyMessages) {
+TEST_F(CaTapTest, CountsLargestSegmentsOfTinyMessages) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A", "B"});
   const Bytes echo = message(23, 0, 0, 0, 0);
@@ -63,7 +63,7 @@ TEST_P(CaTapTest, CountsLargestSegmentsOfTinyMessages) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, CutPutIsNoPut) {
+TEST_F(CaTapTest, CutPutIsNoPut) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   Bytes bytes = repeat(write(100), 3);
@@ -75,7 +75,7 @@ TEST_P(CaTapTest, CutPutIsNoPut) {
   EXPECT_EQ(puts("A"), 2u);
 }
 
-TEST_P(CaTapTest, TellsClientsApart) {
+TEST_F(CaTapTest, TellsClientsApart) {
   Circuit one(listener_), two(listener_), three(listener_);
   one.open("anna", "h1", {"A"});
   two.open("ben", "h2", {"A"});
@@ -88,7 +88,7 @@ TEST_P(CaTapTest, TellsClientsApart) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, IdentityIsFixedWhileThereAreChannels) {
+TEST_F(CaTapTest, IdentityIsFixedWhileThereAreChannels) {
   Circuit circuit(listener_);
   circuit.open("anna", "h", {"A"});
   circuit.to_server(client_name("mallory") + create(1, "B"));
@@ -102,7 +102,7 @@ TEST_P(CaTapTest, IdentityIsFixedWhileThereAreChannels) {
   EXPECT_EQ(puts("C", PutOp::write, "ben"), 1u);
 }
 
-TEST_P(CaTapTest, ClearedChannelsKeepTheirCountsAndSidsAreUsedAgain) {
+TEST_F(CaTapTest, ClearedChannelsKeepTheirCountsAndSidsAreUsedAgain) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(repeat(write(100), 23) + clear(100, 0) + create(0, "B"));
@@ -119,7 +119,7 @@ TEST_P(CaTapTest, ClearedChannelsKeepTheirCountsAndSidsAreUsedAgain) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, ServerDisconnectEndsAChannel) {
+TEST_F(CaTapTest, ServerDisconnectEndsAChannel) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(repeat(write(100), 23));
@@ -133,7 +133,7 @@ TEST_P(CaTapTest, ServerDisconnectEndsAChannel) {
   EXPECT_EQ(puts("A"), 24u);
 }
 
-TEST_P(CaTapTest, RefusedChannelsLeaveNothing) {
+TEST_F(CaTapTest, RefusedChannelsLeaveNothing) {
   Circuit circuit(listener_);
   circuit.to_server(version() + create(1, "NO:SUCH"));
   circuit.to_client(version() + create_failed(1));
@@ -145,7 +145,7 @@ TEST_P(CaTapTest, RefusedChannelsLeaveNothing) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, SameFourTupleIsAnotherCircuit) {
+TEST_F(CaTapTest, SameFourTupleIsAnotherCircuit) {
   std::uint16_t port = 0;
   for (const char* pv : {"FIRST", "SECOND", "THIRD"}) {
     Circuit circuit(listener_, port);
@@ -161,7 +161,7 @@ TEST_P(CaTapTest, SameFourTupleIsAnotherCircuit) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, OtherProtocolsAreLeftAlone) {
+TEST_F(CaTapTest, OtherProtocolsAreLeftAlone) {
   Circuit circuit(listener_);
   circuit.to_client(Bytes{0xCA, 0x02, 0x41, 0x02, 0, 0, 0, 0, 0xCA, 0x02, 0x40, 0x01, 0, 0, 0, 8});
   circuit.to_server(Bytes{0xCA, 0x02, 0x00, 0x01, 0x40, 0, 0, 0} + Bytes(64, 0) +
@@ -173,7 +173,7 @@ TEST_P(CaTapTest, OtherProtocolsAreLeftAlone) {
   EXPECT_EQ(drop("stream_gap"), 0u);
 }
 
-TEST_P(CaTapTest, FirstMessageNeedNotBeVersion) {
+TEST_F(CaTapTest, FirstMessageNeedNotBeVersion) {
   Circuit circuit(listener_);
   circuit.to_server(message(23, 0, 0, 0, 0));
   circuit.open("u", "h", {"A"});
@@ -182,7 +182,7 @@ TEST_P(CaTapTest, FirstMessageNeedNotBeVersion) {
   EXPECT_EQ(drop("not_ca"), 1u);
 }
 
-TEST_P(CaTapTest, NamesEndWithTheirPayloadOrAtTheirLimit) {
+TEST_F(CaTapTest, NamesEndWithTheirPayloadOrAtTheirLimit) {
   const std::string longest(IOCX_CA_NAME - 1, 'x');
   Circuit circuit(listener_);
   circuit.to_server_in_pieces(version() + message(18, 0, 0, 0, 13, Bytes(8, 'n')) +
@@ -196,7 +196,7 @@ TEST_P(CaTapTest, NamesEndWithTheirPayloadOrAtTheirLimit) {
 }
 
 // Bytes that the specification does not allow, as rsrv takes them.
-TEST_P(CaTapTest, WhatTheServerCarriesOutCounts) {
+TEST_F(CaTapTest, WhatTheServerCarriesOutCounts) {
   Bytes with_count = long_message(4, 6, 1, 100, 0, Bytes(8, 1)), odd = write(100);
   with_count[7] = 77;
   odd[3] = 9;
@@ -221,7 +221,7 @@ TEST_P(CaTapTest, WhatTheServerCarriesOutCounts) {
     }
 }
 
-TEST_P(CaTapTest, JoinsCircuitsThatWereOpenBefore) {
+TEST_F(CaTapTest, JoinsCircuitsThatWereOpenBefore) {
   Listener earlier;
   Circuit circuit(earlier);
   circuit.open("u", "h", {"A"});
@@ -245,7 +245,7 @@ TEST_P(CaTapTest, JoinsCircuitsThatWereOpenBefore) {
   EXPECT_EQ(puts("LATER"), 29u);
 }
 
-TEST_P(CaTapTest, QuickConnectsLeaveTheTablesEmpty) {
+TEST_F(CaTapTest, QuickConnectsLeaveTheTablesEmpty) {
   for (int i = 0; i < 300; ++i) {
     Circuit circuit(listener_);
     circuit.open("u", "h", {"A", std::string("B").append(std::to_string(i % 10))});
@@ -261,7 +261,7 @@ TEST_P(CaTapTest, QuickConnectsLeaveTheTablesEmpty) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, CircuitsWithASocketStay) {
+TEST_F(CaTapTest, CircuitsWithASocketStay) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   const auto later = CaTap::Clock::now() + std::chrono::hours(1);
@@ -272,7 +272,7 @@ TEST_P(CaTapTest, CircuitsWithASocketStay) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, CircuitsWithoutASocketGo) {
+TEST_F(CaTapTest, CircuitsWithoutASocketGo) {
   // A tree whose list of sockets is empty: as if the end of the circuit had not been seen.
   const TemporaryFolder root;
   root.write("/proc/thread-self/net/tcp", "  sl  local_address\n");
@@ -290,7 +290,7 @@ TEST_P(CaTapTest, CircuitsWithoutASocketGo) {
   EXPECT_EQ(puts("A"), 23u);
 }
 
-TEST_P(CaTapTest, FullTablesAreCounted) {
+TEST_F(CaTapTest, FullTablesAreCounted) {
   ca::CaTapSizes sizes;
   sizes.max_channels = 8;  // of which a circuit gets half
   start(sizes);
@@ -310,7 +310,7 @@ TEST_P(CaTapTest, FullTablesAreCounted) {
 }
 
 // An IOC's first clients are there before it is found.
-TEST_P(CaTapTest, ChannelsWaitForTheIocToBeFound) {
+TEST_F(CaTapTest, ChannelsWaitForTheIocToBeFound) {
   watch(listener_, ca::kCaIocToCome);
   Circuit open(listener_);
   open.open("operator", "console-1", {"PS:1:SP"});
@@ -332,7 +332,7 @@ TEST_P(CaTapTest, ChannelsWaitForTheIocToBeFound) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, ServersThatTurnOutToBeNoIocAreCountedAsSuch) {
+TEST_F(CaTapTest, ServersThatTurnOutToBeNoIocAreCountedAsSuch) {
   start_blind({});
   watch(listener_, ca::kCaIocToCome);
   {
@@ -346,7 +346,7 @@ TEST_P(CaTapTest, ServersThatTurnOutToBeNoIocAreCountedAsSuch) {
   EXPECT_EQ(entries("ca_channels"), 0u);
 }
 
-TEST_P(CaTapTest, ForgottenIocHasNoTotals) {
+TEST_F(CaTapTest, ForgottenIocHasNoTotals) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(repeat(write(100), 23));
@@ -362,7 +362,7 @@ TEST_P(CaTapTest, ForgottenIocHasNoTotals) {
   EXPECT_EQ(entries("ca_circuits"), 0u);
 }
 
-TEST_P(CaTapTest, PutsToAnIocThatIsNotFoundAgainAreLost) {
+TEST_F(CaTapTest, PutsToAnIocThatIsNotFoundAgainAreLost) {
   ASSERT_TRUE(tap_->set_servers({}, CaTap::Clock::now()));
   {
     Circuit circuit(listener_);
@@ -375,7 +375,7 @@ TEST_P(CaTapTest, PutsToAnIocThatIsNotFoundAgainAreLost) {
 }
 
 // An IOC was replaced by another one on the same port between two looks for IOCs.
-TEST_P(CaTapTest, CircuitsFollowTheirPortToAnotherIoc) {
+TEST_F(CaTapTest, CircuitsFollowTheirPortToAnotherIoc) {
   Circuit before(listener_);
   before.open("u", "h", {"A"});
   before.to_server(repeat(write(100), 23));
@@ -405,7 +405,7 @@ TEST_P(CaTapTest, CircuitsFollowTheirPortToAnotherIoc) {
 }
 
 // Clients are back before the IOC that was started again is found.
-TEST_P(CaTapTest, PortOfAnIocThatLeftIsWatchedForAWhile) {
+TEST_F(CaTapTest, PortOfAnIocThatLeftIsWatchedForAWhile) {
   const auto now = CaTap::Clock::now();
   ASSERT_TRUE(tap_->set_servers({}, now));
   Circuit quick(listener_), stays(listener_);
@@ -423,7 +423,7 @@ TEST_P(CaTapTest, PortOfAnIocThatLeftIsWatchedForAWhile) {
   expect_nothing_lost();
 }
 
-TEST_P(CaTapTest, PortThatNobodyTakesIsLeftAlone) {
+TEST_F(CaTapTest, PortThatNobodyTakesIsLeftAlone) {
   const auto now = CaTap::Clock::now();
   ASSERT_TRUE(tap_->set_servers({}, now));
   Circuit circuit(listener_);
@@ -438,7 +438,7 @@ TEST_P(CaTapTest, PortThatNobodyTakesIsLeftAlone) {
   EXPECT_EQ(all_puts(), 0u);
 }
 
-TEST_P(CaTapTest, CountsOnlyWhatItWatches) {
+TEST_F(CaTapTest, CountsOnlyWhatItWatches) {
   Listener other;
   Circuit circuit(other);
   circuit.open("u", "h", {"A"});
@@ -446,7 +446,5 @@ TEST_P(CaTapTest, CountsOnlyWhatItWatches) {
   EXPECT_EQ(all_puts(), 0u);
   expect_nothing_lost();
 }
-
-IOCX_WITH_CHOSEN_LOCK(CaTapTest);
 
 }  // namespace

@@ -18,15 +18,15 @@ class PvaTapHostileTest : public PvaTapTest {
     const iocx_ca_flow one = flow();
     circuit.abort();
     reap_all();
-    return ioc_exporter::ca::kernel_text(one.identity.user) + "@" + ioc_exporter::ca::kernel_text(one.identity.host);
+    return ioc_exporter::ca::kernel_text(one.identity.user) + "@" +
+           ioc_exporter::ca::kernel_text(one.identity.host);
   }
   Bytes ca(const std::string& user, const std::string& host) const {
     return b_.identify("ca", b_.user_and_host(user, host));
   }
 };
-IOCX_WITH_CHOSEN_LOCK(PvaTapHostileTest);
 
-TEST_P(PvaTapHostileTest, NamesOfClients) {
+TEST_F(PvaTapHostileTest, NamesOfClients) {
   EXPECT_EQ(user_of(ca("anna", "console-1")), "anna@console-1");
   EXPECT_EQ(user_of(b_.identify("anonymous")), "anonymous/@");
   EXPECT_EQ(user_of(b_.identify("x509", Bytes(40, 1))), "x509/@");
@@ -61,7 +61,7 @@ TEST_P(PvaTapHostileTest, NamesOfClients) {
   }
 }
 
-TEST_P(PvaTapHostileTest, LongNamesOfClients) {
+TEST_F(PvaTapHostileTest, LongNamesOfClients) {
   const std::string longest(63, 'u'), more(100, 'u');
   EXPECT_EQ(user_of(ca(longest, longest)), longest + "@" + longest);
   EXPECT_EQ(drop("name_cut"), 0u);
@@ -74,7 +74,7 @@ TEST_P(PvaTapHostileTest, LongNamesOfClients) {
   EXPECT_EQ(user_of(ca("anna", "h") + b_.identify("anonymous")), "anna@h");
 }
 
-TEST_P(PvaTapHostileTest, AClientThatSaysNothingIsCounted) {
+TEST_F(PvaTapHostileTest, AClientThatSaysNothingIsCounted) {
   PvaWire wire(listener_);
   wire.to_client(greeting(b_));
   wire.to_server(b_.create({{1, "A"}}));
@@ -85,7 +85,7 @@ TEST_P(PvaTapHostileTest, AClientThatSaysNothingIsCounted) {
   expect_nothing_lost();
 }
 
-TEST_P(PvaTapHostileTest, OtherProtocolsAreLeftAlone) {
+TEST_F(PvaTapHostileTest, OtherProtocolsAreLeftAlone) {
   const std::string http = "GET / HTTP/1.1\r\nHost: here\r\n\r\n";
   const Bytes words(http.begin(), http.end());
   const Bytes puts = hello(b_) + b_.init(kPut, 11, 101) + repeat(b_.put(11, 101), 23);
@@ -115,7 +115,7 @@ TEST_P(PvaTapHostileTest, OtherProtocolsAreLeftAlone) {
     EXPECT_EQ(one.count, one.reason == "not_ca" ? others : 0u) << one.reason;
 }
 
-TEST_P(PvaTapHostileTest, NothingIsReadBehindAMessageThatIsRefused) {
+TEST_F(PvaTapHostileTest, NothingIsReadBehindAMessageThatIsRefused) {
   const Bytes put = b_.put(11, 101);
   Bytes other_version = put, other_magic = put;
   other_version[1] = 0;
@@ -146,7 +146,7 @@ TEST_P(PvaTapHostileTest, NothingIsReadBehindAMessageThatIsRefused) {
   EXPECT_EQ(drop("refused"), circuits);
 }
 
-TEST_P(PvaTapHostileTest, ACircuitThatIsNotClosedIsReadAgain) {
+TEST_F(PvaTapHostileTest, ACircuitThatIsNotClosedIsReadAgain) {
   PvaWire wire(listener_);
   open(wire, b_);
   init(wire, b_, 11, 101);
@@ -161,7 +161,7 @@ TEST_P(PvaTapHostileTest, ACircuitThatIsNotClosedIsReadAgain) {
 }
 
 // pvxs reads on behind them.
-TEST_P(PvaTapHostileTest, ARequestThatIsTooShortIsPassedOver) {
+TEST_F(PvaTapHostileTest, ARequestThatIsTooShortIsPassedOver) {
   PvaWire wire(listener_);
   open(wire, b_);
   init(wire, b_, 11, 101);
@@ -186,7 +186,7 @@ TEST_P(PvaTapHostileTest, ARequestThatIsTooShortIsPassedOver) {
 }
 
 // pvxs closes at each of these, pvAccessCPP goes on: seen with QSRV 1.
-TEST_P(PvaTapHostileTest, WhatOneServerTakesIsRead) {
+TEST_F(PvaTapHostileTest, WhatOneServerTakesIsRead) {
   const Bytes put = b_.request(kPut, 11, 101, 0), ids(put.begin() + IOCX_PVA_HEADER, put.end());
   const Bytes echo = b_.message(true, IOCX_PVA_CMD_ECHO, {}, IOCX_PVA_FROM_SERVER);
   const Bytes control = b_.header(true, 0, 0, IOCX_PVA_CONTROL | IOCX_PVA_FROM_SERVER);
@@ -216,7 +216,7 @@ TEST_P(PvaTapHostileTest, WhatOneServerTakesIsRead) {
 
 // pvxs does nothing of it, and writes to A: the SID of a put counts for nothing while its request
 // is there.
-TEST_P(PvaTapHostileTest, ARequestKeepsItsChannel) {
+TEST_F(PvaTapHostileTest, ARequestKeepsItsChannel) {
   constexpr std::uint8_t kEnd = IOCX_PVA_SUB_DESTROY;
   std::uint64_t circuits = 0;
   for (const Bytes& more :
@@ -239,7 +239,7 @@ TEST_P(PvaTapHostileTest, ARequestKeepsItsChannel) {
 }
 
 // pvAccessCPP reads 8 bytes here, pvxs 128 MiB.
-TEST_P(PvaTapHostileTest, AnotherByteOrderThanTheServersIsTold) {
+TEST_F(PvaTapHostileTest, AnotherByteOrderThanTheServersIsTold) {
   PvaWire wire(listener_);
   open(wire, b_);
   init(wire, b_, 11, 101);
@@ -253,7 +253,7 @@ TEST_P(PvaTapHostileTest, AnotherByteOrderThanTheServersIsTold) {
 }
 
 // Servers differ in what they take the ids for.
-TEST_P(PvaTapHostileTest, SegmentsInTwoByteOrdersAreNotRead) {
+TEST_F(PvaTapHostileTest, SegmentsInTwoByteOrdersAreNotRead) {
   PvaWire wire(listener_);
   open(wire, b_);
   init(wire, b_, 11, 101);
@@ -264,7 +264,7 @@ TEST_P(PvaTapHostileTest, SegmentsInTwoByteOrdersAreNotRead) {
   EXPECT_GE(drop("not_parsed"), 1u);
 }
 
-TEST_P(PvaTapHostileTest, AnEmptyNameEndsTheList) {
+TEST_F(PvaTapHostileTest, AnEmptyNameEndsTheList) {
   PvaWire wire(listener_);
   wire.to_client(greeting(b_));
   wire.to_server(b_.create({{1, "A"}, {2, ""}, {3, "C"}}));
@@ -275,7 +275,7 @@ TEST_P(PvaTapHostileTest, AnEmptyNameEndsTheList) {
   EXPECT_EQ(counted("").puts, 1u);
 }
 
-TEST_P(PvaTapHostileTest, ValuesAreNoMessages) {
+TEST_F(PvaTapHostileTest, ValuesAreNoMessages) {
   PvaWire wire(listener_);
   open(wire, b_);
   init(wire, b_, 11, 101);
@@ -288,7 +288,7 @@ TEST_P(PvaTapHostileTest, ValuesAreNoMessages) {
   expect_nothing_lost();
 }
 
-TEST_P(PvaTapHostileTest, OneClientCannotTakeAllRoom) {
+TEST_F(PvaTapHostileTest, OneClientCannotTakeAllRoom) {
   ca::CaTapSizes sizes;
   sizes.max_channels = 64;
   sizes.max_pending = 64;

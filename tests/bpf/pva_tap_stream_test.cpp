@@ -42,9 +42,8 @@ class PvaTapStreamTest : public OfPva<CaTapStreamTest> {
 
   const PvaBytes b_{false};
 };
-IOCX_WITH_BOTH_LOCKS(PvaTapStreamTest);
 
-TEST_P(PvaTapStreamTest, SegmentsThatComeTwiceOrOverlapCountOnce) {
+TEST_F(PvaTapStreamTest, SegmentsThatComeTwiceOrOverlapCountOnce) {
   RawCircuit circuit(port());
   open(circuit);
   const Bytes bytes = stream(repeat(b_.put(11, 101), 301));
@@ -59,7 +58,7 @@ TEST_P(PvaTapStreamTest, SegmentsThatComeTwiceOrOverlapCountOnce) {
   EXPECT_EQ(pages(), 0u);
 }
 
-TEST_P(PvaTapStreamTest, LargeSegmentsBeforeTheirTurn) {
+TEST_F(PvaTapStreamTest, LargeSegmentsBeforeTheirTurn) {
   RawCircuit circuit(port());
   open(circuit);
   const Bytes value(1003, 0xCA);
@@ -76,7 +75,7 @@ TEST_P(PvaTapStreamTest, LargeSegmentsBeforeTheirTurn) {
 }
 
 // The receiver has what was not seen here: nobody sends it again.
-TEST_P(PvaTapStreamTest, AnAnswerProvesBoundariesBehindLostBytes) {
+TEST_F(PvaTapStreamTest, AnAnswerProvesBoundariesBehindLostBytes) {
   const Bytes put = b_.put(11, 101);
   std::uint64_t counted_puts = 0, bytes_unread = 0;
   for (const std::size_t cut : {std::size_t{0}, std::size_t{1}, std::size_t{8}, put.size() - 1}) {
@@ -103,7 +102,7 @@ TEST_P(PvaTapStreamTest, AnAnswerProvesBoundariesBehindLostBytes) {
 }
 
 // Bytes of a value are lost: nothing else is.
-TEST_P(PvaTapStreamTest, AHoleInAValue) {
+TEST_F(PvaTapStreamTest, AHoleInAValue) {
   RawCircuit circuit(port());
   open(circuit);
   const Bytes bytes =
@@ -116,7 +115,7 @@ TEST_P(PvaTapStreamTest, AHoleInAValue) {
   EXPECT_EQ(drop("stream_gap"), 0u);
 }
 
-TEST_P(PvaTapStreamTest, BehindLostBytesOnlyChannelsOfTheCircuitAreBelieved) {
+TEST_F(PvaTapStreamTest, BehindLostBytesOnlyChannelsOfTheCircuitAreBelieved) {
   RawCircuit circuit(port());
   open(circuit);
   // A value that holds puts with a SID and an IOID that the circuit has not.
@@ -133,7 +132,7 @@ TEST_P(PvaTapStreamTest, BehindLostBytesOnlyChannelsOfTheCircuitAreBelieved) {
   EXPECT_GT(drop("orphan_message"), 0u);
 }
 
-TEST_P(PvaTapStreamTest, ACircuitThatIsMetInTheMiddleOfAMessage) {
+TEST_F(PvaTapStreamTest, ACircuitThatIsMetInTheMiddleOfAMessage) {
   RawCircuit circuit(port());
   const Bytes put = b_.put(11, 101);
   const Bytes bytes = repeat(put, 500);
@@ -147,7 +146,7 @@ TEST_P(PvaTapStreamTest, ACircuitThatIsMetInTheMiddleOfAMessage) {
 }
 
 // A value on its way while the exporter starts, whose bytes are puts.
-TEST_P(PvaTapStreamTest, AValueThatIsOnItsWayBecomesNoPuts) {
+TEST_F(PvaTapStreamTest, AValueThatIsOnItsWayBecomesNoPuts) {
   RawCircuit circuit(port());
   const Bytes put = b_.put(11, 101);
   circuit.segment(kBack, 0, b_.answer(kPut, 102, 0));  // makes the circuit known
@@ -162,7 +161,7 @@ TEST_P(PvaTapStreamTest, AValueThatIsOnItsWayBecomesNoPuts) {
   EXPECT_EQ(unread(), bytes.size() - 13 * put.size());
 }
 
-TEST_P(PvaTapStreamTest, AfterASilenceAMessageStarts) {
+TEST_F(PvaTapStreamTest, AfterASilenceAMessageStarts) {
   RawCircuit circuit(port());
   circuit.segment(kBack, 0, b_.answer(kPut, 101, 0));  // makes the circuit known
   circuit.segment(kForth, 0, Bytes(40, 0xFF));
@@ -173,7 +172,7 @@ TEST_P(PvaTapStreamTest, AfterASilenceAMessageStarts) {
 }
 
 // After an urgent byte the tap has lost its place; the client offers one that hides puts.
-TEST_P(PvaTapStreamTest, WhatAnUnconfirmedMessageHidesIsUnread) {
+TEST_F(PvaTapStreamTest, WhatAnUnconfirmedMessageHidesIsUnread) {
   const Bytes put = b_.put(11, 101), puts = repeat(put, 23);
   std::uint16_t client = 43000;
   for (const Bytes& urgent : {Bytes(5, 0), put}) {  // lost; found again, and not sure of it
@@ -191,7 +190,7 @@ TEST_P(PvaTapStreamTest, WhatAnUnconfirmedMessageHidesIsUnread) {
 }
 
 // An array that one client writes and another one monitors may hold messages of a server.
-TEST_P(PvaTapStreamTest, AValueThatFeignsMessagesDoesNoLastingHarm) {
+TEST_F(PvaTapStreamTest, AValueThatFeignsMessagesDoesNoLastingHarm) {
   RawCircuit circuit(port());
   open(circuit);
   circuit.set_sent(kBack, back_);
@@ -212,7 +211,7 @@ TEST_P(PvaTapStreamTest, AValueThatFeignsMessagesDoesNoLastingHarm) {
 }
 
 // They are no part of what the server reads.
-TEST_P(PvaTapStreamTest, ForgedSegmentsCountNothing) {
+TEST_F(PvaTapStreamTest, ForgedSegmentsCountNothing) {
   RawCircuit circuit(port());
   open(circuit);
   const Bytes put = b_.put(11, 101), bytes = stream(repeat(put, 23));

@@ -6,9 +6,7 @@ namespace {
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
 
-IOCX_WITH_CHOSEN_LOCK(PvaTapTest);
-
-TEST_P(PvaTapTest, CountsPutsInEitherByteOrder) {
+TEST_F(PvaTapTest, CountsPutsInEitherByteOrder) {
   PvaCountsByName expected;
   for (const bool big : {false, true}) {
     SCOPED_TRACE(big);
@@ -44,7 +42,7 @@ TEST_P(PvaTapTest, CountsPutsInEitherByteOrder) {
   expect_nothing_lost();
 }
 
-TEST_P(PvaTapTest, TellsWhyAPutHasFailed) {
+TEST_F(PvaTapTest, TellsWhyAPutHasFailed) {
   PvaWire wire(listener_);
   open(wire, b_);
   init(wire, b_, 11, 101);
@@ -69,7 +67,7 @@ TEST_P(PvaTapTest, TellsWhyAPutHasFailed) {
   expect_as(wire);
 }
 
-TEST_P(PvaTapTest, CountsInPiecesOfEverySize) {
+TEST_F(PvaTapTest, CountsInPiecesOfEverySize) {
   const Bytes put = b_.put(11, 101);
   PvaCountsByName expected;
   for (std::size_t piece = 1; piece < 47; ++piece) {
@@ -87,7 +85,7 @@ TEST_P(PvaTapTest, CountsInPiecesOfEverySize) {
   EXPECT_EQ(counted(), expected);
 }
 
-TEST_P(PvaTapTest, ReadsSegmentedAndControlMessages) {
+TEST_F(PvaTapTest, ReadsSegmentedAndControlMessages) {
   PvaWire wire(listener_);
   open(wire, b_);
   const auto segmented = [this](const Bytes& payload, std::uint32_t command, std::ptrdiff_t first,
@@ -118,7 +116,7 @@ TEST_P(PvaTapTest, ReadsSegmentedAndControlMessages) {
   expect_as(wire);
 }
 
-TEST_P(PvaTapTest, CountsLargestSegmentsAndArrays) {
+TEST_F(PvaTapTest, CountsLargestSegmentsAndArrays) {
   PvaWire wire(listener_);
   open(wire, b_);
   init(wire, b_, 11, 101);
@@ -136,7 +134,7 @@ TEST_P(PvaTapTest, CountsLargestSegmentsAndArrays) {
 }
 
 // pvxs does not look at the SID of a put.
-TEST_P(PvaTapTest, APutBelongsToItsRequest) {
+TEST_F(PvaTapTest, APutBelongsToItsRequest) {
   PvaWire wire(listener_);
   open(wire, b_);
   init(wire, b_, 11, 101);
@@ -154,7 +152,7 @@ TEST_P(PvaTapTest, APutBelongsToItsRequest) {
   expect_as(wire);
 }
 
-TEST_P(PvaTapTest, IdsAreUsedAgain) {
+TEST_F(PvaTapTest, IdsAreUsedAgain) {
   PvaWire wire(listener_);
   open(wire, b_);
   init(wire, b_, 11, 101);
@@ -188,7 +186,7 @@ TEST_P(PvaTapTest, IdsAreUsedAgain) {
   EXPECT_EQ(maps.sids.keys()->size() + maps.cids.keys()->size(), 0u);
 }
 
-TEST_P(PvaTapTest, ChannelsThatAreRefusedHaveNoName) {
+TEST_F(PvaTapTest, ChannelsThatAreRefusedHaveNoName) {
   PvaWire wire(listener_);
   wire.to_client(greeting(b_));
   wire.to_server(hello(b_));
@@ -199,7 +197,7 @@ TEST_P(PvaTapTest, ChannelsThatAreRefusedHaveNoName) {
   EXPECT_EQ(counted("").puts, 1u);
 }
 
-TEST_P(PvaTapTest, NamesOfChannelsAreCut) {
+TEST_F(PvaTapTest, NamesOfChannelsAreCut) {
   PvaWire wire(listener_);
   const std::string name(300, 'n');
   wire.to_client(greeting(b_));
@@ -212,7 +210,7 @@ TEST_P(PvaTapTest, NamesOfChannelsAreCut) {
 }
 
 // Nothing keeps a client from sending before it has said who it is: pvxs writes.
-TEST_P(PvaTapTest, CircuitsThatAreOpenAlready) {
+TEST_F(PvaTapTest, CircuitsThatAreOpenAlready) {
   start_blind({});
   PvaWire wire(listener_);
   open(wire, b_);
@@ -232,7 +230,7 @@ TEST_P(PvaTapTest, CircuitsThatAreOpenAlready) {
   EXPECT_EQ(counted("").puts, 2u);
 }
 
-TEST_P(PvaTapTest, EachServerHasItsProtocol) {
+TEST_F(PvaTapTest, EachServerHasItsProtocol) {
   Listener ca_listener;
   std::vector<ca::CaServer> servers(2);
   servers[0].port = listener_.port();

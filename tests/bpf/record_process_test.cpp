@@ -148,7 +148,8 @@ TEST_P(RecordProcessTest, StacksOfEndedThreadsAreFreed) {
   };
   for (int i = 0; i < 6000 && probe_->use()->threads > 1; ++i) {
     ASSERT_TRUE(probe_->free_ended_threads(is_alive));
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // who is joined ends a little later
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(10));  // who is joined ends a little later
   }
   EXPECT_EQ(probe_->use()->threads, 1u);
 }

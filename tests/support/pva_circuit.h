@@ -42,7 +42,7 @@ class PvaCircuit {
   }
 
   const std::map<Key, PvaPuts>& puts() const { return puts_; }
-  std::uint64_t refused() const { return refused_; }        // streams that are not read any more
+  std::uint64_t refused() const { return refused_; }  // streams that are not read any more
 
  private:
   struct Request {

@@ -48,8 +48,8 @@ std::string oldest(double seconds) {
 
 // What a monitoring system goes by: the status, its word, how many problems, the performance data.
 TEST(Check, EachPageHasItsStatus) {
-  const std::string success = "ioc_exporter_collector_success{collector=", time =
-                                                                  "ioc_exporter_time_seconds 5\n";
+  const std::string success = "ioc_exporter_collector_success{collector=",
+                    time = "ioc_exporter_time_seconds 5\n";
   const std::string waits = " pending=2;;;0 pending_oldest=900s;900;3600;0\n";
   const std::string up = "up=1;;1:;0;1";
   struct Row {
@@ -69,8 +69,8 @@ TEST(Check, EachPageHasItsStatus) {
             "epics_ioc_put_source{ioc=\"ps\",protocol=\"ca\",source=\"none\"} 1\n"
             "epics_ioc_put_source{ioc=\"ps\",protocol=\"pva\",source=\"none\"} 1\n"),
        1, 3, up + waits},
-      {page("ioc_exporter_detached 1\n" + success + "\"records\"} 1\n" + success +
-            "\"puts\"} 0\n" + success + "\"policy\"} 0\n" + success + "\"traces\"} 0\n"),
+      {page("ioc_exporter_detached 1\n" + success + "\"records\"} 1\n" + success + "\"puts\"} 0\n" +
+            success + "\"policy\"} 0\n" + success + "\"traces\"} 0\n"),
        1, 3, up + waits},
       // The forbidden one was over ten minutes ago.
       {page(put("unexpected", "A", 3, 400) + put("unexpected", "B", 20, 300) +

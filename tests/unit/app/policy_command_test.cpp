@@ -55,8 +55,8 @@ void expect_verdicts(const std::string& file, const std::vector<Verdict>& verdic
 
 TEST_F(PolicyCommand, TestSaysWhichRuleDecides) {
   const std::string file = write("policy_test.yml", kPolicy);
-  const std::vector<const char*> words{"test", file.c_str(), "--pv=SR:Q1", "--user", "operator",
-                                       "--client=10.0.0.7"};
+  const std::vector<const char*> words{"test",   file.c_str(), "--pv=SR:Q1",
+                                       "--user", "operator",   "--client=10.0.0.7"};
   EXPECT_THAT(run(words).out,
               ContainsRegex("\n3 +feedback +expect +no: .*\n6 +kicker +forbid +no: .*\n9 +"
                             "operators +allow +decides\n"));
@@ -86,12 +86,13 @@ TEST_F(PolicyCommand, TestJudgesWritesInsideTheIoc) {
       pvs: BL:Shutter:.*
 )");
   expect_verdicts(
-      file, {{{"--inside", "--pv=BL:Shutter:Open", "--user=shutterSeq"}, 0, "allowed, by rule seq"},
-             {{"--inside", "--pv=BL:Shutter:Open", "--user", "X:calc"}, 3, "forbidden, by rule oth"},
-             {{"--inside", "--user=X:calc"}, 3, "unjudged, "},
-             // The default is for clients.
-             {{"--inside", "--pv=BL:Slit", "--user=X:calc"}, 0, "expected, by no rule: "},
-             {{"--pv=BL:Slit"}, 3, "forbidden, by rule outside: "}});
+      file,
+      {{{"--inside", "--pv=BL:Shutter:Open", "--user=shutterSeq"}, 0, "allowed, by rule seq"},
+       {{"--inside", "--pv=BL:Shutter:Open", "--user", "X:calc"}, 3, "forbidden, by rule oth"},
+       {{"--inside", "--user=X:calc"}, 3, "unjudged, "},
+       // The default is for clients.
+       {{"--inside", "--pv=BL:Slit", "--user=X:calc"}, 0, "expected, by no rule: "},
+       {{"--pv=BL:Slit"}, 3, "forbidden, by rule outside: "}});
 }
 
 TEST_F(PolicyCommand, TestNamesItsErrors) {

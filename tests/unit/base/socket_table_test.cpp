@@ -254,10 +254,9 @@ TEST(SocketTable, AnEndedProcessIsAnError) {
 std::map<std::pair<std::uint16_t, std::uint16_t>, InetSocket> by_ports() {
   std::map<std::pair<std::uint16_t, std::uint16_t>, InetSocket> all;
   must_succeed(value_of(SocketTable::of_process(RootedFs(), ::getpid()))
-                   .for_each(SocketKind::traffic,
-                             [&all](const InetSocket& one) {
-                               all[{one.local_port, one.remote_port}] = one;
-                             }));
+                   .for_each(SocketKind::traffic, [&all](const InetSocket& one) {
+                     all[{one.local_port, one.remote_port}] = one;
+                   }));
   return all;
 }
 

@@ -19,20 +19,13 @@ TEST(CaHeader, PutFitsItsPayload) {
     bool fits;
   };
   const Row rows[] = {{0, 1, 8, true},  // a short string as libca sends it
-                      {0, 1, 40, true},
-                      {0, 1, 48, false},
-                      {0, 3, 120, true},
+                      {0, 1, 40, true},         {0, 1, 48, false},         {0, 3, 120, true},
                       {1, 5, 16, true},  // padded
-                      {2, 2, 8, true},
-                      {3, 1, 8, true},
-                      {4, 9, 16, true},
-                      {5, 1, 8, true},
-                      {6, 100000, 800000, true},
-                      {6, 1, 16, false},
-                      {6, 0, 0, false},
-                      {35, 1, 8, true},            // DBR_PUT_ACKT
-                      {7, 1, 8, false},            // nobody puts DBR_STS_STRING
-                      {6, 0x20000001, 8, false}};  // no overflow
+                      {2, 2, 8, true},          {3, 1, 8, true},           {4, 9, 16, true},
+                      {5, 1, 8, true},          {6, 100000, 800000, true}, {6, 1, 16, false},
+                      {6, 0, 0, false},         {35, 1, 8, true},  // DBR_PUT_ACKT
+                      {7, 1, 8, false},                            // nobody puts DBR_STS_STRING
+                      {6, 0x20000001, 8, false}};                  // no overflow
   for (const Row& row : rows)
     EXPECT_EQ(iocx_ca_put_fits(row.type, row.count, row.size) != 0, row.fits) << row.type;
 }
@@ -54,11 +47,19 @@ TEST(CaHeader, PlausibleInOneDirectionOnly) {
 
 // The numbers of caerr.h (EPICS Base 7.0.10): DEFMSG(severity, number).
 TEST(CaStatus, NamesOfTheAnswersToPuts) {
-  const std::pair<std::uint32_t, const char*> names[] = {
-      {0, "normal"},       {6, "no_memory"},   {9, "too_large"},
-      {14, "bad_type"},    {17, "internal_error"}, {20, "put_failed"},
-      {22, "bad_count"},   {45, "put_callback_timed_out"}, {47, "no_write_access"},
-      {50, "no_conversion"}, {60, "unresponsive_timeout"}, {61, "other"}, {UINT32_MAX >> 3, "other"}};
+  const std::pair<std::uint32_t, const char*> names[] = {{0, "normal"},
+                                                         {6, "no_memory"},
+                                                         {9, "too_large"},
+                                                         {14, "bad_type"},
+                                                         {17, "internal_error"},
+                                                         {20, "put_failed"},
+                                                         {22, "bad_count"},
+                                                         {45, "put_callback_timed_out"},
+                                                         {47, "no_write_access"},
+                                                         {50, "no_conversion"},
+                                                         {60, "unresponsive_timeout"},
+                                                         {61, "other"},
+                                                         {UINT32_MAX >> 3, "other"}};
   for (const auto& [number, name] : names)
     for (std::uint32_t severity = 0; severity < 8; ++severity)
       EXPECT_EQ(ca_status_reason(number << 3 | severity), name) << number;
@@ -66,7 +67,8 @@ TEST(CaStatus, NamesOfTheAnswersToPuts) {
 
 TEST(CaStatus, EachHasItsOwnName) {
   std::set<std::string_view> names;
-  for (std::uint32_t number = 0; number <= 60; ++number) names.insert(ca_status_reason(number << 3));
+  for (std::uint32_t number = 0; number <= 60; ++number)
+    names.insert(ca_status_reason(number << 3));
   EXPECT_EQ(names.size(), 61u);
 }
 

@@ -130,8 +130,7 @@ TEST_F(Inventory, ListsOpenChannelsOfClients) {
   const CaClientSample &nobody = samples.ca_clients[1], &ann = samples.ca_clients[2];
   EXPECT_EQ(nobody.user + nobody.host, "");
   EXPECT_EQ(nobody.circuits, 1u);
-  EXPECT_THAT(ann,
-              FieldsAre("x", "127.0.0.1", "ann", "h1", 2u, 3u, 7u, false));
+  EXPECT_THAT(ann, FieldsAre("x", "127.0.0.1", "ann", "h1", 2u, 3u, 7u, false));
 }
 
 TEST_F(Inventory, WithoutConnectionsNoMemoryIsRead) {

@@ -34,8 +34,7 @@ INSTANTIATE_TEST_SUITE_P(Of, PvaResync, ::testing::Bool());
 TEST_P(PvaResync, SixteenMessagesInARowThatAreNotAnsweredProveBoundaries) {
   const Bytes end(333, 0xCA), one = b_.put(11, 101);
   const auto acks = [this](std::size_t count) {
-    return PvaBytes::join(
-        std::vector(count, b_.request(IOCX_PVA_CMD_MONITOR, 11, 105, 0x80)));
+    return PvaBytes::join(std::vector(count, b_.request(IOCX_PVA_CMD_MONITOR, 11, 105, 0x80)));
   };
   for (const std::size_t cut : {11u, 359u, 600u, 5300u, 5500u}) {
     EXPECT_EQ(feed_cut(PvaBytes::join({end, acks(3), large_, acks(13), one, large_}), cut),

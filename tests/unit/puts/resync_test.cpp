@@ -1,4 +1,5 @@
-// Boundaries that were lost: found again where they are, and nowhere else. More of it: bpf/ca_tap_resync_test.cpp.
+// Boundaries that were lost: found again where they are, and nowhere else. More of it:
+// bpf/ca_tap_resync_test.cpp.
 #include "shared/ca_resync.h"
 
 #include <gtest/gtest.h>

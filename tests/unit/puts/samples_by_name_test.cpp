@@ -143,7 +143,8 @@ TEST_F(CaSamplesByName, EveryIocIsAServer) {
   for (const auto member : kCounts) EXPECT_EQ(two.*member, next++);
   EXPECT_EQ(snapshot.ca_servers[1].ioc, "one") << "no client came to it";
   EXPECT_EQ(snapshot.ca_servers[1].circuits, 0u);
-  EXPECT_THAT(snapshot.ca_clients, ElementsAre(FieldsAre("two", "c", "u", "h", 43u, 47u, 53u, false)));
+  EXPECT_THAT(snapshot.ca_clients,
+              ElementsAre(FieldsAre("two", "c", "u", "h", 43u, 47u, 53u, false)));
 }
 
 TEST_F(CaSamplesByName, DropsAndMapsAreTakenOver) {
