@@ -41,6 +41,9 @@ CLIENT = {
     "long_name": hello() + create(1, b'REC.VAL${"dbnd":{"abs":1.5},"arr":{"s":1,"e":-1}}' * 6) + write(5),
     "not_ca": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "empty_names": hello(b"\0", b"\0") + create(1, b"") + write(5),
+    "size_alone": hello() + create(1, b"WF") + (write(5)[:2] + b"\xff\xff" + write(5)[4:6] + b"\0\x4d" + write(5)[8:16]
+                                                + struct.pack(">II", 8, 1) + b"\1" * 8) * 3 + write(5),
+    "odd_size": hello() + create(1, b"A") + write(5) + write(5)[:3] + b"\x09" + write(5)[4:] + write(5) * 7,
     "search_over_tcp": message(0, count=13) + message(6, b"PS:1:SP\0", 5, 13, 1, 1) + hello(),
 }
 SERVER = {
