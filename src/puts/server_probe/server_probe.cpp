@@ -204,7 +204,9 @@ void ServerProbe::start(const iocs::LiveIoc& live, bool left_alone, const CodeFi
   // port, which are the packets'.
   if (is_ca() && tap_ && live.ioc.listening.empty()) return;
   if (watched.probes.empty()) {
-    watched.for_all = is_among(for_all, functions);
+    const bool shares = is_among(for_all, functions);
+    if (watched.for_all != shares) watched.kept.clear();
+    watched.for_all = shares;
     if (auto off = start_probes(live.ioc, functions, watched, now); !off.empty())
       why_not = std::move(off);
   }
@@ -214,10 +216,15 @@ void ServerProbe::start(const iocs::LiveIoc& live, bool left_alone, const CodeFi
 std::string ServerProbe::start_probes(const iocs::Ioc& ioc, const ServerFunctions& functions,
                                       Watched& watched, Clock::time_point now) {
   if (!watched.attaching.is_due(now)) return watched.refused;
-  let_nobody_count(in_tap(watched));
-  if (tap_ && !tap_->who_counts().is_settled(in_tap(watched), kernel_ns(Clock::now())))
-    return "what packets have counted is being served";
-  const auto done = attach(watched, ioc, functions);
+  auto done = attach(watched, functions);
+  if (done) {
+    let_nobody_count(in_tap(watched));
+    if (tap_ && !tap_->who_counts().is_settled(in_tap(watched), kernel_ns(Clock::now()))) {
+      watched.kept = std::exchange(watched.probes, {});
+      return "what packets have counted is being served";
+    }
+    done = activate(watched, ioc, functions);
+  }
   if (!done) {
     watched.refused = done.error().message();
     watched.probes.clear();
@@ -239,8 +246,8 @@ std::string ServerProbe::start_probes(const iocs::Ioc& ioc, const ServerFunction
   return {};
 }
 
-Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
-                                 const ServerFunctions& functions) {
+// The programs pass over it until activate().
+Result<void> ServerProbe::attach(Watched& watched, const ServerFunctions& functions) {
   watched.tells_results = functions.tells_results;
   watched.tells_callbacks = functions.tells_callbacks;
   watched.functions = functions.found.size();
@@ -249,13 +256,6 @@ Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
   watched.rest = {};
   if (is_ca()) totals_->to_others_channels.try_emplace(watched.number);
   forget_rest(watched.generation);
-  iocx_server_ioc config{};
-  config.bucket = ioc.ca_writes ? ioc.ca_writes->ca_bucket : 0;
-  config.generation = watched.generation;
-  config.by_db_addr = has_db_addr(ioc.base_version) ? 1 : 0;
-  config.enum_type = enum_type(ioc.base_version);
-  config.tells_results = functions.tells_results ? 1 : 0;
-  config.tells_values = functions.tells_values && object_.has_put_log() ? 1 : 0;
   auto kept = std::exchange(watched.kept, {});
   for (const ServerFunction& function : functions.found) {
     if (!object_.has_put_log() &&
@@ -274,7 +274,18 @@ Result<void> ServerProbe::attach(Watched& watched, const iocs::Ioc& ioc,
     if (!probe) return std::move(probe).error();
     watched.probes.push_back(std::move(*probe));
   }
-  // Last: until now the programs pass over it.
+  return {};
+}
+
+Result<void> ServerProbe::activate(const Watched& watched, const iocs::Ioc& ioc,
+                                   const ServerFunctions& functions) {
+  iocx_server_ioc config{};
+  config.bucket = ioc.ca_writes ? ioc.ca_writes->ca_bucket : 0;
+  config.generation = watched.generation;
+  config.by_db_addr = has_db_addr(ioc.base_version) ? 1 : 0;
+  config.enum_type = enum_type(ioc.base_version);
+  config.tells_results = functions.tells_results ? 1 : 0;
+  config.tells_values = functions.tells_values && object_.has_put_log() ? 1 : 0;
   return object_.maps().iocs.update(static_cast<std::uint32_t>(watched.id.pid), config);
 }
 
@@ -292,10 +303,13 @@ Result<std::shared_ptr<ServerProbe::Probe>> ServerProbe::attach_probe(
 // The one that is there already: two attachments for all would count each put twice.
 std::shared_ptr<ServerProbe::Probe> ServerProbe::probe_for_all(
     const ServerFunction& function) const {
-  for (const auto& [serial, watched] : watched_)
-    for (const auto& probe : watched.probes) {
+  for (const auto& [serial, watched] : watched_) {
+    if (!watched.for_all) continue;
+    auto probes = watched.probes;
+    probes.insert(probes.end(), watched.kept.begin(), watched.kept.end());
+    for (const auto& probe : probes) {
       const ServerFunction& other = probe->function;
-      if (!watched.for_all || other.number != function.number || other.offset != function.offset ||
+      if (other.number != function.number || other.offset != function.offset ||
           !resemble(*other.file, *function.file))
         continue;
       if (is_same(*other.file, *function.file)) return probe;
@@ -304,6 +318,7 @@ std::shared_ptr<ServerProbe::Probe> ServerProbe::probe_for_all(
       if (!same) log::warn("compare two library files: {}", same.error().message());
       if (same && *same) return probe;
     }
+  }
   return nullptr;
 }
 

@@ -136,9 +136,10 @@ class ServerProbe {
     std::uint32_t generation = 0;
     std::string name;                            // for the log
     std::vector<std::shared_ptr<Probe>> probes;  // empty: they are off
-    std::vector<std::shared_ptr<Probe>> kept;    // of a try that took too long, for the next one
-    std::size_t functions = 0;                   // that were there to attach to
-    bool for_all = false;                        // processes, or are to be
+    // For the next try: this one took too long, or packets have just counted.
+    std::vector<std::shared_ptr<Probe>> kept;
+    std::size_t functions = 0;  // that were there to attach to
+    bool for_all = false;       // processes, or are to be
     Retry attaching;
     Clock::time_point names_due{};  // earliest next reading of names
     std::string refused;            // why the last try to attach them failed
@@ -173,7 +174,9 @@ class ServerProbe {
     return is_ca() ? watched.number : watched.number | kPvaServer;
   }
   bool may_attach(const ServerFunctions& functions) const;
-  Result<void> attach(Watched& watched, const iocs::Ioc& ioc, const ServerFunctions& functions);
+  Result<void> attach(Watched& watched, const ServerFunctions& functions);
+  Result<void> activate(const Watched& watched, const iocs::Ioc& ioc,
+                        const ServerFunctions& functions);
   Result<std::shared_ptr<Probe>> attach_probe(const Watched& watched,
                                               const ServerFunction& function);
   std::shared_ptr<Probe> probe_for_all(const ServerFunction& function) const;
