@@ -25,6 +25,7 @@ enum iocx_ca_table {
 
 /* Those of tap/udp.bpf.c. */
 enum iocx_ca_udp_table {
+	IOCX_CA_UDP_HELD_CLIENTS,  /* ca_search_clients, by the network of the client */
 	IOCX_CA_UDP_HELD_SEARCHES, /* ca_searches, by the client */
 	IOCX_CA_UDP_HELD_BEACONS   /* ca_beacons, by the sender, whatever server a beacon names */
 };
@@ -42,6 +43,16 @@ IOCX_CA_INLINE __u32 iocx_ca_holder_of(const struct iocx_ca_address *address, __
 	id = (__u64)number << 16 | (address->bytes[0] == 127 ? port : 0);
 	/* The golden ratio, an odd number without a pattern. */
 	return IOCX_HELD_FIRST + (__u32)((id + 1) * 0x9E3779B97F4A7C15ULL >> (64 - IOCX_CA_HOLDER_BITS));
+}
+
+/* By the first 16 bits, of loopback by 8: who invents addresses has some of the others. */
+IOCX_CA_INLINE __u32 iocx_ca_holder_of_network(const struct iocx_ca_address *address)
+{
+	struct iocx_ca_address network = {};
+
+	network.bytes[0] = address->bytes[0];
+	network.bytes[1] = address->bytes[0] == 127 ? 0 : address->bytes[1];
+	return iocx_ca_holder_of(&network, 0);
 }
 
 #endif

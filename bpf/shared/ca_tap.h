@@ -225,8 +225,6 @@ struct iocx_ca_failure {
 #define IOCX_CA_NORMAL 1u            /* ECA_NORMAL */
 #define IOCX_CA_PUT_FAILED 160u      /* ECA_PUTFAIL */
 #define IOCX_CA_NO_WRITE_ACCESS 376u /* ECA_NOWTACCESS */
-/* ECA_TOLARGE: the server could not hold the request, and has thrown it away (rsrv's camessage()). */
-#define IOCX_CA_TOO_LARGE 72u
 
 /* Value of ca_channel_info, by channel: what user space reads once. */
 struct iocx_ca_channel_info {

@@ -3,8 +3,7 @@
  * The wire format between bpf/tap/udp.bpf.c and src/puts/searches/udp.cpp. Fixed-width types, padding as named fields; C++
  * asserts sizes and offsets. Times are nanoseconds of CLOCK_MONOTONIC.
  *
- * The kernel adds entries and counts, each for a holder (ca_caps.h). Only user space removes them, but for
- * searches: the kernel removes those that are answered.
+ * The kernel adds entries and counts, each for a holder (ca_caps.h). Only user space removes them.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_UDP_H
 #define IOC_EXPORTER_BPF_SHARED_CA_UDP_H
@@ -28,12 +27,10 @@ struct iocx_ca_search_count {
 	__u64 last_ns;
 };
 
-/* Key of ca_searches: a channel that a client searches for. */
+/* Key of ca_searches: a name that a client asks for. */
 struct iocx_ca_search_key {
+	char name[IOCX_CA_SEARCHED_NAME]; /* filled up with zeros; untrusted input */
 	struct iocx_ca_address client;
-	__u32 cid;
-	__u16 port; /* of the client, host byte order */
-	__u16 pad;
 };
 
 /* Value of ca_searches. */
@@ -41,7 +38,8 @@ struct iocx_ca_search {
 	__u64 requests;
 	__u64 first_ns;
 	__u64 last_ns;
-	char name[IOCX_CA_SEARCHED_NAME]; /* filled up with zeros; untrusted input */
+	__u32 holder; /* index into ca_udp_held */
+	__u32 found;  /* 1: the client has asked a server of this host for a channel of that name since */
 };
 
 /* Key of ca_beacons: a server that sends beacons. */
@@ -53,11 +51,10 @@ struct iocx_ca_beacon_key {
 
 /* Value of ca_beacons. */
 struct iocx_ca_beacon {
-	__u64 beacons;   /* datagrams */
-	__u64 anomalies; /* beacons whose sequence number was neither the last one nor the next */
+	__u64 beacons; /* datagrams */
 	__u64 last_ns;
-	__u32 sequence; /* of the last beacon */
-	__u32 holder;   /* the sender of the first beacon: index into ca_udp_held */
+	__u32 holder; /* the sender of the first beacon: index into ca_udp_held */
+	__u32 pad;
 };
 
 /* Index into the per-CPU array ca_udp_drops. */

@@ -56,6 +56,28 @@ static __always_inline void request_channel(struct work *w, struct iocx_ca_flow 
 	count_drop(IOCX_CA_DROP_CHANNELS_FULL);
 }
 
+/* The client has found the channel of w->event that it searched for. Global, so that the verifier checks it once. */
+__attribute__((noinline)) int ca_found(struct __sk_buff *skb)
+{
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
+	struct iocx_ca_search *search;
+	__u32 at;
+
+	if (!flow)
+		return 1;
+	at = w->event.at;
+	IOCX_CA_MASK(at, 2 * IOCX_CA_REACH - 1);
+	if (at > IOCX_CA_REACH + IOCX_CA_LONG_HEADER)
+		return 1;
+	iocx_ca_read_name((__u64 *)w->search.name, w->window.bytes + at, w->window.header.size);
+	w->search.client = w->key.client;
+	search = bpf_map_lookup_elem(&ca_searches, &w->search);
+	if (search)
+		search->found = 1;
+	return 0;
+}
+
 static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow, const struct iocx_ca_event *event)
 {
 	if (is_probed(w))

@@ -7,6 +7,7 @@
 #include "shared/ca_tap.h"
 #include "shared/pva_identity.h"
 #include "shared/pva_resync.h"
+#include "tap/searches_map.bpf.h"
 
 #define HINTS 4096
 
@@ -35,6 +36,7 @@ struct work {
 	struct iocx_ca_outcome fresh_outcome;
 	struct iocx_ca_flow fresh_flow;
 	struct iocx_ca_channel_info info;
+	struct iocx_ca_search_key search;
 };
 _Static_assert(__builtin_offsetof(struct work, busy) == __builtin_offsetof(struct packet_work, busy),
 	       "tap/packet.bpf.c writes this part of it");

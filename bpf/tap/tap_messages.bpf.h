@@ -45,6 +45,8 @@ __attribute__((noinline)) int ca_event(struct __sk_buff *skb)
 
 	if (!flow)
 		return 1;
+	if (cfg_searches && w->event.kind == IOCX_CA_CREATE)
+		ca_found(skb);
 	return on_event(w, flow, &w->event);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
- * Channel Access over UDP: which clients search for which names, which servers are up, and on which TCP ports.
+ * Channel Access over UDP: which servers are up, and on which TCP ports; which clients search for which names.
  *
  * tap/packet.bpf.c finds the datagrams with a watched port and calls this program; tap/tap.bpf.c explains the use of
  * global functions. A server that answers a search, or sends a beacon, is watched from then on: before its first
@@ -24,6 +24,7 @@ const volatile __u32 cfg_remote; /* 1: also watch servers on other hosts */
 
 #include "tap/segment.bpf.h"
 #include "tap/servers.bpf.h"
+#include "tap/searches_map.bpf.h"
 #include "tap/udp_maps.bpf.h"
 
 static __always_inline void count_udp(enum iocx_ca_udp_drop reason, __u64 times)
@@ -79,7 +80,8 @@ __attribute__((noinline)) int ca_udp_event(struct __sk_buff *skb)
 		return 1;
 	switch (w->event.kind) {
 	case IOCX_CA_UDP_SEARCH:
-		on_search(w);
+		if (cfg_searches)
+			on_search(w);
 		break;
 	case IOCX_CA_UDP_ANSWER:
 		on_answer(w);

@@ -15,9 +15,8 @@ struct udp_work {
 	__u64 searches; /* searches in this datagram */
 	__u64 now;
 	struct iocx_ca_udp_event event;
+	struct iocx_ca_search search; /* a new one */
 	struct iocx_ca_search_key key;
-	__u32 pad;
-	struct iocx_ca_search search;
 	struct iocx_ca_datagram datagram;
 };
 
@@ -43,14 +42,6 @@ struct {
 	__type(key, struct iocx_ca_search_client);
 	__type(value, struct iocx_ca_search_count);
 } ca_search_clients SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1);
-	__type(key, struct iocx_ca_search_key);
-	__type(value, struct iocx_ca_search);
-} ca_searches SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -50,7 +50,6 @@ static __always_inline void on_answer(struct udp_work *w)
 {
 	struct iocx_ca_server server = {};
 
-	end_search(w);
 	server_address(w, &server.address, IOCX_CA_SOURCE_ADDRESS);
 	server.port = w->event.port;
 	if (w->outgoing) {
@@ -72,7 +71,6 @@ static __always_inline void count_beacon(const struct udp_work *w, const struct 
 
 	key.server = server->address;
 	key.port = server->port;
-	fresh.sequence = w->event.id;
 	beacon = bpf_map_lookup_elem(&ca_beacons, &key);
 	if (!beacon) {
 		fresh.holder = iocx_ca_holder_of(&w->source, w->source_port);
@@ -82,11 +80,7 @@ static __always_inline void count_beacon(const struct udp_work *w, const struct 
 		count_udp(IOCX_CA_UDP_DROP_BEACONS_FULL, 1);
 		return;
 	}
-	/* A server sends the same number to each of its networks and beacon addresses. */
-	if (w->event.id - beacon->sequence > 1)
-		__sync_fetch_and_add(&beacon->anomalies, 1);
 	__sync_fetch_and_add(&beacon->beacons, 1);
-	beacon->sequence = w->event.id;
 	beacon->last_ns = w->now;
 }
 
@@ -96,7 +90,8 @@ static __always_inline void on_beacon(struct udp_work *w)
 
 	server_address(w, &server.address, 0);
 	server.port = w->event.port;
-	count_beacon(w, &server);
+	if (cfg_searches)
+		count_beacon(w, &server);
 	if (w->outgoing)
 		learn_local(w, &server);
 }

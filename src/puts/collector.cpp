@@ -64,6 +64,7 @@ Result<void> CaCollector::load_tap(const Setup& setup) {
   options.sizes.max_channels = options_.max_channels;
   options.sizes.max_circuits = options_.max_circuits;
   options.remote_servers = options_.remote_servers;
+  options.searches = options_.searches;
   options.ring = setup.ring;
   options.totals = totals_;
   auto tap = CaTap::start(std::move(options));
@@ -77,6 +78,7 @@ Result<void> CaCollector::load_tap(const Setup& setup) {
 Result<void> CaCollector::load_udp() {
   CaUdpOptions options;
   options.remote = options_.remote_servers;
+  options.searches = options_.searches;
   auto udp = CaUdp::start(tap_->object().shared_maps(), options);
   if (!udp) return std::move(udp).error();
   udp_.emplace(std::move(*udp));

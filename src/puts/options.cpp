@@ -5,6 +5,9 @@ namespace ioc_exporter::ca {
 void add_options(OptionTable& table, Options& options) {
   table.add("Collectors",
             {{"--collector.puts", "Count puts", on_off(options.enabled)},
+             {"--collector.searches collector.searches",
+              "Count searches for names by UDP, and beacons, of Channel Access",
+              on_off(options.searches)},
              {"--server-probe", "Count puts by probes on EPICS Base's servers; without, by packets",
               on_off(options.server_probe)}});
   table.add(

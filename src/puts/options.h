@@ -17,6 +17,7 @@ struct Options {
   std::vector<std::uint16_t> server_ports;  // of CA servers, whatever listens there
   std::vector<std::uint16_t> pva_ports;     // of PVA servers, beside 5075
   bool remote_servers = false;
+  bool searches = false;     // count searches by UDP, and beacons
   bool server_probe = true;  // also for PV Access
   std::uint32_t max_channels = 131'072;
   std::uint32_t max_circuits = 65'536;

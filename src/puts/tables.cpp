@@ -77,8 +77,9 @@ exposition::StatusTable searches_table(const CaSamples& samples, double now) {
   exposition::StatusTable table;
   table.title = "Searched in vain";
   table.note =
-      "Names that clients search by UDP again and again, and that no server of this host has: "
-      "a wrong name, or an IOC that is down.";
+      "Names that clients search by UDP again and again, without a channel at a server of this "
+      "host "
+      "since: a wrong name, an IOC that is down or on another host.";
   table.columns = {
       {"name", false}, {"client", false}, {"requests", true}, {"since", false}, {"last", false}};
   std::vector<const SearchedName*> names;

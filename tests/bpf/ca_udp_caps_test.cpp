@@ -22,8 +22,8 @@ class CaUdpCapsTest : public CaUdpTest, public ::testing::WithParamInterface<std
     // All of its addresses are here.
     here_->command("ip addr add 10.1.0.1/16 dev lo && ip addr add 10.2.0.1/16 dev lo");
     ca::CaUdpOptions options;
-    options.sizes = {.max_clients = kRoom, .max_searches = kRoom, .max_beacons = kRoom};
-    start(options);
+    options.sizes = {.max_clients = kRoom, .max_beacons = kRoom};
+    start(options, kRoom);
   }
   // From which all is taken.
   static std::string greedy() { return GetParam(); }
@@ -32,8 +32,6 @@ class CaUdpCapsTest : public CaUdpTest, public ::testing::WithParamInterface<std
 
 TEST_P(CaUdpCapsTest, NamesThatNobodyHas) {
   const UdpSocket client(greedy()), late(other(1)), early(other(2));
-  std::optional<UdpSocket> server;
-  server.emplace("0.0.0.0", kCaPort);
   const auto flood = [&] {
     for (std::uint32_t cid = 0; cid < 3 * kRoom; ++cid)
       client.send(search(cid, "G" + std::to_string(cid)), kHost, kCaPort);
@@ -57,15 +55,6 @@ TEST_P(CaUdpCapsTest, NamesThatNobodyHas) {
   EXPECT_LT(kept, kRoom * 3 / 4);
   EXPECT_EQ(kept + drop("searches_full"), kOthers + 3 * kRoom);
 
-  // An answered search makes room, once.
-  for (int times = 0; times < 2; ++times)
-    for (std::uint32_t cid = 0; cid < 3 * kRoom; ++cid)
-      server->send(answer(cid, kCaPort), greedy(), client.port());
-  EXPECT_EQ(entries("ca_searches"), 2u * kOthers);
-  for (std::uint32_t cid = 0; cid < kOthers; ++cid)
-    server->send(answer(cid, kCaPort), other(1), late.port());
-  flood();
-  EXPECT_EQ(entries("ca_searches"), kept);
   look(ca::CaUdp::kSearchOver + std::chrono::minutes(1));
   EXPECT_EQ(entries("ca_searches"), 0u);
   ask(early, "E");
@@ -92,7 +81,6 @@ TEST_P(CaUdpCapsTest, Beacons) {
   for (int i = 0; i < 2 * kOthers; ++i) {
     const auto& one = all[other(i) + ":5064"];
     EXPECT_EQ(one.beacons, 7u) << other(i);
-    EXPECT_EQ(one.anomalies, 0u) << other(i);
   }
   const std::uint64_t taken = entries("ca_beacons");
   EXPECT_LT(taken, kRoom * 3 / 4);

@@ -32,10 +32,12 @@ class CaUdpTest : public ::testing::Test {
     here_.emplace(NetNamespace::enter());
     start({});
   }
-  void start(const ca::CaUdpOptions& options) {
+  void start(ca::CaUdpOptions options, std::uint32_t max_searches = 16384) {
     udp_.reset();
     ca::CaTapOptions tap_options;
     tap_options.sizes.max_channels = 1024;
+    tap_options.sizes.max_searches = max_searches;
+    tap_options.searches = options.searches = searches_;
     tap_ = value_of(ca::CaTap::start(std::move(tap_options)));
     udp_.emplace(value_of(ca::CaUdp::start(tap_->object().shared_maps(), options)));
     tap_->servers().set_udp_ports({kCaPort, kBeaconPort});
@@ -95,6 +97,7 @@ class CaUdpTest : public ::testing::Test {
     return server(key);
   }
 
+  bool searches_ = true;
   std::optional<NetNamespace> here_;
   std::unique_ptr<ca::CaTap> tap_;
   std::optional<ca::CaUdp> udp_;

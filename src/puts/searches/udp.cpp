@@ -5,20 +5,21 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/wall_clock.h"
-#include "puts/searches/udp_names.h"
 #include "puts/tap/connections.h"
+#include "puts/tap/tap_labels.h"
 
 namespace ioc_exporter::ca {
 namespace {
 
 static_assert(sizeof(iocx_ca_search_client) == 4 && sizeof(iocx_ca_search_count) == 16);
-static_assert(sizeof(iocx_ca_search_key) == 12 && offsetof(iocx_ca_search_key, port) == 8);
-static_assert(sizeof(iocx_ca_search) == 120 && offsetof(iocx_ca_search, name) == 24);
-static_assert(sizeof(iocx_ca_beacon_key) == 8 && sizeof(iocx_ca_beacon) == 32);
-static_assert(offsetof(iocx_ca_beacon, holder) == 28);
+static_assert(sizeof(iocx_ca_search_key) == 100 && offsetof(iocx_ca_search_key, client) == 96);
+static_assert(sizeof(iocx_ca_search) == 32 && offsetof(iocx_ca_search, holder) == 24);
+static_assert(sizeof(iocx_ca_beacon_key) == 8 && sizeof(iocx_ca_beacon) == 24);
+static_assert(offsetof(iocx_ca_beacon, holder) == 16);
 
 constexpr const char* kProbe = "ca_udp";
 constexpr const char* kOther = "(other)";
@@ -28,10 +29,13 @@ std::string server_label(const iocx_ca_beacon_key& key) {
   return ca_address_text(key.server) + ":" + std::to_string(key.port);
 }
 
-// After the entry was erased, as the program does.
-void give_back(const CaUdpObject&, const iocx_ca_search_client&, const iocx_ca_search_count&) {}
-void give_back(const CaUdpObject& object, const iocx_ca_search_key& key, const iocx_ca_search&) {
-  object.caps().give(IOCX_CA_UDP_HELD_SEARCHES, iocx_ca_holder_of(&key.client, key.port));
+// After the entry was erased.
+void give_back(const CaUdpObject& object, const iocx_ca_search_client& key,
+               const iocx_ca_search_count&) {
+  object.caps().give(IOCX_CA_UDP_HELD_CLIENTS, iocx_ca_holder_of_network(&key.address));
+}
+void give_back(const CaUdpObject& object, const iocx_ca_search_key&, const iocx_ca_search& search) {
+  object.caps().give(IOCX_CA_UDP_HELD_SEARCHES, search.holder);
 }
 void give_back(const CaUdpObject& object, const iocx_ca_beacon_key&, const iocx_ca_beacon& beacon) {
   object.caps().give(IOCX_CA_UDP_HELD_BEACONS, beacon.holder);
@@ -48,7 +52,7 @@ Result<void> erase_from(const CaUdpObject& object, const Map& map, Unwanted&& un
   for (const auto& [key, value] : entries) {
     auto erased = map.erase(key);
     if (!erased) return std::move(erased).error();
-    if (*erased) give_back(object, key, value);  // else the program did
+    if (*erased) give_back(object, key, value);
   }
   return {};
 }
@@ -56,11 +60,11 @@ Result<void> erase_from(const CaUdpObject& object, const Map& map, Unwanted&& un
 }  // namespace
 
 Result<CaUdp> CaUdp::start(const CaSharedMaps& maps, const CaUdpOptions& options) {
-  auto object = CaUdpObject::load(maps, options.sizes, options.remote);
+  auto object = CaUdpObject::load(maps, options.sizes, options.remote, options.searches);
   if (!object) return std::move(object).error();
   auto devices = EnslavedDevices::open();
   if (!devices) return std::move(devices).error();
-  CaUdp udp(std::move(*object), std::move(*devices));
+  CaUdp udp(std::move(*object), std::move(*devices), options.searches);
   if (auto ok = udp.update_devices(); !ok) return ok.error();
   return udp;
 }
@@ -81,7 +85,7 @@ Result<void> CaUdp::update_devices() {
 
 Result<void> CaUdp::look(Clock::time_point now) {
   if (auto ok = update_devices(); !ok) return ok;
-  if (now < next_forgetting_) return {};
+  if (!searches_ || now < next_forgetting_) return {};
   next_forgetting_ = now + kForgetEvery;
   if (auto ok = forget_searches(kernel_ns(now - kSearchOver)); !ok) return ok;
   return forget_silent(now);
@@ -110,9 +114,9 @@ Result<std::vector<std::string>> CaUdp::erase_silent(const Map& map, std::uint64
   return silent;
 }
 
-CounterValues<2> CaUdp::forget(Totals& totals, const std::string& label) {
+CounterValues<1> CaUdp::forget(Totals& totals, const std::string& label) {
   const auto found = totals.totals().find(label);
-  const auto counts = found == totals.totals().end() ? CounterValues<2>{} : found->second;
+  const auto counts = found == totals.totals().end() ? CounterValues<1>{} : found->second;
   totals.close(label);
   totals.drop(label);
   return counts;
@@ -136,34 +140,43 @@ Result<void> CaUdp::observe() {
   auto read = object_.maps().clients.for_each([this](const auto& key, const auto& value) {
     ++client_entries_;
     const std::string client = ca_address_text(key.address);
-    clients_.observe(client, client, {value.requests, 0});
+    clients_.observe(client, client, {value.requests});
   });
   if (!read) return read;
   return object_.maps().beacons.for_each([this](const auto& key, const auto& value) {
     ++beacon_entries_;
     const std::string server = server_label(key);
-    servers_.observe(server, server, {value.beacons, value.anomalies});
+    servers_.observe(server, server, {value.beacons});
   });
 }
 
 Result<std::vector<SearchedName>> CaUdp::most_searched() {
-  CaUdpNames names;
+  const auto now = WallClock::read();
+  const auto time_of_day = [&now](std::uint64_t ns) {
+    return (static_cast<double>(now.realtime_ns - now.monotonic_ns) + static_cast<double>(ns)) /
+           1e9;
+  };
+  std::vector<SearchedName> names;
   search_entries_ = 0;
   auto read = object_.maps().searches.for_each([&](const auto& key, const iocx_ca_search& search) {
     ++search_entries_;
-    names.add(key, search);
+    if (search.found == 0 && search.requests >= kLeastRequests)
+      names.push_back({ca_address_text(key.client), kernel_text(key.name), search.requests,
+                       time_of_day(search.first_ns), time_of_day(search.last_ns)});
   });
   if (!read) return read.error();
-  const auto now = WallClock::read();
-  return names.most(kLeastRequests, kMostNames,
-                    static_cast<double>(now.realtime_ns - now.monotonic_ns) / 1e9);
+  std::ranges::sort(names, [](const SearchedName& a, const SearchedName& b) {
+    return std::tie(b.requests, a.name, a.client) < std::tie(a.requests, b.name, b.client);
+  });
+  if (names.size() > kMostNames) names.resize(kMostNames);
+  return names;
 }
 
 Result<void> CaUdp::add_counters(CaUdpReading& reading) const {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().counters, IOCX_CA_UDP_DROPS);
   if (!counters) return std::move(counters).error();
   reading.drops = drop_samples(kProbe, *counters, iocx_ca_udp_drop_labels, iocx_ca_udp_drop_lost);
-  add_samples(reading, (*counters)[IOCX_CA_UDP_DROP_CLIENTS_FULL]);
+  if (searches_) add_samples(reading, (*counters)[IOCX_CA_UDP_DROP_CLIENTS_FULL]);
   return {};
 }
 
@@ -173,18 +186,20 @@ void CaUdp::add_samples(CaUdpReading& reading, std::uint64_t without_room) const
     reading.searches.push_back({client, counts[0]});
   if (other_ + without_room > 0) reading.searches.push_back({kOther, other_ + without_room});
   for (const auto& [server, counts] : servers_.totals())
-    reading.beacons.push_back({server, counts[0], counts[1]});
+    reading.beacons.push_back({server, counts[0]});
   reading.maps = {{"ca_search_clients", client_entries_, object_.maps().clients.capacity()},
                   {"ca_searches", search_entries_, object_.maps().searches.capacity()},
                   {"ca_beacons", beacon_entries_, object_.maps().beacons.capacity()}};
 }
 
 Result<CaUdpReading> CaUdp::collect() {
-  if (auto ok = observe(); !ok) return ok.error();
   CaUdpReading reading;
-  auto names = most_searched();
-  if (!names) return std::move(names).error();
-  reading.names = std::move(*names);
+  if (searches_) {
+    if (auto ok = observe(); !ok) return ok.error();
+    auto names = most_searched();
+    if (!names) return std::move(names).error();
+    reading.names = std::move(*names);
+  }
   if (auto ok = add_counters(reading); !ok) return ok.error();
   return reading;
 }

@@ -1,6 +1,6 @@
-// Channel Access over UDP on this host: clients that search, their names, and servers that say that
-// they are up. The kernel counts (bpf/tap/udp.bpf.c), and watches the TCP port of every server of
-// this host that answers a search or sends a beacon, before its first client connects.
+// Channel Access over UDP on this host. The kernel (bpf/tap/udp.bpf.c) watches the TCP port of
+// every server of this host that answers a search or sends a beacon, before its first client
+// connects. If that is wanted, it counts searches by client and name, and beacons by server.
 //
 // Datagrams are those that the packet filters of CaTap find, to and from its ports and those of
 // WatchedServers::set_udp_ports(). Each is taken once.
@@ -18,7 +18,6 @@
 #include "base/monotonic_totals.h"
 #include "base/result.h"
 #include "exposition/self_samples.h"
-#include "puts/searches/udp_names.h"
 #include "puts/searches/udp_object.h"
 #include "puts/tap/enslaved_devices.h"
 #include "puts/totals/samples.h"
@@ -27,7 +26,8 @@ namespace ioc_exporter::ca {
 
 struct CaUdpOptions {
   CaUdpSizes sizes;
-  bool remote = false;  // watch servers of other hosts, too, that answer clients of this one
+  bool remote = false;    // watch servers of other hosts, too, that answer clients of this one
+  bool searches = false;  // count searches and beacons; as CaTapOptions::searches
 };
 
 struct CaUdpReading {
@@ -41,8 +41,8 @@ struct CaUdpReading {
 class CaUdp {
  public:
   using Clock = std::chrono::steady_clock;
-  // A name is listed from so many requests on. A client that finds a name asks for it once or
-  // twice.
+  // A name is listed from so many requests on, if the client has not asked a server of this host
+  // for a channel since. A client that finds a name asks for it once or twice.
   static constexpr std::uint64_t kLeastRequests = 5;
   static constexpr std::size_t kMostNames = 20;
   // libca asks at least every 5 minutes (EPICS_CA_MAX_SEARCH_PERIOD): after that a search is over.
@@ -62,13 +62,13 @@ class CaUdp {
 
  private:
   // Counts of an address, by the label that it is shown by.
-  using Totals = MonotonicTotals<std::string, 2, std::string>;
+  using Totals = MonotonicTotals<std::string, 1, std::string>;
 
-  CaUdp(CaUdpObject object, EnslavedDevices devices)
-      : object_(std::move(object)), devices_(std::move(devices)) {}
+  CaUdp(CaUdpObject object, EnslavedDevices devices, bool searches)
+      : object_(std::move(object)), devices_(std::move(devices)), searches_(searches) {}
 
   Result<void> update_devices();
-  static CounterValues<2> forget(Totals& totals, const std::string& label);
+  static CounterValues<1> forget(Totals& totals, const std::string& label);
   Result<void> observe();
   Result<void> forget_searches(std::uint64_t before_ns);
   template <class Map, class LabelOf>
@@ -81,9 +81,10 @@ class CaUdp {
 
   CaUdpObject object_;
   EnslavedDevices devices_;
+  bool searches_;
   std::set<std::uint32_t> lower_;  // as the kernel has them
   Totals clients_;                 // by address: requests
-  Totals servers_;                 // by address:port: beacons, anomalies
+  Totals servers_;                 // by address:port: beacons
   std::uint64_t other_ = 0;        // requests of clients that left clients_
   // Entries of the kernel's maps, as of the last look at them.
   std::uint64_t client_entries_ = 0, beacon_entries_ = 0, search_entries_ = 0;

@@ -24,11 +24,10 @@ void CaUdpObject::Unload::operator()(ca_udp_bpf* skeleton) const {
 Result<void> CaUdpObject::set_sizes(const CaUdpSizes& sizes) const {
   const auto& maps = skeleton_->maps;
   const std::pair<bpf_map*, std::uint32_t> wanted[] = {{maps.ca_search_clients, sizes.max_clients},
-                                                       {maps.ca_searches, sizes.max_searches},
                                                        {maps.ca_beacons, sizes.max_beacons}};
   for (const auto& [map, entries] : wanted)
     if (auto ok = kernel::size_map(map, entries); !ok) return ok;
-  skeleton_->rodata->cfg_caps[IOCX_CA_UDP_HELD_SEARCHES] = iocx_cap(sizes.max_searches);
+  skeleton_->rodata->cfg_caps[IOCX_CA_UDP_HELD_CLIENTS] = iocx_cap(sizes.max_clients);
   skeleton_->rodata->cfg_caps[IOCX_CA_UDP_HELD_BEACONS] = iocx_cap(sizes.max_beacons);
   return {};
 }
@@ -36,12 +35,14 @@ Result<void> CaUdpObject::set_sizes(const CaUdpSizes& sizes) const {
 Result<void> CaUdpObject::share(const CaSharedMaps& with) const {
   const auto& maps = skeleton_->maps;
   const std::pair<bpf_map*, int> shared[] = {
-      {maps.ca_work, with.work},        {maps.ca_drops, with.drops},
-      {maps.ca_watched, with.watched},  {maps.ca_ports, with.ports},
-      {maps.ca_servers, with.servers},  {maps.ca_local, with.local},
-      {maps.ca_programs, with.programs}};
+      {maps.ca_work, with.work},         {maps.ca_drops, with.drops},
+      {maps.ca_watched, with.watched},   {maps.ca_ports, with.ports},
+      {maps.ca_servers, with.servers},   {maps.ca_local, with.local},
+      {maps.ca_programs, with.programs}, {maps.ca_searches, with.searches}};
   for (const auto& [map, fd] : shared)
     if (auto ok = kernel::share_map(map, fd, "ca_udp"); !ok) return ok;
+  skeleton_->rodata->cfg_caps[IOCX_CA_UDP_HELD_SEARCHES] =
+      iocx_cap(bpf_map__max_entries(maps.ca_searches));
   return {};
 }
 
@@ -65,12 +66,14 @@ Result<void> CaUdpObject::enter(int into) {
 }
 
 Result<CaUdpObject> CaUdpObject::load(const CaSharedMaps& maps, const CaUdpSizes& sizes,
-                                      bool remote) {
+                                      bool remote, bool searches) {
   kernel::capture_libbpf_messages();
   CaUdpObject object(ca_udp_bpf__open());
   if (!object.skeleton_) return kernel::libbpf_error(-errno, "open BPF object ca_udp");
   object.skeleton_->rodata->cfg_remote = remote ? 1 : 0;
-  if (auto ok = object.set_sizes(sizes); !ok) return ok.error();
+  object.skeleton_->rodata->cfg_searches = searches ? 1 : 0;
+  if (searches)
+    if (auto ok = object.set_sizes(sizes); !ok) return ok.error();
   if (auto ok = object.share(maps); !ok) return ok.error();
   if (const int err = ca_udp_bpf__load(object.skeleton_.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object ca_udp");

@@ -15,9 +15,8 @@ struct ca_udp_bpf;  // of libbpf
 namespace ioc_exporter::ca {
 
 struct CaUdpSizes {
-  std::uint32_t max_clients = 4096;    // addresses that search
-  std::uint32_t max_searches = 16384;  // channels that clients look for; 200 bytes each
-  std::uint32_t max_beacons = 4096;    // servers that send beacons
+  std::uint32_t max_clients = 4096;  // addresses that search
+  std::uint32_t max_beacons = 4096;  // servers that send beacons
 };
 
 // Of bpf/tap/udp.bpf.c.
@@ -33,8 +32,10 @@ class CaUdpObject {
  public:
   // From then on, and while the object lives, the datagrams that the packet filters find are read:
   // those filters that share `maps` (CaTapObject's, which must outlive this one). `remote`: servers
-  // on other hosts that answer clients of this one are watched, too.
-  static Result<CaUdpObject> load(const CaSharedMaps& maps, const CaUdpSizes& sizes, bool remote);
+  // on other hosts that answer clients of this one are watched, too. `searches`: searches and
+  // beacons are counted, else servers are only learned; as CaTapObject::load() has it.
+  static Result<CaUdpObject> load(const CaSharedMaps& maps, const CaUdpSizes& sizes, bool remote,
+                                  bool searches);
 
   const CaUdpMaps& maps() const { return maps_; }
   const kernel::Caps& caps() const { return caps_; }

@@ -36,8 +36,8 @@ CaTap::CaTap(CaTapOptions options, CaTapObject object)
       leftovers_(object_) {}
 
 Result<std::unique_ptr<CaTap>> CaTap::start(CaTapOptions options) {
-  auto object =
-      CaTapObject::load(options.sizes, options.lock, options.remote_servers, options.ring);
+  auto object = CaTapObject::load(options.sizes, options.lock, options.remote_servers,
+                                  options.searches, options.ring);
   if (!object) return std::move(object).error();
   std::unique_ptr<CaTap> tap(new CaTap(std::move(options), std::move(*object)));
   if (auto ok = tap->network_.packets().open(); !ok) return ok.error();

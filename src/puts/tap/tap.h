@@ -40,6 +40,7 @@ struct CaTapOptions {
   CaTapLock lock = CaTapLock::choose;
   // Read also what clients on this host send to the servers elsewhere that are named or learned.
   bool remote_servers = false;
+  bool searches = false;      // note which names that clients search for are found
   kernel::RingUse ring = {};  // for the put log
 };
 

@@ -58,6 +58,7 @@ Result<void> CaTapObject::set_sizes() const {
       {maps.ca_failures, sizes_.max_failures},
       {maps.ca_pages, sizes_.max_pages},
       {maps.ca_page_owners, sizes_.max_pages},
+      {maps.ca_searches, skeleton_->rodata->cfg_searches != 0 ? sizes_.max_searches : 1},
       {maps.ca_free_pages, sizes_.max_pages},
       // Ended channels keep theirs until they are reaped, while new ones come.
       {maps.ca_channel_info, sizes_.max_channels * 2}};
@@ -101,12 +102,13 @@ Result<void> CaTapObject::map_into_memory() {
 }
 
 Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, bool remote_servers,
-                                      const kernel::RingUse& ring) {
+                                      bool searches, const kernel::RingUse& ring) {
   kernel::capture_libbpf_messages();
   CaTapObject object(sizes, ca_tap_bpf__open());
   ca_tap_bpf* const skeleton = object.skeleton_.get();
   if (skeleton == nullptr) return kernel::libbpf_error(-errno, "open BPF object ca_tap");
   skeleton->rodata->cfg_remote = remote_servers ? 1 : 0;
+  skeleton->rodata->cfg_searches = searches ? 1 : 0;
   object.set_caps();
   if (auto ok = kernel::use_ring(*skeleton, ring, "ca_tap"); !ok) return ok.error();
   const auto& programs = skeleton->progs;
@@ -152,7 +154,8 @@ CaSharedMaps CaTapObject::shared_maps() const {
           .watched = bpf_map__fd(maps.ca_watched),
           .ports = bpf_map__fd(maps.ca_ports),
           .servers = bpf_map__fd(maps.ca_servers),
-          .local = bpf_map__fd(maps.ca_local)};
+          .local = bpf_map__fd(maps.ca_local),
+          .searches = bpf_map__fd(maps.ca_searches)};
 }
 
 std::uint32_t CaTapObject::waiting() const {

@@ -34,6 +34,7 @@ struct CaTapSizes {
   // 19 KiB each at once. A direction of a connection uses one or more while a segment of it is
   // missing. A client gets half of them: 6 MiB, a connection 4.
   std::uint32_t max_pages = 768;
+  std::uint32_t max_searches = 16384;  // names that clients search for; 200 bytes each
 };
 
 // Descriptors of the maps that ca_tap shares with the other objects of the tap
@@ -46,6 +47,7 @@ struct CaSharedMaps {
   int ports = -1;
   int servers = -1;
   int local = -1;
+  int searches = -1;
 };
 
 // Of bpf/tap/tap.bpf.c.
@@ -69,10 +71,12 @@ using ProbedPorts = std::map<std::uint16_t, std::uint32_t>;
 // Loaded programs and their maps; no packet is looked at before CaPacketTap opens its socket.
 class CaTapObject {
  public:
-  // `remote_servers`: the programs also read what this host's clients send elsewhere.
+  // `remote_servers`: the programs also read what this host's clients send elsewhere. `searches`:
+  // they note which names that clients search for are found.
   // `ring`: for the put log's events.
   static Result<CaTapObject> load(const CaTapSizes& sizes, CaTapLock lock = CaTapLock::choose,
-                                  bool remote_servers = false, const kernel::RingUse& ring = {});
+                                  bool remote_servers = false, bool searches = false,
+                                  const kernel::RingUse& ring = {});
 
   CaSharedMaps shared_maps() const;
 

@@ -76,10 +76,10 @@ void CaBounds::apply(CaSamples& samples, const KnownIocs& known) {
   bound(
       beacons_, samples.beacons, known,
       [this](const BeaconSample& beacon) {
-        return beacons_.add("", "", {beacon.server}, {beacon.beacons, beacon.anomalies});
+        return beacons_.add("", "", {beacon.server}, {beacon.beacons});
       },
       [&](const Sum& sum) {
-        samples.beacons.push_back({other(), sum.values[0], sum.values[1]});
+        samples.beacons.push_back({other(), sum.values[0]});
       });
 }
 

@@ -46,7 +46,7 @@ class CaBounds {
   LimitedSeries pvs_{LimitedSeries::Kind::gauge, 0};
   LimitedSeries clients_{LimitedSeries::Kind::gauge, 3};
   LimitedSeries searches_{LimitedSeries::Kind::counter, 1};
-  LimitedSeries beacons_{LimitedSeries::Kind::counter, 2};
+  LimitedSeries beacons_{LimitedSeries::Kind::counter, 1};
 };
 
 }  // namespace ioc_exporter::ca

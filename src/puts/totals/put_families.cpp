@@ -154,9 +154,6 @@ constexpr FamilyRow<BeaconSample> kBeacons[] = {
     {counter("epics_ca_beacons_total",
              "Beacons of the Channel Access server that this host has seen."),
      [](const BeaconSample& beacon, Series& to) { to.add(beacon.beacons); }},
-    {counter("epics_ca_beacon_anomalies_total",
-             "Beacons out of sequence: the server was restarted, or two share the address."),
-     [](const BeaconSample& beacon, Series& to) { to.add(beacon.anomalies); }},
 };
 
 // Of a put or a failure.

@@ -110,8 +110,6 @@ struct SearchedName {
 struct BeaconSample {
   std::string server;  // address:port
   std::uint64_t beacons = 0;
-  std::uint64_t anomalies =
-      0;  // its sequence began anew or jumped: it was restarted, or two share it
 };
 
 // All of it, at one moment.

@@ -270,7 +270,7 @@ TEST(Bounds, SearchesOverTheLimitJoinTheKernelsSum) {
   Bounds bounds(options);
   Snapshot snapshot;
   snapshot.searches = {{"10.0.0.1", 5}, {"10.0.0.2", 7}, {"(other)", 11}};
-  snapshot.beacons = {{"10.0.0.1:5064", 3, 1}, {"10.0.0.2:5064", 5, 2}};
+  snapshot.beacons = {{"10.0.0.1:5064", 3}, {"10.0.0.2:5064", 5}};
   bounds.apply(snapshot);
   std::uint64_t other = 0;
   for (const SearchSample& search : snapshot.searches)
@@ -278,7 +278,7 @@ TEST(Bounds, SearchesOverTheLimitJoinTheKernelsSum) {
   EXPECT_EQ(other, 18u);
   ASSERT_EQ(snapshot.beacons.size(), 2u);
   EXPECT_EQ(snapshot.beacons[1].server, "(other)");
-  EXPECT_EQ(snapshot.beacons[1].anomalies, 2u);
+  EXPECT_EQ(snapshot.beacons[1].beacons, 5u);
 }
 
 TEST(Bounds, UnreadIocsKeepTheirSums) {

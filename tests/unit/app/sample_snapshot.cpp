@@ -150,7 +150,7 @@ void add_channel_access(Snapshot& snapshot) {
                   {"power-supplies", "PS:Quad1.DESC", "PS:Q1:SetCur", "DESC"}};
   snapshot.searches = {{"10.0.0.7", 4001}, {"(other)", 13}};
   snapshot.searched_names = {{"10.0.0.7", "PS:Q1:SetCurr", 3989, 1790000000, 1790000300}};
-  snapshot.beacons = {{"10.0.0.2:5064", 1009, 3}};
+  snapshot.beacons = {{"10.0.0.2:5064", 1009}};
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // Datagrams, and their totals.
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <random>
 
 #include "bytes.h"
-#include "puts/searches/udp_names.h"
 #include "puts/tap/connections.h"
 #include "support/ca_datagram.h"
 
@@ -13,8 +12,6 @@ namespace {
 using namespace ioc_exporter;
 using namespace ioc_exporter::ca;
 using namespace ioc_exporter::testing;
-using ::testing::ElementsAre;
-using ::testing::FieldsAre;
 using Messages = std::vector<CaUdpMessage>;
 
 constexpr CaUdpPorts kToServer{true, false};
@@ -172,47 +169,6 @@ TEST(CaAddress, TellsLoopback) {
   EXPECT_TRUE(is_loopback(iocx_ca_address{{127, 0, 0, 1}}));
   EXPECT_TRUE(is_loopback(iocx_ca_address{{127, 9, 0, 1}}));
   EXPECT_FALSE(is_loopback(iocx_ca_address{{10, 0, 0, 127}}));
-}
-
-iocx_ca_search_key key(std::uint8_t host, std::uint32_t cid, std::uint16_t port = 40000) {
-  iocx_ca_search_key key{};
-  key.client = iocx_ca_address{{10, 0, 0, host}};
-  key.cid = cid;
-  key.port = port;
-  return key;
-}
-iocx_ca_search search(const std::string& name, std::uint64_t requests,
-                      std::uint64_t first_ns = 1'000'000'000,
-                      std::uint64_t last_ns = 3'000'000'000) {
-  iocx_ca_search search{};
-  search.requests = requests;
-  search.first_ns = first_ns;
-  search.last_ns = last_ns;
-  name.copy(search.name, sizeof search.name - 1);
-  return search;
-}
-
-TEST(CaUdpNames, AddsUpAClientsSocketsAndChannels) {
-  CaUdpNames names;
-  names.add(key(7, 1), search("NO:SUCH", 3, 4'000'000'000, 9'000'000'000));
-  names.add(key(7, 2), search("NO:SUCH", 5, 2'000'000'000, 6'000'000'000));
-  names.add(key(7, 1, 40001), search("NO:SUCH", 11));
-  names.add(key(8, 1), search("NO:SUCH", 7));
-  EXPECT_THAT(names.most(5, 20, 100.0),
-              ElementsAre(FieldsAre("10.0.0.7", "NO:SUCH", 19u, 101.0, 109.0),
-                          FieldsAre("10.0.0.8", "NO:SUCH", 7u, 101.0, 103.0)));
-}
-
-TEST(CaUdpNames, ListsOnlyTheMostSearched) {
-  CaUdpNames names;
-  for (std::uint32_t i = 1; i <= 31; ++i)
-    names.add(key(7, i), search("PV:" + std::to_string(i), i));
-  const auto most = names.most(5, 20, 0);
-  ASSERT_EQ(most.size(), 20u);
-  EXPECT_EQ(most.front().name, "PV:31");
-  EXPECT_EQ(most.back().name, "PV:12");
-  EXPECT_EQ(names.most(5, 100, 0).size(), 27u);
-  EXPECT_EQ(names.most(32, 100, 0).size(), 0u);
 }
 
 }  // namespace
