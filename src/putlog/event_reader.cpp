@@ -253,6 +253,7 @@ void EventReader::ask(const std::vector<Waiting*>& those, bool again) {
     auto& known = made[answer_of[i]];
     if (!answer) continue;
     if (!known) known = std::make_shared<Known>(Known{*answer});
+    if (!those[i]->known) those[i]->by_packets = answer->by_packets;
     those[i]->known = known;
     // Labels of puts by packets may still change.
     const bool lasts = those[i]->head.id != 0 && those[i]->head.source != IOCX_PUTLOG_CA_TAP;
@@ -329,6 +330,7 @@ void EventReader::tell_strangers(const WallClock::Reading& now, std::vector<PutE
     for (Waiting& put : puts) {
       strange_bytes_ -= put.bytes;
       put.known = known;
+      if (known) put.by_packets = who->by_packets;
       if (known && is_to_tell(put)) late.push_back(std::move(put));
     }
     seq_ += known ? more : 0;
@@ -344,8 +346,7 @@ void EventReader::tell_strangers(const WallClock::Reading& now, std::vector<PutE
 
 bool EventReader::is_to_tell(const Waiting& put) {
   if (!put.known) return put.head.source != IOCX_PUTLOG_CA_TAP;
-  const auto& [from_ns, until_ns] = put.known->who.by_packets;
-  return put.head.time >= from_ns && put.head.time < until_ns;
+  return put.head.time >= put.by_packets.from_ns && put.head.time < put.by_packets.until_ns;
 }
 
 bool EventReader::is_nameless(const Waiting& put) {

@@ -132,6 +132,7 @@ class EventReader {
     iocx_putlog_event head;
     PutEvent event;
     std::shared_ptr<Known> known = {};
+    ca::WhoCounts::Window by_packets = {};  // as it was when `known` became so
     bool asked = false;
     bool stray = false;                    // to no channel: nobody's
     bool unanswered = false;               // its result may come, later

@@ -258,20 +258,36 @@ TEST_F(PutLogReader, WaitsForNobodyAtTheEnd) {
   EXPECT_TRUE(reader.is_idle());
 }
 
-TEST_F(PutLogReader, LeavesOutPutsOfAnotherSource) {
-  directory.known[1] = who("SR:Q1");
-  directory.known[2] = who("SR:Q1");
-  directory.known[2].by_packets = {0, 0};
-  for (const std::uint64_t id : {1u, 2u, 1u}) reader.take(put(id));
-  const auto events = reader.finish(at(kMs));
-  ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[1].seq, 2u);  // no hole
-}
-
 std::vector<std::byte> by_packets(std::uint64_t id, std::uint64_t time) {
   auto raw = put(id, time);
   raw[offsetof(iocx_putlog_event, source)] = std::byte{IOCX_PUTLOG_CA_TAP};
   return raw;
+}
+
+TEST_F(PutLogReader, LeavesOutPutsOfAnotherSource) {
+  directory.known[1] = who("SR:Q1");
+  directory.known[1].by_packets = {200 * kMs, 300 * kMs};
+  for (const std::uint64_t ms : {199u, 200u, 299u, 300u}) reader.take(by_packets(1, ms * kMs));
+  const auto events = reader.finish(at(310 * kMs));
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].kernel_ns, 200 * kMs);
+  EXPECT_EQ(events[1].seq, 2u);  // no hole
+}
+
+// Of puts that wait for their names.
+TEST_F(PutLogReader, TellsPutsByTheSourceOfTheirTime) {
+  directory.known[1] = who("");
+  directory.known[1].by_packets = {200 * kMs, UINT64_MAX};
+  reader.take(by_packets(1, 199 * kMs));
+  reader.take(by_packets(1, 211 * kMs));
+  EXPECT_TRUE(reader.finish(at(220 * kMs)).empty());
+  directory.known[1] = who("SR:Q1");
+  directory.known[1].by_packets = {900 * kMs, UINT64_MAX};
+  reader.take(by_packets(1, 307 * kMs));
+  const auto events = reader.finish(at(910 * kMs));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kernel_ns, 211 * kMs);
+  EXPECT_EQ(events[0].pv, "SR:Q1");
 }
 
 TEST_F(PutLogReader, TellsPutsToAServerThatIsFoundLate) {
