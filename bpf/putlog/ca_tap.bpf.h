@@ -76,7 +76,7 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 	__u32 place;
 	int whole;
 
-	if (!cfg_putlog_bytes || !flow || is_probed(w))
+	if (!cfg_putlog_bytes || !flow || is_probed(w, flow))
 		return 0;
 	place = putlog_place_of(flow);
 	whole = w->event.at != IOCX_CA_FINISHED;

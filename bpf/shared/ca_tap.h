@@ -229,7 +229,6 @@ struct iocx_ca_failure {
 /* Value of ca_channel_info, by channel: what user space reads once. */
 struct iocx_ca_channel_info {
 	__u64 circuit;
-	__u64 since_ns; /* as the circuit's; 0: user space has found it in the server's memory */
 	struct iocx_ca_address client;
 	__u32 ioc;
 	__u16 client_port;

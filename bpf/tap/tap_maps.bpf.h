@@ -168,15 +168,18 @@ __u32 slot_hints[HINTS];
 
 /*
  * Bits of TCP ports at which all servers are probed for their puts and the results. These are not followed there, nor
- * the channels of Channel Access. Written by user space, which removes remaining duplicates.
+ * the channels of Channel Access. Written by user space, which removes remaining duplicates. Another server may have such
+ * a port at another address, or after the probed one: while its IOC is to come its connections are followed.
  */
 #define PORT_WORDS (65536 / 32)
 __u32 ca_probed_ports[PORT_WORDS];
 
-static __always_inline int is_probed(const struct work *w)
+static __always_inline int is_probed(const struct work *w, const struct iocx_ca_flow *flow)
 {
 	__u64 word = w->key.server_port >> 5;
 
+	if ((flow->ioc & ~IOCX_CA_IOC_PVA) == IOCX_CA_IOC_TO_COME || flow->ioc == IOCX_CA_IOC_REMOTE)
+		return 0;
 	IOCX_CA_MASK(word, PORT_WORDS - 1);
 	return ca_probed_ports[word] >> (w->key.server_port & 31) & 1;
 }

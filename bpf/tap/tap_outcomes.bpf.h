@@ -160,7 +160,7 @@ static __always_inline int on_error(struct work *w, struct iocx_ca_flow *flow)
 	} else if (event->failed != IOCX_CA_CMD_WRITE) {
 		return 0;
 	}
-	if (event->acknowledges || is_probed(w))
+	if (event->acknowledges || is_probed(w, flow))
 		return 0;
 	element = channel_of(flow, event->id, &slot);
 	if (element)
@@ -218,7 +218,7 @@ __attribute__((noinline)) int ca_outcome(struct __sk_buff *skb)
 		flow->events_off = 0;
 		break;
 	case IOCX_CA_WRITTEN:
-		if (!on_answer(w, flow, w->event.other, w->event.id) && !is_probed(w))
+		if (!on_answer(w, flow, w->event.other, w->event.id) && !is_probed(w, flow))
 			count_drop(IOCX_CA_DROP_ORPHAN_ANSWER);
 		break;
 	case IOCX_CA_ERROR:

@@ -162,7 +162,7 @@ static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct
 	struct iocx_ca_channel *element;
 	__u32 slot;
 
-	if (is_probed(w))
+	if (is_probed(w, flow))
 		return;
 	slot = *hint_of(w, flow);
 	element = bpf_map_lookup_elem(&ca_channels, &slot);

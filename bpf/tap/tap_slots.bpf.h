@@ -18,7 +18,6 @@ static __always_inline __u64 store_info(struct work *w, const struct iocx_ca_flo
 	const __u64 channel = new_id(w);
 
 	info->circuit = flow->circuit;
-	info->since_ns = flow->since_ns;
 	info->client = w->key.client;
 	info->ioc = flow->ioc;
 	info->client_port = w->key.client_port;

@@ -25,15 +25,15 @@ void CaCollector::set_probed_ports() {
         heard.contains(live.number) && !tap_->who_counts().results_by_packets(live.number);
     for (const iocs::ListeningSocket& socket : live.ioc.listening) {
       if (tells && live.ca_port == socket.port)
-        ports[socket.port] = live.number;
+        ports.emplace(socket.port, live.number);
       else if (pva_heard.contains(live.number) &&
                is_pva_port({live.number, &live.ioc, live.ca_port}, socket.port))
-        ports[socket.port] = live.number | kPvaServer;
+        ports.emplace(socket.port, live.number | kPvaServer);
       else
         others.insert(socket.port);
     }
   }
-  for (const std::uint16_t port : others) ports.erase(port);
+  std::erase_if(ports, [&](const auto& one) { return others.contains(one.first); });
   tap_->set_probed_ports(std::move(ports));
 }
 

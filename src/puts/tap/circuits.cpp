@@ -106,7 +106,8 @@ Result<void> Circuits::observe(const ProbedPorts& probed, Clock::time_point now,
     if (!ioc) return;
     traffic_.observe(key, *ioc, server_counts(flow.counts));
     if (open == nullptr || flow.ended) return;
-    if (!is_pva(*ioc) && probed.contains(key.server_port)) return open->add_unfollowed(*ioc);
+    if (!is_pva(*ioc) && probed.contains({key.server_port, *ioc}))
+      return open->add_unfollowed(*ioc);
     const Identity* const known = identity(flow.circuit);
     open->add_circuit(*ioc, key, flow, known ? known->user : "", known ? known->host : "");
   });

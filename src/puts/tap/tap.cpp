@@ -21,7 +21,7 @@ static_assert(sizeof(iocx_ca_outcome) == 16 + 8 * IOCX_PUT_HIST_SLOTS);
 static_assert(sizeof(iocx_ca_begun) == 12);
 static_assert(sizeof(iocx_ca_page) == 19712 && offsetof(iocx_ca_page, bytes) == 1280);
 static_assert(sizeof(iocx_ca_page_owner) == 16);
-static_assert(sizeof(iocx_ca_channel_info) == 392 && offsetof(iocx_ca_channel_info, name) == 160);
+static_assert(sizeof(iocx_ca_channel_info) == 384 && offsetof(iocx_ca_channel_info, name) == 152);
 
 }  // namespace
 
@@ -134,7 +134,7 @@ Result<void> CaTap::observe_all(Clock::time_point now) {
 // What was sent until now is not theirs.
 Result<void> CaTap::let_packets_count(std::uint32_t ioc) {
   auto ports = probed_ports_;
-  std::erase_if(ports, [ioc](const auto& port) { return port.second == ioc; });
+  std::erase_if(ports, [&](const auto& one) { return probed_ports_.contains({one.first, ioc}); });
   set_probed_ports(std::move(ports));
   const auto now = Clock::now();
   auto seen = who_counts_.by_packets(ioc) ? Result<void>() : observe_all(now);

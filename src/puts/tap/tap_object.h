@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -65,8 +66,8 @@ struct CaTapMaps {
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
 };
 
-// By port, the IOC.
-using ProbedPorts = std::map<std::uint16_t, std::uint32_t>;
+// With the IOC.
+using ProbedPorts = std::set<std::pair<std::uint16_t, std::uint32_t>>;
 
 // Loaded programs and their maps; no packet is looked at before CaPacketTap opens its socket.
 class CaTapObject {
