@@ -4,6 +4,8 @@
 #include <fcntl.h>
 
 #include "bpf/ca_tap_fixture.h"
+#include "iocs/elf/code_file.h"
+#include "puts/server_probe/server_probe.h"
 
 namespace {
 
@@ -103,6 +105,51 @@ TEST_F(CaTapProbedTest, AnswersToPutsOfBeforeAreNotLost) {
   let_server_count();
   circuit.to_client(written(5, 1));
   EXPECT_EQ(entries("ca_pending"), 0u);
+}
+
+// One that comes after the probed one, or that listens at another address.
+TEST_F(CaTapProbedTest, AnotherServerAtTheSamePortIsCountedByItsPackets) {
+  tap_->set_probed_ports({{listener_.port(), kIoc}});
+  ASSERT_TRUE(tap_->set_servers({}));
+  Circuit circuit(listener_);
+  circuit.open("operator", "console-1", {"A"});
+  circuit.to_server(repeat(write(100), 23));
+  watch(listener_, kIoc + 1);
+  EXPECT_EQ(puts_of(kIoc + 1, "A"), 23u);
+}
+
+TEST_F(CaTapProbedTest, APortWithTwoServersIsFollowedOnceOneOfThemIsNotProbed) {
+  let_server_count();
+  tap_->set_probed_ports({{listener_.port(), kIoc}, {listener_.port(), kIoc + 1}});
+  let_packets_count();
+  Circuit circuit(listener_);
+  circuit.open("operator", "console-1", {"A"});
+  circuit.to_server(repeat(write(100), 23));
+  EXPECT_EQ(puts("A"), 23u);
+}
+
+TEST_F(CaTapProbedTest, PacketsCountAtEachTryToProbeAServerThatCannotBe) {
+  auto file = iocs::CodeFile::open(UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
+                                   "a file without functions", {});
+  ASSERT_TRUE(file) << file.error().message();
+  auto probe = ca::ServerProbe::start({ca::ServerProtocol::ca, 1024, {}, {}},
+                                      std::make_shared<ca::CaTotals>(1024), tap_.get());
+  ASSERT_TRUE(probe) << probe.error().message();
+  ca::ServerProbe::LiveIocs iocs;
+  iocs::LiveIoc& live = iocs[{}];
+  live.number = kIoc;
+  live.serial = 1;
+  live.ioc.ca_writes = {.display_path = "a file without functions", .file = *file};
+  Circuit circuit(listener_);
+  circuit.open("operator", "console-1", {"A"});
+  auto now = CaTap::Clock::now();
+  for (std::uint64_t tries = 1; tries <= 5; ++tries) {
+    probe->follow(iocs, false, now += std::chrono::minutes(1));
+    EXPECT_TRUE(tap_->who_counts().by_packets(kIoc));
+    circuit.to_server(repeat(write(100), 23));
+    EXPECT_EQ(puts("A"), 23 * tries);
+  }
+  EXPECT_EQ(tap_->who_counts().packets(kIoc).until_ns, UINT64_MAX);
 }
 
 // A map of this process; -1: it has none.

@@ -231,6 +231,27 @@ def test_the_put_log_across_switches(start_exporter, start_ioc, raw_client, log_
         check_log(exporter, ioc, put_log, sent)
 
 
+def test_what_a_stopped_ioc_has_to_serve(start_exporter, start_ioc, raw_client, log_dir):
+    """Packets count it: its server, which takes 4 s for it, does not again. Of these puts it reads 31 ahead."""
+    ioc = start_ioc("backlog", 'record(waveform, "S:array") { field(FTVL, "DOUBLE") field(NELM, "64") field(FLNK, "S:slow") }'
+                               'record(sub, "S:slow") { field(SNAM, "slow_if_told") field(A, "1") field(B, "10000") }',
+                    base="7.0.7")
+    put_log = PutLog(log_dir / "puts.json")
+    exporter = start_exporter(*put_log.options, sees=[ioc])
+    told_by(exporter, ioc, "server")
+    client = raw_client(ioc)
+    channel = client.create("S:array")
+    with stopped(exporter, ioc):
+        for value in range(401):
+            client.write(channel, value, 64)
+    told_by(exporter, ioc, "server")
+    wait_until(lambda: ioc.get("S:slow.L") == 401, "each is served", 60)
+    page = exporter.scrape()
+    assert page.total(PUTS, ioc=ioc.name) == 401
+    check_log(exporter, ioc, put_log, 401)
+    assert switches(page, ioc) == 2
+
+
 def test_lives_that_end_before_they_are_noticed(start_exporter, start_ioc, raw_client, log_dir):
     """An IOC that returns at once under its name and port: whichever process has served a put, it is counted once or not at
     all."""

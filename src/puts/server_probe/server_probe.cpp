@@ -105,16 +105,16 @@ void ServerProbe::leave_renamed(const iocs::Host& host, Clock::time_point now) {
 }
 
 void ServerProbe::expect(const iocs::Host& host) {
-  if (!tap_ || host.hands_off()) return;
+  if (!tap_) return;
   for (const auto& [id, live] : host.live()) {
     const std::uint32_t number = is_ca() ? live.number : live.number | kPvaServer;
     const auto functions = server_functions(live.ioc, object_.protocol());
-    const auto known = watched_.find(live.serial);
-    if (host.left_alone(live) || !functions.is_served || !may_attach(functions)) {
-      // While its probes are on, nobody does: follow() takes them off.
-      if (tap_->who_counts().source(number) != WhoCounts::Source::server) let_packets_count(number);
-    } else if (known == watched_.end() || !known->second.settled) {
-      let_nobody_count(number);
+    const bool may_be_probed = functions.is_served && may_attach(functions);
+    if (may_be_probed && (host.hands_off() || !host.left_alone(live))) {
+      if (!watched_.contains(live.serial)) let_nobody_count(number);
+    } else if (!host.hands_off() &&
+               tap_->who_counts().source(number) != WhoCounts::Source::server) {
+      let_packets_count(number);  // else follow() does, as it takes the probes off
     }
   }
 }
@@ -200,13 +200,9 @@ void ServerProbe::start(const iocs::LiveIoc& live, bool left_alone, const CodeFi
     why_not = "it is stopped or traced, or all probes are detached";
     return;
   }
-  // It has no clients, and the tap has not given it the connections to an earlier process at its
-  // port, which are the packets'.
-  if (is_ca() && tap_ && live.ioc.listening.empty()) return;
   if (watched.probes.empty()) {
-    const bool shares = is_among(for_all, functions);
-    if (watched.for_all != shares) watched.kept.clear();
-    watched.for_all = shares;
+    if (const bool all = is_among(for_all, functions); std::exchange(watched.for_all, all) != all)
+      watched.kept.clear();
     if (auto off = start_probes(live.ioc, functions, watched, now); !off.empty())
       why_not = std::move(off);
   }
@@ -216,38 +212,58 @@ void ServerProbe::start(const iocs::LiveIoc& live, bool left_alone, const CodeFi
 std::string ServerProbe::start_probes(const iocs::Ioc& ioc, const ServerFunctions& functions,
                                       Watched& watched, Clock::time_point now) {
   if (!watched.attaching.is_due(now)) return watched.refused;
+  if (watched.kept.empty()) watched.latest = now + kLongestBacklog;
   auto done = attach(watched, functions);
-  if (done) {
-    let_nobody_count(in_tap(watched));
-    if (tap_ && !tap_->who_counts().is_settled(in_tap(watched), kernel_ns(Clock::now()))) {
-      watched.kept = std::exchange(watched.probes, {});
-      return "what packets have counted is being served";
-    }
-    done = activate(watched, ioc, functions);
+  if (done && !is_served(watched, ioc, now)) {
+    watched.kept = std::exchange(watched.probes, {});
+    return "what packets have counted is being served";
   }
+  if (done) done = begin(watched, ioc, functions);
   if (!done) {
     watched.refused = done.error().message();
     watched.probes.clear();
     // After a time-out there is less to do the next time.
-    watched.settled = watched.settled || done.error().code != std::errc::timed_out;
-    if (watched.settled) let_packets_count(in_tap(watched));
+    if (done.error().code != std::errc::timed_out) let_packets_count(in_tap(watched));
+    const bool by_packets = tap_ && tap_->who_counts().by_packets(in_tap(watched));
     const bool ended = done.error().code == std::errc::no_such_process;
     const char* const by = is_ca() ? "" : " by PV Access";
     if (watched.attaching.failed(now, watched.refused) && !ended)
       log::warn("ioc {}: {}: its puts{} are {}", watched.name, watched.refused, by,
-                tap_ && watched.settled && ioc.own_net_namespace ? "counted from packets"
-                                                                 : "not counted");
+                by_packets && ioc.own_net_namespace ? "counted from packets" : "not counted");
     return watched.refused;
   }
   if (tap_) tap_->let_server_count(in_tap(watched), watched.tells_results);
-  watched.settled = true;
   watched.attaching.succeeded();
   log::info("ioc {}: puts are counted in its {}server", watched.name, is_ca() ? "" : "PV Access ");
   return {};
 }
 
-// The programs pass over it until activate().
-Result<void> ServerProbe::attach(Watched& watched, const ServerFunctions& functions) {
+// What packets have counted. They count on while bytes wait in the server's sockets, then nobody
+// does, for what it has read ahead.
+bool ServerProbe::is_served(const Watched& watched, const iocs::Ioc& ioc, Clock::time_point now) {
+  if (!tap_) return true;
+  const WhoCounts& who = tap_->who_counts();
+  if (who.by_packets(in_tap(watched))) {
+    if (now < watched.latest && has_unread(ioc)) return false;
+    let_nobody_count(in_tap(watched));
+  }
+  return who.is_settled(in_tap(watched), kernel_ns(Clock::now()));
+}
+
+bool ServerProbe::has_unread(const iocs::Ioc& ioc) {
+  bool unread = false;
+  const auto look = [&](const InetSocket& socket) {
+    const auto is_its = [&](const auto& one) { return one.port == socket.local_port; };
+    if (socket.unread > 0 && std::ranges::any_of(ioc.listening, is_its)) unread = true;
+  };
+  const auto looked = tap_->network().for_each_socket(SocketKind::connected, look);
+  trouble_.report("look for puts that servers have not read", looked);
+  return unread || !looked;
+}
+
+// From now on the server counts: until now the programs pass over it.
+Result<void> ServerProbe::begin(Watched& watched, const iocs::Ioc& ioc,
+                                const ServerFunctions& functions) {
   watched.tells_results = functions.tells_results;
   watched.tells_callbacks = functions.tells_callbacks;
   watched.functions = functions.found.size();
@@ -256,6 +272,17 @@ Result<void> ServerProbe::attach(Watched& watched, const ServerFunctions& functi
   watched.rest = {};
   if (is_ca()) totals_->to_others_channels.try_emplace(watched.number);
   forget_rest(watched.generation);
+  iocx_server_ioc config{};
+  config.bucket = ioc.ca_writes ? ioc.ca_writes->ca_bucket : 0;
+  config.generation = watched.generation;
+  config.by_db_addr = has_db_addr(ioc.base_version) ? 1 : 0;
+  config.enum_type = enum_type(ioc.base_version);
+  config.tells_results = functions.tells_results ? 1 : 0;
+  config.tells_values = functions.tells_values && object_.has_put_log() ? 1 : 0;
+  return object_.maps().iocs.update(static_cast<std::uint32_t>(watched.id.pid), config);
+}
+
+Result<void> ServerProbe::attach(Watched& watched, const ServerFunctions& functions) {
   auto kept = std::exchange(watched.kept, {});
   for (const ServerFunction& function : functions.found) {
     if (!object_.has_put_log() &&
@@ -277,18 +304,6 @@ Result<void> ServerProbe::attach(Watched& watched, const ServerFunctions& functi
   return {};
 }
 
-Result<void> ServerProbe::activate(const Watched& watched, const iocs::Ioc& ioc,
-                                   const ServerFunctions& functions) {
-  iocx_server_ioc config{};
-  config.bucket = ioc.ca_writes ? ioc.ca_writes->ca_bucket : 0;
-  config.generation = watched.generation;
-  config.by_db_addr = has_db_addr(ioc.base_version) ? 1 : 0;
-  config.enum_type = enum_type(ioc.base_version);
-  config.tells_results = functions.tells_results ? 1 : 0;
-  config.tells_values = functions.tells_values && object_.has_put_log() ? 1 : 0;
-  return object_.maps().iocs.update(static_cast<std::uint32_t>(watched.id.pid), config);
-}
-
 Result<std::shared_ptr<ServerProbe::Probe>> ServerProbe::attach_probe(
     const Watched& watched, const ServerFunction& function) {
   if (watched.for_all)
@@ -303,13 +318,10 @@ Result<std::shared_ptr<ServerProbe::Probe>> ServerProbe::attach_probe(
 // The one that is there already: two attachments for all would count each put twice.
 std::shared_ptr<ServerProbe::Probe> ServerProbe::probe_for_all(
     const ServerFunction& function) const {
-  for (const auto& [serial, watched] : watched_) {
-    if (!watched.for_all) continue;
-    auto probes = watched.probes;
-    probes.insert(probes.end(), watched.kept.begin(), watched.kept.end());
-    for (const auto& probe : probes) {
+  for (const auto& [serial, watched] : watched_)
+    for (const auto& probe : watched.probes.empty() ? watched.kept : watched.probes) {
       const ServerFunction& other = probe->function;
-      if (other.number != function.number || other.offset != function.offset ||
+      if (!watched.for_all || other.number != function.number || other.offset != function.offset ||
           !resemble(*other.file, *function.file))
         continue;
       if (is_same(*other.file, *function.file)) return probe;
@@ -318,7 +330,6 @@ std::shared_ptr<ServerProbe::Probe> ServerProbe::probe_for_all(
       if (!same) log::warn("compare two library files: {}", same.error().message());
       if (same && *same) return probe;
     }
-  }
   return nullptr;
 }
 

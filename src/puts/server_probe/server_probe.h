@@ -67,6 +67,8 @@ class ServerProbe {
   static constexpr std::chrono::seconds kCancelGrace{2};
   // How long the server waits for a channel's put-callback before it starts the next one, and more.
   static constexpr std::chrono::seconds kLongestWait{120};
+  // How long a server may take for what came before its probes are on.
+  static constexpr std::chrono::seconds kLongestBacklog{60};
 
   using Options = ServerProbeObject::Options;
 
@@ -136,14 +138,13 @@ class ServerProbe {
     std::uint32_t generation = 0;
     std::string name;                            // for the log
     std::vector<std::shared_ptr<Probe>> probes;  // empty: they are off
-    // For the next try: this one took too long, or packets have just counted.
-    std::vector<std::shared_ptr<Probe>> kept;
-    std::size_t functions = 0;  // that were there to attach to
-    bool for_all = false;       // processes, or are to be
+    std::vector<std::shared_ptr<Probe>> kept;    // for the next try, which goes on from there
+    Clock::time_point latest{};                  // by then packets end, while some are kept
+    std::size_t functions = 0;                   // that were there to attach to
+    bool for_all = false;                        // processes, or are to be
     Retry attaching;
     Clock::time_point names_due{};  // earliest next reading of names
     std::string refused;            // why the last try to attach them failed
-    bool settled = false;           // they were on, or failed: while they are off, packets count
     bool tells_results = false;     // results of the puts, too
     bool tells_callbacks = false;   // begin and end of those with callback
     CounterGrowth<2> rest;
@@ -174,9 +175,10 @@ class ServerProbe {
     return is_ca() ? watched.number : watched.number | kPvaServer;
   }
   bool may_attach(const ServerFunctions& functions) const;
+  bool is_served(const Watched& watched, const iocs::Ioc& ioc, Clock::time_point now);
+  bool has_unread(const iocs::Ioc& ioc);
   Result<void> attach(Watched& watched, const ServerFunctions& functions);
-  Result<void> activate(const Watched& watched, const iocs::Ioc& ioc,
-                        const ServerFunctions& functions);
+  Result<void> begin(Watched& watched, const iocs::Ioc& ioc, const ServerFunctions& functions);
   Result<std::shared_ptr<Probe>> attach_probe(const Watched& watched,
                                               const ServerFunction& function);
   std::shared_ptr<Probe> probe_for_all(const ServerFunction& function) const;

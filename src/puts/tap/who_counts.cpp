@@ -1,5 +1,7 @@
 #include "puts/tap/who_counts.h"
 
+#include <utility>
+
 namespace ioc_exporter::ca {
 
 WhoCounts::One WhoCounts::of(std::uint32_t ioc) const {
@@ -19,9 +21,10 @@ bool WhoCounts::is_settled(std::uint32_t ioc, std::uint64_t now_ns) const {
 }
 
 void WhoCounts::begin(One& one, Source source) {
-  one.source = source;
+  const Source before = std::exchange(one.source, source);
   if (source == Source::nobody) return;
-  if (one.last != Source::nobody && one.last != source) ++one.switches;
+  const bool again = source == Source::packets && before == Source::nobody;
+  if (one.last != Source::nobody && (one.last != source || again)) ++one.switches;
   one.last = source;
 }
 

@@ -4,9 +4,9 @@
 // what packets show of connections that were open before may be an array that looks like puts.
 // While an IOC is stopped or traced its probes are off, and packets count.
 //
-// No put counts twice: packets begin when the probes are off. They end kSettle before the probes
-// are on again, so that what they have counted is served by then. Puts between are in neither
-// count.
+// Packets begin when the probes are off. They end kSettle before the probes are on again, so that
+// what they have counted is served by then, where the server has read ahead no more than it does
+// in that time: else it counts the rest once more. Puts between are in neither count.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,8 @@ class WhoCounts {
   // `results`: the server tells the results of puts, too. Else packets do.
   void begin_server(std::uint32_t ioc, bool results);
 
-  // Switches between server and packets, of IOCs whose server was to be probed.
+  // Switches between server and packets, and times that packets began again after nobody, of IOCs
+  // whose server was to be probed.
   std::map<std::uint32_t, std::uint64_t> switches() const;
   void forget(std::uint32_t ioc) { all_.erase(ioc); }
 

@@ -60,6 +60,12 @@ TEST_F(WhoCountsTest, WhatPacketsHaveCountedIsServedBeforeTheServerCounts) {
   who_.begin_nobody(kIoc, 31);  // another process
   who_.begin_server(kIoc, true);
   EXPECT_EQ(who_.switches().at(kIoc), 2u);
+  who_.begin_packets(kIoc, 37);
+  who_.begin_packets(kIoc, 41);
+  EXPECT_EQ(who_.switches().at(kIoc), 3u);
+  who_.begin_nobody(kIoc, 43);
+  who_.begin_packets(kIoc, 47);  // it was stopped again
+  EXPECT_EQ(who_.switches().at(kIoc), 4u);
   who_.forget(kIoc);
   EXPECT_TRUE(who_.switches().empty());
 }
