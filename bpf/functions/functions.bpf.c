@@ -123,7 +123,7 @@ static __always_inline int begin_since(const struct iocx_function_place *place, 
 	if (!bpf_map_update_elem(&function_starts, &key, &fresh, BPF_EXIST))
 		return 0;
 	if (!take_place(IOCX_FUNCTION_HELD_STARTS, holder))
-		return count_drop(IOCX_FUNCTION_DROP_STARTS_FULL);
+		return count_drop(IOCX_FUNCTION_DROP_FULL);
 	if (bpf_map_update_elem(&function_starts, &key, &fresh, BPF_NOEXIST))
 		give_place(IOCX_FUNCTION_HELD_STARTS, holder);
 	return 0;
@@ -140,7 +140,7 @@ static __noinline int note_pointer(struct pt_regs *ctx, __u64 id, const struct i
 	if (!key.address || bpf_map_lookup_elem(&function_pointers, &key))
 		return 0;
 	if (!take_place(IOCX_FUNCTION_HELD_POINTERS, holder))
-		return count_drop(IOCX_FUNCTION_DROP_POINTERS_FULL);
+		return count_drop(IOCX_FUNCTION_DROP_FULL);
 	if (bpf_map_update_elem(&function_pointers, &key, &place->holder, BPF_NOEXIST))
 		give_place(IOCX_FUNCTION_HELD_POINTERS, holder);
 	return 0;
@@ -202,11 +202,11 @@ static __always_inline int on_end(struct pt_regs *ctx, __u64 id, const struct io
 
 	depth = thread ? settled_depth(thread, sp, 0) : 0;
 	if (!function || !thread || depth == 0 || depth > IOCX_FUNCTION_DEPTH)
-		return count_drop(IOCX_FUNCTION_DROP_END_ALONE);
+		return 0;
 	call = call_at(thread, depth - 1);
 	thread->depth = call->sp == sp ? depth - 1 : depth;
 	if (call->sp != sp)
-		return count_drop(IOCX_FUNCTION_DROP_END_ALONE);
+		return 0;
 	if (function->flags & IOCX_FUNCTION_TIMED)
 		add_time(call->series, now - call->start_ns);
 	if (function->flags & IOCX_FUNCTION_RESULT_AT_END)

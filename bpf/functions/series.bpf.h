@@ -148,7 +148,7 @@ static __noinline int count_result(struct pt_regs *ctx, const struct iocx_functi
 		__sync_fetch_and_add(&result->calls, 1);
 		return 0;
 	}
-	count_drop(IOCX_FUNCTION_DROP_RESULTS_FULL);
+	count_drop(IOCX_FUNCTION_DROP_FULL);
 	series = bpf_map_lookup_elem(&function_series, &index);
 	if (series)
 		__sync_fetch_and_add(&series->other_results, 1);

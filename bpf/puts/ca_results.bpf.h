@@ -260,7 +260,7 @@ int ca_notify_start(struct pt_regs *ctx)
 		own = bpf_map_lookup_elem(&slot_results, &index);
 		if (own)
 			own->asked_ns = 0;
-		return open_callback(notify, IOCX_CA_SERVER_DROP_OPEN);
+		return open_callback(notify);
 	}
 	if (!result || !result->asked_ns)
 		return 0;

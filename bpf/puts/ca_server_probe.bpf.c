@@ -22,7 +22,6 @@
 #define SERVER_KEY struct iocx_ca_server_key
 #define SERVER_INFO struct iocx_ca_server_info
 #define SERVER_DROPS IOCX_CA_SERVER_DROPS
-#define SERVER_DROP_DURATION IOCX_CA_SERVER_DROP_DURATION
 #include "puts/server_probe.bpf.h"
 #include "puts/put_durations.bpf.h"
 #include "puts/open_callbacks.bpf.h"
@@ -84,7 +83,7 @@ static __noinline int read_text(char *to, __u32 size, __u64 address)
 	if (length < 0)
 		to[0] = 0;
 	if (length == size && !read_at(&last, sizeof last, address + size - 1) && last)
-		add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_CUT, 1);
+		add_to_counter(&server_drops, IOCX_SERVER_DROP_CUT, 1);
 	return 0;
 }
 

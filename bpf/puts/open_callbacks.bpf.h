@@ -43,8 +43,8 @@ static __always_inline struct iocx_open_callback *expected_callback(void)
 	return bpf_map_lookup_elem(&callback_threads, &tid);
 }
 
-/* At dbProcessNotify(notify); `no_room`: counts those that are not kept. */
-static __noinline int open_callback(__u64 notify, __u32 no_room)
+/* At dbProcessNotify(notify). */
+static __noinline int open_callback(__u64 notify)
 {
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct iocx_open_callback *callback = expected_callback();
@@ -62,7 +62,7 @@ static __noinline int open_callback(__u64 notify, __u32 no_room)
 		    !bpf_map_update_elem(&open_callbacks, &key, callback, BPF_NOEXIST))
 			__sync_fetch_and_add(held, 1);
 		else
-			add_to_counter(&server_drops, no_room, 1);
+			add_to_counter(&server_drops, IOCX_SERVER_DROP_OPEN, 1);
 	}
 	bpf_map_delete_elem(&callback_threads, &tid);
 	return 0;

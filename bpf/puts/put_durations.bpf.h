@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * Durations of puts by slot. Atomic: two connections of one client by PV Access share a slot. An object that includes this has defined SERVER_DROP_DURATION, for those
- * without room.
- */
+/* Durations of puts by slot. Atomic: two connections of one client by PV Access share a slot. */
 #ifndef IOC_EXPORTER_BPF_PUTS_PUT_DURATIONS_BPF_H
 #define IOC_EXPORTER_BPF_PUTS_PUT_DURATIONS_BPF_H
 
@@ -30,7 +27,7 @@ static __noinline int add_put_duration(__u32 index, __u64 since_ns)
 		durations = bpf_map_lookup_elem(&slot_durations, &index);
 	}
 	if (!durations) {
-		add_to_counter(&server_drops, SERVER_DROP_DURATION, 1);
+		add_to_counter(&server_drops, IOCX_SERVER_DROP_FULL, 1);
 		return 0;
 	}
 	if (bucket < IOCX_PUT_HIST_SLOTS)

@@ -25,7 +25,6 @@
 #define SERVER_KEY struct iocx_pva_key
 #define SERVER_INFO struct iocx_pva_key
 #define SERVER_DROPS IOCX_PVA_DROPS
-#define SERVER_DROP_DURATION IOCX_PVA_DROP_DURATION
 #include "puts/server_probe.bpf.h"
 #include "puts/put_durations.bpf.h"
 #include "puts/open_callbacks.bpf.h"
@@ -122,18 +121,18 @@ static __always_inline __u32 slot_for(const struct iocx_server_ioc *ioc, struct 
 	if (!known) {
 		if (!key->name[0])
 			return 0;
-		add_to_counter(&server_drops, IOCX_PVA_DROP_UNREADABLE, 1);
+		add_to_counter(&server_drops, IOCX_SERVER_DROP_UNREADABLE, 1);
 	}
 	index = find_or_take_slot(key, ioc);
 	if (index && cut)
-		add_to_counter(&server_drops, IOCX_PVA_DROP_CUT, 1);
+		add_to_counter(&server_drops, IOCX_SERVER_DROP_CUT, 1);
 	return index;
 }
 
 /* Why there is none. */
 static __always_inline __u32 drop_of(const struct iocx_pva_key *key)
 {
-	return key->name[0] ? IOCX_PVA_DROP_FULL : IOCX_PVA_DROP_UNREADABLE;
+	return key->name[0] ? IOCX_SERVER_DROP_FULL : IOCX_SERVER_DROP_UNREADABLE;
 }
 
 static __always_inline int count_asked(const struct iocx_server_ioc *ioc, struct iocx_pva_key *key, int known, int cut,

@@ -258,7 +258,7 @@ int pva_notify(struct pt_regs *ctx)
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
 	const struct iocx_open_callback *put = bpf_map_lookup_elem(&callback_threads, &tid);
 
-	return put && !put->notify ? open_callback(PT_REGS_PARM1(ctx), IOCX_PVA_DROP_OPEN) : 0;
+	return put && !put->notify ? open_callback(PT_REGS_PARM1(ctx)) : 0;
 }
 
 /* What both servers have the database call when it is done: unless it was cancelled, they answer in the same thread. */

@@ -37,7 +37,7 @@ static __noinline int add_completion(__u32 slot, __u64 record)
 
 	if (!completions || !room || !zeroes)
 		return 0;
-	return add_within(room, completions, &record, zeroes, IOCX_RECORD_DROP_COMPLETIONS_FULL);
+	return add_within(room, completions, &record, zeroes);
 }
 
 static __noinline int count_completion(__u32 slot, __u64 record, __u64 duration, __u32 weight)

@@ -15,23 +15,22 @@ static __always_inline void count_drop(enum iocx_record_drop reason)
  * Adds a copy of `fresh` for the record to a map that has `room`. Returns 1; 0, counted as dropped, when there is no
  * room. Two CPUs that add at the same time may take one entry more than there is.
  */
-static __always_inline int add_within(struct iocx_room *room, void *map, const __u64 *record, const void *fresh,
-				      enum iocx_record_drop full)
+static __always_inline int add_within(struct iocx_room *room, void *map, const __u64 *record, const void *fresh)
 {
 	long err;
 
 	if (room->used >= room->limit) {
 		__sync_fetch_and_add(&room->refused, 1);
-		count_drop(IOCX_RECORD_DROP_MEMORY_LIMIT);
+		count_drop(IOCX_RECORD_DROP_MEMORY);
 		return 0;
 	}
 	err = bpf_map_update_elem(map, record, fresh, BPF_NOEXIST);
 	if (!err)
 		__sync_fetch_and_add(&room->used, 1);
 	else if (err == -ENOMEM)
-		count_drop(IOCX_RECORD_DROP_NO_MEMORY);
+		count_drop(IOCX_RECORD_DROP_MEMORY);
 	else if (err != -EEXIST)
-		count_drop(full);
+		count_drop(IOCX_RECORD_DROP_RECORDS_FULL);
 	return !err || err == -EEXIST;
 }
 
@@ -44,7 +43,7 @@ static __noinline int add_record(__u32 slot, __u64 record)
 
 	if (!records || !room || !zeroes)
 		return 0;
-	return add_within(room, records, &record, zeroes, IOCX_RECORD_DROP_RECORDS_FULL);
+	return add_within(room, records, &record, zeroes);
 }
 
 /* The counts of the record, added when it is processed for the first time. NULL: counted as dropped. */
@@ -55,7 +54,7 @@ static __always_inline struct iocx_record_stats *stats_of(__u32 slot, __u64 reco
 
 	records = bpf_map_lookup_elem(&ioc_records, &slot);
 	if (!records) {
-		count_drop(IOCX_RECORD_DROP_NO_MAP);
+		count_drop(IOCX_RECORD_DROP_RECORDS_FULL);
 		return NULL;
 	}
 	stats = bpf_map_lookup_elem(records, &record);

@@ -10,11 +10,6 @@
 #ifndef IOC_EXPORTER_BPF_RECORD_PUT_SOURCE_H
 #define IOC_EXPORTER_BPF_RECORD_PUT_SOURCE_H
 
-static __always_inline void count_put_drop(enum iocx_put_drop reason)
-{
-	add_to_counter(&put_drops, reason, 1);
-}
-
 /* The frames of dbPutLink, dbDbPutValue and dbPut take less stack than this. */
 #define PUT_LINK_STACK 1024
 
@@ -88,7 +83,7 @@ static __always_inline __u32 source_of_waiting(const struct iocx_put_config *put
 		notify = bpf_map_lookup_elem(notifies, &key);
 	if (!notify) {
 		if (thread->cause == IOCX_CAUSE_CALLBACK)
-			count_put_drop(IOCX_PUT_DROP_NOTIFY_UNKNOWN);
+			count_drop(IOCX_RECORD_DROP_NOTIFY_UNKNOWN);
 		return IOCX_PUT_OTHER;
 	}
 	if (notify->address != address) /* a different write to a record that a put with callback owns */

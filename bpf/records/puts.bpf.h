@@ -50,7 +50,7 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 		count_hit(thread, config, IOCX_PROBE_PUT);
 	/* In every version, DBADDR starts with the address of the record. */
 	if (bpf_probe_read_user(&record, sizeof(record), (void *)address)) {
-		count_put_drop(IOCX_PUT_DROP_READ);
+		count_drop(IOCX_RECORD_DROP_READ);
 		return 0;
 	}
 	if (!thread)
@@ -89,7 +89,7 @@ static __always_inline int on_put_link_field(struct pt_regs *ctx, __u8 attach)
 		       returns_into(ctx, puts->field_link_from, puts->field_link_size)))
 		return 0;
 	if (bpf_probe_read_user(&record, sizeof(record), (void *)PT_REGS_PARM1(ctx))) {
-		count_put_drop(IOCX_PUT_DROP_READ);
+		count_drop(IOCX_RECORD_DROP_READ);
 		return 0;
 	}
 	source = source_of_call(ctx, thread, config);
@@ -119,7 +119,7 @@ static __always_inline int on_put_field(struct pt_regs *ctx, __u8 attach)
 	if (bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_PARM1(ctx)) ||
 	    bpf_probe_read_user(&type, sizeof(type), (void *)(address.description + IOCX_FLDDES_TYPE)) ||
 	    bpf_probe_read_user(&disp, sizeof(disp), (void *)(address.record + puts->disp))) {
-		count_put_drop(IOCX_PUT_DROP_READ);
+		count_drop(IOCX_RECORD_DROP_READ);
 		return 0;
 	}
 	if (type < IOCX_DBF_INLINK_BEFORE_3_16 || type > IOCX_DBF_FWDLINK_BEFORE_3_16 || disp)

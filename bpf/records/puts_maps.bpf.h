@@ -27,6 +27,4 @@ struct {
 		   &put_notifies_6, &put_notifies_7},
 };
 
-MAP(put_drops, PERCPU_ARRAY, IOCX_PUT_DROPS, __u32, __u64); /* enum iocx_put_drop */
-
 #endif

@@ -32,7 +32,7 @@ static __noinline int add_scan_list(const struct iocx_thread *thread)
 			give_place(IOCX_HELD_SCAN_LISTS, holder);
 	}
 	if (!list) {
-		count_drop(IOCX_RECORD_DROP_SCAN_LISTS_FULL);
+		count_drop(IOCX_RECORD_DROP_RECORDS_FULL);
 		return 0;
 	}
 	list->slot = thread->slot;

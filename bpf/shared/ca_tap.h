@@ -241,44 +241,42 @@ struct iocx_ca_channel_info {
 /* Index into the per-CPU array ca_drops. */
 #define IOCX_CA_DROP_LIST(ROW)                                                                                 \
 	/* the receiver has bytes that the tap did not see: puts in them are lost */                           \
-	ROW(IOCX_CA_DROP_GAP, "stream_gap", LOST)                                                              \
+	ROW(IOCX_CA_DROP_GAP, "lost")                                                                          \
 	/* message boundaries were found again after a gap or a late start */                                  \
-	ROW(IOCX_CA_DROP_RESYNC, "resync", KEPT)                                                               \
+	ROW(IOCX_CA_DROP_RESYNC, "")                                                                           \
 	/* connections that were open before the tap saw them */                                               \
-	ROW(IOCX_CA_DROP_LATE, "joined_late", KEPT)                                                            \
-	/* segments: another CPU held the lock of the direction for too long */                                \
-	ROW(IOCX_CA_DROP_LOCK_TIMEOUT, "lock_timeout", LOST)                                                   \
-	/* segments: the program was interrupted by another segment on the same CPU */                         \
-	ROW(IOCX_CA_DROP_NESTED, "nested_run", LOST)                                                           \
+	ROW(IOCX_CA_DROP_LATE, "")                                                                             \
+	/* segments: another CPU held the lock of the direction for too long, or this CPU read another */      \
+	ROW(IOCX_CA_DROP_BUSY, "lost")                                                                         \
 	/* segments of connections: the map is full, or the client has too many */                             \
-	ROW(IOCX_CA_DROP_CIRCUITS_FULL, "circuits_full", LOST)                                                 \
+	ROW(IOCX_CA_DROP_CIRCUITS_FULL, "full")                                                                \
 	/* channels: the map is full, or the client has too many. Their puts have no name */                   \
-	ROW(IOCX_CA_DROP_CHANNELS_FULL, "channels_full", LOST)                                                 \
+	ROW(IOCX_CA_DROP_CHANNELS_FULL, "full")                                                                \
 	/* puts that were not counted: no slot, not even for pv "" */                                          \
-	ROW(IOCX_CA_DROP_LOST_PUT, "lost_put", LOST)                                                           \
+	ROW(IOCX_CA_DROP_LOST_PUT, "full")                                                                     \
 	/* names that were cut to the length that is kept; by PV Access, users that could not be read */       \
-	ROW(IOCX_CA_DROP_NAME_CUT, "name_cut", LOST)                                                           \
+	ROW(IOCX_CA_DROP_NAME_CUT, "cut")                                                                      \
 	/* IP fragments with a watched port; PV Access messages without all ids, or in a wrong byte order */   \
-	ROW(IOCX_CA_DROP_NOT_PARSED, "not_parsed", LOST)                                                       \
+	ROW(IOCX_CA_DROP_NOT_PARSED, "unreadable")                                                             \
 	/* segments with more messages than one run may read */                                                \
-	ROW(IOCX_CA_DROP_TOO_LONG, "segment_too_long", LOST)                                                   \
+	ROW(IOCX_CA_DROP_TOO_LONG, "lost")                                                                     \
 	/* connections to watched ports that do not speak the port's protocol */                               \
-	ROW(IOCX_CA_DROP_NOT_CA, "not_ca", KEPT)                                                               \
+	ROW(IOCX_CA_DROP_NOT_CA, "")                                                                           \
 	/* circuits that the server closes at a message that it refuses: what is sent behind it is not read */ \
-	ROW(IOCX_CA_DROP_REFUSED, "refused", LOST)                                                             \
+	ROW(IOCX_CA_DROP_REFUSED, "unreadable")                                                                \
 	/* segments with new data after FIN or RST */                                                          \
-	ROW(IOCX_CA_DROP_AFTER_END, "after_end", LOST)                                                         \
+	ROW(IOCX_CA_DROP_AFTER_END, "lost")                                                                    \
 	/* answers to puts: the map is full, or the client has too many there */                               \
-	ROW(IOCX_CA_DROP_OUTCOMES_FULL, "outcomes_full", LOST)                                                 \
+	ROW(IOCX_CA_DROP_OUTCOMES_FULL, "full")                                                                \
 	/* answers to puts that were not seen */                                                               \
-	ROW(IOCX_CA_DROP_ORPHAN_ANSWER, "orphan_answer", KEPT)                                                 \
+	ROW(IOCX_CA_DROP_ORPHAN_ANSWER, "")                                                                    \
 	/* missing bytes that came later: nothing is lost */                                                   \
-	ROW(IOCX_CA_DROP_HOLE_FILLED, "hole_filled", KEPT)                                                     \
+	ROW(IOCX_CA_DROP_HOLE_FILLED, "")                                                                      \
 	/* segments that came ahead of missing bytes: no room in the window */                                 \
-	ROW(IOCX_CA_DROP_WINDOWS_FULL, "windows_full", LOST)                                                   \
+	ROW(IOCX_CA_DROP_WINDOWS_FULL, "lost")                                                                 \
 	/* messages after a gap that name no channel of their circuit: not counted */                          \
-	ROW(IOCX_CA_DROP_ORPHAN, "orphan_message", KEPT)
-IOCX_DROP_ENUM(iocx_ca_drop, IOCX_CA_DROP_LIST, IOCX_CA_DROPS)
+	ROW(IOCX_CA_DROP_ORPHAN, "")
+IOCX_LABELLED_ENUM(iocx_ca_drop, IOCX_CA_DROP_LIST, IOCX_CA_DROPS)
 
 #ifdef __cplusplus
 }

@@ -58,22 +58,20 @@ struct iocx_ca_beacon {
 };
 
 /* Index into the per-CPU array ca_udp_drops. */
-#define IOCX_CA_UDP_DROP_LIST(ROW)                                         \
-	/* requests of clients: the map is full */                         \
-	ROW(IOCX_CA_UDP_DROP_CLIENTS_FULL, "clients_full", LOST)           \
-	/* requests whose names are not kept: the map is full */           \
-	ROW(IOCX_CA_UDP_DROP_SEARCHES_FULL, "searches_full", LOST)         \
-	/* requests for names that were cut to the length that is kept */  \
-	ROW(IOCX_CA_UDP_DROP_NAME_CUT, "name_cut", LOST)                   \
-	/* beacons of servers: the map is full */                          \
-	ROW(IOCX_CA_UDP_DROP_BEACONS_FULL, "beacons_full", LOST)           \
-	/* servers that are not watched: no room for them or their port */ \
-	ROW(IOCX_CA_UDP_DROP_SERVERS_FULL, "servers_full", LOST)           \
-	/* datagrams that are cut off or no Channel Access */              \
-	ROW(IOCX_CA_UDP_DROP_NOT_PARSED, "not_parsed", LOST)               \
-	/* datagrams with more messages than one run may read */           \
-	ROW(IOCX_CA_UDP_DROP_TOO_LONG, "datagram_too_long", LOST)
-IOCX_DROP_ENUM(iocx_ca_udp_drop, IOCX_CA_UDP_DROP_LIST, IOCX_CA_UDP_DROPS)
+#define IOCX_CA_UDP_DROP_LIST(ROW)                                                                       \
+	/* requests of clients: the map is full */                                                       \
+	ROW(IOCX_CA_UDP_DROP_CLIENTS_FULL, "full")                                                       \
+	/* requests whose names are not kept: the map is full */                                         \
+	ROW(IOCX_CA_UDP_DROP_SEARCHES_FULL, "full")                                                      \
+	/* requests for names that were cut to the length that is kept */                                \
+	ROW(IOCX_CA_UDP_DROP_NAME_CUT, "cut")                                                            \
+	/* beacons of servers: the map is full */                                                        \
+	ROW(IOCX_CA_UDP_DROP_BEACONS_FULL, "full")                                                       \
+	/* servers that are not watched: no room for them or their port */                               \
+	ROW(IOCX_CA_UDP_DROP_SERVERS_FULL, "full")                                                       \
+	/* datagrams that are cut off, no Channel Access, or with more messages than one run may read */ \
+	ROW(IOCX_CA_UDP_DROP_NOT_PARSED, "unreadable")
+IOCX_LABELLED_ENUM(iocx_ca_udp_drop, IOCX_CA_UDP_DROP_LIST, IOCX_CA_UDP_DROPS)
 
 #ifdef __cplusplus
 }

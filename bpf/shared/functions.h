@@ -190,26 +190,20 @@ enum iocx_function_table {
 };
 
 /* Index into the per-CPU array `function_drops`. */
-#define IOCX_FUNCTION_DROP_LIST(ROW)                                                           \
-	/* no room for other labels: counted as (other) */                                     \
-	ROW(IOCX_FUNCTION_DROP_SERIES_FULL, "function_series_full", LOST)                      \
-	/* no room for another result: counted as (other) */                                   \
-	ROW(IOCX_FUNCTION_DROP_RESULTS_FULL, "function_results_full", LOST)                    \
-	/* a label could not be read, or did not end: counted with an empty one */             \
-	ROW(IOCX_FUNCTION_DROP_LABEL_UNREAD, "function_label_unread", LOST)                    \
-	/* a result, key or pointer could not be read: counted without it */                   \
-	ROW(IOCX_FUNCTION_DROP_VALUE_UNREAD, "function_value_unread", LOST)                    \
-	/* no room for the thread, or too many calls in each other: without time and result */ \
-	ROW(IOCX_FUNCTION_DROP_CALL_FULL, "function_call_full", LOST)                          \
-	/* an end whose entry was not seen: it is from before the probes */                    \
-	ROW(IOCX_FUNCTION_DROP_END_ALONE, "function_end_alone", KEPT)                          \
-	/* no room for another key: without the time since then */                             \
-	ROW(IOCX_FUNCTION_DROP_STARTS_FULL, "function_keys_full", LOST)                        \
-	/* no call with the key was seen before: without the time since then */                \
-	ROW(IOCX_FUNCTION_DROP_START_UNKNOWN, "function_key_unknown", KEPT)                    \
-	/* no room for another address of a function: not attached to */                       \
-	ROW(IOCX_FUNCTION_DROP_POINTERS_FULL, "function_pointers_full", LOST)
-IOCX_DROP_ENUM(iocx_function_drop, IOCX_FUNCTION_DROP_LIST, IOCX_FUNCTION_DROPS)
+#define IOCX_FUNCTION_DROP_LIST(ROW)                                                                      \
+	/* no room for other labels: counted as (other) */                                                \
+	ROW(IOCX_FUNCTION_DROP_SERIES_FULL, "full")                                                       \
+	/* a label could not be read, or did not end: counted with an empty one */                        \
+	ROW(IOCX_FUNCTION_DROP_LABEL_UNREAD, "unreadable")                                                \
+	/* a result, key or pointer could not be read: counted without it */                              \
+	ROW(IOCX_FUNCTION_DROP_VALUE_UNREAD, "unreadable")                                                \
+	/* no room for the thread, or too many calls in each other: without time and result */            \
+	ROW(IOCX_FUNCTION_DROP_CALL_FULL, "full")                                                         \
+	/* no room for another result: counted as (other); key: without time; address: not attached to */ \
+	ROW(IOCX_FUNCTION_DROP_FULL, "full")                                                              \
+	/* no call with the key was seen before: without the time since then */                           \
+	ROW(IOCX_FUNCTION_DROP_START_UNKNOWN, "")
+IOCX_LABELLED_ENUM(iocx_function_drop, IOCX_FUNCTION_DROP_LIST, IOCX_FUNCTION_DROPS)
 
 #ifdef __cplusplus
 }

@@ -301,27 +301,21 @@ struct iocx_room {
 #define IOCX_RECORD_ROOMS (2 * IOCX_MAX_IOCS)
 
 /* Index into the per-CPU array `record_drops`. */
-#define IOCX_RECORD_DROP_LIST(ROW)                                                \
-	/* no room for the stack of another thread: counted without a duration */ \
-	ROW(IOCX_RECORD_DROP_THREADS_FULL, "threads_full", LOST)                  \
-	/* no room for another record: the call was not counted */                \
-	ROW(IOCX_RECORD_DROP_RECORDS_FULL, "records_full", LOST)                  \
-	/* its IOC has used up its share of --limit.kernel-memory: not counted */ \
-	ROW(IOCX_RECORD_DROP_MEMORY_LIMIT, "memory_limit", LOST)                  \
-	/* the kernel had no memory at that moment: not counted */                \
-	ROW(IOCX_RECORD_DROP_NO_MEMORY, "no_memory", LOST)                        \
-	/* the IOC's map of records was not there: not counted */                 \
-	ROW(IOCX_RECORD_DROP_NO_MAP, "no_map", LOST)                              \
-	/* a field of the record could not be read: counted as processed */       \
-	ROW(IOCX_RECORD_DROP_READ, "read_failed", LOST)                           \
-	/* an exception or the end of its thread left it: without a duration */   \
-	ROW(IOCX_RECORD_DROP_UNWOUND, "unwound", LOST)                            \
-	/* no room for another cause of a record: counted without it */           \
-	ROW(IOCX_RECORD_DROP_CAUSES_FULL, "causes_full", LOST)                    \
-	/* no room for another scan list: its scans are not timed */              \
-	ROW(IOCX_RECORD_DROP_SCAN_LISTS_FULL, "scan_lists_full", LOST)            \
-	/* no room for another asynchronous record: not timed */                  \
-	ROW(IOCX_RECORD_DROP_COMPLETIONS_FULL, "completions_full", LOST)
-IOCX_DROP_ENUM(iocx_record_drop, IOCX_RECORD_DROP_LIST, IOCX_RECORD_DROPS)
+#define IOCX_RECORD_DROP_LIST(ROW)                                                                        \
+	/* no room for the stack of another thread: counted without a duration */                         \
+	ROW(IOCX_RECORD_DROP_THREADS_FULL, "full")                                                        \
+	/* no room for another record: not counted; scan list or asynchronous record: not timed */        \
+	ROW(IOCX_RECORD_DROP_RECORDS_FULL, "full")                                                        \
+	/* its IOC has used up its share of --limit.kernel-memory, or the kernel has none: not counted */ \
+	ROW(IOCX_RECORD_DROP_MEMORY, "memory")                                                            \
+	/* a field of the record could not be read: counted as processed; its address: not counted */     \
+	ROW(IOCX_RECORD_DROP_READ, "unreadable")                                                          \
+	/* an exception or the end of its thread left it: without a duration */                           \
+	ROW(IOCX_RECORD_DROP_UNWOUND, "unwound")                                                          \
+	/* no room for another cause of a record: counted without it */                                   \
+	ROW(IOCX_RECORD_DROP_CAUSES_FULL, "full")                                                         \
+	/* the begin of a put with callback was not seen: its writes are counted as `other` */            \
+	ROW(IOCX_RECORD_DROP_NOTIFY_UNKNOWN, "unnamed")
+IOCX_LABELLED_ENUM(iocx_record_drop, IOCX_RECORD_DROP_LIST, IOCX_RECORD_DROPS)
 
 #endif

@@ -79,14 +79,6 @@ struct iocx_notify {
 	__u32 pad;
 };
 
-/* Index into the per-CPU array `put_drops`. */
-#define IOCX_PUT_DROP_LIST(ROW)                                                   \
-	/* the begin of the put with callback was not seen: counted as `other` */ \
-	ROW(IOCX_PUT_DROP_NOTIFY_UNKNOWN, "put_notify_unknown", LOST)             \
-	/* the record's address could not be read: not counted */                 \
-	ROW(IOCX_PUT_DROP_READ, "put_read_failed", LOST)
-IOCX_DROP_ENUM(iocx_put_drop, IOCX_PUT_DROP_LIST, IOCX_PUT_DROPS)
-
 /* Puts with callback at the same time, in each table, and tables: an IOC has one by its slot. */
 #define IOCX_MAX_NOTIFIES 2048
 #define IOCX_NOTIFY_TABLES 8

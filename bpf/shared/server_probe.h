@@ -258,36 +258,22 @@ struct iocx_server_rest {
 	__u64 failures[IOCX_FAILURES];
 };
 
-/* Index into the per-CPU array server_drops, of CA; the first two are of both. */
-#define IOCX_CA_SERVER_DROP_LIST(ROW)                                             \
-	/* puts that are counted for their IOC only: no room for client and PV */ \
-	ROW(IOCX_SERVER_DROP_FULL, "server_probe_full", LOST)                     \
-	/* the same: no client in the IOC's memory */                             \
-	ROW(IOCX_SERVER_DROP_UNREADABLE, "server_probe_unreadable", LOST)         \
-	/* put-callbacks whose result was not seen */                             \
-	ROW(IOCX_CA_SERVER_DROP_RESULT, "result_not_seen", LOST)                  \
-	/* put-callbacks whose duration has no room */                            \
-	ROW(IOCX_CA_SERVER_DROP_DURATION, "duration_no_room", LOST)               \
-	/* names of PVs, users and hosts of which only the beginning is kept */   \
-	ROW(IOCX_CA_SERVER_DROP_CUT, "name_cut", KEPT)                            \
-	/* put-callbacks inside the IOC that are missing among those that wait */ \
-	ROW(IOCX_CA_SERVER_DROP_OPEN, "callback_no_room", LOST)                   \
-	/* writes inside the IOC whose writer has no room, or cannot be read */   \
-	ROW(IOCX_CA_SERVER_DROP_INSIDE, "inside_no_room", LOST)
-IOCX_DROP_ENUM(iocx_ca_server_drop, IOCX_CA_SERVER_DROP_LIST, IOCX_CA_SERVER_DROPS)
-
-#define IOCX_PVA_DROP_LIST(ROW)                                                     \
-	/* puts that are counted for their IOC only: no room for client and PV */   \
-	ROW(IOCX_PVA_DROP_FULL, "pva_full", LOST)                                   \
-	/* puts without a client, or for their IOC only: no client in its memory */ \
-	ROW(IOCX_PVA_DROP_UNREADABLE, "pva_unreadable", LOST)                       \
-	/* puts that are counted under a name that is only the beginning */         \
-	ROW(IOCX_PVA_DROP_CUT, "pva_cut", KEPT)                                     \
-	/* put-callbacks that are missing among those that wait */                  \
-	ROW(IOCX_PVA_DROP_OPEN, "callback_no_room", LOST)                           \
-	/* puts whose duration has no room */                                       \
-	ROW(IOCX_PVA_DROP_DURATION, "duration_no_room", LOST)
-IOCX_DROP_ENUM(iocx_pva_drop, IOCX_PVA_DROP_LIST, IOCX_PVA_DROPS)
+/* Index into the per-CPU array server_drops. */
+#define IOCX_SERVER_DROP_LIST(ROW)                                                                        \
+	/* puts that are counted for their IOC only: no room for client and PV; durations without room */ \
+	ROW(IOCX_SERVER_DROP_FULL, "full")                                                                \
+	/* the same: no client in the IOC's memory */                                                     \
+	ROW(IOCX_SERVER_DROP_UNREADABLE, "unreadable")                                                    \
+	/* names of PVs, users and hosts of which only the beginning is kept */                           \
+	ROW(IOCX_SERVER_DROP_CUT, "cut")                                                                  \
+	/* put-callbacks that are missing among those that wait; of CA: inside the IOC */                 \
+	ROW(IOCX_SERVER_DROP_OPEN, "full")                                                                \
+	/* of CA alone from here on: put-callbacks whose result was not seen */                           \
+	ROW(IOCX_CA_SERVER_DROP_RESULT, "lost")                                                           \
+	/* writes inside the IOC whose writer has no room, or cannot be read */                           \
+	ROW(IOCX_CA_SERVER_DROP_INSIDE, "full")
+IOCX_LABELLED_ENUM(iocx_server_drop, IOCX_SERVER_DROP_LIST, IOCX_CA_SERVER_DROPS)
+#define IOCX_PVA_DROPS IOCX_CA_SERVER_DROP_RESULT
 
 #ifdef __cplusplus
 }

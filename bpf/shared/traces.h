@@ -209,24 +209,18 @@ struct iocx_trace_thread {
 };
 
 /* Index into the per-CPU array trace_counts, and beyond these: IOCX_TRACE_SENT. */
-#define IOCX_TRACE_DROP_LIST(ROW)                                                                \
-	/* chains that were chosen, and had no room in the ring */                               \
-	ROW(IOCX_TRACE_DROP_RING_FULL, "ring_full", LOST)                                        \
-	/* the same: the ring was nearly full, most of it of their IOC (shared/ring_shares.h) */ \
-	ROW(IOCX_TRACE_DROP_SHARE, "share", LOST)                                                \
-	/* chains longer than the buffer, before it was known that they are chosen: cut */       \
-	ROW(IOCX_TRACE_DROP_TOO_LONG, "too_long", LOST)                                          \
-	/* chains that might have been chosen: their thread has no buffer */                     \
-	ROW(IOCX_TRACE_DROP_NO_BUFFER, "no_buffer", LOST)                                        \
-	/* completions that cannot be waited for: the span of their record stays open */         \
-	ROW(IOCX_TRACE_DROP_PENDING_FULL, "pending_full", LOST)                                  \
-	/* completions that had no room in the ring: the same */                                 \
-	ROW(IOCX_TRACE_DROP_COMPLETION_LOST, "completion_lost", LOST)                            \
-	/* puts of PV Access that had no room: their chains lack the client */                   \
-	ROW(IOCX_TRACE_DROP_PUT_LOST, "put_lost", LOST)                                          \
-	/* puts through links that could not be read: their traces lack them */                  \
-	ROW(IOCX_TRACE_DROP_LINK_UNREADABLE, "link_unreadable", LOST)
-IOCX_DROP_ENUM(iocx_trace_drop, IOCX_TRACE_DROP_LIST, IOCX_TRACE_DROPS)
+#define IOCX_TRACE_DROP_LIST(ROW)                                                                    \
+	/* chains that were chosen, and had no room in the ring */                                   \
+	ROW(IOCX_TRACE_DROP_RING_FULL, "full")                                                       \
+	/* the same: the ring was nearly full, most of it of their IOC (shared/ring_shares.h) */     \
+	ROW(IOCX_TRACE_DROP_SHARE, "full")                                                           \
+	/* chains longer than the buffer, before it was known that they are chosen: cut */           \
+	ROW(IOCX_TRACE_DROP_TOO_LONG, "cut")                                                         \
+	/* chains whose thread has no buffer, completions and puts of PV Access: no room for them */ \
+	ROW(IOCX_TRACE_DROP_NO_ROOM, "full")                                                         \
+	/* puts through links that could not be read: their traces lack them */                      \
+	ROW(IOCX_TRACE_DROP_LINK_UNREADABLE, "unreadable")
+IOCX_LABELLED_ENUM(iocx_trace_drop, IOCX_TRACE_DROP_LIST, IOCX_TRACE_DROPS)
 #define IOCX_TRACE_SENT IOCX_TRACE_DROPS /* whole chains */
 #define IOCX_TRACE_COUNTS (IOCX_TRACE_DROPS + 1)
 

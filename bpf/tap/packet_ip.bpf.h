@@ -74,7 +74,7 @@ static __always_inline struct segment *start_segment(struct __sk_buff *skb, cons
 	if (!w)
 		return 0;
 	if (w->busy) {
-		count_drop(IOCX_CA_DROP_NESTED);
+		count_drop(IOCX_CA_DROP_BUSY);
 		return 0;
 	}
 	w->busy = 1;

@@ -202,7 +202,7 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 		return;
 	d = direction_of(flow, segment->direction);
 	if (!acquire(&lock, flow, d, segment->direction, swap)) {
-		count_drop(IOCX_CA_DROP_LOCK_TIMEOUT);
+		count_drop(IOCX_CA_DROP_BUSY);
 		return;
 	}
 	on_data(skb, w, flow, d, segment);

@@ -78,11 +78,11 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, 
 
 	/* The only place that holds both locks, so that two programs cannot block each other. */
 	if (!acquire(&outer, flow, to_server, IOCX_CA_TO_SERVER, swap)) {
-		count_drop(IOCX_CA_DROP_LOCK_TIMEOUT);
+		count_drop(IOCX_CA_DROP_BUSY);
 		return;
 	}
 	if (!acquire(&inner, flow, to_client, IOCX_CA_TO_CLIENT, swap)) {
-		count_drop(IOCX_CA_DROP_LOCK_TIMEOUT);
+		count_drop(IOCX_CA_DROP_BUSY);
 		release(&outer, to_server, swap);
 		return;
 	}

@@ -151,7 +151,7 @@ static __always_inline void on_datagram(struct __sk_buff *skb, const struct segm
 		if (ca_udp_burst(skb))
 			goto finished;
 	}
-	count_udp(IOCX_CA_UDP_DROP_TOO_LONG, 1);
+	count_udp(IOCX_CA_UDP_DROP_NOT_PARSED, 1);
 finished:
 	count_client(w);
 }

@@ -57,7 +57,7 @@ __noinline int trace_entered(__u64 id, __u64 callers)
 		return 0;
 	if (!traced_thread(id)) { /* another thread has its place */
 		if (depth == 1)
-			count_trace(IOCX_TRACE_DROP_NO_BUFFER);
+			count_trace(IOCX_TRACE_DROP_NO_ROOM);
 		return 0;
 	}
 	frame = frame_at(thread, depth - 1);
@@ -336,7 +336,7 @@ __noinline int trace_completed(__u64 id, __u64 record, __u64 sp, __u64 returns_t
 		__builtin_memcpy(event->comm, thread->comm, sizeof(event->comm));
 		bpf_ringbuf_submit(event, trace_wakes());
 	} else {
-		count_trace(IOCX_TRACE_DROP_COMPLETION_LOST);
+		count_trace(IOCX_TRACE_DROP_NO_ROOM);
 	}
 	bpf_map_delete_elem(&trace_pending, &key);
 	return 0;

@@ -93,7 +93,7 @@ static __always_inline void note_pending(struct iocx_trace_thread *trace)
 		pending.number = span->number;
 		pending.start_ns = span->start_ns;
 		if (bpf_map_update_elem(&trace_pending, &key, &pending, BPF_ANY))
-			count_trace(IOCX_TRACE_DROP_PENDING_FULL);
+			count_trace(IOCX_TRACE_DROP_NO_ROOM);
 	}
 }
 
@@ -118,7 +118,7 @@ static __always_inline void take_put(struct iocx_trace_thread *trace, __u64 id)
 		pva->id = trace->chain.id;
 		pva->slot = trace->chain.slot;
 		if (trace_output(pva->slot, pva, sizeof(*pva), BPF_RB_NO_WAKEUP))
-			count_trace(IOCX_TRACE_DROP_PUT_LOST);
+			count_trace(IOCX_TRACE_DROP_NO_ROOM);
 		bpf_map_delete_elem(&trace_pva_puts, &id);
 	}
 }

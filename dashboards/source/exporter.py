@@ -74,11 +74,11 @@ def board() -> Board:
 
             Row("What it sees"),
             Table("What was dropped, time shown", "Events in the time shown that could not be counted, or not with all their labels: "
-                  "the ten most frequent reasons that are not usual.",
+                  "the ten most frequent reasons.",
                   # Of all hosts what a rule has summed: of a hundred that would be millions of samples.
                   [Query("topk(10, sum by (probe, reason) (60 * sum_over_time("
                          f"job_probe_reason:ioc_exporter_dropped:rate5m{{{ALL_HOSTS}}}[$__range]) "
-                         f'or increase(ioc_exporter_dropped_total{{{SOME_HOSTS}, lost="true"}}[$__range])) > 0)', instant=True)],
+                         f'or increase(ioc_exporter_dropped_total{{{SOME_HOSTS}}}[$__range])) > 0)', instant=True)],
                   empty_when_healthy=True, sort=["-Events"], steps=[(None, GOOD), (1, WARNING)],
                   columns=[Column("probe", "Probe", width=130), Column("reason", "Reason", width=190),
                            Column("Value", "Events", unit=COUNT, decimals=0, bar=True)]),

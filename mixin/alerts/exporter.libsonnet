@@ -113,7 +113,7 @@
           {
             alert: 'IocExporterEventsDropped',
             expr: |||
-              sum by (job, instance, probe, reason) (increase(ioc_exporter_dropped_total{lost="true"}[10m])) >= %(droppedEvents)d
+              sum by (job, instance, probe, reason) (increase(ioc_exporter_dropped_total[10m])) >= %(droppedEvents)d
             ||| % $._config,
             'for': '5m',
             labels: { severity: 'warning' },
@@ -128,7 +128,7 @@
           },
           {
             alert: 'IocExporterVerdictsUnknown',
-            expr: 'sum by (job, instance) (increase(ioc_exporter_dropped_total{probe="putlog", reason=~"ring_full|share"}[10m])) > 0',
+            expr: 'sum by (job, instance) (increase(ioc_exporter_dropped_total{probe="putlog", reason="full"}[10m])) > 0',
             labels: { severity: 'warning' },
             annotations: {
               summary: '{{ $labels.instance }} does not know the verdict on some puts',

@@ -28,12 +28,11 @@
         name: 'ioc_exporter_rates',
         interval: '%ds' % $._config.ratesIntervalSeconds,
         rules: [
-          // Without the reasons that are usual and behind which nothing is lost.
           {
             record: 'instance_probe_reason:ioc_exporter_dropped:rate5m',
             expr: |||
               sum by (job, instance, probe, reason) (
-                rate(ioc_exporter_dropped_total{lost="true"}[5m])
+                rate(ioc_exporter_dropped_total[5m])
               )
             |||,
           },

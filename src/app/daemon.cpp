@@ -214,7 +214,7 @@ void Daemon::scrape(exposition::Encoder& encoder) {
   }
   page.self.readers = rooms_->readers->sample();
   page.self.http = http_.sample();
-  page.self.drops.push_back({"log", "no_room", lost_log_lines(), false});
+  page.self.drops[{"log", "full"}] += lost_log_lines();
   add_restarts(page.self);
   encoder.reserve(kSelfBytes);
   exporter.build = build_info();
@@ -244,8 +244,7 @@ exposition::StatusPage Daemon::status() {
 
 // Events that were under way then are among the drops of its sinks.
 void Daemon::add_restarts(SelfSamples& to) const {
-  if (rooms_->delivery)
-    to.drops.push_back({"delivery", "restart", rooms_->delivery->restarts(), true});
+  if (rooms_->delivery) to.drops[{"delivery", "restart"}] += rooms_->delivery->restarts();
 }
 
 void Daemon::use(const SiteSettings& site) {

@@ -90,14 +90,11 @@ void add_kernel_memory(const KernelMemorySample& memory, Families& to) {
       .add({}, memory.bytes);
 }
 
-void add_drops(const std::vector<DropSample>& drops, Families& to) {
+void add_drops(const Drops& drops, Families& to) {
   auto& dropped = to.counter("ioc_exporter_dropped_total",
-                             "Events that were not counted, or not with all labels, by reason. "
-                             "lost=\"false\": usual, nothing is missing.");
-  for (const DropSample& drop : drops)
-    dropped.add(
-        {{"probe", drop.probe}, {"reason", drop.reason}, {"lost", drop.lost ? "true" : "false"}},
-        drop.count);
+                             "Events that were not counted, or not with all labels, by reason.");
+  for (const auto& [reason, count] : drops)
+    dropped.add({{"probe", reason.first}, {"reason", reason.second}}, count);
 }
 
 void add_config(const ConfigSample& config, Families& to) {

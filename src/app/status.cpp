@@ -38,9 +38,9 @@ void add_notes(StatusPage& page) {
     page.notes.insert(page.notes.begin(),
                       "All probes are detached, by SIGUSR1 or POST /-/detach: nothing is counted. "
                       "SIGUSR2 attaches them again.");
-  for (const DropSample& drop : page.self.drops)
-    if (drop.lost && drop.count > 0)
-      page.notes.push_back(drop.probe + ": " + std::to_string(drop.count) + " × " + drop.reason +
+  for (const auto& [reason, count] : page.self.drops)
+    if (count > 0)
+      page.notes.push_back(reason.first + ": " + std::to_string(count) + " × " + reason.second +
                            " (see ioc_exporter_dropped_total)");
 }
 
@@ -48,8 +48,7 @@ void add_facts(StatusPage& page) {
   std::uint64_t problems = 0, lost = 0;
   for (const StatusIoc& ioc : page.iocs) problems += ioc.problem.empty() ? 0u : 1u;
   for (const ProbeSample& probe : page.self.probes) problems += probe.loaded ? 0u : 1u;
-  for (const DropSample& drop : page.self.drops)
-    if (drop.lost) lost += drop.count;
+  for (const auto& [reason, count] : page.self.drops) lost += count;
   problems += lost > 0 ? 1u : 0u;
   page.facts.push_back(
       {std::to_string(problems), problems == 1 ? "problem" : "problems", problems > 0});

@@ -17,7 +17,7 @@ void append_all(std::vector<Sample>& to, std::vector<Sample>& from) {
 void SelfSamples::add(SelfSamples more) {
   append_all(probes, more.probes);
   append_all(maps, more.maps);
-  append_all(drops, more.drops);
+  add(more.drops);
   append_all(limited, more.limited);
   append_all(put_sources, more.put_sources);
   append_all(ioc_overhead, more.ioc_overhead);
@@ -26,8 +26,8 @@ void SelfSamples::add(SelfSamples more) {
   if (more.kernel_memory) kernel_memory = more.kernel_memory;
 }
 
-void SelfSamples::add(std::vector<DropSample> more) {
-  append_all(drops, more);
+void SelfSamples::add(const Drops& more) {
+  for (const auto& [reason, count] : more) drops[reason] += count;
 }
 
 }  // namespace ioc_exporter

@@ -42,24 +42,15 @@ struct KernelMemorySample {
   std::uint64_t limit = 0;
 };
 
-struct DropSample {
-  std::string probe;
-  std::string reason;
-  std::uint64_t count = 0;
-  bool lost = true;  // a count or a name is missing; false: usual, and all was counted
-};
+// Counts by probe and reason.
+using Drops = std::map<std::pair<std::string, std::string>, std::uint64_t>;
 
-// Counts by reason, from the table of names and fates of its enumeration
-// (bpf/shared/labelled_enum.h).
-template <std::size_t kReasons>
-std::vector<DropSample> drop_samples(const std::string& probe,
-                                     const std::vector<std::uint64_t>& counts,
-                                     const char* const (&names)[kReasons],
-                                     const bool (&lost)[kReasons]) {
-  std::vector<DropSample> samples;
-  for (std::size_t reason = 0; reason < kReasons && reason < counts.size(); ++reason)
-    samples.push_back({probe, names[reason], counts[reason], lost[reason]});
-  return samples;
+// Of the causes of an enumeration (bpf/shared/labelled_enum.h), by their reasons.
+template <std::size_t kCauses>
+void add_drops(Drops& to, const std::string& probe, const std::vector<std::uint64_t>& counts,
+               const char* const (&reasons)[kCauses]) {
+  for (std::size_t cause = 0; cause < kCauses && cause < counts.size(); ++cause)
+    if (*reasons[cause] != '\0') to[{probe, reasons[cause]}] += counts[cause];
 }
 
 struct CollectorSample {
@@ -119,11 +110,11 @@ struct StateSample {
 struct SelfSamples {
   // Adds the samples of another collector.
   void add(SelfSamples more);
-  void add(std::vector<DropSample> more);
+  void add(const Drops& more);
 
   std::vector<ProbeSample> probes;
   std::vector<MapSample> maps;
-  std::vector<DropSample> drops;
+  Drops drops;
   std::optional<KernelMemorySample> kernel_memory = {};
   std::vector<CollectorSample> collectors;
   std::vector<LimitedSample> limited;

@@ -191,19 +191,18 @@ void FunctionsCollector::attach() {
 }
 
 void FunctionsCollector::describe_self(SelfSamples& self) const {
-  self.drops.push_back({kProbe, "function_label_unknown", known_names_.unknown(), true});
-  self.drops.push_back({kProbe, "walk_unfit", walk_watch_.unfit(), false});
+  std::uint64_t& full = self.drops[{kProbe, "full"}];
+  std::uint64_t& unreadable = self.drops[{kProbe, "unreadable"}];
+  unreadable += known_names_.unknown() + walk_watch_.unfit();
   if (!why_not_.empty()) self.probes.push_back({kProbe, false, 0, {}, {}});
   if (!object_) return;
   watch_->add_overhead(self);
   self.probes.push_back(probe_sample(kProbe, true, watch_->attachments(), object_->stats()));
   self.maps.push_back({"function_series", watch_->series().used(), FunctionsObject::kSeries});
-  self.drops.push_back({kProbe, "function_label_unprintable", watch_->series().unprinted(), true});
-  self.drops.push_back({kProbe, "function_places_full", watch_->refused(), true});
-  auto drops = kernel::sum_per_cpu_counters(object_->maps().drops, IOCX_FUNCTION_DROPS);
-  if (!drops) return;
-  (*drops)[IOCX_FUNCTION_DROP_POINTERS_FULL] += watch_->pointers_over();
-  self.add(drop_samples(kProbe, *drops, iocx_function_drop_labels, iocx_function_drop_lost));
+  unreadable += watch_->series().unprinted();
+  full += watch_->refused() + watch_->pointers_over();
+  if (auto drops = kernel::sum_per_cpu_counters(object_->maps().drops, IOCX_FUNCTION_DROPS))
+    add_drops(self.drops, kProbe, *drops, iocx_function_drop_labels);
 }
 
 // Before the mutex: an IOC may make it wait.

@@ -133,7 +133,7 @@ std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
 void IocsCollector::collect(exposition::Page& page) {
   std::vector<IocFacts> iocs;
   Lives live;
-  std::uint64_t left_out = 0, gone_evicted = 0;
+  std::uint64_t left_out = 0;
   std::vector<std::string> expected;
   std::optional<ProbeSample> exit_probe;
   {
@@ -142,7 +142,6 @@ void IocsCollector::collect(exposition::Page& page) {
     expected = expected_;
     exit_probe = exit_watch_.sample();
     left_out = host_.left_out();
-    gone_evicted = host_.gone_evicted();
     live = lives();
   }
   std::map<IocId, HealthSample> samples;
@@ -161,7 +160,6 @@ void IocsCollector::collect(exposition::Page& page) {
   encode_iocs(distinct, page.encoder);
   encode_expected(expected, page.encoder);
   encode_left_out(left_out, page.encoder);
-  page.self.drops.push_back({std::string(name()), "gone_ioc_evicted", gone_evicted, false});
   if (exit_probe) page.self.probes.push_back(std::move(*exit_probe));
 }
 

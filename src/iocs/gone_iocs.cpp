@@ -73,7 +73,6 @@ void GoneIocs::forget_greediest() {
         (first == gone_.end() || gone->second.until < first->second.until))
       first = gone;
   forget(first);
-  ++evicted_;
 }
 
 void GoneIocs::tidy(Clock::time_point now) {

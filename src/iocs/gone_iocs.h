@@ -58,8 +58,6 @@ class GoneIocs {
   bool contains(const std::string& name) const { return gone_.contains(name); }
   std::map<std::string, NameClaim> names() const;
   void add_facts(std::vector<IocFacts>& to) const;
-  // That left before their time, since there were too many.
-  std::uint64_t evicted() const { return evicted_; }
 
  private:
   struct Gone {
@@ -77,7 +75,6 @@ class GoneIocs {
   std::chrono::milliseconds keep_, keep_counts_;
   std::size_t most_;
   GoneByName gone_;
-  std::uint64_t evicted_ = 0;
   std::map<std::string, std::uint32_t> numbers_;
   std::map<std::string, std::uint64_t> restarts_;  // of the names in numbers_
   std::vector<std::uint32_t> forgotten_;

@@ -108,8 +108,6 @@ class KnownIocs {
   // Facts of an IOC, and of all: those that run, then those that are gone.
   IocFacts facts(const LiveIoc& live) const;
   std::vector<IocFacts> facts() const;
-  // GoneIocs::evicted().
-  std::uint64_t gone_evicted() const { return gone_.evicted(); }
 
  protected:
   KnownIocs(std::chrono::milliseconds keep_gone, std::size_t most_gone)

@@ -189,16 +189,15 @@ std::optional<PutWho> PutLogCollector::find_one(
 
 void PutLogCollector::collect(exposition::Page& page) {
   if (!is_enabled()) return;
-  std::uint64_t answers = 0;
+  std::uint64_t &full = page.self.drops[{kProbe, "full"}],
+                &lost = page.self.drops[{kProbe, "lost"}];
+  full += reader_.lost_strangers();
+  lost += reader_.late_values();
   for (std::size_t source = 0; source < IOCX_PUTLOG_SOURCES; ++source) {
-    const kernel::LostEvents lost = lost_of(source);
-    page.self.drops.push_back({kProbe, "ring_full", lost.no_room});
-    page.self.drops.push_back({kProbe, "share", lost.no_share});
-    answers += lost.answers;
+    const kernel::LostEvents events = lost_of(source);
+    full += events.all();
+    lost += events.answers;
   }
-  page.self.drops.push_back({kProbe, "answer_lost", answers});
-  page.self.drops.push_back({kProbe, "server_unknown", reader_.lost_strangers()});
-  page.self.drops.push_back({kProbe, "value_late", reader_.late_values()});
   if (outlets_ != nullptr)
     delivery::add_sinks("puts", outlets_->samples(), page.encoder, page.shared);
 }

@@ -159,13 +159,8 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
     self.maps.push_back({"ioc_records", records, use->records_capacity});
     self.kernel_memory = {use->memory.bytes, use->memory.limit};
   }
-  const auto drops = process_->drops();
-  if (!drops) return;
-  self.add(drop_samples(kProbe, *drops, iocx_record_drop_labels, iocx_record_drop_lost));
-  auto put_drops =
-      kernel::sum_per_cpu_counters(process_->object().maps().puts.drops, IOCX_PUT_DROPS);
-  if (!put_drops) return;
-  self.add(drop_samples(kProbe, *put_drops, iocx_put_drop_labels, iocx_put_drop_lost));
+  if (const auto drops = process_->drops())
+    add_drops(self.drops, kProbe, *drops, iocx_record_drop_labels);
 }
 
 RecordsCollector::Reading RecordsCollector::read_all() {

@@ -195,22 +195,19 @@ void TracesCollector::end(const std::string& holder, const std::string& ticket) 
   trouble_.report("end what was asked for", selectors_.end(holder, ticket));
 }
 
-std::vector<DropSample> TracesCollector::count_drops() {
+void TracesCollector::add_drops_to(Drops& drops) {
   const auto counted = kernel::sum_per_cpu_counters(counters_.counts, IOCX_TRACE_COUNTS);
   const std::vector<std::uint64_t> counts =
       counted ? *counted : std::vector<std::uint64_t>(IOCX_TRACE_COUNTS);
-  auto drops = drop_samples(kProbe, counts, iocx_trace_drop_labels, iocx_trace_drop_lost);
-  drops.push_back({kProbe, "crowded", reader_.counts().crowded, true});
-  drops.push_back({kProbe, "malformed", reader_.counts().malformed, true});
-  drops.push_back({kProbe, "unknown_ioc", reader_.counts().unknown_ioc, true});
-  return drops;
+  add_drops(drops, kProbe, counts, iocx_trace_drop_labels);
+  drops[{kProbe, "full"}] += reader_.counts().crowded;
+  drops[{kProbe, "unreadable"}] += reader_.counts().malformed + reader_.counts().unknown_ioc;
 }
 
 void TracesCollector::collect(exposition::Page& page) {
   if (!is_enabled()) return;
   const std::scoped_lock lock(mutex_);
-  if (works())
-    for (DropSample& drop : count_drops()) page.self.drops.push_back(std::move(drop));
+  if (works()) add_drops_to(page.self.drops);
   for (const TraceReceiver* receiver : receivers_)
     delivery::add_sinks("traces", receiver->samples(), page.encoder, page.shared);
 }

@@ -68,7 +68,7 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   bool name_put(const iocx_trace_put& put, Cause& cause) override;
   std::optional<std::uint64_t> put_end(const iocx_trace_put& put) override;
   std::string link_name(std::uint32_t generation, std::uint64_t channel) override;
-  std::vector<DropSample> count_drops();
+  void add_drops_to(Drops& drops);
   bool works() {
     return maps_.ring() && records_.process() != nullptr && records_.trace_problem().empty();
   }

@@ -472,7 +472,7 @@ TEST_F(PutResultsTest, AChannelBehindALongChainIsLookedForAFewTimesOnly) {
 TEST_F(PutResultsTest, NamesThatAreCutAreCounted) {
   const auto cut = [this] {
     std::uint64_t all = 0;
-    const auto counts = object_->maps().drops.lookup_cpus(IOCX_CA_SERVER_DROP_CUT);
+    const auto counts = object_->maps().drops.lookup_cpus(IOCX_SERVER_DROP_CUT);
     for (const std::uint64_t count : counts ? *counts : std::vector<std::uint64_t>{}) all += count;
     return all;
   };
@@ -836,7 +836,7 @@ TEST_F(InsideTest, OpenPutCallbacksOfOneIocTakeNoRoomFromAnother) {
   std::vector<Notify> many(room + 100);
   for (const Notify& notify : many) begin(notify);
   EXPECT_EQ(open(), room);
-  EXPECT_EQ(drops(IOCX_CA_SERVER_DROP_OPEN), 100u);
+  EXPECT_EQ(drops(IOCX_SERVER_DROP_OPEN), 100u);
   become(2);
   const Notify others[10];
   for (const Notify& notify : others) begin(notify);

@@ -1,6 +1,7 @@
 // A started tap and what it has counted, for tests on loopback and in namespaces.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -10,9 +11,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bpf/ca_conversation.h"
+#include "kernel/map.h"
 #include "puts/tap/tap.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::testing {
 
@@ -68,12 +72,10 @@ class CaTapTest : public ::testing::Test {
     for (const auto& one : collect().puts) sum += one.count;
     return sum;
   }
-  std::uint64_t drop(const std::string& reason) {
-    for (const auto& one : collect().drops)
-      if (one.reason == reason) return one.count;
-    ADD_FAILURE() << "no drop counter " << reason;
-    return 0;
+  std::vector<std::uint64_t> all_drops() {
+    return value_of(kernel::sum_per_cpu_counters(tap_->object().maps().drops, IOCX_CA_DROPS));
   }
+  std::uint64_t drop(iocx_ca_drop cause) { return all_drops()[cause]; }
   std::uint64_t entries(const std::string& map) {
     for (const auto& one : collect().maps)
       if (one.map == map) return one.entries;
@@ -81,7 +83,8 @@ class CaTapTest : public ::testing::Test {
     return 0;
   }
   void expect_nothing_lost() {
-    for (const auto& one : collect().drops) EXPECT_EQ(one.count, 0u) << one.reason;
+    EXPECT_THAT(all_drops(), ::testing::Each(0u));
+    for (const auto& [reason, count] : collect().drops) EXPECT_EQ(count, 0u) << reason.second;
   }
   // Twice, with the time that lets everything go that has ended.
   void reap_all() {

@@ -165,7 +165,7 @@ TEST_F(CaTapPacketTest, FragmentsOfWatchedPortsAreCounted) {
   send_on_loopback_v4(kFurther, watched);  // no ports in it: what looks like them is data
   send_on_loopback_v4(kMore | kFurther, watched);
   send_on_loopback_v4(kMore, other);
-  EXPECT_EQ(drop("not_parsed"), 2u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_NOT_PARSED), 2u);
 }
 
 // Options stand where the ports are in other packets. That they are read shows in what they count.
@@ -183,7 +183,7 @@ TEST_F(CaTapPacketTest, PortsBehindIpv4OptionsAreFound) {
   for (const Bytes& one : options) {
     send_on_loopback_v4(kMore, other, one);
     send_on_loopback_v4(kMore, watched, one);
-    EXPECT_EQ(drop("not_parsed"), ++sent);
+    EXPECT_EQ(drop(IOCX_CA_DROP_NOT_PARSED), ++sent);
   }
 }
 

@@ -197,9 +197,9 @@ TEST_F(CaTapInsertTest, TheLockOfAConnectionStaysWhenItsCircuitGetsAnotherId) {
   circuit->open("operator", "console-1", {"A"});
   const iocx_ca_flow after = flow();
   EXPECT_NE(after.circuit, before.circuit);
-  EXPECT_EQ(drop("lock_timeout"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_BUSY), 0u);
   to_server_locked(*circuit, before.lock, write(100));
-  EXPECT_EQ(drop("lock_timeout"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_BUSY), 1u);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST_F(CaTapRefusedTest, BytesThatTheReceiverRefusesNeverCount) {
     circuit.part(kForth, bytes, at, at + 600);
   EXPECT_EQ(puts("A"), 200u);
   EXPECT_EQ(puts("B"), 0u);
-  EXPECT_EQ(drop("stream_gap"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 0u);
 }
 
 TEST_F(CaTapRefusedTest, ForgedEndsEndNothing) {
@@ -39,11 +39,11 @@ TEST_F(CaTapRefusedTest, ForgedEndsEndNothing) {
   for (std::size_t at = forth_; at < bytes.size(); at += 600)
     circuit.part(kForth, bytes, at, at + 600);
   EXPECT_EQ(puts("A"), 200u);
-  EXPECT_EQ(drop("after_end"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_AFTER_END), 0u);
   circuit.segment(kForth, bytes.size(), {}, RawCircuit::kFin | RawCircuit::kAck);
   circuit.segment(kForth, bytes.size() + 1, write(100));
   EXPECT_EQ(puts("A"), 200u);
-  EXPECT_EQ(drop("after_end"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_AFTER_END), 1u);
 }
 
 TEST_F(CaTapRefusedTest, SegmentsThatTheReceiverIgnoresDoNotCount) {

@@ -24,17 +24,17 @@ TEST_F(CaTapResyncTest, AcknowledgedHoleStaysOpen) {
   circuit.acknowledge(kForth, forth_ + 2400);  // as it does when it misses them too
   circuit.acknowledge(kForth, forth_ + 3000);
   EXPECT_EQ(puts("A"), 100u);
-  EXPECT_EQ(drop("stream_gap"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 0u);
   circuit.acknowledge(kForth, forth_ + 4800);
   EXPECT_EQ(puts("A"), 150u - 16u);  // which prove the boundaries
   EXPECT_EQ(collect().servers.at(0).unread_bytes, (50u + 16u) * 24u);
-  EXPECT_EQ(drop("stream_gap"), 1u);
-  EXPECT_EQ(drop("resync"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_RESYNC), 1u);
   EXPECT_EQ(pages(), 1u);  // the second hole may still be filled
   circuit.part(kForth, bytes, forth_ + 4800, forth_ + 6000);
   EXPECT_EQ(puts("A"), 250u - 16u);
-  EXPECT_EQ(drop("stream_gap"), 1u);
-  EXPECT_EQ(drop("hole_filled"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_HOLE_FILLED), 1u);
   EXPECT_EQ(pages(), 0u);
 }
 
@@ -53,9 +53,9 @@ TEST_F(CaTapResyncTest, BoundariesAreFoundInTheMiddleOfASegment) {
     circuit.part(kForth, bytes, forth_ + 60000, bytes.size());
     EXPECT_EQ(puts("A") - before, 5000u - 201u - 16u);
   }
-  EXPECT_EQ(drop("stream_gap"), 5u);
-  EXPECT_EQ(drop("resync"), 5u);
-  EXPECT_EQ(drop("unnamed_put"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 5u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_RESYNC), 5u);
+  EXPECT_EQ(puts(""), 0u);
 }
 
 TEST_F(CaTapResyncTest, OnlyChannelsOfTheCircuitAreBelievedAfterAGap) {
@@ -70,8 +70,8 @@ TEST_F(CaTapResyncTest, OnlyChannelsOfTheCircuitAreBelievedAfterAGap) {
   EXPECT_EQ(puts("A"), 23u - 16u);
   EXPECT_EQ(puts("B"), 0u);
   EXPECT_EQ(puts(""), 0u);
-  EXPECT_GT(drop("orphan_message"), 0u);
-  EXPECT_EQ(drop("resync"), 1u);
+  EXPECT_GT(drop(IOCX_CA_DROP_ORPHAN), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_RESYNC), 1u);
 }
 
 TEST_F(CaTapResyncTest, JoinedCircuitFindsBoundariesFromItsFirstSegmentsOn) {
@@ -86,9 +86,9 @@ TEST_F(CaTapResyncTest, JoinedCircuitFindsBoundariesFromItsFirstSegmentsOn) {
   circuit.part(kForth, bytes, 4803, bytes.size());
   circuit.acknowledge(kForth, bytes.size());
   EXPECT_EQ(puts(""), 98u - 16u + 299u - 16u);
-  EXPECT_EQ(drop("joined_late"), 1u);
-  EXPECT_EQ(drop("stream_gap"), 1u);
-  EXPECT_EQ(drop("resync"), 2u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_LATE), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_RESYNC), 2u);
 }
 
 // A late start in the middle of a header; all segments that follow start there as well.
@@ -128,7 +128,7 @@ TEST_F(CaTapResyncTest, AnArrayThatIsOnItsWayBecomesNoPuts) {
     circuit.part(kForth, bytes, at, std::min(at + 100, bytes.size()));
   circuit.segment(kForth, bytes.size(), repeat(write(100), 7));
   EXPECT_EQ(all_puts(), 7u);
-  EXPECT_EQ(drop("unnamed_put"), 7u);
+  EXPECT_EQ(puts(""), 7u);
   EXPECT_EQ(collect().servers.at(0).unread_bytes, bytes.size());
 }
 
@@ -146,7 +146,7 @@ TEST_F(CaTapResyncTest, AnAnswerToAPutCallbackProvesBoundaries) {
   circuit.part(kForth, bytes, before.size() + 48, bytes.size());
   EXPECT_EQ(all_puts(), 13u);
   EXPECT_EQ(collect().servers.at(0).unread_bytes, before.size() + 48);
-  EXPECT_EQ(drop("resync"), 2u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_RESYNC), 2u);
 }
 
 TEST_F(CaTapResyncTest, AfterASilenceAMessageStarts) {

@@ -103,12 +103,12 @@ TEST_F(CaTapStarvingTest, ChannelsOfOneCircuit) {
   Circuit greedy(*local_);
   take_channels(greedy, 5000);  // the table has 4,096
   expect_exact("second");
-  EXPECT_GE(drop("channels_full"), 900u);
+  EXPECT_GE(drop(IOCX_CA_DROP_CHANNELS_FULL), 900u);
   // It keeps what it has got, and the rest counts without a name.
   greedy.to_server(write(1000) + write(5999));
   EXPECT_EQ(puts("G0"), 1u);
   EXPECT_EQ(puts(""), 1u);
-  EXPECT_EQ(drop("lost_put"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_LOST_PUT), 0u);
 }
 
 TEST_F(CaTapStarvingTest, ChannelsOfOneAddress) {
@@ -170,8 +170,8 @@ TEST_F(CaTapStarvingTest, ConnectionsThatAreHalfOpen) {
   ASSERT_TRUE(tap_->reap());
   EXPECT_EQ(entries("ca_circuits"), 0u);
   expect_exact("second");
-  EXPECT_EQ(drop("circuits_full"), 0u);
-  EXPECT_EQ(drop("joined_late"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_CIRCUITS_FULL), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_LATE), 0u);
 }
 
 // The numbers of whoever has not seen the SYN+ACK are guesses.
@@ -199,7 +199,7 @@ TEST_F(CaTapStarvingTest, ConnectionsOfOneAddress) {
     one.segment(kForth, 0, hello());
   }
   expect_exact("second");
-  EXPECT_EQ(drop("circuits_full"), 1500u - 512u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_CIRCUITS_FULL), 1500u - 512u);
   RawCircuit third = raw(40001, kOtherClient);
   third.begin();
   const Bytes request = hello() + create(0, "A");
@@ -247,12 +247,12 @@ TEST_F(CaTapStarvingTest, BytesBeforeTheirTurn) {
   const std::size_t begins = open(greedy, "G");
   for (std::size_t i = 1; i < 40; ++i)
     greedy.lone_segment(kForth, begins + i * IOCX_CA_PAGE, repeat(write(100), 10));
-  EXPECT_GE(drop("windows_full"), 20u);
+  EXPECT_GE(drop(IOCX_CA_DROP_WINDOWS_FULL), 20u);
   const std::size_t at = open(other, "A");
   other.segment(kForth, at + 240, repeat(write(100), 10));
   other.segment(kForth, at, repeat(write(100), 10));
   EXPECT_EQ(puts("A"), 20u);
-  EXPECT_EQ(drop("stream_gap"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 0u);
 }
 
 // Whoever is on this host can send beacons for servers that are not there.

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "bpf/ca_tap_fixture.h"
 #include "bpf/raw_circuit.h"
 
@@ -43,12 +45,9 @@ class CaTapStreamTest : public CaTapTest {
 
   // How many; nothing else is among the drops.
   std::uint64_t holes_filled() {
-    std::uint64_t filled = 0;
-    for (const auto& one : collect().drops)
-      if (one.reason == "hole_filled")
-        filled = one.count;
-      else
-        EXPECT_EQ(one.count, 0u) << one.reason;
+    auto drops = all_drops();
+    const std::uint64_t filled = std::exchange(drops[IOCX_CA_DROP_HOLE_FILLED], 0);
+    EXPECT_THAT(drops, ::testing::Each(0u));
     return filled;
   }
   std::uint64_t pages(ca::CaTap::Clock::time_point now = ca::CaTap::Clock::now()) {

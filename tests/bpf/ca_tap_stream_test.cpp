@@ -139,8 +139,8 @@ TEST_F(CaTapStreamTest, AcknowledgedHoleInsideOfAPayloadLosesNothing) {
     EXPECT_EQ(puts("B"), circuits);
     EXPECT_EQ(collect().durations.size(), 1u) << "its answer is found";
   }
-  EXPECT_EQ(drop("stream_gap"), 0u);
-  EXPECT_EQ(drop("orphan_answer"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_ORPHAN_ANSWER), 0u);
   EXPECT_EQ(pages(), 0u);
 }
 
@@ -152,12 +152,12 @@ TEST_F(CaTapStreamTest, BytesOutOfTheWindowsReach) {
   for (std::size_t at = forth_ + kPiece; at < bytes.size(); at += kPiece)
     circuit.part(kForth, bytes, at, std::min(at + kPiece, bytes.size()));
   EXPECT_EQ(puts("A"), 0u);
-  const auto out_of_reach = drop("windows_full");
+  const auto out_of_reach = drop(IOCX_CA_DROP_WINDOWS_FULL);
   EXPECT_GT(out_of_reach, 0u);
   circuit.acknowledge(kForth, bytes.size());  // nobody will send again what was not seen
   // 16 behind the first hole prove the boundaries.
   EXPECT_EQ(puts("A"), 199903u - 3u - 16u - 100u * (out_of_reach - 1));
-  EXPECT_EQ(drop("stream_gap"), 2u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 2u);
   EXPECT_EQ(pages(), 0u);
   circuit.segment(kForth, bytes.size(), repeat(write(100), 16 + 7));
   EXPECT_EQ(puts("A"), 199907u - 16u - 100u * (out_of_reach - 1));
@@ -173,11 +173,11 @@ TEST_F(CaTapStreamTest, NoRoomForWindows) {
   for (auto* circuit : {&one, &two, &three})
     circuit->part(kForth, bytes, forth_ + 2400, bytes.size());
   EXPECT_EQ(puts("A"), 0u);
-  EXPECT_EQ(drop("windows_full"), 1u);
-  EXPECT_EQ(drop("stream_gap"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_WINDOWS_FULL), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 0u);
   for (auto* circuit : {&one, &two, &three}) circuit->part(kForth, bytes, forth_, forth_ + 2400);
   EXPECT_EQ(puts("A"), 500u);  // not those of the third that found no room
-  EXPECT_EQ(drop("stream_gap"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 1u);
   EXPECT_EQ(pages(), 0u);
 }
 
@@ -187,7 +187,7 @@ TEST_F(CaTapStreamTest, MoreHolesThanAreKept) {
   const Bytes bytes = stream(repeat(write(100), 100));
   for (std::size_t i = 1; i < 100; i += 2)
     circuit.part(kForth, bytes, forth_ + i * 24, forth_ + (i + 1) * 24);
-  EXPECT_EQ(drop("windows_full"), 18u);  // 50 segments, 32 places
+  EXPECT_EQ(drop(IOCX_CA_DROP_WINDOWS_FULL), 18u);  // 50 segments, 32 places
   EXPECT_EQ(puts("A"), 0u);
   for (std::size_t i = 0; i < 100; i += 2)
     circuit.part(kForth, bytes, forth_ + i * 24, forth_ + (i + 1) * 24);
@@ -217,7 +217,7 @@ TEST_F(CaTapStreamTest, ResetGivesTheWindowsBack) {
   circuit.segment(kBack, back_, {}, RawCircuit::kRst | RawCircuit::kAck);
   EXPECT_EQ(pages(), 0u);
   EXPECT_EQ(puts("A"), 0u);  // the server never had them
-  EXPECT_EQ(drop("stream_gap"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 0u);
 }
 
 TEST_F(CaTapStreamTest, NewCircuitOnTheSamePorts) {
@@ -250,7 +250,7 @@ TEST_F(CaTapStreamTest, PagesOfConnectionsThatAreGoneAreGivenBack) {
     open(other);
     other.part(kForth, bytes, forth_ + 2400, forth_ + 4800);
   }
-  EXPECT_EQ(drop("windows_full"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_WINDOWS_FULL), 0u);
 }
 
 // Linux delivers the bytes of the segment that starts first (tcp_data_queue_ofo()).

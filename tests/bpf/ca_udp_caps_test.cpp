@@ -53,7 +53,7 @@ TEST_P(CaUdpCapsTest, NamesThatNobodyHas) {
   }
   EXPECT_EQ(names(), expected);
   EXPECT_LT(kept, kRoom * 3 / 4);
-  EXPECT_EQ(kept + drop("searches_full"), kOthers + 3 * kRoom);
+  EXPECT_EQ(kept + drop(IOCX_CA_UDP_DROP_SEARCHES_FULL), kOthers + 3 * kRoom);
 
   look(ca::CaUdp::kSearchOver + std::chrono::minutes(1));
   EXPECT_EQ(entries("ca_searches"), 0u);
@@ -84,7 +84,7 @@ TEST_P(CaUdpCapsTest, Beacons) {
   }
   const std::uint64_t taken = entries("ca_beacons");
   EXPECT_LT(taken, kRoom * 3 / 4);
-  EXPECT_EQ(drop("beacons_full"), 2 * kRoom + 2 * kOthers - taken);
+  EXPECT_EQ(drop(IOCX_CA_UDP_DROP_BEACONS_FULL), 2 * kRoom + 2 * kOthers - taken);
 
   look(ca::CaUdp::kSilentWhenCrowded + std::chrono::minutes(1));
   EXPECT_EQ(entries("ca_beacons"), 0u);

@@ -115,7 +115,7 @@ TEST_F(CaUdpTest, AnAnswerMakesItsServerWatched) {
   EXPECT_EQ(only(reading.puts).labels,
             (ca::CaPutLabels{kWatchedIoc, "PS:1", kHost, "operator", "console-1"}));
   EXPECT_EQ(only(reading.puts).count, 23u);
-  for (const auto& one : reading.drops) EXPECT_EQ(one.count, 0u) << one.reason;
+  for (const auto& [reason, count] : reading.drops) EXPECT_EQ(count, 0u) << reason.second;
 }
 
 TEST_F(CaUdpTest, ABeaconMakesItsServerWatched) {
@@ -207,8 +207,8 @@ TEST_F(CaUdpTest, UnreadableDatagramsAreCounted) {
   client.send(search(1, "GOOD") + Bytes{1, 2, 3}, kHost, kCaPort);
   client.send({}, kHost, kBeaconPort);
   client.send(search(2, std::string(120, 'n')), kHost, kCaPort);
-  EXPECT_EQ(drop("not_parsed"), 2u);
-  EXPECT_EQ(drop("name_cut"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_UDP_DROP_NOT_PARSED), 2u);
+  EXPECT_EQ(drop(IOCX_CA_UDP_DROP_NAME_CUT), 1u);
   EXPECT_EQ(searches(), (Counts{{"127.0.0.1", 2}}));
 }
 
@@ -225,7 +225,7 @@ TEST_F(CaUdpTest, ClientsWithoutRoomCountAsOther) {
       searches(),
       (Counts{
           {"127.0.0.1", 1}, {"127.0.0.2", 2}, {"127.0.0.3", 3}, {"10.1.0.1", 1}, {"(other)", 22}}));
-  EXPECT_EQ(drop("clients_full"), 22u);
+  EXPECT_EQ(drop(IOCX_CA_UDP_DROP_CLIENTS_FULL), 22u);
 }
 
 TEST_F(CaUdpTest, SearchesWithoutRoomAreCounted) {
@@ -237,7 +237,7 @@ TEST_F(CaUdpTest, SearchesWithoutRoomAreCounted) {
   const std::uint64_t kept = entries("ca_searches");
   EXPECT_LE(kept, 512u);
   EXPECT_GT(kept, 0u);
-  EXPECT_EQ(kept + drop("searches_full"), kSent);
+  EXPECT_EQ(kept + drop(IOCX_CA_UDP_DROP_SEARCHES_FULL), kSent);
   EXPECT_EQ(searches(), (Counts{{"127.0.0.1", kSent}}));
 }
 
@@ -264,7 +264,7 @@ TEST_F(CaUdpTest, NobodyReadsOnWhenItIsGone) {
   client.send(search(1, "A"), kHost, kCaPort);
   // The tap goes on as if there were no datagrams.
   auto reading = value_of(tap_->collect());
-  for (const auto& one : reading.drops) EXPECT_EQ(one.count, 0u) << one.reason;
+  for (const auto& [reason, count] : reading.drops) EXPECT_EQ(count, 0u) << reason.second;
 }
 
 }  // namespace

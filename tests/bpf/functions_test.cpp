@@ -316,7 +316,6 @@ TEST_F(Functions, TimesFromTheEntryToTheEnds) {
   EXPECT_EQ(timed("status"), 23u);
   EXPECT_GT(seconds("status"), 0.023);
   EXPECT_LT(seconds("status"), whole.count());
-  EXPECT_EQ(drops(IOCX_FUNCTION_DROP_END_ALONE), 0u);
 }
 
 TEST_F(Functions, TheLastCallIsInTheTime) {
@@ -586,7 +585,6 @@ TEST_F(Functions, OneThatIsOffInAnIocIsCountedInTheOthers) {
   EXPECT_THAT(state(), HasSubstr("sum: off: above --overhead.budget"));
   other.tell(Other::sum, 23);
   EXPECT_EQ(counts(kNumber + 1)["sum{}"], 23u);
-  EXPECT_EQ(drops(IOCX_FUNCTION_DROP_END_ALONE), 0u);
   left_alone_ = true;
   look();
   other.tell(Other::sum, 29);

@@ -67,10 +67,9 @@ class PvaServerProbeTest : public ::testing::Test {
       counts[one.labels][one.reason == "no_write_access" ? 0 : 1] += one.count;
     return counts;
   }
-  std::uint64_t dropped(iocx_pva_drop reason) {
-    SelfSamples self;
-    EXPECT_TRUE(probe_->add_to(self));
-    return self.drops[reason].count;
+  std::uint64_t dropped(iocx_server_drop cause) const {
+    return value_of(
+        kernel::sum_per_cpu_counters(probe_->object().maps().drops, IOCX_PVA_DROPS))[cause];
   }
 
   template <class String>
@@ -134,7 +133,8 @@ TEST_F(PvaServerProbeTest, EachPutUnderItsNamesInBothLayouts) {
   EXPECT_EQ(probe_->unheard().at(7),
             "its files name no functions to hear of puts to groups of "
             "QSRV 2");
-  for (const auto reason : {IOCX_PVA_DROP_FULL, IOCX_PVA_DROP_UNREADABLE, IOCX_PVA_DROP_CUT})
+  for (const auto reason :
+       {IOCX_SERVER_DROP_FULL, IOCX_SERVER_DROP_UNREADABLE, IOCX_SERVER_DROP_CUT})
     EXPECT_EQ(dropped(reason), 0u) << reason;
 }
 
@@ -191,7 +191,7 @@ TEST_F(PvaServerProbeTest, MemoryWithoutTheShapeOfAPutHasNoNames) {
   const Labels nobody{7, "", "", "", ""}, known_pv{7, "n", "", "", ""};
   EXPECT_EQ(puts(), (Counts{{nobody, {asked - 2, 0}}, {known_pv, {2, 0}}}));
   EXPECT_EQ(failed_puts(), (Counts{{nobody, {0, 4}}, {known_pv, {0, 1}}}));
-  EXPECT_EQ(dropped(IOCX_PVA_DROP_UNREADABLE), asked + 5);
+  EXPECT_EQ(dropped(IOCX_SERVER_DROP_UNREADABLE), asked + 5);
 }
 
 TEST_F(PvaServerProbeTest, NamesAreCutAtTheirBounds) {
@@ -203,9 +203,9 @@ TEST_F(PvaServerProbeTest, NamesAreCutAtTheirBounds) {
       .credentials = {text_vector(std::string(64, 'u')), text_vector("192.0.2.7")}};
   const Put put{.channel = &fits}, cut{.channel = &longer};
   pva_test_single_put(&put);
-  EXPECT_EQ(dropped(IOCX_PVA_DROP_CUT), 0u);
+  EXPECT_EQ(dropped(IOCX_SERVER_DROP_CUT), 0u);
   for (int i = 0; i < 3; ++i) pva_test_single_put(&cut);
-  EXPECT_EQ(dropped(IOCX_PVA_DROP_CUT), 3u);
+  EXPECT_EQ(dropped(IOCX_SERVER_DROP_CUT), 3u);
   EXPECT_EQ(puts(),
             (Counts{{{7, std::string(151, 'n'), "192.0.2.7", std::string(63, 'u'), "192.0.2.7"},
                      {4, 0}}}));
@@ -230,8 +230,8 @@ TEST_F(PvaServerProbeTest, ALongAccountHidesNoAddress) {
   }
   EXPECT_EQ(puts(),
             (Counts{{{7, "P:set", "192.0.2.7", account.substr(0, 63), "192.0.2.7"}, {69, 0}}}));
-  EXPECT_EQ(dropped(IOCX_PVA_DROP_CUT), 69u);
-  EXPECT_EQ(dropped(IOCX_PVA_DROP_UNREADABLE), 0u);
+  EXPECT_EQ(dropped(IOCX_SERVER_DROP_CUT), 69u);
+  EXPECT_EQ(dropped(IOCX_SERVER_DROP_UNREADABLE), 0u);
 }
 
 TEST_F(PvaServerProbeTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) {
@@ -267,7 +267,7 @@ TEST_F(PvaServerProbeTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) 
   const std::uint64_t entries = probe_->object().held();
   EXPECT_LT(entries, kSlots * 3 / 4);
   EXPECT_EQ(sum(now, "192.0.2.66") + sum(now, ""), kFlood);
-  EXPECT_EQ(sum(now, ""), dropped(IOCX_PVA_DROP_FULL));
+  EXPECT_EQ(sum(now, ""), dropped(IOCX_SERVER_DROP_FULL));
   for (int user = 0; user < 50; ++user)
     EXPECT_EQ((now[{7, "P:set", "192.0.2.7", "user" + std::to_string(user), "192.0.2.7"}]),
               (ca::CaPuts{7, 0}));
@@ -302,7 +302,7 @@ TEST_F(PvaServerProbeTest, AClientThatConnectsAnewForEachPutTakesOneEntry) {
   EXPECT_EQ(puts(), (Counts{{{7, "P:set", "192.0.2.66", "guest", "192.0.2.66"}, {kPuts, 0}},
                             {{7, "P:set", "2001:db8::66", "guest", "2001:db8::66"}, {kPuts, 0}}}));
   EXPECT_EQ(probe_->object().held(), 2u);
-  EXPECT_EQ(dropped(IOCX_PVA_DROP_FULL), 0u);
+  EXPECT_EQ(dropped(IOCX_SERVER_DROP_FULL), 0u);
 }
 
 TEST_F(PvaServerProbeTest, AnIocThatIsGoneLeavesItsCountsAndItsPlaces) {

@@ -1,6 +1,7 @@
 // What a client of PV Access may send to hide puts, to give them other names, or to take all room.
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "bpf/pva_tap_fixture.h"
 
@@ -48,7 +49,7 @@ TEST_F(PvaTapHostileTest, NamesOfClients) {
     EXPECT_EQ(user_of(b.identify("ca", Bytes{0xFD, 1, 0} + b.user_and_host("anna", "h"))),
               "anna@h");
   }
-  EXPECT_EQ(drop("name_cut"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_NAME_CUT), 0u);
   // A known number, no string, no user, one that is cut, too many fields, no structure.
   std::uint64_t refused = 0;
   for (const Bytes& other :
@@ -57,18 +58,18 @@ TEST_F(PvaTapHostileTest, NamesOfClients) {
         Bytes{0x80, 0, 1, 4, 'u', 's', 'e', 'r', 0x60, 2, 'a'}, Bytes{0x80, 0, 200},
         Bytes{0x60, 2, 'm', 'e'}, Bytes{0x80}}) {
     EXPECT_EQ(user_of(b_.identify("ca", other)), "@") << refused;
-    EXPECT_EQ(drop("name_cut"), ++refused);
+    EXPECT_EQ(drop(IOCX_CA_DROP_NAME_CUT), ++refused);
   }
 }
 
 TEST_F(PvaTapHostileTest, LongNamesOfClients) {
   const std::string longest(63, 'u'), more(100, 'u');
   EXPECT_EQ(user_of(ca(longest, longest)), longest + "@" + longest);
-  EXPECT_EQ(drop("name_cut"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_NAME_CUT), 0u);
   EXPECT_EQ(user_of(ca(more, "h")), longest + "@h");
-  EXPECT_EQ(drop("name_cut"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_NAME_CUT), 1u);
   EXPECT_EQ(user_of(ca(more, std::string(200, 'h'))), "@");  // more than is read
-  EXPECT_EQ(drop("name_cut"), 2u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_NAME_CUT), 2u);
   EXPECT_EQ(user_of(b_.identify(std::string(150, 'm'))), std::string(63, 'm') + "@");
   EXPECT_EQ(user_of(ca("anna", "h") + ca("ben", "i")), "ben@i");  // pvxs takes the last one
   EXPECT_EQ(user_of(ca("anna", "h") + b_.identify("anonymous")), "anna@h");
@@ -97,7 +98,7 @@ TEST_F(PvaTapHostileTest, OtherProtocolsAreLeftAlone) {
     server_speaks_first.to_server(puts);
     server_speaks_first.to_client(welcome(b_));
     server_speaks_first.to_server(repeat(b_.put(11, 101), 23));
-    EXPECT_EQ(drop("not_ca"), ++others);
+    EXPECT_EQ(drop(IOCX_CA_DROP_NOT_CA), ++others);
     EXPECT_EQ(flow().alien, 1u);
     server_speaks_first.abort();
   }
@@ -106,13 +107,14 @@ TEST_F(PvaTapHostileTest, OtherProtocolsAreLeftAlone) {
     client.to_client(greeting(b_));
     client.to_server_in_pieces(words, 1);
     client.to_server(puts);
-    EXPECT_EQ(drop("not_ca"), ++others);
+    EXPECT_EQ(drop(IOCX_CA_DROP_NOT_CA), ++others);
     EXPECT_EQ(flow().alien, 0u);  // only the server says what it speaks
     client.abort();
   }
   EXPECT_EQ(counted(), PvaCountsByName());
-  for (const auto& one : collect().drops)
-    EXPECT_EQ(one.count, one.reason == "not_ca" ? others : 0u) << one.reason;
+  auto drops = all_drops();
+  EXPECT_EQ(std::exchange(drops[IOCX_CA_DROP_NOT_CA], 0), others);
+  EXPECT_THAT(drops, ::testing::Each(0u));
 }
 
 TEST_F(PvaTapHostileTest, NothingIsReadBehindAMessageThatIsRefused) {
@@ -135,7 +137,7 @@ TEST_F(PvaTapHostileTest, NothingIsReadBehindAMessageThatIsRefused) {
     wire.to_server(repeat(put, 23));
     EXPECT_EQ(wire.model().refused(), 1u);
     EXPECT_EQ(counted("A").puts, ++circuits);
-    EXPECT_EQ(drop("refused"), circuits);
+    EXPECT_EQ(drop(IOCX_CA_DROP_REFUSED), circuits);
   }
   // The size is never reached: the server waits for more.
   PvaWire wire(listener_);
@@ -143,7 +145,7 @@ TEST_F(PvaTapHostileTest, NothingIsReadBehindAMessageThatIsRefused) {
   init(wire, b_, 11, 101);
   wire.to_server(put + b_.header(true, kPut, 0xFFFFFFF0) + repeat(put, 23));
   EXPECT_EQ(counted("A").puts, circuits + 1);
-  EXPECT_EQ(drop("refused"), circuits);
+  EXPECT_EQ(drop(IOCX_CA_DROP_REFUSED), circuits);
 }
 
 TEST_F(PvaTapHostileTest, ACircuitThatIsNotClosedIsReadAgain) {
@@ -176,12 +178,12 @@ TEST_F(PvaTapHostileTest, ARequestThatIsTooShortIsPassedOver) {
     for (const std::size_t size : {0u, 8u}) {
       wire.to_server(b_.message(true, command, Bytes(size, 0xEE)) + b_.put(11, 101));
       EXPECT_EQ(counted("A").puts, ++sent) << command;
-      EXPECT_EQ(drop("not_parsed"), sent);
+      EXPECT_EQ(drop(IOCX_CA_DROP_NOT_PARSED), sent);
     }
   }
   wire.to_server(b_.message(true, IOCX_PVA_CMD_CONNECTION_VALIDATED, {}) + b_.put(11, 101));
   EXPECT_EQ(counted("A").puts, sent + 1);
-  EXPECT_EQ(drop("refused"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_REFUSED), 0u);
   expect_as(wire);
 }
 
@@ -201,7 +203,7 @@ TEST_F(PvaTapHostileTest, WhatOneServerTakesIsRead) {
   EXPECT_EQ(counted("A").puts, 3u);
   wire.to_server(b_.message(true, IOCX_PVA_CMD_ECHO, {}, IOCX_PVA_CONTINUED) + put);
   EXPECT_EQ(counted("A").puts, 4u);
-  EXPECT_EQ(drop("not_parsed"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_NOT_PARSED), 1u);
   // First segments alone: each is a put.
   for (int i = 0; i < 23; ++i) wire.to_server(b_.message(true, kPut, ids, IOCX_PVA_FIRST));
   wire.to_server(put);
@@ -210,7 +212,7 @@ TEST_F(PvaTapHostileTest, WhatOneServerTakesIsRead) {
   wire.to_server(b_.message(true, kPut, ids, IOCX_PVA_FIRST) +
                  b_.message(true, kRpc, {}, IOCX_PVA_CONTINUED) + put);
   EXPECT_EQ(counted("A").puts, 30u);
-  EXPECT_EQ(drop("not_ca") + drop("refused") + drop("stream_gap"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_NOT_CA) + drop(IOCX_CA_DROP_REFUSED) + drop(IOCX_CA_DROP_GAP), 0u);
   expect_as(wire);
 }
 
@@ -245,11 +247,11 @@ TEST_F(PvaTapHostileTest, AnotherByteOrderThanTheServersIsTold) {
   init(wire, b_, 11, 101);
   wire.to_server(PvaBytes(true).message(true, IOCX_PVA_CMD_ECHO, {}) + b_.put(11, 101));
   EXPECT_EQ(counted("A").puts, 1u);  // as pvxs reads it
-  EXPECT_EQ(drop("not_parsed"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_NOT_PARSED), 1u);
   Bytes echo = b_.message(true, IOCX_PVA_CMD_ECHO, Bytes(8, 1));
   echo[2] = IOCX_PVA_BIG_ENDIAN;
   wire.to_server(echo + b_.put(11, 101));
-  EXPECT_EQ(drop("not_parsed"), 2u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_NOT_PARSED), 2u);
 }
 
 // Servers differ in what they take the ids for.
@@ -261,7 +263,7 @@ TEST_F(PvaTapHostileTest, SegmentsInTwoByteOrdersAreNotRead) {
   wire.to_server(b_.message(true, kPut, ids, IOCX_PVA_FIRST) +
                  PvaBytes(true).message(true, kPut, {1}, IOCX_PVA_CONTINUED) + put);
   EXPECT_EQ(counted("A").puts, 1u);
-  EXPECT_GE(drop("not_parsed"), 1u);
+  EXPECT_GE(drop(IOCX_CA_DROP_NOT_PARSED), 1u);
 }
 
 TEST_F(PvaTapHostileTest, AnEmptyNameEndsTheList) {
@@ -311,9 +313,9 @@ TEST_F(PvaTapHostileTest, OneClientCannotTakeAllRoom) {
   for (const auto& [key, one] : counted()) named += key.first.starts_with("G") ? one.puts : 0;
   EXPECT_EQ(named + counted("").puts, sent);
   EXPECT_GT(named, 60u);
-  EXPECT_GT(drop("channels_full"), 0u);
-  EXPECT_GT(drop("outcomes_full"), 0u);
-  EXPECT_EQ(drop("lost_put"), 0u);
+  EXPECT_GT(drop(IOCX_CA_DROP_CHANNELS_FULL), 0u);
+  EXPECT_GT(drop(IOCX_CA_DROP_OUTCOMES_FULL), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_LOST_PUT), 0u);
 }
 
 }  // namespace

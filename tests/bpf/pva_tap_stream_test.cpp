@@ -96,8 +96,8 @@ TEST_F(PvaTapStreamTest, AnAnswerProvesBoundariesBehindLostBytes) {
     EXPECT_EQ(counted("A").puts, counted_puts);
     EXPECT_EQ(unread(), bytes_unread);
   }
-  EXPECT_EQ(drop("stream_gap"), 4u);
-  EXPECT_EQ(drop("resync"), 4u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 4u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_RESYNC), 4u);
   EXPECT_EQ(counted("").puts, 0u);
 }
 
@@ -112,7 +112,7 @@ TEST_F(PvaTapStreamTest, AHoleInAValue) {
   circuit.acknowledge(kForth, bytes.size());
   EXPECT_EQ(counted("A").puts, 2u);
   EXPECT_EQ(counted("B").puts, 2u);
-  EXPECT_EQ(drop("stream_gap"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 0u);
 }
 
 TEST_F(PvaTapStreamTest, BehindLostBytesOnlyChannelsOfTheCircuitAreBelieved) {
@@ -129,7 +129,7 @@ TEST_F(PvaTapStreamTest, BehindLostBytesOnlyChannelsOfTheCircuitAreBelieved) {
   EXPECT_EQ(counted("A").puts, 23u);
   EXPECT_EQ(counted("B").puts, 0u);
   EXPECT_EQ(counted("").puts, 0u);
-  EXPECT_GT(drop("orphan_message"), 0u);
+  EXPECT_GT(drop(IOCX_CA_DROP_ORPHAN), 0u);
 }
 
 TEST_F(PvaTapStreamTest, ACircuitThatIsMetInTheMiddleOfAMessage) {
@@ -141,8 +141,8 @@ TEST_F(PvaTapStreamTest, ACircuitThatIsMetInTheMiddleOfAMessage) {
   circuit.part(kForth, bytes, 20 * put.size(), bytes.size());
   answer(circuit, 101);
   EXPECT_EQ(counted(""), (PvaCounts{480, 0, 1, 0}));
-  EXPECT_EQ(drop("joined_late"), 1u);
-  EXPECT_EQ(drop("resync"), 2u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_LATE), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_RESYNC), 2u);
 }
 
 // A value on its way while the exporter starts, whose bytes are puts.
@@ -204,7 +204,7 @@ TEST_F(PvaTapStreamTest, AValueThatFeignsMessagesDoesNoLastingHarm) {
   const Bytes before(back_, 0), back = before + update + answer + answer;
   circuit.part(kBack, back, back_ + 100, back_ + update.size());
   circuit.acknowledge(kBack, back_ + update.size());
-  EXPECT_EQ(drop("stream_gap"), 2u);  // the bytes that are missing, and the message that is none
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 2u);  // the bytes that are missing, and the message that is none
   circuit.part(kForth, to_server, to_server.size() - put.size(), to_server.size());
   circuit.part(kBack, back, back_ + update.size(), back.size());
   EXPECT_EQ(counted("A"), (PvaCounts{1, 0, 1, 0}));
@@ -228,7 +228,7 @@ TEST_F(PvaTapStreamTest, ForgedSegmentsCountNothing) {
   answer(circuit, 101);
   circuit.part(kForth, more, more.size() - put.size(), more.size());
   EXPECT_EQ(counted("A").puts, 47u);
-  EXPECT_EQ(drop("stream_gap"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 1u);
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ TEST_F(PvaTapTest, ReadsSegmentedAndControlMessages) {
   expect_nothing_lost();
   // SID and IOID are spread over segments: that it may have been a put is said.
   wire.to_server(segmented(payload, kPut, 4));
-  EXPECT_EQ(drop("not_parsed"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_NOT_PARSED), 1u);
   expect_as(wire);
 }
 
@@ -144,7 +144,7 @@ TEST_F(PvaTapTest, APutBelongsToItsRequest) {
   expect_as(wire);
   // The answer that was not asked for; the last one ends the request.
   wire.to_client(b_.answer(kPut, 101, 0));
-  EXPECT_EQ(drop("orphan_answer"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_ORPHAN_ANSWER), 1u);
   wire.to_server(b_.request(kPut, 11, 101, IOCX_PVA_SUB_DESTROY));
   EXPECT_EQ(requests(), 1u);
   wire.to_client(b_.answer(kPut, 101, IOCX_PVA_SUB_DESTROY));
@@ -177,7 +177,7 @@ TEST_F(PvaTapTest, IdsAreUsedAgain) {
   wire.to_server(b_.put(12, 101, kRpc));
   EXPECT_EQ(counted(""), (PvaCounts{1, 1, 0, 0}));
   EXPECT_EQ(flow().counts[IOCX_CA_COUNT_DISCONNECTS], 1u);
-  EXPECT_EQ(drop("orphan_answer"), 0u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_ORPHAN_ANSWER), 0u);
   wire.circuit().abort();
   collect();
   reap_all();
@@ -206,7 +206,7 @@ TEST_F(PvaTapTest, NamesOfChannelsAreCut) {
   wire.to_server(b_.put(11, 101) + b_.put(12, 102) + b_.put(13, 103));
   EXPECT_EQ(counted(name.substr(0, 231)).puts, 2u);
   EXPECT_EQ(counted("C").puts, 1u);
-  EXPECT_EQ(drop("name_cut"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_NAME_CUT), 1u);
 }
 
 // Nothing keeps a client from sending before it has said who it is: pvxs writes.
@@ -221,7 +221,7 @@ TEST_F(PvaTapTest, CircuitsThatAreOpenAlready) {
   wire.circuit().to_server(b_.put(11, 101) + b_.put(12, 102));
   wire.circuit().to_client(b_.answer(kPut, 101, 0) + b_.answer(kPut, 102, 0, b_.error("no")));
   EXPECT_EQ(counted(""), (PvaCounts{2, 0, 2, 1}));  // the first one's answer proves the boundaries
-  EXPECT_EQ(drop("joined_late"), 1u);
+  EXPECT_EQ(drop(IOCX_CA_DROP_LATE), 1u);
   EXPECT_EQ(flow().unnamed, 2u);  // a slot for each SID
   wire.circuit().to_server(b_.create({{3, "C"}}));
   wire.circuit().to_client(b_.created(3, 13));

@@ -94,7 +94,7 @@ TEST_P(RecordMemoryTest, AShareThatIsUsedUpIsCountedAndTheLimitHolds) {
   EXPECT_GT(counted, 6'000u);  // of half of the limit: the rest is for others
   EXPECT_LT(counted, 9'000u);
   EXPECT_LE(bytes(), 8 * kMiB);
-  EXPECT_EQ(drops(IOCX_RECORD_DROP_MEMORY_LIMIT), 20'000 - counted);
+  EXPECT_EQ(drops(IOCX_RECORD_DROP_MEMORY), 20'000 - counted);
   EXPECT_EQ(probe_->refused(slot), 20'000 - counted);
   probe_->share_memory();
   EXPECT_LE(bytes(), 8 * kMiB);

@@ -47,7 +47,7 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     if (!probe_) return;
     if (!expect_drops_) {
       for (std::uint32_t i = 0; i < drops_before_.size(); ++i) {
-        EXPECT_EQ(drops(i), 0u) << iocx_record_drop_labels[i];
+        EXPECT_EQ(drops(i), 0u) << "cause " << i;
       }
     }
     leave_nothing_behind();

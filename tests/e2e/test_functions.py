@@ -111,8 +111,8 @@ def test_hostile_arguments_do_no_harm(driver, exporter):
     assert scrape.total(CALLS, function="write") == 20023
     other = scrape.count(CALLS, function="write", port="(other)", device="(other)", reason="(other)")
     assert 10000 < other < 20000
-    assert scrape.count("ioc_exporter_dropped_total", reason="function_series_full") == other
-    assert scrape.count("ioc_exporter_dropped_total", reason="function_label_unread") == 46
+    assert scrape.count("ioc_exporter_dropped_total", probe="functions", reason="full") == other
+    assert scrape.count("ioc_exporter_dropped_total", probe="functions", reason="unreadable") == 46
     assert scrape.total(DURATIONS, function="write") == 20023
     assert driver.ioc.get("FN:n") == 0, "the IOC goes on"
 

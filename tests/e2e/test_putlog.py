@@ -323,7 +323,7 @@ def test_an_acknowledgement_is_no_put(ioc, put_log, start_exporter, started, log
     assert page.total(PUTS, ioc=ioc.name, pv="L:ao") == 4
     assert page.total("epics_unexpected_puts_total", ioc=ioc.name) == 4
     assert page.total("epics_put_failures_total", ioc=ioc.name) == 1
-    for reason in ("result_not_seen", "server_probe_unreadable"):
+    for reason in ("lost", "unreadable"):
         assert page.count("ioc_exporter_dropped_total", probe="ca_server_probe", reason=reason) == 0
 
 

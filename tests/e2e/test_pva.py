@@ -105,7 +105,7 @@ def test_each_put_has_its_pv_and_its_client(iocs, exporter, connect_p4p, as_gues
         created = [float(line.split()[-1]) for line in text.splitlines()
                    if line.startswith(family.replace("_total", "_created{") + f'ioc="{ioc.name}"')]
         assert len(created) == len(page.series(family, ioc=ioc.name)) and all(1.7e9 < at < time.time() for at in created)
-    for reason in ("pva_full", "pva_unreadable", "pva_cut"):
+    for reason in ("full", "unreadable", "cut"):
         assert page.count("ioc_exporter_dropped_total", probe="pva_server_probe", reason=reason) == 0
 
 

@@ -255,5 +255,5 @@ def test_nothing_is_lost_or_doubled(ioc, logged, pva):
     assert [one["value"] for one in told] == values
     page = exporter.wait_scrape(lambda page: page.value(DURATIONS, ioc=ioc.name, protocol="pva", pv="V:ao.LOW") == 503,
                                 "their durations")
-    for reason in ("ring_full", "share", "answer_lost"):
+    for reason in ("full", "lost"):
         assert page.count("ioc_exporter_dropped_total", probe="putlog", reason=reason) == 0

@@ -101,7 +101,7 @@ def test_every_way_to_write(start_ioc, start_exporter, raw_client, base):
     wait_counted(exporter, ioc, expected)
     assert ioc.get("S:set:count.VAL") == expected["S:set", "ca"] + 1
     scrape = exporter.scrape()
-    for reason in ("put_notify_unknown", "put_read_failed"):
+    for reason in ("unnamed", "unreadable"):
         assert scrape.count("ioc_exporter_dropped_total", probe="record_process", reason=reason) == 0
 
 

@@ -168,7 +168,7 @@ def test_a_log_that_nobody_reads_holds_nothing_up(ioc):
                 wait_until(lambda: scrape().value("ioc_exporter_detached") == (number == signal.SIGUSR1), "it acts")
             ticks = scrape().value("ioc_exporter_loop_ticks_total")
             wait_until(lambda: scrape().value("ioc_exporter_loop_ticks_total") > ticks, "the loop goes on")
-            assert scrape().value("ioc_exporter_dropped_total", probe="log", reason="no_room") == 0
+            assert scrape().value("ioc_exporter_dropped_total", probe="log", reason="full") == 0
             exporter.send_signal(signal.SIGTERM)
             assert exporter.wait(60) == 0
         finally:

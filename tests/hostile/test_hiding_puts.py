@@ -220,4 +220,4 @@ def test_a_put_to_no_channel_is_not_judged(ioc, start_exporter, started, log_dir
     page = exporter.wait_scrape(lambda page: by_pv(page, ioc), "the put")
     assert by_pv(page, ioc) == {"": 1}
     assert page.value("epics_unexpected_puts_total", ioc=ioc.name, pv="", user="rogue", action="unjudged") == 1
-    assert page.value("ioc_exporter_dropped_total", probe="ca_server_probe", reason="server_probe_unnamed") == 1
+    assert page.value("ioc_exporter_dropped_total", probe="ca_server_probe", reason="unnamed") == 1

@@ -87,7 +87,7 @@ def test_the_limit_holds_and_is_named(start_ioc, start_exporter):
     ioc.get_settled(["G:p0", "G:p2999"])
 
     def dropped(scrape):
-        return scrape.count("ioc_exporter_dropped_total", probe="record_process", reason="memory_limit")
+        return scrape.count("ioc_exporter_dropped_total", probe="record_process", reason="memory")
 
     scrape = exporter.wait_scrape(lambda s: counted(s, ioc) + dropped(s) == 9_000 + 3, "all counted or dropped", 60)
     assert counted(scrape, ioc) > 1_000

@@ -139,4 +139,4 @@ def test_requests_that_are_too_large_are_thrown_away(started, small, exporter):
     for labels, count in page.series(PUTS, ioc=small.name, user="large"):
         asked[labels["pv"]] += int(count)
     assert asked == {"L:array1": 2, "L:set1": 23}  # it was asked for both, and refused both
-    assert page.count("ioc_exporter_dropped_total", probe="ca_tap", reason="segment_too_long") == 0
+    assert page.count("ioc_exporter_dropped_total", probe="ca_tap", reason="lost") == 0

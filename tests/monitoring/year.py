@@ -244,9 +244,9 @@ def a_script(site: Site) -> None:
 
 def lost_events(site: Site) -> None:
     for minute in range(END):
-        site.set("ioc_exporter_dropped_total", "h1:10064", minute, minute + 1, minute // 4, probe="ca_tap", reason="gap", lost="true")
+        site.set("ioc_exporter_dropped_total", "h1:10064", minute, minute + 1, minute // 4, probe="ca_tap", reason="lost")
         site.set("ioc_exporter_dropped_total", "h2:10064", minute, minute + 1, max(0, min(60, minute - 600)) * 100,
-                 probe="ca_tap", reason="gap", lost="true")
+                 probe="ca_tap", reason="lost")
 
 
 def at(host: str, **labels: str) -> dict[str, str]:

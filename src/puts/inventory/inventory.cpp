@@ -162,7 +162,6 @@ void CaInventory::note_failure(State& state, const std::string& problem, Clock::
   if (state.retry.failed(now, problem)) log::warn("connections are not known: {}", problem);
   const bool missing = !state.told.is_valid(now);
   const std::scoped_lock lock(mutex_);
-  ++failed_;
   if (missing && !std::exchange(state.is_missing, true)) ++missing_;
 }
 
@@ -194,10 +193,9 @@ std::map<std::string, std::string> CaInventory::problems() const {
   return problems;
 }
 
-std::vector<DropSample> CaInventory::drops() const {
+Drops CaInventory::drops() const {
   const std::scoped_lock lock(mutex_);
-  return {{"ca_inventory", "reading_failed", failed_, false},
-          {"ca_inventory", "connected_unknown", missing_}};
+  return {{{"ca_inventory", "unreadable"}, missing_}};
 }
 
 }  // namespace ioc_exporter::ca

@@ -60,7 +60,7 @@ class CaInventory {
   void add_to(CaSamples& samples) const;
   // Why numbers are absent, by IOC.
   std::map<std::string, std::string> problems() const;
-  std::vector<DropSample> drops() const;
+  Drops drops() const;
 
  private:
   // The server's end of a TCP connection.
@@ -104,7 +104,7 @@ class CaInventory {
   std::map<iocs::IocId, State> states_;  // the worker's
   mutable std::mutex mutex_;             // for the next three
   std::map<iocs::IocId, Told> told_;
-  std::uint64_t failed_ = 0, missing_ = 0;
+  std::uint64_t missing_ = 0;
   std::timed_mutex looking_;
   Worker worker_;  // last: it ends first
 };

@@ -175,7 +175,7 @@ Result<std::vector<SearchedName>> CaUdp::most_searched() {
 Result<void> CaUdp::add_counters(CaUdpReading& reading) const {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().counters, IOCX_CA_UDP_DROPS);
   if (!counters) return std::move(counters).error();
-  reading.drops = drop_samples(kProbe, *counters, iocx_ca_udp_drop_labels, iocx_ca_udp_drop_lost);
+  add_drops(reading.drops, kProbe, *counters, iocx_ca_udp_drop_labels);
   if (searches_) add_samples(reading, (*counters)[IOCX_CA_UDP_DROP_CLIENTS_FULL]);
   return {};
 }

@@ -34,7 +34,7 @@ struct CaUdpReading {
   std::vector<SearchSample> searches;  // by client; the last one is "(other)", if it has any
   std::vector<SearchedName> names;     // most requests first
   std::vector<BeaconSample> beacons;
-  std::vector<DropSample> drops;  // every reason, also those that are 0
+  Drops drops;  // every reason, also those that are 0
   std::vector<MapSample> maps;
 };
 
@@ -59,6 +59,7 @@ class CaUdp {
   // Takes note of the network's devices, and forgets what is over. Call it every second or two.
   Result<void> look(Clock::time_point now = Clock::now());
   Result<CaUdpReading> collect();
+  const CaUdpObject& object() const { return object_; }
 
  private:
   // Counts of an address, by the label that it is shown by.

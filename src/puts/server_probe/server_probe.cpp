@@ -424,15 +424,13 @@ Result<void> ServerProbe::add_to(SelfSamples& self) const {
   const auto& map = object_.maps().drops;
   auto counters = kernel::sum_per_cpu_counters(map, map.capacity());
   if (!counters) return std::move(counters).error();
+  add_drops(self.drops, name, *counters, iocx_server_drop_labels);
   if (is_ca()) {
-    (*counters)[IOCX_CA_SERVER_DROP_RESULT] += lost_results_;
-    self.add(drop_samples(name, *counters, iocx_ca_server_drop_labels, iocx_ca_server_drop_lost));
-    self.drops.push_back({name, "server_probe_unnamed", totals_->puts.unnamed_by_server()});
-    return {};
+    self.drops[{name, "lost"}] += lost_results_;
+    self.drops[{name, "unnamed"}] += totals_->puts.unnamed_by_server();
+  } else {
+    self.drops[{name, "full"}] += totals_->puts.overflowed() + totals_->outcomes.overflowed();
   }
-  self.add(drop_samples(name, *counters, iocx_pva_drop_labels, iocx_pva_drop_lost));
-  self.drops.push_back(
-      {name, "put_series_full", totals_->puts.overflowed() + totals_->outcomes.overflowed()});
   return {};
 }
 

@@ -29,8 +29,6 @@ static_assert(sizeof(iocx_ca_server_info) == 512 && offsetof(iocx_ca_server_info
 static_assert(sizeof(iocx_server_result) == 128 && offsetof(iocx_server_result, notify) == 88);
 static_assert(sizeof(iocx_open_callback_key) == 16 && sizeof(iocx_open_callback) == 40);
 static_assert(sizeof(iocx_server_rest) == 24 + 8 * IOCX_FAILURES);
-static_assert(IOCX_PVA_DROP_FULL == int{IOCX_SERVER_DROP_FULL} &&
-              IOCX_PVA_DROP_UNREADABLE == int{IOCX_SERVER_DROP_UNREADABLE});
 
 // That serve clients, and whose last puts' results the put log waits for.
 constexpr std::uint32_t kThreads = 8192;

@@ -111,9 +111,8 @@ Result<void> Channels::free(std::uint32_t slot) {
   const CaTapMaps& maps = object_.maps();
   auto info = maps.channel_info.lookup(channel.channel);
   if (!info) return std::move(info).error();
-  if (!puts_.is_open(slot, channel.channel))
-    (*info && circuits_.was_iocs((*info)->server_port) ? puts_lost_ : puts_elsewhere_) +=
-        channel.puts[0] + channel.puts[1];
+  if (!puts_.is_open(slot, channel.channel) && *info && circuits_.was_iocs((*info)->server_port))
+    puts_lost_ += channel.puts[0] + channel.puts[1];
   if (channel.state != IOCX_CA_SLOT_SHARED) {
     // The server may not have confirmed the end, and used the SID again all the same.
     const iocx_ca_channel_key by_sid{channel.circuit, channel.sid, 0};

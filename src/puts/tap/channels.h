@@ -60,8 +60,6 @@ class Channels {
   // Channels with puts whose names are not known, by IOC, as of the last due().
   const std::map<std::uint32_t, std::uint64_t>& unnamed() const { return unnamed_; }
   std::uint64_t count() const;
-  // Puts to servers that turned out to be no IOC.
-  std::uint64_t puts_elsewhere() const { return puts_elsewhere_; }
   // Puts to the place of an IOC that was not found again.
   std::uint64_t puts_lost() const { return puts_lost_; }
 
@@ -81,7 +79,7 @@ class Channels {
   Overdue<std::uint32_t> gone_;
   Overdue<std::uint32_t> orphans_;  // whose IOC is not known yet
   std::map<std::uint32_t, std::uint64_t> unnamed_;
-  std::uint64_t puts_elsewhere_ = 0, puts_lost_ = 0;
+  std::uint64_t puts_lost_ = 0;
 };
 
 }  // namespace ioc_exporter::ca

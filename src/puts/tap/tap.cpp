@@ -106,14 +106,12 @@ Result<CaTapReading> CaTap::collect(Clock::time_point now) {
   return reading;
 }
 
-Result<std::vector<DropSample>> CaTap::read_drops() const {
+Result<Drops> CaTap::read_drops() const {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_CA_DROPS);
   if (!counters) return std::move(counters).error();
-  auto drops = drop_samples("ca_tap", *counters, iocx_ca_drop_labels, iocx_ca_drop_lost);
-  for (DropSample& drop : totals_->drops("ca_tap")) drops.push_back(std::move(drop));
-  drops.push_back({"ca_tap", "late_answer", outcomes_.late_answers(), false});
-  drops.push_back({"ca_tap", "not_an_ioc", channels_.puts_elsewhere(), false});
-  drops.push_back({"ca_tap", "ioc_not_found", channels_.puts_lost()});
+  Drops drops = totals_->drops("ca_tap");
+  add_drops(drops, "ca_tap", *counters, iocx_ca_drop_labels);
+  drops[{"ca_tap", "lost"}] += outcomes_.late_answers() + channels_.puts_lost();
   return drops;
 }
 

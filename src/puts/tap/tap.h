@@ -49,7 +49,7 @@ struct CaTapOptions {
 struct CaTapReading : CaTotalsReading {
   std::vector<CaServerCount> servers;  // of those with a circuit since they were first seen
   std::vector<CaClientCount> clients;  // what is open now
-  std::vector<DropSample> drops;       // every reason, also those that are 0
+  Drops drops;                         // every reason, also those that are 0
   std::vector<MapSample> maps;         // fill of circuits and pages as of the last reap()
 };
 
@@ -98,7 +98,7 @@ class CaTap {
   CaTap(CaTapOptions options, CaTapObject object);
   Result<void> free_channels(const Circuits::Seen& seen, Clock::time_point now);
   Result<void> observe_all(Clock::time_point now);
-  Result<std::vector<DropSample>> read_drops() const;
+  Result<Drops> read_drops() const;
 
   CaTapObject object_;
   CaNetwork network_;  // goes before the object

@@ -101,8 +101,9 @@ void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t 
   const CaPuts fresh = channel->growth.advance(puts);
   if (channel->state == Channel::State::forgotten) forgotten_ += fresh[0] + fresh[1];
   if (channel->state != Channel::State::counts) return;
-  if (add_fresh(*channel->series, fresh, last_put & ~1ULL) && channel->series->first.pv.empty())
-    unnamed_[slot / kServerSlots] += fresh[0] + fresh[1];
+  if (add_fresh(*channel->series, fresh, last_put & ~1ULL) && slot >= kServerSlots &&
+      channel->series->first.pv.empty())
+    unnamed_by_server_ += fresh[0] + fresh[1];
 }
 
 void CaPutTotals::pass_over(std::uint32_t slot, const CaPuts& puts) {
@@ -124,10 +125,7 @@ bool CaPutTotals::note_outcome(std::uint32_t slot) {
 }
 
 void CaPutTotals::add(const CaPutLabels& labels, const CaPuts& puts, std::uint64_t last_ns) {
-  if (!add_fresh(*series_of(labels), puts, last_ns))
-    any_over_ = true;
-  else if (labels.pv.empty())
-    unnamed_[0] += puts[0] + puts[1];
+  if (!add_fresh(*series_of(labels), puts, last_ns)) any_over_ = true;
 }
 
 void CaPutTotals::close(std::uint32_t slot) {

@@ -107,9 +107,8 @@ class CaPutTotals {
   // The series are read now: a client without one gets its first later.
   void note_reading(std::uint64_t now_ns);
   std::uint64_t overflowed() const { return overflowed_; }
-  // Puts that were counted with pv "": in slots of the server probe, and others.
-  std::uint64_t unnamed_by_server() const { return unnamed_[1]; }
-  std::uint64_t unnamed() const { return unnamed_[0]; }
+  // Puts in slots of the server probe that were counted with pv "".
+  std::uint64_t unnamed_by_server() const { return unnamed_by_server_; }
   // Puts of channels whose IOC was forgotten.
   std::uint64_t forgotten() const { return forgotten_; }
   std::size_t open_channels() const { return open_channels_; }
@@ -146,7 +145,7 @@ class CaPutTotals {
   std::uint64_t last_serial_ = 0;
   bool any_over_ = false;  // a hidden series has no channel any more
   std::uint64_t overflowed_ = 0;
-  std::array<std::uint64_t, 2> unnamed_{};
+  std::uint64_t unnamed_by_server_ = 0;
   std::uint64_t forgotten_ = 0;
   SeriesMap series_;
   std::size_t shown_ = 0;

@@ -83,7 +83,7 @@ void add_ca_samples(const IocNames& names, CaTapReading reading, const WallClock
   for (const auto& [number, ioc] : quiet) samples.ca_servers.emplace_back().ioc = ioc;
   add_named(names, reading.clients, samples.ca_clients);
   for (MapSample& map : reading.maps) self.maps.push_back(std::move(map));
-  self.add(std::move(reading.drops));
+  self.add(reading.drops);
   add_put_samples(names, std::move(reading), clock, false, samples);
 }
 

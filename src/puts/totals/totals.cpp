@@ -31,11 +31,9 @@ void CaTotals::expire(std::uint64_t before_ns) {
   }
 }
 
-std::vector<DropSample> CaTotals::drops(const char* probe) const {
-  return {{probe, "put_series_full", puts.overflowed()},
-          {probe, "outcome_series_full", outcomes.overflowed()},
-          {probe, "unnamed_put", puts.unnamed(), false},
-          {probe, "ioc_gone", puts.forgotten()}};
+Drops CaTotals::drops(const char* probe) const {
+  return {{{probe, "full"}, puts.overflowed() + outcomes.overflowed()},
+          {{probe, "lost"}, puts.forgotten()}};
 }
 
 }  // namespace ioc_exporter::ca

@@ -43,7 +43,7 @@ class CaTotals {
   // Every second or two: expires puts that are older than `expiry` now and then.
   void tick(std::chrono::steady_clock::time_point now);
   // Puts that no series shows, under this label `probe`.
-  std::vector<DropSample> drops(const char* probe) const;
+  Drops drops(const char* probe) const;
 
  private:
   std::chrono::steady_clock::time_point next_expiry_{};

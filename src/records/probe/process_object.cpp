@@ -139,8 +139,7 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (auto ok = kernel::open_view(views.threadless, maps.threadless); !ok) return ok;
   if (auto ok = kernel::open_view(views.asynchronous, maps.ioc_asynchronous); !ok) return ok;
   if (auto ok = kernel::open_view(views.drops, maps.record_drops); !ok) return ok;
-  if (auto ok = kernel::open_view(views.puts.config, maps.put_config); !ok) return ok;
-  if (auto ok = kernel::open_view(views.puts.drops, maps.put_drops); !ok) return ok;
+  if (auto ok = kernel::open_view(views.put_config, maps.put_config); !ok) return ok;
   if (auto ok = kernel::open_view(views.function_ends, maps.function_ends); !ok) return ok;
   if (auto ok = kernel::open_view(views.scan_lists, maps.scan_lists); !ok) return ok;
   if (loaded.skeleton->rodata->cfg_traces != 0) {

@@ -50,12 +50,6 @@ using RecordsMap = kernel::MapView<std::uint64_t, iocx_record_stats>;
 using OwnedRecordsMap = kernel::OwnedMap<std::uint64_t, iocx_record_stats>;
 using OwnedCompletionsMap = kernel::OwnedMap<std::uint64_t, iocx_completion>;
 
-// Of bpf/records/puts.bpf.h.
-struct RecordPutMaps {
-  kernel::MapView<std::uint32_t, iocx_put_config> config;  // by slot
-  kernel::MapView<std::uint32_t, std::uint64_t> drops;     // per CPU, by enum iocx_put_drop
-};
-
 // Of bpf/traces/maps.bpf.h; while traces are off there are none.
 struct RecordTraceMaps {
   kernel::MapView<std::uint32_t, iocx_trace_config> config;  // by slot
@@ -85,8 +79,8 @@ struct RecordMaps {
   RecordRooms rooms;
   kernel::Caps caps;
   RecordLines lines;
-  RecordPutMaps puts;
-  kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid
+  kernel::MapView<std::uint32_t, iocx_put_config> put_config;  // by slot
+  kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;   // by tgid << 32 | tid
   RecordTraceMaps traces;
 };
 

@@ -202,7 +202,7 @@ Result<void> RecordTables::enter(std::uint32_t slot, std::uint8_t attach) {
   if (auto ok = maps.threadless.update(slot, 0); !ok) return ok;
   if (auto ok = maps.asynchronous.update(slot, {}); !ok) return ok;
   if (auto ok = write_ends(maps, slot, target); !ok) return ok;
-  if (auto ok = maps.puts.config.update(slot, put_config(target, slot)); !ok) return ok;
+  if (auto ok = maps.put_config.update(slot, put_config(target, slot)); !ok) return ok;
   if (auto ok = write_config(slot, attach); !ok) return ok;
   return maps.ioc_by_tgid.update(static_cast<std::uint32_t>(target.pid), slot);
 }

@@ -28,8 +28,7 @@ class PutLog:
 
     def lost_before(self, scrape) -> int:
         """Puts that came to no sink."""
-        return sum(scrape.count("ioc_exporter_dropped_total", probe="putlog", reason=reason)
-                   for reason in ("ring_full", "share", "server_unknown"))
+        return scrape.count("ioc_exporter_dropped_total", probe="putlog", reason="full")
 
     def dropped(self, scrape) -> int:
         return scrape.sink("file")["dropped"] + self.lost_before(scrape)

@@ -175,9 +175,7 @@ Snapshot sample_snapshot() {
   snapshot.probes = {{"record_process", true, 4, 9007199254740992, 1'500'000'000},
                      {"ca_tap", false, 0, {}, {}}};
   snapshot.maps = {{"record_stats", 3, 65536}, {"record_stats", 4, 65536}, {"ca_puts", 2, 16384}};
-  snapshot.drops = {{"record_process", "lost_return", 1},
-                    {"record_process", "records_full", 0},
-                    {"ca_tap", "resync", 2, false}};
+  snapshot.drops = {{{"record_process", "unwound"}, 1}, {{"record_process", "full"}, 0}};
   snapshot.iocs[0].overhead =
       OverheadSample{.core_share = 0.0475, .timed_share = 0.0625, .nothing_counted = false};
   snapshot.http = HttpSample{{{"password", 4}, {"host", 0}}, {{"/-/reload", 1}, {"/metrics", 23}}};

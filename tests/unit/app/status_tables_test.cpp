@@ -117,7 +117,7 @@ TEST(LandingTables, NothingIsNoRows) {
   for (const LandingTable& each : landing_tables({}, kNow)) EXPECT_TRUE(each.rows.empty());
 }
 
-std::vector<std::string> facts_of(std::vector<DropSample> drops) {
+std::vector<std::string> facts_of(Drops drops) {
   exposition::StatusPage page;
   page.self.drops = std::move(drops);
   finish_status({}, page);
@@ -128,12 +128,11 @@ std::vector<std::string> facts_of(std::vector<DropSample> drops) {
 }
 
 TEST(StatusFacts, PartialCountsAreProblems) {
-  const DropSample usual{"ca_tap", "joined_late", 5, false};
-  EXPECT_THAT(facts_of({usual, {"ca_tap", "stream_gap", 0}}), ElementsAre("0 problems"));
-  EXPECT_THAT(facts_of({usual, {"ca_tap", "stream_gap", 23}, {"ca_udp", "name_cut", 1}}),
-              ElementsAre("ca_tap: 23 × stream_gap (see ioc_exporter_dropped_total)",
-                          "ca_udp: 1 × name_cut (see ioc_exporter_dropped_total)",
-                          "1 problem (bad)", "24 not counted in full (bad)"));
+  EXPECT_THAT(facts_of({{{"ca_tap", "lost"}, 0}}), ElementsAre("0 problems"));
+  EXPECT_THAT(facts_of({{{"ca_tap", "lost"}, 23}, {{"ca_udp", "cut"}, 1}}),
+              ElementsAre("ca_tap: 23 × lost (see ioc_exporter_dropped_total)",
+                          "ca_udp: 1 × cut (see ioc_exporter_dropped_total)", "1 problem (bad)",
+                          "24 not counted in full (bad)"));
 }
 
 // Of the second reading, in 2 s.

@@ -82,7 +82,6 @@ TEST_F(HostPlaces, ThoseThatAreGoneAreBounded) {
   EXPECT_EQ(facts.size(), kMost);
   EXPECT_TRUE(std::ranges::any_of(facts, [](const auto& one) { return one.name == "ps"; }));
   EXPECT_TRUE(std::ranges::none_of(facts, [](const auto& one) { return one.name == "fake0"; }));
-  EXPECT_EQ(host.gone_evicted(), 1 + 4 * kEach - kMost);
 }
 
 // Of each IOC on the page: + it runs, - it is gone, ! nothing but that is known any more.

@@ -149,10 +149,10 @@ TEST_F(CaSamplesByName, EveryIocIsAServer) {
 
 TEST_F(CaSamplesByName, DropsAndMapsAreTakenOver) {
   ca::CaTapReading reading;
-  reading.drops = {{"ca_tap", "resync", 3}};
+  reading.drops = {{{"ca_tap", "cut"}, 3}};
   reading.maps = {{"ca_channels", 5, 7}};
   add(reading);
-  EXPECT_EQ(only(self_.drops).reason, "resync");
+  EXPECT_EQ(self_.drops, (Drops{{{"ca_tap", "cut"}, 3}}));
   EXPECT_EQ(only(self_.maps).capacity, 7u);
 }
 

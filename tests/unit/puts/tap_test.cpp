@@ -167,15 +167,17 @@ TEST(CaPutTotals, BothKindsOfPutsBetweenTwoLooksHaveATime) {
   EXPECT_EQ(counts[1].last_ns, 3000u);
 }
 
-TEST(CaPutTotals, CountsUnnamedPuts) {
+TEST(CaPutTotals, CountsUnnamedPutsOfServers) {
   CaPutTotals totals(10);
-  totals.open(1, 100, labels(1, ""));
-  totals.open(2, 101, labels(1, "A"));
-  totals.observe(1, {5, 2});
-  totals.observe(2, {7, 0});
-  EXPECT_EQ(totals.unnamed(), 7u);
+  totals.open(CaPutTotals::kServerSlots | 1, 100, labels(1, ""));
+  totals.open(CaPutTotals::kServerSlots | 2, 101, labels(1, "A"));
+  totals.open(3, 102, labels(1, ""));
+  totals.observe(CaPutTotals::kServerSlots | 1, {5, 2});
+  totals.observe(CaPutTotals::kServerSlots | 2, {7, 0});
+  totals.observe(3, {11, 0});
+  EXPECT_EQ(totals.unnamed_by_server(), 7u);
   totals.forget(1);
-  EXPECT_EQ(totals.unnamed(), 7u);
+  EXPECT_EQ(totals.unnamed_by_server(), 7u);
 }
 
 TEST(CaPutTotals, TellsTheLabelsOfAChannel) {
