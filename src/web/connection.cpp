@@ -20,8 +20,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kCompressFrom = 1024;
 // civetweb has a time limit for progress, not for a whole write: so we write in pieces. A
 // piece is as large as one transmission of TCP: each costs a system call, and often wakes the
-// client.
+// client. The last ones are small: the time of a slow client is over between two of them.
 constexpr std::size_t kPiece = 64 * 1024;
+constexpr std::size_t kSmallPiece = 16 * 1024;
 // Up to this, a body is copied behind its head.
 constexpr std::size_t kOnePacket = 16 * 1024;
 constexpr std::size_t kMaxDrained = 8 * 1024;
@@ -113,7 +114,7 @@ std::string_view body_to_send(const Request& request, const Response& response,
 
 bool write_all(mg_connection* connection, std::string_view data, Clock::time_point deadline) {
   while (!data.empty()) {
-    const std::size_t piece = std::min(data.size(), kPiece);
+    const std::size_t piece = std::min(data.size(), data.size() > kPiece ? kPiece : kSmallPiece);
     const int written = mg_write(connection, data.data(), piece);
     if (written < 0 || static_cast<std::size_t>(written) != piece) return false;
     data.remove_prefix(piece);

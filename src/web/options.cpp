@@ -27,7 +27,7 @@ void add_options(OptionTable& table, Options& options) {
        {"--web.telemetry-path=PATH", "Path of the metrics",
         text(options.telemetry_path, check_path)},
        {"--web.max-requests=N",
-        "Requests answered at a time, half of them for one address; more get status 503",
+        "Requests answered at a time, a third of them for one address; more get status 503",
         whole_number(options.max_requests, 1, 1000)},
        {"--web.allowed-hosts=NAME",
         "Host names that requests may use besides its addresses and own names: NAME, .ENDING or * "

@@ -11,13 +11,16 @@ namespace ioc_exporter::web {
 
 class RequestSlots {
  public:
-  // One address has half of them at most.
+  // One IPv4 address, or the /64 of an IPv6 one, has a third of them at most: a client of both
+  // families has two, or three.
   explicit RequestSlots(std::size_t most) : most_(most) {}
 
   // Holds a slot while it exists, if there was one. In any thread.
   class Slot {
    public:
-    Slot(RequestSlots& slots, const std::string& address);
+    // Where the client is not `known`, only one of the first half: guesses of passwords leave the
+    // other one free.
+    Slot(RequestSlots& slots, const std::string& address, bool known);
     ~Slot();
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
@@ -26,7 +29,7 @@ class RequestSlots {
 
    private:
     RequestSlots& slots_;
-    const std::string address_;
+    const std::string network_;
     bool has_place_;
   };
 
@@ -34,7 +37,7 @@ class RequestSlots {
   const std::size_t most_;
   std::mutex mutex_;
   std::size_t taken_ = 0;
-  std::map<std::string, std::size_t> addresses_;
+  std::map<std::string, std::size_t> networks_;
 };
 
 }  // namespace ioc_exporter::web

@@ -24,8 +24,9 @@
 namespace ioc_exporter::web {
 namespace {
 
-// Connections that are served at a time. Each takes a thread and some 40 KiB, a slow one for six
-// seconds at most.
+// Connections that are served at a time, whoever makes them: one client with so many keeps all
+// others out. Each takes a thread and some 40 KiB, a slow one for some six seconds, one that takes
+// a large answer as slowly as it may (connection.cpp) for 30.
 constexpr std::size_t kMostConnections = 400;
 constexpr std::size_t kLeastSpareThreads = 4;        // beyond max_requests
 constexpr const char* kWaitingConnections = "1024";  // in the kernel, for a free thread
@@ -124,8 +125,7 @@ struct Server::State {
 
 // These must work when the host is in trouble.
 bool Server::State::is_free(const Request& request) const {
-  return (options.unlimited.contains(request.path) || options.actions.contains(request.path)) &&
-         (!options.knows || options.knows(request));
+  return options.unlimited.contains(request.path) || options.actions.contains(request.path);
 }
 
 Admission Server::State::admit(const Request& request, bool has_place) const {
@@ -199,7 +199,8 @@ void Server::State::answer(mg_connection* connection) {
   const Request request = read_request(connection);
   drain_body(connection);
   std::optional<RequestSlots::Slot> slot;
-  if (!is_free(request)) slot.emplace(slots, request.remote);
+  const bool known = !options.knows || options.knows(request);
+  if (!known || !is_free(request)) slot.emplace(slots, request.remote, known);
   Admission admission = admit(request, !slot || slot->has_place());
   Response response =
       admission.refusal ? std::move(*admission.refusal) : respond(request, admission.user);
@@ -390,6 +391,10 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
 Server::~Server() {
   if (!state_->context) return;
   state_->stopping = true;
+  if (ports_.empty()) {  // it is not known where it listens
+    mg_stop(state_->context);
+    return;
+  }
   // civetweb looks at its stop flag once in 2 s while no client comes.
   const auto stopped = std::async(std::launch::async, mg_stop, state_->context);
   while (stopped.wait_for(kWakeInterval) != std::future_status::ready)

@@ -17,7 +17,7 @@ TEXT, NUMBER, FLAG = str, int, bool
 NAMES = {TEXT: TEXT}  # any keys
 META = {"name": TEXT, "namespace": TEXT, "labels": NAMES}
 PROBE = {"httpGet": {"path": TEXT, "port": TEXT}, "initialDelaySeconds": NUMBER, "periodSeconds": NUMBER,
-         "timeoutSeconds": NUMBER}
+         "timeoutSeconds": NUMBER, "failureThreshold": NUMBER}
 PROFILE = {"type": TEXT}
 CONTAINER = {
     "name": TEXT, "image": TEXT, "args": [TEXT], "ports": [{"name": TEXT, "containerPort": NUMBER, "protocol": TEXT}],

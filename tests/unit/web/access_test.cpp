@@ -72,21 +72,25 @@ TEST(AllowedHosts, InvalidNamesAreErrors) {
     EXPECT_FALSE(check_allowed_host(text)) << text;
 }
 
-TEST(RequestSlots, OneAddressHasHalf) {
+TEST(RequestSlots, OneAddressHasAThirdAndGuessesHaveHalf) {
   RequestSlots slots(8);
   std::list<RequestSlots::Slot> held;
-  const auto taken = [&](const std::string& address) {
+  const auto taken = [&](const std::string& address, bool known = true) {
     int count = 0;
-    for (int i = 0; i < 9; ++i) count += held.emplace_back(slots, address).has_place();
+    for (int i = 0; i < 9; ++i) count += held.emplace_back(slots, address, known).has_place();
     return count;
   };
-  EXPECT_EQ(taken("192.0.2.1"), 4);
-  EXPECT_EQ(taken("192.0.2.2"), 4);
-  EXPECT_EQ(taken("192.0.2.3"), 0);
+  EXPECT_EQ(taken("192.0.2.1"), 2);
+  EXPECT_EQ(taken("2001:db8::1", false), 2);
+  EXPECT_EQ(taken("2001:db8::2"), 0);
+  EXPECT_EQ(taken("fe80::1%eth0", false), 0);
+  EXPECT_EQ(taken("fe80::1%eth0"), 2);
+  EXPECT_EQ(taken("2001:db8:0:1::1"), 2);
+  EXPECT_EQ(taken("192.0.2.2"), 0);
   held.clear();
-  EXPECT_EQ(taken("192.0.2.3"), 4);
+  EXPECT_EQ(taken("192.0.2.2"), 2);
   RequestSlots one(1);
-  EXPECT_TRUE(RequestSlots::Slot(one, "192.0.2.1").has_place());
+  EXPECT_TRUE(RequestSlots::Slot(one, "192.0.2.1", false).has_place());
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ TEST(ServerLife, BadAddressesAreRefused) {
 
 TEST(ServerLife, ManyRequestsAtATime) {
   ServerOptions options = options_on({"127.0.0.1:0"});
-  options.max_requests = 16;
+  options.max_requests = 24;
   const auto server = start(std::move(options));
   std::atomic<int> right{0};
   std::vector<std::thread> clients;
@@ -174,7 +174,7 @@ TEST(ServerLife, ManyRequestsAtATime) {
   EXPECT_EQ(right, 40);
 }
 
-// One address has half of the slots, and answers that cost nothing need none.
+// Of two slots each address has one, and answers that cost nothing need none.
 TEST(ServerLife, OverTheLimitIs503) {
   Gate gate;
   ServerOptions options = options_on({"127.0.0.1:0"});
