@@ -49,15 +49,18 @@ struct iocx_ca_server {
 };
 
 /*
- * The element of ca_watched: one bit for each port, TCP and UDP alike. Whoever inserts a port into ca_ports, which fails when it is there already, sets its bit. Only user space removes ports:
- * first the bit, then the entry.
+ * The element of ca_watched: one bit for each port, TCP and UDP alike. Whoever inserts a port into ca_ports, which fails
+ * when it is there already, sets its bit. Only user space removes ports: first the bit, then the entry.
  */
 #define IOCX_CA_PORT_WORDS 1024
 struct iocx_ca_port_set {
 	__u64 words[IOCX_CA_PORT_WORDS];
 };
 
-/* Value of ca_ports, by port. Programs write the second where a server of this host whose IOC is to come shows that it is there. */
+/*
+ * Value of ca_ports, by port. Programs write the second where a server of this host whose IOC is to come shows that it
+ * is there.
+ */
 #define IOCX_CA_PORT_WATCHED 1u
 #define IOCX_CA_PORT_SPOKE 2u
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
  * The filter on the packet socket: finds the TCP segments and UDP datagrams with a watched port and passes them to
- * tap/tap.bpf.c or tap/udp.bpf.c by a tail call. It always returns 0, so that no packet is queued, changed or delayed. Channel Access has IPv4 addresses only.
+ * tap/tap.bpf.c or tap/udp.bpf.c by a tail call. It always returns 0, so that no packet is queued, changed or delayed.
+ * Channel Access has IPv4 addresses only.
  *
  * The program is small, since the size of a filter counts against net.core.optmem_max, 20 KiB by default before 6.7
  * (__sk_filter_charge()).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Data that the filter on the packet sockets (tap/packet.bpf.c) passes to the programs for segments and datagrams
+ * Data that the filter on the packet socket (tap/packet.bpf.c) passes to the programs for segments and datagrams
  * (tap/tap.bpf.c, tap/udp.bpf.c), and the maps that all of them share. User space makes the maps once, for ca_tap, and
  * gives them to the other objects.
  */

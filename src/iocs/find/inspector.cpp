@@ -199,9 +199,8 @@ Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection*
 }
 
 // The file is reached through map_files, which leads to the very file that is mapped also when it
-// was deleted or belongs to another mount namespace. It needs CAP_SYS_ADMIN or
-// CAP_CHECKPOINT_RESTORE (Linux 5.9); without, the path is taken, if it still leads to the same
-// inode.
+// was deleted or belongs to another mount namespace. It needs CAP_CHECKPOINT_RESTORE (Linux 5.9);
+// without, the path is taken, if it still leads to the same inode.
 std::vector<Inspector::Module> Inspector::open_modules(const ProcessStat& stat, Inspection& found) {
   const pid_t pid = stat.id.pid;
   std::vector<Module> modules;

@@ -6,11 +6,14 @@ namespace {
 // A listener whose holder is in none of /proc's processes (it came since they were listed, or is in
 // a pid namespace that is not seen) is looked for so many times.
 constexpr unsigned kMostSearches = 5;
+// The files of another namespace take milliseconds: while none of its IOCs is young, they are read
+// so often.
+constexpr std::chrono::seconds kOthersInterval{5};
 
 }  // namespace
 
 void ListenerWatch::look(FoundProcesses& processes, FinderClock::time_point now) {
-  NamespaceListeners listeners = read_all(processes);
+  NamespaceListeners listeners = read_all(processes, now);
   const bool same = listeners == listeners_;
   listeners_ = std::move(listeners);
   if (!same || std::exchange(stale_, false)) find_owners(processes, now);
@@ -48,18 +51,31 @@ void ListenerWatch::find_owners(FoundProcesses& processes, FinderClock::time_poi
 }
 
 // In the exporter's namespace, and in those of the IOCs that are watched.
-ListenerWatch::NamespaceListeners ListenerWatch::read_all(const FoundProcesses& processes) {
+ListenerWatch::NamespaceListeners ListenerWatch::read_all(const FoundProcesses& processes,
+                                                          FinderClock::time_point now) {
   NamespaceListeners listeners;
+  std::set<std::uint64_t> changing;
+  for (const auto& [pid, process] : processes)
+    if (is_followed(process) && now - process.tracked->found < young_)
+      changing.insert(process.tracked->ioc.net_namespace);
   if (auto own = read_listeners(own_table_)) listeners.emplace(own_namespace_, std::move(*own));
   for (const auto& [pid, process] : processes) {
     if (!is_followed(process)) continue;
     // Through the first of the namespace that still answers.
     const std::uint64_t net = process.tracked->ioc.net_namespace;
     if (listeners.contains(net)) continue;
+    const auto kept = listeners_.find(net);
+    if (kept != listeners_.end() && !changing.contains(net) && now - read_[net] < kOthersInterval) {
+      listeners.insert(*kept);
+      continue;
+    }
     auto table = SocketTable::of_process(fs_, pid);
     auto its = table ? read_listeners(*table) : Result<Listeners>(table.error());
-    if (its) listeners.emplace(net, std::move(*its));
+    if (!its) continue;
+    listeners.emplace(net, std::move(*its));
+    read_[net] = now;
   }
+  std::erase_if(read_, [&](const auto& one) { return !listeners.contains(one.first); });
   return listeners;
 }
 

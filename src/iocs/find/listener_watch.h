@@ -55,7 +55,7 @@ class ListenerWatch {
   };
   using NamespaceListeners = std::map<std::uint64_t, Listeners>;  // by network namespace
 
-  NamespaceListeners read_all(const FoundProcesses& processes);
+  NamespaceListeners read_all(const FoundProcesses& processes, FinderClock::time_point now);
   void find_owners(FoundProcesses& processes, FinderClock::time_point now);
 
   const RootedFs& fs_;
@@ -63,7 +63,8 @@ class ListenerWatch {
   std::uint64_t own_namespace_;
   bool stale_ = true;
   SocketTable own_table_{SocketTable::of_thread(fs_)};
-  NamespaceListeners listeners_;  // at the last look
+  NamespaceListeners listeners_;                           // at the last look
+  std::map<std::uint64_t, FinderClock::time_point> read_;  // of other namespaces, when
   std::set<Listener> unclaimed_;
   std::map<Listener, Speaking> speaking_;  // of unclaimed ones
   OwnedSockets own_sockets_;               // the exporter's

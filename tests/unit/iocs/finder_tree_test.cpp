@@ -48,6 +48,29 @@ TEST_F(FinderOnTree, StartsAndEnds) {
   EXPECT_TRUE(finder_.iocs().empty());
 }
 
+TEST_F(FinderOnTree, ListenersOfAnotherNamespaceAreReadNowAndThen) {
+  const auto listens = [&](const std::string& inode) {
+    folder_.write("/proc/7/net/tcp",
+                  "   0: 0100007F:13C8 00000000:0000 0A 0:0 00:0 0 0 0 " + inode + " 1\n");
+  };
+  const auto seen = [&](int after) {
+    poll(after);
+    return only(finder_.unclaimed()).inode;
+  };
+  put({.pid = 7});
+  listens("50");
+  EXPECT_EQ(seen(1), 50u);
+  listens("51");
+  EXPECT_EQ(seen(1), 51u) << "the IOC is young";
+  EXPECT_EQ(seen(20), 51u);
+  listens("52");
+  EXPECT_EQ(seen(1), 51u);
+  EXPECT_EQ(seen(4), 52u);
+  put({.pid = 8});
+  listens("53");
+  EXPECT_EQ(seen(1), 53u) << "an IOC came";
+}
+
 TEST_F(FinderOnTree, MapsAreReadForAReasonOnly) {
   for (int pid = 10; pid < 110; ++pid) put({.pid = pid, .executable = TARGET_PLAIN});
   poll();
