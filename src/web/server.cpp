@@ -116,7 +116,7 @@ struct Server::State {
   std::shared_ptr<const Tls> first;         // given to civetweb at its start, unused afterwards
   std::atomic<bool> shaking_hands = false;  // with itself
   mg_context* context = nullptr;
-  std::string address;                 // its first, in figures
+  std::string own_address;             // the first, in figures
   std::atomic<bool> stopping = false;  // streams end
   std::mutex log_mutex;
   bool starting = true;        // guarded by log_mutex
@@ -383,7 +383,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     server->ports_.push_back(addresses[i].port);
     server->addresses_.push_back(addresses[i].text());
   }
-  server->state_->address = addresses.front().numeric;
+  server->state_->own_address = addresses.front().numeric;
   if (auto works = server->state_->shake_hands(addresses); !works) return works.error();
   return server;
 }
@@ -398,7 +398,7 @@ Server::~Server() {
   // civetweb looks at its stop flag once in 2 s while no client comes.
   const auto stopped = std::async(std::launch::async, mg_stop, state_->context);
   while (stopped.wait_for(kWakeInterval) != std::future_status::ready)
-    (void)connect_to(state_->address, ports_.front(), kWakeInterval);
+    (void)connect_to(state_->own_address, ports_.front(), kWakeInterval);
 }
 
 }  // namespace ioc_exporter::web

@@ -2,11 +2,8 @@
 
 #ifdef IOC_EXPORTER_TLS
 
-#include <netdb.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 
 #include <algorithm>
 #include <ctime>
@@ -14,7 +11,7 @@
 #include <vector>
 
 #include "base/rooted_fs.h"
-#include "base/unique_fd.h"
+#include "web/listen_address.h"
 #include "web/openssl_handles.h"
 
 namespace ioc_exporter::web {
