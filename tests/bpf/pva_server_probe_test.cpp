@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "pva_server.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::pva {
 namespace {
@@ -67,7 +68,7 @@ class PvaServerProbeTest : public ::testing::Test {
       counts[one.labels][one.reason == "no_write_access" ? 0 : 1] += one.count;
     return counts;
   }
-  std::uint64_t dropped(iocx_server_drop cause) const {
+  std::uint64_t dropped(iocx_server_drop cause) {
     return value_of(
         kernel::sum_per_cpu_counters(probe_->object().maps().drops, IOCX_PVA_DROPS))[cause];
   }
