@@ -31,8 +31,8 @@ inline constexpr std::size_t kLeastDescriptors = 512;
 Result<void> take_all_descriptors();
 
 // Root's rights, and the system calls that an exporter which runs does not make, for what
-// start_helpers() left to others to do. To be called before the first thread is started: they all
-// inherit what is left.
+// start_attach_helper() left to others to do. To be called before the first thread is started: they
+// all inherit what is left.
 Result<void> confine(const Options& options);
 
 }  // namespace ioc_exporter::app
