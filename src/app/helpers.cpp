@@ -14,6 +14,7 @@
 #include "app/rooms.h"
 #include "app/sandbox.h"
 #include "base/http_client.h"
+#include "base/log.h"
 #include "base/rooted_fs.h"
 #include "functions/functions_object.h"
 #include "iocs/memory/reader_wire.h"
@@ -56,7 +57,11 @@ std::vector<cap_value_t> rights_to_attach(const Options& options,
   Result<void> tried;
   const bool links = std::ranges::all_of(attachers, &iocs::Attacher::has_links);
   const auto alone = with_only(rights, [&tried] { tried = kernel::try_uprobe_link(); });
-  if (!links || !alone || !tried) rights.push_back(CAP_SYS_ADMIN);
+  if (links && alone && tried) return rights;
+  rights.push_back(CAP_SYS_ADMIN);
+  const Result<void>& failed = alone ? tried : alone;
+  log::info("ioc_exp-attach keeps CAP_SYS_ADMIN: {}",
+            failed ? "programs for links are not loaded" : failed.error().message());
   return rights;
 }
 

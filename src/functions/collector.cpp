@@ -71,7 +71,7 @@ void FunctionsCollector::describe(const Descriptions& descriptions,
   const auto usable =
       is_enabled_ ? in_initial_pid_namespace(host_.fs(), "count functions") : Result<void>();
   is_usable_ = static_cast<bool>(usable);
-  if (!usable) why_not_ = kernel::explain_load_error(kProbe, usable.error());
+  if (!usable) why_not_ = kernel::explain_load_error(usable.error());
   if (all == asked_for_) return;
   asked_for_ = all;
   for (const ListProblem& problem : take_out_unusable(all)) log::warn("{}", problem.line);
@@ -95,7 +95,7 @@ void FunctionsCollector::load(TimePoint now) {
   auto object = FunctionsObject::load(server_, helper_);
   const std::scoped_lock lock(mutex_);
   trouble_.report("load probe functions", object ? Result<void>() : object.error());
-  why_not_ = object ? "" : kernel::explain_load_error(kProbe, object.error());
+  why_not_ = object ? "" : kernel::explain_load_error(object.error());
   if (!object) return static_cast<void>(load_again_.failed(now, why_not_));
   object_.emplace(std::move(*object));
   start_watch();

@@ -36,10 +36,11 @@ bool is_refused(const Error& error) {
          error.code == std::errc::permission_denied;
 }
 
-std::string explain_load_error(const std::string& probe, const Error& error, const RootedFs& fs) {
+std::string explain_load_error(const Error& error, const RootedFs& fs) {
   if (is_refused(error) && !may_attach(fs))
-    return "load probe " + probe + ": " + error.code.message() +
-           ": CAP_SYS_ADMIN is missing (run ioc_exporter as root, or by its unit)";
+    return error.message() +
+           ": a capability is missing (CAP_BPF, CAP_PERFMON, CAP_NET_RAW; CAP_SYS_ADMIN where "
+           "probes are perf events)";
   // libbpf takes such a kernel for an old one, and asks for a function that is refused, too.
   if (error.code == std::errc::invalid_argument && is_locked_down(fs))
     return error.message() +

@@ -8,10 +8,9 @@
 
 namespace ioc_exporter::kernel {
 
-// libbpf explains a refusal by a kernel without BPF; nearly always the reason is that we are not
-// root, or that the kernel is locked down.
-std::string explain_load_error(const std::string& probe, const Error& error,
-                               const RootedFs& fs = RootedFs());
+// Its message, with what libbpf does not think of: a capability that is missing, a kernel that is
+// locked down.
+std::string explain_load_error(const Error& error, const RootedFs& fs = RootedFs());
 
 // For want of a right.
 bool is_refused(const Error& error);

@@ -30,7 +30,7 @@ constexpr std::uint32_t kMiB = 1024 * 1024;
 PutLogRing::PutLogRing(const Options& options) : options_(options) {
   if (!options_.enabled) return;
   if (auto made = make(); !made) {
-    problem_ = kernel::explain_load_error(kProbe, made.error());
+    problem_ = kernel::explain_load_error(made.error());
     ring_.reset();
   }
 }

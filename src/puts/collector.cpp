@@ -48,14 +48,14 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
   totals_->expiry = options_.put_expiry;
   if (!options_.enabled) return;
   if (auto loaded = load_tap(setup); !loaded) {
-    why_no_tap_ = kernel::explain_load_error(kTapProbe, loaded.error());
+    why_no_tap_ = kernel::explain_load_error(loaded.error());
     why_no_udp_ = "it needs ca_tap";
   } else if (loaded = load_udp(); !loaded) {
-    why_no_udp_ = kernel::explain_load_error(kUdpProbe, loaded.error());
+    why_no_udp_ = kernel::explain_load_error(loaded.error());
   }
   if (!options_.server_probe) return;
   if (auto loaded = load_server_probe(setup); !loaded)
-    why_no_server_probe_ = kernel::explain_load_error(kCaServerProbe, loaded.error());
+    why_no_server_probe_ = kernel::explain_load_error(loaded.error());
 }
 
 Result<void> CaCollector::load_tap(const Setup& setup) {

@@ -24,8 +24,7 @@ RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options,
     : host_(host), options_(options), traces_(traces), memory_(host.reader(), options.stuck_after) {
   set_bounds({});
   if (options_.enabled)
-    if (auto loaded = load(); !loaded)
-      why_not_ = kernel::explain_load_error(kProbe, loaded.error());
+    if (auto loaded = load(); !loaded) why_not_ = kernel::explain_load_error(loaded.error());
 }
 
 Result<void> RecordsCollector::load() {

@@ -16,7 +16,7 @@ constexpr std::uint32_t kMiB = 1024 * 1024;
 TraceMaps::TraceMaps(const Options& options) {
   if (!options.enabled) return;
   if (auto made = make(options); !made) {
-    problem_ = kernel::explain_load_error("traces", made.error());
+    problem_ = kernel::explain_load_error(made.error());
     ring_.reset();
   }
 }

@@ -204,7 +204,8 @@ TEST_F(PvaTapStreamTest, AValueThatFeignsMessagesDoesNoLastingHarm) {
   const Bytes before(back_, 0), back = before + update + answer + answer;
   circuit.part(kBack, back, back_ + 100, back_ + update.size());
   circuit.acknowledge(kBack, back_ + update.size());
-  EXPECT_EQ(drop(IOCX_CA_DROP_GAP), 2u);  // the bytes that are missing, and the message that is none
+  EXPECT_EQ(drop(IOCX_CA_DROP_GAP),
+            2u);  // the bytes that are missing, and the message that is none
   circuit.part(kForth, to_server, to_server.size() - put.size(), to_server.size());
   circuit.part(kBack, back, back_ + update.size(), back.size());
   EXPECT_EQ(counted("A"), (PvaCounts{1, 0, 1, 0}));

@@ -20,7 +20,9 @@ RIGHTS = {"all": [], "no packets": WITHOUT_PACKETS, "no uprobes": WITHOUT_UPROBE
           "neither": WITHOUT_PACKETS + WITHOUT_UPROBES}
 if ", uprobe links" in run_exporter("--version").stdout:
     RIGHTS["no sys_admin"] = WITHOUT_SYS_ADMIN
-SOURCES = {"all": "server", "no packets": "server", "no uprobes": "packets", "neither": "none", "no sys_admin": "server"}
+    RIGHTS["no packets, no sys_admin"] = WITHOUT_PACKETS + WITHOUT_SYS_ADMIN
+SOURCES = {"no uprobes": "packets", "neither": "none"}
+NO_PACKETS = {"no packets", "neither", "no packets, no sys_admin"}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,7 @@ def put(client, writes: int, notifies: int) -> None:
 
 @pytest.mark.parametrize("rights", RIGHTS)
 def test_counts_with_each_set_of_rights(ioc, start_exporter, raw_client, rights):
-    source, with_packets = SOURCES[rights], rights not in ("no packets", "neither")
+    source, with_packets = SOURCES.get(rights, "server"), rights not in NO_PACKETS
     exporter = start_exporter(f"--ioc.include={ioc.name}", sees=[ioc], prefix=RIGHTS[rights])
     exporter.wait_scrape(lambda page: page.put_source(ioc) == source, f"puts are told by {source}")
     client = raw_client(ioc, rights.replace(" ", "-"))
@@ -73,8 +75,8 @@ def test_packets_count_each_put_while_probes_are_refused(ioc, start_exporter, ra
 def test_check_names_missing_rights(ioc, rights):
     said = run_exporter("--check", f"--ioc.include={ioc.name}", prefix=RIGHTS[rights]).stdout
     missing = "ca_tap +missing: open packet socket for ca_tap: Operation not permitted"
-    assert bool(re.search(missing, said)) == (rights in ("no packets", "neither")), said
-    assert bool(re.search("ca_udp +missing: it needs ca_tap", said)) == (rights in ("no packets", "neither")), said
+    assert bool(re.search(missing, said)) == (rights in NO_PACKETS), said
+    assert bool(re.search("ca_udp +missing: it needs ca_tap", said)) == (rights in NO_PACKETS), said
     refused = "record_process +missing: attach uprobe .*: Operation not permitted"
     assert bool(re.search(refused, said)) == (rights in ("no uprobes", "neither")), said
     for kept, sentence in (("no uprobes", "Its puts are counted from packets: attach uprobe write_action in"),

@@ -106,7 +106,7 @@ void ExitWatch::open() {
   if (object)
     object_ = std::move(*object);
   else
-    problem_ = kernel::explain_load_error(kProbe, object.error());
+    problem_ = kernel::explain_load_error(object.error());
 }
 
 std::vector<ExitWatch::Ended> ExitWatch::follow(const Live& live, Clock::time_point now) {

@@ -18,6 +18,9 @@ constexpr milliseconds kShort{100};
 constexpr int kRest = 100;  // times what the reading took
 constexpr std::chrono::seconds kLongestRest{30};
 
+// Without the bytes over each connection nothing tells when something may have changed.
+constexpr std::chrono::seconds kPauseWithoutBytes{10};
+
 }  // namespace
 
 CaSamples open_at(const std::string& ioc, const CaServerTables& tables) {
@@ -105,8 +108,11 @@ Result<CaInventory::Sockets> CaInventory::read_sockets(const Server& server) con
 bool CaInventory::is_due(const State& state, const Connections& connections,
                          Clock::time_point now) {
   if (!state.retry.is_due(now)) return false;
-  const bool is_old = state.told.open == nullptr || now - state.read >= kLongestPause;
-  return is_old || !state.settled || connections != state.connections;
+  const bool with_bytes =
+      std::ranges::all_of(connections, [](const auto& one) { return one.received.has_value(); });
+  const auto pause = with_bytes ? kLongestPause : kPauseWithoutBytes;
+  const bool is_old = state.told.open == nullptr || now - state.read >= pause;
+  return is_old || (with_bytes && !state.settled) || connections != state.connections;
 }
 
 void CaInventory::look_at(const Server& server, const Result<Sockets>& sockets, State& state) {

@@ -4,8 +4,10 @@
 // A server is read when something may have changed: the kernel says how many bytes came in over
 // each connection, and a client opens, closes and monitors nothing without sending some. What
 // changes without them (access rights), or long after the server has read them (it waits for a
-// put-callback of the same client first), is seen within kLongestPause. The numbers were right at
-// one moment, at most kOldest ago, or they are absent and the status says why.
+// put-callback of the same client first), is seen within kLongestPause. Of another network
+// namespace the kernel shows no bytes: a server there is read when connections come and go, and
+// every ten seconds. The numbers were right at one moment, at most kOldest ago, or they are absent
+// and the status says why.
 //
 // A thread of its own reads: an IOC may make it wait. In any thread.
 #pragma once

@@ -50,7 +50,7 @@ PvaCollector::PvaCollector(iocs::Host& host, const Setup& setup, ca::CaCollector
     probe_.emplace(std::move(*probe));
     packets_.set_pva_probe(&*probe_);
   } else {
-    why_not_ = kernel::explain_load_error(ca::kPvaServerProbe, probe.error());
+    why_not_ = kernel::explain_load_error(probe.error());
   }
 }
 

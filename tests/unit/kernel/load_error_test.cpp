@@ -15,15 +15,15 @@ std::string explained(std::errc cause, const char* capabilities, const char* loc
   const TemporaryFolder root;
   root.write("/proc/self/status", std::string("Name:\tx\nCapEff:\t") + capabilities + "\nX:\t1\n");
   root.write(kLockdown, lockdown);
-  return explain_load_error("it", Error{std::make_error_code(cause), "load object it"},
+  return explain_load_error(Error{std::make_error_code(cause), "load object it"},
                             RootedFs(root.path()));
 }
 
 TEST(LoadError, ARightIsMissing) {
   for (const char* capabilities : {"0000008000082004", "000000c000000000"})
     EXPECT_EQ(explained(std::errc::operation_not_permitted, capabilities, "[none] integrity"),
-              "load probe it: Operation not permitted: CAP_SYS_ADMIN is missing (run ioc_exporter "
-              "as root, or by its unit)");
+              "load object it: Operation not permitted: a capability is missing (CAP_BPF, "
+              "CAP_PERFMON, CAP_NET_RAW; CAP_SYS_ADMIN where probes are perf events)");
 }
 
 TEST(LoadError, AUserWithTheRightIsNotToldThatItIsMissing) {

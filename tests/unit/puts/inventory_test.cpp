@@ -156,6 +156,27 @@ TEST_F(Inventory, IsReadTwiceAfterBytesCameAndThenRests) {
       << "a connection without a byte is news as well";
 }
 
+TEST_F(Inventory, WhereTheBytesAreNotKnownItIsReadNowAndThen) {
+  const Circuit circuit = connect("ann", "h1");
+  CaInventory by_files{RootedFs("/."), reader_};  // not known for the host's own root
+  const auto circuits = [&] {
+    by_files.look({server_});
+    CaSamples samples;
+    samples.ca_servers.emplace_back().ioc = "x";
+    by_files.add_to(samples);
+    return samples.ca_servers[0].open_known ? samples.ca_servers[0].circuits : 0;
+  };
+  const auto begun = std::chrono::steady_clock::now();
+  while (circuits() != 1) std::this_thread::yield();
+  for (int i = 0; i < 7; ++i) circuits();
+  const int asked = reader_->asked;
+  if (std::chrono::steady_clock::now() - begun < std::chrono::seconds(10)) {
+    EXPECT_EQ(asked, 1);
+  }
+  const Circuit other = connect("bob", "h2");
+  while (circuits() != 2) std::this_thread::yield();
+}
+
 TEST_F(Inventory, AnUnknownPlaceOfFlowControlLeavesThatOut) {
   const Circuit circuit = connect("ann", "h1");
   circuit.raw->events = 0;
