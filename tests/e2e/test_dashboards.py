@@ -147,7 +147,7 @@ def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, start
     ioc = start_ioc("demo", RECORDS, access_security=ACCESS)
     drivers = Drivers(start_ioc)
     (log_dir / "site.yml").write_text(SITE)
-    exporter = start_exporter(f"--config.file={log_dir}/site.yml", "--functions.presets=auto", sees=[ioc])
+    exporter = start_exporter(f"--config.file={log_dir}/site.yml", "--functions.presets=auto", "--collector.searches", sees=[ioc])
     prometheus = started.add(Prometheus(log_dir, {"ioc_exporter": f"127.0.0.1:{exporter.port}/metrics"},
                                         rules=rules_without_patience(log_dir))).wait_scraped()
     puts = Puts(raw_client, ioc)
