@@ -150,11 +150,8 @@ static void *run(void *argument)
 		prctl(PR_SET_NAME, kind->thread);
 	if (kind->call == call_inside)
 		open_channel(load);
-	for (; load->batches > 0; load->batches--) {
+	for (; load->batches > 0; load->batches--)
 		printf("%.1f ", ns_a_call(load));
-		if (kind->call == call_once)
-			usleep(20000);
-	}
 	printf("\n");
 	fflush(stdout);
 	if (kind->call == call_inside)
