@@ -112,7 +112,7 @@ def test_each_write_has_its_writer(ioc, start_exporter, raw_client, tmp_path):
         (i, "ok", "forbidden", "no other") for i in range(1, 12)]
     assert all(put["seconds"] > 0 for put in bad)
     switched, = (put for put in told if put["pv"] == "I:bo")
-    assert (switched["old"], switched["value"], switched["action"], switched["rule"]) == ("Off", 1, "expected", "default")
+    assert (switched["old"], switched["value"], switched["action"], switched["rule"]) == ("Off", "On", "expected", "default")
 
     page = exporter.scrape()
     writes = {(labels["record"], labels["source"]): value for labels, value in page.series(WRITES, ioc=ioc.name)}

@@ -241,7 +241,7 @@ def test_the_command_follows(place, connect):
     assert lines[-23:] == [put for put in sent if put["pv"] == "O:b"]
     head, *rows = shown.decode().splitlines()  # for people, on a terminal
     rows = [row for row in rows if client in row]
-    assert head.split() == ["TIME", "IOC", "PV", "OLD", "NEW", "CLIENT", "PROCESS", "USER", "RESULT", "POLICY"]
+    assert head.split() == ["TIME", "IOC", "PV", "OLD", "NEW", "CLIENT", "USER", "RESULT", "POLICY"]
     assert len(rows) == 23
     for row in rows:
         assert row.startswith("\x1b[31m") and "outlets" in row and "***" in row and "unexpected: default" in row
