@@ -49,12 +49,4 @@ static __always_inline void *add_entry(void *map, const void *key, const void *f
 	return bpf_map_lookup_elem(map, key);
 }
 
-/* The value of the key, added when it was not there. */
-static __always_inline void *find_or_add(void *map, const void *key, const void *fresh)
-{
-	void *value = bpf_map_lookup_elem(map, key);
-
-	return value ? value : add_entry(map, key, fresh);
-}
-
 #endif

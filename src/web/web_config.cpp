@@ -181,7 +181,7 @@ Result<WebConfig> parse_web_config(const std::string& text, const std::string& n
     if (file.has("rate_limit"))  // of 0.2.0
       config.gone.push_back(name +
                             ": rate_limit has no effect any more: --web.max-requests bounds the "
-                            "requests at a time, half of them for one address");
+                            "requests at a time, a third of them for one address");
   });
   if (!good) return good.error();
   return config;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string_view>
-#include <vector>
 
 #include "exposition/encoder.h"
 #include "exposition/shared_families.h"
@@ -21,14 +20,12 @@ constexpr std::string_view protocol_of(bool by_pva) {
 // Values of the label `op` of puts by PV Access: PUT and PUT_GET, RPC.
 inline constexpr std::string_view kPvaPutOp = "put";
 inline constexpr std::string_view kPvaCallOp = "rpc";
-constexpr bool is_pva_op(std::string_view op) {
-  return op == kPvaPutOp || op == kPvaCallOp;
-}
 // Of either protocol.
 constexpr std::string_view op_name(PutOp op, bool by_pva) {
   if (by_pva) return op == PutOp::write ? kPvaPutOp : kPvaCallOp;
   return op == PutOp::write ? "write" : "write_notify";
 }
+
 // Puts, with the time of the last of each, those that failed, gateways, durations, and who is
 // connected. Samples with the same labels are one series: their sum, or the latest time. `encoder`
 // makes the labels.
