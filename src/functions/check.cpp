@@ -31,7 +31,7 @@ class KnownFamilies {
  public:
   // The problem; "" = none.
   std::string add(const OwnFamily& family, const std::string& type) {
-    const auto [known, is_new] = families_.try_emplace(family.name, type, family.help);
+    const auto [known, is_new] = families_.try_emplace(family.name, KnownFamily{type, family.help});
     const auto& [name, facts] = *known;
     if (facts.type != type) return name + " is " + type + " here, and " + facts.type + " elsewhere";
     if (facts.help != family.help) return name + " has another help text elsewhere";
