@@ -1,4 +1,4 @@
-// Common to all alerts: the links to their page, and their labels area and owner.
+// Common to all alerts: the link to their page, and the labels area and owner.
 {
   local config = $._config,
 
@@ -12,10 +12,17 @@
     '{{ if not (match "^https?://" $at) }}%s://{{ end }}{{ $at }}{{ if not (match ":[0-9]+/?$" $at) }}:%d{{ end }}'
     % [config.exporterScheme, config.exporterPort],
 
-  // As the site's file of the host says, unless Prometheus knows better. Never empty: ALERTS would have this text then.
-  local ofHost(name) =
-    '{{ with $labels.%(name)s }}{{ . }}{{ else }}{{ with printf "instance:epics_host_info:last{job=%%q, instance=%%q, %(name)s!=\\"\\"}" $labels.job $labels.instance | query }}{{ . | first | label "%(name)s" }}{{ else }}unknown{{ end }}{{ end }}'
-    % { name: name },
+  local indented(text) = '  ' + std.strReplace(std.rstripChars(text, '\n'), '\n', '\n  '),
+
+  // Labels area and owner: of the target or of the host's site file, as the exporter says, or said when it answered last. They
+  // are joined, not asked for by a template: the first evaluation of an alert has them. Always one series a target, or the alert
+  // would be lost.
+  local ofHost(expr) = |||
+    (
+    %s
+    ) * on (job, instance) group_left (area, owner) topk by (job, instance) (1,
+      epics_host_info or on (job, instance) instance:epics_host_info:last or on (job, instance) 0 * up{job="%s"} + 1)
+  ||| % [indented(expr), config.job],
 
   exporterRunbookURL(alert, exporter):: config.exporterRunbookURLPattern % { alert: alert, exporter: exporter },
 
@@ -26,6 +33,6 @@
         runbook_url: config.runbookURLPattern % { alert: rule.alert },
         runbook_on_exporter: at + $.exporterRunbookURL(rule.alert, exporter),
       },
-      labels+: if std.member(withoutHost, rule.alert) then {} else { area: ofHost('area'), owner: ofHost('owner') },
+      expr: if std.member(withoutHost, rule.alert) then super.expr else ofHost(super.expr),
     },
 }
