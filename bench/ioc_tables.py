@@ -33,9 +33,9 @@ SHOWN = ["scan p99 ms", "put p99 us", "monitor p99 us"]
 SHORT = {
     "nothing": "nothing",
     ENDS: "empty uprobes at entry and ends",
-    "ioc_exporter": "ioc_exporter, as it is",
-    "no budget, without durations": "all counted",
-    "no budget, all timed": "and all timed",
+    "ioc_exporter": "ioc_exporter, default",
+    "no budget, without durations": "every call counted, none timed",
+    "no budget, all timed": "every call counted and timed",
     "bpftrace": "bpftrace",
 }
 
