@@ -180,7 +180,7 @@ def main():
     parser.add_argument("--only", help="expression (re) of the ways to measure; nothing, empty entry and end always are")
     parser.add_argument("--load", help="expression (re) of the loads")
     parser.add_argument("--write-docs", action="store_true",
-                        help="measure what the documents show, and write the tables of docs/cost.md and, of all loads, README.md")
+                        help="measure what the documents show, and write the tables of bench/README.md and, of all loads, README.md")
     args = parser.parse_args()
     if args.write_docs and (args.only or args.no_bpftrace):
         parser.error("--write-docs measures all that the documents show: without --only and --no-bpftrace")

@@ -1,4 +1,4 @@
-"""What ioc.py has measured, as tables: for a terminal and, between two markers, for docs/cost.md and README.md."""
+"""What ioc.py has measured, as tables: for a terminal and, between two markers, for bench/README.md and README.md."""
 
 import os
 import platform
@@ -120,7 +120,7 @@ def rewrite(path, tables):
 
 
 def write_docs(measured, args):
-    """Each load's table into docs/cost.md; what matters of all, if all were measured, into README.md."""
-    rewrite("docs/cost.md", [(name, [where(args), "", *table(results, DOCUMENTED, shown=SHOWN)]) for name, results in measured])
+    """Each load's table into bench/README.md; what matters of all, if all were measured, into README.md."""
+    rewrite("bench/README.md", [(name, [where(args), "", *table(results, DOCUMENTED, shown=SHOWN)]) for name, results in measured])
     if not args.load:
         rewrite("README.md", [(ALL_LOADS, short_table(measured))])
