@@ -1,6 +1,6 @@
-"""The events of a site's year, each as a promtool test of two days at five hosts, and docs/year.md, which says what is told.
+"""The events of a site's year, each as a promtool test of two days at five hosts.
 
-    python tests/monitoring/year.py     (writes docs/year.md)
+    python tests/monitoring/year.py     (prints which alerts fire for each, where and how often)
 """
 import dataclasses
 import pathlib
@@ -9,7 +9,6 @@ from typing import Callable, Iterable
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PAGE = ROOT / "docs/year.md"
 # All alerts, and the groups that they need here; those for dashboards would take longer than all of these.
 GROUPS = ["ioc_exporter_hosts", "ioc_exporter", "epics_iocs_seen", "epics_iocs", "epics_puts_by_policy", "epics_puts", "epics_records"]
 HOUR, DAY = 60, 1440  # minutes, as all times here
@@ -274,8 +273,7 @@ EVENTS = [
     Event("Of two Prometheus servers one is away for an hour", twin_away,
           [(DOWN, "critical", at("h0", ioc="b"), 1), (PUT, "critical", at("h3", ioc="a", user="guest"), 1),
            (PUT, "critical", at("h4", ioc="a", user="guest"), 1)],
-          "The put to h4 falls into that hour: it is reported again afterwards, unless the server reads what the other knows "
-          "([how](policy.md#alerts-on-the-first-put))."),
+          "The put to h4 falls into that hour: it is reported again afterwards, unless the server reads what the other knows."),
     Event("Remote write has a gap of six minutes each half hour", remote_write_gaps,
           [(PUT, "critical", at("h3", ioc="a", user="guest"), 1)], "Somebody writes to a PV on the first day."),
     Event("Half of all scrapes of a host are lost for an hour", flaky_scrapes,
@@ -321,23 +319,8 @@ def write_tests(folder: pathlib.Path) -> list[pathlib.Path]:
     return paths
 
 
-def page() -> str:
-    lines = ["# A site's year", "",
-             "Which [alerts](../alerts) fire for the events of a year, and how often (once, where no number stands). Each event is a",
-             "promtool test of two days at five hosts; `tests/monitoring/year.py` writes this page.", "",
-             "| event | alerts |", "|---|---|"]
-    for event in EVENTS:
-        grouped: dict = {}
-        for name, _, labels, times in event.told:
-            other = ", ".join(value if key == "ioc" else f"{key} {value}" for key, value in labels.items() if key != "instance")
-            grouped.setdefault((name, other, times), []).append(labels["instance"].split(":")[0])
-        alerts = []
-        for (name, other, times), hosts in grouped.items():
-            where = hosts[0] if len(hosts) == 1 else f"each of {len(hosts)} hosts"
-            alerts.append(f"[{name}](runbooks/{name}.md) ({where}{': ' + other if other else ''})" + (f" {times} times" if times > 1 else ""))
-        lines.append(f"| {event.title}. {event.says}".rstrip() + f" | {', '.join(alerts) or 'none'} |")
-    return "\n".join(lines) + "\n"
-
-
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    for event in EVENTS:
+        print(f"{event.title}. {event.says}".rstrip())
+        for name, severity, labels, times in event.told:
+            print(f"    {times} x {name} ({severity}): {', '.join(labels.values())}")
