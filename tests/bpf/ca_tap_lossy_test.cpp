@@ -57,10 +57,13 @@ Bytes answers() {
   for (std::uint32_t i = 0; i < kKinds; ++i) bytes = std::move(bytes) + created(i, 100 + i);
   return bytes;
 }
-// A put of each kind.
+Bytes put_of(std::uint32_t kind) {
+  if (kind == 0) return write(100);
+  if (kind == 1) return message(4, 0, 1, 101, 0, text("a string of some length"));
+  return message(4, 6, 40, 102, 0, Bytes(320, 1));
+}
 Bytes puts_of_each_kind() {
-  return write(100) + message(4, 0, 1, 101, 0, text("a string of some length")) +
-         message(4, 6, 40, 102, 0, Bytes(320, 1));
+  return put_of(0) + put_of(1) + put_of(2);
 }
 
 struct Case {
@@ -123,6 +126,29 @@ class CaTapLossyTest : public CaTapNetworkTest {
       threads.emplace_back([this, &one, served = std::move(fd)] { serve(served, one.rounds); });
     }
   }
+  // The tap gives up a segment when another CPU holds the lock of its stream for too long, as one
+  // of a virtual machine may that does not run. It says so, and how much it has not read.
+  void expect_counted_or_told(const Case& one) {
+    std::uint64_t missing = 0;  // bytes
+    for (std::uint32_t i = 0; i < one.clients; ++i)
+      for (std::uint32_t kind = 0; kind < kKinds; ++kind) {
+        const auto counted =
+            puts("PV" + std::to_string(kind), PutOp::write, "user" + std::to_string(i));
+        EXPECT_LE(counted, one.rounds) << "client " << i << ", kind " << kind;
+        missing += (one.rounds - counted) * put_of(kind).size();
+      }
+    auto drops = all_drops();
+    EXPECT_GT(std::exchange(drops[IOCX_CA_DROP_HOLE_FILLED], 0), 0u);
+    if (drops[IOCX_CA_DROP_BUSY] > 0) {
+      // Of a header that a gap cuts in two, the bytes before it were read.
+      EXPECT_LE(missing,
+                collect().servers.at(0).unread_bytes + drops[IOCX_CA_DROP_GAP] * IOCX_CA_HEADER);
+      return;
+    }
+    EXPECT_EQ(missing, 0u);
+    EXPECT_EQ(all_puts(), std::uint64_t{one.clients} * one.rounds * kKinds);
+    EXPECT_THAT(drops, ::testing::Each(0u));
+  }
   void run(const Case& one, std::uint32_t seed) {
     connect(one.rates, seed);
     if (IsSkipped()) return;
@@ -134,15 +160,7 @@ class CaTapLossyTest : public CaTapNetworkTest {
     EXPECT_EQ(link.lost > 0, one.rates.loss > 0);
     EXPECT_GT(link.reordered, 0u);
     EXPECT_GT(link.duplicated, 0u);
-    for (std::uint32_t i = 0; i < one.clients; ++i)
-      for (std::uint32_t kind = 0; kind < kKinds; ++kind)
-        EXPECT_EQ(puts("PV" + std::to_string(kind), PutOp::write, "user" + std::to_string(i)),
-                  one.rounds)
-            << "client " << i << ", kind " << kind;
-    EXPECT_EQ(all_puts(), std::uint64_t{one.clients} * one.rounds * kKinds);
-    auto drops = all_drops();
-    EXPECT_GT(std::exchange(drops[IOCX_CA_DROP_HOLE_FILLED], 0), 0u);
-    EXPECT_THAT(drops, ::testing::Each(0u));
+    expect_counted_or_told(one);
     reap();
     EXPECT_EQ(entries("ca_pages"), 0u);
   }
