@@ -46,7 +46,7 @@ class CaUdpDevicesTest : public CaUdpTest {
     const UdpSocket all[] = {in(*here_, kEcho), in(*b_, kEcho), in(*c_, kEcho)};
     for (const auto& from : all) {
       bool everybody = false;
-      for (int tries = 0; tries < 100 && !everybody; ++tries) {
+      for (int tries = 0; tries < 600 && !everybody; ++tries) {
         from.send({1}, kEverybody, kEcho);
         everybody = true;
         for (const auto& to : all)

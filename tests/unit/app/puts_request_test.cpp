@@ -103,7 +103,7 @@ TEST_F(PutsRequestTest, AFollowerSeesEachPutOnce) {
           for (std::string& one : stream.take(piece)) seen.push_back(std::move(one));
           return seen.size() < 24;
         },
-        30s);
+        60s);
     EXPECT_TRUE(followed) << followed.error().message();
   });
   wait_for_followers(1);
@@ -113,7 +113,7 @@ TEST_F(PutsRequestTest, AFollowerSeesEachPutOnce) {
   for (std::size_t i = 0; i < 24; ++i)
     EXPECT_NE(seen[i].find("\"seq\":" + std::to_string(i + 1) + ","), std::string::npos);
   // The server sees that he has gone when it says the next thing.
-  for (std::uint64_t seq = 25; ring_->followers() > 0 && seq < 3000; ++seq) {
+  for (std::uint64_t seq = 25; ring_->followers() > 0 && seq < 6000; ++seq) {
     add(seq);
     std::this_thread::sleep_for(10ms);
   }
@@ -127,12 +127,12 @@ TEST_F(PutsRequestTest, TooManyFollowersAreRefusedAndTheOthersGoOn) {
   for (std::size_t i = 0; i < putlog::Ring::kMostOfOne; ++i) {
     all.emplace_back([&] {
       (void)follow(
-          url_ + "?follow=1", [&](std::string_view) { return !enough; }, 30s);
+          url_ + "?follow=1", [&](std::string_view) { return !enough; }, 60s);
     });
     wait_for_followers(i + 1);  // each takes one of the places for pages while he is let in
   }
   // The last of them may still hold a place for pages: who is refused for that has another reason.
-  for (int i = 0; i < 300 && without_place_ == 0; ++i) {
+  for (int i = 0; i < 6000 && without_place_ == 0; ++i) {
     const auto refused = fetch(url_ + "?follow=1");
     EXPECT_EQ(refused ? refused->status : 0, 503);
     std::this_thread::sleep_for(10ms);
@@ -150,7 +150,7 @@ TEST_F(PutsRequestTest, TheServersEndEndsFollowers) {
   auto server = serve();
   std::thread follows([&] {
     (void)follow(
-        url_ + "?follow=1", [](std::string_view) { return true; }, 30s);
+        url_ + "?follow=1", [](std::string_view) { return true; }, 60s);
   });
   wait_for_followers(1);
   server.reset();

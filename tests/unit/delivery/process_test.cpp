@@ -91,7 +91,7 @@ TEST_F(DeliveryProcess, AtTheEndItGetsTheWaitingItems) {
   EXPECT_EQ(shared_->told, 1000u);
 }
 
-TEST_F(DeliveryProcess, OneThatHangsCostsItemsAndTwoSecondsOfTheEnd) {
+TEST_F(DeliveryProcess, OneThatHangsCostsItemsAndIsEnded) {
   start();
   outlets_.give(numbers(1, 2));
   wait_until([this] { return sample().waiting == 0; });
@@ -101,9 +101,7 @@ TEST_F(DeliveryProcess, OneThatHangsCostsItemsAndTwoSecondsOfTheEnd) {
   EXPECT_EQ(sample().received, 1'000'002u);
   EXPECT_GT(sample().dropped.at(kQueueFull), 0u);
   EXPECT_EQ(sample().waiting + sample().dropped.at(kQueueFull), 1'000'000u);
-  const auto begun = std::chrono::steady_clock::now();
   process_.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
   wait_until_gone(shared_->pid);
   wait_until_gone(shared_->keeper);
 }

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string failure(const std::string& url, milliseconds timeout = milliseconds(10'000)) {
+std::string failure(const std::string& url, milliseconds timeout = milliseconds(60'000)) {
   const auto fetched = fetch(url, timeout);
   return fetched ? "no error: " + fetched->body : fetched.error().message();
 }

@@ -17,7 +17,7 @@ UniqueFd connect_to(const sockaddr* address, socklen_t length, const sockaddr_in
   UniqueFd fd(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (from != nullptr && ::bind(fd.get(), reinterpret_cast<const sockaddr*>(from), sizeof *from))
     fd.reset();
-  const timeval limit{10, 0};
+  const timeval limit{60, 0};
   if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   if (fd && ::connect(fd.get(), address, length) != 0) fd.reset();
   return fd;

@@ -38,7 +38,7 @@ TEST_F(ServerTest, HeadHasTheLengthAndNoBody) {
     HttpClient client(port_);
     client.send("HEAD /metrics HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n");
     const Answer head = client.receive(true);
-    EXPECT_TRUE(client.closed_within(30'000));  // with no body before
+    EXPECT_TRUE(client.closed_within(60'000));  // with no body before
     const Answer get = ask(port_, "GET", "/metrics", headers);
     EXPECT_EQ(head.status, 200);
     EXPECT_EQ(get.status, 200);
@@ -189,7 +189,7 @@ TEST_F(ServerTest, RequestsWithABodyAreAnsweredAndClosed) {
   HttpClient waiting(port_);
   waiting.send("PUT /x HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n");
   EXPECT_EQ(waiting.receive().status, 405);
-  EXPECT_TRUE(waiting.closed_within(30'000));
+  EXPECT_TRUE(waiting.closed_within(60'000));
 }
 
 TEST_F(ServerTest, InvalidRequestsAre400) {
@@ -217,7 +217,7 @@ TEST(Server, ClosesAfterEachAnswer) {
     HttpClient client(server->port());
     client.send(request);
     EXPECT_EQ(client.receive().headers.at("connection"), "close");
-    EXPECT_TRUE(client.closed_within(30'000));
+    EXPECT_TRUE(client.closed_within(60'000));
   }
 }
 

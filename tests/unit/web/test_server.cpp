@@ -17,7 +17,7 @@ std::string long_text() {
 ServerOptions options_on(std::vector<std::string> listen) {
   ServerOptions options;
   options.listen = std::move(listen);
-  options.request_timeout = 1s;
+  options.request_timeout = 60s;
   options.routes["/metrics"] = [](const Request&) {
     return Response{200, "text/plain; version=0.0.4; charset=utf-8", long_text()};
   };
