@@ -100,7 +100,8 @@ def check_all_formats(binary, served, log_dir, started):
     proxy = FormatProxy(exporter.port)
     try:
         jobs = {path[1:]: f"127.0.0.1:{proxy.port}{path}" for path in FormatProxy.ACCEPT}
-        server = started.add(Prometheus(log_dir, jobs, "--enable-feature=native-histograms", binary=binary))
+        server = started.add(Prometheus(log_dir, jobs, "--enable-feature=native-histograms", binary=binary,
+                                        interval=5))  # time for a scrape on a busy host
         of_ioc = f'{{ioc="{ioc.name}",record="F:set1"}}'
         wait_until(lambda: len(server.query(f"{PROCESSED}{of_ioc}")) == 3,
                    "three formats in Prometheus")

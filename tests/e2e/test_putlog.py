@@ -335,7 +335,7 @@ def test_put_callbacks_with_their_answers(ioc, put_log, start_exporter, connect)
     told = put_log.wait(14)
     assert {put["status"] for put in told} == {"ok"}
     slow = [put["seconds"] for put in told if put["pv"] == "L:slow.PROC"]
-    assert len(slow) == 7 and min(slow) >= 0.1
+    assert len(slow) == 7 and min(slow) > 0.09  # ODLY is 0.1; a timer may be early by half a tick of EPICS
 
 
 def test_the_value_after_a_put(ioc, put_log, start_exporter, raw_client):
@@ -547,11 +547,10 @@ def test_a_reload_in_a_flood_judges_as_the_metrics_do(ioc, put_log, start_export
         channels = [client.create("L:flood"), client.create("L:ao")]
         writers.append(threading.Thread(target=write_on, args=(client, channels, stop, sent)))
         writers[-1].start()
-    for name, action in (("second", "allow"), ("third", "forbid"), ("fourth", "expect")):
-        time.sleep(0.5)
+    for name, action in (("first", "forbid"), ("second", "allow"), ("third", "forbid"), ("fourth", "expect")):
         policy(name, action)
         exporter.process.popen.send_signal(signal.SIGHUP)
-        exporter.wait_scrape(lambda page, name=name: page.series("ioc_exporter_policy_puts_total", rule=name), name)
+        exporter.wait_scrape(lambda page, name=name: page.total("ioc_exporter_policy_puts_total", rule=name) > 0, name)
     stop.set()
     for writer in writers:
         writer.join()
