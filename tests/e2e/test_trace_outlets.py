@@ -151,7 +151,7 @@ def test_a_flood_is_in_zipkin_or_counted(zipkin, feed):
     traces = small_traces(1, 2_000)
     running = feed(f"--traces.zipkin={zipkin.url}")
     running.send(*traces)
-    running.wait_count(0, "waiting")
+    running.wait_count(0, "waiting", 300)  # as fast as Zipkin takes them
     delivered, dropped = (running.count(name) for name in ("delivered_total", "dropped_total"))
     assert delivered + dropped == 2_000 and delivered > 0
     wait_until(lambda: zipkin.metric("counter.zipkin_collector.spans.http") - before == 2 * delivered,
@@ -300,4 +300,4 @@ def test_a_real_put_is_a_tree_in_zipkin(zipkin, start_ioc, start_exporter, raw_c
     assert root["localEndpoint"]["serviceName"] == ioc.name
     assert (root["tags"]["epics.user"], root["tags"]["epics.op"]) == ("operator", "write")
     (slow,) = [span for span in spans.values() if span["name"] == "z:slow"]
-    assert slow["duration"] > 200_000 > int(slow["tags"]["epics.until_return_ns"]) / 1000
+    assert slow["duration"] > 190_000 > int(slow["tags"]["epics.until_return_ns"]) / 1000
