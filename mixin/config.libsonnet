@@ -22,6 +22,8 @@
     // whose value crosses its threshold often then ends and begins as often.
     keepFiring: true,
 
+    // An IOC that iocs.expected does not name calls nobody, however it ended.
+    pageExpectedIocsOnly: false,
     // --ioc.keep-gone of the exporters.
     keepGoneHours: 24,
     // From a host's boot until its IOCs run.

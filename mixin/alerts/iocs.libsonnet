@@ -8,8 +8,8 @@ local down(span) = |||
   (last_over_time(epics_ioc_up[%(span)s]) == 0
       or last_over_time(epics_ioc_expected[%(span)s]) unless on (job, instance, ioc) last_over_time(epics_ioc_up[%(span)s]))
 ||| % { span: span };
-// Hosts whose exporter was scraped within two minutes.
-local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_time(epics_ioc_up[2m]) or last_over_time(epics_ioc_expected[2m]))\n';
+// Hosts whose exporter was scraped lately.
+local answers = '(last_over_time(ioc_exporter_time_seconds[90s]) or last_over_time(epics_ioc_up[90s]) or last_over_time(epics_ioc_expected[90s]))\n';
 
 {
   // IOCs start after the exporter, and need minutes. Both times are by the host's clock.
@@ -17,33 +17,63 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_tim
     (last_over_time(ioc_exporter_time_seconds[5m]) - last_over_time(epics_host_boot_time_seconds[5m]) < %(bootMinutes)d * 60)
   ||| % $._config,
 
+  // Nobody is called for an IOC that is not expected and that somebody stopped; or for none that is not expected.
+  local not_missed = |||
+    (%s
+      unless on (job, instance, ioc) last_over_time(epics_ioc_expected[5m]))
+  ||| % (if $._config.pageExpectedIocsOnly then 'last_over_time(epics_ioc_up[5m])' else $.stopped),
+
+  // Ended by exit 0 or SIGTERM.
+  stopped:: 'epics_ioc_last_exit_info{reason=~"exit|signal", status=~"0?", signal=~"(SIGTERM)?"}',
+
   topics+:: { iocs+: {
     alerts+: [
       {
         name: 'epics_iocs',
         rules: [
-          // One that was never seen has no series of its own. Three minutes: a reboot ends IOCs before it ends the
-          // exporter, of which nothing is known two minutes later. While the exporter does not answer, nothing ends.
+          // One that was never seen has no series of its own. Two minutes: a reboot ends IOCs and exporter, of which nothing
+          // is known a minute and a half later. While the exporter does not answer, nothing ends.
           {
             alert: 'EpicsIocDown',
             expr: down('5m') +
                   '  and on (job, instance) ' + answers +
                   '  unless on (job, instance) ' + booting +
+                  '  unless on (job, instance, ioc) ' + not_missed +
                   'or\n' + down('1h') +
                   '  and on (job, instance, ioc) ALERTS{alertname="EpicsIocDown", alertstate="firing"}\n' +
                   '  unless on (job, instance) ' + answers,
-            'for': '3m',
+            'for': '2m',
             labels: { severity: 'critical' },
             annotations: {
               summary: 'IOC {{ $labels.ioc }} does not run',
               description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} {{ if eq $value 0.0 }}has ended. ' +
                            '{{- range query (printf "epics_ioc_last_exit_info{job=%q, instance=%q, ioc=%q}" $labels.job $labels.instance $labels.ioc) }} ' +
-                           'It ended by {{ .Labels.reason }} {{ .Labels.signal }}{{ .Labels.status }}.{{ end }} If it is not ' +
-                           'to run any more, take it out of iocs.expected: otherwise this alert ends a day after the IOC did.' +
+                           'It ended by {{ .Labels.reason }} {{ .Labels.signal }}{{ .Labels.status }}.{{ end }} ' +
+                           '{{- with query (printf "epics_ioc_expected{job=%q, instance=%q, ioc=%q}" $labels.job $labels.instance $labels.ioc) }} ' +
+                           'If it is not to run any more, take it out of iocs.expected.{{ else }} ' +
+                           'It is not expected there: this alert ends %d hours after it did.{{ end }}' % $._config.keepGoneHours +
                            '{{ else }}is expected there, and was not seen. If it is not to run there, take it out of ' +
                            'iocs.expected.{{ end }}',
               until_morning: 'Its PVs stay disconnected, and what needs them stands still, until somebody starts it.',
               command: 'On that host, for what runs there: ioc_exporter iocs learn',
+            },
+          },
+          // For an hour: of somebody who stopped it, or of what the site does not list.
+          {
+            alert: 'EpicsIocStopped',
+            expr: |||
+              last_over_time(epics_ioc_up[5m]) == 0
+                and on (job, instance, ioc) max_over_time(epics_ioc_up[1h]) == 1
+                and on (job, instance, ioc) %s
+            ||| % std.strReplace(std.rstripChars(not_missed, '\n'), '\n', '\n  '),
+            'for': '2m',
+            labels: { severity: 'info' },
+            annotations: {
+              summary: 'IOC {{ $labels.ioc }} has ended',
+              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} has ended' +
+                           '{{ range query (printf "epics_ioc_last_exit_info{job=%q, instance=%q, ioc=%q}" $labels.job $labels.instance $labels.ioc) }} ' +
+                           'by {{ .Labels.reason }} {{ .Labels.signal }}{{ .Labels.status }}{{ end }}. It is not expected ' +
+                           'there: this alert ends within an hour.',
             },
           },
           // An exporter that starts anew knows nothing of IOCs that ended before: Prometheus does. Seen for the last time
@@ -51,7 +81,7 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_tim
           {
             alert: 'EpicsIocAbsent',
             expr: |||
-              last_over_time(ioc:epics_ioc_up_timestamp_seconds:last[10m])
+              (last_over_time(ioc:epics_ioc_up_timestamp_seconds:last[10m]) > 0)
                   < on (job, instance) group_left () max by (job, instance) (
                     last_over_time(process_start_time_seconds[1h])
                       - last_over_time(instance:ioc_exporter_clock_ahead_seconds:last[1h]) + 60)
@@ -60,7 +90,7 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_tim
                 unless on (job, instance) %s
             ||| % std.rstripChars(booting, '\n'),
             'for': '5m',
-            labels: { severity: 'critical' },
+            labels: { severity: if $._config.pageExpectedIocsOnly then 'info' else 'critical' },
             annotations: {
               summary: 'IOC {{ $labels.ioc }} is absent',
               description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} was up within the last %(keepGoneHours)d hours, and is not ' % $._config +

@@ -93,7 +93,7 @@
         ],
       },
       // Last time at which an IOC was up that had been up for ten minutes, kept for a day; without IOCs whose name may
-      // belong to another one tomorrow. Each sample is made from the one before, also over outages of Prometheus.
+      // belong to another one tomorrow. 0 forgets one that was stopped. Each sample is made from the one before, also over outages of Prometheus.
       {
         name: 'epics_iocs_seen',
         interval: '%ds' % $._config.usualIntervalSeconds,
@@ -102,8 +102,9 @@
             record: 'ioc:epics_ioc_up_timestamp_seconds:last',
             expr: |||
               timestamp(epics_ioc_up == 1 and (epics_ioc_up offset 10m == 1) unless on (job, instance, ioc) epics_ioc_name_contested)
+                or (epics_ioc_up == 0 and (epics_ioc_up offset 10m == 0) and on (job, instance, ioc) %(stopped)s)
                 or (last_over_time(ioc:epics_ioc_up_timestamp_seconds:last[%(keepGoneHours)dh]) > time() - %(keepGoneHours)d * 3600)
-            ||| % $._config,
+            ||| % ($._config { stopped: $.stopped }),
           },
         ],
       },

@@ -54,6 +54,21 @@ def test_settings_of_a_site_apply_everywhere(tmp_path):
     run_tool("promtool", "check", "rules", *tmp_path.glob("*.yml"))
 
 
+def test_only_expected_iocs_call_somebody(tmp_path):
+    """The alerts' own test of ends, with this setting."""
+    (tmp_path / "iocs.yml").write_text(render.rendered("{ _config+:: { pageExpectedIocsOnly: true } }")["alerts/iocs.yml"])
+    wanted = yaml.safe_load((ALERTS / "tests/iocs.yml").read_text())
+    ends = next(test for test in wanted["tests"] if test["name"] == "EpicsIocStopped")
+    critical = {"expr": 'count by (ioc) (ALERTS{alertstate="firing", severity="critical"})', "eval_time": "71m",
+                "exp_samples": [{"labels": '{ioc="listed"}', "value": 1}]}
+    told = {"expr": 'count(ALERTS{alertstate="firing", severity="info"})', "eval_time": "60m",
+            "exp_samples": [{"labels": "{}", "value": 5}]}
+    wanted["rule_files"] = ["iocs.yml"]
+    wanted["tests"] = [{key: ends[key] for key in ("interval", "input_series")} | {"promql_expr_test": [critical, told]}]
+    (tmp_path / "test.yml").write_text(yaml.safe_dump(wanted, width=10**6))
+    run_tool("promtool", "test", "rules", tmp_path / "test.yml")
+
+
 def test_a_prometheus_that_does_not_know_keep_firing_for():
     """Before 2.42: the same, without that."""
     made, without = render.rendered(), render.rendered("{ _config+:: { keepFiring: false } }")

@@ -160,6 +160,13 @@ def test_example_configurations():
     run_tool("amtool", "check-config", ALERTS / "examples/alertmanager.yml")
 
 
+def test_a_page_comes_three_minutes_after_an_ioc_ended():
+    """Also where another one of that host is down already: two by the rule, one by Alertmanager."""
+    config = yaml.safe_load((ALERTS / "examples/alertmanager.yml").read_text())
+    times = [route.get("group_interval", config["route"]["group_interval"]) for route in config["route"]["routes"]]
+    assert (alerts()["EpicsIocDown"]["for"], set(times)) == ("2m", {"1m"})
+
+
 def test_a_script_that_writes_everywhere_is_one_message():
     """Alerts about a client are grouped by client and user, neither by PV nor by IOC."""
     config = yaml.safe_load((ALERTS / "examples/alertmanager.yml").read_text())

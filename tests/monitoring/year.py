@@ -189,6 +189,7 @@ def upgrade(site: Site) -> None:
 def renamed(site: Site) -> None:
     site.set("epics_ioc_up", "h2:10064", 9 * HOUR, 33 * HOUR, 0, ioc="b")
     site.set("epics_ioc_up", "h2:10064", 33 * HOUR, END, None, ioc="b")
+    site.set("epics_ioc_last_exit_info", "h2:10064", 9 * HOUR, 33 * HOUR, 1, ioc="b", reason="signal", signal="SIGTERM")
     site.set("epics_ioc_up", "h2:10064", 9 * HOUR, END, 1, ioc="b-new")
 
 
@@ -281,8 +282,7 @@ EVENTS = [
     Event("The exporters are upgraded, one host after the other", upgrade,
           [(PUT, "critical", at(host, ioc="a", user="before"), 1) for host in HOSTS],
           "Puts of the hour before are not reported again."),
-    Event("An IOC is renamed", renamed, [(DOWN, "critical", at("h2", ioc="b"), 1)],
-          "The old name is down for `--ioc.keep-gone`: silence it."),
+    Event("An IOC is stopped, and started by another name", renamed, [("EpicsIocStopped", "info", at("h2", ioc="b"), 1)]),
     Event("An IOC is removed for good, and from `iocs.expected`; the exporter restarts", removed,
           [(DOWN, "critical", at("h2", ioc="a"), 1), (ABSENT, "critical", at("h2", ioc="a"), 1)],
           "Silence both alerts before you stop it."),
