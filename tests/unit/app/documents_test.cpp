@@ -11,6 +11,7 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "app/manual.h"
@@ -77,33 +78,27 @@ std::vector<std::string> cells(const std::string& line) {
   return found;
 }
 
-// The words between backquotes.
-std::set<std::string> backquoted(const std::string& cell) {
-  std::set<std::string> names;
-  std::size_t at = 0;
-  while ((at = cell.find('`', at)) != std::string::npos) {
-    const std::size_t end = cell.find('`', at + 1);
-    if (end == std::string::npos) break;
-    names.insert(cell.substr(at + 1, end - at - 1));
-    at = end + 1;
-  }
-  return names;
-}
-
 using Reference = std::map<std::string, Row>;
 
-// Rows "| `name` | type | labels | ..." of all tables.
+// Rows "| `name{label, label}` | type | ..." of all tables.
 Reference read_reference() {
   Reference reference;
   std::string line;
   for (std::ifstream file(IOC_EXPORTER_METRIC_REFERENCE); std::getline(file, line);) {
     if (!line.starts_with("| `")) continue;
     const auto row = cells(line);
-    const auto names = row.size() == 4 ? backquoted(row[0]) : std::set<std::string>();
-    EXPECT_EQ(names.size(), 1u) << line;
-    if (names.size() != 1) continue;
-    EXPECT_TRUE(reference.emplace(*names.begin(), Row{row[1], backquoted(row[2])}).second) << line;
-    EXPECT_NE(row[3], "") << line;
+    EXPECT_EQ(row.size(), 3u) << line;
+    if (row.size() != 3) continue;
+    std::string series = row[0];
+    for (char& c : series)
+      if (std::string_view("`{,}").find(c) != std::string_view::npos) c = ' ';
+    std::istringstream words(series);
+    std::string name, label;
+    words >> name;
+    Row facts{row[1], {}};
+    while (words >> label) facts.labels.insert(label);
+    EXPECT_TRUE(reference.emplace(name, facts).second) << line;
+    EXPECT_NE(row[2], "") << line;
   }
   return reference;
 }
