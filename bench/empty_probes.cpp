@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "elf/elf_symbols.h"
+#include "elf/function_ends.h"
 #include "empty_probes.skel.h"
-#include "iocs/elf/elf_symbols.h"
-#include "iocs/elf/function_ends.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/uprobe.h"
 
@@ -42,16 +42,16 @@ using Link = std::unique_ptr<bpf_link, Detach>;
 std::vector<std::uint64_t> ends_of_process(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const std::string wanted[] = {"dbProcess", "dbProcess.cold"};
-  const auto symbols = iocs::ElfSymbols::read(file.get(), path, wanted);
+  const auto symbols = elf::ElfSymbols::read(file.get(), path, wanted);
   if (!symbols) die(symbols.error().message());
-  std::vector<iocs::CodeRange> parts;
+  std::vector<elf::CodeRange> parts;
   for (const std::string& name : wanted)
-    if (const iocs::ElfSymbol* const part = symbols->find(name); part && part->file_offset)
+    if (const elf::ElfSymbol* const part = symbols->find(name); part && part->file_offset)
       parts.push_back({*part->file_offset, part->size});
-  const auto found = iocs::EndingFunction::find(file.get(), parts, iocs::Work::indirect_call);
+  const auto found = elf::EndingFunction::find(file.get(), parts, elf::Work::indirect_call);
   if (!found) die("find where dbProcess ends in " + path + ": " + found.error().message());
   std::vector<std::uint64_t> offsets;
-  for (const iocs::FunctionEnd& end : (*found)->ends()) offsets.push_back(end.offset);
+  for (const elf::FunctionEnd& end : (*found)->ends()) offsets.push_back(end.offset);
   return offsets;
 }
 

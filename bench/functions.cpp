@@ -92,11 +92,11 @@ struct Described {
 struct Empty {
   explicit Empty(bool pair) {
     const UniqueFd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    const auto found = iocs::find_functions(
+    const auto found = elf::find_functions(
         self.get(), "it",
-        std::vector{iocs::FunctionWish{iocs::FunctionWish::Kind::name, "driver_probed", 0}});
+        std::vector{elf::FunctionWish{elf::FunctionWish::Kind::name, "driver_probed", 0}});
     if (!found || found->found.empty()) die("driver_probed is not in this file");
-    const iocs::CodeRange code = found->found[0].code;
+    const elf::CodeRange code = found->found[0].code;
     skeleton.reset(empty_probes_bpf__open());
     const auto& type = kernel::uprobe_link_type();
     bpf_program__set_autoload(skeleton->progs.empty_return, false);
@@ -105,11 +105,11 @@ struct Empty {
         kernel::set_attach_type(program, *type);
     if (empty_probes_bpf__load(skeleton.get()) != 0) die("load empty programs");
     attach(skeleton->progs.empty_entry, code.file_offset);
-    const auto ends = iocs::EndingFunction::find(self.get(), std::vector{code}, iocs::Work::nothing,
-                                                 iocs::Places::any);
+    const auto ends = elf::EndingFunction::find(self.get(), std::vector{code}, elf::Work::nothing,
+                                                elf::Places::any);
     if (!ends) die(ends.error().message());
     if (pair)
-      for (const iocs::FunctionEnd& end : (*ends)->ends())
+      for (const elf::FunctionEnd& end : (*ends)->ends())
         attach(skeleton->progs.empty_end, end.offset);
   }
   void attach(const bpf_program* program, std::uint64_t offset) {

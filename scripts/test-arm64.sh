@@ -21,7 +21,7 @@ scripts/make-vm-kernels.sh $kernels arm64 "$@"
 
 configure $build -DCMAKE_TOOLCHAIN_FILE=cmake/linux-arm64.cmake -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=OFF \
   -DIOC_EXPORTER_STATIC=ON "-DIOC_EXPORTER_TEST_ENV=$PWD/$environment" "-DIOC_EXPORTER_VM_KERNELS=$PWD/$kernels"
-build_targets $build ioc_exporter_static unit_iocs unit_kernel unit_records bpf_ca_server_probe bpf_pva_server_probe \
+build_targets $build ioc_exporter_static unit_elf unit_iocs unit_kernel unit_records bpf_ca_server_probe bpf_pva_server_probe \
   bpf_record_process fake_ioc ioc_launcher_7.0.10 ca_flood
 
 say "virtual machines"

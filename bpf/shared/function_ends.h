@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Where functions end: between src/iocs/elf/function_ends.cpp, which finds the places in their code, and
+ * Where functions end: between src/elf/function_ends.cpp, which finds the places in their code, and
  * bpf/base/function_ends.bpf.h, whose programs stand there.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_FUNCTION_ENDS_H

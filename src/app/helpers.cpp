@@ -51,11 +51,11 @@ std::function<Result<void>()> drop_to(const Options& options, std::vector<cap_va
 // CAP_SYS_ADMIN, on kernels since the middle of 2025; links of uprobes do without. Whether this
 // kernel's do is tried.
 std::vector<cap_value_t> rights_to_attach(const Options& options,
-                                          const std::vector<iocs::Attacher*>& attachers) {
+                                          const std::vector<elf::Attacher*>& attachers) {
   std::vector<cap_value_t> rights = readers_privileges(options.privileges).capabilities;
   rights.insert(rights.end(), {CAP_NET_RAW, CAP_BPF, CAP_PERFMON});
   Result<void> tried;
-  const bool links = std::ranges::all_of(attachers, &iocs::Attacher::has_links);
+  const bool links = std::ranges::all_of(attachers, &elf::Attacher::has_links);
   const auto alone = with_only(rights, [&tried] { tried = kernel::try_uprobe_link(); });
   if (links && alone && tried) return rights;
   rights.push_back(CAP_SYS_ADMIN);
@@ -78,7 +78,7 @@ std::function<Result<void>()> close_and(std::function<Result<void>()> confine) {
 // the packet socket open.
 Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options) {
   ca::CaPacketTap* const tap = daemon.puts().packet_tap();
-  std::vector<iocs::Attacher*> attachers;
+  std::vector<elf::Attacher*> attachers;
   for (const ca::ServerProbeObject* const server :
        {daemon.puts().server_probe_object(), daemon.pva().server_probe_object()})
     if (server != nullptr) attachers.push_back(&server->attacher());
@@ -103,7 +103,7 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
            return iocs::serve_reader_request(request, file, confine_reader);
          if (tap != nullptr && ca::CaPacketTap::is_request(request)) return tap->serve(request);
          if (functions->serves(request)) return functions->serve(request, file);
-         for (const iocs::Attacher* const attacher : attachers)
+         for (const elf::Attacher* const attacher : attachers)
            if (attacher->serves(request)) return attacher->serve(request, file);
          return error_in_words("there is nothing that serves this request");
        },
@@ -113,7 +113,7 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
                 !functions::FunctionsServer::loads(request);
        }});
   if (!attach) return attach;
-  for (iocs::Attacher* const attacher : attachers) attacher->use_helper(*attach);
+  for (elf::Attacher* const attacher : attachers) attacher->use_helper(*attach);
   daemon.functions().use_helper(*attach);
   auto packets = (*attach)->open_channel();
   if (!packets) return std::move(packets).error();

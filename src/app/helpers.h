@@ -20,9 +20,8 @@ namespace ioc_exporter::functions {
 class FunctionsCollector;
 }
 namespace ioc_exporter::iocs {
-class Attacher;
 class ReaderPool;
-}  // namespace ioc_exporter::iocs
+}
 namespace ioc_exporter::putlog {
 class Outlets;
 }

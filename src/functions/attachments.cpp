@@ -27,7 +27,7 @@ bool Attachments::stays(const Wanted& wanted, const Place& place,
 }
 
 void Attachments::keep(const Wanted& wanted) {
-  std::vector<iocs::FunctionProbe> off;
+  std::vector<elf::FunctionProbe> off;
   for (auto one = attached_.begin(); one != attached_.end();) {
     const bool is_kept = stays(wanted, one->first);
     if (!is_kept) off.push_back(std::move(one->second.probe));
@@ -49,7 +49,7 @@ bool Attachments::attach(const Wanted& wanted, Clock::time_point now) {
         continue;
       const auto begin = Clock::now();
       if (begin >= deadline) return false;
-      iocs::ProbePlace where{one.file->code, one.file->path, place.offset, process.pid, one.ending};
+      elf::ProbePlace where{one.file->code, one.file->path, place.offset, process.pid, one.ending};
       where.function = one.name;
       const auto program = one.with_result ? FunctionsObject::kWithResult : FunctionsObject::kPlain;
       auto probe = object_.attacher().attach(program, where);
@@ -72,7 +72,7 @@ bool Attachments::attach(const Wanted& wanted, Clock::time_point now) {
   return true;
 }
 
-void Attachments::put_off(const Wanted& wanted, const iocs::FileId& file, Clock::time_point now) {
+void Attachments::put_off(const Wanted& wanted, const elf::FileId& file, Clock::time_point now) {
   for (const auto& [place, one] : wanted) {
     if (place.file != file) continue;
     for (const iocs::IocId& process : one.processes) {

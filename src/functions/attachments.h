@@ -22,7 +22,7 @@ namespace ioc_exporter::functions {
 
 // A function of a file.
 struct Place {
-  iocs::FileId file;
+  elf::FileId file;
   std::uint64_t offset = 0;
   auto operator<=>(const Place&) const = default;
 };
@@ -30,7 +30,7 @@ struct Place {
 struct WantedPlace {
   std::shared_ptr<const DescribedFile> file;
   std::string name;  // of its description, for messages
-  std::shared_ptr<const iocs::EndingFunction> ending = {};
+  std::shared_ptr<const elf::EndingFunction> ending = {};
   bool with_result = false;
   std::set<iocs::IocId> processes = {};  // or Attachments::kAll
 };
@@ -66,11 +66,11 @@ class Attachments {
  private:
   using Key = std::pair<Place, iocs::IocId>;
   struct Attached {
-    iocs::FunctionProbe probe;
-    const iocs::EndingFunction* ending = nullptr;
+    elf::FunctionProbe probe;
+    const elf::EndingFunction* ending = nullptr;
   };
   bool stays(const Wanted& wanted, const Key& key) const;
-  void put_off(const Wanted& wanted, const iocs::FileId& file, Clock::time_point now);
+  void put_off(const Wanted& wanted, const elf::FileId& file, Clock::time_point now);
 
   const FunctionsObject& object_;
   BoundedLog& lines_;

@@ -16,7 +16,7 @@
 namespace ioc_exporter::functions {
 namespace {
 
-using Wish = iocs::FunctionWish;
+using Wish = elf::FunctionWish;
 
 constexpr std::size_t kMostMaps = 16u << 20;
 constexpr std::size_t kMostMappings = 64;  // of a file: a linker makes one or two
@@ -36,7 +36,7 @@ Wish wish_of(const Symbol& symbol) {
 }
 
 struct Mappings {
-  std::vector<iocs::Mapping> code;
+  std::vector<elf::Mapping> code;
   // How often each file is mapped, for whatever.
   std::map<std::pair<std::string, std::uint64_t>, std::size_t> times;  // by device and inode
 };
@@ -45,7 +45,7 @@ Mappings read_mappings(std::string_view maps) {
   Mappings all;
   while (!maps.empty()) {
     const auto end = std::min(maps.find('\n'), maps.size());
-    auto mapping = iocs::parse_mapping(maps.substr(0, end));
+    auto mapping = elf::parse_mapping(maps.substr(0, end));
     maps.remove_prefix(std::min(end + 1, maps.size()));
     if (!mapping || mapping->inode == 0) continue;
     ++all.times[{mapping->device, mapping->inode}];
@@ -55,14 +55,14 @@ Mappings read_mappings(std::string_view maps) {
   return all;
 }
 
-MappedFile mapped_file(const iocs::Mapping& mapping) {
+MappedFile mapped_file(const elf::Mapping& mapping) {
   return {mapping.path, mapping.device, mapping.inode, mapping.start};
 }
 
-FileInIoc in_ioc(std::shared_ptr<const DescribedFile> file, const iocs::Mapping& mapping,
-                 const std::vector<iocs::Mapping>& mappings) {
+FileInIoc in_ioc(std::shared_ptr<const DescribedFile> file, const elf::Mapping& mapping,
+                 const std::vector<elf::Mapping>& mappings) {
   FileInIoc found{std::move(file), mapped_file(mapping), {}};
-  for (const iocs::Mapping& one : mappings)
+  for (const elf::Mapping& one : mappings)
     if (one.inode == mapping.inode && one.device == mapping.device &&
         found.code.size() < kMostMappings)
       found.code.push_back({one.start, one.end, one.offset});
@@ -87,8 +87,8 @@ Result<ReadMaps> read_maps(iocs::ProcessReader& reader, pid_t pid) {
   return ReadMaps{thread, std::move(*text)};
 }
 
-std::string map_files_path(pid_t thread, const iocs::Mapping& mapping) {
-  return "/proc/" + std::to_string(thread) + "/map_files/" + iocs::map_files_name(mapping);
+std::string map_files_path(pid_t thread, const elf::Mapping& mapping) {
+  return "/proc/" + std::to_string(thread) + "/map_files/" + elf::map_files_name(mapping);
 }
 
 bool is_common_library(const std::string& path) {
@@ -103,11 +103,11 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
   if (!maps) return maps.error();
   if (files_.size() > kMostFiles / 2 || open_ > most_open_ / 2) forget_unused();
   const Mappings all = read_mappings(maps->text);
-  const std::vector<iocs::Mapping>& mappings = all.code;
+  const std::vector<elf::Mapping>& mappings = all.code;
   const Process process{id.pid, maps->thread, mappings};
   std::set<std::pair<std::string, std::uint64_t>> known;
-  std::vector<const iocs::Mapping*> files;
-  for (const iocs::Mapping& mapping : mappings)
+  std::vector<const elf::Mapping*> files;
+  for (const elf::Mapping& mapping : mappings)
     if (known.emplace(mapping.device, mapping.inode).second) files.push_back(&mapping);
   LookedAt found;
   // A preset's descriptions are for IOCs that map a certain file.
@@ -117,7 +117,7 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
       return one.where->matches(mapping->path);
     }));
   std::size_t searched = 0, with_functions = 0;
-  for (const iocs::Mapping* const mapping : files) {
+  for (const elf::Mapping* const mapping : files) {
     std::vector<Wish> wishes;
     std::vector<std::uint32_t> described;
     for (std::uint32_t i = 0; i < descriptions_->size(); ++i) {
@@ -164,12 +164,12 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
 
 void FunctionFinder::add_pointer(const Process& process, const PointerSeen& pointer,
                                  LookedAt& found) {
-  const std::vector<iocs::Mapping>& mappings = process.mappings;
+  const std::vector<elf::Mapping>& mappings = process.mappings;
   const Description& one = (*descriptions_)[pointer.description];
   const auto complain = [&](const std::string& what) {
     found.problems.push_back(one.name + ": " + iocs::hex_address(pointer.address) + what);
   };
-  const auto mapping = std::ranges::find_if(mappings, [&](const iocs::Mapping& file_mapping) {
+  const auto mapping = std::ranges::find_if(mappings, [&](const elf::Mapping& file_mapping) {
     return pointer.address >= file_mapping.start && pointer.address < file_mapping.end;
   });
   if (mapping == mappings.end() || !one.file->matches(mapping->path))
@@ -208,7 +208,7 @@ void FunctionFinder::add_walks(const FileInIoc& file,
 }
 
 Result<FunctionFinder::FilePtr> FunctionFinder::file_of(
-    const Process& process, const iocs::Mapping& mapping, const std::vector<Wish>& wishes,
+    const Process& process, const elf::Mapping& mapping, const std::vector<Wish>& wishes,
     const std::vector<std::uint32_t>& described, std::pair<std::uint32_t, std::uint64_t> pointer) {
   const std::string path = map_files_path(process.thread, mapping);
   const auto status = reader_->status(process.pid, path);
@@ -216,7 +216,7 @@ Result<FunctionFinder::FilePtr> FunctionFinder::file_of(
   std::vector<std::string> variables;
   for (const Wish& wish : wishes)
     if (wish.kind == Wish::Kind::variable) variables.push_back(wish.text);
-  const FileKey key{iocs::file_id(*status), pointer, described, std::move(variables)};
+  const FileKey key{elf::file_id(*status), pointer, described, std::move(variables)};
   if (const auto known = files_.find(key); known != files_.end()) return known->second.file;
   if (files_.size() >= kMostFiles || (!described.empty() && open_ >= most_open_))
     return error_from_errno(EMFILE, "search " + mapping.path + ": there are too many files");
@@ -259,7 +259,7 @@ FunctionFinder::FilePtr FunctionFinder::same_file(const DescribedFile& file,
 }
 
 Result<FunctionFinder::FilePtr> FunctionFinder::read(
-    pid_t pid, const iocs::Mapping& mapping, UniqueFd fd, const std::vector<Wish>& wishes,
+    pid_t pid, const elf::Mapping& mapping, UniqueFd fd, const std::vector<Wish>& wishes,
     const std::vector<std::uint32_t>& described) const {
   auto file = std::make_shared<DescribedFile>();
   file->path = mapping.path;
@@ -272,7 +272,7 @@ Result<FunctionFinder::FilePtr> FunctionFinder::read(
     // A preset's functions may be in any file of the IOC.
     const Description& one = (*descriptions_)[described[i]];
     const bool is_elsewhere =
-        one.where && one.symbol.kind == Symbol::Kind::glob && problem == iocs::kNoSuchFunction;
+        one.where && one.symbol.kind == Symbol::Kind::glob && problem == elf::kNoSuchFunction;
     if (!problem.empty() && !is_elsewhere) file->problems.emplace_back(described[i], problem);
   }
   for (std::size_t i = described.size(); i < wishes.size(); ++i)
@@ -280,29 +280,28 @@ Result<FunctionFinder::FilePtr> FunctionFinder::read(
       file->variables.emplace(wishes[i].text,
                               !found ? found.error() : error_in_words(found->problems.at(i)));
   if (!found) return FilePtr(std::move(file));
-  std::vector<iocs::CodeRange> ranges;
-  for (const iocs::FoundFunction& one : found->found)
+  std::vector<elf::CodeRange> ranges;
+  for (const elf::FoundFunction& one : found->found)
     if (one.wish < described.size())
       ranges.push_back(one.code);
     else
       file->variables.insert_or_assign(wishes.at(one.wish).text, one.code.file_offset);
   if (ranges.empty()) return FilePtr(std::move(file));
-  auto code = iocs::CodeFile::open(std::move(fd), mapping.path, ranges);
+  auto code = elf::CodeFile::open(std::move(fd), mapping.path, ranges);
   if (!code) return code.error();
   file->code = std::move(*code);
-  for (const iocs::FoundFunction& one : found->found) {
+  for (const elf::FoundFunction& one : found->found) {
     if (one.wish >= described.size()) continue;
     const std::uint32_t index = described[one.wish];
     const Description& description = (*descriptions_)[index];
     file->functions.push_back({index, one.name, one.code, nullptr});
     DescribedFunction& function = file->functions.back();
     if (!description.needs_end()) continue;
-    std::vector<iocs::CodeRange> parts{one.code};
+    std::vector<elf::CodeRange> parts{one.code};
     if (one.cold.size > 0) parts.push_back(one.cold);
     const bool result = description.result && description.result->from_return();
-    auto ending =
-        iocs::EndingFunction::find(file->code->fd(), parts, iocs::Work::nothing,
-                                   result ? iocs::Places::with_result : iocs::Places::any);
+    auto ending = elf::EndingFunction::find(file->code->fd(), parts, elf::Work::nothing,
+                                            result ? elf::Places::with_result : elf::Places::any);
     if (ending)
       function.ending = std::move(*ending);
     else

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "elf/code_file.h"
+#include "elf/function_ends.h"
+#include "elf/maps.h"
 #include "functions/description.h"
 #include "functions/walk_watch.h"
-#include "iocs/elf/code_file.h"
-#include "iocs/elf/file_cache.h"
-#include "iocs/elf/function_ends.h"
-#include "iocs/elf/maps.h"
+#include "iocs/find/file_cache.h"
 #include "iocs/ioc_id.h"
 #include "iocs/memory/process_reader.h"
 
@@ -25,12 +25,12 @@ namespace ioc_exporter::functions {
 struct DescribedFunction {
   std::uint32_t description = 0;  // index
   std::string symbol;             // "" = it has none
-  iocs::CodeRange code;
-  std::shared_ptr<const iocs::EndingFunction> ending;  // null: it has no use for it, or none
+  elf::CodeRange code;
+  std::shared_ptr<const elf::EndingFunction> ending;  // null: it has no use for it, or none
 };
 
 struct DescribedFile {
-  std::shared_ptr<const iocs::CodeFile> code;
+  std::shared_ptr<const elf::CodeFile> code;
   std::string path;  // as the IOC that was looked at first sees it
   std::vector<DescribedFunction> functions;
   std::vector<std::pair<std::uint32_t, std::string>> problems;  // by description
@@ -86,7 +86,7 @@ struct ReadMaps {
 };
 Result<ReadMaps> read_maps(iocs::ProcessReader& reader, pid_t pid);
 // Where the file of a mapping is opened; not below /proc/PID/task/TID.
-std::string map_files_path(pid_t thread, const iocs::Mapping& mapping);
+std::string map_files_path(pid_t thread, const elf::Mapping& mapping);
 
 // Libraries that programs share, or that the exporter probes itself: an address in an IOC's memory
 // does not choose that functions of these are probed.
@@ -116,7 +116,7 @@ class FunctionFinder {
   // A file, and the offset of a function that a pointer led to; none: of those with symbols, which
   // these descriptions asked for.
   // The last: variables that walks asked for.
-  using FileKey = std::tuple<iocs::FileId, std::pair<std::uint32_t, std::uint64_t>,
+  using FileKey = std::tuple<elf::FileId, std::pair<std::uint32_t, std::uint64_t>,
                              std::vector<std::uint32_t>, std::vector<std::string>>;
 
   struct Known {
@@ -126,16 +126,16 @@ class FunctionFinder {
   // A process that is looked at.
   struct Process {
     pid_t pid, thread;
-    const std::vector<iocs::Mapping>& mappings;
+    const std::vector<elf::Mapping>& mappings;
   };
 
   // An error with EMFILE: there are too many.
-  Result<FilePtr> file_of(const Process& process, const iocs::Mapping& mapping,
-                          const std::vector<iocs::FunctionWish>& wishes,
+  Result<FilePtr> file_of(const Process& process, const elf::Mapping& mapping,
+                          const std::vector<elf::FunctionWish>& wishes,
                           const std::vector<std::uint32_t>& described,
                           std::pair<std::uint32_t, std::uint64_t> pointer);
-  Result<FilePtr> read(pid_t pid, const iocs::Mapping& mapping, UniqueFd fd,
-                       const std::vector<iocs::FunctionWish>& wishes,
+  Result<FilePtr> read(pid_t pid, const elf::Mapping& mapping, UniqueFd fd,
+                       const std::vector<elf::FunctionWish>& wishes,
                        const std::vector<std::uint32_t>& described) const;
   FilePtr same_file(const DescribedFile& file, const FileKey& key) const;
   void forget_unused();

@@ -71,11 +71,11 @@ void set_caps(__u32 (&caps)[IOCX_CAPPED_TABLES]) {
 }
 
 // `object`: null where a helper attaches.
-iocs::Attacher attacher_of(const bpf_object* object) {
-  const iocs::FunctionPrograms plain{
-      .entry = kDescriptors[kEntry], .at_end = kDescriptors[kEnd], .ends = iocs::Places::any};
-  iocs::FunctionPrograms with_result = plain;
-  with_result.ends = iocs::Places::with_result;
+elf::Attacher attacher_of(const bpf_object* object) {
+  const elf::FunctionPrograms plain{
+      .entry = kDescriptors[kEntry], .at_end = kDescriptors[kEnd], .ends = elf::Places::any};
+  elf::FunctionPrograms with_result = plain;
+  with_result.ends = elf::Places::with_result;
   return {kRequest, {plain, with_result}, object, kernel::uprobe_link_type()};
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/helper.h"
 #include "base/result.h"
-#include "iocs/elf/attacher.h"
+#include "elf/attacher.h"
 #include "kernel/caps.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
@@ -49,7 +49,7 @@ class FunctionsServer {
   friend class FunctionsObject;
   Result<void> load();
   std::shared_ptr<functions_bpf> loaded_;
-  std::optional<iocs::Attacher> attacher_;
+  std::optional<elf::Attacher> attacher_;
 };
 
 class FunctionsObject {
@@ -64,7 +64,7 @@ class FunctionsObject {
   // `server`: that of this process; with `helper`, its process has one.
   static Result<FunctionsObject> load(FunctionsServer& server, std::shared_ptr<Helper> helper);
 
-  const iocs::Attacher& attacher() const { return *attacher_; }
+  const elf::Attacher& attacher() const { return *attacher_; }
   const FunctionMaps& maps() const { return maps_; }
   // kSeries of each, as the programs write them: use atomic operations.
   iocx_function_series* series() const {
@@ -78,7 +78,7 @@ class FunctionsObject {
  private:
   FunctionsObject() = default;
   std::vector<UniqueFd> fds_;
-  std::optional<iocs::Attacher> attacher_;
+  std::optional<elf::Attacher> attacher_;
   kernel::MapMemory series_, times_;
   FunctionMaps maps_;
 };

@@ -285,7 +285,7 @@ InstalledPlaces::Places FunctionWatch::places_of(const Plan& plan) {
 }
 
 void FunctionWatch::add_places(InstalledPlaces::Places& all, Life& life, const Place& place,
-                               const Own& own, const iocs::EndingFunction* ending) {
+                               const Own& own, const elf::EndingFunction* ending) {
   InstalledPlaces::Places made;
   const auto add = [&](std::uint64_t offset, bool stepped, std::uint32_t which,
                        iocx_function_place value) {
@@ -296,7 +296,7 @@ void FunctionWatch::add_places(InstalledPlaces::Places& all, Life& life, const P
       made[key] = {value, place, stepped};
     }
   };
-  const iocs::FunctionEntry entry = own.file->file->code->entry(place.offset);
+  const elf::FunctionEntry entry = own.file->file->code->entry(place.offset);
   std::vector<iocx_function_place> entries, ends;
   for (const FunctionSeries::Numbers& numbers : own.functions) {
     iocx_function_place value{};
@@ -313,7 +313,7 @@ void FunctionWatch::add_places(InstalledPlaces::Places& all, Life& life, const P
     add(entry.offset, entry.stepped, IOCX_FUNCTION_WHICH(i, 0), entries[i]);
   }
   for (std::uint32_t i = 0; i < ends.size(); ++i)
-    for (const iocs::FunctionEnd& end : ending->ends()) {
+    for (const elf::FunctionEnd& end : ending->ends()) {
       ends[i].more = i + 1 < ends.size();
       ends[i].below = end.below;
       ends[i].condition = end.condition;

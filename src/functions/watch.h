@@ -107,7 +107,7 @@ class FunctionWatch {
     const FileInIoc* file = nullptr;
     const DescribedFunction* first = nullptr;      // for messages
     bool has_symbol = false, with_result = false;  // not only pointers lead to it
-    std::shared_ptr<const iocs::EndingFunction> ending = {};
+    std::shared_ptr<const elf::EndingFunction> ending = {};
     std::vector<FunctionSeries::Numbers> functions = {};
     bool has(const FunctionSeries::Numbers& numbers) const {
       return std::ranges::find(functions, numbers) != functions.end();
@@ -141,7 +141,7 @@ class FunctionWatch {
   void begin_epochs(const Plan& plan);
   InstalledPlaces::Places places_of(const Plan& plan);
   void add_places(InstalledPlaces::Places& all, Life& life, const Place& place, const Own& own,
-                  const iocs::EndingFunction* ending);
+                  const elf::EndingFunction* ending);
   void refuse(Life& life, const Place& place);
   void note_counted(const Plan& plan);
   void look_at_cost(Clock::time_point now);

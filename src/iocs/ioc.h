@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/socket_table.h"
-#include "iocs/elf/code_file.h"
+#include "elf/code_file.h"
 #include "iocs/ioc_id.h"
 
 namespace ioc_exporter {
@@ -32,11 +32,11 @@ namespace ioc_exporter::iocs {
 struct ProbeTarget {
   std::string display_path;  // as the IOC sees it, without " (deleted)"
   bool deleted = false;      // the file has no name any more (upgraded under the running IOC)
-  std::shared_ptr<const CodeFile> file;
+  std::shared_ptr<const elf::CodeFile> file;
   std::uint64_t offset = 0;  // of dbProcess' first instruction, in the file
   // By name, of Inspector::probed_functions() and their cold parts, those that the file defines.
   // Some are local to their source file: a stripped file does not have them.
-  std::map<std::string, CodeRange> functions = {};
+  std::map<std::string, elf::CodeRange> functions = {};
 
   bool operator==(const ProbeTarget&) const = default;
 };
@@ -61,7 +61,7 @@ struct CaServerSymbols {
 // The functions of the CA server (rsrv) that each put enters, and the server's hash of channels.
 struct CaWriteTarget {
   std::string display_path;  // as the IOC sees it, without " (deleted)"
-  std::shared_ptr<const CodeFile> file;
+  std::shared_ptr<const elf::CodeFile> file;
   std::uint64_t write_action = 0, write_notify_action = 0;  // first instructions, in the file
   std::uint64_t ca_bucket = 0;                              // of BUCKET *pCaBucket, in the IOC
 
@@ -71,7 +71,7 @@ struct CaWriteTarget {
 // A function that a put by PV Access enters, or that gets its result.
 struct PvaPutTarget {
   std::string display_path;  // as the IOC sees it, without " (deleted)"
-  std::shared_ptr<const CodeFile> file;
+  std::shared_ptr<const elf::CodeFile> file;
   std::uint32_t function = 0;  // index into Inspector::pva_put_functions()
   std::uint64_t offset = 0;    // first instruction, in the file
 

@@ -35,10 +35,10 @@ class AttachHelperTest : public ::testing::Test {
   }
   std::string why_not(const RecordTarget& target) { return error_of(process_->watch(target)); }
   // Whoever asks says that a function begins there.
-  static std::shared_ptr<const iocs::CodeFile> claiming(std::uint64_t offset,
-                                                        const std::string& path) {
-    return value_of(iocs::CodeFile::open(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path,
-                                         {{offset, 16}}));
+  static std::shared_ptr<const elf::CodeFile> claiming(std::uint64_t offset,
+                                                       const std::string& path) {
+    return value_of(elf::CodeFile::open(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path,
+                                        {{offset, 16}}));
   }
   std::optional<RecordProcess> process_;
   std::shared_ptr<Helper> helper_;
@@ -100,7 +100,7 @@ TEST_F(AttachHelperTest, AttachesWhereAFunctionThatIsMeantEndsAndNowhereElse) {
     return helper_->ask(request, good.code->fd()).ok();
   };
   std::vector<std::uint64_t> ends, taken;
-  for (const iocs::FunctionEnd& end : good.ending->ends()) ends.push_back(end.offset);
+  for (const elf::FunctionEnd& end : good.ending->ends()) ends.push_back(end.offset);
   ASSERT_GE(ends.size(), 2u);
   const std::uint64_t size = good.ending->parts()[0].size;
   for (std::uint64_t offset = good.offset - 16; offset < good.offset + size + 16; ++offset)
@@ -121,11 +121,11 @@ TEST_F(AttachHelperTest, AFileThatWasChangedIsRefusedByBoth) {
   FakeIoc ioc;  // of the file that is left alone: one that runs cannot be written
   RecordTarget target = ioc.target(128, true);
   target.path = copy;
-  auto code = iocs::CodeFile::open(UniqueFd(::open(copy.c_str(), O_RDONLY | O_CLOEXEC)), copy,
-                                   {{target.offset, 16}});
+  auto code = elf::CodeFile::open(UniqueFd(::open(copy.c_str(), O_RDONLY | O_CLOEXEC)), copy,
+                                  {{target.offset, 16}});
   ASSERT_TRUE(code);
   target.code = *code;
-  const iocs::FunctionEnd last = target.ending->ends().back();
+  const elf::FunctionEnd last = target.ending->ends().back();
   const UniqueFd file(::open(copy.c_str(), O_RDWR | O_CLOEXEC));
   const char other = '\x90';  // shorter than what was there
   ASSERT_EQ(::pwrite(file.get(), &other, 1, static_cast<off_t>(last.offset)), 1);

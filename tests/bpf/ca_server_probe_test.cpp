@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "iocs/elf/function_search.h"
+#include "elf/function_search.h"
 #include "kernel/event_ring.h"
 #include "kernel/ring_shares.h"
 #include "puts/server_probe/server_probe_object.h"
@@ -84,8 +84,8 @@ class CaServerProbeTest : public ::testing::Test {
   void attach(std::uint32_t number, void* function) {
     const std::uint64_t offset = test::offset_of(function);
     UniqueFd fd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    const auto size = value_of(iocs::size_of_any_function_at(fd.get(), offset));
-    auto file = iocs::CodeFile::open(std::move(fd), "the test", {{offset, size}});
+    const auto size = value_of(elf::size_of_any_function_at(fd.get(), offset));
+    auto file = elf::CodeFile::open(std::move(fd), "the test", {{offset, size}});
     ASSERT_TRUE(file) << file.error().message();
     auto probe = object_->attacher().attach(number, {*file, "the test", offset, ::getpid()});
     ASSERT_TRUE(probe) << probe.error().message();
@@ -141,7 +141,7 @@ class CaServerProbeTest : public ::testing::Test {
   }
 
   std::optional<ServerProbeObject> object_;
-  std::vector<iocs::FunctionProbe> probes_;
+  std::vector<elf::FunctionProbe> probes_;
 };
 
 TEST_F(CaServerProbeTest, AClientThatWritesToAllChannelsTakesNoCountFromAnother) {

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 #include "bpf/ca_tap_fixture.h"
-#include "iocs/elf/code_file.h"
+#include "elf/code_file.h"
 #include "puts/server_probe/server_probe.h"
 
 namespace {
@@ -129,8 +129,8 @@ TEST_F(CaTapProbedTest, APortWithTwoServersIsFollowedOnceOneOfThemIsNotProbed) {
 }
 
 TEST_F(CaTapProbedTest, PacketsCountAtEachTryToProbeAServerThatCannotBe) {
-  auto file = iocs::CodeFile::open(UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
-                                   "a file without functions", {});
+  auto file = elf::CodeFile::open(UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
+                                  "a file without functions", {});
   ASSERT_TRUE(file) << file.error().message();
   auto probe = ca::ServerProbe::start({ca::ServerProtocol::ca, 1024, {}, {}},
                                       std::make_shared<ca::CaTotals>(1024), tap_.get());

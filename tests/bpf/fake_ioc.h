@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "iocs/elf/elf_symbols.h"
+#include "elf/elf_symbols.h"
 #include "records/probe/process.h"
 
 namespace ioc_exporter::test {
@@ -90,19 +90,19 @@ class FakeIoc {
   std::uint64_t completion_offset() const { return completion_offset_; }
 
   // The code of one of its functions.
-  static iocs::CodeRange code_of(const std::string& function) {
+  static elf::CodeRange code_of(const std::string& function) {
     const UniqueFd file(::open(usual.c_str(), O_RDONLY | O_CLOEXEC));
     const std::string wanted[] = {function};
-    const auto symbols = iocs::ElfSymbols::read(file.get(), usual, wanted);
+    const auto symbols = elf::ElfSymbols::read(file.get(), usual, wanted);
     if (!symbols || symbols->find(function) == nullptr) throw std::runtime_error("no symbols");
-    const iocs::ElfSymbol& symbol = *symbols->find(function);
+    const elf::ElfSymbol& symbol = *symbols->find(function);
     return {*symbol.file_offset, symbol.size};
   }
   // Where it ends.
-  static std::shared_ptr<const iocs::EndingFunction> ending(const std::string& function) {
+  static std::shared_ptr<const elf::EndingFunction> ending(const std::string& function) {
     const UniqueFd file(::open(usual.c_str(), O_RDONLY | O_CLOEXEC));
-    const iocs::CodeRange code[] = {code_of(function)};
-    auto found = iocs::EndingFunction::find(file.get(), code);
+    const elf::CodeRange code[] = {code_of(function)};
+    auto found = elf::EndingFunction::find(file.get(), code);
     if (!found) throw std::runtime_error(found.error().message());
     return std::move(*found);
   }
@@ -112,12 +112,12 @@ class FakeIoc {
     records::RecordTarget target;
     target.pid = pid_;
     target.path = "/proc/" + std::to_string(pid_) + "/exe";
-    std::vector<iocs::CodeRange> functions;
+    std::vector<elf::CodeRange> functions;
     for (const char* const name :
          {"dbProcess", "scanList", "dbPut", "dbProcessNotify", "recGblFwdLink"})
       functions.push_back(code_of(name));
-    auto code = iocs::CodeFile::open(UniqueFd(::open(target.path.c_str(), O_RDONLY | O_CLOEXEC)),
-                                     target.path, functions);
+    auto code = elf::CodeFile::open(UniqueFd(::open(target.path.c_str(), O_RDONLY | O_CLOEXEC)),
+                                    target.path, functions);
     if (!code) throw std::runtime_error(code.error().message());
     target.code = std::move(*code);
     target.offset = offset_;

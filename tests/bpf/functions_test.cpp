@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "elf/function_entry.h"
 #include "functions/watch.h"
-#include "iocs/elf/function_entry.h"
 #include "support/value_of.h"
 #include "tools/driver.h"
 
@@ -761,17 +761,17 @@ TEST_F(Functions, WhatEndedLeavesNothingBehind) {
 
 TEST_F(Functions, TheHelperAttachesWhereAFunctionBeginsOnly) {
   const UniqueFd file(::open(TEST_DRIVER, O_RDONLY | O_CLOEXEC));
-  const auto found = value_of(iocs::find_functions(
+  const auto found = value_of(elf::find_functions(
       file.get(), "it",
-      std::vector{iocs::FunctionWish{iocs::FunctionWish::Kind::name, "driver_sum"}}));
+      std::vector{elf::FunctionWish{elf::FunctionWish::Kind::name, "driver_sum"}}));
   const std::uint64_t at = only(found.found).code.file_offset;
-  const iocs::Attacher& attacher = object_->attacher();
+  const elf::Attacher& attacher = object_->attacher();
   const auto ask = [&](std::uint32_t what, std::uint64_t offset, std::uint64_t begin) {
     HelperRequest request{.what = what, .pid = kernel::kAllProcesses, .offset = offset};
     request.more[0] = begin;
     return error_of(attacher.serve(request, file));
   };
-  const std::uint64_t entry = iocs::entry_of(file.get(), only(found.found).code).offset;
+  const std::uint64_t entry = elf::entry_of(file.get(), only(found.found).code).offset;
   for (std::uint64_t offset = at - 8; offset < at + 16; ++offset)
     EXPECT_EQ(ask(20, offset, at).empty(), offset == at || offset == entry) << offset - at;
   EXPECT_THAT(ask(20, at + 1, at), HasSubstr("has no entry there"));

@@ -38,10 +38,10 @@ class PvaServerProbeTest : public ::testing::Test {
         {4, reinterpret_cast<void*>(pva_test_put_done)},
         {6, reinterpret_cast<void*>(pva_test_on_put)},
         {9, reinterpret_cast<void*>(pva_test_error)}};
-    std::vector<iocs::CodeRange> code;
+    std::vector<elf::CodeRange> code;
     for (const auto& [function, address] : functions) code.push_back({offset_of(address), 4});
-    auto file = iocs::CodeFile::open(UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
-                                     "the test", code);
+    auto file = elf::CodeFile::open(UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
+                                    "the test", code);
     ASSERT_TRUE(file) << file.error().message();
     for (const auto& [function, address] : functions)
       ioc_.pva_puts.push_back({"the test", *file, function, offset_of(address)});

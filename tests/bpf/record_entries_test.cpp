@@ -15,7 +15,7 @@ TEST_P(RecordProcessTest, EntriesAreBehindEndbr64) {
   FakeIoc ioc;
   const RecordTarget target = target_of(ioc);
   const bool is_guarded = first_byte(target, target.offset) == 0xf3;
-  EXPECT_EQ(is_guarded, GetParam().guarded && iocs::own_decoder() == iocs::decode_x86_64);
+  EXPECT_EQ(is_guarded, GetParam().guarded && elf::own_decoder() == elf::decode_x86_64);
   EXPECT_EQ(target.code->entry(target.offset).offset, target.offset + (is_guarded ? 4 : 0));
   const auto slot = watch(ioc);
   ioc.ask("call 1 23");
@@ -59,7 +59,7 @@ TEST_P(RecordProcessTest, WritesByLinksAreKnownByTheirCaller) {
   EXPECT_TRUE(target.code->entry(ioc.notify_offset()).stepped);
   const bool is_put_stepped = target.code->entry(ioc.put_offset()).stepped;
   EXPECT_EQ(counts(slot).hits.stepped, 11u + (is_put_stepped ? 23 + 7 : 0));
-  EXPECT_EQ(is_put_stepped, iocs::own_decoder() != iocs::decode_x86_64);
+  EXPECT_EQ(is_put_stepped, elf::own_decoder() != elf::decode_x86_64);
 }
 
 }  // namespace

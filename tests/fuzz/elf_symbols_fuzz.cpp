@@ -12,9 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "iocs/elf/base_version.h"
-#include "iocs/elf/elf_symbols.h"
-#include "iocs/elf/rsrv_functions.h"
+#include "elf/elf_symbols.h"
+#include "elf/rsrv_functions.h"
+#include "iocs/find/base_version.h"
 
 namespace {
 
@@ -33,18 +33,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       "dbProcess", "pdbbase", "x", "", "pCaBucket", "write_action", "clientQ", "send_err"};
   check(::ftruncate(file, 0) == 0 && ::pwrite(file, data, size, 0) == static_cast<ssize_t>(size),
         "no file");
-  if (const auto found = find_rsrv_functions(file))
+  if (const auto found = elf::find_rsrv_functions(file))
     check(found->write_action != found->write_notify_action, "two functions are one");
-  const auto symbols = ElfSymbols::read(file, "file", wanted);
+  const auto symbols = elf::ElfSymbols::read(file, "file", wanted);
   if (!symbols) {
     check(symbols.error().message().find("file") != std::string::npos, "the error names no file");
     return 0;
   }
   for (const std::string& name : wanted) {
-    const ElfSymbol* symbol = symbols->find(name);
+    const elf::ElfSymbol* symbol = symbols->find(name);
     if (symbol == nullptr || !symbol->file_offset) continue;
     check(std::ranges::any_of(symbols->segments(),
-                              [&](const LoadSegment& segment) {
+                              [&](const elf::LoadSegment& segment) {
                                 return symbol->value - segment.address < segment.file_size &&
                                        symbol->value - segment.address + segment.offset ==
                                            *symbol->file_offset;

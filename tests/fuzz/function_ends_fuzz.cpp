@@ -12,7 +12,7 @@
 #include <set>
 #include <vector>
 
-#include "iocs/elf/function_ends.h"
+#include "elf/function_ends.h"
 
 namespace {
 
@@ -30,30 +30,30 @@ void check(bool holds, const char* what) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const Decoder decoder = (data[0] & 1) != 0 ? decode_arm64 : decode_x86_64;
+  const elf::Decoder decoder = (data[0] & 1) != 0 ? elf::decode_arm64 : elf::decode_x86_64;
   // Of their own, so that a byte too many is seen.
   const std::size_t cut = (size - 1) * static_cast<std::size_t>((data[0] >> 1) % 64) / 64;
   const std::size_t first = cut == 0 ? size - 1 : cut;
   const std::vector<std::uint8_t> hot(data + 1, data + 1 + first),
       cold(data + 1 + first, data + size);
-  std::vector<CodePart> parts{{kFirst, hot}};
+  std::vector<elf::CodePart> parts{{kFirst, hot}};
   if (!cold.empty()) parts.push_back({kSecond, cold});
-  const auto ends = find_function_ends(parts, decoder);
+  const auto ends = elf::find_function_ends(parts, decoder);
   if (!ends) {
     check(!ends.error().context.empty(), "an error without words");
     return 0;
   }
   check(!ends->empty() && ends->size() <= IOCX_MOST_ENDS, "none, or more than there is room for");
   std::set<std::uint64_t> places;
-  for (const FunctionEnd& end : *ends) {
+  for (const elf::FunctionEnd& end : *ends) {
     check(places.insert(end.offset & IOCX_END_PLACE_MASK).second, "two ends at one place");
-    const bool inside = std::ranges::any_of(parts, [&](const CodePart& part) {
+    const bool inside = std::ranges::any_of(parts, [&](const elf::CodePart& part) {
       return end.offset >= part.offset && end.offset - part.offset < part.bytes.size();
     });
     check(inside, "an end outside of the code");
-    check(end.condition <= IOCX_END_ALWAYS && end.below < kMostCode, "an end that cannot be");
+    check(end.condition <= IOCX_END_ALWAYS && end.below < elf::kMostCode, "an end that cannot be");
   }
-  const auto with_work = find_function_ends(parts, decoder, Work::indirect_call);
+  const auto with_work = elf::find_function_ends(parts, decoder, elf::Work::indirect_call);
   check(!with_work || *with_work == *ends, "what is asked for besides changes the ends");
   return 0;
 }

@@ -6,11 +6,13 @@ import machine
 from harness import env
 
 LIMIT = 1500  # seconds: five minutes on an idle machine
-PROGRAMS = {"unit/iocs": ["unit_iocs"], "unit/kernel": ["unit_kernel"], "unit/records": ["unit_records"],
+PROGRAMS = {"unit/elf": ["unit_elf"], "unit/iocs": ["unit_iocs"], "unit/kernel": ["unit_kernel"],
+            "unit/records": ["unit_records"],
             "bpf": ["bpf_ca_server_probe", "bpf_pva_server_probe", "bpf_record_process"]}
 # Programs that they run, and look for where they were built.
 TARGETS = ["unit/iocs/discovery_target_ioc", "unit/iocs/discovery_target_plain", "unit/iocs/discovery_target_stripped",
-           "unit/iocs/libdiscovery_target_lib.so", "bpf/fake_ioc"]
+           "unit/iocs/libdiscovery_target_lib.so", "bpf/fake_ioc", "unit/elf/librsrv_target_named.so",
+           "unit/elf/librsrv_target_stripped.so", "unit/elf/librsrv_target_two_tables.so"]
 # Simulations of millions of calls, which are arithmetic alone.
 LEFT_OUT = ["Loads/*", "Histogram.*", "PutHistogram.*"]
 # Before Linux 6.4 the kernel tells the memory of a table by its capacity, whatever it has taken.

@@ -24,7 +24,7 @@
 
 #include "base/pattern.h"
 #include "base/rooted_fs.h"
-#include "iocs/elf/file_cache.h"
+#include "iocs/find/file_cache.h"
 #include "iocs/find/found_process.h"
 #include "iocs/find/inspector.h"
 #include "iocs/find/ioc_name.h"

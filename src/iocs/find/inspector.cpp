@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "iocs/elf/base_version.h"
+#include "iocs/find/base_version.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -121,11 +121,11 @@ std::string_view file_name(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-std::map<std::string, CodeRange> functions_of(const ElfSymbols& elf) {
-  std::map<std::string, CodeRange> functions;
+std::map<std::string, elf::CodeRange> functions_of(const elf::ElfSymbols& elf) {
+  std::map<std::string, elf::CodeRange> functions;
   const auto add = [&](const char* name) {
-    if (const ElfSymbol* const function = elf.find(name); function && function->function)
-      functions.emplace(name, CodeRange{*function->file_offset, function->size});
+    if (const elf::ElfSymbol* const function = elf.find(name); function && function->function)
+      functions.emplace(name, elf::CodeRange{*function->file_offset, function->size});
   };
   std::ranges::for_each(kProbedFunctions, add);
   std::ranges::for_each(kColdParts, add);
@@ -167,7 +167,7 @@ Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection*
   auto maps = reader_.text(pid, in_proc(stat, "maps"), kMostMaps);
   if (!maps) return std::move(maps).error();
   Inspection found;
-  found.modules = executable_modules(*maps);
+  found.modules = elf::executable_modules(*maps);
   if (found.modules.empty()) return error_in_words("read " + in_proc(stat, "maps") + ": empty");
   if (found.modules.size() > kMaxModules) found.modules.resize(kMaxModules);
   auto executable = fs_.read_link(in_proc(stat, "exe"));
@@ -187,7 +187,7 @@ Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection*
   find_symbols(modules, found);
   if (found.target && found.is_gateway && has_ioc_threads(stat)) found.is_gateway = false;
   // Of p4p only its gateway, pvagw, imports this.
-  if (!found.target && std::ranges::any_of(found.modules, [](const Mapping& one) {
+  if (!found.target && std::ranges::any_of(found.modules, [](const elf::Mapping& one) {
         return one.path.find("/p4p/_gw.") != std::string::npos;
       }))
     found.is_gateway = true;
@@ -205,8 +205,8 @@ std::vector<Inspector::Module> Inspector::open_modules(const ProcessStat& stat, 
   const pid_t pid = stat.id.pid;
   std::vector<Module> modules;
   std::vector<std::string> paths;
-  for (const Mapping& mapping : found.modules)
-    paths.push_back(map_files(stat) + map_files_name(mapping));
+  for (const elf::Mapping& mapping : found.modules)
+    paths.push_back(map_files(stat) + elf::map_files_name(mapping));
   auto statuses = reader_.statuses(pid, paths);
   if (!statuses) {
     found.uncertain = true;
@@ -214,7 +214,7 @@ std::vector<Inspector::Module> Inspector::open_modules(const ProcessStat& stat, 
     return modules;
   }
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const Mapping& mapping = found.modules[i];
+    const elf::Mapping& mapping = found.modules[i];
     Module module{&mapping, std::move(paths[i]), nullptr};
     module.facts = look_at(pid, module.path, (*statuses)[i], found);
     if (!module.facts) {
@@ -254,14 +254,14 @@ void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& fou
       found.uncertain = found.uncertain || module.facts->retry;
       continue;
     }
-    const ElfSymbols& elf = *module.facts->elf;
-    const Mapping& mapping = *module.mapping;
+    const elf::ElfSymbols& elf = *module.facts->elf;
+    const elf::Mapping& mapping = *module.mapping;
     if (mapping.path == found.executable)
       found.is_gateway =
           std::ranges::all_of(kGatewaySymbols, [&elf](const char* name) { return elf.uses(name); });
-    const ElfSymbol* process = elf.find("dbProcess");
-    const bool callable =
-        process != nullptr && process->function && maps_code_at(mapping, *process->file_offset);
+    const elf::ElfSymbol* process = elf.find("dbProcess");
+    const bool callable = process != nullptr && process->function &&
+                          elf::maps_code_at(mapping, *process->file_offset);
     if (callable && module.facts->code && !found.target)
       found.target = ProbeTarget{mapping.path, mapping.deleted, module.facts->code,
                                  *process->file_offset, functions_of(elf)};
@@ -271,11 +271,12 @@ void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& fou
     }
     const auto bias = elf.load_bias(mapping.start, mapping.offset);
     if (!bias) continue;
-    if (const ElfSymbol* base = elf.find("pdbbase")) found.pdbbase.push_back(*bias + base->value);
-    if (const ElfSymbol* port = elf.find("ca_server_port"))
+    if (const elf::ElfSymbol* base = elf.find("pdbbase"))
+      found.pdbbase.push_back(*bias + base->value);
+    if (const elf::ElfSymbol* port = elf.find("ca_server_port"))
       found.ca_server_port.push_back(*bias + port->value);
-    const ElfSymbol* const bucket = elf.find("pCaBucket");
-    const ElfSymbol* const queue = elf.find("clientQ");
+    const elf::ElfSymbol* const bucket = elf.find("pCaBucket");
+    const elf::ElfSymbol* const queue = elf.find("clientQ");
     if (bucket != nullptr && queue != nullptr)
       found.ca_server.push_back({*bias + bucket->value, *bias + queue->value});
     if (bucket != nullptr) find_ca_writes(module, *bias + bucket->value, found);
@@ -286,12 +287,12 @@ void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& fou
 
 // In the file of the server's hash of channels only: the names are not rsrv's alone.
 void Inspector::find_ca_writes(const Module& module, std::uint64_t bucket, Inspection& found) {
-  const ElfSymbols& elf = *module.facts->elf;
-  const ElfSymbol* const write = elf.find(kCaWriteFunctions[0]);
-  const ElfSymbol* const notify = elf.find(kCaWriteFunctions[1]);
-  const auto is_code = [&](const ElfSymbol* symbol) {
+  const elf::ElfSymbols& elf = *module.facts->elf;
+  const elf::ElfSymbol* const write = elf.find(kCaWriteFunctions[0]);
+  const elf::ElfSymbol* const notify = elf.find(kCaWriteFunctions[1]);
+  const auto is_code = [&](const elf::ElfSymbol* symbol) {
     return symbol != nullptr && symbol->function &&
-           maps_code_at(*module.mapping, *symbol->file_offset);
+           elf::maps_code_at(*module.mapping, *symbol->file_offset);
   };
   if (found.ca_writes || !module.facts->code || !is_code(write) || !is_code(notify)) return;
   found.ca_writes = CaWriteTarget{module.mapping->path, module.facts->code, *write->file_offset,
@@ -304,9 +305,9 @@ void Inspector::find_pva_puts(const Module& module, Inspection& found) {
       found.serves_pva || library.starts_with("libqsrv.so") || library.starts_with("libpvxsIoc.so");
   if (!module.facts->code) return;
   for (std::uint32_t i = 0; i < std::size(kPvaPutFunctions); ++i) {
-    const ElfSymbol* const symbol = module.facts->elf->find(kPvaPutFunctions[i]);
+    const elf::ElfSymbol* const symbol = module.facts->elf->find(kPvaPutFunctions[i]);
     if (symbol == nullptr || !symbol->function ||
-        !maps_code_at(*module.mapping, *symbol->file_offset))
+        !elf::maps_code_at(*module.mapping, *symbol->file_offset))
       continue;
     found.pva_puts.push_back({module.mapping->path, module.facts->code, i, *symbol->file_offset});
     found.serves_pva =
@@ -314,9 +315,9 @@ void Inspector::find_pva_puts(const Module& module, Inspection& found) {
   }
 }
 
-void Inspector::find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found) {
+void Inspector::find_variables(const elf::ElfSymbols& elf, std::uint64_t bias, Inspection& found) {
   for (const char* const name : kReadVariables)
-    if (const ElfSymbol* const variable = elf.find(name))
+    if (const elf::ElfSymbol* const variable = elf.find(name))
       found.variables[name].push_back({bias + variable->value, variable->size});
 }
 

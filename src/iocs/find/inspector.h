@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/rooted_fs.h"
-#include "iocs/elf/file_cache.h"
-#include "iocs/elf/maps.h"
+#include "elf/maps.h"
+#include "iocs/find/file_cache.h"
 #include "iocs/find/process_stat.h"
 #include "iocs/ioc.h"
 
@@ -23,10 +23,10 @@ inline constexpr const char* kInsideWriteNotify =
 
 // Without a target and without a problem: not an IOC.
 struct Inspection : IocCode {
-  std::vector<Mapping> modules;  // files mapped executable, in the order of the maps
-  bool uncertain = false;        // a file could not be read: look again even when nothing changed
-  bool put_off = false;          // one could not be read now: look again soon
-  std::uint64_t threads = 0;     // how many there were when their names were read
+  std::vector<elf::Mapping> modules;  // files mapped executable, in the order of the maps
+  bool uncertain = false;     // a file could not be read: look again even when nothing changed
+  bool put_off = false;       // one could not be read now: look again soon
+  std::uint64_t threads = 0;  // how many there were when their names were read
 
   // A gateway that was built with caPutLog maps dbProcess, too, and never calls it.
   bool is_ioc() const { return !is_gateway && (target.has_value() || !problem.empty()); }
@@ -60,14 +60,14 @@ class Inspector {
 
  private:
   struct Module {
-    const Mapping* mapping = nullptr;
+    const elf::Mapping* mapping = nullptr;
     std::string path;  // in the root, to open the file by
     std::shared_ptr<const FileFacts> facts;
   };
 
   std::vector<Module> open_modules(const ProcessStat& stat, Inspection& found);
   void find_symbols(const std::vector<Module>& modules, Inspection& found);
-  static void find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found);
+  static void find_variables(const elf::ElfSymbols& elf, std::uint64_t bias, Inspection& found);
   static void find_ca_writes(const Module& module, std::uint64_t bucket, Inspection& found);
   static void find_pva_puts(const Module& module, Inspection& found);
   void find_version(pid_t pid, const std::vector<Module>& modules, Inspection& found);

@@ -1,6 +1,6 @@
 #include "iocs/memory/process_reader.h"
 
-#include "iocs/elf/base_version.h"
+#include "iocs/find/base_version.h"
 #include "iocs/find/inspector.h"
 
 namespace ioc_exporter::iocs {
@@ -41,18 +41,18 @@ Result<UniqueFd> ProcessReader::open(pid_t, const std::string& path) {
   return fs_.open_regular(path);
 }
 
-Result<ElfSymbols> ProcessReader::symbols(pid_t, int fd, const std::string& path) {
-  return ElfSymbols::read(fd, path, wanted_symbols());
+Result<elf::ElfSymbols> ProcessReader::symbols(pid_t, int fd, const std::string& path) {
+  return elf::ElfSymbols::read(fd, path, wanted_symbols());
 }
 
 Result<std::string> ProcessReader::base_version(pid_t, int fd,
-                                                std::span<const LoadSegment> segments) {
+                                                std::span<const elf::LoadSegment> segments) {
   return base_version_of_file(fd, segments);
 }
 
-Result<FoundFunctions> ProcessReader::functions(pid_t, int fd, const std::string& path,
-                                                std::span<const FunctionWish> wishes) {
-  return find_functions(fd, path, wishes);
+Result<elf::FoundFunctions> ProcessReader::functions(pid_t, int fd, const std::string& path,
+                                                     std::span<const elf::FunctionWish> wishes) {
+  return elf::find_functions(fd, path, wishes);
 }
 
 }  // namespace ioc_exporter::iocs

@@ -14,8 +14,8 @@
 
 #include "base/result.h"
 #include "base/rooted_fs.h"
-#include "iocs/elf/elf_symbols.h"
-#include "iocs/elf/function_search.h"
+#include "elf/elf_symbols.h"
+#include "elf/function_search.h"
 #include "iocs/ioc_id.h"
 #include "iocs/memory/memory.h"
 
@@ -51,13 +51,13 @@ class ProcessReader {
   // A regular file, for reading. Never waits for a FIFO, and never opens a device.
   virtual Result<UniqueFd> open(pid_t pid, const std::string& path);
   // wanted_symbols() of the open file `fd`; `path` is for messages.
-  virtual Result<ElfSymbols> symbols(pid_t pid, int fd, const std::string& path);
+  virtual Result<elf::ElfSymbols> symbols(pid_t pid, int fd, const std::string& path);
   // Of EPICS Base, in the open file; "" = none.
   virtual Result<std::string> base_version(pid_t pid, int fd,
-                                           std::span<const LoadSegment> segments);
+                                           std::span<const elf::LoadSegment> segments);
   // Of the open file: find_functions().
-  virtual Result<FoundFunctions> functions(pid_t pid, int fd, const std::string& path,
-                                           std::span<const FunctionWish> wishes);
+  virtual Result<elf::FoundFunctions> functions(pid_t pid, int fd, const std::string& path,
+                                                std::span<const elf::FunctionWish> wishes);
 
  protected:
   const RootedFs& fs() const { return fs_; }

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "base/ascii.h"
+#include "base/packer.h"
 #include "base/process_stats.h"
 #include "iocs/memory/process_reader.h"
 #include "iocs/memory/reader_wire.h"
@@ -97,14 +98,14 @@ class ReaderProcess {
         return symbols ? say_all(symbols->packed()) : fail(symbols.error());
       }
       case ReaderOp::base_version: {
-        std::vector<LoadSegment> segments(payload.size() / sizeof(LoadSegment));
-        std::memcpy(segments.data(), payload.data(), segments.size() * sizeof(LoadSegment));
+        std::vector<elf::LoadSegment> segments(payload.size() / sizeof(elf::LoadSegment));
+        std::memcpy(segments.data(), payload.data(), segments.size() * sizeof(elf::LoadSegment));
         const auto version = direct_.base_version(0, fd, segments);
         return version ? say(*version) : fail(version.error());
       }
       case ReaderOp::functions: {
-        const auto found = direct_.functions(0, fd, "it", unpacked_wishes(payload));
-        return found ? say_all(packed(*found)) : fail(found.error());
+        const auto found = direct_.functions(0, fd, "it", elf::unpacked_wishes(payload));
+        return found ? say_all(elf::packed(*found)) : fail(found.error());
       }
     }
     return false;

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/ascii.h"
+#include "base/packer.h"
 #include "iocs/find/process_stat.h"
 
 namespace ioc_exporter::iocs {
@@ -252,7 +253,7 @@ Result<ReaderPool::Answer> ReaderPool::ask_of_file(const Question& question, pid
                                                    const std::string& what) {
   struct stat status {};
   if (::fstat(question.fd, &status) != 0) return last_error(what);
-  const FileKey key{question.request.op, file_id(status), std::string(question.payload)};
+  const FileKey key{question.request.op, elf::file_id(status), std::string(question.payload)};
   auto taken = take_long(pid, key, what);
   if (!taken) return std::move(taken).error();
   const bool is_long = taken->has_value();
@@ -362,29 +363,29 @@ Result<UniqueFd> ReaderPool::open(pid_t pid, const std::string& path) {
   return std::move(answer->fd);
 }
 
-Result<ElfSymbols> ReaderPool::symbols(pid_t pid, int fd, const std::string& path) {
+Result<elf::ElfSymbols> ReaderPool::symbols(pid_t pid, int fd, const std::string& path) {
   const std::string what = "read symbols of " + path;
   auto answer = ask_of_file({{ReaderOp::symbols}, path, fd}, pid, what);
   if (!answer) return std::move(answer).error();
-  auto symbols = ElfSymbols::unpacked(answer->bytes);
+  auto symbols = elf::ElfSymbols::unpacked(answer->bytes);
   if (!symbols) return no_answer(what);
   return std::move(*symbols);
 }
 
 Result<std::string> ReaderPool::base_version(pid_t pid, int fd,
-                                             std::span<const LoadSegment> segments) {
+                                             std::span<const elf::LoadSegment> segments) {
   auto answer = ask_of_file({{ReaderOp::base_version}, bytes_of(segments), fd}, pid,
                             "search a file for the version of EPICS Base");
   if (!answer) return std::move(answer).error();
   return std::move(answer->bytes);
 }
 
-Result<FoundFunctions> ReaderPool::functions(pid_t pid, int fd, const std::string& path,
-                                             std::span<const FunctionWish> wishes) {
+Result<elf::FoundFunctions> ReaderPool::functions(pid_t pid, int fd, const std::string& path,
+                                                  std::span<const elf::FunctionWish> wishes) {
   const std::string what = "find functions in " + path;
-  auto answer = ask_of_file({{ReaderOp::functions}, packed(wishes), fd}, pid, what);
+  auto answer = ask_of_file({{ReaderOp::functions}, elf::packed(wishes), fd}, pid, what);
   if (!answer) return std::move(answer).error();
-  auto found = unpacked_functions(answer->bytes);
+  auto found = elf::unpacked_functions(answer->bytes);
   if (!found) return no_answer(what);
   return std::move(*found);
 }

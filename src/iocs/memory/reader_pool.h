@@ -22,8 +22,8 @@
 
 #include "base/helper.h"
 #include "base/log.h"
+#include "elf/code_file.h"
 #include "exposition/self_samples.h"
-#include "iocs/elf/code_file.h"
 #include "iocs/memory/process_reader.h"
 #include "iocs/memory/reader_wire.h"
 #include "iocs/memory/reading_rests.h"
@@ -56,11 +56,11 @@ class ReaderPool final : public ProcessReader {
   Result<std::string> text(pid_t pid, const std::string& path, std::size_t limit) override;
   Result<std::vector<FileStatus>> statuses(pid_t pid, std::span<const std::string> paths) override;
   Result<UniqueFd> open(pid_t pid, const std::string& path) override;
-  Result<ElfSymbols> symbols(pid_t pid, int fd, const std::string& path) override;
+  Result<elf::ElfSymbols> symbols(pid_t pid, int fd, const std::string& path) override;
   Result<std::string> base_version(pid_t pid, int fd,
-                                   std::span<const LoadSegment> segments) override;
-  Result<FoundFunctions> functions(pid_t pid, int fd, const std::string& path,
-                                   std::span<const FunctionWish> wishes) override;
+                                   std::span<const elf::LoadSegment> segments) override;
+  Result<elf::FoundFunctions> functions(pid_t pid, int fd, const std::string& path,
+                                        std::span<const elf::FunctionWish> wishes) override;
 
   // From now on all readings fail at once, those that are under way too.
   void stop() { stopped_ = true; }
@@ -98,7 +98,7 @@ class ReaderPool final : public ProcessReader {
   // The file, and what was asked about it.
   struct FileKey {
     ReaderOp op{};
-    FileId file;
+    elf::FileId file;
     std::string payload;
     bool operator==(const FileKey&) const = default;
   };

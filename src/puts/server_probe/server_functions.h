@@ -17,7 +17,7 @@ enum class ServerProtocol : std::uint8_t { ca, pva };
 struct ServerFunction {
   std::uint32_t number = 0;
   std::uint64_t offset = 0;  // in the file
-  std::shared_ptr<const iocs::CodeFile> file;
+  std::shared_ptr<const elf::CodeFile> file;
   std::string display_path;  // as the IOC sees it, for messages
   bool operator==(const ServerFunction&) const = default;
 };

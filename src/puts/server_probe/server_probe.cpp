@@ -32,12 +32,12 @@ std::uint8_t enum_type(std::string_view base_version) {
   return 11;
 }
 
-bool is_same(const iocs::CodeFile& a, const iocs::CodeFile& b) {
+bool is_same(const elf::CodeFile& a, const elf::CodeFile& b) {
   return a.id().device == b.id().device && a.id().inode == b.id().inode;
 }
 
 // True: both may be one file to the kernel, by two mounts (base/same_inode.h).
-bool resemble(const iocs::CodeFile& a, const iocs::CodeFile& b) {
+bool resemble(const elf::CodeFile& a, const elf::CodeFile& b) {
   return is_same(a, b) || a.resembles(b);
 }
 
@@ -334,7 +334,7 @@ std::shared_ptr<ServerProbe::Probe> ServerProbe::probe_for_all(
 }
 
 void ServerProbe::end(const std::vector<Watched*>& those, Clock::time_point now) {
-  std::vector<iocs::FunctionProbe> probes;
+  std::vector<elf::FunctionProbe> probes;
   std::vector<Watched*> ended;
   for (Watched* watched : those) {
     watched->kept.clear();

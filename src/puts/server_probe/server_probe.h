@@ -50,7 +50,7 @@ struct PendingPuts {
   std::set<std::uint32_t> unheard;  // one of their servers does not
 };
 
-using CodeFiles = std::vector<std::shared_ptr<const iocs::CodeFile>>;
+using CodeFiles = std::vector<std::shared_ptr<const elf::CodeFile>>;
 
 class ServerProbe {
  public:
@@ -130,7 +130,7 @@ class ServerProbe {
  private:
   struct Probe {
     ServerFunction function;
-    iocs::FunctionProbe attached;
+    elf::FunctionProbe attached;
   };
   struct Watched {
     std::uint32_t number = 0;

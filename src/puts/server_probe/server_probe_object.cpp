@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ca_server_probe.skel.h"
-#include "iocs/elf/rsrv_functions.h"
+#include "elf/rsrv_functions.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/uprobe.h"
 #include "pva_server_probe.skel.h"
@@ -46,13 +46,13 @@ constexpr std::array kPvaPrograms{
     "pva_error",      "pva_notify_end", "pva_notify_end",  "pva_reply",       "pva_notify_put",
     "pva_notify_put", "pva_notify",     "pva_notify_canc", "pva_write",       "pva_write_link"};
 
-iocs::Attacher attacher_of(ServerProtocol protocol, const bpf_object* object) {
+elf::Attacher attacher_of(ServerProtocol protocol, const bpf_object* object) {
   const bool is_ca = protocol == ServerProtocol::ca;
-  std::vector<iocs::FunctionPrograms> programs;
+  std::vector<elf::FunctionPrograms> programs;
   for (const char* const function : function_names(protocol)) {
     const std::size_t i = programs.size();
     programs.push_back({{function}, is_ca ? kCaPrograms.at(i) : kPvaPrograms.at(i)});
-    if (is_ca) programs.back().is_unnamed = iocs::is_rsrv_function;
+    if (is_ca) programs.back().is_unnamed = elf::is_rsrv_function;
   }
   return {kRequest + (is_ca ? 0u : 2u), std::move(programs), object, kernel::uprobe_link_type()};
 }
@@ -151,7 +151,7 @@ Result<ServerProbeObject> ServerProbeObject::load(const Options& options) {
   if (auto ok = object.open_views(); !ok) return ok.error();
   const bpf_object* const programs =
       object.with_skeleton([](const auto& skeleton) { return skeleton.obj; });
-  object.attacher_ = std::make_unique<iocs::Attacher>(attacher_of(options.protocol, programs));
+  object.attacher_ = std::make_unique<elf::Attacher>(attacher_of(options.protocol, programs));
   for (std::uint32_t slot = 0; slot < options.slots; ++slot)
     if (auto ok = object.push_free(slot); !ok) return ok.error();
   return object;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "iocs/elf/attacher.h"
+#include "elf/attacher.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
@@ -59,7 +59,7 @@ class ServerProbeObject {
 
   // Of the programs by ServerFunction::number. Processes that the map `iocs` does not name are left
   // out.
-  iocs::Attacher& attacher() const { return *attacher_; }
+  elf::Attacher& attacher() const { return *attacher_; }
 
   const ServerProbeMaps& maps() const { return maps_; }
   std::uint32_t max_slots() const { return options_.slots; }
@@ -104,7 +104,7 @@ class ServerProbeObject {
   // One of them.
   std::unique_ptr<ca_server_probe_bpf, Unload> ca_;
   std::unique_ptr<pva_server_probe_bpf, Unload> pva_;
-  std::unique_ptr<iocs::Attacher> attacher_;  // goes before the skeleton
+  std::unique_ptr<elf::Attacher> attacher_;  // goes before the skeleton
   kernel::MapMemory slots_, results_, held_;
   ServerProbeMaps maps_;
 };

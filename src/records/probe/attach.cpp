@@ -12,7 +12,7 @@
 namespace ioc_exporter::records {
 namespace {
 
-using Probes = std::vector<iocs::FunctionProbe>;
+using Probes = std::vector<elf::FunctionProbe>;
 
 // All of them are taken off together later.
 void move_to(Probes& probes, Attached& attached) {
@@ -28,10 +28,10 @@ void take_off(Attached& for_all, std::map<std::uint32_t, Attached>& by_slot) {
   kernel::take_off_together(std::move(probes));
 }
 
-Result<void> attach_function(const iocs::Attacher& attacher, Attached& to,
+Result<void> attach_function(const elf::Attacher& attacher, Attached& to,
                              const RecordTarget& target, const ProbePoint& point,
                              std::int32_t pid) {
-  const iocs::ProbePlace place{target.code, target.path, point.offset, pid, point.ending};
+  const elf::ProbePlace place{target.code, target.path, point.offset, pid, point.ending};
   const auto number = static_cast<std::uint32_t>(point.program);
   if (const auto there = to.find(point.program); there != to.end())
     return attacher.attach_ends(there->second, number, place);
@@ -41,7 +41,7 @@ Result<void> attach_function(const iocs::Attacher& attacher, Attached& to,
   return {};
 }
 
-Result<void> attach_all(const iocs::Attacher& attacher, Attached& to, const WatchedIoc& watched,
+Result<void> attach_all(const elf::Attacher& attacher, Attached& to, const WatchedIoc& watched,
                         std::int32_t pid) {
   const RecordTarget& target = watched.target;
   const ProbePoint process{RecordProgram::process, target.offset,

@@ -22,11 +22,11 @@ class Planner {
 
   void plan_process() {
     points_.process =
-        ending("dbProcess", iocs::Work::indirect_call, "processings are counted without durations");
+        ending("dbProcess", elf::Work::indirect_call, "processings are counted without durations");
   }
 
   void plan_puts() {
-    const iocs::CodeRange* const put = find("dbPut");
+    const elf::CodeRange* const put = find("dbPut");
     if (put == nullptr) return note("writes to records are not counted", "dbPut");
     if (find("dbPut.part.0") != nullptr)
       points_.notes.push_back("some writes to records are not counted: in " + target_.display_path +
@@ -41,7 +41,7 @@ class Planner {
     plan_inside(RecordProgram::notify_inside, iocs::kInsideWriteNotify);
     if (const auto* const shell = find("dbpf"))
       points_.extras.push_back(
-          {RecordProgram::shell, shell->file_offset, ending("dbpf", iocs::Work::nothing, nullptr)});
+          {RecordProgram::shell, shell->file_offset, ending("dbpf", elf::Work::nothing, nullptr)});
     else
       note("writes by dbpf are counted as `other`", "dbpf");
   }
@@ -56,7 +56,7 @@ class Planner {
     if (!durations_) return;
     const auto* const scan = find("scanList");
     if (scan == nullptr) return note(kNotTimed, "scanList");
-    if (auto end = ending("scanList", iocs::Work::call, kNotTimed))
+    if (auto end = ending("scanList", elf::Work::call, kNotTimed))
       points_.extras.push_back({RecordProgram::scan_list, scan->file_offset, std::move(end)});
   }
 
@@ -83,33 +83,33 @@ class Planner {
   }
 
  private:
-  const iocs::CodeRange* find(const char* function) const {
+  const elf::CodeRange* find(const char* function) const {
     const auto found = target_.functions.find(function);
     return found == target_.functions.end() ? nullptr : &found->second;
   }
-  const iocs::CodeRange* find_sized(const char* function) const {
-    const iocs::CodeRange* const found = find(function);
+  const elf::CodeRange* find_sized(const char* function) const {
+    const elf::CodeRange* const found = find(function);
     return found != nullptr && found->size != 0 ? found : nullptr;
   }
-  bool is_probed(const iocs::CodeRange& function) const {
+  bool is_probed(const elf::CodeRange& function) const {
     return function.file_offset == target_.offset ||
            std::ranges::find(points_.extras, function.file_offset, &ProbePoint::offset) !=
                points_.extras.end();
   }
   // PT_REGS_IP of its program, to which the programs are told where their callers are.
-  std::uint64_t probed_at(const iocs::CodeRange& function) const {
+  std::uint64_t probed_at(const elf::CodeRange& function) const {
     return target_.file->entry(function.file_offset).offset;
   }
-  void probe(RecordProgram program, const iocs::CodeRange& function) {
+  void probe(RecordProgram program, const elf::CodeRange& function) {
     points_.extras.push_back({program, function.file_offset});
   }
   // Where the function ends, when that is to be seen by breakpoints there. `without`: what it means
   // that it cannot; null: nothing that is worth a word.
-  std::shared_ptr<const iocs::EndingFunction> ending(const std::string& name, iocs::Work work,
-                                                     const char* without,
-                                                     iocs::Places places = iocs::Places::cheap) {
+  std::shared_ptr<const elf::EndingFunction> ending(const std::string& name, elf::Work work,
+                                                    const char* without,
+                                                    elf::Places places = elf::Places::cheap) {
     if (!durations_) return nullptr;
-    auto found = iocs::EndingFunction::find(*target_.file, target_.functions, name, work, places);
+    auto found = elf::EndingFunction::find(*target_.file, target_.functions, name, work, places);
     if (found) return std::move(*found);
     if (without != nullptr)
       points_.notes.push_back(std::string(without) + ": find where " + name + " ends in " +
@@ -123,7 +123,7 @@ class Planner {
 
   // Callers of dbPut for a link: dbDbPutValue (dbDbLink.c, static; dbLink.c in 3.15), in 3.14
   // dbPutLinkValue. A stripped library has neither; then dbPutLink, which leads to it, is watched.
-  void plan_links(const iocs::CodeRange& put) {
+  void plan_links(const elf::CodeRange& put) {
     const auto* caller = find_sized("dbDbPutValue");
     if (caller == nullptr) caller = find_sized("dbPutLinkValue");
     if (caller != nullptr) {
@@ -169,10 +169,10 @@ class Planner {
     const auto* const inside = find(write);
     if (inside == nullptr)
       return note("writes of clients in the IOC itself are counted as `other`", write);
-    auto end = traces_ ? ending(write, iocs::Work::nothing,
-                                "traces do not show writes of clients in the IOC itself",
-                                iocs::Places::any)
-                       : nullptr;
+    auto end =
+        traces_ ? ending(write, elf::Work::nothing,
+                         "traces do not show writes of clients in the IOC itself", elf::Places::any)
+                : nullptr;
     points_.extras.push_back({program, inside->file_offset, std::move(end)});
   }
 

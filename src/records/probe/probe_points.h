@@ -12,13 +12,13 @@
 namespace ioc_exporter::records {
 
 struct RecordPoints {
-  std::shared_ptr<const iocs::EndingFunction>
+  std::shared_ptr<const elf::EndingFunction>
       process;  // where dbProcess ends; null: it is not timed
   std::vector<ProbePoint> extras;
   iocx_put_config puts{};
-  bool all_writes = false;                   // to records are counted
-  std::optional<iocs::CodeRange> scan_list;  // tells events and I/O interrupts
-  std::vector<std::string> notes;            // missing counts, and why
+  bool all_writes = false;                  // to records are counted
+  std::optional<elf::CodeRange> scan_list;  // tells events and I/O interrupts
+  std::vector<std::string> notes;           // missing counts, and why
 };
 
 // `puts`: writes are to be counted. `durations`: calls are to be timed; then the file is read.

@@ -25,7 +25,7 @@ Result<RecordProcess> RecordProcess::start(const RecordProcessOptions& options) 
 
 // Two containers of one image show two devices for what the kernel has one inode of: it would hit
 // the probes of both for each of their calls.
-LibraryKey RecordProcess::library_of(const std::shared_ptr<const iocs::CodeFile>& code,
+LibraryKey RecordProcess::library_of(const std::shared_ptr<const elf::CodeFile>& code,
                                      std::uint64_t offset) {
   LibraryKey key{code->id().device, code->id().inode, offset};
   if (libraries_.contains(key)) return key;

@@ -47,7 +47,7 @@ constexpr Attachment choose_attachment(Attachment current, std::size_t active,
 }
 
 // Probes by their programs.
-using Attached = std::map<RecordProgram, iocs::FunctionProbe>;
+using Attached = std::map<RecordProgram, elf::FunctionProbe>;
 
 struct RecordProcessUse {
   std::uint64_t attachments = 0;
@@ -121,7 +121,7 @@ class RecordProcess : public RecordTables {
  private:
   using AttachedBySlot = std::map<std::uint32_t, Attached>;
   struct Library {
-    std::shared_ptr<const iocs::CodeFile> code;  // of one of its IOCs
+    std::shared_ptr<const elf::CodeFile> code;  // of one of its IOCs
     Attachment mode = Attachment::per_process;
     Attached for_all;
     AttachedBySlot by_slot;
@@ -134,7 +134,7 @@ class RecordProcess : public RecordTables {
   RecordProcess(RecordProcessObject object, const RecordProcessOptions& options)
       : RecordTables(std::move(object), options) {}
 
-  LibraryKey library_of(const std::shared_ptr<const iocs::CodeFile>& code, std::uint64_t offset);
+  LibraryKey library_of(const std::shared_ptr<const elf::CodeFile>& code, std::uint64_t offset);
   Library& library_of(std::uint32_t slot) { return libraries_.at(watched_.at(slot).library); }
   Result<void> attach_ioc(std::uint32_t slot, Library& library);
   std::vector<std::uint32_t> active(const Library& library) const;

@@ -34,8 +34,8 @@ namespace {
 constexpr std::uint32_t kRequest = 0;
 
 // In the order of RecordProgram.
-std::vector<iocs::FunctionPrograms> record_programs() {
-  std::vector<iocs::FunctionPrograms> all{
+std::vector<elf::FunctionPrograms> record_programs() {
+  std::vector<elf::FunctionPrograms> all{
       {{"dbProcess"}, "record_entry_process", "record_entry_all", "record_end"},
       {{"dbPut"}, "put_process", "put_all"},
       {{"dbCanSetLink"}, "put_lfld_process", "put_lfld_all"},
@@ -46,7 +46,7 @@ std::vector<iocs::FunctionPrograms> record_programs() {
       {{"scanList"}, "scan_process", "scan_all", "scan_end"},
       {{"recGblFwdLink"}, "completion_process", "completion_all"},
       {{"dbCaPutLinkCallback"}, "link_put_process", "link_put_all"},
-      {{iocs::kInsideWrite}, "put_inside", nullptr, "inside_end", 0, 0, nullptr, iocs::Places::any},
+      {{iocs::kInsideWrite}, "put_inside", nullptr, "inside_end", 0, 0, nullptr, elf::Places::any},
       {{iocs::kInsideWriteNotify},
        "put_inside_cb",
        nullptr,
@@ -54,10 +54,10 @@ std::vector<iocs::FunctionPrograms> record_programs() {
        0,
        0,
        nullptr,
-       iocs::Places::any},
+       elf::Places::any},
       {{"dbPutLink"}, "link_step_process", "link_step_all"},
   };
-  for (iocs::FunctionPrograms& programs : all) {
+  for (elf::FunctionPrograms& programs : all) {
     programs.cookie = IOCX_ATTACH_PROCESS;
     programs.cookie_all = IOCX_ATTACH_ALL;
   }
@@ -114,7 +114,7 @@ Result<void> clear_inner(const bpf_map* outer, std::uint32_t slot) {
 
 struct RecordProcessObject::Loaded {
   std::unique_ptr<record_process_bpf, SkeletonDeleter> skeleton;
-  std::optional<iocs::Attacher> attacher;
+  std::optional<elf::Attacher> attacher;
   kernel::MapView<std::uint32_t, iocx_thread> threads;
   RecordMaps views;
 };
@@ -265,7 +265,7 @@ bool RecordProcessObject::grows_with_use() const {
          0;
 }
 
-iocs::Attacher& RecordProcessObject::attacher() const {
+elf::Attacher& RecordProcessObject::attacher() const {
   return *loaded_->attacher;
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "iocs/elf/attacher.h"
+#include "elf/attacher.h"
 #include "kernel/caps.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
@@ -107,7 +107,7 @@ class RecordProcessObject {
   ~RecordProcessObject();
 
   // Of the programs in the order of RecordProgram.
-  iocs::Attacher& attacher() const;
+  elf::Attacher& attacher() const;
 
   // Whether a record takes memory when it is processed for the first time. Else, all records of an
   // IOC take it as soon as they are watched.

@@ -34,9 +34,9 @@ std::uint32_t capacity_for(std::uint32_t records) {
 
 Result<void> write_ends(const RecordMaps& maps, std::uint32_t slot, const RecordTarget& target) {
   iocx_function_ends all[IOCX_ENDING_FUNCTIONS] = {};
-  const auto fill = [&all](RecordProgram program, const iocs::EndingFunction* function) {
+  const auto fill = [&all](RecordProgram program, const elf::EndingFunction* function) {
     const auto ending = ending_of(program);
-    if (ending && function != nullptr) all[*ending] = iocs::for_programs(function->ends());
+    if (ending && function != nullptr) all[*ending] = elf::for_programs(function->ends());
   };
   fill(RecordProgram::process, target.ending.get());
   for (const ProbePoint& point : target.extras) fill(point.program, point.ending.get());

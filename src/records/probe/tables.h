@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "iocs/elf/code_file.h"
-#include "iocs/elf/function_ends.h"
+#include "elf/code_file.h"
+#include "elf/function_ends.h"
 #include "iocs/memory/database_reader.h"
 #include "records/probe/counts.h"
 #include "records/probe/kernel_memory.h"
@@ -29,7 +29,7 @@ struct ProbePoint {
   RecordProgram program{};
   std::uint64_t offset = 0;  // bytes into the file
   // Its ends, if they are probed; null: only its entry is.
-  std::shared_ptr<const iocs::EndingFunction> ending = {};
+  std::shared_ptr<const elf::EndingFunction> ending = {};
 };
 
 // An IOC whose records are to be counted. With the offset of SDIS one read of a record decides what
@@ -37,10 +37,10 @@ struct ProbePoint {
 struct RecordTarget : iocs::FieldOffsets {
   std::int32_t pid = 0;  // in the initial pid namespace
   bool main_thread_ended = false;
-  std::shared_ptr<const iocs::CodeFile> code;  // that it runs
-  std::string path;                            // of it, for messages
-  std::uint64_t offset = 0;                    // of dbProcess in it, bytes
-  std::shared_ptr<const iocs::EndingFunction> ending =
+  std::shared_ptr<const elf::CodeFile> code;  // that it runs
+  std::string path;                           // of it, for messages
+  std::uint64_t offset = 0;                   // of dbProcess in it, bytes
+  std::shared_ptr<const elf::EndingFunction> ending =
       {};                     // of dbProcess; null: calls are not timed
   std::uint32_t records = 0;  // in its database now
   // Of its periodic scans, "0.1"; those of Base's own menuScan are known anyway.
@@ -48,14 +48,14 @@ struct RecordTarget : iocs::FieldOffsets {
   std::vector<ProbePoint> extras;  // attached and detached together with dbProcess
   iocx_put_config puts{};          // for the extras that count writes
   // scanList(), bytes into the file; nothing, size 0: the file does not name it.
-  std::optional<iocs::CodeRange> scan_list = {};
+  std::optional<elf::CodeRange> scan_list = {};
   // Where processings end, recGblFwdLink(); nothing: the file does not name it.
   std::optional<ProbePoint> completion = {};
 };
 
 // One that is to be watched: as RecordTarget says.
 struct ComingIoc {
-  std::shared_ptr<const iocs::CodeFile> code;
+  std::shared_ptr<const elf::CodeFile> code;
   std::uint64_t offset = 0;
   std::uint32_t records = 0;
 };
@@ -162,7 +162,7 @@ class RecordTables {
   // Its maps, for readers of the extras' counts.
   const RecordProcessObject& object() const { return object_; }
   // Attaches its programs, or serves another process' requests to.
-  iocs::Attacher& attacher() { return object_.attacher(); }
+  elf::Attacher& attacher() { return object_.attacher(); }
 
  protected:
   RecordTables(RecordProcessObject object, const RecordProcessOptions& options);

@@ -47,8 +47,8 @@ class MappedFiles : public iocs::ProcessReader {
     ++opened;
     return UniqueFd(::open(files[path].c_str(), O_RDONLY | O_CLOEXEC));
   }
-  Result<iocs::FoundFunctions> functions(pid_t pid, int fd, const std::string& path,
-                                         std::span<const iocs::FunctionWish> wishes) override {
+  Result<elf::FoundFunctions> functions(pid_t pid, int fd, const std::string& path,
+                                        std::span<const elf::FunctionWish> wishes) override {
     if (path.ends_with("/hangs.so"))
       return Error{std::make_error_code(std::errc::stream_timeout), "read " + path};
     return ProcessReader::functions(pid, fd, path, wishes);

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "iocs/elf/function_ends.h"
-#include "iocs/elf/function_search.h"
+#include "elf/function_ends.h"
+#include "elf/function_search.h"
 #include "support/value_of.h"
 
-namespace ioc_exporter::iocs {
+namespace ioc_exporter::elf {
 namespace {
 
 using ::testing::HasSubstr;
@@ -121,4 +121,4 @@ TEST(FunctionSearch, AJumpInALoopIsNoPlaceForABreakpoint) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::iocs
+}  // namespace ioc_exporter::elf

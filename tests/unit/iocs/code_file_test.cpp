@@ -7,8 +7,8 @@
 
 #include <fstream>
 
-#include "iocs/elf/code_file.h"
-#include "iocs/elf/file_cache.h"
+#include "elf/code_file.h"
+#include "iocs/find/file_cache.h"
 #include "support/value_of.h"
 #include "target_process.h"
 
@@ -104,7 +104,7 @@ TEST_F(CodeFileTest, ACopyResemblesItAndAnotherFileDoesNot) {
 
 TEST_F(CodeFileTest, IsClosedWhenNobodyKnowsItAnyMore) {
   auto target = facts_->code;
-  const std::weak_ptr<const CodeFile> code = target;
+  const std::weak_ptr<const elf::CodeFile> code = target;
   facts_.reset();
   cache_.close_unused();
   EXPECT_EQ(look()->code, target);
@@ -178,7 +178,7 @@ TEST(FileCache, IsBoundedAndForgetsTheOldestFirst) {
 TEST(FileCache, FilesThatStayOpenAreBounded) {
   TemporaryFolder folder;
   FileCache cache(reader, {.most_open = 16});
-  std::vector<std::shared_ptr<const CodeFile>> used;
+  std::vector<std::shared_ptr<const elf::CodeFile>> used;
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 20; ++i) {
       const std::string name = std::to_string(round) + "." + std::to_string(i) + ".so";

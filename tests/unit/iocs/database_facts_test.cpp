@@ -7,7 +7,7 @@
 
 #include "base/unique_fd.h"
 #include "database_image.h"
-#include "iocs/elf/base_version.h"
+#include "iocs/find/base_version.h"
 #include "iocs/memory/database_reader.h"
 #include "iocs/memory/record_names.h"
 
@@ -91,11 +91,11 @@ TEST(BaseVersion, InAFileAlsoAcrossChunks) {
     const UniqueFd fd(::memfd_create("library", MFD_CLOEXEC));
     const std::string bytes = std::string(before, '\0') + "EPICS R3.15.9\0tail"s;
     ASSERT_EQ(::write(fd.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-    const LoadSegment all{0, 0, bytes.size(), false};
+    const elf::LoadSegment all{0, 0, bytes.size(), false};
     EXPECT_EQ(base_version_of_file(fd.get(), std::span(&all, 1)), "3.15.9") << before;
-    const LoadSegment beyond{0, 0, ~0ull, true};
+    const elf::LoadSegment beyond{0, 0, ~0ull, true};
     EXPECT_EQ(base_version_of_file(fd.get(), std::span(&beyond, 1)), "3.15.9") << before;
-    const LoadSegment other{0, 0, 100, false};
+    const elf::LoadSegment other{0, 0, 100, false};
     EXPECT_EQ(base_version_of_file(fd.get(), std::span(&other, 1)), "") << before;
   }
 }

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "database_image.h"
-#include "iocs/elf/maps.h"
+#include "elf/maps.h"
 #include "iocs/find/process_stat.h"
 #include "iocs/memory/memory.h"
 #include "support/value_of.h"
@@ -17,7 +17,7 @@ namespace ioc_exporter::iocs {
 namespace {
 
 TEST(Maps, OneLine) {
-  const auto m = parse_mapping(
+  const auto m = elf::parse_mapping(
       "7fce35000000-7fce35085000 r-xp 0001f000 fe:00 247026                     /opt/a b/lib x.so");
   ASSERT_TRUE(m);
   EXPECT_EQ(m->start, 0x7fce35000000u);
@@ -31,20 +31,20 @@ TEST(Maps, OneLine) {
 }
 
 TEST(Maps, DeletedEscapedAnonymousAndSpecial) {
-  const auto deleted = parse_mapping("1000-2000 r-xp 0 00:1f 7 /a\\012b (deleted)");
+  const auto deleted = elf::parse_mapping("1000-2000 r-xp 0 00:1f 7 /a\\012b (deleted)");
   ASSERT_TRUE(deleted);
   EXPECT_EQ(deleted->path, "/a\nb");
   EXPECT_TRUE(deleted->deleted);
-  EXPECT_EQ(parse_mapping("1000-2000 rw-p 00000000 00:00 0 ")->path, "");
-  EXPECT_EQ(parse_mapping("1000-2000 rw-p 00000000 00:00 0")->path, "");
-  EXPECT_EQ(parse_mapping("1000-2000 r-xp 00000000 00:00 0    [vdso]")->path, "[vdso]");
+  EXPECT_EQ(elf::parse_mapping("1000-2000 rw-p 00000000 00:00 0 ")->path, "");
+  EXPECT_EQ(elf::parse_mapping("1000-2000 rw-p 00000000 00:00 0")->path, "");
+  EXPECT_EQ(elf::parse_mapping("1000-2000 r-xp 00000000 00:00 0    [vdso]")->path, "[vdso]");
   for (const char* bad : {"", "1000", "1000-", "1000-2000", "1000-2000 r-x", "x-y r-xp 0 0:0 0",
                           "1000-2000 r-xp zz 00:00 0", "1000-2000 r-xp 0 00:00"})
-    EXPECT_FALSE(parse_mapping(bad)) << bad;
+    EXPECT_FALSE(elf::parse_mapping(bad)) << bad;
 }
 
 TEST(Maps, ModulesAreTheFirstExecutableMappingsOfFiles) {
-  const auto modules = executable_modules(
+  const auto modules = elf::executable_modules(
       "400000-401000 r--p 00000000 fe:00 1 /bin/ioc\n"
       "401000-402000 r-xp 00001000 fe:00 1 /bin/ioc\n"
       "403000-404000 r-xp 00003000 fe:00 1 /bin/ioc\n"
@@ -61,10 +61,10 @@ TEST(Maps, ModulesAreTheFirstExecutableMappingsOfFiles) {
 }
 
 TEST(Maps, NamesInMapFilesAreNotPadded) {
-  Mapping mapping;
+  elf::Mapping mapping;
   mapping.start = 0x400000;
   mapping.end = 0x48b000;
-  EXPECT_EQ(map_files_name(mapping), "400000-48b000");
+  EXPECT_EQ(elf::map_files_name(mapping), "400000-48b000");
 }
 
 TEST(ProcMemory, ReadsUpToTheEndOfTheMapping) {

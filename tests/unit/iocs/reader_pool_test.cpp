@@ -67,7 +67,7 @@ class ReaderPoolOfSlowReaders : public testing::Test {
  protected:
   ReaderPoolOfSlowReaders() : pool_(RootedFs(tree_.path())) { pool_.use_helper(helper_); }
 
-  Result<ElfSymbols> symbols(const UniqueFd& file) {
+  Result<elf::ElfSymbols> symbols(const UniqueFd& file) {
     return pool_.symbols(kOwner, file.get(), "a file");
   }
   // A child of the helper: those of an earlier test's may still be ending.
@@ -124,7 +124,7 @@ TEST_F(ReaderPoolOfSlowReaders, OneThatTakesLongGoesOnWhileOthersAreRead) {
   ASSERT_TRUE(symbols(other_));  // so that there is one
   const pid_t reader = reader_named("ioc_exp-read");
   starve(reader);
-  const auto is_put_off = [](const Result<ElfSymbols>& found, const char* why) {
+  const auto is_put_off = [](const Result<elf::ElfSymbols>& found, const char* why) {
     EXPECT_EQ(error_of(found).find(why) != std::string::npos, true) << error_of(found);
     EXPECT_TRUE(!found && is_for_now(found.error()));
   };
