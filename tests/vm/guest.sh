@@ -28,7 +28,7 @@ use_ca_on_loopback
 export IOCNAME=vm-ioc LOGNAME=root
 mkfifo $IOC_IN
 ioc_launcher /epics/dbd "" /test.db <>$IOC_IN >$IOC_LOG 2>&1 &
-wait_for 60 grep -q "^@running" $IOC_LOG
+wait_for 60 grep -qs "^@running" $IOC_LOG
 if [ "$CHECK" = 1 ]; then
   fact check
   ioc_exporter --check --strict

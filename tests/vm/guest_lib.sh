@@ -46,7 +46,7 @@ start_client() { # NAME OP COUNT
   wait_for 60 grep -qs "^@connected" "/tmp/$1.log"
 }
 release_client() { echo go >"/tmp/$1.in"; } # NAME
-wait_client() { wait_for 90 grep -q "^@sent" "/tmp/$1.log"; } # NAME
+wait_client() { wait_for 90 grep -qs "^@sent" "/tmp/$1.log"; } # NAME
 
 # How often VM:count was processed, as the IOC has it. A write without callback is sent before the IOC does it.
 ioc_says() { # COMMAND

@@ -23,8 +23,8 @@ allow_sending() {
 fact mode
 cat /sys/fs/selinux/enforce
 echo
-wait_for 60 grep -q "^@running" $IOC_LOG
-wait_for 60 grep -q "^@running" /run/other-ioc/log
+wait_for 60 grep -qs "^@running" $IOC_LOG
+wait_for 60 grep -qs "^@running" /run/other-ioc/log
 fact check_status
 systemctl start check
 systemctl show -p Result -p ExecMainStatus check

@@ -36,7 +36,7 @@ fact postinst
 sh /postinst configure
 fact user
 getent passwd ioc_exporter
-wait_for 60 grep -q "^@running" $IOC_LOG
+wait_for 60 grep -qs "^@running" $IOC_LOG
 
 # As it is installed.
 change start
