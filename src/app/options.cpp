@@ -61,7 +61,7 @@ void add_options(OptionTable& table, Options& options) {
               text(options.config_file)},
              {"--set=KEY=VALUE",
               "Set a key of the file, such as putlog.file_size=1GiB (repeatable; keys: "
-              "docs/configuration.md)",
+              "docs/config.example.yml)",
               {.takes = OptionValue::Takes::lines,
                .set = [](const std::string&, bool) { return Result<void>(); }}},
              {"--config.check", "Check the file, print its problems and exit (1: there are some)",

@@ -1,5 +1,5 @@
-// OptionTable: all that an operator may set, a row each. --help, the reference in
-// docs/configuration.md and the reading of flags and file are made from these rows alone.
+// OptionTable: all that an operator may set, a row each. --help, docs/config.example.yml
+// and the reading of flags and file are made from these rows alone.
 #pragma once
 
 #include <chrono>
