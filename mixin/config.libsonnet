@@ -4,12 +4,10 @@
     // The job's name in Prometheus. Only queries of `up` need it: all other metrics are this exporter's alone.
     job: 'ioc_exporter',
 
-    // Where the page of an alert is: %(alert)s is its name. These are the documents of the release, as its packages install
-    // them: a site that publishes them says where, as in https://wiki.site/epics/%(alert)s.
-    runbookURLPattern: 'file:///usr/share/doc/ioc-exporter/runbooks/%(alert)s.md',
-    // Each exporter serves the pages of its version, too: the second link. %(exporter)s is its URL, made of the label
-    // `instance`; these are for where that has no scheme, or no port.
-    exporterRunbookURLPattern: '%(exporter)s/runbooks/%(alert)s',
+    // The page of an alert, for a site that publishes them, as https://wiki.site/epics/%(alert)s. Empty: that of the exporter that
+    // the alert is about, which serves those of its version.
+    runbookURLPattern: '',
+    // An exporter's URL is made of the label `instance`; these are for where that has no scheme, or no port.
     exporterScheme: 'http',
     exporterPort: 10064,
 

@@ -18,14 +18,10 @@ local ofAMinute = '60 * sum_over_time(';
 {
   local ofTheInterval = '%d * sum_over_time(' % $._config.ratesIntervalSeconds,
   local hasLogs(panel) = std.member([inside.type for inside in std.get(panel, 'panels', [])], 'logs'),
-  // The site's page, if a browser finds it, or the exporter's.
-  local page(alert) =
-    if std.startsWith($._config.runbookURLPattern, 'http') then $._config.runbookURLPattern % { alert: alert }
-    else $.exporterRunbookURL(alert, '${exporter}'),
   // Constants of a dashboard, by name.
   local settings = { archiver: $._config.archiverURL, phoebus: $._config.phoebusApplication },
   local changes = [
-    [runbook, page('${__value.raw:percentencode}')],
+    [runbook, $.runbookURL('${__value.raw:percentencode}', '${exporter}')],
     [scheme, std.strReplace(scheme, 'http', $._config.exporterScheme)],
     [port, std.strReplace(port, '10064', '%d' % $._config.exporterPort)],
     [ofAMinute, ofTheInterval],

@@ -36,7 +36,7 @@ def readable(rule: dict) -> dict:
         rule["expr"] = Text(rule["expr"])
     notes = rule.get("annotations")
     if notes:
-        order = ["summary", "description", "until_morning", "command", "runbook_url", "runbook_on_exporter"]
+        order = ["summary", "description", "until_morning", "command", "runbook_url"]
         rule["annotations"] = {key: Text(notes[key]) if key == "description" else notes[key] for key in order if key in notes}
     return rule
 

@@ -21,18 +21,17 @@
     (
     %s
     ) * on (job, instance) group_left (area, owner) topk by (job, instance) (1,
-      epics_host_info or on (job, instance) instance:epics_host_info:last or on (job, instance) 0 * up{job="%s"} + 1)
+      epics_host_info or on (job, instance) instance:epics_host_info:last or on (job, instance) 0 * last_over_time(up{job="%s"}[1h]) + 1)
   ||| % [indented(expr), config.job],
 
-  exporterRunbookURL(alert, exporter):: config.exporterRunbookURLPattern % { alert: alert, exporter: exporter },
+  // The site's page, or the exporter's.
+  runbookURL(alert, exporter)::
+    if config.runbookURLPattern != '' then config.runbookURLPattern % { alert: alert } else exporter + '/runbooks/' + alert,
 
   completed(rule)::
     local at = if std.member(withoutExporter, rule.alert) then anyExporter else '{{ $at := $labels.instance }}';
     rule {
-      annotations+: {
-        runbook_url: config.runbookURLPattern % { alert: rule.alert },
-        runbook_on_exporter: at + $.exporterRunbookURL(rule.alert, exporter),
-      },
+      annotations+: { runbook_url: $.runbookURL(rule.alert, at + exporter) },
       expr: if std.member(withoutHost, rule.alert) then super.expr else ofHost(super.expr),
     },
 }

@@ -13,7 +13,7 @@
               epics_host_info
                 or (
                   last_over_time(instance:epics_host_info:last[1h])
-                    and on (job, instance) up{job="%(job)s"}
+                    and on (job, instance) last_over_time(up{job="%(job)s"}[1h])
                     unless on (job, instance) epics_host_info
                 )
             ||| % $._config,

@@ -21,6 +21,7 @@
 #include "putlog/put_query.h"
 #include "records/links_command.h"
 #include "traces/trace_query.h"
+#include "web/markdown.h"
 #include "web/page.h"
 #include "web/scraper.h"
 
@@ -104,6 +105,10 @@ web::Response landing_page(Daemon& daemon, const std::string& telemetry_path,
   return {200, web::kHtmlContentType, web::render_landing_page(page)};
 }
 
+web::Response runbook_page(std::string_view text) {
+  return {200, web::kHtmlContentType, web::render_markdown(text, kRunbooksPath)};
+}
+
 web::Response ok_unless(const std::string& what, const std::string& why_not) {
   return why_not.empty() ? web::Response{200, kPlainText, "OK\n"}
                          : web::Response{503, kPlainText, what + why_not + "\n"};
@@ -150,16 +155,14 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   table[traces::kTracesPath] = [traces, &daemon](const web::Request& request) {
     return answer_traces(traces, request, daemon.trace_demands());
   };
-  std::string names;
+  std::string names = "# Runbooks\n\n";
   for (const Runbook& page : runbooks()) {
-    names.append(page.name) += '\n';
-    table[kRunbooksPath + std::string(page.name)] = [&page](const web::Request&) {
-      return web::Response{200, kPlainText, std::string(page.text)};
-    };
+    const std::string name(page.name);
+    names += "- [" + name + "](" + name + ".md)\n";
+    table[kRunbooksPath + name] = [&page](const web::Request&) { return runbook_page(page.text); };
   }
-  table[kRunbooksPath] = [names](const web::Request&) {
-    return web::Response{200, kPlainText, names};
-  };
+  table[kRunbooksPath] = [names](const web::Request&) { return runbook_page(names); };
+  table["/runbooks"] = table[kRunbooksPath];
   table["/-/healthy"] = [&daemon](const web::Request&) {
     return ok_unless("not healthy: ", daemon.why_hangs());
   };

@@ -80,12 +80,17 @@ def test_status_is_the_page_as_text(ioc, exporter):
 
 
 def test_runbooks(exporter):
-    """Of this version, as text, by the names of the alerts."""
-    names = exporter.request("/runbooks/")[2].decode().split()
+    """Of this version, as pages, by the names of the alerts."""
+    index = exporter.request("/runbooks/")[2].decode()
+    assert exporter.request("/runbooks")[::2] == (200, index.encode())
+    names = re.findall('<a href="/runbooks/(.*?)">', index)
     assert "EpicsIocDown" in names and len(names) > 30
-    status, headers, body = exporter.request("/runbooks/EpicsIocDown")
-    assert status == 200 and headers["content-type"].startswith("text/plain")
-    assert body.startswith(b"# EpicsIocDown\n")
+    for name in names:
+        status, headers, body = exporter.request(f"/runbooks/{name}")
+        assert status == 200 and headers["content-type"].startswith("text/html"), name
+        assert f"<h1>{name}</h1>" in body.decode() and "<h2>Mitigation</h2>" in body.decode(), name
+        links = re.findall('<a href="/runbooks/(.*?)">', body.decode())
+        assert set(links) <= set(names), f"{name} links to {links}"
     assert exporter.request("/runbooks/EpicsIocDow")[0] == 404
 
 

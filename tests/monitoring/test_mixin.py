@@ -13,7 +13,6 @@ import render  # noqa: E402
 WITHOUT_ALERTS = {"dashboards/exporter.json", "dashboards/overview.json", "dashboards/records.json"}
 SITE = """{ _config+:: {
   job: 'epics', runbookURLPattern: 'https://wiki.site/epics/%(alert)s', ratesIntervalSeconds: 120,
-  exporterRunbookURLPattern: 'https://wiki.site/epics/%(alert)s?from=%(exporter)s',
   putStormFactor: 23, exporterScheme: 'https', exporterPort: 443, loki: false, dashboardTags: ['ring'], overheadShare: 0.24,
   archiverURL: 'https://archiver.site/ui?pv=', phoebusApplication: 'probe',
 } }"""
@@ -82,6 +81,6 @@ def test_it_is_laid_out_as_mixins_are():
     made = render.evaluate()
     assert made["alerts"] and made["rules"] and set(made["dashboards"]) == {path.name for path in DASHBOARDS.glob("*.json")}
     assert (ROOT / "mixin/jsonnetfile.json").exists()
-    pages = {rule["annotations"]["runbook_on_exporter"].rpartition("/")[2] for group in made["alerts"] for rule in group["rules"]
+    pages = {rule["annotations"]["runbook_url"].rpartition("/")[2] for group in made["alerts"] for rule in group["rules"]
              if "alert" in rule}
     assert pages == {page.stem for page in RUNBOOKS.glob("*.md")}

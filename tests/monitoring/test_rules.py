@@ -102,11 +102,10 @@ def test_alerts_have_all_annotations():
         assert alert["labels"]["severity"] in ("critical", "warning", "info"), name
         notes = alert["annotations"]
         pages = alert["labels"]["severity"] == "critical"
-        assert set(notes) >= {"summary", "description", "runbook_url", "runbook_on_exporter"}, name
+        assert set(notes) >= {"summary", "description", "runbook_url"}, name
         assert {"until_morning", "command"} <= set(notes) or not pages, f"{name}: somebody is called, and not told what to do"
         assert ("group_left (area, owner)" in alert["expr"]) == (name not in WITHOUT_INSTANCE), name
-        assert notes["runbook_url"] == f"file:///usr/share/doc/ioc-exporter/runbooks/{name}.md", name
-        host, _, page = notes["runbook_on_exporter"].rpartition("/runbooks/")
+        host, _, page = notes["runbook_url"].rpartition("/runbooks/")
         assert page == name and host.startswith("{{ $at := $labels.instance }}") == (name not in WITHOUT_EXPORTER), name
         assert "$labels." in notes["summary"], name
         assert ("$labels.instance" in notes["description"]) != (name in WITHOUT_INSTANCE), name
