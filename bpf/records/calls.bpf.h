@@ -71,7 +71,7 @@ static __always_inline struct iocx_frame *push_frame(struct pt_regs *ctx, struct
 	frame->sp = PT_REGS_SP(ctx);
 	frame->record = record;
 	frame->child_ns = 0;
-	frame->returns_to = return_address(ctx);
+	frame->returns_to = facts->returns_to;
 	frame->state = state;
 	frame->cause = facts->cause;
 	frame->severity = facts->severity < IOCX_SEVERITIES ? facts->severity : IOCX_SEVERITIES;
@@ -180,13 +180,13 @@ static __always_inline int skip_call(struct pt_regs *ctx, struct iocx_thread *th
  * by scanIoImmediate(), in others. A record is in one such list, the one that its SCAN says. 0: another has made the call.
  */
 static __always_inline __u32 scan_cause(struct pt_regs *ctx, const struct iocx_thread *thread,
-					const struct iocx_ioc_config *config, __u64 record)
+					const struct iocx_ioc_config *config, __u64 record, __u64 returns_to)
 {
 	__u16 scan = 0;
 
 	if (thread->cause != IOCX_CAUSE_CALLBACK && thread->cause != IOCX_CAUSE_OTHER)
 		return 0;
-	if (return_address(ctx) - PT_REGS_IP(ctx) - config->scan_from >= config->scan_size)
+	if (returns_to - PT_REGS_IP(ctx) - config->scan_from >= config->scan_size)
 		return 0;
 	if (bpf_probe_read_user(&scan, sizeof(scan), (void *)(record + config->scan)))
 		count_drop(IOCX_RECORD_DROP_READ);
@@ -195,13 +195,13 @@ static __always_inline __u32 scan_cause(struct pt_regs *ctx, const struct iocx_t
 
 static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 {
-	const __u64 begin = bpf_ktime_get_ns();
 	__u64 id = bpf_get_current_pid_tgid();
 	__u64 record = PT_REGS_PARM1(ctx);
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
 	struct entry_facts facts;
 	struct iocx_frame *frame;
+	__u64 begin = 0;
 	__u32 weight;
 
 	thread = entered_thread(ctx, id, record, &config, attach);
@@ -210,18 +210,23 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	settle_frames(thread, config, ctx);
 	thread->ends = config->ends;
 	count_hit(thread, config, IOCX_PROBE_PROCESS);
-	count_if_cold(thread, begin);
+	count_if_cold(thread);
+	/* To read the clock takes as long as to count. */
+	if (IS_MEASURED(thread->counts.entries, thread->counts.entry_ns))
+		begin = bpf_ktime_get_ns();
 
 	facts = facts_of(config, record);
+	/* A periodic scan makes all its calls at one place of its stack, by which the next one knows that this is over. */
+	if (thread->depth || thread->cause != IOCX_CAUSE_SCAN)
+		facts.returns_to = return_address(ctx);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
 		return skip_call(ctx, thread, config, record, &facts, attach);
 	if (thread->depth == 0 && config->scan_size)
-		facts.cause = scan_cause(ctx, thread, config, record);
+		facts.cause = scan_cause(ctx, thread, config, record, facts.returns_to);
 	weight = weight_at_entry(thread, config);
 	if (!weight) {
 		count_by_entry(ctx, thread, config, record, &facts);
-		if (IS_MEASURED(thread->counts.entries, thread->counts.entry_ns))
-			note_own_time(&thread->counts.entry_ns, begin, bpf_ktime_get_ns());
+		note_own_time(&thread->counts.entry_ns, begin);
 		return 0;
 	}
 	frame = push_frame(ctx, thread, record, &facts,
@@ -235,7 +240,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	}
 	frame->weight = weight;
 	frame->start_ns = bpf_ktime_get_ns();
-	note_own_time(&thread->counts.entry_ns, begin, frame->start_ns);
+	note_own_time(&thread->counts.entry_ns, begin);
 	if (cfg_traces)
 		trace_entered(id, CALLERS(ctx));
 	return 0;
@@ -383,13 +388,12 @@ static __always_inline int on_end(struct pt_regs *ctx)
 	if (!thread)
 		return 0;
 	count_return(thread);
-	count_if_cold(thread, now);
+	count_if_cold(thread);
 	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_PROCESS);
 	if (!sp)
 		return 0;
 	finish_call(thread, sp, now);
-	if (IS_MEASURED(thread->counts.returns, thread->counts.end_ns))
-		note_own_time(&thread->counts.end_ns, now, bpf_ktime_get_ns());
+	note_own_time(&thread->counts.end_ns, IS_MEASURED(thread->counts.returns, thread->counts.end_ns) ? now : 0);
 	return 0;
 }
 

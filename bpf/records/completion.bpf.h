@@ -105,7 +105,7 @@ static __always_inline void note_direct(__u32 slot, enum iocx_direct what)
 static __always_inline int count_direct(struct pt_regs *ctx, struct iocx_thread *thread,
 					const struct iocx_ioc_config *config, __u64 record)
 {
-	struct entry_facts facts = {PROCESSES, IOCX_SEVERITIES, 0};
+	struct entry_facts facts = {PROCESSES, IOCX_SEVERITIES, 0, return_address(ctx)};
 	struct iocx_frame *frame = live_frame(thread, config, ctx);
 	const __u64 parent = frame ? frame->record : BY_CAUSE(IOCX_CAUSE_DIRECT);
 	__u16 severity = 0;
@@ -158,7 +158,7 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 		trace_completed(id, record, PT_REGS_SP(ctx), return_address(ctx), start);
 	if (config->ends) {
 		end = note_end(thread, record, config->ends);
-		if (end == UNKNOWN_END && !start)
+		if (end == UNKNOWN_END && !start && !(stats && stats->asynchronous))
 			note_direct(thread->slot, IOCX_DIRECT_PERHAPS);
 		if (end == OF_ITS_OWN) {
 			note_direct(thread->slot, IOCX_DIRECT_COUNTED);

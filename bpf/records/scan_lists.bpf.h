@@ -63,7 +63,7 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 	thread = counted_thread(ctx, id, &config, attach, IOCX_PROBE_SCAN_LIST);
 	if (!thread)
 		return 0;
-	count_if_cold(thread, now);
+	count_if_cold(thread);
 	if (thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
 	list = scan_list_of(thread);
@@ -75,8 +75,7 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 		return 0;
 	list->sp = PT_REGS_SP(ctx);
 	list->start_ns = now;
-	if (IS_MEASURED(thread->counts.entries, thread->counts.entry_ns))
-		note_own_time(&thread->counts.entry_ns, now, bpf_ktime_get_ns());
+	note_own_time(&thread->counts.entry_ns, IS_MEASURED(thread->counts.entries, thread->counts.entry_ns) ? now : 0);
 	return 0;
 }
 
@@ -107,14 +106,13 @@ int scan_end(struct pt_regs *ctx)
 	if (!thread)
 		return 0;
 	count_return(thread);
-	count_if_cold(thread, now);
+	count_if_cold(thread);
 	if (thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
 	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_SCAN);
 	if (sp)
 		finish_scan(thread, sp, now);
-	if (IS_MEASURED(thread->counts.returns, thread->counts.end_ns))
-		note_own_time(&thread->counts.end_ns, now, bpf_ktime_get_ns());
+	note_own_time(&thread->counts.end_ns, IS_MEASURED(thread->counts.returns, thread->counts.end_ns) ? now : 0);
 	return 0;
 }
 

@@ -211,12 +211,14 @@ static __always_inline int is_counted_by(struct pt_regs *ctx, const struct iocx_
  * A hit takes several times as long when the thread has slept for about 10 ms: other programs have used the caches. Called at
  * the entries and the ends of dbProcess and scanList, one of which is the first hit after nearly each pause.
  */
-#define COLD_AFTER_NS 5000000ULL
+#define COLD_AFTER_TICKS 2 /* of the kernel, 1 to 10 ms each */
 
-static __always_inline void count_if_cold(struct iocx_thread *thread, __u64 now)
+static __always_inline void count_if_cold(struct iocx_thread *thread)
 {
-	thread->counts.cold += now - thread->counts.last_ns > COLD_AFTER_NS;
-	thread->counts.last_ns = now;
+	const __u64 now = bpf_jiffies64();
+
+	thread->counts.cold += now - thread->counts.last_tick >= COLD_AFTER_TICKS;
+	thread->counts.last_tick = now;
 }
 
 /*
@@ -243,9 +245,10 @@ static __always_inline void count_return(struct iocx_thread *thread)
 /* A program that took longer was interrupted. */
 #define MOST_OWN_NS 65536
 
-static __always_inline void note_own_time(__u32 *mean, __u64 begin, __u64 now)
+/* `begin`: 0 when this hit is not measured. */
+static __always_inline void note_own_time(__u32 *mean, __u64 begin)
 {
-	__u64 own = now - begin;
+	__u64 own = begin ? bpf_ktime_get_ns() - begin : ~0ULL;
 
 	if (own > MOST_OWN_NS)
 		return;

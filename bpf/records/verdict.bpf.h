@@ -16,6 +16,7 @@ struct entry_facts {
 	enum verdict verdict;
 	__u32 severity; /* SEVR; IOCX_SEVERITIES when it could not be read */
 	__u32 cause;    /* as in iocx_frame */
+	__u64 returns_to;
 };
 
 /*
@@ -26,7 +27,7 @@ static __always_inline struct entry_facts facts_from(const char *window, __u32 p
 {
 	__s16 disv = *(__s16 *)window, disa = *(__s16 *)(window + IOCX_WINDOW_DISA);
 	__s16 sdis_type = *(__s16 *)(window + IOCX_WINDOW_SDIS_TYPE);
-	struct entry_facts facts = {PROCESSES, *(__u16 *)(window + IOCX_WINDOW_SEVR), 0};
+	struct entry_facts facts = {PROCESSES, *(__u16 *)(window + IOCX_WINDOW_SEVR), 0, 0};
 
 	if (window[pact])
 		facts.verdict = IS_ACTIVE;
@@ -52,7 +53,7 @@ static __noinline __u64 read_facts(const struct iocx_ioc_config *config, __u64 r
 		char window[240];
 		char end[6];
 	} __attribute__((aligned(8))) fields;
-	struct entry_facts facts = {UNDECIDED, IOCX_SEVERITIES, 0};
+	struct entry_facts facts = {UNDECIDED, IOCX_SEVERITIES, 0, 0};
 	__u16 severity = IOCX_SEVERITIES;
 	__u8 pact = 0;
 
@@ -81,7 +82,7 @@ static __noinline __u64 read_facts(const struct iocx_ioc_config *config, __u64 r
 static __always_inline struct entry_facts facts_of(const struct iocx_ioc_config *config, __u64 record)
 {
 	__u64 read = read_facts(config, record);
-	struct entry_facts facts = {(enum verdict)(__u32)read, read >> 32, 0};
+	struct entry_facts facts = {(enum verdict)(__u32)read, read >> 32, 0, 0};
 
 	return facts;
 }

@@ -244,8 +244,8 @@ struct iocx_thread_counts {
 	__u64 returns_ns;                   /* and at ends and completions */
 	__u32 entry_ns;                     /* a program at an entry of dbProcess, lately */
 	__u32 end_ns;                       /* at one of its ends */
-	__u64 cold;                         /* hits after a pause of the thread: COLD_AFTER_NS */
-	__u64 last_ns;                      /* when it was hit last, CLOCK_MONOTONIC */
+	__u64 cold;                         /* hits after a pause of the thread: COLD_AFTER_TICKS */
+	__u64 last_tick;                    /* when it was hit last */
 	__u64 roots;                        /* processings for the purpose of the thread */
 	__u64 nested;                       /* processings by another record */
 	__u64 timed;                        /* those of both that were timed */

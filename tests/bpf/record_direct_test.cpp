@@ -87,6 +87,24 @@ TEST_P(RecordDirectTest, ALookThatFindsNothingLeavesNothing) {
   EXPECT_EQ(counts(slot).causes, (Causes{{"main", 81}, {"link", 81}, {"other", 3}}));
 }
 
+// It was asked to process before the look, and completes during it.
+TEST_P(RecordDirectTest, AnAsynchronousRecordIsNoReasonToStay) {
+  if (!GetParam().timed) GTEST_SKIP() << "only timed calls show that a record is asynchronous";
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask({"set 4 async 1", "call 4 1", "complete 4 1"});
+  EXPECT_TRUE(value_of(probe_->end_window(slot, true)));
+  EXPECT_TRUE(value_of(probe_->end_completions(slot, true)));
+  probe_->take_off_ended();
+  const auto before = attachments();
+  ioc.ask("call 4 1");
+  look();
+  ioc.ask("complete 4 1");
+  look();
+  EXPECT_EQ(attachments(), before);
+  EXPECT_EQ(counts(slot).causes, (Causes{{"main", 2}}));
+}
+
 TEST_P(RecordDirectTest, AfterAPauseARecordsFirstEndIsNotCertain) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
