@@ -109,7 +109,7 @@ class Load:
             # A scrape of somebody else, which has begun before, may be this one, too: its parts are of different times.
             done = ioc.get(f"{prefix}a:count.VAL")
             self.exporter.wait_scrape(lambda page: (page.total(PUTS, ioc=name), page.count(PROCESSED, ioc=name, record=f"{prefix}a"))
-                                      == (total, done), f"{total} puts to {name}, {done} processings", 15)
+                                      == (total, done), f"{total} puts to {name}, {done} processings")
         finally:
             ioc.kill()
 
@@ -185,8 +185,8 @@ def test_nothing_grows_and_all_is_counted(started, start_ioc, start_exporter, lo
     put_log = PutLog(log_dir / "puts.jsonl")
     iocs = [start_ioc("soak-0", DATABASE, macros="P=SOAK0:", qsrv=2),
             *(start_ioc(f"soak-{i}", DATABASE, base=BASES[i], macros=f"P=SOAK{i}:") for i in (1, 2))]
-    exporter = start_exporter("--ioc.include=soak-.*", "--collector.traces", "--set", "putlog.events=1000", "--set",
-                              "traces.kept=1000", *put_log.options, sees=iocs)
+    exporter = start_exporter("--ioc.include=soak-.*", "--web.max-requests=64", "--collector.traces", "--set",
+                              "putlog.events=1000", "--set", "traces.kept=1000", *put_log.options, sees=iocs)
     for ioc in iocs:
         exporter.wait_put_source(ioc, "server", timeout=60)
     exporter.wait_put_source(iocs[0], "server", "pva", timeout=60)
