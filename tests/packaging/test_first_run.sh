@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 project=$(cd "$here/../.." && pwd)
 
 # The first word of each line in the README's block "From the sources", and its options.
-readme_commands() { sed -n '/^From the sources/,/^They run/s/^\(\(\.\/\|scripts\/\)[^#]*[^# ]\) *#.*/\1/p' "$project/README.md"; }
+readme_commands() { sed -n '/From the sources/,/^## /s/^\(\(\.\/\|scripts\/\)[^#]*[^# ]\) *#.*/\1/p' "$project/README.md"; }
 
 lay_out_root() { # ROOT CLEAN_ROOT FOLDER
   local root=$1 clean=$2 folder=$3
