@@ -1,4 +1,7 @@
 // The flags of the command line, by cxxopts, from the option table.
+#include <unistd.h>
+
+#include <cstdlib>
 #include <exception>
 
 #include <cxxopts.hpp>
@@ -74,6 +77,13 @@ FlagWords flags_of(const cxxopts::ParseResult& parsed, const OptionTable& table)
   return flags;
 }
 
+// The site's file where the unit's folder has one.
+std::string file_of_the_unit() {
+  const char* const folder = std::getenv("CONFIGURATION_DIRECTORY");
+  std::string file = folder == nullptr ? "" : std::string(folder) + "/ioc_exporter.yml";
+  return access(file.c_str(), F_OK) == 0 ? file : "";
+}
+
 // Checks of options against each other.
 Result<void> check_together(const Options& options) {
   if (options.config_check && options.config_file.empty() && options.web.config_file.empty())
@@ -102,6 +112,7 @@ Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* 
       return error_in_words("unexpected argument \"" + parsed.unmatched().front() + "\"");
     if (auto set = table.set_from_flags(options.flags); !set) return set.error();
     if (auto good = check_together(options); !good) return good.error();
+    if (options.config_file.empty()) options.config_file = file_of_the_unit();
     return answer;
   } catch (const std::exception& problem) {  // cxxopts' way to tell; its texts name the option
     return error_in_words(problem.what());

@@ -56,21 +56,24 @@ std::vector<GoneOption> gone_options() {
 }
 
 void add_options(OptionTable& table, Options& options) {
-  table.add("Configuration",
-            {{"--config.file=FILE", "Site's YAML file (docs/configuration.md); flags override it",
-              text(options.config_file)},
-             {"--set=KEY=VALUE",
-              "Set a key of the file, such as putlog.file_size=1GiB (repeatable; keys: "
-              "docs/config.example.yml)",
-              {.takes = OptionValue::Takes::lines,
-               .set = [](const std::string&, bool) { return Result<void>(); }}},
-             {"--config.check", "Check the file, print its problems and exit (1: there are some)",
-              on_off(options.config_check)},
-             {"site.area=TEXT",
-              "Part of the site that this host belongs to: label of epics_host_info and of alerts",
-              text(options.area)},
-             {"site.owner=TEXT", "Owner of this host: label of epics_host_info and of alerts",
-              text(options.owner)}});
+  table.add(
+      "Configuration",
+      {{"--config.file=FILE",
+        "Site's YAML file (docs/configuration.md); flags override it; default: ioc_exporter.yml "
+        "in $CONFIGURATION_DIRECTORY, if it is there",
+        text(options.config_file)},
+       {"--set=KEY=VALUE",
+        "Set a key of the file, such as putlog.file_size=1GiB (repeatable; keys: "
+        "docs/config.example.yml)",
+        {.takes = OptionValue::Takes::lines,
+         .set = [](const std::string&, bool) { return Result<void>(); }}},
+       {"--config.check", "Check the file, print its problems and exit (1: there are some)",
+        on_off(options.config_check)},
+       {"site.area=TEXT",
+        "Part of the site that this host belongs to: label of epics_host_info and of alerts",
+        text(options.area)},
+       {"site.owner=TEXT", "Owner of this host: label of epics_host_info and of alerts",
+        text(options.owner)}});
   table.add(
       "Series",
       {{"--series=SET series",

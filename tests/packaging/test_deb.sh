@@ -26,14 +26,14 @@ dpkg -i /older.deb
 version() { dpkg-query -W -f '${Version}' $name; }
 [ "$(version)" = 0.1.0 ] || fail "not the older version: $(version)"
 mkdir -p /var/lib/ioc_exporter
-kept=(/etc/default/ioc_exporter /etc/ioc_exporter/config.yml /etc/ioc_exporter/web.yml /var/lib/ioc_exporter/channels)
+kept=(/etc/default/ioc_exporter /etc/ioc_exporter/ioc_exporter.yml /etc/ioc_exporter/web.yml /var/lib/ioc_exporter/channels)
 for file in "${kept[@]}"; do echo '#IOC_EXPORTER_OPTIONS="--log.level=debug"' >"$file"; done
 sums=$(sha256sum "${kept[@]}")
 serves /usr/sbin/ioc_exporter
 dpkg -i /package.deb </dev/null || fail "the upgrade asks, or fails"
 [ "$(version)" != 0.1.0 ] || fail "the version is the older one"
 sha256sum --check --quiet <<<"$sums" || fail "the upgrade touched what is not the package's"
-/usr/sbin/ioc_exporter --config.file=/etc/ioc_exporter/config.yml --config.check >/dev/null || fail "the configuration of before"
+/usr/sbin/ioc_exporter --config.file=/etc/ioc_exporter/ioc_exporter.yml --config.check >/dev/null || fail "the configuration of before"
 [ "$(dpkg-query -W -f '${db:Status-Status}' $name)" = installed ] || fail "not installed"
 getent passwd ioc_exporter >/dev/null || fail "postinst made no user"
 serves /usr/sbin/ioc_exporter
@@ -51,7 +51,7 @@ fi
 dpkg -r $name
 grep -q debug /etc/default/ioc_exporter || fail "removing it lost the options"
 [ ! -e /usr/sbin/ioc_exporter ] || fail "the program was left behind"
-[ -e /etc/ioc_exporter/config.yml ] && [ -e /var/lib/ioc_exporter/channels ] || fail "removing it lost what is not its own"
+[ -e /etc/ioc_exporter/ioc_exporter.yml ] && [ -e /var/lib/ioc_exporter/channels ] || fail "removing it lost what is not its own"
 rm /etc/ioc_exporter/*.yml
 dpkg -P $name
 [ ! -e /var/lib/ioc_exporter ] || fail "purge left the state"
@@ -93,7 +93,7 @@ else
 fi
 dpkg-deb -x "$package" "$folder/content"
 is "dead links in the package" "" "$(dead_links "$folder/content/usr/share/doc/ioc-exporter")"
-is conffiles /etc/default/ioc_exporter "$(dpkg-deb -I "$package" conffiles)"
+is conffiles $'/etc/default/ioc_exporter\n/etc/ioc_exporter/ioc_exporter.yml' "$(dpkg-deb -I "$package" conffiles)"
 [ "$(id -u)" -eq 0 ] || skip "only root can install the package (its content is as it should be)"
 # The same as an older version.
 dpkg-deb --raw-extract "$package" "$folder/older"

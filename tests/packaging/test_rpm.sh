@@ -23,7 +23,7 @@ before=$(files)
 rpm -i --nodeps /older.rpm
 getent passwd ioc_exporter >/dev/null || fail "no user"
 mkdir -p /var/lib/ioc_exporter
-kept=(/etc/default/ioc_exporter /etc/ioc_exporter/config.yml /var/lib/ioc_exporter/channels)
+kept=(/etc/default/ioc_exporter /etc/ioc_exporter/ioc_exporter.yml /etc/ioc_exporter/web.yml /var/lib/ioc_exporter/channels)
 for file in "${kept[@]}"; do echo '#IOC_EXPORTER_OPTIONS="--log.level=debug"' >"$file"; done
 sums=$(sha256sum "${kept[@]}")
 [ "$(rpm -q --qf '%{VERSION}' ioc-exporter)" = 0.1.0 ] || fail "not the older version"
@@ -33,10 +33,10 @@ rpm -U --nodeps /package.rpm
 sha256sum --check --quiet <<<"$sums" || fail "the upgrade touched what is not the package's"
 serves /usr/sbin/ioc_exporter
 grep -q '^ExecStart=/usr/sbin/ioc_exporter ' /usr/lib/systemd/system/ioc_exporter.service || fail "the unit"
-rpm -V --nodeps ioc-exporter | grep -v /etc/default/ioc_exporter && fail "rpm -V"
+rpm -V --nodeps ioc-exporter | grep -v -e /etc/default/ioc_exporter -e /etc/ioc_exporter/ioc_exporter.yml && fail "rpm -V"
 rpm -e --nodeps ioc-exporter
 [ ! -e /usr/sbin/ioc_exporter ] || fail "the program was left behind"
-[ -e /etc/ioc_exporter/config.yml ] || fail "removing it lost the configuration"
+[ -e /etc/ioc_exporter/web.yml ] || fail "removing it lost the configuration"
 rm -r /etc/ioc_exporter /etc/default/ioc_exporter* /var/lib/ioc_exporter
 [ "$before" = "$(files)" ] || fail "left behind: $(diff <(echo "$before") <(files))"
 CHROOT
@@ -59,7 +59,7 @@ for file in /usr/sbin/ioc_exporter /usr/lib/systemd/system/ioc_exporter.service 
   grep -qxF "$file" <<<"$content" || fail "$file is not in the package: $content"
 done
 ! grep -qxE '/etc|/usr|/usr/sbin|/usr/share/man|/usr/lib/systemd' <<<"$content" || fail "it owns the system's folders"
-is "configuration files" /etc/default/ioc_exporter "$(rpm -qpc "$package")"
+is "configuration files" $'/etc/default/ioc_exporter\n/etc/ioc_exporter/ioc_exporter.yml' "$(rpm -qpc "$package")"
 scripts=$(rpm -qp --scripts "$package")
 for part in "useradd --system" "systemctl disable --now"; do holds "$scripts" "$part"; done
 if [ -x "$build/ioc_exporter_static" ]; then

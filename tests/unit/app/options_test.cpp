@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstdlib>
+#include <fstream>
 #include <vector>
+
+#include "support/temporary_folder.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -40,6 +44,18 @@ TEST(Options, Defaults) {
   EXPECT_FALSE(options.ca.remote_servers);
   EXPECT_EQ(options.ca.max_channels, 131072u);
   EXPECT_EQ(options.ca.max_circuits, 65536u);
+}
+
+TEST(Options, TheUnitsFolderMayHaveTheSitesFile) {
+  const TemporaryFolder folder;
+  setenv("CONFIGURATION_DIRECTORY", folder.path().c_str(), 1);
+  EXPECT_EQ(parsed({}).config_file, "");
+  const std::string file = folder.path() + "/ioc_exporter.yml";
+  std::ofstream(file) << "site: {area: ring}\n";
+  EXPECT_EQ(parsed({}).config_file, file);
+  EXPECT_EQ(parsed({"--config.file=other.yml"}).config_file, "other.yml");
+  unsetenv("CONFIGURATION_DIRECTORY");
+  EXPECT_EQ(parsed({}).config_file, "");
 }
 
 TEST(Options, ChannelAccess) {
