@@ -41,6 +41,36 @@ def unexpected_in_range(selector: str) -> str:
     return " or ".join(f'label_replace({text}, "part", "{part}", "", "")' for part, text in parts.items())
 
 
+# Of a client's writes to a PV.
+WRITER = "job, instance, ioc, protocol, pv, user, client_host, client"
+ONE_A_USER = "topk by (user, client_host) (1, {})"
+
+
+def last_puts() -> str:
+    """What the policy does not expect, with its verdict, and the others: one a user, the latest, where nothing is typed."""
+    def last(name: str, labels: str) -> str:
+        return f'max by ({labels}) (epics_last_{name}_timestamp_seconds{{CHOSEN, pv!="(other)"}})'
+
+    def shown(fold: str, typed: str = "") -> str:
+        judged = f"topk by ({WRITER}) (1, {last('unexpected_put', WRITER + ', action')})"
+        others = fold.format(f"{last('put', WRITER)} unless on ({WRITER}) {judged}")
+        others = f'label_replace({others}, "action", "usual", "", "")'  # sorted behind the verdicts
+        return f"topk(50, {judged} or {others})".replace("CHOSEN", f"CHOSEN{typed}")
+
+    return halves(shown(ONE_A_USER), shown("({})", f', pv=~"$pvs", {CLIENT}'), *TYPED)
+
+
+def most_puts() -> str:
+    rates = 'sum by (protocol, ioc, pv, user, client_host, client) (rate(epics_puts_total{CHOSEN, pv!="(other)"}[5m])) > 0'
+    typed = rates.replace("CHOSEN", f'CHOSEN, pv=~"$pvs", {CLIENT}')
+    return halves(f"topk(20, {ONE_A_USER.format(rates)})", f"topk(20, {typed})", *TYPED)
+
+
+def known_since() -> str:
+    """When the exporter of each row was started: it knows no put before."""
+    return f"0 * {last_puts()} + on (job, instance) group_left () max by (job, instance) (process_start_time_seconds{{{HOSTS}}})"
+
+
 def unexpected_stat(title: str, selector: str, color: str, text: str) -> Stat:
     return Stat(title, text, [Query(f"sum({unexpected_in_range(selector)}) or vector(0)")], steps=[(None, CALM), (0.5, color)])
 
@@ -123,11 +153,9 @@ def board() -> Board:
                                  f"sum by (ioc, pv) (rate(epics_puts_total{{CHOSEN, {PV}, {CLIENT}}}[$__rate_interval]@END))", *TYPED,
                                  whole="sum by (ioc, pv) (job_ioc_pv:epics_puts_top:rate5m{CHOSEN}@END)"),
                           "{{pv}}")], unit=PUTS, width=12, without=NO_PUT),
-            Table("Who writes to which PV, 5 min", "The 20 pairs of client and PV with the most puts in the last five "
-                  "minutes.",
-                  [Query("topk(20, sum by (protocol, ioc, pv, user, client_host, client) "
-                         f"(rate(epics_puts_total{{{BOTH}}}[5m])) > 0)",
-                         instant=True)], width=16, height=9, sort=["-Puts"], without=NO_PUT,
+            Table("Who writes to which PV, 5 min", "The PV to which each user has put most in the last five minutes. Type a PV or a user "
+                  "above to see the 20 pairs of client and PV with the most puts.",
+                  [Query(most_puts(), instant=True)], width=16, height=9, sort=["-Puts"], without=NO_PUT,
                   columns=[Column("pv", "PV", to_puts="pv"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100, to_puts="user"),
                            Column("client_host", "Host", width=100), Column("client", "Client address", width=115, to_puts="client"),
                            Column("ioc", "IOC", width=105, board=True), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
@@ -141,16 +169,22 @@ def board() -> Board:
                               "from gateways")],
                        unit=PUTS, width=8, height=9, stack=True, colors={"ca": "blue", "pva": "magenta", "from gateways": "grey"}),
 
-            Table("Who wrote last", "When the client wrote to the PV last, whenever that was (pvs.expire, 30 days): the 50 "
-                  "latest. Type a PV above to see who has written to it. The time links to each put since the time shown begins "
+            Table("Who wrote last", "When the client wrote to the PV last, since the exporter of its host was started: puts that the policy "
+                  "does not expect, and of all others the last one of each user; 50 at most. Type a PV or a user above to see all. The time links to each put "
+                  "since the time shown begins "
                   "(Last 7 days: of the week), as far back as the exporter's memory reaches (--collector.putlog).",
-                  [Query(exporter_url("1000 * topk(50, max by (protocol, ioc, instance, pv, user, client_host, client) "
-                                      f"(epics_last_put_timestamp_seconds{{{BOTH}}}))"), instant=True)], width=24, height=8, sort=["-Last put"],
-                  without=NO_PUT,
-                  columns=[Column("pv", "PV", to_puts="pv", values=True), Column("protocol", "Protocol", width=90),
-                           Column("user", "User", width=170, to_puts="user"), Column("client_host", "Host", width=170),
-                           Column("client", "Client address", width=170, to_puts="client"), Column("ioc", "IOC", width=170, board=True),
-                           Column("Value", "Last put", width=180, unit=WHEN, stored=True), Column("url", "url", hidden=True)]),
+                  [Query(exporter_url(f"1000 * {last_puts()}"), instant=True),
+                   Query(exporter_url(f"1000 * ({known_since()})"), instant=True)], width=24, height=8,
+                  sort=["Policy", "-Last put"], without=NO_PUT,
+                  columns=[Column("pv", "PV", to_puts="pv", values=True), Column("protocol", "Protocol", width=80),
+                           Column("user", "User", width=120, to_puts="user"),
+                           Column("action", "Policy", width=90, mapping={
+                               "forbidden": ("forbidden", CRITICAL), "unexpected": ("unexpected", WARNING),
+                               "unjudged": ("unjudged", WARNING), "usual": ("–", "transparent")}),
+                           Column("client_host", "Host", width=115),
+                           Column("client", "Client address", width=120, to_puts="client"), Column("ioc", "IOC", width=110, board=True),
+                           Column("Value #A", "Last put", width=155, unit=WHEN, stored=True),
+                           Column("Value #B", "Known since", width=155, unit=WHEN), Column("url", "url", hidden=True)]),
 
             Row("Failures"),
             TimeSeries("Failed puts by reason", "Puts a second that the IOC answered with an error, by the status of "

@@ -32,6 +32,7 @@ SERIES |= {f'ioc:epics_ioc:state{{ioc="unseen",{GONE}}}': "4", f'ioc:epics_ioc:a
            f'epics_record_process_self_seconds_total{{ioc="vac",record="VAC:A",{HERE}}}': "0+9"}
 SERIES |= put("vac", "VAC:V1", "ann", "10.0.0.7", 1000, "unexpected") | put("vac", "VAC:V2", "bob", "10.0.0.8", 1001, "unexpected")
 SERIES |= put("rf.1", "RF:INTERLOCK", "ann", "10.0.0.7", 900, "forbidden") | put("rf.1", "RF:X", "cy", "10.0.0.9", 999)
+SERIES |= put("rf.1", "RF:Y", "cy", "10.0.0.9", 998)  # the same user
 for name, severity, ioc in (("EpicsIocDown", "critical", "dead"), ("EpicsScanOverrun", "warning", "vac")):
     SERIES |= {f'ALERTS{{alertname="{name}",alertstate="firing",severity="{severity}",ioc="{ioc}",{HERE}}}': "1",
                f'ALERTS_FOR_STATE{{alertname="{name}",severity="{severity}",ioc="{ioc}",{HERE}}}': "1000"}
@@ -110,14 +111,14 @@ def test_an_alert_leads_to_its_page_on_an_exporter_that_answers(boards):
 
 
 def test_typed_names_are_followed_and_nothing_is_all(boards):
-    """Forbidden puts first, then the latest."""
+    """Forbidden puts first, then the latest; of those whose puts nothing is said about one a user, until one types something."""
     table, last = "Unexpected and forbidden puts, in the time shown", "Who wrote last"
     boards.open("/d/ioc-exporter-puts")
     assert failures(boards) == []
     rows = boards.read(table)["rows"][1:]
     assert [(row[0], row[3]) for row in rows] == [("forbidden", "RF:INTERLOCK"), ("unexpected", "VAC:V2"), ("unexpected", "VAC:V1")]
-    for typed, pvs in (("VAC:V*", ["VAC:V2", "VAC:V1"]), ("RF:X", ["RF:X"]), ("VAC:V[1]", ["VAC:V1"]), ("NO*", []),
-                       ("", ["VAC:V2", "VAC:V1", "RF:X", "RF:INTERLOCK"])):
+    for typed, pvs in (("VAC:V*", ["VAC:V2", "VAC:V1"]), ("RF:*", ["RF:INTERLOCK", "RF:X", "RF:Y"]), ("VAC:V[1]", ["VAC:V1"]), ("NO*", []),
+                       ("", ["RF:INTERLOCK", "VAC:V2", "VAC:V1", "RF:X"])):
         boards.type("PV (* for any text)", typed)
         assert [row[0] for row in boards.read(last)["rows"][1:]] == pvs, typed
         assert pvs or "No put to what is chosen and typed above" in boards.read(last)["text"]

@@ -96,7 +96,7 @@ def test_queries_match_the_choice():
 
 def has_ioc(panel: str, metric: str) -> bool:
     """Whether the series of this metric belong to an IOC, on a dashboard where one can be chosen."""
-    of_the_host = {"ioc_exporter_policy_puts_total", "ioc_exporter_build_info", "up", "ALERTS", "ALERTS_FOR_STATE"}
+    of_the_host = {"ioc_exporter_policy_puts_total", "ioc_exporter_build_info", "process_start_time_seconds", "up", "ALERTS", "ALERTS_FOR_STATE"}
     return not panel.startswith(("exporter", "overview")) and metric not in of_the_host and not metric.startswith("instance")
 
 
