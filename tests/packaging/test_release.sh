@@ -84,7 +84,7 @@ name=$(basename "$archive" .tar.gz)
 top=$work/$name
 version=${name#ioc_exporter-} version=${version%.linux-*}
 case $(uname -m) in x86_64) arch=amd64 rpm=x86_64 ;; *) arch=arm64 rpm=$(uname -m) ;; esac
-for file in "$name.oci.tar" "$name.spdx.json" "ioc-exporter-$version.tgz" "ioc_exporter-$version.mixin.tar.gz" \
+for file in "$name.oci.tar" "$name.spdx.json" "ioc_exporter-$version.mixin.tar.gz" \
   "ioc_exporter-$version.prometheusrule.yaml" "ioc-exporter_*_$arch.deb" "ioc-exporter-*.$rpm.rpm"; do
   compgen -G "$work/first/$file" >/dev/null || fail "$file is not made: $(ls "$work/first")"
 done
