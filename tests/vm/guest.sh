@@ -48,7 +48,7 @@ put_and_process
 # Of each process of the exporter: name, capabilities in effect, those that bound them.
 fact rights
 for status in /proc/[0-9]*/status; do
-  sed -n 's/^\(Name\|CapEff\|CapBnd\):\t//p' "$status" | tr '\n' ' ' | grep "^ioc_exp"
+  sed -n 's/^\(Name\|CapEff\|CapBnd\):\t//p' "$status" 2>/dev/null | tr '\n' ' ' | grep "^ioc_exp"
 done
 fact paranoid_after
 paranoid
