@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+#include "shared/attach.h"
 #include "shared/histogram.h"
 #include "shared/labelled_enum.h"
 #include "shared/record_puts.h"
@@ -97,9 +98,6 @@ struct iocx_thread_lines {
 	__u32 fresh_end;
 };
 
-/* How a library's probes are attached: see src/records/probe/process.h. */
-#define IOCX_ATTACH_PROCESS 1 /* one attachment for this process */
-#define IOCX_ATTACH_ALL 2     /* one attachment for every process that maps the file */
 /* Both are attached, while one replaces the other: every call gets a frame, by which the second program sees that the
  * first has counted the call. */
 #define IOCX_ATTACH_SWITCHING 4

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Which attachments count what an IOC does (src/probes). While one kind replaces the other both are on, and two programs
+ * see each hit: that one counts it whose kind is the IOC's.
+ */
+#ifndef IOC_EXPORTER_SHARED_ATTACH_H
+#define IOC_EXPORTER_SHARED_ATTACH_H
+
+#define IOCX_ATTACH_PROCESS 1 /* those for this process */
+#define IOCX_ATTACH_ALL 2     /* those for every process that maps the file */
+
+#endif

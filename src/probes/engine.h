@@ -1,0 +1,139 @@
+// Engine: the attachments of one room's programs in the IOCs of this host.
+//
+// A room says what it wants, all of it (ProbeRow); the engine attaches and takes off the
+// difference. It knows which names are one file (SameFiles), what has one attachment and what many
+// (one_or_all.h), which IOCs are to be left alone, what failed and when to try again, and what
+// comes off together.
+//
+// An attachment stays while it is wanted, and while an IOC is counted by it. So where one for all
+// replaces those for one process, or these it, the new ones come first, then one write of the room
+// says that these count (Hooks::count_by), then the old ones go: no hit is lost and none counts
+// twice.
+//
+// Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/retry.h"
+#include "elf/attacher.h"
+#include "iocs/host.h"
+#include "probes/plan.h"
+#include "probes/row.h"
+#include "probes/same_files.h"
+
+namespace ioc_exporter::probes {
+
+// Attaches programs: elf::Attacher, or what a test puts in its place.
+struct Attaching {
+  std::function<Result<elf::FunctionProbe>(std::uint32_t program, const elf::ProbePlace&)> attach;
+  std::function<Result<void>(elf::FunctionProbe&, std::uint32_t program, const elf::ProbePlace&)>
+      attach_ends;
+
+  // `attacher` must outlive it.
+  static Attaching by(const elf::Attacher& attacher);
+};
+
+// What the room does when attachments come and go.
+struct Hooks {
+  // From now on that is counted by attachments of this kind (IOCX_ATTACH_*; 0: by none). False: not
+  // yet; it is asked again at the next tick(). After an error it is off for a while.
+  std::function<Result<bool>(const Member&, unsigned attach)> count_by;
+  // It cannot be attached, and why; the same reason once in a row.
+  std::function<void(const Member&, const Error&)> failed;
+};
+
+class Engine {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // An IOC with many functions must not stop the loop.
+  static constexpr std::chrono::milliseconds kPatience{500};
+  // A file that is mapped very often takes longer: it rests for kRests times as long.
+  static constexpr std::chrono::milliseconds kSlow{200};
+  static constexpr int kRests = 4;
+
+  Engine(Attaching attaching, const Policy& policy)
+      : attaching_(std::move(attaching)), policy_(policy) {}
+  Engine(Engine&&) = default;
+  Engine& operator=(Engine&&) = delete;
+  ~Engine();
+
+  // What the host's scan knows of its IOCs.
+  void follow(const std::map<iocs::IocId, iocs::LiveIoc>& iocs, bool hands_off);
+  void set_state(const iocs::IocId& ioc, IocState state);
+  // All that is wanted from the next tick() on.
+  void want(std::vector<ProbeRow> rows);
+  // Attaches, switches, takes off. False: `patience` is over, and some were not tried.
+  bool tick(const Hooks& hooks, Clock::time_point now,
+            std::chrono::milliseconds patience = kPatience);
+  // Takes all off, until the next tick().
+  void take_off_all(const Hooks& hooks);
+  // Something is to be tried again, or was not done.
+  bool is_due(Clock::time_point now) const;
+
+  // By what it is counted: IOCX_ATTACH_*; 0: by nothing.
+  unsigned counted_by(const Member& member) const;
+  // Why it is not counted; "": it is, or was not tried.
+  std::string why_not(const Member& member) const;
+  // All of the IOC's rows of that program are attached, with their ends where these are wanted.
+  bool has(const iocs::IocId& ioc, std::uint32_t program) const;
+  // It is off, but an attachment for other IOCs is on one of its functions: each hit costs the
+  // trap.
+  bool is_hit_while_off(const iocs::IocId& ioc) const;
+  // IOCs that are attached together have one number. Of whole IOCs.
+  std::size_t unit_of(const iocs::IocId& ioc) const;
+  // The place of a function of a file that is wanted.
+  Place place_of(const elf::CodeFile& file, std::uint64_t offset) const {
+    return {files_.known(file), offset};
+  }
+  std::uint64_t attachments() const;
+
+ private:
+  struct Attached {
+    elf::FunctionProbe probe;
+    EndingPtr ending;  // null: without ends
+  };
+  struct Failed {
+    Retry retry;
+    Error error;
+  };
+
+  void stop(const Hooks& hooks);
+  bool attach(const Hooks& hooks, Clock::time_point now, Clock::time_point deadline);
+  bool attach_member(const Member& member, const Plan::Counted& counted, const Hooks& hooks,
+                     Clock::time_point now, Clock::time_point deadline);
+  Result<void> attach_one(const Key& key, const Plan::Wanted& wanted);
+  bool is_as_wanted(const Key& key, const Plan::Wanted& wanted) const;
+  void note_failure(const Member& member, Failed& failed, const Error& error, const Hooks& hooks,
+                    Clock::time_point now);
+  void count(const Hooks& hooks, Clock::time_point now);
+  bool is_complete(const Plan::Counted& counted) const;
+  bool is_blocked(const Member& member, const Plan::Counted& counted, Clock::time_point now) const;
+  void take_off(Clock::time_point now);
+  std::set<Key> needed(Clock::time_point now) const;
+  void drop_ends(Attached& from);
+
+  Attaching attaching_;
+  Policy policy_;
+  SameFiles files_;
+  std::map<iocs::IocId, IocState> states_;
+  std::vector<PlacedRow> rows_;
+  Plan plan_;
+  CountedBy counted_by_;
+  std::map<Key, Attached> attached_;
+  std::map<Key, Failed> failed_;
+  std::map<Member, Failed> refused_;                        // by Hooks::count_by
+  std::map<std::uint64_t, Clock::time_point> rests_until_;  // by file
+  std::vector<elf::FunctionProbe> off_;                    // to be taken off together
+  bool has_changed_ = false;                                // or was not finished
+};
+
+}  // namespace ioc_exporter::probes

@@ -1,0 +1,126 @@
+#include "probes/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "probes/one_or_all.h"
+
+namespace ioc_exporter::probes {
+namespace {
+
+using One = std::pair<const Member, Plan::Counted>;
+
+// Members that have a file in common, or a place where each place is for itself: directly, or
+// through others.
+using Unit = std::vector<One*>;
+
+std::vector<Unit> units_of(std::map<Member, Plan::Counted>& members, const Policy& policy) {
+  std::vector<Unit> units;
+  std::map<Place, std::size_t> unit_at;
+  for (One& one : members) {
+    std::set<Place> shared;
+    for (const PlacedRow& row : one.second.rows)
+      shared.insert({row.place.file, policy.whole_iocs ? 0 : row.place.offset});
+    const std::size_t own = units.size();
+    units.push_back({&one});
+    for (const Place& place : shared) {
+      const auto [known, is_new] = unit_at.try_emplace(place, own);
+      const std::size_t other = known->second;
+      if (is_new || other == own) continue;
+      units[own].insert(units[own].begin(), units[other].begin(), units[other].end());
+      units[other].clear();
+      for (auto& [at, unit] : unit_at)
+        if (unit == other) unit = own;
+    }
+  }
+  std::erase_if(units, [](const Unit& unit) { return unit.empty(); });
+  return units;
+}
+
+std::string why_off(const Plan::Counted& counted, const IocState& state) {
+  if (!state.left_alone.empty()) return state.left_alone;
+  for (const PlacedRow& row : counted.rows)
+    if (!row.row->off.empty()) return row.row->off;
+  return "";
+}
+
+unsigned attach_of(const Unit& unit, const Policy& policy,
+                   const std::map<iocs::IocId, IocState>& states, const CountedBy& now) {
+  Crowd crowd;
+  unsigned current = 0;
+  for (const One* one : unit) {
+    const auto& [member, counted] = *one;
+    if (const auto by = now.find(member); by != now.end()) current = std::max(current, by->second);
+    ++(counted.off.empty() ? crowd.active : crowd.off);
+    crowd.only_in_processes |= std::ranges::any_of(
+        counted.rows, [](const PlacedRow& row) { return row.row->only_in_process; });
+    const auto state = states.find(member.ioc);
+    crowd.one_without_main_thread |=
+        counted.off.empty() && state != states.end() && state->second.main_thread_ended;
+  }
+  return one_or_all(policy, current, crowd);
+}
+
+// Those that have theirs come first.
+void leave_out_most(const Unit& unit, const Policy& policy, const std::set<Key>& there) {
+  std::size_t room = policy.most_in_processes;
+  for (const bool attached : {true, false})
+    for (One* const one : unit) {
+      Plan::Counted& counted = one->second;
+      const bool is_there =
+          std::ranges::any_of(counted.keys, [&](const Key& key) { return there.contains(key); });
+      if (!counted.off.empty() || is_there != attached) continue;
+      if (room > 0)
+        --room;
+      else
+        counted.off = "there is no room for it";
+    }
+}
+
+}  // namespace
+
+Key key_by(unsigned attach, Key key, const iocs::IocId& ioc) {
+  key.process = attach == IOCX_ATTACH_ALL ? kAll : ioc;
+  return key;
+}
+
+Plan make_plan(const std::vector<PlacedRow>& rows, const Policy& policy,
+               const std::map<iocs::IocId, IocState>& states, const CountedBy& now,
+               const std::set<Key>& there) {
+  Plan plan;
+  for (const PlacedRow& row : rows) {
+    Member member{row.row->ioc};
+    if (!policy.whole_iocs) member.place = row.place;
+    plan.members[member].rows.push_back(row);
+  }
+  for (auto& [member, counted] : plan.members) {
+    const auto state = states.find(member.ioc);
+    counted.off = why_off(counted, state == states.end() ? IocState{} : state->second);
+  }
+  std::size_t number = 0;
+  for (const Unit& unit : units_of(plan.members, policy)) {
+    const unsigned by = attach_of(unit, policy, states, now);
+    for (One* const one : unit) {
+      one->second.unit = number;
+      for (const PlacedRow& row : one->second.rows)
+        one->second.keys.insert(key_by(by, {row.row->program, row.place, {}}, one->first.ioc));
+    }
+    ++number;
+    if (by == IOCX_ATTACH_PROCESS && !policy.whole_iocs) leave_out_most(unit, policy, there);
+    for (One* const one : unit)
+      if (one->second.off.empty()) one->second.by = by;
+  }
+  for (const auto& [member, counted] : plan.members) {
+    if (counted.by == 0) continue;
+    for (const PlacedRow& row : counted.rows) {
+      Plan::Wanted& wanted =
+          plan.keys[key_by(counted.by, {row.row->program, row.place, {}}, member.ioc)];
+      if (!wanted.row) wanted.row = row.row;
+      if (!wanted.ending) wanted.ending = row.row->ending;
+      wanted.is_optional &= row.row->is_optional;
+    }
+  }
+  return plan;
+}
+
+}  // namespace ioc_exporter::probes

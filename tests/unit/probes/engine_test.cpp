@@ -1,0 +1,308 @@
+// Planned rows against the attachments of a fake kernel.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "fake_kernel.h"
+#include "probes/one_or_all.h"
+
+namespace ioc_exporter::probes {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Policy kRecords{.whole_iocs = true, .most_apart = 4, .fewest_together = 2};
+constexpr Policy kFunctions{};
+constexpr Policy kServers{.whole_iocs = true,
+                          .most_apart = SIZE_MAX,
+                          .fewest_together = SIZE_MAX,
+                          .most_beside_off = SIZE_MAX};
+constexpr std::int32_t kAllPid = kernel::kAllProcesses;
+
+class EngineTest : public testing::Test {
+ protected:
+  void use(const Policy& policy) { engine_.emplace(kernel_.attaching(), policy); }
+  // Two functions of each of these processes.
+  std::vector<ProbeRow> rows(std::int32_t first, std::int32_t last) const {
+    std::vector<ProbeRow> rows;
+    for (std::int32_t pid = first; pid <= last; ++pid)
+      for (const std::uint32_t program : {0u, 1u}) rows.push_back(library_.row(pid, program));
+    return rows;
+  }
+  bool tick() { return engine_->tick(kernel_.hooks(), now_); }
+  void want(std::vector<ProbeRow> rows) {
+    engine_->want(std::move(rows));
+    EXPECT_TRUE(tick());
+  }
+  void leave_alone(std::int32_t pid, const std::string& why = "it is stopped or traced") {
+    engine_->set_state({pid, 1}, {false, why});
+    tick();
+  }
+  // From now on each hit in these processes must count once, at each step.
+  void watch_each_step(std::int32_t first, std::int32_t last) {
+    kernel_.at_each_step = [=, this] {
+      for (std::int32_t pid = first; pid <= last; ++pid)
+        for (const std::uint32_t program : {0u, 1u}) {
+          ++steps_;
+          wrong_ += kernel_.counted(pid, program) != 1;
+        }
+    };
+  }
+  void expect_each_step_counted() {
+    EXPECT_GT(std::exchange(steps_, 0), 0);
+    EXPECT_EQ(std::exchange(wrong_, 0), 0);
+  }
+  unsigned by(std::int32_t pid) const { return engine_->counted_by({{pid, 1}}); }
+
+  TemporaryFolder folder_;
+  FakeLibrary library_{folder_};
+  FakeKernel kernel_;
+  std::optional<Engine> engine_;
+  Engine::Clock::time_point now_ = Engine::Clock::now();
+  int steps_ = 0, wrong_ = 0;
+};
+
+TEST_F(EngineTest, WhatIsWantedIsAttachedAndTheRestTakenOff) {
+  use(kRecords);
+  want(rows(1, 2));
+  EXPECT_EQ(kernel_.count(1), 2u);
+  EXPECT_EQ(kernel_.count(2), 2u);
+  EXPECT_EQ(by(1), IOCX_ATTACH_PROCESS);
+  want({library_.row(2, 0)});
+  EXPECT_EQ(kernel_.count(1), 0u);
+  EXPECT_EQ(kernel_.count(2), 1u);
+  EXPECT_EQ(kernel_.counted_by.at({1, 1}), 0u);
+  EXPECT_EQ(kernel_.counted_by.at({2, 1}), IOCX_ATTACH_PROCESS);
+  want({});
+  EXPECT_TRUE(kernel_.attachments().empty());
+}
+
+TEST_F(EngineTest, ASwitchLosesNoHitAndCountsNoneTwice) {
+  use(kRecords);
+  want(rows(1, 4));
+  watch_each_step(1, 4);
+  want(rows(1, 5));
+  EXPECT_EQ(kernel_.attachments().size(), 2u);
+  EXPECT_EQ(kernel_.count(kAllPid), 2u);
+  expect_each_step_counted();
+  watch_each_step(1, 3);
+  want(rows(1, 3));  // between the limits it stays as it is
+  EXPECT_EQ(kernel_.count(kAllPid), 2u);
+  watch_each_step(1, 2);
+  want(rows(1, 2));
+  EXPECT_EQ(kernel_.count(kAllPid), 0u);
+  EXPECT_EQ(kernel_.count(2), 2u);
+  expect_each_step_counted();
+}
+
+TEST_F(EngineTest, ASwitchThatFailsLeavesWhatCounts) {
+  use(kRecords);
+  want(rows(1, 4));
+  kernel_.refused[kAllPid] = {std::make_error_code(std::errc::permission_denied), "attach"};
+  watch_each_step(1, 4);
+  engine_->want(rows(1, 5));
+  tick();
+  EXPECT_EQ(by(1), IOCX_ATTACH_PROCESS);
+  EXPECT_EQ(by(5), 0u);
+  EXPECT_NE(engine_->why_not({{5, 1}}).find("Permission denied"), std::string::npos);
+  EXPECT_EQ(kernel_.attachments().size(), 8u);
+  kernel_.refused.clear();
+  now_ += seconds(60);
+  EXPECT_TRUE(engine_->is_due(now_));
+  tick();
+  EXPECT_EQ(by(1), IOCX_ATTACH_ALL);
+  EXPECT_EQ(by(5), IOCX_ATTACH_ALL);
+  EXPECT_EQ(kernel_.attachments().size(), 2u);
+  expect_each_step_counted();
+}
+
+// The kernel puts no breakpoint into that process alone.
+TEST_F(EngineTest, AnEndedMainThreadBringsOneForAll) {
+  use(kServers);
+  want(rows(1, 9));
+  EXPECT_EQ(kernel_.attachments().size(), 18u);
+  watch_each_step(1, 9);
+  engine_->set_state({7, 1}, {true, ""});
+  tick();
+  EXPECT_EQ(kernel_.attachments().size(), 2u);
+  EXPECT_EQ(by(1), IOCX_ATTACH_ALL);
+  expect_each_step_counted();
+}
+
+// They have another file in common with one whose main thread has ended.
+TEST_F(EngineTest, AnIocHasOneKindOfAttachment) {
+  use(kServers);
+  const FakeLibrary other(folder_, "/other.so"), third(folder_, "/third.so");
+  engine_->set_state({1, 1}, {true, ""});
+  want({library_.row(1), library_.row(2), other.row(2), other.row(3), third.row(4)});
+  EXPECT_EQ(kernel_.count(kAllPid), 2u);
+  EXPECT_EQ(by(3), IOCX_ATTACH_ALL);
+  EXPECT_EQ(by(4), IOCX_ATTACH_PROCESS);
+  EXPECT_EQ(engine_->unit_of({1, 1}), engine_->unit_of({3, 1}));
+  EXPECT_EQ(engine_->unit_of({4, 1}), 0u);
+}
+
+TEST_F(EngineTest, AnIocThatIsLeftAloneHasNone) {
+  use(kRecords);
+  want(rows(1, 6));
+  watch_each_step(2, 6);
+  leave_alone(1);
+  EXPECT_EQ(kernel_.count(kAllPid), 0u) << "that one would be hit, too";
+  EXPECT_EQ(kernel_.count(1), 0u);
+  EXPECT_EQ(kernel_.count(2), 2u);
+  EXPECT_EQ(engine_->why_not({{1, 1}}), "it is stopped or traced");
+  expect_each_step_counted();
+  leave_alone(1, "");
+  EXPECT_EQ(by(1), IOCX_ATTACH_ALL);
+  EXPECT_EQ(kernel_.attachments().size(), 2u);
+}
+
+TEST_F(EngineTest, AmongManyItIsHitWhileItIsOff) {
+  use(kRecords);
+  want(rows(1, 20));
+  leave_alone(1);
+  EXPECT_EQ(kernel_.count(kAllPid), 2u);
+  EXPECT_EQ(by(1), 0u);
+  EXPECT_TRUE(engine_->is_hit_while_off({1, 1}));
+  EXPECT_FALSE(engine_->is_hit_while_off({2, 1}));
+}
+
+TEST_F(EngineTest, EachPlaceIsForItself) {
+  use(kFunctions);
+  auto wanted = rows(1, 3);
+  wanted[0].off = "above --overhead.budget";
+  want(wanted);
+  EXPECT_EQ(kernel_.count(kAllPid), 1u);
+  EXPECT_EQ(kernel_.count(1), 0u);
+  EXPECT_EQ(kernel_.count(2), 1u);
+  const Place place = engine_->place_of(*library_.file, FakeLibrary::kFunctions[0]);
+  EXPECT_EQ(engine_->why_not({{1, 1}, place}), "above --overhead.budget");
+  EXPECT_EQ(engine_->counted_by({{2, 1}, place}), IOCX_ATTACH_PROCESS);
+}
+
+TEST_F(EngineTest, WherePointersLeadFewProcessesHaveOne) {
+  use(kFunctions);
+  auto wanted = rows(1, 20);
+  for (ProbeRow& row : wanted) row.only_in_process = true;
+  want(wanted);
+  EXPECT_EQ(kernel_.count(kAllPid), 0u);
+  EXPECT_EQ(kernel_.attachments().size(), 32u);
+  const Place place = engine_->place_of(*library_.file, FakeLibrary::kFunctions[0]);
+  EXPECT_EQ(engine_->why_not({{20, 1}, place}), "there is no room for it");
+  std::erase_if(wanted, [](const ProbeRow& row) { return row.ioc.pid == 1; });
+  want(wanted);
+  EXPECT_EQ(kernel_.count(2), 2u);
+  EXPECT_EQ(kernel_.count(17), 2u);
+}
+
+TEST_F(EngineTest, EndsComeAndGoWhileTheEntryStays) {
+  use(kRecords);
+  auto with_ends = rows(1, 1);
+  with_ends[0].ending = library_.ending;
+  want(rows(1, 1));
+  watch_each_step(1, 1);
+  want(with_ends);
+  EXPECT_EQ(kernel_.count(1, true), 1u);
+  EXPECT_TRUE(engine_->has({1, 1}, 0));
+  want(rows(1, 1));
+  EXPECT_EQ(kernel_.count(1, true), 0u);
+  EXPECT_EQ(kernel_.count(1), 2u);
+  expect_each_step_counted();
+}
+
+TEST_F(EngineTest, WhereOneFailsTheIocHasNoneAndTriesAgain) {
+  use(kRecords);
+  auto wanted = rows(1, 2);
+  wanted[3].is_optional = true;
+  kernel_.may_count = [](unsigned) -> Result<bool> { return error_in_words("it is full"); };
+  engine_->want(wanted);
+  tick();
+  EXPECT_TRUE(kernel_.attachments().empty());
+  EXPECT_EQ(engine_->why_not({{1, 1}}), "it is full");
+  const int tries = kernel_.tries;
+  tick();
+  EXPECT_EQ(kernel_.tries, tries) << "not before its pause is over";
+  kernel_.may_count = [](unsigned) { return true; };
+  now_ += seconds(60);
+  tick();
+  EXPECT_EQ(by(1), IOCX_ATTACH_PROCESS);
+  EXPECT_EQ(kernel_.attachments().size(), 4u);
+}
+
+TEST_F(EngineTest, AfterATimeOutItGoesOnFromThere) {
+  use(kRecords);
+  kernel_.refused[1] = {std::make_error_code(std::errc::timed_out), "attach"};
+  kernel_.at_each_step = [&] { kernel_.refused.erase(1); };
+  engine_->want({library_.row(1, 0), library_.row(1, 1)});
+  tick();
+  EXPECT_EQ(by(1), 0u);
+  kernel_.refused.clear();
+  now_ += seconds(60);
+  tick();
+  EXPECT_EQ(by(1), IOCX_ATTACH_PROCESS);
+}
+
+TEST_F(EngineTest, TheRoomSaysWhenItMayCount) {
+  use(kServers);
+  bool may = false;
+  kernel_.may_count = [&](unsigned) { return may; };
+  engine_->want(rows(1, 1));
+  EXPECT_FALSE(tick());
+  EXPECT_EQ(kernel_.attachments().size(), 2u);
+  EXPECT_EQ(by(1), 0u);
+  may = true;
+  EXPECT_TRUE(tick());
+  EXPECT_EQ(by(1), IOCX_ATTACH_PROCESS);
+}
+
+TEST_F(EngineTest, AnIocThatHasEndedMeanwhileIsNoTrouble) {
+  use(kRecords);
+  kernel_.refused[1] = {std::make_error_code(std::errc::no_such_process), "attach"};
+  for (int i = 0; i < 3; ++i, now_ += seconds(60)) {
+    engine_->want(rows(1, 1));
+    tick();
+  }
+  EXPECT_TRUE(kernel_.told.empty());
+}
+
+TEST_F(EngineTest, AllAreTakenOffAtTheOperatorsWish) {
+  use(kRecords);
+  want(rows(1, 9));
+  engine_->take_off_all(kernel_.hooks());
+  EXPECT_TRUE(kernel_.attachments().empty());
+  EXPECT_EQ(kernel_.counted_by.at({9, 1}), 0u);
+  tick();
+  EXPECT_EQ(kernel_.count(kAllPid), 2u);
+}
+
+// By two names, or through two mounts.
+TEST_F(EngineTest, OneInodeHasOneAttachmentForAll) {
+  use(kFunctions);
+  const std::string other = folder_.path("/other.so");
+  std::filesystem::create_hard_link(folder_.path("/library.so"), other);
+  FakeLibrary same = library_;
+  same.file = value_of(
+      elf::CodeFile::open(UniqueFd(::open(other.c_str(), O_RDONLY | O_CLOEXEC)), other,
+                           {{FakeLibrary::kFunctions[0], 4}, {FakeLibrary::kFunctions[1], 4}}));
+  want({library_.row(1), same.row(2)});
+  EXPECT_EQ(kernel_.attachments().size(), 1u);
+  const FakeLibrary alike(folder_, "/alike.so");
+  want({library_.row(1), same.row(2), alike.row(3)});
+  EXPECT_EQ(kernel_.attachments().size(), 2u);
+}
+
+TEST(OneOrAll, FewAreAttachedForThemselves) {
+  EXPECT_EQ(one_or_all(kRecords, 0, {.active = 4}), IOCX_ATTACH_PROCESS);
+  EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_ALL, {.active = 3}), IOCX_ATTACH_ALL);
+  EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_ALL, {.active = 2}), IOCX_ATTACH_PROCESS);
+  EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_PROCESS, {.active = 5}), IOCX_ATTACH_ALL);
+  EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_ALL, {.active = 16, .off = 1}), IOCX_ATTACH_PROCESS);
+  EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_PROCESS, {.active = 17, .off = 1}), IOCX_ATTACH_ALL);
+  const Crowd without{.active = 1, .off = 1, .one_without_main_thread = true};
+  EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_PROCESS, without), IOCX_ATTACH_ALL);
+  EXPECT_EQ(one_or_all(kFunctions, 0, {.active = 1}), IOCX_ATTACH_ALL);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::probes
