@@ -74,7 +74,7 @@ struct Described {
                 "}\n",
             "bench"))),
         watch(object, descriptions, 0) {
-    const WatchedIoc self{{::getpid(), 1}, 1, 1, "bench", false};
+    const WatchedIoc self{{::getpid(), 1}, 1, 1, "bench"};
     FunctionFinder finder(std::make_shared<iocs::ProcessReader>(RootedFs()), descriptions);
     auto found = finder.look(self.id, {});
     if (!found) die(found.error().message());

@@ -13,6 +13,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "base/attach.bpf.h"
 #include "base/function_ends.bpf.h"
 #include "base/maps.bpf.h"
 #include "shared/functions.h"
@@ -214,16 +215,17 @@ static __always_inline int on_end(struct pt_regs *ctx, __u64 id, const struct io
 	return 0;
 }
 
-SEC("uprobe")
-int function_entry(struct pt_regs *ctx)
+static __always_inline int at_entry(struct pt_regs *ctx, __u8 attach)
 {
 	const __u64 id = bpf_get_current_pid_tgid();
 	struct iocx_function_place *place;
 	__u32 i;
 
+	attach = kind_of_attachment(ctx, attach);
+
 	for (i = 0; i < IOCX_FUNCTION_AT_ONCE; i++) {
 		place = place_hit(ctx, id, IOCX_FUNCTION_WHICH(i, 0));
-		if (!place)
+		if (!place || place->attach != attach)
 			return 0;
 		on_entry(ctx, id, place);
 		if (!place->more)
@@ -232,6 +234,9 @@ int function_entry(struct pt_regs *ctx)
 	return 0;
 }
 
+ENTRY_PROGRAM(function_entry, at_entry)
+
+/* By the second of two attachments the call is over already. */
 SEC("uprobe")
 int function_end(struct pt_regs *ctx)
 {

@@ -94,7 +94,8 @@ struct iocx_function_place {
 	__u32 below;    /* of an end: the stack pointer is so far below that at the entry */
 	__u8 condition; /* of an end, as in shared/function_ends.h */
 	__u8 more;      /* 1: another description follows */
-	__u8 pad[2];
+	__u8 attach;    /* of an entry: IOCX_ATTACH_*, which program counts */
+	__u8 pad;
 	__u32 holder;
 	__u32 pad2;
 };

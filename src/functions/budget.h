@@ -8,7 +8,6 @@
 #include <set>
 #include <vector>
 
-#include "functions/attachments.h"
 #include "functions/places.h"
 #include "iocs/ioc_id.h"
 #include "kernel/hit_cost.h"

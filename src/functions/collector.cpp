@@ -107,8 +107,8 @@ void FunctionsCollector::follow(TimePoint) {
   iocs_.clear();
   names_ = host_.names();
   for (const auto& [id, live] : host_.live())
-    iocs_.push_back(
-        {id, live.serial, host_.number_of(live.ioc.name), live.ioc.name, host_.left_alone(live)});
+    iocs_.push_back({id, live.serial, host_.number_of(live.ioc.name), live.ioc.name,
+                     probes::state_of(live, host_.hands_off())});
   if (watch_) watch_->follow(iocs_);
   known_names_.follow(host_);
 }
@@ -211,7 +211,7 @@ void FunctionsCollector::look_at_memory() {
   {
     const std::scoped_lock lock(mutex_);
     for (const WatchedIoc& ioc : iocs_)
-      jobs.push_back({ioc.id, ioc.serial, ioc.name, ioc.left_alone});
+      jobs.push_back({ioc.id, ioc.serial, ioc.name, !ioc.state.left_alone.empty()});
   }
   walk_watch_.look(jobs);
 }

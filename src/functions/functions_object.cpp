@@ -12,6 +12,7 @@
 #include "functions.skel.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/uprobe.h"
+#include "shared/attach.h"
 
 namespace ioc_exporter::functions {
 namespace {
@@ -48,14 +49,15 @@ enum Descriptor : std::uint32_t {
   kHeld,
   kFree,
   kEntry,
-  kEnd
+  kEnd,
+  kEntryForAll  // where cookies do not tell it
 };
-constexpr const char* kDescriptors[] = {"function_places", "functions",         "series_by_few",
-                                        "series_by_key",   "function_results",  "function_threads",
-                                        "function_starts", "function_pointers", "function_drops",
-                                        "function_series", "function_times",    "function_held",
-                                        "free_series",     "function_entry",    "function_end"};
-static_assert(std::size(kDescriptors) == kEnd + 1);
+constexpr const char* kDescriptors[] = {
+    "function_places",  "functions",        "series_by_few",   "series_by_key",
+    "function_results", "function_threads", "function_starts", "function_pointers",
+    "function_drops",   "function_series",  "function_times",  "function_held",
+    "free_series",      "function_entry",   "function_end",    "function_entry_all"};
+static_assert(std::size(kDescriptors) == kEntryForAll + 1);
 
 void set_caps(__u32 (&caps)[IOCX_CAPPED_TABLES]) {
   constexpr std::pair<std::uint32_t, std::uint32_t> kRooms[] = {
@@ -72,8 +74,12 @@ void set_caps(__u32 (&caps)[IOCX_CAPPED_TABLES]) {
 
 // `object`: null where a helper attaches.
 elf::Attacher attacher_of(const bpf_object* object) {
-  const elf::FunctionPrograms plain{
-      .entry = kDescriptors[kEntry], .at_end = kDescriptors[kEnd], .ends = elf::Places::any};
+  const elf::FunctionPrograms plain{.entry = kDescriptors[kEntry],
+                                    .entry_all = kDescriptors[kEntryForAll],
+                                    .at_end = kDescriptors[kEnd],
+                                    .cookie = IOCX_ATTACH_PROCESS,
+                                    .cookie_all = IOCX_ATTACH_ALL,
+                                    .ends = elf::Places::any};
   elf::FunctionPrograms with_result = plain;
   with_result.ends = elf::Places::with_result;
   return {kRequest, {plain, with_result}, object, kernel::uprobe_link_type()};
@@ -97,6 +103,8 @@ Result<void> FunctionsServer::load() {
   if (const auto& type = kernel::uprobe_link_type()) {
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, loaded_->obj) kernel::set_attach_type(program, *type);
+    loaded_->rodata->cfg_cookies = 1;
+    bpf_program__set_autoload(loaded_->progs.function_entry_all, false);
   }
   set_caps(loaded_->rodata->cfg_caps);
   if (const int err = functions_bpf__load(loaded_.get()); err < 0)
@@ -122,6 +130,7 @@ Result<FunctionsObject> FunctionsObject::load(FunctionsServer& server,
                                               std::shared_ptr<Helper> helper) {
   FunctionsObject made;
   for (std::uint32_t i = 0; i < std::size(kDescriptors); ++i) {
+    if (i == kEntryForAll && kernel::uprobe_link_type()) break;
     const HelperRequest request{.what = kDescriptor, .number = i};
     auto fd = helper ? helper->ask(request, -1, kPatience) : server.serve(request, UniqueFd());
     if (!fd) return std::move(fd).error();
@@ -172,7 +181,7 @@ Result<void> FunctionsObject::push_free(std::uint32_t series) const {
 
 std::optional<kernel::ProgramStats> FunctionsObject::stats() const {
   std::optional<kernel::ProgramStats> sum;
-  for (const Descriptor program : {kEntry, kEnd})
+  for (std::size_t program = kEntry; program < fds_.size(); ++program)
     kernel::add_stats(sum, kernel::program_stats(fds_[program].get()));
   return sum;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 namespace ioc_exporter::functions {
 namespace {
@@ -14,43 +13,47 @@ bool is_same(const iocx_function_place& a, iocx_function_place b) {
 
 }  // namespace
 
-bool InstalledPlaces::add(Places& to, Places made, std::uint32_t holder) const {
-  const kernel::Caps& caps = object_.maps().caps;
-  const auto wanted = std::ranges::count_if(made, [&](const auto& one) {
-    const auto old = installed_.find(one.first);
-    return old == installed_.end() || old->second.value.holder != holder;
-  });
-  auto taken = 0 * wanted;
-  while (taken < wanted && caps.take(IOCX_FUNCTION_HELD_PLACES, holder)) ++taken;
-  if (taken == wanted) {
-    to.merge(made);
-    return true;
-  }
-  for (; taken > 0; --taken) caps.give(IOCX_FUNCTION_HELD_PLACES, holder);
-  return false;
+Result<void> InstalledPlaces::erase(const iocx_function_place_key& key) {
+  const auto known = installed_.find(key);
+  if (known == installed_.end()) return {};
+  object_.maps().caps.give(IOCX_FUNCTION_HELD_PLACES, known->second.value.holder);
+  installed_.erase(known);
+  const auto erased = object_.maps().places.erase(key);
+  return erased ? Result<void>() : erased.error();
 }
 
-void InstalledPlaces::install(Places next) {
-  const FunctionMaps& maps = object_.maps();
+Result<void> InstalledPlaces::remove(std::int32_t process, const Place& place) {
   Result<void> all;
-  for (const auto& [key, old] : installed_) {
-    const auto still = next.find(key);
-    const std::uint32_t holder = old.value.holder;
-    if (still == next.end() || still->second.value.holder != holder)
-      maps.caps.give(IOCX_FUNCTION_HELD_PLACES, holder);
-    if (still != next.end()) continue;
-    if (const auto erased = maps.places.erase(key); !erased) all = erased.error();
-  }
-  for (auto& [key, one] : next) {
+  for (const auto& key : std::exchange(keys_[{process, place}], {}))
+    if (auto done = erase(key); !done) all = std::move(done);
+  keys_.erase({process, place});
+  return all;
+}
+
+Result<bool> InstalledPlaces::set(std::int32_t process, const Place& place, const Places& made,
+                                  std::uint32_t holder) {
+  auto& keys = keys_[{process, place}];
+  const auto is_over = [&](const iocx_function_place_key& key) {
+    return !made.contains(key) || installed_.at(key).value.holder != holder;
+  };
+  for (const auto& key : keys)
+    if (is_over(key))
+      if (auto done = erase(key); !done) return done.error();
+  std::erase_if(keys, [this](const auto& key) { return !installed_.contains(key); });
+  for (const auto& [key, one] : made) {
     const auto old = installed_.find(key);
-    if (old != installed_.end() && is_same(old->second.value, one.value)) {
-      one.hits = old->second.hits;
-      continue;
+    if (old != installed_.end() && is_same(old->second.value, one.value)) continue;
+    if (old == installed_.end()) {
+      if (!object_.maps().caps.take(IOCX_FUNCTION_HELD_PLACES, holder)) {
+        auto none = remove(process, place);
+        return none ? Result<bool>(false) : none.error();
+      }
+      keys.push_back(key);
     }
-    if (auto done = maps.places.update(key, one.value); !done) all = std::move(done);
+    installed_[key] = {one, place};
+    if (auto done = object_.maps().places.update(key, one.value); !done) return done.error();
   }
-  trouble_.report("note where functions are", all);
-  installed_ = std::move(next);
+  return true;
 }
 
 InstalledPlaces::Hits InstalledPlaces::take_hits() {

@@ -5,12 +5,17 @@
 #include <cstdint>
 #include <map>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
-#include "functions/attachments.h"
+#include "base/result.h"
 #include "functions/functions_object.h"
+#include "probes/row.h"
 
 namespace ioc_exporter::functions {
+
+using probes::Place;
 
 // Not thread-safe.
 class InstalledPlaces {
@@ -18,24 +23,22 @@ class InstalledPlaces {
   // `object` must outlive it.
   explicit InstalledPlaces(const FunctionsObject& object) : object_(object) {}
 
-  struct Installed {
+  struct Made {
     iocx_function_place value{};
-    Place place;
     bool stepped = false;  // the kernel steps the instruction there
-    std::uint64_t hits = 0;
   };
   struct KeyLess {
     bool operator()(const iocx_function_place_key& a, const iocx_function_place_key& b) const {
       return std::tie(a.tgid, a.address, a.which) < std::tie(b.tgid, b.address, b.which);
     }
   };
-  using Places = std::map<iocx_function_place_key, Installed, KeyLess>;
+  using Places = std::map<iocx_function_place_key, Made, KeyLess>;
 
-  // Adds the places of a function, counted for the holder. False: there is no room for
-  // all of them, and none was added; an entry without its end would time nothing.
-  bool add(Places& to, Places made, std::uint32_t holder) const;
-  // All that are to be there now. Those of `next` come from add().
-  void install(Places next);
+  // Where a function is in a process, counted for the holder. False: there is no room for all of
+  // it, and it has none; an entry without its end would time nothing.
+  Result<bool> set(std::int32_t process, const Place& place, const Places& made,
+                   std::uint32_t holder);
+  Result<void> remove(std::int32_t process, const Place& place);
 
   struct Count {
     std::uint64_t hits = 0;
@@ -46,8 +49,15 @@ class InstalledPlaces {
   Hits take_hits();
 
  private:
+  struct Installed : Made {
+    Place place;
+    std::uint64_t hits = 0;
+  };
+  Result<void> erase(const iocx_function_place_key& key);
+
   const FunctionsObject& object_;
-  Places installed_;
+  std::map<iocx_function_place_key, Installed, KeyLess> installed_;
+  std::map<std::pair<std::int32_t, Place>, std::vector<iocx_function_place_key>> keys_;
   TroubleLog trouble_;
 };
 

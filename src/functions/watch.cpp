@@ -6,27 +6,18 @@
 #include "functions/sweep.h"
 
 namespace ioc_exporter::functions {
-namespace {
-
-Place place_of(const FileInIoc& file, const DescribedFunction& found) {
-  return {file.file->code->id(), found.code.file_offset};
-}
-
-}  // namespace
-
 FunctionWatch::FunctionWatch(FunctionsObject& object,
                              std::shared_ptr<const Descriptions> descriptions, double budget)
     : object_(object),
       descriptions_(descriptions),
       budget_(budget, kernel::hit_cost()),
       series_(object, std::move(descriptions)),
-      attachments_(object, lines_),
-      places_(object) {}
+      places_(object),
+      engine_(probes::Attaching::by(object.attacher()), {}) {}
 
 // Another one may use the object next: nothing is left in it.
 FunctionWatch::~FunctionWatch() {
   set_detached(true);
-  places_.install({});
   follow({});
   keep({});
   clean_up();
@@ -48,13 +39,13 @@ void FunctionWatch::give_back(const Life& life, const std::set<Place>& but) {
 }
 
 void FunctionWatch::follow(const std::vector<WatchedIoc>& iocs) {
-  std::set<iocs::IocId> there;
+  std::map<iocs::IocId, probes::IocState> there;
   for (const WatchedIoc& ioc : iocs) {
-    there.insert(ioc.id);
+    there[ioc.id] = ioc.state;
     const auto [known, is_new] = lives_.try_emplace(ioc.id);
     Life& life = known->second;
     if (is_new || life.ioc.serial != ioc.serial || life.ioc.number != ioc.number) begin(life, ioc);
-    changed_ |= life.ioc.left_alone != ioc.left_alone;
+    changed_ |= life.ioc.state != ioc.state;
     life.ioc = ioc;
   }
   const auto ended = std::erase_if(lives_, [&](const auto& one) {
@@ -63,6 +54,7 @@ void FunctionWatch::follow(const std::vector<WatchedIoc>& iocs) {
     return true;
   });
   changed_ |= ended > 0;
+  engine_.follow(std::move(there));
 }
 
 void FunctionWatch::take(const iocs::IocId& id, std::uint64_t serial, LookedAt found) {
@@ -137,23 +129,19 @@ std::map<pid_t, std::vector<PointerSeen>> FunctionWatch::pointers() {
 void FunctionWatch::set_detached(bool detached) {
   if (std::exchange(detached_, detached) == detached) return;
   changed_ = true;
-  if (detached) attachments_.keep({});
+  if (detached) engine_.take_off_all(hooks());
 }
 
 void FunctionWatch::tick(Clock::time_point now) {
   changed_ |= budget_.come_back(now);
-  changed_ |= attachments_.is_due(now);
   if (std::exchange(changed_, false)) {
-    Plan next = plan();
-    begin_epochs(next);
-    auto places = places_of(next);
-    // What is not wanted is taken off before its places go, and on after they are there.
-    attachments_.keep(next.places);
-    places_.install(std::move(places));
-    changed_ |= !attachments_.attach(next.places, now);
-    note_counted(next);
-    wanted_ = std::move(next.places);
+    engine_.want(plan());
+    for (auto& [id, life] : lives_) install_all(life);
+    has_counted_ = true;
   }
+  has_counted_ |= engine_.is_due(now);
+  if (!detached_) engine_.tick(hooks(), now);
+  if (std::exchange(has_counted_, false)) note_counted();
   if (budget_.is_due(now)) look_at_cost(now);
   if (now >= next_sweep_) {
     next_sweep_ = now + kSweep;
@@ -174,7 +162,7 @@ FunctionWatch::Owns FunctionWatch::owns_of(Life& life) {
   life.refused_before = std::exchange(life.refused, {});
   for (const FileInIoc& file : life.files)
     for (const DescribedFunction& found : file.file->functions) {
-      const Place place = place_of(file, found);
+      const Place place = engine_.place_of(file.file->code, found.code.file_offset);
       there.insert(place);
       if (!life.held.contains(place)) {
         if (!caps.take(IOCX_FUNCTION_HELD_PROBED, life.holder)) {
@@ -209,83 +197,92 @@ FunctionWatch::Owns FunctionWatch::owns_of(Life& life) {
   return owns;
 }
 
-// Without those that rest: they have no places, also where an attachment is for all.
-FunctionWatch::Plan FunctionWatch::plan() {
-  Plan plan;
-  if (detached_) return plan;
-  std::map<Place, Sharing> all;
-  for (auto& known : lives_) {
-    const iocs::IocId& id = known.first;
-    Life& life = known.second;
-    Owns& owns = plan.owns[id] = owns_of(life);
-    std::erase_if(owns, [&](const auto& one) {
-      if (!rests(life, one.first)) return false;
-      all[one.first].rests = true;
-      return true;
-    });
-    for (const auto& [place, own] : owns) {
-      Sharing& sharing = all[place];
-      sharing.has_symbol |= own.has_symbol;
-      sharing.members.push_back(id);
-      const auto [wanted, is_new] = plan.places.try_emplace(place);
-      if (is_new) wanted->second = {own.file->file, (*descriptions_)[own.first->description].name};
-      if (own.ending &&
-          (!wanted->second.ending || (own.with_result && !wanted->second.with_result))) {
-        wanted->second.ending = own.ending;
-        wanted->second.with_result = own.with_result;
-      }
-    }
-  }
-  for (auto& [place, wanted] : plan.places) {
-    const Sharing& sharing = all.at(place);
-    wanted.processes = processes_for(place, sharing);
-    if (wanted.processes.contains(Attachments::kAll)) continue;
-    for (const iocs::IocId& id : sharing.members)
-      if (!wanted.processes.contains(id)) refuse(lives_.at(id), place);
-  }
-  return plan;
+void FunctionWatch::Own::share(const Own& other) {
+  has_symbol |= other.has_symbol;
+  if (!other.ending || (ending && (with_result || !other.with_result))) return;
+  ending = other.ending;
+  with_result = other.with_result;
 }
 
-// One attachment for all, where it rests in none or the others are many; else one for each of them,
-// first of those that have theirs. Members that are left out have no room.
-std::set<iocs::IocId> FunctionWatch::processes_for(const Place& place,
-                                                   const Sharing& sharing) const {
-  if (sharing.has_symbol && (!sharing.rests || sharing.members.size() > kMostApart))
-    return {Attachments::kAll};
-  std::set<iocs::IocId> processes;
-  for (const bool attached : {true, false})
-    for (const iocs::IocId& id : sharing.members)
-      if (processes.size() < kMostApart && attachments_.has(place, id) == attached)
-        processes.insert(id);
-  return processes;
+const FunctionWatch::Own* FunctionWatch::own(const iocs::IocId& id, const Place& place) const {
+  const auto all = owns_.find(id);
+  if (all == owns_.end()) return nullptr;
+  const auto one = all->second.find(place);
+  return one == all->second.end() ? nullptr : &one->second;
 }
 
-// What begins before the probes were off has no end that is seen: an address may mean another call
+// IOCs with the same function have the same program there: it may have one attachment for all.
+std::vector<probes::ProbeRow> FunctionWatch::plan() {
+  owns_.clear();
+  shared_.clear();
+  for (auto& [id, life] : lives_)
+    for (const auto& [place, own] : owns_[id] = owns_of(life))
+      shared_.try_emplace(place, own).first->second.share(own);
+  std::vector<probes::ProbeRow> rows;
+  for (const auto& [id, life] : lives_)
+    for (const auto& [place, own] : owns_.at(id)) rows.push_back(row_of(life, place, own));
+  return rows;
+}
+
+probes::ProbeRow FunctionWatch::row_of(const Life& life, const Place& place, const Own& own) const {
+  const Own& shared = shared_.at(place);
+  const bool is_off = budget_.is_off(life.ioc.id, place);
+  return {.ioc = life.ioc.id,
+          .program = shared.with_result ? FunctionsObject::kWithResult : FunctionsObject::kPlain,
+          .file = own.file->file->code,
+          .path = own.file->file->path,
+          .name = (*descriptions_)[own.first->description].name,
+          .offset = place.offset,
+          .ending = shared.ending,
+          .only_in_process = !shared.has_symbol,
+          .off = is_off ? "off: above --overhead.budget" : ""};
+}
+
+probes::Hooks FunctionWatch::hooks() {
+  return {
+      [this](const probes::Member& member, unsigned attach) { return count_by(member, attach); },
+      [this](const probes::Member&, const Error& error) { lines_.warn(error.message()); }};
+}
+
+// What begins before its probes were off has no end that is seen: an address may mean another call
 // by then.
-void FunctionWatch::begin_epochs(const Plan& plan) {
-  for (auto& [id, life] : lives_) {
-    bool is_back = false;
-    for (const Place& place : life.was_on)
-      is_back |= !plan.own(id, place) || !attachments_.stays(plan.places, place, id);
-    if (!is_back) continue;
-    life.epoch = ++last_epoch_;
-    life.was_on.clear();
+Result<bool> FunctionWatch::count_by(const probes::Member& member, unsigned attach) {
+  has_counted_ = true;
+  const auto found = lives_.find(member.ioc);
+  if (attach == 0) {
+    if (found != lives_.end()) found->second.has_gap = true;
+    auto removed = places_.remove(member.ioc.pid, *member.place);
+    return removed ? Result<bool>(true) : removed.error();
   }
+  Life& life = found->second;
+  if (engine_.counted_by(member) == 0 && std::exchange(life.has_gap, false)) {
+    life.epoch = ++last_epoch_;
+    install_all(life);
+  }
+  return install(life, *member.place, attach);
 }
 
-InstalledPlaces::Places FunctionWatch::places_of(const Plan& plan) {
-  InstalledPlaces::Places all;
-  for (const auto& [id, owns] : plan.owns)
-    for (const auto& [place, own] : owns) {
-      const WantedPlace& wanted = plan.places.at(place);
-      if (wanted.processes.contains(id) || wanted.processes.contains(Attachments::kAll))
-        add_places(all, lives_.at(id), place, own, wanted.ending.get());
-    }
-  return all;
+Result<bool> FunctionWatch::install(Life& life, const Place& place, unsigned attach) {
+  const Own* const there = own(life.ioc.id, place);
+  auto done =
+      places_.set(life.ioc.id.pid, place, places_of(life, place, *there, attach), life.holder);
+  if (done && *done) return true;
+  if (done) refuse(life, place);
+  static_cast<void>(places_.remove(life.ioc.id.pid, place));
+  return done ? error_in_words(probes::kNoRoom) : done.error();
 }
 
-void FunctionWatch::add_places(InstalledPlaces::Places& all, Life& life, const Place& place,
-                               const Own& own, const elf::EndingFunction* ending) {
+// Those that count, as they are now.
+void FunctionWatch::install_all(Life& life) {
+  Result<void> all;
+  for (const auto& [place, own] : owns_[life.ioc.id])
+    if (const unsigned attach = engine_.counted_by({life.ioc.id, place}))
+      if (const auto done = install(life, place, attach); !done) all = done.error();
+  trouble_.report("note where functions are", all);
+}
+
+InstalledPlaces::Places FunctionWatch::places_of(const Life& life, const Place& place,
+                                                 const Own& own, unsigned attach) const {
   InstalledPlaces::Places made;
   const auto add = [&](std::uint64_t offset, bool stepped, std::uint32_t which,
                        iocx_function_place value) {
@@ -293,10 +290,11 @@ void FunctionWatch::add_places(InstalledPlaces::Places& all, Life& life, const P
       if (offset < code.offset || offset - code.offset >= code.end - code.start) continue;
       const iocx_function_place_key key{code.start + (offset - code.offset),
                                         static_cast<std::uint32_t>(life.ioc.id.pid), which};
-      made[key] = {value, place, stepped};
+      made[key] = {value, stepped};
     }
   };
   const elf::FunctionEntry entry = own.file->file->code->entry(place.offset);
+  const elf::EndingFunction* const ending = shared_.at(place).ending.get();
   std::vector<iocx_function_place> entries, ends;
   for (const FunctionSeries::Numbers& numbers : own.functions) {
     iocx_function_place value{};
@@ -305,6 +303,7 @@ void FunctionWatch::add_places(InstalledPlaces::Places& all, Life& life, const P
     value.series = numbers.series;
     value.epoch = life.epoch;
     value.holder = life.holder;
+    value.attach = static_cast<std::uint8_t>(attach);
     entries.push_back(value);
     if (series_.has_ends(numbers.function) && ending != nullptr) ends.push_back(value);
   }
@@ -319,27 +318,26 @@ void FunctionWatch::add_places(InstalledPlaces::Places& all, Life& life, const P
       ends[i].condition = end.condition;
       add(end.offset, end.stepped, IOCX_FUNCTION_WHICH(i, 1), ends[i]);
     }
-  if (!places_.add(all, std::move(made), life.holder)) refuse(life, place);
+  return made;
 }
 
-void FunctionWatch::note_counted(const Plan& plan) {
+void FunctionWatch::note_counted() {
   counted_.clear();
   suspended_.clear();
-  for (auto& [id, life] : lives_) {
+  for (auto& [id, life] : lives_)
     for (const FileInIoc& file : life.files)
       for (const DescribedFunction& found : file.file->functions) {
         const Place place = place_of(file, found);
         const auto numbers = series_.known(life.ioc.number, found);
-        const Own* const own = plan.own(id, place);
-        const bool is_on = numbers && own && own->has(*numbers) && attachments_.has(place, id) &&
-                           !life.refused.contains(place);
-        if (is_on) life.was_on.insert(place);
+        const Own* const there = own(id, place);
+        const bool is_on =
+            numbers && there && there->has(*numbers) && engine_.counted_by({id, place}) != 0;
+        if (engine_.why_not({id, place}) == probes::kNoRoom) refuse(life, place);
         const auto [known, is_new] =
             counted_.try_emplace({life.ioc.number, found.description}, true);
         known->second = known->second && is_on;
         if (numbers && !is_on) suspended_.emplace(life.ioc.number, numbers->function);
       }
-  }
 }
 
 void FunctionWatch::look_at_cost(Clock::time_point now) {
@@ -351,9 +349,10 @@ void FunctionWatch::look_at_cost(Clock::time_point now) {
       life.spent_seconds += budget_.seconds(own->second);
   }
   for (const auto& [id, place, rate, rest] : budget_.look(hits, iocs, now)) {
-    const auto found = wanted_.find(place);
-    const std::string name =
-        found == wanted_.end() ? "?" : found->second.name + " in " + found->second.file->path;
+    const Own* const off = own(id, place);
+    const std::string name = off == nullptr ? "?"
+                                            : (*descriptions_)[off->first->description].name +
+                                                  " in " + off->file->file->path;
     lines_.warn("function " + name + " is not counted in ioc " + lives_.at(id).ioc.name + " for " +
                 std::to_string(rest.count()) + " s: its " + std::to_string(std::lround(rate)) +
                 " hits a second are more than --overhead.budget allows");
@@ -387,12 +386,10 @@ void FunctionWatch::add_overhead(SelfSamples& self) const {
 }
 
 std::string FunctionWatch::state_of(const Life& life, const Place& place, bool is_stepped) const {
-  if (life.refused.contains(place)) return "not counted: there is no room for it";
-  if (budget_.is_off(life.ioc.id, place)) return "off: above --overhead.budget";
-  if (life.ioc.left_alone) return "off: the IOC is left alone";
-  if (attachments_.has(place, life.ioc.id))
-    return is_stepped ? "counted, single-stepped" : "counted";
-  return attachments_.problem(place, life.ioc.id);
+  if (life.refused.contains(place)) return probes::kNoRoom;
+  const probes::Member member{life.ioc.id, place};
+  if (engine_.counted_by(member) == 0) return engine_.why_not(member);
+  return is_stepped ? "counted, single-stepped" : "counted";
 }
 
 std::vector<FunctionState> FunctionWatch::states() const {

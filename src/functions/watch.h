@@ -1,10 +1,9 @@
 // FunctionWatch: where the programs of bpf/functions are attached, and what of them counts.
 //
-// A function that the file's symbols name has one attachment for all processes that map the file;
-// one that a pointer leads to, one for each process where the pointer was seen. The programs count
-// where the map of places names the address in that process; so an IOC has places while it runs.
-// One IOC's calls may cost it no more than the budget (FunctionBudget). While an IOC on a file has
-// a function off, or must be left alone, others may have attachments of their own.
+// The programs count where the map of places names the address in that process; so an IOC has a
+// place while its function is attached (probes/engine.h): for all processes that map the file, or,
+// where only a pointer leads to it, for each process where the pointer was seen. One IOC's calls
+// may cost it no more than the budget (FunctionBudget).
 //
 // Not thread-safe.
 #pragma once
@@ -22,7 +21,6 @@
 
 #include "base/log.h"
 #include "exposition/self_samples.h"
-#include "functions/attachments.h"
 #include "functions/bounded_log.h"
 #include "functions/budget.h"
 #include "functions/families.h"
@@ -31,6 +29,7 @@
 #include "functions/places.h"
 #include "functions/series.h"
 #include "iocs/ioc_id.h"
+#include "probes/engine.h"
 
 namespace ioc_exporter::functions {
 
@@ -39,7 +38,7 @@ struct WatchedIoc {
   std::uint64_t serial = 0;  // of its life
   std::uint32_t number = 0;
   std::string name;
-  bool left_alone = false;
+  probes::IocState state = {};
 };
 
 // A row on "/": a function of a file.
@@ -53,8 +52,6 @@ class FunctionWatch {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kSweep{10};
   static constexpr std::size_t kMostPointers = 64;  // of an IOC
-  // Processes with an attachment each at one place: the kernel passes all of them at each hit.
-  static constexpr std::size_t kMostApart = 16;
 
   // `budget`: fraction of a core for one IOC; 0: no bound. `object` must outlive it.
   FunctionWatch(FunctionsObject& object, std::shared_ptr<const Descriptions> descriptions,
@@ -81,7 +78,7 @@ class FunctionWatch {
   std::vector<WatchedSample> watched(const IocNames& names) const;
   std::vector<FunctionState> states() const;
   void add_overhead(SelfSamples& self) const;
-  std::uint64_t attachments() const { return attachments_.count(); }
+  std::uint64_t attachments() const { return engine_.attachments(); }
   const FunctionSeries& series() const { return series_; }
   // Functions of IOCs that there was no room for, and addresses over kMostPointers, so far.
   std::uint64_t refused() const { return refused_; }
@@ -96,7 +93,7 @@ class FunctionWatch {
     std::vector<FileProblem> unread = {};
     std::size_t files_over = 0;
     std::set<Place> held = {};                          // counted in IOCX_FUNCTION_HELD_PROBED
-    std::set<Place> was_on = {};                        // attached in this epoch
+    bool has_gap = false;                               // some were off in this epoch
     std::set<Place> refused = {}, refused_before = {};  // for which there is no room
     std::set<std::uint64_t> pointers = {};
     std::size_t pointers_over = 0;
@@ -112,38 +109,26 @@ class FunctionWatch {
     bool has(const FunctionSeries::Numbers& numbers) const {
       return std::ranges::find(functions, numbers) != functions.end();
     }
+    void share(const Own& other);
   };
   using Owns = std::map<Place, Own>;
-  // IOCs with the same function.
-  struct Sharing {
-    bool has_symbol = false;
-    bool rests = false;                     // in some
-    std::vector<iocs::IocId> members = {};  // the others
-  };
-  struct Plan {
-    Attachments::Wanted places;
-    std::map<iocs::IocId, Owns> owns;
-    const Own* own(const iocs::IocId& id, const Place& place) const {
-      const auto all = owns.find(id);
-      if (all == owns.end()) return nullptr;
-      const auto one = all->second.find(place);
-      return one == all->second.end() ? nullptr : &one->second;
-    }
-  };
   void begin(Life& life, const WatchedIoc& ioc);
   void give_back(const Life& life, const std::set<Place>& but = {});
-  Plan plan();
-  std::set<iocs::IocId> processes_for(const Place& place, const Sharing& sharing) const;
+  std::vector<probes::ProbeRow> plan();
+  probes::ProbeRow row_of(const Life& life, const Place& place, const Own& own) const;
   Owns owns_of(Life& life);
-  bool rests(const Life& life, const Place& place) const {
-    return life.ioc.left_alone || budget_.is_off(life.ioc.id, place);
+  const Own* own(const iocs::IocId& id, const Place& place) const;
+  Place place_of(const FileInIoc& file, const DescribedFunction& found) const {
+    return engine_.known_place(*file.file->code, found.code.file_offset);
   }
-  void begin_epochs(const Plan& plan);
-  InstalledPlaces::Places places_of(const Plan& plan);
-  void add_places(InstalledPlaces::Places& all, Life& life, const Place& place, const Own& own,
-                  const elf::EndingFunction* ending);
+  probes::Hooks hooks();
+  Result<bool> count_by(const probes::Member& member, unsigned attach);
+  Result<bool> install(Life& life, const Place& place, unsigned attach);
+  void install_all(Life& life);
+  InstalledPlaces::Places places_of(const Life& life, const Place& place, const Own& own,
+                                    unsigned attach) const;
   void refuse(Life& life, const Place& place);
-  void note_counted(const Plan& plan);
+  void note_counted();
   void look_at_cost(Clock::time_point now);
   void clean_up();
   std::string state_of(const Life& life, const Place& place, bool is_stepped) const;
@@ -154,16 +139,17 @@ class FunctionWatch {
   FunctionBudget budget_;
   FunctionSeries series_;
   BoundedLog lines_;
-  Attachments attachments_;
   InstalledPlaces places_;
+  probes::Engine engine_;
   std::map<iocs::IocId, Life> lives_;
-  Attachments::Wanted wanted_;
+  std::map<iocs::IocId, Owns> owns_;
+  std::map<Place, Own> shared_;  // what IOCs with one function want together
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> counted_;  // by IOC and description
   FunctionSeries::Suspended suspended_;
   std::set<iocs::IocId> begun_;  // in whose processes the programs' entries are of a former life
   std::uint64_t refused_ = 0, pointers_over_ = 0;
   std::uint32_t last_epoch_ = 0;
-  bool changed_ = false, detached_ = false;
+  bool changed_ = false, has_counted_ = false, detached_ = false;
   Clock::time_point next_sweep_{};
   TroubleLog trouble_;
 };

@@ -7,13 +7,12 @@
 namespace ioc_exporter::probes {
 
 Attaching Attaching::by(const elf::Attacher& attacher) {
-  return {
-      [&attacher](std::uint32_t program, const elf::ProbePlace& place) {
-        return attacher.attach(program, place);
-      },
-      [&attacher](elf::FunctionProbe& to, std::uint32_t program, const elf::ProbePlace& place) {
-        return attacher.attach_ends(to, program, place);
-      }};
+  return {[&attacher](std::uint32_t program, const elf::ProbePlace& place) {
+            return attacher.attach(program, place);
+          },
+          [&attacher](elf::FunctionProbe& to, std::uint32_t program, const elf::ProbePlace& place) {
+            return attacher.attach_ends(to, program, place);
+          }};
 }
 
 Engine::~Engine() {
@@ -21,13 +20,20 @@ Engine::~Engine() {
   kernel::take_off_together(std::move(off_));
 }
 
+IocState state_of(const iocs::LiveIoc& live, bool hands_off) {
+  return {live.ioc.main_thread_ended, hands_off ? "off: all probes are detached"
+                                      : !live.ioc.traced_or_stopped.empty()
+                                          ? "off: the IOC is stopped or traced"
+                                          : ""};
+}
+
 void Engine::follow(const std::map<iocs::IocId, iocs::LiveIoc>& iocs, bool hands_off) {
   std::map<iocs::IocId, IocState> states;
-  for (const auto& [id, live] : iocs)
-    states[id] = {live.ioc.main_thread_ended, hands_off ? "all probes are detached"
-                                              : !live.ioc.traced_or_stopped.empty()
-                                                  ? "it is stopped or traced"
-                                                  : ""};
+  for (const auto& [id, live] : iocs) states.emplace(id, state_of(live, hands_off));
+  follow(std::move(states));
+}
+
+void Engine::follow(std::map<iocs::IocId, IocState> states) {
   has_changed_ |= states != states_;
   states_ = std::move(states);
 }
@@ -42,14 +48,11 @@ void Engine::want(std::vector<ProbeRow> rows) {
   if (std::ranges::equal(rows, rows_, {}, {}, row_of)) return;
   has_changed_ = true;
   rows_.clear();
-  std::set<std::uint64_t> files;
   for (ProbeRow& row : rows) {
-    const Place place{files_.number_of(row.file, row.offset), row.offset};
-    files.insert(place.file);
+    const Place place = place_of(row.file, row.offset);
     rows_.push_back({std::make_shared<const ProbeRow>(std::move(row)), place});
   }
-  files_.keep(files);
-  std::erase_if(rests_until_, [&](const auto& one) { return !files.contains(one.first); });
+  files_.forget_unused();
 }
 
 bool Engine::tick(const Hooks& hooks, Clock::time_point now, std::chrono::milliseconds patience) {
@@ -113,7 +116,8 @@ bool Engine::attach_member(const Member& member, const Plan::Counted& counted, c
     if (begin >= deadline) return false;
     const auto done = attach_one(key, wanted);
     const auto took = Clock::now() - begin;
-    if (took > kSlow) rests_until_[key.place.file] = now + kRests * took;
+    // An IOC that counts as a whole is not to stay attached by half.
+    if (took > kSlow && !policy_.whole_iocs) rests_until_[key.place.file] = now + kRests * took;
     if (done) {
       failed_.erase(key);
       continue;
@@ -173,7 +177,16 @@ bool Engine::is_blocked(const Member& member, const Plan::Counted& counted,
 
 bool Engine::is_complete(const Plan::Counted& counted) const {
   return std::ranges::all_of(counted.keys, [this](const Key& key) {
-    return attached_.contains(key) || plan_.keys.at(key).is_optional;
+    const Plan::Wanted& wanted = plan_.keys.at(key);
+    return is_as_wanted(key, wanted) || wanted.is_optional;
+  });
+}
+
+// As the attempt to attach to it said.
+bool Engine::has_ended(const Plan::Counted& counted) const {
+  return std::ranges::any_of(counted.keys, [this](const Key& key) {
+    const auto failed = failed_.find(key);
+    return failed != failed_.end() && failed->second.error.code == std::errc::no_such_process;
   });
 }
 
@@ -204,7 +217,7 @@ std::set<Key> Engine::needed(Clock::time_point now) const {
     if (counted.by == 0 || is_blocked(member, counted, now)) continue;
     all.insert(counted.keys.begin(), counted.keys.end());
     const unsigned by = counted_by(member);
-    if (by == 0 || by == counted.by) continue;
+    if (by == 0 || by == counted.by || has_ended(counted)) continue;
     for (const Key& key : counted.keys) all.insert(key_by(by, key, member.ioc));
   }
   return all;
@@ -247,15 +260,21 @@ std::string Engine::why_not(const Member& member) const {
   const auto found = plan_.members.find(member);
   if (found == plan_.members.end() || counted_by(member) != 0) return "";
   if (!found->second.off.empty()) return found->second.off;
-  if (const auto refused = refused_.find(member); refused != refused_.end())
-    return refused->second.error.message();
-  for (const Key& key : found->second.keys) {
-    if (const auto failed = failed_.find(key); failed != failed_.end())
-      return failed->second.error.message();
+  if (const auto error = error_of(member)) return error->message();
+  for (const Key& key : found->second.keys)
     if (rests_until_.contains(key.place.file) && !attached_.contains(key))
       return plan_.keys.at(key).row->path + ": attaching takes too long";
-  }
   return "";
+}
+
+std::optional<Error> Engine::error_of(const Member& member) const {
+  const auto found = plan_.members.find(member);
+  if (found == plan_.members.end() || counted_by(member) != 0) return std::nullopt;
+  if (const auto refused = refused_.find(member); refused != refused_.end())
+    return refused->second.error;
+  for (const Key& key : found->second.keys)
+    if (const auto failed = failed_.find(key); failed != failed_.end()) return failed->second.error;
+  return std::nullopt;
 }
 
 bool Engine::has(const iocs::IocId& ioc, std::uint32_t program) const {
@@ -288,9 +307,7 @@ std::size_t Engine::unit_of(const iocs::IocId& ioc) const {
 }
 
 std::uint64_t Engine::attachments() const {
-  std::uint64_t count = 0;
-  for (const auto& [key, one] : attached_) count += 1 + one.probe.at_ends.size();
-  return count;
+  return attached_.size();
 }
 
 }  // namespace ioc_exporter::probes

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -51,6 +52,8 @@ struct Hooks {
   std::function<void(const Member&, const Error&)> failed;
 };
 
+IocState state_of(const iocs::LiveIoc& live, bool hands_off);
+
 class Engine {
  public:
   using Clock = std::chrono::steady_clock;
@@ -68,6 +71,7 @@ class Engine {
 
   // What the host's scan knows of its IOCs.
   void follow(const std::map<iocs::IocId, iocs::LiveIoc>& iocs, bool hands_off);
+  void follow(std::map<iocs::IocId, IocState> states);
   void set_state(const iocs::IocId& ioc, IocState state);
   // All that is wanted from the next tick() on.
   void want(std::vector<ProbeRow> rows);
@@ -83,6 +87,8 @@ class Engine {
   unsigned counted_by(const Member& member) const;
   // Why it is not counted; "": it is, or was not tried.
   std::string why_not(const Member& member) const;
+  // The error, where it is one.
+  std::optional<Error> error_of(const Member& member) const;
   // All of the IOC's rows of that program are attached, with their ends where these are wanted.
   bool has(const iocs::IocId& ioc, std::uint32_t program) const;
   // It is off, but an attachment for other IOCs is on one of its functions: each hit costs the
@@ -90,8 +96,12 @@ class Engine {
   bool is_hit_while_off(const iocs::IocId& ioc) const;
   // IOCs that are attached together have one number. Of whole IOCs.
   std::size_t unit_of(const iocs::IocId& ioc) const;
-  // The place of a function of a file that is wanted.
-  Place place_of(const elf::CodeFile& file, std::uint64_t offset) const {
+  // The same for as long as somebody holds the file.
+  Place place_of(const CodeFilePtr& file, std::uint64_t offset) {
+    return {files_.number_of(file, offset), offset};
+  }
+  // Of a file that has been asked for so.
+  Place known_place(const elf::CodeFile& file, std::uint64_t offset) const {
     return {files_.known(file), offset};
   }
   std::uint64_t attachments() const;
@@ -116,6 +126,7 @@ class Engine {
                     Clock::time_point now);
   void count(const Hooks& hooks, Clock::time_point now);
   bool is_complete(const Plan::Counted& counted) const;
+  bool has_ended(const Plan::Counted& counted) const;
   bool is_blocked(const Member& member, const Plan::Counted& counted, Clock::time_point now) const;
   void take_off(Clock::time_point now);
   std::set<Key> needed(Clock::time_point now) const;
@@ -132,7 +143,7 @@ class Engine {
   std::map<Key, Failed> failed_;
   std::map<Member, Failed> refused_;                        // by Hooks::count_by
   std::map<std::uint64_t, Clock::time_point> rests_until_;  // by file
-  std::vector<elf::FunctionProbe> off_;                    // to be taken off together
+  std::vector<elf::FunctionProbe> off_;                     // to be taken off together
   bool has_changed_ = false;                                // or was not finished
 };
 

@@ -73,7 +73,7 @@ void leave_out_most(const Unit& unit, const Policy& policy, const std::set<Key>&
       if (room > 0)
         --room;
       else
-        counted.off = "there is no room for it";
+        counted.off = kNoRoom;
     }
 }
 

@@ -21,6 +21,7 @@ struct IocState {
   bool operator==(const IocState&) const = default;
 };
 
+inline constexpr const char* kNoRoom = "not counted: there is no room for it";
 inline constexpr iocs::IocId kAll{kernel::kAllProcesses, 0};
 
 // An attachment.

@@ -28,7 +28,7 @@ struct ProbeRow {
   // A pointer of that IOC leads there: no attachment for all processes.
   bool only_in_process = false;
   bool is_optional = false;  // the IOC's other rows count without it
-  std::string off = {};      // why it is not to be there now; "" = it is
+  std::string off = {};      // "off: ", and why it is not to be there now; "" = it is
 
   bool operator==(const ProbeRow&) const = default;
 };

@@ -8,22 +8,26 @@
 namespace ioc_exporter::probes {
 
 std::uint64_t SameFiles::number_of(const CodeFilePtr& file, std::uint64_t offset) {
-  if (const std::uint64_t number = known(*file)) return number;
+  if (const auto found = known_.find(inode_of(*file)); found != known_.end()) {
+    found->second.files.insert(file);
+    return found->second.number;
+  }
   std::vector<const Known*> alike;
-  std::vector<int> files;
+  std::vector<int> fds;
   for (const auto& [inode, one] : known_) {
-    if (!one.file->resembles(*file)) continue;
+    const elf::CodeFile& other = **one.files.begin();
+    if (!other.resembles(*file)) continue;
     alike.push_back(&one);
-    files.push_back(one.file->fd());
+    fds.push_back(other.fd());
   }
   std::uint64_t number = 0;
-  if (!files.empty()) {
-    const auto same = find_same_inode(file->fd(), files, offset);
+  if (!fds.empty()) {
+    const auto same = find_same_inode(file->fd(), fds, offset);
     if (!same) log::warn("compare two library files: {}", same.error().message());
     if (same && *same) number = alike[**same]->number;
   }
   if (number == 0) number = ++last_;
-  known_.emplace(inode_of(*file), Known{file, number});
+  known_.emplace(inode_of(*file), Known{{file}, number});
   return number;
 }
 
@@ -32,8 +36,10 @@ std::uint64_t SameFiles::known(const elf::CodeFile& file) const {
   return found == known_.end() ? 0 : found->second.number;
 }
 
-void SameFiles::keep(const std::set<std::uint64_t>& numbers) {
-  std::erase_if(known_, [&](const auto& one) { return !numbers.contains(one.second.number); });
+void SameFiles::forget_unused() {
+  for (auto& [inode, one] : known_)
+    std::erase_if(one.files, [](const CodeFilePtr& file) { return file.use_count() == 1; });
+  std::erase_if(known_, [](const auto& one) { return one.second.files.empty(); });
 }
 
 }  // namespace ioc_exporter::probes

@@ -20,13 +20,13 @@ class SameFiles {
   std::uint64_t number_of(const CodeFilePtr& file, std::uint64_t offset);
   // 0: it has none.
   std::uint64_t known(const elf::CodeFile& file) const;
-  // Forgets the others.
-  void keep(const std::set<std::uint64_t>& numbers);
+  // Forgets files that nobody else holds.
+  void forget_unused();
 
  private:
   using Inode = std::pair<std::uint64_t, std::uint64_t>;  // and its device
   struct Known {
-    CodeFilePtr file;
+    std::set<CodeFilePtr> files;  // the same, opened several times
     std::uint64_t number = 0;
   };
   static Inode inode_of(const elf::CodeFile& file) { return {file.id().device, file.id().inode}; }

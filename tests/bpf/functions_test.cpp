@@ -30,6 +30,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 using Clock = FunctionWatch::Clock;
+constexpr std::size_t kMostApart = probes::Policy().most_in_processes;
 
 // Calls by "function{labels}", and failures by "function{labels}/result".
 using Counts = std::map<std::string, std::uint64_t>;
@@ -61,7 +62,7 @@ class Functions : public testing::Test {
   // At this process, and at others.
   void look() {
     std::vector<WatchedIoc> all = others_;
-    all.push_back({{::getpid(), 1}, serial_, kNumber, "IOC", left_alone_});
+    all.push_back({{::getpid(), 1}, serial_, kNumber, "IOC", state_of(left_alone_)});
     watch_->follow(all);
     auto pointers = watch_->pointers();
     for (const WatchedIoc& ioc : all)
@@ -76,9 +77,12 @@ class Functions : public testing::Test {
       watch_->tick(now_);
     }
   }
+  static probes::IocState state_of(bool left_alone) {
+    return {false, left_alone ? "off: the IOC is stopped" : ""};
+  }
   void add(pid_t pid) {
     const auto number = static_cast<std::uint32_t>(others_.size()) + kNumber + 1;
-    others_.push_back({{pid, 1}, 1, number, "other" + std::to_string(number), false});
+    others_.push_back({{pid, 1}, 1, number, "other" + std::to_string(number)});
   }
   std::uint64_t held(std::uint32_t table) const { return object_->maps().caps.held(table); }
   std::string state() const {
@@ -507,8 +511,8 @@ TEST_F(Functions, FewProcessesHaveAnAttachmentEachAtOnePlace) {
   const std::uint64_t before = watch_->attachments();
   for (const auto& other : others) other->tell(Other::submit);
   look();
-  EXPECT_EQ(watch_->attachments() - before, FunctionWatch::kMostApart);
-  EXPECT_EQ(watch_->refused(), 20 - FunctionWatch::kMostApart);
+  EXPECT_EQ(watch_->attachments() - before, kMostApart);
+  EXPECT_EQ(watch_->refused(), 20 - kMostApart);
   EXPECT_THAT(state(), HasSubstr("process: not counted: there is no room for it"));
   std::size_t watched = 0;
   for (std::uint32_t i = 0; i < 20; ++i) {
@@ -518,7 +522,7 @@ TEST_F(Functions, FewProcessesHaveAnAttachmentEachAtOnePlace) {
     ++watched;
     EXPECT_EQ(counts(number)["process{}"], 23u);
   }
-  EXPECT_EQ(watched, FunctionWatch::kMostApart);
+  EXPECT_EQ(watched, kMostApart);
 }
 
 TEST_F(Functions, OneThatIsDescribedTwiceCountsInBoth) {
@@ -598,7 +602,7 @@ TEST_F(Functions, OneThatRestsAmongManyIsNotCountedAlone) {
     others.push_back(std::make_unique<Other>());
     add(others.back()->pid);
   }
-  others_[0].left_alone = true;
+  others_[0].state = state_of(true);
   describe("name: sum, symbol: driver_sum, timed: true");
   const long numbers[] = {1};
   for (int i = 0; i < 23; ++i) driver_sum(numbers, 1);
@@ -606,8 +610,8 @@ TEST_F(Functions, OneThatRestsAmongManyIsNotCountedAlone) {
   EXPECT_EQ(counts()["sum{}"], 23u);
   for (std::uint32_t i = 1; i < 18; ++i) EXPECT_EQ(counts(others_[i].number)["sum{}"], 29u);
   EXPECT_FALSE(counts(others_[0].number).contains("sum{}"));
-  EXPECT_THAT(state(), HasSubstr("sum: off: the IOC is left alone"));
-  others_[0].left_alone = false;
+  EXPECT_THAT(state(), HasSubstr("sum: off: the IOC is stopped"));
+  others_[0].state = {};
   look();
   others[0]->tell(Other::sum, 31);
   EXPECT_EQ(counts(others_[0].number)["sum{}"], 31u);
@@ -616,7 +620,7 @@ TEST_F(Functions, OneThatRestsAmongManyIsNotCountedAlone) {
 TEST_F(Functions, OneIocDoesNotTakeAllPlaces) {
   describe("name: any, symbol: 'driver_*'");
   add(1'000'000'000);  // there is no such process
-  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, "IOC", false};
+  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, "IOC"};
   const LookedAt found = value_of(finder_->look(own.id, {}));
   LookedAt crowded = found;  // one maps the file a great many times
   for (FileInIoc& file : crowded.files)
@@ -648,7 +652,7 @@ TEST_F(Functions, OneIocDoesNotTakeAllPlaces) {
 
 TEST_F(Functions, AFileThatCannotBeReadThisTimeStaysAsItWas) {
   describe("name: sum, symbol: driver_sum");
-  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, "IOC", false};
+  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, "IOC"};
   LookedAt unread = value_of(finder_->look(own.id, {}));
   const MappedFile mapped = unread.files[0].mapped;
   unread.unread = {{mapped, "it hangs", "sum"}};
@@ -670,7 +674,7 @@ TEST_F(Functions, AFileThatCannotBeReadThisTimeStaysAsItWas) {
 // dlclose(), and dlopen() of another library, to the same address.
 TEST_F(Functions, AnotherFileAtTheSameAddressIsNotTheFormerOne) {
   describe("name: sum, symbol: driver_sum");
-  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, "IOC", false};
+  const WatchedIoc own{{::getpid(), 1}, 1, kNumber, "IOC"};
   const LookedAt found = value_of(finder_->look(own.id, {}));
   const MappedFile& mapped = found.files.at(0).mapped;
   MappedFile path = mapped, device = mapped, inode = mapped;

@@ -35,7 +35,7 @@ class EngineTest : public testing::Test {
     engine_->want(std::move(rows));
     EXPECT_TRUE(tick());
   }
-  void leave_alone(std::int32_t pid, const std::string& why = "it is stopped or traced") {
+  void leave_alone(std::int32_t pid, const std::string& why = "off: it is stopped") {
     engine_->set_state({pid, 1}, {false, why});
     tick();
   }
@@ -151,7 +151,7 @@ TEST_F(EngineTest, AnIocThatIsLeftAloneHasNone) {
   EXPECT_EQ(kernel_.count(kAllPid), 0u) << "that one would be hit, too";
   EXPECT_EQ(kernel_.count(1), 0u);
   EXPECT_EQ(kernel_.count(2), 2u);
-  EXPECT_EQ(engine_->why_not({{1, 1}}), "it is stopped or traced");
+  EXPECT_EQ(engine_->why_not({{1, 1}}), "off: it is stopped");
   expect_each_step_counted();
   leave_alone(1, "");
   EXPECT_EQ(by(1), IOCX_ATTACH_ALL);
@@ -171,13 +171,13 @@ TEST_F(EngineTest, AmongManyItIsHitWhileItIsOff) {
 TEST_F(EngineTest, EachPlaceIsForItself) {
   use(kFunctions);
   auto wanted = rows(1, 3);
-  wanted[0].off = "above --overhead.budget";
+  wanted[0].off = "off: above --overhead.budget";
   want(wanted);
   EXPECT_EQ(kernel_.count(kAllPid), 1u);
   EXPECT_EQ(kernel_.count(1), 0u);
   EXPECT_EQ(kernel_.count(2), 1u);
-  const Place place = engine_->place_of(*library_.file, FakeLibrary::kFunctions[0]);
-  EXPECT_EQ(engine_->why_not({{1, 1}, place}), "above --overhead.budget");
+  const Place place = engine_->place_of(library_.file, FakeLibrary::kFunctions[0]);
+  EXPECT_EQ(engine_->why_not({{1, 1}, place}), "off: above --overhead.budget");
   EXPECT_EQ(engine_->counted_by({{2, 1}, place}), IOCX_ATTACH_PROCESS);
 }
 
@@ -188,8 +188,8 @@ TEST_F(EngineTest, WherePointersLeadFewProcessesHaveOne) {
   want(wanted);
   EXPECT_EQ(kernel_.count(kAllPid), 0u);
   EXPECT_EQ(kernel_.attachments().size(), 32u);
-  const Place place = engine_->place_of(*library_.file, FakeLibrary::kFunctions[0]);
-  EXPECT_EQ(engine_->why_not({{20, 1}, place}), "there is no room for it");
+  const Place place = engine_->place_of(library_.file, FakeLibrary::kFunctions[0]);
+  EXPECT_EQ(engine_->why_not({{20, 1}, place}), kNoRoom);
   std::erase_if(wanted, [](const ProbeRow& row) { return row.ioc.pid == 1; });
   want(wanted);
   EXPECT_EQ(kernel_.count(2), 2u);
@@ -284,7 +284,7 @@ TEST_F(EngineTest, OneInodeHasOneAttachmentForAll) {
   FakeLibrary same = library_;
   same.file = value_of(
       elf::CodeFile::open(UniqueFd(::open(other.c_str(), O_RDONLY | O_CLOEXEC)), other,
-                           {{FakeLibrary::kFunctions[0], 4}, {FakeLibrary::kFunctions[1], 4}}));
+                          {{FakeLibrary::kFunctions[0], 4}, {FakeLibrary::kFunctions[1], 4}}));
   want({library_.row(1), same.row(2)});
   EXPECT_EQ(kernel_.attachments().size(), 1u);
   const FakeLibrary alike(folder_, "/alike.so");
