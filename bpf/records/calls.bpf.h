@@ -14,7 +14,7 @@ static __noinline int count_without_stack(struct pt_regs *ctx, __u64 id, __u64 r
 	__u32 *slot;
 
 	config = config_of_process(id, &slot);
-	if (!config || !is_counted_by(ctx, config, attach))
+	if (!config || config->attach != kind_of_attachment(ctx, attach))
 		return 0;
 	verdict = verdict_alone(config, record);
 	if (verdict == IS_ACTIVE || verdict == IS_DISABLED)
@@ -39,11 +39,11 @@ static __always_inline struct iocx_thread *entered_thread(struct pt_regs *ctx, _
 		count_without_stack(ctx, id, record, attach);
 	if (!thread)
 		return NULL;
-	if (!(*config)->attach) {
+	if (is_counted_by(ctx, thread, *config, attach))
+		return thread;
+	if (!(*config)->attach)
 		count_hit(thread, *config, IOCX_PROBE_PROCESS);
-		return NULL;
-	}
-	return (*config)->attach & kind_of_attachment(ctx, *config, attach) ? thread : NULL;
+	return NULL;
 }
 
 /* 1 + the index of the frame of the dbProcess that a call at `depth` is made within; 0: there is none. */
@@ -57,10 +57,9 @@ static __always_inline __u32 timer_at(struct iocx_thread *thread, __u32 depth)
 	return below->state == IOCX_FRAME_DIRECT ? below->weight : depth;
 }
 
-/* Pushes a frame for the call, which `kind` of attachment sees. NULL: the stack of the thread is full. */
+/* Pushes a frame for the call. NULL: the stack of the thread is full. */
 static __always_inline struct iocx_frame *push_frame(struct pt_regs *ctx, struct iocx_thread *thread, __u64 record,
-						     const struct entry_facts *facts, enum iocx_frame_state state,
-						     __u8 kind)
+						     const struct entry_facts *facts, enum iocx_frame_state state)
 {
 	struct iocx_frame *frame;
 	__u32 depth = thread->depth;
@@ -76,34 +75,11 @@ static __always_inline struct iocx_frame *push_frame(struct pt_regs *ctx, struct
 	frame->cause = facts->cause;
 	frame->severity = facts->severity < IOCX_SEVERITIES ? facts->severity : IOCX_SEVERITIES;
 	frame->weight = state == IOCX_FRAME_DIRECT ? timer_at(thread, depth) : 1;
-	frame->seen_by = kind;
+	frame->flags = 0;
 	if (depth > 0)
-		frame_at(thread, depth - 1)->seen_by &= ~IOCX_FRAME_CHILD_LEFT;
+		frame_at(thread, depth - 1)->flags &= ~IOCX_FRAME_CHILD_LEFT;
 	thread->depth = depth + 1;
 	return frame;
-}
-
-/*
- * Whether the program of another attachment has pushed a frame for this call. Only while both are attached. The frame may
- * be that of an earlier call at the same place, untimed or left by an exception: then it is marked as seen by this
- * attachment already, and is not taken for that of this call.
- */
-static __always_inline int is_second(struct pt_regs *ctx, struct iocx_thread *thread,
-				     const struct iocx_ioc_config *config, __u64 sp, __u8 attach)
-{
-	__u8 kind = kind_of_attachment(ctx, config, attach);
-	__u32 depth = thread->depth;
-	struct iocx_frame *frame;
-
-	if (!config->timed)
-		return !is_counted_by(ctx, config, attach);
-	if (!(config->attach & IOCX_ATTACH_SWITCHING) || depth == 0 || depth > IOCX_MAX_DEPTH)
-		return 0;
-	frame = frame_at(thread, depth - 1);
-	if (frame->sp != sp || frame->state >= IOCX_FRAME_UNTIMED || frame->seen_by & kind)
-		return 0;
-	frame->seen_by |= kind;
-	return 1;
 }
 
 /* Counts a call whose end will not be seen. Its frame is there for the records that it processes in turn. */
@@ -116,7 +92,7 @@ static __always_inline int count_by_entry(struct pt_regs *ctx, struct iocx_threa
 		return count_skipped(thread->slot, record, 1);
 	count_at_entry(thread, record, facts->cause ? BY_CAUSE(facts->cause) : parent_at(thread, thread->depth),
 		       facts->severity);
-	push_frame(ctx, thread, record, facts, IOCX_FRAME_UNTIMED, 0);
+	push_frame(ctx, thread, record, facts, IOCX_FRAME_UNTIMED);
 	return 0;
 }
 
@@ -130,7 +106,7 @@ static __always_inline struct iocx_frame *timed_parent(struct iocx_thread *threa
 
 /*
  * The number of calls that this timed call stands for; 0: it is not timed. Calls within a timed call are timed, too, for its
- * self time. While attachments are switched all calls have frames.
+ * self time.
  */
 static __always_inline __u32 weight_at_entry(struct iocx_thread *thread, const struct iocx_ioc_config *config)
 {
@@ -139,36 +115,21 @@ static __always_inline __u32 weight_at_entry(struct iocx_thread *thread, const s
 	if (!config->timed)
 		return 0;
 	parent = timed_parent(thread, thread->depth);
-	if (parent) {
-		if (parent->state <= IOCX_FRAME_UNDECIDED)
-			return parent->weight;
-		if (parent->state == IOCX_FRAME_UNTIMED)
-			return !!(config->attach & IOCX_ATTACH_SWITCHING);
-	}
-	if (config->timed_until_ns == ~0ULL)
+	if (parent)
+		return parent->state <= IOCX_FRAME_UNDECIDED ? parent->weight : 0;
+	if (config->timed_until_ns == ~0ULL || bpf_ktime_get_ns() < config->timed_until_ns)
 		return config->weight;
-	if (bpf_ktime_get_ns() < config->timed_until_ns)
-		return config->weight;
-	return !!(config->attach & IOCX_ATTACH_SWITCHING);
+	return 0;
 }
 
-/*
- * A call that does not process its record, as is seen at its entry. While attachments are switched it has a frame, by
- * which the second program knows that it is counted.
- */
-static __always_inline int skip_call(struct pt_regs *ctx, struct iocx_thread *thread,
-				     const struct iocx_ioc_config *config, __u64 record,
-				     const struct entry_facts *facts, __u8 attach)
+/* A call that does not process its record, as is seen at its entry. */
+static __always_inline int skip_call(struct iocx_thread *thread, __u64 record, int disabled)
 {
-	const int disabled = facts->verdict == IS_DISABLED;
-
 	count_skipped(thread->slot, record, disabled);
 	if (!disabled)
 		leave_line(thread, record);
 	if (cfg_traces)
 		trace_skipped(thread->owner, record, disabled ? IOCX_TRACE_SPAN_DISABLED : IOCX_TRACE_SPAN_ACTIVE);
-	if (config->timed && config->attach & IOCX_ATTACH_SWITCHING)
-		push_frame(ctx, thread, record, facts, IOCX_FRAME_SKIPPED, kind_of_attachment(ctx, config, attach));
 	return 0;
 }
 
@@ -205,7 +166,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	__u32 weight;
 
 	thread = entered_thread(ctx, id, record, &config, attach);
-	if (!thread || is_second(ctx, thread, config, PT_REGS_SP(ctx), attach))
+	if (!thread)
 		return 0;
 	settle_frames(thread, config, ctx);
 	thread->ends = config->ends;
@@ -220,7 +181,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	if (thread->depth || thread->cause != IOCX_CAUSE_SCAN)
 		facts.returns_to = return_address(ctx);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
-		return skip_call(ctx, thread, config, record, &facts, attach);
+		return skip_call(thread, record, facts.verdict == IS_DISABLED);
 	if (thread->depth == 0 && config->scan_size)
 		facts.cause = scan_cause(ctx, thread, config, record, facts.returns_to);
 	weight = weight_at_entry(thread, config);
@@ -230,8 +191,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 		return 0;
 	}
 	frame = push_frame(ctx, thread, record, &facts,
-			   facts.verdict == UNDECIDED ? IOCX_FRAME_UNDECIDED : IOCX_FRAME_TIMED,
-			   kind_of_attachment(ctx, config, attach));
+			   facts.verdict == UNDECIDED ? IOCX_FRAME_UNDECIDED : IOCX_FRAME_TIMED);
 	if (!frame) {
 		count_untimed(thread, record, parent_of_call(thread), IOCX_SEVERITIES);
 		if (cfg_traces)
@@ -344,7 +304,7 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 	if (!frame)
 		return 0;
 	learn_trampoline(thread, frame);
-	if (frame->state >= IOCX_FRAME_SKIPPED)
+	if (frame->state >= IOCX_FRAME_UNTIMED)
 		return 0;
 	call.record = record = frame->record;
 	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
@@ -369,7 +329,7 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 	call.sum_ns = duration * call.weight;
 	call.self_ns = (duration > frame->child_ns ? duration - frame->child_ns : 0) * call.weight;
 	thread->ends =
-		frame->start_ns < config->ends_since_ns ? 0 : config->ends | !!(frame->seen_by & IOCX_FRAME_ENDED);
+		frame->start_ns < config->ends_since_ns ? 0 : config->ends | !!(frame->flags & IOCX_FRAME_ENDED);
 	if (!count_timed(thread, config, &call))
 		return 0;
 	thread->counts.timed += 1;

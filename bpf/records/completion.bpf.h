@@ -117,7 +117,7 @@ static __always_inline int count_direct(struct pt_regs *ctx, struct iocx_thread 
 	settle_frames(thread, config, ctx);
 	thread->ends = config->ends | IOCX_ENDS_SEEN;
 	count_at_entry(thread, record, parent, facts.severity);
-	frame = push_frame(ctx, thread, record, &facts, IOCX_FRAME_DIRECT, 0);
+	frame = push_frame(ctx, thread, record, &facts, IOCX_FRAME_DIRECT);
 	if (!frame || !cfg_traces)
 		return 0;
 	frame->start_ns = bpf_ktime_get_ns();
@@ -138,7 +138,7 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	int no_room;
 
 	thread = watched_thread(id, &config, &no_room);
-	if (!thread || !is_counted_by(ctx, config, attach))
+	if (!thread || !is_counted_by(ctx, thread, config, attach))
 		return 0;
 	if (config->ends_count)
 		count_hit(thread, config, IOCX_PROBE_COMPLETION);
@@ -146,7 +146,7 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 		count_return(thread); /* as the ends, it is there for durations only */
 	frame = live_frame_of(thread, config, ctx, record);
 	if (frame) { /* within dbProcess of the record: synchronous */
-		frame->seen_by |= IOCX_FRAME_ENDED;
+		frame->flags |= IOCX_FRAME_ENDED;
 		if (config->ends && frame->state == IOCX_FRAME_UNTIMED)
 			note_end(thread, record, config->ends);
 		return 0;

@@ -91,7 +91,7 @@ static __always_inline struct iocx_frame *pop_counted(struct iocx_thread *thread
 		frame = frame_at(thread, depth - 1);
 		if (frame->sp > sp)
 			return NULL;
-		if (frame->state < IOCX_FRAME_SKIPPED)
+		if (frame->state < IOCX_FRAME_UNTIMED)
 			return frame;
 		thread->depth = depth - 1;
 	}
@@ -128,15 +128,15 @@ __noinline int discard_lost(__u64 sp, __u32 why)
 		return 0;
 	depth = depth_of(thread) - 1;
 	thread->depth = depth;
-	thread->ends = (thread->ends & ~IOCX_ENDS_SEEN) | !!(frame->seen_by & IOCX_FRAME_ENDED);
+	thread->ends = (thread->ends & ~IOCX_ENDS_SEEN) | !!(frame->flags & IOCX_FRAME_ENDED);
 	if (cfg_traces)
 		trace_left(bpf_get_current_pid_tgid(), bpf_ktime_get_ns(), IOCX_TRACE_SPAN_CUT);
 	if (why == LEFT) {
 		count_drop(IOCX_RECORD_DROP_UNWOUND);
-		if (!(frame->seen_by & IOCX_FRAME_CHILD_LEFT))
+		if (!(frame->flags & IOCX_FRAME_CHILD_LEFT))
 			count_unwound(thread->slot, frame->record);
 		if (depth > 0 && depth <= IOCX_MAX_DEPTH)
-			frame_at(thread, depth - 1)->seen_by |= IOCX_FRAME_CHILD_LEFT;
+			frame_at(thread, depth - 1)->flags |= IOCX_FRAME_CHILD_LEFT;
 	}
 	count_untimed(thread, frame->record, parent_of(thread, frame, depth), IOCX_SEVERITIES);
 	return 1;
@@ -290,7 +290,7 @@ static __noinline int drop_finished(struct iocx_thread *thread, __u64 callers)
 			frame = frame_at(thread, depth - 1);
 			if (!is_over(frame, callers))
 				return 0;
-			if (frame->state < IOCX_FRAME_SKIPPED) { /* counted there; those outside of it at later calls */
+			if (frame->state < IOCX_FRAME_UNTIMED) { /* counted there; those outside of it at later calls */
 				sp = frame->sp;
 				break;
 			}

@@ -25,7 +25,7 @@ static __noinline int count_put_without_thread(struct pt_regs *ctx, __u64 id, __
 	__u32 *slot;
 
 	config = config_of_process(id, &slot);
-	if (!config || !is_counted_by(ctx, config, attach))
+	if (!config || config->attach != kind_of_attachment(ctx, attach))
 		return 0;
 	return count_put(*slot, record, IOCX_PUT_OTHER);
 }
@@ -44,7 +44,7 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 	thread = watched_thread(id, &config, &no_room);
 	if (!thread && !no_room)
 		return 0;
-	if (thread && !is_counted_by(ctx, config, attach))
+	if (thread && !is_counted_by(ctx, thread, config, attach))
 		return 0;
 	if (thread)
 		count_hit(thread, config, IOCX_PROBE_PUT);

@@ -11,9 +11,6 @@ MAP(scan_lists, HASH, IOCX_MAX_SCAN_LISTS, __u64, struct iocx_scan_list); /* tgi
 /* Zeroes, to copy for a new list. Never written. */
 MAP(zero_scan_list, ARRAY, 1, __u32, struct iocx_scan_list);
 
-/* While attachments are switched, two programs may see one pass, one right after the other. */
-#define SAME_PASS_NS 1000000ULL
-
 /* Returns 0, counted as dropped, when there is no room for the thread's IOC. */
 static __noinline int add_scan_list(const struct iocx_thread *thread)
 {
@@ -71,8 +68,6 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 		return 0;
 	list->slot = thread->slot;
 	__builtin_memcpy(list->comm, thread->comm, sizeof(list->comm));
-	if (config->attach & IOCX_ATTACH_SWITCHING && now - list->start_ns < SAME_PASS_NS)
-		return 0;
 	list->sp = PT_REGS_SP(ctx);
 	list->start_ns = now;
 	note_own_time(&thread->counts.entry_ns, IS_MEASURED(thread->counts.entries, thread->counts.entry_ns) ? now : 0);

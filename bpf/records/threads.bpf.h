@@ -110,6 +110,7 @@ static __always_inline void reset_thread(struct iocx_thread *thread, __u64 id, _
 	__builtin_memset(&thread->puts, 0, sizeof(thread->puts));
 	__builtin_memset(&thread->lines, 0, sizeof(thread->lines));
 	thread->depth = 0; /* frames of an earlier process with the same ids */
+	thread->left_by = 0;
 	bpf_get_current_comm(thread->comm, sizeof(thread->comm));
 	thread->cause = cause_of(id, thread->comm);
 	if (thread->cause == IOCX_CAUSE_SCAN && !is_periodic_scan(thread->comm, generation))
@@ -188,23 +189,26 @@ static __always_inline struct iocx_thread *watched_thread(__u64 id, struct iocx_
 }
 
 /* The kind of the attachment that runs the program. `attach`: the one that the program is for, without cookies. */
-static __always_inline __u8 kind_of_attachment(struct pt_regs *ctx, const struct iocx_ioc_config *config, __u8 attach)
+static __always_inline __u8 kind_of_attachment(struct pt_regs *ctx, __u8 attach)
 {
-	if (!cfg_cookies)
-		return attach;
-	if (!(config->attach & IOCX_ATTACH_SWITCHING))
-		return config->attach; /* there is one only */
-	return (__u8)bpf_get_attach_cookie(ctx);
+	return cfg_cookies ? (__u8)bpf_get_attach_cookie(ctx) : attach;
 }
 
 /*
- * While both kinds of attachment are on, two programs see each hit: the one of the attachment to the process
- * counts it.
+ * Whether this program counts the hit, of those of both kinds of attachment while one replaces the other. The newer one's
+ * is the first to see a hit (consumer_add() in kernel/events/uprobes.c). When user space, between the two, lets the newer
+ * one count from now on, the second program counts what the first has left to it. So each hit counts once.
  */
-static __always_inline int is_counted_by(struct pt_regs *ctx, const struct iocx_ioc_config *config, __u8 attach)
+static __always_inline int is_counted_by(struct pt_regs *ctx, struct iocx_thread *thread,
+					 const struct iocx_ioc_config *config, __u8 attach)
 {
-	attach = kind_of_attachment(ctx, config, attach);
-	return config->attach & attach && !(attach == IOCX_ATTACH_ALL && config->attach & IOCX_ATTACH_PROCESS);
+	const __u8 counting = *(const volatile __u8 *)&config->attach, left_by = thread->left_by;
+	int counts;
+
+	attach = kind_of_attachment(ctx, attach);
+	counts = counting == attach || (counting && left_by && left_by != attach);
+	thread->left_by = counting && !counts ? attach : 0;
+	return counts;
 }
 
 /*
@@ -255,12 +259,7 @@ static __always_inline void note_own_time(__u32 *mean, __u64 begin)
 	*mean = *mean ? (7 * (__u64)*mean + own) / 8 : own;
 }
 
-/*
- * The calling thread when this program counts the hit, which it then has done; else NULL. For programs that
- * keep no frame of the call, each at most once a hit. Between the two programs of one hit, within a
- * microsecond, user space may change which of them counts: the programs of dbProcess see that in the frame of
- * the call, others may count that one hit twice or not at all.
- */
+/* The calling thread when this program counts the hit, which it then has done; else NULL. To be called once a hit. */
 static __always_inline struct iocx_thread *counted_thread(struct pt_regs *ctx, __u64 id,
 							  struct iocx_ioc_config **config, __u8 attach,
 							  enum iocx_record_probe probe)
@@ -269,7 +268,7 @@ static __always_inline struct iocx_thread *counted_thread(struct pt_regs *ctx, _
 	int no_room;
 
 	thread = watched_thread(id, config, &no_room);
-	if (!thread || !is_counted_by(ctx, *config, attach))
+	if (!thread || !is_counted_by(ctx, thread, *config, attach))
 		return NULL;
 	count_hit(thread, *config, probe);
 	return thread;

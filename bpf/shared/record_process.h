@@ -98,10 +98,6 @@ struct iocx_thread_lines {
 	__u32 fresh_end;
 };
 
-/* Both are attached, while one replaces the other: every call gets a frame, by which the second program sees that the
- * first has counted the call. */
-#define IOCX_ATTACH_SWITCHING 4
-
 /*
  * Where struct dbCommon has the fields that distinguish a processing from a skipped call.
  *
@@ -128,7 +124,7 @@ struct iocx_ioc_config {
 	__u16 disv;       /* epicsInt16 */
 	__u16 stat;       /* epicsEnum16 */
 	__u16 sevr;       /* epicsEnum16 */
-	__u8 attach;      /* IOCX_ATTACH_* bits: which programs count; both while one replaces the other */
+	__u8 attach;      /* IOCX_ATTACH_*: which attachment's programs count; 0: none's */
 	__u8 layout;      /* IOCX_LAYOUT_* */
 	__u32 epoch;      /* changes when the probes were detached for a while */
 	__u32 timed;      /* 1: the ends of calls are seen, by breakpoints (shared/function_ends.h) */
@@ -192,14 +188,12 @@ enum iocx_direct {
 enum iocx_frame_state {
 	IOCX_FRAME_TIMED,
 	IOCX_FRAME_UNDECIDED, /* timed; the end decides whether the record was disabled */
-	IOCX_FRAME_SKIPPED,   /* counted as skipped */
 	IOCX_FRAME_UNTIMED,   /* counted; nobody sees its end: see is_over() */
 	IOCX_FRAME_DIRECT     /* the same, of recGblFwdLink() that ends a processing without dbProcess */
 };
-#define IOCX_FRAME_ENDED 0x80      /* in `seen_by`: recGblFwdLink() of the record was seen */
-#define IOCX_FRAME_CHILD_LEFT 0x40 /* the same: an exception has left the latest call within it */
-#define IOCX_FRAME_WRITTEN \
-	0x20 /* the same: a client in the IOC has written to the record: the span before is its put */
+#define IOCX_FRAME_ENDED 1      /* in `flags`: recGblFwdLink() of the record was seen */
+#define IOCX_FRAME_CHILD_LEFT 2 /* an exception has left the latest call within it */
+#define IOCX_FRAME_WRITTEN 4    /* a client in the IOC has written to the record: the span before is its put */
 
 /* A call of dbProcess on the stack of a thread. */
 struct iocx_frame {
@@ -211,7 +205,7 @@ struct iocx_frame {
 	__u8 state;       /* enum iocx_frame_state */
 	__u8 cause;       /* IOCX_CAUSE_EVENT or _IO_INTR; 0: by its caller or its thread */
 	__u8 severity;    /* SEVR at entry */
-	__u8 seen_by;     /* kinds of attachment (IOCX_ATTACH_...) that have seen the entry */
+	__u8 flags;       /* IOCX_FRAME_ENDED and what follows it */
 	__u32 weight;     /* calls that it stands for when it is timed; of a DIRECT one timer_at() */
 };
 
@@ -261,7 +255,8 @@ struct iocx_thread {
 	__u32 generation;
 	__u32 epoch; /* of iocx_ioc_config when the frames were made */
 	__u32 depth;
-	__u16 cause;              /* enum iocx_cause */
+	__u8 cause;               /* enum iocx_cause */
+	__u8 left_by;             /* IOCX_ATTACH_*: that attachment's program has left its last hit to the other one's */
 	__u16 ends;               /* of the record that is counted next */
 	__u32 holder;             /* of the stack, as iocx_ioc_config has it */
 	char comm[IOCX_COMM_LEN]; /* name of the thread when it was bound */

@@ -73,7 +73,7 @@ __noinline int trace_entered(__u64 id, __u64 callers)
 		return 0;
 	}
 	if (written && add_inside_put(trace, thread, outermost, outermost ? 0 : *number_at(trace, depth - 2)))
-		frame->seen_by |= IOCX_FRAME_WRITTEN;
+		frame->flags |= IOCX_FRAME_WRITTEN;
 	if (!start_span(trace))
 		return 0;
 	*number_at(trace, depth - 1) = trace->started;
@@ -125,7 +125,7 @@ __noinline int trace_left(__u64 id, __u64 now, __u32 flags)
 	if (!number || !config)
 		return 0;
 	frame = frame_at(thread, index);
-	parent = frame->seen_by & IOCX_FRAME_WRITTEN ? number - 1 : index ? *number_at(trace, index - 1) : 0;
+	parent = frame->flags & IOCX_FRAME_WRITTEN ? number - 1 : index ? *number_at(trace, index - 1) : 0;
 	if (!flags)
 		active = read_pact(config, frame->record) != 0;
 	alarm = flags & IOCX_TRACE_SPAN_CUT ? IOCX_SEVERITIES : alarm_of(config, frame->record);

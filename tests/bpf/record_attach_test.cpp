@@ -59,6 +59,35 @@ TEST_P(RecordAttachTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwice
   EXPECT_EQ(all_processed(slot), processed);
 }
 
+// Each time somebody changes which attachment counts, most likely in the middle of a hit: with the
+// ends of calls seen and without, and for the probes that keep no frame of a call.
+TEST_P(RecordAttachTest, EachHitCountsOnceAtEverySwitch) {
+  FakeIoc busy;
+  RecordTarget target = target_of(busy);
+  target.extras.push_back({RecordProgram::put, busy.put_offset()});
+  const auto slot = value_of(probe_->watch(target));
+  busy.chain(6);
+  busy.ask({"set 1 puts 7", "set 1 link -1", "set 0 also 2", "call 0 1009"});
+  for (const bool timed : {true, false}) {
+    if (!timed) {
+      EXPECT_TRUE(end_window(slot, true));
+    }
+    busy.send("spin 0");
+    for (int round = links() ? 12 : 2; round > 0; --round) {
+      auto [others, slots] = watch_many();
+      EXPECT_EQ(probe_->use()->attachments, 2u) << "dbProcess and dbPut";
+      probe_->unwatch(slots);
+      EXPECT_EQ(probe_->use()->attachments, 2u);
+    }
+    busy.ask("call 5 13");
+  }
+  const auto processed = busy.ask("call 5 1");
+  EXPECT_EQ(all_processed(slot), processed);
+  const iocx_record_stats written = stats(slot, busy.record(7));
+  EXPECT_EQ(std::accumulate(std::begin(written.puts), std::end(written.puts), std::uint64_t{0}),
+            stats(slot, busy.record(1)).processed);
+}
+
 TEST_P(RecordAttachTest, AnIocThatHasEndedIsAClearError) {
   records::RecordTarget target;
   {

@@ -93,12 +93,10 @@ std::vector<std::uint32_t> RecordProcess::active(const Library& library) const {
   return slots;
 }
 
-// For a while both kinds are attached: the program that comes second to a call finds its frame on
-// the stack, so that no call is missed and none is counted twice, whenever it falls.
+// For a while both kinds are attached. Each hit counts once, by the one that the IOC's configuration
+// names; a call under way is timed by whichever ends are there (bpf/records/threads.bpf.h).
 Result<void> RecordProcess::change_mode(Library& library, Attachment wanted) {
   forget_look(library);
-  const unsigned before = attach_bit(library.mode), after = attach_bit(wanted);
-  if (auto ok = set_attach(library, before | IOCX_ATTACH_SWITCHING); !ok) return ok;
   Attached for_all;
   AttachedBySlot by_slot;
   for (const std::uint32_t slot : active(library)) {
@@ -113,16 +111,14 @@ Result<void> RecordProcess::change_mode(Library& library, Attachment wanted) {
       continue;
     }
     take_off(for_all, by_slot);
-    if (auto back = set_attach(library, before); !back) return back;
     return attached;
   }
   std::swap(library.for_all, for_all);
   std::swap(library.by_slot, by_slot);
   library.mode = wanted;
-  if (auto ok = set_attach(library, before | after | IOCX_ATTACH_SWITCHING); !ok) return ok;
-  if (auto ok = set_attach(library, after | IOCX_ATTACH_SWITCHING); !ok) return ok;
+  Result<void> written = set_attach(library, attach_bit(wanted));
   take_off(for_all, by_slot);
-  return set_attach(library, after);
+  return written;
 }
 
 Result<void> RecordProcess::rebalance(Library& library) {
