@@ -328,8 +328,7 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 	call.severity = frame->severity;
 	call.sum_ns = duration * call.weight;
 	call.self_ns = (duration > frame->child_ns ? duration - frame->child_ns : 0) * call.weight;
-	thread->ends =
-		frame->start_ns < config->ends_since_ns ? 0 : config->ends | !!(frame->flags & IOCX_FRAME_ENDED);
+	thread->ends = frame->start_ns < config->ends_since_ns ? 0 : config->ends | !!(frame->flags & IOCX_FRAME_ENDED);
 	if (!count_timed(thread, config, &call))
 		return 0;
 	thread->counts.timed += 1;

@@ -171,6 +171,6 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	return count_completion(thread->slot, record, bpf_ktime_get_ns() - start, stats->async_weight);
 }
 
-ENTRY_PROGRAMS(completion, on_completion)
+ENTRY_PROGRAM(completion, on_completion)
 
 #endif

@@ -17,6 +17,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "base/attach.bpf.h"
 #include "base/durations.bpf.h"
 #include "base/function_ends.bpf.h"
 #include "base/maps.bpf.h"
@@ -54,7 +55,7 @@ MAPPED_ARRAY(record_held, IOCX_RECORD_HOLDERS, struct iocx_held);
 #include "records/scan_lists.bpf.h"
 #include "records/completion.bpf.h"
 
-ENTRY_PROGRAMS(record_entry, on_entry)
+ENTRY_PROGRAM(record_entry, on_entry)
 
 SEC("uprobe")
 int record_end(struct pt_regs *ctx)

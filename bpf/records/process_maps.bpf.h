@@ -9,9 +9,6 @@ const volatile __u32 thread_mask = 0;
 /* Optional: a constant at load time, so that it costs nothing while it is off. */
 const volatile __u32 cfg_causes = 0; /* each record's causes */
 
-/* Attachments have a cookie that says which of IOCX_ATTACH_* they are: one program does for both. */
-const volatile __u32 cfg_cookies = 0;
-
 /* User space reads the counts without system calls. */
 MAPPED_ARRAY(record_threads, 1, struct iocx_thread); /* tid & thread_mask */
 

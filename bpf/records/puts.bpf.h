@@ -266,8 +266,8 @@ int inside_cb_end(struct pt_regs *ctx)
 	return thread ? end_call(ctx, thread, &thread->puts.inside, IOCX_ENDING_INSIDE_NOTIFY) : 0;
 }
 
-ENTRY_PROGRAMS(put, on_put)
-ENTRY_PROGRAMS(put_lfld, on_put_link_field)
-ENTRY_PROGRAMS(put_field, on_put_field)
+ENTRY_PROGRAM(put, on_put)
+ENTRY_PROGRAM(put_lfld, on_put_link_field)
+ENTRY_PROGRAM(put_field, on_put_field)
 
 #endif

@@ -90,7 +90,7 @@ static __always_inline int finish_scan(const struct iocx_thread *thread, __u64 s
 	return 0;
 }
 
-ENTRY_PROGRAMS(scan, on_scan_entry)
+ENTRY_PROGRAM(scan, on_scan_entry)
 
 SEC("uprobe")
 int scan_end(struct pt_regs *ctx)

@@ -188,12 +188,6 @@ static __always_inline struct iocx_thread *watched_thread(__u64 id, struct iocx_
 	return *config && is_bound(thread, *config) ? thread : NULL;
 }
 
-/* The kind of the attachment that runs the program. `attach`: the one that the program is for, without cookies. */
-static __always_inline __u8 kind_of_attachment(struct pt_regs *ctx, __u8 attach)
-{
-	return cfg_cookies ? (__u8)bpf_get_attach_cookie(ctx) : attach;
-}
-
 /*
  * Whether this program counts the hit, of those of both kinds of attachment while one replaces the other. The newer one's
  * is the first to see a hit (consumer_add() in kernel/events/uprobes.c). When user space, between the two, lets the newer
@@ -286,21 +280,5 @@ static __always_inline struct iocx_thread *noted_thread(__u64 id, struct iocx_io
 		count_hit(thread, *config, probe);
 	return thread;
 }
-
-/*
- * A library is attached to one process or to all (src/records/probe/process.h): one program for each of the two,
- * name_process and name_all; with cookies, the first does for both.
- */
-#define ENTRY_PROGRAMS(name, handler)                     \
-	SEC("uprobe")                                     \
-	int name##_process(struct pt_regs *ctx)           \
-	{                                                 \
-		return handler(ctx, IOCX_ATTACH_PROCESS); \
-	}                                                 \
-	SEC("uprobe")                                     \
-	int name##_all(struct pt_regs *ctx)               \
-	{                                                 \
-		return handler(ctx, IOCX_ATTACH_ALL);     \
-	}
 
 #endif

@@ -255,10 +255,10 @@ struct iocx_thread {
 	__u32 generation;
 	__u32 epoch; /* of iocx_ioc_config when the frames were made */
 	__u32 depth;
-	__u8 cause;               /* enum iocx_cause */
-	__u8 left_by;             /* IOCX_ATTACH_*: that attachment's program has left its last hit to the other one's */
-	__u16 ends;               /* of the record that is counted next */
-	__u32 holder;             /* of the stack, as iocx_ioc_config has it */
+	__u8 cause;   /* enum iocx_cause */
+	__u8 left_by; /* IOCX_ATTACH_*: that attachment's program has left its last hit to the other one's */
+	__u16 ends;   /* of the record that is counted next */
+	__u32 holder; /* of the stack, as iocx_ioc_config has it */
 	char comm[IOCX_COMM_LEN]; /* name of the thread when it was bound */
 	struct iocx_thread_counts counts;
 	struct iocx_thread_puts puts;

@@ -110,7 +110,7 @@ static __always_inline int on_link_step(struct pt_regs *ctx, __u8 attach)
 	return 0;
 }
 
-ENTRY_PROGRAMS(link_put, on_link_put)
-ENTRY_PROGRAMS(link_step, on_link_step)
+ENTRY_PROGRAM(link_put, on_link_put)
+ENTRY_PROGRAM(link_step, on_link_step)
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "base/time_text.h"
 #include "kernel/load_error.h"
-#include "records/probe/probe_points.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -77,14 +76,6 @@ void RecordsCollector::follow(TimePoint now) {
       one = watched_.erase(one);
       continue;
     }
-    if (watched.slot) {
-      control_->set_traced_or_stopped(*watched.slot, !live->ioc.traced_or_stopped.empty());
-      if (live->ioc.main_thread_ended && !watched.main_thread_ended) {
-        const auto noted = process_->note_main_thread_ended(*watched.slot);
-        watched.main_thread_ended = noted.ok();
-        trouble_.report("count on after the end of a main thread", noted);
-      }
-    }
     ++one;
   }
   if (!ended.empty()) {
@@ -93,7 +84,10 @@ void RecordsCollector::follow(TimePoint now) {
     for (const std::uint32_t slot : ended)
       if (auto ok = extras_->forget(slot); !ok) log::warn("{}", ok.error().message());
   }
-  if (process_) watch_due(now);
+  if (process_) {
+    process_->follow(host_.live(), host_.hands_off());
+    watch_due(now);
+  }
   if (why_not_.empty()) return;
   for (const auto& [id, live] : host_.live())
     if (live.ioc.kind == iocs::IocKind::base)
@@ -110,70 +104,78 @@ bool RecordsCollector::is_due(const iocs::LiveIoc& live, TimePoint now) const {
 
 // IOCs that came together are attached together: the kernel is waited for once.
 void RecordsCollector::watch_due(TimePoint now) {
-  std::vector<const iocs::LiveIoc*> due;
-  std::vector<RecordProcess::Coming> coming;
+  std::vector<Coming> coming;
+  std::vector<RecordTarget> targets;
   for (const auto& [id, live] : host_.live()) {
     if (!is_due(live, now)) continue;
-    due.push_back(&live);
-    const auto known = watched_.find(id);
-    if (known == watched_.end() || !known->second.slot)
-      coming.push_back(
-          {live.ioc.target->file, live.ioc.target->offset, records_of(*live.database)});
+    Watched& watched = watched_[id];
+    watched.serial = live.serial;
+    Coming one{live, watched, points_of(live)};
+    RecordTarget target = target_of(live, one.points);
+    if (watched.slot) {
+      note(one, process_->update(*watched.slot, target), now);
+      continue;
+    }
+    coming.push_back(std::move(one));
+    targets.push_back(std::move(target));
   }
-  if (due.empty()) return;
-  if (auto prepared = process_->prepare(coming); !prepared)
-    log::warn("{}", prepared.error().message());
-  for (const iocs::LiveIoc* live : due) {
-    Watched& watched = watched_[live->ioc.id];
-    watched.serial = live->serial;
-    const auto done = watch(*live, watched);
-    host_.set_problem(live->ioc.id, iocs::Concern::records, done ? "" : done.error().message());
-    if (done)
-      watched.attaching.succeeded();
-    else if (watched.attaching.failed(now, done.error().message()))
-      log::warn("{}", done.error().message());
-  }
+  if (coming.empty()) return;
+  const auto slots = process_->watch(targets);
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    note(coming[i], begin_counting(coming[i], slots[i]), now);
 }
 
-Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched) {
+RecordPoints RecordsCollector::points_of(const iocs::LiveIoc& live) const {
+  return record_points(*live.ioc.target, live.offsets, options_.puts, options_.durations,
+                       traces_.on() && trace_problem().empty());
+}
+
+RecordTarget RecordsCollector::target_of(const iocs::LiveIoc& live,
+                                         const RecordPoints& points) const {
   const iocs::ProbeTarget& where = *live.ioc.target;
   RecordTarget target;
   static_cast<iocs::FieldOffsets&>(target) = live.offsets;
-  target.pid = live.ioc.id.pid;
-  target.main_thread_ended = live.ioc.main_thread_ended;
+  target.ioc = live.ioc.id;
   target.code = where.file;
   target.path = where.display_path;
   target.offset = where.offset;
   target.records = records_of(*live.database);
   target.scan_periods = live.database->scan_periods;
-  RecordPoints points = record_points(where, live.offsets, options_.puts, options_.durations,
-                                      traces_.on() && trace_problem().empty());
-  target.ending = std::move(points.process);
-  target.extras = std::move(points.extras);
+  target.ending = points.process;
+  target.extras = points.extras;
   target.puts = points.puts;
   target.completion = completion_point(where);
   target.scan_list = points.scan_list;
-  if (watched.slot) {
-    auto updated = process_->update(*watched.slot, target);
-    if (updated) watched.database = live.database;
-    return updated;
-  }
-  auto slot = process_->watch(target);
+  return target;
+}
+
+Result<void> RecordsCollector::begin_counting(Coming& coming, const Result<std::uint32_t>& slot) {
+  auto& [live, watched, points] = coming;
   // It has ended meanwhile; the finder will say so.
   if (!slot && slot.error().code == std::errc::no_such_process) return {};
   if (!slot)
     return Error{slot.error().code,
                  "count records of " + iocs::subject_of(live.ioc) + ": " + slot.error().context};
   watched.slot = *slot;
-  watched.main_thread_ended = target.main_thread_ended;
-  watched.database = live.database;
   watched.notes = std::move(points.notes);
   if (points.all_writes) watched.writes_since = now_seconds();
   control_->watch(*slot, live.ioc.name);
-  control_->set_traced_or_stopped(*slot, !live.ioc.traced_or_stopped.empty());
-  log::info("counting {} records of {} in {}{}", target.records, iocs::subject_of(live.ioc),
-            where.display_path, where.deleted ? " (deleted on disk)" : "");
+  const iocs::ProbeTarget& where = *live.ioc.target;
+  log::info("counting {} records of {} in {}{}", records_of(*live.database),
+            iocs::subject_of(live.ioc), where.display_path,
+            where.deleted ? " (deleted on disk)" : "");
   return {};
+}
+
+void RecordsCollector::note(Coming& coming, const Result<void>& done, TimePoint now) {
+  auto& [live, watched, points] = coming;
+  host_.set_problem(live.ioc.id, iocs::Concern::records, done ? "" : done.error().message());
+  if (done) {
+    watched.attaching.succeeded();
+    if (watched.slot) watched.database = live.database;
+  } else if (watched.attaching.failed(now, done.error().message())) {
+    log::warn("{}", done.error().message());
+  }
 }
 
 void RecordsCollector::tick(TimePoint now) {
@@ -184,8 +186,7 @@ void RecordsCollector::tick(TimePoint now) {
   for (const auto& [live, slot, generation] : counted())
     if (!host_.left_alone(*live)) extras.push_back({slot, records_of(*live->database)});
   trouble_.report("look at asynchronous records", extras_->look(extras));
-  if (!host_.hands_off())
-    trouble_.report("look for processings without dbProcess", process_->look_for_direct(now));
+  process_->look_for_direct(now);
   free_ended_threads(now);
   process_->share_memory();
   for (auto& [id, watched] : watched_) {
@@ -242,11 +243,11 @@ void RecordsCollector::time_all(std::uint32_t slot, bool all) {
 }
 
 void RecordsCollector::detach() {
-  if (control_) control_->set_detached(true);
+  if (process_) process_->follow(host_.live(), true);
 }
 
 void RecordsCollector::attach() {
-  if (control_) control_->set_detached(false);
+  if (process_) process_->follow(host_.live(), false);
 }
 
 void RecordsCollector::set_bounds(const exposition::BoundsOptions& bounds) {

@@ -26,6 +26,7 @@
 #include "records/probe/counts.h"
 #include "records/probe/extra_probes.h"
 #include "records/probe/probe_control.h"
+#include "records/probe/probe_points.h"
 #include "records/probe/process.h"
 
 namespace ioc_exporter::records {
@@ -77,8 +78,12 @@ class RecordsCollector final : public Collector {
     std::optional<double> writes_since;        // all are counted, in seconds since 1970
     Retry attaching;
     NothingCounted nothing_counted;
-    bool refused_reported = false;   // for want of kernel memory
-    bool main_thread_ended = false;  // as the probes know
+    bool refused_reported = false;  // for want of kernel memory
+  };
+  struct Coming {
+    const iocs::LiveIoc& live;
+    Watched& watched;
+    RecordPoints points;
   };
   struct Reading {
     std::vector<IocSample> iocs;
@@ -90,7 +95,10 @@ class RecordsCollector final : public Collector {
   Result<void> load();
   bool is_due(const iocs::LiveIoc& live, TimePoint now) const;
   void watch_due(TimePoint now);
-  Result<void> watch(const iocs::LiveIoc& live, Watched& watched);
+  RecordPoints points_of(const iocs::LiveIoc& live) const;
+  RecordTarget target_of(const iocs::LiveIoc& live, const RecordPoints& points) const;
+  Result<void> begin_counting(Coming& coming, const Result<std::uint32_t>& slot);
+  void note(Coming& coming, const Result<void>& done, TimePoint now);
   void free_ended_threads(TimePoint now);
   Reading read_all();
   std::vector<PendingRecords> begin(Reading& reading);

@@ -96,6 +96,8 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
           "nothing is counted: it uses CPU time, and its record probes have seen nothing for five "
           "minutes");
   }
+  if (const auto error = process_->error_of(slot))
+    sample.notes.push_back("its records are not counted: " + error->message());
   if (sample.overhead && sample.overhead->attached) add_timing_note(*sample.overhead, sample.notes);
   if (auto added = extras_->add_to(sample, slot); !added) {
     reading.complete = false;

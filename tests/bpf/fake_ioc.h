@@ -110,7 +110,7 @@ class FakeIoc {
   // With `one_read`, the probes may decide by one look at the record's fields.
   records::RecordTarget target(std::uint32_t records, bool one_read) const {
     records::RecordTarget target;
-    target.pid = pid_;
+    target.ioc = {pid_, 0};
     target.path = "/proc/" + std::to_string(pid_) + "/exe";
     std::vector<elf::CodeRange> functions;
     for (const char* const name :

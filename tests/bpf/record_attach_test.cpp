@@ -8,14 +8,14 @@
 namespace ioc_exporter::records {
 namespace {
 
-std::vector<RecordProcess::Coming> coming(const std::vector<RecordTarget>& targets) {
-  std::vector<RecordProcess::Coming> all;
-  for (const RecordTarget& target : targets)
-    all.push_back({target.code, target.offset, target.records});
-  return all;
-}
-
-class RecordAttachTest : public RecordProcessTest {};
+class RecordAttachTest : public RecordProcessTest {
+ protected:
+  // As the host's scan sees it.
+  void end_of_main_thread(const FakeIoc& ioc) {
+    probe_->engine().set_state({ioc.pid(), 0}, {.main_thread_ended = true});
+    probe_->apply();
+  }
+};
 
 TEST_P(RecordAttachTest, ProcessesThatAreNotWatchedAreNotCounted) {
   FakeIoc watched, other;
@@ -97,7 +97,7 @@ TEST_P(RecordAttachTest, AnIocThatHasEndedIsAClearError) {
   const auto slot = probe_->watch(target);
   ASSERT_FALSE(slot);
   EXPECT_THAT(slot.error().message(),
-              testing::HasSubstr("dbProcess in /proc/" + std::to_string(target.pid) + "/exe"));
+              testing::HasSubstr("dbProcess in /proc/" + std::to_string(target.ioc.pid) + "/exe"));
   EXPECT_EQ(probe_->use()->attachments, 0u);
 }
 
@@ -105,13 +105,12 @@ TEST_P(RecordAttachTest, AnIocThatIsPausedIsLeftAloneAndKeepsItsCounts) {
   FakeIoc ioc, other;
   const auto slot = watch(ioc), beside = watch(other);
   ioc.ask("call 1 11");
-  EXPECT_TRUE(value_of(probe_->pause(slot)));
-  EXPECT_TRUE(probe_->paused(slot));
+  EXPECT_TRUE(pause(slot));
   EXPECT_EQ(probe_->use()->attachments, 1u);
   ioc.ask("call 1 29");
   other.ask("call 1 3");
   EXPECT_EQ(all_processed(slot), 11u);
-  ASSERT_TRUE(probe_->resume(slot));
+  resume(slot);
   ioc.ask("call 1 5");
   EXPECT_EQ(all_processed(slot), 16u);
   EXPECT_EQ(all_processed(beside), 3u);
@@ -136,11 +135,11 @@ TEST_P(RecordAttachTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
   ioc.send("scan 1 8");
   const auto deadline = now() + std::chrono::seconds(60);
   while (list.start_ns == 0 && now() < deadline) read_list();
-  ASSERT_TRUE(probe_->pause(slot));
+  EXPECT_TRUE(pause(slot));
   read_list();
   const std::uint64_t before = list.sum_ns;
   const auto again = now();
-  ASSERT_TRUE(probe_->resume(slot));
+  resume(slot);
   ioc.answer();
   read_list();
   EXPECT_LE(list.sum_ns - before,
@@ -157,13 +156,13 @@ TEST_P(RecordAttachTest, AnIocWhoseMainThreadEndsIsCountedOn) {
   ioc.ask({"call 1 11", "end_main"});
   // Links ask for the process, not for its memory: they lose nothing until somebody has noticed.
   if (links()) ioc.ask("call 1 5");
-  must_succeed(probe_->note_main_thread_ended(slot));
+  end_of_main_thread(ioc);
   ioc.ask(links() ? "call 1 2" : "call 1 7");
   EXPECT_EQ(all_processed(slot), 18u);
-  ASSERT_TRUE(probe_->pause(slot));
+  EXPECT_TRUE(pause(slot));
   ioc.ask("call 1 29");
   other.ask("call 1 3");
-  ASSERT_TRUE(probe_->resume(slot));
+  resume(slot);
   ioc.ask("call 1 5");
   other.ask("call 1 4");
   EXPECT_EQ(all_processed(slot), 23u);
@@ -177,9 +176,9 @@ TEST_P(RecordAttachTest, AnIocWhoseMainThreadEndsIsCountedOn) {
 
 TEST_P(RecordAttachTest, AnIocWhoseMainThreadHasEndedBefore) {
   FakeIoc ioc, other;
-  auto target = target_of(ioc);
+  const auto target = target_of(ioc);
   ioc.ask("end_main");
-  target.main_thread_ended = true;
+  end_of_main_thread(ioc);
   const auto slot = value_of(probe_->watch(target));
   ioc.ask("call 1 11");
   EXPECT_EQ(all_processed(slot), 11u);
@@ -198,36 +197,20 @@ TEST_P(RecordAttachTest, ManyThatComeTogetherAreAttachedAtOnce) {
     iocs.push_back(std::make_unique<FakeIoc>());
     targets.push_back(iocs.back()->target(i % 2 == 0 ? 128 : 192, GetParam().one_read));
   }
-  ASSERT_TRUE(probe_->prepare(coming(targets)));
   std::vector<std::uint32_t> slots;
-  for (const RecordTarget& target : targets) {
-    slots.push_back(value_of(probe_->watch(target)));
-    EXPECT_EQ(probe_->use()->attachments, 1u);
-  }
+  for (const auto& slot : probe_->watch(targets)) slots.push_back(value_of(slot));
+  EXPECT_EQ(probe_->use()->attachments, 1u);
   for (std::size_t i = 0; i < kIocs; ++i) iocs[i]->ask("call 1 " + std::to_string(3 + i));
   for (std::size_t i = 0; i < kIocs; ++i) EXPECT_EQ(all_processed(slots[i]), 3 + i);
-}
-
-// An IOC that was there when the others were made ready, and has ended since.
-TEST_P(RecordAttachTest, AnIocPreparedButNeverWatchedIsForgotten) {
-  FakeIoc first, second;
-  ASSERT_TRUE(probe_->prepare(coming({target_of(first), target_of(second, 256)})));
-  const auto slot = watch(first);
-  first.ask("call 1 5");
-  ASSERT_TRUE(probe_->prepare(coming({target_of(second, 512)})));
-  const auto other = watch(second, 512);
-  second.ask("call 1 7");
-  EXPECT_EQ(all_processed(slot), 5u);
-  EXPECT_EQ(all_processed(other), 7u);
 }
 
 TEST_P(RecordAttachTest, OneIocOfManyIsPausedAlone) {
   Many many = watch_many();
   EXPECT_EQ(probe_->use()->attachments, 1u);
-  ASSERT_TRUE(probe_->pause(many.slots[2]));
+  EXPECT_TRUE(pause(many.slots[2]));
   EXPECT_EQ(probe_->use()->attachments, kIocs - 1);
   many.ask("call 1 7");
-  ASSERT_TRUE(probe_->resume(many.slots[2]));
+  resume(many.slots[2]);
   EXPECT_EQ(probe_->use()->attachments, 1u);
   many.ask("call 1 4");
   for (std::size_t i = 0; i < kIocs; ++i)
@@ -236,27 +219,22 @@ TEST_P(RecordAttachTest, OneIocOfManyIsPausedAlone) {
 
 // More than can be attached alone. The others pay nothing for it: nothing is attached anew.
 TEST_P(RecordAttachTest, OneIocOfVeryManyIsPausedAndItsProbesStay) {
-  constexpr std::size_t kMany = kMostBesidePaused + 2;
+  constexpr std::size_t kMany = kRecordPolicy.most_beside_off + 2;
   std::vector<std::unique_ptr<FakeIoc>> iocs;
   std::vector<RecordTarget> targets;
   for (std::size_t i = 0; i < kMany; ++i) {
     iocs.push_back(std::make_unique<FakeIoc>());
     targets.push_back(target_of(*iocs.back()));
   }
-  ASSERT_TRUE(probe_->prepare(coming(targets)));
   std::vector<std::uint32_t> slots;
-  for (const RecordTarget& target : targets) {
-    slots.push_back(value_of(probe_->watch(target)));
-  }
+  for (const auto& slot : probe_->watch(targets)) slots.push_back(value_of(slot));
   const std::uint64_t attachments = probe_->use()->attachments;
   for (auto& ioc : iocs) ioc->ask("call 1 3");
-  const auto off = value_of(probe_->pause(slots[2]));
-  EXPECT_FALSE(off);
-  EXPECT_TRUE(probe_->paused(slots[2]));
+  EXPECT_FALSE(pause(slots[2]));
   EXPECT_EQ(probe_->use()->attachments, attachments);
   for (auto& ioc : iocs) ioc->ask("call 1 7");
   EXPECT_EQ(probe_->hits()->at(slots[2]).entries, 3u + 7);
-  ASSERT_TRUE(probe_->resume(slots[2]));
+  resume(slots[2]);
   EXPECT_EQ(probe_->use()->attachments, attachments);
   for (auto& ioc : iocs) ioc->ask("call 1 4");
   for (std::size_t i = 0; i < slots.size(); ++i)
@@ -278,39 +256,40 @@ TEST_P(RecordAttachTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
     busy.ask("call 1 101");
     look(RecordBudget::kLook);
   }
-  EXPECT_TRUE(probe_->paused(slot));
+  EXPECT_FALSE(probe_->is_counted(slot));
   EXPECT_NEAR(control.sample(slot)->over_budget.value_or(0), 1.01, 0.01)
       << "and what the programs took";
   busy.ask("call 1 1000");  // is not counted
   look(RecordBudget::kFirstRest);
-  EXPECT_FALSE(probe_->paused(slot));
+  EXPECT_TRUE(probe_->is_counted(slot));
   EXPECT_TRUE(control.sample(slot)->over_budget) << "it is on trial";
   // A trial begins when the probes are attached, which takes real time.
   constexpr auto kTrialAndAttaching = RecordBudget::kTrial + std::chrono::seconds(5);
   busy.ask("call 1 401");
   look(kTrialAndAttaching);
-  EXPECT_TRUE(probe_->paused(slot));
+  EXPECT_FALSE(probe_->is_counted(slot));
   look(RecordBudget::kFirstRest);
-  EXPECT_TRUE(probe_->paused(slot)) << "the second rest is longer";
+  EXPECT_FALSE(probe_->is_counted(slot)) << "the second rest is longer";
   look(RecordBudget::kFirstRest);
   busy.ask("call 1 7");
   look(kTrialAndAttaching);
   EXPECT_FALSE(control.sample(slot)->over_budget);
   busy.ask("call 1 3");
   EXPECT_EQ(all_processed(slot), 3u * 101 + 401 + 7 + 3);
-  EXPECT_FALSE(probe_->paused(beside));
+  EXPECT_TRUE(probe_->is_counted(beside));
 }
 
 TEST_P(RecordAttachTest, AllArePausedAtOnceAndResumed) {
   Many many = watch_many();
   many.ask("call 1 3");
-  ASSERT_TRUE(probe_->pause_all());
+  for (const std::uint32_t slot : many.slots) probe_->set_off(slot, "the test wants it");
+  probe_->apply();
   EXPECT_EQ(probe_->use()->attachments, 0u);
   many.ask("call 1 7");
   for (const std::uint32_t slot : many.slots) {
-    EXPECT_TRUE(probe_->paused(slot));
+    EXPECT_FALSE(probe_->is_counted(slot));
     EXPECT_EQ(all_processed(slot), 3u);
-    ASSERT_TRUE(probe_->resume(slot));
+    resume(slot);
   }
   EXPECT_EQ(probe_->use()->attachments, 1u);
   many.ask("call 1 5");
@@ -323,7 +302,8 @@ TEST_P(RecordAttachTest, NestedCallsAreToldApartBesideAReturnProbeOfSomebodyElse
   FakeIoc ioc;
   const auto slot = watch(ioc);
   const RecordTarget target = target_of(ioc);
-  const auto other = kernel::attach_empty_uprobe({target.path, target.offset, target.pid, true});
+  const auto other =
+      kernel::attach_empty_uprobe({target.path, target.offset, target.ioc.pid, true});
   ASSERT_TRUE(other) << other.error().message();
   ioc.chain(4);
   ioc.ask("call 0 1009");

@@ -92,7 +92,8 @@ TEST_P(RecordIdentityTest, WhereNoFunctionBeginsThereIsNoProbe) {
   target.offset += 1;
   EXPECT_FALSE(probe_->watch(target));
   const auto slot = watch(ioc);
-  EXPECT_FALSE(probe_->add(slot, {RecordProgram::completion, target.offset}));
+  probe_->add(slot, {RecordProgram::completion, target.offset});
+  probe_->apply();
   EXPECT_EQ(probe_->use()->attachments, 1u);
 }
 
@@ -103,7 +104,7 @@ TEST_P(RecordIdentityTest, IocsThatEndTogetherDoNotKeepTheOthersFromTheirProbes)
   EXPECT_EQ(probe_->use()->attachments, 1u);
   iocs.erase(iocs.begin() + 1, iocs.end());
   // As many stay watched as are attached one by one: one of them alive.
-  const std::size_t left = kFewestForAll;
+  const std::size_t left = kRecordPolicy.fewest_together;
   for (std::size_t i = kIocs - 1; i >= left; --i) probe_->unwatch({slots[i]});
   EXPECT_EQ(probe_->use()->attachments, 1u);
   iocs.front()->ask("call 1 31");

@@ -85,7 +85,8 @@ TEST_P(RecordLeavingTest, ReturnProbesOfOthersDoNotMakeCallsLookLeft) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   const RecordTarget target = ioc.target(128, true);
-  const auto other = kernel::attach_empty_uprobe({target.path, target.offset, target.pid, true});
+  const auto other =
+      kernel::attach_empty_uprobe({target.path, target.offset, target.ioc.pid, true});
   ASSERT_TRUE(other) << other.error().message();
   ioc.chain(99);
   EXPECT_EQ(ioc.ask("call 0 11"), 1100u);

@@ -15,7 +15,7 @@ namespace ioc_exporter::records {
 using test::FakeIoc;
 
 // More than are attached one by one, in every mode.
-inline constexpr std::size_t kIocs = kMostPerProcess + 2;
+inline constexpr std::size_t kIocs = kRecordPolicy.most_apart + 2;
 
 // A test's counts must not depend on these.
 struct Mode {
@@ -110,8 +110,20 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
   // Whether the probes for durations are off.
   bool end_window(std::uint32_t slot, bool anyhow) {
     const auto ended = probe_->end_window(slot, anyhow);
-    probe_->take_off_ended();
+    probe_->apply();
     return ended && *ended;
+  }
+  // Takes its probes off. False: they stay, since others need them.
+  bool pause(std::uint32_t slot) {
+    probe_->set_off(slot, "the test wants it");
+    probe_->apply();
+    EXPECT_FALSE(probe_->is_counted(slot));
+    return !probe_->is_hit_while_off(slot);
+  }
+  void resume(std::uint32_t slot) {
+    probe_->set_off(slot, "");
+    probe_->apply();
+    EXPECT_TRUE(probe_->is_counted(slot));
   }
   // Several IOCs that are watched.
   struct Many {

@@ -104,9 +104,9 @@ std::uint32_t RecordTables::generation(std::uint32_t slot) const {
   return found == watched_.end() ? 0 : found->second.generation;
 }
 
-bool RecordTables::paused(std::uint32_t slot) const {
+bool RecordTables::is_counted(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
-  return found != watched_.end() && found->second.paused;
+  return found != watched_.end() && found->second.attach != 0;
 }
 
 bool RecordTables::is_timed(std::uint32_t slot) const {

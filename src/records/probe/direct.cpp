@@ -1,8 +1,7 @@
 // The part of RecordProcess that looks for processings which do not come through dbProcess.
-#include <utility>
+#include <algorithm>
 
 #include "base/log.h"
-#include "kernel/uprobe.h"
 #include "records/probe/process.h"
 
 namespace ioc_exporter::records {
@@ -11,76 +10,44 @@ namespace {
 constexpr std::chrono::seconds kLook{1}, kBetweenLooks{59};
 constexpr int kMostLooks = 32;  // that begin, and end, at the same time: to attach takes a while
 
-void keep_trouble(Result<void>& problem, Result<void> result) {
-  if (problem && !result && result.error().code != std::errc::no_such_process)
-    problem = std::move(result);
-}
-
 }  // namespace
 
-Result<void> RecordProcess::look_for_direct(std::chrono::steady_clock::time_point now) {
-  Result<void> problem;
+void RecordProcess::look_for_direct(Clock::time_point now) {
+  std::map<std::size_t, std::vector<WatchedIoc*>> units;
   for (auto& [slot, watched] : watched_) {
-    if (watched.direct.found || watched.paused) continue;
-    const std::uint32_t seen = asynchronous(slot).direct;
-    // Beside asynchronous records, one that is not certain may be the end of a call before.
-    if (seen & IOCX_DIRECT_COUNTED || (watched.direct.looking && seen != 0))
-      keep_trouble(problem, let_stay(slot));
+    if (watched.attach == 0) continue;
+    let_stay(slot);
+    const std::size_t unit = unit_of(slot);
+    units[unit != 0 ? unit : IOCX_MAX_IOCS + 1 + slot].push_back(&watched);
   }
   int begun = 0;
-  for (auto& [file, library] : libraries_) {
-    if (now < library.look_due) continue;
-    if (library.looking) {
-      end_look(library);
-      library.look_due = now + kBetweenLooks;
-    } else if (begun < kMostLooks) {
-      keep_trouble(problem, begin_look(library));
-      library.look_due = now + (library.looking ? kLook : kBetweenLooks);
-      begun += library.looking;
-    }
+  for (const auto& [number, unit] : units) {
+    const auto looks = [](const WatchedIoc* one) { return one->direct.looking; };
+    const auto is_due = [now](const WatchedIoc* one) { return now >= one->direct.look_due; };
+    if (!std::ranges::any_of(unit, is_due)) continue;
+    const bool begins = std::ranges::none_of(unit, looks);
+    if (begins && begun >= kMostLooks) continue;
+    for (WatchedIoc* const one : unit)
+      one->direct.looking = begins && !sees_ends(*one) && one->target.completion;
+    const bool looking = std::ranges::any_of(unit, looks);
+    begun += looking;
+    is_changed_ |= looking || !begins;
+    for (WatchedIoc* const one : unit)
+      one->direct.look_due = now + (looking ? kLook : kBetweenLooks);
   }
-  take_off_ended();
-  return problem;
+  apply();
 }
 
-Result<void> RecordProcess::let_stay(std::uint32_t slot) {
+void RecordProcess::let_stay(std::uint32_t slot) {
   WatchedIoc& watched = watched_.at(slot);
-  watched.direct.found = true;
-  watched.direct.looking = false;
-  if (auto ok = add(slot, *watched.target.completion); !ok) return ok;
-  return write_config(slot, attach_bit(library_of(slot).mode));
-}
-
-Result<void> RecordProcess::begin_look(Library& library) {
-  Result<void> problem;
-  for (const std::uint32_t slot : active(library)) {
-    WatchedIoc& watched = watched_.at(slot);
-    if (sees_ends(watched) || !watched.target.completion) continue;
-    auto done = attach_point(slot, library, *watched.target.completion);
-    watched.direct.looking = done.ok();
-    library.looking |= done.ok();
-    if (done) done = write_config(slot, attach_bit(library.mode));
-    keep_trouble(problem, std::move(done));
-  }
-  return problem;
-}
-
-void RecordProcess::end_look(Library& library) {
-  forget_look(library);
-  for (const std::uint32_t slot : active(library)) {
-    end_completion(slot);
-    if (library.mode == Attachment::all_processes) break;  // they have one together
-  }
-}
-
-void RecordProcess::forget_look(Library& library) {
-  library.looking = false;
-  for (const std::uint32_t slot : library.slots) {
-    WatchedIoc& watched = watched_.at(slot);
-    if (!std::exchange(watched.direct.looking, false) || watched.paused) continue;
-    if (auto ok = write_config(slot, attach_bit(library.mode)); !ok)
-      log::warn("{}", ok.error().message());
-  }
+  DirectCounting& direct = watched.direct;
+  const std::uint32_t seen = asynchronous(slot).direct;
+  // Beside asynchronous records, one that is not certain may be the end of a call before.
+  if (direct.found || !(seen & IOCX_DIRECT_COUNTED || (direct.looking && seen != 0))) return;
+  direct.found = true;
+  direct.looking = false;
+  add(slot, *watched.target.completion);
+  if (auto ok = write_config(slot); !ok) log::warn("{}", ok.error().message());
 }
 
 }  // namespace ioc_exporter::records

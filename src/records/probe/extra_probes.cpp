@@ -117,8 +117,10 @@ Result<void> ExtraProbes::follow_completions(const Watched& watched) {
   if (!map) return std::move(map).error();
   completions_.emplace(slot, std::move(*map));
   auto done = records_.object().set_completions_map(slot, completions_.at(slot));
-  if (done) done = records_.add(slot, *records_.completion(slot));
-  if (done) return {};
+  if (done) {
+    records_.add(slot, *records_.completion(slot));
+    return {};
+  }
   if (auto forgotten = forget_completions(slot); !forgotten) return forgotten;
   return done;
 }

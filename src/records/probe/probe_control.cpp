@@ -41,49 +41,18 @@ std::function<double()> ProbeControl::uniform_random() {
 }
 
 void ProbeControl::watch(std::uint32_t slot, std::string name) {
-  Watched& watched = watched_
-                         .insert_or_assign(slot, Watched{.name = std::move(name),
-                                                         .budget = RecordBudget(limits_.budget),
-                                                         .timing = TimingLevel(limits_)})
-                         .first->second;
-  if (is_away(watched)) pause(slot, watched);
+  watched_.insert_or_assign(slot, Watched{.name = std::move(name),
+                                          .budget = RecordBudget(limits_.budget),
+                                          .timing = TimingLevel(limits_)});
 }
 
 void ProbeControl::forget(std::uint32_t slot) {
   watched_.erase(slot);
 }
 
-void ProbeControl::set_traced_or_stopped(std::uint32_t slot, bool is) {
-  const auto found = watched_.find(slot);
-  if (found == watched_.end() || found->second.traced_or_stopped == is) return;
-  Watched& watched = found->second;
-  const bool was_away = is_away(watched);
-  watched.traced_or_stopped = is;
-  away_or_back(slot, watched, was_away);
-}
-
 void ProbeControl::set_wanted(std::uint32_t slot, bool wanted) {
   if (const auto found = watched_.find(slot); found != watched_.end())
     found->second.choose = std::exchange(found->second.wanted, wanted) != wanted;
-}
-
-void ProbeControl::set_detached(bool detached) {
-  const bool before = std::exchange(detached_, detached);
-  if (detached && !before)
-    if (auto done = records_.pause_all(); !done)
-      log::warn("take off the record probes: {}", done.error().message());
-  for (auto& [slot, watched] : watched_)
-    away_or_back(slot, watched, before || watched.traced_or_stopped);
-}
-
-// An IOC that is over its budget stays without probes: the next look decides.
-void ProbeControl::away_or_back(std::uint32_t slot, Watched& watched, bool was_away) {
-  if (is_away(watched) == was_away) return;
-  if (!was_away)
-    pause(slot, watched);
-  else if (!watched.budget.rests())
-    resume(slot, watched);
-  watched.fresh = true;
 }
 
 void ProbeControl::look(Clock::time_point now) {
@@ -96,12 +65,15 @@ void ProbeControl::look(Clock::time_point now) {
   for (auto& [slot, watched] : watched_) {
     if (const auto found = hits->find(slot); found != hits->end())
       watched.cost = price(found->second, cost_);
-    if (is_away(watched)) continue;
+    if (is_away(slot, watched)) {
+      watched.fresh = true;
+      continue;
+    }
     if (std::exchange(watched.fresh, false) && !watched.budget.rests()) {
       watched.budget.attached(now, seconds_of(watched.cost));
       watched.timing.restart(now, watched.cost);
     }
-    if (now >= watched.left_until) follow_budget(slot, watched, now);
+    follow_budget(slot, watched, now);
   }
   follow_timing(now);
 }
@@ -116,7 +88,8 @@ void ProbeControl::follow_budget(std::uint32_t slot, Watched& watched, Clock::ti
       break;
     case RecordBudget::Do::attach: {
       const auto began = Clock::now();
-      resume(slot, watched);
+      records_.set_off(slot, "");
+      records_.apply();
       watched.budget.attached(now + (Clock::now() - began), seconds_of(watched.cost));
       break;
     }
@@ -140,27 +113,28 @@ void ProbeControl::take_off(std::uint32_t slot, Watched& watched, Clock::time_po
     report(watched, "take off the probes for durations", done.error());
   if (auto done = records_.end_completions(slot, true); !done)
     report(watched, "take off the probe for completions", done.error());
-  records_.take_off_ended();
   watched.window_end.reset();
   watched.timing.set(TimingLevel::kLevels.back(), now, watched.cost);
-  if (pause(slot, watched)) return;
-  // To count nothing and cost the same would be the worst of both.
-  resume(slot, watched);
-  watched.budget = RecordBudget(limits_.budget);
-  watched.fresh = true;
-  watched.left_until = now + kRetry;
+  records_.set_off(slot, "to count would cost more than --overhead.budget");
+  records_.apply();
+  if (records_.is_hit_while_off(slot))
+    report(
+        watched, "take off the record probes",
+        error_in_words("other IOCs on the same library need them: each hit still costs the trap"));
 }
 
 void ProbeControl::follow_timing(Clock::time_point now) {
-  std::map<const Attached*, Group> groups;
+  std::map<std::size_t, Group> groups;
   for (auto& one : watched_) {
     Watched& watched = one.second;
-    if (is_away(watched) || !watched.budget.counts() || !records_.is_timed(one.first)) continue;
+    if (!records_.is_counted(one.first) || !watched.budget.counts() ||
+        !records_.is_timed(one.first))
+      continue;
     watched.timing.measure(now, watched.cost);
-    if (const Attached* attached = records_.attached_of(one.first))
-      groups[attached].push_back(&one);
+    const std::size_t unit = records_.unit_of(one.first);
+    groups[unit != 0 ? unit : IOCX_MAX_IOCS + 1 + one.first].push_back(&one);
   }
-  for (auto& [attached, group] : groups)
+  for (auto& [unit, group] : groups)
     if (std::ranges::any_of(group, [&group = group](const auto* one) {
           const unsigned level = one->second.timing.level();
           return level == 1 || level != group[0]->second.timing.level() || one->second.choose;
@@ -169,21 +143,30 @@ void ProbeControl::follow_timing(Clock::time_point now) {
   for (std::size_t i = 0; i < cycles_.size(); ++i)
     for (auto what = cycles_[i].look(now); what != TimingCycle::Do::nothing;
          what = cycles_[i].look(now))
-      for (auto& [attached, group] : groups)
-        if (group[0]->second.timing.level() == TimingLevel::kLevels[i + 1])
-          follow_cycle(group, what, now);
+      follow_cycle(groups, TimingLevel::kLevels[i + 1], what, now);
   for (auto& [slot, watched] : watched_)
-    if (!is_away(watched)) end_window(slot, watched, now);
-  records_.take_off_ended();
+    if (!is_away(slot, watched)) end_window(slot, watched, now);
+  records_.apply();
 }
 
-void ProbeControl::follow_cycle(const Group& group, TimingCycle::Do what, Clock::time_point now) {
-  for (auto* const one : group)
-    if (what == TimingCycle::Do::begin_window)
-      begin_window(one->first, one->second);
-    else
-      one->second.timing.end_cycle(now, one->second.cost);
-  if (what == TimingCycle::Do::begin_cycle) choose_level(group, now);
+void ProbeControl::follow_cycle(const std::map<std::size_t, Group>& groups, unsigned level,
+                                TimingCycle::Do what, Clock::time_point now) {
+  std::vector<const Group*> all;
+  for (const auto& [unit, group] : groups)
+    if (group[0]->second.timing.level() == level) all.push_back(&group);
+  if (what == TimingCycle::Do::begin_window) {
+    for (const Group* const group : all)
+      for (auto* const one : *group) records_.want_ends(one->first);
+    records_.apply();
+  }
+  for (const Group* const group : all) {
+    for (auto* const one : *group)
+      if (what == TimingCycle::Do::begin_window)
+        begin_window(one->first, one->second);
+      else
+        one->second.timing.end_cycle(now, one->second.cost);
+    if (what == TimingCycle::Do::begin_cycle) choose_level(*group, now);
+  }
 }
 
 void ProbeControl::choose_level(const Group& group, Clock::time_point now) {
@@ -240,22 +223,6 @@ void ProbeControl::end_window(std::uint32_t slot, Watched& watched, Clock::time_
     watched.window_due = now + (waited < kShortly ? kFirstWindowLooks : kWindowLook);
 }
 
-// Whether nothing is counted from now on, as the probes are off or their programs return at once.
-bool ProbeControl::pause(std::uint32_t slot, Watched& watched) {
-  auto done = records_.pause(slot);
-  if (done && !*done)
-    report(
-        watched, "take off the record probes",
-        error_in_words("other IOCs on the same library need them: each hit still costs the trap"));
-  if (!done) report(watched, "take off the record probes", done.error());
-  return done.ok();
-}
-
-void ProbeControl::resume(std::uint32_t slot, Watched& watched) {
-  if (auto done = records_.resume(slot); !done)
-    report(watched, "attach the record probes again", done.error());
-}
-
 // An IOC that ends between two looks is no trouble; of other trouble, each kind once in a row.
 void ProbeControl::report(Watched& watched, const std::string& action, const Error& error) {
   if (error.code == std::errc::no_such_process) return;
@@ -267,7 +234,7 @@ void ProbeControl::report(Watched& watched, const std::string& action, const Err
 std::optional<ProbeControl::Clock::time_point> ProbeControl::next_due() const {
   auto next = Clock::time_point::max();
   for (const auto& [slot, watched] : watched_) {
-    if (is_away(watched)) continue;
+    if (is_away(slot, watched)) continue;
     if (watched.budget.in_trial()) next = std::min(next, watched.budget.due());
     if (watched.window_end) next = std::min(next, watched.window_due);
     if (!watched.budget.counts()) continue;
@@ -284,7 +251,7 @@ std::optional<OverheadSample> ProbeControl::sample(std::uint32_t slot) const {
   const Watched& watched = found->second;
   if (!watched.budget.counts())
     return OverheadSample{.over_budget = watched.budget.load(), .attached = false};
-  if (is_away(watched)) return OverheadSample{.timed_share = 0, .attached = false};
+  if (is_away(slot, watched)) return OverheadSample{.timed_share = 0, .attached = false};
   const unsigned level = watched.timing.level();
   return OverheadSample{.core_share = watched.timing.counting() + watched.timing.timing(level),
                         .timed_share = records_.is_timed(slot) ? 1.0 / level : 0};

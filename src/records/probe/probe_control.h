@@ -1,10 +1,9 @@
-// ProbeControl: decides, for each IOC whose records are counted, when its probes are attached, and
-// when those that time its calls are. They are off while the operator wants it, while the IOC is
-// stopped or under a debugger, and while to count would cost more than the budget
+// ProbeControl: decides, for each IOC whose records are counted, when the probes that time its
+// calls are attached, and that all are off while to count would cost more than the budget
 // (RecordBudget). IOCs with one attachment have the ends of their calls seen together, so they have
 // one level of timing (records/timing/timing_target.h), that of the one that can bear least.
 //
-// Not thread-safe: under the same mutex as the RecordProcess that it pauses.
+// Not thread-safe: under the same mutex as its RecordProcess.
 #pragma once
 
 #include <array>
@@ -67,8 +66,6 @@ class RecordBudget {
 class ProbeControl {
  public:
   using Clock = std::chrono::steady_clock;
-  // How long an IOC is left as it is whose probes cannot be taken off.
-  static constexpr std::chrono::seconds kRetry{60};
   // How long timed calls, and their completions, are waited for after their second.
   static constexpr std::chrono::seconds kPatience{60};
 
@@ -81,11 +78,8 @@ class ProbeControl {
   // Before RecordProcess::unwatch().
   void forget(std::uint32_t slot);
 
-  void set_traced_or_stopped(std::uint32_t slot, bool is);
-  void set_detached(bool detached);
   // All its calls are wanted to be timed: then the target does not hold, but the budget does.
   void set_wanted(std::uint32_t slot, bool wanted);
-  bool detached() const { return detached_; }
 
   // Looks at the IOCs that are due.
   void look(Clock::time_point now = Clock::now());
@@ -106,9 +100,7 @@ class ProbeControl {
     // The probes that time calls are there: the end of the window that they are, or were, for.
     std::optional<Clock::time_point> window_end = {};
     Clock::time_point window_due = {};  // when to look whether they are still needed
-    bool traced_or_stopped = false;
     bool fresh = true;                  // nothing has been seen since the probes were attached
-    Clock::time_point left_until = {};  // its probes could not be taken off
     std::string reported = {};
     ProbeCost cost = {};
   };
@@ -117,19 +109,20 @@ class ProbeControl {
   // The IOCs that have one attachment.
   using Group = std::vector<std::pair<const std::uint32_t, Watched>*>;
 
-  bool is_away(const Watched& watched) const { return detached_ || watched.traced_or_stopped; }
-  void away_or_back(std::uint32_t slot, Watched& watched, bool was_away);
+  // Its probes are off, but not for the budget.
+  bool is_away(std::uint32_t slot, const Watched& watched) const {
+    return !watched.budget.rests() && !records_.is_counted(slot);
+  }
   void follow_budget(std::uint32_t slot, Watched& watched, Clock::time_point now);
   void take_off(std::uint32_t slot, Watched& watched, Clock::time_point now, bool in_trial);
   void follow_timing(Clock::time_point now);
-  void follow_cycle(const Group& group, TimingCycle::Do what, Clock::time_point now);
+  void follow_cycle(const std::map<std::size_t, Group>& groups, unsigned level,
+                    TimingCycle::Do what, Clock::time_point now);
   void choose_level(const Group& group, Clock::time_point now);
   void set_level(std::uint32_t slot, Watched& watched, unsigned level, const Watched& dearest,
                  Clock::time_point now);
   void begin_window(std::uint32_t slot, Watched& watched);
   void end_window(std::uint32_t slot, Watched& watched, Clock::time_point now);
-  bool pause(std::uint32_t slot, Watched& watched);
-  void resume(std::uint32_t slot, Watched& watched);
   void report(Watched& watched, const std::string& action, const Error& error);
 
   RecordProcess& records_;
@@ -137,7 +130,6 @@ class ProbeControl {
   HitCost cost_;
   std::array<TimingCycle, 2> cycles_;
   std::map<std::uint32_t, Watched> watched_;
-  bool detached_ = false;
 };
 
 }  // namespace ioc_exporter::records

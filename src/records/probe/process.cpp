@@ -1,16 +1,26 @@
-// The part of RecordProcess that begins and ends with IOCs; attach.cpp has the other.
+// The part of RecordProcess that begins and ends with IOCs, and says what is to be attached.
 #include "records/probe/process.h"
 
-#include <set>
+#include <algorithm>
 
 #include "base/log.h"
-#include "base/same_inode.h"
 
 namespace ioc_exporter::records {
+namespace {
 
-std::uint8_t attach_bit(Attachment mode) {
-  return mode == Attachment::all_processes ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS;
+// The engine works until all is done: a probe that comes late would miss hits that others see.
+constexpr std::chrono::minutes kPatience{1};
+
+void report(const Result<void>& result) {
+  if (!result) log::warn("{}", result.error().message());
 }
+
+bool has_completion(const RecordTarget& target) {
+  return std::ranges::find(target.extras, RecordProgram::completion, &ProbePoint::program) !=
+         target.extras.end();
+}
+
+}  // namespace
 
 Result<RecordProcess> RecordProcess::start(const RecordProcessOptions& options) {
   auto object = RecordProcessObject::load(options);
@@ -23,79 +33,55 @@ Result<RecordProcess> RecordProcess::start(const RecordProcessOptions& options) 
   return RecordProcess(std::move(*object), options);
 }
 
-// Two containers of one image show two devices for what the kernel has one inode of: it would hit
-// the probes of both for each of their calls.
-LibraryKey RecordProcess::library_of(const std::shared_ptr<const elf::CodeFile>& code,
-                                     std::uint64_t offset) {
-  LibraryKey key{code->id().device, code->id().inode, offset};
-  if (libraries_.contains(key)) return key;
-  std::vector<LibraryKey> alike;
-  std::vector<int> files;
-  for (const auto& [known, library] : libraries_) {
-    if (known.offset != offset || !library.code->resembles(*code)) continue;
-    alike.push_back(known);
-    files.push_back(library.code->fd());
+RecordProcess::RecordProcess(RecordProcessObject object, const RecordProcessOptions& options)
+    : RecordTables(std::move(object), options),
+      engine_(std::make_unique<probes::Engine>(probes::Attaching::by(object_.attacher()),
+                                               kRecordPolicy)) {}
+
+std::vector<Result<std::uint32_t>> RecordProcess::watch(const std::vector<RecordTarget>& targets) {
+  report(prepare_maps(targets));
+  std::vector<Result<std::uint32_t>> slots;
+  for (const RecordTarget& target : targets) slots.push_back(begin(target));
+  apply();
+  std::vector<std::uint32_t> failed;
+  for (auto& slot : slots) {
+    if (!slot) continue;
+    const auto error = error_of(*slot);
+    if (!error) continue;
+    failed.push_back(*slot);
+    slot = *error;
   }
-  if (!files.empty()) {
-    auto same = find_same_inode(code->fd(), files, offset);
-    if (!same) log::warn("compare two library files: {}", same.error().message());
-    if (same && *same) return alike[**same];
-  }
-  libraries_[key].code = code;
-  return key;
+  unwatch(failed);
+  return slots;
 }
 
-Result<void> RecordProcess::prepare(const std::vector<Coming>& coming) {
-  for (auto& [file, library] : libraries_) library.coming = 0;
-  if (auto ok = prepare_maps(coming); !ok || coming.size() < 2) return ok;
-  for (const Coming& target : coming) ++libraries_[library_of(target.code, target.offset)].coming;
-  for (auto& [file, library] : libraries_)
-    if (library.slots.empty())
-      library.mode = choose_attachment(Attachment::per_process, library.coming);
-  return {};
-}
-
-Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
+Result<std::uint32_t> RecordProcess::begin(const RecordTarget& target) {
   auto slot = slot_for(target.records);
-  if (!slot) return std::move(slot).error();
-  const LibraryKey key = library_of(target.code, target.offset);
-  Library& library = libraries_[key];
-  library.slots.push_back(*slot);
-  if (library.coming > 0) --library.coming;
+  if (!slot) return slot;
   WatchedIoc& watched = watched_[*slot];
   watched.target = target;
-  watched.library = key;
   watched.generation = next_generation_++;
   watched.holder = iocx_holder_of(watched.generation);
-  auto done = enter(*slot, attach_bit(library.mode));
-  if (done) done = attach_ioc(*slot, library);
-  if (!done) {
-    unwatch({*slot});
+  is_changed_ = true;
+  if (auto done = enter(*slot); !done) {
+    leave({*slot});
     return done.error();
   }
-  // The IOC is counted already: that the cheaper way of attaching failed is no reason to give it
-  // up.
-  auto balanced = rebalance(library);
-  if (!balanced && balanced.error().code != std::errc::no_such_process)
-    log::warn("{}", balanced.error().message());
-  return *slot;
+  return slot;
 }
 
 void RecordProcess::unwatch(const std::vector<std::uint32_t>& slots) {
   std::vector<std::uint32_t> known;
-  std::set<LibraryKey> libraries;
   for (const std::uint32_t slot : slots) {
     const auto found = watched_.find(slot);
     if (found == watched_.end()) continue;
+    found->second.is_leaving = true;
     known.push_back(slot);
-    libraries.insert(found->second.library);
   }
-  take_off_of(known);
+  if (known.empty()) return;
+  is_changed_ = true;
+  apply();
   leave(known);
-  for (const LibraryKey& key : libraries)
-    if (const auto library = libraries_.find(key); library != libraries_.end())
-      if (auto balanced = rebalance(library->second); !balanced)
-        log::warn("{}", balanced.error().message());
 }
 
 Result<void> RecordProcess::update(std::uint32_t slot, const RecordTarget& target) {
@@ -103,19 +89,111 @@ Result<void> RecordProcess::update(std::uint32_t slot, const RecordTarget& targe
   if (auto ok = ensure_capacity(slot, target.records); !ok) return ok;
   if (target.sdis == watched.target.sdis) return {};
   watched.target.sdis = target.sdis;
-  return write_config(slot, watched.paused ? 0 : attach_bit(library_of(slot).mode));
+  return write_config(slot);
+}
+
+void RecordProcess::follow(const std::map<iocs::IocId, iocs::LiveIoc>& iocs, bool hands_off) {
+  engine_->follow(iocs, hands_off);
+  apply();
+}
+
+void RecordProcess::add(std::uint32_t slot, const ProbePoint& point) {
+  std::vector<ProbePoint>& extras = watched_.at(slot).target.extras;
+  if (std::ranges::find(extras, point.program, &ProbePoint::program) != extras.end()) return;
+  extras.push_back(point);
+  is_changed_ = true;
+}
+
+void RecordProcess::set_off(std::uint32_t slot, const std::string& why) {
+  watched_.at(slot).off = why;
+  is_changed_ = true;
+}
+
+std::vector<probes::ProbeRow> RecordProcess::wish() const {
+  std::vector<probes::ProbeRow> rows;
+  for (const auto& [slot, watched] : watched_) {
+    if (watched.is_leaving) continue;
+    const RecordTarget& target = watched.target;
+    const auto want = [&rows, &target, &off = watched.off](const ProbePoint& point) {
+      rows.push_back({.ioc = target.ioc,
+                      .program = static_cast<std::uint32_t>(point.program),
+                      .file = target.code,
+                      .path = target.path,
+                      .name = {},
+                      .offset = point.offset,
+                      .ending = point.ending,
+                      // Only traces want that one.
+                      .is_optional = point.program == RecordProgram::link_put,
+                      .off = off});
+    };
+    want({RecordProgram::process, target.offset, watched.timing.ends ? target.ending : nullptr});
+    for (const ProbePoint& point : target.extras)
+      if (point.program != RecordProgram::completion || sees_ends(watched)) want(point);
+    if (watched.direct.looking && !has_completion(target)) want(*target.completion);
+  }
+  return rows;
+}
+
+void RecordProcess::apply() {
+  if (std::exchange(is_changed_, false)) {
+    for (const auto& [slot, watched] : watched_)
+      if (watched.direct.attached && !sees_ends(watched)) report(write_config(slot));
+    engine_->want(wish());
+  }
+  const probes::Hooks hooks{
+      [this](const probes::Member& member, unsigned attach) {
+        return count_by(member.ioc, attach);
+      },
+      [](const probes::Member&, const Error& error) { log::warn("{}", error.message()); }};
+  engine_->tick(hooks, Clock::now(), kPatience);
+  follow_ends();
+}
+
+// Whether ends of processings are seen now.
+void RecordProcess::follow_ends() {
+  constexpr auto kCompletion = static_cast<std::uint32_t>(RecordProgram::completion);
+  for (auto& [slot, watched] : watched_) {
+    if (watched.attach == 0 || watched.direct.attached || !sees_ends(watched)) continue;
+    watched.direct.attached = engine_->has(watched.target.ioc, kCompletion);
+    if (watched.direct.attached) report(write_config(slot));
+  }
+}
+
+Result<bool> RecordProcess::count_by(const iocs::IocId& ioc, unsigned attach) {
+  const auto found = std::ranges::find_if(
+      watched_, [&ioc](const auto& one) { return one.second.target.ioc == ioc; });
+  if (found == watched_.end()) return true;
+  WatchedIoc& watched = found->second;
+  if (watched.attach == 0) {
+    // Calls from before are over, or were: the programs must not take their frames for live ones.
+    ++watched.epoch;
+    watched.scans_since = Clock::now();
+  }
+  watched.attach = attach;
+  if (attach == 0) watched.direct.looking = false;
+  if (auto ok = write_config(found->first); !ok) return ok.error();
+  return true;
+}
+
+std::optional<Error> RecordProcess::error_of(std::uint32_t slot) const {
+  return engine_->error_of({ioc_of(slot)});
+}
+
+bool RecordProcess::is_hit_while_off(std::uint32_t slot) const {
+  return engine_->is_hit_while_off(ioc_of(slot));
+}
+
+std::size_t RecordProcess::unit_of(std::uint32_t slot) const {
+  return engine_->unit_of(ioc_of(slot));
 }
 
 Result<RecordProcessUse> RecordProcess::use() const {
   RecordProcessUse use;
+  use.attachments = engine_->attachments();
   use.threads = object_.maps().caps.held(IOCX_HELD_THREADS) +
                 object_.maps().caps.held(IOCX_HELD_OVERFLOW_THREADS);
   use.threads_capacity =
       object_.maps().thread_owners.capacity() + object_.maps().overflow_threads.capacity();
-  for (const auto& [file, library] : libraries_) {
-    use.attachments += library.for_all.size();
-    for (const auto& [slot, attached] : library.by_slot) use.attachments += attached.size();
-  }
   for (const auto& [slot, watched] : watched_) use.records_capacity += watched.capacity;
   use.memory = memory_.use(object_.maps().rooms);
   return use;

@@ -36,16 +36,16 @@ constexpr std::uint32_t kRequest = 0;
 // In the order of RecordProgram.
 std::vector<elf::FunctionPrograms> record_programs() {
   std::vector<elf::FunctionPrograms> all{
-      {{"dbProcess"}, "record_entry_process", "record_entry_all", "record_end"},
-      {{"dbPut"}, "put_process", "put_all"},
-      {{"dbCanSetLink"}, "put_lfld_process", "put_lfld_all"},
-      {{"dbPutField"}, "put_field_process", "put_field_all"},
+      {{"dbProcess"}, "record_entry", "record_entry_all", "record_end"},
+      {{"dbPut"}, "put", "put_all"},
+      {{"dbCanSetLink"}, "put_lfld", "put_lfld_all"},
+      {{"dbPutField"}, "put_field", "put_field_all"},
       {{"dbPutLink"}, "put_link"},
       {{"dbProcessNotify", "dbPutNotify"}, "put_notify"},
       {{"dbpf"}, "put_shell", nullptr, "put_shell_end"},
-      {{"scanList"}, "scan_process", "scan_all", "scan_end"},
-      {{"recGblFwdLink"}, "completion_process", "completion_all"},
-      {{"dbCaPutLinkCallback"}, "link_put_process", "link_put_all"},
+      {{"scanList"}, "scan", "scan_all", "scan_end"},
+      {{"recGblFwdLink"}, "completion", "completion_all"},
+      {{"dbCaPutLinkCallback"}, "link_put", "link_put_all"},
       {{iocs::kInsideWrite}, "put_inside", nullptr, "inside_end", 0, 0, nullptr, elf::Places::any},
       {{iocs::kInsideWriteNotify},
        "put_inside_cb",
@@ -55,7 +55,7 @@ std::vector<elf::FunctionPrograms> record_programs() {
        0,
        nullptr,
        elf::Places::any},
-      {{"dbPutLink"}, "link_step_process", "link_step_all"},
+      {{"dbPutLink"}, "link_step", "link_step_all"},
   };
   for (elf::FunctionPrograms& programs : all) {
     programs.cookie = IOCX_ATTACH_PROCESS;

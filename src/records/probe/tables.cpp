@@ -58,12 +58,12 @@ void add_scan_names(const RecordMaps& maps, WatchedIoc& watched) {
     if (is_usual_scan_period(period)) continue;
     if (watched.scan_names.size() >= iocx_cap(maps.scan_names.capacity())) {
       log::warn("scans of pid {} every {} s count as other: it has half of the names of scans",
-                watched.target.pid, period);
+                watched.target.ioc.pid, period);
       return;
     }
     const iocx_scan_name name = scan_name(watched.generation, period);
     if (auto ok = maps.scan_names.update(name, 1); !ok) {
-      log::warn("scans of pid {} every {} s count as other: {}", watched.target.pid, period,
+      log::warn("scans of pid {} every {} s count as other: {}", watched.target.ioc.pid, period,
                 ok.error().message());
       return;
     }
@@ -143,10 +143,11 @@ bool sees_ends(const WatchedIoc& watched) {
 }
 
 // After the probe for completions was attached, and before it is taken off.
-Result<void> RecordTables::write_config(std::uint32_t slot, unsigned attach) {
+Result<void> RecordTables::write_config(std::uint32_t slot) {
   WatchedIoc& watched = watched_.at(slot);
   DirectCounting& direct = watched.direct;
-  if (attach == 0 || !sees_ends(watched)) {
+  direct.attached &= watched.attach != 0 && sees_ends(watched);
+  if (!direct.attached) {
     direct.ends = 0;
   } else if (direct.ends == 0) {
     direct.era = static_cast<std::uint16_t>(direct.era % (UINT16_MAX / 2) + 1);
@@ -154,7 +155,7 @@ Result<void> RecordTables::write_config(std::uint32_t slot, unsigned attach) {
     direct.since = std::chrono::steady_clock::now();
   }
   iocx_ioc_config config{};
-  config.tgid = static_cast<std::uint32_t>(watched.target.pid);
+  config.tgid = static_cast<std::uint32_t>(watched.target.ioc.pid);
   config.generation = watched.generation;
   config.pact = watched.target.pact;
   config.disa = watched.target.disa;
@@ -163,7 +164,7 @@ Result<void> RecordTables::write_config(std::uint32_t slot, unsigned attach) {
   config.sevr = watched.target.sevr;
   config.scan = watched.target.scan;
   config.epoch = watched.epoch;
-  config.attach = static_cast<std::uint8_t>(attach);
+  config.attach = static_cast<std::uint8_t>(watched.attach);
   config.layout = record_layout(watched.target);
   config.timed = watched.target.ending != nullptr && watched.timing.ends;
   config.timed_until_ns = watched.timing.until_ns;
@@ -182,7 +183,7 @@ Result<void> RecordTables::write_config(std::uint32_t slot, unsigned attach) {
   return object_.maps().ioc_config.update(slot, config);
 }
 
-Result<void> RecordTables::enter(std::uint32_t slot, std::uint8_t attach) {
+Result<void> RecordTables::enter(std::uint32_t slot) {
   WatchedIoc& watched = watched_.at(slot);
   const RecordTarget& target = watched.target;
   const RecordMaps& maps = object_.maps();
@@ -203,8 +204,8 @@ Result<void> RecordTables::enter(std::uint32_t slot, std::uint8_t attach) {
   if (auto ok = maps.asynchronous.update(slot, {}); !ok) return ok;
   if (auto ok = write_ends(maps, slot, target); !ok) return ok;
   if (auto ok = maps.put_config.update(slot, put_config(target, slot)); !ok) return ok;
-  if (auto ok = write_config(slot, attach); !ok) return ok;
-  return maps.ioc_by_tgid.update(static_cast<std::uint32_t>(target.pid), slot);
+  if (auto ok = write_config(slot); !ok) return ok;
+  return maps.ioc_by_tgid.update(static_cast<std::uint32_t>(target.ioc.pid), slot);
 }
 
 Result<void> RecordTables::forget_prepared() {
@@ -241,12 +242,12 @@ std::uint64_t RecordTables::refused(std::uint32_t slot) const {
   return rooms.refused(slot) + rooms.refused(IOCX_COMPLETIONS_ROOM(slot));
 }
 
-Result<void> RecordTables::prepare_maps(const std::vector<ComingIoc>& coming) {
+Result<void> RecordTables::prepare_maps(const std::vector<RecordTarget>& coming) {
   // Prepared maps that nobody used since the last time: their IOCs ended in the middle of their
   // start.
   if (auto ok = forget_prepared(); !ok || coming.size() < 2) return ok;
   std::vector<std::pair<std::uint32_t, int>> places;
-  for (const ComingIoc& target : coming) {
+  for (const RecordTarget& target : coming) {
     auto slot = free_slot();
     if (!slot) break;  // slot_for() will say so
     auto capacity = claim_records(*slot, target.records);
@@ -268,7 +269,7 @@ Result<void> RecordTables::prepare_maps(const std::vector<ComingIoc>& coming) {
 void RecordTables::leave(const std::vector<std::uint32_t>& slots) {
   const RecordMaps& maps = object_.maps();
   for (const std::uint32_t slot : slots) {
-    const auto pid = static_cast<std::uint32_t>(watched_.at(slot).target.pid);
+    const auto pid = static_cast<std::uint32_t>(watched_.at(slot).target.ioc.pid);
     if (auto erased = maps.ioc_by_tgid.erase(pid); !erased) report(erased.error());
     report(maps.ioc_config.update(slot, iocx_ioc_config{}));
   }

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "elf/code_file.h"
 #include "elf/function_ends.h"
+#include "iocs/ioc_id.h"
 #include "iocs/memory/database_reader.h"
 #include "records/probe/counts.h"
 #include "records/probe/kernel_memory.h"
@@ -35,8 +36,7 @@ struct ProbePoint {
 // An IOC whose records are to be counted. With the offset of SDIS one read of a record decides what
 // a call does; otherwise it takes two.
 struct RecordTarget : iocs::FieldOffsets {
-  std::int32_t pid = 0;  // in the initial pid namespace
-  bool main_thread_ended = false;
+  iocs::IocId ioc;                            // its pid: in the initial pid namespace
   std::shared_ptr<const elf::CodeFile> code;  // that it runs
   std::string path;                           // of it, for messages
   std::uint64_t offset = 0;                   // of dbProcess in it, bytes
@@ -53,13 +53,6 @@ struct RecordTarget : iocs::FieldOffsets {
   std::optional<ProbePoint> completion = {};
 };
 
-// One that is to be watched: as RecordTarget says.
-struct ComingIoc {
-  std::shared_ptr<const elf::CodeFile> code;
-  std::uint64_t offset = 0;
-  std::uint32_t records = 0;
-};
-
 struct RawRecord {
   std::uint64_t address = 0;  // struct dbCommon * in the IOC
   iocx_record_stats stats{};
@@ -70,15 +63,6 @@ struct RawCause {
   std::uint64_t address = 0;
   std::string cause;  // cause_label()
   std::uint64_t count = 0;
-};
-
-// Identity of a file in the kernel, whatever its paths and mounts, and the place of dbProcess in
-// it: device and inode of one of its faces.
-struct LibraryKey {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t offset = 0;
-  auto operator<=>(const LibraryKey&) const = default;
 };
 
 // As iocx_ioc_config says; which probes for durations are to be there.
@@ -94,8 +78,10 @@ struct CallTiming {
 // Whether processings that do not come through dbProcess are counted: by the probe for completions,
 // where that is. The kernel's `ends` has what an era is.
 struct DirectCounting {
-  bool found = false;    // there are some: the probe stays, to count
-  bool looking = false;  // it is there for a moment, to look whether there are
+  bool found = false;     // there are some: the probe stays, to count
+  bool looking = false;   // it is to be there for a moment, to look whether there are
+  bool attached = false;  // it is there
+  std::chrono::steady_clock::time_point look_due{};  // its begin, or its end
   std::uint16_t era = 0;
   std::uint16_t ends = 0;  // IOCX_ENDS(era); 0: ends are not seen
   std::chrono::steady_clock::time_point since{};
@@ -106,11 +92,12 @@ struct WatchedIoc {
   RecordTarget target;
   CallTiming timing;
   DirectCounting direct;
-  LibraryKey library;
   std::uint32_t generation = 0;
   std::uint32_t epoch = 0;
   std::uint32_t holder = 0;  // of entries in the tables that all IOCs share
-  bool paused = false;
+  unsigned attach = 0;       // IOCX_ATTACH_*: whose programs count; 0: none's
+  std::string off;           // why its probes are not to be there; "" = they are
+  bool is_leaving = false;
   std::chrono::steady_clock::time_point scans_since{};  // without a pause
   std::uint32_t capacity = 0;
   // Shared with RecordCounts: replaced, never changed.
@@ -155,7 +142,7 @@ class RecordTables {
   Result<void> free_ended_threads(const std::function<bool(std::int32_t, std::int32_t)>& alive);
   // Of the IOC in the slot: another one each time that a slot is taken; 0: nobody's.
   std::uint32_t generation(std::uint32_t slot) const;
-  bool paused(std::uint32_t slot) const;
+  bool is_counted(std::uint32_t slot) const;
   // Whether the ends of its calls can be seen.
   bool is_timed(std::uint32_t slot) const;
   Result<std::vector<std::uint64_t>> drops() const;  // by enum iocx_record_drop
@@ -170,13 +157,12 @@ class RecordTables {
   // A slot for an IOC with so many records: one that was prepared for it, or a free one.
   Result<std::uint32_t> slot_for(std::uint32_t records) const;
   // Makes the maps of several IOCs, with one wait of the kernel for all of them.
-  Result<void> prepare_maps(const std::vector<ComingIoc>& coming);
+  Result<void> prepare_maps(const std::vector<RecordTarget>& coming);
   // Everything that the programs look up; before the first probe can hit.
-  Result<void> enter(std::uint32_t slot, std::uint8_t attach);
+  Result<void> enter(std::uint32_t slot);
   // Makes room for more records.
   Result<void> ensure_capacity(std::uint32_t slot, std::uint32_t records);
-  // `attach`: IOCX_ATTACH_* of the programs that count.
-  Result<void> write_config(std::uint32_t slot, unsigned attach);
+  Result<void> write_config(std::uint32_t slot);
   // Their probes are off. Waits for the kernel once.
   void leave(const std::vector<std::uint32_t>& slots);
   const WatchedIoc* watched_by(const iocx_thread& thread) const;

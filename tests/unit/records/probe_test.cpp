@@ -1,4 +1,4 @@
-// How the record probes attach, what they may cost, and what memory their tables may have.
+// What the record probes may cost, and what memory their tables may have.
 #include <gtest/gtest.h>
 
 #include "records/probe/kernel_memory.h"
@@ -13,31 +13,6 @@ using Do = RecordBudget::Do;
 using Said = std::vector<Do>;
 using Shares = std::vector<std::uint64_t>;
 using std::chrono::seconds;
-
-TEST(AttachPolicy, PerProcessWhileFewAreWatched) {
-  for (std::size_t watched = 1; watched <= 4; ++watched)
-    EXPECT_EQ(choose_attachment(Attachment::per_process, watched), Attachment::per_process);
-  EXPECT_EQ(choose_attachment(Attachment::per_process, 5), Attachment::all_processes);
-}
-
-TEST(AttachPolicy, ARestartDoesNotSwitchToAndFro) {
-  EXPECT_EQ(choose_attachment(Attachment::all_processes, 4), Attachment::all_processes);
-  EXPECT_EQ(choose_attachment(Attachment::all_processes, 2), Attachment::per_process);
-}
-
-// The kernel does not find its way to that process alone.
-TEST(AttachPolicy, ForAllWhenAMainThreadHasEnded) {
-  for (const Attachment current : {Attachment::per_process, Attachment::all_processes})
-    for (const std::size_t paused : {0u, 1u})
-      EXPECT_EQ(choose_attachment(current, 1, paused, true), Attachment::all_processes);
-}
-
-TEST(AttachPolicy, APausedOneIsLeftOutByAttachingTheOthersAlone) {
-  EXPECT_EQ(choose_attachment(Attachment::all_processes, kMostBesidePaused, 1),
-            Attachment::per_process);
-  EXPECT_EQ(choose_attachment(Attachment::all_processes, kMostBesidePaused + 1, 1),
-            Attachment::all_processes);
-}
 
 constexpr double kHit = 1e-6, kBudget = 0.25;
 
