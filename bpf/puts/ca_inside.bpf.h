@@ -112,21 +112,18 @@ static __always_inline int on_inside_write(struct pt_regs *ctx, __u32 op)
 	return 0;
 }
 
-SEC("uprobe")
-int ca_inside(struct pt_regs *ctx)
+PROGRAM(ca_inside)
 {
 	return on_inside_write(ctx, 0);
 }
 
-SEC("uprobe")
-int ca_inside_cb(struct pt_regs *ctx)
+PROGRAM(ca_inside_cb)
 {
 	return on_inside_write(ctx, 1);
 }
 
 /* putNotifyCompletion(notify). */
-SEC("uprobe")
-int ca_inside_done(struct pt_regs *ctx)
+PROGRAM(ca_inside_done)
 {
 	return end_open(PT_REGS_PARM1(ctx), failure_of_notify(PT_REGS_PARM1(ctx)));
 }

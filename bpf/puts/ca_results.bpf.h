@@ -189,8 +189,7 @@ static __always_inline __u32 failure_of_notify(__u64 notify)
 }
 
 /* send_err(header, status, client, format, ...). */
-SEC("uprobe")
-int ca_send_err(struct pt_regs *ctx)
+PROGRAM(ca_send_err)
 {
 	const __u64 header = PT_REGS_PARM1(ctx), sender = PT_REGS_PARM3(ctx);
 	const __u32 failure = failure_of((__u32)PT_REGS_PARM2(ctx));
@@ -238,8 +237,7 @@ int ca_send_err(struct pt_regs *ctx)
 }
 
 /* dbProcessNotify(notify). */
-SEC("uprobe")
-int ca_notify_start(struct pt_regs *ctx)
+PROGRAM(ca_notify_start)
 {
 	const __u64 notify = PT_REGS_PARM1(ctx);
 	const struct iocx_open_callback *expected = expected_callback();
@@ -272,8 +270,7 @@ int ca_notify_start(struct pt_regs *ctx)
 }
 
 /* write_notify_done_callback(notify), in any thread. */
-SEC("uprobe")
-int ca_notify_done(struct pt_regs *ctx)
+PROGRAM(ca_notify_done)
 {
 	const __u64 notify = PT_REGS_PARM1(ctx);
 	const struct iocx_server_slot *slot;
@@ -297,8 +294,7 @@ int ca_notify_done(struct pt_regs *ctx)
 }
 
 /* dbNotifyCancel(notify): user space counts it a little later, unless it is done after all. */
-SEC("uprobe")
-int ca_notify_canc(struct pt_regs *ctx)
+PROGRAM(ca_notify_canc)
 {
 	const __u64 notify = PT_REGS_PARM1(ctx);
 	struct iocx_server_result *result;

@@ -415,14 +415,12 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 
 #include "puts/ca_inside.bpf.h"
 
-SEC("uprobe")
-int ca_write(struct pt_regs *ctx)
+PROGRAM(ca_write)
 {
 	return count_put(ctx, 0);
 }
 
-SEC("uprobe")
-int ca_write_notify(struct pt_regs *ctx)
+PROGRAM(ca_write_notify)
 {
 	return count_put(ctx, 1);
 }

@@ -205,15 +205,13 @@ static __always_inline int on_qsrv1_put(struct pt_regs *ctx, __u32 user, int is_
 }
 
 /* PDBSinglePut::put(value, changed) */
-SEC("uprobe")
-int pva_single_put(struct pt_regs *ctx)
+PROGRAM(pva_single_put)
 {
 	return on_qsrv1_put(ctx, SINGLE_USER, 0);
 }
 
 /* PDBGroupPut::put(value, changed) */
-SEC("uprobe")
-int pva_group_put(struct pt_regs *ctx)
+PROGRAM(pva_group_put)
 {
 	return on_qsrv1_put(ctx, GROUP_USER, 1);
 }
@@ -276,8 +274,7 @@ static __noinline __u32 end_qsrv1(__u64 status)
 }
 
 /* ServerChannelPutRequesterImpl::putDone(status, channelPut) */
-SEC("uprobe")
-int pva_put_done(struct pt_regs *ctx)
+PROGRAM(pva_put_done)
 {
 	const __u32 kind = end_qsrv1(PT_REGS_PARM2(ctx));
 	const struct iocx_server_ioc *ioc = kind < IOCX_FAILURES ? current_ioc() : 0;
@@ -350,28 +347,25 @@ static __always_inline int on_qsrv2_put(struct pt_regs *ctx, int is_group)
 			   cfg_putlog_bytes ? qsrv2_options(PT_REGS_PARM1(ctx), is_group) : 0);
 }
 
-SEC("uprobe")
-int pva_on_put(struct pt_regs *ctx)
+PROGRAM(pva_on_put)
 {
 	return on_qsrv2_put(ctx, 0);
 }
 
-SEC("uprobe")
-int pva_on_group_pt(struct pt_regs *ctx)
+PROGRAM(pva_on_group_pt)
 {
 	return on_qsrv2_put(ctx, 1);
 }
 
 /* ServerGPRExec::reply(), without a value: the end of a put */
-SEC("uprobe")
-int pva_reply(void *ctx __attribute__((unused)))
+PROGRAM(pva_reply)
 {
+	(void)ctx;
 	return end_put(IOCX_FAILURES);
 }
 
 /* ServerGPRExec::error(message): also of gets and RPCs */
-SEC("uprobe")
-int pva_error(struct pt_regs *ctx)
+PROGRAM(pva_error)
 {
 	const struct iocx_server_ioc *ioc = current_ioc();
 	struct iocx_pva_key key = {};

@@ -216,22 +216,19 @@ static __always_inline int tell_write(__u64 channel, __u32 type, __u64 value, __
 }
 
 /* dbChannelPut(channel, type, value, count) */
-SEC("uprobe")
-int pva_write(struct pt_regs *ctx)
+PROGRAM(pva_write)
 {
 	return tell_write(PT_REGS_PARM1(ctx), (__u16)PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx), PT_REGS_PARM4(ctx));
 }
 
 /* dbParseLink(text, type, ...), since Base 3.16: dbPutField() has it read a link's new text. */
-SEC("uprobe")
-int pva_write_link(struct pt_regs *ctx)
+PROGRAM(pva_write_link)
 {
 	return tell_write(0, 0, PT_REGS_PARM1(ctx), 1);
 }
 
 /* QSRV's putCallback(notify, type): the database has it write what it waits for. */
-SEC("uprobe")
-int pva_notify_put(struct pt_regs *ctx)
+PROGRAM(pva_notify_put)
 {
 	struct iocx_open_callback_key key = {.notify = PT_REGS_PARM1(ctx)};
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
@@ -252,8 +249,7 @@ int pva_notify_put(struct pt_regs *ctx)
 }
 
 /* dbProcessNotify(notify): of a put that is to be answered when its record has processed, in the same thread. */
-SEC("uprobe")
-int pva_notify(struct pt_regs *ctx)
+PROGRAM(pva_notify)
 {
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
 	const struct iocx_open_callback *put = bpf_map_lookup_elem(&callback_threads, &tid);
@@ -262,8 +258,7 @@ int pva_notify(struct pt_regs *ctx)
 }
 
 /* What both servers have the database call when it is done: unless it was cancelled, they answer in the same thread. */
-SEC("uprobe")
-int pva_notify_end(struct pt_regs *ctx)
+PROGRAM(pva_notify_end)
 {
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct iocx_open_callback put;
@@ -278,8 +273,7 @@ int pva_notify_end(struct pt_regs *ctx)
 }
 
 /* dbNotifyCancel(notify) */
-SEC("uprobe")
-int pva_notify_canc(struct pt_regs *ctx)
+PROGRAM(pva_notify_canc)
 {
 	struct iocx_server_result *result;
 	struct iocx_open_callback put;

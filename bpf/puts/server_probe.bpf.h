@@ -7,6 +7,7 @@
 #ifndef IOC_EXPORTER_BPF_PUTS_SERVER_PROBE_BPF_H
 #define IOC_EXPORTER_BPF_PUTS_SERVER_PROBE_BPF_H
 
+#include "base/attach.bpf.h"
 #include "base/maps.bpf.h"
 #include "shared/server_probe.h"
 
@@ -88,6 +89,29 @@ static __always_inline const struct iocx_server_ioc *current_ioc(void)
 
 	return bpf_map_lookup_elem(&server_iocs, &tgid);
 }
+
+/* 1: there are attachments for all processes. Else all that run are for the process, and most puts need no look at it. */
+volatile __u32 has_all;
+
+/* Whether the attachment that runs the program is the one that counts in this IOC. */
+static __always_inline int counts(struct pt_regs *ctx, __u8 attach)
+{
+	const struct iocx_server_ioc *ioc;
+
+	if (!has_all)
+		return 1;
+	ioc = current_ioc();
+	return ioc && ioc->attach == kind_of_attachment(ctx, attach);
+}
+
+#define PROGRAM(name)                                                          \
+	static __always_inline int run_##name(struct pt_regs *ctx);            \
+	static __always_inline int if_##name(struct pt_regs *ctx, __u8 attach) \
+	{                                                                      \
+		return counts(ctx, attach) ? run_##name(ctx) : 0;              \
+	}                                                                      \
+	ENTRY_PROGRAM(name, if_##name)                                         \
+	static __always_inline int run_##name(struct pt_regs *ctx)
 
 /* When a put is seen, as in iocx_ca_channel. */
 static __always_inline __u64 put_time(__u32 op)

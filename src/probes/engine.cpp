@@ -76,6 +76,15 @@ void Engine::take_off_all(const Hooks& hooks) {
   has_changed_ = true;
 }
 
+void Engine::take_off(const Hooks& hooks, const std::set<iocs::IocId>& iocs) {
+  if (iocs.empty()) return;
+  for (auto& [member, counted] : plan_.members)
+    if (iocs.contains(member.ioc)) counted.by = 0;
+  stop(hooks);
+  take_off(Clock::now());
+  has_changed_ = true;
+}
+
 // What is not to be counted any more. On an error it is not either: its attachments go.
 void Engine::stop(const Hooks& hooks) {
   for (auto one = counted_by_.begin(); one != counted_by_.end();) {

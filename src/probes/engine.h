@@ -80,6 +80,8 @@ class Engine {
             std::chrono::milliseconds patience = kPatience);
   // Takes all off, until the next tick().
   void take_off_all(const Hooks& hooks);
+  // The same for these IOCs: they begin anew.
+  void take_off(const Hooks& hooks, const std::set<iocs::IocId>& iocs);
   // Something is to be tried again, or was not done.
   bool is_due(Clock::time_point now) const;
 

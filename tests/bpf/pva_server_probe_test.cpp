@@ -306,6 +306,25 @@ TEST_F(PvaServerProbeTest, AClientThatConnectsAnewForEachPutTakesOneEntry) {
   EXPECT_EQ(dropped(IOCX_SERVER_DROP_FULL), 0u);
 }
 
+// One attachment for all processes takes the place of those for this one, and gives it back.
+TEST_F(PvaServerProbeTest, NoPutIsLostOrCountsTwiceWhereAMainThreadEnds) {
+  const std::uint64_t attachments = probe_->attachments();
+  Counts expected, failures;
+  for (const bool ended : {false, true, false}) {
+    live_.at(ioc_.id).ioc.main_thread_ended = ended;
+    follow();
+    EXPECT_EQ(probe_->attachments(), attachments);
+    EXPECT_EQ(probe_->heard(), std::set<std::uint32_t>{7});
+    put_to_all<std::string>("P:");
+  }
+  expect(expected, failures, "P:");
+  for (Counts* const all : {&expected, &failures})
+    for (auto& [labels, counts] : *all)
+      for (auto& count : counts) count *= 3;
+  EXPECT_EQ(puts(), expected);
+  EXPECT_EQ(failed_puts(), failures);
+}
+
 TEST_F(PvaServerProbeTest, AnIocThatIsGoneLeavesItsCountsAndItsPlaces) {
   put_to_all<std::string>("P:");
   probe_->follow({}, false, now_);

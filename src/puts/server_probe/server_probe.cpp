@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/same_inode.h"
 #include "base/wall_clock.h"
 #include "kernel/hit_cost.h"
-#include "kernel/uprobe.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -32,26 +30,20 @@ std::uint8_t enum_type(std::string_view base_version) {
   return 11;
 }
 
-bool is_same(const elf::CodeFile& a, const elf::CodeFile& b) {
-  return a.id().device == b.id().device && a.id().inode == b.id().inode;
-}
-
-// True: both may be one file to the kernel, by two mounts (base/same_inode.h).
-bool resemble(const elf::CodeFile& a, const elf::CodeFile& b) {
-  return is_same(a, b) || a.resembles(b);
-}
-
-bool is_among(const CodeFiles& files, const ServerFunctions& functions) {
-  return std::ranges::any_of(functions.found, [&](const ServerFunction& function) {
-    return std::ranges::any_of(files,
-                               [&](const auto& file) { return resemble(*file, *function.file); });
-  });
-}
+// One process each, as few as the IOCs are.
+constexpr probes::Policy kPolicy{.whole_iocs = true,
+                                 .most_apart = SIZE_MAX,
+                                 .fewest_together = SIZE_MAX,
+                                 .most_beside_off = SIZE_MAX};
+constexpr std::chrono::seconds kAttachPatience{10};
 
 }  // namespace
 
 ServerProbe::ServerProbe(ServerProbeObject object, std::shared_ptr<CaTotals> totals, CaTap* tap)
-    : totals_(std::move(totals)), tap_(tap), object_(std::move(object)) {
+    : totals_(std::move(totals)),
+      tap_(tap),
+      object_(std::move(object)),
+      engine_(probes::Attaching::by(object_.attacher()), kPolicy) {
   slots_.resize(object_.max_slots());
 }
 
@@ -64,43 +56,84 @@ Result<ServerProbe> ServerProbe::start(const Options& options, std::shared_ptr<C
 }
 
 void ServerProbe::follow(const LiveIocs& iocs, bool hands_off, Clock::time_point now) {
-  const auto left_alone = [hands_off](const iocs::LiveIoc& live) {
-    return hands_off || !live.ioc.traced_or_stopped.empty();
-  };
   for (auto& [serial, watched] : watched_) watched.seen = false;
   unheard_.clear();
-  std::vector<Watched*> leave;
-  const auto for_all = files_for_all(iocs);
-  for (const auto& [id, live] : iocs)
-    if (const auto known = watched_.find(live.serial);
-        known != watched_.end() && must_leave(live, left_alone(live), for_all, known->second))
-      leave.push_back(&known->second);
-  std::vector<std::uint64_t> gone;
-  for (auto& [serial, watched] : watched_)
-    if (!watched.seen) {
-      watched.left_alone = false;
-      leave.push_back(&watched);
-      gone.push_back(serial);
-    }
+  engine_.follow(iocs, hands_off);
+  std::vector<probes::ProbeRow> rows;
+  std::set<std::uint64_t> begin_anew, gone;
+  for (const auto& [id, live] : iocs) look_at(live, hands_off, rows, begin_anew);
+  for (const auto& [serial, watched] : watched_)
+    if (!watched.seen) gone.insert(serial);
   // First: an IOC that was restarted has the number of the one before.
-  end(leave, now);
+  begin_anew.insert(gone.begin(), gone.end());
+  leave(begin_anew, now);
   drop(gone, now);
-  for (const auto& [id, live] : iocs) start(live, left_alone(live), for_all, now);
+  for (const auto& [id, live] : iocs)
+    if (may_attach(server_functions(live.ioc, object_.protocol()))) watch(live);
+  engine_.want(std::move(rows));
+  const auto without_main_thread = [](const auto& one) { return one.second.ioc.main_thread_ended; };
+  const auto by_all = [](const auto& one) { return one.second.attach == IOCX_ATTACH_ALL; };
+  object_.look_at_kinds(std::ranges::any_of(iocs, without_main_thread) ||
+                        std::ranges::any_of(watched_, by_all));
+  engine_.tick(hooks(iocs, now), now, kAttachPatience);
+  finish_ended(now);
+  for (const auto& [id, live] : iocs) say_why_not(live);
+}
+
+// More functions: a library that came later. All begins anew.
+void ServerProbe::look_at(const iocs::LiveIoc& live, bool hands_off,
+                          std::vector<probes::ProbeRow>& rows,
+                          std::set<std::uint64_t>& begin_anew) {
+  const auto functions = server_functions(live.ioc, object_.protocol());
+  if (!functions.is_served) return;
+  unheard_[live.number] = functions.missing;
+  if (!may_attach(functions)) return;
+  add_rows(live, functions, rows);
+  const auto known = watched_.find(live.serial);
+  if (known == watched_.end()) return;
+  Watched& watched = known->second;
+  watched.seen = true;
+  watched.left_alone = hands_off || !live.ioc.traced_or_stopped.empty();
+  watched.waits &= !watched.left_alone;
+  if (watched.attach != 0 && watched.functions != functions.found.size())
+    begin_anew.insert(live.serial);
+}
+
+void ServerProbe::add_rows(const iocs::LiveIoc& live, const ServerFunctions& functions,
+                           std::vector<probes::ProbeRow>& rows) const {
+  for (const ServerFunction& one : functions.found) {
+    const bool is_logged = is_ca() ? one.number == kCaFlush : is_for_put_log(one.number);
+    if (is_logged && !object_.has_put_log()) continue;
+    rows.push_back({.ioc = live.ioc.id,
+                    .program = one.number,
+                    .file = one.file,
+                    .path = one.display_path,
+                    .name = function_names(object_.protocol())[one.number],
+                    .offset = one.offset});
+  }
+}
+
+// Why its puts are not counted, where they are not.
+void ServerProbe::say_why_not(const iocs::LiveIoc& live) {
+  const auto known = watched_.find(live.serial);
+  if (known == watched_.end() || known->second.attach != 0) return;
+  const Watched& watched = known->second;
+  unheard_[live.number] =
+      watched.waits ? "what packets have counted is being served" : engine_.why_not({live.ioc.id});
+  // After a time-out there is less to do the next time.
+  const auto error = engine_.error_of({live.ioc.id});
+  if (error && error->code != std::errc::timed_out) let_packets_count(in_tap(watched));
 }
 
 void ServerProbe::leave_renamed(const iocs::Host& host, Clock::time_point now) {
-  std::vector<Watched*> leave;
-  std::vector<std::uint64_t> renamed;
-  for (auto& [serial, watched] : watched_) {
+  std::set<std::uint64_t> renamed;
+  for (const auto& [serial, watched] : watched_) {
     const auto live = host.live().find(watched.id);
-    if (live == host.live().end() || live->second.serial == serial ||
-        live->second.ioc.name == watched.name)
-      continue;
-    watched.left_alone = false;
-    leave.push_back(&watched);
-    renamed.push_back(serial);
+    if (live != host.live().end() && live->second.serial != serial &&
+        live->second.ioc.name != watched.name)
+      renamed.insert(serial);
   }
-  end(leave, now);
+  leave(renamed, now);
   drop(renamed, now);
 }
 
@@ -130,7 +163,7 @@ void ServerProbe::let_nobody_count(std::uint32_t in_tap) {
 }
 
 // The next one under that name may be probed.
-void ServerProbe::drop(const std::vector<std::uint64_t>& serials, Clock::time_point now) {
+void ServerProbe::drop(const std::set<std::uint64_t>& serials, Clock::time_point now) {
   for (const std::uint64_t serial : serials) {
     let_nobody_count(in_tap(watched_.at(serial)));
     forget(watched_.at(serial), now);
@@ -138,40 +171,9 @@ void ServerProbe::drop(const std::vector<std::uint64_t>& serials, Clock::time_po
   }
 }
 
-// Files of IOCs whose main thread has ended. All IOCs on such a file share its attachment: one for
-// a single process beside it would count that process' puts twice.
-CodeFiles ServerProbe::files_for_all(const LiveIocs& iocs) const {
-  CodeFiles files;
-  const auto has_ended = [](const auto& one) { return one.second.ioc.main_thread_ended; };
-  if (std::ranges::none_of(iocs, has_ended)) return files;
-  for (bool grew = true; std::exchange(grew, false);)
-    for (const auto& [id, live] : iocs) {
-      const auto functions = server_functions(live.ioc, object_.protocol());
-      if (!live.ioc.main_thread_ended && !is_among(files, functions)) continue;
-      for (const ServerFunction& function : functions.found)
-        if (std::ranges::find(files, function.file) == files.end()) {
-          files.push_back(function.file);
-          grew = true;
-        }
-    }
-  return files;
-}
-
 // By PV Access packets show all puts; functions that tell of some would add to these.
 bool ServerProbe::may_attach(const ServerFunctions& functions) const {
   return !functions.found.empty() && (is_ca() || !tap_ || functions.missing.empty());
-}
-
-// Whether its probes are to be detached.
-bool ServerProbe::must_leave(const iocs::LiveIoc& live, bool left_alone, const CodeFiles& for_all,
-                             Watched& watched) const {
-  const auto functions = server_functions(live.ioc, object_.protocol());
-  watched.seen = may_attach(functions);
-  watched.left_alone = left_alone;
-  // More functions: a library that came later. All begins anew.
-  const bool changes = watched.functions != functions.found.size() ||
-                       watched.for_all != is_among(for_all, functions);
-  return (left_alone || changes) && watched.seen && !watched.probes.empty();
 }
 
 ServerProbe::Watched& ServerProbe::watch(const iocs::LiveIoc& live) {
@@ -187,61 +189,54 @@ ServerProbe::Watched& ServerProbe::watch(const iocs::LiveIoc& live) {
   return watched;
 }
 
-void ServerProbe::start(const iocs::LiveIoc& live, bool left_alone, const CodeFiles& for_all,
-                        Clock::time_point now) {
-  const auto functions = server_functions(live.ioc, object_.protocol());
-  if (!functions.is_served) return;
-  std::string& why_not = unheard_[live.number];
-  why_not = functions.missing;
-  if (!may_attach(functions)) return;
-  Watched& watched = watch(live);
-  if (left_alone) {
-    watched.kept.clear();
-    why_not = "it is stopped or traced, or all probes are detached";
-    return;
-  }
-  if (watched.probes.empty()) {
-    if (const bool all = is_among(for_all, functions); std::exchange(watched.for_all, all) != all)
-      watched.kept.clear();
-    if (auto off = start_probes(live.ioc, functions, watched, now); !off.empty())
-      why_not = std::move(off);
-  }
+probes::Hooks ServerProbe::hooks(const LiveIocs& iocs, Clock::time_point now) {
+  return {[this, &iocs, now](const probes::Member& member, unsigned attach) {
+            return count_by(iocs, member.ioc, attach, now);
+          },
+          [this, &iocs](const probes::Member& member, const Error& error) {
+            if (const auto live = iocs.find(member.ioc); live != iocs.end())
+              tell_failure(live->second, error);
+          }};
 }
 
-// Why they are off; "": they are on.
-std::string ServerProbe::start_probes(const iocs::Ioc& ioc, const ServerFunctions& functions,
-                                      Watched& watched, Clock::time_point now) {
-  if (!watched.attaching.is_due(now)) return watched.refused;
-  if (watched.kept.empty()) watched.latest = now + kLongestBacklog;
-  auto done = attach(watched, functions);
-  if (done && !is_served(watched, ioc, now)) {
-    watched.kept = std::exchange(watched.probes, {});
-    return "what packets have counted is being served";
+Result<bool> ServerProbe::count_by(const LiveIocs& iocs, const iocs::IocId& id, unsigned attach,
+                                   Clock::time_point now) {
+  if (Watched* const watched = counted(id)) {
+    if (attach == 0) {
+      forget_process(*watched);
+      ended_.push_back(watched);
+    } else {
+      watched->config.attach = static_cast<std::uint8_t>(attach);
+      auto done = object_.maps().iocs.update(static_cast<std::uint32_t>(id.pid), watched->config);
+      if (!done) return done.error();
+    }
+    watched->attach = attach;
+    return true;
   }
-  if (done) done = begin(watched, ioc, functions);
-  if (!done) {
-    watched.refused = done.error().message();
-    watched.probes.clear();
-    // After a time-out there is less to do the next time.
-    if (done.error().code != std::errc::timed_out) let_packets_count(in_tap(watched));
-    const bool by_packets = tap_ && tap_->who_counts().by_packets(in_tap(watched));
-    const bool ended = done.error().code == std::errc::no_such_process;
-    const char* const by = is_ca() ? "" : " by PV Access";
-    if (watched.attaching.failed(now, watched.refused) && !ended)
-      log::warn("ioc {}: {}: its puts{} are {}", watched.name, watched.refused, by,
-                by_packets && ioc.own_net_namespace ? "counted from packets" : "not counted");
-    return watched.refused;
-  }
+  if (attach == 0) return true;
+  const iocs::LiveIoc& live = iocs.at(id);
+  Watched& watched = watched_.at(live.serial);
+  watched.waits = !is_served(watched, live.ioc, now);
+  if (watched.waits) return false;
+  if (auto done = begin(watched, live.ioc, attach); !done) return done.error();
   if (tap_) tap_->let_server_count(in_tap(watched), watched.tells_results);
-  watched.attaching.succeeded();
   log::info("ioc {}: puts are counted in its {}server", watched.name, is_ca() ? "" : "PV Access ");
-  return {};
+  return true;
+}
+
+void ServerProbe::tell_failure(const iocs::LiveIoc& live, const Error& error) const {
+  const std::uint32_t number = is_ca() ? live.number : live.number | kPvaServer;
+  const bool by_packets = tap_ && tap_->who_counts().by_packets(number);
+  log::warn("ioc {}: {}: its puts{} are {}", live.ioc.name, error.message(),
+            is_ca() ? "" : " by PV Access",
+            by_packets && live.ioc.own_net_namespace ? "counted from packets" : "not counted");
 }
 
 // What packets have counted. They count on while bytes wait in the server's sockets, then nobody
 // does, for what it has read ahead.
-bool ServerProbe::is_served(const Watched& watched, const iocs::Ioc& ioc, Clock::time_point now) {
+bool ServerProbe::is_served(Watched& watched, const iocs::Ioc& ioc, Clock::time_point now) {
   if (!tap_) return true;
+  if (!watched.waits) watched.latest = now + kLongestBacklog;
   const WhoCounts& who = tap_->who_counts();
   if (who.by_packets(in_tap(watched))) {
     if (now < watched.latest && has_unread(ioc)) return false;
@@ -262,8 +257,8 @@ bool ServerProbe::has_unread(const iocs::Ioc& ioc) {
 }
 
 // From now on the server counts: until now the programs pass over it.
-Result<void> ServerProbe::begin(Watched& watched, const iocs::Ioc& ioc,
-                                const ServerFunctions& functions) {
+Result<void> ServerProbe::begin(Watched& watched, const iocs::Ioc& ioc, unsigned attach) {
+  const auto functions = server_functions(ioc, object_.protocol());
   watched.tells_results = functions.tells_results;
   watched.tells_callbacks = functions.tells_callbacks;
   watched.functions = functions.found.size();
@@ -272,82 +267,41 @@ Result<void> ServerProbe::begin(Watched& watched, const iocs::Ioc& ioc,
   watched.rest = {};
   if (is_ca()) totals_->to_others_channels.try_emplace(watched.number);
   forget_rest(watched.generation);
-  iocx_server_ioc config{};
+  iocx_server_ioc& config = watched.config;
+  config = {};
+  config.attach = static_cast<std::uint8_t>(attach);
   config.bucket = ioc.ca_writes ? ioc.ca_writes->ca_bucket : 0;
   config.generation = watched.generation;
   config.by_db_addr = has_db_addr(ioc.base_version) ? 1 : 0;
   config.enum_type = enum_type(ioc.base_version);
   config.tells_results = functions.tells_results ? 1 : 0;
   config.tells_values = functions.tells_values && object_.has_put_log() ? 1 : 0;
-  return object_.maps().iocs.update(static_cast<std::uint32_t>(watched.id.pid), config);
+  auto done = object_.maps().iocs.update(static_cast<std::uint32_t>(watched.id.pid), config);
+  if (done) watched.attach = attach;
+  return done;
 }
 
-Result<void> ServerProbe::attach(Watched& watched, const ServerFunctions& functions) {
-  auto kept = std::exchange(watched.kept, {});
-  for (const ServerFunction& function : functions.found) {
-    if (!object_.has_put_log() &&
-        (is_ca() ? function.number == kCaFlush : is_for_put_log(function.number)))
-      continue;
-    if (const auto found = std::ranges::find_if(
-            kept, [&](const auto& probe) { return probe && probe->function == function; });
-        found != kept.end()) {
-      watched.probes.push_back(std::move(*found));
-      continue;
-    }
-    auto probe = attach_probe(watched, function);
-    // On a busy host each may take longer than it is waited for: the next try has less to do.
-    if (!probe && probe.error().code == std::errc::timed_out)
-      watched.kept = std::exchange(watched.probes, {});
-    if (!probe) return std::move(probe).error();
-    watched.probes.push_back(std::move(*probe));
-  }
-  return {};
-}
-
-Result<std::shared_ptr<ServerProbe::Probe>> ServerProbe::attach_probe(
-    const Watched& watched, const ServerFunction& function) {
-  if (watched.for_all)
-    if (auto there = probe_for_all(function)) return there;
-  const std::int32_t pid = watched.for_all ? kernel::kAllProcesses : watched.id.pid;
-  auto attached = object_.attacher().attach(
-      function.number, {function.file, function.display_path, function.offset, pid});
-  if (!attached) return std::move(attached).error();
-  return std::make_shared<Probe>(Probe{function, std::move(*attached)});
-}
-
-// The one that is there already: two attachments for all would count each put twice.
-std::shared_ptr<ServerProbe::Probe> ServerProbe::probe_for_all(
-    const ServerFunction& function) const {
-  for (const auto& [serial, watched] : watched_)
-    for (const auto& probe : watched.probes.empty() ? watched.kept : watched.probes) {
-      const ServerFunction& other = probe->function;
-      if (!watched.for_all || other.number != function.number || other.offset != function.offset ||
-          !resemble(*other.file, *function.file))
-        continue;
-      if (is_same(*other.file, *function.file)) return probe;
-      const int fds[] = {other.file->fd()};
-      const auto same = find_same_inode(function.file->fd(), fds, function.offset);
-      if (!same) log::warn("compare two library files: {}", same.error().message());
-      if (same && *same) return probe;
-    }
+ServerProbe::Watched* ServerProbe::counted(const iocs::IocId& id) {
+  for (auto& [serial, watched] : watched_)
+    if (watched.id == id && watched.attach != 0) return &watched;
   return nullptr;
 }
 
-void ServerProbe::end(const std::vector<Watched*>& those, Clock::time_point now) {
-  std::vector<elf::FunctionProbe> probes;
-  std::vector<Watched*> ended;
-  for (Watched* watched : those) {
-    watched->kept.clear();
-    const auto held = std::exchange(watched->probes, {});
-    if (held.empty()) continue;
-    ended.push_back(watched);
-    for (const auto& probe : held)
-      if (probe.use_count() == 1) probes.push_back(std::move(probe->attached));
+// Their probes come off now.
+void ServerProbe::leave(const std::set<std::uint64_t>& serials, Clock::time_point now) {
+  std::set<iocs::IocId> iocs;
+  for (const std::uint64_t serial : serials) {
+    watched_.at(serial).left_alone = false;
+    iocs.insert(watched_.at(serial).id);
   }
+  engine_.take_off(hooks({}, now), iocs);
+  finish_ended(now);
+}
+
+// Of those that nothing counts any more: what their probes have counted last.
+void ServerProbe::finish_ended(Clock::time_point now) {
+  const auto ended = std::exchange(ended_, {});
   if (ended.empty()) return;
-  // Probes that stay, for other IOCs, pass over these.
-  for (const Watched* watched : ended) forget_process(*watched);
-  kernel::take_off_together(std::move(probes));
   for (std::uint32_t index = 0; index < slots_.size(); ++index)
     trouble_.report("read the server's last puts", observe(index, true, now));
   for (Watched* watched : ended) {
@@ -365,12 +319,9 @@ void ServerProbe::end(const std::vector<Watched*>& those, Clock::time_point now)
 }
 
 void ServerProbe::detach_all(Clock::time_point now) {
-  std::vector<Watched*> all;
-  for (auto& [serial, watched] : watched_) {
-    watched.left_alone = false;
-    all.push_back(&watched);
-  }
-  end(all, now);
+  for (auto& [serial, watched] : watched_) watched.left_alone = false;
+  engine_.take_off_all(hooks({}, now));
+  finish_ended(now);
 }
 
 void ServerProbe::forget_process(const Watched& watched) {
@@ -406,15 +357,12 @@ std::optional<std::uint32_t> ServerProbe::number_of(std::uint32_t generation) co
 std::set<std::uint32_t> ServerProbe::heard() const {
   std::set<std::uint32_t> numbers;
   for (const auto& [serial, watched] : watched_)
-    if (!watched.probes.empty()) numbers.insert(watched.number);
+    if (watched.attach != 0) numbers.insert(watched.number);
   return numbers;
 }
 
 std::uint64_t ServerProbe::attachments() const {
-  std::set<std::shared_ptr<const Probe>> all;
-  for (const auto& [serial, watched] : watched_)
-    all.insert(watched.probes.begin(), watched.probes.end());
-  return all.size();
+  return engine_.attachments();
 }
 
 Result<void> ServerProbe::add_to(SelfSamples& self) const {

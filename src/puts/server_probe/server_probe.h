@@ -8,8 +8,7 @@
 //
 // The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
 // puts are the tap's then, or are not counted. They are in no other process, unless the IOC's main
-// thread has ended (records/probe/process.h): then one attachment for all processes serves
-// all IOCs on that file.
+// thread has ended (probes/one_or_all.h).
 //
 // Not thread-safe.
 #pragma once
@@ -25,10 +24,10 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "base/retry.h"
 #include "exposition/self_samples.h"
 #include "iocs/host.h"
 #include "iocs/ioc.h"
+#include "probes/engine.h"
 #include "puts/inventory/server_reader.h"
 #include "puts/server_probe/server_probe_object.h"
 #include "puts/tap/tap.h"
@@ -49,8 +48,6 @@ struct PendingPuts {
   std::set<std::uint32_t> watched;  // one of their servers tells begin and end of each
   std::set<std::uint32_t> unheard;  // one of their servers does not
 };
-
-using CodeFiles = std::vector<std::shared_ptr<const elf::CodeFile>>;
 
 class ServerProbe {
  public:
@@ -128,23 +125,17 @@ class ServerProbe {
   std::optional<kernel::ProgramStats> stats() const { return object_.stats(); }
 
  private:
-  struct Probe {
-    ServerFunction function;
-    elf::FunctionProbe attached;
-  };
   struct Watched {
     std::uint32_t number = 0;
     iocs::IocId id = {};
     std::uint32_t generation = 0;
-    std::string name;                            // for the log
-    std::vector<std::shared_ptr<Probe>> probes;  // empty: they are off
-    std::vector<std::shared_ptr<Probe>> kept;    // for the next try, which goes on from there
-    Clock::time_point latest{};                  // by then packets end, while some are kept
-    std::size_t functions = 0;                   // that were there to attach to
-    bool for_all = false;                        // processes, or are to be
-    Retry attaching;
+    std::string name;               // for the log
+    unsigned attach = 0;            // IOCX_ATTACH_* by which it counts
+    iocx_server_ioc config = {};    // while it counts
+    Clock::time_point latest{};     // by then packets end, once the probes are attached
+    bool waits = false;             // for that
+    std::size_t functions = 0;      // that were there to attach to
     Clock::time_point names_due{};  // earliest next reading of names
-    std::string refused;            // why the last try to attach them failed
     bool tells_results = false;     // results of the puts, too
     bool tells_callbacks = false;   // begin and end of those with callback
     CounterGrowth<2> rest;
@@ -175,25 +166,25 @@ class ServerProbe {
     return is_ca() ? watched.number : watched.number | kPvaServer;
   }
   bool may_attach(const ServerFunctions& functions) const;
-  bool is_served(const Watched& watched, const iocs::Ioc& ioc, Clock::time_point now);
+  bool is_served(Watched& watched, const iocs::Ioc& ioc, Clock::time_point now);
   bool has_unread(const iocs::Ioc& ioc);
-  Result<void> attach(Watched& watched, const ServerFunctions& functions);
-  Result<void> begin(Watched& watched, const iocs::Ioc& ioc, const ServerFunctions& functions);
-  Result<std::shared_ptr<Probe>> attach_probe(const Watched& watched,
-                                              const ServerFunction& function);
-  std::shared_ptr<Probe> probe_for_all(const ServerFunction& function) const;
-  CodeFiles files_for_all(const LiveIocs& iocs) const;
-  bool must_leave(const iocs::LiveIoc& live, bool left_alone, const CodeFiles& for_all,
-                  Watched& watched) const;
-  void start(const iocs::LiveIoc& live, bool left_alone, const CodeFiles& for_all,
-             Clock::time_point now);
-  std::string start_probes(const iocs::Ioc& ioc, const ServerFunctions& functions, Watched& watched,
-                           Clock::time_point now);
+  Result<void> begin(Watched& watched, const iocs::Ioc& ioc, unsigned attach);
+  void look_at(const iocs::LiveIoc& live, bool hands_off, std::vector<probes::ProbeRow>& rows,
+               std::set<std::uint64_t>& begin_anew);
+  void add_rows(const iocs::LiveIoc& live, const ServerFunctions& functions,
+                std::vector<probes::ProbeRow>& rows) const;
+  probes::Hooks hooks(const LiveIocs& iocs, Clock::time_point now);
+  Result<bool> count_by(const LiveIocs& iocs, const iocs::IocId& id, unsigned attach,
+                        Clock::time_point now);
+  void tell_failure(const iocs::LiveIoc& live, const Error& error) const;
+  void say_why_not(const iocs::LiveIoc& live);
+  Watched* counted(const iocs::IocId& id);
   Watched& watch(const iocs::LiveIoc& live);
-  void end(const std::vector<Watched*>& those, Clock::time_point now);
+  void leave(const std::set<std::uint64_t>& serials, Clock::time_point now);
+  void finish_ended(Clock::time_point now);
   void let_packets_count(std::uint32_t in_tap);
   void let_nobody_count(std::uint32_t in_tap);
-  void drop(const std::vector<std::uint64_t>& serials, Clock::time_point now);
+  void drop(const std::set<std::uint64_t>& serials, Clock::time_point now);
   void forget(const Watched& watched, Clock::time_point now);
   void forget_process(const Watched& watched);
   void report_forgotten(const Result<bool>& erased);
@@ -216,10 +207,12 @@ class ServerProbe {
   Result<std::optional<CaPutLabels>> labels_of(std::uint32_t number, std::uint32_t index) const;
 
   std::shared_ptr<CaTotals> totals_;
-  CaTap* tap_;                                // null: packets are not read
-  ServerProbeObject object_;                  // before the probes: they die first
+  CaTap* tap_;                // null: packets are not read
+  ServerProbeObject object_;  // before the probes: they die first
+  probes::Engine engine_;
   std::map<std::uint64_t, Watched> watched_;  // by serial
   std::map<std::uint32_t, Life> lives_;       // by generation
+  std::vector<Watched*> ended_;               // whose last puts are to be read
   std::vector<Slot> slots_;
   std::uint32_t used_end_ = 0;  // none that is used from here on
   TroubleLog trouble_;

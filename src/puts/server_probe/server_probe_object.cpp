@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "kernel/libbpf_support.h"
 #include "kernel/uprobe.h"
 #include "pva_server_probe.skel.h"
+#include "shared/attach.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -46,12 +49,23 @@ constexpr std::array kPvaPrograms{
     "pva_error",      "pva_notify_end", "pva_notify_end",  "pva_reply",       "pva_notify_put",
     "pva_notify_put", "pva_notify",     "pva_notify_canc", "pva_write",       "pva_write_link"};
 
+// Of attachments to all processes, where cookies do not tell them.
+const char* for_all(const char* program) {
+  static std::map<std::string, std::string> names;
+  return names.try_emplace(program, std::string(program) + "_all").first->second.c_str();
+}
+
 elf::Attacher attacher_of(ServerProtocol protocol, const bpf_object* object) {
   const bool is_ca = protocol == ServerProtocol::ca;
   std::vector<elf::FunctionPrograms> programs;
   for (const char* const function : function_names(protocol)) {
     const std::size_t i = programs.size();
-    programs.push_back({{function}, is_ca ? kCaPrograms.at(i) : kPvaPrograms.at(i)});
+    const char* const program = is_ca ? kCaPrograms.at(i) : kPvaPrograms.at(i);
+    programs.push_back({.functions = {function},
+                        .entry = program,
+                        .entry_all = for_all(program),
+                        .cookie = IOCX_ATTACH_PROCESS,
+                        .cookie_all = IOCX_ATTACH_ALL});
     if (is_ca) programs.back().is_unnamed = elf::is_rsrv_function;
   }
   return {kRequest + (is_ca ? 0u : 2u), std::move(programs), object, kernel::uprobe_link_type()};
@@ -64,7 +78,12 @@ Result<void> configure(Skeleton& skeleton, const ServerProbeObject::Options& opt
   const char* const name = ServerProbeObject::name_of(options.protocol);
   if (const auto& type = kernel::uprobe_link_type()) {
     bpf_program* program = nullptr;
-    bpf_object__for_each_program(program, skeleton.obj) kernel::set_attach_type(program, *type);
+    bpf_object__for_each_program(program, skeleton.obj) {
+      kernel::set_attach_type(program, *type);
+      if (std::string_view(bpf_program__name(program)).ends_with("_all"))
+        bpf_program__set_autoload(program, false);
+    }
+    skeleton.rodata->cfg_cookies = 1;
   }
   const auto& maps = skeleton.maps;
   for (bpf_map* map : {maps.slot_by_key, maps.server_slots, maps.slot_info, maps.slot_results,
@@ -155,6 +174,12 @@ Result<ServerProbeObject> ServerProbeObject::load(const Options& options) {
   for (std::uint32_t slot = 0; slot < options.slots; ++slot)
     if (auto ok = object.push_free(slot); !ok) return ok.error();
   return object;
+}
+
+void ServerProbeObject::look_at_kinds(bool look) const {
+  with_skeleton([look](const auto& skeleton) {
+    __atomic_store_n(&skeleton.bss->has_all, look ? 1u : 0u, __ATOMIC_RELEASE);
+  });
 }
 
 Result<void> ServerProbeObject::give_up(std::uint32_t slot) const {

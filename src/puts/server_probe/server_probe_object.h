@@ -61,6 +61,9 @@ class ServerProbeObject {
   // out.
   elf::Attacher& attacher() const { return *attacher_; }
 
+  // To be set before there are attachments for all processes, and until they are gone.
+  void look_at_kinds(bool look) const;
+
   const ServerProbeMaps& maps() const { return maps_; }
   std::uint32_t max_slots() const { return options_.slots; }
   // As the program writes them, max_slots() of them: use atomic operations.

@@ -81,7 +81,7 @@ Result<void> ServerProbe::collect(Clock::time_point now) {
   return object_.maps().rest.for_each(
       [this](std::uint32_t generation, const iocx_server_rest& rest) {
         Watched* const watched = of_generation(generation);
-        if (watched != nullptr && !watched->probes.empty()) observe_rest(*watched, rest);
+        if (watched != nullptr && watched->attach != 0) observe_rest(*watched, rest);
       });
 }
 
@@ -138,7 +138,7 @@ Result<void> ServerProbe::look_at_open_callbacks() {
   auto read = object_.maps().open_callbacks.for_each(
       [&](const iocx_open_callback_key& key, const iocx_open_callback& callback) {
         const Watched* const watched = of_generation(key.generation);
-        if (watched == nullptr || watched->probes.empty())
+        if (watched == nullptr || watched->attach == 0)
           over.push_back(key);
         else
           with_callbacks_.insert(callback.slot);
@@ -152,7 +152,7 @@ Result<void> ServerProbe::look_at_open_callbacks() {
 Result<void> ServerProbe::add_pending(PendingPuts& pending) {
   for (const auto& [number, why] : unheard_) pending.unheard.insert(number);
   for (const auto& [serial, watched] : watched_)
-    if (watched.tells_callbacks && !watched.probes.empty()) {
+    if (watched.tells_callbacks && watched.attach != 0) {
       pending.unheard.erase(watched.number);
       pending.watched.insert(watched.number);
     }
@@ -160,7 +160,7 @@ Result<void> ServerProbe::add_pending(PendingPuts& pending) {
                        std::uint64_t since_ns) -> Result<void> {
     const iocx_server_slot& slot = object_.slots()[index];
     const Watched* const watched = of_generation(slot.who.generation);
-    if (watched == nullptr || watched->probes.empty() || slots_[index].given_up) return {};
+    if (watched == nullptr || watched->attach == 0 || slots_[index].given_up) return {};
     auto labels = labels_of(watched->number, index);
     if (!labels) return std::move(labels).error();
     if (*labels && __atomic_load_n(&slot.id, __ATOMIC_ACQUIRE) == id)
@@ -283,7 +283,7 @@ std::set<std::uint32_t> ServerProbe::want_names(Clock::time_point now) const {
       if (const auto number = number_of(slots_[index].generation)) nameless.insert(*number);
   if (nameless.empty()) return due;
   for (const auto& [serial, watched] : watched_)
-    if (!watched.probes.empty() && now >= watched.names_due && nameless.contains(watched.number))
+    if (watched.attach != 0 && now >= watched.names_due && nameless.contains(watched.number))
       due.insert(watched.number);
   return due;
 }
