@@ -8,7 +8,7 @@ from .process import Process
 from .scrape import PROCESSED, Scrape
 from .waiting import wait_until
 
-FOUND_WITHIN = 60.0  # seconds; about one on a quiet machine
+FOUND_WITHIN = 120.0  # seconds; about one on a quiet machine
 
 
 class Exporter:
@@ -16,7 +16,7 @@ class Exporter:
         self.process = Process("exporter", [*prefix, env.exporter_binary(),
                                             "--web.listen-address=127.0.0.1:0", *self._defaults(options),
                                             *options], log_dir)
-        match = self.process.wait_for(r"listening on \S*?127\.0\.0\.1:(\d+)", "stderr", timeout=60)
+        match = self.process.wait_for(r"listening on \S*?127\.0\.0\.1:(\d+)", "stderr", timeout=FOUND_WITHIN)
         self.port = int(match[1])
 
     @staticmethod
