@@ -31,7 +31,7 @@ class TimingLevel {
   static constexpr double kMemorySeconds = 3;  // of the mean cost of counting
   // To time all calls costs less than to count them, but for asynchronous records: every record's
   // calls then have two further traps. So much of counting, or so much of the target, it may cost.
-  static constexpr double kMostOver = 1.25, kLittle = 0.1;
+  static constexpr double kMostOver = 1.5, kLittle = 0.1;
 
   // Fractions of one core; 0: none.
   struct Limits {
