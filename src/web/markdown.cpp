@@ -45,7 +45,8 @@ class Inline {
     if (close == npos) return false;
     const std::string label = Inline(text_.substr(1, end - 1), folder_).html();
     const std::string address = address_of(text_.substr(end + 2, close - end - 2), folder_);
-    html_ += address.empty() ? label : joined({"<a href=\"", escaped(address), "\">", label, "</a>"});
+    html_ +=
+        address.empty() ? label : joined({"<a href=\"", escaped(address), "\">", label, "</a>"});
     text_.remove_prefix(close + 1);
     return true;
   }
@@ -96,7 +97,8 @@ class Blocks {
       end_list();
     }
     line.remove_prefix(marker);
-    text_.append(text_.empty() ? "" : "\n").append(line.substr(std::min(line.find_first_not_of(' '), line.size())));
+    text_.append(text_.empty() ? "" : "\n")
+        .append(line.substr(std::min(line.find_first_not_of(' '), line.size())));
   }
 
   std::string page() {

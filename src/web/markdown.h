@@ -1,4 +1,5 @@
-// A page in Markdown, as HTML: headings, paragraphs, lists, code and links, which is what the runbooks use.
+// A page in Markdown, as HTML: headings, paragraphs, lists, code and links, which is what the
+// runbooks use.
 #pragma once
 
 #include <string>
