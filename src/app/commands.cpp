@@ -12,7 +12,7 @@
 #include "base/value_text.h"
 #include "iocs/iocs_command.h"
 #include "putlog/puts_command.h"
-#include "puts/who_wrote_command.h"
+#include "putlog/who_wrote_command.h"
 #include "records/links_command.h"
 #include "traces/trace_command.h"
 
@@ -43,7 +43,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"status", "", "IOCs, the busiest records, puts: the page at /", status_command},
-    {"who-wrote", "PV", "who wrote to a PV last", printed<ca::who_wrote_command>},
+    {"who-wrote", "PV", "who wrote to a PV last", printed<putlog::who_wrote_command>},
     {"puts", "", "puts as they come, or since a time, with their values", putlog::puts_command},
     {"trace", "RECORD", "what a record sets in motion, with times", traces::trace_command},
     {"links", "IOC", "Channel Access links of an IOC that are down",

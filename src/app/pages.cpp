@@ -59,6 +59,7 @@ web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   ca::add_who_wrote(answer, daemon.pva().who_wrote(*pv, daemon.put_log().groups()));
   if (const auto process = read_process_stats(RootedFs()))
     answer.counting_since_seconds = process->start_time_seconds;
+  if (daemon.outlets() != nullptr) answer.put_log_file = daemon.outlets()->file();
   if (!answer.records.empty()) add_writes(daemon.records().read(), answer);
   if (query_value(request.query, "format") != "text")
     return {200, "application/json", ca::to_json(answer)};

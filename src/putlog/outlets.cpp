@@ -20,6 +20,7 @@ Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options) {
       Privacy(options.hidden_values, std::move(salt)),
       delivery::RingBounds{options.memory_events, static_cast<std::size_t>(options.memory_bytes)});
   for (const SinkOptions& each : options.all_sinks()) {
+    if (outlets->file_.empty()) outlets->file_ = each.file;
     auto sink = outlets->make_sink(each);
     if (!sink) return std::move(sink).error();
     SinkSetup setup{.name = each.name, .filter = each.filter, .window = *each.burst};

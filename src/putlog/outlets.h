@@ -28,6 +28,8 @@ class Outlets : public delivery::Outlets<PutKind> {
   // In order, in one thread. Waits for nothing.
   void receive(std::span<const PutEvent> events);
   const std::shared_ptr<Ring>& ring() const { return ring_; }
+  // The first sink that is a file; "": none is.
+  const std::string& file() const { return file_; }
   // The part that hashes users, for other places that show them.
   Privacy privacy_of_users() const { return privacy_.of_users(); }
   // In any thread.
@@ -37,6 +39,7 @@ class Outlets : public delivery::Outlets<PutKind> {
   Result<std::unique_ptr<Sink>> make_sink(const SinkOptions& options);
 
   Privacy privacy_;
+  std::string file_;
   std::shared_ptr<Ring> ring_;  // shared with followers
 };
 

@@ -18,6 +18,10 @@ namespace ioc_exporter::ca {
 
 inline constexpr const char* kWhoWrotePath = "/api/v1/who-wrote";
 
+// In the text: "Puts before TIME are in the put log's files: PATH".
+inline constexpr std::string_view kPutsBefore = "Puts before ";
+inline constexpr std::string_view kAreInFiles = " are in the put log's files: ";
+
 // A record of the name that was asked for; `pv` as asked.
 struct AskedRecord : PvSample {
   // All writes to it, as the record's own counts have them, by iocx_put_source_labels; nothing: not
@@ -36,12 +40,13 @@ struct WhoWrote {
   // been to this PV.
   std::uint64_t unnamed_puts = 0;
   double counting_since_seconds = 0;  // time of day; 0: not known
+  std::string put_log_file;           // that has earlier ones; "" = none is known
   std::string problem;                // why puts may be missing; "" = none are
 };
 
 // The puts to the PV as it was asked, and to every other name (field, modifier, alias, group) of
-// the same record of the same IOC. `writes`, `counting_since_seconds` and `problem` are left to the
-// caller.
+// the same record of the same IOC. `writes`, `counting_since_seconds`, `put_log_file` and `problem`
+// are left to the caller.
 WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples, std::string_view pv,
                    const WrittenByGroup& groups = {});
 

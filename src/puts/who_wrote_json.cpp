@@ -41,6 +41,7 @@ std::string to_json(const WhoWrote& answer) {
                      [&out](const PutSample& put) { append_put(out, put); });
     object.number("unnamed_puts", answer.unnamed_puts);
     object.number("counting_since_seconds", answer.counting_since_seconds);
+    object.any_text("put_log_file", answer.put_log_file);
     object.any_text("problem", answer.problem);
   }
   return out + "\n";

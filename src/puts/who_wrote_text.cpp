@@ -83,6 +83,11 @@ std::string to_text(const WhoWrote& answer, std::size_t limit, double now) {
       text += "... and " + std::to_string(answer.puts.size() - shown) +
               " more that wrote before (--limit=0 shows all)\n";
   }
+  if (answer.counting_since_seconds > 0)
+    text.append(kPutsBefore).append(local_time(answer.counting_since_seconds)) +=
+        answer.put_log_file.empty()
+            ? " are not known\n"
+            : std::string(kAreInFiles) + terminal_cell(answer.put_log_file) + "\n";
   text += others;
   if (answer.unnamed_puts > 0)
     text += "Not in this list: " + std::to_string(answer.unnamed_puts) +

@@ -90,6 +90,20 @@ def test_each_name_and_the_ioc_itself(ioc, start_exporter, raw_client, pva, tmp_
     waits_for(exporter, "W:later", {("W:new", "write_notify"): 11})
 
 
+def test_what_was_before_the_exporter_started(ioc, start_exporter, pva, tmp_path):
+    log = PutLog(tmp_path / "puts.json")
+    exporter = start(start_exporter, ioc, "server", *log.options)
+    pva.put("W:nick", {"value": 1}, timeout=30, get=False)
+    log.wait(1, pv="W:nick")
+    exporter.stop()
+    exporter = start(start_exporter, ioc, "server", *log.options)
+    said, _, before = who_wrote(exporter, "W:nick").stdout.partition("\nPuts before ")
+    assert said.startswith(("Nobody wrote to W:nick since ", "No put to W:nick was seen since ")), said
+    assert "in the put log's files" in before and "W:nick" in before, before
+    log.path.unlink()
+    assert " are not known here: open " in who_wrote(exporter, "W:nick").stdout
+
+
 def test_what_packets_do_not_name(ioc, start_exporter, pva):
     """Of a group they tell no fields: the record has counted the write."""
     exporter = start(start_exporter, ioc, "packets", "--no-server-probe")

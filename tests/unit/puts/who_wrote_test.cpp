@@ -1,17 +1,21 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "base/json_reader.h"
 #include "base/query.h"
+#include "base/time_text.h"
+#include "putlog/who_wrote_command.h"
 #include "puts/who_wrote.h"
-#include "puts/who_wrote_command.h"
+#include "support/temporary_folder.h"
 #include "support/value_of.h"
 #include "web/server.h"
 
 namespace ioc_exporter::ca {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -158,7 +162,7 @@ TEST(WhoWrote, AsJson) {
 }
 
 CommandResult run(const std::vector<const char*>& arguments) {
-  return who_wrote_command(static_cast<int>(arguments.size()), arguments.data());
+  return putlog::who_wrote_command(static_cast<int>(arguments.size()), arguments.data());
 }
 
 WhoWrote sample() {
@@ -174,12 +178,23 @@ WhoWrote sample() {
 
 TEST(WhoWroteText, OneLineForEachWriter) {
   const std::string out = to_text(sample(), 20, 1200);
-  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 3);
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 4);
   EXPECT_THAT(
       out,
       HasSubstr("  3 min 20 s  one  R1.VAL  10.0.0.7  operator  console1  write_notify  23\n"));
   EXPECT_THAT(
       out, HasSubstr("  -           one  R1      10.0.0.8  -         evil_[2J  write         7\n"));
+}
+
+TEST(WhoWroteText, SinceWhenItIsKnown) {
+  WhoWrote answer = sample();
+  EXPECT_THAT(to_text(answer, 20, 1200),
+              HasSubstr("\nPuts before " + local_time(400) + " are not known\n"));
+  answer.put_log_file = "/var/log/puts.json";
+  answer.puts.clear();
+  EXPECT_THAT(to_text(answer, 20, 1200),
+              HasSubstr("\nPuts before " + local_time(400) +
+                        " are in the put log's files: /var/log/puts.json\n"));
 }
 
 TEST(WhoWroteText, TheRestIsCounted) {
@@ -222,12 +237,13 @@ class WhoWroteServer : public ::testing::Test {
   void SetUp() override {
     web::ServerOptions options;
     options.listen = {"127.0.0.1:0"};
-    options.routes[kWhoWrotePath] = [](const web::Request& request) {
+    options.routes[kWhoWrotePath] = [this](const web::Request& request) {
       const std::string pv = query_value(request.query, "pv").value_or("");
       if (pv == "bad") return web::Response{500, "text/plain", "500 on purpose\n"};
       if (pv == "other") return web::Response{200, "text/html", "<html>"};
       WhoWrote answer = sample();
       answer.pv = pv;
+      answer.put_log_file = log_;
       return query_value(request.query, "format") == "text"
                  ? web::Response{200, "text/plain", ca::to_text(answer, 20, 1200)}
                  : web::Response{200, "application/json", ca::to_json(answer)};
@@ -240,8 +256,35 @@ class WhoWroteServer : public ::testing::Test {
   }
 
   std::unique_ptr<web::Server> server_;
-  std::string url_;
+  std::string url_, log_;
 };
+
+std::string log_line(const char* time, const char* pv, const char* user) {
+  return std::string("{\"time\":\"1970-01-01T00:") + time +
+         ".000000000Z\",\"ioc\":\"one\",\"client\":\"10.0.0.9:4711\",\"user\":\"" + user +
+         "\",\"pv\":\"" + pv + "\",\"op\":\"write\"}\n";
+}
+
+// The exporter counts since second 400, which is 00:06:40.
+TEST_F(WhoWroteServer, WhatWasBeforeIsInTheFiles) {
+  const TemporaryFolder folder;
+  log_ = folder.path("/puts.json");
+  EXPECT_THAT(ask("R1").out,
+              HasSubstr(" are not known here: open " + log_ + ": there is no such file\n"));
+  std::ofstream(log_) << log_line("01:00", "R1.VAL", "ann") << log_line("02:00", "R2", "bob")
+                      << log_line("03:00", "R1.VAL", "ann") << log_line("04:00", "R1.DESC", "cid")
+                      << log_line("07:00", "R1", "dora");
+  const std::string out = ask("R1").out;
+  EXPECT_THAT(out, HasSubstr("operator"));
+  EXPECT_THAT(out,
+              HasSubstr(", in the put log's files, from 1970-01-01T00:01:00.000000000Z on:\n"));
+  const std::string older = out.substr(out.find("the put log's files"));
+  EXPECT_LT(older.find("cid"), older.find("ann")) << "the latest first";
+  EXPECT_EQ(older.find("ann"), older.rfind("ann")) << "her last put to this name";
+  EXPECT_THAT(older, Not(AnyOf(HasSubstr("bob"), HasSubstr("dora"))));
+  EXPECT_THAT(ask("R1", "--limit=1").out, Not(HasSubstr("ann")));
+  EXPECT_THAT(ask("R3").out, HasSubstr(": none in the put log's files, from 1970"));
+}
 
 TEST_F(WhoWroteServer, AsksWithAnyNameAndPrints) {
   const CommandResult result = ask("A b+c&d=e%41.VAL{\"x\":1}");
