@@ -85,11 +85,12 @@ struct ActiveRecord {
 
 // SEVR and PACT of all records, seen at about the same moment.
 struct RecordStatesSample {
-  double time_seconds = 0;                       // time of day when the look at them began
-  std::array<std::uint64_t, 4> by_severity{};    // NO_ALARM, MINOR, MAJOR, INVALID
-  std::uint64_t in_flight = 0;                   // records that are active (PACT)
-  std::uint64_t stuck = 0;                       // of those, the ones that are too long
-  std::vector<ActiveRecord> longest_stuck = {};  // the longest first, a limited number
+  double time_seconds = 0;                         // time of day when the look at them began
+  std::array<std::uint64_t, 4> by_severity{};      // NO_ALARM, MINOR, MAJOR, INVALID
+  std::uint64_t in_flight = 0;                     // records that are active (PACT)
+  std::uint64_t stuck = 0;                         // of those, the ones that are too long
+  std::vector<ActiveRecord> longest_stuck = {};    // the longest first, a limited number
+  std::vector<ActiveRecord> longest_waiting = {};  // as long, but by right: for their own delay
   // Active for as long, and never processed: left so by iocInit, for want of a device.
   std::uint64_t never_processed = 0;
   std::vector<std::uint32_t> some_never_processed = {};  // indices, a limited number
@@ -144,6 +145,11 @@ struct LinkField {
   std::uint16_t offset = 0, size = 0;  // bytes, within the record
 };
 
+// Seconds that a record waits before it completes: a double or a float.
+struct DelayField {
+  std::uint16_t offset = 0, size = 0;  // bytes, within the record
+};
+
 struct Database {
   std::vector<std::string> types;
   std::vector<RecordIdentity> records;
@@ -152,7 +158,8 @@ struct Database {
   std::vector<std::string> scan_periods = {};
   // Records of each type, where `records` are not all of them, or groups; else empty.
   std::vector<std::uint64_t> type_totals = {};
-  std::vector<std::vector<LinkField>> link_fields = {};  // of each type
+  std::vector<std::vector<LinkField>> link_fields = {};    // of each type
+  std::vector<std::vector<DelayField>> delay_fields = {};  // of each type
 };
 
 struct IocFacts {

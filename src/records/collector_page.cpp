@@ -254,6 +254,7 @@ void RecordsCollector::status(exposition::StatusPage& page) {
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "processed/s"});
   page.tables.push_back(busy_.look(reading.iocs, Clock::now()));
   page.tables.push_back(stuck_table(reading.iocs));
+  page.tables.push_back(waiting_table(reading.iocs));
   page.tables.push_back(down_links_table(reading.iocs));
   std::ranges::move(reading.notes, std::back_inserter(page.notes));
   page.self.add(reading.self);

@@ -20,7 +20,7 @@ QUEUE_SIZE, ONCE_SIZE = 2000, 1000
 
 
 def database() -> str:
-    """2 records scanned at 0.1 s, 3 in minor and 5 in major alarm, 2 never processed, 1 slow."""
+    """2 records scanned at 0.1 s, 3 in minor and 5 in major alarm, 2 never processed, 2 that wait for their own delay, 1 that hangs."""
     alarm = 'field(CALC,"7") field(HIGH,"5") field(HIHI,"99") field(PINI,"YES")'
     lines = [f'record(calc,"M:fast{i}"){{field(SCAN,".1 second") field(CALC,"VAL+1")}}'
              for i in range(2)]
@@ -28,11 +28,13 @@ def database() -> str:
     lines += [f'record(calc,"M:minor{i}"){{{alarm} field(HSV,"MINOR")}}' for i in range(3)]
     lines += [f'record(calc,"M:major{i}"){{{alarm} field(HSV,"MAJOR")}}' for i in range(5)]
     lines += [f'record(calc,"M:never{i}"){{field(CALC,"1")}}' for i in range(2)]
-    lines += ['record(calcout,"M:slow"){field(CALC,"VAL+1") field(ODLY,"1000")}']
+    lines += ['record(calcout,"M:slow"){field(CALC,"VAL+1") field(ODLY,"1000")}',
+              'record(seq,"M:steps"){field(DLY1,"1000") field(DO1,"1") field(LNK1,"M:never0")}',
+              'record(sub,"M:hung"){field(SNAM,"busy")}']
     return "\n".join(lines) + "\n"
 
 
-EXPECTED = {"no_alarm": 3, "minor": 3, "major": 5, "invalid": 3}
+EXPECTED = {"no_alarm": 3, "minor": 3, "major": 5, "invalid": 5}
 
 
 @pytest.fixture
@@ -83,20 +85,22 @@ def check_scan_lists_and_states_of_records(ioc, exporter):
     assert abs(time.time() - sampled) < 60
     assert "Stuck records" not in page(exporter)
 
-    ioc.process_once("M:slow")
-    exporter.wait_scrape(lambda s: s.value("epics_ioc_records_stuck", ioc=ioc.name) == 1,
-                         "the slow record is stuck")
-    wait_until(lambda: exporter.scrape().value("epics_ioc_records_in_flight", ioc=ioc.name) == 1,
-               "only the slow record is in flight")
-    text = page(exporter)
-    assert "Stuck records" in text and "M:slow" in text
+    waiting = ("M:slow", "M:steps")
+    for record in (*waiting, "M:hung"):
+        ioc.process_once(record)
+    counts = lambda s: [s.value(f"epics_ioc_records_{name}", ioc=ioc.name) for name in ("in_flight", "stuck")]
+    exporter.wait_scrape(lambda s: counts(s) == [3, 1], "one record is stuck, two wait for their own delays")
+    wait_until(lambda: "Waiting records" in page(exporter), "they are told")
+    stuck, _, rest = page(exporter).partition("Waiting records")
+    assert "Stuck records" in stuck and "M:hung" in stuck.partition("Stuck records")[2]
+    assert all(record in rest and record not in stuck.partition("Stuck records")[2] for record in waiting)
 
 
 @pytest.mark.outer_bases
 def test_active_since_iocinit(start_ioc, start_exporter, base):
     """A sub record without SNAM is left active by iocInit, as records of device support without a device are."""
     broken = "".join(f'record(sub,"M:broken{i}"){{}}\n' for i in range(7))
-    ioc = start_ioc(f"memory-broken-{base}", database() + broken, base=base)
+    ioc = start_ioc(f"memory-broken-{base}", database() + broken, base=base, lib_dir=env.base_dir(base) / "lib")
     exporter = start_exporter("--records.stuck-after=300ms", sees=[ioc])
 
     def counts(scrape):
@@ -105,17 +109,17 @@ def test_active_since_iocinit(start_ioc, start_exporter, base):
     text = page(exporter)
     assert "active and have never completed a processing: M:broken0, M:broken1, M:broken2, M:broken3, M:broken4 and 2 more" in text
     assert "Stuck records" not in text
-    ioc.process_once("M:slow")
-    exporter.wait_scrape(lambda s: counts(s) == [7, 1, 8], "the slow record is stuck")
+    ioc.process_once("M:hung")
+    exporter.wait_scrape(lambda s: counts(s) == [7, 1, 8], "a record is stuck")
 
 
 def test_a_stop_ends_nothing(start_ioc, start_exporter):
     """While it is stopped, by a debugger or for a snapshot, its last values stand; a record that is stuck goes on to be."""
-    ioc = start_ioc("memory-held", database())
+    ioc = start_ioc("memory-held", database(), lib_dir=env.base_dir(env.PYTHON_BASE) / "lib")
     exporter = start_exporter("--records.stuck-after=3s", sees=[ioc])
     values = lambda scrape: [scrape.value(f"epics_ioc_records_{name}", ioc=ioc.name) for name in ("stuck", "in_flight")]
-    ioc.process_once("M:slow")
-    exporter.wait_scrape(lambda s: values(s) == [1, 1], "the slow record is stuck")
+    ioc.process_once("M:hung")
+    exporter.wait_scrape(lambda s: values(s) == [1, 1], "a record is stuck")
     os.kill(ioc.pid, signal.SIGSTOP)
     stopped = exporter.wait_scrape(lambda s: "left alone: " in page(exporter), "it is seen to be stopped")
     assert values(stopped) == [1, 1] and values(exporter.scrape()) == [1, 1]

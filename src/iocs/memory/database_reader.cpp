@@ -37,6 +37,9 @@ class Reader {
       auto links = read_link_fields(memory_, type);
       if (!links) return std::move(links).error();
       database->link_fields.push_back(std::move(*links));
+      auto delays = read_delay_fields(memory_, type);
+      if (!delays) return std::move(delays).error();
+      database->delay_fields.push_back(std::move(*delays));
       if (type.raw.rec_list.first != 0 && !lists_.insert(type.raw.rec_list.first).second)
         return error_in_words("record list of type " + type.name + ": it is another type's");
       done = read_records(memory_, type, index, database->records, aliases);

@@ -50,6 +50,29 @@ std::array<WantedField, 14> wanted_fields(CommonFields& fields) {
            {"SDIS", kAnySize, &fields.sdis}}};
 }
 
+struct DescribedField {
+  layout::DbFldDes raw;
+  std::string name;
+};
+
+Result<DescribedField> read_field(Memory& memory, const RecordType& type, std::int16_t index,
+                                  const std::string& what) {
+  const auto pointer = read_struct<std::uint64_t>(
+      memory, type.raw.fld_des + 8u * static_cast<unsigned>(index), what);
+  if (!pointer) return pointer.error();
+  const auto raw = read_struct<layout::DbFldDes>(memory, *pointer, what);
+  if (!raw) return raw.error();
+  auto name = read_name(memory, raw->name, 64, what);
+  if (!name) return std::move(name).error();
+  return DescribedField{*raw, std::move(*name)};
+}
+
+// ODLY of calcout and the like; DLY0 to DLYF of seq.
+bool is_delay(std::string_view name, std::int16_t size) {
+  const bool named = name == "ODLY" || (name.starts_with("DLY") && name.size() <= 4);
+  return named && (size == sizeof(double) || size == sizeof(float));
+}
+
 std::string announced(const std::string& what, std::int32_t walked, std::int32_t count) {
   return what + ": " + std::to_string(walked) + " nodes walked, " + std::to_string(count) +
          " announced";
@@ -128,22 +151,18 @@ Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const Rec
   if (type.raw.rec_size == 0) return std::optional<CommonFields>();
   std::size_t found = 0;
   for (std::int16_t i = 0; i < type.raw.no_fields && found < wanted.size(); ++i) {
-    const auto pointer =
-        read_struct<std::uint64_t>(memory, type.raw.fld_des + 8u * static_cast<unsigned>(i), what);
-    if (!pointer) return pointer.error();
-    const auto field = read_struct<layout::DbFldDes>(memory, *pointer, what);
+    const auto field = read_field(memory, type, i, what);
     if (!field) return field.error();
-    const auto name = read_name(memory, field->name, 64, what);
-    if (!name) return name.error();
-    const auto want = std::ranges::find(wanted, std::string_view(*name), &WantedField::name);
+    const layout::DbFldDes& raw = field->raw;
+    const auto want = std::ranges::find(wanted, std::string_view(field->name), &WantedField::name);
     if (want == wanted.end() || *want->offset != 0) continue;
-    if (field->offset == 0) return std::optional<CommonFields>();
-    const bool right_size = want->size == kAnySize ? field->size > 0 : field->size == want->size;
-    if (!right_size || field->offset + field->size > type.raw.rec_size)
-      return error_in_words(what + ": " + *name + " has " + std::to_string(field->size) +
-                            " bytes at " + std::to_string(field->offset) + " of " +
+    if (raw.offset == 0) return std::optional<CommonFields>();
+    const bool right_size = want->size == kAnySize ? raw.size > 0 : raw.size == want->size;
+    if (!right_size || raw.offset + raw.size > type.raw.rec_size)
+      return error_in_words(what + ": " + field->name + " has " + std::to_string(raw.size) +
+                            " bytes at " + std::to_string(raw.offset) + " of " +
                             std::to_string(type.raw.rec_size));
-    *want->offset = field->offset;
+    *want->offset = raw.offset;
     ++found;
   }
   for (const WantedField& want : wanted)
@@ -165,21 +184,30 @@ Result<std::vector<LinkField>> read_link_fields(Memory& memory, const RecordType
     if (!index) return index.error();
     if (*index < 0 || *index >= type.raw.no_fields)
       return error_in_words(what + ": field " + std::to_string(*index));
-    const auto pointer = read_struct<std::uint64_t>(
-        memory, type.raw.fld_des + 8u * static_cast<unsigned>(*index), what);
-    if (!pointer) return pointer.error();
-    const auto field = read_struct<layout::DbFldDes>(memory, *pointer, what);
-    if (!field) return field.error();
-    if (field->offset == 0) return std::vector<LinkField>();
-    auto name = read_name(memory, field->name, 64, what);
-    if (!name) return std::move(name).error();
-    if (field->size <= 0 || field->offset < end || field->offset + field->size > type.raw.rec_size)
-      return error_in_words(what + ": " + *name + " has " + std::to_string(field->size) +
-                            " bytes at " + std::to_string(field->offset));
-    end = field->offset + field->size;
-    links.push_back({std::move(*name), field->offset, static_cast<std::uint16_t>(field->size)});
+    auto field = read_field(memory, type, *index, what);
+    if (!field) return std::move(field).error();
+    const layout::DbFldDes& raw = field->raw;
+    if (raw.offset == 0) return std::vector<LinkField>();
+    if (raw.size <= 0 || raw.offset < end || raw.offset + raw.size > type.raw.rec_size)
+      return error_in_words(what + ": " + field->name + " has " + std::to_string(raw.size) +
+                            " bytes at " + std::to_string(raw.offset));
+    end = raw.offset + raw.size;
+    links.push_back({std::move(field->name), raw.offset, static_cast<std::uint16_t>(raw.size)});
   }
   return links;
+}
+
+Result<std::vector<DelayField>> read_delay_fields(Memory& memory, const RecordType& type) {
+  std::vector<DelayField> delays;
+  for (std::int16_t i = 0; i < type.raw.no_fields && type.raw.rec_list.first != 0; ++i) {
+    const auto field = read_field(memory, type, i, "fields of record type " + type.name);
+    if (!field) return field.error();
+    const layout::DbFldDes& raw = field->raw;
+    if (is_delay(field->name, raw.size) && raw.offset > 0 &&
+        raw.offset + raw.size <= type.raw.rec_size)
+      delays.push_back({raw.offset, static_cast<std::uint16_t>(raw.size)});
+  }
+  return delays;
 }
 
 Result<void> read_records(Memory& memory, const RecordType& type, std::uint32_t type_index,

@@ -44,6 +44,9 @@ Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const Rec
 // The fields that are links; none while the type's record support has not registered.
 Result<std::vector<LinkField>> read_link_fields(Memory& memory, const RecordType& type);
 
+// The fields by which a record waits before it completes; none for a type without records.
+Result<std::vector<DelayField>> read_delay_fields(Memory& memory, const RecordType& type);
+
 // A node of a record list that is an alias: addresses of its name and of its record.
 struct AliasNode {
   std::uint64_t name = 0;

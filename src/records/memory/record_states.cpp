@@ -18,6 +18,13 @@ T field(const std::byte* record, std::size_t offset) {
   return value;
 }
 
+template <class T>
+Result<double> seconds_at(iocs::Memory& memory, std::uint64_t address) {
+  const auto value = memory.value<T>(address);
+  if (!value) return value.error();
+  return *value > 0 ? static_cast<double>(*value) : 0.0;  // NaN is none
+}
+
 }  // namespace
 
 RecordStates::RecordStates(std::shared_ptr<const Database> database,
@@ -85,10 +92,38 @@ Result<void> RecordStates::note_activities(iocs::Memory& memory,
       const auto time = field<std::uint64_t>(bytes.data(), k * sizeof(std::uint64_t));
       const auto before = done_.active.find(active[i]);
       const bool same = before != done_.active.end() && before->second.time == time;
-      pass_->active[active[i]] = same ? before->second : Activity{time, {}, now};
+      Activity& activity = pass_->active[active[i]];
+      activity = same ? before->second : Activity{time, {}, now};
+      if (now - activity.since < stuck_after_) continue;
+      auto delay = read_delay(memory, database_->records[active[i]]);
+      if (!delay) return std::move(delay).error();
+      activity.delay = *delay;
     }
   }
   return {};
+}
+
+// The sum of all: a seq waits for one after the other.
+Result<double> RecordStates::read_delay(iocs::Memory& memory, const RecordIdentity& record) const {
+  double sum = 0;
+  if (record.type >= database_->delay_fields.size()) return sum;
+  for (const DelayField& field : database_->delay_fields[record.type]) {
+    const std::uint64_t address = record.address + field.offset;
+    const auto seconds = field.size == sizeof(float) ? seconds_at<float>(memory, address)
+                                                     : seconds_at<double>(memory, address);
+    if (!seconds) return seconds.error();
+    sum += *seconds;
+  }
+  return sum;
+}
+
+bool RecordStates::waits(const RecordIdentity& record, const Activity& activity,
+                         double seconds) const {
+  const std::string_view type = database_->types.size() > record.type
+                                    ? std::string_view(database_->types[record.type])
+                                    : std::string_view();
+  return type == "sscan" || type == "busy" ||
+         seconds < std::chrono::duration<double>(stuck_after_).count() + activity.delay;
 }
 
 void RecordStates::take_counts(std::span<const RecordSample> counts, Clock::time_point now) {
@@ -113,35 +148,42 @@ std::optional<RecordStatesSample> RecordStates::sample() const {
   for (const auto& [index, activity] : done_.active) {
     const auto span = std::max(done_.began - activity.since, Clock::duration::zero());
     if (span < stuck_after_) continue;
+    const ActiveRecord active{index, std::chrono::duration<double>(span).count()};
+    if (waits(database_->records[index], activity, active.seconds)) {
+      sample.longest_waiting.push_back(active);
+      continue;
+    }
     if (activity.time == 0 && activity.count.value_or(0) == 0) {
       sample.some_never_processed.push_back(index);
       continue;
     }
-    sample.longest_stuck.push_back({index, std::chrono::duration<double>(span).count()});
+    sample.longest_stuck.push_back(active);
   }
   sample.stuck = sample.longest_stuck.size();
   sample.never_processed = sample.some_never_processed.size();
   std::ranges::sort(sample.some_never_processed);
   if (sample.never_processed > kMostTold) sample.some_never_processed.resize(kMostTold);
-  std::ranges::sort(sample.longest_stuck, [](const ActiveRecord& a, const ActiveRecord& b) {
-    return std::pair(-a.seconds, a.record) < std::pair(-b.seconds, b.record);
-  });
-  if (sample.longest_stuck.size() > kMostTold) sample.longest_stuck.resize(kMostTold);
+  for (auto* const longest : {&sample.longest_stuck, &sample.longest_waiting}) {
+    std::ranges::sort(*longest, [](const ActiveRecord& a, const ActiveRecord& b) {
+      return std::pair(-a.seconds, a.record) < std::pair(-b.seconds, b.record);
+    });
+    if (longest->size() > kMostTold) longest->resize(kMostTold);
+  }
   return sample;
 }
 
-exposition::StatusTable stuck_table(const std::vector<IocSample>& iocs) {
-  exposition::StatusTable table;
-  table.title = "Stuck records";
-  table.note = "Records that are active (PACT) for longer than --records.stuck-after.";
+namespace {
+
+// The longest of all IOCs.
+void add_rows(const std::vector<IocSample>& iocs,
+              std::vector<ActiveRecord> RecordStatesSample::*records,
+              exposition::StatusTable& table) {
   table.columns = {
       {"IOC", false}, {"record", false}, {"type", false}, {"active for at least", true}};
-  std::uint64_t stuck = 0;
   std::vector<std::pair<const IocSample*, const ActiveRecord*>> longest;
   for (const IocSample& ioc : iocs) {
     if (!ioc.up || !ioc.database || !ioc.memory || !ioc.memory->records) continue;
-    stuck += ioc.memory->records->stuck;
-    for (const ActiveRecord& record : ioc.memory->records->longest_stuck)
+    for (const ActiveRecord& record : (*ioc.memory->records).*records)
       if (record.record < ioc.database->records.size()) longest.emplace_back(&ioc, &record);
   }
   std::ranges::stable_sort(longest, std::greater<>(),
@@ -155,9 +197,32 @@ exposition::StatusTable stuck_table(const std::vector<IocSample>& iocs) {
                               : std::string(),
                           span_text(active->seconds)});
   }
+}
+
+}  // namespace
+
+exposition::StatusTable stuck_table(const std::vector<IocSample>& iocs) {
+  exposition::StatusTable table;
+  table.title = "Stuck records";
+  table.note = "Records that are active (PACT) for longer than --records.stuck-after.";
+  add_rows(iocs, &RecordStatesSample::longest_stuck, table);
+  std::uint64_t stuck = 0;
+  for (const IocSample& ioc : iocs)
+    if (ioc.up && ioc.database && ioc.memory && ioc.memory->records)
+      stuck += ioc.memory->records->stuck;
   if (stuck > table.rows.size())
     table.rest = "And " + std::to_string(stuck - table.rows.size()) +
                  " more: epics_ioc_records_stuck on the page of the metrics counts them.";
+  return table;
+}
+
+exposition::StatusTable waiting_table(const std::vector<IocSample>& iocs) {
+  exposition::StatusTable table;
+  table.title = "Waiting records";
+  table.note =
+      "Records that are active for as long, but by right: sscan, busy, and those whose own delay "
+      "(ODLY, DLY1 and so on) is not over.";
+  add_rows(iocs, &RecordStatesSample::longest_waiting, table);
   return table;
 }
 

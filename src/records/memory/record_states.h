@@ -5,6 +5,9 @@
 // is TIME, which a completion sets, and how often the record was processed. So the spans are lower
 // bounds: they begin when a look first saw the activity.
 //
+// One that waits by right is not stuck: until its own delays are over (calcout, seq), or its scan
+// (sscan) or what it stands for (busy) ends.
+//
 // One whose TIME was never set, and that was not seen to process, is active since iocInit: device
 // support leaves PACT set where its device, or its asyn port, does not exist.
 #pragma once
@@ -54,6 +57,7 @@ class RecordStates {
     std::uint64_t time = 0;              // the record's TIME, as its bytes
     std::optional<std::uint64_t> count;  // of processings, once it was told
     Clock::time_point since;
+    double delay = 0;  // its own, in seconds; once it is active for too long without
   };
   using Activities = std::unordered_map<std::uint32_t, Activity>;  // by the record's index
   struct Pass {
@@ -67,6 +71,8 @@ class RecordStates {
   Result<std::size_t> look_at_some(iocs::Memory& memory);
   Result<void> note_activities(iocs::Memory& memory, std::span<const std::uint32_t> active,
                                Clock::time_point now);
+  Result<double> read_delay(iocs::Memory& memory, const RecordIdentity& record) const;
+  bool waits(const RecordIdentity& record, const Activity& activity, double seconds) const;
 
   std::shared_ptr<const Database> database_;
   iocs::FieldOffsets offsets_;
@@ -78,10 +84,12 @@ class RecordStates {
   bool ever_done_ = false;
 };
 
-// The page's table of stuck records: what hangs on a device that does not answer. Pure.
+// The page's tables of stuck records, which hang on a device that does not answer, and of those
+// that wait by right. Pure.
 
 inline constexpr std::size_t kStuckShown = 100;
 
 exposition::StatusTable stuck_table(const std::vector<IocSample>& iocs);
+exposition::StatusTable waiting_table(const std::vector<IocSample>& iocs);
 
 }  // namespace ioc_exporter::records

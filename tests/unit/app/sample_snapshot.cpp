@@ -17,7 +17,7 @@ std::shared_ptr<const IocMemorySample> sample_memory() {
   memory->scan_lists = {{"0.1", 23, 5}, {"10", 7, {}}};
   memory->queues = {{"low", 3, 2000, 17, 2}, {"once", 1, 1000, {}, {}}};
   memory->suspended_threads = {"cbLow"};
-  memory->records = {1790000400.5, {1, 0, 2, 0}, 2, 1, {{0, 61.5}}, 2, {1}};
+  memory->records = {1790000400.5, {1, 0, 2, 0}, 2, 1, {{0, 61.5}}, {}, 2, {1}};
   memory->ca_links = CaLinksSample{9, 1, 4, 17, {{1, "INPA", "VAC:Pressure", 1790000300.5, true}}};
   return memory;
 }

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <limits>
+#include <set>
 
 #include "support/value_of.h"
 #include "unit/iocs/database_image.h"
@@ -32,7 +34,7 @@ class RecordStatesTest : public testing::Test {
 
   // Records with severities 0, 1, 2, 3, 0, ...; none is active.
   RecordStates states(std::size_t count, std::chrono::milliseconds stuck_after = 1h) {
-    auto database = std::make_shared<Database>();
+    database_ = std::make_shared<Database>();
     for (std::size_t i = 0; i < count; ++i) {
       RecordImage& image = images_.emplace_back();
       std::memset(static_cast<void*>(&image), 0, sizeof image);
@@ -40,9 +42,9 @@ class RecordStatesTest : public testing::Test {
       put(i, kTimeAt, std::uint64_t{1});
       std::string name = "R";
       name += std::to_string(i);
-      database->records.push_back({address_of(&image), std::move(name), 0});
+      database_->records.push_back({address_of(&image), std::move(name), 0});
     }
-    return RecordStates(std::move(database), offsets_, stuck_after);
+    return RecordStates(database_, offsets_, stuck_after);
   }
 
   template <class T>
@@ -62,6 +64,7 @@ class RecordStatesTest : public testing::Test {
 
   std::unique_ptr<iocs::ProcMemory> memory_;
   iocs::FieldOffsets offsets_;
+  std::shared_ptr<Database> database_;  // of the last states()
   std::deque<RecordImage> images_;
 };
 
@@ -129,6 +132,30 @@ TEST_F(RecordStatesTest, ARecordThatWasProcessedAgainIsActiveAnew) {
   EXPECT_GT(sample.longest_stuck[0].seconds, 0);
   EXPECT_EQ(sample.longest_stuck[1].seconds, 0) << "since a time that is to come";
   EXPECT_EQ(sample.longest_stuck[2].seconds, 0);
+}
+
+TEST_F(RecordStatesTest, OneThatWaitsByRightIsNotStuck) {
+  RecordStates all = states(5, 0ms);
+  constexpr std::uint16_t kDoubleAt = 240, kFloatAt = 248;
+  database_->types = {"calcout", "sscan", "ai"};
+  database_->delay_fields = {{{kDoubleAt, 8}, {kFloatAt, 4}}, {}, {}};
+  database_->records[3].type = 1;
+  database_->records[4].type = 2;
+  put(0, kDoubleAt, 3600.0);
+  put(1, kFloatAt, 3600.0f);
+  for (std::size_t i = 0; i < 5; ++i) set_active(i, true);
+  const auto records_of = [](const std::vector<ActiveRecord>& active) {
+    std::set<std::uint32_t> records;
+    for (const ActiveRecord& one : active) records.insert(one.record);
+    return records;
+  };
+  auto sample = look(all);
+  EXPECT_THAT(records_of(sample.longest_waiting), ElementsAre(0, 1, 3));
+  EXPECT_THAT(records_of(sample.longest_stuck), ElementsAre(2, 4));
+  put(0, kDoubleAt, std::numeric_limits<double>::quiet_NaN());
+  sample = look(all);
+  EXPECT_THAT(records_of(sample.longest_waiting), ElementsAre(1, 3));
+  EXPECT_EQ(sample.stuck, 3u);
 }
 
 TEST_F(RecordStatesTest, OneThatNeverProcessedIsNotStuck) {
