@@ -20,7 +20,7 @@ constexpr const char* kPolicyHelp = R"help(NAME
 SYNOPSIS
   ioc_exporter policy test FILE [--pv=PV] [--user=USER] [--host=HOST] [--client=ADDRESS]
                                 [--op=write|write_notify] [--inside]
-  ioc_exporter policy learn [--url=URL] [--from=URL|FILE] [--by=user|client]
+  ioc_exporter policy learn [--url=URL] [--from=URL|FILE] [--by=user|client] [--patterns]
 
 DESCRIPTION
   test   Judges a put by the policy in the configuration file FILE: says which rule decides, and why
@@ -30,10 +30,13 @@ DESCRIPTION
            --inside  a write inside the IOC: --user is the record or the thread that writes
 
   learn  Prints a policy that expects all puts that an exporter has seen since its start, for a
-         person to read and edit. It is a whole configuration file, and passes --config.check.
+         person to read and edit. It is a whole configuration file, and passes --config.check. Puts
+         that the exporter's policy forbids are listed, and not proposed.
            --from    the URL of its metrics, or a file with one scrape of them in text format, in
                      place of --url
            --by      a rule for each user (the default), or for each user, host and address
+           --patterns  one pattern for three names or more that differ only in their numbers, with
+                     the records that it adds; a network for five addresses or more of a /24
 
   Needs no root. docs/policy.md explains the policy's keys.
 

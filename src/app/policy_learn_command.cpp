@@ -42,16 +42,25 @@ Result<std::string> read_scrape(const CommandLine& line, const std::string& from
   return std::move(fetched->body);
 }
 
-// The proposal must be a policy, and expect the puts from which it was made.
+// The proposal must be a policy, expect the puts from which it was made, and none that is
+// forbidden.
 Result<void> verify(const std::string& proposal, const std::vector<policy::SeenPut>& puts) {
   const auto read = parse_config(proposal, "the proposal");
   if (!read) return read.error();
   if (!read->policy) return error_in_words("the proposal has no policy");
   const policy::Policy policy(*read->policy);
-  for (const policy::SeenPut& put : puts)
-    if (!is_left_out(put) && policy.action(policy.decide({put.pv, put.user, put.host, put.client,
-                                                          put.op})) != policy::Action::expect)
+  for (const policy::SeenPut& put : puts) {
+    if (is_left_out(put)) continue;
+    const bool expects =
+        policy.action(policy.decide({put.pv, put.user, put.host, put.client, put.op})) ==
+        policy::Action::expect;
+    if (expects && !put.forbidden_by.empty())
+      return error_in_words("a rule for user " + put.user +
+                            " from all his hosts would expect a put to " + put.pv +
+                            ", which is forbidden to one of them: try --by=client");
+    if (!expects && put.forbidden_by.empty())
       return error_in_words("the proposal does not expect a put to " + put.pv);
+  }
   return {};
 }
 
@@ -62,8 +71,8 @@ CommandResult policy_learn_command(int count, const char* const* arguments) {
   const auto usage = [&start](const std::string& what) {
     return CommandResult{kUsage, "", start + what + " (see ioc_exporter policy --help)\n"};
   };
-  const auto line =
-      parse_command(with_exporter_options({{{"from", ""}, {"by", "user"}}, {}}), count, arguments);
+  const auto line = parse_command(
+      with_exporter_options({{{"from", ""}, {"by", "user"}}, {"patterns"}}), count, arguments);
   if (!line) return usage(line.error().message());
   if (!line->words.empty()) return usage("unexpected argument \"" + line->words.front() + "\"");
   const std::string& by = line->values.at("by");
@@ -73,12 +82,13 @@ CommandResult policy_learn_command(int count, const char* const* arguments) {
 
   const auto scrape = read_scrape(*line, from);
   if (!scrape) return {kLearnFailed, "", start + scrape.error().message() + "\n"};
-  const auto puts = policy::read_seen_puts(*scrape);
-  if (!puts) return {kLearnFailed, "", start + from + ": " + puts.error().message() + "\n"};
-  const std::string proposal =
-      policy::propose(*puts, by == "user" ? policy::LearnBy::user : policy::LearnBy::client,
-                      from + ", " + local_time(now_seconds()));
-  if (const auto valid = verify(proposal, *puts); !valid)
+  const auto seen = policy::read_seen_puts(*scrape);
+  if (!seen) return {kLearnFailed, "", start + from + ": " + seen.error().message() + "\n"};
+  const std::string proposal = policy::propose(
+      *seen, by == "user" ? policy::LearnBy::user : policy::LearnBy::client,
+      line->given.contains("patterns") ? policy::Widen::patterns : policy::Widen::no,
+      from + ", " + local_time(now_seconds()));
+  if (const auto valid = verify(proposal, seen->puts); !valid)
     return {kLearnFailed, "", start + valid.error().message() + "\n"};
   return {0, proposal, ""};
 }

@@ -146,6 +146,32 @@ TEST_F(PolicyCommand, LearnProposesAPolicyThatExpectsAllSeenPuts) {
   }
 }
 
+TEST_F(PolicyCommand, LearnProposesNothingThatIsForbidden) {
+  const std::string page = write(
+      "policy_forbidden.txt",
+      "epics_puts_total{pv=\"A\",client=\"10.0.0.7\",user=\"op\",client_host=\"c1\",op=\"write\"} "
+      "1\n"
+      "epics_puts_total{pv=\"B\",client=\"10.0.0.8\",user=\"op\",client_host=\"c2\",op=\"write\"} "
+      "1\n"
+      "epics_puts_total{pv=\"A\",client=\"10.0.0.8\",user=\"op\",client_host=\"c2\",op=\"write\"} "
+      "1\n"
+      "epics_unexpected_puts_total{pv=\"A\",client=\"10.0.0.8\",user=\"op\",client_host=\"c2\","
+      "rule=\"r\",action=\"forbidden\"} 1\n");
+  const std::string from = "--from=" + page;
+  const CommandResult both = run({"learn", from.c_str()});
+  EXPECT_EQ(both.status, 1);
+  EXPECT_THAT(both.err, HasSubstr("try --by=client"));
+  const CommandResult learned = run({"learn", from.c_str(), "--by=client"});
+  ASSERT_EQ(learned.status, 0) << learned.err;
+  const std::string proposal = write("policy_proposal.yml", learned.out);
+  EXPECT_EQ(run({"test", proposal.c_str(), "--pv=A", "--user=op", "--host=c2", "--client=10.0.0.8"})
+                .status,
+            3);
+  EXPECT_EQ(run({"test", proposal.c_str(), "--pv=B", "--user=op", "--host=c2", "--client=10.0.0.8"})
+                .status,
+            0);
+}
+
 TEST_F(PolicyCommand, LearnNamesAnUnreadableSource) {
   EXPECT_EQ(run({"learn", "--from=/nowhere/scrape"}).status, 1);
   const std::string scrape = "--from=" + write("policy_empty.txt", "up 1\n");

@@ -49,10 +49,15 @@ SeenPut put(std::string pv, std::string user = "op", std::string client = "10.0.
   return {std::move(pv), std::move(client), std::move(user), "console1", PutOp::write, count};
 }
 
+std::string proposed(std::vector<SeenPut> puts, LearnBy by = LearnBy::user, Widen widen = Widen::no,
+                     std::set<std::string> records = {}, const std::string& source = "x") {
+  return propose({std::move(puts), std::move(records)}, by, widen, source);
+}
+
 TEST(Learn, ProposesARuleForEachUser) {
-  EXPECT_EQ(propose({put("SR:Q1", "op", "10.0.0.7", 5), put("SR:Q1.VAL", "op", "10.0.0.8", 2),
-                     put("SR:B1.DRVH"), put("IOC:fb", "feed.back", "2001:db8::1", 100)},
-                    LearnBy::user, "a\nscrape"),
+  EXPECT_EQ(proposed({put("SR:Q1", "op", "10.0.0.7", 5), put("SR:Q1.VAL", "op", "10.0.0.8", 2),
+                      put("SR:B1.DRVH"), put("IOC:fb", "feed.back", "2001:db8::1", 100)},
+                     LearnBy::user, Widen::no, {}, "a\nscrape"),
             R"(# Proposed by ioc_exporter policy learn, from a?scrape.
 # It expects all that was seen there, the bad with the good: read each rule, take out what
 # should not be, and widen what is too narrow. ioc_exporter policy test tries it out.
@@ -79,49 +84,88 @@ policy:
 )");
 }
 
-TEST(Learn, NamesThatDifferInTheirNumbersBecomeOnePattern) {
-  const std::string text =
-      propose({put("SR:C1:Q1:Set"), put("SR:C1:Q2:Set"), put("SR:C1:Q13:Set", "op", "10.0.0.7", 5),
-               put("SR:C1:B1:Set"), put("SR:C1:B2:Set")},
-              LearnBy::user, "x");
-  EXPECT_THAT(text, HasSubstr("- 'SR:C1:Q[0-9]+:Set'  # 7 puts to 3 PVs\n"));
-  EXPECT_THAT(text, HasSubstr("- 'SR:C1:B1:Set'  # 1 put\n"));
-  EXPECT_THAT(text, HasSubstr("- 'SR:C1:B2:Set'  # 1 put\n"));
+TEST(Learn, WhatWasSeenIsListed) {
+  std::vector<SeenPut> puts;
+  for (int i = 1; i <= 10; ++i) {
+    std::string pv = "SR:M", client = "10.0.0.";
+    pv += std::to_string(i);
+    client += std::to_string(i);
+    puts.push_back(put(pv + ":I-SP", "op", client));
+  }
+  const std::string text = proposed(puts);
+  EXPECT_THAT(text, Not(HasSubstr("[0-9]")));
+  EXPECT_THAT(text, HasSubstr("- 'SR:M10:I-SP'  # 1 put\n"));
+  EXPECT_THAT(text, Not(HasSubstr("/24")));
+}
+
+TEST(Learn, APatternNamesThePvsThatItAdds) {
+  const std::vector<SeenPut> puts = {put("SR:C1:Q1:Set"), put("SR:C1:Q2:Set"),
+                                     put("SR:C1:Q13:Set", "op", "10.0.0.7", 5), put("SR:C1:B1:Set"),
+                                     put("SR:C1:B2:Set")};
+  const auto with = [&puts](std::set<std::string> records) {
+    return proposed(puts, LearnBy::user, Widen::patterns, std::move(records));
+  };
+  EXPECT_THAT(
+      with({"SR:C1:Q1:Set", "SR:C1:Q3:Set", "SR:C1:Q44:Set", "SR:C2:Q1:Set"}),
+      HasSubstr("- 'SR:C1:Q[0-9]+:Set'  # 7 puts to 3 PVs; adds SR:C1:Q3:Set, SR:C1:Q44:Set\n"));
+  EXPECT_THAT(with({"SR:C1:Q1:Set"}),
+              HasSubstr("to 3 PVs; adds none of the records on that page\n"));
+  EXPECT_THAT(with({}), HasSubstr("to 3 PVs; which others it adds is not known"));
+  EXPECT_THAT(with({}), HasSubstr("- 'SR:C1:B1:Set'  # 1 put\n"));
+  std::set<std::string> many;
+  for (int i = 100; i < 123; ++i) many.insert("SR:C1:Q" + std::to_string(i) + ":Set");
+  EXPECT_THAT(with(many), HasSubstr("SR:C1:Q119:Set and 3 more\n"));
+}
+
+TEST(Learn, WhatIsForbiddenIsListedAndNotProposed) {
+  std::vector<SeenPut> puts;
+  for (const char* pv : {"SR:Q1", "SR:Q2", "SR:Q3", "SR:Q4"}) puts.push_back(put(pv, "guest"));
+  puts.back().forbidden_by = "hands off";
+  puts.push_back(put("SR:X", "rogue"));
+  puts.back().forbidden_by = "hands off";
+  const std::string text = proposed(puts, LearnBy::user, Widen::patterns);
+  EXPECT_THAT(
+      text,
+      HasSubstr("# Forbidden by the policy in force, so not proposed:\n"
+                "#   1 put of guest@console1 (10\\.0\\.0\\.7) to SR:Q4, by rule hands off\n"));
+  EXPECT_THAT(text, HasSubstr("- 'SR:Q3'  # 1 put\n"));
+  EXPECT_THAT(text, Not(HasSubstr("[0-9]"))) << "a pattern would allow it";
+  EXPECT_THAT(text, Not(HasSubstr("- 'SR:Q4'")));
+  EXPECT_THAT(text, Not(HasSubstr("users: ['rogue']")));
 }
 
 TEST(Learn, ManyAddressesBecomeTheirNetwork) {
   std::vector<SeenPut> puts = {put("A", "op", "10.0.1.1"), put("A", "op", "")};
   for (int i = 1; i <= 5; ++i) puts.push_back(put("A", "other", "10.0.0." + std::to_string(i)));
   puts.push_back(put("A", "other", "10.0.1.1"));
-  const std::string text = propose(puts, LearnBy::user, "x");
+  const std::string text = proposed(puts, LearnBy::user, Widen::patterns);
   EXPECT_THAT(text, HasSubstr("clients: ['10.0.0.0/24', '10.0.1.1']\n"));
   EXPECT_THAT(text, HasSubstr("# The address of one client was not known"));
 }
 
 TEST(Learn, KeepsClientsApartWhenAsked) {
   const std::vector<SeenPut> puts = {put("A", "op", "10.0.0.1"), put("B", "op", "10.0.0.2")};
-  const std::string text = propose(puts, LearnBy::client, "x");
+  const std::string text = proposed(puts, LearnBy::client);
   EXPECT_THAT(text, HasSubstr("- name: 'user-op'\n"));
   EXPECT_THAT(text, HasSubstr("- name: 'user-op.2'\n"));
-  EXPECT_THAT(propose(puts, LearnBy::user, "x"), Not(HasSubstr("op.2")));
+  EXPECT_THAT(proposed(puts), Not(HasSubstr("op.2")));
 }
 
 TEST(Learn, LeavesOutUnnamedPuts) {
-  const std::string text = propose(
-      {put("", "op", "10.0.0.7", 3), put("(other)", "op", "10.0.0.7", 4)}, LearnBy::user, "x");
+  const std::string text =
+      proposed({put("", "op", "10.0.0.7", 3), put("(other)", "op", "10.0.0.7", 4)});
   EXPECT_THAT(text, HasSubstr("# Left out: 7 puts whose PV or client is not known.\n"));
   EXPECT_THAT(text, HasSubstr("rules: []\n"));
 }
 
 TEST(Learn, HostileNamesAreQuoted) {
-  const std::string text =
-      propose({put("a'b: {\"x\"}\n\xff", "'\n- name: all\n  action: allow")}, LearnBy::user, "x");
+  const std::string text = proposed({put("a'b: {\"x\"}\n\xff", "'\n- name: all\n  action: allow")});
   EXPECT_THAT(text, HasSubstr(R"(users: ['''\x0A- name: all\x0A  action: allow'])"));
   EXPECT_THAT(text, HasSubstr(R"(- 'a''b: \{"x"\}\x0A\xFF'  # 1 put)"));
 }
 
 TEST(SeenPuts, ReadsTheirSeries) {
-  const auto puts = read_seen_puts(
+  const auto seen = read_seen_puts(
       "# HELP epics_puts_total Writes.\n"
       "# TYPE epics_puts_total counter\n"
       "epics_puts_total{ioc=\"a\",protocol=\"ca\",pv=\"SR:Q1\",client=\"10.0.0.7\",user=\"op\","
@@ -136,8 +180,15 @@ TEST(SeenPuts, ReadsTheirSeries) {
       "client_host="
       "\"c2\",op=\"put\"} 5\n"
       "epics_put_failures_total{pv=\"x\"} 2\n"
+      "epics_unexpected_puts_total{pv=\"SR:Q1.VAL\",client=\"10.0.0.7\",user=\"op\",client_host="
+      "\"c1\","
+      "rule=\"r\",action=\"forbidden\"} 2\n"
+      "epics_unexpected_puts_total{pv=\"SR:Q2\",client=\"10.0.0.8\",user=\"op\",client_host=\"c2\","
+      "rule=\"default\",action=\"unexpected\"} 2\n"
+      "epics_record_process_total{ioc=\"a\",record=\"SR:Q9\"} 5\n"
       "other{pv=\"x\"} 7");
-  ASSERT_TRUE(puts) << puts.error().message();
+  ASSERT_TRUE(seen) << seen.error().message();
+  const std::vector<SeenPut>* const puts = &seen->puts;
   ASSERT_EQ(puts->size(), 3u);
   EXPECT_EQ((*puts)[0].pv, "SR:Q1");
   EXPECT_EQ((*puts)[0].client, "10.0.0.7");
@@ -151,6 +202,9 @@ TEST(SeenPuts, ReadsTheirSeries) {
   EXPECT_EQ((*puts)[2].pv, "SR:Q2") << "by PV Access";
   EXPECT_EQ((*puts)[2].op, PutOp::write);
   EXPECT_EQ((*puts)[2].count, 5u);
+  EXPECT_EQ((*puts)[0].forbidden_by, "r") << "by its plain name";
+  EXPECT_EQ((*puts)[2].forbidden_by, "");
+  EXPECT_EQ(seen->records, std::set<std::string>{"SR:Q9"});
 }
 
 TEST(SeenPuts, ErrorsNameTheSource) {
