@@ -50,6 +50,8 @@ void add_facts(StatusPage& page) {
   for (const ProbeSample& probe : page.self.probes) problems += probe.loaded ? 0u : 1u;
   for (const auto& [reason, count] : page.self.drops) lost += count;
   problems += lost > 0 ? 1u : 0u;
+  problems += static_cast<std::uint64_t>(
+      std::ranges::count(page.facts, true, &exposition::StatusFact::bad));
   page.facts.push_back(
       {std::to_string(problems), problems == 1 ? "problem" : "problems", problems > 0});
   if (lost > 0) page.facts.push_back({std::to_string(lost), "not counted in full", true});

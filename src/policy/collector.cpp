@@ -1,10 +1,12 @@
 #include "policy/collector.h"
 
+#include <set>
 #include <unordered_set>
 #include <utility>
 
 #include "base/time_text.h"
 #include "exposition/page.h"
+#include "exposition/status_page.h"
 #include "policy/families.h"
 
 namespace ioc_exporter::policy {
@@ -53,6 +55,29 @@ void PolicyCollector::Judged::puts_were_read(const Names& names,
                       put.serial});
   }
   judge.look(totals, now_seconds());
+}
+
+std::string_view PolicyCollector::Judged::verdict(const PutSample& put) const {
+  if (!is_set()) return {};
+  const Policy& policy = *judge.policy();
+  return verdict_of(policy.action(policy.decide({put.pv, put.user, put.host, put.client, put.op})));
+}
+
+// What somebody should look at; a day is as long as one may not have looked.
+void PolicyCollector::status(exposition::StatusPage& page) {
+  constexpr double kLately = 86400;
+  std::set<std::pair<std::string, std::string>> forbidden;
+  const double now = now_seconds();
+  const std::scoped_lock lock(host_.mutex());
+  for (const Judged* judged : {&ca_judged_, &pva_judged_})
+    for (const UnexpectedPutSample& put : judged->judge.unexpected())
+      if (put.action == verdict_of(Action::forbid) && now - put.last_time_seconds < kLately)
+        forbidden.emplace(put.ioc, put.pv);
+  if (forbidden.empty()) return;
+  page.facts.push_back({std::to_string(forbidden.size()),
+                        forbidden.size() == 1 ? "PV with forbidden puts in the last day"
+                                              : "PVs with forbidden puts in the last day",
+                        true});
 }
 
 void PolicyCollector::collect(exposition::Page& page) {

@@ -21,6 +21,7 @@ class PolicyCollector final : public Collector {
   struct Judged final : ca::PutObserver {
     void puts_were_read(const Names& names, const std::vector<ca::CaPutCount>& puts,
                         const WallClock& clock) override;
+    std::string_view verdict(const PutSample& put) const override;
     bool is_set() const { return judge.policy() != nullptr; }
 
     PutJudge judge;          // under the host's mutex
@@ -35,6 +36,7 @@ class PolicyCollector final : public Collector {
   bool is_enabled() const override { return false; }  // its cost is a part of that of "puts"
   // After theirs: of the puts that they have just read.
   void collect(exposition::Page& page) override;
+  void status(exposition::StatusPage& page) override;
 
   // From now on puts are judged by this policy; those that were counted before by the former one.
   // Null: by none. In any thread. Returns the earlier counts of the server probe.

@@ -5,6 +5,19 @@
 #include "delivery/query_reader.h"
 
 namespace ioc_exporter::putlog {
+namespace {
+
+// "!PATTERN": all but those.
+Result<NameFilter> parse_names(const std::string& text) {
+  const bool others = text.starts_with('!');
+  auto pattern = delivery::parse_pattern(others ? text.substr(1) : text);
+  if (!pattern) return std::move(pattern).error();
+  NameFilter names;
+  (others ? names.exclude : names.include) = std::move(*pattern);
+  return names;
+}
+
+}  // namespace
 
 Result<PutQuery> parse_put_query(std::string_view query,
                                  std::chrono::system_clock::time_point now) {
@@ -14,7 +27,7 @@ Result<PutQuery> parse_put_query(std::string_view query,
                                      {"client", &asked.filter.client},
                                      {"user", &asked.filter.user},
                                      {"ioc", &asked.filter.ioc}})
-    reader.read(name, filter->include, delivery::parse_pattern);
+    reader.read(name, *filter, parse_names);
   reader.read_yes("unexpected", asked.filter.unexpected);
   reader.read_yes("inside", asked.filter.inside);
   reader.read_yes("follow", asked.follow);

@@ -55,7 +55,8 @@ DESCRIPTION
 
 OPTIONS
   --pv, --client, --user, --ioc
-               regular expressions for the whole name; a client by its address or address:port
+               regular expressions for the whole name; a client by its address or address:port.
+               !EXPRESSION: all others
   --unexpected only puts that the policy does not allow
   --inside     also writes inside the IOCs: by the sequencer, by CA links
   --since=TIME print the puts since then from the exporter's memory, and end: "10m", "1h30m",

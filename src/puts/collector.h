@@ -45,6 +45,8 @@ class PutObserver {
   // `names`: of the servers, by their numbers.
   virtual void puts_were_read(const Names& names, const std::vector<CaPutCount>& puts,
                               const WallClock& clock) = 0;
+  // On the puts of these labels, as on /metrics; "": none. Under the same mutex.
+  virtual std::string_view verdict(const PutSample& put) const = 0;
 };
 
 class CaCollector final : public Collector {

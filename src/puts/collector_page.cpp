@@ -221,9 +221,14 @@ void CaCollector::collect(exposition::Page& page) {
 void CaCollector::status(exposition::StatusPage& page) {
   if (options_.enabled) look_at_servers();
   Reading reading;
+  exposition::StatusTable latest;
+  const double now = now_seconds();
   {
     const std::scoped_lock lock(host_.mutex());
     reading = read();
+    latest = puts_table(reading.samples, now, [this](const PutSample& put) {
+      return observer_ == nullptr ? std::string_view() : observer_->verdict(put);
+    });
     for (const auto& [id, live] : host_.live())
       if (exposition::StatusIoc* const row = page.find_ioc(live.ioc.name))
         if (const std::string stepped = options_.server_probe ? stepped_functions(live.ioc) : "";
@@ -266,8 +271,7 @@ void CaCollector::status(exposition::StatusPage& page) {
   page.facts.push_back({std::to_string(samples.ca_clients.size()), "clients"});
   add_notes(samples, page.notes);
   if (!kept_.problem().empty()) page.notes.push_back(kept_.problem());
-  const double now = now_seconds();
-  for (auto& table : {clients_table(samples), pending_table(samples, now), puts_table(samples, now),
+  for (auto& table : {clients_table(samples), pending_table(samples, now), std::move(latest),
                       searches_table(samples, now)})
     page.tables.push_back(table);
   page.self.add(std::move(reading.self));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -32,22 +34,47 @@ exposition::StatusTable clients_table(const CaSamples& samples) {
   return table;
 }
 
-exposition::StatusTable puts_table(const CaSamples& samples, double now) {
+namespace {
+
+std::vector<std::string> put_row(const PutSample& put, std::string_view verdict, double now) {
+  return {exposition::ago_text(put.last_time_seconds, now),
+          std::string(verdict),
+          put.ioc,
+          put.pv,
+          put.client,
+          put.user,
+          put.host,
+          std::string(op_name(put.op, put.by_pva))};
+}
+
+}  // namespace
+
+exposition::StatusTable puts_table(
+    const CaSamples& samples, double now,
+    const std::function<std::string_view(const PutSample&)>& verdict) {
   exposition::StatusTable table;
   table.title = "Latest puts";
-  table.note = "The last put of those who wrote last. Of one PV: ioc_exporter who-wrote PV.";
-  table.columns = {{"when", false}, {"IOC", false},  {"PV", false},       {"client", false},
-                   {"user", false}, {"host", false}, {"operation", false}};
+  table.note =
+      "The last put of those who wrote last; of those whose puts the policy expects one a user. Of "
+      "one PV: ioc_exporter who-wrote PV.";
+  table.columns = {{"when", false},   {"policy", false}, {"IOC", false},  {"PV", false},
+                   {"client", false}, {"user", false},   {"host", false}, {"operation", false}};
   std::vector<const PutSample*> puts;
   for (const PutSample& put : samples.puts)
     if (put.last_time_seconds > 0) puts.push_back(&put);
-  const auto shown = static_cast<std::ptrdiff_t>(std::min(puts.size(), kPutsShown));
-  std::ranges::partial_sort(puts, puts.begin() + shown, std::greater<>(),
-                            [](const PutSample* put) { return put->last_time_seconds; });
-  for (auto put = puts.begin(); put != puts.begin() + shown; ++put)
-    table.rows.push_back({exposition::ago_text((*put)->last_time_seconds, now), (*put)->ioc,
-                          (*put)->pv, (*put)->client, (*put)->user, (*put)->host,
-                          std::string(op_name((*put)->op, (*put)->by_pva))});
+  std::ranges::sort(puts, std::greater<>(),
+                    [](const PutSample* put) { return put->last_time_seconds; });
+  std::vector<std::vector<std::string>> expected;
+  std::set<std::pair<std::string_view, std::string_view>> users;
+  for (const PutSample* put : puts) {
+    if (table.rows.size() == kPutsShown) break;
+    const std::string_view judged = verdict(*put);
+    if (judged != "expected")
+      table.rows.push_back(put_row(*put, judged, now));
+    else if (users.size() < kPutsShown && users.emplace(put->user, put->host).second)
+      expected.push_back(put_row(*put, judged, now));
+  }
+  std::ranges::move(expected, std::back_inserter(table.rows));
   return table;
 }
 

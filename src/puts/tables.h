@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <string_view>
 
 #include "exposition/status_page.h"
 #include "puts/totals/samples.h"
@@ -15,7 +17,11 @@ inline constexpr std::size_t kPendingShown = 10;
 
 // `now`: time of day in seconds.
 exposition::StatusTable clients_table(const CaSamples& samples);
-exposition::StatusTable puts_table(const CaSamples& samples, double now);
+// Puts that the policy expects are one row for each user, after all others. `verdict`: on a put;
+// "": none.
+exposition::StatusTable puts_table(
+    const CaSamples& samples, double now,
+    const std::function<std::string_view(const PutSample&)>& verdict);
 // The ten oldest of all IOCs.
 exposition::StatusTable pending_table(const CaSamples& samples, double now);
 exposition::StatusTable searches_table(const CaSamples& samples, double now);

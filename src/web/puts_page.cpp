@@ -114,7 +114,8 @@ std::string render_puts_page(const PutsPage& page) {
   std::string html = page_head("Puts");
   html += form(page);
   html += element("p", "dim",
-                  "Fields are regular expressions for the whole name, but for since: 7d, today, a "
+                  "Fields are regular expressions for the whole name, or !EXPRESSION for all "
+                  "others, but for since: 7d, today, a "
                   "time; empty for live puts. The same on a terminal: ioc_exporter puts.") +
           "\n";
   if (!page.problem.empty()) html += element("p", "bad", escaped(page.problem)) + "\n";

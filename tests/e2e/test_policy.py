@@ -1,5 +1,6 @@
 """The site's policy, from a put to the alert that a person gets."""
 import pathlib
+import re
 import signal
 import time
 import urllib.request
@@ -115,6 +116,13 @@ def test_a_rogue_put_becomes_one_alert(judged, connect):
                 f'last_over_time(ALERTS{{alertstate="firing", alertname=~"Epics.*Put", user="{name}"}}[5m])'),
                 f"the alert about {name} in Prometheus {server.process.name}")
 
+    page = judged.exporter.request("/?format=text")[2].decode()
+    assert "1 PV with forbidden puts in the last day" in page and ", 0 problems" not in page
+    latest = page.partition("\nLatest puts\n")[2].partition("\n\n")[0].splitlines()[1:]
+    assert {tuple(re.split(r"  +", line.partition(" ago")[2].strip())[:3]) for line in latest[:2]} == {
+        ("forbidden", "judged", "J:set2"), ("unexpected", "judged", "J:set1")}, page
+    assert [line.partition(" ago")[2].split()[0] for line in latest[2:]] == ["expected"], page
+
     unexpected = wait_until(lambda: judged.alerts("firing", "EpicsUnexpectedPut", "rogue"),
                             "the alert about the rogue")[0]
     expected = {"ioc": "judged", "pv": "J:set1", "client": "127.0.0.1", "user": "rogue",
@@ -200,12 +208,16 @@ def test_reload_learn_and_test(start_ioc, start_exporter, connect, log_dir):
     pvs = [f"L:set{i}" for i in (1, 2, 3)]
     rogue = connect(clients.caproto, [ioc], pvs, 1, user="rogue")
     rogue.send()
-    exporter.wait_scrape(lambda scrape: scrape.total(UNEXPECTED) == 3, "three unexpected puts")
+    connect(clients.caproto, [ioc], ["L:set2"], 2, user="guest").send()
+    exporter.wait_scrape(lambda scrape: scrape.total(UNEXPECTED) == 5, "three unexpected puts, two forbidden ones")
 
-    # The proposal is a configuration that expects the puts that were seen.
+    # The proposal is a configuration that expects the puts that were seen, but those that are forbidden.
     learned = run_exporter("policy", "learn", f"--from=http://127.0.0.1:{exporter.port}")
     assert learned.returncode == 0, learned.stderr
-    assert "'L:set[0-9]+'  # 3 puts to 3 PVs" in learned.stdout
+    assert all(f"- '{pv}'  # 1 put\n" in learned.stdout for pv in pvs), learned.stdout
+    assert "2 puts of guest@" in learned.stdout and "users: ['guest']" not in learned.stdout
+    patterns = run_exporter("policy", "learn", "--patterns", f"--from=http://127.0.0.1:{exporter.port}")
+    assert "'L:set[0-9]+'  # 3 puts to 3 PVs" in patterns.stdout, patterns.stderr
     proposal = log_dir / "proposal.yml"
     proposal.write_text(learned.stdout)
     assert run_exporter(f"--config.file={proposal}", "--config.check").returncode == 0

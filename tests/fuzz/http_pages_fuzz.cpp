@@ -133,8 +133,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   exposition::StatusPage page;
   page.name = page.version = page.description = ioc;
   page.tables = {records::stuck_table(snapshot.iocs), ca::clients_table(snapshot),
-                 ca::puts_table(snapshot, 2e9), ca::searches_table(snapshot, 2e9),
-                 app::limits_table(snapshot.maps)};
+                 ca::puts_table(snapshot, 2e9, [](const PutSample&) { return std::string_view(); }),
+                 ca::searches_table(snapshot, 2e9), app::limits_table(snapshot.maps)};
   page.notes = {user, host};
   check_tags(web::render_landing_page(page));
   return 0;

@@ -20,10 +20,15 @@ using Rows = std::vector<std::vector<std::string>>;
 
 constexpr double kNow = 10'000;
 
+// The loop of user fofb is expected, what a guest does is forbidden.
+std::string_view verdict(const PutSample& put) {
+  return put.user == "fofb" ? "expected" : put.user == "guest" ? "forbidden" : "";
+}
+
 // All tables of the page at "/".
 std::vector<LandingTable> landing_tables(const Snapshot& snapshot, double now) {
   return {records::stuck_table(snapshot.iocs), ca::clients_table(snapshot),
-          ca::puts_table(snapshot, now), ca::searches_table(snapshot, now),
+          ca::puts_table(snapshot, now, verdict), ca::searches_table(snapshot, now),
           limits_table(snapshot.maps)};
 }
 
@@ -92,9 +97,22 @@ TEST(LandingTables, LatestPutsFirstAndOnlyWithATime) {
   snapshot.puts.push_back({"a", "last", "c", "u", "h", PutOp::write_notify, 1, kNow - 2});
   const Rows rows = table(snapshot, "Latest puts").rows;
   ASSERT_EQ(rows.size(), kPutsShown);
-  EXPECT_THAT(rows[0], ElementsAre("2.0 s ago", "a", "last", "c", "u", "h", "write_notify"));
-  EXPECT_THAT(rows[1], ElementsAre("1 min ago", "a", "pv1", "c", "u", "h", "write"));
-  EXPECT_EQ(rows.back()[2], "pv9");
+  EXPECT_THAT(rows[0], ElementsAre("2.0 s ago", "", "a", "last", "c", "u", "h", "write_notify"));
+  EXPECT_THAT(rows[1], ElementsAre("1 min ago", "", "a", "pv1", "c", "u", "h", "write"));
+  EXPECT_EQ(rows.back()[3], "pv9");
+}
+
+TEST(LandingTables, PutsThatThePolicyExpectsAreOneRowAUserAfterAllOthers) {
+  Snapshot snapshot;
+  for (int i = 0; i < 100; ++i)
+    snapshot.puts.push_back(
+        {"a", "pv" + std::to_string(i), "c", "fofb", "h", PutOp::write, 1, kNow - i});
+  snapshot.puts.push_back({"a", "slit", "c", "guest", "h", PutOp::write, 1, kNow - 600});
+  snapshot.puts.push_back({"a", "slit", "c", "fofb", "other", PutOp::write, 1, kNow - 700});
+  EXPECT_EQ(table(snapshot, "Latest puts").rows,
+            (Rows{{"10 min ago", "forbidden", "a", "slit", "c", "guest", "h", "write"},
+                  {"0 s ago", "expected", "a", "pv0", "c", "fofb", "h", "write"},
+                  {"11 min 40 s ago", "expected", "a", "slit", "c", "fofb", "other", "write"}}));
 }
 
 TEST(LandingTables, NamesSearchedMostFirst) {

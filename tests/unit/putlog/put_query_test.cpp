@@ -54,6 +54,18 @@ TEST(PutQueryTest, HasFilters) {
   }
 }
 
+TEST(PutQueryTest, AnExclamationMarkAsksForAllOthers) {
+  const auto query = value_of(parse("user=!fofb%7Canna&pv=SR%3A.*"));
+  PutEvent one = event(1);
+  one.pv = "SR:X";
+  EXPECT_TRUE(query.filter.wants(one));
+  for (const char* user : {"fofb", "anna"}) {
+    one.user = user;
+    EXPECT_FALSE(query.filter.wants(one));
+  }
+  EXPECT_FALSE(parse("user=!("));
+}
+
 TEST(PutQueryTest, SinceIsASpanOrATime) {
   EXPECT_EQ(*parse("since=10m")->since, kNow - 10min);
   EXPECT_EQ(*parse("since=90")->since, kNow - 90s);
