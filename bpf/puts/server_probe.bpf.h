@@ -93,15 +93,42 @@ static __always_inline const struct iocx_server_ioc *current_ioc(void)
 /* 1: there are attachments for all processes. Else all that run are for the process, and most puts need no look at it. */
 volatile __u32 has_all;
 
-/* Whether the attachment that runs the program is the one that counts in this IOC. */
+/* By thread: the kind of attachment whose program has left its last hit to the other one's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u32);
+} hits_left SEC(".maps");
+
+/*
+ * Whether the attachment that runs the program is the one that counts in this IOC. While one kind replaces the other the
+ * newer one's program is the first to see a hit (consumer_add() in kernel/events/uprobes.c). When user space, between the
+ * two, lets the newer one count from now on, the second counts what the first has left to it.
+ */
 static __always_inline int counts(struct pt_regs *ctx, __u8 attach)
 {
+	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
 	const struct iocx_server_ioc *ioc;
+	__u32 *left, kind;
 
 	if (!has_all)
 		return 1;
+	kind = kind_of_attachment(ctx, attach);
 	ioc = current_ioc();
-	return ioc && ioc->attach == kind_of_attachment(ctx, attach);
+	if (!ioc)
+		return 0;
+	left = bpf_map_lookup_elem(&hits_left, &tid);
+	if (ioc->attach == kind || (left && *left && *left != kind)) {
+		if (left)
+			*left = 0;
+		return 1;
+	}
+	if (left)
+		*left = kind;
+	else
+		bpf_map_update_elem(&hits_left, &tid, &kind, BPF_ANY);
+	return 0;
 }
 
 #define PROGRAM(name)                                                          \

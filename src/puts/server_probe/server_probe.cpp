@@ -118,8 +118,9 @@ void ServerProbe::say_why_not(const iocs::LiveIoc& live) {
   const auto known = watched_.find(live.serial);
   if (known == watched_.end() || known->second.attach != 0) return;
   const Watched& watched = known->second;
-  unheard_[live.number] =
+  std::string why =
       watched.waits ? "what packets have counted is being served" : engine_.why_not({live.ioc.id});
+  if (!why.empty()) unheard_[live.number] = std::move(why);
   // After a time-out there is less to do the next time.
   const auto error = engine_.error_of({live.ioc.id});
   if (error && error->code != std::errc::timed_out) let_packets_count(in_tap(watched));
