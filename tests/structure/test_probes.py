@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""What the engine of probes decides is decided there: one attachment for a process or for all, which names are one file, what
+is attached now and what comes off together. Rooms above it say what they want (src/probes/row.h)."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ENGINE = {"base", "kernel", "elf", "probes"}
+DECISIONS = {
+    "attaches": re.compile(r"\battach(?:er\(\)|er_)?(?:\.|->)attach(?:_ends)?\(|\battach_uprobes?\("),
+    "takes off": re.compile(r"\btake_off_together\("),
+    "chooses all processes": re.compile(r"\bkAllProcesses\b"),
+    "compares inodes": re.compile(r"\bfind_same_inode\("),
+}
+# It reads a file's symbols once for all its mounts.
+ALLOWED = {("compares inodes", "src/functions/finder.cpp")}
+
+
+def problems() -> list[str]:
+    found = []
+    for path in sorted((ROOT / "src").glob("*/**/*.[ch]*")):
+        where = str(path.relative_to(ROOT))
+        if path.relative_to(ROOT).parts[1] in ENGINE:
+            continue
+        text = path.read_text()
+        found += [f"{where}: {what}, which src/probes does for all rooms" for what, code in DECISIONS.items()
+                  if code.search(text) and (what, where) not in ALLOWED]
+    return found
+
+
+if __name__ == "__main__":
+    wrong = problems()
+    print("\n".join(wrong) if wrong else "only src/probes attaches")
+    sys.exit(1 if wrong else 0)
