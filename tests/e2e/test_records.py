@@ -69,7 +69,7 @@ def test_scan_chain_is_counted_exactly(counting_ioc, counting_exporter):
 
 def test_histogram_agrees_with_the_count(start_ioc, start_exporter):
     ioc = start_ioc("counting", databases.counting(), macros="P=P:")
-    exporter = start_exporter("--overhead.target=0", sees=[ioc])
+    exporter = start_exporter(sees=[ioc])
     ioc.put("P:scan.SCAN", "Passive")
     start = values(ioc, ["P:scan"])["P:scan"]
     before = exporter.scrape()
@@ -119,7 +119,7 @@ def test_disabled_record_is_skipped_not_processed(counting_ioc, counting_exporte
 def test_record_that_is_switched_off_and_on(counting_ioc, start_exporter):
     """dbProcess itself fetches DISA through SDIS: the value at its entry is the old one."""
     ioc = counting_ioc
-    exporter = start_exporter("--overhead.target=0", sees=[ioc])
+    exporter = start_exporter(sees=[ioc])
     start, done = ioc.get("P:gated.VAL"), {0: 0, 1: 0}
     for gate, times in [(1, 11), (0, 5), (1, 2), (0, 1), (1, 1), (0, 7)]:
         ioc.put("P:gate.VAL", gate)
@@ -217,7 +217,7 @@ def test_nesting_deeper_than_frames_reach(start_ioc, start_exporter):
     """The kernel keeps 64 return probes a thread: deeper records lose their duration, not their count."""
     depth = 100
     ioc = start_ioc("deep", databases.deep_chain("D:", depth))
-    exporter = start_exporter("--overhead.target=0", sees=[ioc])
+    exporter = start_exporter(sees=[ioc])
     ioc.process_once("D:1", times=PROCESSINGS)
     scrape = exporter.scrape()
     records = [f"D:{i}" for i in range(1, depth + 1)]

@@ -45,10 +45,10 @@ def ioc(start_ioc):
 
 def times_some(start_exporter, *iocs):
     """An exporter whose target is a quarter of what timing all calls costs on this machine, as another one has found."""
-    exporter = start_exporter("--overhead.target=0.0001", "--overhead.budget=0", sees=iocs)
+    exporter = start_exporter("--overhead.target=0.0001", sees=iocs)
     cost = exporter.process.wait_for(rf"to time all calls of {iocs[0].name} would cost ([0-9.]+) %", "stderr")
     exporter.stop()
-    return start_exporter(f"--overhead.target={float(cost[1]) / 4}", "--overhead.budget=0", sees=iocs)
+    return start_exporter(f"--overhead.target={float(cost[1]) / 4}", sees=iocs)
 
 
 def counts_all_while_some_are_timed(exporter, ioc, level: int) -> None:
@@ -74,14 +74,14 @@ def test_a_second_in_16_is_timed_and_all_are_counted(ioc, start_exporter):
 
 
 def test_a_second_in_64_is_timed_whatever_it_costs(ioc, start_exporter):
-    exporter = start_exporter("--overhead.target=0.0001", "--overhead.budget=0", sees=[ioc])
+    exporter = start_exporter("--overhead.target=0.0001", sees=[ioc])
     counts_all_while_some_are_timed(exporter, ioc, 64)
 
 
 def test_the_default_target(start_ioc, start_exporter):
     """To time 50,000 calls a second costs more than 1 % of a core on any machine."""
     ioc = start_ioc("loaded", database(2500))
-    exporter = start_exporter(sees=[ioc])
+    exporter = start_exporter("--overhead.target=1", sees=[ioc])
     exporter.wait_scrape(lambda s: s.value(TIMED_RATIO, ioc=ioc.name) in (1 / 16, 1 / 64), "some calls are timed", 60)
     ioc.shell("iocPause")
     exporter.wait_scrape(lambda s: s.value(TIMED_RATIO, ioc=ioc.name) == 1, "all are timed when the load is gone", 180)

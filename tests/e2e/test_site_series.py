@@ -37,7 +37,7 @@ def numbered(prefix: str, count: int, end: str = "") -> list[str]:
 def busy(shared):
     """The IOC with all that its records and clients do, and its exporter."""
     ioc = shared.ioc("series-of-250", large_ioc())
-    exporter = shared.exporter("--series=site", "--server-probe", "--overhead.target=0", sees=[ioc])
+    exporter = shared.exporter("--series=site", "--server-probe", sees=[ioc])
     exporter.wait_put_source(ioc, "server")
     for name in 2 * (numbered("calc", 30) + numbered("calcout", 10) + numbered("mbbo", 10)):
         ioc.process_once(name)
@@ -113,7 +113,7 @@ def test_a_reload_changes_the_set(start_ioc, start_exporter, tmp_path):
     ioc = start_ioc("reset", databases.put_targets("R:", 1))
     file = tmp_path / "site.yml"
     file.write_text("series: all\n")
-    exporter = start_exporter(f"--config.file={file}", "--web.enable-lifecycle", "--overhead.target=0", sees=[ioc])
+    exporter = start_exporter(f"--config.file={file}", "--web.enable-lifecycle", sees=[ioc])
     ioc.process_once("R:set1", 23)
     scrape = exporter.scrape()
     assert scrape.count(f"{DURATION}_count", ioc=ioc.name, record="R:set1") == 23 and scrape.series("epics_record_info")

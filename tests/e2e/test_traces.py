@@ -144,8 +144,7 @@ def test_chosen_chains_were_told(exporter, told):
 def test_it_ends_while_an_ioc_floods(start_ioc, start_exporter, tmp_path):
     """More chains than the exporter can tell: what comes while it ends is not waited for."""
     flood = start_ioc("traces-flood", "".join(f'record(calc,"TF:{i}"){{field(SCAN,".1 second")}}' for i in range(8000)))
-    exporter = start_exporter("--collector.traces", "--traces.rate=100000", "--overhead.budget=0", "--overhead.target=0",
-                              f"--traces.file={tmp_path}/traces.json", sees=[flood])
+    exporter = start_exporter("--collector.traces", "--traces.rate=100000", f"--traces.file={tmp_path}/traces.json", sees=[flood])
     exporter.wait_scrape(lambda page: page.sink("memory", "traces")["events"] +
                          page.total("ioc_exporter_dropped_total", probe="traces") > 100_000,
                          "a flood of chains", 90)
