@@ -52,7 +52,6 @@ void Engine::want(std::vector<ProbeRow> rows) {
     const Place place = place_of(row.file, row.offset);
     rows_.push_back({std::make_shared<const ProbeRow>(std::move(row)), place});
   }
-  files_.forget_unused();
 }
 
 bool Engine::tick(const Hooks& hooks, Clock::time_point now, std::chrono::milliseconds patience) {

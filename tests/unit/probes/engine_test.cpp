@@ -292,6 +292,36 @@ TEST_F(EngineTest, OneInodeHasOneAttachmentForAll) {
   EXPECT_EQ(kernel_.attachments().size(), 2u);
 }
 
+// Else a host whose IOCs come and go has too many files open at last.
+TEST_F(EngineTest, AFileThatIsNotProbedAnyMoreIsClosed) {
+  use(kRecords);
+  want(rows(1, 1));
+  const std::weak_ptr<const elf::CodeFile> file = std::exchange(library_.file, nullptr);
+  EXPECT_FALSE(file.expired());
+  want({});
+  EXPECT_TRUE(file.expired());
+}
+
+// The file system gives an inode's number again.
+TEST_F(EngineTest, AFileThatNobodyHoldsHasLostItsNumber) {
+  SameFiles files;
+  const std::uint64_t first = files.number_of(library_.file, 0);
+  EXPECT_EQ(files.known(*library_.file), first);
+  const auto again = [&] {
+    return value_of(elf::CodeFile::open(
+        UniqueFd(::open(folder_.path("/library.so").c_str(), O_RDONLY | O_CLOEXEC)),
+        "/library.so", {{FakeLibrary::kFunctions[0], 4}}));
+  };
+  CodeFilePtr second = again();
+  EXPECT_EQ(files.number_of(second, 0), first);
+  library_.file = nullptr;
+  EXPECT_EQ(files.known(*second), first);
+  second = nullptr;
+  second = again();
+  EXPECT_EQ(files.known(*second), 0u);
+  EXPECT_NE(files.number_of(second, 0), first);
+}
+
 TEST(OneOrAll, FewAreAttachedForThemselves) {
   EXPECT_EQ(one_or_all(kRecords, 0, {.active = 4}), IOCX_ATTACH_PROCESS);
   EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_ALL, {.active = 3}), IOCX_ATTACH_ALL);
