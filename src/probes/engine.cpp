@@ -38,11 +38,6 @@ void Engine::follow(std::map<iocs::IocId, IocState> states) {
   states_ = std::move(states);
 }
 
-void Engine::set_state(const iocs::IocId& ioc, IocState state) {
-  states_[ioc] = std::move(state);
-  has_changed_ = true;
-}
-
 void Engine::want(std::vector<ProbeRow> rows) {
   const auto row_of = [](const PlacedRow& placed) -> const ProbeRow& { return *placed.row; };
   if (std::ranges::equal(rows, rows_, {}, {}, row_of)) return;

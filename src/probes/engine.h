@@ -72,7 +72,6 @@ class Engine {
   // What the host's scan knows of its IOCs.
   void follow(const std::map<iocs::IocId, iocs::LiveIoc>& iocs, bool hands_off);
   void follow(std::map<iocs::IocId, IocState> states);
-  void set_state(const iocs::IocId& ioc, IocState state);
   // All that is wanted from the next tick() on.
   void want(std::vector<ProbeRow> rows);
   // Attaches, switches, takes off. False: `patience` is over, and some were not tried.

@@ -35,8 +35,12 @@ class EngineTest : public testing::Test {
     engine_->want(std::move(rows));
     EXPECT_TRUE(tick());
   }
+  void set_state(std::int32_t pid, const IocState& state) {
+    states_[{pid, 1}] = state;
+    engine_->follow(states_);
+  }
   void leave_alone(std::int32_t pid, const std::string& why = "off: it is stopped") {
-    engine_->set_state({pid, 1}, {false, why});
+    set_state(pid, {false, why});
     tick();
   }
   // From now on each hit in these processes must count once, at each step.
@@ -59,6 +63,7 @@ class EngineTest : public testing::Test {
   FakeLibrary library_{folder_};
   FakeKernel kernel_;
   std::optional<Engine> engine_;
+  std::map<iocs::IocId, IocState> states_;
   Engine::Clock::time_point now_ = Engine::Clock::now();
   int steps_ = 0, wrong_ = 0;
 };
@@ -123,7 +128,7 @@ TEST_F(EngineTest, AnEndedMainThreadBringsOneForAll) {
   want(rows(1, 9));
   EXPECT_EQ(kernel_.attachments().size(), 18u);
   watch_each_step(1, 9);
-  engine_->set_state({7, 1}, {true, ""});
+  set_state(7, {true, ""});
   tick();
   EXPECT_EQ(kernel_.attachments().size(), 2u);
   EXPECT_EQ(by(1), IOCX_ATTACH_ALL);
@@ -134,7 +139,7 @@ TEST_F(EngineTest, AnEndedMainThreadBringsOneForAll) {
 TEST_F(EngineTest, AnIocHasOneKindOfAttachment) {
   use(kServers);
   const FakeLibrary other(folder_, "/other.so"), third(folder_, "/third.so");
-  engine_->set_state({1, 1}, {true, ""});
+  set_state(1, {true, ""});
   want({library_.row(1), library_.row(2), other.row(2), other.row(3), third.row(4)});
   EXPECT_EQ(kernel_.count(kAllPid), 2u);
   EXPECT_EQ(by(3), IOCX_ATTACH_ALL);
