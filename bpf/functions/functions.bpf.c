@@ -215,6 +215,10 @@ static __always_inline int on_end(struct pt_regs *ctx, __u64 id, const struct io
 	return 0;
 }
 
+/*
+ * While one kind of attachment replaces the other, a hit under way when user space writes place->attach is not counted: the
+ * first program has left it to the second, and the second's kind does not count any more. It is never counted twice.
+ */
 static __always_inline int at_entry(struct pt_regs *ctx, __u8 attach)
 {
 	const __u64 id = bpf_get_current_pid_tgid();

@@ -85,7 +85,6 @@ void FunctionsCollector::describe(const Descriptions& descriptions,
 void FunctionsCollector::start_watch() {
   watch_.reset();  // before the next one uses the same maps
   watch_ = std::make_unique<FunctionWatch>(*object_, descriptions_, budget_);
-  watch_->set_detached(detached_);
   watch_->follow(iocs_);
 }
 
@@ -158,7 +157,7 @@ void FunctionsCollector::look_at_due(TimePoint now) {
   std::erase_if(looks_, [this](const auto& one) {
     return std::ranges::find(iocs_, one.first, &WatchedIoc::id) == iocs_.end();
   });
-  if (is_looking_ || detached_) return;
+  if (is_looking_ || host_.hands_off()) return;
   std::map<pid_t, std::vector<PointerSeen>> pointers;
   if (watch_) pointers = watch_->pointers();
   for (const WatchedIoc& ioc : iocs_) {
@@ -178,16 +177,16 @@ void FunctionsCollector::look_at_due(TimePoint now) {
   });
 }
 
+// The host says by now that all IOCs are to be left alone.
 void FunctionsCollector::detach() {
+  const TimePoint now = Clock::now();
+  follow(now);
   const std::scoped_lock lock(mutex_);
-  detached_ = true;
-  if (watch_) watch_->set_detached(true);
+  if (watch_) watch_->tick(now);
 }
 
 void FunctionsCollector::attach() {
-  const std::scoped_lock lock(mutex_);
-  detached_ = false;
-  if (watch_) watch_->set_detached(false);
+  follow(Clock::now());
 }
 
 void FunctionsCollector::describe_self(SelfSamples& self) const {

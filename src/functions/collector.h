@@ -95,7 +95,7 @@ class FunctionsCollector final : public Collector {
   IocNames names_;
   std::map<iocs::IocId, Look> looks_;
   TimePoint next_keep_{};
-  bool is_first_ = true, is_looking_ = false, detached_ = false;
+  bool is_first_ = true, is_looking_ = false;
   TroubleLog trouble_;
   BoundedLog lines_;
   std::shared_ptr<FunctionFinder> looks_with_;  // the worker; not finder_ after a reload

@@ -30,6 +30,16 @@ Result<void> InstalledPlaces::remove(std::int32_t process, const Place& place) {
   return all;
 }
 
+Result<void> InstalledPlaces::keep(const std::set<std::pair<std::int32_t, Place>>& wanted) {
+  std::vector<std::pair<std::int32_t, Place>> over;
+  for (const auto& [at, keys] : keys_)
+    if (!wanted.contains(at)) over.push_back(at);
+  Result<void> all;
+  for (const auto& [process, place] : over)
+    if (auto done = remove(process, place); !done) all = std::move(done);
+  return all;
+}
+
 Result<bool> InstalledPlaces::set(std::int32_t process, const Place& place, const Places& made,
                                   std::uint32_t holder) {
   auto& keys = keys_[{process, place}];
@@ -43,15 +53,17 @@ Result<bool> InstalledPlaces::set(std::int32_t process, const Place& place, cons
   for (const auto& [key, one] : made) {
     const auto old = installed_.find(key);
     if (old != installed_.end() && is_same(old->second.value, one.value)) continue;
-    if (old == installed_.end()) {
-      if (!object_.maps().caps.take(IOCX_FUNCTION_HELD_PLACES, holder)) {
-        auto none = remove(process, place);
-        return none ? Result<bool>(false) : none.error();
-      }
-      keys.push_back(key);
+    const bool is_new = old == installed_.end();
+    if (is_new && !object_.maps().caps.take(IOCX_FUNCTION_HELD_PLACES, holder)) {
+      auto none = remove(process, place);
+      return none ? Result<bool>(false) : none.error();
     }
+    if (auto done = object_.maps().places.update(key, one.value); !done) {
+      if (is_new) object_.maps().caps.give(IOCX_FUNCTION_HELD_PLACES, holder);
+      return done.error();
+    }
+    if (is_new) keys.push_back(key);
     installed_[key] = {one, place};
-    if (auto done = object_.maps().places.update(key, one.value); !done) return done.error();
   }
   return true;
 }

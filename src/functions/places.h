@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -39,6 +40,11 @@ class InstalledPlaces {
   Result<bool> set(std::int32_t process, const Place& place, const Places& made,
                    std::uint32_t holder);
   Result<void> remove(std::int32_t process, const Place& place);
+  // Removes the others.
+  Result<void> keep(const std::set<std::pair<std::int32_t, Place>>& wanted);
+  bool has(std::int32_t process, const Place& place) const {
+    return keys_.contains({process, place});
+  }
 
   struct Count {
     std::uint64_t hits = 0;

@@ -17,7 +17,8 @@ FunctionWatch::FunctionWatch(FunctionsObject& object,
 
 // Another one may use the object next: nothing is left in it.
 FunctionWatch::~FunctionWatch() {
-  set_detached(true);
+  engine_.take_off_all(hooks());
+  static_cast<void>(places_.keep({}));
   follow({});
   keep({});
   clean_up();
@@ -126,21 +127,14 @@ std::map<pid_t, std::vector<PointerSeen>> FunctionWatch::pointers() {
   return all;
 }
 
-void FunctionWatch::set_detached(bool detached) {
-  if (std::exchange(detached_, detached) == detached) return;
-  changed_ = true;
-  if (detached) engine_.take_off_all(hooks());
-}
-
 void FunctionWatch::tick(Clock::time_point now) {
   changed_ |= budget_.come_back(now);
   if (std::exchange(changed_, false)) {
     engine_.want(plan());
-    for (auto& [id, life] : lives_) install_all(life);
     has_counted_ = true;
   }
   has_counted_ |= engine_.is_due(now);
-  if (!detached_) engine_.tick(hooks(), now);
+  engine_.tick(hooks(), now);
   if (std::exchange(has_counted_, false)) note_counted();
   if (budget_.is_due(now)) look_at_cost(now);
   if (now >= next_sweep_) {
@@ -211,16 +205,31 @@ const FunctionWatch::Own* FunctionWatch::own(const iocs::IocId& id, const Place&
   return one == all->second.end() ? nullptr : &one->second;
 }
 
-// IOCs with the same function have the same program there: it may have one attachment for all.
+// IOCs with the same function have the same program there: it may have one attachment for all. A
+// place has its room in the map before it is attached: without room nothing is put into the IOC.
 std::vector<probes::ProbeRow> FunctionWatch::plan() {
   owns_.clear();
   shared_.clear();
+  std::set<std::pair<std::int32_t, Place>> wanted;
   for (auto& [id, life] : lives_)
-    for (const auto& [place, own] : owns_[id] = owns_of(life))
+    for (const auto& [place, own] : owns_[id] = owns_of(life)) {
       shared_.try_emplace(place, own).first->second.share(own);
+      if (life.ioc.state.left_alone.empty() && !budget_.is_off(id, place))
+        wanted.emplace(id.pid, place);
+    }
+  Result<void> all = places_.keep(wanted);
   std::vector<probes::ProbeRow> rows;
   for (const auto& [id, life] : lives_)
-    for (const auto& [place, own] : owns_.at(id)) rows.push_back(row_of(life, place, own));
+    for (const auto& [place, own] : owns_.at(id)) {
+      rows.push_back(row_of(life, place, own));
+      if (!wanted.contains({id.pid, place})) continue;
+      const auto has_room = install(life, place, engine_.counted_by({id, place}));
+      if (!has_room)
+        all = has_room.error();
+      else if (!*has_room)
+        rows.back().off = probes::kNoRoom;
+    }
+  trouble_.report("note where functions are", all);
   return rows;
 }
 
@@ -259,25 +268,30 @@ Result<bool> FunctionWatch::count_by(const probes::Member& member, unsigned atta
     life.epoch = ++last_epoch_;
     install_all(life);
   }
-  return install(life, *member.place, attach);
+  auto done = install(life, *member.place, attach);
+  if (!done || *done) return done;
+  changed_ = true;  // the plan leaves it out
+  return error_in_words(probes::kNoRoom);
 }
 
-Result<bool> FunctionWatch::install(Life& life, const Place& place, unsigned attach) {
+// `attach`: 0: it has its room, and does not count. False: there is no room.
+Result<bool> FunctionWatch::install(const Life& life, const Place& place, unsigned attach) {
   const Own* const there = own(life.ioc.id, place);
   auto done =
       places_.set(life.ioc.id.pid, place, places_of(life, place, *there, attach), life.holder);
-  if (done && *done) return true;
-  if (done) refuse(life, place);
-  static_cast<void>(places_.remove(life.ioc.id.pid, place));
-  return done ? error_in_words(probes::kNoRoom) : done.error();
+  // What is counted stays so where a switch fails: both kinds are attached.
+  if (!done && engine_.counted_by({life.ioc.id, place}) == 0)
+    static_cast<void>(places_.remove(life.ioc.id.pid, place));
+  return done;
 }
 
-// Those that count, as they are now.
-void FunctionWatch::install_all(Life& life) {
+// Those that have their room, as they are now.
+void FunctionWatch::install_all(const Life& life) {
   Result<void> all;
   for (const auto& [place, own] : owns_[life.ioc.id])
-    if (const unsigned attach = engine_.counted_by({life.ioc.id, place}))
-      if (const auto done = install(life, place, attach); !done) all = done.error();
+    if (places_.has(life.ioc.id.pid, place))
+      if (const auto done = install(life, place, engine_.counted_by({life.ioc.id, place})); !done)
+        all = done.error();
   trouble_.report("note where functions are", all);
 }
 

@@ -67,7 +67,6 @@ class FunctionWatch {
   std::map<pid_t, std::vector<PointerSeen>> pointers();
   // Attaches and detaches what has changed, looks at the cost, frees what has ended.
   void tick(Clock::time_point now);
-  void set_detached(bool detached);
   // Counts of other IOCs are forgotten.
   void keep(const IocNames& names) { series_.keep(names); }
 
@@ -123,8 +122,8 @@ class FunctionWatch {
   }
   probes::Hooks hooks();
   Result<bool> count_by(const probes::Member& member, unsigned attach);
-  Result<bool> install(Life& life, const Place& place, unsigned attach);
-  void install_all(Life& life);
+  Result<bool> install(const Life& life, const Place& place, unsigned attach);
+  void install_all(const Life& life);
   InstalledPlaces::Places places_of(const Life& life, const Place& place, const Own& own,
                                     unsigned attach) const;
   void refuse(Life& life, const Place& place);
@@ -149,7 +148,7 @@ class FunctionWatch {
   std::set<iocs::IocId> begun_;  // in whose processes the programs' entries are of a former life
   std::uint64_t refused_ = 0, pointers_over_ = 0;
   std::uint32_t last_epoch_ = 0;
-  bool changed_ = false, has_counted_ = false, detached_ = false;
+  bool changed_ = false, has_counted_ = false;
   Clock::time_point next_sweep_{};
   TroubleLog trouble_;
 };

@@ -553,6 +553,16 @@ TEST_F(Functions, AnIocThatIsLeftAloneHasNoProbes) {
   EXPECT_EQ(timed("sum"), 2u);
 }
 
+TEST_F(Functions, WhileAllAreDetachedEachSaysSo) {
+  describe("name: sum, symbol: driver_sum");
+  iocs::LiveIoc live;
+  WatchedIoc own{{::getpid(), 1}, serial_, kNumber, "IOC", probes::state_of(live, true)};
+  watch_->follow({own});
+  watch_->tick(now_);
+  EXPECT_EQ(watch_->attachments(), 0u);
+  EXPECT_EQ(state(), "sum: off: all probes are detached\n");
+}
+
 TEST_F(Functions, OneThatIsCalledTooOftenIsSwitchedOffAlone) {
   describe("name: sum, symbol: driver_sum\nname: write, symbol: driver_write", 0.001);
   const long numbers[] = {1};
@@ -642,6 +652,16 @@ TEST_F(Functions, OneIocDoesNotTakeAllPlaces) {
   watch_->take(own.id, 1, found);
   watch_->tick(now_);
   EXPECT_EQ(watch_->refused(), refused);  // each is counted once
+  // Once there is room for them they are counted at once, and not any more once there is none.
+  for (int i = 0; i < 2; ++i) {
+    take(others_[0], found);
+    watch_->tick(now_);
+    EXPECT_TRUE(is_watched("any", kNumber + 1));
+    take(others_[0], crowded);
+    watch_->tick(now_);
+    EXPECT_FALSE(is_watched("any", kNumber + 1));
+    EXPECT_THAT(state(), HasSubstr("any: not counted: there is no room for it"));
+  }
   watch_->follow({});
   watch_->tick(now_);
   watch_->keep({});
