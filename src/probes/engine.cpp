@@ -1,10 +1,17 @@
 #include "probes/engine.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "kernel/uprobe.h"
 
 namespace ioc_exporter::probes {
+namespace {
+
+// A hit takes a few microseconds, but for a thread that has to wait for a processor meanwhile.
+constexpr std::chrono::milliseconds kLongestHit{50};
+
+}  // namespace
 
 Attaching Attaching::by(const elf::Attacher& attacher) {
   return {[&attacher](std::uint32_t program, const elf::ProbePlace& place) {
@@ -12,7 +19,8 @@ Attaching Attaching::by(const elf::Attacher& attacher) {
           },
           [&attacher](elf::FunctionProbe& to, std::uint32_t program, const elf::ProbePlace& place) {
             return attacher.attach_ends(to, program, place);
-          }};
+          },
+          [] { std::this_thread::sleep_for(kLongestHit); }};
 }
 
 Engine::~Engine() {
@@ -88,12 +96,17 @@ void Engine::stop(const Hooks& hooks) {
       ++one;
       continue;
     }
-    one = counted_by_.erase(one);
-    if (const auto stopped = hooks.count_by(member, 0); !stopped)
-      hooks.failed(member, stopped.error());
+    ++one;
+    stop(member, hooks);
   }
   std::erase_if(failed_, [this](const auto& one) { return !plan_.keys.contains(one.first); });
   std::erase_if(refused_, [this](const auto& one) { return !plan_.members.contains(one.first); });
+}
+
+void Engine::stop(const Member& member, const Hooks& hooks) {
+  counted_by_.erase(member);
+  if (const auto stopped = hooks.count_by(member, 0); !stopped)
+    hooks.failed(member, stopped.error());
 }
 
 bool Engine::attach(const Hooks& hooks, Clock::time_point now, Clock::time_point deadline) {
@@ -122,6 +135,7 @@ bool Engine::attach_member(const Member& member, const Plan::Counted& counted, c
     // An IOC that counts as a whole is not to stay attached by half.
     if (took > kSlow && !policy_.whole_iocs) rests_until_[key.place.file] = now + kRests * took;
     if (done) {
+      has_attached_ = true;
       failed_.erase(key);
       continue;
     }
@@ -193,9 +207,31 @@ bool Engine::has_ended(const Plan::Counted& counted) const {
   });
 }
 
-void Engine::count(const Hooks& hooks, Clock::time_point now) {
+// A unit switches as one, when all of it can. The programs rely on that what replaces is newer than
+// what it replaces: an attachment for all that stayed for one IOC, and was to count again, would be
+// older than what the others got meanwhile. One that has ended keeps nobody waiting.
+std::set<std::size_t> Engine::units_that_wait(const Hooks& hooks) {
+  std::set<std::size_t> wait;
+  bool any = false;
   for (const auto& [member, counted] : plan_.members) {
-    if (counted.by == 0 || !is_complete(counted) || counted_by(member) == counted.by) continue;
+    const unsigned by = counted_by(member);
+    if (counted.by == 0 || by == 0 || by == counted.by) continue;
+    any = true;
+    if (has_ended(counted))
+      stop(member, hooks);
+    else if (!is_complete(counted))
+      wait.insert(counted.unit);
+  }
+  if (any && std::exchange(has_attached_, false)) attaching_.let_hits_end();
+  return wait;
+}
+
+void Engine::count(const Hooks& hooks, Clock::time_point now) {
+  const std::set<std::size_t> wait = units_that_wait(hooks);
+  for (const auto& [member, counted] : plan_.members) {
+    if (counted.by == 0 || wait.contains(counted.unit) || !is_complete(counted) ||
+        counted_by(member) == counted.by)
+      continue;
     const auto refused = refused_.find(member);
     if (is_blocked(member, counted, now) ||
         (refused != refused_.end() && !refused->second.retry.is_due(now)))
@@ -203,6 +239,7 @@ void Engine::count(const Hooks& hooks, Clock::time_point now) {
     const auto done = hooks.count_by(member, counted.by);
     if (!done) {
       note_failure(member, refused_[member], done.error(), hooks, now);
+      if (counted_by(member) != 0) stop(member, hooks);
       continue;
     }
     refused_.erase(member);
@@ -220,7 +257,7 @@ std::set<Key> Engine::needed(Clock::time_point now) const {
     if (counted.by == 0 || is_blocked(member, counted, now)) continue;
     all.insert(counted.keys.begin(), counted.keys.end());
     const unsigned by = counted_by(member);
-    if (by == 0 || by == counted.by || has_ended(counted)) continue;
+    if (by == 0 || by == counted.by) continue;
     for (const Key& key : counted.keys) all.insert(key_by(by, key, member.ioc));
   }
   return all;
@@ -272,11 +309,13 @@ std::string Engine::why_not(const Member& member) const {
 
 std::optional<Error> Engine::error_of(const Member& member) const {
   const auto found = plan_.members.find(member);
-  if (found == plan_.members.end() || counted_by(member) != 0) return std::nullopt;
+  if (found == plan_.members.end()) return std::nullopt;
   if (const auto refused = refused_.find(member); refused != refused_.end())
     return refused->second.error;
   for (const Key& key : found->second.keys)
-    if (const auto failed = failed_.find(key); failed != failed_.end()) return failed->second.error;
+    if (const auto failed = failed_.find(key);
+        failed != failed_.end() && !plan_.keys.at(key).is_optional)
+      return failed->second.error;
   return std::nullopt;
 }
 
@@ -285,6 +324,7 @@ bool Engine::has(const iocs::IocId& ioc, std::uint32_t program) const {
   for (auto one = plan_.members.lower_bound({ioc}); one != plan_.members.end(); ++one) {
     const auto& [member, counted] = *one;
     if (member.ioc != ioc) break;
+    if (counted.by == 0 || counted_by(member) != counted.by) return false;
     for (const Key& key : counted.keys) {
       if (key.program != program) continue;
       const auto wanted = plan_.keys.find(key);

@@ -38,6 +38,8 @@ struct Attaching {
   std::function<Result<elf::FunctionProbe>(std::uint32_t program, const elf::ProbePlace&)> attach;
   std::function<Result<void>(elf::FunctionProbe&, std::uint32_t program, const elf::ProbePlace&)>
       attach_ends;
+  // Waits for hits under way, which may have passed over what was attached last.
+  std::function<void()> let_hits_end;
 
   // `attacher` must outlive it.
   static Attaching by(const elf::Attacher& attacher);
@@ -45,8 +47,9 @@ struct Attaching {
 
 // What the room does when attachments come and go.
 struct Hooks {
-  // From now on that is counted by attachments of this kind (IOCX_ATTACH_*; 0: by none). False: not
-  // yet; it is asked again at the next tick(). After an error it is off for a while.
+  // From now on that is counted by attachments of this kind (IOCX_ATTACH_*; 0: by none). False,
+  // where none has counted it: not yet; it is asked again at the next tick(). After an error it is
+  // off for a while.
   std::function<Result<bool>(const Member&, unsigned attach)> count_by;
   // It cannot be attached, and why; the same reason once in a row.
   std::function<void(const Member&, const Error&)> failed;
@@ -88,9 +91,10 @@ class Engine {
   unsigned counted_by(const Member& member) const;
   // Why it is not counted; "": it is, or was not tried.
   std::string why_not(const Member& member) const;
-  // The error, where it is one.
+  // The error, where it is one; of one that counts, too, which is to have more, or another kind.
   std::optional<Error> error_of(const Member& member) const;
-  // All of the IOC's rows of that program are attached, with their ends where these are wanted.
+  // All of the IOC's rows of that program are attached, with their ends where these are wanted, and
+  // count.
   bool has(const iocs::IocId& ioc, std::uint32_t program) const;
   // It is off, but an attachment for other IOCs is on one of its functions: each hit costs the
   // trap.
@@ -118,6 +122,7 @@ class Engine {
   };
 
   void stop(const Hooks& hooks);
+  void stop(const Member& member, const Hooks& hooks);
   bool attach(const Hooks& hooks, Clock::time_point now, Clock::time_point deadline);
   bool attach_member(const Member& member, const Plan::Counted& counted, const Hooks& hooks,
                      Clock::time_point now, Clock::time_point deadline);
@@ -125,6 +130,7 @@ class Engine {
   bool is_as_wanted(const Key& key, const Plan::Wanted& wanted) const;
   void note_failure(const Member& member, Failed& failed, const Error& error, const Hooks& hooks,
                     Clock::time_point now);
+  std::set<std::size_t> units_that_wait(const Hooks& hooks);
   void count(const Hooks& hooks, Clock::time_point now);
   bool is_complete(const Plan::Counted& counted) const;
   bool has_ended(const Plan::Counted& counted) const;
@@ -146,6 +152,7 @@ class Engine {
   std::map<std::uint64_t, Clock::time_point> rests_until_;  // by file
   std::vector<elf::FunctionProbe> off_;                     // to be taken off together
   bool has_changed_ = false;                                // or was not finished
+  bool has_attached_ = false;                               // since the last switch
 };
 
 }  // namespace ioc_exporter::probes

@@ -22,6 +22,7 @@ constexpr std::int32_t kAllPid = kernel::kAllProcesses;
 
 class EngineTest : public testing::Test {
  protected:
+  void TearDown() override { EXPECT_EQ(kernel_.wrong_switches, 0); }
   void use(const Policy& policy) { engine_.emplace(kernel_.attaching(), policy); }
   // Two functions of each of these processes.
   std::vector<ProbeRow> rows(std::int32_t first, std::int32_t last) const {
@@ -120,6 +121,58 @@ TEST_F(EngineTest, ASwitchThatFailsLeavesWhatCounts) {
   EXPECT_EQ(by(5), IOCX_ATTACH_ALL);
   EXPECT_EQ(kernel_.attachments().size(), 2u);
   expect_each_step_counted();
+}
+
+TEST_F(EngineTest, OneThatCannotSwitchKeepsTheOthers) {
+  use(kRecords);
+  want(rows(1, 5));
+  watch_each_step(1, 2);
+  kernel_.refused[1] = {std::make_error_code(std::errc::not_enough_memory), "attach"};
+  want(rows(1, 2));
+  EXPECT_EQ(by(1), IOCX_ATTACH_ALL);
+  EXPECT_EQ(by(2), IOCX_ATTACH_ALL);
+  EXPECT_EQ(kernel_.count(2), 2u);
+  EXPECT_FALSE(engine_->has({2, 1}, 0)) << "what is attached does not count yet";
+  EXPECT_TRUE(engine_->error_of({{1, 1}}));
+  want(rows(1, 3));
+  EXPECT_EQ(by(3), IOCX_ATTACH_ALL);
+  EXPECT_EQ(kernel_.count(2), 0u);
+  kernel_.refused.clear();
+  now_ += seconds(60);
+  want(rows(1, 2));
+  EXPECT_EQ(by(1), IOCX_ATTACH_PROCESS);
+  EXPECT_EQ(by(2), IOCX_ATTACH_PROCESS);
+  EXPECT_TRUE(engine_->has({2, 1}, 0));
+  EXPECT_EQ(kernel_.count(kAllPid), 0u);
+  expect_each_step_counted();
+}
+
+TEST_F(EngineTest, OneThatHasEndedKeepsNoneAndIsNotCounted) {
+  use(kRecords);
+  want(rows(1, 5));
+  kernel_.refused[1] = {std::make_error_code(std::errc::no_such_process), "attach"};
+  want(rows(1, 2));
+  EXPECT_EQ(by(1), 0u);
+  EXPECT_EQ(kernel_.counted_by.at({1, 1}), 0u);
+  EXPECT_EQ(by(2), IOCX_ATTACH_PROCESS);
+  EXPECT_EQ(kernel_.count(kAllPid), 0u);
+}
+
+TEST_F(EngineTest, WhereTheRoomRefusesASwitchTheIocIsOff) {
+  use(kRecords);
+  want(rows(1, 4));
+  kernel_.may_count = [](unsigned attach) -> Result<bool> {
+    return attach == IOCX_ATTACH_ALL ? Result<bool>(error_in_words("it is full")) : true;
+  };
+  want(rows(1, 5));
+  EXPECT_EQ(by(1), 0u);
+  EXPECT_EQ(kernel_.counted_by.at({1, 1}), 0u);
+  EXPECT_EQ(engine_->why_not({{1, 1}}), "it is full");
+  EXPECT_TRUE(kernel_.attachments().empty());
+  kernel_.may_count = [](unsigned) { return true; };
+  now_ += seconds(60);
+  tick();
+  EXPECT_EQ(by(1), IOCX_ATTACH_ALL);
 }
 
 // The kernel puts no breakpoint into that process alone.

@@ -25,7 +25,8 @@ class FakeKernel {
               if (const Error* const error = refusal(place)) return Result<void>(*error);
               to.at_ends.push_back(add(program, place, true));
               return Result<void>();
-            }};
+            },
+            [this] { under_way_ = false; }};
   }
   Hooks hooks() {
     return {[this](const Member& member, unsigned attach) { return count_by(member, attach); },
@@ -67,8 +68,28 @@ class FakeKernel {
   std::function<Result<bool>(unsigned)> may_count = [](unsigned) { return true; };
   std::vector<std::string> told;
   int tries = 0;
+  // Those during which a hit would not count once.
+  int wrong_switches = 0;
 
  private:
+  // The same of a hit whose first program runs before what counts is switched, and the others
+  // after it: is_counted_by() in bpf/records/threads.bpf.h. The newest one's is the first.
+  int counted_during(std::int32_t pid, std::uint32_t program, unsigned from, unsigned to) const {
+    int times = 0;
+    unsigned by = from, left_by = 0;
+    for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
+      const auto& [one, end] = *made;
+      const bool for_all = one.pid == kernel::kAllProcesses;
+      if (one.program != program || one.at_ends || !is_there(end) || !(for_all || one.pid == pid))
+        continue;
+      const unsigned kind = for_all ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS;
+      const bool counts = by == kind || (left_by != 0 && left_by != kind);
+      left_by = counts ? 0 : kind;
+      times += counts;
+      by = to;
+    }
+    return times;
+  }
   static bool is_there(const UniqueFd& end) {
     pollfd poll{end.get(), POLLIN, 0};
     return ::poll(&poll, 1, 0) == 0;
@@ -82,6 +103,7 @@ class FakeKernel {
     at_each_step();
     int ends[2];
     if (::pipe(ends) != 0) throw std::runtime_error("pipe");
+    under_way_ = true;
     made_.emplace_back(
         Attachment{program, place.file->id().inode, place.offset, place.pid, at_ends},
         UniqueFd(ends[0]));
@@ -99,12 +121,18 @@ class FakeKernel {
     auto may = may_count(attach);
     if (!may || !*may) return may;
     at_each_step();
-    counted_by[member.ioc] = attach;
+    if (const unsigned by = std::exchange(counted_by[member.ioc], attach);
+        by != 0 && attach != 0 && !member.place) {
+      wrong_switches += under_way_;
+      for (const std::uint32_t program : {0u, 1u})
+        wrong_switches += counted_during(member.ioc.pid, program, by, attach) != 1;
+    }
     at_each_step();
     return true;
   }
 
   std::vector<std::pair<Attachment, UniqueFd>> made_;
+  bool under_way_ = false;  // hits that do not see the latest attachment
 };
 
 // A library with functions of some bytes, each of which ends.
