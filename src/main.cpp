@@ -60,11 +60,12 @@ void tell(app::Notifier& notifier, app::Daemon& daemon, std::string& said) {
 // Looks at the host again and again until `end` (then false), a signal or a helper's end (then
 // true). Only this loop reports to the watchdog, after it held the daemon's lock: the watchdog
 // must notice when the loop or the lock hangs.
-bool run_until(app::Daemon& daemon, const Helper& attach, Clock::time_point end,
+bool run_until(app::Daemon& daemon, Helper& attach, Clock::time_point end,
                app::Notifier& notifier) {
   std::string said;
   while (true) {
     daemon.tick();
+    attach.close_late_answer();
     if (attach.is_gone()) return true;
     tell(notifier, daemon, said);
     const auto next_tick = std::min(Clock::now() + daemon.interval(), end);
@@ -88,7 +89,7 @@ int print(const std::string& text, int status) {
   return status;
 }
 
-int run_check(app::Daemon& daemon, const Helper& attach, const app::Options& options) {
+int run_check(app::Daemon& daemon, Helper& attach, const app::Options& options) {
   // Two looks: what is in the middle of a start or an exec at the first is done at the second.
   app::Notifier nobody;
   if (run_until(daemon, attach, Clock::now() + options.iocs.interval, nobody)) return 0;
@@ -98,7 +99,7 @@ int run_check(app::Daemon& daemon, const Helper& attach, const app::Options& opt
   return print(result.text, result.complete ? 0 : kStartError);
 }
 
-int run_once(app::Daemon& daemon, const Helper& attach, const app::Options& options) {
+int run_once(app::Daemon& daemon, Helper& attach, const app::Options& options) {
   app::Notifier nobody;
   daemon.tick();  // it attaches, which may take longer than the time to count
   if (run_until(daemon, attach, Clock::now() + *options.once, nobody)) return 0;
@@ -118,8 +119,8 @@ void end_within(std::chrono::seconds patience) {
   }).detach();
 }
 
-int serve(app::Daemon& daemon, const Helper& attach, app::Reload& reload,
-          const app::Options& options, app::Notifier& notifier) {
+int serve(app::Daemon& daemon, Helper& attach, app::Reload& reload, const app::Options& options,
+          app::Notifier& notifier) {
   web::ServerOptions web;
   web.listen = options.web.listen;
   web.max_requests = options.web.max_requests;

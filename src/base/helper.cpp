@@ -215,4 +215,9 @@ Result<UniqueFd> Helper::ask(HelperRequest request, int file, std::chrono::milli
   return answer;
 }
 
+void Helper::close_late_answer() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);  // else somebody asks now, who does it
+  if (lock && owed_ != 0) static_cast<void>(receive(owed_, std::chrono::milliseconds(0)));
+}
+
 }  // namespace ioc_exporter

@@ -61,6 +61,9 @@ class Helper {
   Result<UniqueFd> ask(HelperRequest request, int file = -1,
                        std::chrono::milliseconds patience = kPatience);
 
+  // Closes a late answer that has come meanwhile: an attachment that nobody knows stays until then.
+  void close_late_answer();
+
   // The process has ended, which it does not do by itself.
   bool is_gone() const;
   pid_t pid() const { return pid_; }

@@ -98,6 +98,7 @@ Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file) {
   char byte = 0;
   // Whoever holds the other end of the pipe decides when this is answered.
   if (request.what == kReadOne && ::read(file.get(), &byte, 1) < 0) return last_error("read");
+  if (request.what == kReadOne) return UniqueFd(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
   return UniqueFd(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
 }
 
@@ -159,6 +160,24 @@ TEST(Helper, GivesUpAHangingRequestAndGoesOnWhenItIsDone) {
   Result<UniqueFd> after = helper->ask({.what = kNothing});
   while (!after) after = helper->ask({.what = kNothing});
   EXPECT_FALSE(*after);  // its own answer, not the late one
+}
+
+// Nobody asks again.
+TEST(Helper, ClosesALateAnswer) {
+  const auto helper = started();
+  int pipe[2];
+  ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
+  UniqueFd out(pipe[0]);
+  const UniqueFd in(pipe[1]);
+  EXPECT_FALSE(helper->ask({.what = kReadOne}, out.get(), std::chrono::milliseconds(50)));
+  out.reset();
+  ASSERT_EQ(::write(in.get(), "x", 1), 1);
+  pollfd has_no_reader{in.get(), 0, 0};
+  for (int i = 0; i < 1200 && has_no_reader.revents == 0; ++i) {
+    helper->close_late_answer();
+    ::poll(&has_no_reader, 1, 50);
+  }
+  EXPECT_EQ(has_no_reader.revents, POLLERR);
 }
 
 TEST(Helper, ARequestThatHangsDelaysNoOtherChannel) {
