@@ -191,7 +191,9 @@ static __always_inline struct iocx_thread *watched_thread(__u64 id, struct iocx_
 /*
  * Whether this program counts the hit, of those of both kinds of attachment while one replaces the other. The newer one's
  * is the first to see a hit (consumer_add() in kernel/events/uprobes.c). When user space, between the two, lets the newer
- * one count from now on, the second program counts what the first has left to it. So each hit counts once.
+ * one count from now on, the second program counts what the first has left to it. So each hit counts once, as long as user
+ * space takes the older one off before it goes back. A call under way counts once, too, with its duration: the ends of both
+ * are there.
  */
 static __always_inline int is_counted_by(struct pt_regs *ctx, struct iocx_thread *thread,
 					 const struct iocx_ioc_config *config, __u8 attach)

@@ -137,7 +137,7 @@ struct Ioc : IocCode {
   std::vector<ListeningSocket> listening;  // sorted, each once
   std::optional<std::uint16_t> ca_port;    // ca_server only: the first that was seen to speak it
   // Others run on, as in an IOC without a shell. Breakpoints cannot be put into it alone then: see
-  // records/probe/process.h.
+  // probes/one_or_all.h.
   bool main_thread_ended = false;
   // Why its memory and its code must be left alone now: a debugger, a checkpoint, a stop signal; in
   // words, "" = nothing. As of the last poll.
