@@ -16,9 +16,8 @@ void add_options(OptionTable& table, Options& options) {
        {"--records.stuck-after=DURATION", "A record that is active (PACT) for longer is stuck",
         duration(options.stuck_after)},
        {"--overhead.target=PERCENT",
-        "Percent of a core that timing may add for each IOC to what counting costs (a tenth of it "
-        "where completions make it much more than that); above it 1 second in 16 or 64 is timed; "
-        "0: no bound",
+        "Percent of a core that timing may add for each IOC to what counting costs; above it 1 "
+        "second in 16 or 64 is timed; 0: no bound",
         number(options.overhead_target, 0, 1000)},
        {"--overhead.budget=PERCENT",
         "Percent of a core that probes may cost each IOC; above it its records are not counted; 0: "

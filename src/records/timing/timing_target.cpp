@@ -52,11 +52,7 @@ double TimingLevel::timing(unsigned level) const {
 unsigned TimingLevel::choose(bool all_wanted) const {
   for (const unsigned level : kLevels) {
     const double share = level < level_ ? kCalm : 1, cost = timing(level);
-    const double most =
-        level > 1
-            ? limits_.target
-            : std::min(limits_.target, std::max(limits_.target * kLittle, counting_ * kMostOver));
-    const bool holds = limits_.target <= 0 || all_wanted || cost <= most * share;
+    const bool holds = limits_.target <= 0 || all_wanted || cost <= limits_.target * share;
     if (holds && (limits_.budget <= 0 || counting_ + cost <= limits_.budget * kCalm * share))
       return level;
   }

@@ -29,9 +29,6 @@ class TimingLevel {
   static constexpr std::array<unsigned, 3> kLevels{1, 16, 64};
   static constexpr double kCalm = 0.8;         // of a limit: below that, more is timed again
   static constexpr double kMemorySeconds = 3;  // of the mean cost of counting
-  // To time all calls costs less than to count them, but for asynchronous records: every record's
-  // calls then have two further traps. So much of counting, or so much of the target, it may cost.
-  static constexpr double kMostOver = 1.5, kLittle = 0.1;
 
   // Fractions of one core; 0: none.
   struct Limits {
