@@ -367,8 +367,8 @@ TEST_F(EngineTest, AFileThatNobodyHoldsHasLostItsNumber) {
   EXPECT_EQ(files.known(*library_.file), first);
   const auto again = [&] {
     return value_of(elf::CodeFile::open(
-        UniqueFd(::open(folder_.path("/library.so").c_str(), O_RDONLY | O_CLOEXEC)),
-        "/library.so", {{FakeLibrary::kFunctions[0], 4}}));
+        UniqueFd(::open(folder_.path("/library.so").c_str(), O_RDONLY | O_CLOEXEC)), "/library.so",
+        {{FakeLibrary::kFunctions[0], 4}}));
   };
   CodeFilePtr second = again();
   EXPECT_EQ(files.number_of(second, 0), first);
