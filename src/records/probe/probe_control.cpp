@@ -194,12 +194,14 @@ void ProbeControl::set_level(std::uint32_t slot, Watched& watched, unsigned leve
     if (before == 1) watched.window_end = watched.window_due = now;
     return;
   }
-  log::info("ioc {}: all calls are timed again", watched.name);
   watched.window_end.reset();
-  if (auto ok = records_.time_all(slot); !ok) {
-    report(watched, "time all calls", ok.error());
-    watched.timing.set(TimingLevel::kLevels.back(), now, watched.cost);
+  const auto timed = records_.time_all(slot);
+  if (timed && *timed) {
+    log::info("ioc {}: all calls are timed again", watched.name);
+    return;
   }
+  if (!timed) report(watched, "time all calls", timed.error());
+  watched.timing.set(TimingLevel::kLevels.back(), now, watched.cost);
 }
 
 void ProbeControl::begin_window(std::uint32_t slot, Watched& watched) {

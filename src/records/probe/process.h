@@ -68,7 +68,7 @@ class RecordProcess : public RecordTables {
 
   // Chooses the timed calls of the IOC: all (the initial state), or those that begin in a window of
   // time, which weigh `weight` each; the window begins when this returns true. False: ends of calls
-  // are not seen, or the IOC is not counted. A call after the window costs one trap.
+  // are not seen now, or the IOC is not counted. A call after the window costs one trap.
   Result<bool> time_all(std::uint32_t slot);
   Result<bool> time_window(std::uint32_t slot, std::uint32_t weight,
                            std::chrono::nanoseconds length);
@@ -83,7 +83,8 @@ class RecordProcess : public RecordTables {
   // minute, and stays from the first one on. To be called about once a second.
   void look_for_direct(Clock::time_point now);
 
-  // Why the IOC is not counted: an error, or nothing when it is, or is not to be.
+  // Why the IOC, or the ends of its calls, cannot be counted: nothing when they are, or are not to
+  // be.
   std::optional<Error> error_of(std::uint32_t slot) const;
   // It is not counted, but its probes stay, as other IOCs on the same library need them.
   bool is_hit_while_off(std::uint32_t slot) const;

@@ -30,9 +30,11 @@ Result<bool> RecordProcess::write_timing(std::uint32_t slot, std::uint32_t weigh
   WatchedIoc& watched = watched_.at(slot);
   want_ends(slot);
   apply();
-  if (!watched.target.ending || watched.attach == 0 ||
-      !engine_->has(watched.target.ioc, static_cast<std::uint32_t>(RecordProgram::process)))
-    return false;
+  if (!watched.target.ending || watched.attach == 0) return false;
+  if (!engine_->has(watched.target.ioc, static_cast<std::uint32_t>(RecordProgram::process))) {
+    const auto error = error_of(slot);
+    return error ? Result<bool>(*error) : false;
+  }
   watched.timing.weight = weight;
   watched.timing.until_ns =
       length == kAlways ? UINT64_MAX : monotonic_ns() + static_cast<std::uint64_t>(length.count());
