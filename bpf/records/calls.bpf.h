@@ -5,7 +5,8 @@
 
 /*
  * Counts a call of a thread that has no stack, without a duration, by what is known at its entry. Reads the fields
- * one by one, since its caller on_entry() uses most of the BPF stack.
+ * one by one, since its caller on_entry() uses most of the BPF stack. Without a stack there is no mark either: the call in
+ * which user space switches the kind of attachment is lost.
  */
 static __noinline int count_without_stack(struct pt_regs *ctx, __u64 id, __u64 record, __u32 attach)
 {
@@ -177,7 +178,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 		begin = bpf_ktime_get_ns();
 
 	facts = facts_of(config, record);
-	/* A periodic scan makes all its calls at one place of its stack, by which the next one knows that this is over. */
+	/* A periodic scan makes all its calls at one place of its stack: the next one's stack pointer ends it (settle_frames()). */
 	if (thread->depth || thread->cause != IOCX_CAUSE_SCAN)
 		facts.returns_to = return_address(ctx);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)

@@ -18,7 +18,7 @@ static __noinline int count_put(__u32 slot, __u64 record, __u32 source)
 	return 0;
 }
 
-/* Counts a write by a thread that has no stack. */
+/* Counts a write by a thread that has no stack; not one in which user space switches the kind of attachment. */
 static __noinline int count_put_without_thread(struct pt_regs *ctx, __u64 id, __u64 record, __u32 attach)
 {
 	struct iocx_ioc_config *config;

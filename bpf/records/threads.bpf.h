@@ -191,19 +191,22 @@ static __always_inline struct iocx_thread *watched_thread(__u64 id, struct iocx_
 /*
  * Whether this program counts the hit, of those of both kinds of attachment while one replaces the other. The newer one's
  * is the first to see a hit (consumer_add() in kernel/events/uprobes.c). When user space, between the two, lets the newer
- * one count from now on, the second program counts what the first has left to it. So each hit counts once, as long as user
- * space takes the older one off before it goes back. A call under way counts once, too, with its duration: the ends of both
- * are there.
+ * one count from now on, the second program counts, though it is not of the kind that counts, what the first has left to
+ * it. So each hit counts once, as long as user space (src/probes/engine.cpp) attaches all new ones, lets hits end that are
+ * under way, writes once, takes all old ones off, and then raises `switches`: after the write the second program leaves a
+ * mark, too, which must not be taken for one of a later switch. A call under way counts once, too, with its duration: the
+ * ends of both are there.
  */
 static __always_inline int is_counted_by(struct pt_regs *ctx, struct iocx_thread *thread,
 					 const struct iocx_ioc_config *config, __u8 attach)
 {
-	const __u8 counting = *(const volatile __u8 *)&config->attach, left_by = thread->left_by;
+	const __u8 counting = *(const volatile __u8 *)&config->attach;
+	const __u16 switches = config->switches;
 	int counts;
 
 	attach = kind_of_attachment(ctx, attach);
-	counts = counting == attach || (counting && left_by && left_by != attach);
-	thread->left_by = counting && !counts ? attach : 0;
+	counts = counting == attach || (counting && thread->left_by == IOCX_LEFT_BY(IOCX_OTHER_KIND(attach), switches));
+	thread->left_by = counting && !counts ? IOCX_LEFT_BY(attach, switches) : 0;
 	return counts;
 }
 

@@ -8,5 +8,6 @@
 
 #define IOCX_ATTACH_PROCESS 1 /* those for this process */
 #define IOCX_ATTACH_ALL 2     /* those for every process that maps the file */
+#define IOCX_OTHER_KIND(attach) (IOCX_ATTACH_PROCESS + IOCX_ATTACH_ALL - (attach))
 
 #endif

@@ -127,7 +127,8 @@ struct iocx_ioc_config {
 	__u8 attach;      /* IOCX_ATTACH_*: which attachment's programs count; 0: none's */
 	__u8 layout;      /* IOCX_LAYOUT_* */
 	__u32 epoch;      /* changes when the probes were detached for a while */
-	__u32 timed;      /* 1: the ends of calls are seen, by breakpoints (shared/function_ends.h) */
+	__u16 timed;      /* 1: the ends of calls are seen, by breakpoints (shared/function_ends.h) */
+	__u16 switches;   /* how often one kind of attachment has replaced the other, which is off by now */
 	__u32 holder;     /* iocx_holder_of() */
 	/*
 	 * A call that no other makes is timed, with all that it makes in turn, when it begins before
@@ -245,6 +246,9 @@ struct iocx_thread_counts {
 	__u64 transitions[IOCX_SEVERITIES]; /* changes of a record to this severity */
 };
 
+/* `attach`: IOCX_ATTACH_*. */
+#define IOCX_LEFT_BY(attach, switches) ((__u8)((attach) | (switches) << 2))
+
 /*
  * The stack of a thread. Most are elements of the array record_threads, at the index that the low bits of the thread
  * id give. When another thread has that element, the stack is in the hash record_threads_overflow.
@@ -256,7 +260,7 @@ struct iocx_thread {
 	__u32 epoch; /* of iocx_ioc_config when the frames were made */
 	__u32 depth;
 	__u8 cause;   /* enum iocx_cause */
-	__u8 left_by; /* IOCX_ATTACH_*: that attachment's program has left its last hit to the other one's */
+	__u8 left_by; /* IOCX_LEFT_BY() when that attachment's program has left the last hit to the other one's */
 	__u16 ends;   /* of the record that is counted next */
 	__u32 holder; /* of the stack, as iocx_ioc_config has it */
 	char comm[IOCX_COMM_LEN]; /* name of the thread when it was bound */

@@ -146,6 +146,11 @@ void RecordProcess::apply() {
       },
       [](const probes::Member&, const Error& error) { log::warn("{}", error.message()); }};
   engine_->tick(hooks, Clock::now(), kPatience);
+  for (auto& [slot, watched] : watched_)
+    if (std::exchange(watched.is_switching, false)) {
+      ++watched.switches;
+      report(write_config(slot));
+    }
   follow_ends();
 }
 
@@ -169,6 +174,7 @@ Result<bool> RecordProcess::count_by(const iocs::IocId& ioc, unsigned attach) {
     ++watched.epoch;
     watched.scans_since = Clock::now();
   }
+  watched.is_switching = watched.attach != 0 && attach != 0;
   watched.attach = attach;
   if (attach == 0) watched.direct.looking = false;
   if (auto ok = write_config(found->first); !ok) return ok.error();

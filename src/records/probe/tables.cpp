@@ -165,6 +165,7 @@ Result<void> RecordTables::write_config(std::uint32_t slot) {
   config.scan = watched.target.scan;
   config.epoch = watched.epoch;
   config.attach = static_cast<std::uint8_t>(watched.attach);
+  config.switches = watched.switches;
   config.layout = record_layout(watched.target);
   config.timed = watched.target.ending != nullptr && watched.timing.ends;
   config.timed_until_ns = watched.timing.until_ns;

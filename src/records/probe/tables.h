@@ -94,9 +94,11 @@ struct WatchedIoc {
   DirectCounting direct;
   std::uint32_t generation = 0;
   std::uint32_t epoch = 0;
-  std::uint32_t holder = 0;  // of entries in the tables that all IOCs share
-  unsigned attach = 0;       // IOCX_ATTACH_*: whose programs count; 0: none's
-  std::string off;           // why its probes are not to be there; "" = they are
+  std::uint32_t holder = 0;    // of entries in the tables that all IOCs share
+  unsigned attach = 0;         // IOCX_ATTACH_*: whose programs count; 0: none's
+  std::uint16_t switches = 0;  // of iocx_ioc_config
+  bool is_switching = false;
+  std::string off;  // why its probes are not to be there; "" = they are
   bool is_leaving = false;
   std::chrono::steady_clock::time_point scans_since{};  // without a pause
   std::uint32_t capacity = 0;
