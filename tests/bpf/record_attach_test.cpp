@@ -16,7 +16,7 @@ class RecordAttachTest : public RecordProcessTest {
  protected:
   // As the host's scan sees it.
   void end_of_main_thread(const FakeIoc& ioc) {
-    probe_->engine().set_state({ioc.pid(), 0}, {.main_thread_ended = true});
+    probe_->engine().follow({{iocs::IocId{ioc.pid(), 0}, {.main_thread_ended = true}}});
     probe_->apply();
   }
 };
