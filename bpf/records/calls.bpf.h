@@ -163,7 +163,9 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_thread *thread;
 	struct entry_facts facts;
 	struct iocx_frame *frame;
-	__u64 begin = 0;
+	/* To read the clock takes as long as to count. */
+	const __u64 tick = bpf_jiffies64();
+	__u64 begin = tick % 17 ? 0 : bpf_ktime_get_ns();
 	__u32 weight;
 
 	thread = entered_thread(ctx, id, record, &config, attach);
@@ -172,9 +174,8 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	settle_frames(thread, config, ctx);
 	thread->ends = config->ends;
 	count_hit(thread, config, IOCX_PROBE_PROCESS);
-	count_if_cold(thread);
-	/* To read the clock takes as long as to count. */
-	if (IS_MEASURED(thread->counts.entries, thread->counts.entry_ns))
+	count_if_cold(thread, tick);
+	if (!begin && !thread->counts.entry_ns)
 		begin = bpf_ktime_get_ns();
 
 	facts = facts_of(config, record);
@@ -342,18 +343,19 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 /* A place where dbProcess ends, or may end. */
 static __always_inline int on_end(struct pt_regs *ctx)
 {
+	const __u64 tick = bpf_jiffies64();
 	__u64 now = bpf_ktime_get_ns(), sp;
 	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
 
 	if (!thread)
 		return 0;
 	count_return(thread);
-	count_if_cold(thread);
+	count_if_cold(thread, tick);
 	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_PROCESS);
 	if (!sp)
 		return 0;
 	finish_call(thread, sp, now);
-	note_own_time(&thread->counts.end_ns, IS_MEASURED(thread->counts.returns, thread->counts.end_ns) ? now : 0);
+	note_own_time(&thread->counts.end_ns, IS_MEASURED(tick, thread->counts.end_ns) ? now : 0);
 	return 0;
 }
 

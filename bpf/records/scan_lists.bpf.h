@@ -51,7 +51,7 @@ static __always_inline struct iocx_scan_list *scan_list_of(const struct iocx_thr
 
 static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 {
-	const __u64 now = bpf_ktime_get_ns();
+	const __u64 now = bpf_ktime_get_ns(), tick = bpf_jiffies64();
 	__u64 id = bpf_get_current_pid_tgid();
 	struct iocx_ioc_config *config;
 	struct iocx_scan_list *list;
@@ -60,7 +60,7 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 	thread = counted_thread(ctx, id, &config, attach, IOCX_PROBE_SCAN_LIST);
 	if (!thread)
 		return 0;
-	count_if_cold(thread);
+	count_if_cold(thread, tick);
 	if (thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
 	list = scan_list_of(thread);
@@ -70,7 +70,7 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 	__builtin_memcpy(list->comm, thread->comm, sizeof(list->comm));
 	list->sp = PT_REGS_SP(ctx);
 	list->start_ns = now;
-	note_own_time(&thread->counts.entry_ns, IS_MEASURED(thread->counts.entries, thread->counts.entry_ns) ? now : 0);
+	note_own_time(&thread->counts.entry_ns, IS_MEASURED(tick, thread->counts.entry_ns) ? now : 0);
 	return 0;
 }
 
@@ -95,19 +95,19 @@ ENTRY_PROGRAM(scan, on_scan_entry)
 SEC("uprobe")
 int scan_end(struct pt_regs *ctx)
 {
-	__u64 now = bpf_ktime_get_ns(), sp;
+	__u64 now = bpf_ktime_get_ns(), tick = bpf_jiffies64(), sp;
 	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
 
 	if (!thread)
 		return 0;
 	count_return(thread);
-	count_if_cold(thread);
+	count_if_cold(thread, tick);
 	if (thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
 	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_SCAN);
 	if (sp)
 		finish_scan(thread, sp, now);
-	note_own_time(&thread->counts.end_ns, IS_MEASURED(thread->counts.returns, thread->counts.end_ns) ? now : 0);
+	note_own_time(&thread->counts.end_ns, IS_MEASURED(tick, thread->counts.end_ns) ? now : 0);
 	return 0;
 }
 

@@ -214,14 +214,12 @@ static __always_inline int is_counted_by(struct pt_regs *ctx, struct iocx_thread
  * A hit takes several times as long when the thread has slept for about 10 ms: other programs have used the caches. Called at
  * the entries and the ends of dbProcess and scanList, one of which is the first hit after nearly each pause.
  */
-#define COLD_AFTER_TICKS 2 /* of the kernel, 1 to 10 ms each */
+const volatile __u32 cfg_cold_ticks = 2; /* about 5 ms of the kernel's ticks, at least 2 */
 
-static __always_inline void count_if_cold(struct iocx_thread *thread)
+static __always_inline void count_if_cold(struct iocx_thread *thread, __u64 tick)
 {
-	const __u64 now = bpf_jiffies64();
-
-	thread->counts.cold += now - thread->counts.last_tick >= COLD_AFTER_TICKS;
-	thread->counts.last_tick = now;
+	thread->counts.cold += tick - thread->counts.last_tick >= cfg_cold_ticks;
+	thread->counts.last_tick = tick;
 }
 
 /*
@@ -242,8 +240,8 @@ static __always_inline void count_return(struct iocx_thread *thread)
 	thread->counts.returns_ns += thread->counts.end_ns;
 }
 
-/* Whether this hit is measured. Scan lists often have a multiple of 16 records: it must not always be the same ones. */
-#define IS_MEASURED(hits, mean) (!(mean) || (__u32)(hits) % 17 == 0)
+/* Whether this hit is measured, by the tick (bpf_jiffies64()). Periods of scans are no multiples of 17 ticks: all records have their turn. */
+#define IS_MEASURED(tick, mean) (!(mean) || (tick) % 17 == 0)
 
 /* A program that took longer was interrupted. */
 #define MOST_OWN_NS 65536

@@ -183,6 +183,7 @@ struct iocx_asynchronous {
 enum iocx_direct {
 	IOCX_DIRECT_PERHAPS = 1, /* or of a dbProcess before this era */
 	IOCX_DIRECT_COUNTED = 2,
+	IOCX_DIRECT_UNSURE = 4, /* PERHAPS, of an asynchronous record: more often the end of a dbProcess before */
 };
 
 /* State of the call that a frame stands for. */
@@ -237,7 +238,7 @@ struct iocx_thread_counts {
 	__u64 returns_ns;                   /* and at ends and completions */
 	__u32 entry_ns;                     /* a program at an entry of dbProcess, lately */
 	__u32 end_ns;                       /* at one of its ends */
-	__u64 cold;                         /* hits after a pause of the thread: COLD_AFTER_TICKS */
+	__u64 cold;                         /* hits after a pause of the thread: cfg_cold_ticks */
 	__u64 last_tick;                    /* when it was hit last */
 	__u64 roots;                        /* processings for the purpose of the thread */
 	__u64 nested;                       /* processings by another record */

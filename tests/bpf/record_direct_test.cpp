@@ -99,9 +99,30 @@ TEST_P(RecordDirectTest, AnAsynchronousRecordIsNoReasonToStay) {
   ioc.ask("call 4 1");
   look();
   ioc.ask("complete 4 1");
+  look();  // this one goes on for longer, once in an hour
   look();
   EXPECT_EQ(attachments(), before);
   EXPECT_EQ(counts(slot).causes, (Causes{{"main", 2}}));
+}
+
+// Its first end in a look may be that of its own dbProcess.
+TEST_P(RecordDirectTest, ALongerLookFindsADriverThatSeldomProcessesAnAsynchronousRecord) {
+  if (!GetParam().timed) GTEST_SKIP() << "only timed calls show that a record is asynchronous";
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask({"set 4 async 1", "call 4 1", "complete 4 1"});
+  EXPECT_TRUE(value_of(probe_->end_window(slot, true)));
+  EXPECT_TRUE(value_of(probe_->end_completions(slot, true)));
+  probe_->apply();
+  look();
+  ioc.ask("complete 4 1");
+  look();
+  EXPECT_FALSE(probe_->direct_since(slot));
+  ioc.ask("complete 4 1");
+  look();
+  EXPECT_TRUE(probe_->direct_since(slot));
+  ioc.ask("complete 4 5");
+  EXPECT_EQ(processed(slot, ioc.record(4)), 1u + 1 + 5);
 }
 
 TEST_P(RecordDirectTest, AfterAPauseARecordsFirstEndIsNotCertain) {

@@ -1,7 +1,9 @@
 #include "records/probe/process_object.h"
 
 #include <bpf/bpf.h>
+#include <time.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "base/log.h"
@@ -62,6 +64,14 @@ std::vector<elf::FunctionPrograms> record_programs() {
     programs.cookie_all = IOCX_ATTACH_ALL;
   }
   return all;
+}
+
+// The coarse clocks go on by ticks (kernel/time/timekeeping.c): their resolution is 1 / CONFIG_HZ.
+std::uint32_t cold_ticks() {
+  constexpr long kPause = 5'000'000;  // ns
+  timespec tick{};
+  if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) != 0 || tick.tv_nsec <= 0) return 2;
+  return static_cast<std::uint32_t>(std::max(2L, kPause / tick.tv_nsec + 1));
 }
 
 struct SkeletonDeleter {
@@ -190,6 +200,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   const std::uint32_t places = std::bit_ceil(std::max(options.max_threads, 64u));
   skeleton.rodata->thread_mask = places - 1;
   skeleton.rodata->cfg_causes = options.causes > 0;
+  skeleton.rodata->cfg_cold_ticks = cold_ticks();
   const bool links = loaded.attacher->has_links();
   skeleton.rodata->cfg_cookies = links;
   const auto is_needed = [&](const std::string_view name) {
