@@ -122,7 +122,10 @@ bool Engine::attach_member(const Member& member, const Plan::Counted& counted, c
                            Clock::time_point now, Clock::time_point deadline) {
   for (const Key& key : counted.keys) {
     const Plan::Wanted& wanted = plan_.keys.at(key);
-    if (is_as_wanted(key, wanted)) continue;
+    if (is_as_wanted(key, wanted)) {
+      failed_.erase(key);  // its ends failed, and are not wanted any more
+      continue;
+    }
     const auto failed = failed_.find(key);
     const auto rest = rests_until_.find(key.place.file);
     if ((failed != failed_.end() && !failed->second.retry.is_due(now)) ||

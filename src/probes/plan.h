@@ -57,7 +57,7 @@ struct Plan {
 
 using CountedBy = std::map<Member, unsigned>;
 
-// `now`: which attachments count now. `is_there`: whether there is this one.
+// `now`: which attachments count now. `there`: which ones there are.
 Plan make_plan(const std::vector<PlacedRow>& rows, const Policy& policy,
                const std::map<iocs::IocId, IocState>& states, const CountedBy& now,
                const std::set<Key>& there);

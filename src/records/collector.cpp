@@ -78,6 +78,8 @@ void RecordsCollector::follow(TimePoint now) {
     }
     ++one;
   }
+  // First: what unwatch() attaches for the others must leave alone what this scan has found traced.
+  if (process_) process_->engine().follow(host_.live(), host_.hands_off());
   if (!ended.empty()) {
     for (const std::uint32_t slot : ended) control_->forget(slot);
     process_->unwatch(ended);
@@ -85,7 +87,7 @@ void RecordsCollector::follow(TimePoint now) {
       if (auto ok = extras_->forget(slot); !ok) log::warn("{}", ok.error().message());
   }
   if (process_) {
-    process_->follow(host_.live(), host_.hands_off());
+    process_->apply();
     watch_due(now);
   }
   if (why_not_.empty()) return;

@@ -8,8 +8,8 @@
 namespace ioc_exporter::records {
 namespace {
 
-// The engine works until all is done: a probe that comes late would miss hits that others see.
-constexpr std::chrono::minutes kPatience{1};
+// Of one apply(), under the host's lock: the next one goes on.
+constexpr std::chrono::seconds kPatience{10};
 
 void report(const Result<void>& result) {
   if (!result) log::warn("{}", result.error().message());
@@ -176,7 +176,7 @@ Result<bool> RecordProcess::count_by(const iocs::IocId& ioc, unsigned attach) {
   }
   watched.is_switching = watched.attach != 0 && attach != 0;
   watched.attach = attach;
-  if (attach == 0) watched.direct.looking = false;
+  if (attach == 0) is_changed_ |= std::exchange(watched.direct.looking, false);
   if (auto ok = write_config(found->first); !ok) return ok.error();
   return true;
 }
