@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace ioc_exporter::iocs;
+using namespace ioc_exporter;
 
 constexpr std::uint64_t kFirst = 0x1000, kSecond = 0x9000;  // offsets in the file
 
