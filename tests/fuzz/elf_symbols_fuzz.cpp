@@ -27,7 +27,7 @@ void check(bool holds, const char* what) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace ioc_exporter::iocs;
+  using namespace ioc_exporter;
   static const int file = ::memfd_create("elf", MFD_CLOEXEC);
   static const std::array<std::string, 8> wanted{
       "dbProcess", "pdbbase", "x", "", "pCaBucket", "write_action", "clientQ", "send_err"};
@@ -52,8 +52,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           "a symbol is in no segment");
   }
   symbols->load_bias(0x7f0000000000, 0x1000);
-  const std::string version = base_version_of_file(file, symbols->segments());
-  check(version.size() < 64 && base_version_in(version).empty(), "no version");
-  base_version_from_name({reinterpret_cast<const char*>(data), std::min<std::size_t>(size, 256)});
+  const std::string version = iocs::base_version_of_file(file, symbols->segments());
+  check(version.size() < 64 && iocs::base_version_in(version).empty(), "no version");
+  iocs::base_version_from_name({reinterpret_cast<const char*>(data), std::min<std::size_t>(size, 256)});
   return 0;
 }
