@@ -106,14 +106,12 @@ struct {
  * newer one's program is the first to see a hit (consumer_add() in kernel/events/uprobes.c). When user space, between the
  * two, lets the newer one count from now on, the second counts what the first has left to it.
  */
-static __always_inline int counts(struct pt_regs *ctx, __u8 attach)
+static __noinline int counts(struct pt_regs *ctx, __u8 attach)
 {
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
 	const struct iocx_server_ioc *ioc;
 	__u32 *left, kind;
 
-	if (!has_all)
-		return 1;
 	kind = kind_of_attachment(ctx, attach);
 	ioc = current_ioc();
 	if (!ioc)
@@ -135,7 +133,7 @@ static __always_inline int counts(struct pt_regs *ctx, __u8 attach)
 	static __always_inline int run_##name(struct pt_regs *ctx);            \
 	static __always_inline int if_##name(struct pt_regs *ctx, __u8 attach) \
 	{                                                                      \
-		return counts(ctx, attach) ? run_##name(ctx) : 0;              \
+		return !has_all || counts(ctx, attach) ? run_##name(ctx) : 0;  \
 	}                                                                      \
 	ENTRY_PROGRAM(name, if_##name)                                         \
 	static __always_inline int run_##name(struct pt_regs *ctx)

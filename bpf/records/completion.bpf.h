@@ -159,7 +159,8 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	if (config->ends) {
 		end = note_end(thread, record, config->ends);
 		if (end == UNKNOWN_END && !start)
-			note_direct(thread->slot, stats && stats->asynchronous ? IOCX_DIRECT_UNSURE : IOCX_DIRECT_PERHAPS);
+			note_direct(thread->slot,
+				    stats && stats->asynchronous ? IOCX_DIRECT_UNSURE : IOCX_DIRECT_PERHAPS);
 		if (end == OF_ITS_OWN) {
 			note_direct(thread->slot, IOCX_DIRECT_COUNTED);
 			return count_direct(ctx, thread, config, record);

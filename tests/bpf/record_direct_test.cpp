@@ -20,6 +20,16 @@ class RecordDirectTest : public RecordProcessTest {
     return stats(slot, address).processed;
   }
 
+  // Record 4 is known to be asynchronous from then on, and no timed call of it is under way.
+  void complete_a_timed_call(FakeIoc& ioc, std::uint32_t slot) {
+    ioc.ask({"set 4 async 1", "call 4 1"});
+    EXPECT_TRUE(value_of(probe_->end_window(slot, true)));
+    EXPECT_TRUE(value_of(probe_->end_completions(slot, true)));
+    look();
+    ioc.ask("complete 4 1");
+    look();
+  }
+
   steady_clock::time_point now_ = steady_clock::now();
 };
 
@@ -91,10 +101,7 @@ TEST_P(RecordDirectTest, AnAsynchronousRecordIsNoReasonToStay) {
   if (!GetParam().timed) GTEST_SKIP() << "only timed calls show that a record is asynchronous";
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  ioc.ask({"set 4 async 1", "call 4 1", "complete 4 1"});
-  EXPECT_TRUE(value_of(probe_->end_window(slot, true)));
-  EXPECT_TRUE(value_of(probe_->end_completions(slot, true)));
-  probe_->apply();
+  complete_a_timed_call(ioc, slot);
   const auto before = attachments();
   ioc.ask("call 4 1");
   look();
@@ -110,10 +117,7 @@ TEST_P(RecordDirectTest, ALongerLookFindsADriverThatSeldomProcessesAnAsynchronou
   if (!GetParam().timed) GTEST_SKIP() << "only timed calls show that a record is asynchronous";
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  ioc.ask({"set 4 async 1", "call 4 1", "complete 4 1"});
-  EXPECT_TRUE(value_of(probe_->end_window(slot, true)));
-  EXPECT_TRUE(value_of(probe_->end_completions(slot, true)));
-  probe_->apply();
+  complete_a_timed_call(ioc, slot);
   look();
   ioc.ask("complete 4 1");
   look();

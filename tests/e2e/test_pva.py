@@ -97,9 +97,10 @@ def test_each_put_has_its_pv_and_its_client(iocs, exporter, connect_p4p, as_gues
                      if put["ioc"] == ioc.name})
     assert wrote == Counter({("A:set", clients.LIBCA_USER, "put"): 69, ("A:set.VAL", clients.LIBCA_USER, "put"): 23,
                              ("A:set", GUEST, "put"): 12})
-    # They are in what a policy would expect, and say when there was none of them.
+    # Those that no rule forbids are in what a policy would expect; all say when there was none of them.
     learned = run_exporter("policy", "learn", f"--from=http://127.0.0.1:{exporter.port}").stdout
-    assert f"users: ['{GUEST}']" in learned and "- 'A:closed-group'  # " in learned, learned
+    assert f"users: ['{clients.LIBCA_USER}']" in learned and "- 'A:group'  # " in learned, learned
+    assert f"users: ['{GUEST}']" not in learned and "to A:closed-group, by rule no guests" in learned, learned
     text = exporter.request("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})[2].decode()
     for family in (PUTS, FAILURES):
         created = [float(line.split()[-1]) for line in text.splitlines()

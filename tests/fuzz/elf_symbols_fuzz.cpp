@@ -54,6 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   symbols->load_bias(0x7f0000000000, 0x1000);
   const std::string version = iocs::base_version_of_file(file, symbols->segments());
   check(version.size() < 64 && iocs::base_version_in(version).empty(), "no version");
-  iocs::base_version_from_name({reinterpret_cast<const char*>(data), std::min<std::size_t>(size, 256)});
+  iocs::base_version_from_name(
+      {reinterpret_cast<const char*>(data), std::min<std::size_t>(size, 256)});
   return 0;
 }

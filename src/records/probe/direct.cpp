@@ -55,7 +55,9 @@ void RecordProcess::let_stay(std::uint32_t slot) {
   const std::uint32_t seen = asynchronous(slot).direct;
   direct.unsure = seen & IOCX_DIRECT_UNSURE;
   // Beside asynchronous records, one that is not certain may be the end of a call before.
-  if (direct.found || !(seen & IOCX_DIRECT_COUNTED || (direct.looking && seen & IOCX_DIRECT_PERHAPS))) return;
+  if (direct.found ||
+      !(seen & IOCX_DIRECT_COUNTED || (direct.looking && seen & IOCX_DIRECT_PERHAPS)))
+    return;
   direct.found = true;
   direct.looking = false;
   add(slot, *watched.target.completion);

@@ -82,7 +82,7 @@ struct DirectCounting {
   bool looking = false;   // it is to be there for a moment, to look whether there are
   bool attached = false;  // it is there
   bool unsure = false;    // ends were seen that may be those of asynchronous processings
-  std::chrono::steady_clock::time_point look_due{};  // its begin, or its end
+  std::chrono::steady_clock::time_point look_due{};       // its begin, or its end
   std::chrono::steady_clock::time_point long_look_due{};  // not before
   std::uint16_t era = 0;
   std::uint16_t ends = 0;  // IOCX_ENDS(era); 0: ends are not seen
