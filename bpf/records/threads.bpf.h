@@ -240,18 +240,25 @@ static __always_inline void count_return(struct iocx_thread *thread)
 	thread->counts.returns_ns += thread->counts.end_ns;
 }
 
-/* Whether this hit is measured, by the tick (bpf_jiffies64()). Periods of scans are no multiples of 17 ticks: all records have their turn. */
-#define IS_MEASURED(tick, mean) (!(mean) || (tick) % 17 == 0)
+/*
+ * Whether this hit is measured, by the tick (bpf_jiffies64()) and how many hits came before. Periods of scans are no multiples of
+ * 17 ticks: all records have their turn. A thread's first hit finds cold caches: the next ones, until a tick, are not to be charged
+ * what it took.
+ */
+#define IS_MEASURED(tick, hits) ((hits) <= 64 || (tick) % 17 == 0)
 
 /* A program that took longer was interrupted. */
 #define MOST_OWN_NS 65536
 
-/* `begin`: 0 when this hit is not measured. */
-static __always_inline void note_own_time(__u32 *mean, __u64 begin)
+/*
+ * `begin`: 0 when this hit is not measured. The last one of a measured tick may have the tick's interrupt in it: the mean would
+ * hold that until the next measured tick.
+ */
+static __always_inline void note_own_time(__u32 *mean, __u64 begin, __u64 tick)
 {
 	__u64 own = begin ? bpf_ktime_get_ns() - begin : ~0ULL;
 
-	if (own > MOST_OWN_NS)
+	if (own > MOST_OWN_NS || bpf_jiffies64() != tick)
 		return;
 	*mean = *mean ? (7 * (__u64)*mean + own) / 8 : own;
 }
