@@ -52,6 +52,8 @@
     clockSeconds: 30,
     // --overhead.budget of the exporters (25 percent of a core), and a fifth.
     overheadShare: 0.3,
+    // The same, of puts alone: it is not for them.
+    putsShare: 0.25,
     // Tools that renew certificates do it a month before, or when a third of the time is left.
     certificateDays: 14,
 

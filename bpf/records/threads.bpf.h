@@ -232,6 +232,10 @@ static __always_inline void count_hit(struct iocx_thread *thread, const struct i
 	thread->counts.entries += 1;
 	thread->counts.stepped += config->stepped >> probe & 1;
 	thread->counts.entries_ns += thread->counts.entry_ns;
+	if (probe == IOCX_PROBE_PROCESS || probe == IOCX_PROBE_COMPLETION)
+		return;
+	thread->counts.extras += 1;
+	thread->counts.extras_ns += thread->counts.entry_ns;
 }
 
 static __always_inline void count_return(struct iocx_thread *thread)

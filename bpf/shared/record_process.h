@@ -234,6 +234,8 @@ struct iocx_thread_counts {
 	__u64 entries;                      /* hits of entry probes on any function */
 	__u64 returns;                      /* hits of the probes that only timed calls need: ends, completions */
 	__u64 stepped;                      /* those of both whose instruction the kernel steps */
+	__u64 extras;                       /* of the entries, those on functions that no processing is counted at */
+	__u64 extras_ns;                    /* time of the programs there */
 	__u64 entries_ns;                   /* time that the programs took at entries, by the means below */
 	__u64 returns_ns;                   /* and at ends and completions */
 	__u32 entry_ns;                     /* a program at an entry of dbProcess, lately */

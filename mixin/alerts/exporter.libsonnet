@@ -152,13 +152,25 @@
           },
           {
             alert: 'IocExporterOverBudget',
-            expr: 'sum without (probe) (rate(ioc_exporter_ioc_overhead_seconds_total[5m])) > %(overheadShare)g' % $._config,
+            expr: 'sum without (probe) (rate(ioc_exporter_ioc_overhead_seconds_total{probe!~".*_server_probe"}[5m])) > %(overheadShare)g' % $._config,
             'for': '10m',
             labels: { severity: 'warning' },
             annotations: {
               summary: 'Probes cost {{ $labels.ioc }} {{ humanizePercentage $value }} of a core',
               description: 'The probes cost IOC {{ $labels.ioc }} on {{ $labels.instance }} ' +
                            '{{ humanizePercentage $value }} of a core, over the budget of 25 %.',
+            },
+          },
+          {
+            alert: 'IocExporterPutsOverBudget',
+            // A flood of puts does not take their probes off: it would hide its sender.
+            expr: 'sum without (probe) (rate(ioc_exporter_ioc_overhead_seconds_total{probe=~".*_server_probe"}[5m])) > %(putsShare)g' % $._config,
+            'for': '10m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'To count puts costs {{ $labels.ioc }} {{ humanizePercentage $value }} of a core',
+              description: 'To count its puts costs IOC {{ $labels.ioc }} on {{ $labels.instance }} ' +
+                           '{{ humanizePercentage $value }} of a core, which no budget bounds.',
             },
           },
           {

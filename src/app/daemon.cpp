@@ -121,6 +121,7 @@ Result<void> Daemon::look_at_host(Clock::time_point now, std::chrono::millisecon
       for (Collector* collector : rooms_->collectors) collector->follow(now);
     }
     for (Collector* collector : rooms_->collectors) collector->tick(now);
+    rooms_->budget.look(Clock::now());  // attaching takes a while
   } while (more);
   return found;
 }
@@ -144,14 +145,16 @@ std::chrono::milliseconds Daemon::interval(Clock::time_point now) {
 }
 
 std::optional<Daemon::Clock::time_point> Daemon::next_due() {
-  std::optional<Clock::time_point> next;
+  std::optional<Clock::time_point> next = rooms_->budget.next_due();
   for (Collector* collector : rooms_->collectors)
     if (const auto due = collector->next_due(); due && (!next || *due < *next)) next = due;
   return next;
 }
 
 void Daemon::act_on_due(Clock::time_point now) {
+  const bool is_budget_due = rooms_->budget.is_due(now);
   for (Collector* collector : rooms_->collectors) collector->act_on_due(now);
+  if (is_budget_due) rooms_->budget.look(Clock::now());
 }
 
 bool Daemon::detach_all() {

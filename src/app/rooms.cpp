@@ -22,18 +22,19 @@ std::string states_of(const Options& options) {
 }
 
 ca::CaCollector::Setup ca_setup(const Options& options, const kernel::RingUse& ring,
-                                const kernel::TraceUse& traces) {
+                                const kernel::TraceUse& traces, probes::Budget& budget) {
   return {options.ca,
           options.iocs.filter,
           std::min<std::chrono::milliseconds>(options.iocs.keep_gone, iocs::GoneIocs::kKeepCounts),
           states_of(options),
           ring,
-          traces};
+          traces,
+          &budget};
 }
 
 pva::PvaCollector::Setup pva_setup(const Options& options, const kernel::RingUse& ring,
-                                   const kernel::TraceUse& traces) {
-  return {options.ca.server_probe, options.ca.put_expiry, ring, traces};
+                                   const kernel::TraceUse& traces, probes::Budget& budget) {
+  return {options.ca.server_probe, options.ca.put_expiry, ring, traces, &budget};
 }
 
 iocs::Host::Options host_options(const Options& options,
@@ -45,12 +46,6 @@ iocs::Host::Options host_options(const Options& options,
   host.finder.server_ports.insert(options.ca.server_ports.begin(), options.ca.server_ports.end());
   host.keep_gone = options.iocs.keep_gone;
   return host;
-}
-
-functions::Options function_options(const Options& options) {
-  functions::Options functions = options.functions;
-  functions.overhead_budget = options.records.overhead_budget;
-  return functions;
 }
 
 // Null: traces are off.
@@ -80,12 +75,13 @@ Rooms::Rooms(const Options& options, std::unique_ptr<putlog::Outlets> put_outlet
              std::unique_ptr<delivery::Process> process)
     : readers(std::make_shared<iocs::ReaderPool>(RootedFs())),
       host(RootedFs(), host_options(options, readers)),
+      budget(options.records.overhead_budget / 100),
       trace_maps(trace_options(options)),
-      records(host, options.records, trace_maps.use()),
+      records(host, options.records, budget, trace_maps.use()),
       put_ring(put_log_options(options)),
-      puts(host, ca_setup(options, put_ring.use(), trace_maps.use())),
-      pva(host, pva_setup(options, put_ring.use(), trace_maps.use()), puts),
-      functions(host, function_options(options)),
+      puts(host, ca_setup(options, put_ring.use(), trace_maps.use(), budget)),
+      pva(host, pva_setup(options, put_ring.use(), trace_maps.use(), budget), puts),
+      functions(host, options.functions, budget),
       policy(host, puts, pva),
       outlets(std::move(put_outlets)),
       trace_outlets(std::move(outlets_of_traces)),

@@ -12,6 +12,7 @@
 #include "iocs/host.h"
 #include "iocs/memory/reader_pool.h"
 #include "policy/collector.h"
+#include "probes/budget.h"
 #include "putlog/collector.h"
 #include "puts/collector.h"
 #include "puts/pva/collector.h"
@@ -36,6 +37,7 @@ struct Rooms {
 
   std::shared_ptr<iocs::ReaderPool> readers;
   iocs::Host host;
+  probes::Budget budget;
   traces::TraceMaps trace_maps;
   records::RecordsCollector records;  // loaded first: it forks
   putlog::PutLogRing put_ring;

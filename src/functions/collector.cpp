@@ -39,12 +39,13 @@ bool needs_programs(const std::optional<Result<LookedAt>>& found) {
 
 }  // namespace
 
-FunctionsCollector::FunctionsCollector(iocs::Host& host, const Options& options)
+FunctionsCollector::FunctionsCollector(iocs::Host& host, const Options& options,
+                                       probes::Budget& budget)
     : host_(host),
       presets_(presets_of(options)),
       walks_(walks_of(options, presets_)),
       walk_watch_(host.reader(), walks_),
-      budget_(options.overhead_budget / 100),
+      budget_(budget),
       descriptions_(std::make_shared<const Descriptions>()),
       finder_(std::make_shared<FunctionFinder>(host_.reader(), descriptions_, walks_)) {
   describe(options.described, {});
@@ -133,6 +134,12 @@ void FunctionsCollector::tick(TimePoint now) {
   if (now < next_keep_) return;
   next_keep_ = now + FunctionWatch::kSweep;
   watch_->keep(names_);
+}
+
+void FunctionsCollector::act_on_due(TimePoint now) {
+  if (!budget_.is_due(now)) return;
+  const std::scoped_lock lock(mutex_);
+  if (watch_) watch_->tick(now);
 }
 
 void FunctionsCollector::take_over() {

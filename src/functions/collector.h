@@ -33,14 +33,16 @@ namespace ioc_exporter::functions {
 
 class FunctionsCollector final : public Collector {
  public:
-  // Loads the programs once an IOC maps a file that they are for. `host` must outlive it.
-  FunctionsCollector(iocs::Host& host, const Options& options);
+  // Loads the programs once an IOC maps a file that they are for. `host` and `budget` must outlive
+  // it.
+  FunctionsCollector(iocs::Host& host, const Options& options, probes::Budget& budget);
 
   std::string_view name() const override { return "functions"; }
   bool is_enabled() const override { return is_enabled_; }
   std::vector<ProbeState> probes() const override;
   void follow(TimePoint now) override;
   void tick(TimePoint now) override;
+  void act_on_due(TimePoint now) override;
   void collect(exposition::Page& page) override;
   void status(exposition::StatusPage& page) override;
   void detach() override;
@@ -75,7 +77,7 @@ class FunctionsCollector final : public Collector {
   const std::vector<Preset> presets_;
   const std::shared_ptr<const std::vector<Walk>> walks_;
   WalkWatch walk_watch_;
-  double budget_;
+  probes::Budget& budget_;
   std::shared_ptr<Helper> helper_;  // null: this process loads and attaches
   std::atomic<bool> is_enabled_ = false;
   bool is_usable_ = true;

@@ -15,7 +15,6 @@ struct Options {
   Descriptions described;
   std::vector<Walk> walks;
   std::vector<std::string> presets{"auto"};
-  double overhead_budget = 25;  // percent of one core for each IOC; 0 = no bound
 };
 
 // Its rows; they refer to `options`.

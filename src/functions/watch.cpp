@@ -6,11 +6,26 @@
 #include "functions/sweep.h"
 
 namespace ioc_exporter::functions {
+namespace {
+
+// The programs take as long as the trap at most, as they do in a busy IOC (bench/README.md).
+double seconds_of(const InstalledPlaces::Count& count, const kernel::HitCost& cost) {
+  return static_cast<double>(count.hits) * 2 * cost.emulated +
+         static_cast<double>(count.stepped) * (cost.stepped - cost.emulated);
+}
+
+std::string percent_text(double share) {
+  return std::to_string(std::lround(share * 100)) + " %";
+}
+
+}  // namespace
+
 FunctionWatch::FunctionWatch(FunctionsObject& object,
-                             std::shared_ptr<const Descriptions> descriptions, double budget)
+                             std::shared_ptr<const Descriptions> descriptions,
+                             probes::Budget& budget)
     : object_(object),
       descriptions_(descriptions),
-      budget_(budget, kernel::hit_cost()),
+      budget_(budget),
       series_(object, std::move(descriptions)),
       places_(object),
       engine_(probes::Attaching::by(object.attacher()), {}) {}
@@ -34,7 +49,6 @@ void FunctionWatch::begin(Life& life, const WatchedIoc& ioc) {
 }
 
 void FunctionWatch::give_back(const Life& life, const std::set<Place>& but) {
-  budget_.keep(life.ioc.id, but);
   for (const Place& place : life.held)
     if (!but.contains(place)) object_.maps().caps.give(IOCX_FUNCTION_HELD_PROBED, life.holder);
 }
@@ -128,7 +142,7 @@ std::map<pid_t, std::vector<PointerSeen>> FunctionWatch::pointers() {
 }
 
 void FunctionWatch::tick(Clock::time_point now) {
-  changed_ |= budget_.come_back(now);
+  follow_budget();
   if (std::exchange(changed_, false)) {
     engine_.want(plan());
     has_counted_ = true;
@@ -136,7 +150,10 @@ void FunctionWatch::tick(Clock::time_point now) {
   has_counted_ |= engine_.is_due(now);
   engine_.tick(hooks(), now);
   if (std::exchange(has_counted_, false)) note_counted();
-  if (budget_.is_due(now)) look_at_cost(now);
+  if (now >= next_look_ || budget_.is_due(now)) {
+    next_look_ = now + kLook;
+    tell_budget();
+  }
   if (now >= next_sweep_) {
     next_sweep_ = now + kSweep;
     clean_up();
@@ -214,9 +231,11 @@ std::vector<probes::ProbeRow> FunctionWatch::plan() {
   for (auto& [id, life] : lives_)
     for (const auto& [place, own] : owns_[id] = owns_of(life)) {
       shared_.try_emplace(place, own).first->second.share(own);
-      if (life.ioc.state.left_alone.empty() && !budget_.is_off(id, place))
+      if (life.ioc.state.left_alone.empty() &&
+          state_in_budget(id, place) != probes::Budget::State::off)
         wanted.emplace(id.pid, place);
     }
+  for (auto& [id, life] : lives_) keep_spent(life, owns_.at(id));
   Result<void> all = places_.keep(wanted);
   std::vector<probes::ProbeRow> rows;
   for (const auto& [id, life] : lives_)
@@ -233,9 +252,19 @@ std::vector<probes::ProbeRow> FunctionWatch::plan() {
   return rows;
 }
 
+// Of the functions that it has.
+void FunctionWatch::keep_spent(Life& life, const Owns& owns) {
+  for (const auto& [place, own] : owns) life.spent.try_emplace(place);
+  std::erase_if(life.spent, [&](const auto& one) {
+    if (owns.contains(one.first)) return false;
+    life.spent_before += one.second;
+    return true;
+  });
+}
+
 probes::ProbeRow FunctionWatch::row_of(const Life& life, const Place& place, const Own& own) const {
   const Own& shared = shared_.at(place);
-  const bool is_off = budget_.is_off(life.ioc.id, place);
+  const bool is_off = state_in_budget(life.ioc.id, place) == probes::Budget::State::off;
   return {.ioc = life.ioc.id,
           .program = shared.with_result ? FunctionsObject::kWithResult : FunctionsObject::kPlain,
           .file = own.file->file->code,
@@ -345,7 +374,8 @@ void FunctionWatch::note_counted() {
         const auto numbers = series_.known(life.ioc.number, found);
         const Own* const there = own(id, place);
         const bool is_on =
-            numbers && there && there->has(*numbers) && engine_.counted_by({id, place}) != 0;
+            numbers && there && there->has(*numbers) && engine_.counted_by({id, place}) != 0 &&
+            state_in_budget(id, place) == probes::Budget::State::on;
         if (engine_.why_not({id, place}) == probes::kNoRoom) refuse(life, place);
         const auto [known, is_new] =
             counted_.try_emplace({life.ioc.number, found.description}, true);
@@ -354,23 +384,30 @@ void FunctionWatch::note_counted() {
       }
 }
 
-void FunctionWatch::look_at_cost(Clock::time_point now) {
-  std::vector<iocs::IocId> iocs;
-  const auto hits = places_.take_hits();
-  for (auto& [id, life] : lives_) {
-    iocs.push_back(id);
-    if (const auto own = hits.find(id.pid); own != hits.end())
-      life.spent_seconds += budget_.seconds(own->second);
-  }
-  for (const auto& [id, place, rate, rest] : budget_.look(hits, iocs, now)) {
-    const Own* const off = own(id, place);
-    const std::string name = off == nullptr ? "?"
-                                            : (*descriptions_)[off->first->description].name +
-                                                  " in " + off->file->file->path;
-    lines_.warn("function " + name + " is not counted in ioc " + lives_.at(id).ioc.name + " for " +
-                std::to_string(rest.count()) + " s: its " + std::to_string(std::lround(rate)) +
-                " hits a second are more than --overhead.budget allows");
-    changed_ = true;
+void FunctionWatch::tell_budget() {
+  for (const auto& [pid, places] : places_.take_hits())
+    for (auto& [id, life] : lives_)
+      if (id.pid == pid)
+        for (const auto& [place, count] : places) life.spent[place] += seconds_of(count, cost_);
+  for (const auto& [id, life] : lives_)
+    if (life.ioc.state.left_alone.empty()) budget_.tell(id, probes::Owner::functions, life.spent);
+}
+
+void FunctionWatch::follow_budget() {
+  for (const auto& decision : budget_.take_decisions({probes::Owner::functions})) {
+    const Own* const of = own(decision.ioc, decision.part.function);
+    if (of == nullptr) continue;
+    changed_ = has_counted_ = true;
+    const std::string name = (*descriptions_)[of->first->description].name + " in " +
+                             of->file->file->path;
+    const std::string& ioc = lives_.at(decision.ioc).ioc.name;
+    if (decision.state == probes::Budget::State::on)
+      lines_.warn("function " + name + " is counted again in ioc " + ioc);
+    else if (decision.state == probes::Budget::State::off && !decision.was_tried)
+      lines_.warn("function " + name + " is not counted in ioc " + ioc +
+                  " until the load has fallen: probes cost " + percent_text(decision.load) +
+                  " of a core, more than --overhead.budget, and this one " +
+                  percent_text(decision.own));
   }
 }
 
@@ -394,9 +431,12 @@ std::vector<WatchedSample> FunctionWatch::watched(const IocNames& names) const {
 }
 
 void FunctionWatch::add_overhead(SelfSamples& self) const {
-  for (const auto& [id, life] : lives_)
-    if (!life.files.empty())
-      self.ioc_overhead.push_back({life.ioc.name, kProbe, life.spent_seconds});
+  for (const auto& [id, life] : lives_) {
+    if (life.files.empty()) continue;
+    double seconds = life.spent_before;
+    for (const auto& [place, spent] : life.spent) seconds += spent;
+    self.ioc_overhead.push_back({life.ioc.name, kProbe, seconds});
+  }
 }
 
 std::string FunctionWatch::state_of(const Life& life, const Place& place, bool is_stepped) const {

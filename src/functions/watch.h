@@ -2,8 +2,7 @@
 //
 // The programs count where the map of places names the address in that process; so an IOC has a
 // place while its function is attached (probes/engine.h): for all processes that map the file, or,
-// where only a pointer leads to it, for each process where the pointer was seen. One IOC's calls
-// may cost it no more than the budget (FunctionBudget).
+// where only a pointer leads to it, for each process where the pointer was seen.
 //
 // Not thread-safe.
 #pragma once
@@ -22,13 +21,14 @@
 #include "base/log.h"
 #include "exposition/self_samples.h"
 #include "functions/bounded_log.h"
-#include "functions/budget.h"
 #include "functions/families.h"
 #include "functions/finder.h"
 #include "functions/functions_object.h"
 #include "functions/places.h"
 #include "functions/series.h"
 #include "iocs/ioc_id.h"
+#include "kernel/hit_cost.h"
+#include "probes/budget.h"
 #include "probes/engine.h"
 
 namespace ioc_exporter::functions {
@@ -50,12 +50,12 @@ struct FunctionState {
 class FunctionWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kSweep{10};
+  static constexpr std::chrono::seconds kSweep{10}, kLook{1};
   static constexpr std::size_t kMostPointers = 64;  // of an IOC
 
-  // `budget`: fraction of a core for one IOC; 0: no bound. `object` must outlive it.
+  // `object` and `budget` must outlive it.
   FunctionWatch(FunctionsObject& object, std::shared_ptr<const Descriptions> descriptions,
-                double budget);
+                probes::Budget& budget);
   FunctionWatch(const FunctionWatch&) = delete;
   FunctionWatch& operator=(const FunctionWatch&) = delete;
   ~FunctionWatch();
@@ -65,7 +65,7 @@ class FunctionWatch {
   void take(const iocs::IocId& id, std::uint64_t serial, LookedAt found);
   // Addresses of functions that stood in calls, by process.
   std::map<pid_t, std::vector<PointerSeen>> pointers();
-  // Attaches and detaches what has changed, looks at the cost, frees what has ended.
+  // Attaches and detaches what has changed, tells the budget what it costs, frees what has ended.
   void tick(Clock::time_point now);
   // Counts of other IOCs are forgotten.
   void keep(const IocNames& names) { series_.keep(names); }
@@ -96,7 +96,8 @@ class FunctionWatch {
     std::set<Place> refused = {}, refused_before = {};  // for which there is no room
     std::set<std::uint64_t> pointers = {};
     std::size_t pointers_over = 0;
-    double spent_seconds = 0;  // what its hits took
+    probes::Budget::Spent spent = {};  // seconds that its hits took
+    double spent_before = 0;           // the same, where it has no such function any more
   };
   // A function of an IOC.
   struct Own {
@@ -128,14 +129,20 @@ class FunctionWatch {
                                     unsigned attach) const;
   void refuse(Life& life, const Place& place);
   void note_counted();
-  void look_at_cost(Clock::time_point now);
+  static void keep_spent(Life& life, const Owns& owns);
+  void follow_budget();
+  void tell_budget();
+  probes::Budget::State state_in_budget(const iocs::IocId& id, const Place& place) const {
+    return budget_.state(id, {probes::Owner::functions, place});
+  }
   void clean_up();
   std::string state_of(const Life& life, const Place& place, bool is_stepped) const;
   std::vector<FunctionState> problems_of(const Life& life) const;
 
   FunctionsObject& object_;
   std::shared_ptr<const Descriptions> descriptions_;
-  FunctionBudget budget_;
+  probes::Budget& budget_;
+  kernel::HitCost cost_ = kernel::hit_cost();
   FunctionSeries series_;
   BoundedLog lines_;
   InstalledPlaces places_;
@@ -149,7 +156,7 @@ class FunctionWatch {
   std::uint64_t refused_ = 0, pointers_over_ = 0;
   std::uint32_t last_epoch_ = 0;
   bool changed_ = false, has_counted_ = false;
-  Clock::time_point next_sweep_{};
+  Clock::time_point next_sweep_{}, next_look_{};
   TroubleLog trouble_;
 };
 

@@ -89,7 +89,7 @@ Result<void> CaCollector::load_server_probe(const Setup& setup) {
   if (auto ok = in_initial_pid_namespace(host_.fs(), "hear servers about puts"); !ok) return ok;
   auto probe = ServerProbe::start(
       {ServerProtocol::ca, std::max(options_.max_channels / 4, 1024u), setup.ring, setup.traces},
-      totals_, tap_.get());
+      totals_, tap_.get(), setup.budget);
   if (!probe) return std::move(probe).error();
   server_probe_.emplace(std::move(*probe));
   return {};

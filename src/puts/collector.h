@@ -61,6 +61,7 @@ class CaCollector final : public Collector {
     std::string state_folder = {};
     kernel::RingUse ring = {};  // for the put log
     kernel::TraceUse traces = {};
+    probes::Budget* budget = nullptr;  // of ServerProbe
   };
   CaCollector(iocs::Host& host, const Setup& setup);
 

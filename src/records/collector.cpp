@@ -19,8 +19,12 @@ std::uint32_t records_of(const Database& database) {
 }  // namespace
 
 RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options,
-                                   const kernel::TraceUse& traces)
-    : host_(host), options_(options), traces_(traces), memory_(host.reader(), options.stuck_after) {
+                                   probes::Budget& budget, const kernel::TraceUse& traces)
+    : host_(host),
+      budget_(budget),
+      options_(options),
+      traces_(traces),
+      memory_(host.reader(), options.stuck_after) {
   set_bounds({});
   if (options_.enabled)
     if (auto loaded = load(); !loaded) why_not_ = kernel::explain_load_error(loaded.error());
@@ -54,10 +58,7 @@ Result<void> RecordsCollector::load() {
       "a hit of a probe takes {:.0f} ns, {:.0f} ns where the kernel single-steps; {:.0f} ns more "
       "after a pause",
       cost.emulated * 1e9, cost.stepped * 1e9, cost.after_pause * 1e9);
-  control_.emplace(*process_,
-                   TimingLevel::Limits{.target = options_.overhead_target / 100,
-                                       .budget = options_.overhead_budget / 100},
-                   cost);
+  control_.emplace(*process_, budget_, options_.overhead_target / 100, cost);
   return {};
 }
 
@@ -226,8 +227,9 @@ std::optional<Collector::TimePoint> RecordsCollector::next_due() {
 
 void RecordsCollector::act_on_due(TimePoint now) {
   const std::scoped_lock lock(host_.mutex());
-  const auto due = control_ ? control_->next_due() : std::nullopt;
-  if (due && *due <= now) control_->look(now);
+  if (!control_) return;
+  const auto due = control_->next_due();
+  if (budget_.is_due(now) || (due && *due <= now)) control_->look(now);
 }
 
 std::vector<RecordsCollector::Counted> RecordsCollector::counted() const {

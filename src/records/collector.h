@@ -33,8 +33,9 @@ namespace ioc_exporter::records {
 
 class RecordsCollector final : public Collector {
  public:
-  // Loads the probes; what fails shows in probes(). `host` must outlive it.
-  RecordsCollector(iocs::Host& host, const Options& options, const kernel::TraceUse& traces = {});
+  // Loads the probes; what fails shows in probes(). `host` and `budget` must outlive it.
+  RecordsCollector(iocs::Host& host, const Options& options, probes::Budget& budget,
+                   const kernel::TraceUse& traces = {});
 
   std::string_view name() const override { return "records"; }
   bool is_enabled() const override { return options_.enabled; }
@@ -107,6 +108,7 @@ class RecordsCollector final : public Collector {
   void describe_self(std::uint64_t records, Reading& reading);
 
   iocs::Host& host_;
+  probes::Budget& budget_;
   Options options_;
   kernel::TraceUse traces_;
   std::string trace_problem_;

@@ -280,38 +280,53 @@ TEST_P(RecordAttachTest, OneIocOfVeryManyIsPausedAndItsProbesStay) {
 // Each hit is taken to cost a hundredth of a second: by far too much.
 TEST_P(RecordAttachTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
   FakeIoc busy, other;
-  ProbeControl control(*probe_, {.target = 0, .budget = 0.5}, {0.01, 0.01});
+  probes::Budget budget(0.5);
+  ProbeControl control(*probe_, budget, 0, {0.01, 0.01});
   const auto slot = watch(busy), beside = watch(other);
   control.watch(slot, "busy");
   control.watch(beside, "other");
   auto now = ProbeControl::Clock::now();
-  const auto look = [&](std::chrono::seconds after) { control.look(now += after); };
-  look(RecordBudget::kLook);
-  for (unsigned i = 0; i < RecordBudget::kLooksOver; ++i) {
+  const auto look = [&] {
+    control.look(now);
+    budget.look(now);
+  };
+  // And the rooms follow.
+  const auto pass = [&](std::chrono::seconds time) {
+    now += time;
+    look();
+    while (budget.is_due(now)) look();
+  };
+  constexpr auto kLook = probes::Budget::kLook;
+  pass(kLook);
+  for (unsigned i = 0; i < probes::Budget::kLooksOver; ++i) {
     EXPECT_FALSE(control.sample(slot)->over_budget);
     busy.ask("call 1 101");
-    look(RecordBudget::kLook);
+    pass(kLook);
+  }
+  if (GetParam().timed) {  // that has gone first
+    EXPECT_EQ(control.sample(slot)->timed_share, 0);
+    EXPECT_TRUE(probe_->is_counted(slot));
+    busy.ask("call 1 101");
+    pass(kLook);
   }
   EXPECT_FALSE(probe_->is_counted(slot));
   EXPECT_NEAR(control.sample(slot)->over_budget.value_or(0), 1.01, 0.01)
       << "and what the programs took";
   busy.ask("call 1 1000");  // is not counted
-  look(RecordBudget::kFirstRest);
+  pass(probes::Budget::kFirstRest);
   EXPECT_TRUE(probe_->is_counted(slot));
   EXPECT_TRUE(control.sample(slot)->over_budget) << "it is on trial";
-  // A trial begins when the probes are attached, which takes real time.
-  constexpr auto kTrialAndAttaching = RecordBudget::kTrial + std::chrono::seconds(5);
   busy.ask("call 1 401");
-  look(kTrialAndAttaching);
+  pass(kLook);
   EXPECT_FALSE(probe_->is_counted(slot));
-  look(RecordBudget::kFirstRest);
+  pass(probes::Budget::kFirstRest);
   EXPECT_FALSE(probe_->is_counted(slot)) << "the second rest is longer";
-  look(RecordBudget::kFirstRest);
-  busy.ask("call 1 7");
-  look(kTrialAndAttaching);
+  pass(probes::Budget::kFirstRest);
+  EXPECT_TRUE(probe_->is_counted(slot));
+  pass(kLook);
   EXPECT_FALSE(control.sample(slot)->over_budget);
   busy.ask("call 1 3");
-  EXPECT_EQ(all_processed(slot), 3u * 101 + 401 + 7 + 3);
+  EXPECT_EQ(all_processed(slot), (GetParam().timed ? 4u : 3u) * 101 + 401 + 3);
   EXPECT_TRUE(probe_->is_counted(beside));
 }
 

@@ -184,7 +184,8 @@ TEST_P(RecordTimingLinksTest, SwitchingAttachmentsLosesNoCallOutsideOfAWindow) {
 // Of the one that can bear least.
 TEST_P(RecordTimingLinksTest, IocsWithOneAttachmentHaveOneLevel) {
   Many many = watch_many();
-  ProbeControl control(*probe_, {.target = 0.01}, HitCost{.emulated = 1e-3, .stepped = 1e-3},
+  probes::Budget budget(0);
+  ProbeControl control(*probe_, budget, 0.01, HitCost{.emulated = 1e-3, .stepped = 1e-3},
                        [] { return 0.99; });  // the last second of each cycle is timed
   for (const auto slot : many.slots) control.watch(slot, std::to_string(slot));
   auto now = ProbeControl::Clock::now();

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What the engine of probes decides is decided there: one attachment for a process or for all, which names are one file, what
-is attached now and what comes off together. Rooms above it say what they want (src/probes/row.h)."""
+"""What src/probes decides is decided there: one attachment for a process or for all, which names are one file, what is attached
+now and what comes off together; what an IOC pays too much for. Rooms above it say what they want (src/probes/row.h), and tell
+what it costs (src/probes/budget.h)."""
 import pathlib
 import re
 import sys
@@ -12,9 +13,15 @@ DECISIONS = {
     "takes off": re.compile(r"\btake_off_together\("),
     "chooses all processes": re.compile(r"\bkAllProcesses\b"),
     "compares inodes": re.compile(r"\bfind_same_inode\("),
+    # Who does not know it cannot compare with it.
+    "knows the budget": re.compile(r"\boverhead_budget\b"),
 }
-# It reads a file's symbols once for all its mounts.
-ALLOWED = {("compares inodes", "src/functions/finder.cpp")}
+ALLOWED = {
+    ("compares inodes", "src/functions/finder.cpp"),  # it reads a file's symbols once for all its mounts
+    ("knows the budget", "src/records/options.h"),
+    ("knows the budget", "src/records/options.cpp"),
+    ("knows the budget", "src/app/rooms.cpp"),  # to make the one of the program
+}
 
 
 def problems() -> list[str]:

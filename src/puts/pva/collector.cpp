@@ -44,7 +44,7 @@ PvaCollector::PvaCollector(iocs::Host& host, const Setup& setup, ca::CaCollector
   auto place = in_initial_pid_namespace(host_.fs(), "hear PV Access servers about puts");
   auto probe =
       place ? ca::ServerProbe::start({ca::ServerProtocol::pva, kSlots, setup.ring, setup.traces},
-                                     totals_, packets_.tap())
+                                     totals_, packets_.tap(), setup.budget)
             : Result<ca::ServerProbe>(place.error());
   if (probe) {
     probe_.emplace(std::move(*probe));

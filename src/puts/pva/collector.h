@@ -31,6 +31,7 @@ class PvaCollector final : public Collector {
     std::chrono::milliseconds put_expiry{};  // how long puts of clients that are gone are kept
     kernel::RingUse ring = {};               // for the put log
     kernel::TraceUse traces = {};
+    probes::Budget* budget = nullptr;  // of ServerProbe
   };
   // Loads the programs, what fails shows in probes(). `host` and `packets` must outlive it.
   PvaCollector(iocs::Host& host, const Setup& setup, ca::CaCollector& packets);

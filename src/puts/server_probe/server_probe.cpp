@@ -39,20 +39,22 @@ constexpr std::chrono::seconds kAttachPatience{10};
 
 }  // namespace
 
-ServerProbe::ServerProbe(ServerProbeObject object, std::shared_ptr<CaTotals> totals, CaTap* tap)
+ServerProbe::ServerProbe(ServerProbeObject object, std::shared_ptr<CaTotals> totals, CaTap* tap,
+                         probes::Budget* budget)
     : totals_(std::move(totals)),
       tap_(tap),
+      budget_(budget),
       object_(std::move(object)),
       engine_(probes::Attaching::by(object_.attacher()), kPolicy) {
   slots_.resize(object_.max_slots());
 }
 
 Result<ServerProbe> ServerProbe::start(const Options& options, std::shared_ptr<CaTotals> totals,
-                                       CaTap* tap) {
+                                       CaTap* tap, probes::Budget* budget) {
   auto object = ServerProbeObject::load(options);
   if (!object) return std::move(object).error();
   static_cast<void>(kernel::measured_hit_cost());  // while the right to attach is there
-  return ServerProbe(std::move(*object), std::move(totals), tap);
+  return ServerProbe(std::move(*object), std::move(totals), tap, budget);
 }
 
 void ServerProbe::follow(const LiveIocs& iocs, bool hands_off, Clock::time_point now) {
@@ -263,6 +265,7 @@ Result<void> ServerProbe::begin(Watched& watched, const iocs::Ioc& ioc, unsigned
   watched.tells_results = functions.tells_results;
   watched.tells_callbacks = functions.tells_callbacks;
   watched.functions = functions.found.size();
+  watched.seconds_each = seconds_of_puts(ioc, object_.protocol(), 1);
   if (auto ok = object_.maps().rest.update(watched.generation, {}, kernel::UpdateMode::any); !ok)
     return ok;
   watched.rest = {};

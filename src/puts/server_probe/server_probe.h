@@ -27,6 +27,7 @@
 #include "exposition/self_samples.h"
 #include "iocs/host.h"
 #include "iocs/ioc.h"
+#include "probes/budget.h"
 #include "probes/engine.h"
 #include "puts/inventory/server_reader.h"
 #include "puts/server_probe/server_probe_object.h"
@@ -70,9 +71,9 @@ class ServerProbe {
   using Options = ServerProbeObject::Options;
 
   // Loads the programs. What is counted goes to `totals`. `tap`: what packets show; it
-  // outlives the probe; null: packets are not read.
+  // outlives the probe; null: packets are not read. `budget`: is told what puts cost; null: nobody.
   static Result<ServerProbe> start(const Options& options, std::shared_ptr<CaTotals> totals,
-                                   CaTap* tap);
+                                   CaTap* tap, probes::Budget* budget = nullptr);
 
   // An IOC that runs on under another name is another one from then on: its probes come off. Before
   // the tap knows it by that name.
@@ -135,6 +136,7 @@ class ServerProbe {
     Clock::time_point latest{};     // by then packets end, once the probes are attached
     bool waits = false;             // for that
     std::size_t functions = 0;      // that were there to attach to
+    double seconds_each = 0;        // that a put costs
     Clock::time_point names_due{};  // earliest next reading of names
     bool tells_results = false;     // results of the puts, too
     bool tells_callbacks = false;   // begin and end of those with callback
@@ -158,8 +160,10 @@ class ServerProbe {
     std::optional<Clock::time_point> ended = {};
   };
 
-  ServerProbe(ServerProbeObject object, std::shared_ptr<CaTotals> totals, CaTap* tap);
+  ServerProbe(ServerProbeObject object, std::shared_ptr<CaTotals> totals, CaTap* tap,
+              probes::Budget* budget);
 
+  void tell_budget();
   bool is_nameless(std::uint32_t index) const;
   bool is_ca() const { return object_.protocol() == ServerProtocol::ca; }
   std::uint32_t in_tap(const Watched& watched) const {
@@ -208,6 +212,7 @@ class ServerProbe {
 
   std::shared_ptr<CaTotals> totals_;
   CaTap* tap_;                // null: packets are not read
+  probes::Budget* budget_;
   ServerProbeObject object_;  // before the probes: they die first
   probes::Engine engine_;
   std::map<std::uint64_t, Watched> watched_;  // by serial

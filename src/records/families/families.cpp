@@ -231,6 +231,12 @@ constexpr Row kOverhead[] = {
      [](const IocSample& ioc, Series& to) {
        if (ioc.overhead) to.add(ioc.overhead->nothing_counted);
      }},
+    {gauge("epics_ioc_extras_watched",
+           "Whether writes to records, scan lists and completions of the running IOC are counted, "
+           "while its records are: not when the probes for them cost too much."),
+     [](const IocSample& ioc, Series& to) {
+       if (ioc.overhead) to.add(when(ioc.records_watched, ioc.has_extras));
+     }},
     {gauge("epics_ioc_records_watched",
            "Whether the records of the running IOC are counted; where not, the page at / says "
            "why."),
@@ -283,9 +289,11 @@ void encode_all(const std::vector<IocSample>& iocs, const std::vector<IocSample>
   encode(kCauses, counted, encoder);
   exposition::encode_merged(kRecordCauses, up, ioc_label, encoder);
   encode(kProcessings, counted, encoder);
-  exposition::encode_merged(kWrites, up, ioc_label, encoder);
-  exposition::encode_merged(kCompletions, timed, ioc_label, encoder, &edges.completions);
-  exposition::encode_merged(kScanTimes, up, ioc_label, encoder, &edges.scans);
+  const Iocs with_extras = with(up, &IocSample::has_extras);
+  exposition::encode_merged(kWrites, with_extras, ioc_label, encoder);
+  exposition::encode_merged(kCompletions, with(timed, &IocSample::has_extras), ioc_label, encoder,
+                            &edges.completions);
+  exposition::encode_merged(kScanTimes, with_extras, ioc_label, encoder, &edges.scans);
   encoder.begin_family(kProbeHit);
   const auto add_cost = [&encoder](std::string_view kind, double seconds) {
     const Label label[] = {{"instruction", kind}};

@@ -59,6 +59,7 @@ struct OverheadSample {
   double timed_share = 1;               // fraction of its calls that is timed
   std::optional<double> over_budget{};  // its records are not counted, for this would cost so much
   bool attached = true;                 // the probes are there
+  bool has_extras = true;               // those on functions that no processing is counted at, too
   // Whether the IOC works and its probes see nothing; nothing: they are not there, or not known.
   std::optional<bool> nothing_counted = {};
 };
@@ -91,6 +92,7 @@ struct IocSample : IocFacts {
   std::vector<ScanTimeSample> scan_times = {};
   std::vector<CompletionSample> completions = {};
   std::optional<ProcessingSample> processing = {};    // while its records are counted
+  bool has_extras = true;  // of those probes; without them what they count is absent
   std::vector<RecordCauseSample> record_causes = {};  // with --records.causes
   // Since when processings that do not come through dbProcess are counted, in seconds since 1970;
   // nothing: they are not, or only now and then.

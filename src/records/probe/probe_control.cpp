@@ -7,7 +7,9 @@
 namespace ioc_exporter::records {
 namespace {
 
+using probes::Owner;
 using std::chrono::milliseconds;
+using State = probes::Budget::State;
 
 // Between looks whether timed calls, or completions, are still to come: most take milliseconds.
 constexpr milliseconds kWindowLook{500}, kFirstWindowLooks{50}, kShortly{500};
@@ -20,16 +22,13 @@ ProbeCost price(const ProbeHits& hits, const HitCost& cost) {
   return {counting_seconds(hits, cost), timing_seconds(hits, cost)};
 }
 
-double seconds_of(const ProbeCost& cost) {
-  return cost.counting + cost.timing;
-}
-
 }  // namespace
 
-ProbeControl::ProbeControl(RecordProcess& records, const TimingLevel::Limits& limits, HitCost cost,
-                           std::function<double()> random)
+ProbeControl::ProbeControl(RecordProcess& records, probes::Budget& budget, double target,
+                           HitCost cost, std::function<double()> random)
     : records_(records),
-      limits_(limits),
+      budget_(budget),
+      target_(target),
       cost_(cost),
       cycles_{TimingCycle(TimingLevel::kLevels[1], random),
               TimingCycle(TimingLevel::kLevels[2], random)} {}
@@ -40,10 +39,18 @@ std::function<double()> ProbeControl::uniform_random() {
   };
 }
 
+// The IOC may have been watched before, in another slot.
 void ProbeControl::watch(std::uint32_t slot, std::string name) {
-  watched_.insert_or_assign(slot, Watched{.name = std::move(name),
-                                          .budget = RecordBudget(limits_.budget),
-                                          .timing = TimingLevel(limits_)});
+  Watched& watched =
+      watched_
+          .insert_or_assign(slot, Watched{.name = std::move(name),
+                                          .id = records_.ioc_of(slot),
+                                          .timing = TimingLevel(target_)})
+          .first->second;
+  for (const Owner owner : {Owner::timing, Owner::extras, Owner::counting})
+    if (const auto decision = budget_.decision(watched.id, {owner}))
+      follow(slot, watched, *decision, Clock::now());
+  records_.apply();
 }
 
 void ProbeControl::forget(std::uint32_t slot) {
@@ -56,6 +63,7 @@ void ProbeControl::set_wanted(std::uint32_t slot, bool wanted) {
 }
 
 void ProbeControl::look(Clock::time_point now) {
+  follow_budget(now);
   if (watched_.empty()) return;
   const auto hits = records_.hits();
   if (!hits) {
@@ -63,121 +71,154 @@ void ProbeControl::look(Clock::time_point now) {
     return;
   }
   for (auto& [slot, watched] : watched_) {
-    if (const auto found = hits->find(slot); found != hits->end())
-      watched.cost = price(found->second, cost_);
+    const auto found = hits->find(slot);
+    if (found != hits->end()) watched.cost = price(found->second, cost_);
     if (is_away(slot, watched)) {
       watched.fresh = true;
       continue;
     }
-    if (std::exchange(watched.fresh, false) && !watched.budget.rests()) {
-      watched.budget.attached(now, seconds_of(watched.cost));
-      watched.timing.restart(now, watched.cost);
-    }
-    follow_budget(slot, watched, now);
+    if (std::exchange(watched.fresh, false)) watched.timing.restart(now, watched.cost);
+    if (found != hits->end()) tell(watched, found->second);
   }
   follow_timing(now);
 }
 
-void ProbeControl::follow_budget(std::uint32_t slot, Watched& watched, Clock::time_point now) {
-  const bool in_trial = watched.budget.in_trial();
-  switch (watched.budget.look(now, seconds_of(watched.cost))) {
-    case RecordBudget::Do::nothing:
-      break;
-    case RecordBudget::Do::take_off:
-      take_off(slot, watched, now, in_trial);
-      break;
-    case RecordBudget::Do::attach: {
-      const auto began = Clock::now();
-      records_.set_off(slot, "");
-      records_.apply();
-      watched.budget.attached(now + (Clock::now() - began), seconds_of(watched.cost));
-      break;
-    }
-    case RecordBudget::Do::keep:
-      log::info("ioc {}: its records are counted again, for {:.1f} % of a core", watched.name,
-                percent(watched.budget.load()));
-      watched.timing.restart(now, watched.cost);
-      break;
-  }
+void ProbeControl::tell(const Watched& watched, const ProbeHits& hits) {
+  const double extras = extras_seconds(hits, cost_);
+  budget_.tell(watched.id, Owner::timing, watched.cost.timing);
+  budget_.tell(watched.id, Owner::extras, extras);
+  budget_.tell(watched.id, Owner::counting, watched.cost.counting - extras);
 }
 
-void ProbeControl::take_off(std::uint32_t slot, Watched& watched, Clock::time_point now,
-                            bool in_trial) {
-  if (!in_trial)
+void ProbeControl::follow_budget(Clock::time_point now) {
+  const auto decisions = budget_.take_decisions({Owner::timing, Owner::extras, Owner::counting});
+  for (const probes::Budget::Decision& decision : decisions)
+    for (auto& [slot, watched] : watched_)
+      if (watched.id == decision.ioc) follow(slot, watched, decision, now);
+  if (decisions.empty()) return;
+  records_.apply();
+  for (auto& [slot, watched] : watched_)
+    if (watched.is_off && records_.is_hit_while_off(slot))
+      report(watched, "take off the record probes",
+             error_in_words(
+                 "other IOCs on the same library need them: each hit still costs the trap"));
+}
+
+void ProbeControl::follow(std::uint32_t slot, Watched& watched, const Decision& decision,
+                          Clock::time_point now) {
+  const bool is_off = decision.state == State::off;
+  const char* what = "counted";
+  switch (decision.part.owner) {
+    case Owner::timing:
+      what = "timed";
+      watched.may_be_timed = !is_off;
+      break;
+    case Owner::extras:
+      what = "counted with writes, scan lists and links";
+      watched.has_extras = decision.state == State::on;
+      records_.set_extras(slot, !is_off);
+      break;
+    default:
+      count(slot, watched, decision, now);
+  }
+  if (decision.state == State::on)
+    log::info("ioc {}: its records are {} again: probes cost {:.1f} % of a core", watched.name,
+              what, percent(decision.load));
+  else if (is_off && !decision.was_tried)
     log::warn(
-        "ioc {}: counting its records would cost {:.1f} % of a core, more than --overhead.budget: "
-        "they are not counted, and have no series, until the load has fallen",
-        watched.name, percent(watched.budget.load()));
-  // Without the probes at the ends: a trial times nothing.
+        "ioc {}: its records are not {} until the load has fallen: probes cost {:.1f} % of a core, "
+        "more than --overhead.budget, and these {:.1f} %",
+        watched.name, what, percent(decision.load), percent(decision.own));
+}
+
+// A trial times nothing.
+void ProbeControl::count(std::uint32_t slot, Watched& watched, const Decision& decision,
+                         Clock::time_point now) {
+  watched.is_off = decision.state != State::on;
+  if (decision.state == State::on)
+    watched.timing.restart(now, watched.cost);
+  else
+    watched.off_cost = decision.load;
+  if (decision.state == State::off) stop_timing(slot, watched, now);
+  records_.set_off(slot, decision.state == State::off ? "off: above --overhead.budget" : "");
+}
+
+void ProbeControl::stop_timing(std::uint32_t slot, Watched& watched, Clock::time_point now) {
   if (auto done = records_.end_window(slot, true); !done)
     report(watched, "take off the probes for durations", done.error());
   if (auto done = records_.end_completions(slot, true); !done)
     report(watched, "take off the probe for completions", done.error());
   watched.window_end.reset();
   watched.timing.set(TimingLevel::kLevels.back(), now, watched.cost);
-  records_.set_off(slot, "to count would cost more than --overhead.budget");
-  records_.apply();
-  if (records_.is_hit_while_off(slot))
-    report(
-        watched, "take off the record probes",
-        error_in_words("other IOCs on the same library need them: each hit still costs the trap"));
 }
 
 void ProbeControl::follow_timing(Clock::time_point now) {
-  std::map<std::size_t, Group> groups;
+  std::map<std::size_t, Unit> units;
   for (auto& one : watched_) {
     Watched& watched = one.second;
-    if (!records_.is_counted(one.first) || !watched.budget.counts() ||
-        !records_.is_timed(one.first))
+    if (!records_.is_counted(one.first) || watched.is_off || !records_.is_timed(one.first))
       continue;
     watched.timing.measure(now, watched.cost);
-    const std::size_t unit = records_.unit_of(one.first);
-    groups[unit != 0 ? unit : IOCX_MAX_IOCS + 1 + one.first].push_back(&one);
+    const std::size_t number = records_.unit_of(one.first);
+    units[number != 0 ? number : IOCX_MAX_IOCS + 1 + one.first].push_back(&one);
   }
-  for (auto& [unit, group] : groups)
-    if (std::ranges::any_of(group, [&group = group](const auto* one) {
+  std::erase_if(units, [&](const auto& one) { return !may_be_timed(one.second, now); });
+  for (auto& [number, unit] : units)
+    if (std::ranges::any_of(unit, [&unit = unit](const auto* one) {
           const unsigned level = one->second.timing.level();
-          return level == 1 || level != group[0]->second.timing.level() || one->second.choose;
+          return level == 1 || level != unit[0]->second.timing.level() || one->second.choose;
         }))
-      choose_level(group, now);
+      choose_level(unit, now);
   for (std::size_t i = 0; i < cycles_.size(); ++i)
     for (auto what = cycles_[i].look(now); what != TimingCycle::Do::nothing;
          what = cycles_[i].look(now))
-      follow_cycle(groups, TimingLevel::kLevels[i + 1], what, now);
+      follow_cycle(units, TimingLevel::kLevels[i + 1], what, now);
   for (auto& [slot, watched] : watched_)
     if (!is_away(slot, watched)) end_window(slot, watched, now);
   records_.apply();
 }
 
-void ProbeControl::follow_cycle(const std::map<std::size_t, Group>& groups, unsigned level,
+// What times one of them would be hit by all.
+bool ProbeControl::may_be_timed(const Unit& unit, Clock::time_point now) {
+  const bool may =
+      std::ranges::all_of(unit, [](const auto* one) { return one->second.may_be_timed; });
+  for (auto* const one : unit)
+    if (one->second.is_stopped != !may) {
+      one->second.is_stopped = !may;
+      if (!may) stop_timing(one->first, one->second, now);
+    }
+  return may;
+}
+
+void ProbeControl::follow_cycle(const std::map<std::size_t, Unit>& units, unsigned level,
                                 TimingCycle::Do what, Clock::time_point now) {
-  std::vector<const Group*> all;
-  for (const auto& [unit, group] : groups)
-    if (group[0]->second.timing.level() == level) all.push_back(&group);
+  std::vector<const Unit*> all;
+  for (const auto& [number, unit] : units)
+    if (unit[0]->second.timing.level() == level) all.push_back(&unit);
   if (what == TimingCycle::Do::begin_window) {
-    for (const Group* const group : all)
-      for (auto* const one : *group) records_.want_ends(one->first);
+    for (const Unit* const unit : all)
+      for (auto* const one : *unit) records_.want_ends(one->first);
     records_.apply();
   }
-  for (const Group* const group : all) {
-    for (auto* const one : *group)
+  for (const Unit* const unit : all) {
+    for (auto* const one : *unit)
       if (what == TimingCycle::Do::begin_window)
         begin_window(one->first, one->second);
       else
         one->second.timing.end_cycle(now, one->second.cost);
-    if (what == TimingCycle::Do::begin_cycle) choose_level(*group, now);
+    if (what == TimingCycle::Do::begin_cycle) choose_level(*unit, now);
   }
 }
 
-void ProbeControl::choose_level(const Group& group, Clock::time_point now) {
+void ProbeControl::choose_level(const Unit& unit, Clock::time_point now) {
   const bool wanted =
-      std::ranges::any_of(group, [](const auto* one) { return one->second.wanted; });
+      std::ranges::any_of(unit, [](const auto* one) { return one->second.wanted; });
   unsigned level = 1;
-  for (const auto* one : group) level = std::max(level, one->second.timing.choose(wanted));
-  const Watched& dearest = (*std::ranges::max_element(group, {}, [](const auto* one) {
+  for (const auto* one : unit) level = std::max(level, one->second.timing.choose(wanted));
+  const Watched& dearest = (*std::ranges::max_element(unit, {}, [](const auto* one) {
                              return one->second.timing.timing(1);
                            }))->second;
-  for (auto* const one : group) set_level(one->first, one->second, level, dearest, now);
+  for (auto* const one : unit) set_level(one->first, one->second, level, dearest, now);
 }
 
 void ProbeControl::set_level(std::uint32_t slot, Watched& watched, unsigned level,
@@ -237,9 +278,8 @@ std::optional<ProbeControl::Clock::time_point> ProbeControl::next_due() const {
   auto next = Clock::time_point::max();
   for (const auto& [slot, watched] : watched_) {
     if (is_away(slot, watched)) continue;
-    if (watched.budget.in_trial()) next = std::min(next, watched.budget.due());
     if (watched.window_end) next = std::min(next, watched.window_due);
-    if (!watched.budget.counts()) continue;
+    if (watched.is_off || watched.is_stopped) continue;
     for (std::size_t i = 0; i < cycles_.size(); ++i)
       if (watched.timing.level() == TimingLevel::kLevels[i + 1])
         next = std::min(next, cycles_[i].due());
@@ -251,50 +291,15 @@ std::optional<OverheadSample> ProbeControl::sample(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return std::nullopt;
   const Watched& watched = found->second;
-  if (!watched.budget.counts())
-    return OverheadSample{.over_budget = watched.budget.load(), .attached = false};
+  if (watched.is_off)
+    return OverheadSample{.over_budget = watched.off_cost, .attached = false};
   if (is_away(slot, watched)) return OverheadSample{.timed_share = 0, .attached = false};
   const unsigned level = watched.timing.level();
-  return OverheadSample{.core_share = watched.timing.counting() + watched.timing.timing(level),
-                        .timed_share = records_.is_timed(slot) ? 1.0 / level : 0};
-}
-
-void RecordBudget::attached(Clock::time_point now, double spent) {
-  marked_ = now;
-  spent_ = spent;
-  over_ = 0;
-  due_ = now + (in_trial() ? kTrial : kLook);
-}
-
-RecordBudget::Do RecordBudget::look(Clock::time_point now, double spent) {
-  if (now < due_) return Do::nothing;
-  if (budget_ <= 0) {
-    due_ = now + kLook;
-    return Do::nothing;
-  }
-  if (rests()) {
-    state_ = State::trial;
-    attached(now, spent);
-    return Do::attach;
-  }
-  const double seconds = std::chrono::duration<double>(now - marked_).count();
-  const double more = spent - spent_;
-  const unsigned over = over_;
-  attached(now, spent);
-  if (seconds <= 0) return Do::nothing;
-  load_ = more / seconds;
-  if (in_trial() && load_ < budget_ * kCalm) {
-    state_ = State::counts;
-    kept_since_ = now;
-    return Do::keep;
-  }
-  over_ = load_ > budget_ ? over + 1 : 0;
-  if (counts() && now - kept_since_ >= kMostRest) rest_ = kFirstRest;
-  if (counts() && over_ < kLooksOver) return Do::nothing;
-  state_ = State::rests;
-  due_ = now + rest_;
-  rest_ = std::min(2 * rest_, kMostRest);
-  return Do::take_off;
+  const bool is_timed = records_.is_timed(slot) && !watched.is_stopped;
+  return OverheadSample{
+      .core_share = watched.timing.counting() + (is_timed ? watched.timing.timing(level) : 0),
+      .timed_share = is_timed ? 1.0 / level : 0,
+      .has_extras = watched.has_extras};
 }
 
 }  // namespace ioc_exporter::records

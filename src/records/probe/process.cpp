@@ -109,6 +109,17 @@ void RecordProcess::set_off(std::uint32_t slot, const std::string& why) {
   is_changed_ = true;
 }
 
+void RecordProcess::set_extras(std::uint32_t slot, bool wanted) {
+  WatchedIoc& watched = watched_.at(slot);
+  if (std::exchange(watched.has_extras, wanted) == wanted) return;
+  is_changed_ = true;
+  if (!wanted) return;
+  // What they noted before is over, or was.
+  ++watched.epoch;
+  watched.scans_since = Clock::now();
+  report(write_config(slot));
+}
+
 std::vector<probes::ProbeRow> RecordProcess::wish() const {
   std::vector<probes::ProbeRow> rows;
   for (const auto& [slot, watched] : watched_) {
@@ -128,7 +139,8 @@ std::vector<probes::ProbeRow> RecordProcess::wish() const {
     };
     want({RecordProgram::process, target.offset, watched.timing.ends ? target.ending : nullptr});
     for (const ProbePoint& point : target.extras)
-      if (point.program != RecordProgram::completion || sees_ends(watched)) want(point);
+      if (point.program == RecordProgram::completion ? sees_ends(watched) : watched.has_extras)
+        want(point);
     if (watched.direct.looking && !has_completion(target)) want(*target.completion);
   }
   return rows;

@@ -60,6 +60,8 @@ class RecordProcess : public RecordTables {
   void add(std::uint32_t slot, const ProbePoint& point);
   // Why the IOC's probes are not to be there for now; "" = they are to be.
   void set_off(std::uint32_t slot, const std::string& why);
+  // Whether those on functions that no processing is counted at are to be there.
+  void set_extras(std::uint32_t slot, bool wanted);
   // Its probes for durations.
   void want_ends(std::uint32_t slot);
 
@@ -91,13 +93,13 @@ class RecordProcess : public RecordTables {
   // IOCs that are attached together have one number; 0: by itself.
   std::size_t unit_of(std::uint32_t slot) const;
   probes::Engine& engine() { return *engine_; }
+  const iocs::IocId& ioc_of(std::uint32_t slot) const { return watched_.at(slot).target.ioc; }
 
   Result<RecordProcessUse> use() const;
 
  private:
   RecordProcess(RecordProcessObject object, const RecordProcessOptions& options);
 
-  const iocs::IocId& ioc_of(std::uint32_t slot) const { return watched_.at(slot).target.ioc; }
   Result<std::uint32_t> begin(const RecordTarget& target);
   std::vector<probes::ProbeRow> wish() const;
   Result<bool> count_by(const iocs::IocId& ioc, unsigned attach);

@@ -14,14 +14,14 @@ static_assert(sizeof(iocx_ioc_config) == 88 && offsetof(iocx_ioc_config, timed_u
 static_assert(sizeof(iocx_asynchronous) == 16);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 48);
-static_assert(sizeof(iocx_thread_counts) == 19 * 8 && IOCX_CAUSES - IOCX_CAUSE_DIRECT <= 4);
+static_assert(sizeof(iocx_thread_counts) == 21 * 8 && IOCX_CAUSES - IOCX_CAUSE_DIRECT <= 4);
 static_assert(sizeof(iocx_scan_name) == 20 && sizeof(iocx_cause_key) == 32);
 static_assert(offsetof(iocx_thread, counts) == 48);
 static_assert(sizeof(iocx_thread_puts) == 9 * 8);
 static_assert(sizeof(iocx_put_config) == 48);
 static_assert(offsetof(iocx_put_config, ppn) == 36);
 static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
-static_assert(sizeof(iocx_thread) == 48 + 152 + 72 + 16 + IOCX_MAX_DEPTH * 48);
+static_assert(sizeof(iocx_thread) == 48 + 168 + 72 + 16 + IOCX_MAX_DEPTH * 48);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 

@@ -28,6 +28,8 @@ struct ProbeHits {
   std::uint64_t stepped = 0;     // of the entries, those whose instruction the kernel steps
   std::uint64_t entries_ns = 0;  // time of the programs there
   std::uint64_t returns_ns = 0;
+  std::uint64_t extras = 0;  // of the entries, those of functions that no processing is counted at
+  std::uint64_t extras_ns = 0;
   std::uint64_t cold = 0;  // of all hits, those after a pause of the thread
   void add(const iocx_thread_counts& counts) {
     entries += counts.entries;
@@ -35,6 +37,8 @@ struct ProbeHits {
     stepped += counts.stepped;
     entries_ns += counts.entries_ns;
     returns_ns += counts.returns_ns;
+    extras += counts.extras;
+    extras_ns += counts.extras_ns;
     cold += counts.cold;
   }
 };
@@ -45,6 +49,11 @@ inline double counting_seconds(const ProbeHits& hits, const HitCost& cost) {
          static_cast<double>(hits.stepped) * (cost.stepped - cost.emulated) +
          static_cast<double>(hits.cold) * cost.after_pause +
          static_cast<double>(hits.entries_ns) * 1e-9;
+}
+// Of that.
+inline double extras_seconds(const ProbeHits& hits, const HitCost& cost) {
+  return static_cast<double>(hits.extras) * cost.emulated +
+         static_cast<double>(hits.extras_ns) * 1e-9;
 }
 inline double timing_seconds(const ProbeHits& hits, const HitCost& cost) {
   return static_cast<double>(hits.returns) * cost.emulated +

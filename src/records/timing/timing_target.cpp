@@ -51,10 +51,8 @@ double TimingLevel::timing(unsigned level) const {
 
 unsigned TimingLevel::choose(bool all_wanted) const {
   for (const unsigned level : kLevels) {
-    const double share = level < level_ ? kCalm : 1, cost = timing(level);
-    const bool holds = limits_.target <= 0 || all_wanted || cost <= limits_.target * share;
-    if (holds && (limits_.budget <= 0 || counting_ + cost <= limits_.budget * kCalm * share))
-      return level;
+    const double share = level < level_ ? kCalm : 1;
+    if (target_ <= 0 || all_wanted || timing(level) <= target_ * share) return level;
   }
   return kLevels.back();
 }

@@ -27,16 +27,11 @@ class TimingLevel {
   using Clock = std::chrono::steady_clock;
 
   static constexpr std::array<unsigned, 3> kLevels{1, 16, 64};
-  static constexpr double kCalm = 0.8;         // of a limit: below that, more is timed again
+  static constexpr double kCalm = 0.8;         // of the target: below that, more is timed again
   static constexpr double kMemorySeconds = 3;  // of the mean cost of counting
 
-  // Fractions of one core; 0: none.
-  struct Limits {
-    double target = 0;  // for timing
-    double budget = 0;  // for counting and timing
-  };
-
-  explicit TimingLevel(const Limits& limits) : limits_(limits) {}
+  // `target`: fraction of one core; 0: none.
+  explicit TimingLevel(double target) : target_(target) {}
 
   // The probes are there since now.
   void restart(Clock::time_point now, const ProbeCost& cost);
@@ -45,7 +40,7 @@ class TimingLevel {
   // At the end of a cycle: what was spent in it, when the level held for all of it.
   void end_cycle(Clock::time_point now, const ProbeCost& cost);
   // By what was measured last. While somebody wants all calls to be timed, the target does not
-  // hold, but the budget does. 1 second in 64 is timed whatever it costs.
+  // hold. 1 second in 64 is timed whatever it costs.
   unsigned choose(bool all_wanted) const;
   void set(unsigned level, Clock::time_point now, const ProbeCost& cost);
 
@@ -55,7 +50,7 @@ class TimingLevel {
   double timing(unsigned level) const;
 
  private:
-  Limits limits_;
+  double target_;
   unsigned level_ = 1;
   Clock::time_point mark_{}, cycle_{};
   ProbeCost marked_, at_cycle_;

@@ -1,0 +1,237 @@
+#include "probes/budget.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace ioc_exporter::probes {
+namespace {
+
+// Looks are not exactly a second apart.
+constexpr auto kSecond = Budget::kLook - std::chrono::milliseconds(100);
+
+constexpr std::chrono::seconds longer(std::chrono::seconds rest) {
+  return std::clamp(2 * rest, Budget::kFirstRest, Budget::kMostRest);
+}
+
+constexpr bool is_of_puts(Owner owner) {
+  return owner > Owner::counting;
+}
+
+// Then it is not there either.
+constexpr bool goes_with_counting(Owner owner) {
+  return owner == Owner::timing || owner == Owner::extras;
+}
+
+}  // namespace
+
+double Budget::Meter::load() const {
+  double sum = 0;
+  for (const auto& [place, rate] : rates) sum += rate;
+  return sum;
+}
+
+double Budget::Ioc::load() const {
+  double sum = 0;
+  for (const auto& [owner, meter] : meters)
+    if (!is_of_puts(owner)) sum += meter.load();
+  return sum;
+}
+
+double Budget::Ioc::load_of_puts() const {
+  double sum = 0;
+  for (const auto& [owner, meter] : meters)
+    if (is_of_puts(owner)) sum += meter.load();
+  return sum;
+}
+
+bool Budget::Ioc::is_told(Owner owner) const {
+  const auto meter = meters.find(owner);
+  return meter != meters.end() && meter->second.is_told;
+}
+
+bool Budget::Ioc::is_off(const Part& part) const {
+  return std::ranges::find(off, part, &Decision::part) != off.end();
+}
+
+void Budget::tell(const iocs::IocId& ioc, Owner owner, const Spent& spent) {
+  const std::scoped_lock lock(mutex_);
+  Ioc& of = iocs_[ioc];
+  Meter& meter = of.meters[owner];
+  meter.now = spent;
+  meter.is_told = true;
+  const auto is_gone = [&](const Decision& off) {
+    return off.part.owner == owner && !spent.contains(off.part.function);
+  };
+  if (of.in_trial && is_gone(of.off.back())) of.in_trial = false;
+  std::erase_if(of.off, is_gone);
+}
+
+void Budget::look(Clock::time_point now) {
+  const std::scoped_lock lock(mutex_);
+  due_.reset();
+  for (One& one : iocs_) look_at(one, now);
+  // One that nobody tells of any more has ended, or is to be left alone for long.
+  std::erase_if(iocs_, [now](const One& one) { return now - one.second.told > kMostRest; });
+}
+
+void Budget::look_at(One& one, Clock::time_point now) {
+  Ioc& ioc = one.second;
+  const auto told = [](const auto& meter) { return meter.second.is_told; };
+  if (ioc.told == Clock::time_point{} || std::ranges::any_of(ioc.meters, told)) ioc.told = now;
+  if (!ioc.is_followed) {
+    ioc.is_followed = true;
+    ioc.due = now + kSecond;
+    for (auto& [owner, meter] : ioc.meters)
+      if (meter.is_told) meter.marked = meter.now, meter.at = now;
+  }
+  if (ioc.in_trial && now >= ioc.due && !ioc.is_told(ioc.off.back().part.owner))
+    end_trial(one, State::off, now);
+  if (now >= ioc.due && std::ranges::any_of(ioc.meters, told)) {
+    measure(ioc, now);
+    ioc.due = now + kSecond;
+    if (budget_ > 0) judge(one, now);
+  }
+  for (auto& [owner, meter] : ioc.meters) meter.is_told = false;
+  if (!ioc.is_followed)
+    due_ = Clock::time_point{};
+  else if (ioc.in_trial)
+    due_ = std::min(due_.value_or(ioc.due), ioc.due);
+}
+
+// What has begun is measured from its second look on.
+void Budget::measure(Ioc& ioc, Clock::time_point now) const {
+  for (auto& [owner, meter] : ioc.meters) {
+    if (!meter.is_told) {
+      if (++meter.missed >= kLooksOver) meter.rates.clear();
+      continue;
+    }
+    const double seconds = std::chrono::duration<double>(now - meter.at).count();
+    meter.missed = 0;
+    meter.rates.clear();
+    for (const auto& [place, spent] : meter.now)
+      if (const auto before = meter.marked.find(place);
+          before != meter.marked.end() && seconds > 0 && spent > before->second)
+        meter.rates[place] = (spent - before->second) / seconds;
+    meter.marked = meter.now;
+    meter.at = now;
+  }
+}
+
+void Budget::judge(One& one, Clock::time_point now) {
+  Ioc& ioc = one.second;
+  look_at_puts(ioc, now);
+  const double load = ioc.load();
+  if (ioc.in_trial) {
+    ioc.off.back().load = load;
+    return end_trial(one, load < budget_ * kCalm ? State::on : State::off, now);
+  }
+  ioc.over = load > budget_ ? ioc.over + 1 : 0;
+  if (ioc.over >= kLooksOver) return take_off(one, now);
+  if (ioc.off.empty()) {
+    if (now - ioc.all_on_since >= kMostRest) ioc.rest = {};
+  } else if (now >= ioc.rests_until && load < budget_ * kCalm) {
+    begin_trial(one);
+  }
+}
+
+void Budget::take_off(One& one, Clock::time_point now) {
+  Ioc& ioc = one.second;
+  Decision most{.ioc = one.first, .part = {}, .state = State::off, .load = ioc.load()};
+  for (const auto& [owner, meter] : ioc.meters) {
+    if (is_of_puts(owner) || meter.load() < budget_ * kWorth) continue;
+    for (const auto& [place, rate] : meter.rates)
+      if (rate > most.own && !ioc.is_off({owner, place}))
+        most.part = {owner, place}, most.own = rate;
+    if (most.own > 0) break;
+  }
+  if (most.own == 0) return;  // all is off: hits that are left are for other IOCs
+  if (ioc.over == kLooksOver) ioc.rest = longer(ioc.rest);
+  ioc.rests_until = now + ioc.rest;
+  ioc.off.push_back(most);
+  decide(one, most);
+}
+
+void Budget::begin_trial(One& one) {
+  Ioc& ioc = one.second;
+  const bool counts = !ioc.is_off({Owner::counting});
+  const auto last = std::find_if(ioc.off.rbegin(), ioc.off.rend(), [&](const Decision& off) {
+    return counts || !goes_with_counting(off.part.owner);
+  });
+  std::rotate(ioc.off.rbegin(), last, std::next(last));
+  ioc.in_trial = true;
+  ioc.off.back().state = State::on_trial;
+  decide(one, ioc.off.back());
+}
+
+// One that cannot come back does not keep the others off: it is tried last.
+void Budget::end_trial(One& one, State state, Clock::time_point now) {
+  Ioc& ioc = one.second;
+  Decision tried = ioc.off.back();
+  tried.state = state;
+  ioc.in_trial = false;
+  ioc.off.pop_back();
+  if (state == State::on) {
+    ioc.all_on_since = now;
+  } else {
+    tried.was_tried = true;
+    ioc.off.insert(ioc.off.begin(), tried);
+    ioc.rest = longer(ioc.rest);
+    ioc.rests_until = now + ioc.rest;
+  }
+  decide(one, tried);
+}
+
+void Budget::decide(One& one, const Decision& decision) {
+  one.second.is_followed = false;
+  decisions_.push_back(decision);
+}
+
+void Budget::look_at_puts(Ioc& ioc, Clock::time_point now) const {
+  const double load = ioc.load_of_puts();
+  ioc.puts_over = load > budget_ ? ioc.puts_over + 1 : 0;
+  if (ioc.puts_over < kLooksOver || now < ioc.next_warning) return;
+  ioc.warning = load;
+  ioc.next_warning = now + kPutsRest;
+}
+
+std::optional<Budget::Clock::time_point> Budget::next_due() const {
+  const std::scoped_lock lock(mutex_);
+  return due_;
+}
+
+bool Budget::is_due(Clock::time_point now) const {
+  const auto due = next_due();
+  return due && *due <= now;
+}
+
+std::vector<Budget::Decision> Budget::take_decisions(std::initializer_list<Owner> owners) {
+  const std::scoped_lock lock(mutex_);
+  const auto is_other = [owners](const Decision& one) {
+    return std::ranges::find(owners, one.part.owner) == owners.end();
+  };
+  const auto of = std::stable_partition(decisions_.begin(), decisions_.end(), is_other);
+  std::vector<Decision> taken(of, decisions_.end());
+  decisions_.erase(of, decisions_.end());
+  return taken;
+}
+
+std::optional<Budget::Decision> Budget::decision(const iocs::IocId& ioc, const Part& part) const {
+  const std::scoped_lock lock(mutex_);
+  const auto known = iocs_.find(ioc);
+  if (known == iocs_.end()) return std::nullopt;
+  const auto off = std::ranges::find(known->second.off, part, &Decision::part);
+  return off == known->second.off.end() ? std::nullopt : std::optional(*off);
+}
+
+Budget::State Budget::state(const iocs::IocId& ioc, const Part& part) const {
+  const auto last = decision(ioc, part);
+  return last ? last->state : State::on;
+}
+
+std::optional<double> Budget::take_warning_of_puts(const iocs::IocId& ioc) {
+  const std::scoped_lock lock(mutex_);
+  const auto known = iocs_.find(ioc);
+  return known == iocs_.end() ? std::nullopt : std::exchange(known->second.warning, std::nullopt);
+}
+
+}  // namespace ioc_exporter::probes

@@ -1,0 +1,122 @@
+// Budget: what the probes of all rooms may cost each IOC in sum, and what goes while they cost more.
+//
+// Rooms tell the seconds that an IOC's hits have taken. Several looks in a row above the budget take
+// one thing off, and each further look the next one: timing, then functions, the costliest first,
+// then what counting does without, then counting. After a rest one of them is tried again for a
+// moment; it stays when the load is well below the budget by then. Each rest is twice as long as the
+// one before, up to kMostRest, until all was on for that long: so an IOC on the edge costs little,
+// and a short burst does not hide anything for minutes.
+//
+// Puts are told, too. Nothing goes for them, and they do not go: a flood of them must not hide who
+// sends it. A warning is due while they alone cost more than the budget.
+//
+// Pure: it is told the time. A room follows what was decided, and tells again: a second to be
+// measured begins with the next look after that. In any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "iocs/ioc_id.h"
+#include "probes/row.h"
+
+namespace ioc_exporter::probes {
+
+// What hits are for. In the order in which it goes.
+enum class Owner : std::uint8_t { timing, functions, extras, counting, ca_puts, pva_puts };
+
+// What goes as one: a function, or all of an owner.
+struct Part {
+  Owner owner{};
+  Place function = {};
+  auto operator<=>(const Part&) const = default;
+};
+
+class Budget {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kLook{1}, kFirstRest{15}, kMostRest{300};
+  static constexpr std::chrono::hours kPutsRest{1};  // between two warnings
+  static constexpr unsigned kLooksOver = 3;
+  // Of the budget: below that things come back; what an owner costs at least that goes.
+  static constexpr double kCalm = 0.8, kWorth = 0.05;
+
+  enum class State : std::uint8_t { on, off, on_trial };
+  struct Decision {
+    iocs::IocId ioc;
+    Part part;
+    State state{};
+    double load = 0;         // of the IOC when it was decided, fraction of a core
+    double own = 0;          // of that
+    bool was_tried = false;  // off after a trial
+  };
+
+  // Of one core, for each IOC; 0: no bound.
+  explicit Budget(double budget) : budget_(budget) {}
+
+  // Seconds so far, by part. Of a function that is not among them nothing is known any more.
+  using Spent = std::map<Place, double>;
+  void tell(const iocs::IocId& ioc, Owner owner, const Spent& spent);
+  void tell(const iocs::IocId& ioc, Owner owner, double spent) { tell(ioc, owner, {{{}, spent}}); }
+  // Decides, after all rooms have told.
+  void look(Clock::time_point now);
+  // Rooms are to follow what was decided, and to tell, in between; and then look().
+  std::optional<Clock::time_point> next_due() const;
+  bool is_due(Clock::time_point now) const;
+
+  // What was decided of these since the last call.
+  std::vector<Decision> take_decisions(std::initializer_list<Owner> owners);
+  // The last decision; nothing: it was always on.
+  std::optional<Decision> decision(const iocs::IocId& ioc, const Part& part) const;
+  State state(const iocs::IocId& ioc, const Part& part) const;
+  // What puts alone cost, when a warning is due; it is given once.
+  std::optional<double> take_warning_of_puts(const iocs::IocId& ioc);
+
+ private:
+  struct Meter {
+    Spent now = {}, marked = {};
+    std::map<Place, double> rates = {};  // fractions of a core
+    Clock::time_point at{};
+    bool is_told = false;
+    unsigned missed = 0;  // looks
+    double load() const;
+  };
+  struct Ioc {
+    std::map<Owner, Meter> meters = {};
+    std::vector<Decision> off = {};  // the last one is tried first
+    bool in_trial = false;           // that one
+    bool is_followed = true;         // by the rooms, what was decided
+    unsigned over = 0, puts_over = 0;
+    std::chrono::seconds rest{};
+    Clock::time_point due{}, rests_until{}, all_on_since{}, told{}, next_warning{};
+    std::optional<double> warning = {};
+    double load() const;
+    double load_of_puts() const;
+    bool is_told(Owner owner) const;
+    bool is_off(const Part& part) const;
+  };
+  using One = std::pair<const iocs::IocId, Ioc>;
+
+  void look_at(One& one, Clock::time_point now);
+  void measure(Ioc& ioc, Clock::time_point now) const;
+  void judge(One& one, Clock::time_point now);
+  void begin_trial(One& one);
+  void take_off(One& one, Clock::time_point now);
+  void end_trial(One& one, State state, Clock::time_point now);
+  void look_at_puts(Ioc& ioc, Clock::time_point now) const;
+  void decide(One& one, const Decision& decision);
+
+  double budget_;
+  mutable std::mutex mutex_;
+  std::map<iocs::IocId, Ioc> iocs_;
+  std::vector<Decision> decisions_;
+  std::optional<Clock::time_point> due_;
+};
+
+}  // namespace ioc_exporter::probes
