@@ -93,7 +93,7 @@ static __always_inline const struct iocx_server_ioc *current_ioc(void)
 /* 1: there are attachments for all processes. Else all that run are for the process, and most puts need no look at it. */
 volatile __u32 has_all;
 
-/* By thread: the kind of attachment whose program has left its last hit to the other one's. */
+/* By thread: IOCX_LEFT_BY() when that attachment's program has left its last hit to the other one's; else 0. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -104,28 +104,31 @@ struct {
 /*
  * Whether the attachment that runs the program is the one that counts in this IOC. While one kind replaces the other the
  * newer one's program is the first to see a hit (consumer_add() in kernel/events/uprobes.c). When user space, between the
- * two, lets the newer one count from now on, the second counts what the first has left to it.
+ * two, lets the newer one count from now on, the second counts what the first has left to it. After that the second
+ * program leaves a mark, too, which must not be taken for one of a later switch: user space raises `switches`.
  */
 static __noinline int counts(struct pt_regs *ctx, __u8 attach)
 {
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
 	const struct iocx_server_ioc *ioc;
-	__u32 *left, kind;
+	__u32 *left, mark;
+	__u8 kind;
 
 	kind = kind_of_attachment(ctx, attach);
 	ioc = current_ioc();
 	if (!ioc)
 		return 0;
 	left = bpf_map_lookup_elem(&hits_left, &tid);
-	if (ioc->attach == kind || (left && *left && *left != kind)) {
+	mark = IOCX_LEFT_BY(kind, ioc->switches);
+	if (ioc->attach == kind || (left && *left == IOCX_LEFT_BY(IOCX_OTHER_KIND(kind), ioc->switches))) {
 		if (left)
 			*left = 0;
 		return 1;
 	}
 	if (left)
-		*left = kind;
+		*left = mark;
 	else
-		bpf_map_update_elem(&hits_left, &tid, &kind, BPF_ANY);
+		bpf_map_update_elem(&hits_left, &tid, &mark, BPF_ANY);
 	return 0;
 }
 

@@ -249,9 +249,6 @@ struct iocx_thread_counts {
 	__u64 transitions[IOCX_SEVERITIES]; /* changes of a record to this severity */
 };
 
-/* `attach`: IOCX_ATTACH_*. */
-#define IOCX_LEFT_BY(attach, switches) ((__u8)((attach) | (switches) << 2))
-
 /*
  * The stack of a thread. Most are elements of the array record_threads, at the index that the low bits of the thread
  * id give. When another thread has that element, the stack is in the hash record_threads_overflow.

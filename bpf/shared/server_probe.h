@@ -28,12 +28,12 @@ extern "C" {
 
 /* Value of server_iocs, by process id. */
 struct iocx_server_ioc {
-	__u64 bucket;     /* CA: address of the variable pCaBucket in the IOC; 0: names are not read */
-	__u32 generation; /* of this life of the IOC, never used twice */
-	__u8 by_db_addr;  /* CA, 1: channels are laid out as before Base 3.15.1 */
-	__u8 enum_type;   /* DBF_ENUM of this Base, 0: not known. Only for the put log */
-	__u8 attach;      /* IOCX_ATTACH_*: which programs count */
-	__u8 pad;
+	__u64 bucket;        /* CA: address of the variable pCaBucket in the IOC; 0: names are not read */
+	__u32 generation;    /* of this life of the IOC, never used twice */
+	__u8 by_db_addr;     /* CA, 1: channels are laid out as before Base 3.15.1 */
+	__u8 enum_type;      /* DBF_ENUM of this Base, 0: not known. Only for the put log */
+	__u8 attach;         /* IOCX_ATTACH_*: which programs count */
+	__u8 switches;       /* how often one kind of attachment has replaced the other, which is off by now */
 	__u32 tells_results; /* 1: the functions that tell what becomes of a put are probed */
 	__u32 tells_values;  /* PV Access, 1: so is the function that writes to the database */
 };

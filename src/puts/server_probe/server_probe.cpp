@@ -78,6 +78,7 @@ void ServerProbe::follow(const LiveIocs& iocs, bool hands_off, Clock::time_point
   object_.look_at_kinds(std::ranges::any_of(iocs, without_main_thread) ||
                         std::ranges::any_of(watched_, by_all));
   engine_.tick(hooks(iocs, now), now, kAttachPatience);
+  finish_switches();
   finish_ended(now);
   for (const auto& [id, live] : iocs) say_why_not(live);
 }
@@ -213,6 +214,7 @@ Result<bool> ServerProbe::count_by(const LiveIocs& iocs, const iocs::IocId& id, 
       auto done = object_.maps().iocs.update(static_cast<std::uint32_t>(id.pid), watched->config);
       if (!done) return done.error();
     }
+    watched->is_switching = attach != 0;
     watched->attach = attach;
     return true;
   }
@@ -300,6 +302,17 @@ void ServerProbe::leave(const std::set<std::uint64_t>& serials, Clock::time_poin
   }
   engine_.take_off(hooks({}, now), iocs);
   finish_ended(now);
+}
+
+// The old ones are off.
+void ServerProbe::finish_switches() {
+  for (auto& [serial, watched] : watched_) {
+    if (!std::exchange(watched.is_switching, false)) continue;
+    ++watched.config.switches;
+    trouble_.report(
+        "end a switch of the server's probes",
+        object_.maps().iocs.update(static_cast<std::uint32_t>(watched.id.pid), watched.config));
+  }
 }
 
 // Of those that nothing counts any more: what their probes have counted last.

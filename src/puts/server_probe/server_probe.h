@@ -133,6 +133,7 @@ class ServerProbe {
     std::string name;               // for the log
     unsigned attach = 0;            // IOCX_ATTACH_* by which it counts
     iocx_server_ioc config = {};    // while it counts
+    bool is_switching = false;      // by this follow(), from one kind to the other
     Clock::time_point latest{};     // by then packets end, once the probes are attached
     bool waits = false;             // for that
     std::size_t functions = 0;      // that were there to attach to
@@ -186,6 +187,7 @@ class ServerProbe {
   Watched& watch(const iocs::LiveIoc& live);
   void leave(const std::set<std::uint64_t>& serials, Clock::time_point now);
   void finish_ended(Clock::time_point now);
+  void finish_switches();
   void let_packets_count(std::uint32_t in_tap);
   void let_nobody_count(std::uint32_t in_tap);
   void drop(const std::set<std::uint64_t>& serials, Clock::time_point now);
@@ -211,7 +213,7 @@ class ServerProbe {
   Result<std::optional<CaPutLabels>> labels_of(std::uint32_t number, std::uint32_t index) const;
 
   std::shared_ptr<CaTotals> totals_;
-  CaTap* tap_;                // null: packets are not read
+  CaTap* tap_;  // null: packets are not read
   probes::Budget* budget_;
   ServerProbeObject object_;  // before the probes: they die first
   probes::Engine engine_;

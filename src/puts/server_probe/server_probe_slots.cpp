@@ -78,8 +78,8 @@ Result<void> ServerProbe::collect(Clock::time_point now) {
           });
       !ok)
     return ok;
-  auto done = object_.maps().rest.for_each(
-      [this](std::uint32_t generation, const iocx_server_rest& rest) {
+  auto done =
+      object_.maps().rest.for_each([this](std::uint32_t generation, const iocx_server_rest& rest) {
         Watched* const watched = of_generation(generation);
         if (watched != nullptr && watched->attach != 0) observe_rest(*watched, rest);
       });
@@ -91,9 +91,8 @@ Result<void> ServerProbe::collect(Clock::time_point now) {
 void ServerProbe::tell_budget() {
   for (const auto& [serial, watched] : watched_) {
     if (watched.attach == 0) continue;
-    budget_->tell(
-        watched.id, is_ca() ? probes::Owner::ca_puts : probes::Owner::pva_puts,
-        static_cast<double>(totals_->by_server[watched.number]) * watched.seconds_each);
+    budget_->tell(watched.id, is_ca() ? probes::Owner::ca_puts : probes::Owner::pva_puts,
+                  static_cast<double>(totals_->by_server[watched.number]) * watched.seconds_each);
     if (const auto load = budget_->take_warning_of_puts(watched.id))
       log::warn(
           "ioc {}: to count its puts costs {:.1f} % of a core, more than --overhead.budget, which "
