@@ -76,7 +76,7 @@ Result<FunctionProbe> Attacher::attach(std::uint32_t number, const ProbePlace& p
 Result<void> Attacher::attach_ends(FunctionProbe& to, std::uint32_t number,
                                    const ProbePlace& place) const {
   if (place.ending == nullptr || !to.at_ends.empty()) return {};
-  auto made = make_ends(number, place);
+  auto made = make_ends(place.ends_number.value_or(number), place);
   if (!made) return error_at(number, place, made.error());
   to.at_ends = std::move(*made);
   return {};

@@ -47,6 +47,8 @@ struct ProbePlace {
   // Its ends, when they are to be seen; null: only its entry is.
   std::shared_ptr<const EndingFunction> ending = {};
   std::string function = {};  // its name, where programs are for any
+  // The programs of its ends, by number; nothing: those of its entry.
+  std::optional<std::uint32_t> ends_number = {};
 };
 
 // The probes of one function, detached when it is destroyed: the entry first, so that an entry

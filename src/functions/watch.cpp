@@ -265,15 +265,17 @@ void FunctionWatch::keep_spent(Life& life, const Owns& owns) {
 probes::ProbeRow FunctionWatch::row_of(const Life& life, const Place& place, const Own& own) const {
   const Own& shared = shared_.at(place);
   const bool is_off = state_in_budget(life.ioc.id, place) == probes::Budget::State::off;
-  return {.ioc = life.ioc.id,
-          .program = shared.with_result ? FunctionsObject::kWithResult : FunctionsObject::kPlain,
-          .file = own.file->file->code,
-          .path = own.file->file->path,
-          .name = (*descriptions_)[own.first->description].name,
-          .offset = place.offset,
-          .ending = shared.ending,
-          .only_in_process = !shared.has_symbol,
-          .off = is_off ? "off: above --overhead.budget" : ""};
+  return {
+      .ioc = life.ioc.id,
+      .program = FunctionsObject::kPlain,
+      .file = own.file->file->code,
+      .path = own.file->file->path,
+      .name = (*descriptions_)[own.first->description].name,
+      .offset = place.offset,
+      .ending = shared.ending,
+      .ends_program = shared.with_result ? FunctionsObject::kWithResult : FunctionsObject::kPlain,
+      .only_in_process = !shared.has_symbol,
+      .off = is_off ? "off: above --overhead.budget" : ""};
 }
 
 probes::Hooks FunctionWatch::hooks() {
@@ -373,9 +375,9 @@ void FunctionWatch::note_counted() {
         const Place place = place_of(file, found);
         const auto numbers = series_.known(life.ioc.number, found);
         const Own* const there = own(id, place);
-        const bool is_on =
-            numbers && there && there->has(*numbers) && engine_.counted_by({id, place}) != 0 &&
-            state_in_budget(id, place) == probes::Budget::State::on;
+        const bool is_on = numbers && there && there->has(*numbers) &&
+                           engine_.counted_by({id, place}) != 0 &&
+                           state_in_budget(id, place) == probes::Budget::State::on;
         if (engine_.why_not({id, place}) == probes::kNoRoom) refuse(life, place);
         const auto [known, is_new] =
             counted_.try_emplace({life.ioc.number, found.description}, true);
@@ -398,8 +400,8 @@ void FunctionWatch::follow_budget() {
     const Own* const of = own(decision.ioc, decision.part.function);
     if (of == nullptr) continue;
     changed_ = has_counted_ = true;
-    const std::string name = (*descriptions_)[of->first->description].name + " in " +
-                             of->file->file->path;
+    const std::string name =
+        (*descriptions_)[of->first->description].name + " in " + of->file->file->path;
     const std::string& ioc = lives_.at(decision.ioc).ioc.name;
     if (decision.state == probes::Budget::State::on)
       lines_.warn("function " + name + " is counted again in ioc " + ioc);

@@ -62,10 +62,13 @@ bool Engine::tick(const Hooks& hooks, Clock::time_point now, std::chrono::millis
   const auto deadline = Clock::now() + patience;
   std::set<Key> there;
   for (const auto& [key, one] : attached_) there.insert(key);
-  plan_ = make_plan(rows_, policy_, states_, counted_by_, there);
+  std::map<Key, std::string> failed;
+  for (const auto& [key, one] : failed_)
+    if (!one.retry.is_due(now)) failed.emplace(key, one.error.message());
+  plan_ = make_plan(rows_, policy_, states_, counted_by_, there, failed);
   stop(hooks);
   take_off(now);
-  has_changed_ = !attach(hooks, now, deadline);
+  has_changed_ = !attach(hooks, now, deadline) || std::exchange(plan_again_, false);
   count(hooks, now);
   take_off(now);
   return !has_changed_;
@@ -99,7 +102,13 @@ void Engine::stop(const Hooks& hooks) {
     ++one;
     stop(member, hooks);
   }
-  std::erase_if(failed_, [this](const auto& one) { return !plan_.keys.contains(one.first); });
+  // One for all keeps its pause while each has its own.
+  std::set<Place> places;
+  for (const auto& [key, wanted] : plan_.keys) places.insert(key.place);
+  std::erase_if(failed_, [&](const auto& one) {
+    return one.first.process == kAll ? !places.contains(one.first.place)
+                                     : !plan_.keys.contains(one.first);
+  });
   std::erase_if(refused_, [this](const auto& one) { return !plan_.members.contains(one.first); });
 }
 
@@ -143,6 +152,7 @@ bool Engine::attach_member(const Member& member, const Plan::Counted& counted, c
       continue;
     }
     note_failure(member, failed_[key], done.error(), hooks, now);
+    plan_again_ |= key.process == kAll;
     if (is_blocked(member, counted, now)) break;
   }
   return true;
@@ -152,24 +162,28 @@ Result<void> Engine::attach_one(const Key& key, const Plan::Wanted& wanted) {
   const ProbeRow& row = *wanted.row;
   elf::ProbePlace place{row.file, row.path, row.offset, key.process.pid, wanted.ending};
   place.function = row.name;
+  place.ends_number = row.ends_program;
   const auto there = attached_.find(key);
   if (there == attached_.end()) {
     auto probe = attaching_.attach(key.program, place);
     if (!probe) return std::move(probe).error();
-    attached_.emplace(key, Attached{std::move(*probe), wanted.ending});
+    attached_.emplace(key, Attached{std::move(*probe), wanted.ending, row.ends_program});
     return {};
   }
   drop_ends(there->second);  // others were wanted
   auto done = attaching_.attach_ends(there->second.probe, key.program, place);
-  if (done) there->second.ending = wanted.ending;
+  if (!done) return done;
+  there->second.ending = wanted.ending;
+  there->second.ends_program = row.ends_program;
   return done;
 }
 
 bool Engine::is_as_wanted(const Key& key, const Plan::Wanted& wanted) const {
   const auto there = attached_.find(key);
   if (there == attached_.end()) return false;
-  const EndingPtr& ending = there->second.ending;
-  return !wanted.ending || (ending && ending->ends() == wanted.ending->ends());
+  const auto& [probe, ending, ends_program] = there->second;
+  return !wanted.ending || (ending && ending->ends() == wanted.ending->ends() &&
+                            ends_program == wanted.row->ends_program);
 }
 
 // An IOC that ends meanwhile is no trouble.

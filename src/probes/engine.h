@@ -115,6 +115,7 @@ class Engine {
   struct Attached {
     elf::FunctionProbe probe;
     EndingPtr ending;  // null: without ends
+    std::optional<std::uint32_t> ends_program;
   };
   struct Failed {
     Retry retry;
@@ -152,6 +153,7 @@ class Engine {
   std::map<std::uint64_t, Clock::time_point> rests_until_;  // by file
   std::vector<elf::FunctionProbe> off_;                     // to be taken off together
   bool has_changed_ = false;                                // or was not finished
+  bool plan_again_ = false;                                 // one for all has failed
   bool has_attached_ = false;                               // since the last switch
 };
 

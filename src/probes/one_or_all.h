@@ -9,7 +9,7 @@
 namespace ioc_exporter::probes {
 
 // IOCs that have one answer together.
-struct Crowd {
+struct UnitState {
   std::size_t active = 0, off = 0;       // to be counted, and not
   bool one_without_main_thread = false;  // of those to be counted
   bool only_in_processes = false;
@@ -25,12 +25,12 @@ struct Crowd {
 // once that thread has ended no new breakpoint comes to that process, and those that it has go
 // away, with a perf event at the next hit, with a link when any other attachment of the address is
 // taken off.
-constexpr unsigned one_or_all(const Policy& policy, unsigned current, const Crowd& crowd) {
-  if (crowd.only_in_processes) return IOCX_ATTACH_PROCESS;
-  if (crowd.one_without_main_thread) return IOCX_ATTACH_ALL;
-  if (crowd.off > 0 && crowd.active <= policy.most_beside_off) return IOCX_ATTACH_PROCESS;
-  if (crowd.active > policy.most_apart) return IOCX_ATTACH_ALL;
-  if (crowd.active <= policy.fewest_together || current == 0) return IOCX_ATTACH_PROCESS;
+constexpr unsigned one_or_all(const Policy& policy, unsigned current, const UnitState& unit) {
+  if (unit.only_in_processes) return IOCX_ATTACH_PROCESS;
+  if (unit.one_without_main_thread) return IOCX_ATTACH_ALL;
+  if (unit.off > 0 && unit.active <= policy.most_beside_off) return IOCX_ATTACH_PROCESS;
+  if (unit.active > policy.most_apart) return IOCX_ATTACH_ALL;
+  if (unit.active <= policy.fewest_together || current == 0) return IOCX_ATTACH_PROCESS;
   return current;
 }
 

@@ -46,23 +46,44 @@ std::string why_off(const Plan::Counted& counted, const IocState& state) {
 
 unsigned attach_of(const Unit& unit, const Policy& policy,
                    const std::map<iocs::IocId, IocState>& states, const CountedBy& now) {
-  Crowd crowd;
+  UnitState all;
   unsigned current = 0;
   for (const One* one : unit) {
     const auto& [member, counted] = *one;
     if (const auto by = now.find(member); by != now.end()) current = std::max(current, by->second);
-    ++(counted.off.empty() ? crowd.active : crowd.off);
-    crowd.only_in_processes |= std::ranges::any_of(
+    ++(counted.off.empty() ? all.active : all.off);
+    all.only_in_processes |= std::ranges::any_of(
         counted.rows, [](const PlacedRow& row) { return row.row->only_in_process; });
     const auto state = states.find(member.ioc);
-    crowd.one_without_main_thread |=
+    all.one_without_main_thread |=
         counted.off.empty() && state != states.end() && state->second.main_thread_ended;
   }
-  return one_or_all(policy, current, crowd);
+  return one_or_all(policy, current, all);
+}
+
+std::set<Key> keys_of(const One& one, unsigned by) {
+  std::set<Key> keys;
+  for (const PlacedRow& row : one.second.rows)
+    keys.insert(key_by(by, {row.row->program, row.place, {}}, one.first.ioc));
+  return keys;
+}
+
+// Why there can be no attachment for all now; "": nothing is known, or it counts already.
+std::string why_not_for_all(const Unit& unit, const CountedBy& now,
+                            const std::map<Key, std::string>& failed) {
+  std::string why;
+  for (const One* one : unit) {
+    if (const auto by = now.find(one->first); by != now.end() && by->second == IOCX_ATTACH_ALL)
+      return "";
+    for (const Key& key : keys_of(*one, IOCX_ATTACH_ALL))
+      if (const auto known = failed.find(key); known != failed.end()) why = known->second;
+  }
+  return why;
 }
 
 // Those that have theirs come first.
-void leave_out_most(const Unit& unit, const Policy& policy, const std::set<Key>& there) {
+void leave_out_most(const Unit& unit, const Policy& policy, const std::set<Key>& there,
+                    const std::string& why) {
   std::size_t room = policy.most_in_processes;
   for (const bool attached : {true, false})
     for (One* const one : unit) {
@@ -73,7 +94,7 @@ void leave_out_most(const Unit& unit, const Policy& policy, const std::set<Key>&
       if (room > 0)
         --room;
       else
-        counted.off = kNoRoom;
+        counted.off = why;
     }
 }
 
@@ -86,7 +107,7 @@ Key key_by(unsigned attach, Key key, const iocs::IocId& ioc) {
 
 Plan make_plan(const std::vector<PlacedRow>& rows, const Policy& policy,
                const std::map<iocs::IocId, IocState>& states, const CountedBy& now,
-               const std::set<Key>& there) {
+               const std::set<Key>& there, const std::map<Key, std::string>& failed) {
   Plan plan;
   for (const PlacedRow& row : rows) {
     Member member{row.row->ioc};
@@ -99,14 +120,19 @@ Plan make_plan(const std::vector<PlacedRow>& rows, const Policy& policy,
   }
   std::size_t number = 0;
   for (const Unit& unit : units_of(plan.members, policy)) {
-    const unsigned by = attach_of(unit, policy, states, now);
+    unsigned by = attach_of(unit, policy, states, now);
+    std::string why;
+    if (by == IOCX_ATTACH_ALL) why = why_not_for_all(unit, now, failed);
+    if (!why.empty()) by = IOCX_ATTACH_PROCESS;
     for (One* const one : unit) {
       one->second.unit = number;
-      for (const PlacedRow& row : one->second.rows)
-        one->second.keys.insert(key_by(by, {row.row->program, row.place, {}}, one->first.ioc));
+      one->second.keys = keys_of(*one, by);
     }
     ++number;
-    if (by == IOCX_ATTACH_PROCESS && !policy.whole_iocs) leave_out_most(unit, policy, there);
+    if (!why.empty())
+      leave_out_most(unit, policy, there, "off: there can be no attachment for all: " + why);
+    else if (by == IOCX_ATTACH_PROCESS && !policy.whole_iocs)
+      leave_out_most(unit, policy, there, kNoRoom);
     for (One* const one : unit)
       if (one->second.off.empty()) one->second.by = by;
   }

@@ -57,10 +57,12 @@ struct Plan {
 
 using CountedBy = std::map<Member, unsigned>;
 
-// `now`: which attachments count now. `there`: which ones there are.
+// `now`: which attachments count now. `there`: which ones there are. `failed`: which could not be
+// made, and why, until they are tried again: where one for all is among them, as many as may be
+// have their own.
 Plan make_plan(const std::vector<PlacedRow>& rows, const Policy& policy,
                const std::map<iocs::IocId, IocState>& states, const CountedBy& now,
-               const std::set<Key>& there);
+               const std::set<Key>& there, const std::map<Key, std::string>& failed);
 
 // The same for the other processes, or for that one.
 Key key_by(unsigned attach, Key key, const iocs::IocId& ioc);

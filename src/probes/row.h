@@ -25,6 +25,8 @@ struct ProbeRow {
   std::string path, name;    // of the file and of the function, for messages
   std::uint64_t offset = 0;  // of the function's first byte, in the file
   EndingPtr ending = {};     // null: only its entry is probed
+  // Number for its ends, where these have others than the entry.
+  std::optional<std::uint32_t> ends_program = {};
   // A pointer of that IOC leads there: no attachment for all processes.
   bool only_in_process = false;
   bool is_optional = false;  // the IOC's other rows count without it

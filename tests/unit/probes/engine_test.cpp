@@ -111,8 +111,9 @@ TEST_F(EngineTest, ASwitchThatFailsLeavesWhatCounts) {
   tick();
   EXPECT_EQ(by(1), IOCX_ATTACH_PROCESS);
   EXPECT_EQ(by(5), 0u);
-  EXPECT_NE(engine_->why_not({{5, 1}}).find("Permission denied"), std::string::npos);
-  EXPECT_EQ(kernel_.attachments().size(), 8u);
+  tick();
+  EXPECT_EQ(by(5), IOCX_ATTACH_PROCESS) << "its own can be attached";
+  EXPECT_EQ(kernel_.attachments().size(), 10u);
   kernel_.refused.clear();
   now_ += seconds(60);
   EXPECT_TRUE(engine_->is_due(now_));
@@ -121,6 +122,47 @@ TEST_F(EngineTest, ASwitchThatFailsLeavesWhatCounts) {
   EXPECT_EQ(by(5), IOCX_ATTACH_ALL);
   EXPECT_EQ(kernel_.attachments().size(), 2u);
   expect_each_step_counted();
+}
+
+// As many as may be have their own; the others say why.
+TEST_F(EngineTest, WhereThereCanBeNoneForAllSomeHaveTheirOwn) {
+  for (const Policy& policy : {kRecords, kFunctions}) {
+    use(policy);
+    kernel_.refused[kAllPid] = {std::make_error_code(std::errc::permission_denied), "attach"};
+    engine_->want(rows(1, 20));
+    for (int i = 0; i < 3; ++i) tick();
+    EXPECT_EQ(kernel_.attachments().size(), 32u);
+    EXPECT_EQ(kernel_.count(16), 2u);
+    Member last{{20, 1}};
+    if (!policy.whole_iocs) last.place = engine_->place_of(library_.file, library_.kFunctions[0]);
+    EXPECT_NE(engine_->why_not(last).find("Permission denied"), std::string::npos);
+    EXPECT_FALSE(engine_->is_due(now_)) << "until it is tried again";
+    const int tries = kernel_.tries;
+    engine_->want(rows(2, 20));
+    tick();
+    EXPECT_EQ(kernel_.count(17), 2u) << "there is room again";
+    EXPECT_EQ(kernel_.tries, tries + 2);
+    kernel_.refused.clear();
+    now_ += seconds(60);
+    tick();
+    EXPECT_EQ(kernel_.attachments().size(), 2u);
+    EXPECT_EQ(kernel_.count(kAllPid), 2u);
+    engine_.reset();
+  }
+}
+
+// Another one wants to see what the function returns: what counts its calls stays.
+TEST_F(EngineTest, OtherProgramsAtTheEndsLeaveTheEntryOn) {
+  use(kFunctions);
+  ProbeRow row = library_.row(1);
+  row.ending = library_.ending;
+  want({row});
+  EXPECT_EQ(kernel_.count(kAllPid, true), 1u);
+  const int tries = kernel_.tries;
+  row.ends_program = 1;
+  want({row});
+  EXPECT_EQ(kernel_.count(kAllPid, true), 1u);
+  EXPECT_EQ(kernel_.tries, tries + 1) << "those at the ends alone were made anew";
 }
 
 TEST_F(EngineTest, OneThatCannotSwitchKeepsTheOthers) {
@@ -387,7 +429,7 @@ TEST(OneOrAll, FewAreAttachedForThemselves) {
   EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_PROCESS, {.active = 5}), IOCX_ATTACH_ALL);
   EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_ALL, {.active = 16, .off = 1}), IOCX_ATTACH_PROCESS);
   EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_PROCESS, {.active = 17, .off = 1}), IOCX_ATTACH_ALL);
-  const Crowd without{.active = 1, .off = 1, .one_without_main_thread = true};
+  const UnitState without{.active = 1, .off = 1, .one_without_main_thread = true};
   EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_PROCESS, without), IOCX_ATTACH_ALL);
   EXPECT_EQ(one_or_all(kFunctions, 0, {.active = 1}), IOCX_ATTACH_ALL);
 }
