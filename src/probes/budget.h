@@ -1,11 +1,12 @@
-// Budget: what the probes of all rooms may cost each IOC in sum, and what goes while they cost more.
+// Budget: what the probes of all rooms may cost each IOC in sum, and what goes while they cost
+// more.
 //
-// Rooms tell the seconds that an IOC's hits have taken. Several looks in a row above the budget take
-// one thing off, and each further look the next one: timing, then functions, the costliest first,
-// then what counting does without, then counting. After a rest one of them is tried again for a
-// moment; it stays when the load is well below the budget by then. Each rest is twice as long as the
-// one before, up to kMostRest, until all was on for that long: so an IOC on the edge costs little,
-// and a short burst does not hide anything for minutes.
+// Rooms tell the seconds that an IOC's hits have taken. Several looks in a row above the budget
+// take one thing off, and each further look the next one: timing, then functions, the costliest
+// first, then what counting does without, then counting. After a rest one of them is tried again
+// for a moment; it stays when the load is well below the budget by then. Each rest is twice as long
+// as the one before, up to kMostRest, until all was on for that long: so an IOC on the edge costs
+// little, and a short burst does not hide anything for minutes.
 //
 // Puts are told, too. Nothing goes for them, and they do not go: a flood of them must not hide who
 // sends it. A warning is due while they alone cost more than the budget.

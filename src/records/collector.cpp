@@ -18,8 +18,8 @@ std::uint32_t records_of(const Database& database) {
 
 }  // namespace
 
-RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options,
-                                   probes::Budget& budget, const kernel::TraceUse& traces)
+RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options, probes::Budget& budget,
+                                   const kernel::TraceUse& traces)
     : host_(host),
       budget_(budget),
       options_(options),

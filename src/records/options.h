@@ -18,8 +18,9 @@ struct Options {
   bool causes = false;               // each record's processings by cause
   bool puts = true;                  // writes inside the IOC
   std::chrono::milliseconds stuck_after = std::chrono::seconds(30);  // active for longer: stuck
-  double overhead_target = 1;   // percent of one core for each IOC, for timing; above: times less
-  double overhead_budget = 25;  // the same, of all probes but those of puts: probes/budget.h; 0 = none
+  double overhead_target = 1;  // percent of one core for each IOC, for timing; above: times less
+  double overhead_budget =
+      25;  // the same, of all probes but those of puts: probes/budget.h; 0 = none
   std::uint64_t kernel_memory = 0;  // bytes for the counts of all records; 0 = by the host's memory
   NameFilter shown;                 // records that have series
   std::vector<exposition::RecordGroup> groups;  // in the file only

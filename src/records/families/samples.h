@@ -91,7 +91,7 @@ struct IocSample : IocFacts {
   std::optional<OverheadSample> overhead = {};    // of the record probes
   std::vector<ScanTimeSample> scan_times = {};
   std::vector<CompletionSample> completions = {};
-  std::optional<ProcessingSample> processing = {};    // while its records are counted
+  std::optional<ProcessingSample> processing = {};  // while its records are counted
   bool has_extras = true;  // of those probes; without them what they count is absent
   std::vector<RecordCauseSample> record_causes = {};  // with --records.causes
   // Since when processings that do not come through dbProcess are counted, in seconds since 1970;

@@ -41,12 +41,11 @@ std::function<double()> ProbeControl::uniform_random() {
 
 // The IOC may have been watched before, in another slot.
 void ProbeControl::watch(std::uint32_t slot, std::string name) {
-  Watched& watched =
-      watched_
-          .insert_or_assign(slot, Watched{.name = std::move(name),
-                                          .id = records_.ioc_of(slot),
-                                          .timing = TimingLevel(target_)})
-          .first->second;
+  Watched& watched = watched_
+                         .insert_or_assign(slot, Watched{.name = std::move(name),
+                                                         .id = records_.ioc_of(slot),
+                                                         .timing = TimingLevel(target_)})
+                         .first->second;
   for (const Owner owner : {Owner::timing, Owner::extras, Owner::counting})
     if (const auto decision = budget_.decision(watched.id, {owner}))
       follow(slot, watched, *decision, Clock::now());
@@ -211,8 +210,7 @@ void ProbeControl::follow_cycle(const std::map<std::size_t, Unit>& units, unsign
 }
 
 void ProbeControl::choose_level(const Unit& unit, Clock::time_point now) {
-  const bool wanted =
-      std::ranges::any_of(unit, [](const auto* one) { return one->second.wanted; });
+  const bool wanted = std::ranges::any_of(unit, [](const auto* one) { return one->second.wanted; });
   unsigned level = 1;
   for (const auto* one : unit) level = std::max(level, one->second.timing.choose(wanted));
   const Watched& dearest = (*std::ranges::max_element(unit, {}, [](const auto* one) {
@@ -291,8 +289,7 @@ std::optional<OverheadSample> ProbeControl::sample(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return std::nullopt;
   const Watched& watched = found->second;
-  if (watched.is_off)
-    return OverheadSample{.over_budget = watched.off_cost, .attached = false};
+  if (watched.is_off) return OverheadSample{.over_budget = watched.off_cost, .attached = false};
   if (is_away(slot, watched)) return OverheadSample{.timed_share = 0, .attached = false};
   const unsigned level = watched.timing.level();
   const bool is_timed = records_.is_timed(slot) && !watched.is_stopped;

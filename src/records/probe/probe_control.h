@@ -29,8 +29,8 @@ class ProbeControl {
   // How long timed calls, and their completions, are waited for after their second.
   static constexpr std::chrono::seconds kPatience{60};
 
-  // `records` and `budget` must outlive it. `target`: of TimingLevel. `random`: uniform from 0 to 1,
-  // chooses the seconds that are timed.
+  // `records` and `budget` must outlive it. `target`: of TimingLevel. `random`: uniform from 0 to
+  // 1, chooses the seconds that are timed.
   ProbeControl(RecordProcess& records, probes::Budget& budget, double target, HitCost cost,
                std::function<double()> random = uniform_random());
 
@@ -60,8 +60,8 @@ class ProbeControl {
     bool may_be_timed = true;  // by the budget
     bool has_extras = true;    // the same; not on trial
     bool is_stopped = false;   // timing: by that of an IOC with the same attachment
-    bool wanted = false;  // to be timed as a whole
-    bool choose = false;  // that has changed
+    bool wanted = false;       // to be timed as a whole
+    bool choose = false;       // that has changed
     // The probes that time calls are there: the end of the window that they are, or were, for.
     std::optional<Clock::time_point> window_end = {};
     Clock::time_point window_due = {};  // when to look whether they are still needed
@@ -81,14 +81,13 @@ class ProbeControl {
   void follow_budget(Clock::time_point now);
   void follow(std::uint32_t slot, Watched& watched, const Decision& decision,
               Clock::time_point now);
-  void count(std::uint32_t slot, Watched& watched, const Decision& decision,
-             Clock::time_point now);
+  void count(std::uint32_t slot, Watched& watched, const Decision& decision, Clock::time_point now);
   void tell(const Watched& watched, const ProbeHits& hits);
   void stop_timing(std::uint32_t slot, Watched& watched, Clock::time_point now);
   bool may_be_timed(const Unit& unit, Clock::time_point now);
   void follow_timing(Clock::time_point now);
-  void follow_cycle(const std::map<std::size_t, Unit>& units, unsigned level,
-                    TimingCycle::Do what, Clock::time_point now);
+  void follow_cycle(const std::map<std::size_t, Unit>& units, unsigned level, TimingCycle::Do what,
+                    Clock::time_point now);
   void choose_level(const Unit& unit, Clock::time_point now);
   void set_level(std::uint32_t slot, Watched& watched, unsigned level, const Watched& dearest,
                  Clock::time_point now);

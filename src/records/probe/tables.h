@@ -100,7 +100,7 @@ struct WatchedIoc {
   unsigned attach = 0;         // IOCX_ATTACH_*: whose programs count; 0: none's
   std::uint16_t switches = 0;  // of iocx_ioc_config
   bool is_switching = false;
-  std::string off;  // why its probes are not to be there; "" = they are
+  std::string off;         // why its probes are not to be there; "" = they are
   bool has_extras = true;  // those on functions that no processing is counted at are to be, too
   bool is_leaving = false;
   std::chrono::steady_clock::time_point scans_since{};  // without a pause

@@ -74,8 +74,8 @@ class Ioc {
 
  private:
   void follow(std::vector<std::string>& said) {
-    for (const auto& one : budget.take_decisions(
-             {Owner::timing, Owner::functions, Owner::extras, Owner::counting}))
+    for (const auto& one :
+         budget.take_decisions({Owner::timing, Owner::functions, Owner::extras, Owner::counting}))
       if (one.state == State::off)
         said.push_back((one.was_tried ? "again -" : "-") + word(one.part));
       else if (one.state == State::on)
@@ -195,8 +195,7 @@ TEST(Budget, AnIocThatIsNotToldOfIsNotJudged) {
 TEST(Budget, ATrialThatNobodyMeasuresIsOver) {
   Ioc ioc;
   ioc.run(5, {{kCounting, 0.4}});
-  while (ioc.budget.state(kIoc, kCounting) != State::on_trial)
-    ioc.run(1, {{kCounting, 0.01}});
+  while (ioc.budget.state(kIoc, kCounting) != State::on_trial) ioc.run(1, {{kCounting, 0.01}});
   ioc.tells = false;
   EXPECT_THAT(ioc.run(5, {{kCounting, 0.01}}), ElementsAre("again -counting"));
   EXPECT_FALSE(ioc.budget.next_due()) << "or the loop would not rest";
@@ -250,8 +249,7 @@ TEST(Budget, PutsStayAndTheirCostIsToldOnce) {
     warnings += budget.take_warning_of_puts(kIoc).has_value();
   }
   EXPECT_EQ(warnings, 2) << "in an hour and some";
-  EXPECT_THAT(budget.take_decisions({Owner::counting, Owner::ca_puts, Owner::pva_puts}),
-              IsEmpty());
+  EXPECT_THAT(budget.take_decisions({Owner::counting, Owner::ca_puts, Owner::pva_puts}), IsEmpty());
 }
 
 }  // namespace

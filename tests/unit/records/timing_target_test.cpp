@@ -48,9 +48,7 @@ Sum bursts(double period, double part, double high, double low) {
 // An IOC whose calls are timed as the class says; ends stay on for `waits` after each window.
 class Ioc {
  public:
-  explicit Ioc(double target = kTarget) : level(target) {
-    level.restart(at(0), {});
-  }
+  explicit Ioc(double target = kTarget) : level(target) { level.restart(at(0), {}); }
 
   void run(double seconds, const Sum& calls) {
     const double until = now_ + seconds, before = now_;
