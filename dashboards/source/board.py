@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from grafana_foundation_sdk.builders import dashboard
 from grafana_foundation_sdk.models import dashboard as models
 
-from panels import CRITICAL, SOURCE, TOL, Row, Table, exporter_url
+from panels import DOWN, SOURCE, TOL, Row, Table, exporter_url
 
 # The selectors of every query, from the variables. Grafana itself writes variables with several values as quoted regular
 # expressions.
@@ -13,6 +13,9 @@ IOCS = f'{HOSTS}, ioc=~"$ioc"'
 # Of all that Prometheus scrapes, the exporters: jobs that have had one in the last day.
 EXPORTERS_DOWN = (f"(up{{{HOSTS}}} == 0 and on (job) "
                   f'max by (job) (last_over_time(ioc_exporter_build_info{{job=~"$job"}}[1d])))')
+
+# Alerts about an IOC, without those about who writes to it: as the rule ioc:epics_ioc:state takes them.
+NO_WRITERS = 'alertname!~"Epics(Unexpected|Forbidden)Put|EpicsPuts(Fail|Refused)|Epics(Client|Pv)PutStorm"'
 
 # Of a site: where tables lead from a PV.
 SETTINGS = {"archiver": "Page that shows a PV's values, up to the PV's name: https://archiver.site/retrieval/ui/viewer/archViewer.html?pv=",
@@ -67,12 +70,11 @@ def exporter_of_runbooks():
     return hidden("exporter", exporter_url('topk(1, ioc_exporter_build_info{job=~"$job"})'), "url")
 
 
-def expression_of(name: str):
-    """What was typed, as an expression over whole names: of nothing all, of * any text where it repeats nothing."""
-    typed = f'label_replace(vector(1), "typed", "${name}", "", "")'
-    for text, pattern in [("$1", r"\\s*(.*?)\\s*")] + 4 * [("$1.*$2", "(|.*[^].)])[*](.*)")] + [(".*", "")]:
-        typed = f'label_replace({typed}, "typed", "{text}", "typed", "{pattern}")'
-    return hidden(f"{name}s", typed, "typed")
+def matcher_of(name: str):
+    """What was typed, as what follows a label's name: an expression in =~``, one behind "!" in !~``, and of nothing =~`.*`. The
+    series that is absent is nobody's: it makes a label of the text."""
+    pattern = r".*?([=!])\\s*(?:([^!\\s].*?)\\s*[|][.][*]|[|](.*))"
+    return hidden(f"{name}s", f'label_replace(absent(typed{{typed="=${name}|.*"}}), "typed", "$1~`$2$3`", "typed", "{pattern}")', "typed")
 
 
 def annotations(selector: str, of_iocs: bool):
@@ -80,7 +82,7 @@ def annotations(selector: str, of_iocs: bool):
     found = [("Reloads", f"changes(ioc_exporter_config_last_reload_success_timestamp_seconds{{{HOSTS}}}[2m]) > 0",
               TOL["teal"], True),
              ("Alerts", f'max by (alertname, ioc, severity) (ALERTS{{alertstate="firing", severity=~"critical|warning", '
-              f"{selector if of_iocs else HOSTS}}})", CRITICAL, False)]
+              f"{selector if of_iocs else HOSTS}}})", DOWN, False)]
     if of_iocs:
         found.insert(0, ("IOC restarts", f"ioc:epics_ioc_restarts:increase2m{{{selector}}}", TOL["orange"], True))
     for name, expression, color, enabled in found:
@@ -95,7 +97,7 @@ class Board:
     description: str
     iocs: bool  # can be chosen
     panels: list
-    # Text fields: label by name. Queries have $pvs for the text typed as $pv.
+    # Text fields: label by name. Queries have pv${pvs:raw} for the text typed as $pv.
     texts: dict = field(default_factory=dict)
     logs: bool = False  # the first Loki, unless the link says another one: var-logs=
     wall: bool = False  # nothing can be chosen: of all hosts
@@ -118,7 +120,7 @@ class Board:
                 "ioc", "IOC", 'label_values(epics_ioc_up{job=~"$job", instance=~"$instance"}, ioc)'))
         for name, label in self.texts.items():
             board = board.with_variable(dashboard.TextBoxVariable(name).label(label).default_value(""))
-            board = board.with_variable(expression_of(name))
+            board = board.with_variable(matcher_of(name))
         if any(isinstance(panel, Table) and panel.of_values for panel in self.panels):
             for name, description in SETTINGS.items():
                 board = board.with_variable(setting(name, description))

@@ -1,12 +1,12 @@
 """Dashboard Drivers: ports, protocols, state sets, save sets and plugins of the chosen IOCs."""
 from board import IOCS, Board
-from panels import (CALM, COUNT, CRITICAL, Column, GOOD, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING, WHEN,
+from panels import (CALM, COUNT, CRITICAL, Column, DOWN, GOOD, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING, WHEN,
                     firing_alerts)
 
 REQUESTS, EXCHANGES, TRANSITIONS, FRAMES = (f"suffix: {what}/s" for what in ("requests", "exchanges", "transitions", "frames"))
-CONNECTED = {"0": ("no", CRITICAL), "1": ("yes", GOOD)}
+CONNECTED = {"0": ("no", DOWN), "1": ("yes", GOOD)}
 SAVED = {"0": ("not yet", WARNING), "1": ("failed", CRITICAL), "2": ("warning", WARNING), "3": ("warning", WARNING), "4": ("ok", GOOD)}
-RECORD = IOCS + ', record=~"$records"'
+RECORD = IOCS + ', record${records:raw}'
 RESULTS = {"success": "blue", "mismatch": "magenta", "reply_timeout": "orange", "read_timeout": "yellow", "offline": "red",
            "lock_timeout": "teal", "write_timeout": "purple", "format_error": "pink", "aborted": "grey", "fault": "cyan"}
 # Without the sentence the panel of a site that has no such module would look broken.
@@ -46,7 +46,7 @@ def board() -> Board:
     return Board(
         uid="ioc-exporter-drivers", title="EPICS / Drivers", iocs=True,
         description="What stands behind the records: ports and their devices, protocols, state sets, save sets, plugins.",
-        texts={"record": "Record (* for any text)"},
+        texts={"record": "Record (expression, or !expression)"},
         panels=[
             Stat("Ports", "Ports of asyn.", [Query(f"count(epics_asyn_connected{{{IOCS}}}) or vector(0)")], width=3),
             Stat("Ports not connected", "Ports of asyn that are enabled and not connected to their device.",

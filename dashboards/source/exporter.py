@@ -1,7 +1,7 @@
 """Dashboard Exporter: what it costs, and whether it sees everything."""
 from board import ALL_HOSTS, EXPORTERS_DOWN, HOSTS, LAST_SEEN, SOME_HOSTS, Board
-from panels import (CALM, COLLECTORS, COUNT, CRITICAL, Column, GOOD, PROBES, Query, Ranked, Row, Stat, Table, TimeSeries,
-                    WARNING, WHEN, exporter_url)
+from panels import (CALM, COLLECTORS, COUNT, CRITICAL, Column, DOWN, GOOD, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING,
+                    WHEN, exporter_url)
 
 
 # Why the records of an IOC are not counted: the first that holds. Of an IOC over its budget it is known what the probes
@@ -22,7 +22,7 @@ def board() -> Board:
         description="What the exporters cost, and whether what they show is all there is.",
         panels=[
             Stat("Exporters", "Exporters that answer.", [Query(f"count(ioc_exporter_build_info{{{HOSTS}}}) or vector(0)")]),
-            Stat("Down", "Exporters that do not answer.", [Query(f"count({EXPORTERS_DOWN}) or vector(0)")], steps=[(None, CALM), (1, CRITICAL)]),
+            Stat("Down", "Exporters that do not answer.", [Query(f"count({EXPORTERS_DOWN}) or vector(0)")], steps=[(None, CALM), (1, DOWN)]),
             Stat("Faulty exporters", "Exporters whose probes were taken off, probes that the kernel refused, and "
                  "configuration files that an exporter refused.",
                  [Query(f"(sum(ioc_exporter_detached{{{HOSTS}}}) or vector(0)) "
@@ -82,23 +82,9 @@ def board() -> Board:
                   empty_when_healthy=True, sort=["-Events"], steps=[(None, GOOD), (1, WARNING)],
                   columns=[Column("probe", "Probe", width=130), Column("reason", "Reason", width=190),
                            Column("Value", "Events", unit=COUNT, decimals=0, bar=True)]),
-            Table("Fill of kernel maps", "Entries in use of those that there is room for: the ten fullest. Without maps "
-                  "that are made to fit one IOC, and those whose oldest entry makes room for the next.",
-                  [Query(f'topk(10, max by (map) (ioc_exporter_map_entries{{{HOSTS}, '
-                         f'map!~"ioc_.+|ca_searches|put_notifies"}} / ioc_exporter_map_capacity{{{HOSTS}}}))',
-                         instant=True)],
-                  sort=["-In use"], steps=[(None, GOOD), (0.75, WARNING), (0.9, CRITICAL)],
-                  columns=[Column("map", "Map", width=190),
-                           Column("Value", "In use", unit="percentunit", decimals=1, bar=True, maximum=1)]),
-            TimeSeries("Attachments", "Uprobes and sockets that feed each probe.",
-                       [Query(f"sum by (probe) (ioc_exporter_probe_attachments{{{HOSTS}}})", "{{probe}}")],
-                       unit="short", width=8, colors=PROBES),
             TimeSeries("Duration of collectors", "Time that each part took for a scrape: the slowest exporter.",
                        [Query(f"max by (collector) (ioc_exporter_collector_duration_seconds{{{HOSTS}}})",
-                              "{{collector}}")], unit="s", width=8, colors=COLLECTORS),
-            Table("Cost of a hit", "What an empty probe costs, as each exporter measured it at its start: the ten slowest machines.",
-                  [Query(f"topk(10, ioc_exporter_probe_hit_seconds{{instruction='emulated',{HOSTS}}})", instant=True)], width=8, sort=["-Cost"],
-                  columns=[Column("instance", "Exporter"), Column("Value", "Cost", width=180, unit="s", decimals=0, bar=True)]),
+                              "{{collector}}")], unit="s", colors=COLLECTORS),
             Table("Series over their limit", "How many series were summed in one because their family is over its "
                   "limit: the 20 families with most of them.",
                   [Query(f"topk(20, ioc_exporter_series_limited{{{HOSTS}}} > 0)", instant=True)], width=24, height=6,

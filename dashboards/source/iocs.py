@@ -1,7 +1,7 @@
 """Dashboard IOCs: the health of all on one page, and of the one that is chosen."""
-from board import EXPORTERS_DOWN, HOSTS, IOCS, LAST_SEEN, Board, halves
-from panels import (CALM, COUNT, CRITICAL, Column, GOOD, PASSES, PERIODS, Query, Ranked, Row, STATES, Stat, StateTimeline, Table,
-                    TimeSeries, WARNING, WHEN, firing_alerts)
+from board import EXPORTERS_DOWN, HOSTS, IOCS, LAST_SEEN, NO_WRITERS, Board, halves
+from panels import (CALM, COUNT, CRITICAL, Column, DOWN, GOOD, PASSES, PERIODS, Query, Ranked, Row, STATES, Stat, StateTimeline, Table,
+                    TimeSeries, UNSEEN, WARNING, WHEN, firing_alerts)
 
 # The 30 that need attention most, in every query of the table.
 SHOWN = f"and on (job, instance, ioc) topk(30, ioc:epics_ioc:attention{{{IOCS}}})"
@@ -11,18 +11,16 @@ def column(expression: str) -> Query:
     return Query(f"sum by (job, instance, ioc) ({expression}) {SHOWN}", instant=True)
 
 ON = "on (job, instance, ioc)"
-# Alerts about an IOC, without those about who writes to it: as the rule ioc:epics_ioc:state takes them.
-NO_WRITERS = 'alertname!~"Epics(Unexpected|Forbidden)Put|EpicsPuts(Fail|Refused)|Epics(Client|Pv)PutStorm"'
 OF_HEALTH = f'ioc!="", {NO_WRITERS}, {IOCS}'
 # Those that have ended, those that a site expects and that were never seen, and those of exporters that do not answer.
 ENDED = f"epics_ioc_up{{{IOCS}}} == 0"
 NEVER_SEEN = f"0 * epics_ioc_expected{{{IOCS}}} unless {ON} epics_ioc_up{{{IOCS}}}"
-UNSEEN = f"ioc:epics_ioc:state{{{IOCS}}} == 4"
+NOT_SEEN = f"ioc:epics_ioc:state{{{IOCS}}} == 4"
 NOT_RUNNING = "Nothing: no chosen IOC runs, or is seen (see above)"
 # All exporters that do not answer; where IOCs are chosen, those that watched them.
 HOSTS_UNSEEN = (f"max by (job, instance) ({EXPORTERS_DOWN} and on (job, instance) up{{{HOSTS}, chosen=~\"($ioc)\"}}) "
-                f"or max by (job, instance) ({UNSEEN})")
-UNSEEN_SINCE = f"({UNSEEN}) / 4 * on (job, instance) group_left () {LAST_SEEN}"
+                f"or max by (job, instance) ({NOT_SEEN})")
+NOT_SEEN_SINCE = f"({NOT_SEEN}) / 4 * on (job, instance) group_left () {LAST_SEEN}"
 
 
 def alerts_by(severity: str) -> str:
@@ -33,14 +31,14 @@ def attention() -> Table:
     since = f"max by (job, instance, ioc, alertname) (ALERTS_FOR_STATE{{{OF_HEALTH}}})"
     worst = (f"topk by (job, instance, ioc) (1, max by (job, instance, ioc, alertname) (3 * {alerts_by('critical')} "
              f"or 2 * {alerts_by('warning')} or {alerts_by('info')}))")
-    seen = f"unless {ON} ({UNSEEN})"
-    unseen = f'label_replace({UNSEEN}, "alertname", "IocExporterDown", "", "")'
+    seen = f"unless {ON} ({NOT_SEEN})"
+    unseen = f'label_replace({NOT_SEEN}, "alertname", "IocExporterDown", "", "")'
     return Table(
         "IOCs by what needs attention", "The 30 IOCs in the worst state, then with the most CPU time, and which alert makes it so, "
         "since when. Alerts about who writes to them are on Puts. A name leads to what this IOC does.",
         [column(f"ioc:epics_ioc:state{{{IOCS}}}"),
          Query(f"max by (job, instance, ioc, alertname) ({worst} {seen} or {unseen}) {SHOWN}", instant=True),
-         column(f"1000 * ({since} and on (job, instance, ioc, alertname) {worst} {seen} or {UNSEEN_SINCE})"),
+         column(f"1000 * ({since} and on (job, instance, ioc, alertname) {worst} {seen} or {NOT_SEEN_SINCE})"),
          column(f"ioc:epics_ioc_cpu_seconds:rate5m{{{IOCS}}}"),
          column(f"ioc:epics_ioc_processings:rate5m{{{IOCS}}}"),
          column(f"epics_ioc_records_stuck{{{IOCS}}}"),
@@ -63,13 +61,13 @@ def not_running() -> Table:
 
     exit_info = f"epics_ioc_last_exit_info{{{IOCS}}}"
     rows = (f"({ENDED}) * {ON} group_left (reason, status, signal) {exit_info} or {ON} {ended_by(f'({ENDED})', 'not known')} "
-            f"or {ended_by(f'({NEVER_SEEN})', 'never seen')} or {ended_by(f'({UNSEEN})', 'host not seen')}")
+            f"or {ended_by(f'({NEVER_SEEN})', 'never seen')} or {ended_by(f'({NOT_SEEN})', 'host not seen')}")
     # Those that have ended are not cut from many that are not seen.
     shown = f"and {ON} topk(50, ioc:epics_ioc:state{{{IOCS}}} >= 4)"
-    since = f'{UNSEEN_SINCE} or max by (job, instance, ioc) (ALERTS_FOR_STATE{{alertname="EpicsIocDown", {IOCS}}})'
+    since = f'{NOT_SEEN_SINCE} or max by (job, instance, ioc) (ALERTS_FOR_STATE{{alertname="EpicsIocDown", {IOCS}}})'
     return Table(
         "IOCs that do not run, or are not seen", "How those ended that have, where the exporter saw it, and since when the alert knows "
-        "of it; 50 at most. Until they run again, or for a day.",
+        "of it; 50 at most. Until they run again, or for a day. Without those that somebody stopped and that nobody expects.",
         [Query(f"({rows}) {shown}", instant=True), Query(f"1000 * ({since}) {shown}", instant=True)],
         width=12, height=8, sort=["-Since"], empty_when_healthy=True,
         columns=[Column("ioc", "IOC", board=True), Column("reason", "Ended by", width=105), Column("signal", "Signal", width=80),
@@ -77,18 +75,35 @@ def not_running() -> Table:
                  Column("instance", "Exporter", width=110)])
 
 
-def started_again() -> Table:
-    times = f"topk(20, sum by (job, instance, ioc) (increase(epics_ioc_restarts_total{{{IOCS}}}[$__range])) > 0.5)"
+def availability() -> Table:
+    share = f"avg_over_time(ioc:epics_ioc_up:avg1h{{{IOCS}}}[30d:1h])"
+    starts = f"round(sum_over_time(ioc:epics_ioc_restarts:increase1h{{{IOCS}}}[30d:1h]))"
+    # One restart is as bad as a thousandth of the time: one that is short is not seen in the share.
+    shown = f"topk(20, {starts} / 1000 - {share} > -1)"
     return Table(
-        "IOCs that were started again, time shown", "How often, by what (procServ, systemd, a container's runtime; empty where that is "
-        "not known), and how they ended the last time, where the exporter saw it; the 20 that were started most often.",
-        [Query(times, instant=True),
-         Query(f"max by (job, instance, ioc, supervisor) (epics_ioc_info{{{IOCS}}}) and {ON} {times}", instant=True),
-         Query(f"max by (job, instance, ioc, reason, status, signal) (epics_ioc_last_exit_info{{{IOCS}}}) and {ON} {times}", instant=True)],
-        height=6, sort=["-Starts"], empty_when_healthy=True,
-        columns=[Column("ioc", "IOC", board=True), Column("Value #A", "Starts", width=75, unit=COUNT, decimals=0),
-                 Column("supervisor", "Started by", width=105), Column("reason", "Ended by", width=105),
-                 Column("signal", "Signal", width=90), Column("status", "Status", width=65)])
+        "Availability and restarts, 30 days", "The 20 IOCs that ran the smallest part of the time in which their exporter answered, or were "
+        "started again most often: by what (procServ, systemd, a container's runtime; empty where that is not known), and how they ended "
+        "the last time. As far back as Prometheus remembers.",
+        [Query(f"{share} and {ON} {shown}", instant=True), Query(f"{starts} and {ON} {shown}", instant=True),
+         Query(f"max by (job, instance, ioc, supervisor) (epics_ioc_info{{{IOCS}}}) and {ON} {shown}", instant=True),
+         Query(f"max by (job, instance, ioc, reason, status, signal) (epics_ioc_last_exit_info{{{IOCS}}}) and {ON} {shown}", instant=True)],
+        sort=["Up", "-Restarts"], empty_when_healthy=True,
+        columns=[Column("ioc", "IOC", board=True), Column("Value #A", "Up", width=80, unit="percentunit", decimals=2),
+                 Column("Value #B", "Restarts", width=75, unit=COUNT, decimals=0),
+                 Column("supervisor", "Started by", width=90), Column("reason", "Ended by", width=90),
+                 Column("signal", "Signal", width=85), Column("status", "Status", width=60)])
+
+
+def growing() -> Table:
+    """Of IOCs that ran all day: what one takes at its start is not lost."""
+    grows = (f"topk(10, 86400 * deriv(epics_ioc_resident_memory_bytes{{{IOCS}}}[1d:15m]) > 1e6 "
+             f"and {ON} epics_ioc_start_time_seconds{{{IOCS}}} < time() - 86400)")
+    return Table(
+        "Memory that grows", "IOCs that have run for a day or more, by how much their resident memory grew in it: the ten with most, from 1 MB on.",
+        [Query(grows, instant=True), Query(f"epics_ioc_resident_memory_bytes{{{IOCS}}} and {ON} {grows}", instant=True)],
+        sort=["-A day"], empty_when_healthy=True,
+        columns=[Column("ioc", "IOC", board=True), Column("Value #A", "A day", width=100, unit="bytes", decimals=1),
+                 Column("Value #B", "Now", width=100, unit="bytes", decimals=1), Column("instance", "Exporter", width=160)])
 
 
 def links_down() -> Table:
@@ -105,7 +120,7 @@ def links_down() -> Table:
         "were lost because a later one took their place. In the time shown. Names: ioc_exporter links IOC.",
         [Query(f"{expression} {shown}", instant=True) for expression in
          (links("disconnected"), links("connected"), disconnects, times("epics_ioc_ca_link_lost_writes_total"))],
-        height=6, sort=["-Down", "-Disconnects"], empty_when_healthy=True,
+        sort=["-Down", "-Disconnects"], empty_when_healthy=True,
         columns=[Column("ioc", "IOC", board=True), Column("Value #A", "Down", width=80, unit=COUNT, decimals=0),
                  Column("Value #B", "Connected", width=105, unit=COUNT, decimals=0),
                  Column("Value #C", "Disconnects", width=130, unit=COUNT, decimals=0),
@@ -123,11 +138,10 @@ def board() -> Board:
         description="The health of all IOCs on one page. Choose one above, or click its name, for what it does.",
         panels=[
             Stat("IOCs up", "IOCs that run.", [Query(f"count(epics_ioc_up{{{IOCS}}} == 1) or vector(0)")], width=3),
-            Stat("IOCs down", "IOCs that have ended, within the last day, and those that are expected and were never seen.",
-                 [Query(f"count({ENDED} or ({NEVER_SEEN})) or vector(0)")], width=3,
-                 steps=[(None, CALM), (1, CRITICAL)]),
+            count_state("IOCs down", "== 5", DOWN, "IOCs that have ended, within the last day, and those that are expected and were never "
+                        "seen. Not those that somebody stopped and that nobody expects."),
             Stat("Hosts not seen", "Exporters that do not answer: how their IOCs are is not known. Those of the chosen IOCs, where not all are.",
-                 [Query(f"count({HOSTS_UNSEEN}) or vector(0)")], width=3, steps=[(None, CALM), (1, CRITICAL)]),
+                 [Query(f"count({HOSTS_UNSEEN}) or vector(0)")], width=3, steps=[(None, CALM), (1, UNSEEN)]),
             count_state("Critical", "== 3", CRITICAL, "IOCs that run, with a critical alert that fires; without those about who writes."),
             count_state("Warning", "== 2", WARNING, "IOCs whose worst alert that fires is a warning; without those about who writes."),
             Stat("Restarts, time shown", "Starts of IOCs again in the time shown.",
@@ -149,7 +163,8 @@ def board() -> Board:
             Ranked("CPU time", "The six IOCs with the most CPU time at the end of the time shown, in cores.",
                    [Query("sum by (instance, ioc) (ioc:epics_ioc_cpu_seconds:rate5m{" + IOCS + "}@END)",
                           "{{ioc}}")], unit="percentunit"),
-            started_again(),
+            availability(),
+            growing(),
             links_down(),
 
             Row("The chosen IOC (the sum where several are chosen)"),

@@ -26,17 +26,16 @@ CHANGES, PASSES, EVENTS = "suffix: changes/s", "suffix: passes/s", "suffix: even
 POINTS, RANKED_POINTS = 300, 150
 REFS = "ABCDEFGH"  # how Grafana names the queries of a panel
 # Behind text, which Grafana writes in white on what is darker than 180 of 255, and in black on what is brighter.
-GOOD, INFO, WARNING, UNSEEN, CRITICAL = TOL["blue"], "#BBCCEE", "#DDCC77", TOL["purple"], TOL["red"]
+# From pale yellow by orange to red it grows worse; what is grey is not known.
+GOOD, INFO, WARNING, CRITICAL, UNSEEN, DOWN = TOL["blue"], "#BBCCEE", "#EEE6AA", "#FFB340", "#666666", TOL["red"]
 CALM = "transparent"  # nothing to say: no colour
 
 STATES = {"0": ("ok", GOOD), "1": ("info", INFO), "2": ("warning", WARNING), "3": ("critical", CRITICAL),
-          "4": ("not seen", UNSEEN), "5": ("down", CRITICAL)}
+          "4": ("not seen", UNSEEN), "5": ("down", DOWN)}
 ALERT_LEVELS = {"1": ("info", INFO), "2": ("warning", WARNING), "3": ("critical", CRITICAL)}
 WHEN = "dateTimeAsIsoNoDateIfToday"
 PERIODS = {"0.1 s": "blue", "0.2 s": "orange", "0.5 s": "teal", "1 s": "magenta", "2 s": "yellow", "5 s": "cyan",
            "10 s": "grey"}
-PROBES = {"record_process": "blue", "ca_tap": "orange", "ca_udp": "teal", "ca_server_probe": "magenta", "pva_server_probe": "cyan",
-          "ioc_exit": "yellow", "putlog": "grey", "traces": "green", "functions": "red"}
 COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "pva": "magenta", "iocs": "cyan",
               "policy": "yellow", "putlog": "grey", "traces": "green", "functions": "red"}
 
@@ -75,6 +74,11 @@ def who(expression: str) -> str:
                           ("not known", r"\t\t"), ("$1", r"\t\t(.+)"), ("$1@$2 ($3)", r"(.*)\t(.*)\t(.*)")):
         named = f'label_replace({named}, "who", "{text}", "who", "{pattern}")'
     return named
+
+
+def named_host(expression: str) -> str:
+    """With the label "host": the exporter's, without scheme and port."""
+    return f'label_replace({expression}, "host", "$1", "instance", "(?:https?://)?(.+?)(?::[0-9]+)?/?")'
 
 
 def exporter_url(expression: str) -> str:
@@ -253,7 +257,7 @@ class Stat(Panel):
     unit: str = COUNT
     decimals: int | None = 0  # the same for each value: digits do not come and go
     links: list = field(default_factory=list)
-    mapping: dict = field(default_factory=dict)
+    colors: list[str] = field(default_factory=list)  # of what each query finds, whatever the value
 
     def build(self):
         return self.numbers(shapes.BigValueTextMode.VALUE)
@@ -266,8 +270,8 @@ class Stat(Panel):
             text = text.value_size(self.size).title_size(self.size)
         if self.links:
             panel = panel.override_by_regexp(".*", [models.DynamicConfigValue("links", self.links)])
-        if self.mapping:
-            panel = panel.mappings([mappings(self.mapping)])
+        for ref, color in zip(REFS, self.colors):
+            panel = panel.override_by_query(ref, fixed(color))
         return self.finish(
             panel.color_mode(shapes.BigValueColorMode.BACKGROUND_SOLID).text_mode(mode)
             .graph_mode(shapes.BigValueGraphMode.NONE).text(text)
@@ -276,21 +280,36 @@ class Stat(Panel):
 
 
 @dataclass
-class Tiles(Stat):
-    """A tile for each series, with its name, coloured by its value."""
-    size: int = 0
+class InAlarm(Stat):
+    """Records in alarm: many have been for years, and nobody is to get used to a colour. `of`: the series that count them."""
+    of: str = ""
+    description: str = ("Records with severity MINOR, MAJOR or INVALID. In colour: it is another number than at the beginning of the time "
+                        "shown.")
+    queries: list[Query] = field(default_factory=list)
 
     def build(self):
-        return self.numbers(shapes.BigValueTextMode.NAME)
+        changed = f"sum({self.of}) != sum({self.of} offset $__range)"
+        self.queries, self.colors = [Query(f"(sum({self.of}) or vector(0)) unless ({changed})"), Query(changed)], [CALM, WARNING]
+        return super().build()
 
 
 @dataclass
-class Latest(Stat):
-    """A line for each series, large: its name, and its time."""
-    size: int = 22
+class Tiles(Stat):
+    """A tile for each series: its name, and its time."""
+    size: int = 0
+    unit: str = WHEN
 
     def build(self):
-        return self.numbers(shapes.BigValueTextMode.VALUE_AND_NAME).orientation(shapes.VizOrientation.HORIZONTAL)
+        return self.numbers(shapes.BigValueTextMode.VALUE_AND_NAME)
+
+
+@dataclass
+class Latest(Tiles):
+    """A line for each series instead."""
+    size: int = 18
+
+    def build(self):
+        return super().build().orientation(shapes.VizOrientation.HORIZONTAL)
 
 
 @dataclass

@@ -3,22 +3,20 @@ from board import HOSTS, IOCS, Board, halves
 from panels import (CALM, COUNT, CRITICAL, Column, Heatmap, Logs, PUTS, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING, WHEN,
                     exporter_url, firing_alerts, who)
 
+# The text fields: all panels of single PVs and clients follow them.
+TYPED = ("pv", "user", "client")
+ALL_TYPED = ", ".join(f"{name}${{{name}s:raw}}" for name in TYPED)
 # Searches are no single host's: without that label, which the ".+" of All would want.
-PUT_ALERTS = (f'{IOCS}, pv=~"$pvs", user=~"$users", client=~"$clients", alertname=~"Epics.*Put.*|EpicsSearchStorm"'
+PUT_ALERTS = (f'{IOCS}, {ALL_TYPED}, alertname=~"Epics.*Put.*|EpicsSearchStorm"'
               .replace("$instance", "$instance|"))
-# The text fields: all panels of single PVs and clients follow them. Sums under (other), of series beyond --limit, are in
-# a panel of their own.
-PV = 'pv=~"$pvs", pv!="(other)"'
-CLIENT = 'user=~"$users", client=~"$clients"'
-BOTH = f"{IOCS}, {PV}, {CLIENT}"
-TYPED = ("pvs", "users", "clients")
-ALL_TYPED = f'pv=~"$pvs", {CLIENT}'
+BOTH = f'{IOCS}, {ALL_TYPED}, pv!="(other)"'
 BUCKETS = halves("sum by (le) (instance_le:epics_put_duration_seconds_bucket:rate5m{CHOSEN})",
                  "sum by (le) (ioc_le:epics_put_duration_seconds_bucket:rate5m{CHOSEN})",
                  whole="sum by (le) (job_le:epics_put_duration_seconds_bucket:rate5m{CHOSEN})")
 
 # Lines of the put log in a Loki (docs/putlog.md): the line is JSON, the client there has its port.
-PUT_LOG = ('{job="ioc_exporter", ioc=~"$ioc"} | json | pv=~"$pvs" | user=~"$users" | client=~"($clients)(:[0-9]+)?"'
+PUT_LOG = ('{job="ioc_exporter", ioc=~"$ioc"} | json | pv${pvs:raw} | user${users:raw} | label_format client=`{{regexReplaceAll ":[0-9]+$" .client ""}}`'
+           ' | client${clients:raw}'
            ' | line_format "{{.pv}}  {{.old}} -> {{.value}}  {{.op}}  {{.user}}@{{.client_host}} ({{.client}})  {{.status}} {{.action}} {{.rule}}"')
 
 
@@ -26,7 +24,7 @@ NO_PUT = "No put to what is chosen and typed above"
 GATEWAYS = f"on (job, instance, ioc, client) epics_gateway_info{{{IOCS}}}"
 OLDEST = f"topk(20, max by (job, instance, ioc) (epics_ioc_put_callback_oldest_seconds{{{IOCS}}}) > 0)"
 # Those under (other) too: none is left out.
-JUDGED = f'{IOCS}, pv=~"$pvs", {CLIENT}'
+JUDGED = f"{IOCS}, {ALL_TYPED}"
 FORBIDDEN = f'{JUDGED}, action="forbidden"'
 UNEXPECTED = f'{BOTH}, action="unexpected"'
 LABELS = "protocol, ioc, pv, client, user, client_host, rule, action"
@@ -46,29 +44,29 @@ WRITER = "job, instance, ioc, protocol, pv, user, client_host, client"
 ONE_A_USER = "topk by (user, client_host) (1, {})"
 
 
+# Clients that put more often than each two seconds, over an hour: programs, not people.
+STEADY = "on (job, instance, ioc, client, user, client_host) ioc_client_user:epics_puts:avg1h{{{}}} > 0.5"
+
+
 def last_puts() -> str:
-    """What the policy does not expect, with its verdict, and the others: one a user, the latest, where nothing is typed."""
+    """What the policy does not expect, with its verdict, and the others: of programs one a user, the latest, where nothing is typed."""
     def last(name: str, labels: str) -> str:
         return f'max by ({labels}) (epics_last_{name}_timestamp_seconds{{CHOSEN, pv!="(other)"}})'
 
-    def shown(fold: str, typed: str = "") -> str:
+    def shown(others: str) -> str:
         judged = f"topk by ({WRITER}) (1, {last('unexpected_put', WRITER + ', action')})"
-        others = fold.format(f"{last('put', WRITER)} unless on ({WRITER}) {judged}")
         others = f'label_replace({others}, "action", "usual", "", "")'  # sorted behind the verdicts
-        return f"topk(50, {judged} or {others})".replace("CHOSEN", f"CHOSEN{typed}")
+        return f"topk(50, {judged} or on ({WRITER}) {others})"
 
-    return halves(shown(ONE_A_USER), shown("({})", f', pv=~"$pvs", {CLIENT}'), *TYPED)
+    puts = last("put", WRITER)
+    return halves(shown(f"{puts} unless {STEADY.format('CHOSEN')} or {ONE_A_USER.format(puts)}"),
+                  shown(puts).replace("CHOSEN", f"CHOSEN, {ALL_TYPED}"), *TYPED)
 
 
 def most_puts() -> str:
     rates = 'sum by (protocol, ioc, pv, user, client_host, client) (rate(epics_puts_total{CHOSEN, pv!="(other)"}[5m])) > 0'
-    typed = rates.replace("CHOSEN", f'CHOSEN, pv=~"$pvs", {CLIENT}')
+    typed = rates.replace("CHOSEN", f"CHOSEN, {ALL_TYPED}")
     return halves(f"topk(20, {ONE_A_USER.format(rates)})", f"topk(20, {typed})", *TYPED)
-
-
-def known_since() -> str:
-    """When the exporter of each row was started: it knows no put before."""
-    return f"0 * {last_puts()} + on (job, instance) group_left () max by (job, instance) (process_start_time_seconds{{{HOSTS}}})"
 
 
 def unexpected_stat(title: str, selector: str, color: str, text: str) -> Stat:
@@ -100,11 +98,27 @@ def unexpected_puts() -> Table:
                           Column("rule", "Rule", width=192)])
 
 
+def who_wrote_last() -> Table:
+    return Table("Who wrote last", "When the client wrote to the PV last, since the exporter of its host was started: puts that the policy "
+                 "does not expect, then those of people; of programs, which put more often than each two seconds, the last one of each user; "
+                 "50 at most. Type a PV or a user above, as !fofb, to see all. The time links to each put since the time shown begins "
+                 "(Last 7 days: of the week), as far back as the exporter's memory reaches (--collector.putlog).",
+                 [Query(exporter_url(f"1000 * {last_puts()}"), instant=True)], width=24, sort=["Policy", "-Last put"], without=NO_PUT,
+                 columns=[Column("pv", "PV", to_puts="pv", values=True), Column("protocol", "Protocol", width=80),
+                          Column("user", "User", width=120, to_puts="user"),
+                          Column("action", "Policy", width=90, mapping={
+                              "forbidden": ("forbidden", CRITICAL), "unexpected": ("unexpected", WARNING),
+                              "unjudged": ("unjudged", WARNING), "usual": ("–", "transparent")}),
+                          Column("client_host", "Host", width=115),
+                          Column("client", "Client address", width=120, to_puts="client"), Column("ioc", "IOC", width=110, board=True),
+                          Column("Value", "Last put", width=155, unit=WHEN, stored=True), Column("url", "url", hidden=True)])
+
+
 def board() -> Board:
     return Board(
         uid="ioc-exporter-puts", title="EPICS / Puts", iocs=True,
         description="Who writes where over Channel Access and PV Access: unexpected puts first, then rates, failures and latency.",
-        texts={"pv": "PV (* for any text)", "user": "User", "client": "Client address"}, logs=True,
+        texts={"pv": "PV (expression, or !expression)", "user": "User", "client": "Client address"}, logs=True,
         panels=[
             unexpected_stat("Forbidden, time shown", FORBIDDEN, CRITICAL,
                             "Puts in the time shown that the site's policy forbids. They were carried out unless "
@@ -113,23 +127,20 @@ def board() -> Board:
                             "Puts in the time shown that no rule of the site's policy expects."),
             Stat("Puts/s, 5 min", "Puts a second that IOCs and gateways took, of the last five minutes. What a gateway passes on counts at both.",
                  [Query(halves("sum(instance_protocol:epics_puts:rate5m{CHOSEN})",
-                               f"sum(rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[5m]))", *TYPED) + " or vector(0)")], unit="none", decimals=2, width=3),
+                               f"sum(rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[5m]))", *TYPED) + " or vector(0)")], unit="none", decimals=2),
             Stat("Failed/s, 5 min", "Puts a second that the IOC answered with an error or gave up, of the last five minutes; refused "
                  "ones included.",
                  [Query(halves("sum(instance_reason:epics_put_failures:rate5m{CHOSEN})",
                                f"sum(rate(epics_put_failures_total{{CHOSEN, {ALL_TYPED}}}[5m]))", *TYPED) + " or vector(0)")],
-                 unit="none", decimals=2, width=3, steps=[(None, CALM), (0.005, WARNING)]),
+                 unit="none", decimals=2, steps=[(None, CALM), (0.005, WARNING)]),
             Stat("Clients, 5 min", "Clients (user, host and address) with a put in the last five minutes.",
                  [Query(f"count(count by (user, client_host, client) (rate(epics_puts_total{{{BOTH}}}[5m]) > 0)) "
-                        "or vector(0)")], width=3),
-            Stat("PVs, 5 min", "PVs with a put in the last five minutes.",
-                 [Query(f"count(count by (ioc, pv) (rate(epics_puts_total{{{BOTH}}}[5m]) > 0)) or vector(0)")], width=3),
-            Stat("Unlisted puts/s, 5 min", "Puts a second to PVs that have no series of their own, since there are more than --limit "
-                 "allows: no panel below names them. Of the chosen IOCs, whatever is typed above.",
-                 [Query(f'sum(ioc_pv:epics_puts:rate5m{{{IOCS}, pv="(other)"}}) or vector(0)')], unit="none", decimals=2,
-                 steps=[(None, CALM), (0.005, WARNING)]),
+                        "or vector(0)")]),
+            Stat("Puts known since", "When the last of the chosen exporters was started: of its IOCs no put from before is shown.",
+                 [Query(f"1000 * max(process_start_time_seconds{{{HOSTS}}})")], unit=WHEN, size=20),
 
             unexpected_puts(),
+            who_wrote_last(),
             firing_alerts("Alerts that fire", "Alerts about puts and searches, one row for those of one user and IOC. An alert "
                           "links to what to do.", PUT_ALERTS, "ioc, user", width=14, height=7,
                           columns=[Column("user", "User", width=100, to_puts="user"), Column("ioc", "IOC", width=110, board=True)]),
@@ -141,6 +152,10 @@ def board() -> Board:
                        unit=PUTS, width=10, height=7, stack=True, without="Judged with a policy: in the site's file",
                        colors={"allowed": "grey", "expected": "blue", "unexpected": "orange", "forbidden": "red"}),
 
+            Row("What people changed: each put with its value (Loki)", [
+                Logs("Puts", "Each put that the put log has pushed to the Loki above, with what was there before, by PV, user and "
+                     "address as typed above: !fofb leaves out the user fofb. seq counts the puts of an exporter.", PUT_LOG)]),
+
             Row("Who writes where"),
             Ranked("Busiest clients", "The six clients that write most at the end of the time shown, over time. Of all IOCs: as far as they were among the twenty busiest.",
                    [Query(halves("sum by (user, client_host, client) (instance_client_user:epics_puts_top:rate5m{CHOSEN}@END)",
@@ -148,14 +163,9 @@ def board() -> Board:
                                 *TYPED,
                                 whole="sum by (user, client_host, client) (job_client_user:epics_puts_top:rate5m{CHOSEN}@END)"),
                           "{{who}}")], unit=PUTS, width=12, without=NO_PUT),
-            Ranked("Busiest PVs", "The six PVs that are written to most at the end of the time shown, over time. Of all IOCs: as far as they were among the ten busiest of a host, and the twenty of all.",
-                   [Query(halves("sum by (ioc, pv) (ioc_pv:epics_puts_top:rate5m{CHOSEN}@END)",
-                                 f"sum by (ioc, pv) (rate(epics_puts_total{{CHOSEN, {PV}, {CLIENT}}}[$__rate_interval]@END))", *TYPED,
-                                 whole="sum by (ioc, pv) (job_ioc_pv:epics_puts_top:rate5m{CHOSEN}@END)"),
-                          "{{pv}}")], unit=PUTS, width=12, without=NO_PUT),
             Table("Who writes to which PV, 5 min", "The PV to which each user has put most in the last five minutes. Type a PV or a user "
                   "above to see the 20 pairs of client and PV with the most puts.",
-                  [Query(most_puts(), instant=True)], width=16, height=9, sort=["-Puts"], without=NO_PUT,
+                  [Query(most_puts(), instant=True)], width=24, sort=["-Puts"], without=NO_PUT,
                   columns=[Column("pv", "PV", to_puts="pv"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100, to_puts="user"),
                            Column("client_host", "Host", width=100), Column("client", "Client address", width=115, to_puts="client"),
                            Column("ioc", "IOC", width=105, board=True), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
@@ -167,24 +177,7 @@ def board() -> Board:
                         Query(halves("sum(instance:epics_puts_of_gateways:rate5m{CHOSEN})",
                                      f"sum(rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[$__rate_interval]) and {GATEWAYS})", *TYPED),
                               "from gateways")],
-                       unit=PUTS, width=8, height=9, stack=True, colors={"ca": "blue", "pva": "magenta", "from gateways": "grey"}),
-
-            Table("Who wrote last", "When the client wrote to the PV last, since the exporter of its host was started: puts that the policy "
-                  "does not expect, and of all others the last one of each user; 50 at most. Type a PV or a user above to see all. The time links to each put "
-                  "since the time shown begins "
-                  "(Last 7 days: of the week), as far back as the exporter's memory reaches (--collector.putlog).",
-                  [Query(exporter_url(f"1000 * {last_puts()}"), instant=True),
-                   Query(exporter_url(f"1000 * ({known_since()})"), instant=True)], width=24, height=8,
-                  sort=["Policy", "-Last put"], without=NO_PUT,
-                  columns=[Column("pv", "PV", to_puts="pv", values=True), Column("protocol", "Protocol", width=80),
-                           Column("user", "User", width=120, to_puts="user"),
-                           Column("action", "Policy", width=90, mapping={
-                               "forbidden": ("forbidden", CRITICAL), "unexpected": ("unexpected", WARNING),
-                               "unjudged": ("unjudged", WARNING), "usual": ("–", "transparent")}),
-                           Column("client_host", "Host", width=115),
-                           Column("client", "Client address", width=120, to_puts="client"), Column("ioc", "IOC", width=110, board=True),
-                           Column("Value #A", "Last put", width=155, unit=WHEN, stored=True),
-                           Column("Value #B", "Known since", width=155, unit=WHEN), Column("url", "url", hidden=True)]),
+                       unit=PUTS, stack=True, colors={"ca": "blue", "pva": "magenta", "from gateways": "grey"}),
 
             Row("Failures"),
             TimeSeries("Failed puts by reason", "Puts a second that the IOC answered with an error, by the status of "
@@ -214,7 +207,7 @@ def board() -> Board:
                        unit="s", width=12, logarithmic=True, colors={"median": "blue", "95 %": "orange", "99 %": "red"}),
             Table("Slowest PVs, 5 min", "Mean duration of put-callbacks in the last five minutes, the ten slowest PVs. (other): "
                   "of an IOC's PVs together; all of them where the exporter runs with --series=site.",
-                  [Query(f'topk(10, ioc_pv:epics_put_duration_seconds:mean5m{{{IOCS}, pv=~"$pvs"}})', instant=True)],
+                  [Query(f'topk(10, ioc_pv:epics_put_duration_seconds:mean5m{{{IOCS}, pv${{pvs:raw}}}})', instant=True)],
                   height=7, sort=["-Mean"],
                   columns=[Column("pv", "PV", width=250, to_puts="pv", values=True), Column("ioc", "IOC", width=120, board=True),
                            Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
@@ -226,10 +219,6 @@ def board() -> Board:
                   columns=[Column("ioc", "IOC", board=True), Column("instance", "Exporter", width=200),
                            Column("Value #A", "Waiting", width=90, unit=COUNT, decimals=0),
                            Column("Value #B", "Oldest", width=120, unit="s", decimals=1)]),
-
-            Row("Put log: each put with its value (Loki)", [
-                Logs("Puts", "Each put that the put log has pushed to the Loki above, with what was there before, by PV, user and "
-                     "address as typed above. seq counts the puts of an exporter.", PUT_LOG)]),
         ])
 
 

@@ -1,14 +1,13 @@
 """Dashboard Records: what the records of the chosen IOCs do."""
 from board import IOCS, Board
-from panels import (CALLS, CALM, CHANGES, COUNT, Column, Heatmap, PROCESSED, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING,
-                    WRITES, exporter_url)
+from panels import CALLS, CHANGES, COUNT, Column, Heatmap, InAlarm, PROCESSED, Query, Row, Stat, Table, TimeSeries, WRITES, exporter_url
 
 CAUSES = {"scan": "blue", "link": "cyan", "callback": "teal", "io_intr": "green", "event": "pink", "direct": "purple", "ca": "orange",
           "pva": "magenta", "once": "yellow", "main": "red", "other": "grey"}
 
 
-# Single records: those that were asked for. What is summed under (other) is in a panel of its own.
-RECORD = IOCS + ', record=~"$records", record!="(other)"'
+# Single records: those that were asked for, without what is summed under (other).
+RECORD = IOCS + ', record${records:raw}, record!="(other)"'
 
 
 # With --series=site durations have the label record_type in place of record.
@@ -27,27 +26,18 @@ def board() -> Board:
     return Board(
         uid="ioc-exporter-records", title="EPICS / Records", iocs=True,
         description="What the records of the chosen IOCs do: how often, why, how long, and what they set off.",
-        texts={"record": "Record (* for any text)"},
+        texts={"record": "Record (expression, or !expression)"},
         panels=[
-            Stat("Records", "Records in the databases of the chosen IOCs.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], width=3),
+            Stat("Records", "Records in the databases of the chosen IOCs.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")]),
             Stat("Processed/s, 5 min", "Times a second that a record was processed, of the last five minutes.",
-                 [Query(f"sum(ioc:epics_ioc_processings:rate5m{{{IOCS}}})")], unit="none", decimals=1, width=4),
+                 [Query(f"sum(ioc:epics_ioc_processings:rate5m{{{IOCS}}})")], unit="none", decimals=1),
             Stat("CPU, 5 min", "Time that the IOCs spend in their records, as a part of one core, of the last five minutes.",
-                 [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOCS}}})")], unit="percentunit", decimals=2, width=3,
-                 without="not timed"),
+                 [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOCS}}})")], unit="percentunit", decimals=2, without="not timed"),
             Stat("Skipped/s, 5 min", "Calls a second that processed nothing, of the last five minutes: the record was active or disabled.",
-                 [Query(f"sum(ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}}) or vector(0)")], unit="none", decimals=2,
-                 width=4),
-            Stat("In alarm", "Records with severity MINOR, MAJOR or INVALID.",
-                 [Query(f'sum(epics_ioc_records_by_severity{{{IOCS}, severity!="no_alarm"}})')],
-                 steps=[(None, CALM), (1, WARNING)], width=3),
+                 [Query(f"sum(ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}}) or vector(0)")], unit="none", decimals=2),
+            InAlarm("In alarm", of=f'epics_ioc_records_by_severity{{{IOCS}, severity!="no_alarm"}}'),
             Stat("Timed", "How much of the time is timed: all, 1 second in 16, or 1 in 64, which stands for the others in durations. "
-                 "All processings are counted.", [Query(f"min(epics_ioc_timed_ratio{{{IOCS}}})")], unit="percentunit", width=3),
-
-            Stat("Unlisted records/s, 5 min", "How often records are processed a second that have no series of their own, since there are more than "
-                 "--limit allows: no panel below names them.",
-                 [Query(f'sum(rate(epics_record_process_total{{{IOCS}, record="(other)"}}[5m])) or vector(0)')],
-                 unit="none", decimals=2, width=4, steps=[(None, CALM), (0.005, WARNING)]),
+                 "All processings are counted.", [Query(f"min(epics_ioc_timed_ratio{{{IOCS}}})")], unit="percentunit"),
 
             Table("Records that have thrown", "Records whose processing an exception has left: Base keeps their lock until the IOC is "
                   "restarted. The ten worst.",
@@ -62,28 +52,20 @@ def board() -> Board:
                        "without dbProcess (direct).",
                        [Query(f'sum by (cause) (rate(epics_ioc_processings_total{{{IOCS}}}[$__rate_interval]))',
                               "{{cause}}")],
-                       unit=PROCESSED, width=8, height=9, stack=True, colors=CAUSES),
-            Ranked("Busiest threads", "The six threads that start most processings at the end of the time shown, over time: scan "
-                   "threads, clients, motor pollers, sequencer programs, asyn ports. Without what links process in turn, and "
-                   "without the number at the end of a thread's name.",
-                   [Query(f"sum by (ioc, thread) (rate(epics_ioc_process_by_thread_total{{{IOCS}}}[$__rate_interval]@END))",
-                          "{{thread}} ({{ioc}})")], unit=PROCESSED, width=8, height=9),
-            Ranked("Busiest records", "The six records that process most at the end of the time shown, over time.",
-                   [Query("rate(epics_record_process_total{" + RECORD + "}[$__rate_interval]@END)",
-                          "{{record}} ({{ioc}})")], unit=PROCESSED, width=8, height=9),
+                       unit=PROCESSED, stack=True, colors=CAUSES),
             TimeSeries("Skipped, by reason", "active: the record still waited for its completion. disabled: DISA was "
                        "equal to DISV.",
                        [Query(f"sum by (reason) (ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}})", "{{reason}}")],
-                       unit=CALLS, width=8, colors={"active": "orange", "disabled": "blue"}),
+                       unit=CALLS, colors={"active": "orange", "disabled": "blue"}),
             TimeSeries("Writes to records, by source", "What wrote to fields of records: clients (ca, pva), links of records, Channel "
                        "Access clients in the IOC itself such as a sequencer (inside), its shell, device support and drivers (other).",
                        [Query(f"sum by (source) (rate(epics_record_writes_total{{{IOCS}}}[$__rate_interval]))", "{{source}}")],
-                       unit=WRITES, width=8, stack=True,
+                       unit=WRITES, stack=True,
                        colors={"link": "cyan", "inside": "teal", "ca": "orange", "pva": "magenta", "shell": "red", "other": "grey"}),
             TimeSeries("Changes of severity", "Alarm transitions of all records, a second, by the severity that they "
                        "went to.",
                        [Query(f"sum by (severity) (rate(epics_ioc_alarm_transitions_total{{{IOCS}}}[$__rate_interval]))",
-                              "{{severity}}")], unit=CHANGES, width=8,
+                              "{{severity}}")], unit=CHANGES,
                        colors={"no_alarm": "blue", "minor": "yellow", "major": "red", "invalid": "magenta"}),
 
             Row("How long"),

@@ -17,11 +17,12 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[90s]) or last_over_ti
     (last_over_time(ioc_exporter_time_seconds[5m]) - last_over_time(epics_host_boot_time_seconds[5m]) < %(bootMinutes)d * 60)
   ||| % $._config,
 
-  // Nobody is called for an IOC that is not expected and that somebody stopped; or for none that is not expected.
-  local not_missed = |||
+  // Nobody is called for an IOC that is not expected and that somebody stopped; or for none that is not expected. Where such
+  // one runs again, it is still among these.
+  notMissed:: |||
     (%s
       unless on (job, instance, ioc) last_over_time(epics_ioc_expected[5m]))
-  ||| % (if $._config.pageExpectedIocsOnly then 'last_over_time(epics_ioc_up[5m])' else $.stopped),
+  |||[:-1] % (if $._config.pageExpectedIocsOnly then 'last_over_time(epics_ioc_up[5m])' else $.stopped),
 
   // Ended by exit 0 or SIGTERM.
   stopped:: 'epics_ioc_last_exit_info{reason=~"exit|signal", status=~"0?", signal=~"(SIGTERM)?"}',
@@ -38,7 +39,7 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[90s]) or last_over_ti
             expr: down('5m') +
                   '  and on (job, instance) ' + answers +
                   '  unless on (job, instance) ' + booting +
-                  '  unless on (job, instance, ioc) ' + not_missed +
+                  '  unless on (job, instance, ioc) ' + $.notMissed + '\n' +
                   'or\n' + down('1h') +
                   '  and on (job, instance, ioc) ALERTS{alertname="EpicsIocDown", alertstate="firing"}\n' +
                   '  unless on (job, instance) ' + answers,
@@ -65,7 +66,7 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[90s]) or last_over_ti
               last_over_time(epics_ioc_up[5m]) == 0
                 and on (job, instance, ioc) max_over_time(epics_ioc_up[1h]) == 1
                 and on (job, instance, ioc) %s
-            ||| % std.strReplace(std.rstripChars(not_missed, '\n'), '\n', '\n  '),
+            ||| % std.strReplace($.notMissed, '\n', '\n  '),
             'for': '2m',
             labels: { severity: 'info' },
             annotations: {
@@ -111,10 +112,13 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[90s]) or last_over_ti
                            'times in 15 minutes.',
             },
           },
-          // A quarter of an hour may be somebody who sets it up.
+          // A quarter of an hour may be somebody who sets it up; one that is not expected calls nobody at all.
           {
             alert: 'EpicsIocKeepsRestarting',
-            expr: 'increase(epics_ioc_restarts_total[15m]) > %(restartsInQuarterHour)g' % $._config,
+            expr: |||
+              increase(epics_ioc_restarts_total[15m]) > %(restartsInQuarterHour)g
+                and on (job, instance, ioc) last_over_time(epics_ioc_expected[5m])
+            ||| % $._config,
             'for': '45m',
             labels: { severity: 'critical' },
             annotations: {

@@ -68,7 +68,7 @@
             expr: 'increase(epics_ioc_restarts_total[2m]) > 0',
           },
           // 0: no alert fires for the IOC, 1: info, 2: warning, 3: critical, 4: its exporter does not answer, 5: it does not
-          // run. Without the alerts about who writes to it: those say nothing of its health.
+          // run, and is missed. Without the alerts about who writes to it: those say nothing of its health.
           {
             record: 'ioc:epics_ioc:state',
             expr: |||
@@ -76,11 +76,12 @@
                 3 * ALERTS{alertstate="firing", severity="critical", ioc!="", %(others)s}
                   or 2 * ALERTS{alertstate="firing", severity="warning", ioc!="", %(others)s}
                   or ALERTS{alertstate="firing", severity="info", ioc!="", %(others)s}
-                  or 5 - 5 * epics_ioc_up
+                  or 0 * (epics_ioc_up == 1)
+                  or 5 + (epics_ioc_up == 0 unless on (job, instance, ioc) %(not_missed)s)
                   or (5 * epics_ioc_expected unless on (job, instance, ioc) epics_ioc_up)
                   or (4 + 0 * last_over_time(epics_ioc_up[1d:5m]) and on (job, instance) up == 0)
               )
-            ||| % { others: 'alertname!~"Epics(Unexpected|Forbidden)Put|EpicsPuts(Fail|Refused)|Epics(Client|Pv)PutStorm"' },
+            ||| % { not_missed: std.strReplace($.notMissed, '\n', '\n    '), others: 'alertname!~"Epics(Unexpected|Forbidden)Put|EpicsPuts(Fail|Refused)|Epics(Client|Pv)PutStorm"' },
           },
           // Orders IOCs for the page that shows only some: by their state, then by CPU time.
           {
@@ -105,6 +106,21 @@
                 or (epics_ioc_up == 0 and (epics_ioc_up offset 10m == 0) and on (job, instance, ioc) %(stopped)s)
                 or (last_over_time(ioc:epics_ioc_up_timestamp_seconds:last[%(keepGoneHours)dh]) > time() - %(keepGoneHours)d * 3600)
             ||| % ($._config { stopped: $.stopped }),
+          },
+        ],
+      },
+      // For availability and restarts of a month, in steps of an hour: of single scrapes that would be millions of samples.
+      {
+        name: 'epics_iocs_hours',
+        interval: '%ds' % $._config.usualIntervalSeconds,
+        rules: [
+          {
+            record: 'ioc:epics_ioc_up:avg1h',
+            expr: 'avg_over_time(epics_ioc_up[1h])',
+          },
+          {
+            record: 'ioc:epics_ioc_restarts:increase1h',
+            expr: 'increase(epics_ioc_restarts_total[1h])',
           },
         ],
       },

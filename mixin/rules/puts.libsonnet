@@ -35,7 +35,7 @@
             record: 'ioc_le:epics_put_duration_seconds_bucket:rate5m',
             expr: 'sum by (job, instance, ioc, le) (rate(epics_put_duration_seconds_bucket[5m]))',
           },
-          // For the panels of all IOCs: by host, and of single PVs and clients the busiest of each host.
+          // For the panels of all IOCs: by host, and of clients the busiest of each host.
           {
             record: 'instance_le:epics_put_duration_seconds_bucket:rate5m',
             expr: 'sum by (job, instance, le) (ioc_le:epics_put_duration_seconds_bucket:rate5m)',
@@ -61,10 +61,6 @@
             expr: 'sum by (job, instance, reason) (ioc_reason:epics_put_failures:rate5m)',
           },
           {
-            record: 'ioc_pv:epics_puts_top:rate5m',
-            expr: 'topk by (job, instance) (10, ioc_pv:epics_puts:rate5m{pv!="(other)"} > 0)',
-          },
-          {
             record: 'instance_client_user:epics_puts_top:rate5m',
             expr: |||
               topk by (job, instance) (20,
@@ -73,10 +69,6 @@
             |||,
           },
           // And of all hosts.
-          {
-            record: 'job_ioc_pv:epics_puts_top:rate5m',
-            expr: 'topk by (job) (20, ioc_pv:epics_puts_top:rate5m)',
-          },
           {
             record: 'job_client_user:epics_puts_top:rate5m',
             expr: |||

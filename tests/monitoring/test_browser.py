@@ -32,7 +32,8 @@ SERIES |= {f'ioc:epics_ioc:state{{ioc="unseen",{GONE}}}': "4", f'ioc:epics_ioc:a
            f'epics_record_process_self_seconds_total{{ioc="vac",record="VAC:A",{HERE}}}': "0+9"}
 SERIES |= put("vac", "VAC:V1", "ann", "10.0.0.7", 1000, "unexpected") | put("vac", "VAC:V2", "bob", "10.0.0.8", 1001, "unexpected")
 SERIES |= put("rf.1", "RF:INTERLOCK", "ann", "10.0.0.7", 900, "forbidden") | put("rf.1", "RF:X", "cy", "10.0.0.9", 999)
-SERIES |= put("rf.1", "RF:Y", "cy", "10.0.0.9", 998)  # the same user
+SERIES |= put("rf.1", "RF:Y", "cy", "10.0.0.9", 998)  # the same user: a program
+SERIES[f'ioc_client_user:epics_puts:avg1h{{ioc="rf.1",client="10.0.0.9",user="cy",client_host="console",{HERE}}}'] = "1"
 for name, severity, ioc in (("EpicsIocDown", "critical", "dead"), ("EpicsScanOverrun", "warning", "vac")):
     SERIES |= {f'ALERTS{{alertname="{name}",alertstate="firing",severity="{severity}",ioc="{ioc}",{HERE}}}': "1",
                f'ALERTS_FOR_STATE{{alertname="{name}",severity="{severity}",ioc="{ioc}",{HERE}}}': "1000"}
@@ -79,9 +80,10 @@ def test_tiles_lead_to_their_ioc_and_its_exporter(boards):
     boards.open("/d/ioc-exporter-overview")
     assert failures(boards) == []
     tiles = boards.read("IOCs, the worst first")
-    assert tiles["text"].split()[-4:] == ["dead", "unseen", "rf.1", "vac"]
+    assert re.findall(r"(\S+) (\w[\w ]*), (\S+)", tiles["text"]) == [
+        ("dead", "down", "h"), ("unseen", "not seen", "gone"), ("rf.1", "critical", "h"), ("vac", "ok", "h")]
     assert [title for _, _, title in tiles["links"]] == ["dead", "unseen", "rf.1", "vac"]
-    boards.click("IOCs, the worst first", "rf.1")
+    boards.click("IOCs, the worst first", "rf.1 critical, h")
     assert re.search(r"/d/ioc-exporter-iocs\?.*var-instance=h:10064&var-ioc=rf\.1$", boards.address())
     attention = boards.read("IOCs by what needs attention")
     assert failures(boards) == []
@@ -117,9 +119,9 @@ def test_typed_names_are_followed_and_nothing_is_all(boards):
     assert failures(boards) == []
     rows = boards.read(table)["rows"][1:]
     assert [(row[0], row[3]) for row in rows] == [("forbidden", "RF:INTERLOCK"), ("unexpected", "VAC:V2"), ("unexpected", "VAC:V1")]
-    for typed, pvs in (("VAC:V*", ["VAC:V2", "VAC:V1"]), ("RF:*", ["RF:INTERLOCK", "RF:X", "RF:Y"]), ("VAC:V[1]", ["VAC:V1"]), ("NO*", []),
-                       ("", ["RF:INTERLOCK", "VAC:V2", "VAC:V1", "RF:X"])):
-        boards.type("PV (* for any text)", typed)
+    for typed, pvs in (("VAC:V.*", ["VAC:V2", "VAC:V1"]), ("!VAC:V.*", ["RF:INTERLOCK", "RF:X", "RF:Y"]), (r"VAC:V[1]|\d", ["VAC:V1"]),
+                       ("NO", []), ("", ["RF:INTERLOCK", "VAC:V2", "VAC:V1", "RF:X"])):
+        boards.type("PV (expression, or !expression)", typed)
         assert [row[0] for row in boards.read(last)["rows"][1:]] == pvs, typed
         assert pvs or "No put to what is chosen and typed above" in boards.read(last)["text"]
     boards.click(table, "ann@console (10.0.0.7)")

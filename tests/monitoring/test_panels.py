@@ -11,11 +11,11 @@ from test_dashboards import boards, panels, strings
 sys.path.append(str(ROOT / "tests/e2e"))
 from harness.grafana import fill  # noqa: E402
 
-ALL = {"job": ".+", "instance": ".+", "ioc": ".*", "pvs": ".*", "users": ".*", "clients": ".*", "records": ".*",
-       "archiver": "", "phoebus": "", "__range": "10m", "__rate_interval": "5m"}
+TYPED = {"pv": "", "user": "", "client": "", **{name: "=~`.*`" for name in ("pvs", "users", "clients", "records")}}
+ALL = {"job": ".+", "instance": ".+", "ioc": ".*", **TYPED, "archiver": "", "phoebus": "", "__range": "10m", "__rate_interval": "5m"}
 HERE = 'job="ioc_exporter",instance="h:10064"'
 # Of what a query finds, only these are compared; the values with them.
-SHOWN = ("alertname", "ioc", "instance", "pv", "who", "user", "reason", "typed", "map")
+SHOWN = ("alertname", "ioc", "instance", "pv", "who", "user", "reason", "typed")
 
 
 def query(name: str, ref: str = "A", **chosen: str) -> str:
@@ -27,6 +27,11 @@ def query(name: str, ref: str = "A", **chosen: str) -> str:
 def inner(expression: str) -> str:
     """Without the sum of query()."""
     return expression.partition(") (")[2][:-1]
+
+
+def typed(**texts: str) -> dict[str, str]:
+    """Variables, where `texts` stand in the boxes; a leading "!" turns one round."""
+    return texts | {f"{name}s": f"!~`{text[1:]}`" if text.startswith("!") else f"=~`{text}`" for name, text in texts.items()}
 
 
 def check(tmp_path, series: dict[str, str], *expected: tuple) -> None:
@@ -72,7 +77,7 @@ def test_choices_and_typed_names_are_followed(tmp_path):
         series[f'ALERTS{{{alert},ioc="{ioc}",user="{user}",pv="{pv}",{HERE}}}'] = "1x20"
         series[f'epics_puts_total{{ioc="{ioc}",user="{user}",pv="{pv}",client="10.0.0.7",client_host="c",protocol="ca",{HERE}}}'] = "0+60x20"
         series[f'epics_put_failures_total{{ioc="{ioc}",user="{user}",pv="{pv}",client="10.0.0.7",reason="cancelled",{HERE}}}'] = "0+60x20"
-    for chosen in ({"ioc": "vac"}, {"pvs": "VAC:V.*"}, {"users": "ann"}, {"ioc": "vac", "pvs": "VAC:V1", "clients": "10.0.0.7"}):
+    for chosen in ({"ioc": "vac"}, typed(pv="VAC:V.*"), typed(user="ann"), typed(user="!bob"), typed(pv="VAC:V1", client="10.0.0.7") | {"ioc": "vac"}):
         check(tmp_path, series,
               (query("puts: Forbidden, time shown", **chosen), {"": 10}),
               (query("puts: Puts/s, 5 min", **chosen), {"": 1}),
@@ -90,13 +95,13 @@ def test_clients_are_named_once(tmp_path):
         f'who="{who}"': 1 for who in ("all others", "vacgroup@127.0.0.1", "ann@console1 (10.0.0.7)", "six@fe80::1", "10.0.0.9", "not known")}))
 
 
-def test_typed_names_may_be_empty_or_have_stars(tmp_path):
+def test_typed_names_are_expressions_or_nothing_or_turned_round(tmp_path):
     (asked,) = [variable["query"]["query"] for variable in boards()["puts"]["templating"]["list"] if variable["name"] == "pvs"]
-    assert asked.startswith("query_result(")
-    meant = {"": ".*", " ": ".*", "VAC:V1": "VAC:V1", " VAC:V1 ": "VAC:V1", "VAC:V*": "VAC:V.*", "*": ".*", "*:V*:S*": ".*:V.*:S.*",
-             ".*": ".*", "VAC:.*|RF:[A-Z]*": "VAC:.*|RF:[A-Z]*"}
-    check(tmp_path, {}, *[(f"sum by (typed) {asked.removeprefix('query_result').replace('$pv', typed)}", {f'typed="{pattern}"': 1})
-                          for typed, pattern in meant.items()])
+    assert asked.startswith("query_result(") and asked.count("label_replace") == 1
+    meant = {"": "=~`.*`", " ": "=~`.*`", "VAC:V1": "=~`VAC:V1`", " VAC:V1 ": "=~`VAC:V1`", "!fofb": "!~`fofb`", " ! fofb|a ": "!~`fofb|a`",
+             "VAC:.*|RF:[A-Z]*=!x": "=~`VAC:.*|RF:[A-Z]*=!x`", r"A[.]\\d{2}": r"=~`A[.]\\d{2}`"}
+    check(tmp_path, {}, *[(f"sum by (typed) {asked.removeprefix('query_result').replace('$pv', text)}", {f'typed="{matcher}"': 1})
+                          for text, matcher in meant.items()])
 
 
 GONE = 'job="ioc_exporter",instance="gone:10064"'
@@ -154,13 +159,23 @@ def test_attention_says_why_and_since_when(tmp_path):
 
 def test_what_starts_an_ioc_again_is_told(tmp_path):
     """Where it is known: of one that has ended now, and where the kernel tells no ends, the count is there alone."""
-    series = {f'epics_ioc_restarts_total{{ioc="{ioc}",{HERE}}}': values for ioc, values in (("vac", "0x14 1 2x5"), ("rf", "0x14 1x6"), ("ok", "3x21"))}
+    series = {f'ioc:epics_ioc_restarts:increase1h{{ioc="{ioc}",{HERE}}}': values for ioc, values in (("vac", "2.02x21"), ("rf", "0x21"), ("ok", "0x21"))}
+    series |= {f'ioc:epics_ioc_up:avg1h{{ioc="{ioc}",{HERE}}}': values for ioc, values in (("vac", "1x21"), ("rf", "0.5x21"), ("ok", "1x21"))}
     series |= {f'epics_ioc_info{{ioc="{ioc}",supervisor="procServ",pid="7",{HERE}}}': "1x21" for ioc in ("vac", "ok")}
     series |= {f'epics_ioc_last_exit_info{{ioc="vac",reason="signal",signal="SIGSEGV",status="",{HERE}}}': "1x21"}
-    name = "iocs: IOCs that were started again, time shown"
-    check(tmp_path, series, (f"round({query(name)})", {'ioc="vac",instance="h:10064"': 2, 'ioc="rf",instance="h:10064"': 1}),
-          (f"sum by (supervisor, ioc) ({inner(query(name, 'B'))})", {'ioc="vac",supervisor="procServ"': 1}),
-          (query(name, "C"), {'ioc="vac",instance="h:10064",reason="signal"': 1}))
+    name = "iocs: Availability and restarts, 30 days"
+    check(tmp_path, series, (query(name), {'ioc="vac",instance="h:10064"': 1, 'ioc="rf",instance="h:10064"': 0.5}),
+          (query(name, "B"), {'ioc="vac",instance="h:10064"': 2, 'ioc="rf",instance="h:10064"': 0}),
+          (f"sum by (supervisor, ioc) ({inner(query(name, 'C'))})", {'ioc="vac",supervisor="procServ"': 1}),
+          (query(name, "D"), {'ioc="vac",instance="h:10064",reason="signal"': 1}))
+
+
+def test_memory_that_grows_is_that_of_iocs_that_ran_all_day(tmp_path):
+    """48 hours before the end, and 20 minutes: what is lost is a line of 1,000 bytes a second."""
+    series = {f'epics_ioc_start_time_seconds{{ioc="{ioc}",{HERE}}}': f"{start}x20" for ioc, start in (("leaks", -172800), ("new", -600), ("calm", -172800))}
+    series |= {f'epics_ioc_resident_memory_bytes{{ioc="{ioc}",{HERE}}}': f"1000000+{60 * grows}x20" for ioc, grows in (("leaks", 1000), ("new", 1000), ("calm", 1))}
+    check(tmp_path, series, (query("iocs: Memory that grows"), {'ioc="leaks",instance="h:10064"': 86_400_000}),
+          (query("iocs: Memory that grows", "B"), {'ioc="leaks",instance="h:10064"': 2_200_000}))
 
 
 def test_iocs_with_most_links_down_come_before_those_whose_links_come_and_go(tmp_path):
@@ -261,22 +276,33 @@ def test_an_exporter_is_found_by_its_targets_name(tmp_path):
               (f"sum by (url) {fill(asked.removeprefix('query_result'), **ALL)}", {f'url="{url}"': 1}))
 
 
-def test_tiles_have_names_where_there_is_room(tmp_path):
-    for many, named in ((100, 100), (101, 0)):
-        series = {f'ioc:epics_ioc:state{{ioc="i{number}",{HERE}}}': "0x20" for number in range(many)}
-        tiles = inner(query("overview: IOCs, the worst first"))
-        check(tmp_path, series, (f"count({tiles})", {"": many}), (f'count(sum by (name) ({tiles})) - 1', {"": max(named - 1, 0)}))
-
-
 def test_the_overview_shows_the_worst_first_and_one_line_a_client(tmp_path):
     series = {f'ioc:epics_ioc:state{{ioc="{ioc}",{HERE}}}': f"{state}x20" for ioc, state in (("fine", 0), ("dead", 5), ("hot", 3))}
     for pv, at, user in (("OLD", 100, "ann"), ("NEW", 1100, "ann"), ("X", 900, "bob"), ("AGES", -3000, "eve")):
         series[f'epics_last_put_timestamp_seconds{{ioc="fine",pv="{pv}",user="{user}",client="10.0.0.7",client_host="c",{HERE}}}'] = f"{at}x20"
-    check(tmp_path, series, (query("overview: IOCs, the worst first"), {
-        'ioc="dead",instance="h:10064"': 5, 'ioc="hot",instance="h:10064"': 3, 'ioc="fine",instance="h:10064"': 0}),
-        (query("overview: IOCs down"), {"": 1}),
-        (query("overview: Who changed what in the last hour"), {
-            'ioc="fine",pv="NEW",user="ann"': 1_100_000, 'ioc="fine",pv="X",user="bob"': 900_000}))
+    tiles, people = "overview: IOCs, the worst first", "overview: What people changed in the last hour"
+    series |= {f'ALERTS_FOR_STATE{{alertname="EpicsIocDown",ioc="dead",severity="critical",{HERE}}}': "700x20",
+               f'ALERTS_FOR_STATE{{alertname="EpicsThreadSuspended",ioc="hot",severity="critical",{HERE}}}': "60x20",
+               f'ALERTS_FOR_STATE{{alertname="EpicsForbiddenPut",ioc="fine",severity="critical",{HERE}}}': "30x20",
+               f'epics_ioc_start_time_seconds{{ioc="fine",{HERE}}}': "-900x20",
+               f'ALERTS{{alertname="EpicsThreadSuspended",alertstate="firing",ioc="hot",severity="critical",{HERE}}}': "1x20",
+               f'ioc_client_user:epics_puts:avg1h{{ioc="fine",user="loop",client="10.0.0.7",client_host="c",{HERE}}}': "1x20",
+               f'epics_last_put_timestamp_seconds{{ioc="fine",pv="Y",user="loop",client="10.0.0.7",client_host="c",{HERE}}}': "1199x20",
+               f'ioc:epics_ioc:state{{ioc="odd",{HERE}}}': "2x20"}
+    check(tmp_path, series, (query(tiles), {'ioc="dead",instance="h:10064"': 700_000}), (query(tiles, "B"), {}),
+          (query(tiles, "C"), {'ioc="hot",instance="h:10064"': 60_000}), (query(tiles, "F"), {'ioc="fine",instance="h:10064"': -900_000}),
+          (f'count({query(tiles, "D")})', {"": 1}), (query("overview: IOCs down"), {"": 1}),
+          (query("overview: Which critical alerts"), {'alertname="EpicsThreadSuspended",ioc="hot",instance="h:10064"': 60_000}),
+          (query(people), {'ioc="fine",pv="NEW",instance="h:10064",user="ann"': 1_100_000,
+                           'ioc="fine",pv="X",instance="h:10064",user="bob"': 900_000}))
+
+
+def test_records_in_alarm_have_a_colour_where_they_changed(tmp_path):
+    """Ten minutes before there were seven."""
+    for now, colored in ((7, False), (9, True)):
+        series = {f'instance_severity:epics_ioc_records:sum{{severity="major",{HERE}}}': f"7x15 {now}x5"}
+        name = "overview: Records in alarm"
+        check(tmp_path, series, (query(name), {} if colored else {"": now}), (query(name, "B"), {"": now} if colored else {}))
 
 
 def test_links_lead_to_boards_and_boxes_that_there_are():
@@ -311,6 +337,8 @@ def test_text_on_colours_can_be_read():
         if panel["type"] == "stat":
             assert panel["options"]["colorMode"] == "background_solid"
             grounds |= {step["color"] for step in panel["fieldConfig"]["defaults"]["thresholds"]["steps"]}
+            grounds |= {prop["value"]["fixedColor"] for override in panel["fieldConfig"].get("overrides", [])
+                        for prop in override["properties"] if prop["id"] == "color"}
         for prop in itertools.chain(*(override["properties"] for override in panel["fieldConfig"].get("overrides", []))):
             if prop["id"] == "mappings" and prop["value"][0]["type"] == "value":
                 grounds |= {shown["color"] for mapping in prop["value"] for shown in mapping["options"].values()}

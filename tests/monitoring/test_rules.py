@@ -113,7 +113,7 @@ def test_alerts_have_all_annotations():
 
 def test_recording_rules_are_named_level_metric_operations():
     pattern = (r"(job|instance|ioc)(_[a-z]+)*:(epics|ioc_exporter)_[a-z_]+"
-               r":(rate5m|mean5m|max5m|increase2m|sum|avg1h|avg1d|state|attention|last|new|known|told)")
+               r":(rate5m|mean5m|max5m|increase2m|increase1h|sum|avg1h|avg1d|state|attention|last|new|known|told)")
     for rule in rules():
         assert "alert" in rule or re.fullmatch(pattern, rule["record"]), rule
 

@@ -7,15 +7,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from project import ROOT, rules
 from test_dashboards import panels, queries
-from test_panels import HERE, check, inner, query
+from test_panels import HERE, TYPED, check, inner, query
 
 sys.path.append(str(ROOT / "tests/e2e"))
 from harness.grafana import fill  # noqa: E402
 
 SELECTOR = re.compile(r"(?<![\w:\"$])((?:epics|ioc_exporter|process)_\w+)(?![\w:(])(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"((?:[^"\\]|\\.)*)"')
-ALL = {"job": ".*", "instance": ".*", "ioc": ".*", "pvs": ".*", "users": ".*", "clients": ".*", "records": ".*", "exporter": "",
-       "archiver": "", "phoebus": "",
+ALL = {"job": ".*", "instance": ".*", "ioc": ".*", **{name: ".*" for name in TYPED}, "exporter": "", "archiver": "", "phoebus": "",
        "__rate_interval": "5m", "__range": "1h", "__interval": "1m"}
 BY_TYPE = ("epics_record_process_duration_seconds", "epics_record_process_self_seconds", "epics_record_completion_duration_seconds")
 INFOS = ("epics_record_info", "epics_pv_info")
