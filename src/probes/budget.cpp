@@ -70,8 +70,16 @@ void Budget::look(Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
   due_.reset();
   for (One& one : iocs_) look_at(one, now);
-  // One that nobody tells of any more has ended, or is to be left alone for long.
-  std::erase_if(iocs_, [now](const One& one) { return now - one.second.told > kMostRest; });
+  // One that nobody tells of any more has ended, or is to be left alone for long: it begins anew.
+  std::erase_if(iocs_, [&](const One& one) {
+    if (now - one.second.told <= kMostRest) return false;
+    for (Decision decision : one.second.off) {
+      decision.state = State::on;
+      decision.load = 0;
+      decisions_.push_back(decision);
+    }
+    return true;
+  });
 }
 
 void Budget::look_at(One& one, Clock::time_point now) {

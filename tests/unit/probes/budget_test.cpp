@@ -218,8 +218,8 @@ TEST(Budget, AnIocThatWasRestartedBeginsAnew) {
   ASSERT_FALSE(ioc.is_on(function(1)));
   EXPECT_EQ(ioc.budget.state({kIoc.pid, kIoc.start_ticks + 1}, function(1)), State::on);
   ioc.tells = false;
-  ioc.run(400, {});
-  EXPECT_TRUE(ioc.is_on(function(1))) << "and the former one is forgotten";
+  EXPECT_THAT(ioc.run(400, {}), ElementsAre("+f1")) << "and the former one is forgotten";
+  EXPECT_TRUE(ioc.is_on(function(1)));
 }
 
 TEST(Budget, ALongSleepOfTheMachineIsNoLoad) {
