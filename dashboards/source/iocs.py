@@ -120,7 +120,7 @@ def links_down() -> Table:
         "were lost because a later one took their place. In the time shown. Names: ioc_exporter links IOC.",
         [Query(f"{expression} {shown}", instant=True) for expression in
          (links("disconnected"), links("connected"), disconnects, times("epics_ioc_ca_link_lost_writes_total"))],
-        sort=["-Down", "-Disconnects"], empty_when_healthy=True,
+        width=24, height=6, sort=["-Down", "-Disconnects"], empty_when_healthy=True,
         columns=[Column("ioc", "IOC", board=True), Column("Value #A", "Down", width=80, unit=COUNT, decimals=0),
                  Column("Value #B", "Connected", width=105, unit=COUNT, decimals=0),
                  Column("Value #C", "Disconnects", width=130, unit=COUNT, decimals=0),

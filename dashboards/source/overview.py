@@ -33,13 +33,13 @@ def tiles() -> Tiles:
     worst_first = list(reversed(STATES.items()))
 
     def of(value: str, state: str) -> Query:  # also where it is not known since when
-        shown = f"topk(100, ioc:epics_ioc:state{OF_HOSTS}) == {value}"
+        shown = f"topk(48, ioc:epics_ioc:state{OF_HOSTS}) == {value}"
         return Query(f"sort_desc({named_host(f'1000 * ({since(state)} and {ON} ({shown})) or {ON} 0 / 0 * ({shown})')})", f"{{{{ioc}}}} {state}, {{{{host}}}}")
 
-    return Tiles("IOCs, the worst first", "A tile for each IOC, of 100 in the worst state: its state, the host, and since when it is so. One "
+    return Tiles("IOCs, the worst first", "A tile for each IOC, of 48 in the worst state: its state, the host, and since when it is so. One "
                  "that somebody stopped and that nobody expects has none.",
                  [of(value, state) for value, (state, _) in worst_first], colors=[color for _, (_, color) in worst_first],
-                 width=24, height=10, links=THIS_IOC)
+                 width=24, height=12, links=THIS_IOC)
 
 
 def critical_alerts() -> Latest:

@@ -295,9 +295,9 @@ class InAlarm(Stat):
 
 @dataclass
 class Tiles(Stat):
-    """A tile for each series: its name, and its time."""
-    size: int = 0
-    unit: str = WHEN
+    """A tile for each series: its name, and how long ago."""
+    size: int = 12
+    unit: str = "dateTimeFromNow"
 
     def build(self):
         return self.numbers(shapes.BigValueTextMode.VALUE_AND_NAME)
@@ -305,8 +305,9 @@ class Tiles(Stat):
 
 @dataclass
 class Latest(Tiles):
-    """A line for each series instead."""
+    """A line for each series instead, with its time."""
     size: int = 18
+    unit: str = WHEN
 
     def build(self):
         return super().build().orientation(shapes.VizOrientation.HORIZONTAL)

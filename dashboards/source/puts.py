@@ -163,12 +163,6 @@ def board() -> Board:
                                 *TYPED,
                                 whole="sum by (user, client_host, client) (job_client_user:epics_puts_top:rate5m{CHOSEN}@END)"),
                           "{{who}}")], unit=PUTS, width=12, without=NO_PUT),
-            Table("Who writes to which PV, 5 min", "The PV to which each user has put most in the last five minutes. Type a PV or a user "
-                  "above to see the 20 pairs of client and PV with the most puts.",
-                  [Query(most_puts(), instant=True)], width=24, sort=["-Puts"], without=NO_PUT,
-                  columns=[Column("pv", "PV", to_puts="pv"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100, to_puts="user"),
-                           Column("client_host", "Host", width=100), Column("client", "Client address", width=115, to_puts="client"),
-                           Column("ioc", "IOC", width=105, board=True), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
             TimeSeries("Puts by protocol, gateways apart", "Puts a second over Channel Access, and over PV Access. Those that gateways "
                        "pass on are apart: the gateway counts them too, as puts of its own clients, where an exporter watches it.",
                        [Query(halves("sum by (protocol) (instance_protocol:epics_puts_once:rate5m{CHOSEN})",
@@ -178,6 +172,12 @@ def board() -> Board:
                                      f"sum(rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[$__rate_interval]) and {GATEWAYS})", *TYPED),
                               "from gateways")],
                        unit=PUTS, stack=True, colors={"ca": "blue", "pva": "magenta", "from gateways": "grey"}),
+            Table("Who writes to which PV, 5 min", "The PV to which each user has put most in the last five minutes. Type a PV or a user "
+                  "above to see the 20 pairs of client and PV with the most puts.",
+                  [Query(most_puts(), instant=True)], width=24, sort=["-Puts"], without=NO_PUT,
+                  columns=[Column("pv", "PV", to_puts="pv"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100, to_puts="user"),
+                           Column("client_host", "Host", width=100), Column("client", "Client address", width=115, to_puts="client"),
+                           Column("ioc", "IOC", width=105, board=True), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
 
             Row("Failures"),
             TimeSeries("Failed puts by reason", "Puts a second that the IOC answered with an error, by the status of "

@@ -7,7 +7,7 @@ from project import DASHBOARDS
 from test_dashboards import boards, panels, queries
 
 # Grafana's own units; "suffix: puts/s" is one of ours.
-UNITS = {"none", "short", "locale", "percentunit", "s", "bytes", "dateTimeAsIsoNoDateIfToday"}
+UNITS = {"none", "short", "locale", "percentunit", "s", "bytes", "dateTimeAsIsoNoDateIfToday", "dateTimeFromNow"}
 OWN_UNITS = re.compile(r"suffix: [a-z]+/s")
 RULES = {"panel-units-rule", "target-rate-interval-rule"}
 
