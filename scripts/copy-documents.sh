@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Copies README.md, CHANGELOG.md, the licences and docs/ for a release, without links to what only the sources have.
+# Copies README.md, CHANGELOG.md, SECURITY.md, the licences and docs/ for a release, without links to what only the sources have.
 #
 #   scripts/copy-documents.sh TARGET_DIRECTORY           as they lie here
 #   scripts/copy-documents.sh --flat TARGET_DIRECTORY    what is in docs/ lies beside README.md, as packages have it
@@ -16,12 +16,12 @@ docs=$target${flat:+/.}
 [ -n "$flat" ] || docs=$target/docs
 mkdir -p "$docs"
 cp -r "$project"/docs/. "$docs"
-cp -r "$project"/{README.md,CHANGELOG.md,LICENSE,LICENSES} "$target"
+cp -r "$project"/{README.md,CHANGELOG.md,SECURITY.md,LICENSE,LICENSES} "$target"
 
 only_sources='(\.\./)*(CONTRIBUTING\.md|bench/|third_party/|tests/|scripts/|src/|bpf/)[^)]*'
 expressions=(-e "s,\[([^]]*)\]\($only_sources\),\1,g")
 if [ -n "$flat" ]; then
-  sed -Ei 's,\]\(docs/,](,g' "$target"/{README,CHANGELOG}.md
+  sed -Ei 's,\]\(docs/,](,g' "$target"/{README,CHANGELOG,SECURITY}.md
   expressions+=(-e 's,\]\(\.\./,](,g')
 fi
 find "$docs" "$target/README.md" "$target/CHANGELOG.md" -name '*.md' ! -path '*/runbooks/*' -exec sed -Ei "${expressions[@]}" {} +

@@ -16,6 +16,8 @@
 #                       libraries of it (scripts/make-cross-root.sh), and asked for its manual under qemu-user
 #   --build DIRECTORY   take ioc_exporter_static from there (a build with -DIOC_EXPORTER_STATIC=ON) instead of building it
 #   --sign KEY          sign with this key of gpg: its fingerprint, or name in the key ring
+#
+# IOC_EXPORTER_CONTACT: who publishes the packages, as "NAME <ADDRESS>"
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -54,7 +56,8 @@ checkout=$(as_invoker git rev-parse --show-toplevel) || die "$no_checkout"
 seconds=$(as_invoker git log -1 --format=%ct) || die "$no_checkout"
 
 if [ -z "$build" ]; then
-  options=(-DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF -DIOC_EXPORTER_STATIC=ON)
+  options=(-DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF -DIOC_EXPORTER_STATIC=ON
+    "-DIOC_EXPORTER_CONTACT=${IOC_EXPORTER_CONTACT:-}")
   build=build/release
   if [ "$arch" != "$host" ]; then
     scripts/install-deps.sh cross
