@@ -175,7 +175,8 @@
           },
           {
             alert: 'IocExporterSeriesLimited',
-            expr: 'ioc_exporter_series_limited > 0',
+            // A network has as many clients that search, and servers, as it has: they are summed for good.
+            expr: 'ioc_exporter_series_limited{family!~"searches|beacons"} > 0',
             'for': '15m',
             labels: { severity: 'warning' },
             annotations: {

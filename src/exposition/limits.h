@@ -24,8 +24,8 @@ struct SeriesLimits {
   SeriesLimit put_durations{10'000, 8'000, SeriesLimit::kNone};
   SeriesLimit pvs{20'000, 15'000, SeriesLimit::kNone};
   SeriesLimit clients{10'000, 5'000, 500};
-  SeriesLimit searches{1'000, SeriesLimit::kNone, SeriesLimit::kNone};
-  SeriesLimit beacons{1'000, SeriesLimit::kNone, SeriesLimit::kNone};
+  SeriesLimit searches{200, SeriesLimit::kNone, SeriesLimit::kNone};
+  SeriesLimit beacons{200, SeriesLimit::kNone, SeriesLimit::kNone};
   SeriesLimit unexpected_puts{5'000, 4'000, 1'000};
 };
 
