@@ -324,6 +324,7 @@ def test_a_flood_of_puts_does_not_take_the_probes_off(start_exporter, start_ioc,
     writer = Writer(client, client.create("B:set1"))
     sources = [exporter.scrape().put_source(ioc)
                for _ in range(10) if writer.wait_for_more(2000) is None]
+    wait_until(lambda: "ioc costly: to count its puts costs" in exporter.process.stderr(), "a warning of what puts cost")
     sent = writer.stop()
     assert ioc.get("B:set1:count.VAL") == sent == exporter.scrape().total(PUTS, ioc=ioc.name)
     assert sources == ["server"] * 10
