@@ -189,7 +189,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	weight = weight_at_entry(thread, config);
 	if (!weight) {
 		count_by_entry(ctx, thread, config, record, &facts);
-		note_own_time(&thread->counts.entry_ns, begin, tick);
+		note_own_time(thread, &thread->counts.entry_ns, begin);
 		return 0;
 	}
 	frame = push_frame(ctx, thread, record, &facts,
@@ -202,7 +202,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	}
 	frame->weight = weight;
 	frame->start_ns = bpf_ktime_get_ns();
-	note_own_time(&thread->counts.entry_ns, begin, tick);
+	note_own_time(thread, &thread->counts.entry_ns, begin);
 	if (cfg_traces)
 		trace_entered(id, CALLERS(ctx));
 	return 0;
@@ -355,7 +355,7 @@ static __always_inline int on_end(struct pt_regs *ctx)
 	if (!sp)
 		return 0;
 	finish_call(thread, sp, now);
-	note_own_time(&thread->counts.end_ns, IS_MEASURED(tick, thread->counts.returns) ? now : 0, tick);
+	note_own_time(thread, &thread->counts.end_ns, IS_MEASURED(thread->counts.last_tick, thread->counts.returns) ? now : 0);
 	return 0;
 }
 

@@ -255,14 +255,14 @@ static __always_inline void count_return(struct iocx_thread *thread)
 #define MOST_OWN_NS 65536
 
 /*
- * `begin`: 0 when this hit is not measured. The last one of a measured tick may have the tick's interrupt in it: the mean would
- * hold that until the next measured tick.
+ * `begin`: 0 when this hit, which is counted as cold or not, is not measured. The last one of a measured tick may have the tick's
+ * interrupt in it: the mean would hold that until the next measured tick.
  */
-static __always_inline void note_own_time(__u32 *mean, __u64 begin, __u64 tick)
+static __always_inline void note_own_time(const struct iocx_thread *thread, __u32 *mean, __u64 begin)
 {
 	__u64 own = begin ? bpf_ktime_get_ns() - begin : ~0ULL;
 
-	if (own > MOST_OWN_NS || bpf_jiffies64() != tick)
+	if (own > MOST_OWN_NS || bpf_jiffies64() != thread->counts.last_tick)
 		return;
 	*mean = *mean ? (7 * (__u64)*mean + own) / 8 : own;
 }
