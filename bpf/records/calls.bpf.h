@@ -355,7 +355,8 @@ static __always_inline int on_end(struct pt_regs *ctx)
 	if (!sp)
 		return 0;
 	finish_call(thread, sp, now);
-	note_own_time(thread, &thread->counts.end_ns, IS_MEASURED(thread->counts.last_tick, thread->counts.returns) ? now : 0);
+	note_own_time(thread, &thread->counts.end_ns,
+		      IS_MEASURED(thread->counts.last_tick, thread->counts.returns) ? now : 0);
 	return 0;
 }
 

@@ -70,7 +70,8 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 	__builtin_memcpy(list->comm, thread->comm, sizeof(list->comm));
 	list->sp = PT_REGS_SP(ctx);
 	list->start_ns = now;
-	note_own_time(thread, &thread->counts.entry_ns, IS_MEASURED(thread->counts.last_tick, thread->counts.entries) ? now : 0);
+	note_own_time(thread, &thread->counts.entry_ns,
+		      IS_MEASURED(thread->counts.last_tick, thread->counts.entries) ? now : 0);
 	return 0;
 }
 
@@ -107,7 +108,8 @@ int scan_end(struct pt_regs *ctx)
 	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_SCAN);
 	if (sp)
 		finish_scan(thread, sp, now);
-	note_own_time(thread, &thread->counts.end_ns, IS_MEASURED(thread->counts.last_tick, thread->counts.returns) ? now : 0);
+	note_own_time(thread, &thread->counts.end_ns,
+		      IS_MEASURED(thread->counts.last_tick, thread->counts.returns) ? now : 0);
 	return 0;
 }
 
