@@ -124,7 +124,8 @@ def ask(prometheus: Prometheus, board: str, expression: str, instant: bool, span
     """Seconds, as Grafana asks."""
     one = board == "records"
     query = fill(expression, job=".+", instance=".+", ioc=ONE_IOC if one else ".*",
-                 **dict.fromkeys(("pvs", "users", "clients", "records"), "=~`.*`"), archiver="", phoebus="", exporter="host002:10064",
+                 **dict.fromkeys(("pvs", "users", "clients", "records"), "=~`.*`"), pv="", user="", client="",
+                 archiver="", phoebus="", exporter="host002:10064",
                  __rate_interval=f"{max(step + interval, 4 * interval)}s", __range=f"{span}s", __interval=f"{step}s")
     now = time.time()
     began = time.perf_counter()
