@@ -52,7 +52,6 @@ EMPTY_PANELS: dict[str, str] = {
     "records: Records that have thrown": "no exception is thrown",
     "iocs: Memory that grows": "no IOC has run for a day",
     "iocs: Availability and restarts, 30 days": "the IOCs run, and are not started again",
-    "overview: What people changed in the last hour": "these clients put as often as programs",
     "puts: Put-callbacks that wait": "packets count the puts here",
     "exporter: Series over their limit": "no family is over its limit",
 }
