@@ -142,11 +142,13 @@ std::map<pid_t, std::vector<PointerSeen>> FunctionWatch::pointers() {
 }
 
 void FunctionWatch::tick(Clock::time_point now) {
-  follow_budget();
+  const auto decisions = budget_.take_decisions({probes::Owner::functions});
+  changed_ |= !decisions.empty();
   if (std::exchange(changed_, false)) {
     engine_.want(plan());
     has_counted_ = true;
   }
+  for (const probes::Budget::Decision& decision : decisions) report(decision);
   has_counted_ |= engine_.is_due(now);
   engine_.tick(hooks(), now);
   if (std::exchange(has_counted_, false)) note_counted();
@@ -228,14 +230,16 @@ std::vector<probes::ProbeRow> FunctionWatch::plan() {
   owns_.clear();
   shared_.clear();
   std::set<std::pair<std::int32_t, Place>> wanted;
-  for (auto& [id, life] : lives_)
-    for (const auto& [place, own] : owns_[id] = owns_of(life)) {
+  for (auto& [id, life] : lives_) {
+    const Owns& owns = owns_[id] = owns_of(life);
+    for (const auto& [place, own] : owns) {
       shared_.try_emplace(place, own).first->second.share(own);
       if (life.ioc.state.left_alone.empty() &&
           state_in_budget(id, place) != probes::Budget::State::off)
         wanted.emplace(id.pid, place);
     }
-  for (auto& [id, life] : lives_) keep_spent(life, owns_.at(id));
+    keep_spent(life, owns);
+  }
   Result<void> all = places_.keep(wanted);
   std::vector<probes::ProbeRow> rows;
   for (const auto& [id, life] : lives_)
@@ -387,30 +391,28 @@ void FunctionWatch::note_counted() {
 }
 
 void FunctionWatch::tell_budget() {
-  for (const auto& [pid, places] : places_.take_hits())
-    for (auto& [id, life] : lives_)
-      if (id.pid == pid)
-        for (const auto& [place, count] : places) life.spent[place] += seconds_of(count, cost_);
-  for (const auto& [id, life] : lives_)
+  const auto hits = places_.take_hits();
+  for (auto& [id, life] : lives_) {
+    if (const auto own = hits.find(id.pid); own != hits.end())
+      for (const auto& [place, count] : own->second) life.spent[place] += seconds_of(count, cost_);
     if (life.ioc.state.left_alone.empty()) budget_.tell(id, probes::Owner::functions, life.spent);
+  }
 }
 
-void FunctionWatch::follow_budget() {
-  for (const auto& decision : budget_.take_decisions({probes::Owner::functions})) {
-    const Own* const of = own(decision.ioc, decision.part.function);
-    if (of == nullptr) continue;
-    changed_ = has_counted_ = true;
-    const std::string name =
-        (*descriptions_)[of->first->description].name + " in " + of->file->file->path;
-    const std::string& ioc = lives_.at(decision.ioc).ioc.name;
-    if (decision.state == probes::Budget::State::on)
-      lines_.warn("function " + name + " is counted again in ioc " + ioc);
-    else if (decision.state == probes::Budget::State::off && !decision.was_tried)
-      lines_.warn("function " + name + " is not counted in ioc " + ioc +
-                  " until the load has fallen: probes cost " + percent_text(decision.load) +
-                  " of a core, more than --overhead.budget, and this one " +
-                  percent_text(decision.own));
-  }
+// By what was planned since: an IOC that has ended, or a function that is gone, has none.
+void FunctionWatch::report(const probes::Budget::Decision& decision) {
+  const Own* const of = own(decision.ioc, decision.part.function);
+  if (of == nullptr) return;
+  const std::string name =
+      (*descriptions_)[of->first->description].name + " in " + of->file->file->path;
+  const std::string& ioc = lives_.at(decision.ioc).ioc.name;
+  if (decision.state == probes::Budget::State::on)
+    lines_.warn("function " + name + " is counted again in ioc " + ioc);
+  else if (decision.state == probes::Budget::State::off && !decision.was_tried)
+    lines_.warn("function " + name + " is not counted in ioc " + ioc +
+                " until the load has fallen: probes cost " + percent_text(decision.load) +
+                " of a core, more than --overhead.budget, and this one " +
+                percent_text(decision.own));
 }
 
 void FunctionWatch::clean_up() {

@@ -130,7 +130,7 @@ class FunctionWatch {
   void refuse(Life& life, const Place& place);
   void note_counted();
   static void keep_spent(Life& life, const Owns& owns);
-  void follow_budget();
+  void report(const probes::Budget::Decision& decision);
   void tell_budget();
   probes::Budget::State state_in_budget(const iocs::IocId& id, const Place& place) const {
     return budget_.state(id, {probes::Owner::functions, place});
