@@ -86,11 +86,17 @@ void Budget::look_at(One& one, Clock::time_point now) {
   Ioc& ioc = one.second;
   const auto told = [](const auto& meter) { return meter.second.is_told; };
   if (ioc.told == Clock::time_point{} || std::ranges::any_of(ioc.meters, told)) ioc.told = now;
+  // Rooms tell about once a second, and looks may be closer together: what was told is kept until
+  // it is used.
+  const auto forget = [&ioc] {
+    for (auto& [owner, meter] : ioc.meters) meter.is_told = false;
+  };
   if (!ioc.is_followed) {
     ioc.is_followed = true;
     ioc.due = now + kSecond;
     for (auto& [owner, meter] : ioc.meters)
       if (meter.is_told) meter.marked = meter.now, meter.at = now;
+    forget();
   }
   if (ioc.in_trial && now >= ioc.due && !ioc.is_told(ioc.off.back().part.owner))
     end_trial(one, State::off, now);
@@ -98,8 +104,8 @@ void Budget::look_at(One& one, Clock::time_point now) {
     measure(ioc, now);
     ioc.due = now + kSecond;
     if (budget_ > 0) judge(one, now);
+    forget();
   }
-  for (auto& [owner, meter] : ioc.meters) meter.is_told = false;
   if (!ioc.is_followed)
     due_ = Clock::time_point{};
   else if (ioc.in_trial)

@@ -104,6 +104,20 @@ TEST(Budget, ABurstOfTwoSecondsIsNoLoad) {
   }
 }
 
+TEST(Budget, WhatIsToldOnceASecondCountsBetweenLooksThatAreCloser) {
+  Budget budget(0.25);
+  Budget::Clock::time_point now{std::chrono::hours(1)};
+  double spent = 0;
+  for (int tick = 0; tick < 40; ++tick) {
+    now += milliseconds(250);
+    spent += 0.25;
+    budget.tell(kIoc, Owner::counting, 0);
+    if (tick % 4 == 2) budget.tell(kIoc, Owner::functions, {{function(1).function, spent}});
+    budget.look(now);
+  }
+  EXPECT_EQ(budget.state(kIoc, function(1)), State::off);
+}
+
 // All of it counts together.
 TEST(Budget, ThingsGoInTheirOrderOneAtATime) {
   Ioc ioc;
