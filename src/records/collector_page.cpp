@@ -73,7 +73,7 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
   const std::uint64_t refused = process_->refused(slot);
   if (refused > 0) writes_since.reset();
   if (writes_since && sample.overhead &&
-      (sample.overhead->over_budget || !sample.overhead->attached || !sample.overhead->has_extras))
+      (sample.overhead->over_budget || !sample.overhead->attached || !sample.has_extras()))
     writes_since = now_seconds();
   sample.writes_since_seconds = writes_since;
   if (sample.overhead && sample.overhead->over_budget) {
@@ -99,8 +99,7 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
   if (const auto error = process_->error_of(slot))
     sample.notes.push_back("its records are not counted: " + error->message());
   if (sample.overhead && sample.overhead->attached) add_timing_note(*sample.overhead, sample.notes);
-  sample.has_extras = !sample.overhead || sample.overhead->has_extras;
-  if (!sample.has_extras)
+  if (!sample.has_extras())
     sample.notes.push_back(
         "its writes, scan lists and completions are not counted: with them probes would cost more "
         "than --overhead.budget; tried again at times");

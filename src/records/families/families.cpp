@@ -1,6 +1,7 @@
 #include "records/families/families.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "exposition/family_table.h"
 #include "iocs/families.h"
@@ -235,7 +236,7 @@ constexpr Row kOverhead[] = {
            "Whether writes to records, scan lists and completions of the running IOC are counted, "
            "while its records are: not when the probes for them cost too much."),
      [](const IocSample& ioc, Series& to) {
-       if (ioc.overhead) to.add(when(ioc.records_watched, ioc.has_extras));
+       if (ioc.overhead) to.add(when(ioc.records_watched, ioc.overhead->has_extras));
      }},
     {gauge("epics_ioc_records_watched",
            "Whether the records of the running IOC are counted; where not, the page at / says "
@@ -258,7 +259,7 @@ template <class Member>
 Iocs with(const Iocs& iocs, Member member) {
   Iocs those;
   std::ranges::copy_if(iocs, std::back_inserter(those),
-                       [member](const IocSample* ioc) { return bool(ioc->*member); });
+                       [member](const IocSample* ioc) { return bool(std::invoke(member, *ioc)); });
   return those;
 }
 

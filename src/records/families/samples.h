@@ -92,7 +92,8 @@ struct IocSample : IocFacts {
   std::vector<ScanTimeSample> scan_times = {};
   std::vector<CompletionSample> completions = {};
   std::optional<ProcessingSample> processing = {};  // while its records are counted
-  bool has_extras = true;  // of those probes; without them what they count is absent
+  // Without those probes what they count is absent.
+  bool has_extras() const { return !overhead || overhead->has_extras; }
   std::vector<RecordCauseSample> record_causes = {};  // with --records.causes
   // Since when processings that do not come through dbProcess are counted, in seconds since 1970;
   // nothing: they are not, or only now and then.
