@@ -590,6 +590,21 @@ TEST_F(Functions, OneThatIsCalledTooOftenIsSwitchedOffAlone) {
   EXPECT_TRUE(is_watched("sum"));
 }
 
+TEST_F(Functions, AnIocThatEndsAsItsFunctionIsSwitchedOffIsForgotten) {
+  describe("name: sum, symbol: driver_sum", 0.001);
+  const long numbers[] = {1};
+  for (int look = 0; look < 5 && !budget_->is_due(now_); ++look) {
+    for (int i = 0; i < 2000; ++i) driver_sum(numbers, 1);
+    now_ += std::chrono::seconds(1);
+    watch_->tick(now_);
+    budget_->look(now_);
+  }
+  ASSERT_TRUE(budget_->is_due(now_)) << "it is to be off";
+  watch_->follow({});
+  watch_->tick(now_);
+  EXPECT_EQ(state(), "");
+}
+
 // Another IOC cannot turn it off for all, by calls or by a rest.
 TEST_F(Functions, OneThatIsOffInAnIocIsCountedInTheOthers) {
   const Other other;
