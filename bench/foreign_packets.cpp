@@ -139,8 +139,8 @@ class Filters {
   }
 
  private:
-  static ca::CaTapObject load_object() {
-    auto object = ca::CaTapObject::load({});
+  static puts::TapObject load_object() {
+    auto object = puts::TapObject::load({});
     if (!object) die(object.error().message());
     // CA's own ports are watched, as on a host with an IOC.
     for (const unsigned port : {5064u, 5065u})
@@ -160,8 +160,8 @@ class Filters {
     return socket;
   }
 
-  ca::CaTapObject object_;
-  ca::CaPacketTap tap_;
+  puts::TapObject object_;
+  puts::PacketTap tap_;
   UniqueFd empty_, socket_;
 };
 

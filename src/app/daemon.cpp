@@ -254,11 +254,7 @@ void Daemon::use(const SiteSettings& site) {
   for (const std::string& line : site.options.gone) log::warn("{}", line);
   const exposition::BoundsOptions bounds = bounds_options(site.options);
   rooms_->records.set_bounds(bounds);
-  rooms_->puts.set_bounds(bounds);
-  rooms_->puts.set_put_expiry(site.options.ca.put_expiry);
-  rooms_->puts.gateways().use(site.options.ca.gateways);
-  rooms_->pva.set_bounds(bounds);
-  rooms_->pva.set_put_expiry(site.options.ca.put_expiry);
+  rooms_->puts.use(bounds, site.options.ca.put_expiry, site.options.ca.gateways);
   rooms_->functions.describe(site.options.functions.described, bounds);
   rooms_->policy.set_limit(bounds.limits.unexpected_puts);
   rooms_->put_log.set_policy(site.policy, [&] { return rooms_->policy.set_policy(site.policy); });
@@ -285,7 +281,7 @@ std::string Daemon::state_in_words() {
     count = rooms_->host.live().size();
   }
   std::string loaded;
-  const Collector* const counting[] = {&rooms_->puts, &rooms_->pva, &rooms_->records};
+  const Collector* const counting[] = {&rooms_->puts, &rooms_->records};
   for (const Collector* collector : counting)
     for (const ProbeState& probe : collector->probes())
       if (probe.problem.empty()) loaded += (loaded.empty() ? "" : ", ") + probe.name;
@@ -300,16 +296,12 @@ records::RecordsCollector& Daemon::records() {
   return rooms_->records;
 }
 
-ca::CaCollector& Daemon::puts() {
+puts::PutsCollector& Daemon::puts() {
   return rooms_->puts;
 }
 
 const putlog::PutLogCollector& Daemon::put_log() const {
   return rooms_->put_log;
-}
-
-pva::PvaCollector& Daemon::pva() {
-  return rooms_->pva;
 }
 
 functions::FunctionsCollector& Daemon::functions() {

@@ -24,9 +24,6 @@
 namespace ioc_exporter {
 class Collector;
 }
-namespace ioc_exporter::ca {
-class CaCollector;
-}
 namespace ioc_exporter::exposition {
 class Encoder;
 struct Page;
@@ -43,9 +40,9 @@ namespace ioc_exporter::putlog {
 class Outlets;
 class PutLogCollector;
 }  // namespace ioc_exporter::putlog
-namespace ioc_exporter::pva {
-class PvaCollector;
-}
+namespace ioc_exporter::puts {
+class PutsCollector;
+}  // namespace ioc_exporter::puts
 namespace ioc_exporter::records {
 class RecordsCollector;
 }
@@ -93,8 +90,7 @@ class Daemon {
   exposition::StatusPage status();
 
   records::RecordsCollector& records();
-  ca::CaCollector& puts();
-  pva::PvaCollector& pva();
+  puts::PutsCollector& puts();
   const putlog::PutLogCollector& put_log() const;
   functions::FunctionsCollector& functions();
   putlog::Outlets* outlets();

@@ -77,11 +77,8 @@ std::function<Result<void>()> close_and(std::function<Result<void>()> confine) {
 // First: each helper that is forked later has the descriptors that are open by then, and would keep
 // the packet socket open.
 Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options) {
-  ca::CaPacketTap* const tap = daemon.puts().packet_tap();
-  std::vector<elf::Attacher*> attachers;
-  for (const ca::ServerProbeObject* const server :
-       {daemon.puts().server_probe_object(), daemon.pva().server_probe_object()})
-    if (server != nullptr) attachers.push_back(&server->attacher());
+  puts::PacketTap* const tap = daemon.puts().packet_tap();
+  std::vector<elf::Attacher*> attachers = daemon.puts().attachers();
   if (records::RecordProcess* const records = daemon.records().process())
     attachers.push_back(&records->attacher());
   const auto functions = std::make_shared<functions::FunctionsServer>();
@@ -101,7 +98,7 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
                                                    const UniqueFd& file) -> Result<UniqueFd> {
          if (iocs::is_reader_request(request))
            return iocs::serve_reader_request(request, file, confine_reader);
-         if (tap != nullptr && ca::CaPacketTap::is_request(request)) return tap->serve(request);
+         if (tap != nullptr && puts::PacketTap::is_request(request)) return tap->serve(request);
          if (functions->serves(request)) return functions->serve(request, file);
          for (const elf::Attacher* const attacher : attachers)
            if (attacher->serves(request)) return attacher->serve(request, file);
@@ -109,7 +106,7 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
        },
        // Attaching waits for the file, and for the memory of each process that maps it.
        [](const HelperRequest& request) {
-         return !iocs::is_reader_request(request) && !ca::CaPacketTap::is_request(request) &&
+         return !iocs::is_reader_request(request) && !puts::PacketTap::is_request(request) &&
                 !functions::FunctionsServer::loads(request);
        }});
   if (!attach) return attach;

@@ -10,8 +10,8 @@
 #include "base/helper.h"
 #include "base/result.h"
 
-namespace ioc_exporter::ca {
-class CaPacketTap;
+namespace ioc_exporter::puts {
+class PacketTap;
 }
 namespace ioc_exporter::delivery {
 class Process;

@@ -120,7 +120,7 @@ OptionTable option_table(Options& options) {
   web::add_options(table, options.web);
   iocs::add_options(table, options.iocs);
   records::add_options(table, options.records);
-  ca::add_options(table, options.ca);
+  puts::add_options(table, options.ca);
   functions::add_options(table, options.functions);
   putlog::add_options(table, options.putlog);
   traces::add_options(table, options.traces);

@@ -33,7 +33,7 @@ struct Options {
   web::Options web;
   iocs::Options iocs;
   records::Options records;
-  ca::Options ca;
+  puts::Options ca;
   functions::Options functions;
   putlog::Options putlog;
   traces::Options traces;

@@ -35,8 +35,8 @@ constexpr Runbook kRunbooks[] = {
 };
 
 // Adds the writes that each record has counted, by source.
-void add_writes(const std::vector<IocSample>& iocs, ca::WhoWrote& answer) {
-  for (ca::AskedRecord& asked : answer.records) {
+void add_writes(const std::vector<IocSample>& iocs, puts::WhoWrote& answer) {
+  for (puts::AskedRecord& asked : answer.records) {
     const auto ioc = std::ranges::find(iocs, asked.ioc, &IocSample::name);
     if (ioc == iocs.end() || ioc->no_record_counts || !ioc->writes_since_seconds) continue;
     answer.counting_since_seconds =
@@ -55,18 +55,17 @@ void add_writes(const std::vector<IocSample>& iocs, ca::WhoWrote& answer) {
 web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   const auto pv = query_value(request.query, "pv");
   if (!pv || pv->empty()) return {400, kPlainText, "400 no PV is given: ask with ?pv=NAME\n"};
-  ca::WhoWrote answer = daemon.puts().who_wrote(*pv);
-  ca::add_who_wrote(answer, daemon.pva().who_wrote(*pv, daemon.put_log().groups()));
+  puts::WhoWrote answer = daemon.puts().who_wrote(*pv, daemon.put_log().groups());
   if (const auto process = read_process_stats(RootedFs()))
     answer.counting_since_seconds = process->start_time_seconds;
   if (daemon.outlets() != nullptr) answer.put_log_file = daemon.outlets()->file();
   if (!answer.records.empty()) add_writes(daemon.records().read(), answer);
   if (query_value(request.query, "format") != "text")
-    return {200, "application/json", ca::to_json(answer)};
+    return {200, "application/json", puts::to_json(answer)};
   const auto limit =
       parse_whole_number(query_value(request.query, "limit").value_or("20"), 0, UINT64_MAX);
   if (!limit) return refuse(400, "limit: " + limit.error().message());
-  return {200, kPlainText, ca::to_text(answer, *limit, now_seconds())};
+  return {200, kPlainText, puts::to_text(answer, *limit, now_seconds())};
 }
 
 web::Response answer_links(Daemon& daemon, const web::Request& request) {
@@ -132,11 +131,11 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   table[telemetry_path] = [scraper](const web::Request& request) {
     return scraper->answer(request);
   };
-  table[ca::kWhoWrotePath] = [&daemon](const web::Request& request) {
+  table[puts::kWhoWrotePath] = [&daemon](const web::Request& request) {
     return answer_who_wrote(daemon, request);
   };
-  table[ca::kPendingPutsPath] = [&daemon](const web::Request&) {
-    return web::Response{200, "application/json", ca::to_json(daemon.puts().pending_puts())};
+  table[puts::kPendingPutsPath] = [&daemon](const web::Request&) {
+    return web::Response{200, "application/json", puts::to_json(daemon.puts().pending_puts())};
   };
   table[iocs::kIocListPath] = [&daemon](const web::Request& request) {
     return answer_ioc_list(daemon, request);

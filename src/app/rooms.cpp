@@ -21,20 +21,13 @@ std::string states_of(const Options& options) {
   return folder.starts_with('/') ? folder.substr(0, folder.find(':')) : "";
 }
 
-ca::CaCollector::Setup ca_setup(const Options& options, const kernel::RingUse& ring,
-                                const kernel::TraceUse& traces, probes::Budget& budget) {
-  return {options.ca,
-          options.iocs.filter,
-          std::min<std::chrono::milliseconds>(options.iocs.keep_gone, iocs::GoneIocs::kKeepCounts),
-          states_of(options),
-          ring,
+puts::PutsCollector::Setup puts_setup(const Options& options, const kernel::RingUse& ring,
+                                      const kernel::TraceUse& traces, probes::Budget& budget) {
+  return {{options.ca, options.iocs.filter,
+           std::min<std::chrono::milliseconds>(options.iocs.keep_gone, iocs::GoneIocs::kKeepCounts),
+           states_of(options), ring},
           traces,
           &budget};
-}
-
-pva::PvaCollector::Setup pva_setup(const Options& options, const kernel::RingUse& ring,
-                                   const kernel::TraceUse& traces, probes::Budget& budget) {
-  return {options.ca.server_probe, options.ca.put_expiry, ring, traces, &budget};
 }
 
 iocs::Host::Options host_options(const Options& options,
@@ -79,22 +72,19 @@ Rooms::Rooms(const Options& options, std::unique_ptr<putlog::Outlets> put_outlet
       trace_maps(trace_options(options)),
       records(host, options.records, budget, trace_maps.use()),
       put_ring(put_log_options(options)),
-      puts(host, ca_setup(options, put_ring.use(), trace_maps.use(), budget)),
-      pva(host, pva_setup(options, put_ring.use(), trace_maps.use(), budget), puts),
+      puts(host, puts_setup(options, put_ring.use(), trace_maps.use(), budget)),
       functions(host, options.functions, budget),
-      policy(host, puts, pva),
+      policy(host, puts),
       outlets(std::move(put_outlets)),
       trace_outlets(std::move(outlets_of_traces)),
       delivery(std::move(process)),
-      put_log(host, put_ring, puts, pva, outlets.get()),
+      put_log(host, put_ring, puts, outlets.get()),
       trace_ring(trace_outlets ? ring_of_traces(options) : nullptr),
       traces(host, options.traces, trace_maps, records, puts, outlets ? outlets->ring() : nullptr,
              outlets ? outlets->privacy_of_users() : putlog::Privacy(),
              {trace_ring.get(), trace_outlets.get()}),
       iocs(host),
-      collectors{&iocs, &records, &puts, &pva, &functions, &policy, &put_log, &traces} {
-  puts.set_more_pending([this](ca::PendingPuts& pending) { return pva.add_pending(pending); });
-}
+      collectors{&iocs, &records, &puts, &functions, &policy, &put_log, &traces} {}
 
 Rooms::~Rooms() {
   readers->stop();

@@ -15,7 +15,6 @@
 #include "probes/budget.h"
 #include "putlog/collector.h"
 #include "puts/collector.h"
-#include "puts/pva/collector.h"
 #include "records/collector.h"
 #include "traces/collector.h"
 #include "traces/demand.h"
@@ -41,8 +40,7 @@ struct Rooms {
   traces::TraceMaps trace_maps;
   records::RecordsCollector records;  // loaded first: it forks
   putlog::PutLogRing put_ring;
-  ca::CaCollector puts;
-  pva::PvaCollector pva;
+  puts::PutsCollector puts;
   functions::FunctionsCollector functions;
   policy::PolicyCollector policy;
   std::unique_ptr<putlog::Outlets> outlets;        // null: the put log is off

@@ -49,7 +49,7 @@ Result<Options> parse_config(const std::string& text, const std::string& name, O
     table.set_from_file("", file);
     functions::read_functions(file, options.functions.described);
     functions::read_walks(file, options.functions.walks);
-    options.ca.gateways = ca::read_gateways(file);
+    options.ca.gateways = puts::read_gateways(file);
     functions::Descriptions usable = options.functions.described;
     auto problems = functions::take_out_unusable(usable);
     std::ranges::move(functions::problems_together(options.functions),

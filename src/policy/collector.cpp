@@ -1,5 +1,7 @@
 #include "policy/collector.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -10,26 +12,42 @@
 #include "policy/families.h"
 
 namespace ioc_exporter::policy {
-PolicyCollector::PolicyCollector(iocs::Host& host, ca::CaCollector& puts, pva::PvaCollector& pva)
-    : host_(host), puts_(puts), pva_(pva) {
-  puts_.set_observer(&ca_judged_);
-  pva_.set_observer(&pva_judged_);
+namespace {
+
+// Those by PV Access are one for each client and PV, whatever the operation: each is a write.
+std::vector<puts::PutCount> as_writes(const std::vector<puts::PutCount>& puts) {
+  std::map<puts::PutLabels, puts::PutCount> all;
+  for (const puts::PutCount& put : puts) {
+    if (put.labels.protocol != puts::Protocol::pva) continue;
+    puts::PutCount& sum = all.try_emplace(put.labels).first->second;
+    sum.count += put.count;
+    sum.hidden += put.hidden;
+    sum.last_ns = std::max(sum.last_ns, put.last_ns);
+  }
+  std::vector<puts::PutCount> writes;
+  for (auto& [labels, sum] : all) {
+    sum.labels = labels;
+    writes.push_back(std::move(sum));
+  }
+  return writes;
 }
 
-void PolicyCollector::show_puts() {
-  puts_.show_puts();
-  pva_.show_puts();
+}  // namespace
+
+PolicyCollector::PolicyCollector(iocs::Host& host, puts::PutsCollector& puts)
+    : host_(host), puts_(puts) {
+  puts_.set_observer(this);
 }
 
-ca::PutsOfSlots PolicyCollector::set_policy(std::shared_ptr<const Policy> policy) {
+puts::PutsOfSlots PolicyCollector::set_policy(std::shared_ptr<const Policy> policy) {
   const std::scoped_lock lock(host_.mutex());
   // Counts until now belong to the former policy.
-  ca_judged_.must_look = pva_judged_.must_look = true;
-  show_puts();
-  ca_judged_.must_look = pva_judged_.must_look = false;
+  is_changed_ = true;
+  auto counted = puts_.show_puts();
+  is_changed_ = false;
   ca_judged_.judge.set_policy(policy);
   pva_judged_.judge.set_policy(std::move(policy));
-  return puts_.counted();
+  return counted;
 }
 
 void PolicyCollector::set_limit(const exposition::SeriesLimit& limit) {
@@ -37,14 +55,22 @@ void PolicyCollector::set_limit(const exposition::SeriesLimit& limit) {
   pva_judged_.bounds.configure(limit);
 }
 
-void PolicyCollector::Judged::puts_were_read(const Names& names,
-                                             const std::vector<ca::CaPutCount>& puts,
-                                             const WallClock& clock) {
-  if (!is_set() && !must_look) return;
+void PolicyCollector::puts_were_read(const puts::IocNames& names,
+                                     const std::vector<puts::PutCount>& puts,
+                                     const WallClock& clock) {
+  if (!ca_judged_.judge.policy() && !is_changed_) return;
+  ca_judged_.look(names, puts, puts::Protocol::ca, clock);
+  pva_judged_.look(names, as_writes(puts), puts::Protocol::pva, clock);
+}
+
+void PolicyCollector::Judged::look(const puts::IocNames& names,
+                                   const std::vector<puts::PutCount>& puts, puts::Protocol protocol,
+                                   const WallClock& clock) {
   std::vector<PutTotal> totals;
   totals.reserve(puts.size());
-  for (const ca::CaPutCount& put : puts) {
+  for (const puts::PutCount& put : puts) {
     const auto& labels = put.labels;
+    if (labels.protocol != protocol) continue;
     const auto name = names.find(labels.ioc);
     if (name == names.end()) continue;  // is being forgotten in this very moment
     totals.push_back({labels.ioc,
@@ -57,10 +83,11 @@ void PolicyCollector::Judged::puts_were_read(const Names& names,
   judge.look(totals, now_seconds());
 }
 
-std::string_view PolicyCollector::Judged::verdict(const PutSample& put) const {
-  if (!is_set()) return {};
-  const Policy& policy = *judge.policy();
-  return verdict_of(policy.action(policy.decide({put.pv, put.user, put.host, put.client, put.op})));
+std::string_view PolicyCollector::verdict(const PutSample& put) const {
+  const auto& policy = ca_judged_.judge.policy();
+  if (!policy) return {};
+  return verdict_of(
+      policy->action(policy->decide({put.pv, put.user, put.host, put.client, put.op})));
 }
 
 // What somebody should look at; a day is as long as one may not have looked.

@@ -1,5 +1,4 @@
-// PolicyCollector: judges the puts that the collectors of Channel Access and PV Access read by the
-// site's policy. It observes them.
+// PolicyCollector: judges the puts that PutsCollector reads by the site's policy. It observes them.
 #pragma once
 
 #include <memory>
@@ -11,26 +10,22 @@
 #include "policy/policy.h"
 #include "policy/put_judge.h"
 #include "puts/collector.h"
-#include "puts/pva/collector.h"
 
 namespace ioc_exporter::policy {
 
-class PolicyCollector final : public Collector {
+class PolicyCollector final : public Collector, private puts::PutObserver {
  public:
   // Of the puts by one protocol.
-  struct Judged final : ca::PutObserver {
-    void puts_were_read(const Names& names, const std::vector<ca::CaPutCount>& puts,
-                        const WallClock& clock) override;
-    std::string_view verdict(const PutSample& put) const override;
-    bool is_set() const { return judge.policy() != nullptr; }
+  struct Judged {
+    void look(const puts::IocNames& names, const std::vector<puts::PutCount>& puts,
+              puts::Protocol protocol, const WallClock& clock);
 
-    PutJudge judge;          // under the host's mutex
-    bool must_look = false;  // also without a policy; the same
+    PutJudge judge;  // under the host's mutex
     UnexpectedBounds bounds{exposition::BoundsOptions().limits.unexpected_puts};  // in any thread
   };
 
-  // All must outlive it.
-  PolicyCollector(iocs::Host& host, ca::CaCollector& puts, pva::PvaCollector& pva);
+  // Both must outlive it.
+  PolicyCollector(iocs::Host& host, puts::PutsCollector& puts);
 
   std::string_view name() const override { return "policy"; }
   bool is_enabled() const override { return false; }  // its cost is a part of that of "puts"
@@ -40,17 +35,19 @@ class PolicyCollector final : public Collector {
 
   // From now on puts are judged by this policy; those that were counted before by the former one.
   // Null: by none. In any thread. Returns the earlier counts of the server probe.
-  ca::PutsOfSlots set_policy(std::shared_ptr<const Policy> policy);
+  puts::PutsOfSlots set_policy(std::shared_ptr<const Policy> policy);
   // From the next scrape on. In any thread.
   void set_limit(const exposition::SeriesLimit& limit);
 
  private:
-  void show_puts();
+  void puts_were_read(const puts::IocNames& names, const std::vector<puts::PutCount>& puts,
+                      const WallClock& clock) override;
+  std::string_view verdict(const PutSample& put) const override;
 
   iocs::Host& host_;
-  ca::CaCollector& puts_;
-  pva::PvaCollector& pva_;
+  puts::PutsCollector& puts_;
   Judged ca_judged_, pva_judged_;
+  bool is_changed_ = false;  // the policy, in this moment; under the host's mutex
 };
 
 }  // namespace ioc_exporter::policy

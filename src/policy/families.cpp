@@ -134,8 +134,8 @@ void encode_policy(const PolicySamples& ca, const PolicySamples& pva,
         },
         to);
   };
-  add_unexpected(ca, ca::kCa);
-  add_unexpected(pva, ca::kPva);
+  add_unexpected(ca, puts::kCa);
+  add_unexpected(pva, puts::kPva);
   for (const auto* const samples : {&ca, &pva})
     exposition::add_families(
         kRules, samples->policy_rules,

@@ -25,6 +25,24 @@ constexpr std::size_t kMostBytesAtOnce = 16u << 20;
 constexpr std::size_t kMostGroups = 4096, kMostFields = 1024;  // that are remembered
 constexpr std::uint32_t kMiB = 1024 * 1024;
 
+PutWho who_of(puts::PutIdentity identity) {
+  puts::PutLabels& labels = identity.labels;
+  PutWho who;
+  who.ioc_number = labels.ioc;
+  who.by_packets = identity.by_packets;
+  who.inside = labels.inside;
+  who.server = std::move(identity.server);
+  who.address = std::move(labels.client);
+  who.client = who.address;
+  if (identity.place.port != 0) who.client += ":" + std::to_string(identity.place.port);
+  who.user = std::move(labels.user);
+  who.host = std::move(labels.host);
+  who.pv = std::move(labels.pv);
+  who.channel_of = std::move(identity.channel_of);
+  who.settled = identity.settled;
+  return who;
+}
+
 }  // namespace
 
 PutLogRing::PutLogRing(const Options& options) : options_(options) {
@@ -58,12 +76,11 @@ void PutLogRing::note_read(std::span<const std::byte> event) const {
   shares_.note_read(place, event.size());
 }
 
-PutLogCollector::PutLogCollector(iocs::Host& host, PutLogRing& ring, ca::CaCollector& puts,
-                                 pva::PvaCollector& pva, Outlets* outlets)
+PutLogCollector::PutLogCollector(iocs::Host& host, PutLogRing& ring, puts::PutsCollector& puts,
+                                 Outlets* outlets)
     : host_(host),
       ring_(ring),
       puts_(puts),
-      pva_(pva),
       outlets_(outlets),
       reader_(*this, ring.answer_patience()) {}
 
@@ -75,7 +92,7 @@ std::vector<ProbeState> PutLogCollector::probes() const {
 }
 
 void PutLogCollector::set_policy(std::shared_ptr<const policy::Policy> policy,
-                                 const std::function<ca::PutsOfSlots()>& change) {
+                                 const std::function<puts::PutsOfSlots()>& change) {
   const std::scoped_lock lock(policy_mutex_);
   auto before = change();
   policy_changes_.push_back({std::move(policy), std::move(before), clock_ns(CLOCK_MONOTONIC)});
@@ -132,8 +149,7 @@ void PutLogCollector::note_groups(std::span<const PutEvent> events) {
 }
 
 kernel::LostEvents PutLogCollector::lost_of(std::size_t source) const {
-  return source == IOCX_PUTLOG_PVA ? pva_.lost_events()
-                                   : puts_.lost_events(static_cast<iocx_putlog_source>(source));
+  return puts_.lost_events(static_cast<iocx_putlog_source>(source));
 }
 
 EventReader::Losses PutLogCollector::losses() const {
@@ -145,46 +161,16 @@ EventReader::Losses PutLogCollector::losses() const {
 std::vector<std::optional<PutWho>> PutLogCollector::find(std::span<const iocx_putlog_event> puts,
                                                          bool again) {
   const std::scoped_lock lock(host_.mutex());
-  if (again) puts_.look_for_names();
   const auto names = host_.names();
   std::vector<std::optional<PutWho>> found;
   found.reserve(puts.size());
-  for (const iocx_putlog_event& put : puts) found.push_back(find_one(put, names));
-  return found;
-}
-
-std::optional<PutWho> PutLogCollector::find_one(
-    const iocx_putlog_event& put, const std::map<std::uint32_t, std::string>& names) const {
-  PutWho who;
-  const auto name_ioc = [&](std::uint32_t number) {
-    if (const auto name = names.find(number); name != names.end()) who.ioc = name->second;
-  };
-  if (put.source == IOCX_PUTLOG_PVA) {
-    const auto number = pva_.number_of(put.generation);
-    if (!number) return std::nullopt;
-    name_ioc(*number);
-    return who;
+  for (auto& identity : puts_.identify(puts, again)) {
+    auto& who = found.emplace_back();
+    if (!identity) continue;
+    who.emplace(who_of(std::move(*identity)));
+    if (const auto name = names.find(who->ioc_number); name != names.end()) who->ioc = name->second;
   }
-  auto identity = puts_.identify(put);
-  if (!identity) return std::nullopt;
-  const bool by_pva = ca::is_pva(identity->labels.ioc);
-  const std::uint32_t number =
-      by_pva ? identity->labels.ioc & ~ca::kPvaServer : identity->labels.ioc;
-  name_ioc(number);
-  who.ioc_number = identity->labels.ioc;
-  if (ca::CaTap* const tap = puts_.tap(); tap && put.source == IOCX_PUTLOG_CA_TAP)
-    who.by_packets = tap->who_counts().packets(identity->labels.ioc);
-  who.inside = (put.flags & IOCX_PUTLOG_INSIDE) != 0;
-  who.server = who.inside ? "" : puts_.server_of(identity->place);
-  who.address = std::move(identity->labels.client);
-  who.client = who.address;
-  if (!who.inside) who.client += ":" + std::to_string(identity->place.port);
-  who.user = std::move(identity->labels.user);
-  who.host = std::move(identity->labels.host);
-  who.pv = std::move(identity->labels.pv);
-  who.channel_of = std::move(identity->channel_of);
-  who.settled = identity->settled;
-  return who;
+  return found;
 }
 
 void PutLogCollector::collect(exposition::Page& page) {

@@ -27,7 +27,6 @@
 #include "putlog/options.h"
 #include "putlog/outlets.h"
 #include "puts/collector.h"
-#include "puts/pva/collector.h"
 #include "puts/who_wrote.h"
 
 namespace ioc_exporter::putlog {
@@ -57,8 +56,7 @@ class PutLogRing {
 class PutLogCollector final : public Collector, private PutDirectory {
  public:
   // All must outlive it. `outlets`: null while the put log is off.
-  PutLogCollector(iocs::Host& host, PutLogRing& ring, ca::CaCollector& puts, pva::PvaCollector& pva,
-                  Outlets* outlets);
+  PutLogCollector(iocs::Host& host, PutLogRing& ring, puts::PutsCollector& puts, Outlets* outlets);
   ~PutLogCollector() override;
 
   std::string_view name() const override { return "putlog"; }
@@ -68,7 +66,7 @@ class PutLogCollector final : public Collector, private PutDirectory {
   void collect(exposition::Page& page) override;
 
   // What puts to groups have written. In any thread.
-  ca::WrittenByGroup groups() const {
+  puts::WrittenByGroup groups() const {
     const std::scoped_lock lock(groups_mutex_);
     return groups_;
   }
@@ -76,13 +74,11 @@ class PutLogCollector final : public Collector, private PutDirectory {
   // For puts that `change` has not counted; that makes the metrics judge by the new policy, and no
   // event is judged until it is done. In any thread that does not hold the host's mutex.
   void set_policy(std::shared_ptr<const policy::Policy> policy,
-                  const std::function<ca::PutsOfSlots()>& change);
+                  const std::function<puts::PutsOfSlots()>& change);
 
  private:
   std::vector<std::optional<PutWho>> find(std::span<const iocx_putlog_event> puts,
                                           bool again) override;
-  std::optional<PutWho> find_one(const iocx_putlog_event& put,
-                                 const std::map<std::uint32_t, std::string>& names) const;
   bool read_some(std::size_t* rest);
   void note_groups(std::span<const PutEvent> events);
   kernel::LostEvents lost_of(std::size_t source) const;
@@ -90,16 +86,15 @@ class PutLogCollector final : public Collector, private PutDirectory {
 
   iocs::Host& host_;
   PutLogRing& ring_;
-  ca::CaCollector& puts_;
-  pva::PvaCollector& pva_;
+  puts::PutsCollector& puts_;
   Outlets* outlets_;
   EventReader reader_;  // for the thread
   mutable std::mutex groups_mutex_;
-  ca::WrittenByGroup groups_;
+  puts::WrittenByGroup groups_;
   std::mutex policy_mutex_;
   struct PolicyChange {
     std::shared_ptr<const policy::Policy> policy;
-    ca::PutsOfSlots before;
+    puts::PutsOfSlots before;
     std::uint64_t ns = 0;  // CLOCK_MONOTONIC
   };
   std::vector<PolicyChange> policy_changes_;  // of which the thread does not know yet

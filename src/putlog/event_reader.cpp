@@ -24,12 +24,13 @@ constexpr std::size_t kMostFormer = 4;  // policies
 
 // Packets of PV Access: values are not read, nor answers.
 bool is_of_pva_packets(const iocx_putlog_event& head) {
-  return head.source == IOCX_PUTLOG_CA_TAP && ca::is_pva(head.generation);
+  return head.source == IOCX_PUTLOG_CA_TAP &&
+         puts::server_of_number(head.generation).protocol == puts::Protocol::pva;
 }
 
 std::string_view name_of_op(const iocx_putlog_event& head) {
   const bool by_pva = head.source == IOCX_PUTLOG_PVA || is_of_pva_packets(head);
-  return ca::op_name(head.op == 0 ? PutOp::write : PutOp::write_notify, by_pva);
+  return puts::op_name(head.op == 0 ? PutOp::write : PutOp::write_notify, by_pva);
 }
 
 // Of the policy's verdict.
@@ -65,7 +66,7 @@ bool EventReader::take(std::span<const std::byte> raw) {
     iocx_pva_key key;
     if (head.value_bytes != sizeof key) return false;
     std::memcpy(&key, bytes.data(), sizeof key);
-    const ca::CaPutLabels labels = pva::labels_of(0, key);
+    const puts::PutLabels labels = puts::labels_of(0, key);
     event.pv = labels.pv;
     event.user = labels.user;
     event.client_host = labels.host;
@@ -157,8 +158,9 @@ void EventReader::end_write(const iocx_putlog_event& head, std::optional<Value> 
 
 void EventReader::take_result(const iocx_putlog_event& head, std::optional<Value> after) {
   const auto status = [&head] {
-    return head.count < IOCX_FAILURES ? ca::ca_status_reason(ca::kPutFailureStatuses[head.count])
-                                      : "ok";
+    return head.count < IOCX_FAILURES
+               ? puts::ca_status_reason(puts::kPutFailureStatuses[head.count])
+               : "ok";
   };
   if (head.op == IOCX_PUTLOG_ENDED) return end_write(head, std::move(after));
   if (head.op == IOCX_PUTLOG_DONE) {
@@ -202,7 +204,7 @@ std::uint64_t EventReader::lost() const {
   return std::accumulate(lost_.begin(), lost_.end(), std::uint64_t{0});
 }
 
-void EventReader::set_policy(std::shared_ptr<const policy::Policy> policy, ca::PutsOfSlots before,
+void EventReader::set_policy(std::shared_ptr<const policy::Policy> policy, puts::PutsOfSlots before,
                              std::uint64_t now_ns) {
   former_.push_back({std::exchange(policy_, std::move(policy)), std::move(before), now_ns});
   if (former_.size() > kMostFormer) former_.pop_front();
@@ -226,7 +228,7 @@ void EventReader::look_up() {
   for (Waiting* const put : fresh) wait_for_packets(*put);
   for (const auto& head : std::exchange(answers_, {}))
     answer(answer_key_of(head, head.generation), head,
-           head.count == IOCX_CA_NORMAL ? "ok" : ca::ca_status_reason(head.count));
+           head.count == IOCX_CA_NORMAL ? "ok" : puts::ca_status_reason(head.count));
 }
 
 std::shared_ptr<EventReader::Known> EventReader::known(const Key& key) {

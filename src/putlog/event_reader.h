@@ -26,7 +26,7 @@
 #include "base/wall_clock.h"
 #include "policy/policy.h"
 #include "putlog/event.h"
-#include "puts/tap/who_counts.h"
+#include "puts/sources.h"
 #include "puts/totals/put_totals.h"
 #include "shared/putlog.h"
 
@@ -36,10 +36,10 @@ namespace ioc_exporter::putlog {
 struct PutWho {
   std::string ioc, server, client, address, user, host, pv;  // `address`: client without its port
   std::string channel_of = {};                               // as PutEvent has it
-  std::uint32_t ioc_number = 0;                              // as packets call the IOC
+  std::uint32_t ioc_number = 0;                              // of answers by packets
   bool inside = false;                                       // `address` is its writer
   bool settled = false;                                      // an unknown PV stays unknown
-  ca::WhoCounts::Window by_packets = {};                     // when they are told by packets
+  puts::PutSources::Window by_packets = {};                  // when they are told by packets
 };
 
 // Where names come from.
@@ -84,7 +84,7 @@ class EventReader {
 
   // For puts from now on, but those that `before` counts: as in the metrics, a former policy judges
   // them.
-  void set_policy(std::shared_ptr<const policy::Policy> policy, ca::PutsOfSlots before = {},
+  void set_policy(std::shared_ptr<const policy::Policy> policy, puts::PutsOfSlots before = {},
                   std::uint64_t now_ns = 0);
 
   std::uint64_t lost() const;
@@ -132,7 +132,7 @@ class EventReader {
     iocx_putlog_event head;
     PutEvent event;
     std::shared_ptr<Known> known = {};
-    ca::WhoCounts::Window by_packets = {};  // as it was when `known` became so
+    puts::PutSources::Window by_packets = {};  // as it was when `known` became so
     bool asked = false;
     bool stray = false;                    // to no channel: nobody's
     bool unanswered = false;               // its result may come, later
@@ -150,7 +150,7 @@ class EventReader {
   // A policy that was replaced, the puts until then, and when.
   struct Former {
     std::shared_ptr<const policy::Policy> policy;
-    ca::PutsOfSlots puts;
+    puts::PutsOfSlots puts;
     std::uint64_t until_ns = 0;
   };
 

@@ -191,7 +191,7 @@ int print_as_they_come(const CommandLine& line, const std::string& target, Print
 }
 
 int print_pending(const CommandLine& line, std::FILE* out, std::FILE* err) {
-  const auto body = ask_exporter(line, ca::kPendingPutsPath);
+  const auto body = ask_exporter(line, puts::kPendingPutsPath);
   if (!body) return fail(err, kFailed, body.error().message());
   bool any = false;
   const auto text = pending_text(*body, now_seconds(), &any);

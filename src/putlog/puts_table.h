@@ -27,7 +27,7 @@ class PutsTable {
   std::vector<std::size_t> widths_;
 };
 
-// A table of what ca::to_json() has written; nothing: it is not that.
+// A table of what puts::to_json() has written; nothing: it is not that.
 std::optional<std::string> pending_text(const std::string& body, double now, bool* any);
 
 }  // namespace ioc_exporter::putlog

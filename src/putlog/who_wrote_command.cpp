@@ -70,7 +70,7 @@ EXAMPLES
 Result<std::string> target_of(const CommandLine& line) {
   const auto limit = parse_whole_number(line.values.at("limit"), 0, UINT64_MAX);
   if (!limit) return error_in_words("--limit: " + limit.error().message());
-  return std::string(ca::kWhoWrotePath) + "?pv=" + percent_encoded(line.words.front()) +
+  return std::string(puts::kWhoWrotePath) + "?pv=" + percent_encoded(line.words.front()) +
          (line.given.contains("json") ? "" : "&format=text&limit=" + std::to_string(*limit));
 }
 
@@ -81,13 +81,13 @@ struct Older {
 };
 
 std::optional<Older> find_older(const std::string& text) {
-  const std::string start = "\n" + std::string(ca::kPutsBefore);
+  const std::string start = "\n" + std::string(puts::kPutsBefore);
   const std::size_t at = text.find(start);
   if (at == std::string::npos) return std::nullopt;
   const std::size_t time = at + start.size(), end = text.find('\n', time);
-  const std::size_t path = text.find(ca::kAreInFiles, time);
+  const std::size_t path = text.find(puts::kAreInFiles, time);
   if (end == std::string::npos || path == std::string::npos || path > end) return std::nullopt;
-  const std::size_t name = path + ca::kAreInFiles.size();
+  const std::size_t name = path + puts::kAreInFiles.size();
   return Older{at + 1, end - at, text.substr(time, path - time), text.substr(name, end - name)};
 }
 
@@ -126,7 +126,7 @@ Result<std::vector<std::string>> read_older(const Older& older, const std::strin
 std::string older_text(const Older& older, const std::string& pv, std::uint64_t limit) {
   std::string reach;
   auto lines = read_older(older, pv, reach);
-  const std::string start(ca::kPutsBefore);
+  const std::string start(puts::kPutsBefore);
   if (!lines) return start + older.time + " are not known here: " + lines.error().message() + "\n";
   const std::string files =
       "the put log's files" + (reach.empty() ? "" : ", from " + reach + " on");

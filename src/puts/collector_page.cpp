@@ -1,4 +1,6 @@
-// Output of CaCollector: samples, families, the page at "/", who-wrote.
+// Output of PutsCollector: samples, families, the page at "/", who-wrote.
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <unordered_set>
 #include <utility>
@@ -12,117 +14,162 @@
 #include "puts/totals/put_families.h"
 #include "puts/totals/samples_by_name.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 // An upper estimate of what the families take.
-std::size_t estimated_size(const CaSamples& samples, const exposition::HistogramEdges& edges) {
+std::size_t estimated_size(const PutsSamples& samples, const exposition::HistogramEdges& edges) {
   constexpr std::size_t kLine = 110;
   return kLine *
          (samples.puts.size() * 3 + samples.pvs.size() + samples.put_failures.size() +
-          samples.searches.size() + samples.ca_servers.size() * 16 + samples.ca_clients.size() * 3 +
+          samples.searches.size() + samples.servers.size() * 16 + samples.clients.size() * 3 +
           samples.put_durations.size() * (edges.ks().size() + 3));
 }
 
-void add_notes(const CaSamples& samples, std::vector<std::string>& notes) {
-  for (const CaServerSample& server : samples.ca_servers)
+void add_notes(const PutsSamples& ca, const PutsSamples& pva, std::vector<std::string>& notes) {
+  for (const ServerSample& server : ca.servers)
     if (server.unnamed_channels > 0)
       notes.push_back("ioc " + server.ioc + ": " +
                       exposition::plural(server.unnamed_channels, "channel") +
                       " whose PV name is not known. Puts to them are counted with pv=\"\", and no "
                       "policy judges them.");
-  if (const std::uint64_t unnamed = samples.unnamed_puts(); unnamed > 0)
+  if (const std::uint64_t unnamed = ca.unnamed_puts(); unnamed > 0)
     notes.push_back(exposition::plural(unnamed, "put") +
                     " on channels whose PV name was not known. They are counted with pv=\"\".");
+  if (const std::uint64_t unnamed = pva.unnamed_puts(); unnamed > 0)
+    notes.push_back(exposition::plural(unnamed, "put") +
+                    " by PV Access whose PV or client is not known: counted with pv=\"\".");
+}
+
+std::string note_of_source(const PutSourceSample& one) {
+  const bool by_pva = one.protocol == name_of(Protocol::pva);
+  return std::string("Its puts ") + (by_pva ? "by PV Access " : "") + "are " +
+         (one.source == "packets"  ? "counted from packets: "
+          : one.source == "server" ? "counted in its server: "
+          : by_pva                 ? "not all counted: "
+                                   : "not counted: ") +
+         one.why + ".";
+}
+
+// Why nobody counts puts to the server; `why`: it has no probes, "" = not known.
+std::string why_not_counted(const iocs::Ioc& ioc, std::string why) {
+  if (ioc.own_net_namespace) return why;
+  const bool is_base = ioc.kind == iocs::IocKind::base;
+  return "it is in another network namespace, where packets are not read, and its server is " +
+         (is_base ? "not probed" + (why.empty() ? why : ": " + why) : "not that of EPICS Base");
+}
+
+// Calls set(sample, value) for the servers that these numbers are of.
+template <class Values, class Set>
+void for_numbers(const IocNames& names, const Values& values, PutsSamples& samples, Set set) {
+  for (const auto& [number, value] : values)
+    if (const auto name = names.find(number); name != names.end())
+      for (ServerSample& server : samples.servers)
+        if (server.ioc == name->second) set(server, value);
 }
 
 }  // namespace
 
-void CaCollector::read_puts(Reading& reading) {
-  reading.samples.puts_missing = true;
-  const std::uint64_t sockets = tap_ && tap_->network().packets().is_open() ? 1 : 0;
-  reading.self.probes.push_back(
-      tap_ ? probe_sample("ca_tap", true, sockets, tap_->network().packets().stats())
-           : ProbeSample{"ca_tap", false, 0, {}, {}});
-  reading.self.probes.push_back({"ca_udp", udp_.has_value(), udp_ ? sockets : 0, {}, {}});
-  auto read = read_tap();
+void PutsCollector::read_puts(Reading& reading) {
+  auto& [ca, pva] = reading.samples;
+  ca.puts_missing = pva.puts_missing = true;
+  packets_.add_probes(reading.self);
+  auto read = read_counts();
   if (!read) {
     reading.complete = false;
     return;
   }
-  reading.samples.puts_missing = false;
+  ca.puts_missing = !packets_.tap() && !probe(Protocol::ca);
+  pva.puts_missing = options_.server_probe && !probe(Protocol::pva);
+  add_samples(host_.names(), seen_by_pva_, std::move(*read), wall_clock_, reading.samples,
+              reading.self);
+  add_server_facts(ca);
+  ca.pvs = pv_records_.resolve(host_.facts(), ca.puts);
+  pv_records_.resolve(host_.facts(), pva.puts);  // for what is outdated
+  host_.want_databases(pv_records_.take_outdated());
+  for (const Protocol protocol : kProtocols) {
+    if (!options_.server_probe) continue;
+    const Probe& one = probe(protocol);
+    reading.self.probes.push_back(sample_of(ServerProbeObject::name_of(protocol), one));
+    if (one && !trouble_.report("read what the server's probes lost", one->add_to(reading.self)))
+      reading.complete = false;
+  }
+  reading.complete &= !ca.puts_missing && !pva.puts_missing;
+}
+
+// What others than the tap know of CA servers.
+void PutsCollector::add_server_facts(PutsSamples& samples) const {
   const auto names = host_.names();
-  add_ca_samples(names, std::move(*read), wall_clock_, reading.samples, reading.self);
-  const auto each_of = [&](const std::map<std::uint32_t, std::uint64_t>& counts, auto set) {
-    for (const auto& [number, count] : counts)
-      if (const auto name = names.find(number); name != names.end())
-        for (CaServerSample& server : reading.samples.ca_servers)
-          if (server.ioc == name->second) set(server, count);
-  };
-  each_of(totals_->to_others_channels,
-          [](auto& server, std::uint64_t puts) { server.to_others_channels = puts; });
+  for_numbers(names, totals_->to_others_channels, samples,
+              [](auto& server, std::uint64_t puts) { server.to_others_channels = puts; });
   const auto add_unnamed = [](auto& server, std::uint64_t channels) {
     server.unnamed_channels += channels;
   };
-  if (server_probe_) each_of(server_probe_->unnamed(), add_unnamed);
-  if (tap_) each_of(tap_->channels().unnamed(), add_unnamed);
-  for (const std::uint32_t number : out_of_reach_)
-    if (const auto name = names.find(number); name != names.end())
-      for (CaServerSample& server : reading.samples.ca_servers)
-        if (server.ioc == name->second)
-          server.open_known = server.flow_control_known = server.packets_known = false;
-  std::set<std::string> without_ca;
-  for (const std::uint32_t number : pva_only_)
-    if (const auto name = names.find(number); name != names.end()) without_ca.insert(name->second);
-  std::erase_if(reading.samples.ca_servers, [&without_ca](const CaServerSample& server) {
-    return server.received_bytes == 0 && without_ca.contains(server.ioc);
+  const Probe& one = probe(Protocol::ca);
+  if (one) for_numbers(names, one->unnamed(), samples, add_unnamed);
+  if (Tap* const tap = packets_.tap())
+    for_numbers(names, tap->channels().unnamed(), samples, add_unnamed);
+  const auto is_in = [&](const std::set<std::uint32_t>& numbers, const std::string& ioc) {
+    return std::ranges::any_of(numbers, [&](std::uint32_t number) {
+      const auto name = names.find(number);
+      return name != names.end() && name->second == ioc;
+    });
+  };
+  std::erase_if(samples.servers, [&](const ServerSample& server) {
+    return server.received_bytes == 0 && is_in(pva_only_, server.ioc);
   });
-  reading.samples.pvs = pv_records_.resolve(host_.facts(), reading.samples.puts);
-  host_.want_databases(pv_records_.take_outdated());
-  if (!tap_) {
-    for (CaServerSample& server : reading.samples.ca_servers)
+  for (ServerSample& server : samples.servers)
+    if (!packets_.tap() || is_in(out_of_reach_, server.ioc))
       server.open_known = server.flow_control_known = server.packets_known = false;
-    return;
+}
+
+bool PutsCollector::serves(const iocs::LiveIoc& live, Protocol protocol) const {
+  const bool is_pva_server = live.ioc.kind == iocs::IocKind::pva_server;
+  if (protocol == Protocol::ca) return !is_pva_server;
+  return is_pva_server || live.ioc.serves_pva || seen_by_pva_.contains(live.number);
+}
+
+// The value of the label `source` of epics_ioc_put_source.
+std::string_view PutsCollector::source_of(const iocs::LiveIoc& live, Protocol protocol) const {
+  switch (totals_->sources.source({live.number, protocol})) {
+    case PutSources::Source::server:
+      return "server";
+    case PutSources::Source::packets:
+      return packets_.reach(live.ioc) ? "packets" : "none";
+    default:
+      return "none";
   }
 }
 
-void CaCollector::read_server_probe(Reading& reading) {
-  if (!options_.server_probe) return;
-  reading.self.probes.push_back(sample_of(kCaServerProbe, server_probe_));
-  if (server_probe_ &&
-      !trouble_.report("read what the server's probes lost", server_probe_->add_to(reading.self)))
-    reading.complete = false;
-}
-
-void CaCollector::read_sources(SelfSamples& self) const {
-  const auto heard = server_probe_ ? server_probe_->heard() : std::set<std::uint32_t>();
-  for (const auto& [id, live] : host_.live()) {
-    PutSourceSample sample{live.ioc.name, "ca", "none"};
-    if (live.ioc.kind == iocs::IocKind::pva_server) continue;
-    if (heard.contains(live.number)) {
-      sample.source = "server";
-      self.ioc_overhead.push_back(
-          {live.ioc.name, kCaServerProbe,
-           seconds_of_puts(live.ioc, ServerProtocol::ca, totals_->by_server[live.number])});
-    } else if (is_tapped(live.ioc) && tap_->who_counts().by_packets(live.number)) {
-      sample.source = "packets";
+void PutsCollector::add_sources(SelfSamples& self) const {
+  for (const Protocol protocol : kProtocols)
+    for (const auto& [id, live] : host_.live()) {
+      if (!serves(live, protocol)) continue;
+      PutSourceSample sample{live.ioc.name, std::string(name_of(protocol)),
+                             std::string(source_of(live, protocol))};
+      const Probe& one = probe(protocol);
+      if (one)
+        if (const auto why = one->unheard().find(live.number); why != one->unheard().end())
+          sample.why = why->second;
+      if (sample.source == "none") sample.why = why_not_counted(live.ioc, std::move(sample.why));
+      if (sample.source == "server")
+        self.ioc_overhead.push_back(
+            {live.ioc.name, one->object().name(),
+             seconds_of_puts(live.ioc, protocol, totals_->by_server[{live.number, protocol}])});
+      self.put_sources.push_back(std::move(sample));
     }
-    if (server_probe_)
-      if (const auto found = server_probe_->unheard().find(live.number);
-          found != server_probe_->unheard().end())
-        sample.why = found->second;
-    if (sample.source == "none") sample.why = why_not_counted(live.ioc, std::move(sample.why));
-    self.put_sources.push_back(std::move(sample));
-  }
-  if (!tap_) return;
+}
+
+void PutsCollector::add_switches(SelfSamples& self) const {
+  if (!packets_.tap()) return;
   const auto names = host_.names();
-  for (const auto& [number, switches] : tap_->who_counts().switches())
-    if (const auto name = names.find(number); name != names.end())
-      self.put_switches.push_back({name->second, "ca", switches});
+  for (const auto& [server, switches] : totals_->sources.switches())
+    if (const auto name = names.find(server.ioc); name != names.end())
+      self.put_switches.push_back({name->second, std::string(name_of(server.protocol)), switches});
 }
 
 // Under the mutex.
-std::vector<SocketOwner> CaCollector::socket_owners() const {
+std::vector<SocketOwner> PutsCollector::socket_owners() const {
   std::vector<SocketOwner> owners;
   for (const auto& [id, live] : host_.live())
     owners.push_back({id, live.ioc.net_namespace, live.ioc.name, live.ioc.listening});
@@ -131,7 +178,7 @@ std::vector<SocketOwner> CaCollector::socket_owners() const {
 
 // Without the mutex: an IOC may make us wait. Where only packets count puts, they count
 // connections, too.
-void CaCollector::look_at_servers() {
+void PutsCollector::look_at_servers() {
   std::vector<CaInventory::Server> servers;
   std::vector<SocketOwner> gateways, with_clients;
   {
@@ -140,7 +187,8 @@ void CaCollector::look_at_servers() {
     for (const auto& [id, live] : host_.live()) {
       if (live.ioc.is_gateway) gateways.push_back({id, live.ioc.net_namespace});
       const iocs::Ioc& ioc = live.ioc;
-      if (!server_probe_ || ioc.kind != iocs::IocKind::base || ioc.ca_server.empty()) continue;
+      if (!probe(Protocol::ca) || ioc.kind != iocs::IocKind::base || ioc.ca_server.empty())
+        continue;
       CaInventory::Server& server = servers.emplace_back();
       server.id = id;
       server.ioc = ioc.name;
@@ -158,46 +206,27 @@ void CaCollector::look_at_servers() {
   gateways_.look(host_.fs(), gateways, with_clients, options_.remote_servers);
 }
 
-void CaCollector::read_searches(Reading& reading) {
-  reading.samples.searches_missing = true;
-  if (!udp_) {
-    reading.complete = false;
-    return;
-  }
-  auto read = udp_->collect();
-  if (!trouble_.report("read the counts of searches", read ? Result<void>() : read.error())) {
-    reading.complete = false;
-    return;
-  }
-  reading.samples.searches_missing = false;
-  reading.samples.searches = std::move(read->searches);
-  reading.samples.searched_names = std::move(read->names);
-  reading.samples.beacons = std::move(read->beacons);
-  SelfSamples self;
-  self.drops = std::move(read->drops);
-  self.maps = std::move(read->maps);
-  reading.self.add(std::move(self));
-}
-
 // Under the mutex.
-CaCollector::Reading CaCollector::read() {
+PutsCollector::Reading PutsCollector::read() {
   Reading reading;
+  auto& [ca, pva] = reading.samples;
+  pva.searches_missing = true;
   if (!options_.enabled) {
-    reading.samples.puts_missing = reading.samples.searches_missing = true;
+    ca.puts_missing = ca.searches_missing = pva.puts_missing = true;
     return reading;
   }
   read_puts(reading);
-  read_server_probe(reading);
-  read_sources(reading.self);
-  inventory_.add_to(reading.samples);
-  reading.samples.pending_puts = read_pending();
+  add_sources(reading.self);
+  add_switches(reading.self);
+  inventory_.add_to(ca);
+  ca.pending_puts = read_pending();
   reading.self.add(inventory_.drops());
-  read_searches(reading);
-  reading.self.states.push_back(kept_.sample());
+  reading.complete &= packets_.read_searches(ca, reading.self);
+  reading.self.states.push_back(packets_.kept().sample());
   return reading;
 }
 
-void CaCollector::collect(exposition::Page& page) {
+void PutsCollector::collect(exposition::Page& page) {
   if (options_.enabled) look_at_servers();
   Reading reading;
   std::unordered_set<std::string> names;
@@ -206,19 +235,26 @@ void CaCollector::collect(exposition::Page& page) {
     reading = read();
     names = host_.known_names();
   }
+  auto& [ca, pva] = reading.samples;
   // Samples without an IOC are always shown.
-  bounds_.apply(reading.samples,
-                [&](const std::string& name) { return name.empty() || names.contains(name); });
-  gateways_.add_to(reading.samples, false);
+  const auto known = [&](const std::string& name) { return name.empty() || names.contains(name); };
+  ca_bounds_.apply(ca, known);
+  pva_bounds_.apply(pva, known);
+  gateways_.add_to(ca, false);
+  gateways_.add_to(pva, true);
   page.complete = reading.complete;
   page.self.add(std::move(reading.self));
-  for (LimitedSample& limited : bounds_.limited()) page.self.limited.push_back(std::move(limited));
-  const auto edges = exposition::HistogramEdges::of_puts(bounds_.edge_step());
-  page.encoder.reserve(estimated_size(reading.samples, edges));
-  encode_ca(reading.samples, edges, page.encoder, page.shared);
+  auto limited = ca_bounds_.limited();
+  const auto by_pva = pva_bounds_.limited();
+  for (std::size_t i = 0; i < limited.size(); ++i) limited[i].things += by_pva[i].things;
+  std::ranges::move(limited, std::back_inserter(page.self.limited));
+  const auto edges = exposition::HistogramEdges::of_puts(ca_bounds_.edge_step());
+  page.encoder.reserve(estimated_size(ca, edges) + estimated_size(pva, edges));
+  encode_puts(ca, edges, page.encoder, page.shared);
+  add_puts(pva, edges, page.encoder, page.shared);
 }
 
-void CaCollector::status(exposition::StatusPage& page) {
+void PutsCollector::status(exposition::StatusPage& page) {
   if (options_.enabled) look_at_servers();
   Reading reading;
   exposition::StatusTable latest;
@@ -226,7 +262,7 @@ void CaCollector::status(exposition::StatusPage& page) {
   {
     const std::scoped_lock lock(host_.mutex());
     reading = read();
-    latest = puts_table(reading.samples, now, [this](const PutSample& put) {
+    latest = puts_table(reading.samples.ca, now, [this](const PutSample& put) {
       return observer_ == nullptr ? std::string_view() : observer_->verdict(put);
     });
     for (const auto& [id, live] : host_.live())
@@ -235,69 +271,80 @@ void CaCollector::status(exposition::StatusPage& page) {
             !stepped.empty())
           row->notes.push_back("single-stepped, so that each put takes longer: " + stepped + ".");
   }
-  const CaSamples& samples = reading.samples;
-  Rates::Counts counts;
-  for (const exposition::StatusIoc& ioc : page.iocs)
-    if (ioc.up) counts[ioc.name] = 0;
-  for (const PutSourceSample& one : reading.self.put_sources)
-    if (one.source == "none") counts.erase(one.ioc);
-  for (const PutSample& put : samples.puts)
-    if (const auto count = counts.find(put.ioc); count != counts.end()) count->second += put.count;
-  double all = 0;
-  const std::size_t counted = counts.size();
-  const auto rates = rates_.of(std::move(counts));
-  page.rates_due |= rates.size() < counted;
-  for (const auto& [ioc, rate] : rates) {
-    page.find_ioc(ioc)->put_rate = rate;
-    all += rate;
-  }
-  for (const CaServerSample& server : samples.ca_servers) {
-    exposition::StatusIoc* const row = page.find_ioc(server.ioc);
-    if (row == nullptr || !row->up || !server.open_known) continue;
-    row->circuits = server.circuits;
-    row->channels =
-        std::accumulate(server.channels.begin(), server.channels.end(), std::uint64_t{0});
-  }
+  add_rates(reading, page);
+  for (const Protocol protocol : kProtocols)
+    for (const ServerSample& server : reading.samples.of(protocol).servers) {
+      exposition::StatusIoc* const row = page.find_ioc(server.ioc);
+      if (row == nullptr || !row->up || !server.open_known) continue;
+      row->circuits = row->circuits.value_or(0) + server.circuits;
+      row->channels = std::accumulate(server.channels.begin(), server.channels.end(),
+                                      row->channels.value_or(0));
+    }
   for (const PutSourceSample& one : reading.self.put_sources)
     if (exposition::StatusIoc* const row = page.find_ioc(one.ioc);
         row != nullptr && !one.why.empty())
-      row->notes.push_back(std::string("Its puts are ") +
-                           (one.source == "none" ? "not counted: " : "counted from packets: ") +
-                           one.why + ".");
+      row->notes.push_back(note_of_source(one));
   for (const auto& [ioc, problem] : inventory_.problems())
     if (exposition::StatusIoc* const row = page.find_ioc(ioc); row != nullptr && row->up)
       row->notes.push_back("Who is connected is not known: " + problem + ".");
-  if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "puts/s"});
-  page.facts.push_back({std::to_string(samples.ca_clients.size()), "clients"});
-  add_notes(samples, page.notes);
-  if (!kept_.problem().empty()) page.notes.push_back(kept_.problem());
-  for (auto& table : {clients_table(samples), pending_table(samples, now), std::move(latest),
-                      searches_table(samples, now)})
+  const auto& [ca, pva] = reading.samples;
+  page.facts.push_back({std::to_string(ca.clients.size()), "clients"});
+  add_notes(ca, pva, page.notes);
+  if (!packets_.kept().problem().empty()) page.notes.push_back(packets_.kept().problem());
+  for (auto& table :
+       {clients_table(ca), pending_table(ca, now), std::move(latest), searches_table(ca, now)})
     page.tables.push_back(table);
   page.self.add(std::move(reading.self));
 }
 
+// Of IOCs whose puts somebody counts.
+void PutsCollector::add_rates(Reading& reading, exposition::StatusPage& page) {
+  std::set<std::string> counted, not_counted;
+  for (const PutSourceSample& one : reading.self.put_sources)
+    (one.source == "none" ? not_counted : counted).insert(one.ioc);
+  Rates::Counts counts;
+  for (const exposition::StatusIoc& ioc : page.iocs)
+    if (ioc.up && (counted.contains(ioc.name) || !not_counted.contains(ioc.name)))
+      counts[ioc.name] = 0;
+  for (const Protocol protocol : kProtocols)
+    for (const PutSample& put : reading.samples.of(protocol).puts)
+      if (const auto count = counts.find(put.ioc); count != counts.end())
+        count->second += put.count;
+  double all = 0;
+  const std::size_t known = counts.size();
+  const auto rates = rates_.of(std::move(counts));
+  page.rates_due |= rates.size() < known;
+  for (const auto& [ioc, rate] : rates) {
+    page.find_ioc(ioc)->put_rate = rate;
+    all += rate;
+  }
+  if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "puts/s"});
+}
+
 // Under the mutex. Nothing where one reading fails: the sum would be too small.
-std::vector<PendingPutsSample> CaCollector::read_pending() {
-  if (!server_probe_) return {};
+std::vector<PendingPutsSample> PutsCollector::read_pending() {
+  if (!probe(Protocol::ca)) return {};
   PendingPuts pending;
-  auto read = server_probe_->add_pending(pending);
-  if (read && more_pending_) read = more_pending_(pending);
+  Result<void> read;
+  for (Probe& one : probes_)
+    if (one && read) read = one->add_pending(pending);
   if (!trouble_.report("read which put-callbacks wait", read)) return {};
   return pending_samples(host_.names(), std::move(pending), WallClock::read());
 }
 
-std::vector<PendingPutsSample> CaCollector::pending_puts() {
+std::vector<PendingPutsSample> PutsCollector::pending_puts() {
   const std::scoped_lock lock(host_.mutex());
   return read_pending();
 }
 
-WhoWrote CaCollector::who_wrote(std::string_view pv) {
+WhoWrote PutsCollector::who_wrote(std::string_view pv, const WrittenByGroup& groups) {
   const std::scoped_lock lock(host_.mutex());
-  const Reading reading = read();
-  WhoWrote answer = ca::who_wrote(host_.facts(), reading.samples, pv);
+  Reading reading = read();
+  auto& [ca, pva] = reading.samples;
+  std::ranges::move(pva.puts, std::back_inserter(ca.puts));
+  WhoWrote answer = puts::who_wrote(host_.facts(), ca, pv, groups);
   answer.problem = why_puts_are_missing(options_.enabled, reading.complete);
   return answer;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -5,7 +5,7 @@
 
 #include "iocs/find/listening_sockets.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 constexpr std::size_t kMostListed = 1000;
@@ -19,14 +19,14 @@ bool is_host_name(const std::string& text) {
 
 // By pair of IOC and client: what the client calls its host.
 std::map<std::pair<std::string, std::string>, std::set<std::string>> clients_of(
-    const CaSamples& samples) {
+    const PutsSamples& samples) {
   std::map<std::pair<std::string, std::string>, std::set<std::string>> clients;
   const auto add = [&clients](const auto& rows) {
     for (const auto& row : rows) clients[{row.ioc, row.client}].insert(row.host);
   };
   add(samples.puts);
   add(samples.put_failures);
-  add(samples.ca_clients);
+  add(samples.clients);
   return clients;
 }
 
@@ -75,7 +75,7 @@ void Gateways::look(const RootedFs& fs, const std::vector<SocketOwner>& gateways
   connected_ = std::move(connected);
 }
 
-void Gateways::add_to(CaSamples& samples, bool by_pva) {
+void Gateways::add_to(PutsSamples& samples, bool by_pva) {
   const std::scoped_lock lock(mutex_);
   if (found_.empty() && list_.networks.empty() && list_.hosts.empty()) return;
   std::set<Pair> named;
@@ -97,4 +97,4 @@ void Gateways::add_to(CaSamples& samples, bool by_pva) {
   });
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

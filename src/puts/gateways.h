@@ -16,7 +16,7 @@
 #include "puts/local_connections.h"
 #include "puts/totals/samples.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // Of the site's file: clients by address, or by the name that they give themselves (client_host).
 struct GatewayList {
@@ -35,7 +35,7 @@ class Gateways {
             const std::vector<SocketOwner>& servers, bool remote);
   // Those among the clients that the samples name, all of one protocol. Gateways that have gone are
   // known until the samples of neither name them any more.
-  void add_to(CaSamples& samples, bool by_pva);
+  void add_to(PutsSamples& samples, bool by_pva);
 
  private:
   using Pair = std::pair<std::string, std::string>;  // ioc, client
@@ -47,4 +47,4 @@ class Gateways {
   std::array<std::set<Pair>, 2> named_;  // of them, in the last samples of each protocol
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 // A connection as one of its ends has it: local, remote.
@@ -95,4 +95,4 @@ std::vector<LocalConnection> LocalConnections::between(const std::vector<SocketO
   return found;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

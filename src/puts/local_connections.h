@@ -12,7 +12,7 @@
 #include "base/socket_table.h"
 #include "iocs/ioc.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // A process with sockets. Of a server: the label `ioc`, and where it listens.
 struct SocketOwner {
@@ -48,4 +48,4 @@ class LocalConnections {
   std::map<std::uint64_t, std::vector<InetSocket>> sockets_;  // by namespace
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

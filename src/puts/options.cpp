@@ -1,6 +1,6 @@
 #include "puts/options.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 void add_options(OptionTable& table, Options& options) {
   table.add("Collectors",
@@ -32,4 +32,4 @@ void add_options(OptionTable& table, Options& options) {
         whole_number(options.max_circuits, 1024, 4'194'304)}});
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

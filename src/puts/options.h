@@ -10,7 +10,7 @@
 #include "base/pattern.h"
 #include "puts/gateways.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 struct Options {
   bool enabled = true;
@@ -29,4 +29,4 @@ struct Options {
 // Its rows; they refer to `options`.
 void add_options(OptionTable& table, Options& options);
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -7,7 +7,7 @@
 #include "puts/tables.h"
 #include "puts/totals/put_families.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 using exposition::append_json_list;
 using exposition::JsonObject;
@@ -28,7 +28,7 @@ std::vector<PendingPutsSample> pending_samples(const IocNames& names, PendingPut
         0.0, static_cast<double>(now.monotonic_ns - static_cast<std::int64_t>(put.since_ns)) / 1e9);
     if (ioc.count++ == 0) ioc.oldest_seconds = age;
     if (ioc.oldest.size() == kPendingShown) continue;
-    CaPutLabels& labels = put.labels;
+    PutLabels& labels = put.labels;
     ioc.oldest.push_back({ioc.ioc, std::move(labels.pv), std::move(labels.client),
                           std::move(labels.user), std::move(labels.host),
                           labels.inside ? "inside" : std::string(protocol_of(put.by_pva)),
@@ -60,4 +60,4 @@ std::string to_json(const std::vector<PendingPutsSample>& pending) {
   return out + "\n";
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -9,7 +9,7 @@
 #include "puts/totals/samples.h"
 #include "puts/totals/samples_by_name.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 inline constexpr const char* kPendingPutsPath = "/api/v1/pending-puts";
 
@@ -20,4 +20,4 @@ std::vector<PendingPutsSample> pending_samples(const IocNames& names, PendingPut
 // JSON array with an object for each IOC. Texts are as the labels on /metrics.
 std::string to_json(const std::vector<PendingPutsSample>& pending);
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

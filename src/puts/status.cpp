@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 // By message number, which stands from bit 3 on (CA_EXTRACT_MSG_NO of caerr.h).
@@ -79,4 +79,4 @@ std::string_view ca_status_reason(std::uint32_t status) {
   return message < kReasons.size() ? kReasons[message] : "other";
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -6,7 +6,7 @@
 
 #include "shared/server_probe.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // The reason behind a status (ECA_ code, from ERROR or the answer to a WRITE_NOTIFY) for a label:
 // the text of caerr.h's name in words, such as "no_write_access" for ECA_NOWTACCESS. The severity
@@ -20,4 +20,4 @@ constexpr std::uint32_t kPutFailureStatuses[] = {
 #undef IOCX_PUT_FAILURE_ROW
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

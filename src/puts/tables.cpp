@@ -10,20 +10,20 @@
 
 #include "puts/totals/put_families.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-exposition::StatusTable clients_table(const CaSamples& samples) {
+exposition::StatusTable clients_table(const PutsSamples& samples) {
   exposition::StatusTable table;
   table.title = "Clients";
   table.note = "Who is connected over Channel Access, and with how much.";
   table.columns = {{"IOC", false},     {"client", false},  {"user", false},   {"host", false},
                    {"circuits", true}, {"channels", true}, {"monitors", true}};
-  std::vector<const CaClientSample*> clients;
-  for (const CaClientSample& client : samples.ca_clients) clients.push_back(&client);
-  std::ranges::sort(clients, {}, [](const CaClientSample* c) {
+  std::vector<const ClientSample*> clients;
+  for (const ClientSample& client : samples.clients) clients.push_back(&client);
+  std::ranges::sort(clients, {}, [](const ClientSample* c) {
     return std::tie(c->ioc, c->client, c->user, c->host);
   });
-  for (const CaClientSample* c : clients) {
+  for (const ClientSample* c : clients) {
     if (table.rows.size() == kClientsShown) break;
     table.rows.push_back({c->ioc, c->client, c->user, c->host, std::to_string(c->circuits),
                           std::to_string(c->channels), std::to_string(c->monitors)});
@@ -50,7 +50,7 @@ std::vector<std::string> put_row(const PutSample& put, std::string_view verdict,
 }  // namespace
 
 exposition::StatusTable puts_table(
-    const CaSamples& samples, double now,
+    const PutsSamples& samples, double now,
     const std::function<std::string_view(const PutSample&)>& verdict) {
   exposition::StatusTable table;
   table.title = "Latest puts";
@@ -78,7 +78,7 @@ exposition::StatusTable puts_table(
   return table;
 }
 
-exposition::StatusTable pending_table(const CaSamples& samples, double now) {
+exposition::StatusTable pending_table(const PutsSamples& samples, double now) {
   exposition::StatusTable table;
   table.title = "Puts with callback that wait";
   table.note = "The oldest that have not ended yet. More: ioc_exporter puts --pending.";
@@ -100,7 +100,7 @@ exposition::StatusTable pending_table(const CaSamples& samples, double now) {
   return table;
 }
 
-exposition::StatusTable searches_table(const CaSamples& samples, double now) {
+exposition::StatusTable searches_table(const PutsSamples& samples, double now) {
   exposition::StatusTable table;
   table.title = "Searched in vain";
   table.note =
@@ -119,4 +119,4 @@ exposition::StatusTable searches_table(const CaSamples& samples, double now) {
   return table;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -11,7 +10,7 @@
 #include "exposition/label_text.h"
 #include "iocs/memory/record_names.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 // One name only, so nothing is sorted for it: see iocs::RecordNames for many.
@@ -46,8 +45,8 @@ std::string why_puts_are_missing(bool counted, bool complete) {
   return complete ? "" : "not all puts could be read: the exporter's log says why";
 }
 
-WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples, std::string_view pv,
-                   const WrittenByGroup& groups) {
+WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const PutsSamples& samples,
+                   std::string_view pv, const WrittenByGroup& groups) {
   WhoWrote answer;
   answer.pv = pv;
   const iocs::PvName name = iocs::parse_pv_name(answer.pv);
@@ -81,10 +80,4 @@ WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples, 
   return answer;
 }
 
-void add_who_wrote(WhoWrote& answer, WhoWrote more) {
-  std::ranges::move(more.puts, std::back_inserter(answer.puts));
-  std::ranges::stable_sort(answer.puts, std::greater<>(), &PutSample::last_time_seconds);
-  answer.unnamed_puts += more.unnamed_puts;
-}
-
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

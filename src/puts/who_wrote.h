@@ -14,7 +14,7 @@
 #include "iocs/samples.h"
 #include "puts/totals/samples.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 inline constexpr const char* kWhoWrotePath = "/api/v1/who-wrote";
 
@@ -47,11 +47,8 @@ struct WhoWrote {
 // The puts to the PV as it was asked, and to every other name (field, modifier, alias, group) of
 // the same record of the same IOC. `writes`, `counting_since_seconds`, `put_log_file` and `problem`
 // are left to the caller.
-WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples, std::string_view pv,
-                   const WrittenByGroup& groups = {});
-
-// Adds what is known of the same PV from elsewhere: its puts, the latest of all first.
-void add_who_wrote(WhoWrote& answer, WhoWrote more);
+WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const PutsSamples& samples,
+                   std::string_view pv, const WrittenByGroup& groups = {});
 
 // WhoWrote::problem: `counted`: puts are counted at all; `complete`: all could be read.
 std::string why_puts_are_missing(bool counted, bool complete);
@@ -61,4 +58,4 @@ std::string to_json(const WhoWrote& answer);
 // For people: at most `limit` puts (0: all). `now_seconds`: time of day.
 std::string to_text(const WhoWrote& answer, std::size_t limit, double now_seconds);
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

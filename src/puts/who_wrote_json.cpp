@@ -3,7 +3,7 @@
 #include "puts/totals/put_families.h"
 #include "puts/who_wrote.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 using exposition::append_json_list;
@@ -47,4 +47,4 @@ std::string to_json(const WhoWrote& answer) {
   return out + "\n";
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

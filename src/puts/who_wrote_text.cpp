@@ -8,7 +8,7 @@
 #include "puts/totals/put_families.h"
 #include "puts/who_wrote.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 TableRow put_row(const PutSample& put, double now) {
@@ -95,4 +95,4 @@ std::string to_text(const WhoWrote& answer, std::size_t limit, double now) {
   return answer.problem.empty() ? text : text + terminal_cell(answer.problem) + "\n";
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

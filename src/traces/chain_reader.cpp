@@ -95,7 +95,7 @@ bool ChainReader::take(std::span<const std::byte> raw) {
   if (kind == IOCX_TRACE_PVA_PUT && raw.size() == sizeof(iocx_trace_pva_put)) {
     iocx_trace_pva_put put;
     std::memcpy(&put, raw.data(), sizeof put);
-    ca::CaPutLabels labels = pva::labels_of(0, put.key);
+    puts::PutLabels labels = puts::labels_of(0, put.key);
     Cause& cause = pva_puts_[put.id];
     cause.pv = std::move(labels.pv);
     cause.user = std::move(labels.user);

@@ -23,7 +23,7 @@ constexpr std::chrono::seconds kKeepEnded{15};
 }  // namespace
 
 TracesCollector::TracesCollector(iocs::Host& host, const Options& options, TraceMaps& maps,
-                                 records::RecordsCollector& records, ca::CaCollector& puts,
+                                 records::RecordsCollector& records, puts::PutsCollector& puts,
                                  std::shared_ptr<putlog::Ring> log, putlog::Privacy privacy,
                                  const std::vector<TraceReceiver*>& receivers)
     : host_(host),
@@ -116,7 +116,8 @@ bool TracesCollector::read_some(std::size_t* rest) {
     const std::scoped_lock host(host_.mutex());
     const std::scoped_lock lock(mutex_);
     for (Trace& trace : reader_.finish(WallClock::read(), rest != nullptr && !more)) {
-      if (trace.cause.op == ca::kPvaPutOp) privacy_.hide_user(trace.cause.user);  // others: the log
+      if (trace.cause.op == puts::kPvaPutOp)
+        privacy_.hide_user(trace.cause.user);  // others: the log
       traces.push_back(std::make_shared<const Trace>(std::move(trace)));
     }
   }
@@ -142,7 +143,7 @@ bool TracesCollector::name_put(const iocx_trace_put& put, Cause& cause) {
   std::copy(std::begin(put.address), std::end(put.address), std::begin(event.address));
   event.port = put.port;
   cause.op = put.op == 0 ? "write" : "write_notify";
-  auto who = puts_.identify(event);
+  auto who = std::move(puts_.identify({&event, 1}).front());
   if (!who) return false;
   cause.client = who->labels.client;
   if (put.sid != IOCX_INSIDE_SID) cause.client += ":" + std::to_string(who->place.port);

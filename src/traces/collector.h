@@ -37,7 +37,7 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   // All must outlive it. `log`: null while the put log is off; `privacy`: of users, as the log has
   // it. `receivers`: those that are null are none.
   TracesCollector(iocs::Host& host, const Options& options, TraceMaps& maps,
-                  records::RecordsCollector& records, ca::CaCollector& puts,
+                  records::RecordsCollector& records, puts::PutsCollector& puts,
                   std::shared_ptr<putlog::Ring> log, putlog::Privacy privacy,
                   const std::vector<TraceReceiver*>& receivers);
   ~TracesCollector() override;
@@ -77,7 +77,7 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   iocs::Host& host_;
   TraceMaps& maps_;
   records::RecordsCollector& records_;
-  ca::CaCollector& puts_;
+  puts::PutsCollector& puts_;
   std::vector<TraceReceiver*> receivers_;
   records::RecordTraceMaps counters_;
   mutable std::mutex mutex_;  // of the members below; taken after the host's

@@ -24,7 +24,7 @@
 #include "shared/ring_shares.h"
 #include "support/value_of.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 // Entered as rsrv's functions are: header, payload, client.
@@ -75,7 +75,7 @@ class CaServerProbeTest : public ::testing::Test {
   void SetUp() override { start({}); }
   void start(const kernel::RingUse& ring) {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    auto loaded = ServerProbeObject::load({ServerProtocol::ca, kRoom, ring, {}});
+    auto loaded = ServerProbeObject::load({Protocol::ca, kRoom, ring, {}});
     ASSERT_TRUE(loaded) << loaded.error().message();
     object_.emplace(std::move(*loaded));
     attach(0, reinterpret_cast<void*>(ca_test_write));
@@ -856,4 +856,4 @@ TEST_F(InsideTest, AWriterThatCannotBeReadIsADrop) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

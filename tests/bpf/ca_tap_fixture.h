@@ -25,31 +25,34 @@ inline constexpr std::uint32_t kIoc = 7;
 class CaTapTest : public ::testing::Test {
  protected:
   // The lock that this kernel has; the other one is what 5.10 takes, in the virtual machine.
-  virtual ca::CaTapLock lock() const { return ca::CaTapLock::choose; }
+  virtual puts::TapLock lock() const { return puts::TapLock::choose; }
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root: loads BPF programs, opens a packet socket";
     start({});
   }
-  void start(ca::CaTapSizes sizes, const std::string& root = "/") {
+  void start(puts::TapSizes sizes, const std::string& root = "/") {
     start_blind(sizes, root);
     if (tap_) watch(listener_);
   }
   // Nothing is watched yet.
-  void start_blind(ca::CaTapSizes sizes, const std::string& root = "/") {
+  void start_blind(puts::TapSizes sizes, const std::string& root = "/") {
     sizes.max_channels = std::min(sizes.max_channels, 4096u);
-    ca::CaTapOptions options;
+    puts::TapOptions options;
     options.fs = RootedFs(root);
     options.sizes = sizes;
     options.lock = lock();
+    options.totals = totals_ = std::make_shared<puts::Totals>(puts::kPutSeries);
     tap_.reset();
-    auto tap = ca::CaTap::start(std::move(options));
+    auto tap = puts::Tap::start(std::move(options));
     ASSERT_TRUE(tap) << tap.error().message();
     tap_ = std::move(*tap);
   }
-  void watch(const Listener& listener, std::uint32_t ioc = kIoc) {
-    ca::CaServer server;
+  void watch(const Listener& listener, std::uint32_t ioc = kIoc,
+             puts::Protocol protocol = puts::Protocol::ca) {
+    puts::TapServer server;
     server.port = listener.port();
     server.ioc = ioc;
+    server.protocol = protocol;
     auto ok = tap_->set_servers({server});
     ASSERT_TRUE(ok) << ok.error().message();
   }
@@ -88,20 +91,21 @@ class CaTapTest : public ::testing::Test {
   }
   // Twice, with the time that lets everything go that has ended.
   void reap_all() {
-    const auto later = ca::CaTap::Clock::now() + std::chrono::hours(1) * ++reaps_;
+    const auto later = puts::Tap::Clock::now() + std::chrono::hours(1) * ++reaps_;
     for (const auto now : {later, later + std::chrono::minutes(2)}) {
       auto ok = tap_->reap(now);
       ASSERT_TRUE(ok) << ok.error().message();
     }
   }
-  ca::CaTapReading collect(ca::CaTap::Clock::time_point now = ca::CaTap::Clock::now()) {
+  puts::TapReading collect(puts::Tap::Clock::time_point now = puts::Tap::Clock::now()) {
     auto reading = tap_->collect(now);
     EXPECT_TRUE(reading) << reading.error().message();
-    return reading ? std::move(*reading) : ca::CaTapReading{};
+    return reading ? std::move(*reading) : puts::TapReading{};
   }
 
   Listener listener_;
-  std::unique_ptr<ca::CaTap> tap_;
+  std::shared_ptr<puts::Totals> totals_;
+  std::unique_ptr<puts::Tap> tap_;
   int reaps_ = 0;
 };
 

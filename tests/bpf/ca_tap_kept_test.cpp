@@ -11,20 +11,20 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using ca::CaTap;
+using puts::Tap;
 
 constexpr std::uint32_t kAgain = 11;  // the IOC's number in the next run
 
 class CaTapKeptTest : public CaTapTest {
  protected:
   // The exporter ends and starts again. It has found no server yet.
-  void restart(CaTap::Clock::duration ago = {}) {
-    auto kept = value_of(ca::open_circuits(*tap_, CaTap::Clock::now() - ago));
+  void restart(Tap::Clock::duration ago = {}) {
+    auto kept = value_of(puts::open_circuits(*tap_, Tap::Clock::now() - ago));
     start_blind({});
     tap_->know(std::move(kept));
   }
   std::uint64_t puts_of_anna(const std::string& pv, const std::string& client = "127.0.0.1") {
-    const ca::CaPutLabels wanted{kAgain, pv, client, "anna", "h1"};
+    const puts::PutLabels wanted{kAgain, pv, client, "anna", "h1"};
     std::uint64_t sum = 0;
     for (const auto& one : collect().puts)
       if (one.labels == wanted) sum += one.count;
@@ -84,7 +84,7 @@ TEST_F(CaTapKeptTest, ARunThatDoesNotFindTheServerKeepsThemForTheNext) {
 TEST_F(CaTapKeptTest, AfterFiveMinutesTheyAreTooOld) {
   Circuit circuit(listener_);
   circuit.open("anna", "h1", {"A"});
-  restart(ca::kKeptFor + std::chrono::seconds(1));
+  restart(puts::kKeptFor + std::chrono::seconds(1));
   watch(listener_, kAgain);
   circuit.to_server(proof(100) + repeat(write(100), 31));
   EXPECT_EQ(puts_of(kAgain, ""), 31u) << "channels may have been closed unseen";

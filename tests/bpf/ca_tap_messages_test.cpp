@@ -10,13 +10,13 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using ca::CaPutLabels;
-using ca::CaTap;
+using puts::PutLabels;
+using puts::Tap;
 
 constexpr std::uint32_t kPutFailed = 160;  // ECA_PUTFAIL
 constexpr std::uint32_t kNoWrite = 376;    // ECA_NOWTACCESS
 
-std::uint64_t answers(const ca::CaPutDuration& duration) {
+std::uint64_t answers(const puts::PutDuration& duration) {
   return std::accumulate(duration.buckets.begin(), duration.buckets.end(), std::uint64_t{0});
 }
 
@@ -39,9 +39,9 @@ class CaTapMessages : public CaTapTest {
       if (one.pv == pv) sum += answers(one);
     return sum;
   }
-  ca::CaServerCount server(std::uint32_t ioc = kIoc) {
+  puts::ServerCount server(std::uint32_t ioc = kIoc) {
     for (const auto& one : collect().servers)
-      if (one.number == ioc) return one;
+      if (one.server.ioc == ioc) return one;
     ADD_FAILURE() << "no server " << ioc;
     return {};
   }
@@ -77,13 +77,13 @@ TEST_F(CaTapMessages, PutCallbacksHaveDurations) {
 TEST_F(CaTapMessages, DurationIsFromRequestToAnswer) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
-  const auto before = CaTap::Clock::now();
+  const auto before = Tap::Clock::now();
   circuit.to_server(write_notify(100, 1));
-  const auto requested = CaTap::Clock::now();
-  while (CaTap::Clock::now() - requested < std::chrono::milliseconds(7)) {
+  const auto requested = Tap::Clock::now();
+  while (Tap::Clock::now() - requested < std::chrono::milliseconds(7)) {
   }
   circuit.to_client(written(1));
-  const auto most = std::chrono::nanoseconds(CaTap::Clock::now() - before).count();
+  const auto most = std::chrono::nanoseconds(Tap::Clock::now() - before).count();
   const auto& duration = only(collect().durations);
   EXPECT_EQ(duration.number, kIoc);
   EXPECT_EQ(duration.pv, "A");
@@ -103,7 +103,7 @@ TEST_F(CaTapMessages, FailedPutCallbacksAreCountedByReason) {
                     answers_to(43, 17, kNoWrite));
   const auto reading = collect();
   ASSERT_EQ(reading.failures.size(), 2u);
-  EXPECT_EQ(reading.failures[0].labels, (CaPutLabels{kIoc, "A", "127.0.0.1", "anna", "h1"}));
+  EXPECT_EQ(reading.failures[0].labels, (PutLabels{kIoc, "A", "127.0.0.1", "anna", "h1"}));
   EXPECT_EQ(reading.failures[0].reason, "no_write_access");
   EXPECT_EQ(reading.failures[0].count, 17u);
   EXPECT_EQ(reading.failures[1].reason, "put_failed");
@@ -291,7 +291,7 @@ TEST_F(CaTapMessages, UnansweredPutCallbacksGoWithTheirChannel) {
 }
 
 TEST_F(CaTapMessages, FullTablesOfOutcomesAreCounted) {
-  ca::CaTapSizes sizes;
+  puts::TapSizes sizes;
   sizes.max_pending = 4;
   sizes.max_outcomes = 1;
   sizes.max_failures = 1;
@@ -311,7 +311,7 @@ TEST_F(CaTapMessages, FullTablesOfOutcomesAreCounted) {
 
 TEST_F(CaTapMessages, LastPutHasATime) {
   const auto ns = [] {
-    return static_cast<std::uint64_t>(CaTap::Clock::now().time_since_epoch().count());
+    return static_cast<std::uint64_t>(Tap::Clock::now().time_since_epoch().count());
   };
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
@@ -341,7 +341,7 @@ TEST_F(CaTapMessages, ServerTotals) {
   circuit.to_client(answer);
   circuit.to_server(asked);
   circuit.to_client(answered);
-  const auto expected = [&](const ca::CaServerCount& count, std::uint64_t times) {
+  const auto expected = [&](const puts::ServerCount& count, std::uint64_t times) {
     EXPECT_EQ(count.gets, 25u * times);
     EXPECT_EQ(count.monitor_updates, 29u * times);
     EXPECT_EQ(count.echoes, 7u * times);
@@ -397,7 +397,7 @@ TEST_F(CaTapMessages, MonitorsAndClients) {
   three.to_server(subscribe(100, 1));
   auto clients = collect().clients;
   ASSERT_EQ(clients.size(), 2u);
-  EXPECT_EQ(clients[0].number, kIoc);
+  EXPECT_EQ(clients[0].server.ioc, kIoc);
   EXPECT_EQ(clients[0].client, "127.0.0.1");
   EXPECT_EQ(clients[0].user, "anna");
   EXPECT_EQ(clients[0].host, "h1");
@@ -454,7 +454,7 @@ TEST_F(CaTapMessages, UnknownSidsHaveTheirOwnSlots) {
 }
 
 TEST_F(CaTapMessages, OutcomesWaitForTheIocToBeFound) {
-  watch(listener_, ca::kCaIocToCome);
+  watch(listener_, puts::kIocToCome);
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(notifies(100, 1, 23) + subscribe(100, 1));

@@ -24,18 +24,18 @@ class CaTapNetworkTest : public CaTapTest {
   // From here on the test's thread is in that namespace, with a new tap.
   void enter(const NetNamespace& where, bool remote_servers = false) {
     inside_.emplace(where);
-    ca::CaTapOptions options;
+    puts::TapOptions options;
     options.sizes.max_channels = 4096;
     options.lock = lock();
     options.remote_servers = remote_servers;
     tap_.reset();
-    tap_ = value_of(ca::CaTap::start(std::move(options)));
+    tap_ = value_of(puts::Tap::start(std::move(options)));
   }
-  static ca::CaServer server_at(std::uint16_t port, std::uint32_t ioc = kIoc,
-                                const char* address = "0.0.0.0", bool remote = false) {
+  static puts::TapServer server_at(std::uint16_t port, std::uint32_t ioc = kIoc,
+                                   const char* address = "0.0.0.0", bool remote = false) {
     return {ca_address(address), port, ioc, remote};
   }
-  void set_servers(const std::vector<ca::CaServer>& servers) {
+  void set_servers(const std::vector<puts::TapServer>& servers) {
     must_succeed(tap_->set_servers(servers));
   }
   void reap() { must_succeed(tap_->reap()); }

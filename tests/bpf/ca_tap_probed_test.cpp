@@ -11,23 +11,25 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using ca::CaTap;
+using puts::Tap;
+
+constexpr puts::ServerKey kServer{kIoc, puts::Protocol::ca};
 
 class CaTapProbedTest : public CaTapTest {
  protected:
   void let_server_count() {
-    ASSERT_TRUE(tap_->let_nobody_count(kIoc));
-    tap_->let_server_count(kIoc, true);
-    tap_->set_probed_ports({{listener_.port(), kIoc}});
+    ASSERT_TRUE(tap_->let_nobody_count(kServer));
+    totals_->sources.begin_server(kServer, true);
+    tap_->set_probed_ports({{listener_.port(), kServer}});
   }
   void let_packets_count() {
-    auto ok = tap_->let_packets_count(kIoc);
+    auto ok = tap_->let_packets_count(kServer);
     ASSERT_TRUE(ok) << ok.error().message();
   }
-  ca::CaServerCount server() {
+  puts::ServerCount server() {
     const auto reading = collect();
     EXPECT_EQ(reading.servers.size(), 1u);
-    return reading.servers.empty() ? ca::CaServerCount{} : reading.servers.front();
+    return reading.servers.empty() ? puts::ServerCount{} : reading.servers.front();
   }
 };
 
@@ -76,12 +78,12 @@ TEST_F(CaTapProbedTest, EachPutIsCountedByNobodyElseThanItsSource) {
   EXPECT_EQ(puts(""), 5u) << "a channel that was opened meanwhile has no name";
   EXPECT_EQ(puts("D", PutOp::write_notify, "operator"), 13u);
   EXPECT_EQ(all_puts(), 59u);
-  EXPECT_EQ(tap_->who_counts().switches().at(kIoc), 2u);
+  EXPECT_EQ(totals_->sources.switches().at(kServer), 2u);
 }
 
 // Its former self may have opened channels at that port, too.
 TEST_F(CaTapProbedTest, WhileNobodyCountsPutsAreInNoSum) {
-  ASSERT_TRUE(tap_->let_nobody_count(kIoc));
+  ASSERT_TRUE(tap_->let_nobody_count(kServer));
   Circuit circuit(listener_);
   circuit.open("operator", "console-1", {"A"});
   circuit.to_server(repeat(write(100), 23) + write_notify(100, 5));
@@ -109,7 +111,7 @@ TEST_F(CaTapProbedTest, AnswersToPutsOfBeforeAreNotLost) {
 
 // One that comes after the probed one, or that listens at another address.
 TEST_F(CaTapProbedTest, AnotherServerAtTheSamePortIsCountedByItsPackets) {
-  tap_->set_probed_ports({{listener_.port(), kIoc}});
+  tap_->set_probed_ports({{listener_.port(), kServer}});
   ASSERT_TRUE(tap_->set_servers({}));
   Circuit circuit(listener_);
   circuit.open("operator", "console-1", {"A"});
@@ -120,7 +122,8 @@ TEST_F(CaTapProbedTest, AnotherServerAtTheSamePortIsCountedByItsPackets) {
 
 TEST_F(CaTapProbedTest, APortWithTwoServersIsFollowedOnceOneOfThemIsNotProbed) {
   let_server_count();
-  tap_->set_probed_ports({{listener_.port(), kIoc}, {listener_.port(), kIoc + 1}});
+  tap_->set_probed_ports(
+      {{listener_.port(), kServer}, {listener_.port(), {kIoc + 1, puts::Protocol::ca}}});
   let_packets_count();
   Circuit circuit(listener_);
   circuit.open("operator", "console-1", {"A"});
@@ -132,24 +135,23 @@ TEST_F(CaTapProbedTest, PacketsCountAtEachTryToProbeAServerThatCannotBe) {
   auto file = elf::CodeFile::open(UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
                                   "a file without functions", {});
   ASSERT_TRUE(file) << file.error().message();
-  auto probe = ca::ServerProbe::start({ca::ServerProtocol::ca, 1024, {}, {}},
-                                      std::make_shared<ca::CaTotals>(1024), tap_.get());
+  auto probe = puts::ServerProbe::start({puts::Protocol::ca, 1024, {}, {}}, totals_, tap_.get());
   ASSERT_TRUE(probe) << probe.error().message();
-  ca::ServerProbe::LiveIocs iocs;
+  puts::ServerProbe::LiveIocs iocs;
   iocs::LiveIoc& live = iocs[{}];
   live.number = kIoc;
   live.serial = 1;
   live.ioc.ca_writes = {.display_path = "a file without functions", .file = *file};
   Circuit circuit(listener_);
   circuit.open("operator", "console-1", {"A"});
-  auto now = CaTap::Clock::now();
+  auto now = Tap::Clock::now();
   for (std::uint64_t tries = 1; tries <= 5; ++tries) {
     probe->follow(iocs, false, now += std::chrono::minutes(1));
-    EXPECT_TRUE(tap_->who_counts().by_packets(kIoc));
+    EXPECT_TRUE(totals_->sources.by_packets(kServer));
     circuit.to_server(repeat(write(100), 23));
     EXPECT_EQ(puts("A"), 23 * tries);
   }
-  EXPECT_EQ(tap_->who_counts().packets(kIoc).until_ns, UINT64_MAX);
+  EXPECT_EQ(totals_->sources.packets(kServer).until_ns, UINT64_MAX);
 }
 
 // A map of this process; -1: it has none.
@@ -166,7 +168,7 @@ int map_named(const std::string& name) {
 
 class CaTapInsertTest : public CaTapTest {
  protected:
-  ca::CaTapLock lock() const override { return ca::CaTapLock::map_insert; }
+  puts::TapLock lock() const override { return puts::TapLock::map_insert; }
   iocx_ca_flow flow() {
     iocx_ca_flow_key key{};
     iocx_ca_flow flow{};

@@ -6,12 +6,12 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using ca::CaServer;
-using ca::CaTap;
+using puts::Tap;
+using puts::TapServer;
 
 class CaTapRemoteTest : public CaTapNetworkTest {
  protected:
-  std::vector<CaServer> learned(CaTap::Clock::time_point now = CaTap::Clock::now()) {
+  std::vector<TapServer> learned(Tap::Clock::time_point now = Tap::Clock::now()) {
     return value_of(tap_->servers().learned(now));
   }
 };
@@ -28,11 +28,11 @@ TEST_F(CaTapRemoteTest, ServersThatTheProgramsLearnAreHandedOver) {
       kernel::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->object().shared_maps().servers);
   ASSERT_TRUE(servers);
   for (const Listener* one : {&named, &forgotten})
-    ASSERT_TRUE(servers->update({{}, one->port(), 0}, ca::kCaIocToCome));
-  const auto now = CaTap::Clock::now();
+    ASSERT_TRUE(servers->update({{}, one->port(), 0}, puts::kIocToCome));
+  const auto now = Tap::Clock::now();
   const auto found = learned(now);
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].ioc, ca::kCaIocToCome);
+  EXPECT_EQ(found[0].ioc, puts::kIocToCome);
   EXPECT_FALSE(found[0].remote);
   // Its clients are counted before anybody has named it.
   Circuit early(named), lost(forgotten);
@@ -44,8 +44,8 @@ TEST_F(CaTapRemoteTest, ServersThatTheProgramsLearnAreHandedOver) {
   ASSERT_TRUE(tap_->set_servers({server_at(named.port(), 4)}, now));
   EXPECT_EQ(puts_of(4, "A"), 23u);
   EXPECT_EQ(learned(now).size(), 1u);
-  ASSERT_TRUE(tap_->set_servers({server_at(named.port(), 4)}, now + ca::WatchedServers::kKeep));
-  EXPECT_TRUE(learned(now + ca::WatchedServers::kKeep).empty());
+  ASSERT_TRUE(tap_->set_servers({server_at(named.port(), 4)}, now + puts::WatchedServers::kKeep));
+  EXPECT_TRUE(learned(now + puts::WatchedServers::kKeep).empty());
   reap_all();
   lost.to_server(write(100));
   early.to_server(write(100));
@@ -59,7 +59,7 @@ TEST_F(CaTapRemoteTest, CountsPutsToServersElsewhere) {
   network.give_addresses("eth0", "eth0");
   enter(network.client, true);
   const Listener listener("::", 0, network.server.fd());
-  const auto everywhere = server_at(listener.port(), ca::kCaRemote, "0.0.0.0", true);
+  const auto everywhere = server_at(listener.port(), puts::kRemoteServer, "0.0.0.0", true);
   set_servers({everywhere});
   Circuit circuit(listener, kServer, network.client.fd());
   put_some(circuit, 23);
@@ -67,11 +67,11 @@ TEST_F(CaTapRemoteTest, CountsPutsToServersElsewhere) {
   reap();
   const auto found = learned();
   ASSERT_EQ(found.size(), 1u);
-  CaServer one = found.front();
+  TapServer one = found.front();
   EXPECT_TRUE(one.remote);
-  EXPECT_EQ(one.ioc, ca::kCaRemote);
+  EXPECT_EQ(one.ioc, puts::kRemoteServer);
   EXPECT_EQ(one.port, listener.port());
-  EXPECT_EQ(ca::ca_address_text(one.address), kServer);
+  EXPECT_EQ(puts::ca_address_text(one.address), kServer);
   one.ioc = 4;
   set_servers({everywhere, one});
   EXPECT_TRUE(learned().empty());
@@ -79,7 +79,7 @@ TEST_F(CaTapRemoteTest, CountsPutsToServersElsewhere) {
   circuit.to_client(Bytes(long_message(1, 6, 50000, 1, 1, Bytes(400000, 1))));
   EXPECT_EQ(puts_of(4, "A"), 24u);
   // Their sockets are found as the clients' that they are.
-  const auto later = CaTap::Clock::now() + std::chrono::hours(1);
+  const auto later = Tap::Clock::now() + std::chrono::hours(1);
   for (int look = 0; look < 5; ++look) ASSERT_TRUE(tap_->reap(later + std::chrono::minutes(look)));
   EXPECT_EQ(entries("ca_circuits"), 1u);
   circuit.to_server(write(100));

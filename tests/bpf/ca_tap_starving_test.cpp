@@ -12,7 +12,7 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using ca::CaTap;
+using puts::Tap;
 
 constexpr auto kForth = RawCircuit::to_server;
 constexpr auto kBack = RawCircuit::to_client;
@@ -35,7 +35,7 @@ class CaTapStarvingTest : public CaTapTest {
     local_.reset();
     namespace_.reset();
   }
-  void start_with(const ca::CaTapSizes& sizes) {
+  void start_with(const puts::TapSizes& sizes) {
     start(sizes);
     if (tap_) watch(*local_);
   }
@@ -163,7 +163,7 @@ TEST_F(CaTapStarvingTest, SidsThatNobodyCreated) {
 }
 
 TEST_F(CaTapStarvingTest, ConnectionsThatAreHalfOpen) {
-  ca::CaTapSizes sizes;
+  puts::TapSizes sizes;
   sizes.max_circuits = 1024;
   start_with(sizes);
   for (std::uint32_t i = 0; i < 5000; ++i) raw(20000 + i, kOtherClient + i % 250).begin();
@@ -190,7 +190,7 @@ TEST_F(CaTapStarvingTest, DataForAConnectionThatIsHalfOpen) {
 }
 
 TEST_F(CaTapStarvingTest, ConnectionsOfOneAddress) {
-  ca::CaTapSizes sizes;
+  puts::TapSizes sizes;
   sizes.max_circuits = 1024;
   start_with(sizes);
   for (std::uint16_t i = 0; i < 1500; ++i) {
@@ -210,7 +210,7 @@ TEST_F(CaTapStarvingTest, ConnectionsOfOneAddress) {
 }
 
 TEST_F(CaTapStarvingTest, PutsThatWaitForTheirAnswers) {
-  ca::CaTapSizes sizes;
+  puts::TapSizes sizes;
   sizes.max_pending = sizes.max_outcomes = sizes.max_failures = 1024;
   start_with(sizes);
   Circuit greedy(*local_);
@@ -233,7 +233,7 @@ TEST_F(CaTapStarvingTest, PutsThatWaitForTheirAnswers) {
 }
 
 TEST_F(CaTapStarvingTest, BytesBeforeTheirTurn) {
-  ca::CaTapSizes sizes;
+  puts::TapSizes sizes;
   sizes.max_pages = 16;
   start_with(sizes);
   const auto open = [&](RawCircuit& circuit, const std::string& pv) {
@@ -257,7 +257,7 @@ TEST_F(CaTapStarvingTest, BytesBeforeTheirTurn) {
 
 // Whoever is on this host can send beacons for servers that are not there.
 TEST_F(CaTapStarvingTest, ServersThatWereLearned) {
-  ca::CaTapSizes sizes;
+  puts::TapSizes sizes;
   sizes.max_servers = 16;
   start_blind(sizes);
   auto servers =
@@ -278,7 +278,7 @@ TEST_F(CaTapStarvingTest, ServersThatWereLearned) {
 
 // While a connection waits for acknowledgements, all of them are looked at.
 TEST_F(CaTapStarvingTest, NobodyWaitsForAcknowledgementsOfAGoneConnection) {
-  ca::CaTapSizes sizes;
+  puts::TapSizes sizes;
   sizes.max_pages = 1;
   start_with(sizes);
   RawCircuit stored = raw(40001), behind = raw(40002);

@@ -50,7 +50,7 @@ class CaTapStreamTest : public CaTapTest {
     EXPECT_THAT(drops, ::testing::Each(0u));
     return filled;
   }
-  std::uint64_t pages(ca::CaTap::Clock::time_point now = ca::CaTap::Clock::now()) {
+  std::uint64_t pages(puts::Tap::Clock::time_point now = puts::Tap::Clock::now()) {
     auto reaped = tap_->reap(now);
     EXPECT_TRUE(reaped) << reaped.error().message();
     return entries("ca_pages");

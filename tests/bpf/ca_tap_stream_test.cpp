@@ -9,7 +9,7 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using ca::CaTap;
+using puts::Tap;
 
 TEST_F(CaTapStreamTest, TwoSegmentsChangePlaces) {
   RawCircuit circuit(port());
@@ -119,7 +119,7 @@ TEST_F(CaTapStreamTest, FirstMessagesOutOfOrder) {
   circuit.segment(kForth, request.size(), repeat(write(100), 23));
   const auto reading = collect();
   EXPECT_EQ(only(reading.puts).labels,
-            (ca::CaPutLabels{kIoc, "A", "10.99.0.1", "anna", "console-1"}));
+            (puts::PutLabels{kIoc, "A", "10.99.0.1", "anna", "console-1"}));
   EXPECT_EQ(only(reading.puts).count, 23u);
   EXPECT_GT(holes_filled(), 0u);
 }
@@ -164,7 +164,7 @@ TEST_F(CaTapStreamTest, BytesOutOfTheWindowsReach) {
 }
 
 TEST_F(CaTapStreamTest, NoRoomForWindows) {
-  ca::CaTapSizes sizes;
+  puts::TapSizes sizes;
   sizes.max_pages = 4;  // of which a client gets half
   start(sizes);
   RawCircuit one(port(), 40001), two(port(), 40002), three(port(), 40003);
@@ -238,13 +238,13 @@ TEST_F(CaTapStreamTest, PagesOfConnectionsThatAreGoneAreGivenBack) {
   open(circuit);
   const Bytes bytes = stream(repeat(write(100), 1000));
   circuit.part(kForth, bytes, forth_ + 2400, bytes.size());
-  const auto later = CaTap::Clock::now() + std::chrono::hours(1);
+  const auto later = Tap::Clock::now() + std::chrono::hours(1);
   EXPECT_GT(pages(later), 0u);
   // The namespace has no such socket: two looks, and then the time in which no program runs on.
-  EXPECT_GT(pages(later + ca::Circuits::kSocketLook), 0u);
-  EXPECT_EQ(pages(later + ca::Circuits::kSocketLook + ca::Channels::kGrace), 0u);
+  EXPECT_GT(pages(later + puts::Circuits::kSocketLook), 0u);
+  EXPECT_EQ(pages(later + puts::Circuits::kSocketLook + puts::Channels::kGrace), 0u);
   // They can be used again: all that one address gets.
-  ca::CaTapSizes sizes;
+  puts::TapSizes sizes;
   for (std::uint16_t i = 0; i < sizes.max_pages / 2; ++i) {
     RawCircuit other(port(), static_cast<std::uint16_t>(41000 + i));
     open(other);
@@ -350,7 +350,7 @@ TEST_F(CaTapRandomTest, LossReorderDuplicatesAndOverlaps) {
 }
 
 class CaTapRandomInsertTest : public CaTapRandomTest {
-  ca::CaTapLock lock() const override { return ca::CaTapLock::map_insert; }
+  puts::TapLock lock() const override { return puts::TapLock::map_insert; }
 };
 
 TEST_F(CaTapRandomInsertTest, LossReorderDuplicatesAndOverlaps) {

@@ -5,7 +5,7 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using ca::CaTap;
+using puts::Tap;
 
 TEST_F(CaTapTest, CountsManyMessagesOfOneSegment) {
   Circuit circuit(listener_);
@@ -14,7 +14,7 @@ TEST_F(CaTapTest, CountsManyMessagesOfOneSegment) {
   const auto reading = collect();
   ASSERT_EQ(reading.puts.size(), 3u);
   const auto& first = reading.puts[0];
-  EXPECT_EQ(first.labels, (ca::CaPutLabels{kIoc, "PS:1:SP", "127.0.0.1", "operator", "console-1"}));
+  EXPECT_EQ(first.labels, (puts::PutLabels{kIoc, "PS:1:SP", "127.0.0.1", "operator", "console-1"}));
   EXPECT_EQ(first.op, PutOp::write);
   EXPECT_EQ(first.count, 23u);
   EXPECT_EQ(puts("PS:2:SP.VAL", PutOp::write_notify), 29u);
@@ -263,7 +263,7 @@ TEST_F(CaTapTest, QuickConnectsLeaveTheTablesEmpty) {
 TEST_F(CaTapTest, CircuitsWithASocketStay) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
-  const auto later = CaTap::Clock::now() + std::chrono::hours(1);
+  const auto later = Tap::Clock::now() + std::chrono::hours(1);
   for (int look = 0; look < 5; ++look) ASSERT_TRUE(tap_->reap(later + std::chrono::minutes(look)));
   circuit.to_server(repeat(write(100), 23));
   EXPECT_EQ(puts("A"), 23u);
@@ -279,18 +279,18 @@ TEST_F(CaTapTest, CircuitsWithoutASocketGo) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(repeat(write(100), 23));
-  const auto later = CaTap::Clock::now() + std::chrono::hours(1);
+  const auto later = Tap::Clock::now() + std::chrono::hours(1);
   ASSERT_TRUE(tap_->reap(later));
   EXPECT_EQ(entries("ca_circuits"), 1u);  // one look is not enough
-  ASSERT_TRUE(tap_->reap(later + ca::Circuits::kSocketLook));
+  ASSERT_TRUE(tap_->reap(later + puts::Circuits::kSocketLook));
   EXPECT_EQ(entries("ca_circuits"), 0u);
-  ASSERT_TRUE(tap_->reap(later + ca::Circuits::kSocketLook + ca::Channels::kGrace));
+  ASSERT_TRUE(tap_->reap(later + puts::Circuits::kSocketLook + puts::Channels::kGrace));
   EXPECT_EQ(entries("ca_channels"), 0u);
   EXPECT_EQ(puts("A"), 23u);
 }
 
 TEST_F(CaTapTest, FullTablesAreCounted) {
-  ca::CaTapSizes sizes;
+  puts::TapSizes sizes;
   sizes.max_channels = 8;  // of which a circuit gets half
   start(sizes);
   Circuit circuit(listener_);
@@ -310,7 +310,7 @@ TEST_F(CaTapTest, FullTablesAreCounted) {
 
 // An IOC's first clients are there before it is found.
 TEST_F(CaTapTest, ChannelsWaitForTheIocToBeFound) {
-  watch(listener_, ca::kCaIocToCome);
+  watch(listener_, puts::kIocToCome);
   Circuit open(listener_);
   open.open("operator", "console-1", {"PS:1:SP"});
   open.to_server(repeat(write(100), 23));
@@ -320,8 +320,8 @@ TEST_F(CaTapTest, ChannelsWaitForTheIocToBeFound) {
     ended.to_server(repeat(write(100), 17));
   }
   EXPECT_EQ(all_puts(), 0u);
-  const auto now = CaTap::Clock::now();
-  for (const auto later : {now, now + ca::Channels::kPatience - std::chrono::seconds(1)})
+  const auto now = Tap::Clock::now();
+  for (const auto later : {now, now + puts::Channels::kPatience - std::chrono::seconds(1)})
     ASSERT_TRUE(tap_->reap(later));
   watch(listener_);
   open.to_server(repeat(write(100), 2));
@@ -333,7 +333,7 @@ TEST_F(CaTapTest, ChannelsWaitForTheIocToBeFound) {
 
 TEST_F(CaTapTest, ServersThatTurnOutToBeNoIocAreNotCounted) {
   start_blind({});
-  watch(listener_, ca::kCaIocToCome);
+  watch(listener_, puts::kIocToCome);
   {
     Circuit circuit(listener_);
     circuit.open("operator", "console-1", {"PS:1:SP"});
@@ -349,8 +349,8 @@ TEST_F(CaTapTest, ForgottenIocHasNoTotals) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(repeat(write(100), 23));
-  const auto now = CaTap::Clock::now();
-  for (const auto when : {now, now + ca::WatchedServers::kKeep})
+  const auto now = Tap::Clock::now();
+  for (const auto when : {now, now + puts::WatchedServers::kKeep})
     ASSERT_TRUE(tap_->set_servers({}, when));
   ASSERT_TRUE(tap_->forget(kIoc));
   EXPECT_EQ(all_puts(), 0u);
@@ -362,7 +362,7 @@ TEST_F(CaTapTest, ForgottenIocHasNoTotals) {
 }
 
 TEST_F(CaTapTest, PutsToAnIocThatIsNotFoundAgainAreLost) {
-  ASSERT_TRUE(tap_->set_servers({}, CaTap::Clock::now()));
+  ASSERT_TRUE(tap_->set_servers({}, Tap::Clock::now()));
   {
     Circuit circuit(listener_);
     circuit.open("operator", "console-1", {"PS:1:SP"});
@@ -404,7 +404,7 @@ TEST_F(CaTapTest, CircuitsFollowTheirPortToAnotherIoc) {
 
 // Clients are back before the IOC that was started again is found.
 TEST_F(CaTapTest, PortOfAnIocThatLeftIsWatchedForAWhile) {
-  const auto now = CaTap::Clock::now();
+  const auto now = Tap::Clock::now();
   ASSERT_TRUE(tap_->set_servers({}, now));
   Circuit quick(listener_), stays(listener_);
   quick.open("u", "h", {"QUICK"});
@@ -422,13 +422,13 @@ TEST_F(CaTapTest, PortOfAnIocThatLeftIsWatchedForAWhile) {
 }
 
 TEST_F(CaTapTest, PortThatNobodyTakesIsLeftAlone) {
-  const auto now = CaTap::Clock::now();
+  const auto now = Tap::Clock::now();
   ASSERT_TRUE(tap_->set_servers({}, now));
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(write(100));
   EXPECT_EQ(entries("ca_servers"), 1u);
-  ASSERT_TRUE(tap_->set_servers({}, now + ca::WatchedServers::kKeep));
+  ASSERT_TRUE(tap_->set_servers({}, now + puts::WatchedServers::kKeep));
   reap_all();
   EXPECT_EQ(entries("ca_servers"), 0u);
   EXPECT_EQ(entries("ca_channels"), 0u);

@@ -21,7 +21,7 @@ class CaUdpCapsTest : public CaUdpTest, public ::testing::WithParamInterface<std
     if (IsSkipped() || HasFatalFailure()) return;
     // All of its addresses are here.
     here_->command("ip addr add 10.1.0.1/16 dev lo && ip addr add 10.2.0.1/16 dev lo");
-    ca::CaUdpOptions options;
+    puts::CaUdpOptions options;
     options.sizes = {.max_clients = kRoom, .max_beacons = kRoom};
     start(options, kRoom);
   }
@@ -55,7 +55,7 @@ TEST_P(CaUdpCapsTest, NamesThatNobodyHas) {
   EXPECT_LT(kept, kRoom * 3 / 4);
   EXPECT_EQ(kept + drop(IOCX_CA_UDP_DROP_SEARCHES_FULL), kOthers + 3 * kRoom);
 
-  look(ca::CaUdp::kSearchOver + std::chrono::minutes(1));
+  look(puts::CaUdp::kSearchOver + std::chrono::minutes(1));
   EXPECT_EQ(entries("ca_searches"), 0u);
   ask(early, "E");
   flood();
@@ -86,7 +86,7 @@ TEST_P(CaUdpCapsTest, Beacons) {
   EXPECT_LT(taken, kRoom * 3 / 4);
   EXPECT_EQ(drop(IOCX_CA_UDP_DROP_BEACONS_FULL), 2 * kRoom + 2 * kOthers - taken);
 
-  look(ca::CaUdp::kSilentWhenCrowded + std::chrono::minutes(1));
+  look(puts::CaUdp::kSilentWhenCrowded + std::chrono::minutes(1));
   EXPECT_EQ(entries("ca_beacons"), 0u);
   from_others(0, 1);
   flood();

@@ -152,7 +152,7 @@ TEST_F(CaUdpDevicesTest, OnlyServersOfThisHostAreLearned) {
 }
 
 TEST_F(CaUdpDevicesTest, ServersElsewhereAreLearnedWhenAskedFor) {
-  ca::CaUdpOptions options;
+  puts::CaUdpOptions options;
   options.remote = true;
   start(options);
   const UdpSocket server_b = in(*b_, kCaPort), client = in(*here_);

@@ -32,26 +32,26 @@ class CaUdpTest : public ::testing::Test {
     here_.emplace(NetNamespace::enter());
     start({});
   }
-  void start(ca::CaUdpOptions options, std::uint32_t max_searches = 16384) {
+  void start(puts::CaUdpOptions options, std::uint32_t max_searches = 16384) {
     udp_.reset();
-    ca::CaTapOptions tap_options;
+    puts::TapOptions tap_options;
     tap_options.sizes.max_channels = 1024;
     tap_options.sizes.max_searches = max_searches;
     tap_options.searches = options.searches = searches_;
-    tap_ = value_of(ca::CaTap::start(std::move(tap_options)));
-    udp_.emplace(value_of(ca::CaUdp::start(tap_->object().shared_maps(), options)));
+    tap_ = value_of(puts::Tap::start(std::move(tap_options)));
+    udp_.emplace(value_of(puts::CaUdp::start(tap_->object().shared_maps(), options)));
     tap_->servers().set_udp_ports({kCaPort, kBeaconPort});
     watch({});
   }
   // Names the servers, and takes note of this namespace's addresses and devices.
-  void watch(const std::vector<ca::CaServer>& servers) {
+  void watch(const std::vector<puts::TapServer>& servers) {
     must_succeed(tap_->set_servers(servers));
     look();
   }
   void look(std::chrono::seconds later = {}) {
-    must_succeed(udp_->look(ca::CaUdp::Clock::now() + later));
+    must_succeed(udp_->look(puts::CaUdp::Clock::now() + later));
   }
-  ca::CaUdpReading collect() { return value_of(udp_->collect()); }
+  puts::CaUdpReading collect() { return value_of(udp_->collect()); }
   using Counts = std::map<std::string, std::uint64_t>;
   Counts searches() {
     Counts counts;
@@ -97,8 +97,8 @@ class CaUdpTest : public ::testing::Test {
 
   bool searches_ = true;
   std::optional<NetNamespace> here_;
-  std::unique_ptr<ca::CaTap> tap_;
-  std::optional<ca::CaUdp> udp_;
+  std::unique_ptr<puts::Tap> tap_;
+  std::optional<puts::CaUdp> udp_;
 };
 
 }  // namespace ioc_exporter::testing

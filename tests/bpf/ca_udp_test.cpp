@@ -55,12 +55,12 @@ TEST_F(CaUdpTest, ListsTheNamesThatNobodyHas) {
 TEST_F(CaUdpTest, AChannelEndsASearch) {
   const UdpSocket client, server("0.0.0.0", kCaPort);
   const Listener listener;
-  ca::CaServer one;
+  puts::TapServer one;
   one.port = listener.port();
   one.ioc = kWatchedIoc;
   for (const bool probed : {false, true}) {
     watch({one});
-    tap_->set_probed_ports(probed ? ca::ProbedPorts{{one.port, one.ioc}} : ca::ProbedPorts{});
+    tap_->set_probed_ports(probed ? puts::ProbedPorts{{one.port, one.ioc}} : puts::ProbedPorts{});
     for (int i = 0; i < 7; ++i)
       client.send(search(1, "FOUND") + search(2, "NOT:FOUND") + search(3, "FOUND:NOT"), kHost,
                   kCaPort);
@@ -107,13 +107,13 @@ TEST_F(CaUdpTest, AnAnswerMakesItsServerWatched) {
   Circuit circuit(listener);
   circuit.open("operator", "console-1", {"PS:1"});
   circuit.to_server(repeat(write(100), 23));
-  ca::CaServer server;
+  puts::TapServer server;
   server.port = listener.port();
   server.ioc = kWatchedIoc;
   watch({server});
   auto reading = value_of(tap_->collect());
   EXPECT_EQ(only(reading.puts).labels,
-            (ca::CaPutLabels{kWatchedIoc, "PS:1", kHost, "operator", "console-1"}));
+            (puts::PutLabels{kWatchedIoc, "PS:1", kHost, "operator", "console-1"}));
   EXPECT_EQ(only(reading.puts).count, 23u);
   for (const auto& [reason, count] : reading.drops) EXPECT_EQ(count, 0u) << reason.second;
 }
@@ -140,16 +140,16 @@ TEST_F(CaUdpTest, ABeaconMakesItsServerWatched) {
 // A gateway is started again at its port, while that is watched for its next IOC.
 TEST_F(CaUdpTest, AServerThatComesBackIsLearnedAgain) {
   const UdpSocket server;
-  const auto now = ca::CaUdp::Clock::now();
-  const std::vector<ca::CaServer> expected{{{}, 40001, ca::kCaIocToCome, false}},
+  const auto now = puts::CaUdp::Clock::now();
+  const std::vector<puts::TapServer> expected{{{}, 40001, puts::kIocToCome, false}},
       named{{{}, 40001, kWatchedIoc, false}};
   const auto learned = [this](auto when) {
     std::vector<std::uint16_t> ports;
-    for (const ca::CaServer& one : value_of(tap_->servers().learned(when)))
+    for (const puts::TapServer& one : value_of(tap_->servers().learned(when)))
       ports.push_back(one.port);
     return ports;
   };
-  for (const auto& at_rest : {std::vector<ca::CaServer>{}, expected})
+  for (const auto& at_rest : {std::vector<puts::TapServer>{}, expected})
     for (const auto since : {std::chrono::seconds(0), std::chrono::seconds(1000)}) {
       watch(named);
       server.send(beacon(0, 40001), kHost, kBeaconPort);
@@ -163,11 +163,11 @@ TEST_F(CaUdpTest, AServerThatComesBackIsLearnedAgain) {
       EXPECT_TRUE(learned(now + since).empty());
     }
   // At one address of several.
-  const ca::CaServer here{{{127, 0, 0, 1}}, 40002, ca::kCaIocToCome, false};
+  const puts::TapServer here{{{127, 0, 0, 1}}, 40002, puts::kIocToCome, false};
   must_succeed(tap_->set_servers({here}, now));
   server.send(beacon(0, 40002, 0x7F000001), kHost, kBeaconPort);
   EXPECT_EQ(learned(now), std::vector<std::uint16_t>{40002});
-  must_succeed(tap_->set_servers({here}, now + ca::WatchedServers::kKeep));
+  must_succeed(tap_->set_servers({here}, now + puts::WatchedServers::kKeep));
   EXPECT_TRUE(learned(now).empty()) << "nobody took it";
 }
 

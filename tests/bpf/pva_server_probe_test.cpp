@@ -11,13 +11,21 @@
 #include "pva_server.h"
 #include "support/value_of.h"
 
-namespace ioc_exporter::pva {
+namespace ioc_exporter::puts {
 namespace {
 
 using namespace ioc_exporter::test;
 using std::chrono::seconds;
-using Labels = ca::CaPutLabels;
-using Counts = std::map<Labels, ca::CaPuts>;
+// By PV Access.
+struct Labels : PutLabels {
+  Labels(PutLabels labels) : PutLabels(std::move(labels)) {}
+  Labels(std::uint32_t server, std::string name, std::string address, std::string account,
+         std::string source)
+      : PutLabels{
+            server, std::move(name), std::move(address), std::move(account), std::move(source),
+            false,  Protocol::pva} {}
+};
+using Counts = std::map<Labels, PutsByOp>;
 
 class PvaServerProbeTest : public ::testing::Test {
  protected:
@@ -25,8 +33,7 @@ class PvaServerProbeTest : public ::testing::Test {
 
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    auto started =
-        ca::ServerProbe::start({ca::ServerProtocol::pva, kSlots, {}, {}}, totals_, nullptr);
+    auto started = ServerProbe::start({Protocol::pva, kSlots, {}, {}}, totals_, nullptr);
     ASSERT_TRUE(started) << started.error().message();
     probe_.emplace(std::move(*started));
     ioc_.id.pid = ::getpid();
@@ -57,14 +64,14 @@ class PvaServerProbeTest : public ::testing::Test {
   Counts puts() {
     EXPECT_TRUE(probe_->collect(now_));
     Counts counts;
-    for (const ca::CaPutCount& one : totals_->puts.counts())
+    for (const PutCount& one : totals_->puts.counts())
       counts[one.labels][one.op == PutOp::write ? 0 : 1] += one.count;
     return counts;
   }
   // Those that access rules forbid, and others.
   Counts failed_puts() const {
     Counts counts;
-    for (const ca::CaPutFailure& one : totals_->outcomes.failures())
+    for (const PutFailure& one : totals_->outcomes(Protocol::pva).failures())
       counts[one.labels][one.reason == "no_write_access" ? 0 : 1] += one.count;
     return counts;
   }
@@ -116,11 +123,11 @@ class PvaServerProbeTest : public ::testing::Test {
     failures[fresh] = {0, 3};
   }
 
-  ca::ServerProbe::Clock::time_point now_ = ca::ServerProbe::Clock::now();
-  std::shared_ptr<ca::CaTotals> totals_ = std::make_shared<ca::CaTotals>(ca::kCaPutSeries);
-  std::optional<ca::ServerProbe> probe_;
+  ServerProbe::Clock::time_point now_ = ServerProbe::Clock::now();
+  std::shared_ptr<Totals> totals_ = std::make_shared<Totals>(kPutSeries);
+  std::optional<ServerProbe> probe_;
   iocs::Ioc ioc_;
-  ca::ServerProbe::LiveIocs live_;
+  ServerProbe::LiveIocs live_;
 };
 
 TEST_F(PvaServerProbeTest, EachPutUnderItsNamesInBothLayouts) {
@@ -271,13 +278,13 @@ TEST_F(PvaServerProbeTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) 
   EXPECT_EQ(sum(now, ""), dropped(IOCX_SERVER_DROP_FULL));
   for (int user = 0; user < 50; ++user)
     EXPECT_EQ((now[{7, "P:set", "192.0.2.7", "user" + std::to_string(user), "192.0.2.7"}]),
-              (ca::CaPuts{7, 0}));
+              (PutsByOp{7, 0}));
 
   // An idle probe is given up, and its counts stay.
-  now_ += ca::ServerProbe::kIdle + seconds(1);
+  now_ += ServerProbe::kIdle + seconds(1);
   ASSERT_TRUE(probe_->reap(now_));
   put_as_another(1);
-  now_ += ca::ServerProbe::kGrace + seconds(1);
+  now_ += ServerProbe::kGrace + seconds(1);
   ASSERT_TRUE(probe_->reap(now_));
   EXPECT_EQ(probe_->object().held(), 50u);
   put_as_another(1);
@@ -314,7 +321,7 @@ TEST_F(PvaServerProbeTest, NoPutIsLostOrCountsTwiceWhereAMainThreadEnds) {
     live_.at(ioc_.id).ioc.main_thread_ended = ended;
     follow();
     EXPECT_EQ(probe_->attachments(), attachments);
-    EXPECT_EQ(probe_->heard(), std::set<std::uint32_t>{7});
+    EXPECT_EQ(totals_->sources.source({7, Protocol::pva}), PutSources::Source::server);
     put_to_all<std::string>("P:");
   }
   expect(expected, failures, "P:");
@@ -333,7 +340,7 @@ TEST_F(PvaServerProbeTest, AnIocThatIsGoneLeavesItsCountsAndItsPlaces) {
   Counts expected, failures;
   expect(expected, failures, "P:");
   EXPECT_EQ(puts(), expected);
-  now_ += ca::ServerProbe::kGrace + seconds(1);
+  now_ += ServerProbe::kGrace + seconds(1);
   ASSERT_TRUE(probe_->reap(now_));
   EXPECT_EQ(probe_->object().held(), 0u);
   EXPECT_EQ(puts(), expected);
@@ -347,4 +354,4 @@ TEST_F(PvaServerProbeTest, AnIocThatIsGoneLeavesItsCountsAndItsPlaces) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::pva
+}  // namespace ioc_exporter::puts

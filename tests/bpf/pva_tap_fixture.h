@@ -31,7 +31,7 @@ inline void PrintTo(const PvaCounts& counts, std::ostream* out) {
 using PvaCountsByName = std::map<std::pair<std::string, std::string>, PvaCounts>;  // PV, user
 
 // Of a model; adds to `counts`.
-inline void add_counts(const pva::PvaCircuit& model, PvaCountsByName& counts) {
+inline void add_counts(const puts::PvaCircuit& model, PvaCountsByName& counts) {
   for (const auto& [key, puts] : model.puts()) {
     const auto& [pv, user, op] = key;
     PvaCounts& to = counts[{pv, user}];
@@ -46,17 +46,17 @@ class OfPva : public Fixture {
  protected:
   void SetUp() override {
     Fixture::SetUp();
-    if (this->tap_) this->watch(this->listener_, kPvaIoc);
+    if (this->tap_) this->watch(this->listener_, kIoc, puts::Protocol::pva);
   }
-  void start_pva(const ca::CaTapSizes& sizes) {
+  void start_pva(const puts::TapSizes& sizes) {
     this->start_blind(sizes);
-    if (this->tap_) this->watch(this->listener_, kPvaIoc);
+    if (this->tap_) this->watch(this->listener_, kIoc, puts::Protocol::pva);
   }
 
   // What the kernel has counted, as its maps say. Clients without a user by `ca` have the user "".
   PvaCountsByName counted() {
     PvaCountsByName counts;
-    const ca::CaTapObject& object = this->tap_->object();
+    const puts::TapObject& object = this->tap_->object();
     std::map<std::uint64_t, PvaCounts*> by_channel;
     for (std::uint32_t slot = 0; slot < object.max_channels(); ++slot) {
       const iocx_ca_channel& channel = object.channels()[slot];
@@ -67,9 +67,9 @@ class OfPva : public Fixture {
         continue;
       }
       EXPECT_EQ((*info)->ioc, kPvaIoc);
-      std::string user = ca::kernel_text((*info)->identity.user);
+      std::string user = puts::kernel_text((*info)->identity.user);
       if (user.ends_with('/')) user.clear();
-      PvaCounts& to = counts[{ca::kernel_text((*info)->name), user}];
+      PvaCounts& to = counts[{puts::kernel_text((*info)->name), user}];
       to.puts += channel.puts[0];
       to.rpcs += channel.puts[1];
       by_channel[channel.channel] = &to;
@@ -140,18 +140,18 @@ class PvaWire {
   void to_client(const Bytes& bytes) { to_client_in_pieces(bytes, bytes.size()); }
   void to_server_in_pieces(const Bytes& bytes, std::size_t piece) {
     circuit_.to_server_in_pieces(bytes, piece);
-    model_.feed(pva::PvaDirection::to_server, bytes);
+    model_.feed(puts::PvaDirection::to_server, bytes);
   }
   void to_client_in_pieces(const Bytes& bytes, std::size_t piece) {
     circuit_.to_client_in_pieces(bytes, piece);
-    model_.feed(pva::PvaDirection::to_client, bytes);
+    model_.feed(puts::PvaDirection::to_client, bytes);
   }
   Circuit& circuit() { return circuit_; }
-  const pva::PvaCircuit& model() const { return model_; }
+  const puts::PvaCircuit& model() const { return model_; }
 
  private:
   Circuit circuit_;
-  pva::PvaCircuit model_ = pva::PvaCircuit::from_start();
+  puts::PvaCircuit model_ = puts::PvaCircuit::from_start();
 };
 
 // On loopback.

@@ -19,8 +19,8 @@ class PvaTapHostileTest : public PvaTapTest {
     const iocx_ca_flow one = flow();
     circuit.abort();
     reap_all();
-    return ioc_exporter::ca::kernel_text(one.identity.user) + "@" +
-           ioc_exporter::ca::kernel_text(one.identity.host);
+    return ioc_exporter::puts::kernel_text(one.identity.user) + "@" +
+           ioc_exporter::puts::kernel_text(one.identity.host);
   }
   Bytes ca(const std::string& user, const std::string& host) const {
     return b_.identify("ca", b_.user_and_host(user, host));
@@ -291,7 +291,7 @@ TEST_F(PvaTapHostileTest, ValuesAreNoMessages) {
 }
 
 TEST_F(PvaTapHostileTest, OneClientCannotTakeAllRoom) {
-  ca::CaTapSizes sizes;
+  puts::TapSizes sizes;
   sizes.max_channels = 64;
   sizes.max_pending = 64;
   start_pva(sizes);

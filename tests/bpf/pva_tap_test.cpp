@@ -215,7 +215,7 @@ TEST_F(PvaTapTest, CircuitsThatAreOpenAlready) {
   PvaWire wire(listener_);
   open(wire, b_);
   init(wire, b_, 11, 101);
-  watch(listener_, kPvaIoc);
+  watch(listener_, kIoc, puts::Protocol::pva);
   wire.circuit().to_server(b_.put(11, 101));
   wire.circuit().to_client(b_.answer(kPut, 101, 0));
   wire.circuit().to_server(b_.put(11, 101) + b_.put(12, 102));
@@ -232,9 +232,10 @@ TEST_F(PvaTapTest, CircuitsThatAreOpenAlready) {
 
 TEST_F(PvaTapTest, EachServerHasItsProtocol) {
   Listener ca_listener;
-  std::vector<ca::CaServer> servers(2);
+  std::vector<puts::TapServer> servers(2);
   servers[0].port = listener_.port();
-  servers[0].ioc = kPvaIoc;
+  servers[0].ioc = kIoc;
+  servers[0].protocol = puts::Protocol::pva;
   servers[1].port = ca_listener.port();
   servers[1].ioc = kIoc + 1;
   auto ok = tap_->set_servers(servers);

@@ -15,8 +15,8 @@
 
 namespace {
 
-using ioc_exporter::ca::CaUdpMessage;
-using ioc_exporter::ca::CaUdpPorts;
+using ioc_exporter::puts::CaUdpMessage;
+using ioc_exporter::puts::CaUdpPorts;
 using Bytes = std::span<const std::uint8_t>;
 
 constexpr std::uint32_t kVersion = 0, kSearch = 6, kBeacon = 13, kNotFound = 14;

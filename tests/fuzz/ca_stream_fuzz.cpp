@@ -15,9 +15,9 @@
 
 namespace {
 
-using ioc_exporter::ca::CaDirection;
-using ioc_exporter::ca::CaEvent;
-using ioc_exporter::ca::CaStream;
+using ioc_exporter::puts::CaDirection;
+using ioc_exporter::puts::CaEvent;
+using ioc_exporter::puts::CaStream;
 using Stream = std::span<const std::uint8_t>;
 
 struct Put {

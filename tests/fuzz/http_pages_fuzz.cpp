@@ -95,8 +95,8 @@ void check_plain(std::string_view text) {
 
 void check_who_wrote(const Snapshot& snapshot, const std::string& pv) {
   const std::vector<IocFacts> facts(snapshot.iocs.begin(), snapshot.iocs.end());
-  const ca::WhoWrote answer = ca::who_wrote(facts, snapshot, pv);
-  const std::string json = ca::to_json(answer);
+  const puts::WhoWrote answer = puts::who_wrote(facts, snapshot, pv);
+  const std::string json = puts::to_json(answer);
   const auto read = Json::parse(json);
   check(read.ok(), "its own JSON is not read");
   const Json* const puts = read->find("puts");
@@ -110,7 +110,7 @@ void check_who_wrote(const Snapshot& snapshot, const std::string& pv) {
               put.text_at("client_host") == exposition::utf8_safe(answer.puts[i].host),
           "a put is read as another one");
   }
-  check_plain(ca::to_text(answer, 0, 1e9));
+  check_plain(puts::to_text(answer, 0, 1e9));
   check(answer.puts.size() == 1 || pv.empty(), "the put to the PV is not told");
 }
 
@@ -132,9 +132,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_who_wrote(snapshot, pv);
   exposition::StatusPage page;
   page.name = page.version = page.description = ioc;
-  page.tables = {records::stuck_table(snapshot.iocs), ca::clients_table(snapshot),
-                 ca::puts_table(snapshot, 2e9, [](const PutSample&) { return std::string_view(); }),
-                 ca::searches_table(snapshot, 2e9), app::limits_table(snapshot.maps)};
+  page.tables = {
+      records::stuck_table(snapshot.iocs), puts::clients_table(snapshot),
+      puts::puts_table(snapshot, 2e9, [](const PutSample&) { return std::string_view(); }),
+      puts::searches_table(snapshot, 2e9), app::limits_table(snapshot.maps)};
   page.notes = {user, host};
   check_tags(web::render_landing_page(page));
   return 0;

@@ -116,7 +116,7 @@ void IocImage::make_ca_server() {
     const std::uint64_t at = add(in_use);
     rights.user_private = at;
     set(in_use.access, rights);
-    std::uint64_t& head = heads[ca::bucket_of_sid(in_use.common.sid, bucket)];
+    std::uint64_t& head = heads[puts::bucket_of_sid(in_use.common.sid, bucket)];
     head = add(layout::BucketItem{head, at + offsetof(layout::ChannelInUse, sid), at,
                                   layout::kIdIsUnsigned, 0});
     ++bucket.in_use;

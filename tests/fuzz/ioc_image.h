@@ -14,10 +14,10 @@ namespace ioc_exporter::records {}
 
 namespace fuzz {
 
-namespace ca = ioc_exporter::ca;
+namespace puts = ioc_exporter::puts;
 namespace iocs = ioc_exporter::iocs;
 namespace records = ioc_exporter::records;
-namespace layout = ioc_exporter::ca::layout;  // with those of iocs::layout
+namespace layout = ioc_exporter::puts::layout;  // with those of iocs::layout
 
 inline constexpr std::uint64_t kImageStart = 0x7f0000000000;
 inline constexpr std::uint32_t kImageRecords = 5, kImageChannels = 4;

@@ -114,11 +114,11 @@ std::size_t read_database(ChangingMemory& memory, const IocImage& image) {
 }
 
 std::size_t read_server(ChangingMemory& memory, const IocImage& image) {
-  ca::CaPeers peers;
+  puts::CaPeers peers;
   for (std::uint16_t port = 1; port <= 2; ++port)
     peers.insert({{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}, port});
   const iocs::CaServerSymbols symbols[] = {image.server};
-  auto tables = ca::read_ca_server(memory, symbols, peers, "ioc");
+  auto tables = puts::read_ca_server(memory, symbols, peers, "ioc");
   std::size_t channels = 0, off = 0;
   if (!tables) return channels;
   for (const auto& client : tables->clients) {

@@ -16,9 +16,9 @@
 
 namespace {
 
-using ioc_exporter::pva::PvaDirection;
-using ioc_exporter::pva::PvaEvent;
-using ioc_exporter::pva::PvaStream;
+using ioc_exporter::puts::PvaDirection;
+using ioc_exporter::puts::PvaEvent;
+using ioc_exporter::puts::PvaStream;
 using Stream = std::span<const std::uint8_t>;
 
 struct Put {

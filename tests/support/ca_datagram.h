@@ -12,7 +12,7 @@
 
 #include "shared/ca_udp_parser.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // A search, an answer or a beacon; what the fields hold is said at enum iocx_ca_udp_kind.
 struct CaUdpMessage {
@@ -70,4 +70,4 @@ inline std::vector<CaUdpMessage> read_datagram(std::span<const std::uint8_t> pay
   }
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

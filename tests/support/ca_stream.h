@@ -13,7 +13,7 @@
 
 #include "shared/ca_resync.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 enum class CaDirection : std::uint32_t {
   to_server = IOCX_CA_TO_SERVER,
@@ -167,4 +167,4 @@ inline CaEvent CaStream::convert(const iocx_ca_event& event) const {
   return converted;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

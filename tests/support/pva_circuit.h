@@ -17,7 +17,7 @@
 
 #include "support/pva_stream.h"
 
-namespace ioc_exporter::pva {
+namespace ioc_exporter::puts {
 
 struct PvaPuts {
   std::uint64_t sent = 0;
@@ -159,4 +159,4 @@ class PvaCircuit {
   std::uint64_t refused_ = 0;
 };
 
-}  // namespace ioc_exporter::pva
+}  // namespace ioc_exporter::puts

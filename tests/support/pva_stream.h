@@ -12,7 +12,7 @@
 #include "shared/pva_identity.h"
 #include "shared/pva_resync.h"
 
-namespace ioc_exporter::pva {
+namespace ioc_exporter::puts {
 
 enum class PvaDirection : std::uint32_t {
   to_server = IOCX_CA_TO_SERVER,
@@ -154,4 +154,4 @@ inline PvaEvent PvaStream::convert(const iocx_pva_event& event) const {
   return converted;
 }
 
-}  // namespace ioc_exporter::pva
+}  // namespace ioc_exporter::puts

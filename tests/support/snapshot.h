@@ -21,10 +21,10 @@
 
 namespace ioc_exporter {
 
-struct Snapshot : CaSamples, PolicySamples, SelfSamples {
+struct Snapshot : PutsSamples, PolicySamples, SelfSamples {
   std::vector<IocSample> iocs;
   std::optional<std::vector<IocSample>> by_type;  // with --series=site
-  CaSamples pva;
+  PutsSamples pva;
   PolicySamples pva_policy;
   std::vector<functions::FunctionSample> functions;
   std::vector<functions::WatchedSample> functions_watched;
@@ -45,8 +45,8 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   records::encode_all(snapshot.iocs, snapshot.by_type ? &*snapshot.by_type : nullptr,
                       snapshot.hit_cost, edges, cache, encoder);
   exposition::SharedFamilies shared;
-  ca::encode_ca(snapshot, edges.completions, encoder, shared);
-  ca::add_puts(snapshot.pva, edges.completions, encoder, shared);
+  puts::encode_puts(snapshot, edges.completions, encoder, shared);
+  puts::add_puts(snapshot.pva, edges.completions, encoder, shared);
   functions::encode_functions(snapshot.functions, snapshot.functions_watched, edges.scans,
                               !snapshot.by_type, encoder);
   policy::encode_policy(snapshot, snapshot.pva_policy, encoder);
@@ -68,7 +68,7 @@ inline std::string render_text(const Snapshot& snapshot, const app::ExporterInfo
 class Bounds {
  public:
   explicit Bounds(const exposition::BoundsOptions& options)
-      : ca_(options), pva_(options), unexpected_(options.limits.unexpected_puts) {
+      : ca_(options), pva_(options, true), unexpected_(options.limits.unexpected_puts) {
     configure(options);
   }
 
@@ -84,13 +84,12 @@ class Bounds {
   void apply(Snapshot& snapshot) {
     std::set<std::string> names = {""};
     for (const IocSample& ioc : snapshot.iocs) names.insert(ioc.name);
-    for (const CaServerSample& server : snapshot.ca_servers) names.insert(server.ioc);
+    for (const ServerSample& server : snapshot.servers) names.insert(server.ioc);
     const auto known = [&names](const std::string& name) { return names.contains(name); };
     if (is_of_site_) types_.apply(snapshot.by_type.emplace(snapshot.iocs));
     records_.apply(snapshot.iocs);
     ca_.apply(snapshot, known);
     pva_.apply(snapshot.pva, known);
-    for (PutDurationSample& one : snapshot.pva.put_durations) one.by_pva = true;
     if (!snapshot.puts_missing || !snapshot.unexpected_puts.empty())
       unexpected_.apply(snapshot, known);
     snapshot.limited = {{"records", records_.limited()}};
@@ -101,7 +100,7 @@ class Bounds {
  private:
   records::RecordBounds records_, types_{true};
   bool is_of_site_ = false;
-  ca::CaBounds ca_, pva_;
+  puts::PutBounds ca_, pva_;
   policy::UnexpectedBounds unexpected_;
 };
 

@@ -9,7 +9,7 @@
 #include "puts/inventory/rsrv_layout.h"
 #include "shared/ca_parser.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 constexpr std::size_t kMostLookedAt = 32;  // channels, to choose the layout
@@ -125,23 +125,23 @@ class FactReader {
   }
 
   // As access_rights_reply() in rsrv/camessage.c answers the client.
-  CaServerSample::Access access_of(std::size_t i) {
+  ServerSample::Access access_of(std::size_t i) {
     const Pointers& at = pointers_[i];
     const bool read_only = at.address.special == layout::kSpcNoMod;
-    const auto all = read_only ? CaServerSample::read : CaServerSample::read_write;
+    const auto all = read_only ? ServerSample::read : ServerSample::read_write;
     if (at.access == 0) return all;  // access security was not on
-    if (!iocs::is_pointer(at.access)) return CaServerSample::unknown;
+    if (!iocs::is_pointer(at.access)) return ServerSample::unknown;
     const auto raw = memory_.value<layout::AsgClient>(at.access);
-    if (!raw || raw->user_private != facts_[i].entry.address) return CaServerSample::unknown;
+    if (!raw || raw->user_private != facts_[i].entry.address) return ServerSample::unknown;
     switch (raw->access) {
       case layout::kAsNoAccess:
-        return CaServerSample::none;
+        return ServerSample::none;
       case layout::kAsRead:
-        return CaServerSample::read;
+        return ServerSample::read;
       case layout::kAsWrite:
         return all;
       default:
-        return CaServerSample::unknown;
+        return ServerSample::unknown;
     }
   }
 
@@ -192,4 +192,4 @@ std::vector<ChannelFacts> read_channel_facts(iocs::Memory& memory, ChannelLayout
   return FactReader(memory, layout, channels).run();
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -12,7 +12,7 @@
 #include "puts/inventory/server_walk.h"
 #include "puts/totals/samples.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // Name of a channel of Base 3.14, from its dbAddr.
 
@@ -37,7 +37,7 @@ struct ChannelFacts {
   std::uint32_t cid = 0;
   std::uint32_t monitors = 0;
   std::string name;  // "": could not be read, or is no text
-  CaServerSample::Access access = CaServerSample::unknown;
+  ServerSample::Access access = ServerSample::unknown;
 };
 
 // How a channel leads to its record: see puts/inventory/rsrv_layout.h.
@@ -51,4 +51,4 @@ std::optional<ChannelLayout> layout_of(iocs::Memory& memory,
 std::vector<ChannelFacts> read_channel_facts(iocs::Memory& memory, ChannelLayout layout,
                                              std::span<const ChannelEntry> channels);
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

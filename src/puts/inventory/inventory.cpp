@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/socket_table.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 using std::chrono::milliseconds;
@@ -23,14 +23,14 @@ constexpr std::chrono::seconds kPauseWithoutBytes{10};
 
 }  // namespace
 
-CaSamples open_at(const std::string& ioc, const CaServerTables& tables) {
-  CaServerSample server;
+PutsSamples open_at(const std::string& ioc, const CaServerTables& tables) {
+  ServerSample server;
   server.ioc = ioc;
   server.circuits = tables.clients.size();
-  std::map<std::tuple<std::string, std::string, std::string>, CaClientSample> clients;
+  std::map<std::tuple<std::string, std::string, std::string>, ClientSample> clients;
   for (const CaServerClient& client : tables.clients) {
     const std::string address = address_text(client.peer.address);
-    CaClientSample& sample = clients[{address, client.user, client.host}];
+    ClientSample& sample = clients[{address, client.user, client.host}];
     sample.ioc = ioc;
     sample.client = address;
     sample.user = client.user;
@@ -45,9 +45,9 @@ CaSamples open_at(const std::string& ioc, const CaServerTables& tables) {
     server.flow_control_known &= client.flow_controlled.has_value();
     server.flow_controlled += client.flow_controlled.value_or(false);
   }
-  CaSamples samples;
-  samples.ca_servers.push_back(std::move(server));
-  for (auto& [key, client] : clients) samples.ca_clients.push_back(std::move(client));
+  PutsSamples samples;
+  samples.servers.push_back(std::move(server));
+  for (auto& [key, client] : clients) samples.clients.push_back(std::move(client));
   return samples;
 }
 
@@ -142,7 +142,7 @@ void CaInventory::look_at(const Server& server, const Result<Sockets>& sockets, 
                       connections, [](const auto& one) { return one.received && one.unread == 0; });
   state.connections = std::move(connections);
   state.read = state.told.when = now;
-  state.told.open = std::make_shared<const CaSamples>(open_at(server.ioc, *tables));
+  state.told.open = std::make_shared<const PutsSamples>(open_at(server.ioc, *tables));
   state.told.problem.clear();
   state.is_missing = false;
 }
@@ -171,22 +171,22 @@ void CaInventory::note_failure(State& state, const std::string& problem, Clock::
   if (missing && !std::exchange(state.is_missing, true)) ++missing_;
 }
 
-void CaInventory::add_to(CaSamples& samples) const {
+void CaInventory::add_to(PutsSamples& samples) const {
   const auto now = Clock::now();
   const std::scoped_lock lock(mutex_);
   std::map<std::string_view, const Told*> by_ioc;
   for (const auto& [id, told] : told_) by_ioc[told.ioc] = &told;
-  std::erase_if(samples.ca_clients,
-                [&](const CaClientSample& client) { return by_ioc.contains(client.ioc); });
-  for (CaServerSample& server : samples.ca_servers) {
+  std::erase_if(samples.clients,
+                [&](const ClientSample& client) { return by_ioc.contains(client.ioc); });
+  for (ServerSample& server : samples.servers) {
     const auto told = by_ioc.find(server.ioc);
     if (told == by_ioc.end()) continue;
     server.open_known = server.flow_control_known = false;
     if (!told->second->is_valid(now)) continue;
-    const CaSamples& open = *told->second->open;
-    static_cast<CaOpen&>(server) = open.ca_servers.front();
-    for (const CaClientSample& client : open.ca_clients)
-      samples.ca_clients.emplace_back(client).ioc = server.ioc;
+    const PutsSamples& open = *told->second->open;
+    static_cast<OpenConnections&>(server) = open.servers.front();
+    for (const ClientSample& client : open.clients)
+      samples.clients.emplace_back(client).ioc = server.ioc;
   }
 }
 
@@ -204,4 +204,4 @@ Drops CaInventory::drops() const {
   return {{{"ca_inventory", "unreadable"}, missing_}};
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

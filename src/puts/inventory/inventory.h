@@ -32,7 +32,7 @@
 #include "puts/inventory/server_reader.h"
 #include "puts/totals/samples.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 class CaInventory {
  public:
@@ -59,7 +59,7 @@ class CaInventory {
 
   // Puts what is known of these servers in the place of what the samples say of their circuits,
   // channels and clients.
-  void add_to(CaSamples& samples) const;
+  void add_to(PutsSamples& samples) const;
   // Why numbers are absent, by IOC.
   std::map<std::string, std::string> problems() const;
   Drops drops() const;
@@ -78,7 +78,7 @@ class CaInventory {
   // Open circuits, channels and monitors of a server, and when that was right.
   struct Told {
     std::string ioc;
-    std::shared_ptr<const CaSamples> open;  // its server and clients; null: never read
+    std::shared_ptr<const PutsSamples> open;  // its server and clients; null: never read
     Clock::time_point when{};
     std::string problem = {};  // of the last reading; "" = none
 
@@ -112,6 +112,6 @@ class CaInventory {
 };
 
 // The samples of a server, and of its clients: those with the same address, user and host are one.
-CaSamples open_at(const std::string& ioc, const CaServerTables& tables);
+PutsSamples open_at(const std::string& ioc, const CaServerTables& tables);
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -4,7 +4,7 @@
 
 #include "iocs/memory/record_names.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 std::vector<PvSample> PvRecords::resolve(const std::vector<IocFacts>& iocs,
                                          const std::vector<PutSample>& puts) {
@@ -34,4 +34,4 @@ std::vector<PvSample> PvRecords::resolve(const std::vector<IocFacts>& iocs,
   return pvs;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -12,7 +12,7 @@
 #include "iocs/memory/record_names.h"
 #include "puts/totals/samples.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 class PvRecords {
  public:
@@ -31,4 +31,4 @@ class PvRecords {
   std::set<std::string> outdated_;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

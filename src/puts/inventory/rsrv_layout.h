@@ -5,7 +5,7 @@
 
 #include "iocs/memory/base_layout.h"
 
-namespace ioc_exporter::ca::layout {
+namespace ioc_exporter::puts::layout {
 
 using namespace iocs::layout;
 
@@ -124,4 +124,4 @@ inline constexpr EventUserPlaces kEventUserPlaces[]{
     {0x1048, 0x1064},  // 3.14.12 to 3.14.12.7
 };
 
-}  // namespace ioc_exporter::ca::layout
+}  // namespace ioc_exporter::puts::layout

@@ -10,7 +10,7 @@
 #include "puts/inventory/server_walk.h"
 #include "shared/ca_parser.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 constexpr int kAttempts = 3;
@@ -197,4 +197,4 @@ Result<CaServerTables> read_ca_server(iocs::Memory& memory,
   return CaServerTables{};
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

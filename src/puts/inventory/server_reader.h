@@ -28,7 +28,7 @@
 #include "iocs/memory/memory.h"
 #include "puts/totals/samples.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // The far end of a connection.
 struct CaPeer {
@@ -47,7 +47,7 @@ struct CaServerChannel {
   // ones than the tap keeps are cut as there.
   std::string name;
   std::uint32_t monitors = 0;
-  CaServerSample::Access access = CaServerSample::unknown;
+  ServerSample::Access access = ServerSample::unknown;
 };
 
 struct CaServerClient {
@@ -77,4 +77,4 @@ Result<CaServerTables> read_ca_server(iocs::Memory& memory,
                                       std::span<const iocs::CaServerSymbols> symbols,
                                       const CaPeers& peers, std::string_view subject);
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

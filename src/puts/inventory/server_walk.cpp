@@ -6,7 +6,7 @@
 
 #include "iocs/memory/database_walk.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 constexpr std::uint32_t kMostBits = 16;  // of the hash; rsrv makes 12
@@ -158,4 +158,4 @@ Result<std::string> read_text(iocs::Memory& memory, std::uint64_t address, std::
   return text;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -12,7 +12,7 @@
 #include "iocs/memory/memory.h"
 #include "puts/inventory/rsrv_layout.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 struct ChannelEntry {
   std::uint64_t address = 0;  // struct channel_in_use
@@ -49,4 +49,4 @@ std::optional<bool> read_flow_control(iocs::Memory& memory, const ClientNode& cl
 // others.
 Result<std::string> read_text(iocs::Memory& memory, std::uint64_t address, std::size_t most);
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -7,7 +7,7 @@
 #include "base/socket_table.h"
 #include "puts/tap/tap_labels.h"
 
-namespace ioc_exporter::pva {
+namespace ioc_exporter::puts {
 namespace {
 
 // In the spelling that all labels have: without "::ffff:" before an IPv4 address.
@@ -36,10 +36,12 @@ std::string user_of(std::string_view method, std::string_view account) {
 }
 
 // The server knows its client by the address only: that is the host that access rules see.
-ca::CaPutLabels labels_of(std::uint32_t ioc, const iocx_pva_key& key) {
-  const std::string address = address_of_peer(ca::kernel_text(key.peer));
-  return {ioc, ca::kernel_text(key.name), address,
-          user_of(ca::kernel_text(key.method), ca::kernel_text(key.user)), address};
+PutLabels labels_of(std::uint32_t ioc, const iocx_pva_key& key) {
+  const std::string address = address_of_peer(kernel_text(key.peer));
+  return {ioc,          kernel_text(key.name),
+          address,      user_of(kernel_text(key.method), kernel_text(key.user)),
+          address,      false,
+          Protocol::pva};
 }
 
-}  // namespace ioc_exporter::pva
+}  // namespace ioc_exporter::puts

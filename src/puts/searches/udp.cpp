@@ -12,7 +12,7 @@
 #include "puts/tap/connections.h"
 #include "puts/tap/tap_labels.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 static_assert(sizeof(iocx_ca_search_client) == 4 && sizeof(iocx_ca_search_count) == 16);
@@ -59,7 +59,7 @@ Result<void> erase_from(const CaUdpObject& object, const Map& map, Unwanted&& un
 
 }  // namespace
 
-Result<CaUdp> CaUdp::start(const CaSharedMaps& maps, const CaUdpOptions& options) {
+Result<CaUdp> CaUdp::start(const TapSharedMaps& maps, const CaUdpOptions& options) {
   auto object = CaUdpObject::load(maps, options.sizes, options.remote, options.searches);
   if (!object) return std::move(object).error();
   auto devices = EnslavedDevices::open();
@@ -204,4 +204,4 @@ Result<CaUdpReading> CaUdp::collect() {
   return reading;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -2,7 +2,7 @@
 // every server of this host that answers a search or sends a beacon, before its first client
 // connects. If that is wanted, it counts searches by client and name, and beacons by server.
 //
-// Datagrams are those that the packet filters of CaTap find, to and from its ports and those of
+// Datagrams are those that the packet filters of Tap find, to and from its ports and those of
 // WatchedServers::set_udp_ports(). Each is taken once.
 //
 // Not thread-safe: one call at a time.
@@ -22,12 +22,12 @@
 #include "puts/tap/enslaved_devices.h"
 #include "puts/totals/samples.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 struct CaUdpOptions {
   CaUdpSizes sizes;
   bool remote = false;    // watch servers of other hosts, too, that answer clients of this one
-  bool searches = false;  // count searches and beacons; as CaTapOptions::searches
+  bool searches = false;  // count searches and beacons; as TapOptions::searches
 };
 
 struct CaUdpReading {
@@ -52,9 +52,9 @@ class CaUdp {
   // The same while half of all places are taken: by addresses that somebody made up, mostly.
   static constexpr std::chrono::minutes kSilentWhenCrowded{10};
 
-  // Reads datagrams in the calling thread's network namespace. `maps`: CaTapObject::shared_maps();
-  // the CaTap must live longer.
-  static Result<CaUdp> start(const CaSharedMaps& maps, const CaUdpOptions& options);
+  // Reads datagrams in the calling thread's network namespace. `maps`: TapObject::shared_maps();
+  // the Tap must live longer.
+  static Result<CaUdp> start(const TapSharedMaps& maps, const CaUdpOptions& options);
 
   // Takes note of the network's devices, and forgets what is over. Call it every second or two.
   Result<void> look(Clock::time_point now = Clock::now());
@@ -92,4 +92,4 @@ class CaUdp {
   Clock::time_point next_forgetting_{};
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -9,7 +9,7 @@
 #include "ca_udp.skel.h"
 #include "kernel/libbpf_support.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 constexpr std::uint32_t kReader = IOCX_CA_PROGRAM_UDP;
@@ -32,7 +32,7 @@ Result<void> CaUdpObject::set_sizes(const CaUdpSizes& sizes) const {
   return {};
 }
 
-Result<void> CaUdpObject::share(const CaSharedMaps& with) const {
+Result<void> CaUdpObject::share(const TapSharedMaps& with) const {
   const auto& maps = skeleton_->maps;
   const std::pair<bpf_map*, int> shared[] = {
       {maps.ca_work, with.work},         {maps.ca_drops, with.drops},
@@ -65,7 +65,7 @@ Result<void> CaUdpObject::enter(int into) {
   return {};
 }
 
-Result<CaUdpObject> CaUdpObject::load(const CaSharedMaps& maps, const CaUdpSizes& sizes,
+Result<CaUdpObject> CaUdpObject::load(const TapSharedMaps& maps, const CaUdpSizes& sizes,
                                       bool remote, bool searches) {
   kernel::capture_libbpf_messages();
   CaUdpObject object(ca_udp_bpf__open());
@@ -82,4 +82,4 @@ Result<CaUdpObject> CaUdpObject::load(const CaSharedMaps& maps, const CaUdpSizes
   return object;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -12,7 +12,7 @@
 
 struct ca_udp_bpf;  // of libbpf
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 struct CaUdpSizes {
   std::uint32_t max_clients = 4096;  // addresses that search
@@ -31,10 +31,10 @@ struct CaUdpMaps {
 class CaUdpObject {
  public:
   // From then on, and while the object lives, the datagrams that the packet filters find are read:
-  // those filters that share `maps` (CaTapObject's, which must outlive this one). `remote`: servers
+  // those filters that share `maps` (TapObject's, which must outlive this one). `remote`: servers
   // on other hosts that answer clients of this one are watched, too. `searches`: searches and
-  // beacons are counted, else servers are only learned; as CaTapObject::load() has it.
-  static Result<CaUdpObject> load(const CaSharedMaps& maps, const CaUdpSizes& sizes, bool remote,
+  // beacons are counted, else servers are only learned; as TapObject::load() has it.
+  static Result<CaUdpObject> load(const TapSharedMaps& maps, const CaUdpSizes& sizes, bool remote,
                                   bool searches);
 
   const CaUdpMaps& maps() const { return maps_; }
@@ -42,13 +42,13 @@ class CaUdpObject {
 
  private:
   struct Unload {
-    int programs;  // of CaTapObject, where the program is entered; -1: it is not yet
+    int programs;  // of TapObject, where the program is entered; -1: it is not yet
     void operator()(ca_udp_bpf* skeleton) const;
   };
 
   explicit CaUdpObject(ca_udp_bpf* skeleton) : skeleton_(skeleton, Unload{-1}) {}
   Result<void> set_sizes(const CaUdpSizes& sizes) const;
-  Result<void> share(const CaSharedMaps& with) const;
+  Result<void> share(const TapSharedMaps& with) const;
   Result<void> open_views();
   Result<void> enter(int into);
 
@@ -57,4 +57,4 @@ class CaUdpObject {
   kernel::Caps caps_;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -7,7 +7,7 @@
 #include "iocs/find/inspector.h"
 #include "kernel/hit_cost.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 constexpr std::array kCaFunctions{
@@ -106,7 +106,7 @@ void add_pva_callbacks(const iocs::Ioc& ioc, ServerFunctions& functions) {
 // Each of iocs::Inspector::pva_put_functions() in all its spellings.
 std::string missing_of_pva(const iocs::Ioc& ioc) {
   const auto has_any = [&](std::initializer_list<std::uint32_t> functions) {
-    return ca::has_any(ioc, functions);
+    return puts::has_any(ioc, functions);
   };
   const bool qsrv1 = has_any({kPutOfQsrv1, kPutOfQsrv1 + 1});
   const bool qsrv2 = has_any({kPutOfQsrv2});
@@ -136,8 +136,8 @@ bool is_for_put_log(std::uint32_t pva_function) {
          pva_function >= callbacks + kPvaCallbacks.size();
 }
 
-std::span<const char* const> function_names(ServerProtocol protocol) {
-  if (protocol == ServerProtocol::ca) return kCaFunctions;
+std::span<const char* const> function_names(Protocol protocol) {
+  if (protocol == Protocol::ca) return kCaFunctions;
   static const auto kPvaFunctions = [] {
     const auto puts = iocs::Inspector::pva_put_functions();
     std::vector<const char*> all(puts.begin(), puts.end());
@@ -148,9 +148,9 @@ std::span<const char* const> function_names(ServerProtocol protocol) {
   return kPvaFunctions;
 }
 
-ServerFunctions server_functions(const iocs::Ioc& ioc, ServerProtocol protocol) {
+ServerFunctions server_functions(const iocs::Ioc& ioc, Protocol protocol) {
   if (ioc.kind != iocs::IocKind::base) return {};
-  if (protocol == ServerProtocol::ca) return ca_functions(ioc);
+  if (protocol == Protocol::ca) return ca_functions(ioc);
   ServerFunctions functions{.is_served = ioc.serves_pva};
   if (!ioc.serves_pva) return functions;
   functions.missing = missing_of_pva(ioc);
@@ -162,14 +162,14 @@ ServerFunctions server_functions(const iocs::Ioc& ioc, ServerProtocol protocol) 
 
 std::string stepped_functions(const iocs::Ioc& ioc) {
   std::string all;
-  for (const ServerProtocol protocol : {ServerProtocol::ca, ServerProtocol::pva})
+  for (const Protocol protocol : {Protocol::ca, Protocol::pva})
     for (const ServerFunction& one : server_functions(ioc, protocol).found)
       if (one.file->entry(one.offset).stepped)
         all += (all.empty() ? "" : ", ") + std::string(function_names(protocol)[one.number]);
   return all;
 }
 
-double seconds_of_puts(const iocs::Ioc& ioc, ServerProtocol protocol, std::uint64_t puts) {
+double seconds_of_puts(const iocs::Ioc& ioc, Protocol protocol, std::uint64_t puts) {
   const kernel::HitCost cost = kernel::hit_cost();
   const auto functions = server_functions(ioc, protocol).found;
   const bool is_stepped =
@@ -177,8 +177,8 @@ double seconds_of_puts(const iocs::Ioc& ioc, ServerProtocol protocol, std::uint6
   const double hit = is_stepped ? cost.stepped : cost.emulated;
   // The programs, in hits of an empty probe (docs/cost.md).
   const double put =
-      protocol == ServerProtocol::ca ? hit + 0.2 * cost.emulated : 2 * hit + 2.4 * cost.emulated;
+      protocol == Protocol::ca ? hit + 0.2 * cost.emulated : 2 * hit + 2.4 * cost.emulated;
   return static_cast<double>(puts) * put;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

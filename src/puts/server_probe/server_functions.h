@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "iocs/ioc.h"
+#include "puts/server_key.h"
 
-namespace ioc_exporter::ca {
-
-enum class ServerProtocol : std::uint8_t { ca, pva };
+namespace ioc_exporter::puts {
 
 // A function that a program runs at the entry of: `number` is its index in function_names().
 struct ServerFunction {
@@ -39,15 +38,15 @@ bool is_for_put_log(std::uint32_t pva_function);
 
 // CA: write_action and write_notify_action count puts, then come those that report their results,
 // kCaFlush, and those of clients in the IOC itself.
-std::span<const char* const> function_names(ServerProtocol protocol);
+std::span<const char* const> function_names(Protocol protocol);
 
-ServerFunctions server_functions(const iocs::Ioc& ioc, ServerProtocol protocol);
+ServerFunctions server_functions(const iocs::Ioc& ioc, Protocol protocol);
 
 // Those at whose entries the kernel single-steps; "" = none.
 std::string stepped_functions(const iocs::Ioc& ioc);
 
 // What counting so many puts in the server took from the IOC: by the instruction that the first of
 // the functions begins with.
-double seconds_of_puts(const iocs::Ioc& ioc, ServerProtocol protocol, std::uint64_t puts);
+double seconds_of_puts(const iocs::Ioc& ioc, Protocol protocol, std::uint64_t puts);
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

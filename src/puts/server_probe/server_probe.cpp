@@ -9,7 +9,7 @@
 #include "base/wall_clock.h"
 #include "kernel/hit_cost.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 // Before Base 3.15.1 a channel holds a dbAddr. The version may not be known: then it is a later
@@ -39,7 +39,7 @@ constexpr std::chrono::seconds kAttachPatience{10};
 
 }  // namespace
 
-ServerProbe::ServerProbe(ServerProbeObject object, std::shared_ptr<CaTotals> totals, CaTap* tap,
+ServerProbe::ServerProbe(ServerProbeObject object, std::shared_ptr<Totals> totals, Tap* tap,
                          probes::Budget* budget)
     : totals_(std::move(totals)),
       tap_(tap),
@@ -49,8 +49,8 @@ ServerProbe::ServerProbe(ServerProbeObject object, std::shared_ptr<CaTotals> tot
   slots_.resize(object_.max_slots());
 }
 
-Result<ServerProbe> ServerProbe::start(const Options& options, std::shared_ptr<CaTotals> totals,
-                                       CaTap* tap, probes::Budget* budget) {
+Result<ServerProbe> ServerProbe::start(const Options& options, std::shared_ptr<Totals> totals,
+                                       Tap* tap, probes::Budget* budget) {
   auto object = ServerProbeObject::load(options);
   if (!object) return std::move(object).error();
   static_cast<void>(kernel::measured_hit_cost());  // while the right to attach is there
@@ -126,7 +126,7 @@ void ServerProbe::say_why_not(const iocs::LiveIoc& live) {
   if (!why.empty()) unheard_[live.number] = std::move(why);
   // After a time-out there is less to do the next time.
   const auto error = engine_.error_of({live.ioc.id});
-  if (error && error->code != std::errc::timed_out) let_packets_count(in_tap(watched));
+  if (error && error->code != std::errc::timed_out) let_packets_count(watched.number);
 }
 
 void ServerProbe::leave_renamed(const iocs::Host& host, Clock::time_point now) {
@@ -144,32 +144,33 @@ void ServerProbe::leave_renamed(const iocs::Host& host, Clock::time_point now) {
 void ServerProbe::expect(const iocs::Host& host) {
   if (!tap_) return;
   for (const auto& [id, live] : host.live()) {
-    const std::uint32_t number = is_ca() ? live.number : live.number | kPvaServer;
     const auto functions = server_functions(live.ioc, object_.protocol());
     const bool may_be_probed = functions.is_served && may_attach(functions);
     if (may_be_probed && (host.hands_off() || !host.left_alone(live))) {
-      if (!watched_.contains(live.serial)) let_nobody_count(number);
+      if (!watched_.contains(live.serial)) let_nobody_count(live.number);
     } else if (!host.hands_off() &&
-               tap_->who_counts().source(number) != WhoCounts::Source::server) {
-      let_packets_count(number);  // else follow() does, as it takes the probes off
+               sources().source(key_of(live.number)) != PutSources::Source::server) {
+      let_packets_count(live.number);  // else follow() does, as it takes the probes off
     }
   }
 }
 
-void ServerProbe::let_packets_count(std::uint32_t in_tap) {
-  if (tap_)
-    trouble_.report("read the puts that packets have shown", tap_->let_packets_count(in_tap));
+void ServerProbe::let_packets_count(std::uint32_t ioc) {
+  if (!tap_) return let_nobody_count(ioc);
+  trouble_.report("read the puts that packets have shown", tap_->let_packets_count(key_of(ioc)));
 }
 
-void ServerProbe::let_nobody_count(std::uint32_t in_tap) {
+void ServerProbe::let_nobody_count(std::uint32_t ioc) {
   if (tap_)
-    trouble_.report("read the puts that packets have shown", tap_->let_nobody_count(in_tap));
+    trouble_.report("read the puts that packets have shown", tap_->let_nobody_count(key_of(ioc)));
+  else
+    sources().begin_nobody(key_of(ioc), clock_ns(CLOCK_MONOTONIC));
 }
 
 // The next one under that name may be probed.
 void ServerProbe::drop(const std::set<std::uint64_t>& serials, Clock::time_point now) {
   for (const std::uint64_t serial : serials) {
-    let_nobody_count(in_tap(watched_.at(serial)));
+    let_nobody_count(watched_.at(serial).number);
     forget(watched_.at(serial), now);
     watched_.erase(serial);
   }
@@ -224,14 +225,13 @@ Result<bool> ServerProbe::count_by(const LiveIocs& iocs, const iocs::IocId& id, 
   watched.waits = !is_served(watched, live.ioc, now);
   if (watched.waits) return false;
   if (auto done = begin(watched, live.ioc, attach); !done) return done.error();
-  if (tap_) tap_->let_server_count(in_tap(watched), watched.tells_results);
+  sources().begin_server(key_of(watched.number), watched.tells_results);
   log::info("ioc {}: puts are counted in its {}server", watched.name, is_ca() ? "" : "PV Access ");
   return true;
 }
 
 void ServerProbe::tell_failure(const iocs::LiveIoc& live, const Error& error) const {
-  const std::uint32_t number = is_ca() ? live.number : live.number | kPvaServer;
-  const bool by_packets = tap_ && tap_->who_counts().by_packets(number);
+  const bool by_packets = tap_ && totals_->sources.by_packets(key_of(live.number));
   log::warn("ioc {}: {}: its puts{} are {}", live.ioc.name, error.message(),
             is_ca() ? "" : " by PV Access",
             by_packets && live.ioc.own_net_namespace ? "counted from packets" : "not counted");
@@ -242,12 +242,11 @@ void ServerProbe::tell_failure(const iocs::LiveIoc& live, const Error& error) co
 bool ServerProbe::is_served(Watched& watched, const iocs::Ioc& ioc, Clock::time_point now) {
   if (!tap_) return true;
   if (!watched.waits) watched.latest = now + kLongestBacklog;
-  const WhoCounts& who = tap_->who_counts();
-  if (who.by_packets(in_tap(watched))) {
+  if (sources().by_packets(key_of(watched.number))) {
     if (now < watched.latest && has_unread(ioc)) return false;
-    let_nobody_count(in_tap(watched));
+    let_nobody_count(watched.number);
   }
-  return who.is_settled(in_tap(watched), kernel_ns(Clock::now()));
+  return sources().is_settled(key_of(watched.number), kernel_ns(Clock::now()));
 }
 
 bool ServerProbe::has_unread(const iocs::Ioc& ioc) {
@@ -330,9 +329,9 @@ void ServerProbe::finish_ended(Clock::time_point now) {
   trouble_.report("forget open put-callbacks", look_at_open_callbacks());
   for (const Watched* watched : ended)
     if (watched->left_alone)
-      let_packets_count(in_tap(*watched));
+      let_packets_count(watched->number);
     else
-      let_nobody_count(in_tap(*watched));
+      let_nobody_count(watched->number);
 }
 
 void ServerProbe::detach_all(Clock::time_point now) {
@@ -371,13 +370,6 @@ std::optional<std::uint32_t> ServerProbe::number_of(std::uint32_t generation) co
   return life == lives_.end() ? std::nullopt : std::optional(life->second.number);
 }
 
-std::set<std::uint32_t> ServerProbe::heard() const {
-  std::set<std::uint32_t> numbers;
-  for (const auto& [serial, watched] : watched_)
-    if (watched.attach != 0) numbers.insert(watched.number);
-  return numbers;
-}
-
 std::uint64_t ServerProbe::attachments() const {
   return engine_.attachments();
 }
@@ -394,9 +386,9 @@ Result<void> ServerProbe::add_to(SelfSamples& self) const {
     self.drops[{name, "lost"}] += lost_results_;
     self.drops[{name, "unnamed"}] += totals_->puts.unnamed_by_server();
   } else {
-    self.drops[{name, "full"}] += totals_->puts.overflowed() + totals_->outcomes.overflowed();
+    totals_->add_drops(self.drops, name, slot_in_sums(0));
   }
   return {};
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

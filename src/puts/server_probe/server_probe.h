@@ -3,8 +3,8 @@
 //
 // Entry probes on the server's functions count each put by client and PV, with names from the
 // server's own structures (bpf/puts). So a put counts once, under the name of the channel that it
-// is written to, whatever its client does to the packets that carry it. The counts go into sums by
-// label, for CA those that the tap adds to, in place of what packets say (puts/tap/who_counts.h).
+// is written to, whatever its client does to the packets that carry it. The counts go into the sums
+// by label that the tap adds to, in place of what packets say (puts/sources.h).
 //
 // The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
 // puts are the tap's then, or are not counted. They are in no other process, unless the IOC's main
@@ -30,15 +30,16 @@
 #include "probes/budget.h"
 #include "probes/engine.h"
 #include "puts/inventory/server_reader.h"
+#include "puts/put_source.h"
 #include "puts/server_probe/server_probe_object.h"
 #include "puts/tap/tap.h"
 #include "shared/putlog.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // A put with callback that waits for its end.
 struct PendingPut {
-  CaPutLabels labels;
+  PutLabels labels;
   bool by_pva = false;
   std::uint64_t since_ns = 0;  // CLOCK_MONOTONIC
 };
@@ -50,9 +51,8 @@ struct PendingPuts {
   std::set<std::uint32_t> unheard;  // one of their servers does not
 };
 
-class ServerProbe {
+class ServerProbe final : public PutSource {
  public:
-  using Clock = std::chrono::steady_clock;
   // A slot that was not used for so long is given up: the next put takes another one.
   static constexpr std::chrono::seconds kIdle{60};
   static constexpr std::chrono::seconds kIdleWhenCrowded{5};
@@ -71,9 +71,9 @@ class ServerProbe {
   using Options = ServerProbeObject::Options;
 
   // Loads the programs. What is counted goes to `totals`. `tap`: what packets show; it
-  // outlives the probe; null: packets are not read. `budget`: is told what puts cost; null: nobody.
-  static Result<ServerProbe> start(const Options& options, std::shared_ptr<CaTotals> totals,
-                                   CaTap* tap, probes::Budget* budget = nullptr);
+  // outlives the probe; null: packets are not read.
+  static Result<ServerProbe> start(const Options& options, std::shared_ptr<Totals> totals, Tap* tap,
+                                   probes::Budget* budget = nullptr);
 
   // An IOC that runs on under another name is another one from then on: its probes come off. Before
   // the tap knows it by that name.
@@ -87,11 +87,10 @@ class ServerProbe {
   using LiveIocs = std::map<iocs::IocId, iocs::LiveIoc>;
   void follow(const LiveIocs& iocs, bool hands_off, Clock::time_point now);
   // Takes the probes off all IOCs, until the next follow().
-  void detach_all(Clock::time_point now);
+  void detach_all(Clock::time_point now) override;
   // Adds puts since the last call to the sums. Before the tap is read.
-  Result<void> collect(Clock::time_point now);
-  // Frees what is not used any more. Every second or two.
-  Result<void> reap(Clock::time_point now);
+  Result<void> collect(Clock::time_point now) override;
+  Result<void> reap(Clock::time_point now) override;
 
   // CA: IOCs whose puts wait for their channels' names, which the program has not found in the
   // server's hash; and the names of an IOC's channels, from all of the hash. They were read from
@@ -114,15 +113,10 @@ class ServerProbe {
   std::uint64_t attachments() const;
   // Adds drops and the fill of its table.
   Result<void> add_to(SelfSamples& self) const;
-  ServerProbeObject& object() { return object_; }
-  // CA: owner of a put's event; nothing: not known, or not any more. Its name may be known later.
-  // For the put log.
-  std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
-  kernel::LostEvents lost_events() const { return object_.lost_events(); }
-  // IOCs whose servers are probed.
-  std::set<std::uint32_t> heard() const;
-  // The IOC that the programs call so.
-  std::optional<std::uint32_t> number_of(std::uint32_t generation) const;
+  const ServerProbeObject& object() const { return object_; }
+  // By PV Access the event itself has all but the IOC.
+  std::optional<PutIdentity> identify(const iocx_putlog_event& event) const override;
+  kernel::LostEvents lost_events() const override { return object_.lost_events(); }
   std::optional<kernel::ProgramStats> stats() const { return object_.stats(); }
 
  private:
@@ -161,14 +155,19 @@ class ServerProbe {
     std::optional<Clock::time_point> ended = {};
   };
 
-  ServerProbe(ServerProbeObject object, std::shared_ptr<CaTotals> totals, CaTap* tap,
+  ServerProbe(ServerProbeObject object, std::shared_ptr<Totals> totals, Tap* tap,
               probes::Budget* budget);
 
   void tell_budget();
+
+  // The IOC that the programs call so.
+  std::optional<std::uint32_t> number_of(std::uint32_t generation) const;
   bool is_nameless(std::uint32_t index) const;
-  bool is_ca() const { return object_.protocol() == ServerProtocol::ca; }
-  std::uint32_t in_tap(const Watched& watched) const {
-    return is_ca() ? watched.number : watched.number | kPvaServer;
+  bool is_ca() const { return object_.protocol() == Protocol::ca; }
+  ServerKey key_of(std::uint32_t ioc) const { return {ioc, object_.protocol()}; }
+  PutSources& sources() { return totals_->sources; }
+  std::uint32_t slot_in_sums(std::uint32_t index) const {
+    return PutTotals::server_slots(object_.protocol()) | index;
   }
   bool may_attach(const ServerFunctions& functions) const;
   bool is_served(Watched& watched, const iocs::Ioc& ioc, Clock::time_point now);
@@ -188,8 +187,8 @@ class ServerProbe {
   void leave(const std::set<std::uint64_t>& serials, Clock::time_point now);
   void finish_ended(Clock::time_point now);
   void finish_switches();
-  void let_packets_count(std::uint32_t in_tap);
-  void let_nobody_count(std::uint32_t in_tap);
+  void let_packets_count(std::uint32_t ioc);
+  void let_nobody_count(std::uint32_t ioc);
   void drop(const std::set<std::uint64_t>& serials, Clock::time_point now);
   void forget(const Watched& watched, Clock::time_point now);
   void forget_process(const Watched& watched);
@@ -199,10 +198,10 @@ class ServerProbe {
   void forget_rest(std::uint32_t generation);
   void observe_rest(Watched& watched, const iocx_server_rest& rest);
   void observe_result(std::uint32_t index, std::uint64_t now_ns);
-  void observe_failures(std::uint64_t source, const __u64* failures, const CaPutLabels& labels);
+  void observe_failures(std::uint64_t source, const __u64* failures, const PutLabels& labels);
   void observe_durations(std::uint32_t index, const iocx_server_durations& durations);
   bool has_room(std::uint64_t index);
-  const CaPutLabels* labels_in_sums(std::uint32_t index) const;
+  const PutLabels* labels_in_sums(std::uint32_t index) const;
   bool waits(std::uint32_t index, std::uint64_t now_ns) const;
   Result<void> look_at_open_callbacks();
   Result<void> give_up_all(std::uint32_t generation, Clock::time_point now);
@@ -210,10 +209,10 @@ class ServerProbe {
   Result<void> free(std::uint32_t index, Clock::time_point now);
   Watched* of_generation(std::uint32_t generation);
   // Nothing: that cannot be read.
-  Result<std::optional<CaPutLabels>> labels_of(std::uint32_t number, std::uint32_t index) const;
+  Result<std::optional<PutLabels>> labels_of(std::uint32_t number, std::uint32_t index) const;
 
-  std::shared_ptr<CaTotals> totals_;
-  CaTap* tap_;  // null: packets are not read
+  std::shared_ptr<Totals> totals_;
+  Tap* tap_;  // null: packets are not read
   probes::Budget* budget_;
   ServerProbeObject object_;  // before the probes: they die first
   probes::Engine engine_;
@@ -235,4 +234,4 @@ inline ProbeSample sample_of(const char* name, const std::optional<ServerProbe>&
                : ProbeSample{name, false, 0, {}, {}};
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -18,7 +18,7 @@
 #include "pva_server_probe.skel.h"
 #include "shared/attach.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 static_assert(sizeof(iocx_server_ioc) == 24 && sizeof(iocx_ca_server_key) == 40);
@@ -55,8 +55,8 @@ const char* for_all(const char* program) {
   return names.try_emplace(program, std::string(program) + "_all").first->second.c_str();
 }
 
-elf::Attacher attacher_of(ServerProtocol protocol, const bpf_object* object) {
-  const bool is_ca = protocol == ServerProtocol::ca;
+elf::Attacher attacher_of(Protocol protocol, const bpf_object* object) {
+  const bool is_ca = protocol == Protocol::ca;
   std::vector<elf::FunctionPrograms> programs;
   for (const char* const function : function_names(protocol)) {
     const std::size_t i = programs.size();
@@ -165,7 +165,7 @@ Result<void> ServerProbeObject::push_free(std::uint32_t slot) const {
 Result<ServerProbeObject> ServerProbeObject::load(const Options& options) {
   kernel::capture_libbpf_messages();
   ServerProbeObject object(options);
-  const bool is_ca = options.protocol == ServerProtocol::ca;
+  const bool is_ca = options.protocol == Protocol::ca;
   if (auto ok = is_ca ? object.load_ca() : object.load_pva(); !ok) return ok.error();
   if (auto ok = object.open_views(); !ok) return ok.error();
   const bpf_object* const programs =
@@ -193,8 +193,8 @@ Result<void> ServerProbeObject::give_up(std::uint32_t slot) const {
   const auto itself = [](const auto& key) { return key; };
   const auto key_of = [](const auto& info) { return info.key; };
   if (slots()[slot].searches != IOCX_SERVER_NOWHERE) {
-    auto erased = protocol() == ServerProtocol::ca ? erase(maps_.ca_info, maps_.ca_slots, key_of)
-                                                   : erase(maps_.pva_info, maps_.pva_slots, itself);
+    auto erased = protocol() == Protocol::ca ? erase(maps_.ca_info, maps_.ca_slots, key_of)
+                                             : erase(maps_.pva_info, maps_.pva_slots, itself);
     if (!erased) return erased;
   }
   __atomic_store_n(&slots()[slot].state, IOCX_SLOT_GIVEN_UP, __ATOMIC_RELEASE);
@@ -226,4 +226,4 @@ std::optional<kernel::ProgramStats> ServerProbeObject::stats() const {
   return with_skeleton([](const auto& skeleton) { return kernel::object_stats(skeleton.obj); });
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -18,7 +18,7 @@
 struct ca_server_probe_bpf;  // of libbpf
 struct pva_server_probe_bpf;
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // The label `probe`.
 inline constexpr const char* kCaServerProbe = "ca_server_probe";
@@ -43,17 +43,17 @@ struct ServerProbeMaps {
 class ServerProbeObject {
  public:
   struct Options {
-    ServerProtocol protocol = ServerProtocol::ca;
+    Protocol protocol = Protocol::ca;
     std::uint32_t slots = 0;    // pairs of client and channel, some 600 bytes each
     kernel::RingUse ring = {};  // for the put log's events
     kernel::TraceUse traces = {};
   };
   static Result<ServerProbeObject> load(const Options& options);
 
-  ServerProtocol protocol() const { return ca_ ? ServerProtocol::ca : ServerProtocol::pva; }
+  Protocol protocol() const { return ca_ ? Protocol::ca : Protocol::pva; }
   // The label `probe`.
-  static const char* name_of(ServerProtocol protocol) {
-    return protocol == ServerProtocol::ca ? kCaServerProbe : kPvaServerProbe;
+  static const char* name_of(Protocol protocol) {
+    return protocol == Protocol::ca ? kCaServerProbe : kPvaServerProbe;
   }
   const char* name() const { return name_of(protocol()); }
 
@@ -112,4 +112,4 @@ class ServerProbeObject {
   ServerProbeMaps maps_;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

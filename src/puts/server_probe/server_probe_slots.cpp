@@ -11,7 +11,7 @@
 #include "puts/tap/connections.h"
 #include "puts/tap/tap_labels.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 // Of Base 3.14, by what the program has read of the channel's dbAddr.
@@ -38,7 +38,7 @@ std::string owner_text(const iocx_ca_server_info& info) {
          std::to_string(info.owner_port);
 }
 
-CaPuts strays_of(const iocx_server_slot& slot) {
+PutsByOp strays_of(const iocx_server_slot& slot) {
   return {__atomic_load_n(&slot.stray[0], __ATOMIC_ACQUIRE),
           __atomic_load_n(&slot.stray[1], __ATOMIC_ACQUIRE)};
 }
@@ -50,10 +50,10 @@ bool is_nowhere(const iocx_server_slot& slot) {
 
 // Not below `known`: a stray put is counted at first and taken back later, and the sum must not
 // fall.
-CaPuts puts_of(const iocx_server_slot& slot, const CaPuts& known) {
-  const CaPuts strays = strays_of(slot);  // read first: they are among `puts` by then
-  CaPuts puts{__atomic_load_n(&slot.puts[0], __ATOMIC_RELAXED),
-              __atomic_load_n(&slot.puts[1], __ATOMIC_RELAXED)};
+PutsByOp puts_of(const iocx_server_slot& slot, const PutsByOp& known) {
+  const PutsByOp strays = strays_of(slot);  // read first: they are among `puts` by then
+  PutsByOp puts{__atomic_load_n(&slot.puts[0], __ATOMIC_RELAXED),
+                __atomic_load_n(&slot.puts[1], __ATOMIC_RELAXED)};
   for (std::size_t op = 0; op < puts.size(); ++op)
     puts[op] = std::max(puts[op] - strays[op], known[op]);
   return puts;
@@ -91,8 +91,9 @@ Result<void> ServerProbe::collect(Clock::time_point now) {
 void ServerProbe::tell_budget() {
   for (const auto& [serial, watched] : watched_) {
     if (watched.attach == 0) continue;
-    budget_->tell(watched.id, is_ca() ? probes::Owner::ca_puts : probes::Owner::pva_puts,
-                  static_cast<double>(totals_->by_server[watched.number]) * watched.seconds_each);
+    budget_->tell(
+        watched.id, is_ca() ? probes::Owner::ca_puts : probes::Owner::pva_puts,
+        static_cast<double>(totals_->by_server[key_of(watched.number)]) * watched.seconds_each);
     if (const auto load = budget_->take_warning_of_puts(watched.id))
       log::warn(
           "ioc {}: to count its puts costs {:.1f} % of a core, more than --overhead.budget, which "
@@ -102,13 +103,13 @@ void ServerProbe::tell_budget() {
 }
 
 // As the sums know it; null: not there, or forgotten.
-const CaPutLabels* ServerProbe::labels_in_sums(std::uint32_t index) const {
+const PutLabels* ServerProbe::labels_in_sums(std::uint32_t index) const {
   const Slot& slot = slots_[index];
-  return slot.open ? totals_->puts.labels(CaPutTotals::kServerSlots | index, slot.id) : nullptr;
+  return slot.open ? totals_->puts.labels(slot_in_sums(index), slot.id) : nullptr;
 }
 
 void ServerProbe::observe_result(std::uint32_t index, std::uint64_t now_ns) {
-  const CaPutLabels* const labels = labels_in_sums(index);
+  const PutLabels* const labels = labels_in_sums(index);
   if (labels == nullptr || object_.slots()[index].id != slots_[index].id) return;
   iocx_server_result& result = object_.results()[index];
   __u64 notify = __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE);
@@ -121,21 +122,23 @@ void ServerProbe::observe_result(std::uint32_t index, std::uint64_t now_ns) {
 }
 
 void ServerProbe::observe_failures(std::uint64_t source, const __u64* failures,
-                                   const CaPutLabels& labels) {
+                                   const PutLabels& labels) {
   for (std::size_t i = 0; i < IOCX_FAILURES; ++i)
     if (const std::uint64_t count = __atomic_load_n(&failures[i], __ATOMIC_RELAXED); count != 0)
-      totals_->outcomes.observe_failures({source, kPutFailureStatuses[i], 0}, labels, count,
-                                         (source & kOfSlot) == 0 || has_room(source));
+      totals_->outcomes(object_.protocol())
+          .observe_failures({source, kPutFailureStatuses[i], 0}, labels, count,
+                            (source & kOfSlot) == 0 || has_room(source));
 }
 
 void ServerProbe::observe_durations(std::uint32_t index, const iocx_server_durations& durations) {
-  if (const CaPutLabels* const labels = labels_in_sums(index))
-    totals_->outcomes.observe_durations(kOfSlot | index, *labels, durations, has_room(index));
+  if (const PutLabels* const labels = labels_in_sums(index))
+    totals_->outcomes(object_.protocol())
+        .observe_durations(kOfSlot | index, *labels, durations, has_room(index));
 }
 
 // For what became of the puts of a slot.
 bool ServerProbe::has_room(std::uint64_t index) {
-  return totals_->puts.note_outcome(CaPutTotals::kServerSlots | static_cast<std::uint32_t>(index));
+  return totals_->puts.note_outcome(slot_in_sums(static_cast<std::uint32_t>(index)));
 }
 
 // A put-callback of the slot is under way.
@@ -218,7 +221,7 @@ Result<void> ServerProbe::observe(std::uint32_t index, bool last, Clock::time_po
   const iocx_server_slot& source = object_.slots()[index];
   if (__atomic_load_n(&source.state, __ATOMIC_ACQUIRE) == IOCX_SLOT_FREE) return {};
   Slot& slot = slots_[index];
-  const CaPuts puts = puts_of(source, slot.id == source.id ? slot.growth.last() : CaPuts{});
+  const PutsByOp puts = puts_of(source, slot.id == source.id ? slot.growth.last() : PutsByOp{});
   if (slot.id == source.id && slot.open && slot.growth.last() == puts) return {};
   if (slot.id != source.id)
     slot = {.id = source.id, .generation = source.who.generation, .first = now, .changed = now};
@@ -229,11 +232,11 @@ Result<void> ServerProbe::observe(std::uint32_t index, bool last, Clock::time_po
     if (!opened) return std::move(opened).error();
     if (!*opened) return {};
   }
-  const CaPuts fresh = slot.growth.advance(puts);
+  const PutsByOp fresh = slot.growth.advance(puts);
   slot.changed = now;
   if (source.guest != 0) totals_->to_others_channels[watched->number] += fresh[0] + fresh[1];
-  if (source.inside == 0) totals_->by_server[watched->number] += fresh[0] + fresh[1];
-  totals_->puts.observe(CaPutTotals::kServerSlots | index, puts,
+  if (source.inside == 0) totals_->by_server[key_of(watched->number)] += fresh[0] + fresh[1];
+  totals_->puts.observe(slot_in_sums(index), puts,
                         __atomic_load_n(&source.last_put, __ATOMIC_RELAXED));
   return {};
 }
@@ -249,24 +252,24 @@ Result<bool> ServerProbe::open(const Watched& watched, std::uint32_t index, bool
   if ((*labels)->pv.empty() && !last && !is_nowhere(object_.slots()[index]) &&
       now - slot.first < kNamePatience)
     return false;
-  totals_->puts.open(CaPutTotals::kServerSlots | index, slot.id, std::move(**labels));
+  totals_->puts.open(slot_in_sums(index), slot.id, std::move(**labels));
   slot.open = true;
   return true;
 }
 
-Result<std::optional<CaPutLabels>> ServerProbe::labels_of(std::uint32_t number,
-                                                          std::uint32_t index) const {
+Result<std::optional<PutLabels>> ServerProbe::labels_of(std::uint32_t number,
+                                                        std::uint32_t index) const {
   if (!is_ca()) {
     const auto key = object_.maps().pva_info.lookup(index);
     if (!key) return key.error();
-    return *key ? std::optional(pva::labels_of(number, **key)) : std::nullopt;
+    return *key ? std::optional(puts::labels_of(number, **key)) : std::nullopt;
   }
   const auto read = object_.maps().ca_info.lookup(index);
   if (!read) return read.error();
-  if (!*read) return std::optional<CaPutLabels>();
+  if (!*read) return std::optional<PutLabels>();
   const iocx_ca_server_info& info = **read;
   const iocx_server_slot& slot = object_.slots()[index];
-  CaPutLabels labels;
+  PutLabels labels;
   labels.ioc = number;
   labels.inside = slot.inside != 0;
   if (labels.inside) {
@@ -323,7 +326,7 @@ void ServerProbe::take_names(std::uint32_t number, const CaServerTables& tables,
 std::map<std::uint32_t, std::uint64_t> ServerProbe::unnamed() const {
   std::map<std::uint32_t, std::uint64_t> unnamed;
   for (std::uint32_t index = 0; index < used_end_; ++index)
-    if (const CaPutLabels* const labels = labels_in_sums(index); labels && labels->pv.empty())
+    if (const PutLabels* const labels = labels_in_sums(index); labels && labels->pv.empty())
       ++unnamed[labels->ioc];
   return unnamed;
 }
@@ -332,18 +335,23 @@ PutsOfSlots ServerProbe::counted() const {
   PutsOfSlots counted;
   for (std::uint32_t index = 0; index < used_end_; ++index)
     if (const Slot& slot = slots_[index]; slot.open) {
-      CaPuts& puts = counted[slot.id] = slot.growth.last();
-      const CaPuts strays = strays_of(object_.slots()[index]);  // are among the put log's numbers
+      PutsByOp& puts = counted[slot.id] = slot.growth.last();
+      const PutsByOp strays = strays_of(object_.slots()[index]);  // are among the put log's numbers
       for (std::size_t op = 0; op < puts.size(); ++op) puts[op] += strays[op];
     }
   return counted;
 }
 
 // A slot that was given back and taken again has another id.
-std::optional<CaPutIdentity> ServerProbe::identify(const iocx_putlog_event& event) const {
+std::optional<PutIdentity> ServerProbe::identify(const iocx_putlog_event& event) const {
   const auto number = number_of(event.generation);
   if (!number) return std::nullopt;
-  CaPutIdentity who;
+  PutIdentity who;
+  if (!is_ca()) {
+    who.labels.ioc = *number;
+    who.labels.protocol = Protocol::pva;
+    return who;
+  }
   who.place = {*number, event.sid, {}, event.port};
   std::ranges::copy(event.address, who.place.address.bytes);
   who.labels.ioc = *number;
@@ -354,7 +362,7 @@ std::optional<CaPutIdentity> ServerProbe::identify(const iocx_putlog_event& even
            __atomic_load_n(&object_.slots()[event.slot].id, __ATOMIC_ACQUIRE) == event.id;
   };
   const bool counted = is_still() && slots_[event.slot].id == event.id;
-  if (const CaPutLabels* const labels = counted ? labels_in_sums(event.slot) : nullptr) {
+  if (const PutLabels* const labels = counted ? labels_in_sums(event.slot) : nullptr) {
     who.labels = *labels;
     who.settled = true;
   } else if (is_still()) {
@@ -369,16 +377,17 @@ std::optional<CaPutIdentity> ServerProbe::identify(const iocx_putlog_event& even
 
 // The kernel's counters of it are 0 now, or gone.
 void ServerProbe::forget_rest(std::uint32_t generation) {
-  totals_->outcomes.close(kOfRest | generation);
+  totals_->outcomes(object_.protocol()).close(kOfRest | generation);
 }
 
 // Puts without a slot.
 void ServerProbe::observe_rest(Watched& watched, const iocx_server_rest& rest) {
-  observe_failures(kOfRest | watched.generation, rest.failures, {watched.number, "", "", "", ""});
-  const CaPuts growth = watched.rest.advance({rest.puts[0], rest.puts[1]});
-  if (growth == CaPuts{}) return;
-  totals_->by_server[watched.number] += growth[0] + growth[1];
-  totals_->puts.add({watched.number, "", "", "", ""}, growth, rest.last_put & ~1ULL);
+  const PutLabels labels{watched.number, "", "", "", "", false, object_.protocol()};
+  observe_failures(kOfRest | watched.generation, rest.failures, labels);
+  const PutsByOp growth = watched.rest.advance({rest.puts[0], rest.puts[1]});
+  if (growth == PutsByOp{}) return;
+  totals_->by_server[key_of(watched.number)] += growth[0] + growth[1];
+  totals_->puts.add(slot_in_sums(0), labels, growth, rest.last_put & ~1ULL);
 }
 
 Result<void> ServerProbe::reap(Clock::time_point now) {
@@ -413,8 +422,8 @@ Result<void> ServerProbe::free(std::uint32_t index, Clock::time_point now) {
   const iocx_server_result& result = object_.results()[index];
   if (result.notify != 0) ++lost_results_;
   if (result.asked_ns != 0) ++lost_results_;
-  totals_->outcomes.close(kOfSlot | index);
-  totals_->puts.close(CaPutTotals::kServerSlots | index);
+  totals_->outcomes(object_.protocol()).close(kOfSlot | index);
+  totals_->puts.close(slot_in_sums(index));
   slots_[index] = {};
   return object_.give_slot(index);
 }
@@ -426,4 +435,4 @@ Result<void> ServerProbe::give_up(std::uint32_t index, Clock::time_point now) {
   return {};
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

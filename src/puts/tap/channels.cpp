@@ -7,7 +7,7 @@
 
 #include "puts/tap/tap_labels.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 std::uint32_t state_of(const iocx_ca_channel& channel) {
@@ -34,8 +34,8 @@ Result<void> Channels::observe() {
 Result<void> Channels::observe_slot(std::uint32_t slot) {
   const auto& channel = object_.channels()[slot];
   const std::uint64_t id = __atomic_load_n(&channel.channel, __ATOMIC_RELAXED);
-  const CaPuts puts{__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
-                    __atomic_load_n(&channel.puts[1], __ATOMIC_RELAXED)};
+  const PutsByOp puts{__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
+                      __atomic_load_n(&channel.puts[1], __ATOMIC_RELAXED)};
   const std::uint64_t last_put = __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED);
   if (!puts_.is_open(slot, id)) {
     auto info = object_.maps().channel_info.lookup(id);
@@ -44,11 +44,11 @@ Result<void> Channels::observe_slot(std::uint32_t slot) {
       used_[slot] = false;
       return {};
     }
-    const auto ioc = circuits_.ioc_of((*info)->circuit, (*info)->ioc);
-    if (!ioc) return {};
+    const auto server = circuits_.server_of((*info)->circuit, (*info)->ioc);
+    if (!server) return {};
     if (!circuits_.is_met((*info)->circuit)) return {};
     if ((*info)->name[0] != 0) circuits_.drop_kept_name((*info)->circuit, channel.sid);
-    puts_.open(slot, id, labels_of(*ioc, **info, channel.sid));
+    puts_.open(slot, id, labels_of(*server, **info, channel.sid));
   }
   if (puts_.is_current(slot, puts)) return {};
   if (by_packets(slot, id))
@@ -58,7 +58,7 @@ Result<void> Channels::observe_slot(std::uint32_t slot) {
   return {};
 }
 
-void Channels::add_open(CaOpenCounts& open) const {
+void Channels::add_open(OpenCounts& open) const {
   for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
     if (!used_[slot]) continue;
     const iocx_ca_channel channel = object_.channels()[slot];
@@ -74,9 +74,9 @@ Result<void> Channels::relabel(const std::function<bool(std::uint64_t circuit)>&
     if (!of(channel.circuit) || !puts_.is_open(slot, id)) continue;
     auto info = object_.maps().channel_info.lookup(id);
     if (!info) return std::move(info).error();
-    const auto ioc = *info ? circuits_.ioc_of((*info)->circuit, (*info)->ioc) : std::nullopt;
-    if (!ioc) continue;
-    puts_.relabel(slot, labels_of(*ioc, **info, channel.sid));
+    const auto server = *info ? circuits_.server_of((*info)->circuit, (*info)->ioc) : std::nullopt;
+    if (!server) continue;
+    puts_.relabel(slot, labels_of(*server, **info, channel.sid));
   }
   return {};
 }
@@ -108,7 +108,7 @@ std::vector<std::uint32_t> Channels::due(const Circuits::Seen& seen, Clock::time
 Result<void> Channels::free(std::uint32_t slot) {
   if (auto ok = observe_slot(slot); !ok) return ok;
   const iocx_ca_channel channel = object_.channels()[slot];
-  const CaTapMaps& maps = object_.maps();
+  const TapMaps& maps = object_.maps();
   auto info = maps.channel_info.lookup(channel.channel);
   if (!info) return std::move(info).error();
   if (!puts_.is_open(slot, channel.channel) && *info && circuits_.was_iocs((*info)->server_port))
@@ -134,16 +134,17 @@ Result<void> Channels::free(std::uint32_t slot) {
 
 // Also of an IOC that was forgotten: what its channels still count is not lost from sight.
 bool Channels::by_packets(std::uint32_t slot, std::uint64_t channel) const {
-  const CaPutLabels* const labels = puts_.labels(slot, channel);
-  return labels == nullptr || who_counts_.by_packets(labels->ioc);
+  const PutLabels* const labels = puts_.labels(slot, channel);
+  return labels == nullptr || sources_.by_packets(labels->server());
 }
 
-CaPutLabels Channels::labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info,
-                                std::uint32_t sid) const {
-  CaPutLabels labels = ca::labels_of(ioc, info);
+PutLabels Channels::labels_of(const ServerKey& server, const iocx_ca_channel_info& info,
+                              std::uint32_t sid) const {
+  PutLabels labels = puts::labels_of(server, info);
   if (labels.pv.empty()) labels.pv = circuits_.kept_name(info.circuit, sid);
   const Circuits::Identity* const identity = circuits_.identity(info.circuit);
-  if (identity == nullptr || !labels.user.empty() || (!labels.host.empty() && !is_pva(ioc)))
+  if (identity == nullptr || !labels.user.empty() ||
+      (!labels.host.empty() && server.protocol == Protocol::ca))
     return labels;
   labels.user = identity->user;
   labels.host = identity->host;
@@ -151,27 +152,28 @@ CaPutLabels Channels::labels_of(std::uint32_t ioc, const iocx_ca_channel_info& i
 }
 
 void Channels::count_unnamed(std::uint32_t slot) {
-  const CaPutLabels* labels = puts_.labels(slot, object_.channels()[slot].channel);
-  if (labels != nullptr && labels->pv.empty() && who_counts_.by_packets(labels->ioc))
+  const PutLabels* labels = puts_.labels(slot, object_.channels()[slot].channel);
+  if (labels != nullptr && labels->protocol == Protocol::ca && labels->pv.empty() &&
+      sources_.by_packets(labels->server()))
     ++unnamed_[labels->ioc];
 }
 
-std::optional<CaPutIdentity> Channels::identify(const iocx_putlog_event& event) const {
+std::optional<PutIdentity> Channels::identify(const iocx_putlog_event& event) const {
   const auto info = object_.maps().channel_info.lookup(event.id);
   if (!info || !*info) return std::nullopt;
-  const auto ioc = circuits_.ioc_of((*info)->circuit, (*info)->ioc);
-  if (!ioc || !circuits_.is_met((*info)->circuit)) return std::nullopt;
-  return CaPutIdentity{labels_of(*ioc, **info, event.sid),
-                       {*ioc, event.sid, (*info)->client, (*info)->client_port}};
+  const auto server = circuits_.server_of((*info)->circuit, (*info)->ioc);
+  if (!server || !circuits_.is_met((*info)->circuit)) return std::nullopt;
+  return PutIdentity{labels_of(*server, **info, event.sid),
+                     {server->ioc, event.sid, (*info)->client, (*info)->client_port}};
 }
 
 void Channels::for_each_named(
-    const std::function<void(const iocx_ca_channel&, const CaPutLabels&)>& each) const {
+    const std::function<void(const iocx_ca_channel&, const PutLabels&)>& each) const {
   for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
     const iocx_ca_channel& channel = object_.channels()[slot];
     const std::uint32_t state = state_of(channel);
     if (!used_[slot] || (state != IOCX_CA_SLOT_LIVE && state != IOCX_CA_SLOT_UNNAMED)) continue;
-    const CaPutLabels* const labels = puts_.labels(slot, channel.channel);
+    const PutLabels* const labels = puts_.labels(slot, channel.channel);
     if (labels != nullptr && !labels->pv.empty()) each(channel, *labels);
   }
 }
@@ -180,4 +182,4 @@ std::uint64_t Channels::count() const {
   return static_cast<std::uint64_t>(std::ranges::count(used_, true));
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "base/result.h"
+#include "puts/sources.h"
 #include "puts/tap/circuits.h"
 #include "puts/tap/overdue.h"
 #include "puts/tap/tap_object.h"
-#include "puts/tap/who_counts.h"
 #include "puts/totals/put_totals.h"
 #include "puts/totals/server_totals.h"
 #include "shared/putlog.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 class Channels {
  public:
@@ -32,17 +32,16 @@ class Channels {
   static constexpr std::chrono::seconds kPatience{15};
 
   // The others must outlive it.
-  Channels(const CaTapObject& object, Circuits& circuits, const WhoCounts& who_counts,
-           CaPutTotals& puts)
+  Channels(const TapObject& object, Circuits& circuits, const PutSources& sources, PutTotals& puts)
       : object_(object),
         circuits_(circuits),
-        who_counts_(who_counts),
+        sources_(sources),
         puts_(puts),
         used_(object.max_channels()) {}
 
   // Adds what was counted since the last time to the sums.
   Result<void> observe();
-  void add_open(CaOpenCounts& open) const;
+  void add_open(OpenCounts& open) const;
   // Gives the channels of those circuits the labels that they have now. Counts that were shown keep
   // theirs.
   Result<void> relabel(const std::function<bool(std::uint64_t circuit)>& of);
@@ -52,12 +51,12 @@ class Channels {
   Result<void> free(std::uint32_t slot);
 
   // Owner of a put's event; nothing: not known, or not any more.
-  std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
+  std::optional<PutIdentity> identify(const iocx_putlog_event& event) const;
   // Calls each(channel, labels) for those that are open and have a name.
   void for_each_named(
-      const std::function<void(const iocx_ca_channel&, const CaPutLabels&)>& each) const;
+      const std::function<void(const iocx_ca_channel&, const PutLabels&)>& each) const;
 
-  // Channels with puts whose names are not known, by IOC, as of the last due().
+  // Channels of Channel Access with puts whose names are not known, by IOC, as of the last due().
   const std::map<std::uint32_t, std::uint64_t>& unnamed() const { return unnamed_; }
   std::uint64_t count() const;
   // Puts to the place of an IOC that was not found again.
@@ -67,13 +66,13 @@ class Channels {
   Result<void> observe_slot(std::uint32_t slot);
   void count_unnamed(std::uint32_t slot);
   bool by_packets(std::uint32_t slot, std::uint64_t channel) const;
-  CaPutLabels labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info,
-                        std::uint32_t sid) const;
+  PutLabels labels_of(const ServerKey& server, const iocx_ca_channel_info& info,
+                      std::uint32_t sid) const;
 
-  const CaTapObject& object_;
+  const TapObject& object_;
   Circuits& circuits_;
-  const WhoCounts& who_counts_;
-  CaPutTotals& puts_;
+  const PutSources& sources_;
+  PutTotals& puts_;
   std::vector<bool> used_;      // slots that hold a channel, as of the last look
   std::uint32_t used_end_ = 0;  // none of them from here on
   Overdue<std::uint32_t> gone_;
@@ -82,4 +81,4 @@ class Channels {
   std::uint64_t puts_lost_ = 0;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/wall_clock.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 constexpr auto kKeptNs = static_cast<std::uint64_t>(std::chrono::nanoseconds(kKeptFor).count());
@@ -16,6 +16,7 @@ constexpr auto kKeptNs = static_cast<std::uint64_t>(std::chrono::nanoseconds(kKe
 Result<Circuits::Seen> Circuits::look() {
   Seen seen;
   unnamed_pva_.clear();
+  in_use_.clear();
   servers_.begin_look();
   auto read = object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
     seen.flows.push_back({key, flow.circuit});
@@ -24,8 +25,11 @@ Result<Circuits::Seen> Circuits::look() {
     else
       seen.alive.insert(flow.circuit);
     note_ioc(key, flow);
-    if (is_pva(flow.ioc) && !is_ioc_number(flow.ioc) && speaks_pva(flow))
+    const ServerKey noted = server_of_number(flow.ioc);
+    if (noted.protocol == Protocol::pva && !is_ioc_number(noted.ioc) && speaks_pva(flow))
       unnamed_pva_.insert(key.server_port);
+    if (const auto server = server_of(flow.circuit, flow.ioc); server && !flow.ended)
+      in_use_.insert(server->ioc);
     servers_.look_at(key);
   });
   if (!read) return read.error();
@@ -33,7 +37,7 @@ Result<Circuits::Seen> Circuits::look() {
   const auto is_gone = [&seen](const auto& entry) {
     return !seen.alive.contains(entry.first) && !seen.ended.contains(entry.first);
   };
-  std::erase_if(iocs_, is_gone);
+  std::erase_if(moved_, is_gone);
   std::erase_if(identities_, is_gone);
   std::erase_if(names_, is_gone);
   return seen;
@@ -72,6 +76,10 @@ Result<void> Circuits::free_ended(const Seen& seen, Clock::time_point now) {
   return {};
 }
 
+void Circuits::forget(std::uint32_t ioc) {
+  for (const Protocol protocol : kProtocols) traffic_.drop({ioc, protocol});
+}
+
 // Unless the 4-tuple has begun a new circuit since it was read: then that one is put back.
 Result<void> Circuits::remove(const iocx_ca_flow_key& key, std::uint64_t circuit) {
   auto found = object_.maps().flows.lookup(key);
@@ -80,8 +88,8 @@ Result<void> Circuits::remove(const iocx_ca_flow_key& key, std::uint64_t circuit
   auto taken = object_.take_flow(key);
   if (!taken) return std::move(taken).error();
   if (*taken)
-    if (const auto ioc = ioc_of((*taken)->circuit, (*taken)->ioc))
-      traffic_.observe(key, *ioc, server_counts((*taken)->counts));
+    if (const auto server = server_of((*taken)->circuit, (*taken)->ioc))
+      traffic_.observe(key, *server, server_counts((*taken)->counts));
   if (*taken && (*taken)->circuit != circuit) {
     for (auto& direction : (*taken)->directions) direction.lock = 0;
     auto put_back = object_.maps().flows.update(key, **taken, kernel::UpdateMode::only_new);
@@ -98,18 +106,17 @@ Result<void> Circuits::remove(const iocx_ca_flow_key& key, std::uint64_t circuit
 }
 
 // A circuit that has ended is not open. What it carried counts all the same.
-Result<void> Circuits::observe(const ProbedPorts& probed, Clock::time_point now,
-                               CaOpenCounts* open) {
+Result<void> Circuits::observe(const ProbedPorts& probed, Clock::time_point now, OpenCounts* open) {
   if (auto ok = meet(now); !ok) return ok;
   return object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
-    const auto ioc = ioc_of(flow.circuit, flow.ioc);
-    if (!ioc) return;
-    traffic_.observe(key, *ioc, server_counts(flow.counts));
+    const auto server = server_of(flow.circuit, flow.ioc);
+    if (!server) return;
+    traffic_.observe(key, *server, server_counts(flow.counts));
     if (open == nullptr || flow.ended) return;
-    if (!is_pva(*ioc) && probed.contains({key.server_port, *ioc}))
-      return open->add_unfollowed(*ioc);
+    if (server->protocol == Protocol::ca && probed.contains({key.server_port, *server}))
+      return open->add_unfollowed(*server);
     const Identity* const known = identity(flow.circuit);
-    open->add_circuit(*ioc, key, flow, known ? known->user : "", known ? known->host : "");
+    open->add_circuit(*server, key, flow, known ? known->user : "", known ? known->host : "");
   });
 }
 
@@ -121,7 +128,7 @@ Result<void> Circuits::meet(Clock::time_point now) {
     met_.clear();
     return {};
   }
-  std::map<iocx_ca_flow_key, std::uint64_t, CaKeyLess> fresh;
+  std::map<iocx_ca_flow_key, std::uint64_t, KeyLess> fresh;
   auto read = object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
     if (!met_.contains(flow.circuit)) fresh.emplace(key, flow.circuit);
   });
@@ -163,9 +170,10 @@ void Circuits::drop_kept_name(std::uint64_t circuit, std::uint32_t sid) {
   if (const auto names = names_.find(circuit); names != names_.end()) names->second.erase(sid);
 }
 
-std::optional<std::uint32_t> Circuits::ioc_of(std::uint64_t circuit, std::uint32_t noted) const {
-  if (const auto found = iocs_.find(circuit); found != iocs_.end()) return found->second;
-  return is_ioc_number(noted) ? std::optional(noted) : std::nullopt;
+std::optional<ServerKey> Circuits::server_of(std::uint64_t circuit, std::uint32_t noted) const {
+  if (const auto found = moved_.find(circuit); found != moved_.end()) return found->second;
+  const ServerKey server = server_of_number(noted);
+  return is_ioc_number(server.ioc) ? std::optional(server) : std::nullopt;
 }
 
 Result<void> Circuits::find_iocs() {
@@ -175,13 +183,14 @@ Result<void> Circuits::find_iocs() {
 
 // A circuit that has ended was its IOC's to its end.
 void Circuits::note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
-  if (flow.ended && is_ioc_number(flow.ioc)) return;
-  const auto ioc = servers_.ioc_of(key);
-  if (!ioc) return;
-  if (*ioc == flow.ioc)
-    iocs_.erase(flow.circuit);
+  const ServerKey noted = server_of_number(flow.ioc);
+  if (flow.ended && is_ioc_number(noted.ioc)) return;
+  const auto server = servers_.named_at(key);
+  if (!server) return;
+  if (*server == noted)
+    moved_.erase(flow.circuit);
   else
-    iocs_.insert_or_assign(flow.circuit, *ioc);
+    moved_.insert_or_assign(flow.circuit, *server);
 }
 
 const Circuits::Identity* Circuits::identity(std::uint64_t circuit) const {
@@ -189,8 +198,8 @@ const Circuits::Identity* Circuits::identity(std::uint64_t circuit) const {
   return found == identities_.end() ? nullptr : &found->second;
 }
 
-Result<CaSocketCookies> Circuits::sockets() const {
-  CaSocketCookies all;
+Result<SocketCookies> Circuits::sockets() const {
+  SocketCookies all;
   const auto note = [&](const InetSocket& socket) {
     const auto key = ca_flow_key(socket);
     if (!key) return;
@@ -203,7 +212,7 @@ Result<CaSocketCookies> Circuits::sockets() const {
 }
 
 // The server's address is this host's: that of a client on it, too, or one of the others.
-std::string Circuits::server_of(const CaPutPlace& place, std::uint16_t port) const {
+std::string Circuits::address_of_server(const PutPlace& place, std::uint16_t port) const {
   iocx_ca_flow_key key{place.address, {}, place.port, port};
   const auto is_there = [&](const iocx_ca_address& server) {
     key.server = server;
@@ -219,4 +228,4 @@ std::string Circuits::server_of(const CaPutPlace& place, std::uint16_t port) con
   return {};
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

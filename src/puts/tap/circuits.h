@@ -27,7 +27,7 @@
 #include "puts/totals/put_totals.h"
 #include "puts/totals/server_totals.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 class Circuits {
  public:
@@ -53,7 +53,7 @@ class Circuits {
   };
 
   // The others must outlive it.
-  Circuits(const CaTapObject& object, const CaNetwork& network, WatchedServers& servers)
+  Circuits(const TapObject& object, const TapNetwork& network, WatchedServers& servers)
       : object_(object), network_(network), servers_(servers) {}
 
   Result<Seen> look();
@@ -64,21 +64,23 @@ class Circuits {
   // Adds up what was carried. `open`: to add what is open to; or null. At `probed` ports channels
   // are not kept.
   Result<void> observe(const ProbedPorts& probed, Clock::time_point now,
-                       CaOpenCounts* open = nullptr);
-  const CaServerTotals& traffic() const { return traffic_; }
-  void forget(std::uint32_t ioc) { traffic_.drop(ioc); }
+                       OpenCounts* open = nullptr);
+  const ServerTotals& traffic() const { return traffic_; }
+  void forget(std::uint32_t ioc);
 
-  // The IOC of a circuit for which the kernel noted `noted`; nothing where it is not known yet.
-  std::optional<std::uint32_t> ioc_of(std::uint64_t circuit, std::uint32_t noted) const;
+  // The server of a circuit for which the kernel noted `noted`; nothing: it is not known yet.
+  std::optional<ServerKey> server_of(std::uint64_t circuit, std::uint32_t noted) const;
+  // IOCs to which circuits are open, as of the last look().
+  const std::set<std::uint32_t>& in_use() const { return in_use_; }
   // For circuits that began before the kernel knew the IOC of their server.
   Result<void> find_iocs();
   // Ports of servers for PV Access that no IOC is known for and that were seen to speak it, as of
   // the last look().
-  const CaPorts& unnamed_pva() const { return unnamed_pva_; }
+  const Ports& unnamed_pva() const { return unnamed_pva_; }
   // An IOC that was found has or had that port.
   bool was_iocs(std::uint16_t port) const { return servers_.was_named(port); }
   // The kernel noted another IOC for the circuit.
-  bool has_moved(std::uint64_t circuit) const { return iocs_.contains(circuit); }
+  bool has_moved(std::uint64_t circuit) const { return moved_.contains(circuit); }
 
   // Null: the kernel has seen it.
   const Identity* identity(std::uint64_t circuit) const;
@@ -98,9 +100,9 @@ class Circuits {
 
   // Connections to or from a watched port. Keyed as circuits are, with the cookies of the sockets
   // at the server's end where that is here.
-  Result<CaSocketCookies> sockets() const;
+  Result<SocketCookies> sockets() const;
   // Server that its client is connected to, "10.0.0.1:5064"; "": not known.
-  std::string server_of(const CaPutPlace& place, std::uint16_t port) const;
+  std::string address_of_server(const PutPlace& place, std::uint16_t port) const;
 
   std::uint64_t count() const { return count_; }
 
@@ -109,11 +111,11 @@ class Circuits {
   void note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
   Result<void> remove(const iocx_ca_flow_key& key, std::uint64_t circuit);
 
-  const CaTapObject& object_;
-  const CaNetwork& network_;
+  const TapObject& object_;
+  const TapNetwork& network_;
   WatchedServers& servers_;
-  CaServerTotals traffic_;
-  std::map<std::uint64_t, std::uint32_t> iocs_;   // for which the kernel noted another one
+  ServerTotals traffic_;
+  std::map<std::uint64_t, ServerKey> moved_;      // for which the kernel noted another one
   std::map<std::uint64_t, Identity> identities_;  // for which the kernel has seen none
   KeptCircuits kept_;                             // of an earlier run, not met yet
   std::unordered_set<std::uint64_t> met_;         // circuits, while there are any of those
@@ -121,8 +123,9 @@ class Circuits {
   Overdue<std::uint64_t> gone_;
   std::set<std::uint64_t> without_socket_;  // that the last look at sockets did not find
   std::optional<Clock::time_point> looked_at_sockets_;
-  CaPorts unnamed_pva_;
+  Ports unnamed_pva_;
+  std::set<std::uint32_t> in_use_;
   std::uint64_t count_ = 0;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 constexpr const char* kAddresses = "read the host's addresses";
@@ -51,8 +51,8 @@ iocx_ca_flow_key as_client(const iocx_ca_flow_key& key) {
   return swapped;
 }
 
-Result<CaLocalRoutes> read_local_routes(Netlink& netlink) {
-  CaLocalRoutes routes;
+Result<LocalRoutes> read_local_routes(Netlink& netlink) {
+  LocalRoutes routes;
   // An address of which `length` bits count.
   const auto add = [&routes](std::span<const std::byte> bytes, std::uint32_t length) {
     iocx_ca_local_route route{length, {}};
@@ -97,4 +97,4 @@ bool is_on_route(const iocx_ca_local_route& route, const iocx_ca_address& addres
   return differ >> (8 - bits % 8) == 0;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -12,19 +12,19 @@
 #include "base/socket_table.h"
 #include "shared/ca_tap.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // Order of keys; padding is part of what the kernel compares, so it is here too.
-struct CaKeyLess {
+struct KeyLess {
   template <class Key>
   bool operator()(const Key& a, const Key& b) const {
     return __builtin_memcmp(&a, &b, sizeof(Key)) < 0;
   }
 };
 // Of the kernel's sockets; 0: not known.
-using CaSocketCookies = std::map<iocx_ca_flow_key, std::uint64_t, CaKeyLess>;
-using CaPorts = std::set<std::uint16_t>;
-using CaLocalRoutes = std::set<iocx_ca_local_route, CaKeyLess>;
+using SocketCookies = std::map<iocx_ca_flow_key, std::uint64_t, KeyLess>;
+using Ports = std::set<std::uint16_t>;
+using LocalRoutes = std::set<iocx_ca_local_route, KeyLess>;
 
 // Nothing: it is one of IPv6.
 std::optional<iocx_ca_address> ca_address(const InetAddress& address);
@@ -45,8 +45,8 @@ iocx_ca_flow_key as_client(const iocx_ca_flow_key& key);
 // Addresses that are local to the network namespace which `netlink` (NETLINK_ROUTE) is in: those of
 // its devices, and the local routes of the routing table `local`, whole ranges and addresses that
 // no device has.
-Result<CaLocalRoutes> read_local_routes(Netlink& netlink);
+Result<LocalRoutes> read_local_routes(Netlink& netlink);
 // Whether the route holds for the address.
 bool is_on_route(const iocx_ca_local_route& route, const iocx_ca_address& address);
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

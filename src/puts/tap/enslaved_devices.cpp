@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 constexpr const char* kAction = "list network devices";
@@ -52,4 +52,4 @@ Result<std::set<std::uint32_t>> EnslavedDevices::read() {
   return devices;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -11,7 +11,7 @@
 #include "base/netlink.h"
 #include "base/result.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // Adds the interface indexes of such devices in an answer to RTM_GETLINK (rtnetlink(7)), as the
 // kernel sends it. Returns whether it was the last part of the answer. A device of a VRF is none of
@@ -34,4 +34,4 @@ class EnslavedDevices {
   Netlink netlink_;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -15,7 +15,7 @@
 #include "exposition/json_text.h"
 #include "puts/tap/tap.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 using exposition::append_json_list;
 using exposition::append_json_text;
@@ -36,7 +36,7 @@ KeptCircuit read_circuit(const Json& json) {
 
 }  // namespace
 
-Result<KeptCircuits> open_circuits(CaTap& tap, std::chrono::steady_clock::time_point now) {
+Result<KeptCircuits> open_circuits(Tap& tap, std::chrono::steady_clock::time_point now) {
   // Before the circuits: one that uses the addresses and ports of another again since then has the
   // cookie of a socket that is gone.
   const auto sockets = tap.circuits().sockets();
@@ -57,7 +57,7 @@ Result<KeptCircuits> open_circuits(CaTap& tap, std::chrono::steady_clock::time_p
     circuit.names = tap.circuits().kept_names(flow.circuit);
   });
   if (!read) return read.error();
-  tap.channels().for_each_named([&](const iocx_ca_channel& channel, const CaPutLabels& labels) {
+  tap.channels().for_each_named([&](const iocx_ca_channel& channel, const PutLabels& labels) {
     const auto cookie = cookies.find(channel.circuit);
     if (cookie == cookies.end()) return;
     KeptCircuit& circuit = all[cookie->second];
@@ -144,4 +144,4 @@ Result<void> ChannelsFile::write(const KeptCircuits& circuits) {
   return {};
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -17,9 +17,9 @@
 #include "base/unique_fd.h"
 #include "exposition/self_samples.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-class CaTap;
+class Tap;
 
 inline constexpr std::chrono::minutes kKeptFor{5};
 
@@ -34,7 +34,7 @@ struct KeptCircuit {
 using KeptCircuits = std::map<std::uint64_t, KeptCircuit>;
 
 // Those with names, and those of the run before that were not met yet.
-Result<KeptCircuits> open_circuits(CaTap& tap, std::chrono::steady_clock::time_point now);
+Result<KeptCircuits> open_circuits(Tap& tap, std::chrono::steady_clock::time_point now);
 
 // `boot`: the kernel's id of this start of the host.
 std::string kept_text(const std::string& boot, const KeptCircuits& circuits);
@@ -62,4 +62,4 @@ class ChannelsFile {
   StateSample sample_{.state = "channels"};
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

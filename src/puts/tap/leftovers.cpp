@@ -5,7 +5,7 @@
 
 #include "puts/tap/channels.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 Result<void> Leftovers::look(Clock::time_point now) {
   sweeps_ = !swept_ || now - *swept_ >= kSweep || object_.caps().is_crowded(IOCX_CA_HELD_REQUESTS);
@@ -60,4 +60,4 @@ Result<void> Leftovers::free_pages(const Circuits::Seen& seen, Clock::time_point
   return {};
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

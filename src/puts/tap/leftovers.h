@@ -11,7 +11,7 @@
 #include "puts/tap/overdue.h"
 #include "puts/tap/tap_object.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 class Leftovers {
  public:
@@ -20,7 +20,7 @@ class Leftovers {
   static constexpr std::chrono::seconds kSweep{30};
 
   // The object must outlive it.
-  explicit Leftovers(const CaTapObject& object) : object_(object) {}
+  explicit Leftovers(const TapObject& object) : object_(object) {}
 
   // Notes requests when that is due. Before the circuits are looked at.
   Result<void> look(Clock::time_point now);
@@ -38,7 +38,7 @@ class Leftovers {
   Result<void> free_requests(const Circuits::Seen& seen, Clock::time_point now);
   Result<void> free_pages(const Circuits::Seen& seen, Clock::time_point now);
 
-  const CaTapObject& object_;
+  const TapObject& object_;
   std::optional<Clock::time_point> swept_;
   bool sweeps_ = false;                        // between look() and free()
   std::map<std::uint64_t, Request> requests_;  // by channel
@@ -47,4 +47,4 @@ class Leftovers {
   std::uint64_t pages_ = 0;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-Result<void> CaNetwork::update_addresses() {
+Result<void> TapNetwork::update_addresses() {
   if (!route_) {
     auto opened = Netlink::open(NETLINK_ROUTE, "read the host's addresses");
     if (!opened) return std::move(opened).error();
@@ -26,21 +26,21 @@ Result<void> CaNetwork::update_addresses() {
   return {};
 }
 
-bool CaNetwork::has_address(const iocx_ca_address& address) const {
+bool TapNetwork::has_address(const iocx_ca_address& address) const {
   return std::ranges::any_of(local_,
                              [&address](const auto& route) { return is_on_route(route, address); });
 }
 
-Result<void> CaNetwork::for_each_socket(SocketKind kind, const SocketTable::Visit& each) const {
+Result<void> TapNetwork::for_each_socket(SocketKind kind, const SocketTable::Visit& each) const {
   return SocketTable::of_thread(fs_).for_each(kind, each);
 }
 
-Result<CaPorts> CaNetwork::udp_sockets() const {
-  CaPorts ports;
+Result<Ports> TapNetwork::udp_sockets() const {
+  Ports ports;
   auto done = for_each_socket(
       SocketKind::udp, [&ports](const InetSocket& socket) { ports.insert(socket.local_port); });
   if (!done) return done.error();
   return ports;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

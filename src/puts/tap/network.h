@@ -14,12 +14,12 @@
 #include "puts/tap/packet_tap.h"
 #include "puts/tap/tap_object.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-class CaNetwork {
+class TapNetwork {
  public:
   // `object` must outlive it.
-  CaNetwork(const CaTapObject& object, RootedFs fs)
+  TapNetwork(const TapObject& object, RootedFs fs)
       : object_(object), fs_(std::move(fs)), packets_(object.shared_maps()) {}
 
   // Takes note of the addresses that came and went, for the programs, too.
@@ -28,17 +28,17 @@ class CaNetwork {
 
   Result<void> for_each_socket(SocketKind kind, const SocketTable::Visit& each) const;
   // Ports of UDP sockets.
-  Result<CaPorts> udp_sockets() const;
+  Result<Ports> udp_sockets() const;
 
   // The packet socket; also for who opens it in our place.
-  CaPacketTap& packets() { return packets_; }
+  PacketTap& packets() { return packets_; }
 
  private:
-  const CaTapObject& object_;
+  const TapObject& object_;
   RootedFs fs_;
-  CaPacketTap packets_;
+  PacketTap packets_;
   std::optional<Netlink> route_;  // asked about addresses
-  CaLocalRoutes local_;           // as the programs have them
+  LocalRoutes local_;             // as the programs have them
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

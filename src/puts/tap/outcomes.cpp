@@ -2,19 +2,19 @@
 
 #include <numeric>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // Adds an entry of the kernel's, or notes that there is no such channel.
 template <class Entry, class Add, class PassOver>
 void Outcomes::take(const Key& key, const Entry& entry, std::uint64_t count, Add add,
                     PassOver pass_over) {
   entries_.insert({key, entry.holder});
-  const CaPutLabels* const labels = totals_.puts.labels(entry.slot, key.first);
+  const PutLabels* const labels = totals_.puts.labels(entry.slot, key.first);
   if (labels == nullptr) {
-    if (!totals_.puts.is_open(entry.slot, key.first)) strangers_.emplace(key, count);
+    if (!totals_.puts.is_open(entry.slot, key.first)) late_.emplace(key, count);
     return;
   }
-  if (who_counts_.results_by_packets(labels->ioc))
+  if (totals_.sources.results_by_packets(labels->server()))
     add(*labels, totals_.puts.note_outcome(entry.slot));
   else
     pass_over();
@@ -22,12 +22,12 @@ void Outcomes::take(const Key& key, const Entry& entry, std::uint64_t count, Add
 
 Result<void> Outcomes::observe() {
   entries_.clear();
-  strangers_.clear();
-  auto& to = totals_.outcomes;
+  late_.clear();
+  auto& to = totals_.outcomes(Protocol::ca);  // those of PV Access are not read
   auto read = object_.maps().failures.for_each([&](const auto& key, const iocx_ca_failure& entry) {
     take(
         {key.channel, key.status}, entry, entry.count,
-        [&](const CaPutLabels& labels, bool has_room) {
+        [&](const PutLabels& labels, bool has_room) {
           to.observe_failures(key, labels, entry.count, has_room);
         },
         [&] { to.pass_over_failures(key, entry.count); });
@@ -37,13 +37,13 @@ Result<void> Outcomes::observe() {
     take(
         {channel, kDurations}, entry,
         std::accumulate(std::begin(entry.buckets), std::end(entry.buckets), std::uint64_t{0}),
-        [&](const CaPutLabels& labels, bool has_room) {
+        [&](const PutLabels& labels, bool has_room) {
           to.observe_durations(channel, labels, entry, has_room);
         },
         [&] { to.pass_over_durations(channel, entry); });
   });
   if (!read) return read;
-  for (const auto& [key, count] : strangers_) {
+  for (const auto& [key, count] : late_) {
     auto info = object_.maps().channel_info.lookup(key.first);
     if (!info) return std::move(info).error();
     if (*info) continue;
@@ -72,7 +72,7 @@ Result<void> Outcomes::free(const std::set<std::uint64_t>& channels) {
     for (auto entry = entries_.lower_bound({channel, 0});
          entry != entries_.end() && entry->first.first == channel; ++entry)
       if (auto ok = free(entry->first); !ok) return ok;
-    totals_.outcomes.close(channel);
+    totals_.outcomes(Protocol::ca).close(channel);
   }
   std::vector<std::pair<iocx_ca_channel_key, std::uint32_t>> waiting;
   auto read = object_.maps().pending.for_each([&](const auto& key, const iocx_ca_pending& value) {
@@ -98,4 +98,4 @@ Result<void> Outcomes::add_maps(std::vector<MapSample>& maps) const {
   return {};
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -11,16 +11,14 @@
 #include "base/result.h"
 #include "exposition/self_samples.h"
 #include "puts/tap/tap_object.h"
-#include "puts/tap/who_counts.h"
 #include "puts/totals/totals.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 class Outcomes {
  public:
   // The others must outlive it.
-  Outcomes(const CaTapObject& object, const WhoCounts& who_counts, CaTotals& totals)
-      : object_(object), who_counts_(who_counts), totals_(totals) {}
+  Outcomes(const TapObject& object, Totals& totals) : object_(object), totals_(totals) {}
 
   // Adds answers to the sums. Those of a channel whose IOC is not known yet stay in the kernel's
   // tables.
@@ -41,12 +39,11 @@ class Outcomes {
   void take(const Key& key, const Entry& entry, std::uint64_t count, Add add, PassOver pass_over);
   Result<void> free(const Key& key);
 
-  const CaTapObject& object_;
-  const WhoCounts& who_counts_;
-  CaTotals& totals_;
-  std::map<Key, std::uint32_t> entries_;    // at the last look, with their holders
-  std::map<Key, std::uint64_t> strangers_;  // of them, of channels that are not known
+  const TapObject& object_;
+  Totals& totals_;
+  std::map<Key, std::uint32_t> entries_;  // at the last look, with their holders
+  std::map<Key, std::uint64_t> late_;     // of them, of channels that are not known
   std::uint64_t late_answers_ = 0;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

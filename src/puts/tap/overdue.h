@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 template <class Key>
 class Overdue {
@@ -30,4 +30,4 @@ class Overdue {
   std::map<Key, Clock::time_point> since_;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -13,7 +13,7 @@
 #include "ca_packet.skel.h"
 #include "kernel/libbpf_support.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 // HelperRequest::what.
@@ -38,16 +38,16 @@ Result<UniqueFd> attach(int program) {
 
 }  // namespace
 
-void CaPacketTap::Unload::operator()(ca_packet_bpf* skeleton) const {
+void PacketTap::Unload::operator()(ca_packet_bpf* skeleton) const {
   ca_packet_bpf__destroy(skeleton);
 }
 
-void CaPacketTap::use_helper(std::shared_ptr<Helper> helper) {
+void PacketTap::use_helper(std::shared_ptr<Helper> helper) {
   helper_ = std::move(helper);
   socket_.reset();  // the helper holds the same one
 }
 
-Result<void> CaPacketTap::load() {
+Result<void> PacketTap::load() {
   if (skeleton_) return {};
   kernel::capture_libbpf_messages();
   std::unique_ptr<ca_packet_bpf, Unload> skeleton(ca_packet_bpf__open());
@@ -65,7 +65,7 @@ Result<void> CaPacketTap::load() {
   return {};
 }
 
-Result<void> CaPacketTap::open() {
+Result<void> PacketTap::open() {
   if (open_) return {};
   if (helper_) {
     if (auto opened = helper_->ask({.what = kOpenTap}); !opened) return std::move(opened).error();
@@ -79,7 +79,7 @@ Result<void> CaPacketTap::open() {
   return {};
 }
 
-void CaPacketTap::close() {
+void PacketTap::close() {
   if (!std::exchange(open_, false)) return;
   socket_.reset();
   if (!helper_) return;
@@ -87,11 +87,11 @@ void CaPacketTap::close() {
     log::error("close the packet socket of ca_tap: {}", closed.error().message());
 }
 
-bool CaPacketTap::is_request(const HelperRequest& request) {
+bool PacketTap::is_request(const HelperRequest& request) {
   return request.what == kOpenTap || request.what == kCloseTap;
 }
 
-Result<UniqueFd> CaPacketTap::serve(const HelperRequest& request) {
+Result<UniqueFd> PacketTap::serve(const HelperRequest& request) {
   if (request.what == kCloseTap) {
     close();
     return UniqueFd();
@@ -100,9 +100,9 @@ Result<UniqueFd> CaPacketTap::serve(const HelperRequest& request) {
   return UniqueFd();
 }
 
-std::optional<kernel::ProgramStats> CaPacketTap::stats() const {
+std::optional<kernel::ProgramStats> PacketTap::stats() const {
   if (!skeleton_) return std::nullopt;
   return kernel::program_stats(bpf_program__fd(skeleton_->progs.ca_packet));
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

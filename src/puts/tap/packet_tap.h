@@ -14,12 +14,12 @@
 
 struct ca_packet_bpf;  // of libbpf
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-class CaPacketTap {
+class PacketTap {
  public:
   // The object that the maps are of must outlive this.
-  explicit CaPacketTap(const CaSharedMaps& maps) : maps_(maps) {}
+  explicit PacketTap(const TapSharedMaps& maps) : maps_(maps) {}
 
   // From now on the helper opens and closes it: a process that was forked from this one, and has
   // the one that is open.
@@ -43,11 +43,11 @@ class CaPacketTap {
   };
   Result<void> load();
 
-  CaSharedMaps maps_;
+  TapSharedMaps maps_;
   std::unique_ptr<ca_packet_bpf, Unload> skeleton_;
   UniqueFd socket_;  // closed before the skeleton goes
   bool open_ = false;
   std::shared_ptr<Helper> helper_;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

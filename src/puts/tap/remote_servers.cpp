@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 bool is_any(const iocx_ca_address& address) {
@@ -16,10 +16,10 @@ std::string address_name(const iocx_ca_address& address, std::uint16_t port) {
   return (is_any(address) ? "" : ca_address_text(address)) + ":" + std::to_string(port);
 }
 
-void RemoteServers::add(const std::vector<CaServer>& found, iocs::Host& host,
+void RemoteServers::add(const std::vector<TapServer>& found, iocs::Host& host,
                         Clock::time_point now) {
-  for (const CaServer& server : found) {
-    const iocx_ca_server key = ca_server_key(server);
+  for (const TapServer& server : found) {
+    const iocx_ca_server key = tap_server_key(server);
     if (const auto known = known_.find(key); known != known_.end()) {
       known->second.last_used = now;
       continue;
@@ -51,12 +51,13 @@ void RemoteServers::release_unused(const std::set<std::uint32_t>& circuits, iocs
   }
 }
 
-std::vector<CaServer> RemoteServers::servers() const {
-  std::vector<CaServer> servers;
-  for (const auto& [key, known] : known_) servers.push_back(ca_server_of(key, known.number));
+std::vector<TapServer> RemoteServers::servers() const {
+  std::vector<TapServer> servers;
+  for (const auto& [key, known] : known_) servers.push_back(tap_server_of(key, known.number));
   if (!options_.remote) return servers;
-  for (const std::uint16_t port : options_.ports) servers.push_back({{}, port, kCaRemote, true});
+  for (const std::uint16_t port : options_.ports)
+    servers.push_back({{}, port, kRemoteServer, true});
   return servers;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -18,7 +18,7 @@
 #include "iocs/host.h"
 #include "puts/tap/tap.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // "10.0.0.5:5064"; any address: ":5064".
 std::string address_name(const iocx_ca_address& address, std::uint16_t port);
@@ -40,13 +40,13 @@ class RemoteServers {
 
   // `found`: servers that talk now, and are not named. Those that are left out by the filter, or
   // for want of room, stay so.
-  void add(const std::vector<CaServer>& found, iocs::Host& host, Clock::time_point now);
+  void add(const std::vector<TapServer>& found, iocs::Host& host, Clock::time_point now);
   // `circuits`: of which numbers there are circuits. Lets those go that had none for too long.
   void release_unused(const std::set<std::uint32_t>& circuits, iocs::Host& host,
                       Clock::time_point now);
 
   // Servers that the tap watches for them.
-  std::vector<CaServer> servers() const;
+  std::vector<TapServer> servers() const;
   bool empty() const { return known_.empty(); }
 
  private:
@@ -57,7 +57,7 @@ class RemoteServers {
   };
 
   Options options_;
-  std::map<iocx_ca_server, Known, CaKeyLess> known_;
+  std::map<iocx_ca_server, Known, KeyLess> known_;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

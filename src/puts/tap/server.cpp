@@ -1,8 +1,8 @@
 #include "puts/tap/server.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-iocx_ca_server ca_server_key(const CaServer& server) {
+iocx_ca_server tap_server_key(const TapServer& server) {
   return {server.address, server.port, server.remote};
 }
 
@@ -11,8 +11,8 @@ bool speaks_pva(const iocx_ca_flow& flow) {
   return !flow.alien && stream.sync == IOCX_CA_FOLLOWED && !stream.first;
 }
 
-CaServer ca_server_of(const iocx_ca_server& key, std::uint32_t ioc) {
+TapServer tap_server_of(const iocx_ca_server& key, std::uint32_t ioc) {
   return {key.address, key.port, ioc, key.remote != 0};
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

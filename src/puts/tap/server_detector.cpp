@@ -1,18 +1,18 @@
 #include "puts/tap/server_detector.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-std::optional<CaServer> ca_server(const iocs::ListeningSocket& socket, std::uint32_t ioc) {
+std::optional<TapServer> ca_server(const iocs::ListeningSocket& socket, std::uint32_t ioc) {
   const auto address = ca_address(socket.address.value_or(InetAddress{}));
   if (!address) return std::nullopt;
-  return CaServer{*address, socket.port, ioc, false};
+  return TapServer{*address, socket.port, ioc, false};
 }
 
 std::vector<iocs::Listener> CaServerDetector::update(const std::set<iocs::Listener>& unclaimed,
-                                                     const std::vector<CaServer>& learned,
+                                                     const std::vector<TapServer>& learned,
                                                      std::uint64_t own) {
   std::set<std::uint16_t> answering;
-  for (const CaServer& server : learned)
+  for (const TapServer& server : learned)
     if (!server.remote) answering.insert(server.port);
   taken_.clear();
   std::vector<iocs::Listener> servers;
@@ -24,4 +24,4 @@ std::vector<iocs::Listener> CaServerDetector::update(const std::set<iocs::Listen
   return servers;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

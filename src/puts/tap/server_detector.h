@@ -10,7 +10,7 @@
 #include "iocs/find/finder.h"
 #include "puts/tap/server.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 class CaServerDetector {
  public:
@@ -18,7 +18,7 @@ class CaServerDetector {
   // or sent a beacon. `own`: inode of the exporter's network namespace. Gives the listeners in it
   // that are CA servers.
   std::vector<iocs::Listener> update(const std::set<iocs::Listener>& unclaimed,
-                                     const std::vector<CaServer>& learned, std::uint64_t own);
+                                     const std::vector<TapServer>& learned, std::uint64_t own);
 
   // Where the listeners of the last update() are: there the tap need not expect an IOC.
   const std::set<std::uint16_t>& taken() const { return taken_; }
@@ -28,6 +28,6 @@ class CaServerDetector {
 };
 
 // The tap's name of a listening socket; nothing: it is one of IPv6 alone.
-std::optional<CaServer> ca_server(const iocs::ListeningSocket& socket, std::uint32_t ioc);
+std::optional<TapServer> ca_server(const iocs::ListeningSocket& socket, std::uint32_t ioc);
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -4,7 +4,7 @@
 
 #include "base/wall_clock.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 static_assert(sizeof(iocx_ca_server) == 8 && sizeof(iocx_ca_flow_key) == 12);
@@ -25,26 +25,26 @@ static_assert(sizeof(iocx_ca_channel_info) == 384 && offsetof(iocx_ca_channel_in
 
 }  // namespace
 
-CaTap::CaTap(CaTapOptions options, CaTapObject object)
+Tap::Tap(TapOptions options, TapObject object)
     : object_(std::move(object)),
       network_(object_, options.fs),
-      totals_(options.totals ? options.totals : std::make_shared<CaTotals>(options.max_series)),
+      totals_(options.totals ? options.totals : std::make_shared<Totals>(options.max_series)),
       servers_(object_, network_, options.remote_servers),
       circuits_(object_, network_, servers_),
-      channels_(object_, circuits_, who_counts_, totals_->puts),
-      outcomes_(object_, who_counts_, *totals_),
+      channels_(object_, circuits_, totals_->sources, totals_->puts),
+      outcomes_(object_, *totals_),
       leftovers_(object_) {}
 
-Result<std::unique_ptr<CaTap>> CaTap::start(CaTapOptions options) {
-  auto object = CaTapObject::load(options.sizes, options.lock, options.remote_servers,
-                                  options.searches, options.ring);
+Result<std::unique_ptr<Tap>> Tap::start(TapOptions options) {
+  auto object = TapObject::load(options.sizes, options.lock, options.remote_servers,
+                                options.searches, options.ring);
   if (!object) return std::move(object).error();
-  std::unique_ptr<CaTap> tap(new CaTap(std::move(options), std::move(*object)));
+  std::unique_ptr<Tap> tap(new Tap(std::move(options), std::move(*object)));
   if (auto ok = tap->network_.packets().open(); !ok) return ok.error();
   return tap;
 }
 
-Result<void> CaTap::set_servers(const std::vector<CaServer>& servers, Clock::time_point now) {
+Result<void> Tap::set_servers(const std::vector<TapServer>& servers, Clock::time_point now) {
   auto addresses = network_.update_addresses();
   if (auto ok = servers_.update(servers, now); !ok) return ok;
   if (!servers_.has_changed()) return addresses;
@@ -57,7 +57,7 @@ Result<void> CaTap::set_servers(const std::vector<CaServer>& servers, Clock::tim
   return addresses;
 }
 
-Result<void> CaTap::reap(Clock::time_point now) {
+Result<void> Tap::reap(Clock::time_point now) {
   if (auto ok = observe(now); !ok) return ok;
   if (auto ok = leftovers_.look(now); !ok) return ok;
   auto seen = circuits_.look();
@@ -70,7 +70,7 @@ Result<void> CaTap::reap(Clock::time_point now) {
   return circuits_.free_ended(*seen, now);
 }
 
-Result<void> CaTap::free_channels(const Circuits::Seen& seen, Clock::time_point now) {
+Result<void> Tap::free_channels(const Circuits::Seen& seen, Clock::time_point now) {
   const auto due = channels_.due(seen, now);
   if (due.empty()) return {};
   if (auto ok = outcomes_.observe(); !ok) return ok;
@@ -81,23 +81,23 @@ Result<void> CaTap::free_channels(const Circuits::Seen& seen, Clock::time_point 
   return outcomes_.free(ids);
 }
 
-Result<void> CaTap::observe(Clock::time_point now, CaOpenCounts* open) {
+Result<void> Tap::observe(Clock::time_point now, OpenCounts* open) {
   auto ok = circuits_.observe(probed_ports_, now, open);
   return ok ? channels_.observe() : ok;
 }
 
-Result<CaTapReading> CaTap::collect(Clock::time_point now) {
-  CaOpenCounts open;
+Result<TapReading> Tap::collect(Clock::time_point now) {
+  OpenCounts open;
   if (auto ok = observe(now, &open); !ok) return ok.error();
   if (auto ok = outcomes_.observe(); !ok) return ok.error();
   channels_.add_open(open);
-  CaTapReading reading{totals_->read(kernel_ns(now)), {}, {}, {}, {}};
+  TapReading reading{totals_->read(kernel_ns(now)), {}, {}, {}, {}};
   reading.servers = open.servers(circuits_.traffic());
   reading.clients = open.clients();
   auto drops = read_drops();
   if (!drops) return std::move(drops).error();
   reading.drops = std::move(*drops);
-  const CaTapMaps& maps = object_.maps();
+  const TapMaps& maps = object_.maps();
   reading.maps = {{"ca_channels", channels_.count(), object_.max_channels()},
                   {"ca_circuits", circuits_.count(), maps.flows.capacity()},
                   {"ca_pages", leftovers_.pages(), object_.max_pages()},
@@ -106,54 +106,56 @@ Result<CaTapReading> CaTap::collect(Clock::time_point now) {
   return reading;
 }
 
-Result<Drops> CaTap::read_drops() const {
+Result<Drops> Tap::read_drops() const {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_CA_DROPS);
   if (!counters) return std::move(counters).error();
-  Drops drops = totals_->drops("ca_tap");
+  Drops drops;
+  totals_->add_drops(drops, "ca_tap", PutTotals::kTapSlots);
   add_drops(drops, "ca_tap", *counters, iocx_ca_drop_labels);
   drops[{"ca_tap", "lost"}] += outcomes_.late_answers() + channels_.puts_lost();
   return drops;
 }
 
-Result<void> CaTap::forget(std::uint32_t ioc) {
+Result<void> Tap::forget(std::uint32_t ioc) {
   // Channels that were not looked at yet must be known as its own.
   if (auto ok = channels_.observe(); !ok) return ok;
   totals_->forget(ioc);
   circuits_.forget(ioc);
-  who_counts_.forget(ioc);
   return {};
 }
 
-Result<void> CaTap::observe_all(Clock::time_point now) {
+Result<void> Tap::observe_all(Clock::time_point now) {
   auto seen = observe(now);
   return seen ? outcomes_.observe() : seen;
 }
 
 // What was sent until now is not theirs.
-Result<void> CaTap::let_packets_count(std::uint32_t ioc) {
+Result<void> Tap::let_packets_count(const ServerKey& server) {
   auto ports = probed_ports_;
-  std::erase_if(ports, [&](const auto& one) { return probed_ports_.contains({one.first, ioc}); });
+  std::erase_if(ports, [&](const auto& one) {
+    return probed_ports_.contains({one.first, server});
+  });
   set_probed_ports(std::move(ports));
   const auto now = Clock::now();
-  auto seen = who_counts_.by_packets(ioc) ? Result<void>() : observe_all(now);
-  who_counts_.begin_packets(ioc, kernel_ns(now));
+  auto seen = totals_->sources.by_packets(server) ? Result<void>() : observe_all(now);
+  totals_->sources.begin_packets(server, kernel_ns(now));
   return seen;
 }
 
-Result<void> CaTap::let_nobody_count(std::uint32_t ioc) {
-  auto seen = who_counts_.by_packets(ioc) ? observe_all(Clock::now()) : Result<void>();
-  who_counts_.begin_nobody(ioc, kernel_ns(Clock::now()));
+Result<void> Tap::let_nobody_count(const ServerKey& server) {
+  auto seen = totals_->sources.by_packets(server) ? observe_all(Clock::now()) : Result<void>();
+  totals_->sources.begin_nobody(server, kernel_ns(Clock::now()));
   return seen;
 }
 
-void CaTap::set_probed_ports(ProbedPorts ports) {
+void Tap::set_probed_ports(ProbedPorts ports) {
   if (ports == probed_ports_) return;
   probed_ports_ = std::move(ports);
   object_.set_probed_ports(probed_ports_);
 }
 
-kernel::LostEvents CaTap::lost_events() const {
+kernel::LostEvents Tap::lost_events() const {
   return object_.lost_events();
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

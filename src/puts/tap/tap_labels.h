@@ -14,7 +14,7 @@
 #include "puts/totals/put_totals.h"
 #include "shared/ca_tap.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // A text of the kernel's: ends at its first zero byte.
 template <std::size_t N>
@@ -24,23 +24,24 @@ std::string kernel_text(const char (&bytes)[N]) {
 
 // The client as the puts' labels have it: user, then host. By PV Access as from the server
 // (puts/pva/put_labels.h); another method than "ca" stands before a slash, without its account.
-inline std::pair<std::string, std::string> user_and_host(std::uint32_t ioc,
+inline std::pair<std::string, std::string> user_and_host(Protocol protocol,
                                                          const iocx_ca_identity& identity,
                                                          const iocx_ca_address& client) {
   std::string user = kernel_text(identity.user);
-  if (!is_pva(ioc)) return {std::move(user), kernel_text(identity.host)};
+  if (protocol == Protocol::ca) return {std::move(user), kernel_text(identity.host)};
   const std::string_view anonymous = "anonymous";
   if (!user.ends_with('/'))
-    user = pva::user_of("ca", user);
+    user = user_of("ca", user);
   else if (user.size() == anonymous.size() + 1 && user.starts_with(anonymous))
     user += anonymous;
   return {std::move(user), ca_address_text(client)};
 }
 
-inline CaPutLabels labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info) {
-  auto [user, host] = user_and_host(ioc, info.identity, info.client);
-  return {ioc, kernel_text(info.name), ca_address_text(info.client), std::move(user),
-          std::move(host)};
+inline PutLabels labels_of(const ServerKey& server, const iocx_ca_channel_info& info) {
+  auto [user, host] = user_and_host(server.protocol, info.identity, info.client);
+  return {server.ioc,      kernel_text(info.name), ca_address_text(info.client),
+          std::move(user), std::move(host),        false,
+          server.protocol};
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -11,7 +11,7 @@
 #include "ca_tap.skel.h"
 #include "kernel/libbpf_support.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 // Linux 5.12 knows compare-and-swap, and some distributions' older kernels do: load one and see.
@@ -37,11 +37,11 @@ Result<void> push(const bpf_map* queue, std::uint32_t number) {
 
 }  // namespace
 
-void CaTapObject::Unload::operator()(ca_tap_bpf* skeleton) const {
+void TapObject::Unload::operator()(ca_tap_bpf* skeleton) const {
   ca_tap_bpf__destroy(skeleton);
 }
 
-Result<void> CaTapObject::set_sizes() const {
+Result<void> TapObject::set_sizes() const {
   const auto& maps = skeleton_->maps;
   const std::pair<bpf_map*, std::uint32_t> wanted[] = {
       {maps.ca_servers, sizes_.max_servers},
@@ -67,7 +67,7 @@ Result<void> CaTapObject::set_sizes() const {
   return {};
 }
 
-void CaTapObject::set_caps() const {
+void TapObject::set_caps() const {
   auto& caps = skeleton_->rodata->cfg_caps;
   caps[IOCX_CA_HELD_CIRCUITS] = iocx_cap(sizes_.max_circuits);
   caps[IOCX_CA_HELD_CHANNELS] = iocx_cap(sizes_.max_channels);
@@ -78,7 +78,7 @@ void CaTapObject::set_caps() const {
   caps[IOCX_CA_HELD_PAGES] = iocx_cap(sizes_.max_pages);
 }
 
-Result<void> CaTapObject::open_views() {
+Result<void> TapObject::open_views() {
   const auto& maps = skeleton_->maps;
   if (auto ok = kernel::open_view(maps_.servers, maps.ca_servers); !ok) return ok;
   if (auto ok = kernel::open_view(maps_.ports, maps.ca_ports); !ok) return ok;
@@ -93,7 +93,7 @@ Result<void> CaTapObject::open_views() {
   return kernel::open_view(maps_.drops, maps.ca_drops);
 }
 
-Result<void> CaTapObject::map_into_memory() {
+Result<void> TapObject::map_into_memory() {
   const auto& maps = skeleton_->maps;
   if (auto ok = kernel::map_memory(channels_, maps.ca_channels); !ok) return ok;
   if (auto ok = kernel::map_memory(page_owners_, maps.ca_page_owners); !ok) return ok;
@@ -101,10 +101,10 @@ Result<void> CaTapObject::map_into_memory() {
   return kernel::map_memory(watched_, maps.ca_watched);
 }
 
-Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, bool remote_servers,
-                                      bool searches, const kernel::RingUse& ring) {
+Result<TapObject> TapObject::load(const TapSizes& sizes, TapLock lock, bool remote_servers,
+                                  bool searches, const kernel::RingUse& ring) {
   kernel::capture_libbpf_messages();
-  CaTapObject object(sizes, ca_tap_bpf__open());
+  TapObject object(sizes, ca_tap_bpf__open());
   ca_tap_bpf* const skeleton = object.skeleton_.get();
   if (skeleton == nullptr) return kernel::libbpf_error(-errno, "open BPF object ca_tap");
   skeleton->rodata->cfg_remote = remote_servers ? 1 : 0;
@@ -112,8 +112,8 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, b
   object.set_caps();
   if (auto ok = kernel::use_ring(*skeleton, ring, "ca_tap"); !ok) return ok.error();
   const auto& programs = skeleton->progs;
-  const bool swap = lock == CaTapLock::choose ? kernel_has_compare_and_swap()
-                                              : lock == CaTapLock::compare_and_swap;
+  const bool swap =
+      lock == TapLock::choose ? kernel_has_compare_and_swap() : lock == TapLock::compare_and_swap;
   bpf_program* reader = swap ? programs.ca_tap_swap : programs.ca_tap_insert;
   bpf_program__set_autoload(swap ? programs.ca_tap_insert : programs.ca_tap_swap, false);
   if (auto ok = object.set_sizes(); !ok) return ok.error();
@@ -134,19 +134,19 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, b
   return object;
 }
 
-kernel::LostEvents CaTapObject::lost_events() const {
+kernel::LostEvents TapObject::lost_events() const {
   return kernel::lost_events(*skeleton_);
 }
 
-void CaTapObject::set_probed_ports(const ProbedPorts& ports) const {
+void TapObject::set_probed_ports(const ProbedPorts& ports) const {
   auto& probed = skeleton_->bss->ca_probed_ports;
   std::vector<std::uint32_t> words(std::size(probed));
-  for (const auto& [port, ioc] : ports) words[port / 32u] |= 1u << port % 32u;
+  for (const auto& [port, server] : ports) words[port / 32u] |= 1u << port % 32u;
   for (std::size_t i = 0; i < words.size(); ++i)
     if (probed[i] != words[i]) __atomic_store_n(&probed[i], words[i], __ATOMIC_RELAXED);
 }
 
-CaSharedMaps CaTapObject::shared_maps() const {
+TapSharedMaps TapObject::shared_maps() const {
   const auto& maps = skeleton_->maps;
   return {.work = bpf_map__fd(maps.ca_work),
           .drops = bpf_map__fd(maps.ca_drops),
@@ -158,29 +158,29 @@ CaSharedMaps CaTapObject::shared_maps() const {
           .searches = bpf_map__fd(maps.ca_searches)};
 }
 
-std::uint32_t CaTapObject::waiting() const {
+std::uint32_t TapObject::waiting() const {
   return __atomic_load_n(&skeleton_->bss->windows, __ATOMIC_RELAXED);
 }
 
-Result<void> CaTapObject::give_slot(std::uint32_t slot, std::uint32_t holder) const {
+Result<void> TapObject::give_slot(std::uint32_t slot, std::uint32_t holder) const {
   caps_.give(IOCX_CA_HELD_CHANNELS, holder);
   channels()[slot] = {};
   return push(skeleton_->maps.ca_free_slots, slot);
 }
 
-void CaTapObject::stop_waiting(const iocx_ca_flow& flow) const {
+void TapObject::stop_waiting(const iocx_ca_flow& flow) const {
   for (const iocx_ca_direction& direction : flow.directions)
     if (direction.wants_acks) __atomic_fetch_sub(&skeleton_->bss->windows, 1, __ATOMIC_RELAXED);
 }
 
-Result<void> CaTapObject::give_page(std::uint32_t page) const {
+Result<void> TapObject::give_page(std::uint32_t page) const {
   iocx_ca_page_owner& owner = page_owners()[page];
   caps_.give(IOCX_CA_HELD_PAGES, owner.holder);
   owner.circuit = 0;
   return push(skeleton_->maps.ca_free_pages, page);
 }
 
-Result<std::optional<iocx_ca_flow>> CaTapObject::take_flow(const iocx_ca_flow_key& key) const {
+Result<std::optional<iocx_ca_flow>> TapObject::take_flow(const iocx_ca_flow_key& key) const {
   iocx_ca_flow flow;
   const int err = bpf_map_lookup_and_delete_elem(maps_.flows.fd(), &key, &flow);
   if (err == 0) return std::optional<iocx_ca_flow>(flow);
@@ -192,4 +192,4 @@ Result<std::optional<iocx_ca_flow>> CaTapObject::take_flow(const iocx_ca_flow_ke
   return found;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -1,5 +1,5 @@
 // The programs and maps of bpf/tap/tap.bpf.c in the kernel. Hides libbpf and the skeleton.
-// CaPacketTap feeds them.
+// PacketTap feeds them.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@
 #include "kernel/caps.h"
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
+#include "puts/server_key.h"
 #include "shared/ca_tap.h"
 
 struct ca_tap_bpf;  // of libbpf
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // The lock that the loaded program takes. `choose` asks the kernel for compare-and-swap (5.12) and
 // takes map_insert where it has none; the others are for tests.
-enum class CaTapLock { choose, compare_and_swap, map_insert };
+enum class TapLock { choose, compare_and_swap, map_insert };
 
-struct CaTapSizes {
+struct TapSizes {
   std::uint32_t max_servers = 16384;  // listening address and port pairs
   // About 1 KiB of kernel memory for each that is there. For each four, one more that is only asked
   // for is remembered.
@@ -40,7 +41,7 @@ struct CaTapSizes {
 
 // Descriptors of the maps that ca_tap shares with the other objects of the tap
 // (bpf/tap/segment.bpf.h, bpf/tap/servers.bpf.h). Not owned.
-struct CaSharedMaps {
+struct TapSharedMaps {
   int work = -1;
   int drops = -1;
   int programs = -1;
@@ -52,7 +53,7 @@ struct CaSharedMaps {
 };
 
 // Of bpf/tap/tap.bpf.c.
-struct CaTapMaps {
+struct TapMaps {
   kernel::MapView<std::uint32_t, std::uint32_t> ports;
   kernel::MapView<iocx_ca_server, std::uint32_t> servers;
   kernel::MapView<iocx_ca_local_route, std::uint32_t> local;
@@ -66,26 +67,26 @@ struct CaTapMaps {
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
 };
 
-// With the IOC.
-using ProbedPorts = std::set<std::pair<std::uint16_t, std::uint32_t>>;
+// With the server.
+using ProbedPorts = std::set<std::pair<std::uint16_t, ServerKey>>;
 
-// Loaded programs and their maps; no packet is looked at before CaPacketTap opens its socket.
-class CaTapObject {
+// Loaded programs and their maps; no packet is looked at before PacketTap opens its socket.
+class TapObject {
  public:
   // `remote_servers`: the programs also read what this host's clients send elsewhere. `searches`:
   // they note which names that clients search for are found.
   // `ring`: for the put log's events.
-  static Result<CaTapObject> load(const CaTapSizes& sizes, CaTapLock lock = CaTapLock::choose,
-                                  bool remote_servers = false, bool searches = false,
-                                  const kernel::RingUse& ring = {});
+  static Result<TapObject> load(const TapSizes& sizes, TapLock lock = TapLock::choose,
+                                bool remote_servers = false, bool searches = false,
+                                const kernel::RingUse& ring = {});
 
-  CaSharedMaps shared_maps() const;
+  TapSharedMaps shared_maps() const;
 
   // Of the put log: events that were lost, and answers, so far.
   kernel::LostEvents lost_events() const;
-  // CaTap::set_probed_ports().
+  // Tap::set_probed_ports().
   void set_probed_ports(const ProbedPorts& ports) const;
-  const CaTapMaps& maps() const { return maps_; }
+  const TapMaps& maps() const { return maps_; }
 
   // Ports that the programs watch. Written with atomic operations, by the
   // inserter of the port into maps().ports.
@@ -125,17 +126,17 @@ class CaTapObject {
     void operator()(ca_tap_bpf* skeleton) const;
   };
 
-  CaTapObject(const CaTapSizes& sizes, ca_tap_bpf* skeleton) : sizes_(sizes), skeleton_(skeleton) {}
+  TapObject(const TapSizes& sizes, ca_tap_bpf* skeleton) : sizes_(sizes), skeleton_(skeleton) {}
   void set_caps() const;
   Result<void> set_sizes() const;
   Result<void> open_views();
   Result<void> map_into_memory();
 
-  CaTapSizes sizes_;
+  TapSizes sizes_;
   std::unique_ptr<ca_tap_bpf, Unload> skeleton_;
   kernel::MapMemory channels_, watched_, page_owners_;
   kernel::Caps caps_;
-  CaTapMaps maps_;
+  TapMaps maps_;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

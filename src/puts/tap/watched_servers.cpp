@@ -2,12 +2,13 @@
 
 #include <utility>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-Result<void> WatchedServers::update(const std::vector<CaServer>& named, Clock::time_point now) {
+Result<void> WatchedServers::update(const std::vector<TapServer>& named, Clock::time_point now) {
   if (auto ok = forget_learned(now); !ok) return ok;
   ServerMap wanted;
-  for (const CaServer& server : named) wanted.insert_or_assign(ca_server_key(server), server.ioc);
+  for (const TapServer& server : named)
+    wanted.insert_or_assign(tap_server_key(server), ServerKey{server.ioc, server.protocol});
   keep_left(wanted, now);
   if (auto ok = make_room_for(wanted); !ok) return ok;
   if (auto ok = update_servers(wanted); !ok) return ok;
@@ -23,7 +24,8 @@ void WatchedServers::keep_left(ServerMap& wanted, Clock::time_point now) {
     return wanted.contains(entry.first) || now - entry.second >= kKeep;
   });
   for (const auto& [key, since] : left_)
-    wanted.emplace(key, key.remote ? kCaRemote : kCaIocToCome | (servers_.at(key) & kPvaServer));
+    wanted.emplace(key, key.remote ? ServerKey{kRemoteServer, Protocol::ca}
+                                   : ServerKey{kIocToCome, servers_.at(key).protocol});
 }
 
 // Makes room for named servers among those that the programs learned from datagrams on this host.
@@ -48,14 +50,14 @@ Result<void> WatchedServers::update_servers(const ServerMap& wanted) {
     entry = servers_.erase(entry);
     has_changed_ = true;
   }
-  for (const auto& [key, ioc] : wanted) {
+  for (const auto& [key, server] : wanted) {
     const auto known = servers_.find(key);
-    if (known != servers_.end() && known->second == ioc) continue;
-    if (auto ok = object_.maps().servers.update(key, ioc); !ok) return ok;
-    servers_.insert_or_assign(key, ioc);
+    if (known != servers_.end() && known->second == server) continue;
+    if (auto ok = object_.maps().servers.update(key, kernel_number(server)); !ok) return ok;
+    servers_.insert_or_assign(key, server);
     learned_.erase(key);
     has_changed_ = true;
-    if (!is_ioc_number(ioc)) continue;
+    if (!is_ioc_number(server.ioc)) continue;
     known_ports_.insert(key.port);
     if (auto ok = forget_spoken(key.port); !ok) return ok;
   }
@@ -63,10 +65,10 @@ Result<void> WatchedServers::update_servers(const ServerMap& wanted) {
 }
 
 Result<void> WatchedServers::update_ports() {
-  CaPorts wanted = udp_ports_;
+  Ports wanted = udp_ports_;
   for (const auto& [key, ioc] : servers_) wanted.insert(key.port);
   for (const auto& [key, learned] : learned_) wanted.insert(key.port);
-  const CaPorts before = ports_;
+  const Ports before = ports_;
   for (const std::uint16_t port : before)
     if (!wanted.contains(port))
       if (auto ok = leave_port(port); !ok) return ok;
@@ -107,7 +109,7 @@ Result<void> WatchedServers::forget_spoken(std::uint16_t port) {
 }
 
 Result<void> WatchedServers::read_learned(Clock::time_point now) {
-  std::map<iocx_ca_server, Learned, CaKeyLess> found;
+  std::map<iocx_ca_server, Learned, KeyLess> found;
   auto read = object_.maps().servers.for_each([&](const iocx_ca_server& key, std::uint32_t ioc) {
     if (servers_.contains(key)) return;
     const auto known = learned_.find(key);
@@ -144,15 +146,15 @@ Result<void> WatchedServers::forget_learned(Clock::time_point now) {
   return {};
 }
 
-Result<std::vector<CaServer>> WatchedServers::learned(Clock::time_point now) {
+Result<std::vector<TapServer>> WatchedServers::learned(Clock::time_point now) {
   if (auto ok = read_learned(now); !ok) return ok.error();
-  std::vector<CaServer> all;
-  for (const auto& [key, learned] : learned_) all.push_back(ca_server_of(key, learned.ioc));
+  std::vector<TapServer> all;
+  for (const auto& [key, learned] : learned_) all.push_back(tap_server_of(key, learned.ioc));
   for (const auto& [port, since] : spoken_)
-    if (!learned_.contains({{}, port, 0})) all.push_back({{}, port, kCaIocToCome, false});
+    if (!learned_.contains({{}, port, 0})) all.push_back({{}, port, kIocToCome, false});
   for (const auto& key : remote_peers_)
     if (!servers_.contains(key) && !learned_.contains(key))
-      all.push_back(ca_server_of(key, kCaRemote));
+      all.push_back(tap_server_of(key, kRemoteServer));
   return all;
 }
 
@@ -172,9 +174,9 @@ WatchedServers::ServerMap::const_iterator WatchedServers::find(const iocx_ca_flo
   return servers_.find(server);
 }
 
-std::optional<std::uint32_t> WatchedServers::ioc_of(const iocx_ca_flow_key& key) const {
+std::optional<ServerKey> WatchedServers::named_at(const iocx_ca_flow_key& key) const {
   const auto server = find(key);
-  if (server == servers_.end() || !is_ioc_number(server->second)) return std::nullopt;
+  if (server == servers_.end() || !is_ioc_number(server->second.ioc)) return std::nullopt;
   return server->second;
 }
 
@@ -192,4 +194,4 @@ void WatchedServers::look_at(const iocx_ca_flow_key& key) {
     remote_peers_.insert({key.server, key.server_port, 1});
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -24,7 +24,7 @@
 #include "puts/tap/server.h"
 #include "puts/tap/tap_object.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 class WatchedServers {
  public:
@@ -33,24 +33,24 @@ class WatchedServers {
   static constexpr std::chrono::seconds kKeep{120};
 
   // `remote`: also servers elsewhere, of clients on this host. The others must outlive it.
-  WatchedServers(const CaTapObject& object, const CaNetwork& network, bool remote)
+  WatchedServers(const TapObject& object, const TapNetwork& network, bool remote)
       : object_(object), network_(network), remote_(remote) {}
 
   // From now on these are watched.
-  Result<void> update(const std::vector<CaServer>& named, Clock::time_point now);
+  Result<void> update(const std::vector<TapServer>& named, Clock::time_point now);
   // A server is another IOC's than before, or has left, since settle().
   bool has_changed() const { return has_changed_; }
   void settle() { has_changed_ = false; }
   // Ports of datagrams alone: where searches and beacons go. From the next update() on.
-  void set_udp_ports(CaPorts ports) { udp_ports_ = std::move(ports); }
+  void set_udp_ports(Ports ports) { udp_ports_ = std::move(ports); }
   // Takes note of what the programs have learned.
   Result<void> read_learned(Clock::time_point now);
   // Servers that the programs learned of themselves, or that were to come and are there: `ioc` is
-  // kCaIocToCome, or kCaRemote for those elsewhere. They go after kKeep, unless they are named.
-  Result<std::vector<CaServer>> learned(Clock::time_point now = Clock::now());
+  // kIocToCome, or kRemoteServer for those elsewhere. They go after kKeep, unless they are named.
+  Result<std::vector<TapServer>> learned(Clock::time_point now = Clock::now());
 
-  // Number of the IOC that the connection leads to; nothing: none is named.
-  std::optional<std::uint32_t> ioc_of(const iocx_ca_flow_key& key) const;
+  // Server that the connection leads to; nothing: none is named.
+  std::optional<ServerKey> named_at(const iocx_ca_flow_key& key) const;
   bool is_served(const iocx_ca_flow_key& key) const;
   // An IOC was named there, now or before.
   bool was_named(std::uint16_t port) const { return known_ports_.contains(port); }
@@ -61,7 +61,7 @@ class WatchedServers {
   std::size_t size() const { return servers_.size() + learned_.size(); }
 
  private:
-  using ServerMap = std::map<iocx_ca_server, std::uint32_t, CaKeyLess>;
+  using ServerMap = std::map<iocx_ca_server, ServerKey, KeyLess>;
   struct Learned {
     std::uint32_t ioc;
     Clock::time_point since;
@@ -78,18 +78,18 @@ class WatchedServers {
   iocx_ca_server exact(const iocx_ca_flow_key& key) const;
   ServerMap::const_iterator find(const iocx_ca_flow_key& key) const;
 
-  const CaTapObject& object_;
-  const CaNetwork& network_;
+  const TapObject& object_;
+  const TapNetwork& network_;
   const bool remote_;
   ServerMap servers_;  // as the kernel has them
-  CaPorts ports_;      // likewise, those that are watched
-  CaPorts udp_ports_;  // of these, those that no server needs
-  std::map<iocx_ca_server, Clock::time_point, CaKeyLess> left_;  // watched on, since when
-  std::map<iocx_ca_server, Learned, CaKeyLess> learned_;         // as of the last look
-  std::map<std::uint16_t, Clock::time_point> spoken_;  // where a server that was to come is
+  Ports ports_;        // likewise, those that are watched
+  Ports udp_ports_;    // of these, those that no server needs
+  std::map<iocx_ca_server, Clock::time_point, KeyLess> left_;  // watched on, since when
+  std::map<iocx_ca_server, Learned, KeyLess> learned_;         // as of the last look
+  std::map<std::uint16_t, Clock::time_point> spoken_;          // where a server that was to come is
   std::set<std::uint16_t> known_ports_;
-  std::set<iocx_ca_server, CaKeyLess> remote_peers_;
+  std::set<iocx_ca_server, KeyLess> remote_peers_;
   bool has_changed_ = true;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

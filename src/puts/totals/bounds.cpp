@@ -7,23 +7,23 @@
 #include <unordered_set>
 #include <utility>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 using exposition::bound;
 using exposition::KnownIocs;
 using exposition::other;
 using Sum = exposition::LimitedSeries::Sum;
 
-const CaBounds::Kind CaBounds::kKinds[] = {
-    {"puts", &exposition::SeriesLimits::puts, &CaBounds::puts_},
-    {"put_failures", &exposition::SeriesLimits::put_failures, &CaBounds::failures_},
-    {"put_durations", &exposition::SeriesLimits::put_durations, &CaBounds::durations_},
-    {"pvs", &exposition::SeriesLimits::pvs, &CaBounds::pvs_},
-    {"clients", &exposition::SeriesLimits::clients, &CaBounds::clients_},
-    {"searches", &exposition::SeriesLimits::searches, &CaBounds::searches_},
-    {"beacons", &exposition::SeriesLimits::beacons, &CaBounds::beacons_}};
+const PutBounds::Kind PutBounds::kKinds[] = {
+    {"puts", &exposition::SeriesLimits::puts, &PutBounds::puts_},
+    {"put_failures", &exposition::SeriesLimits::put_failures, &PutBounds::failures_},
+    {"put_durations", &exposition::SeriesLimits::put_durations, &PutBounds::durations_},
+    {"pvs", &exposition::SeriesLimits::pvs, &PutBounds::pvs_},
+    {"clients", &exposition::SeriesLimits::clients, &PutBounds::clients_},
+    {"searches", &exposition::SeriesLimits::searches, &PutBounds::searches_},
+    {"beacons", &exposition::SeriesLimits::beacons, &PutBounds::beacons_}};
 
-void CaBounds::configure(const exposition::BoundsOptions& options) {
+void PutBounds::configure(const exposition::BoundsOptions& options) {
   const std::scoped_lock lock(mutex_);
   if (options.set != options_.set)
     durations_ = LimitedSeries(LimitedSeries::Kind::counter, kDurationValues);
@@ -31,35 +31,35 @@ void CaBounds::configure(const exposition::BoundsOptions& options) {
   for (const Kind& kind : kKinds) (this->*kind.series).set_limit(options.limits.*kind.limit);
 }
 
-exposition::EdgeStep CaBounds::edge_step() {
+exposition::EdgeStep PutBounds::edge_step() {
   const std::scoped_lock lock(mutex_);
   return options_.edge_step;
 }
 
-std::vector<LimitedSample> CaBounds::limited() {
+std::vector<LimitedSample> PutBounds::limited() {
   const std::scoped_lock lock(mutex_);
   std::vector<LimitedSample> all;
   for (const Kind& kind : kKinds) {
-    const bool by_choice = kind.series == &CaBounds::durations_ && is_of_site();
+    const bool by_choice = kind.series == &PutBounds::durations_ && is_of_site();
     all.push_back({kind.family, by_choice ? 0 : (this->*kind.series).limited()});
   }
   return all;
 }
 
-void CaBounds::apply(CaSamples& samples, const KnownIocs& known) {
+void PutBounds::apply(PutsSamples& samples, const KnownIocs& known) {
   const std::scoped_lock lock(mutex_);
   if (!samples.puts_missing) {
     apply_to_puts(samples, known);
     apply_to_pvs(samples, known);
     bound(
-        clients_, samples.ca_clients, known,
-        [this](const CaClientSample& one) {
+        clients_, samples.clients, known,
+        [this](const ClientSample& one) {
           return clients_.add(one.ioc, one.client, {one.user, one.host},
                               {one.circuits, one.channels, one.monitors});
         },
         [&](const Sum& sum) {
-          samples.ca_clients.push_back(
-              {sum.ioc, sum.client, other(), other(), sum.values[0], sum.values[1], sum.values[2]});
+          samples.clients.push_back({sum.ioc, sum.client, other(), other(), sum.values[0],
+                                     sum.values[1], sum.values[2], by_pva_});
         });
   }
   if (samples.searches_missing) return;
@@ -83,7 +83,7 @@ void CaBounds::apply(CaSamples& samples, const KnownIocs& known) {
       });
 }
 
-void CaBounds::apply_to_puts(CaSamples& samples, const KnownIocs& known) {
+void PutBounds::apply_to_puts(PutsSamples& samples, const KnownIocs& known) {
   const auto is_unwanted = [this](const auto& one) { return !options_.pvs.wants(one.pv); };
   std::erase_if(samples.puts, is_unwanted);
   std::erase_if(samples.put_failures, is_unwanted);
@@ -102,7 +102,7 @@ void CaBounds::apply_to_puts(CaSamples& samples, const KnownIocs& known) {
           if (sum.values[notify] > 0)
             samples.puts.push_back({sum.ioc, other(), sum.client, other(), other(),
                                     notify ? PutOp::write_notify : PutOp::write, sum.values[notify],
-                                    sum.latest[notify], 0});
+                                    sum.latest[notify], 0, by_pva_});
       });
   bound(
       failures_, samples.put_failures, known,
@@ -111,13 +111,13 @@ void CaBounds::apply_to_puts(CaSamples& samples, const KnownIocs& known) {
                              {failure.count}, failure.reason);
       },
       [&](const Sum& sum) {
-        samples.put_failures.push_back(
-            {sum.ioc, other(), sum.client, other(), other(), sum.detail, sum.values[0], 0});
+        samples.put_failures.push_back({sum.ioc, other(), sum.client, other(), other(), sum.detail,
+                                        sum.values[0], 0, by_pva_});
       });
 }
 
 // Durations and PVs follow the puts: a PV that only has puts over a limit has no series there.
-void CaBounds::apply_to_pvs(CaSamples& samples, const KnownIocs& known) {
+void PutBounds::apply_to_pvs(PutsSamples& samples, const KnownIocs& known) {
   std::unordered_set<std::string> shown;
   std::string name;
   for (const PutSample& put : samples.puts) {
@@ -144,7 +144,7 @@ void CaBounds::apply_to_pvs(CaSamples& samples, const KnownIocs& known) {
                               is_of_site() ? LimitedSeries::Own::never : own(duration));
       },
       [&](const Sum& sum) {
-        PutDurationSample duration{sum.ioc, other(), sum.values[0], {}};
+        PutDurationSample duration{sum.ioc, other(), sum.values[0], {}, by_pva_};
         std::copy(sum.values.begin() + 1, sum.values.end(), duration.buckets.begin());
         samples.put_durations.push_back(std::move(duration));
       });
@@ -157,4 +157,4 @@ void CaBounds::apply_to_pvs(CaSamples& samples, const KnownIocs& known) {
       [](const Sum&) {});
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

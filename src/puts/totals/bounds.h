@@ -1,5 +1,5 @@
-// CaBounds: limits of the series of puts and of Channel Access; the rest is summed under "(other)",
-// with the invariants of exposition/limited_series.h.
+// PutBounds: limits of the series of puts and of Channel Access; the rest is summed under
+// "(other)", with the invariants of exposition/limited_series.h.
 #pragma once
 
 #include <mutex>
@@ -10,16 +10,20 @@
 #include "exposition/self_samples.h"
 #include "puts/totals/samples.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // In any thread: one waits for the other.
-class CaBounds {
+class PutBounds {
  public:
-  explicit CaBounds(const exposition::BoundsOptions& options) { configure(options); }
+  // Of the samples of one protocol.
+  explicit PutBounds(const exposition::BoundsOptions& options, bool by_pva = false)
+      : by_pva_(by_pva) {
+    configure(options);
+  }
 
   // From the next apply() on. Nothing that was counted is lost.
   void configure(const exposition::BoundsOptions& options);
-  void apply(CaSamples& samples, const exposition::KnownIocs& known);
+  void apply(PutsSamples& samples, const exposition::KnownIocs& known);
   exposition::EdgeStep edge_step();
   // Things without series of their own, by family.
   std::vector<LimitedSample> limited();
@@ -29,15 +33,16 @@ class CaBounds {
   struct Kind {
     const char* family;
     exposition::SeriesLimit exposition::SeriesLimits::*limit;
-    LimitedSeries CaBounds::*series;
+    LimitedSeries PutBounds::*series;
   };
   static const Kind kKinds[7];
   static constexpr std::size_t kDurationValues = 1 + kPutHistogramSlots;
 
   bool is_of_site() const { return options_.set == exposition::SeriesSet::site; }
-  void apply_to_puts(CaSamples& samples, const exposition::KnownIocs& known);
-  void apply_to_pvs(CaSamples& samples, const exposition::KnownIocs& known);
+  void apply_to_puts(PutsSamples& samples, const exposition::KnownIocs& known);
+  void apply_to_pvs(PutsSamples& samples, const exposition::KnownIocs& known);
 
+  const bool by_pva_;
   std::mutex mutex_;
   exposition::BoundsOptions options_;
   LimitedSeries puts_{LimitedSeries::Kind::counter, 2};  // write, write_notify
@@ -49,4 +54,4 @@ class CaBounds {
   LimitedSeries beacons_{LimitedSeries::Kind::counter, 1};
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

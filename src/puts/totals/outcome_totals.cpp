@@ -5,21 +5,21 @@
 
 #include "puts/status.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-void CaOutcomeTotals::observe_failures(const iocx_ca_failure_key& key, const CaPutLabels& labels,
-                                       std::uint64_t count, bool has_room) {
+void OutcomeTotals::observe_failures(const iocx_ca_failure_key& key, const PutLabels& labels,
+                                     std::uint64_t count, bool has_room) {
   if (!has_room) return failures_.observe_without_room({key.channel, key.status}, {count});
   const FailureKey series{labels, std::string(ca_status_reason(key.status))};
   failures_.observe({key.channel, key.status}, series, {count});
   if (failures_.totals().contains(series)) failures_created_ns_.try_emplace(series, read_ns_);
 }
 
-void CaOutcomeTotals::pass_over_failures(const iocx_ca_failure_key& key, std::uint64_t count) {
+void OutcomeTotals::pass_over_failures(const iocx_ca_failure_key& key, std::uint64_t count) {
   failures_.pass_over({key.channel, key.status}, {count});
 }
 
-std::vector<std::uint32_t> CaOutcomeTotals::statuses(std::uint64_t channel) const {
+std::vector<std::uint32_t> OutcomeTotals::statuses(std::uint64_t channel) const {
   std::vector<std::uint32_t> all;
   const auto& seen = failures_.sources();
   for (auto entry = seen.lower_bound({channel, 0});
@@ -28,19 +28,19 @@ std::vector<std::uint32_t> CaOutcomeTotals::statuses(std::uint64_t channel) cons
   return all;
 }
 
-void CaOutcomeTotals::close(std::uint64_t channel) {
+void OutcomeTotals::close(std::uint64_t channel) {
   for (const std::uint32_t status : statuses(channel)) failures_.close({channel, status});
   durations_.close(channel);
 }
 
-void CaOutcomeTotals::forget(std::uint32_t ioc) {
+void OutcomeTotals::forget(std::uint32_t ioc) {
   const auto is_its = [ioc](const FailureKey& series) { return series.first.ioc == ioc; };
   failures_.drop_if(is_its);
   std::erase_if(failures_created_ns_, [&](const auto& entry) { return is_its(entry.first); });
   durations_.drop_if([ioc](const auto& series) { return series.first == ioc; });
 }
 
-void CaOutcomeTotals::forget_failures(const CaPutLabels& labels) {
+void OutcomeTotals::forget_failures(const PutLabels& labels) {
   const auto& all = failures_.totals();
   for (auto at = all.lower_bound({labels, ""}); at != all.end() && at->first.first == labels;) {
     const auto series = (at++)->first;
@@ -49,19 +49,19 @@ void CaOutcomeTotals::forget_failures(const CaPutLabels& labels) {
   }
 }
 
-void CaOutcomeTotals::forget_durations(std::uint32_t ioc, const std::string& pv) {
+void OutcomeTotals::forget_durations(std::uint32_t ioc, const std::string& pv) {
   durations_.drop({ioc, pv});
 }
 
-std::vector<CaPutFailure> CaOutcomeTotals::failures() const {
-  std::vector<CaPutFailure> all;
+std::vector<PutFailure> OutcomeTotals::failures() const {
+  std::vector<PutFailure> all;
   for (const auto& [series, count] : failures_.totals())
     all.push_back({series.first, series.second, count[0], failures_created_ns_.at(series)});
   return all;
 }
 
-std::vector<CaPutDuration> CaOutcomeTotals::durations() const {
-  std::vector<CaPutDuration> all;
+std::vector<PutDuration> OutcomeTotals::durations() const {
+  std::vector<PutDuration> all;
   for (const auto& [series, values] : durations_.totals()) {
     all.push_back({{"", series.second, values[kSum], {}}, series.first});
     std::copy_n(values.begin(), kPutHistogramSlots, all.back().buckets.begin());
@@ -69,10 +69,10 @@ std::vector<CaPutDuration> CaOutcomeTotals::durations() const {
   return all;
 }
 
-std::uint64_t CaOutcomeTotals::overflowed() const {
+std::uint64_t OutcomeTotals::overflowed() const {
   const auto& durations = durations_.overflowed();
   return std::accumulate(durations.begin(), durations.begin() + kPutHistogramSlots,
                          failures_.overflowed()[0]);
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

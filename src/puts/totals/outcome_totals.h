@@ -14,33 +14,32 @@
 #include "puts/totals/samples.h"
 #include "shared/ca_tap.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-struct CaPutFailure {
-  CaPutLabels labels;
+struct PutFailure {
+  PutLabels labels;
   std::string reason;            // ca_status_reason()
   std::uint64_t count = 0;       // never 0
-  std::uint64_t created_ns = 0;  // when there was none yet, as in CaPutCount
+  std::uint64_t created_ns = 0;  // when there was none yet, as in PutCount
 };
 
 // With the IOC's number: `ioc` is not filled in yet.
-struct CaPutDuration : PutDurationSample {
+struct PutDuration : PutDurationSample {
   std::uint32_t number = 0;
 };
 
-class CaOutcomeTotals {
+class OutcomeTotals {
  public:
   // Over `max_series` sets of labels and reasons, and over as many PVs, nothing new is taken in:
   // overflowed() counts those answers.
-  explicit CaOutcomeTotals(std::size_t max_series)
-      : failures_(max_series), durations_(max_series) {}
+  explicit OutcomeTotals(std::size_t max_series) : failures_(max_series), durations_(max_series) {}
 
   // `has_room`: whether there may be a series of these labels; else they are in overflowed() only.
-  void observe_failures(const iocx_ca_failure_key& key, const CaPutLabels& labels,
+  void observe_failures(const iocx_ca_failure_key& key, const PutLabels& labels,
                         std::uint64_t count, bool has_room = true);
   // Outcome: as the tap or the server probe counts them, with sum_ns and buckets.
   template <class Outcome>
-  void observe_durations(std::uint64_t channel, const CaPutLabels& labels, const Outcome& outcome,
+  void observe_durations(std::uint64_t channel, const PutLabels& labels, const Outcome& outcome,
                          bool has_room = true) {
     if (has_room)
       durations_.observe(channel, {labels.ioc, labels.pv}, values_of(outcome));
@@ -61,18 +60,18 @@ class CaOutcomeTotals {
   void forget(std::uint32_t ioc);
   // Drops a client's failures at a PV, and the PV's durations. No channel must add to them any
   // more.
-  void forget_failures(const CaPutLabels& labels);
+  void forget_failures(const PutLabels& labels);
   void forget_durations(std::uint32_t ioc, const std::string& pv);
 
-  std::vector<CaPutFailure> failures() const;
-  // As in CaPutTotals.
+  std::vector<PutFailure> failures() const;
+  // As in PutTotals.
   void note_reading(std::uint64_t now_ns) { read_ns_ = now_ns; }
-  std::vector<CaPutDuration> durations() const;
+  std::vector<PutDuration> durations() const;
   std::uint64_t overflowed() const;
 
  private:
   using ChannelStatus = std::pair<std::uint64_t, std::uint32_t>;
-  using FailureKey = std::pair<CaPutLabels, std::string>;
+  using FailureKey = std::pair<PutLabels, std::string>;
   using Failures = MonotonicTotals<FailureKey, 1, ChannelStatus>;
   // By IOC and PV, of channels: the buckets, and behind them the sum.
   static constexpr std::size_t kSum = kPutHistogramSlots;
@@ -92,4 +91,4 @@ class CaOutcomeTotals {
   Durations durations_;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

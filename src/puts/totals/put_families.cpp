@@ -5,7 +5,7 @@
 
 #include "exposition/family_table.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 using exposition::counter;
@@ -72,76 +72,74 @@ constexpr FamilyRow<PendingPutsSample> kPending[] = {
      [](const PendingPutsSample& pending, Series& to) { to.add(pending.oldest_seconds); }},
 };
 
-constexpr std::array<std::string_view, CaServerSample::kAccesses> kAccessNames{
+constexpr std::array<std::string_view, ServerSample::kAccesses> kAccessNames{
     "none", "read", "write", "read_write", "unknown"};
 
 // Adds values that only the packets of an IOC's circuits give.
 template <auto kValue>
-void add_from_packets(const CaServerSample& server, Series& to) {
+void add_from_packets(const ServerSample& server, Series& to) {
   to.add(when(server.packets_known, server.*kValue));
 }
 
-constexpr FamilyRow<CaServerSample> kOpen[] = {
+constexpr FamilyRow<ServerSample> kOpen[] = {
     {gauge("epics_circuits", "TCP connections that clients have to the IOC."),
-     [](const CaServerSample& server, Series& to) {
+     [](const ServerSample& server, Series& to) {
        to.add(when(server.open_known, server.circuits));
      }},
     {gauge("epics_monitors", "Monitors (subscriptions) that clients hold at the IOC."),
-     [](const CaServerSample& server, Series& to) {
+     [](const ServerSample& server, Series& to) {
        to.add(when(server.open_known && !server.by_pva, server.monitors));
      }},
     {gauge("epics_channels",
            "Channels that clients hold at the IOC, by the access that it granted."),
-     [](const CaServerSample& server, Series& to) {
+     [](const ServerSample& server, Series& to) {
        for (std::size_t i = 0; i < kAccessNames.size(); ++i)
          to.add({{"access", kAccessNames[i]}},
-                when(server.open_known && (!server.by_pva || i == CaOpen::unknown),
+                when(server.open_known && (!server.by_pva || i == OpenConnections::unknown),
                      server.channels[i]));
      }},
 };
 
-constexpr FamilyRow<CaServerSample> kServers[] = {
+constexpr FamilyRow<ServerSample> kServers[] = {
     {gauge(
          "epics_ca_flow_controlled_circuits",
          "Circuits whose client does not keep up and has turned monitor updates off (EVENTS_OFF)."),
-     [](const CaServerSample& server, Series& to) {
+     [](const ServerSample& server, Series& to) {
        to.add(when(server.flow_control_known, server.flow_controlled));
      }},
     {counter("epics_ca_puts_to_others_channels_total",
              "Puts of clients to a channel that another client of the IOC has opened. No EPICS "
              "library sends them."),
-     [](const CaServerSample& server, Series& to) {
+     [](const ServerSample& server, Series& to) {
        to.add(when(server.to_others_channels.has_value(), server.to_others_channels.value_or(0)));
      }},
     {counter("epics_ca_gets_total", "Reads that clients sent to the IOC (READ, READ_NOTIFY)."),
-     add_from_packets<&CaServerSample::gets>},
+     add_from_packets<&ServerSample::gets>},
     {counter("epics_ca_monitor_updates_total", "Monitor updates that the IOC sent."),
-     add_from_packets<&CaServerSample::monitor_updates>},
+     add_from_packets<&ServerSample::monitor_updates>},
     {counter("epics_ca_received_bytes_total",
              "Bytes of Channel Access that clients sent to the IOC."),
-     add_from_packets<&CaServerSample::received_bytes>},
+     add_from_packets<&ServerSample::received_bytes>},
     {counter("epics_ca_sent_bytes_total", "Bytes of Channel Access that the IOC sent to clients."),
-     add_from_packets<&CaServerSample::sent_bytes>},
+     add_from_packets<&ServerSample::sent_bytes>},
     {counter("epics_ca_echoes_total", "Echo requests of clients on idle circuits."),
-     add_from_packets<&CaServerSample::echoes>},
+     add_from_packets<&ServerSample::echoes>},
     {counter("epics_ca_server_disconnects_total",
              "Channels that the IOC closed, not the client (SERVER_DISCONN)."),
-     add_from_packets<&CaServerSample::server_disconnects>},
+     add_from_packets<&ServerSample::server_disconnects>},
     {counter("ioc_exporter_ca_unread_bytes_total",
              "Bytes that clients sent to the IOC and that were not read: puts in them are "
              "missing."),
-     add_from_packets<&CaServerSample::unread_bytes>},
+     add_from_packets<&ServerSample::unread_bytes>},
 };
 
-constexpr FamilyRow<CaClientSample> kClients[] = {
+constexpr FamilyRow<ClientSample> kClients[] = {
     {gauge("epics_client_circuits", "TCP connections that the client has to the IOC."),
-     [](const CaClientSample& client, Series& to) { to.add(client.circuits); }},
+     [](const ClientSample& client, Series& to) { to.add(client.circuits); }},
     {gauge("epics_client_channels", "Channels that the client holds at the IOC."),
-     [](const CaClientSample& client, Series& to) { to.add(client.channels); }},
+     [](const ClientSample& client, Series& to) { to.add(client.channels); }},
     {gauge("epics_client_monitors", "Monitors (subscriptions) that the client holds at the IOC."),
-     [](const CaClientSample& client, Series& to) {
-       to.add(when(!client.by_pva, client.monitors));
-     }},
+     [](const ClientSample& client, Series& to) { to.add(when(!client.by_pva, client.monitors)); }},
 };
 
 constexpr FamilyRow<SearchSample> kSearches[] = {
@@ -169,7 +167,7 @@ std::array<Label, 6> who_put_to_what(const Sample& sample) {
 
 }  // namespace
 
-void add_puts(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
+void add_puts(const PutsSamples& samples, const exposition::HistogramEdges& put_edges,
               const exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
   Series to(encoder, shared);
   exposition::add_families(kPuts, samples.puts, who_put_to_what<PutSample>, to);
@@ -188,14 +186,14 @@ void add_puts(const CaSamples& samples, const exposition::HistogramEdges& put_ed
       },
       to, &put_edges);
   exposition::add_families(
-      kOpen, samples.ca_servers,
-      [](const CaServerSample& server) {
+      kOpen, samples.servers,
+      [](const ServerSample& server) {
         return std::array{Label{"ioc", server.ioc}, Label{"protocol", protocol_of(server.by_pva)}};
       },
       to);
   exposition::add_families(
-      kClients, samples.ca_clients,
-      [](const CaClientSample& one) {
+      kClients, samples.clients,
+      [](const ClientSample& one) {
         return std::array{Label{"ioc", one.ioc}, Label{"protocol", protocol_of(one.by_pva)},
                           Label{"client", one.client}, Label{"user", one.user},
                           Label{"client_host", one.host}};
@@ -203,8 +201,8 @@ void add_puts(const CaSamples& samples, const exposition::HistogramEdges& put_ed
       to);
 }
 
-void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
-               exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
+void encode_puts(const PutsSamples& samples, const exposition::HistogramEdges& put_edges,
+                 exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
   using exposition::encode_merged;
   add_puts(samples, put_edges, encoder, shared);
   encode_merged(
@@ -221,8 +219,8 @@ void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_e
       },
       encoder);
   encode_merged(
-      kServers, samples.ca_servers,
-      [](const CaServerSample& server) {
+      kServers, samples.servers,
+      [](const ServerSample& server) {
         return std::array{Label{"ioc", server.ioc}};
       },
       encoder);
@@ -240,4 +238,4 @@ void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_e
       encoder);
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -6,15 +6,19 @@
 
 #include "exposition/encoder.h"
 #include "exposition/shared_families.h"
+#include "puts/server_key.h"
 #include "puts/totals/samples.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // Values of the label `protocol`.
 inline constexpr std::string_view kCa = "ca";
 inline constexpr std::string_view kPva = "pva";
 constexpr std::string_view protocol_of(bool by_pva) {
   return by_pva ? kPva : kCa;
+}
+constexpr std::string_view name_of(Protocol protocol) {
+  return protocol_of(protocol == Protocol::pva);
 }
 
 // Values of the label `op` of puts by PV Access: PUT and PUT_GET, RPC.
@@ -30,13 +34,13 @@ constexpr std::string_view op_name(PutOp op, bool by_pva) {
 // connected. Samples with the same labels are one series: their sum, or the latest time. `encoder`
 // makes the labels.
 // `put_edges`: of kPutScale.
-void add_puts(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
+void add_puts(const PutsSamples& samples, const exposition::HistogramEdges& put_edges,
               const exposition::Encoder& encoder, exposition::SharedFamilies& shared);
 
 // All families of Channel Access, those of puts first. Samples of the same IOC, client or server
 // are summed; series stand sorted by labels. The names that are searched are on the landing page
 // only: they are bounded by nothing that this host's operators could change.
-void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
-               exposition::Encoder& encoder, exposition::SharedFamilies& shared);
+void encode_puts(const PutsSamples& samples, const exposition::HistogramEdges& put_edges,
+                 exposition::Encoder& encoder, exposition::SharedFamilies& shared);
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -6,49 +6,50 @@
 #include <string_view>
 #include <utility>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-const CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) const {
-  const auto& channels = channels_[slot / kServerSlots];
-  const std::uint32_t index = slot % kServerSlots;
+const PutTotals::Channel* PutTotals::find(std::uint32_t slot) const {
+  const auto& channels = channels_[slot / kSlots];
+  const std::uint32_t index = slot % kSlots;
   if (index >= channels.size() || channels[index].state == Channel::State::closed) return nullptr;
   return &channels[index];
 }
 
-CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) {
+PutTotals::Channel* PutTotals::find(std::uint32_t slot) {
   return const_cast<Channel*>(std::as_const(*this).find(slot));
 }
 
 // Whether the series has room, or gets it now.
-bool CaPutTotals::show(SeriesMap::value_type& entry) {
+bool PutTotals::show(SeriesMap::value_type& entry) {
   if (entry.second.shown) return true;
-  if (shown_ >= max_series_) return false;
+  std::size_t& shown = shown_[index_of(entry.first.protocol)];
+  if (shown >= max_series_) return false;
   entry.second.shown = true;
-  ++shown_;
+  ++shown;
   return true;
 }
 
-CaPutTotals::SeriesMap::iterator CaPutTotals::series_of(CaPutLabels labels) {
+PutTotals::SeriesMap::iterator PutTotals::series_of(PutLabels labels) {
   const auto [series, is_new] = series_.try_emplace(std::move(labels));
   if (is_new) series->second.serial = ++last_serial_;
   return series;
 }
 
-void CaPutTotals::note_reading(std::uint64_t now_ns) {
+void PutTotals::note_reading(std::uint64_t now_ns) {
   read_ns_ = now_ns;
   if (!std::exchange(any_over_, false)) return;
   std::erase_if(
       series_, [](const auto& entry) { return !entry.second.shown && entry.second.channels == 0; });
 }
 
-void CaPutTotals::hide(const SeriesMap::value_type& entry) {
-  if (entry.second.shown) --shown_;
+void PutTotals::hide(const SeriesMap::value_type& entry) {
+  if (entry.second.shown) --shown_[index_of(entry.first.protocol)];
 }
 
-void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels) {
+void PutTotals::open(std::uint32_t slot, std::uint64_t channel, PutLabels labels) {
   close(slot);
-  auto& channels = channels_[slot / kServerSlots];
-  const std::uint32_t index = slot % kServerSlots;
+  auto& channels = channels_[slot / kSlots];
+  const std::uint32_t index = slot % kSlots;
   if (index >= channels.size()) channels.resize(index + std::size_t{1});
   Channel& opened = channels[index];
   opened.id = channel;
@@ -59,12 +60,12 @@ void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels la
   ++open_channels_;
 }
 
-bool CaPutTotals::is_open(std::uint32_t slot, std::uint64_t channel) const {
+bool PutTotals::is_open(std::uint32_t slot, std::uint64_t channel) const {
   const Channel* const found = find(slot);
   return found != nullptr && found->id == channel;
 }
 
-void CaPutTotals::relabel(std::uint32_t slot, CaPutLabels labels) {
+void PutTotals::relabel(std::uint32_t slot, PutLabels labels) {
   const Channel* channel = find(slot);
   if (channel == nullptr) return;
   const CounterGrowth<2> growth = channel->growth;
@@ -72,7 +73,7 @@ void CaPutTotals::relabel(std::uint32_t slot, CaPutLabels labels) {
   find(slot)->growth = growth;
 }
 
-const CaPutLabels* CaPutTotals::labels(std::uint32_t slot, std::uint64_t channel) const {
+const PutLabels* PutTotals::labels(std::uint32_t slot, std::uint64_t channel) const {
   const Channel* const found = find(slot);
   if (found == nullptr || found->id != channel || found->state != Channel::State::counts)
     return nullptr;
@@ -81,11 +82,11 @@ const CaPutLabels* CaPutTotals::labels(std::uint32_t slot, std::uint64_t channel
 
 // `last_ns`: of the last one. One of the other kind came between the look before and then. Whether
 // the series has room.
-bool CaPutTotals::add_fresh(SeriesMap::value_type& entry, const CaPuts& fresh,
-                            std::uint64_t last_ns) {
+bool PutTotals::add_fresh(SeriesMap::value_type& entry, std::uint32_t slots, const PutsByOp& fresh,
+                          std::uint64_t last_ns) {
   Series& series = entry.second;
   const bool shown = show(entry);
-  if (!shown) overflowed_ += fresh[0] + fresh[1];
+  if (!shown) overflowed_[slots / kSlots] += fresh[0] + fresh[1];
   for (std::size_t op = 0; op < fresh.size(); ++op) {
     if (fresh[op] == 0) continue;
     if (series.puts[op] == 0) series.created_ns[op] = read_ns_;
@@ -95,27 +96,27 @@ bool CaPutTotals::add_fresh(SeriesMap::value_type& entry, const CaPuts& fresh,
   return shown;
 }
 
-void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put) {
+void PutTotals::observe(std::uint32_t slot, const PutsByOp& puts, std::uint64_t last_put) {
   Channel* channel = find(slot);
   if (channel == nullptr || channel->growth.last() == puts) return;
-  const CaPuts fresh = channel->growth.advance(puts);
-  if (channel->state == Channel::State::forgotten) forgotten_ += fresh[0] + fresh[1];
+  const PutsByOp fresh = channel->growth.advance(puts);
+  if (channel->state == Channel::State::forgotten) forgotten_[slot / kSlots] += fresh[0] + fresh[1];
   if (channel->state != Channel::State::counts) return;
-  if (add_fresh(*channel->series, fresh, last_put & ~1ULL) && slot >= kServerSlots &&
-      channel->series->first.pv.empty())
+  if (add_fresh(*channel->series, slot, fresh, last_put & ~1ULL) &&
+      slot / kSlots == server_slots(Protocol::ca) / kSlots && channel->series->first.pv.empty())
     unnamed_by_server_ += fresh[0] + fresh[1];
 }
 
-void CaPutTotals::pass_over(std::uint32_t slot, const CaPuts& puts) {
+void PutTotals::pass_over(std::uint32_t slot, const PutsByOp& puts) {
   if (Channel* const channel = find(slot)) channel->growth.restart_at(puts);
 }
 
-bool CaPutTotals::is_current(std::uint32_t slot, const CaPuts& puts) const {
+bool PutTotals::is_current(std::uint32_t slot, const PutsByOp& puts) const {
   const Channel* const channel = find(slot);
   return channel != nullptr && channel->growth.last() == puts;
 }
 
-bool CaPutTotals::note_outcome(std::uint32_t slot) {
+bool PutTotals::note_outcome(std::uint32_t slot) {
   const Channel* const channel = find(slot);
   if (channel == nullptr || channel->state != Channel::State::counts || !show(*channel->series))
     return false;
@@ -124,11 +125,12 @@ bool CaPutTotals::note_outcome(std::uint32_t slot) {
   return true;
 }
 
-void CaPutTotals::add(const CaPutLabels& labels, const CaPuts& puts, std::uint64_t last_ns) {
-  if (!add_fresh(*series_of(labels), puts, last_ns)) any_over_ = true;
+void PutTotals::add(std::uint32_t slots, const PutLabels& labels, const PutsByOp& puts,
+                    std::uint64_t last_ns) {
+  if (!add_fresh(*series_of(labels), slots, puts, last_ns)) any_over_ = true;
 }
 
-void CaPutTotals::close(std::uint32_t slot) {
+void PutTotals::close(std::uint32_t slot) {
   Channel* channel = find(slot);
   if (channel == nullptr) return;
   --open_channels_;
@@ -137,8 +139,8 @@ void CaPutTotals::close(std::uint32_t slot) {
   if (!counted) return;
   Series& series = channel->series->second;
   // A channel without puts leaves nothing behind.
-  if (--series.channels > 0 || series.puts != CaPuts{} || series.has_outcome) return;
-  if (series.hidden != CaPuts{}) {  // until they have been read
+  if (--series.channels > 0 || series.puts != PutsByOp{} || series.has_outcome) return;
+  if (series.hidden != PutsByOp{}) {  // until they have been read
     any_over_ = true;
     return;
   }
@@ -146,7 +148,7 @@ void CaPutTotals::close(std::uint32_t slot) {
   series_.erase(channel->series);
 }
 
-void CaPutTotals::forget(std::uint32_t ioc) {
+void PutTotals::forget(std::uint32_t ioc) {
   for (auto& channels : channels_)
     for (Channel& channel : channels)
       if (channel.state == Channel::State::counts && channel.series->first.ioc == ioc)
@@ -158,8 +160,8 @@ void CaPutTotals::forget(std::uint32_t ioc) {
   });
 }
 
-std::vector<CaPutLabels> CaPutTotals::expire(std::uint64_t before_ns) {
-  std::vector<CaPutLabels> expired;
+std::vector<PutLabels> PutTotals::expire(std::uint64_t before_ns) {
+  std::vector<PutLabels> expired;
   std::erase_if(series_, [&](const auto& entry) {
     const Series& series = entry.second;
     const std::uint64_t last =
@@ -172,13 +174,17 @@ std::vector<CaPutLabels> CaPutTotals::expire(std::uint64_t before_ns) {
   return expired;
 }
 
-bool CaPutTotals::knows(std::uint32_t ioc, const std::string& pv) const {
-  const auto first = series_.lower_bound({ioc, pv, "", "", ""});
-  return first != series_.end() && first->first.ioc == ioc && first->first.pv == pv;
+bool PutTotals::knows(const ServerKey& server, const std::string& pv) const {
+  const auto is_its = [&](const PutLabels& labels) {
+    return labels.ioc == server.ioc && labels.pv == pv;
+  };
+  auto at = series_.lower_bound({server.ioc, pv, "", "", ""});
+  while (at != series_.end() && is_its(at->first) && at->first.protocol != server.protocol) ++at;
+  return at != series_.end() && is_its(at->first);
 }
 
-std::vector<CaPutCount> CaPutTotals::counts() const {
-  std::vector<CaPutCount> all;
+std::vector<PutCount> PutTotals::counts() const {
+  std::vector<PutCount> all;
   for (const auto& [labels, series] : series_) {
     for (const PutOp op : {PutOp::write, PutOp::write_notify}) {
       const std::size_t i = op == PutOp::write ? 0 : 1;
@@ -190,4 +196,4 @@ std::vector<CaPutCount> CaPutTotals::counts() const {
   return all;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

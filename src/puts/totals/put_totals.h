@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "base/monotonic_totals.h"
+#include "puts/sources.h"
 #include "puts/totals/samples.h"
 #include "shared/ca_servers.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // Labels of puts. `ioc` is the number that the caller gave for the server.
-struct CaPutLabels {
+struct PutLabels {
   std::uint32_t ioc = 0;
   std::string pv;  // "": the channel is not known
   std::string
@@ -24,27 +25,32 @@ struct CaPutLabels {
   std::string user;
   std::string host;
   bool inside = false;  // of a client in the IOC's own process, which no server has seen
-  auto operator<=>(const CaPutLabels&) const = default;
+  Protocol protocol = Protocol::ca;
+
+  ServerKey server() const { return {ioc, protocol}; }
+  auto operator<=>(const PutLabels&) const = default;
 };
 
 // One client's connection, and the SID that it writes to.
-struct CaPutPlace {
-  std::uint32_t ioc = 0;  // as CaPutLabels::ioc
+struct PutPlace {
+  std::uint32_t ioc = 0;  // as PutLabels::ioc
   std::uint32_t sid = 0;
   iocx_ca_address address{};  // of the client
   std::uint16_t port = 0;
 };
 
 // Client and PV of a put, for the put log.
-struct CaPutIdentity {
-  CaPutLabels labels;
-  CaPutPlace place;
+struct PutIdentity {
+  PutLabels labels;
+  PutPlace place;
   std::string channel_of = {};  // the channel's client, where that is not the sender
   bool settled = false;         // the sums count its puts by these labels, for good
+  std::string server = {};      // that its client is connected to, "10.0.0.1:5064"; "": not known
+  PutSources::Window by_packets = {};  // when packets count its server's puts
 };
 
-struct CaPutCount {
-  CaPutLabels labels;
+struct PutCount {
+  PutLabels labels;
   PutOp op = PutOp::write;
   std::uint64_t count = 0;
   std::uint64_t hidden = 0;  // more, over the limit of series; one of both is not 0
@@ -58,39 +64,43 @@ struct CaPutCount {
 };
 
 // Counters of a channel: WRITE, WRITE_NOTIFY.
-using CaPuts = CounterValues<2>;
+using PutsByOp = CounterValues<2>;
 // Of the server probe's slots, by their ids.
-using PutsOfSlots = std::unordered_map<std::uint64_t, CaPuts>;
+using PutsOfSlots = std::unordered_map<std::uint64_t, PutsByOp>;
 
-inline constexpr std::size_t kCaPutSeries = 100000;
+inline constexpr std::size_t kPutSeries = 100000;
 
 // MonotonicTotals of channels, which have their place by slot, and series that last while a channel
 // could add to them. A series takes room from its first put on: clients that only read take none.
-class CaPutTotals {
+class PutTotals {
  public:
-  // Over `max_series` sets of labels, puts are counted by overflowed(), and as hidden while their
-  // channel is open and until the next reading: those of the policy's verdicts.
-  explicit CaPutTotals(std::size_t max_series) : max_series_(max_series) {}
+  // Over `max_series` sets of labels of a protocol, puts are counted by overflowed(), and as hidden
+  // while their channel is open and until the next reading: those of the policy's verdicts.
+  explicit PutTotals(std::size_t max_series) : max_series_(max_series) {}
 
-  // Slots of the server probe, which has its own: or'ed to their numbers.
-  static constexpr std::uint32_t kServerSlots = 1u << 31;
+  // Slots of each source; or'ed to their numbers, which are below kSlots.
+  static constexpr std::uint32_t kSlots = 1u << 30, kTapSlots = 0;
+  static constexpr std::uint32_t server_slots(Protocol protocol) {
+    return protocol == Protocol::ca ? kSlots : 2 * kSlots;
+  }
 
   // A channel is identified by the slot of its counters and its id. The slot's earlier channel is
   // closed.
-  void open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels);
+  void open(std::uint32_t slot, std::uint64_t channel, PutLabels labels);
   bool is_open(std::uint32_t slot, std::uint64_t channel) const;
   // Later counts of an open channel stand under these labels; earlier ones stay.
-  void relabel(std::uint32_t slot, CaPutLabels labels);
+  void relabel(std::uint32_t slot, PutLabels labels);
   // `last_put` as in iocx_ca_channel.
-  void observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put = 0);
+  void observe(std::uint32_t slot, const PutsByOp& puts, std::uint64_t last_put = 0);
   // The channel's counts until now stand in no sum.
-  void pass_over(std::uint32_t slot, const CaPuts& puts);
+  void pass_over(std::uint32_t slot, const PutsByOp& puts);
   // Whether an open channel had counted as much when it was observed or passed over last.
-  bool is_current(std::uint32_t slot, const CaPuts& puts) const;
-  // Puts that are not counted in a channel.
-  void add(const CaPutLabels& labels, const CaPuts& puts, std::uint64_t last_ns);
+  bool is_current(std::uint32_t slot, const PutsByOp& puts) const;
+  // Puts of that source that are not counted in a channel.
+  void add(std::uint32_t slots, const PutLabels& labels, const PutsByOp& puts,
+           std::uint64_t last_ns);
   // Null: not this channel's slot, or forgotten. Until the next call that is not const.
-  const CaPutLabels* labels(std::uint32_t slot, std::uint64_t channel) const;
+  const PutLabels* labels(std::uint32_t slot, std::uint64_t channel) const;
   void close(std::uint32_t slot);
   // Something became of puts of an open channel: its series lasts as if it had put. False: there is
   // no room for that.
@@ -99,32 +109,37 @@ class CaPutTotals {
   void forget(std::uint32_t ioc);
   // Drops series without a channel whose last put was before `before_ns` (CLOCK_MONOTONIC), and
   // returns them. Puts whose time is not known stay.
-  std::vector<CaPutLabels> expire(std::uint64_t before_ns);
+  std::vector<PutLabels> expire(std::uint64_t before_ns);
   // Whether anybody's puts to the PV are known.
-  bool knows(std::uint32_t ioc, const std::string& pv) const;
+  bool knows(const ServerKey& server, const std::string& pv) const;
 
-  std::vector<CaPutCount> counts() const;
+  std::vector<PutCount> counts() const;
   // The series are read now: a client without one gets its first later.
   void note_reading(std::uint64_t now_ns);
-  std::uint64_t overflowed() const { return overflowed_; }
-  // Puts in slots of the server probe that were counted with pv "".
+  // Of that source.
+  std::uint64_t overflowed(std::uint32_t slots = kTapSlots) const {
+    return overflowed_[slots / kSlots];
+  }
+  // Puts in slots of the CA server probe that were counted with pv "".
   std::uint64_t unnamed_by_server() const { return unnamed_by_server_; }
-  // Puts of channels whose IOC was forgotten.
-  std::uint64_t forgotten() const { return forgotten_; }
+  // Puts of channels of that source whose IOC was forgotten.
+  std::uint64_t forgotten(std::uint32_t slots = kTapSlots) const {
+    return forgotten_[slots / kSlots];
+  }
   std::size_t open_channels() const { return open_channels_; }
-  std::size_t series() const { return shown_; }
+  std::size_t series() const { return shown_[0] + shown_[1]; }
 
  private:
   struct Series {
-    CaPuts puts{}, hidden{};
+    PutsByOp puts{}, hidden{};
     std::uint64_t serial = 0;
-    CaPuts last_ns{}, created_ns{};
+    PutsByOp last_ns{}, created_ns{};
     std::uint64_t outcome_ns = 0;  // when somebody had read last before an outcome was noted
     bool has_outcome = false;
     std::size_t channels = 0;  // open ones that add to it
     bool shown = false;        // has its room
   };
-  using SeriesMap = std::map<CaPutLabels, Series>;
+  using SeriesMap = std::map<PutLabels, Series>;
   struct Channel {
     std::uint64_t id = 0;
     CounterGrowth<2> growth;
@@ -135,23 +150,23 @@ class CaPutTotals {
   // Null: closed.
   const Channel* find(std::uint32_t slot) const;
   Channel* find(std::uint32_t slot);
-  SeriesMap::iterator series_of(CaPutLabels labels);
+  SeriesMap::iterator series_of(PutLabels labels);
   bool show(SeriesMap::value_type& entry);
   void hide(const SeriesMap::value_type& entry);  // before it leaves series_
-  bool add_fresh(SeriesMap::value_type& entry, const CaPuts& fresh, std::uint64_t last_ns);
+  bool add_fresh(SeriesMap::value_type& entry, std::uint32_t slots, const PutsByOp& fresh,
+                 std::uint64_t last_ns);
 
   std::size_t max_series_;
   std::uint64_t read_ns_ = 0;
   std::uint64_t last_serial_ = 0;
   bool any_over_ = false;  // a hidden series has no channel any more
-  std::uint64_t overflowed_ = 0;
+  std::array<std::uint64_t, 3> overflowed_{}, forgotten_{};  // by source, as channels_
   std::uint64_t unnamed_by_server_ = 0;
-  std::uint64_t forgotten_ = 0;
   SeriesMap series_;
-  std::size_t shown_ = 0;
-  // By slot: looked through again and again. The tap's, and the server's.
-  std::array<std::vector<Channel>, 2> channels_;
+  std::array<std::size_t, 2> shown_{};  // by protocol
+  // By slot: looked through again and again.
+  std::array<std::vector<Channel>, 3> channels_;
   std::size_t open_channels_ = 0;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -43,7 +43,7 @@ struct PutDurationSample {
 };
 
 // Circuits, channels and monitors that clients have open at a server now.
-struct CaOpen {
+struct OpenConnections {
   enum Access { none, read, write, read_write, unknown, kAccesses };
   bool open_known = true;          // all but flow_controlled
   bool flow_control_known = true;  // flow_controlled
@@ -53,7 +53,7 @@ struct CaOpen {
   std::uint64_t flow_controlled = 0;  // circuits whose client has turned its monitors off for now
 };
 
-struct CaServerSample : CaOpen {
+struct ServerSample : OpenConnections {
   std::string ioc;
   bool packets_known = true;           // the fields below
   std::uint64_t unnamed_channels = 0;  // PV name unknown; not all are among `channels`
@@ -65,7 +65,7 @@ struct CaServerSample : CaOpen {
   bool by_pva = false;  // by PV Access: circuits and channels alone
 };
 
-struct CaClientSample {
+struct ClientSample {
   std::string ioc, client, user, host;
   std::uint64_t circuits = 0, channels = 0, monitors = 0;
   bool by_pva = false;  // by PV Access: `monitors` says nothing
@@ -113,12 +113,12 @@ struct BeaconSample {
 };
 
 // All of it, at one moment.
-struct CaSamples {
+struct PutsSamples {
   std::vector<PutSample> puts;  // one for each set of labels
   std::vector<PutFailureSample> put_failures;
   std::vector<PutDurationSample> put_durations;
-  std::vector<CaServerSample> ca_servers;
-  std::vector<CaClientSample> ca_clients;
+  std::vector<ServerSample> servers;
+  std::vector<ClientSample> clients;
   std::vector<GatewaySample> gateways;
   std::vector<PvSample> pvs;
   std::vector<PendingPutsSample> pending_puts;  // of IOCs where all are seen

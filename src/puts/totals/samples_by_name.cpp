@@ -1,90 +1,80 @@
 #include "puts/totals/samples_by_name.h"
 
-#include <algorithm>
 #include <utility>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
-template <class Item>
-std::uint32_t& number_of(Item& item) {
-  if constexpr (requires { item.number; })
-    return item.number;
-  else
-    return item.labels.ioc;
-}
-
-// Calls each(name, item) for the items whose IOC has a name.
-template <class Item, class Each>
-void for_each_named(const IocNames& names, std::vector<Item>& items, Each each) {
-  for (Item& item : items) {
-    if (const auto name = names.find(number_of(item)); name != names.end())
-      each(name->second, item);
-  }
-}
-
-// Adds the items that are samples but for their IOC's name.
-template <class Item, class Sample>
-void add_named(const IocNames& names, std::vector<Item>& items, std::vector<Sample>& to) {
-  for_each_named(names, items, [&to](const std::string& ioc, Item& item) {
-    item.ioc = ioc;
-    to.push_back(std::move(item));
-  });
-}
-
-// Moves the items of PV Access.
-template <class Item>
-void take_pva(std::vector<Item>& from, std::vector<Item>& to) {
-  const auto rest = std::stable_partition(from.begin(), from.end(),
-                                          [](Item& item) { return !is_pva(number_of(item)); });
-  for (auto item = rest; item != from.end(); ++item) {
-    number_of(*item) &= ~kPvaServer;
-    to.push_back(std::move(*item));
-  }
-  from.erase(rest, from.end());
+// Of a put or a failure.
+template <class Sample, class Item>
+Sample with_labels(const std::string& ioc, Item& item) {
+  auto& labels = item.labels;
+  Sample sample;
+  sample.ioc = ioc;
+  sample.pv = std::move(labels.pv);
+  sample.client = std::move(labels.client);
+  sample.user = std::move(labels.user);
+  sample.host = std::move(labels.host);
+  sample.count = item.count;
+  sample.by_pva = labels.protocol == Protocol::pva;
+  return sample;
 }
 
 }  // namespace
 
-CaTapReading take_pva(CaTapReading& reading) {
-  CaTapReading pva;
-  take_pva(reading.puts, pva.puts);
-  take_pva(reading.failures, pva.failures);
-  take_pva(reading.durations, pva.durations);
-  take_pva(reading.servers, pva.servers);
-  take_pva(reading.clients, pva.clients);
-  return pva;
-}
-
-void add_put_samples(const IocNames& names, CaTotalsReading reading, const WallClock& clock,
-                     bool by_pva, CaSamples& samples) {
-  for_each_named(names, reading.puts, [&](const std::string& ioc, CaPutCount& put) {
-    auto& labels = put.labels;
-    if (labels.inside || put.count == 0) return;  // records/ counts the former
-    samples.puts.push_back({ioc, std::move(labels.pv), std::move(labels.client),
-                            std::move(labels.user), std::move(labels.host), put.op, put.count,
-                            clock.seconds(put.last_ns), clock.seconds(put.created_ns), by_pva});
+void add_samples(const IocNames& names, const std::set<std::uint32_t>& seen_by_pva,
+                 TapReading reading, const WallClock& clock, SamplesOfBoth& samples,
+                 SelfSamples& self) {
+  // Calls each(name, samples of the protocol, item) for the items whose IOC has a name.
+  const auto for_each_named = [&](auto& items, auto server_of, auto each) {
+    for (auto& item : items) {
+      const ServerKey server = server_of(item);
+      if (const auto name = names.find(server.ioc); name != names.end())
+        each(name->second, samples.of(server.protocol), item);
+    }
+  };
+  const auto of_labels = [](const auto& item) { return item.labels.server(); };
+  const auto itself = [](const auto& item) { return item.server; };
+  for_each_named(reading.puts, of_labels, [&](const std::string& ioc, PutsSamples& to, auto& put) {
+    if (put.labels.inside || put.count == 0) return;  // records/ counts the former
+    auto& sample = to.puts.emplace_back(with_labels<PutSample>(ioc, put));
+    sample.op = put.op;
+    sample.last_time_seconds = clock.seconds(put.last_ns);
+    sample.created_seconds = clock.seconds(put.created_ns);
   });
-  for_each_named(names, reading.failures, [&](const std::string& ioc, CaPutFailure& failure) {
-    auto& labels = failure.labels;
-    samples.put_failures.push_back({ioc, std::move(labels.pv), std::move(labels.client),
-                                    std::move(labels.user), std::move(labels.host),
-                                    std::move(failure.reason), failure.count,
-                                    clock.seconds(failure.created_ns), by_pva});
-  });
-  add_named(names, reading.durations, samples.put_durations);
-}
-
-void add_ca_samples(const IocNames& names, CaTapReading reading, const WallClock& clock,
-                    CaSamples& samples, SelfSamples& self) {
+  for_each_named(
+      reading.failures, of_labels, [&](const std::string& ioc, PutsSamples& to, auto& failure) {
+        auto& sample = to.put_failures.emplace_back(with_labels<PutFailureSample>(ioc, failure));
+        sample.reason = std::move(failure.reason);
+        sample.created_seconds = clock.seconds(failure.created_ns);
+      });
+  const auto of_duration = [](const PutDuration& one) {
+    return ServerKey{one.number, one.by_pva ? Protocol::pva : Protocol::ca};
+  };
+  for_each_named(reading.durations, of_duration,
+                 [](const std::string& ioc, PutsSamples& to, PutDuration& duration) {
+                   duration.ioc = ioc;
+                   to.put_durations.push_back(std::move(duration));
+                 });
   IocNames quiet = names;
-  for (const CaServerCount& server : reading.servers) quiet.erase(server.number);
-  add_named(names, reading.servers, samples.ca_servers);
-  for (const auto& [number, ioc] : quiet) samples.ca_servers.emplace_back().ioc = ioc;
-  add_named(names, reading.clients, samples.ca_clients);
+  for_each_named(
+      reading.servers, itself, [&](const std::string& ioc, PutsSamples& to, ServerCount& server) {
+        const bool by_pva = server.server.protocol == Protocol::pva;
+        if (by_pva ? !seen_by_pva.contains(server.server.ioc) : quiet.erase(server.server.ioc) == 0)
+          return;
+        server.ioc = ioc;
+        server.by_pva = by_pva;
+        to.servers.push_back(std::move(server));
+      });
+  for (const auto& [number, ioc] : quiet) samples.ca.servers.emplace_back().ioc = ioc;
+  for_each_named(reading.clients, itself,
+                 [](const std::string& ioc, PutsSamples& to, ClientCount& client) {
+                   client.ioc = ioc;
+                   client.by_pva = client.server.protocol == Protocol::pva;
+                   to.clients.push_back(std::move(client));
+                 });
   for (MapSample& map : reading.maps) self.maps.push_back(std::move(map));
   self.add(reading.drops);
-  add_put_samples(names, std::move(reading), clock, false, samples);
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/wall_clock.h"
@@ -12,20 +13,20 @@
 #include "puts/totals/samples.h"
 #include "puts/totals/totals.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 using IocNames = std::map<std::uint32_t, std::string>;
 
-// Takes what is of PV Access out of it; with the IOCs' numbers.
-CaTapReading take_pva(CaTapReading& reading);
+// By protocol.
+struct SamplesOfBoth {
+  PutsSamples ca, pva;
+  PutsSamples& of(Protocol protocol) { return protocol == Protocol::ca ? ca : pva; }
+};
 
-// Adds the puts and their outcomes; `by_pva`: by PV Access.
-void add_put_samples(const IocNames& names, CaTotalsReading reading, const WallClock& clock,
-                     bool by_pva, CaSamples& samples);
+// Adds all that was counted to `samples`, drops and maps to `self`. Every name has its sample of a
+// CA server, also one that no client came to; of PV Access those in `seen_by_pva`.
+void add_samples(const IocNames& names, const std::set<std::uint32_t>& seen_by_pva,
+                 TapReading reading, const WallClock& clock, SamplesOfBoth& samples,
+                 SelfSamples& self);
 
-// Adds all that the tap has counted to `samples`, drops and maps to `self`. Every name has its
-// server sample, also one that no client came to.
-void add_ca_samples(const IocNames& names, CaTapReading reading, const WallClock& clock,
-                    CaSamples& samples, SelfSamples& self);
-
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -4,41 +4,42 @@
 
 #include "puts/tap/tap_labels.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-CaServerTotals::Values server_counts(const __u64 (&counts)[IOCX_CA_COUNT_ROOM]) {
-  CaServerTotals::Values values;
+ServerTotals::Values server_counts(const __u64 (&counts)[IOCX_CA_COUNT_ROOM]) {
+  ServerTotals::Values values;
   std::copy_n(counts, values.size(), values.begin());
   return values;
 }
 
-void CaOpenCounts::add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key,
-                               const iocx_ca_flow& flow, const std::string& user,
-                               const std::string& host) {
-  if (is_pva(ioc) && !speaks_pva(flow)) return;
-  CaServerCount& server = servers_[ioc];
-  ++server.circuits;
-  if (flow.events_off) ++server.flow_controlled;
-  auto [own_user, own_host] = user_and_host(ioc, flow.identity, key.client);
+void OpenCounts::add_circuit(const ServerKey& server, const iocx_ca_flow_key& key,
+                             const iocx_ca_flow& flow, const std::string& user,
+                             const std::string& host) {
+  const bool by_pva = server.protocol == Protocol::pva;
+  if (by_pva && !speaks_pva(flow)) return;
+  ServerCount& counts = servers_[server];
+  ++counts.circuits;
+  if (flow.events_off) ++counts.flow_controlled;
+  auto [own_user, own_host] = user_and_host(server.protocol, flow.identity, key.client);
   const bool is_known = flow.identity.user[0] != 0 || flow.identity.host[0] != 0;
-  ClientKey client{ioc, ca_address_text(key.client), is_known ? std::move(own_user) : user,
-                   is_known || is_pva(ioc) ? std::move(own_host) : host};
+  ClientKey client{server, ca_address_text(key.client), is_known ? std::move(own_user) : user,
+                   is_known || by_pva ? std::move(own_host) : host};
   const auto entry = clients_.try_emplace(std::move(client)).first;
   ++entry->second.circuits;
   circuits_.emplace(flow.circuit, entry);
 }
 
-void CaOpenCounts::add_unfollowed(std::uint32_t ioc) {
-  CaServerCount& server = servers_[ioc];
-  ++server.circuits;
-  server.open_known = server.flow_control_known = false;
+void OpenCounts::add_unfollowed(const ServerKey& server) {
+  ServerCount& counts = servers_[server];
+  ++counts.circuits;
+  counts.open_known = counts.flow_control_known = false;
 }
 
-void CaOpenCounts::add_channel(const iocx_ca_channel& channel) {
+void OpenCounts::add_channel(const iocx_ca_channel& channel) {
   const auto circuit = circuits_.find(channel.circuit);
   if (circuit == circuits_.end()) return;
   Client& client = circuit->second->second;
-  CaServerCount& server = servers_[circuit->second->first.ioc];
+  ServerCount& server = servers_[circuit->second->first.server];
   ++client.channels;
   client.monitors += channel.monitors;
   server.monitors += channel.monitors;
@@ -46,10 +47,10 @@ void CaOpenCounts::add_channel(const iocx_ca_channel& channel) {
   ++server.channels[std::min(access, server.channels.size() - 1)];
 }
 
-std::vector<CaServerCount> CaOpenCounts::servers(const CaServerTotals& totals) const {
+std::vector<ServerCount> OpenCounts::servers(const ServerTotals& totals) const {
   auto all = servers_;
-  for (const auto& [ioc, counts] : totals.totals()) {
-    CaServerCount& server = all[ioc];
+  for (const auto& [key, counts] : totals.totals()) {
+    ServerCount& server = all[key];
     server.gets = counts[IOCX_CA_COUNT_GETS];
     server.monitor_updates = counts[IOCX_CA_COUNT_UPDATES];
     server.echoes = counts[IOCX_CA_COUNT_ECHOES];
@@ -58,21 +59,21 @@ std::vector<CaServerCount> CaOpenCounts::servers(const CaServerTotals& totals) c
     server.sent_bytes = counts[IOCX_CA_COUNT_SENT];
     server.unread_bytes = counts[IOCX_CA_COUNT_UNREAD];
   }
-  std::vector<CaServerCount> sorted;
-  for (auto& [ioc, server] : all) {
-    server.number = ioc;
+  std::vector<ServerCount> sorted;
+  for (auto& [key, server] : all) {
+    server.server = key;
     sorted.push_back(server);
   }
   return sorted;
 }
 
-std::vector<CaClientCount> CaOpenCounts::clients() const {
-  std::vector<CaClientCount> sorted;
+std::vector<ClientCount> OpenCounts::clients() const {
+  std::vector<ClientCount> sorted;
   for (const auto& [key, client] : clients_)
     sorted.push_back(
         {{"", key.client, key.user, key.host, client.circuits, client.channels, client.monitors},
-         key.ioc});
+         key.server});
   return sorted;
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -10,45 +10,46 @@
 #include <vector>
 
 #include "base/monotonic_totals.h"
+#include "puts/server_key.h"
 #include "puts/tap/connections.h"
 #include "puts/totals/samples.h"
 #include "shared/ca_tap.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-// With the server's number: `ioc` is not filled in yet.
-struct CaServerCount : CaServerSample {
-  std::uint32_t number = 0;
+// With the server's key: `ioc` is not filled in yet.
+struct ServerCount : ServerSample {
+  ServerKey server;
 };
-struct CaClientCount : CaClientSample {
-  std::uint32_t number = 0;
+struct ClientCount : ClientSample {
+  ServerKey server;
 };
 
 // By server, from the counters of connections. Those go on when a 4-tuple is used again.
-using CaServerTotals = MonotonicTotals<std::uint32_t, IOCX_CA_COUNTS, iocx_ca_flow_key, CaKeyLess>;
+using ServerTotals = MonotonicTotals<ServerKey, IOCX_CA_COUNTS, iocx_ca_flow_key, KeyLess>;
 
 // `counts` as in iocx_ca_flow.
-CaServerTotals::Values server_counts(const __u64 (&counts)[IOCX_CA_COUNT_ROOM]);
+ServerTotals::Values server_counts(const __u64 (&counts)[IOCX_CA_COUNT_ROOM]);
 
 // Adds up what is open now, over one look at the kernel's tables: circuits first, then channels.
-class CaOpenCounts {
+class OpenCounts {
  public:
   // `user` and `host`: as the server knows them, where the kernel has seen none.
-  void add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key, const iocx_ca_flow& flow,
+  void add_circuit(const ServerKey& server, const iocx_ca_flow_key& key, const iocx_ca_flow& flow,
                    const std::string& user = "", const std::string& host = "");
   // A circuit whose channels are not kept.
-  void add_unfollowed(std::uint32_t ioc);
+  void add_unfollowed(const ServerKey& server);
   // Of a circuit that was not added, a channel does not count.
   void add_channel(const iocx_ca_channel& channel);
 
   // Sorted by server; every server of `totals` is there, too.
-  std::vector<CaServerCount> servers(const CaServerTotals& totals) const;
+  std::vector<ServerCount> servers(const ServerTotals& totals) const;
   // Sorted by server, client, user, host.
-  std::vector<CaClientCount> clients() const;
+  std::vector<ClientCount> clients() const;
 
  private:
   struct ClientKey {
-    std::uint32_t ioc = 0;
+    ServerKey server;
     std::string client, user, host;
     auto operator<=>(const ClientKey&) const = default;
   };
@@ -57,9 +58,9 @@ class CaOpenCounts {
   };
   using Clients = std::map<ClientKey, Client>;
 
-  std::map<std::uint32_t, CaServerCount> servers_;
+  std::map<ServerKey, ServerCount> servers_;
   Clients clients_;
   std::unordered_map<std::uint64_t, Clients::iterator> circuits_;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

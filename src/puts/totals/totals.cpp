@@ -1,39 +1,57 @@
 #include "puts/totals/totals.h"
 
+#include <iterator>
+#include <utility>
+
 #include "base/wall_clock.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
-CaTotalsReading CaTotals::read(std::uint64_t now_ns) {
-  CaTotalsReading reading{puts.counts(), outcomes.failures(), outcomes.durations()};
+TotalsReading Totals::read(std::uint64_t now_ns) {
+  TotalsReading reading{puts.counts(), {}, {}};
+  for (const Protocol protocol : kProtocols) {
+    std::ranges::move(outcomes(protocol).failures(), std::back_inserter(reading.failures));
+    for (PutDuration& one : outcomes(protocol).durations()) {
+      one.by_pva = protocol == Protocol::pva;
+      reading.durations.push_back(std::move(one));
+    }
+    outcomes(protocol).note_reading(now_ns);
+  }
   puts.note_reading(now_ns);
-  outcomes.note_reading(now_ns);
   return reading;
 }
 
-void CaTotals::forget(std::uint32_t ioc) {
+void Totals::forget(std::uint32_t ioc) {
   puts.forget(ioc);
-  outcomes.forget(ioc);
   to_others_channels.erase(ioc);
-  by_server.erase(ioc);
+  for (const Protocol protocol : kProtocols) {
+    outcomes(protocol).forget(ioc);
+    by_server.erase({ioc, protocol});
+    sources.forget({ioc, protocol});
+  }
 }
 
-void CaTotals::tick(std::chrono::steady_clock::time_point now) {
+void Totals::tick(std::chrono::steady_clock::time_point now) {
   if (now < next_expiry_) return;
   next_expiry_ = now + kExpiryInterval;
   expire(kernel_ns(now - expiry));
 }
 
-void CaTotals::expire(std::uint64_t before_ns) {
-  for (const CaPutLabels& labels : puts.expire(before_ns)) {
-    outcomes.forget_failures(labels);
-    if (!puts.knows(labels.ioc, labels.pv)) outcomes.forget_durations(labels.ioc, labels.pv);
+void Totals::expire(std::uint64_t before_ns) {
+  for (const PutLabels& labels : puts.expire(before_ns)) {
+    OutcomeTotals& results = outcomes(labels.protocol);
+    results.forget_failures(labels);
+    if (!puts.knows(labels.server(), labels.pv)) results.forget_durations(labels.ioc, labels.pv);
   }
 }
 
-Drops CaTotals::drops(const char* probe) const {
-  return {{{probe, "full"}, puts.overflowed() + outcomes.overflowed()},
-          {{probe, "lost"}, puts.forgotten()}};
+void Totals::add_drops(Drops& drops, const char* probe, std::uint32_t slots) const {
+  drops[{probe, "full"}] += puts.overflowed(slots);
+  drops[{probe, "lost"}] += puts.forgotten(slots);
+  if (slots == PutTotals::kTapSlots)  // of the CA server probe, too
+    drops[{probe, "full"}] += outcomes_[index_of(Protocol::ca)].overflowed();
+  if (slots == PutTotals::server_slots(Protocol::pva))
+    drops[{probe, "full"}] += outcomes_[index_of(Protocol::pva)].overflowed();
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

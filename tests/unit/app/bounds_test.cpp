@@ -186,9 +186,9 @@ TEST(Bounds, FailuresAreSummedByReasonAndGaugesOverLivingThings) {
                            {"ps", "B", "c", "u", "h", "put_failed", 3},
                            {"ps", "C", "c", "u", "h", "put_failed", 5},
                            {"ps", "C", "c", "u", "h", "no_write_access", 7}};
-  snapshot.ca_clients = {{"ps", "a", "u", "h", 1, 2, 3},
-                         {"ps", "b", "u", "h", 5, 7, 11},
-                         {"ps", "c", "u", "h", 13, 17, 19}};
+  snapshot.clients = {{"ps", "a", "u", "h", 1, 2, 3},
+                      {"ps", "b", "u", "h", 5, 7, 11},
+                      {"ps", "c", "u", "h", 13, 17, 19}};
   Snapshot later = snapshot;
   bounds.apply(snapshot);
   ASSERT_EQ(snapshot.put_failures.size(), 3u);
@@ -197,12 +197,12 @@ TEST(Bounds, FailuresAreSummedByReasonAndGaugesOverLivingThings) {
     if (failure.pv == "(other)") sums[failure.reason] = failure.count;
   EXPECT_EQ(sums,
             (std::map<std::string, std::uint64_t>{{"put_failed", 8}, {"no_write_access", 7}}));
-  ASSERT_EQ(snapshot.ca_clients.size(), 2u);
-  EXPECT_EQ(snapshot.ca_clients[1].client, "(other)");
-  EXPECT_EQ(snapshot.ca_clients[1].channels, 24u);
-  later.ca_clients.pop_back();
+  ASSERT_EQ(snapshot.clients.size(), 2u);
+  EXPECT_EQ(snapshot.clients[1].client, "(other)");
+  EXPECT_EQ(snapshot.clients[1].channels, 24u);
+  later.clients.pop_back();
   bounds.apply(later);
-  EXPECT_EQ(later.ca_clients[1].channels, 7u);
+  EXPECT_EQ(later.clients[1].channels, 7u);
 }
 
 TEST(Bounds, UnexpectedPutsAreSummedByRuleFromNoneOn) {

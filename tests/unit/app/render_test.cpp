@@ -57,8 +57,8 @@ PutDurationSample put_duration(std::uint64_t sum_ns, std::size_t slot, std::uint
   return sample;
 }
 
-CaServerSample server() {
-  CaServerSample server;
+ServerSample server() {
+  ServerSample server;
   server.ioc = "i";
   server.circuits = 11;
   server.channels = {1, 2, 3, 4, 5};
@@ -178,12 +178,11 @@ const std::vector<Case>& cases() {
         R"(epics_put_duration_seconds_bucket{ioc="i",protocol="ca",pv="pv",le="+Inf"} 4)"},
        {}},
       {"servers and clients with the same labels are summed",
-       changed(
-           {},
-           [](Snapshot& snapshot) {
-             snapshot.ca_servers = {server(), server()};
-             snapshot.ca_clients = {{"i", "c", "u", "h", 1, 20, 7}, {"i", "c", "u", "h", 1, 3, 4}};
-           }),
+       changed({},
+               [](Snapshot& snapshot) {
+                 snapshot.servers = {server(), server()};
+                 snapshot.clients = {{"i", "c", "u", "h", 1, 20, 7}, {"i", "c", "u", "h", 1, 3, 4}};
+               }),
        {R"(epics_circuits{ioc="i",protocol="ca"} 22)",
         R"(epics_ca_sent_bytes_total{ioc="i"} 2305843009213693952)",
         R"(epics_channels{ioc="i",protocol="ca",access="read_write"} 8)",

@@ -127,7 +127,7 @@ void add_channel_access(Snapshot& snapshot) {
       {"power-supplies", "", "10.0.0.8", "", "", "default", "unexpected", 2, 1790000291, 0}};
   snapshot.policy_rules = {
       {"quads", "forbidden", 7}, {"feedback", "expected", 23}, {"default", "unexpected", 1}};
-  CaServerSample server;
+  ServerSample server;
   server.ioc = "power-supplies";
   server.circuits = 3;
   server.channels = {1, 211, 0, 307, 2};
@@ -141,9 +141,9 @@ void add_channel_access(Snapshot& snapshot) {
   server.received_bytes = 40'009;
   server.unread_bytes = 1'009;
   server.sent_bytes = 1'000'003;
-  snapshot.ca_servers = {server};
-  snapshot.ca_clients = {{"power-supplies", "10.0.0.7", "operator", "console1", 2, 19, 17},
-                         {"power-supplies", "10.0.0.8", "", "", 1, 0, 0}};
+  snapshot.servers = {server};
+  snapshot.clients = {{"power-supplies", "10.0.0.7", "operator", "console1", 2, 19, 17},
+                      {"power-supplies", "10.0.0.8", "", "", 1, 0, 0}};
   snapshot.gateways = {{"power-supplies", "10.0.0.9"}};
   snapshot.pending_puts = {{"power-supplies", 2, 23.5, {}}};
   snapshot.pvs = {{"power-supplies", "PS:Q1:SetCur", "PS:Q1:SetCur", "VAL"},

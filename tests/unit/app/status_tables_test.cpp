@@ -11,8 +11,8 @@ namespace ioc_exporter::app {
 namespace {
 
 using LandingTable = exposition::StatusTable;
-using ca::kClientsShown;
-using ca::kPutsShown;
+using puts::kClientsShown;
+using puts::kPutsShown;
 using records::kStuckShown;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -27,8 +27,8 @@ std::string_view verdict(const PutSample& put) {
 
 // All tables of the page at "/".
 std::vector<LandingTable> landing_tables(const Snapshot& snapshot, double now) {
-  return {records::stuck_table(snapshot.iocs), ca::clients_table(snapshot),
-          ca::puts_table(snapshot, now, verdict), ca::searches_table(snapshot, now),
+  return {records::stuck_table(snapshot.iocs), puts::clients_table(snapshot),
+          puts::puts_table(snapshot, now, verdict), puts::searches_table(snapshot, now),
           limits_table(snapshot.maps)};
 }
 
@@ -43,9 +43,9 @@ LandingTable table(const Snapshot& snapshot, const std::string& title) {
 
 TEST(LandingTables, ClientsByIocAndAddress) {
   Snapshot snapshot;
-  snapshot.ca_clients = {{"b", "10.0.0.1", "u", "h", 1, 2, 3},
-                         {"a", "10.0.0.2", "u", "h", 4, 5, 6},
-                         {"a", "10.0.0.1", "", "", 7, 8, 9}};
+  snapshot.clients = {{"b", "10.0.0.1", "u", "h", 1, 2, 3},
+                      {"a", "10.0.0.2", "u", "h", 4, 5, 6},
+                      {"a", "10.0.0.1", "", "", 7, 8, 9}};
   EXPECT_EQ(table(snapshot, "Clients").rows, (Rows{{"a", "10.0.0.1", "", "", "7", "8", "9"},
                                                    {"a", "10.0.0.2", "u", "h", "4", "5", "6"},
                                                    {"b", "10.0.0.1", "u", "h", "1", "2", "3"}}));
@@ -82,7 +82,7 @@ TEST(LandingTables, StuckRecordsTheLongestFirst) {
 TEST(LandingTables, ManyClientsAreCutAndCounted) {
   Snapshot snapshot;
   for (std::size_t i = 0; i < kClientsShown + 23; ++i)
-    snapshot.ca_clients.push_back({"a", std::to_string(i), "u", "h", 1, 0, 0});
+    snapshot.clients.push_back({"a", std::to_string(i), "u", "h", 1, 0, 0});
   const LandingTable clients = table(snapshot, "Clients");
   EXPECT_EQ(clients.rows.size(), kClientsShown);
   EXPECT_THAT(clients.rest, HasSubstr("And 23 more"));

@@ -235,16 +235,16 @@ TEST_F(PutJudgeTest, AFloodOfEndedSeriesPushesOutItsOwnClientsOnly) {
 
 // Strangers invent names until no series has room; then somebody does what is forbidden.
 TEST_F(PutJudgeTest, AForbiddenPutAfterAFloodOfNamesIsJudged) {
-  ca::CaPutTotals totals(100);
+  puts::PutTotals totals(100);
   PolicyCollector::Judged judged;
   judged.judge.set_policy(operators_only());
   const auto read = [&] {
-    judged.puts_were_read({{1, "ioc1"}}, totals.counts(), WallClock());
+    judged.look({{1, "ioc1"}}, totals.counts(), puts::Protocol::ca, WallClock());
     totals.note_reading(1);
   };
   for (int i = 0; i < 10'000; ++i) {
     const std::string number = std::to_string(i);
-    totals.add({1, "SR:N" + number, "10.0.1." + number, "stranger", "laptop"}, {1, 0}, 1);
+    totals.add(0, {1, "SR:N" + number, "10.0.1." + number, "stranger", "laptop"}, {1, 0}, 1);
   }
   read();
   const std::uint64_t before = totals.overflowed();

@@ -11,7 +11,7 @@
 
 namespace {
 
-using ioc_exporter::ca::read_enslaved_devices;
+using ioc_exporter::puts::read_enslaved_devices;
 using Bytes = std::vector<std::byte>;
 
 void append_bytes(Bytes& to, const void* from, std::size_t size) {

@@ -11,7 +11,7 @@
 
 namespace {
 
-using ioc_exporter::ca::ca_status_reason;
+using ioc_exporter::puts::ca_status_reason;
 
 TEST(CaHeader, PutFitsItsPayload) {
   struct Row {

@@ -12,7 +12,7 @@
 #include "support/loopback.h"
 #include "support/value_of.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 using ::testing::FieldsAre;
@@ -75,15 +75,15 @@ class Inventory : public ::testing::Test {
     ASSERT_EQ(::recv(circuit.server.get(), &byte, 1, 0), 1);
   }
   // Counts of x and of another server by packets, completed from x' memory.
-  CaSamples look() {
+  PutsSamples look() {
     inventory_.look({server_});
-    CaSamples samples;
+    PutsSamples samples;
     for (const char* ioc : {"x", "y"}) {
-      CaServerSample& server = samples.ca_servers.emplace_back();
+      ServerSample& server = samples.servers.emplace_back();
       server.ioc = ioc;
       server.circuits = 99;
       server.gets = 7;
-      samples.ca_clients.push_back({ioc, "10.0.0.7", "packet", "h", 9, 9, 9});
+      samples.clients.push_back({ioc, "10.0.0.7", "packet", "h", 9, 9, 9});
     }
     inventory_.add_to(samples);
     return samples;
@@ -91,10 +91,10 @@ class Inventory : public ::testing::Test {
 
   // Again, until it is so: a reading that took long on a busy host is followed by a rest.
   template <class Done>
-  CaServerSample look_until(Done done) {
+  ServerSample look_until(Done done) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(2);
     for (;;) {
-      const CaServerSample x = look().ca_servers[0];
+      const ServerSample x = look().servers[0];
       if (done(x) || std::chrono::steady_clock::now() >= until) return x;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -115,27 +115,27 @@ TEST_F(Inventory, ListsOpenChannelsOfClients) {
   image_.secure(open(first, 0), layout::kAsNoAccess);
   open(second, 5);
   second.flags->flow_control = 1;
-  const CaSamples samples = look();
-  const CaServerSample& x = samples.ca_servers[0];
+  const PutsSamples samples = look();
+  const ServerSample& x = samples.servers[0];
   EXPECT_TRUE(x.open_known && x.flow_control_known);
   EXPECT_EQ(x.circuits, 3u);
   EXPECT_EQ(x.channels, (std::array<std::uint64_t, 5>{1, 1, 0, 1, 0}));
   EXPECT_EQ(x.monitors, 7u);
   EXPECT_EQ(x.flow_controlled, 1u);
   EXPECT_EQ(x.gets, 7u) << "counted by packets";
-  EXPECT_EQ(samples.ca_servers[1].circuits, 99u) << "another server's are the packets'";
-  ASSERT_EQ(samples.ca_clients.size(), 3u);
-  EXPECT_EQ(samples.ca_clients[0].ioc, "y");
-  const CaClientSample &nobody = samples.ca_clients[1], &ann = samples.ca_clients[2];
+  EXPECT_EQ(samples.servers[1].circuits, 99u) << "another server's are the packets'";
+  ASSERT_EQ(samples.clients.size(), 3u);
+  EXPECT_EQ(samples.clients[0].ioc, "y");
+  const ClientSample &nobody = samples.clients[1], &ann = samples.clients[2];
   EXPECT_EQ(nobody.user + nobody.host, "");
   EXPECT_EQ(nobody.circuits, 1u);
   EXPECT_THAT(ann, FieldsAre("x", "127.0.0.1", "ann", "h1", 2u, 3u, 7u, false));
 }
 
 TEST_F(Inventory, WithoutConnectionsNoMemoryIsRead) {
-  const CaSamples samples = look();
-  EXPECT_TRUE(samples.ca_servers[0].open_known);
-  EXPECT_EQ(samples.ca_servers[0].circuits, 0u);
+  const PutsSamples samples = look();
+  EXPECT_TRUE(samples.servers[0].open_known);
+  EXPECT_EQ(samples.servers[0].circuits, 0u);
   EXPECT_EQ(reader_->asked, 0);
 }
 
@@ -161,10 +161,10 @@ TEST_F(Inventory, WhereTheBytesAreNotKnownItIsReadNowAndThen) {
   CaInventory by_files{RootedFs("/."), reader_};  // not known for the host's own root
   const auto circuits = [&] {
     by_files.look({server_});
-    CaSamples samples;
-    samples.ca_servers.emplace_back().ioc = "x";
+    PutsSamples samples;
+    samples.servers.emplace_back().ioc = "x";
     by_files.add_to(samples);
-    return samples.ca_servers[0].open_known ? samples.ca_servers[0].circuits : 0;
+    return samples.servers[0].open_known ? samples.servers[0].circuits : 0;
   };
   const auto begun = std::chrono::steady_clock::now();
   while (circuits() != 1) std::this_thread::yield();
@@ -180,7 +180,7 @@ TEST_F(Inventory, WhereTheBytesAreNotKnownItIsReadNowAndThen) {
 TEST_F(Inventory, AnUnknownPlaceOfFlowControlLeavesThatOut) {
   const Circuit circuit = connect("ann", "h1");
   circuit.raw->events = 0;
-  const CaServerSample x = look().ca_servers[0];
+  const ServerSample x = look().servers[0];
   EXPECT_EQ(x.circuits, 1u);
   EXPECT_TRUE(x.open_known);
   EXPECT_FALSE(x.flow_control_known);
@@ -190,15 +190,15 @@ TEST_F(Inventory, UnreadableFactsAreAbsentAndReported) {
   const Circuit circuit = connect("ann", "h1");
   open(circuit, 3);
   image_.bucket().mask = 100;
-  const CaSamples samples = look();
-  EXPECT_FALSE(samples.ca_servers[0].open_known || samples.ca_servers[0].flow_control_known);
-  EXPECT_EQ(only(samples.ca_clients).ioc, "y") << "the packets' are not taken in their place";
+  const PutsSamples samples = look();
+  EXPECT_FALSE(samples.servers[0].open_known || samples.servers[0].flow_control_known);
+  EXPECT_EQ(only(samples.clients).ioc, "y") << "the packets' are not taken in their place";
   EXPECT_THAT(inventory_.problems().at("x"), HasSubstr("mask 0x64"));
   look();
   EXPECT_EQ(only(inventory_.drops()).second, 1u);
   image_.bucket().mask = 4095;
-  while (!look().ca_servers[0].open_known) std::this_thread::yield();
-  EXPECT_EQ(look().ca_servers[0].monitors, 3u);
+  while (!look().servers[0].open_known) std::this_thread::yield();
+  EXPECT_EQ(look().servers[0].monitors, 3u);
   EXPECT_TRUE(inventory_.problems().empty());
 }
 
@@ -208,26 +208,26 @@ TEST_F(Inventory, TablesThatChangeWheneverTheyAreReadAreNotTold) {
   reader_->happens = [&](int reads) {
     circuit.raw->user = CaServerImage::address(text.c_str()) + static_cast<unsigned>(reads) % 61;
   };
-  EXPECT_FALSE(look().ca_servers[0].open_known);
+  EXPECT_FALSE(look().servers[0].open_known);
   EXPECT_THAT(inventory_.problems().at("x"), HasSubstr("changed each time"));
 }
 
 TEST_F(Inventory, TheMemoryOfAStoppedIocIsLeftAlone) {
   const Circuit circuit = connect("ann", "h1");
   server_.left_alone = "it is stopped";
-  EXPECT_FALSE(look().ca_servers[0].open_known);
+  EXPECT_FALSE(look().servers[0].open_known);
   EXPECT_EQ(reader_->asked, 0);
   EXPECT_EQ(inventory_.problems().at("x"), "it is stopped");
   server_.left_alone = "";
-  EXPECT_EQ(look().ca_servers[0].circuits, 1u);
+  EXPECT_EQ(look().servers[0].circuits, 1u);
 }
 
 TEST_F(Inventory, AnIocThatIsGoneIsForgotten) {
   look();
   server_.ioc = "z";
-  CaSamples samples = look();
-  EXPECT_EQ(samples.ca_servers[0].circuits, 99u) << "nothing is told of x any more";
+  PutsSamples samples = look();
+  EXPECT_EQ(samples.servers[0].circuits, 99u) << "nothing is told of x any more";
 }
 
 }  // namespace
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -13,7 +13,7 @@
 #include "support/temporary_folder.h"
 #include "support/value_of.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 using testing::HasSubstr;
@@ -114,4 +114,4 @@ TEST_F(ChannelsFileTest, AFullDiskIsAnError) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

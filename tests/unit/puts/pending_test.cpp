@@ -5,7 +5,7 @@
 
 #include "puts/tables.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 using ::testing::ElementsAre;
@@ -42,7 +42,7 @@ TEST(PendingPuts, TenOfEachIocHaveNames) {
   PendingPuts pending{{}, {1}, {}};
   for (std::uint64_t i = 0; i < 23; ++i)
     pending.puts.push_back(put(1, "P" + std::to_string(i), 60 - i));
-  CaSamples samples;
+  PutsSamples samples;
   samples.pending_puts = pending_samples({{1, "ps"}}, std::move(pending), kNow);
   EXPECT_EQ(samples.pending_puts[0].count, 23u);
   ASSERT_EQ(samples.pending_puts[0].oldest.size(), kPendingShown);
@@ -65,4 +65,4 @@ TEST(PendingPuts, NamesAreTextInJson) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

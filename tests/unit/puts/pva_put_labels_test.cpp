@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace ioc_exporter::pva {
+namespace ioc_exporter::puts {
 namespace {
 
 TEST(PvaPutLabels, AddressWithoutPort) {
@@ -36,10 +36,10 @@ TEST(PvaPutLabels, ReadsAnEntry) {
   std::strcpy(key.method, "ca");
   std::strcpy(key.peer, "127.0.0.1:5");
   EXPECT_EQ(labels_of(3, key),
-            (ca::CaPutLabels{3, "G:group", "127.0.0.1", "operator", "127.0.0.1"}));
+            (PutLabels{3, "G:group", "127.0.0.1", "operator", "127.0.0.1", false, Protocol::pva}));
   std::memset(key.name, 'n', sizeof key.name);  // nothing ends it
   EXPECT_EQ(labels_of(3, key).pv, std::string(sizeof key.name, 'n'));
 }
 
 }  // namespace
-}  // namespace ioc_exporter::pva
+}  // namespace ioc_exporter::puts

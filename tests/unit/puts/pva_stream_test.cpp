@@ -7,9 +7,9 @@
 
 namespace {
 
-using ioc_exporter::pva::PvaDirection;
-using ioc_exporter::pva::PvaEvent;
-using ioc_exporter::pva::PvaStream;
+using ioc_exporter::puts::PvaDirection;
+using ioc_exporter::puts::PvaEvent;
+using ioc_exporter::puts::PvaStream;
 using ioc_exporter::testing::PvaBytes;
 using PvaEvents = std::vector<PvaEvent>;
 using Bytes = PvaBytes::Bytes;

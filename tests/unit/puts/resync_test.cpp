@@ -14,9 +14,9 @@
 namespace {
 
 using namespace ioc_exporter::testing;
-using ioc_exporter::ca::CaDirection;
-using ioc_exporter::ca::CaEvent;
-using ioc_exporter::ca::CaStream;
+using ioc_exporter::puts::CaDirection;
+using ioc_exporter::puts::CaEvent;
+using ioc_exporter::puts::CaStream;
 using Events = std::vector<CaEvent>;
 
 CaEvent put(std::uint32_t sid, bool notify = false) {

@@ -5,7 +5,7 @@
 #include "puts/totals/samples_by_name.h"
 #include "support/value_of.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 using ::testing::_;
@@ -36,24 +36,6 @@ std::vector<std::string> texts(const std::vector<PvSample>& pvs) {
   return all;
 }
 
-TEST(SamplesByName, PvAccessIsTakenOut) {
-  CaTapReading reading;
-  for (const std::uint32_t ioc : {1u, 1u | kPvaServer, 2u | kPvaServer}) {
-    reading.puts.push_back({{ioc, "pv", "c", "u", "h"}, PutOp::write, 10 + ioc % 8});
-    reading.servers.emplace_back().number = ioc;
-  }
-  const CaTapReading pva = take_pva(reading);
-  ASSERT_EQ(reading.puts.size(), 1u);
-  EXPECT_EQ(reading.puts[0].labels.ioc, 1u);
-  ASSERT_EQ(pva.puts.size(), 2u);
-  EXPECT_EQ(pva.puts[0].labels.ioc, 1u);
-  EXPECT_EQ(pva.puts[1].labels.ioc, 2u);
-  EXPECT_EQ(pva.puts[1].count, 12u);
-  EXPECT_EQ(reading.servers.size(), 1u);
-  EXPECT_EQ(pva.servers.size(), 2u);
-  EXPECT_FALSE(is_pva(kCaRemote) || is_ioc_number(kCaIocToCome | kPvaServer));
-}
-
 TEST(PvRecords, OnceForEachPvThatLeadsToARecord) {
   PvRecords records;
   EXPECT_THAT(
@@ -80,32 +62,35 @@ TEST(PvRecords, FollowTheDatabase) {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-class CaSamplesByName : public ::testing::Test {
+class SamplesByName : public ::testing::Test {
  protected:
   void SetUp() override { clock_.update({0, 1'790'000'000 * kSecond}); }
 
-  CaSamples add(ca::CaTapReading reading) {
-    CaSamples snapshot;
-    add_ca_samples({{1, "one"}, {2, "two"}}, std::move(reading), clock_, snapshot, self_);
-    return snapshot;
+  PutsSamples add(TapReading reading) {
+    SamplesOfBoth samples;
+    add_samples({{1, "one"}, {2, "two"}}, {2}, std::move(reading), clock_, samples, self_);
+    pva_ = std::move(samples.pva);
+    return std::move(samples.ca);
   }
+
+  PutsSamples pva_;
 
   SelfSamples self_;
   WallClock clock_;
-  const ca::CaPutLabels one_{1, "pv", "c", "u", "h"};
-  const ca::CaPutLabels nobodys_{3, "pv", "c", "u", "h"};
+  const PutLabels one_{1, "pv", "c", "u", "h"};
+  const PutLabels nobodys_{3, "pv", "c", "u", "h"};
 };
 
-TEST_F(CaSamplesByName, PutsAndOutcomesGetTheirIocsName) {
-  ca::CaTapReading reading;
+TEST_F(SamplesByName, PutsAndOutcomesGetTheirIocsName) {
+  TapReading reading;
   reading.puts = {{one_, PutOp::write_notify, 23, 0, 1, 7 * kSecond},
                   {nobodys_, PutOp::write, 5, 0, 2, 1}};
   reading.failures = {{one_, "put_failed", 3}, {nobodys_, "put_failed", 5}};
-  ca::CaPutDuration duration{{"", "pv", 211, {}}, 1};
+  PutDuration duration{{"", "pv", 211, {}}, 1};
   duration.buckets[19] = 23;
   reading.durations = {duration};
   reading.durations.push_back({{"", "pv", 1, {}}, 3});
-  const CaSamples snapshot = add(reading);
+  const PutsSamples snapshot = add(reading);
 
   EXPECT_THAT(snapshot.puts, ElementsAre(FieldsAre("one", "pv", "c", "u", "h", PutOp::write_notify,
                                                    23u, 1'790'000'007.0, _, _)));
@@ -117,38 +102,57 @@ TEST_F(CaSamplesByName, PutsAndOutcomesGetTheirIocsName) {
   EXPECT_EQ(snapshot.put_durations[0].buckets[19], 23u);
 }
 
-constexpr std::uint64_t CaServerSample::*kCounts[] = {
-    &CaServerSample::circuits,           &CaServerSample::monitors,
-    &CaServerSample::flow_controlled,    &CaServerSample::gets,
-    &CaServerSample::monitor_updates,    &CaServerSample::echoes,
-    &CaServerSample::server_disconnects, &CaServerSample::received_bytes,
-    &CaServerSample::sent_bytes};
+constexpr std::uint64_t ServerSample::*kCounts[] = {
+    &ServerSample::circuits,           &ServerSample::monitors,
+    &ServerSample::flow_controlled,    &ServerSample::gets,
+    &ServerSample::monitor_updates,    &ServerSample::echoes,
+    &ServerSample::server_disconnects, &ServerSample::received_bytes,
+    &ServerSample::sent_bytes};
 
-TEST_F(CaSamplesByName, EveryIocIsAServer) {
-  ca::CaTapReading reading;
-  ca::CaServerCount count;
-  count.number = 2;
+TEST_F(SamplesByName, EveryIocIsAServer) {
+  TapReading reading;
+  ServerCount count;
+  count.server = {2};
   count.channels = {2, 3, 5, 7, 11};
   std::uint64_t next = 13;
   for (const auto member : kCounts) count.*member = next++;
   reading.servers = {count};
-  reading.clients = {{{"", "c", "u", "h", 43, 47, 53}, 2}, {{"", "c", "u", "h", 1, 1, 1}, 3}};
-  const CaSamples snapshot = add(reading);
+  reading.clients = {{{"", "c", "u", "h", 43, 47, 53}, {2}}, {{"", "c", "u", "h", 1, 1, 1}, {3}}};
+  const PutsSamples snapshot = add(reading);
 
-  ASSERT_EQ(snapshot.ca_servers.size(), 2u);
-  const CaServerSample& two = snapshot.ca_servers[0];
+  ASSERT_EQ(snapshot.servers.size(), 2u);
+  const ServerSample& two = snapshot.servers[0];
   EXPECT_EQ(two.ioc, "two");
-  EXPECT_EQ(two.channels[CaServerSample::unknown], 11u);
+  EXPECT_EQ(two.channels[ServerSample::unknown], 11u);
   next = 13;
   for (const auto member : kCounts) EXPECT_EQ(two.*member, next++);
-  EXPECT_EQ(snapshot.ca_servers[1].ioc, "one") << "no client came to it";
-  EXPECT_EQ(snapshot.ca_servers[1].circuits, 0u);
-  EXPECT_THAT(snapshot.ca_clients,
-              ElementsAre(FieldsAre("two", "c", "u", "h", 43u, 47u, 53u, false)));
+  EXPECT_EQ(snapshot.servers[1].ioc, "one") << "no client came to it";
+  EXPECT_EQ(snapshot.servers[1].circuits, 0u);
+  EXPECT_THAT(snapshot.clients, ElementsAre(FieldsAre("two", "c", "u", "h", 43u, 47u, 53u, false)));
 }
 
-TEST_F(CaSamplesByName, DropsAndMapsAreTakenOver) {
-  ca::CaTapReading reading;
+TEST_F(SamplesByName, EachProtocolHasItsOwn) {
+  TapReading reading;
+  for (const ServerKey& server : {ServerKey{1}, {1, Protocol::pva}, {2, Protocol::pva}}) {
+    const std::uint64_t puts = 10 + server.ioc;
+    reading.puts.push_back(
+        {{server.ioc, "pv", "c", "u", "h", false, server.protocol}, PutOp::write, puts});
+    reading.servers.emplace_back().server = server;
+    reading.durations.push_back(
+        {{"", "pv", puts, {}, server.protocol == Protocol::pva}, server.ioc});
+  }
+  const PutsSamples ca = add(reading);
+  EXPECT_EQ(only(ca.puts).ioc, "one");
+  EXPECT_EQ(only(ca.put_durations).sum_ns, 11u);
+  ASSERT_EQ(pva_.puts.size(), 2u);
+  EXPECT_EQ(pva_.puts[1].count, 12u);
+  EXPECT_TRUE(pva_.puts[1].by_pva && pva_.put_durations[1].by_pva);
+  EXPECT_EQ(ca.servers.size(), 2u);
+  EXPECT_EQ(only(pva_.servers).ioc, "two") << "the other was not seen to serve PV Access";
+}
+
+TEST_F(SamplesByName, DropsAndMapsAreTakenOver) {
+  TapReading reading;
   reading.drops = {{{"ca_tap", "cut"}, 3}};
   reading.maps = {{"ca_channels", 5, 7}};
   add(reading);
@@ -157,4 +161,4 @@ TEST_F(CaSamplesByName, DropsAndMapsAreTakenOver) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 CaServerImage::CaServerImage(ChannelLayout layout, std::uint32_t bits)
     : layout_(layout), bucket_pointer_(address(&bucket_)), heads_(std::size_t{1} << bits) {
@@ -97,4 +97,4 @@ void CaServerImage::secure(Channel& channel, std::int32_t access) {
   pointer = address(&channel.access);
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

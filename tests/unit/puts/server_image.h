@@ -7,7 +7,7 @@
 #include "puts/inventory/rsrv_layout.h"
 #include "puts/inventory/server_reader.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 class CaServerImage {
  public:
@@ -71,4 +71,4 @@ class CaServerImage {
   std::deque<layout::DbFldDes> fields_;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -14,7 +14,7 @@
 #include "support/value_of.h"
 #include "unit/iocs/database_image.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 
 // This process' memory, in which something happens after a number of reads.
 class MovingMemory : public iocs::Memory {
@@ -100,4 +100,4 @@ inline std::string layout_name(const ::testing::TestParamInfo<ChannelLayout>& la
   return layout.param == ChannelLayout::by_db_channel ? "DbChannel" : "DbAddr";
 }
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -1,7 +1,7 @@
 // The CA server at work while it is read.
 #include "server_reader_fixture.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 class ReadMovingCaServer : public ReadCaServer {};
@@ -108,4 +108,4 @@ TEST_P(ReadMovingCaServer, AClientThatIsReplacedMeanwhileIsNotMixedUp) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -5,7 +5,7 @@
 #include "shared/ca_parser.h"
 #include "support/value_of.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 using ::testing::HasSubstr;
@@ -32,7 +32,7 @@ TEST_P(ReadCaServer, ClientsAndChannels) {
   for (std::uint32_t i = 0; i < 23; ++i) {
     EXPECT_EQ(channels.at(4090 + i).name, "R:" + std::to_string(i));
     EXPECT_EQ(channels.at(4090 + i).cid, 100 + i);
-    EXPECT_EQ(channels.at(4090 + i).access, CaServerSample::read_write);
+    EXPECT_EQ(channels.at(4090 + i).access, ServerSample::read_write);
   }
 }
 
@@ -92,13 +92,13 @@ TEST_P(ReadCaServer, AccessRightsAndMonitors) {
   add(8).by_db_addr.common.eventq.count = 31;
   const auto tables = value_of(read());
   const auto channels = by_sid(tables);
-  EXPECT_EQ(channels.at(1).access, CaServerSample::none);
-  EXPECT_EQ(channels.at(2).access, CaServerSample::read);
-  EXPECT_EQ(channels.at(3).access, CaServerSample::read_write);
-  EXPECT_EQ(channels.at(4).access, CaServerSample::read);
-  EXPECT_EQ(channels.at(5).access, CaServerSample::read) << "without access security";
-  EXPECT_EQ(channels.at(6).access, CaServerSample::unknown) << "another channel's";
-  EXPECT_EQ(channels.at(7).access, CaServerSample::unknown);
+  EXPECT_EQ(channels.at(1).access, ServerSample::none);
+  EXPECT_EQ(channels.at(2).access, ServerSample::read);
+  EXPECT_EQ(channels.at(3).access, ServerSample::read_write);
+  EXPECT_EQ(channels.at(4).access, ServerSample::read);
+  EXPECT_EQ(channels.at(5).access, ServerSample::read) << "without access security";
+  EXPECT_EQ(channels.at(6).access, ServerSample::unknown) << "another channel's";
+  EXPECT_EQ(channels.at(7).access, ServerSample::unknown);
   EXPECT_EQ(channels.at(8).monitors, 31u);
   EXPECT_EQ(channels.at(7).monitors, 0u);
 }
@@ -255,4 +255,4 @@ TEST_P(ReadCaServer, ManyChannelsInFewReads) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -4,7 +4,7 @@
 #include "puts/tap/remote_servers.h"
 #include "puts/tap/server_detector.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 using std::chrono::seconds;
@@ -15,7 +15,7 @@ const iocs::Listener kAny{kOther, 60, {{}, 5064}};
 
 class CaServerDetectorTest : public ::testing::Test {
  protected:
-  std::vector<iocs::Listener> look(const std::vector<CaServer>& learned) {
+  std::vector<iocs::Listener> look(const std::vector<TapServer>& learned) {
     return detector_.update(unclaimed_, learned, kOwn);
   }
 
@@ -30,16 +30,16 @@ TEST_F(CaServerDetectorTest, ASilentPortIsNoServer) {
 }
 
 TEST_F(CaServerDetectorTest, AnAnswerOnThePortIsAServer) {
-  EXPECT_EQ(look({{{}, 5064, kCaIocToCome, false}}), std::vector{kLoopback});
-  EXPECT_TRUE(look({{{}, 5065, kCaIocToCome, false}}).empty()) << "another port";
-  EXPECT_TRUE(look({{{}, 5064, kCaRemote, true}}).empty()) << "on another host";
+  EXPECT_EQ(look({{{}, 5064, kIocToCome, false}}), std::vector{kLoopback});
+  EXPECT_TRUE(look({{{}, 5065, kIocToCome, false}}).empty()) << "another port";
+  EXPECT_TRUE(look({{{}, 5064, kRemoteServer, true}}).empty()) << "on another host";
 }
 
 iocx_ca_address v4(std::uint8_t last) {
   return iocx_ca_address{{10, 0, 0, last}};
 }
-ca::CaServer elsewhere(std::uint8_t last) {
-  return {v4(last), 5064, ca::kCaRemote, true};
+TapServer elsewhere(std::uint8_t last) {
+  return {v4(last), 5064, kRemoteServer, true};
 }
 
 TEST(AddressName, NamesAddressesAndTheWildcard) {
@@ -79,13 +79,13 @@ TEST_F(ServersElsewhere, GetANumberOfTheirOwn) {
   ASSERT_EQ(watched.size(), 2u + 2u);
   EXPECT_EQ(watched[0].ioc, known.at("10.0.0.5:5064"));
   EXPECT_TRUE(watched[0].remote);
-  EXPECT_EQ(watched.back().ioc, ca::kCaRemote) << "a place for others";
+  EXPECT_EQ(watched.back().ioc, kRemoteServer) << "a place for others";
   EXPECT_TRUE(watched.back().remote);
 }
 
 TEST_F(ServersElsewhere, AWildcardIsNoServer) {
   RemoteServers servers(options_);
-  servers.add({{{}, 5064, ca::kCaRemote, true}}, iocs_, now_);
+  servers.add({{{}, 5064, kRemoteServer, true}}, iocs_, now_);
   EXPECT_TRUE(servers.empty());
 }
 
@@ -103,9 +103,9 @@ TEST_F(ServersElsewhere, TheFilterIsForTheirNamesToo) {
 
 TEST_F(ServersElsewhere, OnlySoMany) {
   RemoteServers servers(options_);
-  std::vector<ca::CaServer> many;
+  std::vector<TapServer> many;
   for (std::uint16_t port = 1; port <= RemoteServers::kMostServers + 7; ++port)
-    many.push_back({v4(5), port, ca::kCaRemote, true});
+    many.push_back({v4(5), port, kRemoteServer, true});
   servers.add(many, iocs_, now_);
   EXPECT_EQ(numbers().size(), RemoteServers::kMostServers);
 }
@@ -126,7 +126,7 @@ TEST_F(ServersElsewhere, GoAfterTheirLastCircuit) {
 
 TEST_F(ServersElsewhere, OneNameHereAndElsewhere) {
   RemoteServers servers(options_);
-  CaServer here = elsewhere(5);
+  TapServer here = elsewhere(5);
   here.remote = false;
   servers.add({elsewhere(5), here}, iocs_, now_);
   EXPECT_EQ(numbers().size(), 1u);
@@ -139,4 +139,4 @@ TEST_F(ServersElsewhere, OneNameHereAndElsewhere) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -8,14 +8,14 @@
 namespace {
 
 using namespace ioc_exporter;
-using namespace ioc_exporter::ca;
+using namespace ioc_exporter::puts;
 
-CaPutLabels labels(std::uint32_t ioc, const std::string& pv, const std::string& user = "u") {
+PutLabels labels(std::uint32_t ioc, const std::string& pv, const std::string& user = "u") {
   return {ioc, pv, "10.0.0.7", user, "h"};
 }
 
-TEST(CaPutTotals, AddsNewCounts) {
-  CaPutTotals totals(10);
+TEST(PutTotals, AddsNewCounts) {
+  PutTotals totals(10);
   totals.open(3, 100, labels(1, "A"));
   EXPECT_TRUE(totals.is_open(3, 100));
   EXPECT_FALSE(totals.is_open(3, 101));
@@ -30,8 +30,8 @@ TEST(CaPutTotals, AddsNewCounts) {
   EXPECT_EQ(counts[1].op, PutOp::write_notify);
 }
 
-TEST(CaPutTotals, KnowsWhenThereWasNoPutYet) {
-  CaPutTotals totals(10);
+TEST(PutTotals, KnowsWhenThereWasNoPutYet) {
+  PutTotals totals(10);
   totals.open(3, 100, labels(1, "A"));
   totals.observe(3, {5, 0});
   totals.note_reading(1'000);
@@ -43,8 +43,8 @@ TEST(CaPutTotals, KnowsWhenThereWasNoPutYet) {
   EXPECT_EQ(counts[1].created_ns, 2'000u);
 }
 
-TEST(CaPutTotals, ChannelsOfTheSameLabelsAddUpAndOutliveTheirSlot) {
-  CaPutTotals totals(10);
+TEST(PutTotals, ChannelsOfTheSameLabelsAddUpAndOutliveTheirSlot) {
+  PutTotals totals(10);
   totals.open(1, 100, labels(1, "A"));
   totals.open(2, 101, labels(1, "A"));
   totals.observe(1, {5, 0});
@@ -56,8 +56,8 @@ TEST(CaPutTotals, ChannelsOfTheSameLabelsAddUpAndOutliveTheirSlot) {
   EXPECT_EQ(totals.counts()[0].count, 13u);
 }
 
-TEST(CaPutTotals, OpeningAUsedSlotClosesIt) {
-  CaPutTotals totals(10);
+TEST(PutTotals, OpeningAUsedSlotClosesIt) {
+  PutTotals totals(10);
   totals.open(1, 100, labels(1, "A"));
   totals.observe(1, {5, 0});
   totals.open(1, 101, labels(1, "B"));
@@ -68,30 +68,30 @@ TEST(CaPutTotals, OpeningAUsedSlotClosesIt) {
   EXPECT_EQ(counts[1].count, 2u);
 }
 
-TEST(CaPutTotals, ChannelsWithoutPutsLeaveNothing) {
-  CaPutTotals totals(10);
+TEST(PutTotals, ChannelsWithoutPutsLeaveNothing) {
+  PutTotals totals(10);
   totals.open(1, 100, labels(1, "A"));
   totals.open(2, 101, labels(1, "A"));
   totals.close(1);
-  EXPECT_TRUE(totals.knows(1, "A"));
+  EXPECT_TRUE(totals.knows({1}, "A"));
   totals.close(2);
-  EXPECT_FALSE(totals.knows(1, "A"));
+  EXPECT_FALSE(totals.knows({1}, "A"));
   EXPECT_EQ(totals.series(), 0u);
   EXPECT_TRUE(totals.counts().empty());
 }
 
-TEST(CaPutTotals, CountsPutsOverTheLimit) {
-  CaPutTotals totals(2);
-  for (const char* pv : {"A", "B"}) totals.add(labels(1, pv), {1, 0}, 1);
+TEST(PutTotals, CountsPutsOverTheLimit) {
+  PutTotals totals(2);
+  for (const char* pv : {"A", "B"}) totals.add(0, labels(1, pv), {1, 0}, 1);
   totals.open(3, 102, labels(1, "C"));
   totals.observe(3, {23, 0});
   totals.observe(3, {24, 1});
-  totals.add(labels(1, "D"), {2, 0}, 1);
+  totals.add(0, labels(1, "D"), {2, 0}, 1);
   EXPECT_EQ(totals.overflowed(), 27u);
   // The policy judges them until they have been read once after their channel has gone.
   const auto hidden = [&totals] {
     std::map<std::string, std::uint64_t> all;
-    for (const CaPutCount& put : totals.counts()) {
+    for (const PutCount& put : totals.counts()) {
       EXPECT_EQ(put.count == 0, put.hidden > 0);
       if (put.hidden > 0) all[put.labels.pv] += put.hidden;
     }
@@ -106,18 +106,18 @@ TEST(CaPutTotals, CountsPutsOverTheLimit) {
   const auto serial = totals.counts().back().serial;
   totals.note_reading(3);
   EXPECT_EQ(hidden(), Hidden());
-  totals.add(labels(1, "C"), {1, 0}, 4);
+  totals.add(0, labels(1, "C"), {1, 0}, 4);
   EXPECT_NE(totals.counts().back().serial, serial);
   totals.note_reading(4);
-  EXPECT_FALSE(totals.knows(1, "D"));
+  EXPECT_FALSE(totals.knows({1}, "D"));
   totals.open(4, 103, labels(1, "A"));  // known labels are no more series
   totals.observe(4, {2, 0});
   EXPECT_EQ(totals.counts()[0].count, 3u);
 }
 
 // An archiver has tens of thousands of channels and never writes.
-TEST(CaPutTotals, ChannelsWithoutPutsTakeNoRoom) {
-  CaPutTotals totals(8);
+TEST(PutTotals, ChannelsWithoutPutsTakeNoRoom) {
+  PutTotals totals(8);
   for (std::uint32_t slot = 0; slot < 100; ++slot)
     totals.open(slot, slot, labels(1, "R" + std::to_string(slot)));
   EXPECT_EQ(totals.series(), 0u);
@@ -127,8 +127,8 @@ TEST(CaPutTotals, ChannelsWithoutPutsTakeNoRoom) {
   ASSERT_EQ(totals.counts().size(), 1u);
 }
 
-TEST(CaPutTotals, RelabelledChannelsLeaveTheirCountsBehind) {
-  CaPutTotals totals(10);
+TEST(PutTotals, RelabelledChannelsLeaveTheirCountsBehind) {
+  PutTotals totals(10);
   totals.open(1, 100, labels(1, "A"));
   totals.observe(1, {5, 1});
   totals.relabel(1, labels(2, "A"));
@@ -142,8 +142,8 @@ TEST(CaPutTotals, RelabelledChannelsLeaveTheirCountsBehind) {
   EXPECT_EQ(totals.series(), 1u);
 }
 
-TEST(CaPutTotals, KnowsWhenTheLastPutWas) {
-  CaPutTotals totals(10);
+TEST(PutTotals, KnowsWhenTheLastPutWas) {
+  PutTotals totals(10);
   totals.open(1, 100, labels(1, "A"));
   totals.open(2, 101, labels(1, "A"));
   totals.observe(1, {5, 0}, 1000);
@@ -156,8 +156,8 @@ TEST(CaPutTotals, KnowsWhenTheLastPutWas) {
   EXPECT_EQ(counts[1].last_ns, 2000u);
 }
 
-TEST(CaPutTotals, BothKindsOfPutsBetweenTwoLooksHaveATime) {
-  CaPutTotals totals(10);
+TEST(PutTotals, BothKindsOfPutsBetweenTwoLooksHaveATime) {
+  PutTotals totals(10);
   totals.open(1, 100, labels(1, "A"));
   totals.observe(1, {5, 0}, 1000);
   totals.observe(1, {6, 1}, 3001);  // a write, then a put-callback
@@ -167,21 +167,21 @@ TEST(CaPutTotals, BothKindsOfPutsBetweenTwoLooksHaveATime) {
   EXPECT_EQ(counts[1].last_ns, 3000u);
 }
 
-TEST(CaPutTotals, CountsUnnamedPutsOfServers) {
-  CaPutTotals totals(10);
-  totals.open(CaPutTotals::kServerSlots | 1, 100, labels(1, ""));
-  totals.open(CaPutTotals::kServerSlots | 2, 101, labels(1, "A"));
+TEST(PutTotals, CountsUnnamedPutsOfServers) {
+  PutTotals totals(10);
+  totals.open(PutTotals::server_slots(Protocol::ca) | 1, 100, labels(1, ""));
+  totals.open(PutTotals::server_slots(Protocol::ca) | 2, 101, labels(1, "A"));
   totals.open(3, 102, labels(1, ""));
-  totals.observe(CaPutTotals::kServerSlots | 1, {5, 2});
-  totals.observe(CaPutTotals::kServerSlots | 2, {7, 0});
+  totals.observe(PutTotals::server_slots(Protocol::ca) | 1, {5, 2});
+  totals.observe(PutTotals::server_slots(Protocol::ca) | 2, {7, 0});
   totals.observe(3, {11, 0});
   EXPECT_EQ(totals.unnamed_by_server(), 7u);
   totals.forget(1);
   EXPECT_EQ(totals.unnamed_by_server(), 7u);
 }
 
-TEST(CaPutTotals, TellsTheLabelsOfAChannel) {
-  CaPutTotals totals(1);
+TEST(PutTotals, TellsTheLabelsOfAChannel) {
+  PutTotals totals(1);
   totals.open(1, 100, labels(1, "A"));
   ASSERT_NE(totals.labels(1, 100), nullptr);
   EXPECT_EQ(*totals.labels(1, 100), labels(1, "A"));
@@ -191,8 +191,8 @@ TEST(CaPutTotals, TellsTheLabelsOfAChannel) {
   EXPECT_EQ(totals.labels(1, 100), nullptr);
 }
 
-TEST(CaPutTotals, SeriesWithoutNewPutsExpire) {
-  CaPutTotals totals(10);
+TEST(PutTotals, SeriesWithoutNewPutsExpire) {
+  PutTotals totals(10);
   totals.open(0, 1, {1, "A", "c", "u", "h"});
   totals.open(1, 2, {1, "A", "c2", "u", "h"});
   totals.open(2, 3, {1, "B", "c", "u", "h"});
@@ -205,11 +205,11 @@ TEST(CaPutTotals, SeriesWithoutNewPutsExpire) {
   const auto expired = totals.expire(2000);
   ASSERT_EQ(expired.size(), 1u);
   EXPECT_EQ(expired[0].client, "c");
-  EXPECT_TRUE(totals.knows(1, "A"));  // by the other client
+  EXPECT_TRUE(totals.knows({1}, "A"));  // by the other client
   EXPECT_EQ(totals.expire(2001).size(), 1u);
-  EXPECT_FALSE(totals.knows(1, "A"));
-  EXPECT_TRUE(totals.knows(1, "B"));
-  EXPECT_FALSE(totals.knows(2, "B"));
+  EXPECT_FALSE(totals.knows({1}, "A"));
+  EXPECT_TRUE(totals.knows({1}, "B"));
+  EXPECT_FALSE(totals.knows({2}, "B"));
   // A client that comes back begins anew.
   totals.open(0, 4, {1, "A", "c", "u", "h"});
   totals.observe(0, {2, 0}, 9000);
@@ -217,8 +217,8 @@ TEST(CaPutTotals, SeriesWithoutNewPutsExpire) {
   EXPECT_EQ(totals.counts()[0].count, 2u);
 }
 
-TEST(CaPutTotals, ForgetsOneIoc) {
-  CaPutTotals totals(10);
+TEST(PutTotals, ForgetsOneIoc) {
+  PutTotals totals(10);
   totals.open(1, 100, labels(1, "A"));
   totals.open(2, 101, labels(2, "A"));
   totals.observe(1, {5, 0});

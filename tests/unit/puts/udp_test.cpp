@@ -10,7 +10,7 @@
 namespace {
 
 using namespace ioc_exporter;
-using namespace ioc_exporter::ca;
+using namespace ioc_exporter::puts;
 using namespace ioc_exporter::testing;
 using Messages = std::vector<CaUdpMessage>;
 

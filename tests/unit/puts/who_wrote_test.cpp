@@ -12,7 +12,7 @@
 #include "support/value_of.h"
 #include "web/server.h"
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
 using ::testing::AnyOf;
@@ -35,12 +35,12 @@ IocFacts ioc(const std::string& name, std::vector<std::string> records,
   return sample;
 }
 
-struct Snapshot : CaSamples {
+struct Snapshot : PutsSamples {
   std::vector<IocFacts> iocs;
 };
 
 WhoWrote who_wrote(const Snapshot& all, std::string_view pv) {
-  return ca::who_wrote(all.iocs, all, pv);
+  return puts::who_wrote(all.iocs, all, pv);
 }
 
 // Two IOCs of EPICS Base that share no record name but R2, and a server without a database.
@@ -97,11 +97,11 @@ TEST(WhoWrote, GroupsOfPvAccessByTheirFields) {
   all.puts.push_back(group);
   const WrittenByGroup groups{{{"one", "MY:GROUP"}, {"R2.VAL", "Alias.DESC"}},
                               {{"two", "MY:GROUP"}, {"R3.VAL"}}};
-  const WhoWrote answer = ca::who_wrote(all.iocs, all, "R1", groups);
+  const WhoWrote answer = puts::who_wrote(all.iocs, all, "R1", groups);
   EXPECT_THAT(clients(answer), ElementsAre("one MY:GROUP c6", "one R1.DESC$ c2", "one Alias.VAL c3",
                                            "one R1 c1", "soft R1.VAL c4"));
   EXPECT_TRUE(answer.puts[0].by_pva);
-  EXPECT_THAT(ca::who_wrote(all.iocs, all, "R3", groups).puts, IsEmpty());
+  EXPECT_THAT(puts::who_wrote(all.iocs, all, "R3", groups).puts, IsEmpty());
 }
 
 TEST(WhoWrote, EachIocThatHasTheRecord) {
@@ -245,8 +245,8 @@ class WhoWroteServer : public ::testing::Test {
       answer.pv = pv;
       answer.put_log_file = log_;
       return query_value(request.query, "format") == "text"
-                 ? web::Response{200, "text/plain", ca::to_text(answer, 20, 1200)}
-                 : web::Response{200, "application/json", ca::to_json(answer)};
+                 ? web::Response{200, "text/plain", to_text(answer, 20, 1200)}
+                 : web::Response{200, "application/json", to_json(answer)};
     };
     server_ = value_of(web::Server::start(std::move(options)));
     url_ = "--url=http://127.0.0.1:" + std::to_string(server_->port());
@@ -320,4 +320,4 @@ TEST_F(WhoWroteServer, NobodyAnswers) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

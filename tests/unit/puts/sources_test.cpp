@@ -1,25 +1,25 @@
-#include "puts/tap/who_counts.h"
+#include "puts/sources.h"
 
 #include <gtest/gtest.h>
 
-namespace ioc_exporter::ca {
+namespace ioc_exporter::puts {
 namespace {
 
-constexpr std::uint32_t kIoc = 3, kOther = 4;
-constexpr auto kSettle = static_cast<std::uint64_t>(WhoCounts::kSettle.count());
+constexpr ServerKey kIoc{3, Protocol::ca}, kOther{3, Protocol::pva};
+constexpr auto kSettle = static_cast<std::uint64_t>(PutSources::kSettle.count());
 
-struct WhoCountsTest : ::testing::Test {
-  using Source = WhoCounts::Source;
-  std::pair<std::uint64_t, std::uint64_t> packets(std::uint32_t ioc = kIoc) const {
-    const auto window = who_.packets(ioc);
+struct PutSourcesTest : ::testing::Test {
+  using Source = PutSources::Source;
+  std::pair<std::uint64_t, std::uint64_t> packets(const ServerKey& server = kIoc) const {
+    const auto window = who_.packets(server);
     return {window.from_ns, window.until_ns};
   }
 
-  WhoCounts who_;
+  PutSources who_;
 };
 using Window = std::pair<std::uint64_t, std::uint64_t>;
 
-TEST_F(WhoCountsTest, PacketsCountUnlessAServerIsProbed) {
+TEST_F(PutSourcesTest, PacketsCountUnlessAServerIsProbed) {
   EXPECT_TRUE(who_.by_packets(kIoc));
   EXPECT_TRUE(who_.results_by_packets(kIoc));
   EXPECT_EQ(packets(), Window(0, UINT64_MAX));
@@ -28,8 +28,8 @@ TEST_F(WhoCountsTest, PacketsCountUnlessAServerIsProbed) {
   EXPECT_TRUE(who_.switches().empty());
 }
 
-TEST_F(WhoCountsTest, BeforeAServerIsProbedNobodyCounts) {
-  for (const std::uint32_t ioc : {kIoc, kOther}) {
+TEST_F(PutSourcesTest, BeforeAServerIsProbedNobodyCounts) {
+  for (const ServerKey& ioc : {kIoc, kOther}) {
     who_.begin_nobody(ioc, 5);
     EXPECT_EQ(who_.source(ioc), Source::nobody);
     EXPECT_FALSE(who_.results_by_packets(ioc));
@@ -41,10 +41,10 @@ TEST_F(WhoCountsTest, BeforeAServerIsProbedNobodyCounts) {
   EXPECT_EQ(packets(), Window(0, 0));
   who_.begin_packets(kOther, 7);  // it could not be probed
   EXPECT_EQ(packets(kOther), Window(7, UINT64_MAX));
-  EXPECT_EQ(who_.switches(), (std::map<std::uint32_t, std::uint64_t>{{kIoc, 0}, {kOther, 0}}));
+  EXPECT_EQ(who_.switches(), (std::map<ServerKey, std::uint64_t>{{kIoc, 0}, {kOther, 0}}));
 }
 
-TEST_F(WhoCountsTest, WhatPacketsHaveCountedIsServedBeforeTheServerCounts) {
+TEST_F(PutSourcesTest, WhatPacketsHaveCountedIsServedBeforeTheServerCounts) {
   who_.begin_nobody(kIoc, 5);
   who_.begin_server(kIoc, true);
   who_.begin_packets(kIoc, 11);
@@ -70,7 +70,7 @@ TEST_F(WhoCountsTest, WhatPacketsHaveCountedIsServedBeforeTheServerCounts) {
   EXPECT_TRUE(who_.switches().empty());
 }
 
-TEST_F(WhoCountsTest, ResultsAreThePacketsWhereTheServerDoesNotTellThem) {
+TEST_F(PutSourcesTest, ResultsAreThePacketsWhereTheServerDoesNotTellThem) {
   who_.begin_server(kIoc, false);
   EXPECT_FALSE(who_.by_packets(kIoc));
   EXPECT_TRUE(who_.results_by_packets(kIoc));
@@ -79,4 +79,4 @@ TEST_F(WhoCountsTest, ResultsAreThePacketsWhereTheServerDoesNotTellThem) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts

@@ -1,4 +1,4 @@
-// WhoCounts: the source that counts the puts to each IOC. Pure: no system calls.
+// PutSources: which source counts the puts to each server. Pure: no system calls.
 //
 // Packets count puts to servers that are not probed. Nobody counts puts to a server that will be:
 // what packets show of connections that were open before may be an array that looks like puts.
@@ -12,10 +12,13 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <utility>
 
-namespace ioc_exporter::ca {
+#include "puts/server_key.h"
 
-class WhoCounts {
+namespace ioc_exporter::puts {
+
+class PutSources {
  public:
   enum class Source : std::uint8_t { packets, server, nobody };
   static constexpr std::chrono::nanoseconds kSettle = std::chrono::seconds(1);
@@ -25,23 +28,23 @@ class WhoCounts {
   };
 
   // Of an IOC that is not known packets count.
-  Source source(std::uint32_t ioc) const { return of(ioc).source; }
-  bool by_packets(std::uint32_t ioc) const { return source(ioc) == Source::packets; }
+  Source source(const ServerKey& server) const { return of(server).source; }
+  bool by_packets(const ServerKey& server) const { return source(server) == Source::packets; }
   // The same of results of puts.
-  bool results_by_packets(std::uint32_t ioc) const;
-  Window packets(std::uint32_t ioc) const { return of(ioc).packets; }
+  bool results_by_packets(const ServerKey& server) const;
+  Window packets(const ServerKey& server) const { return of(server).packets; }
   // What packets have counted is served.
-  bool is_settled(std::uint32_t ioc, std::uint64_t now_ns) const;
+  bool is_settled(const ServerKey& server, std::uint64_t now_ns) const;
 
-  void begin_packets(std::uint32_t ioc, std::uint64_t now_ns);
-  void begin_nobody(std::uint32_t ioc, std::uint64_t now_ns);
+  void begin_packets(const ServerKey& server, std::uint64_t now_ns);
+  void begin_nobody(const ServerKey& server, std::uint64_t now_ns);
   // `results`: the server tells the results of puts, too. Else packets do.
-  void begin_server(std::uint32_t ioc, bool results);
+  void begin_server(const ServerKey& server, bool results);
 
   // Switches between server and packets, and times that packets began again after nobody, of IOCs
   // whose server was to be probed.
-  std::map<std::uint32_t, std::uint64_t> switches() const;
-  void forget(std::uint32_t ioc) { all_.erase(ioc); }
+  std::map<ServerKey, std::uint64_t> switches() const;
+  void forget(const ServerKey& server) { all_.erase(server); }
 
  private:
   struct One {
@@ -53,10 +56,10 @@ class WhoCounts {
     std::uint64_t switches = 0;
   };
 
-  One of(std::uint32_t ioc) const;
+  One of(const ServerKey& server) const;
   static void begin(One& one, Source source);
 
-  std::map<std::uint32_t, One> all_;
+  std::map<ServerKey, One> all_;
 };
 
-}  // namespace ioc_exporter::ca
+}  // namespace ioc_exporter::puts
