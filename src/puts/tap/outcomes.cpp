@@ -17,20 +17,19 @@ void Outcomes::take(const Key& key, const Entry& entry, std::uint64_t count, Add
   if (totals_.sources.results_by_packets(labels->server()))
     add(*labels, totals_.puts.note_outcome(entry.slot));
   else
-    pass_over();
+    pass_over(totals_.outcomes(labels->protocol));
 }
 
 Result<void> Outcomes::observe() {
   entries_.clear();
   late_.clear();
-  auto& to = totals_.outcomes(Protocol::ca);  // those of PV Access are not read
   auto read = object_.maps().failures.for_each([&](const auto& key, const iocx_ca_failure& entry) {
     take(
         {key.channel, key.status}, entry, entry.count,
         [&](const PutLabels& labels, bool has_room) {
-          to.observe_failures(key, labels, entry.count, has_room);
+          totals_.outcomes(labels.protocol).observe_failures(key, labels, entry.count, has_room);
         },
-        [&] { to.pass_over_failures(key, entry.count); });
+        [&](OutcomeTotals& to) { to.pass_over_failures(key, entry.count); });
   });
   if (!read) return read;
   read = object_.maps().outcomes.for_each([&](std::uint64_t channel, const iocx_ca_outcome& entry) {
@@ -38,9 +37,9 @@ Result<void> Outcomes::observe() {
         {channel, kDurations}, entry,
         std::accumulate(std::begin(entry.buckets), std::end(entry.buckets), std::uint64_t{0}),
         [&](const PutLabels& labels, bool has_room) {
-          to.observe_durations(channel, labels, entry, has_room);
+          totals_.outcomes(labels.protocol).observe_durations(channel, labels, entry, has_room);
         },
-        [&] { to.pass_over_durations(channel, entry); });
+        [&](OutcomeTotals& to) { to.pass_over_durations(channel, entry); });
   });
   if (!read) return read;
   for (const auto& [key, count] : late_) {
@@ -72,7 +71,7 @@ Result<void> Outcomes::free(const std::set<std::uint64_t>& channels) {
     for (auto entry = entries_.lower_bound({channel, 0});
          entry != entries_.end() && entry->first.first == channel; ++entry)
       if (auto ok = free(entry->first); !ok) return ok;
-    totals_.outcomes(Protocol::ca).close(channel);
+    for (const Protocol protocol : kProtocols) totals_.outcomes(protocol).close(channel);
   }
   std::vector<std::pair<iocx_ca_channel_key, std::uint32_t>> waiting;
   auto read = object_.maps().pending.for_each([&](const auto& key, const iocx_ca_pending& value) {
