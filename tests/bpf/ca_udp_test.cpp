@@ -60,7 +60,8 @@ TEST_F(CaUdpTest, AChannelEndsASearch) {
   one.ioc = kWatchedIoc;
   for (const bool probed : {false, true}) {
     watch({one});
-    tap_->set_probed_ports(probed ? puts::ProbedPorts{{one.port, one.ioc}} : puts::ProbedPorts{});
+    tap_->set_probed_ports(probed ? puts::ProbedPorts{{one.port, {.ioc = one.ioc}}}
+                                  : puts::ProbedPorts{});
     for (int i = 0; i < 7; ++i)
       client.send(search(1, "FOUND") + search(2, "NOT:FOUND") + search(3, "FOUND:NOT"), kHost,
                   kCaPort);
