@@ -47,9 +47,13 @@ void Totals::expire(std::uint64_t before_ns) {
 
 void Totals::add_drops(Drops& drops, const char* probe, std::uint32_t slots) const {
   drops[{probe, "full"}] += puts.overflowed(slots);
-  drops[{probe, "lost"}] += puts.forgotten(slots);
-  if (slots == PutTotals::kTapSlots)  // of the CA server probe, too
+  if (slots == PutTotals::kTapSlots) {  // of the server probes, too
     drops[{probe, "full"}] += outcomes_[index_of(Protocol::ca)].overflowed();
+    std::uint64_t& lost = drops[{probe, "lost"}];
+    lost += puts.forgotten(slots);
+    for (const Protocol protocol : kProtocols)
+      lost += puts.forgotten(PutTotals::server_slots(protocol));
+  }
   if (slots == PutTotals::server_slots(Protocol::pva))
     drops[{probe, "full"}] += outcomes_[index_of(Protocol::pva)].overflowed();
 }

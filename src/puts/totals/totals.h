@@ -48,7 +48,8 @@ class Totals {
   void expire(std::uint64_t before_ns);
   // Every second or two: expires puts that are older than `expiry` now and then.
   void tick(std::chrono::steady_clock::time_point now);
-  // Puts of these slots that no series shows, and answers, under this label `probe`.
+  // Puts of these slots and answers that no series shows, under this label `probe`; with the tap's,
+  // those of all sources to IOCs that had left.
   void add_drops(Drops& drops, const char* probe, std::uint32_t slots) const;
 
  private:
