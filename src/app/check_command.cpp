@@ -10,7 +10,7 @@
 namespace ioc_exporter::app {
 namespace {
 
-constexpr int kOk = 0, kWarning = 1, kCritical = 2, kUnknown = 3;
+constexpr int kOk = 0, kWarning = 1, kCritical = 2, kUnknown = 3;  // of Nagios
 constexpr std::size_t kMostValues = 100;
 
 const std::string kTime = "ioc_exporter_time_seconds", kDetached = "ioc_exporter_detached",
@@ -25,11 +25,11 @@ constexpr const char* kHelp = R"help(NAME
   ioc_exporter check - the state of an IOC, for Nagios, Icinga and the like
 
 SYNOPSIS
-  ioc_exporter check --ioc=NAME [OPTION...]
+  ioc_exporter check [OPTION...] IOC
 
 DESCRIPTION
-  Asks the ioc_exporter on the IOC's host for its metrics once, and prints one line with performance
-  data. The worst of these decides:
+  Asks the ioc_exporter on the IOC's host for its metrics once, and prints one line about IOC, a name
+  on /metrics, with performance data. The worst of these decides:
 
     CRITICAL  the IOC has ended, or the site expects it and it was not seen
               a put that the site's policy forbids, within the last 10 minutes
@@ -42,19 +42,17 @@ DESCRIPTION
   What the exporter does not know of an IOC is neither judged nor in the performance data.
 
 OPTIONS
-  --ioc=NAME           the IOC, by its name on /metrics
   --unexpected-within=DURATION
                        how long a put that the policy does not allow is reported (default: 10m)
   --pending=WARN,CRIT  time of the put with callback that has waited longest (default: 15m,1h)
   --metrics-path=PATH  where the metrics are (default: /metrics)
 @exporter@
-  --help               print this text
 
 EXIT STATUS
   0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN
 
 EXAMPLE
-  ioc_exporter check --ioc=vacuum --url=http://ioc-host:10064 --pending=1m,10m
+  ioc_exporter check --url=http://ioc-host:10064 --pending=1m,10m vacuum
 )help";
 
 // One line, in which a '|' begins the performance data.
@@ -72,8 +70,6 @@ Result<double> seconds_of(const std::string& option, const std::string& text) {
 }
 
 Result<CheckLimits> limits_of(const CommandLine& line) {
-  if (!line.words.empty()) return error_in_words("unexpected argument " + line.words.front());
-  if (line.values.at("ioc").empty()) return error_in_words("which IOC? --ioc=NAME");
   const auto within = seconds_of("unexpected-within", line.values.at("unexpected-within"));
   if (!within) return within.error();
   const std::string& pending = line.values.at("pending");
@@ -91,6 +87,21 @@ std::string number(double value) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return text;
+}
+
+CommandResult check_ioc(const CommandLine& line, std::FILE*) {
+  const auto limits = limits_of(line);
+  if (!limits) return wrong_usage(limits.error().message());
+  IocValues values;
+  MetricLines lines(check_families(),
+                    [&](const MetricLine& series) { take(values, line.word, series); });
+  // Not in pieces: it has 10 s and 64 MiB, however it comes.
+  const auto page = ask_exporter(line, line.values.at("metrics-path"));
+  if (!page) return result(kUnknown, page.error().message());
+  lines.read(*page);
+  if (const std::string problem = lines.problem(); !problem.empty())
+    return result(kUnknown, not_an_exporter(line, problem).message());
+  return judge(values, line.word, *limits);
 }
 
 }  // namespace
@@ -158,31 +169,17 @@ CommandResult judge(const IocValues& values, const std::string& ioc, const Check
   return result(status, ioc + ": " + (text.empty() ? "runs" : text), data);
 }
 
-CommandResult check_command(int count, const char* const* arguments) {
-  const auto line = parse_command(with_exporter_options({{{"ioc", ""},
-                                                          {"unexpected-within", "10m"},
-                                                          {"pending", "15m,1h"},
-                                                          {"lock", ""},
-                                                          {"metrics-path", "/metrics"}},
-                                                         {}}),
-                                  count, arguments);
-  if (line && line->given.contains("help")) return {0, with_exporter_help(kHelp), ""};
-  const auto limits = line ? limits_of(*line) : Result<CheckLimits>(line.error());
-  if (!limits)
-    return result(kUnknown, limits.error().message() + " (see ioc_exporter check --help)");
-  const std::string& ioc = line->values.at("ioc");
-  IocValues values;
-  MetricLines lines(check_families(), [&](const MetricLine& series) { take(values, ioc, series); });
-  // Not in pieces: it has 10 s and 64 MiB, however it comes.
-  const auto page = ask_exporter(*line, line->values.at("metrics-path"));
-  if (!page) return result(kUnknown, page.error().message());
-  lines.read(*page);
-  if (const std::string problem = lines.problem(); !problem.empty())
-    return result(kUnknown, not_an_exporter(*line, problem).message());
-  CommandResult answer = judge(values, ioc, *limits);
-  if (line->given.contains("lock"))
-    answer.err = "ioc_exporter check: --lock does nothing any more: leave it out\n";
-  return answer;
+Command check_command() {
+  return {"check",
+          "IOC",
+          "whether an IOC is well, for Nagios",
+          kHelp,
+          {.values = {{"unexpected-within", "10m"},
+                      {"pending", "15m,1h"},
+                      {"metrics-path", "/metrics"}},
+           .old = {{"ioc", "IOC"}, {"lock", ""}}},
+          check_ioc,
+          [](const std::string& why) { return result(kUnknown, why); }};
 }
 
 }  // namespace ioc_exporter::app

@@ -12,7 +12,7 @@ namespace ioc_exporter::app {
 
 // Statuses: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN, as which wrong usage counts. One line of
 // output.
-CommandResult check_command(int count, const char* const* arguments);
+Command check_command();
 
 // In seconds.
 struct CheckLimits {

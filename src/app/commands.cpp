@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "app/check_command.h"
 #include "app/policy_command.h"
@@ -19,39 +21,15 @@
 namespace ioc_exporter::app {
 namespace {
 
-constexpr int kNotWritten = 1, kGone = 2;
-
-using Run = int(int count, const char* const* arguments, std::FILE* out, std::FILE* err);
-
-// Of a command that gives all at its end.
-template <CommandResult (*command)(int, const char* const*)>
-int printed(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {
-  const CommandResult result = command(count, arguments);
-  std::fputs(result.err.c_str(), err);
-  const bool whole = std::fwrite(result.out.data(), 1, result.out.size(), out) == result.out.size();
-  if (std::fflush(out) == 0 && whole) return result.status;
-  std::fputs("ioc_exporter: write to standard output failed\n", err);
-  return kNotWritten;
+// A row is where the command is, in its room.
+const std::vector<Command>& all() {
+  static const std::vector<Command> kAll = {status_command(),         putlog::who_wrote_command(),
+                                            putlog::puts_command(),   traces::trace_command(),
+                                            records::links_command(), check_command(),
+                                            iocs::iocs_command(),     iocs::iocs_learn_command(),
+                                            policy_test_command(),    policy_learn_command()};
+  return kAll;
 }
-
-struct Command {
-  std::string_view name;
-  const char* arguments;
-  const char* what;
-  Run* run;
-};
-
-constexpr Command kCommands[] = {
-    {"status", "", "IOCs, the busiest records, puts: the page at /", status_command},
-    {"who-wrote", "PV", "who wrote to a PV last", printed<putlog::who_wrote_command>},
-    {"puts", "", "puts as they come, or since a time, with their values", putlog::puts_command},
-    {"trace", "RECORD", "what a record sets in motion, with times", traces::trace_command},
-    {"links", "IOC", "Channel Access links of an IOC that are down",
-     printed<records::links_command>},
-    {"check", "--ioc=NAME", "whether an IOC is well, for Nagios", printed<check_command>},
-    {"policy", "test|learn", "which puts the site expects", printed<policy_command>},
-    {"iocs", "learn", "which IOCs the site expects", printed<iocs::iocs_command>},
-};
 
 // Of the release before.
 struct GoneCommand {
@@ -65,25 +43,40 @@ constexpr GoneCommand kGoneCommands[] = {
     {"functions", "ioc_exporter --config.check, and ioc_exporter status (docs/functions.md)"},
 };
 
+int print(const CommandResult& result) {
+  std::fputs(result.err.c_str(), stderr);
+  if (write_text(stdout, result.out)) return result.status;
+  std::fputs("ioc_exporter: write to standard output failed\n", stderr);
+  return kFailed;
+}
+
 }  // namespace
 
 std::optional<int> run_command(int argc, const char* const* argv) {
-  const std::string_view name = argc > 1 ? argv[1] : "";
-  const auto gone = std::ranges::find(kGoneCommands, name, &GoneCommand::name);
-  if (gone != std::end(kGoneCommands)) {
-    std::fprintf(stderr, "ioc_exporter %s is gone: use %s\n", argv[1], gone->instead);
-    return kGone;
+  const std::string first = argc > 1 ? argv[1] : "";
+  const std::string both = argc > 2 ? first + " " + argv[2] : "";
+  const auto gone = std::ranges::find(kGoneCommands, first, &GoneCommand::name);
+  if (gone != std::end(kGoneCommands))
+    return print(
+        {kWrongUsage, "", "ioc_exporter " + first + " is gone: use " + gone->instead + "\n"});
+  for (const auto& [name, words] : {std::pair(both, 2), std::pair(first, 1)}) {
+    const auto command = std::ranges::find(all(), name, &Command::name);
+    if (command == all().end()) continue;
+    signal(SIGPIPE, SIG_IGN);
+    return print(run(*command, argc - 1 - words, argv + 1 + words));
   }
-  const auto command = std::ranges::find(kCommands, name, &Command::name);
-  if (command == std::end(kCommands)) return std::nullopt;
-  signal(SIGPIPE, SIG_IGN);
-  return command->run(argc - 2, argv + 2, stdout, stderr);
+  const std::string group = commands_text(first + " ");  // policy
+  if (group.empty()) return std::nullopt;
+  const bool asks = both.ends_with(" --help") || both.ends_with(" -h");
+  return print(
+      {asks ? kDone : kWrongUsage, asks ? group : "", asks ? "" : "give one of\n" + group});
 }
 
-std::string commands_text() {
+std::string commands_text(const std::string& start) {
   std::vector<TableRow> rows;
-  for (const Command& one : kCommands)
-    rows.push_back({"  ioc_exporter " + std::string(one.name) + " " + one.arguments, one.what});
+  for (const Command& one : all())
+    if (std::string_view(one.name).starts_with(start))
+      rows.push_back({std::string("  ioc_exporter ") + one.name + " " + one.word, one.what});
   return text_table(rows);
 }
 

@@ -40,7 +40,7 @@ struct Options {
   traces::OutletOptions trace_outlets;
   exposition::SeriesSet series = exposition::SeriesSet::all;
   exposition::SeriesLimits limits;
-  exposition::EdgeStep histogram_factor = exposition::EdgeStep::by_4;
+  exposition::EdgeStep histogram_factor = exposition::kUsualStep;
 
   std::string config_file;                           // "" = none
   std::shared_ptr<const policy::PolicyText> policy;  // of that file; null: it has none

@@ -16,11 +16,11 @@
 #include "base/process_stats.h"
 #include "base/query.h"
 #include "base/time_text.h"
-#include "base/value_text.h"
 #include "iocs/iocs_command.h"
 #include "putlog/put_query.h"
 #include "records/links_command.h"
 #include "traces/trace_query.h"
+#include "web/allowed_hosts.h"
 #include "web/markdown.h"
 #include "web/page.h"
 #include "web/scraper.h"
@@ -56,16 +56,10 @@ web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   const auto pv = query_value(request.query, "pv");
   if (!pv || pv->empty()) return {400, kPlainText, "400 no PV is given: ask with ?pv=NAME\n"};
   puts::WhoWrote answer = daemon.puts().who_wrote(*pv, daemon.put_log().groups());
-  if (const auto process = read_process_stats(RootedFs()))
-    answer.counting_since_seconds = process->start_time_seconds;
+  answer.counting_since_seconds = this_origin().start_time_seconds;
   if (daemon.outlets() != nullptr) answer.put_log_file = daemon.outlets()->file();
   if (!answer.records.empty()) add_writes(daemon.records().read(), answer);
-  if (query_value(request.query, "format") != "text")
-    return {200, "application/json", puts::to_json(answer)};
-  const auto limit =
-      parse_whole_number(query_value(request.query, "limit").value_or("20"), 0, UINT64_MAX);
-  if (!limit) return refuse(400, "limit: " + limit.error().message());
-  return {200, kPlainText, puts::to_text(answer, *limit, now_seconds())};
+  return {200, "application/json", puts::to_json(answer)};
 }
 
 web::Response answer_links(Daemon& daemon, const web::Request& request) {
@@ -79,27 +73,38 @@ web::Response answer_links(Daemon& daemon, const web::Request& request) {
 
 web::Response answer_ioc_list(Daemon& daemon, const web::Request& request) {
   const iocs::IocList list = daemon.iocs().list();
-  const std::string format = query_value(request.query, "format").value_or("");
-  if (format.empty()) return {200, "application/json", to_json(list)};
+  const std::string format = query_value(request.query, "format").value_or("json");
+  if (format == "json") return {200, "application/json", to_json(list)};
+  if (format == "text") return {200, kPlainText, to_text(list)};
   if (format != "expected" && format != "names")
-    return refuse(400, "format is none of expected and names");
+    return refuse(400, "format is none of json, text, expected and names");
   auto text = iocs::expected_text(list, query_value(request.query, "user").value_or(""),
                                   format == "names", now_seconds());
   return text ? web::Response{200, kPlainText, std::move(*text)}
               : refuse(404, text.error().message());
 }
 
-web::Response landing_page(Daemon& daemon, const std::string& telemetry_path,
-                           const web::Request& request) {
+// The page of this host, for tables and headings.
+exposition::StatusPage page_of_host(Daemon& daemon) {
   exposition::StatusPage page =
       page_with_rates([&daemon] { return daemon.status(); },
                       [](auto pause) { std::this_thread::sleep_for(pause); });
   page.name = "ioc_exporter";
   page.version = build_info().version;
-  if (query_value(request.query, "format") == "text") return {200, kPlainText, status_text(page)};
+  page.origin = this_origin();
+  return page;
+}
+
+web::Response landing_page(Daemon& daemon, const std::string& telemetry_path,
+                           const web::Request& request) {
+  exposition::StatusPage page = page_of_host(daemon);
+  const auto format = query_value(request.query, "format");
+  if (format == "text") return {200, kPlainText, status_text(page)};
+  if (format == "json") return {200, "application/json", status_json(page)};
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
   page.links = {{telemetry_path, "Metrics", "for Prometheus"},
                 {kPutsPagePath, "Puts", "live puts, with --collector.putlog"},
+                {kKernelPagePath, "Kernel", "probes, and the kernel's tables"},
                 {kRunbooksPath, "Runbooks", "meaning of each alert, and what to do"},
                 {"/-/healthy", "Health", "200 while the exporter works"}};
   return {200, web::kHtmlContentType, web::render_landing_page(page)};
@@ -115,6 +120,15 @@ web::Response ok_unless(const std::string& what, const std::string& why_not) {
 }
 
 }  // namespace
+
+exposition::Origin this_origin() {
+  exposition::Origin origin;
+  const std::vector<std::string> names = web::names_of_this_host();
+  if (!names.empty()) origin.host = names.front();
+  if (const auto process = read_process_stats(RootedFs()))
+    origin.start_time_seconds = process->start_time_seconds;
+  return origin;
+}
 
 std::span<const Runbook> runbooks() {
   return kRunbooks;
@@ -149,6 +163,9 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   };
   table[kPutsPagePath] = [ring](const web::Request& request) {
     return answer_puts_page(ring, request);
+  };
+  table[kKernelPagePath] = [&daemon](const web::Request&) {
+    return web::Response{200, web::kHtmlContentType, web::render_kernel_page(page_of_host(daemon))};
   };
   table[kPutsScriptPath] = [](const web::Request&) { return answer_puts_script(); };
   const auto traces = daemon.trace_ring();

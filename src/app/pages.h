@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "exposition/status_page.h"
 #include "web/message.h"
 
 namespace ioc_exporter::app {
@@ -22,8 +23,12 @@ struct Runbook {
 inline constexpr const char* kRunbooksPath = "/runbooks/";
 std::span<const Runbook> runbooks();
 
-// Handlers for "/", the metrics, who-wrote, the put log, traces, the runbooks,
-// "/-/healthy" and
+inline constexpr const char* kKernelPagePath = "/kernel";
+
+// Of this process, for headings.
+exposition::Origin this_origin();
+
+// Handlers for "/", the metrics, who-wrote, the put log, traces, the runbooks, "/-/healthy" and
 // "/-/ready". They use `daemon` until the server stops.
 std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
                                                         const std::string& telemetry_path);

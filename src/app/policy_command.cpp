@@ -1,61 +1,45 @@
 #include "app/policy_command.h"
 
-#include <algorithm>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include "app/site_config.h"
 #include "base/client_network.h"
-#include "base/command_line.h"
 #include "base/utf8.h"
 #include "base/value_text.h"
+#include "exposition/json_text.h"
 
 namespace ioc_exporter::app {
 namespace {
 
-constexpr const char* kPolicyHelp = R"help(NAME
-  ioc_exporter policy - try out which puts the site's policy expects, or have one proposed
+constexpr const char* kHelp = R"help(NAME
+  ioc_exporter policy test - tries out which puts the site's policy expects
 
 SYNOPSIS
-  ioc_exporter policy test FILE [--pv=PV] [--user=USER] [--host=HOST] [--client=ADDRESS]
-                                [--op=write|write_notify] [--inside]
-  ioc_exporter policy learn [--url=URL] [--from=URL|FILE] [--by=user|client] [--patterns]
+  ioc_exporter policy test [--pv=PV] [--user=USER] [--client-host=HOST] [--client=ADDRESS]
+                           [--op=write|write_notify] [--inside] [--json] FILE
 
 DESCRIPTION
-  test   Judges a put by the policy in the configuration file FILE: says which rule decides, and why
-         the rules before it do not match. A name that is not given counts as unknown. No exporter
-         has to run.
-           --op      the operation; default: write
-           --inside  a write inside the IOC: --user is the record or the thread that writes
+  Judges a put by the policy in the configuration file FILE: says which rule decides, and why the
+  rules before it do not match. A name that is not given counts as unknown. No exporter has to run,
+  and no root. docs/policy.md explains the policy's keys.
 
-  learn  Prints a policy that expects all puts that an exporter has seen since its start, for a
-         person to read and edit. It is a whole configuration file, and passes --config.check. Puts
-         that the exporter's policy forbids are listed, and not proposed.
-           --from    the URL of its metrics, or a file with one scrape of them in text format, in
-                     place of --url
-           --by      a rule for each user (the default), or for each user, host and address
-           --patterns  one pattern for three names or more that differ only in their numbers, with
-                     the records that it adds; a network for five addresses or more of a /24
-
-  Needs no root. docs/policy.md explains the policy's keys.
-
-OPTIONS OF learn
-@exporter@
+OPTIONS
+  --op        the operation; default: write
+  --inside    a write inside the IOC: --user is the record or the thread that writes
+  --json      the same as JSON
 
 EXIT STATUS
-  0 done; of test: the put is allowed or expected
-  1 the file or the exporter could not be read
-  2 wrong usage
-  3 of test: the put is forbidden, unexpected or unjudged
+  0 the put is allowed or expected, 1 the file could not be read, 2 wrong usage, 4 the put is
+  forbidden, unexpected or unjudged
 
 EXAMPLES
-  ioc_exporter policy learn > site.yml
-  ioc_exporter policy test site.yml --pv=SR:B1:Current-SP --user=operator --client=10.0.0.7
-  ioc_exporter policy test site.yml --pv=BL:Shutter:Open --inside --user=shutterSeq
+  ioc_exporter policy test --pv=SR:B1:Current-SP --user=operator --client=10.0.0.7 site.yml
+  ioc_exporter policy test --pv=BL:Shutter:Open --inside --user=shutterSeq site.yml
 )help";
 
-constexpr int kTestFailed = 1, kTestUsage = 2, kNotAllowed = 3;
+constexpr int kNotAllowed = 4;
 
 struct PolicyQuestion {
   std::string file;
@@ -69,22 +53,17 @@ struct PolicyQuestion {
   }
 };
 
-Result<PolicyQuestion> parse_test(int count, const char* const* arguments) {
-  const auto line = parse_command(
-      {{{"pv", ""}, {"user", ""}, {"host", ""}, {"client", ""}, {"op", "write"}}, {"inside"}},
-      count, arguments);
-  if (!line) return line.error();
-  if (line->words.size() != 1) return error_in_words("give one configuration file");
-  const auto value = [&line](const char* name) { return line->values.at(name); };
+Result<PolicyQuestion> question_of(const CommandLine& line) {
+  const auto value = [&line](const char* name) { return line.values.at(name); };
   PolicyQuestion question;
-  question.file = line->words.front();
+  question.file = line.word;
   question.pv = value("pv");
   question.user = value("user");
-  question.host = value("host");
+  question.host = value("client-host");
   question.client = value("client");
-  question.inside = line->given.contains("inside");
-  for (const char* name : {"host", "client"})
-    if (question.inside && line->given.contains(name))
+  question.inside = line.given.contains("inside");
+  for (const char* name : {"client-host", "client"})
+    if (question.inside && line.given.contains(name))
       return error_in_words("--inside and --" + std::string(name) +
                             ": a write inside the IOC has none");
   if (!question.client.empty() && !parse_client_address(question.client))
@@ -107,7 +86,7 @@ std::string known(const std::string& text) {
 std::string asked(const PolicyQuestion& question) {
   const std::string who = question.inside
                               ? ", inside the IOC by " + known(question.user)
-                              : ", user " + known(question.user) + ", host " +
+                              : ", user " + known(question.user) + ", client_host " +
                                     known(question.host) + ", client " + known(question.client);
   return "pv " + known(question.pv) + who + ", " +
          (question.op == PutOp::write ? "write" : "write_notify") + "\n";
@@ -126,57 +105,90 @@ std::string consequence(const policy::Policy& policy, std::uint32_t decides) {
          "\",action=\"" + verdict + "\"}\n";
 }
 
-// A line for each rule that was asked; the last is the one that decides.
-std::string reasons(const PolicyQuestion& question, const policy::Policy& policy,
-                    std::uint32_t decides) {
-  std::vector<TableRow> rows = {{"LINE", "RULE", "ACTION", ""}};
+struct Reason {
+  std::string line, rule, action, why;
+};
+
+// Of each rule that was asked; the last is the one that decides.
+std::vector<Reason> reasons(const PolicyQuestion& question, const policy::Policy& policy,
+                            std::uint32_t decides) {
+  std::vector<Reason> all;
   const auto& rules = policy.text().rules;
-  if (decides == policy::Policy::kUnjudged) return "";
+  if (decides == policy::Policy::kUnjudged) return all;
   for (std::uint32_t rule = 0; rule < rules.size(); ++rule) {
     const std::string why = policy.mismatch(rule, question.put());
     const bool perhaps = decides == (rule | policy::Policy::kPerhaps);
-    rows.push_back(
+    all.push_back(
         {std::to_string(rules[rule].line), clean(rules[rule].name),
          std::string(name_of(rules[rule].action)),
          why.empty() ? "decides" : std::string(perhaps ? "perhaps: " : "no: ").append(clean(why))});
     if (perhaps || decides == rule) break;
   }
   if (decides == policy::Policy::kNoRule)
-    rows.push_back({"-", std::string(policy::kDefaultRule),
-                    std::string(name_of(policy.text().fallback)), "decides: no rule matches"});
+    all.push_back({"-", std::string(policy::kDefaultRule),
+                   std::string(name_of(policy.text().fallback)), "decides: no rule matches"});
   if (decides == policy::Policy::kInside)
-    rows.push_back({"-", "-", "expect", "decides: no rule matches this write inside the IOC"});
-  return text_table(rows);
+    all.push_back({"-", "-", "expect", "decides: no rule matches this write inside the IOC"});
+  return all;
 }
 
-CommandResult policy_test(int count, const char* const* arguments) {
-  const std::string start = "ioc_exporter policy test: ";
-  const auto question = parse_test(count, arguments);
-  if (!question)
-    return {kTestUsage, "",
-            start + question.error().message() + " (see ioc_exporter policy --help)\n"};
+std::string text_of(const PolicyQuestion& question, const policy::Policy& policy,
+                    std::uint32_t decides) {
+  std::vector<TableRow> rows = {{"LINE", "RULE", "ACTION", ""}};
+  for (const auto& [line, rule, action, why] : reasons(question, policy, decides))
+    rows.push_back({line, rule, action, why});
+  return asked(question) + (rows.size() > 1 ? text_table(rows) : "") + consequence(policy, decides);
+}
+
+std::string json_of(const PolicyQuestion& question, const policy::Policy& policy,
+                    std::uint32_t decides) {
+  std::string out;
+  {
+    exposition::JsonObject object(out);
+    object.text("pv", question.pv);
+    object.text("client", question.client);
+    object.text("user", question.user);
+    object.text("client_host", question.host);
+    object.any_text("op", question.op == PutOp::write ? "write" : "write_notify");
+    object.flag("inside", question.inside);
+    object.any_text("rule", policy.name(decides));
+    object.any_text("action", verdict_of(policy.action(decides)));
+    exposition::append_json_list(object.key("rules"), reasons(question, policy, decides),
+                                 [&out](const Reason& reason) {
+                                   exposition::JsonObject one(out);
+                                   one.any_text("line", reason.line);
+                                   one.any_text("rule", reason.rule);
+                                   one.any_text("action", reason.action);
+                                   one.any_text("why", reason.why);
+                                 });
+  }
+  return out + "\n";
+}
+
+CommandResult test_policy(const CommandLine& line, std::FILE*) {
+  const auto question = question_of(line);
+  if (!question) return wrong_usage(question.error().message());
   const auto site = read_config(question->file);
-  if (!site) return {kTestFailed, "", site.error().message() + "\n"};
-  if (!site->policy) return {kTestFailed, "", start + question->file + " has no section policy\n"};
+  if (!site) return failed(site.error());
+  if (!site->policy) return {kFailed, "", question->file + " has no section policy"};
   const policy::Policy policy(*site->policy);
   const std::uint32_t decides = policy.decide(question->put());
-  return {is_bad(policy.action(decides)) ? kNotAllowed : 0,
-          asked(*question) + reasons(*question, policy, decides) + consequence(policy, decides),
-          ""};
+  return {is_bad(policy.action(decides)) ? kNotAllowed : kDone,
+          (line.given.contains("json") ? json_of : text_of)(*question, policy, decides)};
 }
 
 }  // namespace
 
-CommandResult policy_command(int count, const char* const* arguments) {
-  const std::string what = count > 0 ? arguments[0] : "";
-  const auto is_help = [](std::string_view word) { return word == "--help" || word == "-h"; };
-  if (std::any_of(arguments, arguments + count, is_help))
-    return {0, with_exporter_help(kPolicyHelp), ""};
-  if (what == "test") return policy_test(count - 1, arguments + 1);
-  if (what == "learn") return policy_learn_command(count - 1, arguments + 1);
-  const std::string problem =
-      what.empty() ? "what? test or learn" : "\"" + what + "\" is neither test nor learn";
-  return {2, "", "ioc_exporter policy: " + problem + " (see ioc_exporter policy --help)\n"};
+Command policy_test_command() {
+  return {
+      "policy test",
+      "FILE",
+      "tries out which puts the site's policy expects",
+      kHelp,
+      {.values = {{"pv", ""}, {"user", ""}, {"client-host", ""}, {"client", ""}, {"op", "write"}},
+       .flags = {"inside", "json"},
+       .old = {{"host", "client-host"}}},
+      test_policy};
 }
 
 }  // namespace ioc_exporter::app

@@ -4,7 +4,6 @@
 
 #include "app/policy_command.h"
 #include "app/site_config.h"
-#include "base/command_line.h"
 #include "base/rooted_fs.h"
 #include "base/time_text.h"
 #include "policy/learn.h"
@@ -12,7 +11,33 @@
 namespace ioc_exporter::app {
 namespace {
 
-constexpr int kLearnFailed = 1, kUsage = 2;
+constexpr const char* kHelp = R"help(NAME
+  ioc_exporter policy learn - proposes a policy that expects the puts that were seen
+
+SYNOPSIS
+  ioc_exporter policy learn [--url=URL | --from=URL|FILE] [--by=user|client] [--patterns]
+
+DESCRIPTION
+  Prints a policy that expects all puts that an exporter has seen since its start, for a person to
+  read and edit. It is a whole configuration file, and passes --config.check. Puts that the
+  exporter's policy forbids are listed, and not proposed. docs/policy.md explains the keys.
+
+OPTIONS
+  --from=URL|FILE
+              the URL of the exporter's metrics, or a file with one scrape of them in text format,
+              in place of --url
+  --by=user|client
+              a rule for each user (the default), or for each user, host and address
+  --patterns  one pattern for three names or more that differ only in their numbers, with the
+              records that it adds; a network for five addresses or more of a /24
+@exporter@
+
+EXIT STATUS
+  0 done, 1 the file or the exporter could not be read, 2 wrong usage
+
+EXAMPLE
+  ioc_exporter policy learn > site.yml
+)help";
 
 bool is_url(const std::string& from) {
   return from.find("://") != std::string::npos;
@@ -64,33 +89,32 @@ Result<void> verify(const std::string& proposal, const std::vector<policy::SeenP
   return {};
 }
 
+CommandResult learn(const CommandLine& line, std::FILE*) {
+  const std::string& by = line.values.at("by");
+  if (by != "user" && by != "client")
+    return wrong_usage("--by: \"" + by + "\" is neither user nor client");
+  const std::string& from = line.values.at(line.given.contains("from") ? "from" : "url");
+  const auto scrape = read_scrape(line, from);
+  if (!scrape) return failed(scrape.error());
+  const auto seen = policy::read_seen_puts(*scrape);
+  if (!seen) return {kFailed, "", from + ": " + seen.error().message()};
+  const std::string proposal =
+      policy::propose(*seen, by == "user" ? policy::LearnBy::user : policy::LearnBy::client,
+                      line.given.contains("patterns") ? policy::Widen::patterns : policy::Widen::no,
+                      from + ", " + local_time(now_seconds()));
+  if (const auto valid = verify(proposal, seen->puts); !valid) return failed(valid.error());
+  return {kDone, proposal};
+}
+
 }  // namespace
 
-CommandResult policy_learn_command(int count, const char* const* arguments) {
-  const std::string start = "ioc_exporter policy learn: ";
-  const auto usage = [&start](const std::string& what) {
-    return CommandResult{kUsage, "", start + what + " (see ioc_exporter policy --help)\n"};
-  };
-  const auto line = parse_command(
-      with_exporter_options({{{"from", ""}, {"by", "user"}}, {"patterns"}}), count, arguments);
-  if (!line) return usage(line.error().message());
-  if (!line->words.empty()) return usage("unexpected argument \"" + line->words.front() + "\"");
-  const std::string& by = line->values.at("by");
-  if (by != "user" && by != "client")
-    return usage("--by: \"" + by + "\" is neither user nor client");
-  const std::string& from = line->values.at(line->given.contains("from") ? "from" : "url");
-
-  const auto scrape = read_scrape(*line, from);
-  if (!scrape) return {kLearnFailed, "", start + scrape.error().message() + "\n"};
-  const auto seen = policy::read_seen_puts(*scrape);
-  if (!seen) return {kLearnFailed, "", start + from + ": " + seen.error().message() + "\n"};
-  const std::string proposal = policy::propose(
-      *seen, by == "user" ? policy::LearnBy::user : policy::LearnBy::client,
-      line->given.contains("patterns") ? policy::Widen::patterns : policy::Widen::no,
-      from + ", " + local_time(now_seconds()));
-  if (const auto valid = verify(proposal, seen->puts); !valid)
-    return {kLearnFailed, "", start + valid.error().message() + "\n"};
-  return {0, proposal, ""};
+Command policy_learn_command() {
+  return {"policy learn",
+          "",
+          "proposes a policy of the puts that were seen",
+          kHelp,
+          {{{"from", ""}, {"by", "user"}}, {"patterns"}},
+          learn};
 }
 
 }  // namespace ioc_exporter::app

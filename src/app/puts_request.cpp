@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "app/follow_stream.h"
-#include "base/process_stats.h"
+#include "app/pages.h"
 #include "base/query.h"
+#include "base/time_text.h"
 #include "putlog/json.h"
 #include "putlog/put_query.h"
 #include "web/page.h"
@@ -41,16 +42,15 @@ void append_event(std::string& text, const SharedEvent& event) {
 // Since when memory has all puts that are asked for: none has left it, and the exporter runs.
 putlog::Since whole_since(const Ring& ring, const putlog::PutQuery& query) {
   auto since = ring.whole_since(query.filter);
-  if (const auto process = read_process_stats(RootedFs()))
-    since = std::max(
-        since, putlog::Since(std::chrono::sys_time<std::chrono::nanoseconds>(
-                   std::chrono::nanoseconds(std::llround(process->start_time_seconds * 1e9)))));
-  return since;
+  const double start = this_origin().start_time_seconds;
+  return std::max(since, putlog::Since(std::chrono::sys_time<std::chrono::nanoseconds>(
+                             std::chrono::nanoseconds(std::llround(start * 1e9)))));
 }
 
 // The form's fields, as asked for.
 web::PutsPage page_of(const web::Request& request) {
   web::PutsPage page;
+  page.origin = exposition::origin_text(this_origin());
   const auto word = [&request](const char* name) {
     return query_value(request.query, name).value_or("");
   };
@@ -77,12 +77,11 @@ web::Response answer_puts(const std::shared_ptr<Ring>& ring, const web::Request&
   response.content_type = "application/x-ndjson";
   response.headers["Cache-Control"] = "no-store";
   const auto found =
-      ring->find(query->filter, query->since, query->limit, Clock::now() + kMatchFor);
+      ring->find(query->filter, query->since, query->until, query->limit, Clock::now() + kMatchFor);
   if (!found) return refuse(503, kTooLong);
   const auto begin = whole_since(*ring, *query);
   if (query->since && found->size() < query->limit && query->since < begin)
-    response.body =
-        std::string("{\"") + putlog::kReach + "\":\"" + putlog::time_text(*begin) + "\"}\n";
+    response.body = std::string("{\"") + putlog::kReach + "\":\"" + time_text(*begin) + "\"}\n";
   for (const SharedEvent& event : *found) {
     putlog::append_json(response.body, {event});
     response.body += '\n';
@@ -96,7 +95,7 @@ web::Response answer_puts_page(const std::shared_ptr<Ring>& ring, const web::Req
   web::PutsPage page = page_of(request);
   if (query) {
     const auto found =
-        ring->find(query->filter, query->since, kOnThePage, Clock::now() + kMatchFor);
+        ring->find(query->filter, query->since, query->until, kOnThePage, Clock::now() + kMatchFor);
     if (!found) return refuse(503, kTooLong);
     for (auto event = found->rbegin(); event != found->rend(); ++event)
       page.puts.push_back(putlog::to_json(**event));

@@ -74,11 +74,12 @@ void add_http(const HttpSample& http, Families& to) {
 }
 
 void add_maps(const std::vector<MapSample>& maps, Families& to) {
-  auto& entries =
-      to.gauge("ioc_exporter_map_entries", "Entries in use in the probes' kernel maps.");
+  auto& entries = to.gauge("ioc_exporter_map_entries",
+                           "Entries in use in the probes' kernel maps; absent: none.");
   auto& capacity =
-      to.gauge("ioc_exporter_map_capacity", "Entries that the probes' kernel maps can hold.");
+      to.gauge("ioc_exporter_map_capacity", "Entries that the kernel maps with entries can hold.");
   for (const MapSample& map : maps) {
+    if (map.entries == 0) continue;
     entries.add({{"map", map.map}}, map.entries);
     capacity.add({{"map", map.map}}, map.capacity);
   }

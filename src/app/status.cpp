@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <utility>
 
 #include "base/command_line.h"
 #include "base/rates.h"
+#include "base/time_text.h"
 #include "base/value_text.h"
+#include "exposition/json_text.h"
 
 namespace ioc_exporter::app {
 namespace {
 
+using exposition::JsonObject;
 using exposition::StatusIoc;
 using exposition::StatusPage;
 using exposition::StatusProbe;
@@ -92,40 +96,60 @@ void finish_status(const std::vector<ProbeState>& probes, StatusPage& page) {
   std::vector<MapSample> maps = page.self.maps;
   if (const auto& memory = page.self.kernel_memory)
     maps.push_back({"kernel memory of records, KiB", memory->bytes / 1024, memory->limit / 1024});
-  page.tables.push_back(limits_table(maps));
+  page.kernel_tables = {exposition::probes_table(page.probes), limits_table(maps)};
   add_notes(page);
   add_facts(page);
 }
 
 std::string status_text(const StatusPage& page) {
-  const auto number = [](const auto& value) { return value ? std::to_string(*value) : ""; };
-  const auto rate = [](const auto& value) { return value ? exposition::rate_text(*value) : ""; };
-  exposition::StatusTable iocs, probes;
-  iocs.title = "IOCs";
-  probes.title = "Probes";
-  iocs.columns = {{"IOC"},      {"state"},       {"pid"},    {"records"},
-                  {"circuits"}, {"processed/s"}, {"puts/s"}, {"problem"}};
-  probes.columns = {{"probe"}, {"state"}};
-  std::vector<std::string> notes = page.notes;
-  for (const StatusIoc& ioc : page.iocs) {
-    iocs.rows.push_back({ioc.name, ioc.up ? "up" : "gone", ioc.up ? std::to_string(ioc.pid) : "",
-                         number(ioc.records), number(ioc.circuits), rate(ioc.processed_rate),
-                         rate(ioc.put_rate), ioc.problem});
-    for (const std::string& note : ioc.notes) notes.push_back("ioc " + ioc.name + ": " + note);
-  }
-  for (const StatusProbe& probe : page.probes) probes.rows.push_back({probe.name, probe.state});
-  std::string text = page.name + " " + page.version;
+  std::string text = page.name + " " + page.version + " on " + exposition::origin_text(page.origin);
   for (const exposition::StatusFact& fact : page.facts) text += ", " + fact.value + " " + fact.what;
   text += "\n";
-  const auto add = [&text](const exposition::StatusTable& table) {
+  for (const exposition::StatusTable& table : exposition::all_tables(page))
     if (!table.rows.empty()) text += "\n" + table.title + "\n" + exposition::table_text(table);
-  };
-  add(iocs);
-  for (const exposition::StatusTable& table : page.tables) add(table);
-  add(probes);
+  const std::vector<std::string> notes = exposition::all_notes(page);
   if (!notes.empty()) text += "\nNotes\n";
   for (const std::string& note : notes) text += terminal_cell(note) + "\n";
   return text;
+}
+
+namespace {
+
+void append_table(std::string& out, const exposition::StatusTable& table) {
+  JsonObject object(out);
+  object.any_text("title", table.title);
+  exposition::append_json_list(object.key("rows"), table.rows, [&](const auto& cells) {
+    JsonObject row(out);
+    for (std::size_t i = 0; i < cells.size() && i < table.columns.size(); ++i)
+      row.text(table.columns[i].title, cells[i]);
+  });
+}
+
+}  // namespace
+
+std::string status_json(const StatusPage& page) {
+  std::vector<exposition::StatusTable> tables = exposition::all_tables(page);
+  std::ranges::copy(page.kernel_tables, std::back_inserter(tables));
+  std::string out;
+  {
+    JsonObject object(out);
+    object.any_text("version", page.version);
+    object.any_text("host", page.origin.host);
+    object.text("start_time", time_text(page.origin.start_time_seconds));
+    exposition::append_json_list(object.key("facts"), page.facts,
+                                 [&out](const exposition::StatusFact& fact) {
+                                   JsonObject one(out);
+                                   one.any_text("what", fact.what);
+                                   one.any_text("value", fact.value);
+                                   one.flag("bad", fact.bad);
+                                 });
+    exposition::append_json_list(object.key("tables"), tables,
+                                 [&out](const auto& table) { append_table(out, table); });
+    exposition::append_json_list(
+        object.key("notes"), exposition::all_notes(page),
+        [&out](const std::string& note) { exposition::append_json_text(out, note); });
+  }
+  return out + "\n";
 }
 
 CheckResult check(const StatusPage& page, const std::string& failed, const std::string& discovery) {

@@ -18,8 +18,9 @@ exposition::StatusPage page_with_rates(const std::function<exposition::StatusPag
 // Adds the probes, the tables' fill, what was lost, and the facts about problems.
 void finish_status(const std::vector<ProbeState>& probes, exposition::StatusPage& page);
 
-// The page as text.
+// The page as text and, with kernel_tables, as JSON.
 std::string status_text(const exposition::StatusPage& page);
+std::string status_json(const exposition::StatusPage& page);
 
 // Output of --check, a table for people.
 struct CheckResult {

@@ -17,7 +17,7 @@ constexpr const char* kStatusHelp = R"help(NAME
   ioc_exporter status - what the exporter's page at / shows, as text
 
 SYNOPSIS
-  ioc_exporter status [--watch] [--url=URL]
+  ioc_exporter status [--watch] [--json] [--url=URL]
 
 DESCRIPTION
   Asks the ioc_exporter that runs on the IOCs' host, and prints IOCs, the busiest records, stuck
@@ -26,36 +26,36 @@ DESCRIPTION
   IOC is timed.
 
 OPTIONS
-  --watch   print it again every two seconds, until Ctrl-C
+  --watch     print it again every two seconds, until Ctrl-C
+  --json      the same as JSON
 @exporter@
-  --help    print this text
 
 EXIT STATUS
   0 printed, 1 no exporter answered, 2 wrong usage
 )help";
 
-bool put(std::FILE* out, const std::string& text) {
-  return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
+CommandResult print_status(const CommandLine& line, std::FILE* out) {
+  const bool watch = line.given.contains("watch");
+  const bool clears = watch && ::isatty(::fileno(out)) == 1;
+  const std::string target =
+      std::string("/?format=") + (line.given.contains("json") ? "json" : "text");
+  while (true) {
+    CommandResult page = print_answer(line, target);
+    if (page.status != kDone || !watch) return page;
+    if (!write_text(out, (clears ? "\x1b[H\x1b[2J" : "") + page.out)) return {kFailed};
+    std::this_thread::sleep_for(kInterval);
+  }
 }
 
 }  // namespace
 
-int status_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {
-  const PageCommand status{
-      "status", kStatusHelp, "", {{}, {"watch"}}, [](const CommandLine&) -> Result<std::string> {
-        return std::string("/?format=text");
-      }};
-  const auto line = parse_command(with_exporter_options(status.options), count, arguments);
-  const bool watch = line && line->given.contains("watch") && !line->given.contains("help");
-  const bool clears = watch && ::isatty(::fileno(out)) == 1;
-  while (true) {
-    const CommandResult page = run_page_command(status, count, arguments);
-    std::fputs(page.err.c_str(), err);
-    if (page.status != 0) return page.status;
-    if (!put(out, (clears ? "\x1b[H\x1b[2J" : "") + page.out)) return 1;
-    if (!watch) return 0;
-    std::this_thread::sleep_for(kInterval);
-  }
+Command status_command() {
+  return {"status",
+          "",
+          "IOCs, the busiest records, puts: the page at /",
+          kStatusHelp,
+          {{}, {"watch", "json"}},
+          print_status};
 }
 
 }  // namespace ioc_exporter::app

@@ -72,7 +72,7 @@ web::Response answer_traces(const std::shared_ptr<TraceRing>& ring, const web::R
     return response;
   }
   const auto found =
-      ring->find(query->filter, query->since, query->limit, Clock::now() + kMatchFor);
+      ring->find(query->filter, query->since, {}, query->limit, Clock::now() + kMatchFor);
   if (!found) return refuse(503, kTooLong);
   web::Response response;
   response.content_type = "application/x-ndjson";

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string_view>
+#include <utility>
 
 #include <cxxopts.hpp>
 
@@ -15,6 +16,7 @@
 namespace ioc_exporter {
 namespace {
 
+constexpr std::string_view kMark = "@exporter@\n";
 constexpr const char* kLoginVariable = "IOC_EXPORTER_LOGIN";
 
 // No password is an argument: the arguments of a process are shown to everybody.
@@ -27,6 +29,17 @@ constexpr const char* kExporterHelp =
   --cert-file=FILE, --key-file=FILE
               certificate and key (PEM) of this client
 )help";
+
+constexpr std::pair<const char*, const char*> kExporterOptions[] = {
+    {"url", "http://localhost:10064"},
+    {"login-file", ""},
+    {"ca-file", ""},
+    {"cert-file", ""},
+    {"key-file", ""}};
+
+bool asks_exporter(const Command& command) {
+  return std::string_view(command.help).find(kMark) != std::string_view::npos;
+}
 
 std::string url_of(const CommandLine& line) {
   return line.values.at("url");
@@ -48,26 +61,60 @@ Result<std::string> read_login(const std::string& file) {
   return login;
 }
 
-Result<CommandLine> parse_command(const CommandOptions& options, int count,
-                                  const char* const* arguments) {
+namespace {
+
+void take_old(const Command& command, CommandLine& line, std::vector<std::string>& words) {
+  for (const auto& [name, now] : command.options.old) {
+    std::string value = std::move(line.values.extract(name).mapped());
+    if (!line.given.contains(name)) continue;
+    const bool is_option = command.options.values.contains(now);
+    line.old += std::string(line.old.empty() ? "" : "\n") + "--" + name +
+                (*now == '\0' ? " has no effect any more"
+                 : is_option  ? " is old: use --" + std::string(now)
+                              : " is old: give " + std::string(now) + " without it");
+    if (is_option) {
+      line.given.insert(now);
+      line.values[now] = std::move(value);
+    } else if (*now != '\0') {
+      words.push_back(std::move(value));
+    }
+  }
+}
+
+Result<CommandLine> parse(const Command& command, int count, const char* const* arguments) {
   std::vector<const char*> all = {"ioc_exporter"};
   all.insert(all.end(), arguments, arguments + count);
   try {
     cxxopts::Options description("ioc_exporter");
     description.allow_unrecognised_options();  // so that they are told from words below
     description.add_options()("h,help", "");
-    for (const std::string& flag : options.flags) description.add_options()(flag, "");
-    for (const auto& [name, fallback] : options.values)
+    for (const std::string& flag : command.options.flags) description.add_options()(flag, "");
+    auto values = command.options.values;
+    if (asks_exporter(command))
+      values.insert(std::begin(kExporterOptions), std::end(kExporterOptions));
+    for (const OldOption& old : command.options.old) values.emplace(old.name, "");
+    for (const auto& [name, fallback] : values)
       description.add_options()(name, "", cxxopts::value<std::string>()->default_value(fallback));
     const auto parsed = description.parse(static_cast<int>(all.size()), all.data());
     CommandLine line;
+    std::vector<std::string> words;
     for (const auto& option : parsed.arguments()) line.given.insert(option.key());
-    for (const auto& [name, fallback] : options.values)
-      line.values[name] = parsed[name].as<std::string>();
+    if (line.given.contains("help")) return line;
+    for (const auto& [name, fallback] : values) line.values[name] = parsed[name].as<std::string>();
     for (const std::string& word : parsed.unmatched()) {
       if (word.starts_with("-")) return error_in_words("unknown option: " + word);
-      line.words.push_back(word);
+      words.push_back(word);
     }
+    take_old(command, line, words);
+    const std::string about = command.word;
+    const std::size_t wanted = about.empty() ? 0 : 1;
+    if (words.size() < wanted || (wanted > 0 && words[0].empty()))
+      return error_in_words("no " + about + " was given");
+    if (words.size() > wanted)
+      return error_in_words(wanted == 0
+                                ? "unexpected argument " + shown(words[0])
+                                : "one " + about + " at a time: " + words[0] + " and " + words[1]);
+    if (wanted > 0) line.word = std::move(words[0]);
     return line;
   } catch (const std::exception& problem) {  // cxxopts' way to tell
     const std::string last = all.back();
@@ -77,16 +124,44 @@ Result<CommandLine> parse_command(const CommandOptions& options, int count,
   }
 }
 
-CommandOptions with_exporter_options(CommandOptions options) {
-  options.values.emplace("url", "http://localhost:10064");
-  for (const char* file : {"login-file", "ca-file", "cert-file", "key-file"})
-    options.values.emplace(file, "");
-  return options;
+std::string help_of(const Command& command) {
+  std::string help = command.help;
+  if (asks_exporter(command)) help.replace(help.find(kMark), kMark.size(), kExporterHelp);
+  return help;
 }
 
-std::string with_exporter_help(std::string help) {
-  constexpr std::string_view kMark = "@exporter@\n";
-  return help.replace(help.find(kMark), kMark.size(), kExporterHelp);
+}  // namespace
+
+CommandResult run(const Command& command, int count, const char* const* arguments, std::FILE* out) {
+  const auto line = parse(command, count, arguments);
+  if (line && line->given.contains("help")) return {kDone, help_of(command), ""};
+  CommandResult result = line ? command.run(*line, out) : wrong_usage(line.error().message());
+  const std::string name = std::string("ioc_exporter ") + command.name;
+  if (result.status == kWrongUsage) {
+    result.err += " (see " + name + " --help)";
+    if (command.wrong_usage) result = command.wrong_usage(result.err);
+  }
+  if (line && !line->old.empty()) result.err = line->old + "\n" + result.err;
+  std::string said;
+  for (std::string_view rest = result.err; !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    said += name + ": " + terminal_cell(std::string(one)) + "\n";
+  }
+  result.err = std::move(said);
+  return result;
+}
+
+CommandResult wrong_usage(std::string why) {
+  return {kWrongUsage, "", std::move(why)};
+}
+
+CommandResult failed(const Error& why) {
+  return {kFailed, "", why.message()};
+}
+
+bool write_text(std::FILE* out, std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
 }
 
 namespace {
@@ -139,49 +214,22 @@ Result<std::string> ask_exporter(const CommandLine& line, const std::string& tar
   return body_or_not_asked(line, fetch_as(line, url_to(line, target)));
 }
 
-namespace {
-
-// A page of text, line by line without what may steer a terminal.
-Result<std::string> ask_for_page(const CommandLine& line, const std::string& target) {
+CommandResult print_answer(const CommandLine& line, const std::string& target) {
   auto fetched = fetch_as(line, url_to(line, target));
   const bool is_html = fetched && fetched->content_type.starts_with("text/html");
+  const bool is_unknown = fetched && fetched->status == 404 && !is_html &&
+                          fetched->body.find(kNoSuchPath) == std::string::npos;
   const auto body = body_or_not_asked(line, std::move(fetched));
-  if (!body) return body;
-  if (is_html) return not_an_exporter(line, "it sends HTML");
-  std::string clean;
+  if (!body) return {is_unknown ? kNotFound : kFailed, "", body.error().message()};
+  if (is_html) return failed(not_an_exporter(line, "it sends HTML"));
+  std::string clean;  // line by line
   for (std::string_view text = *body; !text.empty();) {
     const std::string_view one = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(one.size() + 1, text.size()));
     clean.append(std::min(one.find_first_not_of(' '), one.size()), ' ');  // of a tree
     clean += printable_utf8(one, one.size()) + "\n";
   }
-  return clean;
-}
-
-}  // namespace
-
-CommandResult run_page_command(const PageCommand& command, int count,
-                               const char* const* arguments) {
-  const std::string name = std::string("ioc_exporter ") + command.name;
-  const auto usage = [&name](const std::string& why) {
-    return CommandResult{2, "", name + ": " + why + " (see " + name + " --help)\n"};
-  };
-  const auto line = parse_command(with_exporter_options(command.options), count, arguments);
-  if (!line) return usage(line.error().message());
-  if (line->given.contains("help")) return {0, with_exporter_help(command.help), ""};
-  const std::string word = command.word;
-  const std::size_t wanted = word.empty() ? 0 : 1;
-  if (line->words.size() < wanted || (wanted > 0 && line->words[0].empty()))
-    return usage("no " + word + " was given");
-  if (line->words.size() > wanted)
-    return usage(wanted == 0
-                     ? "unexpected argument " + shown(line->words[0])
-                     : "one " + word + " at a time: " + line->words[0] + " and " + line->words[1]);
-  const auto target = command.target(*line);
-  if (!target) return usage(target.error().message());
-  const auto page = ask_for_page(*line, *target);
-  if (!page) return {1, "", name + ": " + page.error().message() + "\n"};
-  return {0, *page, ""};
+  return {kDone, std::move(clean), ""};
 }
 
 Result<std::string> tell_exporter(const CommandLine& line, const std::string& target) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <set>
@@ -14,34 +15,59 @@
 
 namespace ioc_exporter {
 
-// Output and exit status of a command: ioc_exporter who-wrote, trace, policy.
+// Exit statuses of all commands; of ioc_exporter check those of Nagios.
+inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2, kNotFound = 3;
+
+// `err`: lines for standard error, without the command's name; of wrong usage what is wrong.
 struct CommandResult {
-  int status = 0;
-  std::string out;  // to standard output
-  std::string err;  // to standard error, lines
+  int status = kDone;
+  std::string out = {};  // to standard output
+  std::string err = {};
+};
+
+// A spelling of the release before, which takes a value: accepted, and said to be old. `now`: the
+// option that it sets, or Command::word; "" = it has no effect.
+struct OldOption {
+  const char* name;
+  const char* now;
 };
 
 // The options of a command; --help, -h is among the flags of each.
 struct CommandOptions {
-  std::map<std::string, std::string> values;  // those that take one, with the default
-  std::set<std::string> flags;
+  std::map<std::string, std::string> values = {};  // those that take one, with the default
+  std::set<std::string> flags = {};
+  std::vector<OldOption> old = {};
 };
 
 struct CommandLine {
   std::map<std::string, std::string> values;  // of each option that takes one
   std::set<std::string> given;                // options and flags
-  std::vector<std::string> words;             // that are no options
+  std::string word;                           // that is no option: what the command is about
+  std::string old;                            // what to say of options of the release before
 };
 
-// `arguments`: those after the command. Errors name the argument. cxxopts stays inside: what a
-// value means is the command's to say.
-Result<CommandLine> parse_command(const CommandOptions& options, int count,
-                                  const char* const* arguments);
+// A row of the table of commands (app/commands.cpp). --help, the manual page and the completion of
+// shells are made from it.
+struct Command {
+  const char* name;  // "links", "policy test"
+  const char* word;  // what it takes: "IOC"; "" = nothing
+  const char* what;  // for the program's --help
+  const char* help;  // its own --help; with the line "@exporter@" it asks an exporter
+  CommandOptions options;
+  // May write to `out` before it returns.
+  std::function<CommandResult(const CommandLine&, std::FILE* out)> run;
+  // What wrong usage prints; without it a line to standard error.
+  std::function<CommandResult(const std::string& why)> wrong_usage = {};
+};
 
-// With --url and the options of the login, of the commands that ask a running exporter.
-CommandOptions with_exporter_options(CommandOptions options);
-// `help` with their texts in place of its line "@exporter@".
-std::string with_exporter_help(std::string help);
+// Reads `arguments`, those after the command, prints its help or runs it. The result's `err` is as
+// it is to be printed. cxxopts stays inside: what a value means is the command's to say.
+CommandResult run(const Command& command, int count, const char* const* arguments,
+                  std::FILE* out = stdout);
+
+CommandResult wrong_usage(std::string why);
+CommandResult failed(const Error& why);
+bool write_text(std::FILE* out, std::string_view text);
 
 // "USER:PASSWORD", the file's first line; "" where no file is given.
 Result<std::string> read_login(const std::string& file);
@@ -55,21 +81,11 @@ Result<std::string> body_of(Result<Fetched> fetched);
 // status than 200 is an error too, in the exporter's own words.
 Result<std::string> ask_exporter(const CommandLine& line, const std::string& target);
 
-// A command that asks the exporter that runs for one page of text, and prints it without what may
-// steer a terminal.
-struct PageCommand {
-  const char* name;
-  const char* help;  // with the line "@exporter@"
-  const char* word;  // what it is about: "record"; "" = nothing
-  CommandOptions options;
-  // Path of the page, with its query; the error is wrong usage.
-  std::function<Result<std::string>(const CommandLine&)> target;
-};
-// `arguments` are those after the command. Statuses: 0 it is printed; 1 no exporter answered (as it
-// should), or it does not know what was asked for; 2 wrong usage.
-CommandResult run_page_command(const PageCommand& command, int count, const char* const* arguments);
+// The answer to GET `target` for the terminal, without what may steer it; of HTML an error. With
+// status 404, but where nothing is served at that path: kNotFound.
+CommandResult print_answer(const CommandLine& line, const std::string& target);
 
-// The same of a POST there, without a body.
+// As ask_exporter(), of a POST there, without a body.
 Result<std::string> tell_exporter(const CommandLine& line, const std::string& target);
 
 // The same of an answer that goes on: `read` is given what comes of it, until it returns false or

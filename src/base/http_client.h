@@ -22,6 +22,9 @@ struct TlsClientFiles {
   std::string certificate, key;  // to show a server that asks; "" = none
 };
 
+// In the exporter's own answer 404 for a path where it has nothing.
+inline constexpr std::string_view kNoSuchPath = "nothing is served at this path";
+
 struct Fetched {
   int status = 0;
   std::string body;

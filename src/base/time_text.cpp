@@ -79,6 +79,25 @@ std::string local_time(double seconds) {
   return std::string(day, day_length).append(fraction).append(zone, zone_length);
 }
 
+std::string time_text(std::chrono::sys_time<std::chrono::nanoseconds> time) {
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  char text[48];
+  std::snprintf(
+      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%09dZ", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+  return text;
+}
+
+std::string time_text(double seconds) {
+  if (!(seconds > 0)) return "";
+  return time_text(std::chrono::sys_time<std::chrono::nanoseconds>(
+      std::chrono::nanoseconds(std::llround(seconds * 1e9))));
+}
+
 std::string span_text(double seconds) {
   if (!(seconds > 0)) return "0 s";
   if (seconds < 9.95) {

@@ -21,6 +21,11 @@ std::string duration_text(std::chrono::milliseconds duration);
 // 1970.
 std::string local_time(double seconds);
 
+// "2026-11-21T08:07:16.123456789Z": RFC 3339, as all JSON has times. `seconds` since 1970; "" for a
+// time that is not known (0).
+std::string time_text(std::chrono::sys_time<std::chrono::nanoseconds> time);
+std::string time_text(double seconds);
+
 // "0.4 s", "12 s", "3 min 20 s", "2 h 5 min", "4 d 1 h"; negative spans as "0 s": two clocks may
 // differ by a little.
 std::string span_text(double seconds);

@@ -71,11 +71,11 @@ class Ring {
     if (followers_.count() > 0) changed_.notify_all();
   }
 
-  // Those that are there, the oldest first; at most the last `most`. Nothing: asking the filter was
-  // not done `until` then.
+  // Those that are there, the oldest first; at most the last `most`. Nothing: the filter
+  // was still being asked when it was `enough`.
   std::optional<std::vector<Item>> find(const Filter& filter, const Since& since,
-                                        std::size_t most = SIZE_MAX,
-                                        Clock::time_point until = Clock::time_point::max()) const {
+                                        const Since& until = {}, std::size_t most = SIZE_MAX,
+                                        Clock::time_point enough = Clock::time_point::max()) const {
     std::vector<std::pair<std::uint64_t, Item>> all;
     std::vector<Item> found;
     {
@@ -84,13 +84,15 @@ class Ring {
         const auto& kept = shares_[i].kept;
         if (!Kind::takes(filter, i)) continue;
         for (const Kept& one : kept)
-          if (!since || Kind::time(*one.item) >= *since) all.emplace_back(one.number, one.item);
+          if (const auto time = Kind::time(*one.item);
+              (!since || time >= *since) && (!until || time <= *until))
+            all.emplace_back(one.number, one.item);
       }
     }
     if (kShares > 1) std::ranges::sort(all, {}, [](const auto& one) { return one.first; });
     for (; !all.empty() && found.size() < most; all.pop_back()) {
       if (filter.wants(*all.back().second)) found.push_back(std::move(all.back().second));
-      if (Clock::now() >= until) return std::nullopt;
+      if (Clock::now() >= enough) return std::nullopt;
     }
     std::ranges::reverse(found);
     return found;

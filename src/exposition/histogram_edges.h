@@ -31,16 +31,17 @@ static_assert(kPutScale.slots() == kPutHistogramSlots);
 
 // From one edge that is shown to the next, in quarters of a power of two.
 enum class EdgeStep : int { by_2 = 4, by_4 = 8, by_16 = 16 };
+inline constexpr EdgeStep kUsualStep = EdgeStep::by_16;  // seven buckets with +Inf
 
 class HistogramEdges {
  public:
-  // From 2^-20 s (954 ns) to 1 s: edges of kProcessScale, by default every second power of two.
-  explicit HistogramEdges(EdgeStep step = EdgeStep::by_4);
+  // From 2^-20 s (954 ns) to 1 s: edges of kProcessScale, by default every fourth power of two.
+  explicit HistogramEdges(EdgeStep step = kUsualStep);
   // From 2^-14 s (61 us, about what an answer takes on loopback) to 2^6 s (a minute: motors and
   // ramps complete that late), of kPutScale.
-  static HistogramEdges of_puts(EdgeStep step = EdgeStep::by_4);
+  static HistogramEdges of_puts(EdgeStep step = kUsualStep);
   // From 2^-18 s (3.8 us) to 4 s, of kPutScale.
-  static HistogramEdges of_scans(EdgeStep step = EdgeStep::by_4);
+  static HistogramEdges of_scans(EdgeStep step = kUsualStep);
   // `ks` must rise strictly and lie within the scale. None at all is allowed: then only +Inf is
   // shown.
   static Result<HistogramEdges> from(std::vector<int> ks, HistogramScale scale = kProcessScale);

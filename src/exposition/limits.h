@@ -66,7 +66,7 @@ struct BoundsOptions {
   SeriesSet set = SeriesSet::all;
   NameFilter records, pvs;  // excluded ones have no series and are in no sum
   std::vector<RecordGroup> groups;
-  EdgeStep edge_step = EdgeStep::by_4;  // of histograms, in the text formats
+  EdgeStep edge_step = kUsualStep;  // of histograms, in the text formats
   SeriesLimits limits;
 };
 

@@ -42,7 +42,8 @@ struct StatusFact {
 struct StatusTable {
   struct Column {
     std::string title;
-    bool number = false;  // aligned to the right
+    bool number = false;   // aligned to the right
+    bool problem = false;  // what stands in it is red
   };
   std::string title;
   std::string note;  // under the title; "" = none
@@ -57,13 +58,22 @@ struct StatusProbe {
   std::uint64_t attachments = 0;
   std::string problem = {};  // why it is not loaded
 };
+// The exporter whose page it is.
+struct Origin {
+  std::string host;
+  double start_time_seconds = 0;  // 0: not known
+};
+// "ctl-7, since 2026-11-21 09:07".
+std::string origin_text(const Origin& origin);
+
 struct StatusPage {
   std::string name;
   std::string version;
+  Origin origin = {};
   std::string description;
   std::vector<StatusLink> links;
   std::vector<StatusIoc> iocs;
-  std::vector<StatusTable> tables;
+  std::vector<StatusTable> tables, kernel_tables = {};  // kernel_tables: on a page of their own
   std::vector<StatusProbe> probes;
   std::vector<std::string> notes = {};  // "12 puts whose PV name is not known"
   std::vector<StatusFact> facts = {};   // at the top
@@ -77,6 +87,11 @@ struct StatusPage {
   StatusIoc* find_ioc(const std::string& ioc);
 };
 
+// All tables of the page: IOCs, `tables`, probes that are not loaded.
+std::vector<StatusTable> all_tables(const StatusPage& page);
+StatusTable probes_table(const std::vector<StatusProbe>& probes);
+// `notes`, and those of IOCs.
+std::vector<std::string> all_notes(const StatusPage& page);
 // The rows for a terminal, heads in capitals; "" where there are none.
 std::string table_text(const StatusTable& table);
 

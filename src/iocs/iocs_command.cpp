@@ -4,6 +4,7 @@
 
 #include "base/query.h"
 #include "base/time_text.h"
+#include "base/value_text.h"
 #include "exposition/json_text.h"
 
 namespace ioc_exporter::iocs {
@@ -19,35 +20,69 @@ std::string to_json(const IocList& list) {
       one.any_text("ioc", ioc.name);
       one.any_text("user", ioc.user);
       one.flag("up", ioc.up);
-      one.number("start_time_seconds", ioc.start_time_seconds);
-      one.any_text("contested_with", ioc.contested_with);
+      one.text("start_time", time_text(ioc.start_time_seconds));
+      one.any_text("claimed_from", ioc.claimed_from);
       one.flag("expected", ioc.expected);
     });
   }
   return out + "\n";
 }
 
+std::string to_text(const IocList& list) {
+  std::vector<TableRow> rows = {{"IOC", "USER", "UP", "START TIME", "EXPECTED", "CLAIMED FROM"}};
+  const auto yes = [](bool is) { return is ? "yes" : "no"; };
+  for (const ListedIoc& ioc : list)
+    rows.push_back({terminal_cell(ioc.name), terminal_cell(ioc.user), yes(ioc.up),
+                    ioc.up ? local_time(ioc.start_time_seconds) : "-", yes(ioc.expected),
+                    terminal_cell(ioc.claimed_from)});
+  return text_table(rows);
+}
+
 namespace {
 
 constexpr const char* kHelp = R"help(NAME
-  ioc_exporter iocs - which IOCs are expected on this host
+  ioc_exporter iocs - the IOCs of this host
 
 SYNOPSIS
-  ioc_exporter iocs learn [--url=URL] [--user=USER] [--names]
+  ioc_exporter iocs [--json] [--url=URL]
 
 DESCRIPTION
-  learn   Asks the exporter that runs on this host which IOCs run now, and prints them as the
-          section iocs.expected of a configuration file, for a person to read and edit. IOCs that
-          call themselves by another one's name are left out, and named in a comment.
-            --user     IOCs of this user only
-            --names    names only, one a line, as a file of iocs.expected_file has them
-          Any user may ask.
+  Asks the exporter that runs on this host, and prints the IOCs that run, and those that ran until
+  lately:
 
-OPTIONS OF learn
+    IOC           name on /metrics
+    USER          that it runs as
+    UP            whether it runs
+    START TIME    of its process, in the exporter's local time
+    EXPECTED      whether the site's file expects it (iocs.expected)
+    CLAIMED FROM  the user whose IOC has the name that it calls itself by
+
+OPTIONS
+  --json      the same as JSON
 @exporter@
 
 EXIT STATUS
-  0 done, 1 no exporter answered, 2 wrong usage
+  0 printed, 1 no exporter answered, 2 wrong usage, 3 there are none
+)help";
+
+constexpr const char* kLearnHelp = R"help(NAME
+  ioc_exporter iocs learn - proposes which IOCs the site expects on this host
+
+SYNOPSIS
+  ioc_exporter iocs learn [--user=USER] [--names] [--url=URL]
+
+DESCRIPTION
+  Asks the exporter that runs on this host which IOCs run now, and prints them as the section
+  iocs.expected of a configuration file, for a person to read and edit. IOCs that call themselves by
+  another one's name are left out, and named in a comment. Any user may ask.
+
+OPTIONS
+  --user=USER IOCs of this user only
+  --names     names only, one a line, as a file of iocs.expected_file has them
+@exporter@
+
+EXIT STATUS
+  0 done, 1 no exporter answered, 2 wrong usage, 3 none runs
 
 EXAMPLE
   ioc_exporter iocs learn --user=epics > expected.yml
@@ -63,14 +98,6 @@ std::string quoted(const std::string& name) {
   return text + "\"";
 }
 
-Result<std::string> target_of(const CommandLine& line) {
-  if (line.words.front() != "learn")
-    return error_in_words("\"" + terminal_cell(line.words.front()) + "\" is not learn");
-  return std::string(kIocListPath) +
-         "?format=" + (line.given.contains("names") ? "names" : "expected") +
-         "&user=" + percent_encoded(line.values.at("user"));
-}
-
 }  // namespace
 
 Result<std::string> expected_text(IocList list, const std::string& user, bool names, double now) {
@@ -80,9 +107,9 @@ Result<std::string> expected_text(IocList list, const std::string& user, bool na
   for (const ListedIoc& ioc : list) {
     if (!user.empty() && ioc.user != user) continue;
     const std::string shown = terminal_cell(ioc.name);
-    if (!ioc.contested_with.empty()) {
+    if (!ioc.claimed_from.empty()) {
       text += "# left out: " + shown + " of user " + terminal_cell(ioc.user) +
-              ", which takes a name of " + terminal_cell(ioc.contested_with) + "\n";
+              ", which takes a name of " + terminal_cell(ioc.claimed_from) + "\n";
       continue;
     }
     if (!ioc.up) continue;
@@ -95,9 +122,33 @@ Result<std::string> expected_text(IocList list, const std::string& user, bool na
   return error_in_words("no IOC runs" + (user.empty() ? "" : " as " + terminal_cell(user)));
 }
 
-CommandResult iocs_command(int count, const char* const* arguments) {
-  return run_page_command({"iocs", kHelp, "word learn", {{{"user", ""}}, {"names"}}, target_of},
-                          count, arguments);
+Command iocs_command() {
+  return {"iocs",
+          "",
+          "the IOCs of this host",
+          kHelp,
+          {{}, {"json"}},
+          [](const CommandLine& line, std::FILE*) {
+            const bool json = line.given.contains("json");
+            CommandResult all = print_answer(
+                line, std::string(kIocListPath) + "?format=" + (json ? "json" : "text"));
+            if (all.out == (json ? to_json({}) : to_text({})))
+              return CommandResult{kNotFound, json ? all.out : "", "no IOC runs, or ran lately"};
+            return all;
+          }};
+}
+
+Command iocs_learn_command() {
+  return {"iocs learn",
+          "",
+          "proposes which IOCs the site expects",
+          kLearnHelp,
+          {{{"user", ""}}, {"names"}},
+          [](const CommandLine& line, std::FILE*) {
+            return print_answer(line, std::string(kIocListPath) + "?format=" +
+                                          (line.given.contains("names") ? "names" : "expected") +
+                                          "&user=" + percent_encoded(line.values.at("user")));
+          }};
 }
 
 }  // namespace ioc_exporter::iocs

@@ -1,4 +1,4 @@
-// ioc_exporter iocs learn: proposes which IOCs a site expects.
+// ioc_exporter iocs: lists the IOCs of a host; iocs learn: proposes which ones a site expects.
 #pragma once
 
 #include <string>
@@ -18,18 +18,18 @@ struct ListedIoc {
   std::string user;
   bool up = false;
   double start_time_seconds = 0;  // while it is up
-  std::string contested_with;     // the user whose name it takes; "" = nobody
+  std::string claimed_from;       // the user whose name it takes; "" = nobody
   bool expected = false;
 };
 using IocList = std::vector<ListedIoc>;
 
 std::string to_json(const IocList& list);
+std::string to_text(const IocList& list);
 // Those that run, as the section iocs.expected of a configuration file, or as names only. `user`:
 // of this one only, "" = of all. The error: none runs.
 Result<std::string> expected_text(IocList list, const std::string& user, bool names, double now);
 
-// `arguments` are those after "iocs". Statuses: 0 done; 1 the exporter does not give what it
-// should; 2 wrong usage.
-CommandResult iocs_command(int count, const char* const* arguments);
+Command iocs_command();
+Command iocs_learn_command();
 
 }  // namespace ioc_exporter::iocs

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/time_text.h"
 #include "exposition/json_text.h"
 #include "putlog/database_types.h"
 #include "putlog/value.h"
@@ -113,19 +114,6 @@ void append_caputlog_value(JsonObject& object, std::string_view name,
 
 void append_json_value(std::string& out, const Value& value) {
   append_value(out, value, value.elements.size(), append_element);
-}
-
-std::string time_text(std::chrono::sys_time<std::chrono::nanoseconds> time) {
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss clock(time - day);
-  char text[48];
-  std::snprintf(
-      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%09dZ", static_cast<int>(date.year()),
-      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-      static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
-  return text;
 }
 
 void append_json(std::string& out, const Entry& entry) {

@@ -4,7 +4,6 @@
 // says.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -22,8 +21,5 @@ void append_caputlog_json(std::string& out, const Entry& entry);
 
 // A number, a string or an array of these.
 void append_json_value(std::string& out, const Value& value);
-
-// RFC 3339, with all nanoseconds: "2026-11-22T23:35:05.123456789Z".
-std::string time_text(std::chrono::sys_time<std::chrono::nanoseconds> time);
 
 }  // namespace ioc_exporter::putlog

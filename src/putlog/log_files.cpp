@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/json_reader.h"
+#include "base/time_text.h"
 #include "base/unique_fd.h"
 #include "putlog/json.h"
 
@@ -119,7 +120,8 @@ Result<FilesRead> read_log_files(const std::string& path, const PutQuery& query,
   auto files = open_files(path, query.since);
   if (!files) return std::move(files).error();
   FilesRead read;
-  const std::string since = query.since ? time_text(*query.since) : "";
+  const std::string since = query.since ? time_text(*query.since) : "",
+                    until = query.until ? time_text(*query.until) : "~";  // after all times
   bool is_first = files->are_all;
   for (; !files->newest_first.empty(); files->newest_first.pop_back()) {
     Lines lines(std::move(files->newest_first.back()));
@@ -131,7 +133,7 @@ Result<FilesRead> read_log_files(const std::string& path, const PutQuery& query,
         continue;
       }
       if (std::exchange(is_first, false)) read.reach = time;
-      if (time < since) continue;
+      if (time < since || time > until) continue;
       if (query.filter.wants(event_of(*line)) && !take(*line)) return read;
     }
     if (!lines.is_good()) return last_error("read " + path + " and its older files");

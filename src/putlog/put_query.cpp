@@ -31,10 +31,12 @@ Result<PutQuery> parse_put_query(std::string_view query,
   reader.read_yes("unexpected", asked.filter.unexpected);
   reader.read_yes("inside", asked.filter.inside);
   reader.read_yes("follow", asked.follow);
-  reader.read("since", asked.since,
-              [now](const std::string& text) { return delivery::parse_since(text, now); });
+  for (const auto& [name, time] : {std::pair{"since", &asked.since}, {"until", &asked.until}})
+    reader.read(name, *time,
+                [now](const std::string& text) { return delivery::parse_since(text, now); });
   reader.read("limit", asked.limit, delivery::parse_limit);
   if (!reader.result()) return reader.result().error();
+  if (asked.follow && asked.until) return error_in_words("follow and until do not go together");
   return asked;
 }
 

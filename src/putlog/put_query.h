@@ -1,5 +1,5 @@
 // Parameters of GET /api/v1/puts:
-// ?since=&pv=&client=&user=&ioc=&unexpected=&inside=&limit=&follow=. Pure.
+// ?since=&until=&pv=&client=&user=&ioc=&unexpected=&inside=&limit=&follow=. Pure.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,7 @@ inline constexpr const char* kReach = "reaches_back_to";
 struct PutQuery {
   EventFilter filter;
   Since since;                   // nothing: all in memory; to follow: from now on
+  Since until;                   // nothing after then
   std::size_t limit = SIZE_MAX;  // the last ones
   bool follow = false;
 };

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <iterator>
+#include <initializer_list>
 #include <utility>
 
-#include "base/command_line.h"
 #include "base/json_reader.h"
 #include "base/query.h"
 #include "base/time_text.h"
@@ -22,7 +21,6 @@
 namespace ioc_exporter::putlog {
 namespace {
 
-constexpr int kFailed = 1, kUsage = 2, kNone = 3;
 constexpr std::size_t kLongestLine = 16u << 20, kLinesAtOnce = 1000;
 
 constexpr const char* kHelp = R"help(NAME
@@ -30,7 +28,8 @@ constexpr const char* kHelp = R"help(NAME
 
 SYNOPSIS
   ioc_exporter puts [--pv=REGEX] [--client=REGEX] [--user=REGEX] [--ioc=REGEX] [--unexpected]
-                    [--inside] [--since=TIME [--follow | --file=FILE]] [--json] [--url=URL]
+                    [--inside] [--since=TIME [--until=TIME | --follow]] [--file=FILE] [--json]
+                    [--url=URL]
   ioc_exporter puts --pending [--json] [--url=URL]
 
 DESCRIPTION
@@ -62,6 +61,7 @@ OPTIONS
   --since=TIME print the puts since then from the exporter's memory, and end: "10m", "1h30m",
                "today", "yesterday", seconds since 1970, or a time as in the column TIME or as
                2026-11-21T09:07:16Z; without a zone the exporter's local time
+  --until=TIME with --since: none after then
   --file=FILE  with --since: from the put log's file (--putlog.file) and the older ones, FILE.1 and
                so on, which reach back for days. Needs no exporter, but the right to read the files.
                A burst is one line there
@@ -69,7 +69,6 @@ OPTIONS
   --pending    puts with callback that have not ended yet, and end
   --json       lines of JSON, also on a terminal
 @exporter@
-  --help       print this text
 
 EXIT STATUS
   0 done, 1 no exporter answered or a file cannot be read, 2 wrong usage, 3 with --since or
@@ -82,16 +81,6 @@ EXAMPLES
   ioc_exporter puts --pending
 )help";
 
-bool write(std::FILE* out, const std::string& text) {
-  return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
-}
-
-// `why` may contain text of the server.
-int fail(std::FILE* err, int status, const std::string& why) {
-  std::fprintf(err, "ioc_exporter puts: %s\n", terminal_cell(why).c_str());
-  return status;
-}
-
 Result<PutQuery> parse_query(const std::string& target) {
   return parse_put_query(target.substr(target.find('?') + 1), std::chrono::system_clock::now());
 }
@@ -99,7 +88,7 @@ Result<PutQuery> parse_query(const std::string& target) {
 // Target of the request to the exporter.
 Result<std::string> target_of(const CommandLine& line) {
   std::string target = std::string(kPutsPath) + "?";
-  for (const char* name : {"since", "pv", "client", "user", "ioc"})
+  for (const char* name : {"since", "until", "pv", "client", "user", "ioc"})
     if (const std::string& word = line.values.at(name); !word.empty())
       target.append(name).append("=").append(percent_encoded(word)).append("&");
   for (const char* name : {"unexpected", "inside"})
@@ -122,7 +111,7 @@ class Printer {
 
   bool print(const std::vector<std::string>& events) {
     if (events.empty()) return true;
-    return write(out_, json_ ? json_lines(events) : table_.lines(events));
+    return write_text(out_, json_ ? json_lines(events) : table_.lines(events));
   }
 
  private:
@@ -131,8 +120,14 @@ class Printer {
   PutsTable table_;
 };
 
-int print_those_since(const CommandLine& line, const std::string& target, Printer& printer,
-                      std::FILE* err) {
+// `any`: puts came. A pipe that was closed has enough.
+CommandResult done(bool written, bool any, const std::string& said = "") {
+  if (!written) return {any ? kDone : kFailed};
+  return {any ? kDone : kNotFound, "", said};
+}
+
+CommandResult print_those_since(const CommandLine& line, const std::string& target,
+                                Printer& printer) {
   LineStream lines;
   bool written = true, any = false;
   const auto answered = follow_exporter(line, target, [&](std::string_view piece) {
@@ -142,19 +137,18 @@ int print_those_since(const CommandLine& line, const std::string& target, Printe
     written = printer.print(events);
     return good && written;
   });
-  if (!answered) return fail(err, kFailed, answered.error().message());
-  if (!written) return any ? 0 : kFailed;  // a pipe that was closed: enough
-  if (const std::string problem = lines.problem(); !problem.empty())
-    return fail(err, kFailed, not_an_exporter(line, problem).message());
-  if (!lines.reach().empty())
-    fail(err, 0,
-         "the exporter knows puts since " + lines.reach() +
-             " only; older ones are in the put log's files, if there are any (--file)");
-  return any ? 0 : kNone;
+  if (!answered) return failed(answered.error());
+  if (const std::string problem = lines.problem(); written && !problem.empty())
+    return failed(not_an_exporter(line, problem));
+  return done(written, any,
+              lines.reach().empty() ? ""
+                                    : "the exporter knows puts since " + lines.reach() +
+                                          " only; older ones are in the put log's files, if there "
+                                          "are any (--file)");
 }
 
-int print_from_files(const std::string& path, const std::string& target, Printer& printer,
-                     std::FILE* err) {
+CommandResult print_from_files(const std::string& path, const std::string& target,
+                               Printer& printer) {
   const auto query = parse_query(target);
   std::vector<std::string> lines;
   bool written = true, any = false;
@@ -165,39 +159,66 @@ int print_from_files(const std::string& path, const std::string& target, Printer
     return written;
   });
   written = written && printer.print(lines);
-  if (!read) return fail(err, kFailed, read.error().message());
-  if (!written) return any ? 0 : kFailed;  // a pipe that was closed: enough
+  if (!read) return failed(read.error());
+  std::string said;
   if (read->unlike > 0)
-    fail(err, 0, std::to_string(read->unlike) + " lines of " + path + " are no puts");
+    said = std::to_string(read->unlike) + " lines of " + path + " are no puts\n";
   if (read->reach > time_text(*query->since))
-    fail(err, 0, "the files have puts since " + read->reach + " only");
-  return any ? 0 : kNone;
+    said += "the files have puts since " + read->reach + " only";
+  return done(written, any, said);
 }
 
-int print_as_they_come(const CommandLine& line, const std::string& target, Printer& printer,
-                       std::FILE* err) {
+CommandResult print_as_they_come(const CommandLine& line, const std::string& target,
+                                 Printer& printer) {
   EventStream stream;
   bool written = true;
   const auto followed = follow_exporter(line, target, [&](std::string_view piece) {
     written = printer.print(stream.take(piece));
     return written && !stream.was_too_slow();
   });
-  if (!followed) return fail(err, kFailed, followed.error().message());
-  if (!written) return 0;  // a pipe that was closed: enough
-  return fail(err, kFailed,
-              stream.was_too_slow() ? "more puts came than were taken here: the exporter let go; "
-                                      "give a filter"
-                                    : "the exporter has ended the connection");
+  if (!followed) return failed(followed.error());
+  if (!written) return {};  // a pipe that was closed: enough
+  return {kFailed, "",
+          stream.was_too_slow() ? "more puts came than were taken here: the exporter let go; "
+                                  "give a filter"
+                                : "the exporter has ended the connection"};
 }
 
-int print_pending(const CommandLine& line, std::FILE* out, std::FILE* err) {
-  const auto body = ask_exporter(line, puts::kPendingPutsPath);
-  if (!body) return fail(err, kFailed, body.error().message());
+CommandResult print_pending(const CommandLine& line) {
+  auto body = ask_exporter(line, puts::kPendingPutsPath);
+  if (!body) return failed(body.error());
   bool any = false;
-  const auto text = pending_text(*body, now_seconds(), &any);
-  if (!text) return fail(err, kFailed, not_an_exporter(line, "no list of puts").message());
-  if (!write(out, line.given.contains("json") ? *body : *text)) return kFailed;
-  return any ? 0 : kNone;
+  auto text = pending_text(*body, now_seconds(), &any);
+  if (!text) return failed(not_an_exporter(line, "no list of puts"));
+  return {any ? kDone : kNotFound, std::move(line.given.contains("json") ? *body : *text)};
+}
+
+CommandResult print_puts(const CommandLine& line, std::FILE* out) {
+  const auto excludes = [&line](const char* option, std::initializer_list<const char*> others) {
+    const auto other = std::ranges::find_if(
+        others, [&line](const char* name) { return line.given.contains(name); });
+    return !line.given.contains(option) || other == others.end()
+               ? CommandResult{}
+               : wrong_usage("--" + std::string(option) + " and --" + *other +
+                             " do not go together");
+  };
+  for (const CommandResult& problem :
+       {excludes("pending", {"pv", "client", "user", "ioc", "since", "until", "file", "unexpected",
+                             "inside", "follow"}),
+        excludes("follow", {"until", "file"}), excludes("file", {"url"})})
+    if (problem.status != kDone) return problem;
+  if (line.given.contains("pending")) return print_pending(line);
+  const std::string& file = line.values.at("file");
+  const bool has_since = !line.values.at("since").empty();
+  for (const char* name : {"file", "until"})
+    if (!has_since && line.given.contains(name))
+      return wrong_usage("--" + std::string(name) + " needs --since");
+  const auto target = target_of(line);
+  if (!target) return wrong_usage(target.error().message());
+  Printer printer(out, line.given.contains("json") || ::isatty(::fileno(out)) != 1, has_since);
+  if (!file.empty()) return print_from_files(file, *target, printer);
+  return !has_since || line.given.contains("follow") ? print_as_they_come(line, *target, printer)
+                                                     : print_those_since(line, *target, printer);
 }
 
 }  // namespace
@@ -247,39 +268,20 @@ bool LineStream::take(std::string_view piece, std::vector<std::string>& lines) {
   return problem_.empty();
 }
 
-int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {
-  const auto line = parse_command(
-      with_exporter_options(
-          {{{"pv", ""}, {"client", ""}, {"user", ""}, {"ioc", ""}, {"since", ""}, {"file", ""}},
-           {"unexpected", "inside", "follow", "json", "pending"}}),
-      count, arguments);
-  const auto usage = [err](const std::string& why) {
-    return fail(err, kUsage, why + " (see ioc_exporter puts --help)");
-  };
-  if (!line) return usage(line.error().message());
-  if (line->given.contains("help")) return write(out, with_exporter_help(kHelp)) ? 0 : kFailed;
-  if (!line->words.empty()) return usage("unexpected argument \"" + line->words.front() + "\"");
-  const bool json = line->given.contains("json");
-  if (line->given.contains("pending")) {
-    for (const char* other :
-         {"pv", "client", "user", "ioc", "since", "file", "unexpected", "inside", "follow"})
-      if (line->given.contains(other))
-        return usage("--pending and --" + std::string(other) + " do not go together");
-    return print_pending(*line, out, err);
-  }
-  const auto target = target_of(*line);
-  if (!target) return usage(target.error().message());
-  const bool lines = json || ::isatty(::fileno(out)) != 1;
-  const std::string& file = line->values.at("file");
-  if (!file.empty() && line->values.at("since").empty()) return usage("--file needs --since");
-  for (const char* other : {"follow", "url"})
-    if (!file.empty() && line->given.contains(other))
-      return usage("--file and --" + std::string(other) + " do not go together");
-  const bool follow = target->find("follow=1") != std::string::npos;
-  Printer printer(out, lines, !line->values.at("since").empty());
-  if (!file.empty()) return print_from_files(file, *target, printer, err);
-  return follow ? print_as_they_come(*line, *target, printer, err)
-                : print_those_since(*line, *target, printer, err);
+Command puts_command() {
+  return {"puts",
+          "",
+          "puts as they come, or since a time, with their values",
+          kHelp,
+          {{{"pv", ""},
+            {"client", ""},
+            {"user", ""},
+            {"ioc", ""},
+            {"since", ""},
+            {"until", ""},
+            {"file", ""}},
+           {"unexpected", "inside", "follow", "json", "pending"}},
+          print_puts};
 }
 
 }  // namespace ioc_exporter::putlog

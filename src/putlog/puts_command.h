@@ -1,18 +1,16 @@
 // ioc_exporter puts: puts, live, from the running exporter's memory or from the put log's files.
 #pragma once
 
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "base/command_line.h"
 
 namespace ioc_exporter::putlog {
 
-// Statuses: 0 done, 1 no exporter answered (as it should) or a file cannot be read, 2 wrong usage,
-// 3 of --since: there were none. `arguments` are those after "puts". Prints as events come.
-int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err);
+// Prints events as they come.
+Command puts_command();
 
 // Server-sent events (their data, a text each), from pieces of the stream.
 class EventStream {

@@ -11,6 +11,7 @@
 #include "base/json_reader.h"
 #include "base/time_text.h"
 #include "base/value_text.h"
+#include "delivery/query_reader.h"
 #include "exposition/json_text.h"
 
 namespace ioc_exporter::putlog {
@@ -172,6 +173,11 @@ std::string PutsTable::lines(const std::vector<std::string>& events) {
   return text;
 }
 
+double seconds_of(const std::string& time) {
+  const auto since = delivery::parse_since(time, std::chrono::system_clock::now());
+  return since ? std::chrono::duration<double>((*since)->time_since_epoch()).count() : 0;
+}
+
 std::optional<std::string> pending_text(const std::string& body, double now, bool* any) {
   std::vector<TableRow> rows = {{"SINCE", "FOR", "IOC", "PV", "CLIENT", "USER"}};
   std::string more;
@@ -180,7 +186,7 @@ std::optional<std::string> pending_text(const std::string& body, double now, boo
       const std::string name = terminal_cell(ioc.text_at("ioc"));
       const Json::Array& oldest = ioc.at("oldest").items();
       for (const Json& put : oldest) {
-        const double since = put.at("since_seconds").number();
+        const double since = seconds_of(put.text_at("time"));
         const std::string user = put.text_at("user"), host = put.text_at("client_host");
         rows.push_back({local_time(since), span_text(now - since), name,
                         terminal_cell(put.text_at("pv")), terminal_cell(put.text_at("client")),

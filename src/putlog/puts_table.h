@@ -27,6 +27,9 @@ class PutsTable {
   std::vector<std::size_t> widths_;
 };
 
+// Seconds since 1970 of a time in JSON; 0: it is none.
+double seconds_of(const std::string& time);
+
 // A table of what puts::to_json() has written; nothing: it is not that.
 std::optional<std::string> pending_text(const std::string& body, double now, bool* any);
 

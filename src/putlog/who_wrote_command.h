@@ -2,11 +2,23 @@
 // was before.
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include "base/command_line.h"
+#include "base/json_reader.h"
 
 namespace ioc_exporter::putlog {
 
-// `arguments` are those after "who-wrote"; as run_page_command().
-CommandResult who_wrote_command(int count, const char* const* arguments);
+Command who_wrote_command();
+
+struct WriterText {
+  std::string text;
+  bool found = false;  // somebody who wrote
+};
+// Of an answer as puts::to_json() writes it; in read_json(). At most `limit` puts (0: all). `now`: in
+// seconds since 1970. `before`: about puts before the exporter counted.
+WriterText to_text(const Json& answer, std::size_t limit, double now,
+                   const std::string& before = "");
 
 }  // namespace ioc_exporter::putlog

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/time_text.h"
 #include "exposition/json_text.h"
 #include "puts/tables.h"
 #include "puts/totals/put_families.h"
@@ -54,7 +55,7 @@ std::string to_json(const std::vector<PendingPutsSample>& pending) {
       one.any_text("user", put.user);
       one.any_text("client_host", put.host);
       one.any_text("protocol", put.protocol);
-      one.number("since_seconds", put.since_seconds);
+      one.text("time", time_text(put.since_seconds));
     });
   });
   return out + "\n";

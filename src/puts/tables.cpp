@@ -16,8 +16,9 @@ exposition::StatusTable clients_table(const PutsSamples& samples) {
   exposition::StatusTable table;
   table.title = "Clients";
   table.note = "Who is connected over Channel Access, and with how much.";
-  table.columns = {{"IOC", false},     {"client", false},  {"user", false},   {"host", false},
-                   {"circuits", true}, {"channels", true}, {"monitors", true}};
+  table.columns = {{"IOC", false},         {"client", false},  {"user", false},
+                   {"client_host", false}, {"circuits", true}, {"channels", true},
+                   {"monitors", true}};
   std::vector<const ClientSample*> clients;
   for (const ClientSample& client : samples.clients) clients.push_back(&client);
   std::ranges::sort(clients, {}, [](const ClientSample* c) {
@@ -57,8 +58,8 @@ exposition::StatusTable puts_table(
   table.note =
       "The last put of those who wrote last; of those whose puts the policy expects one a user. Of "
       "one PV: ioc_exporter who-wrote PV.";
-  table.columns = {{"when", false},   {"policy", false}, {"IOC", false},  {"PV", false},
-                   {"client", false}, {"user", false},   {"host", false}, {"operation", false}};
+  table.columns = {{"when", false},   {"policy", false}, {"IOC", false},         {"PV", false},
+                   {"client", false}, {"user", false},   {"client_host", false}, {"op", false}};
   std::vector<const PutSample*> puts;
   for (const PutSample& put : samples.puts)
     if (put.last_time_seconds > 0) puts.push_back(&put);
@@ -83,7 +84,7 @@ exposition::StatusTable pending_table(const PutsSamples& samples, double now) {
   table.title = "Puts with callback that wait";
   table.note = "The oldest that have not ended yet. More: ioc_exporter puts --pending.";
   table.columns = {{"since", false},  {"IOC", false},  {"PV", false},
-                   {"client", false}, {"user", false}, {"host", false}};
+                   {"client", false}, {"user", false}, {"client_host", false}};
   std::vector<const PendingPutSample*> oldest;
   std::uint64_t all = 0;
   for (const PendingPutsSample& ioc : samples.pending_puts) {

@@ -1,7 +1,6 @@
-// Last writers of a PV: the answer of GET /api/v1/who-wrote?pv=NAME, as JSON or as text. Pure.
+// Last writers of a PV: the answer of GET /api/v1/who-wrote?pv=NAME, as JSON. Pure.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,10 +16,6 @@
 namespace ioc_exporter::puts {
 
 inline constexpr const char* kWhoWrotePath = "/api/v1/who-wrote";
-
-// In the text: "Puts before TIME are in the put log's files: PATH".
-inline constexpr std::string_view kPutsBefore = "Puts before ";
-inline constexpr std::string_view kAreInFiles = " are in the put log's files: ";
 
 // A record of the name that was asked for; `pv` as asked.
 struct AskedRecord : PvSample {
@@ -55,7 +50,5 @@ std::string why_puts_are_missing(bool counted, bool complete);
 
 // JSON object. Texts are as the labels on /metrics: what is no UTF-8 stands as \xNN.
 std::string to_json(const WhoWrote& answer);
-// For people: at most `limit` puts (0: all). `now_seconds`: time of day.
-std::string to_text(const WhoWrote& answer, std::size_t limit, double now_seconds);
 
 }  // namespace ioc_exporter::puts

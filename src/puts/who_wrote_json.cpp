@@ -1,4 +1,5 @@
 // WhoWrote as JSON.
+#include "base/time_text.h"
 #include "exposition/json_text.h"
 #include "puts/totals/put_families.h"
 #include "puts/who_wrote.h"
@@ -16,9 +17,9 @@ void append_put(std::string& out, const PutSample& put) {
   object.any_text("client", put.client);
   object.any_text("user", put.user);
   object.any_text("client_host", put.host);
-  object.any_text("operation", op_name(put.op, put.by_pva));
-  object.number("count", put.count);
-  object.number("last_time_seconds", put.last_time_seconds);
+  object.any_text("op", op_name(put.op, put.by_pva));
+  object.number("puts", put.count);
+  object.text("time", time_text(put.last_time_seconds));
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ std::string to_json(const WhoWrote& answer) {
     append_json_list(object.key("puts"), answer.puts,
                      [&out](const PutSample& put) { append_put(out, put); });
     object.number("unnamed_puts", answer.unnamed_puts);
-    object.number("counting_since_seconds", answer.counting_since_seconds);
+    object.text("counting_since", time_text(answer.counting_since_seconds));
     object.any_text("put_log_file", answer.put_log_file);
     object.any_text("problem", answer.problem);
   }

@@ -32,10 +32,9 @@ OPTIONS
   --json      the exporter's answer as it is: also how many links are connected, how often links
               were disconnected, and writes that a later one replaced before they were sent
 @exporter@
-  --help      print this text
 
 EXIT STATUS
-  0 printed, 1 no exporter answered or it does not know the IOC's links, 2 wrong usage
+  0 printed, 1 no exporter answered, 2 wrong usage, 3 no such IOC runs, or its links are not known
 
 EXAMPLE
   ioc_exporter links SR:VAC
@@ -55,7 +54,7 @@ std::string json_of(const IocSample& ioc, const CaLinksSample& links, const Down
       one.any_text("record", ioc.database->records[link->record].name);
       one.any_text("field", link->field);
       one.any_text("pv", link->pv);
-      one.number("down_since_seconds", link->since_seconds);
+      one.text("down_since", time_text(link->since_seconds));
       one.flag("ever_connected", link->ever_connected);
     });
   }
@@ -72,11 +71,6 @@ std::string text_of(const IocSample& ioc, const CaLinksSample& links, const Down
   return (down.empty() ? "" : text_table(rows)) + terminal_cell(ioc.name) + ": " +
          std::to_string(links.disconnected) + " of " +
          std::to_string(links.connected + links.disconnected) + " Channel Access links are down\n";
-}
-
-Result<std::string> target_of(const CommandLine& line) {
-  return std::string(kLinksPath) + "?ioc=" + percent_encoded(line.words.front()) +
-         (line.given.contains("json") ? "" : "&format=text");
 }
 
 }  // namespace
@@ -99,8 +93,17 @@ Result<std::string> links_of(const std::vector<IocSample>& iocs, std::string_vie
   return as_text ? text_of(*found, links, down) : json_of(*found, links, down);
 }
 
-CommandResult links_command(int count, const char* const* arguments) {
-  return run_page_command({"links", kHelp, "IOC", {{}, {"json"}}, target_of}, count, arguments);
+Command links_command() {
+  return {"links",
+          "IOC",
+          "Channel Access links of an IOC that are down",
+          kHelp,
+          {{}, {"json"}},
+          [](const CommandLine& line, std::FILE*) {
+            return print_answer(line, std::string(kLinksPath) +
+                                          "?ioc=" + percent_encoded(line.word) +
+                                          (line.given.contains("json") ? "" : "&format=text"));
+          }};
 }
 
 }  // namespace ioc_exporter::records

@@ -20,7 +20,6 @@ inline constexpr const char* kLinksPath = "/api/v1/links";
 Result<std::string> links_of(const std::vector<IocSample>& iocs, std::string_view ioc,
                              bool as_text);
 
-// `arguments` are those after "links"; as run_page_command().
-CommandResult links_command(int count, const char* const* arguments);
+Command links_command();
 
 }  // namespace ioc_exporter::records

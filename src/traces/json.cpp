@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/json_reader.h"
+#include "base/time_text.h"
 #include "exposition/json_text.h"
 #include "putlog/json.h"
 
@@ -203,7 +204,7 @@ std::string id_text(SpanId id) {
 void append_json(std::string& out, const Trace& trace) {
   const Time from = trace.spans.empty() ? Time() : trace.spans.front().start;
   JsonObject object(out);
-  object.text("time", putlog::time_text(from));
+  object.text("time", time_text(from));
   object.text("trace_id", id_text(trace.id));
   if (trace.parent != 0) object.text("parent_id", id_text(trace.parent));
   object.text("ioc", trace.ioc);

@@ -26,8 +26,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kFailed = 1, kUsage = 2, kNone = 3;
-
 constexpr const char* kHelp = R"help(NAME
   ioc_exporter trace - shows live which records a put, scan or callback processes
 
@@ -65,10 +63,9 @@ OPTIONS
   --ioc=REGEX       only of IOCs with such names
   --json            one line of JSON for each trace (docs/traces.md has the keys)
 @exporter@
-  --help            print this text
 
 EXIT STATUS
-  0 done, 1 no exporter answered, 2 wrong usage, 3 no such traces
+  0 done, 1 no exporter answered, 2 wrong usage, 3 no such records or traces
 
 EXAMPLES
   ioc_exporter trace --for=1m --slower=5ms 'SR:.*'
@@ -79,16 +76,6 @@ EXAMPLES
 std::string word() {
   std::random_device device;
   return id_text(SpanId{device()} << 32 | device());
-}
-
-// `why` may contain text of the server.
-int fail(std::FILE* err, int status, const std::string& why) {
-  std::fprintf(err, "ioc_exporter trace: %s\n", terminal_cell(why).c_str());
-  return status;
-}
-
-bool write(std::FILE* out, const std::string& text) {
-  return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
 }
 
 // Prints traces as they come. It stops where printing fails.
@@ -109,8 +96,8 @@ class Printer {
       }
       ++count_;
       ++causes_[trace->cause.kind];
-      if (!write(out_,
-                 json_ ? putlog::json_lines({to_json(*trace)}) : tree_text(*trace, coloured_)))
+      if (!write_text(out_,
+                      json_ ? putlog::json_lines({to_json(*trace)}) : tree_text(*trace, coloured_)))
         closed_ = true;
       if (closed_) return false;
     }
@@ -140,7 +127,7 @@ class Printer {
 
 // Query of the given words.
 std::string query_of(const CommandLine& line, std::initializer_list<const char*> names) {
-  std::string query = "record=" + percent_encoded(line.words.front());
+  std::string query = "record=" + percent_encoded(line.word);
   for (const char* name : names)
     if (const std::string& word = line.values.at(name); !word.empty())
       query.append("&").append(name).append("=").append(percent_encoded(word));
@@ -152,19 +139,16 @@ Result<std::uint64_t> asked_records(const std::string& answer) {
   return read_json(answer, [](const Json& json) { return json.at("records").count(); });
 }
 
-int result_of(const CommandLine& line, const Printer& printer, const std::string& problem,
-              std::FILE* err) {
-  if (printer.closed()) return 0;
-  if (!problem.empty()) return fail(err, kFailed, problem);
-  if (!printer.problem().empty())
-    return fail(err, kFailed, not_an_exporter(line, printer.problem()).message());
-  if (const std::string advice = printer.advice();
-      !advice.empty() && line.values.at("cause").empty())
-    fail(err, 0, advice);
-  return printer.count() > 0 ? 0 : kNone;
+CommandResult result_of(const CommandLine& line, const Printer& printer,
+                        const std::string& problem) {
+  if (printer.closed()) return {};
+  if (!problem.empty()) return {kFailed, "", problem};
+  if (!printer.problem().empty()) return failed(not_an_exporter(line, printer.problem()));
+  return {printer.count() > 0 ? kDone : kNotFound, "",
+          line.values.at("cause").empty() ? printer.advice() : ""};
 }
 
-int print_those_since(const CommandLine& line, Printer& printer, std::FILE* err) {
+CommandResult print_those_since(const CommandLine& line, Printer& printer) {
   const std::string target =
       std::string(kTracesPath) + "?" + query_of(line, {"ioc", "cause", "slower", "since"});
   putlog::LineStream stream;
@@ -173,15 +157,15 @@ int print_those_since(const CommandLine& line, Printer& printer, std::FILE* err)
     const bool good = stream.take(piece, lines);
     return printer.take(lines) && good;
   });
-  if (!answered) return fail(err, kFailed, answered.error().message());
+  if (!answered) return failed(answered.error());
   std::string problem = stream.problem();
   if (!problem.empty()) problem = not_an_exporter(line, problem).message();
-  return result_of(line, printer, printer.problem().empty() ? problem : "", err);
+  return result_of(line, printer, printer.problem().empty() ? problem : "");
 }
 
 // Follows first, and asks then, so that none is missed.
-int print_as_they_come(const CommandLine& line, std::chrono::milliseconds lasts, Printer& printer,
-                       std::FILE* err) {
+CommandResult print_as_they_come(const CommandLine& line, std::chrono::milliseconds lasts,
+                                 Printer& printer) {
   const std::string query = query_of(line, {"ioc", "cause", "slower"});
   const std::string target =
       std::string(kTracesPath) + "?" + query + "&for=" + duration_text(lasts) + "&demand=" + word();
@@ -209,38 +193,37 @@ int print_as_they_come(const CommandLine& line, std::chrono::milliseconds lasts,
       problem = "more traces came than were taken here: the exporter let go; give --slower";
     return problem.empty();
   });
-  if (!followed) return fail(err, kFailed, followed.error().message());
-  if (problem.empty() && !records)
-    return fail(err, kNone, "no IOC has such a record: " + terminal_cell(line.words.front()));
+  if (!followed) return failed(followed.error());
+  if (problem.empty() && !records) return {kNotFound, "", "no IOC has such a record: " + line.word};
   if (problem.empty() && printer.problem().empty() && !printer.closed() && Clock::now() < until)
     problem = "the exporter has ended the connection";
-  return result_of(line, printer, problem, err);
+  return result_of(line, printer, problem);
+}
+
+CommandResult print_traces(const CommandLine& line, std::FILE* out) {
+  const bool since = !line.values.at("since").empty();
+  if (since && line.given.contains("for"))
+    return wrong_usage("--since and --for exclude each other");
+  // Errors here are wrong usage, not the exporter's refusal.
+  const std::string query = query_of(line, {"ioc", "cause", "slower", "since", "for"});
+  const auto good = parse_trace_query(query, {});
+  if (!good) return wrong_usage(good.error().message());
+  const auto demand = parse_demand(query);
+  if (!demand) return wrong_usage(demand.error().message());
+  Printer printer(line, out);
+  return since ? print_those_since(line, printer)
+               : print_as_they_come(line, demand->lasts, printer);
 }
 
 }  // namespace
 
-int trace_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {
-  const auto line = parse_command(
-      with_exporter_options(
-          {{{"for", ""}, {"since", ""}, {"slower", ""}, {"cause", ""}, {"ioc", ""}}, {"json"}}),
-      count, arguments);
-  const auto usage = [err](const std::string& why) {
-    return fail(err, kUsage, why + " (see ioc_exporter trace --help)");
-  };
-  if (!line) return usage(line.error().message());
-  if (line->given.contains("help")) return write(out, with_exporter_help(kHelp)) ? 0 : kFailed;
-  if (line->words.size() != 1) return usage(line->words.empty() ? "which RECORD?" : "one RECORD");
-  const bool since = !line->values.at("since").empty();
-  if (since && line->given.contains("for")) return usage("--since and --for exclude each other");
-  // Errors here are wrong usage, not the exporter's refusal.
-  const std::string query = query_of(*line, {"ioc", "cause", "slower", "since", "for"});
-  const auto good = parse_trace_query(query, {});
-  if (!good) return usage(good.error().message());
-  const auto demand = parse_demand(query);
-  if (!demand) return usage(demand.error().message());
-  Printer printer(*line, out);
-  return since ? print_those_since(*line, printer, err)
-               : print_as_they_come(*line, demand->lasts, printer, err);
+Command trace_command() {
+  return {"trace",
+          "RECORD",
+          "what a record sets in motion, with times",
+          kHelp,
+          {{{"for", ""}, {"since", ""}, {"slower", ""}, {"cause", ""}, {"ioc", ""}}, {"json"}},
+          print_traces};
 }
 
 }  // namespace ioc_exporter::traces

@@ -15,6 +15,7 @@ h1 { margin: 0; font-size: 1.6rem; } h2 { margin: 2rem 0 .5rem; font-size: 1.1re
 p { margin: .25rem 0; } .dim { color: var(--dim); } .good { color: var(--good); }
 .bad { color: var(--bad); } a { color: var(--link); }
 ul { margin: .5rem 0; padding-left: 1.25rem; }
+pre, code { white-space: pre-wrap; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; } table { width: 100%; border-collapse: collapse; }
 table { font-size: .92rem; } .number { white-space: nowrap; } td.bad { min-width: 4rem; }
 th, td { padding: .35rem .6rem; text-align: left; border-bottom: 1px solid var(--line);
@@ -25,6 +26,12 @@ th { background: var(--panel); font-weight: 600; white-space: nowrap; }
   padding: .4rem .9rem; min-width: 6rem; }
 .fact strong { display: block; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
+h1 .dim { font-size: 1rem; font-weight: 400; }
+@media (max-width: 56rem) { thead { display: none; }
+  tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  td { display: flex; gap: 1rem; justify-content: space-between; padding: .1rem 0; border: 0;
+    overflow-wrap: anywhere; text-align: right; }
+  td::before { content: attr(data-name); color: var(--dim); text-align: left; white-space: nowrap; } }
 )css";
 
 }  // namespace
@@ -69,13 +76,16 @@ std::string element(std::string_view tag, std::string_view css_class, std::strin
   return joined({"<", tag, " class=\"", css_class, "\">", content, "</", tag, ">"});
 }
 
-std::string page_head(std::string_view title) {
+std::string page_head(std::string_view title, std::string_view origin) {
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-  html += element("title", "", escaped(title)) + "\n<style>";
+  std::string heading = escaped(title);
+  html += element("title", "", origin.empty() ? heading : heading + ": " + escaped(origin));
+  html += "\n<style>";
   html += kStyle;
-  return html + "</style>\n</head>\n<body>\n" + element("h1", "", escaped(title)) + "\n";
+  if (!origin.empty()) heading += " " + element("span", "dim", escaped(origin));
+  return html + "</style>\n</head>\n<body>\n" + element("h1", "", heading) + "\n";
 }
 
 std::string form_field(std::string_view label, std::string_view name, std::string_view value,
@@ -85,14 +95,14 @@ std::string form_field(std::string_view label, std::string_view name, std::strin
 }
 
 std::string form_section(std::string_view path, std::string_view fields) {
-  return joined({"<p><a href=\"/\">ioc_exporter</a></p>\n<form action=\"", path,
-                 "\" method=\"get\">\n", fields, "<button>Show</button>\n</form>\n"});
+  return joined({kWayBack, "<form action=\"", path, "\" method=\"get\">\n", fields,
+                 "<button>Show</button>\n</form>\n"});
 }
 
 std::string table_section(const exposition::StatusTable& table) {
   if (table.rows.empty()) return {};
   const auto css_class = [&table](std::size_t i) {
-    return i < table.columns.size() && table.columns[i].number ? "number" : "";
+    return table.columns[i].number ? "number" : "";
   };
   std::string html = element("h2", "", escaped(table.title)) + "\n";
   if (!table.note.empty()) html += element("p", "dim", escaped(table.note)) + "\n";
@@ -102,8 +112,11 @@ std::string table_section(const exposition::StatusTable& table) {
   html += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) {
     std::string cells;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      cells += element("td", css_class(i), row[i].empty() ? "–" : escaped(row[i]));
+    for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i)
+      cells += joined({"<td class=\"",
+                       table.columns[i].problem && !row[i].empty() ? "bad" : css_class(i),
+                       "\" data-name=\"", escaped(table.columns[i].title), "\">",
+                       row[i].empty() ? "–" : escaped(row[i]), "</td>"});
     html += element("tr", "", cells) + "\n";
   }
   html += "</tbody>\n</table></div>\n";

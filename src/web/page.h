@@ -13,11 +13,14 @@ namespace ioc_exporter::web {
 
 inline constexpr const char* kHtmlContentType = "text/html; charset=utf-8";
 
-// At "/": version, IOCs, probes, links.
+// At "/": version, IOCs, tables, links.
 std::string render_landing_page(const exposition::StatusPage& page);
+// At /kernel: probes, and the tables that the kernel keeps.
+std::string render_kernel_page(const exposition::StatusPage& page);
 
 // At /puts: live puts, or those since a time that are in memory.
 struct PutsPage {
+  std::string origin;                   // of this host, for the heading
   std::string pv, client, user, since;  // as asked for; in the form
   bool unexpected = false, inside = false;
   std::string problem;            // of the query

@@ -10,6 +10,7 @@ namespace {
 constexpr std::string_view kScript = R"js("use strict";
 (() => {
   const most = 500, columns = ["time", "ioc", "pv", "old", "value", "client", "user", "status", "action"];
+  const names = [...document.querySelectorAll("th")].map((one) => one.textContent);
   const body = document.getElementById("puts"), state = document.getElementById("state");
   const pause = document.getElementById("pause");
   const query = new URLSearchParams(location.search), since = query.get("since");
@@ -33,8 +34,9 @@ constexpr std::string_view kScript = R"js("use strict";
   const row = (put) => {
     const line = document.createElement("tr");
     const bad = ["unexpected", "forbidden", "unjudged"].includes(put.action) || (put.status && put.status !== "ok");
-    for (const column of columns) {
+    for (const [place, column] of columns.entries()) {
       const cell = document.createElement("td");
+      cell.dataset.name = names[place];
       cell.textContent = text(put, column) || "–";
       if (bad) cell.className = "bad";
       line.append(cell);
@@ -111,7 +113,7 @@ std::string form(const PutsPage& page) {
 }  // namespace
 
 std::string render_puts_page(const PutsPage& page) {
-  std::string html = page_head("Puts");
+  std::string html = page_head("Puts", page.origin);
   html += form(page);
   html += element("p", "dim",
                   "Fields are regular expressions for the whole name, or !EXPRESSION for all "

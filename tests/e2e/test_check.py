@@ -20,7 +20,7 @@ def test_check_for_nagios(shared, raw_client, tmp_path):
     url = f"--url=http://127.0.0.1:{exporter.port}"
 
     def check(*options):
-        done = run_exporter("check", f"--ioc={ioc.name}", url, *options)
+        done = run_exporter("check", ioc.name, url, *options)
         assert (done.stderr, done.stdout.count("\n"), done.stdout.count("|")) == ("", 1, 1), done
         said, _, data = done.stdout.partition(" | ")
         return done.returncode, said, data.split()
@@ -39,10 +39,10 @@ def test_check_for_nagios(shared, raw_client, tmp_path):
     status, said, _ = check("--pending=0s,0s")
     assert status == 2 and re.fullmatch(rf"IOC CRITICAL - {ioc.name}: forbidden put \S+ s ago, "
                                         r"a put with callback has waited for \S+ s", said), said
-    done = run_exporter("check", "--ioc=none", url)
+    done = run_exporter("check", "none", url)
     assert (done.returncode, done.stdout) == (3, "IOC UNKNOWN - none: the exporter knows no IOC of that name\n")
     nowhere = f"http://127.0.0.1:{free_port()}"
-    done = run_exporter("check", "--ioc=x", f"--url={nowhere}")
+    done = run_exporter("check", "x", f"--url={nowhere}")
     assert done.returncode == 3 and done.stdout.startswith(f"IOC UNKNOWN - ask the exporter at {nowhere}: "), done
     ioc.kill()
     exporter.wait_scrape(lambda page: page.value("epics_ioc_up", ioc=ioc.name) == 0, "the IOC has ended")

@@ -33,7 +33,7 @@ def process_and_check(exporter, ioc, record, label, times=COUNT):
 def held(scrape):
     """Attachments, and room for records, that the record probes have."""
     return (scrape.count(ATTACHMENTS, probe="record_process"),
-            scrape.count("ioc_exporter_map_capacity", map="ioc_records"))
+            scrape.total("ioc_exporter_map_capacity", map="ioc_records"))
 
 
 def held_in_kernel(exporter):
@@ -216,6 +216,6 @@ def test_gone_is_down_then_forgotten_and_all_of_it_freed(start_ioc, start_export
     ioc.kill()
     down = exporter.wait_scrape(lambda s: s.value(UP, ioc="leaves") == 0, "up is 0")
     assert held(down) == (0, 0)
-    assert down.value("ioc_exporter_map_entries", map="ioc_records") == 0
+    assert down.series("ioc_exporter_map_entries", map="ioc_records") == []
     gone = exporter.wait_scrape(lambda s: s.series(UP) == [], "its series are gone")
     assert not [line for line in gone.text.splitlines() if 'ioc="leaves"' in line]

@@ -78,7 +78,7 @@ def check_scan_lists_and_states_of_records(ioc, exporter):
     scrape = exporter.wait_scrape(lambda s: by_label(s, SEVERITY, ioc, "severity") == EXPECTED,
                                   "severities as the database makes them")
     assert by_label(scrape, "epics_ioc_scan_records", ioc, "period") == {
-        "0.1": 2, "0.2": 0, "0.5": 0, "1": 0, "2": 0, "5": 0, "10": 1}
+        "0.1": 2, "10": 1}, "of lists with records"
     assert scrape.value("epics_ioc_records_stuck", ioc=ioc.name) == 0
     assert scrape.value("epics_ioc_threads_suspended", ioc=ioc.name) == 0
     sampled = scrape.value("epics_ioc_records_sampled_timestamp_seconds", ioc=ioc.name)

@@ -35,7 +35,7 @@ def listed(exporter, ioc):
     found = {one["ioc"]: one for one in json.loads(done.stdout)}[ioc.name]
     assert done.returncode == (0 if any(one["pending"] for one in json.loads(done.stdout)) else 3)
     assert found["pending"] >= len(found["oldest"])
-    times = [put["since_seconds"] for put in found["oldest"]]
+    times = [put["time"] for put in found["oldest"]]
     assert times == sorted(times)
     return [(put["pv"], put["client"], put["user"], put["protocol"]) for put in found["oldest"]]
 

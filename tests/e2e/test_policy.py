@@ -224,7 +224,7 @@ def test_reload_learn_and_test(start_ioc, start_exporter, connect, log_dir):
     put = ["--pv=L:set2", f"--host={clients.HOST}", "--client=127.0.0.1"]
     assert run_exporter("policy", "test", str(proposal), "--user=rogue", *put).returncode == 0
     refused = run_exporter("policy", "test", str(proposal), "--user=guest", *put)
-    assert refused.returncode == 3
+    assert refused.returncode == 4
     assert "no: the user is \"guest\", it wants rogue" in refused.stdout
 
     # From the reload on the rogue is expected, and the operator is not. No put counts twice.

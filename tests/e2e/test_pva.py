@@ -93,7 +93,7 @@ def test_each_put_has_its_pv_and_its_client(iocs, exporter, connect_p4p, as_gues
         {(*key, "forbidden"): value for key, value in puts.items() if key[1] == GUEST})
     assert page.value(LAST_UNEXPECTED, ioc=ioc.name, pv="A:group") > 1.7e9
     said = run_exporter("who-wrote", f"--url=http://127.0.0.1:{exporter.port}", "--json", "A:set").stdout
-    wrote = Counter({(put["pv"], put["user"], put["operation"]): put["count"] for put in json.loads(said)["puts"]
+    wrote = Counter({(put["pv"], put["user"], put["op"]): put["puts"] for put in json.loads(said)["puts"]
                      if put["ioc"] == ioc.name})
     assert wrote == Counter({("A:set", clients.LIBCA_USER, "put"): 69, ("A:set.VAL", clients.LIBCA_USER, "put"): 23,
                              ("A:set", GUEST, "put"): 12})

@@ -84,7 +84,7 @@ def test_server_without_ioc(start_server, start_exporter, connect_p4p, as_guest,
         {(SET, GUEST, "forbidden"): 7, (CALL, GUEST, "forbidden"): 7})
     assert not dropped(page)
     wrote = json.loads(run_exporter("who-wrote", f"--url=http://127.0.0.1:{exporter.port}", "--json", CALL).stdout)
-    assert Counter({(put["user"], put["operation"]): put["count"] for put in wrote["puts"]}) == Counter(
+    assert Counter({(put["user"], put["op"]): put["puts"] for put in wrote["puts"]}) == Counter(
         {(LIBCA_USER, "rpc"): 23, (GUEST, "rpc"): 7})
     logged = log.wait(puts.total(), ioc=server.name)
     assert Counter((put["pv"], put["user"], put["op"]) for put in logged) == puts

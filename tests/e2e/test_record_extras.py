@@ -61,7 +61,7 @@ def check_scans(ioc, exporter):
     assert first - high - 1 <= passes(after) - passes(before) <= last - low + 1
     shown = {labels["period"]: value for labels, value in
              after.series("epics_ioc_scan_period_seconds", ioc=ioc.name)}
-    assert shown.items() <= PERIODS.items() and {"0.1", "0.2", "0.5", "1"} <= shown.keys()
+    assert shown.items() <= PERIODS.items() and "0.1" in shown
     beat = after.value(LAST, ioc=ioc.name, period="0.1")
     assert beat > before.value(LAST, ioc=ioc.name, period="0.1")
     asked, latest = time.time(), exporter.scrape()

@@ -16,6 +16,7 @@
 #include "base/json_reader.h"
 #include "base/query.h"
 #include "exposition/label_text.h"
+#include "putlog/who_wrote_command.h"
 #include "puts/tables.h"
 #include "puts/who_wrote.h"
 #include "records/memory/record_states.h"
@@ -110,7 +111,7 @@ void check_who_wrote(const Snapshot& snapshot, const std::string& pv) {
               put.text_at("client_host") == exposition::utf8_safe(answer.puts[i].host),
           "a put is read as another one");
   }
-  check_plain(puts::to_text(answer, 0, 1e9));
+  check_plain(putlog::to_text(*read, 0, 1e9).text);
   check(answer.puts.size() == 1 || pv.empty(), "the put to the PV is not told");
 }
 

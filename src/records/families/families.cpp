@@ -35,12 +35,17 @@ std::pair<std::string_view, std::string_view> cause_and_period(std::string_view 
   return {kScan.substr(0, kScan.size() - 1), label.substr(kScan.size())};
 }
 
-// One series for each scan list that could be read. Counters are the IOC's own, from its start on.
+bool is_empty(const ScanListSample& list) {
+  return list.records == 0 && list.overruns.value_or(0) == 0;
+}
+
+// One series for each scan list that could be read and has records. Counters are the IOC's own,
+// from its start on.
 template <auto kValue>
 void add_scan_lists(const IocSample& ioc, Series& to) {
   if (!ioc.memory->scan_lists) return;
   for (const ScanListSample& list : *ioc.memory->scan_lists)
-    to.add({{"period", list.period}}, list.*kValue, ioc.start_time_seconds);
+    if (!is_empty(list)) to.add({{"period", list.period}}, list.*kValue, ioc.start_time_seconds);
 }
 
 template <auto kValue>
@@ -189,9 +194,18 @@ constexpr Row kCompletions[] = {
      }},
 };
 
+// Whether passes through that list are shown: where its records are not known they are.
+bool shows_passes(const IocSample& ioc, const ScanTimeSample& passes) {
+  if (!ioc.memory || !ioc.memory->scan_lists) return true;
+  const auto& lists = *ioc.memory->scan_lists;
+  const auto list = std::ranges::find(lists, passes.period, &ScanListSample::period);
+  return list == lists.end() || !is_empty(*list);
+}
+
 template <auto kValue>
 void add_scan_times(const IocSample& ioc, Series& to) {
-  for (const ScanTimeSample& list : ioc.scan_times) to.add({{"period", list.period}}, list.*kValue);
+  for (const ScanTimeSample& list : ioc.scan_times)
+    if (shows_passes(ioc, list)) to.add({{"period", list.period}}, list.*kValue);
 }
 
 constexpr Row kScanTimes[] = {
@@ -200,7 +214,8 @@ constexpr Row kScanTimes[] = {
                "the period is an overrun."),
      [](const IocSample& ioc, Series& to) {
        for (const ScanTimeSample& list : ioc.scan_times)
-         to.add_histogram({{"period", list.period}}, list.buckets, list.sum_ns);
+         if (shows_passes(ioc, list))
+           to.add_histogram({{"period", list.period}}, list.buckets, list.sum_ns);
      }},
     {gauge("epics_ioc_scan_period_seconds", "Period of the scan list."),
      add_scan_times<&ScanTimeSample::period_seconds>},

@@ -103,13 +103,12 @@ TEST(Check, PerformanceDataHasNoExponents) {
 }
 
 CommandResult run(const std::vector<const char*>& arguments) {
-  return check_command(static_cast<int>(arguments.size()), arguments.data());
+  return ioc_exporter::run(check_command(), static_cast<int>(arguments.size()), arguments.data());
 }
 
 TEST(CheckCommand, WrongUsageIsUnknown) {
   for (const auto& [argument, problem] :
-       {std::pair{"--url=http://127.0.0.1:1", "which IOC? --ioc=NAME (see ioc_exporter check"},
-        {"word", "unexpected argument"},
+       {std::pair{"--url=http://127.0.0.1:1", "no IOC was given (see ioc_exporter check --help)"},
         {"--no-such", "unknown option"}}) {
     const CommandResult result = run({argument});
     EXPECT_EQ(result.status, 3) << argument;
@@ -121,16 +120,24 @@ TEST(CheckCommand, WrongUsageIsUnknown) {
                                           {"--pending=x,30s", "--pending: "},
                                           {"--unexpected-within=soon", "--unexpected-within: "},
                                           {"--pending=", "--pending: "}}) {
-    const CommandResult result = run({"--ioc=ps", argument});
+    const CommandResult result = run({"ps", argument});
     EXPECT_EQ(result.status, 3) << argument;
     EXPECT_THAT(result.out, HasSubstr(problem));
   }
   EXPECT_EQ(run({"--help"}).status, 0);
 }
 
+TEST(CheckCommand, OldSpellingsAreTaken) {
+  const CommandResult result = run({"--ioc=ps", "--lock=1s", "--url=http://127.0.0.1:1"});
+  EXPECT_THAT(result.out, StartsWith("IOC UNKNOWN - ask the exporter at http://127.0.0.1:1: "));
+  EXPECT_EQ(result.err,
+            "ioc_exporter check: --ioc is old: give IOC without it\n"
+            "ioc_exporter check: --lock has no effect any more\n");
+}
+
 // Only one '|' begins the performance data, and it is one line.
 TEST(CheckCommand, WhoDoesNotAnswerIsUnknown) {
-  const CommandResult result = run({"--ioc=a|b", "--url=http://127.0.0.1:1"});
+  const CommandResult result = run({"a|b", "--url=http://127.0.0.1:1"});
   EXPECT_EQ(result.status, 3);
   EXPECT_THAT(result.out,
               StartsWith("IOC UNKNOWN - ask the exporter at http://127.0.0.1:1: connect "

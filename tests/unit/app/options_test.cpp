@@ -77,7 +77,7 @@ TEST(Options, Records) {
   EXPECT_EQ(defaults.records.overhead_budget, 25.0);
   EXPECT_EQ(defaults.records.overhead_target, 1.0);
   EXPECT_FALSE(defaults.web.lifecycle);
-  EXPECT_EQ(defaults.histogram_factor, exposition::EdgeStep::by_4);
+  EXPECT_EQ(defaults.histogram_factor, exposition::EdgeStep::by_16);
   EXPECT_EQ(parsed({"--histogram.factor=2"}).histogram_factor, exposition::EdgeStep::by_2);
   EXPECT_EQ(defaults.series, exposition::SeriesSet::all);
   EXPECT_EQ(parsed({"--series=site"}).series, exposition::SeriesSet::site);

@@ -173,7 +173,7 @@ const std::vector<Case>& cases() {
        {R"(epics_put_duration_seconds_count{ioc="i",protocol="ca",pv="pv"} 4)",
         R"(epics_put_duration_seconds_sum{ioc="i",protocol="ca",pv="pv"} 2002)",
         R"(epics_put_duration_seconds_bucket{ioc="i",protocol="ca",pv="pv",le="0.25"} 0)",
-        R"(epics_put_duration_seconds_bucket{ioc="i",protocol="ca",pv="pv",le="1"} 2)",
+        R"(epics_put_duration_seconds_bucket{ioc="i",protocol="ca",pv="pv",le="4"} 2)",
         R"(epics_put_duration_seconds_bucket{ioc="i",protocol="ca",pv="pv",le="64"} 2)",
         R"(epics_put_duration_seconds_bucket{ioc="i",protocol="ca",pv="pv",le="+Inf"} 4)"},
        {}},

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include "app/status.h"
 
+#include "base/json_reader.h"
 #include "base/rates.h"
 #include "puts/tables.h"
 #include "records/busy_records.h"
@@ -189,14 +190,24 @@ TEST(StatusPages, AsText) {
   page.facts = {{"2", "records"}};
   page.iocs = {{.name = "p\x1bs", .up = true, .pid = 23, .records = 2, .notes = {"a note"}}};
   page.tables = {{"None", "", {{"a"}}, {}, ""}, {"Some", "", {{"a b"}}, {{"c"}}, "And 1 more."}};
-  page.probes = {{.name = "record_process", .state = "3 attachments"}};
+  page.origin = {"ctl-7", 0};
+  page.probes = {{.name = "record_process", .ok = true, .state = "3 attachments"},
+                 {.name = "ca_udp", .state = "not loaded", .problem = "no room"}};
   EXPECT_EQ(status_text(page),
-            "ioc_exporter 1.2.3, 2 records\n"
-            "\nIOCs\nIOC  STATE  PID  RECORDS  CIRCUITS  PROCESSED/S  PUTS/S  PROBLEM\n"
-            "p_s  up     23   2        -         -            -       -\n"
+            "ioc_exporter 1.2.3 on ctl-7, 2 records\n"
+            "\nIOCs\nIOC  STATE  PID  EPICS BASE  CA PORT  RECORDS  CIRCUITS  CHANNELS  "
+            "PROCESSED/S  PUTS/S  PROBES' COST  PROBLEM\n"
+            "p_s  up     23   -           -        2        -         -         -            -   "
+            "    -             -\n"
             "\nSome\nA B\nc\nAnd 1 more.\n"
-            "\nProbes\nPROBE           STATE\nrecord_process  3 attachments\n"
+            "\nProbes\nPROBE   STATE       PROBLEM\nca_udp  not loaded  no room\n"
             "\nNotes\nioc p_s: a note\n");
+  const auto json = Json::parse(status_json(page));
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->text_at("host"), "ctl-7");
+  const Json::Array& tables = json->at("tables").items();
+  EXPECT_EQ(tables[0].at("rows").items()[0].text_at("records"), "2");
+  EXPECT_EQ(tables[2].at("rows").items()[0].text_at("a b"), "c");
 }
 
 TEST(StatusPages, ASecondReadingIsTakenWhereRatesAreDue) {

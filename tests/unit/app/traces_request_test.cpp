@@ -121,11 +121,9 @@ class TracesRequestTest : public testing::Test {
     std::vector<const char*> arguments;
     for (const std::string& word : words) arguments.push_back(word.c_str());
     std::FILE* const out = std::tmpfile();
-    std::FILE* const err = std::tmpfile();
-    const int status =
-        traces::trace_command(static_cast<int>(arguments.size()), arguments.data(), out, err);
-    std::string written = text_of(out);
-    return {status, std::move(written), text_of(err)};
+    CommandResult result = ioc_exporter::run(
+        traces::trace_command(), static_cast<int>(arguments.size()), arguments.data(), out);
+    return {result.status, text_of(out) + result.out, std::move(result.err)};
   }
 
   std::shared_ptr<traces::TraceRing> ring_ =

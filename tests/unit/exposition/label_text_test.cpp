@@ -131,9 +131,8 @@ TEST(HistogramEdges, PowersOfTwoAreExactAndTheOthersClose) {
   EXPECT_EQ(edge_seconds(-1), 0.8408964152537144);  // as Prometheus has it
 }
 
-TEST(HistogramEdges, DefaultIsEverySecondPowerOfTwo) {
-  EXPECT_THAT(HistogramEdges().ks(),
-              testing::ElementsAre(-80, -72, -64, -56, -48, -40, -32, -24, -16, -8, 0));
+TEST(HistogramEdges, DefaultIsEveryFourthPowerOfTwo) {
+  EXPECT_THAT(HistogramEdges().ks(), testing::ElementsAre(-80, -64, -48, -32, -16, 0));
 }
 
 TEST(HistogramEdges, StandAsFarApartAsWasAsked) {
@@ -148,8 +147,7 @@ TEST(HistogramEdges, StandAsFarApartAsWasAsked) {
 }
 
 TEST(HistogramEdges, PutsHaveTheirOwn) {
-  EXPECT_THAT(HistogramEdges::of_puts().ks(),
-              testing::ElementsAre(-56, -48, -40, -32, -24, -16, -8, 0, 8, 16, 24));
+  EXPECT_THAT(HistogramEdges::of_puts().ks(), testing::ElementsAre(-56, -40, -24, -8, 8, 24));
   EXPECT_EQ(edge_seconds(24), 64.0);
   EXPECT_TRUE(HistogramEdges::from({kPutHistogramLastK}, kPutScale).ok());
   EXPECT_EQ(HistogramEdges::from({41}, kPutScale).error().message(),

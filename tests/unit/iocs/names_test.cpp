@@ -289,11 +289,6 @@ TEST(Expected, NamesOfOptionAndFile) {
   EXPECT_FALSE(read_expected(options));
 }
 
-TEST(Expected, TheCommandKnowsLearnOnly) {
-  for (const char* word : {"forget", "list"}) EXPECT_EQ(iocs_command(1, &word).status, 2) << word;
-  EXPECT_EQ(iocs_command(0, nullptr).status, 2);
-}
-
 TEST(IocList, IsTheSectionOfAFileOrNames) {
   const IocList list = {{"vac", "epics", true, 1.5, "", true},
                         {"a \"b\"", "epics", true, 1.5, "", true},

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/time_text.h"
 #include "events.h"
 #include "putlog/json.h"
 

@@ -132,19 +132,15 @@ TEST(EventStreamTest, IsReadHoweverItIsCut) {
 
 TEST(PutsCommandTest, WrongUsageIsTold) {
   const auto run = [](std::vector<const char*> arguments) {
-    std::FILE* const err = std::tmpfile();
-    const int status =
-        puts_command(static_cast<int>(arguments.size()), arguments.data(), stdout, err);
-    std::rewind(err);
-    char text[400] = "";
-    const std::size_t length = std::fread(text, 1, sizeof text - 1, err);
-    std::fclose(err);
-    return std::pair(status, std::string(text, length));
+    const CommandResult result =
+        ioc_exporter::run(puts_command(), static_cast<int>(arguments.size()), arguments.data());
+    return std::pair(result.status, result.err);
   };
   for (const auto& [argument, problem] : {std::pair{"--pv=(", "pv: regular expression"},
                                           {"word", "unexpected argument"},
                                           {"--since=tomorrow", "since: "},
                                           {"--file=/puts.jsonl", "--file needs --since"},
+                                          {"--until=1m", "--until needs --since"},
                                           {"--no-such", "unknown option"}}) {
     const auto [status, text] = run({argument});
     EXPECT_EQ(status, 2) << argument;
@@ -154,6 +150,7 @@ TEST(PutsCommandTest, WrongUsageIsTold) {
   EXPECT_EQ(run({"--url=http://127.0.0.1:1"}).first, 1);
   EXPECT_EQ(run({"--user=x", "--pending"}).first, 2);
   EXPECT_EQ(run({"--since=1m", "--file=/a", "--follow"}).first, 2);
+  EXPECT_EQ(run({"--since=2m", "--until=1m", "--follow"}).first, 2);
   const auto [status, text] = run({"--since=1m", "--file=/no/such/puts.jsonl"});
   EXPECT_EQ(status, 1);
   EXPECT_NE(text.find("open /no/such/puts.jsonl: "), std::string::npos) << text;

@@ -46,7 +46,8 @@ TEST_F(RingTest, KeepsTheNewest) {
   EXPECT_EQ(numbers(*ring_.find({}, {})), (Numbers{3, 4, 5, 6, 7}));
   EXPECT_EQ(numbers(*ring_.find(even(), {})), (Numbers{4, 6}));
   EXPECT_EQ(numbers(*ring_.find({}, event(0).time + 6s)), (Numbers{6, 7}));
-  EXPECT_EQ(numbers(*ring_.find({}, {}, 2)), (Numbers{6, 7}));
+  EXPECT_EQ(numbers(*ring_.find({}, {}, {}, 2)), (Numbers{6, 7}));
+  EXPECT_EQ(numbers(*ring_.find({}, {}, event(0).time + 5s, 2)), (Numbers{4, 5}));
 }
 
 // A flood of writes inside the IOCs takes no place of a client's put, nor of a forbidden write.
@@ -66,7 +67,7 @@ TEST_F(RingTest, WritesInsideHaveAShareOfTheirOwn) {
   ring.add(some);
   EXPECT_EQ(numbers(*ring.find({}, {})), (Numbers{8, 16, 17, 24, 32, 40}));
   EXPECT_EQ(numbers(*ring.find(all, {})), (Numbers{8, 16, 17, 24, 32, 38, 39, 40}));
-  EXPECT_EQ(numbers(*ring.find(all, {}, 4)), (Numbers{32, 38, 39, 40}));
+  EXPECT_EQ(numbers(*ring.find(all, {}, {}, 4)), (Numbers{32, 38, 39, 40}));
   EXPECT_EQ(numbers(usual->next(kAtOnce).items), (Numbers{8, 16, 17, 24, 32, 40}));
   EXPECT_EQ(whole->next(kAtOnce).lost, 32u);
   EXPECT_EQ(numbers(whole->next(kAtOnce).items), (Numbers{8, 16, 17, 24, 32, 38, 39, 40}));

@@ -59,7 +59,7 @@ TEST(PendingPuts, NamesAreTextInJson) {
   EXPECT_EQ(
       to_json(pending_samples({{1, "ps"}}, std::move(pending), kNow)),
       R"([{"ioc":"ps","pending":1,"oldest_seconds":10,"oldest":[{"pv":"X\\xFF","client":"10.0.0.7",)"
-      R"("user":"scan","client_host":"console1","protocol":"ca","since_seconds":1700000090}]}])"
+      R"("user":"scan","client_host":"console1","protocol":"ca","time":"2023-11-14T22:14:50.000000000Z"}]}])"
       "\n");
   EXPECT_THAT(pending_samples({}, {{}, {1}, {}}, kNow), IsEmpty());
 }

@@ -150,19 +150,20 @@ TEST(WhoWrote, AsJson) {
   const Json back = value_of(Json::parse(json));
   EXPECT_EQ(back.text_at("pv"), "R1");
   EXPECT_EQ(back.at("unnamed_puts").count(), 11u);
-  EXPECT_EQ(back.at("counting_since_seconds").number(), 1789999999.5);
+  EXPECT_EQ(back.text_at("counting_since"), time_text(1789999999.5));
   EXPECT_EQ(back.at("records").items().size(), 1u);
   EXPECT_EQ(back.at("records").items()[0].at("writes").at("ca").count(), 7u);
   const Json::Array& puts = back.at("puts").items();
   ASSERT_EQ(puts.size(), answer.puts.size());
-  EXPECT_EQ(puts[0].at("count").count(), all.puts[0].count);
-  EXPECT_EQ(puts[0].at("last_time_seconds").number(), 1790000000.123456);
-  EXPECT_EQ(puts[0].text_at("operation"), "write");
-  EXPECT_EQ(puts[2].text_at("operation"), "write_notify");
+  EXPECT_EQ(puts[0].at("puts").count(), all.puts[0].count);
+  EXPECT_EQ(puts[0].text_at("time"), time_text(1790000000.123456));
+  EXPECT_EQ(puts[0].text_at("op"), "write");
+  EXPECT_EQ(puts[2].text_at("op"), "write_notify");
 }
 
 CommandResult run(const std::vector<const char*>& arguments) {
-  return putlog::who_wrote_command(static_cast<int>(arguments.size()), arguments.data());
+  return ioc_exporter::run(putlog::who_wrote_command(), static_cast<int>(arguments.size()),
+                           arguments.data());
 }
 
 WhoWrote sample() {
@@ -176,25 +177,23 @@ WhoWrote sample() {
   return answer;
 }
 
-TEST(WhoWroteText, OneLineForEachWriter) {
-  const std::string out = to_text(sample(), 20, 1200);
-  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 4);
-  EXPECT_THAT(
-      out,
-      HasSubstr("  3 min 20 s  one  R1.VAL  10.0.0.7  operator  console1  write_notify  23\n"));
-  EXPECT_THAT(
-      out, HasSubstr("  -           one  R1      10.0.0.8  -         evil_[2J  write         7\n"));
+std::string to_text(const WhoWrote& answer, std::size_t limit, double now) {
+  const auto text = read_json(to_json(answer),
+                              [&](const Json& json) { return putlog::to_text(json, limit, now); });
+  EXPECT_EQ(text->found,
+            text->text.starts_with("TIME") || text->text.find("Written ") != std::string::npos);
+  return text->text;
 }
 
-TEST(WhoWroteText, SinceWhenItIsKnown) {
-  WhoWrote answer = sample();
-  EXPECT_THAT(to_text(answer, 20, 1200),
-              HasSubstr("\nPuts before " + local_time(400) + " are not known\n"));
-  answer.put_log_file = "/var/log/puts.json";
-  answer.puts.clear();
-  EXPECT_THAT(to_text(answer, 20, 1200),
-              HasSubstr("\nPuts before " + local_time(400) +
-                        " are in the put log's files: /var/log/puts.json\n"));
+TEST(WhoWroteText, OneLineForEachWriter) {
+  const std::string out = to_text(sample(), 20, 1200);
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 3);
+  EXPECT_THAT(
+      out,
+      HasSubstr("  3 min 20 s  one  R1.VAL  10.0.0.7  operator  console1     write_notify  23\n"));
+  EXPECT_THAT(
+      out,
+      HasSubstr("  -           one  R1      10.0.0.8  -         evil_[2J     write         7\n"));
 }
 
 TEST(WhoWroteText, TheRestIsCounted) {
@@ -244,9 +243,8 @@ class WhoWroteServer : public ::testing::Test {
       WhoWrote answer = sample();
       answer.pv = pv;
       answer.put_log_file = log_;
-      return query_value(request.query, "format") == "text"
-                 ? web::Response{200, "text/plain", to_text(answer, 20, 1200)}
-                 : web::Response{200, "application/json", to_json(answer)};
+      if (pv == "nobody") answer.puts.clear();
+      return web::Response{200, "application/json", puts::to_json(answer)};
     };
     server_ = value_of(web::Server::start(std::move(options)));
     url_ = "--url=http://127.0.0.1:" + std::to_string(server_->port());
@@ -294,6 +292,13 @@ TEST_F(WhoWroteServer, AsksWithAnyNameAndPrints) {
   EXPECT_EQ(value_of(Json::parse(json.out)).text_at("pv"), "A b+c&d=e%41.VAL{\"x\":1}");
   url_ += "/";
   EXPECT_EQ(ask("R1").status, 0) << "a slash at the end does no harm";
+}
+
+TEST_F(WhoWroteServer, NobodyIsNotFound) {
+  const CommandResult nobody = ask("nobody");
+  EXPECT_EQ(nobody.status, kNotFound);
+  EXPECT_THAT(nobody.out, StartsWith("No put to nobody was seen since "));
+  EXPECT_THAT(nobody.out, HasSubstr("\nPuts before " + local_time(400) + " are not known\n"));
 }
 
 TEST_F(WhoWroteServer, PrintsTheErrorInTheAnswer) {

@@ -22,7 +22,10 @@ exposition::StatusPage sample() {
                   {{"10.0.0.7", "23"}, {"", "0"}},
                   "and 12 more"},
                  {"Searches", "in vain", {{"name", false}}, {}, "no more"}};
-  page.probes = {{"record_process", true, "attached in 2 places"}};
+  page.origin.host = "ctl-7";
+  page.probes = {{"record_process", true, "attached in 2 places"},
+                 {"ca_tap", false, "not loaded", 0, "no room"}};
+  page.kernel_tables = {exposition::probes_table(page.probes)};
   page.notes = {"3 puts whose PV name is not known"};
   page.iocs[0].processed_rate = 17.25;
   page.iocs[0].put_rate = 0;
@@ -54,33 +57,37 @@ TEST(LandingPage, ShowsItsTables) {
   const std::string html = render_landing_page(sample());
   EXPECT_EQ(html.rfind("<!DOCTYPE html>\n", 0), 0u);
   for (const char* text :
-       {"<h1>ioc_exporter</h1>",
+       {"<title>ioc_exporter: ctl-7</title>",
+        "<h1>ioc_exporter <span class=\"dim\">ctl-7</span></h1>",
         "version 0.1.0",
         "<a href=\"/metrics\">Metrics</a>",
         "for Prometheus",
-        "<td>power-supplies</td>",
-        "<td class=\"number\">812</td>",
-        "<td>7.0.8.1</td>",
-        "<td class=\"number\">5064</td>",
-        "<td class=\"number\">1234</td>",
-        "<td class=\"number\">17</td>",
-        "<td class=\"number\">211</td>",
-        "<td class=\"number\">17.2</td><td class=\"number\">0</td>",
-        "<td class=\"number\">1.23 %</td>",
+        "<td class=\"\" data-name=\"IOC\">power-supplies</td>",
+        "<td class=\"number\" data-name=\"pid\">812</td>",
+        "<td class=\"\" data-name=\"EPICS Base\">7.0.8.1</td>",
+        "<td class=\"number\" data-name=\"CA port\">5064</td>",
+        "<td class=\"number\" data-name=\"records\">1234</td>",
+        "<td class=\"number\" data-name=\"circuits\">17</td>",
+        "<td class=\"number\" data-name=\"channels\">211</td>",
+        ">17.2</td>",
+        "<td class=\"number\" data-name=\"probes&#39; cost\">1.23 %</td>",
         "<div class=\"fact\"><strong>2</strong><span class=\"dim\">IOCs</span></div>",
         "<div class=\"fact bad\"><strong>1</strong>",
         "<h2>Clients</h2>",
         "who connected",
         "<tr><th>client</th><th class=\"number\">monitors</th></tr>",
-        "<tr><td>10.0.0.7</td><td class=\"number\">23</td></tr>",
-        "<tr><td>–</td><td class=\"number\">0</td></tr>",
+        "<td class=\"\" data-name=\"client\">10.0.0.7</td>",
+        "<tr><td class=\"\" data-name=\"client\">–</td><td class=\"number\" "
+        "data-name=\"monitors\">0<",
         "and 12 more",
-        "<td>timing</td>",
+        ">timing</td>",
         "the executable has no symbol pdbbase",
-        "attached in 2 places",
+        "<td class=\"bad\" data-name=\"problem\">no room</td>",
         "3 puts whose PV name"})
     EXPECT_THAT(html, HasSubstr(text));
   EXPECT_THAT(html, Not(HasSubstr("Searches")));  // a table without rows is no section
+  EXPECT_THAT(html, Not(HasSubstr("attached in 2 places")));
+  EXPECT_THAT(render_kernel_page(sample()), HasSubstr("attached in 2 places"));
   EXPECT_THAT(html, Not(HasSubstr(">99<")));  // the pid of an IOC that is gone may be another's now
   expect_balanced(html);
 }
