@@ -82,7 +82,7 @@ inline Snapshot read_snapshot(const records::RecordCounts& counts,
   ioc.name = "bench";
   ioc.up = true;
   ioc.database = database;
-  records::PendingRecords pending{0, {}, "bench", counts, {}};
+  records::PendingRecords pending{0, "bench", counts, {}};
   auto records = pending.read(*database);
   if (!records) fail(records.error().message());
   ioc.records = std::move(*records);

@@ -86,10 +86,7 @@ std::string Daemon::why_failed() const {
 
 std::string Daemon::why_not_ready() const {
   if (!looked_once_.try_wait()) return "the host has not been looked at yet";
-  {
-    const std::scoped_lock lock(mutex_);
-    if (detached_) return "all probes are taken off: SIGUSR2 or POST /-/attach brings them back";
-  }
+  if (detached_) return "all probes are taken off: SIGUSR2 or POST /-/attach brings them back";
   return why_failed();
 }
 
@@ -100,25 +97,27 @@ std::string Daemon::why_hangs(Clock::time_point now) const {
          " s";
 }
 
+// The IOCs' own collector comes last: a scrape that shows an IOC also shows its records, and its puts
+// from before it was found.
+void Daemon::follow(Clock::time_point now) {
+  for (Collector* collector : rooms_->collectors)
+    if (collector != &rooms_->iocs) collector->follow(now);
+  rooms_->iocs.follow(now);
+}
+
 // Finds IOCs and reads their databases. An error: not all processes were seen.
 Result<void> Daemon::look_at_host(Clock::time_point now, std::chrono::milliseconds patience) {
   iocs::Host& host = rooms_->host;
   Result<void> found = host.poll(now, patience);
-  {
-    // At one go: a scrape that shows an IOC also shows the puts from before it was found.
-    const std::scoped_lock lock(host.mutex());
-    host.apply(now);
-    for (Collector* collector : rooms_->collectors) collector->follow(now);
-  }
+  host.apply(now);
+  follow(now);
   bool more = false;
   do {  // IOCs that start together: the first do not wait for the last one's database
     more = host.read_databases(now, patience);
     note_alive();
     if (host.has_databases_to_apply()) {
-      // At one go, too: a scrape that shows records shows them counted.
-      const std::scoped_lock lock(host.mutex());
       host.apply_databases(now);
-      for (Collector* collector : rooms_->collectors) collector->follow(now);
+      follow(now);
     }
     for (Collector* collector : rooms_->collectors) collector->tick(now);
     rooms_->budget.look(Clock::now());  // attaching takes a while
@@ -141,7 +140,7 @@ void Daemon::tick(Clock::time_point now) {
 
 std::chrono::milliseconds Daemon::interval(Clock::time_point now) {
   if (rooms_->host.is_busy()) return std::min(kBusyInterval, interval_);
-  return rooms_->host.any_young(now) ? std::min(kYoungInterval, interval_) : interval_;
+  return rooms_->host.view()->any_young(now) ? std::min(kYoungInterval, interval_) : interval_;
 }
 
 std::optional<Daemon::Clock::time_point> Daemon::next_due() {
@@ -160,12 +159,9 @@ void Daemon::act_on_due(Clock::time_point now) {
 bool Daemon::detach_all() {
   rooms_->host.set_hands_off(
       true);  // before the lock: a reading of an IOC's memory that runs now is the last
-  const std::scoped_lock lock(rooms_->host.mutex());
+  const std::scoped_lock lock(switching_);
   rooms_->host.set_hands_off(true);  // an attach() may have come in between
-  {
-    const std::scoped_lock own(mutex_);
-    if (std::exchange(detached_, true)) return false;
-  }
+  if (detached_.exchange(true)) return false;
   for (Collector* collector : rooms_->collectors) collector->detach();
   return true;
 }
@@ -181,11 +177,8 @@ void Daemon::detach_to_end() {
 }
 
 void Daemon::attach() {
-  const std::scoped_lock lock(rooms_->host.mutex());
-  {
-    const std::scoped_lock own(mutex_);
-    if (!std::exchange(detached_, false)) return;
-  }
+  const std::scoped_lock lock(switching_);
+  if (!detached_.exchange(false)) return;
   rooms_->host.set_hands_off(false);
   for (Collector* collector : rooms_->collectors) collector->attach();
   log::info("all probes are attached again");
@@ -275,18 +268,13 @@ std::string Daemon::discovery_problem() const {
 }
 
 std::string Daemon::state_in_words() {
-  std::size_t count = 0;
-  {
-    const std::scoped_lock lock(rooms_->host.mutex());
-    count = rooms_->host.live().size();
-  }
+  const std::size_t count = rooms_->host.view()->live().size();
   std::string loaded;
   const Collector* const counting[] = {&rooms_->puts, &rooms_->records};
   for (const Collector* collector : counting)
     for (const ProbeState& probe : collector->probes())
       if (probe.problem.empty()) loaded += (loaded.empty() ? "" : ", ") + probe.name;
   const std::string failed = why_failed();
-  const std::scoped_lock lock(mutex_);
   std::string text = std::to_string(count) + (count == 1 ? " IOC; " : " IOCs; ");
   text += detached_ ? "detached" : loaded;
   return failed.empty() ? text : text + "; missing: " + failed;

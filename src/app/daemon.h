@@ -122,6 +122,7 @@ class Daemon {
 
  private:
   Result<void> look_at_host(Clock::time_point now, std::chrono::milliseconds patience);
+  void follow(Clock::time_point now);
   Daemon(const Options& options, std::unique_ptr<Rooms> rooms);
 
   void collect(Collector& collector, exposition::Page& page);
@@ -134,7 +135,9 @@ class Daemon {
   std::atomic<Clock::time_point> alive_at_ = Clock::now();
   std::latch looked_once_{1};
   bool looked_ = false;       // only for the loop; the others wait for looked_once_
-  mutable std::mutex mutex_;  // of the members below; taken after the host's
+  std::mutex switching_;  // held while probes come off, or back
+  std::atomic<bool> detached_ = false;
+  mutable std::mutex mutex_;  // of the members below
   TroubleLog trouble_;
   CollectorSample discovery_;
   std::string discovery_problem_;
@@ -142,7 +145,6 @@ class Daemon {
   std::string area_, owner_;
   HttpAudit http_;
   std::uint64_t ticks_ = 0;
-  bool detached_ = false;
 };
 
 }  // namespace ioc_exporter::app

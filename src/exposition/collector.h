@@ -36,12 +36,12 @@ class Collector {
   virtual bool is_enabled() const { return true; }
   virtual std::vector<ProbeState> probes() const { return {}; }
 
-  // Called when the IOCs of the host have changed, or may have. Under iocs::Host::mutex(), so that
-  // an IOC appears on a page together with its data; must not wait for an IOC.
+  // Called when the IOCs of the host have changed, or may have, in the thread that ticks: it takes
+  // the host's view, so that an IOC appears on a page together with its data. Must not wait for an
+  // IOC.
   virtual void follow(TimePoint now) { static_cast<void>(now); }
 
-  // Regular work, in the one thread that ticks; takes the mutex where it needs it. It logs a
-  // failure itself, once, with action and object (base/log.h).
+  // Regular work, in the one thread that ticks. It logs a failure itself, once, with action and object (base/log.h).
   virtual void tick(TimePoint now) { static_cast<void>(now); }
 
   // Work that is due at a moment between two ticks, if there is any; same thread as tick().
@@ -54,7 +54,7 @@ class Collector {
   // Its part of the page at "/" and of --check. In any thread.
   virtual void status(exposition::StatusPage& page) { static_cast<void>(page); }
 
-  // Takes its probes off, and puts them back. Under the mutex.
+  // Takes its probes off, and puts them back. In any thread, one at a time.
   virtual void detach() {}
   virtual void attach() {}
 

@@ -104,13 +104,14 @@ void FunctionsCollector::load(TimePoint now) {
 void FunctionsCollector::follow(TimePoint) {
   if (!is_enabled_ || !is_usable_) return;
   const std::scoped_lock lock(mutex_);
+  const auto view = host_.view();
   iocs_.clear();
-  names_ = host_.names();
-  for (const auto& [id, live] : host_.live())
-    iocs_.push_back({id, live.serial, host_.number_of(live.ioc.name), live.ioc.name,
+  names_ = view->names();
+  for (const auto& [id, live] : view->live())
+    iocs_.push_back({id, live.serial, live.number, live.ioc.name,
                      probes::state_of(live, host_.hands_off())});
   if (watch_) watch_->follow(iocs_);
-  known_names_.follow(host_);
+  known_names_.follow(*view);
 }
 
 void FunctionsCollector::tick(TimePoint now) {

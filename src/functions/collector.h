@@ -81,7 +81,7 @@ class FunctionsCollector final : public Collector {
   std::shared_ptr<Helper> helper_;  // null: this process loads and attaches
   std::atomic<bool> is_enabled_ = false;
   bool is_usable_ = true;
-  mutable std::mutex mutex_;  // for what follows; taken after the host's
+  mutable std::mutex mutex_;  // for what follows
   std::string why_not_;
   FunctionsServer server_;  // of this process
   std::optional<FunctionsObject> object_;

@@ -20,7 +20,7 @@ void add(FunctionSample& to, const FunctionSample& other, std::uint64_t factor) 
 
 }  // namespace
 
-void KnownNames::follow(const iocs::Host& host) {
+void KnownNames::follow(const iocs::HostView& host) {
   std::map<std::string, Life> lives;
   for (const auto& [id, live] : host.live())
     lives[live.ioc.name] = {id, live.initialized ? live.database : nullptr, nullptr};

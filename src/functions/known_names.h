@@ -16,7 +16,7 @@
 
 #include "functions/families.h"
 #include "functions/walk_watch.h"
-#include "iocs/host.h"
+#include "iocs/host_view.h"
 #include "iocs/memory/record_names.h"
 
 namespace ioc_exporter::functions {
@@ -28,8 +28,7 @@ class KnownNames {
     std::shared_ptr<const Database> database = {};  // null: not read yet
     std::unique_ptr<iocs::RecordNames> records = {};
   };
-  // Under the host's mutex.
-  void follow(const iocs::Host& host);
+  void follow(const iocs::HostView& host);
   // `names`: of all IOCs that are not forgotten.
   void follow(std::map<std::string, Life> lives, const std::unordered_set<std::string>& names);
   // Empties labels that nothing knows. Takes out samples of which this is not decided yet.

@@ -13,10 +13,9 @@ constexpr std::size_t kLineBytes = 110, kLinesOfIoc = 60;
 
 }  // namespace
 
-IocsCollector::IocsCollector(Host& host) : host_(host), health_(host.fs()) {
+IocsCollector::IocsCollector(Host& host) : host_(host), view_(host.view()), health_(host.fs()) {
   exit_watch_.open();
   host_.ask_hold_changes([this] { return exit_watch_.hold_changes(); });
-  reserve_names();  // before the first look
 }
 
 std::vector<ProbeState> IocsCollector::probes() const {
@@ -26,8 +25,10 @@ std::vector<ProbeState> IocsCollector::probes() const {
 }
 
 void IocsCollector::follow(TimePoint now) {
+  const std::scoped_lock lock(mutex_);
+  view_ = host_.view();
   ExitWatch::Live live;
-  for (const auto& [id, one] : host_.live()) {
+  for (const auto& [id, one] : view_->live()) {
     live.emplace(id, ExitWatch::Watched{one.ioc.name, one.ioc.user});
     // State of another user's IOC says nothing of this one.
     if (const auto last = exits_.find(one.ioc.name);
@@ -36,25 +37,16 @@ void IocsCollector::follow(TimePoint now) {
   }
   for (const ExitWatch::Ended& ended : exit_watch_.follow(live, now))
     exits_.insert_or_assign(ended.name, Exit{ended.user, ended.exit});
-  std::erase_if(exits_, [this](const auto& exit) { return !host_.knows(exit.first); });
-  reserve_names();
-}
-
-void IocsCollector::reserve_names() {
-  std::map<std::string, NameClaim> reserved = host_.gone_names();
-  if (reserved == reserved_) return;
-  reserved_ = reserved;
-  host_.reserve_names(std::move(reserved));
+  std::erase_if(exits_, [this](const auto& exit) { return !view_->knows(exit.first); });
 }
 
 void IocsCollector::expect(std::vector<std::string> names) {
-  const std::scoped_lock lock(host_.mutex());
+  const std::scoped_lock lock(mutex_);
   expected_ = std::move(names);
-  reserve_names();
 }
 
 std::vector<IocFacts> IocsCollector::all_facts() const {
-  std::vector<IocFacts> all = host_.facts();
+  std::vector<IocFacts> all = view_->facts();
   for (IocFacts& facts : all)
     if (const auto exit = exits_.find(facts.name); exit != exits_.end())
       facts.last_exit = exit->second.exit;
@@ -62,7 +54,7 @@ std::vector<IocFacts> IocsCollector::all_facts() const {
 }
 
 IocList IocsCollector::list() {
-  const std::scoped_lock lock(host_.mutex());
+  const std::scoped_lock lock(mutex_);
   IocList list;
   const std::vector<IocFacts> facts = all_facts();
   for (const IocFacts* ioc : distinct_iocs(facts))
@@ -102,7 +94,7 @@ void IocsCollector::add_missing(exposition::StatusPage& page,
 
 IocsCollector::Lives IocsCollector::lives() const {
   Lives live;
-  for (const auto& [id, one] : host_.live()) live.emplace(id, one.serial);
+  for (const auto& [id, one] : view_->live()) live.emplace(id, one.serial);
   return live;
 }
 
@@ -137,11 +129,11 @@ void IocsCollector::collect(exposition::Page& page) {
   std::vector<std::string> expected;
   std::optional<ProbeSample> exit_probe;
   {
-    const std::scoped_lock lock(host_.mutex());
+    const std::scoped_lock lock(mutex_);
     iocs = all_facts();
     expected = expected_;
     exit_probe = exit_watch_.sample();
-    left_out = host_.left_out();
+    left_out = view_->left_out();
     live = lives();
   }
   std::map<IocId, HealthSample> samples;
@@ -164,7 +156,7 @@ void IocsCollector::collect(exposition::Page& page) {
 }
 
 void IocsCollector::status(exposition::StatusPage& page) {
-  const std::scoped_lock lock(host_.mutex());
+  const std::scoped_lock lock(mutex_);
   std::uint64_t up = 0;
   const std::vector<IocFacts> iocs = all_facts();
   for (const IocFacts& ioc : iocs) {
@@ -193,7 +185,7 @@ void IocsCollector::status(exposition::StatusPage& page) {
   }
   page.facts.push_back({std::to_string(up), up == 1 ? "IOC up" : "IOCs up"});
   add_missing(page, iocs);
-  if (const std::uint64_t left_out = host_.left_out(); left_out > 0)
+  if (const std::uint64_t left_out = view_->left_out(); left_out > 0)
     page.facts.push_back({std::to_string(left_out), "not followed: all places are taken", true});
 }
 

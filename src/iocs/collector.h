@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -38,21 +39,19 @@ class IocsCollector final : public Collector {
     IocExit exit;
   };
 
-  Lives lives() const;  // under the host's mutex
+  Lives lives() const;
   std::map<IocId, HealthSample> look(const Lives& live);
-  // Under the host's mutex: those that run and those that are gone, with how they ended.
+  // Those that run and those that are gone, with how they ended.
   std::vector<IocFacts> all_facts() const;
-  // Names of IOCs that do not run are kept for their users.
-  void reserve_names();
   void add_missing(exposition::StatusPage& page, const std::vector<IocFacts>& iocs) const;
 
   Host& host_;
-  // Under the host's mutex, down to the next mutex:
+  mutable std::mutex mutex_;  // of the members down to the next mutex
+  std::shared_ptr<const HostView> view_;
   ExitWatch exit_watch_;               // exited_cpu() without it
   std::map<std::string, Exit> exits_;  // by name, of those that the host knows
   std::vector<std::string> expected_;
-  std::map<std::string, NameClaim> reserved_;
-  std::mutex looking_;  // never with the host's: an IOC may have many threads and descriptors
+  std::mutex looking_;  // never with the other: an IOC may have many threads and descriptors
   IocHealth health_;
   Lives looked_at_;
 };

@@ -75,7 +75,8 @@ void GoneIocs::forget_greediest() {
   forget(first);
 }
 
-void GoneIocs::tidy(Clock::time_point now) {
+bool GoneIocs::tidy(Clock::time_point now) {
+  const std::size_t held = gone_.size(), forgotten = forgotten_.size();
   for (auto gone = gone_.begin(); gone != gone_.end();) {
     Gone& one = gone->second;
     if (one.number && one.counts_until <= now) {
@@ -86,6 +87,7 @@ void GoneIocs::tidy(Clock::time_point now) {
     gone = one.until <= now ? forget(gone) : std::next(gone);
   }
   while (gone_.size() > most_) forget_greediest();
+  return gone_.size() != held || forgotten_.size() != forgotten;
 }
 
 std::uint32_t GoneIocs::number_of(const std::string& name) {

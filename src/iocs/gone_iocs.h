@@ -45,8 +45,8 @@ class GoneIocs {
               Clock::time_point now);
   // Nothing of it is kept.
   void forget_counts(const std::string& name, std::uint32_t number);
-  // Lets go those whose time is over.
-  void tidy(Clock::time_point now);
+  // Lets go those whose time is over. Whether there were any.
+  bool tidy(Clock::time_point now);
 
   std::uint32_t number_of(const std::string& name);
   // Name that is no IOC's of this host.

@@ -36,21 +36,33 @@ bool may_look_into_processes(const RootedFs& fs) {
   return effective && (*effective >> 19 & 1) != 0;
 }
 
-bool is_due(const Host& host, const LiveIoc& live, Host::Clock::time_point now) {
-  if (!live.reading.is_due(now) || host.left_alone(live)) return false;
-  if (!live.ioc.target && live.ioc.pdbbase.empty()) return false;
-  if (!live.database || !live.initialized || live.has_unknown_records) return true;
-  return !live.ca_port && now < live.found + kPortPatience;
-}
-
 }  // namespace
 
 Host::Host(RootedFs fs, Options options)
-    : KnownIocs(options.keep_gone, options.most_gone),
-      fs_(std::move(fs)),
+    : fs_(std::move(fs)),
       reader_(options.reader ? std::move(options.reader) : std::make_shared<ProcessReader>(fs_)),
       finder_(fs_, options.finder, reader_),
-      own_namespace_(finder_.own_namespace()) {}
+      own_namespace_(finder_.own_namespace()),
+      known_(options.keep_gone, options.most_gone),
+      view_(std::make_shared<const HostView>(known_)) {}
+
+std::shared_ptr<const HostView> Host::view() const {
+  const std::scoped_lock lock(mutex_);
+  return view_;
+}
+
+void Host::publish() {
+  if (!known_.take_changed()) return;
+  next_.reserved = known_.gone_names();  // for their users
+  auto view = std::make_shared<const HostView>(known_);
+  const std::scoped_lock lock(mutex_);
+  view_.swap(view);  // the former one goes after the lock
+}
+
+void Host::want_databases(std::set<std::string> iocs) {
+  const std::scoped_lock lock(mutex_);
+  outdated_.merge(std::move(iocs));
+}
 
 Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
   seen_.listeners.rested = false;
@@ -105,19 +117,29 @@ void Host::take_over_look(milliseconds patience) {
 }
 
 void Host::apply(Clock::time_point now) {
-  KnownIocs::apply(std::exchange(seen_.changes, {}), now);
+  known_.apply(std::exchange(seen_.changes, {}), seen_.left_out, now);
+  publish();
+}
+
+bool Host::is_due(const LiveIoc& live, Clock::time_point now) const {
+  if (!live.reading.is_due(now) || left_alone(live)) return false;
+  if (!live.ioc.target && live.ioc.pdbbase.empty()) return false;
+  if (!live.database || !live.initialized || live.has_unknown_records) return true;
+  return !live.ca_port && now < live.found + kPortPatience;
 }
 
 bool Host::read_databases(Clock::time_point now, milliseconds patience) {
   take_over_read(patience);
   if (is_reading_) return false;
   if (!due_.empty()) return true;  // apply_databases() first
-  // Only this thread changes live_, but for what is atomic, so it may look at it without the mutex.
+  {
+    const std::scoped_lock lock(mutex_);
+    known_.mark_outdated(std::exchange(outdated_, {}));
+  }
   // IOCs that could not be read come last: one whose memory does not answer holds up nobody then.
   for (const bool has_failed : {false, true})
-    for (const auto& [id, live] : live_)
-      if (live.problems[static_cast<std::size_t>(Concern::database)].empty() != has_failed &&
-          is_due(*this, live, now))
+    for (const auto& [id, live] : known_.live())
+      if (live.problem.empty() != has_failed && is_due(live, now))
         reading_.push_back({live.ioc, live.serial, std::nullopt, {}});
   if (reading_.empty()) return false;
   const std::size_t all = reading_.size();
@@ -143,11 +165,11 @@ void Host::read_all() {
 
 void Host::apply_databases(Clock::time_point now) {
   for (Due& due : std::exchange(due_, {})) {
-    const auto live = live_.find(due.ioc.id);
-    const bool there = live != live_.end() && live->second.serial == due.serial;
-    if (there && due.reading && !left_alone(live->second))
-      apply(live->second, std::move(*due.reading), now, due.rest);
+    LiveIoc* const live = known_.to_change(due.ioc.id, due.serial);
+    if (live != nullptr && due.reading && !left_alone(*live))
+      apply(*live, std::move(*due.reading), now, due.rest);
   }
+  publish();
 }
 
 Host::Reading Host::read(const Ioc& ioc) const {
@@ -177,14 +199,13 @@ void Host::apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::d
     live.initialized = reading.database.initialized;
     live.has_unknown_records = false;
   }
-  std::string& problem = live.problems[static_cast<std::size_t>(Concern::database)];
-  problem = std::move(reading.problem);
+  live.problem = std::move(reading.problem);
   // An IOC that is never initialized is read ever less often.
   if (!live.initialized) rest = std::max(rest, (now - live.found) / kPartOfAge);
-  if (problem.empty())
+  if (live.problem.empty())
     live.reading.succeeded(now + rest);
-  else if (live.reading.failed(now, problem))
-    log::warn("{}", problem);
+  else if (live.reading.failed(now, live.problem))
+    log::warn("{}", live.problem);
 }
 
 }  // namespace ioc_exporter::iocs

@@ -1,29 +1,17 @@
+#include "iocs/known_iocs.h"
+
 #include <algorithm>
 
-#include "base/log.h"
 #include "base/time_text.h"
-#include "iocs/host.h"
 
 namespace ioc_exporter::iocs {
-namespace {
 
-constexpr std::chrono::milliseconds kYouth{10'000};
-
-}  // namespace
-
-std::string subject_of(const Ioc& ioc) {
-  return (ioc.kind == IocKind::base         ? "ioc "
-          : ioc.is_gateway                  ? "gateway "
-          : ioc.kind == IocKind::pva_server ? "PVA server "
-                                            : "CA server ") +
-         ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")";
-}
-
-void KnownIocs::apply(const Changes& changes, Clock::time_point now) {
+void KnownIocs::apply(const Changes& changes, std::uint64_t left_out, Clock::time_point now) {
   for (const Ioc& ioc : changes.ended) end(ioc, now);
   for (const Ioc& ioc : changes.started) start(ioc, now);
   for (const Ioc& ioc : changes.changed) change(ioc, now);
-  gone_.tidy(now);
+  changed_ |= gone_.tidy(now) || !changes.empty() || left_out != left_out_;
+  left_out_ = left_out;
 }
 
 // Under the name that it has from now on.
@@ -91,87 +79,28 @@ bool KnownIocs::may_log(Clock::time_point now) {
   return may;
 }
 
-const LiveIoc* KnownIocs::find(const IocId& id, std::uint64_t serial) const {
+LiveIoc* KnownIocs::to_change(const IocId& id, std::uint64_t serial) {
   const auto found = live_.find(id);
-  return found == live_.end() || found->second.serial != serial ? nullptr : &found->second;
+  if (found == live_.end() || found->second.serial != serial) return nullptr;
+  changed_ = true;
+  return &found->second;
 }
 
-bool KnownIocs::any_young(Clock::time_point now) const {
-  return std::ranges::any_of(
-      live_, [now](const auto& entry) { return now < entry.second.found + kYouth; });
-}
-
-void KnownIocs::want_database(const IocId& id) {
-  if (const auto found = live_.find(id); found != live_.end())
-    found->second.has_unknown_records = true;
-}
-
-void KnownIocs::want_databases(const std::set<std::string>& iocs) {
+void KnownIocs::mark_outdated(const std::set<std::string>& iocs) {
   for (auto& [id, live] : live_)
     if (iocs.contains(live.ioc.name)) live.has_unknown_records = true;
 }
 
-void KnownIocs::set_problem(const IocId& id, Concern concern, std::string problem) {
-  if (const auto found = live_.find(id); found != live_.end())
-    found->second.problems[static_cast<std::size_t>(concern)] = std::move(problem);
+std::uint32_t KnownIocs::number_of(const std::string& name) {
+  changed_ |= !gone_.numbers().contains(name);
+  return gone_.number_of(name);
 }
 
 void KnownIocs::release(const std::string& name) {
-  if (std::ranges::none_of(live_, [&](const auto& one) { return one.second.ioc.name == name; }))
-    gone_.release(name);
-}
-
-std::map<std::uint32_t, std::string> KnownIocs::names() const {
-  std::map<std::uint32_t, std::string> by_number;
-  for (const auto& [name, number] : gone_.numbers()) by_number.emplace(number, name);
-  return by_number;
-}
-
-std::unordered_set<std::string> KnownIocs::known_names() const {
-  std::unordered_set<std::string> known;
-  for (const auto& [name, number] : gone_.numbers()) known.insert(name);
-  return known;
-}
-
-IocFacts KnownIocs::facts(const LiveIoc& live) const {
-  IocFacts facts;
-  facts.name = live.ioc.name;
-  facts.up = true;
-  facts.base = live.ioc.kind == IocKind::base;
-  facts.pva_server = live.ioc.kind == IocKind::pva_server;
-  facts.gateway = live.ioc.is_gateway;
-  facts.pid = live.ioc.id.pid;
-  facts.start_time_seconds = live.ioc.start_time_seconds;
-  facts.base_version = live.ioc.base_version;
-  facts.executable = live.ioc.executable;
-  facts.directory = live.ioc.directory;
-  facts.ca_port = live.ca_port;
-  for (const ListeningSocket& socket : live.ioc.listening)
-    if (std::ranges::find(facts.tcp_ports, socket.port) == facts.tcp_ports.end())
-      facts.tcp_ports.push_back(socket.port);
-  const std::string held =
-      live.ioc.traced_or_stopped.empty() ? "" : "left alone: " + live.ioc.traced_or_stopped;
-  const auto of = [&live](Concern concern) -> const std::string& {
-    return live.problems[static_cast<std::size_t>(concern)];
-  };
-  for (const std::string* problem :
-       {&of(Concern::database), &live.ioc.problem, &held, &of(Concern::records)})
-    if (facts.problem.empty()) facts.problem = *problem;
-  facts.database = live.database;
-  facts.restarts = gone_.restarts(live.ioc.name);
-  facts.supervisor = live.ioc.supervisor;
-  facts.restarted_by_supervisor = live.restarted_by_supervisor;
-  facts.user = live.ioc.user_name;
-  facts.claimed_name = live.ioc.claimed_name;
-  facts.contested_with = live.ioc.contested_with;
-  return facts;
-}
-
-std::vector<IocFacts> KnownIocs::facts() const {
-  std::vector<IocFacts> all;
-  for (const auto& [id, live] : live_) all.push_back(facts(live));
-  gone_.add_facts(all);
-  return all;
+  if (std::ranges::any_of(live_, [&](const auto& one) { return one.second.ioc.name == name; }))
+    return;
+  gone_.release(name);
+  changed_ = true;
 }
 
 }  // namespace ioc_exporter::iocs

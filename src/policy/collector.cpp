@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_set>
 #include <utility>
 
 #include "base/time_text.h"
@@ -40,14 +39,17 @@ PolicyCollector::PolicyCollector(iocs::Host& host, puts::PutsCollector& puts)
 }
 
 puts::PutsOfSlots PolicyCollector::set_policy(std::shared_ptr<const Policy> policy) {
-  const std::scoped_lock lock(host_.mutex());
   // Counts until now belong to the former policy.
-  is_changed_ = true;
-  auto counted = puts_.show_puts();
-  is_changed_ = false;
-  ca_judged_.judge.set_policy(policy);
-  pva_judged_.judge.set_policy(std::move(policy));
-  return counted;
+  {
+    const std::scoped_lock lock(mutex_);
+    is_changed_ = true;
+  }
+  return puts_.show_puts([&] {
+    const std::scoped_lock lock(mutex_);
+    is_changed_ = false;
+    ca_judged_.judge.set_policy(policy);
+    pva_judged_.judge.set_policy(policy);
+  });
 }
 
 void PolicyCollector::set_limit(const exposition::SeriesLimit& limit) {
@@ -58,6 +60,7 @@ void PolicyCollector::set_limit(const exposition::SeriesLimit& limit) {
 void PolicyCollector::puts_were_read(const puts::IocNames& names,
                                      const std::vector<puts::PutCount>& puts,
                                      const WallClock& clock) {
+  const std::scoped_lock lock(mutex_);
   if (!ca_judged_.judge.policy() && !is_changed_) return;
   ca_judged_.look(names, puts, puts::Protocol::ca, clock);
   pva_judged_.look(names, as_writes(puts), puts::Protocol::pva, clock);
@@ -84,6 +87,7 @@ void PolicyCollector::Judged::look(const puts::IocNames& names,
 }
 
 std::string_view PolicyCollector::verdict(const PutSample& put) const {
+  const std::scoped_lock lock(mutex_);
   const auto& policy = ca_judged_.judge.policy();
   if (!policy) return {};
   return verdict_of(
@@ -95,7 +99,7 @@ void PolicyCollector::status(exposition::StatusPage& page) {
   constexpr double kLately = 86400;
   std::set<std::pair<std::string, std::string>> forbidden;
   const double now = now_seconds();
-  const std::scoped_lock lock(host_.mutex());
+  const std::scoped_lock lock(mutex_);
   for (const Judged* judged : {&ca_judged_, &pva_judged_})
     for (const UnexpectedPutSample& put : judged->judge.unexpected())
       if (put.action == verdict_of(Action::forbid) && now - put.last_time_seconds < kLately)
@@ -109,13 +113,12 @@ void PolicyCollector::status(exposition::StatusPage& page) {
 
 void PolicyCollector::collect(exposition::Page& page) {
   PolicySamples samples, pva;
-  std::unordered_set<std::string> names;
   {
-    const std::scoped_lock lock(host_.mutex());
+    const std::scoped_lock lock(mutex_);
     samples = {ca_judged_.judge.unexpected(), ca_judged_.judge.rules()};
     pva = {pva_judged_.judge.unexpected(), pva_judged_.judge.rules()};
-    names = host_.known_names();
   }
+  const auto names = host_.view()->known_names();
   const auto is_known = [&](const std::string& name) { return names.contains(name); };
   ca_judged_.bounds.apply(samples, is_known);
   pva_judged_.bounds.apply(pva, is_known);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "exposition/collector.h"
@@ -20,7 +21,7 @@ class PolicyCollector final : public Collector, private puts::PutObserver {
     void look(const puts::IocNames& names, const std::vector<puts::PutCount>& puts,
               puts::Protocol protocol, const WallClock& clock);
 
-    PutJudge judge;  // under the host's mutex
+    PutJudge judge;  // under the mutex
     UnexpectedBounds bounds{exposition::BoundsOptions().limits.unexpected_puts};  // in any thread
   };
 
@@ -46,8 +47,9 @@ class PolicyCollector final : public Collector, private puts::PutObserver {
 
   iocs::Host& host_;
   puts::PutsCollector& puts_;
+  mutable std::mutex mutex_;  // of the members below
   Judged ca_judged_, pva_judged_;
-  bool is_changed_ = false;  // the policy, in this moment; under the host's mutex
+  bool is_changed_ = false;  // the policy, in this moment
 };
 
 }  // namespace ioc_exporter::policy

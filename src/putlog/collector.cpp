@@ -28,6 +28,7 @@ constexpr std::uint32_t kMiB = 1024 * 1024;
 PutWho who_of(puts::PutIdentity identity) {
   puts::PutLabels& labels = identity.labels;
   PutWho who;
+  who.ioc = std::move(identity.ioc);
   who.ioc_number = labels.ioc;
   who.by_packets = identity.by_packets;
   who.inside = labels.inside;
@@ -76,10 +77,8 @@ void PutLogRing::note_read(std::span<const std::byte> event) const {
   shares_.note_read(place, event.size());
 }
 
-PutLogCollector::PutLogCollector(iocs::Host& host, PutLogRing& ring, puts::PutsCollector& puts,
-                                 Outlets* outlets)
-    : host_(host),
-      ring_(ring),
+PutLogCollector::PutLogCollector(PutLogRing& ring, puts::PutsCollector& puts, Outlets* outlets)
+    : ring_(ring),
       puts_(puts),
       outlets_(outlets),
       reader_(*this, ring.answer_patience()) {}
@@ -160,15 +159,11 @@ EventReader::Losses PutLogCollector::losses() const {
 
 std::vector<std::optional<PutWho>> PutLogCollector::find(std::span<const iocx_putlog_event> puts,
                                                          bool again) {
-  const std::scoped_lock lock(host_.mutex());
-  const auto names = host_.names();
   std::vector<std::optional<PutWho>> found;
   found.reserve(puts.size());
   for (auto& identity : puts_.identify(puts, again)) {
     auto& who = found.emplace_back();
-    if (!identity) continue;
-    who.emplace(who_of(std::move(*identity)));
-    if (const auto name = names.find(who->ioc_number); name != names.end()) who->ioc = name->second;
+    if (identity) who.emplace(who_of(std::move(*identity)));
   }
   return found;
 }

@@ -1,7 +1,7 @@
 // PutLogCollector: reads the kernel's events of puts, and hands them on as PutEvents.
 //
 // A thread of its own takes events out of the ring, so that neither a scrape nor an IOC that is
-// attached to holds them up; it asks for names under the host's mutex.
+// attached to holds them up.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,6 @@
 #include "base/log.h"
 #include "base/random_salt.h"
 #include "exposition/collector.h"
-#include "iocs/host.h"
 #include "kernel/event_ring.h"
 #include "kernel/ring_shares.h"
 #include "policy/policy.h"
@@ -56,7 +55,7 @@ class PutLogRing {
 class PutLogCollector final : public Collector, private PutDirectory {
  public:
   // All must outlive it. `outlets`: null while the put log is off.
-  PutLogCollector(iocs::Host& host, PutLogRing& ring, puts::PutsCollector& puts, Outlets* outlets);
+  PutLogCollector(PutLogRing& ring, puts::PutsCollector& puts, Outlets* outlets);
   ~PutLogCollector() override;
 
   std::string_view name() const override { return "putlog"; }
@@ -72,7 +71,7 @@ class PutLogCollector final : public Collector, private PutDirectory {
   }
 
   // For puts that `change` has not counted; that makes the metrics judge by the new policy, and no
-  // event is judged until it is done. In any thread that does not hold the host's mutex.
+  // event is judged until it is done. In any thread.
   void set_policy(std::shared_ptr<const policy::Policy> policy,
                   const std::function<puts::PutsOfSlots()>& change);
 
@@ -84,7 +83,6 @@ class PutLogCollector final : public Collector, private PutDirectory {
   kernel::LostEvents lost_of(std::size_t source) const;
   EventReader::Losses losses() const;
 
-  iocs::Host& host_;
   PutLogRing& ring_;
   puts::PutsCollector& puts_;
   Outlets* outlets_;

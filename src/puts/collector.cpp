@@ -16,6 +16,7 @@ constexpr std::uint32_t kPvaSlots = 16'384;
 PutsCollector::PutsCollector(iocs::Host& host, const Setup& setup)
     : host_(host),
       options_(setup.options),
+      view_(host.view()),
       packets_(host, setup, totals_),
       inventory_(host.fs(), host.reader()) {
   totals_->expiry = options_.put_expiry;
@@ -53,7 +54,7 @@ void PutsCollector::use(const exposition::BoundsOptions& bounds, std::chrono::mi
   ca_bounds_.configure(bounds);
   pva_bounds_.configure(bounds);
   gateways_.use(std::move(gateways));
-  const std::scoped_lock lock(host_.mutex());
+  const std::scoped_lock lock(mutex_);
   totals_->expiry = expiry;
 }
 
@@ -68,22 +69,33 @@ std::vector<elf::Attacher*> PutsCollector::attachers() const {
   return all;
 }
 
+void PutsCollector::see_host() {
+  view_ = host_.view();
+  names_ = view_->names();
+}
+
 // If no thread has started, all but PV Access can wait: a CA client's circuit is a thread of its
 // server.
 void PutsCollector::follow(TimePoint now) {
-  const bool rested = host_.listeners().rested;
+  const std::scoped_lock lock(mutex_);
+  see_host();
+  rested_ = host_.listeners().rested;
   for (Probe& probe : probes_)
-    if (probe && !rested) {
-      probe->leave_renamed(host_, now);
-      probe->expect(host_);
+    if (probe && !rested_) {
+      probe->leave_renamed(view_->live(), now);
+      probe->expect(view_->live(), host_.hands_off());
     }
-  if (!rested) packets_.follow(now);
+  if (!rested_) {
+    packets_.follow(*view_, now);
+    host_.publish();  // names of servers elsewhere
+    see_host();
+  }
   // After the tap has its ports: a put that the server probe counts has been seen by the tap, too.
   for (const Protocol protocol : kProtocols)
-    if (probe(protocol) && (!rested || protocol == Protocol::pva))
-      probe(protocol)->follow(host_, now);
-  if (rested) return;
-  packets_.leave_out_probed();
+    if (probe(protocol) && (!rested_ || protocol == Protocol::pva))
+      probe(protocol)->follow(view_->live(), host_.hands_off(), now);
+  if (rested_) return;
+  packets_.leave_out_probed(*view_);
   forget_gone();
 }
 
@@ -94,7 +106,7 @@ void PutsCollector::forget_gone() {
     else
       set.erase(number);
   };
-  for (const auto& [id, live] : host_.live()) {
+  for (const auto& [id, live] : view_->live()) {
     note(pva_only_, live.number, live.ioc.kind == iocs::IocKind::pva_server);
     note(out_of_reach_, live.number, !live.ioc.own_net_namespace);
   }
@@ -110,10 +122,10 @@ void PutsCollector::forget_gone() {
 
 void PutsCollector::tick(TimePoint now) {
   if (probe(Protocol::ca)) name_slots(now);
-  const std::scoped_lock lock(host_.mutex());
+  const std::scoped_lock lock(mutex_);
   totals_->tick(now);
   std::vector<Probe*> awake{&probe(Protocol::pva)};  // as in follow()
-  if (!host_.listeners().rested) awake.push_back(&probe(Protocol::ca));
+  if (!rested_) awake.push_back(&probe(Protocol::ca));
   for (Probe* const probe : awake)
     if (*probe) trouble_.report("read the server's puts", (*probe)->collect(now));
   if (awake.size() > 1)
@@ -150,14 +162,15 @@ Result<CaServerTables> PutsCollector::read_tables(const iocs::LiveIoc& live) con
                         "ioc " + ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")");
 }
 
-// Also without the mutex. The thread that ticks is the one that changes what lives.
+// Also without the mutex.
 void PutsCollector::name_slots(TimePoint now) {
   if (host_.hands_off()) return;
   ServerProbe& server = *probe(Protocol::ca);
-  std::unique_lock lock(host_.mutex());
+  std::unique_lock lock(mutex_);
   const std::set<std::uint32_t> due = server.want_names(now);
   if (due.empty()) return;
-  for (const auto& [id, live] : host_.live()) {
+  const auto view = view_;
+  for (const auto& [id, live] : view->live()) {
     if (!live.ioc.traced_or_stopped.empty() || !due.contains(live.number)) continue;
     lock.unlock();
     const auto tables = read_tables(live);
@@ -168,17 +181,19 @@ void PutsCollector::name_slots(TimePoint now) {
 }
 
 void PutsCollector::detach() {
+  const std::scoped_lock lock(mutex_);
   for (Probe& probe : probes_)
     if (probe) probe->detach_all(Clock::now());
   packets_.detach_all(Clock::now());
 }
 
 void PutsCollector::attach() {
+  const std::scoped_lock lock(mutex_);
   packets_.attach();
 }
 
 void PutsCollector::keep_channels() {
-  const std::scoped_lock lock(host_.mutex());
+  const std::scoped_lock lock(mutex_);
   packets_.keep_channels();
 }
 
@@ -189,20 +204,21 @@ Result<TapReading> PutsCollector::read_counts() {
   auto reading = packets_.read();
   trouble_.report("read the counts of puts", reading ? Result<void>() : reading.error());
   if (!reading) return reading;
-  const auto names = host_.names();
   for (const ServerCount& count : reading->servers)
     if (count.server.protocol == Protocol::pva && count.circuits > 0 &&
-        names.contains(count.server.ioc))
+        names_.contains(count.server.ioc))
       seen_by_pva_.insert(count.server.ioc);
   const std::uint32_t slots = PutTotals::server_slots(Protocol::ca);
   totals_->add_drops(reading->drops, packets_.tap() ? "ca_tap" : kCaServerProbe, slots);
   wall_clock_.update(WallClock::read());
-  if (observer_ != nullptr) observer_->puts_were_read(names, reading->puts, wall_clock_);
+  if (observer_ != nullptr) observer_->puts_were_read(names_, reading->puts, wall_clock_);
   return reading;
 }
 
-PutsOfSlots PutsCollector::show_puts() {
+PutsOfSlots PutsCollector::show_puts(const std::function<void()>& change) {
+  const std::scoped_lock lock(mutex_);
   static_cast<void>(read_counts());
+  change();
   return probe(Protocol::ca) ? probe(Protocol::ca)->counted() : PutsOfSlots();
 }
 
@@ -218,9 +234,10 @@ PutSource* PutsCollector::source(std::uint32_t source) {
 
 std::vector<std::optional<PutIdentity>> PutsCollector::identify(
     std::span<const iocx_putlog_event> events, bool again) {
+  const std::scoped_lock lock(mutex_);
   std::set<PutSource*> asked;
   for (const iocx_putlog_event& event : events) asked.insert(source(event.source));
-  if (again && !host_.listeners().rested)
+  if (again && !rested_)
     for (PutSource* const one : asked)
       if (one != nullptr)
         trouble_.report("look for the names of channels", one->collect(Clock::now()));
@@ -229,8 +246,11 @@ std::vector<std::optional<PutIdentity>> PutsCollector::identify(
   for (const iocx_putlog_event& event : events) {
     const PutSource* const one = source(event.source);
     auto& who = all.emplace_back(one == nullptr ? std::nullopt : one->identify(event));
-    if (who && !who->labels.inside && event.source != IOCX_PUTLOG_PVA)
-      who->server = packets_.address_of_server(who->place);
+    if (!who) continue;
+    if (const auto name = names_.find(who->labels.ioc); name != names_.end())
+      who->ioc = name->second;
+    if (!who->labels.inside && event.source != IOCX_PUTLOG_PVA)
+      who->server = packets_.address_of_server(*view_, who->place);
   }
   return all;
 }

@@ -6,8 +6,10 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -32,7 +34,7 @@
 
 namespace ioc_exporter::puts {
 
-// Gets all puts whenever they are read; under the host's mutex.
+// Gets all puts whenever they are read; under the mutex of PutsCollector.
 class PutObserver {
  public:
   virtual ~PutObserver() = default;
@@ -75,20 +77,19 @@ class PutsCollector final : public Collector {
 
   // One, or null. Before the first tick.
   void set_observer(PutObserver* observer) { observer_ = observer; }
-  // Has the observer see what was counted until now, and says how much of it the CA servers'
-  // probes have counted. Under the host's mutex.
-  PutsOfSlots show_puts();
+  // Has the observer see what was counted until now, then calls `change`; no puts are read in
+  // between. How much of it the CA servers' probes have counted. In any thread.
+  PutsOfSlots show_puts(const std::function<void()>& change);
 
   // In any thread. `groups`: what puts to groups of PV Access have written.
   WhoWrote who_wrote(std::string_view pv, const WrittenByGroup& groups);
   std::vector<PendingPutsSample> pending_puts();
 
   // Owners of puts by their events, for the put log and traces; nothing: not known, or not any
-  // more. `again`: these were asked for before, and their names may be known by now. Under the
-  // host's mutex.
+  // more. `again`: these were asked for before, and their names may be known by now.
   std::vector<std::optional<PutIdentity>> identify(std::span<const iocx_putlog_event> events,
                                                    bool again = false);
-  // Events of that source that were lost, so far; and answers to puts. In any thread.
+  // Events of that source that were lost, so far; and answers to puts.
   kernel::LostEvents lost_events(iocx_putlog_source source) const;
 
  private:
@@ -99,6 +100,7 @@ class PutsCollector final : public Collector {
   };
   using Probe = std::optional<ServerProbe>;
 
+  void see_host();
   Result<void> load_probe(Protocol protocol, const Setup& setup);
   Probe& probe(Protocol protocol) { return probes_[index_of(protocol)]; }
   const Probe& probe(Protocol protocol) const { return probes_[index_of(protocol)]; }
@@ -118,13 +120,15 @@ class PutsCollector final : public Collector {
   void add_sources(SelfSamples& self) const;
   void add_switches(SelfSamples& self) const;
   void add_rates(Reading& reading, exposition::StatusPage& page);
-  std::vector<SocketOwner> socket_owners() const;
   std::vector<PendingPutsSample> read_pending();
 
   iocs::Host& host_;
   Options options_;
   std::array<std::string, 2> why_no_probe_;  // by protocol; "" = loaded, or turned off
-  // Members below: under the host's mutex, unless noted otherwise.
+  mutable std::mutex mutex_;  // of the members below, unless noted otherwise
+  std::shared_ptr<const iocs::HostView> view_;
+  IocNames names_;       // of the view
+  bool rested_ = false;  // at the last scan: Host::listeners()
   std::shared_ptr<Totals> totals_ = std::make_shared<Totals>(kPutSeries);
   Packets packets_;
   std::array<Probe, 2> probes_;  // by protocol; go before the packets

@@ -81,11 +81,11 @@ void PutsCollector::read_puts(Reading& reading) {
   }
   ca.puts_missing = !packets_.tap() && !probe(Protocol::ca);
   pva.puts_missing = options_.server_probe && !probe(Protocol::pva);
-  add_samples(host_.names(), seen_by_pva_, std::move(*read), wall_clock_, reading.samples,
+  add_samples(names_, seen_by_pva_, std::move(*read), wall_clock_, reading.samples,
               reading.self);
   add_server_facts(ca);
-  ca.pvs = pv_records_.resolve(host_.facts(), ca.puts);
-  pv_records_.resolve(host_.facts(), pva.puts);  // for what is outdated
+  ca.pvs = pv_records_.resolve(view_->facts(), ca.puts);
+  pv_records_.resolve(view_->facts(), pva.puts);  // for what is outdated
   host_.want_databases(pv_records_.take_outdated());
   for (const Protocol protocol : kProtocols) {
     if (!options_.server_probe) continue;
@@ -99,20 +99,19 @@ void PutsCollector::read_puts(Reading& reading) {
 
 // What others than the tap know of CA servers.
 void PutsCollector::add_server_facts(PutsSamples& samples) const {
-  const auto names = host_.names();
-  for_numbers(names, totals_->to_others_channels, samples,
+  for_numbers(names_, totals_->to_others_channels, samples,
               [](auto& server, std::uint64_t puts) { server.to_others_channels = puts; });
   const auto add_unnamed = [](auto& server, std::uint64_t channels) {
     server.unnamed_channels += channels;
   };
   const Probe& one = probe(Protocol::ca);
-  if (one) for_numbers(names, one->unnamed(), samples, add_unnamed);
+  if (one) for_numbers(names_, one->unnamed(), samples, add_unnamed);
   if (Tap* const tap = packets_.tap())
-    for_numbers(names, tap->channels().unnamed(), samples, add_unnamed);
+    for_numbers(names_, tap->channels().unnamed(), samples, add_unnamed);
   const auto is_in = [&](const std::set<std::uint32_t>& numbers, const std::string& ioc) {
     return std::ranges::any_of(numbers, [&](std::uint32_t number) {
-      const auto name = names.find(number);
-      return name != names.end() && name->second == ioc;
+      const auto name = names_.find(number);
+      return name != names_.end() && name->second == ioc;
     });
   };
   std::erase_if(samples.servers, [&](const ServerSample& server) {
@@ -143,7 +142,7 @@ std::string_view PutsCollector::source_of(const iocs::LiveIoc& live, Protocol pr
 
 void PutsCollector::add_sources(SelfSamples& self) const {
   for (const Protocol protocol : kProtocols)
-    for (const auto& [id, live] : host_.live()) {
+    for (const auto& [id, live] : view_->live()) {
       if (!serves(live, protocol)) continue;
       PutSourceSample sample{live.ioc.name, std::string(name_of(protocol)),
                              std::string(source_of(live, protocol))};
@@ -162,45 +161,33 @@ void PutsCollector::add_sources(SelfSamples& self) const {
 
 void PutsCollector::add_switches(SelfSamples& self) const {
   if (!packets_.tap()) return;
-  const auto names = host_.names();
   for (const auto& [server, switches] : totals_->sources.switches())
-    if (const auto name = names.find(server.ioc); name != names.end())
+    if (const auto name = names_.find(server.ioc); name != names_.end())
       self.put_switches.push_back({name->second, std::string(name_of(server.protocol)), switches});
-}
-
-// Under the mutex.
-std::vector<SocketOwner> PutsCollector::socket_owners() const {
-  std::vector<SocketOwner> owners;
-  for (const auto& [id, live] : host_.live())
-    owners.push_back({id, live.ioc.net_namespace, live.ioc.name, live.ioc.listening});
-  return owners;
 }
 
 // Without the mutex: an IOC may make us wait. Where only packets count puts, they count
 // connections, too.
 void PutsCollector::look_at_servers() {
+  const auto view = host_.view();
   std::vector<CaInventory::Server> servers;
   std::vector<SocketOwner> gateways, with_clients;
-  {
-    const std::scoped_lock lock(host_.mutex());
-    with_clients = socket_owners();
-    for (const auto& [id, live] : host_.live()) {
-      if (live.ioc.is_gateway) gateways.push_back({id, live.ioc.net_namespace});
-      const iocs::Ioc& ioc = live.ioc;
-      if (!probe(Protocol::ca) || ioc.kind != iocs::IocKind::base || ioc.ca_server.empty())
-        continue;
-      CaInventory::Server& server = servers.emplace_back();
-      server.id = id;
-      server.ioc = ioc.name;
-      server.symbols = ioc.ca_server;
-      server.net_namespace = ioc.net_namespace;
-      if (live.ca_port)
-        server.ports = {*live.ca_port};
-      else
-        for (const auto& socket : ioc.listening) server.ports.insert(socket.port);
-      if (host_.left_alone(live))
-        server.left_alone = host_.hands_off() ? "all probes are detached" : ioc.traced_or_stopped;
-    }
+  for (const auto& [id, live] : view->live()) {
+    const iocs::Ioc& ioc = live.ioc;
+    with_clients.push_back({id, ioc.net_namespace, ioc.name, ioc.listening});
+    if (ioc.is_gateway) gateways.push_back({id, ioc.net_namespace});
+    if (!probe(Protocol::ca) || ioc.kind != iocs::IocKind::base || ioc.ca_server.empty()) continue;
+    CaInventory::Server& server = servers.emplace_back();
+    server.id = id;
+    server.ioc = ioc.name;
+    server.symbols = ioc.ca_server;
+    server.net_namespace = ioc.net_namespace;
+    if (live.ca_port)
+      server.ports = {*live.ca_port};
+    else
+      for (const auto& socket : ioc.listening) server.ports.insert(socket.port);
+    if (host_.left_alone(live))
+      server.left_alone = host_.hands_off() ? "all probes are detached" : ioc.traced_or_stopped;
   }
   inventory_.look(std::move(servers));
   gateways_.look(host_.fs(), gateways, with_clients, options_.remote_servers);
@@ -231,9 +218,9 @@ void PutsCollector::collect(exposition::Page& page) {
   Reading reading;
   std::unordered_set<std::string> names;
   {
-    const std::scoped_lock lock(host_.mutex());
+    const std::scoped_lock lock(mutex_);
     reading = read();
-    names = host_.known_names();
+    names = view_->known_names();
   }
   auto& [ca, pva] = reading.samples;
   // Samples without an IOC are always shown.
@@ -260,12 +247,12 @@ void PutsCollector::status(exposition::StatusPage& page) {
   exposition::StatusTable latest;
   const double now = now_seconds();
   {
-    const std::scoped_lock lock(host_.mutex());
+    const std::scoped_lock lock(mutex_);
     reading = read();
     latest = puts_table(reading.samples.ca, now, [this](const PutSample& put) {
       return observer_ == nullptr ? std::string_view() : observer_->verdict(put);
     });
-    for (const auto& [id, live] : host_.live())
+    for (const auto& [id, live] : view_->live())
       if (exposition::StatusIoc* const row = page.find_ioc(live.ioc.name))
         if (const std::string stepped = options_.server_probe ? stepped_functions(live.ioc) : "";
             !stepped.empty())
@@ -329,20 +316,20 @@ std::vector<PendingPutsSample> PutsCollector::read_pending() {
   for (Probe& one : probes_)
     if (one && read) read = one->add_pending(pending);
   if (!trouble_.report("read which put-callbacks wait", read)) return {};
-  return pending_samples(host_.names(), std::move(pending), WallClock::read());
+  return pending_samples(names_, std::move(pending), WallClock::read());
 }
 
 std::vector<PendingPutsSample> PutsCollector::pending_puts() {
-  const std::scoped_lock lock(host_.mutex());
+  const std::scoped_lock lock(mutex_);
   return read_pending();
 }
 
 WhoWrote PutsCollector::who_wrote(std::string_view pv, const WrittenByGroup& groups) {
-  const std::scoped_lock lock(host_.mutex());
+  const std::scoped_lock lock(mutex_);
   Reading reading = read();
   auto& [ca, pva] = reading.samples;
   std::ranges::move(pva.puts, std::back_inserter(ca.puts));
-  WhoWrote answer = puts::who_wrote(host_.facts(), ca, pv, groups);
+  WhoWrote answer = puts::who_wrote(view_->facts(), ca, pv, groups);
   answer.problem = why_puts_are_missing(options_.enabled, reading.complete);
   return answer;
 }

@@ -91,7 +91,7 @@ bool Packets::reach(const iocs::Ioc& ioc) const {
   return ioc.own_net_namespace && tap_ && tap_->network().packets().is_open();
 }
 
-void Packets::follow(Clock::time_point now) {
+void Packets::follow(const iocs::HostView& view, Clock::time_point now) {
   if (!tap_) return;
   std::vector<TapServer> learned;
   auto found = tap_->servers().learned(now);
@@ -107,7 +107,7 @@ void Packets::follow(Clock::time_point now) {
   addressed_.add(addressed_now(learned), host_, now);
   if (!addressed_.empty()) addressed_.release_unused(tap_->circuits().in_use(), host_, now);
   watch_other_ports(now);
-  trouble_.report("watch the ports of IOCs", tap_->set_servers(servers_to_watch(), now));
+  trouble_.report("watch the ports of IOCs", tap_->set_servers(servers_to_watch(view), now));
 }
 
 // Where searches and beacons go, and where a listener may answer searches: who serves Channel
@@ -135,10 +135,10 @@ bool Packets::is_pva_port(const iocs::LiveIoc& live, std::uint16_t port) const {
 }
 
 // Of two for the same place the later one counts.
-std::vector<TapServer> Packets::servers_to_watch() const {
+std::vector<TapServer> Packets::servers_to_watch(const iocs::HostView& view) const {
   std::vector<TapServer> servers, named;
   auto taken = detector_.taken();
-  for (const auto& [id, live] : host_.live()) {
+  for (const auto& [id, live] : view.live()) {
     if (!live.ioc.own_net_namespace) continue;
     for (const auto& socket : live.ioc.listening) {
       if (auto server = ca_server(socket, live.number)) {
@@ -168,13 +168,13 @@ std::vector<TapServer> Packets::addressed_now(const std::vector<TapServer>& lear
   return found;
 }
 
-void Packets::leave_out_probed() {
+void Packets::leave_out_probed(const iocs::HostView& view) {
   if (!tap_) return;
   ProbedPorts ports;
   std::set<std::uint16_t> others;
   for (const TapServer& server : addressed_.servers()) others.insert(server.port);
   const PutSources& sources = totals_->sources;
-  for (const auto& [id, live] : host_.live()) {
+  for (const auto& [id, live] : view.live()) {
     if (!live.ioc.own_net_namespace) continue;
     for (const iocs::ListeningSocket& socket : live.ioc.listening) {
       const bool by_pva = is_pva_port(live, socket.port);
@@ -231,9 +231,9 @@ kernel::LostEvents Packets::lost_events() const {
   return tap_ ? tap_->lost_events() : kernel::LostEvents();
 }
 
-std::string Packets::address_of_server(const PutPlace& place) const {
+std::string Packets::address_of_server(const iocs::HostView& view, const PutPlace& place) const {
   if (!tap_) return "";
-  for (const auto& [id, live] : host_.live())
+  for (const auto& [id, live] : view.live())
     if (live.number == place.ioc && live.ca_port && live.ioc.own_net_namespace)
       return tap_->circuits().address_of_server(place, *live.ca_port);
   return "";

@@ -51,10 +51,10 @@ class Packets final : public PutSource {
 
   // Watches the ports of the IOCs, and those where one is likely to appear: its first clients are
   // there within milliseconds, and their channels get their names only if they are seen.
-  void follow(Clock::time_point now);
+  void follow(const iocs::HostView& view, Clock::time_point now);
   // After the server probes have followed: at ports of the servers that they count for, and that
   // no other server listens at, no channels are followed.
-  void leave_out_probed();
+  void leave_out_probed(const iocs::HostView& view);
   void attach();
   // Writes the names of open channels for the next run. At the end.
   void keep_channels();
@@ -68,7 +68,7 @@ class Packets final : public PutSource {
   // Takes collect()'s place: the sums, too.
   Result<TapReading> read();
   // Server that the client is connected to, "10.0.0.1:5064"; "": not known.
-  std::string address_of_server(const PutPlace& place) const;
+  std::string address_of_server(const iocs::HostView& view, const PutPlace& place) const;
   // False: searches are missing.
   bool read_searches(PutsSamples& samples, SelfSamples& self);
   const ChannelsFile& kept() const { return kept_; }
@@ -77,7 +77,7 @@ class Packets final : public PutSource {
   Result<void> load_tap(const Setup& setup);
   Result<void> load_udp(const Options& options);
   bool is_pva_port(const iocs::LiveIoc& live, std::uint16_t port) const;
-  std::vector<TapServer> servers_to_watch() const;
+  std::vector<TapServer> servers_to_watch(const iocs::HostView& view) const;
   std::vector<TapServer> addressed_now(const std::vector<TapServer>& learned) const;
   void watch_other_ports(Clock::time_point now);
 

@@ -24,6 +24,7 @@ RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options, pro
       budget_(budget),
       options_(options),
       traces_(traces),
+      view_(host.view()),
       memory_(host.reader(), options.stuck_after) {
   set_bounds({});
   if (options_.enabled)
@@ -68,10 +69,12 @@ std::vector<ProbeState> RecordsCollector::probes() const {
 }
 
 void RecordsCollector::follow(TimePoint now) {
+  const std::scoped_lock lock(mutex_);
+  view_ = host_.view();
   std::vector<std::uint32_t> ended;
   for (auto one = watched_.begin(); one != watched_.end();) {
     auto& [id, watched] = *one;
-    const iocs::LiveIoc* const live = host_.find(id, watched.serial);
+    const iocs::LiveIoc* const live = view_->find(id, watched.serial);
     if (live == nullptr) {
       if (watched.slot) ended.push_back(*watched.slot);
       one = watched_.erase(one);
@@ -80,7 +83,7 @@ void RecordsCollector::follow(TimePoint now) {
     ++one;
   }
   // First: what unwatch() attaches for the others must leave alone what this scan has found traced.
-  if (process_) process_->engine().follow(host_.live(), host_.hands_off());
+  if (process_) process_->engine().follow(view_->live(), host_.hands_off());
   if (!ended.empty()) {
     for (const std::uint32_t slot : ended) control_->forget(slot);
     process_->unwatch(ended);
@@ -91,10 +94,6 @@ void RecordsCollector::follow(TimePoint now) {
     process_->apply();
     watch_due(now);
   }
-  if (why_not_.empty()) return;
-  for (const auto& [id, live] : host_.live())
-    if (live.ioc.kind == iocs::IocKind::base)
-      host_.set_problem(id, iocs::Concern::records, why_not_);
 }
 
 bool RecordsCollector::is_due(const iocs::LiveIoc& live, TimePoint now) const {
@@ -109,7 +108,7 @@ bool RecordsCollector::is_due(const iocs::LiveIoc& live, TimePoint now) const {
 void RecordsCollector::watch_due(TimePoint now) {
   std::vector<Coming> coming;
   std::vector<RecordTarget> targets;
-  for (const auto& [id, live] : host_.live()) {
+  for (const auto& [id, live] : view_->live()) {
     if (!is_due(live, now)) continue;
     Watched& watched = watched_[id];
     watched.serial = live.serial;
@@ -172,28 +171,30 @@ Result<void> RecordsCollector::begin_counting(Coming& coming, const Result<std::
 
 void RecordsCollector::note(Coming& coming, const Result<void>& done, TimePoint now) {
   auto& [live, watched, points] = coming;
-  host_.set_problem(live.ioc.id, iocs::Concern::records, done ? "" : done.error().message());
+  watched.problem = done ? "" : done.error().message();
   if (done) {
     watched.attaching.succeeded();
     if (watched.slot) watched.database = live.database;
-  } else if (watched.attaching.failed(now, done.error().message())) {
-    log::warn("{}", done.error().message());
+  } else if (watched.attaching.failed(now, watched.problem)) {
+    log::warn("{}", watched.problem);
   }
 }
 
 void RecordsCollector::tick(TimePoint now) {
   if (!process_) return;
-  const std::scoped_lock lock(host_.mutex());
+  const std::scoped_lock lock(mutex_);
   control_->look(now);
   std::vector<ExtraProbes::Watched> extras;
-  for (const auto& [live, slot, generation] : counted())
-    if (!host_.left_alone(*live)) extras.push_back({slot, records_of(*live->database)});
+  for (const auto& [id, watched] : watched_)
+    if (const iocs::LiveIoc* const live = view_->find(id, watched.serial);
+        live != nullptr && watched.slot && !host_.left_alone(*live))
+      extras.push_back({*watched.slot, records_of(*live->database)});
   trouble_.report("look at asynchronous records", extras_->look(extras));
   process_->look_for_direct(now);
   free_ended_threads(now);
   process_->share_memory();
   for (auto& [id, watched] : watched_) {
-    const iocs::LiveIoc* const live = host_.find(id, watched.serial);
+    const iocs::LiveIoc* const live = view_->find(id, watched.serial);
     if (!watched.slot || watched.refused_reported || live == nullptr) continue;
     if (process_->refused(*watched.slot) == 0) continue;
     watched.refused_reported = true;
@@ -221,37 +222,42 @@ void RecordsCollector::free_ended_threads(TimePoint now) {
 }
 
 std::optional<Collector::TimePoint> RecordsCollector::next_due() {
-  const std::scoped_lock lock(host_.mutex());
+  const std::scoped_lock lock(mutex_);
   return control_ ? control_->next_due() : std::nullopt;
 }
 
 void RecordsCollector::act_on_due(TimePoint now) {
-  const std::scoped_lock lock(host_.mutex());
+  const std::scoped_lock lock(mutex_);
   if (!control_) return;
   const auto due = control_->next_due();
   if (budget_.is_due(now) || (due && *due <= now)) control_->look(now);
 }
 
 std::vector<RecordsCollector::Counted> RecordsCollector::counted() const {
+  const std::scoped_lock lock(mutex_);
   std::vector<Counted> all;
   for (const auto& [id, watched] : watched_) {
-    const iocs::LiveIoc* const live = host_.find(id, watched.serial);
+    const iocs::LiveIoc* const live = view_->find(id, watched.serial);
     if (watched.slot && live != nullptr)
-      all.push_back({live, *watched.slot, process_->generation(*watched.slot)});
+      all.push_back({live->ioc.name, live->ioc.id.pid, live->database, *watched.slot,
+                     process_->generation(*watched.slot)});
   }
   return all;
 }
 
 void RecordsCollector::time_all(std::uint32_t slot, bool all) {
+  const std::scoped_lock lock(mutex_);
   if (control_) control_->set_wanted(slot, all);
 }
 
 void RecordsCollector::detach() {
-  if (process_) process_->follow(host_.live(), true);
+  const std::scoped_lock lock(mutex_);
+  if (process_) process_->follow(view_->live(), true);
 }
 
 void RecordsCollector::attach() {
-  if (process_) process_->follow(host_.live(), false);
+  const std::scoped_lock lock(mutex_);
+  if (process_) process_->follow(view_->live(), false);
 }
 
 void RecordsCollector::set_bounds(const exposition::BoundsOptions& bounds) {

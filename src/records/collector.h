@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,9 +58,11 @@ class RecordsCollector final : public Collector {
   // Why the probes were loaded without what traces need; "" = they were not, or with it.
   const std::string& trace_problem() const { return trace_problem_; }
 
-  // For traces, under the host's mutex. The IOCs whose records are counted now.
+  // For traces, in any thread. The IOCs whose records are counted now.
   struct Counted {
-    const iocs::LiveIoc* live = nullptr;
+    std::string name;
+    std::int32_t pid = 0;
+    std::shared_ptr<const Database> database;
     std::uint32_t slot = 0, generation = 0;  // of RecordProcess
   };
   std::vector<Counted> counted() const;
@@ -78,6 +81,7 @@ class RecordsCollector final : public Collector {
     std::vector<std::string> notes;            // missing counts, and why
     std::optional<double> writes_since;        // all are counted, in seconds since 1970
     Retry attaching;
+    std::string problem;  // why it is not counted, or not as it should
     NothingCounted nothing_counted;
     bool refused_reported = false;  // for want of kernel memory
   };
@@ -113,7 +117,8 @@ class RecordsCollector final : public Collector {
   kernel::TraceUse traces_;
   std::string trace_problem_;
   std::string why_not_;  // the probes could not be loaded; "" = they were, or are turned off
-  // Members below: under the host's mutex, unless noted otherwise.
+  mutable std::mutex mutex_;  // of the members below, unless noted otherwise
+  std::shared_ptr<const iocs::HostView> view_;
   std::optional<RecordProcess> process_;
   std::optional<ProbeControl> control_;  // there when process_ is
   std::optional<HitCost> measured_cost_;

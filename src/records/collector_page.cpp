@@ -48,7 +48,8 @@ void add_timing_note(const OverheadSample& overhead, std::vector<std::string>& n
 std::vector<MemoryWatch::Job> memory_jobs(const iocs::Host& host) {
   std::vector<MemoryWatch::Job> jobs;
   if (host.hands_off()) return jobs;
-  for (const auto& [id, live] : host.live())
+  const auto view = host.view();
+  for (const auto& [id, live] : view->live())
     if (live.database && live.initialized)
       jobs.push_back({id, live.serial, live.ioc.variables, live.database, live.offsets,
                       live.ioc.base_version, !live.ioc.traced_or_stopped.empty()});
@@ -60,9 +61,11 @@ std::vector<MemoryWatch::Job> memory_jobs(const iocs::Host& host) {
 std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& live,
                                                          const RecordCauses* causes,
                                                          std::size_t index, Reading& reading) {
-  const auto found = watched_.find(live.ioc.id);
-  if (found == watched_.end() || !found->second.slot) return std::nullopt;
   IocSample& sample = reading.iocs[index];
+  const auto found = watched_.find(live.ioc.id);
+  if (sample.problem.empty() && live.ioc.kind == iocs::IocKind::base)
+    sample.problem = found == watched_.end() ? why_not_ : found->second.problem;
+  if (found == watched_.end() || !found->second.slot) return std::nullopt;
   const std::uint32_t slot = *found->second.slot;
   sample.notes = found->second.notes;
   sample.overhead = control_->sample(slot);
@@ -111,10 +114,10 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
     sample.notes.push_back("processings that do not come through dbProcess are counted since " +
                            local_time(*sample.direct_since_seconds));
   if (causes != nullptr) causes->add_to(slot, sample);
-  return PendingRecords{index, live.ioc.id, iocs::subject_of(live.ioc), process_->counts_of(slot)};
+  return PendingRecords{index, iocs::subject_of(live.ioc), process_->counts_of(slot)};
 }
 
-// Under the mutex: all but the counts by record, which take long to read.
+// All but the counts by record, which take long to read.
 std::vector<PendingRecords> RecordsCollector::begin(Reading& reading) {
   // Before the counts by record, which these are parts of.
   std::optional<RecordCauses> causes;
@@ -130,14 +133,14 @@ std::vector<PendingRecords> RecordsCollector::begin(Reading& reading) {
       log::warn("read the causes of processings: {}", read.error().message());
     }
   }
-  for (IocFacts& facts : host_.facts()) {
+  for (IocFacts& facts : view_->facts()) {
     IocSample& sample = reading.iocs.emplace_back();
     static_cast<IocFacts&>(sample) = std::move(facts);
     sample.no_record_counts = true;
   }
   std::vector<PendingRecords> pending;
   std::size_t index = 0;  // those that run come first, in the same order
-  for (const auto& [id, live] : host_.live()) {
+  for (const auto& [id, live] : view_->live()) {
     if (auto one = describe(live, causes ? &*causes : nullptr, index, reading))
       pending.push_back(std::move(*one));
     ++index;
@@ -171,15 +174,10 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
 
 RecordsCollector::Reading RecordsCollector::read_all() {
   Reading reading;
-  std::vector<MemoryWatch::Job> jobs;
-  {
-    const std::scoped_lock lock(host_.mutex());
-    jobs = memory_jobs(host_);
-  }
-  memory_.look(std::move(jobs));  // an IOC may make us wait
+  memory_.look(memory_jobs(host_));  // an IOC may make us wait
   std::vector<PendingRecords> pending;
   {
-    const std::scoped_lock lock(host_.mutex());
+    const std::scoped_lock lock(mutex_);
     pending = begin(reading);
   }
   for (PendingRecords& one : pending) {
@@ -195,10 +193,12 @@ RecordsCollector::Reading RecordsCollector::read_all() {
   }
   std::uint64_t records = 0;
   for (const IocSample& ioc : reading.iocs) records += ioc.records.size();
+  std::set<std::string> outdated;
+  for (const PendingRecords& one : pending)
+    if (one.any_unknown) outdated.insert(reading.iocs[one.index].name);
+  host_.want_databases(std::move(outdated));
   {
-    const std::scoped_lock lock(host_.mutex());
-    for (const PendingRecords& one : pending)
-      if (one.any_unknown) host_.want_database(one.id);
+    const std::scoped_lock lock(mutex_);
     describe_self(records, reading);
   }
   memory_.add_to(reading.iocs);
@@ -244,6 +244,7 @@ void RecordsCollector::status(exposition::StatusPage& page) {
     if (row == nullptr) continue;
     row->notes.insert(row->notes.end(), ioc.notes.begin(), ioc.notes.end());
     if (!ioc.up) continue;
+    row->problem = ioc.problem;
     if (const auto rate = rates.find(ioc.name); rate != rates.end()) {
       row->processed_rate = rate->second;
       all += rate->second;

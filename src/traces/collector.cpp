@@ -22,12 +22,11 @@ constexpr std::chrono::seconds kKeepEnded{15};
 
 }  // namespace
 
-TracesCollector::TracesCollector(iocs::Host& host, const Options& options, TraceMaps& maps,
+TracesCollector::TracesCollector(const Options& options, TraceMaps& maps,
                                  records::RecordsCollector& records, puts::PutsCollector& puts,
                                  std::shared_ptr<putlog::Ring> log, putlog::Privacy privacy,
                                  const std::vector<TraceReceiver*>& receivers)
-    : host_(host),
-      maps_(maps),
+    : maps_(maps),
       records_(records),
       puts_(puts),
       counters_(works() ? records.process()->object().maps().traces : records::RecordTraceMaps()),
@@ -53,19 +52,19 @@ void TracesCollector::follow(TimePoint now) {
   if (!works()) return;
   const std::scoped_lock lock(mutex_);
   for (auto& [place, known] : known_) known.counted = false;
-  for (const auto& [live, slot, generation] : records_.counted()) {
-    Known& known = known_[{slot, generation}];
+  for (const records::RecordsCollector::Counted& one : records_.counted()) {
+    Known& known = known_[{one.slot, one.generation}];
     known.counted = known.ioc.runs = true;
     known.gone = now;
-    const bool changed = known.ioc.name != live->ioc.name || known.ioc.database != live->database;
+    const bool changed = known.ioc.name != one.name || known.ioc.database != one.database;
     if (!changed && known.chosen) continue;
-    known.ioc.name = live->ioc.name;
-    known.ioc.pid = live->ioc.id.pid;
-    known.ioc.database = live->database;
+    known.ioc.name = one.name;
+    known.ioc.pid = one.pid;
+    known.ioc.database = one.database;
     known.told = true;
-    const auto added = selectors_.add(slot, generation, live->ioc.name, live->database, now);
+    const auto added = selectors_.add(one.slot, one.generation, one.name, one.database, now);
     known.chosen = added.ok();  // else there may be room the next time
-    trouble_.report("choose chains of ioc " + live->ioc.name, added);
+    trouble_.report("choose chains of ioc " + one.name, added);
   }
   for (auto& [place, known] : known_) {
     known.ioc.runs = known.counted;
@@ -81,7 +80,6 @@ void TracesCollector::follow(TimePoint now) {
 void TracesCollector::tick(TimePoint now) {
   if (!works()) return;
   {
-    const std::scoped_lock host(host_.mutex());
     const std::scoped_lock lock(mutex_);
     trouble_.report("end what was asked for", selectors_.look(now));
     for (const auto& [place, known] : known_)
@@ -113,7 +111,6 @@ bool TracesCollector::read_some(std::size_t* rest) {
   }
   std::vector<SharedTrace> traces;
   if (!idle) {
-    const std::scoped_lock host(host_.mutex());
     const std::scoped_lock lock(mutex_);
     for (Trace& trace : reader_.finish(WallClock::read(), rest != nullptr && !more)) {
       if (trace.cause.op == puts::kPvaPutOp)

@@ -1,7 +1,7 @@
 // TracesCollector: tells the kernel which chains of records to report, and hands the finished
 // traces to their receivers.
 //
-// A thread of its own takes events out of the ring, and asks for names under the host's mutex.
+// A thread of its own takes events out of the ring.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,6 @@
 #include "base/log.h"
 #include "exposition/collector.h"
 #include "exposition/self_samples.h"
-#include "iocs/host.h"
 #include "putlog/privacy.h"
 #include "putlog/ring.h"
 #include "puts/collector.h"
@@ -36,8 +35,8 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
  public:
   // All must outlive it. `log`: null while the put log is off; `privacy`: of users, as the log has
   // it. `receivers`: those that are null are none.
-  TracesCollector(iocs::Host& host, const Options& options, TraceMaps& maps,
-                  records::RecordsCollector& records, puts::PutsCollector& puts,
+  TracesCollector(const Options& options, TraceMaps& maps, records::RecordsCollector& records,
+                  puts::PutsCollector& puts,
                   std::shared_ptr<putlog::Ring> log, putlog::Privacy privacy,
                   const std::vector<TraceReceiver*>& receivers);
   ~TracesCollector() override;
@@ -74,13 +73,12 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   }
   bool read_some(std::size_t* rest);
 
-  iocs::Host& host_;
   TraceMaps& maps_;
   records::RecordsCollector& records_;
   puts::PutsCollector& puts_;
   std::vector<TraceReceiver*> receivers_;
   records::RecordTraceMaps counters_;
-  mutable std::mutex mutex_;  // of the members below; taken after the host's
+  mutable std::mutex mutex_;  // of the members below
   TraceSelectors selectors_;
   std::map<Place, Known> known_;
   TroubleLog trouble_;

@@ -129,11 +129,11 @@ void ServerProbe::say_why_not(const iocs::LiveIoc& live) {
   if (error && error->code != std::errc::timed_out) let_packets_count(watched.number);
 }
 
-void ServerProbe::leave_renamed(const iocs::Host& host, Clock::time_point now) {
+void ServerProbe::leave_renamed(const LiveIocs& iocs, Clock::time_point now) {
   std::set<std::uint64_t> renamed;
   for (const auto& [serial, watched] : watched_) {
-    const auto live = host.live().find(watched.id);
-    if (live != host.live().end() && live->second.serial != serial &&
+    const auto live = iocs.find(watched.id);
+    if (live != iocs.end() && live->second.serial != serial &&
         live->second.ioc.name != watched.name)
       renamed.insert(serial);
   }
@@ -141,14 +141,14 @@ void ServerProbe::leave_renamed(const iocs::Host& host, Clock::time_point now) {
   drop(renamed, now);
 }
 
-void ServerProbe::expect(const iocs::Host& host) {
+void ServerProbe::expect(const LiveIocs& iocs, bool hands_off) {
   if (!tap_) return;
-  for (const auto& [id, live] : host.live()) {
+  for (const auto& [id, live] : iocs) {
     const auto functions = server_functions(live.ioc, object_.protocol());
     const bool may_be_probed = functions.is_served && may_attach(functions);
-    if (may_be_probed && (host.hands_off() || !host.left_alone(live))) {
+    if (may_be_probed && (hands_off || live.ioc.traced_or_stopped.empty())) {
       if (!watched_.contains(live.serial)) let_nobody_count(live.number);
-    } else if (!host.hands_off() &&
+    } else if (!hands_off &&
                sources().source(key_of(live.number)) != PutSources::Source::server) {
       let_packets_count(live.number);  // else follow() does, as it takes the probes off
     }

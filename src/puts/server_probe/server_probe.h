@@ -25,7 +25,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "exposition/self_samples.h"
-#include "iocs/host.h"
+#include "iocs/host_view.h"
 #include "iocs/ioc.h"
 #include "probes/budget.h"
 #include "probes/engine.h"
@@ -69,6 +69,7 @@ class ServerProbe final : public PutSource {
   static constexpr std::chrono::seconds kLongestBacklog{60};
 
   using Options = ServerProbeObject::Options;
+  using LiveIocs = std::map<iocs::IocId, iocs::LiveIoc>;
 
   // Loads the programs. What is counted goes to `totals`. `tap`: what packets show; it
   // outlives the probe; null: packets are not read.
@@ -77,14 +78,10 @@ class ServerProbe final : public PutSource {
 
   // An IOC that runs on under another name is another one from then on: its probes come off. Before
   // the tap knows it by that name.
-  void leave_renamed(const iocs::Host& host, Clock::time_point now);
+  void leave_renamed(const LiveIocs& iocs, Clock::time_point now);
   // Has packets not count puts to servers that follow() will probe. Before the tap knows them.
-  void expect(const iocs::Host& host);
+  void expect(const LiveIocs& iocs, bool hands_off);
   // Attaches to new IOCs, and forgets those that have ended. After the tap has their ports.
-  void follow(const iocs::Host& host, Clock::time_point now) {
-    follow(host.live(), host.hands_off(), now);
-  }
-  using LiveIocs = std::map<iocs::IocId, iocs::LiveIoc>;
   void follow(const LiveIocs& iocs, bool hands_off, Clock::time_point now);
   // Takes the probes off all IOCs, until the next follow().
   void detach_all(Clock::time_point now) override;

@@ -45,6 +45,7 @@ struct PutIdentity {
   PutPlace place;
   std::string channel_of = {};  // the channel's client, where that is not the sender
   bool settled = false;         // the sums count its puts by these labels, for good
+  std::string ioc = {};         // name of labels.ioc
   std::string server = {};      // that its client is connected to, "10.0.0.1:5064"; "": not known
   PutSources::Window by_packets = {};  // when packets count its server's puts
 };

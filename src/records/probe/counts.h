@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "iocs/ioc_id.h"
 #include "records/families/samples.h"
 #include "records/probe/process_object.h"
 #include "records/probe/record_lines.h"
@@ -53,7 +52,6 @@ inline std::shared_ptr<RecordCounts::Table> copy_of(
 // PendingRecords: one IOC whose records' counts are still to be read, for a page.
 struct PendingRecords {
   std::size_t index = 0;  // of its sample on the page
-  iocs::IocId id;
   std::string subject;  // for the log
   RecordCounts counts;
   bool any_unknown = false;  // after read(): addresses that the database does not have

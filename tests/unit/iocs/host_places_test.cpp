@@ -35,7 +35,7 @@ class HostPlaces : public testing::Test, public ProcTree {
   }
   static std::vector<std::string> names(const Host& host) {
     std::vector<std::string> names;
-    for (const IocFacts& facts : host.facts())
+    for (const IocFacts& facts : host.view()->facts())
       if (facts.up) names.push_back(facts.user + ":" + facts.name);
     return names;
   }
@@ -60,6 +60,19 @@ TEST_F(HostPlaces, AnIocOfAnotherUserContinuesNothing) {
   EXPECT_EQ(host.number_of("ps"), alices);
 }
 
+TEST_F(HostPlaces, AViewNeverChangesAndIsMadeWhenSomethingHas) {
+  Host host(RootedFs(folder_.path()), {});
+  put(7, 1001, "IOC=ps");
+  look(host);
+  const auto before = host.view();
+  look(host);
+  EXPECT_EQ(host.view(), before);
+  remove(7);
+  look(host);
+  EXPECT_TRUE(host.view()->live().empty());
+  EXPECT_EQ(before->live().size(), 1u);
+}
+
 // Each with a name of its own: who runs them fills neither memory nor the page, nor does he push
 // another user's out.
 TEST_F(HostPlaces, ThoseThatAreGoneAreBounded) {
@@ -78,7 +91,7 @@ TEST_F(HostPlaces, ThoseThatAreGoneAreBounded) {
     for (std::size_t i = begin; i < begin + kEach; ++i) remove(static_cast<int>(100 + i));
     look(host);
   }
-  const auto facts = host.facts();
+  const auto facts = host.view()->facts();
   EXPECT_EQ(facts.size(), kMost);
   EXPECT_TRUE(std::ranges::any_of(facts, [](const auto& one) { return one.name == "ps"; }));
   EXPECT_TRUE(std::ranges::none_of(facts, [](const auto& one) { return one.name == "fake0"; }));
@@ -91,7 +104,7 @@ class HostKeeps : public HostPlaces {
     now_ += time - std::chrono::seconds(1);
     look(host_);
     std::string all;
-    for (const IocFacts& facts : host_.facts())
+    for (const IocFacts& facts : host_.view()->facts())
       all += facts.name + (facts.up ? "+ " : facts.only_up ? "! " : "- ");
     return all;
   }
@@ -106,16 +119,16 @@ TEST_F(HostKeeps, AnIocThatIsGoneForADay) {
   EXPECT_EQ(look_after(minutes(10)), "ps+ ");
   remove(7);
   EXPECT_EQ(look_after(seconds(1)), "ps- ");
-  EXPECT_GT(host_.facts()[0].end_time_seconds, 1'700'000'000);
+  EXPECT_GT(host_.view()->facts()[0].end_time_seconds, 1'700'000'000);
   EXPECT_EQ(look_after(seconds(299)), "ps- ");
   EXPECT_TRUE(host_.take_forgotten().empty());
   EXPECT_EQ(look_after(seconds(1)), "ps! ");
   EXPECT_EQ(host_.take_forgotten(), std::vector{number});
-  EXPECT_TRUE(host_.knows("ps") && host_.gone_names().at("ps").user == 1001);
-  EXPECT_FALSE(host_.known_names().contains("ps"));
+  EXPECT_TRUE(host_.view()->knows("ps") && host_.view()->gone_names().at("ps").user == 1001);
+  EXPECT_FALSE(host_.view()->known_names().contains("ps"));
   EXPECT_EQ(look_after(hours(24) - seconds(301)), "ps! ");
   EXPECT_EQ(look_after(seconds(1)), "");
-  EXPECT_FALSE(host_.knows("ps"));
+  EXPECT_FALSE(host_.view()->knows("ps"));
   EXPECT_TRUE(host_.take_forgotten().empty()) << "that was told";
 }
 
@@ -137,12 +150,12 @@ TEST_F(HostKeeps, AnIocThatRestartsOftenAndThenStaysAway) {
     remove(pid);
     look_after(minutes(1));
   }
-  EXPECT_EQ(host_.facts()[0].restarts, 2u);
+  EXPECT_EQ(host_.view()->facts()[0].restarts, 2u);
   EXPECT_EQ(look_after(hours(1)), "ps! ") << "10 minutes since it was seen first";
   put(11, 1001, "IOC=ps");
   look_after(seconds(1));
   EXPECT_EQ(look_after(seconds(1)), "ps+ ");
-  EXPECT_EQ(host_.facts()[0].restarts, 0u) << "its counts began anew";
+  EXPECT_EQ(host_.view()->facts()[0].restarts, 0u) << "its counts began anew";
 }
 
 TEST_F(HostKeeps, ANameWithAPidForFiveMinutes) {
@@ -164,16 +177,16 @@ TEST_F(HostKeeps, TheNameOfOneThatEndedForTheOneThatWasToldApart) {
   put(9, 1001, "IOC=ps");
   EXPECT_EQ(look_after(seconds(1)), "ps+ ps-8+ ps-9+ ");
   const std::uint32_t old_number = host_.number_of("ps-8");
-  const std::uint64_t serial = std::next(host_.live().begin())->second.serial;
+  const std::uint64_t serial = std::next(host_.view()->live().begin())->second.serial;
   remove(7);
   EXPECT_EQ(look_after(seconds(1)), "ps+ ps-9+ ") << "the older of the two, and nothing is down";
-  const LiveIoc& live = host_.live().begin()->second;
+  const LiveIoc& live = host_.view()->live().begin()->second;
   EXPECT_EQ(live.ioc.id.pid, 8);
   EXPECT_EQ(live.number, number);
   EXPECT_EQ(live.ioc.contested_with, "");
   EXPECT_NE(live.serial, serial) << "counts begin anew";
-  EXPECT_EQ(host_.facts()[0].restarts, 1u);
-  EXPECT_EQ(host_.names().at(old_number), "ps-8") << "its last counts are shown for a while";
+  EXPECT_EQ(host_.view()->facts()[0].restarts, 1u);
+  EXPECT_EQ(host_.view()->names().at(old_number), "ps-8") << "its last counts are shown for a while";
   look_after(minutes(5));
   EXPECT_EQ(host_.take_forgotten(), std::vector{old_number});
   EXPECT_EQ(look_after(seconds(1)), "ps+ ps-9+ ");
@@ -186,15 +199,15 @@ TEST_F(HostPlaces, TheLatestGetsNoPlaceUntilOneIsFree) {
   for (const int pid : {11, 12, 13, 14}) put(pid, 1002, "IOC=fake" + std::to_string(pid));
   look(host);
   EXPECT_EQ(names(host), (Names{"mallory:fake11", "mallory:fake12", "mallory:fake13"}));
-  EXPECT_EQ(host.left_out(), 1u);
+  EXPECT_EQ(host.view()->left_out(), 1u);
   put(7, 1001, "IOC=ps");
   look(host);
   EXPECT_EQ(names(host), (Names{"mallory:fake11", "mallory:fake12", "mallory:fake13"}));
-  EXPECT_EQ(host.left_out(), 2u);
+  EXPECT_EQ(host.view()->left_out(), 2u);
   remove(12);
   look(host);
   EXPECT_EQ(names(host), (Names{"alice:ps", "mallory:fake11", "mallory:fake13"}));
-  EXPECT_EQ(host.left_out(), 1u);
+  EXPECT_EQ(host.view()->left_out(), 1u);
 }
 
 }  // namespace

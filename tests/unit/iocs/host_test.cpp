@@ -63,7 +63,6 @@ class HostOnTree : public testing::Test, public ProcTree {
   void poll(milliseconds patience) {
     const auto looked = host_->poll(now_ += seconds(1), patience);
     EXPECT_TRUE(looked) << looked.error().message();
-    const std::scoped_lock lock(host_->mutex());
     host_->apply(now_);
   }
 
@@ -77,10 +76,10 @@ class HostOnTree : public testing::Test, public ProcTree {
 TEST_F(HostOnTree, AnIocOfALookThatEndedLateIsKept) {
   put({.pid = 7});
   poll(milliseconds(0));
-  EXPECT_TRUE(host_->facts().empty());
+  EXPECT_TRUE(host_->view()->facts().empty());
   reader_->let();
   poll(kLongEnough);
-  EXPECT_EQ(only(host_->facts()).pid, 7);
+  EXPECT_EQ(only(host_->view()->facts()).pid, 7);
 }
 
 // Pages that answer late, or a database that is large.
@@ -89,12 +88,12 @@ TEST_F(HostOnTree, AMemoryThatIsBeingReadDelaysNoLook) {
   put({.pid = 8});
   reader_->let();
   poll(kLongEnough);
-  ASSERT_EQ(host_->live().size(), 2u);
+  ASSERT_EQ(host_->view()->live().size(), 2u);
   host_->read_databases(now_, milliseconds(0));
   EXPECT_TRUE(host_->is_busy());
   remove(7);
   poll(kLongEnough);
-  EXPECT_EQ(host_->live().size(), 1u);
+  EXPECT_EQ(host_->view()->live().size(), 1u);
   EXPECT_TRUE(host_->is_busy());
   reader_->let_memory();
 }
@@ -107,7 +106,6 @@ TEST_F(HostOnTree, AMemoryThatCouldNotBeReadIsReadAfterTheOthers) {
   poll(kLongEnough);
   for (int round = 0; round < 2; ++round) {
     host_->read_databases(now_, kLongEnough);
-    const std::scoped_lock lock(host_->mutex());
     host_->apply_databases(now_);
     now_ += seconds(1);
   }

@@ -55,8 +55,9 @@ class ServersElsewhere : public ::testing::Test {
     options_.keep = seconds(300);
   }
   std::map<std::string, std::uint32_t> numbers() {
+    iocs_.publish();
     std::map<std::string, std::uint32_t> by_name;
-    for (const auto& [number, name] : iocs_.names()) by_name.emplace(name, number);
+    for (const auto& [number, name] : iocs_.view()->names()) by_name.emplace(name, number);
     return by_name;
   }
 
