@@ -129,8 +129,7 @@ static __always_inline int skip_call(struct iocx_thread *thread, __u64 record, i
 	count_skipped(thread->slot, record, disabled);
 	if (!disabled)
 		leave_line(thread, record);
-	if (cfg_traces)
-		trace_skipped(thread->owner, record, disabled ? IOCX_TRACE_SPAN_DISABLED : IOCX_TRACE_SPAN_ACTIVE);
+	on_frame(disabled ? CALL_DISABLED : CALL_ACTIVE, thread->owner, record);
 	return 0;
 }
 
@@ -196,15 +195,13 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 			   facts.verdict == UNDECIDED ? IOCX_FRAME_UNDECIDED : IOCX_FRAME_TIMED);
 	if (!frame) {
 		count_untimed(thread, record, parent_of_call(thread), IOCX_SEVERITIES);
-		if (cfg_traces)
-			trace_too_deep(id);
+		on_frame(CALL_TOO_DEEP, id, record);
 		return 0;
 	}
 	frame->weight = weight;
 	frame->start_ns = bpf_ktime_get_ns();
 	note_own_time(thread, &thread->counts.entry_ns, begin);
-	if (cfg_traces)
-		trace_entered(id, CALLERS(ctx));
+	on_frame(FRAME_PUSHED, id, CALLERS(ctx));
 	return 0;
 }
 
@@ -313,8 +310,7 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 	if (!config)
 		return 0;
 	disabled = frame->state == IOCX_FRAME_UNDECIDED && was_disabled(config, record);
-	if (cfg_traces)
-		call.active = trace_left(thread->owner, now, disabled ? IOCX_TRACE_SPAN_DISABLED : 0);
+	call.active = on_frame(disabled ? FRAME_DISABLED : FRAME_POPPED, thread->owner, now);
 	if (disabled) {
 		count_skipped(thread->slot, record, 1);
 		return 0;

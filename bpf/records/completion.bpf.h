@@ -121,7 +121,7 @@ static __always_inline int count_direct(struct pt_regs *ctx, struct iocx_thread 
 	if (!frame || !cfg_traces)
 		return 0;
 	frame->start_ns = bpf_ktime_get_ns();
-	return trace_direct(thread->owner);
+	return on_frame(FRAME_DIRECT, thread->owner, 0);
 }
 
 /* recGblFwdLink(void *record): the record's lock set is locked, also when a callback completes it. */
@@ -155,7 +155,7 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	stats = records ? bpf_map_lookup_elem(records, &record) : NULL;
 	start = stats ? stats->async_start_ns : 0;
 	if (cfg_traces)
-		trace_completed(id, record, PT_REGS_SP(ctx), return_address(ctx), start);
+		record_completed(id, record, PT_REGS_SP(ctx), return_address(ctx), start);
 	if (config->ends) {
 		end = note_end(thread, record, config->ends);
 		if (end == UNKNOWN_END && !start)

@@ -40,8 +40,6 @@ static __always_inline __u64 sp_of_ending(struct pt_regs *ctx, __u32 slot, enum 
 
 #define MINIMUM_PAGE 4096
 
-__noinline int trace_left(__u64 id, __u64 now, __u32 flags); /* traces/chains.bpf.h */
-
 /* Frame `index` of a thread; it must be less than the depth. */
 static __always_inline struct iocx_frame *frame_at(struct iocx_thread *thread, __u32 index)
 {
@@ -129,8 +127,7 @@ __noinline int discard_lost(__u64 sp, __u32 why)
 	depth = depth_of(thread) - 1;
 	thread->depth = depth;
 	thread->ends = (thread->ends & ~IOCX_ENDS_SEEN) | !!(frame->flags & IOCX_FRAME_ENDED);
-	if (cfg_traces)
-		trace_left(bpf_get_current_pid_tgid(), bpf_ktime_get_ns(), IOCX_TRACE_SPAN_CUT);
+	on_frame(FRAME_LOST, thread->owner, 0);
 	if (why == LEFT) {
 		count_drop(IOCX_RECORD_DROP_UNWOUND);
 		if (!(frame->flags & IOCX_FRAME_CHILD_LEFT))
@@ -231,7 +228,7 @@ __noinline int call_is_over(__u64 sp, __u64 returns_to, __u64 record, __u32 stat
 	const struct iocx_thread *thread;
 	const struct iocx_ioc_config *config;
 
-	asm volatile("" : "+r"(callers)); /* as in trace_entered() */
+	asm volatile("" : "+r"(callers)); /* as in frame_pushed() */
 	if (state == IOCX_FRAME_DIRECT) {
 		thread = thread_of(bpf_get_current_pid_tgid());
 		config = thread ? bpf_map_lookup_elem(&ioc_config, &thread->slot) : NULL;

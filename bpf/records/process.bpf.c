@@ -42,6 +42,7 @@ MAPPED_ARRAY(record_held, IOCX_RECORD_HOLDERS, struct iocx_held);
 #include "records/lines.bpf.h"
 #include "records/threads.bpf.h"
 #include "records/verdict.bpf.h"
+#include "records/hook.bpf.h"
 #include "records/frames.bpf.h"
 #include "traces/sending.bpf.h"
 #include "traces/choosing.bpf.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Chains of records: all that the outermost dbProcess of a thread sets in motion on that thread, until it ends. Whether
- * one may be chosen is decided at its begin, and whether it is, then or at its end. Its spans wait in a buffer of the
- * thread, and are sent at the end as one event, or thrown away; one that is chosen and outgrows the buffer is sent in
- * parts. Only calls that are timed are looked at: no frame but theirs has an end.
- *
- * Global functions with numbers only, as discard_lost(): the verifier reads each once. What the caller knows they look up
- * again, which costs less than it takes to verify it.
+ * Chains of records: all that the outermost dbProcess of a thread sets in motion on that thread, until it ends. They are
+ * put together from what happens to its frames (records/hook.bpf.h). Whether one may be chosen is decided at its begin, and
+ * whether it is, then or at its end. Its spans wait in a buffer of the thread, and are sent at the end as one event, or
+ * thrown away; one that is chosen and outgrows the buffer is sent in parts. Only calls that are timed are looked at: no
+ * frame but theirs has an end.
  */
 #ifndef IOC_EXPORTER_BPF_TRACES_CHAINS_BPF_H
 #define IOC_EXPORTER_BPF_TRACES_CHAINS_BPF_H
@@ -32,8 +30,7 @@ static __always_inline int is_outermost(struct iocx_thread *thread, __u32 index)
 	return index == 0 || (index == 1 && frame_at(thread, 0)->state == IOCX_FRAME_DIRECT);
 }
 
-/* A call that is timed has its frame, on top. */
-__noinline int trace_entered(__u64 id, __u64 callers)
+__noinline int frame_pushed(__u64 id, __u64 callers)
 {
 	const struct iocx_trace_config *config;
 	struct iocx_trace_thread *trace;
@@ -97,11 +94,7 @@ static __always_inline __u32 end_chain(struct iocx_trace_thread *trace, __u64 id
 	return why;
 }
 
-/*
- * A timed call is over, and its frame was just popped. `flags`: IOCX_TRACE_SPAN_DISABLED or _CUT, where that is so.
- * Returns 1 when the record is active, as it is to complete later.
- */
-__noinline int trace_left(__u64 id, __u64 now, __u32 flags)
+__noinline int frame_popped(__u64 id, __u64 now, __u32 flags)
 {
 	const struct iocx_ioc_config *config;
 	struct iocx_trace_thread *trace;
@@ -117,6 +110,8 @@ __noinline int trace_left(__u64 id, __u64 now, __u32 flags)
 	thread = traced_thread(id);
 	if (!trace || !thread)
 		return 0;
+	if (flags & IOCX_TRACE_SPAN_CUT)
+		now = bpf_ktime_get_ns();
 	index = thread->depth;
 	if (index >= IOCX_MAX_DEPTH)
 		return 0;
@@ -161,8 +156,8 @@ static __always_inline __u16 start_inner_span(struct iocx_trace_thread *trace, s
 	return parent && start_span(trace) ? parent : 0;
 }
 
-/* A call that does not process its record, within another one; it has no frame yet. */
-__noinline int trace_skipped(__u64 id, __u64 record, __u32 flags)
+/* A call that does not process its record, within another one; without flags one that is not followed. */
+__noinline int call_skipped(__u64 id, __u64 record, __u32 flags)
 {
 	struct iocx_trace_thread *trace;
 	struct iocx_thread *thread;
@@ -174,6 +169,10 @@ __noinline int trace_skipped(__u64 id, __u64 record, __u32 flags)
 	thread = traced_thread(id);
 	if (!trace || !thread)
 		return 0;
+	if (!flags) {
+		trace->chain.lost += 1;
+		return 0;
+	}
 	parent = start_inner_span(trace, thread);
 	if (!parent)
 		return 0;
@@ -181,15 +180,6 @@ __noinline int trace_skipped(__u64 id, __u64 record, __u32 flags)
 		trace->met_active = 1;
 	add_moment(trace, id, record, bpf_ktime_get_ns(), parent, flags); /* dbProcess may set the severity yet */
 	return 0;
-}
-
-/* A call that nests so deep that it has no frame. */
-static __always_inline void trace_too_deep(__u64 id)
-{
-	struct iocx_trace_thread *trace = open_trace(id);
-
-	if (trace)
-		trace->chain.lost += 1;
 }
 
 /* What is called from here on the thread belongs to the span of the record, while that is active. */
@@ -205,8 +195,8 @@ static __always_inline void resume(struct iocx_trace_thread *trace, __u64 id, __
 	trace->resumed.id = pending->id;
 }
 
-/* A processing without dbProcess, whose frame is on top: a span without a duration. */
-__noinline int trace_direct(__u64 id)
+/* A span without a duration. */
+__noinline int frame_direct(__u64 id)
 {
 	const struct iocx_trace_config *settings;
 	const struct iocx_ioc_config *config;
@@ -291,11 +281,8 @@ __noinline int trace_step(__u64 id, __u64 record, __u64 sp, __u64 returns_to)
 	return 1;
 }
 
-/*
- * recGblFwdLink(record), of a record that is not within its dbProcess; the call that it completes began at `start_ns`, 0:
- * that is not known. The completion of an earlier call may have gone by unseen.
- */
-__noinline int trace_completed(__u64 id, __u64 record, __u64 sp, __u64 returns_to, __u64 start_ns)
+/* The completion of an earlier call may have gone by unseen. */
+__noinline int record_completed(__u64 id, __u64 record, __u64 sp, __u64 returns_to, __u64 start_ns)
 {
 	struct iocx_trace_wish_key key = {.record = record};
 	const struct iocx_trace_pending *pending;
