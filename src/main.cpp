@@ -21,6 +21,7 @@
 #include "app/options.h"
 #include "app/pages.h"
 #include "app/reload.h"
+#include "app/rooms.h"
 #include "app/sandbox.h"
 #include "app/site_config.h"
 #include "app/status.h"
@@ -57,16 +58,14 @@ void tell(app::Notifier& notifier, app::Daemon& daemon, std::string& said) {
   notifier.alive();
 }
 
-// Looks at the host again and again until `end` (then false), a signal or a helper's end (then
+// Looks at the host again and again until `end` (then false), a signal or the helper's end (then
 // true). Only this loop reports to the watchdog, after it held the daemon's lock: the watchdog
 // must notice when the loop or the lock hangs.
-bool run_until(app::Daemon& daemon, Helper& attach, Clock::time_point end,
-               app::Notifier& notifier) {
+bool run_until(app::Daemon& daemon, Clock::time_point end, app::Notifier& notifier) {
   std::string said;
   while (true) {
     daemon.tick();
-    attach.close_late_answer();
-    if (attach.is_gone()) return true;
+    if (!daemon.why_ended().empty()) return true;
     tell(notifier, daemon, said);
     const auto next_tick = std::min(Clock::now() + daemon.interval(), end);
     while (Clock::now() < next_tick) {
@@ -89,20 +88,20 @@ int print(const std::string& text, int status) {
   return status;
 }
 
-int run_check(app::Daemon& daemon, Helper& attach, const app::Options& options) {
+int run_check(app::Daemon& daemon, const app::Rooms& rooms, const app::Options& options) {
   // Two looks: what is in the middle of a start or an exec at the first is done at the second.
   app::Notifier nobody;
-  if (run_until(daemon, attach, Clock::now() + options.iocs.interval, nobody)) return 0;
+  if (run_until(daemon, Clock::now() + options.iocs.interval, nobody)) return 0;
   daemon.tick();
   const app::CheckResult result =
-      app::check(daemon.status(), daemon.why_failed(), daemon.discovery_problem());
+      app::check(daemon.status(), rooms.why_failed(), daemon.discovery_problem());
   return print(result.text, result.complete ? 0 : kStartError);
 }
 
-int run_once(app::Daemon& daemon, Helper& attach, const app::Options& options) {
+int run_once(app::Daemon& daemon, const app::Options& options) {
   app::Notifier nobody;
   daemon.tick();  // it attaches, which may take longer than the time to count
-  if (run_until(daemon, attach, Clock::now() + *options.once, nobody)) return 0;
+  if (run_until(daemon, Clock::now() + *options.once, nobody)) return 0;
   return print(web::Scraper([&daemon](exposition::Encoder& encoder) {
                  return daemon.scrape(encoder);
                }).text(),
@@ -119,7 +118,7 @@ void end_within(std::chrono::seconds patience) {
   }).detach();
 }
 
-int serve(app::Daemon& daemon, Helper& attach, app::Reload& reload, const app::Options& options,
+int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,
           app::Notifier& notifier) {
   web::ServerOptions web;
   web.listen = options.web.listen;
@@ -151,10 +150,9 @@ int serve(app::Daemon& daemon, Helper& attach, app::Reload& reload, const app::O
   if (options.sandbox)
     if (auto ok = app::refuse_listening(); !ok) return fail(kStartError, ok.error().message());
   for (const std::string& address : (*server)->addresses()) log::info("listening on {}", address);
-  run_until(daemon, attach, Clock::time_point::max(), notifier);
-  if (attach.is_gone())
-    return fail(kStartError,
-                "the helper process " + attach.name() + " has ended: nothing can be counted");
+  run_until(daemon, Clock::time_point::max(), notifier);
+  if (const std::string ended = daemon.why_ended(); !ended.empty())
+    return fail(kStartError, ended);
   notifier.stopping();
   log::info("stopping");
   end_within(kEndPatience);
@@ -199,24 +197,25 @@ int run(int argc, char** argv) {
   else
     log::warn("{}", reached.error().message());
   log::info("starting ioc_exporter {}", app::build_info().version);
-  auto daemon = app::Daemon::start(site->options);
-  if (!daemon) return fail(kStartError, daemon.error().message());
-  (*daemon)->use(*site);
-  reload.connect({[&](const app::SiteSettings& changed) { (*daemon)->use(changed); },
-                  [&](const ConfigSample& sample) { (*daemon)->tell_config(sample); },
-                  [&] { notifier.reloading(); },
-                  [&] { notifier.ready((*daemon)->state_in_words()); }});
-  const auto attach = app::start_attach_helper(**daemon, options);
+  auto loaded = app::load_rooms(site->options);
+  if (!loaded) return fail(kStartError, loaded.error().message());
+  app::Rooms& rooms = **loaded;
+  auto attach = app::start_attach_helper(rooms, options);
   if (!attach) return fail(kStartError, attach.error().message());
+  app::Daemon daemon(*site, std::move(*loaded), std::move(*attach));
+  reload.connect({[&](const app::SiteSettings& changed) { daemon.use(changed); },
+                  [&](const ConfigSample& sample) { daemon.tell_config(sample); },
+                  [&] { notifier.reloading(); },
+                  [&] { notifier.ready(daemon.state_in_words()); }});
   if (auto confined = app::confine(options); !confined)
     return fail(kStartError, confined.error().message());
   app::start_log_thread();
   const auto signals = app::LifecycleSignals::start(
-      {[&] { (*daemon)->detach(); }, [&] { (*daemon)->attach(); }, [&] { (void)reload.reload(); }});
+      {[&] { daemon.detach(); }, [&] { daemon.attach(); }, [&] { (void)reload.reload(); }});
   if (!signals) return fail(kStartError, signals.error().message());
-  if (options.check) return run_check(**daemon, **attach, options);
-  if (options.once) return run_once(**daemon, **attach, options);
-  return serve(**daemon, **attach, reload, options, notifier);
+  if (options.check) return run_check(daemon, rooms, options);
+  if (options.once) return run_once(daemon, options);
+  return serve(daemon, reload, options, notifier);
 }
 
 }  // namespace

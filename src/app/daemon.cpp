@@ -4,7 +4,6 @@
 #include <exception>
 #include <utility>
 
-#include "app/helpers.h"
 #include "app/logging.h"
 #include "app/options.h"
 #include "app/rooms.h"
@@ -12,6 +11,7 @@
 #include "app/site_config.h"
 #include "app/status.h"
 #include "app/version.h"
+#include "base/helper.h"
 #include "base/log.h"
 #include "base/time_text.h"
 #include "exposition/page.h"
@@ -37,57 +37,21 @@ double seconds_since(Daemon::Clock::time_point start) {
 
 }  // namespace
 
-Daemon::Daemon(const Options& options, std::unique_ptr<Rooms> rooms)
+Daemon::Daemon(const SiteSettings& site, std::unique_ptr<Rooms> rooms,
+               std::shared_ptr<Helper> attach)
     : rooms_(std::move(rooms)),
-      stays_(!options.check && !options.once),
-      interval_(options.iocs.interval) {}
+      attach_(std::move(attach)),
+      stays_(!site.options.check && !site.options.once),
+      interval_(site.options.iocs.interval) {
+  use(site);
+}
 
 Daemon::~Daemon() = default;
-
-Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
-  std::unique_ptr<putlog::Outlets> outlets;
-  if (put_log_options(options).enabled) {
-    auto made = putlog::Outlets::make(options.putlog.outlets);
-    if (!made) return std::move(made).error();
-    outlets = std::move(*made);
-  }
-  std::unique_ptr<traces::Outlets> trace_outlets;
-  if (trace_options(options).enabled) {
-    auto made = traces::Outlets::make(options.trace_outlets, build_info().version);
-    if (!made) return std::move(made).error();
-    trace_outlets = std::move(*made);
-  }
-  auto delivery = start_delivery(outlets.get(), trace_outlets.get(), options);
-  if (!delivery) return std::move(delivery).error();
-  std::unique_ptr<Daemon> daemon(
-      new Daemon(options, std::make_unique<Rooms>(options, std::move(outlets),
-                                                  std::move(trace_outlets), std::move(*delivery))));
-  bool any_works = false, any_failed = false;
-  for (const Collector* collector : daemon->rooms_->collectors)
-    for (const ProbeState& probe : collector->probes()) {
-      any_works |=
-          probe.problem.empty() && collector != &daemon->rooms_->iocs;  // it counts nothing
-      any_failed |= !probe.problem.empty();
-    }
-  if (any_failed && (!any_works || options.strict)) return error_in_words(daemon->why_failed());
-  for (const Collector* collector : daemon->rooms_->collectors)
-    for (const ProbeState& probe : collector->probes())
-      if (!probe.problem.empty()) log::error("probe {} is missing: {}", probe.name, probe.problem);
-  return daemon;
-}
-
-std::string Daemon::why_failed() const {
-  std::string all;
-  for (const Collector* collector : rooms_->collectors)
-    for (const ProbeState& probe : collector->probes())
-      if (!probe.problem.empty()) all += (all.empty() ? "" : "; ") + probe.problem;
-  return all;
-}
 
 std::string Daemon::why_not_ready() const {
   if (!looked_once_.try_wait()) return "the host has not been looked at yet";
   if (detached_) return "all probes are taken off: SIGUSR2 or POST /-/attach brings them back";
-  return why_failed();
+  return rooms_->why_failed();
 }
 
 std::string Daemon::why_hangs(Clock::time_point now) const {
@@ -129,6 +93,7 @@ void Daemon::tick(Clock::time_point now) {
   note_alive();
   const auto patience = looked_ && stays_ ? kPatience : kFirstPatience;
   const Result<void> found = look_at_host(now, patience);
+  attach_->close_late_answer();
   const std::scoped_lock lock(mutex_);
   trouble_.report("find IOCs", found);
   if (rooms_->delivery) trouble_.report("deliver", rooms_->delivery->kept());
@@ -262,6 +227,11 @@ void Daemon::tell_config(const ConfigSample& sample) {
   config_ = sample;
 }
 
+std::string Daemon::why_ended() const {
+  if (!attach_->is_gone()) return "";
+  return "the helper process " + attach_->name() + " has ended: nothing can be counted";
+}
+
 std::string Daemon::discovery_problem() const {
   const std::scoped_lock lock(mutex_);
   return discovery_problem_;
@@ -274,7 +244,7 @@ std::string Daemon::state_in_words() {
   for (const Collector* collector : counting)
     for (const ProbeState& probe : collector->probes())
       if (probe.problem.empty()) loaded += (loaded.empty() ? "" : ", ") + probe.name;
-  const std::string failed = why_failed();
+  const std::string failed = rooms_->why_failed();
   std::string text = std::to_string(count) + (count == 1 ? " IOC; " : " IOCs; ");
   text += detached_ ? "detached" : loaded;
   return failed.empty() ? text : text + "; missing: " + failed;
@@ -292,10 +262,6 @@ const putlog::PutLogCollector& Daemon::put_log() const {
   return rooms_->put_log;
 }
 
-functions::FunctionsCollector& Daemon::functions() {
-  return rooms_->functions;
-}
-
 putlog::Outlets* Daemon::outlets() {
   return rooms_->outlets.get();
 }
@@ -310,10 +276,6 @@ traces::DemandTaker* Daemon::trace_demands() {
 
 iocs::IocsCollector& Daemon::iocs() {
   return rooms_->iocs;
-}
-
-iocs::ReaderPool& Daemon::readers() {
-  return *rooms_->readers;
 }
 
 }  // namespace ioc_exporter::app

@@ -23,19 +23,16 @@
 
 namespace ioc_exporter {
 class Collector;
+class Helper;
 }
 namespace ioc_exporter::exposition {
 class Encoder;
 struct Page;
 struct StatusPage;
 }  // namespace ioc_exporter::exposition
-namespace ioc_exporter::functions {
-class FunctionsCollector;
-}
 namespace ioc_exporter::iocs {
 class IocsCollector;
-class ReaderPool;
-}  // namespace ioc_exporter::iocs
+}
 namespace ioc_exporter::putlog {
 class Outlets;
 class PutLogCollector;
@@ -53,7 +50,6 @@ class TraceRing;
 
 namespace ioc_exporter::app {
 
-struct Options;
 struct Rooms;
 struct SiteSettings;
 
@@ -61,12 +57,11 @@ class Daemon {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // `attach`: start_attach_helper(). So nothing starts a thread, or looks at the host, before that
+  // was forked.
+  Daemon(const SiteSettings& site, std::unique_ptr<Rooms> rooms, std::shared_ptr<Helper> attach);
   // Waits for no reading.
   ~Daemon();
-
-  // Loads the probes. One that fails leaves the others running, and shows on /metrics; it is an
-  // error when all fail, or any with --strict.
-  static Result<std::unique_ptr<Daemon>> start(const Options& options);
 
   // One look at the host: finds IOCs, attaches, frees what has ended.
   void tick(Clock::time_point now = Clock::now());
@@ -92,13 +87,11 @@ class Daemon {
   records::RecordsCollector& records();
   puts::PutsCollector& puts();
   const putlog::PutLogCollector& put_log() const;
-  functions::FunctionsCollector& functions();
   putlog::Outlets* outlets();
   // The newest traces, and the taker of demands for live ones; null while traces are off.
   const std::shared_ptr<traces::TraceRing>& trace_ring() const;
   traces::DemandTaker* trace_demands();
   iocs::IocsCollector& iocs();
-  iocs::ReaderPool& readers();
 
   // From now on these bounds are kept, and puts are judged by this policy; those that were counted
   // before by the former one. Nothing that was counted is lost.
@@ -109,8 +102,8 @@ class Daemon {
 
   // One line for the service manager: "3 IOCs; ca_tap, ca_udp, record_process".
   std::string state_in_words();
-  // Why probes could not be loaded. "" = all that are turned on work.
-  std::string why_failed() const;
+  // Why the exporter cannot go on: its helper process has ended. "" = it can.
+  std::string why_ended() const;
   // Why the exporter does not count what it should; "" = it does, or counts the IOCs that come.
   std::string why_not_ready() const;
   // The loop says that it goes on; tick() does, too.
@@ -123,13 +116,13 @@ class Daemon {
  private:
   Result<void> look_at_host(Clock::time_point now, std::chrono::milliseconds patience);
   void follow(Clock::time_point now);
-  Daemon(const Options& options, std::unique_ptr<Rooms> rooms);
 
   void collect(Collector& collector, exposition::Page& page);
   bool detach_all();
   void add_restarts(SelfSamples& to) const;
 
   const std::unique_ptr<Rooms> rooms_;
+  const std::shared_ptr<Helper> attach_;
   const bool stays_;  // no --check, no --once
   std::chrono::milliseconds interval_;
   std::atomic<Clock::time_point> alive_at_ = Clock::now();

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "app/confinement.h"
-#include "app/daemon.h"
 #include "app/privileges.h"
 #include "app/rooms.h"
 #include "app/sandbox.h"
@@ -76,10 +75,10 @@ std::function<Result<void>()> close_and(std::function<Result<void>()> confine) {
 
 // First: each helper that is forked later has the descriptors that are open by then, and would keep
 // the packet socket open.
-Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options) {
-  puts::PacketTap* const tap = daemon.puts().packet_tap();
-  std::vector<elf::Attacher*> attachers = daemon.puts().attachers();
-  if (records::RecordProcess* const records = daemon.records().process())
+Result<std::shared_ptr<Helper>> start_attach_helper(Rooms& rooms, const Options& options) {
+  puts::PacketTap* const tap = rooms.puts.packet_tap();
+  std::vector<elf::Attacher*> attachers = rooms.puts.attachers();
+  if (records::RecordProcess* const records = rooms.records.process())
     attachers.push_back(&records->attacher());
   const auto functions = std::make_shared<functions::FunctionsServer>();
   const auto confine_reader = [&options] {
@@ -111,13 +110,13 @@ Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Option
        }});
   if (!attach) return attach;
   for (elf::Attacher* const attacher : attachers) attacher->use_helper(*attach);
-  daemon.functions().use_helper(*attach);
+  rooms.functions.use_helper(*attach);
   auto packets = (*attach)->open_channel();
   if (!packets) return std::move(packets).error();
   if (tap != nullptr) tap->use_helper(*packets);
   auto readers = (*attach)->open_channel();
   if (!readers) return std::move(readers).error();
-  daemon.readers().use_helper(*readers);
+  rooms.readers->use_helper(*readers);
   return attach;
 }
 

@@ -10,17 +10,8 @@
 #include "base/helper.h"
 #include "base/result.h"
 
-namespace ioc_exporter::puts {
-class PacketTap;
-}
 namespace ioc_exporter::delivery {
 class Process;
-}
-namespace ioc_exporter::functions {
-class FunctionsCollector;
-}
-namespace ioc_exporter::iocs {
-class ReaderPool;
 }
 namespace ioc_exporter::putlog {
 class Outlets;
@@ -31,13 +22,13 @@ class Outlets;
 
 namespace ioc_exporter::app {
 
-class Daemon;
 struct Options;
+struct Rooms;
 
-// It attaches probes, opens the packet socket, forks readers: without it nothing can be
-// counted. Once all is loaded but the programs of described functions, which it loads when they are
-// needed, and before the first thread is started.
-Result<std::shared_ptr<Helper>> start_attach_helper(Daemon& daemon, const Options& options);
+// It attaches probes, opens the packet socket, forks readers: without it nothing can be counted.
+// All is loaded by then but the programs of described functions, which it loads when they are
+// needed.
+Result<std::shared_ptr<Helper>> start_attach_helper(Rooms& rooms, const Options& options);
 
 // The process with the sinks of both (null: there are none), as the owner of their folder. Null:
 // there are no sinks.

@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <utility>
 
+#include "app/helpers.h"
+#include "app/version.h"
+#include "base/log.h"
+
 namespace ioc_exporter::app {
 namespace {
 
@@ -30,10 +34,11 @@ puts::PutsCollector::Setup puts_setup(const Options& options, const kernel::Ring
           &budget};
 }
 
-iocs::Host::Options host_options(const Options& options,
-                                 std::shared_ptr<iocs::ReaderPool> readers) {
+iocs::Host::Options host_options(const Options& options, std::shared_ptr<iocs::ReaderPool> readers,
+                                 const iocs::ExitWatch& exits) {
   iocs::Host::Options host;
   host.reader = std::move(readers);
+  host.hold_changes = [&exits] { return exits.hold_changes(); };
   host.finder.name_sources = options.iocs.name_sources;
   host.finder.filter = options.iocs.filter;
   host.finder.server_ports.insert(options.ca.server_ports.begin(), options.ca.server_ports.end());
@@ -67,7 +72,7 @@ Rooms::Rooms(const Options& options, std::unique_ptr<putlog::Outlets> put_outlet
              std::unique_ptr<traces::Outlets> outlets_of_traces,
              std::unique_ptr<delivery::Process> process)
     : readers(std::make_shared<iocs::ReaderPool>(RootedFs())),
-      host(RootedFs(), host_options(options, readers)),
+      host(RootedFs(), host_options(options, readers, exit_watch)),
       budget(options.records.overhead_budget / 100),
       trace_maps(trace_options(options)),
       records(host, options.records, budget, trace_maps.use()),
@@ -83,8 +88,46 @@ Rooms::Rooms(const Options& options, std::unique_ptr<putlog::Outlets> put_outlet
       traces(options.traces, trace_maps, records, puts, outlets ? outlets->ring() : nullptr,
              outlets ? outlets->privacy_of_users() : putlog::Privacy(),
              {trace_ring.get(), trace_outlets.get()}),
-      iocs(host),
+      iocs(host, exit_watch),
       collectors{&iocs, &records, &puts, &functions, &policy, &put_log, &traces} {}
+
+std::string Rooms::why_failed() const {
+  std::string all;
+  for (const Collector* collector : collectors)
+    for (const ProbeState& probe : collector->probes())
+      if (!probe.problem.empty()) all += (all.empty() ? "" : "; ") + probe.problem;
+  return all;
+}
+
+Result<std::unique_ptr<Rooms>> load_rooms(const Options& options) {
+  std::unique_ptr<putlog::Outlets> outlets;
+  if (put_log_options(options).enabled) {
+    auto made = putlog::Outlets::make(options.putlog.outlets);
+    if (!made) return std::move(made).error();
+    outlets = std::move(*made);
+  }
+  std::unique_ptr<traces::Outlets> trace_outlets;
+  if (trace_options(options).enabled) {
+    auto made = traces::Outlets::make(options.trace_outlets, build_info().version);
+    if (!made) return std::move(made).error();
+    trace_outlets = std::move(*made);
+  }
+  auto delivery = start_delivery(outlets.get(), trace_outlets.get(), options);
+  if (!delivery) return std::move(delivery).error();
+  auto rooms = std::make_unique<Rooms>(options, std::move(outlets), std::move(trace_outlets),
+                                       std::move(*delivery));
+  bool any_works = false, any_failed = false;
+  for (const Collector* collector : rooms->collectors)
+    for (const ProbeState& probe : collector->probes()) {
+      any_works |= probe.problem.empty() && collector != &rooms->iocs;  // it counts nothing
+      any_failed |= !probe.problem.empty();
+    }
+  if (any_failed && (!any_works || options.strict)) return error_in_words(rooms->why_failed());
+  for (const Collector* collector : rooms->collectors)
+    for (const ProbeState& probe : collector->probes())
+      if (!probe.problem.empty()) log::error("probe {} is missing: {}", probe.name, probe.problem);
+  return rooms;
+}
 
 Rooms::~Rooms() {
   readers->stop();

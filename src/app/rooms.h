@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "app/options.h"
+#include "base/result.h"
 #include "delivery/process.h"
 #include "exposition/collector.h"
 #include "functions/collector.h"
@@ -34,11 +36,15 @@ struct Rooms {
   // Waits for no reading.
   ~Rooms();
 
+  // Why probes could not be loaded. "" = all that are turned on work.
+  std::string why_failed() const;
+
   std::shared_ptr<iocs::ReaderPool> readers;
+  iocs::ExitWatch exit_watch;
   iocs::Host host;
   probes::Budget budget;
   traces::TraceMaps trace_maps;
-  records::RecordsCollector records;  // loaded first: it forks
+  records::RecordsCollector records;
   putlog::PutLogRing put_ring;
   puts::PutsCollector puts;
   functions::FunctionsCollector functions;
@@ -53,5 +59,9 @@ struct Rooms {
   iocs::IocsCollector iocs;
   std::vector<Collector*> collectors;  // in the order of the page
 };
+
+// Loads the probes, as takes rights that are given up later. One that fails leaves the others
+// running, and shows on /metrics; it is an error when all fail, or any with --strict.
+Result<std::unique_ptr<Rooms>> load_rooms(const Options& options);
 
 }  // namespace ioc_exporter::app

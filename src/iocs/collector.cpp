@@ -13,10 +13,8 @@ constexpr std::size_t kLineBytes = 110, kLinesOfIoc = 60;
 
 }  // namespace
 
-IocsCollector::IocsCollector(Host& host) : host_(host), view_(host.view()), health_(host.fs()) {
-  exit_watch_.open();
-  host_.ask_hold_changes([this] { return exit_watch_.hold_changes(); });
-}
+IocsCollector::IocsCollector(Host& host, ExitWatch& exit_watch)
+    : host_(host), exit_watch_(exit_watch), view_(host.view()), health_(host.fs()) {}
 
 std::vector<ProbeState> IocsCollector::probes() const {
   const auto sample = exit_watch_.sample();

@@ -16,8 +16,8 @@ namespace ioc_exporter::iocs {
 
 class IocsCollector final : public Collector {
  public:
-  // Opens what takes rights that are given up later.
-  explicit IocsCollector(Host& host);
+  // Both must outlive it.
+  IocsCollector(Host& host, ExitWatch& exit_watch);
 
   std::string_view name() const override { return "iocs"; }
   std::vector<ProbeState> probes() const override;
@@ -47,8 +47,8 @@ class IocsCollector final : public Collector {
 
   Host& host_;
   mutable std::mutex mutex_;  // of the members down to the next mutex
+  ExitWatch& exit_watch_;     // exited_cpu() without it
   std::shared_ptr<const HostView> view_;
-  ExitWatch exit_watch_;               // exited_cpu() without it
   std::map<std::string, Exit> exits_;  // by name, of those that the host knows
   std::vector<std::string> expected_;
   std::mutex looking_;  // never with the other: an IOC may have many threads and descriptors

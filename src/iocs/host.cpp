@@ -44,7 +44,8 @@ Host::Host(RootedFs fs, Options options)
       finder_(fs_, options.finder, reader_),
       own_namespace_(finder_.own_namespace()),
       known_(options.keep_gone, options.most_gone),
-      view_(std::make_shared<const HostView>(known_)) {}
+      view_(std::make_shared<const HostView>(known_)),
+      hold_changes_(std::move(options.hold_changes)) {}
 
 std::shared_ptr<const HostView> Host::view() const {
   const std::scoped_lock lock(mutex_);
@@ -71,7 +72,7 @@ Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
   // Results of a look are applied before the next look reports changes.
   if (was_looking) return seen_.result;
   asked_ = std::exchange(next_, {});
-  asked_.hold_changes = ask_hold_changes_ ? ask_hold_changes_() : std::nullopt;
+  asked_.hold_changes = hold_changes_ ? hold_changes_() : std::nullopt;
   is_looking_ = true;
   looker_.start([this, now] { look(now); });
   take_over_look(patience);

@@ -37,6 +37,8 @@ class Host {
     std::chrono::milliseconds keep_gone = std::chrono::hours(24);
     std::size_t most_gone = GoneIocs::kMost;
     std::shared_ptr<ProcessReader> reader;  // null: nobody reads for it
+    // For Finder::tell_hold_changes(), called at each poll(); null: it is not known.
+    std::function<std::optional<std::uint64_t>()> hold_changes;
   };
   // Listening sockets, as the last look at the host found them: see Finder.
   struct ListenersSeen {
@@ -65,10 +67,6 @@ class Host {
 
   // What follows is for the thread that changes it.
 
-  // Source for Finder::tell_hold_changes(), called at each poll().
-  void ask_hold_changes(std::function<std::optional<std::uint64_t>()> ask) {
-    ask_hold_changes_ = std::move(ask);
-  }
   // The next look takes that listener's process for a server of that kind.
   const ListenersSeen& listeners() const { return seen_.listeners; }
   void speaks(const Listener& listener, IocKind kind) {
@@ -147,7 +145,7 @@ class Host {
   mutable std::mutex mutex_;  // of the next two
   std::shared_ptr<const HostView> view_;
   std::set<std::string> outdated_;  // wanted databases
-  std::function<std::optional<std::uint64_t>()> ask_hold_changes_;
+  std::function<std::optional<std::uint64_t>()> hold_changes_;
   Asked next_;
   Look seen_;             // the last one
   std::vector<Due> due_;  // read, and not applied yet

@@ -92,7 +92,7 @@ std::optional<kernel::ProgramStats> ExitObject::stats() const {
   return kernel::program_stats(loaded_->skeleton->progs.process_exit);
 }
 
-void ExitWatch::open() {
+ExitWatch::ExitWatch() {
   is_possible_ = kernel::has_btf();
   if (!is_possible_) {
     log::info("ends of IOCs are not seen: this kernel has no BTF (/sys/kernel/btf/vmlinux)");

@@ -64,7 +64,7 @@ class ExitWatch {
   static constexpr std::chrono::seconds kPatience{10};
 
   // Needs rights that are given up later. A failure is in problem(), and nothing is watched.
-  void open();
+  ExitWatch();
 
   // Takes the IOCs that run now. Returns the ends since the last call.
   std::vector<Ended> follow(const Live& live, Clock::time_point now);
@@ -76,9 +76,9 @@ class ExitWatch {
   // ExitObject::hold_changes(), of the IOCs that run. Nothing: not all of them are watched.
   std::optional<std::uint64_t> hold_changes() const;
 
-  // "": it works, or was not opened.
+  // "": it works, or the kernel cannot.
   const std::string& problem() const { return problem_; }
-  // Nothing: the kernel cannot, or it was not opened.
+  // Nothing: the kernel cannot.
   std::optional<ProbeSample> sample() const;
 
   static constexpr const char* kProbe = "ioc_exit";
