@@ -8,7 +8,7 @@
 namespace ioc_exporter::records {
 namespace {
 
-// Of one apply(), under the host's lock: the next one goes on.
+// Of one apply(): scrapes wait meanwhile. The next one goes on.
 constexpr std::chrono::seconds kPatience{10};
 
 void report(const Result<void>& result) {
