@@ -151,8 +151,7 @@ int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,
     if (auto ok = app::refuse_listening(); !ok) return fail(kStartError, ok.error().message());
   for (const std::string& address : (*server)->addresses()) log::info("listening on {}", address);
   run_until(daemon, Clock::time_point::max(), notifier);
-  if (const std::string ended = daemon.why_ended(); !ended.empty())
-    return fail(kStartError, ended);
+  if (const std::string ended = daemon.why_ended(); !ended.empty()) return fail(kStartError, ended);
   notifier.stopping();
   log::info("stopping");
   end_within(kEndPatience);
@@ -205,8 +204,7 @@ int run(int argc, char** argv) {
   app::Daemon daemon(*site, std::move(*loaded), std::move(*attach));
   reload.connect({[&](const app::SiteSettings& changed) { daemon.use(changed); },
                   [&](const ConfigSample& sample) { daemon.tell_config(sample); },
-                  [&] { notifier.reloading(); },
-                  [&] { notifier.ready(daemon.state_in_words()); }});
+                  [&] { notifier.reloading(); }, [&] { notifier.ready(daemon.state_in_words()); }});
   if (auto confined = app::confine(options); !confined)
     return fail(kStartError, confined.error().message());
   app::start_log_thread();

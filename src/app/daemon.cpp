@@ -61,8 +61,8 @@ std::string Daemon::why_hangs(Clock::time_point now) const {
          " s";
 }
 
-// The IOCs' own collector comes last: a scrape that shows an IOC also shows its records, and its puts
-// from before it was found.
+// The IOCs' own collector comes last: a scrape that shows an IOC also shows its records, and its
+// puts from before it was found.
 void Daemon::follow(Clock::time_point now) {
   for (Collector* collector : rooms_->collectors)
     if (collector != &rooms_->iocs) collector->follow(now);

@@ -24,7 +24,7 @@
 namespace ioc_exporter {
 class Collector;
 class Helper;
-}
+}  // namespace ioc_exporter
 namespace ioc_exporter::exposition {
 class Encoder;
 struct Page;
@@ -127,7 +127,7 @@ class Daemon {
   std::chrono::milliseconds interval_;
   std::atomic<Clock::time_point> alive_at_ = Clock::now();
   std::latch looked_once_{1};
-  bool looked_ = false;       // only for the loop; the others wait for looked_once_
+  bool looked_ = false;   // only for the loop; the others wait for looked_once_
   std::mutex switching_;  // held while probes come off, or back
   std::atomic<bool> detached_ = false;
   mutable std::mutex mutex_;  // of the members below

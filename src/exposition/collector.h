@@ -41,7 +41,8 @@ class Collector {
   // IOC.
   virtual void follow(TimePoint now) { static_cast<void>(now); }
 
-  // Regular work, in the one thread that ticks. It logs a failure itself, once, with action and object (base/log.h).
+  // Regular work, in the one thread that ticks. It logs a failure itself, once, with action and
+  // object (base/log.h).
   virtual void tick(TimePoint now) { static_cast<void>(now); }
 
   // Work that is due at a moment between two ticks, if there is any; same thread as tick().

@@ -108,8 +108,8 @@ void FunctionsCollector::follow(TimePoint) {
   iocs_.clear();
   names_ = view->names();
   for (const auto& [id, live] : view->live())
-    iocs_.push_back({id, live.serial, live.number, live.ioc.name,
-                     probes::state_of(live, host_.hands_off())});
+    iocs_.push_back(
+        {id, live.serial, live.number, live.ioc.name, probes::state_of(live, host_.hands_off())});
   if (watch_) watch_->follow(iocs_);
   known_names_.follow(*view);
 }

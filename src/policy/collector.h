@@ -21,7 +21,7 @@ class PolicyCollector final : public Collector, private puts::PutObserver {
     void look(const puts::IocNames& names, const std::vector<puts::PutCount>& puts,
               puts::Protocol protocol, const WallClock& clock);
 
-    PutJudge judge;  // under the mutex
+    PutJudge judge;                                                               // under the mutex
     UnexpectedBounds bounds{exposition::BoundsOptions().limits.unexpected_puts};  // in any thread
   };
 

@@ -78,10 +78,7 @@ void PutLogRing::note_read(std::span<const std::byte> event) const {
 }
 
 PutLogCollector::PutLogCollector(PutLogRing& ring, puts::PutsCollector& puts, Outlets* outlets)
-    : ring_(ring),
-      puts_(puts),
-      outlets_(outlets),
-      reader_(*this, ring.answer_patience()) {}
+    : ring_(ring), puts_(puts), outlets_(outlets), reader_(*this, ring.answer_patience()) {}
 
 PutLogCollector::~PutLogCollector() = default;  // the thread is the first to end
 

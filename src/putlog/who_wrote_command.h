@@ -16,8 +16,8 @@ struct WriterText {
   std::string text;
   bool found = false;  // somebody who wrote
 };
-// Of an answer as puts::to_json() writes it; in read_json(). At most `limit` puts (0: all). `now`: in
-// seconds since 1970. `before`: about puts before the exporter counted.
+// Of an answer as puts::to_json() writes it; in read_json(). At most `limit` puts (0: all). `now`:
+// in seconds since 1970. `before`: about puts before the exporter counted.
 WriterText to_text(const Json& answer, std::size_t limit, double now,
                    const std::string& before = "");
 

@@ -125,7 +125,7 @@ class PutsCollector final : public Collector {
   iocs::Host& host_;
   Options options_;
   std::array<std::string, 2> why_no_probe_;  // by protocol; "" = loaded, or turned off
-  mutable std::mutex mutex_;  // of the members below, unless noted otherwise
+  mutable std::mutex mutex_;                 // of the members below, unless noted otherwise
   std::shared_ptr<const iocs::HostView> view_;
   IocNames names_;       // of the view
   bool rested_ = false;  // at the last scan: Host::listeners()

@@ -81,8 +81,7 @@ void PutsCollector::read_puts(Reading& reading) {
   }
   ca.puts_missing = !packets_.tap() && !probe(Protocol::ca);
   pva.puts_missing = options_.server_probe && !probe(Protocol::pva);
-  add_samples(names_, seen_by_pva_, std::move(*read), wall_clock_, reading.samples,
-              reading.self);
+  add_samples(names_, seen_by_pva_, std::move(*read), wall_clock_, reading.samples, reading.self);
   add_server_facts(ca);
   ca.pvs = pv_records_.resolve(view_->facts(), ca.puts);
   pv_records_.resolve(view_->facts(), pva.puts);  // for what is outdated

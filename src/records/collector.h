@@ -116,7 +116,7 @@ class RecordsCollector final : public Collector {
   Options options_;
   kernel::TraceUse traces_;
   std::string trace_problem_;
-  std::string why_not_;  // the probes could not be loaded; "" = they were, or are turned off
+  std::string why_not_;       // the probes could not be loaded; "" = they were, or are turned off
   mutable std::mutex mutex_;  // of the members below, unless noted otherwise
   std::shared_ptr<const iocs::HostView> view_;
   std::optional<RecordProcess> process_;

@@ -36,9 +36,8 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   // All must outlive it. `log`: null while the put log is off; `privacy`: of users, as the log has
   // it. `receivers`: those that are null are none.
   TracesCollector(const Options& options, TraceMaps& maps, records::RecordsCollector& records,
-                  puts::PutsCollector& puts,
-                  std::shared_ptr<putlog::Ring> log, putlog::Privacy privacy,
-                  const std::vector<TraceReceiver*>& receivers);
+                  puts::PutsCollector& puts, std::shared_ptr<putlog::Ring> log,
+                  putlog::Privacy privacy, const std::vector<TraceReceiver*>& receivers);
   ~TracesCollector() override;
 
   std::string_view name() const override { return "traces"; }

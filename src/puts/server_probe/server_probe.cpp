@@ -148,8 +148,7 @@ void ServerProbe::expect(const LiveIocs& iocs, bool hands_off) {
     const bool may_be_probed = functions.is_served && may_attach(functions);
     if (may_be_probed && (hands_off || live.ioc.traced_or_stopped.empty())) {
       if (!watched_.contains(live.serial)) let_nobody_count(live.number);
-    } else if (!hands_off &&
-               sources().source(key_of(live.number)) != PutSources::Source::server) {
+    } else if (!hands_off && sources().source(key_of(live.number)) != PutSources::Source::server) {
       let_packets_count(live.number);  // else follow() does, as it takes the probes off
     }
   }

@@ -52,7 +52,7 @@ inline std::shared_ptr<RecordCounts::Table> copy_of(
 // PendingRecords: one IOC whose records' counts are still to be read, for a page.
 struct PendingRecords {
   std::size_t index = 0;  // of its sample on the page
-  std::string subject;  // for the log
+  std::string subject;    // for the log
   RecordCounts counts;
   bool any_unknown = false;  // after read(): addresses that the database does not have
 

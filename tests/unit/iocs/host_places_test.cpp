@@ -186,7 +186,8 @@ TEST_F(HostKeeps, TheNameOfOneThatEndedForTheOneThatWasToldApart) {
   EXPECT_EQ(live.ioc.contested_with, "");
   EXPECT_NE(live.serial, serial) << "counts begin anew";
   EXPECT_EQ(host_.view()->facts()[0].restarts, 1u);
-  EXPECT_EQ(host_.view()->names().at(old_number), "ps-8") << "its last counts are shown for a while";
+  EXPECT_EQ(host_.view()->names().at(old_number), "ps-8")
+      << "its last counts are shown for a while";
   look_after(minutes(5));
   EXPECT_EQ(host_.take_forgotten(), std::vector{old_number});
   EXPECT_EQ(look_after(seconds(1)), "ps+ ps-9+ ");
