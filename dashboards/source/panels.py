@@ -36,7 +36,7 @@ ALERT_LEVELS = {"1": ("info", INFO), "2": ("warning", WARNING), "3": ("critical"
 WHEN = "dateTimeAsIsoNoDateIfToday"
 PERIODS = {"0.1 s": "blue", "0.2 s": "orange", "0.5 s": "teal", "1 s": "magenta", "2 s": "yellow", "5 s": "cyan",
            "10 s": "grey"}
-COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "pva": "magenta", "iocs": "cyan",
+COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "iocs": "cyan",
               "policy": "yellow", "putlog": "grey", "traces": "green", "functions": "red"}
 
 

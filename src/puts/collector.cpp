@@ -94,8 +94,7 @@ void PutsCollector::follow(TimePoint now) {
   for (const Protocol protocol : kProtocols)
     if (probe(protocol) && (!rested_ || protocol == Protocol::pva))
       probe(protocol)->follow(view_->live(), host_.hands_off(), now);
-  if (rested_) return;
-  packets_.leave_out_probed(*view_);
+  if (!rested_) packets_.leave_out_probed(*view_);
   forget_gone();
 }
 
@@ -127,17 +126,23 @@ void PutsCollector::tick(TimePoint now) {
   std::vector<Probe*> awake{&probe(Protocol::pva)};  // as in follow()
   if (!rested_) awake.push_back(&probe(Protocol::ca));
   for (Probe* const probe : awake)
-    if (*probe) trouble_.report("read the server's puts", (*probe)->collect(now));
-  if (awake.size() > 1)
-    trouble_.report("take over the counts of closed channels", packets_.reap(now));
+    if (*probe) report("read the puts of", **probe, (*probe)->collect(now));
+  if (awake.size() > 1) report("tidy up", packets_, packets_.reap(now));
   for (Probe* const probe : awake)
-    if (*probe) trouble_.report("free what the server's puts take", (*probe)->reap(now));
+    if (*probe) report("tidy up", **probe, (*probe)->reap(now));
+}
+
+bool PutsCollector::report(const char* action, const PutSource& source,
+                           const Result<void>& result) {
+  return trouble_.report(action + std::string(" ") + source.probe_name(), result);
 }
 
 // Before the tap is read: all that a server was asked for has travelled before.
-void PutsCollector::collect_probes(TimePoint now) {
+bool PutsCollector::collect_probes(TimePoint now) {
+  bool complete = true;
   for (Probe& probe : probes_)
-    if (probe) trouble_.report("read the server's puts", probe->collect(now));
+    if (probe) complete &= report("read the puts of", *probe, probe->collect(now));
+  return complete;
 }
 
 // Of the clients that are connected to the IOC. Without the mutex: an IOC may make us wait.
@@ -197,22 +202,27 @@ void PutsCollector::keep_channels() {
   packets_.keep_channels();
 }
 
-Result<TapReading> PutsCollector::read_counts() {
-  if (!packets_.tap() && !probe(Protocol::ca) && !probe(Protocol::pva))
-    return error_in_words("puts are counted neither from packets nor in servers");
-  collect_probes(Clock::now());
+PutsCollector::Counts PutsCollector::read_counts() {
+  Counts counts;
+  counts.complete = collect_probes(Clock::now());
   auto reading = packets_.read();
-  trouble_.report("read the counts of puts", reading ? Result<void>() : reading.error());
-  if (!reading) return reading;
-  for (const ServerCount& count : reading->servers)
+  counts.has_packets =
+      report("read the puts of", packets_, reading ? Result<void>() : reading.error());
+  if (reading)
+    counts.all = std::move(*reading);
+  else
+    counts.all = {totals_->read(clock_ns(CLOCK_MONOTONIC)), {}, {}, {}, {}};
+  for (const ServerCount& count : counts.all.servers)
     if (count.server.protocol == Protocol::pva && count.circuits > 0 &&
         names_.contains(count.server.ioc))
       seen_by_pva_.insert(count.server.ioc);
   const std::uint32_t slots = PutTotals::server_slots(Protocol::ca);
-  totals_->add_drops(reading->drops, packets_.tap() ? "ca_tap" : kCaServerProbe, slots);
+  if (counts.has_packets)
+    totals_->add_drops(counts.all.drops, packets_.tap() ? packets_.probe_name() : kCaServerProbe,
+                       slots);
   wall_clock_.update(WallClock::read());
-  if (observer_ != nullptr) observer_->puts_were_read(names_, reading->puts, wall_clock_);
-  return reading;
+  if (observer_ != nullptr) observer_->puts_were_read(names_, counts.all.puts, wall_clock_);
+  return counts;
 }
 
 PutsOfSlots PutsCollector::show_puts(const std::function<void()>& change) {
@@ -228,19 +238,19 @@ const PutSource* PutsCollector::source(std::uint32_t source) const {
   return probe ? &*probe : nullptr;
 }
 
-PutSource* PutsCollector::source(std::uint32_t source) {
-  return const_cast<PutSource*>(std::as_const(*this).source(source));
+std::optional<PutIdentity> PutsCollector::identify(const iocx_putlog_event& event) const {
+  const std::scoped_lock lock(mutex_);
+  const PutSource* const one = source(event.source);
+  return one == nullptr ? std::nullopt : one->identify(event);
 }
 
 std::vector<std::optional<PutIdentity>> PutsCollector::identify(
     std::span<const iocx_putlog_event> events, bool again) {
   const std::scoped_lock lock(mutex_);
-  std::set<PutSource*> asked;
-  for (const iocx_putlog_event& event : events) asked.insert(source(event.source));
-  if (again && !rested_)
-    for (PutSource* const one : asked)
-      if (one != nullptr)
-        trouble_.report("look for the names of channels", one->collect(Clock::now()));
+  if (again && !rested_) {
+    collect_probes(Clock::now());
+    report("look for names in", packets_, packets_.collect(Clock::now()));
+  }
   std::vector<std::optional<PutIdentity>> all;
   all.reserve(events.size());
   for (const iocx_putlog_event& event : events) {
@@ -249,7 +259,7 @@ std::vector<std::optional<PutIdentity>> PutsCollector::identify(
     if (!who) continue;
     if (const auto name = names_.find(who->labels.ioc); name != names_.end())
       who->ioc = name->second;
-    if (!who->labels.inside && event.source != IOCX_PUTLOG_PVA)
+    if (!who->labels.inside && who->labels.protocol == Protocol::ca)
       who->server = packets_.address_of_server(*view_, who->place);
   }
   return all;

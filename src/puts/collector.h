@@ -85,10 +85,12 @@ class PutsCollector final : public Collector {
   WhoWrote who_wrote(std::string_view pv, const WrittenByGroup& groups);
   std::vector<PendingPutsSample> pending_puts();
 
-  // Owners of puts by their events, for the put log and traces; nothing: not known, or not any
-  // more. `again`: these were asked for before, and their names may be known by now.
+  // Owners of puts by their events; nothing: not known, or not any more.
+  std::optional<PutIdentity> identify(const iocx_putlog_event& event) const;
+  // With names and addresses of the servers. `again`: these were asked for before, and their names
+  // may be known by now.
   std::vector<std::optional<PutIdentity>> identify(std::span<const iocx_putlog_event> events,
-                                                   bool again = false);
+                                                   bool again);
   // Events of that source that were lost, so far; and answers to puts.
   kernel::LostEvents lost_events(iocx_putlog_source source) const;
 
@@ -98,21 +100,26 @@ class PutsCollector final : public Collector {
     SelfSamples self;
     bool complete = true;
   };
+  struct Counts {
+    TapReading all;  // without what packets show, where they could not be read
+    bool has_packets = true;
+    bool complete = true;
+  };
   using Probe = std::optional<ServerProbe>;
 
   void see_host();
   Result<void> load_probe(Protocol protocol, const Setup& setup);
   Probe& probe(Protocol protocol) { return probes_[index_of(protocol)]; }
   const Probe& probe(Protocol protocol) const { return probes_[index_of(protocol)]; }
-  PutSource* source(std::uint32_t source);
   const PutSource* source(std::uint32_t source) const;
   void forget_gone();
-  void collect_probes(TimePoint now);
+  bool report(const char* action, const PutSource& source, const Result<void>& result);
+  bool collect_probes(TimePoint now);
   bool serves(const iocs::LiveIoc& live, Protocol protocol) const;
   std::string_view source_of(const iocs::LiveIoc& live, Protocol protocol) const;
   Result<CaServerTables> read_tables(const iocs::LiveIoc& live) const;
   void name_slots(TimePoint now);
-  Result<TapReading> read_counts();
+  Counts read_counts();
   void look_at_servers();
   Reading read();
   void read_puts(Reading& reading);

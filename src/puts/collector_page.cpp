@@ -72,25 +72,25 @@ void for_numbers(const IocNames& names, const Values& values, PutsSamples& sampl
 
 void PutsCollector::read_puts(Reading& reading) {
   auto& [ca, pva] = reading.samples;
-  ca.puts_missing = pva.puts_missing = true;
   packets_.add_probes(reading.self);
-  auto read = read_counts();
-  if (!read) {
-    reading.complete = false;
-    return;
-  }
-  ca.puts_missing = !packets_.tap() && !probe(Protocol::ca);
+  Counts counts = read_counts();
+  reading.complete = counts.complete;
+  add_samples(names_, seen_by_pva_, std::move(counts.all), wall_clock_, reading.samples,
+              reading.self);
+  const bool has_ca = counts.has_packets && (packets_.tap() || probe(Protocol::ca));
+  if (!has_ca) ca = {};
+  ca.puts_missing = !has_ca;
   pva.puts_missing = options_.server_probe && !probe(Protocol::pva);
-  add_samples(names_, seen_by_pva_, std::move(*read), wall_clock_, reading.samples, reading.self);
   add_server_facts(ca);
-  ca.pvs = pv_records_.resolve(view_->facts(), ca.puts);
-  pv_records_.resolve(view_->facts(), pva.puts);  // for what is outdated
+  const auto facts = view_->facts();
+  ca.pvs = pv_records_.resolve(facts, ca.puts);
+  pv_records_.resolve(facts, pva.puts);  // for what is outdated
   host_.want_databases(pv_records_.take_outdated());
   for (const Protocol protocol : kProtocols) {
     if (!options_.server_probe) continue;
     const Probe& one = probe(protocol);
     reading.self.probes.push_back(sample_of(ServerProbeObject::name_of(protocol), one));
-    if (one && !trouble_.report("read what the server's probes lost", one->add_to(reading.self)))
+    if (one && !report("read the losses of", *one, one->add_to(reading.self)))
       reading.complete = false;
   }
   reading.complete &= !ca.puts_missing && !pva.puts_missing;

@@ -205,13 +205,18 @@ void Packets::keep_channels() {
   trouble_.report("keep the names of open channels", open ? kept_.write(*open) : open.error());
 }
 
+const char* Packets::probe_name() const {
+  return kTapProbe;
+}
+
 Result<void> Packets::collect(Clock::time_point now) {
   return tap_ ? tap_->observe(now) : Result<void>();
 }
 
 Result<void> Packets::reap(Clock::time_point now) {
-  if (auto ok = tap_ ? tap_->reap(now) : Result<void>(); !ok) return ok;
-  return udp_ ? udp_->look(now) : Result<void>();
+  auto reaped = tap_ ? tap_->reap(now) : Result<void>();
+  auto looked = udp_ ? udp_->look(now) : Result<void>();
+  return reaped ? looked : reaped;
 }
 
 Result<TapReading> Packets::read() {

@@ -59,6 +59,7 @@ class Packets final : public PutSource {
   // Writes the names of open channels for the next run. At the end.
   void keep_channels();
 
+  const char* probe_name() const override;
   Result<void> collect(Clock::time_point now) override;
   Result<void> reap(Clock::time_point now) override;
   void detach_all(Clock::time_point now) override;

@@ -18,6 +18,8 @@ class PutSource {
   using Clock = std::chrono::steady_clock;
 
   virtual ~PutSource() = default;
+  // For the log.
+  virtual const char* probe_name() const = 0;
   // Adds what it has counted since the last call to the sums.
   virtual Result<void> collect(Clock::time_point now) = 0;
   // Frees what is not used any more. Every second or two.

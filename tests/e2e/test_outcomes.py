@@ -269,7 +269,9 @@ def test_the_last_writer(ioc, start_exporter, raw_client):
     for asked in ("O:open", "O:nick", "O:open.DESC"):
         done = who_wrote(exporter, asked)
         assert done.returncode == 0, done.stderr
-        head, *rows = [line.split() for line in done.stdout.splitlines()]
+        *lines, before = done.stdout.splitlines()
+        assert before.startswith("Puts before ") and before.endswith(" are not known")
+        head, *rows = [line.split() for line in lines]
         assert head == ["TIME", "AGO", "IOC", "PV", "CLIENT", "USER", "CLIENT_HOST", "OP", "PUTS"]
         assert [row[-7:] for row in rows] == [
             [ioc.name, "O:open", clients.LOOPBACK, "operator", "console1", "write_notify", "5"],
@@ -289,8 +291,10 @@ def test_nobody_wrote_or_nobody_answers(ioc, start_exporter, tmp_path):
     exporter = start_exporter(sees=[ioc])
     done = who_wrote(exporter, "O:open")
     assert (done.returncode, done.stderr) == (3, "")
-    assert done.stdout.startswith("No put to O:open was seen since counting began, ")
-    assert done.stdout.endswith(f"it is a record of ioc {ioc.name}, whose own writes are not all counted.\n")
+    said, before = done.stdout.splitlines()
+    assert said.startswith("No put to O:open was seen since counting began, ")
+    assert said.endswith(f"it is a record of ioc {ioc.name}, whose own writes are not all counted.")
+    assert before.startswith("Puts before ") and before.endswith(" are not known")
     assert "no IOC of this host is known to have that record" in who_wrote(exporter, "O:none").stdout
     assert exporter.request("/api/v1/who-wrote")[0] == 400
     nowhere = f"http://127.0.0.1:{free_port()}"

@@ -85,6 +85,7 @@ class ServerProbe final : public PutSource {
   void follow(const LiveIocs& iocs, bool hands_off, Clock::time_point now);
   // Takes the probes off all IOCs, until the next follow().
   void detach_all(Clock::time_point now) override;
+  const char* probe_name() const override { return object_.name(); }
   // Adds puts since the last call to the sums. Before the tap is read.
   Result<void> collect(Clock::time_point now) override;
   Result<void> reap(Clock::time_point now) override;

@@ -15,8 +15,8 @@ constexpr auto kKeptNs = static_cast<std::uint64_t>(std::chrono::nanoseconds(kKe
 
 Result<Circuits::Seen> Circuits::look() {
   Seen seen;
-  unnamed_pva_.clear();
-  in_use_.clear();
+  Ports unnamed_pva;
+  std::set<std::uint32_t> in_use;
   servers_.begin_look();
   auto read = object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
     seen.flows.push_back({key, flow.circuit});
@@ -27,12 +27,14 @@ Result<Circuits::Seen> Circuits::look() {
     note_ioc(key, flow);
     const ServerKey noted = server_of_number(flow.ioc);
     if (noted.protocol == Protocol::pva && !is_ioc_number(noted.ioc) && speaks_pva(flow))
-      unnamed_pva_.insert(key.server_port);
+      unnamed_pva.insert(key.server_port);
     if (const auto server = server_of(flow.circuit, flow.ioc); server && !flow.ended)
-      in_use_.insert(server->ioc);
+      in_use.insert(server->ioc);
     servers_.look_at(key);
   });
   if (!read) return read.error();
+  unnamed_pva_ = std::move(unnamed_pva);
+  in_use_ = std::move(in_use);
   count_ = seen.flows.size();
   const auto is_gone = [&seen](const auto& entry) {
     return !seen.alive.contains(entry.first) && !seen.ended.contains(entry.first);

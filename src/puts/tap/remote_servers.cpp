@@ -38,7 +38,7 @@ void RemoteServers::release_unused(const std::set<std::uint32_t>& circuits, iocs
   for (auto one = known_.begin(); one != known_.end();) {
     Known& known = one->second;
     if (circuits.contains(known.number)) known.last_used = now;
-    if (now - known.last_used < options_.keep) {
+    if (now - known.last_used < std::max<Clock::duration>(options_.keep, kLeast)) {
       ++one;
       continue;
     }

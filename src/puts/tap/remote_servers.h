@@ -28,6 +28,8 @@ class RemoteServers {
   using Clock = std::chrono::steady_clock;
   // More are not distinguished: their puts are in the tap's drops.
   static constexpr std::size_t kMostServers = 1000;
+  // Until its circuits have been looked at each stays, whatever `keep` is.
+  static constexpr std::chrono::seconds kLeast{30};
 
   struct Options {
     bool remote = false;            // count what clients of this host send elsewhere

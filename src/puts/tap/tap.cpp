@@ -118,10 +118,10 @@ Result<Drops> Tap::read_drops() const {
 
 Result<void> Tap::forget(std::uint32_t ioc) {
   // Channels that were not looked at yet must be known as its own.
-  if (auto ok = channels_.observe(); !ok) return ok;
+  auto seen = channels_.observe();
   totals_->forget(ioc);
   circuits_.forget(ioc);
-  return {};
+  return seen;
 }
 
 Result<void> Tap::observe_all(Clock::time_point now) {

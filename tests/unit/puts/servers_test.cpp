@@ -125,6 +125,19 @@ TEST_F(ServersElsewhere, GoAfterTheirLastCircuit) {
   EXPECT_EQ(iocs_.take_forgotten(), std::vector{fifth});
 }
 
+TEST_F(ServersElsewhere, StayUntilTheirCircuitsHaveBeenLookedAt) {
+  options_.keep = {};
+  RemoteServers servers(options_);
+  servers.add({elsewhere(5)}, iocs_, now_);
+  servers.release_unused({}, iocs_, now_);
+  ASSERT_EQ(numbers().size(), 1u);
+  const std::uint32_t fifth = numbers().begin()->second;
+  servers.release_unused({fifth}, iocs_, now_ + RemoteServers::kLeast);
+  EXPECT_EQ(numbers().size(), 1u) << "in use";
+  servers.release_unused({}, iocs_, now_ + 2 * RemoteServers::kLeast);
+  EXPECT_TRUE(servers.empty());
+}
+
 TEST_F(ServersElsewhere, OneNameHereAndElsewhere) {
   RemoteServers servers(options_);
   TapServer here = elsewhere(5);
