@@ -21,14 +21,8 @@ const std::string kTime = "ioc_exporter_time_seconds", kDetached = "ioc_exporter
                   kPending = "epics_ioc_put_callbacks_pending",
                   kPendingOldest = "epics_ioc_put_callback_oldest_seconds";
 
-constexpr const char* kHelp = R"help(NAME
-  ioc_exporter check - the state of an IOC, for Nagios, Icinga and the like
-
-SYNOPSIS
-  ioc_exporter check [OPTION...] IOC
-
-DESCRIPTION
-  Asks the ioc_exporter on the IOC's host for its metrics once, and prints one line about IOC, a name
+constexpr const char* kHelp =
+    R"help(  Asks the ioc_exporter on the IOC's host for its metrics once, and prints one line about IOC, a name
   on /metrics, with performance data. The worst of these decides:
 
     CRITICAL  the IOC has ended, or the site expects it and it was not seen
@@ -172,7 +166,7 @@ CommandResult judge(const IocValues& values, const std::string& ioc, const Check
 Command check_command() {
   return {"check",
           "IOC",
-          "whether an IOC is well, for Nagios",
+          "the state of an IOC, for Nagios, Icinga and the like",
           kHelp,
           {.values = {{"unexpected-within", "10m"},
                       {"pending", "15m,1h"},

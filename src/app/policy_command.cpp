@@ -13,20 +13,15 @@
 namespace ioc_exporter::app {
 namespace {
 
-constexpr const char* kHelp = R"help(NAME
-  ioc_exporter policy test - tries out which puts the site's policy expects
-
-SYNOPSIS
-  ioc_exporter policy test [--pv=PV] [--user=USER] [--client-host=HOST] [--client=ADDRESS]
-                           [--op=write|write_notify] [--inside] [--json] FILE
-
-DESCRIPTION
-  Judges a put by the policy in the configuration file FILE: says which rule decides, and why the
+constexpr const char* kHelp =
+    R"help(  Judges a put by the policy in the configuration file FILE: says which rule decides, and why the
   rules before it do not match. A name that is not given counts as unknown. No exporter has to run,
   and no root. docs/policy.md explains the policy's keys.
 
 OPTIONS
-  --op        the operation; default: write
+  --pv=PV, --user=USER, --client-host=HOST, --client=ADDRESS
+              the PV, and who puts
+  --op=OP     write (the default) or write_notify, a put with callback
   --inside    a write inside the IOC: --user is the record or the thread that writes
   --json      the same as JSON
 

@@ -11,14 +11,8 @@
 namespace ioc_exporter::app {
 namespace {
 
-constexpr const char* kHelp = R"help(NAME
-  ioc_exporter policy learn - proposes a policy that expects the puts that were seen
-
-SYNOPSIS
-  ioc_exporter policy learn [--url=URL | --from=URL|FILE] [--by=user|client] [--patterns]
-
-DESCRIPTION
-  Prints a policy that expects all puts that an exporter has seen since its start, for a person to
+constexpr const char* kHelp =
+    R"help(  Prints a policy that expects all puts that an exporter has seen since its start, for a person to
   read and edit. It is a whole configuration file, and passes --config.check. Puts that the
   exporter's policy forbids are listed, and not proposed. docs/policy.md explains the keys.
 

@@ -29,7 +29,6 @@ void add_probes(const std::vector<ProbeState>& states, StatusPage& page) {
     StatusProbe row;
     row.name = sample.probe;
     row.ok = sample.loaded;
-    row.attachments = sample.attachments;
     row.state = sample.loaded ? exposition::plural(sample.attachments, "attachment") : "not loaded";
     const auto state = std::ranges::find(states, sample.probe, &ProbeState::name);
     if (state != states.end()) row.problem = state->problem;
@@ -154,27 +153,12 @@ std::string status_json(const StatusPage& page) {
 
 CheckResult check(const StatusPage& page, const std::string& failed, const std::string& discovery) {
   CheckResult result{.text = {}, .complete = failed.empty() && discovery.empty()};
-
-  std::vector<TableRow> probes = {{"PROBE", "STATE", "ATTACHMENTS"}};
-  for (const StatusProbe& probe : page.probes) {
-    probes.push_back({probe.name, probe.ok ? "loaded" : "missing: " + probe.problem,
-                      std::to_string(probe.attachments)});
-  }
-  std::string notes;
-  std::vector<TableRow> iocs = {{"IOC", "PID", "BASE", "CA PORT", "RECORDS", "STATE"}};
-  for (const StatusIoc& ioc : page.iocs) {
-    if (!ioc.up) continue;
-    iocs.push_back({ioc.name, std::to_string(ioc.pid),
-                    ioc.base_version.empty() ? "-" : ioc.base_version,
-                    ioc.ca_port ? std::to_string(*ioc.ca_port) : "-",
-                    ioc.records ? std::to_string(*ioc.records) : "-",
-                    ioc.problem.empty() ? ioc.state : ioc.problem});
-    if (!ioc.problem.empty()) result.complete = false;
-    for (const std::string& note : ioc.notes) notes += "\nioc " + ioc.name + ": " + note;
-  }
-  result.text = text_table(probes) + "\n" +
-                (iocs.size() > 1 ? text_table(iocs) : "No IOC was found on this host.\n");
-  if (!notes.empty()) result.text += notes + "\n";
+  for (const StatusIoc& ioc : page.iocs)
+    result.complete = result.complete && (!ioc.up || ioc.problem.empty());
+  const std::string iocs = exposition::table_text(exposition::iocs_table(page.iocs));
+  result.text = exposition::table_text(exposition::probes_table(page.probes)) + "\n" +
+                (iocs.empty() ? "No IOC was found on this host.\n" : iocs);
+  for (const std::string& note : exposition::all_notes(page)) result.text += "\n" + note + "\n";
   if (!discovery.empty()) result.text += "\nfind IOCs: " + discovery + "\n";
   return result;
 }

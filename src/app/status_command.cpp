@@ -13,14 +13,8 @@ namespace {
 
 constexpr std::chrono::seconds kInterval{2};
 
-constexpr const char* kStatusHelp = R"help(NAME
-  ioc_exporter status - what the exporter's page at / shows, as text
-
-SYNOPSIS
-  ioc_exporter status [--watch] [--json] [--url=URL]
-
-DESCRIPTION
-  Asks the ioc_exporter that runs on the IOCs' host, and prints IOCs, the busiest records, stuck
+constexpr const char* kStatusHelp =
+    R"help(  Asks the ioc_exporter that runs on the IOCs' host, and prints IOCs, the busiest records, stuck
   ones, clients, the latest puts, limits, probes and notes. Rates are averages since the
   previous request, or over one second; a record has no times ("not timed") unless each call of its
   IOC is timed.
@@ -31,7 +25,7 @@ OPTIONS
 @exporter@
 
 EXIT STATUS
-  0 printed, 1 no exporter answered, 2 wrong usage
+  0 done, 1 no exporter answered, 2 wrong usage
 )help";
 
 CommandResult print_status(const CommandLine& line, std::FILE* out) {

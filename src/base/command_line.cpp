@@ -125,7 +125,10 @@ Result<CommandLine> parse(const Command& command, int count, const char* const* 
 }
 
 std::string help_of(const Command& command) {
-  std::string help = command.help;
+  const std::string name = std::string("  ioc_exporter ") + command.name;
+  std::string help = "NAME\n" + name + " - " + command.what + "\n\nSYNOPSIS\n" + name +
+                     " [OPTION...]" + (*command.word == '\0' ? "" : " ") + command.word +
+                     "\n\nDESCRIPTION\n" + command.help;
   if (asks_exporter(command)) help.replace(help.find(kMark), kMark.size(), kExporterHelp);
   return help;
 }
@@ -137,7 +140,7 @@ CommandResult run(const Command& command, int count, const char* const* argument
   if (line && line->given.contains("help")) return {kDone, help_of(command), ""};
   CommandResult result = line ? command.run(*line, out) : wrong_usage(line.error().message());
   const std::string name = std::string("ioc_exporter ") + command.name;
-  if (result.status == kWrongUsage) {
+  if (result.wrong_usage) {
     result.err += " (see " + name + " --help)";
     if (command.wrong_usage) result = command.wrong_usage(result.err);
   }
@@ -153,7 +156,7 @@ CommandResult run(const Command& command, int count, const char* const* argument
 }
 
 CommandResult wrong_usage(std::string why) {
-  return {kWrongUsage, "", std::move(why)};
+  return {kWrongUsage, "", std::move(why), true};
 }
 
 CommandResult failed(const Error& why) {

@@ -23,6 +23,7 @@ struct CommandResult {
   int status = kDone;
   std::string out = {};  // to standard output
   std::string err = {};
+  bool wrong_usage = false;
 };
 
 // A spelling of the release before, which takes a value: accepted, and said to be old. `now`: the
@@ -51,8 +52,8 @@ struct CommandLine {
 struct Command {
   const char* name;  // "links", "policy test"
   const char* word;  // what it takes: "IOC"; "" = nothing
-  const char* what;  // for the program's --help
-  const char* help;  // its own --help; with the line "@exporter@" it asks an exporter
+  const char* what;  // in the program's --help, and its own
+  const char* help;  // its own from DESCRIPTION on; with the line "@exporter@" it asks an exporter
   CommandOptions options;
   // May write to `out` before it returns.
   std::function<CommandResult(const CommandLine&, std::FILE* out)> run;

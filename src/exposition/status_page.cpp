@@ -44,6 +44,8 @@ std::string whole(const std::optional<Number>& number) {
   return number ? std::to_string(*number) : "";
 }
 
+}  // namespace
+
 StatusTable iocs_table(const std::vector<StatusIoc>& iocs) {
   StatusTable table{.title = "IOCs",
                     .note = "",
@@ -62,15 +64,17 @@ StatusTable iocs_table(const std::vector<StatusIoc>& iocs) {
                     .rows = {},
                     .rest = ""};
   for (const StatusIoc& ioc : iocs)
-    table.rows.push_back(
-        {ioc.name, ioc.up ? "up" : "gone", ioc.up ? std::to_string(ioc.pid) : "", ioc.base_version,
-         whole(ioc.ca_port), whole(ioc.records), whole(ioc.circuits), whole(ioc.channels),
-         figures(ioc.processed_rate), figures(ioc.put_rate),
-         figures(ioc.cost ? std::optional(*ioc.cost * 100) : std::nullopt, " %"), ioc.problem});
+    table.rows.push_back({ioc.name,
+                          !ioc.state.empty() ? ioc.state
+                          : ioc.up           ? "up"
+                                             : "gone",
+                          ioc.up ? std::to_string(ioc.pid) : "", ioc.base_version,
+                          whole(ioc.ca_port), whole(ioc.records), whole(ioc.circuits),
+                          whole(ioc.channels), figures(ioc.processed_rate), figures(ioc.put_rate),
+                          figures(ioc.cost ? std::optional(*ioc.cost * 100) : std::nullopt, " %"),
+                          ioc.problem});
   return table;
 }
-
-}  // namespace
 
 std::vector<StatusTable> all_tables(const StatusPage& page) {
   std::vector<StatusTable> tables = {iocs_table(page.iocs)};

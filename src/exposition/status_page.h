@@ -30,7 +30,7 @@ struct StatusIoc {
   // Per second, now; none while they are not counted, or not for long enough.
   std::optional<double> processed_rate = {}, put_rate = {};
   std::optional<double> cost = {};  // of its probes, as a fraction of a core
-  std::string state = {};           // "counting records"; "" = nothing to say
+  std::string state = {};           // "counting records"; "" = up, or gone
 };
 // Headline: a number, and its meaning.
 struct StatusFact {
@@ -54,8 +54,7 @@ struct StatusTable {
 struct StatusProbe {
   std::string name;
   bool ok = false;
-  std::string state;  // "3 attachments"
-  std::uint64_t attachments = 0;
+  std::string state;         // "3 attachments"
   std::string problem = {};  // why it is not loaded
 };
 // The exporter whose page it is.
@@ -89,6 +88,7 @@ struct StatusPage {
 
 // All tables of the page: IOCs, `tables`, probes that are not loaded.
 std::vector<StatusTable> all_tables(const StatusPage& page);
+StatusTable iocs_table(const std::vector<StatusIoc>& iocs);
 StatusTable probes_table(const std::vector<StatusProbe>& probes);
 // `notes`, and those of IOCs.
 std::vector<std::string> all_notes(const StatusPage& page);

@@ -40,14 +40,8 @@ std::string to_text(const IocList& list) {
 
 namespace {
 
-constexpr const char* kHelp = R"help(NAME
-  ioc_exporter iocs - the IOCs of this host
-
-SYNOPSIS
-  ioc_exporter iocs [--json] [--url=URL]
-
-DESCRIPTION
-  Asks the exporter that runs on this host, and prints the IOCs that run, and those that ran until
+constexpr const char* kHelp =
+    R"help(  Asks the exporter that runs on this host, and prints the IOCs that run, and those that ran until
   lately:
 
     IOC           name on /metrics
@@ -62,17 +56,11 @@ OPTIONS
 @exporter@
 
 EXIT STATUS
-  0 printed, 1 no exporter answered, 2 wrong usage, 3 there are none
+  0 done, 1 no exporter answered, 2 wrong usage, 3 there are none
 )help";
 
-constexpr const char* kLearnHelp = R"help(NAME
-  ioc_exporter iocs learn - proposes which IOCs the site expects on this host
-
-SYNOPSIS
-  ioc_exporter iocs learn [--user=USER] [--names] [--url=URL]
-
-DESCRIPTION
-  Asks the exporter that runs on this host which IOCs run now, and prints them as the section
+constexpr const char* kLearnHelp =
+    R"help(  Asks the exporter that runs on this host which IOCs run now, and prints them as the section
   iocs.expected of a configuration file, for a person to read and edit. IOCs that call themselves by
   another one's name are left out, and named in a comment. Any user may ask.
 

@@ -23,17 +23,8 @@ namespace {
 
 constexpr std::size_t kLongestLine = 16u << 20, kLinesAtOnce = 1000;
 
-constexpr const char* kHelp = R"help(NAME
-  ioc_exporter puts - shows each put to the IOCs of a host: PV, old and new value, client
-
-SYNOPSIS
-  ioc_exporter puts [--pv=REGEX] [--client=REGEX] [--user=REGEX] [--ioc=REGEX] [--unexpected]
-                    [--inside] [--since=TIME [--until=TIME | --follow]] [--file=FILE] [--json]
-                    [--url=URL]
-  ioc_exporter puts --pending [--json] [--url=URL]
-
-DESCRIPTION
-  Follows the ioc_exporter on the IOC's host, which runs with --collector.putlog, and prints a line
+constexpr const char* kHelp =
+    R"help(  Follows the ioc_exporter on the IOC's host, which runs with --collector.putlog, and prints a line
   for each new put, until Ctrl-C:
 
     TIME     local time; with --since, its day too
@@ -271,7 +262,7 @@ bool LineStream::take(std::string_view piece, std::vector<std::string>& lines) {
 Command puts_command() {
   return {"puts",
           "",
-          "puts as they come, or since a time, with their values",
+          "puts with values and clients, as they come or since a time",
           kHelp,
           {{{"pv", ""},
             {"client", ""},

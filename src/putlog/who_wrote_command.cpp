@@ -20,14 +20,8 @@
 namespace ioc_exporter::putlog {
 namespace {
 
-constexpr const char* kHelp = R"help(NAME
-  ioc_exporter who-wrote - who wrote to a PV last
-
-SYNOPSIS
-  ioc_exporter who-wrote [--url=URL] [--limit=N] [--json] PV
-
-DESCRIPTION
-  Asks the ioc_exporter that runs on the IOC's host for the last put of every client to PV, and
+constexpr const char* kHelp =
+    R"help(  Asks the ioc_exporter that runs on the IOC's host for the last put of every client to PV, and
   to every other name of the same record: its fields, its aliases, names with modifiers. Prints
   one line for each PV name, client, user, host and op, the latest first:
 
@@ -57,7 +51,7 @@ OPTIONS
   --json      print the exporter's answer as it is
 
 EXIT STATUS
-  0 printed, 1 no exporter answered, 2 wrong usage, 3 nobody is known to have written
+  0 done, 1 no exporter answered, 2 wrong usage, 3 nobody is known to have written
 
 EXAMPLES
   ioc_exporter who-wrote SR:B1:Current-SP

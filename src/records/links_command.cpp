@@ -13,14 +13,8 @@ namespace {
 using exposition::JsonObject;
 using DownLinks = std::vector<const DownLink*>;
 
-constexpr const char* kHelp = R"help(NAME
-  ioc_exporter links - Channel Access links of an IOC that are not connected
-
-SYNOPSIS
-  ioc_exporter links [--json] [--url=URL] IOC
-
-DESCRIPTION
-  Asks the ioc_exporter that runs on the IOC's host, and prints the Channel Access links of the
+constexpr const char* kHelp =
+    R"help(  Asks the ioc_exporter that runs on the IOC's host, and prints the Channel Access links of the
   IOC's records that are down, those down for longest first, at most 1000:
 
     LINK            record and field
@@ -34,7 +28,7 @@ OPTIONS
 @exporter@
 
 EXIT STATUS
-  0 printed, 1 no exporter answered, 2 wrong usage, 3 no such IOC runs, or its links are not known
+  0 done, 1 no exporter answered, 2 wrong usage, 3 no such IOC runs, or its links are not known
 
 EXAMPLE
   ioc_exporter links SR:VAC

@@ -26,15 +26,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kHelp = R"help(NAME
-  ioc_exporter trace - shows live which records a put, scan or callback processes
-
-SYNOPSIS
-  ioc_exporter trace [--for=DURATION | --since=TIME] [--slower=DURATION] [--cause=CAUSE] [--ioc=REGEX]
-                     [--json] [--url=URL] RECORD
-
-DESCRIPTION
-  Asks the ioc_exporter on the IOC's host, which runs with --collector.traces, for traces of the
+constexpr const char* kHelp =
+    R"help(  Asks the ioc_exporter on the IOC's host, which runs with --collector.traces, for traces of the
   chains in which a record with that name (a regular expression for the whole name) processes, and
   prints each as a tree when it is complete:
 
@@ -220,7 +213,7 @@ CommandResult print_traces(const CommandLine& line, std::FILE* out) {
 Command trace_command() {
   return {"trace",
           "RECORD",
-          "what a record sets in motion, with times",
+          "which records a put, scan or callback processes, with times",
           kHelp,
           {{{"for", ""}, {"since", ""}, {"slower", ""}, {"cause", ""}, {"ioc", ""}}, {"json"}},
           print_traces};

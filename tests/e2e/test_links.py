@@ -1,8 +1,8 @@
 """Channel Access links of an IOC's records, from dbCa's own memory: which are connected, which are down and since when, by
 name. The IOC's shell (dbcar) tells the same."""
+import datetime
 import json
 import re
-import time
 
 import pytest
 
@@ -75,7 +75,7 @@ def test_links_come_and_go(start_ioc, start_exporter, base):
     wait_agreed(exporter, ioc, (LOST, UP, 0), "writes that were replaced")
     assert told_by(ioc)[3] > 0
 
-    began = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
+    began = datetime.datetime.now(datetime.timezone.utc).isoformat()
     far.kill()
     wait_agreed(exporter, ioc, (LOST | FROM_FAR, 1, INPUTS + OUTPUTS), "the other IOC's links are down")
     down = {link["record"]: link for link in json.loads(command(exporter, "--json", ioc.name).stdout)["down"]}

@@ -74,10 +74,10 @@ def test_packets_count_each_put_while_probes_are_refused(ioc, start_exporter, ra
 @pytest.mark.parametrize("rights", RIGHTS)
 def test_check_names_missing_rights(ioc, rights):
     said = run_exporter("--check", f"--ioc.include={ioc.name}", prefix=RIGHTS[rights]).stdout
-    missing = "ca_tap +missing: open packet socket for ca_tap: Operation not permitted"
+    missing = "ca_tap +not loaded +open packet socket for ca_tap: Operation not permitted"
     assert bool(re.search(missing, said)) == (rights in NO_PACKETS), said
-    assert bool(re.search("ca_udp +missing: it needs ca_tap", said)) == (rights in NO_PACKETS), said
-    refused = "record_process +missing: attach uprobe .*: Operation not permitted"
+    assert bool(re.search("ca_udp +not loaded +it needs ca_tap", said)) == (rights in NO_PACKETS), said
+    refused = "record_process +not loaded +attach uprobe .*: Operation not permitted"
     assert bool(re.search(refused, said)) == (rights in ("no uprobes", "neither")), said
     for kept, sentence in (("no uprobes", "Its puts are counted from packets: attach uprobe write_action in"),
                            ("neither", "Its puts are not counted: attach uprobe write_action in")):

@@ -24,7 +24,7 @@ exposition::StatusPage sample() {
                  {"Searches", "in vain", {{"name", false}}, {}, "no more"}};
   page.origin.host = "ctl-7";
   page.probes = {{"record_process", true, "attached in 2 places"},
-                 {"ca_tap", false, "not loaded", 0, "no room"}};
+                 {"ca_tap", false, "not loaded", "no room"}};
   page.kernel_tables = {exposition::probes_table(page.probes)};
   page.notes = {"3 puts whose PV name is not known"};
   page.iocs[0].processed_rate = 17.25;
