@@ -19,17 +19,16 @@ class PrometheusCpp final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override {
     const Snapshot snapshot = read_snapshot(counts_, database_);
     using prometheus::MetricType;
-    std::vector<prometheus::MetricFamily> families(5);
-    families[0] = {"epics_record_info", "A record and its type.", MetricType::Gauge, {}};
-    families[1] = {
+    std::vector<prometheus::MetricFamily> families(4);
+    families[0] = {
         "epics_record_process_total", "Times that it processed.", MetricType::Counter, {}};
-    families[2] = {"epics_record_process_duration_seconds",
+    families[1] = {"epics_record_process_duration_seconds",
                    "Duration of dbProcess.",
                    MetricType::Histogram,
                    {}};
-    families[3] = {
+    families[2] = {
         "epics_record_process_self_seconds_total", "Time in dbProcess.", MetricType::Counter, {}};
-    families[4] = {"epics_record_process_skipped_total",
+    families[3] = {"epics_record_process_skipped_total",
                    "Calls that processed nothing.",
                    MetricType::Counter,
                    {}};
@@ -50,12 +49,12 @@ class PrometheusCpp final : public prometheus::Collectable {
       if (name != nullptr) one.label.push_back({name, value});
       return one;
     };
-    metric(0, "record_type", database_->types[record.type]).gauge.value = 1;
-    metric(1, nullptr, "").counter.value = static_cast<double>(sample.processed);
-    fill(metric(2, nullptr, "").histogram, sample);
-    metric(3, nullptr, "").counter.value = exposition::seconds_from_ns(sample.self_ns);
-    metric(4, "reason", "active").counter.value = static_cast<double>(sample.skipped_active);
-    metric(4, "reason", "disabled").counter.value = static_cast<double>(sample.skipped_disabled);
+    metric(0, "record_type", database_->types[record.type]).counter.value =
+        static_cast<double>(sample.processed);
+    fill(metric(1, nullptr, "").histogram, sample);
+    metric(2, nullptr, "").counter.value = exposition::seconds_from_ns(sample.self_ns);
+    metric(3, "reason", "active").counter.value = static_cast<double>(sample.skipped_active);
+    metric(3, "reason", "disabled").counter.value = static_cast<double>(sample.skipped_disabled);
   }
 
   void fill(prometheus::ClientMetric::Histogram& histogram, const RecordSample& sample) const {

@@ -42,11 +42,11 @@ class Block:
         return len(self.parts)
 
 
-LE = [f'le="{4.0 ** k:.10g}"' for k in range(-10, 1)] + ['le="+Inf"']
+LE = [f'le="{16.0 ** k:.10g}"' for k in range(-5, 1)] + ['le="+Inf"']
 PERIOD = [f'period="{period}"' for period in ("0.1", "0.2", "0.5", "1", "2", "5", "10")]
 REASON = ['reason="active"', 'reason="disabled"']
 # With --series=site.
-INFO, OF_PUTS = ("epics_record_info", "epics_pv_info"), "epics_put_duration_seconds"
+OF_PUTS = "epics_put_duration_seconds"
 BY_TYPE = ("epics_record_process_duration_seconds", "epics_record_process_self_seconds")
 CLIENT = 'client="127.0.0.1",user="{}op",client_host="console1"'
 
@@ -96,7 +96,7 @@ class Site:
                            if mark in labels), None)
             if wanted == "ioc" and re.search(r'\b(record|pv)="', labels) and 'pv="D:closed"' not in labels:
                 continue  # other records and PVs; one PV of a host is written to by somebody who should not
-            if wanted == "rest" and name not in ("epics_record_info", "epics_record_process_total"):
+            if wanted == "rest" and name != "epics_record_process_total":
                 continue
             of[wanted].append((name, labels, float(value)))
         names = {"demo": IOC, "D:scan": RECORD + "CurRB", "D:off": RECORD + "SetRB", "D:wait.A": RECORD + "SetCur",
@@ -114,7 +114,7 @@ class Site:
     @staticmethod
     def _of_site(of: dict[str, list]) -> dict[str, list]:
         """The lines of each kind with durations by record type, and of puts by IOC."""
-        made = {kind: [line for line in lines if line[0] not in INFO] for kind, lines in of.items()}
+        made = dict(of)
         made["type"] = [(name, labels.replace('record="D:scan"', f'record_type="{RECORD}"'), value)
                         for name, labels, value in made["record"] if name.startswith(BY_TYPE)]
         made["record"] = [line for line in made["record"] if not line[0].startswith(BY_TYPE)]

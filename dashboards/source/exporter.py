@@ -33,7 +33,7 @@ def board() -> Board:
                  [Query(f"sum(instance_probe_reason:ioc_exporter_dropped:rate5m{{{HOSTS}}})")], unit="none", decimals=2,
                  steps=[(None, CALM), (0.005, WARNING)]),
             Stat("Series over a limit", "Series that were summed in one because their family is over its limit.",
-                 [Query(f"sum(ioc_exporter_series_limited{{{HOSTS}}})")],
+                 [Query(f"sum(ioc_exporter_series_limited{{{HOSTS}}}) or vector(0)")],
                  steps=[(None, CALM), (1, WARNING)]),
             Stat("IOCs not counted", "IOCs that run and whose records are not counted: over the budget, or the probes could not "
                  "be attached: see the table.",

@@ -4,19 +4,12 @@
 
 #include "base/log.h"
 #include "base/utf8.h"
-#include "traces/trace_query.h"
 
 namespace ioc_exporter::app {
 namespace {
 
-// All reasons of refusals, so that the first one is an increase.
-constexpr const char* kReasons[] = {"followers", "host",      "lifecycle_user",
-                                    "not_local", "not_taken", "origin",
-                                    "password",  "requests",  "tls_handshake"};
 constexpr const char* kScrape = "/metrics";  // whatever --web.telemetry-path is
-constexpr const char* kAnswered[] = {kScrape, "/-/attach", "/-/detach", "/-/reload",
-                                     traces::kTracesPath};
-constexpr std::size_t kLongestPath = 100;  // bytes, of a line in the log
+constexpr std::size_t kLongestPath = 100;    // bytes, of a line in the log
 
 std::string more_before(std::uint64_t left_out) {
   return left_out == 0 ? "" : "; " + std::to_string(left_out) + " more before were not logged";
@@ -25,8 +18,7 @@ std::string more_before(std::uint64_t left_out) {
 }  // namespace
 
 HttpAudit::HttpAudit() {
-  for (const char* reason : kReasons) counts_.refused[reason] = 0;
-  for (const char* path : kAnswered) counts_.answered[path] = 0;
+  counts_.answered[kScrape] = 0;
 }
 
 void HttpAudit::refused(const web::Request& request, const std::string& reason) {

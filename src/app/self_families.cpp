@@ -1,5 +1,6 @@
 #include "app/self_families.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "exposition/number_text.h"
@@ -91,11 +92,16 @@ void add_kernel_memory(const KernelMemorySample& memory, Families& to) {
       .add({}, memory.bytes);
 }
 
-void add_drops(const Drops& drops, Families& to) {
+// Without those of a probe that is attached nowhere, and so has nothing to lose.
+void add_drops(const Drops& drops, const std::vector<ProbeSample>& probes, Families& to) {
   auto& dropped = to.counter("ioc_exporter_dropped_total",
                              "Events that were not counted, or not with all labels, by reason.");
-  for (const auto& [reason, count] : drops)
-    dropped.add({{"probe", reason.first}, {"reason", reason.second}}, count);
+  for (const auto& [reason, count] : drops) {
+    const auto probe = std::ranges::find(probes, reason.first, &ProbeSample::probe);
+    const bool is_idle = probe != probes.end() && probe->attachments == 0;
+    if (count > 0 || !is_idle)
+      dropped.add({{"probe", reason.first}, {"reason", reason.second}}, count);
+  }
 }
 
 void add_config(const ConfigSample& config, Families& to) {
@@ -115,15 +121,16 @@ void add_limited(const std::vector<LimitedSample>& limited, Families& to) {
   auto& things = to.gauge("ioc_exporter_series_limited",
                           "Things without series of their own, since --limit allows no more: they "
                           "are summed under (other).");
-  for (const LimitedSample& kind : limited) things.add({{"family", kind.family}}, kind.things);
+  for (const LimitedSample& kind : limited)
+    if (kind.things > 0) things.add({{"family", kind.family}}, kind.things);
 }
 
 void add_states(const std::vector<StateSample>& states, Families& to) {
   auto& failures = to.counter("ioc_exporter_state_failures_total",
                               "Files of --state.directory that could not be opened or read.");
   for (const StateSample& one : states) {
-    failures.add({{"state", one.state}, {"operation", "open"}}, one.open);
-    failures.add({{"state", one.state}, {"operation", "read"}}, one.read);
+    if (one.open > 0) failures.add({{"state", one.state}, {"operation", "open"}}, one.open);
+    if (one.read > 0) failures.add({{"state", one.state}, {"operation", "read"}}, one.read);
   }
 }
 
@@ -179,7 +186,7 @@ std::vector<prometheus::MetricFamily> self_families(const SelfSamples& samples,
   add_probes(samples.probes, to);
   add_maps(samples.maps, to);
   if (samples.kernel_memory) add_kernel_memory(*samples.kernel_memory, to);
-  add_drops(samples.drops, to);
+  add_drops(samples.drops, samples.probes, to);
   if (samples.config) add_config(*samples.config, to);
   add_limited(samples.limited, to);
   add_states(samples.states, to);

@@ -198,11 +198,12 @@ void FunctionsCollector::attach() {
 }
 
 void FunctionsCollector::describe_self(SelfSamples& self) const {
-  std::uint64_t& full = self.drops[{kProbe, "full"}];
-  std::uint64_t& unreadable = self.drops[{kProbe, "unreadable"}];
-  unreadable += known_names_.unknown() + walk_watch_.unfit();
+  const std::uint64_t unknown = known_names_.unknown() + walk_watch_.unfit();
+  if (unknown > 0) self.drops[{kProbe, "unreadable"}] += unknown;
   if (!why_not_.empty()) self.probes.push_back({kProbe, false, 0, {}, {}});
   if (!object_) return;
+  std::uint64_t& full = self.drops[{kProbe, "full"}];
+  std::uint64_t& unreadable = self.drops[{kProbe, "unreadable"}];
   watch_->add_overhead(self);
   self.probes.push_back(probe_sample(kProbe, true, watch_->attachments(), object_->stats()));
   self.maps.push_back({"function_series", watch_->series().used(), FunctionsObject::kSeries});

@@ -57,7 +57,7 @@ def test_bounds_groups_and_reload(ioc, start_exporter, raw_client, tmp_path):
     scrape, puts = shown()
     assert puts == {"W:set1": 7, "W:set2": 11, "W:set3": 13, "(other)": 36}
     assert scrape.value("ioc_exporter_series_limited", family="puts") == 2
-    assert scrape.value("ioc_exporter_series_limited", family="records") == 0
+    assert scrape.series("ioc_exporter_series_limited", family="records") == []
     for name, count in sent.items():
         assert ioc.get(f"{name}:count.VAL") == count
         assert not scrape.series(PROCESSED, record=name)
@@ -85,7 +85,7 @@ def test_bounds_groups_and_reload(ioc, start_exporter, raw_client, tmp_path):
     assert puts == {"W:set1": 8, "W:set2": 11, "W:set3": 13, "W:set4": 18, "W:set5": 20, "(other)": 38}
     write([0, 0, 0, 1, 1])
     assert shown()[1] == {**puts, "W:set4": 19, "W:set5": 21}
-    assert exporter.scrape().value("ioc_exporter_series_limited", family="puts") == 0
+    assert exporter.scrape().series("ioc_exporter_series_limited", family="puts") == []
 
 
 def test_config_check(tmp_path):

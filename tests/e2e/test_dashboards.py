@@ -75,6 +75,7 @@ EMPTY_SERIES = {
     'ioc_pv_client_user:epics_put_by_policy:told{action="unjudged"}': "the name of each PV is known",
     'ioc_exporter_dropped_total{probe="putlog", reason="full"}': "no put log here",
     "ioc_record:epics_record_process:rate5m": "no site names records here",
+    'ioc_exporter_series_limited{family!~"searches|beacons"}': "no family is over its limit",
     "epics_ioc_name_contested": "no two IOCs want one name here",
     "ioc:epics_ioc_up_timestamp_seconds:last": "of IOCs that were up ten minutes ago",
     "ioc:epics_ioc_restarts:increase2m": "no IOC is started again here",

@@ -51,7 +51,7 @@ def test_static_executable(started, start_exporter, log_dir):
     ioc = started.add(Process("static", [program, "ST:a", "ST:b"], log_dir, {"IOCNAME": "static"}))
     ioc.wait_for("^@running")
     exporter = start_exporter("--ioc.include=static")
-    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc="static"), "its records are known")
+    exporter.wait_scrape(lambda s: s.series("epics_ioc_records", ioc="static"), "its records are known")
     ioc.send_line(f"ST:a {COUNT}")
     ioc.send_line("ST:b 7")
     ioc.wait_for("@done\n@done")
@@ -133,7 +133,7 @@ def test_exec_in_place(start_ioc, start_exporter):
     ioc.process.send_line("@exec")
     ioc.process.wait_for("^@running$[^@]*(?:@done[^@]*)*^@running$", timeout=60)
     exporter.wait_scrape(lambda s: s.value(RESTARTS, ioc="execs") == 1
-                         and s.series("epics_record_info", ioc="execs"), "it is another one")
+                         and s.series("epics_ioc_records", ioc="execs"), "it is another one")
     assert ioc.pid == pid
     process_and_check(exporter, ioc, "E:n", "execs", times=7)
     assert held_in_kernel(exporter) == before
@@ -182,6 +182,7 @@ def test_storm_of_starts_and_ends(start_ioc, start_exporter, log_dir):
     the others nothing is left behind."""
     stays = start_ioc("stays", database("S"), base="7.0.7")
     exporter = start_exporter("--ioc.include=stays|storm.*", "--ioc.keep-gone=1s", sees=[stays])
+    stays.process_once("S:n", 11)
     before = held_in_kernel(exporter)
     random.seed(7)
     running: list[subprocess.Popen] = []
@@ -201,9 +202,9 @@ def test_storm_of_starts_and_ends(start_ioc, start_exporter, log_dir):
         process.communicate()
     stays.process_once("S:n", 7)
     exporter.wait_scrape(lambda s: len(s.series(UP)) == 1, "the storm is forgotten")
-    assert stays.get("S:n.VAL") == STORM + 7
+    assert stays.get("S:n.VAL") == STORM + 18
     scrape = exporter.scrape()
-    assert scrape.count(PROCESSED, ioc="stays", record="S:n") == STORM + 7
+    assert scrape.count(PROCESSED, ioc="stays", record="S:n") == STORM + 18
     assert held_in_kernel(exporter) == before
     assert scrape.total("ioc_exporter_dropped_total", probe="record_process") == 0
 

@@ -121,7 +121,7 @@ def by_job(answers) -> dict[str, list]:
 
 def compare(server: Prometheus, exporter: Exporter, ioc) -> None:
     scrape = exporter.scrape()
-    for expression in (PROCESSED, PUTS, "epics_record_info", "epics_last_put_timestamp_seconds",
+    for expression in (PROCESSED, PUTS, "epics_last_put_timestamp_seconds",
                        "epics_record_process_self_seconds_total",
                        "epics_ioc_alarm_transitions_total"):  # mostly 0
         jobs = by_job(server.query(f'{expression}{{ioc="{ioc.name}"}}'))

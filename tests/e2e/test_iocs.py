@@ -68,7 +68,7 @@ def test_the_name_of_an_ioc_that_ended_late(start_ioc, start_exporter, connect):
     connect(clients.libca, [old], ["T:set1"], 5).send()
     new = start_ioc("twin", TARGETS, spin=True)
     apart = f"twin-{new.pid}"
-    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc=apart) and s.value(
+    exporter.wait_scrape(lambda s: s.series("epics_ioc_records", ioc=apart) and s.value(
         "epics_ioc_put_source", ioc=apart, protocol="ca", source="server") == 1 and cpu(s, apart) > 3, "both run")
     process_and_check(exporter, new, "T:n", apart, times=13)
     stays = connect(clients.libca, [new], ["T:set1"], 4)
@@ -83,7 +83,7 @@ def test_the_name_of_an_ioc_that_ended_late(start_ioc, start_exporter, connect):
     assert cpu(before, apart) + cpu(scrape, "twin") < used + 1, "what was told by the other name is not told again"
     assert scrape.count(PROCESSED, ioc="twin", record="T:n") == 0
     assert scrape.total(PUTS, ioc="twin") == 5 and scrape.total(PUTS, ioc=apart) == 7
-    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc="twin"), "its records are counted")
+    exporter.wait_scrape(lambda s: s.series(PROCESSED, ioc="twin"), "its records are counted")
     process_and_check(exporter, new, "T:n", "twin", times=17)
     exporter.wait_put_source(new, "server")
     connect(clients.libca, [new], ["T:set1"], 3).send()
@@ -134,7 +134,7 @@ def test_killed_ioc_goes_down_and_the_other_stays_exact(start_ioc, start_exporte
     other.process_once("S:n", 7)
     scrape = exporter.wait_scrape(lambda s: s.value(UP, ioc="victim") == 0, "up of victim is 0")
     assert scrape.value(UP, ioc="survivor") == 1
-    assert scrape.series("epics_record_info", ioc="victim") == []
+    assert scrape.series(PROCESSED, ioc="victim") == []
     assert scrape.count(PROCESSED, ioc="survivor", record="S:n") == 18
     process_and_check(exporter, other, "S:n")
 

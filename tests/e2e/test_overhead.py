@@ -70,7 +70,7 @@ def test_over_the_budget_the_records_are_absent_until_the_load_has_fallen(start_
     scrape = exporter.wait_scrape(is_over, "its records are not counted")
     assert last > 0, "not within the time until it is over its budget: a scrape with counts"
     assert [family for family in OF_RECORDS if scrape.series(family, ioc=ioc.name)] == []
-    assert len(scrape.series("epics_record_info", ioc=ioc.name)) == 500
+    assert scrape.total("epics_ioc_records", ioc=ioc.name) == 500
     assert scrape.value("epics_ioc_up", ioc=ioc.name) == 1
     assert b"more than --overhead.budget" in exporter.request("/")[2]
     log = exporter.process.stderr()

@@ -72,12 +72,12 @@ def test_a_restart_is_told_as_one_by_procserv(started, start_exporter, log_dir, 
         assert re.search(rf"DBF_DOUBLE:\s+{times}\b", ioc.ask("dbgf PS:n.VAL"))
         assert exporter.scrape().count(PROCESSED, ioc=name, record="PS:n") == times
 
-    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc=name), "its record is known")
+    exporter.wait_scrape(lambda s: s.series("epics_ioc_records", ioc=name), "its record is known")
     assert info(exporter.scrape(), name) == ["procServ"]
     process_and_check(23)
     first = ioc.pid
     os.kill(first, signal.SIGKILL)
-    exporter.wait_scrape(lambda s: s.value(RESTARTS, ioc=name) == 1 and s.series("epics_record_info", ioc=name),
+    exporter.wait_scrape(lambda s: s.value(RESTARTS, ioc=name) == 1 and s.series("epics_ioc_records", ioc=name),
                          "it runs again")
     assert ioc.pid != first
     process_and_check(11)

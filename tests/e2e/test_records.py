@@ -193,7 +193,7 @@ def test_names_and_types_are_those_of_dbl(counting_ioc, counting_exporter):
     assert listed.pop("P:nick") == "calc"  # dbl lists aliases; an alias is no record
     scrape = counting_exporter.scrape()
     info = {labels["record"]: labels["record_type"] for labels, value in
-            scrape.series("epics_record_info", ioc=ioc.name) if value == 1}
+            scrape.series(PROCESSED, ioc=ioc.name)}
     assert info == listed
     types = {labels["record_type"]: value for labels, value in
              scrape.series("epics_ioc_records", ioc=ioc.name) if value}

@@ -54,7 +54,7 @@ def command(exporter, *options):
 
 
 def asked(exporter) -> float:
-    return exporter.scrape().value(ACTIONS, path=PATH)
+    return exporter.scrape().count(ACTIONS, path=PATH)
 
 
 def while_asked(exporter, work, *options, status=0) -> str:

@@ -76,7 +76,7 @@ def test_a_real_ioc_beside_1024_fakes(start_fakes, start_alices, start_exporter)
     exporter = start_exporter("--ioc.include=fake[0-9]+|(before|after)-fakes", sees=[before])
     before.process_once("before-fakes:n", 23)
     fakes = start_fakes(PLACES + 20, "fake")
-    exporter.wait_scrape(lambda s: len(s.series(INFO)) >= PLACES and len(s.series("epics_record_info")) >= PLACES,
+    exporter.wait_scrape(lambda s: len(s.series(INFO)) >= PLACES and len(s.series("epics_ioc_records")) >= PLACES,
                          "all places are taken", 120)
     after = start_alices("after-fakes")
     exporter.wait_scrape(lambda s: s.value(LEFT_OUT) == 22, "all are counted", 60)
@@ -95,11 +95,11 @@ def test_a_name_that_another_user_has(start_small, start_exporter):
     """While it runs, and while it restarts."""
     real = start_small("vac1", ALICE)
     exporter = start_exporter("--ioc.include=vac1", sees=[])
-    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc="vac1"), "the real one is found")
+    exporter.wait_scrape(lambda s: s.series("epics_ioc_records", ioc="vac1"), "the real one is found")
     real.work(23)
     fake = start_small("vac1", MALLORY)
     other = f"vac1-{MALLORY}"
-    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc=other), "the other one is told apart")
+    exporter.wait_scrape(lambda s: s.series("epics_ioc_records", ioc=other), "the other one is told apart")
     fake.work(1000)
     real.work(7)
     scrape = exporter.scrape()
@@ -117,7 +117,7 @@ def test_a_name_that_another_user_has(start_small, start_exporter):
     fake.work(500)
     assert exporter.scrape().value("epics_ioc_up", ioc="vac1") == 0
     real = start_small("vac1", ALICE)
-    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc="vac1"), "the real one is back")
+    exporter.wait_scrape(lambda s: s.series("epics_ioc_records", ioc="vac1"), "the real one is back")
     real.work(11)
     scrape = exporter.scrape()
     assert scrape.count(PROCESSED, ioc="vac1", record="vac1:n") == 11

@@ -17,7 +17,7 @@ MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"((?:[^"\\]|\\.)*)"')
 ALL = {"job": ".*", "instance": ".*", "ioc": ".*", **{name: ".*" for name in TYPED}, "exporter": "", "archiver": "", "phoebus": "",
        "__rate_interval": "5m", "__range": "1h", "__interval": "1m"}
 BY_TYPE = ("epics_record_process_duration_seconds", "epics_record_process_self_seconds", "epics_record_completion_duration_seconds")
-INFOS = ("epics_record_info", "epics_pv_info")
+INFOS = ("epics_pv_info",)
 HOLDS = {"=": lambda value, wanted: value == wanted, "!=": lambda value, wanted: value != wanted,
          "=~": lambda value, wanted: re.fullmatch(wanted, value) is not None,
          "!~": lambda value, wanted: re.fullmatch(wanted, value) is None}

@@ -56,7 +56,7 @@ inside() { # FOLDER CLEAN_ROOT COMMAND: in namespaces of its own
     sleep 0.5
   done
   page=$(metrics)
-  for series in 'epics_ioc_up{ioc="demo-ring"} 1' 'epics_record_process_total{ioc="demo-ring",record="SR:Cycle"} ' \
+  for series in 'epics_ioc_up{ioc="demo-ring"} 1' 'epics_record_process_total{ioc="demo-ring",record="SR:Cycle",' \
     'user="operator"' 'ioc_exporter_policy_puts_total{'; do
     holds "$page" "$series"
   done

@@ -26,10 +26,11 @@ std::vector<PvSample> PvRecords::resolve(const std::vector<IocFacts>& iocs,
     if (same || put.pv.empty() || database == databases.end()) continue;
     const auto names = names_.try_emplace(put.ioc, database->second).first;
     const iocs::PvName name = iocs::parse_pv_name(put.pv);
-    if (const RecordIdentity* record = names->second.find(name.record))
-      pvs.push_back({put.ioc, put.pv, record->name, std::string(name.field)});
-    else if (lacking_.emplace(put.ioc, name.record).second)
+    const RecordIdentity* record = names->second.find(name.record);
+    if (record == nullptr && lacking_.emplace(put.ioc, name.record).second)
       outdated_.insert(put.ioc);
+    if (record != nullptr && record->name != name.record)
+      pvs.push_back({put.ioc, put.pv, record->name, std::string(name.field)});
   }
   return pvs;
 }

@@ -76,8 +76,6 @@ void RecordRows::add(std::size_t row, const RecordSample& sample) {
 
 namespace {
 
-constexpr exposition::Family kInfo{"epics_record_info", exposition::FamilyType::gauge,
-                                   "A record and its type, to join on. Always 1."};
 constexpr exposition::Family kProcess{
     "epics_record_process_total", exposition::FamilyType::counter,
     "Times that the record processed: calls of dbProcess that were not skipped, and processings "
@@ -126,14 +124,15 @@ bool was_timed(const RecordRow& row) {
   return row.counts && row.counts->sum_ns > 0;
 }
 
-void encode_info(std::span<const RecordRows> tables, exposition::Encoder& encoder) {
-  encoder.begin_family(kInfo);
+void encode_processed(std::span<const RecordRows> tables, exposition::Encoder& encoder) {
+  encoder.begin_family(kProcess);
   std::map<std::string_view, exposition::EncodedLabels> types;
   for_each_row(tables, Read::counters, [&](const RecordRow& row) {
-    if (row.type.empty()) return;
+    const std::uint64_t processed = row.counts ? row.counts->processed : 0;
+    if (row.type.empty()) return encoder.count(row.labels, processed);
     exposition::EncodedLabels& type = types[row.type];
     if (type.bytes.empty()) type = encoder.labels({{"record_type", row.type}});
-    encoder.count(row.labels, type, 1);
+    encoder.count(row.labels, type, processed);
   });
 }
 
@@ -150,12 +149,14 @@ void encode_skipped(std::span<const RecordRows> tables, exposition::Encoder& enc
   });
 }
 
-// Adds those that are up, with counts or without.
-void add_tables(const std::vector<const IocSample*>& iocs, bool without_counts, LabelCache& cache,
-                const exposition::Encoder& encoder, std::vector<RecordRows>& tables) {
+// Of those that are up and counted.
+std::vector<RecordRows> tables_of(const std::vector<const IocSample*>& iocs, LabelCache& cache,
+                                  const exposition::Encoder& encoder) {
+  std::vector<RecordRows> tables;
+  tables.reserve(iocs.size());
   for (const IocSample* ioc : iocs)
-    if (ioc->up && ioc->no_record_counts == without_counts)
-      tables.emplace_back(*ioc, cache.of(*ioc, encoder));
+    if (ioc->up && !ioc->no_record_counts) tables.emplace_back(*ioc, cache.of(*ioc, encoder));
+  return tables;
 }
 
 }  // namespace
@@ -164,19 +165,11 @@ void encode_records(const std::vector<const IocSample*>& iocs,
                     const std::vector<const IocSample*>* by_type,
                     const exposition::HistogramEdges& edges, LabelCache& cache,
                     exposition::Encoder& encoder) {
-  std::vector<RecordRows> all, types;
-  all.reserve(iocs.size());
-  add_tables(iocs, false, cache, encoder, all);
-  const std::size_t counted = all.size();
-  add_tables(iocs, true, cache, encoder, all);
-  if (by_type != nullptr) add_tables(*by_type, false, cache, encoder, types);
-  if (by_type == nullptr) encode_info(all, encoder);
-  const auto tables = std::span<const RecordRows>(all).first(counted);
-  const auto timed = by_type != nullptr ? std::span<const RecordRows>(types) : tables;
-  encoder.begin_family(kProcess);
-  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
-    encoder.count(row.labels, row.counts ? row.counts->processed : 0);
-  });
+  const std::vector<RecordRows> tables = tables_of(iocs, cache, encoder);
+  const std::vector<RecordRows> types =
+      by_type != nullptr ? tables_of(*by_type, cache, encoder) : std::vector<RecordRows>();
+  const auto& timed = by_type != nullptr ? types : tables;
+  encode_processed(tables, encoder);
   encoder.begin_histograms(kDuration, edges);
   for_each_row(timed, Read::all, [&](const RecordRow& row) {
     if (was_timed(row))

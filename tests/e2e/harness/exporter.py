@@ -77,8 +77,7 @@ class Exporter:
             label = scrape.ioc_of_pid(ioc.pid)
             return (label is not None and scrape.value("epics_ioc_up", ioc=label) == 1
                     and bool(scrape.series("epics_ioc_info", ioc=label, ca_port=str(ioc.port)))
-                    and bool(scrape.series("epics_record_info", ioc=label)
-                             or scrape.series(PROCESSED, ioc=label)))  # with --series=site
+                    and bool(scrape.series("epics_ioc_records", ioc=label)))
 
         return self.wait_scrape(up, f"IOC {ioc.name} (pid {ioc.pid}, port {ioc.port}) is up",
                                 timeout)

@@ -9,7 +9,7 @@ SKIPPED = "epics_record_process_skipped_total"
 DURATION = "epics_record_process_duration_seconds"
 PUTS = "epics_puts_total"
 # The upper edges that the text format shows by default.
-EDGES = [2.0 ** k for k in range(-20, 1, 2)] + [math.inf]
+EDGES = [2.0 ** k for k in range(-20, 1, 4)] + [math.inf]
 
 
 class Scrape:

@@ -146,8 +146,7 @@ void add_channel_access(Snapshot& snapshot) {
                       {"power-supplies", "10.0.0.8", "", "", 1, 0, 0}};
   snapshot.gateways = {{"power-supplies", "10.0.0.9"}};
   snapshot.pending_puts = {{"power-supplies", 2, 23.5, {}}};
-  snapshot.pvs = {{"power-supplies", "PS:Q1:SetCur", "PS:Q1:SetCur", "VAL"},
-                  {"power-supplies", "PS:Quad1.DESC", "PS:Q1:SetCur", "DESC"}};
+  snapshot.pvs = {{"power-supplies", "PS:Quad1.DESC", "PS:Q1:SetCur", "DESC"}};
   snapshot.searches = {{"10.0.0.7", 4001}, {"(other)", 13}};
   snapshot.searched_names = {{"10.0.0.7", "PS:Q1:SetCurr", 3989, 1790000000, 1790000300}};
   snapshot.beacons = {{"10.0.0.2:5064", 1009}};

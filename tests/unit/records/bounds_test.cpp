@@ -276,11 +276,11 @@ TEST(RecordBounds, DurationsAreByTypeForASite) {
     const bool is_duration = line.find("_duration_seconds") != std::string::npos ||
                              line.starts_with("epics_record_process_self_seconds");
     EXPECT_FALSE(is_duration && line.find(",record=\"PS:") != std::string::npos) << line;
-    EXPECT_FALSE(line.starts_with("epics_record_info{") || line.starts_with("epics_pv_info{"))
-        << line;
+    EXPECT_FALSE(line.starts_with("epics_pv_info{")) << line;
   }
   for (const char* line : {
-           "epics_record_process_total{ioc=\"power-supplies\",record=\"PS:Q1:SetCur\"} 24",
+           "epics_record_process_total{ioc=\"power-supplies\",record=\"PS:Q1:SetCur\",record_type="
+           "\"ao\"} 24",
            "epics_record_process_duration_seconds_count{ioc=\"power-supplies\",record_type=\"ao\"} "
            "23",
            "epics_put_duration_seconds_count{ioc=\"power-supplies\",protocol=\"ca\",pv=\"(other)\"}"
