@@ -200,8 +200,8 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	}
 	frame->weight = weight;
 	frame->start_ns = bpf_ktime_get_ns();
-	note_own_time(thread, &thread->counts.entry_ns, begin);
 	on_frame(FRAME_PUSHED, id, CALLERS(ctx));
+	note_own_time(thread, &thread->counts.entry_ns, begin);
 	return 0;
 }
 

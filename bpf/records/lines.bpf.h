@@ -133,16 +133,16 @@ static __always_inline struct iocx_record_line *line_of(__u32 generation, struct
 static __noinline int count_threadless(__u32 slot, __u32 generation, __u64 record, __u16 ends)
 {
 	struct iocx_record_stats *stats = stats_of(slot, record);
-	__u64 *count = bpf_map_lookup_elem(&threadless, &slot);
+	struct iocx_asynchronous *rest = bpf_map_lookup_elem(&ioc_asynchronous, &slot);
 	struct iocx_record_line *line;
 
-	if (!stats || !count)
+	if (!stats || !rest)
 		return 0;
 	stats->processed += 1;
 	stats->untimed += 1;
 	line = line_of(generation, stats, record);
 	*(line ? &line->ends : &stats->ends) = ends;
-	__sync_fetch_and_add(count, 1);
+	__sync_fetch_and_add(&rest->threadless, 1);
 	return 0;
 }
 

@@ -50,9 +50,6 @@ MAP(record_drops, PERCPU_ARRAY, IOCX_RECORD_DROPS, __u32, __u64); /* enum iocx_r
 /* The entries of a record are written under its lock, so that the counts need no atomics. */
 MAP(record_causes, HASH, 1, struct iocx_cause_key, __u64);
 
-/* Processings by threads that have no stack. */
-MAP(threadless, ARRAY, IOCX_MAX_IOCS, __u32, __u64); /* slot */
-
 MAPPED_ARRAY(ioc_asynchronous, IOCX_MAX_IOCS, struct iocx_asynchronous); /* slot */
 
 /* Where calls return to that others have a return probe on: one address in each process (the trampoline of uretprobes). */

@@ -235,6 +235,7 @@ static __always_inline void count_hit(struct iocx_thread *thread, const struct i
 	if (probe == IOCX_PROBE_PROCESS || probe == IOCX_PROBE_COMPLETION)
 		return;
 	thread->counts.extras += 1;
+	thread->counts.extras_stepped += config->stepped >> probe & 1;
 	thread->counts.extras_ns += thread->counts.entry_ns;
 }
 
@@ -251,7 +252,7 @@ static __always_inline void count_return(struct iocx_thread *thread)
  */
 #define IS_MEASURED(tick, hits) ((hits) <= 64 || (tick) % 17 == 0)
 
-/* A program that took longer was interrupted. */
+/* A program that took longer was interrupted, or all of them are that slow. */
 #define MOST_OWN_NS 65536
 
 /*
@@ -260,10 +261,13 @@ static __always_inline void count_return(struct iocx_thread *thread)
  */
 static __always_inline void note_own_time(const struct iocx_thread *thread, __u32 *mean, __u64 begin)
 {
-	__u64 own = begin ? bpf_ktime_get_ns() - begin : ~0ULL;
+	__u64 own;
 
-	if (own > MOST_OWN_NS || bpf_jiffies64() != thread->counts.last_tick)
+	if (!begin || bpf_jiffies64() != thread->counts.last_tick)
 		return;
+	own = bpf_ktime_get_ns() - begin;
+	if (own > MOST_OWN_NS)
+		own = MOST_OWN_NS;
 	*mean = *mean ? (7 * (__u64)*mean + own) / 8 : own;
 }
 

@@ -173,12 +173,13 @@ enum iocx_record_probe {
 #define IOCX_ENDS(era) ((__u16)((era) << 1))
 #define IOCX_ENDS_SEEN 1
 
-/* Of the records of one IOC that complete later than their dbProcess returns. */
+/* Of the records of one IOC that complete later than their dbProcess returns, and of its threads that have no stack. */
 struct iocx_asynchronous {
 	__u32 seen;    /* 1: there are some */
 	__s32 pending; /* timed calls whose completion has not been seen yet */
 	__u32 direct;  /* enum iocx_direct: ends outside of dbProcess */
 	__u32 pad;
+	__u64 threadless; /* processings by those threads */
 };
 enum iocx_direct {
 	IOCX_DIRECT_PERHAPS = 1, /* or of a dbProcess before this era */
@@ -235,6 +236,7 @@ struct iocx_thread_counts {
 	__u64 returns;                      /* hits of the probes that only timed calls need: ends, completions */
 	__u64 stepped;                      /* those of both whose instruction the kernel steps */
 	__u64 extras;                       /* of the entries, those on functions that no processing is counted at */
+	__u64 extras_stepped;               /* of these, as above */
 	__u64 extras_ns;                    /* time of the programs there */
 	__u64 entries_ns;                   /* time that the programs took at entries, by the means below */
 	__u64 returns_ns;                   /* and at ends and completions */

@@ -22,6 +22,7 @@ TEST_P(RecordProcessTest, EntriesAreBehindEndbr64) {
   const ProbeHits hits = counts(slot).hits;
   EXPECT_EQ(hits.entries, 23u);
   EXPECT_EQ(hits.stepped, target.code->entry(target.offset).stepped ? 23u : 0u);
+  EXPECT_EQ(hits.extras_stepped, 0u);
   EXPECT_GT(hits.entries_ns, 0u);
 }
 
@@ -59,6 +60,7 @@ TEST_P(RecordProcessTest, WritesByLinksAreKnownByTheirCaller) {
   EXPECT_TRUE(target.code->entry(ioc.notify_offset()).stepped);
   const bool is_put_stepped = target.code->entry(ioc.put_offset()).stepped;
   EXPECT_EQ(counts(slot).hits.stepped, 11u + (is_put_stepped ? 23 + 7 : 0));
+  EXPECT_EQ(counts(slot).hits.extras_stepped, counts(slot).hits.stepped);
   EXPECT_EQ(is_put_stepped, elf::own_decoder() != elf::decode_x86_64);
 }
 

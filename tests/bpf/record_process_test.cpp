@@ -180,6 +180,7 @@ TEST_P(RecordProcessTest, ThreadsWithoutAStackAreCountedWithoutADuration) {
   EXPECT_GE(threads, 96u) << "the first has half of both, the second at least of the second";
   EXPECT_LE(threads, 128u);
   EXPECT_EQ(drops(IOCX_RECORD_DROP_THREADS_FULL), (200 - threads) * 3);
+  EXPECT_EQ(probe_->hits()->at(slot).entries + counts(other).hits.entries, 200u * 3);
 }
 
 TEST_P(RecordProcessTest, AnAsynchronousRecordIsNoticed) {

@@ -72,11 +72,11 @@ Result<std::map<std::uint32_t, IocCounts>> RecordTables::counts() const {
   std::map<std::uint32_t, IocCounts> counts;
   for (const auto& [slot, watched] : watched_) {
     IocCounts& of_slot = counts.emplace(slot, watched.ended).first->second;
-    auto threadless = object_.maps().threadless.lookup(slot);
-    if (!threadless) return std::move(threadless).error();
-    if (!*threadless || **threadless == 0) continue;
-    of_slot.causes["other"] += **threadless;
-    of_slot.threads[std::string(exposition::kOther)] += **threadless;
+    const std::uint64_t threadless = asynchronous(slot).threadless;
+    if (threadless == 0) continue;
+    of_slot.hits.entries += threadless;
+    of_slot.causes["other"] += threadless;
+    of_slot.threads[std::string(exposition::kOther)] += threadless;
   }
   auto read =
       for_each_thread(object_, thread_places_, ThreadPart::counts, [&](const iocx_thread& thread) {
@@ -89,7 +89,8 @@ Result<std::map<std::uint32_t, IocCounts>> RecordTables::counts() const {
 
 Result<std::map<std::uint32_t, ProbeHits>> RecordTables::hits() const {
   std::map<std::uint32_t, ProbeHits> hits;
-  for (const auto& [slot, watched] : watched_) hits.emplace(slot, watched.ended.hits);
+  for (const auto& [slot, watched] : watched_)
+    hits.emplace(slot, watched.ended.hits).first->second.entries += asynchronous(slot).threadless;
   auto read =
       for_each_thread(object_, thread_places_, ThreadPart::hits, [&](const iocx_thread& thread) {
         if (watched_by(thread) == nullptr) return;

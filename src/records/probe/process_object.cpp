@@ -146,7 +146,6 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (auto ok = kernel::open_view(views.ioc_config, maps.ioc_config); !ok) return ok;
   if (auto ok = kernel::open_view(views.scan_names, maps.scan_names); !ok) return ok;
   if (auto ok = kernel::open_view(views.causes, maps.record_causes); !ok) return ok;
-  if (auto ok = kernel::open_view(views.threadless, maps.threadless); !ok) return ok;
   if (auto ok = kernel::open_view(views.asynchronous, maps.ioc_asynchronous); !ok) return ok;
   if (auto ok = kernel::open_view(views.drops, maps.record_drops); !ok) return ok;
   if (auto ok = kernel::open_view(views.put_config, maps.put_config); !ok) return ok;

@@ -68,8 +68,6 @@ struct RecordMaps {
   kernel::MapView<std::uint64_t, iocx_thread> overflow_threads;
   kernel::MapView<std::uint32_t, std::uint32_t> ioc_by_tgid;
   kernel::MapView<std::uint32_t, iocx_ioc_config> ioc_config;
-  kernel::MapView<std::uint32_t, std::uint64_t>
-      threadless;  // processings by threads without a stack
   kernel::MapView<std::uint32_t, iocx_asynchronous> asynchronous;  // and its values in place
   kernel::MappedArray<iocx_asynchronous> asynchronous_now;
   kernel::MapView<iocx_scan_name, std::uint8_t> scan_names;

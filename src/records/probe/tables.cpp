@@ -11,17 +11,17 @@ static_assert(offsetof(iocx_record_stats, async_weight) == 64);
 static_assert(sizeof(iocx_record_line) == 32 && sizeof(iocx_line_times) == 64);
 static_assert(sizeof(iocx_line_chunk) == 16 && IOCX_HIST_SLOTS < 255);
 static_assert(sizeof(iocx_ioc_config) == 88 && offsetof(iocx_ioc_config, timed_until_ns) == 32);
-static_assert(sizeof(iocx_asynchronous) == 16);
+static_assert(sizeof(iocx_asynchronous) == 24);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 48);
-static_assert(sizeof(iocx_thread_counts) == 21 * 8 && IOCX_CAUSES - IOCX_CAUSE_DIRECT <= 4);
+static_assert(sizeof(iocx_thread_counts) == 22 * 8 && IOCX_CAUSES - IOCX_CAUSE_DIRECT <= 4);
 static_assert(sizeof(iocx_scan_name) == 20 && sizeof(iocx_cause_key) == 32);
 static_assert(offsetof(iocx_thread, counts) == 48);
 static_assert(sizeof(iocx_thread_puts) == 9 * 8);
 static_assert(sizeof(iocx_put_config) == 48);
 static_assert(offsetof(iocx_put_config, ppn) == 36);
 static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
-static_assert(sizeof(iocx_thread) == 48 + 168 + 72 + 16 + IOCX_MAX_DEPTH * 48);
+static_assert(sizeof(iocx_thread) == 48 + 176 + 72 + 16 + IOCX_MAX_DEPTH * 48);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -201,7 +201,6 @@ Result<void> RecordTables::enter(std::uint32_t slot) {
     if (auto ok = object_.set_records_map(slot, watched.records->view); !ok) return ok;
   }
   add_scan_names(maps, watched);
-  if (auto ok = maps.threadless.update(slot, 0); !ok) return ok;
   if (auto ok = maps.asynchronous.update(slot, {}); !ok) return ok;
   if (auto ok = write_ends(maps, slot, target); !ok) return ok;
   if (auto ok = maps.put_config.update(slot, put_config(target, slot)); !ok) return ok;

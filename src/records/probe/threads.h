@@ -29,6 +29,7 @@ struct ProbeHits {
   std::uint64_t entries_ns = 0;  // time of the programs there
   std::uint64_t returns_ns = 0;
   std::uint64_t extras = 0;  // of the entries, those of functions that no processing is counted at
+  std::uint64_t extras_stepped = 0;  // of these, as above
   std::uint64_t extras_ns = 0;
   std::uint64_t cold = 0;  // of all hits, those after a pause of the thread
   void add(const iocx_thread_counts& counts) {
@@ -38,6 +39,7 @@ struct ProbeHits {
     entries_ns += counts.entries_ns;
     returns_ns += counts.returns_ns;
     extras += counts.extras;
+    extras_stepped += counts.extras_stepped;
     extras_ns += counts.extras_ns;
     cold += counts.cold;
   }
@@ -50,9 +52,10 @@ inline double counting_seconds(const ProbeHits& hits, const HitCost& cost) {
          static_cast<double>(hits.cold) * cost.after_pause +
          static_cast<double>(hits.entries_ns) * 1e-9;
 }
-// Of that.
+// Of that. What a pause costs is not theirs: without them the next probe would pay it.
 inline double extras_seconds(const ProbeHits& hits, const HitCost& cost) {
   return static_cast<double>(hits.extras) * cost.emulated +
+         static_cast<double>(hits.extras_stepped) * (cost.stepped - cost.emulated) +
          static_cast<double>(hits.extras_ns) * 1e-9;
 }
 inline double timing_seconds(const ProbeHits& hits, const HitCost& cost) {
