@@ -10,6 +10,8 @@
 #include <ctime>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/wall_clock.h"
 #include "kernel/uprobe.h"
@@ -79,13 +81,19 @@ double seconds_of_call(Function function) {
 
 constexpr const char* kNoSegment = "find the exporter's own code in its file: no such segment";
 
-Result<double> seconds_of_hit(Function function, double (*seconds)(Function) = seconds_of_call) {
+Result<double> seconds_of_hit(Function function, double (*seconds)(Function) = seconds_of_call,
+                              std::size_t count = 1) {
   const auto offset = offset_in_own_file(function);
   if (!offset) return error_in_words(kNoSegment);
   const double without = seconds(function);
-  const auto probe = attach_empty_uprobe({"/proc/self/exe", *offset, ::getpid()});
-  if (!probe) return probe.error();
+  std::vector<UniqueFd> probes;
+  while (probes.size() < count) {
+    auto probe = attach_empty_uprobe({"/proc/self/exe", *offset, ::getpid()});
+    if (!probe) return probe.error();
+    probes.push_back(std::move(*probe));
+  }
   const double with = seconds(function);
+  take_off_together(std::move(probes));
   if (with > without) return with - without;
   return error_in_words("measure the cost of a probe: a call with it takes no longer");
 }
@@ -99,6 +107,9 @@ Result<HitCost> measure() {
   const auto first = seconds_of_hit(ioc_exporter_emulated, seconds_of_first_call);
   HitCost cost{*emulated, std::max(*emulated, *stepped),
                first ? std::max(0.0, *first - *emulated) : 0.0};
+  constexpr std::size_t kBeside = 4;
+  if (const auto all = seconds_of_hit(ioc_exporter_emulated, seconds_of_call, 1 + kBeside))
+    cost.beside = std::max(0.0, *all - *emulated) / kBeside;
 #if defined(__x86_64__)
   const auto nop = seconds_of_hit(ioc_exporter_long_nop);
   cost.emulates_long_nops = nop && *nop < (cost.emulated + cost.stepped) / 2;

@@ -12,6 +12,8 @@ struct HitCost {
   double stepped = 10e-6;
   // On top of that at the first hit after the thread has slept: the caches are cold.
   double after_pause = 8e-6;
+  // For each other attachment at the same place: the kernel passes all of them.
+  double beside = 0.1e-6;
   bool emulates_long_nops = false;
 };
 

@@ -360,6 +360,17 @@ bool Engine::is_hit_while_off(const iocs::IocId& ioc) const {
   });
 }
 
+std::size_t Engine::beside(const Member& member) const {
+  const auto found = plan_.members.find(member);
+  if (found == plan_.members.end() || counted_by(member) == 0) return 0;
+  Key key = *found->second.keys.begin();
+  key.process = kAll;  // comes before all others
+  std::size_t count = 0;
+  for (auto one = attached_.lower_bound(key); one != attached_.end(); ++one, ++count)
+    if (one->first.program != key.program || one->first.place != key.place) break;
+  return count > 0 ? count - 1 : 0;
+}
+
 std::size_t Engine::unit_of(const iocs::IocId& ioc) const {
   const auto found = plan_.members.find({ioc});
   if (found == plan_.members.end() || found->second.by != IOCX_ATTACH_ALL) return 0;

@@ -99,6 +99,8 @@ class Engine {
   // It is off, but an attachment for other IOCs is on one of its functions: each hit costs the
   // trap.
   bool is_hit_while_off(const iocs::IocId& ioc) const;
+  // Other attachments where it is counted: each of its hits passes them.
+  std::size_t beside(const Member& member) const;
   // IOCs that are attached together have one number. Of whole IOCs.
   std::size_t unit_of(const iocs::IocId& ioc) const;
   // The same for as long as somebody holds the file.

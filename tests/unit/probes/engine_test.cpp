@@ -87,8 +87,10 @@ TEST_F(EngineTest, WhatIsWantedIsAttachedAndTheRestTakenOff) {
 TEST_F(EngineTest, ASwitchLosesNoHitAndCountsNoneTwice) {
   use(kRecords);
   want(rows(1, 4));
+  EXPECT_EQ(engine_->beside({{2, 1}}), 3u) << "others that a hit passes";
   watch_each_step(1, 4);
   want(rows(1, 5));
+  EXPECT_EQ(engine_->beside({{2, 1}}), 0u);
   EXPECT_EQ(kernel_.attachments().size(), 2u);
   EXPECT_EQ(kernel_.count(kAllPid), 2u);
   expect_each_step_counted();
@@ -290,6 +292,8 @@ TEST_F(EngineTest, WherePointersLeadFewProcessesHaveOne) {
   EXPECT_EQ(kernel_.attachments().size(), 32u);
   const Place place = engine_->place_of(library_.file, FakeLibrary::kFunctions[0]);
   EXPECT_EQ(engine_->why_not({{20, 1}, place}), kNoRoom);
+  EXPECT_EQ(engine_->beside({{1, 1}, place}), 15u);
+  EXPECT_EQ(engine_->beside({{20, 1}, place}), 0u);
   std::erase_if(wanted, [](const ProbeRow& row) { return row.ioc.pid == 1; });
   want(wanted);
   EXPECT_EQ(kernel_.count(2), 2u);
