@@ -68,22 +68,21 @@ Result<bool> InstalledPlaces::set(std::int32_t process, const Place& place, cons
   return true;
 }
 
-InstalledPlaces::Hits InstalledPlaces::take_hits() {
-  Hits hits;
-  if (installed_.empty()) return hits;
-  const auto read = object_.maps().places.for_each(
+Result<void> InstalledPlaces::take_hits(Hits& hits) {
+  if (installed_.empty()) return {};
+  return object_.maps().places.for_each(
       [&](const iocx_function_place_key& key, const iocx_function_place& place) {
         const auto known = installed_.find(key);
         if (known == installed_.end()) return;
         const std::uint64_t before = std::exchange(known->second.hits, place.hits);
-        // Each of several descriptions at one place counts the same trap.
-        if (key.which > IOCX_FUNCTION_WHICH(0, 1) || place.hits <= before) return;
+        if (place.hits <= before) return;
+        const std::uint64_t more = place.hits - before;
         Count& count = hits[static_cast<std::int32_t>(key.tgid)][known->second.place];
-        count.hits += place.hits - before;
-        if (known->second.stepped) count.stepped += place.hits - before;
+        count.calls += more;
+        if (key.which > IOCX_FUNCTION_WHICH(0, 1)) return;
+        count.traps += more;
+        if (known->second.stepped) count.stepped += more;
       });
-  trouble_.report("read what functions cost", read);
-  return hits;
 }
 
 }  // namespace ioc_exporter::functions

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/log.h"
 #include "base/result.h"
 #include "functions/functions_object.h"
 #include "probes/row.h"
@@ -47,12 +46,14 @@ class InstalledPlaces {
   }
 
   struct Count {
-    std::uint64_t hits = 0;
+    std::uint64_t traps = 0;
     std::uint64_t stepped = 0;  // of them
+    std::uint64_t calls = 0;    // counted there: a trap may be one of several descriptions
   };
   // Since the call before, by process.
   using Hits = std::map<std::int32_t, std::map<Place, Count>>;
-  Hits take_hits();
+  // On an error some are missing, and come with the next ones.
+  Result<void> take_hits(Hits& hits);
 
  private:
   struct Installed : Made {
@@ -64,7 +65,6 @@ class InstalledPlaces {
   const FunctionsObject& object_;
   std::map<iocx_function_place_key, Installed, KeyLess> installed_;
   std::map<std::pair<std::int32_t, Place>, std::vector<iocx_function_place_key>> keys_;
-  TroubleLog trouble_;
 };
 
 }  // namespace ioc_exporter::functions

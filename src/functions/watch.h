@@ -50,7 +50,7 @@ struct FunctionState {
 class FunctionWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kSweep{10}, kLook{1};
+  static constexpr std::chrono::seconds kSweep{10};
   static constexpr std::size_t kMostPointers = 64;  // of an IOC
 
   // `object` and `budget` must outlive it.
@@ -156,7 +156,7 @@ class FunctionWatch {
   std::uint64_t refused_ = 0, pointers_over_ = 0;
   std::uint32_t last_epoch_ = 0;
   bool changed_ = false, has_counted_ = false;
-  Clock::time_point next_sweep_{}, next_look_{};
+  Clock::time_point next_sweep_{};
   TroubleLog trouble_;
 };
 

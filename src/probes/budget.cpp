@@ -57,7 +57,7 @@ void Budget::tell(const iocs::IocId& ioc, Owner owner, const Spent& spent) {
   const std::scoped_lock lock(mutex_);
   Ioc& of = iocs_[ioc];
   Meter& meter = of.meters[owner];
-  meter.now = spent;
+  meter.spent = spent;
   meter.is_told = true;
   const auto is_gone = [&](const Decision& off) {
     return off.part.owner == owner && !spent.contains(off.part.function);
@@ -84,27 +84,17 @@ void Budget::look(Clock::time_point now) {
 
 void Budget::look_at(One& one, Clock::time_point now) {
   Ioc& ioc = one.second;
-  const auto told = [](const auto& meter) { return meter.second.is_told; };
-  if (ioc.told == Clock::time_point{} || std::ranges::any_of(ioc.meters, told)) ioc.told = now;
-  // Rooms tell about once a second, and looks may be closer together: what was told is kept until
-  // it is used.
-  const auto forget = [&ioc] {
-    for (auto& [owner, meter] : ioc.meters) meter.is_told = false;
-  };
-  if (!ioc.is_followed) {
-    ioc.is_followed = true;
-    ioc.due = now + kSecond;
-    for (auto& [owner, meter] : ioc.meters)
-      if (meter.is_told) meter.marked = meter.now, meter.at = now;
-    forget();
-  }
-  if (ioc.in_trial && now >= ioc.due && !ioc.is_told(ioc.off.back().part.owner))
-    end_trial(one, State::off, now);
-  if (now >= ioc.due && std::ranges::any_of(ioc.meters, told)) {
-    measure(ioc, now);
-    ioc.due = now + kSecond;
-    if (budget_ > 0) judge(one, now);
-    forget();
+  const bool any =
+      std::ranges::any_of(ioc.meters, [](const auto& meter) { return meter.second.is_told; });
+  if (ioc.told == Clock::time_point{} || any) ioc.told = now;
+  const bool begins = !std::exchange(ioc.is_followed, true);
+  if (begins || now >= ioc.due) {
+    if (ioc.in_trial && !ioc.is_told(ioc.off.back().part.owner)) end_trial(one, State::off, now);
+    if (any) {
+      ioc.due = now + kSecond;
+      for (auto& [owner, meter] : ioc.meters) meter.measure(now, begins);
+      if (budget_ > 0 && !begins) judge(one, now);
+    }
   }
   if (!ioc.is_followed)
     due_ = Clock::time_point{};
@@ -112,35 +102,41 @@ void Budget::look_at(One& one, Clock::time_point now) {
     due_ = std::min(due_.value_or(ioc.due), ioc.due);
 }
 
-// What has begun is measured from its second look on.
-void Budget::measure(Ioc& ioc, Clock::time_point now) const {
-  for (auto& [owner, meter] : ioc.meters) {
-    if (!meter.is_told) {
-      if (++meter.missed >= kLooksOver) meter.rates.clear();
-      continue;
-    }
-    const double seconds = std::chrono::duration<double>(now - meter.at).count();
-    meter.missed = 0;
-    meter.rates.clear();
-    for (const auto& [place, spent] : meter.now)
-      if (const auto before = meter.marked.find(place);
-          before != meter.marked.end() && seconds > 0 && spent > before->second)
-        meter.rates[place] = (spent - before->second) / seconds;
-    meter.marked = meter.now;
-    meter.at = now;
+// What was told is kept until it is used: rooms tell about once a second, and looks may be closer
+// together. What has begun is measured from its second look on.
+void Budget::Meter::measure(Clock::time_point now, bool begins) {
+  const std::chrono::duration<double> passed = now - at;
+  if (!std::exchange(is_told, false)) {
+    if (passed >= kForgotten) rates.clear();
+    return;
   }
+  if (!begins) {
+    rates.clear();
+    for (const auto& [place, seconds] : spent)
+      if (const auto before = marked.find(place);
+          before != marked.end() && passed.count() > 0 && seconds > before->second)
+        rates[place] = (seconds - before->second) / passed.count();
+  }
+  marked = spent;
+  at = now;
+}
+
+bool Budget::is_over(double& over, double load, double seconds) const {
+  const double most = budget_ * kBurst.count();
+  over = std::clamp(over + (load - budget_) * seconds, 0.0, most);
+  return load > budget_ && over >= most;
 }
 
 void Budget::judge(One& one, Clock::time_point now) {
   Ioc& ioc = one.second;
-  look_at_puts(ioc, now);
+  const std::chrono::duration<double> passed = now - std::exchange(ioc.judged, now);
+  look_at_puts(ioc, passed.count(), now);
   const double load = ioc.load();
   if (ioc.in_trial) {
     ioc.off.back().load = load;
     return end_trial(one, load < budget_ * kCalm ? State::on : State::off, now);
   }
-  ioc.over = load > budget_ ? ioc.over + 1 : 0;
-  if (ioc.over >= kLooksOver) return take_off(one, now);
+  if (is_over(ioc.over, load, passed.count())) return take_off(one, now);
   if (ioc.off.empty()) {
     if (now - ioc.all_on_since >= kMostRest) ioc.rest = {};
   } else if (now >= ioc.rests_until && load < budget_ * kCalm) {
@@ -159,7 +155,7 @@ void Budget::take_off(One& one, Clock::time_point now) {
     if (most.own > 0) break;
   }
   if (most.own == 0) return;  // all is off: hits that are left are for other IOCs
-  if (ioc.over == kLooksOver) ioc.rest = longer(ioc.rest);
+  if (now >= ioc.rests_until) ioc.rest = longer(ioc.rest);
   ioc.rests_until = now + ioc.rest;
   ioc.off.push_back(most);
   decide(one, most);
@@ -200,10 +196,9 @@ void Budget::decide(One& one, const Decision& decision) {
   decisions_.push_back(decision);
 }
 
-void Budget::look_at_puts(Ioc& ioc, Clock::time_point now) const {
+void Budget::look_at_puts(Ioc& ioc, double seconds, Clock::time_point now) const {
   const double load = ioc.load_of_puts();
-  ioc.puts_over = load > budget_ ? ioc.puts_over + 1 : 0;
-  if (ioc.puts_over < kLooksOver || now < ioc.next_warning) return;
+  if (!is_over(ioc.puts_over, load, seconds) || now < ioc.next_warning) return;
   ioc.warning = load;
   ioc.next_warning = now + kPutsRest;
 }
@@ -240,6 +235,13 @@ std::optional<Budget::Decision> Budget::decision(const iocs::IocId& ioc, const P
 Budget::State Budget::state(const iocs::IocId& ioc, const Part& part) const {
   const auto last = decision(ioc, part);
   return last ? last->state : State::on;
+}
+
+std::optional<Part> Budget::on_trial(const iocs::IocId& ioc) const {
+  const std::scoped_lock lock(mutex_);
+  const auto known = iocs_.find(ioc);
+  if (known == iocs_.end() || !known->second.in_trial) return std::nullopt;
+  return known->second.off.back().part;
 }
 
 std::optional<double> Budget::take_warning_of_puts(const iocs::IocId& ioc) {

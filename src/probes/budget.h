@@ -1,15 +1,17 @@
 // Budget: what the probes of all rooms may cost each IOC in sum, and what goes while they cost
 // more.
 //
-// Rooms tell the seconds that an IOC's hits have taken. Several looks in a row above the budget
-// take one thing off, and each further look the next one: timing, then functions, the costliest
-// first, then what counting does without, then counting. After a rest one of them is tried again
-// for a moment; it stays when the load is well below the budget by then. Each rest is twice as long
-// as the one before, up to kMostRest, until all was on for that long: so an IOC on the edge costs
-// little, and a short burst does not hide anything for minutes.
+// Rooms tell the seconds that an IOC's hits have taken. What they take above the budget adds up,
+// and what they leave of it is taken off: so the mean decides, however the load swings. When that
+// is as much as kBurst of the budget, one thing goes, and with each further look above the budget
+// the next one: timing, then functions, the costliest first, then what counting does without, then
+// counting. After a rest one of them is tried again for a moment; it stays when the load is well
+// below the budget by then. Each rest is twice as long as the one before, up to kMostRest, until
+// all was on for that long: so an IOC on the edge costs little, and a short burst does not hide
+// anything for minutes.
 //
 // Puts are told, too. Nothing goes for them, and they do not go: a flood of them must not hide who
-// sends it. A warning is due while they alone cost more than the budget.
+// sends it. A warning is due while they alone cost more than the budget, by the same rule.
 //
 // Pure: it is told the time. A room follows what was decided, and tells again: a second to be
 // measured begins with the next look after that. In any thread.
@@ -44,7 +46,7 @@ class Budget {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kLook{1}, kFirstRest{15}, kMostRest{300};
   static constexpr std::chrono::hours kPutsRest{1};  // between two warnings
-  static constexpr unsigned kLooksOver = 3;
+  static constexpr std::chrono::duration<double> kBurst{10}, kForgotten{3};
   // Of the budget: below that things come back; what an owner costs at least that goes.
   static constexpr double kCalm = 0.8, kWorth = 0.05;
 
@@ -76,16 +78,18 @@ class Budget {
   // The last decision; nothing: it was always on.
   std::optional<Decision> decision(const iocs::IocId& ioc, const Part& part) const;
   State state(const iocs::IocId& ioc, const Part& part) const;
+  // What is on trial. Who cannot have it back tells nothing of its owner: then the trial is over.
+  std::optional<Part> on_trial(const iocs::IocId& ioc) const;
   // What puts alone cost, when a warning is due; it is given once.
   std::optional<double> take_warning_of_puts(const iocs::IocId& ioc);
 
  private:
   struct Meter {
-    Spent now = {}, marked = {};
+    Spent spent = {}, marked = {};
     std::map<Place, double> rates = {};  // fractions of a core
     Clock::time_point at{};
     bool is_told = false;
-    unsigned missed = 0;  // looks
+    void measure(Clock::time_point now, bool begins);
     double load() const;
   };
   struct Ioc {
@@ -93,9 +97,9 @@ class Budget {
     std::vector<Decision> off = {};  // the last one is tried first
     bool in_trial = false;           // that one
     bool is_followed = true;         // by the rooms, what was decided
-    unsigned over = 0, puts_over = 0;
+    double over = 0, puts_over = 0;  // seconds above the budget
     std::chrono::seconds rest{};
-    Clock::time_point due{}, rests_until{}, all_on_since{}, told{}, next_warning{};
+    Clock::time_point due{}, judged{}, rests_until{}, all_on_since{}, told{}, next_warning{};
     std::optional<double> warning = {};
     double load() const;
     double load_of_puts() const;
@@ -105,12 +109,12 @@ class Budget {
   using One = std::pair<const iocs::IocId, Ioc>;
 
   void look_at(One& one, Clock::time_point now);
-  void measure(Ioc& ioc, Clock::time_point now) const;
+  bool is_over(double& over, double load, double seconds) const;
   void judge(One& one, Clock::time_point now);
   void begin_trial(One& one);
   void take_off(One& one, Clock::time_point now);
   void end_trial(One& one, State state, Clock::time_point now);
-  void look_at_puts(Ioc& ioc, Clock::time_point now) const;
+  void look_at_puts(Ioc& ioc, double seconds, Clock::time_point now) const;
   void decide(One& one, const Decision& decision);
 
   double budget_;

@@ -71,7 +71,8 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
   sample.overhead = control_->sample(slot);
   if (sample.overhead && causes != nullptr)
     reading.self.ioc_overhead.push_back(
-        {live.ioc.name, kProbe, causes->seconds(slot, kernel::hit_cost())});
+        {live.ioc.name, kProbe,
+         causes->seconds(slot, kernel::hit_cost()) + control_->beside(slot)});
   std::optional<double>& writes_since = found->second.writes_since;
   const std::uint64_t refused = process_->refused(slot);
   if (refused > 0) writes_since.reset();

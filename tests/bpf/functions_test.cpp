@@ -27,6 +27,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 using Clock = FunctionWatch::Clock;
@@ -544,6 +545,13 @@ TEST_F(Functions, OneThatIsDescribedTwiceCountsInBoth) {
   EXPECT_THAT(counts(), ElementsAre(Pair("a{}", 23), Pair("b{}", 23), Pair("c{}", 23),
                                     Pair("d{}", 23)));  // the fifth is one too many
   EXPECT_EQ(timed("d"), 23u);
+  // Two traps a call, and all that is counted there.
+  pass(std::chrono::seconds(1));
+  SelfSamples self;
+  watch_->add_overhead(self);
+  const auto [emulated, stepped, after_pause, beside, nops] = kernel::hit_cost();
+  EXPECT_GT(self.ioc_overhead.at(0).seconds, 23 * (2 + 2 * 4) * emulated * 0.999);
+  EXPECT_LT(self.ioc_overhead.at(0).seconds, 23 * (2 * stepped + 2 * 4 * emulated) * 1.001);
 }
 
 TEST_F(Functions, AnIocThatIsLeftAloneHasNoProbes) {
@@ -576,7 +584,7 @@ TEST_F(Functions, OneThatIsCalledTooOftenIsSwitchedOffAlone) {
   describe("name: sum, symbol: driver_sum\nname: write, symbol: driver_write", 0.001);
   const long numbers[] = {1};
   for (int look = 0; look < 5; ++look) {
-    for (int i = 0; i < 2000; ++i) driver_sum(numbers, 1);
+    for (int i = 0; i < 20'000; ++i) driver_sum(numbers, 1);
     driver_write(&driver_.port, 1);
     pass(std::chrono::seconds(1));
   }
@@ -584,7 +592,16 @@ TEST_F(Functions, OneThatIsCalledTooOftenIsSwitchedOffAlone) {
   EXPECT_THAT(counts(), ElementsAre(Pair("write{}", 5)));
   EXPECT_FALSE(is_watched("sum"));
   EXPECT_TRUE(is_watched("write"));
+  // A trial without its probes says nothing.
+  const auto holder = iocx_holder_of(kNumber);
+  std::size_t taken = 0;
+  while (object_->maps().caps.take(IOCX_FUNCTION_HELD_PLACES, holder)) ++taken;
   pass(probes::Budget::kFirstRest);
+  for (; taken > 0; --taken) object_->maps().caps.give(IOCX_FUNCTION_HELD_PLACES, holder);
+  pass(probes::Budget::kFirstRest);
+  EXPECT_THAT(state(), HasSubstr("sum: off: above --overhead.budget")) << "the rest is longer";
+  pass(probes::Budget::kFirstRest);
+  EXPECT_THAT(state(), Not(HasSubstr("off: ")));
   EXPECT_FALSE(is_watched("sum")) << "it is on trial";
   pass(std::chrono::seconds(1));
   EXPECT_TRUE(is_watched("sum"));
@@ -594,7 +611,7 @@ TEST_F(Functions, AnIocThatEndsAsItsFunctionIsSwitchedOffIsForgotten) {
   describe("name: sum, symbol: driver_sum", 0.001);
   const long numbers[] = {1};
   for (int look = 0; look < 5 && !budget_->is_due(now_); ++look) {
-    for (int i = 0; i < 2000; ++i) driver_sum(numbers, 1);
+    for (int i = 0; i < 20'000; ++i) driver_sum(numbers, 1);
     now_ += std::chrono::seconds(1);
     watch_->tick(now_);
     budget_->look(now_);
@@ -612,7 +629,7 @@ TEST_F(Functions, OneThatIsOffInAnIocIsCountedInTheOthers) {
   describe("name: sum, symbol: driver_sum, timed: true", 0.001);
   const long numbers[] = {1};
   for (int look = 0; look < 5; ++look) {
-    for (int i = 0; i < 2000; ++i) driver_sum(numbers, 1);
+    for (int i = 0; i < 20'000; ++i) driver_sum(numbers, 1);
     pass(std::chrono::seconds(1));
   }
   EXPECT_FALSE(is_watched("sum"));

@@ -298,35 +298,41 @@ TEST_P(RecordAttachTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
   };
   constexpr auto kLook = probes::Budget::kLook;
   pass(kLook);
-  for (unsigned i = 0; i < probes::Budget::kLooksOver; ++i) {
+  std::uint64_t asked = 0;
+  bool timing_went = false;
+  for (; asked < 30 && probe_->is_counted(slot); ++asked) {
     EXPECT_FALSE(control.sample(slot)->over_budget);
-    busy.ask("call 1 101");
-    pass(kLook);
-  }
-  if (GetParam().timed) {  // that has gone first
-    EXPECT_EQ(control.sample(slot)->timed_share, 0);
-    EXPECT_TRUE(probe_->is_counted(slot));
+    timing_went |= control.sample(slot)->timed_share == 0;
     busy.ask("call 1 101");
     pass(kLook);
   }
   EXPECT_FALSE(probe_->is_counted(slot));
+  EXPECT_TRUE(timing_went);
   EXPECT_NEAR(control.sample(slot)->over_budget.value_or(0), 1.01, 0.01)
       << "and what the programs took";
   busy.ask("call 1 1000");  // is not counted
+  probe_->engine().follow({{iocs::IocId{busy.pid(), 0}, {.left_alone = "off: it is stopped"}}});
   pass(probes::Budget::kFirstRest);
+  pass(kLook);
+  EXPECT_TRUE(control.sample(slot)->over_budget) << "a trial without its probes says nothing";
+  probe_->engine().follow({});
+  pass(2 * probes::Budget::kFirstRest);
   EXPECT_TRUE(probe_->is_counted(slot));
   EXPECT_TRUE(control.sample(slot)->over_budget) << "it is on trial";
   busy.ask("call 1 401");
   pass(kLook);
   EXPECT_FALSE(probe_->is_counted(slot));
-  pass(probes::Budget::kFirstRest);
-  EXPECT_FALSE(probe_->is_counted(slot)) << "the second rest is longer";
-  pass(probes::Budget::kFirstRest);
+  pass(2 * probes::Budget::kFirstRest);
+  EXPECT_FALSE(probe_->is_counted(slot)) << "the next rest is longer";
+  pass(2 * probes::Budget::kFirstRest);
   EXPECT_TRUE(probe_->is_counted(slot));
   pass(kLook);
   EXPECT_FALSE(control.sample(slot)->over_budget);
-  busy.ask("call 1 3");
-  EXPECT_EQ(all_processed(slot), (GetParam().timed ? 4u : 3u) * 101 + 401 + 3);
+  pass(kLook);  // the trial of timing begins
+  busy.ask("call 1 31");
+  pass(kLook);
+  EXPECT_EQ(control.sample(slot)->timed_share, 0) << "to time all takes 31 % more";
+  EXPECT_EQ(all_processed(slot), asked * 101 + 401 + 31);
   EXPECT_TRUE(probe_->is_counted(beside));
 }
 

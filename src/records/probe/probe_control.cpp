@@ -18,10 +18,6 @@ double percent(double share) {
   return share * 100;
 }
 
-ProbeCost price(const ProbeHits& hits, const HitCost& cost) {
-  return {counting_seconds(hits, cost), timing_seconds(hits, cost)};
-}
-
 }  // namespace
 
 ProbeControl::ProbeControl(RecordProcess& records, probes::Budget& budget, double target,
@@ -65,25 +61,34 @@ void ProbeControl::look(Clock::time_point now) {
   follow_budget(now);
   if (watched_.empty()) return;
   const auto hits = records_.hits();
-  if (!hits) {
-    log::warn("{}", hits.error().message());
-    return;
-  }
+  if (!trouble_.report("read what records cost", hits ? Result<void>() : hits.error())) return;
   for (auto& [slot, watched] : watched_) {
     const auto found = hits->find(slot);
-    if (found != hits->end()) watched.cost = price(found->second, cost_);
+    if (found != hits->end()) pay(watched, found->second);
     if (is_away(slot, watched)) {
       watched.fresh = true;
       continue;
     }
     if (std::exchange(watched.fresh, false)) watched.timing.restart(now, watched.cost);
-    if (found != hits->end()) tell(watched, found->second);
+    tell(watched);
   }
   follow_timing(now);
 }
 
-void ProbeControl::tell(const Watched& watched, const ProbeHits& hits) {
-  const double extras = extras_seconds(hits, cost_);
+void ProbeControl::pay(Watched& watched, const ProbeHits& hits) const {
+  const double each = cost_.beside * static_cast<double>(records_.engine().beside({watched.id}));
+  const auto more = [](std::uint64_t now, std::uint64_t before) {
+    return now > before ? static_cast<double>(now - before) : 0;
+  };
+  watched.beside.counting += each * more(hits.entries, watched.hits.entries);
+  watched.beside.timing += each * more(hits.returns, watched.hits.returns);
+  watched.hits = hits;
+  watched.cost = {counting_seconds(hits, cost_) + watched.beside.counting,
+                  timing_seconds(hits, cost_) + watched.beside.timing};
+}
+
+void ProbeControl::tell(const Watched& watched) {
+  const double extras = extras_seconds(watched.hits, cost_);
   budget_.tell(watched.id, Owner::timing, watched.cost.timing);
   budget_.tell(watched.id, Owner::extras, extras);
   budget_.tell(watched.id, Owner::counting, watched.cost.counting - extras);
@@ -97,7 +102,7 @@ void ProbeControl::follow_budget(Clock::time_point now) {
   if (decisions.empty()) return;
   records_.apply();
   for (auto& [slot, watched] : watched_)
-    if (watched.is_off && records_.is_hit_while_off(slot))
+    if (is_off(watched) && records_.is_hit_while_off(slot))
       report(watched, "take off the record probes",
              error_in_words(
                  "other IOCs on the same library need them: each hit still costs the trap"));
@@ -105,17 +110,19 @@ void ProbeControl::follow_budget(Clock::time_point now) {
 
 void ProbeControl::follow(std::uint32_t slot, Watched& watched, const Decision& decision,
                           Clock::time_point now) {
-  const bool is_off = decision.state == State::off;
+  const bool goes = decision.state == State::off;
   const char* what = "counted";
   switch (decision.part.owner) {
     case Owner::timing:
       what = "timed";
-      watched.may_be_timed = !is_off;
+      watched.may_be_timed = !goes;
+      // On trial it costs what it will: else next to nothing is timed, whatever all would cost.
+      watched.choose |= decision.state == State::on_trial;
       break;
     case Owner::extras:
       what = "counted with writes, scan lists and links";
       watched.has_extras = decision.state == State::on;
-      records_.set_extras(slot, !is_off);
+      records_.set_extras(slot, !goes);
       break;
     default:
       count(slot, watched, decision, now);
@@ -123,7 +130,7 @@ void ProbeControl::follow(std::uint32_t slot, Watched& watched, const Decision& 
   if (decision.state == State::on)
     log::info("ioc {}: its records are {} again: probes cost {:.1f} % of a core", watched.name,
               what, percent(decision.load));
-  else if (is_off && !decision.was_tried)
+  else if (goes && !decision.was_tried)
     log::warn(
         "ioc {}: its records are not {} until the load has fallen: probes cost {:.1f} % of a core, "
         "more than --overhead.budget, and these {:.1f} %",
@@ -133,7 +140,7 @@ void ProbeControl::follow(std::uint32_t slot, Watched& watched, const Decision& 
 // A trial times nothing.
 void ProbeControl::count(std::uint32_t slot, Watched& watched, const Decision& decision,
                          Clock::time_point now) {
-  watched.is_off = decision.state != State::on;
+  watched.counting = decision.state;
   if (decision.state == State::on)
     watched.timing.restart(now, watched.cost);
   else
@@ -155,7 +162,7 @@ void ProbeControl::follow_timing(Clock::time_point now) {
   std::map<std::size_t, Unit> units;
   for (auto& one : watched_) {
     Watched& watched = one.second;
-    if (!records_.is_counted(one.first) || watched.is_off || !records_.is_timed(one.first))
+    if (!records_.is_counted(one.first) || is_off(watched) || !records_.is_timed(one.first))
       continue;
     watched.timing.measure(now, watched.cost);
     const std::size_t number = records_.unit_of(one.first);
@@ -277,7 +284,7 @@ std::optional<ProbeControl::Clock::time_point> ProbeControl::next_due() const {
   for (const auto& [slot, watched] : watched_) {
     if (is_away(slot, watched)) continue;
     if (watched.window_end) next = std::min(next, watched.window_due);
-    if (watched.is_off || watched.is_stopped) continue;
+    if (is_off(watched) || watched.is_stopped) continue;
     for (std::size_t i = 0; i < cycles_.size(); ++i)
       if (watched.timing.level() == TimingLevel::kLevels[i + 1])
         next = std::min(next, cycles_[i].due());
@@ -285,11 +292,16 @@ std::optional<ProbeControl::Clock::time_point> ProbeControl::next_due() const {
   return next == Clock::time_point::max() ? std::nullopt : std::optional(next);
 }
 
+double ProbeControl::beside(std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  return found == watched_.end() ? 0 : found->second.beside.counting + found->second.beside.timing;
+}
+
 std::optional<OverheadSample> ProbeControl::sample(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return std::nullopt;
   const Watched& watched = found->second;
-  if (watched.is_off) return OverheadSample{.over_budget = watched.off_cost, .attached = false};
+  if (is_off(watched)) return OverheadSample{.over_budget = watched.off_cost, .attached = false};
   if (is_away(slot, watched)) return OverheadSample{.timed_share = 0, .attached = false};
   const unsigned level = watched.timing.level();
   const bool is_timed = records_.is_timed(slot) && !watched.is_stopped;

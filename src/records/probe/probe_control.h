@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "probes/budget.h"
 #include "records/families/samples.h"
 #include "records/probe/process.h"
@@ -47,6 +48,8 @@ class ProbeControl {
   // When a cycle or a window begins or ends; nothing while there are none.
   std::optional<Clock::time_point> next_due() const;
 
+  // Seconds that the attachments of others have cost the IOC.
+  double beside(std::uint32_t slot) const;
   // Nothing when the slot is not watched.
   std::optional<OverheadSample> sample(std::uint32_t slot) const;
 
@@ -55,7 +58,7 @@ class ProbeControl {
     std::string name;
     iocs::IocId id;
     TimingLevel timing;
-    bool is_off = false;       // for the budget, or on trial
+    probes::Budget::State counting = probes::Budget::State::on;
     double off_cost = 0;       // what to count would have cost
     bool may_be_timed = true;  // by the budget
     bool has_extras = true;    // the same; not on trial
@@ -67,22 +70,28 @@ class ProbeControl {
     Clock::time_point window_due = {};  // when to look whether they are still needed
     bool fresh = true;                  // nothing has been seen since the probes were attached
     std::string reported = {};
-    ProbeCost cost = {};
+    ProbeHits hits = {};
+    ProbeCost beside = {};  // what other IOCs' attachments on the same functions have cost
+    ProbeCost cost = {};    // with that
   };
   static std::function<double()> uniform_random();
 
   // The IOCs that have one attachment.
   using Unit = std::vector<std::pair<const std::uint32_t, Watched>*>;
 
+  static bool is_off(const Watched& watched) {  // for the budget, or on trial
+    return watched.counting != probes::Budget::State::on;
+  }
   // Its probes are off, but not for the budget.
   bool is_away(std::uint32_t slot, const Watched& watched) const {
-    return !watched.is_off && !records_.is_counted(slot);
+    return watched.counting != probes::Budget::State::off && !records_.is_counted(slot);
   }
   void follow_budget(Clock::time_point now);
   void follow(std::uint32_t slot, Watched& watched, const Decision& decision,
               Clock::time_point now);
   void count(std::uint32_t slot, Watched& watched, const Decision& decision, Clock::time_point now);
-  void tell(const Watched& watched, const ProbeHits& hits);
+  void pay(Watched& watched, const ProbeHits& hits) const;
+  void tell(const Watched& watched);
   void stop_timing(std::uint32_t slot, Watched& watched, Clock::time_point now);
   bool may_be_timed(const Unit& unit, Clock::time_point now);
   void follow_timing(Clock::time_point now);
@@ -101,6 +110,7 @@ class ProbeControl {
   HitCost cost_;
   std::array<TimingCycle, 2> cycles_;
   std::map<std::uint32_t, Watched> watched_;
+  TroubleLog trouble_;
 };
 
 }  // namespace ioc_exporter::records
