@@ -30,17 +30,10 @@ double Budget::Meter::load() const {
   return sum;
 }
 
-double Budget::Ioc::load() const {
+double Budget::Ioc::load(bool of_puts) const {
   double sum = 0;
   for (const auto& [owner, meter] : meters)
-    if (!is_of_puts(owner)) sum += meter.load();
-  return sum;
-}
-
-double Budget::Ioc::load_of_puts() const {
-  double sum = 0;
-  for (const auto& [owner, meter] : meters)
-    if (is_of_puts(owner)) sum += meter.load();
+    if (is_of_puts(owner) == of_puts) sum += meter.load();
   return sum;
 }
 
@@ -131,7 +124,7 @@ void Budget::judge(One& one, Clock::time_point now) {
   Ioc& ioc = one.second;
   const std::chrono::duration<double> passed = now - std::exchange(ioc.judged, now);
   look_at_puts(ioc, passed.count(), now);
-  const double load = ioc.load();
+  const double load = ioc.load(false);
   if (ioc.in_trial) {
     ioc.off.back().load = load;
     return end_trial(one, load < budget_ * kCalm ? State::on : State::off, now);
@@ -146,7 +139,7 @@ void Budget::judge(One& one, Clock::time_point now) {
 
 void Budget::take_off(One& one, Clock::time_point now) {
   Ioc& ioc = one.second;
-  Decision most{.ioc = one.first, .part = {}, .state = State::off, .load = ioc.load()};
+  Decision most{.ioc = one.first, .part = {}, .state = State::off, .load = ioc.load(false)};
   for (const auto& [owner, meter] : ioc.meters) {
     if (is_of_puts(owner) || meter.load() < budget_ * kWorth) continue;
     for (const auto& [place, rate] : meter.rates)
@@ -197,7 +190,7 @@ void Budget::decide(One& one, const Decision& decision) {
 }
 
 void Budget::look_at_puts(Ioc& ioc, double seconds, Clock::time_point now) const {
-  const double load = ioc.load_of_puts();
+  const double load = ioc.load(true);
   if (!is_over(ioc.puts_over, load, seconds) || now < ioc.next_warning) return;
   ioc.warning = load;
   ioc.next_warning = now + kPutsRest;

@@ -101,8 +101,7 @@ class Budget {
     std::chrono::seconds rest{};
     Clock::time_point due{}, judged{}, rests_until{}, all_on_since{}, told{}, next_warning{};
     std::optional<double> warning = {};
-    double load() const;
-    double load_of_puts() const;
+    double load(bool of_puts) const;
     bool is_told(Owner owner) const;
     bool is_off(const Part& part) const;
   };

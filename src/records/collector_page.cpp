@@ -71,8 +71,7 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
   sample.overhead = control_->sample(slot);
   if (sample.overhead && causes != nullptr)
     reading.self.ioc_overhead.push_back(
-        {live.ioc.name, kProbe,
-         causes->seconds(slot, kernel::hit_cost()) + control_->beside(slot)});
+        {live.ioc.name, kProbe, control_->seconds(slot, causes->hits(slot))});
   std::optional<double>& writes_since = found->second.writes_since;
   const std::uint64_t refused = process_->refused(slot);
   if (refused > 0) writes_since.reset();
@@ -93,7 +92,7 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
                            "used up");
   if (sample.overhead && causes != nullptr) {
     const bool nothing = found->second.nothing_counted.look(
-        Clock::now(), sample.records_watched, causes->entries(slot), cpu_ns_of(sample.pid));
+        Clock::now(), sample.records_watched, causes->hits(slot).entries, cpu_ns_of(sample.pid));
     if (sample.records_watched) sample.overhead->nothing_counted = nothing;
     if (nothing)
       sample.notes.push_back(

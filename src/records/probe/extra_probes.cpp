@@ -19,14 +19,9 @@ Result<RecordCauses> RecordCauses::read(const RecordProcess& records) {
   return all;
 }
 
-std::uint64_t RecordCauses::entries(std::uint32_t slot) const {
+ProbeHits RecordCauses::hits(std::uint32_t slot) const {
   const auto counts = counts_.find(slot);
-  return counts == counts_.end() ? 0 : counts->second.hits.entries;
-}
-
-double RecordCauses::seconds(std::uint32_t slot, const HitCost& cost) const {
-  const auto counts = counts_.find(slot);
-  return counts == counts_.end() ? 0 : cost_of(counts->second.hits, cost);
+  return counts == counts_.end() ? ProbeHits{} : counts->second.hits;
 }
 
 void RecordCauses::add_to(std::uint32_t slot, IocSample& sample) const {

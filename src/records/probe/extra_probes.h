@@ -23,10 +23,7 @@ class RecordCauses {
 
   // Fills in what belongs to the IOC in `slot`; its database must be there.
   void add_to(std::uint32_t slot, IocSample& sample) const;
-  // Hits of its entry probes.
-  std::uint64_t entries(std::uint32_t slot) const;
-  // Seconds that its probes have taken from its threads. `cost`: of a hit.
-  double seconds(std::uint32_t slot, const HitCost& cost) const;
+  ProbeHits hits(std::uint32_t slot) const;
 
  private:
   std::map<std::uint32_t, IocCounts> counts_;

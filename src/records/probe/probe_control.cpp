@@ -292,9 +292,10 @@ std::optional<ProbeControl::Clock::time_point> ProbeControl::next_due() const {
   return next == Clock::time_point::max() ? std::nullopt : std::optional(next);
 }
 
-double ProbeControl::beside(std::uint32_t slot) const {
-  const auto found = watched_.find(slot);
-  return found == watched_.end() ? 0 : found->second.beside.counting + found->second.beside.timing;
+double ProbeControl::seconds(std::uint32_t slot, const ProbeHits& hits) {
+  Watched& watched = watched_.at(slot);
+  pay(watched, hits);
+  return watched.cost.counting + watched.cost.timing;
 }
 
 std::optional<OverheadSample> ProbeControl::sample(std::uint32_t slot) const {

@@ -48,8 +48,8 @@ class ProbeControl {
   // When a cycle or a window begins or ends; nothing while there are none.
   std::optional<Clock::time_point> next_due() const;
 
-  // Seconds that the attachments of others have cost the IOC.
-  double beside(std::uint32_t slot) const;
+  // That its probes have taken from the threads of a watched IOC, by those hits.
+  double seconds(std::uint32_t slot, const ProbeHits& hits);
   // Nothing when the slot is not watched.
   std::optional<OverheadSample> sample(std::uint32_t slot) const;
 

@@ -62,9 +62,6 @@ inline double timing_seconds(const ProbeHits& hits, const HitCost& cost) {
   return static_cast<double>(hits.returns) * cost.emulated +
          static_cast<double>(hits.returns_ns) * 1e-9;
 }
-inline double cost_of(const ProbeHits& hits, const HitCost& cost) {
-  return counting_seconds(hits, cost) + timing_seconds(hits, cost);
-}
 
 // Sums over all threads of one IOC, those that have ended included.
 struct IocCounts {
