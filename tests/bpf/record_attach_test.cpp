@@ -333,6 +333,9 @@ TEST_P(RecordAttachTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
   pass(kLook);
   EXPECT_EQ(control.sample(slot)->timed_share, 0) << "to time all takes 31 % more";
   EXPECT_EQ(all_processed(slot), asked * 101 + 401 + 31);
+  ProbeControl prices(*probe_, budget, 0, {0, 0, 0, 1});
+  prices.watch(slot, "busy");
+  EXPECT_EQ(prices.seconds(slot, {.entries = 23, .returns = 7}), 30) << "of the other's attachment";
   EXPECT_TRUE(probe_->is_counted(beside));
 }
 
