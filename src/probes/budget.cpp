@@ -37,11 +37,6 @@ double Budget::Ioc::load(bool of_puts) const {
   return sum;
 }
 
-bool Budget::Ioc::is_told(Owner owner) const {
-  const auto meter = meters.find(owner);
-  return meter != meters.end() && meter->second.is_told;
-}
-
 bool Budget::Ioc::is_off(const Part& part) const {
   return std::ranges::find(off, part, &Decision::part) != off.end();
 }
@@ -82,7 +77,8 @@ void Budget::look_at(One& one, Clock::time_point now) {
   if (ioc.told == Clock::time_point{} || any) ioc.told = now;
   const bool begins = !std::exchange(ioc.is_followed, true);
   if (begins || now >= ioc.due) {
-    if (ioc.in_trial && !ioc.is_told(ioc.off.back().part.owner)) end_trial(one, State::off, now);
+    if (ioc.in_trial && !ioc.meters[ioc.off.back().part.owner].is_told)
+      end_trial(one, State::off, now);
     if (any) {
       ioc.due = now + kSecond;
       for (auto& [owner, meter] : ioc.meters) meter.measure(now, begins);

@@ -102,7 +102,6 @@ class Budget {
     Clock::time_point due{}, judged{}, rests_until{}, all_on_since{}, told{}, next_warning{};
     std::optional<double> warning = {};
     double load(bool of_puts) const;
-    bool is_told(Owner owner) const;
     bool is_off(const Part& part) const;
   };
   using One = std::pair<const iocs::IocId, Ioc>;

@@ -140,11 +140,8 @@ void ProbeControl::follow(std::uint32_t slot, Watched& watched, const Decision& 
 // A trial times nothing.
 void ProbeControl::count(std::uint32_t slot, Watched& watched, const Decision& decision,
                          Clock::time_point now) {
-  watched.counting = decision.state;
-  if (decision.state == State::on)
-    watched.timing.restart(now, watched.cost);
-  else
-    watched.off_cost = decision.load;
+  watched.counting = decision;
+  if (decision.state == State::on) watched.timing.restart(now, watched.cost);
   if (decision.state == State::off) stop_timing(slot, watched, now);
   records_.set_off(slot, decision.state == State::off ? "off: above --overhead.budget" : "");
 }
@@ -302,7 +299,8 @@ std::optional<OverheadSample> ProbeControl::sample(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return std::nullopt;
   const Watched& watched = found->second;
-  if (is_off(watched)) return OverheadSample{.over_budget = watched.off_cost, .attached = false};
+  if (is_off(watched))
+    return OverheadSample{.over_budget = watched.counting.load, .attached = false};
   if (is_away(slot, watched)) return OverheadSample{.timed_share = 0, .attached = false};
   const unsigned level = watched.timing.level();
   const bool is_timed = records_.is_timed(slot) && !watched.is_stopped;

@@ -58,8 +58,7 @@ class ProbeControl {
     std::string name;
     iocs::IocId id;
     TimingLevel timing;
-    probes::Budget::State counting = probes::Budget::State::on;
-    double off_cost = 0;       // what to count would have cost
+    Decision counting = {};    // the last one
     bool may_be_timed = true;  // by the budget
     bool has_extras = true;    // the same; not on trial
     bool is_stopped = false;   // timing: by that of an IOC with the same attachment
@@ -80,11 +79,11 @@ class ProbeControl {
   using Unit = std::vector<std::pair<const std::uint32_t, Watched>*>;
 
   static bool is_off(const Watched& watched) {  // for the budget, or on trial
-    return watched.counting != probes::Budget::State::on;
+    return watched.counting.state != probes::Budget::State::on;
   }
   // Its probes are off, but not for the budget.
   bool is_away(std::uint32_t slot, const Watched& watched) const {
-    return watched.counting != probes::Budget::State::off && !records_.is_counted(slot);
+    return watched.counting.state != probes::Budget::State::off && !records_.is_counted(slot);
   }
   void follow_budget(Clock::time_point now);
   void follow(std::uint32_t slot, Watched& watched, const Decision& decision,
