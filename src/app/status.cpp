@@ -67,7 +67,7 @@ exposition::StatusTable limits_table(const std::vector<MapSample>& all) {
   exposition::StatusTable table;
   table.title = "Limits";
   table.note =
-      "Use of the kernel's tables. Events without room are counted below, and on /metrics as "
+      "Use of the kernel's tables. Events without room are counted on /metrics: "
       "ioc_exporter_dropped_total.";
   table.columns = {{"table", false}, {"entries", true}, {"room", true}, {"full", true}};
   std::vector<const MapSample*> maps;

@@ -26,11 +26,12 @@ th { background: var(--panel); font-weight: 600; white-space: nowrap; }
   padding: .4rem .9rem; min-width: 6rem; }
 .fact strong { display: block; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
-h1 .dim { font-size: 1rem; font-weight: 400; }
+h1 .dim { font-size: 1rem; font-weight: 400; } td:empty::after { content: "–"; }
 @media (max-width: 56rem) { thead { display: none; }
   tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
   td { display: flex; gap: 1rem; justify-content: space-between; padding: .1rem 0; border: 0;
     overflow-wrap: anywhere; text-align: right; }
+  td:empty { display: none; }
   td::before { content: attr(data-name); color: var(--dim); text-align: left; white-space: nowrap; } }
 )css";
 
@@ -113,10 +114,9 @@ std::string table_section(const exposition::StatusTable& table) {
   for (const auto& row : table.rows) {
     std::string cells;
     for (std::size_t i = 0; i < row.size() && i < table.columns.size(); ++i)
-      cells += joined({"<td class=\"",
-                       table.columns[i].problem && !row[i].empty() ? "bad" : css_class(i),
-                       "\" data-name=\"", escaped(table.columns[i].title), "\">",
-                       row[i].empty() ? "–" : escaped(row[i]), "</td>"});
+      cells += joined(
+          {"<td class=\"", table.columns[i].problem && !row[i].empty() ? "bad" : css_class(i),
+           "\" data-name=\"", escaped(table.columns[i].title), "\">", escaped(row[i]), "</td>"});
     html += element("tr", "", cells) + "\n";
   }
   html += "</tbody>\n</table></div>\n";

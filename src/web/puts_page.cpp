@@ -37,7 +37,7 @@ constexpr std::string_view kScript = R"js("use strict";
     for (const [place, column] of columns.entries()) {
       const cell = document.createElement("td");
       cell.dataset.name = names[place];
-      cell.textContent = text(put, column) || "–";
+      cell.textContent = text(put, column);
       if (bad) cell.className = "bad";
       line.append(cell);
     }

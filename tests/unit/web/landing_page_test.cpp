@@ -77,7 +77,7 @@ TEST(LandingPage, ShowsItsTables) {
         "who connected",
         "<tr><th>client</th><th class=\"number\">monitors</th></tr>",
         "<td class=\"\" data-name=\"client\">10.0.0.7</td>",
-        "<tr><td class=\"\" data-name=\"client\">–</td><td class=\"number\" "
+        "<tr><td class=\"\" data-name=\"client\"></td><td class=\"number\" "
         "data-name=\"monitors\">0<",
         "and 12 more",
         ">timing</td>",
