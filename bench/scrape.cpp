@@ -1,5 +1,5 @@
-// The cost of a scrape: many records with histograms of 24 lines, from the request over reading the
-// counts out of a BPF map to the last byte at the client.
+// The cost of a scrape: many records with histograms of seven buckets, from the request over
+// reading the counts out of a BPF map to the last byte at the client.
 //
 //   scrape ours|prometheus-cpp RECORDS [TIMES [HEADER...]]
 //
@@ -121,8 +121,7 @@ void serve_ours(std::size_t records, int times, const Client& client) {
   const auto database = make_database(records);
   records::LabelCache labels;
   web::Scraper scraper([&](exposition::Encoder& encoder) {
-    encode_snapshot(read_snapshot(counts, database), {}, records::ShownEdges{edges_of_24_lines()},
-                    labels, encoder);
+    encode_snapshot(read_snapshot(counts, database), {}, records::ShownEdges{}, labels, encoder);
   });
   web::ServerOptions options;
   options.listen = {"127.0.0.1:0"};

@@ -23,15 +23,6 @@ using namespace ioc_exporter;
   std::exit(1);
 }
 
-// A histogram of 24 lines: 21 edges from 0.95 us to 1 s, +Inf, sum and count.
-inline exposition::HistogramEdges edges_of_24_lines() {
-  auto edges =
-      exposition::HistogramEdges::from({-80, -76, -72, -68, -64, -60, -56, -52, -48, -44, -40,
-                                        -36, -32, -28, -24, -20, -16, -12, -8,  -4,  0});
-  if (!edges) fail(edges.error().message());
-  return *edges;
-}
-
 inline std::uint64_t address_of(std::size_t record) {
   return 0x7f0000000000 + record * 0x400;
 }

@@ -14,7 +14,7 @@ namespace scrape_bench {
 class PrometheusCpp final : public prometheus::Collectable {
  public:
   PrometheusCpp(const records::RecordCounts& counts, std::shared_ptr<const Database> database)
-      : counts_(counts), database_(std::move(database)), edges_(edges_of_24_lines()) {}
+      : counts_(counts), database_(std::move(database)) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override {
     const Snapshot snapshot = read_snapshot(counts_, database_);

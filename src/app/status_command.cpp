@@ -15,9 +15,8 @@ constexpr std::chrono::seconds kInterval{2};
 
 constexpr const char* kStatusHelp =
     R"help(  Asks the ioc_exporter that runs on the IOCs' host, and prints IOCs, the busiest records, stuck
-  ones, clients, the latest puts, limits, probes and notes. Rates are averages since the
-  previous request, or over one second; a record has no times ("not timed") unless each call of its
-  IOC is timed.
+  ones, clients, the latest puts and notes. Rates are averages since the previous request, or over
+  one second; a record has no times ("not timed") unless each call of its IOC is timed.
 
 OPTIONS
   --watch     print it again every two seconds, until Ctrl-C
