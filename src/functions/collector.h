@@ -80,7 +80,7 @@ class FunctionsCollector final : public Collector {
   probes::Budget& budget_;
   std::shared_ptr<Helper> helper_;  // null: this process loads and attaches
   std::atomic<bool> is_enabled_ = false;
-  bool is_usable_ = true;
+  std::atomic<bool> is_usable_ = true;
   mutable std::mutex mutex_;  // for what follows
   std::string why_not_;
   FunctionsServer server_;  // of this process
