@@ -41,8 +41,6 @@ class Ring {
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kShares = Kind::kShares;
 
-  static constexpr std::size_t kMostFollowers = Followers::kMost,
-                               kMostOfOne = Followers::kMostOfOne;
   // The shares but the first have this part of the bounds each, on top of them.
   static constexpr std::size_t kPart = 4;
 

@@ -35,12 +35,11 @@ RemoteServers::Options addressed_options(const Packets::Setup& setup) {
 
 Packets::Packets(iocs::Host& host, const Setup& setup, std::shared_ptr<Totals> totals)
     : host_(host),
-      enabled_(setup.options.enabled),
       ca_ports_(ports_and(setup.options.server_ports, kCaServerPort)),
       pva_ports_(ports_and(setup.options.pva_ports, kPvaServerPort)),
       totals_(std::move(totals)),
       addressed_(addressed_options(setup)) {
-  if (!enabled_) return;
+  if (!setup.options.enabled) return;
   if (auto loaded = load_tap(setup); !loaded) {
     why_no_tap_ = kernel::explain_load_error(loaded.error());
     why_no_udp_ = "it needs ca_tap";

@@ -83,7 +83,6 @@ class Packets final : public PutSource {
   void watch_other_ports(Clock::time_point now);
 
   iocs::Host& host_;
-  bool enabled_;
   std::set<std::uint16_t> ca_ports_, pva_ports_;  // where a server is expected
   std::string why_no_tap_, why_no_udp_;           // "" = loaded, or turned off
   std::shared_ptr<Totals> totals_;

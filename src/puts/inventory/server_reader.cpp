@@ -133,9 +133,8 @@ class Pass {
         ++strangers;
         continue;
       }
-      client->second.out.channels.push_back({channel.cid, channel.entry.sid,
-                                             std::move(channel.name), channel.monitors,
-                                             channel.access});
+      client->second.out.channels.push_back(
+          {channel.entry.sid, std::move(channel.name), channel.monitors, channel.access});
       ++tables.channels;
     }
     tables.left_out = there - tables.channels - strangers;

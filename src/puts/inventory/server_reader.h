@@ -40,7 +40,6 @@ struct CaPeer {
 using CaPeers = std::set<CaPeer>;
 
 struct CaServerChannel {
-  std::uint32_t cid = 0;
   std::uint32_t sid = 0;
   // As the client asked for it. Base before 3.15.1 does not keep that: there it is the record's own
   // name, with the field unless it is VAL, and "$" when the client asked for a long string. Longer

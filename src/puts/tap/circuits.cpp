@@ -17,7 +17,7 @@ Result<Circuits::Seen> Circuits::look() {
   Seen seen;
   Ports unnamed_pva;
   std::set<std::uint32_t> in_use;
-  servers_.begin_look();
+  std::set<iocx_ca_server, KeyLess> peers;
   auto read = object_.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
     seen.flows.push_back({key, flow.circuit});
     if (flow.ended)
@@ -30,11 +30,12 @@ Result<Circuits::Seen> Circuits::look() {
       unnamed_pva.insert(key.server_port);
     if (const auto server = server_of(flow.circuit, flow.ioc); server && !flow.ended)
       in_use.insert(server->ioc);
-    servers_.look_at(key);
+    if (const auto peer = servers_.remote_peer(key)) peers.insert(*peer);
   });
   if (!read) return read.error();
   unnamed_pva_ = std::move(unnamed_pva);
   in_use_ = std::move(in_use);
+  servers_.set_remote_peers(std::move(peers));
   count_ = seen.flows.size();
   const auto is_gone = [&seen](const auto& entry) {
     return !seen.alive.contains(entry.first) && !seen.ended.contains(entry.first);

@@ -187,11 +187,12 @@ bool WatchedServers::is_served(const iocx_ca_flow_key& key) const {
   return learned_.contains(server);
 }
 
-void WatchedServers::look_at(const iocx_ca_flow_key& key) {
+std::optional<iocx_ca_server> WatchedServers::remote_peer(const iocx_ca_flow_key& key) const {
   const auto server = find(key);
-  if (server != servers_.end() && server->first.remote &&
-      __builtin_memcmp(&server->first.address, &key.server, sizeof key.server) != 0)
-    remote_peers_.insert({key.server, key.server_port, 1});
+  if (server == servers_.end() || !server->first.remote ||
+      __builtin_memcmp(&server->first.address, &key.server, sizeof key.server) == 0)
+    return std::nullopt;
+  return iocx_ca_server{key.server, key.server_port, 1};
 }
 
 }  // namespace ioc_exporter::puts

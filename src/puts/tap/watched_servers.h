@@ -55,9 +55,12 @@ class WatchedServers {
   // An IOC was named there, now or before.
   bool was_named(std::uint16_t port) const { return known_ports_.contains(port); }
   bool is_watched(std::uint16_t port) const { return ports_.contains(port); }
-  // Over a look at all connections: servers elsewhere that a wildcard alone has found.
-  void begin_look() { remote_peers_.clear(); }
-  void look_at(const iocx_ca_flow_key& key);
+  // Server elsewhere that a wildcard alone has found.
+  std::optional<iocx_ca_server> remote_peer(const iocx_ca_flow_key& key) const;
+  // Those of all connections.
+  void set_remote_peers(std::set<iocx_ca_server, KeyLess> peers) {
+    remote_peers_ = std::move(peers);
+  }
   std::size_t size() const { return servers_.size() + learned_.size(); }
 
  private:

@@ -57,7 +57,6 @@ void PutTotals::open(std::uint32_t slot, std::uint64_t channel, PutLabels labels
   opened.series = series_of(std::move(labels));
   opened.state = Channel::State::counts;
   ++opened.series->second.channels;
-  ++open_channels_;
 }
 
 bool PutTotals::is_open(std::uint32_t slot, std::uint64_t channel) const {
@@ -133,7 +132,6 @@ void PutTotals::add(std::uint32_t slots, const PutLabels& labels, const PutsByOp
 void PutTotals::close(std::uint32_t slot) {
   Channel* channel = find(slot);
   if (channel == nullptr) return;
-  --open_channels_;
   const bool counted = channel->state == Channel::State::counts;
   channel->state = Channel::State::closed;
   if (!counted) return;

@@ -127,7 +127,6 @@ class PutTotals {
   std::uint64_t forgotten(std::uint32_t slots = kTapSlots) const {
     return forgotten_[slots / kSlots];
   }
-  std::size_t open_channels() const { return open_channels_; }
   std::size_t series() const { return shown_[0] + shown_[1]; }
 
  private:
@@ -167,7 +166,6 @@ class PutTotals {
   std::array<std::size_t, 2> shown_{};  // by protocol
   // By slot: looked through again and again.
   std::array<std::vector<Channel>, 3> channels_;
-  std::size_t open_channels_ = 0;
 };
 
 }  // namespace ioc_exporter::puts

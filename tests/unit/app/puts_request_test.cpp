@@ -124,7 +124,7 @@ TEST_F(PutsRequestTest, TooManyFollowersAreRefusedAndTheOthersGoOn) {
   auto server = serve();
   std::vector<std::thread> all;
   std::atomic<bool> enough = false;
-  for (std::size_t i = 0; i < putlog::Ring::kMostOfOne; ++i) {
+  for (std::size_t i = 0; i < delivery::Followers::kMostOfOne; ++i) {
     all.emplace_back([&] {
       (void)follow(
           url_ + "?follow=1", [&](std::string_view) { return !enough; }, 60s);

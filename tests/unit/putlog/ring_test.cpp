@@ -114,12 +114,13 @@ TEST_F(RingTest, SlowFollowersAreTold) {
 
 TEST_F(RingTest, NobodyHasAllPlaces) {
   std::vector<std::unique_ptr<Ring::Follower>> all;
-  for (std::size_t i = 0; i < Ring::kMostOfOne; ++i) all.push_back(ring_.follow({}, {}, "a"));
+  for (std::size_t i = 0; i < delivery::Followers::kMostOfOne; ++i)
+    all.push_back(ring_.follow({}, {}, "a"));
   EXPECT_FALSE(ring_.follow({}, {}, "a"));
-  for (std::size_t i = all.size(); i < Ring::kMostFollowers; ++i)
+  for (std::size_t i = all.size(); i < delivery::Followers::kMost; ++i)
     all.push_back(ring_.follow({}, {}, "b" + std::to_string(i)));
   EXPECT_FALSE(ring_.follow({}, {}, "c"));
-  EXPECT_EQ(ring_.followers(), Ring::kMostFollowers);
+  EXPECT_EQ(ring_.followers(), delivery::Followers::kMost);
   all.clear();
   EXPECT_EQ(ring_.followers(), 0u);
   EXPECT_TRUE(ring_.follow({}, {}, "a"));

@@ -230,7 +230,6 @@ TEST(PutTotals, ForgetsOneIoc) {
   EXPECT_EQ(totals.counts()[0].labels.ioc, 2u);
   EXPECT_EQ(totals.counts()[0].count, 7u);
   EXPECT_EQ(totals.forgotten(), 3u);
-  EXPECT_EQ(totals.open_channels(), 1u);
 }
 
 TEST(CaConnections, AddressTexts) {
