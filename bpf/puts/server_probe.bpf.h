@@ -161,8 +161,11 @@ static __always_inline void add_put(struct iocx_server_slot *slot, __u32 op)
 
 static __always_inline void add_failure(__u64 *failures, __u32 failure)
 {
-	if (failure < IOCX_FAILURES)
-		__sync_fetch_and_add(&failures[failure], 1);
+	__u64 index = failure;
+
+	IOCX_CA_OPAQUE(index); /* else another register is compared than is added */
+	if (index < IOCX_FAILURES)
+		__sync_fetch_and_add(&failures[index], 1);
 }
 
 /* A put without a slot. */
