@@ -30,11 +30,8 @@ std::uint8_t enum_type(std::string_view base_version) {
   return 11;
 }
 
-// One process each, as few as the IOCs are.
-constexpr probes::Policy kPolicy{.whole_iocs = true,
-                                 .most_apart = SIZE_MAX,
-                                 .fewest_together = SIZE_MAX,
-                                 .most_beside_off = SIZE_MAX};
+// As of records: a put passes the attachments of all IOCs on its library, at several functions.
+constexpr probes::Policy kPolicy{.whole_iocs = true, .most_apart = 4, .fewest_together = 2};
 constexpr std::chrono::seconds kAttachPatience{10};
 
 }  // namespace
@@ -75,7 +72,8 @@ void ServerProbe::follow(const LiveIocs& iocs, bool hands_off, Clock::time_point
   engine_.want(std::move(rows));
   const auto without_main_thread = [](const auto& one) { return one.second.ioc.main_thread_ended; };
   const auto by_all = [](const auto& one) { return one.second.attach == IOCX_ATTACH_ALL; };
-  object_.look_at_kinds(std::ranges::any_of(iocs, without_main_thread) ||
+  object_.look_at_kinds(iocs.size() > kPolicy.most_apart ||
+                        std::ranges::any_of(iocs, without_main_thread) ||
                         std::ranges::any_of(watched_, by_all));
   engine_.tick(hooks(iocs, now), now, kAttachPatience);
   finish_switches();

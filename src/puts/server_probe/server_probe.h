@@ -7,8 +7,8 @@
 // by label that the tap adds to, in place of what packets say (puts/sources.h).
 //
 // The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
-// puts are the tap's then, or are not counted. They are in no other process, unless the IOC's main
-// thread has ended (probes/one_or_all.h).
+// puts are the tap's then, or are not counted. More than a few IOCs on one library share them
+// (probes/one_or_all.h).
 //
 // Not thread-safe.
 #pragma once
@@ -83,6 +83,8 @@ class ServerProbe final : public PutSource {
   void expect(const LiveIocs& iocs, bool hands_off);
   // Attaches to new IOCs, and forgets those that have ended. After the tap has their ports.
   void follow(const LiveIocs& iocs, bool hands_off, Clock::time_point now);
+  // follow() has more to do, also with the same IOCs.
+  bool is_due(Clock::time_point now) const { return engine_.is_due(now); }
   // Takes the probes off all IOCs, until the next follow().
   void detach_all(Clock::time_point now) override;
   const char* probe_name() const override { return object_.name(); }
