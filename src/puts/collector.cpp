@@ -17,6 +17,7 @@ PutsCollector::PutsCollector(iocs::Host& host, const Setup& setup)
     : host_(host),
       options_(setup.options),
       view_(host.view()),
+      names_(view_->names()),
       packets_(host, setup, totals_),
       inventory_(host.fs(), host.reader()) {
   totals_->expiry = options_.put_expiry;
@@ -69,33 +70,45 @@ std::vector<elf::Attacher*> PutsCollector::attachers() const {
   return all;
 }
 
-void PutsCollector::see_host() {
-  view_ = host_.view();
-  names_ = view_->names();
+// True: it is not as it was at the last follow().
+bool PutsCollector::see_host(bool hands_off) {
+  if (auto view = host_.view(); view != view_) {
+    view_ = std::move(view);
+    names_ = view_->names();
+  }
+  return view_ != followed_ || hands_off != left_alone_;
 }
 
-// If no thread has started, all but PV Access can wait: a CA client's circuit is a thread of its
-// server.
+// If no thread has started, packets can wait: a CA client's circuit is a thread of its server. The
+// probes of an IOC follow what the host's scan finds, and what they have not done yet.
 void PutsCollector::follow(TimePoint now) {
   const std::scoped_lock lock(mutex_);
-  see_host();
+  const bool hands_off = host_.hands_off();
   rested_ = host_.listeners().rested;
+  bool is_other = see_host(hands_off);
+  const auto view = view_;
   for (Probe& probe : probes_)
-    if (probe && !rested_) {
+    if (probe && is_other) {
       probe->leave_renamed(view_->live(), now);
-      probe->expect(view_->live(), host_.hands_off());
+      probe->expect(view_->live(), hands_off);
     }
-  if (!rested_) {
+  if (!rested_ || is_other) {
     packets_.follow(*view_, now);
     host_.publish();  // names of servers elsewhere
-    see_host();
+    is_other = see_host(hands_off);
   }
   // After the tap has its ports: a put that the server probe counts has been seen by the tap, too.
-  for (const Protocol protocol : kProtocols)
-    if (probe(protocol) && (!rested_ || protocol == Protocol::pva))
-      probe(protocol)->follow(view_->live(), host_.hands_off(), now);
-  if (!rested_) packets_.leave_out_probed(*view_);
+  bool has_followed = is_other;
+  for (Probe& probe : probes_)
+    if (probe && (is_other || probe->is_due(now))) {
+      probe->follow(view_->live(), hands_off, now);
+      has_followed = true;
+    }
+  if (has_followed) packets_.leave_out_probed(*view_);
+  if (!is_other) return;
   forget_gone();
+  followed_ = view;
+  left_alone_ = hands_off;
 }
 
 void PutsCollector::forget_gone() {

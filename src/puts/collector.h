@@ -107,7 +107,7 @@ class PutsCollector final : public Collector {
   };
   using Probe = std::optional<ServerProbe>;
 
-  void see_host();
+  bool see_host(bool hands_off);
   Result<void> load_probe(Protocol protocol, const Setup& setup);
   Probe& probe(Protocol protocol) { return probes_[index_of(protocol)]; }
   const Probe& probe(Protocol protocol) const { return probes_[index_of(protocol)]; }
@@ -134,8 +134,10 @@ class PutsCollector final : public Collector {
   std::array<std::string, 2> why_no_probe_;  // by protocol; "" = loaded, or turned off
   mutable std::mutex mutex_;                 // of the members below, unless noted otherwise
   std::shared_ptr<const iocs::HostView> view_;
-  IocNames names_;       // of the view
-  bool rested_ = false;  // at the last scan: Host::listeners()
+  IocNames names_;                                  // of the view
+  std::shared_ptr<const iocs::HostView> followed_;  // at the last follow(), null before
+  bool left_alone_ = false;                         // then
+  bool rested_ = false;                             // at the last scan: Host::listeners()
   std::shared_ptr<Totals> totals_ = std::make_shared<Totals>(kPutSeries);
   Packets packets_;
   std::array<Probe, 2> probes_;  // by protocol; go before the packets

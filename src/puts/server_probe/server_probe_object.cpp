@@ -201,6 +201,12 @@ Result<void> ServerProbeObject::give_up(std::uint32_t slot) const {
   return {};
 }
 
+bool ServerProbeObject::has_callbacks() const {
+  for (std::uint32_t ioc = 0; ioc < IOCX_SERVER_IOCS; ++ioc)
+    if (held(IOCX_SERVER_CALLBACKS + ioc) != 0) return true;
+  return false;
+}
+
 Result<void> ServerProbeObject::forget_callback(const iocx_open_callback_key& key) const {
   auto erased = maps_.open_callbacks.erase(key);
   if (!erased) return std::move(erased).error();

@@ -74,6 +74,8 @@ class ServerProbeObject {
   std::uint64_t held(std::uint32_t holder = IOCX_HELD_ALL) const {
     return __atomic_load_n(&counts()[holder], __ATOMIC_ACQUIRE);
   }
+  // There are open put-callbacks: each is counted as soon as it is in the map.
+  bool has_callbacks() const;
   // Its end will not be seen.
   Result<void> forget_callback(const iocx_open_callback_key& key) const;
   // Takes its key away: from now on no put finds the slot.

@@ -72,12 +72,13 @@ Result<void> ServerProbe::collect(Clock::time_point now) {
   }
   for (std::uint32_t index = 0; index < used_end_; ++index) observe_result(index, now_ns);
   if (auto ok = look_at_open_callbacks(); !ok) return ok;
-  if (auto ok = object_.maps().durations.for_each(
-          [this](std::uint32_t index, const iocx_server_durations& durations) {
-            observe_durations(index, durations);
-          });
-      !ok)
-    return ok;
+  if (used > 0)
+    if (auto ok = object_.maps().durations.for_each(
+            [this](std::uint32_t index, const iocx_server_durations& durations) {
+              observe_durations(index, durations);
+            });
+        !ok)
+      return ok;
   auto done =
       object_.maps().rest.for_each([this](std::uint32_t generation, const iocx_server_rest& rest) {
         Watched* const watched = of_generation(generation);
@@ -153,6 +154,7 @@ bool ServerProbe::waits(std::uint32_t index, std::uint64_t now_ns) const {
 // Those of IOCs that are not probed any more are forgotten: their end is not seen.
 Result<void> ServerProbe::look_at_open_callbacks() {
   with_callbacks_.clear();
+  if (!object_.has_callbacks()) return {};
   std::vector<iocx_open_callback_key> over;
   auto read = object_.maps().open_callbacks.for_each(
       [&](const iocx_open_callback_key& key, const iocx_open_callback& callback) {

@@ -63,7 +63,8 @@ Result<void> Tap::reap(Clock::time_point now) {
   auto seen = circuits_.look();
   if (!seen) return std::move(seen).error();
   // After the circuits, so that a new one's server is known.
-  if (auto ok = servers_.read_learned(now); !ok) return ok;
+  if (!seen->flows.empty())
+    if (auto ok = servers_.read_learned(now); !ok) return ok;
   if (auto ok = circuits_.end_lost(*seen, now); !ok) return ok;
   if (auto ok = free_channels(*seen, now); !ok) return ok;
   if (auto ok = leftovers_.free(*seen, now); !ok) return ok;
