@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/process_stats.h"
+#include "base/rooted_fs.h"
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "kernel/load_error.h"
@@ -16,6 +17,8 @@ using std::chrono::seconds;
 
 // Libraries that an IOC loads come in its first minute, or seldom.
 constexpr seconds kYoung{60}, kLookAtYoung{2}, kLookAtOld{30};
+// One library in the place of another one of the same size leaves no sign.
+constexpr seconds kLookAnyhow{120};
 constexpr seconds kFirstPatience{2};  // the IOCs' records wait meanwhile
 
 std::vector<Preset> presets_of(const Options& options) {
@@ -29,6 +32,11 @@ std::shared_ptr<const std::vector<Walk>> walks_of(const Options& options,
   for (const Preset& preset : presets)
     walks->insert(walks->end(), preset.walks.begin(), preset.walks.end());
   return walks;
+}
+
+// Nothing is to be looked at again.
+bool is_whole(const Result<LookedAt>& found) {
+  return found && !found->again && found->unread.empty() && found->files_over == 0;
 }
 
 bool needs_programs(const std::optional<Result<LookedAt>>& found) {
@@ -78,6 +86,7 @@ void FunctionsCollector::describe(const Descriptions& descriptions,
   for (const ListProblem& problem : take_out_unusable(all)) log::warn("{}", problem.line);
   descriptions_ = std::make_shared<const Descriptions>(std::move(all));
   known_names_.clear();
+  view_.reset();
   finder_ = std::make_shared<FunctionFinder>(host_.reader(), descriptions_, walks_);
   looks_.clear();
   if (object_) start_watch();
@@ -104,14 +113,18 @@ void FunctionsCollector::load(TimePoint now) {
 void FunctionsCollector::follow(TimePoint) {
   if (!is_enabled_ || !is_usable_) return;
   const std::scoped_lock lock(mutex_);
-  const auto view = host_.view();
+  const bool hands_off = host_.hands_off();
+  auto view = host_.view();
+  if (view == view_ && hands_off == left_alone_) return;
+  view_ = std::move(view);
+  left_alone_ = hands_off;
   iocs_.clear();
-  names_ = view->names();
-  for (const auto& [id, live] : view->live())
+  names_ = view_->names();
+  for (const auto& [id, live] : view_->live())
     iocs_.push_back(
-        {id, live.serial, live.number, live.ioc.name, probes::state_of(live, host_.hands_off())});
+        {id, live.serial, live.number, live.ioc.name, probes::state_of(live, hands_off)});
   if (watch_) watch_->follow(iocs_);
-  known_names_.follow(*view);
+  known_names_.follow(*view_);
 }
 
 void FunctionsCollector::tick(TimePoint now) {
@@ -149,14 +162,16 @@ void FunctionsCollector::take_over() {
   const bool is_stale = looks_with_ != finder_;  // it has the numbers of former descriptions
   for (Job& job : std::exchange(jobs_, {})) {
     if (!job.found || is_stale) continue;
+    const auto look = looks_.find(job.ioc.id);
+    if (look != looks_.end() && (!is_whole(*job.found) || (!watch_ && needs_programs(job.found))))
+      look->second.sizes.reset();
     if (!*job.found) {
       lines_.warn("look for functions in ioc " + job.ioc.name + ": " +
                   job.found->error().message());
       continue;
     }
     walk_watch_.take(job.ioc.id, job.ioc.serial, std::move((*job.found)->walks));
-    if (const auto look = looks_.find(job.ioc.id); look != looks_.end() && (*job.found)->again)
-      look->second.next = {};
+    if (look != looks_.end() && (*job.found)->again) look->second.next = {};
     if (watch_) watch_->take(job.ioc.id, job.ioc.serial, std::move(**job.found));
   }
 }
@@ -168,12 +183,19 @@ void FunctionsCollector::look_at_due(TimePoint now) {
   if (is_looking_ || host_.hands_off()) return;
   std::map<pid_t, std::vector<PointerSeen>> pointers;
   if (watch_) pointers = watch_->pointers();
+  const auto proc = Folder::open(host_.fs(), "/proc");
   for (const WatchedIoc& ioc : iocs_) {
     Look& look = looks_[ioc.id];
     if (look.serial != ioc.serial) look = {ioc.serial, now, now};
     std::vector<PointerSeen>& seen = pointers[ioc.id.pid];
-    if (now < look.next && seen == look.pointers) continue;
+    const bool is_same = seen == look.pointers;
+    if (now < look.next && is_same) continue;
     look.next = now + (now - look.first < kYoung ? kLookAtYoung : kLookAtOld);
+    auto sizes = proc ? iocs::read_memory_sizes(*proc, ioc.id.pid, ioc.id.pid) : std::nullopt;
+    if (sizes && sizes->all == 0) sizes.reset();  // its main thread has ended
+    const bool has_changed = !sizes || std::exchange(look.sizes, sizes) != sizes;
+    if (!has_changed && is_same && now < look.next_anyhow) continue;
+    look.next_anyhow = now + kLookAnyhow;
     look.pointers = seen;
     jobs_.push_back({ioc, std::move(seen)});
   }

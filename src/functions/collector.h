@@ -27,6 +27,7 @@
 #include "functions/preset.h"
 #include "functions/walk_watch.h"
 #include "functions/watch.h"
+#include "iocs/find/process_signs.h"
 #include "iocs/host.h"
 
 namespace ioc_exporter::functions {
@@ -56,8 +57,9 @@ class FunctionsCollector final : public Collector {
  private:
   struct Look {
     std::uint64_t serial = 0;
-    TimePoint first{}, next{};
-    std::vector<PointerSeen> pointers = {};  // that it was looked at with
+    TimePoint first{}, next{}, next_anyhow{};
+    std::optional<iocs::MemorySizes> sizes = {};  // just before the last one, if it saw all
+    std::vector<PointerSeen> pointers = {};       // that it was looked at with
   };
   struct Job {
     WatchedIoc ioc;
@@ -93,8 +95,10 @@ class FunctionsCollector final : public Collector {
   std::shared_ptr<FunctionFinder> finder_;
   bool by_record_ = true;  // durations
   exposition::HistogramEdges edges_ = exposition::HistogramEdges::of_scans();
-  std::vector<WatchedIoc> iocs_;
-  IocNames names_;
+  std::shared_ptr<const iocs::HostView> view_;  // at the last follow(); null: to be done again
+  bool left_alone_ = false;                     // then
+  std::vector<WatchedIoc> iocs_;                // of the view
+  IocNames names_;                              // likewise
   std::map<iocs::IocId, Look> looks_;
   TimePoint next_keep_{};
   bool is_first_ = true, is_looking_ = false;
