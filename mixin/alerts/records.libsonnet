@@ -11,8 +11,9 @@
           {
             alert: 'EpicsRecordsStopped',
             expr: |||
-              count without (record) (
-                last_over_time(ioc_record:epics_record_process:rate5m[1d]) unless ioc_record:epics_record_process:rate5m > 0
+              count without (record, record_type) (
+                last_over_time(ioc_record:epics_record_process:rate5m[1d])
+                unless ignoring (record_type) ioc_record:epics_record_process:rate5m > 0
               ) and on (job, instance, ioc) epics_ioc_records_watched == 1
             |||,
             'for': '10m',
@@ -21,7 +22,7 @@
               summary: '{{ $value }} records of {{ $labels.ioc }} have stopped processing',
               description: '{{ $value }} records of IOC {{ $labels.ioc }} on {{ $labels.instance }} have not processed for ' +
                            '15 minutes or more. Among them: ' +
-                           '{{ range printf "topk(10, last_over_time(ioc_record:epics_record_process:rate5m{job=%q, instance=%q, ioc=%q}[1d]) unless ioc_record:epics_record_process:rate5m > 0)" $labels.job $labels.instance $labels.ioc | query | sortByLabel "record" }}{{ .Labels.record }} ' +
+                           '{{ range printf "topk(10, last_over_time(ioc_record:epics_record_process:rate5m{job=%q, instance=%q, ioc=%q}[1d]) unless ignoring (record_type) ioc_record:epics_record_process:rate5m > 0)" $labels.job $labels.instance $labels.ioc | query | sortByLabel "record" }}{{ .Labels.record }} ' +
                            '{{ end }}',
             },
           },

@@ -1,6 +1,5 @@
 #include "app/self_families.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "exposition/number_text.h"
@@ -92,16 +91,11 @@ void add_kernel_memory(const KernelMemorySample& memory, Families& to) {
       .add({}, memory.bytes);
 }
 
-// Without those of a probe that is attached nowhere, and so has nothing to lose.
-void add_drops(const Drops& drops, const std::vector<ProbeSample>& probes, Families& to) {
+void add_drops(const Drops& drops, Families& to) {
   auto& dropped = to.counter("ioc_exporter_dropped_total",
                              "Events that were not counted, or not with all labels, by reason.");
-  for (const auto& [reason, count] : drops) {
-    const auto probe = std::ranges::find(probes, reason.first, &ProbeSample::probe);
-    const bool is_idle = probe != probes.end() && probe->attachments == 0;
-    if (count > 0 || !is_idle)
-      dropped.add({{"probe", reason.first}, {"reason", reason.second}}, count);
-  }
+  for (const auto& [reason, count] : drops)
+    dropped.add({{"probe", reason.first}, {"reason", reason.second}}, count);
 }
 
 void add_config(const ConfigSample& config, Families& to) {
@@ -186,7 +180,7 @@ std::vector<prometheus::MetricFamily> self_families(const SelfSamples& samples,
   add_probes(samples.probes, to);
   add_maps(samples.maps, to);
   if (samples.kernel_memory) add_kernel_memory(*samples.kernel_memory, to);
-  add_drops(samples.drops, samples.probes, to);
+  add_drops(samples.drops, to);
   if (samples.config) add_config(*samples.config, to);
   add_limited(samples.limited, to);
   add_states(samples.states, to);

@@ -84,7 +84,7 @@ void PutsCollector::read_puts(Reading& reading) {
   add_server_facts(ca);
   const auto facts = view_->facts();
   ca.pvs = pv_records_.resolve(facts, ca.puts);
-  pv_records_.resolve(facts, pva.puts);  // for what is outdated
+  std::ranges::move(pv_records_.resolve(facts, pva.puts), std::back_inserter(ca.pvs));
   host_.want_databases(pv_records_.take_outdated());
   for (const Protocol protocol : kProtocols) {
     if (!options_.server_probe) continue;

@@ -58,7 +58,7 @@ constexpr FamilyRow<PutDurationSample> kDurations[] = {
 
 constexpr FamilyRow<PvSample> kPvs[] = {
     {gauge("epics_pv_info",
-           "Record and field that a PV name leads to, of PVs that were written to. Always 1."),
+           "Record and field behind an alias that was written to. Always 1."),
      [](const PvSample&, Series& to) { to.add(1.0); }},  // the largest of several, not their sum
 };
 

@@ -192,22 +192,11 @@ const std::vector<Case>& cases() {
         R"(epics_client_channels{ioc="i",protocol="ca")" + kWho + "} 23",
         R"(epics_client_monitors{ioc="i",protocol="ca")" + kWho + "} 11"},
        {}},
-      {"a probe that is attached nowhere has lost what it has lost, and loses nothing",
-       changed(
-           {},
-           [](Snapshot& snapshot) {
-             snapshot.probes = {{"ca_tap", true, 1, {}, {}}, {"pva_server_probe", true, 0, {}, {}}};
-             snapshot.drops = {{{"ca_tap", "lost"}, 0},
-                               {{"log", "full"}, 0},
-                               {{"pva_server_probe", "cut"}, 0},
-                               {{"pva_server_probe", "full"}, 5}};
-             snapshot.limited = {{"records", 0}, {"puts", 7}};
-           }),
-       {R"(ioc_exporter_dropped_total{probe="ca_tap",reason="lost"} 0)",
-        R"(ioc_exporter_dropped_total{probe="log",reason="full"} 0)",
-        R"(ioc_exporter_dropped_total{probe="pva_server_probe",reason="full"} 5)",
-        R"(ioc_exporter_series_limited{family="puts"} 7)"},
-       {R"(reason="cut")", R"(family="records")"}},
+      {"what has no limit in force has no series",
+       changed({},
+               [](Snapshot& snapshot) { snapshot.limited = {{"records", 0}, {"puts", 7}}; }),
+       {R"(ioc_exporter_series_limited{family="puts"} 7)"},
+       {R"(family="records")"}},
       {"nothing seen is still a scrape", {}, {"ioc_exporter_detached 0"}, {"epics_"}}};
   return kCases;
 }
