@@ -111,7 +111,7 @@ static __noinline int counts(struct pt_regs *ctx, __u8 attach)
 {
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
 	const struct iocx_server_ioc *ioc;
-	__u32 *left, mark;
+	__u32 *left, mark, life;
 	__u8 kind;
 
 	kind = kind_of_attachment(ctx, attach);
@@ -119,8 +119,9 @@ static __noinline int counts(struct pt_regs *ctx, __u8 attach)
 	if (!ioc)
 		return 0;
 	left = bpf_map_lookup_elem(&hits_left, &tid);
-	mark = IOCX_LEFT_BY(kind, ioc->switches);
-	if (ioc->attach == kind || (left && *left == IOCX_LEFT_BY(IOCX_OTHER_KIND(kind), ioc->switches))) {
+	life = ioc->generation << 8; /* a thread of another one had this number, or this one is counted anew */
+	mark = life | IOCX_LEFT_BY(kind, ioc->switches);
+	if (ioc->attach == kind || (left && *left == (life | IOCX_LEFT_BY(IOCX_OTHER_KIND(kind), ioc->switches)))) {
 		if (left)
 			*left = 0;
 		return 1;

@@ -8,6 +8,8 @@ namespace ioc_exporter::iocs {
 
 void KnownIocs::apply(const Changes& changes, std::uint64_t left_out, Clock::time_point now) {
   for (const Ioc& ioc : changes.ended) end(ioc, now);
+  // Before others take the names.
+  for (const Ioc& ioc : changes.changed) leave_name(ioc, now);
   for (const Ioc& ioc : changes.started) start(ioc, now);
   for (const Ioc& ioc : changes.changed) change(ioc, now);
   changed_ |= gone_.tidy(now) || !changes.empty() || left_out != left_out_;
@@ -43,15 +45,20 @@ void KnownIocs::start(const Ioc& ioc, Clock::time_point now) {
               subject_of(ioc), ioc.user_name, ioc.claimed_name, ioc.contested_with);
 }
 
+void KnownIocs::leave_name(const Ioc& ioc, Clock::time_point now) {
+  const auto found = live_.find(ioc.id);
+  if (found == live_.end() || found->second.ioc.name == ioc.name) return;
+  const LiveIoc& live = found->second;
+  if (may_log(now)) log::info("{} is called {} from now on", subject_of(live.ioc), ioc.name);
+  gone_.rename(live.ioc.name, live.ioc.user, live.ioc.user_name, live, now);
+}
+
 void KnownIocs::change(const Ioc& ioc, Clock::time_point now) {
   const auto found = live_.find(ioc.id);
   if (found == live_.end()) return;
   LiveIoc& live = found->second;
-  if (ioc.name != live.ioc.name) {  // its counts begin anew, as after a restart
-    if (may_log(now)) log::info("{} is called {} from now on", subject_of(live.ioc), ioc.name);
-    gone_.rename(live.ioc.name, live.ioc.user, live.ioc.user_name, live, now);
-    begin_life(live, ioc, now);
-  }
+  // Its counts begin anew, as after a restart.
+  if (ioc.name != live.ioc.name) begin_life(live, ioc, now);
   const bool had_main_thread = !live.ioc.main_thread_ended;
   live.ioc = ioc;
   if (ioc.main_thread_ended && had_main_thread && may_log(now))

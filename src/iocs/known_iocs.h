@@ -36,6 +36,7 @@ class KnownIocs : public HostView {
  private:
   void begin_life(LiveIoc& live, const Ioc& ioc, Clock::time_point now);
   void start(const Ioc& ioc, Clock::time_point now);
+  void leave_name(const Ioc& ioc, Clock::time_point now);
   void change(const Ioc& ioc, Clock::time_point now);
   void end(const Ioc& ioc, Clock::time_point now);
   bool may_log(Clock::time_point now);

@@ -19,7 +19,6 @@ EXPORTER_OPTIONS = ["--no-collector.records", "--server-probe"]
 FAILURES, DURATION = "epics_put_failures_total", "epics_put_duration_seconds"
 SWITCHES = "ioc_exporter_put_source_switch_total"
 UNREAD = "ioc_exporter_ca_unread_bytes_total"
-ATTACHMENTS = "ioc_exporter_probe_attachments"
 RATE = 5000  # puts a second
 PTRACE_SEIZE, PTRACE_DETACH, PTRACE_INTERRUPT, WALL = 0x4206, 17, 0x4207, 0x40000000
 
@@ -312,34 +311,6 @@ def test_probes_that_stay_for_other_iocs(start_exporter, start_ioc, raw_client):
     write([11, 7])
     page = exporter.scrape()
     assert [page.total(PUTS, ioc=ioc.name) for ioc in iocs] == [51, 39]
-
-
-def test_more_than_four_iocs_on_a_library_share_attachments(start_exporter, start_ioc, raw_client):
-    """No put is lost or counts twice where one for all takes the place of those for one each, and these its place."""
-    iocs = [start_ioc(f"shared-{i}", targets(f"{i}:"), base="7.0.7") for i in "ABCD"]
-    exporter = start_exporter("--ioc.include=shared-.*", sees=iocs)
-    for ioc in iocs:
-        page = told_by(exporter, ioc, "server")
-    apart = page.count(ATTACHMENTS, probe="ca_server_probe")
-    assert apart >= 8 and apart % 4 == 0
-
-    def wait_for_attachments(count: int) -> None:
-        exporter.wait_scrape(lambda page: page.count(ATTACHMENTS, probe="ca_server_probe") == count, f"{count} attachments")
-
-    client = raw_client(iocs[0])
-    writer = Writer(client, client.create("A:set1"), paced=True)
-    iocs.append(start_ioc("shared-E", targets("E:"), base="7.0.7"))
-    told_by(exporter, iocs[-1], "server")
-    wait_for_attachments(apart // 4)
-    writer.wait_for_more(1000)
-    for ioc in iocs[2:]:
-        ioc.kill()
-    wait_for_attachments(apart // 2)
-    writer.wait_for_more(1000)
-    sent = writer.stop()
-    page = exporter.scrape()
-    assert page.total(PUTS, ioc=iocs[0].name) == sent
-    assert switches(page, iocs[0]) == 0, "packets count none"
 
 
 def test_a_flood_of_puts_does_not_take_the_probes_off(start_exporter, start_ioc, raw_client, log_dir):

@@ -30,8 +30,11 @@ std::uint8_t enum_type(std::string_view base_version) {
   return 11;
 }
 
-// As of records: a put passes the attachments of all IOCs on its library, at several functions.
-constexpr probes::Policy kPolicy{.whole_iocs = true, .most_apart = 4, .fewest_together = 2};
+// One process each, as few as the IOCs are.
+constexpr probes::Policy kPolicy{.whole_iocs = true,
+                                 .most_apart = SIZE_MAX,
+                                 .fewest_together = SIZE_MAX,
+                                 .most_beside_off = SIZE_MAX};
 constexpr std::chrono::seconds kAttachPatience{10};
 
 }  // namespace
@@ -72,8 +75,7 @@ void ServerProbe::follow(const LiveIocs& iocs, bool hands_off, Clock::time_point
   engine_.want(std::move(rows));
   const auto without_main_thread = [](const auto& one) { return one.second.ioc.main_thread_ended; };
   const auto by_all = [](const auto& one) { return one.second.attach == IOCX_ATTACH_ALL; };
-  object_.look_at_kinds(iocs.size() > kPolicy.most_apart ||
-                        std::ranges::any_of(iocs, without_main_thread) ||
+  object_.look_at_kinds(std::ranges::any_of(iocs, without_main_thread) ||
                         std::ranges::any_of(watched_, by_all));
   engine_.tick(hooks(iocs, now), now, kAttachPatience);
   finish_switches();
@@ -270,7 +272,10 @@ Result<void> ServerProbe::begin(Watched& watched, const iocs::Ioc& ioc, unsigned
   if (is_ca()) totals_->to_others_channels.try_emplace(watched.number);
   forget_rest(watched.generation);
   iocx_server_ioc& config = watched.config;
+  // A mark of a switch before is none of a later one (counts() in bpf/puts/server_probe.bpf.h).
+  const auto switches = static_cast<std::uint8_t>(config.switches + 1);
   config = {};
+  config.switches = switches;
   config.attach = static_cast<std::uint8_t>(attach);
   config.bucket = ioc.ca_writes ? ioc.ca_writes->ca_bucket : 0;
   config.generation = watched.generation;
@@ -315,8 +320,13 @@ void ServerProbe::finish_switches() {
 void ServerProbe::finish_ended(Clock::time_point now) {
   const auto ended = std::exchange(ended_, {});
   if (ended.empty()) return;
-  for (std::uint32_t index = 0; index < slots_.size(); ++index)
-    trouble_.report("read the server's last puts", observe(index, true, now));
+  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+    const auto is_last = [generation = object_.slots()[index].who.generation](const Watched* one) {
+      return one->generation == generation;
+    };
+    trouble_.report("read the server's last puts",
+                    observe(index, std::ranges::any_of(ended, is_last), now));
+  }
   for (Watched* watched : ended) {
     const auto rest = object_.maps().rest.lookup(watched->generation);
     trouble_.report("read the server's last puts", rest ? Result<void>() : rest.error());

@@ -7,8 +7,8 @@
 // by label that the tap adds to, in place of what packets say (puts/sources.h).
 //
 // The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
-// puts are the tap's then, or are not counted. More than a few IOCs on one library share them
-// (probes/one_or_all.h).
+// puts are the tap's then, or are not counted. They are in no other process, unless the IOC's main
+// thread has ended (probes/one_or_all.h).
 //
 // Not thread-safe.
 #pragma once

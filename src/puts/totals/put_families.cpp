@@ -57,8 +57,7 @@ constexpr FamilyRow<PutDurationSample> kDurations[] = {
 };
 
 constexpr FamilyRow<PvSample> kPvs[] = {
-    {gauge("epics_pv_info",
-           "Record and field behind an alias that was written to. Always 1."),
+    {gauge("epics_pv_info", "Record and field behind an alias that was written to. Always 1."),
      [](const PvSample&, Series& to) { to.add(1.0); }},  // the largest of several, not their sum
 };
 

@@ -194,7 +194,9 @@ const std::vector<Case>& cases() {
        {}},
       {"what has no limit in force has no series",
        changed({},
-               [](Snapshot& snapshot) { snapshot.limited = {{"records", 0}, {"puts", 7}}; }),
+               [](Snapshot& snapshot) {
+                 snapshot.limited = {{"records", 0}, {"puts", 7}};
+               }),
        {R"(ioc_exporter_series_limited{family="puts"} 7)"},
        {R"(family="records")"}},
       {"nothing seen is still a scrape", {}, {"ioc_exporter_detached 0"}, {"epics_"}}};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "iocs/known_iocs.h"
 #include "proc_tree.h"
 
 namespace ioc_exporter::iocs {
@@ -209,6 +210,26 @@ TEST_F(HostPlaces, TheLatestGetsNoPlaceUntilOneIsFree) {
   look(host);
   EXPECT_EQ(names(host), (Names{"alice:ps", "mallory:fake11", "mallory:fake13"}));
   EXPECT_EQ(host.view()->left_out(), 1u);
+}
+
+// The one that began first takes the name of one that ended; another one takes its own.
+TEST(KnownIocs, NamesPassFromOneToAnotherWithinAScan) {
+  const auto named = [](pid_t pid, const std::string& name) {
+    Ioc ioc;
+    ioc.id = {pid, 1};
+    ioc.name = name;
+    return ioc;
+  };
+  auto now = HostView::Clock::now();
+  KnownIocs known(minutes(5), 16);
+  known.apply({{}, {named(1, "x"), named(2, "x-2")}, {}}, 0, now);
+  known.apply({{named(1, "x")}, {named(3, "x-2")}, {named(2, "x")}}, 0, now += seconds(1));
+  known.apply({}, 0, now += hours(1));
+  EXPECT_TRUE(known.take_forgotten().empty());
+  ASSERT_EQ(known.facts().size(), 2u);
+  for (const auto& [id, live] : known.live())
+    EXPECT_EQ(known.names().at(live.number), live.ioc.name);
+  EXPECT_NE(known.live().at({2, 1}).number, known.live().at({3, 1}).number);
 }
 
 }  // namespace
