@@ -13,10 +13,6 @@ constexpr std::chrono::seconds longer(std::chrono::seconds rest) {
   return std::clamp(2 * rest, Budget::kFirstRest, Budget::kMostRest);
 }
 
-constexpr bool is_of_puts(Owner owner) {
-  return owner > Owner::counting;
-}
-
 // Then it is not there either.
 constexpr bool goes_with_counting(Owner owner) {
   return owner == Owner::timing || owner == Owner::extras;
@@ -30,10 +26,10 @@ double Budget::Meter::load() const {
   return sum;
 }
 
-double Budget::Ioc::load(bool of_puts) const {
+double Budget::Ioc::load(Owner first, Owner last) const {
   double sum = 0;
   for (const auto& [owner, meter] : meters)
-    if (is_of_puts(owner) == of_puts) sum += meter.load();
+    if (owner >= first && owner <= last) sum += meter.load();
   return sum;
 }
 
@@ -116,28 +112,34 @@ bool Budget::is_over(double& over, double load, double seconds) const {
   return load > budget_ && over >= most;
 }
 
+// What goes before it does not keep it off: that goes if both are too much.
+bool Budget::is_calm(const Ioc& ioc, Owner owner) const {
+  return ioc.load(owner) < budget_ * kCalm;
+}
+
 void Budget::judge(One& one, Clock::time_point now) {
   Ioc& ioc = one.second;
   const std::chrono::duration<double> passed = now - std::exchange(ioc.judged, now);
   look_at_puts(ioc, passed.count(), now);
-  const double load = ioc.load(false);
+  const double load = ioc.load();
   if (ioc.in_trial) {
     ioc.off.back().load = load;
-    return end_trial(one, load < budget_ * kCalm ? State::on : State::off, now);
+    const bool stays = is_calm(ioc, ioc.off.back().part.owner);
+    return end_trial(one, stays ? State::on : State::off, now);
   }
   if (is_over(ioc.over, load, passed.count())) return take_off(one, now);
   if (ioc.off.empty()) {
     if (now - ioc.all_on_since >= kMostRest) ioc.rest = {};
-  } else if (now >= ioc.rests_until && load < budget_ * kCalm) {
+  } else if (now >= ioc.rests_until) {
     begin_trial(one);
   }
 }
 
 void Budget::take_off(One& one, Clock::time_point now) {
   Ioc& ioc = one.second;
-  Decision most{.ioc = one.first, .part = {}, .state = State::off, .load = ioc.load(false)};
+  Decision most{.ioc = one.first, .part = {}, .state = State::off, .load = ioc.load()};
   for (const auto& [owner, meter] : ioc.meters) {
-    if (is_of_puts(owner) || meter.load() < budget_ * kWorth) continue;
+    if (owner > Owner::counting || meter.load() < budget_ * kWorth) continue;
     for (const auto& [place, rate] : meter.rates)
       if (rate > most.own && !ioc.is_off({owner, place}))
         most.part = {owner, place}, most.own = rate;
@@ -154,8 +156,10 @@ void Budget::begin_trial(One& one) {
   Ioc& ioc = one.second;
   const bool counts = !ioc.is_off({Owner::counting});
   const auto last = std::find_if(ioc.off.rbegin(), ioc.off.rend(), [&](const Decision& off) {
-    return counts || !goes_with_counting(off.part.owner);
+    const Owner owner = off.part.owner;
+    return (counts || !goes_with_counting(owner)) && is_calm(ioc, owner);
   });
+  if (last == ioc.off.rend()) return;
   std::rotate(ioc.off.rbegin(), last, std::next(last));
   ioc.in_trial = true;
   ioc.off.back().state = State::on_trial;
@@ -186,7 +190,7 @@ void Budget::decide(One& one, const Decision& decision) {
 }
 
 void Budget::look_at_puts(Ioc& ioc, double seconds, Clock::time_point now) const {
-  const double load = ioc.load(true);
+  const double load = ioc.load(Owner::ca_puts, Owner::pva_puts);
   if (!is_over(ioc.puts_over, load, seconds) || now < ioc.next_warning) return;
   ioc.warning = load;
   ioc.next_warning = now + kPutsRest;

@@ -5,10 +5,10 @@
 // and what they leave of it is taken off: so the mean decides, however the load swings. When that
 // is as much as kBurst of the budget, one thing goes, and with each further look above the budget
 // the next one: timing, then functions, the costliest first, then what counting does without, then
-// counting. After a rest one of them is tried again for a moment; it stays when the load is well
-// below the budget by then. Each rest is twice as long as the one before, up to kMostRest, until
-// all was on for that long: so an IOC on the edge costs little, and a short burst does not hide
-// anything for minutes.
+// counting. After a rest one of them is tried again for a moment; it stays when the load, without
+// what goes before it, is well below the budget by then. Each rest is twice as long as the one
+// before, up to kMostRest, until all was on for that long: so an IOC on the edge costs little, and
+// a short burst does not hide anything for minutes.
 //
 // Puts are told, too. Nothing goes for them, and they do not go: a flood of them must not hide who
 // sends it. A warning is due while they alone cost more than the budget, by the same rule.
@@ -101,13 +101,14 @@ class Budget {
     std::chrono::seconds rest{};
     Clock::time_point due{}, judged{}, rests_until{}, all_on_since{}, told{}, next_warning{};
     std::optional<double> warning = {};
-    double load(bool of_puts) const;
+    double load(Owner first = Owner::timing, Owner last = Owner::counting) const;
     bool is_off(const Part& part) const;
   };
   using One = std::pair<const iocs::IocId, Ioc>;
 
   void look_at(One& one, Clock::time_point now);
   bool is_over(double& over, double load, double seconds) const;
+  bool is_calm(const Ioc& ioc, Owner owner) const;
   void judge(One& one, Clock::time_point now);
   void begin_trial(One& one);
   void take_off(One& one, Clock::time_point now);

@@ -202,6 +202,19 @@ TEST(Budget, OneThatCannotComeBackDoesNotKeepTheOthersOff) {
   EXPECT_FALSE(ioc.is_on(kCounting));
 }
 
+// The order holds on the way back, too: functions that came back before it go for it.
+TEST(Budget, AFunctionThatCameBackFirstDoesNotKeepCountingOff) {
+  for (const auto& [costs, goes] : {std::pair(0.12, false), {0.22, true}}) {
+    Ioc ioc;
+    ioc.run(10, {{function(1), 0.12}, {kCounting, 0.8}});
+    ASSERT_THAT(ioc.run(60, {{function(1), 0.12}, {kCounting, 0.8}}),
+                ElementsAre("again -counting", "+f1", "again -counting"));
+    ioc.run(120, {{function(1), costs}, {kCounting, 0.11}});
+    EXPECT_TRUE(ioc.is_on(kCounting)) << costs;
+    EXPECT_EQ(ioc.is_on(function(1)), !goes) << costs;
+  }
+}
+
 TEST(Budget, AnIocThatIsNotToldOfIsNotJudged) {
   Ioc ioc;
   ioc.run(4, {{kCounting, 1.5}});
