@@ -51,7 +51,8 @@ OPTIONS
   --json      print the exporter's answer as it is
 
 EXIT STATUS
-  0 done, 1 no exporter answered, 2 wrong usage, 3 nobody is known to have written
+  0 somebody wrote, 1 it is not known or no exporter answered, 2 wrong usage,
+  3 nobody is known to have written
 
 EXAMPLES
   ioc_exporter who-wrote SR:B1:Current-SP
@@ -121,13 +122,12 @@ CommandResult who_wrote(const CommandLine& line, std::FILE*) {
   const CommandResult answer =
       print_answer(line, std::string(puts::kWhoWrotePath) + "?pv=" + percent_encoded(line.word));
   if (answer.status != kDone) return answer;
-  const bool json = line.given.contains("json");
   bool found = false;
   const auto text = read_json(answer.out, [&](const Json& puts) {
-    return to_text(puts, *limit, now_seconds(), json ? "" : older_text(line, puts, *limit, found));
+    return to_text(puts, *limit, now_seconds(), older_text(line, puts, *limit, found));
   });
   if (!text) return failed(not_an_exporter(line, text.error().message()));
-  return {found || text->found ? kDone : kNotFound, json ? answer.out : text->text};
+  return {found ? kDone : text->status, line.given.contains("json") ? answer.out : text->text};
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ Command who_wrote_command();
 
 struct WriterText {
   std::string text;
-  bool found = false;  // somebody who wrote
+  int status = kNotFound;  // kDone: somebody who wrote; kFailed: it is not known
 };
 // Of an answer as puts::to_json() writes it; in read_json(). At most `limit` puts (0: all). `now`:
 // in seconds since 1970. `before`: about puts before the exporter counted.

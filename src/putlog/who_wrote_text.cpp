@@ -51,17 +51,22 @@ std::string other_writes(const Json& answer) {
   return text;
 }
 
-std::string nobody(const Json& answer, double now, bool written) {
+// Whether the IOCs' own counts have all writes to the record.
+bool is_counted(const Json& answer) {
   const Json::Array& records = answer.at("records").items();
-  const double since = seconds_of(answer.text_at("counting_since"));
-  const bool all_known = !records.empty() && std::ranges::all_of(records, [](const Json& one) {
+  return !records.empty() && std::ranges::all_of(records, [](const Json& one) {
     return one.find("writes") != nullptr;
   });
+}
+
+std::string nobody(const Json& answer, double now, bool written, bool is_known) {
+  const Json::Array& records = answer.at("records").items();
+  const double since = seconds_of(answer.text_at("counting_since"));
+  const bool all_known = is_counted(answer);
   const std::string pv = terminal_cell(answer.text_at("pv"));
   std::string text =
       all_known && !written ? "Nobody wrote to " + pv : "No put to " + pv + " was seen";
-  if (!written && !answer.text_at("problem").empty())
-    text = "It is not known whether anybody wrote to " + pv + ".\nNo put was seen";
+  if (!is_known) text = "It is not known whether anybody wrote to " + pv + ".\nNo put was seen";
   if (since > 0)
     text += " since counting began, " + local_time(since) + " (" + span_text(now - since) + " ago)";
   if (records.empty()) return text + "; no IOC of this host is known to have that record.\n";
@@ -76,10 +81,12 @@ std::string nobody(const Json& answer, double now, bool written) {
 WriterText to_text(const Json& answer, std::size_t limit, double now, const std::string& before) {
   const std::string others = other_writes(answer), problem = answer.text_at("problem");
   const Json::Array& puts = answer.at("puts").items();
+  const std::uint64_t unnamed = answer.at("unnamed_puts").count();
   const bool found = !puts.empty() || !others.empty();
+  const bool is_known = found || (problem.empty() && (unnamed == 0 || is_counted(answer)));
   std::string text;
   if (puts.empty()) {
-    text = nobody(answer, now, !others.empty());
+    text = nobody(answer, now, found, is_known);
   } else {
     std::vector<TableRow> rows = {
         {"TIME", "AGO", "IOC", "PV", "CLIENT", "USER", "CLIENT_HOST", "OP", "PUTS"}};
@@ -91,10 +98,12 @@ WriterText to_text(const Json& answer, std::size_t limit, double now, const std:
               " more that wrote before (--limit=0 shows all)\n";
   }
   text += before + others;
-  if (const std::uint64_t unnamed = answer.at("unnamed_puts").count(); unnamed > 0)
+  if (unnamed > 0)
     text += "Not in this list: " + std::to_string(unnamed) +
             " puts on channels whose PV name the exporter does not know\n";
-  return {problem.empty() ? text : text + terminal_cell(problem) + "\n", found};
+  return {problem.empty() ? text : text + terminal_cell(problem) + "\n", found      ? kDone
+                                                                         : is_known ? kNotFound
+                                                                                    : kFailed};
 }
 
 }  // namespace ioc_exporter::putlog

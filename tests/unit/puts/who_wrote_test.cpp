@@ -180,8 +180,10 @@ WhoWrote sample() {
 std::string to_text(const WhoWrote& answer, std::size_t limit, double now) {
   const auto text = read_json(to_json(answer),
                               [&](const Json& json) { return putlog::to_text(json, limit, now); });
-  EXPECT_EQ(text->found,
-            text->text.starts_with("TIME") || text->text.find("Written ") != std::string::npos);
+  const bool found =
+      text->text.starts_with("TIME") || text->text.find("Written ") != std::string::npos;
+  const bool is_known = !text->text.starts_with("It is not known");
+  EXPECT_EQ(text->status, found ? kDone : is_known ? kNotFound : kFailed);
   return text->text;
 }
 
@@ -214,8 +216,11 @@ TEST(WhoWroteText, Nobody) {
   WhoWrote answer = sample();
   answer.puts.clear();
   EXPECT_THAT(to_text(answer, 20, 1200), StartsWith("No put to R1 was seen since "));
+  answer.unnamed_puts = 11;
+  EXPECT_THAT(to_text(answer, 20, 1200), StartsWith("It is not known whether anybody wrote"));
   answer.records[0].writes.emplace();
   EXPECT_THAT(to_text(answer, 20, 1200), StartsWith("Nobody wrote to R1 since "));
+  answer.unnamed_puts = 0;
   answer.records[0].writes = {{"ca", 30}};
   EXPECT_THAT(to_text(answer, 20, 1200), StartsWith("No put to R1 was seen since "));
   answer.records.clear();
@@ -243,7 +248,8 @@ class WhoWroteServer : public ::testing::Test {
       WhoWrote answer = sample();
       answer.pv = pv;
       answer.put_log_file = log_;
-      if (pv == "nobody") answer.puts.clear();
+      if (pv == "nobody" || pv == "unknown") answer.puts.clear();
+      if (pv == "unknown") answer.problem = "puts are not counted";
       return web::Response{200, "application/json", puts::to_json(answer)};
     };
     server_ = value_of(web::Server::start(std::move(options)));
@@ -271,7 +277,7 @@ TEST_F(WhoWroteServer, WhatWasBeforeIsInTheFiles) {
               HasSubstr(" are not known here: open " + log_ + ": there is no such file\n"));
   std::ofstream(log_) << log_line("01:00", "R1.VAL", "ann") << log_line("02:00", "R2", "bob")
                       << log_line("03:00", "R1.VAL", "ann") << log_line("04:00", "R1.DESC", "cid")
-                      << log_line("07:00", "R1", "dora");
+                      << log_line("05:00", "nobody", "eve") << log_line("07:00", "R1", "dora");
   const std::string out = ask("R1").out;
   EXPECT_THAT(out, HasSubstr("operator"));
   EXPECT_THAT(out,
@@ -282,6 +288,8 @@ TEST_F(WhoWroteServer, WhatWasBeforeIsInTheFiles) {
   EXPECT_THAT(older, Not(AnyOf(HasSubstr("bob"), HasSubstr("dora"))));
   EXPECT_THAT(ask("R1", "--limit=1").out, Not(HasSubstr("ann")));
   EXPECT_THAT(ask("R3").out, HasSubstr(": none in the put log's files, from 1970"));
+  EXPECT_EQ(ask("nobody").status, kDone) << "but eve, before";
+  EXPECT_EQ(ask("nobody", "--json").status, kDone);
 }
 
 TEST_F(WhoWroteServer, AsksWithAnyNameAndPrints) {
@@ -297,6 +305,8 @@ TEST_F(WhoWroteServer, AsksWithAnyNameAndPrints) {
 TEST_F(WhoWroteServer, NobodyIsNotFound) {
   const CommandResult nobody = ask("nobody");
   EXPECT_EQ(nobody.status, kNotFound);
+  EXPECT_EQ(ask("nobody", "--json").status, kNotFound);
+  EXPECT_EQ(ask("unknown", "--json").status, kFailed);
   EXPECT_THAT(nobody.out, StartsWith("No put to nobody was seen since "));
   EXPECT_THAT(nobody.out, HasSubstr("\nPuts before " + local_time(400) + " are not known\n"));
 }
