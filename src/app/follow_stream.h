@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/http_client.h"
 #include "delivery/ring.h"
 #include "web/message.h"
 
@@ -17,7 +18,9 @@ namespace ioc_exporter::app {
 
 // `reason`: see web::Response::refused.
 inline web::Response refuse(int status, const std::string& why, const char* reason = "") {
-  return web::refused(status, reason, why);
+  web::Response response = web::refused(status, reason, why);
+  if (status == 404) response.content_type = kNotFoundType;
+  return response;
 }
 
 // Otherwise any page in a browser could take the followers' places.

@@ -220,8 +220,7 @@ Result<std::string> ask_exporter(const CommandLine& line, const std::string& tar
 CommandResult print_answer(const CommandLine& line, const std::string& target) {
   auto fetched = fetch_as(line, url_to(line, target));
   const bool is_html = fetched && fetched->content_type.starts_with("text/html");
-  const bool is_unknown = fetched && fetched->status == 404 && !is_html &&
-                          fetched->body.find(kNoSuchPath) == std::string::npos;
+  const bool is_unknown = fetched && fetched->content_type == kNotFoundType;
   const auto body = body_or_not_asked(line, std::move(fetched));
   if (!body) return {is_unknown ? kNotFound : kFailed, "", body.error().message()};
   if (is_html) return failed(not_an_exporter(line, "it sends HTML"));

@@ -82,8 +82,8 @@ Result<std::string> body_of(Result<Fetched> fetched);
 // status than 200 is an error too, in the exporter's own words.
 Result<std::string> ask_exporter(const CommandLine& line, const std::string& target);
 
-// The answer to GET `target` for the terminal, without what may steer it; of HTML an error. With
-// status 404, but where nothing is served at that path: kNotFound.
+// The answer to GET `target` for the terminal, without what may steer it; of HTML an error. Of
+// kNotFoundType: kNotFound.
 CommandResult print_answer(const CommandLine& line, const std::string& target);
 
 // As ask_exporter(), of a POST there, without a body.

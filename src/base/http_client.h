@@ -22,8 +22,8 @@ struct TlsClientFiles {
   std::string certificate, key;  // to show a server that asks; "" = none
 };
 
-// In the exporter's own answer 404 for a path where it has nothing.
-inline constexpr std::string_view kNoSuchPath = "nothing is served at this path";
+// Content-Type by which the exporter alone says: what is asked for is not there.
+inline constexpr const char* kNotFoundType = "text/plain; charset=utf-8; by=ioc_exporter";
 
 struct Fetched {
   int status = 0;

@@ -11,7 +11,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/http_client.h"
 #include "base/log.h"
 #include "base/rooted_fs.h"
 #include "base/wall_clock.h"
@@ -150,7 +149,7 @@ Response Server::State::respond(const Request& request, const std::string& user)
   if (request.method != "GET" && request.method != "HEAD")
     return not_allowed(request, is_local ? "GET, HEAD, POST" : "GET, HEAD");
   const auto route = options.routes.find(request.path);
-  if (route == options.routes.end()) return plain(404, "404 " + std::string(kNoSuchPath));
+  if (route == options.routes.end()) return plain(404, "404 nothing is served at this path");
   return call(route->second, request);
 }
 

@@ -31,6 +31,7 @@ cp first.pem server.pem; cp first.key server.key
 """
 PASSWORD, PASSWORD_HASH = "secret", "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
 ANYBODY = "tls_server_config: {cert_file: server.pem, key_file: server.key}\n"
+OURS = "text/plain; charset=utf-8; by=ioc_exporter"
 KNOWN = ("tls_server_config: {cert_file: server.pem, key_file: server.key, client_ca_file: ca.pem,"
          " client_auth_type: RequireAndVerifyClientCert}\n")
 
@@ -222,7 +223,7 @@ def test_commands_ask_by_tls(served):
     (pki / "web.yml").write_text(ANYBODY)
 
 
-def answer_once(pki, certificate, farewell):
+def answer_once(pki, certificate, farewell, kind):
     """A server of one request; `farewell`: whether it says that its answer is whole. Returns (port, thread)."""
     listener = socket.create_server(("127.0.0.1", 0))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -233,7 +234,7 @@ def answer_once(pki, certificate, farewell):
             try:
                 with context.wrap_socket(plain, server_side=True) as connection:
                     connection.recv(4096)
-                    connection.sendall(b'HTTP/1.0 404 Not Found\r\n\r\n404 no IOC runs\n')
+                    connection.sendall(f"HTTP/1.0 404 Not Found\r\nContent-Type: {kind}\r\n\r\n404 no IOC runs\n".encode())
                     if farewell:
                         connection.unwrap()
             except OSError:  # the client leaves
@@ -244,11 +245,12 @@ def answer_once(pki, certificate, farewell):
     return listener.getsockname()[1], thread
 
 
-@pytest.mark.parametrize("certificate, farewell, status, said", [
-    ("first", True, 3, "no IOC runs"), ("ca", True, 1, "believe the certificate of 127.0.0.1: "),
-    ("first", False, 1, "read the answer of 127.0.0.1")])
-def test_commands_believe_the_name_and_the_whole_answer_only(certificates, certificate, farewell, status, said):
-    port, thread = answer_once(certificates, certificate, farewell)
+@pytest.mark.parametrize("certificate, farewell, kind, status, said", [
+    ("first", True, OURS, 3, "no IOC runs"), ("first", True, "text/plain; charset=utf-8", 1, "no IOC runs"),
+    ("ca", True, OURS, 1, "believe the certificate of 127.0.0.1: "),
+    ("first", False, OURS, 1, "read the answer of 127.0.0.1")])
+def test_commands_believe_the_name_and_the_whole_answer_only(certificates, certificate, farewell, kind, status, said):
+    port, thread = answer_once(certificates, certificate, farewell, kind)
     result = run_exporter("iocs", "learn", f"--url=https://127.0.0.1:{port}", f"--ca-file={certificates}/ca.pem")
     thread.join(60)
     assert result.returncode == status and said in result.stderr, result.stderr

@@ -88,6 +88,7 @@ TEST_F(PutsRequestTest, AnInvalidQueryIsRefused) {
   EXPECT_EQ(ask("pv=(").status, 400);
   ring_.reset();
   EXPECT_EQ(ask("").status, 404);
+  EXPECT_EQ(ask("").content_type, kNotFoundType);
   EXPECT_EQ(answer_puts_page(ring_, {}).status, 404);
 }
 

@@ -244,6 +244,7 @@ class WhoWroteServer : public ::testing::Test {
     options.routes[kWhoWrotePath] = [this](const web::Request& request) {
       const std::string pv = query_value(request.query, "pv").value_or("");
       if (pv == "bad") return web::Response{500, "text/plain", "500 on purpose\n"};
+      if (pv == "none") return web::Response{404, kNotFoundType, "404 none\n"};
       if (pv == "other") return web::Response{200, "text/html", "<html>"};
       WhoWrote answer = sample();
       answer.pv = pv;
@@ -318,8 +319,11 @@ TEST_F(WhoWroteServer, PrintsTheErrorInTheAnswer) {
   result = ask("other");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.err, HasSubstr("it answers, but not as ioc_exporter does: "));
-  url_ += "/elsewhere";
-  EXPECT_THAT(ask("R1").err, HasSubstr("HTTP status 404"));
+  EXPECT_EQ(ask("none").status, kNotFound);
+  url_ += "/elsewhere";  // 404, as of any server
+  result = ask("R1");
+  EXPECT_EQ(result.status, kFailed);
+  EXPECT_THAT(result.err, HasSubstr("HTTP status 404"));
 }
 
 TEST_F(WhoWroteServer, NobodyAnswers) {
