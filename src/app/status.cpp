@@ -158,8 +158,9 @@ CheckResult check(const StatusPage& page, const std::string& failed, const std::
   const std::string iocs = exposition::table_text(exposition::iocs_table(page.iocs));
   result.text = exposition::table_text(exposition::probes_table(page.probes)) + "\n" +
                 (iocs.empty() ? "No IOC was found on this host.\n" : iocs);
-  for (const std::string& note : exposition::all_notes(page)) result.text += "\n" + note + "\n";
-  if (!discovery.empty()) result.text += "\nfind IOCs: " + discovery + "\n";
+  for (const std::string& note : exposition::all_notes(page))
+    result.text += "\n" + terminal_cell(note) + "\n";
+  if (!discovery.empty()) result.text += "\nfind IOCs: " + terminal_cell(discovery) + "\n";
   return result;
 }
 

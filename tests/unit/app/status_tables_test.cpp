@@ -16,6 +16,7 @@ using puts::kClientsShown;
 using puts::kPutsShown;
 using records::kStuckShown;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using Rows = std::vector<std::vector<std::string>>;
 
@@ -202,6 +203,7 @@ TEST(StatusPages, AsText) {
             "\nSome\nA B\nc\nAnd 1 more.\n"
             "\nProbes\nPROBE   STATE       PROBLEM\nca_udp  not loaded  no room\n"
             "\nNotes\nioc p_s: a note\n");
+  EXPECT_THAT(check(page, "", "p\x1bs").text, EndsWith("\nioc p_s: a note\n\nfind IOCs: p_s\n"));
   const auto json = Json::parse(status_json(page));
   ASSERT_TRUE(json);
   EXPECT_EQ(json->text_at("host"), "ctl-7");
