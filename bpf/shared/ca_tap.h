@@ -97,19 +97,19 @@ struct iocx_ca_identity {
 
 /* Value of ca_flows. */
 struct iocx_ca_flow {
-	__u64 circuit;      /* the connection's id; another one when the 4-tuple is used again */
-	__u32 ioc;          /* number of the IOC that user space gave for the server */
-	__u32 unnamed_slot; /* counts puts on unknown channels; IOCX_CA_NO_SLOT: none yet */
-	__u32 first_seq[2]; /* of the two directions, from the SYN+ACK: a repeated one has the same */
-	__s32 channels;     /* answered and not ended: by CA user and host do not change while there are some */
-	__u8 ended;         /* all bytes up to a FIN were seen, or an RST */
-	__u8 joined;        /* not all of its channels are known */
-	__u8 events_off;    /* the client has switched monitor updates off; not by PV Access */
-	__u8 alien;         /* at a server for PV Access: it has begun in another protocol. Nothing is read */
-	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
-	__u32 holder;       /* the client: index into ca_held */
-	__u32 unnamed;      /* slots of unknown SIDs */
-	__u32 lock;         /* names its locks in ca_locks; the same as long as it is followed, as `circuit` is not */
+	__u64 circuit;       /* the connection's id; another one when the 4-tuple is used again */
+	__u32 ioc;           /* number of the IOC that user space gave for the server */
+	__u32 unnamed_slot;  /* counts puts on unknown channels; IOCX_CA_NO_SLOT: none yet */
+	__u32 first_seq[2];  /* of the two directions, from the SYN+ACK: a repeated one has the same */
+	__s32 channels;      /* answered and not ended: by CA user and host do not change while there are some */
+	__u8 ended;          /* all bytes up to a FIN were seen, or an RST */
+	__u8 lacks_channels; /* not all of its channels are known */
+	__u8 events_off;     /* the client has switched monitor updates off; not by PV Access */
+	__u8 alien;          /* at a server for PV Access: it has begun in another protocol. Nothing is read */
+	__u64 since_ns;      /* when it was first seen; CLOCK_MONOTONIC */
+	__u32 holder;        /* the client: index into ca_held */
+	__u32 unnamed;       /* slots of unknown SIDs */
+	__u32 lock;          /* names its locks in ca_locks; the same as long as it is followed, as `circuit` is not */
 	__u32 pad;
 	__u64 refused_ns; /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
 	/*

@@ -81,7 +81,7 @@ __attribute__((noinline)) int ca_found(struct __sk_buff *skb)
 static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow, const struct iocx_ca_event *event)
 {
 	if (is_probed(w, flow))
-		flow->joined = 1;
+		flow->lacks_channels = 1;
 	else if (read_channel_name(w, event))
 		request_channel(w, flow, event->id);
 }

@@ -60,7 +60,7 @@ static __always_inline void renew_circuit(struct work *w, struct iocx_ca_flow *f
 	flow->ioc = w->segment.ioc;
 	flow->unnamed_slot = IOCX_CA_NO_SLOT;
 	flow->channels = 0;
-	flow->joined = 0;
+	flow->lacks_channels = 0;
 	flow->since_ns = w->now;
 	flow->unnamed = 0;
 	flow->directions[IOCX_CA_TO_SERVER].notified = 0;

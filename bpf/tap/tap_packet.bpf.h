@@ -77,7 +77,7 @@ static __always_inline struct iocx_ca_flow *join_flow(struct work *w, __u32 ioc)
 {
 	struct iocx_ca_flow *flow;
 
-	w->fresh_flow.joined = 1;
+	w->fresh_flow.lacks_channels = 1;
 	flow = enter_flow(w, ioc);
 	if (flow && flow->circuit == w->fresh_flow.circuit)
 		count_drop(IOCX_CA_DROP_LATE);
@@ -107,7 +107,7 @@ static __always_inline struct iocx_ca_flow *begin_flow(struct work *w, const str
 	}
 	if ((segment->flags & TCP_RST) || ahead > FIRST_AHEAD || acked > FIRST_AHEAD || (!segment->length && !acked))
 		return 0;
-	fresh->joined = 0;
+	fresh->lacks_channels = 0;
 	fresh->first_seq[0] = to_server;
 	fresh->first_seq[1] = to_client;
 	start_direction(&fresh->directions[IOCX_CA_TO_SERVER], to_server);

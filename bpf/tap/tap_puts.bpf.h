@@ -29,7 +29,7 @@ static __always_inline void give_slot(struct work *w, struct iocx_ca_flow *flow,
 	__u64 channel;
 	__u32 slot;
 
-	if (flow->unnamed >= (flow->joined ? IOCX_CA_UNNAMED_PER_CIRCUIT : IOCX_CA_STRANGE_PER_CIRCUIT))
+	if (flow->unnamed >= (flow->lacks_channels ? IOCX_CA_UNNAMED_PER_CIRCUIT : IOCX_CA_STRANGE_PER_CIRCUIT))
 		return;
 	w->info.name[0] = 0;
 	channel = store_info(w, flow);

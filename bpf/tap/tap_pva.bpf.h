@@ -229,7 +229,7 @@ __attribute__((noinline)) int pva_seek(struct __sk_buff *skb)
  */
 static __always_inline void note_order(const struct work *w, const struct iocx_ca_flow *flow)
 {
-	if (w->window.direction == IOCX_CA_TO_SERVER && !flow->joined &&
+	if (w->window.direction == IOCX_CA_TO_SERVER && !flow->lacks_channels &&
 	    flow->directions[IOCX_CA_TO_SERVER].pva.big != flow->directions[IOCX_CA_TO_CLIENT].pva.big)
 		count_drop(IOCX_CA_DROP_NOT_PARSED);
 }

@@ -20,7 +20,7 @@ static __always_inline __u32 trust_in(const struct iocx_ca_flow *flow, __u32 nam
 
 	if (names == IOCX_CA_NAMES_NONE)
 		return IOCX_CA_NAMELESS;
-	if (names == IOCX_CA_NAMES_NEW || flow->joined) /* not all of its channels are known */
+	if (names == IOCX_CA_NAMES_NEW || flow->lacks_channels) /* not all of its channels are known */
 		return IOCX_CA_TRUSTED;
 	set_channel_key(&key, flow->circuit, id);
 	if (names == IOCX_CA_NAMES_SID)
@@ -70,7 +70,7 @@ __attribute__((noinline)) int ca_seek_step(struct __sk_buff *skb)
 	if (size && load_header(skb, w, size) == 0 && iocx_ca_seek_header(&w->window, size))
 		trust = trust_in(flow, iocx_ca_names(w->window.direction, &w->window.header),
 				 w->window.header.parameter1);
-	return iocx_ca_seek(&direction_of(flow, w->window.direction)->stream, &w->window, trust, !flow->joined);
+	return iocx_ca_seek(&direction_of(flow, w->window.direction)->stream, &w->window, trust, !flow->lacks_channels);
 }
 
 /* The segment has more candidates than can be looked at. */

@@ -169,7 +169,7 @@ void PutLogCollector::collect(exposition::Page& page) {
   if (!is_enabled()) return;
   std::uint64_t &full = page.self.drops[{kProbe, "full"}],
                 &lost = page.self.drops[{kProbe, "lost"}];
-  full += reader_.lost_strangers();
+  full += reader_.lost_of_unknown_servers();
   lost += reader_.late_values();
   for (std::size_t source = 0; source < IOCX_PUTLOG_SOURCES; ++source) {
     const kernel::LostEvents events = lost_of(source);

@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::uint64_t kAskAgainNs = 100'000'000, kAskStrangersNs = 500'000'000;
+constexpr std::uint64_t kAskAgainNs = 100'000'000, kAskUnknownNs = 500'000'000;
 // How long a server may take to become known.
 constexpr std::uint64_t kServerPatienceNs = 60'000'000'000;
 constexpr std::size_t kMostFormer = 4;  // policies
@@ -77,7 +77,7 @@ bool EventReader::take(std::span<const std::byte> raw) {
   } else {
     read_values(event, head, bytes);
   }
-  put.hole = std::exchange(hole_, 0);
+  put.lost_before = std::exchange(lost_before_, 0);
   put.bytes = delivery::footprint(event);
   waiting_bytes_ += put.bytes;
   waiting_.push_back(std::move(put));
@@ -191,7 +191,7 @@ void EventReader::answer(const AnswerKey& key, const iocx_putlog_event& head,
 // Two processors may tell the number in the other order than their events stand.
 void EventReader::note_lost(std::uint8_t source, std::uint64_t lost) {
   if (lost <= lost_[source]) return;
-  hole_ += lost - lost_[source];
+  lost_before_ += lost - lost_[source];
   lost_[source] = lost;
 }
 
@@ -280,12 +280,12 @@ std::vector<PutEvent> EventReader::finish(const WallClock::Reading& now, bool la
     ask(nameless, true);
   }
   std::vector<PutEvent> done;
-  tell_strangers(now, done);
+  report_unknown_servers(now, done);
   while (!waiting_.empty() && (last || !waits(waiting_.front(), now_ns))) {
     Waiting& put = waiting_.front();
     leave_answer(put);
     waiting_bytes_ -= put.bytes;
-    seq_ += put.hole;
+    seq_ += put.lost_before;
     if (is_to_tell(put)) {
       complete(put, now);
       done.push_back(std::move(put.event));
@@ -300,44 +300,45 @@ std::vector<PutEvent> EventReader::finish(const WallClock::Reading& now, bool la
 // A put by packets to a server that is not known.
 void EventReader::set_aside(Waiting put) {
   const Key key = key_of(put.head);
-  if (strangers_.size() >= kMostStrangers && !strangers_.contains(key)) return;
-  Stranger& stranger = strangers_.try_emplace(key, Stranger{put.head}).first->second;
-  if (strange_bytes_ + put.bytes > kMostStrangeBytes) {
-    ++stranger.more;
+  if (unknown_servers_.size() >= kMostUnknownServers && !unknown_servers_.contains(key)) return;
+  UnknownServer& server = unknown_servers_.try_emplace(key, UnknownServer{put.head}).first->second;
+  if (unknown_bytes_ + put.bytes > kMostUnknownBytes) {
+    ++server.more;
     return;
   }
-  strange_bytes_ += put.bytes;
-  stranger.puts.push_back(std::move(put));
+  unknown_bytes_ += put.bytes;
+  server.puts.push_back(std::move(put));
 }
 
 // Puts whose server is known by now, in the order of their times. Those of other servers are not
 // ours.
-void EventReader::tell_strangers(const WallClock::Reading& now, std::vector<PutEvent>& done) {
+void EventReader::report_unknown_servers(const WallClock::Reading& now,
+                                         std::vector<PutEvent>& done) {
   const auto now_ns = static_cast<std::uint64_t>(now.monotonic_ns);
-  if (strangers_.empty() || now_ns - asked_strangers_ns_ < kAskStrangersNs) return;
-  asked_strangers_ns_ = now_ns;
+  if (unknown_servers_.empty() || now_ns - asked_unknown_ns_ < kAskUnknownNs) return;
+  asked_unknown_ns_ = now_ns;
   std::vector<iocx_putlog_event> heads;
-  for (const auto& [key, stranger] : strangers_) heads.push_back(stranger.first);
+  for (const auto& [key, server] : unknown_servers_) heads.push_back(server.first);
   const auto answers = directory_.find(heads, false);
   std::vector<Waiting> late;
   auto answer = answers.begin();
-  for (auto stranger = strangers_.begin(); stranger != strangers_.end();) {
-    auto& [first, puts, more] = stranger->second;
+  for (auto server = unknown_servers_.begin(); server != unknown_servers_.end();) {
+    auto& [first, puts, more] = server->second;
     const auto& who = *answer++;
     if (!who && now_ns < first.time + kServerPatienceNs) {
-      ++stranger;
+      ++server;
       continue;
     }
     const auto known = who ? std::make_shared<Known>(Known{*who}) : nullptr;
     for (Waiting& put : puts) {
-      strange_bytes_ -= put.bytes;
+      unknown_bytes_ -= put.bytes;
       put.known = known;
       if (known) put.by_packets = who->by_packets;
       if (known && is_to_tell(put)) late.push_back(std::move(put));
     }
     seq_ += known ? more : 0;
-    lost_strangers_ += known ? more : 0;
-    stranger = strangers_.erase(stranger);
+    lost_of_unknown_servers_ += known ? more : 0;
+    server = unknown_servers_.erase(server);
   }
   std::ranges::stable_sort(late, {}, [](const Waiting& put) { return put.head.time; });
   for (Waiting& put : late) {

@@ -58,7 +58,7 @@ class EventReader {
   // Of the server's: by then they are settled (ServerProbe::kNamePatience), for both the same way.
   static constexpr std::chrono::milliseconds kSettlePatience{8000};
   // Channels of such servers, and the memory for their puts.
-  static constexpr std::size_t kMostStrangers = 8192, kMostStrangeBytes = 4u << 20;
+  static constexpr std::size_t kMostUnknownServers = 8192, kMostUnknownBytes = 4u << 20;
   static constexpr std::size_t kMostWaiting = 65'536;
   static constexpr std::size_t kMostBytes = 64u << 20;  // that they may take, about
   // From half of either on nobody waits for an answer, from all of it on for a name.
@@ -89,7 +89,7 @@ class EventReader {
 
   std::uint64_t lost() const;
   // Puts that were set aside for which there was no room. In any thread.
-  std::uint64_t lost_strangers() const { return lost_strangers_; }
+  std::uint64_t lost_of_unknown_servers() const { return lost_of_unknown_servers_; }
   // Fields of puts by PV Access that came when the put was told, though it waited. In any thread.
   std::uint64_t late_values() const { return late_values_; }
   bool is_idle() const { return waiting_.empty(); }
@@ -138,11 +138,11 @@ class EventReader {
     bool unanswered = false;               // its result may come, later
     std::optional<AnswerKey> answer = {};  // with this key
     std::size_t bytes = 0;
-    std::uint64_t hole = 0;  // numbers of lost events before it
+    std::uint64_t lost_before = 0;  // numbers of lost events before it
   };
 
   // Puts that are set aside, of one channel.
-  struct Stranger {
+  struct UnknownServer {
     iocx_putlog_event first;
     std::vector<Waiting> puts = {};
     std::uint64_t more = 0;  // that had no room
@@ -177,7 +177,7 @@ class EventReader {
   void look_up();
   void ask(const std::vector<Waiting*>& those, bool again);
   void set_aside(Waiting put);
-  void tell_strangers(const WallClock::Reading& now, std::vector<PutEvent>& done);
+  void report_unknown_servers(const WallClock::Reading& now, std::vector<PutEvent>& done);
   void complete(Waiting& put, const WallClock::Reading& now);
   const Former* former_policy(const iocx_putlog_event& head) const;
   void judge(Known& known, PutEvent& event, const iocx_putlog_event& head);
@@ -199,12 +199,12 @@ class EventReader {
   Losses lost_{};
   std::uint64_t seq_ = 0;
   std::size_t waiting_bytes_ = 0;
-  std::uint64_t hole_ = 0;      // numbers of lost events since the last one in waiting_
+  std::uint64_t lost_before_ = 0;  // numbers of lost events since the last one in waiting_
   std::uint64_t asked_ns_ = 0;  // CLOCK_MONOTONIC, the last time that names were looked for again
-  std::unordered_map<Key, Stranger, KeyHash> strangers_;
-  std::size_t strange_bytes_ = 0;
-  std::uint64_t asked_strangers_ns_ = 0;  // as asked_ns_
-  std::atomic<std::uint64_t> lost_strangers_ = 0, late_values_ = 0;
+  std::unordered_map<Key, UnknownServer, KeyHash> unknown_servers_;
+  std::size_t unknown_bytes_ = 0;
+  std::uint64_t asked_unknown_ns_ = 0;  // as asked_ns_
+  std::atomic<std::uint64_t> lost_of_unknown_servers_ = 0, late_values_ = 0;
 };
 
 }  // namespace ioc_exporter::putlog

@@ -27,7 +27,7 @@ class PutSources {
     std::uint64_t from_ns = 0, until_ns = UINT64_MAX;
   };
 
-  // Of an IOC that is not known packets count.
+  // Until ServerProbe::expect() decides, packets count: without server probes always.
   Source source(const ServerKey& server) const { return of(server).source; }
   bool by_packets(const ServerKey& server) const { return source(server) == Source::packets; }
   // The same of results of puts.

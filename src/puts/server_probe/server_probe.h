@@ -79,7 +79,8 @@ class ServerProbe final : public PutSource {
   // An IOC that runs on under another name is another one from then on: its probes come off. Before
   // the tap knows it by that name.
   void leave_renamed(const LiveIocs& iocs, Clock::time_point now);
-  // Has packets not count puts to servers that follow() will probe. Before the tap knows them.
+  // Has packets not count puts to servers that follow() will probe, and count those to all others.
+  // Before the tap knows them.
   void expect(const LiveIocs& iocs, bool hands_off);
   // Attaches to new IOCs, and forgets those that have ended. After the tap has their ports.
   void follow(const LiveIocs& iocs, bool hands_off, Clock::time_point now);

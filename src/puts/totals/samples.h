@@ -1,4 +1,4 @@
-// Samples of the tap's counts, by names. Plain data.
+// Samples of what packets and server probes have counted, by names. Plain data.
 // iocs/samples.h says what holds of all counters and times.
 #pragma once
 

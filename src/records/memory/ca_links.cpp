@@ -287,7 +287,7 @@ std::vector<CaLinks::Key> CaLinks::longest_down() const {
   for (const auto& [key, link] : links_)
     if (link.down_since) down.emplace_back(*link.down_since, key);
   std::ranges::sort(down);
-  if (down.size() > kMostTold) down.resize(kMostTold);
+  if (down.size() > kMostNamed) down.resize(kMostNamed);
   std::vector<Key> keys;
   for (const auto& [since, key] : down) keys.push_back(key);
   return keys;

@@ -40,7 +40,7 @@ std::optional<CaLinkLayout> ca_link_layout(std::string_view base_version);
 class CaLinks {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::size_t kMostTold = 1000;  // links that are down, by name
+  static constexpr std::size_t kMostNamed = 1000;  // links that are down, by name
   static constexpr std::size_t kMostLinks = 200'000;
   // At each look, once all were passed.
   static constexpr std::size_t kRecordsAtLook = 5'000, kLinksAtLook = 20'000;

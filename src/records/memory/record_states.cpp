@@ -162,12 +162,12 @@ std::optional<RecordStatesSample> RecordStates::sample() const {
   sample.stuck = sample.longest_stuck.size();
   sample.never_processed = sample.some_never_processed.size();
   std::ranges::sort(sample.some_never_processed);
-  if (sample.never_processed > kMostTold) sample.some_never_processed.resize(kMostTold);
+  if (sample.never_processed > kMostNamed) sample.some_never_processed.resize(kMostNamed);
   for (auto* const longest : {&sample.longest_stuck, &sample.longest_waiting}) {
     std::ranges::sort(*longest, [](const ActiveRecord& a, const ActiveRecord& b) {
       return std::pair(-a.seconds, a.record) < std::pair(-b.seconds, b.record);
     });
-    if (longest->size() > kMostTold) longest->resize(kMostTold);
+    if (longest->size() > kMostNamed) longest->resize(kMostNamed);
   }
   return sample;
 }

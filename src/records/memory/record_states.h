@@ -32,7 +32,7 @@ namespace ioc_exporter::records {
 class RecordStates {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::size_t kMostTold = 100;  // stuck records with their spans
+  static constexpr std::size_t kMostNamed = 100;  // stuck records with their spans
 
   // `stuck_after`: how long a record may be active.
   RecordStates(std::shared_ptr<const Database> database, const iocs::FieldOffsets& offsets,

@@ -271,7 +271,7 @@ TEST_F(PutLogReader, LeavesOutPutsOfAnotherSource) {
   const auto events = reader.finish(at(310 * kMs));
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].kernel_ns, 200 * kMs);
-  EXPECT_EQ(events[1].seq, 2u);  // no hole
+  EXPECT_EQ(events[1].seq, 2u);  // nothing was lost between them
 }
 
 // Of puts that wait for their names.
@@ -308,7 +308,7 @@ TEST_F(PutLogReader, TellsPutsToAServerThatIsFoundLate) {
   EXPECT_EQ(events[0].pv + events[1].pv + events[2].pv, "SR:Q1SR:Q2SR:Q1");
   EXPECT_EQ(events[0].seq, 2u);
   EXPECT_EQ(events[0].kernel_ns, kNow);
-  EXPECT_EQ(reader.lost_strangers(), 0u);
+  EXPECT_EQ(reader.lost_of_unknown_servers(), 0u);
   EXPECT_TRUE(reader.finish(at(kNow + 9000 * kMs)).empty());
 }
 
@@ -323,11 +323,11 @@ TEST_F(PutLogReader, CountsPutsToAServerThatIsFoundLateWithoutRoom) {
   constexpr std::size_t kSent = 40'000;
   for (std::size_t i = 0; i < kSent; ++i) reader.take(by_packets(1, kNow));
   EXPECT_EQ(finish(1100), 0u);
-  EXPECT_EQ(reader.lost_strangers(), 0u) << "it may be no IOC's";
+  EXPECT_EQ(reader.lost_of_unknown_servers(), 0u) << "it may be no IOC's";
   directory.known[1] = who("SR:Q1");
   finish(2000);
   EXPECT_GT(events, 1000u);
-  EXPECT_EQ(events + reader.lost_strangers(), kSent);
+  EXPECT_EQ(events + reader.lost_of_unknown_servers(), kSent);
   reader.take(by_packets(1, kNow + 2000 * kMs));
   EXPECT_EQ(finish(2010), kSent + 1);
 }
@@ -339,7 +339,7 @@ TEST_F(PutLogReader, PutsToAServerThatIsNoIocsAreNotTold) {
   reader.finish(at(kNow + 61'000 * kMs));
   directory.known[1] = who("SR:Q1");
   EXPECT_TRUE(reader.finish(at(kNow + 62'000 * kMs)).empty());
-  EXPECT_EQ(reader.lost_strangers(), 0u);
+  EXPECT_EQ(reader.lost_of_unknown_servers(), 0u);
 }
 
 std::vector<std::byte> with(std::vector<std::byte> raw, std::uint8_t op, std::uint32_t ioid,

@@ -183,7 +183,7 @@ TEST_F(RecordStatesTest, ManyStuckRecordsAreCountedButNotAllTold) {
   for (std::size_t i = 0; i < 307; ++i) set_active(i, true);
   const auto sample = look(all);
   EXPECT_EQ(sample.stuck, 307u);
-  EXPECT_EQ(sample.longest_stuck.size(), RecordStates::kMostTold);
+  EXPECT_EQ(sample.longest_stuck.size(), RecordStates::kMostNamed);
 }
 
 TEST_F(RecordStatesTest, ASeverityThatIsNoneIsAnError) {
