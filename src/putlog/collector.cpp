@@ -35,7 +35,8 @@ PutWho who_of(puts::PutIdentity identity) {
   who.server = std::move(identity.server);
   who.address = std::move(labels.client);
   who.client = who.address;
-  if (identity.place.port != 0) who.client += ":" + std::to_string(identity.place.port);
+  if (!labels.inside && identity.place.port != 0)
+    who.client += ":" + std::to_string(identity.place.port);
   who.user = std::move(labels.user);
   who.host = std::move(labels.host);
   who.pv = std::move(labels.pv);
