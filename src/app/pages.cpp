@@ -56,7 +56,7 @@ web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   const auto pv = query_value(request.query, "pv");
   if (!pv || pv->empty()) return {400, kPlainText, "400 no PV is given: ask with ?pv=NAME\n"};
   puts::WhoWrote answer = daemon.puts().who_wrote(*pv, daemon.put_log().groups());
-  answer.counting_since_seconds = this_origin().start_time_seconds;
+  answer.counting_since_seconds = start_time_seconds();
   if (daemon.outlets() != nullptr) answer.put_log_file = daemon.outlets()->file();
   if (!answer.records.empty()) add_writes(daemon.records().read(), answer);
   return {200, "application/json", puts::to_json(answer)};
@@ -125,9 +125,13 @@ exposition::Origin this_origin() {
   exposition::Origin origin;
   const std::vector<std::string> names = web::names_of_this_host();
   if (!names.empty()) origin.host = names.front();
-  if (const auto process = read_process_stats(RootedFs()))
-    origin.start_time_seconds = process->start_time_seconds;
+  origin.start_time_seconds = start_time_seconds();
   return origin;
+}
+
+double start_time_seconds() {
+  const auto process = read_process_stats(RootedFs());
+  return process ? process->start_time_seconds : 0;
 }
 
 std::span<const Runbook> runbooks() {

@@ -25,6 +25,8 @@ std::span<const Runbook> runbooks();
 
 inline constexpr const char* kKernelPagePath = "/kernel";
 
+// Of this process, since 1970; 0: not known.
+double start_time_seconds();
 // Of this process, for headings.
 exposition::Origin this_origin();
 

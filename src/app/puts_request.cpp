@@ -42,7 +42,7 @@ void append_event(std::string& text, const SharedEvent& event) {
 // Since when memory has all puts that are asked for: none has left it, and the exporter runs.
 putlog::Since whole_since(const Ring& ring, const putlog::PutQuery& query) {
   auto since = ring.whole_since(query.filter);
-  const double start = this_origin().start_time_seconds;
+  const double start = start_time_seconds();
   return std::max(since, putlog::Since(std::chrono::sys_time<std::chrono::nanoseconds>(
                              std::chrono::nanoseconds(std::llround(start * 1e9)))));
 }

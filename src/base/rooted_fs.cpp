@@ -120,6 +120,12 @@ std::optional<std::string_view> Folder::read(const char* name, std::span<char> b
   return std::string_view(buffer.data(), static_cast<std::size_t>(got));
 }
 
+std::optional<std::string_view> Folder::link(const char* name, std::span<char> buffer) const {
+  const ssize_t got = ::readlinkat(::dirfd(dir_.get()), name, buffer.data(), buffer.size());
+  if (got < 0) return {};
+  return std::string_view(buffer.data(), static_cast<std::size_t>(got));
+}
+
 std::vector<int> Folder::numbers() const {
   std::vector<int> found;
   ::rewinddir(dir_.get());

@@ -1,8 +1,5 @@
 #include "iocs/find/listening_sockets.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 
@@ -37,16 +34,15 @@ std::set<std::uint64_t> socket_inodes(const RootedFs& fs, pid_t pid) {
       path = folder_of_thread(pid, *thread) + "/fd";
       names = fs.list(path, kMostDescriptors);
     }
-  const auto folder = fs.open(path, O_PATH | O_DIRECTORY);  // a whole path for each takes longer
+  const auto folder = Folder::open(fs, path);  // a whole path for each takes longer
   if (!names || !folder) return inodes;
   for (const std::string& name : *names) {
     char text[64];
-    const ssize_t length = ::readlinkat(folder->get(), name.c_str(), text, sizeof text);
-    const std::string_view target(text, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-    if (!target.starts_with(kPrefix)) continue;
+    const auto target = folder->link(name.c_str(), text);
+    if (!target || !target->starts_with(kPrefix)) continue;
     std::uint64_t inode = 0;
-    const char* const last = target.data() + target.size();
-    const auto [end, error] = std::from_chars(target.data() + kPrefix.size(), last, inode);
+    const char* const last = target->data() + target->size();
+    const auto [end, error] = std::from_chars(target->data() + kPrefix.size(), last, inode);
     if (error == std::errc{} && end + 1 == last && *end == ']') inodes.insert(inode);
   }
   return inodes;
