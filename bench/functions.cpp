@@ -73,7 +73,7 @@ struct Described {
             "functions:\n  - {name: probed, file: .*/functions, symbol: driver_probed" + more +
                 "}\n",
             "bench"))),
-        watch(object, descriptions, 0) {
+        watch(object, descriptions, budget) {
     const WatchedIoc self{{::getpid(), 1}, 1, 1, "bench"};
     FunctionFinder finder(std::make_shared<iocs::ProcessReader>(RootedFs()), descriptions);
     auto found = finder.look(self.id, {});
@@ -84,6 +84,7 @@ struct Described {
     if (watch.attachments() == 0) die("nothing was attached");
   }
   std::shared_ptr<const Descriptions> descriptions;
+  probes::Budget budget{0};
   FunctionWatch watch;
 };
 
