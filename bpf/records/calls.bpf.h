@@ -194,7 +194,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	frame = push_frame(ctx, thread, record, &facts,
 			   facts.verdict == UNDECIDED ? IOCX_FRAME_UNDECIDED : IOCX_FRAME_TIMED);
 	if (!frame) {
-		count_untimed(thread, record, parent_of_call(thread), IOCX_SEVERITIES);
+		count_elsewhere(thread, record, parent_of_call(thread), IOCX_SEVERITIES);
 		on_frame(CALL_TOO_DEEP, id, record);
 		return 0;
 	}
@@ -345,7 +345,7 @@ static __always_inline int on_end(struct pt_regs *ctx)
 
 	if (!thread)
 		return 0;
-	count_return(thread);
+	count_return(thread, 0);
 	count_if_cold(thread, tick);
 	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_PROCESS);
 	if (!sp)

@@ -143,7 +143,12 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	if (config->ends_count)
 		count_hit(thread, config, IOCX_PROBE_COMPLETION);
 	else
-		count_return(thread); /* as the ends, it is there for durations only */
+		count_return(thread, config->stepped >> IOCX_PROBE_COMPLETION & 1); /* there for durations only */
+	/* What a stale frame says of its record's end is to be noted before this one is looked at. */
+	if (config->ends && config->epoch != thread->epoch) {
+		discard_frames(thread, ~0ULL, 1);
+		thread->epoch = config->epoch;
+	}
 	frame = live_frame_of(thread, config, ctx, record);
 	if (frame) { /* within dbProcess of the record: synchronous */
 		frame->flags |= IOCX_FRAME_ENDED;

@@ -194,20 +194,6 @@ static __always_inline void count_untimed_in(struct iocx_thread *thread, struct 
 	count_processed(thread, stats, record, parent);
 }
 
-/* Counts a processing without a duration. `severity`: at its entry; IOCX_SEVERITIES when that is not known. */
-static __noinline int count_untimed(struct iocx_thread *thread, __u64 record, __u64 parent, __u32 severity)
-{
-	struct iocx_record_stats *stats;
-
-	if (!thread)
-		return 0;
-	stats = stats_of(thread->slot, record);
-	if (!stats)
-		return 0;
-	count_untimed_in(thread, stats, record, parent, severity);
-	return 0;
-}
-
 static __noinline int count_skipped(__u32 slot, __u64 record, __u32 disabled)
 {
 	struct iocx_record_stats *stats = stats_of(slot, record);

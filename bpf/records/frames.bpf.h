@@ -135,7 +135,7 @@ __noinline int discard_lost(__u64 sp, __u32 why)
 		if (depth > 0 && depth <= IOCX_MAX_DEPTH)
 			frame_at(thread, depth - 1)->flags |= IOCX_FRAME_CHILD_LEFT;
 	}
-	count_untimed(thread, frame->record, parent_of(thread, frame, depth), IOCX_SEVERITIES);
+	count_elsewhere(thread, frame->record, parent_of(thread, frame, depth), IOCX_SEVERITIES);
 	return 1;
 }
 

@@ -245,7 +245,7 @@ static __noinline int count_in_bucket(__u32 slot, __u64 record, __u32 bucket, __
 	return 0;
 }
 
-/* The same as count_untimed(), where the record's line is not the one that was expected, or it has none. */
+/* Counts a processing without a duration. `severity`: at its entry; IOCX_SEVERITIES when that is not known. */
 static __noinline int count_elsewhere(struct iocx_thread *thread, __u64 record, __u64 parent, __u32 severity)
 {
 	struct iocx_record_stats *stats;

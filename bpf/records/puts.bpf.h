@@ -236,7 +236,7 @@ int put_inside_cb(struct pt_regs *ctx)
 static __always_inline int end_call(struct pt_regs *ctx, struct iocx_thread *thread, struct iocx_noted_call *call,
 				    enum iocx_ending_function function)
 {
-	count_return(thread);
+	count_return(thread, 0);
 	if (call->sp <= sp_of_ending(ctx, thread->slot, function))
 		call->sp = 0;
 	return 0;

@@ -101,7 +101,7 @@ int scan_end(struct pt_regs *ctx)
 
 	if (!thread)
 		return 0;
-	count_return(thread);
+	count_return(thread, 0);
 	count_if_cold(thread, tick);
 	if (thread->cause != IOCX_CAUSE_SCAN)
 		return 0;

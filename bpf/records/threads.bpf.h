@@ -239,9 +239,10 @@ static __always_inline void count_hit(struct iocx_thread *thread, const struct i
 	thread->counts.extras_ns += thread->counts.entry_ns;
 }
 
-static __always_inline void count_return(struct iocx_thread *thread)
+static __always_inline void count_return(struct iocx_thread *thread, __u32 stepped)
 {
 	thread->counts.returns += 1;
+	thread->counts.returns_stepped += stepped;
 	thread->counts.returns_ns += thread->counts.end_ns;
 }
 

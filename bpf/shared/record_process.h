@@ -234,7 +234,8 @@ IOCX_LABELLED_ENUM(iocx_cause, IOCX_CAUSE_LIST, IOCX_CAUSES)
 struct iocx_thread_counts {
 	__u64 entries;                      /* hits of entry probes on any function */
 	__u64 returns;                      /* hits of the probes that only timed calls need: ends, completions */
-	__u64 stepped;                      /* those of both whose instruction the kernel steps */
+	__u64 returns_stepped;              /* of these, those whose instruction the kernel steps */
+	__u64 stepped;                      /* of the entries, the same */
 	__u64 extras;                       /* of the entries, those on functions that no processing is counted at */
 	__u64 extras_stepped;               /* of these, as above */
 	__u64 extras_ns;                    /* time of the programs there */

@@ -38,7 +38,6 @@ void KnownNames::follow(std::map<std::string, Life> lives,
 }
 
 void KnownNames::apply(std::vector<FunctionSample>& samples, const WalkWatch& walks) {
-  unknown_ = 0;
   std::vector<FunctionSample> all;
   for (FunctionSample& sample : samples) {
     bool is_sure = true;
@@ -68,13 +67,11 @@ void KnownNames::show(FunctionSample sample, Labels labels, bool is_sure,
   FunctionSample fresh = sample;
   add(fresh, last, ~std::uint64_t{0});
   fresh.labels = now;
+  if (now != sample.labels) unknown_ += fresh.calls;
   last = std::move(sample);
   if (const auto [known, is_new] = counts.try_emplace(now, fresh); !is_new)
     add(known->second, fresh, 1);
-  for (const auto& [shown, one] : counts) {
-    to.push_back(one);
-    if (shown != last.labels) unknown_ += one.calls;
-  }
+  for (const auto& [shown, one] : counts) to.push_back(one);
 }
 
 KnownNames::Answer KnownNames::ask(const std::string& ioc, const std::string& among,

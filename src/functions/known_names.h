@@ -35,7 +35,7 @@ class KnownNames {
   void apply(std::vector<FunctionSample>& samples, const WalkWatch& walks);
   // Others are described from now on.
   void clear() { shown_.clear(); }
-  // Calls with an emptied label.
+  // Calls that were shown with an emptied label. Never falls.
   std::uint64_t unknown() const { return unknown_; }
 
  private:

@@ -153,6 +153,7 @@ void FunctionSeries::free_series(std::uint32_t index) {
   }
   maps.caps.give(is_own ? IOCX_FUNCTION_HELD_OWN : IOCX_FUNCTION_HELD_SERIES, series.holder);
   series = {};
+  unprinted_of_.erase(index);
   object_.times()[index] = {};
   if (is_own)
     free_own_.push_back(index);
@@ -208,7 +209,6 @@ std::vector<FunctionSample> FunctionSeries::samples(const IocNames& names,
                                                     const Suspended& suspended) const {
   std::vector<FunctionSample> samples;
   std::map<std::uint32_t, std::pair<std::size_t, const Description*>> by_series;
-  unprinted_ = 0;
   for (std::uint32_t i = 1; i < FunctionsObject::kSeries; ++i) {
     const iocx_function_series& series = object_.series()[i];
     if (__atomic_load_n(&series.used, __ATOMIC_ACQUIRE) == 0 ||
@@ -223,7 +223,8 @@ std::vector<FunctionSample> FunctionSeries::samples(const IocNames& names,
     if (ioc == names.end() || (is_rest && calls == 0 && has_read_labels(description))) continue;
     FunctionSample sample{ioc->second, description.name, {}, calls};
     sample.description = &description;
-    if (!read_labels(series, is_rest, sample)) unprinted_ += calls;
+    if (!read_labels(series, is_rest, sample))
+      unprinted_ += calls - std::exchange(unprinted_of_[i], calls);
     if ((description.timed && function.ends) || !description.since.empty()) {
       const iocx_function_times& times = object_.times()[i];
       auto& durations = sample.durations.emplace();

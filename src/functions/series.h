@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -47,7 +48,7 @@ class FunctionSeries {
   using Suspended = std::set<std::pair<std::uint32_t, std::uint32_t>>;
   std::vector<FunctionSample> samples(const IocNames& names, const Suspended& suspended) const;
   std::uint64_t used() const;
-  // Calls with a label whose text does not print, which is shown empty.
+  // Calls with a label whose text does not print, which is shown empty. Never falls.
   std::uint64_t unprinted() const { return unprinted_; }
 
  private:
@@ -74,6 +75,7 @@ class FunctionSeries {
   std::vector<std::uint32_t> free_own_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> rest_;  // by IOC and function
   mutable std::uint64_t unprinted_ = 0;
+  mutable std::unordered_map<std::uint32_t, std::uint64_t> unprinted_of_;  // by series
   TroubleLog trouble_;
 };
 

@@ -132,22 +132,26 @@ struct RecordIdentity {
   // No record, but several that are shown as one; see records/families/bounds.h.
   bool group = false;
   bool all_of_type = false;  // this group is all records of a type
+  bool operator==(const RecordIdentity&) const = default;
 };
 
 struct RecordAlias {
   std::string name;
   std::uint32_t record = 0;  // index into Database::records
+  bool operator==(const RecordAlias&) const = default;
 };
 
 // A field that is a struct link, of all records of a type.
 struct LinkField {
   std::string name;
   std::uint16_t offset = 0, size = 0;  // bytes, within the record
+  bool operator==(const LinkField&) const = default;
 };
 
 // Seconds that a record waits before it completes: a double or a float.
 struct DelayField {
   std::uint16_t offset = 0, size = 0;  // bytes, within the record
+  bool operator==(const DelayField&) const = default;
 };
 
 struct Database {
@@ -160,6 +164,7 @@ struct Database {
   std::vector<std::uint64_t> type_totals = {};
   std::vector<std::vector<LinkField>> link_fields = {};    // of each type
   std::vector<std::vector<DelayField>> delay_fields = {};  // of each type
+  bool operator==(const Database&) const = default;
 };
 
 struct IocFacts {

@@ -10,7 +10,8 @@ namespace ioc_exporter::probes {
 
 // IOCs that have one answer together.
 struct UnitState {
-  std::size_t active = 0, off = 0;       // to be counted, and not
+  // To be counted; not to be hit, or not by all that others want.
+  std::size_t active = 0, off = 0;
   bool one_without_main_thread = false;  // of those to be counted
   bool only_in_processes = false;
 };

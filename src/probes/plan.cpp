@@ -52,6 +52,9 @@ unsigned attach_of(const Unit& unit, const Policy& policy,
     const auto& [member, counted] = *one;
     if (const auto by = now.find(member); by != now.end()) current = std::max(current, by->second);
     ++(counted.off.empty() ? all.active : all.off);
+    if (counted.off.empty() &&
+        std::ranges::any_of(counted.rows, [](const PlacedRow& row) { return row.row->apart; }))
+      ++all.off;
     all.only_in_processes |= std::ranges::any_of(
         counted.rows, [](const PlacedRow& row) { return row.row->only_in_process; });
     const auto state = states.find(member.ioc);

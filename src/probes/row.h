@@ -30,7 +30,10 @@ struct ProbeRow {
   // A pointer of that IOC leads there: no attachment for all processes.
   bool only_in_process = false;
   bool is_optional = false;  // the IOC's other rows count without it
-  std::string off = {};      // "off: ", and why it is not to be there now; "" = it is
+  // The IOC is not to be hit by what only others want: it is to have no part in an attachment for
+  // all.
+  bool apart = false;
+  std::string off = {};  // "off: ", and why it is not to be there now; "" = it is
 
   bool operator==(const ProbeRow&) const = default;
 };

@@ -125,6 +125,7 @@ void RecordsCollector::watch_due(TimePoint now) {
   const auto slots = process_->watch(targets);
   for (std::size_t i = 0; i < slots.size(); ++i)
     note(coming[i], begin_counting(coming[i], slots[i]), now);
+  process_->apply();  // what the budget has said of them before
 }
 
 RecordPoints RecordsCollector::points_of(const iocs::LiveIoc& live) const {
@@ -189,6 +190,7 @@ void RecordsCollector::tick(TimePoint now) {
     if (const iocs::LiveIoc* const live = view_->find(id, watched.serial);
         live != nullptr && watched.slot && !host_.left_alone(*live))
       extras.push_back({*watched.slot, records_of(*live->database)});
+  for (auto& [id, watched] : watched_) follow_writes(watched);
   trouble_.report("look at asynchronous records", extras_->look(extras));
   process_->look_for_direct(now);
   free_ended_threads(now);
@@ -203,6 +205,16 @@ void RecordsCollector::tick(TimePoint now) {
         "process before is not counted",
         iocs::subject_of(live->ioc));
   }
+}
+
+// Since when all writes are counted.
+void RecordsCollector::follow_writes(Watched& watched) {
+  if (!watched.slot || !watched.writes_since) return;
+  const auto overhead = control_->sample(*watched.slot);
+  if (process_->refused(*watched.slot) > 0)
+    watched.writes_since.reset();
+  else if (overhead && (overhead->over_budget || !overhead->attached || !overhead->has_extras))
+    watched.writes_since = now_seconds();
 }
 
 // Clients that come and go leave a thread's stack behind with each connection.

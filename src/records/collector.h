@@ -93,7 +93,6 @@ class RecordsCollector final : public Collector {
   struct Reading {
     std::vector<IocSample> iocs;
     SelfSamples self;
-    std::vector<std::string> notes = {};  // for the page
     bool complete = true;
   };
 
@@ -104,6 +103,7 @@ class RecordsCollector final : public Collector {
   RecordTarget target_of(const iocs::LiveIoc& live, const RecordPoints& points) const;
   Result<void> begin_counting(Coming& coming, const Result<std::uint32_t>& slot);
   void note(Coming& coming, const Result<void>& done, TimePoint now);
+  void follow_writes(Watched& watched);
   void free_ended_threads(TimePoint now);
   Reading read_all();
   std::vector<PendingRecords> begin(Reading& reading);

@@ -72,13 +72,9 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
   if (sample.overhead && causes != nullptr)
     reading.self.ioc_overhead.push_back(
         {live.ioc.name, kProbe, control_->seconds(slot, causes->hits(slot))});
-  std::optional<double>& writes_since = found->second.writes_since;
   const std::uint64_t refused = process_->refused(slot);
-  if (refused > 0) writes_since.reset();
-  if (writes_since && sample.overhead &&
-      (sample.overhead->over_budget || !sample.overhead->attached || !sample.has_extras()))
-    writes_since = now_seconds();
-  sample.writes_since_seconds = writes_since;
+  follow_writes(found->second);
+  sample.writes_since_seconds = found->second.writes_since;
   if (sample.overhead && sample.overhead->over_budget) {
     sample.notes.push_back("its records are not counted: that would cost " +
                            percent_text(*sample.overhead->over_budget) +
@@ -261,7 +257,6 @@ void RecordsCollector::status(exposition::StatusPage& page) {
   page.tables.push_back(stuck_table(reading.iocs));
   page.tables.push_back(waiting_table(reading.iocs));
   page.tables.push_back(down_links_table(reading.iocs));
-  std::ranges::move(reading.notes, std::back_inserter(page.notes));
   page.self.add(reading.self);
 }
 

@@ -21,7 +21,7 @@ void add_options(OptionTable& table, Options& options) {
         number(options.overhead_target, 0, 1000)},
        {"--overhead.budget=PERCENT",
         "Percent of a core that probes of records and functions may cost each IOC; above it timing "
-        "goes, then functions, then counting; 0: no bound",
+        "goes, then functions, writes and scan lists, counting; 0: no bound",
         number(options.overhead_budget, 0, 1000)},
        {"--limit.kernel-memory=SIZE",
         "Kernel memory for counts of records, such as 512MiB; 0: a sixteenth of the host's, 64MiB "

@@ -1,4 +1,6 @@
 // Processings that do not come through dbProcess: recGblFwdLink() without a call that it ends.
+#include <thread>
+
 #include "record_process_fixture.h"
 #include "support/value_of.h"
 
@@ -79,6 +81,42 @@ TEST_P(RecordDirectTest, TheEndThatACallIsOwedIsNone) {
   EXPECT_EQ(processed(slot, ioc.record(5)), 3u);
   EXPECT_EQ(processed(slot, ioc.record(6)), 5u * 3 + 1 + 2);
   EXPECT_EQ(counts(slot).causes, (Causes{{"main", 7 + 1 + 16}, {"direct", 2 + 2}}));
+}
+
+// The budget may take the timing off at any moment.
+TEST_P(RecordDirectTest, TheEndOfACallWhoseTimingWasGivenUpIsItsOwn) {
+  if (!GetParam().timed) GTEST_SKIP() << "no call is timed";
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask({"set 4 forwards 1", "call 4 1"});
+  look();
+  ioc.ask({"complete 5 3", "call 4 1", "set 4 wait_us 400000"});  // the first is not certain
+  look();
+  ASSERT_TRUE(probe_->direct_since(slot));
+  const auto before = probe_->hits()->at(slot).entries;
+  std::thread caller([&ioc] { ioc.ask("call 4 1"); });
+  while (probe_->hits()->at(slot).entries == before) std::this_thread::yield();
+  EXPECT_TRUE(value_of(probe_->end_window(slot, true)));
+  caller.join();
+  EXPECT_EQ(processed(slot, ioc.record(4)), 3u);
+  EXPECT_EQ(counts(slot).causes, (Causes{{"main", 3}, {"direct", 2}}));
+}
+
+TEST_P(RecordDirectTest, EndsOfCallsThatHaveNoRoomForAFrameAreTheirOwn) {
+  constexpr int kDeep = IOCX_MAX_DEPTH + 7;
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  for (int i = 0; i < kDeep; ++i) {
+    const std::string record = "set " + std::to_string(i);
+    ioc.ask({record + " forwards 1", record + " link " + std::to_string(i + 1)});
+  }
+  look();
+  ioc.ask("complete " + std::to_string(kDeep + 9) + " 2");
+  look();
+  ASSERT_TRUE(probe_->direct_since(slot));
+  ioc.ask("call 0 5");
+  for (int i = 0; i <= kDeep; ++i) EXPECT_EQ(processed(slot, ioc.record(i)), 5u) << i;
+  EXPECT_EQ(counts(slot).causes["direct"], 1u);
 }
 
 TEST_P(RecordDirectTest, ALookThatFindsNothingLeavesNothing) {

@@ -248,8 +248,8 @@ constexpr Row kOverhead[] = {
        if (ioc.overhead) to.add(ioc.overhead->nothing_counted);
      }},
     {gauge("epics_ioc_extras_watched",
-           "Whether writes to records, scan lists and completions of the running IOC are counted, "
-           "while its records are: not when the probes for them cost too much."),
+           "Whether writes to records and scan lists of the running IOC are counted, while its "
+           "records are: not when the probes for them cost too much."),
      [](const IocSample& ioc, Series& to) {
        if (ioc.overhead) to.add(when(ioc.records_watched, ioc.overhead->has_extras));
      }},

@@ -111,10 +111,9 @@ class RecordRows {
   std::deque<RecordSample> sums_;  // of rows with several samples; a deque keeps addresses
 };
 
-// For all IOCs that are up. A record that was never processed has its info and a process_total of 0
-// (so that increase() sees the first processing) and nothing else. `by_type`: the same IOCs with
-// the sums that durations are shown of, and without info; null: of each record. `edges`: of
-// kProcessScale.
+// For all IOCs that are up. A record that was never processed has a process_total of 0 (so that
+// increase() sees the first processing) and nothing else. `by_type`: the same IOCs with the sums
+// that durations are shown of; null: of each record. `edges`: of kProcessScale.
 void encode_records(const std::vector<const IocSample*>& iocs,
                     const std::vector<const IocSample*>* by_type,
                     const exposition::HistogramEdges& edges, LabelCache& cache,

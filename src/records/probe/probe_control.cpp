@@ -45,7 +45,6 @@ void ProbeControl::watch(std::uint32_t slot, std::string name) {
   for (const Owner owner : {Owner::timing, Owner::extras, Owner::counting})
     if (const auto decision = budget_.decision(watched.id, {owner}))
       follow(slot, watched, *decision, Clock::now());
-  records_.apply();
 }
 
 void ProbeControl::forget(std::uint32_t slot) {
@@ -54,7 +53,7 @@ void ProbeControl::forget(std::uint32_t slot) {
 
 void ProbeControl::set_wanted(std::uint32_t slot, bool wanted) {
   if (const auto found = watched_.find(slot); found != watched_.end())
-    found->second.choose = std::exchange(found->second.wanted, wanted) != wanted;
+    found->second.choose |= std::exchange(found->second.wanted, wanted) != wanted;
 }
 
 void ProbeControl::look(Clock::time_point now) {

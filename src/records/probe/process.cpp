@@ -125,7 +125,7 @@ std::vector<probes::ProbeRow> RecordProcess::wish() const {
   for (const auto& [slot, watched] : watched_) {
     if (watched.is_leaving) continue;
     const RecordTarget& target = watched.target;
-    const auto want = [&rows, &target, &off = watched.off](const ProbePoint& point) {
+    const auto want = [&rows, &target, &watched = watched](const ProbePoint& point) {
       rows.push_back({.ioc = target.ioc,
                       .program = static_cast<std::uint32_t>(point.program),
                       .file = target.code,
@@ -135,7 +135,8 @@ std::vector<probes::ProbeRow> RecordProcess::wish() const {
                       .ending = point.ending,
                       // Only traces want that one.
                       .is_optional = point.program == RecordProgram::link_put,
-                      .off = off});
+                      .apart = !watched.has_extras,
+                      .off = watched.off});
     };
     want({RecordProgram::process, target.offset, watched.timing.ends ? target.ending : nullptr});
     for (const ProbePoint& point : target.extras)

@@ -14,14 +14,14 @@ static_assert(sizeof(iocx_ioc_config) == 88 && offsetof(iocx_ioc_config, timed_u
 static_assert(sizeof(iocx_asynchronous) == 24);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 48);
-static_assert(sizeof(iocx_thread_counts) == 22 * 8 && IOCX_CAUSES - IOCX_CAUSE_DIRECT <= 4);
+static_assert(sizeof(iocx_thread_counts) == 23 * 8 && IOCX_CAUSES - IOCX_CAUSE_DIRECT <= 4);
 static_assert(sizeof(iocx_scan_name) == 20 && sizeof(iocx_cause_key) == 32);
 static_assert(offsetof(iocx_thread, counts) == 48);
 static_assert(sizeof(iocx_thread_puts) == 9 * 8);
 static_assert(sizeof(iocx_put_config) == 48);
 static_assert(offsetof(iocx_put_config, ppn) == 36);
 static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
-static_assert(sizeof(iocx_thread) == 48 + 176 + 72 + 16 + IOCX_MAX_DEPTH * 48);
+static_assert(sizeof(iocx_thread) == 48 + 184 + 72 + 16 + IOCX_MAX_DEPTH * 48);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -87,8 +87,7 @@ void report(const Result<void>& result) {
   if (!result) log::warn("{}", result.error().message());
 }
 
-}  // namespace
-
+// IOCX_LAYOUT_* for the target's offsets.
 std::uint8_t record_layout(const RecordTarget& target) {
   const bool neighbours = target.disa == target.disv + IOCX_WINDOW_DISA;
   if (!neighbours || target.sdis != target.disv + IOCX_WINDOW_SDIS) return IOCX_LAYOUT_ANY;
@@ -97,6 +96,8 @@ std::uint8_t record_layout(const RecordTarget& target) {
   if (target.pact == target.disv + 159) return IOCX_LAYOUT_160;
   return IOCX_LAYOUT_ANY;
 }
+
+}  // namespace
 
 RecordTables::RecordTables(RecordProcessObject object, const RecordProcessOptions& options)
     : object_(std::move(object)),

@@ -198,7 +198,4 @@ class RecordTables {
 // Whether the probe for completions is to be there, when the others are.
 bool sees_ends(const WatchedIoc& watched);
 
-// IOCX_LAYOUT_* for the target's offsets.
-std::uint8_t record_layout(const RecordTarget& target);
-
 }  // namespace ioc_exporter::records

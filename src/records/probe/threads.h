@@ -23,10 +23,11 @@ using kernel::HitCost;
 
 // Times that the IOC's threads came by a probe.
 struct ProbeHits {
-  std::uint64_t entries = 0;     // entry probes, of all functions
-  std::uint64_t returns = 0;     // probes that only timed calls need, on emulated instructions
-  std::uint64_t stepped = 0;     // of the entries, those whose instruction the kernel steps
-  std::uint64_t entries_ns = 0;  // time of the programs there
+  std::uint64_t entries = 0;          // entry probes, of all functions
+  std::uint64_t returns = 0;          // probes that only timed calls need
+  std::uint64_t returns_stepped = 0;  // of these, those whose instruction the kernel steps
+  std::uint64_t stepped = 0;          // of the entries, the same
+  std::uint64_t entries_ns = 0;       // time of the programs there
   std::uint64_t returns_ns = 0;
   std::uint64_t extras = 0;  // of the entries, those of functions that no processing is counted at
   std::uint64_t extras_stepped = 0;  // of these, as above
@@ -35,6 +36,7 @@ struct ProbeHits {
   void add(const iocx_thread_counts& counts) {
     entries += counts.entries;
     returns += counts.returns;
+    returns_stepped += counts.returns_stepped;
     stepped += counts.stepped;
     entries_ns += counts.entries_ns;
     returns_ns += counts.returns_ns;
@@ -60,6 +62,7 @@ inline double extras_seconds(const ProbeHits& hits, const HitCost& cost) {
 }
 inline double timing_seconds(const ProbeHits& hits, const HitCost& cost) {
   return static_cast<double>(hits.returns) * cost.emulated +
+         static_cast<double>(hits.returns_stepped) * (cost.stepped - cost.emulated) +
          static_cast<double>(hits.returns_ns) * 1e-9;
 }
 
@@ -111,8 +114,8 @@ class ThreadPlaces {
   bool are_known_ = false;
 };
 
-// Calls each() for every thread that has a stack, of which so much is there. The frames are most of
-// its size, and the hits what is in its first cache line.
+// Calls each() for every thread that has a stack, of which so much is there: the frames are most of
+// its size.
 enum class ThreadPart { hits, counts, frames };
 Result<void> for_each_thread(const RecordProcessObject& object, ThreadPlaces& places,
                              ThreadPart part, const std::function<void(const iocx_thread&)>& each);

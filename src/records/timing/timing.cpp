@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::chrono::nanoseconds kAlways = std::chrono::nanoseconds::max();
 
-std::uint64_t monotonic_ns() {
-  return clock_ns(CLOCK_MONOTONIC);
-}
-
 }  // namespace
 
 void RecordProcess::want_ends(std::uint32_t slot) {
@@ -29,7 +25,7 @@ Result<bool> RecordProcess::write_timing(std::uint32_t slot, std::uint32_t weigh
                                          std::chrono::nanoseconds length) {
   WatchedIoc& watched = watched_.at(slot);
   want_ends(slot);
-  apply();
+  if (is_changed_) apply();
   if (!watched.target.ending || watched.attach == 0) return false;
   if (!engine_->has(watched.target.ioc, static_cast<std::uint32_t>(RecordProgram::process))) {
     const auto error = error_of(slot);
@@ -37,7 +33,8 @@ Result<bool> RecordProcess::write_timing(std::uint32_t slot, std::uint32_t weigh
   }
   watched.timing.weight = weight;
   watched.timing.until_ns =
-      length == kAlways ? UINT64_MAX : monotonic_ns() + static_cast<std::uint64_t>(length.count());
+      length == kAlways ? UINT64_MAX
+                        : clock_ns(CLOCK_MONOTONIC) + static_cast<std::uint64_t>(length.count());
   if (auto ok = write_config(slot); !ok) return ok.error();
   return true;
 }
@@ -54,7 +51,7 @@ Result<bool> RecordProcess::time_window(std::uint32_t slot, std::uint32_t weight
 Result<bool> RecordProcess::end_window(std::uint32_t slot, bool anyhow) {
   WatchedIoc& watched = watched_.at(slot);
   if (!watched.timing.ends) return true;
-  const std::uint64_t now_ns = monotonic_ns();
+  const std::uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
   if (now_ns < watched.timing.until_ns) {
     watched.timing.until_ns = now_ns;
     if (auto ok = write_config(slot); !ok) return ok.error();

@@ -270,6 +270,20 @@ TEST_F(EngineTest, AmongManyItIsHitWhileItIsOff) {
   EXPECT_FALSE(engine_->is_hit_while_off({2, 1}));
 }
 
+TEST_F(EngineTest, AnIocApartIsNotHitByWhatOthersWant) {
+  use(kRecords);
+  want(rows(1, 6));
+  watch_each_step(2, 6);
+  auto wanted = rows(1, 6);
+  wanted.erase(wanted.begin() + 1);
+  wanted[0].apart = true;
+  want(wanted);
+  EXPECT_EQ(kernel_.count(kAllPid), 0u);
+  EXPECT_EQ(kernel_.count(1), 1u);
+  EXPECT_EQ(kernel_.count(2), 2u);
+  expect_each_step_counted();
+}
+
 TEST_F(EngineTest, EachPlaceIsForItself) {
   use(kFunctions);
   auto wanted = rows(1, 3);
