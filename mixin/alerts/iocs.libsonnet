@@ -18,11 +18,12 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[90s]) or last_over_ti
   ||| % $._config,
 
   // Nobody is called for an IOC that is not expected and that somebody stopped; or for none that is not expected. Where such
-  // one runs again, it is still among these.
+  // one runs again, it is still among these. One that did not run for long leaves the page with how it ended.
   notMissed:: |||
-    (%s
+    ((%s)
       unless on (job, instance, ioc) last_over_time(epics_ioc_expected[5m]))
-  |||[:-1] % (if $._config.pageExpectedIocsOnly then 'last_over_time(epics_ioc_up[5m])' else $.stopped),
+  |||[:-1] % (if $._config.pageExpectedIocsOnly then 'last_over_time(epics_ioc_up[5m])'
+              else '%(stopped)s or last_over_time(%(stopped)s[5m]) unless on (job, instance, ioc) epics_ioc_last_exit_info' % { stopped: $.stopped }),
 
   // Ended by exit 0 or SIGTERM.
   stopped:: 'epics_ioc_last_exit_info{reason=~"exit|signal", status=~"0?", signal=~"(SIGTERM)?"}',
