@@ -165,8 +165,15 @@ export class Browser {
     return found;
   }
 
-  picture(path, fullPage = true) {
-    return this.tab.screenshot({ path, fullPage }).then(() => path);
+  // A whole page is as high as the window: what Grafana lays out in rows is not drawn below it.
+  async picture(path, whole = true) {
+    if (whole) {
+      const height = await this.tab.evaluate(() => document.documentElement.scrollHeight);
+      await this.tab.setViewportSize({ width: this.tab.viewportSize().width, height });
+      await this.settle();
+    }
+    await this.tab.screenshot({ path });
+    return path;
   }
 
   async close() {
