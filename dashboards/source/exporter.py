@@ -80,8 +80,8 @@ def board() -> Board:
                          f"job_probe_reason:ioc_exporter_dropped:rate5m{{{ALL_HOSTS}}}[$__range]) "
                          f'or increase(ioc_exporter_dropped_total{{{SOME_HOSTS}}}[$__range])) > 0)', instant=True)],
                   empty_when_healthy=True, sort=["-Events"], steps=[(None, GOOD), (1, WARNING)],
-                  columns=[Column("probe", "Probe", width=130), Column("reason", "Reason", width=190),
-                           Column("Value", "Events", unit=COUNT, decimals=0, bar=True)]),
+                  columns=[Column("probe", "Probe", width=130), Column("reason", "Reason"),
+                           Column("Value", "Events", width=120, unit=COUNT, decimals=0, bar=True)]),
             TimeSeries("Duration of collectors", "Time that each part took for a scrape: the slowest exporter.",
                        [Query(f"max by (collector) (ioc_exporter_collector_duration_seconds{{{HOSTS}}})",
                               "{{collector}}")], unit="s", colors=COLLECTORS),

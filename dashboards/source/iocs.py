@@ -1,7 +1,7 @@
 """Dashboard IOCs: the health of all on one page, and of the one that is chosen."""
 from board import EXPORTERS_DOWN, HOSTS, IOCS, LAST_SEEN, NO_WRITERS, Board, halves
 from panels import (CALM, COUNT, CRITICAL, Column, DOWN, GOOD, PASSES, PERIODS, Query, Ranked, Row, STATES, Stat, StateTimeline, Table,
-                    TimeSeries, UNSEEN, WARNING, WHEN, firing_alerts)
+                    TimeSeries, UNSEEN, WARNING, WHEN, firing_alerts, named_host)
 
 # The 30 that need attention most, in every query of the table.
 SHOWN = f"and on (job, instance, ioc) topk(30, ioc:epics_ioc:attention{{{IOCS}}})"
@@ -12,9 +12,9 @@ def column(expression: str) -> Query:
 
 ON = "on (job, instance, ioc)"
 OF_HEALTH = f'ioc!="", {NO_WRITERS}, {IOCS}'
-# Those that have ended, those that a site expects and that were never seen, and those of exporters that do not answer.
+# Those that have ended, those that a site expects and that are absent, and those of exporters that do not answer.
 ENDED = f"epics_ioc_up{{{IOCS}}} == 0"
-NEVER_SEEN = f"0 * epics_ioc_expected{{{IOCS}}} unless {ON} epics_ioc_up{{{IOCS}}}"
+ABSENT = f"0 * epics_ioc_expected{{{IOCS}}} unless {ON} epics_ioc_up{{{IOCS}}}"
 NOT_SEEN = f"ioc:epics_ioc:state{{{IOCS}}} == 4"
 NOT_RUNNING = "Nothing: no chosen IOC runs, or is seen (see above)"
 # All exporters that do not answer; where IOCs are chosen, those that watched them.
@@ -46,12 +46,17 @@ def attention() -> Table:
         width=24, height=10, sort=["-State", "-CPU"],
         columns=[Column("ioc", "IOC", board=True),
                  Column("Value #A", "State", width=85, mapping=STATES),
-                 Column("alertname", "Why", width=220, runbook=True), Column("Value #C", "Since", width=150, unit=WHEN),
+                 Column("Value #C", "Since", width=150, unit=WHEN), Column("alertname", "Why", width=220, runbook=True),
                  Column("instance", "Exporter", width=200),
                  Column("Value #D", "CPU", width=80, unit="percentunit", decimals=1),
                  Column("Value #E", "Records processed/s", width=160, unit="none", decimals=1),
                  Column("Value #F", "Stuck", width=70, unit=COUNT),
                  Column("Value #G", "Memory", width=100, unit="bytes", decimals=0)])
+
+
+def how(expression: str) -> str:
+    """With the label "how": "signal SIGSEGV", or "exit 1"."""
+    return f'label_join({expression}, "how", " ", "reason", "signal", "status")'
 
 
 def not_running() -> Table:
@@ -61,18 +66,17 @@ def not_running() -> Table:
 
     exit_info = f"epics_ioc_last_exit_info{{{IOCS}}}"
     rows = (f"({ENDED}) * {ON} group_left (reason, status, signal) {exit_info} or {ON} {ended_by(f'({ENDED})', 'not known')} "
-            f"or {ended_by(f'({NEVER_SEEN})', 'never seen')} or {ended_by(f'({NOT_SEEN})', 'host not seen')}")
+            f"or {ended_by(f'({ABSENT})', 'absent')} or {ended_by(f'({NOT_SEEN})', 'host not seen')}")
     # Those that have ended are not cut from many that are not seen.
     shown = f"and {ON} topk(50, ioc:epics_ioc:state{{{IOCS}}} >= 4)"
     since = f'{NOT_SEEN_SINCE} or max by (job, instance, ioc) (ALERTS_FOR_STATE{{alertname="EpicsIocDown", {IOCS}}})'
     return Table(
         "IOCs that do not run, or are not seen", "How those ended that have, where the exporter saw it, and since when the alert knows "
         "of it; 50 at most. Until they run again, or for a day. Without those that somebody stopped and that nobody expects.",
-        [Query(f"({rows}) {shown}", instant=True), Query(f"1000 * ({since}) {shown}", instant=True)],
+        [Query(named_host(f"{how(rows)} {shown}"), instant=True), Query(f"1000 * ({since}) {shown}", instant=True)],
         width=12, height=8, sort=["-Since"], empty_when_healthy=True,
-        columns=[Column("ioc", "IOC", board=True), Column("reason", "Ended by", width=105), Column("signal", "Signal", width=80),
-                 Column("status", "Status", width=65), Column("Value #B", "Since", width=150, unit=WHEN),
-                 Column("instance", "Exporter", width=110)])
+        columns=[Column("ioc", "IOC", board=True), Column("how", "Ended by", width=130), Column("Value #B", "Since", width=150, unit=WHEN),
+                 Column("host", "Host", width=110)])
 
 
 def availability() -> Table:
@@ -86,12 +90,11 @@ def availability() -> Table:
         "the last time. As far back as Prometheus remembers.",
         [Query(f"{share} and {ON} {shown}", instant=True), Query(f"{starts} and {ON} {shown}", instant=True),
          Query(f"max by (job, instance, ioc, supervisor) (epics_ioc_info{{{IOCS}}}) and {ON} {shown}", instant=True),
-         Query(f"max by (job, instance, ioc, reason, status, signal) (epics_ioc_last_exit_info{{{IOCS}}}) and {ON} {shown}", instant=True)],
+         Query(how(f"max by (job, instance, ioc, reason, status, signal) (epics_ioc_last_exit_info{{{IOCS}}}) and {ON} {shown}"), instant=True)],
         sort=["Up", "-Restarts"], empty_when_healthy=True,
         columns=[Column("ioc", "IOC", board=True), Column("Value #A", "Up", width=80, unit="percentunit", decimals=2),
                  Column("Value #B", "Restarts", width=75, unit=COUNT, decimals=0),
-                 Column("supervisor", "Started by", width=90), Column("reason", "Ended by", width=90),
-                 Column("signal", "Signal", width=85), Column("status", "Status", width=60)])
+                 Column("supervisor", "Started by", width=90), Column("how", "Ended by", width=130)])
 
 
 def growing() -> Table:
@@ -138,8 +141,8 @@ def board() -> Board:
         description="The health of all IOCs on one page. Choose one above, or click its name, for what it does.",
         panels=[
             Stat("IOCs up", "IOCs that run.", [Query(f"count(epics_ioc_up{{{IOCS}}} == 1) or vector(0)")], width=3),
-            count_state("IOCs down", "== 5", DOWN, "IOCs that have ended, within the last day, and those that are expected and were never "
-                        "seen. Not those that somebody stopped and that nobody expects."),
+            count_state("IOCs down", "== 5", DOWN, "IOCs that have ended, within the last day, and those that are expected and absent. Not "
+                        "those that somebody stopped and that nobody expects."),
             Stat("Hosts not seen", "Exporters that do not answer: how their IOCs are is not known. Those of the chosen IOCs, where not all are.",
                  [Query(f"count({HOSTS_UNSEEN}) or vector(0)")], width=3, steps=[(None, CALM), (1, UNSEEN)]),
             count_state("Critical", "== 3", CRITICAL, "IOCs that run, with a critical alert that fires; without those about who writes."),
@@ -153,7 +156,7 @@ def board() -> Board:
                           "one row for those of one IOC. An alert links to what to do.",
                           f'{HOSTS}, ioc=~"$ioc|", {NO_WRITERS}, alertname=~"Epics.*|IocExporterDown"',
                           "job, instance, ioc", width=12, height=8,
-                          columns=[Column("ioc", "IOC", width=115, board=True)]),
+                          of_hosts=True, columns=[Column("ioc", "IOC", width=105, board=True)]),
             not_running(),
             StateTimeline("Health over time", "The state of the 15 IOCs that need attention most at the end of the "
                           "time shown.",

@@ -41,9 +41,9 @@ COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "iocs": 
 
 
 
-def firing_alerts(title: str, description: str, selector: str, by: str, columns: list, **options):
+def firing_alerts(title: str, description: str, selector: str, by: str, columns: list, of_hosts: bool = False, **options):
     """A table of the alerts that fire, a row for each of `by`: the critical ones first, then the latest; 50, and how many
-    there are where that is not all."""
+    there are where that is not all. `of_hosts`: with the host, in place of how many alerts a row is."""
     def fires(severity: str) -> str:
         return f'ALERTS{{alertstate="firing", severity="{severity}", {selector}}}'
 
@@ -54,13 +54,16 @@ def firing_alerts(title: str, description: str, selector: str, by: str, columns:
     more = (f'label_replace(label_replace(count_values("rows", sum({count}) and count({worst}) > 50), "alertname", '
             f'"$1 firing, 50 rows shown", "rows", "(.*)"), "rows", "", "", "")')
     since = f"max by ({labels}) (ALERTS_FOR_STATE{{{selector}}})"
-    return Table(title, description, [Query(f"{shown} or {more}", instant=True),
-                                      Query(f"1000 * {since} and on ({labels}) {shown}", instant=True),
-                                      Query(f"{count} and on ({labels}) {shown}", instant=True)],
-                 sort=["-Severity", "-Since"], empty_when_healthy=True,
-                 columns=[Column("Value #A", "Severity", width=95, mapping=ALERT_LEVELS), Column("alertname", "Alert", runbook=True),
-                          *columns, Column("Value #C", "Alerts", width=70, unit=COUNT, decimals=0),
-                          Column("Value #B", "Since", width=150, unit=WHEN)], **options)
+    queries = [Query(f"{shown} or {more}", instant=True), Query(f"1000 * {since} and on ({labels}) {shown}", instant=True)]
+    if of_hosts:
+        queries[0].expression = named_host(queries[0].expression)
+        last = Column("host", "Host", width=105)
+    else:
+        queries.append(Query(f"{count} and on ({labels}) {shown}", instant=True))
+        last = Column("Value #C", "Alerts", width=70, unit=COUNT, decimals=0)
+    return Table(title, description, queries, sort=["-Severity", "-Since"], empty_when_healthy=True,
+                 columns=[Column("Value #A", "Severity", width=85, mapping=ALERT_LEVELS), Column("alertname", "Alert", runbook=True),
+                          *columns, last, Column("Value #B", "Since", width=150, unit=WHEN)], **options)
 
 
 ADDRESS = "[0-9.]+|[0-9a-f]*:[0-9a-f:.]*"
@@ -294,23 +297,15 @@ class InAlarm(Stat):
 
 
 @dataclass
-class Tiles(Stat):
-    """A tile for each series: its name, and how long ago."""
-    size: int = 12
-    unit: str = "dateTimeFromNow"
-
-    def build(self):
-        return self.numbers(shapes.BigValueTextMode.VALUE_AND_NAME)
-
-
-@dataclass
-class Latest(Tiles):
-    """A line for each series instead, with its time."""
-    size: int = 18
+class Lines(Stat):
+    """A line for each series: its name, and its time."""
+    size: int = 16
     unit: str = WHEN
+    width: int = 8
+    height: int = 16
 
     def build(self):
-        return super().build().orientation(shapes.VizOrientation.HORIZONTAL)
+        return self.numbers(shapes.BigValueTextMode.VALUE_AND_NAME).orientation(shapes.VizOrientation.HORIZONTAL)
 
 
 @dataclass

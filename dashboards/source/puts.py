@@ -69,8 +69,8 @@ def most_puts() -> str:
     return halves(f"topk(20, {ONE_A_USER.format(rates)})", f"topk(20, {typed})", *TYPED)
 
 
-def unexpected_stat(title: str, selector: str, color: str, text: str) -> Stat:
-    return Stat(title, text, [Query(f"sum({unexpected_in_range(selector)}) or vector(0)")], steps=[(None, CALM), (0.5, color)])
+def unexpected_stat(title: str, selector: str, color: str, text: str, width: int) -> Stat:
+    return Stat(title, text, width=width, queries=[Query(f"sum({unexpected_in_range(selector)}) or vector(0)")], steps=[(None, CALM), (0.5, color)])
 
 
 def unexpected_puts() -> Table:
@@ -95,7 +95,7 @@ def unexpected_puts() -> Table:
                           Column("who", "Who", width=225, to_puts="user"), Column("user", "user", hidden=True),
                           Column("pv", "PV", to_puts="pv", values=True), Column("Value #B", "Puts", width=75, unit=COUNT, decimals=0),
                           Column("ioc", "IOC", width=130, board=True), Column("protocol", "Protocol", width=80),
-                          Column("rule", "Rule", width=192)])
+                          Column("rule", "Rule")])
 
 
 def who_wrote_last() -> Table:
@@ -103,15 +103,15 @@ def who_wrote_last() -> Table:
                  "does not expect, then those of people; of programs, which put more often than each two seconds, the last one of each user; "
                  "50 at most. Type a PV or a user above, as !fofb, to see all. The time links to each put since the time shown begins "
                  "(Last 7 days: of the week), as far back as the exporter's memory reaches (--collector.putlog).",
-                 [Query(exporter_url(f"1000 * {last_puts()}"), instant=True)], width=24, sort=["Policy", "-Last put"], without=NO_PUT,
-                 columns=[Column("pv", "PV", to_puts="pv", values=True), Column("protocol", "Protocol", width=80),
-                          Column("user", "User", width=120, to_puts="user"),
+                 [Query(exporter_url(f"1000 * {last_puts()}"), instant=True)], width=24, height=10, sort=["Policy", "-Last put"], without=NO_PUT,
+                 columns=[Column("pv", "PV", to_puts="pv", values=True),
                           Column("action", "Policy", width=90, mapping={
                               "forbidden": ("forbidden", CRITICAL), "unexpected": ("unexpected", WARNING),
                               "unjudged": ("unjudged", WARNING), "usual": ("–", "transparent")}),
-                          Column("client_host", "Host", width=115),
+                          Column("user", "User", width=120, to_puts="user"),
+                          Column("Value", "Last put", width=155, unit=WHEN, stored=True), Column("client_host", "Host", width=115),
                           Column("client", "Client address", width=120, to_puts="client"), Column("ioc", "IOC", width=110, board=True),
-                          Column("Value", "Last put", width=155, unit=WHEN, stored=True), Column("url", "url", hidden=True)])
+                          Column("protocol", "Protocol", width=80), Column("url", "url", hidden=True)])
 
 
 def board() -> Board:
@@ -122,9 +122,9 @@ def board() -> Board:
         panels=[
             unexpected_stat("Forbidden, time shown", FORBIDDEN, CRITICAL,
                             "Puts in the time shown that the site's policy forbids. They were carried out unless "
-                            "the IOC refused them."),
+                            "the IOC refused them.", 4),
             unexpected_stat("Unexpected, time shown", UNEXPECTED, WARNING,
-                            "Puts in the time shown that no rule of the site's policy expects."),
+                            "Puts in the time shown that no rule of the site's policy expects.", 5),
             Stat("Puts/s, 5 min", "Puts a second that IOCs and gateways took, of the last five minutes. What a gateway passes on counts at both.",
                  [Query(halves("sum(instance_protocol:epics_puts:rate5m{CHOSEN})",
                                f"sum(rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[5m]))", *TYPED) + " or vector(0)")], unit="none", decimals=2),
@@ -135,7 +135,7 @@ def board() -> Board:
                  unit="none", decimals=2, steps=[(None, CALM), (0.005, WARNING)]),
             Stat("Clients, 5 min", "Clients (user, host and address) with a put in the last five minutes.",
                  [Query(f"count(count by (user, client_host, client) (rate(epics_puts_total{{{BOTH}}}[5m]) > 0)) "
-                        "or vector(0)")]),
+                        "or vector(0)")], width=3),
             Stat("Puts known since", "When the last of the chosen exporters was started: of its IOCs no put from before is shown.",
                  [Query(f"1000 * max(process_start_time_seconds{{{HOSTS}}})")], unit=WHEN, size=20),
 
@@ -175,9 +175,10 @@ def board() -> Board:
             Table("Who writes to which PV, 5 min", "The PV to which each user has put most in the last five minutes. Type a PV or a user "
                   "above to see the 20 pairs of client and PV with the most puts.",
                   [Query(most_puts(), instant=True)], width=24, sort=["-Puts"], without=NO_PUT,
-                  columns=[Column("pv", "PV", to_puts="pv"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100, to_puts="user"),
-                           Column("client_host", "Host", width=100), Column("client", "Client address", width=115, to_puts="client"),
-                           Column("ioc", "IOC", width=105, board=True), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
+                  columns=[Column("pv", "PV", to_puts="pv"), Column("user", "User", width=100, to_puts="user"),
+                           Column("Value", "Puts", width=100, unit=PUTS, decimals=2), Column("client_host", "Host", width=100),
+                           Column("client", "Client address", width=115, to_puts="client"), Column("ioc", "IOC", width=105, board=True),
+                           Column("protocol", "Protocol", width=78)]),
 
             Row("Failures"),
             TimeSeries("Failed puts by reason", "Puts a second that the IOC answered with an error, by the status of "
@@ -191,10 +192,10 @@ def board() -> Board:
                   [Query("topk(20, sum by (protocol, ioc, pv, user, client, reason) "
                          f"(epics_put_failures_total{{{BOTH}}}))",
                          instant=True)], width=16, height=8, sort=["-Failed"], empty_when_healthy=True,
-                  columns=[Column("pv", "PV", to_puts="pv"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100, to_puts="user"),
+                  columns=[Column("pv", "PV", to_puts="pv"), Column("user", "User", width=100, to_puts="user"),
+                           Column("Value", "Failed", width=80, unit=COUNT, decimals=0), Column("reason", "Reason", width=140),
                            Column("client", "Client address", width=115, to_puts="client"), Column("ioc", "IOC", width=105, board=True),
-                           Column("reason", "Reason", width=140),
-                           Column("Value", "Failed", width=80, unit=COUNT, decimals=0)]),
+                           Column("protocol", "Protocol", width=78)]),
 
             Row("Latency of put-callbacks: all PVs and clients of the chosen IOCs, but for the slowest PVs"),
             Heatmap("Latency", "How long put-callbacks took, from the request to the IOC's answer: the further along the scale, the "
@@ -209,8 +210,8 @@ def board() -> Board:
                   "of an IOC's PVs together; all of them where the exporter runs with --series=site.",
                   [Query(f'topk(10, ioc_pv:epics_put_duration_seconds:mean5m{{{IOCS}, pv${{pvs:raw}}}})', instant=True)],
                   height=7, sort=["-Mean"],
-                  columns=[Column("pv", "PV", width=250, to_puts="pv", values=True), Column("ioc", "IOC", width=120, board=True),
-                           Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
+                  columns=[Column("pv", "PV", to_puts="pv", values=True), Column("ioc", "IOC", width=105, board=True),
+                           Column("Value", "Mean", width=120, unit="s", decimals=2, bar=True)]),
             Table("Put-callbacks that wait", "Put-callbacks that have not ended, those of programs in the IOC (sequencer, CA links) too, and "
                   "how long the oldest has waited: the 20 IOCs where one has waited longest. Names: ioc_exporter puts --pending.",
                   [Query(f"sum by (job, instance, ioc) (epics_ioc_put_callbacks_pending{{{IOCS}}}) and on (job, instance, ioc) {OLDEST}",

@@ -42,7 +42,7 @@ def board() -> Board:
             Table("Records that have thrown", "Records whose processing an exception has left: Base keeps their lock until the IOC is "
                   "restarted. The ten worst.",
                   [Query(f'topk(10, sum by (ioc, record) (epics_record_unwound_total{{{RECORD}}}) > 0)', instant=True)],
-                  width=24, height=6, empty_when_healthy=True,
+                  width=24, height=4, empty_when_healthy=True,
                   columns=[Column("record", "Record", width=360, to_puts="pv", values=True), Column("ioc", "IOC", width=120, board=True),
                            Column("Value", "Exceptions", width=110, unit=COUNT, decimals=0)]),
 
@@ -77,20 +77,20 @@ def board() -> Board:
                   "processed in turn, as a part of one core; average of the time shown. " + BY_TYPE,
                   [Query(exporter_url("topk(10, sum by (instance, ioc, record, record_type) "
                                       f"(rate(epics_record_process_self_seconds_total{{{RECORD}}}[$__range])))"), instant=True)], sort=["-CPU"],
-                  columns=[Column("record", "Record", width=200, to_puts="pv", values=True), TYPE, Column("ioc", "IOC", width=120, board=True),
-                           Column("Value", "CPU", unit="percentunit", decimals=3, bar=True, traced=True), Column("url", "url", hidden=True)]),
+                  columns=[Column("record", "Record", to_puts="pv", values=True), TYPE, Column("ioc", "IOC", width=105, board=True),
+                           Column("Value", "CPU", width=120, unit="percentunit", decimals=3, bar=True, traced=True), Column("url", "url", hidden=True)]),
             Table("Records that take longest, time shown", "The ten records with the longest mean duration of dbProcess in the time "
                   "shown, with the records that they processed in turn. " + BY_TYPE,
                   [Query(exporter_url(mean("epics_record_process_duration_seconds")), instant=True)], sort=["-Mean"],
                   without="Not timed: --records.durations=off",
-                  columns=[Column("record", "Record", width=200, to_puts="pv", values=True), TYPE, Column("ioc", "IOC", width=120, board=True),
-                           Column("Value", "Mean", unit="s", decimals=1, bar=True, traced=True), Column("url", "url", hidden=True)]),
+                  columns=[Column("record", "Record", to_puts="pv", values=True), TYPE, Column("ioc", "IOC", width=105, board=True),
+                           Column("Value", "Mean", width=120, unit="s", decimals=1, bar=True, traced=True), Column("url", "url", hidden=True)]),
             Table("Asynchronous records: longest completions, time shown", "The ten records that take longest from the start of "
                   "dbProcess to their completion; mean of the time shown. " + BY_TYPE,
                   [Query(exporter_url(mean("epics_record_completion_duration_seconds")), instant=True)], sort=["-Mean"],
                   without="No asynchronous record has completed (or --records.durations=off)",
-                  columns=[Column("record", "Record", width=200, to_puts="pv", values=True), TYPE, Column("ioc", "IOC", width=120, board=True),
-                           Column("Value", "Mean", unit="s", decimals=2, bar=True, traced=True), Column("url", "url", hidden=True)]),
+                  columns=[Column("record", "Record", to_puts="pv", values=True), TYPE, Column("ioc", "IOC", width=105, board=True),
+                           Column("Value", "Mean", width=120, unit="s", decimals=2, bar=True, traced=True), Column("url", "url", hidden=True)]),
 
             Row("What sets off what"),
             Table("Causes of single records, 5 min", "What sets off the 20 busiest records. Only where the exporter runs with "

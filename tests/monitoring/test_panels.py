@@ -129,7 +129,7 @@ def test_ended_iocs_say_how_and_when_they_ended(tmp_path):
     name = "iocs: IOCs that do not run, or are not seen"
     check(tmp_path, DEAD,
           (f"count by (ioc, reason) ({query(name)})", {
-              'ioc="crashed",reason="signal"': 1, 'ioc="lost",reason="not known"': 1, 'ioc="never",reason="never seen"': 1,
+              'ioc="crashed",reason="signal"': 1, 'ioc="lost",reason="not known"': 1, 'ioc="never",reason="absent"': 1,
               'ioc="unseen",reason="host not seen"': 1}),
           (query(name, "B"), {'ioc="unseen",instance="gone:10064"': 600_000, 'ioc="crashed",instance="h:10064"': 60_000}))
 
@@ -138,7 +138,7 @@ def test_ended_iocs_are_not_cut_from_hosts_that_are_not_seen(tmp_path):
     many = {f'ioc:epics_ioc:state{{ioc="u{number}",{GONE}}}': "4x20" for number in range(60)}
     query_of_rows = query("iocs: IOCs that do not run, or are not seen")
     check(tmp_path, DEAD | many, (f"count by (reason) ({inner(query_of_rows)})", {
-        'reason="signal"': 1, 'reason="not known"': 1, 'reason="never seen"': 1, 'reason="host not seen"': 47}))
+        'reason="signal"': 1, 'reason="not known"': 1, 'reason="absent"': 1, 'reason="host not seen"': 47}))
 
 
 def test_attention_says_why_and_since_when(tmp_path):
