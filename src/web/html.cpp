@@ -9,10 +9,11 @@ constexpr std::string_view kStyle = R"css(
 @media (prefers-color-scheme: dark) {
   :root { --text: #e3e8ed; --dim: #98a3ae; --line: #363d45; --back: #14181c; --panel: #1c2228;
     --link: #7ab7f5; --good: #5fcf96; --bad: #ff8a7a; } }
-body { margin: 0 auto; padding: 2rem 1.25rem; max-width: 68rem; color: var(--text);
+body { margin: 0 auto; padding: 2rem 1.25rem; max-width: 90rem; color: var(--text);
   background: var(--back); font: 16px/1.5 system-ui, sans-serif; }
 h1 { margin: 0; font-size: 1.6rem; } h2 { margin: 2rem 0 .5rem; font-size: 1.1rem; }
-p { margin: .25rem 0; } .dim { color: var(--dim); } .good { color: var(--good); }
+p, li { max-width: 68rem; overflow-wrap: anywhere; } p { margin: .25rem 0; }
+label, h1 .dim { display: inline-block; } .dim { color: var(--dim); } .good { color: var(--good); }
 .bad { color: var(--bad); } a { color: var(--link); }
 ul { margin: .5rem 0; padding-left: 1.25rem; }
 pre, code { white-space: pre-wrap; overflow-wrap: anywhere; }

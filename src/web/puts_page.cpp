@@ -9,7 +9,7 @@ namespace {
 // more rows than one looks at.
 constexpr std::string_view kScript = R"js("use strict";
 (() => {
-  const most = 500, columns = ["time", "ioc", "pv", "old", "value", "client", "user", "status", "action"];
+  const most = 500, columns = ["time", "action", "ioc", "pv", "old", "value", "user", "client", "status"];
   const names = [...document.querySelectorAll("th")].map((one) => one.textContent);
   const body = document.getElementById("puts"), state = document.getElementById("state");
   const pause = document.getElementById("pause");
@@ -69,7 +69,7 @@ constexpr std::string_view kScript = R"js("use strict";
     const told = lines.map((line) => JSON.parse(line));
     const puts = told.filter((put) => put.time !== undefined), reach = told.find((put) => put.reaches_back_to !== undefined);
     body.replaceChildren(...puts.map(row).reverse());
-    const since = reach ? reach.reaches_back_to + "; older ones are in no memory" : "then";
+    const since = reach ? new Date(reach.reaches_back_to).toLocaleString() + "; older ones are in no memory" : "then";
     say(puts.length < most ? puts.length + " puts since " + since : "the last " + most + " puts", !reach);
   };
   if (since) {
@@ -123,8 +123,8 @@ std::string render_puts_page(const PutsPage& page) {
   if (!page.problem.empty()) html += element("p", "bad", escaped(page.problem)) + "\n";
   html +=
       "<p><span id=\"state\">the newest so far</span> <button id=\"pause\" hidden>Pause</button>"
-      "</p>\n<div class=\"wide\"><table>\n<thead><tr><th>time</th><th>IOC</th><th>PV</th>"
-      "<th>old</th><th>new</th><th>client</th><th>user</th><th>result</th><th>policy</th></tr>"
+      "</p>\n<div class=\"wide\"><table>\n<thead><tr><th>time</th><th>policy</th><th>IOC</th>"
+      "<th>PV</th><th>old</th><th>new</th><th>user</th><th>client</th><th>result</th></tr>"
       "</thead>\n<tbody id=\"puts\">\n";
   for (const std::string& put : page.puts)
     html += joined({"<tr><td colspan=\"9\"><code>", escaped(put), "</code></td></tr>\n"});
