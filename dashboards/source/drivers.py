@@ -64,7 +64,7 @@ def board() -> Board:
 
             firing_alerts("Alerts that fire", "Alerts about ports, exchanges, state sets and save sets. An alert links to what to do.",
                           f'{IOCS}, alertname=~"Epics(Asyn|Stream|State|Autosave).*"', "job, instance, ioc", width=24, height=6,
-                          columns=[Column("ioc", "IOC", width=115, board=True)]),
+                          columns=[Column("ioc", "IOC", width=200, board=True)]),
 
             Row("Ports (asyn)"),
             Table("Ports", "50 ports: those that are not connected first. Wait and call: the mean of five minutes; empty where there was none, or "
@@ -73,20 +73,20 @@ def board() -> Board:
                    by_port(rate("epics_asyn_request_failures_total")), Query(mean("epics_asyn_queue_wait_seconds"), instant=True),
                    Query(mean("epics_asyn_call_duration_seconds"), instant=True)],
                   width=24, sort=["Connected", "-Requests/s"], without=NO_ASYN,
-                  columns=[*PORT, Column("Value #A", "Connected", width=95, mapping=CONNECTED), Column("Value #B", "Waiting", width=110, unit=COUNT),
+                  columns=[Column("Value #A", "Connected", width=95, mapping=CONNECTED), *PORT, Column("Value #B", "Waiting", width=110, unit=COUNT),
                            Column("Value #C", "Requests/s", width=130, unit="none", decimals=1),
                            Column("Value #D", "Refused/s", width=130, unit="none", decimals=2),
                            Column("Value #E", "Wait", width=130, unit="s", decimals=1),
                            Column("Value #F", "Call", width=130, unit="s", decimals=1)]),
             Ranked("Busiest ports", "The six ports with the most requests at the end of the time shown.",
                    [Query(f"sum by (ioc, port) (rate(epics_asyn_requests_total{{{IOCS}}}[$__rate_interval]@END))", "{{port}} ({{ioc}})")],
-                   unit=REQUESTS, without=NO_ASYN, width=8),
+                   unit=REQUESTS, without=NO_ASYN, width=8, height=9),
             Ranked("Time in calls", "The six ports whose thread is in calls of drivers most, as a part of the time: near 100 % requests wait. "
                    "Without calls that are not timed, as those of StreamDevice.",
-                   [Query(share("epics_asyn_call_duration_seconds"), "{{port}} ({{ioc}})")], unit="percentunit", without=NO_ASYN, width=8),
+                   [Query(share("epics_asyn_call_duration_seconds"), "{{port}} ({{ioc}})")], unit="percentunit", without=NO_ASYN, width=8, height=9),
             Ranked("Longest queues", "The six ports for which most requests wait at the end of the time shown.",
                    [Query(f"sum by (ioc, port) (epics_asyn_queued_requests{{{IOCS}}}@END)", "{{port}} ({{ioc}})")],
-                   unit=COUNT, without=NO_ASYN, width=8),
+                   unit=COUNT, without=NO_ASYN, width=8, height=9),
 
             Row("Protocols (StreamDevice)"),
             TimeSeries("Exchanges, by result", "Exchanges with devices that have ended.",
@@ -95,16 +95,16 @@ def board() -> Board:
             Table("Records whose exchanges fail, 5 min", "The 20 records with the most exchanges that did not succeed, and why.",
                   [Query(f'topk(20, sum by (ioc, record, result) (rate(epics_stream_exchanges_total{{{RECORD}, result!="success"}}[5m])) > 0)',
                          instant=True)], sort=["-Exchanges/s"], empty_when_healthy=True,
-                  columns=[Column("record", "Record", to_puts="pv", values=True), Column("ioc", "IOC", width=105, board=True),
-                           Column("result", "Result", width=110), Column("Value", "Exchanges/s", width=94, unit="none", decimals=2)]),
+                  columns=[Column("record", "Record", to_puts="pv", values=True), Column("Value", "Exchanges/s", width=109, unit="none", decimals=2),
+                           Column("result", "Result", width=95), Column("ioc", "IOC", width=105, board=True)]),
 
             Row("State sets (sequencer)"),
             Table("States", "The state of 50 state sets, and since when they are in it: the longest first.",
                   [Query(f"bottomk(50, 1000 * epics_seq_state_entered_timestamp_seconds{{{IOCS}}} * on (job, instance, ioc, program, "
                          f"program_instance, state_set) group_left (state) epics_seq_state_info{{{IOCS}}})", instant=True)],
                   sort=["Since"], without=NO_SEQ,
-                  columns=[Column("program", "Program", width=110), Column("state_set", "State set", width=110), Column("state", "State"),
-                           Column("Value", "Since", width=150, unit=WHEN), Column("ioc", "IOC", width=110, board=True)]),
+                  columns=[Column("program", "Program", width=95), Column("state_set", "State set", width=85), Column("state", "State"),
+                           Column("Value", "Since", width=150, unit=WHEN), Column("ioc", "IOC", width=125, board=True)]),
             Ranked("Transitions", "The six state sets that change their state most at the end of the time shown.",
                    [Query(f"sum by (ioc, program, state_set) (rate(epics_seq_transitions_total{{{IOCS}}}[$__rate_interval]@END))",
                           "{{program}} {{state_set}} ({{ioc}})")], unit=TRANSITIONS, without=NO_SEQ),
@@ -116,8 +116,8 @@ def board() -> Board:
                          instant=True),
                    Query(f"max by (ioc, file) (epics_autosave_unconnected_pvs{{{IOCS}}}) and on (ioc, file) {SETS}", instant=True)],
                   sort=["Status", "Saved"], without=NO_SAVE,
-                  columns=[Column("file", "File"), Column("ioc", "IOC", width=105, board=True), Column("Value #A", "Status", width=85, mapping=SAVED),
-                           Column("Value #B", "Saved", width=150, unit=WHEN), Column("Value #C", "Unconnected", width=110, unit=COUNT)]),
+                  columns=[Column("Value #A", "Status", width=75, mapping=SAVED), Column("file", "File"), Column("Value #B", "Saved", width=145, unit=WHEN),
+                           Column("ioc", "IOC", width=125, board=True), Column("Value #C", "Unconnected", width=105, unit=COUNT)]),
             Ranked("Frames that plugins do not work on", "The six plugins that get most frames that they do not work on: dropped, throttled or "
                    "waiting, a second.",
                    [Query(f"clamp_min(sum by (ioc, port) (rate(epics_areadetector_frames_offered_total{{{IOCS}}}[$__rate_interval]@END)) - "

@@ -1,6 +1,6 @@
 """Dashboard Exporter: what it costs, and whether it sees everything."""
 from board import ALL_HOSTS, EXPORTERS_DOWN, HOSTS, LAST_SEEN, SOME_HOSTS, Board
-from panels import (CALM, COLLECTORS, COUNT, CRITICAL, Column, DOWN, GOOD, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING,
+from panels import (CALM, COLLECTORS, COUNT, CRITICAL, Column, GOOD, Query, Ranked, Row, Stat, Table, TimeSeries, UNSEEN, WARNING,
                     WHEN, exporter_url)
 
 
@@ -22,7 +22,7 @@ def board() -> Board:
         description="What the exporters cost, and whether what they show is all there is.",
         panels=[
             Stat("Exporters", "Exporters that answer.", [Query(f"count(ioc_exporter_build_info{{{HOSTS}}}) or vector(0)")]),
-            Stat("Down", "Exporters that do not answer.", [Query(f"count({EXPORTERS_DOWN}) or vector(0)")], steps=[(None, CALM), (1, DOWN)]),
+            Stat("Down", "Exporters that do not answer.", [Query(f"count({EXPORTERS_DOWN}) or vector(0)")], steps=[(None, CALM), (1, UNSEEN)]),
             Stat("Faulty exporters", "Exporters whose probes were taken off, probes that the kernel refused, and "
                  "configuration files that an exporter refused.",
                  [Query(f"(sum(ioc_exporter_detached{{{HOSTS}}}) or vector(0)) "

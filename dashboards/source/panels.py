@@ -62,7 +62,7 @@ def firing_alerts(title: str, description: str, selector: str, by: str, columns:
         queries.append(Query(f"{count} and on ({labels}) {shown}", instant=True))
         last = Column("Value #C", "Alerts", width=70, unit=COUNT, decimals=0)
     return Table(title, description, queries, sort=["-Severity", "-Since"], empty_when_healthy=True,
-                 columns=[Column("Value #A", "Severity", width=85, mapping=ALERT_LEVELS), Column("alertname", "Alert", runbook=True),
+                 columns=[Column("Value #A", "Severity", width=90, mapping=ALERT_LEVELS), Column("alertname", "Alert", runbook=True),
                           *columns, last, Column("Value #B", "Since", width=150, unit=WHEN)], **options)
 
 

@@ -110,7 +110,7 @@ def who_wrote_last() -> Table:
                               "unjudged": ("unjudged", WARNING), "usual": ("–", "transparent")}),
                           Column("user", "User", width=120, to_puts="user"),
                           Column("Value", "Last put", width=155, unit=WHEN, stored=True), Column("client_host", "Host", width=115),
-                          Column("client", "Client address", width=120, to_puts="client"), Column("ioc", "IOC", width=110, board=True),
+                          Column("client", "Client address", width=120, to_puts="client"), Column("ioc", "IOC", width=140, board=True),
                           Column("protocol", "Protocol", width=80), Column("url", "url", hidden=True)])
 
 
@@ -177,7 +177,7 @@ def board() -> Board:
                   [Query(most_puts(), instant=True)], width=24, sort=["-Puts"], without=NO_PUT,
                   columns=[Column("pv", "PV", to_puts="pv"), Column("user", "User", width=100, to_puts="user"),
                            Column("Value", "Puts", width=100, unit=PUTS, decimals=2), Column("client_host", "Host", width=100),
-                           Column("client", "Client address", width=115, to_puts="client"), Column("ioc", "IOC", width=105, board=True),
+                           Column("client", "Client address", width=115, to_puts="client"), Column("ioc", "IOC", width=130, board=True),
                            Column("protocol", "Protocol", width=78)]),
 
             Row("Failures"),

@@ -76,13 +76,13 @@ def failures(boards) -> list[str]:
     return [problem for problem in boards.problems() if not problem.endswith(": no data")]
 
 
-def test_tiles_lead_to_their_ioc_and_its_exporter(boards):
+def test_lines_lead_to_their_ioc_and_its_exporter(boards):
     boards.open("/d/ioc-exporter-overview")
     assert failures(boards) == []
-    tiles = boards.read("IOCs, the worst first")
-    assert re.findall(r"(\S+) (\w[\w ]*), (\S+)", tiles["text"]) == [
+    lines = boards.read("IOCs, the worst first")
+    assert re.findall(r"(\S+) (\w[\w ]*), (\S+)", lines["text"]) == [
         ("dead", "down", "h"), ("unseen", "not seen", "gone"), ("rf.1", "critical", "h"), ("vac", "ok", "h")]
-    assert [title for _, _, title in tiles["links"]] == ["dead", "unseen", "rf.1", "vac"]
+    assert [title for _, _, title in lines["links"]] == ["dead", "unseen", "rf.1", "vac"]
     boards.click("IOCs, the worst first", "rf.1 critical, h")
     assert re.search(r"/d/ioc-exporter-iocs\?.*var-instance=h:10064&var-ioc=rf\.1$", boards.address())
     attention = boards.read("IOCs by what needs attention")

@@ -280,7 +280,7 @@ def test_the_overview_shows_the_worst_first_and_one_line_a_client(tmp_path):
     series = {f'ioc:epics_ioc:state{{ioc="{ioc}",{HERE}}}': f"{state}x20" for ioc, state in (("fine", 0), ("dead", 5), ("hot", 3))}
     for pv, at, user in (("OLD", 100, "ann"), ("NEW", 1100, "ann"), ("X", 900, "bob"), ("AGES", -3000, "eve")):
         series[f'epics_last_put_timestamp_seconds{{ioc="fine",pv="{pv}",user="{user}",client="10.0.0.7",client_host="c",{HERE}}}'] = f"{at}x20"
-    tiles, people = "overview: IOCs, the worst first", "overview: What people changed in the last hour"
+    lines, people = "overview: IOCs, the worst first", "overview: What people changed in the last hour"
     series |= {f'ALERTS_FOR_STATE{{alertname="EpicsIocDown",ioc="dead",severity="critical",{HERE}}}': "700x20",
                f'ALERTS_FOR_STATE{{alertname="EpicsThreadSuspended",ioc="hot",severity="critical",{HERE}}}': "60x20",
                f'ALERTS_FOR_STATE{{alertname="EpicsForbiddenPut",ioc="fine",severity="critical",{HERE}}}': "30x20",
@@ -289,9 +289,9 @@ def test_the_overview_shows_the_worst_first_and_one_line_a_client(tmp_path):
                f'ioc_client_user:epics_puts:avg1h{{ioc="fine",user="loop",client="10.0.0.7",client_host="c",{HERE}}}': "1x20",
                f'epics_last_put_timestamp_seconds{{ioc="fine",pv="Y",user="loop",client="10.0.0.7",client_host="c",{HERE}}}': "1199x20",
                f'ioc:epics_ioc:state{{ioc="odd",{HERE}}}': "2x20"}
-    check(tmp_path, series, (query(tiles), {'ioc="dead",instance="h:10064"': 700_000}), (query(tiles, "B"), {}),
-          (query(tiles, "C"), {'ioc="hot",instance="h:10064"': 60_000}), (query(tiles, "F"), {'ioc="fine",instance="h:10064"': -900_000}),
-          (f'count({query(tiles, "D")})', {"": 1}), (query("overview: IOCs down"), {"": 1}),
+    check(tmp_path, series, (query(lines), {'ioc="dead",instance="h:10064"': 700_000}), (query(lines, "B"), {}),
+          (query(lines, "C"), {'ioc="hot",instance="h:10064"': 60_000}), (query(lines, "F"), {'ioc="fine",instance="h:10064"': -900_000}),
+          (f'count({query(lines, "D")})', {"": 1}), (query("overview: IOCs down"), {"": 1}),
           (query("overview: Which critical alerts"), {'alertname="EpicsThreadSuspended",ioc="hot",instance="h:10064"': 60_000}),
           (query(people), {'ioc="fine",pv="NEW",instance="h:10064",user="ann"': 1_100_000,
                            'ioc="fine",pv="X",instance="h:10064",user="bob"': 900_000}))
