@@ -3,7 +3,8 @@
 #
 #   demo/more.sh [RING...]      default: BO TL, beside a ./run.sh --demo; until it is ended
 #
-# They are the demo's IOC with PVs that begin with RING. One that is called LI ends after a minute, by SIGSEGV.
+# They are the demo's IOC with PVs that begin with RING. One that is called LI ends after eleven minutes, by SIGSEGV: one that
+# ran for less would leave the exporter's page five minutes later.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -37,7 +38,7 @@ for ring in "$@"; do
   LOGNAME=operator "$python" "$work/$ring/client.py" operator >"$work/$ring.operator.log" 2>&1 &
   pids+=($!)
   if [ "$ring" = LI ]; then
-    (sleep 60 && kill -SEGV "$ioc") &
+    (sleep 660 && kill -SEGV "$ioc") &
     pids+=($!)
   fi
   say "demo-${ring,,} runs, with an operator"
