@@ -1,5 +1,7 @@
 #include "iocs/collector.h"
 
+#include <algorithm>
+
 #include "base/time_text.h"
 #include "exposition/page.h"
 #include "exposition/status_page.h"
@@ -79,15 +81,18 @@ void IocsCollector::add_missing(exposition::StatusPage& page,
                         rows.contains(ioc.name) ? "yes" : ""};
   for (const IocFacts& ioc : iocs)
     if (ioc.up) rows.erase(ioc.name);
+  // One that somebody stopped and that nobody expects is no problem.
+  const auto missing = std::ranges::count_if(rows, [](const auto& one) {
+    const std::string &how = one.second[3], &expected = one.second[4];
+    return !expected.empty() || (how != "SIGTERM" && how != "exit status 0");
+  });
   constexpr std::size_t kMostRows = 100;
   for (auto& [name, row] : rows)
     if (table.rows.size() < kMostRows) table.rows.push_back(std::move(row));
   if (rows.size() > kMostRows)
     table.rest = "and " + std::to_string(rows.size() - kMostRows) + " more";
-  if (!rows.empty()) {
-    page.facts.push_back({std::to_string(rows.size()), "missing", true});
-    page.tables.push_back(std::move(table));
-  }
+  if (missing > 0) page.facts.push_back({std::to_string(missing), "missing", true});
+  page.tables.push_back(std::move(table));
 }
 
 IocsCollector::Lives IocsCollector::lives() const {

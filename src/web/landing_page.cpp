@@ -42,7 +42,7 @@ std::string render_landing_page(const exposition::StatusPage& page) {
   if (!page.description.empty()) html += element("p", "", escaped(page.description)) + "\n";
   html += facts_section(page.facts);
   html += links_section(page.links);
-  if (page.iocs.empty()) html += "<p>No IOC was found on this host so far.</p>\n";
+  if (page.iocs.empty()) html += "<p>No IOC runs on this host.</p>\n";
   for (const exposition::StatusTable& table : exposition::all_tables(page))
     html += table_section(table);
   html += notes_section(exposition::all_notes(page));

@@ -98,7 +98,7 @@ TEST(LandingPage, SaysWhenThereIsNoIoc) {
   page.probes.clear();
   page.notes.clear();
   const std::string html = render_landing_page(page);
-  EXPECT_THAT(html, HasSubstr("No IOC was found on this host so far."));
+  EXPECT_THAT(html, HasSubstr("No IOC runs on this host."));
   EXPECT_THAT(html, Not(HasSubstr("Probes")));
   expect_balanced(html);
 }
