@@ -203,7 +203,7 @@ int run(int argc, char** argv) {
   if (!attach) return fail(kStartError, attach.error().message());
   app::Daemon daemon(*site, std::move(*loaded), std::move(*attach));
   reload.connect({[&](const app::SiteSettings& changed) { daemon.use(changed); },
-                  [&](const ConfigSample& sample) { daemon.tell_config(sample); },
+                  [&](const app::ConfigSample& sample) { daemon.tell_config(sample); },
                   [&] { notifier.reloading(); }, [&] { notifier.ready(daemon.state_in_words()); }});
   if (auto confined = app::confine(options); !confined)
     return fail(kStartError, confined.error().message());

@@ -167,14 +167,14 @@ void Daemon::scrape(exposition::Encoder& encoder) {
   {
     const std::scoped_lock lock(mutex_);
     page.self.collectors.push_back(discovery_);
-    page.self.config = config_;
+    exporter.config = config_;
     page.self.detached = detached_;
-    page.self.loop_ticks = ticks_;
+    exporter.loop_ticks = ticks_;
     exporter.area = area_;
     exporter.owner = owner_;
   }
-  page.self.readers = rooms_->readers->sample();
-  page.self.http = http_.sample();
+  exporter.readers = rooms_->readers->sample();
+  exporter.http = http_.sample();
   page.self.drops[{"log", "full"}] += lost_log_lines();
   add_restarts(page.self);
   encoder.reserve(kSelfBytes);

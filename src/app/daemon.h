@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "app/http_audit.h"
+#include "app/self_families.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "base/unique_fd.h"

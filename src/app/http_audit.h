@@ -6,8 +6,8 @@
 #include <mutex>
 #include <string>
 
+#include "app/self_families.h"
 #include "base/log.h"
-#include "exposition/self_samples.h"
 #include "web/message.h"
 
 namespace ioc_exporter::app {

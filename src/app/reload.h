@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "app/options.h"
+#include "app/self_families.h"
 #include "app/site_config.h"
 #include "base/result.h"
-#include "exposition/self_samples.h"
 #include "web/access.h"
 #include "web/tls.h"
 #include "web/web_config.h"

@@ -38,21 +38,6 @@ void add_probes(const std::vector<ProbeSample>& probes, Families& to) {
   }
 }
 
-void add_put_sources(const SelfSamples& samples, Families& to) {
-  auto& sources =
-      to.flag("epics_ioc_put_source",
-              "Where the counts of puts to the IOC come from: its server, packets, or none: "
-              "puts are not counted. Always 1.");
-  for (const PutSourceSample& one : samples.put_sources)
-    sources.add({{"ioc", one.ioc}, {"protocol", one.protocol}, {"source", one.source}}, 1);
-  auto& switches = to.counter(
-      "ioc_exporter_put_source_switch_total",
-      "Changes of the source of the counts of puts between the IOC's server and packets. "
-      "Puts between are in neither.");
-  for (const PutSwitchSample& one : samples.put_switches)
-    switches.add({{"ioc", one.ioc}, {"protocol", one.protocol}}, one.count);
-}
-
 void add_ioc_overhead(const std::vector<IocOverheadSample>& samples, Families& to) {
   auto& seconds = to.counter(
       "ioc_exporter_ioc_overhead_seconds_total",
@@ -139,7 +124,7 @@ void add_collectors(const std::vector<CollectorSample>& collectors, Families& to
   }
 }
 
-void add_readers(const ReaderSample& readers, Families& to) {
+void add_readers(const iocs::ReaderSample& readers, Families& to) {
   to.counter("ioc_exporter_readings_failed_total",
              "Readings of a process' memory or files that did not end in time (timeout).")
       .add({{"reason", "timeout"}}, readers.given_up);
@@ -175,21 +160,21 @@ std::vector<prometheus::MetricFamily> self_families(const SelfSamples& samples,
           "Whether all probes were taken off by SIGUSR1 or POST /-/detach.")
       .add({}, samples.detached);
   add_build_info(exporter.build, to);
-  add_put_sources(samples, to);
+  to.add(samples.families);
   add_ioc_overhead(samples.ioc_overhead, to);
   add_probes(samples.probes, to);
   add_maps(samples.maps, to);
   if (samples.kernel_memory) add_kernel_memory(*samples.kernel_memory, to);
   add_drops(samples.drops, to);
-  if (samples.config) add_config(*samples.config, to);
+  if (exporter.config) add_config(*exporter.config, to);
   add_limited(samples.limited, to);
   add_states(samples.states, to);
   add_collectors(samples.collectors, to);
-  if (samples.http) add_http(*samples.http, to);
-  if (samples.loop_ticks)
+  if (exporter.http) add_http(*exporter.http, to);
+  if (exporter.loop_ticks)
     to.counter("ioc_exporter_loop_ticks_total", "Rounds of the loop over the collectors.")
-        .add({}, *samples.loop_ticks);
-  if (samples.readers) add_readers(*samples.readers, to);
+        .add({}, *exporter.loop_ticks);
+  if (exporter.readers) add_readers(*exporter.readers, to);
   if (exporter.time_seconds > 0)
     to.gauge("ioc_exporter_time_seconds", "The host's clock, in seconds since 1970.")
         .add({}, exporter.time_seconds);

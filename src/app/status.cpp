@@ -155,7 +155,7 @@ CheckResult check(const StatusPage& page, const std::string& failed, const std::
   CheckResult result{.text = {}, .complete = failed.empty() && discovery.empty()};
   for (const StatusIoc& ioc : page.iocs)
     result.complete = result.complete && (!ioc.up || ioc.problem.empty());
-  const std::string iocs = exposition::table_text(exposition::iocs_table(page.iocs));
+  const std::string iocs = exposition::table_text(exposition::iocs_table(page));
   result.text = exposition::table_text(exposition::probes_table(page.probes)) + "\n" +
                 (iocs.empty() ? "No IOC was found on this host.\n" : iocs);
   for (const std::string& note : exposition::all_notes(page))

@@ -45,6 +45,11 @@ class FamilyList {
   Builder& gauge(std::string name, std::string help);
   Builder& flag(std::string name, std::string help);
 
+  // Has no series added.
+  void add(const std::vector<prometheus::MetricFamily>& families) {
+    for (const prometheus::MetricFamily& one : families) all_.emplace_back().family_ = one;
+  }
+
   // Those that have a series, in the order in which they began.
   std::vector<prometheus::MetricFamily> take();
 

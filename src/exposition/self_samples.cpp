@@ -19,10 +19,9 @@ void SelfSamples::add(SelfSamples more) {
   append_all(maps, more.maps);
   add(more.drops);
   append_all(limited, more.limited);
-  append_all(put_sources, more.put_sources);
   append_all(ioc_overhead, more.ioc_overhead);
-  append_all(put_switches, more.put_switches);
   append_all(states, more.states);
+  append_all(families, more.families);
   if (more.kernel_memory) kernel_memory = more.kernel_memory;
 }
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <prometheus/metric_family.h>
+
 namespace ioc_exporter {
 
 struct ProbeSample {
@@ -36,7 +38,7 @@ struct MapSample {
   std::uint64_t capacity = 0;
 };
 
-// For the counts of IOCs' records.
+// That a collector's maps take.
 struct KernelMemorySample {
   std::uint64_t bytes = 0;
   std::uint64_t limit = 0;
@@ -64,40 +66,10 @@ struct LimitedSample {
   std::uint64_t things = 0;
 };
 
-struct ConfigSample {
-  bool successful = false;
-  double success_time_seconds = 0;                        // time of day of the last one that was
-  std::optional<double> certificate_expiry_seconds = {};  // time of day; without TLS nothing
-};
-
-// HTTP requests that were refused, by reason; scrapes that were answered, and actions, by path.
-struct HttpSample {
-  std::map<std::string, std::uint64_t> refused, answered;
-};
-
-// Readings of other processes, with a deadline.
-struct ReaderSample {
-  std::uint64_t given_up = 0;   // readings, so far
-  std::uint64_t unwatched = 0;  // processes
-};
-
-// Source of the counts of an IOC's puts.
-struct PutSourceSample {
-  std::string ioc, protocol;
-  std::string source;    // "server", "packets", "none"
-  std::string why = {};  // it is not the server; "": it is, or it is no EPICS Base server
-};
-
 // Seconds that a probe's programs, and the traps to them, took from the threads of an IOC.
 struct IocOverheadSample {
   std::string ioc, probe;
   double seconds = 0;
-};
-
-// How often the source of the counts changed.
-struct PutSwitchSample {
-  std::string ioc, protocol;
-  std::uint64_t count = 0;
 };
 
 // Of one kind of state that outlives the exporter: how often what failed.
@@ -118,15 +90,10 @@ struct SelfSamples {
   std::optional<KernelMemorySample> kernel_memory = {};
   std::vector<CollectorSample> collectors;
   std::vector<LimitedSample> limited;
-  std::vector<PutSourceSample> put_sources = {};
-  std::vector<PutSwitchSample> put_switches = {};
   std::vector<IocOverheadSample> ioc_overhead = {};
   std::vector<StateSample> states = {};  // files that outlive the exporter
-  std::optional<ConfigSample> config;
+  std::vector<prometheus::MetricFamily> families = {};  // of one collector
   bool detached = false;  // all probes were taken off by the operator
-  std::optional<HttpSample> http = {};
-  std::optional<ReaderSample> readers = {};
-  std::optional<std::uint64_t> loop_ticks = {};  // rounds over the collectors
 };
 
 }  // namespace ioc_exporter

@@ -28,56 +28,25 @@ StatusTable probes_table(const std::vector<StatusProbe>& probes) {
   return table;
 }
 
-namespace {
-
-// Three figures are as many as one reads: "0.25", "17.3", "4210".
-std::string figures(const std::optional<double>& number, const char* unit = "") {
-  if (!number) return "";
-  std::array<char, 32> text{};
-  const int digits = *unit != '\0' ? 2 : *number >= 100 || *number == 0 ? 0 : *number >= 10 ? 1 : 2;
-  std::snprintf(text.data(), text.size(), "%.*f%s", digits, *number, unit);
-  return text.data();
-}
-
-template <class Number>
-std::string whole(const std::optional<Number>& number) {
-  return number ? std::to_string(*number) : "";
-}
-
-}  // namespace
-
-StatusTable iocs_table(const std::vector<StatusIoc>& iocs) {
-  StatusTable table{.title = "IOCs",
-                    .note = "",
-                    .columns = {{"IOC"},
-                                {"state"},
-                                {"pid", true},
-                                {"EPICS Base"},
-                                {"CA port", true},
-                                {"records", true},
-                                {"circuits", true},
-                                {"channels", true},
-                                {"processed/s", true},
-                                {"puts/s", true},
-                                {"probes' cost", true},
-                                {"problem", false, true}},
-                    .rows = {},
-                    .rest = ""};
-  for (const StatusIoc& ioc : iocs)
-    table.rows.push_back({ioc.name,
-                          !ioc.state.empty() ? ioc.state
-                          : ioc.up           ? "up"
-                                             : "gone",
-                          ioc.up ? std::to_string(ioc.pid) : "", ioc.base_version,
-                          whole(ioc.ca_port), whole(ioc.records), whole(ioc.circuits),
-                          whole(ioc.channels), figures(ioc.processed_rate), figures(ioc.put_rate),
-                          figures(ioc.cost ? std::optional(*ioc.cost * 100) : std::nullopt, " %"),
-                          ioc.problem});
+StatusTable iocs_table(const StatusPage& page) {
+  StatusTable table{
+      .title = "IOCs", .note = "", .columns = {{"IOC"}, {"state"}}, .rows = {}, .rest = ""};
+  std::ranges::copy(page.ioc_columns, std::back_inserter(table.columns));
+  table.columns.push_back({"problem", false, true});
+  for (const StatusIoc& ioc : page.iocs) {
+    auto& row = table.rows.emplace_back();
+    row = {ioc.name, !ioc.state.empty() ? ioc.state : ioc.up ? "up" : "gone"};
+    for (const StatusTable::Column& column : page.ioc_columns) {
+      const auto cell = ioc.cells.find(column.title);
+      row.push_back(cell == ioc.cells.end() ? "" : cell->second);
+    }
+    row.push_back(ioc.problem);
+  }
   return table;
 }
 
 std::vector<StatusTable> all_tables(const StatusPage& page) {
-  std::vector<StatusTable> tables = {iocs_table(page.iocs)};
+  std::vector<StatusTable> tables = {iocs_table(page)};
   tables.insert(tables.end(), page.tables.begin(), page.tables.end());
   std::vector<StatusProbe> missing;
   std::ranges::copy_if(page.probes, std::back_inserter(missing), std::logical_not<>(),
@@ -117,7 +86,8 @@ std::string plural(std::uint64_t count, const std::string& one) {
 
 std::string rate_text(double rate) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", rate >= 100 || rate == 0 ? 0 : 1, rate);
+  std::snprintf(text.data(), text.size(), "%.*f", rate >= 100 || rate == 0 ? 0 : rate >= 10 ? 1 : 2,
+                rate);
   return text.data();
 }
 

@@ -1,9 +1,8 @@
 // StatusPage: content of the page at "/" and of --check. Collectors add their parts.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,18 +18,10 @@ struct StatusLink {
 struct StatusIoc {
   std::string name;
   bool up = false;
-  std::int32_t pid = 0;
-  std::string base_version = {};  // "" = not known
-  std::optional<std::uint16_t> ca_port = {};
-  std::optional<std::size_t> records = {};  // none while the database is not read
-  // Of CA clients; none while they are not counted.
-  std::optional<std::uint64_t> circuits = {}, channels = {};
-  std::string problem = {};             // "" = all is well
-  std::vector<std::string> notes = {};  // under the IOC
-  // Per second, now; none while they are not counted, or not for long enough.
-  std::optional<double> processed_rate = {}, put_rate = {};
-  std::optional<double> cost = {};  // of its probes, as a fraction of a core
-  std::string state = {};           // "counting records"; "" = up, or gone
+  std::string state = {};                         // "counting records"; "" = up, or gone
+  std::map<std::string, std::string> cells = {};  // by titles of StatusPage::ioc_columns
+  std::string problem = {};                       // "" = all is well
+  std::vector<std::string> notes = {};            // under the IOC
 };
 // Headline: a number, and its meaning.
 struct StatusFact {
@@ -72,6 +63,7 @@ struct StatusPage {
   std::string description;
   std::vector<StatusLink> links;
   std::vector<StatusIoc> iocs;
+  std::vector<StatusTable::Column> ioc_columns = {};  // between state and problem
   std::vector<StatusTable> tables, kernel_tables = {};  // kernel_tables: on a page of their own
   std::vector<StatusProbe> probes;
   std::vector<std::string> notes = {};  // "12 puts whose PV name is not known"
@@ -88,7 +80,7 @@ struct StatusPage {
 
 // All tables of the page: IOCs, `tables`, probes that are not loaded.
 std::vector<StatusTable> all_tables(const StatusPage& page);
-StatusTable iocs_table(const std::vector<StatusIoc>& iocs);
+StatusTable iocs_table(const StatusPage& page);
 StatusTable probes_table(const std::vector<StatusProbe>& probes);
 // `notes`, and those of IOCs.
 std::vector<std::string> all_notes(const StatusPage& page);
@@ -97,7 +89,7 @@ std::string table_text(const StatusTable& table);
 
 // "1 put", "2 puts".
 std::string plural(std::uint64_t count, const std::string& one);
-// As a fact at the top: "0", "17.3", "4210".
+// Three figures are as many as one reads: "0", "0.25", "17.3", "4210".
 std::string rate_text(double rate);
 // "12 s ago"; "" for a time that is not known (0). Both are times of day in seconds.
 std::string ago_text(double time, double now);

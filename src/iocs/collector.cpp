@@ -162,20 +162,22 @@ void IocsCollector::status(exposition::StatusPage& page) {
   const std::scoped_lock lock(mutex_);
   std::uint64_t up = 0;
   const std::vector<IocFacts> iocs = all_facts();
+  page.ioc_columns = {{"pid", true}, {"EPICS Base"}, {"CA port", true}, {"records", true}};
   for (const IocFacts& ioc : iocs) {
     if (ioc.only_up) continue;
     up += ioc.up ? 1u : 0u;
     exposition::StatusIoc row;
     row.name = ioc.name;
     row.up = ioc.up;
-    row.pid = ioc.pid;
-    row.base_version = ioc.base         ? ioc.base_version
-                       : ioc.gateway    ? (ioc.pva_server ? "a PVA gateway" : "a CA gateway")
-                       : ioc.pva_server ? "another PVA server"
-                                        : "another CA server";
-    row.ca_port = ioc.ca_port;
+    // The number of one that is gone may be another process' by now.
+    if (ioc.up) row.cells["pid"] = std::to_string(ioc.pid);
+    row.cells["EPICS Base"] = ioc.base         ? ioc.base_version
+                              : ioc.gateway    ? (ioc.pva_server ? "a PVA gateway" : "a CA gateway")
+                              : ioc.pva_server ? "another PVA server"
+                                               : "another CA server";
+    if (ioc.ca_port) row.cells["CA port"] = std::to_string(*ioc.ca_port);
+    if (ioc.database) row.cells["records"] = std::to_string(ioc.database->records.size());
     row.problem = ioc.problem;
-    if (ioc.database) row.records = ioc.database->records.size();
     if (!ioc.base) row.state = "counting puts, no EPICS Base";
     if (!ioc.up && ioc.last_exit) row.state = "ended: " + in_words(*ioc.last_exit);
     if (ioc.up && ioc.restarts > 0)

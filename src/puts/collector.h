@@ -98,6 +98,7 @@ class PutsCollector final : public Collector {
   struct Reading {
     SamplesOfBoth samples;
     SelfSamples self;
+    std::vector<PutSourceSample> sources = {};
     bool complete = true;
   };
   struct Counts {
@@ -124,8 +125,8 @@ class PutsCollector final : public Collector {
   Reading read();
   void read_puts(Reading& reading);
   void add_server_facts(PutsSamples& samples) const;
-  void add_sources(SelfSamples& self) const;
-  void add_switches(SelfSamples& self) const;
+  void add_sources(Reading& reading) const;
+  std::vector<PutSwitchSample> switches() const;
   void add_rates(Reading& reading, exposition::StatusPage& page);
   std::vector<PendingPutsSample> read_pending();
 

@@ -139,7 +139,7 @@ std::string_view PutsCollector::source_of(const iocs::LiveIoc& live, Protocol pr
   }
 }
 
-void PutsCollector::add_sources(SelfSamples& self) const {
+void PutsCollector::add_sources(Reading& reading) const {
   for (const Protocol protocol : kProtocols)
     for (const auto& [id, live] : view_->live()) {
       if (!serves(live, protocol)) continue;
@@ -151,18 +151,21 @@ void PutsCollector::add_sources(SelfSamples& self) const {
           sample.why = why->second;
       if (sample.source == "none") sample.why = why_not_counted(live.ioc, std::move(sample.why));
       if (sample.source == "server")
-        self.ioc_overhead.push_back(
+        reading.self.ioc_overhead.push_back(
             {live.ioc.name, one->object().name(),
              seconds_of_puts(live.ioc, protocol, totals_->by_server[{live.number, protocol}])});
-      self.put_sources.push_back(std::move(sample));
+      reading.sources.push_back(std::move(sample));
     }
+  reading.self.families = source_families(reading.sources, switches());
 }
 
-void PutsCollector::add_switches(SelfSamples& self) const {
-  if (!packets_.tap()) return;
+std::vector<PutSwitchSample> PutsCollector::switches() const {
+  std::vector<PutSwitchSample> samples;
+  if (!packets_.tap()) return samples;
   for (const auto& [server, switches] : totals_->sources.switches())
     if (const auto name = names_.find(server.ioc); name != names_.end())
-      self.put_switches.push_back({name->second, std::string(name_of(server.protocol)), switches});
+      samples.push_back({name->second, std::string(name_of(server.protocol)), switches});
+  return samples;
 }
 
 // Without the mutex: an IOC may make us wait. Where only packets count puts, they count
@@ -202,8 +205,7 @@ PutsCollector::Reading PutsCollector::read() {
     return reading;
   }
   read_puts(reading);
-  add_sources(reading.self);
-  add_switches(reading.self);
+  add_sources(reading);
   inventory_.add_to(ca);
   ca.pending_puts = read_pending();
   reading.self.add(inventory_.drops());
@@ -257,16 +259,23 @@ void PutsCollector::status(exposition::StatusPage& page) {
             !stepped.empty())
           row->notes.push_back("single-stepped, so that each put takes longer: " + stepped + ".");
   }
+  page.ioc_columns.insert(page.ioc_columns.end(),
+                          {{"circuits", true}, {"channels", true}, {"puts/s", true}});
   add_rates(reading, page);
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> open;  // circuits, channels
   for (const Protocol protocol : kProtocols)
     for (const ServerSample& server : reading.samples.of(protocol).servers) {
-      exposition::StatusIoc* const row = page.find_ioc(server.ioc);
-      if (row == nullptr || !row->up || !server.open_known) continue;
-      row->circuits = row->circuits.value_or(0) + server.circuits;
-      row->channels = std::accumulate(server.channels.begin(), server.channels.end(),
-                                      row->channels.value_or(0));
+      if (!server.open_known) continue;
+      auto& [circuits, channels] = open[server.ioc];
+      circuits += server.circuits;
+      channels = std::accumulate(server.channels.begin(), server.channels.end(), channels);
     }
-  for (const PutSourceSample& one : reading.self.put_sources)
+  for (const auto& [ioc, counts] : open)
+    if (exposition::StatusIoc* const row = page.find_ioc(ioc); row != nullptr && row->up) {
+      row->cells["circuits"] = std::to_string(counts.first);
+      row->cells["channels"] = std::to_string(counts.second);
+    }
+  for (const PutSourceSample& one : reading.sources)
     if (exposition::StatusIoc* const row = page.find_ioc(one.ioc);
         row != nullptr && !one.why.empty())
       row->notes.push_back(note_of_source(one));
@@ -286,7 +295,7 @@ void PutsCollector::status(exposition::StatusPage& page) {
 // Of IOCs whose puts somebody counts.
 void PutsCollector::add_rates(Reading& reading, exposition::StatusPage& page) {
   std::set<std::string> counted, not_counted;
-  for (const PutSourceSample& one : reading.self.put_sources)
+  for (const PutSourceSample& one : reading.sources)
     (one.source == "none" ? not_counted : counted).insert(one.ioc);
   Rates::Counts counts;
   for (const exposition::StatusIoc& ioc : page.iocs)
@@ -301,7 +310,7 @@ void PutsCollector::add_rates(Reading& reading, exposition::StatusPage& page) {
   const auto rates = rates_.of(std::move(counts));
   page.rates_due |= rates.size() < known;
   for (const auto& [ioc, rate] : rates) {
-    page.find_ioc(ioc)->put_rate = rate;
+    page.find_ioc(ioc)->cells["puts/s"] = exposition::rate_text(rate);
     all += rate;
   }
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "puts/s"});

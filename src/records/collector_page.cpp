@@ -1,8 +1,6 @@
 // Output of RecordsCollector: samples, families, the page at "/".
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -20,9 +18,7 @@ namespace {
 constexpr const char* kProbe = "record_process";
 
 std::string percent_text(double share) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2g %%", share * 100);
-  return text.data();
+  return exposition::rate_text(share * 100) + " %";
 }
 
 std::uint64_t processed(const IocSample& ioc) {
@@ -235,6 +231,7 @@ void RecordsCollector::status(exposition::StatusPage& page) {
   const auto rates = rates_.of(std::move(counts));
   page.rates_due |= rates.size() < counted;
   double all = 0;
+  page.ioc_columns.insert(page.ioc_columns.end(), {{"processed/s", true}, {"probes' cost", true}});
   for (const IocSample& ioc : reading.iocs) {
     exposition::StatusIoc* const row = page.find_ioc(ioc.name);
     if (row == nullptr) continue;
@@ -242,7 +239,7 @@ void RecordsCollector::status(exposition::StatusPage& page) {
     if (!ioc.up) continue;
     row->problem = ioc.problem;
     if (const auto rate = rates.find(ioc.name); rate != rates.end()) {
-      row->processed_rate = rate->second;
+      row->cells["processed/s"] = exposition::rate_text(rate->second);
       all += rate->second;
     }
     if (ioc.records_watched) row->state = "counting records";
@@ -250,7 +247,7 @@ void RecordsCollector::status(exposition::StatusPage& page) {
       row->state = !process_                                   ? "found"
                    : ioc.overhead && ioc.overhead->over_budget ? "over its budget"
                                                                : "no database loaded yet";
-    if (ioc.overhead) row->cost = ioc.overhead->core_share;
+    if (ioc.overhead) row->cells["probes' cost"] = percent_text(ioc.overhead->core_share);
   }
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "processed/s"});
   page.tables.push_back(busy_.look(reading.iocs, Clock::now()));

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,12 +24,16 @@
 #include "base/helper.h"
 #include "base/log.h"
 #include "elf/code_file.h"
-#include "exposition/self_samples.h"
 #include "iocs/memory/process_reader.h"
 #include "iocs/memory/reader_wire.h"
 #include "iocs/memory/reading_rests.h"
 
 namespace ioc_exporter::iocs {
+
+struct ReaderSample {
+  std::uint64_t given_up = 0;   // readings that did not end in time, so far
+  std::uint64_t unwatched = 0;  // processes that are not read for a while
+};
 
 class ReaderPool final : public ProcessReader {
  public:

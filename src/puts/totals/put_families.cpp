@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "exposition/family_table.h"
+#include "exposition/prometheus_family.h"
 
 namespace ioc_exporter::puts {
 namespace {
@@ -235,6 +236,23 @@ void encode_puts(const PutsSamples& samples, const exposition::HistogramEdges& p
         return std::array{Label{"server", beacon.server}};
       },
       encoder);
+}
+
+std::vector<prometheus::MetricFamily> source_families(
+    const std::vector<PutSourceSample>& sources, const std::vector<PutSwitchSample>& switches) {
+  exposition::FamilyList to;
+  auto& source = to.flag("epics_ioc_put_source",
+                         "Where the counts of puts to the IOC come from: its server, packets, or "
+                         "none: puts are not counted. Always 1.");
+  for (const PutSourceSample& one : sources)
+    source.add({{"ioc", one.ioc}, {"protocol", one.protocol}, {"source", one.source}}, 1);
+  auto& changes = to.counter(
+      "ioc_exporter_put_source_switch_total",
+      "Changes of the source of the counts of puts between the IOC's server and packets. "
+      "Puts between are in neither.");
+  for (const PutSwitchSample& one : switches)
+    changes.add({{"ioc", one.ioc}, {"protocol", one.protocol}}, one.count);
+  return to.take();
 }
 
 }  // namespace ioc_exporter::puts

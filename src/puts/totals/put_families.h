@@ -3,6 +3,9 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
+
+#include <prometheus/metric_family.h>
 
 #include "exposition/encoder.h"
 #include "exposition/shared_families.h"
@@ -42,5 +45,8 @@ void add_puts(const PutsSamples& samples, const exposition::HistogramEdges& put_
 // only: they are bounded by nothing that this host's operators could change.
 void encode_puts(const PutsSamples& samples, const exposition::HistogramEdges& put_edges,
                  exposition::Encoder& encoder, exposition::SharedFamilies& shared);
+
+std::vector<prometheus::MetricFamily> source_families(const std::vector<PutSourceSample>& sources,
+                                                      const std::vector<PutSwitchSample>& switches);
 
 }  // namespace ioc_exporter::puts

@@ -112,6 +112,19 @@ struct BeaconSample {
   std::uint64_t beacons = 0;
 };
 
+// Source of the counts of an IOC's puts.
+struct PutSourceSample {
+  std::string ioc, protocol;
+  std::string source;    // "server", "packets", "none"
+  std::string why = {};  // it is not the server; "": it is, or it is no EPICS Base server
+};
+
+// How often it changed.
+struct PutSwitchSample {
+  std::string ioc, protocol;
+  std::uint64_t count = 0;
+};
+
 // All of it, at one moment.
 struct PutsSamples {
   std::vector<PutSample> puts;  // one for each set of labels

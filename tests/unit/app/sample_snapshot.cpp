@@ -177,10 +177,7 @@ Snapshot sample_snapshot() {
   snapshot.drops = {{{"record_process", "unwound"}, 1}, {{"record_process", "full"}, 0}};
   snapshot.iocs[0].overhead =
       OverheadSample{.core_share = 0.0475, .timed_share = 0.0625, .nothing_counted = false};
-  snapshot.http = HttpSample{{{"password", 4}, {"host", 0}}, {{"/-/reload", 1}, {"/metrics", 23}}};
   snapshot.kernel_memory = KernelMemorySample{123'456'789, 1u << 30};
-  snapshot.loop_ticks = 17;
-  snapshot.readers = ReaderSample{3, 2};
   snapshot.hit_cost = kernel::HitCost{0.5e-6, 7e-6};
   snapshot.put_sinks = {
       {.sink = "memory", .received = 23, .delivered = 23},
@@ -199,12 +196,11 @@ Snapshot sample_snapshot() {
                            .waiting = 2,
                            .dropped = {{"queue_full", 1}},
                            .failures = 4}};
-  snapshot.config = ConfigSample{true, 1790000123.5, 1800000000};
   snapshot.limited = {{"records", 0}, {"puts", 23}};
-  snapshot.put_sources = {{"power-supplies", "ca", "server"},
-                          {"power-supplies", "pva", "server"},
-                          {"timing", "ca", "packets", "stripped"}};
-  snapshot.put_switches = {{"power-supplies", "ca", 7}};
+  snapshot.families = puts::source_families({{"power-supplies", "ca", "server"},
+                                             {"power-supplies", "pva", "server"},
+                                             {"timing", "ca", "packets", "stripped"}},
+                                            {{"power-supplies", "ca", 7}});
   snapshot.ioc_overhead = {{"power-supplies", "record_process", 11.5},
                            {"power-supplies", "ca_server_probe", 0.25}};
   snapshot.states = {{"channels", 0, 1}};
@@ -223,7 +219,16 @@ ExporterInfo sample_exporter() {
   process.resident_memory_bytes = 1 << 24;
   process.max_fds = 1024;
   process.open_fds = 23;
-  return {{"0.1.0", "abc1234", "GNU 12.2.0"}, 1790000000.25, "ring", "sr-controls", process};
+  return {
+      .build = {"0.1.0", "abc1234", "GNU 12.2.0"},
+      .time_seconds = 1790000000.25,
+      .area = "ring",
+      .owner = "sr-controls",
+      .process = process,
+      .config = ConfigSample{true, 1790000123.5, 1800000000},
+      .http = HttpSample{{{"password", 4}, {"host", 0}}, {{"/-/reload", 1}, {"/metrics", 23}}},
+      .readers = iocs::ReaderSample{3, 2},
+      .loop_ticks = 17};
 }
 
 }  // namespace ioc_exporter::app

@@ -189,17 +189,19 @@ TEST(StatusPages, AsText) {
   page.name = "ioc_exporter";
   page.version = "1.2.3";
   page.facts = {{"2", "records"}};
-  page.iocs = {{.name = "p\x1bs", .up = true, .pid = 23, .records = 2, .notes = {"a note"}}};
+  page.ioc_columns = {{"pid", true}, {"records", true}, {"puts/s", true}};
+  page.iocs = {{.name = "p\x1bs",
+                .up = true,
+                .cells = {{"pid", "23"}, {"records", "2"}},
+                .notes = {"a note"}}};
   page.tables = {{"None", "", {{"a"}}, {}, ""}, {"Some", "", {{"a b"}}, {{"c"}}, "And 1 more."}};
   page.origin = {"ctl-7", 0};
   page.probes = {{.name = "record_process", .ok = true, .state = "3 attachments"},
                  {.name = "ca_udp", .state = "not loaded", .problem = "no room"}};
   EXPECT_EQ(status_text(page),
             "ioc_exporter 1.2.3 on ctl-7, 2 records\n"
-            "\nIOCs\nIOC  STATE  PID  EPICS BASE  CA PORT  RECORDS  CIRCUITS  CHANNELS  "
-            "PROCESSED/S  PUTS/S  PROBES' COST  PROBLEM\n"
-            "p_s  up     23   -           -        2        -         -         -            -   "
-            "    -             -\n"
+            "\nIOCs\nIOC  STATE  PID  RECORDS  PUTS/S  PROBLEM\n"
+            "p_s  up     23   2        -       -\n"
             "\nSome\nA B\nc\nAnd 1 more.\n"
             "\nProbes\nPROBE   STATE       PROBLEM\nca_udp  not loaded  no room\n"
             "\nNotes\nioc p_s: a note\n");
