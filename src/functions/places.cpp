@@ -40,8 +40,8 @@ Result<void> InstalledPlaces::keep(const std::set<std::pair<std::int32_t, Place>
   return all;
 }
 
-Result<bool> InstalledPlaces::set(std::int32_t process, const Place& place, const Places& made,
-                                  std::uint32_t holder) {
+Result<InstalledPlaces::Outcome> InstalledPlaces::set(std::int32_t process, const Place& place,
+                                                      const Places& made, std::uint32_t holder) {
   auto& keys = keys_[{process, place}];
   const auto is_over = [&](const iocx_function_place_key& key) {
     return !made.contains(key) || installed_.at(key).value.holder != holder;
@@ -56,7 +56,7 @@ Result<bool> InstalledPlaces::set(std::int32_t process, const Place& place, cons
     const bool is_new = old == installed_.end();
     if (is_new && !object_.maps().caps.take(IOCX_FUNCTION_HELD_PLACES, holder)) {
       auto none = remove(process, place);
-      return none ? Result<bool>(false) : none.error();
+      return none ? Result<Outcome>(Outcome::no_room) : none.error();
     }
     if (auto done = object_.maps().places.update(key, one.value); !done) {
       if (is_new) object_.maps().caps.give(IOCX_FUNCTION_HELD_PLACES, holder);
@@ -65,7 +65,7 @@ Result<bool> InstalledPlaces::set(std::int32_t process, const Place& place, cons
     if (is_new) keys.push_back(key);
     installed_[key] = {one, place};
   }
-  return true;
+  return Outcome::installed;
 }
 
 Result<void> InstalledPlaces::take_hits(Hits& hits) {

@@ -34,10 +34,11 @@ class InstalledPlaces {
   };
   using Places = std::map<iocx_function_place_key, Made, KeyLess>;
 
-  // Where a function is in a process, counted for the holder. False: there is no room for all of
-  // it, and it has none; an entry without its end would time nothing.
-  Result<bool> set(std::int32_t process, const Place& place, const Places& made,
-                   std::uint32_t holder);
+  // Where a function is in a process, counted for the holder. Where there is no room for all of it,
+  // it has none: an entry without its end would time nothing.
+  enum class Outcome { installed, no_room };
+  Result<Outcome> set(std::int32_t process, const Place& place, const Places& made,
+                      std::uint32_t holder);
   Result<void> remove(std::int32_t process, const Place& place);
   // Removes the others.
   Result<void> keep(const std::set<std::pair<std::int32_t, Place>>& wanted);

@@ -247,10 +247,10 @@ std::vector<probes::ProbeRow> FunctionWatch::plan() {
     for (const auto& [place, own] : owns_.at(id)) {
       rows.push_back(row_of(life, place, own));
       if (!wanted.contains({id.pid, place})) continue;
-      const auto has_room = install(life, place, engine_.counted_by({id, place}));
-      if (!has_room)
-        all = has_room.error();
-      else if (!*has_room)
+      const auto done = install(life, place, engine_.counted_by({id, place}));
+      if (!done)
+        all = done.error();
+      else if (*done == InstalledPlaces::Outcome::no_room)
         rows.back().off = probes::kNoRoom;
     }
   trouble_.report("note where functions are", all);
@@ -291,27 +291,29 @@ probes::Hooks FunctionWatch::hooks() {
 
 // What begins before its probes were off has no end that is seen: an address may mean another call
 // by then.
-Result<bool> FunctionWatch::count_by(const probes::Member& member, unsigned attach) {
+Result<probes::Switched> FunctionWatch::count_by(const probes::Member& member, unsigned attach) {
   has_counted_ = true;
   const auto found = lives_.find(member.ioc);
   if (attach == 0) {
     if (found != lives_.end()) found->second.has_gap = true;
     auto removed = places_.remove(member.ioc.pid, *member.place);
-    return removed ? Result<bool>(true) : removed.error();
+    return removed ? Result<probes::Switched>(probes::Switched::now) : removed.error();
   }
   Life& life = found->second;
   if (engine_.counted_by(member) == 0 && std::exchange(life.has_gap, false)) {
     life.epoch = ++last_epoch_;
     install_all(life);
   }
-  auto done = install(life, *member.place, attach);
-  if (!done || *done) return done;
+  const auto done = install(life, *member.place, attach);
+  if (!done) return done.error();
+  if (*done == InstalledPlaces::Outcome::installed) return probes::Switched::now;
   changed_ = true;  // the plan leaves it out
   return error_in_words(probes::kNoRoom);
 }
 
-// `attach`: 0: it has its room, and does not count. False: there is no room.
-Result<bool> FunctionWatch::install(const Life& life, const Place& place, unsigned attach) {
+// `attach`: 0: it has its room, and does not count.
+Result<InstalledPlaces::Outcome> FunctionWatch::install(const Life& life, const Place& place,
+                                                        unsigned attach) {
   const Own* const there = own(life.ioc.id, place);
   auto done =
       places_.set(life.ioc.id.pid, place, places_of(life, place, *there, attach), life.holder);

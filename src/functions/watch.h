@@ -122,8 +122,8 @@ class FunctionWatch {
     return engine_.known_place(*file.file->code, found.code.file_offset);
   }
   probes::Hooks hooks();
-  Result<bool> count_by(const probes::Member& member, unsigned attach);
-  Result<bool> install(const Life& life, const Place& place, unsigned attach);
+  Result<probes::Switched> count_by(const probes::Member& member, unsigned attach);
+  Result<InstalledPlaces::Outcome> install(const Life& life, const Place& place, unsigned attach);
   void install_all(const Life& life);
   InstalledPlaces::Places places_of(const Life& life, const Place& place, const Own& own,
                                     unsigned attach) const;

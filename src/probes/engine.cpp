@@ -57,8 +57,8 @@ void Engine::want(std::vector<ProbeRow> rows) {
   }
 }
 
-bool Engine::tick(const Hooks& hooks, Clock::time_point now, std::chrono::milliseconds patience) {
-  if (!is_due(now)) return true;
+void Engine::tick(const Hooks& hooks, Clock::time_point now, std::chrono::milliseconds patience) {
+  if (!is_due(now)) return;
   const auto deadline = Clock::now() + patience;
   std::set<Key> there;
   for (const auto& [key, one] : attached_) there.insert(key);
@@ -71,7 +71,6 @@ bool Engine::tick(const Hooks& hooks, Clock::time_point now, std::chrono::millis
   has_changed_ = !attach(hooks, now, deadline) || std::exchange(plan_again_, false);
   count(hooks, now);
   take_off(now);
-  return !has_changed_;
 }
 
 void Engine::take_off_all(const Hooks& hooks) {
@@ -260,7 +259,7 @@ void Engine::count(const Hooks& hooks, Clock::time_point now) {
       continue;
     }
     refused_.erase(member);
-    if (*done)
+    if (*done == Switched::now)
       counted_by_[member] = counted.by;
     else
       has_changed_ = true;

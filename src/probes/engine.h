@@ -45,12 +45,14 @@ struct Attaching {
   static Attaching by(const elf::Attacher& attacher);
 };
 
+// later: it is asked again at the next tick(); only where nothing has counted before.
+enum class Switched { now, later };
+
 // What the room does when attachments come and go.
 struct Hooks {
-  // From now on that is counted by attachments of this kind (IOCX_ATTACH_*; 0: by none). False,
-  // where none has counted it: not yet; it is asked again at the next tick(). After an error it is
-  // off for a while.
-  std::function<Result<bool>(const Member&, unsigned attach)> count_by;
+  // From now on the member is counted by attachments of this kind (IOCX_ATTACH_*; 0: by none).
+  // After an error it is off for a while.
+  std::function<Result<Switched>(const Member&, unsigned attach)> count_by;
   // It cannot be attached, and why; the same reason once in a row.
   std::function<void(const Member&, const Error&)> failed;
 };
@@ -77,8 +79,8 @@ class Engine {
   void follow(std::map<iocs::IocId, IocState> states);
   // All that is wanted from the next tick() on.
   void want(std::vector<ProbeRow> rows);
-  // Attaches, switches, takes off. False: `patience` is over, and some were not tried.
-  bool tick(const Hooks& hooks, Clock::time_point now,
+  // Attaches, switches, takes off. After `patience` some were not tried: then it is due at once.
+  void tick(const Hooks& hooks, Clock::time_point now,
             std::chrono::milliseconds patience = kPatience);
   // Takes all off, until the next tick().
   void take_off_all(const Hooks& hooks);

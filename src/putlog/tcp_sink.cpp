@@ -52,18 +52,19 @@ Result<void> TcpSink::connect() {
   return {};
 }
 
-// Nothing is on its way any more.
-Result<bool> TcpSink::is_acknowledged() {
+Result<TcpSink::Acknowledged> TcpSink::acknowledged() {
   tcp_info info{};
   socklen_t size = sizeof info;
   if (::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
     return last_error(what_);
   if (std::exchange(acknowledged_, info.tcpi_bytes_acked) != acknowledged_)
     progress_at_ = std::chrono::steady_clock::now();
-  return info.tcpi_unacked == 0 && info.tcpi_notsent_bytes == 0;
+  const bool all = sent_ == text_.size() && info.tcpi_unacked == 0 && info.tcpi_notsent_bytes == 0;
+  return all ? Acknowledged::all : Acknowledged::part;
 }
 
-Result<bool> TcpSink::send_and_wait() {
+Result<TcpSink::Acknowledged> TcpSink::send_and_wait() {
+  if (auto connected = connect(); !connected) return connected.error();
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < deadline) {
     if (auto there = look_for_end(socket_.get(), what_); !there) return there.error();
@@ -77,12 +78,11 @@ Result<bool> TcpSink::send_and_wait() {
       if (more <= 0) ::poll(&entry, 1, kForRoom);
       continue;
     }
-    const auto all = is_acknowledged();
-    if (!all || *all) return all;
+    const auto now = acknowledged();
+    if (!now || *now == Acknowledged::all) return now;
     ::poll(&entry, 1, kForAcknowledgement);
   }
-  const auto all = is_acknowledged();
-  return all ? *all && sent_ == text_.size() : all;
+  return acknowledged();
 }
 
 Sink::Delivered TcpSink::deliver(std::span<const Entry> entries) {
@@ -100,17 +100,13 @@ Sink::Delivered TcpSink::deliver(std::span<const Entry> entries) {
         ++entries_;
       }
     }
-    Result<bool> all = false;
-    if (auto connected = connect(); !connected)
-      all = connected.error();
-    else
-      all = send_and_wait();
-    if (!all) {
+    const auto sent = send_and_wait();
+    if (!sent) {
       socket_.reset();
-      done.problem = all.error();
+      done.problem = sent.error();
       return done;
     }
-    if (!*all) {  // slow, or it hangs; its host may have gone without a word
+    if (*sent == Acknowledged::part) {  // slow, or it hangs; its host may have gone without a word
       if (std::chrono::steady_clock::now() - progress_at_ < kSilence) return done;
       done.problem = error_in_words(what_ + ": it takes nothing");
       done.pause = kPause;

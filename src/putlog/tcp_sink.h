@@ -25,9 +25,10 @@ class TcpSink : public Sink {
 
  private:
   Result<void> connect();
-  // True: all is acknowledged. False: not yet. The error: the connection is of no use.
-  Result<bool> send_and_wait();
-  Result<bool> is_acknowledged();
+  enum class Acknowledged { all, part };  // of `text_`
+  // The error: the connection is of no use.
+  Result<Acknowledged> send_and_wait();
+  Result<Acknowledged> acknowledged();
 
   const std::string host_, port_, what_;
   const LineFormat format_;

@@ -25,8 +25,7 @@ class RecordDirectTest : public RecordProcessTest {
   // Record 4 is known to be asynchronous from then on, and no timed call of it is under way.
   void complete_a_timed_call(FakeIoc& ioc, std::uint32_t slot) {
     ioc.ask({"set 4 async 1", "call 4 1"});
-    EXPECT_TRUE(value_of(probe_->end_window(slot, true)));
-    EXPECT_TRUE(value_of(probe_->end_completions(slot, true)));
+    EXPECT_EQ(value_of(probe_->end_timing(slot, true)), RecordProcess::UnderWay::nothing);
     look();
     ioc.ask("complete 4 1");
     look();
@@ -96,7 +95,7 @@ TEST_P(RecordDirectTest, TheEndOfACallWhoseTimingWasGivenUpIsItsOwn) {
   const auto before = probe_->hits()->at(slot).entries;
   std::thread caller([&ioc] { ioc.ask("call 4 1"); });
   while (probe_->hits()->at(slot).entries == before) std::this_thread::yield();
-  EXPECT_TRUE(value_of(probe_->end_window(slot, true)));
+  EXPECT_TRUE(probe_->end_timing(slot, true));
   caller.join();
   EXPECT_EQ(processed(slot, ioc.record(4)), 3u);
   EXPECT_EQ(counts(slot).causes, (Causes{{"main", 3}, {"direct", 2}}));

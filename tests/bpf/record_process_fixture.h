@@ -109,9 +109,9 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
   }
   // Whether the probes for durations are off.
   bool end_window(std::uint32_t slot, bool anyhow) {
-    const auto ended = probe_->end_window(slot, anyhow);
+    const auto still = probe_->end_timing(slot, anyhow);
     probe_->apply();
-    return ended && *ended;
+    return still && *still != RecordProcess::UnderWay::calls;
   }
   // Takes its probes off. False: they stay, since others need them.
   bool pause(std::uint32_t slot) {

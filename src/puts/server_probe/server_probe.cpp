@@ -203,7 +203,7 @@ probes::Hooks ServerProbe::hooks(const LiveIocs& iocs, Clock::time_point now) {
           }};
 }
 
-Result<bool> ServerProbe::count_by(const LiveIocs& iocs, const iocs::IocId& id, unsigned attach,
+Result<probes::Switched> ServerProbe::count_by(const LiveIocs& iocs, const iocs::IocId& id, unsigned attach,
                                    Clock::time_point now) {
   if (Watched* const watched = counted(id)) {
     if (attach == 0) {
@@ -216,17 +216,17 @@ Result<bool> ServerProbe::count_by(const LiveIocs& iocs, const iocs::IocId& id, 
     }
     watched->is_switching = attach != 0;
     watched->attach = attach;
-    return true;
+    return probes::Switched::now;
   }
-  if (attach == 0) return true;
+  if (attach == 0) return probes::Switched::now;
   const iocs::LiveIoc& live = iocs.at(id);
   Watched& watched = watched_.at(live.serial);
   watched.waits = !is_served(watched, live.ioc, now);
-  if (watched.waits) return false;
+  if (watched.waits) return probes::Switched::later;
   if (auto done = begin(watched, live.ioc, attach); !done) return done.error();
   sources().begin_server(key_of(watched.number), watched.tells_results);
   log::info("ioc {}: puts are counted in its {}server", watched.name, is_ca() ? "" : "PV Access ");
-  return true;
+  return probes::Switched::now;
 }
 
 void ServerProbe::tell_failure(const iocs::LiveIoc& live, const Error& error) const {

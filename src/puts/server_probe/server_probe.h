@@ -179,7 +179,7 @@ class ServerProbe final : public PutSource {
   void add_rows(const iocs::LiveIoc& live, const ServerFunctions& functions,
                 std::vector<probes::ProbeRow>& rows) const;
   probes::Hooks hooks(const LiveIocs& iocs, Clock::time_point now);
-  Result<bool> count_by(const LiveIocs& iocs, const iocs::IocId& id, unsigned attach,
+  Result<probes::Switched> count_by(const LiveIocs& iocs, const iocs::IocId& id, unsigned attach,
                         Clock::time_point now);
   void tell_failure(const iocs::LiveIoc& live, const Error& error) const;
   void say_why_not(const iocs::LiveIoc& live);
@@ -195,7 +195,7 @@ class ServerProbe final : public PutSource {
   void forget_process(const Watched& watched);
   void report_forgotten(const Result<bool>& erased);
   Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);
-  Result<bool> open(const Watched& watched, std::uint32_t index, bool last, Clock::time_point now);
+  Result<void> open(const Watched& watched, std::uint32_t index, bool last, Clock::time_point now);
   void forget_rest(std::uint32_t generation);
   void observe_rest(Watched& watched, const iocx_server_rest& rest);
   void observe_result(std::uint32_t index, std::uint64_t now_ns);

@@ -231,8 +231,7 @@ Result<void> ServerProbe::observe(std::uint32_t index, bool last, Clock::time_po
   if (watched == nullptr) return {};
   if (!slot.open) {
     auto opened = open(*watched, index, last, now);
-    if (!opened) return std::move(opened).error();
-    if (!*opened) return {};
+    if (!opened || !slot.open) return opened;
   }
   const PutsByOp fresh = slot.growth.advance(puts);
   slot.changed = now;
@@ -243,20 +242,20 @@ Result<void> ServerProbe::observe(std::uint32_t index, bool last, Clock::time_po
   return {};
 }
 
-// False: its name may be known later. Where the server's hash of channels could not be read, the
-// next put tries again.
-Result<bool> ServerProbe::open(const Watched& watched, std::uint32_t index, bool last,
+// It stays closed while its name may be known later. Where the server's hash of channels could not
+// be read, the next put tries again.
+Result<void> ServerProbe::open(const Watched& watched, std::uint32_t index, bool last,
                                Clock::time_point now) {
   Slot& slot = slots_[index];
   auto labels = labels_of(watched.number, index);
   if (!labels) return std::move(labels).error();
-  if (!*labels) return false;
+  if (!*labels) return {};
   if ((*labels)->pv.empty() && !last && !is_nowhere(object_.slots()[index]) &&
       now - slot.first < kNamePatience)
-    return false;
+    return {};
   totals_->puts.open(slot_in_sums(index), slot.id, std::move(**labels));
   slot.open = true;
-  return true;
+  return {};
 }
 
 Result<std::optional<PutLabels>> ServerProbe::labels_of(std::uint32_t number,

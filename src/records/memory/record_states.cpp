@@ -36,7 +36,7 @@ RecordStates::RecordStates(std::shared_ptr<const Database> database,
             first_),
       stuck_after_(stuck_after) {}
 
-Result<bool> RecordStates::look(iocs::Memory& memory, Clock::time_point deadline) {
+Result<void> RecordStates::look(iocs::Memory& memory, Clock::time_point deadline) {
   if (!pass_) pass_ = Pass();  // clang 14 does not take emplace() for a nested class
   const std::size_t records = database_->records.size();
   while (pass_->next < records) {
@@ -46,12 +46,12 @@ Result<bool> RecordStates::look(iocs::Memory& memory, Clock::time_point deadline
       return std::move(some).error();
     }
     pass_->next += *some;
-    if (pass_->next < records && Clock::now() >= deadline) return false;
+    if (pass_->next < records && Clock::now() >= deadline) return {};
   }
   done_ = std::move(*pass_);
   pass_.reset();
   ever_done_ = true;
-  return true;
+  return {};
 }
 
 Result<std::size_t> RecordStates::look_at_some(iocs::Memory& memory) {

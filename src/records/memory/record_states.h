@@ -38,10 +38,10 @@ class RecordStates {
   RecordStates(std::shared_ptr<const Database> database, const iocs::FieldOffsets& offsets,
                std::chrono::milliseconds stuck_after);
 
-  // Goes on with the look at all records, or begins one, until `deadline`; true when it is done. A
-  // look that takes long sees each record once. A record that cannot be read fails the look, and
-  // the next call begins anew.
-  Result<bool> look(iocs::Memory& memory, Clock::time_point deadline);
+  // Goes on with the look at all records, or begins one, until `deadline`; sample() has the last one
+  // that was finished. A look that takes long sees each record once. A record that cannot be read
+  // fails the look, and the next call begins anew.
+  Result<void> look(iocs::Memory& memory, Clock::time_point deadline);
 
   // How often each record was processed, up to now; after a look. Records that are not in it count
   // as never processed, which is right when nothing counts them. Sorted as in an IocSample.

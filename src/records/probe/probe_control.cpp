@@ -146,10 +146,8 @@ void ProbeControl::count(std::uint32_t slot, Watched& watched, const Decision& d
 }
 
 void ProbeControl::stop_timing(std::uint32_t slot, Watched& watched, Clock::time_point now) {
-  if (auto done = records_.end_window(slot, true); !done)
+  if (auto done = records_.end_timing(slot, true); !done)
     report(watched, "take off the probes for durations", done.error());
-  if (auto done = records_.end_completions(slot, true); !done)
-    report(watched, "take off the probe for completions", done.error());
   watched.window_end.reset();
   watched.timing.set(TimingLevel::kLevels.back(), now, watched.cost);
 }
@@ -256,12 +254,9 @@ void ProbeControl::begin_window(std::uint32_t slot, Watched& watched) {
 void ProbeControl::end_window(std::uint32_t slot, Watched& watched, Clock::time_point now) {
   if (!watched.window_end || now < watched.window_due) return;
   const auto waited = now - *watched.window_end;
-  const bool anyhow = waited > kPatience;
-  auto done = records_.end_window(slot, anyhow);
-  if (!done) report(watched, "take off the probes for durations", done.error());
-  if (!done || *done) done = records_.end_completions(slot, anyhow);
-  if (!done) report(watched, "take off the probe for completions", done.error());
-  if (!done || *done)
+  const auto still = records_.end_timing(slot, waited > kPatience);
+  if (!still) report(watched, "take off the probes for durations", still.error());
+  if (still && *still == RecordProcess::UnderWay::nothing)
     watched.window_end.reset();
   else
     watched.window_due = now + (waited < kShortly ? kFirstWindowLooks : kWindowLook);

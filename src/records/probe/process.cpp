@@ -177,10 +177,10 @@ void RecordProcess::follow_ends() {
   }
 }
 
-Result<bool> RecordProcess::count_by(const iocs::IocId& ioc, unsigned attach) {
+Result<probes::Switched> RecordProcess::count_by(const iocs::IocId& ioc, unsigned attach) {
   const auto found = std::ranges::find_if(
       watched_, [&ioc](const auto& one) { return one.second.target.ioc == ioc; });
-  if (found == watched_.end()) return true;
+  if (found == watched_.end()) return probes::Switched::now;
   WatchedIoc& watched = found->second;
   if (watched.attach == 0) {
     // Calls from before are over, or were: the programs must not take their frames for live ones.
@@ -191,7 +191,7 @@ Result<bool> RecordProcess::count_by(const iocs::IocId& ioc, unsigned attach) {
   watched.attach = attach;
   if (attach == 0) is_changed_ |= std::exchange(watched.direct.looking, false);
   if (auto ok = write_config(found->first); !ok) return ok.error();
-  return true;
+  return probes::Switched::now;
 }
 
 std::optional<Error> RecordProcess::error_of(std::uint32_t slot) const {

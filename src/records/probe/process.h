@@ -74,11 +74,10 @@ class RecordProcess : public RecordTables {
   Result<bool> time_all(std::uint32_t slot);
   Result<bool> time_window(std::uint32_t slot, std::uint32_t weight,
                            std::chrono::nanoseconds length);
-  // Ends the window, and the probes that only timed calls need. False: they stay, since timed calls
-  // are under way. `anyhow`: those then count without a duration.
-  Result<bool> end_window(std::uint32_t slot, bool anyhow);
-  // The same for their completions, which may take long.
-  Result<bool> end_completions(std::uint32_t slot, bool anyhow);
+  // Ends the window, then the probes that only timed calls, and their completions, need: once none
+  // is under way, or `anyhow`; those under way then count without a duration.
+  enum class UnderWay { nothing, calls, completions };
+  Result<UnderWay> end_timing(std::uint32_t slot, bool anyhow);
 
   // Processings that do not come through dbProcess, since a driver calls the record's support: the
   // probe that counts them is one more trap for each record. So it is attached for a second a
@@ -102,13 +101,14 @@ class RecordProcess : public RecordTables {
 
   Result<std::uint32_t> begin(const RecordTarget& target);
   std::vector<probes::ProbeRow> wish() const;
-  Result<bool> count_by(const iocs::IocId& ioc, unsigned attach);
+  Result<probes::Switched> count_by(const iocs::IocId& ioc, unsigned attach);
   void follow_ends();
   // direct.cpp
   void let_stay(std::uint32_t slot);
   // timing.cpp
   Result<bool> write_timing(std::uint32_t slot, std::uint32_t weight,
                             std::chrono::nanoseconds length);
+  Result<bool> end_window(std::uint32_t slot);
 
   std::unique_ptr<probes::Engine> engine_;  // its programs are the object's
   bool is_changed_ = false;                 // the wish

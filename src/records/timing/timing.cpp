@@ -48,42 +48,45 @@ Result<bool> RecordProcess::time_window(std::uint32_t slot, std::uint32_t weight
   return write_timing(slot, weight, length);
 }
 
-Result<bool> RecordProcess::end_window(std::uint32_t slot, bool anyhow) {
+Result<RecordProcess::UnderWay> RecordProcess::end_timing(std::uint32_t slot, bool anyhow) {
   WatchedIoc& watched = watched_.at(slot);
-  if (!watched.timing.ends) return true;
+  if (watched.timing.ends) {
+    const auto calls = end_window(slot);
+    if (!calls) return calls.error();
+    if (*calls && !anyhow) return UnderWay::calls;
+    watched.timing.ends = false;
+    is_changed_ = true;
+    if (*calls) ++watched.epoch;  // their frames are not to wait for an end
+    if (auto ok = write_config(slot); !ok) return ok.error();
+  }
+  if (!watched.timing.completions) return UnderWay::nothing;
+  const std::int64_t pending = asynchronous(slot).pending;
+  watched.timing.given_up = anyhow ? pending : std::min(watched.timing.given_up, pending);
+  if (pending > watched.timing.given_up && pending > 0) return UnderWay::completions;
+  watched.timing.completions = false;
+  is_changed_ = true;
+  return UnderWay::nothing;
+}
+
+// Whether timed calls are under way.
+Result<bool> RecordProcess::end_window(std::uint32_t slot) {
+  WatchedIoc& watched = watched_.at(slot);
   const std::uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
   if (now_ns < watched.timing.until_ns) {
     watched.timing.until_ns = now_ns;
     if (auto ok = write_config(slot); !ok) return ok.error();
   }
-  bool under_way = false;  // timed calls
-  const auto look = [&](const iocx_thread& thread) {
+  bool under_way = false;
+  if (watched.attach == 0) return under_way;
+  auto read = for_each_thread(object_, thread_places_, ThreadPart::frames,
+                              [&](const iocx_thread& thread) {
     if (thread.slot != slot || watched_by(thread) != &watched || thread.epoch != watched.epoch)
       return;
     for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i)
       under_way |= thread.frames[i].state <= IOCX_FRAME_UNDECIDED;
-  };
-  if (watched.attach != 0)
-    if (auto read = for_each_thread(object_, thread_places_, ThreadPart::frames, look); !read)
-      return read.error();
-  if (under_way && !anyhow) return false;
-  watched.timing.ends = false;
-  is_changed_ = true;
-  if (under_way) ++watched.epoch;  // their frames are not to wait for an end
-  if (auto ok = write_config(slot); !ok) return ok.error();
-  return true;
-}
-
-Result<bool> RecordProcess::end_completions(std::uint32_t slot, bool anyhow) {
-  WatchedIoc& watched = watched_.at(slot);
-  if (watched.timing.ends) return false;
-  if (!watched.timing.completions) return true;
-  const std::int64_t pending = asynchronous(slot).pending;
-  watched.timing.given_up = anyhow ? pending : std::min(watched.timing.given_up, pending);
-  if (pending > watched.timing.given_up && pending > 0) return false;
-  watched.timing.completions = false;
-  is_changed_ = true;
-  return true;
+  });
+  if (!read) return read.error();
+  return under_way;
 }
 
 }  // namespace ioc_exporter::records

@@ -31,7 +31,10 @@ class EngineTest : public testing::Test {
       for (const std::uint32_t program : {0u, 1u}) rows.push_back(library_.row(pid, program));
     return rows;
   }
-  bool tick() { return engine_->tick(kernel_.hooks(), now_); }
+  bool tick() {
+    engine_->tick(kernel_.hooks(), now_);
+    return !engine_->is_due(now_);
+  }
   void want(std::vector<ProbeRow> rows) {
     engine_->want(std::move(rows));
     EXPECT_TRUE(tick());
@@ -205,15 +208,16 @@ TEST_F(EngineTest, OneThatHasEndedKeepsNoneAndIsNotCounted) {
 TEST_F(EngineTest, WhereTheRoomRefusesASwitchTheIocIsOff) {
   use(kRecords);
   want(rows(1, 4));
-  kernel_.may_count = [](unsigned attach) -> Result<bool> {
-    return attach == IOCX_ATTACH_ALL ? Result<bool>(error_in_words("it is full")) : true;
+  kernel_.may_count = [](unsigned attach) -> Result<Switched> {
+    if (attach == IOCX_ATTACH_ALL) return error_in_words("it is full");
+    return Switched::now;
   };
   want(rows(1, 5));
   EXPECT_EQ(by(1), 0u);
   EXPECT_EQ(kernel_.counted_by.at({1, 1}), 0u);
   EXPECT_EQ(engine_->why_not({{1, 1}}), "it is full");
   EXPECT_TRUE(kernel_.attachments().empty());
-  kernel_.may_count = [](unsigned) { return true; };
+  kernel_.may_count = [](unsigned) { return Switched::now; };
   now_ += seconds(60);
   tick();
   EXPECT_EQ(by(1), IOCX_ATTACH_ALL);
@@ -333,7 +337,7 @@ TEST_F(EngineTest, WhereOneFailsTheIocHasNoneAndTriesAgain) {
   use(kRecords);
   auto wanted = rows(1, 2);
   wanted[3].is_optional = true;
-  kernel_.may_count = [](unsigned) -> Result<bool> { return error_in_words("it is full"); };
+  kernel_.may_count = [](unsigned) -> Result<Switched> { return error_in_words("it is full"); };
   engine_->want(wanted);
   tick();
   EXPECT_TRUE(kernel_.attachments().empty());
@@ -341,7 +345,7 @@ TEST_F(EngineTest, WhereOneFailsTheIocHasNoneAndTriesAgain) {
   const int tries = kernel_.tries;
   tick();
   EXPECT_EQ(kernel_.tries, tries) << "not before its pause is over";
-  kernel_.may_count = [](unsigned) { return true; };
+  kernel_.may_count = [](unsigned) { return Switched::now; };
   now_ += seconds(60);
   tick();
   EXPECT_EQ(by(1), IOCX_ATTACH_PROCESS);
@@ -363,13 +367,13 @@ TEST_F(EngineTest, AfterATimeOutItGoesOnFromThere) {
 
 TEST_F(EngineTest, TheRoomSaysWhenItMayCount) {
   use(kServers);
-  bool may = false;
+  auto may = Switched::later;
   kernel_.may_count = [&](unsigned) { return may; };
   engine_->want(rows(1, 1));
   EXPECT_FALSE(tick());
   EXPECT_EQ(kernel_.attachments().size(), 2u);
   EXPECT_EQ(by(1), 0u);
-  may = true;
+  may = Switched::now;
   EXPECT_TRUE(tick());
   EXPECT_EQ(by(1), IOCX_ATTACH_PROCESS);
 }

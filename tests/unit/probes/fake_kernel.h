@@ -65,7 +65,7 @@ class FakeKernel {
   std::map<iocs::IocId, unsigned> counted_by;
   std::map<std::int32_t, Error> refused;       // by process
   std::function<void()> at_each_step = [] {};  // before and after something changes
-  std::function<Result<bool>(unsigned)> may_count = [](unsigned) { return true; };
+  std::function<Result<Switched>(unsigned)> may_count = [](unsigned) { return Switched::now; };
   std::vector<std::string> told;
   int tries = 0;
   // Those during which a hit would not count once.
@@ -117,9 +117,9 @@ class FakeKernel {
     probe.at_entry = add(program, place, false);
     return probe;
   }
-  Result<bool> count_by(const Member& member, unsigned attach) {
+  Result<Switched> count_by(const Member& member, unsigned attach) {
     auto may = may_count(attach);
-    if (!may || !*may) return may;
+    if (!may || *may == Switched::later) return may;
     at_each_step();
     if (const unsigned by = std::exchange(counted_by[member.ioc], attach);
         by != 0 && attach != 0 && !member.place) {
@@ -128,7 +128,7 @@ class FakeKernel {
         wrong_switches += counted_during(member.ioc.pid, program, by, attach) != 1;
     }
     at_each_step();
-    return true;
+    return Switched::now;
   }
 
   std::vector<std::pair<Attachment, UniqueFd>> made_;
