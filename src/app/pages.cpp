@@ -74,6 +74,7 @@ web::Response answer_links(Daemon& daemon, const web::Request& request) {
 web::Response answer_ioc_list(Daemon& daemon, const web::Request& request) {
   const iocs::IocList list = daemon.iocs().list();
   const std::string format = query_value(request.query, "format").value_or("json");
+  if (list.empty()) return refuse(404, "no IOC runs, or ran lately");
   if (format == "json") return {200, "application/json", to_json(list)};
   if (format == "text") return {200, kPlainText, to_text(list)};
   if (format != "expected" && format != "names")

@@ -1,4 +1,4 @@
-// Letters and blanks of ASCII, whatever the locale.
+// Letters, blanks and lines of ASCII, whatever the locale.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +19,13 @@ constexpr std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+// The first line, without its end; `text` goes on behind it.
+constexpr std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
 }
 
 // Numbers in the texts of /proc.

@@ -9,6 +9,7 @@
 
 #include <cxxopts.hpp>
 
+#include "base/ascii.h"
 #include "base/rooted_fs.h"
 #include "base/utf8.h"
 #include "base/value_text.h"
@@ -146,11 +147,8 @@ CommandResult run(const Command& command, int count, const char* const* argument
   }
   if (line && !line->old.empty()) result.err = line->old + "\n" + result.err;
   std::string said;
-  for (std::string_view rest = result.err; !rest.empty();) {
-    const std::string_view one = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
-    said += name + ": " + terminal_cell(std::string(one)) + "\n";
-  }
+  for (std::string_view lines = result.err; !lines.empty();)
+    said += name + ": " + terminal_cell(std::string(take_line(lines))) + "\n";
   result.err = std::move(said);
   return result;
 }
@@ -226,8 +224,7 @@ CommandResult print_answer(const CommandLine& line, const std::string& target) {
   if (is_html) return failed(not_an_exporter(line, "it sends HTML"));
   std::string clean;  // line by line
   for (std::string_view text = *body; !text.empty();) {
-    const std::string_view one = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    const std::string_view one = take_line(text);
     clean.append(std::min(one.find_first_not_of(' '), one.size()), ' ');  // of a tree
     clean += printable_utf8(one, one.size()) + "\n";
   }

@@ -78,8 +78,6 @@ class SocketTable {
   // seen or not. After an error some may have been visited.
   Result<void> for_each(SocketKind kind, const Visit& visit);
 
-  bool uses_netlink() const { return netlink_.has_value(); }
-
  private:
   SocketTable(RootedFs fs, std::string folder) : fs_(std::move(fs)), folder_(std::move(folder)) {}
   Result<void> dump(SocketKind kind, int family, const Visit& visit);

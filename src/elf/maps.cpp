@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "base/ascii.h"
+
 namespace ioc_exporter::elf {
 namespace {
 
@@ -69,9 +71,7 @@ std::vector<Mapping> executable_modules(std::string_view maps) {
   std::vector<Mapping> modules;
   std::map<std::tuple<std::string, std::uint64_t, std::string>, std::size_t> known;
   while (!maps.empty()) {
-    const auto end = std::min(maps.find('\n'), maps.size());
-    const std::string_view line = maps.substr(0, end);
-    maps.remove_prefix(std::min(end + 1, maps.size()));
+    const std::string_view line = take_line(maps);
     if (!is_executable(line)) continue;
     auto mapping = parse_mapping(line);
     if (!mapping || mapping->inode == 0 || !mapping->path.starts_with('/')) continue;

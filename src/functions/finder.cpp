@@ -10,6 +10,7 @@
 
 #include <re2/re2.h>
 
+#include "base/ascii.h"
 #include "base/process_stats.h"
 #include "base/same_inode.h"
 
@@ -44,9 +45,7 @@ struct Mappings {
 Mappings read_mappings(std::string_view maps) {
   Mappings all;
   while (!maps.empty()) {
-    const auto end = std::min(maps.find('\n'), maps.size());
-    auto mapping = elf::parse_mapping(maps.substr(0, end));
-    maps.remove_prefix(std::min(end + 1, maps.size()));
+    auto mapping = elf::parse_mapping(take_line(maps));
     if (!mapping || mapping->inode == 0) continue;
     ++all.times[{mapping->device, mapping->inode}];
     if (mapping->executable && mapping->path.starts_with('/'))

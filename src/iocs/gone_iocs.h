@@ -54,7 +54,10 @@ class GoneIocs {
   std::vector<std::uint32_t> take_forgotten();
   const std::map<std::string, std::uint32_t>& numbers() const { return numbers_; }
   // Times that an IOC of this name came again.
-  std::uint64_t restarts(const std::string& name) const { return restarts_.at(name); }
+  std::uint64_t restarts(const std::string& name) const {
+    const auto found = restarts_.find(name);
+    return found == restarts_.end() ? 0 : found->second;
+  }
   bool contains(const std::string& name) const { return gone_.contains(name); }
   std::map<std::string, NameClaim> names() const;
   void add_facts(std::vector<IocFacts>& to) const;

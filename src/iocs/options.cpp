@@ -19,9 +19,8 @@ bool is_name(const std::string& name) {
 Result<std::vector<std::string>> expected_from_text(const std::string& text) {
   std::vector<std::string> names;
   std::size_t number = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (std::string_view lines = text; !lines.empty();) {
+    std::string_view line = take_line(lines);
     ++number;
     line = trimmed(line.substr(0, line.find('#')));
     if (line.empty()) continue;

@@ -221,10 +221,7 @@ PutsCollector::Counts PutsCollector::read_counts() {
   auto reading = packets_.read();
   counts.has_packets =
       report("read the puts of", packets_, reading ? Result<void>() : reading.error());
-  if (reading)
-    counts.all = std::move(*reading);
-  else
-    counts.all = {totals_->read(clock_ns(CLOCK_MONOTONIC)), {}, {}, {}, {}};
+  counts.all = reading ? std::move(*reading) : packets_.sums();
   for (const ServerCount& count : counts.all.servers)
     if (count.server.protocol == Protocol::pva && count.circuits > 0 &&
         names_.contains(count.server.ioc))

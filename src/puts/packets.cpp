@@ -220,9 +220,13 @@ Result<void> Packets::reap(Clock::time_point now) {
 
 Result<TapReading> Packets::read() {
   if (tap_) return tap_->collect();
-  TapReading reading{totals_->read(clock_ns(CLOCK_MONOTONIC)), {}, {}, {}, {}};
+  TapReading reading = sums();
   totals_->add_drops(reading.drops, kCaServerProbe, PutTotals::kTapSlots);
   return reading;
+}
+
+TapReading Packets::sums() const {
+  return {totals_->read(clock_ns(CLOCK_MONOTONIC)), {}, {}, {}, {}};
 }
 
 std::optional<PutIdentity> Packets::identify(const iocx_putlog_event& event) const {

@@ -68,6 +68,8 @@ class Packets final : public PutSource {
 
   // Takes collect()'s place: the sums, too.
   Result<TapReading> read();
+  // The same without what packets show.
+  TapReading sums() const;
   // Server that the client is connected to, "10.0.0.1:5064"; "": not known.
   std::string address_of_server(const iocs::HostView& view, const PutPlace& place) const;
   // False: searches are missing.

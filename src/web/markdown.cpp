@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.h"
 #include "web/html.h"
 
 namespace ioc_exporter::web {
@@ -160,11 +161,7 @@ class Blocks {
 
 std::string render_markdown(std::string_view markdown, std::string_view folder) {
   Blocks blocks(folder);
-  while (!markdown.empty()) {
-    const std::size_t end = std::min(markdown.find('\n'), markdown.size());
-    blocks.add(markdown.substr(0, end));
-    markdown.remove_prefix(std::min(end + 1, markdown.size()));
-  }
+  while (!markdown.empty()) blocks.add(take_line(markdown));
   return blocks.page();
 }
 

@@ -47,9 +47,8 @@ void UserNames::read() {
   changed_ns_ = changed;
   const auto text = fs_.read_regular("/etc/passwd", kMostPasswd);
   if (!text) return;
-  for (std::string_view rest = *text; !rest.empty();) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (std::string_view lines = *text; !lines.empty();) {
+    std::string_view line = take_line(lines);
     const std::string_view name = take_field(line);
     take_field(line);  // the password
     const std::string_view number = take_field(line);
