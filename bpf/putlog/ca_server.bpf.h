@@ -124,7 +124,7 @@ static __always_inline __u32 putlog_flags_of(const struct iocx_server_slot *slot
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
 	const struct putlog_thread *thread = bpf_map_lookup_elem(&putlog_threads, &tid);
 
-	return (slot && slot->tells_results ? IOCX_PUTLOG_HAS_RESULT : 0) |
+	return (slot && slot->reports_results ? IOCX_PUTLOG_HAS_RESULT : 0) |
 	       (thread && thread->result_lost ? IOCX_PUTLOG_RESULT_LOST : 0);
 }
 

@@ -74,7 +74,7 @@ static __noinline __u32 inside_slot(const struct iocx_server_ioc *ioc, __u64 io)
 		slot->client = key.client;
 		slot->who = key.who;
 		slot->inside = 1;
-		slot->tells_results = ioc->tells_results;
+		slot->reports_results = ioc->reports_results;
 		slot->by_db_addr = ioc->by_db_addr;
 		if (cfg_putlog_bytes)
 			putlog_note_channel(slot, ioc, INSIDE_CHANNEL(io));

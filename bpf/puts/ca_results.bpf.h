@@ -231,9 +231,9 @@ PROGRAM(ca_send_err)
 	}
 	if (result) {
 		__sync_fetch_and_add(&slot->stray[op], 1);
-		count_rest(ioc, op, IOCX_SERVER_DROP_UNREADABLE);
+		count_remainder(ioc, op, IOCX_SERVER_DROP_UNREADABLE);
 	}
-	fail_rest(ioc, failure);
+	fail_remainder(ioc, failure);
 	return 0;
 }
 

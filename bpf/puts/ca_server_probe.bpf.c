@@ -97,17 +97,17 @@ static __noinline __u64 find_channel(__u64 variable, __u32 sid)
 	struct hash_head head;
 	struct hash_item item;
 	__u64 bucket = 0, at = 0;
-	__u32 hash = sid, rest, found;
+	__u32 hash = sid, upper, found;
 	int i;
 
 	if (!variable || read_at(&bucket, sizeof bucket, variable) || read_at(&head, sizeof head, bucket))
 		return 0;
 	if (head.bits == 0 || head.bits > MOST_BITS)
 		return 0;
-	rest = sid >> head.bits;
-	for (i = 0; i < 32 && rest; i++) {
-		hash ^= rest;
-		rest >>= head.bits;
+	upper = sid >> head.bits;
+	for (i = 0; i < 32 && upper; i++) {
+		hash ^= upper;
+		upper >>= head.bits;
 	}
 	if (read_at(&at, sizeof at, head.table + 8ULL * (hash & head.mask)))
 		return 0;
@@ -168,7 +168,7 @@ static __noinline int read_client(struct iocx_ca_server_key *key, __u64 client)
 	return 0;
 }
 
-/* A number for as much of a text as is told. Global: the verifier looks at it once. */
+/* A number for as much of a text as is kept. Global: the verifier looks at it once. */
 __attribute__((noinline)) __u64 number_of_text(__u64 address)
 {
 	__u64 words[8] = {}, number = 0;
@@ -271,7 +271,7 @@ static __always_inline struct iocx_server_slot *take_slot(const struct iocx_ca_s
 	slot->client = key->client;
 	slot->who = key->who;
 	slot->named = slot->searches = slot->guest = 0;
-	slot->tells_results = ioc->tells_results;
+	slot->reports_results = ioc->reports_results;
 	name_slot(slot, info, ioc, channel);
 	return publish_slot(key, slot, *index, ioc, client) ? slot_of_key(key, index) : slot;
 }
@@ -372,7 +372,7 @@ static __noinline __u32 count_slowly(struct pt_regs *ctx, __u64 asked, __u64 now
 	slot = asked & NOT_READ ? 0 : find_or_take_slot(&key, ioc, sender, &index, &drop);
 	if (!slot) {
 		if (!(asked & NO_PUT))
-			count_rest(ioc, op, drop);
+			count_remainder(ioc, op, drop);
 		if (op)
 			add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
 		tell(ctx, 0, 0, &key.who, now_and_op);

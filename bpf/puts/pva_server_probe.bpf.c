@@ -145,14 +145,14 @@ static __always_inline int count_asked(const struct iocx_server_ioc *ioc, struct
 	if (slot)
 		add_put(slot, 0);
 	else
-		count_rest(ioc, 0, drop_of(key));
+		count_remainder(ioc, 0, drop_of(key));
 	begin_put(slot, index, now, options);
 	if (cfg_traces)
 		trace_pva_put(key);
 	if (cfg_putlog_bytes)
 		putlog_pva(key, slot, (__u64)index << 32 | holder_of_client(key), now,
 			   (is_group ? IOCX_PUTLOG_GROUP : 0) |
-				   (slot && ioc->tells_results ? IOCX_PUTLOG_HAS_RESULT : 0));
+				   (slot && ioc->reports_results ? IOCX_PUTLOG_HAS_RESULT : 0));
 	return 0;
 }
 
@@ -167,7 +167,7 @@ static __noinline int fail_slot(__u32 index, __u32 failure, const struct iocx_se
 		return 0;
 	}
 	add_to_counter(&server_drops, drop_of(key), 1);
-	fail_rest(ioc, failure);
+	fail_remainder(ioc, failure);
 	return 0;
 }
 

@@ -96,7 +96,7 @@ static __noinline __u32 options_of(const struct iocx_open_callback *put, const s
 		if (put->options & OF_GROUP)
 			options &= ~IOCX_PUTLOG_BLOCK;
 	}
-	return options | (ioc->tells_values && !put->value_lost ? IOCX_PUTLOG_VALUES : 0);
+	return options | (ioc->reports_values && !put->value_lost ? IOCX_PUTLOG_VALUES : 0);
 }
 
 /* For what follows in the thread. `slot`: NULL, there is none. Not inlined: the key is on the caller's stack. */
@@ -130,7 +130,7 @@ static __always_inline int finish_put(const struct iocx_open_callback *put, __u3
 		return 0;
 	if (failure != IOCX_FAILED_NO_WRITE_ACCESS && failure != IOCX_FAILED_CANCELLED)
 		add_put_duration(put->slot, put->since_ns);
-	if (cfg_putlog_bytes && ioc->tells_results)
+	if (cfg_putlog_bytes && ioc->reports_results)
 		putlog_pva_end(put, putlog_pva_place(ioc->generation, slot->holder_client), failure,
 			       options_of(put, ioc));
 	return 0;
@@ -189,7 +189,7 @@ static __always_inline int tell_write(__u64 channel, __u32 type, __u64 value, __
 	const struct iocx_server_slot *slot = ioc ? slot_of_put(put, ioc) : 0;
 	struct putlog_write write = {.value = value, .type = type, .count = count};
 
-	if (!slot || !ioc->enum_type || !ioc->tells_results) /* without results no put waits for its values */
+	if (!slot || !ioc->enum_type || !ioc->reports_results) /* without results no put waits for its values */
 		return 0;
 	if (put->notify) {
 		waiting = waiting_put(put, ioc->generation);

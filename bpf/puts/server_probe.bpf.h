@@ -58,8 +58,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, IOCX_SERVER_IOCS);
 	__type(key, __u32); /* generation */
-	__type(value, struct iocx_server_rest);
-} server_rest SEC(".maps");
+	__type(value, struct iocx_server_remainder);
+} puts_remainder SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -170,23 +170,23 @@ static __always_inline void add_failure(__u64 *failures, __u32 failure)
 }
 
 /* A put without a slot. */
-static __always_inline void count_rest(const struct iocx_server_ioc *ioc, __u32 op, __u32 reason)
+static __always_inline void count_remainder(const struct iocx_server_ioc *ioc, __u32 op, __u32 reason)
 {
-	struct iocx_server_rest *rest = bpf_map_lookup_elem(&server_rest, &ioc->generation);
+	struct iocx_server_remainder *remainder = bpf_map_lookup_elem(&puts_remainder, &ioc->generation);
 
 	add_to_counter(&server_drops, reason, 1);
-	if (!rest)
+	if (!remainder)
 		return;
-	__sync_fetch_and_add(&rest->puts[op], 1);
-	rest->last_put = put_time(op);
+	__sync_fetch_and_add(&remainder->puts[op], 1);
+	remainder->last_put = put_time(op);
 }
 
-static __always_inline void fail_rest(const struct iocx_server_ioc *ioc, __u32 failure)
+static __always_inline void fail_remainder(const struct iocx_server_ioc *ioc, __u32 failure)
 {
-	struct iocx_server_rest *rest = bpf_map_lookup_elem(&server_rest, &ioc->generation);
+	struct iocx_server_remainder *remainder = bpf_map_lookup_elem(&puts_remainder, &ioc->generation);
 
-	if (rest)
-		add_failure(rest->failures, failure);
+	if (remainder)
+		add_failure(remainder->failures, failure);
 }
 
 static __always_inline __u64 *held_by(__u32 holder)

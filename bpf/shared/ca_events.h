@@ -35,7 +35,7 @@ enum iocx_ca_event_kind {
 	IOCX_CA_PAUSE,       /* EVENTS_OFF: the client wants no updates for now */
 	IOCX_CA_RESUME,      /* EVENTS_ON */
 	IOCX_CA_WRITTEN,     /* WRITE_NOTIFY to client: id = status, other = IOID */
-	IOCX_CA_ERROR,       /* other = status; iocx_ca_read_error() tells what failed */
+	IOCX_CA_ERROR,       /* other = status; iocx_ca_read_error() says what failed */
 	IOCX_CA_NOT_CA,      /* the client's first message, which comes next, is not VERSION */
 	IOCX_CA_REFUSED_ALL, /* a message at which the server closes the circuit: it reads nothing behind it */
 	/*

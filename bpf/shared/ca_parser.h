@@ -22,7 +22,7 @@ IOCX_CA_INLINE int iocx_ca_is_cut(const struct iocx_ca_window *w, __u32 at)
 	return w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_long(w->bytes + at);
 }
 
-/* Skips the rest of a message whose header came in an earlier segment. */
+/* Skips the remainder of a message whose header came in an earlier segment. */
 IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
 {
 	const __u32 left = w->end - w->pos;

@@ -177,7 +177,7 @@ IOCX_CA_INLINE __u32 iocx_ca_at(const struct iocx_ca_window *w, __u32 pos)
 	return at;
 }
 
-/* Gives up the rest of the segment. */
+/* Gives up the remainder of the segment. */
 IOCX_CA_INLINE int iocx_ca_lose(struct iocx_ca_stream *s, struct iocx_ca_window *w)
 {
 	s->sync = IOCX_CA_LOST;

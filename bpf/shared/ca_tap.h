@@ -60,7 +60,7 @@ struct iocx_ca_direction {
 	__u8 next_known;
 	__u8 boundary;   /* 8 + sequence number of a message's start modulo 8; 0: not known */
 	__u8 wants_acks; /* there is a window, or one of the reasons that follow */
-	__u8 behind;     /* bytes were not stored for want of room: only the receiver tells how far the stream is */
+	__u8 behind;     /* bytes were not stored for want of room: only the receiver says how far the stream is */
 	__u16 notified;  /* to the server: entries made in ca_pending; to the client: those that answers have removed */
 	__u16 pad;
 	__u64 heard_ns; /* to the server: when data was last seen; CLOCK_MONOTONIC. 0: never */
@@ -147,7 +147,7 @@ struct iocx_ca_queue {
 struct iocx_ca_cid {
 	__u64 channel; /* id of the channel */
 	__u32 slot;    /* IOCX_CA_NO_SLOT: the server has not answered yet */
-	__u32 access;  /* enum iocx_ca_access, as the server has told it last */
+	__u32 access;  /* enum iocx_ca_access, as the server has reported it last */
 };
 
 /* The bits of ACCESS_RIGHTS. */

@@ -32,7 +32,7 @@ enum iocx_ca_udp_kind {
 	IOCX_CA_UDP_SEARCH, /* a client asks who has a name: id = CID, at, size */
 	IOCX_CA_UDP_ANSWER, /* a server has it: id = CID, port (TCP), address or IOCX_CA_SOURCE_ADDRESS */
 	IOCX_CA_UDP_BEACON, /* a server is up: id = sequence number, port (TCP), address or 0 = the source's */
-	IOCX_CA_UDP_BAD,    /* the rest of this datagram is cut off or no Channel Access */
+	IOCX_CA_UDP_BAD,    /* the remainder of this datagram is cut off or no Channel Access */
 };
 
 /* The datagram that is parsed, and the bytes of it that were copied in. */

@@ -19,13 +19,13 @@ enum iocx_putlog_source {
 enum iocx_putlog_flag {
 	IOCX_PUTLOG_HAS_CHOICE = 1,   /* the old value's text is there */
 	IOCX_PUTLOG_IS_ARRAY = 2,     /* the field is one */
-	IOCX_PUTLOG_HAS_RESULT = 4,   /* the server probe will tell what became of the put */
+	IOCX_PUTLOG_HAS_RESULT = 4,   /* the server probe will report what became of the put */
 	IOCX_PUTLOG_SENT_CHOICE = 16, /* the text of the choice that was sent as a number is there */
 	/* Of a put or ENDED: a REFUSED of the same thread had no room, of one of its puts before */
 	IOCX_PUTLOG_RESULT_LOST = 8,
 	IOCX_PUTLOG_INSIDE = 64, /* of a client in the IOC itself: the value is in its byte order */
 	IOCX_PUTLOG_STRAY = 32,  /* of a result: no channel has the SID, the slot is that of an earlier one */
-	IOCX_PUTLOG_GROUP = 128, /* of PV Access: to a group, whose members are told by their names */
+	IOCX_PUTLOG_GROUP = 128, /* of PV Access: to a group, whose members are reported by their names */
 };
 
 /* iocx_putlog_event.op. Those from REFUSED on are of IOCX_PUTLOG_CA_SERVER, DONE of _PVA, too, VALUE of that only. */
@@ -44,7 +44,7 @@ enum iocx_putlog_option {
 	IOCX_PUTLOG_BLOCK = 1,      /* the client waits until the record has processed */
 	IOCX_PUTLOG_PROCESS = 2,    /* it asked to process the record */
 	IOCX_PUTLOG_NO_PROCESS = 4, /* it asked not to */
-	IOCX_PUTLOG_VALUES = 8,     /* all fields that were written have been told */
+	IOCX_PUTLOG_VALUES = 8,     /* all fields that were written have been reported */
 };
 /* The name of a field with its zero byte, behind the two rooms of a VALUE. */
 #define IOCX_PUTLOG_FIELD 96u

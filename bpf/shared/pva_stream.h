@@ -63,7 +63,7 @@ IOCX_CA_INLINE void iocx_pva_finish_put(struct iocx_pva_stream *s, struct iocx_p
 	s->stream.unfinished = 0;
 }
 
-/* When all of the message at hand has arrived, tells of its put. */
+/* When all of the message at hand has arrived, reports its put. */
 IOCX_CA_INLINE void iocx_pva_end_message(struct iocx_pva_stream *s, struct iocx_pva_event *e)
 {
 	if (!s->stream.skip && !s->segmented && s->stream.unfinished)
@@ -92,7 +92,7 @@ IOCX_CA_INLINE int iocx_pva_gap(struct iocx_pva_stream *s, struct iocx_pva_event
 	return 1;
 }
 
-/* Skips the rest of a message that came in part. */
+/* Skips the remainder of a message that came in part. */
 IOCX_CA_INLINE int iocx_pva_finish(struct iocx_pva_stream *s, struct iocx_ca_window *w, struct iocx_pva_event *e)
 {
 	const __u32 left = w->end - w->pos;

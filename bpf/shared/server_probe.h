@@ -28,14 +28,14 @@ extern "C" {
 
 /* Value of server_iocs, by process id. */
 struct iocx_server_ioc {
-	__u64 bucket;        /* CA: address of the variable pCaBucket in the IOC; 0: names are not read */
-	__u32 generation;    /* of this life of the IOC, never used twice */
-	__u8 by_db_addr;     /* CA, 1: channels are laid out as before Base 3.15.1 */
-	__u8 enum_type;      /* DBF_ENUM of this Base, 0: not known. Only for the put log */
-	__u8 attach;         /* IOCX_ATTACH_*: which programs count */
-	__u8 switches;       /* how often one kind of attachment has replaced the other, which is off by now */
-	__u32 tells_results; /* 1: the functions that tell what becomes of a put are probed */
-	__u32 tells_values;  /* PV Access, 1: so is the function that writes to the database */
+	__u64 bucket;          /* CA: address of the variable pCaBucket in the IOC; 0: names are not read */
+	__u32 generation;      /* of this life of the IOC, never used twice */
+	__u8 by_db_addr;       /* CA, 1: channels are laid out as before Base 3.15.1 */
+	__u8 enum_type;        /* DBF_ENUM of this Base, 0: not known. Only for the put log */
+	__u8 attach;           /* IOCX_ATTACH_*: which programs count */
+	__u8 switches;         /* how often one kind of attachment has replaced the other, which is off by now */
+	__u32 reports_results; /* 1: the functions that report what becomes of a put are probed */
+	__u32 reports_values;  /* PV Access, 1: so is the function that writes to the database */
 };
 
 /* Part of a key that the put log and traces use to name the client. PV Access has the generation only. */
@@ -53,7 +53,7 @@ struct iocx_server_who {
  */
 struct iocx_ca_server_key {
 	__u64 client; /* struct client * of the sender */
-	__u64 user;   /* its pUserName and pHostName: when the client tells another name, these or who.names change */
+	__u64 user;   /* its pUserName and pHostName: when the client gives another name, these or who.names change */
 	__u64 host;
 	struct iocx_server_who who;
 };
@@ -134,7 +134,7 @@ struct iocx_server_slot {
 	__u32 pad2;
 	struct iocx_field_layout field; /* CA, for the put log, while it is on */
 	__u8 by_db_addr;                /* of the IOC */
-	__u8 tells_results;             /* the same */
+	__u8 reports_results;           /* the same */
 	__u8 searches;                  /* CA, for the channel, that have failed; or IOCX_SERVER_NOWHERE */
 	__u8 inside; /* CA, 1: of a client in the IOC itself, by no server: iocx_ca_server_info says more */
 	__u8 guest;  /* CA, 1: the channel is another client's */
@@ -252,8 +252,8 @@ struct iocx_open_callback {
 
 #define IOCX_OPEN_CALLBACKS 16384u
 
-/* Value of server_rest, by generation: puts of an IOC that have no slot. */
-struct iocx_server_rest {
+/* Value of puts_remainder, by generation: puts of an IOC that have no slot. */
+struct iocx_server_remainder {
 	__u64 puts[2];
 	__u64 last_put;
 	__u64 failures[IOCX_FAILURES];

@@ -164,7 +164,7 @@ static __always_inline void on_clear(struct iocx_ca_flow *flow, __u32 sid)
 
 /*
  * The server has confirmed the end: no message for the channel follows. When it is still open, the client has closed
- * it before it was told the SID.
+ * it before it had the SID.
  */
 static __always_inline void on_clear_done(struct iocx_ca_flow *flow, __u32 sid)
 {
@@ -223,7 +223,7 @@ static __always_inline void on_identity(struct work *w, struct iocx_ca_flow *flo
 	}
 }
 
-/* Returns 1 when the rest of the segment need not be read. */
+/* Returns 1 when the remainder of the segment need not be read. */
 static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow, const struct iocx_ca_event *event)
 {
 	switch (event->kind) {

@@ -161,7 +161,7 @@ struct {
 } ca_locks SEC(".maps");
 
 /*
- * The probable slot of a SID, by a hash of circuit and SID. Written without a lock: the slot itself tells which
+ * The probable slot of a SID, by a hash of circuit and SID. Written without a lock: the slot itself says which
  * channel it counts. With the hint, most puts need no look-up in ca_sids.
  */
 __u32 slot_hints[HINTS];

@@ -35,7 +35,7 @@ static __always_inline int fill(struct __sk_buff *skb, struct work *w, struct io
 }
 
 /*
- * Handles the event in the work area, which makes or ends a channel or names the client. Returns 1 when the rest of
+ * Handles the event in the work area, which makes or ends a channel or names the client. Returns 1 when the remainder of
  * the segment need not be read. A global function like ca_burst(), for the same reason.
  */
 __attribute__((noinline)) int ca_event(struct __sk_buff *skb)
@@ -50,7 +50,7 @@ __attribute__((noinline)) int ca_event(struct __sk_buff *skb)
 	return on_event(w, flow, &w->event);
 }
 
-/* The boundaries are proved; the rest of the message at hand is not read. */
+/* The boundaries are proved; the remainder of the message at hand is not read. */
 static __always_inline void end_proof(struct work *w, struct iocx_ca_flow *flow, struct iocx_ca_stream *s)
 {
 	iocx_ca_regain(s);

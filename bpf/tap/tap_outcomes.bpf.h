@@ -52,7 +52,7 @@ static __always_inline struct iocx_ca_outcome *outcome_of(struct work *w, const 
 	if (outcome || !take_place(IOCX_CA_HELD_OUTCOMES, flow->holder))
 		return outcome;
 	w->fresh_outcome.holder = flow->holder;
-	w->fresh_outcome.slot = pending->slot; /* the rest of it stays 0 */
+	w->fresh_outcome.slot = pending->slot; /* its other members stay 0 */
 	if (bpf_map_update_elem(&ca_outcomes, &channel, &w->fresh_outcome, BPF_NOEXIST))
 		give_place(IOCX_CA_HELD_OUTCOMES, flow->holder);
 	return bpf_map_lookup_elem(&ca_outcomes, &channel);

@@ -69,7 +69,7 @@ static __always_inline __u32 find_slot(struct work *w, struct iocx_ca_flow *flow
 	return shared_slot(w, flow);
 }
 
-/* A WRITE that acknowledges an alarm is only told to the put log. */
+/* A WRITE that acknowledges an alarm is only reported to the put log. */
 static __always_inline void count_put(struct work *w, struct iocx_ca_channel *element, __u32 slot)
 {
 	const __u64 notify = w->event.notify & 1;

@@ -20,7 +20,7 @@ static __noinline int trace_put(const struct iocx_server_slot *slot, __u32 index
 	__builtin_memcpy(put.address, who->address, sizeof(put.address));
 	put.port = who->port;
 	put.op = now_and_op & 1;
-	put.waits = put.op && slot && slot->tells_results;
+	put.waits = put.op && slot && slot->reports_results;
 	bpf_map_update_elem(&trace_puts, &id, &put, BPF_ANY);
 	return 0;
 }

@@ -24,10 +24,10 @@ void add_info(const IocFacts& ioc, Series& to) {
   if (!ioc.up) return;
   const std::string pid = std::to_string(ioc.pid);
   const std::string port = ioc.ca_port ? std::to_string(*ioc.ca_port) : std::string();
-  to.add({{"kind", ioc.base         ? "base"
-                   : ioc.gateway    ? "gateway"
-                   : ioc.pva_server ? "pva_server"
-                                    : "ca_server"},
+  to.add({{"kind", ioc.base        ? "base"
+                   : ioc.gateway   ? "gateway"
+                   : ioc.other_pva ? "pva_server"
+                                   : "ca_server"},
           {"pid", pid},
           {"user", ioc.user},
           {"base_version", ioc.base_version},

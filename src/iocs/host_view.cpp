@@ -10,10 +10,10 @@ constexpr std::chrono::milliseconds kYouth{10'000};
 }  // namespace
 
 std::string subject_of(const Ioc& ioc) {
-  return (ioc.kind == IocKind::base         ? "ioc "
-          : ioc.is_gateway                  ? "gateway "
-          : ioc.kind == IocKind::pva_server ? "PVA server "
-                                            : "CA server ") +
+  return (ioc.kind == IocKind::base        ? "ioc "
+          : ioc.is_gateway                 ? "gateway "
+          : ioc.kind == IocKind::other_pva ? "PVA server "
+                                           : "CA server ") +
          ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")";
 }
 
@@ -44,7 +44,7 @@ IocFacts HostView::facts(const LiveIoc& live) const {
   facts.name = live.ioc.name;
   facts.up = true;
   facts.base = live.ioc.kind == IocKind::base;
-  facts.pva_server = live.ioc.kind == IocKind::pva_server;
+  facts.other_pva = live.ioc.kind == IocKind::other_pva;
   facts.gateway = live.ioc.is_gateway;
   facts.pid = live.ioc.id.pid;
   facts.start_time_seconds = live.ioc.start_time_seconds;

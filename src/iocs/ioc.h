@@ -89,9 +89,9 @@ struct VariablePlace {
 using VariablePlaces = std::map<std::string, std::vector<VariablePlace>>;
 
 enum class IocKind {
-  base,        // runs EPICS Base's database: has dbProcess, or an IOC's threads
-  ca_server,   // serves Channel Access without it, or is a gateway: caproto, pcaspy, ca-gateway
-  pva_server,  // serves PV Access without it, or is a gateway: p4p, pvaPy, pvagw
+  base,       // runs EPICS Base's database: has dbProcess, or an IOC's threads
+  other_ca,   // serves Channel Access without it, or is a gateway: caproto, pcaspy, ca-gateway
+  other_pva,  // serves PV Access without it, or is a gateway: p4p, pvaPy, pvagw
 };
 
 // Facts from the files that an IOC maps.
@@ -135,7 +135,7 @@ struct Ioc : IocCode {
   std::uint64_t net_namespace = 0;         // inode of /proc/PID/ns/net, 0 when it could not be read
   bool own_net_namespace = true;           // it is also the exporter's
   std::vector<ListeningSocket> listening;  // sorted, each once
-  std::optional<std::uint16_t> ca_port;    // ca_server only: the first that was seen to speak it
+  std::optional<std::uint16_t> ca_port;    // other_ca only: the first that was seen to speak it
   // Others run on, as in an IOC without a shell. Breakpoints cannot be put into it alone then: see
   // probes/one_or_all.h.
   bool main_thread_ended = false;

@@ -30,9 +30,9 @@ void KnownIocs::start(const Ioc& ioc, Clock::time_point now) {
   live.reading = Retry(now);
   live.ca_port = ioc.ca_port;
   if (!may_log(now)) return;
-  if (ioc.kind == IocKind::pva_server)
+  if (ioc.kind == IocKind::other_pva)
     log::info("found {}, executable {}", subject_of(ioc), ioc.executable);
-  else if (ioc.kind == IocKind::ca_server)
+  else if (ioc.kind == IocKind::other_ca)
     log::info("found {}, port {}, executable {}", subject_of(ioc), ioc.ca_port.value_or(0),
               ioc.executable);
   else

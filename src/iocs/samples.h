@@ -189,7 +189,7 @@ struct IocFacts {
   std::shared_ptr<const Database> database;  // null while it could not be read
   std::uint64_t restarts = 0;                // times that an IOC of this name came again
   bool restarted_by_supervisor = false;      // the last time: it had started the one before, too
-  bool pva_server = false;                   // serves PV Access, and is not `base`
+  bool other_pva = false;                    // serves PV Access, and is not `base`
   std::optional<HealthSample> health;        // while it runs
   std::optional<iocs::IocExit> last_exit;    // how it ended last, where that was seen
   std::vector<std::string> notes;            // missing facts, and why

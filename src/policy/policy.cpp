@@ -70,7 +70,7 @@ std::string_view verdict_of(Action action) {
 
 std::string plain_name(std::string_view pv) {
   const iocs::PvName name = iocs::parse_pv_name(pv);
-  if (!name.is_served()) return std::string(pv);
+  if (!name.is_valid()) return std::string(pv);
   std::string plain(name.record);
   if (name.field != "VAL") plain.append(".").append(name.field);
   return plain;

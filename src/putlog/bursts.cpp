@@ -107,7 +107,7 @@ void Bursts::take(SharedEvent event, Clock::time_point now, std::vector<Entry>& 
   while (by_key_.size() > most_ || bytes_ > most_bytes_) end(open_.begin(), out);
 }
 
-void Bursts::tell(Place open, std::vector<Entry>& out) {
+void Bursts::emit(Place open, std::vector<Entry>& out) {
   Entry& entry = open->entry;
   held_ -= entry.puts;
   if (entry.puts == 1) entry.burst.reset();  // as it is
@@ -117,7 +117,7 @@ void Bursts::tell(Place open, std::vector<Entry>& out) {
 }
 
 void Bursts::end(Place open, std::vector<Entry>& out) {
-  tell(open, out);
+  emit(open, out);
   bytes_ -= open->bytes;
   by_key_.erase(open->key);
   open_.erase(open);
@@ -130,7 +130,7 @@ void Bursts::end_due(Clock::time_point now, std::vector<Entry>& out) {
       end(open, out);
       continue;
     }
-    tell(open, out);
+    emit(open, out);
     open->due = now + window_;
     open_.splice(open_.end(), open_, open);
   }

@@ -3,7 +3,7 @@
 // were, and the last of them. What differs in client, user, operation, verdict or result is not put
 // together, nor are texts that differ, nor puts to groups.
 //
-// Pure, not thread-safe: it is told the time.
+// Pure, not thread-safe: it is given the time.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@ class Bursts {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `window`: the burst time; 0 = each put is told. `most`: bursts at a time, `most_bytes`: what
-  // they take in memory; of more the one that began first ends early.
+  // `window`: the burst time; 0 = each put is reported. `most`: bursts at a time, `most_bytes`:
+  // what they take in memory; of more the one that began first ends early.
   explicit Bursts(std::chrono::milliseconds window, std::size_t most = 4096,
                   std::size_t most_bytes = 16u << 20)
       : window_(window), most_(most), most_bytes_(most_bytes) {}
@@ -34,7 +34,7 @@ class Bursts {
   void end_all(std::vector<Entry>& out);
 
   std::optional<Clock::time_point> next_due() const;
-  // Puts that are here and have not been told.
+  // Puts that are here and have not been reported.
   std::uint64_t held() const { return held_; }
 
  private:
@@ -48,7 +48,7 @@ class Bursts {
 
   void weigh(Open& open);
   void add(Entry& entry, SharedEvent event);
-  void tell(Place open, std::vector<Entry>& out);
+  void emit(Place open, std::vector<Entry>& out);
   void end(Place open, std::vector<Entry>& out);
 
   const std::chrono::milliseconds window_;

@@ -100,17 +100,17 @@ void PutLogCollector::tick(TimePoint) {
   if (!ring_.ring() || outlets_ == nullptr || thread_.joinable()) return;
   thread_ = std::jthread([this](const std::stop_token& stop) {
     ring_.ring()->serve(stop, sizeof(iocx_putlog_event),
-                        [this](auto* rest) { return read_some(rest); });
+                        [this](auto* left) { return read_some(left); });
   });
 }
 
-// Whether there is more to read. `rest`: at the end, how many events still are; else nullptr.
-bool PutLogCollector::read_some(std::size_t* rest) {
+// Whether there is more to read. `left`: at the end, how many events still are; else nullptr.
+bool PutLogCollector::read_some(std::size_t* left) {
   const EventReader::Losses lost = losses();  // before: all that came before them is read
   const std::size_t of_one =
       std::size_t{2} * ring_.use().value_bytes * sizeof(Element) + sizeof(PutEvent);
   const std::size_t most = std::min({kMostAtOnce, std::max(kLeastAtOnce, kMostBytesAtOnce / of_one),
-                                     reader_.room(), rest == nullptr ? kMostAtOnce : *rest});
+                                     reader_.room(), left == nullptr ? kMostAtOnce : *left});
   std::size_t read = 0;
   if (most > 0) {
     auto taken = ring_.ring()->read(most, [this](auto event) {
@@ -120,15 +120,15 @@ bool PutLogCollector::read_some(std::size_t* rest) {
     trouble_.report("read puts to log", taken ? Result<void>() : taken.error());
     if (taken) read = *taken;
   }
-  if (rest != nullptr) *rest -= read;
-  const bool more = most > 0 && read == most && (rest == nullptr || *rest > 0);
+  if (left != nullptr) *left -= read;
+  const bool more = most > 0 && read == most && (left == nullptr || *left > 0);
   if (!more) reader_.note_losses(lost);
   {  // After reading: what came after a change of the policy is not judged before it.
     const std::scoped_lock lock(policy_mutex_);
     for (PolicyChange& change : std::exchange(policy_changes_, {}))
       reader_.set_policy(std::move(change.policy), std::move(change.before), change.ns);
   }
-  auto events = reader_.finish(WallClock::read(), rest != nullptr && !more);
+  auto events = reader_.finish(WallClock::read(), left != nullptr && !more);
   note_groups(events);
   outlets_->receive(events);
   return more;

@@ -78,7 +78,7 @@ class PutLogCollector final : public Collector, private PutDirectory {
  private:
   std::vector<std::optional<PutWho>> find(std::span<const iocx_putlog_event> puts,
                                           bool again) override;
-  bool read_some(std::size_t* rest);
+  bool read_some(std::size_t* left);
   void note_groups(std::span<const PutEvent> events);
   kernel::LostEvents lost_of(std::size_t source) const;
   EventReader::Losses losses() const;

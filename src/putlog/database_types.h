@@ -31,7 +31,7 @@ std::string text_of(Bytes bytes);
 // Text of a choice that stands behind its number; "": it has none.
 std::string choice_in(Bytes room);
 
-// As it is told: an array of characters is a text if it is printable up to its first 0. `size`:
+// As it is reported: an array of characters is a text if it is printable up to its first 0. `size`:
 // elements that the value has, also where they are not all here.
 Value told_value(Value value, Dbf type, std::uint64_t size);
 

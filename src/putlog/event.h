@@ -1,4 +1,4 @@
-// One put as the put log tells it: client, PV, value before and value written.
+// One put as the put log reports it: client, PV, value before and value written.
 //
 // Unknown values are absent (an empty text, no value).
 #pragma once

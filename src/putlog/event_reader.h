@@ -26,7 +26,7 @@
 #include "base/wall_clock.h"
 #include "policy/policy.h"
 #include "putlog/event.h"
-#include "puts/sources.h"
+#include "puts/source_choice.h"
 #include "puts/totals/put_totals.h"
 #include "shared/putlog.h"
 
@@ -39,7 +39,7 @@ struct PutWho {
   std::uint32_t ioc_number = 0;                              // of answers by packets
   bool inside = false;                                       // `address` is its writer
   bool settled = false;                                      // an unknown PV stays unknown
-  puts::PutSources::Window by_packets = {};                  // when they are told by packets
+  puts::SourceChoice::Window by_packets = {};                // when they are told by packets
 };
 
 // Where names come from.
@@ -132,7 +132,7 @@ class EventReader {
     iocx_putlog_event head;
     PutEvent event;
     std::shared_ptr<Known> known = {};
-    puts::PutSources::Window by_packets = {};  // as it was when `known` became so
+    puts::SourceChoice::Window by_packets = {};  // as it was when `known` became so
     bool asked = false;
     bool stray = false;                    // to no channel: nobody's
     bool unanswered = false;               // its result may come, later

@@ -82,10 +82,10 @@ void append_caputlog_element(std::string& out, const Element& element, Dbf kind)
 
 // Its DBF_CHAR are texts, its arrays of DBF_UCHAR numbers.
 Value caputlog_value(const Value& value, Dbf kind) {
-  const bool is_told_text =
+  const bool is_shown_as_text =
       value.elements.size() == 1 && std::holds_alternative<std::string>(value.elements.front());
-  const auto text = is_told_text || kind == Dbf::character ? text_in(value) : std::nullopt;
-  Value shown{{}, is_told_text || value.is_array};
+  const auto text = is_shown_as_text || kind == Dbf::character ? text_in(value) : std::nullopt;
+  Value shown{{}, is_shown_as_text || value.is_array};
   if (text && kind == Dbf::character) {
     shown.elements = {text->substr(0, kCaPutLogBytes)};
   } else if (text && kind == Dbf::uchar) {
@@ -99,15 +99,15 @@ Value caputlog_value(const Value& value, Dbf kind) {
 }
 
 void append_caputlog_value(JsonObject& object, std::string_view name,
-                           const std::optional<Value>& told, Dbf kind) {
-  if (!told) return;
-  const Value value = caputlog_value(*told, kind);
+                           const std::optional<Value>& known, Dbf kind) {
+  if (!known) return;
+  const Value value = caputlog_value(*known, kind);
   append_value(object.key(name), value, kCaPutLogBytes / std::max(1U, size_of(kind)),
                [kind](std::string& out, const Element& element) {
                  append_caputlog_element(out, element, kind);
                });
   if (value.is_array)
-    append_json_number(object.key(std::string(name) + "-size"), told->whole_size());
+    append_json_number(object.key(std::string(name) + "-size"), known->whole_size());
 }
 
 }  // namespace

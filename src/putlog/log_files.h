@@ -16,7 +16,7 @@ struct FilesRead {
   std::uint64_t unlike = 0;  // lines that are no puts
 };
 // Calls `take` with each line that the query wants, in the order of the files, until it returns
-// false. Each line is told once, also where the exporter renames its files meanwhile.
+// false. Each line is reported once, also where the exporter renames its files meanwhile.
 Result<FilesRead> read_log_files(const std::string& path, const PutQuery& query,
                                  const std::function<bool(std::string_view line)>& take);
 

@@ -216,10 +216,11 @@ CommandResult print_puts(const CommandLine& line, std::FILE* out) {
 
 std::vector<std::string> EventStream::take(std::string_view piece) {
   std::vector<std::string> events;
-  rest_ += piece;
+  remainder_ += piece;
   std::size_t at = 0;
-  for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', at)) {
-    const std::string_view line = std::string_view(rest_).substr(at, end - at);
+  for (std::size_t end = remainder_.find('\n'); end != std::string::npos;
+       end = remainder_.find('\n', at)) {
+    const std::string_view line = std::string_view(remainder_).substr(at, end - at);
     at = end + 1;
     if (line.empty()) {
       if (name_ == "lost") too_slow_ = true;
@@ -232,16 +233,17 @@ std::vector<std::string> EventStream::take(std::string_view piece) {
       name_ = line.substr(7);
     }
   }
-  rest_.erase(0, at);
-  if (rest_.size() > kLongestLine) rest_.clear();
+  remainder_.erase(0, at);
+  if (remainder_.size() > kLongestLine) remainder_.clear();
   return events;
 }
 
 bool LineStream::take(std::string_view piece, std::vector<std::string>& lines) {
-  rest_ += piece;
+  remainder_ += piece;
   std::size_t at = 0;
-  for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', at)) {
-    std::string line = rest_.substr(at, end - at);
+  for (std::size_t end = remainder_.find('\n'); end != std::string::npos;
+       end = remainder_.find('\n', at)) {
+    std::string line = remainder_.substr(at, end - at);
     at = end + 1;
     const auto json = Json::parse(line);
     if (!json) {
@@ -254,8 +256,8 @@ bool LineStream::take(std::string_view piece, std::vector<std::string>& lines) {
     }
     lines.push_back(std::move(line));
   }
-  rest_.erase(0, at);
-  if (rest_.size() > kLongestLine) problem_ = "a line is longer than 16 MiB";
+  remainder_.erase(0, at);
+  if (remainder_.size() > kLongestLine) problem_ = "a line is longer than 16 MiB";
   return problem_.empty();
 }
 

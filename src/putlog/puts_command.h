@@ -20,7 +20,7 @@ class EventStream {
   bool was_too_slow() const { return too_slow_; }
 
  private:
-  std::string rest_;  // of a line
+  std::string remainder_;  // of a line
   std::string data_, name_;
   bool too_slow_ = false;
 };
@@ -32,13 +32,13 @@ class LineStream {
   bool take(std::string_view piece, std::vector<std::string>& lines);
   // "" = there is none, after the last piece.
   std::string problem() const {
-    return problem_.empty() && !rest_.empty() ? "a line is cut" : problem_;
+    return problem_.empty() && !remainder_.empty() ? "a line is cut" : problem_;
   }
   // Since when the exporter knows puts, where that is later than asked for; "" = it is not.
   const std::string& reach() const { return reach_; }
 
  private:
-  std::string rest_, problem_, reach_;
+  std::string remainder_, problem_, reach_;
 };
 
 }  // namespace ioc_exporter::putlog

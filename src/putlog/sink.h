@@ -42,7 +42,7 @@ using delivery::SinkSample;
 using Sink = delivery::Sink<Entry>;
 
 using SinkRunner = delivery::SinkRunner<PutKind>;
-using SinkSetup = delivery::SinkSetup<PutKind>;  // its window: of bursts; 0: each put is told
+using SinkSetup = delivery::SinkSetup<PutKind>;  // its window: of bursts; 0: each put is reported
 
 }  // namespace ioc_exporter::putlog
 

@@ -23,7 +23,7 @@ TableRow put_row(const Json& put, double now) {
   return row;
 }
 
-// Writes that no line of the table tells: "Written by ioc one itself: 5 (link), 2 (shell)".
+// Writes that no line of the table reports: "Written by ioc one itself: 5 (link), 2 (shell)".
 std::string other_writes(const Json& answer) {
   std::string text;
   for (const Json& record : answer.at("records").items()) {
@@ -32,13 +32,13 @@ std::string other_writes(const Json& answer) {
     if (writes == nullptr || writes->get_if<Json::Object>() == nullptr) continue;
     for (const auto& [source, count] : *writes->get_if<Json::Object>()) {
       const bool by_pva = source == "pva", by_client = by_pva || source == "ca";
-      const bool is_told =
+      const bool is_shown =
           by_client && std::ranges::any_of(answer.at("puts").items(), [&](const Json& put) {
             const std::string op = put.text_at("op");
             return put.text_at("ioc") == record.text_at("ioc") &&
                    (op == "put" || op == "rpc") == by_pva;
           });
-      if (count.count() == 0 || is_told) continue;
+      if (count.count() == 0 || is_shown) continue;
       std::string& to = by_client ? unnamed : itself;
       to += (to.empty() ? "" : ", ") + std::to_string(count.count()) + " (" +
             terminal_cell(source) + ")";

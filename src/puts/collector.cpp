@@ -119,7 +119,7 @@ void PutsCollector::forget_gone() {
       set.erase(number);
   };
   for (const auto& [id, live] : view_->live()) {
-    note(pva_only_, live.number, live.ioc.kind == iocs::IocKind::pva_server);
+    note(pva_only_, live.number, live.ioc.kind == iocs::IocKind::other_pva);
     note(out_of_reach_, live.number, !live.ioc.own_net_namespace);
   }
   for (const std::uint32_t number : host_.take_forgotten()) {
@@ -163,14 +163,14 @@ Result<CaServerTables> PutsCollector::read_tables(const iocs::LiveIoc& live) con
   const iocs::Ioc& ioc = live.ioc;
   auto sockets = SocketTable::of_process(host_.fs(), ioc.id.pid);
   if (!sockets) return std::move(sockets).error();
-  const auto is_served = [&live](std::uint16_t port) {
+  const auto is_own_port = [&live](std::uint16_t port) {
     if (live.ca_port) return *live.ca_port == port;
     return std::ranges::any_of(live.ioc.listening,
                                [port](const auto& socket) { return socket.port == port; });
   };
   CaPeers peers;
   auto read = sockets->for_each(SocketKind::connected, [&](const InetSocket& one) {
-    if (is_served(one.local_port)) peers.insert({one.remote, one.remote_port});
+    if (is_own_port(one.local_port)) peers.insert({one.remote, one.remote_port});
   });
   if (!read) return read.error();
   if (peers.empty()) return CaServerTables{};

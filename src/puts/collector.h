@@ -148,7 +148,7 @@ class PutsCollector final : public Collector {
   WallClock wall_clock_;
   TroubleLog trouble_;
   PutObserver* observer_ = nullptr;
-  // Servers of the kind pva_server, those in other network namespaces, and those that were seen to
+  // Servers of the kind other_pva, those in other network namespaces, and those that were seen to
   // serve PV Access; also the gone.
   std::set<std::uint32_t> pva_only_, out_of_reach_, seen_by_pva_;
   PutBounds ca_bounds_{{}}, pva_bounds_{{}, true};  // in any thread

@@ -122,17 +122,17 @@ void PutsCollector::add_server_facts(PutsSamples& samples) const {
 }
 
 bool PutsCollector::serves(const iocs::LiveIoc& live, Protocol protocol) const {
-  const bool is_pva_server = live.ioc.kind == iocs::IocKind::pva_server;
-  if (protocol == Protocol::ca) return !is_pva_server;
-  return is_pva_server || live.ioc.serves_pva || seen_by_pva_.contains(live.number);
+  const bool is_other_pva = live.ioc.kind == iocs::IocKind::other_pva;
+  if (protocol == Protocol::ca) return !is_other_pva;
+  return is_other_pva || live.ioc.serves_pva || seen_by_pva_.contains(live.number);
 }
 
 // The value of the label `source` of epics_ioc_put_source.
 std::string_view PutsCollector::source_of(const iocs::LiveIoc& live, Protocol protocol) const {
-  switch (totals_->sources.source({live.number, protocol})) {
-    case PutSources::Source::server:
+  switch (totals_->choice.source({live.number, protocol})) {
+    case SourceChoice::Source::server:
       return "server";
-    case PutSources::Source::packets:
+    case SourceChoice::Source::packets:
       return packets_.reach(live.ioc) ? "packets" : "none";
     default:
       return "none";
@@ -162,7 +162,7 @@ void PutsCollector::add_sources(Reading& reading) const {
 std::vector<PutSwitchSample> PutsCollector::switches() const {
   std::vector<PutSwitchSample> samples;
   if (!packets_.tap()) return samples;
-  for (const auto& [server, switches] : totals_->sources.switches())
+  for (const auto& [server, switches] : totals_->choice.switches())
     if (const auto name = names_.find(server.ioc); name != names_.end())
       samples.push_back({name->second, std::string(name_of(server.protocol)), switches});
   return samples;

@@ -98,11 +98,11 @@ void Packets::follow(const iocs::HostView& view, Clock::time_point now) {
   if (found) learned = std::move(*found);
   for (const iocs::Listener& listener :
        detector_.update(host_.listeners().unclaimed, learned, host_.own_namespace()))
-    host_.speaks(listener, iocs::IocKind::ca_server);
+    host_.speaks(listener, iocs::IocKind::other_ca);
   for (const iocs::Listener& listener : host_.listeners().unclaimed)
     if (listener.net_namespace == host_.own_namespace() &&
         tap_->circuits().unnamed_pva().contains(listener.socket.port))
-      host_.speaks(listener, iocs::IocKind::pva_server);
+      host_.speaks(listener, iocs::IocKind::other_pva);
   addressed_.add(addressed_now(learned), host_, now);
   if (!addressed_.empty()) addressed_.release_unused(tap_->circuits().in_use(), host_, now);
   watch_other_ports(now);
@@ -140,7 +140,7 @@ std::vector<TapServer> Packets::servers_to_watch(const iocs::HostView& view) con
   for (const auto& [id, live] : view.live()) {
     if (!live.ioc.own_net_namespace) continue;
     for (const auto& socket : live.ioc.listening) {
-      if (auto server = ca_server(socket, live.number)) {
+      if (auto server = tap_server_at(socket, live.number)) {
         server->protocol = is_pva_port(live, socket.port) ? Protocol::pva : Protocol::ca;
         named.push_back(*server);
       }
@@ -163,7 +163,7 @@ std::vector<TapServer> Packets::addressed_now(const std::vector<TapServer>& lear
   std::ranges::copy_if(learned, std::back_inserter(found), &TapServer::remote);
   for (const iocs::Listener& listener : host_.listeners().ownerless)
     if (listener.net_namespace == host_.own_namespace())
-      if (const auto server = ca_server(listener.socket, kIocToCome)) found.push_back(*server);
+      if (const auto server = tap_server_at(listener.socket, kIocToCome)) found.push_back(*server);
   return found;
 }
 
@@ -172,15 +172,15 @@ void Packets::leave_out_probed(const iocs::HostView& view) {
   ProbedPorts ports;
   std::set<std::uint16_t> others;
   for (const TapServer& server : addressed_.servers()) others.insert(server.port);
-  const PutSources& sources = totals_->sources;
+  const SourceChoice& choice = totals_->choice;
   for (const auto& [id, live] : view.live()) {
     if (!live.ioc.own_net_namespace) continue;
     for (const iocs::ListeningSocket& socket : live.ioc.listening) {
       const bool by_pva = is_pva_port(live, socket.port);
       const ServerKey server{live.number, by_pva ? Protocol::pva : Protocol::ca};
-      const bool is_probed = sources.source(server) == PutSources::Source::server;
+      const bool is_probed = choice.source(server) == SourceChoice::Source::server;
       if (is_probed &&
-          (by_pva || (live.ca_port == socket.port && !sources.results_by_packets(server))))
+          (by_pva || (live.ca_port == socket.port && !choice.results_by_packets(server))))
         ports.emplace(socket.port, server);
       else
         others.insert(socket.port);
@@ -231,7 +231,7 @@ TapReading Packets::sums() const {
 
 std::optional<PutIdentity> Packets::identify(const iocx_putlog_event& event) const {
   auto who = tap_ ? tap_->channels().identify(event) : std::nullopt;
-  if (who) who->by_packets = totals_->sources.packets(who->labels.server());
+  if (who) who->by_packets = totals_->choice.packets(who->labels.server());
   return who;
 }
 

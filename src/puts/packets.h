@@ -91,7 +91,7 @@ class Packets final : public PutSource {
   std::unique_ptr<Tap> tap_;
   ChannelsFile kept_;
   std::optional<CaUdp> udp_;  // goes before the tap
-  CaServerDetector detector_;
+  OtherCaDetector detector_;
   RemoteServers addressed_;
   TroubleLog trouble_;
   Clock::time_point next_udp_look_{};

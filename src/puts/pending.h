@@ -13,7 +13,7 @@ namespace ioc_exporter::puts {
 
 inline constexpr const char* kPendingPutsPath = "/api/v1/pending-puts";
 
-// Of IOCs all of whose servers tell begin and end of each, sorted by name.
+// Of IOCs all of whose servers report begin and end of each, sorted by name.
 std::vector<PendingPutsSample> pending_samples(const IocNames& names, PendingPuts pending,
                                                const WallClock::Reading& now);
 

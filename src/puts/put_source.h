@@ -1,5 +1,5 @@
 // PutSource: what counts puts: the probe of a CA server, that of a PVA server, packets. It adds
-// puts and their results to Totals, under the labels that all share; Totals::sources says which one
+// puts and their results to Totals, under the labels that all share; Totals::choice says which one
 // counts those of a server.
 #pragma once
 

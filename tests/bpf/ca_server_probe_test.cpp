@@ -93,7 +93,7 @@ class CaServerProbeTest : public ::testing::Test {
   }
   // From now on this process is another IOC.
   void become(std::uint32_t generation) {
-    ASSERT_TRUE(object_->maps().rest.update(generation, {}, kernel::UpdateMode::any));
+    ASSERT_TRUE(object_->maps().remainder.update(generation, {}, kernel::UpdateMode::any));
     iocx_server_ioc config{};
     config.generation = generation;
     ASSERT_TRUE(object_->maps().iocs.update(static_cast<std::uint32_t>(::getpid()), config));
@@ -128,9 +128,9 @@ class CaServerProbeTest : public ::testing::Test {
       if (object_->slots()[slot].state != IOCX_SLOT_FREE) ++slots;
     return slots;
   }
-  std::uint64_t rest(std::uint32_t generation) const {
-    auto rest = object_->maps().rest.lookup(generation);
-    return rest && *rest ? (*rest)->puts[0] : 0;
+  std::uint64_t remainder(std::uint32_t generation) const {
+    auto remainder = object_->maps().remainder.lookup(generation);
+    return remainder && *remainder ? (*remainder)->puts[0] : 0;
   }
   void free_all() {
     for (std::uint32_t slot = 0; slot < kRoom; ++slot) {
@@ -150,12 +150,12 @@ TEST_F(CaServerProbeTest, AClientThatWritesToAllChannelsTakesNoCountFromAnother)
   std::uint32_t first = 0;
   // Twice: the same again when all places are free.
   for (int round = 0; round < 2; ++round) {
-    const std::uint64_t before = rest(1);
+    const std::uint64_t before = remainder(1);
     for (const Client& one : greedy) put(one, kFlood);
     for (const Client& one : others) put(one, 20);
     for (const Client& one : others) EXPECT_EQ(puts_of(one), 40u);
     EXPECT_LT(taken(), kRoom * 3 / 4);
-    EXPECT_EQ(puts_of(greedy[0]) + puts_of(greedy[1]) + rest(1) - before, 4u * kFlood);
+    EXPECT_EQ(puts_of(greedy[0]) + puts_of(greedy[1]) + remainder(1) - before, 4u * kFlood);
     if (round == 0) first = taken();
     EXPECT_EQ(taken(), first);
     free_all();
@@ -271,7 +271,7 @@ class PutResultsTest : public CaServerProbeTest {
     notify_.status = status;
     ca_test_done(&notify_);
   }
-  // Of the owner; those of the guest, who has one slot at most, are told apart.
+  // Of the owner; those of the guest, who has one slot at most, are reported apart.
   const iocx_server_slot& slot() const { return object_->slots()[slot_index(owner_)]; }
   const iocx_server_result& result() const { return object_->results()[slot_index(owner_)]; }
   const iocx_server_slot& guests() const { return object_->slots()[slot_index(guest_)]; }
@@ -345,7 +345,7 @@ TEST_F(PutResultsTest, TheFirstPutsOfTwoClientsToOneChannelAtOnceHaveItsName) {
   EXPECT_EQ(taken(), 2u * kRounds);
   EXPECT_EQ(puts_of(owner_), kRounds);
   EXPECT_EQ(puts_of(guest_), kRounds);
-  EXPECT_EQ(rest(1), 0u);
+  EXPECT_EQ(remainder(1), 0u);
   for (std::uint32_t slot = 0; slot < kRoom; ++slot)
     if (object_->slots()[slot].state != IOCX_SLOT_FREE) {
       EXPECT_EQ(object_->slots()[slot].named, 1u);
@@ -569,7 +569,7 @@ TEST_F(PutResultsTest, APutToAChannelThatIsGoneIsNotItsFormerClients) {
   EXPECT_EQ(slot().puts[0] - slot().stray[0], 23u);
   EXPECT_EQ(slot().puts[1] - slot().stray[1], 1u);
   EXPECT_EQ(failures(), Failures());
-  EXPECT_EQ(rest(1), 1u);
+  EXPECT_EQ(remainder(1), 1u);
   EXPECT_EQ(lost_results(), 0u);
 }
 
@@ -676,19 +676,19 @@ class PutsInTheRingTest : public CaServerProbeTest {
   }
   // How many puts of each client's last number of its address were in the ring, which then is
   // empty.
-  std::map<int, std::uint64_t> told() {
-    std::map<int, std::uint64_t> told;
+  std::map<int, std::uint64_t> reported() {
+    std::map<int, std::uint64_t> reported;
     const auto read = ring_->read(SIZE_MAX, [&](std::span<const std::byte> event) {
       iocx_putlog_event head;
       std::memcpy(&head, event.data(), sizeof head);
-      ++told[head.address[3]];
+      ++reported[head.address[3]];
       EXPECT_EQ(event.size(), kEvent);
       shares_.note_read(head.place, event.size());
     });
     EXPECT_TRUE(read);
     for (std::uint32_t place = 0; place < IOCX_PUTLOG_PLACES; ++place)
       EXPECT_EQ(shares_.held(place), 0u);
-    return told;
+    return reported;
   }
 
   kernel::RingShares shares_;
@@ -711,7 +711,7 @@ TEST_F(PutsInTheRingTest, AGreedyClientTakesNoPutFromAnother) {
     become(2);
     put(elsewhere, 25);
     EXPECT_EQ(object_->lost_events().all(), lost.all());
-    auto puts = told();
+    auto puts = reported();
     EXPECT_EQ(puts[66] + lost.no_share - before.no_share, kFlooding);
     EXPECT_GE(puts[66], fits * 3 / 4);
     EXPECT_LE(puts[66], fits * 3 / 4 + 2);
@@ -731,7 +731,7 @@ TEST_F(CaServerProbeTest, AnIocWithManyTakesNoCountFromAnother) {
   const Client other = client({192, 0, 2, 7});
   put(other, 10);
   EXPECT_EQ(puts_of(other), 20u);
-  EXPECT_EQ(rest(9), 0u);
+  EXPECT_EQ(remainder(9), 0u);
 }
 
 // Clients in the IOC's own process.
@@ -811,7 +811,7 @@ TEST_F(InsideTest, EachThreadIsAWriter) {
       ca_test_inside_done(&notify);
     }).join();
   EXPECT_EQ(writers(), (std::map<std::string, CaPutsOf>{{"seqOne", {46, 2}}, {"seqTwo", {23, 1}}}));
-  EXPECT_EQ(rest(1), 0u);
+  EXPECT_EQ(remainder(1), 0u);
   EXPECT_EQ(drops(IOCX_CA_SERVER_DROP_INSIDE), 0u);
 }
 
@@ -852,7 +852,7 @@ TEST_F(InsideTest, AWriterThatCannotBeReadIsADrop) {
   for (int i = 0; i < 7; ++i) ca_test_inside(reinterpret_cast<void*>(16), nullptr, 6, 1, &value_);
   EXPECT_EQ(drops(IOCX_CA_SERVER_DROP_INSIDE), 7u);
   EXPECT_TRUE(writers().empty());
-  EXPECT_EQ(rest(1), 0u);
+  EXPECT_EQ(remainder(1), 0u);
 }
 
 }  // namespace

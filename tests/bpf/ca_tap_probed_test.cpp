@@ -19,7 +19,7 @@ class CaTapProbedTest : public CaTapTest {
  protected:
   void let_server_count() {
     ASSERT_TRUE(tap_->let_nobody_count(kServer));
-    totals_->sources.begin_server(kServer, true);
+    totals_->choice.begin_server(kServer, true);
     tap_->set_probed_ports({{listener_.port(), kServer}});
   }
   void let_packets_count() {
@@ -78,7 +78,7 @@ TEST_F(CaTapProbedTest, EachPutIsCountedByNobodyElseThanItsSource) {
   EXPECT_EQ(puts(""), 5u) << "a channel that was opened meanwhile has no name";
   EXPECT_EQ(puts("D", PutOp::write_notify, "operator"), 13u);
   EXPECT_EQ(all_puts(), 59u);
-  EXPECT_EQ(totals_->sources.switches().at(kServer), 2u);
+  EXPECT_EQ(totals_->choice.switches().at(kServer), 2u);
 }
 
 // Its former self may have opened channels at that port, too.
@@ -147,11 +147,11 @@ TEST_F(CaTapProbedTest, PacketsCountAtEachTryToProbeAServerThatCannotBe) {
   auto now = Tap::Clock::now();
   for (std::uint64_t tries = 1; tries <= 5; ++tries) {
     probe->follow(iocs, false, now += std::chrono::minutes(1));
-    EXPECT_TRUE(totals_->sources.by_packets(kServer));
+    EXPECT_TRUE(totals_->choice.by_packets(kServer));
     circuit.to_server(repeat(write(100), 23));
     EXPECT_EQ(puts("A"), 23 * tries);
   }
-  EXPECT_EQ(totals_->sources.packets(kServer).until_ns, UINT64_MAX);
+  EXPECT_EQ(totals_->choice.packets(kServer).until_ns, UINT64_MAX);
 }
 
 // A map of this process; -1: it has none.

@@ -321,7 +321,7 @@ TEST_F(PvaServerProbeTest, NoPutIsLostOrCountsTwiceWhereAMainThreadEnds) {
     live_.at(ioc_.id).ioc.main_thread_ended = ended;
     follow();
     EXPECT_EQ(probe_->attachments(), attachments);
-    EXPECT_EQ(totals_->sources.source({7, Protocol::pva}), PutSources::Source::server);
+    EXPECT_EQ(totals_->choice.source({7, Protocol::pva}), SourceChoice::Source::server);
     put_to_all<std::string>("P:");
   }
   expect(expected, failures, "P:");

@@ -203,7 +203,7 @@ void Finder::end(FoundProcess& process, Clock::time_point now, Changes& changes)
 void Finder::start_servers(Clock::time_point now) {
   for (const Listener& listener : unclaimed())
     if (options_.server_ports.contains(listener.socket.port))
-      listeners_.speaks(listener, IocKind::ca_server);
+      listeners_.speaks(listener, IocKind::other_ca);
   std::map<Listener, IocKind> searched = listeners_.searched();
   if (searched.empty()) return;
 
@@ -226,7 +226,7 @@ void Finder::start_servers(Clock::time_point now) {
     if (look(*process, true, now) && process->inspection->is_ioc()) continue;
     // Its holder is found; where it cannot be named yet, it is looked for again.
     if (start(*process, kind, now)) {
-      if (kind == IocKind::ca_server) process->tracked->ioc.ca_port = found.socket.port;
+      if (kind == IocKind::other_ca) process->tracked->ioc.ca_port = found.socket.port;
       listeners_.claim(*process, found.net_namespace, inodes);
     }
     std::erase_if(searched, held);

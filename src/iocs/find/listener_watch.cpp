@@ -89,7 +89,7 @@ std::map<Listener, IocKind> ListenerWatch::searched() const {
 std::vector<Listener> ListenerWatch::ownerless() const {
   std::vector<Listener> found;
   for (const auto& [listener, speaking] : speaking_)
-    if (speaking.kind == IocKind::ca_server && speaking.searches >= kMostSearches)
+    if (speaking.kind == IocKind::other_ca && speaking.searches >= kMostSearches)
       found.push_back(listener);
   return found;
 }

@@ -18,7 +18,7 @@ struct PvName {
   // Whether the channel takes and gives its characters as one text.
   bool is_long_string() const { return rest.starts_with('$'); }
   // Whether an IOC takes what follows the field.
-  bool is_served() const {
+  bool is_valid() const {
     return rest.empty() || std::string_view("${[ ").find(rest.front()) != std::string_view::npos;
   }
 };

@@ -13,12 +13,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A reading that takes longer is followed by a rest: at most 1 % of a core for such a server.
+// A reading that takes longer is followed by a pause: at most 1 % of a core for such a server.
 constexpr milliseconds kShort{100};
-constexpr int kRest = 100;  // times what the reading took
-constexpr std::chrono::seconds kLongestRest{30};
+constexpr int kPauseTimes = 100;  // times what the reading took
+constexpr std::chrono::seconds kLongestPause{30};
 
-// Without the bytes over each connection nothing tells when something may have changed.
+// Without the bytes over each connection nothing says when something may have changed.
 constexpr std::chrono::seconds kPauseWithoutBytes{10};
 
 }  // namespace
@@ -59,12 +59,12 @@ void CaInventory::look(std::vector<Server> servers) {
   if (!looking) return;  // another scrape looks
   {
     const std::scoped_lock lock(mutex_);
-    std::map<iocs::IocId, Told> told;
+    std::map<iocs::IocId, Reported> reported;
     for (const Server& server : servers) {
-      Told& one = told[server.id] = std::move(told_[server.id]);
+      Reported& one = reported[server.id] = std::move(reported_[server.id]);
       one.ioc = server.ioc;
     }
-    told_ = std::move(told);
+    reported_ = std::move(reported);
   }
   const bool is_idle = worker_.wait(milliseconds(0));
   if (is_idle) worker_.start([this, servers = std::move(servers)] { read_all(servers); });
@@ -84,10 +84,10 @@ void CaInventory::read_all(const std::vector<Server>& servers) {
     State& state = states_[server.id];
     look_at(server, found->second, state);
     const std::scoped_lock lock(mutex_);
-    if (const auto told = told_.find(server.id); told != told_.end()) {
-      told->second.open = state.told.open;
-      told->second.when = state.told.when;
-      told->second.problem = state.told.problem;
+    if (const auto reported = reported_.find(server.id); reported != reported_.end()) {
+      reported->second.open = state.reported.open;
+      reported->second.when = state.reported.when;
+      reported->second.problem = state.reported.problem;
     }
   }
 }
@@ -111,7 +111,7 @@ bool CaInventory::is_due(const State& state, const Connections& connections,
   const bool with_bytes =
       std::ranges::all_of(connections, [](const auto& one) { return one.received.has_value(); });
   const auto pause = with_bytes ? kLongestPause : kPauseWithoutBytes;
-  const bool is_old = state.told.open == nullptr || now - state.read >= pause;
+  const bool is_old = state.reported.open == nullptr || now - state.read >= pause;
   return is_old || (with_bytes && !state.settled) || connections != state.connections;
 }
 
@@ -125,25 +125,25 @@ void CaInventory::look_at(const Server& server, const Result<Sockets>& sockets, 
   }
   std::ranges::sort(connections);
   if (!is_due(state, connections, now)) {
-    if (state.settled && connections == state.connections) state.told.when = now;
+    if (state.settled && connections == state.connections) state.reported.when = now;
     return;
   }
   if (!server.left_alone.empty() && !connections.empty()) {
-    state.told.problem = server.left_alone;
+    state.reported.problem = server.left_alone;
     return;
   }
   const auto tables = read(server, connections);
   if (!tables) return note_failure(state, tables.error().message(), now);
   const auto cost = Clock::now() - now;
-  state.retry.succeeded(cost > kShort ? now + std::min<Clock::duration>(kRest * cost, kLongestRest)
-                                      : now);
+  state.retry.succeeded(
+      cost > kShort ? now + std::min<Clock::duration>(kPauseTimes * cost, kLongestPause) : now);
   state.settled = connections == state.connections &&
                   std::ranges::all_of(
                       connections, [](const auto& one) { return one.received && one.unread == 0; });
   state.connections = std::move(connections);
-  state.read = state.told.when = now;
-  state.told.open = std::make_shared<const PutsSamples>(open_at(server.ioc, *tables));
-  state.told.problem.clear();
+  state.read = state.reported.when = now;
+  state.reported.open = std::make_shared<const PutsSamples>(open_at(server.ioc, *tables));
+  state.reported.problem.clear();
   state.is_missing = false;
 }
 
@@ -164,9 +164,9 @@ Result<CaServerTables> CaInventory::read(const Server& server,
 
 void CaInventory::note_failure(State& state, const std::string& problem, Clock::time_point now) {
   state.settled = false;
-  state.told.problem = problem;
+  state.reported.problem = problem;
   if (state.retry.failed(now, problem)) log::warn("connections are not known: {}", problem);
-  const bool missing = !state.told.is_valid(now);
+  const bool missing = !state.reported.is_valid(now);
   const std::scoped_lock lock(mutex_);
   if (missing && !std::exchange(state.is_missing, true)) ++missing_;
 }
@@ -174,16 +174,16 @@ void CaInventory::note_failure(State& state, const std::string& problem, Clock::
 void CaInventory::add_to(PutsSamples& samples) const {
   const auto now = Clock::now();
   const std::scoped_lock lock(mutex_);
-  std::map<std::string_view, const Told*> by_ioc;
-  for (const auto& [id, told] : told_) by_ioc[told.ioc] = &told;
+  std::map<std::string_view, const Reported*> by_ioc;
+  for (const auto& [id, reported] : reported_) by_ioc[reported.ioc] = &reported;
   std::erase_if(samples.clients,
                 [&](const ClientSample& client) { return by_ioc.contains(client.ioc); });
   for (ServerSample& server : samples.servers) {
-    const auto told = by_ioc.find(server.ioc);
-    if (told == by_ioc.end()) continue;
+    const auto reported = by_ioc.find(server.ioc);
+    if (reported == by_ioc.end()) continue;
     server.open_known = server.flow_control_known = false;
-    if (!told->second->is_valid(now)) continue;
-    const PutsSamples& open = *told->second->open;
+    if (!reported->second->is_valid(now)) continue;
+    const PutsSamples& open = *reported->second->open;
     static_cast<OpenConnections&>(server) = open.servers.front();
     for (const ClientSample& client : open.clients)
       samples.clients.emplace_back(client).ioc = server.ioc;
@@ -194,8 +194,9 @@ std::map<std::string, std::string> CaInventory::problems() const {
   const auto now = Clock::now();
   const std::scoped_lock lock(mutex_);
   std::map<std::string, std::string> problems;
-  for (const auto& [id, told] : told_)
-    if (!told.is_valid(now) && !told.problem.empty()) problems[told.ioc] = told.problem;
+  for (const auto& [id, reported] : reported_)
+    if (!reported.is_valid(now) && !reported.problem.empty())
+      problems[reported.ioc] = reported.problem;
   return problems;
 }
 

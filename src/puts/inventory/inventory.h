@@ -76,7 +76,7 @@ class CaInventory {
   };
   using Connections = std::vector<Connection>;  // sorted
   // Open circuits, channels and monitors of a server, and when that was right.
-  struct Told {
+  struct Reported {
     std::string ioc;
     std::shared_ptr<const PutsSamples> open;  // its server and clients; null: never read
     Clock::time_point when{};
@@ -89,7 +89,7 @@ class CaInventory {
     bool settled = false;      // they were the same at the reading before
     Clock::time_point read{};  // last
     Retry retry;
-    Told told;
+    Reported reported;
     bool is_missing = false;
   };
   using Sockets = std::multimap<std::uint16_t, Connection>;  // of a namespace, by local port
@@ -105,7 +105,7 @@ class CaInventory {
   std::shared_ptr<iocs::ProcessReader> reader_;
   std::map<iocs::IocId, State> states_;  // the worker's
   mutable std::mutex mutex_;             // for the next three
-  std::map<iocs::IocId, Told> told_;
+  std::map<iocs::IocId, Reported> reported_;
   std::uint64_t missing_ = 0;
   std::timed_mutex looking_;
   Worker worker_;  // last: it ends first

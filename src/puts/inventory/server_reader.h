@@ -2,7 +2,7 @@
 // before the tap could see it.
 //
 // Layout: puts/inventory/rsrv_layout.h. The IOC runs on meanwhile, so nothing that is read is
-// trusted. A channel is told only when
+// trusted. A channel is reported only when
 //  - it hangs in the chain of the server's hash that its SID belongs to, at the beginning of the
 //    reading and still at its end (the server gives a SID to one channel only, see casCreateChannel
 //    in rsrv/camessage.c, so what was read in between is this channel's), and says the same twice;
@@ -60,7 +60,7 @@ struct CaServerClient {
 struct CaServerTables {
   std::vector<CaServerClient> clients;  // also those without channels
   std::uint64_t channels = 0;           // in all of them
-  std::uint64_t left_out = 0;           // channels that could not be told
+  std::uint64_t left_out = 0;           // channels that could not be reported
   std::uint64_t clients_left_out = 0;   // those that came, went or changed meanwhile
 
   // True: everything that the server had at one moment.
@@ -70,8 +70,8 @@ struct CaServerTables {
 // `symbols`: where pCaBucket and clientQ may live, likeliest first; the first server that has been
 // set up is read. `peers`: of the IOC's sockets, taken before the call; a client that is not among
 // them came later, or has gone, and is left out in silence. No clients at all while the server is
-// not set up yet. An error when nothing of what is there could be told. `subject` names the IOC in
-// errors ("ioc X (pid 8)").
+// not set up yet. An error when nothing of what is there could be reported. `subject` names the IOC
+// in errors ("ioc X (pid 8)").
 Result<CaServerTables> read_ca_server(iocs::Memory& memory,
                                       std::span<const iocs::CaServerSymbols> symbols,
                                       const CaPeers& peers, std::string_view subject);

@@ -95,7 +95,7 @@ class HashReader {
 
 std::uint32_t bucket_of_sid(std::uint32_t sid, const layout::Bucket& bucket) {
   std::uint32_t hash = sid;
-  for (std::uint32_t rest = sid >> bucket.bits; rest != 0; rest >>= bucket.bits) hash ^= rest;
+  for (std::uint32_t upper = sid >> bucket.bits; upper != 0; upper >>= bucket.bits) hash ^= upper;
   return hash & bucket.mask;
 }
 

@@ -40,7 +40,7 @@ enum PvaFunction : std::uint32_t {
 // Results of puts are counted where all functions are found: in the database's file, which has the
 // server since Base 3.15.
 ServerFunctions ca_functions(const iocs::Ioc& ioc) {
-  ServerFunctions functions{.is_served = true};
+  ServerFunctions functions{.has_server = true};
   if (!ioc.ca_writes) {
     functions.missing =
         "its files name no functions write_action and write_notify_action, and they were not found "
@@ -57,11 +57,11 @@ ServerFunctions ca_functions(const iocs::Ioc& ioc) {
   const auto& known = ioc.target->functions;
   const auto has = [&](const char* name) { return known.contains(name); };
   const std::span all(kCaFunctions);
-  functions.tells_results = std::ranges::all_of(all.subspan(2, kCaFlush - 2), has);
-  if (!functions.tells_results) return functions;
-  functions.tells_callbacks = std::ranges::all_of(all.subspan(kInside), has);
+  functions.reports_results = std::ranges::all_of(all.subspan(2, kCaFlush - 2), has);
+  if (!functions.reports_results) return functions;
+  functions.reports_callbacks = std::ranges::all_of(all.subspan(kInside), has);
   for (std::uint32_t number = 2; number < all.size(); ++number)
-    if (number < kCaFlush || (number == kCaFlush ? has(all[number]) : functions.tells_callbacks))
+    if (number < kCaFlush || (number == kCaFlush ? has(all[number]) : functions.reports_callbacks))
       add(number, known.at(all[number]).file_offset);
   return functions;
 }
@@ -82,9 +82,9 @@ void add_pva_callbacks(const iocs::Ioc& ioc, ServerFunctions& functions) {
   const auto has = [&](std::uint32_t of_qsrv1, std::uint32_t of_qsrv2) {
     return (!qsrv1 || has_any(ioc, {of_qsrv1})) && (!qsrv2 || has_any(ioc, {of_qsrv2}));
   };
-  functions.tells_results = (!qsrv1 || has_any(ioc, {kEndOfQsrv1, kEndOfQsrv1 + 1})) &&
-                            (!qsrv2 || (has_any(ioc, {kErrorOfQsrv2, kErrorOfQsrv2 + 1}) &&
-                                        has_any(ioc, {kReplyOfQsrv2})));
+  functions.reports_results = (!qsrv1 || has_any(ioc, {kEndOfQsrv1, kEndOfQsrv1 + 1})) &&
+                              (!qsrv2 || (has_any(ioc, {kErrorOfQsrv2, kErrorOfQsrv2 + 1}) &&
+                                          has_any(ioc, {kReplyOfQsrv2})));
   if (!ioc.target || (!qsrv1 && !qsrv2) || !has(kDoneOfQsrv1, kDoneOfQsrv2)) return;
   const auto& known = ioc.target->functions;
   std::size_t number = iocs::Inspector::pva_put_functions().size();
@@ -97,10 +97,10 @@ void add_pva_callbacks(const iocs::Ioc& ioc, ServerFunctions& functions) {
   if (!std::ranges::all_of(kPvaCallbacks, [&](const char* name) { return known.contains(name); }))
     return;
   std::ranges::for_each(kPvaCallbacks, add);
-  functions.tells_callbacks = true;
-  functions.tells_values =
+  functions.reports_callbacks = true;
+  functions.reports_values =
       known.contains(kPvaWrites[0]) && has(kPutCallbackOfQsrv1, kPutCallbackOfQsrv2);
-  if (functions.tells_values) std::ranges::for_each(kPvaWrites, add);
+  if (functions.reports_values) std::ranges::for_each(kPvaWrites, add);
 }
 
 // Each of iocs::Inspector::pva_put_functions() in all its spellings.
@@ -151,7 +151,7 @@ std::span<const char* const> function_names(Protocol protocol) {
 ServerFunctions server_functions(const iocs::Ioc& ioc, Protocol protocol) {
   if (ioc.kind != iocs::IocKind::base) return {};
   if (protocol == Protocol::ca) return ca_functions(ioc);
-  ServerFunctions functions{.is_served = ioc.serves_pva};
+  ServerFunctions functions{.has_server = ioc.serves_pva};
   if (!ioc.serves_pva) return functions;
   functions.missing = missing_of_pva(ioc);
   for (const iocs::PvaPutTarget& target : ioc.pva_puts)

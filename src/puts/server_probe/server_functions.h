@@ -22,11 +22,11 @@ struct ServerFunction {
 };
 
 struct ServerFunctions {
-  bool is_served = false;                  // the IOC has such a server
+  bool has_server = false;                 // of the IOC
   std::vector<ServerFunction> found = {};  // empty: puts cannot be counted
-  bool tells_results = false;              // what becomes of puts, too
-  bool tells_values = false;               // PV Access: what they write
-  bool tells_callbacks = false;            // begin and end of every put with callback
+  bool reports_results = false;            // what becomes of puts, too
+  bool reports_values = false;             // PV Access: what they write
+  bool reports_callbacks = false;          // begin and end of every put with callback
   std::string missing = {};                // why not all puts can be counted; "": they can
 };
 

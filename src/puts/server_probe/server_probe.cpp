@@ -88,7 +88,7 @@ void ServerProbe::look_at(const iocs::LiveIoc& live, bool hands_off,
                           std::vector<probes::ProbeRow>& rows,
                           std::set<std::uint64_t>& begin_anew) {
   const auto functions = server_functions(live.ioc, object_.protocol());
-  if (!functions.is_served) return;
+  if (!functions.has_server) return;
   unheard_[live.number] = functions.missing;
   if (!may_attach(functions)) return;
   add_rows(live, functions, rows);
@@ -145,10 +145,10 @@ void ServerProbe::expect(const LiveIocs& iocs, bool hands_off) {
   if (!tap_) return;
   for (const auto& [id, live] : iocs) {
     const auto functions = server_functions(live.ioc, object_.protocol());
-    const bool may_be_probed = functions.is_served && may_attach(functions);
+    const bool may_be_probed = functions.has_server && may_attach(functions);
     if (may_be_probed && (hands_off || live.ioc.traced_or_stopped.empty())) {
       if (!watched_.contains(live.serial)) let_nobody_count(live.number);
-    } else if (!hands_off && sources().source(key_of(live.number)) != PutSources::Source::server) {
+    } else if (!hands_off && choice().source(key_of(live.number)) != SourceChoice::Source::server) {
       let_packets_count(live.number);  // else follow() does, as it takes the probes off
     }
   }
@@ -163,7 +163,7 @@ void ServerProbe::let_nobody_count(std::uint32_t ioc) {
   if (tap_)
     trouble_.report("read the puts that packets have shown", tap_->let_nobody_count(key_of(ioc)));
   else
-    sources().begin_nobody(key_of(ioc), clock_ns(CLOCK_MONOTONIC));
+    choice().begin_nobody(key_of(ioc), clock_ns(CLOCK_MONOTONIC));
 }
 
 // The next one under that name may be probed.
@@ -175,7 +175,7 @@ void ServerProbe::drop(const std::set<std::uint64_t>& serials, Clock::time_point
   }
 }
 
-// By PV Access packets show all puts; functions that tell of some would add to these.
+// By PV Access packets show all puts; functions that report some would add to these.
 bool ServerProbe::may_attach(const ServerFunctions& functions) const {
   return !functions.found.empty() && (is_ca() || !tap_ || functions.missing.empty());
 }
@@ -199,7 +199,7 @@ probes::Hooks ServerProbe::hooks(const LiveIocs& iocs, Clock::time_point now) {
           },
           [this, &iocs](const probes::Member& member, const Error& error) {
             if (const auto live = iocs.find(member.ioc); live != iocs.end())
-              tell_failure(live->second, error);
+              log_failure(live->second, error);
           }};
 }
 
@@ -221,16 +221,16 @@ Result<probes::Switched> ServerProbe::count_by(const LiveIocs& iocs, const iocs:
   if (attach == 0) return probes::Switched::now;
   const iocs::LiveIoc& live = iocs.at(id);
   Watched& watched = watched_.at(live.serial);
-  watched.waits = !is_served(watched, live.ioc, now);
+  watched.waits = !has_caught_up(watched, live.ioc, now);
   if (watched.waits) return probes::Switched::later;
   if (auto done = begin(watched, live.ioc, attach); !done) return done.error();
-  sources().begin_server(key_of(watched.number), watched.tells_results);
+  choice().begin_server(key_of(watched.number), watched.reports_results);
   log::info("ioc {}: puts are counted in its {}server", watched.name, is_ca() ? "" : "PV Access ");
   return probes::Switched::now;
 }
 
-void ServerProbe::tell_failure(const iocs::LiveIoc& live, const Error& error) const {
-  const bool by_packets = tap_ && totals_->sources.by_packets(key_of(live.number));
+void ServerProbe::log_failure(const iocs::LiveIoc& live, const Error& error) const {
+  const bool by_packets = tap_ && totals_->choice.by_packets(key_of(live.number));
   log::warn("ioc {}: {}: its puts{} are {}", live.ioc.name, error.message(),
             is_ca() ? "" : " by PV Access",
             by_packets && live.ioc.own_net_namespace ? "counted from packets" : "not counted");
@@ -238,14 +238,14 @@ void ServerProbe::tell_failure(const iocs::LiveIoc& live, const Error& error) co
 
 // What packets have counted. They count on while bytes wait in the server's sockets, then nobody
 // does, for what it has read ahead.
-bool ServerProbe::is_served(Watched& watched, const iocs::Ioc& ioc, Clock::time_point now) {
+bool ServerProbe::has_caught_up(Watched& watched, const iocs::Ioc& ioc, Clock::time_point now) {
   if (!tap_) return true;
   if (!watched.waits) watched.latest = now + kLongestBacklog;
-  if (sources().by_packets(key_of(watched.number))) {
+  if (choice().by_packets(key_of(watched.number))) {
     if (now < watched.latest && has_unread(ioc)) return false;
     let_nobody_count(watched.number);
   }
-  return sources().is_settled(key_of(watched.number), kernel_ns(Clock::now()));
+  return choice().is_settled(key_of(watched.number), kernel_ns(Clock::now()));
 }
 
 bool ServerProbe::has_unread(const iocs::Ioc& ioc) {
@@ -262,15 +262,16 @@ bool ServerProbe::has_unread(const iocs::Ioc& ioc) {
 // From now on the server counts: until now the programs pass over it.
 Result<void> ServerProbe::begin(Watched& watched, const iocs::Ioc& ioc, unsigned attach) {
   const auto functions = server_functions(ioc, object_.protocol());
-  watched.tells_results = functions.tells_results;
-  watched.tells_callbacks = functions.tells_callbacks;
+  watched.reports_results = functions.reports_results;
+  watched.reports_callbacks = functions.reports_callbacks;
   watched.functions = functions.found.size();
   watched.seconds_each = seconds_of_puts(ioc, object_.protocol(), 1);
-  if (auto ok = object_.maps().rest.update(watched.generation, {}, kernel::UpdateMode::any); !ok)
+  if (auto ok = object_.maps().remainder.update(watched.generation, {}, kernel::UpdateMode::any);
+      !ok)
     return ok;
-  watched.rest = {};
+  watched.remainder = {};
   if (is_ca()) totals_->to_others_channels.try_emplace(watched.number);
-  forget_rest(watched.generation);
+  forget_remainder(watched.generation);
   iocx_server_ioc& config = watched.config;
   // A mark of a switch before is none of a later one (counts() in bpf/puts/server_probe.bpf.h).
   const auto switches = static_cast<std::uint8_t>(config.switches + 1);
@@ -281,8 +282,8 @@ Result<void> ServerProbe::begin(Watched& watched, const iocs::Ioc& ioc, unsigned
   config.generation = watched.generation;
   config.by_db_addr = has_db_addr(ioc.base_version) ? 1 : 0;
   config.enum_type = enum_type(ioc.base_version);
-  config.tells_results = functions.tells_results ? 1 : 0;
-  config.tells_values = functions.tells_values && object_.has_put_log() ? 1 : 0;
+  config.reports_results = functions.reports_results ? 1 : 0;
+  config.reports_values = functions.reports_values && object_.has_put_log() ? 1 : 0;
   auto done = object_.maps().iocs.update(static_cast<std::uint32_t>(watched.id.pid), config);
   if (done) watched.attach = attach;
   return done;
@@ -328,9 +329,9 @@ void ServerProbe::finish_ended(Clock::time_point now) {
                     observe(index, std::ranges::any_of(ended, is_last), now));
   }
   for (Watched* watched : ended) {
-    const auto rest = object_.maps().rest.lookup(watched->generation);
-    trouble_.report("read the server's last puts", rest ? Result<void>() : rest.error());
-    if (rest && *rest) observe_rest(*watched, **rest);
+    const auto remainder = object_.maps().remainder.lookup(watched->generation);
+    trouble_.report("read the server's last puts", remainder ? Result<void>() : remainder.error());
+    if (remainder && *remainder) observe_remainder(*watched, **remainder);
     trouble_.report("give up an IOC's channels", give_up_all(watched->generation, now));
   }
   trouble_.report("forget open put-callbacks", look_at_open_callbacks());
@@ -362,8 +363,8 @@ void ServerProbe::report_forgotten(const Result<bool>& erased) {
 // Of an IOC that has ended.
 void ServerProbe::forget(const Watched& watched, Clock::time_point now) {
   forget_process(watched);
-  report_forgotten(object_.maps().rest.erase(watched.generation));
-  forget_rest(watched.generation);
+  report_forgotten(object_.maps().remainder.erase(watched.generation));
+  forget_remainder(watched.generation);
   lives_.at(watched.generation).ended = now;
 }
 

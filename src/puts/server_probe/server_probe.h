@@ -4,7 +4,7 @@
 // Entry probes on the server's functions count each put by client and PV, with names from the
 // server's own structures (bpf/puts). So a put counts once, under the name of the channel that it
 // is written to, whatever its client does to the packets that carry it. The counts go into the sums
-// by label that the tap adds to, in place of what packets say (puts/sources.h).
+// by label that the tap adds to, in place of what packets say (puts/source_choice.h).
 //
 // The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
 // puts are the tap's then, or are not counted. They are in no other process, unless the IOC's main
@@ -47,7 +47,7 @@ struct PendingPut {
 // IOCs by their numbers.
 struct PendingPuts {
   std::vector<PendingPut> puts;
-  std::set<std::uint32_t> watched;  // one of their servers tells begin and end of each
+  std::set<std::uint32_t> watched;  // one of their servers reports begin and end of each
   std::set<std::uint32_t> unheard;  // one of their servers does not
 };
 
@@ -125,18 +125,18 @@ class ServerProbe final : public PutSource {
     std::uint32_t number = 0;
     iocs::IocId id = {};
     std::uint32_t generation = 0;
-    std::string name;               // for the log
-    unsigned attach = 0;            // IOCX_ATTACH_* by which it counts
-    iocx_server_ioc config = {};    // while it counts
-    bool is_switching = false;      // by this follow(), from one kind to the other
-    Clock::time_point latest{};     // by then packets end, once the probes are attached
-    bool waits = false;             // for that
-    std::size_t functions = 0;      // that were there to attach to
-    double seconds_each = 0;        // that a put costs
-    Clock::time_point names_due{};  // earliest next reading of names
-    bool tells_results = false;     // results of the puts, too
-    bool tells_callbacks = false;   // begin and end of those with callback
-    CounterGrowth<2> rest;
+    std::string name;                // for the log
+    unsigned attach = 0;             // IOCX_ATTACH_* by which it counts
+    iocx_server_ioc config = {};     // while it counts
+    bool is_switching = false;       // by this follow(), from one kind to the other
+    Clock::time_point latest{};      // by then packets end, once the probes are attached
+    bool waits = false;              // for that
+    std::size_t functions = 0;       // that were there to attach to
+    double seconds_each = 0;         // that a put costs
+    Clock::time_point names_due{};   // earliest next reading of names
+    bool reports_results = false;    // results of the puts, too
+    bool reports_callbacks = false;  // begin and end of those with callback
+    CounterGrowth<2> remainder;
     bool seen = false;        // by this follow()
     bool left_alone = false;  // by it, too
   };
@@ -159,19 +159,19 @@ class ServerProbe final : public PutSource {
   ServerProbe(ServerProbeObject object, std::shared_ptr<Totals> totals, Tap* tap,
               probes::Budget* budget);
 
-  void tell_budget();
+  void report_to_budget();
 
   // The IOC that the programs call so.
   std::optional<std::uint32_t> number_of(std::uint32_t generation) const;
   bool is_nameless(std::uint32_t index) const;
   bool is_ca() const { return object_.protocol() == Protocol::ca; }
   ServerKey key_of(std::uint32_t ioc) const { return {ioc, object_.protocol()}; }
-  PutSources& sources() { return totals_->sources; }
+  SourceChoice& choice() { return totals_->choice; }
   std::uint32_t slot_in_sums(std::uint32_t index) const {
     return PutTotals::server_slots(object_.protocol()) | index;
   }
   bool may_attach(const ServerFunctions& functions) const;
-  bool is_served(Watched& watched, const iocs::Ioc& ioc, Clock::time_point now);
+  bool has_caught_up(Watched& watched, const iocs::Ioc& ioc, Clock::time_point now);
   bool has_unread(const iocs::Ioc& ioc);
   Result<void> begin(Watched& watched, const iocs::Ioc& ioc, unsigned attach);
   void look_at(const iocs::LiveIoc& live, bool hands_off, std::vector<probes::ProbeRow>& rows,
@@ -181,7 +181,7 @@ class ServerProbe final : public PutSource {
   probes::Hooks hooks(const LiveIocs& iocs, Clock::time_point now);
   Result<probes::Switched> count_by(const LiveIocs& iocs, const iocs::IocId& id, unsigned attach,
                         Clock::time_point now);
-  void tell_failure(const iocs::LiveIoc& live, const Error& error) const;
+  void log_failure(const iocs::LiveIoc& live, const Error& error) const;
   void say_why_not(const iocs::LiveIoc& live);
   Watched* counted(const iocs::IocId& id);
   Watched& watch(const iocs::LiveIoc& live);
@@ -196,8 +196,8 @@ class ServerProbe final : public PutSource {
   void report_forgotten(const Result<bool>& erased);
   Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);
   Result<void> open(const Watched& watched, std::uint32_t index, bool last, Clock::time_point now);
-  void forget_rest(std::uint32_t generation);
-  void observe_rest(Watched& watched, const iocx_server_rest& rest);
+  void forget_remainder(std::uint32_t generation);
+  void observe_remainder(Watched& watched, const iocx_server_remainder& remainder);
   void observe_result(std::uint32_t index, std::uint64_t now_ns);
   void observe_failures(std::uint64_t source, const __u64* failures, const PutLabels& labels);
   void observe_durations(std::uint32_t index, const iocx_server_durations& durations);

@@ -31,7 +31,7 @@ static_assert(sizeof(iocx_ca_server_info) == 512 && offsetof(iocx_ca_server_info
               offsetof(iocx_ca_server_info, owner_user) == 448);
 static_assert(sizeof(iocx_server_result) == 128 && offsetof(iocx_server_result, notify) == 88);
 static_assert(sizeof(iocx_open_callback_key) == 16 && sizeof(iocx_open_callback) == 40);
-static_assert(sizeof(iocx_server_rest) == 24 + 8 * IOCX_FAILURES);
+static_assert(sizeof(iocx_server_remainder) == 24 + 8 * IOCX_FAILURES);
 
 // That serve clients, and whose last puts' results the put log waits for.
 constexpr std::uint32_t kThreads = 8192;
@@ -49,7 +49,7 @@ constexpr std::array kPvaPrograms{
     "pva_error",      "pva_notify_end", "pva_notify_end",  "pva_reply",       "pva_notify_put",
     "pva_notify_put", "pva_notify",     "pva_notify_canc", "pva_write",       "pva_write_link"};
 
-// Of attachments to all processes, where cookies do not tell them.
+// Of attachments to all processes, where cookies do not distinguish them.
 const char* for_all(const char* program) {
   static std::map<std::string, std::string> names;
   return names.try_emplace(program, std::string(program) + "_all").first->second.c_str();
@@ -114,7 +114,7 @@ Result<void> ServerProbeObject::open_views() {
   return with_skeleton([this](const auto& skeleton) -> Result<void> {
     const auto& maps = skeleton.maps;
     if (auto ok = kernel::open_view(maps_.iocs, maps.server_iocs); !ok) return ok;
-    if (auto ok = kernel::open_view(maps_.rest, maps.server_rest); !ok) return ok;
+    if (auto ok = kernel::open_view(maps_.remainder, maps.puts_remainder); !ok) return ok;
     if (auto ok = kernel::open_view(maps_.drops, maps.server_drops); !ok) return ok;
     if (auto ok = kernel::open_view(maps_.open_callbacks, maps.open_callbacks); !ok) return ok;
     if (auto ok = kernel::open_view(maps_.durations, maps.slot_durations); !ok) return ok;

@@ -25,9 +25,9 @@ inline constexpr const char* kCaServerProbe = "ca_server_probe";
 inline constexpr const char* kPvaServerProbe = "pva_server_probe";
 
 struct ServerProbeMaps {
-  kernel::MapView<std::uint32_t, iocx_server_ioc> iocs;   // by process id
-  kernel::MapView<std::uint32_t, iocx_server_rest> rest;  // by generation
-  kernel::MapView<std::uint32_t, std::uint64_t> drops;    // per CPU
+  kernel::MapView<std::uint32_t, iocx_server_ioc> iocs;             // by process id
+  kernel::MapView<std::uint32_t, iocx_server_remainder> remainder;  // by generation
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;              // per CPU
   // By slot.
   kernel::MapView<std::uint32_t, iocx_server_durations> durations;
   // Puts with callback that wait, but those of rsrv.

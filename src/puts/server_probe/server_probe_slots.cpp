@@ -22,7 +22,7 @@ std::string name_of_record(const iocx_ca_server_info& info) {
 
 // Owners of results: a slot, by its index, or the puts of an IOC without slots, by its generation.
 // None is a channel of the tap.
-constexpr std::uint64_t kOfSlot = 1ull << 63, kOfRest = 1ull << 62;
+constexpr std::uint64_t kOfSlot = 1ull << 63, kOfRemainder = 1ull << 62;
 
 std::uint64_t nanoseconds(std::chrono::nanoseconds time) {
   return static_cast<std::uint64_t>(time.count());
@@ -79,17 +79,17 @@ Result<void> ServerProbe::collect(Clock::time_point now) {
             });
         !ok)
       return ok;
-  auto done =
-      object_.maps().rest.for_each([this](std::uint32_t generation, const iocx_server_rest& rest) {
+  auto done = object_.maps().remainder.for_each(
+      [this](std::uint32_t generation, const iocx_server_remainder& remainder) {
         Watched* const watched = of_generation(generation);
-        if (watched != nullptr && watched->attach != 0) observe_rest(*watched, rest);
+        if (watched != nullptr && watched->attach != 0) observe_remainder(*watched, remainder);
       });
-  if (budget_ != nullptr) tell_budget();
+  if (budget_ != nullptr) report_to_budget();
   return done;
 }
 
 // Nobody who writes is to choose whether his puts are seen: nothing goes for them.
-void ServerProbe::tell_budget() {
+void ServerProbe::report_to_budget() {
   for (const auto& [serial, watched] : watched_) {
     if (watched.attach == 0) continue;
     budget_->tell(
@@ -173,7 +173,7 @@ Result<void> ServerProbe::look_at_open_callbacks() {
 Result<void> ServerProbe::add_pending(PendingPuts& pending) {
   for (const auto& [number, why] : unheard_) pending.unheard.insert(number);
   for (const auto& [serial, watched] : watched_)
-    if (watched.tells_callbacks && watched.attach != 0) {
+    if (watched.reports_callbacks && watched.attach != 0) {
       pending.unheard.erase(watched.number);
       pending.watched.insert(watched.number);
     }
@@ -377,18 +377,18 @@ std::optional<PutIdentity> ServerProbe::identify(const iocx_putlog_event& event)
 }
 
 // The kernel's counters of it are 0 now, or gone.
-void ServerProbe::forget_rest(std::uint32_t generation) {
-  totals_->outcomes(object_.protocol()).close(kOfRest | generation);
+void ServerProbe::forget_remainder(std::uint32_t generation) {
+  totals_->outcomes(object_.protocol()).close(kOfRemainder | generation);
 }
 
 // Puts without a slot.
-void ServerProbe::observe_rest(Watched& watched, const iocx_server_rest& rest) {
+void ServerProbe::observe_remainder(Watched& watched, const iocx_server_remainder& remainder) {
   const PutLabels labels{watched.number, "", "", "", "", false, object_.protocol()};
-  observe_failures(kOfRest | watched.generation, rest.failures, labels);
-  const PutsByOp growth = watched.rest.advance({rest.puts[0], rest.puts[1]});
+  observe_failures(kOfRemainder | watched.generation, remainder.failures, labels);
+  const PutsByOp growth = watched.remainder.advance({remainder.puts[0], remainder.puts[1]});
   if (growth == PutsByOp{}) return;
   totals_->by_server[key_of(watched.number)] += growth[0] + growth[1];
-  totals_->puts.add(slot_in_sums(0), labels, growth, rest.last_put & ~1ULL);
+  totals_->puts.add(slot_in_sums(0), labels, growth, remainder.last_put & ~1ULL);
 }
 
 Result<void> ServerProbe::reap(Clock::time_point now) {

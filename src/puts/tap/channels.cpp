@@ -135,7 +135,7 @@ Result<void> Channels::free(std::uint32_t slot) {
 // Also of an IOC that was forgotten: what its channels still count is not lost from sight.
 bool Channels::by_packets(std::uint32_t slot, std::uint64_t channel) const {
   const PutLabels* const labels = puts_.labels(slot, channel);
-  return labels == nullptr || sources_.by_packets(labels->server());
+  return labels == nullptr || choice_.by_packets(labels->server());
 }
 
 PutLabels Channels::labels_of(const ServerKey& server, const iocx_ca_channel_info& info,
@@ -154,7 +154,7 @@ PutLabels Channels::labels_of(const ServerKey& server, const iocx_ca_channel_inf
 void Channels::count_unnamed(std::uint32_t slot) {
   const PutLabels* labels = puts_.labels(slot, object_.channels()[slot].channel);
   if (labels != nullptr && labels->protocol == Protocol::ca && labels->pv.empty() &&
-      sources_.by_packets(labels->server()))
+      choice_.by_packets(labels->server()))
     ++unnamed_[labels->ioc];
 }
 

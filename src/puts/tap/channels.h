@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "puts/sources.h"
+#include "puts/source_choice.h"
 #include "puts/tap/circuits.h"
 #include "puts/tap/overdue.h"
 #include "puts/tap/tap_object.h"
@@ -32,10 +32,10 @@ class Channels {
   static constexpr std::chrono::seconds kPatience{15};
 
   // The others must outlive it.
-  Channels(const TapObject& object, Circuits& circuits, const PutSources& sources, PutTotals& puts)
+  Channels(const TapObject& object, Circuits& circuits, const SourceChoice& choice, PutTotals& puts)
       : object_(object),
         circuits_(circuits),
-        sources_(sources),
+        choice_(choice),
         puts_(puts),
         used_(object.max_channels()) {}
 
@@ -71,7 +71,7 @@ class Channels {
 
   const TapObject& object_;
   Circuits& circuits_;
-  const PutSources& sources_;
+  const SourceChoice& choice_;
   PutTotals& puts_;
   std::vector<bool> used_;      // slots that hold a channel, as of the last look
   std::uint32_t used_end_ = 0;  // none of them from here on

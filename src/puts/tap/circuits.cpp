@@ -48,7 +48,7 @@ Result<Circuits::Seen> Circuits::look() {
 
 Result<void> Circuits::end_lost(Seen& seen, Clock::time_point now) {
   for (const auto& flow : seen.flows)
-    if (!servers_.is_served(flow.key) && seen.alive.erase(flow.circuit) != 0)
+    if (!servers_.knows(flow.key) && seen.alive.erase(flow.circuit) != 0)
       if (auto ok = remove(flow.key, flow.circuit); !ok) return ok;
   const auto wait =
       object_.caps().is_crowded(IOCX_CA_HELD_CIRCUITS) ? kSocketLookWhenCrowded : kSocketLook;

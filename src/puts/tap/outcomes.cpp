@@ -14,7 +14,7 @@ void Outcomes::take(const Key& key, const Entry& entry, std::uint64_t count, Add
     if (!totals_.puts.is_open(entry.slot, key.first)) late_.emplace(key, count);
     return;
   }
-  if (totals_.sources.results_by_packets(labels->server()))
+  if (totals_.choice.results_by_packets(labels->server()))
     add(*labels, totals_.puts.note_outcome(entry.slot));
   else
     pass_over(totals_.outcomes(labels->protocol));

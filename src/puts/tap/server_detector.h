@@ -1,4 +1,4 @@
-// CaServerDetector: which of the listeners that no known process holds are CA servers: those that
+// OtherCaDetector: which of the listeners that no known process holds are CA servers: those that
 // have answered a search or sent a beacon. A TCP forwarder does neither. Pure: no system calls.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace ioc_exporter::puts {
 
-class CaServerDetector {
+class OtherCaDetector {
  public:
   // `unclaimed`: listeners, as they are now. `learned`: servers of this host that answered a search
   // or sent a beacon. `own`: inode of the exporter's network namespace. Gives the listeners in it
@@ -28,6 +28,6 @@ class CaServerDetector {
 };
 
 // The tap's name of a listening socket; nothing: it is one of IPv6 alone.
-std::optional<TapServer> ca_server(const iocs::ListeningSocket& socket, std::uint32_t ioc);
+std::optional<TapServer> tap_server_at(const iocs::ListeningSocket& socket, std::uint32_t ioc);
 
 }  // namespace ioc_exporter::puts

@@ -31,7 +31,7 @@ Tap::Tap(TapOptions options, TapObject object)
       totals_(options.totals ? options.totals : std::make_shared<Totals>(options.max_series)),
       servers_(object_, network_, options.remote_servers),
       circuits_(object_, network_, servers_),
-      channels_(object_, circuits_, totals_->sources, totals_->puts),
+      channels_(object_, circuits_, totals_->choice, totals_->puts),
       outcomes_(object_, *totals_),
       leftovers_(object_) {}
 
@@ -138,14 +138,14 @@ Result<void> Tap::let_packets_count(const ServerKey& server) {
   });
   set_probed_ports(std::move(ports));
   const auto now = Clock::now();
-  auto seen = totals_->sources.by_packets(server) ? Result<void>() : observe_all(now);
-  totals_->sources.begin_packets(server, kernel_ns(now));
+  auto seen = totals_->choice.by_packets(server) ? Result<void>() : observe_all(now);
+  totals_->choice.begin_packets(server, kernel_ns(now));
   return seen;
 }
 
 Result<void> Tap::let_nobody_count(const ServerKey& server) {
-  auto seen = totals_->sources.by_packets(server) ? observe_all(Clock::now()) : Result<void>();
-  totals_->sources.begin_nobody(server, kernel_ns(Clock::now()));
+  auto seen = totals_->choice.by_packets(server) ? observe_all(Clock::now()) : Result<void>();
+  totals_->choice.begin_nobody(server, kernel_ns(Clock::now()));
   return seen;
 }
 

@@ -180,7 +180,7 @@ std::optional<ServerKey> WatchedServers::named_at(const iocx_ca_flow_key& key) c
   return server->second;
 }
 
-bool WatchedServers::is_served(const iocx_ca_flow_key& key) const {
+bool WatchedServers::knows(const iocx_ca_flow_key& key) const {
   iocx_ca_server server = exact(key);
   if (find(key) != servers_.end() || learned_.contains(server)) return true;
   server.address = {};

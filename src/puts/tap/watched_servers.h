@@ -3,12 +3,12 @@
 //
 // The kernel's tables are as this class has them: a server is in them before its port is watched,
 // and a port is watched while a server, or somebody who listens to datagrams, needs it. After an
-// error the next update() brings the rest.
+// error the next update() brings the remainder.
 //
 // An IOC's clients come back within milliseconds of its restart, before the IOC is found, and
 // perhaps before the end of the former one is known. So a server that is not named any more stays
-// watched for kKeep, as one whose IOC is still to come. Programs tell of such a server that it has
-// come, as they tell of one that they learn.
+// watched for kKeep, as one whose IOC is still to come. Programs report of such a server that it
+// has come, as they report one that they learn.
 #pragma once
 
 #include <chrono>
@@ -51,7 +51,7 @@ class WatchedServers {
 
   // Server that the connection leads to; nothing: none is named.
   std::optional<ServerKey> named_at(const iocx_ca_flow_key& key) const;
-  bool is_served(const iocx_ca_flow_key& key) const;
+  bool knows(const iocx_ca_flow_key& key) const;
   // An IOC was named there, now or before.
   bool was_named(std::uint16_t port) const { return known_ports_.contains(port); }
   bool is_watched(std::uint16_t port) const { return ports_.contains(port); }

@@ -139,8 +139,8 @@ void PutBounds::apply_to_pvs(PutsSamples& samples, const KnownIocs& known) {
       [&](const PutDurationSample& duration) {
         values[0] = duration.sum_ns;
         std::ranges::copy(duration.buckets, values.begin() + 1);
-        const std::string_view rest[] = {duration.pv};
-        return durations_.add({duration.ioc, "", rest}, values,
+        const std::string_view labels[] = {duration.pv};
+        return durations_.add({duration.ioc, "", labels}, values,
                               is_of_site() ? LimitedSeries::Own::never : own(duration));
       },
       [&](const Sum& sum) {
@@ -151,8 +151,8 @@ void PutBounds::apply_to_pvs(PutsSamples& samples, const KnownIocs& known) {
   bound(
       pvs_, samples.pvs, known,
       [&](const PvSample& pv) {
-        const std::string_view rest[] = {pv.pv};
-        return pvs_.add({pv.ioc, "", rest}, {}, own(pv));
+        const std::string_view labels[] = {pv.pv};
+        return pvs_.add({pv.ioc, "", labels}, {}, own(pv));
       },
       [](const Sum&) {});
 }

@@ -1,4 +1,4 @@
-// PutBounds: limits of the series of puts and of Channel Access; the rest is summed under
+// PutBounds: limits of the series of puts and of Channel Access; the others are summed under
 // "(other)", with the invariants of exposition/limited_series.h.
 #pragma once
 

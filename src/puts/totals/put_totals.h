@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/monotonic_totals.h"
-#include "puts/sources.h"
+#include "puts/source_choice.h"
 #include "puts/totals/samples.h"
 #include "shared/ca_servers.h"
 
@@ -47,7 +47,7 @@ struct PutIdentity {
   bool settled = false;         // the sums count its puts by these labels, for good
   std::string ioc = {};         // name of labels.ioc
   std::string server = {};      // that its client is connected to, "10.0.0.1:5064"; "": not known
-  PutSources::Window by_packets = {};  // when packets count its server's puts
+  SourceChoice::Window by_packets = {};  // when packets count its server's puts
 };
 
 struct PutCount {

@@ -27,7 +27,7 @@ void Totals::forget(std::uint32_t ioc) {
   for (const Protocol protocol : kProtocols) {
     outcomes(protocol).forget(ioc);
     by_server.erase({ioc, protocol});
-    sources.forget({ioc, protocol});
+    choice.forget({ioc, protocol});
   }
 }
 

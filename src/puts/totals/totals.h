@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "exposition/self_samples.h"
-#include "puts/sources.h"
+#include "puts/source_choice.h"
 #include "puts/totals/outcome_totals.h"
 #include "puts/totals/put_totals.h"
 
@@ -30,7 +30,7 @@ class Totals {
   explicit Totals(std::size_t max_series)
       : puts(max_series), outcomes_{OutcomeTotals(max_series), OutcomeTotals(max_series)} {}
 
-  PutSources sources;  // who adds
+  SourceChoice choice;  // who adds
   PutTotals puts;
   // What became of them.
   OutcomeTotals& outcomes(Protocol protocol) { return outcomes_[index_of(protocol)]; }

@@ -46,9 +46,9 @@ TEST_F(FinderOfServers, AListenerThatSpeaksIsItsProcess) {
   EXPECT_EQ(listener.socket.address, ipv4_address(127, 0, 0, 1));
   EXPECT_TRUE(unclaimed(other));
 
-  finder_.speaks(listener, IocKind::ca_server);
+  finder_.speaks(listener, IocKind::other_ca);
   const Ioc& server = only(poll().started);
-  EXPECT_EQ(server.kind, IocKind::ca_server);
+  EXPECT_EQ(server.kind, IocKind::other_ca);
   EXPECT_EQ(server.id.pid, target.pid());
   EXPECT_EQ(server.name, our_name("server"));
   EXPECT_EQ(server.ca_port, port);
@@ -70,9 +70,9 @@ TEST_F(FinderOfServers, AServerForPvAccessHasNoPortOfChannelAccess) {
   TargetProcess target(TARGET_PLAIN, named("pva"));
   const int port = target.command("listen");
   poll();
-  finder_.speaks(*unclaimed(port), IocKind::pva_server);
+  finder_.speaks(*unclaimed(port), IocKind::other_pva);
   const Ioc& server = only(poll().started);
-  EXPECT_EQ(server.kind, IocKind::pva_server);
+  EXPECT_EQ(server.kind, IocKind::other_pva);
   EXPECT_FALSE(server.ca_port);
 }
 
@@ -117,7 +117,7 @@ TEST_F(FinderOfServers, AServerThatTheFilterLeavesOutIsNotTold) {
   TargetProcess target(TARGET_PLAIN, named("left-out"));
   const int port = target.command("listen");
   poll();
-  finder_.speaks(*unclaimed(port), IocKind::ca_server);
+  finder_.speaks(*unclaimed(port), IocKind::other_ca);
   EXPECT_TRUE(poll().empty());
   EXPECT_FALSE(unclaimed(port));
 }
@@ -126,7 +126,7 @@ TEST_F(FinderOfServers, AServerThatBecomesAnIocIsOne) {
   TargetProcess target(TARGET_PLAIN, named("late"));
   const int port = target.command("listen");
   poll();
-  finder_.speaks(*unclaimed(port), IocKind::ca_server);
+  finder_.speaks(*unclaimed(port), IocKind::other_ca);
   ASSERT_EQ(poll().started.size(), 1u);
   ASSERT_EQ(target.command(std::string("load ") + TARGET_LIB), 1);
   const Changes changes = poll();
@@ -139,7 +139,7 @@ TEST_F(FinderOfServers, AnotherProgramInTheProcessIsNoServer) {
   TargetProcess target(TARGET_PLAIN, named("exec"));
   const int port = target.command("listen");
   poll();
-  finder_.speaks(*unclaimed(port), IocKind::ca_server);
+  finder_.speaks(*unclaimed(port), IocKind::other_ca);
   ASSERT_EQ(poll().started.size(), 1u);
   target.command(std::string("exec ") + TARGET_PLAIN);
   const Changes changes = poll();
@@ -157,7 +157,7 @@ TEST(FinderOfServersOnTree, WithoutAProcessItIsNobodys) {
   ASSERT_TRUE(finder.poll());
   ASSERT_EQ(finder.unclaimed().size(), 1u);
   const Listener listener = *finder.unclaimed().begin();
-  finder.speaks(listener, IocKind::ca_server);
+  finder.speaks(listener, IocKind::other_ca);
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(finder.ownerless().empty()) << "it may be a process that came just now";
     ASSERT_TRUE(finder.poll());

@@ -13,23 +13,23 @@ constexpr std::uint64_t kOwn = 4026531840, kOther = 4026532000;
 const iocs::Listener kLoopback{kOwn, 50, {ipv4_address(127, 0, 0, 1), 5064}};
 const iocs::Listener kAny{kOther, 60, {{}, 5064}};
 
-class CaServerDetectorTest : public ::testing::Test {
+class OtherCaDetectorTest : public ::testing::Test {
  protected:
   std::vector<iocs::Listener> look(const std::vector<TapServer>& learned) {
     return detector_.update(unclaimed_, learned, kOwn);
   }
 
-  CaServerDetector detector_;
+  OtherCaDetector detector_;
   std::set<iocs::Listener> unclaimed_{kLoopback, kAny};
 };
 
-TEST_F(CaServerDetectorTest, ASilentPortIsNoServer) {
+TEST_F(OtherCaDetectorTest, ASilentPortIsNoServer) {
   unclaimed_.insert({kOther, 70, {{}, 80}});
   EXPECT_TRUE(look({}).empty());
   EXPECT_EQ(detector_.taken(), (std::set<std::uint16_t>{5064})) << "of the other one nothing comes";
 }
 
-TEST_F(CaServerDetectorTest, AnAnswerOnThePortIsAServer) {
+TEST_F(OtherCaDetectorTest, AnAnswerOnThePortIsAServer) {
   EXPECT_EQ(look({{{}, 5064, kIocToCome, false}}), std::vector{kLoopback});
   EXPECT_TRUE(look({{{}, 5065, kIocToCome, false}}).empty()) << "another port";
   EXPECT_TRUE(look({{{}, 5064, kRemoteServer, true}}).empty()) << "on another host";

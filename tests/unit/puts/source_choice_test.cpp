@@ -1,4 +1,4 @@
-#include "puts/sources.h"
+#include "puts/source_choice.h"
 
 #include <gtest/gtest.h>
 
@@ -6,20 +6,20 @@ namespace ioc_exporter::puts {
 namespace {
 
 constexpr ServerKey kIoc{3, Protocol::ca}, kOther{3, Protocol::pva};
-constexpr auto kSettle = static_cast<std::uint64_t>(PutSources::kSettle.count());
+constexpr auto kSettle = static_cast<std::uint64_t>(SourceChoice::kSettle.count());
 
-struct PutSourcesTest : ::testing::Test {
-  using Source = PutSources::Source;
+struct SourceChoiceTest : ::testing::Test {
+  using Source = SourceChoice::Source;
   std::pair<std::uint64_t, std::uint64_t> packets(const ServerKey& server = kIoc) const {
     const auto window = who_.packets(server);
     return {window.from_ns, window.until_ns};
   }
 
-  PutSources who_;
+  SourceChoice who_;
 };
 using Window = std::pair<std::uint64_t, std::uint64_t>;
 
-TEST_F(PutSourcesTest, PacketsCountUnlessAServerIsProbed) {
+TEST_F(SourceChoiceTest, PacketsCountUnlessAServerIsProbed) {
   EXPECT_TRUE(who_.by_packets(kIoc));
   EXPECT_TRUE(who_.results_by_packets(kIoc));
   EXPECT_EQ(packets(), Window(0, UINT64_MAX));
@@ -28,7 +28,7 @@ TEST_F(PutSourcesTest, PacketsCountUnlessAServerIsProbed) {
   EXPECT_TRUE(who_.switches().empty());
 }
 
-TEST_F(PutSourcesTest, BeforeAServerIsProbedNobodyCounts) {
+TEST_F(SourceChoiceTest, BeforeAServerIsProbedNobodyCounts) {
   for (const ServerKey& ioc : {kIoc, kOther}) {
     who_.begin_nobody(ioc, 5);
     EXPECT_EQ(who_.source(ioc), Source::nobody);
@@ -44,7 +44,7 @@ TEST_F(PutSourcesTest, BeforeAServerIsProbedNobodyCounts) {
   EXPECT_EQ(who_.switches(), (std::map<ServerKey, std::uint64_t>{{kIoc, 0}, {kOther, 0}}));
 }
 
-TEST_F(PutSourcesTest, WhatPacketsHaveCountedIsServedBeforeTheServerCounts) {
+TEST_F(SourceChoiceTest, WhatPacketsHaveCountedIsServedBeforeTheServerCounts) {
   who_.begin_nobody(kIoc, 5);
   who_.begin_server(kIoc, true);
   who_.begin_packets(kIoc, 11);
@@ -70,7 +70,7 @@ TEST_F(PutSourcesTest, WhatPacketsHaveCountedIsServedBeforeTheServerCounts) {
   EXPECT_TRUE(who_.switches().empty());
 }
 
-TEST_F(PutSourcesTest, ResultsAreThePacketsWhereTheServerDoesNotTellThem) {
+TEST_F(SourceChoiceTest, ResultsAreThePacketsWhereTheServerDoesNotTellThem) {
   who_.begin_server(kIoc, false);
   EXPECT_FALSE(who_.by_packets(kIoc));
   EXPECT_TRUE(who_.results_by_packets(kIoc));

@@ -1,4 +1,4 @@
-// PutSources: which source counts the puts to each server. Pure: no system calls.
+// SourceChoice: which source counts the puts to each server. Pure: no system calls.
 //
 // Packets count puts to servers that are not probed. Nobody counts puts to a server that will be:
 // what packets show of connections that were open before may be an array that looks like puts.
@@ -6,7 +6,7 @@
 //
 // Packets begin when the probes are off. They end kSettle before the probes are on again, so that
 // what they have counted is served by then, where the server has read ahead no more than it does
-// in that time: else it counts the rest once more. Puts between are in neither count.
+// in that time: else it counts the remainder once more. Puts between are in neither count.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 namespace ioc_exporter::puts {
 
-class PutSources {
+class SourceChoice {
  public:
   enum class Source : std::uint8_t { packets, server, nobody };
   static constexpr std::chrono::nanoseconds kSettle = std::chrono::seconds(1);
@@ -38,7 +38,7 @@ class PutSources {
 
   void begin_packets(const ServerKey& server, std::uint64_t now_ns);
   void begin_nobody(const ServerKey& server, std::uint64_t now_ns);
-  // `results`: the server tells the results of puts, too. Else packets do.
+  // `results`: the server reports the results of puts, too. Else packets do.
   void begin_server(const ServerKey& server, bool results);
 
   // Switches between server and packets, and times that packets began again after nobody, of IOCs

@@ -1,26 +1,26 @@
-#include "puts/sources.h"
+#include "puts/source_choice.h"
 
 #include <utility>
 
 namespace ioc_exporter::puts {
 
-PutSources::One PutSources::of(const ServerKey& server) const {
+SourceChoice::One SourceChoice::of(const ServerKey& server) const {
   const auto found = all_.find(server);
   return found == all_.end() ? One{} : found->second;
 }
 
-bool PutSources::results_by_packets(const ServerKey& server) const {
+bool SourceChoice::results_by_packets(const ServerKey& server) const {
   const One one = of(server);
   return one.source == Source::packets || (one.source == Source::server && !one.results);
 }
 
-bool PutSources::is_settled(const ServerKey& server, std::uint64_t now_ns) const {
+bool SourceChoice::is_settled(const ServerKey& server, std::uint64_t now_ns) const {
   const One one = of(server);
   return one.source != Source::packets &&
          now_ns >= one.packets.until_ns + static_cast<std::uint64_t>(kSettle.count());
 }
 
-void PutSources::begin(One& one, Source source) {
+void SourceChoice::begin(One& one, Source source) {
   const Source before = std::exchange(one.source, source);
   if (source == Source::nobody) return;
   const bool again = source == Source::packets && before == Source::nobody;
@@ -28,14 +28,14 @@ void PutSources::begin(One& one, Source source) {
   one.last = source;
 }
 
-void PutSources::begin_packets(const ServerKey& server, std::uint64_t now_ns) {
+void SourceChoice::begin_packets(const ServerKey& server, std::uint64_t now_ns) {
   const auto [found, is_new] = all_.try_emplace(server);
   One& one = found->second;
   if (one.source != Source::packets) one.packets = {now_ns, UINT64_MAX};
   begin(one, Source::packets);
 }
 
-void PutSources::begin_nobody(const ServerKey& server, std::uint64_t now_ns) {
+void SourceChoice::begin_nobody(const ServerKey& server, std::uint64_t now_ns) {
   const auto [found, is_new] = all_.try_emplace(server);
   One& one = found->second;
   if (one.source == Source::packets) one.packets.until_ns = is_new ? 0 : now_ns;
@@ -43,13 +43,13 @@ void PutSources::begin_nobody(const ServerKey& server, std::uint64_t now_ns) {
   begin(one, Source::nobody);
 }
 
-void PutSources::begin_server(const ServerKey& server, bool results) {
+void SourceChoice::begin_server(const ServerKey& server, bool results) {
   One& one = all_[server];
   one.results = results;
   begin(one, Source::server);
 }
 
-std::map<ServerKey, std::uint64_t> PutSources::switches() const {
+std::map<ServerKey, std::uint64_t> SourceChoice::switches() const {
   std::map<ServerKey, std::uint64_t> all;
   for (const auto& [server, one] : all_)
     if (one.was_probed) all.emplace(server, one.switches);
