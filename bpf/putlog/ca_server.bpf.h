@@ -6,6 +6,9 @@
 #ifndef IOC_EXPORTER_BPF_PUTLOG_CA_SERVER_BPF_H
 #define IOC_EXPORTER_BPF_PUTLOG_CA_SERVER_BPF_H
 
+#include "putlog/events.bpf.h"
+#include "putlog/old_value.bpf.h"
+
 struct put_header { /* caHdrLargeArray */
 	__u32 size;
 	__u32 count;
@@ -18,7 +21,7 @@ struct put_header { /* caHdrLargeArray */
 /* The last request to a thread that serves a client. */
 struct putlog_thread {
 	__u32 place;      /* of the last put */
-	__u8 is_told;     /* the last put had room, and was not refused */
+	__u8 is_sent;     /* the last put had room, and was not refused */
 	__u8 is_open;     /* it is a WRITE */
 	__u8 result_lost; /* a refusal had no room */
 	__u8 pad;
@@ -60,6 +63,7 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, const s
 {
 	__u32 wanted = put->value_bytes;
 
+	__builtin_memset(event, 0, sizeof *event);
 	event->time = now_and_op & ~1ULL;
 	event->lost = putlog_all_lost();
 	event->id = slot ? slot->id : 0;
@@ -70,15 +74,9 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, const s
 	event->ioid = put->header.available;
 	event->count = put->header.count;
 	event->sent_bytes = put->header.size;
-	event->value_bytes = 0;
-	event->old_count = 0;
-	event->old_bytes = 0;
 	event->room = room;
 	event->type = put->header.type;
-	event->field_type = 0;
-	event->field_size = 0;
 	event->enum_type = slot ? slot->field.enum_type : 0;
-	event->most = 0;
 	event->flags = put->flags;
 	event->source = IOCX_PUTLOG_CA_SERVER;
 	event->op = now_and_op & 1;
@@ -104,13 +102,13 @@ static __always_inline __u32 putlog_place_of(const struct iocx_server_who *who)
 				 who->sid == IOCX_INSIDE_SID ? ~0ULL : port << 32 | *(const __u32 *)who->address);
 }
 
-/* After the event of the put that the thread begins with; `is_told`: it had room. */
-static __noinline int putlog_begin(const struct putlog_put *put, __u32 sid, __u32 is_told, __u32 op)
+/* After the event of the put that the thread begins with; `is_sent`: it had room. */
+static __noinline int putlog_begin(const struct putlog_put *put, __u32 sid, __u32 is_sent, __u32 op)
 {
 	const struct putlog_thread state = {.place = put->place,
-					    .is_told = is_told != 0,
-					    .is_open = is_told && !op,
-					    .result_lost = !is_told && (put->flags & IOCX_PUTLOG_RESULT_LOST),
+					    .is_sent = is_sent != 0,
+					    .is_open = is_sent && !op,
+					    .result_lost = !is_sent && (put->flags & IOCX_PUTLOG_RESULT_LOST),
 					    .slot = put->slot,
 					    .sid = sid};
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
@@ -135,9 +133,9 @@ static __noinline int putlog_refuse(__u32 failure, __u32 flags)
 	struct putlog_thread *thread = bpf_map_lookup_elem(&putlog_threads, &tid);
 	struct iocx_putlog_event *event;
 
-	if (!thread || !thread->is_told)
+	if (!thread || !thread->is_sent)
 		return 0;
-	thread->is_told = 0;
+	thread->is_sent = 0;
 	event = putlog_result(thread->place, IOCX_PUTLOG_CA_SERVER, IOCX_PUTLOG_REFUSED);
 	if (!event) {
 		thread->result_lost = 1;
@@ -192,32 +190,29 @@ static __always_inline void putlog_fill_end(struct iocx_putlog_event *event, con
 }
 
 /* With what the field has then, if that is wanted. 0: there is no room for it. */
-static __noinline int putlog_tell_end(const struct putlog_end *end)
+static __noinline int putlog_send_end(const struct putlog_end *end)
 {
 	const struct iocx_server_slot *slot = 0;
-	struct iocx_putlog_event *event = 0;
+	struct iocx_putlog_event *event;
 	struct putlog_put put = {};
-	const int may = putlog_may(end->place);
 
 	if (cfg_putlog_after) {
 		slot = bpf_map_lookup_elem(&server_slots, &end->slot);
 		putlog_look_at_field(slot, end->sid, &put);
 	}
-	if (may && !put.address.field_size) {
-		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event, 0);
+	if (!put.address.field_size) {
+		event = putlog_reserve_result(end->place, 0);
 		if (event)
 			putlog_fill_end(event, end, slot, &put, 0);
-	} else if (may && put.old_bytes <= IOCX_PUTLOG_SMALL) {
-		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event + 2 * IOCX_PUTLOG_SMALL, 0);
+	} else if (put.old_bytes <= IOCX_PUTLOG_SMALL) {
+		event = putlog_reserve_result(end->place, 2 * IOCX_PUTLOG_SMALL);
 		if (event)
 			putlog_fill_end(event, end, slot, &put, IOCX_PUTLOG_SMALL);
-	} else if (may) {
-		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event + 2 * cfg_putlog_bytes, 0);
+	} else {
+		event = putlog_reserve_result(end->place, 2 * cfg_putlog_bytes);
 		if (event)
 			putlog_fill_end(event, end, slot, &put, cfg_putlog_bytes);
 	}
-	if (!event)
-		__sync_fetch_and_add(&putlog_lost_answers, 1);
 	return event != 0;
 }
 
@@ -234,7 +229,7 @@ static __noinline int putlog_end_write(void)
 	end.slot = thread->slot;
 	end.sid = thread->sid;
 	end.flags = thread->result_lost ? IOCX_PUTLOG_RESULT_LOST : 0;
-	if (!putlog_tell_end(&end))
+	if (!putlog_send_end(&end))
 		return 0;
 	thread->is_open = 0;
 	thread->result_lost = 0;
@@ -252,16 +247,16 @@ int ca_flush(void *ctx __attribute__((unused)))
 }
 
 /* The WRITE_NOTIFY of the slot that began at `since_ns` has ended; IOCX_FAILURES: well. */
-static __noinline int putlog_done(__u32 index, const struct iocx_server_who *who, __u64 since_ns, __u32 failure)
+static __noinline int on_put_ended(__u32 index, __u64 since_ns, __u32 failure)
 {
-	const struct putlog_end end = {.id = since_ns,
-				       .op = IOCX_PUTLOG_DONE,
-				       .place = putlog_place_of(who),
-				       .slot = index,
-				       .sid = who->sid,
-				       .count = failure};
+	const struct iocx_server_slot *slot = bpf_map_lookup_elem(&server_slots, &index);
+	struct putlog_end end = {.id = since_ns, .op = IOCX_PUTLOG_DONE, .slot = index, .count = failure};
 
-	return putlog_tell_end(&end);
+	if (!cfg_putlog_bytes || !slot)
+		return 0;
+	end.place = putlog_place_of(&slot->who);
+	end.sid = slot->who.sid;
+	return putlog_send_end(&end);
 }
 
 /* What the field has, and the choice that is written as a number. */
@@ -276,7 +271,7 @@ static __noinline int putlog_look(struct putlog_put *put, const struct iocx_serv
 }
 
 /* The event of the put, whose header, payload and flags are filled in, after putlog_look(). 0: there is no room for it. */
-static __noinline int putlog_tell_put(struct putlog_put *put, const struct iocx_server_slot *slot,
+static __noinline int putlog_send_put(struct putlog_put *put, const struct iocx_server_slot *slot,
 				      const struct iocx_server_who *who, __u64 now_and_op)
 {
 	/* As the server reads it, which does not look how long the message is. */
@@ -286,11 +281,11 @@ static __noinline int putlog_tell_put(struct putlog_put *put, const struct iocx_
 	put->place = putlog_place_of(who);
 	put->value_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
 	if (put->value_bytes <= IOCX_PUTLOG_SMALL && put->old_bytes <= IOCX_PUTLOG_SMALL) {
-		event = putlog_small(put->place);
+		event = putlog_reserve(put->place, 2 * IOCX_PUTLOG_SMALL);
 		if (event)
 			putlog_fill(event, slot, who, now_and_op, put, IOCX_PUTLOG_SMALL);
 	} else {
-		event = putlog_large(put->place);
+		event = putlog_reserve(put->place, 2 * cfg_putlog_bytes);
 		if (event)
 			putlog_fill(event, slot, who, now_and_op, put, cfg_putlog_bytes);
 	}
@@ -306,22 +301,52 @@ static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const
 	read_at(&put.header, sizeof put.header, PT_REGS_PARM1(ctx));
 	put.flags = putlog_flags_of(slot);
 	putlog_look(&put, slot, who->sid);
-	return putlog_begin(&put, who->sid, putlog_tell_put(&put, slot, who, now_and_op), now_and_op & 1);
+	return putlog_begin(&put, who->sid, putlog_send_put(&put, slot, who, now_and_op), now_and_op & 1);
 }
 
 /* The same of a write inside the IOC. What became of a plain one is not seen. */
-static __noinline int putlog_inside(struct pt_regs *ctx, const struct iocx_server_slot *slot, __u32 index,
+static __noinline int on_put_inside(struct pt_regs *ctx, const struct iocx_server_slot *slot, __u32 index,
 				    __u64 now_and_op)
 {
 	const __u32 op = now_and_op & 1;
 	struct putlog_put put = {.slot = index, .payload = PT_REGS_PARM5(ctx)};
 
+	if (!cfg_putlog_bytes)
+		return 0;
 	put.header.type = PT_REGS_PARM3(ctx);
 	put.header.count = PT_REGS_PARM4(ctx);
 	put.header.size = 0xFFFFFFFF; /* all of the value is there */
 	put.flags = IOCX_PUTLOG_INSIDE | (op ? IOCX_PUTLOG_HAS_RESULT : 0);
 	putlog_look(&put, slot, slot->who.sid);
-	return putlog_tell_put(&put, slot, &slot->who, now_and_op);
+	return putlog_send_put(&put, slot, &slot->who, now_and_op);
+}
+
+/* Whether somebody needs the time of each put. */
+static __always_inline int puts_are_followed(void)
+{
+	return cfg_putlog_bytes || cfg_traces;
+}
+
+/* A put to the server. `slot`: NULL, there is none. */
+static __always_inline void on_put(struct pt_regs *ctx, const struct iocx_server_slot *slot, __u32 index,
+				   const struct iocx_server_who *who, __u64 now_and_op)
+{
+	if (cfg_putlog_bytes && cfg_putlog_after)
+		putlog_end_write(); /* the one before has done what it does */
+	if (cfg_putlog_bytes)
+		putlog_ca_server(ctx, slot, index, who, now_and_op);
+}
+
+/*
+ * `stray`: since no channel has the SID, the slot is that of an earlier one. write_action() or the like came before unless
+ * the message is misaligned or too large.
+ */
+static __always_inline void on_put_refused(__u64 header, __u32 failure, int stray)
+{
+	__u32 size = 0;
+
+	if (cfg_putlog_bytes && failure != IOCX_FAILED_TOO_LARGE && !read_at(&size, sizeof size, header) && !(size & 7))
+		putlog_refuse(failure, stray ? IOCX_PUTLOG_STRAY : 0);
 }
 
 #endif

@@ -4,6 +4,8 @@
  * message's direction is held.
  */
 
+#include "putlog/events.bpf.h"
+
 static __always_inline __u32 putlog_place_of(const struct iocx_ca_flow *flow)
 {
 	return iocx_putlog_place(cfg_putlog_seed, IOCX_PUTLOG_CA_TAP, flow->ioc, flow->holder);
@@ -38,14 +40,14 @@ static __always_inline void putlog_add_value(struct __sk_buff *skb, struct work 
 		event->value_bytes = last;
 }
 
-/* Of a message whose header is not at hand. Which acknowledgement it was is not known either: it is told as one of an alarm. */
+/* Of a message whose header is not at hand. Which acknowledgement it was is not known either: it is sent as one of an alarm. */
 static __always_inline void putlog_add_piece(const struct work *w, struct iocx_putlog_event *event)
 {
 	event->type = w->event.acknowledges ? IOCX_DBR_PUT_ACKS : IOCX_PUTLOG_NO_TYPE;
 	event->count = w->event.acknowledges;
 }
 
-static __always_inline void putlog_tell(struct __sk_buff *skb, struct work *w, const struct iocx_ca_flow *flow,
+static __always_inline void putlog_send(struct __sk_buff *skb, struct work *w, const struct iocx_ca_flow *flow,
 					struct iocx_putlog_event *event, __u32 place, int whole, __u32 room)
 {
 	__builtin_memset(event, 0, sizeof *event);
@@ -81,23 +83,24 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 	place = putlog_place_of(flow);
 	whole = w->event.at != IOCX_CA_FINISHED;
 	if (!whole || w->window.header.size <= IOCX_PUTLOG_SMALL) {
-		event = putlog_small(place);
+		event = putlog_reserve(place, 2 * IOCX_PUTLOG_SMALL);
 		if (event)
-			putlog_tell(skb, w, flow, event, place, whole, IOCX_PUTLOG_SMALL);
+			putlog_send(skb, w, flow, event, place, whole, IOCX_PUTLOG_SMALL);
 	} else {
-		event = putlog_large(place);
+		event = putlog_reserve(place, 2 * cfg_putlog_bytes);
 		if (event)
-			putlog_tell(skb, w, flow, event, place, whole, cfg_putlog_bytes);
+			putlog_send(skb, w, flow, event, place, whole, cfg_putlog_bytes);
 	}
 	return 0;
 }
 
 /* The server has answered the put that was sent at `since_ns`. */
-static __always_inline void putlog_answer(const struct work *w, const struct iocx_ca_flow *flow, __u64 since_ns,
-					  __u32 ioid, __u32 status)
+static __always_inline void on_put_ended(const struct work *w, const struct iocx_ca_flow *flow, __u64 since_ns,
+					 __u32 ioid, __u32 status)
 {
 	const __u32 place = putlog_place_of(flow);
-	struct iocx_putlog_event *event = putlog_result(place, IOCX_PUTLOG_CA_TAP, IOCX_PUTLOG_ANSWER);
+	struct iocx_putlog_event *event =
+		cfg_putlog_bytes ? putlog_result(place, IOCX_PUTLOG_CA_TAP, IOCX_PUTLOG_ANSWER) : NULL;
 
 	if (!event)
 		return;
@@ -108,4 +111,11 @@ static __always_inline void putlog_answer(const struct work *w, const struct ioc
 	event->count = status;
 	putlog_set_client(event, w);
 	putlog_submit(event, place, 0);
+}
+
+/* The put of w->event, which was counted. */
+static __always_inline void on_put(struct __sk_buff *skb)
+{
+	if (cfg_putlog_bytes)
+		ca_log_put(skb);
 }

@@ -5,6 +5,8 @@
  *
  * The IOC never waits: an event without room is counted, and the next event with room carries the number of lost ones. An
  * event whose client is above its share of the ring is counted likewise.
+ *
+ * Programs that count puts call on_put() and its like, of the header here that is for them, at all that happens to one.
  */
 #ifndef IOC_EXPORTER_BPF_PUTLOG_EVENTS_BPF_H
 #define IOC_EXPORTER_BPF_PUTLOG_EVENTS_BPF_H
@@ -31,7 +33,7 @@ const volatile __u32 cfg_putlog_bytes;
 const volatile __u32 cfg_putlog_wake;
 const volatile __u32 cfg_putlog_ring;  /* its size */
 const volatile __u64 cfg_putlog_seed;  /* of iocx_putlog_place() */
-const volatile __u32 cfg_putlog_after; /* 1: the end of a put is told with what its field has then */
+const volatile __u32 cfg_putlog_after; /* 1: the end of a put is sent with what its field has then */
 
 __u64 putlog_lost[IOCX_PUTLOG_LOSSES];
 __u64 putlog_lost_answers;
@@ -48,36 +50,34 @@ static __noinline int putlog_may(__u32 place)
 	return ring_may(&putlog_events, cfg_putlog_ring, &putlog_shares, IOCX_PUTLOG_PLACES, place);
 }
 
-static __always_inline struct iocx_putlog_event *putlog_count_loss(struct iocx_putlog_event *event)
+/*
+ * Room for an event of a put, and so many bytes behind it: a constant to the verifier, as Linux 5.10 asks for. NULL: there
+ * is none.
+ */
+static __always_inline struct iocx_putlog_event *putlog_reserve(__u32 place, __u32 bytes)
 {
+	struct iocx_putlog_event *event;
+
+	if (!putlog_may(place)) {
+		__sync_fetch_and_add(&putlog_lost[IOCX_PUTLOG_NO_SHARE], 1);
+		return 0;
+	}
+	event = bpf_ringbuf_reserve(&putlog_events, sizeof *event + bytes, 0);
 	if (!event)
 		__sync_fetch_and_add(&putlog_lost[IOCX_PUTLOG_NO_ROOM], 1);
 	return event;
 }
 
-static __always_inline int putlog_has_share(__u32 place)
+/* The same for what becomes of a put. */
+static __always_inline struct iocx_putlog_event *putlog_reserve_result(__u32 place, __u32 bytes)
 {
+	struct iocx_putlog_event *event = 0;
+
 	if (putlog_may(place))
-		return 1;
-	__sync_fetch_and_add(&putlog_lost[IOCX_PUTLOG_NO_SHARE], 1);
-	return 0;
-}
-
-/* Sizes of events are constants to the verifier, as Linux 5.10 asks for. */
-static __always_inline struct iocx_putlog_event *putlog_small(__u32 place)
-{
-	if (!putlog_has_share(place))
-		return 0;
-	return putlog_count_loss(
-		bpf_ringbuf_reserve(&putlog_events, sizeof(struct iocx_putlog_event) + 2 * IOCX_PUTLOG_SMALL, 0));
-}
-
-static __always_inline struct iocx_putlog_event *putlog_large(__u32 place)
-{
-	if (!putlog_has_share(place))
-		return 0;
-	return putlog_count_loss(
-		bpf_ringbuf_reserve(&putlog_events, sizeof(struct iocx_putlog_event) + 2 * cfg_putlog_bytes, 0));
+		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event + bytes, 0);
+	if (!event)
+		__sync_fetch_and_add(&putlog_lost_answers, 1);
+	return event;
 }
 
 /* `payload`: bytes behind the event. */
@@ -94,14 +94,10 @@ static __always_inline void putlog_submit(struct iocx_putlog_event *event, __u32
 /* An event that says what became of a put; NULL: there is no room for it. */
 static __always_inline struct iocx_putlog_event *putlog_result(__u32 place, __u32 source, __u32 op)
 {
-	struct iocx_putlog_event *event = 0;
+	struct iocx_putlog_event *event = putlog_reserve_result(place, 0);
 
-	if (putlog_may(place))
-		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event, 0);
-	if (!event) {
-		__sync_fetch_and_add(&putlog_lost_answers, 1);
+	if (!event)
 		return 0;
-	}
 	__builtin_memset(event, 0, sizeof *event);
 	event->time = bpf_ktime_get_ns();
 	event->lost = putlog_all_lost();

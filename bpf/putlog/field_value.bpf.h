@@ -6,8 +6,6 @@
 #ifndef IOC_EXPORTER_BPF_PUTLOG_FIELD_VALUE_BPF_H
 #define IOC_EXPORTER_BPF_PUTLOG_FIELD_VALUE_BPF_H
 
-#define FIELD_NAME 8 /* dbFldDes.name */
-
 #define DESCRIPTION_RECORD_TYPE 24 /* dbFldDes.pdbRecordType */
 #define DESCRIPTION_SPECIAL 34     /* dbFldDes.special */
 #define DESCRIPTION_CHOICES 64     /* dbFldDes.ftPvt: dbMenu * or dbDeviceMenu * */
@@ -23,17 +21,6 @@
 #define STATE_NAME_SIZE 26 /* of bo, mbbo and their like, one behind the other */
 #define SEARCH_STEPS 10    /* a thousand fields */
 #define NO_LENGTH 0xFFFF   /* iocx_field_layout.length_at: the array's length is not known */
-
-struct channel_address { /* struct dbAddr */
-	__u64 record;
-	__u64 field;
-	__u64 description;
-	__s64 elements;
-	__s16 field_type;
-	__s16 field_size;
-	__s16 special;
-	__s16 dbr_field_type;
-};
 
 /* As a number that is ordered as strcmp() orders the texts. */
 #define FIELD_NAME4(a, b, c, d) ((__u64)(a) << 56 | (__u64)(b) << 48 | (__u64)(c) << 40 | (__u64)(d) << 32)

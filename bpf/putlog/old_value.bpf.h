@@ -9,31 +9,17 @@
 #define MOST_DIGITS 5 /* of a choice's number */
 #define MOST_CHOICES 16
 
-/* The dbAddr of a channel, which is read for each put: the end of a channel is not seen. */
-static __always_inline int putlog_read_address(struct channel_address *address, __u64 application, __u8 by_db_addr)
-{
-	__u64 at = application + CHANNEL_RECORD;
-
-	if (!by_db_addr) {
-		if (read_at(&at, sizeof at, at))
-			return -1;
-		at += 8; /* dbChannel.addr */
-	}
-	return read_at(address, sizeof *address, at);
-}
-
 /* Of a channel that was just found: what later puts need to find its field's value. */
-static __always_inline void putlog_note_channel(struct iocx_server_slot *slot, const struct iocx_server_ioc *ioc,
-						__u64 application)
+static __always_inline void on_put_channel(struct iocx_server_slot *slot, __u8 enum_type)
 {
 	struct channel_address address;
 
-	slot->by_db_addr = ioc->by_db_addr;
-	slot->application = application;
-	if (putlog_read_address(&address, application, ioc->by_db_addr))
-		slot->field = (struct iocx_field_layout){.enum_type = ioc->enum_type};
+	if (!cfg_putlog_bytes)
+		return;
+	if (read_address(&address, slot->application, slot->by_db_addr))
+		slot->field = (struct iocx_field_layout){.enum_type = enum_type};
 	else
-		putlog_note_field(&slot->field, &address, ioc->enum_type);
+		putlog_note_field(&slot->field, &address, enum_type);
 }
 
 /* Where the field's value is, and how many elements it has now. */
@@ -44,7 +30,7 @@ static __always_inline int putlog_find_value(const struct iocx_server_slot *slot
 
 	if (!slot->application ||
 	    (!slot->inside && read_at(&found, sizeof found, slot->application + CHANNEL_SID_OFFSET)) || found != sid ||
-	    putlog_read_address(address, slot->application, slot->by_db_addr))
+	    read_address(address, slot->application, slot->by_db_addr))
 		return -1;
 	return putlog_find_elements(&slot->field, address, flags, most);
 }

@@ -6,7 +6,9 @@
 #ifndef IOC_EXPORTER_BPF_PUTLOG_PVA_BPF_H
 #define IOC_EXPORTER_BPF_PUTLOG_PVA_BPF_H
 
+#include "putlog/events.bpf.h"
 #include "putlog/field_value.bpf.h"
+#include "putlog/pva_options.bpf.h"
 
 #define LAYOUTS 4096
 
@@ -45,12 +47,8 @@ static __noinline int putlog_pva(const struct iocx_pva_key *key, const struct io
 				 __u64 slot_and_client, __u64 now, __u32 flags)
 {
 	const __u32 place = putlog_pva_place(key->generation, (__u32)slot_and_client);
-	struct iocx_putlog_event *event;
+	struct iocx_putlog_event *event = putlog_reserve(place, sizeof *key);
 
-	if (!putlog_has_share(place))
-		return 0;
-	event = putlog_count_loss(
-		bpf_ringbuf_reserve(&putlog_events, sizeof(struct iocx_putlog_event) + sizeof(struct iocx_pva_key), 0));
 	if (!event)
 		return 0;
 	__builtin_memset(event, 0, sizeof *event);
@@ -80,6 +78,25 @@ static __noinline int putlog_pva_end(const struct iocx_open_callback *put, __u32
 	event->type = options;
 	putlog_submit(event, place, 0);
 	return 0;
+}
+
+/* `slot`: NULL, there is none. */
+static __always_inline void on_put(const struct iocx_pva_key *key, const struct iocx_server_slot *slot,
+				   const struct iocx_server_ioc *ioc, __u32 index, __u64 now, int is_group)
+{
+	if (cfg_putlog_bytes)
+		putlog_pva(key, slot, (__u64)index << 32 | holder_of_client(key), now,
+			   (is_group ? IOCX_PUTLOG_GROUP : 0) |
+				   (slot && ioc->reports_results ? IOCX_PUTLOG_HAS_RESULT : 0));
+}
+
+/* IOCX_FAILURES: well. */
+static __always_inline void on_put_ended(const struct iocx_open_callback *put, const struct iocx_server_slot *slot,
+					 const struct iocx_server_ioc *ioc, __u32 failure)
+{
+	if (cfg_putlog_bytes && ioc->reports_results)
+		putlog_pva_end(put, putlog_pva_place(ioc->generation, slot->holder_client), failure,
+			       options_of(put, ioc));
 }
 
 /* How the field's record keeps its value. */
@@ -147,25 +164,20 @@ static __always_inline void putlog_fill_write(struct iocx_putlog_event *event, c
 }
 
 /* 0: there is no room for it. */
-static __noinline int putlog_tell_write(const struct putlog_write *write)
+static __noinline int putlog_send_write(const struct putlog_write *write)
 {
 	const int small = write->value_bytes <= IOCX_PUTLOG_SMALL && write->old_bytes <= IOCX_PUTLOG_SMALL;
-	const int may = putlog_may(write->place);
-	struct iocx_putlog_event *event = 0;
+	struct iocx_putlog_event *event;
 
-	if (may && small) {
-		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event + 2 * IOCX_PUTLOG_SMALL + IOCX_PUTLOG_FIELD,
-					    0);
+	if (small) {
+		event = putlog_reserve_result(write->place, 2 * IOCX_PUTLOG_SMALL + IOCX_PUTLOG_FIELD);
 		if (event)
 			putlog_fill_write(event, write, IOCX_PUTLOG_SMALL);
-	} else if (may) {
-		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event + 2 * cfg_putlog_bytes + IOCX_PUTLOG_FIELD,
-					    0);
+	} else {
+		event = putlog_reserve_result(write->place, 2 * cfg_putlog_bytes + IOCX_PUTLOG_FIELD);
 		if (event)
 			putlog_fill_write(event, write, cfg_putlog_bytes);
 	}
-	if (!event)
-		__sync_fetch_and_add(&putlog_lost_answers, 1);
 	return event != 0;
 }
 

@@ -47,7 +47,7 @@ static __noinline __u32 inside_slot(const struct iocx_server_ioc *ioc, __u64 io)
 	__u64 name[2] = {}, record = 0;
 	__u32 client, index = 0;
 
-	if (putlog_read_address(&address, INSIDE_CHANNEL(io), ioc->by_db_addr))
+	if (read_address(&address, INSIDE_CHANNEL(io), ioc->by_db_addr))
 		return 0;
 	bpf_get_current_comm(name, sizeof name);
 	if (is_link_thread(name))
@@ -76,8 +76,8 @@ static __noinline __u32 inside_slot(const struct iocx_server_ioc *ioc, __u64 io)
 		slot->inside = 1;
 		slot->reports_results = ioc->reports_results;
 		slot->by_db_addr = ioc->by_db_addr;
-		if (cfg_putlog_bytes)
-			putlog_note_channel(slot, ioc, INSIDE_CHANNEL(io));
+		slot->application = INSIDE_CHANNEL(io);
+		on_put_channel(slot, ioc->enum_type);
 		if (!read_channel_name(info, ioc, INSIDE_CHANNEL(io)))
 			slot->named = info->name[0] != 0;
 		if (publish_slot(&key, slot, index, ioc, client) && !slot_of_key(&key, &index))
@@ -107,9 +107,7 @@ static __always_inline int on_inside_write(struct pt_regs *ctx, __u32 op)
 		return 0;
 	}
 	add_put(slot, op);
-	if (cfg_putlog_bytes)
-		putlog_inside(ctx, slot, index, now_and_op);
-	return 0;
+	return on_put_inside(ctx, slot, index, now_and_op);
 }
 
 PROGRAM(ca_inside)

@@ -105,8 +105,7 @@ static __noinline int note_asked(struct pt_regs *ctx, __u32 index, __u64 now)
 		return 0;
 	}
 	add_failure(result->failures, refusal);
-	if (cfg_putlog_bytes)
-		putlog_refuse(refusal, 0);
+	on_put_refused(PT_REGS_PARM1(ctx), refusal, 0);
 	return 0;
 }
 
@@ -166,8 +165,7 @@ __noinline int end_open(__u64 notify, __u32 failure)
 
 	if (close_callback(notify, &callback))
 		return 0;
-	if (cfg_traces)
-		trace_put_ended(callback.slot, callback.since_ns);
+	trace_put_ended(callback.slot, callback.since_ns);
 	slot = bpf_map_lookup_elem(&server_slots, &callback.slot);
 	result = bpf_map_lookup_elem(&slot_results, &callback.slot);
 	if (!slot || !result || slot->id != callback.id)
@@ -177,7 +175,7 @@ __noinline int end_open(__u64 notify, __u32 failure)
 		if (failure != IOCX_FAILED_CANCELLED)
 			add_put_duration(callback.slot, callback.since_ns);
 	}
-	return cfg_putlog_bytes ? putlog_done(callback.slot, &slot->who, callback.since_ns, failure) : 0;
+	return on_put_ended(callback.slot, callback.since_ns, failure);
 }
 
 static __always_inline __u32 failure_of_notify(__u64 notify)
@@ -199,7 +197,7 @@ PROGRAM(ca_send_err)
 	struct iocx_ca_server_key key = {};
 	struct iocx_server_result *result;
 	__u16 type_and_command[2] = {};
-	__u32 drop, op, gone, stray, size = 0;
+	__u32 drop, op, gone, stray;
 	__u32 index = 0;
 
 	if (!ioc || read_at(type_and_command, sizeof type_and_command, header + HEADER_TYPE) ||
@@ -217,9 +215,7 @@ PROGRAM(ca_send_err)
 		slot->searches = IOCX_SERVER_NOWHERE;
 		bpf_map_delete_elem(&slot_by_key, &key);
 	}
-	/* Without write_action() and the like before it where the message is misaligned or too large. */
-	if (cfg_putlog_bytes && failure != IOCX_FAILED_TOO_LARGE && !read_at(&size, sizeof size, header) && !(size & 7))
-		putlog_refuse(failure, stray ? IOCX_PUTLOG_STRAY : 0);
+	on_put_refused(header, failure, stray);
 	if (!op && iocx_dbr_acknowledges(type_and_command[0]))
 		return 0; /* is not counted */
 	result = slot ? bpf_map_lookup_elem(&slot_results, &index) : 0;
@@ -274,7 +270,6 @@ PROGRAM(ca_notify_start)
 PROGRAM(ca_notify_done)
 {
 	const __u64 notify = PT_REGS_PARM1(ctx);
-	const struct iocx_server_slot *slot;
 	struct iocx_server_result *result;
 	__u32 index = 0, failure;
 
@@ -283,15 +278,11 @@ PROGRAM(ca_notify_done)
 	if (!result || result->notify != notify)
 		return end_open(notify, failure);
 	result->notify = 0;
-	if (cfg_traces)
-		trace_put_ended(index, result->since_ns);
+	trace_put_ended(index, result->since_ns);
 	add_failure(result->failures, failure);
 	if (failure != IOCX_FAILED_CANCELLED)
 		add_put_duration(index, result->since_ns);
-	slot = cfg_putlog_bytes ? bpf_map_lookup_elem(&server_slots, &index) : 0;
-	if (slot)
-		putlog_done(index, &slot->who, result->since_ns, failure);
-	return 0;
+	return on_put_ended(index, result->since_ns, failure);
 }
 
 /* dbNotifyCancel(notify): user space counts it a little later, unless it is done after all. */
@@ -305,8 +296,7 @@ PROGRAM(ca_notify_canc)
 	if (!result || result->notify != notify)
 		return end_open(notify, IOCX_FAILED_CANCELLED);
 	result->ended_ns = bpf_ktime_get_ns();
-	if (cfg_traces)
-		trace_put_ended(index, result->since_ns);
+	trace_put_ended(index, result->since_ns);
 	return 0;
 }
 

@@ -16,7 +16,6 @@
 #include <bpf/bpf_tracing.h>
 
 #include "base/maps.bpf.h"
-#include "putlog/events.bpf.h"
 #include "shared/server_probe.h"
 #include "shared/verifier.h"
 #define SERVER_KEY struct iocx_ca_server_key
@@ -87,7 +86,19 @@ static __noinline int read_text(char *to, __u32 size, __u64 address)
 	return 0;
 }
 
-#include "putlog/old_value.bpf.h"
+/* The dbAddr of a channel, which is read for each put: the end of a channel is not seen. */
+static __always_inline int read_address(struct channel_address *address, __u64 application, __u8 by_db_addr)
+{
+	__u64 at = application + CHANNEL_RECORD;
+
+	if (!by_db_addr) {
+		if (read_at(&at, sizeof at, at))
+			return -1;
+		at += 8; /* dbChannel.addr */
+	}
+	return read_at(address, sizeof *address, at);
+}
+
 #include "putlog/ca_server.bpf.h"
 #include "traces/ca_put.bpf.h"
 
@@ -222,8 +233,7 @@ static __noinline int name_slot(struct iocx_server_slot *slot, struct iocx_ca_se
 	}
 	slot->application = channel;
 	slot->by_db_addr = ioc->by_db_addr;
-	if (cfg_putlog_bytes)
-		putlog_note_channel(slot, ioc, channel);
+	on_put_channel(slot, ioc->enum_type);
 	if (!read_channel_name(info, ioc, channel))
 		slot->named = info->name[0] != 0;
 	return 0;
@@ -299,16 +309,6 @@ static __always_inline struct iocx_server_slot *slot_of_hint(__u64 client, __u32
 		       : 0;
 }
 
-/* The put for the put log and for traces. `slot`: NULL when there is none for it. */
-static __always_inline void tell(struct pt_regs *ctx, const struct iocx_server_slot *slot, __u32 index,
-				 const struct iocx_server_who *who, __u64 now_and_op)
-{
-	if (cfg_traces)
-		trace_put(slot, index, who, now_and_op, 0);
-	if (cfg_putlog_bytes)
-		putlog_ca_server(ctx, slot, index, who, now_and_op);
-}
-
 /*
  * The slot for what a client sends to the SID of the key, which is filled in. NULL, and the reason in `drop`: there is
  * none.
@@ -356,12 +356,10 @@ static __noinline __u64 read_request(__u64 header, __u32 op)
 	return asked.sid | (!op && iocx_dbr_acknowledges(asked.type) ? NO_PUT : 0);
 }
 
-/* A put whose slot is not where the hint said. Returns the slot plus 1; 0: there is none. */
-static __noinline __u32 count_slowly(struct pt_regs *ctx, __u64 asked, __u64 now_and_op)
+/* A put whose slot is not where the hint said. Returns the slot plus 1; 0: there is none, and `who` has put. */
+static __noinline __u32 count_slowly(__u64 sender, __u64 asked, __u32 op, struct iocx_server_who *who)
 {
-	const __u32 op = now_and_op & 1;
 	const struct iocx_server_ioc *ioc = current_ioc();
-	const __u64 sender = PT_REGS_PARM3(ctx);
 	struct iocx_ca_server_key key = {.who.sid = (__u32)asked};
 	__u32 drop = IOCX_SERVER_DROP_UNREADABLE, index = 0;
 	struct iocx_server_slot *slot;
@@ -375,7 +373,7 @@ static __noinline __u32 count_slowly(struct pt_regs *ctx, __u64 asked, __u64 now
 			count_remainder(ioc, op, drop);
 		if (op)
 			add_to_counter(&server_drops, IOCX_CA_SERVER_DROP_RESULT, 1);
-		tell(ctx, 0, 0, &key.who, now_and_op);
+		*who = key.who;
 		return 0;
 	}
 	/* A client without channels may take another name between two puts: its slot is always found by the key. */
@@ -385,28 +383,31 @@ static __noinline __u32 count_slowly(struct pt_regs *ctx, __u64 asked, __u64 now
 	}
 	if (!(asked & NO_PUT))
 		add_put(slot, op);
-	tell(ctx, slot, index, &key.who, now_and_op);
 	return index + 1;
 }
 
 static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 {
 	const __u64 client = PT_REGS_PARM3(ctx);
-	struct iocx_server_slot *probable;
 	const __u64 asked = read_request(PT_REGS_PARM1(ctx), op);
+	const __u64 now_and_op = op || puts_are_followed() ? put_time(op) : 0;
+	struct iocx_server_who who = {};
+	struct iocx_server_slot *slot;
 	__u32 index;
-	const __u64 now_and_op = op || cfg_putlog_bytes || cfg_traces ? put_time(op) : 0;
 
-	if (cfg_putlog_bytes && cfg_putlog_after)
-		putlog_end_write(); /* the one before has done what it does */
-	probable = asked & NOT_READ ? 0 : slot_of_hint(client, (__u32)asked, &index);
-	if (probable) {
-		if (!(asked & NO_PUT))
-			add_put(probable, op);
-		tell(ctx, probable, index, &probable->who, now_and_op);
-	} else {
-		index = count_slowly(ctx, asked, now_and_op) - 1;
+	slot = asked & NOT_READ ? 0 : slot_of_hint(client, (__u32)asked, &index);
+	if (!slot) {
+		index = count_slowly(client, asked, op, &who) - 1;
+		slot = bpf_map_lookup_elem(&server_slots, &index);
+	} else if (!(asked & NO_PUT)) {
+		add_put(slot, op);
 	}
+	if (slot && puts_are_followed())
+		who = slot->who;
+	if (cfg_traces && who.generation)
+		trace_put(slot, index, &who, now_and_op, 0);
+	if (who.generation) /* else the IOC is not counted */
+		on_put(ctx, slot, index, &who, now_and_op);
 	/* Here, so that the program for WRITE does not have it. */
 	if (op)
 		note_asked(ctx, index, now_and_op & ~1ULL);

@@ -19,7 +19,6 @@
 #include <stddef.h>
 
 #include "base/maps.bpf.h"
-#include "putlog/events.bpf.h"
 #include "shared/server_probe.h"
 #include "shared/verifier.h"
 #define SERVER_KEY struct iocx_pva_key
@@ -29,8 +28,6 @@
 #include "puts/put_durations.bpf.h"
 #include "puts/open_callbacks.bpf.h"
 #include "puts/cxx.bpf.h"
-#include "putlog/pva.bpf.h"
-#include "puts/pva_writes.bpf.h"
 #define TRACES_WITHOUT_CA
 #include "traces/puts.bpf.h"
 #include "traces/pva_put.bpf.h"
@@ -58,6 +55,10 @@ static __always_inline __u32 holder_of_client(const struct iocx_pva_key *key)
 		hash = (hash ^ words[i]) * 0x9E3779B1u;
 	return IOCX_SERVER_HELD_CLIENT + (hash >> 20) % IOCX_SERVER_CLIENT_BUCKETS;
 }
+
+#include "putlog/pva.bpf.h"
+#include "puts/pva_ends.bpf.h"
+#include "putlog/pva_writes.bpf.h"
 
 static __always_inline __u32 *slot_of(const struct iocx_pva_key *key)
 {
@@ -149,10 +150,7 @@ static __always_inline int count_asked(const struct iocx_server_ioc *ioc, struct
 	begin_put(slot, index, now, options);
 	if (cfg_traces)
 		trace_pva_put(key);
-	if (cfg_putlog_bytes)
-		putlog_pva(key, slot, (__u64)index << 32 | holder_of_client(key), now,
-			   (is_group ? IOCX_PUTLOG_GROUP : 0) |
-				   (slot && ioc->reports_results ? IOCX_PUTLOG_HAS_RESULT : 0));
+	on_put(key, slot, ioc, index, now, is_group);
 	return 0;
 }
 
@@ -200,8 +198,7 @@ static __always_inline int on_qsrv1_put(struct pt_regs *ctx, __u32 user, int is_
 	if (!ioc)
 		return 0;
 	known = read_qsrv1(&key, PT_REGS_PARM1(ctx), user, &cut);
-	return count_asked(ioc, &key, known, cut, is_group,
-			   cfg_putlog_bytes ? qsrv1_options(PT_REGS_PARM1(ctx), is_group) : 0);
+	return count_asked(ioc, &key, known, cut, is_group, qsrv1_options(PT_REGS_PARM1(ctx), is_group));
 }
 
 /* PDBSinglePut::put(value, changed) */
@@ -343,8 +340,7 @@ static __always_inline int on_qsrv2_put(struct pt_regs *ctx, int is_group)
 	if (!ioc)
 		return 0;
 	known = !read_at(&operation, sizeof operation, PT_REGS_PARM2(ctx)) && read_qsrv2(&key, operation, &type, &cut);
-	return count_asked(ioc, &key, known, cut, is_group,
-			   cfg_putlog_bytes ? qsrv2_options(PT_REGS_PARM1(ctx), is_group) : 0);
+	return count_asked(ioc, &key, known, cut, is_group, qsrv2_options(PT_REGS_PARM1(ctx), is_group));
 }
 
 PROGRAM(pva_on_put)

@@ -78,6 +78,18 @@ struct {
 
 const volatile __u32 cfg_slots;
 
+struct channel_address { /* struct dbAddr */
+	__u64 record;
+	__u64 field;
+	__u64 description;
+	__s64 elements;
+	__s16 field_type;
+	__s16 field_size;
+	__s16 special;
+	__s16 dbr_field_type;
+};
+#define FIELD_NAME 8 /* dbFldDes.name */
+
 static __always_inline int read_at(void *to, __u32 size, __u64 address)
 {
 	return bpf_probe_read_user(to, size, (const void *)(unsigned long)address);

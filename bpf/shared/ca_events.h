@@ -7,11 +7,19 @@
 #define IOC_EXPORTER_BPF_SHARED_CA_EVENTS_H
 
 #include "shared/ca_header.h"
-#include "shared/putlog.h"
 
 #define IOCX_CA_NAME 232u    /* bytes kept of a PV name, terminator included */
 #define IOCX_CA_IDENTITY 64u /* bytes kept of the name of a user or host, terminator included */
 #define IOCX_CA_CARRY 256u   /* a long header and a name: they are read in one piece */
+
+#define IOCX_DBR_PUT_ACKT 35u
+#define IOCX_DBR_PUT_ACKS 36u
+
+/* Whether a put of that type acknowledges an alarm: it writes no field. */
+static inline __attribute__((always_inline)) __u32 iocx_dbr_acknowledges(__u32 type)
+{
+	return type == IOCX_DBR_PUT_ACKT || type == IOCX_DBR_PUT_ACKS;
+}
 
 enum iocx_ca_event_kind {
 	IOCX_CA_NOTHING,

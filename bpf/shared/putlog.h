@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "shared/ca_events.h"
+
 /* Source of the put's event. */
 enum iocx_putlog_source {
 	IOCX_PUTLOG_CA_SERVER, /* bpf/puts/ca_server_probe.bpf.c */
@@ -52,15 +54,7 @@ enum iocx_putlog_option {
 #define IOCX_PUTLOG_NO_TYPE 0xFFFF
 
 /* Types of puts that have a value: those of DBR_STRING to DBR_CTRL_DOUBLE, DBR_PUT_ACKT and DBR_PUT_ACKS (db_access.h). */
-#define IOCX_DBR_PUT_ACKT 35u
-#define IOCX_DBR_PUT_ACKS 36u
 #define IOCX_DBR_TYPES 37u
-
-/* Whether a put of that type acknowledges an alarm: it writes no field. */
-static inline __attribute__((always_inline)) __u32 iocx_dbr_acknowledges(__u32 type)
-{
-	return type == IOCX_DBR_PUT_ACKT || type == IOCX_DBR_PUT_ACKS;
-}
 
 /* Where the value of such a type begins in what travels, as dbr_value_offset[] says. */
 static inline __attribute__((always_inline)) __u32 iocx_dbr_value_at(__u32 type)

@@ -19,7 +19,6 @@
 
 #include "base/durations.bpf.h"
 #include "base/maps.bpf.h"
-#include "putlog/events.bpf.h"
 #include "shared/ca_tap.h"
 #include "shared/histogram.h"
 

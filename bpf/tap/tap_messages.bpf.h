@@ -131,7 +131,7 @@ __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 		if (w->event.kind == IOCX_CA_PUT) {
 			if (s->sync == IOCX_CA_REGAINED && ca_refuses_put(skb))
 				return 0;
-			on_put(skb, w, flow);
+			take_put(skb, w, flow);
 		} else if (w->event.kind == IOCX_CA_NOTHING) {
 			continue;
 		} else if (w->event.kind <= IOCX_CA_UPDATE) {

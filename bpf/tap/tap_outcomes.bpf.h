@@ -94,8 +94,7 @@ static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, 
 	if (!pending)
 		return 0;
 	add_put_duration(w, flow, pending);
-	if (cfg_putlog_bytes)
-		putlog_answer(w, flow, pending->since_ns, ioid, status);
+	on_put_ended(w, flow, pending->since_ns, ioid, status);
 	if (status != IOCX_CA_NORMAL)
 		add_failure(flow, pending->channel, pending->slot, status);
 	if (pending->queue.asked == pending->queue.taken) {

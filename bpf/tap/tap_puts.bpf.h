@@ -157,7 +157,7 @@ noted:
 }
 
 /* Counts the put of w->event. */
-static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow)
+static __always_inline void take_put(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow)
 {
 	struct iocx_ca_channel *element;
 	__u32 slot;
@@ -170,8 +170,7 @@ static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct
 		count_put(w, element, slot);
 	else if (ca_put_elsewhere(skb))
 		return;
-	if (cfg_putlog_bytes)
-		ca_log_put(skb);
+	on_put(skb);
 	if (w->event.notify)
 		ca_put_asked(skb);
 }
@@ -184,6 +183,6 @@ __attribute__((noinline)) int ca_finished_put(struct __sk_buff *skb)
 
 	if (!flow)
 		return 1;
-	on_put(skb, w, flow);
+	take_put(skb, w, flow);
 	return 0;
 }

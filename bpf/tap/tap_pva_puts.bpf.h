@@ -127,8 +127,7 @@ __attribute__((noinline)) int pva_put(struct __sk_buff *skb)
 	count_put(w, element, slot);
 	w->event.other = w->pva.other;
 	w->event.at = IOCX_CA_FINISHED; /* its value is not read */
-	if (cfg_putlog_bytes)
-		ca_log_put(skb);
+	on_put(skb);
 	if (!request) {
 		keep_request(w, flow, &key, w->now);
 		return 0;

@@ -31,8 +31,7 @@ static __noinline int trace_put_ended(__u32 index, __u64 time)
 	const __u64 key = IOCX_TRACE_PUT_END(time);
 	struct iocx_trace_put put = {.time = time, .id = bpf_ktime_get_ns(), .slot = index};
 
-	bpf_map_update_elem(&trace_puts, &key, &put, BPF_ANY);
-	return 0;
+	return cfg_traces ? bpf_map_update_elem(&trace_puts, &key, &put, BPF_ANY) : 0;
 }
 
 #endif

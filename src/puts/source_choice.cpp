@@ -29,8 +29,7 @@ void SourceChoice::begin(One& one, Source source) {
 }
 
 void SourceChoice::begin_packets(const ServerKey& server, std::uint64_t now_ns) {
-  const auto [found, is_new] = all_.try_emplace(server);
-  One& one = found->second;
+  One& one = all_[server];
   if (one.source != Source::packets) one.packets = {now_ns, UINT64_MAX};
   begin(one, Source::packets);
 }
