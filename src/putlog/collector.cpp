@@ -25,26 +25,6 @@ constexpr std::size_t kMostBytesAtOnce = 16u << 20;
 constexpr std::size_t kMostGroups = 4096, kMostFields = 1024;  // that are remembered
 constexpr std::uint32_t kMiB = 1024 * 1024;
 
-PutWho who_of(puts::PutIdentity identity) {
-  puts::PutLabels& labels = identity.labels;
-  PutWho who;
-  who.ioc = std::move(identity.ioc);
-  who.ioc_number = labels.ioc;
-  who.by_packets = identity.by_packets;
-  who.inside = labels.inside;
-  who.server = std::move(identity.server);
-  who.address = std::move(labels.client);
-  who.client = who.address;
-  if (!labels.inside && identity.place.port != 0)
-    who.client += ":" + std::to_string(identity.place.port);
-  who.user = std::move(labels.user);
-  who.host = std::move(labels.host);
-  who.pv = std::move(labels.pv);
-  who.channel_of = std::move(identity.channel_of);
-  who.settled = identity.settled;
-  return who;
-}
-
 }  // namespace
 
 PutLogRing::PutLogRing(const Options& options) : options_(options) {
@@ -79,7 +59,11 @@ void PutLogRing::note_read(std::span<const std::byte> event) const {
 }
 
 PutLogCollector::PutLogCollector(PutLogRing& ring, puts::PutsCollector& puts, Outlets* outlets)
-    : ring_(ring), puts_(puts), outlets_(outlets), reader_(*this, ring.answer_patience()) {}
+    : ring_(ring),
+      puts_(puts),
+      outlets_(outlets),
+      reader_([this](auto events, bool again) { return puts_.identify(events, again); },
+              ring.answer_patience()) {}
 
 PutLogCollector::~PutLogCollector() = default;  // the thread is the first to end
 
@@ -153,17 +137,6 @@ EventReader::Losses PutLogCollector::losses() const {
   EventReader::Losses lost{};
   for (std::size_t source = 0; source < lost.size(); ++source) lost[source] = lost_of(source).all();
   return lost;
-}
-
-std::vector<std::optional<PutWho>> PutLogCollector::find(std::span<const iocx_putlog_event> puts,
-                                                         bool again) {
-  std::vector<std::optional<PutWho>> found;
-  found.reserve(puts.size());
-  for (auto& identity : puts_.identify(puts, again)) {
-    auto& who = found.emplace_back();
-    if (identity) who.emplace(who_of(std::move(*identity)));
-  }
-  return found;
 }
 
 void PutLogCollector::collect(exposition::Page& page) {

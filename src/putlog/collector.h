@@ -52,7 +52,7 @@ class PutLogRing {
   std::string problem_;
 };
 
-class PutLogCollector final : public Collector, private PutDirectory {
+class PutLogCollector final : public Collector {
  public:
   // All must outlive it. `outlets`: null while the put log is off.
   PutLogCollector(PutLogRing& ring, puts::PutsCollector& puts, Outlets* outlets);
@@ -76,8 +76,6 @@ class PutLogCollector final : public Collector, private PutDirectory {
                   const std::function<puts::PutsOfSlots()>& change);
 
  private:
-  std::vector<std::optional<PutWho>> find(std::span<const iocx_putlog_event> puts,
-                                          bool again) override;
   bool read_some(std::size_t* left);
   void note_groups(std::span<const PutEvent> events);
   kernel::LostEvents lost_of(std::size_t source) const;

@@ -85,10 +85,8 @@ class PutsCollector final : public Collector {
   WhoWrote who_wrote(std::string_view pv, const WrittenByGroup& groups);
   std::vector<PendingPutsSample> pending_puts();
 
-  // Owners of puts by their events; nothing: not known, or not any more.
-  std::optional<PutIdentity> identify(const iocx_putlog_event& event) const;
-  // With names and addresses of the servers. `again`: these were asked for before, and their names
-  // may be known by now.
+  // Owners of puts by their events; nothing: not known, or not any more. With names and addresses
+  // of the servers. `again`: these were asked for before, and their names may be known by now.
   std::vector<std::optional<PutIdentity>> identify(std::span<const iocx_putlog_event> events,
                                                    bool again);
   // Events of that source that were lost, so far; and answers to puts.

@@ -357,6 +357,7 @@ std::optional<PutIdentity> ServerProbe::identify(const iocx_putlog_event& event)
   std::ranges::copy(event.address, who.place.address.bytes);
   who.labels.ioc = *number;
   who.labels.inside = (event.flags & IOCX_PUTLOG_INSIDE) != 0;
+  who.settled = event.id == 0;  // without a slot it has no PV
   if (!who.labels.inside) who.labels.client = client_text(event.address);
   const auto is_still = [&] {
     return event.id != 0 && event.slot < slots_.size() &&
