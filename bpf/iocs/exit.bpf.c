@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
- * Exit status of the processes that user space names, as their parent's wait(2) gets it; CPU time of their threads that
- * end; and hints that one may be stopped or traced (holds.bpf.h).
+ * Exit status of the processes that user space names, as their parent's wait(2) gets it, and CPU time of their threads
+ * that end.
  *
  * Before Linux 6.15 the kernel gives the status to the parent only. Reads structs of the kernel; the offsets of their
  * members come from the kernel's BTF (CO-RE). The members are the same from 5.10 on.
@@ -35,12 +35,9 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	int exit_code; /* of the thread */
-	int tgid;
 } __attribute__((preserve_access_index));
 
 MAP(ioc_exits, HASH, IOCX_EXIT_PROCESSES, __u32, struct iocx_ioc_exit); /* process id, in the initial namespace */
-
-#include "iocs/holds.bpf.h"
 
 static __always_inline void add_cpu(struct iocx_ioc_exit *exit, const struct task_struct *task)
 {

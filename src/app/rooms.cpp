@@ -34,11 +34,10 @@ puts::PutsCollector::Setup puts_setup(const Options& options, const kernel::Ring
           &budget};
 }
 
-iocs::Host::Options host_options(const Options& options, std::shared_ptr<iocs::ReaderPool> readers,
-                                 const iocs::ExitWatch& exits) {
+iocs::Host::Options host_options(const Options& options,
+                                 std::shared_ptr<iocs::ReaderPool> readers) {
   iocs::Host::Options host;
   host.reader = std::move(readers);
-  host.hold_changes = [&exits] { return exits.hold_changes(); };
   host.finder.name_sources = options.iocs.name_sources;
   host.finder.filter = options.iocs.filter;
   host.finder.server_ports.insert(options.ca.server_ports.begin(), options.ca.server_ports.end());
@@ -72,7 +71,7 @@ Rooms::Rooms(const Options& options, std::unique_ptr<putlog::Outlets> put_outlet
              std::unique_ptr<traces::Outlets> outlets_of_traces,
              std::unique_ptr<delivery::Process> process)
     : readers(std::make_shared<iocs::ReaderPool>(RootedFs())),
-      host(RootedFs(), host_options(options, readers, exit_watch)),
+      host(RootedFs(), host_options(options, readers)),
       budget(options.records.overhead_budget / 100),
       trace_maps(trace_options(options)),
       records(host, options.records, budget, trace_maps.use()),

@@ -44,8 +44,7 @@ Host::Host(RootedFs fs, Options options)
       finder_(fs_, options.finder, reader_),
       own_namespace_(finder_.own_namespace()),
       known_(options.keep_gone, options.most_gone),
-      view_(std::make_shared<const HostView>(known_)),
-      hold_changes_(std::move(options.hold_changes)) {}
+      view_(std::make_shared<const HostView>(known_)) {}
 
 std::shared_ptr<const HostView> Host::view() const {
   const std::scoped_lock lock(mutex_);
@@ -72,7 +71,6 @@ Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
   // Results of a look are applied before the next look reports changes.
   if (was_looking) return seen_.result;
   asked_ = std::exchange(next_, {});
-  asked_.hold_changes = hold_changes_ ? hold_changes_() : std::nullopt;
   is_looking_ = true;
   looker_.start([this, now] { look(now); });
   take_over_look(patience);
@@ -84,7 +82,6 @@ void Host::look(Clock::time_point now) {
   const auto began = Clock::now();
   for (const auto& [listener, kind] : asked_.speaking) finder_.speaks(listener, kind);
   if (asked_.reserved) finder_.reserve_names(std::move(*asked_.reserved));
-  finder_.tell_hold_changes(asked_.hold_changes, now);
   look_ = {};
   auto changes = finder_.poll(now);
   if (!changes) {

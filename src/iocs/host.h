@@ -11,7 +11,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,8 +36,6 @@ class Host {
     std::chrono::milliseconds keep_gone = std::chrono::hours(24);
     std::size_t most_gone = GoneIocs::kMost;
     std::shared_ptr<ProcessReader> reader;  // null: nobody reads for it
-    // For Finder::tell_hold_changes(), called at each poll(); null: it is not known.
-    std::function<std::optional<std::uint64_t>()> hold_changes;
   };
   // Listening sockets, as the last look at the host found them: see Finder.
   struct ListenersSeen {
@@ -112,11 +109,10 @@ class Host {
     std::optional<Reading> reading;
     Clock::duration rest{};
   };
-  // For a look: speakers of CA, names that are not given, and Finder::tell_hold_changes().
+  // For a look: speakers of CA, and names that are not given.
   struct Asked {
     std::vector<std::pair<Listener, IocKind>> speaking;
     std::optional<std::map<std::string, NameClaim>> reserved;
-    std::optional<std::uint64_t> hold_changes;
   };
   struct Look {
     Changes changes;
@@ -145,7 +141,6 @@ class Host {
   mutable std::mutex mutex_;  // of the next two
   std::shared_ptr<const HostView> view_;
   std::set<std::string> outdated_;  // wanted databases
-  std::function<std::optional<std::uint64_t>()> hold_changes_;
   Asked next_;
   Look seen_;             // the last one
   std::vector<Due> due_;  // read, and not applied yet

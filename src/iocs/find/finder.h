@@ -84,9 +84,6 @@ class Finder {
   // normal; an error means that /proc itself cannot be read. `now` is an argument for tests.
   Result<Changes> poll(Clock::time_point now = Clock::now());
 
-  // How often an IOC may have been stopped or traced anew by now. While it stays the same, IOCs are
-  // asked seldom who holds them; nothing: it is not known, and they are asked all the time.
-  void tell_hold_changes(std::optional<std::uint64_t> changes, Clock::time_point now);
   // The last poll looked for signs of change only, and there were none: no process or thread was
   // started on the host.
   bool rested() const { return rested_; }
@@ -144,8 +141,6 @@ class Finder {
   std::set<pid_t> kernel_threads_;
   std::optional<ProcessSigns> signs_;  // at the last listing
   std::uint64_t task_changes_ = 0;
-  std::optional<std::uint64_t> hold_changes_;
-  Clock::time_point hold_changed_{};
   bool rested_ = false;
   bool settled_ = false;           // nothing is young, nothing changes
   Clock::time_point last_poll_{};  // that looked at all

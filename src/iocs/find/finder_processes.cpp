@@ -18,8 +18,6 @@ constexpr std::chrono::seconds kRecheckInterval{3};
 // more of the same.
 constexpr std::chrono::seconds kIocRecheckInterval{15};
 constexpr std::chrono::milliseconds kHeldInterval{1500};
-// For holders that the kernel does not report: see bpf/iocs/holds.bpf.h.
-constexpr std::chrono::milliseconds kUntoldHeldInterval{10000};
 constexpr std::chrono::milliseconds kRest{1500};  // at most between two polls that look at all
 // Kernel threads' pids are given out again as well.
 constexpr std::chrono::seconds kKernelThreadInterval{30};
@@ -149,21 +147,10 @@ bool Finder::must_read(const Folder& proc, FoundProcess& process, Clock::time_po
   return !sizes || std::exchange(process.sizes, sizes) != sizes;
 }
 
-void Finder::tell_hold_changes(std::optional<std::uint64_t> changes, Clock::time_point now) {
-  if (changes == hold_changes_) return;
-  hold_changes_ = changes;
-  hold_changed_ = now;
-  settled_ = false;
-}
-
 void Finder::ask_who_holds(FoundProcess& process, Clock::time_point now) const {
   TrackedIoc& tracked = *process.tracked;
-  // The kernel does not report a tracer that lets go, and a process may take a while to stop.
-  const bool told = hold_changes_ && now - hold_changed_ >= options_.young &&
-                    tracked.ioc.traced_or_stopped.empty();
-  const Clock::duration rest = now - tracked.found < options_.young ? Clock::duration()
-                               : told                               ? kUntoldHeldInterval
-                                                                    : kHeldInterval;
+  const Clock::duration rest =
+      now - tracked.found < options_.young ? Clock::duration() : kHeldInterval;
   if (tracked.asked_who_holds && now - *tracked.asked_who_holds < rest) return;
   tracked.asked_who_holds = now;
   auto held = why_traced_or_stopped(fs_, folder_of(process), tracked.status);

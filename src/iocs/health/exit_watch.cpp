@@ -74,7 +74,7 @@ Result<ExitObject> ExitObject::load() {
   if (const int err = ioc_exit_bpf__load(loaded->skeleton.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object ioc_exit");
   if (const int err = ioc_exit_bpf__attach(loaded->skeleton.get()); err < 0)
-    return kernel::libbpf_error(err, "attach to the tracepoints of exits and signals");
+    return kernel::libbpf_error(err, "attach to the tracepoint of exits");
   if (auto ok = kernel::open_view(loaded->exits, loaded->skeleton->maps.ioc_exits); !ok)
     return ok.error();
   return ExitObject(std::move(loaded));
@@ -82,10 +82,6 @@ Result<ExitObject> ExitObject::load() {
 
 const kernel::MapView<std::uint32_t, iocx_ioc_exit>& ExitObject::exits() const {
   return loaded_->exits;
-}
-
-std::uint64_t ExitObject::hold_changes() const {
-  return __atomic_load_n(&loaded_->skeleton->bss->hold_changes, __ATOMIC_RELAXED);
 }
 
 std::optional<kernel::ProgramStats> ExitObject::stats() const {
@@ -133,12 +129,9 @@ std::vector<ExitWatch::Ended> ExitWatch::follow(const Live& live, Clock::time_po
     if (live_.contains(id)) continue;
     // Its pid may have been another process', whose end will not be reported any more.
     std::erase_if(gone_, [pid = id.pid](const auto& gone) { return gone.first.pid == pid; });
-    if (auto noted = object_->exits().update(pid_of(id), {}); !noted) {
+    if (auto noted = object_->exits().update(pid_of(id), {}); !noted)
       log::debug("{}", noted.error().message());
-      unnoted_.insert(id);
-    }
   }
-  std::erase_if(unnoted_, [&live](const IocId& id) { return !live.contains(id); });
   live_ = live;
   return ended;
 }
@@ -150,11 +143,6 @@ std::optional<CpuByClass> ExitWatch::exited_cpu(const IocId& id) const {
   CpuByClass cpu;
   std::ranges::copy((*exit)->cpu_ns, cpu.begin());
   return cpu;
-}
-
-std::optional<std::uint64_t> ExitWatch::hold_changes() const {
-  if (!object_ || !unnoted_.empty()) return std::nullopt;
-  return object_->hold_changes();
 }
 
 std::optional<ProbeSample> ExitWatch::sample() const {

@@ -1,5 +1,4 @@
-// ExitWatch: how the IOCs that run now will have ended, by their names, and whether somebody may
-// have taken one in hand. Not thread-safe.
+// ExitWatch: how the IOCs that run now will have ended, by their names. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -7,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -36,8 +34,6 @@ class ExitObject {
   ~ExitObject();
 
   const kernel::MapView<std::uint32_t, iocx_ioc_exit>& exits() const;  // by process id
-  // How often one of these processes may have been stopped, or traced anew, by now.
-  std::uint64_t hold_changes() const;
   std::optional<kernel::ProgramStats> stats() const;
 
  private:
@@ -73,9 +69,6 @@ class ExitWatch {
   // watched. In any thread.
   std::optional<CpuByClass> exited_cpu(const IocId& id) const;
 
-  // ExitObject::hold_changes(), of the IOCs that run. Nothing: not all of them are watched.
-  std::optional<std::uint64_t> hold_changes() const;
-
   // "": it works, or the kernel cannot.
   const std::string& problem() const { return problem_; }
   // Nothing: the kernel cannot.
@@ -92,7 +85,6 @@ class ExitWatch {
   std::optional<ExitObject> object_;
   std::string problem_;
   bool is_possible_ = false;
-  std::set<IocId> unnoted_;  // that the kernel had no room for
   Live live_;
   std::map<IocId, Gone> gone_;  // ended, and not reported yet
 };
