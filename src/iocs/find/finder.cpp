@@ -62,12 +62,12 @@ Result<Changes> Finder::poll(Clock::time_point now) {
   auto done = read_processes(now, changes);
   if (!done) return std::move(done).error();
   files_.close_unused();
-  if (give_places(now)) listeners_.note_change();
+  if (give_places()) listeners_.note_change();
   for (auto& [pid, process] : processes_)
     if (is_followed(process)) ask_who_holds(process, now);
   listeners_.look(processes_, now);
   start_servers(now);
-  if (give_places(now)) listeners_.note_change();  // with the CA servers that showed there
+  if (give_places()) listeners_.note_change();  // with the CA servers that showed there
 
   for (auto& [pid, process] : processes_) {
     if (!is_followed(process)) continue;
@@ -95,7 +95,7 @@ void Finder::visit(FoundProcess& process, Clock::time_point now, Changes& change
   } else if (process.execed && process.tracked && process.unreadable) {
     // The new process is not known yet; the old one has ended.
     process.execed = false;
-    end(process, now, changes);
+    end(process, changes);
   } else if (!process.stale && !process.tracked && process.inspection->is_ioc() &&
              !is_mere_fork(process, now)) {
     // A fork of an IOC that went on to be one, or one whose name could not be read.
@@ -145,7 +145,7 @@ void Finder::judge(FoundProcess& process, Clock::time_point now, Changes& change
     const bool other_kind = found.is_ioc() != (ioc.kind == IocKind::base);
     const bool other_library = ioc.target && found.target && !same_file(*ioc.target, *found.target);
     if (other_kind || has_execed || other_library || ioc.executable != found.executable)
-      end(process, now, changes);
+      end(process, changes);
   }
   if (process.tracked)
     describe(process);
@@ -189,11 +189,11 @@ bool Finder::start(FoundProcess& process, IocKind kind, Clock::time_point now) {
   return true;
 }
 
-void Finder::end(FoundProcess& process, Clock::time_point now, Changes& changes) {
+void Finder::end(FoundProcess& process, Changes& changes) {
   listeners_.note_change();
   came_or_went_ = true;
   if (process.tracked->followed) {
-    names_.release(process.tracked->ioc.name, now);
+    names_.release(process.tracked->ioc.name);
     if (process.tracked->told) changes.ended.push_back(std::move(process.tracked->ioc));
   }
   process.tracked.reset();
@@ -257,7 +257,7 @@ void Finder::describe(FoundProcess& process) {
 
 // Those that have a place keep it, and then the oldest come, which also choose their names first.
 // True: another one is followed.
-bool Finder::give_places(Clock::time_point now) {
+bool Finder::give_places() {
   if (!std::exchange(came_or_went_, false)) return false;
   std::vector<FoundProcess*> oldest_first;
   std::map<IocKind, std::size_t> taken;
@@ -277,23 +277,23 @@ bool Finder::give_places(Clock::time_point now) {
     }
     if (tracked.followed && keeps_name(tracked.ioc)) continue;
     const std::string before = tracked.ioc.name;
-    take_name(tracked.ioc, now);
+    take_name(tracked.ioc);
     if (!std::exchange(tracked.followed, true)) {
       others = true;
       ++taken[tracked.ioc.kind];
       keep_open(fs_, *process);
     } else if (tracked.ioc.name != before) {
       // A name with a pid is given up when the one without it is free: the other IOC has ended.
-      names_.release(before, now);
+      names_.release(before);
       tracked.changed = true;
     }
   }
   return others;
 }
 
-void Finder::take_name(Ioc& ioc, Clock::time_point now) {
+void Finder::take_name(Ioc& ioc) {
   auto [name, contested_with] =
-      names_.take(ioc.claimed_name, {ioc.id, ioc.user, ioc.user_name}, now);
+      names_.take(ioc.claimed_name, {ioc.id, ioc.user, ioc.user_name});
   ioc.name = std::move(name);
   ioc.contested_with = std::move(contested_with);
 }

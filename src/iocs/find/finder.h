@@ -120,10 +120,10 @@ class Finder {
   void ask_who_holds(FoundProcess& process, Clock::time_point now) const;
   bool is_mere_fork(FoundProcess& process, Clock::time_point now) const;
   bool start(FoundProcess& process, IocKind kind, Clock::time_point now);
-  void end(FoundProcess& process, Clock::time_point now, Changes& changes);
+  void end(FoundProcess& process, Changes& changes);
   void describe(FoundProcess& process);
-  bool give_places(Clock::time_point now);
-  void take_name(Ioc& ioc, Clock::time_point now);
+  bool give_places();
+  void take_name(Ioc& ioc);
   void start_servers(Clock::time_point now);
 
   RootedFs fs_;

@@ -47,7 +47,7 @@ Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
     const bool same =
         there && !kernel && known != processes_.end() && known->second.stat.id == stat->id;
     if (known != processes_.end() && !same) {
-      if (known->second.tracked) end(known->second, now, changes);
+      if (known->second.tracked) end(known->second, changes);
       processes_.erase(known);
     }
     if (there && !kernel) stats.push_back(std::move(*stat));
