@@ -94,7 +94,6 @@ class Exchange {
   void set_timeout(std::chrono::milliseconds timeout) {
     set(CURLOPT_TIMEOUT_MS, long{timeout.count()});
   }
-  // A longer body is an error.
   // Later bytes of the body are not read.
   void read_no_more_than(std::size_t most) { most_ = most; }
   void follow(const BodyReader& read, std::chrono::milliseconds silence) {

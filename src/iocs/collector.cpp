@@ -117,10 +117,12 @@ std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
     };
     // CPU time from before the first scan has no known class: classes count from here on.
     if (!before.contains(id) && look_at()) health_.begin_anew(id);
-    if (auto sample = look_at())
+    if (auto sample = look_at()) {
       samples.emplace(id, std::move(*sample));
-    else
+    } else {
+      health_.forget(id);
       looked_at_.erase(id);
+    }
   }
   return samples;
 }

@@ -186,7 +186,7 @@ std::string counted(std::uint64_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-// Each once: "operator", "operator-2".
+// Each once: "user-operator", "user-operator.2".
 std::string rule_name(const std::set<std::string>& users, std::map<std::string, unsigned>& used) {
   std::string name = *users.begin();
   for (char& c : name)

@@ -58,6 +58,7 @@ Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
     const auto [item, is_new] = processes_.try_emplace(stat.id.pid);
     FoundProcess& process = item->second;
     if (is_new) {
+      reader_->begin(stat.id.pid);
       process.seen = now;
       process.stat = std::move(stat);
       settled_ = false;

@@ -1,6 +1,7 @@
 #include "iocs/find/process_signs.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -70,9 +71,11 @@ std::string UserNames::name_of(uid_t user) {
 
 namespace {
 
-// Of a soft limit that is 1,024 at most places, the probes and the web server need the greater
-// part.
-constexpr int kHighestKept = 512;
+// The probes and the web server need the greater part.
+bool is_among_the_first_half(int fd) {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && static_cast<rlim_t>(fd) < limit.rlim_cur / 2;
+}
 
 constexpr std::string_view kProc = "/proc/";
 
@@ -129,7 +132,8 @@ std::optional<MemorySizes> read_memory_sizes(const Folder& proc, pid_t pid, pid_
 
 KeptFile KeptFile::open(const RootedFs& fs, const std::string& path) {
   KeptFile kept;
-  if (auto fd = fs.open(path, O_RDONLY); fd && fd->get() <= kHighestKept) kept.fd_ = std::move(*fd);
+  if (auto fd = fs.open(path, O_RDONLY); fd && is_among_the_first_half(fd->get()))
+    kept.fd_ = std::move(*fd);
   return kept;
 }
 

@@ -74,8 +74,7 @@ class KeptFile {
   bool is_open() const { return static_cast<bool>(fd_); }
   // Its content now, at most `most` bytes; nothing: it cannot be read any more.
   std::optional<std::string> read(std::size_t most) const;
-  // Of /proc/PID/environ, which leads to the memory that the process had when it was opened: false
-  // after its exec or its end (mmget_not_zero() in environ_read(), fs/proc/base.c).
+  // Of /proc/PID/pagemap: iocs::has_memory(). False after the process' exec or its end.
   bool has_memory() const;
 
  private:

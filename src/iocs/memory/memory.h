@@ -57,8 +57,8 @@ bool is_pointer(std::uint64_t address);
 //
 // An open file of /proc says whether the process still has the memory that it had: after its end,
 // or an exec, reads fail; another process with the same pid is never read. Needs the right to trace
-// the process (CAP_SYS_PTRACE). The file keeps the memory's page tables alive, so do not hold it
-// for long. When the main thread has ended, another that lives is asked.
+// the process (CAP_SYS_PTRACE). The file keeps no page of it alive.
+// When the main thread has ended, another that lives is asked.
 class ProcMemory : public Memory {
  public:
   // Fails when the process is not the one that `id` names.

@@ -39,6 +39,9 @@ class ProcessReader {
   ProcessReader(const ProcessReader&) = delete;
   ProcessReader& operator=(const ProcessReader&) = delete;
 
+  // A process that is new has that number: whatever had it before does not count.
+  virtual void begin(pid_t) {}
+
   // Fails when the process is not the one that `id` names.
   virtual Result<std::unique_ptr<Memory>> memory(const IocId& id);
 

@@ -317,6 +317,12 @@ Result<ReaderPool::Answer> ReaderPool::ask(const Question& question, pid_t pid,
   return answer;
 }
 
+void ReaderPool::begin(pid_t pid) {
+  const std::scoped_lock lock(mutex_);
+  rests_.forget(pid);
+  long_rests_.forget(pid);
+}
+
 Result<std::unique_ptr<Memory>> ReaderPool::memory(const IocId& id) {
   const std::string what = "read memory of pid " + std::to_string(id.pid);
   if (auto may = may_read(id.pid, what); !may) return may.error();

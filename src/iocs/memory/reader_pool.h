@@ -57,6 +57,7 @@ class ReaderPool final : public ProcessReader {
   void use_helper(std::shared_ptr<Helper> helper) { helper_ = std::move(helper); }
 
   // In any thread, each with a reader of its own.
+  void begin(pid_t pid) override;
   Result<std::unique_ptr<Memory>> memory(const IocId& id) override;
   Result<std::string> text(pid_t pid, const std::string& path, std::size_t limit) override;
   Result<std::vector<FileStatus>> statuses(pid_t pid, std::span<const std::string> paths) override;

@@ -22,6 +22,8 @@ class ReadingRests {
   bool is_resting(pid_t pid, Clock::time_point now) const;
   // A reading of that process did not end in time.
   void note_hang(pid_t pid, Clock::time_point now);
+  // The process with that number has ended, and another one has it.
+  void forget(pid_t pid) { resting_.erase(pid); }
   // Processes that rest.
   std::size_t resting(Clock::time_point now) const;
 

@@ -45,12 +45,14 @@ class HeldReader : public ProcessReader {
     if (id.pid == 7) return error_in_words("it does not answer");
     return std::unique_ptr<Memory>(std::make_unique<ZeroMemory>());
   }
+  void begin(pid_t pid) override { begun_.push_back(pid); }
   const std::vector<pid_t>& asked() const { return asked_; }
+  const std::vector<pid_t>& begun() const { return begun_; }
 
  private:
   std::latch let_{1};
   std::latch let_memory_{1};
-  std::vector<pid_t> asked_;
+  std::vector<pid_t> asked_, begun_;
 };
 
 class HostOnTree : public testing::Test, public ProcTree {
@@ -110,6 +112,16 @@ TEST_F(HostOnTree, AMemoryThatCouldNotBeReadIsReadAfterTheOthers) {
     now_ += seconds(1);
   }
   EXPECT_THAT(reader_->asked(), testing::ElementsAre(7, 8, 8, 7));
+}
+
+TEST_F(HostOnTree, TheReaderIsToldOfEachNewProcess) {
+  put({.pid = 7, .start = 1});
+  reader_->let();
+  poll(kLongEnough);
+  poll(kLongEnough);
+  put({.pid = 7, .start = 2});
+  poll(kLongEnough);
+  EXPECT_THAT(reader_->begun(), testing::ElementsAre(7, 7));
 }
 
 TEST_F(HostOnTree, IsBusyUntilTheLookIsTakenOver) {

@@ -57,6 +57,8 @@ TEST(ReadingRests, OthersGoOnWhileOneRests) {
   EXPECT_FALSE(rests.is_resting(kPid + 1, kStart));
   EXPECT_EQ(rests.resting(kStart), 1u);
   EXPECT_EQ(rests.resting(kStart + seconds(1)), 0u);
+  rests.forget(kPid);
+  EXPECT_FALSE(rests.is_resting(kPid, kStart)) << "another process has its number";
 }
 
 // Readers that get no CPU, and readers that hang, as real processes.
