@@ -33,12 +33,6 @@ std::optional<StatNumbers> parse_stat(std::string_view stat) {
   return read;
 }
 
-std::optional<std::uint64_t> parse_max_fds(std::string_view limits) {
-  if (limits.find("Max open files            unlimited") != std::string_view::npos)
-    return UINT64_MAX;
-  return number_after(limits, "Max open files");
-}
-
 std::optional<std::uint64_t> parse_boot_time(std::string_view stat) {
   return number_after(stat, "\nbtime ");
 }
@@ -56,6 +50,18 @@ auto read_and_parse(const RootedFs& fs, std::string_view path, Parse parse)
 
 }  // namespace
 
+std::optional<std::uint64_t> max_open_files(std::string_view limits) {
+  if (limits.find("Max open files            unlimited") != std::string_view::npos)
+    return UINT64_MAX;
+  return number_after(limits, "Max open files");
+}
+
+bool has_capability(const RootedFs& fs, int capability) {
+  const auto status = fs.read("/proc/self/status");
+  const auto effective = status ? number_after(*status, "CapEff:", 16) : std::nullopt;
+  return effective && (*effective >> capability & 1) != 0;
+}
+
 ProcessUnits ProcessUnits::of_host() {
   return {static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)),
           static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
@@ -64,7 +70,7 @@ ProcessUnits ProcessUnits::of_host() {
 Result<ProcessStats> read_process_stats(const RootedFs& fs, const ProcessUnits& units) {
   auto numbers = read_and_parse(fs, "/proc/self/stat", parse_stat);
   if (!numbers) return std::move(numbers).error();
-  auto max_fds = read_and_parse(fs, "/proc/self/limits", parse_max_fds);
+  auto max_fds = read_and_parse(fs, "/proc/self/limits", max_open_files);
   if (!max_fds) return std::move(max_fds).error();
   auto boot_time = read_and_parse(fs, "/proc/stat", parse_boot_time);
   if (!boot_time) return std::move(boot_time).error();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/rooted_fs.h"
@@ -35,6 +36,12 @@ struct ProcessUnits {
 // Reads /proc/self/stat, /proc/self/limits, /proc/self/fd and /proc/stat (proc(5)).
 Result<ProcessStats> read_process_stats(const RootedFs& fs,
                                         const ProcessUnits& units = ProcessUnits::of_host());
+
+// The soft limit in the text of /proc/PID/limits; UINT64_MAX: unlimited.
+std::optional<std::uint64_t> max_open_files(std::string_view limits);
+
+// Whether the exporter has this one of linux/capability.h now.
+bool has_capability(const RootedFs& fs, int capability);
 
 // Processes whose main thread has ended while others run (pthread_exit(3) in main). To /proc/PID
 // such a process is a zombie: its memory, files and namespaces are not there. They show in the

@@ -1,8 +1,10 @@
 #include "iocs/host.h"
 
+#include <linux/capability.h>
+
 #include <iterator>
 
-#include "base/ascii.h"
+#include "base/process_stats.h"
 #include "base/time_text.h"
 
 namespace ioc_exporter::iocs {
@@ -27,13 +29,6 @@ std::optional<std::uint16_t> guess_ca_port(const Ioc& ioc) {
   if (listens_on(ioc, kCaServerPort)) return kCaServerPort;
   if (ioc.listening.size() == 1) return ioc.listening.front().port;
   return std::nullopt;
-}
-
-// CAP_SYS_PTRACE, bit 19 of CapEff in /proc/PID/status (linux/capability.h).
-bool may_look_into_processes(const RootedFs& fs) {
-  const auto status = fs.read("/proc/self/status");
-  const auto effective = status ? number_after(*status, "CapEff:", 16) : std::nullopt;
-  return effective && (*effective >> 19 & 1) != 0;
 }
 
 }  // namespace
@@ -93,7 +88,7 @@ void Host::look(Clock::time_point now) {
   look_.left_out = finder_.left_out();
   look_.task_changes = finder_.task_changes();
   const auto unreadable = finder_.costs().unreadable;
-  if (unreadable > 0 && !may_look_into_processes(fs_))
+  if (unreadable > 0 && !has_capability(fs_, CAP_SYS_PTRACE))
     look_.result = error_in_words(std::to_string(unreadable) +
                                   " processes could not be looked into: run as root, with "
                                   "CAP_SYS_PTRACE");

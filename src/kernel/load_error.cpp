@@ -3,26 +3,11 @@
 #include <linux/capability.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <cstdint>
-#include <string_view>
-
+#include "base/process_stats.h"
 #include "base/rooted_fs.h"
 
 namespace ioc_exporter::kernel {
 namespace {
-
-// Whether the process has what the kernel asks for, be it root or not. With CAP_BPF and CAP_PERFMON
-// alone programs are loaded, but kernels since the middle of 2025 refuse the uprobes.
-bool may_attach(const RootedFs& fs) {
-  constexpr std::string_view kName = "CapEff:\t";
-  const auto status = fs.read("/proc/self/status");
-  const std::size_t at = status ? status->find(kName) : std::string::npos;
-  if (at == std::string::npos) return false;
-  std::uint64_t all = 0;
-  std::from_chars(status->data() + at + kName.size(), status->data() + status->size(), all, 16);
-  return (all >> CAP_SYS_ADMIN & 1) != 0;
-}
 
 bool is_locked_down(const RootedFs& fs) {
   const auto mode = fs.read("/sys/kernel/security/lockdown", 128);
@@ -37,7 +22,9 @@ bool is_refused(const Error& error) {
 }
 
 std::string explain_load_error(const Error& error, const RootedFs& fs) {
-  if (is_refused(error) && !may_attach(fs))
+  // With CAP_BPF and CAP_PERFMON alone programs are loaded, but kernels since the middle of 2025
+  // refuse the uprobes.
+  if (is_refused(error) && !has_capability(fs, CAP_SYS_ADMIN))
     return error.message() +
            ": a capability is missing (CAP_BPF, CAP_PERFMON, CAP_NET_RAW; CAP_SYS_ADMIN where "
            "probes are perf events)";

@@ -49,20 +49,13 @@ bool has_body(const mg_request_info& info) {
   return (!length.empty() && length != "0") || !header(info, "Transfer-Encoding").empty();
 }
 
-// RFC 9110, 5.6.7, whatever the locale.
+// RFC 9110, 5.6.7. No locale is set in this program.
 std::string http_date() {
-  constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   ::gmtime_r(&now, &utc);
-  char rest[32];
-  const std::size_t length = std::strftime(rest, sizeof rest, " %Y %H:%M:%S GMT", &utc);
-  std::string date = kDays[utc.tm_wday];
-  date += utc.tm_mday < 10 ? ", 0" : ", ";
-  date += std::to_string(utc.tm_mday) + " " + kMonths[utc.tm_mon];
-  return date.append(rest, length);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc)};
 }
 
 struct Head {

@@ -2,6 +2,7 @@
 
 #include "base/ascii.h"
 #include "iocs/find/supervisor.h"
+#include "kernel/load_error.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -15,11 +16,6 @@ constexpr unsigned kMostDoublings = 10;
 
 void sort_by_age(std::vector<Ioc>& iocs) {
   std::ranges::sort(iocs, {}, [](const Ioc& ioc) { return age_of(ioc.id); });
-}
-
-bool denied(const Error& error) {
-  return error.code == std::errc::permission_denied ||
-         error.code == std::errc::operation_not_permitted;
 }
 
 // btime moves when the clock is set, so it is read anew for each IOC.
@@ -117,7 +113,7 @@ bool Finder::look(FoundProcess& process, bool thorough, Clock::time_point now) {
   const Inspection* before = process.inspection ? &*process.inspection : nullptr;
   auto inspection = inspector_.inspect(process.stat, before, thorough);
   // Once is nothing: a process may be in the middle of an exec, and is looked at again.
-  process.denials = !inspection && denied(inspection.error()) ? process.denials + 1 : 0;
+  process.denials = !inspection && kernel::is_refused(inspection.error()) ? process.denials + 1 : 0;
   const bool left_alone = !inspection && is_for_now(inspection.error());
   process.unreadable = process.denials >= kDenialsThatCount || left_alone;
   const bool doubtful = inspection && inspection->uncertain;

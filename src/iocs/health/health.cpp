@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <cstdio>
-#include <limits>
 #include <numeric>
 
 #include "shared/ioc_exit.h"
@@ -43,17 +42,6 @@ std::optional<std::uint64_t> count_descriptors(const RootedFs& fs, const std::st
   return std::max<std::uint64_t>(names->size(), static_cast<std::uint64_t>(status.st_size));
 }
 
-std::optional<std::uint64_t> most_descriptors(const RootedFs& fs, const std::string& process) {
-  const auto limits = fs.read(process + "/limits", 8192);
-  constexpr std::string_view kLine = "Max open files";
-  const auto at = limits ? limits->find(kLine) : std::string::npos;
-  if (at == std::string::npos) return {};
-  std::string_view value = std::string_view(*limits).substr(at + kLine.size());
-  value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-  if (value.starts_with("unlimited")) return std::numeric_limits<std::uint64_t>::max();
-  return take_number(value);
-}
-
 }  // namespace
 
 IocHealth::IocHealth(RootedFs fs, ProcessUnits units) : fs_(std::move(fs)), units_(units) {}
@@ -91,7 +79,8 @@ std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point n
   }
   sample.resident_bytes = stat->resident_pages * units_.page_bytes;
   sample.open_fds = count_descriptors(fs_, folder);
-  sample.max_fds = most_descriptors(fs_, folder);
+  const auto limits = fs_.read(folder + "/limits", 8192);
+  if (limits) sample.max_fds = max_open_files(*limits);
   return sample;
 }
 
