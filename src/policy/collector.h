@@ -14,17 +14,12 @@
 
 namespace ioc_exporter::policy {
 
+// What is to be judged, in its order.
+std::vector<PutTotal> totals_of(const puts::IocNames& names,
+                                const std::vector<puts::PutCount>& puts, const WallClock& clock);
+
 class PolicyCollector final : public Collector, private puts::PutObserver {
  public:
-  // Of the puts by one protocol.
-  struct Judged {
-    void look(const puts::IocNames& names, const std::vector<puts::PutCount>& puts,
-              puts::Protocol protocol, const WallClock& clock);
-
-    PutJudge judge;                                                               // under the mutex
-    UnexpectedBounds bounds{exposition::BoundsOptions().limits.unexpected_puts};  // in any thread
-  };
-
   // Both must outlive it.
   PolicyCollector(iocs::Host& host, puts::PutsCollector& puts);
 
@@ -47,8 +42,9 @@ class PolicyCollector final : public Collector, private puts::PutObserver {
 
   iocs::Host& host_;
   puts::PutsCollector& puts_;
+  UnexpectedBounds bounds_{exposition::BoundsOptions().limits.unexpected_puts};
   mutable std::mutex mutex_;  // of the members below
-  Judged ca_judged_, pva_judged_;
+  PutJudge judge_;
   bool is_changed_ = false;  // the policy, in this moment
 };
 

@@ -43,11 +43,14 @@ constexpr FamilyRow<PolicyRuleSample> kRules[] = {
      [](const PolicyRuleSample& rule, Series& to) { to.add(rule.puts); }},
 };
 
+// Protocol, before the rest of a sum's name.
+constexpr char kByCa = 'c', kByPva = 'p';
+
 // Client, PV and rule as one text.
 std::string identity_of(const UnexpectedPutSample& put) {
   std::string all;
-  for (const Text text : {Text(put.ioc), Text(put.pv), Text(put.client), Text(put.user),
-                          Text(put.host), Text(put.rule)})
+  for (const Text text : {puts::protocol_of(put.by_pva), Text(put.ioc), Text(put.pv),
+                          Text(put.client), Text(put.user), Text(put.host), Text(put.rule)})
     all.append(text).append(1, '\0');
   return all;
 }
@@ -95,6 +98,7 @@ void UnexpectedBounds::apply(PolicySamples& samples, const KnownIocs& known) {
     const std::array<Text, 3> rest{put.pv, put.user, put.host};
     const std::array<std::uint64_t, 1> count{put.count};
     name_of(verdict, put.action, put.rule);
+    verdict.insert(0, 1, put.by_pva ? kByPva : kByCa);
     const bool is_forbidden = put.action == verdict_of(Action::forbid);
     const bool must = is_forbidden && named.contains(identity_of(put));
     LimitedSeries& series = is_forbidden ? forbidden_ : others_;
@@ -108,41 +112,43 @@ void UnexpectedBounds::apply(PolicySamples& samples, const KnownIocs& known) {
     series->end(known);
     series->for_each_sum([&samples](const exposition::LimitedSeries::Sum& sum) {
       const std::size_t end = sum.detail.find('\0');
-      samples.unexpected_puts.push_back({sum.ioc, other(), sum.client, other(), other(),
-                                         sum.detail.substr(end + 1), sum.detail.substr(0, end),
-                                         sum.values[0], sum.latest[0]});
+      samples.unexpected_puts.push_back(
+          {.ioc = sum.ioc,
+           .pv = other(),
+           .client = sum.client,
+           .user = other(),
+           .host = other(),
+           .rule = sum.detail.substr(end + 1),
+           .action = sum.detail.substr(1, end - 1),
+           .count = sum.values[0],
+           .last_time_seconds = sum.latest[0],
+           .by_pva = sum.detail.front() == kByPva});
     });
   }
 }
 
-void encode_policy(const PolicySamples& ca, const PolicySamples& pva,
-                   exposition::Encoder& encoder) {
+void encode_policy(const PolicySamples& samples, exposition::Encoder& encoder) {
   exposition::SharedFamilies merged;
   Series to(encoder, merged);
-  const auto add_unexpected = [&to](const PolicySamples& samples, std::string_view protocol) {
-    exposition::add_families(
-        kUnexpected, samples.unexpected_puts,
-        [protocol](const UnexpectedPutSample& put) {
-          return std::array<Label, 8>{{{"ioc", put.ioc},
-                                       {"protocol", protocol},
-                                       {"pv", put.pv},
-                                       {"client", put.client},
-                                       {"user", put.user},
-                                       {"client_host", put.host},
-                                       {"rule", put.rule},
-                                       {"action", put.action}}};
-        },
-        to);
-  };
-  add_unexpected(ca, puts::kCa);
-  add_unexpected(pva, puts::kPva);
-  for (const auto* const samples : {&ca, &pva})
-    exposition::add_families(
-        kRules, samples->policy_rules,
-        [](const PolicyRuleSample& rule) {
-          return std::array<Label, 2>{{{"rule", rule.rule}, {"action", rule.action}}};
-        },
-        to);
+  exposition::add_families(
+      kUnexpected, samples.unexpected_puts,
+      [](const UnexpectedPutSample& put) {
+        return std::array<Label, 8>{{{"ioc", put.ioc},
+                                     {"protocol", puts::protocol_of(put.by_pva)},
+                                     {"pv", put.pv},
+                                     {"client", put.client},
+                                     {"user", put.user},
+                                     {"client_host", put.host},
+                                     {"rule", put.rule},
+                                     {"action", put.action}}};
+      },
+      to);
+  exposition::add_families(
+      kRules, samples.policy_rules,
+      [](const PolicyRuleSample& rule) {
+        return std::array<Label, 2>{{{"rule", rule.rule}, {"action", rule.action}}};
+      },
+      to);
   merged.encode(encoder);
 }
 

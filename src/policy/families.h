@@ -28,7 +28,6 @@ class UnexpectedBounds {
   exposition::LimitedSeries forbidden_, others_;
 };
 
-// Of puts by Channel Access, and by PV Access.
-void encode_policy(const PolicySamples& ca, const PolicySamples& pva, exposition::Encoder& encoder);
+void encode_policy(const PolicySamples& samples, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::policy

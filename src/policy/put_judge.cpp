@@ -27,12 +27,20 @@ std::size_t equal_part(std::vector<std::size_t> held, std::size_t room) {
 }  // namespace
 
 PutJudge::KeyView PutJudge::view(const Key& key) {
-  return {key.server, key.pv, key.client, key.user, key.host, key.op, key.inside};
+  return {key.server, key.pv, key.client, key.user, key.host, key.op, key.inside, key.protocol};
 }
 
 PutJudge::KeyView PutJudge::view(const PutTotal& total) {
   const Put& put = total.put;
-  return {total.server, put.pv, put.client, put.user, put.host, put.op, put.inside};
+  return {total.server, put.pv, put.client, put.user,
+          put.host,     put.op, put.inside, total.protocol};
+}
+
+// A put by PV Access is a write, whatever the operation.
+std::uint32_t PutJudge::verdict(const KeyView& key) const {
+  const auto& [server, pv, client, user, host, op, inside, protocol] = key;
+  return policy_->decide(
+      {pv, user, host, client, protocol == puts::Protocol::pva ? PutOp::write : op, inside});
 }
 
 void PutJudge::set_policy(std::shared_ptr<const Policy> policy) {
@@ -50,8 +58,7 @@ void PutJudge::set_policy(std::shared_ptr<const Policy> policy) {
     in_force_.insert(name);
   }
   std::erase_if(rules_, [this](const auto& rule) { return !in_force_.contains(rule.first); });
-  for (auto& [key, state] : states_)
-    state.verdict = policy_->decide({key.pv, key.user, key.host, key.client, key.op, key.inside});
+  for (auto& [key, state] : states_) state.verdict = verdict(view(key));
 }
 
 // The totals come in the order of their keys, so that most are where the one before was.
@@ -66,9 +73,10 @@ PutJudge::State& PutJudge::state_of(const PutTotal& total, States::iterator& at)
                 std::string(put.user),
                 std::string(put.host),
                 put.op,
-                put.inside};
+                put.inside,
+                total.protocol};
   at = states_.emplace(key, State{}).first;
-  if (policy_) at->second.verdict = policy_->decide(put);
+  if (policy_) at->second.verdict = verdict(view(total));
   return at->second;
 }
 
@@ -85,8 +93,9 @@ void PutJudge::count(const PutTotal& total, std::uint32_t rule, std::uint64_t pu
   if (!is_bad(action)) return;
   const Put& put = total.put;
   const auto [entry, is_new] =
-      series_.try_emplace({std::string(total.ioc), std::string(put.pv), std::string(put.client),
-                           std::string(put.user), std::string(put.host), name.first, action});
+      series_.try_emplace({total.protocol, std::string(total.ioc), std::string(put.pv),
+                           std::string(put.client), std::string(put.user), std::string(put.host),
+                           name.first, action});
   Count& count = entry->second;
   if (is_new) count.created = last_look_;
   count.total += puts;
@@ -149,7 +158,8 @@ bool PutJudge::is_gone(const Series& series) const {
   if (server == servers_.end()) return true;
   const auto has = [&](PutOp op, bool inside) {
     return states_.contains(
-        KeyView{server->second, series.pv, series.client, series.user, series.host, op, inside});
+        KeyView{server->second, series.pv, series.client, series.user, series.host, op, inside,
+                series.protocol});
   };
   return !has(PutOp::write, false) && !has(PutOp::write_notify, false) &&
          !has(PutOp::write, true) && !has(PutOp::write_notify, true);
@@ -161,7 +171,7 @@ std::vector<UnexpectedPutSample> PutJudge::unexpected() const {
   for (const auto& [series, count] : series_)
     samples.push_back({series.ioc, series.pv, series.client, series.user, series.host, series.rule,
                        std::string(verdict_of(series.action)), count.total, count.last_time,
-                       count.created});
+                       count.created, series.protocol == puts::Protocol::pva});
   return samples;
 }
 

@@ -21,7 +21,7 @@
 
 namespace ioc_exporter {
 
-// Puts that the policy does not allow, of both operations together. Times in seconds since 1970; 0:
+// Puts by one protocol that the policy does not allow, of both operations together. Times in seconds since 1970; 0:
 // not known.
 struct UnexpectedPutSample {
   std::string ioc, pv, client, user, host;
@@ -30,6 +30,7 @@ struct UnexpectedPutSample {
   std::uint64_t count = 0;
   double last_time_seconds = 0;     // of the last one
   double created_time_seconds = 0;  // when there was none yet
+  bool by_pva = false;
 };
 
 // Puts that one rule has decided about.
@@ -58,6 +59,7 @@ struct PutTotal {
   double last_time =
       0;  // of the last one, seconds since 1970; 0 or before the last look: not known
   std::uint64_t serial = 0;  // another one: it was dropped, and has begun at 0 again
+  puts::Protocol protocol = puts::Protocol::ca;
 };
 
 class PutJudge {
@@ -84,9 +86,10 @@ class PutJudge {
     std::string pv, client, user, host;
     PutOp op = PutOp::write;
     bool inside = false;  // its client is no address
+    puts::Protocol protocol = puts::Protocol::ca;
   };
   using KeyView = std::tuple<std::uint32_t, std::string_view, std::string_view, std::string_view,
-                             std::string_view, PutOp, bool>;
+                             std::string_view, PutOp, bool, puts::Protocol>;
   static KeyView view(const Key& key);
   static KeyView view(const PutTotal& total);
   static KeyView view(const KeyView& key) { return key; }
@@ -105,6 +108,7 @@ class PutJudge {
   };
   using States = std::map<Key, State, Less>;
   struct Series {
+    puts::Protocol protocol = puts::Protocol::ca;
     std::string ioc, pv, client, user, host, rule;
     Action action = Action::unexpected;
     auto operator<=>(const Series&) const = default;
@@ -118,6 +122,7 @@ class PutJudge {
 
   // All verdicts that a put may get.
   std::vector<std::uint32_t> verdicts() const;
+  std::uint32_t verdict(const KeyView& key) const;
   State& state_of(const PutTotal& total, States::iterator& at);
   void count(const PutTotal& total, std::uint32_t rule, std::uint64_t puts, double when,
              double now);

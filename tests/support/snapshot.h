@@ -25,7 +25,6 @@ struct Snapshot : PutsSamples, PolicySamples, SelfSamples {
   std::vector<IocSample> iocs;
   std::optional<std::vector<IocSample>> by_type;  // with --series=site
   PutsSamples pva;
-  PolicySamples pva_policy;
   std::vector<functions::FunctionSample> functions;
   std::vector<functions::WatchedSample> functions_watched;
   std::vector<delivery::SinkSample> put_sinks, trace_sinks;
@@ -49,7 +48,7 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   puts::add_puts(snapshot.pva, edges.completions, encoder, shared);
   functions::encode_functions(snapshot.functions, snapshot.functions_watched, edges.scans,
                               !snapshot.by_type, encoder);
-  policy::encode_policy(snapshot, snapshot.pva_policy, encoder);
+  policy::encode_policy(snapshot, encoder);
   delivery::add_sinks("puts", snapshot.put_sinks, encoder, shared);
   delivery::add_sinks("traces", snapshot.trace_sinks, encoder, shared);
   shared.encode(encoder);

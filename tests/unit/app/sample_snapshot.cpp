@@ -112,9 +112,6 @@ void add_channel_access(Snapshot& snapshot) {
                        {"power-supplies", "", "", "", "", PutOp::write, 3}};
   snapshot.pva.put_failures = {{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator",
                                 "10.0.0.7", "no_write_access", 5, 1790000100.25}};
-  snapshot.pva_policy = {{{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
-                           "default", "unexpected", 41, 1790000240.5, 0}},
-                         {{"default", "unexpected", 41}}};
   functions::FunctionSample function{
       "power-supplies", "hid_driver", {{"port", "P1"}, {"device", ""}}, 41, {{"timeout", 7}}};
   function.durations.emplace().sum_ns = 41'000'000;
@@ -124,9 +121,11 @@ void add_channel_access(Snapshot& snapshot) {
   snapshot.unexpected_puts = {
       {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "quads", "forbidden", 7,
        1790000290.5, 1790000280},
-      {"power-supplies", "", "10.0.0.8", "", "", "default", "unexpected", 2, 1790000291, 0}};
+      {"power-supplies", "", "10.0.0.8", "", "", "default", "unexpected", 2, 1790000291, 0},
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7", "default",
+       "unexpected", 41, 1790000240.5, 0, true}};
   snapshot.policy_rules = {
-      {"quads", "forbidden", 7}, {"feedback", "expected", 23}, {"default", "unexpected", 1}};
+      {"quads", "forbidden", 7}, {"feedback", "expected", 23}, {"default", "unexpected", 42}};
   ServerSample server;
   server.ioc = "power-supplies";
   server.circuits = 3;

@@ -236,10 +236,8 @@ TEST_F(PutJudgeTest, AFloodOfEndedSeriesPushesOutItsOwnClientsOnly) {
 // Strangers invent names until no series has room; then somebody does what is forbidden.
 TEST_F(PutJudgeTest, AForbiddenPutAfterAFloodOfNamesIsJudged) {
   puts::PutTotals totals(100);
-  PolicyCollector::Judged judged;
-  judged.judge.set_policy(operators_only());
   const auto read = [&] {
-    judged.look({{1, "ioc1"}}, totals.counts(), puts::Protocol::ca, WallClock());
+    look(totals_of({{1, "ioc1"}}, totals.counts(), WallClock()));
     totals.note_reading(1);
   };
   for (int i = 0; i < 10'000; ++i) {
@@ -254,7 +252,25 @@ TEST_F(PutJudgeTest, AForbiddenPutAfterAFloodOfNamesIsJudged) {
   totals.close(7);
   EXPECT_EQ(totals.overflowed(), before + 3) << "it has no series";
   read();
-  EXPECT_THAT(shown(judged.judge), testing::Contains(Pair("guest no forbidden", 3)));
+  EXPECT_THAT(shown(), testing::Contains(Pair("guest no forbidden", 3)));
+}
+
+// Of one client to one PV.
+TEST_F(PutJudgeTest, PutsByBothProtocolsHaveASeriesEach) {
+  PutTotal by_ca = total("rogue", 3), put = total("rogue", 5), call = total("rogue", 7);
+  put.protocol = call.protocol = puts::Protocol::pva;
+  call.put.op = PutOp::write_notify;
+  RuleText no_callbacks = rule("no", Action::forbid, {"rogue"});
+  no_callbacks.write = false;
+  judge_.set_policy(policy({no_callbacks}));
+  look({by_ca, put, call});
+  call.count = 18;
+  look({by_ca, put, call});
+  std::vector<std::pair<bool, std::uint64_t>> counts;
+  for (const auto& one : judge_.unexpected()) counts.emplace_back(one.by_pva, one.count);
+  EXPECT_THAT(counts, ElementsAre(Pair(false, 3), Pair(true, 23))) << "a call is a write";
+  EXPECT_THAT(decided(),
+              UnorderedElementsAre(Pair("no forbidden", 0), Pair("default unexpected", 26)));
 }
 
 // 10,000 sets of labels are judged once, and after that only looked up.
