@@ -261,11 +261,17 @@ std::vector<Trace> ChainReader::finish(const WallClock::Reading& now, bool last)
   // Where the last part had no room, the kernel has counted the chain.
   for (auto one = partial_.begin(); one != partial_.end();) {
     const Chain& chain = one->second;
-    const bool gone = now_ns > chain.head.now_ns + ns(kPartPatience) || spans_ > kMostSpans;
+    const bool late = now_ns > chain.head.now_ns + ns(kPartPatience);
+    const bool gone = late || spans_ > kMostSpans;
+    if (gone && !late) ++counts_.crowded;
     if (gone) spans_ -= chain.spans.size();
     one = gone ? partial_.erase(one) : std::next(one);
   }
-  if (pva_puts_.size() > kMostSpans / 16) pva_puts_.clear();  // their chains had no room
+  // Chains of most of them had no room; the others lose their clients.
+  if (pva_puts_.size() > kMostSpans / 16) {
+    ++counts_.crowded;
+    pva_puts_.clear();
+  }
   return traces;
 }
 

@@ -198,6 +198,18 @@ TEST_F(ChainReaderTest, PartsAreOneChain) {
   EXPECT_TRUE(only(traces).cut);
 }
 
+TEST_F(ChainReaderTest, PartsThatHaveToGoAreCounted) {
+  constexpr std::size_t kSpansEach = 60'000;
+  for (std::uint64_t id = 5; (id - 5) * kSpansEach <= ChainReader::kMostSpans; ++id) {
+    auto first = head(id, 10 * kMs, 15 * kMs);
+    first.last = 0;
+    ASSERT_TRUE(
+        give(first, std::vector(kSpansEach, span(2, 2, 1, 11 * kMs, 12 * kMs))));
+  }
+  EXPECT_TRUE(finish(16 * kMs).empty());
+  EXPECT_EQ(reader_.counts().crowded, 1u);
+}
+
 TEST_F(ChainReaderTest, ACompletionIsJoinedWithItsChain) {
   ASSERT_TRUE(give(head(5, 10 * kMs, 20 * kMs),
                    {span(2, 2, 1, 12 * kMs, 14 * kMs, IOCX_TRACE_SPAN_ASYNCHRONOUS),
