@@ -40,7 +40,7 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
   if (!http) return std::move(http).error();
   Receiver receiver{std::move(*http), *options.names};
   if (!options.zipkin.empty()) return Made(std::make_unique<ZipkinSink>(std::move(receiver)));
-  return Made(std::make_unique<OtlpSink>(std::move(receiver), otlp::Sender::of_this_host(version)));
+  return Made(std::make_unique<OtlpSink>(std::move(receiver), Sender::of_this_host(version)));
 }
 
 }  // namespace ioc_exporter::traces

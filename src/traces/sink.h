@@ -58,6 +58,11 @@ using Sink = delivery::Sink<SharedTrace>;
 using SinkRunner = delivery::SinkRunner<TraceKind>;
 using SinkSetup = delivery::SinkSetup<TraceKind>;
 
+// Of an IOC without a name, as OpenTelemetry has it.
+inline constexpr const char* kUnknownService = "unknown_service";
+// Size at which a request is full, in bytes.
+inline constexpr std::size_t kLargestBody = 512u << 10;
+
 // A server that takes traces by HTTP.
 struct Receiver {
   delivery::HttpReceiver http;

@@ -8,7 +8,6 @@
 #include "delivery/receiver.h"
 #include "exposition/json_text.h"
 #include "traces/json.h"
-#include "traces/otlp.h"
 
 namespace ioc_exporter::traces {
 namespace {
@@ -16,8 +15,6 @@ namespace {
 using exposition::append_json_text;
 using exposition::JsonObject;
 using Microseconds = std::chrono::sys_time<std::chrono::microseconds>;
-
-constexpr std::size_t kLargestBody = 512u << 10;
 
 // All are texts there.
 std::string attribute_text(const Attribute& attribute) {
@@ -56,7 +53,7 @@ void append_zipkin_span(std::string& out, const Trace& trace, const Span& span, 
   object.number("duration", std::max<std::int64_t>(1, (end - start).count()));
   {
     JsonObject endpoint(object.key("localEndpoint"));
-    endpoint.text("serviceName", trace.ioc.empty() ? otlp::kUnknownService : trace.ioc);
+    endpoint.text("serviceName", trace.ioc.empty() ? kUnknownService : trace.ioc);
   }
   if (const auto peer = peer_of(trace, span)) append_peer(object, *peer);
   append_tags(object.key("tags"), trace, span);
