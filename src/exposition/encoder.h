@@ -58,13 +58,6 @@ struct LabelView {
 // The form in which an encoder writes labels: encoders of one form may share them.
 enum class LabelForm { text, protobuf };
 
-// More of a counter in some formats.
-struct CounterFacts {
-  // When the counter was 0, in seconds since 1970; 0: not known. OpenMetrics shows it as _created,
-  // protobuf as created_timestamp: a server that takes it as a zero sees the first increase, too.
-  double created_seconds = 0;
-};
-
 class Encoder {
  public:
   virtual ~Encoder() = default;
@@ -84,21 +77,16 @@ class Encoder {
   // which of its edges the formats without native histograms show.
   virtual void begin_histograms(const Family& family, const HistogramEdges& edges) = 0;
 
-  // One series of a counter, gauge or untyped family. `more` is appended to `labels`.
-  virtual void count(LabelView labels, LabelView more, std::uint64_t value) = 0;
-  virtual void number(LabelView labels, LabelView more, double value) = 0;
-  void count(LabelView labels, std::uint64_t value) { count(labels, {}, value); }
-  void number(LabelView labels, double value) { number(labels, {}, value); }
-  // One series of a counter with more about it, in the formats that tell it.
-  virtual void count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {
-    static_cast<void>(facts);
-    count(labels, {}, value);
+  // One series of a counter, gauge or untyped family. `more` is appended to `labels`. `created`: when
+  // a counter was 0, in seconds since 1970; 0: not known. OpenMetrics shows it as _created, protobuf
+  // as created_timestamp: a server that takes it as a zero sees the first increase, too.
+  virtual void count(LabelView labels, LabelView more, std::uint64_t value, double created) = 0;
+  virtual void number(LabelView labels, LabelView more, double value, double created) = 0;
+  void count(LabelView labels, LabelView more, std::uint64_t value) {
+    count(labels, more, value, 0);
   }
-
-  virtual void number(LabelView labels, double value, const CounterFacts& facts) {
-    static_cast<void>(facts);
-    number(labels, {}, value);
-  }
+  void count(LabelView labels, std::uint64_t value) { count(labels, {}, value, 0); }
+  void number(LabelView labels, double value) { number(labels, {}, value, 0); }
 
   // One series of a histogram family. `buckets` are not cumulative, one for each slot of the scale;
   // its count is their sum.

@@ -28,19 +28,15 @@ void Series::begin(const Family& family, const HistogramEdges* edges) {
 void Series::add_count(std::initializer_list<Label> more, CountedSeries series) {
   if (merged_ != nullptr)
     merged_->add(all_labels(more), std::move(series));
-  else if (series.created_seconds > 0)
-    direct_->count(all_labels(more), series.count, {.created_seconds = series.created_seconds});
   else
-    direct_->count(labels_, encoder_.labels(more), series.count);
+    direct_->count(labels_, encoder_.labels(more), series.count, series.created_seconds);
 }
 
 void Series::add_number(std::initializer_list<Label> more, double value, double created_seconds) {
   if (merged_ != nullptr)
     merged_->add(all_labels(more), value);
-  else if (created_seconds > 0)
-    direct_->number(all_labels(more), value, {.created_seconds = created_seconds});
   else
-    direct_->number(labels_, encoder_.labels(more), value);
+    direct_->number(labels_, encoder_.labels(more), value, created_seconds);
 }
 
 void Series::add_histogram(std::initializer_list<Label> more,

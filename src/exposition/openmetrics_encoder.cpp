@@ -59,21 +59,24 @@ std::string OpenMetricsEncoder::edge_text(double upper_bound) const {
   return text;
 }
 
-void OpenMetricsEncoder::append_created(LabelView labels, const CounterFacts& facts) {
-  if (facts.created_seconds <= created_after_ || !family().name.ends_with(kTotal)) return;
+void OpenMetricsEncoder::append_created(LabelView labels, LabelView more, double created) {
+  if (created <= created_after_ || !family().name.ends_with(kTotal)) return;
   std::string line(family_name(family()));
-  line.append("_created{").append(labels.bytes).append("} ");
-  text().append(line.append(time_text(facts.created_seconds)) += '\n');
+  line.append("_created{").append(labels.bytes);
+  if (!labels.bytes.empty() && !more.bytes.empty()) line += ',';
+  line.append(more.bytes).append("} ");
+  text().append(line.append(time_text(created)) += '\n');
 }
 
-void OpenMetricsEncoder::count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {
-  count(labels, {}, value);
-  append_created(labels, facts);
+void OpenMetricsEncoder::count(LabelView labels, LabelView more, std::uint64_t value,
+                               double created) {
+  TextEncoder::count(labels, more, value, created);
+  append_created(labels, more, created);
 }
 
-void OpenMetricsEncoder::number(LabelView labels, double value, const CounterFacts& facts) {
-  number(labels, {}, value);
-  append_created(labels, facts);
+void OpenMetricsEncoder::number(LabelView labels, LabelView more, double value, double created) {
+  TextEncoder::number(labels, more, value, created);
+  append_created(labels, more, created);
 }
 
 ByteBuffer OpenMetricsEncoder::finish() {

@@ -25,9 +25,9 @@ class OpenMetricsEncoder final : public TextEncoder {
 
   std::string_view content_type() const override { return kContentType; }
   using TextEncoder::count;
-  void count(LabelView labels, std::uint64_t value, const CounterFacts& facts) override;
+  void count(LabelView labels, LabelView more, std::uint64_t value, double created) override;
   using TextEncoder::number;
-  void number(LabelView labels, double value, const CounterFacts& facts) override;
+  void number(LabelView labels, LabelView more, double value, double created) override;
   ByteBuffer finish() override;
 
  protected:
@@ -35,7 +35,7 @@ class OpenMetricsEncoder final : public TextEncoder {
   std::string edge_text(double upper_bound) const override;
 
  private:
-  void append_created(LabelView labels, const CounterFacts& facts);
+  void append_created(LabelView labels, LabelView more, double created);
 
   double created_after_;
 };

@@ -165,8 +165,10 @@ void ProtobufEncoder::end_family() {
 }
 
 // A missing value is read as 0.
-void ProtobufEncoder::write_value(LabelView labels, LabelView more, double value) {
+void ProtobufEncoder::number(LabelView labels, LabelView more, double value, double created) {
   write_header();
+  if (created > 0 && family_.type == FamilyType::counter)
+    return write_created(labels, more, value, created);
   const std::size_t value_size =
       std::bit_cast<std::uint64_t>(value) == 0 ? 0 : ProtobufPen::kDouble;
   const std::size_t size = labels.bytes.size() + more.bytes.size() + length_field_size(value_size);
@@ -179,31 +181,19 @@ void ProtobufEncoder::write_value(LabelView labels, LabelView more, double value
   bytes_.set_end(pen.end());
 }
 
-void ProtobufEncoder::write_value(LabelView labels, double value, const CounterFacts& facts) {
-  write_header();
+void ProtobufEncoder::write_created(LabelView labels, LabelView more, double value,
+                                    double created) {
   ProtobufWriter family(bytes_);
   ProtobufWriter metric(family, kFamilyMetric);
   bytes_.append(labels.bytes);
+  bytes_.append(more.bytes);
   ProtobufWriter counter(metric, kCounter);
   counter.add_double(kValue, value);
-  write_time(counter, kCounterCreated, facts.created_seconds);
+  write_time(counter, kCounterCreated, created);
 }
 
-void ProtobufEncoder::count(LabelView labels, LabelView more, std::uint64_t value) {
-  write_value(labels, more, static_cast<double>(value));
-}
-
-void ProtobufEncoder::count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {
-  number(labels, static_cast<double>(value), facts);
-}
-
-void ProtobufEncoder::number(LabelView labels, double value, const CounterFacts& facts) {
-  if (family_.type != FamilyType::counter) return number(labels, {}, value);
-  write_value(labels, value, facts);
-}
-
-void ProtobufEncoder::number(LabelView labels, LabelView more, double value) {
-  write_value(labels, more, value);
+void ProtobufEncoder::count(LabelView labels, LabelView more, std::uint64_t value, double created) {
+  number(labels, more, static_cast<double>(value), created);
 }
 
 void ProtobufEncoder::add_delta(std::uint64_t count) {

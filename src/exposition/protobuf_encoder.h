@@ -31,11 +31,9 @@ class ProtobufEncoder final : public Encoder {
   void begin_family(const Family& family) override;
   void begin_histograms(const Family& family, const HistogramEdges& edges) override;
   using Encoder::count;
-  void count(LabelView labels, LabelView more, std::uint64_t value) override;
-  void count(LabelView labels, std::uint64_t value, const CounterFacts& facts) override;
+  void count(LabelView labels, LabelView more, std::uint64_t value, double created) override;
   using Encoder::number;
-  void number(LabelView labels, LabelView more, double value) override;
-  void number(LabelView labels, double value, const CounterFacts& facts) override;
+  void number(LabelView labels, LabelView more, double value, double created) override;
   void histogram(LabelView labels, std::span<const std::uint64_t> buckets,
                  double sum_seconds) override;
   void reserve(std::size_t bytes) override { bytes_.reserve(bytes / 4); }
@@ -49,8 +47,7 @@ class ProtobufEncoder final : public Encoder {
 
   void write_header();
   void end_family();
-  void write_value(LabelView labels, LabelView more, double value);
-  void write_value(LabelView labels, double value, const CounterFacts& facts);
+  void write_created(LabelView labels, LabelView more, double value, double created);
   void find_spans(std::span<const std::uint64_t> buckets);
   void add_bucket(std::int32_t k, std::uint64_t count);
   void add_delta(std::uint64_t count);

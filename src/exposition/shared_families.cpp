@@ -58,7 +58,7 @@ void SharedFamilies::encode(Encoder& encoder) {
       encoder.begin_family(one.family);
     for_each_merged(one.counts, add_counts,
                     [&encoder](const EncodedLabels& labels, const CountedSeries& series) {
-                      encoder.count(labels, series.count, {series.created_seconds});
+                      encoder.count(labels, {}, series.count, series.created_seconds);
                     });
     for_each_merged(
         one.numbers, [](double& most, double more) { most = std::max(most, more); },

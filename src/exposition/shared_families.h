@@ -16,7 +16,7 @@ namespace ioc_exporter::exposition {
 // A count, and when it was 0.
 struct CountedSeries {
   std::uint64_t count = 0;
-  double created_seconds = 0;  // as in CounterFacts
+  double created_seconds = 0;  // as in Encoder::count()
 };
 
 class SharedFamilies {

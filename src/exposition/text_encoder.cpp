@@ -114,11 +114,11 @@ void TextEncoder::write_sample(LabelView labels, LabelView more, Number value) {
   text_.set_end(write_line(at, family_.name, labels, more, value));
 }
 
-void TextEncoder::count(LabelView labels, LabelView more, std::uint64_t value) {
+void TextEncoder::count(LabelView labels, LabelView more, std::uint64_t value, double) {
   write_sample(labels, more, value);
 }
 
-void TextEncoder::number(LabelView labels, LabelView more, double value) {
+void TextEncoder::number(LabelView labels, LabelView more, double value, double) {
   write_sample(labels, more, value);
 }
 

@@ -74,9 +74,9 @@ class TextEncoder : public Encoder {
   void begin_family(const Family& family) override;
   void begin_histograms(const Family& family, const HistogramEdges& edges) override;
   using Encoder::count;
-  void count(LabelView labels, LabelView more, std::uint64_t value) override;
+  void count(LabelView labels, LabelView more, std::uint64_t value, double created) override;
   using Encoder::number;
-  void number(LabelView labels, LabelView more, double value) override;
+  void number(LabelView labels, LabelView more, double value, double created) override;
   void histogram(LabelView labels, std::span<const std::uint64_t> buckets,
                  double sum_seconds) override;
   void reserve(std::size_t bytes) override { text_.reserve(bytes); }

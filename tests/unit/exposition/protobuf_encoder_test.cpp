@@ -111,7 +111,7 @@ TEST(ProtobufEncoder, CountersGaugesAndUntyped) {
 TEST(ProtobufEncoder, TellsWhenACounterWasZero) {
   ProtobufEncoder encoder;
   encoder.begin_family({"x_total", FamilyType::counter, "X."});
-  encoder.count({}, 2, {.created_seconds = 1790000300.25});
+  encoder.count({}, {}, 2, 1790000300.25);
   const auto family = decoded(encoder.take()).at(0);
   const auto& counter = family.metric(0).counter();
   const auto& more = counter.GetReflection()->GetUnknownFields(counter);
@@ -126,7 +126,7 @@ TEST(ProtobufEncoder, ZerosAreLeftOut) {
   ProtobufEncoder encoder;
   encoder.begin_family({"x_total", FamilyType::counter, "X."});
   encoder.count({}, 0);
-  encoder.count({}, 0, CounterFacts{});
+  encoder.count({}, {}, 0, 0);
   encoder.begin_family({"g", FamilyType::gauge, "G."});
   encoder.number({}, 0);
   encoder.number({}, -0.0);

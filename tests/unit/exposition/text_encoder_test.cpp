@@ -152,8 +152,8 @@ TEST(OpenMetricsEncoder, TellsWhenACounterWasZero) {
   OpenMetricsEncoder encoder;
   encoder.begin_family({"x_total", FamilyType::counter, "X."});
   const EncodedLabels who = encoder.labels({{"ioc", "i"}});
-  encoder.count(who, 2, {.created_seconds = 1790000300.25});
-  encoder.count(encoder.labels({{"ioc", "j"}}), 3, {});
+  encoder.count(who, {}, 2, 1790000300.25);
+  encoder.count(encoder.labels({{"ioc", "j"}}), 3);
   EXPECT_EQ(encoder.take(),
             "# TYPE x counter\n# HELP x X.\nx_total{ioc=\"i\"} 2\n"
             "x_created{ioc=\"i\"} 1790000300.250000\nx_total{ioc=\"j\"} 3\n# EOF\n");
@@ -162,8 +162,8 @@ TEST(OpenMetricsEncoder, TellsWhenACounterWasZero) {
 TEST(OpenMetricsEncoder, LeavesOutWhenOldCountersWereZero) {
   OpenMetricsEncoder encoder(1790000300);
   encoder.begin_family({"x_total", FamilyType::counter, "X."});
-  encoder.count(encoder.labels({{"ioc", "old"}}), 2, {.created_seconds = 1790000300});
-  encoder.count(encoder.labels({{"ioc", "new"}}), 3, {.created_seconds = 1790000301});
+  encoder.count(encoder.labels({{"ioc", "old"}}), {}, 2, 1790000300);
+  encoder.count(encoder.labels({{"ioc", "new"}}), {}, 3, 1790000301);
   EXPECT_EQ(encoder.take(),
             "# TYPE x counter\n# HELP x X.\nx_total{ioc=\"old\"} 2\nx_total{ioc=\"new\"} 3\n"
             "x_created{ioc=\"new\"} 1790000301.000000\n# EOF\n");
