@@ -10,23 +10,24 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <semaphore>
 #include <utility>
 
 #include "base/shared_memory.h"
+#include "exposition/json_text.h"
 
 namespace ioc_exporter::app {
 namespace {
 
-// %Q: the message as a quoted string.
+// %Q: the message as a quoted string of logfmt and JSON alike.
 class QuotedMessage : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
               spdlog::memory_buf_t& out) override {
-    const std::string text = quoted({message.payload.data(), message.payload.size()});
+    std::string text;
+    exposition::append_json_text(text, {message.payload.data(), message.payload.size()});
     out.append(text.data(), text.data() + text.size());
   }
   std::unique_ptr<custom_flag_formatter> clone() const override {
@@ -127,26 +128,6 @@ std::uint64_t lost_log_lines() {
 
 void say(std::string_view line) {
   sink()->write(line, 0);
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\u%04x", byte);
-      out += escaped;
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
 }
 
 void set_up_logging(const std::string& level, LogFormat format, int file) {

@@ -32,8 +32,4 @@ std::uint64_t lost_log_lines();
 // Writes a line as it is, at once, as far as there is room.
 void say(std::string_view line);
 
-// `text` as a quoted string of logfmt and JSON alike: quotes, backslashes and control characters
-// escaped.
-std::string quoted(std::string_view text);
-
 }  // namespace ioc_exporter::app

@@ -9,13 +9,10 @@
 namespace ioc_exporter::exposition {
 namespace {
 
-bool is_control(std::string_view sequence) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
-  if (sequence.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
-  if (sequence.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
-  // Some readers take U+2028 and U+2029 for line ends.
-  return sequence.size() == 3 &&
-         (turns_text(sequence) || (byte(0) == 0xe2 && byte(1) == 0x80 && (byte(2) | 1) == 0xa9));
+// Some readers take U+2028 and U+2029 for line ends.
+bool steers(std::string_view sequence) {
+  return is_control(sequence) || turns_text(sequence) || sequence == "\u2028" ||
+         sequence == "\u2029";
 }
 
 void append_escape(std::string& out, std::string_view sequence) {
@@ -54,7 +51,9 @@ void append_json_text(std::string& out, std::string_view text) {
     const std::string_view sequence = text.substr(0, utf8_sequence(text));
     if (sequence == "\"" || sequence == "\\")
       out.append("\\").append(sequence);
-    else if (is_control(sequence))
+    else if (sequence == "\n")
+      out += "\\n";
+    else if (steers(sequence))
       append_escape(out, sequence);
     else
       out.append(sequence);

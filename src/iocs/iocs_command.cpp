@@ -76,16 +76,6 @@ EXAMPLE
   ioc_exporter iocs learn --user=epics > expected.yml
 )help";
 
-// A text between double quotes, as YAML and JSON have it.
-std::string quoted(const std::string& name) {
-  std::string text = "\"";
-  for (const char each : name) {
-    if (each == '"' || each == '\\') text += '\\';
-    text += each;
-  }
-  return text + "\"";
-}
-
 }  // namespace
 
 Result<std::string> expected_text(IocList list, const std::string& user, bool names, double now) {
@@ -102,9 +92,13 @@ Result<std::string> expected_text(IocList list, const std::string& user, bool na
     }
     if (!ioc.up) continue;
     any = true;
-    text += names ? shown + "\n"
-                  : "    - " + quoted(shown) + "  # of user " + terminal_cell(ioc.user) +
-                        ", runs since " + local_time(ioc.start_time_seconds) + "\n";
+    if (names) {
+      text += shown + "\n";
+      continue;
+    }
+    exposition::append_json_text(text += "    - ", shown);
+    text += "  # of user " + terminal_cell(ioc.user) + ", runs since " +
+            local_time(ioc.start_time_seconds) + "\n";
   }
   if (any) return text;
   return error_in_words("no IOC runs" + (user.empty() ? "" : " as " + terminal_cell(user)));

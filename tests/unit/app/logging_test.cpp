@@ -14,14 +14,6 @@
 namespace ioc_exporter::app {
 namespace {
 
-TEST(Logging, AMessageStaysOneQuotedString) {
-  EXPECT_EQ(quoted("plain"), "\"plain\"");
-  EXPECT_EQ(quoted("a \"b\" c\\d"), R"("a \"b\" c\\d")");
-  EXPECT_EQ(quoted("two\nlines"), R"("two\nlines")");
-  EXPECT_EQ(quoted(std::string_view("\x01\x7f", 2)), R"("\u0001\u007f")");
-  EXPECT_EQ(quoted("µs"), "\"µs\"");
-}
-
 // In a process of its own: the queue's thread does not end.
 void in_a_process(const std::function<void()>& test) {
   const pid_t child = ::fork();
@@ -59,6 +51,17 @@ class FullPipe : public testing::Test {
 };
 
 constexpr std::chrono::seconds kLong{60};
+
+// Others choose the names of executables.
+TEST_F(FullPipe, AMessageStaysOneQuotedStringOfUtf8) {
+  in_a_process([this] {
+    set_up_logging("info", LogFormat::json, write_.get());
+    start_log_thread();
+    log::info("{}", "a \"b\" c\\d\nµ\x01\xc2\x9b\xff");
+    const std::string all = read_until("}\n");
+    EXPECT_TRUE(all.ends_with("\"a \\\"b\\\" c\\\\d\\nµ\\u0001\\u009b\\\\xff\"}\n")) << all;
+  });
+}
 
 TEST_F(FullPipe, LinesWaitForAReader) {
   in_a_process([this] {

@@ -94,7 +94,7 @@ TEST(PutJson, AnArrayOfOneIsAnArray) {
 }
 
 TEST(PutJson, TextsAreValidAndSteerNoTerminal) {
-  EXPECT_EQ(text("\"\\\n\t\x1b[2J\x7f"), R"("\"\\\u000a\u0009\u001b[2J\u007f")");
+  EXPECT_EQ(text("\"\\\n\t\x1b[2J\x7f"), R"("\"\\\n\u0009\u001b[2J\u007f")");
   EXPECT_EQ(text("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"),
             "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
   EXPECT_EQ(text("\xc2\x9b\xe2\x80\xae\xe2\x80\xa8"), R"("\u009b\u202e\u2028")");
