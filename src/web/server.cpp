@@ -34,7 +34,6 @@ constexpr const char* kWaitingConnections = "1024";  // in the kernel, for a fre
 constexpr std::size_t kAcceptedAhead = 4;
 // Begin of civetweb's message about a failed handshake.
 constexpr std::string_view kHandshakeFails[] = {"sslize error", "SSL syscall error"};
-constexpr std::chrono::seconds kOwnHandshake{10};
 // Between two attempts to wake the server up for its end.
 constexpr std::chrono::milliseconds kWakeInterval{20};
 
@@ -107,14 +106,12 @@ struct Server::State {
   static Response call(const Handler& handler, const Request& request);
   void answer(mg_connection* connection);
   Result<void> start_civetweb(const std::vector<std::string>& listen);
-  Result<void> shake_hands(const std::vector<ListenAddress>& addresses);
 
   ServerOptions options;
   const std::size_t threads;
   RequestSlots slots;
   AllowedHosts hosts;
-  std::shared_ptr<const Tls> first;         // given to civetweb at its start, unused afterwards
-  std::atomic<bool> shaking_hands = false;  // with itself
+  std::shared_ptr<const Tls> first;  // given to civetweb at its start, unused afterwards
   mg_context* context = nullptr;
   std::string own_address;             // the first, in figures
   std::atomic<bool> stopping = false;  // streams end
@@ -249,7 +246,7 @@ int Server::State::on_log(const mg_connection* connection, const char* message) 
       return std::string_view(message).starts_with(with);
     };
     if (state && std::ranges::any_of(kHandshakeFails, begins)) {
-      if (!state->shaking_hands) state->refuse_handshake(connection, message);
+      state->refuse_handshake(connection, message);
       return 1;
     }
     log::warn("HTTP server: {}", message);
@@ -333,17 +330,6 @@ Result<void> Server::State::start_civetweb(const std::vector<std::string>& liste
                         (start_messages.empty() ? std::string(text) : start_messages));
 }
 
-// Only the first handshake shows whether civetweb and OpenSSL work together.
-Result<void> Server::State::shake_hands(const std::vector<ListenAddress>& addresses) {
-  if (!options.tls) return {};
-  shaking_hands = true;
-  for (const ListenAddress& address : addresses)
-    if (auto works = try_handshake(address.numeric, address.port, kOwnHandshake); !works)
-      return works;
-  shaking_hands = false;
-  return {};
-}
-
 std::string http_library() {
   return std::string("civetweb ") + mg_version() +
          (civetweb_has_ipv6() ? ", IPv6, " : ", no IPv6, ") + Tls::library();
@@ -384,7 +370,6 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     server->addresses_.push_back(addresses[i].text());
   }
   server->state_->own_address = addresses.front().numeric;
-  if (auto works = server->state_->shake_hands(addresses); !works) return works.error();
   return server;
 }
 

@@ -67,8 +67,7 @@ std::string http_library();
 
 class Server {
  public:
-  // Listens when it returns, and has shaken hands with itself where it speaks TLS. Errors: a bad
-  // address, "listen on ADDRESS: cause", no threads, a handshake that fails.
+  // Listens when it returns. Errors: a bad address, "listen on ADDRESS: cause", no threads.
   static Result<std::unique_ptr<Server>> start(ServerOptions options);
   // Cuts all connections and waits for the handlers that run.
   ~Server();

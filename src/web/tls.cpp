@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/rooted_fs.h"
-#include "web/listen_address.h"
 #include "web/openssl_handles.h"
 
 namespace ioc_exporter::web {
@@ -249,23 +248,6 @@ void* Tls::take_context() const {
   return state_->context.get();
 }
 
-Result<void> try_handshake(const std::string& host, std::uint16_t port,
-                           std::chrono::milliseconds patience) {
-  const std::string what = "shake hands with the server's own port " + std::to_string(port);
-  auto fd = connect_to(host, port, patience);
-  if (!fd) return error_in_words(what + ": " + fd.error().message());
-  const Context context(SSL_CTX_new(TLS_client_method()));
-  const Connection client(SSL_new(context.get()));
-  if (!client || SSL_set_fd(client.get(), fd->get()) != 1)
-    return error_in_words(what + ": " + openssl::error_text());
-  ERR_clear_error();
-  if (SSL_connect(client.get()) == 1) return {};
-  const std::string why = openssl::error_text();
-  // A refusal after that is for our lack of a certificate.
-  if (SSL_get0_peer_certificate(client.get()) != nullptr) return {};
-  return error_in_words(what + ": " + why);
-}
-
 }  // namespace ioc_exporter::web
 
 #else  // the civetweb of Debian 12 cannot speak TLS: web_config.cpp says so
@@ -299,10 +281,6 @@ void* Tls::context() const {
 
 void* Tls::take_context() const {
   return nullptr;
-}
-
-Result<void> try_handshake(const std::string&, std::uint16_t, std::chrono::milliseconds) {
-  return error_in_words("this ioc_exporter does not speak TLS");
 }
 
 }  // namespace ioc_exporter::web

@@ -4,8 +4,6 @@
 // The civetweb of Debian 12 cannot speak TLS: load() then fails and says so.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,10 +56,5 @@ class Tls {
   explicit Tls(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
-
-// Shakes hands with the server that listens there, as a client that believes anybody. A server that
-// asks for the client's certificate is content to have been asked.
-Result<void> try_handshake(const std::string& host, std::uint16_t port,
-                           std::chrono::milliseconds patience);
 
 }  // namespace ioc_exporter::web
