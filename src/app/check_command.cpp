@@ -28,7 +28,7 @@ constexpr const char* kHelp =
     CRITICAL  the IOC has ended, or the site expects it and it was not seen
               a put that the site's policy forbids, within the last 10 minutes
     WARNING   records, or puts by Channel Access or PV Access, are not counted; the exporter is
-              detached, or its part records, puts or policy is not complete
+              detached, or its part records or puts is not complete
               a put that the policy does not expect, within the last 10 minutes
     either    a put with callback waits for longer than 15 minutes, or an hour
     UNKNOWN   no exporter answers within 10 s, or it knows no IOC of that name; wrong usage
@@ -139,7 +139,7 @@ CommandResult judge(const IocValues& values, const std::string& ioc, const Check
     text += (text.empty() ? "" : ", ") + what;
   };
   if (value(kDetached) == 1) add(kWarning, "the exporter is detached and counts nothing");
-  for (const std::string collector : {"records", "puts", "policy"})
+  for (const std::string collector : {"records", "puts"})
     if (value(kSuccess + collector) == 0)
       add(kWarning, "the exporter's part " + collector + " is not complete");
   if (value(kWatched) == 0) add(kWarning, "its records are not counted");

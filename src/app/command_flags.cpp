@@ -111,8 +111,8 @@ Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* 
     if (!parsed.unmatched().empty())
       return error_in_words("unexpected argument \"" + parsed.unmatched().front() + "\"");
     if (auto set = table.set_from_flags(options.flags); !set) return set.error();
-    if (auto good = check_together(options); !good) return good.error();
     if (options.config_file.empty()) options.config_file = file_of_the_unit();
+    if (auto good = check_together(options); !good) return good.error();
     return answer;
   } catch (const std::exception& problem) {  // cxxopts' way to tell; its texts name the option
     return error_in_words(problem.what());

@@ -70,8 +70,8 @@ TEST(Check, EachPageHasItsStatus) {
             "epics_ioc_put_source{ioc=\"ps\",protocol=\"pva\",source=\"none\"} 1\n"),
        1, 3, up + waits},
       {page("ioc_exporter_detached 1\n" + success + "\"records\"} 1\n" + success + "\"puts\"} 0\n" +
-            success + "\"policy\"} 0\n" + success + "\"traces\"} 0\n"),
-       1, 3, up + waits},
+            success + "\"traces\"} 0\n"),
+       1, 2, up + waits},
       // The forbidden one was over ten minutes ago.
       {page(put("unexpected", "A", 3, 400) + put("unexpected", "B", 20, 300) +
             put("forbidden", "A", 7, 399)),

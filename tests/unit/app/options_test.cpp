@@ -141,6 +141,16 @@ TEST(Options, UsageErrorsNameTheOptionOrTheCause) {
     EXPECT_NE(refusal(arguments).find(named), std::string::npos) << arguments.front();
 }
 
+TEST(Options, TheUnitsFileIsCheckedToo) {
+  const TemporaryFolder folder;
+  folder.write("/ioc_exporter.yml", "{}\n");
+  ::setenv("CONFIGURATION_DIRECTORY", folder.path("").c_str(), 1);
+  const auto result = parse({"--config.check"});
+  ::unsetenv("CONFIGURATION_DIRECTORY");
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(std::get<Options>(*result).config_file, folder.path("/ioc_exporter.yml"));
+}
+
 TEST(Options, HelpShowsEachOptionOnce) {
   const auto help = parse({"--help"});
   ASSERT_TRUE(help);
