@@ -208,12 +208,11 @@ int run(int argc, char** argv) {
   if (auto confined = app::confine(options); !confined)
     return fail(kStartError, confined.error().message());
   app::start_log_thread();
-  const auto signals = app::LifecycleSignals::start(
+  const app::LifecycleSignals signals(
       {[&] { daemon.detach(); }, [&] { daemon.attach(); }, [&] { (void)reload.reload(); }});
-  if (!signals) return fail(kStartError, signals.error().message());
   if (options.check) return run_check(daemon, rooms, options);
   if (options.once) return run_once(daemon, options);
-  return serve(daemon, reload, options, notifier);
+  return serve(daemon, rooms, reload, options, notifier);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/lifecycle_signals.h"
 #include "app/logging.h"
 #include "app/options.h"
 #include "app/rooms.h"
@@ -85,7 +86,7 @@ Result<void> Daemon::look_at_host(Clock::time_point now, std::chrono::millisecon
     }
     for (Collector* collector : rooms_->collectors) collector->tick(now);
     rooms_->budget.look(Clock::now());  // attaching takes a while
-  } while (more);
+  } while (more && !is_stop_pending());
   return found;
 }
 

@@ -76,7 +76,7 @@ class Daemon {
   // Takes all probes off, at once, and leaves all IOCs' memory alone; and the way back.
   void detach();
   void attach();
-  // The same before the end, when there is no way back.
+  // The same before the end; a signal may bring them back until then.
   void detach_to_end();
 
   // One scrape: the families of all collectors, then those about the exporter. Waits for the

@@ -1,11 +1,5 @@
 #include "app/lifecycle_signals.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
-
-#include <array>
 #include <ctime>
 #include <exception>
 #include <utility>
@@ -13,6 +7,17 @@
 #include "base/log.h"
 
 namespace ioc_exporter::app {
+namespace {
+
+void act(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const std::exception& problem) {
+    log::error("act on a signal: {}", problem.what());
+  }
+}
+
+}  // namespace
 
 sigset_t stop_signals() {
   sigset_t set;
@@ -30,6 +35,12 @@ bool stopped_before(std::chrono::steady_clock::time_point when) {
   return sigtimedwait(&set, nullptr, &timeout) > 0;
 }
 
+bool is_stop_pending() {
+  sigset_t pending;
+  return sigpending(&pending) == 0 &&
+         (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
+}
+
 sigset_t LifecycleSignals::signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -39,45 +50,30 @@ sigset_t LifecycleSignals::signals() {
   return set;
 }
 
-LifecycleSignals::LifecycleSignals(UniqueFd signals, UniqueFd stop)
-    : signals_(std::move(signals)), stop_(std::move(stop)) {}
-
-Result<std::unique_ptr<LifecycleSignals>> LifecycleSignals::start(Actions actions) {
-  const sigset_t set = signals();
-  UniqueFd taken(::signalfd(-1, &set, SFD_CLOEXEC));
-  if (!taken) return last_error("wait for SIGUSR1, SIGUSR2 and SIGHUP");
-  UniqueFd stop(::eventfd(0, EFD_CLOEXEC));
-  if (!stop) return last_error("make an eventfd to end the thread that waits for signals");
-  std::unique_ptr<LifecycleSignals> waiting(
-      new LifecycleSignals(std::move(taken), std::move(stop)));
-  waiting->thread_ =
-      std::thread([own = waiting.get(), actions = std::move(actions)] { own->run(actions); });
-  return waiting;
-}
+LifecycleSignals::LifecycleSignals(Actions actions)
+    : actions_(std::move(actions)), thread_([this] { run(); }) {}
 
 LifecycleSignals::~LifecycleSignals() {
-  if (!thread_.joinable()) return;
-  const std::uint64_t one = 1;
-  while (::write(stop_.get(), &one, sizeof one) < 0 && errno == EINTR) continue;
+  ends_ = true;
+  ::pthread_kill(thread_.native_handle(), SIGHUP);
   thread_.join();
 }
 
-void LifecycleSignals::run(const Actions& actions) const {
-  std::array<pollfd, 2> events = {{{stop_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
+void LifecycleSignals::run() {
+  const sigset_t set = signals();
+  bool wants_reload = false;
   while (true) {
-    if (::poll(events.data(), events.size(), -1) < 0 && errno != EINTR) return;
-    if (events[0].revents != 0) return;
-    signalfd_siginfo info{};
-    if (events[1].revents == 0 || ::read(signals_.get(), &info, sizeof info) != sizeof info)
-      continue;
-    try {
-      const auto& act = info.ssi_signo == SIGUSR1   ? actions.detach
-                        : info.ssi_signo == SIGUSR2 ? actions.attach
-                                                    : actions.reload;
-      if (act) act();
-    } catch (const std::exception& problem) {
-      log::error("signal {}: {}", info.ssi_signo, problem.what());
-    }
+    // A reload that is asked for while another one goes on comes after it.
+    const timespec patience = {0, kReloadPatience.count()};
+    const int signal =
+        wants_reload ? sigtimedwait(&set, nullptr, &patience) : sigwaitinfo(&set, nullptr);
+    if (ends_) return;
+    if (signal == SIGUSR1) act(actions_.detach);
+    if (signal == SIGUSR2) act(actions_.attach);
+    wants_reload |= signal == SIGHUP;
+    if (!wants_reload || !reloader_.wait(std::chrono::milliseconds(0))) continue;
+    wants_reload = false;
+    reloader_.start([this] { act(actions_.reload); });
   }
 }
 

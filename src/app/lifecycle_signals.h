@@ -1,17 +1,16 @@
 // LifecycleSignals: SIGUSR1 takes all probes off, SIGUSR2 attaches them again, SIGHUP reloads the
 // configuration. A thread of its own waits for them, so that no signal waits for the exporter's
-// work.
+// work; and another one reloads, so that none waits for a file.
 #pragma once
 
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <thread>
 
-#include "base/result.h"
-#include "base/unique_fd.h"
+#include "base/worker.h"
 
 namespace ioc_exporter::app {
 
@@ -19,6 +18,8 @@ namespace ioc_exporter::app {
 sigset_t stop_signals();
 // Sleeps until `when` unless one of them comes first; then returns true.
 bool stopped_before(std::chrono::steady_clock::time_point when);
+// One of them has come, and waits for that.
+bool is_stop_pending();
 
 class LifecycleSignals {
  public:
@@ -29,17 +30,21 @@ class LifecycleSignals {
   struct Actions {
     std::function<void()> detach, attach, reload;
   };
-  static Result<std::unique_ptr<LifecycleSignals>> start(Actions actions);
+  explicit LifecycleSignals(Actions actions);
+  // Waits for a reload that is under way.
   ~LifecycleSignals();
   LifecycleSignals(const LifecycleSignals&) = delete;
   LifecycleSignals& operator=(const LifecycleSignals&) = delete;
 
  private:
-  LifecycleSignals(UniqueFd signals, UniqueFd stop);
-  void run(const Actions& actions) const;
+  static constexpr std::chrono::nanoseconds kReloadPatience{100'000'000};
 
-  UniqueFd signals_, stop_;
-  std::thread thread_;
+  void run();
+
+  const Actions actions_;
+  std::atomic<bool> ends_ = false;
+  Worker reloader_;
+  std::thread thread_;  // last: it uses the others
 };
 
 }  // namespace ioc_exporter::app

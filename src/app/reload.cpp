@@ -100,7 +100,10 @@ Result<void> Reload::use_web(web::WebConfig rules) {
     if (!tls)
       return error_in_words(options_.web.config_file +
                             ": tls_server_config: " + tls.error().message());
-    tls_ = std::move(*tls);
+    {
+      const std::scoped_lock lock(tls_mutex_);
+      tls_ = std::move(*tls);
+    }
     speaks_tls_ = true;
   }
   for (const std::string& line : rules.gone) log::warn("{}", line);
@@ -148,8 +151,8 @@ Result<void> Reload::reload() {
 }
 
 void Reload::look_at_web(Clock::time_point now) {
-  const std::scoped_lock lock(mutex_);
-  if (options_.web.config_file.empty() || now < next_look_) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || options_.web.config_file.empty() || now < next_look_) return;
   next_look_ = now + kWebLookInterval;
   if (web_stamps() == web_stamps_) return;
   if (const auto result = read_web(); !result)
@@ -162,7 +165,7 @@ void Reload::look_at_web(Clock::time_point now) {
 
 std::shared_ptr<const web::Tls> Reload::tls() {
   look_at_web(Clock::now());
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(tls_mutex_);
   return tls_;
 }
 

@@ -42,7 +42,8 @@ class Reload {
   // Reads all files again, and logs the result. The error has one line for each problem.
   Result<void> reload();
 
-  // For web::ServerOptions. A file of --web.config.file that has changed is read first.
+  // For web::ServerOptions. A file of --web.config.file that has changed is read first; while
+  // another thread reads, the old rules hold.
   web::Admission admit(const web::Request& request);
   bool knows(const web::Request& request) const { return access_.knows(request); }
   std::map<std::string, std::string> headers() const { return access_.headers(); }
@@ -73,11 +74,12 @@ class Reload {
   Options options_;
   Users users_;
   web::Access access_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // held while files are read, which may take for ever
   std::string iocs_;  // the section that is used at the start only, as text
   std::vector<Stamp> web_stamps_;
   std::vector<std::string> tls_files_;
-  std::shared_ptr<const web::Tls> tls_;
+  std::mutex tls_mutex_;
+  std::shared_ptr<const web::Tls> tls_;  // in use; under both
   bool opened_ = false, speaks_tls_ = false;
   Clock::time_point next_look_{};
   bool site_good_ = true, web_good_ = true;

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <future>
+
 #include "support/temporary_folder.h"
 #include "support/value_of.h"
 
@@ -86,6 +88,26 @@ TEST_F(ReloadTest, AWebFileThatChangedIsReadBeforeTheNextAnswer) {
   web::Request request;
   EXPECT_EQ(value_of(reload.admit(request).refusal).status, 401);
   EXPECT_TRUE(reload.headers().empty());
+}
+
+// A disk that does not answer.
+TEST_F(ReloadTest, AFileThatIsReadForLongHoldsUpNoAnswer) {
+  write("web", "basic_auth_users: {alice: " + kHash + "}\n");
+  Reload reload(options_, {});
+  ASSERT_TRUE(reload.open_web());
+  std::promise<void> reads, may_end;
+  Reload::Users users = this->users();
+  users.begins = [&] {
+    reads.set_value();
+    may_end.get_future().wait();
+  };
+  reload.connect(std::move(users));
+  auto reloaded = std::async(std::launch::async, [&] { return reload.reload().ok(); });
+  reads.get_future().wait();
+  EXPECT_EQ(value_of(reload.admit({}).refusal).status, 401);
+  EXPECT_EQ(reload.tls(), nullptr);
+  may_end.set_value();
+  EXPECT_TRUE(reloaded.get());
 }
 
 TEST_F(ReloadTest, NoFileTurnsPasswordsOff) {
