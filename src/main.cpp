@@ -118,13 +118,13 @@ void end_within(std::chrono::seconds patience) {
   }).detach();
 }
 
-int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,
+int serve(app::Daemon& daemon, app::Rooms& rooms, app::Reload& reload, const app::Options& options,
           app::Notifier& notifier) {
   web::ServerOptions web;
   web.listen = options.web.listen;
   web.max_requests = options.web.max_requests;
-  web.routes = app::routes(daemon, options.web.telemetry_path);
-  web.local_actions = app::local_actions(daemon);
+  web.routes = app::routes(daemon, rooms, options.web.telemetry_path);
+  web.local_actions = app::local_actions(rooms);
   if (options.web.lifecycle) web.actions = app::actions(daemon, reload);
   if (!options.web.config_file.empty()) {
     web.knows = [&reload](const web::Request& request) { return reload.knows(request); };

@@ -251,32 +251,4 @@ std::string Daemon::state_in_words() {
   return failed.empty() ? text : text + "; missing: " + failed;
 }
 
-records::RecordsCollector& Daemon::records() {
-  return rooms_->records;
-}
-
-puts::PutsCollector& Daemon::puts() {
-  return rooms_->puts;
-}
-
-const putlog::PutLogCollector& Daemon::put_log() const {
-  return rooms_->put_log;
-}
-
-putlog::Outlets* Daemon::outlets() {
-  return rooms_->outlets.get();
-}
-
-const std::shared_ptr<traces::TraceRing>& Daemon::trace_ring() const {
-  return rooms_->trace_ring;
-}
-
-traces::DemandTaker* Daemon::trace_demands() {
-  return rooms_->trace_ring ? &rooms_->traces : nullptr;
-}
-
-iocs::IocsCollector& Daemon::iocs() {
-  return rooms_->iocs;
-}
-
 }  // namespace ioc_exporter::app

@@ -31,23 +31,6 @@ class Encoder;
 struct Page;
 struct StatusPage;
 }  // namespace ioc_exporter::exposition
-namespace ioc_exporter::iocs {
-class IocsCollector;
-}
-namespace ioc_exporter::putlog {
-class Outlets;
-class PutLogCollector;
-}  // namespace ioc_exporter::putlog
-namespace ioc_exporter::puts {
-class PutsCollector;
-}  // namespace ioc_exporter::puts
-namespace ioc_exporter::records {
-class RecordsCollector;
-}
-namespace ioc_exporter::traces {
-class DemandTaker;
-class TraceRing;
-}  // namespace ioc_exporter::traces
 
 namespace ioc_exporter::app {
 
@@ -84,15 +67,6 @@ class Daemon {
   void scrape(exposition::Encoder& encoder);
   // The page at "/" and the output of --check; the same.
   exposition::StatusPage status();
-
-  records::RecordsCollector& records();
-  puts::PutsCollector& puts();
-  const putlog::PutLogCollector& put_log() const;
-  putlog::Outlets* outlets();
-  // The newest traces, and the taker of demands for live ones; null while traces are off.
-  const std::shared_ptr<traces::TraceRing>& trace_ring() const;
-  traces::DemandTaker* trace_demands();
-  iocs::IocsCollector& iocs();
 
   // From now on these bounds are kept, and puts are judged by this policy; those that were counted
   // before by the former one. Nothing that was counted is lost.

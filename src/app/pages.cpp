@@ -52,27 +52,27 @@ void add_writes(const std::vector<IocSample>& iocs, puts::WhoWrote& answer) {
   }
 }
 
-web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
+web::Response answer_who_wrote(Rooms& rooms, const web::Request& request) {
   const auto pv = query_value(request.query, "pv");
   if (!pv || pv->empty()) return {400, kPlainText, "400 no PV is given: ask with ?pv=NAME\n"};
-  puts::WhoWrote answer = daemon.puts().who_wrote(*pv, daemon.put_log().groups());
+  puts::WhoWrote answer = rooms.puts.who_wrote(*pv, rooms.put_log.groups());
   answer.counting_since_seconds = start_time_seconds();
-  if (daemon.outlets() != nullptr) answer.put_log_file = daemon.outlets()->file();
-  if (!answer.records.empty()) add_writes(daemon.records().read(), answer);
+  if (rooms.outlets) answer.put_log_file = rooms.outlets->file();
+  if (!answer.records.empty()) add_writes(rooms.records.read(), answer);
   return {200, "application/json", puts::to_json(answer)};
 }
 
-web::Response answer_links(Daemon& daemon, const web::Request& request) {
+web::Response answer_links(Rooms& rooms, const web::Request& request) {
   const auto ioc = query_value(request.query, "ioc");
   if (!ioc || ioc->empty()) return refuse(400, "no IOC is given: ask with ?ioc=NAME");
   const bool as_text = query_value(request.query, "format") == "text";
-  auto links = records::links_of(daemon.records().read(), *ioc, as_text);
+  auto links = records::links_of(rooms.records.read(), *ioc, as_text);
   if (!links) return refuse(404, links.error().message());
   return {200, as_text ? kPlainText : "application/json", std::move(*links)};
 }
 
-web::Response answer_ioc_list(Daemon& daemon, const web::Request& request) {
-  const iocs::IocList list = daemon.iocs().list();
+web::Response answer_ioc_list(Rooms& rooms, const web::Request& request) {
+  const iocs::IocList list = rooms.iocs.list();
   const std::string format = query_value(request.query, "format").value_or("json");
   if (list.empty()) return refuse(404, "no IOC runs, or ran lately");
   if (format == "json") return {200, "application/json", to_json(list)};
@@ -139,7 +139,7 @@ std::span<const Runbook> runbooks() {
   return kRunbooks;
 }
 
-std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
+std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon, Rooms& rooms,
                                                         const std::string& telemetry_path) {
   std::map<std::string, web::Handler, std::less<>> table;
   table["/"] = [&daemon, telemetry_path](const web::Request& request) {
@@ -150,19 +150,19 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   table[telemetry_path] = [scraper](const web::Request& request) {
     return scraper->answer(request);
   };
-  table[puts::kWhoWrotePath] = [&daemon](const web::Request& request) {
-    return answer_who_wrote(daemon, request);
+  table[puts::kWhoWrotePath] = [&rooms](const web::Request& request) {
+    return answer_who_wrote(rooms, request);
   };
-  table[puts::kPendingPutsPath] = [&daemon](const web::Request&) {
-    return web::Response{200, "application/json", puts::to_json(daemon.puts().pending_puts())};
+  table[puts::kPendingPutsPath] = [&rooms](const web::Request&) {
+    return web::Response{200, "application/json", puts::to_json(rooms.puts.pending_puts())};
   };
-  table[iocs::kIocListPath] = [&daemon](const web::Request& request) {
-    return answer_ioc_list(daemon, request);
+  table[iocs::kIocListPath] = [&rooms](const web::Request& request) {
+    return answer_ioc_list(rooms, request);
   };
-  table[records::kLinksPath] = [&daemon](const web::Request& request) {
-    return answer_links(daemon, request);
+  table[records::kLinksPath] = [&rooms](const web::Request& request) {
+    return answer_links(rooms, request);
   };
-  const auto ring = daemon.outlets() == nullptr ? nullptr : daemon.outlets()->ring();
+  const auto ring = rooms.outlets ? rooms.outlets->ring() : nullptr;
   table[putlog::kPutsPath] = [ring](const web::Request& request) {
     return answer_puts(ring, request);
   };
@@ -173,9 +173,8 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
     return web::Response{200, web::kHtmlContentType, web::render_kernel_page(page_of_host(daemon))};
   };
   table[kPutsScriptPath] = [](const web::Request&) { return answer_puts_script(); };
-  const auto traces = daemon.trace_ring();
-  table[traces::kTracesPath] = [traces, &daemon](const web::Request& request) {
-    return answer_traces(traces, request, daemon.trace_demands());
+  table[traces::kTracesPath] = [&rooms](const web::Request& request) {
+    return answer_traces(rooms.trace_ring, request, &rooms.traces);
   };
   std::string names = "# Runbooks\n\n";
   for (const Runbook& page : runbooks()) {
@@ -200,10 +199,10 @@ std::set<std::string, std::less<>> open_routes() {
   return paths;
 }
 
-std::map<std::string, web::Handler, std::less<>> local_actions(Daemon& daemon) {
+std::map<std::string, web::Handler, std::less<>> local_actions(Rooms& rooms) {
   std::map<std::string, web::Handler, std::less<>> table;
-  table[traces::kTracesPath] = [&daemon](const web::Request& request) {
-    return answer_demand(daemon.trace_demands(), request);
+  table[traces::kTracesPath] = [&rooms](const web::Request& request) {
+    return answer_demand(rooms.trace_ring ? &rooms.traces : nullptr, request);
   };
   return table;
 }

@@ -14,6 +14,7 @@ namespace ioc_exporter::app {
 
 class Daemon;
 class Reload;
+struct Rooms;
 
 // A page of docs/runbooks, which alerts link to: every exporter serves those of its own version.
 struct Runbook {
@@ -31,15 +32,15 @@ double start_time_seconds();
 exposition::Origin this_origin();
 
 // Handlers for "/", the metrics, who-wrote, the put log, traces, the runbooks, "/-/healthy" and
-// "/-/ready". They use `daemon` until the server stops.
-std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
+// "/-/ready". They use `daemon` and `rooms` until the server stops.
+std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon, Rooms& rooms,
                                                         const std::string& telemetry_path);
 
 // Routes that cost nothing and show nothing of the host.
 std::set<std::string, std::less<>> open_routes();
 
 // Handlers of POST for clients on this host: of live traces; the same.
-std::map<std::string, web::Handler, std::less<>> local_actions(Daemon& daemon);
+std::map<std::string, web::Handler, std::less<>> local_actions(Rooms& rooms);
 
 // Handlers of POST "/-/detach", "/-/attach" and "/-/reload"; the same.
 std::map<std::string, web::Handler, std::less<>> actions(Daemon& daemon, Reload& reload);
