@@ -17,6 +17,7 @@
 
 #include "base/monotonic_totals.h"
 #include "policy/policy.h"
+#include "puts/server_key.h"
 #include "puts/totals/samples.h"
 
 namespace ioc_exporter {
