@@ -77,9 +77,9 @@ class Encoder {
   // which of its edges the formats without native histograms show.
   virtual void begin_histograms(const Family& family, const HistogramEdges& edges) = 0;
 
-  // One series of a counter, gauge or untyped family. `more` is appended to `labels`. `created`: when
-  // a counter was 0, in seconds since 1970; 0: not known. OpenMetrics shows it as _created, protobuf
-  // as created_timestamp: a server that takes it as a zero sees the first increase, too.
+  // One series of a counter, gauge or untyped family. `more` is appended to `labels`. `created`:
+  // when a counter was 0, in seconds since 1970; 0: not known. OpenMetrics shows it as _created,
+  // protobuf as created_timestamp: a server that takes it as a zero sees the first increase, too.
   virtual void count(LabelView labels, LabelView more, std::uint64_t value, double created) = 0;
   virtual void number(LabelView labels, LabelView more, double value, double created) = 0;
   void count(LabelView labels, LabelView more, std::uint64_t value) {

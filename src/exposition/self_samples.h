@@ -91,9 +91,9 @@ struct SelfSamples {
   std::vector<CollectorSample> collectors;
   std::vector<LimitedSample> limited;
   std::vector<IocOverheadSample> ioc_overhead = {};
-  std::vector<StateSample> states = {};  // files that outlive the exporter
+  std::vector<StateSample> states = {};                 // files that outlive the exporter
   std::vector<prometheus::MetricFamily> families = {};  // of one collector
-  bool detached = false;  // all probes were taken off by the operator
+  bool detached = false;                                // all probes were taken off by the operator
 };
 
 }  // namespace ioc_exporter

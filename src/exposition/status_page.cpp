@@ -86,7 +86,10 @@ std::string plural(std::uint64_t count, const std::string& one) {
 
 std::string rate_text(double rate) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", rate >= 100 || rate == 0 ? 0 : rate >= 10 ? 1 : 2,
+  std::snprintf(text.data(), text.size(), "%.*f",
+                rate >= 100 || rate == 0 ? 0
+                : rate >= 10             ? 1
+                                         : 2,
                 rate);
   return text.data();
 }

@@ -63,7 +63,7 @@ struct StatusPage {
   std::string description;
   std::vector<StatusLink> links;
   std::vector<StatusIoc> iocs;
-  std::vector<StatusTable::Column> ioc_columns = {};  // between state and problem
+  std::vector<StatusTable::Column> ioc_columns = {};    // between state and problem
   std::vector<StatusTable> tables, kernel_tables = {};  // kernel_tables: on a page of their own
   std::vector<StatusProbe> probes;
   std::vector<std::string> notes = {};  // "12 puts whose PV name is not known"

@@ -173,10 +173,10 @@ void IocsCollector::status(exposition::StatusPage& page) {
     row.up = ioc.up;
     // The number of one that is gone may be another process' by now.
     if (ioc.up) row.cells["pid"] = std::to_string(ioc.pid);
-    row.cells["EPICS Base"] = ioc.base         ? ioc.base_version
-                              : ioc.gateway    ? (ioc.other_pva ? "a PVA gateway" : "a CA gateway")
+    row.cells["EPICS Base"] = ioc.base        ? ioc.base_version
+                              : ioc.gateway   ? (ioc.other_pva ? "a PVA gateway" : "a CA gateway")
                               : ioc.other_pva ? "another PVA server"
-                                               : "another CA server";
+                                              : "another CA server";
     if (ioc.ca_port) row.cells["CA port"] = std::to_string(*ioc.ca_port);
     if (ioc.database) row.cells["records"] = std::to_string(ioc.database->records.size());
     row.problem = ioc.problem;

@@ -112,17 +112,16 @@ void UnexpectedBounds::apply(PolicySamples& samples, const KnownIocs& known) {
     series->end(known);
     series->for_each_sum([&samples](const exposition::LimitedSeries::Sum& sum) {
       const std::size_t end = sum.detail.find('\0');
-      samples.unexpected_puts.push_back(
-          {.ioc = sum.ioc,
-           .pv = other(),
-           .client = sum.client,
-           .user = other(),
-           .host = other(),
-           .rule = sum.detail.substr(end + 1),
-           .action = sum.detail.substr(1, end - 1),
-           .count = sum.values[0],
-           .last_time_seconds = sum.latest[0],
-           .by_pva = sum.detail.front() == kByPva});
+      samples.unexpected_puts.push_back({.ioc = sum.ioc,
+                                         .pv = other(),
+                                         .client = sum.client,
+                                         .user = other(),
+                                         .host = other(),
+                                         .rule = sum.detail.substr(end + 1),
+                                         .action = sum.detail.substr(1, end - 1),
+                                         .count = sum.values[0],
+                                         .last_time_seconds = sum.latest[0],
+                                         .by_pva = sum.detail.front() == kByPva});
     });
   }
 }

@@ -32,8 +32,7 @@ PutJudge::KeyView PutJudge::view(const Key& key) {
 
 PutJudge::KeyView PutJudge::view(const PutTotal& total) {
   const Put& put = total.put;
-  return {total.server, put.pv, put.client, put.user,
-          put.host,     put.op, put.inside, total.protocol};
+  return {total.server, put.pv, put.client, put.user, put.host, put.op, put.inside, total.protocol};
 }
 
 // A put by PV Access is a write, whatever the operation.
@@ -92,10 +91,9 @@ void PutJudge::count(const PutTotal& total, std::uint32_t rule, std::uint64_t pu
   rules_[name] += puts;
   if (!is_bad(action)) return;
   const Put& put = total.put;
-  const auto [entry, is_new] =
-      series_.try_emplace({total.protocol, std::string(total.ioc), std::string(put.pv),
-                           std::string(put.client), std::string(put.user), std::string(put.host),
-                           name.first, action});
+  const auto [entry, is_new] = series_.try_emplace(
+      {total.protocol, std::string(total.ioc), std::string(put.pv), std::string(put.client),
+       std::string(put.user), std::string(put.host), name.first, action});
   Count& count = entry->second;
   if (is_new) count.created = last_look_;
   count.total += puts;
@@ -157,9 +155,8 @@ bool PutJudge::is_gone(const Series& series) const {
   const auto server = servers_.find(series.ioc);
   if (server == servers_.end()) return true;
   const auto has = [&](PutOp op, bool inside) {
-    return states_.contains(
-        KeyView{server->second, series.pv, series.client, series.user, series.host, op, inside,
-                series.protocol});
+    return states_.contains(KeyView{server->second, series.pv, series.client, series.user,
+                                    series.host, op, inside, series.protocol});
   };
   return !has(PutOp::write, false) && !has(PutOp::write_notify, false) &&
          !has(PutOp::write, true) && !has(PutOp::write_notify, true);

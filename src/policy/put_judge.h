@@ -22,8 +22,8 @@
 
 namespace ioc_exporter {
 
-// Puts by one protocol that the policy does not allow, of both operations together. Times in seconds since 1970; 0:
-// not known.
+// Puts by one protocol that the policy does not allow, of both operations together. Times in
+// seconds since 1970; 0: not known.
 struct UnexpectedPutSample {
   std::string ioc, pv, client, user, host;
   std::string rule;    // the deciding one; "default" where none matched

@@ -225,12 +225,10 @@ Sender Sender::of_this_host(const std::string& version) {
   return {::uname(&host) == 0 ? host.nodename : "", version};
 }
 
-OtlpBody otlp_body(std::span<const SharedTrace> traces, SpanNames names,
-                   const Sender& sender) {
+OtlpBody otlp_body(std::span<const SharedTrace> traces, SpanNames names, const Sender& sender) {
   OtlpBody body;
   std::map<Process, std::vector<SharedTrace>> by_process;
-  for (std::size_t size = 0; body.traces < traces.size() && size < kLargestBody;
-       ++body.traces) {
+  for (std::size_t size = 0; body.traces < traces.size() && size < kLargestBody; ++body.traces) {
     const SharedTrace& trace = traces[body.traces];
     by_process[{trace->ioc, trace->pid}].push_back(trace);
     size += delivery::footprint(*trace);  // which is somewhat more

@@ -288,8 +288,7 @@ bool Finder::give_places() {
 }
 
 void Finder::take_name(Ioc& ioc) {
-  auto [name, contested_with] =
-      names_.take(ioc.claimed_name, {ioc.id, ioc.user, ioc.user_name});
+  auto [name, contested_with] = names_.take(ioc.claimed_name, {ioc.id, ioc.user, ioc.user_name});
   ioc.name = std::move(name);
   ioc.contested_with = std::move(contested_with);
 }

@@ -15,8 +15,7 @@ NameRegistry::Name NameRegistry::take(const std::string& name, const NameClaim& 
     taken.contested_with = other->user_name;
     if (other->user != claim.user && !claim.user_name.empty()) taken.name += "-" + claim.user_name;
     // More than once only when an IOC calls itself what would be another one's "name-PID".
-    while (holder(taken.name, claim) != nullptr)
-      taken.name += "-" + std::to_string(claim.id.pid);
+    while (holder(taken.name, claim) != nullptr) taken.name += "-" + std::to_string(claim.id.pid);
   }
   running_.insert_or_assign(taken.name, claim);
   return taken;

@@ -203,8 +203,8 @@ probes::Hooks ServerProbe::hooks(const LiveIocs& iocs, Clock::time_point now) {
           }};
 }
 
-Result<probes::Switched> ServerProbe::count_by(const LiveIocs& iocs, const iocs::IocId& id, unsigned attach,
-                                   Clock::time_point now) {
+Result<probes::Switched> ServerProbe::count_by(const LiveIocs& iocs, const iocs::IocId& id,
+                                               unsigned attach, Clock::time_point now) {
   if (Watched* const watched = counted(id)) {
     if (attach == 0) {
       forget_process(*watched);

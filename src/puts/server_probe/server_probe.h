@@ -180,7 +180,7 @@ class ServerProbe final : public PutSource {
                 std::vector<probes::ProbeRow>& rows) const;
   probes::Hooks hooks(const LiveIocs& iocs, Clock::time_point now);
   Result<probes::Switched> count_by(const LiveIocs& iocs, const iocs::IocId& id, unsigned attach,
-                        Clock::time_point now);
+                                    Clock::time_point now);
   void log_failure(const iocs::LiveIoc& live, const Error& error) const;
   void say_why_not(const iocs::LiveIoc& live);
   Watched* counted(const iocs::IocId& id);

@@ -38,9 +38,9 @@ class RecordStates {
   RecordStates(std::shared_ptr<const Database> database, const iocs::FieldOffsets& offsets,
                std::chrono::milliseconds stuck_after);
 
-  // Goes on with the look at all records, or begins one, until `deadline`; sample() has the last one
-  // that was finished. A look that takes long sees each record once. A record that cannot be read
-  // fails the look, and the next call begins anew.
+  // Goes on with the look at all records, or begins one, until `deadline`; sample() has the last
+  // one that was finished. A look that takes long sees each record once. A record that cannot be
+  // read fails the look, and the next call begins anew.
   Result<void> look(iocs::Memory& memory, Clock::time_point deadline);
 
   // How often each record was processed, up to now; after a look. Records that are not in it count

@@ -78,13 +78,13 @@ Result<bool> RecordProcess::end_window(std::uint32_t slot) {
   }
   bool under_way = false;
   if (watched.attach == 0) return under_way;
-  auto read = for_each_thread(object_, thread_places_, ThreadPart::frames,
-                              [&](const iocx_thread& thread) {
-    if (thread.slot != slot || watched_by(thread) != &watched || thread.epoch != watched.epoch)
-      return;
-    for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i)
-      under_way |= thread.frames[i].state <= IOCX_FRAME_UNDECIDED;
-  });
+  auto read =
+      for_each_thread(object_, thread_places_, ThreadPart::frames, [&](const iocx_thread& thread) {
+        if (thread.slot != slot || watched_by(thread) != &watched || thread.epoch != watched.epoch)
+          return;
+        for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i)
+          under_way |= thread.frames[i].state <= IOCX_FRAME_UNDECIDED;
+      });
   if (!read) return read.error();
   return under_way;
 }

@@ -218,16 +218,15 @@ ExporterInfo sample_exporter() {
   process.resident_memory_bytes = 1 << 24;
   process.max_fds = 1024;
   process.open_fds = 23;
-  return {
-      .build = {"0.1.0", "abc1234", "GNU 12.2.0"},
-      .time_seconds = 1790000000.25,
-      .area = "ring",
-      .owner = "sr-controls",
-      .process = process,
-      .config = ConfigSample{true, 1790000123.5, 1800000000},
-      .http = HttpSample{{{"password", 4}, {"host", 0}}, {{"/-/reload", 1}, {"/metrics", 23}}},
-      .readers = iocs::ReaderSample{3, 2},
-      .loop_ticks = 17};
+  return {.build = {"0.1.0", "abc1234", "GNU 12.2.0"},
+          .time_seconds = 1790000000.25,
+          .area = "ring",
+          .owner = "sr-controls",
+          .process = process,
+          .config = ConfigSample{true, 1790000123.5, 1800000000},
+          .http = HttpSample{{{"password", 4}, {"host", 0}}, {{"/-/reload", 1}, {"/metrics", 23}}},
+          .readers = iocs::ReaderSample{3, 2},
+          .loop_ticks = 17};
 }
 
 }  // namespace ioc_exporter::app

@@ -144,7 +144,8 @@ class SocketsOfHost : public testing::TestWithParam<bool> {
   SocketTable table_ = SocketTable::of_thread(RootedFs(GetParam() ? "/" : "/."));
 
   void SetUp() override {
-    if (GetParam() && !Netlink::open(NETLINK_SOCK_DIAG, "ask")) GTEST_SKIP() << "this kernel has no sock_diag";
+    if (GetParam() && !Netlink::open(NETLINK_SOCK_DIAG, "ask"))
+      GTEST_SKIP() << "this kernel has no sock_diag";
   }
 };
 

@@ -203,8 +203,7 @@ TEST_F(ChainReaderTest, PartsThatHaveToGoAreCounted) {
   for (std::uint64_t id = 5; (id - 5) * kSpansEach <= ChainReader::kMostSpans; ++id) {
     auto first = head(id, 10 * kMs, 15 * kMs);
     first.last = 0;
-    ASSERT_TRUE(
-        give(first, std::vector(kSpansEach, span(2, 2, 1, 11 * kMs, 12 * kMs))));
+    ASSERT_TRUE(give(first, std::vector(kSpansEach, span(2, 2, 1, 11 * kMs, 12 * kMs))));
   }
   EXPECT_TRUE(finish(16 * kMs).empty());
   EXPECT_EQ(reader_.counts().crowded, 1u);
