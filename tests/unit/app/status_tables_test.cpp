@@ -51,7 +51,7 @@ TEST(LandingTables, ClientsByIocAndAddress) {
   EXPECT_EQ(table(snapshot, "Clients").rows, (Rows{{"a", "10.0.0.1", "", "", "7", "8", "9"},
                                                    {"a", "10.0.0.2", "u", "h", "4", "5", "6"},
                                                    {"b", "10.0.0.1", "u", "h", "1", "2", "3"}}));
-  EXPECT_EQ(table(snapshot, "Clients").rest, "");
+  EXPECT_EQ(table(snapshot, "Clients").more, "");
 }
 
 IocSample ioc_with_stuck(const std::string& name, std::vector<ActiveRecord> stuck) {
@@ -78,7 +78,7 @@ TEST(LandingTables, StuckRecordsTheLongestFirst) {
                                                          {"x", "x:a", "ai", "12 s"}}));
   snapshot.iocs = {ioc_with_stuck("x", std::vector<ActiveRecord>(kStuckShown + 23, {0, 12}))};
   EXPECT_EQ(table(snapshot, "Stuck records").rows.size(), kStuckShown);
-  EXPECT_THAT(table(snapshot, "Stuck records").rest, HasSubstr("23 more"));
+  EXPECT_THAT(table(snapshot, "Stuck records").more, HasSubstr("23 more"));
 }
 
 TEST(LandingTables, ManyClientsAreCutAndCounted) {
@@ -87,7 +87,7 @@ TEST(LandingTables, ManyClientsAreCutAndCounted) {
     snapshot.clients.push_back({"a", std::to_string(i), "u", "h", 1, 0, 0});
   const LandingTable clients = table(snapshot, "Clients");
   EXPECT_EQ(clients.rows.size(), kClientsShown);
-  EXPECT_THAT(clients.rest, HasSubstr("And 23 more"));
+  EXPECT_THAT(clients.more, HasSubstr("And 23 more"));
 }
 
 TEST(LandingTables, LatestPutsFirstAndOnlyWithATime) {
@@ -160,8 +160,8 @@ Rows busiest(const std::vector<IocSample>& before, const std::vector<IocSample>&
              std::chrono::milliseconds after = std::chrono::seconds(2)) {
   records::BusyRecords busy;
   const auto begin = records::BusyRecords::Clock::now();
-  EXPECT_TRUE(busy.look(before, begin).rows.empty());
-  return busy.look(now, begin + after).rows;
+  EXPECT_TRUE(busy.table(before, begin).rows.empty());
+  return busy.table(now, begin + after).rows;
 }
 
 TEST(LandingTables, TheBusiestRecordsFirstAndTimesWhereEachCallIsTimed) {
@@ -176,7 +176,7 @@ TEST(LandingTables, TheBusiestRecordsFirstAndTimesWhereEachCallIsTimed) {
   EXPECT_EQ(busiest(before, {timed, sampled}),
             (Rows{{"x", "x:a", "2.30 %", "23.0", "1000.0 µs"},
                   {"y", "y:m", "not timed", "106", "not timed"},
-                  {"y", "y:a", "not timed", "1.0", "not timed"}}));
+                  {"y", "y:a", "not timed", "1.00", "not timed"}}));
   EXPECT_TRUE(busiest(before, {timed, sampled}, std::chrono::milliseconds(999)).empty());
   EXPECT_TRUE(busiest(before, {timed, sampled}, std::chrono::minutes(11)).empty());
   IocSample again = ioc_with_stuck("x", {});  // with a database of its own
