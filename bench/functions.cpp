@@ -76,7 +76,7 @@ struct Described {
         watch(object, descriptions, budget) {
     const WatchedIoc self{{::getpid(), 1}, 1, 1, "bench"};
     FunctionFinder finder(std::make_shared<iocs::ProcessReader>(RootedFs()), descriptions);
-    auto found = finder.look(self.id, {});
+    auto found = finder.find(self.id, {});
     if (!found) die(found.error().message());
     watch.follow({self});
     watch.take(self.id, 1, std::move(*found));

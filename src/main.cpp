@@ -47,8 +47,8 @@ int fail(int status, const std::string& what) {
   return status;
 }
 
-// Says READY after the first look at the host, and from then on what changes.
-void tell(app::Notifier& notifier, app::Daemon& daemon, std::string& said) {
+// Says READY after the first scan of the host, and from then on what changes.
+void notify(app::Notifier& notifier, app::Daemon& daemon, std::string& said) {
   std::string state = daemon.state_in_words();
   if (said.empty())
     notifier.ready(state);
@@ -66,7 +66,7 @@ bool run_until(app::Daemon& daemon, Clock::time_point end, app::Notifier& notifi
   while (true) {
     daemon.tick();
     if (!daemon.why_ended().empty()) return true;
-    tell(notifier, daemon, said);
+    notify(notifier, daemon, said);
     const auto next_tick = std::min(Clock::now() + daemon.interval(), end);
     while (Clock::now() < next_tick) {
       const auto due = daemon.next_due();
@@ -89,7 +89,7 @@ int print(const std::string& text, int status) {
 }
 
 int run_check(app::Daemon& daemon, const app::Rooms& rooms, const app::Options& options) {
-  // Two looks: what is in the middle of a start or an exec at the first is done at the second.
+  // Two scans: what is in the middle of a start or an exec at the first is done at the second.
   app::Notifier nobody;
   if (run_until(daemon, Clock::now() + options.iocs.interval, nobody)) return 0;
   daemon.tick();
@@ -203,7 +203,7 @@ int run(int argc, char** argv) {
   if (!attach) return fail(kStartError, attach.error().message());
   app::Daemon daemon(*site, std::move(*loaded), std::move(*attach));
   reload.connect({[&](const app::SiteSettings& changed) { daemon.use(changed); },
-                  [&](const app::ConfigSample& sample) { daemon.tell_config(sample); },
+                  [&](const app::ConfigSample& sample) { daemon.set_config(sample); },
                   [&] { notifier.reloading(); }, [&] { notifier.ready(daemon.state_in_words()); }});
   if (auto confined = app::confine(options); !confined)
     return fail(kStartError, confined.error().message());

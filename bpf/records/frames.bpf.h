@@ -14,7 +14,7 @@
  */
 #if defined(__TARGET_ARCH_x86)
 #define CALLERS(ctx) 0
-#define OUTERMOST_FIRST 1 /* one look at the stack says whether all calls are over */
+#define OUTERMOST_FIRST 1 /* one read of the stack says whether all calls are over */
 
 static __always_inline __u64 return_address(struct pt_regs *ctx)
 {

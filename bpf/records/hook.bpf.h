@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The hook for what follows the calls of a thread: on_frame() is told each thing that happens to a frame. Traces are on it
+ * The hook for what follows the calls of a thread: on_frame() gets each event of a frame. Traces are on it
  * (traces/chains.bpf.h); while they are off, it is nothing.
  */
 #ifndef IOC_EXPORTER_BPF_RECORD_HOOK_H

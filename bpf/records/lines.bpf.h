@@ -6,7 +6,7 @@
  * a call waits for memory several times.
  *
  * A line belongs to its record: it is made, and used, under the record's lock only. Threads take chunks of lines. A
- * record whose calls are looked at one by one has none: one that is asynchronous, or that was called while it was active.
+ * record whose calls are counted one by one has none: one that is asynchronous, or that was called while it was active.
  */
 #ifndef IOC_EXPORTER_BPF_RECORD_LINES_H
 #define IOC_EXPORTER_BPF_RECORD_LINES_H
@@ -133,16 +133,16 @@ static __always_inline struct iocx_record_line *line_of(__u32 generation, struct
 static __noinline int count_threadless(__u32 slot, __u32 generation, __u64 record, __u16 ends)
 {
 	struct iocx_record_stats *stats = stats_of(slot, record);
-	struct iocx_asynchronous *rest = bpf_map_lookup_elem(&ioc_asynchronous, &slot);
+	struct iocx_asynchronous *counts = bpf_map_lookup_elem(&ioc_asynchronous, &slot);
 	struct iocx_record_line *line;
 
-	if (!stats || !rest)
+	if (!stats || !counts)
 		return 0;
 	stats->processed += 1;
 	stats->untimed += 1;
 	line = line_of(generation, stats, record);
 	*(line ? &line->ends : &stats->ends) = ends;
-	__sync_fetch_and_add(&rest->threadless, 1);
+	__sync_fetch_and_add(&counts->threadless, 1);
 	return 0;
 }
 
@@ -171,7 +171,7 @@ static __always_inline struct iocx_record_line *expected_line(struct iocx_thread
 	return line;
 }
 
-/* The record's calls are looked at one by one from now on. */
+/* The record's calls are counted one by one from now on. */
 static __noinline int leave_line(const struct iocx_thread *thread, __u64 record)
 {
 	struct iocx_record_stats *stats = thread ? stats_of(thread->slot, record) : NULL;

@@ -2,10 +2,8 @@
 /*
  * Counts and times every dbProcess() of the watched IOCs, per record.
  *
- * A probe at the entry and breakpoints at the ends (shared/function_ends.h) keep a stack of frames for each thread,
- * since dbProcess recurses through links. A frame has the stack pointer of its call, by which an end finds its frame.
- * So no harm is done by an end that is not seen, a probe that is detached during a call, or two attachments that see
- * the same call.
+ * A probe at the entry and breakpoints at the ends (shared/function_ends.h) keep a stack of frames for each thread. An end
+ * finds its frame by the stack pointer: an end that is not seen, or a second attachment, does no harm.
  *
  * The programs touch pt_regs only, no kernel structs; the helpers are those of Linux 5.10. The counts of a record need
  * no atomics: dbProcess is called with the record's lock set locked, and both probes run within the call.

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * Source of a write: a database link, by the return address of dbPut; dbpf or dbtpn; a client of Channel Access in the
- * IOC itself, by dbChannelIO::write; a dbProcess that is under way;
- * else the purpose of the thread. The innermost of these counts.
+ * IOC itself, by dbChannelIO::write; a dbProcess that is under way; else the purpose of the thread. The innermost counts.
  *
  * A put with callback that had to wait for a busy record is done by a callback thread, but belongs to the thread
  * that asked for it: record->ppn points to the request that owns the record (dbNotify.c, processNotifyCommon).

@@ -247,9 +247,8 @@ static __always_inline void count_return(struct iocx_thread *thread, __u32 stepp
 }
 
 /*
- * Whether this hit is measured, by the tick (bpf_jiffies64()) and how many hits came before. Periods of scans are no multiples of
- * 17 ticks: all records have their turn. A thread's first hit finds cold caches: the next ones, until a tick, are not to be charged
- * what it took.
+ * Whether the duration of this hit is measured. 17 ticks (bpf_jiffies64()) are no multiple of a scan's period, so that all records
+ * are measured. The first 64 hits of a thread are, too: the mean is not that of the first one, which finds cold caches.
  */
 #define IS_MEASURED(tick, hits) ((hits) <= 64 || (tick) % 17 == 0)
 
@@ -257,8 +256,7 @@ static __always_inline void count_return(struct iocx_thread *thread, __u32 stepp
 #define MOST_OWN_NS 65536
 
 /*
- * `begin`: 0 when this hit, which is counted as cold or not, is not measured. The last one of a measured tick may have the tick's
- * interrupt in it: the mean would hold that until the next measured tick.
+ * `begin`: 0 when this hit is not measured. A hit during which the tick ends is left out: the timer interrupt is in its duration.
  */
 static __always_inline void note_own_time(const struct iocx_thread *thread, __u32 *mean, __u64 begin)
 {

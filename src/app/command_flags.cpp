@@ -114,7 +114,7 @@ Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* 
     if (options.config_file.empty()) options.config_file = file_of_the_unit();
     if (auto good = check_together(options); !good) return good.error();
     return answer;
-  } catch (const std::exception& problem) {  // cxxopts' way to tell; its texts name the option
+  } catch (const std::exception& problem) {  // cxxopts reports so; its texts name the option
     return error_in_words(problem.what());
   }
 }

@@ -22,9 +22,9 @@ namespace ioc_exporter::app {
 namespace {
 
 constexpr std::chrono::milliseconds kYoungInterval{250};
-// While somebody looks at the host, or reads a database, for us.
+// While a worker scans the host or reads a database.
 constexpr std::chrono::milliseconds kBusyInterval{100};
-// How long a tick waits for what looks at the host. The first one, and those of --check and --once,
+// How long a tick waits for a scan of the host. The first one, and those of --check and --once,
 // shall see all of it.
 constexpr std::chrono::milliseconds kPatience{30};
 constexpr std::chrono::milliseconds kFirstPatience{20'000};
@@ -50,7 +50,7 @@ Daemon::Daemon(const SiteSettings& site, std::unique_ptr<Rooms> rooms,
 Daemon::~Daemon() = default;
 
 std::string Daemon::why_not_ready() const {
-  if (!looked_once_.try_wait()) return "the host has not been looked at yet";
+  if (!scanned_once_.try_wait()) return "the host has not been scanned yet";
   if (detached_) return "all probes are taken off: SIGUSR2 or POST /-/attach brings them back";
   return rooms_->why_failed();
 }
@@ -58,8 +58,7 @@ std::string Daemon::why_not_ready() const {
 std::string Daemon::why_hangs(Clock::time_point now) const {
   const auto hangs = std::chrono::floor<std::chrono::seconds>(now - alive_at_.load());
   if (hangs < interval_ + kLongestTick) return "";
-  return "the loop that looks at the host has not gone on for " + std::to_string(hangs.count()) +
-         " s";
+  return "the loop that scans the host has not gone on for " + std::to_string(hangs.count()) + " s";
 }
 
 // The IOCs' own collector comes last: a scrape that shows an IOC also shows its records, and its
@@ -71,7 +70,7 @@ void Daemon::follow(Clock::time_point now) {
 }
 
 // Finds IOCs and reads their databases. An error: not all processes were seen.
-Result<void> Daemon::look_at_host(Clock::time_point now, std::chrono::milliseconds patience) {
+Result<void> Daemon::scan_host(Clock::time_point now, std::chrono::milliseconds patience) {
   iocs::Host& host = rooms_->host;
   Result<void> found = host.poll(now, patience);
   host.apply(now);
@@ -85,23 +84,23 @@ Result<void> Daemon::look_at_host(Clock::time_point now, std::chrono::millisecon
       follow(now);
     }
     for (Collector* collector : rooms_->collectors) collector->tick(now);
-    rooms_->budget.look(Clock::now());  // attaching takes a while
+    rooms_->budget.decide(Clock::now());  // attaching takes a while
   } while (more && !is_stop_pending());
   return found;
 }
 
 void Daemon::tick(Clock::time_point now) {
   note_alive();
-  const auto patience = looked_ && stays_ ? kPatience : kFirstPatience;
-  const Result<void> found = look_at_host(now, patience);
+  const auto patience = scanned_ && stays_ ? kPatience : kFirstPatience;
+  const Result<void> found = scan_host(now, patience);
   attach_->close_late_answer();
   const std::scoped_lock lock(mutex_);
   trouble_.report("find IOCs", found);
   if (rooms_->delivery) trouble_.report("deliver", rooms_->delivery->kept());
-  discovery_ = {"discovery", found.ok(), rooms_->host.look_seconds()};
+  discovery_ = {"discovery", found.ok(), rooms_->host.scan_seconds()};
   ++ticks_;
   discovery_problem_ = found ? std::string() : found.error().message();
-  if (!std::exchange(looked_, true)) looked_once_.count_down();
+  if (!std::exchange(scanned_, true)) scanned_once_.count_down();
 }
 
 std::chrono::milliseconds Daemon::interval(Clock::time_point now) {
@@ -119,7 +118,7 @@ std::optional<Daemon::Clock::time_point> Daemon::next_due() {
 void Daemon::act_on_due(Clock::time_point now) {
   const bool is_budget_due = rooms_->budget.is_due(now);
   for (Collector* collector : rooms_->collectors) collector->act_on_due(now);
-  if (is_budget_due) rooms_->budget.look(Clock::now());
+  if (is_budget_due) rooms_->budget.decide(Clock::now());
 }
 
 bool Daemon::detach_all() {
@@ -160,7 +159,7 @@ void Daemon::collect(Collector& collector, exposition::Page& page) {
 }
 
 void Daemon::scrape(exposition::Encoder& encoder) {
-  looked_once_.wait();
+  scanned_once_.wait();
   exposition::Page page{encoder};
   ExporterInfo exporter;
   for (Collector* collector : rooms_->collectors) collect(*collector, page);
@@ -186,7 +185,7 @@ void Daemon::scrape(exposition::Encoder& encoder) {
 }
 
 exposition::StatusPage Daemon::status() {
-  looked_once_.wait();
+  scanned_once_.wait();
   exposition::StatusPage page;
   for (Collector* collector : rooms_->collectors) collector->status(page);
   std::vector<ProbeState> probes;
@@ -223,7 +222,7 @@ void Daemon::use(const SiteSettings& site) {
   owner_ = site.options.owner;
 }
 
-void Daemon::tell_config(const ConfigSample& sample) {
+void Daemon::set_config(const ConfigSample& sample) {
   const std::scoped_lock lock(mutex_);
   config_ = sample;
 }

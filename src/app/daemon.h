@@ -41,13 +41,13 @@ class Daemon {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `attach`: start_attach_helper(). So nothing starts a thread, or looks at the host, before that
+  // `attach`: start_attach_helper(). So nothing starts a thread, or scans the host, before that
   // was forked.
   Daemon(const SiteSettings& site, std::unique_ptr<Rooms> rooms, std::shared_ptr<Helper> attach);
   // Waits for no reading.
   ~Daemon();
 
-  // One look at the host: finds IOCs, attaches, frees what has ended.
+  // One scan of the host: finds IOCs, attaches, frees what has ended.
   void tick(Clock::time_point now = Clock::now());
   // How long to wait for the next tick: short while an IOC is starting, for its first clients'
   // sake.
@@ -72,7 +72,7 @@ class Daemon {
   // before by the former one. Nothing that was counted is lost.
   void use(const SiteSettings& site);
   // Result of the last reload, for later scrapes.
-  void tell_config(const ConfigSample& sample);
+  void set_config(const ConfigSample& sample);
   HttpAudit& http() { return http_; }
 
   // One line for the service manager: "3 IOCs; ca_tap, ca_udp, record_process".
@@ -89,7 +89,7 @@ class Daemon {
   std::string discovery_problem() const;
 
  private:
-  Result<void> look_at_host(Clock::time_point now, std::chrono::milliseconds patience);
+  Result<void> scan_host(Clock::time_point now, std::chrono::milliseconds patience);
   void follow(Clock::time_point now);
 
   void collect(Collector& collector, exposition::Page& page);
@@ -101,8 +101,8 @@ class Daemon {
   const bool stays_;  // no --check, no --once
   std::chrono::milliseconds interval_;
   std::atomic<Clock::time_point> alive_at_ = Clock::now();
-  std::latch looked_once_{1};
-  bool looked_ = false;   // only for the loop; the others wait for looked_once_
+  std::latch scanned_once_{1};
+  bool scanned_ = false;  // only for the loop; the others wait for scanned_once_
   std::mutex switching_;  // held while probes come off, or back
   std::atomic<bool> detached_ = false;
   mutable std::mutex mutex_;  // of the members below

@@ -30,7 +30,7 @@ inline web::Response refuse_page() {
 
 // Among the reasons of ioc_exporter_http_refused_total.
 inline constexpr const char* kNoPlace = "followers";
-// How long a stream waits for news before it looks whether it should end.
+// How long a stream waits for news before it checks whether it should end.
 inline constexpr std::chrono::milliseconds kNewsPatience{250};
 // Without news a comment is sent, so that both sides notice a lost connection.
 inline constexpr std::chrono::seconds kSilence{5};

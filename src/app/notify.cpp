@@ -29,8 +29,8 @@ std::string take_variable(const char* name) {
 
 std::optional<std::int64_t> number(std::string_view text) {
   std::int64_t value = 0;
-  const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || rest != text.data() + text.size() || value <= 0)
+  const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || stop != text.data() + text.size() || value <= 0)
     return std::nullopt;
   return value;
 }

@@ -42,8 +42,8 @@ std::optional<User> find_user(const std::string& name) {
     return User{name, entry->pw_uid, entry->pw_gid};
   uid_t uid = 0;
   const char* end = name.data() + name.size();
-  const auto [rest, problem] = std::from_chars(name.data(), end, uid);
-  if (problem != std::errc() || rest != end) return std::nullopt;
+  const auto [stop, problem] = std::from_chars(name.data(), end, uid);
+  if (problem != std::errc() || stop != end) return std::nullopt;
   const passwd* entry = ::getpwuid(uid);
   return User{name, uid, entry ? entry->pw_gid : static_cast<gid_t>(uid)};
 }

@@ -10,7 +10,7 @@
 namespace ioc_exporter::app {
 namespace {
 
-constexpr std::chrono::seconds kWebLookInterval{1};
+constexpr std::chrono::seconds kWebCheckInterval{1};
 
 // Settings that only a restart changes, as text.
 std::string text_of(const iocs::Options& iocs) {
@@ -40,7 +40,7 @@ Reload::Reload(const Options& options, const Options& in_use)
 void Reload::connect(Users users) {
   const std::scoped_lock lock(mutex_);
   users_ = std::move(users);
-  tell();
+  report();
 }
 
 Reload::Stamp Reload::stamp_of(const std::string& path) {
@@ -50,10 +50,10 @@ Reload::Stamp Reload::stamp_of(const std::string& path) {
           std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
 }
 
-void Reload::tell() {
-  if (!users_.tell) return;
-  users_.tell({site_good_ && web_good_, success_time_,
-               tls_ ? std::optional(tls_->expires_seconds()) : std::nullopt});
+void Reload::report() {
+  if (!users_.report) return;
+  users_.report({site_good_ && web_good_, success_time_,
+                 tls_ ? std::optional(tls_->expires_seconds()) : std::nullopt});
 }
 
 std::vector<Reload::Stamp> Reload::web_stamps() const {
@@ -71,7 +71,7 @@ Result<void> Reload::open_web() {
 
 Result<void> Reload::read_web() {
   if (options_.web.config_file.empty()) return {};
-  // Before the files: a change in between is seen at the next look.
+  // Before the files: a change in between is seen at the next check.
   web_stamps_ = web_stamps();
   auto rules = web::read_web_config(options_.web.config_file);
   const Result<void> used = rules ? use_web(std::move(*rules)) : rules.error();
@@ -144,33 +144,33 @@ Result<void> Reload::reload() {
   note(options_.config_file, read_site());
   note(options_.web.config_file, read_web());
   if (problems.empty()) success_time_ = now_seconds();
-  tell();
+  report();
   if (!problems.empty()) return error_in_words(problems);
   log::info("reloaded the configuration");
   return {};
 }
 
-void Reload::look_at_web(Clock::time_point now) {
+void Reload::check_web(Clock::time_point now) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || options_.web.config_file.empty() || now < next_look_) return;
-  next_look_ = now + kWebLookInterval;
+  if (!lock || options_.web.config_file.empty() || now < next_check_) return;
+  next_check_ = now + kWebCheckInterval;
   if (web_stamps() == web_stamps_) return;
   if (const auto result = read_web(); !result)
     log_lines(options_.web.config_file, result.error().message());
   else
     log::info("reloaded {}", options_.web.config_file);
   if (web_good_ && site_good_) success_time_ = now_seconds();
-  tell();
+  report();
 }
 
 std::shared_ptr<const web::Tls> Reload::tls() {
-  look_at_web(Clock::now());
+  check_web(Clock::now());
   const std::scoped_lock lock(tls_mutex_);
   return tls_;
 }
 
 web::Admission Reload::admit(const web::Request& request) {
-  look_at_web(Clock::now());
+  check_web(Clock::now());
   return access_.admit(request);
 }
 

@@ -27,7 +27,7 @@ class Reload {
   using Clock = std::chrono::steady_clock;
   struct Users {
     std::function<void(const SiteSettings&)> use;  // called with each good configuration
-    std::function<void(ConfigSample)> tell;        // how the last attempt went, for /metrics
+    std::function<void(ConfigSample)> report;      // how the last attempt went, for /metrics
     std::function<void()> begins = {}, ends = {};  // around each attempt, whatever its result
   };
 
@@ -53,7 +53,7 @@ class Reload {
   std::shared_ptr<const web::Tls> tls();
 
  private:
-  // Identity of a file's content; all 0 when the file cannot be looked at.
+  // Identity of a file's content; all 0 when it has none.
   struct Stamp {
     dev_t device = 0;
     ino_t inode = 0;
@@ -68,8 +68,8 @@ class Reload {
   Result<void> read_site();
   Result<void> read_web();
   Result<void> use_web(web::WebConfig rules);
-  void look_at_web(Clock::time_point now);
-  void tell();
+  void check_web(Clock::time_point now);
+  void report();
 
   Options options_;
   Users users_;
@@ -81,7 +81,7 @@ class Reload {
   std::mutex tls_mutex_;
   std::shared_ptr<const web::Tls> tls_;  // in use; under both
   bool opened_ = false, speaks_tls_ = false;
-  Clock::time_point next_look_{};
+  Clock::time_point next_check_{};
   bool site_good_ = true, web_good_ = true;
   bool asks_for_passwords_ = false;
   double success_time_;

@@ -30,7 +30,7 @@ class ByteBuffer {
   void reserve(std::size_t bytes) {
     if (capacity_ - size_ < bytes) grow(bytes);
   }
-  // The same, and where it begins: write there, and tell with set_end() how far.
+  // The same, and where it begins: write there, then set_end().
   char* room(std::size_t bytes) {
     reserve(bytes);
     return data_ + size_;

@@ -87,7 +87,7 @@ Result<CommandLine> parse(const Command& command, int count, const char* const* 
   all.insert(all.end(), arguments, arguments + count);
   try {
     cxxopts::Options description("ioc_exporter");
-    description.allow_unrecognised_options();  // so that they are told from words below
+    description.allow_unrecognised_options();  // they are told apart from words below
     description.add_options()("h,help", "");
     for (const std::string& flag : command.options.flags) description.add_options()(flag, "");
     auto values = command.options.values;
@@ -117,7 +117,7 @@ Result<CommandLine> parse(const Command& command, int count, const char* const* 
                                 : "one " + about + " at a time: " + words[0] + " and " + words[1]);
     if (wanted > 0) line.word = std::move(words[0]);
     return line;
-  } catch (const std::exception& problem) {  // cxxopts' way to tell
+  } catch (const std::exception& problem) {  // cxxopts reports so
     const std::string last = all.back();
     if (last.starts_with("--") && last.find('=') == std::string::npos)
       return error_in_words("option without its value: " + last);
@@ -231,7 +231,7 @@ CommandResult print_answer(const CommandLine& line, const std::string& target) {
   return {kDone, std::move(clean), ""};
 }
 
-Result<std::string> tell_exporter(const CommandLine& line, const std::string& target) {
+Result<std::string> post_to_exporter(const CommandLine& line, const std::string& target) {
   auto as = asker_of(line);
   if (!as) return as.error();
   return body_or_not_asked(line, send_post({.url = url_to(line, target),

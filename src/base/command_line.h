@@ -57,7 +57,7 @@ struct Command {
   CommandOptions options;
   // May write to `out` before it returns.
   std::function<CommandResult(const CommandLine&, std::FILE* out)> run;
-  // What wrong usage prints; without it a line to standard error.
+  // Prints wrong usage. Null: as a line to standard error.
   std::function<CommandResult(const std::string& why)> wrong_usage = {};
 };
 
@@ -87,7 +87,7 @@ Result<std::string> ask_exporter(const CommandLine& line, const std::string& tar
 CommandResult print_answer(const CommandLine& line, const std::string& target);
 
 // As ask_exporter(), of a POST there, without a body.
-Result<std::string> tell_exporter(const CommandLine& line, const std::string& target);
+Result<std::string> post_to_exporter(const CommandLine& line, const std::string& target);
 
 // The same of an answer that goes on: `read` is given what comes of it, until it returns false or
 // the exporter ends it. `silence`: how long nothing may come.

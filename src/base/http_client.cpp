@@ -243,7 +243,7 @@ class Exchange {
   static constexpr std::size_t kLongest = 64u << 20;
   std::size_t most_ = SIZE_MAX, head_ = 0;
   std::string body_;
-  bool has_end_ = false, has_enough_ = false;  // it is told where it ends
+  bool has_end_ = false, has_enough_ = false;  // its answer says where it ends
   std::string why_;                            // of the reader that gave up
 };
 

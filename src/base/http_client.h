@@ -54,7 +54,7 @@ struct HttpPost {
   FetchAs as = {};
   std::map<std::string, std::string> headers = {};
 };
-// One POST; the rest as fetch(), but for the answer, of which 16 KiB are read: a receiver must not
+// One POST; as fetch(), but for the answer, of which 16 KiB are read: a receiver must not
 // fill our memory.
 Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout);
 

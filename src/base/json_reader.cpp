@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kDeepest = 32;  // values are written and freed by recursion
 
-// Makes a value of what nlohmann's parser tells.
+// Makes a value of the events of nlohmann's parser.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Json root;

@@ -29,7 +29,7 @@ class TroubleLog {
 };
 
 // LogBound: how many lines of a kind go into the log in a minute, where others decide how many
-// there are. Pure: it is told the time.
+// there are. Pure: time is a parameter.
 class LogBound {
  public:
   using Clock = std::chrono::steady_clock;

@@ -74,25 +74,25 @@ bool MetricLines::read(std::string_view piece) {
     const std::size_t end = piece.find('\n');
     if (end == std::string_view::npos) break;
     bool good = false;
-    if (rest_.empty()) {
+    if (partial_.empty()) {
       good = read_line(piece.substr(0, end));
     } else {
-      rest_ += piece.substr(0, end);
-      good = read_line(rest_);
-      rest_.clear();
+      partial_ += piece.substr(0, end);
+      good = read_line(partial_);
+      partial_.clear();
     }
     if (!good) problem_ = "line " + std::to_string(number_) + " is no metric";
     if (!good) return false;
     piece.remove_prefix(end + 1);
   }
-  rest_ += piece;
-  if (rest_.size() > kLongestLine) problem_ = "a line is longer than 1 MiB";
+  partial_ += piece;
+  if (partial_.size() > kLongestLine) problem_ = "a line is longer than 1 MiB";
   return problem_.empty();
 }
 
 std::string MetricLines::problem() const {
   if (!problem_.empty()) return problem_;
-  if (!rest_.empty()) return "a line is cut";
+  if (!partial_.empty()) return "a line is cut";
   return any_ ? "" : "there are no metrics";
 }
 

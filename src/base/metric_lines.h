@@ -1,6 +1,6 @@
 // MetricLines: reads series from Prometheus' text format 0.0.4, in pieces, however they are cut.
 //
-// Only series of the names that are wanted are looked into: the rest of a page, most of it buckets,
+// Only series of the names that are wanted are parsed: all else of a page, most of it buckets,
 // costs finding its line ends.
 #pragma once
 
@@ -41,7 +41,7 @@ class MetricLines {
 
   const std::set<std::string, std::less<>> wanted_;
   const Take take_;
-  std::string rest_;        // of a line
+  std::string partial_;     // of a line
   std::size_t number_ = 0;  // of lines
   std::string problem_;
   bool any_ = false;

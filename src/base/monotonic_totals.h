@@ -1,17 +1,10 @@
 // MonotonicTotals: sums by key, made of counters of sources that come, grow, begin anew and go.
 // Header only, no system calls. Not thread-safe.
 //
-// A source is what the kernel counts for: a channel, a connection, a thread. A key is what the sum
-// is shown by: labels. The rules:
-// - A look at a source adds what its counters have grown by since the look before to the key that
-//   the look names. So nothing is added twice, whenever the key of a source changes.
-// - A source of which any counter is lower than at the look before has begun anew: all that it
-//   counts now is new.
-// - close() says that a source is gone: its last look was its last, what it added stays. Under the
-//   same name comes another source, which begins at 0.
-// - The sum of a key never shrinks. It is there from the first growth on until it is dropped.
-// - Over the limit of keys nothing new is let in: what it counts is in overflowed() for good.
-// - Sums are modulo 2^64. A single counter that passes 2^64 has begun anew.
+// A source is what the kernel counts for: a channel, a connection, a thread; a key is the labels of
+// a sum. The growth since the reading before is added to the key of the reading. A source begins
+// anew where one of its counters is lower than before. A sum never shrinks: it is there from its
+// first growth until it is dropped. What keys over the limit count is in overflowed(). Modulo 2^64.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +25,7 @@ void add_to(CounterValues<N>& sum, const CounterValues<N>& more) {
   for (std::size_t i = 0; i < N; ++i) sum[i] += more[i];
 }
 
-// By how much the counters of one source grow from look to look.
+// By how much the counters of one source grow from reading to reading.
 template <std::size_t N>
 class CounterGrowth {
  public:

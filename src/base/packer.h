@@ -47,7 +47,7 @@ class Unpacker {
     bytes_.remove_prefix(*size);
     return text;
   }
-  std::string_view rest() const { return bytes_; }
+  std::string_view remainder() const { return bytes_; }
 
  private:
   std::string_view bytes_;

@@ -53,17 +53,17 @@ std::optional<pid_t> find_live_thread(const RootedFs& fs, pid_t pid);
 // The folder in /proc that shows the process as its thread sees it: "/proc/PID" for the main one.
 std::string folder_of_thread(pid_t pid, pid_t thread);
 
-// Result of `look(thread)` through the main thread or, where that shows nothing, through another
+// Result of `read(thread)` through the main thread or, where that shows nothing, through another
 // one that lives.
-template <class Look>
-auto look_through_thread(const RootedFs& fs, pid_t pid, const Look& look) {
-  auto seen = look(pid);
+template <class Read>
+auto through_thread(const RootedFs& fs, pid_t pid, const Read& read) {
+  auto seen = read(pid);
   if (seen) return seen;
-  if (const auto thread = find_live_thread(fs, pid)) return look(*thread);
+  if (const auto thread = find_live_thread(fs, pid)) return read(*thread);
   return seen;
 }
 
-// BPF tells processes by their ids in the initial pid namespace: elsewhere, /proc shows other
+// BPF knows processes by their ids in the initial pid namespace: elsewhere, /proc shows other
 // numbers.
 
 // An error, which begins with `action`: this process is not in it.

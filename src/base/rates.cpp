@@ -19,7 +19,7 @@ std::map<std::string, double> Rates::of(Counts counts, Clock::time_point now) {
       rates[name] = static_cast<double>(grown) / seconds;
     }
   }
-  if (!last_) last_ = Look{now, std::move(counts)};
+  if (!last_) last_ = Counted{now, std::move(counts)};
   return rates;
 }
 

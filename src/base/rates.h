@@ -24,14 +24,14 @@ class Rates {
   std::map<std::string, double> of(Counts counts, Clock::time_point now = Clock::now());
 
  private:
-  struct Look {
+  struct Counted {
     Clock::time_point time;
     Counts counts;
   };
 
   std::mutex mutex_;
-  std::optional<Look> before_;  // base of the rates
-  std::optional<Look> last_;    // becomes that when it is old enough
+  std::optional<Counted> before_;  // base of the rates
+  std::optional<Counted> last_;    // becomes that when it is old enough
 };
 
 }  // namespace ioc_exporter

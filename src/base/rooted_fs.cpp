@@ -62,7 +62,7 @@ Result<std::string> RootedFs::read_regular(std::string_view path_in_root, std::s
   return read_all(*fd, path(path_in_root), limit);
 }
 
-// Opened through the descriptor that was looked at: the path may lead elsewhere by then.
+// Opened through the descriptor that was checked: the path may lead elsewhere by then.
 Result<UniqueFd> RootedFs::open_regular(std::string_view path_in_root) const {
   const auto place = open(path_in_root, O_PATH);
   if (!place) return place.error();

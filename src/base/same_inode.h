@@ -1,4 +1,4 @@
-// Whether two open files are one file to the kernel. stat(2) does not tell: two overlay mounts of
+// Whether two open files are one file to the kernel. stat(2) does not say: two overlay mounts of
 // one lower file show two devices, but pages and uprobes are those of the one file below.
 #pragma once
 

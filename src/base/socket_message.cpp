@@ -68,7 +68,7 @@ Result<void> check_room(const ReceivedMessage& message, UniqueFd& file) {
                        static_cast<rlim_t>(file.get()) >= limit.rlim_cur - limit.rlim_cur / 4;
   if (!is_last && !message.has_lost_file) return {};
   file.reset();
-  return error_from_errno(EMFILE, "take a descriptor, the rest is for scrapes");
+  return error_from_errno(EMFILE, "take a descriptor, the remaining ones are for scrapes");
 }
 
 }  // namespace ioc_exporter

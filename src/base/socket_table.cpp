@@ -106,7 +106,7 @@ Result<SocketTable> SocketTable::of_process(RootedFs fs, pid_t pid) {
   SocketTable table(std::move(fs), process + "/net/");
   if (!table.fs_.is_host()) return table;
   const auto own = table.fs_.read_link("/proc/thread-self/ns/net");
-  auto its = look_through_thread(table.fs_, pid, [&](pid_t thread) {
+  auto its = through_thread(table.fs_, pid, [&](pid_t thread) {
     process = folder_of_thread(pid, thread);
     return table.fs_.read_link(process + "/ns/net");
   });

@@ -70,8 +70,8 @@ class SocketTable {
   // Of the namespace in which the calling thread is. On a tree that is not the host's: from the
   // files alone, those of /proc/thread-self.
   static SocketTable of_thread(RootedFs fs);
-  // Of the namespace in which the process is. An error: it is gone, or we may not look. For one
-  // look: a process that ends takes its table along.
+  // Of the namespace in which the process is. An error: it is gone, or may not be read. For one
+  // reading: a process that ends takes its table along.
   static Result<SocketTable> of_process(RootedFs fs, pid_t pid);
 
   // Calls `visit` for each socket of that kind, IPv4's first. What comes or goes meanwhile may be

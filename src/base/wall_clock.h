@@ -21,7 +21,7 @@ std::int64_t offset_in(const std::string& timens_offsets, std::string_view clock
 
 class WallClock {
  public:
-  // Both clocks at the same moment, as far as two calls can tell.
+  // Both clocks at the same moment, as near as two calls come.
   struct Reading {
     std::int64_t monotonic_ns = 0;
     std::int64_t realtime_ns = 0;  // since 1970

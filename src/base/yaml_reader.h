@@ -1,7 +1,7 @@
 // A YAML file as its one document, and Reader: one mapping of it, asked for its keys one by one.
 //
 // Problems are collected with the place and the path of the key
-// ("limits.puts.series"), and reading goes on: so all problems of a file are told at once. Keys
+// ("limits.puts.series"), and reading goes on: so all problems of a file are reported at once. Keys
 // that nobody asked for, and keys that come twice, are problems too.
 #pragma once
 

@@ -272,7 +272,7 @@ std::string packed(std::span<const FunctionWish> wishes) {
 std::vector<FunctionWish> unpacked_wishes(std::string_view bytes) {
   std::vector<FunctionWish> wishes;
   Unpacker unpacker(bytes);
-  while (!unpacker.rest().empty()) {
+  while (!unpacker.remainder().empty()) {
     const auto kind = unpacker.take<FunctionWish::Kind>();
     const auto offset = unpacker.take<std::uint64_t>();
     auto text = unpacker.text();
@@ -307,7 +307,7 @@ std::optional<FoundFunctions> unpacked_functions(std::string_view bytes) {
     if (!wish || !name || !code || !cold) return {};
     found.found.push_back({*wish, std::move(*name), *code, *cold});
   }
-  while (!unpacker.rest().empty()) {
+  while (!unpacker.remainder().empty()) {
     auto problem = unpacker.text();
     if (!problem) return {};
     found.problems.push_back(std::move(*problem));

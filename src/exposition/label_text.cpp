@@ -11,7 +11,7 @@ unsigned byte_at(std::string_view text, std::size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
 
-// Plain bytes need neither a look at UTF-8 nor an escape, in labels as in HELP.
+// Plain bytes need neither a check of UTF-8 nor an escape, in labels as in HELP.
 bool is_plain(char c) {
   return static_cast<unsigned char>(c) < 0x80 && c != '\\' && c != '"' && c != '\n';
 }

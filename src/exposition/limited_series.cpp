@@ -5,7 +5,7 @@
 namespace ioc_exporter::exposition {
 namespace {
 
-// Sums that tell the client. A client has one when it has used up its room; so there are few, but
+// Sums with their client. A client has one when it has used up its room; so there are few, but
 // for a limit of a handful for each client.
 constexpr std::size_t kMostSums = 1000;
 
@@ -58,7 +58,7 @@ std::string_view LimitedSeries::text_of(const Key& key) {
   append(buffer_, key.ioc);
   append(buffer_, key.client);
   append(buffer_, key.detail);
-  for (const std::string_view text : key.rest) append(buffer_, text);
+  for (const std::string_view text : key.labels) append(buffer_, text);
   return buffer_;
 }
 

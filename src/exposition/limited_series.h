@@ -52,11 +52,11 @@ class LimitedSeries {
     std::size_t members = 0;
   };
 
-  // A thing. `rest` tells it from others of the same IOC and client; `detail` is a part of it that
-  // sums are kept apart by.
+  // A thing. `labels` distinguishes it from others of the same IOC and client; `detail` is a part
+  // of it that sums are kept apart by.
   struct Key {
     std::string_view ioc, client;
-    std::span<const std::string_view> rest;
+    std::span<const std::string_view> labels;
     std::string_view detail = {};
   };
 
@@ -70,10 +70,10 @@ class LimitedSeries {
   // sum that the values went to. Several samples of one thing are added up.
   void begin();
   Sum* add(const Key& key, std::span<const std::uint64_t> values, Own own = Own::may);
-  template <std::size_t Rest, std::size_t Values>
-  Sum* add(std::string_view ioc, std::string_view client, const std::string_view (&rest)[Rest],
+  template <std::size_t Labels, std::size_t Values>
+  Sum* add(std::string_view ioc, std::string_view client, const std::string_view (&labels)[Labels],
            const std::uint64_t (&values)[Values], std::string_view detail = {}) {
-    return add({ioc, client, rest, detail}, values);
+    return add({ioc, client, labels, detail}, values);
   }
   // Forgets what was not added. Sums of IOCs for which `is_there` is false go with their last
   // thing.

@@ -229,13 +229,13 @@ void ProtobufEncoder::find_spans(std::span<const std::uint64_t> buckets) {
 }
 
 // The fields of a Histogram. What is 0 need not be there, but for the threshold of the zero bucket:
-// it tells that the histogram is a native one.
+// it says that the histogram is a native one.
 void ProtobufEncoder::make_histogram(std::span<const std::uint64_t> buckets, double sum_seconds) {
-  constexpr std::size_t kMostSpan = 32, kMostRest = 128;
+  constexpr std::size_t kMostSpan = 32, kMostFixed = 128;
   find_spans(buckets);
   const std::uint64_t count = std::accumulate(buckets.begin(), buckets.end(), std::uint64_t{0});
   clear(histogram_);
-  ProtobufPen pen(histogram_.room(kMostRest + spans_.size() * kMostSpan + deltas_.size()));
+  ProtobufPen pen(histogram_.room(kMostFixed + spans_.size() * kMostSpan + deltas_.size()));
   if (count > 0) pen.field_varint(kSampleCount, count);
   if (sum_seconds != 0) pen.field_double(kSampleSum, sum_seconds);
   pen.field_varint(kSchema, protozero::encode_zigzag32(kQuarters));

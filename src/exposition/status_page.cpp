@@ -22,7 +22,7 @@ StatusTable probes_table(const std::vector<StatusProbe>& probes) {
                     .note = "",
                     .columns = {{"probe"}, {"state"}, {"problem", false, true}},
                     .rows = {},
-                    .rest = ""};
+                    .more = ""};
   for (const StatusProbe& probe : probes)
     table.rows.push_back({probe.name, probe.state, probe.problem});
   return table;
@@ -30,7 +30,7 @@ StatusTable probes_table(const std::vector<StatusProbe>& probes) {
 
 StatusTable iocs_table(const StatusPage& page) {
   StatusTable table{
-      .title = "IOCs", .note = "", .columns = {{"IOC"}, {"state"}}, .rows = {}, .rest = ""};
+      .title = "IOCs", .note = "", .columns = {{"IOC"}, {"state"}}, .rows = {}, .more = ""};
   std::ranges::copy(page.ioc_columns, std::back_inserter(table.columns));
   table.columns.push_back({"problem", false, true});
   for (const StatusIoc& ioc : page.iocs) {
@@ -77,7 +77,7 @@ std::string table_text(const StatusTable& table) {
   }
   for (const auto& cells : table.rows)
     std::ranges::transform(cells, std::back_inserter(rows.emplace_back()), terminal_cell);
-  return text_table(rows) + (table.rest.empty() ? "" : table.rest + "\n");
+  return text_table(rows) + (table.more.empty() ? "" : table.more + "\n");
 }
 
 std::string plural(std::uint64_t count, const std::string& one) {

@@ -40,7 +40,7 @@ struct StatusTable {
   std::string note;  // under the title; "" = none
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  // as many cells as columns; none: no section
-  std::string rest;                            // under the table: "and 12 more"; "" = none
+  std::string more;                            // under the table: "and 12 more"; "" = none
 };
 struct StatusProbe {
   std::string name;

@@ -16,9 +16,9 @@ namespace {
 using std::chrono::seconds;
 
 // Libraries that an IOC loads come in its first minute, or seldom.
-constexpr seconds kYoung{60}, kLookAtYoung{2}, kLookAtOld{30};
+constexpr seconds kYoung{60}, kSearchYoung{2}, kSearchOld{30};
 // One library in the place of another one of the same size leaves no sign.
-constexpr seconds kLookAnyhow{120};
+constexpr seconds kSearchAnyhow{120};
 constexpr seconds kFirstPatience{2};  // the IOCs' records wait meanwhile
 
 std::vector<Preset> presets_of(const Options& options) {
@@ -34,12 +34,12 @@ std::shared_ptr<const std::vector<Walk>> walks_of(const Options& options,
   return walks;
 }
 
-// Nothing is to be looked at again.
-bool is_whole(const Result<LookedAt>& found) {
+// Nothing is to be searched again.
+bool is_whole(const Result<FunctionsFound>& found) {
   return found && !found->again && found->unread.empty() && found->files_over == 0;
 }
 
-bool needs_programs(const std::optional<Result<LookedAt>>& found) {
+bool needs_programs(const std::optional<Result<FunctionsFound>>& found) {
   return found && *found && std::ranges::any_of((*found)->files, [](const FileInIoc& file) {
            return !file.file->functions.empty() || !file.file->problems.empty();
          });
@@ -88,7 +88,7 @@ void FunctionsCollector::describe(const Descriptions& descriptions,
   known_names_.clear();
   view_.reset();
   finder_ = std::make_shared<FunctionFinder>(host_.reader(), descriptions_, walks_);
-  looks_.clear();
+  searches_.clear();
   if (object_) start_watch();
 }
 
@@ -132,17 +132,17 @@ void FunctionsCollector::tick(TimePoint now) {
   if (is_first_) {
     {
       const std::scoped_lock lock(mutex_);
-      look_at_due(now);
+      search_due(now);
     }
     worker_.wait(kFirstPatience);  // --check and --once shall see all of it
     is_first_ = false;
   }
-  if (!object_ && is_looking_ && worker_.wait({}) &&
+  if (!object_ && is_searching_ && worker_.wait({}) &&
       std::ranges::any_of(jobs_, [](const Job& job) { return needs_programs(job.found); }))
     load(now);
   const std::scoped_lock lock(mutex_);
   take_over();
-  look_at_due(now);
+  search_due(now);
   if (!watch_) return;
   watch_->tick(now);
   if (now < next_keep_) return;
@@ -157,53 +157,54 @@ void FunctionsCollector::act_on_due(TimePoint now) {
 }
 
 void FunctionsCollector::take_over() {
-  if (!is_looking_ || !worker_.wait({})) return;
-  is_looking_ = false;
-  const bool is_stale = looks_with_ != finder_;  // it has the numbers of former descriptions
+  if (!is_searching_ || !worker_.wait({})) return;
+  is_searching_ = false;
+  const bool is_stale = searches_with_ != finder_;  // it has the numbers of former descriptions
   for (Job& job : std::exchange(jobs_, {})) {
     if (!job.found || is_stale) continue;
-    const auto look = looks_.find(job.ioc.id);
-    if (look != looks_.end() && (!is_whole(*job.found) || (!watch_ && needs_programs(job.found))))
-      look->second.sizes.reset();
+    const auto search = searches_.find(job.ioc.id);
+    if (search != searches_.end() &&
+        (!is_whole(*job.found) || (!watch_ && needs_programs(job.found))))
+      search->second.sizes.reset();
     if (!*job.found) {
       lines_.warn("look for functions in ioc " + job.ioc.name + ": " +
                   job.found->error().message());
       continue;
     }
     walk_watch_.take(job.ioc.id, job.ioc.serial, std::move((*job.found)->walks));
-    if (look != looks_.end() && (*job.found)->again) look->second.next = {};
+    if (search != searches_.end() && (*job.found)->again) search->second.next = {};
     if (watch_) watch_->take(job.ioc.id, job.ioc.serial, std::move(**job.found));
   }
 }
 
-void FunctionsCollector::look_at_due(TimePoint now) {
-  std::erase_if(looks_, [this](const auto& one) {
+void FunctionsCollector::search_due(TimePoint now) {
+  std::erase_if(searches_, [this](const auto& one) {
     return std::ranges::find(iocs_, one.first, &WatchedIoc::id) == iocs_.end();
   });
-  if (is_looking_ || host_.hands_off()) return;
+  if (is_searching_ || host_.hands_off()) return;
   std::map<pid_t, std::vector<PointerSeen>> pointers;
   if (watch_) pointers = watch_->pointers();
   const auto proc = Folder::open(host_.fs(), "/proc");
   for (const WatchedIoc& ioc : iocs_) {
-    Look& look = looks_[ioc.id];
-    if (look.serial != ioc.serial) look = {ioc.serial, now, now};
+    Search& search = searches_[ioc.id];
+    if (search.serial != ioc.serial) search = {ioc.serial, now, now};
     std::vector<PointerSeen>& seen = pointers[ioc.id.pid];
-    const bool is_same = seen == look.pointers;
-    if (now < look.next && is_same) continue;
-    look.next = now + (now - look.first < kYoung ? kLookAtYoung : kLookAtOld);
+    const bool is_same = seen == search.pointers;
+    if (now < search.next && is_same) continue;
+    search.next = now + (now - search.first < kYoung ? kSearchYoung : kSearchOld);
     auto sizes = proc ? iocs::read_memory_sizes(*proc, ioc.id.pid, ioc.id.pid) : std::nullopt;
     if (sizes && sizes->all == 0) sizes.reset();  // its main thread has ended
-    const bool has_changed = !sizes || std::exchange(look.sizes, sizes) != sizes;
-    if (!has_changed && is_same && now < look.next_anyhow) continue;
-    look.next_anyhow = now + kLookAnyhow;
-    look.pointers = seen;
+    const bool has_changed = !sizes || std::exchange(search.sizes, sizes) != sizes;
+    if (!has_changed && is_same && now < search.next_anyhow) continue;
+    search.next_anyhow = now + kSearchAnyhow;
+    search.pointers = seen;
     jobs_.push_back({ioc, std::move(seen)});
   }
   if (jobs_.empty()) return;
-  is_looking_ = true;
-  looks_with_ = finder_;
+  is_searching_ = true;
+  searches_with_ = finder_;
   worker_.start([this, finder = finder_] {
-    for (Job& job : jobs_) job.found.emplace(finder->look(job.ioc.id, job.pointers));
+    for (Job& job : jobs_) job.found.emplace(finder->find(job.ioc.id, job.pointers));
   });
 }
 
@@ -236,19 +237,19 @@ void FunctionsCollector::describe_self(SelfSamples& self) const {
 }
 
 // Before the mutex: an IOC may make it wait.
-void FunctionsCollector::look_at_memory() {
+void FunctionsCollector::read_memory() {
   std::vector<WalkWatch::Job> jobs;
   {
     const std::scoped_lock lock(mutex_);
     for (const WatchedIoc& ioc : iocs_)
       jobs.push_back({ioc.id, ioc.serial, ioc.name, !ioc.state.left_alone.empty()});
   }
-  walk_watch_.look(jobs);
+  walk_watch_.read(jobs);
 }
 
 void FunctionsCollector::collect(exposition::Page& page) {
   if (!is_enabled()) return;
-  look_at_memory();
+  read_memory();
   const std::scoped_lock lock(mutex_);
   page.complete = why_not_.empty();
   if (watch_) {

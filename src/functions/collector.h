@@ -55,24 +55,24 @@ class FunctionsCollector final : public Collector {
   void use_helper(std::shared_ptr<Helper> helper) { helper_ = std::move(helper); }
 
  private:
-  struct Look {
+  struct Search {
     std::uint64_t serial = 0;
     TimePoint first{}, next{}, next_anyhow{};
     std::optional<iocs::MemorySizes> sizes = {};  // just before the last one, if it saw all
-    std::vector<PointerSeen> pointers = {};       // that it was looked at with
+    std::vector<PointerSeen> pointers = {};       // of that search
   };
   struct Job {
     WatchedIoc ioc;
     std::vector<PointerSeen> pointers;
-    std::optional<Result<LookedAt>> found = {};
+    std::optional<Result<FunctionsFound>> found = {};
   };
 
   void load(TimePoint now);
   void start_watch();
-  void look_at_memory();
+  void read_memory();
   void add_walks(exposition::StatusPage& page) const;
   void take_over();
-  void look_at_due(TimePoint now);
+  void search_due(TimePoint now);
   void describe_self(SelfSamples& self) const;
 
   iocs::Host& host_;
@@ -99,14 +99,14 @@ class FunctionsCollector final : public Collector {
   bool left_alone_ = false;                     // then
   std::vector<WatchedIoc> iocs_;                // of the view
   IocNames names_;                              // likewise
-  std::map<iocs::IocId, Look> looks_;
+  std::map<iocs::IocId, Search> searches_;
   TimePoint next_keep_{};
-  bool is_first_ = true, is_looking_ = false;
+  bool is_first_ = true, is_searching_ = false;
   TroubleLog trouble_;
   BoundedLog lines_;
-  std::shared_ptr<FunctionFinder> looks_with_;  // the worker; not finder_ after a reload
-  std::vector<Job> jobs_;                       // the worker's, while it looks
-  Worker worker_;                               // last: it ends first
+  std::shared_ptr<FunctionFinder> searches_with_;  // the worker; not finder_ after a reload
+  std::vector<Job> jobs_;                          // the worker's, while it searches
+  Worker worker_;                                  // last: it ends first
 };
 
 }  // namespace ioc_exporter::functions

@@ -1,21 +1,4 @@
 // Description: a function of IOCs that the site, or a file that ships, wants to be measured.
-//
-//   functions:
-//     - name: hid_driver               # the label `function`
-//       file: '.*/libmydriver\.so.*'   # library or executable, by its whole path
-//       symbol: myDriverWrite          # or a glob, Class::method, {offset: 0x1f930, build_id:
-//       ...},
-//                                      # {pointer: '[arg0-104+32]', of: NAME}
-//       timed: true
-//       labels: {port: 'arg0+8 -> string[32]'}
-//       result: return -> enum[success, timeout]
-//       success: success               # numbers, words, ranges as 0.. or 1..5; else 0
-//       key: arg0                      # of calls that belong together
-//       since: queued                  # the time since that function's call with the same key
-//       only: {kind: read}             # other calls are not shown, and nor is this label
-//       among: {port: ports}           # else the label is empty: what a walk (walk.h) finds
-//       metrics: {calls: epics_site_requests_total, calls_help: Requests.}   # families of its own
-//
 // docs/functions.md is the reference.
 #pragma once
 

@@ -96,8 +96,8 @@ bool is_common_library(const std::string& path) {
   return re2::RE2::FullMatch(path, form);
 }
 
-Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
-                                      const std::vector<PointerSeen>& pointers) {
+Result<FunctionsFound> FunctionFinder::find(const iocs::IocId& id,
+                                            const std::vector<PointerSeen>& pointers) {
   const auto maps = read_maps(*reader_, id.pid);
   if (!maps) return maps.error();
   if (files_.size() > kMostFiles / 2 || open_ > most_open_ / 2) forget_unused();
@@ -108,7 +108,7 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
   std::vector<const elf::Mapping*> files;
   for (const elf::Mapping& mapping : mappings)
     if (known.emplace(mapping.device, mapping.inode).second) files.push_back(&mapping);
-  LookedAt found;
+  FunctionsFound found;
   // A preset's descriptions are for IOCs that map a certain file.
   std::vector<bool> wanted;
   for (const Description& one : *descriptions_)
@@ -162,7 +162,7 @@ Result<LookedAt> FunctionFinder::look(const iocs::IocId& id,
 }
 
 void FunctionFinder::add_pointer(const Process& process, const PointerSeen& pointer,
-                                 LookedAt& found) {
+                                 FunctionsFound& found) {
   const std::vector<elf::Mapping>& mappings = process.mappings;
   const Description& one = (*descriptions_)[pointer.description];
   const auto complain = [&](const std::string& what) {

@@ -31,7 +31,7 @@ struct DescribedFunction {
 
 struct DescribedFile {
   std::shared_ptr<const elf::CodeFile> code;
-  std::string path;  // as the IOC that was looked at first sees it
+  std::string path;  // as the IOC that was searched first sees it
   std::vector<DescribedFunction> functions;
   std::vector<std::pair<std::uint32_t, std::string>> problems;  // by description
   // Variables of walks: where they would be in the file (FunctionWish::Kind::variable), or why not.
@@ -70,7 +70,7 @@ struct FileProblem {
   std::string problem, names;
 };
 
-struct LookedAt {
+struct FunctionsFound {
   std::vector<FileInIoc> files;
   std::vector<FileProblem> unread = {};
   bool again = false;                              // a file was not read for now
@@ -109,7 +109,7 @@ class FunctionFinder {
         walks_(walks ? std::move(walks) : std::make_shared<const std::vector<Walk>>()),
         most_open_(most_open) {}
 
-  Result<LookedAt> look(const iocs::IocId& id, const std::vector<PointerSeen>& pointers);
+  Result<FunctionsFound> find(const iocs::IocId& id, const std::vector<PointerSeen>& pointers);
 
  private:
   using FilePtr = std::shared_ptr<const DescribedFile>;
@@ -123,7 +123,7 @@ class FunctionFinder {
     FilePtr file;
     bool is_open = false;  // by its own descriptor
   };
-  // A process that is looked at.
+  // A process that is searched.
   struct Process {
     pid_t pid, thread;
     const std::vector<elf::Mapping>& mappings;
@@ -139,7 +139,7 @@ class FunctionFinder {
                        const std::vector<std::uint32_t>& described) const;
   FilePtr same_file(const DescribedFile& file, const FileKey& key) const;
   void forget_unused();
-  void add_pointer(const Process& process, const PointerSeen& pointer, LookedAt& found);
+  void add_pointer(const Process& process, const PointerSeen& pointer, FunctionsFound& found);
   void add_walks(const FileInIoc& file, std::map<std::uint32_t, WalkPlaces>& walks) const;
 
   std::shared_ptr<iocs::ProcessReader> reader_;

@@ -50,7 +50,7 @@ enum Descriptor : std::uint32_t {
   kFree,
   kEntry,
   kEnd,
-  kEntryForAll  // where cookies do not tell it
+  kEntryForAll  // where cookies do not say it
 };
 constexpr const char* kDescriptors[] = {
     "function_places",  "functions",        "series_by_few",   "series_by_key",

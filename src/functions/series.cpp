@@ -48,8 +48,8 @@ std::optional<FunctionSeries::Numbers> FunctionSeries::known(std::uint32_t ioc,
                                                              const DescribedFunction& found) const {
   const auto index = indices_.find(described(found));
   if (index == indices_.end()) return {};
-  const auto series = rest_.find({ioc, index->second});
-  if (series == rest_.end()) return {};
+  const auto series = others_.find({ioc, index->second});
+  if (series == others_.end()) return {};
   return Numbers{index->second, series->second};
 }
 
@@ -72,7 +72,7 @@ std::optional<FunctionSeries::Numbers> FunctionSeries::of(std::uint32_t ioc,
   series.key.function = static_cast<std::uint16_t>(*function);
   series.holder = holder;
   __atomic_store_n(&series.used, 1, __ATOMIC_RELEASE);
-  rest_[{ioc, *function}] = index;
+  others_[{ioc, *function}] = index;
   return Numbers{*function, index};
 }
 
@@ -137,7 +137,7 @@ iocx_function FunctionSeries::compiled(const Function& function) const {
 
 // The row of a function is free once no IOC has it: then nothing in the maps names it.
 void FunctionSeries::forget(std::uint32_t ioc, std::uint32_t function) {
-  if (rest_.erase({ioc, function}) > 0 && --functions_[function].iocs == 0)
+  if (others_.erase({ioc, function}) > 0 && --functions_[function].iocs == 0)
     indices_.erase(functions_[function]);
 }
 

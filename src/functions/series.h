@@ -73,7 +73,7 @@ class FunctionSeries {
   std::map<Function, std::uint32_t> indices_;
   std::vector<Function> functions_;  // by index
   std::vector<std::uint32_t> free_own_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> rest_;  // by IOC and function
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> others_;  // by IOC and function
   mutable std::uint64_t unprinted_ = 0;
   mutable std::unordered_map<std::uint32_t, std::uint64_t> unprinted_of_;  // by series
   TroubleLog trouble_;

@@ -1,12 +1,5 @@
-// Value: a value that a description reads of a function's call, or of an IOC's memory.
-//
-//   arg0+8 -> string[32]             the text that stands 8 bytes behind the first argument
-//   arg1 -> int                      the second argument
-//   [[arg0-32]+16] -> string[64]     [x]: the pointer that stands at x
-//   [arg0+48] -> short               a number in memory: its last [x] reads as many bytes as it has
-//   return -> enum[success, timeout, overflow=5]
-//   symbol -> match[seqg_action_(\w+)_\d+_.*]     of the symbol that is probed
-//   [pdbbase]+8 -> pointer           a global variable, in walks
+// Value: a value that a description reads of a function's call, or of an IOC's memory:
+// "[[arg0-32]+16] -> string[64]". docs/functions.md is the reference.
 //
 // A chain of sums and loads from one root: the same few numbers for the BPF program
 // (shared/functions.h) and for evaluate(), which reads another process' memory.
@@ -69,7 +62,7 @@ struct Evaluated {
 // Address of a root by its name; nothing: there is no such root.
 using Roots = std::function<std::optional<std::uint64_t>(const std::string& root)>;
 
-// The address or the value that the steps lead to, without a look at what stands there.
+// The address or the value that the steps lead to, without reading what stands there.
 Result<std::uint64_t> place_of(const Value& value, const Roots& roots, iocs::Memory& memory);
 // Whether its variable is a null pointer that it would follow.
 bool leads_nowhere(const Value& value, const Roots& roots, iocs::Memory& memory);

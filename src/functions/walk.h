@@ -1,27 +1,9 @@
 // Walk: things that an IOC's memory lists, and values of each, read without a probe.
+// docs/functions.md is the reference.
 //
-//   walks:
-//     - name: asyn_ports
-//       file: '.*/libasyn\.so.*'       # whose variables are the roots
-//       each:                          # one loop, or loops within each other
-//         - item: port                 # what it is called below
-//           first: '[[pasynBase]]'
-//           next: '[port]'             # of a linked list; or, of an array, `stride` and `count`
-//           back: '[port+8]'           # must be the item before it
-//           count: '[[pasynBase]+16] -> int'    # of a linked list: must be right
-//       must: ['[port+216] = port']    # else it is no such thing
-//       labels: {port: '[port+16] -> string[64]'}
-//       metrics:
-//         - name: epics_asyn_connected
-//           help: 1 while the port is connected.
-//           value: '[port+48] -> int'
-//           only: 0..1                 # else it is no such thing
-//
-// An array's loop with `at` takes one element of it. A metric without `value` is 1. One with
-// `epics_time` is a time in seconds since 1990, or where the value is a time stamp's first half.
-// Several walks may have one name, for versions of a module: in each IOC the one that finds most is
-// shown. Nothing that is read is trusted: an item that does not fit is absent as a whole, and a
-// walk whose list does not lead back, or that is too long, is absent.
+// Nothing that is read is trusted: an item that does not fit is absent as a whole, and a walk whose
+// list does not lead back, or that is too long, is absent. Of several walks of one name, for
+// versions of a module, the one that finds most in the IOC is shown.
 #pragma once
 
 #include <chrono>
@@ -108,7 +90,7 @@ struct WalkBounds {
 // `prefix`.
 void read_walks(Reader& file, std::vector<Walk>& into, const std::string& prefix = kSitePrefix);
 
-// An error: memory could not be read for now (the process rests, or has ended).
+// An error: memory could not be read for now (its readings pause, or it has ended).
 Result<Walked> walk(const Walk& walk, const Roots& variables, iocs::Memory& memory,
                     const WalkBounds& bounds = {});
 

@@ -32,7 +32,7 @@ std::vector<WalkWatch::Turn> WalkWatch::turns_of(const std::vector<Job>& jobs,
   std::set<std::pair<iocs::IocId, std::uint64_t>> there;
   std::vector<Turn> all;
   const std::scoped_lock lock(mutex_);
-  looked_ = start;
+  began_ = start;
   for (const Job& job : jobs) {
     there.emplace(job.id, job.serial);
     const auto life = lives_.find(job.id);
@@ -56,9 +56,9 @@ std::vector<WalkWatch::Turn> WalkWatch::turns_of(const std::vector<Job>& jobs,
   return all;
 }
 
-void WalkWatch::look(const std::vector<Job>& jobs) {
-  const std::unique_lock looking(looking_, kBudget);
-  if (!looking) return;  // another scrape looks
+void WalkWatch::read(const std::vector<Job>& jobs) {
+  const std::unique_lock is_reading(reading_, kBudget);
+  if (!is_reading) return;  // another scrape reads
   const auto start = Clock::now(), deadline = start + kBudget;
   std::map<iocs::IocId, MemoryOrNot> memories;
   bool is_first = true;
@@ -67,7 +67,7 @@ void WalkWatch::look(const std::vector<Job>& jobs) {
     auto memory = memories.find(turn.job->id);
     if (memory == memories.end())
       memory = memories.emplace(turn.job->id, reader_->memory(turn.job->id)).first;
-    if (!look_at(turn, memory->second, deadline, std::exchange(is_first, false))) return;
+    if (!read_turn(turn, memory->second, deadline, std::exchange(is_first, false))) return;
   }
 }
 
@@ -77,9 +77,10 @@ std::map<std::uint32_t, WalkWatch::Read>* WalkWatch::walks_of(const Job& job) {
   return &life->second.walks;
 }
 
-// False: there was not enough time. `is_last`: it had all of it, and gets no more at another look.
-bool WalkWatch::look_at(const Turn& turn, const MemoryOrNot& memory, Clock::time_point deadline,
-                        bool is_last) {
+// False: there was not enough time. `is_last`: it had all of it, and gets no more at another
+// reading.
+bool WalkWatch::read_turn(const Turn& turn, const MemoryOrNot& memory, Clock::time_point deadline,
+                          bool is_last) {
   std::map<std::uint32_t, Read> reads;
   {
     const std::scoped_lock lock(mutex_);
@@ -108,7 +109,7 @@ bool WalkWatch::look_at(const Turn& turn, const MemoryOrNot& memory, Clock::time
       else
         read.problem = found.error().message();
     }
-    if (memory) ++read.looks;
+    if (memory) ++read.readings;
     read.has_fit |= fits(read.found, read.problem);
     read.tried = read.when = Clock::now();
   }
@@ -116,9 +117,9 @@ bool WalkWatch::look_at(const Turn& turn, const MemoryOrNot& memory, Clock::time
   const std::scoped_lock lock(mutex_);
   auto* const known = walks_of(*turn.job);
   if (known == nullptr) return true;
-  auto& told = lives_.at(turn.job->id).unfit[(*walks_)[turn.walks.front()].name];
-  unfit_ += unfit - std::min(unfit, told);
-  told = std::max(unfit, told);
+  auto& counted = lives_.at(turn.job->id).unfit[(*walks_)[turn.walks.front()].name];
+  unfit_ += unfit - std::min(unfit, counted);
+  counted = std::max(unfit, counted);
   for (auto& [index, read] : reads) {
     const auto to = known->find(index);
     if (to == known->end()) continue;
@@ -189,8 +190,8 @@ WalkWatch::Answer WalkWatch::knows(const iocs::IocId& id, const std::string& wal
   const Read& read = *shown;
   if (read.found.names.contains({label, value})) return Answer::yes;
   const bool is_unfit = !fits(read.found, read.problem);
-  const bool may_fit = read.has_fit || read.looks < kLooksToFit;
-  const bool is_old = read.looks == 0 || read.tried < looked_;
+  const bool may_fit = read.has_fit || read.readings < kReadingsToFit;
+  const bool is_old = read.readings == 0 || read.tried < began_;
   return is_old || (is_unfit && may_fit) ? Answer::not_sure : Answer::no;
 }
 

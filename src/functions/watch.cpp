@@ -76,7 +76,7 @@ void FunctionWatch::follow(const std::vector<WatchedIoc>& iocs) {
   engine_.follow(std::move(there));
 }
 
-void FunctionWatch::take(const iocs::IocId& id, std::uint64_t serial, LookedAt found) {
+void FunctionWatch::take(const iocs::IocId& id, std::uint64_t serial, FunctionsFound found) {
   const auto life = lives_.find(id);
   if (life == lives_.end() || life->second.ioc.serial != serial) return;
   // A file that could not be read this time is as it was.
@@ -94,26 +94,6 @@ void FunctionWatch::take(const iocs::IocId& id, std::uint64_t serial, LookedAt f
   for (const FunctionState& state : problems_of(life->second))
     lines_.warn("function " + state.name + " in " + state.file + ": " + state.state);
   changed_ = true;
-}
-
-// A function that is found in another file of the IOC is not missing.
-std::vector<FunctionState> FunctionWatch::problems_of(const Life& life) const {
-  std::map<std::uint32_t, const DescribedFile*> found;
-  for (const FileInIoc& file : life.files)
-    for (const DescribedFunction& one : file.file->functions)
-      found[one.description] = file.file.get();
-  std::vector<FunctionState> problems;
-  for (const FileProblem& unread : life.unread)
-    problems.push_back({unread.names, unread.mapped.path, "", unread.problem, 1});
-  for (const FileInIoc& file : life.files)
-    for (const auto& [index, problem] : file.file->problems) {
-      const Description& one = (*descriptions_)[index];
-      if (one.symbol.kind == Symbol::Kind::pointer) continue;  // LookedAt::problems
-      const auto elsewhere = found.find(index);
-      if (elsewhere == found.end() || elsewhere->second == file.file.get())
-        problems.push_back({one.name, file.file->path, one.symbol.text, problem, 1});
-    }
-  return problems;
 }
 
 std::map<pid_t, std::vector<PointerSeen>> FunctionWatch::pointers() {
@@ -156,7 +136,7 @@ void FunctionWatch::tick(Clock::time_point now) {
   has_counted_ |= engine_.is_due(now);
   engine_.tick(hooks(), now);
   if (std::exchange(has_counted_, false)) note_counted();
-  tell_budget();
+  report_costs();
   if (now >= next_sweep_) {
     next_sweep_ = now + kSweep;
     clean_up();
@@ -194,11 +174,7 @@ FunctionWatch::Owns FunctionWatch::owns_of(Life& life) {
       if (own.first == nullptr) own = {&file, &found};
       const Description& description = (*descriptions_)[found.description];
       own.has_symbol |= description.symbol.kind != Symbol::Kind::pointer;
-      const bool with_result = description.result && description.result->from_return();
-      if (found.ending && (!own.ending || (with_result && !own.with_result))) {
-        own.ending = found.ending;
-        own.with_result = with_result;
-      }
+      own.take(found.ending, description.result && description.result->from_return());
       if (own.has(*numbers)) continue;
       if (own.functions.size() < IOCX_FUNCTION_AT_ONCE)
         own.functions.push_back(*numbers);
@@ -209,13 +185,6 @@ FunctionWatch::Owns FunctionWatch::owns_of(Life& life) {
   give_back(life, there);
   std::erase_if(life.held, [&](const Place& place) { return !there.contains(place); });
   return owns;
-}
-
-void FunctionWatch::Own::share(const Own& other) {
-  has_symbol |= other.has_symbol;
-  if (!other.ending || (ending && (with_result || !other.with_result))) return;
-  ending = other.ending;
-  with_result = other.with_result;
 }
 
 const FunctionWatch::Own* FunctionWatch::own(const iocs::IocId& id, const Place& place) const {
@@ -234,7 +203,9 @@ std::vector<probes::ProbeRow> FunctionWatch::plan() {
   for (auto& [id, life] : lives_) {
     const Owns& owns = owns_[id] = owns_of(life);
     for (const auto& [place, own] : owns) {
-      shared_.try_emplace(place, own).first->second.share(own);
+      Own& shared = shared_.try_emplace(place, own).first->second;
+      shared.has_symbol |= own.has_symbol;
+      shared.take(own.ending, own.with_result);
       if (life.ioc.state.left_alone.empty() &&
           state_in_budget(id, place) != probes::Budget::State::off)
         wanted.emplace(id.pid, place);
@@ -289,8 +260,7 @@ probes::Hooks FunctionWatch::hooks() {
       [this](const probes::Member&, const Error& error) { lines_.warn(error.message()); }};
 }
 
-// What begins before its probes were off has no end that is seen: an address may mean another call
-// by then.
+// After a time without probes a new epoch begins: the ends of calls from before were not seen.
 Result<probes::Switched> FunctionWatch::count_by(const probes::Member& member, unsigned attach) {
   has_counted_ = true;
   const auto found = lives_.find(member.ioc);
@@ -311,7 +281,7 @@ Result<probes::Switched> FunctionWatch::count_by(const probes::Member& member, u
   return error_in_words(probes::kNoRoom);
 }
 
-// `attach`: 0: it has its room, and does not count.
+// With `attach` 0 it takes its room in the map, and counts nothing.
 Result<InstalledPlaces::Outcome> FunctionWatch::install(const Life& life, const Place& place,
                                                         unsigned attach) {
   const Own* const there = own(life.ioc.id, place);
@@ -323,7 +293,7 @@ Result<InstalledPlaces::Outcome> FunctionWatch::install(const Life& life, const 
   return done;
 }
 
-// Those that have their room, as they are now.
+// Writes all installed places of the IOC again, with its new epoch.
 void FunctionWatch::install_all(const Life& life) {
   Result<void> all;
   for (const auto& [place, own] : owns_[life.ioc.id])
@@ -394,7 +364,7 @@ void FunctionWatch::note_counted() {
 }
 
 // Not of an IOC whose function is on trial, but is not there.
-void FunctionWatch::tell_budget() {
+void FunctionWatch::report_costs() {
   InstalledPlaces::Hits hits;
   const auto read = places_.take_hits(hits);
   trouble_.report("read what functions cost", read);
@@ -406,7 +376,7 @@ void FunctionWatch::tell_budget() {
     const bool is_away = tried && tried->owner == probes::Owner::functions &&
                          engine_.counted_by({id, tried->function}) == 0;
     if (read && !is_away && life.ioc.state.left_alone.empty())
-      budget_.tell(id, probes::Owner::functions, life.spent);
+      budget_.report(id, probes::Owner::functions, life.spent);
   }
 }
 
@@ -435,59 +405,6 @@ void FunctionWatch::clean_up() {
   begun_.clear();
   trouble_.report("free what ended IOCs have left of functions",
                   sweep(object_.maps(), processes, epochs));
-}
-
-std::vector<WatchedSample> FunctionWatch::watched(const IocNames& names) const {
-  std::vector<WatchedSample> samples;
-  for (const auto& [key, is_counted] : counted_)
-    if (const auto ioc = names.find(key.first); ioc != names.end())
-      samples.push_back({ioc->second, (*descriptions_)[key.second].name, is_counted});
-  return samples;
-}
-
-void FunctionWatch::add_overhead(SelfSamples& self) const {
-  for (const auto& [id, life] : lives_) {
-    if (life.files.empty()) continue;
-    double seconds = life.spent_before;
-    for (const auto& [place, spent] : life.spent) seconds += spent;
-    self.ioc_overhead.push_back({life.ioc.name, kProbe, seconds});
-  }
-}
-
-std::string FunctionWatch::state_of(const Life& life, const Place& place, bool is_stepped) const {
-  if (life.refused.contains(place)) return probes::kNoRoom;
-  const probes::Member member{life.ioc.id, place};
-  if (engine_.counted_by(member) == 0) return engine_.why_not(member);
-  return is_stepped ? "counted, single-stepped" : "counted";
-}
-
-std::vector<FunctionState> FunctionWatch::states() const {
-  std::map<std::pair<Place, std::string>, FunctionState> all;
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::size_t> iocs;
-  for (const auto& [id, life] : lives_) {
-    std::set<Place> counted;
-    for (const FileInIoc& file : life.files)
-      for (const DescribedFunction& found : file.file->functions) {
-        const Place place = place_of(file, found);
-        const bool is_stepped = file.file->code->entry(place.offset).stepped;
-        FunctionState& state = all[{place, state_of(life, place, is_stepped)}];
-        const std::string& name = (*descriptions_)[found.description].name;
-        if (state.name.find(name) == std::string::npos)
-          state.name += (state.name.empty() ? "" : ", ") + name;
-        state.file = file.file->path;
-        state.symbol = found.symbol;
-        if (counted.insert(place).second) ++state.iocs;
-      }
-    for (const FunctionState& one : problems_of(life))
-      ++iocs[{one.name, one.file, one.symbol, one.state}];
-  }
-  for (const auto& [key, state] : all)
-    iocs[{state.name, state.file, state.symbol, key.second}] += state.iocs;
-  std::vector<FunctionState> states;
-  for (const auto& [key, count] : iocs)
-    states.push_back(
-        {std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), count});
-  return states;
 }
 
 }  // namespace ioc_exporter::functions

@@ -62,10 +62,10 @@ class FunctionWatch {
 
   // IOCs that run; the others' places go.
   void follow(const std::vector<WatchedIoc>& iocs);
-  void take(const iocs::IocId& id, std::uint64_t serial, LookedAt found);
+  void take(const iocs::IocId& id, std::uint64_t serial, FunctionsFound found);
   // Addresses of functions that stood in calls, by process.
   std::map<pid_t, std::vector<PointerSeen>> pointers();
-  // Attaches and detaches what has changed, tells the budget what it costs, frees what has ended.
+  // Attaches and detaches what has changed, reports its costs to the budget, frees what has ended.
   void tick(Clock::time_point now);
   // Counts of other IOCs are forgotten.
   void keep(const IocNames& names) { series_.keep(names); }
@@ -109,7 +109,12 @@ class FunctionWatch {
     bool has(const FunctionSeries::Numbers& numbers) const {
       return std::ranges::find(functions, numbers) != functions.end();
     }
-    void share(const Own& other);
+    // Of several descriptions there one set of ends: with the result, where one of them reads it.
+    void take(const std::shared_ptr<const elf::EndingFunction>& other, bool other_with_result) {
+      if (!other || (ending && (with_result || !other_with_result))) return;
+      ending = other;
+      with_result = other_with_result;
+    }
   };
   using Owns = std::map<Place, Own>;
   void begin(Life& life, const WatchedIoc& ioc);
@@ -131,7 +136,7 @@ class FunctionWatch {
   void note_counted();
   static void keep_spent(Life& life, const Owns& owns);
   void report(const probes::Budget::Decision& decision);
-  void tell_budget();
+  void report_costs();
   probes::Budget::State state_in_budget(const iocs::IocId& id, const Place& place) const {
     return budget_.state(id, {probes::Owner::functions, place});
   }

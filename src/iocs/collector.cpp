@@ -71,7 +71,7 @@ void IocsCollector::add_missing(exposition::StatusPage& page,
       .note = "Until they run again, or for --ioc.keep-gone",
       .columns = {{"IOC"}, {"user"}, {"last seen"}, {"how it ended"}, {"expected"}},
       .rows = {},
-      .rest = ""};
+      .more = ""};
   std::map<std::string, std::vector<std::string>> rows;
   for (const std::string& name : expected_) rows[name] = {name, "", "", "", "yes"};
   for (const IocFacts& ioc : iocs)
@@ -90,7 +90,7 @@ void IocsCollector::add_missing(exposition::StatusPage& page,
   for (auto& [name, row] : rows)
     if (table.rows.size() < kMostRows) table.rows.push_back(std::move(row));
   if (rows.size() > kMostRows)
-    table.rest = "and " + std::to_string(rows.size() - kMostRows) + " more";
+    table.more = "and " + std::to_string(rows.size() - kMostRows) + " more";
   if (missing > 0) page.facts.push_back({std::to_string(missing), "missing", true});
   page.tables.push_back(std::move(table));
 }
@@ -101,27 +101,27 @@ IocsCollector::Lives IocsCollector::lives() const {
   return live;
 }
 
-std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
-  for (const auto& [id, serial] : looked_at_) {
+std::map<IocId, HealthSample> IocsCollector::read_health(const Lives& live) {
+  for (const auto& [id, serial] : read_) {
     const auto now = live.find(id);
     if (now == live.end())
       health_.forget(id);
     else if (now->second != serial)
       health_.begin_anew(id);
   }
-  const Lives before = std::exchange(looked_at_, live);
+  const Lives before = std::exchange(read_, live);
   std::map<IocId, HealthSample> samples;
   for (const auto& [id, serial] : live) {
-    const auto look_at = [this, id = id] {
-      return health_.look(id, Clock::now(), [&] { return exit_watch_.exited_cpu(id); });
+    const auto read = [this, id = id] {
+      return health_.read(id, Clock::now(), [&] { return exit_watch_.exited_cpu(id); });
     };
     // CPU time from before the first scan has no known class: classes count from here on.
-    if (!before.contains(id) && look_at()) health_.begin_anew(id);
-    if (auto sample = look_at()) {
+    if (!before.contains(id) && read()) health_.begin_anew(id);
+    if (auto sample = read()) {
       samples.emplace(id, std::move(*sample));
     } else {
       health_.forget(id);
-      looked_at_.erase(id);
+      read_.erase(id);
     }
   }
   return samples;
@@ -143,8 +143,8 @@ void IocsCollector::collect(exposition::Page& page) {
   }
   std::map<IocId, HealthSample> samples;
   {
-    const std::scoped_lock lock(looking_);
-    samples = look(live);
+    const std::scoped_lock lock(health_mutex_);
+    samples = read_health(live);
   }
   std::size_t at = 0;
   for (const auto& [id, serial] : live) {  // the first of the facts, in the same order

@@ -40,7 +40,7 @@ class IocsCollector final : public Collector {
   };
 
   Lives lives() const;
-  std::map<IocId, HealthSample> look(const Lives& live);
+  std::map<IocId, HealthSample> read_health(const Lives& live);
   // Those that run and those that are gone, with how they ended.
   std::vector<IocFacts> all_facts() const;
   void add_missing(exposition::StatusPage& page, const std::vector<IocFacts>& iocs) const;
@@ -51,9 +51,9 @@ class IocsCollector final : public Collector {
   std::shared_ptr<const HostView> view_;
   std::map<std::string, Exit> exits_;  // by name, of those that the host knows
   std::vector<std::string> expected_;
-  std::mutex looking_;  // never with the other: an IOC may have many threads and descriptors
+  std::mutex health_mutex_;  // never with the other: an IOC may have many threads and descriptors
   IocHealth health_;
-  Lives looked_at_;
+  Lives read_;
 };
 
 }  // namespace ioc_exporter::iocs

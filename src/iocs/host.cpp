@@ -12,9 +12,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A database that is never initialized rests for this part of the time that its IOC was seen.
+// A database that is never initialized is not read for this part of the time that its IOC was seen.
 constexpr int kPartOfAge = 10;
-constexpr int kRestAfterReading = 20;  // times what the reading took: at most 5 % of a core an IOC
+constexpr int kPauseAfterReading = 20;  // times what the reading took: at most 5 % of a core an IOC
 // IOCs that start together are reported together; the first of them waits no longer than this.
 constexpr milliseconds kTogether{300};
 constexpr milliseconds kPortPatience{60'000};  // how long a CA server may take to get its port
@@ -60,39 +60,39 @@ void Host::want_databases(std::set<std::string> iocs) {
 }
 
 Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
-  seen_.listeners.rested = false;
-  const bool was_looking = is_looking_;
-  take_over_look(patience);
-  // Results of a look are applied before the next look reports changes.
-  if (was_looking) return seen_.result;
+  seen_.listeners.idle = false;
+  const bool was_scanning = is_scanning_;
+  take_over_scan(patience);
+  // Results of a scan are applied before the next one reports changes.
+  if (was_scanning) return seen_.result;
   asked_ = std::exchange(next_, {});
-  is_looking_ = true;
-  looker_.start([this, now] { look(now); });
-  take_over_look(patience);
+  is_scanning_ = true;
+  scanner_.start([this, now] { scan(now); });
+  take_over_scan(patience);
   return seen_.result;
 }
 
 // By a worker.
-void Host::look(Clock::time_point now) {
+void Host::scan(Clock::time_point now) {
   const auto began = Clock::now();
   for (const auto& [listener, kind] : asked_.speaking) finder_.speaks(listener, kind);
   if (asked_.reserved) finder_.reserve_names(std::move(*asked_.reserved));
-  look_ = {};
+  scan_ = {};
   auto changes = finder_.poll(now);
   if (!changes) {
-    look_.result = changes.error();
+    scan_.result = changes.error();
     return;
   }
-  look_.changes = std::move(*changes);
-  look_.listeners = {finder_.rested(), finder_.unclaimed(), finder_.ownerless()};
-  look_.left_out = finder_.left_out();
-  look_.task_changes = finder_.task_changes();
+  scan_.changes = std::move(*changes);
+  scan_.listeners = {finder_.was_idle(), finder_.unclaimed(), finder_.ownerless()};
+  scan_.left_out = finder_.left_out();
+  scan_.task_changes = finder_.task_changes();
   const auto unreadable = finder_.costs().unreadable;
   if (unreadable > 0 && !has_capability(fs_, CAP_SYS_PTRACE))
-    look_.result = error_in_words(std::to_string(unreadable) +
+    scan_.result = error_in_words(std::to_string(unreadable) +
                                   " processes could not be looked into: run as root, with "
                                   "CAP_SYS_PTRACE");
-  look_.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  scan_.seconds = std::chrono::duration<double>(Clock::now() - began).count();
 }
 
 // Applies the workers' results.
@@ -103,10 +103,10 @@ void Host::take_over_read(milliseconds patience) {
   reading_.clear();
 }
 
-void Host::take_over_look(milliseconds patience) {
-  if (!is_looking_ || !looker_.wait(patience)) return;
-  is_looking_ = false;
-  seen_ = std::move(look_);
+void Host::take_over_scan(milliseconds patience) {
+  if (!is_scanning_ || !scanner_.wait(patience)) return;
+  is_scanning_ = false;
+  seen_ = std::move(scan_);
 }
 
 void Host::apply(Clock::time_point now) {
@@ -152,7 +152,7 @@ void Host::read_all() {
       return;
     }
     due->reading = read(due->ioc);
-    due->rest = kRestAfterReading * (Clock::now() - began);
+    due->pause = kPauseAfterReading * (Clock::now() - began);
   }
 }
 
@@ -160,7 +160,7 @@ void Host::apply_databases(Clock::time_point now) {
   for (Due& due : std::exchange(due_, {})) {
     LiveIoc* const live = known_.to_change(due.ioc.id, due.serial);
     if (live != nullptr && due.reading && !left_alone(*live))
-      apply(*live, std::move(*due.reading), now, due.rest);
+      apply(*live, std::move(*due.reading), now, due.pause);
   }
   publish();
 }
@@ -184,7 +184,7 @@ Host::Reading Host::read(const Ioc& ioc) const {
   return reading;
 }
 
-void Host::apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::duration rest) {
+void Host::apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::duration pause) {
   live.ca_port = reading.ca_port;
   if (reading.database.ready()) {
     // What others have learnt of it stays good while it is the same one.
@@ -196,9 +196,9 @@ void Host::apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::d
   }
   live.problem = std::move(reading.problem);
   // An IOC that is never initialized is read ever less often.
-  if (!live.initialized) rest = std::max(rest, (now - live.found) / kPartOfAge);
+  if (!live.initialized) pause = std::max(pause, (now - live.found) / kPartOfAge);
   if (live.problem.empty())
-    live.reading.succeeded(now + rest);
+    live.reading.succeeded(now + pause);
   else if (live.reading.failed(now, live.problem))
     log::warn("{}", live.problem);
 }

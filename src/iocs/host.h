@@ -3,7 +3,7 @@
 // named like them, without a database.
 //
 // One thread changes it: poll(), apply(), read_databases() and apply_databases(), in this order.
-// Two workers look at processes and read databases, independently of each other; the calls wait for
+// Two workers scan processes and read databases, independently of each other; the calls wait for
 // them for `patience` at most, and a later call takes over what was not done. All others read
 // view().
 #pragma once
@@ -37,9 +37,9 @@ class Host {
     std::size_t most_gone = GoneIocs::kMost;
     std::shared_ptr<ProcessReader> reader;  // null: nobody reads for it
   };
-  // Listening sockets, as the last look at the host found them: see Finder.
+  // Listening sockets, as the last scan of the host found them: see Finder.
   struct ListenersSeen {
-    bool rested = false;
+    bool idle = false;
     std::set<Listener> unclaimed;
     std::vector<Listener> ownerless;
   };
@@ -62,9 +62,9 @@ class Host {
   // The databases of these IOCs lack records that they have: they are read again.
   void want_databases(std::set<std::string> iocs);
 
-  // What follows is for the thread that changes it.
+  // Only in the thread that changes the host:
 
-  // The next look takes that listener's process for a server of that kind.
+  // The next scan takes that listener's process for a server of that kind.
   const ListenersSeen& listeners() const { return seen_.listeners; }
   void speaks(const Listener& listener, IocKind kind) {
     next_.speaking.emplace_back(listener, kind);
@@ -77,14 +77,14 @@ class Host {
   // Numbers whose counts are not kept any more, since the last call.
   std::vector<std::uint32_t> take_forgotten() { return known_.take_forgotten(); }
 
-  // Looks at the host. An error: not all processes were seen, at the last look that was done.
+  // Scans the host. An error: not all processes were seen, at the last finished scan.
   Result<void> poll(Clock::time_point now, std::chrono::milliseconds patience);
-  // How long the last look took, and when it was done; a look that is under way is not.
-  double look_seconds() const { return seen_.seconds; }
-  // Finder::task_changes(), as of the last look.
+  // How long the last finished scan took.
+  double scan_seconds() const { return seen_.seconds; }
+  // Finder::task_changes(), as of the last scan.
   std::uint64_t task_changes() const { return seen_.task_changes; }
-  // A look or a reading is under way, or done and not taken over.
-  bool is_busy() const { return is_looking_ || is_reading_; }
+  // A scan or a reading is under way, or done and not taken over.
+  bool is_busy() const { return is_scanning_ || is_reading_; }
   // Publishes what poll() saw.
   void apply(Clock::time_point now);
   // Reads databases that are due, for kTogether at most. True: there are more.
@@ -107,14 +107,14 @@ class Host {
     Ioc ioc;
     std::uint64_t serial = 0;
     std::optional<Reading> reading;
-    Clock::duration rest{};
+    Clock::duration pause{};
   };
-  // For a look: speakers of CA, and names that are not given.
+  // For a scan: speakers of CA, and names that are not given.
   struct Asked {
     std::vector<std::pair<Listener, IocKind>> speaking;
     std::optional<std::map<std::string, NameClaim>> reserved;
   };
-  struct Look {
+  struct Scan {
     Changes changes;
     ListenersSeen listeners;
     std::uint64_t left_out = 0;
@@ -123,14 +123,14 @@ class Host {
     std::uint64_t task_changes = 0;
   };
 
-  void look(Clock::time_point now);
+  void scan(Clock::time_point now);
   Reading read(const Ioc& ioc) const;
   void read_all();
-  void take_over_look(std::chrono::milliseconds patience);
+  void take_over_scan(std::chrono::milliseconds patience);
   void take_over_read(std::chrono::milliseconds patience);
   bool is_due(const LiveIoc& live, Clock::time_point now) const;
-  // `rest`: how long to leave the IOC's memory alone now.
-  static void apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::duration rest);
+  // `pause`: how long to leave the IOC's memory alone now.
+  static void apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::duration pause);
 
   RootedFs fs_;
   std::shared_ptr<ProcessReader> reader_;
@@ -142,14 +142,14 @@ class Host {
   std::shared_ptr<const HostView> view_;
   std::set<std::string> outdated_;  // wanted databases
   Asked next_;
-  Look seen_;             // the last one
+  Scan seen_;             // the last one
   std::vector<Due> due_;  // read, and not applied yet
-  bool is_looking_ = false;
+  bool is_scanning_ = false;
   bool is_reading_ = false;
-  Asked asked_;                    // of the worker, while it looks
-  Look look_;                      // the same
-  std::vector<Due> reading_;       // of the other one, while it reads
-  Worker looker_, memory_reader_;  // last: they end first
+  Asked asked_;                     // of the worker, while it scans
+  Scan scan_;                       // the same
+  std::vector<Due> reading_;        // of the other one, while it reads
+  Worker scanner_, memory_reader_;  // last: they end first
 };
 
 }  // namespace ioc_exporter::iocs

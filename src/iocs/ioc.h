@@ -81,7 +81,7 @@ struct PvaPutTarget {
 // A variable in an IOC's memory.
 struct VariablePlace {
   std::uint64_t address = 0;
-  std::uint64_t size = 0;  // bytes, as the symbol table says, 0 = not told
+  std::uint64_t size = 0;  // bytes, as the symbol table says, 0 = not known
 
   bool operator==(const VariablePlace&) const = default;
 };
@@ -97,8 +97,8 @@ enum class IocKind {
 // Facts from the files that an IOC maps.
 struct IocCode {
   std::string executable;  // path as the IOC sees it, without " (deleted)"
-  // "7.0.8.1", "3.15.9", "7.0.10.1-DEV"; "database 3.23.1" when only the library's file name told
-  // something and it is no Base version; "" when nothing did.
+  // "7.0.8.1", "3.15.9", "7.0.10.1-DEV"; "database 3.23.1" when only the library's file name says
+  // it something and it is no Base version; "" when nothing did.
   std::string base_version;
   std::optional<ProbeTarget> target;  // none: `problem` says why
   // Addresses in the IOC at which the symbol may live, likeliest first: the executable's own (it

@@ -1,4 +1,4 @@
-// IocId: which process, for good. A pid alone is no identity, the kernel gives it out again.
+// IocId: identity of a process. The kernel reuses pids, so that the start time belongs to it.
 #pragma once
 
 #include <sys/types.h>
@@ -9,12 +9,11 @@
 
 namespace ioc_exporter::iocs {
 
-// Clock ticks since boot at which the process started (field 22 of /proc/PID/stat, proc(5)); an
-// exec does not change it, so a process that became another IOC in place is first ended, then
-// started.
+// An exec does not change it: an IOC that becomes another one so ends, then starts with the same
+// id.
 struct IocId {
   pid_t pid = 0;
-  std::uint64_t start_ticks = 0;
+  std::uint64_t start_ticks = 0;  // since boot: field 22 of /proc/PID/stat (proc(5))
 
   auto operator<=>(const IocId&) const = default;
 };

@@ -34,7 +34,7 @@ struct Options {
   std::chrono::milliseconds keep_gone = std::chrono::hours(24);
   ExpectedOptions expected;
   std::optional<std::string> state_folder;  // of names of open channels; "" = nowhere
-  std::chrono::milliseconds interval = std::chrono::seconds(1);  // between two looks at the host
+  std::chrono::milliseconds interval = std::chrono::seconds(1);  // between two scans of the host
 };
 
 // Its rows; they refer to `options`.

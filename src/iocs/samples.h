@@ -51,11 +51,11 @@ using CpuByClass = std::array<std::uint64_t, kThreadClasses>;  // ns, user and s
 
 struct HealthSample {
   std::uint64_t process_cpu_ns = 0;  // since the process started
-  CpuByClass cpu_ns{};               // since it was looked at for the first time
+  CpuByClass cpu_ns{};               // since it was read for the first time
   // Likewise, of threads that ended before their class was known.
   std::uint64_t ended_cpu_ns = 0;
   std::array<std::uint64_t, kThreadClasses> threads{};  // now
-  std::uint64_t spinning = 0;                           // threads that never rest: health/health.h
+  std::uint64_t spinning = 0;                           // threads that never sleep: health/health.h
   std::uint64_t resident_bytes = 0;
   std::optional<std::uint64_t> open_fds, max_fds;  // nothing: may not be read
 };
@@ -85,7 +85,7 @@ struct ActiveRecord {
 
 // SEVR and PACT of all records, seen at about the same moment.
 struct RecordStatesSample {
-  double time_seconds = 0;                         // time of day when the look at them began
+  double time_seconds = 0;                         // time of day when their reading began
   std::array<std::uint64_t, 4> by_severity{};      // NO_ALARM, MINOR, MAJOR, INVALID
   std::uint64_t in_flight = 0;                     // records that are active (PACT)
   std::uint64_t stuck = 0;                         // of those, the ones that are too long
@@ -170,28 +170,28 @@ struct Database {
 struct IocFacts {
   std::string name;  // label `ioc`, unique
   bool up = false;
-  bool only_up = false;  // it is gone for so long that epics_ioc_up alone is left of it
-  bool base = true;      // runs EPICS Base's database; false: has no records
-  bool gateway = false;  // between clients and IOCs
+  bool only_up = false;  // gone for long: only epics_ioc_up is shown
+  bool base = true;      // has a database of EPICS Base
+  bool gateway = false;  // a Channel Access or PVA gateway
   std::int32_t pid = 0;
   double start_time_seconds = 0;  // time of day
-  double end_time_seconds = 0;    // the same, when it was seen to be gone; 0: it runs
-  std::string base_version;       // "7.0.8.1"; "" when it could not be told
-  std::string executable;         // path as the IOC sees it
-  std::string directory;          // it works in, the same
+  double end_time_seconds = 0;    // time of day; 0: it runs
+  std::string base_version;       // "7.0.8.1"; "" when it is not known
+  std::string executable;         // path in the IOC's mount namespace
+  std::string directory;          // working directory, the same
   std::string user;               // user who started it
-  iocs::Supervisor supervisor;    // when it was found
-  std::string claimed_name;       // its own name for itself
-  std::string contested_with;     // the user who has that name, or had it before; "" = nobody
+  iocs::Supervisor supervisor;    // as of when it was found
+  std::string claimed_name;       // the name that it calls itself by
+  std::string contested_with;     // user whose IOC has or had that name; "" = none
   std::optional<std::uint16_t> ca_port;
-  std::vector<std::uint16_t> tcp_ports;      // all that it listens on
-  std::string problem;                       // why something of it is missing; "" = all is well
+  std::vector<std::uint16_t> tcp_ports;      // listening
+  std::string problem;                       // why something is missing; "" = nothing is
   std::shared_ptr<const Database> database;  // null while it could not be read
-  std::uint64_t restarts = 0;                // times that an IOC of this name came again
-  bool restarted_by_supervisor = false;      // the last time: it had started the one before, too
+  std::uint64_t restarts = 0;                // IOCs of this name after the first
+  bool restarted_by_supervisor = false;      // the last one, by that of the one before
   bool other_pva = false;                    // serves PV Access, and is not `base`
   std::optional<HealthSample> health;        // while it runs
-  std::optional<iocs::IocExit> last_exit;    // how it ended last, where that was seen
+  std::optional<iocs::IocExit> last_exit;    // the last that was seen
   std::vector<std::string> notes;            // missing facts, and why
 };
 

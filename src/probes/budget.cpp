@@ -6,11 +6,11 @@
 namespace ioc_exporter::probes {
 namespace {
 
-// Looks are not exactly a second apart.
-constexpr auto kSecond = Budget::kLook - std::chrono::milliseconds(100);
+// Decisions are not exactly a second apart.
+constexpr auto kSecond = Budget::kInterval - std::chrono::milliseconds(100);
 
-constexpr std::chrono::seconds longer(std::chrono::seconds rest) {
-  return std::clamp(2 * rest, Budget::kFirstRest, Budget::kMostRest);
+constexpr std::chrono::seconds longer(std::chrono::seconds pause) {
+  return std::clamp(2 * pause, Budget::kFirstPause, Budget::kLongestPause);
 }
 
 // Then it is not there either.
@@ -37,12 +37,12 @@ bool Budget::Ioc::is_off(const Part& part) const {
   return std::ranges::find(off, part, &Decision::part) != off.end();
 }
 
-void Budget::tell(const iocs::IocId& ioc, Owner owner, const Spent& spent) {
+void Budget::report(const iocs::IocId& ioc, Owner owner, const Spent& spent) {
   const std::scoped_lock lock(mutex_);
   Ioc& of = iocs_[ioc];
   Meter& meter = of.meters[owner];
   meter.spent = spent;
-  meter.is_told = true;
+  meter.is_reported = true;
   const auto is_gone = [&](const Decision& off) {
     return off.part.owner == owner && !spent.contains(off.part.function);
   };
@@ -50,13 +50,13 @@ void Budget::tell(const iocs::IocId& ioc, Owner owner, const Spent& spent) {
   std::erase_if(of.off, is_gone);
 }
 
-void Budget::look(Clock::time_point now) {
+void Budget::decide(Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
   due_.reset();
-  for (One& one : iocs_) look_at(one, now);
-  // One that nobody tells of any more has ended, or is to be left alone for long: it begins anew.
+  for (One& one : iocs_) follow(one, now);
+  // One without reports has ended, or is to be left alone for long: it begins anew.
   std::erase_if(iocs_, [&](const One& one) {
-    if (now - one.second.told <= kMostRest) return false;
+    if (now - one.second.reported <= kLongestPause) return false;
     for (Decision decision : one.second.off) {
       decision.state = State::on;
       decision.load = 0;
@@ -66,14 +66,14 @@ void Budget::look(Clock::time_point now) {
   });
 }
 
-void Budget::look_at(One& one, Clock::time_point now) {
+void Budget::follow(One& one, Clock::time_point now) {
   Ioc& ioc = one.second;
   const bool any =
-      std::ranges::any_of(ioc.meters, [](const auto& meter) { return meter.second.is_told; });
-  if (ioc.told == Clock::time_point{} || any) ioc.told = now;
+      std::ranges::any_of(ioc.meters, [](const auto& meter) { return meter.second.is_reported; });
+  if (ioc.reported == Clock::time_point{} || any) ioc.reported = now;
   const bool begins = !std::exchange(ioc.is_followed, true);
   if (begins || now >= ioc.due) {
-    if (ioc.in_trial && !ioc.meters[ioc.off.back().part.owner].is_told)
+    if (ioc.in_trial && !ioc.meters[ioc.off.back().part.owner].is_reported)
       end_trial(one, State::off, now);
     if (any) {
       ioc.due = now + kSecond;
@@ -87,11 +87,11 @@ void Budget::look_at(One& one, Clock::time_point now) {
     due_ = std::min(due_.value_or(ioc.due), ioc.due);
 }
 
-// What was told is kept until it is used: rooms tell about once a second, and looks may be closer
-// together. What has begun is measured from its second look on.
+// A report is kept until it is used: rooms report about once a second, and decisions may be closer
+// together. What has begun is measured from the second decision on.
 void Budget::Meter::measure(Clock::time_point now, bool begins) {
   const std::chrono::duration<double> passed = now - at;
-  if (!std::exchange(is_told, false)) {
+  if (!std::exchange(is_reported, false)) {
     if (passed >= kForgotten) rates.clear();
     return;
   }
@@ -120,7 +120,7 @@ bool Budget::is_calm(const Ioc& ioc, Owner owner) const {
 void Budget::judge(One& one, Clock::time_point now) {
   Ioc& ioc = one.second;
   const std::chrono::duration<double> passed = now - std::exchange(ioc.judged, now);
-  look_at_puts(ioc, passed.count(), now);
+  judge_puts(ioc, passed.count(), now);
   const double load = ioc.load();
   if (ioc.in_trial) {
     ioc.off.back().load = load;
@@ -129,8 +129,8 @@ void Budget::judge(One& one, Clock::time_point now) {
   }
   if (is_over(ioc.over, load, passed.count())) return take_off(one, now);
   if (ioc.off.empty()) {
-    if (now - ioc.all_on_since >= kMostRest) ioc.rest = {};
-  } else if (now >= ioc.rests_until) {
+    if (now - ioc.all_on_since >= kLongestPause) ioc.pause = {};
+  } else if (now >= ioc.paused_until) {
     begin_trial(one);
   }
 }
@@ -146,8 +146,8 @@ void Budget::take_off(One& one, Clock::time_point now) {
     if (most.own > 0) break;
   }
   if (most.own == 0) return;  // all is off: hits that are left are for other IOCs
-  if (now >= ioc.rests_until) ioc.rest = longer(ioc.rest);
-  ioc.rests_until = now + ioc.rest;
+  if (now >= ioc.paused_until) ioc.pause = longer(ioc.pause);
+  ioc.paused_until = now + ioc.pause;
   ioc.off.push_back(most);
   decide(one, most);
 }
@@ -178,8 +178,8 @@ void Budget::end_trial(One& one, State state, Clock::time_point now) {
   } else {
     tried.was_tried = true;
     ioc.off.insert(ioc.off.begin(), tried);
-    ioc.rest = longer(ioc.rest);
-    ioc.rests_until = now + ioc.rest;
+    ioc.pause = longer(ioc.pause);
+    ioc.paused_until = now + ioc.pause;
   }
   decide(one, tried);
 }
@@ -189,11 +189,11 @@ void Budget::decide(One& one, const Decision& decision) {
   decisions_.push_back(decision);
 }
 
-void Budget::look_at_puts(Ioc& ioc, double seconds, Clock::time_point now) const {
+void Budget::judge_puts(Ioc& ioc, double seconds, Clock::time_point now) const {
   const double load = ioc.load(Owner::ca_puts, Owner::pva_puts);
   if (!is_over(ioc.puts_over, load, seconds) || now < ioc.next_warning) return;
   ioc.warning = load;
-  ioc.next_warning = now + kPutsRest;
+  ioc.next_warning = now + kBetweenWarnings;
 }
 
 std::optional<Budget::Clock::time_point> Budget::next_due() const {

@@ -1,20 +1,9 @@
 // Budget: what the probes of all rooms may cost each IOC in sum, and what goes while they cost
-// more.
+// more: timing, then functions, the costliest first, then extras, then counting. What went is tried
+// again after a pause. Puts only have a warning: a flood of them must not hide who sends it.
 //
-// Rooms tell the seconds that an IOC's hits have taken. What they take above the budget adds up,
-// and what they leave of it is taken off: so the mean decides, however the load swings. When that
-// is as much as kBurst of the budget, one thing goes, and with each further look above the budget
-// the next one: timing, then functions, the costliest first, then what counting does without, then
-// counting. After a rest one of them is tried again for a moment; it stays when the load, without
-// what goes before it, is well below the budget by then. Each rest is twice as long as the one
-// before, up to kMostRest, until all was on for that long: so an IOC on the edge costs little, and
-// a short burst does not hide anything for minutes.
-//
-// Puts are told, too. Nothing goes for them, and they do not go: a flood of them must not hide who
-// sends it. A warning is due while they alone cost more than the budget, by the same rule.
-//
-// Pure: it is told the time. A room follows what was decided, and tells again: a second to be
-// measured begins with the next look after that. In any thread.
+// Rooms report the seconds that an IOC's hits have taken, and follow what was decided. Pure: time
+// is a parameter. In any thread.
 #pragma once
 
 #include <chrono>
@@ -44,8 +33,8 @@ struct Part {
 class Budget {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kLook{1}, kFirstRest{15}, kMostRest{300};
-  static constexpr std::chrono::hours kPutsRest{1};  // between two warnings
+  static constexpr std::chrono::seconds kInterval{1}, kFirstPause{15}, kLongestPause{300};
+  static constexpr std::chrono::hours kBetweenWarnings{1};  // of puts
   static constexpr std::chrono::duration<double> kBurst{10}, kForgotten{3};
   // Of the budget: below that things come back; what an owner costs at least that goes.
   static constexpr double kCalm = 0.8, kWorth = 0.05;
@@ -65,11 +54,17 @@ class Budget {
 
   // Seconds so far, by part. Of a function that is not among them nothing is known any more.
   using Spent = std::map<Place, double>;
-  void tell(const iocs::IocId& ioc, Owner owner, const Spent& spent);
-  void tell(const iocs::IocId& ioc, Owner owner, double spent) { tell(ioc, owner, {{{}, spent}}); }
-  // Decides, after all rooms have told.
-  void look(Clock::time_point now);
-  // Rooms are to follow what was decided, and to tell, in between; and then look().
+  void report(const iocs::IocId& ioc, Owner owner, const Spent& spent);
+  void report(const iocs::IocId& ioc, Owner owner, double spent) {
+    report(ioc, owner, {{{}, spent}});
+  }
+  // After all rooms have reported. The load above the budget adds up, what it leaves of the budget
+  // is subtracted: the mean decides. When the sum is kBurst of the budget, one thing goes, and with
+  // each further call above the budget the next one. After a pause one is tried again: it stays
+  // when the load, without what goes before it, is well below the budget at the next call. Each
+  // pause is twice as long as the one before, up to kLongestPause, until all was on for that long.
+  void decide(Clock::time_point now);
+  // When to call decide() next; rooms follow what was decided, and report, in between.
   std::optional<Clock::time_point> next_due() const;
   bool is_due(Clock::time_point now) const;
 
@@ -78,7 +73,7 @@ class Budget {
   // The last decision; nothing: it was always on.
   std::optional<Decision> decision(const iocs::IocId& ioc, const Part& part) const;
   State state(const iocs::IocId& ioc, const Part& part) const;
-  // What is on trial. Who cannot have it back tells nothing of its owner: then the trial is over.
+  // What is on trial. A room that cannot have it back reports nothing of its owner: the trial ends.
   std::optional<Part> on_trial(const iocs::IocId& ioc) const;
   // What puts alone cost, when a warning is due; it is given once.
   std::optional<double> take_warning_of_puts(const iocs::IocId& ioc);
@@ -88,7 +83,7 @@ class Budget {
     Spent spent = {}, marked = {};
     std::map<Place, double> rates = {};  // fractions of a core
     Clock::time_point at{};
-    bool is_told = false;
+    bool is_reported = false;
     void measure(Clock::time_point now, bool begins);
     double load() const;
   };
@@ -98,22 +93,22 @@ class Budget {
     bool in_trial = false;           // that one
     bool is_followed = true;         // by the rooms, what was decided
     double over = 0, puts_over = 0;  // seconds above the budget
-    std::chrono::seconds rest{};
-    Clock::time_point due{}, judged{}, rests_until{}, all_on_since{}, told{}, next_warning{};
+    std::chrono::seconds pause{};
+    Clock::time_point due{}, judged{}, paused_until{}, all_on_since{}, reported{}, next_warning{};
     std::optional<double> warning = {};
     double load(Owner first = Owner::timing, Owner last = Owner::counting) const;
     bool is_off(const Part& part) const;
   };
   using One = std::pair<const iocs::IocId, Ioc>;
 
-  void look_at(One& one, Clock::time_point now);
+  void follow(One& one, Clock::time_point now);
   bool is_over(double& over, double load, double seconds) const;
   bool is_calm(const Ioc& ioc, Owner owner) const;
   void judge(One& one, Clock::time_point now);
   void begin_trial(One& one);
   void take_off(One& one, Clock::time_point now);
   void end_trial(One& one, State state, Clock::time_point now);
-  void look_at_puts(Ioc& ioc, double seconds, Clock::time_point now) const;
+  void judge_puts(Ioc& ioc, double seconds, Clock::time_point now) const;
   void decide(One& one, const Decision& decision);
 
   double budget_;

@@ -118,7 +118,7 @@ void Engine::stop(const Member& member, const Hooks& hooks) {
 }
 
 bool Engine::attach(const Hooks& hooks, Clock::time_point now, Clock::time_point deadline) {
-  std::erase_if(rests_until_, [now](const auto& one) { return one.second <= now; });
+  std::erase_if(paused_until_, [now](const auto& one) { return one.second <= now; });
   for (const auto& [member, counted] : plan_.members)
     if (counted.by != 0 && !is_blocked(member, counted, now) &&
         !attach_member(member, counted, hooks, now, deadline))
@@ -135,16 +135,17 @@ bool Engine::attach_member(const Member& member, const Plan::Counted& counted, c
       continue;
     }
     const auto failed = failed_.find(key);
-    const auto rest = rests_until_.find(key.place.file);
+    const auto paused = paused_until_.find(key.place.file);
     if ((failed != failed_.end() && !failed->second.retry.is_due(now)) ||
-        (rest != rests_until_.end() && now < rest->second))
+        (paused != paused_until_.end() && now < paused->second))
       continue;
     const auto begin = Clock::now();
     if (begin >= deadline) return false;
     const auto done = attach_one(key, wanted);
     const auto took = Clock::now() - begin;
     // An IOC that counts as a whole is not to stay attached by half.
-    if (took > kSlow && !policy_.whole_iocs) rests_until_[key.place.file] = now + kRests * took;
+    if (took > kSlow && !policy_.whole_iocs)
+      paused_until_[key.place.file] = now + kPauseFactor * took;
     if (done) {
       has_attached_ = true;
       failed_.erase(key);
@@ -304,7 +305,7 @@ void Engine::drop_ends(Attached& from) {
 bool Engine::is_due(Clock::time_point now) const {
   const auto due = [now](const auto& one) { return one.second.retry.is_due(now); };
   return has_changed_ || std::ranges::any_of(failed_, due) || std::ranges::any_of(refused_, due) ||
-         std::ranges::any_of(rests_until_, [now](const auto& one) { return one.second <= now; });
+         std::ranges::any_of(paused_until_, [now](const auto& one) { return one.second <= now; });
 }
 
 unsigned Engine::counted_by(const Member& member) const {
@@ -318,7 +319,7 @@ std::string Engine::why_not(const Member& member) const {
   if (!found->second.off.empty()) return found->second.off;
   if (const auto error = error_of(member)) return error->message();
   for (const Key& key : found->second.keys)
-    if (rests_until_.contains(key.place.file) && !attached_.contains(key))
+    if (paused_until_.contains(key.place.file) && !attached_.contains(key))
       return plan_.keys.at(key).row->path + ": attaching takes too long";
   return "";
 }

@@ -1,14 +1,8 @@
 // Engine: the attachments of one room's programs in the IOCs of this host.
 //
-// A room says what it wants, all of it (ProbeRow); the engine attaches and takes off the
-// difference. It knows which names are one file (SameFiles), what has one attachment and what many
-// (one_or_all.h), which IOCs are to be left alone, what failed and when to try again, and what
-// comes off together.
-//
-// An attachment stays while it is wanted, and while an IOC is counted by it. So where one for all
-// replaces those for one process, or these it, the new ones come first, then one write of the room
-// says that these count (Hooks::count_by), then the old ones go: no hit is lost and none counts
-// twice.
+// A room says all that it wants (ProbeRow); the engine attaches and takes off the difference. Where
+// an attachment for all replaces those for one process, or these it, the new ones come first, then
+// Hooks::count_by says that these count, then the old ones go: each hit counts once.
 //
 // Not thread-safe.
 #pragma once
@@ -64,9 +58,9 @@ class Engine {
   using Clock = std::chrono::steady_clock;
   // An IOC with many functions must not stop the loop.
   static constexpr std::chrono::milliseconds kPatience{500};
-  // A file that is mapped very often takes longer: it rests for kRests times as long.
+  // A file that is mapped very often takes longer: it pauses for kPauseFactor times as long.
   static constexpr std::chrono::milliseconds kSlow{200};
-  static constexpr int kRests = 4;
+  static constexpr int kPauseFactor = 4;
 
   Engine(Attaching attaching, const Policy& policy)
       : attaching_(std::move(attaching)), policy_(policy) {}
@@ -153,12 +147,12 @@ class Engine {
   CountedBy counted_by_;
   std::map<Key, Attached> attached_;
   std::map<Key, Failed> failed_;
-  std::map<Member, Failed> refused_;                        // by Hooks::count_by
-  std::map<std::uint64_t, Clock::time_point> rests_until_;  // by file
-  std::vector<elf::FunctionProbe> off_;                     // to be taken off together
-  bool has_changed_ = false;                                // or was not finished
-  bool plan_again_ = false;                                 // one for all has failed
-  bool has_attached_ = false;                               // since the last switch
+  std::map<Member, Failed> refused_;                         // by Hooks::count_by
+  std::map<std::uint64_t, Clock::time_point> paused_until_;  // by file
+  std::vector<elf::FunctionProbe> off_;                      // to be taken off together
+  bool has_changed_ = false;                                 // or was not finished
+  bool plan_again_ = false;                                  // one for all has failed
+  bool has_attached_ = false;                                // since the last switch
 };
 
 }  // namespace ioc_exporter::probes

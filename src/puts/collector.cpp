@@ -84,7 +84,7 @@ bool PutsCollector::see_host(bool hands_off) {
 void PutsCollector::follow(TimePoint now) {
   const std::scoped_lock lock(mutex_);
   const bool hands_off = host_.hands_off();
-  rested_ = host_.listeners().rested;
+  rested_ = host_.listeners().idle;
   bool is_other = see_host(hands_off);
   const auto view = view_;
   for (Probe& probe : probes_)

@@ -30,7 +30,7 @@ exposition::StatusTable clients_table(const PutsSamples& samples) {
                           std::to_string(c->channels), std::to_string(c->monitors)});
   }
   if (clients.size() > table.rows.size())
-    table.rest = "And " + std::to_string(clients.size() - table.rows.size()) +
+    table.more = "And " + std::to_string(clients.size() - table.rows.size()) +
                  " more: epics_client_circuits on /metrics has all.";
   return table;
 }
@@ -97,7 +97,7 @@ exposition::StatusTable pending_table(const PutsSamples& samples, double now) {
     table.rows.push_back({exposition::ago_text(put->since_seconds, now), put->ioc, put->pv,
                           put->client, put->user, put->host});
   if (all > table.rows.size())
-    table.rest = "And " + std::to_string(all - table.rows.size()) + " more.";
+    table.more = "And " + std::to_string(all - table.rows.size()) + " more.";
   return table;
 }
 

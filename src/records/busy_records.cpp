@@ -47,8 +47,8 @@ BusyRecords::Reading BusyRecords::reading_of(const std::vector<IocSample>& iocs)
   return reading;
 }
 
-exposition::StatusTable BusyRecords::look(const std::vector<IocSample>& iocs,
-                                          Clock::time_point now) {
+exposition::StatusTable BusyRecords::table(const std::vector<IocSample>& iocs,
+                                           Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
   if (now - read_ < Rates::kShortest) return table_;
   const double seconds = std::chrono::duration<double>(now - read_).count();
@@ -86,7 +86,7 @@ exposition::StatusTable BusyRecords::look(const std::vector<IocSample>& iocs,
          one.is_timed ? fixed(1e6 * one.self / one.processed, 1) + " µs" : "not timed"});
   }
   if (busy.size() > shown)
-    table_.rest = "And " + std::to_string(busy.size() - shown) + " more that were processed.";
+    table_.more = "And " + std::to_string(busy.size() - shown) + " more that were processed.";
   before_ = std::move(reading);
   read_ = now;
   return table_;

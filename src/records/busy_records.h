@@ -22,7 +22,7 @@ class BusyRecords {
 
   // Since the reading before, which is Rates::kShortest old at least: within that time the last
   // table again. Without rows where there is none. In any thread.
-  exposition::StatusTable look(const std::vector<IocSample>& iocs, Clock::time_point now);
+  exposition::StatusTable table(const std::vector<IocSample>& iocs, Clock::time_point now);
 
  private:
   struct Count {

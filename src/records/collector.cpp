@@ -184,15 +184,15 @@ void RecordsCollector::note(Coming& coming, const Result<void>& done, TimePoint 
 void RecordsCollector::tick(TimePoint now) {
   if (!process_) return;
   const std::scoped_lock lock(mutex_);
-  control_->look(now);
+  control_->tick(now);
   std::vector<ExtraProbes::Watched> extras;
   for (const auto& [id, watched] : watched_)
     if (const iocs::LiveIoc* const live = view_->find(id, watched.serial);
         live != nullptr && watched.slot && !host_.left_alone(*live))
       extras.push_back({*watched.slot, records_of(*live->database)});
   for (auto& [id, watched] : watched_) follow_writes(watched);
-  trouble_.report("look at asynchronous records", extras_->look(extras));
-  process_->look_for_direct(now);
+  trouble_.report("look at asynchronous records", extras_->read(extras));
+  process_->sample_direct(now);
   free_ended_threads(now);
   process_->share_memory();
   for (auto& [id, watched] : watched_) {
@@ -242,7 +242,7 @@ void RecordsCollector::act_on_due(TimePoint now) {
   const std::scoped_lock lock(mutex_);
   if (!control_) return;
   const auto due = control_->next_due();
-  if (budget_.is_due(now) || (due && *due <= now)) control_->look(now);
+  if (budget_.is_due(now) || (due && *due <= now)) control_->tick(now);
 }
 
 std::vector<RecordsCollector::Counted> RecordsCollector::counted() const {

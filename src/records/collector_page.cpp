@@ -83,7 +83,7 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
                            " of records not counted: the IOC's share of --limit.kernel-memory is "
                            "used up");
   if (sample.overhead && causes != nullptr) {
-    const bool nothing = found->second.nothing_counted.look(
+    const bool nothing = found->second.nothing_counted.update(
         Clock::now(), sample.records_watched, causes->hits(slot).entries, cpu_ns_of(sample.pid));
     if (sample.records_watched) sample.overhead->nothing_counted = nothing;
     if (nothing)
@@ -166,7 +166,7 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
 
 RecordsCollector::Reading RecordsCollector::read_all() {
   Reading reading;
-  memory_.look(memory_jobs(host_));  // an IOC may make us wait
+  memory_.read(memory_jobs(host_));  // an IOC may make us wait
   std::vector<PendingRecords> pending;
   {
     const std::scoped_lock lock(mutex_);
@@ -250,7 +250,7 @@ void RecordsCollector::status(exposition::StatusPage& page) {
     if (ioc.overhead) row->cells["probes' cost"] = percent_text(ioc.overhead->core_share);
   }
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "processed/s"});
-  page.tables.push_back(busy_.look(reading.iocs, Clock::now()));
+  page.tables.push_back(busy_.table(reading.iocs, Clock::now()));
   page.tables.push_back(stuck_table(reading.iocs));
   page.tables.push_back(waiting_table(reading.iocs));
   page.tables.push_back(down_links_table(reading.iocs));

@@ -16,7 +16,7 @@ class NothingCounted {
   static constexpr double kWorks = 0.01;
 
   // `entries`: hits of its probes so far; `cpu_ns`: CPU time of its process.
-  bool look(Clock::time_point now, bool attached, std::uint64_t entries, std::uint64_t cpu_ns) {
+  bool update(Clock::time_point now, bool attached, std::uint64_t entries, std::uint64_t cpu_ns) {
     if (!attached || entries != entries_ || since_ == Clock::time_point{}) {
       since_ = now;
       entries_ = entries;

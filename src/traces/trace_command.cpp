@@ -163,7 +163,7 @@ CommandResult print_as_they_come(const CommandLine& line, std::chrono::milliseco
   const std::string target =
       std::string(kTracesPath) + "?" + query + "&for=" + duration_text(lasts) + "&demand=" + word();
   const auto ask = [&]() -> Result<std::uint64_t> {
-    auto answer = tell_exporter(line, target);
+    auto answer = post_to_exporter(line, target);
     if (!answer) return std::move(answer).error();
     auto records = asked_records(*answer);
     if (!records) return not_an_exporter(line, records.error().message());

@@ -3,7 +3,7 @@
 // A check takes some 70 ms of CPU at a cost of 10, by design. So one runs at a time, and its result
 // is remembered: of each user the right password, and recent wrong ones. A user that does not exist
 // costs a check, too, by the hash of the first one: where all hashes have the same cost, the time
-// of an answer does not tell who exists.
+// of an answer does not show who exists.
 #pragma once
 
 #include <deque>

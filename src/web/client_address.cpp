@@ -44,7 +44,7 @@ bool leads_here(unsigned char family, const Address& address) {
 
 }  // namespace
 
-// Not by getifaddrs(), which binds a socket: no filter of system calls tells it from others.
+// Not by getifaddrs(), which binds a socket: a filter of system calls cannot distinguish it.
 bool is_own_address(const std::string& address) {
   const std::string plain = plain_address(address);
   if (plain.starts_with("127.") || plain == "::1") return true;

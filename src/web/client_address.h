@@ -9,7 +9,7 @@ namespace ioc_exporter::web {
 std::string plain_address(std::string text);
 
 // Whether an address, as Request::remote has it, is one of this host's: of the exporter's network
-// namespace, loopback included. Where the kernel does not tell them, only loopback is.
+// namespace, loopback included. Where the kernel does not say, only loopback is.
 bool is_own_address(const std::string& address);
 
 }  // namespace ioc_exporter::web

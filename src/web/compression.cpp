@@ -93,12 +93,12 @@ std::optional<ByteBuffer> compress(std::string_view body, Coding coding) {
   return packed;
 }
 
-std::string_view next_part(std::string_view& rest, char separator) {
+std::string_view next_part(std::string_view& list, char separator) {
   std::size_t end = 0;
-  for (bool quoted = false; end < rest.size() && (quoted || rest[end] != separator); ++end)
-    if (rest[end] == '"') quoted = !quoted;
-  const std::string_view part = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (bool quoted = false; end < list.size() && (quoted || list[end] != separator); ++end)
+    if (list[end] == '"') quoted = !quoted;
+  const std::string_view part = list.substr(0, end);
+  list.remove_prefix(std::min(end + 1, list.size()));
   return trimmed(part);
 }
 

@@ -21,9 +21,9 @@ Coding best_coding(std::string_view accept_encoding);
 // `body` in that coding, at its fastest level; nothing for identity, or when there was no memory.
 std::optional<ByteBuffer> compress(std::string_view body, Coding coding);
 
-// Cuts the part before the next `separator` off `rest`, and gives it trimmed. Separators within
+// Cuts the part before the next `separator` off `list`, and gives it trimmed. Separators within
 // quotes are none.
-std::string_view next_part(std::string_view& rest, char separator);
+std::string_view next_part(std::string_view& list, char separator);
 
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 

@@ -121,7 +121,7 @@ std::string table_section(const exposition::StatusTable& table) {
     html += element("tr", "", cells) + "\n";
   }
   html += "</tbody>\n</table></div>\n";
-  return table.rest.empty() ? html : html + element("p", "dim", escaped(table.rest)) + "\n";
+  return table.more.empty() ? html : html + element("p", "dim", escaped(table.more)) + "\n";
 }
 
 }  // namespace ioc_exporter::web

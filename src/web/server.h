@@ -34,7 +34,7 @@ struct ServerOptions {
   std::map<std::string, Handler, std::less<>> local_actions;
   // Whether an address, as Request::remote has it, is this host's.
   std::function<bool(const std::string&)> is_own = is_own_address;
-  // Routes that cost nothing and tell nothing of the host: they need no slot, and may be asked for
+  // Routes that cost nothing and show nothing of the host: they need no slot, and may be asked for
   // under any name.
   std::set<std::string, std::less<>> unlimited;
   // Users who may do the actions; none: all users.

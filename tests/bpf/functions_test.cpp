@@ -68,7 +68,7 @@ class Functions : public testing::Test {
     watch_->follow(all);
     auto pointers = watch_->pointers();
     for (const WatchedIoc& ioc : all)
-      watch_->take(ioc.id, ioc.serial, value_of(finder_->look(ioc.id, pointers[ioc.id.pid])));
+      watch_->take(ioc.id, ioc.serial, value_of(finder_->find(ioc.id, pointers[ioc.id.pid])));
     watch_->tick(now_);
     // A tick has little time to attach, and after a slow place the others of its file wait.
     const auto waits = [](const FunctionState& one) {
@@ -83,7 +83,7 @@ class Functions : public testing::Test {
     now_ += time;
     do {
       watch_->tick(now_);
-      budget_->look(now_);
+      budget_->decide(now_);
     } while (budget_->is_due(now_));
   }
   static probes::IocState state_of(bool left_alone) {
@@ -596,11 +596,11 @@ TEST_F(Functions, OneThatIsCalledTooOftenIsSwitchedOffAlone) {
   const auto holder = iocx_holder_of(kNumber);
   std::size_t taken = 0;
   while (object_->maps().caps.take(IOCX_FUNCTION_HELD_PLACES, holder)) ++taken;
-  pass(probes::Budget::kFirstRest);
+  pass(probes::Budget::kFirstPause);
   for (; taken > 0; --taken) object_->maps().caps.give(IOCX_FUNCTION_HELD_PLACES, holder);
-  pass(probes::Budget::kFirstRest);
+  pass(probes::Budget::kFirstPause);
   EXPECT_THAT(state(), HasSubstr("sum: off: above --overhead.budget")) << "the rest is longer";
-  pass(probes::Budget::kFirstRest);
+  pass(probes::Budget::kFirstPause);
   EXPECT_THAT(state(), Not(HasSubstr("off: ")));
   EXPECT_FALSE(is_watched("sum")) << "it is on trial";
   pass(std::chrono::seconds(1));
@@ -614,7 +614,7 @@ TEST_F(Functions, AnIocThatEndsAsItsFunctionIsSwitchedOffIsForgotten) {
     for (int i = 0; i < 20'000; ++i) driver_sum(numbers, 1);
     now_ += std::chrono::seconds(1);
     watch_->tick(now_);
-    budget_->look(now_);
+    budget_->decide(now_);
   }
   ASSERT_TRUE(budget_->is_due(now_)) << "it is to be off";
   watch_->follow({});
@@ -669,13 +669,13 @@ TEST_F(Functions, OneIocDoesNotTakeAllPlaces) {
   describe("name: any, symbol: 'driver_*'");
   add(1'000'000'000);  // there is no such process
   const WatchedIoc own{{::getpid(), 1}, 1, kNumber, "IOC"};
-  const LookedAt found = value_of(finder_->look(own.id, {}));
-  LookedAt crowded = found;  // one maps the file a great many times
+  const FunctionsFound found = value_of(finder_->find(own.id, {}));
+  FunctionsFound crowded = found;  // one maps the file a great many times
   for (FileInIoc& file : crowded.files)
     for (std::uint64_t i = 0; i < 2'000; ++i)
       file.code.push_back(
           {i << 32, (i << 32) + file.code[0].end - file.code[0].start, file.code[0].offset});
-  const auto take = [&](const WatchedIoc& ioc, const LookedAt& files) {
+  const auto take = [&](const WatchedIoc& ioc, const FunctionsFound& files) {
     watch_->take(ioc.id, ioc.serial, files);
   };
   watch_->follow({own, others_[0]});
@@ -711,7 +711,7 @@ TEST_F(Functions, OneIocDoesNotTakeAllPlaces) {
 TEST_F(Functions, AFileThatCannotBeReadThisTimeStaysAsItWas) {
   describe("name: sum, symbol: driver_sum");
   const WatchedIoc own{{::getpid(), 1}, 1, kNumber, "IOC"};
-  LookedAt unread = value_of(finder_->look(own.id, {}));
+  FunctionsFound unread = value_of(finder_->find(own.id, {}));
   const MappedFile mapped = unread.files[0].mapped;
   unread.unread = {{mapped, "it hangs", "sum"}};
   unread.files.clear();
@@ -733,7 +733,7 @@ TEST_F(Functions, AFileThatCannotBeReadThisTimeStaysAsItWas) {
 TEST_F(Functions, AnotherFileAtTheSameAddressIsNotTheFormerOne) {
   describe("name: sum, symbol: driver_sum");
   const WatchedIoc own{{::getpid(), 1}, 1, kNumber, "IOC"};
-  const LookedAt found = value_of(finder_->look(own.id, {}));
+  const FunctionsFound found = value_of(finder_->find(own.id, {}));
   const MappedFile& mapped = found.files.at(0).mapped;
   MappedFile path = mapped, device = mapped, inode = mapped;
   path.path = "/elsewhere.so";

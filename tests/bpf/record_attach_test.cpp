@@ -287,8 +287,8 @@ TEST_P(RecordAttachTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
   control.watch(beside, "other");
   auto now = ProbeControl::Clock::now();
   const auto look = [&] {
-    control.look(now);
-    budget.look(now);
+    control.tick(now);
+    budget.decide(now);
   };
   // And the rooms follow.
   const auto pass = [&](std::chrono::seconds time) {
@@ -296,7 +296,7 @@ TEST_P(RecordAttachTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
     look();
     while (budget.is_due(now)) look();
   };
-  constexpr auto kLook = probes::Budget::kLook;
+  constexpr auto kLook = probes::Budget::kInterval;
   pass(kLook);
   std::uint64_t asked = 0;
   bool timing_went = false;
@@ -312,19 +312,19 @@ TEST_P(RecordAttachTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
       << "and what the programs took";
   busy.ask("call 1 1000");  // is not counted
   probe_->engine().follow({{iocs::IocId{busy.pid(), 0}, {.left_alone = "off: it is stopped"}}});
-  pass(probes::Budget::kFirstRest);
+  pass(probes::Budget::kFirstPause);
   pass(kLook);
   EXPECT_TRUE(control.sample(slot)->over_budget) << "a trial without its probes says nothing";
   probe_->engine().follow({});
-  pass(2 * probes::Budget::kFirstRest);
+  pass(2 * probes::Budget::kFirstPause);
   EXPECT_TRUE(probe_->is_counted(slot));
   EXPECT_TRUE(control.sample(slot)->over_budget) << "it is on trial";
   busy.ask("call 1 401");
   pass(kLook);
   EXPECT_FALSE(probe_->is_counted(slot));
-  pass(2 * probes::Budget::kFirstRest);
+  pass(2 * probes::Budget::kFirstPause);
   EXPECT_FALSE(probe_->is_counted(slot)) << "the next rest is longer";
-  pass(2 * probes::Budget::kFirstRest);
+  pass(2 * probes::Budget::kFirstPause);
   EXPECT_TRUE(probe_->is_counted(slot));
   pass(kLook);
   EXPECT_FALSE(control.sample(slot)->over_budget);

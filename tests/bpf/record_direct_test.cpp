@@ -15,7 +15,7 @@ class RecordDirectTest : public RecordProcessTest {
   // A look that begins, or ends, now.
   void look() {
     now_ += std::chrono::minutes(2);
-    probe_->look_for_direct(now_);
+    probe_->sample_direct(now_);
   }
   std::uint64_t attachments() { return value_of(probe_->use()).attachments; }
   std::uint64_t processed(std::uint32_t slot, std::uint64_t address) {

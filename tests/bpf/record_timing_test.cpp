@@ -67,7 +67,7 @@ TEST_P(RecordTimingTest, TimedCallsOfAThousandRecordsStandForAll) {
   for (int second = 0; second < kCycles * 16; ++second) {
     const TimingCycle::Clock::time_point now{std::chrono::seconds(1'000 + second)};
     ASSERT_TRUE(end_window(slot, false));
-    for (auto what = cycle.look(now); what != TimingCycle::Do::nothing; what = cycle.look(now))
+    for (auto what = cycle.next(now); what != TimingCycle::Do::nothing; what = cycle.next(now))
       if (what == TimingCycle::Do::begin_window) {
         ++windows;
         ASSERT_TRUE(done(probe_->time_window(slot, 16, hours(1))));
@@ -194,10 +194,10 @@ TEST_P(RecordTimingLinksTest, IocsWithOneAttachmentHaveOneLevel) {
     for (const auto slot : many.slots) all.insert(control.sample(slot)->timed_share);
     return all;
   };
-  control.look(now);
+  control.tick(now);
   EXPECT_EQ(ratios(), std::set{1.0});
   many.iocs[2]->ask("call 5 100");  // 10 % of a core
-  control.look(now += std::chrono::seconds(1));
+  control.tick(now += std::chrono::seconds(1));
   EXPECT_EQ(ratios(), std::set{1.0 / 16});
   many.ask("call 5 23");
   for (std::size_t i = 0; i < kIocs; ++i) {

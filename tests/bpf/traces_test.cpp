@@ -358,9 +358,9 @@ TEST_P(TracesTest, ACallbackOfAnInterruptIsACauseOfItsOwn) {
 
 TEST_P(TracesTest, AProcessingWithoutDbProcessIsASpanThatItsLinkContinues) {
   const auto now = std::chrono::steady_clock::now();
-  loaded_->probe.look_for_direct(now);
+  loaded_->probe.sample_direct(now);
   fake_.ask({"set 0 link 1", "set 1 link 2", "set 4 async 1", "name poller", "complete 0 2"});
-  loaded_->probe.look_for_direct(now + std::chrono::minutes(2));  // it stays
+  loaded_->probe.sample_direct(now + std::chrono::minutes(2));  // it stays
   choose(all());
   fake_.ask("complete 0 1");
   const Trace trace = only_trace();

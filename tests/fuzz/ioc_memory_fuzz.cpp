@@ -104,7 +104,7 @@ std::size_t read_database(ChangingMemory& memory, const IocImage& image) {
   }
   records::RecordStates states(reading->database, reading->offsets, std::chrono::seconds(0));
   for (int i = 0; i < 2; ++i) {
-    auto done = states.look(memory, records::RecordStates::Clock::now() + std::chrono::hours(1));
+    auto done = states.read(memory, records::RecordStates::Clock::now() + std::chrono::hours(1));
     if (!done) continue;
     const auto sample = states.sample();
     for (const auto& stuck : sample->longest_stuck)

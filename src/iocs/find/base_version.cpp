@@ -22,10 +22,11 @@ Candidate find_version(std::string_view bytes) {
   Candidate best;
   for (std::size_t at = 0; (at = bytes.find(kMark, at)) != std::string_view::npos; ++at) {
     const std::string_view text = bytes.substr(at, kLongestVersion);
-    re2::StringPiece rest(text.data(), text.size());
+    re2::StringPiece text_left(text.data(), text.size());
     std::string version;
-    if (!RE2::Consume(&rest, kPattern, &version)) continue;
-    const bool whole = at > 0 && bytes[at - 1] == '\0' && !rest.empty() && rest[0] == '\0';
+    if (!RE2::Consume(&text_left, kPattern, &version)) continue;
+    const bool whole =
+        at > 0 && bytes[at - 1] == '\0' && !text_left.empty() && text_left[0] == '\0';
     if (whole) return {version, true};
     if (best.version.empty()) best.version = version;
   }

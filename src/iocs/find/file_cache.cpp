@@ -40,14 +40,14 @@ Result<UniqueFd> FileCache::open_same(pid_t pid, const std::string& path, const 
   return fd;
 }
 
-Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::string& path) {
+Result<std::shared_ptr<const FileFacts>> FileCache::facts_of(pid_t pid, const std::string& path) {
   auto status = reader_.status(pid, path);
   if (!status) return std::move(status).error();
-  return look(pid, path, *status);
+  return facts_of(pid, path, *status);
 }
 
-Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::string& path,
-                                                         const struct stat& status) {
+Result<std::shared_ptr<const FileFacts>> FileCache::facts_of(pid_t pid, const std::string& path,
+                                                             const struct stat& status) {
   const elf::FileId id = elf::file_id(status);
   if (const auto known = entries_.find(id); known != entries_.end() &&
                                             Clock::now() < known->second.expires &&

@@ -1,5 +1,5 @@
 // FileCache: what the finder knows about files that processes map. Each file is read once, not once
-// a process and not again at the next look.
+// a process and not again at the next scan.
 #pragma once
 
 #include <sys/types.h>
@@ -36,7 +36,7 @@ class FileCache {
     std::size_t capacity = 8192;  // files kept; the ones not asked for longest go first
     std::size_t most_open = most_open_files();
   };
-  // Descriptors that library files may have: the rest is for probes, scrapers and all else.
+  // Descriptors that library files may have: the others are for probes and scrapers.
   static std::size_t most_open_files();
 
   explicit FileCache(ProcessReader& reader) : FileCache(reader, Options{}) {}
@@ -47,11 +47,11 @@ class FileCache {
   // files are opened: a device that is mapped is never touched. A file that cannot be reached, or
   // not now, is an error and is not remembered; one that could not be read although it claims to be
   // ELF is tried again after a minute.
-  Result<std::shared_ptr<const FileFacts>> look(pid_t pid, const std::string& path,
-                                                const struct stat& status);
-  Result<std::shared_ptr<const FileFacts>> look(pid_t pid, const std::string& path);
+  Result<std::shared_ptr<const FileFacts>> facts_of(pid_t pid, const std::string& path,
+                                                    const struct stat& status);
+  Result<std::shared_ptr<const FileFacts>> facts_of(pid_t pid, const std::string& path);
 
-  // Version of EPICS Base in the file that `look` judged, searched once; "" when there is none.
+  // Version of EPICS Base in a file of facts_of(), searched once; "" when there is none.
   std::string base_version(pid_t pid, const std::string& path, const FileFacts& facts);
 
   // Closes the files that only this cache still knows; they are read again when they come back.

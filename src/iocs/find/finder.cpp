@@ -8,9 +8,9 @@ namespace ioc_exporter::iocs {
 namespace {
 
 constexpr unsigned kDenialsThatCount = 2;
-// A process that cannot be looked into now, for how long that took before.
+// A process that cannot be read now, for how long that took before.
 constexpr std::chrono::seconds kPutOff{5};
-// Pause before the next look at a process that could not be read, doubled each time.
+// Pause before the next inspection of a process that could not be read, doubled each time.
 constexpr std::chrono::milliseconds kFirstDoubt{1000};
 constexpr unsigned kMostDoublings = 10;
 
@@ -52,8 +52,8 @@ Finder::Finder(RootedFs fs, FinderOptions options, std::shared_ptr<ProcessReader
 
 Result<Changes> Finder::poll(Clock::time_point now) {
   Changes changes;
-  rested_ = may_rest(now);
-  if (rested_) return changes;
+  idle_ = may_idle(now);
+  if (idle_) return changes;
   last_poll_ = now;
   auto done = read_processes(now, changes);
   if (!done) return std::move(done).error();
@@ -61,18 +61,18 @@ Result<Changes> Finder::poll(Clock::time_point now) {
   if (give_places()) listeners_.note_change();
   for (auto& [pid, process] : processes_)
     if (is_followed(process)) ask_who_holds(process, now);
-  listeners_.look(processes_, now);
+  listeners_.update(processes_, now);
   start_servers(now);
   if (give_places()) listeners_.note_change();  // with the CA servers that showed there
 
   for (auto& [pid, process] : processes_) {
     if (!is_followed(process)) continue;
     TrackedIoc& tracked = *process.tracked;
-    if (!tracked.told)
+    if (!tracked.is_reported)
       changes.started.push_back(tracked.ioc);
     else if (tracked.changed)
       changes.changed.push_back(tracked.ioc);
-    tracked.told = true;
+    tracked.is_reported = true;
     tracked.changed = false;
   }
   sort_by_age(changes.started);
@@ -83,10 +83,10 @@ Result<Changes> Finder::poll(Clock::time_point now) {
 // The maps are read only for a reason.
 void Finder::visit(FoundProcess& process, Clock::time_point now, Changes& changes) {
   const bool due = now >= process.next_check;
-  const bool grown = process.stat.vsize != process.vsize_looked_at &&
-                     now - process.last_look >= options_.maps_interval;
-  const bool must_look = due || (!process.unreadable && (process.stale || grown));
-  if (must_look && look(process, due || process.stale, now)) {
+  const bool grown = process.stat.vsize != process.inspected_vsize &&
+                     now - process.inspected_at >= options_.maps_interval;
+  const bool must_inspect = due || (!process.unreadable && (process.stale || grown));
+  if (must_inspect && inspect(process, due || process.stale, now)) {
     judge(process, now, changes);
   } else if (process.execed && process.tracked && process.unreadable) {
     // The new process is not known yet; the old one has ended.
@@ -99,11 +99,11 @@ void Finder::visit(FoundProcess& process, Clock::time_point now, Changes& change
   }
 }
 
-// False: nothing can be said now (the process is ending, or we may not look).
-bool Finder::look(FoundProcess& process, bool thorough, Clock::time_point now) {
+// False: nothing can be said now (the process is ending, or may not be read).
+bool Finder::inspect(FoundProcess& process, bool thorough, Clock::time_point now) {
   ++maps_read_;
-  process.last_look = now;
-  process.vsize_looked_at = process.stat.vsize;
+  process.inspected_at = now;
+  process.inspected_vsize = process.stat.vsize;
   if (thorough) {
     // 3/4 to 5/4 of the interval, by pid: processes that were found together are not checked
     // together.
@@ -112,7 +112,7 @@ bool Finder::look(FoundProcess& process, bool thorough, Clock::time_point now) {
   }
   const Inspection* before = process.inspection ? &*process.inspection : nullptr;
   auto inspection = inspector_.inspect(process.stat, before, thorough);
-  // Once is nothing: a process may be in the middle of an exec, and is looked at again.
+  // Once is nothing: a process may be in the middle of an exec, and is inspected again.
   process.denials = !inspection && kernel::is_refused(inspection.error()) ? process.denials + 1 : 0;
   const bool left_alone = !inspection && is_for_now(inspection.error());
   process.unreadable = process.denials >= kDenialsThatCount || left_alone;
@@ -123,7 +123,7 @@ bool Finder::look(FoundProcess& process, bool thorough, Clock::time_point now) {
         std::min(process.next_check, now + kFirstDoubt * (1u << (process.doubts - 1)));
   if (left_alone || (inspection && inspection->put_off)) process.next_check = now + kPutOff;
   if (!inspection) return false;
-  // The pid may have been given out anew, or have execed, while we were looking.
+  // The pid may have been given out anew, or have execed, meanwhile.
   auto after = read_process_stat(fs_, process.stat.id.pid);
   if (!after || after->id != process.stat.id || !choose_thread(fs_, *after, process.stat.thread) ||
       execed(process.stat, *after))
@@ -154,9 +154,9 @@ void Finder::judge(FoundProcess& process, Clock::time_point now, Changes& change
 bool Finder::is_mere_fork(FoundProcess& process, Clock::time_point now) const {
   const ProcessStat& stat = process.stat;
   if (!stat.forked() || !process.inspection->target) return false;
-  if (stat.threads != process.threads_looked_at && now >= process.next_thread_look) {
-    process.threads_looked_at = stat.threads;
-    process.next_thread_look = now + options_.maps_interval;
+  if (stat.threads != process.checked_threads && now >= process.next_thread_check) {
+    process.checked_threads = stat.threads;
+    process.next_thread_check = now + options_.maps_interval;
     process.runs_database = inspector_.runs_database(stat, *process.inspection);
   }
   return !process.runs_database;
@@ -164,7 +164,7 @@ bool Finder::is_mere_fork(FoundProcess& process, Clock::time_point now) const {
 
 // False: the source of its name cannot be read for now. A wrong name would stay.
 bool Finder::start(FoundProcess& process, IocKind kind, Clock::time_point now) {
-  // Of a process that may not be looked into there is only this.
+  // Of a process that may not be read there is only this.
   const std::string& executable =
       process.inspection ? process.inspection->executable : process.stat.comm;
   const auto name = ioc_name(fs_, *reader_, process.stat.id.pid, process.stat.thread, executable,
@@ -190,7 +190,7 @@ void Finder::end(FoundProcess& process, Changes& changes) {
   came_or_went_ = true;
   if (process.tracked->followed) {
     names_.release(process.tracked->ioc.name);
-    if (process.tracked->told) changes.ended.push_back(std::move(process.tracked->ioc));
+    if (process.tracked->is_reported) changes.ended.push_back(std::move(process.tracked->ioc));
   }
   process.tracked.reset();
 }
@@ -218,9 +218,9 @@ void Finder::start_servers(Clock::time_point now) {
       continue;
     }
     const auto [found, kind] = *first;
-    // It may have become an IOC since it was looked at.
-    if (look(*process, true, now) && process->inspection->is_ioc()) continue;
-    // Its holder is found; where it cannot be named yet, it is looked for again.
+    // It may have become an IOC since it was inspected.
+    if (inspect(*process, true, now) && process->inspection->is_ioc()) continue;
+    // Its holder is found; while it has no name yet, it is searched for again.
     if (start(*process, kind, now)) {
       if (kind == IocKind::other_ca) process->tracked->ioc.ca_port = found.socket.port;
       listeners_.claim(*process, found.net_namespace, inodes);
@@ -235,7 +235,7 @@ void Finder::speaks(const Listener& listener, IocKind kind) {
   settled_ = false;
 }
 
-// Takes over what the last look at the process found.
+// Takes over what the last inspection found.
 void Finder::describe(FoundProcess& process) {
   Ioc ioc = process.tracked->ioc;
   ioc.user = user_of(fs_, ioc.id.pid).value_or(ioc.user_name.empty() ? kNoUser : ioc.user);

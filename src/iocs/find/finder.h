@@ -1,16 +1,10 @@
-// Finder: which IOCs run on this host, and what changed since the last look.
+// Finder: which IOCs run on this host, and what changed since the last poll.
 //
-// A process is an IOC when a file that it maps executable defines dbProcess (libdbCore since Base
-// 3.15, libdbIoc before, or its own executable), or when its threads have an IOC's names although
-// no dbProcess can be found (then it has no probe target, and a problem in words). What it has
-// only forked, whose threads did not come along, is none.
-//
-// Other programs that serve Channel Access or PV Access cannot be told by looking at them: a
-// process is taken for one when it holds a listening socket of which speaks() was said, or on one
-// of the given ports.
-//
-// When there are more than places, the latest are not followed: as if they were not there, but
-// counted.
+// A process is an IOC when a file that it maps executable defines dbProcess, or when its threads
+// have an IOC's names (then it has no probe target, and a problem in words). A mere fork of one,
+// without its threads, is none. A process is taken for another server of Channel Access or PV
+// Access by its listening socket: on one of the given ports, or after speaks(). IOCs over the limit
+// are counted, and not followed.
 #pragma once
 
 #include <chrono>
@@ -49,13 +43,13 @@ struct Changes {
 struct FinderOptions {
   std::vector<NameSource> name_sources = default_name_sources();
   NameFilter filter;
-  // A process whose size changed is looked at again this long after the last time at the earliest,
+  // A process whose size changed is inspected again this long after the last time at the earliest,
   // and one that did not seem to change after `recheck_interval`, spread over the processes.
   std::chrono::milliseconds maps_interval{2000};
   std::chrono::milliseconds recheck_interval{120000};
   // Any listener on these ports serves Channel Access.
   std::set<std::uint16_t> server_ports;
-  // For so long a process is looked at with each poll, and an IOC's descriptors; later, when there
+  // For so long a process is checked at each poll, and an IOC's descriptors; later, when there
   // is a sign that it changed (process_signs.h), and when a new listener has come to its network
   // namespace.
   std::chrono::milliseconds young{10000};
@@ -63,7 +57,7 @@ struct FinderOptions {
   std::size_t places = kMostIocs;
 };
 
-// Cost of looking, since the start.
+// Costs since the start.
 struct FinderCosts {
   std::uint64_t unreadable = 0;  // processes whose maps we may not read (not root?)
   std::uint64_t maps_read = 0;
@@ -80,13 +74,13 @@ class Finder {
   Finder(const Finder&) = delete;
   Finder& operator=(const Finder&) = delete;
 
-  // One look at all processes; to be called every second or two. Processes that end meanwhile are
+  // Checks all processes; to be called every second or two. Processes that end meanwhile are
   // normal; an error means that /proc itself cannot be read. `now` is an argument for tests.
   Result<Changes> poll(Clock::time_point now = Clock::now());
 
-  // The last poll looked for signs of change only, and there were none: no process or thread was
+  // The last poll read signs of change only, and there were none: no process or thread was
   // started on the host.
-  bool rested() const { return rested_; }
+  bool was_idle() const { return idle_; }
   // How many polls found that threads had started or ended on the host since the one before.
   std::uint64_t task_changes() const { return task_changes_; }
   // The IOCs that run, as of the last poll, oldest first.
@@ -109,13 +103,13 @@ class Finder {
 
  private:
   Result<void> read_processes(Clock::time_point now, Changes& changes);
-  bool may_rest(Clock::time_point now) const;
+  bool may_idle(Clock::time_point now) const;
   std::vector<pid_t> suspects(const Folder& proc, Clock::time_point now);
   bool must_read(const Folder& proc, FoundProcess& process, Clock::time_point now);
   std::optional<ProcessStat> read_stat(const Folder& proc, pid_t pid) const;
   void take_stat(FoundProcess& process, ProcessStat stat, Clock::time_point now);
   void visit(FoundProcess& process, Clock::time_point now, Changes& changes);
-  bool look(FoundProcess& process, bool thorough, Clock::time_point now);
+  bool inspect(FoundProcess& process, bool thorough, Clock::time_point now);
   void judge(FoundProcess& process, Clock::time_point now, Changes& changes);
   void ask_who_holds(FoundProcess& process, Clock::time_point now) const;
   bool is_mere_fork(FoundProcess& process, Clock::time_point now) const;
@@ -141,9 +135,9 @@ class Finder {
   std::set<pid_t> kernel_threads_;
   std::optional<ProcessSigns> signs_;  // at the last listing
   std::uint64_t task_changes_ = 0;
-  bool rested_ = false;
+  bool idle_ = false;
   bool settled_ = false;           // nothing is young, nothing changes
-  Clock::time_point last_poll_{};  // that looked at all
+  Clock::time_point last_poll_{};  // that read all
   Clock::time_point next_listing_{};
   Clock::time_point next_kernel_threads_{};
 };

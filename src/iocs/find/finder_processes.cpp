@@ -1,5 +1,5 @@
 // The part of Finder that keeps up with the host's processes: which are there, and which of them
-// must be looked at.
+// must be inspected.
 #include <algorithm>
 #include <utility>
 
@@ -18,15 +18,15 @@ constexpr std::chrono::seconds kRecheckInterval{3};
 // more of the same.
 constexpr std::chrono::seconds kIocRecheckInterval{15};
 constexpr std::chrono::milliseconds kHeldInterval{1500};
-constexpr std::chrono::milliseconds kRest{1500};  // at most between two polls that look at all
+constexpr std::chrono::milliseconds kLongestIdle{1500};  // at most between two polls that read all
 // Kernel threads' pids are given out again as well.
 constexpr std::chrono::seconds kKernelThreadInterval{30};
 
 }  // namespace
 
-// When nothing has happened for a while, every second poll looks for signs only.
-bool Finder::may_rest(Clock::time_point now) const {
-  if (!fs_.is_host() || !settled_ || now - last_poll_ >= kRest) return false;
+// When nothing has happened for a while, every second poll reads signs only.
+bool Finder::may_idle(Clock::time_point now) const {
+  if (!fs_.is_host() || !settled_ || now - last_poll_ >= kLongestIdle) return false;
   const auto proc = Folder::open(fs_, "/proc");
   if (!proc || !signs_ || read_process_signs(*proc) != signs_) return false;
   return std::ranges::all_of(processes_, [](const auto& entry) {
@@ -88,7 +88,7 @@ std::optional<ProcessStat> Finder::read_stat(const Folder& proc, pid_t pid) cons
 void Finder::take_stat(FoundProcess& process, ProcessStat stat, Clock::time_point now) {
   if (execed(process.stat, stat)) {
     process.execed = process.stale = true;
-    process.threads_looked_at = 0;
+    process.checked_threads = 0;
     process.seen = now;
   }
   const bool other_thread = process.stat.thread != stat.thread;
@@ -132,8 +132,8 @@ std::vector<pid_t> Finder::suspects(const Folder& proc, Clock::time_point now) {
 }
 
 bool Finder::must_read(const Folder& proc, FoundProcess& process, Clock::time_point now) {
-  // A process that cannot be looked into is tried again at its next check.
-  const bool grown = !process.unreadable && process.stat.vsize != process.vsize_looked_at;
+  // A process that cannot be read is tried again at its next check.
+  const bool grown = !process.unreadable && process.stat.vsize != process.inspected_vsize;
   const bool changing = grown || now < process.seen + options_.young;
   if (changing) settled_ = false;
   if (changing || now >= process.next_check) return true;
@@ -150,9 +150,9 @@ bool Finder::must_read(const Folder& proc, FoundProcess& process, Clock::time_po
 
 void Finder::ask_who_holds(FoundProcess& process, Clock::time_point now) const {
   TrackedIoc& tracked = *process.tracked;
-  const Clock::duration rest =
+  const Clock::duration interval =
       now - tracked.found < options_.young ? Clock::duration() : kHeldInterval;
-  if (tracked.asked_who_holds && now - *tracked.asked_who_holds < rest) return;
+  if (tracked.asked_who_holds && now - *tracked.asked_who_holds < interval) return;
   tracked.asked_who_holds = now;
   auto held = why_traced_or_stopped(fs_, folder_of(process), tracked.status);
   // The thread that shows the process has ended, and others may not have.

@@ -22,33 +22,33 @@ using FinderClock = std::chrono::steady_clock;
 // A process that is an IOC, or another CA server.
 struct TrackedIoc {
   Ioc ioc;
-  bool wanted = true;     // by the filter
-  bool followed = false;  // it is wanted and has a place
-  bool told = false;      // of its start
-  bool changed = false;   // since it was told
+  bool wanted = true;        // by the filter
+  bool followed = false;     // it is wanted and has a place
+  bool is_reported = false;  // its start
+  bool changed = false;      // since it was reported
   FinderClock::time_point found;
   std::optional<FinderClock::time_point> asked_who_holds;
   KeptFile memory;  // pagemap, status
   KeptFile status;
   OwnedSockets sockets;
 };
-// A process, from look to look.
+// A process, from scan to scan.
 struct FoundProcess {
   ProcessStat stat;
   std::optional<Inspection> inspection;
-  std::uint64_t vsize_looked_at = 0;
+  std::uint64_t inspected_vsize = 0;
   std::optional<MemorySizes> sizes;
   FinderClock::time_point seen{};  // first, or as what it is since its exec
   FinderClock::time_point next_recheck = FinderClock::time_point::min();
-  FinderClock::time_point last_look{};
+  FinderClock::time_point inspected_at{};
   FinderClock::time_point next_check = FinderClock::time_point::min();
-  FinderClock::time_point next_thread_look = FinderClock::time_point::min();
-  std::uint64_t threads_looked_at = 0;
-  bool runs_database = false;  // told by those threads
+  FinderClock::time_point next_thread_check = FinderClock::time_point::min();
+  std::uint64_t checked_threads = 0;
+  bool runs_database = false;  // by the names of its threads
   unsigned denials = 0;        // in a row
-  unsigned doubts = 0;         // looks in a row that could not read all
+  unsigned doubts = 0;         // inspections in a row that could not read all
   bool unreadable = false;
-  bool stale = true;    // new, or another program runs in it, and not looked at since
+  bool stale = true;    // new, or another program runs in it, and not inspected since
   bool execed = false;  // `tracked` is the program that ran before
   std::optional<TrackedIoc> tracked;
 };

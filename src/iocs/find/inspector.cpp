@@ -63,11 +63,14 @@ constexpr const char* kCaWriteFunctions[] = {"write_action", "write_notify_actio
 // pcaspy maps both and is no gateway: the executable itself must use them, as ca-gateway does.
 constexpr const char* kGatewaySymbols[] = {"_ZTI8caServer", "ca_create_channel"};
 
-// Of QSRV 1 (pva2pva: a put to a record and to a group; pvAccess: its end; with std::tr1 where they
-// were built for C++98), and of QSRV 2 (pvxs: what SingleSource and GroupSource give to onPut(),
-// the latter until and since 1.5.2; its end in failure, by the two layouts of std::string); then
-// what each has the database call at the end of a put with callback; the end of QSRV 2 that is no
-// failure; what each has the database call to write. Those of pvxs are local to their source files.
+// In this order:
+// - QSRV 1 (pva2pva, pvAccess), each for C++11 and for C++98 (std::tr1): a put to a record, to a
+//   group, the end of a put.
+// - QSRV 2 (pvxs): the lambdas that SingleSource and GroupSource give to onPut(), the latter until
+//   and since 1.5.2; the end of a put in failure, for both layouts of std::string.
+// - Of both: what the database calls at the end of a put with callback. Of QSRV 2: the end of a put
+//   without failure. Of both: what is called to write.
+// Functions of pvxs are local to their source files.
 constexpr const char* kPvaPutFunctions[] = {
     // clang-format off
     "_ZN12PDBSinglePut3putERKSt10shared_ptrIN5epics6pvData11PVStructureEERKS0_INS2_6BitSetE"
@@ -178,7 +181,7 @@ Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection*
 
   const bool same = before != nullptr && !before->uncertain && before->modules == found.modules &&
                     before->executable == found.executable;
-  // Without dbProcess, threads may have come that tell an IOC.
+  // Without dbProcess, threads may have come that have the names of an IOC's.
   const bool same_threads = same && !thorough && before->threads == stat.threads;
   if (same && ((before->target && !before->is_gateway) || same_threads)) return *before;
   found.threads = stat.threads;
@@ -216,13 +219,13 @@ std::vector<Inspector::Module> Inspector::open_modules(const ProcessStat& stat, 
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const elf::Mapping& mapping = found.modules[i];
     Module module{&mapping, std::move(paths[i]), nullptr};
-    module.facts = look_at(pid, module.path, (*statuses)[i], found);
+    module.facts = facts_of(pid, module.path, (*statuses)[i], found);
     if (!module.facts) {
       module.path = in_proc(stat, "root") + mapping.path;
       const auto status = reader_.status(pid, module.path);
       if (!status) note(status.error(), found);
       if (status && status->st_ino == mapping.inode)
-        module.facts = look_at(pid, module.path, *status, found);
+        module.facts = facts_of(pid, module.path, *status, found);
     }
     if (module.facts)
       modules.push_back(std::move(module));
@@ -239,10 +242,10 @@ void Inspector::note(const Error& error, Inspection& found) {
   found.put_off = found.put_off || is_for_now(error);
 }
 
-std::shared_ptr<const FileFacts> Inspector::look_at(pid_t pid, const std::string& path,
-                                                    const FileStatus& status, Inspection& found) {
+std::shared_ptr<const FileFacts> Inspector::facts_of(pid_t pid, const std::string& path,
+                                                     const FileStatus& status, Inspection& found) {
   if (!status) return nullptr;
-  auto facts = files_.look(pid, path, *status);
+  auto facts = files_.facts_of(pid, path, *status);
   if (facts) return std::move(*facts);
   note(facts.error(), found);
   return nullptr;

@@ -1,4 +1,4 @@
-// Inspector: one thorough look at one process. Is it an IOC, and where is what the probes need?
+// Inspector: examines one process in full. Is it an IOC, and where is what the probes need?
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ inline constexpr const char* kInsideWriteNotify =
 // Without a target and without a problem: not an IOC.
 struct Inspection : IocCode {
   std::vector<elf::Mapping> modules;  // files mapped executable, in the order of the maps
-  bool uncertain = false;     // a file could not be read: look again even when nothing changed
-  bool put_off = false;       // one could not be read now: look again soon
+  bool uncertain = false;     // a file could not be read: inspect again even when nothing changed
+  bool put_off = false;       // one could not be read now: inspect again soon
   std::uint64_t threads = 0;  // how many there were when their names were read
 
   // A gateway that was built with caPutLog maps dbProcess, too, and never calls it.
@@ -39,7 +39,7 @@ class Inspector {
 
   // The symbols that it needs to know of each file.
   static std::vector<std::string> wanted_symbols();
-  // Of those, functions told in ProbeTarget::functions, which also has "dbProcess.cold" and its
+  // Of those, functions of ProbeTarget::functions, which also has "dbProcess.cold" and its
   // like, and the variables in Inspection::variables.
   static std::span<const char* const> probed_functions();
   static std::span<const char* const> read_variables();
@@ -48,7 +48,7 @@ class Inspector {
   // The functions of PvaPutTarget.
   static std::span<const char* const> pva_put_functions();
 
-  // `before`: the last look at the same process, reused when it maps the same files still;
+  // `before`: the last inspection of the same process, reused when it maps the same files still;
   // `thorough` reads the threads' names again also when there are as many. An error means that the
   // process' maps cannot be read: it ended, or we may not.
   Result<Inspection> inspect(const ProcessStat& stat, const Inspection* before, bool thorough);
@@ -72,8 +72,8 @@ class Inspector {
   static void find_pva_puts(const Module& module, Inspection& found);
   void find_version(pid_t pid, const std::vector<Module>& modules, Inspection& found);
   static void note(const Error& error, Inspection& found);
-  std::shared_ptr<const FileFacts> look_at(pid_t pid, const std::string& path,
-                                           const FileStatus& status, Inspection& found);
+  std::shared_ptr<const FileFacts> facts_of(pid_t pid, const std::string& path,
+                                            const FileStatus& status, Inspection& found);
   std::string why_not_found(const ProcessStat& stat, const std::vector<Module>& modules,
                             const Inspection& found) const;
 

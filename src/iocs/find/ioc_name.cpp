@@ -23,7 +23,7 @@ bool is_hex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-// In none of the three parts can there be an underscore.
+// POD_NAMESPACE_CONTAINER-ID.log: no part can have an underscore.
 std::optional<ContainerName> from_kubelet(std::string_view file, const std::string& id) {
   const std::string ending = "-" + id + ".log";
   if (!file.ends_with(ending)) return std::nullopt;
@@ -33,7 +33,7 @@ std::optional<ContainerName> from_kubelet(std::string_view file, const std::stri
   return ContainerName{std::string(file.substr(0, first)), std::string(file.substr(last + 1))};
 }
 
-// What is no JSON is null.
+// Null: the file is missing, or no JSON.
 Json json_in(const RootedFs& fs, const std::string& path) {
   const auto text = fs.read_regular(path, kMostJson);
   if (!text) return {};
@@ -96,7 +96,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 128;
 constexpr std::size_t kMostText = 2u << 20;  // of the command line and of the environment
-constexpr int kMostFilesLookedAt = 64;
+constexpr int kMostFilesRead = 64;
 
 using Kind = NameSource::Kind;
 
@@ -155,7 +155,7 @@ class Process {
     const std::vector<std::string> arguments = read("/cmdline");
     const auto script =
         find_start_script(arguments, executable, [this](const std::string& argument) {
-          return looks_ < kMostFilesLookedAt ? locate(argument) : std::nullopt;
+          return files_read_ < kMostFilesRead ? locate(argument) : std::nullopt;
         });
     if (script) return name_from_script(*script);
     // python -m package.module: no file, but a name.
@@ -210,7 +210,7 @@ class Process {
   }
 
   std::optional<std::string> regular_file(const std::string& path) {
-    ++looks_;
+    ++files_read_;
     auto status = reader_.status(pid_, folder_ + "/root" + path);
     if (!status) note(std::move(status).error());
     return status && S_ISREG(status->st_mode) ? std::optional(plain_path(path)) : std::nullopt;
@@ -223,7 +223,7 @@ class Process {
   std::optional<std::vector<std::string>> environment_;
   std::optional<ContainerName> container_;
   std::optional<Error> unread_;
-  int looks_ = 0;
+  int files_read_ = 0;
   bool starts_;
 };
 

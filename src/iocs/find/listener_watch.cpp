@@ -4,7 +4,7 @@ namespace ioc_exporter::iocs {
 namespace {
 
 // A listener whose holder is in none of /proc's processes (it came since they were listed, or is in
-// a pid namespace that is not seen) is looked for so many times.
+// a pid namespace that is not seen) is searched for so many times.
 constexpr unsigned kMostSearches = 5;
 // The files of another namespace take milliseconds: while none of its IOCs is young, they are read
 // so often.
@@ -12,7 +12,7 @@ constexpr std::chrono::seconds kOthersInterval{5};
 
 }  // namespace
 
-void ListenerWatch::look(FoundProcesses& processes, FinderClock::time_point now) {
+void ListenerWatch::update(FoundProcesses& processes, FinderClock::time_point now) {
   NamespaceListeners listeners = read_all(processes, now);
   const bool same = listeners == listeners_;
   listeners_ = std::move(listeners);

@@ -14,7 +14,7 @@
 
 namespace ioc_exporter::iocs {
 
-// A listening socket in a network namespace that is looked at.
+// A listening socket in a network namespace that is watched.
 struct Listener {
   std::uint64_t net_namespace = 0;
   std::uint64_t inode = 0;
@@ -25,14 +25,14 @@ struct Listener {
 
 class ListenerWatch {
  public:
-  // `young`: for so long an IOC's descriptors are read at each look.
+  // `young`: for so long an IOC's descriptors are read at each scan.
   ListenerWatch(const RootedFs& fs, std::chrono::milliseconds young)
       : fs_(fs), young_(young), own_namespace_(net_namespace(fs, "/proc/self")) {}
 
   // An IOC came, went, or is followed from now on.
   void note_change() { stale_ = true; }
-  void look(FoundProcesses& processes, FinderClock::time_point now);
-  // Nobody's who is known, at the last look.
+  void update(FoundProcesses& processes, FinderClock::time_point now);
+  // Without a known owner, at the last scan.
   const std::set<Listener>& unclaimed() const { return unclaimed_; }
   // A server's of that kind, if it is nobody's who is known.
   void speaks(const Listener& listener, IocKind kind) {
@@ -42,7 +42,7 @@ class ListenerWatch {
   // found.
   std::map<Listener, IocKind> searched() const;
   std::vector<Listener> ownerless() const;
-  // Its process is searched for at the next look again.
+  // Its process is searched for again at the next scan.
   void not_found(const Listener& listener) { ++speaking_.at(listener).searches; }
   // All of `inodes` are that process' from now on.
   void claim(FoundProcess& process, std::uint64_t net, const std::set<std::uint64_t>& inodes);
@@ -63,7 +63,7 @@ class ListenerWatch {
   std::uint64_t own_namespace_;
   bool stale_ = true;
   SocketTable own_table_{SocketTable::of_thread(fs_)};
-  NamespaceListeners listeners_;                           // at the last look
+  NamespaceListeners listeners_;                           // at the last scan
   std::map<std::uint64_t, FinderClock::time_point> read_;  // of other namespaces, when
   std::set<Listener> unclaimed_;
   std::map<Listener, Speaking> speaking_;  // of unclaimed ones

@@ -49,10 +49,10 @@ std::set<std::uint64_t> socket_inodes(const RootedFs& fs, pid_t pid) {
 }
 
 std::vector<ListeningSocket> OwnedSockets::update(const RootedFs& fs, pid_t pid,
-                                                  const Listeners& listeners, bool look_again) {
+                                                  const Listeners& listeners, bool read_again) {
   const bool new_one = std::ranges::any_of(
       listeners, [&](const auto& item) { return !judged_.contains(item.first); });
-  if (new_one || look_again) {
+  if (new_one || read_again) {
     const std::set<std::uint64_t> inodes = socket_inodes(fs, pid);
     judged_.clear();
     owned_.clear();

@@ -29,15 +29,15 @@ Result<Listeners> read_listeners(SocketTable& sockets);
 std::set<std::uint64_t> socket_inodes(const RootedFs& fs, pid_t pid);
 
 // Which of a namespace's listeners are one process'. Its descriptors are read again only when a
-// listener has come that was not there at the last look, or when asked to.
+// listener has come that was not there at the last scan, or when asked to.
 class OwnedSockets {
  public:
   std::vector<ListeningSocket> update(const RootedFs& fs, pid_t pid, const Listeners& listeners,
-                                      bool look_again);
+                                      bool read_again);
   const std::set<std::uint64_t>& inodes() const { return owned_; }
 
  private:
-  std::set<std::uint64_t> judged_;  // listeners at the last look
+  std::set<std::uint64_t> judged_;  // listeners at the last scan
   std::set<std::uint64_t> owned_;   // of those, the process' own
 };
 

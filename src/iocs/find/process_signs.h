@@ -1,4 +1,4 @@
-// Signs that are cheap to read and tell whether /proc must be read again: what starts a process, an
+// Signs that are cheap to read and say whether /proc must be read again: what starts a process, an
 // exec or the end of one shows in them. Reading the stat of a process with 30 threads takes ten
 // times as long.
 #pragma once

@@ -1,4 +1,4 @@
-// /proc/PID/stat (proc(5)): the one small file that tells whether a process is still the same one.
+// /proc/PID/stat (proc(5)): the one small file that says whether a process is still the same one.
 // Only in this header, so that layers beside this one read it without linking the finder.
 #pragma once
 
@@ -107,7 +107,7 @@ inline std::optional<ProcessStat> read_process_stat(const Folder& proc, pid_t pi
 inline bool choose_thread(const RootedFs& fs, ProcessStat& stat, pid_t last = 0) {
   if (!stat.main_thread_ended()) return true;
   if (stat.dead()) return false;
-  const auto look_through = [&](pid_t thread) {
+  const auto has_thread = [&](pid_t thread) {
     const auto text = fs.read(folder_of_thread(stat.id.pid, thread) + "/stat", 4096);
     const auto seen = text ? parse_process_stat(*text) : std::nullopt;
     if (!seen || seen->main_thread_ended()) return false;
@@ -118,9 +118,9 @@ inline bool choose_thread(const RootedFs& fs, ProcessStat& stat, pid_t last = 0)
     stat.start_stack = seen->start_stack;
     return true;
   };
-  if (last != 0 && last != stat.id.pid && look_through(last)) return true;
+  if (last != 0 && last != stat.id.pid && has_thread(last)) return true;
   const auto found = find_live_thread(fs, stat.id.pid);
-  return found && look_through(*found);
+  return found && has_thread(*found);
 }
 
 // Another program runs in the process than before.

@@ -88,7 +88,7 @@ std::string name_from_script(std::string_view path) {
   std::string_view base = base_name(path);
   const bool known_ending = ends_in(base, kScripts) || ends_in(base, kDatabases);
   std::string_view stem = known_ending ? base.substr(0, base.rfind('.')) : base;
-  // "st.cmd.linux" and the like: the rest is the kind of host, not the IOC.
+  // "st.cmd.linux" and the like: the ending is the kind of host, not the IOC.
   if (stem.starts_with("st.") || stem.starts_with("start.")) stem = stem.substr(0, stem.find('.'));
   if (!stem.empty() && !among(stem, kGenericStems)) return std::string(stem);
   for (int up = 0; up < 3; ++up) {

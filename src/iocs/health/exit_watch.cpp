@@ -113,12 +113,12 @@ std::vector<ExitWatch::Ended> ExitWatch::follow(const Live& live, Clock::time_po
     if (!live.contains(id)) gone_.insert_or_assign(id, Gone{ioc, now + kPatience});
   for (auto gone = gone_.begin(); gone != gone_.end();) {
     const auto exit = object_->exits().lookup(pid_of(gone->first));
-    const bool told = exit && *exit && (*exit)->ended != 0;
-    if (told)
+    const bool has_ended = exit && *exit && (*exit)->ended != 0;
+    if (has_ended)
       ended.push_back(
           {gone->second.ioc.name, gone->second.ioc.user, exit_of_status((*exit)->status)});
     // Also one that runs on, and is not followed any more.
-    if (!told && now < gone->second.until) {
+    if (!has_ended && now < gone->second.until) {
       ++gone;
       continue;
     }

@@ -16,9 +16,9 @@ static_assert(static_cast<int>(ThreadClass::scan) == IOCX_THREAD_SCAN &&
               static_cast<int>(ThreadClass::main) == IOCX_THREAD_MAIN);
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-// A thread gets its name shortly after it was made: it is read at the first looks, and seldom
+// A thread gets its name shortly after it was made: it is read at the first readings, and seldom
 // later.
-constexpr std::uint32_t kLooksAtNewName = 4, kLooksBetweenNames = 16;
+constexpr std::uint32_t kReadingsAtNewName = 4, kReadingsBetweenNames = 16;
 
 // Takes a decimal number off the front.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
 
 // Listed, although since Linux 6.2 the folder's size says it too: that counts also the number that
 // a thread has reserved which waits in accept(2), as the CA server's does. Of very many, the size
-// is good enough; older kernels tell 0.
+// is good enough; older kernels say 0.
 std::optional<std::uint64_t> count_descriptors(const RootedFs& fs, const std::string& process) {
   const auto names = fs.list(process + "/fd", IocHealth::kMostListed);
   if (!names) return {};
@@ -46,7 +46,7 @@ std::optional<std::uint64_t> count_descriptors(const RootedFs& fs, const std::st
 
 IocHealth::IocHealth(RootedFs fs, ProcessUnits units) : fs_(std::move(fs)), units_(units) {}
 
-std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point now,
+std::optional<HealthSample> IocHealth::read(const IocId& id, Clock::time_point now,
                                             const Exited& exited) {
   const auto exited_before = exited ? exited() : std::nullopt;
   // Before its threads: what they use meanwhile must not be taken for that of ended ones.
@@ -56,9 +56,9 @@ std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point n
   const std::string folder = folder_of_thread(id.pid, stat->thread);
 
   Process& process = processes_[id];
-  look_at_threads(*threads, *stat, process, now);
+  read_threads(*threads, *stat, process, now);
   const std::uint64_t total_ns = stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second);
-  // One that ended meanwhile may be among both, or neither: the next look will tell.
+  // One that ended meanwhile may be among both, or neither: the next reading will show.
   if (exited_before == (exited ? exited() : std::nullopt)) {
     if (exited_before) add_exited(*exited_before, process);
     const std::uint64_t known_ns =
@@ -103,8 +103,8 @@ void IocHealth::add_exited(const CpuByClass& exited, Process& process) {
 
 // A thread's time goes to the class that it has now: one that got its name late does not take away
 // from the class that it had before.
-void IocHealth::look_at_threads(const Folder& folder, const ProcessStat& stat, Process& process,
-                                Clock::time_point now) {
+void IocHealth::read_threads(const Folder& folder, const ProcessStat& stat, Process& process,
+                             Clock::time_point now) {
   const int pid = stat.id.pid;
   using std::chrono::nanoseconds;
   const auto elapsed = process.measured_from ? now - *process.measured_from : nanoseconds(0);
@@ -120,7 +120,8 @@ void IocHealth::look_at_threads(const Folder& folder, const ProcessStat& stat, P
     if (times->run_ns < thread.run_ns) thread = Thread{};  // another one got its number
     if (tid == pid) {
       thread.thread_class = ThreadClass::main;
-    } else if (thread.looks < kLooksAtNewName || thread.looks % kLooksBetweenNames == 0) {
+    } else if (thread.readings < kReadingsAtNewName ||
+               thread.readings % kReadingsBetweenNames == 0) {
       char comm[32];
       if (auto name = folder.read((std::to_string(tid) + "/comm").c_str(), comm)) {
         const auto before = static_cast<std::size_t>(thread.thread_class);
@@ -139,7 +140,7 @@ void IocHealth::look_at_threads(const Folder& folder, const ProcessStat& stat, P
       thread.busy_ns_before = busy_ns;
       thread.measured = true;
     }
-    ++thread.looks;
+    ++thread.readings;
     thread.round = process.round;
   }
   if (measure) process.measured_from = now;

@@ -24,7 +24,7 @@ class IocHealth {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Shortest time between two looks that show which threads spin.
+  // Shortest time between two readings that show which threads spin.
   static constexpr std::chrono::milliseconds kSpinInterval{1000};
   // Of that time, so much ran or waited for a CPU: such a thread never sleeps, on however busy a
   // host.
@@ -36,15 +36,15 @@ class IocHealth {
   explicit IocHealth(RootedFs fs, ProcessUnits units = ProcessUnits::of_host());
 
   // CPU time of its threads that have ended, by now, as the kernel's probe counts it
-  // (exit_watch.h); nothing: it does not. Then what a thread used after the last look at it is of
+  // (exit_watch.h); nothing: it does not. Then what a thread used after its last reading is of
   // no class.
   using Exited = std::function<std::optional<CpuByClass>()>;
 
   // Nothing: it has ended.
-  std::optional<HealthSample> look(const IocId& id, Clock::time_point now,
+  std::optional<HealthSample> read(const IocId& id, Clock::time_point now,
                                    const Exited& exited = {});
   void forget(const IocId& id) { processes_.erase(id); }
-  // Its CPU time by class counts from the last look on.
+  // Its CPU time by class counts from the last reading on.
   void begin_anew(const IocId& id);
 
  private:
@@ -54,7 +54,7 @@ class IocHealth {
     std::uint64_t busy_ns_before = 0;  // run and waiting, when `Process::measured_from` was
     bool measured = false;             // it was there then
     bool spinning = false;
-    std::uint32_t looks = 0;
+    std::uint32_t readings = 0;
     std::uint32_t round = 0;
   };
   struct Process {
@@ -63,7 +63,7 @@ class IocHealth {
     std::uint64_t ended_ns = 0;
     CpuByClass before_ns{};  // the same before it began anew
     std::uint64_t ended_before_ns = 0;
-    bool total_known = false;        // `ended_ns` has been told by a look
+    bool total_known = false;        // `ended_ns` was read
     bool ended_begins_anew = false;  // as soon as it has
     // Of time that threads used under another class than their last one: what that class has of it
     // too much, and the other one too little.
@@ -76,8 +76,8 @@ class IocHealth {
     std::uint64_t wait_ns = 0;  // runnable, but not on a CPU
   };
 
-  void look_at_threads(const Folder& folder, const ProcessStat& stat, Process& process,
-                       Clock::time_point now);
+  void read_threads(const Folder& folder, const ProcessStat& stat, Process& process,
+                    Clock::time_point now);
   static void add_exited(const CpuByClass& exited, Process& process);
   std::optional<Times> times_of(const Folder& threads, const char* tid) const;
 

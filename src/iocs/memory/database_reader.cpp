@@ -13,7 +13,7 @@ namespace ioc_exporter::iocs {
 namespace {
 
 constexpr std::int32_t kMostRecordTypes = 10'000;
-constexpr std::size_t kLinksLookedAt = 16;
+constexpr std::size_t kLinksChecked = 16;
 constexpr std::size_t kMostRecords = 2'000'000;  // no IOC comes near; a hostile process may
 
 // The database at one address, a struct dbBase in the IOC.
@@ -93,7 +93,7 @@ class Reader {
   // Whether the link SDIS starts with its record's address, as dbInitRecordLinks sets it
   // (dbLink.c), in a handful of records from all over the database.
   Result<bool> links_know_their_record(const std::vector<RecordIdentity>& records) {
-    const std::size_t step = records.size() / kLinksLookedAt + 1;
+    const std::size_t step = records.size() / kLinksChecked + 1;
     for (std::size_t i = 0; i < records.size(); i += step) {
       if (types_[records[i].type].raw.prset == 0) continue;
       auto owner = memory_.value<std::uint64_t>(records[i].address + fields_->sdis);

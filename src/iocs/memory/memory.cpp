@@ -62,7 +62,7 @@ Result<std::unique_ptr<ProcMemory>> ProcMemory::open(const RootedFs& fs, const I
   constexpr const char* kFile = "/pagemap";
   const std::string path = folder_of_thread(id.pid, id.pid) + kFile;
   pid_t thread = 0;
-  auto fd = look_through_thread(fs, id.pid, [&](pid_t one) -> Result<UniqueFd> {
+  auto fd = through_thread(fs, id.pid, [&](pid_t one) -> Result<UniqueFd> {
     thread = one;
     auto opened = fs.open(folder_of_thread(id.pid, one) + kFile, O_RDONLY);
     // Of a thread that has ended, older kernels open it all the same (Linux 6.1 does).

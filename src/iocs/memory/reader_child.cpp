@@ -29,7 +29,7 @@ bool belongs_to_a_user(const RootedFs& fs, pid_t pid, int fd) {
   struct statfs kind {};
   if (::fstatfs(fd, &kind) != 0 || kind.f_type != FUSE_SUPER_MAGIC) return false;
   const auto info = fs.read("/proc/self/fdinfo/" + std::to_string(fd), 4096);
-  const auto mounts = look_through_thread(
+  const auto mounts = through_thread(
       fs, pid, [&](pid_t thread) { return fs.read(folder_of_thread(pid, thread) + "/mountinfo"); });
   const auto id = info ? number_after(*info, "mnt_id:\t") : std::nullopt;
   if (!id || !mounts) return true;
@@ -53,7 +53,7 @@ class ReaderProcess {
       Unpacker unpacker(message);
       const auto request = unpacker.take<ReaderRequest>();
       if (!request) return;
-      if (!(ready ? answer(*request, unpacker.rest(), fd.get()) : fail(ready.error()))) return;
+      if (!(ready ? answer(*request, unpacker.remainder(), fd.get()) : fail(ready.error()))) return;
       fd.reset();
     }
   }

@@ -145,7 +145,7 @@ Result<void> ReaderPool::may_read(pid_t pid, const std::string& what) {
   if (stopped_) return error_from_errno(ETIME, what + ": the exporter ends");
   give_up_longest();
   const std::scoped_lock lock(mutex_);
-  if (rests_.is_resting(pid, Clock::now()))
+  if (pauses_.is_paused(pid, Clock::now()))
     return error_from_errno(ETIME, what + ": not read for a while, it did not answer");
   std::erase_if(killed_, [](const auto& one) { return has_ended(one.first.get()); });
   if (std::ranges::any_of(killed_, [pid](const auto& one) { return one.second == pid; }))
@@ -163,7 +163,7 @@ Error ReaderPool::give_up(Reader& reader, pid_t pid, const std::string& text) {
   ++sample_.given_up;
   killed_.emplace_back(std::move(reader.process), pid);
   reader = {};
-  rests_.note_hang(pid, Clock::now());
+  pauses_.note_hang(pid, Clock::now());
   return error_from_errno(ETIME, text);
 }
 
@@ -221,11 +221,11 @@ Result<ReaderPool::Answer> ReaderPool::wait(Reader& reader, Reading& reading, mi
     const auto head = unpacker.take<ReaderAnswer>();
     if (!head || ++reading.pieces > kMostPieces) break;
     if (head->ok == 0) {
-      std::string context(unpacker.rest());
+      std::string context(unpacker.remainder());
       return head->error == 0 ? error_in_words(std::move(context))
                               : error_from_errno(static_cast<int>(head->error), context);
     }
-    answer.bytes.append(unpacker.rest());
+    answer.bytes.append(unpacker.remainder());
     reading.last_check = Clock::now();
     if (head->more == 0 && !room) return error_from_errno(EMFILE, what);
     if (head->more == 0) return std::move(answer);
@@ -234,12 +234,12 @@ Result<ReaderPool::Answer> ReaderPool::wait(Reader& reader, Reading& reading, mi
   return stopped_ ? error_from_errno(ETIME, what + ": the exporter ends") : no_answer(what);
 }
 
-// Nothing: there is none of this process.
+// The reading of that file that was begun before; nothing: none of this process was.
 Result<std::optional<ReaderPool::LongReading>> ReaderPool::take_long(pid_t pid, const FileKey& key,
                                                                      const std::string& what) {
   const std::scoped_lock lock(mutex_);
   const auto found = long_.find(pid);
-  if (found == long_.end() ? long_rests_.is_resting(pid, Clock::now()) : found->second.key != key)
+  if (found == long_.end() ? long_pauses_.is_paused(pid, Clock::now()) : found->second.key != key)
     return error_from_errno(
         EAGAIN, what + ": put off, another file of pid " + std::to_string(pid) + " takes long");
   std::optional<LongReading> taken;
@@ -247,7 +247,7 @@ Result<std::optional<ReaderPool::LongReading>> ReaderPool::take_long(pid_t pid, 
   return taken;
 }
 
-// A file takes as long as its owner likes to make it: who asks gets EAGAIN, goes on with other
+// A file of any size may be mapped: after `at_once_` the caller gets EAGAIN, goes on with other
 // processes, and asks again.
 Result<ReaderPool::Answer> ReaderPool::ask_of_file(const Question& question, pid_t pid,
                                                    const std::string& what) {
@@ -269,7 +269,7 @@ Result<ReaderPool::Answer> ReaderPool::ask_of_file(const Question& question, pid
   auto answer = wait(one.reader, one.reading, question.patience,
                      is_long ? milliseconds(0) : at_once_, what, outcome);
   std::unique_lock lock(mutex_);
-  if (is_long && outcome != Outcome::goes_on) long_rests_.note_hang(pid, Clock::now());
+  if (is_long && outcome != Outcome::goes_on) long_pauses_.note_hang(pid, Clock::now());
   if (outcome == Outcome::late) {
     lock.unlock();
     return give_up(one.reader, pid, no_answer_within(what, question.patience));
@@ -296,7 +296,7 @@ void ReaderPool::give_up_longest() {
     for (auto one = long_.begin(); one != long_.end();) {
       const auto next = std::next(one);
       if (now >= one->second.reading.began + kLongest) {
-        long_rests_.note_hang(one->first, now);
+        long_pauses_.note_hang(one->first, now);
         over.push_back(std::move(long_.extract(one).mapped()));
       }
       one = next;
@@ -398,7 +398,7 @@ Result<elf::FoundFunctions> ReaderPool::functions(pid_t pid, int fd, const std::
 
 ReaderSample ReaderPool::sample() {
   const std::scoped_lock lock(mutex_);
-  sample_.unwatched = rests_.resting(Clock::now());
+  sample_.unwatched = pauses_.paused(Clock::now());
   return sample_;
 }
 

@@ -26,7 +26,7 @@
 #include "elf/code_file.h"
 #include "iocs/memory/process_reader.h"
 #include "iocs/memory/reader_wire.h"
-#include "iocs/memory/reading_rests.h"
+#include "iocs/memory/reading_pauses.h"
 
 namespace ioc_exporter::iocs {
 
@@ -137,10 +137,10 @@ class ReaderPool final : public ProcessReader {
   std::mutex mutex_;  // for what follows
   std::vector<Reader> idle_;
   std::vector<std::pair<UniqueFd, pid_t>> killed_;  // may still exist; with what they read
-  ReadingRests rests_;
-  // Of readings that go on, by process: it rests after each.
+  ReadingPauses pauses_;
+  // Of readings that go on, by process: there is a pause after each.
   std::map<pid_t, LongReading> long_;
-  ReadingRests long_rests_;
+  ReadingPauses long_pauses_;
   ReaderSample sample_;
 };
 

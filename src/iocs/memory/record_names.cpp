@@ -20,9 +20,9 @@ PvName parse_pv_name(std::string_view pv) {
   std::string_view field = pv.substr(std::min(dot + 1, pv.size()));
   const auto end = std::find_if_not(field.begin(), field.end(), is_field_character);
   const auto length = static_cast<std::size_t>(end - field.begin());
-  const std::string_view rest = field.substr(length);
+  const std::string_view suffix = field.substr(length);
   field = field.substr(0, length);
-  return {pv.substr(0, dot), field.empty() ? "VAL" : field, rest};
+  return {pv.substr(0, dot), field.empty() ? "VAL" : field, suffix};
 }
 
 RecordNames::RecordNames(std::shared_ptr<const Database> database)

@@ -14,12 +14,13 @@ namespace ioc_exporter::iocs {
 struct PvName {
   std::string_view record;  // a record's name or an alias: what stands before the first '.'
   std::string_view field;   // "VAL" where none is given
-  std::string_view rest;    // behind the field: modifiers, or what no IOC takes
+  std::string_view suffix;  // behind the field: modifiers, or what no IOC takes
   // Whether the channel takes and gives its characters as one text.
-  bool is_long_string() const { return rest.starts_with('$'); }
+  bool is_long_string() const { return suffix.starts_with('$'); }
   // Whether an IOC takes what follows the field.
   bool is_valid() const {
-    return rest.empty() || std::string_view("${[ ").find(rest.front()) != std::string_view::npos;
+    return suffix.empty() ||
+           std::string_view("${[ ").find(suffix.front()) != std::string_view::npos;
   }
 };
 

@@ -146,7 +146,7 @@ class QueueReader {
   }
 
   // Records or entries? 3.16.1 has the callback queues of 3.15, and entries as 7.0. There the
-  // ring's size tells: it was made for onceQueueSize of them.
+  // ring's size says it: it was made for onceQueueSize of them.
   Result<RingKind> kind_of_once(std::int32_t size) {
     if (version_ == Version::v7_0) return kOnceEntries;
     if (version_ == Version::v3_14) return kPointers;

@@ -92,7 +92,7 @@ Result<void> ServerProbe::collect(Clock::time_point now) {
 void ServerProbe::report_to_budget() {
   for (const auto& [serial, watched] : watched_) {
     if (watched.attach == 0) continue;
-    budget_->tell(
+    budget_->report(
         watched.id, is_ca() ? probes::Owner::ca_puts : probes::Owner::pva_puts,
         static_cast<double>(totals_->by_server[key_of(watched.number)]) * watched.seconds_each);
     if (const auto load = budget_->take_warning_of_puts(watched.id))

@@ -10,8 +10,9 @@ namespace {
 
 // Places of a record before the database that is shown is made.
 constexpr std::uint32_t kItself = UINT32_MAX - 2;
-constexpr std::uint32_t kRest = UINT32_MAX - 3;  // the sum of the records that are over the limit
-constexpr std::uint32_t kRestOfGroups = UINT32_MAX - 4;
+// Records over the limit, which are summed.
+constexpr std::uint32_t kAmongOthers = UINT32_MAX - 3;
+constexpr std::uint32_t kAmongOtherGroups = UINT32_MAX - 4;
 
 std::optional<std::string> group_of(const std::string& name,
                                     const std::vector<exposition::RecordGroup>& groups) {
@@ -46,7 +47,8 @@ class Places {
     for (const RecordIdentity& record : database.records)
       of_record.push_back(first_place(database, record, options));
     for (std::size_t i = 0; i < of_record.size(); ++i)
-      if (of_record[i] == kRest && own < room_ && database.records[i].name != exposition::kOther) {
+      if (of_record[i] == kAmongOthers && own < room_ &&
+          database.records[i].name != exposition::kOther) {
         of_record[i] = kItself;
         ++own;
       }
@@ -65,7 +67,7 @@ class Places {
     if (by_type)
       return place_of_group(record.type < database.types.size() ? database.types[record.type] : "");
     if (auto group = group_of(name, options.groups)) return place_of_group(std::move(*group));
-    if (!before_.records.contains(name)) return kRest;  // after those that were there
+    if (!before_.records.contains(name)) return kAmongOthers;  // after those that were there
     ++own;
     return kItself;
   }
@@ -73,7 +75,7 @@ class Places {
   std::uint32_t place_of_group(std::string group) {
     if (const auto found = numbers_.find(group); found != numbers_.end()) return found->second;
     if (group == exposition::kOther || (own >= room_ && !before_.groups.contains(group)))
-      return kRestOfGroups;
+      return kAmongOtherGroups;
     ++own;
     const auto number = static_cast<std::uint32_t>(groups.size());
     groups.push_back(group);
@@ -115,9 +117,9 @@ void make_shown(const Places& places, RecordPlan& plan) {
   plan.first_shared = static_cast<std::uint32_t>(shown->records.size());
   for (const std::string& group : places.groups)
     shown->records.push_back(shared_identity(group, true, places.by_type));
-  std::uint32_t rests[2] = {RecordSample::kUnknown, RecordSample::kUnknown};
-  const auto rest = [&](bool group) {
-    std::uint32_t& place = rests[group ? 1 : 0];
+  std::uint32_t others[2] = {RecordSample::kUnknown, RecordSample::kUnknown};
+  const auto other = [&](bool group) {
+    std::uint32_t& place = others[group ? 1 : 0];
     if (place == RecordSample::kUnknown) {
       place = static_cast<std::uint32_t>(shown->records.size());
       shown->records.push_back(
@@ -127,8 +129,8 @@ void make_shown(const Places& places, RecordPlan& plan) {
   };
   for (std::size_t i = 0; i < plan.places.size(); ++i) {
     const std::uint32_t place = places.of_record[i];
-    if (place == kRest || place == kRestOfGroups) {
-      plan.places[i] = rest(place == kRestOfGroups);
+    if (place == kAmongOthers || place == kAmongOtherGroups) {
+      plan.places[i] = other(place == kAmongOtherGroups);
       ++plan.limited;
     } else if (place < places.groups.size()) {
       plan.places[i] = plan.first_shared + place;

@@ -15,8 +15,8 @@
 
 namespace ioc_exporter::records {
 
-// RecordPlan: what an IOC's records are shown as: themselves, a group, the sum of the rest, or not
-// at all. Made once for a database, not at each scrape.
+// RecordPlan: what an IOC's records are shown as: themselves, a group, the sum of all others, or
+// not at all. Made once for a database, not at each scrape.
 
 struct RecordPlan {
   static constexpr std::uint32_t kLeftOut = UINT32_MAX - 1;

@@ -45,7 +45,7 @@ class LabelCache {
   void drop_gone();
 
  private:
-  // A database's address may be another's later: `database` tells.
+  // A database's address may be another's later: `database` shows it.
   using Key = std::tuple<const Database*, exposition::LabelForm, std::string>;
   struct Entry {
     std::weak_ptr<const Database> database;

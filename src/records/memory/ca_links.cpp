@@ -89,8 +89,8 @@ std::size_t CaLinks::size() const {
   return layout_->no_writes + sizeof(std::uint64_t) - layout_->plink;
 }
 
-Result<void> CaLinks::look(iocs::Memory& memory, const iocs::VariablePlaces& variables,
-                           Clock::time_point deadline) {
+Result<void> CaLinks::update(iocs::Memory& memory, const iocs::VariablePlaces& variables,
+                             Clock::time_point deadline) {
   auto done = read(memory, variables, deadline);
   if (!done) {
     complete_ = false;
@@ -115,19 +115,19 @@ Result<void> CaLinks::read(iocs::Memory& memory, const iocs::VariablePlaces& var
   }
   const bool first = !complete_;
   for (std::size_t passed = 0;
-       first ? !complete_ : passed < std::min(kRecordsAtLook, order_.size());) {
-    const auto some = pass_some(memory, kRecordsAtLook - (first ? 0 : passed), deadline);
+       first ? !complete_ : passed < std::min(kRecordsAtUpdate, order_.size());) {
+    const auto some = pass_some(memory, kRecordsAtUpdate - (first ? 0 : passed), deadline);
     if (!some) return some.error();
     passed += *some;
     if (Clock::now() >= deadline) break;
   }
-  for (std::size_t looked = 0; looked < kLinksAtLook && Clock::now() < deadline;) {
+  for (std::size_t seen = 0; seen < kLinksAtUpdate && Clock::now() < deadline;) {
     std::vector<Key> keys;
     auto link = links_.lower_bound(next_link_);
     for (; link != links_.end() && keys.size() < kLinksAtOnce; ++link) keys.push_back(link->first);
     next_link_ = link == links_.end() ? 0 : link->first;
-    if (auto done = look_at(memory, keys, deadline); !done) return done;
-    looked += keys.size();
+    if (auto done = read_links(memory, keys, deadline); !done) return done;
+    seen += keys.size();
     if (next_link_ == 0) break;
   }
   read_names(memory, deadline);
@@ -168,10 +168,10 @@ Result<std::size_t> CaLinks::pass_some(iocs::Memory& memory, std::size_t most,
         note_links(order_[next_ + i], std::span(bytes).subspan(i * size, size), first, fresh);
     if (!noted) return noted.error();
   }
-  if (auto done = look_at(memory, fresh, deadline); !done) return done.error();
+  if (auto done = read_links(memory, fresh, deadline); !done) return done.error();
   if (!std::ranges::all_of(fresh, [this](Key key) {
         const auto link = links_.find(key);
-        return link == links_.end() || link->second.looked_at;
+        return link == links_.end() || link->second.was_read;
       }))
     return std::size_t{0};  // no time: these again
   next_ += *got;
@@ -182,7 +182,7 @@ Result<std::size_t> CaLinks::pass_some(iocs::Memory& memory, std::size_t most,
   return *got;
 }
 
-// `bytes` of the record begin at `first`. `fresh`: links whose caLink was not looked at.
+// `bytes` of the record begin at `first`. `fresh`: links whose caLink was not read.
 Result<void> CaLinks::note_links(std::uint32_t record, std::span<const std::byte> bytes,
                                  std::uint16_t first, std::vector<Key>& fresh) {
   const RecordIdentity& identity = database_->records[record];
@@ -199,7 +199,7 @@ Result<void> CaLinks::note_links(std::uint32_t record, std::span<const std::byte
       return error_in_words(identity.name + "." + fields[i].name + " is not its record's link");
     const auto known = links_.find(key);
     if (known != links_.end() && known->second.ca_link == ca_link) {
-      if (!known->second.looked_at) fresh.push_back(key);
+      if (!known->second.was_read) fresh.push_back(key);
       continue;
     }
     if (known == links_.end() && links_.size() == kMostLinks)
@@ -210,8 +210,8 @@ Result<void> CaLinks::note_links(std::uint32_t record, std::span<const std::byte
   return {};
 }
 
-Result<void> CaLinks::look_at(iocs::Memory& memory, std::span<const Key> keys,
-                              Clock::time_point deadline) {
+Result<void> CaLinks::read_links(iocs::Memory& memory, std::span<const Key> keys,
+                                 Clock::time_point deadline) {
   std::vector<std::uint64_t> addresses;
   for (const Key key : keys) addresses.push_back(links_.at(key).ca_link + layout_->plink);
   for (std::size_t i = 0; i < keys.size() && (i == 0 || Clock::now() < deadline);) {
@@ -270,7 +270,7 @@ bool CaLinks::take(Link& link, Key key, std::span<const std::byte> bytes) {
     link.pv.clear();
     link.down_since.reset();
   }
-  link.looked_at = true;
+  link.was_read = true;
   link.connected = access[2] != 0;
   link.ever_connected = access[3] != 0;
   if (link.connected) {
@@ -337,7 +337,7 @@ exposition::StatusTable down_links_table(const std::vector<IocSample>& iocs) {
     }
   }
   if (down > table.rows.size())
-    table.rest = "And " + std::to_string(down - table.rows.size()) +
+    table.more = "And " + std::to_string(down - table.rows.size()) +
                  " more: ioc_exporter links IOC names them.";
   return table;
 }

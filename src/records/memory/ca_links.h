@@ -3,8 +3,8 @@
 // before they were sent.
 //
 // dbCa keeps no list of them: the records' link fields are passed once, and then again and again,
-// some at each look, for links that were set to another PV. What does not lead back to its link is
-// no caLink, and then nothing is told. Not thread-safe.
+// some at each update, for links that were set to another PV. What does not lead back to its link
+// is no caLink, and has no state. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -42,14 +42,14 @@ class CaLinks {
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kMostNamed = 1000;  // links that are down, by name
   static constexpr std::size_t kMostLinks = 200'000;
-  // At each look, once all were passed.
-  static constexpr std::size_t kRecordsAtLook = 5'000, kLinksAtLook = 20'000;
+  // At each update, once all were passed.
+  static constexpr std::size_t kRecordsAtUpdate = 5'000, kLinksAtUpdate = 20'000;
 
   CaLinks(std::shared_ptr<const Database> database, std::string base_version);
 
-  // Goes on until `deadline`. An error: nothing is known, and the next look begins anew.
-  Result<void> look(iocs::Memory& memory, const iocs::VariablePlaces& variables,
-                    Clock::time_point deadline);
+  // Goes on until `deadline`. An error: nothing is known, and the next update begins anew.
+  Result<void> update(iocs::Memory& memory, const iocs::VariablePlaces& variables,
+                      Clock::time_point deadline);
   // Its counts begin anew.
   void begin_anew() { disconnects_ = lost_writes_ = 0; }
   // Nothing before all records were passed.
@@ -60,7 +60,7 @@ class CaLinks {
     std::uint64_t ca_link = 0;  // struct caLink *, in the IOC
     std::uint64_t pvname = 0;   // char *
     std::uint64_t disconnects = 0, lost_writes = 0;
-    bool looked_at = false, connected = false, ever_connected = false;
+    bool was_read = false, connected = false, ever_connected = false;
     std::optional<double> down_since = {};  // time of day
     std::string pv = {};                    // of some that are down
   };
@@ -70,8 +70,9 @@ class CaLinks {
                     Clock::time_point deadline);
   Result<std::size_t> pass_some(iocs::Memory& memory, std::size_t most, Clock::time_point deadline);
   Result<void> note_links(std::uint32_t record, std::span<const std::byte> bytes,
-                          std::uint16_t first, std::vector<Key>& fresh);  // not looked at
-  Result<void> look_at(iocs::Memory& memory, std::span<const Key> keys, Clock::time_point deadline);
+                          std::uint16_t first, std::vector<Key>& fresh);  // not read
+  Result<void> read_links(iocs::Memory& memory, std::span<const Key> keys,
+                          Clock::time_point deadline);
   Result<void> settle(iocs::Memory& memory, Key key);
   bool take(Link& link, Key key, std::span<const std::byte> bytes);
   void read_names(iocs::Memory& memory, Clock::time_point deadline);
@@ -89,7 +90,7 @@ class CaLinks {
   bool complete_ = false;             // all records were passed
   std::size_t next_ = 0;              // in order_
   std::map<Key, Link> links_;
-  Key next_link_ = 0;  // to look at
+  Key next_link_ = 0;  // to read
   std::uint64_t disconnects_ = 0, lost_writes_ = 0;
 };
 

@@ -174,9 +174,9 @@ MemoryWatch::MemoryWatch(std::shared_ptr<iocs::ProcessReader> reader,
                          std::chrono::milliseconds stuck_after, std::chrono::milliseconds budget)
     : reader_(std::move(reader)), stuck_after_(stuck_after), budget_(budget) {}
 
-void MemoryWatch::look(const std::vector<Job>& jobs) {
-  const std::unique_lock lock(looking_, budget_);
-  if (!lock) return;  // another scrape looks
+void MemoryWatch::read(const std::vector<Job>& jobs) {
+  const std::unique_lock lock(reading_, budget_);
+  if (!lock) return;  // another scrape reads
   const auto deadline = Clock::now() + budget_;
   forget_others(jobs);
   std::vector<std::pair<const Job*, Watched*>> queue;
@@ -185,8 +185,8 @@ void MemoryWatch::look(const std::vector<Job>& jobs) {
   std::ranges::sort(queue, {}, [](const auto& entry) { return entry.second->tried; });
   for (const auto& [job, one] : queue) {
     if (Clock::now() >= deadline) return;
-    look_at(*job, *one, deadline);
-    tell(*one);
+    read_one(*job, *one, deadline);
+    publish(*one);
   }
 }
 
@@ -194,8 +194,8 @@ void MemoryWatch::forget_others(const std::vector<Job>& jobs) {
   std::set<iocs::IocId> there;
   for (const Job& job : jobs) there.insert(job.id);
   std::erase_if(watched_, [&](const auto& entry) { return !there.contains(entry.second.id); });
-  const std::scoped_lock lock(told_mutex_);
-  std::erase_if(told_, [&](const auto& entry) { return !there.contains(entry.second.id); });
+  const std::scoped_lock lock(published_mutex_);
+  std::erase_if(published_, [&](const auto& entry) { return !there.contains(entry.second.id); });
 }
 
 MemoryWatch::Watched& MemoryWatch::watched(const Job& job) {
@@ -214,7 +214,7 @@ MemoryWatch::Watched& MemoryWatch::watched(const Job& job) {
   return watched_.insert_or_assign(job.id.pid, std::move(fresh)).first->second;
 }
 
-void MemoryWatch::look_at(const Job& job, Watched& watched, Clock::time_point deadline) {
+void MemoryWatch::read_one(const Job& job, Watched& watched, Clock::time_point deadline) {
   watched.tried = Clock::now();
   auto memory = reader_->memory(job.id);
   if (!memory) {
@@ -223,13 +223,13 @@ void MemoryWatch::look_at(const Job& job, Watched& watched, Clock::time_point de
     return;
   }
   watched.sample = read_variables(**memory, job.variables);
-  auto done = watched.states.look(**memory, deadline);
+  auto done = watched.states.read(**memory, deadline);
   watched.problem = done ? std::string() : done.error().message();
-  auto links = watched.links.look(**memory, job.variables, deadline);
+  auto links = watched.links.update(**memory, job.variables, deadline);
   watched.no_links = links ? std::string() : links.error().message();
 }
 
-void MemoryWatch::tell(const Watched& watched) {
+void MemoryWatch::publish(const Watched& watched) {
   auto sample = std::make_shared<IocMemorySample>(watched.sample);
   subtract(sample->scan_lists, watched.before.scan_lists, &ScanListSample::overruns);
   subtract(sample->queues, watched.before.queues, &QueueSample::overflows);
@@ -241,9 +241,9 @@ void MemoryWatch::tell(const Watched& watched) {
     sample->notes.push_back("Channel Access links not known: " + watched.no_links);
   if (!watched.problem.empty())
     sample->notes.push_back("states of records not known: " + watched.problem);
-  const std::scoped_lock lock(told_mutex_);
-  told_.insert_or_assign(watched.id.pid,
-                         Told{watched.id, watched.states.database(), std::move(sample)});
+  const std::scoped_lock lock(published_mutex_);
+  published_.insert_or_assign(watched.id.pid,
+                              Published{watched.id, watched.states.database(), std::move(sample)});
 }
 
 void MemoryWatch::take_counts(const IocSample& ioc) {
@@ -251,20 +251,21 @@ void MemoryWatch::take_counts(const IocSample& ioc) {
   const bool looked_at = found != watched_.end() && found->second.tried != Clock::time_point{};
   if (!looked_at || found->second.states.database() != ioc.database) return;
   found->second.states.take_counts(ioc.records);
-  tell(found->second);
+  publish(found->second);
 }
 
 void MemoryWatch::add_to(std::vector<IocSample>& iocs) {
   {
-    const std::unique_lock lock(looking_, std::try_to_lock);
+    const std::unique_lock lock(reading_, std::try_to_lock);
     for (const IocSample& ioc : iocs)
       if (lock && ioc.up && ioc.database) take_counts(ioc);
   }
-  const std::scoped_lock lock(told_mutex_);
+  const std::scoped_lock lock(published_mutex_);
   for (IocSample& ioc : iocs) {
-    const auto told = told_.find(ioc.pid);
-    if (!ioc.up || told == told_.end() || told->second.database != ioc.database) continue;
-    ioc.memory = told->second.sample;
+    const auto published = published_.find(ioc.pid);
+    if (!ioc.up || published == published_.end() || published->second.database != ioc.database)
+      continue;
+    ioc.memory = published->second.sample;
     ioc.notes.insert(ioc.notes.end(), ioc.memory->notes.begin(), ioc.memory->notes.end());
   }
 }

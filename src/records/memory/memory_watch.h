@@ -1,8 +1,8 @@
 // MemoryWatch: what the IOCs' own variables say at each scrape: scan lists, queues, suspended
 // threads, and the states of all records.
 //
-// Bounded in time: a call of look() takes about as long as its budget, however many records there
-// are. What it did not come to is as it was at the last look, and the samples say when that was.
+// Bounded in time: a call of read() takes about as long as its budget, however many records there
+// are. What it did not come to is as it was at the last reading, and the samples say when that was.
 // When an IOC makes one call wait (its memory is being swapped in), the others do not wait for it.
 #pragma once
 
@@ -40,7 +40,7 @@ class MemoryWatch {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kBudget{100};
 
-  // An IOC to look at, whose database is final.
+  // An IOC to read, whose database is final.
   struct Job {
     iocs::IocId id;
     std::uint64_t serial = 0;  // iocs::LiveIoc::serial: counts of another life are not this one's
@@ -55,9 +55,9 @@ class MemoryWatch {
   MemoryWatch(std::shared_ptr<iocs::ProcessReader> reader, std::chrono::milliseconds stuck_after,
               std::chrono::milliseconds budget = kBudget);
 
-  // Looks at these IOCs, those first that were not looked at for longest, and forgets all others.
+  // Reads these IOCs, those first that were not read for longest, and forgets all others.
   // Of one that is held, all stays as it was.
-  void look(const std::vector<Job>& jobs);
+  void read(const std::vector<Job>& jobs);
   // Adds what is known to the samples of running IOCs, which have their records' counts already.
   void add_to(std::vector<IocSample>& iocs);
 
@@ -76,7 +76,7 @@ class MemoryWatch {
     std::string no_links;    // why
     Clock::time_point tried{};
   };
-  struct Told {
+  struct Published {
     iocs::IocId id;
     std::shared_ptr<const Database> database;
     std::shared_ptr<const IocMemorySample> sample;
@@ -84,17 +84,17 @@ class MemoryWatch {
 
   void forget_others(const std::vector<Job>& jobs);
   Watched& watched(const Job& job);
-  void look_at(const Job& job, Watched& watched, Clock::time_point deadline);
-  void tell(const Watched& watched);
+  void read_one(const Job& job, Watched& watched, Clock::time_point deadline);
+  void publish(const Watched& watched);
   void take_counts(const IocSample& ioc);
 
   std::shared_ptr<iocs::ProcessReader> reader_;
   std::chrono::milliseconds stuck_after_;
   std::chrono::milliseconds budget_;
-  std::timed_mutex looking_;                 // for watched_, and taken before told_mutex_
+  std::timed_mutex reading_;                 // for watched_, and taken before published_mutex_
   std::map<std::int32_t, Watched> watched_;  // by pid
-  std::mutex told_mutex_;
-  std::map<std::int32_t, Told> told_;  // by pid
+  std::mutex published_mutex_;
+  std::map<std::int32_t, Published> published_;  // by pid
 };
 
 }  // namespace ioc_exporter::records

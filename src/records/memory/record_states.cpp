@@ -36,11 +36,11 @@ RecordStates::RecordStates(std::shared_ptr<const Database> database,
             first_),
       stuck_after_(stuck_after) {}
 
-Result<void> RecordStates::look(iocs::Memory& memory, Clock::time_point deadline) {
+Result<void> RecordStates::read(iocs::Memory& memory, Clock::time_point deadline) {
   if (!pass_) pass_ = Pass();  // clang 14 does not take emplace() for a nested class
   const std::size_t records = database_->records.size();
   while (pass_->next < records) {
-    auto some = look_at_some(memory);
+    auto some = read_some(memory);
     if (!some) {
       pass_.reset();
       return std::move(some).error();
@@ -54,7 +54,7 @@ Result<void> RecordStates::look(iocs::Memory& memory, Clock::time_point deadline
   return {};
 }
 
-Result<std::size_t> RecordStates::look_at_some(iocs::Memory& memory) {
+Result<std::size_t> RecordStates::read_some(iocs::Memory& memory) {
   const std::span records = std::span(database_->records).subspan(pass_->next);
   std::vector<std::uint64_t> addresses;
   for (const RecordIdentity& record : records.first(std::min(records.size(), kAtOnce)))
@@ -211,7 +211,7 @@ exposition::StatusTable stuck_table(const std::vector<IocSample>& iocs) {
     if (ioc.up && ioc.database && ioc.memory && ioc.memory->records)
       stuck += ioc.memory->records->stuck;
   if (stuck > table.rows.size())
-    table.rest = "And " + std::to_string(stuck - table.rows.size()) +
+    table.more = "And " + std::to_string(stuck - table.rows.size()) +
                  " more: epics_ioc_records_stuck on the page of the metrics counts them.";
   return table;
 }

@@ -1,15 +1,9 @@
-// RecordStates: SEVR and PACT of all records of an IOC, looked at again and again, and since when
-// the active ones are active.
+// RecordStates: SEVR and PACT of all records of an IOC, and since when the active ones are active:
+// at least. A completion in between shows by TIME and by the count of processings.
 //
-// A record that is active at two looks may have completed and started anew in between. What tells
-// is TIME, which a completion sets, and how often the record was processed. So the spans are lower
-// bounds: they begin when a look first saw the activity.
-//
-// One that waits by right is not stuck: until its own delays are over (calcout, seq), or its scan
-// (sscan) or what it stands for (busy) ends.
-//
-// One whose TIME was never set, and that was not seen to process, is active since iocInit: device
-// support leaves PACT set where its device, or its asyn port, does not exist.
+// A record that waits for its own delays (calcout, seq), its scan (sscan) or what it stands for
+// (busy) is not stuck. One whose TIME was never set, and that was not seen to process, is active
+// since iocInit: device support leaves PACT set where its device, or its asyn port, does not exist.
 #pragma once
 
 #include <chrono>
@@ -38,16 +32,16 @@ class RecordStates {
   RecordStates(std::shared_ptr<const Database> database, const iocs::FieldOffsets& offsets,
                std::chrono::milliseconds stuck_after);
 
-  // Goes on with the look at all records, or begins one, until `deadline`; sample() has the last
-  // one that was finished. A look that takes long sees each record once. A record that cannot be
-  // read fails the look, and the next call begins anew.
-  Result<void> look(iocs::Memory& memory, Clock::time_point deadline);
+  // Goes on with the reading of all records, or begins one, until `deadline`; sample() has the last
+  // one that was finished. One that takes long sees each record once. A record that cannot be read
+  // fails it, and the next call begins anew.
+  Result<void> read(iocs::Memory& memory, Clock::time_point deadline);
 
-  // How often each record was processed, up to now; after a look. Records that are not in it count
+  // How often each record was processed, up to now; after read(). Records that are not in it count
   // as never processed, which is right when nothing counts them. Sorted as in an IocSample.
   void take_counts(std::span<const RecordSample> counts, Clock::time_point now = Clock::now());
 
-  // As of the last look that was done; none before.
+  // As of the last finished reading; none before.
   std::optional<RecordStatesSample> sample() const;
 
   const std::shared_ptr<const Database>& database() const { return database_; }
@@ -55,7 +49,7 @@ class RecordStates {
  private:
   struct Activity {
     std::uint64_t time = 0;              // the record's TIME, as its bytes
-    std::optional<std::uint64_t> count;  // of processings, once it was told
+    std::optional<std::uint64_t> count;  // of processings, once it is known
     Clock::time_point since;
     double delay = 0;  // its own, in seconds; once it is active for too long without
   };
@@ -63,12 +57,12 @@ class RecordStates {
   struct Pass {
     Clock::time_point began = Clock::now();
     std::chrono::system_clock::time_point time_of_day = std::chrono::system_clock::now();
-    std::size_t next = 0;  // record to look at
+    std::size_t next = 0;  // record to read
     std::array<std::uint64_t, 4> by_severity{};
     Activities active;
   };
 
-  Result<std::size_t> look_at_some(iocs::Memory& memory);
+  Result<std::size_t> read_some(iocs::Memory& memory);
   Result<void> note_activities(iocs::Memory& memory, std::span<const std::uint32_t> active,
                                Clock::time_point now);
   Result<double> read_delay(iocs::Memory& memory, const RecordIdentity& record) const;

@@ -121,7 +121,7 @@ std::optional<std::chrono::steady_clock::time_point> RecordTables::direct_since(
   if (found == watched_.end()) return std::nullopt;
   const WatchedIoc& watched = found->second;
   const bool stays =
-      watched.direct.found || (!watched.direct.looking && watched.timing.until_ns == UINT64_MAX);
+      watched.direct.found || (!watched.direct.sampled && watched.timing.until_ns == UINT64_MAX);
   if (watched.direct.ends == 0 || !stays) return std::nullopt;
   return watched.direct.since;
 }

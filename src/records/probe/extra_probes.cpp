@@ -65,7 +65,7 @@ CompletionSample to_sample(const iocx_completion& completion, std::uint32_t reco
 
 }  // namespace
 
-Result<void> ExtraProbes::look(const std::vector<Watched>& watched) {
+Result<void> ExtraProbes::read(const std::vector<Watched>& watched) {
   Result<void> problem;
   for (const Watched& one : watched)
     if (records_.completion(one.slot)) keep_first(problem, follow_completions(one));

@@ -39,9 +39,9 @@ class ExtraProbes {
 
   explicit ExtraProbes(RecordProcess& records) : records_(records) {}
 
-  // A look now and then, at all watched IOCs: attaches bpf/records/completion.bpf.h to those whose
+  // Now and then, of all watched IOCs: attaches bpf/records/completion.bpf.h to those whose
   // first record was seen to be asynchronous.
-  Result<void> look(const std::vector<Watched>& watched);
+  Result<void> read(const std::vector<Watched>& watched);
   // Before the counts of a page are read.
   Result<void> begin_page();
   Result<void> add_to(IocSample& sample, std::uint32_t slot) const;

@@ -33,7 +33,7 @@ std::vector<std::uint64_t> share_memory(std::uint64_t limit,
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
-// Entries that an IOC is likely to add before the next look.
+// Entries that an IOC is likely to add before the next tick.
 constexpr std::uint64_t kLikely = 1024;
 
 }  // namespace

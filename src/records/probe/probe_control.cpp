@@ -11,8 +11,8 @@ using probes::Owner;
 using std::chrono::milliseconds;
 using State = probes::Budget::State;
 
-// Between looks whether timed calls, or completions, are still to come: most take milliseconds.
-constexpr milliseconds kWindowLook{500}, kFirstWindowLooks{50}, kShortly{500};
+// Between checks for timed calls, or completions, under way: most take milliseconds.
+constexpr milliseconds kWindowCheck{500}, kFirstWindowChecks{50}, kShortly{500};
 
 double percent(double share) {
   return share * 100;
@@ -56,7 +56,7 @@ void ProbeControl::set_wanted(std::uint32_t slot, bool wanted) {
     found->second.choose |= std::exchange(found->second.wanted, wanted) != wanted;
 }
 
-void ProbeControl::look(Clock::time_point now) {
+void ProbeControl::tick(Clock::time_point now) {
   follow_budget(now);
   if (watched_.empty()) return;
   const auto hits = records_.hits();
@@ -69,7 +69,7 @@ void ProbeControl::look(Clock::time_point now) {
       continue;
     }
     if (std::exchange(watched.fresh, false)) watched.timing.restart(now, watched.cost);
-    tell(watched);
+    report_costs(watched);
   }
   follow_timing(now);
 }
@@ -86,11 +86,11 @@ void ProbeControl::pay(Watched& watched, const ProbeHits& hits) const {
                   timing_seconds(hits, cost_) + watched.beside.timing};
 }
 
-void ProbeControl::tell(const Watched& watched) {
+void ProbeControl::report_costs(const Watched& watched) {
   const double extras = extras_seconds(watched.hits, cost_);
-  budget_.tell(watched.id, Owner::timing, watched.cost.timing);
-  budget_.tell(watched.id, Owner::extras, extras);
-  budget_.tell(watched.id, Owner::counting, watched.cost.counting - extras);
+  budget_.report(watched.id, Owner::timing, watched.cost.timing);
+  budget_.report(watched.id, Owner::extras, extras);
+  budget_.report(watched.id, Owner::counting, watched.cost.counting - extras);
 }
 
 void ProbeControl::follow_budget(Clock::time_point now) {
@@ -170,8 +170,8 @@ void ProbeControl::follow_timing(Clock::time_point now) {
         }))
       choose_level(unit, now);
   for (std::size_t i = 0; i < cycles_.size(); ++i)
-    for (auto what = cycles_[i].look(now); what != TimingCycle::Do::nothing;
-         what = cycles_[i].look(now))
+    for (auto what = cycles_[i].next(now); what != TimingCycle::Do::nothing;
+         what = cycles_[i].next(now))
       follow_cycle(units, TimingLevel::kLevels[i + 1], what, now);
   for (auto& [slot, watched] : watched_)
     if (!is_away(slot, watched)) end_window(slot, watched, now);
@@ -259,10 +259,10 @@ void ProbeControl::end_window(std::uint32_t slot, Watched& watched, Clock::time_
   if (still && *still == RecordProcess::UnderWay::nothing)
     watched.window_end.reset();
   else
-    watched.window_due = now + (waited < kShortly ? kFirstWindowLooks : kWindowLook);
+    watched.window_due = now + (waited < kShortly ? kFirstWindowChecks : kWindowCheck);
 }
 
-// An IOC that ends between two looks is no trouble; of other trouble, each kind once in a row.
+// An IOC that ends between two ticks is no trouble; of other trouble, each kind once in a row.
 void ProbeControl::report(Watched& watched, const std::string& action, const Error& error) {
   if (error.code == std::errc::no_such_process) return;
   std::string text = action + ": " + error.message();

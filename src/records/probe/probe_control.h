@@ -43,8 +43,8 @@ class ProbeControl {
   // All its calls are wanted to be timed: then the target does not hold.
   void set_wanted(std::uint32_t slot, bool wanted);
 
-  // Follows the budget, tells it what the IOCs pay, and looks at those that are due.
-  void look(Clock::time_point now = Clock::now());
+  // Follows the budget, reports what the IOCs pay, and does what is due.
+  void tick(Clock::time_point now = Clock::now());
   // When a cycle or a window begins or ends; nothing while there are none.
   std::optional<Clock::time_point> next_due() const;
 
@@ -66,7 +66,7 @@ class ProbeControl {
     bool choose = false;       // that has changed
     // The probes that time calls are there: the end of the window that they are, or were, for.
     std::optional<Clock::time_point> window_end = {};
-    Clock::time_point window_due = {};  // when to look whether they are still needed
+    Clock::time_point window_due = {};  // of the next check for calls under way
     bool fresh = true;                  // nothing has been seen since the probes were attached
     std::string reported = {};
     ProbeHits hits = {};
@@ -90,7 +90,7 @@ class ProbeControl {
               Clock::time_point now);
   void count(std::uint32_t slot, Watched& watched, const Decision& decision, Clock::time_point now);
   void pay(Watched& watched, const ProbeHits& hits) const;
-  void tell(const Watched& watched);
+  void report_costs(const Watched& watched);
   void stop_timing(std::uint32_t slot, Watched& watched, Clock::time_point now);
   bool may_be_timed(const Unit& unit, Clock::time_point now);
   void follow_timing(Clock::time_point now);

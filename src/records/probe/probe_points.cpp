@@ -96,7 +96,7 @@ class Planner {
            std::ranges::find(points_.extras, function.file_offset, &ProbePoint::offset) !=
                points_.extras.end();
   }
-  // PT_REGS_IP of its program, to which the programs are told where their callers are.
+  // PT_REGS_IP of its program, relative to which the programs know their callers.
   std::uint64_t probed_at(const elf::CodeRange& function) const {
     return target_.file->entry(function.file_offset).offset;
   }
@@ -136,7 +136,7 @@ class Planner {
     }
   }
 
-  // Since 3.16 dbPutField asks dbCanSetLink, which tells these writes from all others at no cost to
+  // Since 3.16 dbPutField asks dbCanSetLink, which distinguishes these writes at no cost to
   // them. (dbPutFieldLink, which asks, mostly is a part of dbPutField.)
   void plan_link_fields() {
     const auto* const field = find_sized("dbPutField");

@@ -17,7 +17,7 @@ struct RecordPoints {
   std::vector<ProbePoint> extras;
   iocx_put_config puts{};
   bool all_writes = false;                  // to records are counted
-  std::optional<elf::CodeRange> scan_list;  // tells events and I/O interrupts
+  std::optional<elf::CodeRange> scan_list;  // distinguishes events and I/O interrupts
   std::vector<std::string> notes;           // missing counts, and why
 };
 

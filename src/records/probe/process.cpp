@@ -142,7 +142,7 @@ std::vector<probes::ProbeRow> RecordProcess::wish() const {
     for (const ProbePoint& point : target.extras)
       if (point.program == RecordProgram::completion ? sees_ends(watched) : watched.has_extras)
         want(point);
-    if (watched.direct.looking && !has_completion(target)) want(*target.completion);
+    if (watched.direct.sampled && !has_completion(target)) want(*target.completion);
   }
   return rows;
 }
@@ -189,7 +189,7 @@ Result<probes::Switched> RecordProcess::count_by(const iocs::IocId& ioc, unsigne
   }
   watched.is_switching = watched.attach != 0 && attach != 0;
   watched.attach = attach;
-  if (attach == 0) is_changed_ |= std::exchange(watched.direct.looking, false);
+  if (attach == 0) is_changed_ |= std::exchange(watched.direct.sampled, false);
   if (auto ok = write_config(found->first); !ok) return ok.error();
   return probes::Switched::now;
 }

@@ -45,7 +45,7 @@ class RecordProcess : public RecordTables {
     return std::move(watch(std::vector{target}).front());
   }
   // Updates an IOC that was still loading at watch(): makes room for more records, and uses `sdis`.
-  // The rest of `target` must be the same.
+  // All else of `target` must be the same.
   Result<void> update(std::uint32_t slot, const RecordTarget& target);
   // Detaches, and frees the kernel's memory for these IOCs, with one grace period for all of them.
   void unwatch(const std::vector<std::uint32_t>& slots);
@@ -82,7 +82,7 @@ class RecordProcess : public RecordTables {
   // Processings that do not come through dbProcess, since a driver calls the record's support: the
   // probe that counts them is one more trap for each record. So it is attached for a second a
   // minute, and stays from the first one on. To be called about once a second.
-  void look_for_direct(Clock::time_point now);
+  void sample_direct(Clock::time_point now);
 
   // Why the IOC, or the ends of its calls, cannot be counted: nothing when they are, or are not to
   // be.

@@ -52,7 +52,7 @@ iocx_put_config put_config(const RecordTarget& target, std::uint32_t slot) {
   return config;
 }
 
-// Before the IOC's first hit: a thread is told once what it is there for.
+// Before the IOC's first hit: the kernel gets the purpose of a thread once.
 void add_scan_names(const RecordMaps& maps, WatchedIoc& watched) {
   for (const std::string& period : watched.target.scan_periods) {
     if (is_usual_scan_period(period)) continue;
@@ -136,7 +136,7 @@ std::uint32_t stepped_probes(const RecordTarget& target) {
 }  // namespace
 
 bool sees_ends(const WatchedIoc& watched) {
-  if (watched.direct.looking) return true;
+  if (watched.direct.sampled) return true;
   if (!watched.direct.found && !watched.timing.completions) return false;
   return std::ranges::any_of(watched.target.extras, [](const ProbePoint& point) {
     return point.program == RecordProgram::completion;

@@ -79,11 +79,11 @@ struct CallTiming {
 // where that is. The kernel's `ends` has what an era is.
 struct DirectCounting {
   bool found = false;     // there are some: the probe stays, to count
-  bool looking = false;   // it is to be there for a moment, to look whether there are
+  bool sampled = false;   // it is there for a moment, to see whether there are
   bool attached = false;  // it is there
   bool unsure = false;    // ends were seen that may be those of asynchronous processings
-  std::chrono::steady_clock::time_point look_due{};       // its begin, or its end
-  std::chrono::steady_clock::time_point long_look_due{};  // not before
+  std::chrono::steady_clock::time_point sample_due{};       // its begin, or its end
+  std::chrono::steady_clock::time_point long_sample_due{};  // not before
   std::uint16_t era = 0;
   std::uint16_t ends = 0;  // IOCX_ENDS(era); 0: ends are not seen
   std::chrono::steady_clock::time_point since{};
@@ -120,7 +120,7 @@ class RecordTables {
   Result<std::vector<RawRecord>> collect(std::uint32_t slot) const;
   // The same, for reading later. What becomes of the slot does not affect it.
   RecordCounts counts_of(std::uint32_t slot) const;
-  // Counts of the watched IOCs' threads by slot: all at once, since that costs one look at the
+  // Counts of the watched IOCs' threads by slot: all at once, since that costs one pass over the
   // threads. hits() is the cheap part, for each tick.
   Result<std::map<std::uint32_t, IocCounts>> counts() const;
   Result<std::map<std::uint32_t, ProbeHits>> hits() const;
@@ -137,7 +137,7 @@ class RecordTables {
   // Whether a record was seen to complete later than its dbProcess returned.
   bool saw_asynchronous(std::uint32_t slot) const { return asynchronous(slot).seen != 0; }
   // Since when processings that do not come through dbProcess are all counted; nothing: they are
-  // only looked for now and then, or not even that.
+  // only sampled now and then, or not even that.
   std::optional<std::chrono::steady_clock::time_point> direct_since(std::uint32_t slot) const;
   // Where the IOC's processings end.
   const std::optional<ProbePoint>& completion(std::uint32_t slot) const {

@@ -100,7 +100,7 @@ std::string thread_kind(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]);
 void add_thread(IocCounts& into, const iocx_thread& thread, ThreadNames& names);
 
 // The places in the array of threads that are taken, by owner. They are read only when a thread
-// has taken one since, as the count of the table tells without a system call.
+// has taken one since, as the count of the table says without a system call.
 class ThreadPlaces {
  public:
   using Places = std::vector<std::pair<std::uint32_t, std::uint64_t>>;  // place, owner
@@ -127,7 +127,7 @@ Result<void> free_ended_threads(const RecordProcessObject& object, ThreadPlaces&
 
 // Counts of bpf/records/scan_lists.bpf.h.
 
-// Which threads are those of periodic scans: the names that the kernel is told. A thread with any
+// Which threads are those of periodic scans: the names that the kernel has. A thread with any
 // other name counts as IOCX_CAUSE_OTHER, so that causes are a closed set.
 
 // Of the menuScan that comes with Base.

@@ -6,7 +6,7 @@
 namespace ioc_exporter::records {
 namespace {
 
-constexpr double kMostOf = 0.9;  // looks are not exactly a second, or a cycle, apart
+constexpr double kMostOf = 0.9;  // ticks are not exactly a second, or a cycle, apart
 
 double seconds_between(TimingLevel::Clock::time_point from, TimingLevel::Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -64,8 +64,8 @@ void TimingLevel::set(unsigned level, Clock::time_point now, const ProbeCost& co
   at_cycle_ = cost;
 }
 
-// A late look does not move the cycles, but for one that a whole cycle has passed before.
-TimingCycle::Do TimingCycle::look(Clock::time_point now) {
+// A late tick does not move the cycles, but for one that a whole cycle has passed before.
+TimingCycle::Do TimingCycle::next(Clock::time_point now) {
   if (now < due()) return Do::nothing;
   if (std::exchange(has_window_, false)) return Do::begin_window;
   const std::chrono::seconds length(seconds_);

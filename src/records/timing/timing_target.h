@@ -1,5 +1,5 @@
 // How much of an IOC's time is timed, so that this adds no more than the target to what counting
-// costs. Pure: it is told the time and the cost.
+// costs. Pure: time and cost are parameters.
 //
 // Three levels: all calls, 1 second in 16, 1 second in 64. The second is chosen by lot before its
 // cycle of 16 or 64 seconds begins; calls that begin in it are timed, and stand for 16 or 64. So
@@ -72,7 +72,7 @@ class TimingCycle {
       : seconds_(seconds), random_(std::move(random)) {}
 
   // To be called at due() or later, until there is nothing to do.
-  Do look(Clock::time_point now);
+  Do next(Clock::time_point now);
   Clock::time_point due() const { return has_window_ ? window_ : end_; }
 
  private:

@@ -60,10 +60,11 @@ class MappedFiles : public iocs::ProcessReader {
 
 class Finder : public ::testing::Test {
  protected:
-  LookedAt look(const std::string& descriptions, const std::vector<PointerSeen>& pointers = {}) {
+  FunctionsFound look(const std::string& descriptions,
+                      const std::vector<PointerSeen>& pointers = {}) {
     auto all = std::make_shared<const Descriptions>(
         value_of(parse_functions("functions:\n" + descriptions, "test.yml")));
-    return value_of(FunctionFinder(reader, all).look({8, 1}, pointers));
+    return value_of(FunctionFinder(reader, all).find({8, 1}, pointers));
   }
   std::shared_ptr<MappedFiles> reader = std::make_shared<MappedFiles>();
 };
@@ -86,7 +87,7 @@ TEST_F(Finder, APointerLeadsIntoNoCommonLibrary) {
   const std::string text =
       "  - {name: submit, file: '.*', symbol: driver_submit}\n"
       "  - {name: process, file: '.*', symbol: {pointer: '[arg0+32]', of: submit}}";
-  const LookedAt found = look(text, {{0x11000, 1}, {0x90000, 1}});
+  const FunctionsFound found = look(text, {{0x11000, 1}, {0x90000, 1}});
   EXPECT_THAT(found.files, SizeIs(1));  // by the symbol
   EXPECT_THAT(found.problems,
               ::testing::ElementsAre(
@@ -99,7 +100,7 @@ TEST_F(Finder, AFileThatCannotBeReadTakesNoFunctionsOfOthers) {
   reader->map(0x10000, "/opt/hangs.so", TEST_DRIVER);
   reader->map(0x30000, "/opt/there.so", TEST_DRIVER);
   reader->map(0x50000, "/opt/gone.so", "/no/such/file");
-  const LookedAt found = look("  - {name: sum, file: '.*', symbol: driver_sum}");
+  const FunctionsFound found = look("  - {name: sum, file: '.*', symbol: driver_sum}");
   ASSERT_THAT(found.files, SizeIs(1));
   EXPECT_EQ(found.files[0].file->path, "/opt/there.so");
   ASSERT_THAT(found.unread, SizeIs(2));
@@ -112,7 +113,7 @@ TEST_F(Finder, AFileThatCannotBeReadTakesNoFunctionsOfOthers) {
 TEST_F(Finder, ManyCopiesOfALibraryAreNotAllLookedAt) {
   for (std::uint64_t i = 1; i <= 150; ++i)
     reader->map(i << 20, "/tmp/" + std::to_string(i) + "/libtest_driver.so", TEST_DRIVER);
-  const LookedAt found = look("  - {name: sum, file: '.*', symbol: driver_sum}");
+  const FunctionsFound found = look("  - {name: sum, file: '.*', symbol: driver_sum}");
   EXPECT_THAT(found.files, SizeIs(FunctionFinder::kMostFilesOfIoc));
   EXPECT_EQ(found.files_over, 150 - FunctionFinder::kMostFilesOfIoc);
   EXPECT_THAT(found.unread, IsEmpty());
@@ -121,7 +122,7 @@ TEST_F(Finder, ManyCopiesOfALibraryAreNotAllLookedAt) {
 TEST_F(Finder, FilesWithoutTheFunctionsAreNotAllSearched) {
   for (std::uint64_t i = 1; i <= 300; ++i)
     reader->map(i << 20, "/tmp/" + std::to_string(i) + "/libtest_driver.so", TEST_DRIVER);
-  const LookedAt found = look("  - {name: sum, file: '.*', symbol: driver_add}");
+  const FunctionsFound found = look("  - {name: sum, file: '.*', symbol: driver_add}");
   EXPECT_THAT(found.files, SizeIs(FunctionFinder::kMostSearched));
   EXPECT_EQ(found.files_over, 300 - FunctionFinder::kMostSearched);
 }
@@ -145,13 +146,13 @@ TEST_F(Finder, FilesThatStayOpenAreBounded) {
       parse_functions("functions:\n  - {name: sum, file: '.*', symbol: driver_sum}", "test.yml")));
   FunctionFinder finder(reader, all, nullptr, 16);
   map_copies(0, 20);
-  auto many = value_of(finder.look({8, 1}, {}));
+  auto many = value_of(finder.find({8, 1}, {}));
   EXPECT_THAT(many.files, SizeIs(16));
   EXPECT_EQ(many.files_over, 4u);
   EXPECT_THAT(many.unread.at(0).problem, HasSubstr("there are too many files"));
   many = {};  // they have ended
   map_copies(30, 5);
-  EXPECT_THAT(value_of(finder.look({8, 1}, {})).files, SizeIs(5));
+  EXPECT_THAT(value_of(finder.find({8, 1}, {})).files, SizeIs(5));
 }
 
 // The kernel puts a probe into each mapping, one after the other.
@@ -162,7 +163,7 @@ TEST_F(Finder, AFileThatAnIocMapsVeryOftenIsNotProbed) {
   for (int i = 0; i < 63; ++i) reader->maps += "200000-201000 " + data;
   EXPECT_THAT(look("  - {name: sum, file: '.*', symbol: driver_sum}").files, SizeIs(1));
   reader->maps += "200000-201000 " + data;
-  const LookedAt found = look("  - {name: sum, file: '.*', symbol: driver_sum}");
+  const FunctionsFound found = look("  - {name: sum, file: '.*', symbol: driver_sum}");
   EXPECT_THAT(found.files, IsEmpty());
   ASSERT_THAT(found.unread, SizeIs(1));
   EXPECT_EQ(found.unread[0].problem, "mapped more than 64 times");

@@ -69,7 +69,7 @@ class KnownNamesTest : public ::testing::Test {
     const auto is_late = [](const WalkWatch::State& one) {
       return one.state.find("takes too long") != std::string::npos;
     };
-    do walks->look({{kId, 1, "one"}});
+    do walks->read({{kId, 1, "one"}});
     while (std::ranges::any_of(walks->states(), is_late));
   }
   // "thing calls duration failures", of calls for `thing`.

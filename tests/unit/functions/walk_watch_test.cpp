@@ -106,7 +106,7 @@ TEST_F(WalkWatchTest, EachIocHasItsSeries) {
   const Variable other{&c};
   watch->take({1, 1}, 1, {{0, places(variable)}});
   watch->take({2, 1}, 1, {{0, places(other)}});
-  watch->look({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}, {{3, 1}, 1, "maps no such file"}});
+  watch->read({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}, {{3, 1}, 1, "maps no such file"}});
   EXPECT_EQ(page(),
             "# HELP epics_thing Value.\n# TYPE epics_thing gauge\n"
             "epics_thing{ioc=\"one\",thing=\"a\"} 0\nepics_thing{ioc=\"one\",thing=\"b\"} 23\n"
@@ -121,17 +121,17 @@ TEST_F(WalkWatchTest, EachIocHasItsSeries) {
 
 TEST_F(WalkWatchTest, AnIocThatHasEndedHasNone) {
   watch->take({1, 1}, 1, {{0, places(variable)}});
-  watch->look({{{1, 1}, 1, "one"}});
-  watch->look({{{1, 1}, 2, "one"}});  // an exec in place
+  watch->read({{{1, 1}, 1, "one"}});
+  watch->read({{{1, 1}, 2, "one"}});  // an exec in place
   EXPECT_EQ(page(), "");
   EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "a"), Answer::not_sure);
 }
 
 TEST_F(WalkWatchTest, OneThatMustBeLeftAloneKeepsItsValues) {
   watch->take({1, 1}, 1, {{0, places(variable)}});
-  watch->look({{{1, 1}, 1, "one"}});
+  watch->read({{{1, 1}, 1, "one"}});
   b.value = 24;
-  watch->look({{{1, 1}, 1, "one", true}});
+  watch->read({{{1, 1}, 1, "one", true}});
   EXPECT_EQ(reader->asked, 1);
   EXPECT_THAT(page(), HasSubstr("thing=\"b\"} 23"));
 }
@@ -139,9 +139,9 @@ TEST_F(WalkWatchTest, OneThatMustBeLeftAloneKeepsItsValues) {
 TEST_F(WalkWatchTest, OneThatHangsHasNoneAndTheOthersDo) {
   watch->take({1, 1}, 1, {{0, places(variable)}});
   watch->take({2, 1}, 1, {{0, places(variable)}});
-  watch->look({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}});
+  watch->read({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}});
   reader->hangs = 1;
-  watch->look({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}});
+  watch->read({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}});
   EXPECT_THAT(page(), HasSubstr("{ioc=\"two\",thing=\"b\"} 23"));
   EXPECT_THAT(page(), Not(HasSubstr("ioc=\"one\"")));
   EXPECT_THAT(states()[0], HasSubstr("one things /lib absent: read it: "));
@@ -152,16 +152,16 @@ TEST_F(WalkWatchTest, OneThatTakesTheWholeTimeIsNotReadBeforeTheOthersAgain) {
   watch->take({1, 1}, 1, {{0, places(variable)}});
   watch->take({2, 1}, 1, {{0, places(variable)}});
   const std::vector<WalkWatch::Job> jobs{{{1, 1}, 1, "slow"}, {{2, 1}, 1, "two"}};
-  watch->look(jobs);
+  watch->read(jobs);
   EXPECT_THAT(page(), Not(HasSubstr("two")));
   EXPECT_THAT(states()[0], HasSubstr("reading it takes too long"));
-  watch->look(jobs);
+  watch->read(jobs);
   EXPECT_THAT(page(), HasSubstr("{ioc=\"two\",thing=\"b\"} 23"));
   // It had no time of its own this time, so that this is not its fault.
   EXPECT_EQ(watch->unfit(), 1u);
   // A name that came meanwhile is asked for when the IOC is read again.
   EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "c"), Answer::no);
-  watch->look(jobs);
+  watch->read(jobs);
   EXPECT_EQ(watch->unfit(), 1u);
   EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "c"), Answer::not_sure);
   EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "b"), Answer::yes);
@@ -172,16 +172,16 @@ TEST_F(WalkWatchTest, AnIocThatTakesTheWholeTimeOfALookIsLastAtTheNext) {
   const std::vector<WalkWatch::Job> jobs{{{100, 1}, 1, "slow"}, {{2, 1}, 1, "other"}};
   for (const auto& job : jobs) watch->take(job.id, 1, {{0, places(variable)}});
   for (int look = 0; look < 50 && page().find("ioc=\"other\"") == std::string::npos; ++look)
-    watch->look(jobs);
+    watch->read(jobs);
   EXPECT_THAT(page(), HasSubstr("epics_thing{ioc=\"other\",thing=\"b\"} "));
 }
 
 TEST_F(WalkWatchTest, AFileWithoutTheVariableKnowsNoNames) {
   watch->take({1, 1}, 1, {{0, {"/lib", {}, "it has no variable list"}}});
   watch->take({2, 1}, 1, {});  // maps no such file
-  for (unsigned look = 0; look < WalkWatch::kLooksToFit; ++look) {
+  for (unsigned look = 0; look < WalkWatch::kReadingsToFit; ++look) {
     EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::not_sure);
-    watch->look({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}});
+    watch->read({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}});
   }
   EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::no);
   EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "b"), Answer::no);
@@ -191,8 +191,8 @@ TEST_F(WalkWatchTest, AFileWithoutTheVariableKnowsNoNames) {
 TEST_F(WalkWatchTest, WhatDoesNotFitIsCountedOnceAndSaid) {
   b.value = -1;
   watch->take({1, 1}, 1, {{0, places(variable)}});
-  watch->look({{{1, 1}, 1, "one"}});
-  watch->look({{{1, 1}, 1, "one"}});
+  watch->read({{{1, 1}, 1, "one"}});
+  watch->read({{{1, 1}, 1, "one"}});
   EXPECT_EQ(watch->unfit(), 1u);
   EXPECT_THAT(states(), ElementsAre("one things /lib 1 found, 1 absent: epics_thing: "
                                     "[thing+16] -> long makes no sense"));
@@ -210,7 +210,7 @@ TEST_F(WalkWatchTest, OfWalksOfOneNameTheOneThatFindsMostIsShown) {
   const Variable other{&c};
   watch->take({1, 1}, 1, {{0, places(variable)}, {1, places(variable)}});
   watch->take({2, 1}, 1, {{0, places(other)}, {1, places(other)}});
-  watch->look({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}});
+  watch->read({{{1, 1}, 1, "one"}, {{2, 1}, 1, "two"}});
   EXPECT_EQ(page(),
             "# HELP epics_seven Seven.\n# TYPE epics_seven gauge\n"
             "epics_seven{ioc=\"two\",thing=\"c\"} 1\n"
@@ -228,7 +228,7 @@ TEST_F(WalkWatchTest, OfWalksOfOneNameTheOneThatFindsMostIsShown) {
 
 TEST_F(WalkWatchTest, AVariableThatTheFileDoesNotHaveIsSaid) {
   watch->take({1, 1}, 1, {{0, {"/lib", {}, "it has no variable list"}}});
-  watch->look({{{1, 1}, 1, "one"}});
+  watch->read({{{1, 1}, 1, "one"}});
   EXPECT_THAT(states(), ElementsAre("one things /lib absent: it has no variable list"));
   EXPECT_EQ(page(), "");
 }
@@ -236,9 +236,9 @@ TEST_F(WalkWatchTest, AVariableThatTheFileDoesNotHaveIsSaid) {
 TEST_F(WalkWatchTest, NamesThatWereThereStayKnown) {
   watch->take({1, 1}, 1, {{0, places(variable)}});
   EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::not_sure);
-  watch->look({{{1, 1}, 1, "one"}});
+  watch->read({{{1, 1}, 1, "one"}});
   a.next = nullptr;
-  watch->look({{{1, 1}, 1, "one"}});
+  watch->read({{{1, 1}, 1, "one"}});
   EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::yes);
   EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "c"), Answer::no);
   EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "b"), Answer::not_sure);
@@ -247,16 +247,16 @@ TEST_F(WalkWatchTest, NamesThatWereThereStayKnown) {
 TEST_F(WalkWatchTest, AWalkThatDoesNotFitKnowsNothingAfterAFewLooks) {
   Variable elsewhere{reinterpret_cast<Thing*>(8)};
   watch->take({1, 1}, 1, {{0, places(elsewhere)}});
-  for (unsigned look = 0; look < WalkWatch::kLooksToFit; ++look) {
+  for (unsigned look = 0; look < WalkWatch::kReadingsToFit; ++look) {
     EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::not_sure);
-    watch->look({{{1, 1}, 1, "one"}});
+    watch->read({{{1, 1}, 1, "one"}});
   }
   EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::no);
   elsewhere.first = &a;
-  watch->look({{{1, 1}, 1, "one"}});
+  watch->read({{{1, 1}, 1, "one"}});
   EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::yes);
   elsewhere.first = reinterpret_cast<Thing*>(8);
-  watch->look({{{1, 1}, 1, "one"}});
+  watch->read({{{1, 1}, 1, "one"}});
   EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "c"), Answer::not_sure);
 }
 

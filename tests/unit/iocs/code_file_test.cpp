@@ -23,7 +23,7 @@ class CodeFileTest : public testing::Test {
     ASSERT_TRUE(facts_->code);
     process_ = *facts_->elf->find("dbProcess")->file_offset;
   }
-  std::shared_ptr<const FileFacts> look() { return value_of(cache_.look(::getpid(), path_)); }
+  std::shared_ptr<const FileFacts> look() { return value_of(cache_.facts_of(::getpid(), path_)); }
   void write(std::uint64_t at, char byte) const {
     std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(static_cast<std::streamoff>(at)).put(byte);
@@ -95,8 +95,8 @@ TEST_F(CodeFileTest, ACopyResemblesItAndAnotherFileDoesNot) {
   std::filesystem::copy_file(path_, folder_.path("/copy.so"));
   std::filesystem::last_write_time(folder_.path("/copy.so"),
                                    std::filesystem::last_write_time(path_));
-  const auto copy = cache_.look(::getpid(), folder_.path("/copy.so"));
-  const auto other = cache_.look(::getpid(), TARGET_IOC);
+  const auto copy = cache_.facts_of(::getpid(), folder_.path("/copy.so"));
+  const auto other = cache_.facts_of(::getpid(), TARGET_IOC);
   ASSERT_TRUE(copy && (*copy)->code && other && (*other)->code);
   EXPECT_TRUE((*copy)->code->resembles(*facts_->code));
   EXPECT_FALSE((*other)->code->resembles(*facts_->code));
@@ -123,8 +123,8 @@ TEST(FileCache, ReadsAFileOnceWhateverItsPath) {
   TemporaryFolder folder;
   folder.link("/other.so", TARGET_LIB);
   FileCache cache(reader);
-  const auto first = cache.look(kAny, TARGET_LIB);
-  const auto second = cache.look(kAny, folder.path("/other.so"));
+  const auto first = cache.facts_of(kAny, TARGET_LIB);
+  const auto second = cache.facts_of(kAny, folder.path("/other.so"));
   ASSERT_TRUE(first);
   ASSERT_TRUE(second);
   EXPECT_EQ(first->get(), second->get());
@@ -139,7 +139,7 @@ TEST(FileCache, NegativeVerdictsAreKeptAndAChangedFileIsReadAgain) {
   folder.write("/text", "no library");
   FileCache cache(reader);
   for (int i = 0; i < 3; ++i) {
-    const auto facts = value_of(cache.look(kAny, folder.path("/text")));
+    const auto facts = value_of(cache.facts_of(kAny, folder.path("/text")));
     EXPECT_FALSE(facts->elf);
     EXPECT_FALSE(facts->retry);
     EXPECT_NE(facts->problem.find("not an ELF file"), std::string::npos);
@@ -147,7 +147,7 @@ TEST(FileCache, NegativeVerdictsAreKeptAndAChangedFileIsReadAgain) {
   EXPECT_EQ(cache.files_read(), 1u);
   std::filesystem::copy_file(TARGET_LIB, folder.path("/text"),
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_TRUE((*cache.look(kAny, folder.path("/text")))->elf);
+  EXPECT_TRUE((*cache.facts_of(kAny, folder.path("/text")))->elf);
   EXPECT_EQ(cache.files_read(), 2u);
 }
 
@@ -155,9 +155,9 @@ TEST(FileCache, OpensRegularFilesOnly) {
   TemporaryFolder folder;
   ASSERT_EQ(::mkfifo(folder.path("/fifo").c_str(), 0600), 0);
   FileCache cache(reader);
-  EXPECT_EQ(value_of(cache.look(kAny, folder.path("/fifo")))->problem, "not a regular file");
+  EXPECT_EQ(value_of(cache.facts_of(kAny, folder.path("/fifo")))->problem, "not a regular file");
   EXPECT_EQ(cache.files_read(), 0u);
-  EXPECT_FALSE(cache.look(kAny, folder.path("/missing")));
+  EXPECT_FALSE(cache.facts_of(kAny, folder.path("/missing")));
 }
 
 TEST(FileCache, IsBoundedAndForgetsTheOldestFirst) {
@@ -167,11 +167,11 @@ TEST(FileCache, IsBoundedAndForgetsTheOldestFirst) {
   for (int i = 0; i < 40; ++i) {
     const std::string name = "/f" + std::to_string(i);
     folder.write(name, name);
-    ASSERT_TRUE(cache.look(kAny, folder.path(name)));
-    ASSERT_TRUE(cache.look(kAny, folder.path("/kept")));
+    ASSERT_TRUE(cache.facts_of(kAny, folder.path(name)));
+    ASSERT_TRUE(cache.facts_of(kAny, folder.path("/kept")));
   }
   EXPECT_EQ(cache.files_read(), 41u) << "the one that is in use stays";
-  ASSERT_TRUE(cache.look(kAny, folder.path("/f0")));
+  ASSERT_TRUE(cache.facts_of(kAny, folder.path("/f0")));
   EXPECT_EQ(cache.files_read(), 42u) << "the oldest went";
 }
 
@@ -183,7 +183,7 @@ TEST(FileCache, FilesThatStayOpenAreBounded) {
     for (int i = 0; i < 20; ++i) {
       const std::string name = std::to_string(round) + "." + std::to_string(i) + ".so";
       std::filesystem::copy_file(TARGET_LIB, folder.path(name));
-      const auto facts = cache.look(kAny, folder.path(name));
+      const auto facts = cache.facts_of(kAny, folder.path(name));
       ASSERT_TRUE(facts);
       if ((*facts)->code) used.push_back((*facts)->code);
     }

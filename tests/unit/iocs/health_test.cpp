@@ -58,7 +58,7 @@ class IocHealthTree : public testing::Test {
                       " 1000000 53 0 94 95 140 0\n");
   }
   HealthSample look(milliseconds after = milliseconds(0)) {
-    const auto sample = health_.look({7, 100}, now_ += after);
+    const auto sample = health_.read({7, 100}, now_ += after);
     EXPECT_TRUE(sample);
     return sample.value_or(HealthSample{});
   }
@@ -130,7 +130,7 @@ TEST_F(IocHealthTree, TimeOfAThreadThatEndsStaysWithItsClass) {
 TEST_F(IocHealthTree, TheProbeTellsWhatThreadsUsedThatEnded) {
   CpuByClass exited{};
   const auto look = [&] {
-    return health_.look({7, 100}, std::chrono::steady_clock::now(), [&] { return exited; }).value();
+    return health_.read({7, 100}, std::chrono::steady_clock::now(), [&] { return exited; }).value();
   };
   process(15, 0);
   thread(7, "an ioc", 0);
@@ -161,7 +161,7 @@ TEST_F(IocHealthTree, AThreadThatEndsDuringALookIsTakenAtTheNext) {
   thread(7, "an ioc", 0);
   thread(8, "CAS-client", 60 * kMs);
   std::uint64_t asked = 0;
-  const auto sample = health_.look({7, 100}, std::chrono::steady_clock::now(), [&] {
+  const auto sample = health_.read({7, 100}, std::chrono::steady_clock::now(), [&] {
     CpuByClass exited{};
     exited[at(ThreadClass::ca)] = ++asked * 40 * kMs;
     return exited;
@@ -242,8 +242,8 @@ TEST_F(IocHealthTree, WithoutSchedstatTicks) {
 TEST_F(IocHealthTree, AnotherProcessUnderItsPidIsNotIt) {
   process(0, 0, 500);
   thread(7, "an ioc", 0);
-  EXPECT_FALSE(health_.look({7, 100}, now_));
-  EXPECT_FALSE(health_.look({8, 100}, now_));
+  EXPECT_FALSE(health_.read({7, 100}, now_));
+  EXPECT_FALSE(health_.read({8, 100}, now_));
 }
 
 // As this process' own clock has it, with threads that ended before they were seen.
@@ -265,7 +265,7 @@ TEST(IocHealthOfThisProcess, TotalIsItsCpuTime) {
   burnt.wait();
   const auto stat = iocs::read_process_stat(RootedFs("/"), ::getpid());
   IocHealth health{RootedFs("/")};
-  const auto sample = health.look(stat->id, IocHealth::Clock::now());
+  const auto sample = health.read(stat->id, IocHealth::Clock::now());
   timespec total{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &total);
   seen.count_down();

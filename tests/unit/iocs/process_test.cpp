@@ -265,10 +265,10 @@ TEST_F(FinderWhenSettled, NewProcessAtOnce) {
 
 TEST_F(FinderWhenSettled, EverySecondPollRestsUntilSomethingStarts) {
   // Others' processes come and go on the host: it may take a while until nothing does for a second.
-  for (int i = 0; i < 200 && !finder_.rested(); ++i) poll(1);
-  if (!finder_.rested()) GTEST_SKIP() << "this host never rests";
+  for (int i = 0; i < 200 && !finder_.was_idle(); ++i) poll(1);
+  if (!finder_.was_idle()) GTEST_SKIP() << "this host never rests";
   poll(1);
-  EXPECT_FALSE(finder_.rested()) << "twice in a row";
+  EXPECT_FALSE(finder_.was_idle()) << "twice in a row";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Readers, and the rests of what they read.
+// Readers, and the pauses of what they read.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include "iocs/find/process_stat.h"
 #include "iocs/memory/reader_pool.h"
 #include "iocs/memory/reader_wire.h"
-#include "iocs/memory/reading_rests.h"
+#include "iocs/memory/reading_pauses.h"
 #include "support/value_of.h"
 #include "target_process.h"
 
@@ -20,45 +20,45 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr pid_t kPid = 4711;
-constexpr ReadingRests::Clock::time_point kStart{seconds(100'000)};
+constexpr ReadingPauses::Clock::time_point kStart{seconds(100'000)};
 
-// How long the process rests after a hang at `now`, to the second above.
-seconds rest_after_hang(ReadingRests& rests, ReadingRests::Clock::time_point now) {
-  rests.note_hang(kPid, now);
+// How long the process pauses after a hang at `now`, to the second above.
+seconds rest_after_hang(ReadingPauses& pauses, ReadingPauses::Clock::time_point now) {
+  pauses.note_hang(kPid, now);
   seconds rested{0};
-  while (rests.is_resting(kPid, now + rested)) rested += seconds(1);
+  while (pauses.is_paused(kPid, now + rested)) rested += seconds(1);
   return rested;
 }
 
-TEST(ReadingRests, ASilentReaderRestsForASecondThenForTwiceAsLong) {
-  ReadingRests rests;
+TEST(ReadingPauses, ASilentReaderRestsForASecondThenForTwiceAsLong) {
+  ReadingPauses pauses;
   auto now = kStart;
-  EXPECT_FALSE(rests.is_resting(kPid, now));
+  EXPECT_FALSE(pauses.is_paused(kPid, now));
   for (const int expected : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600}) {
-    EXPECT_EQ(rest_after_hang(rests, now), seconds(expected));
+    EXPECT_EQ(rest_after_hang(pauses, now), seconds(expected));
     now += seconds(expected);
   }
 }
 
-TEST(ReadingRests, AReaderThatAnsweredForLongIsForgiven) {
-  ReadingRests rests;
+TEST(ReadingPauses, AReaderThatAnsweredForLongIsForgiven) {
+  ReadingPauses pauses;
   auto now = kStart;
-  for (int i = 0; i < 8; ++i) now += rest_after_hang(rests, now);
+  for (int i = 0; i < 8; ++i) now += rest_after_hang(pauses, now);
   // The last rest was 128 s, the next would be 256 s.
-  EXPECT_EQ(rest_after_hang(rests, now + seconds(255)), seconds(256));
+  EXPECT_EQ(rest_after_hang(pauses, now + seconds(255)), seconds(256));
   now += seconds(255 + 256);
-  EXPECT_EQ(rest_after_hang(rests, now + seconds(513)), seconds(1));
+  EXPECT_EQ(rest_after_hang(pauses, now + seconds(513)), seconds(1));
 }
 
-TEST(ReadingRests, OthersGoOnWhileOneRests) {
-  ReadingRests rests;
-  rests.note_hang(kPid, kStart);
-  EXPECT_TRUE(rests.is_resting(kPid, kStart));
-  EXPECT_FALSE(rests.is_resting(kPid + 1, kStart));
-  EXPECT_EQ(rests.resting(kStart), 1u);
-  EXPECT_EQ(rests.resting(kStart + seconds(1)), 0u);
-  rests.forget(kPid);
-  EXPECT_FALSE(rests.is_resting(kPid, kStart)) << "another process has its number";
+TEST(ReadingPauses, OthersGoOnWhileOneRests) {
+  ReadingPauses pauses;
+  pauses.note_hang(kPid, kStart);
+  EXPECT_TRUE(pauses.is_paused(kPid, kStart));
+  EXPECT_FALSE(pauses.is_paused(kPid + 1, kStart));
+  EXPECT_EQ(pauses.paused(kStart), 1u);
+  EXPECT_EQ(pauses.paused(kStart + seconds(1)), 0u);
+  pauses.forget(kPid);
+  EXPECT_FALSE(pauses.is_paused(kPid, kStart)) << "another process has its number";
 }
 
 // Readers that get no CPU, and readers that hang, as real processes.

@@ -60,7 +60,7 @@ class Ioc {
       follow(said);
       tell(loads);
       if (now - last_look >= seconds(1)) last_look = now;
-      budget.look(now);
+      budget.decide(now);
     }
     return said;
   }
@@ -86,7 +86,7 @@ class Ioc {
     if (!tells) return;
     std::map<Owner, Budget::Spent> all;
     for (const auto& [part, load] : loads) all[part.owner][part.function] = spent[part];
-    for (const auto& [owner, of] : all) budget.tell(id, owner, of);
+    for (const auto& [owner, of] : all) budget.report(id, owner, of);
   }
 };
 
@@ -117,9 +117,9 @@ TEST(Budget, WhatIsToldOnceASecondCountsBetweenLooksThatAreCloser) {
   for (int tick = 0; tick < 40; ++tick) {
     now += milliseconds(250);
     spent += 0.25;
-    budget.tell(kIoc, Owner::counting, 0);
-    if (tick % 4 == 2) budget.tell(kIoc, Owner::functions, {{function(1).function, spent}});
-    budget.look(now);
+    budget.report(kIoc, Owner::counting, 0);
+    if (tick % 4 == 2) budget.report(kIoc, Owner::functions, {{function(1).function, spent}});
+    budget.decide(now);
   }
   EXPECT_EQ(budget.state(kIoc, function(1)), State::off);
 }
@@ -277,10 +277,10 @@ TEST(Budget, PutsStayAndTheirCostIsToldOnce) {
   Budget::Clock::time_point now{std::chrono::hours(1)};
   int warnings = 0;
   for (int i = 0; i < 3700; ++i, now += seconds(1)) {
-    budget.tell(kIoc, Owner::ca_puts, i * 0.15);
-    budget.tell(kIoc, Owner::pva_puts, i * 0.15);
-    budget.tell(kIoc, Owner::counting, i * 0.2);
-    budget.look(now);
+    budget.report(kIoc, Owner::ca_puts, i * 0.15);
+    budget.report(kIoc, Owner::pva_puts, i * 0.15);
+    budget.report(kIoc, Owner::counting, i * 0.2);
+    budget.decide(now);
     warnings += budget.take_warning_of_puts(kIoc).has_value();
   }
   EXPECT_EQ(warnings, 2) << "in an hour and some";

@@ -49,7 +49,7 @@ TEST(PendingPuts, TenOfEachIocHaveNames) {
   EXPECT_EQ(samples.pending_puts[0].oldest[0].pv, "P22");
   const auto table = pending_table(samples, 1'700'000'100);
   EXPECT_EQ(table.rows.size(), kPendingShown);
-  EXPECT_EQ(table.rest, "And 13 more.");
+  EXPECT_EQ(table.more, "And 13 more.");
   EXPECT_THAT(table.rows[0],
               ElementsAre("1 min 2 s ago", "ps", "P22", "10.0.0.7", "scan", "console1"));
 }

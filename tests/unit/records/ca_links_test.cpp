@@ -138,7 +138,7 @@ struct Image {
   }
   // What is told after a look; the error in `problem`.
   std::optional<CaLinksSample> look(CaLinks& links) {
-    const auto done = links.look(*memory, variables, CaLinks::Clock::now() + 10s);
+    const auto done = links.update(*memory, variables, CaLinks::Clock::now() + 10s);
     problem = done ? "" : done.error().message();
     return links.sample();
   }
@@ -305,7 +305,7 @@ TEST(CaLinks, ManyLinksOfARecordAreLookedAtOneAfterTheOther) {
   CaLinks links(database, "7.0.10");
   int looks = 0;
   do {
-    ASSERT_TRUE(links.look(*ioc.memory, ioc.variables, {}));  // no time at all
+    ASSERT_TRUE(links.update(*ioc.memory, ioc.variables, {}));  // no time at all
   } while (!links.sample() && ++looks < 10);
   EXPECT_EQ(looks, 1);  // 512 at once
   EXPECT_EQ(links.sample()->connected, 800u);
@@ -317,7 +317,7 @@ TEST(CaLinks, ALookIsBounded) {
   CaLinks links = ioc.links();
   int looks = 0;
   do {
-    ASSERT_TRUE(links.look(*ioc.memory, ioc.variables, {}));
+    ASSERT_TRUE(links.update(*ioc.memory, ioc.variables, {}));
   } while (!links.sample() && ++looks < 10);
   EXPECT_EQ(links.sample()->disconnected, 1u);
 }

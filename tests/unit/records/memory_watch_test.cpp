@@ -64,7 +64,7 @@ class MemoryWatchTest : public testing::Test {
 TEST_F(MemoryWatchTest, TellsTheStatesOfRecordsAndMissingOnes) {
   MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   records_[5].active = 1;
-  watch.look({job_});
+  watch.read({job_});
   const IocSample sample = told(watch);
   ASSERT_TRUE(sample.memory && sample.memory->records);
   EXPECT_THAT(sample.memory->records->by_severity, ElementsAre(2, 2, 2, 1));
@@ -82,7 +82,7 @@ TEST_F(MemoryWatchTest, OneVariableThatMakesNoSenseIsANote) {
   const std::uint64_t lists = 8;
   job_.variables["nPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&periods), sizeof periods}};
   job_.variables["papPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&lists), sizeof lists}};
-  watch.look({job_});
+  watch.read({job_});
   const IocSample sample = told(watch);
   EXPECT_THAT(sample.notes, Contains("scan lists not known: nPeriodic is -7"));
   EXPECT_THAT(sample.notes, Contains("queues not known: no symbol callbackQueue was found"));
@@ -92,7 +92,7 @@ TEST_F(MemoryWatchTest, OneVariableThatMakesNoSenseIsANote) {
 TEST_F(MemoryWatchTest, ASeverityThatIsNoneIsANote) {
   MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   records_[3].severity = 23;
-  watch.look({job_});
+  watch.read({job_});
   const IocSample sample = told(watch);
   EXPECT_FALSE(sample.memory->records);
   EXPECT_THAT(sample.notes, Contains("states of records not known: record R: its severity is 23"));
@@ -100,7 +100,7 @@ TEST_F(MemoryWatchTest, ASeverityThatIsNoneIsANote) {
 
 TEST_F(MemoryWatchTest, NothingIsToldOfAnotherDatabaseOrOfAnEndedIoc) {
   MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
-  watch.look({job_});
+  watch.read({job_});
   std::vector<IocSample> iocs{ioc(), ioc(), ioc()};
   iocs[0].database = std::make_shared<Database>(*job_.database);
   iocs[1].up = false;
@@ -108,23 +108,23 @@ TEST_F(MemoryWatchTest, NothingIsToldOfAnotherDatabaseOrOfAnEndedIoc) {
   watch.add_to(iocs);
   for (const IocSample& each : iocs) EXPECT_FALSE(each.memory);
   EXPECT_TRUE(told(watch).memory);
-  watch.look({});
+  watch.read({});
   EXPECT_FALSE(told(watch).memory) << "it is watched no more";
 }
 
 TEST_F(MemoryWatchTest, OfAStoppedIocAllStaysAsItWas) {
   MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   records_[5].active = 1;
-  watch.look({job_});
+  watch.read({job_});
   const auto told_before = told(watch).memory;
   job_.is_held = true;
   records_[5].active = 0;
-  watch.look({job_});
+  watch.read({job_});
   EXPECT_EQ(told(watch).memory->records->time_seconds, told_before->records->time_seconds);
   EXPECT_EQ(told(watch).memory->records->stuck, 1u) << "it is not read";
   job_.is_held = false;
   records_[5].active = 1;
-  watch.look({job_});
+  watch.read({job_});
   const auto memory = told(watch).memory;
   ASSERT_EQ(memory->records->longest_stuck.size(), 1u);
   EXPECT_GT(memory->records->longest_stuck[0].seconds,
@@ -145,7 +145,7 @@ TEST_F(MemoryWatchTest, CountsOfAnotherLifeAreNotThisOnes) {
   job_.variables["nPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&periods), sizeof periods}};
   job_.variables["papPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&pointers), sizeof pointers}};
   const auto overruns = [&] {
-    watch.look({job_});
+    watch.read({job_});
     return told(watch).memory->scan_lists->at(0).overruns;
   };
   EXPECT_EQ(overruns(), 7u);
@@ -158,7 +158,7 @@ TEST_F(MemoryWatchTest, CountsOfAnotherLifeAreNotThisOnes) {
 TEST_F(MemoryWatchTest, AnotherProcessWithThePidIsNotRead) {
   MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   ++job_.id.start_ticks;
-  watch.look({job_});
+  watch.read({job_});
   const IocSample sample = told(watch);
   EXPECT_FALSE(sample.memory->records);
   EXPECT_THAT(sample.notes, Contains(HasSubstr("the process has ended")));
@@ -166,7 +166,7 @@ TEST_F(MemoryWatchTest, AnotherProcessWithThePidIsNotRead) {
 
 TEST_F(MemoryWatchTest, RecordsThatThereWasNoTimeToReadAreNotTold) {
   MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 0ms);
-  watch.look({job_});
+  watch.read({job_});
   EXPECT_FALSE(told(watch).memory);
 }
 

@@ -13,9 +13,9 @@ bool is_told(int looks, std::uint64_t percent, std::uint64_t entries, bool attac
   NothingCounted nothing;
   bool told = false;
   for (int i = 1; i <= looks; ++i)
-    told = nothing.look(NothingCounted::Clock::time_point(seconds(1'000 + 30 * i)), attached,
-                        23 + static_cast<std::uint64_t>(i) * entries,
-                        static_cast<std::uint64_t>(i) * 30 * kSecond * percent / 100);
+    told = nothing.update(NothingCounted::Clock::time_point(seconds(1'000 + 30 * i)), attached,
+                          23 + static_cast<std::uint64_t>(i) * entries,
+                          static_cast<std::uint64_t>(i) * 30 * kSecond * percent / 100);
   return told;
 }
 

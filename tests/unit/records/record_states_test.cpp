@@ -56,7 +56,7 @@ class RecordStatesTest : public testing::Test {
   }
 
   RecordStatesSample look(RecordStates& states) {
-    auto done = states.look(*memory_, kForever);
+    auto done = states.read(*memory_, kForever);
     EXPECT_TRUE(done) << done.error().message();
     return states.sample().value_or(RecordStatesSample{});
   }
@@ -89,8 +89,8 @@ TEST_F(RecordStatesTest, GoesOnWhereTheTimeWasUp) {
   RecordStates all = states(2003);
   const auto past = Clock::now() - 1s;
   int calls = 1;
-  for (must_succeed(all.look(*memory_, past)); !all.sample() && calls < 10; ++calls)
-    must_succeed(all.look(*memory_, past));
+  for (must_succeed(all.read(*memory_, past)); !all.sample() && calls < 10; ++calls)
+    must_succeed(all.read(*memory_, past));
   EXPECT_EQ(calls, 4);  // of 512 records each
   EXPECT_THAT(all.sample()->by_severity, ElementsAre(501, 501, 501, 500));
 }
@@ -186,7 +186,7 @@ TEST_F(RecordStatesTest, ASeverityThatIsNoneIsAnError) {
   RecordStates all = states(5);
   look(all);
   put(3, kSevrAt, std::uint16_t{4});
-  EXPECT_EQ(error_of(all.look(*memory_, kForever)), "record R3: its severity is 4");
+  EXPECT_EQ(error_of(all.read(*memory_, kForever)), "record R3: its severity is 4");
   EXPECT_TRUE(all.sample()) << "as before";
 }
 
@@ -199,7 +199,7 @@ TEST_F(RecordStatesTest, ARecordThatIsNotMappedIsAnError) {
   ::munmap(hole, 4096);
   database->records[300].address = address_of(static_cast<char*>(hole));
   RecordStates all(std::move(database), offsets_, 1h);
-  EXPECT_THAT(error_of(all.look(*memory_, kForever)), HasSubstr("not mapped"));
+  EXPECT_THAT(error_of(all.read(*memory_, kForever)), HasSubstr("not mapped"));
 }
 
 }  // namespace

@@ -88,8 +88,8 @@ class Ioc {
     level.measure(at(now_), cost_);
     if (level.level() == 1 || wanted) set(level.choose(wanted));
     for (TimingCycle& cycle : cycles_)
-      for (auto what = cycle.look(at(now_ - late)); what != Do::nothing;
-           what = cycle.look(at(now_ - late)))
+      for (auto what = cycle.next(at(now_ - late)); what != Do::nothing;
+           what = cycle.next(at(now_ - late)))
         if (level.level() ==
             TimingLevel::kLevels[1 + static_cast<std::size_t>(&cycle - &cycles_[0])])
           follow(what);
