@@ -37,7 +37,7 @@ use_ca_on_loopback() {
   export EPICS_CA_AUTO_ADDR_LIST=NO EPICS_CAS_BEACON_ADDR_LIST=127.0.0.1 EPICS_CAS_AUTO_BEACON_ADDR_LIST=NO
 }
 metrics() { wget -q -O - "http://127.0.0.1:$PORT/metrics" 2>/tmp/wget.log; }
-is_up() { metrics | grep "^epics_record_process_total.*VM:count" >/dev/null; }
+is_up() { metrics | grep "^${UP:-epics_record_process_total.*VM:count}" >/dev/null; }
 
 # A client that waits with its channel open. The exporter has no name for it but the one that it saw being made.
 start_client() { # NAME OP COUNT

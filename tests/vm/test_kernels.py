@@ -92,7 +92,7 @@ def test_locked_down(tmp_path):
     tree = machine.Initramfs(tmp_path / "root")
     tree.add_ioc(DATABASE)
     tree.add_program(env.exporter_binary(), "/bin/ioc_exporter")
-    tree.add_script("guest.sh", "/init", {"CALLS": CALLS, "WRITES": WRITES, "NOTIFIES": NOTIFIES, "CHECK": 1})
+    tree.add_script("guest.sh", "/init", {"CALLS": CALLS, "WRITES": WRITES, "NOTIFIES": NOTIFIES, "CHECK": 1, "UP": "epics_ioc_records{"})
     facts = machine.boot(machine.kernel_of("6.1"), tree.pack(tmp_path / "initramfs.cpio"), tmp_path,
                          parameters="lockdown=confidentiality")
     machine.show(facts)

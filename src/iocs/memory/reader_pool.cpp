@@ -319,8 +319,8 @@ Result<ReaderPool::Answer> ReaderPool::ask(const Question& question, pid_t pid,
 
 void ReaderPool::begin(pid_t pid) {
   const std::scoped_lock lock(mutex_);
-  rests_.forget(pid);
-  long_rests_.forget(pid);
+  pauses_.forget(pid);
+  long_pauses_.forget(pid);
 }
 
 Result<std::unique_ptr<Memory>> ReaderPool::memory(const IocId& id) {

@@ -199,11 +199,11 @@ TEST_F(ChainReaderTest, PartsAreOneChain) {
 }
 
 TEST_F(ChainReaderTest, PartsThatHaveToGoAreCounted) {
-  constexpr std::size_t kSpansEach = 60'000;
-  for (std::uint64_t id = 5; (id - 5) * kSpansEach <= ChainReader::kMostSpans; ++id) {
+  const std::vector spans(IOCX_TRACE_SPANS, span(2, 2, 1, 11 * kMs, 12 * kMs));
+  for (std::uint64_t id = 1; id <= ChainReader::kMostSpans / IOCX_TRACE_SPANS + 1; ++id) {
     auto first = head(id, 10 * kMs, 15 * kMs);
     first.last = 0;
-    ASSERT_TRUE(give(first, std::vector(kSpansEach, span(2, 2, 1, 11 * kMs, 12 * kMs))));
+    ASSERT_TRUE(give(first, spans));
   }
   EXPECT_TRUE(finish(16 * kMs).empty());
   EXPECT_EQ(reader_.counts().crowded, 1u);
