@@ -107,6 +107,7 @@ Result<void> map_walk_keys(int fd, const MapShape& shape,
   std::vector<unsigned char> key(shape.key_size);
   std::vector<unsigned char> next(shape.key_size);
   const void* previous = nullptr;
+  if (fd < 0) return error_in_words("walk a BPF map: it was not opened");
   // A key that is deleted meanwhile makes the kernel start over: never take more than the map
   // holds.
   for (std::uint32_t taken = 0; taken < shape.max_entries; ++taken) {
@@ -127,6 +128,7 @@ Result<void> map_read_batches(int fd, const MapShape& shape, std::size_t stride,
   constexpr std::size_t kFirstBatchBytes = 32u << 10, kBatchBytes = 256u << 10;
   // The position that the kernel hands back: 4 bytes for hashes; some map types take it for a key.
   std::vector<unsigned char> position(std::max<std::size_t>(shape.key_size, 8));
+  if (fd < 0) return error_in_words("read a BPF map: it was not opened");
   const std::size_t entry_bytes = shape.key_size + stride;
   const auto most =
       static_cast<std::uint32_t>(std::max<std::size_t>(64, kBatchBytes / entry_bytes));

@@ -107,7 +107,7 @@ class Initramfs:
         self.write("/etc/hosts", "127.0.0.1 localhost\n")
         self.add(VM_DIR / "guest_lib.sh", "/guest_lib.sh", 0o644)
 
-    def add_script(self, script: str, target: str, settings: dict[str, int]) -> None:
+    def add_script(self, script: str, target: str, settings: dict[str, int | str]) -> None:
         lines = (VM_DIR / script).read_text().splitlines()
         lines[1:1] = [f"{name}={value}" for name, value in {**settings, "TELL": PROCESSOR.serial}.items()]
         self.write(target, "\n".join(lines) + "\n", 0o755)

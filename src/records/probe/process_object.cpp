@@ -37,7 +37,7 @@ constexpr std::uint32_t kRequest = 0;
 
 // In the order of RecordProgram.
 std::vector<elf::FunctionPrograms> record_programs() {
-  std::vector<elf::FunctionPrograms> all{
+  auto all = std::to_array<elf::FunctionPrograms>({
       {{"dbProcess"}, "record_entry", "record_entry_all", "record_end"},
       {{"dbPut"}, "put", "put_all"},
       {{"dbCanSetLink"}, "put_lfld", "put_lfld_all"},
@@ -58,12 +58,13 @@ std::vector<elf::FunctionPrograms> record_programs() {
        nullptr,
        elf::Places::any},
       {{"dbPutLink"}, "link_step", "link_step_all"},
-  };
+  });
+  static_assert(all.size() == static_cast<std::size_t>(RecordProgram::link_step) + 1);
   for (elf::FunctionPrograms& programs : all) {
     programs.cookie = IOCX_ATTACH_PROCESS;
     programs.cookie_all = IOCX_ATTACH_ALL;
   }
-  return all;
+  return {all.begin(), all.end()};
 }
 
 // The coarse clocks go on by ticks (kernel/time/timekeeping.c): their resolution is 1 / CONFIG_HZ.

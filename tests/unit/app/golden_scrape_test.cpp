@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -21,7 +22,14 @@ TEST(GoldenScrape, IsRenderedByteForByte) {
   if (std::getenv("IOC_EXPORTER_UPDATE_GOLDEN")) std::ofstream(kGolden) << scrape;
   std::stringstream golden;
   golden << std::ifstream(kGolden).rdbuf();
-  EXPECT_TRUE(scrape == golden.str()) << scrape;
+  const std::string before = golden.str();
+  const auto at = static_cast<std::size_t>(std::ranges::mismatch(scrape, before).in1 - scrape.begin());
+  const auto line = [&](const std::string& text) {
+    const std::size_t begin = text.rfind('\n', at ? at - 1 : 0) + 1;
+    return text.substr(begin, text.find('\n', at) - begin);
+  };
+  EXPECT_TRUE(scrape == before) << "it is now:  " << line(scrape) << "\nit was:     " << line(before)
+                                << "\nif that is wanted: IOC_EXPORTER_UPDATE_GOLDEN=1";
 }
 
 TEST(GoldenScrape, PassesPromtool) {
