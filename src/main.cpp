@@ -1,5 +1,6 @@
 // ioc_exporter: wiring only. Options, daemon, web server, and a loop that ends with SIGINT or
 // SIGTERM. SIGUSR1 and SIGUSR2 detach and attach.
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -58,7 +59,7 @@ void notify(app::Notifier& notifier, app::Daemon& daemon, std::string& said) {
   notifier.alive();
 }
 
-// Looks at the host again and again until `end` (then false), a signal or the helper's end (then
+// Scans the host again and again until `end` (then false), a signal or the helper's end (then
 // true). Only this loop reports to the watchdog, after it held the daemon's lock: the watchdog
 // must notice when the loop or the lock hangs.
 bool run_until(app::Daemon& daemon, Clock::time_point end, app::Notifier& notifier) {
@@ -208,7 +209,7 @@ int run(int argc, char** argv) {
   if (auto confined = app::confine(options); !confined)
     return fail(kStartError, confined.error().message());
   app::start_log_thread();
-  const app::LifecycleSignals signals(
+  app::LifecycleSignals signals(
       {[&] { daemon.detach(); }, [&] { daemon.attach(); }, [&] { (void)reload.reload(); }});
   if (options.check) return run_check(daemon, rooms, options);
   if (options.once) return run_once(daemon, options);
@@ -218,6 +219,8 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Else the many threads that serve requests keep twice as much memory among them.
+  ::mallopt(M_ARENA_MAX, 2);
   int status = kStartError;
   try {
     status = run(argc, argv);

@@ -73,7 +73,7 @@ void LifecycleSignals::run() {
     wants_reload |= signal == SIGHUP;
     if (!wants_reload || !reloader_.wait(std::chrono::milliseconds(0))) continue;
     wants_reload = false;
-    reloader_.start([this] { act(actions_.reload); });
+    act([this] { reloader_.start([this] { act(actions_.reload); }); });
   }
 }
 

@@ -47,7 +47,7 @@ constexpr const char* kAlways[] = {
     "getrandom", "timerfd_create", "timerfd_settime", "timerfd_gettime",
     // signals that come here
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait", "rt_sigsuspend",
-    "rt_sigpending", "sigaltstack", "sigreturn", "signalfd4", "restart_syscall",
+    "rt_sigpending", "sigaltstack", "sigreturn", "restart_syscall",
     // waiting
     "poll", "ppoll", "select", "_newselect", "pselect6", "epoll_create", "epoll_create1",
     "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "eventfd2",

@@ -98,7 +98,7 @@ enum class IocKind {
 struct IocCode {
   std::string executable;  // path as the IOC sees it, without " (deleted)"
   // "7.0.8.1", "3.15.9", "7.0.10.1-DEV"; "database 3.23.1" when only the library's file name says
-  // it something and it is no Base version; "" when nothing did.
+  // something and it is no Base version; "" when nothing did.
   std::string base_version;
   std::optional<ProbeTarget> target;  // none: `problem` says why
   // Addresses in the IOC at which the symbol may live, likeliest first: the executable's own (it

@@ -92,7 +92,8 @@ void add_options(OptionTable& table, Options& options) {
         "container, pod",
         name_sources(options.name_sources)},
        {"--ioc.keep-gone=DURATION",
-        "How long an IOC that has ended stays on /metrics as epics_ioc_up 0",
+        "How long an IOC that has ended stays on /metrics as epics_ioc_up 0, and its "
+        "name with its user",
         duration(options.keep_gone)},
        {"iocs.expected=LIST",
         "Names of IOCs that are expected on this host (ioc_exporter iocs learn)",

@@ -191,7 +191,7 @@ void RecordsCollector::tick(TimePoint now) {
         live != nullptr && watched.slot && !host_.left_alone(*live))
       extras.push_back({*watched.slot, records_of(*live->database)});
   for (auto& [id, watched] : watched_) follow_writes(watched);
-  trouble_.report("look at asynchronous records", extras_->read(extras));
+  trouble_.report("read what is known of asynchronous records", extras_->read(extras));
   process_->sample_direct(now);
   free_ended_threads(now);
   process_->share_memory();

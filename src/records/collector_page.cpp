@@ -96,7 +96,7 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
   if (sample.overhead && sample.overhead->attached) add_timing_note(*sample.overhead, sample.notes);
   if (!sample.has_extras())
     sample.notes.push_back(
-        "its writes, scan lists and completions are not counted: with them probes would cost more "
+        "its writes and scan lists are not counted: with them probes would cost more "
         "than --overhead.budget; tried again at times");
   if (auto added = extras_->add_to(sample, slot); !added) {
     reading.complete = false;

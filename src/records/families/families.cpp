@@ -307,8 +307,7 @@ void encode_all(const std::vector<IocSample>& iocs, const std::vector<IocSample>
   encode(kProcessings, counted, encoder);
   const Iocs with_extras = with(up, &IocSample::has_extras);
   exposition::encode_merged(kWrites, with_extras, ioc_label, encoder);
-  exposition::encode_merged(kCompletions, with(timed, &IocSample::has_extras), ioc_label, encoder,
-                            &edges.completions);
+  exposition::encode_merged(kCompletions, timed, ioc_label, encoder, &edges.completions);
   exposition::encode_merged(kScanTimes, with_extras, ioc_label, encoder, &edges.scans);
   encoder.begin_family(kProbeHit);
   const auto add_cost = [&encoder](std::string_view kind, double seconds) {

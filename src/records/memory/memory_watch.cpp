@@ -248,8 +248,8 @@ void MemoryWatch::publish(const Watched& watched) {
 
 void MemoryWatch::take_counts(const IocSample& ioc) {
   const auto found = watched_.find(ioc.pid);
-  const bool looked_at = found != watched_.end() && found->second.tried != Clock::time_point{};
-  if (!looked_at || found->second.states.database() != ioc.database) return;
+  const bool was_read = found != watched_.end() && found->second.tried != Clock::time_point{};
+  if (!was_read || found->second.states.database() != ioc.database) return;
   found->second.states.take_counts(ioc.records);
   publish(found->second);
 }

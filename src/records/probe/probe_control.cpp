@@ -119,7 +119,7 @@ void ProbeControl::follow(std::uint32_t slot, Watched& watched, const Decision& 
       watched.choose |= decision.state == State::on_trial;
       break;
     case Owner::extras:
-      what = "counted with writes, scan lists and links";
+      what = "counted with writes and scan lists";
       watched.has_extras = decision.state == State::on;
       records_.set_extras(slot, !goes);
       break;

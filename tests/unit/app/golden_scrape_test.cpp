@@ -23,12 +23,14 @@ TEST(GoldenScrape, IsRenderedByteForByte) {
   std::stringstream golden;
   golden << std::ifstream(kGolden).rdbuf();
   const std::string before = golden.str();
-  const auto at = static_cast<std::size_t>(std::ranges::mismatch(scrape, before).in1 - scrape.begin());
+  const auto at =
+      static_cast<std::size_t>(std::ranges::mismatch(scrape, before).in1 - scrape.begin());
   const auto line = [&](const std::string& text) {
     const std::size_t begin = text.rfind('\n', at ? at - 1 : 0) + 1;
     return text.substr(begin, text.find('\n', at) - begin);
   };
-  EXPECT_TRUE(scrape == before) << "it is now:  " << line(scrape) << "\nit was:     " << line(before)
+  EXPECT_TRUE(scrape == before) << "it is now:  " << line(scrape)
+                                << "\nit was:     " << line(before)
                                 << "\nif that is wanted: IOC_EXPORTER_UPDATE_GOLDEN=1";
 }
 

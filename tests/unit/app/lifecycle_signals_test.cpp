@@ -22,8 +22,7 @@ void send_signals_during_a_reload() {
     reloads.set_value();
     may_end.get_future().wait();
   };
-  const LifecycleSignals signals(
-      {[&] { detached.set_value(); }, [&] { attached.set_value(); }, reload});
+  LifecycleSignals signals({[&] { detached.set_value(); }, [&] { attached.set_value(); }, reload});
   ::kill(::getpid(), SIGHUP);
   reloads.get_future().wait();
   ::kill(::getpid(), SIGHUP);
