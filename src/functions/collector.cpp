@@ -93,6 +93,10 @@ void FunctionsCollector::describe(const Descriptions& descriptions,
 }
 
 void FunctionsCollector::start_watch() {
+  if (watch_) {
+    full_before_ += watch_->refused() + watch_->pointers_over();
+    unreadable_before_ += watch_->series().unprinted();
+  }
   watch_.reset();  // before the next one uses the same maps
   watch_ = std::make_unique<FunctionWatch>(*object_, descriptions_, budget_);
   watch_->follow(iocs_);
@@ -230,8 +234,8 @@ void FunctionsCollector::describe_self(SelfSamples& self) const {
   watch_->add_overhead(self);
   self.probes.push_back(probe_sample(kProbe, true, watch_->attachments(), object_->stats()));
   self.maps.push_back({"function_series", watch_->series().used(), FunctionsObject::kSeries});
-  unreadable += watch_->series().unprinted();
-  full += watch_->refused() + watch_->pointers_over();
+  unreadable += unreadable_before_ + watch_->series().unprinted();
+  full += full_before_ + watch_->refused() + watch_->pointers_over();
   if (auto drops = kernel::sum_per_cpu_counters(object_->maps().drops, IOCX_FUNCTION_DROPS))
     add_drops(self.drops, kProbe, *drops, iocx_function_drop_labels);
 }

@@ -92,6 +92,7 @@ class FunctionsCollector final : public Collector {
   std::shared_ptr<const Descriptions> descriptions_;
   KnownNames known_names_;
   std::unique_ptr<FunctionWatch> watch_;
+  std::uint64_t full_before_ = 0, unreadable_before_ = 0;  // of former ones
   std::shared_ptr<FunctionFinder> finder_;
   bool by_record_ = true;  // durations
   exposition::HistogramEdges edges_ = exposition::HistogramEdges::of_scans();

@@ -1,7 +1,9 @@
 #include "putlog/event_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "putlog/value.h"
@@ -129,7 +131,8 @@ void EventReader::note_losses(const Losses& lost) {
 void EventReader::set_policy(std::shared_ptr<const policy::Policy> policy, puts::PutsOfSlots before,
                              std::uint64_t now_ns) {
   verdicts_.set_policy(std::move(policy), std::move(before), now_ns);
-  for (auto& [channel, known] : known_) known->rules = {};
+  for (auto* const all : {&known_, &known_before_})
+    for (auto& [channel, known] : *all) known->rules = {};
   for (WaitingPut& put : waiting_)
     if (put.known) put.known->rules = {};
 }
@@ -137,14 +140,16 @@ void EventReader::set_policy(std::shared_ptr<const policy::Policy> policy, puts:
 // Each is asked for once with those that came with it.
 void EventReader::look_up(std::uint64_t now_ns) {
   if (now_ns - known_since_ns_ >= count_of(kKnownFor) || known_.size() >= kMostKnown) {
-    known_.clear();
+    known_before_ = std::exchange(known_, {});
     known_since_ns_ = now_ns;
   }
   std::vector<WaitingPut*> fresh, unknown;
   for (WaitingPut& put : waiting_) {
     if (std::exchange(put.asked, true)) continue;
     fresh.push_back(&put);
-    if (const auto found = known_.find(channel_of(put.head)); found != known_.end())
+    const EventKey channel = channel_of(put.head);
+    if (auto before = known_before_.extract(channel)) known_.insert(std::move(before));
+    if (const auto found = known_.find(channel); found != known_.end())
       put.known = found->second;
     else
       unknown.push_back(&put);
@@ -157,12 +162,20 @@ void EventReader::look_up(std::uint64_t now_ns) {
 void EventReader::ask(const std::vector<WaitingPut*>& those, bool again) {
   if (those.empty()) return;
   std::vector<iocx_putlog_event> heads;
-  std::map<EventKey, std::size_t> asked;
+  // Those without a slot: by their client and its channel.
+  const auto asked_as = [](const iocx_putlog_event& head) {
+    std::array<std::uint8_t, sizeof head.address> address{};
+    if (head.id != 0) return std::tuple(channel_of(head), 0u, 0u, 0u, address);
+    std::ranges::copy(head.address, address.begin());
+    return std::tuple(channel_of(head), unsigned{head.generation}, unsigned{head.sid},
+                      unsigned{head.port}, address);
+  };
+  std::map<decltype(asked_as({})), std::size_t> asked;
   std::vector<std::size_t> answer_of;
   for (const WaitingPut* const put : those) {
-    const auto [found, is_new] = asked.try_emplace(channel_of(put->head), heads.size());
-    answer_of.push_back(is_new || put->head.id == 0 ? heads.size() : found->second);
-    if (answer_of.back() == heads.size()) heads.push_back(put->head);
+    const auto [found, is_new] = asked.try_emplace(asked_as(put->head), heads.size());
+    if (is_new) heads.push_back(put->head);
+    answer_of.push_back(found->second);
   }
   const auto answers = directory_(heads, again);
   std::vector<std::shared_ptr<Known>> made(answers.size());

@@ -47,7 +47,7 @@ class EventReader {
   // From half of either on nobody waits for an answer, from all of it on for a name.
   static constexpr std::size_t kMostWaitingBytes = 32u << 20;
   static constexpr std::size_t kMostKnown = 65'536;
-  // Channels are asked for again after that.
+  // A channel without puts for so long is asked for again.
   static constexpr std::chrono::minutes kKnownFor{1};
   using Losses = std::array<std::uint64_t, IOCX_PUTLOG_SOURCES>;
 
@@ -99,9 +99,10 @@ class EventReader {
   Verdicts verdicts_;
   std::deque<WaitingPut> waiting_;
   std::size_t waiting_bytes_ = 0;
-  std::map<EventKey, std::shared_ptr<Known>> known_;  // by channel
-  std::uint64_t known_since_ns_ = 0;                  // CLOCK_MONOTONIC
-  std::uint64_t asked_ns_ = 0;                        // when names were looked for again
+  // By channel: those that have put since known_since_ns_, and only before that.
+  std::map<EventKey, std::shared_ptr<Known>> known_, known_before_;
+  std::uint64_t known_since_ns_ = 0;  // CLOCK_MONOTONIC
+  std::uint64_t asked_ns_ = 0;        // when names were looked for again
   Losses lost_{};
   std::uint64_t lost_before_ = 0;  // numbers of lost events since the last one in waiting_
   std::uint64_t seq_ = 0;

@@ -248,6 +248,12 @@ const PutSource* PutsCollector::source(std::uint32_t source) const {
   return probe ? &*probe : nullptr;
 }
 
+std::optional<PutIdentity> PutsCollector::identify(const iocx_putlog_event& event) const {
+  const std::scoped_lock lock(mutex_);
+  const PutSource* const one = source(event.source);
+  return one == nullptr ? std::nullopt : one->identify(event);
+}
+
 std::vector<std::optional<PutIdentity>> PutsCollector::identify(
     std::span<const iocx_putlog_event> events, bool again) {
   const std::scoped_lock lock(mutex_);

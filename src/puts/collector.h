@@ -87,6 +87,8 @@ class PutsCollector final : public Collector {
 
   // Owners of puts by their events; nothing: not known, or not any more. With names and addresses
   // of the servers. `again`: these were asked for before, and their names may be known by now.
+  // Without the server's address.
+  std::optional<PutIdentity> identify(const iocx_putlog_event& event) const;
   std::vector<std::optional<PutIdentity>> identify(std::span<const iocx_putlog_event> events,
                                                    bool again);
   // Events of that source that were lost, so far; and answers to puts.

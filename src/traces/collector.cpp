@@ -140,7 +140,7 @@ bool TracesCollector::name_put(const iocx_trace_put& put, Cause& cause) {
   std::copy(std::begin(put.address), std::end(put.address), std::begin(event.address));
   event.port = put.port;
   cause.op = put.op == 0 ? "write" : "write_notify";
-  auto who = std::move(puts_.identify({&event, 1}, false).front());
+  auto who = puts_.identify(event);
   if (!who) return false;
   cause.client = who->labels.client;
   if (put.sid != IOCX_INSIDE_SID) cause.client += ":" + std::to_string(who->place.port);

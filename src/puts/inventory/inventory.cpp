@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 // A reading that takes longer is followed by a pause: at most 1 % of a core for such a server.
 constexpr milliseconds kShort{100};
 constexpr int kPauseTimes = 100;  // times what the reading took
-constexpr std::chrono::seconds kLongestPause{30};
+constexpr std::chrono::seconds kMostAfterALongOne{30};
 
 // Without the bytes over each connection nothing says when something may have changed.
 constexpr std::chrono::seconds kPauseWithoutBytes{10};
@@ -136,7 +136,8 @@ void CaInventory::look_at(const Server& server, const Result<Sockets>& sockets, 
   if (!tables) return note_failure(state, tables.error().message(), now);
   const auto cost = Clock::now() - now;
   state.retry.succeeded(
-      cost > kShort ? now + std::min<Clock::duration>(kPauseTimes * cost, kLongestPause) : now);
+      cost > kShort ? now + std::min<Clock::duration>(kPauseTimes * cost, kMostAfterALongOne)
+                    : now);
   state.settled = connections == state.connections &&
                   std::ranges::all_of(
                       connections, [](const auto& one) { return one.received && one.unread == 0; });

@@ -181,12 +181,17 @@ TEST_F(PutLogReader, AsksOnceForEachChannel) {
 }
 
 // Clients come and go for years: of those that are gone nothing is kept.
-TEST_F(PutLogReader, AsksAgainForChannelsAfterAWhile) {
+TEST_F(PutLogReader, ForgetsChannelsWithoutPutsForAWhile) {
   directory.known[1] = who("SR:Q1");
-  for (const std::uint64_t second : {100u, 130u, 161u, 191u}) {
+  directory.known[2] = who("SR:Q2");
+  reader.take(put(2));
+  for (std::uint64_t second = 100; second <= 400; second += 30) {
     reader.take(put(1));
     EXPECT_EQ(reader.finish(at(second * 1000 * kMs)).back().pv, "SR:Q1");
   }
+  EXPECT_EQ(directory.calls.size(), 1u);
+  reader.take(put(2));
+  EXPECT_EQ(reader.finish(at(401'000 * kMs))[0].pv, "SR:Q2");
   EXPECT_EQ(directory.calls.size(), 2u);
 }
 
@@ -234,6 +239,14 @@ TEST_F(PutLogReader, HasTheNameThatTheMetricsSettleOn) {
   EXPECT_TRUE(reader.finish(at(kNow + 5001 * kMs)).empty());
   directory.known[2].settled = true;
   EXPECT_EQ(reader.finish(at(kNow + 5200 * kMs)).size(), 1u) << "it will have no name";
+}
+
+TEST_F(PutLogReader, AsksOnceForThoseOfOneClientThatHaveNoSlot) {
+  for (int i = 0; i < 23; ++i) reader.take(put(0, 1000 * kMs));
+  reader.finish(at(1000 * kMs));
+  reader.finish(at(1200 * kMs));
+  for (const auto& [asked, again] : directory.calls) EXPECT_EQ(asked, 1u);
+  EXPECT_EQ(reader.finish(at(2000 * kMs)).size(), 23u);
 }
 
 TEST_F(PutLogReader, WaitsForNobodyAtTheEnd) {
