@@ -81,6 +81,7 @@ EMPTY_SERIES = {
     "ioc:epics_ioc_restarts:increase2m": "no IOC is started again here",
     'ioc_exporter_sink_dropped_total': "no sinks here",
     'epics_ioc_last_exit_info{reason=~"exit|signal", status=~"0?", signal=~"(SIGTERM)?"}': "no IOC ends here",
+    "epics_ioc_last_exit_info": "the same",
     "ioc_exporter_tls_certificate_expiry_timestamp_seconds": "no TLS here",
 }
 
