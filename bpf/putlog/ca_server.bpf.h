@@ -189,31 +189,34 @@ static __always_inline void putlog_fill_end(struct iocx_putlog_event *event, con
 	putlog_submit(event, end->place, 2 * room);
 }
 
+static __always_inline int putlog_send_end_in(const struct putlog_end *end, const struct iocx_server_slot *slot,
+					      const struct putlog_put *put, __u32 room)
+{
+	struct iocx_putlog_event *event = putlog_reserve(2 * room);
+
+	if (!event)
+		return putlog_count_lost_answer();
+	putlog_fill_end(event, end, slot, put, room);
+	return 1;
+}
+
 /* With what the field has then, if that is wanted. 0: there is no room for it. */
 static __noinline int putlog_send_end(const struct putlog_end *end)
 {
 	const struct iocx_server_slot *slot = 0;
-	struct iocx_putlog_event *event;
 	struct putlog_put put = {};
 
 	if (cfg_putlog_after) {
 		slot = bpf_map_lookup_elem(&server_slots, &end->slot);
 		putlog_look_at_field(slot, end->sid, &put);
 	}
-	if (!put.address.field_size) {
-		event = putlog_reserve_result(end->place, 0);
-		if (event)
-			putlog_fill_end(event, end, slot, &put, 0);
-	} else if (put.old_bytes <= IOCX_PUTLOG_SMALL) {
-		event = putlog_reserve_result(end->place, 2 * IOCX_PUTLOG_SMALL);
-		if (event)
-			putlog_fill_end(event, end, slot, &put, IOCX_PUTLOG_SMALL);
-	} else {
-		event = putlog_reserve_result(end->place, 2 * cfg_putlog_bytes);
-		if (event)
-			putlog_fill_end(event, end, slot, &put, cfg_putlog_bytes);
-	}
-	return event != 0;
+	if (!putlog_may(end->place))
+		return putlog_count_lost_answer();
+	if (!put.address.field_size)
+		return putlog_send_end_in(end, slot, &put, 0);
+	if (put.old_bytes <= IOCX_PUTLOG_SMALL)
+		return putlog_send_end_in(end, slot, &put, IOCX_PUTLOG_SMALL);
+	return putlog_send_end_in(end, slot, &put, cfg_putlog_bytes);
 }
 
 /* The thread has done its last WRITE, if that was not refused. */
@@ -270,26 +273,31 @@ static __noinline int putlog_look(struct putlog_put *put, const struct iocx_serv
 	return 0;
 }
 
+static __always_inline int putlog_send_put_in(const struct putlog_put *put, const struct iocx_server_slot *slot,
+					      const struct iocx_server_who *who, __u64 now_and_op, __u32 room)
+{
+	struct iocx_putlog_event *event = putlog_reserve(2 * room);
+
+	if (!event)
+		return putlog_count_no_room();
+	putlog_fill(event, slot, who, now_and_op, put, room);
+	return 1;
+}
+
 /* The event of the put, whose header, payload and flags are filled in, after putlog_look(). 0: there is no room for it. */
 static __noinline int putlog_send_put(struct putlog_put *put, const struct iocx_server_slot *slot,
 				      const struct iocx_server_who *who, __u64 now_and_op)
 {
 	/* As the server reads it, which does not look how long the message is. */
 	const __u64 bytes = (__u64)put->header.count * iocx_dbr_value_size(put->header.type);
-	struct iocx_putlog_event *event;
 
 	put->place = putlog_place_of(who);
 	put->value_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
-	if (put->value_bytes <= IOCX_PUTLOG_SMALL && put->old_bytes <= IOCX_PUTLOG_SMALL) {
-		event = putlog_reserve(put->place, 2 * IOCX_PUTLOG_SMALL);
-		if (event)
-			putlog_fill(event, slot, who, now_and_op, put, IOCX_PUTLOG_SMALL);
-	} else {
-		event = putlog_reserve(put->place, 2 * cfg_putlog_bytes);
-		if (event)
-			putlog_fill(event, slot, who, now_and_op, put, cfg_putlog_bytes);
-	}
-	return event != 0;
+	if (!putlog_has_share(put->place))
+		return 0;
+	if (put->value_bytes <= IOCX_PUTLOG_SMALL && put->old_bytes <= IOCX_PUTLOG_SMALL)
+		return putlog_send_put_in(put, slot, who, now_and_op, IOCX_PUTLOG_SMALL);
+	return putlog_send_put_in(put, slot, who, now_and_op, cfg_putlog_bytes);
 }
 
 /* `slot`: NULL when there is none for the put. The lowest bit of `now_and_op` is the operation. */

@@ -47,9 +47,13 @@ static __always_inline void putlog_add_piece(const struct work *w, struct iocx_p
 	event->count = w->event.acknowledges;
 }
 
-static __always_inline void putlog_send(struct __sk_buff *skb, struct work *w, const struct iocx_ca_flow *flow,
-					struct iocx_putlog_event *event, __u32 place, int whole, __u32 room)
+static __always_inline int putlog_send(struct __sk_buff *skb, struct work *w, const struct iocx_ca_flow *flow,
+				       __u32 place, int whole, __u32 room)
 {
+	struct iocx_putlog_event *event = putlog_reserve(2 * room);
+
+	if (!event)
+		return putlog_count_no_room();
 	__builtin_memset(event, 0, sizeof *event);
 	event->time = w->now;
 	event->lost = putlog_all_lost();
@@ -67,6 +71,7 @@ static __always_inline void putlog_send(struct __sk_buff *skb, struct work *w, c
 	else
 		putlog_add_piece(w, event);
 	putlog_submit(event, place, 2 * room);
+	return 0;
 }
 
 /* The put of w->event, which was counted. */
@@ -74,7 +79,6 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 {
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
-	struct iocx_putlog_event *event;
 	__u32 place;
 	int whole;
 
@@ -82,16 +86,11 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 		return 0;
 	place = putlog_place_of(flow);
 	whole = w->event.at != IOCX_CA_FINISHED;
-	if (!whole || w->window.header.size <= IOCX_PUTLOG_SMALL) {
-		event = putlog_reserve(place, 2 * IOCX_PUTLOG_SMALL);
-		if (event)
-			putlog_send(skb, w, flow, event, place, whole, IOCX_PUTLOG_SMALL);
-	} else {
-		event = putlog_reserve(place, 2 * cfg_putlog_bytes);
-		if (event)
-			putlog_send(skb, w, flow, event, place, whole, cfg_putlog_bytes);
-	}
-	return 0;
+	if (!putlog_has_share(place))
+		return 0;
+	if (!whole || w->window.header.size <= IOCX_PUTLOG_SMALL)
+		return putlog_send(skb, w, flow, place, whole, IOCX_PUTLOG_SMALL);
+	return putlog_send(skb, w, flow, place, whole, cfg_putlog_bytes);
 }
 
 /* The server has answered the put that was sent at `since_ns`. */
@@ -99,9 +98,11 @@ static __always_inline void on_put_ended(const struct work *w, const struct iocx
 					 __u32 ioid, __u32 status)
 {
 	const __u32 place = putlog_place_of(flow);
-	struct iocx_putlog_event *event =
-		cfg_putlog_bytes ? putlog_result(place, IOCX_PUTLOG_CA_TAP, IOCX_PUTLOG_ANSWER) : NULL;
+	struct iocx_putlog_event *event;
 
+	if (!cfg_putlog_bytes)
+		return;
+	event = putlog_result(place, IOCX_PUTLOG_CA_TAP, IOCX_PUTLOG_ANSWER);
 	if (!event)
 		return;
 	event->time = w->now;

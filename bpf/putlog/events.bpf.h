@@ -50,34 +50,34 @@ static __noinline int putlog_may(__u32 place)
 	return ring_may(&putlog_events, cfg_putlog_ring, &putlog_shares, IOCX_PUTLOG_PLACES, place);
 }
 
-/*
- * Room for an event of a put, and so many bytes behind it: a constant to the verifier, as Linux 5.10 asks for. NULL: there
- * is none.
- */
-static __always_inline struct iocx_putlog_event *putlog_reserve(__u32 place, __u32 bytes)
+static __always_inline int putlog_has_share(__u32 place)
 {
-	struct iocx_putlog_event *event;
-
-	if (!putlog_may(place)) {
-		__sync_fetch_and_add(&putlog_lost[IOCX_PUTLOG_NO_SHARE], 1);
-		return 0;
-	}
-	event = bpf_ringbuf_reserve(&putlog_events, sizeof *event + bytes, 0);
-	if (!event)
-		__sync_fetch_and_add(&putlog_lost[IOCX_PUTLOG_NO_ROOM], 1);
-	return event;
+	if (putlog_may(place))
+		return 1;
+	__sync_fetch_and_add(&putlog_lost[IOCX_PUTLOG_NO_SHARE], 1);
+	return 0;
 }
 
-/* The same for what becomes of a put. */
-static __always_inline struct iocx_putlog_event *putlog_reserve_result(__u32 place, __u32 bytes)
+/*
+ * Room for an event and so many bytes behind it: a constant to the verifier, as Linux 5.10 asks for. NULL: there is none. To be
+ * compared with NULL once: before Linux 6.3 the verifier has forgotten it by the second time.
+ */
+static __always_inline struct iocx_putlog_event *putlog_reserve(__u32 bytes)
 {
-	struct iocx_putlog_event *event = 0;
+	return bpf_ringbuf_reserve(&putlog_events, sizeof(struct iocx_putlog_event) + bytes, 0);
+}
 
-	if (putlog_may(place))
-		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event + bytes, 0);
-	if (!event)
-		__sync_fetch_and_add(&putlog_lost_answers, 1);
-	return event;
+static __always_inline int putlog_count_no_room(void)
+{
+	__sync_fetch_and_add(&putlog_lost[IOCX_PUTLOG_NO_ROOM], 1);
+	return 0;
+}
+
+/* Of an event that says what became of a put. */
+static __always_inline int putlog_count_lost_answer(void)
+{
+	__sync_fetch_and_add(&putlog_lost_answers, 1);
+	return 0;
 }
 
 /* `payload`: bytes behind the event. */
@@ -94,10 +94,14 @@ static __always_inline void putlog_submit(struct iocx_putlog_event *event, __u32
 /* An event that says what became of a put; NULL: there is no room for it. */
 static __always_inline struct iocx_putlog_event *putlog_result(__u32 place, __u32 source, __u32 op)
 {
-	struct iocx_putlog_event *event = putlog_reserve_result(place, 0);
+	struct iocx_putlog_event *event = 0;
 
-	if (!event)
+	if (putlog_may(place))
+		event = putlog_reserve(0);
+	if (!event) {
+		putlog_count_lost_answer();
 		return 0;
+	}
 	__builtin_memset(event, 0, sizeof *event);
 	event->time = bpf_ktime_get_ns();
 	event->lost = putlog_all_lost();

@@ -47,10 +47,13 @@ static __noinline int putlog_pva(const struct iocx_pva_key *key, const struct io
 				 __u64 slot_and_client, __u64 now, __u32 flags)
 {
 	const __u32 place = putlog_pva_place(key->generation, (__u32)slot_and_client);
-	struct iocx_putlog_event *event = putlog_reserve(place, sizeof *key);
+	struct iocx_putlog_event *event;
 
-	if (!event)
+	if (!putlog_has_share(place))
 		return 0;
+	event = putlog_reserve(sizeof *key);
+	if (!event)
+		return putlog_count_no_room();
 	__builtin_memset(event, 0, sizeof *event);
 	event->time = now;
 	event->lost = putlog_all_lost();
@@ -164,21 +167,23 @@ static __always_inline void putlog_fill_write(struct iocx_putlog_event *event, c
 }
 
 /* 0: there is no room for it. */
+static __always_inline int putlog_send_write_in(const struct putlog_write *write, __u32 room)
+{
+	struct iocx_putlog_event *event = putlog_reserve(2 * room + IOCX_PUTLOG_FIELD);
+
+	if (!event)
+		return putlog_count_lost_answer();
+	putlog_fill_write(event, write, room);
+	return 1;
+}
+
 static __noinline int putlog_send_write(const struct putlog_write *write)
 {
-	const int small = write->value_bytes <= IOCX_PUTLOG_SMALL && write->old_bytes <= IOCX_PUTLOG_SMALL;
-	struct iocx_putlog_event *event;
-
-	if (small) {
-		event = putlog_reserve_result(write->place, 2 * IOCX_PUTLOG_SMALL + IOCX_PUTLOG_FIELD);
-		if (event)
-			putlog_fill_write(event, write, IOCX_PUTLOG_SMALL);
-	} else {
-		event = putlog_reserve_result(write->place, 2 * cfg_putlog_bytes + IOCX_PUTLOG_FIELD);
-		if (event)
-			putlog_fill_write(event, write, cfg_putlog_bytes);
-	}
-	return event != 0;
+	if (!putlog_may(write->place))
+		return putlog_count_lost_answer();
+	if (write->value_bytes <= IOCX_PUTLOG_SMALL && write->old_bytes <= IOCX_PUTLOG_SMALL)
+		return putlog_send_write_in(write, IOCX_PUTLOG_SMALL);
+	return putlog_send_write_in(write, cfg_putlog_bytes);
 }
 
 #endif
