@@ -87,6 +87,10 @@ void TracesCollector::tick(TimePoint now) {
   }
   if (!thread_.joinable())
     thread_ = std::jthread([this](const std::stop_token& stop) {
+      {
+        const std::scoped_lock lock(mutex_);
+        values_.look();  // from now on: the first trace comes at the same time as its put's value
+      }
       maps_.ring()->serve(stop, sizeof(iocx_trace_chain),
                           [this](auto* rest) { return read_some(rest); });
     });
