@@ -58,7 +58,8 @@ class Folder {
   // Content of a file below this folder by one read(2), in `buffer`; nothing when it cannot be
   // read. `name` ends in a zero byte.
   std::optional<std::string_view> read(const char* name, std::span<char> buffer) const;
-  // What a link there leads to, the same way; cut where `buffer` ends.
+  // The target of a symbolic link below this folder, in `buffer`, which cuts a longer one; nothing
+  // when it cannot be read. `name` ends in a zero byte.
   std::optional<std::string_view> link(const char* name, std::span<char> buffer) const;
   // The numbers among the names that stand in the folder now: /proc's processes, a process'
   // threads.

@@ -287,7 +287,7 @@ Result<InstalledPlaces::Outcome> FunctionWatch::install(const Life& life, const 
   const Own* const there = own(life.ioc.id, place);
   auto done =
       places_.set(life.ioc.id.pid, place, places_of(life, place, *there, attach), life.holder);
-  // What is counted stays so where a switch fails: both kinds are attached.
+  // After a switch that failed the former attachment goes on counting: it is still there.
   if (!done && engine_.counted_by({life.ioc.id, place}) == 0)
     static_cast<void>(places_.remove(life.ioc.id.pid, place));
   return done;

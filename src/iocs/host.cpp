@@ -187,7 +187,8 @@ Host::Reading Host::read(const Ioc& ioc) const {
 void Host::apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::duration pause) {
   live.ca_port = reading.ca_port;
   if (reading.database.ready()) {
-    // What others have learnt of it stays good while it is the same one, and was read whole.
+    // Rooms keep what they have learnt of a database by its address: an equal one does not replace
+    // it. One from before iocInit is replaced.
     if (!live.initialized || !live.database || *live.database != *reading.database.database)
       live.database = reading.database.database;
     live.offsets = reading.database.offsets;

@@ -39,7 +39,7 @@ class NameRegistry {
   void reserve(std::map<std::string, NameClaim> names) { reserved_ = std::move(names); }
 
  private:
-  // Another one who has the name; null: it is to be had.
+  // Who else has the name; null: `from` may have it.
   const NameClaim* holder(const std::string& name, const NameClaim& from) const;
 
   std::map<std::string, NameClaim> running_, reserved_;
