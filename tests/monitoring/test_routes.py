@@ -102,7 +102,7 @@ def test_two_prometheus_servers_tell_once(alertmanager):
            "user": "guest", "client": "10.0.0.7", "client_host": "console1"}
     send([put])
     send([put])
-    assert told_after(webhook, "control-room", 1) == [["EpicsForbiddenPut"]]
+    assert told_after(webhook, "forbidden-puts", 1) == [["EpicsForbiddenPut"]]
     assert messages(webhook, "policy") == [["EpicsForbiddenPut"]]
 
 
@@ -111,5 +111,5 @@ def test_what_is_forbidden_but_in_a_shutdown_is_not_told_then(alertmanager):
     put = {"alertname": "EpicsForbiddenPut", "severity": "critical", "instance": "h:10064", "ioc": "ps", "pv": "SR:X",
            "client": "10.0.0.7"}
     send([put | {"rule": "shutdown only", "user": "expert"}, put | {"rule": "no guests", "user": "guest"}])
-    assert told_after(webhook, "control-room", 1) == [["EpicsForbiddenPut"]]
+    assert told_after(webhook, "forbidden-puts", 1) == [["EpicsForbiddenPut"]]
     assert [alert["labels"]["user"] for one in webhook.notifications for alert in one["alerts"]] == ["guest"] * 2

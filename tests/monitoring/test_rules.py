@@ -194,7 +194,7 @@ def test_a_script_that_writes_everywhere_is_one_message():
 
 def test_example_routes():
     config = ALERTS / "examples/alertmanager.yml"
-    receivers = {"EpicsForbiddenPut": "control-room,policy", "EpicsUnexpectedPut": "policy",
+    receivers = {"EpicsForbiddenPut": "forbidden-puts,policy", "EpicsUnexpectedPut": "policy",
                  "EpicsIocDown": "control-room", "EpicsScanOverrun": "experts", "EpicsPutsRefused": "nobody"}
     for name, wanted in receivers.items():
         severity = alerts()[name]["labels"]["severity"]
