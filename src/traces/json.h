@@ -1,5 +1,5 @@
 // A trace as one line of JSON, for files of traces, answers of GET /api/v1/traces, and the
-// commands. docs/traces.md has the keys.
+// commands.
 #pragma once
 
 #include <string>

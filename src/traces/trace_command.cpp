@@ -54,7 +54,7 @@ OPTIONS
   --cause=CAUSE     only chains with this cause: scan, callback, event, io_intr, once, ca, pva, main,
                     direct or other
   --ioc=REGEX       only of IOCs with such names
-  --json            one line of JSON for each trace (docs/traces.md has the keys)
+  --json            one line of JSON for each trace
 @exporter@
 
 EXIT STATUS
