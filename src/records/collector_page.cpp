@@ -244,7 +244,7 @@ void RecordsCollector::status(exposition::StatusPage& page) {
     }
     if (ioc.records_watched) row->state = "counting records";
     if (!ioc.records_watched && ioc.base && row->state.empty())
-      row->state = !process_                                   ? "found"
+      row->state = !process_                                   ? "records not counted"
                    : ioc.overhead && ioc.overhead->over_budget ? "over its budget"
                                                                : "no database loaded yet";
     if (ioc.overhead) row->cells["probes' cost"] = percent_text(ioc.overhead->core_share);
