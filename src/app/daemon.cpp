@@ -146,7 +146,7 @@ void Daemon::attach() {
   if (!detached_.exchange(false)) return;
   rooms_->host.set_hands_off(false);
   for (Collector* collector : rooms_->collectors) collector->attach();
-  log::info("all probes are attached again");
+  log::info("all probes will be attached again; / shows when they are");
 }
 
 void Daemon::collect(Collector& collector, exposition::Page& page) {

@@ -56,7 +56,6 @@ web::Response answer_who_wrote(Rooms& rooms, const web::Request& request) {
   const auto pv = query_value(request.query, "pv");
   if (!pv || pv->empty()) return {400, kPlainText, "400 no PV is given: ask with ?pv=NAME\n"};
   puts::WhoWrote answer = rooms.puts.who_wrote(*pv, rooms.put_log.groups());
-  answer.counting_since_seconds = start_time_seconds();
   if (rooms.outlets) answer.put_log_file = rooms.outlets->file();
   if (!answer.records.empty()) add_writes(rooms.records.read(), answer);
   return {200, "application/json", puts::to_json(answer)};

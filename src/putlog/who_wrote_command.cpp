@@ -60,7 +60,7 @@ EXAMPLES
 )help";
 
 // The last line in the files of each PV name, client, user and op before `begin`, a time as they
-// have it; the latest first.
+// have it ("": all); the latest first.
 Result<std::vector<std::string>> read_older(const std::string& path, const std::string& begin,
                                             const std::string& pv, std::string& reach) {
   const std::string record(iocs::parse_pv_name(pv).record);
@@ -74,7 +74,7 @@ Result<std::vector<std::string>> read_older(const std::string& path, const std::
     const auto put = Json::parse(line);
     if (!put) return true;
     const std::string time = put->text_at("time"), client = put->text_at("client");
-    if (time < begin)
+    if (begin.empty() || time < begin)
       last[{put->text_at("ioc"), put->text_at("pv"), client.substr(0, client.rfind(':')),
             put->text_at("user"), put->text_at("op")}] = {time, std::string(line)};
     return true;
@@ -96,12 +96,13 @@ bool is_this_host(const std::string& url) {
          url.compare(host, 5, "[::1]") == 0;
 }
 
-// About puts before the exporter counted. `found`: there are some in the files.
+// About puts before the exporter counted, or all where it does not count now. `found`: there are some in the files.
 std::string older_text(const CommandLine& line, const Json& answer, std::uint64_t limit,
                        bool& found) {
   const std::string begin = answer.text_at("counting_since"), path = answer.text_at("put_log_file");
-  if (begin.empty()) return "";
-  const std::string start = "Puts before " + local_time(seconds_of(begin));
+  const std::string start =
+      begin.empty() ? "All puts" : "Puts before " + local_time(seconds_of(begin));
+  if (begin.empty() && path.empty()) return "";
   if (path.empty()) return start + " are not known\n";
   if (!is_this_host(line.values.at("url")))
     return start + " are in the put log's files: " + terminal_cell(path) + "\n";

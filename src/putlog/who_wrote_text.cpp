@@ -83,7 +83,7 @@ WriterText to_text(const Json& answer, std::size_t limit, double now, const std:
   const Json::Array& puts = answer.at("puts").items();
   const std::uint64_t unnamed = answer.at("unnamed_puts").count();
   const bool found = !puts.empty() || !others.empty();
-  const bool is_known = found || (problem.empty() && (unnamed == 0 || is_counted(answer)));
+  const bool is_known = found || is_counted(answer) || (problem.empty() && unnamed == 0);
   std::string text;
   if (puts.empty()) {
     text = nobody(answer, now, found, is_known);

@@ -125,6 +125,7 @@ class PutsCollector final : public Collector {
   Reading read();
   void read_puts(Reading& reading);
   void add_server_facts(PutsSamples& samples) const;
+  double counted_since(const iocs::LiveIoc& live, Protocol protocol) const;
   void add_sources(Reading& reading) const;
   std::vector<PutSwitchSample> switches() const;
   void add_rates(Reading& reading, exposition::StatusPage& page);

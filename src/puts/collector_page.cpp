@@ -139,12 +139,21 @@ std::string_view PutsCollector::source_of(const iocs::LiveIoc& live, Protocol pr
   }
 }
 
+double PutsCollector::counted_since(const iocs::LiveIoc& live, Protocol protocol) const {
+  const ServerKey server{live.number, protocol};
+  std::uint64_t since_ns = totals_->choice.counted_since(server).value_or(0);
+  if (totals_->choice.by_packets(server))
+    since_ns = std::max({since_ns, packets_.open_since_ns(), kernel_ns(live.found)});
+  return wall_clock_.seconds(since_ns);
+}
+
 void PutsCollector::add_sources(Reading& reading) const {
   for (const Protocol protocol : kProtocols)
     for (const auto& [id, live] : view_->live()) {
       if (!serves(live, protocol)) continue;
       PutSourceSample sample{live.ioc.name, std::string(name_of(protocol)),
                              std::string(source_of(live, protocol))};
+      if (sample.source != "none") sample.since_seconds = counted_since(live, protocol);
       const Probe& one = probe(protocol);
       if (one)
         if (const auto why = one->unheard().find(live.number); why != one->unheard().end())
@@ -337,8 +346,11 @@ WhoWrote PutsCollector::who_wrote(std::string_view pv, const WrittenByGroup& gro
   Reading reading = read();
   auto& [ca, pva] = reading.samples;
   std::ranges::move(pva.puts, std::back_inserter(ca.puts));
-  WhoWrote answer = puts::who_wrote(view_->facts(), ca, pv, groups);
-  answer.problem = why_puts_are_missing(options_.enabled, reading.complete);
+  WhoWrote answer = puts::who_wrote(view_->facts(), ca, reading.sources, pv, groups);
+  if (const std::string problem =
+          why_puts_are_missing(options_.enabled, host_.hands_off(), reading.complete);
+      !problem.empty())
+    answer.problem = problem;
   return answer;
 }
 

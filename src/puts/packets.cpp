@@ -198,6 +198,10 @@ void Packets::detach_all(Clock::time_point) {
   if (tap_) tap_->network().packets().close();
 }
 
+std::uint64_t Packets::open_since_ns() const {
+  return tap_ ? tap_->network().packets().open_since_ns() : 0;
+}
+
 void Packets::keep_channels() {
   if (!tap_ || !kept_.is_open()) return;
   const auto open = open_circuits(*tap_, Clock::now());

@@ -63,6 +63,8 @@ class Packets final : public PutSource {
   Result<void> collect(Clock::time_point now) override;
   Result<void> reap(Clock::time_point now) override;
   void detach_all(Clock::time_point now) override;
+  // CLOCK_MONOTONIC; 0: they are not read.
+  std::uint64_t open_since_ns() const;
   std::optional<PutIdentity> identify(const iocx_putlog_event& event) const override;
   kernel::LostEvents lost_events() const override;
 

@@ -14,6 +14,12 @@ bool SourceChoice::results_by_packets(const ServerKey& server) const {
   return one.source == Source::packets || (one.source == Source::server && !one.results);
 }
 
+std::optional<std::uint64_t> SourceChoice::counted_since(const ServerKey& server) const {
+  const One one = of(server);
+  if (one.source == Source::nobody) return std::nullopt;
+  return one.source == Source::server ? one.server_from_ns : one.packets.from_ns;
+}
+
 bool SourceChoice::is_settled(const ServerKey& server, std::uint64_t now_ns) const {
   const One one = of(server);
   return one.source != Source::packets &&
@@ -42,8 +48,9 @@ void SourceChoice::begin_nobody(const ServerKey& server, std::uint64_t now_ns) {
   begin(one, Source::nobody);
 }
 
-void SourceChoice::begin_server(const ServerKey& server, bool results) {
+void SourceChoice::begin_server(const ServerKey& server, bool results, std::uint64_t now_ns) {
   One& one = all_[server];
+  one.server_from_ns = now_ns;
   one.results = results;
   begin(one, Source::server);
 }

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "puts/server_key.h"
@@ -33,13 +34,16 @@ class SourceChoice {
   // The same of results of puts.
   bool results_by_packets(const ServerKey& server) const;
   Window packets(const ServerKey& server) const { return of(server).packets; }
+  // Since when all puts to the server are counted, CLOCK_MONOTONIC; 0: for as long as packets are
+  // read; nothing: they are not counted now.
+  std::optional<std::uint64_t> counted_since(const ServerKey& server) const;
   // What packets have counted is served.
   bool is_settled(const ServerKey& server, std::uint64_t now_ns) const;
 
   void begin_packets(const ServerKey& server, std::uint64_t now_ns);
   void begin_nobody(const ServerKey& server, std::uint64_t now_ns);
   // `results`: the server reports the results of puts, too. Else packets do.
-  void begin_server(const ServerKey& server, bool results);
+  void begin_server(const ServerKey& server, bool results, std::uint64_t now_ns);
 
   // Switches between server and packets, and times that packets began again after nobody, of IOCs
   // whose server was to be probed.
@@ -50,6 +54,7 @@ class SourceChoice {
   struct One {
     Source source = Source::packets;
     Window packets = {};
+    std::uint64_t server_from_ns = 0;
     bool results = false;
     bool was_probed = false;       // or was to be
     Source last = Source::nobody;  // that has counted

@@ -40,13 +40,15 @@ bool leads_to(const Names& names, std::string_view pv) {
 
 }  // namespace
 
-std::string why_puts_are_missing(bool counted, bool complete) {
+std::string why_puts_are_missing(bool counted, bool detached, bool complete) {
   if (!counted) return "puts are not counted: the exporter runs with --no-collector.puts";
+  if (detached) return "nothing is counted: all probes are detached";
   return complete ? "" : "not all puts could be read: the exporter's log says why";
 }
 
 WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const PutsSamples& samples,
-                   std::string_view pv, const WrittenByGroup& groups) {
+                   const std::vector<PutSourceSample>& sources, std::string_view pv,
+                   const WrittenByGroup& groups) {
   WhoWrote answer;
   answer.pv = pv;
   const iocs::PvName name = iocs::parse_pv_name(answer.pv);
@@ -76,6 +78,15 @@ WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const PutsSamples& samples
       answer.unnamed_puts += put.count;
     }
   }
+  for (const PutSourceSample& source : sources) {
+    if (!having.empty() && !having.contains(source.ioc)) continue;
+    answer.counting_since_seconds = std::max(answer.counting_since_seconds, source.since_seconds);
+    if (source.since_seconds == 0)
+      answer.problem = "ioc " + source.ioc + ": puts by " +
+                       (source.protocol == name_of(Protocol::pva) ? "PV Access" : "Channel Access") +
+                       " are not counted" + (source.why.empty() ? "" : ": " + source.why);
+  }
+  if (!answer.problem.empty()) answer.counting_since_seconds = 0;
   std::ranges::stable_sort(answer.puts, std::greater<>(), &PutSample::last_time_seconds);
   return answer;
 }

@@ -34,19 +34,21 @@ struct WhoWrote {
   // Puts, to the IOCs in `records` (or to all), on channels whose name is not known: some may have
   // been to this PV.
   std::uint64_t unnamed_puts = 0;
-  double counting_since_seconds = 0;  // time of day; 0: not known
+  double counting_since_seconds = 0;  // without a gap, time of day; 0: not counted now
   std::string put_log_file;           // that has earlier ones; "" = none is known
   std::string problem;                // why puts may be missing; "" = none are
 };
 
 // The puts to the PV as it was asked, and to every other name (field, modifier, alias, group) of
-// the same record of the same IOC. `writes`, `counting_since_seconds`, `put_log_file` and `problem`
-// are left to the caller.
+// the same record of the same IOC. `sources`: of the running IOCs. `writes` and `put_log_file` are
+// left to the caller.
 WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const PutsSamples& samples,
-                   std::string_view pv, const WrittenByGroup& groups = {});
+                   const std::vector<PutSourceSample>& sources, std::string_view pv,
+                   const WrittenByGroup& groups = {});
 
-// WhoWrote::problem: `counted`: puts are counted at all; `complete`: all could be read.
-std::string why_puts_are_missing(bool counted, bool complete);
+// WhoWrote::problem: `counted`: puts are counted at all; `detached`: all probes are; `complete`:
+// all could be read.
+std::string why_puts_are_missing(bool counted, bool detached, bool complete);
 
 // JSON object. Texts are as the labels on /metrics: what is no UTF-8 stands as \xNN.
 std::string to_json(const WhoWrote& answer);

@@ -161,7 +161,7 @@ Result<void> RecordsCollector::begin_counting(Coming& coming, const Result<std::
                  "count records of " + iocs::subject_of(live.ioc) + ": " + slot.error().context};
   watched.slot = *slot;
   watched.notes = std::move(points.notes);
-  if (points.all_writes) watched.writes_since = now_seconds();
+  watched.has_write_points = points.all_writes;
   control_->watch(*slot, live.ioc.name);
   const iocs::ProbeTarget& where = *live.ioc.target;
   log::info("counting {} records of {} in {}{}", records_of(*live.database),
@@ -209,11 +209,12 @@ void RecordsCollector::tick(TimePoint now) {
 
 // Since when all writes are counted.
 void RecordsCollector::follow_writes(Watched& watched) {
-  if (!watched.slot || !watched.writes_since) return;
+  if (!watched.slot || !watched.has_write_points) return;
   const auto overhead = control_->sample(*watched.slot);
-  if (process_->refused(*watched.slot) > 0)
+  if (process_->refused(*watched.slot) > 0 ||
+      (overhead && (overhead->over_budget || !overhead->attached || !overhead->has_extras)))
     watched.writes_since.reset();
-  else if (overhead && (overhead->over_budget || !overhead->attached || !overhead->has_extras))
+  else if (!watched.writes_since)
     watched.writes_since = now_seconds();
 }
 
@@ -264,6 +265,7 @@ void RecordsCollector::time_all(std::uint32_t slot, bool all) {
 
 void RecordsCollector::detach() {
   const std::scoped_lock lock(mutex_);
+  for (auto& [id, watched] : watched_) watched.writes_since.reset();
   if (process_) process_->follow(view_->live(), true);
 }
 

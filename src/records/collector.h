@@ -79,7 +79,8 @@ class RecordsCollector final : public Collector {
     std::optional<std::uint32_t> slot;         // of the probes
     std::shared_ptr<const Database> database;  // that the probes know of
     std::vector<std::string> notes;            // missing counts, and why
-    std::optional<double> writes_since;        // all are counted, in seconds since 1970
+    bool has_write_points = false;
+    std::optional<double> writes_since;        // all are counted, in seconds since 1970; nothing: not now
     Retry attaching;
     std::string problem;  // why it is not counted, or not as it should
     NothingCounted nothing_counted;

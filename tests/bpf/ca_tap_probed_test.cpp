@@ -19,7 +19,7 @@ class CaTapProbedTest : public CaTapTest {
  protected:
   void let_server_count() {
     ASSERT_TRUE(tap_->let_nobody_count(kServer));
-    totals_->choice.begin_server(kServer, true);
+    totals_->choice.begin_server(kServer, true, clock_ns(CLOCK_MONOTONIC));
     tap_->set_probed_ports({{listener_.port(), kServer}});
   }
   void let_packets_count() {

@@ -1,5 +1,7 @@
 """Who wrote to a record: under each of its names, and by the IOC itself."""
 import json
+import time
+from datetime import datetime
 
 import pytest
 from p4p.client.thread import Context
@@ -115,3 +117,30 @@ def test_what_packets_do_not_name(ioc, start_exporter, pva):
     done = who_wrote(exporter, "W:y")
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith(f"Written to ioc {ioc.name} by a name that is not known: 5 (pva)\n")
+
+
+@pytest.mark.parametrize("source", ["server", "packets"])
+def test_a_gap_in_which_probes_were_off(ioc, start_exporter, pva, source, tmp_path):
+    """No record is claimed of that time, also where the IOC's records are not counted."""
+    options = ["--no-collector.records", "--web.enable-lifecycle", *PutLog(tmp_path / "puts.json").options]
+    exporter = start_exporter(*options, *(["--no-server-probe"] if source == "packets" else []), sees=[ioc])
+    exporter.wait_put_source(ioc, source, "pva")
+    pva.put("W:set", {"value": 1}, timeout=30, get=False)
+    waits_for(exporter, "W:set", {("W:set", "put"): 1})
+
+    assert exporter.request("/-/detach", "POST")[0] == 200
+    done = who_wrote(exporter, "W:never")
+    assert done.returncode == 1, done.stdout
+    assert done.stdout.startswith("It is not known whether anybody wrote to W:never.\nNo put was seen;"), done.stdout
+    assert done.stdout.endswith("\nnothing is counted: all probes are detached\n"), done.stdout
+    assert "All puts, in the put log's files" in who_wrote(exporter, "W:set").stdout
+    pva.put("W:set", {"value": 2}, timeout=30, get=False)
+    unseen = time.time()
+
+    assert exporter.request("/-/attach", "POST")[0] == 200
+    wait_until(lambda: who_wrote(exporter, "W:never").returncode == 3, "puts are counted again", 60)
+    since = json.loads(who_wrote(exporter, "W:set", "--json").stdout)["counting_since"]
+    assert datetime.fromisoformat(since).timestamp() > unseen
+    assert writers(exporter, "W:set") == {("W:set", "put"): 1}
+    pva.put("W:set", {"value": 3}, timeout=30, get=False)
+    waits_for(exporter, "W:set", {("W:set", "put"): 2})

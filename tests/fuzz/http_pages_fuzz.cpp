@@ -96,7 +96,7 @@ void check_plain(std::string_view text) {
 
 void check_who_wrote(const Snapshot& snapshot, const std::string& pv) {
   const std::vector<IocFacts> facts(snapshot.iocs.begin(), snapshot.iocs.end());
-  const puts::WhoWrote answer = puts::who_wrote(facts, snapshot, pv);
+  const puts::WhoWrote answer = puts::who_wrote(facts, snapshot, {}, pv);
   const std::string json = puts::to_json(answer);
   const auto read = Json::parse(json);
   check(read.ok(), "its own JSON is not read");

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/wall_clock.h"
 #include "ca_packet.skel.h"
 #include "kernel/libbpf_support.h"
 
@@ -66,7 +67,7 @@ Result<void> PacketTap::load() {
 }
 
 Result<void> PacketTap::open() {
-  if (open_) return {};
+  if (is_open()) return {};
   if (helper_) {
     if (auto opened = helper_->ask({.what = kOpenTap}); !opened) return std::move(opened).error();
   } else {
@@ -75,12 +76,12 @@ Result<void> PacketTap::open() {
     if (!socket) return std::move(socket).error();
     socket_ = std::move(*socket);
   }
-  open_ = true;
+  open_since_ns_ = clock_ns(CLOCK_MONOTONIC);
   return {};
 }
 
 void PacketTap::close() {
-  if (!std::exchange(open_, false)) return;
+  if (std::exchange(open_since_ns_, 0) == 0) return;
   socket_.reset();
   if (!helper_) return;
   if (auto closed = helper_->ask({.what = kCloseTap}); !closed)

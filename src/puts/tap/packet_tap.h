@@ -32,7 +32,9 @@ class PacketTap {
   Result<void> open();
   // No packet is looked at when it has returned.
   void close();
-  bool is_open() const { return open_; }
+  bool is_open() const { return open_since_ns_ != 0; }
+  // CLOCK_MONOTONIC; 0: it is not open.
+  std::uint64_t open_since_ns() const { return open_since_ns_; }
 
   // With the programs that it calls: the kernel counts a tail call as the caller's.
   std::optional<kernel::ProgramStats> stats() const;
@@ -46,7 +48,7 @@ class PacketTap {
   TapSharedMaps maps_;
   std::unique_ptr<ca_packet_bpf, Unload> skeleton_;
   UniqueFd socket_;  // closed before the skeleton goes
-  bool open_ = false;
+  std::uint64_t open_since_ns_ = 0;
   std::shared_ptr<Helper> helper_;
 };
 

@@ -115,8 +115,9 @@ struct BeaconSample {
 // Source of the counts of an IOC's puts.
 struct PutSourceSample {
   std::string ioc, protocol;
-  std::string source;    // "server", "packets", "none"
-  std::string why = {};  // it is not the server; "": it is, or it is no EPICS Base server
+  std::string source;        // "server", "packets", "none"
+  std::string why = {};      // it is not the server; "": it is, or it is no EPICS Base server
+  double since_seconds = 0;  // all puts are counted, time of day; 0: they are not
 };
 
 // How often it changed.

@@ -36,7 +36,7 @@ TEST_F(SourceChoiceTest, BeforeAServerIsProbedNobodyCounts) {
     EXPECT_EQ(packets(ioc), Window(0, 0));
     EXPECT_TRUE(who_.is_settled(ioc, kSettle)) << "packets have counted nothing";
   }
-  who_.begin_server(kIoc, true);
+  who_.begin_server(kIoc, true, 3);
   EXPECT_EQ(who_.source(kIoc), Source::server);
   EXPECT_EQ(packets(), Window(0, 0));
   who_.begin_packets(kOther, 7);  // it could not be probed
@@ -46,7 +46,7 @@ TEST_F(SourceChoiceTest, BeforeAServerIsProbedNobodyCounts) {
 
 TEST_F(SourceChoiceTest, WhatPacketsHaveCountedIsServedBeforeTheServerCounts) {
   who_.begin_nobody(kIoc, 5);
-  who_.begin_server(kIoc, true);
+  who_.begin_server(kIoc, true, 3);
   who_.begin_packets(kIoc, 11);
   EXPECT_FALSE(who_.is_settled(kIoc, 11 + kSettle)) << "packets count";
   who_.begin_nobody(kIoc, 23);
@@ -55,10 +55,10 @@ TEST_F(SourceChoiceTest, WhatPacketsHaveCountedIsServedBeforeTheServerCounts) {
   EXPECT_FALSE(who_.is_settled(kIoc, 22));
   EXPECT_FALSE(who_.is_settled(kIoc, 22 + kSettle));
   EXPECT_TRUE(who_.is_settled(kIoc, 23 + kSettle));
-  who_.begin_server(kIoc, true);
+  who_.begin_server(kIoc, true, 3);
   EXPECT_EQ(who_.switches().at(kIoc), 2u);
   who_.begin_nobody(kIoc, 31);  // another process
-  who_.begin_server(kIoc, true);
+  who_.begin_server(kIoc, true, 3);
   EXPECT_EQ(who_.switches().at(kIoc), 2u);
   who_.begin_packets(kIoc, 37);
   who_.begin_packets(kIoc, 41);
@@ -71,11 +71,23 @@ TEST_F(SourceChoiceTest, WhatPacketsHaveCountedIsServedBeforeTheServerCounts) {
 }
 
 TEST_F(SourceChoiceTest, ResultsAreThePacketsWhereTheServerDoesNotTellThem) {
-  who_.begin_server(kIoc, false);
+  who_.begin_server(kIoc, false, 3);
   EXPECT_FALSE(who_.by_packets(kIoc));
   EXPECT_TRUE(who_.results_by_packets(kIoc));
-  who_.begin_server(kIoc, true);
+  who_.begin_server(kIoc, true, 3);
   EXPECT_FALSE(who_.results_by_packets(kIoc));
+}
+
+TEST_F(SourceChoiceTest, SinceWhenWithoutAGap) {
+  EXPECT_EQ(who_.counted_since(kIoc), 0u);
+  who_.begin_packets(kIoc, 5);
+  EXPECT_EQ(who_.counted_since(kIoc), 0u);
+  who_.begin_nobody(kIoc, 7);
+  EXPECT_EQ(who_.counted_since(kIoc), std::nullopt);
+  who_.begin_server(kIoc, true, 11);
+  EXPECT_EQ(who_.counted_since(kIoc), 11u);
+  who_.begin_packets(kIoc, 13);
+  EXPECT_EQ(who_.counted_since(kIoc), 13u);
 }
 
 }  // namespace

@@ -37,10 +37,11 @@ IocFacts ioc(const std::string& name, std::vector<std::string> records,
 
 struct Snapshot : PutsSamples {
   std::vector<IocFacts> iocs;
+  std::vector<PutSourceSample> sources;
 };
 
 WhoWrote who_wrote(const Snapshot& all, std::string_view pv) {
-  return puts::who_wrote(all.iocs, all, pv);
+  return puts::who_wrote(all.iocs, all, all.sources, pv);
 }
 
 // Two IOCs of EPICS Base that share no record name but R2, and a server without a database.
@@ -97,11 +98,11 @@ TEST(WhoWrote, GroupsOfPvAccessByTheirFields) {
   all.puts.push_back(group);
   const WrittenByGroup groups{{{"one", "MY:GROUP"}, {"R2.VAL", "Alias.DESC"}},
                               {{"two", "MY:GROUP"}, {"R3.VAL"}}};
-  const WhoWrote answer = puts::who_wrote(all.iocs, all, "R1", groups);
+  const WhoWrote answer = puts::who_wrote(all.iocs, all, {}, "R1", groups);
   EXPECT_THAT(clients(answer), ElementsAre("one MY:GROUP c6", "one R1.DESC$ c2", "one Alias.VAL c3",
                                            "one R1 c1", "soft R1.VAL c4"));
   EXPECT_TRUE(answer.puts[0].by_pva);
-  EXPECT_THAT(puts::who_wrote(all.iocs, all, "R3", groups).puts, IsEmpty());
+  EXPECT_THAT(puts::who_wrote(all.iocs, all, {}, "R3", groups).puts, IsEmpty());
 }
 
 TEST(WhoWrote, EachIocThatHasTheRecord) {
@@ -132,9 +133,22 @@ TEST(WhoWrote, NamesThatAreNoUtf8AreFoundAsLabelsOnMetricsToo) {
 
 TEST(WhoWrote, SaysWhyPutsMayBeMissing) {
   Snapshot all = snapshot();
-  EXPECT_EQ(why_puts_are_missing(true, true), "");
-  EXPECT_NE(why_puts_are_missing(true, false), "");
-  EXPECT_THAT(why_puts_are_missing(false, false), HasSubstr("--no-collector.puts"));
+  EXPECT_EQ(why_puts_are_missing(true, false, true), "");
+  EXPECT_NE(why_puts_are_missing(true, false, false), "");
+  EXPECT_THAT(why_puts_are_missing(true, true, false), HasSubstr("detached"));
+  EXPECT_THAT(why_puts_are_missing(false, false, false), HasSubstr("--no-collector.puts"));
+}
+
+TEST(WhoWrote, SinceTheLastGapOfThoseThatHaveTheRecord) {
+  Snapshot all = snapshot();
+  all.sources = {{"one", "ca", "server", "", 100}, {"one", "pva", "packets", "old", 200},
+                 {"two", "ca", "server", "", 300}, {"soft", "ca", "none", "no probe"}};
+  EXPECT_EQ(who_wrote(all, "R1").counting_since_seconds, 200);
+  EXPECT_EQ(who_wrote(all, "R2").counting_since_seconds, 300);
+  EXPECT_EQ(who_wrote(all, "R2").problem, "");
+  const WhoWrote nowhere = who_wrote(all, "R");
+  EXPECT_EQ(nowhere.problem, "ioc soft: puts by Channel Access are not counted: no probe");
+  EXPECT_EQ(nowhere.counting_since_seconds, 0);
 }
 
 TEST(WhoWrote, AsJson) {
