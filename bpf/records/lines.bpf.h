@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Counts of records that are called often: each such record has a line of its own in an array, in the order in which
- * records are processed. A thread expects the line that came next the last time, so that most calls touch nothing else
- * for their record, and the processor, which sees one line after the other, fetches them ahead. In the hash of the counts
- * a call waits for memory several times.
+ * Counts of records that are called often: each has a line of its own in an array, in the order in which records are
+ * processed. A thread expects the line that came next the last time, so that most calls touch nothing else.
  *
- * A line belongs to its record: it is made, and used, under the record's lock only. Threads take chunks of lines. A
- * record whose calls are counted one by one has none: one that is asynchronous, or that was called while it was active.
+ * A line is made, and used, under its record's lock only. Threads take chunks of lines. A record that is asynchronous,
+ * or that was called while it was active, has none.
  */
 #ifndef IOC_EXPORTER_BPF_RECORD_LINES_H
 #define IOC_EXPORTER_BPF_RECORD_LINES_H

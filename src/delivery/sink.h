@@ -1,7 +1,5 @@
 // Sink: where events or traces go for good: a file, a server. Each has a thread of its own in the
-// delivery process.
-//
-// A Kind says what goes there:
+// delivery process. A Kind says what goes there:
 //
 //   Item     a shared pointer to what is handed on, and never changed then
 //   Entry    what a sink is given: an item, or what some came to

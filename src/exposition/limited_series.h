@@ -1,13 +1,9 @@
 // LimitedSeries: the things of a kind that have series of their own, and the sums of all others.
 //
-// Invariants, scrape after scrape:
 // - A thing that has a series of its own keeps it while it lives, and shows all its counts there.
-// - One for which there is no room adds its growth to a sum. What it counted there stays in the sum
-//   when it goes, and when it gets a series of its own because there is room again: a sum never
-//   shrinks and never jumps by what was counted elsewhere.
+// - One for which there is no room adds its growth to a sum, which never shrinks and never jumps by
+//   what was counted elsewhere. A sum leaves with its IOC.
 // - What must be named has a series of its own whatever the limits are, for as long as it must be.
-//   After that it may go back to the sum, which grows by what it counts from then on.
-// - A sum leaves with its IOC.
 #pragma once
 
 #include <cstddef>

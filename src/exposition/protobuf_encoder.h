@@ -1,10 +1,8 @@
 // ProtobufEncoder: io.prometheus.client.MetricFamily, each after its length as a varint, with
 // native histograms.
 //
-// A histogram is the kernel's, bucket for bucket, in schema 2 (four buckets a power of two): slot i
-// is bucket k = first_k + i. What is not longer than the first edge is the zero bucket, whose
-// threshold is that edge; what is longer than the last, for which there is no upper bound, is the
-// bucket up to infinity. No classic buckets.
+// A histogram is the kernel's, in schema 2: slot i is bucket k = first_k + i. The first edge is the
+// threshold of the zero bucket, the last bucket has no upper bound. No classic buckets.
 //
 // Source: prometheus/client_model, io/prometheus/client/metrics.proto (0.3.0);
 // prometheus/client_golang, prometheus/histogram.go (makeBuckets).

@@ -1,15 +1,9 @@
 // How an IOC gets its name, the label `ioc`.
 //
-// Sources are asked in order, the first that says something wins:
-//   env:VARIABLE  the process' environment as it was at exec (/proc/PID/environ): what an IOC shell
-//                 sets later with epicsEnvSet does not show there;
-//   script        the start script: see start_script.h;
-//   procserv      what a procServ above it calls its child (-n); see supervisor.h
-//   exe           the executable's base name;
-//   container     the name of the container that it runs in, and
-//   pod           of the Kubernetes pod: see ContainerName.
-// Default: env:IOCNAME, env:IOC_NAME, env:IOC, script, procserv, exe. When no source says anything,
-// the executable's base name is taken. A name is printable UTF-8 of at most 128 bytes.
+// Sources are asked in order, the first that gives a name wins: env:VARIABLE (/proc/PID/environ, as
+// it was at exec), script (start_script.h), procserv (supervisor.h), exe (the executable's base
+// name, also when no source gives one), container and pod (ContainerName). Default: env:IOCNAME,
+// env:IOC_NAME, env:IOC, script, procserv, exe. A name is printable UTF-8 of at most 128 bytes.
 #pragma once
 
 #include <optional>

@@ -3,14 +3,11 @@
 //
 // Layout: puts/inventory/rsrv_layout.h. The IOC runs on meanwhile, so nothing that is read is
 // trusted. A channel is reported only when
-//  - it hangs in the chain of the server's hash that its SID belongs to, at the beginning of the
-//    reading and still at its end (the server gives a SID to one channel only, see casCreateChannel
-//    in rsrv/camessage.c, so what was read in between is this channel's), and says the same twice;
-//  - its client is in the server's list of clients, and that client's address is the peer of a
-//    socket of the IOC;
-//  - it has a name.
-// Other channels are left out and counted; they are right at the next reading, or the tap saw them
-// begin.
+//  - it has a name, and hangs in the chain of the server's hash that its SID belongs to at the
+//    beginning and at the end of the reading (a SID is of one channel only: casCreateChannel in
+//    rsrv/camessage.c);
+//  - its client is in the server's list, and is the peer of a socket of the IOC.
+// Other channels are left out and counted.
 #pragma once
 
 #include <array>

@@ -1,14 +1,9 @@
 // ServerProbe: what the servers of this host's IOCs say that they were asked to write, by Channel
 // Access (rsrv) or by PV Access (QSRV 1 and 2).
 //
-// Entry probes on the server's functions count each put by client and PV, with names from the
-// server's own structures (bpf/puts). So a put counts once, under the name of the channel that it
-// is written to, whatever its client does to the packets that carry it. The counts go into the sums
-// by label that the tap adds to, in place of what packets say (puts/source_choice.h).
-//
-// The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
-// puts are the tap's then, or are not counted. They are in no other process, unless the IOC's main
-// thread has ended (probes/one_or_all.h).
+// A put counts once, under the name of the channel that it is written to, whatever its client does
+// to packets. The counts go into the sums that the tap adds to (puts/source_choice.h). The probes of
+// an IOC are off while it is stopped or traced, and while the operator wants it.
 //
 // Not thread-safe.
 #pragma once
