@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "database_image.h"
@@ -11,6 +12,7 @@
 namespace ioc_exporter::iocs {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 class ReadDatabase : public testing::Test {
@@ -50,18 +52,10 @@ TEST_F(ReadDatabase, RecordsTypesAndOffsets) {
     EXPECT_EQ(record.name, reinterpret_cast<const char*>(record.address));
     EXPECT_EQ(database.types[record.type], record.name[0] == 'A' ? "ai" : "calc");
   }
-  EXPECT_EQ(reading.offsets.pact, 131);
-  EXPECT_EQ(reading.offsets.disa, 112);
-  EXPECT_EQ(reading.offsets.disv, 110);
-  EXPECT_EQ(reading.offsets.stat, 120);
-  EXPECT_EQ(reading.offsets.sevr, kSevrAt);
-  EXPECT_EQ(reading.offsets.disp, 134);
-  EXPECT_EQ(reading.offsets.putf, 132);
-  EXPECT_EQ(reading.offsets.rpro, 133);
-  EXPECT_EQ(reading.offsets.lcnt, 130);
-  EXPECT_EQ(reading.offsets.ppn, 160);
-  EXPECT_EQ(reading.offsets.time, 168);
-  EXPECT_EQ(reading.offsets.scan, 104);
+  const FieldOffsets& at = reading.offsets;
+  EXPECT_THAT((std::array{at.pact, at.disa, at.disv, at.stat, at.sevr, at.disp, at.putf, at.rpro,
+                          at.lcnt, at.ppn, at.time, at.scan}),
+              ElementsAre(131, 112, 110, 120, kSevrAt, 134, 132, 133, 130, 160, 168, 104));
 }
 
 TEST_F(ReadDatabase, AliasesByNameWithTheirRecord) {
@@ -237,26 +231,6 @@ TEST_F(ReadDatabase, BadFieldDescriptions) {
   EXPECT_THAT(failure(), HasSubstr("fields of record type calc: 0xc is no pointer"));
   calc_->raw.no_fields = -5;
   EXPECT_THAT(failure(), HasSubstr("record type calc: -5 fields"));
-}
-
-TEST_F(ReadDatabase, AnythingInTheListsNeverHangsOrCrashes) {
-  fill();
-  std::uint32_t random = 99;
-  const auto next = [&] { return random = random * 1664525u + 1013904223u; };
-  int refused = 0;
-  for (int round = 0; round < 2000; ++round) {
-    auto* const bytes = reinterpret_cast<unsigned char*>(&calc_->raw);
-    const layout::DbRecordType saved = calc_->raw;
-    const layout::DbRecordNode saved_node = ai_->nodes[5];
-    bytes[next() % sizeof saved] = static_cast<unsigned char>(next() >> 16);
-    reinterpret_cast<unsigned char*>(&ai_->nodes[5])[next() % sizeof saved_node] =
-        static_cast<unsigned char>(next() >> 16);
-    if (!read()) ++refused;
-    calc_->raw = saved;
-    ai_->nodes[5] = saved_node;
-  }
-  EXPECT_GT(refused, 500);
-  EXPECT_TRUE(read());
 }
 
 // Counts the system calls that a real one would make.

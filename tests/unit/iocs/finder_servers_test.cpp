@@ -1,6 +1,5 @@
 // CA servers that are no IOCs, as the finder sees them: real processes that listen, see target.c.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -11,19 +10,6 @@
 
 namespace ioc_exporter::iocs {
 namespace {
-
-std::string our_name(const std::string& name) {
-  return "unit-" + std::to_string(::getpid()) + "-" + name;
-}
-FinderOptions only_ours() {
-  FinderOptions options;
-  options.filter = {*Pattern::compile(our_name(".*")), *Pattern::compile(our_name("left-out"))};
-  options.maps_interval = std::chrono::milliseconds(0);
-  return options;
-}
-std::vector<std::string> named(const std::string& name) {
-  return {"IOC=" + our_name(name)};
-}
 
 class FinderOfServers : public testing::Test {
  protected:
@@ -74,15 +60,6 @@ TEST_F(FinderOfServers, AServerForPvAccessHasNoPortOfChannelAccess) {
   const Ioc& server = only(poll().started);
   EXPECT_EQ(server.kind, IocKind::other_pva);
   EXPECT_FALSE(server.ca_port);
-}
-
-TEST_F(FinderOfServers, ThePortThatWasGiven) {
-  TargetProcess target(TARGET_PLAIN, named("given"));
-  const int port = target.command("listen");
-  FinderOptions options = only_ours();
-  options.server_ports = {static_cast<std::uint16_t>(port)};
-  Finder finder(RootedFs("/"), std::move(options));
-  EXPECT_EQ(only(value_of(finder.poll()).started).name, our_name("given"));
 }
 
 TEST_F(FinderOfServers, AServerWhoseMainThreadHasEnded) {

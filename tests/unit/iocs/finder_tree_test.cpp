@@ -166,23 +166,6 @@ TEST_F(FinderOnTree, AForkThatExecsIsJudgedAnew) {
   EXPECT_EQ(poll().started.size(), 1u);
 }
 
-// As an IOC without a shell: its main thread is a zombie, and shows nothing of the process.
-TEST_F(FinderOnTree, AnIocWhoseMainThreadHasEndedIsSeenThroughAnotherOne) {
-  put({.pid = 7, .environment = "IOC=ps", .main_thread_ended = 9});
-  const Ioc& ioc = only(poll().started);
-  EXPECT_EQ(ioc.id, (IocId{7, 100}));
-  EXPECT_EQ(ioc.name, "ps");
-  EXPECT_EQ(ioc.executable, TARGET_IOC);
-  EXPECT_EQ(ioc.net_namespace, 4026531840u);
-  EXPECT_TRUE(ioc.target);
-  EXPECT_TRUE(ioc.main_thread_ended);
-  end_thread(7, 9);
-  put({.pid = 7, .environment = "IOC=ps", .main_thread_ended = 11});
-  EXPECT_TRUE(poll().empty()) << "seen through another one now";
-  end_thread(7, 11);
-  EXPECT_EQ(poll().ended.size(), 1u) << "none lives";
-}
-
 TEST_F(FinderOnTree, AnIocGoesOnWhenItsMainThreadEnds) {
   put({.pid = 7, .environment = "IOC=ps"});
   EXPECT_EQ(poll().started.size(), 1u);
@@ -199,8 +182,8 @@ TEST_F(FinderOnTree, AnIocGoesOnWhenItsMainThreadEnds) {
   changes = poll(60);
   EXPECT_EQ(changes.ended.size(), 1u) << "one of its threads has execed";
   EXPECT_EQ(only(changes.started).name, "rf");
-  remove(7);
-  EXPECT_EQ(poll().ended.size(), 1u);
+  end_thread(7, 9);
+  EXPECT_EQ(poll().ended.size(), 1u) << "none lives";
 }
 
 TEST_F(FinderOnTree, EqualNamesOldestFirst) {

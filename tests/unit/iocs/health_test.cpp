@@ -1,28 +1,17 @@
-// Health of processes on a /proc that the test makes, where every number is known, and of this very
-// process.
+// Health of processes on a /proc that the test makes, where every number is known.
 #include "iocs/health/health.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <latch>
-#include <numeric>
 #include <string>
-#include <thread>
 
-#include "iocs/find/process_stat.h"
+#include "support/temporary_folder.h"
 
 namespace ioc_exporter::iocs {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 constexpr std::uint64_t kMs = 1'000'000;
 std::size_t at(ThreadClass thread_class) {
@@ -31,18 +20,8 @@ std::size_t at(ThreadClass thread_class) {
 
 class IocHealthTree : public testing::Test {
  protected:
-  IocHealthTree() : health_(RootedFs(root()), ProcessUnits{100, 4096}) {}
-  ~IocHealthTree() override { std::filesystem::remove_all(folder_); }
-
-  std::string root() {
-    std::string name = (std::filesystem::temp_directory_path() / "health-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    return folder_;
-  }
   void write(const std::string& name, const std::string& content) {
-    const std::filesystem::path path = folder_ + "/proc/7/" + name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path) << content;
+    folder_.write("/proc/7/" + name, content);
   }
   void thread(int tid, const std::string& comm, std::uint64_t run_ns, std::uint64_t wait_ns = 0) {
     const std::string task = "task/" + std::to_string(tid);
@@ -50,7 +29,7 @@ class IocHealthTree : public testing::Test {
     write(task + "/schedstat", std::to_string(run_ns) + " " + std::to_string(wait_ns) + " 17\n");
   }
   void end_thread(int tid) {
-    std::filesystem::remove_all(folder_ + "/proc/7/task/" + std::to_string(tid));
+    std::filesystem::remove_all(folder_.path("/proc/7/task/" + std::to_string(tid)));
   }
   void process(unsigned user, unsigned system, int start = 100) {
     write("stat", "7 (an ioc) S 1 0 0 0 0 4194560 0 0 0 0 " + std::to_string(user) + " " +
@@ -63,8 +42,8 @@ class IocHealthTree : public testing::Test {
     return sample.value_or(HealthSample{});
   }
 
-  std::string folder_;
-  IocHealth health_;
+  const TemporaryFolder folder_;
+  IocHealth health_{RootedFs(folder_.path()), ProcessUnits{100, 4096}};
   IocHealth::Clock::time_point now_ = IocHealth::Clock::now();
 };
 
@@ -96,7 +75,7 @@ TEST_F(IocHealthTree, AProcessWhoseMainThreadHasEnded) {
   write("task/8/stat",
         "8 (scan-0.1) S 1 0 0 0 0 64 0 0 0 0 7 7 99 98 20 0 2 0 101 1000000 54 0 94 95 140\n");
   write("task/8/fd/3", "");
-  std::filesystem::create_symlink("/ioc", folder_ + "/proc/7/task/8/exe");
+  folder_.link("/proc/7/task/8/exe", "/ioc");
   thread(8, "scan-0.1", 220 * kMs);
   const HealthSample sample = look();
   EXPECT_EQ(sample.cpu_ns[at(ThreadClass::main)], 31 * kMs);
@@ -246,59 +225,12 @@ TEST_F(IocHealthTree, AnotherProcessUnderItsPidIsNotIt) {
   EXPECT_FALSE(health_.read({8, 100}, now_));
 }
 
-// As this process' own clock has it, with threads that ended before they were seen.
-TEST(IocHealthOfThisProcess, TotalIsItsCpuTime) {
-  const auto burn = [](const char* name) {
-    ::prctl(PR_SET_NAME, name);
-    timespec used{};
-    do {
-      ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    } while (used.tv_nsec < 50'000'000 && used.tv_sec == 0);
-  };
-  std::thread(burn, "CAS-client").join();
-  std::latch burnt(1), seen(1);
-  std::thread scan([&] {
-    burn("scan-0.1");
-    burnt.count_down();
-    seen.wait();
-  });
-  burnt.wait();
-  const auto stat = iocs::read_process_stat(RootedFs("/"), ::getpid());
-  IocHealth health{RootedFs("/")};
-  const auto sample = health.read(stat->id, IocHealth::Clock::now());
-  timespec total{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &total);
-  seen.count_down();
-  scan.join();
-
-  ASSERT_TRUE(sample);
-  EXPECT_GE(sample->cpu_ns[at(ThreadClass::scan)], 49 * kMs);
-  EXPECT_GE(sample->ended_cpu_ns, 20 * kMs) << "the thread that ended, less two ticks";
-  const std::uint64_t sum =
-      std::accumulate(sample->cpu_ns.begin(), sample->cpu_ns.end(), sample->ended_cpu_ns);
-  const std::uint64_t ticks =
-      stat->cpu_ticks * (1000 / ProcessUnits::of_host().ticks_per_second) * kMs;
-  EXPECT_GE(sum, ticks);
-  EXPECT_LE(sum, static_cast<std::uint64_t>(total.tv_sec) * 1000 * kMs +
-                     static_cast<std::uint64_t>(total.tv_nsec));
-  EXPECT_EQ(sample->threads[at(ThreadClass::scan)], 1u);
-  EXPECT_EQ(sample->threads[at(ThreadClass::main)], 1u);
-  EXPECT_GT(sample->resident_bytes, 1u << 20);
-  ASSERT_TRUE(sample->open_fds && sample->max_fds);
-  const auto fds = RootedFs("/").list("/proc/self/fd");
-  EXPECT_EQ(*sample->open_fds, fds->size() + 1) << "a look holds one folder more";
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  EXPECT_EQ(*sample->max_fds, limit.rlim_cur);
-}
-
 TEST_F(IocHealthTree, TheNumberOfListedDescriptorsIsBounded) {
   process(1, 0);
   thread(7, "an ioc", 0);
-  std::filesystem::create_directories(folder_ + "/proc/7/fd");
   for (std::size_t i = 0; i < IocHealth::kMostListed + 100; ++i)
-    std::filesystem::create_symlink("/dev/null", folder_ + "/proc/7/fd/" + std::to_string(i));
-  const auto names = RootedFs(folder_).list("/proc/7/fd", IocHealth::kMostListed);
+    folder_.link("/proc/7/fd/" + std::to_string(i), "/dev/null");
+  const auto names = RootedFs(folder_.path()).list("/proc/7/fd", IocHealth::kMostListed);
   ASSERT_TRUE(names);
   EXPECT_EQ(names->size(), IocHealth::kMostListed);
   EXPECT_GE(look().open_fds.value_or(0), IocHealth::kMostListed);

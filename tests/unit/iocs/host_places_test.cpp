@@ -214,16 +214,16 @@ TEST_F(HostPlaces, TheLatestGetsNoPlaceUntilOneIsFree) {
 
 // The one that began first takes the name of one that ended; another one takes its own.
 TEST(KnownIocs, NamesPassFromOneToAnotherWithinAScan) {
-  const auto named = [](pid_t pid, const std::string& name) {
-    Ioc ioc;
-    ioc.id = {pid, 1};
-    ioc.name = name;
-    return ioc;
+  const auto ioc = [](pid_t pid, const std::string& name) {
+    Ioc one;
+    one.id = {pid, 1};
+    one.name = name;
+    return one;
   };
   auto now = HostView::Clock::now();
   KnownIocs known(minutes(5), 16);
-  known.apply({{}, {named(1, "x"), named(2, "x-2")}, {}}, 0, now);
-  known.apply({{named(1, "x")}, {named(3, "x-2")}, {named(2, "x")}}, 0, now += seconds(1));
+  known.apply({{}, {ioc(1, "x"), ioc(2, "x-2")}, {}}, 0, now);
+  known.apply({{ioc(1, "x")}, {ioc(3, "x-2")}, {ioc(2, "x")}}, 0, now += seconds(1));
   known.apply({}, 0, now += hours(1));
   EXPECT_TRUE(known.take_forgotten().empty());
   ASSERT_EQ(known.facts().size(), 2u);

@@ -60,13 +60,6 @@ TEST(Maps, ModulesAreTheFirstExecutableMappingsOfFiles) {
   EXPECT_EQ(modules[3].path, "/cut");
 }
 
-TEST(Maps, NamesInMapFilesAreNotPadded) {
-  elf::Mapping mapping;
-  mapping.start = 0x400000;
-  mapping.end = 0x48b000;
-  EXPECT_EQ(elf::map_files_name(mapping), "400000-48b000");
-}
-
 TEST(ProcMemory, ReadsUpToTheEndOfTheMapping) {
   const auto memory = own_memory();
   ASSERT_NE(memory, nullptr);
@@ -88,14 +81,6 @@ TEST(ProcMemory, ReadsUpToTheEndOfTheMapping) {
   EXPECT_FALSE(memory->value<int>(~0ull - 2));
   EXPECT_FALSE(memory->value<int>(1ull << 63));
   ::munmap(pages, page);
-}
-
-TEST(ProcMemory, AnotherProcessWithThePidIsRefused) {
-  const RootedFs host("/");
-  auto id = iocs::read_process_stat(host, ::getpid())->id;
-  ++id.start_ticks;
-  EXPECT_NE(error_of(ProcMemory::open(host, id)).find("the process has ended"), std::string::npos);
-  EXPECT_FALSE(ProcMemory::open(host, {0x7FFFFFF0, 1}));
 }
 
 TEST(ProcMemory, AfterTheProcessEndedNothingIsRead) {

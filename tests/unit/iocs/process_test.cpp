@@ -1,6 +1,5 @@
 // Facts of a process: its status, its threads, its user, and signs that it is an IOC.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "iocs/find/finder.h"
@@ -103,14 +102,6 @@ TEST(ProcessStat, CutOrForeignTextIsNothing) {
   EXPECT_FALSE(parse_process_stat(")(" + kRest));
 }
 
-TEST(ProcessStat, OfThisProcess) {
-  const auto stat = value_of(read_process_stat(RootedFs("/"), ::getpid()));
-  EXPECT_EQ(stat.id.pid, ::getpid());
-  EXPECT_EQ(stat.parent, ::getppid());
-  EXPECT_GT(stat.vsize, 1000000u);
-  EXPECT_FALSE(read_process_stat(RootedFs("/"), 0x7FFFFFF0));
-}
-
 TEST(ThreadClassOf, NamesOfBaseAndPvAccess) {
   const auto all_are = [](ThreadClass wanted, const std::vector<std::string>& names) {
     for (const std::string& name : names) EXPECT_EQ(thread_class_of(name), wanted) << name;
@@ -161,19 +152,6 @@ TEST(ProcessSigns, IsReadFromLoadavg) {
   EXPECT_FALSE(read_process_signs(*proc));
 }
 
-TEST(ProcessSigns, ChangesWithAProcess) {
-  const auto proc = value_of(Folder::open(RootedFs("/"), "/proc"));
-  const auto before = read_process_signs(proc);
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(0);
-  const auto after = read_process_signs(proc);
-  ::waitpid(child, nullptr, 0);
-  ASSERT_TRUE(before && after);
-  EXPECT_NE(*before, *after);
-  EXPECT_TRUE(given_out(child, *before, *after));
-  EXPECT_FALSE(given_out(before->last_pid, *before, *after));
-}
-
 TEST(ProcessSigns, PidsGoRound) {
   for (const pid_t pid : {11, 12}) EXPECT_TRUE(given_out(pid, {10, 1}, {12, 1})) << pid;
   for (const pid_t pid : {10, 13}) EXPECT_FALSE(given_out(pid, {10, 1}, {12, 1})) << pid;
@@ -182,37 +160,10 @@ TEST(ProcessSigns, PidsGoRound) {
   for (const pid_t pid : {302, 32700}) EXPECT_FALSE(given_out(pid, {32700, 1}, {301, 1})) << pid;
 }
 
-TEST(Glance, MemoryOfAProcessThroughExecAndEnd) {
-  TargetProcess target(TARGET_IOC, {"IOC=glance"});
-  const RootedFs host("/");
-  const auto proc = Folder::open(host, "/proc");
-  ASSERT_TRUE(proc);
-  const std::string folder = "/proc/" + std::to_string(target.pid());
-  const KeptFile first = KeptFile::open(host, folder + "/pagemap");
-  ASSERT_TRUE(first.is_open());
-  EXPECT_TRUE(first.has_memory());
-  const auto sizes = read_memory_sizes(*proc, target.pid(), target.pid());
-  ASSERT_TRUE(sizes);
-  EXPECT_EQ(read_memory_sizes(*proc, target.pid(), target.pid()), sizes);
-  EXPECT_GT(sizes->all, sizes->text);
-
-  target.command(std::string("load ") + TARGET_LIB);
-  EXPECT_NE(read_memory_sizes(*proc, target.pid(), target.pid()), sizes) << "it loaded a library";
-  EXPECT_TRUE(first.has_memory());
-  target.command(std::string("exec ") + TARGET_IOC);
-  EXPECT_FALSE(first.has_memory()) << "what it had before the exec";
-  const KeptFile second = KeptFile::open(host, folder + "/pagemap");
-  target.stop();
-  EXPECT_FALSE(second.has_memory());
-  EXPECT_FALSE(read_memory_sizes(*proc, target.pid(), target.pid()));
-}
-
 // Long after processes were found, only signs make the finder read again.
 class FinderWhenSettled : public testing::Test {
  protected:
-  FinderWhenSettled()
-      : target_(TARGET_PLAIN, {"IOC=settled-" + std::to_string(::getpid())}),
-        finder_(RootedFs("/"), options()) {
+  FinderWhenSettled() {
     // The test programs are so alike that their sizes are the same.
     EXPECT_EQ(target_.command("load libm.so.6"), 1);
     poll(0);
@@ -220,15 +171,10 @@ class FinderWhenSettled : public testing::Test {
     poll(4);
     poll(4);
   }
-  static FinderOptions options() {
-    FinderOptions options;
-    options.filter.include = *Pattern::compile("settled-" + std::to_string(::getpid()));
-    return options;
-  }
   Changes poll(int after) { return value_of(finder_.poll(now_ += std::chrono::seconds(after))); }
 
-  TargetProcess target_;
-  Finder finder_;
+  TargetProcess target_{TARGET_PLAIN, named("settled")};
+  Finder finder_{RootedFs("/"), only_ours(FinderOptions().maps_interval)};
   Finder::Clock::time_point now_ = Finder::Clock::now();
 };
 
@@ -237,7 +183,7 @@ TEST_F(FinderWhenSettled, LibraryLoadedLate) {
   EXPECT_EQ(poll(4).started.size(), 1u);
 }
 
-TEST_F(FinderWhenSettled, ExecIntoAnIocAndOnIntoTheSameIoc) {
+TEST_F(FinderWhenSettled, ExecIntoAnIocAndOnIntoTheSameIocAndItsEnd) {
   target_.command(std::string("exec ") + TARGET_IOC);
   EXPECT_EQ(poll(4).started.size(), 1u);
   poll(11);
@@ -247,19 +193,14 @@ TEST_F(FinderWhenSettled, ExecIntoAnIocAndOnIntoTheSameIoc) {
   const Changes changes = poll(1);
   EXPECT_EQ(changes.ended.size(), 1u);
   EXPECT_EQ(changes.started.size(), 1u);
-}
-
-TEST_F(FinderWhenSettled, EndOfAnIocAtOnce) {
-  target_.command(std::string("exec ") + TARGET_IOC);
-  poll(4);
   poll(11);
   poll(4);
   target_.stop();
-  EXPECT_EQ(poll(1).ended.size(), 1u);
+  EXPECT_EQ(poll(1).ended.size(), 1u) << "at once";
 }
 
 TEST_F(FinderWhenSettled, NewProcessAtOnce) {
-  TargetProcess other(TARGET_IOC, {"IOC=settled-" + std::to_string(::getpid())});
+  TargetProcess other(TARGET_IOC, named("settled"));
   EXPECT_EQ(poll(1).started.size(), 1u);
 }
 

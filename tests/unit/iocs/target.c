@@ -1,7 +1,8 @@
 /*
  * A process for tests of the finder. It does what it reads, a line a command, and answers "ok".
- *   load PATH   dlopen              threads   four threads with an IOC's names
- *   exec PATH   become PATH         fork      a child with one thread that waits
+ *   load PATH   dlopen
+ *   exec PATH   become PATH
+ *   threads     four threads with an IOC's names
  *   listen      on 127.0.0.1, answers "ok PORT"
  *   end_main    the main thread ends, another one obeys from then on
  */
@@ -68,16 +69,6 @@ static int listen_somewhere(void)
 	return ntohs(address.sin_port);
 }
 
-static int wait_in_child(void)
-{
-	const pid_t child = fork();
-	if (child != 0)
-		return (int)child;
-	prctl(PR_SET_PDEATHSIG, 9);
-	for (;;)
-		pause();
-}
-
 static void obey(void)
 {
 	char line[4096];
@@ -92,8 +83,6 @@ static void obey(void)
 			execl(line + 5, line + 5, (char *)0);
 		if (strcmp(line, "threads") == 0)
 			start_threads();
-		if (strcmp(line, "fork") == 0)
-			answer = wait_in_child();
 		if (strcmp(line, "listen") == 0)
 			answer = listen_somewhere();
 		if (strcmp(line, "end_main") == 0) {

@@ -54,4 +54,19 @@ void TargetProcess::stop() {
   pid_ = -1;
 }
 
+std::string our_name(const std::string& name) {
+  return "unit-" + std::to_string(::getpid()) + "-" + name;
+}
+
+std::vector<std::string> named(const std::string& name) {
+  return {"IOC=" + our_name(name)};
+}
+
+FinderOptions only_ours(std::chrono::milliseconds maps_interval) {
+  FinderOptions options;
+  options.filter = {*Pattern::compile(our_name(".*")), *Pattern::compile(our_name("left-out"))};
+  options.maps_interval = maps_interval;
+  return options;
+}
+
 }  // namespace ioc_exporter::iocs

@@ -3,10 +3,12 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "iocs/find/finder.h"
 #include "support/temporary_folder.h"
 
 namespace ioc_exporter::iocs {
@@ -31,5 +33,12 @@ class TargetProcess {
   FILE* to_ = nullptr;
   FILE* from_ = nullptr;
 };
+
+// The name of an IOC of this test program, and the environment of a process that is called so.
+std::string our_name(const std::string& name);
+std::vector<std::string> named(const std::string& name);
+
+// Finds these alone, whatever else runs here, but for "left-out".
+FinderOptions only_ours(std::chrono::milliseconds maps_interval = {});
 
 }  // namespace ioc_exporter::iocs

@@ -56,15 +56,6 @@ TEST_F(WhyHeld, ErrorsNameTheFile) {
 // The finder on a real process.
 class FinderOfHeld : public testing::Test {
  protected:
-  FinderOfHeld()
-      : target_(TARGET_IOC, {"IOC=held-" + std::to_string(::getpid())}),
-        finder_(RootedFs("/"), options()) {}
-
-  static FinderOptions options() {
-    FinderOptions options;
-    options.filter.include = *Pattern::compile("held-" + std::to_string(::getpid()));
-    return options;
-  }
   void wait_for_state(char wanted) {
     for (int i = 0; i < 6000; ++i) {
       if (value_of(read_process_stat(RootedFs("/"), target_.pid())).state == wanted) return;
@@ -79,8 +70,8 @@ class FinderOfHeld : public testing::Test {
     return finder_.iocs().at(0).traced_or_stopped;
   }
 
-  TargetProcess target_;
-  Finder finder_;
+  TargetProcess target_{TARGET_IOC, named("held")};
+  Finder finder_{RootedFs("/"), only_ours(FinderOptions().maps_interval)};
   const Finder::Clock::time_point began_ = Finder::Clock::now();
 };
 
