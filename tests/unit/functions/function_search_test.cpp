@@ -25,18 +25,6 @@ FoundFunctions find(const std::vector<FunctionWish>& wishes, const char* path = 
   return value_of(unpacked_functions(packed(value_of(find_functions(fd.get(), path, sent)))));
 }
 
-TEST(FunctionSearch, NamesGlobsAndCxxNames) {
-  const auto found = find({{Kind::name, "driver_write"},
-                           {Kind::glob, "driver_state_*"},
-                           {Kind::cxx, "driver::Port::setValue(int)"},
-                           {Kind::cxx, "driver::Port::read"},
-                           {Kind::name, "driver.c:twice"},
-                           {Kind::name, "driver_other.c:twice"}});
-  EXPECT_THAT(found.problems, ::testing::Each(IsEmpty()));
-  ASSERT_THAT(found.found, SizeIs(7));
-  for (const FoundFunction& one : found.found) EXPECT_GT(one.code.size, 0u) << one.name;
-}
-
 TEST(FunctionSearch, NamesThatFitSeveralOrNoneAreProblems) {
   const auto found = find({{Kind::name, "twice"},
                            {Kind::cxx, "driver::Port::setValue"},

@@ -2,16 +2,13 @@
 #include "functions/known_names.h"
 
 #include <gmock/gmock.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/yaml_reader.h"
-#include "support/value_of.h"
+#include "own_memory.h"
 
 namespace ioc_exporter::functions {
 namespace {
@@ -19,48 +16,27 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-struct Thing {
-  Thing* next;
-  const char* name;
-};
-struct Variable {
-  Thing* first;
-};
-
 class OwnReader : public iocs::ProcessReader {
  public:
   OwnReader() : ProcessReader(RootedFs("/")) {}
   Result<std::unique_ptr<iocs::Memory>> memory(const iocs::IocId&) override {
     return std::unique_ptr<iocs::Memory>(std::make_unique<OwnMemory>());
   }
-
- private:
-  class OwnMemory : public iocs::Memory {
-    Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override {
-      const iovec to{into.data(), into.size()};
-      const iovec from{reinterpret_cast<void*>(address), into.size()};
-      const ssize_t got = ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0);
-      if (got <= 0) return last_error("read " + iocs::hex_address(address));
-      return static_cast<std::size_t>(got);
-    }
-  };
 };
 
 class KnownNamesTest : public ::testing::Test {
  protected:
   KnownNamesTest() {
-    auto all = std::make_shared<std::vector<Walk>>();
-    const auto good = read_yaml(R"(walks:
+    const auto all = walks_in(R"(walks:
   - name: things
     file: lib
     each: [{item: thing, first: '[list]', next: '[thing]'}]
     labels: {thing: '[thing+8] -> string[16]'}
-    metrics: [{name: epics_thing, help: h}])",
-                                "test", [&](Reader& file) { read_walks(file, *all, "epics_"); });
-    EXPECT_EQ(error_of(good), "");
-    walks = std::make_unique<WalkWatch>(std::make_shared<OwnReader>(), all);
+    metrics: [{name: epics_thing, help: h}])");
+    walks = std::make_unique<WalkWatch>(std::make_shared<OwnReader>(),
+                                        std::make_shared<std::vector<Walk>>(all));
     description.among["thing"] = "things";
-    walks->take(kId, 1, {{0, {"/lib", {{"list", reinterpret_cast<std::uint64_t>(&list)}}, ""}}});
+    walks->take(kId, 1, {{0, places(list)}});
     std::map<std::string, KnownNames::Life> lives;
     lives["one"] = {kId};
     names.follow(std::move(lives), {"one"});

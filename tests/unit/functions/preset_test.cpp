@@ -3,13 +3,13 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "functions/check.h"
 #include "support/value_of.h"
 
 namespace ioc_exporter::functions {
@@ -41,46 +41,19 @@ TEST(Presets, EachFileThatShipsIsUsable) {
 }
 
 TEST(Presets, AllOfThemTogetherAreUsable) {
-  Descriptions all;
-  for (const Preset& preset : shipped_presets())
-    all.insert(all.end(), preset.functions.begin(), preset.functions.end());
-  EXPECT_THAT(take_out_unusable(all), IsEmpty());
-  // No name of anybody's is demangled for them: that may take any time.
-  for (const Description& one : all) EXPECT_NE(one.symbol.kind, Symbol::Kind::cxx) << one.name;
-}
-
-// A family has one HELP, whoever adds to it, and one kind.
-TEST(Presets, EachFamilyHasOneHelp) {
-  std::map<std::string, std::string> helps;
-  const auto add = [&](const std::string& name, const std::string& help) {
-    EXPECT_EQ(helps.try_emplace(name, help).first->second, help) << name;
-    EXPECT_TRUE(help.ends_with('.')) << help;
-  };
+  Options all;
+  all.presets = {"none"};  // as if they were the site's own
   for (const Preset& preset : shipped_presets()) {
-    for (const Description& one : preset.functions) {
-      ASSERT_TRUE(one.metrics) << one.name;
-      for (const auto& family : {one.metrics->calls, one.metrics->durations, one.metrics->failures,
-                                 one.metrics->results})
-        if (family) add(family->name, family->help);
-    }
-    for (const Walk& walk : preset.walks)
-      for (const WalkMetric& metric : walk.metrics) add(metric.name, metric.help);
+    all.described.insert(all.described.end(), preset.functions.begin(), preset.functions.end());
+    all.walks.insert(all.walks.end(), preset.walks.begin(), preset.walks.end());
   }
-  EXPECT_GT(helps.size(), 15u);
-}
-
-TEST(Presets, LabelsThatMustBeKnownAreOfAWalkOrOfRecords) {
-  std::map<std::string, const Walk*> walks;
-  for (const Preset& preset : shipped_presets())
-    for (const Walk& walk : preset.walks) walks[walk.name] = &walk;
-  for (const Preset& preset : shipped_presets())
-    for (const Description& one : preset.functions)
-      for (const auto& [label, walk] : one.among) {
-        if (walk == "records") continue;
-        ASSERT_TRUE(walks.contains(walk)) << walk;
-        const auto& labels = walks[walk]->labels;
-        EXPECT_NE(std::ranges::find(labels, label, &WalkLabel::name), labels.end()) << label;
-      }
+  EXPECT_THAT(take_out_unusable(all.described), IsEmpty());
+  for (const ListProblem& problem : problems_together(all)) ADD_FAILURE() << problem.line;
+  for (const Description& one : all.described) {
+    EXPECT_TRUE(one.metrics) << one.name;
+    // No name of anybody's is demangled for them: that may take any time.
+    EXPECT_NE(one.symbol.kind, Symbol::Kind::cxx) << one.name;
+  }
 }
 
 TEST(Presets, AreChosenByName) {

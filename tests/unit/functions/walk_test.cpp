@@ -2,16 +2,13 @@
 #include "functions/walk.h"
 
 #include <gmock/gmock.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <list>
 #include <string>
 #include <vector>
 
-#include "base/yaml_reader.h"
-#include "support/value_of.h"
+#include "own_memory.h"
 
 namespace ioc_exporter::functions {
 namespace {
@@ -21,20 +18,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
-
-// This process' own, whatever the address.
-class OwnMemory : public iocs::Memory {
- public:
-  Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override {
-    ++reads;
-    const iovec to{into.data(), into.size()};
-    const iovec from{reinterpret_cast<void*>(address), into.size()};
-    const ssize_t got = ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0);
-    if (got <= 0) return last_error("read " + iocs::hex_address(address));
-    return static_cast<std::size_t>(got);
-  }
-  int reads = 0;
-};
 
 constexpr const char* kPorts = R"(
 walks:
@@ -78,13 +61,6 @@ struct PortList {
   }
 };
 
-std::vector<Walk> walks_in(const std::string& text) {
-  std::vector<Walk> walks;
-  const auto good =
-      read_yaml(text, "test.yaml", [&](Reader& file) { read_walks(file, walks, "epics_"); });
-  EXPECT_EQ(error_of(good), "");
-  return walks;
-}
 std::string problems_in(const std::string& text) {
   std::vector<Walk> walks;
   return error_of(

@@ -2,18 +2,14 @@
 #include "functions/walk_watch.h"
 
 #include <gmock/gmock.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "base/yaml_reader.h"
 #include "exposition/text_encoder.h"
-#include "support/value_of.h"
+#include "own_memory.h"
 
 namespace ioc_exporter::functions {
 namespace {
@@ -22,43 +18,24 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Answer = WalkWatch::Answer;
 
-struct Thing {
-  Thing* next;
-  const char* name;
-  long value;
-};
-struct Variable {
-  Thing* first;
+class SlowMemory : public OwnMemory {
+  Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override {
+    std::this_thread::sleep_for(WalkWatch::kBudget);
+    return OwnMemory::read_some(address, into);
+  }
 };
 
-class Reader : public iocs::ProcessReader {
+class MemoryReader : public iocs::ProcessReader {
  public:
-  Reader() : ProcessReader(RootedFs("/")) {}
+  MemoryReader() : ProcessReader(RootedFs("/")) {}
   Result<std::unique_ptr<iocs::Memory>> memory(const iocs::IocId& id) override {
     ++asked;
     if (id.pid == hangs) return Error{std::make_error_code(std::errc::stream_timeout), "read it"};
-    return std::unique_ptr<iocs::Memory>(
-        std::make_unique<OwnMemory>(id.pid == slow || id.pid >= slow_from));
+    if (id.pid == slow) return std::unique_ptr<iocs::Memory>(std::make_unique<SlowMemory>());
+    return std::unique_ptr<iocs::Memory>(std::make_unique<OwnMemory>());
   }
   int asked = 0;
-  pid_t hangs = 0, slow = 0, slow_from = 1000;
-
- private:
-  class OwnMemory : public iocs::Memory {
-   public:
-    explicit OwnMemory(bool is_slow) : is_slow_(is_slow) {}
-
-   private:
-    Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override {
-      if (is_slow_) std::this_thread::sleep_for(WalkWatch::kBudget);
-      const iovec to{into.data(), into.size()};
-      const iovec from{reinterpret_cast<void*>(address), into.size()};
-      const ssize_t got = ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0);
-      if (got <= 0) return last_error("read " + iocs::hex_address(address));
-      return static_cast<std::size_t>(got);
-    }
-    bool is_slow_;
-  };
+  pid_t hangs = 0, slow = 0;
 };
 
 class WalkWatchTest : public ::testing::Test {
@@ -74,14 +51,7 @@ class WalkWatchTest : public ::testing::Test {
       - {name: epics_thing_total, help: Count., value: '[thing+16] -> long'})");
   }
   std::unique_ptr<WalkWatch> watching(const std::string& text) {
-    auto walks = std::make_shared<std::vector<Walk>>();
-    const auto good = read_yaml(
-        text, "test", [&](ioc_exporter::Reader& file) { read_walks(file, *walks, "epics_"); });
-    EXPECT_EQ(error_of(good), "");
-    return std::make_unique<WalkWatch>(reader, walks);
-  }
-  static WalkPlaces places(const Variable& variable) {
-    return {"/lib", {{"list", reinterpret_cast<std::uint64_t>(&variable)}}, ""};
+    return std::make_unique<WalkWatch>(reader, std::make_shared<std::vector<Walk>>(walks_in(text)));
   }
   std::string page() const {
     exposition::TextEncoder encoder;
@@ -95,7 +65,7 @@ class WalkWatchTest : public ::testing::Test {
     return all;
   }
 
-  std::shared_ptr<Reader> reader = std::make_shared<Reader>();
+  std::shared_ptr<MemoryReader> reader = std::make_shared<MemoryReader>();
   std::unique_ptr<WalkWatch> watch;
   Thing b{nullptr, "b", 23}, a{&b, "a", 0};
   Variable variable{&a};
@@ -167,15 +137,6 @@ TEST_F(WalkWatchTest, OneThatTakesTheWholeTimeIsNotReadBeforeTheOthersAgain) {
   EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "b"), Answer::yes);
 }
 
-TEST_F(WalkWatchTest, AnIocThatTakesTheWholeTimeOfALookIsLastAtTheNext) {
-  reader->slow_from = 100;
-  const std::vector<WalkWatch::Job> jobs{{{100, 1}, 1, "slow"}, {{2, 1}, 1, "other"}};
-  for (const auto& job : jobs) watch->take(job.id, 1, {{0, places(variable)}});
-  for (int look = 0; look < 50 && page().find("ioc=\"other\"") == std::string::npos; ++look)
-    watch->read(jobs);
-  EXPECT_THAT(page(), HasSubstr("epics_thing{ioc=\"other\",thing=\"b\"} "));
-}
-
 TEST_F(WalkWatchTest, AFileWithoutTheVariableKnowsNoNames) {
   watch->take({1, 1}, 1, {{0, {"/lib", {}, "it has no variable list"}}});
   watch->take({2, 1}, 1, {});  // maps no such file
@@ -185,6 +146,8 @@ TEST_F(WalkWatchTest, AFileWithoutTheVariableKnowsNoNames) {
   }
   EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "b"), Answer::no);
   EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "b"), Answer::no);
+  EXPECT_THAT(states(), ElementsAre("one things /lib absent: it has no variable list"));
+  EXPECT_EQ(page(), "");
 }
 
 // Once in its life, not at each scrape.
@@ -224,13 +187,6 @@ TEST_F(WalkWatchTest, OfWalksOfOneNameTheOneThatFindsMostIsShown) {
   EXPECT_EQ(watch->knows({1, 1}, "things", "thing", "a"), Answer::not_sure);
   EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "c"), Answer::yes);
   EXPECT_EQ(watch->knows({2, 1}, "things", "thing", "b"), Answer::no);
-}
-
-TEST_F(WalkWatchTest, AVariableThatTheFileDoesNotHaveIsSaid) {
-  watch->take({1, 1}, 1, {{0, {"/lib", {}, "it has no variable list"}}});
-  watch->read({{{1, 1}, 1, "one"}});
-  EXPECT_THAT(states(), ElementsAre("one things /lib absent: it has no variable list"));
-  EXPECT_EQ(page(), "");
 }
 
 TEST_F(WalkWatchTest, NamesThatWereThereStayKnown) {
