@@ -263,33 +263,6 @@ TEST(RecordBoundsByType, RecordsAreSummedByType) {
             (Counts{{"group ao", 4}, {"group calc", 15}, {"group ", 11}}));
 }
 
-TEST(RecordBounds, DurationsAreByTypeForASite) {
-  Snapshot snapshot = app::sample_snapshot();
-  exposition::BoundsOptions options;
-  options.set = exposition::SeriesSet::site;
-  Bounds bounds(options);
-  bounds.apply(snapshot);
-  for (const LimitedSample& kind : snapshot.limited) EXPECT_EQ(kind.things, 0u) << kind.family;
-  const std::string text = render_text(snapshot, app::sample_exporter());
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const bool is_duration = line.find("_duration_seconds") != std::string::npos ||
-                             line.starts_with("epics_record_process_self_seconds");
-    EXPECT_FALSE(is_duration && line.find(",record=\"PS:") != std::string::npos) << line;
-    EXPECT_FALSE(line.starts_with("epics_pv_info{")) << line;
-  }
-  for (const char* line : {
-           "epics_record_process_total{ioc=\"power-supplies\",record=\"PS:Q1:SetCur\",record_type="
-           "\"ao\"} 24",
-           "epics_record_process_duration_seconds_count{ioc=\"power-supplies\",record_type=\"ao\"} "
-           "23",
-           "epics_put_duration_seconds_count{ioc=\"power-supplies\",protocol=\"ca\",pv=\"(other)\"}"
-           " 23",
-       })
-    EXPECT_THAT(text, testing::HasSubstr(std::string(1, '\n').append(line).append(1, '\n')))
-        << text;
-}
-
 TEST(RecordBounds, AllFamiliesFollow) {
   Snapshot snapshot = app::sample_snapshot();
   exposition::BoundsOptions options;

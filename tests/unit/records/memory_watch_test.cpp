@@ -51,21 +51,21 @@ class MemoryWatchTest : public testing::Test {
     sample.database = job_.database;
     return sample;
   }
-  IocSample told(MemoryWatch& watch) const {
+  IocSample told() {
     std::vector<IocSample> iocs{ioc()};
-    watch.add_to(iocs);
+    watch_.add_to(iocs);
     return iocs[0];
   }
 
   std::deque<Record> records_;
   MemoryWatch::Job job_;
+  MemoryWatch watch_{std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min};
 };
 
 TEST_F(MemoryWatchTest, TellsTheStatesOfRecordsAndMissingOnes) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   records_[5].active = 1;
-  watch.read({job_});
-  const IocSample sample = told(watch);
+  watch_.read({job_});
+  const IocSample sample = told();
   ASSERT_TRUE(sample.memory && sample.memory->records);
   EXPECT_THAT(sample.memory->records->by_severity, ElementsAre(2, 2, 2, 1));
   EXPECT_EQ(sample.memory->records->in_flight, 1u);
@@ -77,55 +77,51 @@ TEST_F(MemoryWatchTest, TellsTheStatesOfRecordsAndMissingOnes) {
 }
 
 TEST_F(MemoryWatchTest, OneVariableThatMakesNoSenseIsANote) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   const std::int32_t periods = -7;
   const std::uint64_t lists = 8;
   job_.variables["nPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&periods), sizeof periods}};
   job_.variables["papPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&lists), sizeof lists}};
-  watch.read({job_});
-  const IocSample sample = told(watch);
+  watch_.read({job_});
+  const IocSample sample = told();
   EXPECT_THAT(sample.notes, Contains("scan lists not known: nPeriodic is -7"));
   EXPECT_THAT(sample.notes, Contains("queues not known: no symbol callbackQueue was found"));
   EXPECT_TRUE(sample.memory->records);
 }
 
 TEST_F(MemoryWatchTest, ASeverityThatIsNoneIsANote) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   records_[3].severity = 23;
-  watch.read({job_});
-  const IocSample sample = told(watch);
+  watch_.read({job_});
+  const IocSample sample = told();
   EXPECT_FALSE(sample.memory->records);
   EXPECT_THAT(sample.notes, Contains("states of records not known: record R: its severity is 23"));
 }
 
 TEST_F(MemoryWatchTest, NothingIsToldOfAnotherDatabaseOrOfAnEndedIoc) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
-  watch.read({job_});
+  watch_.read({job_});
   std::vector<IocSample> iocs{ioc(), ioc(), ioc()};
   iocs[0].database = std::make_shared<Database>(*job_.database);
   iocs[1].up = false;
   iocs[2].pid = 1;
-  watch.add_to(iocs);
+  watch_.add_to(iocs);
   for (const IocSample& each : iocs) EXPECT_FALSE(each.memory);
-  EXPECT_TRUE(told(watch).memory);
-  watch.read({});
-  EXPECT_FALSE(told(watch).memory) << "it is watched no more";
+  EXPECT_TRUE(told().memory);
+  watch_.read({});
+  EXPECT_FALSE(told().memory) << "it is watched no more";
 }
 
 TEST_F(MemoryWatchTest, OfAStoppedIocAllStaysAsItWas) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   records_[5].active = 1;
-  watch.read({job_});
-  const auto told_before = told(watch).memory;
+  watch_.read({job_});
+  const auto told_before = told().memory;
   job_.is_held = true;
   records_[5].active = 0;
-  watch.read({job_});
-  EXPECT_EQ(told(watch).memory->records->time_seconds, told_before->records->time_seconds);
-  EXPECT_EQ(told(watch).memory->records->stuck, 1u) << "it is not read";
+  watch_.read({job_});
+  EXPECT_EQ(told().memory->records->time_seconds, told_before->records->time_seconds);
+  EXPECT_EQ(told().memory->records->stuck, 1u) << "it is not read";
   job_.is_held = false;
   records_[5].active = 1;
-  watch.read({job_});
-  const auto memory = told(watch).memory;
+  watch_.read({job_});
+  const auto memory = told().memory;
   ASSERT_EQ(memory->records->longest_stuck.size(), 1u);
   EXPECT_GT(memory->records->longest_stuck[0].seconds,
             told_before->records->longest_stuck[0].seconds)
@@ -133,7 +129,6 @@ TEST_F(MemoryWatchTest, OfAStoppedIocAllStaysAsItWas) {
 }
 
 TEST_F(MemoryWatchTest, CountsOfAnotherLifeAreNotThisOnes) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   static const char kName[] = ".1 second";
   iocs::layout::PeriodicScanList list{};
   list.period = 0.1;
@@ -145,8 +140,8 @@ TEST_F(MemoryWatchTest, CountsOfAnotherLifeAreNotThisOnes) {
   job_.variables["nPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&periods), sizeof periods}};
   job_.variables["papPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&pointers), sizeof pointers}};
   const auto overruns = [&] {
-    watch.read({job_});
-    return told(watch).memory->scan_lists->at(0).overruns;
+    watch_.read({job_});
+    return told().memory->scan_lists->at(0).overruns;
   };
   EXPECT_EQ(overruns(), 7u);
   job_.serial = 2;
@@ -156,18 +151,19 @@ TEST_F(MemoryWatchTest, CountsOfAnotherLifeAreNotThisOnes) {
 }
 
 TEST_F(MemoryWatchTest, AnotherProcessWithThePidIsNotRead) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 1min);
   ++job_.id.start_ticks;
-  watch.read({job_});
-  const IocSample sample = told(watch);
+  watch_.read({job_});
+  const IocSample sample = told();
   EXPECT_FALSE(sample.memory->records);
   EXPECT_THAT(sample.notes, Contains(HasSubstr("the process has ended")));
 }
 
 TEST_F(MemoryWatchTest, RecordsThatThereWasNoTimeToReadAreNotTold) {
-  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 0ms);
-  watch.read({job_});
-  EXPECT_FALSE(told(watch).memory);
+  MemoryWatch hasty(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 0ms);
+  hasty.read({job_});
+  std::vector<IocSample> iocs{ioc()};
+  hasty.add_to(iocs);
+  EXPECT_FALSE(iocs[0].memory);
 }
 
 }  // namespace
