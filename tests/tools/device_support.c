@@ -23,10 +23,11 @@
 #include <dbScan.h>
 #include <dbStaticLib.h>
 #include <devSup.h>
-#include <iocsh.h>
 #include <longinRecord.h>
 #include <recSup.h>
 #include <registryDeviceSupport.h>
+
+#include "shell_command.h"
 
 static IOSCANPVT interrupts;
 
@@ -148,21 +149,13 @@ static void post_events(const iocshArgBuf *args)
 
 int register_device_support(void)
 {
-	static const iocshArg record = {"record", iocshArgString}, thread = {"thread", iocshArgString};
-	static const iocshArg times = {"times", iocshArgInt}, event = {"event", iocshArgInt};
-	static const iocshArg *const in_thread[] = {&record, &times, &thread};
-	static const iocshArg *const with_event[] = {&event, &record, &times};
-	static const iocshFuncDef directly = {.name = "processDirectly", .nargs = 3, .arg = in_thread};
-	static const iocshFuncDef in_named = {.name = "processInNamed", .nargs = 3, .arg = in_thread};
-	static const iocshFuncDef io = {.name = "requestIo", .nargs = 2, .arg = in_thread};
-	static const iocshFuncDef events = {.name = "postEvents", .nargs = 3, .arg = with_event};
 	char text[] = "device(longin, CONSTANT, devTestInterrupt, \"Test Interrupt\")\n";
 	FILE *dbd = fmemopen(text, strlen(text), "r");
 
-	iocshRegister(&directly, process_directly);
-	iocshRegister(&in_named, process_in_named);
-	iocshRegister(&io, request_io);
-	iocshRegister(&events, post_events);
+	add_command("processDirectly", "sis", process_directly);
+	add_command("processInNamed", "sis", process_in_named);
+	add_command("requestIo", "si", request_io);
+	add_command("postEvents", "isi", post_events);
 	/* Closes the file. */
 	return dbd && !dbReadDatabaseFP(&pdbbase, dbd, NULL, NULL) &&
 	       registryDeviceSupportAdd("devTestInterrupt", (const void *)&interrupt_support);

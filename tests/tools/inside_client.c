@@ -15,11 +15,11 @@
 #include <cadef.h>
 #include <epicsEvent.h>
 #include <epicsThread.h>
-#include <iocsh.h>
 #include <registryFunction.h>
 #include <subRecord.h>
 
 #include "ioc_commands.h"
+#include "shell_command.h"
 
 struct inside_client {
 	char thread[64], pv[64];
@@ -103,15 +103,8 @@ static long put_inside(subRecord *record)
 
 void register_inside_clients(void)
 {
-	static const iocshArg thread = {"thread", iocshArgString}, pv = {"pv", iocshArgString};
-	static const iocshArg count = {"count", iocshArgInt}, kind = {"kind", iocshArgInt};
-	static const iocshArg *const args[] = {&thread, &pv, &count, &kind};
-	static const iocshFuncDef client = {.name = "insideClient", .nargs = 4, .arg = args};
-	static const iocshFuncDef end = {.name = "endInsideClients"};
-	static const iocshFuncDef support = {.name = "supportWrites", .nargs = 1, .arg = &args[1]};
-
-	iocshRegister(&client, inside_client);
-	iocshRegister(&end, end_inside_clients);
-	iocshRegister(&support, support_writes);
+	add_command("insideClient", "ssii", inside_client);
+	add_command("endInsideClients", "", end_inside_clients);
+	add_command("supportWrites", "s", support_writes);
 	registryFunctionAdd("putInside", (REGISTRYFUNCTION)put_inside);
 }

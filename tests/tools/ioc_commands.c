@@ -10,12 +10,9 @@
  *   completeRecord RECORD              the second phase of an asynchronous record
  *   loadModule FILE                    loads a library of tests/tools/modules, which registers commands of its own
  *
- * Functions of sub records. Both spin for B microseconds when they are slow, set VAL to 1, else to 0, and count that
- * in L:
+ * Functions of sub records:
  *
- *   slow_at_times    in the first call and each A-th after it, which it counts in K
- *   slow_if_told     when A is not 0
- *
+ *   slow_if_told     spins for B microseconds when A is not 0, and counts that in L
  *   busy             asynchronous: ends with completeRecord
  */
 #include "ioc_commands.h"
@@ -32,9 +29,10 @@
 #include <dbAccess.h>
 #include <dbLock.h>
 #include <epicsThread.h>
-#include <iocsh.h>
 #include <registryFunction.h>
 #include <subRecord.h>
+
+#include "shell_command.h"
 
 static CALLBACK suspender, idler;
 
@@ -87,30 +85,16 @@ static double microseconds(void)
 	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-static long finish(subRecord *record, int slow)
+static long slow_if_told(subRecord *record)
 {
 	double end = microseconds() + record->b;
 
-	record->val = slow;
-	if (!slow)
+	if (record->a == 0)
 		return 0;
 	record->l += 1;
 	while (microseconds() < end)
 		;
 	return 0;
-}
-
-static long slow_at_times(subRecord *record)
-{
-	long calls = (long)record->k;
-
-	record->k += 1;
-	return finish(record, record->a > 0 && calls % (long)record->a == 0);
-}
-
-static long slow_if_told(subRecord *record)
-{
-	return finish(record, record->a != 0);
 }
 
 static void get_ahead_of_others(void)
@@ -140,20 +124,6 @@ static void process_in_bursts(const iocshArgBuf *args)
 	}
 }
 
-static void register_bursts(void)
-{
-	static const iocshArg record = {"record", iocshArgString};
-	static const iocshArg calls = {"calls", iocshArgInt};
-	static const iocshArg bursts = {"bursts", iocshArgInt};
-	static const iocshArg pause = {"pause", iocshArgInt};
-	static const iocshArg *const args[] = {&record, &calls, &bursts, &pause};
-	static const iocshFuncDef process = {.name = "processInBursts", .nargs = 4, .arg = args};
-
-	iocshRegister(&process, process_in_bursts);
-	registryFunctionAdd("slow_at_times", (REGISTRYFUNCTION)slow_at_times);
-	registryFunctionAdd("slow_if_told", (REGISTRYFUNCTION)slow_if_told);
-}
-
 static long busy(subRecord *record)
 {
 	record->pact = 1;
@@ -174,32 +144,14 @@ static void complete_record(const iocshArgBuf *args)
 	dbScanUnlock(record);
 }
 
-static void register_busy(void)
-{
-	static const iocshArg record = {"record", iocshArgString};
-	static const iocshArg *const record_args[] = {&record};
-	static const iocshFuncDef complete = {.name = "completeRecord", .nargs = 1, .arg = record_args};
-
-	iocshRegister(&complete, complete_record);
-	registryFunctionAdd("busy", (REGISTRYFUNCTION)busy);
-}
-
 void register_test_commands(void)
 {
-	register_busy();
 	register_inside_clients();
-	register_bursts();
-	static const iocshArg priority = {"priority", iocshArgInt};
-	static const iocshArg count = {"count", iocshArgInt};
-	static const iocshArg *const args[] = {&priority, &count};
-	static const iocshFuncDef suspend = {.name = "suspendCallbacks", .nargs = 1, .arg = args};
-	static const iocshFuncDef request = {.name = "requestCallbacks", .nargs = 2, .arg = args};
-
-	static const iocshArg file = {"file", iocshArgString};
-	static const iocshArg *const load_args[] = {&file};
-	static const iocshFuncDef load = {.name = "loadModule", .nargs = 1, .arg = load_args};
-
-	iocshRegister(&load, load_module);
-	iocshRegister(&suspend, suspend_callbacks);
-	iocshRegister(&request, request_callbacks);
+	add_command("processInBursts", "siii", process_in_bursts);
+	add_command("suspendCallbacks", "i", suspend_callbacks);
+	add_command("requestCallbacks", "ii", request_callbacks);
+	add_command("completeRecord", "s", complete_record);
+	add_command("loadModule", "s", load_module);
+	registryFunctionAdd("slow_if_told", (REGISTRYFUNCTION)slow_if_told);
+	registryFunctionAdd("busy", (REGISTRYFUNCTION)busy);
 }

@@ -11,7 +11,6 @@
 // An exception is caught by iocsh: dbpf, dbtr.
 #include <dbAccess.h>
 #include <dbLock.h>
-#include <iocsh.h>
 #include <pthread.h>
 #include <registryFunction.h>
 #include <subRecord.h>
@@ -20,6 +19,7 @@
 #include <stdexcept>
 
 #include "ioc_commands.h"
+#include "shell_command.h"
 
 namespace {
 
@@ -87,12 +87,8 @@ long call(long (*function)(subRecord*), const char* name) {
 }  // namespace
 
 extern "C" void register_leaving_support(void) {
-  static const iocshArg record = {"record", iocshArgString};
-  static const iocshArg* const args[] = {&record};
-  static const iocshFuncDef jump = {"processWithJump", 1, args, nullptr};
-  static const iocshFuncDef thread = {"processInThread", 1, args, nullptr};
-  iocshRegister(&jump, with_jump);
-  iocshRegister(&thread, in_thread);
+  add_command("processWithJump", "s", with_jump);
+  add_command("processInThread", "s", in_thread);
   call(throw_inside, "throw_inside");
   call(jump_inside, "jump_inside");
   call(exit_inside, "exit_inside");

@@ -2,8 +2,6 @@
 // exceptions.
 //
 //   pluginFrames PORT OFFERED PROCESSED       so many frames are offered, so many of them processed
-#include <iocsh.h>
-
 #include <cstring>
 #include <stdexcept>
 
@@ -62,8 +60,5 @@ void frames(const iocshArgBuf* args) {
 }  // namespace
 
 extern "C" void register_module() {
-  static const iocshArg port = {"port", iocshArgString}, number = {"number", iocshArgInt};
-  static const iocshArg* const args[] = {&port, &number, &number};
-  static iocshFuncDef offered = {"pluginFrames", 3, args, nullptr};
-  iocshRegister(&offered, frames);
+  add_command("pluginFrames", "sii", frames);
 }

@@ -2,8 +2,6 @@
 //
 //   streamExchanges RECORD COUNT RESULT USECS     starts and finishes so many; RESULT as in
 //   ProtocolResult
-#include <iocsh.h>
-
 #include <cstring>
 
 #include "shape.h"
@@ -90,8 +88,5 @@ void exchange(const iocshArgBuf* args) {
 }  // namespace
 
 extern "C" void register_module() {
-  static const iocshArg record = {"record", iocshArgString}, number = {"number", iocshArgInt};
-  static const iocshArg* const args[] = {&record, &number, &number, &number};
-  static iocshFuncDef exchanges = {"streamExchanges", 4, args, nullptr};
-  iocshRegister(&exchanges, exchange);
+  add_command("streamExchanges", "siii", exchange);
 }

@@ -12,7 +12,6 @@
 
 #include <ellLib.h>
 #include <epicsTime.h>
-#include <iocsh.h>
 
 #include "shape.h"
 
@@ -217,27 +216,16 @@ static void bend(const iocshArgBuf *args)
 	one->node.previous = &one->node;
 }
 
-static void ask(const char *name, int nargs, iocshCallFunc call)
-{
-	static const iocshArg text = {"port", iocshArgString}, number = {"number", iocshArgInt};
-	static const iocshArg *const args[] = {&text, &number, &number, &number};
-	iocshFuncDef *def = calloc(1, sizeof *def);
-	const iocshFuncDef made = {.name = name, .nargs = nargs, .arg = args};
-
-	memcpy(def, &made, sizeof made);
-	iocshRegister(def, call);
-}
-
 void register_gpib(void);
 
 void register_module(void)
 {
 	pasynBase = calloc(1, sizeof *pasynBase);
 	memset(pasynBase, 0x5a, offsetof(asynBase, asynPortList));
-	ask("asynPort", 4, set_port);
-	ask("asynQueue", 3, queue);
-	ask("asynRequests", 3, request);
-	ask("asynTimeouts", 2, time_out);
-	ask("asynBend", 1, bend);
+	add_command("asynPort", "siii", set_port);
+	add_command("asynQueue", "sii", queue);
+	add_command("asynRequests", "sii", request);
+	add_command("asynTimeouts", "si", time_out);
+	add_command("asynBend", "s", bend);
 	register_gpib();
 }

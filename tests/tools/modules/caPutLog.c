@@ -10,8 +10,6 @@
 
 #include <netinet/in.h>
 
-#include <iocsh.h>
-
 #include "shape.h"
 
 typedef struct {
@@ -134,15 +132,7 @@ static void json_server(const iocshArgBuf *args)
 
 void register_module(void)
 {
-	static const iocshArg text = {"address", iocshArgString}, number = {"number", iocshArgInt};
-	static const iocshArg *const numbers[] = {&number, &number, &number, &number}, *const of_server[] = {
-											       &text, &number, &number};
-	static const iocshFuncDef put = {.name = "caPutLogPuts", .nargs = 4, .arg = numbers};
-	static const iocshFuncDef made = {.name = "caPutLogServer", .nargs = 3, .arg = of_server};
-
-	iocshRegister(&put, puts_to_log);
-	static const iocshFuncDef of_json = {.name = "caPutJsonLogServer", .nargs = 3, .arg = of_server};
-
-	iocshRegister(&made, server);
-	iocshRegister(&of_json, json_server);
+	add_command("caPutLogPuts", "iiii", puts_to_log);
+	add_command("caPutLogServer", "sii", server);
+	add_command("caPutJsonLogServer", "sii", json_server);
 }

@@ -3,8 +3,6 @@
  *
  *   gpibRequests COUNT        calls each of them so often
  */
-#include <iocsh.h>
-
 #include "shape.h"
 
 void register_gpib(void);
@@ -36,9 +34,5 @@ static void call(const iocshArgBuf *args)
 
 void register_gpib(void)
 {
-	static const iocshArg count = {"count", iocshArgInt};
-	static const iocshArg *const args[] = {&count};
-	static const iocshFuncDef requests_def = {.name = "gpibRequests", .nargs = 1, .arg = args};
-
-	iocshRegister(&requests_def, call);
+	add_command("gpibRequests", "i", call);
 }

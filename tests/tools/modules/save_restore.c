@@ -9,7 +9,6 @@
 
 #include <callback.h>
 #include <epicsTime.h>
-#include <iocsh.h>
 
 #include "shape.h"
 
@@ -99,11 +98,6 @@ static void save(const iocshArgBuf *args)
 
 void register_module(void)
 {
-	static const iocshArg file = {"file", iocshArgString}, number = {"number", iocshArgInt};
-	static const iocshArg *const args[] = {&file, &number, &number, &number};
-	static const iocshFuncDef sets = {.name = "saveSet", .nargs = 4, .arg = args};
-	static const iocshFuncDef saves = {.name = "saveFiles", .nargs = 3, .arg = args};
-
-	iocshRegister(&sets, set);
-	iocshRegister(&saves, save);
+	add_command("saveSet", "siii", set);
+	add_command("saveFiles", "sii", save);
 }

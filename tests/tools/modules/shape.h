@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "../shell_command.h"
+
 #ifdef IOC_EXPORTER_SHIFTED
 #define MOVED long moved_by;
 #define STANDS_AT(type, field, offset) typedef int unused_##type##_##field

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <iocsh.h>
-
 #include "seq.h"
 
 static void enter(SSCB *ss, int state)
@@ -113,15 +111,8 @@ static void set_entered(const iocshArgBuf *args)
 
 void register_module(void)
 {
-	static const iocshArg program = {"program", iocshArgString}, number = {"number", iocshArgInt};
-	static const iocshArg *const args[] = {&program, &number};
-	static const iocshFuncDef starts = {.name = "seqStart", .nargs = 1, .arg = args};
-	static const iocshFuncDef transitions = {.name = "seqTransitions", .nargs = 2, .arg = args};
-	static const iocshFuncDef pumps = {.name = "seqPumps", .nargs = 2, .arg = args};
-	static const iocshFuncDef enters = {.name = "seqEnter", .nargs = 2, .arg = args};
-
-	iocshRegister(&starts, start);
-	iocshRegister(&transitions, step);
-	iocshRegister(&pumps, pump_out);
-	iocshRegister(&enters, set_entered);
+	add_command("seqStart", "s", start);
+	add_command("seqTransitions", "si", step);
+	add_command("seqPumps", "si", pump_out);
+	add_command("seqEnter", "si", set_entered);
 }
