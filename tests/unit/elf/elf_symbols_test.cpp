@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <string>
+#include <vector>
 
+#include "base/rooted_fs.h"
 #include "base/unique_fd.h"
 #include "support/value_of.h"
 
@@ -22,9 +23,7 @@ const std::vector<std::string> kWanted{"dbProcess", "pdbbase",   "printf",
                                        "prctl",     "nPeriodic", "scanList"};
 
 std::string content_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
+  return value_of(RootedFs().read(path));
 }
 
 Result<ElfSymbols> read_file(const std::string& path) {

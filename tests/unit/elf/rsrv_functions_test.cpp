@@ -9,11 +9,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <string>
+#include <vector>
 
+#include "base/rooted_fs.h"
 #include "base/unique_fd.h"
 #include "elf/elf_symbols.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::elf {
 namespace {
@@ -28,15 +30,11 @@ UniqueFd open_file(const std::string& path) {
 
 ElfSymbols symbols_of(const std::string& path) {
   const UniqueFd fd = open_file(path);
-  auto elf = ElfSymbols::read(fd.get(), path, kNames);
-  EXPECT_TRUE(elf) << elf.error().message();
-  return elf ? std::move(*elf) : ElfSymbols();
+  return value_of(ElfSymbols::read(fd.get(), path, kNames));
 }
 
 std::string content_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
+  return value_of(RootedFs().read(path));
 }
 
 UniqueFd file_of(const std::string& bytes) {
