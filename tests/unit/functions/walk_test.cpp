@@ -99,14 +99,11 @@ TEST(Walk, EachItemOfAListHasItsValues) {
                           Pair("1 port=L1", 5e9), Pair("2 port=L1 priority=low", -1)));
 }
 
-TEST(Walk, AnEmptyListHasNone) {
-  const Walked found = walked(kPorts, Base{});
-  EXPECT_EQ(found.problem, "");
-  EXPECT_THAT(found.samples, IsEmpty());
-}
-
-// As asyn's base before the first port.
-TEST(Walk, AListThatIsNotMadeYetHasNone) {
+// As asyn's base before the first port, and after it.
+TEST(Walk, AListThatIsEmptyOrNotMadeYetHasNone) {
+  const Walked empty = walked(kPorts, Base{});
+  EXPECT_EQ(empty.problem, "");
+  EXPECT_THAT(empty.samples, IsEmpty());
   std::string text = kPorts;
   text.replace(text.find("'[base]'"), 8, "'[[base]]'");
   text.replace(text.find("'[base+8]"), 9, "'[[base]+8]");

@@ -32,9 +32,8 @@ TEST(ProcessStat, CommWithSpacesAndParentheses) {
 
 TEST(ProcessStat, KernelThreadsAndZombies) {
   const std::string counts = " 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0 0 0 0 0 0\n";
-  const auto kernel_thread = parse_process_stat("2 (kthreadd) S 0 0 0 0 -1 2129984" + counts);
-  ASSERT_TRUE(kernel_thread);
-  EXPECT_TRUE(kernel_thread->kernel_thread());
+  EXPECT_TRUE(
+      value_of(parse_process_stat("2 (kthreadd) S 0 0 0 0 -1 2129984" + counts)).kernel_thread());
   EXPECT_TRUE(value_of(parse_process_stat("3 (x) Z 0 0 0 0 -1 0" + counts)).dead());
 }
 
@@ -83,14 +82,12 @@ TEST(ProcessStat, AProcessWhoseMainThreadHasEnded) {
 
 // Between the two, a main thread that ends has no memory and is no zombie yet. That is no exec.
 TEST(ProcessStat, AMainThreadThatIsEnding) {
-  const auto before =
-      parse_process_stat("7 (x) S 1 0 0 0 -1 0 0 0 0 0 3 4 0 0 20 0 5 0 100 5000 9 0 94 95 140\n");
-  const auto now =
-      parse_process_stat("7 (x) R 1 0 0 0 -1 0 0 0 0 0 3 4 0 0 20 0 5 0 100 0 0 0 0 0 0\n");
-  ASSERT_TRUE(before && now);
-  EXPECT_FALSE(before->main_thread_ended());
-  EXPECT_TRUE(now->main_thread_ended());
-  EXPECT_FALSE(now->dead());
+  const std::string start = " 1 0 0 0 -1 0 0 0 0 0 3 4 0 0 20 0 5 0 100 ";
+  EXPECT_FALSE(
+      value_of(parse_process_stat("7 (x) S" + start + "5000 9 0 94 95 140\n")).main_thread_ended());
+  const auto now = value_of(parse_process_stat("7 (x) R" + start + "0 0 0 0 0 0\n"));
+  EXPECT_TRUE(now.main_thread_ended());
+  EXPECT_FALSE(now.dead());
 }
 
 TEST(ProcessStat, CutOrForeignTextIsNothing) {

@@ -311,16 +311,5 @@ TEST(CaLinks, ManyLinksOfARecordAreLookedAtOneAfterTheOther) {
   EXPECT_EQ(links.sample()->connected, 800u);
 }
 
-TEST(CaLinks, ALookIsBounded) {
-  Latest ioc("7.0.10");
-  ioc.connect(ioc.records[0], ioc.records[0].in, "pv", false);
-  CaLinks links = ioc.links();
-  int looks = 0;
-  do {
-    ASSERT_TRUE(links.update(*ioc.memory, ioc.variables, {}));
-  } while (!links.sample() && ++looks < 10);
-  EXPECT_EQ(links.sample()->disconnected, 1u);
-}
-
 }  // namespace
 }  // namespace ioc_exporter::records
