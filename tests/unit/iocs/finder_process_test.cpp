@@ -1,5 +1,4 @@
 // The finder on the host's /proc, with real processes: see target.c.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -163,30 +162,6 @@ TEST_F(FinderOnHost, FunctionsAndVariablesThatAreLocalToTheirSourceFiles) {
   ASSERT_EQ(::pread(memory.get(), &value, sizeof value, static_cast<off_t>(only(places).address)),
             static_cast<ssize_t>(sizeof value));
   EXPECT_EQ(value, 7);
-}
-
-TEST_F(FinderOnHost, RuntimeAddressesAreThoseOfTheDynamicLinker) {
-  // This very process.
-  ::setenv("IOC", "", 1);
-  FinderOptions options;
-  options.name_sources = {};
-  options.filter = {*Pattern::compile("unit_iocs"), {}};
-  void* const library = ::dlopen(TARGET_LIB, RTLD_NOW | RTLD_GLOBAL);
-  ASSERT_NE(library, nullptr);
-  Finder finder(RootedFs("/"), std::move(options));
-  const auto is_this = [](const Ioc& ioc) { return ioc.id.pid == ::getpid(); };
-  const auto is_found = [&](const Changes& all) {
-    return std::ranges::any_of(all.started, is_this);
-  };
-  const Changes changes = poll_until(finder, is_found);
-  EXPECT_TRUE(is_found(changes));
-  for (const Ioc& ioc : changes.started) {
-    if (!is_this(ioc)) continue;
-    EXPECT_EQ(only(ioc.pdbbase), reinterpret_cast<std::uintptr_t>(::dlsym(library, "pdbbase")));
-    EXPECT_EQ(ioc.ca_server_port[0],
-              reinterpret_cast<std::uintptr_t>(::dlsym(library, "ca_server_port")));
-  }
-  ::dlclose(library);
 }
 
 TEST_F(FinderOnHost, FileDeletedUnderTheIoc) {
