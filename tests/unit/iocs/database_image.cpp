@@ -8,17 +8,6 @@
 
 namespace ioc_exporter::iocs {
 
-template <class Node>
-void DatabaseImage::append(layout::EllList& list, Node& node) {
-  node.node = {0, list.last};
-  if (list.last != 0)
-    reinterpret_cast<layout::EllNode*>(list.last)->next = address(&node);
-  else
-    list.first = address(&node);
-  list.last = address(&node);
-  ++list.count;
-}
-
 DatabaseImage::Type& DatabaseImage::add_type(const std::string& name, bool registered) {
   Type& type = types_.emplace_back();
   type.name = name;

@@ -52,11 +52,19 @@ class DatabaseImage {
   static std::uint64_t address(const T* object) {
     return reinterpret_cast<std::uintptr_t>(object);
   }
+  // A node begins with `node`, a layout::EllNode.
+  template <class Node>
+  static void append(layout::EllList& list, Node& node) {
+    node.node = {0, list.last};
+    if (list.last != 0)
+      reinterpret_cast<layout::EllNode*>(list.last)->next = address(&node);
+    else
+      list.first = address(&node);
+    list.last = address(&node);
+    ++list.count;
+  }
 
  private:
-  template <class Node>
-  static void append(layout::EllList& list, Node& node);
-
   std::unique_ptr<layout::DbBase> root_ = std::make_unique<layout::DbBase>();
   std::uint64_t pdbbase_ = address(root_.get());
   std::deque<Type> types_;

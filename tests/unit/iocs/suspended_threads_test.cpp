@@ -65,18 +65,8 @@ class SuspendedThreads : public testing::TestWithParam<Version> {
       put(thread, version.state + version.text, address_of(name));
     else
       std::strcpy(reinterpret_cast<char*>(&thread) + version.state + version.text, name);
-    link(thread);
+    DatabaseImage::append(list_, thread);
     return thread;
-  }
-
-  void link(Thread& thread) {
-    thread.node = {0, list_.last};
-    if (list_.last != 0)
-      reinterpret_cast<layout::EllNode*>(list_.last)->next = address_of(&thread);
-    else
-      list_.first = address_of(&thread);
-    list_.last = address_of(&thread);
-    ++list_.count;
   }
 
   std::vector<std::string> read() {
