@@ -9,7 +9,7 @@
 namespace ioc_exporter::iocs {
 namespace {
 
-TEST(CaServerPort, FirstThatIsSet) {
+TEST(CaServerPort, FirstThatIsSetOrAnErrorInWords) {
   const auto memory = own_memory();
   ASSERT_NE(memory, nullptr);
   const std::uint16_t ports[]{0, 5064, 7};
@@ -17,11 +17,6 @@ TEST(CaServerPort, FirstThatIsSet) {
                             DatabaseImage::address(&ports[2])};
   EXPECT_EQ(value_of(read_ca_server_port(*memory, all, "ioc X")), 5064);
   EXPECT_FALSE(value_of(read_ca_server_port(*memory, std::span(all).first(1), "ioc X")));
-}
-
-TEST(CaServerPort, ErrorsInWords) {
-  const auto memory = own_memory();
-  ASSERT_NE(memory, nullptr);
   EXPECT_EQ(error_of(read_ca_server_port(*memory, {}, "ioc X")),
             "read the CA server's port of ioc X: no symbol ca_server_port was found");
   const std::uint64_t unmapped[]{16};

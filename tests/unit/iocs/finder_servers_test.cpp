@@ -19,8 +19,16 @@ class FinderOfServers : public testing::Test {
         finder_.unclaimed(), [port](const auto& one) { return one.socket.port == port; });
     return found == finder_.unclaimed().end() ? std::nullopt : std::optional(*found);
   }
+  // The process listens, and answers as one of that kind: what is told then.
+  Changes spoken(TargetProcess& target, IocKind kind = IocKind::other_ca) {
+    port_ = target.command("listen");
+    poll();
+    finder_.speaks(value_of(unclaimed(port_)), kind);
+    return poll();
+  }
 
   Finder finder_{RootedFs("/"), only_ours()};
+  int port_ = 0;
 };
 
 TEST_F(FinderOfServers, AListenerThatSpeaksIsItsProcess) {
@@ -54,10 +62,7 @@ TEST_F(FinderOfServers, AListenerThatSpeaksIsItsProcess) {
 
 TEST_F(FinderOfServers, AServerForPvAccessHasNoPortOfChannelAccess) {
   TargetProcess target(TARGET_PLAIN, named("pva"));
-  const int port = target.command("listen");
-  poll();
-  finder_.speaks(*unclaimed(port), IocKind::other_pva);
-  const Ioc& server = only(poll().started);
+  const Ioc server = only(spoken(target, IocKind::other_pva).started);
   EXPECT_EQ(server.kind, IocKind::other_pva);
   EXPECT_FALSE(server.ca_port);
 }
@@ -92,19 +97,13 @@ TEST_F(FinderOfServers, TheExporterClaimsItsOwn) {
 
 TEST_F(FinderOfServers, AServerThatTheFilterLeavesOutIsNotTold) {
   TargetProcess target(TARGET_PLAIN, named("left-out"));
-  const int port = target.command("listen");
-  poll();
-  finder_.speaks(*unclaimed(port), IocKind::other_ca);
-  EXPECT_TRUE(poll().empty());
-  EXPECT_FALSE(unclaimed(port));
+  EXPECT_TRUE(spoken(target).empty());
+  EXPECT_FALSE(unclaimed(port_));
 }
 
 TEST_F(FinderOfServers, AServerThatBecomesAnIocIsOne) {
   TargetProcess target(TARGET_PLAIN, named("late"));
-  const int port = target.command("listen");
-  poll();
-  finder_.speaks(*unclaimed(port), IocKind::other_ca);
-  ASSERT_EQ(poll().started.size(), 1u);
+  ASSERT_EQ(spoken(target).started.size(), 1u);
   ASSERT_EQ(target.command(std::string("load ") + TARGET_LIB), 1);
   const Changes changes = poll();
   ASSERT_EQ(changes.ended.size(), 1u);
@@ -114,10 +113,7 @@ TEST_F(FinderOfServers, AServerThatBecomesAnIocIsOne) {
 
 TEST_F(FinderOfServers, AnotherProgramInTheProcessIsNoServer) {
   TargetProcess target(TARGET_PLAIN, named("exec"));
-  const int port = target.command("listen");
-  poll();
-  finder_.speaks(*unclaimed(port), IocKind::other_ca);
-  ASSERT_EQ(poll().started.size(), 1u);
+  ASSERT_EQ(spoken(target).started.size(), 1u);
   target.command(std::string("exec ") + TARGET_PLAIN);
   const Changes changes = poll();
   EXPECT_EQ(changes.ended.size(), 1u);

@@ -17,17 +17,11 @@ namespace ioc_exporter::iocs {
 namespace {
 
 TEST(Maps, OneLine) {
-  const auto m = elf::parse_mapping(
-      "7fce35000000-7fce35085000 r-xp 0001f000 fe:00 247026                     /opt/a b/lib x.so");
-  ASSERT_TRUE(m);
-  EXPECT_EQ(m->start, 0x7fce35000000u);
-  EXPECT_EQ(m->end, 0x7fce35085000u);
-  EXPECT_EQ(m->offset, 0x1f000u);
-  EXPECT_TRUE(m->executable);
-  EXPECT_EQ(m->device, "fe:00");
-  EXPECT_EQ(m->inode, 247026u);
-  EXPECT_EQ(m->path, "/opt/a b/lib x.so");
-  EXPECT_FALSE(m->deleted);
+  EXPECT_THAT(
+      value_of(elf::parse_mapping("7fce35000000-7fce35085000 r-xp 0001f000 fe:00 247026       "
+                                  "              /opt/a b/lib x.so")),
+      testing::FieldsAre(0x7fce35000000u, 0x7fce35085000u, 0x1f000u, true, "fe:00", 247026u,
+                         "/opt/a b/lib x.so", false, testing::IsEmpty()));
 }
 
 TEST(Maps, DeletedEscapedAnonymousAndSpecial) {

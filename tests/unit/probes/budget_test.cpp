@@ -257,18 +257,12 @@ TEST(Budget, AnIocThatWasRestartedBeginsAnew) {
   EXPECT_TRUE(ioc.is_on(function(1)));
 }
 
-TEST(Budget, ALongSleepOfTheMachineIsNoLoad) {
+TEST(Budget, ALongSleepOfTheMachineAndSecondsThatHaveBecomeLessAreNoLoad) {
   Ioc ioc;
   ioc.run(10, {{kCounting, 0.2}});
   ioc.now += std::chrono::hours(5);
   EXPECT_THAT(ioc.run(10, {{kCounting, 0.2}}), IsEmpty());
-}
-
-// Counts that begin anew, with fewer than before.
-TEST(Budget, SecondsThatHaveBecomeLessAreNoLoad) {
-  Ioc ioc;
-  ioc.run(10, {{kCounting, 0.2}});
-  ioc.spent[kCounting] = 0;
+  ioc.spent[kCounting] = 0;  // counts that begin anew
   EXPECT_THAT(ioc.run(10, {{kCounting, 0.2}}), IsEmpty());
 }
 
