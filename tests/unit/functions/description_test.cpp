@@ -24,29 +24,6 @@ std::string one(const std::string& lines, const std::string& symbol = "run") {
   return "functions:\n  - name: f\n    file: .*\n    symbol: " + symbol + "\n" + lines;
 }
 
-TEST(FunctionDescription, EightLinesMeasureADriver) {
-  const auto all = value_of(read(R"(
-functions:
-  - name: hid_driver
-    file: '.*/libmydriver\.so.*'
-    symbol: myDriverWrite
-    timed: true
-    labels:
-      port: arg0+8 -> string[32]
-      reason: arg1 -> int
-      device: '[[arg0-32]+16] -> string[64]'
-)"));
-  const Description& hid = only(all);
-  EXPECT_EQ(hid.name, "hid_driver");
-  EXPECT_TRUE(hid.file->matches("/opt/lib/libmydriver.so.1"));
-  EXPECT_EQ(hid.symbol.kind, Symbol::Kind::name);
-  EXPECT_TRUE(hid.timed);
-  ASSERT_THAT(hid.labels, SizeIs(3));
-  EXPECT_EQ(hid.labels[0].name, "port");
-  EXPECT_EQ(hid.labels[2].value.steps.size(), 4u);
-  EXPECT_FALSE(hid.result);
-}
-
 TEST(FunctionDescription, KindsOfSymbols) {
   using enum Symbol::Kind;
   const auto kind = [](const std::string& symbol) {

@@ -444,16 +444,11 @@ TEST_F(EngineTest, AFileThatNobodyHoldsHasLostItsNumber) {
   EXPECT_NE(files.number_of(second, 0), first);
 }
 
-TEST(OneOrAll, FewAreAttachedForThemselves) {
-  EXPECT_EQ(one_or_all(kRecords, 0, {.active = 4}), IOCX_ATTACH_PROCESS);
-  EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_ALL, {.active = 3}), IOCX_ATTACH_ALL);
-  EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_ALL, {.active = 2}), IOCX_ATTACH_PROCESS);
-  EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_PROCESS, {.active = 5}), IOCX_ATTACH_ALL);
+TEST(OneOrAll, BesideOneThatIsOffMoreAreAttachedForThemselves) {
   EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_ALL, {.active = 16, .off = 1}), IOCX_ATTACH_PROCESS);
   EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_PROCESS, {.active = 17, .off = 1}), IOCX_ATTACH_ALL);
   const UnitState without{.active = 1, .off = 1, .one_without_main_thread = true};
   EXPECT_EQ(one_or_all(kRecords, IOCX_ATTACH_PROCESS, without), IOCX_ATTACH_ALL);
-  EXPECT_EQ(one_or_all(kFunctions, 0, {.active = 1}), IOCX_ATTACH_ALL);
 }
 
 }  // namespace
