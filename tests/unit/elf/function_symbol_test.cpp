@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <string>
+#include <vector>
 
 #include "base/rooted_fs.h"
 #include "base/unique_fd.h"
@@ -24,23 +26,10 @@ constexpr std::array kOthers{"dbProcess", "iocx_test_func"};
 
 // In the file of this program.
 std::uint64_t offset_of_function() {
-  struct Search {
-    std::uint64_t address, offset;
-  } search{reinterpret_cast<std::uint64_t>(&iocx_test_function), 0};
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* data) {
-        auto& wanted = *static_cast<Search*>(data);
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const auto& segment = info->dlpi_phdr[i];
-          const std::uint64_t start = info->dlpi_addr + segment.p_vaddr;
-          if (segment.p_type == PT_LOAD && wanted.address >= start &&
-              wanted.address < start + segment.p_filesz)
-            wanted.offset = wanted.address - start + segment.p_offset;
-        }
-        return 1;
-      },
-      &search);
-  return search.offset;
+  const UniqueFd own(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  const std::vector<std::string> wanted{kNames[1]};
+  const auto symbols = value_of(ElfSymbols::read(own.get(), "itself", wanted));
+  return symbols.find(kNames[1])->file_offset.value();
 }
 
 bool is_at(int fd, std::uint64_t offset) {

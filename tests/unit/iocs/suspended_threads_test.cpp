@@ -23,11 +23,11 @@ struct Version {
   bool text_is_pointer;
 };
 constexpr Version kVersions[] = {
-    {"3.14", layout::kThreadState3_14, 16, 0, 24, true},
-    {"3.15", layout::kThreadState3_15, 16, 0, 20, false},
-    {"7.0.7", layout::kThreadState7_0_3_1, 16, 20, 24, false},
-    {"7.0.8", layout::kThreadState7_0_3_1, 20, 24, 28, false},
-    {"7.0.10", layout::kThreadState7_0_3_1, 24, 28, 32, false},
+    {"3_14", layout::kThreadState3_14, 16, 0, 24, true},
+    {"3_15", layout::kThreadState3_15, 16, 0, 20, false},
+    {"7_0_7", layout::kThreadState7_0_3_1, 16, 20, 24, false},
+    {"7_0_8", layout::kThreadState7_0_3_1, 20, 24, 28, false},
+    {"7_0_10", layout::kThreadState7_0_3_1, 24, 28, 32, false},
 };
 
 class SuspendedThreads : public testing::TestWithParam<Version> {
@@ -112,11 +112,7 @@ TEST_P(SuspendedThreads, AllCopiesOfTheLibraryAreRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Bases, SuspendedThreads, testing::ValuesIn(kVersions),
-                         [](const auto& each) {
-                           std::string name = each.param.name;
-                           for (char& c : name) c = c == '.' ? '_' : c;
-                           return name;
-                         });
+                         [](const auto& each) { return each.param.name; });
 
 }  // namespace
 }  // namespace ioc_exporter::iocs

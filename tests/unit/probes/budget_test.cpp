@@ -25,16 +25,8 @@ Part function(std::uint64_t offset) {
 }
 
 std::string word(const Part& part) {
-  switch (part.owner) {
-    case Owner::timing:
-      return "timing";
-    case Owner::functions:
-      return "f" + std::to_string(part.function.offset);
-    case Owner::extras:
-      return "extras";
-    default:
-      return "counting";
-  }
+  if (part.owner == Owner::functions) return "f" + std::to_string(part.function.offset);
+  return part == kTiming ? "timing" : part == kExtras ? "extras" : "counting";
 }
 
 // An IOC whose hits cost so much of a core while their part is on. The rooms follow at once.
