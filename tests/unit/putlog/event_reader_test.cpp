@@ -39,6 +39,21 @@ puts::PutIdentity who(const std::string& pv) {
           .server = "10.0.0.1:5064"};
 }
 
+std::vector<std::byte> raw_of(const iocx_putlog_event& head, std::size_t more) {
+  std::vector<std::byte> raw(sizeof head + more);
+  std::memcpy(raw.data(), &head, sizeof head);
+  return raw;
+}
+
+std::vector<std::byte> changed(std::vector<std::byte> raw,
+                               const std::function<void(iocx_putlog_event&)>& change) {
+  iocx_putlog_event head;
+  std::memcpy(&head, raw.data(), sizeof head);
+  change(head);
+  std::memcpy(raw.data(), &head, sizeof head);
+  return raw;
+}
+
 // A put of the short 7.
 std::vector<std::byte> put(std::uint64_t id, std::uint64_t time = 0, std::uint64_t lost = 0) {
   iocx_putlog_event head{};
@@ -49,8 +64,7 @@ std::vector<std::byte> put(std::uint64_t id, std::uint64_t time = 0, std::uint64
   head.type = 1;
   head.value_bytes = 2;
   head.room = IOCX_PUTLOG_SMALL;
-  std::vector<std::byte> raw(sizeof head + std::size_t{2} * IOCX_PUTLOG_SMALL);
-  std::memcpy(raw.data(), &head, sizeof head);
+  auto raw = raw_of(head, std::size_t{2} * IOCX_PUTLOG_SMALL);
   raw[sizeof head + 1] = std::byte{7};
   return raw;
 }
@@ -74,8 +88,7 @@ std::vector<std::byte> pva_put(PvaNumbers numbers, const char* pv, std::uint8_t 
   std::strcpy(key.user, "ada");
   std::strcpy(key.method, "ca");
   std::strcpy(key.peer, "10.0.0.2");
-  std::vector<std::byte> raw(sizeof head + sizeof key);
-  std::memcpy(raw.data(), &head, sizeof head);
+  auto raw = raw_of(head, sizeof key);
   std::memcpy(raw.data() + sizeof head, &key, sizeof key);
   return raw;
 }
@@ -95,8 +108,7 @@ std::vector<std::byte> pva_field(PvaNumbers numbers, const char* name, std::int8
   head.field_size = 1;
   head.count = head.old_count = head.value_bytes = head.old_bytes = 1;
   head.room = IOCX_PUTLOG_SMALL;
-  std::vector<std::byte> raw(sizeof head + std::size_t{2} * IOCX_PUTLOG_SMALL + IOCX_PUTLOG_FIELD);
-  std::memcpy(raw.data(), &head, sizeof head);
+  auto raw = raw_of(head, std::size_t{2} * IOCX_PUTLOG_SMALL + IOCX_PUTLOG_FIELD);
   raw[sizeof head] = static_cast<std::byte>(value);
   raw[sizeof head + IOCX_PUTLOG_SMALL] = static_cast<std::byte>(old);
   std::strcpy(reinterpret_cast<char*>(raw.data() + sizeof head + 2 * IOCX_PUTLOG_SMALL), name);
@@ -112,9 +124,19 @@ std::vector<std::byte> pva_end(PvaNumbers numbers, std::uint32_t failure, std::u
   head.op = IOCX_PUTLOG_DONE;
   head.count = failure;
   head.type = options;
-  std::vector<std::byte> raw(sizeof head);
-  std::memcpy(raw.data(), &head, sizeof head);
-  return raw;
+  return raw_of(head, 0);
+}
+
+std::shared_ptr<const policy::Policy> policy_of(
+    std::vector<policy::RuleText> rules, policy::Action fallback = policy::Action::unexpected) {
+  return std::make_shared<const policy::Policy>(policy::PolicyText{std::move(rules), fallback});
+}
+policy::RuleText rule(const char* name, policy::Action action, const char* pvs) {
+  policy::RuleText text;
+  text.name = name;
+  text.action = action;
+  text.pvs = {pvs};
+  return text;
 }
 
 WallClock::Reading at(std::uint64_t monotonic, std::int64_t offset = 0) {
@@ -125,6 +147,20 @@ class PutLogReader : public testing::Test {
  protected:
   FakeDirectory directory;
   EventReader reader{std::ref(directory)};
+};
+
+// It waits for what becomes of puts.
+class PutLogOfPvAccess : public testing::Test {
+ protected:
+  FakeDirectory directory;
+  EventReader reader{std::ref(directory), std::chrono::milliseconds(500)};
+};
+
+class PutLogAnswers : public PutLogOfPvAccess {
+ protected:
+  static constexpr std::uint64_t kSent = 1000 * kMs;
+
+  PutLogAnswers() { directory.known[1] = who("SR:Q1"); }
 };
 
 TEST_F(PutLogReader, TellsClientPvAndValue) {
@@ -256,9 +292,7 @@ TEST_F(PutLogReader, WaitsForNobodyAtTheEnd) {
 }
 
 std::vector<std::byte> by_packets(std::uint64_t id, std::uint64_t time) {
-  auto raw = put(id, time);
-  raw[offsetof(iocx_putlog_event, source)] = std::byte{IOCX_PUTLOG_CA_TAP};
-  return raw;
+  return changed(put(id, time), [](auto& head) { head.source = IOCX_PUTLOG_CA_TAP; });
 }
 
 TEST_F(PutLogReader, LeavesOutPutsOfAnotherSource) {
@@ -341,22 +375,16 @@ TEST_F(PutLogReader, PutsToAServerThatIsNoIocsAreNotTold) {
 
 std::vector<std::byte> with(std::vector<std::byte> raw, std::uint8_t op, std::uint32_t ioid,
                             std::uint32_t count = 1) {
-  iocx_putlog_event head;
-  std::memcpy(&head, raw.data(), sizeof head);
-  head.op = op;
-  head.ioid = ioid;
-  head.count = count;
-  head.port = 4711;
-  std::memcpy(raw.data(), &head, sizeof head);
-  return raw;
+  return changed(std::move(raw), [=](auto& head) {
+    head.op = op;
+    head.ioid = ioid;
+    head.count = count;
+    head.port = 4711;
+  });
 }
 
-TEST(PutLogAnswers, AreToldWithTheirPuts) {
-  constexpr std::uint64_t kSent = 1000 * kMs;
+TEST_F(PutLogAnswers, AreToldWithTheirPuts) {
   constexpr std::uint32_t kPutFail = 160;
-  FakeDirectory directory;
-  directory.known[1] = who("SR:Q1");
-  EventReader reader(std::ref(directory), std::chrono::milliseconds(500));
   reader.take(with(put(1, kSent + kMs), 1, 7));
   reader.take(with(put(1, kSent + 2 * kMs), 1, 8));
   reader.take(with(put(1, kSent + 3 * kMs), 1, 9));
@@ -386,20 +414,13 @@ TEST(PutLogAnswers, AreToldWithTheirPuts) {
 // A put of a thread of a server that tells what becomes of it, or what became of its last one.
 std::vector<std::byte> of_thread(std::uint32_t tid, std::uint8_t op, std::uint64_t time,
                                  std::uint32_t count = 1, std::uint8_t flags = 0) {
-  auto raw = with(put(1, time), op, 0, count);
-  iocx_putlog_event head;
-  std::memcpy(&head, raw.data(), sizeof head);
-  head.tid = tid;
-  head.flags = IOCX_PUTLOG_HAS_RESULT | flags;
-  std::memcpy(raw.data(), &head, sizeof head);
-  return raw;
+  return changed(with(put(1, time), op, 0, count), [=](auto& head) {
+    head.tid = tid;
+    head.flags = IOCX_PUTLOG_HAS_RESULT | flags;
+  });
 }
 
-TEST(PutLogAnswers, AreTheServersOwn) {
-  constexpr std::uint64_t kSent = 1000 * kMs;
-  FakeDirectory directory;
-  directory.known[1] = who("SR:Q1");
-  EventReader reader(std::ref(directory), std::chrono::milliseconds(500));
+TEST_F(PutLogAnswers, AreTheServersOwn) {
   reader.take(of_thread(7, IOCX_PUTLOG_WRITE, kSent));
   reader.take(of_thread(8, IOCX_PUTLOG_WRITE, kSent));
   reader.take(of_thread(7, IOCX_PUTLOG_REFUSED, kSent, IOCX_FAILED_NO_WRITE_ACCESS));
@@ -413,21 +434,15 @@ TEST(PutLogAnswers, AreTheServersOwn) {
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].status, "ok");
   EXPECT_EQ(events[1].status, "ok");
-  auto done = of_thread(9, IOCX_PUTLOG_DONE, kSent + 250 * kMs + 1, IOCX_FAILED_PUT_FAILED);
-  const std::uint64_t since = kSent + 1;
-  std::memcpy(done.data() + offsetof(iocx_putlog_event, id), &since, sizeof since);
-  reader.take(done);
+  reader.take(changed(of_thread(9, IOCX_PUTLOG_DONE, kSent + 250 * kMs + 1, IOCX_FAILED_PUT_FAILED),
+                      [](auto& head) { head.id = kSent + 1; }));
   events = reader.finish(at(kSent + 251 * kMs));
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].status, "put_failed");
   EXPECT_DOUBLE_EQ(events[0].seconds.value_or(0), 0.25);
 }
 
-TEST(PutLogAnswers, ALostRefusalIsNotTakenForSuccess) {
-  constexpr std::uint64_t kSent = 1000 * kMs;
-  FakeDirectory directory;
-  directory.known[1] = who("SR:Q1");
-  EventReader reader(std::ref(directory), std::chrono::milliseconds(500));
+TEST_F(PutLogAnswers, ALostRefusalIsNotTakenForSuccess) {
   reader.take(of_thread(7, IOCX_PUTLOG_WRITE, kSent));
   reader.take(of_thread(7, IOCX_PUTLOG_ENDED, kSent, 1, IOCX_PUTLOG_RESULT_LOST));
   const auto events = reader.finish(at(kSent));
@@ -436,17 +451,9 @@ TEST(PutLogAnswers, ALostRefusalIsNotTakenForSuccess) {
 }
 
 // Its slot is that of whoever had the SID before.
-TEST(PutLogAnswers, APutToAChannelThatIsGoneIsNobodys) {
-  constexpr std::uint64_t kSent = 1000 * kMs;
-  FakeDirectory directory;
-  directory.known[1] = who("SR:Q1");
-  EventReader reader(std::ref(directory), std::chrono::milliseconds(500));
-  policy::RuleText forbids;
-  forbids.name = "SR";
-  forbids.action = policy::Action::forbid;
-  forbids.pvs = {"SR:.*"};
+TEST_F(PutLogAnswers, APutToAChannelThatIsGoneIsNobodys) {
   reader.set_policy(
-      std::make_shared<const policy::Policy>(policy::PolicyText{{forbids}, policy::Action::allow}));
+      policy_of({rule("SR", policy::Action::forbid, "SR:.*")}, policy::Action::allow));
   reader.take(of_thread(7, IOCX_PUTLOG_WRITE, kSent));
   reader.take(of_thread(7, IOCX_PUTLOG_WRITE, kSent));
   reader.take(
@@ -459,33 +466,23 @@ TEST(PutLogAnswers, APutToAChannelThatIsGoneIsNobodys) {
   EXPECT_EQ(events[1].action, "unjudged");
 }
 
-TEST(PutLogAnswers, ByPacketsAreThoseOfTheSameIoc) {
-  constexpr std::uint64_t kSent = 1000 * kMs;
-  FakeDirectory directory;
-  directory.known[1] = who("SR:Q1");
+TEST_F(PutLogAnswers, ByPacketsAreThoseOfTheSameIoc) {
   directory.known[1].labels.ioc = 3;
-  EventReader reader(std::ref(directory), std::chrono::milliseconds(500));
   reader.take(with(put(1, kSent), IOCX_PUTLOG_WRITE_NOTIFY, 7));
   reader.take(with(put(0, kSent), IOCX_PUTLOG_ANSWER, 7));  // of IOC 0
   EXPECT_TRUE(reader.finish(at(kSent)).empty());
 }
 
 // As bytes arrays take forty times their size in memory.
-TEST(PutLogAnswers, MemoryOfWaitingEventsIsBounded) {
-  constexpr std::uint64_t kSent = 1000 * kMs;
+TEST_F(PutLogAnswers, MemoryOfWaitingEventsIsBounded) {
   constexpr std::uint16_t kChar = 4;
   constexpr std::uint32_t kBytes = 512;
-  FakeDirectory directory;
-  directory.known[1] = who("SR:Q1");
-  EventReader reader(std::ref(directory), std::chrono::milliseconds(500));
   reader.take(with(put(1, kSent), 1, 7));  // is not answered
-  auto raw = put(1, kSent);
+  auto raw = changed(put(1, kSent), [](iocx_putlog_event& head) {
+    head.count = head.value_bytes = head.room = kBytes;
+    head.type = kChar;
+  });
   raw.resize(sizeof(iocx_putlog_event) + std::size_t{2} * kBytes);
-  iocx_putlog_event head;
-  std::memcpy(&head, raw.data(), sizeof head);
-  head.count = head.value_bytes = head.room = kBytes;
-  head.type = kChar;
-  std::memcpy(raw.data(), &head, sizeof head);
   reader.take(raw);
   EXPECT_TRUE(reader.finish(at(kSent)).empty());
   std::size_t taken = 2;
@@ -495,21 +492,14 @@ TEST(PutLogAnswers, MemoryOfWaitingEventsIsBounded) {
 
 // Those that the metrics have counted for the former one, however late they are read.
 TEST_F(PutLogReader, AFormerPolicyJudgesThePutsThatWereCountedBeforeTheNewOne) {
-  const auto of_default = [](policy::Action action) {
-    policy::PolicyText text;
-    text.fallback = action;
-    return std::make_shared<policy::Policy>(text);
-  };
   directory.known[1] = who("SR:Q1");
   directory.known[2] = who("SR:Q2");
-  reader.set_policy(of_default(policy::Action::forbid));
-  reader.set_policy(of_default(policy::Action::allow), {{1, {2, 0}}});
-  reader.set_policy(of_default(policy::Action::expect), {{1, {3, 0}}});
+  reader.set_policy(policy_of({}, policy::Action::forbid));
+  reader.set_policy(policy_of({}, policy::Action::allow), {{1, {2, 0}}});
+  reader.set_policy(policy_of({}, policy::Action::expect), {{1, {3, 0}}});
   std::vector<std::string> actions;
   for (const auto& [id, number] : {std::pair{1u, 2u}, {1u, 3u}, {1u, 4u}, {2u, 1u}}) {
-    auto raw = put(id);
-    raw[offsetof(iocx_putlog_event, number)] = static_cast<std::byte>(number);
-    reader.take(raw);
+    reader.take(changed(put(id), [number = number](auto& head) { head.number = number; }));
   }
   for (const PutEvent& event : reader.finish(at(kMs))) actions.push_back(event.action);
   EXPECT_EQ(actions, (std::vector<std::string>{"forbidden", "allowed", "expected", "expected"}));
@@ -517,22 +507,15 @@ TEST_F(PutLogReader, AFormerPolicyJudgesThePutsThatWereCountedBeforeTheNewOne) {
 
 TEST_F(PutLogReader, GivesThePolicysVerdict) {
   directory.known[1] = who("SR:Q1");
-  policy::PolicyText text;
-  policy::RuleText rule;
-  rule.name = "operators";
-  rule.users = {"operator"};
-  text.rules = {rule};
-  reader.set_policy(std::make_shared<policy::Policy>(text));
-  reader.take(put(1));
-  auto events = reader.finish(at(kMs));
-  EXPECT_EQ(events[0].rule, "operators");
-  EXPECT_EQ(events[0].action, "allowed");
-  text.rules[0].users = {"expert"};
-  reader.set_policy(std::make_shared<policy::Policy>(text));
-  reader.take(put(1));
-  events = reader.finish(at(kMs));
-  EXPECT_EQ(events[0].rule, "default");
-  EXPECT_EQ(events[0].action, "unexpected");
+  policy::RuleText operators = rule("operators", policy::Action::allow, ".*");
+  for (const auto& [user, verdict] :
+       {std::pair{"operator", "operators allowed"}, {"expert", "default unexpected"}}) {
+    operators.users = {user};
+    reader.set_policy(policy_of({operators}));
+    reader.take(put(1));
+    const auto events = reader.finish(at(kMs));
+    EXPECT_EQ(events[0].rule + " " + events[0].action, verdict);
+  }
 }
 
 TEST_F(PutLogReader, HasRoomForSoManyAndSoMuch) {
@@ -541,8 +524,8 @@ TEST_F(PutLogReader, HasRoomForSoManyAndSoMuch) {
   head.time = 1000 * kMs;
   head.count = head.value_bytes = 8000;
   head.type = 4;
-  std::vector<std::byte> raw(sizeof head + 8000, std::byte{0xFF});
-  std::memcpy(raw.data(), &head, sizeof head);
+  auto raw = raw_of(head, 0);
+  raw.resize(sizeof head + 8000, std::byte{0xFF});
   std::size_t taken = 0;
   while (reader.room() > 0 && reader.take(raw)) ++taken;
   EXPECT_GT(taken, 100u);
@@ -552,19 +535,12 @@ TEST_F(PutLogReader, HasRoomForSoManyAndSoMuch) {
 }
 
 TEST_F(PutLogReader, RefusesInvalidEvents) {
-  auto raw = put(1);
-  EXPECT_FALSE(reader.take(std::span(raw).first(20)));
-  iocx_putlog_event head;
-  std::memcpy(&head, raw.data(), sizeof head);
-  head.room = 4096;
-  std::memcpy(raw.data(), &head, sizeof head);
-  EXPECT_FALSE(reader.take(raw));
+  EXPECT_FALSE(reader.take(std::span<const std::byte>(put(1)).first(20)));
+  EXPECT_FALSE(reader.take(changed(put(1), [](auto& head) { head.room = 4096; })));
   EXPECT_TRUE(reader.is_idle());
 }
 
-TEST(PutLogOfPvAccess, APutHasItsValueItsEndAndItsOptions) {
-  FakeDirectory directory;
-  EventReader reader(std::ref(directory), std::chrono::milliseconds(500));
+TEST_F(PutLogOfPvAccess, APutHasItsValueItsEndAndItsOptions) {
   const PvaNumbers one{5 * kMs, 3}, other{5 * kMs, 4};
   EXPECT_TRUE(reader.take(pva_put(one, "A:x")));
   EXPECT_TRUE(reader.take(pva_put(other, "A:y")));
@@ -590,9 +566,7 @@ TEST(PutLogOfPvAccess, APutHasItsValueItsEndAndItsOptions) {
   EXPECT_TRUE(events[1].block && events[1].fields.empty() && events[1].value_unknown.empty());
 }
 
-TEST(PutLogOfPvAccess, AGroupHasItsFieldsAndSaysWhetherAllAreThere) {
-  FakeDirectory directory;
-  EventReader reader(std::ref(directory), std::chrono::milliseconds(500));
+TEST_F(PutLogOfPvAccess, AGroupHasItsFieldsAndSaysWhetherAllAreThere) {
   for (const auto options : {std::uint16_t{IOCX_PUTLOG_VALUES}, std::uint16_t{0}}) {
     const PvaNumbers numbers{5 * kMs, options};
     EXPECT_TRUE(reader.take(pva_put(numbers, "A:group", IOCX_PUTLOG_GROUP)));
@@ -615,9 +589,7 @@ TEST(PutLogOfPvAccess, AGroupHasItsFieldsAndSaysWhetherAllAreThere) {
   EXPECT_EQ(events[1].value_unknown, "pv_access");
 }
 
-TEST(PutLogOfPvAccess, AMemberThatIsALongStringIsAText) {
-  FakeDirectory directory;
-  EventReader reader(std::ref(directory), std::chrono::milliseconds(500));
+TEST_F(PutLogOfPvAccess, AMemberThatIsALongStringIsAText) {
   const PvaNumbers numbers{5 * kMs, 3};
   reader.take(pva_put(numbers, "A:group", IOCX_PUTLOG_GROUP));
   reader.take(pva_field(numbers, "A:x.VAL$", 'o', 'k'));
@@ -631,20 +603,9 @@ TEST(PutLogOfPvAccess, AMemberThatIsALongStringIsAText) {
   EXPECT_EQ(events[0].fields[1].value, (Value{{std::int64_t{'o'}}, false}));
 }
 
-TEST(PutLogOfPvAccess, AGroupMayNotWriteWhatIsForbiddenAlone) {
-  FakeDirectory directory;
-  EventReader reader(std::ref(directory), std::chrono::milliseconds(500));
-  const auto rule = [](const char* name, policy::Action action, const char* pvs) {
-    policy::RuleText text;
-    text.name = name;
-    text.action = action;
-    text.pvs = {pvs};
-    return text;
-  };
-  policy::PolicyText text;
-  text.rules = {rule("closed", policy::Action::forbid, "A:shutter"),
-                rule("rest", policy::Action::allow, "A:.*")};
-  reader.set_policy(std::make_shared<policy::Policy>(text));
+TEST_F(PutLogOfPvAccess, AGroupMayNotWriteWhatIsForbiddenAlone) {
+  reader.set_policy(policy_of({rule("closed", policy::Action::forbid, "A:shutter"),
+                               rule("rest", policy::Action::allow, "A:.*")}));
   const auto verdict = [&](const char* group, const char* member) {
     const PvaNumbers numbers{5 * kMs, 3};
     reader.take(pva_put(numbers, group, IOCX_PUTLOG_GROUP));
@@ -663,9 +624,7 @@ TEST(PutLogOfPvAccess, AGroupMayNotWriteWhatIsForbiddenAlone) {
 }
 
 // An end that comes too late, and fields of a put that was told, change no put; fields are counted.
-TEST(PutLogOfPvAccess, WhatComesLateIsNobodys) {
-  FakeDirectory directory;
-  EventReader reader(std::ref(directory), std::chrono::milliseconds(500));
+TEST_F(PutLogOfPvAccess, WhatComesLateIsNobodys) {
   const PvaNumbers numbers{5 * kMs, 3};
   reader.take(pva_put(numbers, "A:x"));
   const auto events = reader.finish(at(600 * kMs));
