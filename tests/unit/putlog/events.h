@@ -40,4 +40,10 @@ inline std::vector<PutEvent> events(std::uint64_t first, std::uint64_t count) {
   return all;
 }
 
+inline std::vector<Entry> entries(std::uint64_t first, std::uint64_t count) {
+  std::vector<Entry> all;
+  for (PutEvent& one : events(first, count)) all.push_back({shared(std::move(one))});
+  return all;
+}
+
 }  // namespace ioc_exporter::putlog

@@ -11,12 +11,6 @@ namespace {
 
 // Loki's HTTP API, written from its description (POST /loki/api/v1/push): there is no Loki here.
 
-std::vector<Entry> entries(std::uint64_t first, std::uint64_t count) {
-  std::vector<Entry> all;
-  for (PutEvent& one : events(first, count)) all.push_back({shared(std::move(one))});
-  return all;
-}
-
 // Answers one request with that status.
 class Loki {
  public:

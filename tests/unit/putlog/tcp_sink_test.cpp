@@ -61,26 +61,15 @@ class Receiver {
 
  private:
   void add(std::string_view bytes) {
-    for (const char c : bytes) {
-      if (c != '\n') {
-        half_ += c;
-        continue;
-      }
-      lines.push_back(half_);
-      half_.clear();
-    }
+    half_ += bytes;
+    for (std::size_t end; (end = half_.find('\n')) != std::string::npos; half_.erase(0, end + 1))
+      lines.push_back(half_.substr(0, end));
   }
 
   UniqueFd listener_, stream_;
   std::uint16_t port_ = 0;
   std::string half_;
 };
-
-std::vector<Entry> entries(std::uint64_t first, std::uint64_t count) {
-  std::vector<Entry> all;
-  for (PutEvent& one : events(first, count)) all.push_back({shared(std::move(one))});
-  return all;
-}
 
 TEST(TcpSinkTest, SendsLinesInCaPutLogsFormat) {
   Receiver receiver;
