@@ -26,12 +26,12 @@ bool wants(std::string_view query, const Trace& trace) {
 
 TEST(TraceQuery, FiltersByRecordIocCauseAndDuration) {
   const Trace trace = scan_trace();
-  for (const char* query : {"", "record=A", "record=%5BD%5D", "ioc=p.", "cause=scan",
+  for (const char* query : {"", "record=A", "record=%5BD%5D", "ioc=p.", "cause=scan", "record=A%7C",
                             "slower=100us", "slower=0.0001", "record=B&ioc=ps&slower=99us"})
     EXPECT_TRUE(wants(query, trace)) << query;
-  for (const char* query : {"record=a", "record=A%7C", "ioc=p", "cause=ca", "slower=101us",
-                            "slower=1ms", "record=B&cause=once"})
-    EXPECT_EQ(wants(query, trace), std::string(query) == "record=A%7C") << query;
+  for (const char* query :
+       {"record=a", "ioc=p", "cause=ca", "slower=101us", "slower=1ms", "record=B&cause=once"})
+    EXPECT_FALSE(wants(query, trace)) << query;
 }
 
 // Of an asynchronous record, what came after the others.
