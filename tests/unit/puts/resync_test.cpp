@@ -30,6 +30,14 @@ Bytes part(const Bytes& bytes, std::size_t from, std::size_t to) {
                bytes.begin() + static_cast<std::ptrdiff_t>(to));
 }
 
+Events feed_in_pieces(CaStream& stream, const Bytes& bytes, std::size_t size) {
+  Events events;
+  for (std::size_t at = 0; at < bytes.size(); at += size)
+    for (auto& event : stream.feed(part(bytes, at, std::min(at + size, bytes.size()))))
+      events.push_back(event);
+  return events;
+}
+
 // A stream to the server that was followed from its start and then lost bytes. The circuit has the
 // channels with these SIDs, and the CIDs one less.
 CaStream after_gap(std::set<std::uint32_t> sids, CaDirection direction = CaDirection::to_server) {
@@ -49,12 +57,7 @@ TEST(CaResync, MessagesOfManySegmentsAreOneRow) {
     SCOPED_TRACE(size);
     auto stream = after_gap({8});
     EXPECT_EQ(stream.feed(junk(40) + write(8)), Events{});
-    const Bytes bytes = repeat(write(8), 15 + 23);
-    Events events;
-    for (std::size_t at = 0; at < bytes.size(); at += size)
-      for (auto& event : stream.feed(part(bytes, at, std::min(at + size, bytes.size()))))
-        events.push_back(event);
-    EXPECT_EQ(events, Events(23, put(8)));
+    EXPECT_EQ(feed_in_pieces(stream, repeat(write(8), 15 + 23), size), Events(23, put(8)));
     EXPECT_FALSE(stream.is_lost());
   }
 }
@@ -99,13 +102,8 @@ TEST(CaResync, ArrayIsConfirmedByWhatFollows) {
 
 TEST(CaResync, ArraysThatAllSpanSegmentsAreConfirmedByEachOther) {
   const Bytes array = long_message(4, 6, 12500, 8, 0, Bytes(100000, 1));
-  const Bytes bytes = repeat(array, 16 + 4);
   auto stream = CaStream::joined(CaDirection::to_server);
-  Events events;
-  for (std::size_t at = 0; at < bytes.size(); at += 65000)
-    for (auto& event : stream.feed(part(bytes, at, std::min(at + 65000, bytes.size()))))
-      events.push_back(event);
-  EXPECT_EQ(events, Events(4, put(8)));
+  EXPECT_EQ(feed_in_pieces(stream, repeat(array, 16 + 4), 65000), Events(4, put(8)));
 }
 
 TEST(CaResync, BelievedMessagesAreAskedOn) {

@@ -1,8 +1,6 @@
 // Datagrams, and their totals.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "bytes.h"
 #include "puts/tap/connections.h"
 #include "support/ca_datagram.h"
@@ -37,43 +35,24 @@ CaUdpMessage answered(std::uint32_t cid, std::uint16_t port, std::uint32_t addre
 }
 const CaUdpMessage kBad{IOCX_CA_UDP_BAD, 0, 0, 0, "", false};
 
-TEST(CaDatagram, ReadsSearchesBehindAVersion) {
+TEST(CaDatagram, ReadsSearchesAnswersAndBeacons) {
   EXPECT_EQ(read_datagram(version() + search(7, "PS:1:SP") + search(8, "A"), kToServer),
             (Messages{searched(7, "PS:1:SP"), searched(8, "A")}));
-}
-
-TEST(CaDatagram, ReadsTheBytesThatLibcaSends) {
-  const Bytes bytes{0,   0,   0,   0, 0, 1, 0, 13, 0, 0, 0, 9, 0, 0, 0, 0,  // VERSION, number 9
-                    0,   6,   0,   8, 0, 5, 0, 13, 0, 0, 0, 1, 0, 0, 0, 1,  // SEARCH, CID 1
-                    'X', ':', 'Y', 0, 0, 0, 0, 0};
-  EXPECT_EQ(read_datagram(bytes, kToServer), (Messages{searched(1, "X:Y")}));
-}
-
-TEST(CaDatagram, ReadsAnswers) {
   EXPECT_EQ(read_datagram(version() + answer(7, 41234) + answer(8, 5064, 0x0A000007), kFromServer),
             (Messages{answered(7, 41234, 0xFFFFFFFF), answered(8, 5064, 0x0A000007)}));
   EXPECT_EQ(read_datagram(message(6, 5064, 0, 0xFFFFFFFF, 3), kFromServer),
             (Messages{answered(3, 5064, 0xFFFFFFFF)}))
       << "without a payload";
-}
-
-TEST(CaDatagram, ReadsBeacons) {
   EXPECT_EQ(read_datagram(beacon(41, 5064, 0xC0A80001), kToServer),
             (Messages{{IOCX_CA_UDP_BEACON, 41, 5064, 0xC0A80001, "", false}}));
+  EXPECT_EQ(read_datagram(search(7, "PS:1") + answer(8, 5064), {true, true}),
+            (Messages{searched(7, "PS:1"), answered(8, 5064, 0xFFFFFFFF)}))
+      << "where ports do not tell";
 }
 
-TEST(CaDatagram, TellsRequestsFromAnswersWherePortsDoNot) {
-  const CaUdpPorts both{true, true};
-  EXPECT_EQ(read_datagram(search(7, "PS:1") + answer(8, 5064), both),
-            (Messages{searched(7, "PS:1"), answered(8, 5064, 0xFFFFFFFF)}));
-}
-
-TEST(CaDatagram, BelievesNothingThatComesFromTheWrongSide) {
+TEST(CaDatagram, PassesOverOtherMessagesAndThoseFromTheWrongSide) {
   EXPECT_TRUE(read_datagram(search(7, "PS:1") + beacon(1, 5064), kFromServer).empty());
   EXPECT_TRUE(read_datagram(answer(7, 5064), kToServer).empty());
-}
-
-TEST(CaDatagram, SkipsOtherMessages) {
   const Bytes others = version() + message(14, 10, 13, 5, 5) + message(17, 0, 0, 0, 0x7F000001) +
                        message(24, 0, 0, 0, 0x7F000001) + message(23, 0, 0, 0, 0);
   EXPECT_TRUE(read_datagram(others, kToServer).empty());
@@ -113,9 +92,7 @@ TEST(CaDatagram, KeepsNamesOfEveryLength) {
               (Messages{searched(7, name.substr(0, 95), length > 95), searched(8, "next")}))
         << length;
   }
-}
-
-TEST(CaDatagram, ANameMayFillItsPayload) {
+  // It may fill its payload.
   EXPECT_EQ(read_datagram(message(6, 5, 13, 1, 1, Bytes(16, 'n')) + search(2, "m"), kToServer),
             (Messages{searched(1, std::string(16, 'n')), searched(2, "m")}));
   EXPECT_EQ(read_datagram(message(6, 5, 13, 1, 1, Bytes(96, 'n')), kToServer),
@@ -133,35 +110,6 @@ TEST(CaDatagram, NothingBehindTheTerminatorIsKept) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(words);
     for (std::size_t i = 0; i < IOCX_CA_SEARCHED_NAME; ++i)
       ASSERT_EQ(bytes[i], i < length ? payload[i] : 0) << length << " " << i;
-  }
-}
-
-TEST(CaDatagram, ReadsTheLargestDatagram) {
-  Bytes all = version();
-  Messages expected;
-  for (std::uint32_t cid = 0; all.size() + 40 <= 65507; ++cid) {
-    const std::string name = "PV:" + std::to_string(cid) + std::string(cid % 7, 'x');
-    all = std::move(all) + search(cid, name);
-    expected.push_back(searched(cid, name));
-  }
-  ASSERT_GT(expected.size(), 1500u);
-  EXPECT_EQ(read_datagram(all, kToServer), expected);
-}
-
-TEST(CaDatagram, StandsAnyBytes) {
-  std::mt19937 random(29);
-  std::uniform_int_distribution<int> byte(0, 255), size(0, 3000), small(0, 27);
-  for (int round = 0; round < 3001; ++round) {
-    Bytes bytes(static_cast<std::size_t>(size(random)));
-    for (auto& one : bytes) one = static_cast<std::uint8_t>(byte(random));
-    for (std::size_t at = 0; at + 8 < bytes.size(); at += 24) {  // so that some are messages
-      bytes[at] = 0;
-      bytes[at + 1] = static_cast<std::uint8_t>(small(random));
-      bytes[at + 2] = 0;
-      bytes[at + 3] = 8;
-    }
-    const auto read = read_datagram(bytes, {true, true});
-    EXPECT_LE(read.size(), bytes.size() / 16 + 1);
   }
 }
 
