@@ -6,18 +6,17 @@
 //  - searches with their names, answers and beacons are those that a plain walk over the messages
 //    finds, and it says so where the datagram cannot be read on.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <optional>
 
+#include "fuzz.h"
 #include "support/ca_datagram.h"
 
 namespace {
 
+using fuzz::Bytes;
+using fuzz::word;
 using ioc_exporter::puts::CaUdpMessage;
 using ioc_exporter::puts::CaUdpPorts;
-using Bytes = std::span<const std::uint8_t>;
 
 constexpr std::uint32_t kVersion = 0, kSearch = 6, kBeacon = 13, kNotFound = 14;
 constexpr std::uint32_t kRepeaterConfirm = 17, kEcho = 23, kRepeaterRegister = 24;
@@ -27,11 +26,6 @@ struct Message {
   std::uint64_t length;  // with its header
   Bytes payload;
 };
-
-std::uint32_t word(Bytes bytes, std::size_t at) {
-  return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 |
-         std::uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
-}
 
 std::optional<Message> first_message(Bytes bytes) {
   if (bytes.size() < 16) return std::nullopt;
@@ -112,13 +106,9 @@ std::vector<CaUdpMessage> walk(Bytes bytes, CaUdpPorts ports) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
   const CaUdpPorts ports{(data[0] & 1) != 0, (data[0] & 2) != 0};
-  // In memory of its own size, so that a read behind it is seen.
-  const auto payload = std::make_unique<std::uint8_t[]>(size - 1);
-  std::copy(data + 1, data + size, payload.get());
+  const auto payload = fuzz::copy_of({data + 1, size - 1});
   const Bytes bytes(payload.get(), size - 1);
-  if (read_datagram(bytes, ports) != walk(bytes, ports)) {
-    std::fprintf(stderr, "ca_datagram_fuzz: other messages than a walk over the datagram finds\n");
-    std::abort();
-  }
+  fuzz::check(read_datagram(bytes, ports) == walk(bytes, ports),
+              "other messages than a walk over the datagram finds");
   return 0;
 }

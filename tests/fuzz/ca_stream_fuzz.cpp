@@ -5,60 +5,26 @@
 //  - nothing outside the segments or the parser's own memory is read (AddressSanitizer);
 //  - however the stream is cut, the events are the same;
 //  - the puts are those that a walk over the stream finds: none is missing, none is twice.
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <set>
 
+#include "fuzz.h"
 #include "support/ca_stream.h"
 
 namespace {
 
+using fuzz::check;
+using fuzz::read_in_pieces;
+using fuzz::word;
 using ioc_exporter::puts::CaDirection;
 using ioc_exporter::puts::CaEvent;
 using ioc_exporter::puts::CaStream;
-using Stream = std::span<const std::uint8_t>;
+using Stream = fuzz::Bytes;
 
 struct Put {
   std::uint32_t sid;
   bool notify;
   bool operator==(const Put&) const = default;
 };
-
-[[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "ca_stream_fuzz: %s\n", what);
-  std::abort();
-}
-
-// A segment in memory of its own size, so that a read behind it is seen.
-std::vector<CaEvent> feed(CaStream& stream, Stream segment) {
-  const auto copy = std::make_unique<std::uint8_t[]>(segment.size());
-  std::copy(segment.begin(), segment.end(), copy.get());
-  return stream.feed({copy.get(), segment.size()});
-}
-
-std::vector<CaEvent> read_in_pieces(CaStream stream, Stream bytes, std::uint32_t seed) {
-  const auto parser = std::make_unique<CaStream>(std::move(stream));
-  std::vector<CaEvent> events;
-  while (!bytes.empty()) {
-    std::size_t size = bytes.size();
-    if (seed != 0) {
-      seed = seed * 1664525u + 1013904223u;
-      // Many short ones: cuts inside of headers and names are where mistakes are.
-      const std::size_t longest = seed >> 30 == 0 ? 3000 : 40;
-      size = std::min<std::size_t>(size, 1 + (seed >> 8) % longest);
-    }
-    for (CaEvent& event : feed(*parser, bytes.first(size))) events.push_back(std::move(event));
-    bytes = bytes.subspan(size);
-  }
-  return events;
-}
-
-std::uint32_t word(Stream bytes, std::size_t at) {
-  return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 |
-         std::uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
-}
 
 // The puts of a client's stream that the server carries out.
 std::vector<Put> walk(Stream bytes) {
@@ -93,17 +59,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Stream bytes(data + 2, size - 2);
   if (data[0] & 2) {
     const auto events = read_in_pieces(CaStream::joined(direction), bytes, data[1]);
-    if (puts_of(events).size() > bytes.size() / 8) fail("more puts than there is room for");
+    check(puts_of(events).size() <= bytes.size() / 8, "more puts than there is room for");
     return 0;
   }
   const auto whole = read_in_pieces(CaStream::from_start(direction), bytes, 0);
   const auto pieces = read_in_pieces(CaStream::from_start(direction), bytes, data[1] + 1u);
-  if (whole != pieces) fail("other events when the stream is cut");
+  check(whole == pieces, "other events when the stream is cut");
   const auto puts = puts_of(whole);
   if (direction == CaDirection::to_client) {
-    if (!puts.empty()) fail("puts of a server");
+    check(puts.empty(), "puts of a server");
     return 0;
   }
-  if (puts != walk(bytes)) fail("other puts than a walk over the stream finds");
+  check(puts == walk(bytes), "other puts than a walk over the stream finds");
   return 0;
 }

@@ -9,25 +9,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 
 #include "elf/elf_symbols.h"
 #include "elf/rsrv_functions.h"
+#include "fuzz.h"
 #include "iocs/find/base_version.h"
-
-namespace {
-
-void check(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "elf_symbols_fuzz: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ioc_exporter;
+  using fuzz::check;
   static const int file = ::memfd_create("elf", MFD_CLOEXEC);
   static const std::array<std::string, 8> wanted{
       "dbProcess", "pdbbase", "x", "", "pCaBucket", "write_action", "clientQ", "send_err"};

@@ -7,12 +7,11 @@
 // end is within the code, at another place of its page than the others, and as the programs expect
 // it.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <set>
 #include <vector>
 
 #include "elf/function_ends.h"
+#include "fuzz.h"
 
 namespace {
 
@@ -20,11 +19,7 @@ using namespace ioc_exporter;
 
 constexpr std::uint64_t kFirst = 0x1000, kSecond = 0x9000;  // offsets in the file
 
-void check(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "function_ends_fuzz: %s\n", what);
-  std::abort();
-}
+using fuzz::check;
 
 }  // namespace
 

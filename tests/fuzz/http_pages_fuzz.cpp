@@ -9,13 +9,12 @@
 // a tag that is not ours; nothing in a plain text steers a terminal.
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 
 #include "app/status.h"
 #include "base/json_reader.h"
 #include "base/query.h"
 #include "exposition/label_text.h"
+#include "fuzz.h"
 #include "putlog/who_wrote_command.h"
 #include "puts/tables.h"
 #include "puts/who_wrote.h"
@@ -29,11 +28,7 @@ namespace {
 
 using namespace ioc_exporter;
 
-void check(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "http_pages_fuzz: %s\n", what);
-  std::abort();
-}
+using fuzz::check;
 
 std::array<std::string, 6> parts_of(std::string_view input) {
   std::array<std::string, 6> parts;

@@ -10,9 +10,8 @@
 // it comes to an end, what it tells is text and points to what is there; and without changes it
 // tells all that is there.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
+#include "fuzz.h"
 #include "ioc_image.h"
 #include "iocs/find/listening_sockets.h"
 #include "iocs/memory/database_reader.h"
@@ -27,12 +26,6 @@ using namespace fuzz;
 using ioc_exporter::Result;
 
 constexpr std::size_t kMostReads = 200'000;  // of one input; without changes it is about 100
-
-void check(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "ioc_memory_fuzz: %s\n", what);
-  std::abort();
-}
 
 class ChangingMemory : public iocs::Memory {
  public:

@@ -7,58 +7,24 @@
 //  - however the stream is cut, the events are the same, until the boundaries are lost;
 //  - the puts are those that a walk over the stream finds: none is missing, none is twice.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <optional>
 
+#include "fuzz.h"
 #include "support/pva_stream.h"
 
 namespace {
 
+using fuzz::check;
+using fuzz::read_in_pieces;
 using ioc_exporter::puts::PvaDirection;
 using ioc_exporter::puts::PvaEvent;
 using ioc_exporter::puts::PvaStream;
-using Stream = std::span<const std::uint8_t>;
+using Stream = fuzz::Bytes;
 
 struct Put {
   std::uint32_t command, sid, ioid;
   bool operator==(const Put&) const = default;
 };
-
-[[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "pva_stream_fuzz: %s\n", what);
-  std::abort();
-}
-
-// A segment in memory of its own size, so that a read behind it is seen.
-std::vector<PvaEvent> feed(PvaStream& stream, Stream segment) {
-  const auto copy = std::make_unique<std::uint8_t[]>(segment.size());
-  std::copy(segment.begin(), segment.end(), copy.get());
-  return stream.feed({copy.get(), segment.size()});
-}
-
-// With `gaps`, some of the pieces are missing.
-std::vector<PvaEvent> read_in_pieces(PvaStream stream, Stream bytes, std::uint32_t seed,
-                                     bool gaps = false) {
-  const auto parser = std::make_unique<PvaStream>(std::move(stream));
-  std::vector<PvaEvent> events;
-  while (!bytes.empty()) {
-    std::size_t size = bytes.size();
-    if (seed != 0) {
-      seed = seed * 1664525u + 1013904223u;
-      // Many short ones: cuts inside of headers and names are where mistakes are.
-      const std::size_t longest = seed >> 30 == 0 ? 3000 : 40;
-      size = std::min<std::size_t>(size, 1 + (seed >> 8) % longest);
-    }
-    const bool missing = gaps && seed >> 28 == 7;
-    for (PvaEvent& event :
-         missing ? parser->gap(static_cast<std::uint32_t>(size)) : feed(*parser, bytes.first(size)))
-      events.push_back(std::move(event));
-    bytes = bytes.subspan(size);
-  }
-  return events;
-}
 
 // Without those behind lost boundaries, which are searched for in each segment by itself.
 std::vector<PvaEvent> until_lost(std::vector<PvaEvent> events) {
@@ -92,10 +58,7 @@ class Walk {
   const std::vector<Put>& puts() const { return puts_; }
 
  private:
-  static std::uint32_t big(Stream bytes, std::size_t at) {
-    return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 |
-           std::uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
-  }
+  static std::uint32_t big(Stream bytes, std::size_t at) { return fuzz::word(bytes, at); }
   static std::uint32_t little(Stream bytes, std::size_t at) {
     return __builtin_bswap32(big(bytes, at));
   }
@@ -182,18 +145,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto stream =
         data[0] & 2 ? PvaStream::joined(direction) : PvaStream::from_start(direction);
     const auto events = read_in_pieces(stream, bytes, data[1] + (data[0] >> 2 & 1u), data[0] & 4);
-    if (puts_of(events).size() > bytes.size() / 8) fail("more puts than there is room for");
+    check(puts_of(events).size() <= bytes.size() / 8, "more puts than there is room for");
     return 0;
   }
   const auto from_start = PvaStream::from_start(direction);
   const auto whole = until_lost(read_in_pieces(from_start, bytes, 0));
   const auto pieces = until_lost(read_in_pieces(from_start, bytes, data[1] + 1u));
-  if (whole != pieces) fail("other events when the stream is cut");
+  check(whole == pieces, "other events when the stream is cut");
   const auto puts = puts_of(whole);
   if (direction == PvaDirection::to_client) {
-    if (!puts.empty()) fail("puts of a server");
+    check(puts.empty(), "puts of a server");
     return 0;
   }
-  if (puts != Walk(bytes).puts()) fail("other puts than a walk over the stream finds");
+  check(puts == Walk(bytes).puts(), "other puts than a walk over the stream finds");
   return 0;
 }
