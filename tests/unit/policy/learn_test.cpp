@@ -188,22 +188,15 @@ TEST(SeenPuts, ReadsTheirSeries) {
       "epics_record_process_total{ioc=\"a\",record=\"SR:Q9\"} 5\n"
       "other{pv=\"x\"} 7");
   ASSERT_TRUE(seen) << seen.error().message();
-  const std::vector<SeenPut>* const puts = &seen->puts;
-  ASSERT_EQ(puts->size(), 3u);
-  EXPECT_EQ((*puts)[0].pv, "SR:Q1");
-  EXPECT_EQ((*puts)[0].client, "10.0.0.7");
-  EXPECT_EQ((*puts)[0].user, "op");
-  EXPECT_EQ((*puts)[0].host, "c1");
-  EXPECT_EQ((*puts)[0].op, PutOp::write_notify);
-  EXPECT_EQ((*puts)[0].count, 23u);
-  EXPECT_EQ((*puts)[1].pv, "q\"}\\\n\xff\\x");
-  EXPECT_EQ((*puts)[1].op, PutOp::write);
-  EXPECT_EQ((*puts)[1].count, 1'000'000u);
-  EXPECT_EQ((*puts)[2].pv, "SR:Q2") << "by PV Access";
-  EXPECT_EQ((*puts)[2].op, PutOp::write);
-  EXPECT_EQ((*puts)[2].count, 5u);
-  EXPECT_EQ((*puts)[0].forbidden_by, "r") << "by its plain name";
-  EXPECT_EQ((*puts)[2].forbidden_by, "");
+  std::vector<std::string> puts;
+  for (const SeenPut& one : seen->puts)
+    puts.push_back(one.pv + " " + one.client + " " + one.user + "@" + one.host +
+                   (one.op == PutOp::write ? " write " : " write_notify ") +
+                   std::to_string(one.count) + " " + one.forbidden_by);
+  EXPECT_EQ(puts, (std::vector<std::string>{
+                      "SR:Q1 10.0.0.7 op@c1 write_notify 23 r",  // forbidden by its plain name
+                      "q\"}\\\n\xff\\x  @ write 1000000 ",
+                      "SR:Q2 10.0.0.8 op@c2 write 5 "}));  // by PV Access
   EXPECT_EQ(seen->records, std::set<std::string>{"SR:Q9"});
 }
 

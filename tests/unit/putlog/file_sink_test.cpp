@@ -16,6 +16,7 @@
 #include "events.h"
 #include "putlog/json.h"
 #include "putlog/sink.h"
+#include "support/temporary_folder.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -26,13 +27,6 @@ using FileSink = delivery::FileSink<Entry>;
 
 class FileSinkTest : public testing::Test {
  protected:
-  FileSinkTest() {
-    std::string name = testing::TempDir() + "putlog.XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-    file_ = {folder_ + "/puts.jsonl", 3};
-  }
-  ~FileSinkTest() override { std::filesystem::remove_all(folder_); }
-
   FileSink sink(FileBounds bounds = {}) const { return {file_, bounds, append_json}; }
   static Sink::Delivered deliver(FileSink& sink, std::uint64_t first, std::uint64_t count) {
     return sink.deliver(entries(first, count));
@@ -56,8 +50,9 @@ class FileSinkTest : public testing::Test {
   }
   using Numbers = std::vector<std::uint64_t>;
 
-  std::string folder_;
-  LogFile file_;
+  const TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
+  LogFile file_ = {folder_ + "/puts.jsonl", 3};
 };
 
 TEST_F(FileSinkTest, AppendsLines) {

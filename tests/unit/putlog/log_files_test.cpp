@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include "base/time_text.h"
 #include "events.h"
 #include "putlog/json.h"
+#include "support/temporary_folder.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -24,13 +24,7 @@ class LogFilesTest : public testing::Test {
  protected:
   using Numbers = std::vector<std::uint64_t>;
 
-  LogFilesTest() {
-    std::string name = testing::TempDir() + "files.XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~LogFilesTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& suffix = "") const { return folder_ + "/puts" + suffix; }
+  std::string path(const std::string& suffix = "") const { return folder_.path("/puts" + suffix); }
   void add(const std::string& suffix, const std::string& text) const {
     std::ofstream(path(suffix), std::ios::app) << text;
   }
@@ -54,7 +48,7 @@ class LogFilesTest : public testing::Test {
     return all;
   }
 
-  std::string folder_;
+  const TemporaryFolder folder_;
   FilesRead read_;
 };
 

@@ -2,28 +2,20 @@
 #include "putlog/outlets.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "base/yaml_reader.h"
 #include "events.h"
 #include "support/delivery_thread.h"
+#include "support/temporary_folder.h"
 
 namespace ioc_exporter::putlog {
 namespace {
 
 class OutletsTest : public testing::Test {
  protected:
-  OutletsTest() {
-    std::string name = testing::TempDir() + "outlets.XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~OutletsTest() override { std::filesystem::remove_all(folder_); }
-
   // "" = it was read, else the problems.
   std::string read(const std::string& yaml) {
     Problems problems("site.yml");
@@ -33,14 +25,9 @@ class OutletsTest : public testing::Test {
     section.finish();
     return problems.empty() ? "" : problems.error().message();
   }
-  std::uint64_t lines(const std::string& name) const {
-    std::ifstream file(folder_ + "/" + name);
-    std::uint64_t count = 0;
-    for (std::string line; std::getline(file, line);) ++count;
-    return count;
-  }
 
-  std::string folder_;
+  const TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
   OutletOptions options_;
   std::vector<std::string> gone_;
 };
@@ -95,30 +82,12 @@ TEST_F(OutletsTest, ASinkThatIsGoneIsReported) {
   EXPECT_EQ(options_.sinks[0].file, "/a");
 }
 
-TEST_F(OutletsTest, FilesAreRotatedByTheProcessThatDelivers) {
-  options_.file.file = folder_ + "/puts.jsonl";
-  options_.file.size = 1000;  // a few lines
-  options_.burst = std::chrono::milliseconds(0);
-  auto outlets = Outlets::make(options_);
-  ASSERT_TRUE(outlets);
-  EXPECT_EQ(*delivery::owner_of((*outlets)->folders()), ::getuid());
-  {
-    const delivery::DeliveryThread here({outlets->get()});
-    ASSERT_EQ(here.said(), ".");
-    (*outlets)->receive(events(1, 23));
-  }
-  EXPECT_EQ((*outlets)->samples()[0].delivered, 23u);
-  std::uint64_t all = lines("puts.jsonl");
-  for (int i = 1; i <= 10; ++i) all += lines("puts.jsonl." + std::to_string(i));
-  EXPECT_EQ(all, 23u);
-  EXPECT_GT(lines("puts.jsonl.1"), 0u);
-}
-
 // While nobody takes any.
 TEST_F(OutletsTest, AFloodOfAllowedPutsTakesNoRoomFromForbiddenOnes) {
   options_.file.file = folder_ + "/puts.jsonl";
   const auto outlets = Outlets::make(options_);
   ASSERT_TRUE(outlets);
+  EXPECT_EQ(*delivery::owner_of((*outlets)->folders()), ::getuid());
   const auto dropped = [&] { return (*outlets)->samples()[0].dropped.at(delivery::kQueueFull); };
   std::vector<PutEvent> one = events(1, 1);
   one[0].value = Value{std::vector<Element>(1000, 0.5), true};

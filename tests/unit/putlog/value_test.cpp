@@ -251,17 +251,6 @@ TEST(PutLogValue, StaysAsItWasSentWhereThatIsNotSure) {
   }
 }
 
-TEST(PutLogValue, TellsTheTextOfAChoiceThatWasSentByItsNumber) {
-  iocx_putlog_event head = field(11, 2, 1);
-  head.room = IOCX_PUTLOG_SMALL;
-  head.flags = IOCX_PUTLOG_SENT_CHOICE;
-  Bytes room(2 * std::size_t{IOCX_PUTLOG_SMALL});
-  std::memcpy(room.data() + IOCX_PUTLOG_CHOICE, "Two", 4);
-  head.count = 1;
-  for (const Value& sent : {number(2), real(2), text("2")})
-    EXPECT_EQ(taken_of(sent, Dbf::choice, head, room), (Taken{text("Two"), sent, Dbf::choice}));
-}
-
 Value characters(std::string_view text, bool is_array = true) {
   Value value{{}, is_array};
   for (const char one : text)
@@ -310,24 +299,6 @@ TEST(PutLogValue, TellsACutTextUpToItsLastWholeCharacter) {
   EXPECT_EQ(told_value(characters("a\xFF"), Dbf::uchar, 600).elements,
             characters("a\xFF").elements);
   EXPECT_EQ(told_value(characters(std::string(2, '\0')), Dbf::uchar, 600).elements.size(), 2u);
-}
-
-TEST(PutLogValue, AnAcknowledgementWritesNoField) {
-  iocx_putlog_event event = field(10, 8, 1);
-  event.room = 8;
-  event.count = 1;
-  event.value_bytes = 2;
-  event.sent_bytes = 8;
-  Bytes bytes = memory_of<double>({0, 42.5});
-  bytes[1] = std::byte{2};
-  for (const std::uint16_t type : {std::uint16_t{35}, std::uint16_t{36}}) {
-    event.type = type;
-    PutEvent put;
-    read_values(put, event, bytes);
-    EXPECT_EQ(put.op, "acknowledge");
-    EXPECT_EQ(put.value, number(2));
-    EXPECT_TRUE(!put.old && !put.sent);
-  }
 }
 
 TEST(PutLogValue, TellsEmptyArrays) {
