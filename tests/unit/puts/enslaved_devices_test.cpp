@@ -14,76 +14,61 @@ namespace {
 using ioc_exporter::puts::read_enslaved_devices;
 using Bytes = std::vector<std::byte>;
 
-void append_bytes(Bytes& to, const void* from, std::size_t size) {
-  const std::size_t at = to.size();
-  to.resize(at + size);
-  std::memcpy(to.data() + at, from, size);
+Bytes operator+(Bytes a, const Bytes& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
 }
 template <class T>
-void append(Bytes& to, const T& value) {
-  append_bytes(to, &value, sizeof value);
-}
-void pad(Bytes& to) {
-  to.resize((to.size() + 3) / 4 * 4);
+Bytes bytes_of(const T& value) {
+  Bytes bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
 }
 Bytes attribute(int type, const Bytes& value) {
   rtattr header{};
   header.rta_type = static_cast<unsigned short>(type);
   header.rta_len = static_cast<unsigned short>(sizeof header + value.size());
-  Bytes bytes;
-  append(bytes, header);
-  append_bytes(bytes, value.data(), value.size());
-  pad(bytes);
+  Bytes bytes = bytes_of(header) + value;
+  bytes.resize((bytes.size() + 3) / 4 * 4);
   return bytes;
 }
 Bytes text(const std::string& value) {
-  Bytes bytes;
-  append_bytes(bytes, value.c_str(), value.size() + 1);
+  Bytes bytes(value.size() + 1);
+  std::memcpy(bytes.data(), value.c_str(), bytes.size());
   return bytes;
-}
-Bytes number(std::uint32_t value) {
-  Bytes bytes;
-  append(bytes, value);
-  return bytes;
-}
-Bytes operator+(Bytes a, const Bytes& b) {
-  append_bytes(a, b.data(), b.size());
-  return a;
 }
 Bytes message(std::uint16_t type, const Bytes& body) {
   nlmsghdr header{};
   header.nlmsg_type = type;
   header.nlmsg_len = static_cast<std::uint32_t>(sizeof header + body.size());
-  Bytes bytes;
-  append(bytes, header);
-  return bytes + body;
+  return bytes_of(header) + body;
 }
 Bytes device(int index, const Bytes& attributes) {
   ifinfomsg info{};
   info.ifi_index = index;
-  Bytes body;
-  append(body, info);
-  return message(RTM_NEWLINK, body + attributes);
+  return message(RTM_NEWLINK, bytes_of(info) + attributes);
+}
+Bytes master(std::uint32_t index) {
+  return attribute(IFLA_MASTER, bytes_of(index));
 }
 Bytes kind(const std::string& of_master) {
   return attribute(
       IFLA_LINKINFO | NLA_F_NESTED,
       attribute(IFLA_INFO_KIND, text("veth")) + attribute(IFLA_INFO_SLAVE_KIND, text(of_master)));
 }
-const Bytes kDone = message(NLMSG_DONE, number(0));
+const Bytes kDone = message(NLMSG_DONE, bytes_of(0));
 
 TEST(EnslavedDevices, AreThoseWithAMaster) {
-  const Bytes answer = device(1, attribute(IFLA_IFNAME, text("lo"))) +
-                       device(4, attribute(IFLA_IFNAME, text("veth0")) +
-                                     attribute(IFLA_MASTER, number(9)) + kind("bridge")) +
-                       device(5, attribute(IFLA_MASTER, number(9))) +
-                       device(9, attribute(IFLA_IFNAME, text("br0")));
+  const Bytes answer =
+      device(1, attribute(IFLA_IFNAME, text("lo"))) +
+      device(4, attribute(IFLA_IFNAME, text("veth0")) + master(9) + kind("bridge")) +
+      device(5, master(9)) + device(9, attribute(IFLA_IFNAME, text("br0")));
   std::set<std::uint32_t> devices;
   auto last = read_enslaved_devices(answer, devices);
   ASSERT_TRUE(last) << last.error().message();
   EXPECT_FALSE(*last);
   EXPECT_EQ(devices, (std::set<std::uint32_t>{4, 5}));
-  last = read_enslaved_devices(device(6, attribute(IFLA_MASTER, number(9))) + kDone, devices);
+  last = read_enslaved_devices(device(6, master(9)) + kDone, devices);
   ASSERT_TRUE(last) << last.error().message();
   EXPECT_TRUE(*last);
   EXPECT_EQ(devices, (std::set<std::uint32_t>{4, 5, 6}));
@@ -91,23 +76,21 @@ TEST(EnslavedDevices, AreThoseWithAMaster) {
 
 TEST(EnslavedDevices, ADeviceOfAVrfIsNone) {
   std::set<std::uint32_t> devices;
-  auto last =
-      read_enslaved_devices(device(4, attribute(IFLA_MASTER, number(9)) + kind("vrf")), devices);
+  auto last = read_enslaved_devices(device(4, master(9) + kind("vrf")), devices);
   ASSERT_TRUE(last) << last.error().message();
   EXPECT_TRUE(devices.empty());
 }
 
 TEST(EnslavedDevices, TheKernelsErrorIsOurs) {
   std::set<std::uint32_t> devices;
-  auto last = read_enslaved_devices(
-      message(NLMSG_ERROR, number(static_cast<std::uint32_t>(-EPERM))), devices);
+  auto last = read_enslaved_devices(message(NLMSG_ERROR, bytes_of(-EPERM)), devices);
   ASSERT_FALSE(last);
   EXPECT_EQ(last.error().message(), "list network devices: Operation not permitted");
 }
 
 // Of a cut answer nothing is made up: every length either says so or gives whole devices only.
 TEST(EnslavedDevices, AnAnswerMayBeCutAnywhere) {
-  const Bytes answer = device(4, attribute(IFLA_MASTER, number(9)) + kind("bridge")) + kDone;
+  const Bytes answer = device(4, master(9) + kind("bridge")) + kDone;
   for (std::size_t size = 1; size < answer.size(); ++size) {
     std::set<std::uint32_t> devices;
     auto last = read_enslaved_devices(std::span(answer).first(size), devices);

@@ -62,6 +62,16 @@ class ReadCaServer : public ::testing::TestWithParam<ChannelLayout> {
     return read_ca_server(memory_, symbols, peers_, "ioc X (pid 8)");
   }
   std::string failure() { return error_of(read()); }
+  // While so many reads have been made, something happens.
+  CaServerTables read_while(int reads, const std::function<void()>& what) {
+    const int start = memory_.reads();
+    memory_.happens = [&](int now) {
+      if (now - start == reads) what();
+    };
+    const auto tables = read();
+    memory_.happens = nullptr;
+    return value_of(tables);
+  }
   // Two clients with channels, one without.
   void fill() {
     ann_ = &image_.add_client({10, 0, 0, 7}, 40001, "ann", "console1");
