@@ -70,20 +70,8 @@ DATAGRAMS = {
     "repeater": (TO_SERVER, message(24, p2=0x7F000001) + message(17, p2=0x7F000001) + message(23)),
     "not_ca": (TO_SERVER, b"M-SEARCH * HTTP/1.1\r\n\r\n"),
 }
-
-
-def write_datagrams(directory: pathlib.Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, (flags, datagram) in DATAGRAMS.items():
-        (directory / name).write_bytes(bytes([flags]) + datagram)
-
-
-def write_circuits(directory: pathlib.Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    for flags, conversations in ((0, CLIENT), (1, SERVER)):
-        for name, stream in conversations.items():
-            (directory / name).write_bytes(bytes([flags, 17]) + stream)
-    (directory / "joined").write_bytes(bytes([2, 17]) + write(5) * 20)
+CIRCUITS = {name: bytes([flags, 17]) + stream for flags, conversations in ((0, CLIENT), (1, SERVER))
+            for name, stream in conversations.items()} | {"joined": bytes([2, 17]) + write(5) * 20}
 
 
 class Pva:
@@ -210,18 +198,14 @@ CODE = {"jump": bytes.fromhex("00 534883ec1085ff7405ffd0eb01904883c4105bc3"),
         "arm64": bytes.fromhex("01 4000003400040094c0035fd6")}
 
 
-def write_all(directory: pathlib.Path, seeds: dict[str, bytes]) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, seed in seeds.items():
-        (directory / name).write_bytes(seed)
-
-
 def main() -> None:
-    write_circuits(pathlib.Path(sys.argv[1]) / "ca_stream")
-    write_datagrams(pathlib.Path(sys.argv[1]) / "ca_datagram")
-    for target, seeds in (("pva_stream", pva_circuits()), ("elf_symbols", ELF_FILES), ("ioc_memory", CHANGES), ("http_pages", REQUESTS),
-                          ("function_ends", CODE)):
-        write_all(pathlib.Path(sys.argv[1]) / target, seeds)
+    datagrams = {name: bytes([flags]) + datagram for name, (flags, datagram) in DATAGRAMS.items()}
+    for target, seeds in (("ca_stream", CIRCUITS), ("ca_datagram", datagrams), ("pva_stream", pva_circuits()),
+                          ("elf_symbols", ELF_FILES), ("ioc_memory", CHANGES), ("http_pages", REQUESTS), ("function_ends", CODE)):
+        directory = pathlib.Path(sys.argv[1]) / target
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, seed in seeds.items():
+            (directory / name).write_bytes(seed)
 
 
 if __name__ == "__main__":

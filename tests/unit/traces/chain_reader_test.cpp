@@ -69,6 +69,14 @@ class ChainReaderTest : public ::testing::Test, protected TraceDirectory {
       std::memcpy(raw.data() + sizeof head, spans.data(), spans.size() * sizeof spans[0]);
     return reader_.take(raw);
   }
+  // Of one that it waits for, and that processes R:1.
+  bool give_put_with_callback(std::uint64_t id) {
+    auto chain = head(id, 10 * kMs, 20 * kMs);
+    chain.put.time = 9 * kMs;
+    chain.put.op = 1;
+    chain.put.waits = 1;
+    return give(chain, {span(1, 1, 0, 10 * kMs, 20 * kMs)});
+  }
   bool give(iocx_trace_kind kind, std::uint64_t id, std::uint64_t parent, std::uint16_t number,
             std::uint64_t now) {
     iocx_trace_chain event = head(id, 0, now);
@@ -149,11 +157,7 @@ TEST_F(ChainReaderTest, ThePutIsTheRoot) {
 }
 
 TEST_F(ChainReaderTest, APutWithCallbackLastsUntilItIsDone) {
-  auto chain = head(5, 10 * kMs, 20 * kMs);
-  chain.put.time = 9 * kMs;
-  chain.put.op = 1;
-  chain.put.waits = 1;
-  ASSERT_TRUE(give(chain, {span(1, 1, 0, 10 * kMs, 20 * kMs)}));
+  ASSERT_TRUE(give_put_with_callback(5));
   EXPECT_TRUE(finish(60'000 * kMs).empty()) << "a motor moves";
   put_ends[9 * kMs] = 61'000 * kMs;
   EXPECT_TRUE(finish(61'000 * kMs + 1).empty()) << "chains of its completion may be on their way";
@@ -164,19 +168,14 @@ TEST_F(ChainReaderTest, APutWithCallbackLastsUntilItIsDone) {
 }
 
 TEST_F(ChainReaderTest, APutWithCallbackIsCutWhenNobodyAnswersIt) {
-  auto chain = head(5, 10 * kMs, 20 * kMs);
-  chain.put.time = 9 * kMs;
-  chain.put.op = 1;
-  chain.put.waits = 1;
-  ASSERT_TRUE(give(chain, {span(1, 1, 0, 10 * kMs, 20 * kMs)}));
+  ASSERT_TRUE(give_put_with_callback(5));
   EXPECT_TRUE(finish(599'000 * kMs).empty());
   const auto late = finish(601'000 * kMs);
   EXPECT_TRUE(only(late).cut);
   EXPECT_TRUE(only(late).spans[0].cut);
   EXPECT_EQ(only(late).spans[0].duration, std::chrono::milliseconds(11)) << "as far as it was seen";
 
-  chain.id = 6;
-  ASSERT_TRUE(give(chain, {span(1, 1, 0, 10 * kMs, 20 * kMs)}));
+  ASSERT_TRUE(give_put_with_callback(6));
   ioc_.runs = false;  // the IOC has ended
   EXPECT_TRUE(only(finish(30 * kMs)).spans[0].cut);
 }

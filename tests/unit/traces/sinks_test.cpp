@@ -174,8 +174,6 @@ delivery::Delivered otlp_delivered(const std::string& answer, std::string* reque
   AnsweringServer server({answer});
   Receiver receiver;
   receiver.http.url = server.url() + "/v1/traces";
-  receiver.http.as.login = "ada:secret";
-  receiver.http.headers["X-Scope-OrgID"] = "site";
   OtlpSink sink(receiver, {"host", "1"});
   auto done = sink.deliver(std::vector<SharedTrace>(4, shared(put_trace())));
   if (request != nullptr) *request = server.requests().at(0);
@@ -184,16 +182,13 @@ delivery::Delivered otlp_delivered(const std::string& answer, std::string* reque
 
 constexpr const char* kProtobuf = "Content-Type: application/x-protobuf\r\n";
 
+// Whose URL may have the path. Headers: putlog/loki_sink_test.cpp.
 TEST(OtlpSinkTest, AcknowledgedLinesAreDelivered) {
   std::string request;
   const auto done = otlp_delivered(http_answer(200), &request);
   EXPECT_EQ(done.entries, 4u);
   EXPECT_FALSE(done.problem);
   EXPECT_TRUE(request.starts_with("POST /v1/traces HTTP/1.1\r\n")) << request;
-  for (const char* header :
-       {"\r\nX-Scope-OrgID: site\r\n", "\r\nContent-Type: application/x-protobuf\r\n",
-        "\r\nAuthorization: Basic YWRhOnNlY3JldA==\r\n"})
-    EXPECT_NE(request.find(header), std::string::npos) << header;
 }
 
 // ExportTraceServiceResponse{partial_success{rejected_spans: 3, error_message: "odd"}}
