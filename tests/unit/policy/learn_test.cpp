@@ -165,28 +165,17 @@ TEST(Learn, HostileNamesAreQuoted) {
 }
 
 TEST(SeenPuts, ReadsTheirSeries) {
-  const auto seen = read_seen_puts(
-      "# HELP epics_puts_total Writes.\n"
-      "# TYPE epics_puts_total counter\n"
-      "epics_puts_total{ioc=\"a\",protocol=\"ca\",pv=\"SR:Q1\",client=\"10.0.0.7\",user=\"op\","
-      "client_host="
-      "\"c1\","
-      "op=\"write_notify\"} 23\n"
-      "epics_puts_total{ioc=\"a\",protocol=\"ca\",pv=\"q\\\"}\\\\\\n\\\\xFF\\\\x5Cx\",client=\"\","
-      "user=\"\","
-      "client_host=\"\",op=\"write\"} 1e+06 1790000000000\n"
-      "epics_puts_created{ioc=\"a\"} 1\n"
-      "epics_puts_total{ioc=\"a\",protocol=\"pva\",pv=\"SR:Q2\",client=\"10.0.0.8\",user=\"op\","
-      "client_host="
-      "\"c2\",op=\"put\"} 5\n"
-      "epics_put_failures_total{pv=\"x\"} 2\n"
-      "epics_unexpected_puts_total{pv=\"SR:Q1.VAL\",client=\"10.0.0.7\",user=\"op\",client_host="
-      "\"c1\","
-      "rule=\"r\",action=\"forbidden\"} 2\n"
-      "epics_unexpected_puts_total{pv=\"SR:Q2\",client=\"10.0.0.8\",user=\"op\",client_host=\"c2\","
-      "rule=\"default\",action=\"unexpected\"} 2\n"
-      "epics_record_process_total{ioc=\"a\",record=\"SR:Q9\"} 5\n"
-      "other{pv=\"x\"} 7");
+  const auto seen = read_seen_puts(R"(# HELP epics_puts_total Writes.
+# TYPE epics_puts_total counter
+epics_puts_total{ioc="a",protocol="ca",pv="SR:Q1",client="10.0.0.7",user="op",client_host="c1",op="write_notify"} 23
+epics_puts_total{ioc="a",protocol="ca",pv="q\"}\\\n\\xFF\\x5Cx",client="",user="",client_host="",op="write"} 1e+06 1790000000000
+epics_puts_created{ioc="a"} 1
+epics_puts_total{ioc="a",protocol="pva",pv="SR:Q2",client="10.0.0.8",user="op",client_host="c2",op="put"} 5
+epics_put_failures_total{pv="x"} 2
+epics_unexpected_puts_total{pv="SR:Q1.VAL",client="10.0.0.7",user="op",client_host="c1",rule="r",action="forbidden"} 2
+epics_unexpected_puts_total{pv="SR:Q2",client="10.0.0.8",user="op",client_host="c2",rule="default",action="unexpected"} 2
+epics_record_process_total{ioc="a",record="SR:Q9"} 5
+other{pv="x"} 7)");
   ASSERT_TRUE(seen) << seen.error().message();
   std::vector<std::string> puts;
   for (const SeenPut& one : seen->puts)

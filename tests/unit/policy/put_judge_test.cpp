@@ -265,33 +265,5 @@ TEST_F(PutJudgeTest, PutsByBothProtocolsHaveASeriesEach) {
               UnorderedElementsAre(Pair("no forbidden", 0), Pair("default unexpected", 26)));
 }
 
-// 10,000 sets of labels are judged once, and after that only looked up.
-TEST(PutJudge, JudgesManyKeysOnce) {
-  std::vector<RuleText> rules;
-  for (int i = 0; i < 20; ++i) {
-    RuleText text = rule("rule" + std::to_string(i), Action::allow, {});
-    text.pvs = {"SR:C" + std::to_string(i) + ":[A-Z]+[0-9]+:Current-SP",
-                "BR" + std::to_string(i) + ":.*"};
-    rules.push_back(std::move(text));
-  }
-  std::vector<std::string> names;
-  for (int i = 0; i < 10'000; ++i)
-    names.push_back("SR:C" + std::to_string(i % 40) + ":Q" + std::to_string(i) + ":Current-SP");
-  std::ranges::sort(names);
-  std::vector<PutTotal> totals;
-  for (const std::string& name : names)
-    totals.push_back({1, "ioc1", {name, "operator", "console1", "10.0.0.7", PutOp::write}, 1, 0});
-
-  PutJudge judge;
-  judge.set_policy(policy(rules));
-  for (int looks = 0; looks < 2; ++looks) judge.look(totals, kMondayNoon);
-  judge.set_policy(policy(rules));
-  EXPECT_EQ(judge.keys(), 10'000u);
-  EXPECT_EQ(judge.unexpected().size(), 5'000u);  // SR:C20 to SR:C39
-  std::uint64_t decided = 0;
-  for (const PolicyRuleSample& sample : judge.rules()) decided += sample.puts;
-  EXPECT_EQ(decided, 10'000u);
-}
-
 }  // namespace
 }  // namespace ioc_exporter::policy
