@@ -32,17 +32,21 @@ Lines failures(const OutcomeTotals& totals) {
   return lines;
 }
 
-TEST(OutcomeTotals, ForgetsOneClientAndOnePv) {
+TEST(OutcomeTotals, ForgetsOneClientOnePvAndOneIoc) {
   OutcomeTotals totals(10);
   totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);
   totals.observe_failures({1, kNoWrite, 0}, labels(1, "A"), 7);
   totals.observe_failures({2, kNoWrite, 0}, labels(1, "A", "v"), 3);
+  totals.observe_failures({4, kPutFailed, 0}, labels(2, "A"), 7);
   totals.observe_durations(1, labels(1, "A"), outcome(100, 3, 5));
   totals.observe_durations(3, labels(1, "B"), outcome(100, 3, 5));
   totals.forget_failures(labels(1, "A"));
-  EXPECT_EQ(failures(totals), Lines{"1 A v no_write_access 3"});
+  EXPECT_EQ(failures(totals), (Lines{"1 A v no_write_access 3", "2 A u put_failed 7"}));
   totals.forget_durations(1, "A");
   EXPECT_EQ(only(totals.durations()).pv, "B");
+  totals.forget(1);
+  EXPECT_EQ(failures(totals), Lines{"2 A u put_failed 7"});
+  EXPECT_TRUE(totals.durations().empty());
 }
 
 TEST(OutcomeTotals, KnowsWhenThereWasNoFailureYet) {
@@ -131,16 +135,6 @@ TEST(Totals, FailuresExpireWithTheirClientsPutsAndWithoutAny) {
   EXPECT_EQ(totals.puts.series(), 0u);
 }
 
-TEST(OutcomeTotals, ForgetsOneIoc) {
-  OutcomeTotals totals(10);
-  totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);
-  totals.observe_failures({2, kPutFailed, 0}, labels(2, "A"), 7);
-  totals.observe_durations(1, labels(1, "A"), outcome(100, 3, 5));
-  totals.forget(1);
-  EXPECT_EQ(failures(totals), Lines{"2 A u put_failed 7"});
-  EXPECT_TRUE(totals.durations().empty());
-}
-
 iocx_ca_flow_key key(std::uint16_t client_port) {
   iocx_ca_flow_key key{};
   key.client = iocx_ca_address{{10, 0, 0, 7}};
@@ -160,21 +154,6 @@ TEST(ServerTotals, AddsTheGrowthOfEachConnection) {
   EXPECT_EQ(totals.totals().at({3})[IOCX_CA_COUNT_UPDATES], 14u);
   EXPECT_EQ(totals.totals().at({3})[IOCX_CA_COUNT_SENT], 400u);
   EXPECT_EQ(totals.totals().at({4})[IOCX_CA_COUNT_GETS], 23u);
-}
-
-TEST(ServerTotals, ClosedConnectionsBeginAnew) {
-  ServerTotals totals;
-  const __u64 counts[IOCX_CA_COUNT_ROOM] = {5};
-  totals.observe(key(1), {3}, server_counts(counts));
-  totals.close(key(1));
-  EXPECT_EQ(totals.sources().size(), 0u);
-  totals.observe(key(1), {3}, server_counts(counts));
-  EXPECT_EQ(totals.totals().at({3})[IOCX_CA_COUNT_GETS], 10u);
-  const __u64 less[IOCX_CA_COUNT_ROOM] = {2};
-  totals.observe(key(1), {3}, server_counts(less));
-  EXPECT_EQ(totals.totals().at({3})[IOCX_CA_COUNT_GETS], 12u);
-  totals.drop({3});
-  EXPECT_TRUE(totals.totals().empty());
 }
 
 TEST(OpenCounts, AddsUpByServerAndClient) {
