@@ -8,10 +8,13 @@
 namespace ioc_exporter::policy {
 namespace {
 
-RuleText rule(std::string name, Action action) {
+RuleText rule(std::string name, Action action, std::vector<std::string> pvs = {},
+              std::vector<std::string> users = {}) {
   RuleText text;
   text.name = std::move(name);
   text.action = action;
+  text.pvs = std::move(pvs);
+  text.users = std::move(users);
   return text;
 }
 
@@ -25,11 +28,9 @@ Policy policy(std::vector<RuleText> rules, Action fallback = Action::unexpected)
 const Put kPut{"SR:Q1", "operator", "console1", "10.0.0.7", PutOp::write};
 
 TEST(Policy, TheFirstRuleThatMatchesDecides) {
-  RuleText feedback = rule("feedback", Action::expect);
-  feedback.users = {"feedback"};
-  RuleText never = rule("never", Action::forbid);
-  never.pvs = {"SR:Q[0-9]+"};
-  const Policy judge = policy({feedback, never, rule("all", Action::allow)});
+  const Policy judge =
+      policy({rule("feedback", Action::expect, {}, {"feedback"}),
+              rule("never", Action::forbid, {"SR:Q[0-9]+"}), rule("all", Action::allow)});
   EXPECT_EQ(judge.decide(kPut), 1u);
   EXPECT_EQ(judge.decide({"SR:Q1", "feedback", "", ""}), 0u);
   EXPECT_EQ(judge.decide({"SR:B1", "operator", "", ""}), 2u);
@@ -38,9 +39,7 @@ TEST(Policy, TheFirstRuleThatMatchesDecides) {
 }
 
 TEST(Policy, TheDefaultDecidesPutsThatNoRuleMatches) {
-  RuleText other = rule("other", Action::allow);
-  other.users = {"somebody"};
-  const Policy judge = policy({other}, Action::forbid);
+  const Policy judge = policy({rule("other", Action::allow, {}, {"somebody"})}, Action::forbid);
   EXPECT_EQ(judge.decide(kPut), Policy::kNoRule);
   EXPECT_EQ(judge.name(Policy::kNoRule), "default");
   EXPECT_EQ(judge.action(Policy::kNoRule), Action::forbid);
@@ -49,10 +48,9 @@ TEST(Policy, TheDefaultDecidesPutsThatNoRuleMatches) {
 
 // Whatever the default is, and whatever other rules say.
 TEST(Policy, WritesInsideTheIocAreForRulesThatNameThem) {
-  RuleText good = rule("good", Action::expect), others = rule("others", Action::forbid);
+  RuleText good = rule("good", Action::expect, {"SR:Q1"}, {"shutterSeq", "SR:Src"}),
+           others = rule("others", Action::forbid, {"SR:Q1"});
   good.inside = others.inside = true;
-  good.users = {"shutterSeq", "SR:Src"};
-  good.pvs = others.pvs = {"SR:Q1"};
   const Policy judge = policy({rule("all", Action::forbid), good, others}, Action::forbid);
   const auto decided = [&judge](std::string_view pv, std::string_view writer) {
     return judge.decide({pv, "", "", writer, PutOp::write, true});
@@ -69,9 +67,7 @@ TEST(Policy, WritesInsideTheIocAreForRulesThatNameThem) {
 
 // An unknown name is in no list, unless the list allows an empty name.
 TEST(Policy, AnUnknownNameMatchesNoList) {
-  RuleText all = rule("all", Action::allow);
-  all.pvs = {"SR:.*"};
-  all.users = {"[a-z]+"};
+  RuleText all = rule("all", Action::allow, {"SR:.*"}, {"[a-z]+"});
   all.clients = {*ClientNetwork::parse("0.0.0.0/0")};
   EXPECT_EQ(policy({all}).decide({"SR:Q1", "", "", "10.0.0.7"}), Policy::kNoRule);
   EXPECT_EQ(policy({all}).decide({"SR:Q1", "operator", "", ""}), Policy::kNoRule);
@@ -88,12 +84,10 @@ TEST(Policy, APutToAPvWithoutANameIsUnjudged) {
 
 // It may be what a rule forbids: then no later rule allows it, and only what is known forbids it.
 TEST(Policy, AnUnknownNameDoesNotGetPastAForbidRule) {
-  RuleText never = rule("never", Action::forbid);
-  never.pvs = {"INJ:.*"};
+  RuleText never = rule("never", Action::forbid, {"INJ:.*"});
   never.clients = {*ClientNetwork::parse("10.0.0.0/24")};
-  RuleText rogue = rule("rogue", Action::forbid);
-  rogue.users = {"rogue"};
-  const Policy judge = policy({never, rogue, rule("all", Action::allow)});
+  const Policy judge =
+      policy({never, rule("rogue", Action::forbid, {}, {"rogue"}), rule("all", Action::allow)});
   const auto verdict = [&judge](Put put) {
     const std::uint32_t decides = judge.decide(put);
     return std::string(judge.name(decides)) + " " + std::string(verdict_of(judge.action(decides)));
@@ -106,9 +100,8 @@ TEST(Policy, AnUnknownNameDoesNotGetPastAForbidRule) {
 }
 
 TEST(Policy, OtherSpellingsOfANameDoNotGetAround) {
-  RuleText never = rule("never", Action::forbid);
-  never.pvs = {"SR:Q1", "SR:Q2\\.DRVH"};
-  const Policy judge = policy({never}, Action::allow);
+  const Policy judge =
+      policy({rule("never", Action::forbid, {"SR:Q1", "SR:Q2\\.DRVH"})}, Action::allow);
   const auto forbids = [&judge](std::string_view pv) {
     return judge.decide({pv, "", "", ""}) == 0;
   };
@@ -123,9 +116,8 @@ TEST(Policy, OtherSpellingsOfANameDoNotGetAround) {
 }
 
 TEST(Policy, ModifiersAreNotMatched) {
-  RuleText lamps = rule("lamps", Action::allow);
-  lamps.pvs = {".*:Lamp.*", "SR:Shutter.VAL"};
-  const Policy judge = policy({lamps}, Action::forbid);
+  const Policy judge =
+      policy({rule("lamps", Action::allow, {".*:Lamp.*", "SR:Shutter.VAL"})}, Action::forbid);
   const auto allows = [&judge](std::string_view pv) { return judge.decide({pv, "", "", ""}) == 0; };
   EXPECT_TRUE(allows("X:Lamp.VAL{/*:Magnet*/}"));
   EXPECT_TRUE(allows("SR:Shutter"));
@@ -135,9 +127,7 @@ TEST(Policy, ModifiersAreNotMatched) {
 }
 
 TEST(Policy, AllThatARuleNamesMustMatchAndItSaysWhatDoesNot) {
-  RuleText all = rule("all", Action::allow);
-  all.pvs = {"SR:.*"};
-  all.users = {"operator", "expert"};
+  RuleText all = rule("all", Action::allow, {"SR:.*"}, {"operator", "expert"});
   all.hosts = {"console[0-9]"};
   all.clients = {*ClientNetwork::parse("192.168.0.0/16"), *ClientNetwork::parse("10.0.0.0/24")};
   all.write_notify = false;

@@ -147,7 +147,7 @@ WallClock::Reading at(std::uint64_t monotonic, std::int64_t offset = 0) {
 
 class PutLogReader : public testing::Test {
  protected:
-  FakeDirectory directory;
+  FakeDirectory directory{{{1, who("SR:Q1")}}, {}};
   EventReader reader{std::ref(directory)};
 };
 
@@ -166,7 +166,6 @@ class PutLogAnswers : public PutLogOfPvAccess {
 };
 
 TEST_F(PutLogReader, TellsClientPvAndValue) {
-  directory.known[1] = who("SR:Q1");
   ASSERT_TRUE(reader.take(changed(put(1, 5 * kMs), [](auto& head) { head.sent_bytes = 2; })));
   EXPECT_EQ(
       to_json(only(reader.finish(at(6 * kMs, 1000)))),
@@ -176,7 +175,6 @@ TEST_F(PutLogReader, TellsClientPvAndValue) {
 }
 
 TEST_F(PutLogReader, FollowsStepsOfTheClock) {
-  directory.known[1] = who("SR:Q1");
   reader.take(put(1, kMs));
   EXPECT_EQ(reader.finish(at(2 * kMs, 0))[0].time.time_since_epoch().count(), 1'000'000);
   reader.take(put(1, kMs));
@@ -184,7 +182,6 @@ TEST_F(PutLogReader, FollowsStepsOfTheClock) {
 }
 
 TEST_F(PutLogReader, LeavesAHoleWhereEventsWereLost) {
-  directory.known[1] = who("SR:Q1");
   reader.take(put(1));
   reader.take(put(1, 0, 3));
   reader.take(put(1, 0, 2));  // another processor, which looked earlier
@@ -196,7 +193,6 @@ TEST_F(PutLogReader, LeavesAHoleWhereEventsWereLost) {
 }
 
 TEST_F(PutLogReader, AsksOnceForEachChannel) {
-  directory.known[1] = who("SR:Q1");
   directory.known[2] = who("SR:Q2");
   for (const std::uint64_t id : {1u, 2u, 1u, 1u, 2u}) reader.take(put(id));
   EXPECT_EQ(reader.finish(at(kMs)).size(), 5u);
@@ -208,7 +204,6 @@ TEST_F(PutLogReader, AsksOnceForEachChannel) {
 
 // Clients come and go for years: of those that are gone nothing is kept.
 TEST_F(PutLogReader, ForgetsChannelsWithoutPutsForAWhile) {
-  directory.known[1] = who("SR:Q1");
   directory.known[2] = who("SR:Q2");
   reader.take(put(2));
   for (std::uint64_t second = 100; second <= 400; second += 30) {
@@ -277,7 +272,6 @@ std::vector<std::byte> by_packets(std::uint64_t id, std::uint64_t time) {
 }
 
 TEST_F(PutLogReader, LeavesOutPutsOfAnotherSource) {
-  directory.known[1] = who("SR:Q1");
   directory.known[1].by_packets = {200 * kMs, 300 * kMs};
   for (const std::uint64_t ms : {199u, 200u, 299u, 300u}) reader.take(by_packets(1, ms * kMs));
   const auto events = reader.finish(at(310 * kMs));
@@ -303,6 +297,7 @@ TEST_F(PutLogReader, TellsPutsByTheSourceOfTheirTime) {
 }
 
 TEST_F(PutLogReader, TellsPutsToAServerThatIsFoundLate) {
+  directory.known.clear();
   directory.known[3] = who("SR:Q3");
   reader.take(by_packets(1, kNow));
   reader.take(by_packets(2, kNow + kMs));
@@ -324,6 +319,7 @@ TEST_F(PutLogReader, TellsPutsToAServerThatIsFoundLate) {
 }
 
 TEST_F(PutLogReader, CountsPutsToAServerThatIsFoundLateWithoutRoom) {
+  directory.known.clear();
   std::size_t events = 0;
   const auto finish = [&](std::uint64_t ms) {
     const auto done = reader.finish(at(kNow + ms * kMs));
@@ -343,6 +339,7 @@ TEST_F(PutLogReader, CountsPutsToAServerThatIsFoundLateWithoutRoom) {
 }
 
 TEST_F(PutLogReader, PutsToAServerThatIsNoIocsAreNotTold) {
+  directory.known.clear();
   reader.take(by_packets(1, kNow));
   reader.finish(at(kNow + 1100 * kMs));
   reader.finish(at(kNow + 61'000 * kMs));
@@ -470,7 +467,6 @@ TEST_F(PutLogAnswers, MemoryOfWaitingEventsIsBounded) {
 
 // Those that the metrics have counted for the former one, however late they are read.
 TEST_F(PutLogReader, AFormerPolicyJudgesThePutsThatWereCountedBeforeTheNewOne) {
-  directory.known[1] = who("SR:Q1");
   directory.known[2] = who("SR:Q2");
   reader.set_policy(policy_of({}, policy::Action::forbid));
   reader.set_policy(policy_of({}, policy::Action::allow), {{1, {2, 0}}});
@@ -484,7 +480,6 @@ TEST_F(PutLogReader, AFormerPolicyJudgesThePutsThatWereCountedBeforeTheNewOne) {
 }
 
 TEST_F(PutLogReader, GivesThePolicysVerdict) {
-  directory.known[1] = who("SR:Q1");
   policy::RuleText operators = rule("operators", policy::Action::allow, ".*");
   for (const auto& [user, verdict] :
        {std::pair{"operator", "operators allowed"}, {"expert", "default unexpected"}}) {
