@@ -26,17 +26,11 @@ class CountingReader : public iocs::ProcessReader {
   CountingReader() : ProcessReader(RootedFs()) {}
   Result<std::unique_ptr<iocs::Memory>> memory(const iocs::IocId& id) override {
     ++asked;
-    if (!happens) return ProcessReader::memory(id);
-    struct Moving : MovingMemory {
-      Moving(std::unique_ptr<iocs::Memory> from, std::function<void(int)> what)
-          : MovingMemory(*from), own(std::move(from)) {
-        happens = std::move(what);
-      }
-      std::unique_ptr<iocs::Memory> own;
-    };
     auto own = ProcessReader::memory(id);
-    if (!own) return own;
-    return std::unique_ptr<iocs::Memory>(std::make_unique<Moving>(std::move(*own), happens));
+    if (!own || !happens) return own;
+    auto moving = std::make_unique<MovingMemory>(std::move(*own));
+    moving->happens = happens;
+    return std::unique_ptr<iocs::Memory>(std::move(moving));
   }
   std::function<void(int)> happens;
   std::atomic<int> asked = 0;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "puts/inventory/server_reader.h"
 #include "server_image.h"
@@ -19,12 +20,12 @@ namespace ioc_exporter::puts {
 // This process' memory, in which something happens after a number of reads.
 class MovingMemory : public iocs::Memory {
  public:
-  explicit MovingMemory(iocs::Memory& memory) : memory_(memory) {}
+  explicit MovingMemory(std::shared_ptr<iocs::Memory> memory) : memory_(std::move(memory)) {}
 
   Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override {
     ++reads_;
     if (happens) happens(reads_);
-    auto got = memory_.read_some(address, into);
+    auto got = memory_->read_some(address, into);
     for (const auto& [at, value] : stale_)
       if (got && at >= address && at + sizeof value <= address + *got)
         std::memcpy(into.data() + (at - address), &value, sizeof value);
@@ -39,7 +40,7 @@ class MovingMemory : public iocs::Memory {
   int reads() const { return reads_; }
 
  private:
-  iocs::Memory& memory_;
+  std::shared_ptr<iocs::Memory> memory_;
   std::map<std::uint64_t, std::uint64_t> stale_;
   int reads_ = 0;
 };
@@ -62,7 +63,7 @@ class ReadCaServer : public ::testing::TestWithParam<ChannelLayout> {
     return read_ca_server(memory_, symbols, peers_, "ioc X (pid 8)");
   }
   std::string failure() { return error_of(read()); }
-  // While so many reads have been made, something happens.
+  // After so many reads something happens.
   CaServerTables read_while(int reads, const std::function<void()>& what) {
     const int start = memory_.reads();
     memory_.happens = [&](int now) {
@@ -94,8 +95,8 @@ class ReadCaServer : public ::testing::TestWithParam<ChannelLayout> {
     return all;
   }
 
-  std::unique_ptr<iocs::ProcMemory> own_ = iocs::own_memory();
-  MovingMemory memory_{*own_};
+  std::shared_ptr<iocs::ProcMemory> own_ = iocs::own_memory();
+  MovingMemory memory_{own_};
   CaServerImage image_{GetParam()};
   CaPeers peers_;
   layout::RsrvClient* ann_ = nullptr;
