@@ -145,6 +145,13 @@ WallClock::Reading at(std::uint64_t monotonic, std::int64_t offset = 0) {
   return {static_cast<std::int64_t>(monotonic), static_cast<std::int64_t>(monotonic) + offset};
 }
 
+using Texts = std::vector<std::string>;
+Texts texts_of(const std::vector<PutEvent>& events, std::string PutEvent::*text) {
+  Texts texts;
+  for (const PutEvent& event : events) texts.push_back(event.*text);
+  return texts;
+}
+
 class PutLogReader : public testing::Test {
  protected:
   FakeDirectory directory{{{1, who("SR:Q1")}}, {}};
@@ -223,10 +230,8 @@ TEST_F(PutLogReader, WaitsForANameAndKeepsTheOrder) {
   reader.take(put(2, kNow));
   EXPECT_TRUE(reader.finish(at(kNow + kMs)).empty());
   directory.known[1] = who("SR:Q1");
-  const auto events = reader.finish(at(kNow + 200 * kMs));
-  ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].pv, "SR:Q1");
-  EXPECT_EQ(events[1].pv, "SR:Q2");
+  EXPECT_EQ(texts_of(reader.finish(at(kNow + 200 * kMs)), &PutEvent::pv),
+            (Texts{"SR:Q1", "SR:Q2"}));
 }
 
 TEST_F(PutLogReader, TellsAPutWithoutANameAfterAWhile) {
@@ -234,13 +239,10 @@ TEST_F(PutLogReader, TellsAPutWithoutANameAfterAWhile) {
   reader.take(put(0, kNow));  // nobody knows anything of it
   reader.take(put(1, kNow));
   EXPECT_TRUE(reader.finish(at(kNow + 999 * kMs)).empty());
-  auto events = reader.finish(at(kNow + 1000 * kMs));
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].user, "");
+  EXPECT_EQ(texts_of(reader.finish(at(kNow + 1000 * kMs)), &PutEvent::user), Texts{""});
   EXPECT_TRUE(reader.finish(at(kNow + 7999 * kMs)).empty());
-  events = reader.finish(at(kNow + 8000 * kMs));
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].pv, "");
+  const auto events = reader.finish(at(kNow + 8000 * kMs));
+  EXPECT_EQ(texts_of(events, &PutEvent::pv), Texts{""});
   EXPECT_EQ(events[0].user, "operator");
 }
 
@@ -250,9 +252,7 @@ TEST_F(PutLogReader, HasTheNameThatTheMetricsSettleOn) {
   reader.take(put(1, kNow));
   EXPECT_TRUE(reader.finish(at(kNow + 4000 * kMs)).empty());
   directory.known[1] = who("SR:Q1");
-  auto events = reader.finish(at(kNow + 4200 * kMs));
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].pv, "SR:Q1");
+  EXPECT_EQ(texts_of(reader.finish(at(kNow + 4200 * kMs)), &PutEvent::pv), Texts{"SR:Q1"});
   reader.take(put(2, kNow + 5000 * kMs));
   EXPECT_TRUE(reader.finish(at(kNow + 5001 * kMs)).empty());
   directory.known[2].settled = true;
@@ -310,8 +310,7 @@ TEST_F(PutLogReader, TellsPutsToAServerThatIsFoundLate) {
   directory.known[2] = who("SR:Q2");
   EXPECT_TRUE(reader.finish(at(kNow + 1200 * kMs)).empty()) << "it asks now and then";
   const auto events = reader.finish(at(kNow + 5000 * kMs));
-  ASSERT_EQ(events.size(), 3u);
-  EXPECT_EQ(events[0].pv + events[1].pv + events[2].pv, "SR:Q1SR:Q2SR:Q1");
+  ASSERT_EQ(texts_of(events, &PutEvent::pv), (Texts{"SR:Q1", "SR:Q2", "SR:Q1"}));
   EXPECT_EQ(events[0].seq, 2u);
   EXPECT_EQ(events[0].kernel_ns, kNow);
   EXPECT_EQ(reader.lost_of_unknown_servers(), 0u);
@@ -370,10 +369,8 @@ TEST_F(PutLogAnswers, AreToldWithTheirPuts) {
   EXPECT_TRUE(reader.finish(at(kSent + 6 * kMs)).empty());
   reader.take(with(put(kSent, kSent + 250 * kMs), IOCX_PUTLOG_ANSWER, 7));
   auto events = reader.finish(at(kSent + 251 * kMs));
-  ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].status, "ok");
+  ASSERT_EQ(texts_of(events, &PutEvent::status), (Texts{"ok", "put_failed"}));
   EXPECT_DOUBLE_EQ(events[0].seconds.value_or(0), 0.25);
-  EXPECT_EQ(events[1].status, "put_failed");
   events = reader.finish(at(kSent + 504 * kMs));
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].status, "");
@@ -405,24 +402,18 @@ TEST_F(PutLogAnswers, AreTheServersOwn) {
   reader.take(of_thread(8, IOCX_PUTLOG_ENDED, kSent));
   // An answer by packets is not for a put whose server tells.
   reader.take(with(put(0, kSent + 2), IOCX_PUTLOG_ANSWER, 0));
-  auto events = reader.finish(at(kSent));
-  ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].status, "ok");
-  EXPECT_EQ(events[1].status, "ok");
+  EXPECT_EQ(texts_of(reader.finish(at(kSent)), &PutEvent::status), (Texts{"ok", "ok"}));
   reader.take(changed(of_thread(9, IOCX_PUTLOG_DONE, kSent + 250 * kMs + 1, IOCX_FAILED_PUT_FAILED),
                       [](auto& head) { head.id = kSent + 1; }));
-  events = reader.finish(at(kSent + 251 * kMs));
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].status, "put_failed");
+  const auto events = reader.finish(at(kSent + 251 * kMs));
+  ASSERT_EQ(texts_of(events, &PutEvent::status), Texts{"put_failed"});
   EXPECT_DOUBLE_EQ(events[0].seconds.value_or(0), 0.25);
 }
 
 TEST_F(PutLogAnswers, ALostRefusalIsNotTakenForSuccess) {
   reader.take(of_thread(7, IOCX_PUTLOG_WRITE, kSent));
   reader.take(of_thread(7, IOCX_PUTLOG_ENDED, kSent, 1, IOCX_PUTLOG_RESULT_LOST));
-  const auto events = reader.finish(at(kSent));
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].status, "");
+  EXPECT_EQ(texts_of(reader.finish(at(kSent)), &PutEvent::status), Texts{""});
 }
 
 // Its slot is that of whoever had the SID before.
@@ -471,12 +462,10 @@ TEST_F(PutLogReader, AFormerPolicyJudgesThePutsThatWereCountedBeforeTheNewOne) {
   reader.set_policy(policy_of({}, policy::Action::forbid));
   reader.set_policy(policy_of({}, policy::Action::allow), {{1, {2, 0}}});
   reader.set_policy(policy_of({}, policy::Action::expect), {{1, {3, 0}}});
-  std::vector<std::string> actions;
-  for (const auto& [id, number] : {std::pair{1u, 2u}, {1u, 3u}, {1u, 4u}, {2u, 1u}}) {
+  for (const auto& [id, number] : {std::pair{1u, 2u}, {1u, 3u}, {1u, 4u}, {2u, 1u}})
     reader.take(changed(put(id), [number = number](auto& head) { head.number = number; }));
-  }
-  for (const PutEvent& event : reader.finish(at(kMs))) actions.push_back(event.action);
-  EXPECT_EQ(actions, (std::vector<std::string>{"forbidden", "allowed", "expected", "expected"}));
+  EXPECT_EQ(texts_of(reader.finish(at(kMs)), &PutEvent::action),
+            (Texts{"forbidden", "allowed", "expected", "expected"}));
 }
 
 TEST_F(PutLogReader, GivesThePolicysVerdict) {
