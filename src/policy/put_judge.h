@@ -79,7 +79,6 @@ class PutJudge {
   std::vector<UnexpectedPutSample> unexpected() const;
   // Numbers of puts that each rule of the policy, and its default, decided about.
   std::vector<PolicyRuleSample> rules() const;
-  std::size_t keys() const { return states_.size(); }
 
  private:
   struct Key {

@@ -1,6 +1,9 @@
 // Queries of the put log, and the filter that a sink has.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+#include <ctime>
+
 #include "base/query.h"
 #include "events.h"
 #include "putlog/filter.h"
@@ -18,7 +21,14 @@ Result<PutQuery> parse(std::string_view query) {
   return parse_put_query(query, kNow);
 }
 
-TEST(PutQueryTest, WithoutAnythingAsksForAll) {
+struct PutQueryTest : ::testing::Test {
+  PutQueryTest() {
+    ::setenv("TZ", "UTC", 1);
+    ::tzset();
+  }
+};
+
+TEST_F(PutQueryTest, WithoutAnythingAsksForAll) {
   const auto query = value_of(parse(""));
   EXPECT_FALSE(query.follow);
   EXPECT_FALSE(query.since);
@@ -27,7 +37,7 @@ TEST(PutQueryTest, WithoutAnythingAsksForAll) {
   EXPECT_TRUE(parse("pv=&client=&user=&since=&limit="));  // a form that was left empty
 }
 
-TEST(PutQueryTest, WritesInsideAreAskedFor) {
+TEST_F(PutQueryTest, WritesInsideAreAskedFor) {
   PutEvent one = event(1);
   one.inside = true;
   EXPECT_FALSE(value_of(parse("")).filter.wants(one));
@@ -37,7 +47,7 @@ TEST(PutQueryTest, WritesInsideAreAskedFor) {
   EXPECT_TRUE(value_of(parse("")).filter.wants(one));
 }
 
-TEST(PutQueryTest, HasFilters) {
+TEST_F(PutQueryTest, HasFilters) {
   const auto query =
       parse("pv=SR%3A.*&client=10%5C..*&user=ada&ioc=ps&unexpected=1&follow=1&limit=5");
   ASSERT_TRUE(query) << query.error().message();
@@ -55,7 +65,7 @@ TEST(PutQueryTest, HasFilters) {
   }
 }
 
-TEST(PutQueryTest, AnExclamationMarkAsksForAllOthers) {
+TEST_F(PutQueryTest, AnExclamationMarkAsksForAllOthers) {
   const auto query = value_of(parse("user=!fofb%7Canna&pv=SR%3A.*"));
   PutEvent one = event(1);
   one.pv = "SR:X";
@@ -67,16 +77,16 @@ TEST(PutQueryTest, AnExclamationMarkAsksForAllOthers) {
   EXPECT_FALSE(parse("user=!("));
 }
 
-TEST(PutQueryTest, SinceIsASpanOrATime) {
+TEST_F(PutQueryTest, SinceIsASpanOrATime) {
   EXPECT_EQ(*parse("since=10m")->since, kNow - 10min);
   EXPECT_EQ(*parse("since=90")->since, kNow - 90s);
-  EXPECT_EQ(*parse("since=today")->since, kNow - 8h);  // UTC, in tests
+  EXPECT_EQ(*parse("since=today")->since, kNow - 8h);
   EXPECT_EQ(*parse("since=yesterday")->since, kNow - 32h);
   EXPECT_EQ(parse("since=1799999999.5")->since->time_since_epoch(), 1'799'999'999'500ms);
 }
 
-// kNow is 2027-01-15 08:00 UTC, which is the local time in tests.
-TEST(PutQueryTest, SinceIsATimeAsItIsPrinted) {
+// kNow is 2027-01-15 08:00 UTC.
+TEST_F(PutQueryTest, SinceIsATimeAsItIsPrinted) {
   const auto since = [](const std::string& text) {
     const auto query = parse("since=" + percent_encoded(text));
     EXPECT_TRUE(query) << text;
@@ -100,7 +110,7 @@ TEST(PutQueryTest, SinceIsATimeAsItIsPrinted) {
 }
 
 // Whoever may ask makes it up.
-TEST(PutQueryTest, APatternThatNeedsMuchMemoryIsRefusedOrSlow) {
+TEST_F(PutQueryTest, APatternThatNeedsMuchMemoryIsRefusedOrSlow) {
   const auto large = parse("pv=%5CpL{100}");  // a letter of any script is some 400 instructions
   ASSERT_FALSE(large);
   EXPECT_NE(large.error().message().find("pv: regular expression"), std::string::npos);
@@ -114,7 +124,7 @@ TEST(PutQueryTest, APatternThatNeedsMuchMemoryIsRefusedOrSlow) {
   EXPECT_FALSE(states->filter.wants(event(1, name)));
 }
 
-TEST(PutQueryTest, NamesTheError) {
+TEST_F(PutQueryTest, NamesTheError) {
   for (const auto& [query, problem] : {std::pair{std::string("pv=("), "pv: regular expression"},
                                        {"since=tomorrow", "since: "},
                                        {"since=1e300", "since: "},
