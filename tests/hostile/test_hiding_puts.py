@@ -1,17 +1,14 @@
-"""Puts that hide from whoever reads packets: the IOC's server says what it was asked for.
-"""
+"""Puts that hide from whoever reads packets: the IOC's server says what it was asked for."""
 import struct
 
 import pytest
 from harness import databases
-from harness.forger import inside
+from harness.forger import Forger, inside
 from harness.put_log import PutLog
 from harness.raw_client import CLEAR_CHANNEL, CREATE_CHAN, DOUBLE, WRITE, Channel, RawClient
 from harness.redirect import redirect
 from harness.scrape import PUTS
 from harness.wire import Wire, client_name, create, message, write, write_notify
-
-from forging import Eavesdropper, mark_urgent
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 
@@ -39,8 +36,7 @@ def ioc(one_ioc):
 @pytest.fixture
 def witness(ioc, start_exporter):
     exporter = start_exporter("--server-probe", sees=[ioc])
-    exporter.wait_scrape(lambda page: page.put_source(ioc) == "server",
-                         "the server is heard")
+    exporter.wait_put_source(ioc, "server")
     return exporter
 
 
@@ -71,15 +67,6 @@ def check(ioc, witness, expected: dict[str, int], user: str) -> None:
     assert by_pv(witness.scrape(), ioc, user) == expected
 
 
-def test_a_channel_of_another_circuit(ioc, witness, hider):
-    """The server writes with the rights of the channel's owner; the put is its sender's."""
-    owner, guest = hider("owner"), hider("guest")
-    channel, own = owner.create("H:set1"), guest.create("H:set2")
-    guest.send(b"".join(guest.write_message(channel, i) for i in range(23)))
-    guest.get(own)
-    check(ioc, witness, {"H:set1": 23}, "guest")
-
-
 def test_a_name_that_changes_between_puts(ioc, witness, started):
     """The server takes another name while the circuit has no channel of its own."""
     owner = started.add(Wire(ioc.port)).introduce("owner")
@@ -107,19 +94,16 @@ def test_puts_before_the_channel_is_answered(ioc, witness, hider):
     check(ioc, witness, {"H:set2": 19}, "early")
 
 
-def test_a_forger_on_the_same_network(ioc, witness, hider):
+def test_a_forger_on_the_same_network(ioc, witness, hider, started):
     """Marks a byte as urgent before its turn: the server's kernel agrees, and who only reads packets cannot know that."""
+    forger = started.add(Forger("127.0.0.1", "127.0.0.1", ioc.port, "lo"))
     client = hider("forger")
     shown, hidden = client.create("H:set1"), client.create("H:set2")
-    ears = Eavesdropper()
-    try:
-        position = ears.position(client.port, ioc.port, lambda: client.get(shown))
-        message = client.write_message(shown, 1)
-        mark_urgent(client.port, ioc.port, *position, len(message))
-        client.send(message + b"!" + b"".join(client.write_message(hidden, i) for i in range(50)))
-        client.get(hidden)
-    finally:
-        ears.close()
+    message = client.write_message(shown, 1)
+    at = forger.place(client.port)
+    forger.send(client.port, at.client + len(message), at.server, b"!", urgent=True)
+    client.send(message + b"!" + b"".join(client.write_message(hidden, i) for i in range(50)))
+    client.get(hidden)
     check(ioc, witness, {"H:set1": 1, "H:set2": 50}, "forger")
 
 
@@ -144,6 +128,7 @@ def test_a_port_that_is_redirected(ioc, witness, started, network, where):
 
 POLICY = """
 policy:
+  default: allow
   rules:
     - name: hands off
       action: forbid
@@ -171,7 +156,7 @@ def bury(client: Wire, sid: int, length: int) -> None:
 def test_a_channel_behind_a_long_chain_of_the_servers_hash(ioc, start_exporter, started, log_dir):
     """The program does not find it; the exporter does, in all of the hash."""
     site = log_dir / "site.yml"
-    site.write_text(POLICY.replace("policy:", "policy:\n  default: allow"))
+    site.write_text(POLICY)
     put_log = PutLog(log_dir / "puts.json")
     exporter = start_exporter("--server-probe", f"--config.file={site}", *put_log.options, sees=[ioc])
     exporter.wait_put_source(ioc, "server")
@@ -206,18 +191,3 @@ def test_a_channel_that_is_gone_under_another_name(ioc, start_exporter, started,
     page = exporter.scrape()
     assert {(labels["pv"], labels["user"]): count for labels, count in page.series(PUTS, ioc=ioc.name)} == {
         ("H:set2", "alice"): 9, ("", ""): 9}
-
-
-def test_a_put_to_no_channel_is_not_judged(ioc, start_exporter, started, log_dir):
-    """To a channel that does not exist, such as one that was cleared."""
-    site = log_dir / "site.yml"
-    site.write_text(POLICY.replace("policy:", "policy:\n  default: allow"))
-    exporter = start_exporter("--server-probe", f"--config.file={site}", sees=[ioc])
-    exporter.wait_put_source(ioc, "server")
-    client = started.add(Wire(ioc.port)).introduce("rogue")
-    client.open("H:set2")
-    client.send(write(12345678))
-    page = exporter.wait_scrape(lambda page: by_pv(page, ioc), "the put")
-    assert by_pv(page, ioc) == {"": 1}
-    assert page.value("epics_unexpected_puts_total", ioc=ioc.name, pv="", user="rogue", action="unjudged") == 1
-    assert page.value("ioc_exporter_dropped_total", probe="ca_server_probe", reason="unnamed") == 1

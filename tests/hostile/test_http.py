@@ -112,18 +112,6 @@ def test_slow_and_idle_connections_and_wrong_passwords(exporter):
         connection.close()
 
 
-def test_slow_readers(exporter):
-    """They ask for the page, with room for little of it, and do not read."""
-    ask_for_it = f"GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: {login('scraper', 'secret')}\r\n\r\n"
-    with contextlib.ExitStack() as stack:
-        for _ in range(45):
-            reader = stack.enter_context(socket.socket())
-            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-            reader.connect(("127.0.0.1", exporter.port))
-            reader.sendall(ask_for_it.encode())
-        expect_scrapes(exporter.port, "slow readers")
-
-
 def test_refusals_are_counted(exporter):
     def counted() -> dict[str, int]:
         body = exporter.request("/metrics", headers={"Authorization": login("scraper", "secret")})[2].decode()

@@ -9,7 +9,6 @@ from harness.scrape import PROCESSED
 MALLORY, ALICE = 64001, 64002  # nobody's on a usual host
 PLACES = 1024
 INFO = "epics_ioc_info"
-UP = "epics_ioc_up"
 CONTESTED = "epics_ioc_name_contested"
 LEFT_OUT = "ioc_exporter_iocs_left_out"
 # Files of the tests may be where another user cannot read them.
@@ -123,18 +122,3 @@ def test_a_name_that_another_user_has(start_small, start_exporter):
     assert scrape.count(PROCESSED, ioc="vac1", record="vac1:n") == 11
     assert scrape.value("epics_ioc_restarts_total", ioc="vac1") == 1
     assert [labels["ioc"] for labels, _ in scrape.series(CONTESTED)] == [other]
-
-
-def test_a_dead_ioc_is_not_made_to_look_alive(start_small, start_exporter):
-    """Not by taking its name; its user's own IOC is it again."""
-    dead = start_small("dead", ALICE)
-    exporter = start_exporter("--ioc.include=dead", "--no-collector.records")
-    exporter.wait_scrape(lambda s: s.value(UP, ioc="dead") == 1, "it is up")
-    dead.process.kill()
-    exporter.wait_scrape(lambda s: s.value(UP, ioc="dead") == 0, "it is gone")
-    start_small("dead", MALLORY)
-    scrape = exporter.wait_scrape(lambda s: s.series(INFO), "the other one is found")
-    assert {labels["ioc"]: value for labels, value in scrape.series(UP)} == {"dead": 0, f"dead-{MALLORY}": 1}
-    assert scrape.series(CONTESTED, ioc=f"dead-{MALLORY}", claimed_name="dead", claimed_from=str(ALICE))
-    start_small("dead", ALICE)
-    exporter.wait_scrape(lambda s: s.value(UP, ioc="dead") == 1, "its user has started it again")

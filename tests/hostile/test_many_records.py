@@ -55,17 +55,6 @@ def counted(scrape, ioc) -> int:
     return scrape.total(PROCESSED, ioc=ioc.name)
 
 
-def test_records_that_do_nothing_take_no_memory(start_ioc, start_exporter):
-    honest = start_ioc("beside-many", databases.put_targets("R:", 1))
-    exporter = start_exporter("--ioc.include=beside-many|fake-many", sees=[honest])
-    before = kernel_memory(exporter)
-    fake = start_ioc("fake-many", large_database("F:", 200_000, 0))
-    wait_counting(exporter, fake, 200_001)
-    assert kernel_memory(exporter) - before < 8 * MIB
-    honest.process_once("R:text1", 23)
-    exporter.wait_scrape(lambda s: s.count(PROCESSED, ioc=honest.name, record="R:text1") == 23, "exact counts")
-
-
 def test_a_large_database_pays_for_active_records(start_ioc, start_exporter):
     exporter = start_exporter("--ioc.include=large")
     before = kernel_memory(exporter)

@@ -8,8 +8,8 @@ from harness import databases
 from harness.put_counts import Counts
 from harness.raw_client import WRITE
 from harness.scrape import PUTS
-from harness.wire import (CREATE_CH_FAIL, CREATE_CHAN, ECHO, ERROR, WRITE_NOTIFY, Wire, client_name, create, host_name,
-                          long_message, message, version, write, write_notify)
+from harness.wire import (CREATE_CHAN, ECHO, ERROR, WRITE_NOTIFY, Wire, client_name, create, long_message, message, write,
+                          write_notify)
 
 EXPORTER_OPTIONS = ["--no-collector.records", "--no-server-probe"]  # by the packets alone
 DURATIONS = "epics_put_duration_seconds_count"

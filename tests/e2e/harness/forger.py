@@ -1,4 +1,4 @@
-"""TCP segments that no TCP has sent, from another network namespace; and what a true connection there has sent."""
+"""TCP segments that no TCP has sent; and what a true connection there has sent."""
 import contextlib
 import ctypes
 import os
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 _libc = ctypes.CDLL(None, use_errno=True)
 ETH_P_ALL = 3  # with any other, what this side sends is not heard
-FIN, SYN, RST, PUSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
+FIN, SYN, RST, PUSH, ACK, URG = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 
 
 @contextlib.contextmanager
@@ -40,7 +40,7 @@ def _sum(data: bytes) -> int:
 
 
 class Forger:
-    """Sends to one server, with any numbers. Made inside the namespace, before the connection that it looks at."""
+    """Sends to one server, with any numbers. Made inside the client's namespace, before the connection that it looks at."""
 
     def __init__(self, source: str, server: str, port: int, device: str):
         self._source, self._server, self._port = socket.inet_aton(source), socket.inet_aton(server), port
@@ -73,10 +73,11 @@ class Forger:
         if flags & SYN or (end - numbers[not to_server]) & 0xFFFFFFFF < 1 << 31:
             numbers[not to_server] = end
 
-    def send(self, client_port: int, seq: int, ack: int, payload: bytes = b"", words: int = 5, broadcast: bool = False) -> None:
-        """`words`: the length of the header, as it says."""
-        header = struct.pack(">HHIIBBHHH", client_port, self._port, seq & 0xFFFFFFFF, ack & 0xFFFFFFFF, words << 4, PUSH | ACK,
-                             0xFFFF, 0, 0)
+    def send(self, client_port: int, seq: int, ack: int, payload: bytes = b"", words: int = 5, broadcast: bool = False,
+             urgent: bool = False) -> None:
+        """`words`: the length of the header, as it says; `urgent`: its first byte is."""
+        header = struct.pack(">HHIIBBHHH", client_port, self._port, seq & 0xFFFFFFFF, ack & 0xFFFFFFFF, words << 4,
+                             PUSH | ACK | (URG if urgent else 0), 0xFFFF, 0, int(urgent))
         pseudo = self._source + self._server + struct.pack(">HH", socket.IPPROTO_TCP, len(header) + len(payload))
         segment = header[:16] + struct.pack(">H", ~_sum(pseudo + header + payload) & 0xFFFF) + header[18:] + payload
         ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(segment), 1, 0, 64, socket.IPPROTO_TCP, 0, self._source,

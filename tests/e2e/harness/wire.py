@@ -6,8 +6,6 @@ from typing import Callable, NamedTuple
 from .raw_client import (CREATE_CHAN, CLIENT_NAME, DOUBLE, ECHO, ERROR, HOST_NAME, READ_NOTIFY, VERSION, WRITE,
                          WRITE_NOTIFY)
 
-CREATE_CH_FAIL = 26
-
 
 class Message(NamedTuple):
     command: int
@@ -142,4 +140,4 @@ class Wire:
 
 
 __all__ = ["Wire", "message", "long_message", "version", "host_name", "client_name", "create", "write", "write_notify",
-           "ECHO", "ERROR", "CREATE_CH_FAIL", "CREATE_CHAN", "WRITE", "WRITE_NOTIFY"]
+           "ECHO", "ERROR", "CREATE_CHAN", "WRITE", "WRITE_NOTIFY"]
