@@ -2,7 +2,6 @@
 import os
 import random
 import shutil
-import signal
 import subprocess
 import time
 
@@ -10,9 +9,7 @@ import pytest
 
 from harness import clients, databases, env
 from harness.ioc import Ioc, copy_of_libraries, stripped_libraries
-from harness.process import Process
 from harness.scrape import PROCESSED, PUTS
-from harness.waiting import wait_until
 
 COUNT = 23
 UP, RESTARTS = "epics_ioc_up", "epics_ioc_restarts_total"
@@ -43,42 +40,6 @@ def held_in_kernel(exporter):
         scrapes.append(held(exporter.scrape()))
         time.sleep(0.5)
     return min(scrapes)
-
-
-def test_static_executable(started, start_exporter, log_dir):
-    """All that it has in its own symbol table, and nothing in a library."""
-    program = env.tool("static_ioc")
-    ioc = started.add(Process("static", [program, "ST:a", "ST:b"], log_dir, {"IOCNAME": "static"}))
-    ioc.wait_for("^@running")
-    exporter = start_exporter("--ioc.include=static")
-    exporter.wait_scrape(lambda s: s.series("epics_ioc_records", ioc="static"), "its records are known")
-    ioc.send_line(f"ST:a {COUNT}")
-    ioc.send_line("ST:b 7")
-    ioc.wait_for("@done\n@done")
-    scrape = exporter.scrape()
-    assert scrape.count(PROCESSED, ioc="static", record="ST:a") == COUNT
-    assert scrape.count(PROCESSED, ioc="static", record="ST:b") == 7
-    assert scrape.series("epics_ioc_info", ioc="static")[0][0]["base_version"] == "7.0.7"
-    assert scrape.value("epics_ioc_records", ioc="static", record_type="calc") == 2
-
-
-def test_container(started, start_exporter, log_dir):
-    """Mount, pid and network namespaces of its own: its libraries and its database are on a file
-    system that the host does not see, and its CA server is on another loopback."""
-    inside = log_dir / "inside"
-    inside.mkdir()
-    libraries = copy_of_libraries("7.0.7", log_dir / "lib")
-    script = (f"mount -t tmpfs none {inside} && cp {libraries}/* $4 {inside} && "
-              f"mv {inside}/{'*'}.db {inside}/boxed.db && ip link set lo up && unset IOCNAME && "
-              f'exec "$1" "$2" "$3" {inside}/boxed.db')
-    prefix = ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "sh", "-c", script, "sh"]
-    ioc = started.add(Ioc("box", database("B"), log_dir, base="7.0.7", lib_dir=inside, prefix=prefix,
-                          child=True)).wait_running()
-    assert list(inside.iterdir()) == [], "the host must not see its files"
-    with open(f"/proc/{ioc.pid}/status") as status:
-        assert f"NSpid:\t{ioc.pid}\t1\n" in status.read()
-    exporter = start_exporter("--ioc.include=boxed", sees=[ioc])
-    process_and_check(exporter, ioc, "B:n", "boxed")
 
 
 @pytest.mark.outer_bases
@@ -137,21 +98,6 @@ def test_exec_in_place(start_ioc, start_exporter):
     assert ioc.pid == pid
     process_and_check(exporter, ioc, "E:n", "execs", times=7)
     assert held_in_kernel(exporter) == before
-
-
-def test_a_forked_child_is_no_ioc(start_ioc, start_exporter):
-    """A child that lives longer than the IOC has its libraries, its database and its socket, and is no IOC."""
-    ioc = start_ioc("forks", database("K"))
-    exporter = start_exporter("--ioc.include=forks.*", sees=[ioc])
-    ioc.shell("@fork")
-    process_and_check(exporter, ioc, "K:n", "forks", times=11)
-    assert len(exporter.scrape().series(UP)) == 1
-    os.kill(ioc.pid, signal.SIGKILL)
-    exporter.wait_scrape(lambda s: s.value(UP, ioc="forks") == 0, "the IOC is gone")
-    later = start_exporter("--ioc.include=forks.*", "--discovery.interval=1s")
-    wait_until(lambda: later.request("/")[0] == 200, "a page")
-    assert [value for _, value in exporter.scrape().series(UP)] == [0]
-    assert later.scrape().series(UP) == []
 
 
 def test_pid_given_out_again(start_ioc, start_exporter, started, log_dir):

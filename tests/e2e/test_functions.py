@@ -1,12 +1,9 @@
 """Functions of a driver that a real IOC has loaded, described in the site's file: exact counts, bad symbols, reload."""
-import os
-import re
 import signal
 import time
 
 import pytest
 
-from harness import env
 from harness.driver import Driver
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
@@ -93,30 +90,6 @@ def test_calls_are_counted_exactly(driver, exporter):
                          "what they cost")
 
 
-def test_bad_symbols_are_told_and_leave_the_others(driver, exporter):
-    exporter.process.wait_for(r"function missing in \S*/libtest_driver\.so: no function of the file is called so", "stderr")
-    exporter.process.wait_for("function elsewhere in .*: the file's build id is [0-9a-f]{40}, not 0011223344556677", "stderr")
-    page = exporter.request("/")[2].decode()
-    assert "driver_wrote" in page and "no function of the file is called so" in page
-    driver.call("states", 3)
-    exporter.wait_scrape(lambda s: s.count(CALLS, function="state", state="idle") == 3, "the others are counted")
-
-
-def test_hostile_arguments_do_no_harm(driver, exporter):
-    driver.call("wild", 23, -1)
-    driver.call("many", 20000)
-    driver.call("states", 1)
-    scrape = exporter.wait_scrape(lambda s: s.count(CALLS, function="state", state="idle") == 1, "all is done", 60)
-    assert scrape.count(CALLS, function="write", port="", device="", reason="-1") == 23
-    assert scrape.total(CALLS, function="write") == 20023
-    other = scrape.count(CALLS, function="write", port="(other)", device="(other)", reason="(other)")
-    assert 10000 < other < 20000
-    assert scrape.count("ioc_exporter_dropped_total", probe="functions", reason="full") == other
-    assert scrape.count("ioc_exporter_dropped_total", probe="functions", reason="unreadable") == 46
-    assert scrape.total(DURATIONS, function="write") == 20023
-    assert driver.ioc.get("FN:n") == 0, "the IOC goes on"
-
-
 def test_the_file_is_read_again(driver, exporter, site):
     driver.call("states", 3)
     exporter.wait_scrape(lambda s: s.count(CALLS, function="state", state="idle") == 3, "counted as before")
@@ -154,24 +127,6 @@ def test_counts_go_on_when_the_ioc_is_restarted(driver, exporter, start_ioc, tmp
     exporter.wait_scrape(lambda s: s.value(WATCHED, ioc="functions", function="state") == 1, "and watched")
     again.call("states", 12)
     exporter.wait_scrape(lambda s: s.count(CALLS, function="state", state="idle") == 23, "counted on")
-
-
-def test_offsets_in_a_stripped_file(start_ioc, start_exporter, tmp_path):
-    driver = Driver(start_ioc, tmp_path, "functions", "libtest_driver_stripped.so")
-    symbols = os.popen(f"nm {env.tool('libtest_driver.so')}").read()
-    address = int(re.search(r"^([0-9a-f]+) t process_first$", symbols, re.MULTILINE)[1], 16)
-    headers = os.popen(f"readelf -lnW {env.tool('libtest_driver.so')}").read()
-    build_id = re.search(r"Build ID: ([0-9a-f]+)", headers)[1]
-    start, at = next((int(match[1], 16), int(match[2], 16)) for match in
-                     re.finditer(r"LOAD +(0x\w+) (0x\w+) 0x\w+ 0x\w+ 0x\w+ R E", headers))
-    site = tmp_path / "offset.yml"
-    site.write_text("functions:\n  - {name: first, file: .*_stripped.so, timed: true, "
-                    f"symbol: {{offset: {hex(address - at + start)}, build_id: {build_id}}}}}\n")
-    exporter = start_exporter(f"--config.file={site}", sees=[driver.ioc])
-    exporter.wait_scrape(lambda s: s.value(WATCHED, function="first") == 1, "it is watched")
-    driver.call("submit", 23)
-    scrape = exporter.wait_scrape(lambda s: s.count(CALLS, function="first") == 23, "it is counted")
-    assert scrape.count(DURATIONS, function="first") == 23
 
 
 def test_reloads_while_files_are_searched(start_exporter, driver, site):

@@ -108,22 +108,3 @@ def test_requests_that_the_server_reads_late(start_ioc, start_exporter, raw_clie
     client.wait_created(channel)
     exporter.wait_scrape(lambda s: told(s, ioc)[1] == {"read_write": 2}, "the second channel")
     assert client.wait_written(waits) == ECA_NORMAL
-
-
-def test_a_hundred_clients(start_ioc, start_exporter, raw_client):
-    ioc = start_ioc("inventory-hundred", RECORDS)
-    all_clients = [raw_client(ioc, f"user{i}", "console") for i in range(100)]
-    for i, client in enumerate(all_clients):
-        channels = [client.create(name) for name in PVS[:i % 23]]
-        for channel in channels[::2]:
-            client.monitor(channel)
-    expected = {f"user{i}@console": [1, i % 23, (i % 23 + 1) // 2] for i in range(100)}
-    exporter = start_exporter("--server-probe", sees=[ioc])
-    page = exporter.wait_scrape(lambda s: told(s, ioc)[2] == expected, "each client's are told")
-    numbers, channels, _ = told(page, ioc)
-    assert numbers == [100, sum(one[2] for one in expected.values()), 0]
-    assert channels == {"read_write": sum(one[1] for one in expected.values())}
-    for client in all_clients[50:]:
-        client.kill()
-    rest = dict(list(expected.items())[:50])
-    exporter.wait_scrape(lambda s: told(s, ioc)[2] == rest, "half of the clients have gone")

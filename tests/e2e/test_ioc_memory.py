@@ -1,16 +1,12 @@
 """An IOC's own variables: scan lists, queues, suspended threads, states of its records."""
 import os
 import re
-import shutil
 import signal
-import subprocess
 import time
 
 import pytest
 
 from harness import env
-from harness.ioc import copy_of_libraries
-from harness.scrape import PROCESSED
 from harness.waiting import wait_until
 
 EXPORTER_OPTIONS = ["--no-collector.puts"]
@@ -113,24 +109,6 @@ def test_active_since_iocinit(start_ioc, start_exporter, base):
     exporter.wait_scrape(lambda s: counts(s) == [7, 1, 8], "a record is stuck")
 
 
-def test_a_stop_ends_nothing(start_ioc, start_exporter):
-    """While it is stopped, by a debugger or for a snapshot, its last values stand; a record that is stuck goes on to be."""
-    ioc = start_ioc("memory-held", database(), lib_dir=env.base_dir(env.PYTHON_BASE) / "lib")
-    exporter = start_exporter("--records.stuck-after=3s", sees=[ioc])
-    values = lambda scrape: [scrape.value(f"epics_ioc_records_{name}", ioc=ioc.name) for name in ("stuck", "in_flight")]
-    ioc.process_once("M:hung")
-    exporter.wait_scrape(lambda s: values(s) == [1, 1], "a record is stuck")
-    os.kill(ioc.pid, signal.SIGSTOP)
-    stopped = exporter.wait_scrape(lambda s: "left alone: " in page(exporter), "it is seen to be stopped")
-    assert values(stopped) == [1, 1] and values(exporter.scrape()) == [1, 1]
-    assert by_label(exporter.scrape(), SEVERITY, ioc, "severity") == by_label(stopped, SEVERITY, ioc, "severity") != {}
-    os.kill(ioc.pid, signal.SIGCONT)
-    last = stopped.value("epics_ioc_records_sampled_timestamp_seconds", ioc=ioc.name)
-    goes_on = exporter.wait_scrape(
-        lambda s: s.value("epics_ioc_records_sampled_timestamp_seconds", ioc=ioc.name) > last, "it is read again")
-    assert values(goes_on) == [1, 1]
-
-
 def check_overruns(ioc, exporter):
     """Stopped for three periods, it cannot keep up."""
     before = overruns_told_by(ioc)["0.1"]
@@ -175,23 +153,3 @@ def check_queues_and_suspended_threads(ioc, exporter):
                          "the queue is empty again")
     exporter.wait_scrape(lambda s: s.value("epics_ioc_threads_suspended", ioc=ioc.name) == 0,
                          "no suspended thread")
-
-
-def test_stripped_libraries_are_said_so(start_ioc, start_exporter, log_dir):
-    """Metrics that need local symbols are absent, with the reason on the page; the rest is there."""
-    strip = shutil.which("strip")
-    if strip is None:
-        pytest.skip("no strip in PATH")
-    libraries = copy_of_libraries("7.0.7", log_dir / "lib")
-    for library in libraries.iterdir():
-        subprocess.run([strip, "--strip-all", library], check=True)
-    ioc = start_ioc("stripped", database(), base="7.0.7", lib_dir=libraries)
-    exporter = start_exporter(sees=[ioc])
-    scrape = exporter.wait_scrape(lambda s: by_label(s, SEVERITY, ioc, "severity") == EXPECTED,
-                                  "severities as the database makes them")
-    for name in ("scan_records", "queue_length", "threads_suspended"):
-        assert scrape.series(f"epics_ioc_{name}", ioc=ioc.name) == []
-    assert "they are stripped" in page(exporter)
-    before = scrape.count(PROCESSED, ioc=ioc.name, record="M:never0")
-    ioc.process_once("M:never0", 23)
-    assert exporter.scrape().count(PROCESSED, ioc=ioc.name, record="M:never0") == before + 23

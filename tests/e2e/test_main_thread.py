@@ -1,5 +1,5 @@
 """IOCs whose main thread ends while they run, as without a shell: softIoc -S, and main() with epicsThreadExitMain()."""
-from harness import databases, modules
+from harness import databases
 from harness.named_client import NamedClient
 from harness.scrape import PROCESSED, PUTS
 
@@ -99,28 +99,3 @@ def test_main_thread_ends(start_ioc, start_exporter, started):
     for watched in (two, third):
         watched.process(3)
         watched.check()
-
-
-def test_functions_of_an_ioc_without_a_main_thread(start_ioc, start_exporter):
-    """Described functions and walks, of libraries that were there and of one that comes later."""
-    ioc = modules.start(start_ioc, "main-modules", databases.put_targets("M:", 1), kind=None)
-    modules.load(ioc, "asyn")
-    ioc.shell("asynPort L0 1 1 3")
-    ioc.shell("@exitMain")
-    exporter = start_exporter("--no-collector.records", "--ioc.include=main-.*", sees=[ioc])
-
-    def is_watched(function):
-        exporter.wait_scrape(lambda s: s.value("epics_function_watched", ioc=ioc.name, function=function) == 1,
-                             f"{function} is counted")
-
-    is_watched("asyn_request")
-    ioc.shell("asynRequests L0 23 0")
-    modules.load(ioc, "autosave")
-    ioc.shell("saveSet auto_settings.sav 4 0 1000000000")
-    is_watched("autosave_save")
-    ioc.shell("saveFiles auto_settings.sav 19 4")
-    # A scrape on a busy host reads some lists in memory with the next one.
-    page = exporter.wait_scrape(lambda s: s.value("epics_autosave_status", ioc=ioc.name, file="auto_settings.sav") == 4, "saved")
-    assert page.value("epics_asyn_requests_total", ioc=ioc.name, port="L0") == 23
-    assert page.value("epics_asyn_connects_total", ioc=ioc.name, port="L0") == 3
-    assert page.value("epics_autosave_saves_total", ioc=ioc.name, file="auto_settings.sav") == 23  # four failed

@@ -302,19 +302,3 @@ def test_frames_are_counted_without_names_where_asyn_is_stripped(start_ioc, star
     assert of(page, "processed") == {("",): 17}
     _, _, body = exporter.request("/")
     assert re.search("asyn_ports.*?absent: .*?pasynBase", body.decode(), re.DOTALL)
-
-
-@pytest.mark.parametrize("presets, used", [("none", set()), ("stream,autosave", {"stream", "autosave"})])
-def test_presets_are_chosen(start_ioc, start_exporter, presets, used):
-    ioc = modules.start(start_ioc, "few_presets", databases.put_targets("F:", 1))
-    ioc.shell("saveSet auto_settings.sav 4 0 1000000000")
-    exporter = start_exporter(f"--functions.presets={presets}", "--ioc.include=few_presets")
-    if used:
-        exporter.wait_scrape(lambda page: watched(page, ioc.name) == {"stream_start", "stream_exchange", "autosave_save"},
-                             "both are used")
-    else:
-        exporter.wait_scrape(lambda page: page.value("epics_ioc_up", ioc=ioc.name) == 1, "it is found")
-        time.sleep(1)
-    assert families_of(scrape(exporter), ioc.name) >= ({"epics_autosave_status"} if used else set())
-    if not used:
-        assert families_of(scrape(exporter), ioc.name) == set()

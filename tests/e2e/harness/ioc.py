@@ -59,16 +59,14 @@ class Ioc:
     """One IOC process. `base` says which Base; PYTHON_BASE runs inside Python, others in C.
 
     `prefix` is a command that runs it elsewhere, under the same pid, or with `child` as its only
-    child; `address` the one it serves; `dbd` the directory of base.dbd, instead of its Base's own;
-    `links_to` the ports of the servers that its Channel Access links find.
+    child; `address` the one it serves; `links_to` the ports of the servers that its Channel Access links find.
     """
 
     def __init__(self, name: str, database: str, log_dir: pathlib.Path, base: str = env.PYTHON_BASE,
-                 macros: str = "", port: int | None = None, late: bool = False, spin: bool = False,
+                 macros: str = "", port: int | None = None, spin: bool = False,
                  lib_dir: pathlib.Path | None = None, access_security: str | None = None,
                  address: str = "127.0.0.1", prefix: Sequence[str] = (), child: bool = False,
-                 qsrv: int | None = None, dbd: pathlib.Path | None = None,
-                 links_to: Sequence[int] = ()):
+                 qsrv: int | None = None, links_to: Sequence[int] = ()):
         claim(name)
         self.name = name
         self.base = base
@@ -84,7 +82,6 @@ class Ioc:
             environment |= pva_server_env(self.pva_port, self.pva_search_port)
         if base == env.PYTHON_BASE and lib_dir is None:
             argv = [env.python(), env.TOOLS_SOURCE_DIR / "python_ioc.py"]
-            argv += ["--late"] if late else []
             argv += ["--spin"] if spin else []
             argv += ["--qsrv", qsrv] if qsrv is not None else []
             if access_security is not None:
@@ -93,11 +90,10 @@ class Ioc:
                 argv += ["--access-security", rules]
         else:
             assert access_security is None and qsrv is None, "the IOC in C knows neither rules nor PVA"
-            argv = [env.tool(f"ioc_launcher_{base}"), dbd or directory / "dbd"]
+            argv = [env.tool(f"ioc_launcher_{base}"), directory / "dbd"]
             if lib_dir is not None:
                 environment["LD_LIBRARY_PATH"] = str(lib_dir)
         self.process = self._start([*prefix, *argv, macros, db_path], log_dir, environment)
-        self._late = late
         self._child = child
 
     def _start(self, argv: list[object], log_dir: pathlib.Path, environment: dict[str, str]) -> Process:
@@ -113,9 +109,6 @@ class Ioc:
 
     def wait_running(self) -> "Ioc":
         """Until iocInit is done and the shell answers with a record's value."""
-        if self._late:
-            self.process.wait_for("^@waiting$")
-            self.process.send_line("load")
         self.process.wait_for("^@running$", timeout=60)
         assert self.records(), f"no records: {self.process.describe()}"
         return self
