@@ -1,7 +1,4 @@
 """Circuits and channels that were open before the exporter: it reads their names from the IOC's memory."""
-import os
-import signal
-
 import pytest
 
 from harness import clients, databases
@@ -12,12 +9,11 @@ EXPORTER_OPTIONS = ["--no-collector.records", "--server-probe"]
 
 TARGETS = 5
 NAMES = [f"W:set{i}" for i in range(1, TARGETS + 1)]
-ALIAS = 'alias("W:set1","W:other")\n'
 
 
 @pytest.fixture(scope="module")
 def one_ioc(shared):
-    return shared.ioc("before", databases.put_targets("W:", TARGETS) + ALIAS)
+    return shared.ioc("before", databases.put_targets("W:", TARGETS))
 
 
 @pytest.fixture
@@ -49,7 +45,7 @@ def by(user, host, op, pvs, count):
 
 def test_each_base(start_ioc, start_exporter, connect, base):
     """Names, users and hosts of idle clients; then every one of their puts."""
-    ioc = start_ioc(f"before-{base}", databases.put_targets("W:", TARGETS) + ALIAS, base=base)
+    ioc = start_ioc(f"before-{base}", databases.put_targets("W:", TARGETS), base=base)
     texts = [f"W:text{i}" for i in range(1, TARGETS + 1)]
     early = [connect(clients.libca, [ioc], NAMES, 401, batch=50),
              connect(clients.libca, [ioc], texts, 23, kind="string", op="write_notify"),
@@ -67,31 +63,6 @@ def test_each_base(start_ioc, start_exporter, connect, base):
     # The end of the circuits neither loses nor repeats a count.
     assert puts(exporter.scrape(), ioc) == expected
     assert ioc.get("W:set1:count.VAL") == 502
-
-
-def test_name_is_the_one_that_was_asked_for(ioc, start_exporter, connect):
-    asked = ["W:set1", "W:set1.VAL", "W:other", "W:set2.DESC", "W:set2.DESC$"]
-    early = connect(clients.libca, [ioc], asked, 23, kind="string")
-    exporter = start_exporter(sees=[ioc])
-    early.send()
-    assert puts(exporter.scrape(), ioc) == by(clients.LIBCA_USER, clients.HOST, "write", asked, 23)
-
-
-def test_channels_that_an_old_circuit_opens_later(ioc, start_exporter, raw_client):
-    """The circuit's user and host come from the memory, the new channel's name from the wire."""
-    early = raw_client(ioc).open(NAMES[0])
-    silent = raw_client(ioc, "physicist", "laptop")
-    silent.wait_done()
-    exporter = start_exporter(sees=[ioc])
-    early.open(NAMES[1]).put(NAMES[0], 7)
-    early.put(NAMES[1], 11)
-    silent.open(NAMES[1]).put(NAMES[1], 13)
-    early.wait_done()
-    silent.wait_done()
-    assert puts(exporter.scrape(), ioc) == {
-        (NAMES[0], "operator", "console", "write"): 7,
-        (NAMES[1], "operator", "console", "write"): 11,
-        (NAMES[1], "physicist", "laptop", "write"): 13}
 
 
 def test_channels_that_are_closed_and_opened_again(ioc, start_exporter, raw_client):
@@ -124,34 +95,6 @@ def test_clients_that_put_while_the_exporter_starts(ioc, start_exporter, raw_cli
         early.put(name, 101)
     early.wait_done()
     assert puts(exporter.scrape(), ioc) == {key: count + 101 for key, count in before.items()}
-
-
-def test_clients_that_were_connected_before(ioc, start_exporter, raw_client):
-    """One is heard before the IOC's memory is read, the other is silent: both have their user and host."""
-    early = raw_client(ioc).open(*NAMES)
-    silent = raw_client(ioc, "physicist", "laptop").open(NAMES[0])
-    early.wait_done()
-    silent.wait_done()
-    expected = {("operator", "console"): [1, TARGETS], ("physicist", "laptop"): [1, 1]}
-
-    def connected(scrape):
-        found = {}
-        for family in ("epics_client_circuits", "epics_client_channels"):
-            for labels, value in scrape.series(family, ioc=ioc.name):
-                found.setdefault((labels["user"], labels["client_host"]), []).append(value)
-        return found
-
-    os.kill(ioc.pid, signal.SIGSTOP)  # its memory is not read meanwhile
-    try:
-        exporter = start_exporter(f"--ioc.include={ioc.name}")
-        received = "epics_ca_received_bytes_total"
-        exporter.wait_scrape(lambda page: page.series(received, ioc=ioc.name), "its packets are read")
-        early.put(NAMES[0], 7)
-        exporter.wait_scrape(lambda page: page.count(received, ioc=ioc.name) > 0, "the client is heard")
-    finally:
-        os.kill(ioc.pid, signal.SIGCONT)
-    early.wait_done()
-    exporter.wait_scrape(lambda page: connected(page) == expected, f"clients are {expected}")
 
 
 def test_many_channels(start_ioc, start_exporter, connect):

@@ -119,19 +119,15 @@ def test_put_callbacks_inside_the_ioc_have_their_thread(ioc, start_exporter):
 
 
 @pytest.mark.parametrize("qsrv", [1, 2])
-def test_put_callbacks_by_pv_access(start_ioc, start_exporter, connect, qsrv):
+def test_put_callbacks_by_pv_access(start_ioc, start_exporter, connect_p4p, qsrv):
     ioc = start_ioc(f"busypva{qsrv}", 'record(calcout, "B:never") { field(CALC, "A") field(ODLY, "10000") }\n'
                     'record(calcout, "B:slow") { field(CALC, "A") field(ODLY, "0.02") }', qsrv=qsrv)
     exporter = start_exporter(sees=[ioc])
     exporter.wait_put_source(ioc, "server", "pva")
     exporter.wait_put_source(ioc, "server")
-
-    def client(pv):
-        return connect(lambda log_dir, _ports, _pvs, n: clients.p4p(log_dir, [ioc], {pv: 1}, n), [ioc], [pv], 1)
-
-    assert client("B:slow.A=notify").send() == 1
+    assert connect_p4p(ioc, {"B:slow.A=notify": 1}, 1).send() == 1
     wait_pending(exporter, ioc, 0)
-    waits = client("B:never.A=notify")
+    waits = connect_p4p(ioc, {"B:never.A=notify": 1}, 1)
     waits.send_line("go")
     wait_pending(exporter, ioc, 1)
     (pv, address, user, protocol), = listed(exporter, ioc)
@@ -140,7 +136,7 @@ def test_put_callbacks_by_pv_access(start_ioc, start_exporter, connect, qsrv):
     wait_pending(exporter, ioc, 0)
 
 
-def test_absent_without_the_servers_word(ioc, start_exporter, raw_client):
+def test_absent_without_the_servers_word(ioc, start_exporter):
     exporter = start_exporter("--no-server-probe", sees=[ioc])
     exporter.wait_put_source(ioc, "packets")
     assert not exporter.scrape().series(PENDING)

@@ -1,7 +1,6 @@
 """The site's policy, from a put to the alert that a person gets."""
 import pathlib
 import re
-import signal
 import time
 import urllib.request
 
@@ -10,7 +9,6 @@ import yaml
 
 from harness import clients, databases, env
 from harness.alerting import Alertmanager, Webhook
-from harness.exporter import run_exporter
 from harness.prometheus import Prometheus
 from harness.put_log import PutLog
 from harness.waiting import wait_until
@@ -198,46 +196,6 @@ def test_a_twin_that_was_away_does_not_tell_again(judged, connect):
     guest[1].send()
     told = wait_until(lambda: judged.alerts("firing", "EpicsForbiddenPut", "guest")[1:], "the second put")
     assert [alert["labels"]["pv"] for alert in told] == ["J:set2"]
-
-
-def test_reload_learn_and_test(start_ioc, start_exporter, connect, log_dir):
-    ioc = start_ioc("learned", databases.put_targets("L:", 3))
-    site = log_dir / "site.yml"
-    site.write_text(POLICY)
-    exporter = start_exporter(f"--config.file={site}", "--ioc.include=learned", sees=[ioc])
-    pvs = [f"L:set{i}" for i in (1, 2, 3)]
-    rogue = connect(clients.caproto, [ioc], pvs, 1, user="rogue")
-    rogue.send()
-    connect(clients.caproto, [ioc], ["L:set2"], 2, user="guest").send()
-    exporter.wait_scrape(lambda scrape: scrape.total(UNEXPECTED) == 5, "three unexpected puts, two forbidden ones")
-
-    # The proposal is a configuration that expects the puts that were seen, but those that are forbidden.
-    learned = run_exporter("policy", "learn", f"--from=http://127.0.0.1:{exporter.port}")
-    assert learned.returncode == 0, learned.stderr
-    assert all(f"- '{pv}'  # 1 put\n" in learned.stdout for pv in pvs), learned.stdout
-    assert "2 puts of guest@" in learned.stdout and "users: ['guest']" not in learned.stdout
-    patterns = run_exporter("policy", "learn", "--patterns", f"--from=http://127.0.0.1:{exporter.port}")
-    assert "'L:set[0-9]+'  # 3 puts to 3 PVs" in patterns.stdout, patterns.stderr
-    proposal = log_dir / "proposal.yml"
-    proposal.write_text(learned.stdout)
-    assert run_exporter(f"--config.file={proposal}", "--config.check").returncode == 0
-    put = ["--pv=L:set2", f"--host={clients.HOST}", "--client=127.0.0.1"]
-    assert run_exporter("policy", "test", str(proposal), "--user=rogue", *put).returncode == 0
-    refused = run_exporter("policy", "test", str(proposal), "--user=guest", *put)
-    assert refused.returncode == 4
-    assert "no: the user is \"guest\", it wants rogue" in refused.stdout
-
-    # From the reload on the rogue is expected, and the operator is not. No put counts twice.
-    site.write_text(learned.stdout.replace("default: unexpected", "default: forbid"))
-    exporter.process.popen.send_signal(signal.SIGHUP)
-    exporter.wait_scrape(lambda scrape: scrape.series(DECIDED, rule="user-rogue"), "the new policy")
-    connect(clients.caproto, [ioc], ["L:set1"], 2, user="rogue").send()
-    connect(clients.caproto, [ioc], ["L:set1"], 5, user="operator").send()
-    scrape = exporter.wait_scrape(lambda scrape: scrape.total(UNEXPECTED, user="operator") == 5,
-                                  "the operator's puts")
-    assert scrape.total(UNEXPECTED, rule="default", action="forbidden") == 5
-    assert scrape.value(DECIDED, rule="user-rogue", action="expected") == 2
-    assert scrape.value(DECIDED, rule="default", action="forbidden") == 5
 
 
 def test_a_put_through_anothers_channel_is_its_senders(start_ioc, start_exporter, raw_client, log_dir):

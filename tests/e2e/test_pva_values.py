@@ -231,10 +231,9 @@ def test_what_the_server_refuses_and_what_it_takes_for_links(ioc, logged, pva):
     assert not page.series(DURATIONS, ioc=ioc.name, protocol="pva", pv="V:closed")
 
 
-def test_a_client_that_leaves_before_the_end(ioc, logged, connect):
+def test_a_client_that_leaves_before_the_end(ioc, logged, connect_p4p):
     exporter, put_log = logged
-    waits = connect(lambda log_dir, _ports, _pvs, n: clients.p4p(log_dir, [ioc], {"V:never.A=notify": 3}, n), [ioc],
-                    ["V:never.A"], 1)
+    waits = connect_p4p(ioc, {"V:never.A=notify": 3}, 1)
     waits.send_line("go")
     wait_until(lambda: ioc.get("V:never.A") == 3, "the IOC has it")
     waits.kill()

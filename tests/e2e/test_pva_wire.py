@@ -1,10 +1,6 @@
 """Puts by PV Access, counted from packets: servers of p4p, IOCs without the server probe, p4p's gateway."""
-import http.server
 import json
-import os
-import threading
 import time
-import urllib.request
 from collections import Counter
 
 import pytest
@@ -15,7 +11,7 @@ from harness.exporter import run_exporter
 from harness.put_log import PutLog
 from harness.pva_server import PvaGateway, PvaServer
 from harness.scrape import PUTS
-from harness.waiting import wait_stable, wait_until
+from harness.waiting import wait_until
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 FAILURES = "epics_put_failures_total"
@@ -173,52 +169,6 @@ def test_source_changes(start_ioc, start_exporter, connect_p4p):
     page = exporter.scrape()
     assert page.total(PUTS, ioc=ioc.name) == counted + 23
     assert page.count("ioc_exporter_put_source_switch_total", ioc=ioc.name, protocol="pva") == 2
-
-
-def test_late_start(start_server, start_exporter, connect_p4p):
-    """Channels that were open before have no names; their puts count all the same, and those of later ones as ever."""
-    server = start_server("pva_late")
-    early = connect_p4p(server, {SET: 1, OTHER: 2}, 23)
-
-    def send_early() -> None:
-        before = server.saw("put", OTHER)
-        early.start_sending()
-        wait_until(lambda: server.saw("put", OTHER) == before + 23, "the early client's puts are done")
-
-    send_early()
-    exporter = start_exporter("--ioc.include=pva_late", f"--pva.server-port={server.port}")
-    exporter.wait_first_look()
-    exporter.wait_scrape(lambda page: send_early() or is_found(page, server), "the server is found")
-    unnamed = lambda: counts(exporter.scrape(), server)[("", "", "put")]
-    before = wait_stable(lambda: unnamed() or time.monotonic(), "the puts before")
-    send_early()
-    assert unnamed() == before + 46
-    connect_p4p(server, {SET: 3}, 101).send()
-    page = exporter.scrape()
-    assert counts(page, server) == Counter({("", "", "put"): before + 46, (SET, LIBCA_USER, "put"): 101})
-
-
-def test_other_port_is_no_server(start_server, start_exporter, connect_p4p):
-    """A web server at a port where one for PV Access is expected."""
-    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
-    thread = threading.Thread(target=web.serve_forever)
-    thread.start()
-    try:
-        server = start_server("pva_beside")
-        exporter = start_exporter(f"--ioc.include={os.environ['IOCNAME']}|pva_beside",
-                                  f"--pva.server-port={web.server_port},{server.port}")
-        exporter.wait_first_look()
-        for _ in range(7):
-            with urllib.request.urlopen(f"http://127.0.0.1:{web.server_port}/") as answer:
-                answer.read()
-        connect_p4p(server, {SET: 1}, 23).send()
-        page = exporter.wait_scrape(lambda page: is_found(page, server), "the server is found")
-        assert {labels["ioc"] for labels, _ in page.series("epics_ioc_up")} == {server.name}
-        assert page.total(PUTS) == 23
-    finally:
-        web.shutdown()
-        thread.join()
-        web.server_close()
 
 
 def test_gateway(start_ioc, start_exporter, connect_p4p, started, log_dir):

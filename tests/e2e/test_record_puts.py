@@ -136,17 +136,12 @@ def test_threads_of_circuits_that_end(start_ioc, start_exporter, connect):
 
 
 @pytest.mark.parametrize("qsrv", [1, 2])
-def test_puts_by_pv_access(start_ioc, start_exporter, connect, qsrv):
+def test_puts_by_pv_access(start_ioc, start_exporter, connect_p4p, qsrv):
     ioc = start_ioc(f"qsrv{qsrv}", databases.put_sources("S:"), qsrv=qsrv)
     exporter = start_exporter(sees=[ioc])
-    sender = connect_p4p(connect, ioc, {"S:set": 1, "S:head": 2, "S:links.INPA": "3", "S:busy.A=notify": 4})
+    sender = connect_p4p(ioc, {"S:set": 1, "S:head": 2, "S:links.INPA": "3", "S:busy.A=notify": 4}, 3)
     assert sender.send() == 4 * 3
     wait_counted(exporter, ioc, {
         ("S:set", "pva"): 3, ("S:head", "pva"): 3, ("S:middle", "link"): 3,
         ("S:end", "link"): 3, ("S:links", "pva"): 3, ("S:busy", "pva"): 3})
     sender.close()
-
-
-def connect_p4p(connect, ioc, puts):
-    return connect(lambda log_dir, _ports, _pvs, count: clients.p4p(log_dir, [ioc], puts, count), [ioc],
-                   list(puts), 3)

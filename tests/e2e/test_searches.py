@@ -1,8 +1,4 @@
 """Searches by UDP, beacons, and servers that are known before their IOC is found."""
-import contextlib
-import socket
-import struct
-
 import pytest
 
 from harness import clients, databases
@@ -13,41 +9,11 @@ EXPORTER_OPTIONS = ["--no-collector.records", "--collector.searches"]
 
 SEARCHES = "epics_search_requests_total"
 BEACONS = "epics_ca_beacons_total"
-CLIENT = "127.77.0.9"  # an address of loopback that no other program uses
-
-
-def header(command: int, size: int, data_type: int, count: int, p1: int, p2: int) -> bytes:
-    return struct.pack(">HHHHII", command, size, data_type, count, p1, p2)
-
-
-VERSION = header(0, 0, 1, 13, 7, 0)  # servers answer nobody who does not say it first
-
-
-def search(cid: int, name: str) -> bytes:
-    payload = name.encode() + b"\0" * (8 - len(name) % 8)
-    return header(6, len(payload), 5, 13, cid, cid) + payload
 
 
 @pytest.fixture(scope="module")
 def ioc(shared):
     return shared.ioc("searched", databases.put_targets("Q:", 3))
-
-
-def test_searches_are_counted_by_client(ioc, start_exporter):
-    exporter = start_exporter("--ioc.include=searched", sees=[ioc])
-    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as client:
-        client.bind((CLIENT, 0))
-        client.settimeout(60)
-        for _ in range(23):
-            client.sendto(VERSION + search(1, "NO:SUCH:PV") + search(2, "NOR:THIS"),
-                          ("127.0.0.1", ioc.port))
-        for cid in range(3, 10):
-            client.sendto(VERSION + search(cid, "Q:set1"), ("127.0.0.1", ioc.port))
-            answer = client.recv(1024)
-            assert struct.pack(">I", cid) in answer
-    scrape = exporter.scrape()
-    assert scrape.count(SEARCHES, client=CLIENT) == 2 * 23 + 7
-    assert scrape.count("ioc_exporter_dropped_total", probe="ca_udp", reason="full") == 0
 
 
 # libca asks again within fractions of a second, caproto after seconds.

@@ -370,17 +370,3 @@ def test_a_stripped_library_without_a_table_of_commands(start_exporter, start_io
     alone = "Its puts are counted from packets: its files name no functions write_action"
     assert alone in exporter.request("/")[2].decode()
     assert f"ioc {ioc.name}: {alone}" in run_exporter("--check", f"--ioc.include={ioc.name}").stdout
-
-
-def test_without_it(start_exporter, start_ioc, raw_client):
-    ioc = start_ioc("unheard", targets("N:"))
-    exporter = start_exporter("--no-server-probe", sees=[ioc])
-    client = raw_client(ioc)
-    channel = client.create("N:set1")
-    for i in range(23):
-        client.write(channel, i)
-    client.get(channel)
-    page = exporter.scrape()
-    assert page.total(PUTS, ioc=ioc.name, pv="N:set1") == 23
-    assert page.put_source(ioc) == "packets"
-    assert page.series("ioc_exporter_probe_loaded", probe="ca_server_probe") == []

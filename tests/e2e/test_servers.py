@@ -73,34 +73,6 @@ def test_found_by_its_protocol(start_server, start_exporter, connect):
     assert puts(scrape, server.name) == dict.fromkeys(PVS, 312)
 
 
-def test_port_that_was_given(start_server, start_exporter, connect):
-    """Known without a client; its counts go on when it is restarted."""
-    server = start_server(name="given")
-    exporter = start_exporter("--ioc.include=given", f"--ca.server-port={server.port}")
-    exporter.wait_scrape(lambda s: is_found(s, server), "the server is found")
-    connect(clients.libca, [server], PVS, 101, op="write_notify").send()
-    assert puts(exporter.scrape(), "given") == dict.fromkeys(PVS, 101)
-
-    server.kill()
-    exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc="given") == 0, "it is gone")
-    again = start_server(name="given", port=server.port)
-    connect(clients.libca, [again], PVS, 13, op="write_notify").send()
-    exporter.wait_scrape(lambda s: is_found(s, again), "it is back")
-    assert puts(exporter.scrape(), "given") == dict.fromkeys(PVS, 114)
-
-
-def test_excluded_names(start_server, start_exporter, connect):
-    server = start_server(name="left-out")
-    other = start_server(name="wanted")
-    exporter = start_exporter("--ioc.include=wanted")
-    exporter.scrape()
-    connect(clients.libca, [server], PVS, 23).send()
-    connect(clients.libca, [other], PVS, 23).send()
-    scrape = exporter.wait_scrape(lambda s: is_found(s, other), "the other server is found")
-    assert not scrape.series(PUTS, ioc="left-out")
-    assert not scrape.series("epics_ioc_up", ioc="left-out")
-
-
 def test_other_listeners_are_no_servers(start_server, start_exporter, connect):
     """A web server that is used is not taken for a CA server, and is not asked about any more."""
     enter_own_network()  # no other program's listeners
@@ -194,18 +166,6 @@ def test_remote_servers(other_network, start_ioc, start_exporter, connect):
     assert len(scrape.series(PUTS)) == len(pvs)
     for pv in pvs:
         assert ioc.get(f"{pv}:count.VAL") == 211
-
-
-def test_remote_servers_are_not_counted_unasked(other_network, start_ioc, start_exporter, connect):
-    ioc = start_ioc("elsewhere", databases.put_targets("R:", 1), prefix=other_network.prefix,
-                    address=other_network.there)
-    here = start_ioc("here", databases.put_targets("H:", 1))
-    exporter = start_exporter("--ioc.include=10[.]213[.].*|here", f"--ca.server-port={ioc.port}",
-                              sees=[here])
-    connect(clients.libca, [ioc], ["R:set1"], 23, address=other_network.there).send()
-    connect(clients.libca, [here], ["H:set1"], 23).send()
-    scrape = exporter.scrape()
-    assert {labels["ioc"] for labels, _ in scrape.series(PUTS)} == {"here"}
 
 
 GATEWAYS = "epics_gateway_info"
