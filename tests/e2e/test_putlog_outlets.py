@@ -13,7 +13,6 @@ import stat
 import subprocess
 import threading
 import time
-from urllib.parse import quote
 
 import pytest
 
@@ -354,30 +353,6 @@ def test_name_servers_that_do_not_answer(start_ioc, start_exporter, connect, log
     assert exporter.stop() == 0
     assert time.monotonic() - begun < 5, "not within 5 s: the end"
     silent.close()
-
-
-def test_the_command_shows_past_puts(place, connect):
-    sent = send(place, connect, ["O:a", "O:b"], 7)
-    done = ask(place.exporter, "--since=1h", "--pv=O:b")
-    assert done.returncode == 0, done.stderr
-    assert [json.loads(line) for line in done.stdout.splitlines()][-7:] == [put for put in sent if put["pv"] == "O:b"]
-    assert ask(place.exporter, "--since=1h", "--pv=none").returncode == 3
-    assert ask(place.exporter, "--pv=(").returncode == 2
-    assert puts_of(place.exporter, f"limit=2&user={quote('sha256:.*')}") == sent[-2:]
-    status, _, body = place.exporter.request("/api/v1/puts?since=tomorrow")
-    assert status == 400 and b"since" in body
-
-
-def test_the_page_has_no_foreign_script(place, connect):
-    send(place, connect, ["O:a"], 1)
-    status, headers, body = place.exporter.request("/puts")
-    page = body.decode()
-    assert status == 200 and "O:a" in page
-    assert re.findall("<script[^>]*>", page) == ['<script src="/puts.js">']
-    assert not re.search("(src|href)=\"(https?:)?//", page)
-    assert "script-src 'self';" in headers["content-security-policy"]
-    status, headers, _ = place.exporter.request("/puts.js")
-    assert (status, headers["content-type"]) == (200, "text/javascript; charset=utf-8")
 
 
 def test_without_it_the_command_says_so(start_exporter):

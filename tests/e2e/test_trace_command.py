@@ -99,32 +99,6 @@ def test_a_put_is_shown_as_its_tree(ioc, exporter, raw_client):
     assert [trace["cause"]["value"] for trace in traces] == [1, 7]
 
 
-def test_slower_and_cause_choose(ioc, exporter, raw_client):
-    client = raw_client(ioc)
-    before = asked(exporter)
-    with subprocess.Popen(command(exporter, "--for=30s", "--slower=1m", "C:.*"), stdout=subprocess.PIPE, text=True) as none:
-        wait_until(lambda: asked(exporter) > before, "it has asked")
-        for cause, count in [("ca", 1), ("scan", 0)]:
-            text = while_asked(exporter, lambda: write(client, "C:set", [2]), f"--cause={cause}", "C:tail", status=3 * (1 - count))
-            assert text.count("C:tail calc\n") == count
-        assert (none.communicate(timeout=60)[0], none.returncode) == ("", 3)
-
-
-def test_errors_are_told(exporter):
-    for options, status, why in [(["C:none"], 3, "no IOC has such a record: C:none"),
-                                 (["(C"], 2, "record: "), (["--for=1h", "C:a"], 2, "not from 1ms to 10m"),
-                                 (["--since=1m", "C:none"], 3, "")]:
-        done = run_exporter(*command(exporter, *options)[1:])
-        assert done.returncode == status and why in done.stderr and done.stdout == "", done
-
-
-def test_no_page_asks(exporter):
-    status, _, body = exporter.request(f"{PATH}?record=C:a", "POST", {"Origin": "http://localhost"})
-    assert (status, b"not for pages" in body) == (403, True)
-    assert exporter.request(f"{PATH}?record=(", "POST")[0] == 400
-    assert exporter.request(f"{PATH}?record=C:a&for=1ms", "POST")[2] == b'{"records":1,"seconds":0.001}'
-
-
 def test_without_traces_the_command_says_so(start_exporter):
     done = run_exporter(*command(start_exporter("--no-collector.records"), "C:a")[1:])
     assert done.returncode == 1 and "--collector.traces" in done.stderr, done

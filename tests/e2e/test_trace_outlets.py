@@ -13,7 +13,6 @@ from harness.trace_feed import TraceFeed, Traces, process
 from harness.waiting import wait_until
 from harness.zipkin import Zipkin
 
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 ODD = "Sβ:µ \"q\" \\y 'r'"
@@ -211,46 +210,6 @@ def test_a_receiver_that_is_away_or_killed_and_comes_back_has_all(feed):
     assert came == {trace["trace_id"] for trace in traces}
     account = running.page().sink("otlp", "traces")
     assert account["events"] == account["delivered"] == 900
-
-
-def test_replies_of_a_receiver_are_obeyed(otlp, feed):
-    partial = ExportTraceServiceResponse()
-    partial.partial_success.rejected_spans = 3
-    partial.partial_success.error_message = "odd spans"
-    otlp.answers = [(503, {"Retry-After": "1"}, b""), (429, {"Retry-After": "1"}, b""),
-                    (200, {}, partial.SerializeToString())]
-    running = feed(f"--traces.otlp={otlp.url}")
-    traces = small_traces(3, 20)
-    running.send(*traces[:10])
-    running.wait_count(0, "waiting")
-    assert (otlp.refused, len(otlp.requests)) == (2, 1)
-    assert running.count("delivered_total") == 7
-    assert running.count("dropped_total", reason="refused") == 3
-    assert "3 spans were refused: odd spans" in running.process.stdout()
-    otlp.answers = [(400, {}, b"\x12\x03why")]
-    running.send(*traces[10:])
-    running.wait_count(0, "waiting")
-    assert running.count("dropped_total", reason="refused") == 13
-    assert "status 400: why" in running.process.stdout()
-
-
-def test_a_file_has_the_lines_and_filters_leave_out(otlp, feed, tmp_path):
-    folder = tmp_path / "traces"
-    folder.mkdir(0o755)
-    running = feed(f"--traces.file={folder}/all.jsonl",
-                   f"--sinks=[{{file: {folder}/vac.jsonl, ioc: VAC}}, {{otlp: '{otlp.url}', cause: callback}}]")
-    running.send(*FOREST)
-    running.wait_count(0, "waiting")
-    running.wait_count(4, "delivered_total", sink="file")
-    read = lambda name: [json.loads(line) for line in (folder / name).read_text().splitlines()]
-    assert read("all.jsonl") == FOREST
-    assert read("vac.jsonl") == [FOREST[1]]
-    assert running.count("filtered_total", sink="file-2") == running.count("filtered_total", sink="otlp") == 3
-    assert [span.name for _, _, span in otlp.spans()] == [ODD]
-    # At the end what waits for company is sent.
-    running.send(FOREST[2])
-    running.end()
-    assert len(otlp.spans()) == 2
 
 
 DATABASE = """

@@ -4,7 +4,6 @@ import hmac
 
 import pytest
 
-from harness import clients
 from harness.traces import TraceFile, root_record, tree
 from harness.waiting import wait_until
 
@@ -124,10 +123,8 @@ def test_a_scan_has_its_period(exporter, told):
         assert trace["thread"] == "scan-0.1"
 
 
-def test_a_put_by_pv_access_is_the_root_too(pva_ioc, exporter, told, connect):
-    client = connect(lambda log_dir, _ports, _pvs, n: clients.p4p(log_dir, [pva_ioc], {"TP:set": 1}, n), [pva_ioc],
-                     ["TP:set"], 7)
-    client.send()
+def test_a_put_by_pv_access_is_the_root_too(pva_ioc, exporter, told, connect_p4p):
+    connect_p4p(pva_ioc, {"TP:set": 1}, 7).send()
     traces = told.wait(7, lambda trace: trace["cause"]["kind"] == "pva")
     for trace in traces:
         assert tree(trace) == ["TP:set put", "  TP:set", "    TP:next"]

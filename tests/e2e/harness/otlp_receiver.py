@@ -18,29 +18,17 @@ def attributes_of(pairs) -> dict:
 
 
 class OtlpReceiver(http.server.ThreadingHTTPServer):
-    """`answers`: what the next requests are told, (status, headers, body) each; 200 when there are no more."""
-
     def __init__(self, port: int = 0):
-        self.answers: list[tuple[int, dict, bytes]] = []
-        self.requests: list = []  # that were answered with 200
-        self.refused = 0
-        receiver = self
+        requests = self.requests = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 assert (self.path, self.headers["Content-Type"]) == ("/v1/traces", "application/x-protobuf")
-                request = ExportTraceServiceRequest.FromString(self.rfile.read(int(self.headers["Content-Length"])))
-                answer = (200, {}, ExportTraceServiceResponse().SerializeToString())
-                status, headers, body = receiver.answers.pop(0) if receiver.answers else answer
-                if status == 200:
-                    receiver.requests.append(request)
-                else:
-                    receiver.refused += 1
-                self.send_response(status)
-                for name, value in {"Content-Type": "application/x-protobuf", **headers}.items():
-                    self.send_header(name, value)
+                requests.append(ExportTraceServiceRequest.FromString(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(200)
+                self.send_header("Content-Type", "application/x-protobuf")
                 self.end_headers()
-                self.wfile.write(body)
+                self.wfile.write(ExportTraceServiceResponse().SerializeToString())
 
             def log_message(self, *_):
                 pass

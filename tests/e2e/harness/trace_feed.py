@@ -42,10 +42,6 @@ class TraceFeed:
     def wait_count(self, count: int, name: str, timeout: float = 60, **labels) -> None:
         wait_until(lambda: self.count(name, **labels) == count, f"{name} {labels} is {count}", timeout, 0.1)
 
-    def end(self) -> None:
-        self.process.popen.stdin.close()
-        assert self.process.wait_exit() == 0, self.process.describe()
-
 
 def process(name: str, kind: str, offset: int, duration: int, **more) -> dict:
     return {"kind": "process", "name": name, "record_type": kind, "offset_ns": offset, "duration_ns": duration,

@@ -51,11 +51,6 @@ class Zipkin:
             assert error.code == 404, error.read()
             return []
 
-    def traces(self, service: str) -> list[list[dict]]:
-        """The newest traces of a service."""
-        with urllib.request.urlopen(f"{self.url}/api/v2/traces?serviceName={service}", timeout=60) as answer:
-            return json.load(answer)
-
     def metric(self, name: str) -> float:
         """Of its /metrics, for example zipkin_collector.spans."""
         with urllib.request.urlopen(f"{self.url}/metrics", timeout=60) as answer:
