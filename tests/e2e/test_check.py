@@ -2,7 +2,6 @@
 import re
 
 from harness.exporter import run_exporter
-from harness.ports import free_port
 
 EXPORTER_OPTIONS = ["--server-probe"]
 RECORDS = """
@@ -39,11 +38,6 @@ def test_check_for_nagios(shared, raw_client, tmp_path):
     status, said, _ = check("--pending=0s,0s")
     assert status == 2 and re.fullmatch(rf"IOC CRITICAL - {ioc.name}: forbidden put \S+ s ago, "
                                         r"a put with callback has waited for \S+ s", said), said
-    done = run_exporter("check", "none", url)
-    assert (done.returncode, done.stdout) == (3, "IOC UNKNOWN - none: the exporter knows no IOC of that name\n")
-    nowhere = f"http://127.0.0.1:{free_port()}"
-    done = run_exporter("check", "x", f"--url={nowhere}")
-    assert done.returncode == 3 and done.stdout.startswith(f"IOC UNKNOWN - ask the exporter at {nowhere}: "), done
     ioc.kill()
     exporter.wait_scrape(lambda page: page.value("epics_ioc_up", ioc=ioc.name) == 0, "the IOC has ended")
     assert check() == (2, f"IOC CRITICAL - {ioc.name}: has ended", ["up=0;;1:;0;1"])

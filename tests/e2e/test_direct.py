@@ -16,9 +16,6 @@ DATABASE = """
     record(longin,"D:io"){field(DTYP,"Test Interrupt") field(SCAN,"I/O Intr")}
     record(calc,"D:event"){field(CALC,"VAL+1") field(SCAN,"Event") field(EVNT,"7")}
 """
-ASYNCHRONOUS = """
-    record(calcout,"D:slow"){field(CALC,"VAL+1") field(ODLY,"0.01") field(FLNK,"D:next")}
-"""
 
 
 def start(start_ioc, name, base, more=""):
@@ -73,34 +70,6 @@ def test_processings_without_dbprocess(start_ioc, start_exporter, base):
     assert added(of_record(before), of_record(after)) == {
         ("D:direct", "direct"): 18, ("D:direct", "other"): 13, ("D:usual", "direct"): 5, ("D:usual", "main"): 7,
         ("D:next", "link"): 43}
-
-
-@pytest.mark.outer_bases
-def test_completions_are_no_processings_of_their_own(start_ioc, start_exporter, base):
-    """Where the probe is there for asynchronous records, both are told apart from the first end on."""
-    ioc = start(start_ioc, "direct-async", base, ASYNCHRONOUS)
-    exporter = start_exporter(sees=[ioc])
-
-    def process_slow():
-        ioc.process_once("D:slow")
-        wait_until(lambda: ioc.get("D:slow.PACT") == 0, "a completion")
-
-    def is_counted():
-        process_slow()
-        return exporter.scrape().series(SINCE, ioc=ioc.name)
-
-    wait_until(is_counted, "the probe for completions")
-    ioc.process_once("D:direct")
-    before = exporter.scrape()
-    for _ in range(11):
-        process_slow()
-    ioc.shell("processDirectly D:direct 3 poller")
-    after = exporter.scrape()
-    assert added(processed(before, ioc), processed(after, ioc)) == {"D:slow": 11, "D:direct": 3, "D:next": 14}
-    grown = added(causes(before, ioc), causes(after, ioc))
-    assert grown.pop(("direct", "")) == 3 and grown.pop(("main", "")) == 11
-    # What a completion processes in turn, its thread does.
-    assert sum(grown.values()) == 14 and grown[("link", "")] == 3
 
 
 def by_thread(scrape, ioc):

@@ -1,5 +1,4 @@
 """Scan lists and asynchronous records: what the records know of themselves, and what is timed."""
-import shutil
 import time
 
 import pytest
@@ -24,27 +23,6 @@ def test_scan_lists_and_completions(start_ioc, start_exporter, base):
     exporter = start_exporter(sees=[ioc])
     check_scans(ioc, exporter)
     check_completions(ioc, exporter)
-
-
-def test_scans_of_the_ioc_are_causes_and_nothing_else_is(start_ioc, start_exporter, log_dir):
-    """A menuScan with periods of its own, read from the IOC's memory."""
-    dbd = log_dir / "dbd"
-    shutil.copytree(env.base_dir("7.0.10") / "dbd", dbd)
-    menu = dbd / "menuScan.dbd"
-    choices = menu.read_text().rstrip().removesuffix("}")
-    menu.write_text(choices + '\tchoice(menuScan_05_second,".05 second")\n\tchoice(menuScan20Hz,"40 Hz")\n}\n')
-    database = "".join(f'record(calc,"X:{name}"){{field(SCAN,"{scan}") field(CALC,"VAL+1")}}\n' for name, scan in
-                       (("usual", ".1 second"), ("own", ".05 second"), ("rate", "40 Hz")))
-    ioc = start_ioc("own-scans", database, base="7.0.10", lib_dir=env.base_dir("7.0.10") / "lib", dbd=dbd)
-    exporter = start_exporter(sees=[ioc])
-
-    def causes(scrape):
-        return {(labels["cause"], labels["period"]): value for labels, value in
-                scrape.series("epics_ioc_processings_total", ioc=ioc.name) if value}
-
-    wanted = {("scan", "0.1"), ("scan", "0.05"), ("scan", "0.025")}
-    scrape = exporter.wait_scrape(lambda s: all(causes(s).get(cause, 0) >= 7 for cause in wanted), "scans")
-    assert causes(scrape).keys() == wanted
 
 
 def check_scans(ioc, exporter):

@@ -2,7 +2,6 @@
 import pytest
 
 from harness.scrape import DURATION, PROCESSED
-from harness.waiting import wait_until
 
 TIMED_RATIO, TIMED = "epics_ioc_timed_ratio", "epics_ioc_timed_total"
 COMPLETION = "epics_record_completion_duration_seconds"

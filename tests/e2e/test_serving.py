@@ -1,22 +1,16 @@
 """The pages: /metrics in its formats, /, /-/healthy, --once, --check, and the ends."""
 import contextlib
-import gzip
 import json
-import os
 import re
-import shutil
 import signal
 import socket
-import subprocess
-import urllib.request
 
 import pytest
 
-from harness import databases, env
+from harness import databases
 from harness.exporter import run_exporter
 from harness.ports import free_port
 from harness.scrape import PROCESSED, Scrape
-from harness.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -27,33 +21,6 @@ def ioc(shared):
 @pytest.fixture(scope="module")
 def exporter(shared, ioc):
     return shared.exporter(sees=[ioc])
-
-
-def test_metrics_says_its_format(ioc, exporter):
-    status, headers, body = exporter.request("/metrics")
-    assert status == 200
-    assert headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert "content-encoding" not in headers
-    assert body.endswith(b"\n")
-    assert Scrape(body.decode()).value("epics_ioc_up", ioc=ioc.name) == 1
-
-
-def test_gzip_when_asked(ioc, exporter):
-    before = exporter.scrape()
-    _, headers, body = exporter.request("/metrics", headers={"Accept-Encoding": "gzip"})
-    assert headers["content-encoding"] == "gzip"
-    scrape = Scrape(gzip.decompress(body).decode())
-    assert scrape.value("epics_ioc_up", ioc=ioc.name) == 1
-    # A family comes with its first series: a beacon may arrive at any moment.
-    assert before.families.keys() <= scrape.families.keys() <= exporter.scrape().families.keys()
-
-
-def test_head_and_other_methods(ioc, exporter):
-    status, headers, body = exporter.request("/metrics", "HEAD")
-    assert (status, body) == (200, b"")
-    assert headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert exporter.request("/metrics", "POST")[0] == 405
-    assert exporter.request("/no-such-page")[0] == 404
 
 
 def test_landing_page_and_health(ioc, exporter):
@@ -114,17 +81,6 @@ def test_self_metrics_are_there_from_the_first_scrape(start_exporter):
     assert all(value == 1 for _, value in scrape.series("ioc_exporter_collector_success"))
 
 
-def test_promtool_finds_nothing(ioc, exporter):
-    promtool = shutil.which("promtool")
-    if not promtool:
-        pytest.skip("promtool is not installed (package prometheus)")
-    ioc.process_once("S:trigger", 7)
-    ioc.put("S:disabled.PROC", 1)
-    _, _, body = exporter.request("/metrics")
-    result = subprocess.run([promtool, "check", "metrics"], input=body, capture_output=True)
-    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
-
-
 def test_once_prints_one_scrape(ioc):
     result = run_exporter("--once=4", f"--ioc.include={ioc.name}")
     assert result.returncode == 0, result.stderr
@@ -146,40 +102,6 @@ def test_ends_on_signals(start_exporter):
         exporter = start_exporter()
         exporter.process.popen.send_signal(number)
         assert exporter.process.wait_exit(60) == 0, exporter.process.describe()
-
-
-def test_a_log_that_nobody_reads_holds_nothing_up(ioc):
-    """A pipe that is full: scrapes, the loop and the end go on; lines that had room come when somebody reads."""
-    reads, writes = os.pipe()
-    with subprocess.Popen([env.exporter_binary(), "--web.listen-address=127.0.0.1:0", f"--ioc.include={ioc.name}"],
-                          stdin=subprocess.DEVNULL, stderr=writes) as exporter:
-        try:
-            begin = b""
-            while not (port := re.search(rb"listening on \S*?127\.0\.0\.1:(\d+)", begin)):
-                begin += os.read(reads, 4096)
-            os.set_blocking(reads, False)
-            os.set_blocking(writes, False)
-            with contextlib.suppress(BlockingIOError):
-                while True:
-                    os.write(writes, b"x")
-            os.set_blocking(writes, True)  # both ends' flags are the exporter's, too
-
-            def scrape() -> Scrape:
-                with urllib.request.urlopen(f"http://127.0.0.1:{int(port[1])}/metrics", timeout=60) as answer:
-                    return Scrape(answer.read().decode())
-
-            for number in (signal.SIGUSR1, signal.SIGUSR2) * 3:  # each logs a line
-                exporter.send_signal(number)
-                wait_until(lambda: scrape().value("ioc_exporter_detached") == (number == signal.SIGUSR1), "it acts")
-            ticks = scrape().value("ioc_exporter_loop_ticks_total")
-            wait_until(lambda: scrape().value("ioc_exporter_loop_ticks_total") > ticks, "the loop goes on")
-            assert scrape().value("ioc_exporter_dropped_total", probe="log", reason="full") == 0
-            exporter.send_signal(signal.SIGTERM)
-            assert exporter.wait(60) == 0
-        finally:
-            exporter.kill()
-            os.close(writes)
-            os.close(reads)
 
 
 def test_log_in_json(start_exporter):

@@ -254,13 +254,3 @@ def test_commands_believe_the_name_and_the_whole_answer_only(certificates, certi
     result = run_exporter("iocs", "learn", f"--url=https://127.0.0.1:{port}", f"--ca-file={certificates}/ca.pem")
     thread.join(60)
     assert result.returncode == status and said in result.stderr, result.stderr
-
-
-def test_unusable_settings_are_told_before_the_start(pki):
-    bad = pki / "bad.yml"
-    for cert, key, why in (("old.pem", "old.key", f"cert_file {pki}/old.pem: the certificate expired on Jan  2"),
-                           ("first.pem", "second.key", f"key_file {pki}/second.key: is not the key of")):
-        bad.write_text(f"tls_server_config: {{cert_file: {cert}, key_file: {key}}}\n")
-        for option in ((), ("--config.check",)):
-            result = run_exporter(f"--web.config.file={bad}", *option)
-            assert (result.returncode, why in result.stderr) == (1, True), result.stderr

@@ -7,13 +7,6 @@ def counting() -> str:
     return (env.E2E_DIR / "db" / "counting.db").read_text()
 
 
-def deep_chain(prefix: str, depth: int) -> str:
-    """`depth` counting records, each forward-linked to the next: one dbProcess nests `depth` deep."""
-    links = [f'field(FLNK,"{prefix}{i + 1}")' for i in range(1, depth)] + [""]
-    return "".join(f'record(calc,"{prefix}{i}"){{field(CALC,"VAL+1") {link}}}\n'
-                   for i, link in enumerate(links, start=1))
-
-
 def put_targets(prefix: str, targets: int) -> str:
     """Passive records for puts; each forward-links to NAME:count, which so counts the puts."""
     kinds = [("set", "ao", ""), ("text", "stringout", ""),

@@ -5,7 +5,7 @@ import subprocess
 
 from . import env
 from .process import Process
-from .scrape import PROCESSED, Scrape
+from .scrape import Scrape
 from .waiting import wait_until
 
 FOUND_WITHIN = 120.0  # seconds; about one on a quiet machine

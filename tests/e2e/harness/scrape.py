@@ -1,5 +1,4 @@
 """One scrape of /metrics, parsed."""
-import math
 from typing import Iterable
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -8,8 +7,6 @@ PROCESSED = "epics_record_process_total"
 SKIPPED = "epics_record_process_skipped_total"
 DURATION = "epics_record_process_duration_seconds"
 PUTS = "epics_puts_total"
-# The upper edges that the text format shows by default.
-EDGES = [2.0 ** k for k in range(-20, 1, 4)] + [math.inf]
 
 
 class Scrape:
