@@ -26,13 +26,6 @@ class AttachHelperTest : public ::testing::Test {
     helper_ = *helper;
     process_->attacher().use_helper(helper_);
   }
-  std::uint64_t processed(std::uint32_t slot) const {
-    std::uint64_t sum = 0;
-    const auto records = process_->collect(slot);
-    EXPECT_TRUE(records);
-    for (const RawRecord& record : *records) sum += record.stats.processed;
-    return sum;
-  }
   std::string why_not(const RecordTarget& target) { return error_of(process_->watch(target)); }
   // Whoever asks says that a function begins there.
   static std::shared_ptr<const elf::CodeFile> claiming(std::uint64_t offset,
@@ -43,23 +36,6 @@ class AttachHelperTest : public ::testing::Test {
   std::optional<RecordProcess> process_;
   std::shared_ptr<Helper> helper_;
 };
-
-TEST_F(AttachHelperTest, CountsExactlyAndDetaches) {
-  FakeIoc ioc;
-  const auto slot = value_of(process_->watch(ioc.target(128, true)));
-  ioc.ask("call 1 23");
-  EXPECT_EQ(processed(slot), 23u);
-  process_->set_off(slot, "the test wants it");
-  process_->apply();
-  ioc.ask("call 1 5");
-  EXPECT_EQ(processed(slot), 23u);
-  process_->set_off(slot, "");
-  process_->apply();
-  ioc.ask("call 1 19");
-  EXPECT_EQ(processed(slot), 42u);
-  process_->unwatch({slot});
-  EXPECT_EQ(process_->use()->attachments, 0u);
-}
 
 // A breakpoint in the middle of an instruction, in a file that other processes map too, would be a
 // way to change what they do.
@@ -110,8 +86,8 @@ TEST_F(AttachHelperTest, AttachesWhereAFunctionThatIsMeantEndsAndNowhereElse) {
   EXPECT_EQ(taken, ends);
   EXPECT_FALSE(ask(ends[0], good.offset + 1, RecordProgram::process)) << "no function begins there";
   EXPECT_FALSE(ask(ends[0], good.offset, RecordProgram::scan_list)) << "it has another name";
-  EXPECT_FALSE(ask(ends[0], ioc.scan_list_offset(), RecordProgram::process));
-  EXPECT_FALSE(ask(ends[0], good.offset, RecordProgram::process, ioc.scan_list_offset()))
+  EXPECT_FALSE(ask(ends[0], FakeIoc::offset_of("scanList"), RecordProgram::process));
+  EXPECT_FALSE(ask(ends[0], good.offset, RecordProgram::process, FakeIoc::offset_of("scanList")))
       << "that is no part of it";
   EXPECT_FALSE(ask(ends[0], good.offset, RecordProgram::put)) << "its end tells nothing";
 }

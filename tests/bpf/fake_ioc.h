@@ -34,15 +34,9 @@ class FakeIoc {
     ::close(from_child[1]);
     in_ = ::fdopen(to_child[1], "w");
     out_ = ::fdopen(from_child[0], "r");
-    unsigned long long offset = 0, scan_list = 0, put = 0, notify = 0, forward = 0, address = 0;
-    if (std::fscanf(out_, "%llu %llu %zu %llu %llu %llu %llu", &offset, &address, &record_size_,
-                    &scan_list, &put, &notify, &forward) != 7)
+    unsigned long long address = 0;
+    if (std::fscanf(out_, "%llu %zu", &address, &record_size_) != 2)
       throw std::runtime_error("fake_ioc does not speak");
-    offset_ = offset;
-    scan_list_offset_ = scan_list;
-    put_offset_ = put;
-    notify_offset_ = notify;
-    completion_offset_ = forward;
     address_ = address;
   }
   ~FakeIoc() {
@@ -84,10 +78,6 @@ class FakeIoc {
     return address_ + record_size_ * static_cast<std::size_t>(index);
   }
   pid_t pid() const { return pid_; }
-  std::uint64_t scan_list_offset() const { return scan_list_offset_; }
-  std::uint64_t put_offset() const { return put_offset_; }
-  std::uint64_t notify_offset() const { return notify_offset_; }
-  std::uint64_t completion_offset() const { return completion_offset_; }
 
   // The code of one of its functions.
   static elf::CodeRange code_of(const std::string& function) {
@@ -97,6 +87,9 @@ class FakeIoc {
     if (!symbols || symbols->find(function) == nullptr) throw std::runtime_error("no symbols");
     const elf::ElfSymbol& symbol = *symbols->find(function);
     return {*symbol.file_offset, symbol.size};
+  }
+  static std::uint64_t offset_of(const std::string& function) {
+    return code_of(function).file_offset;
   }
   // Where it ends.
   static std::shared_ptr<const elf::EndingFunction> ending(const std::string& function) {
@@ -120,8 +113,9 @@ class FakeIoc {
                                     target.path, functions);
     if (!code) throw std::runtime_error(code.error().message());
     target.code = std::move(*code);
-    target.offset = offset_;
-    target.completion = records::ProbePoint{records::RecordProgram::completion, completion_offset_};
+    target.offset = offset_of("dbProcess");
+    target.completion =
+        records::ProbePoint{records::RecordProgram::completion, offset_of("recGblFwdLink")};
     target.scan_list = code_of("scanList");
     target.scan = 132;
     target.disv = 266;
@@ -140,9 +134,6 @@ class FakeIoc {
   pid_t pid_ = -1;
   std::FILE* in_ = nullptr;
   std::FILE* out_ = nullptr;
-  std::uint64_t offset_ = 0;
-  std::uint64_t scan_list_offset_ = 0;
-  std::uint64_t put_offset_ = 0, notify_offset_ = 0, completion_offset_ = 0;
   std::uint64_t address_ = 0;
   std::size_t record_size_ = 0;
 };

@@ -44,9 +44,9 @@ class RecordCapsTest : public ::testing::Test {
   static std::uint32_t watch(const FakeIoc& ioc, std::vector<std::string> scan_periods = {}) {
     RecordTarget target = ioc.target(512, true);
     target.extras = {
-        {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")},
-        {RecordProgram::put, ioc.put_offset()},
-        {RecordProgram::notify, ioc.notify_offset()}};
+        {RecordProgram::scan_list, FakeIoc::offset_of("scanList"), FakeIoc::ending("scanList")},
+        {RecordProgram::put, FakeIoc::offset_of("dbPut")},
+        {RecordProgram::notify, FakeIoc::offset_of("dbProcessNotify")}};
     target.scan_periods = std::move(scan_periods);
     const auto slot = probe_->watch(target);
     EXPECT_TRUE(slot) << slot.error().message();

@@ -143,23 +143,13 @@ TEST_P(RecordProcessTest, ACauseWithoutRoomIsADrop) {
   EXPECT_EQ(all_processed(slot), 12u);
 }
 
-// The stack of a thread holds 64 calls: of a deeper one it is known that a record makes it.
-TEST_P(RecordProcessTest, CallsDeeperThanTheStackHaveTheCauseLink) {
-  FakeIoc ioc;
-  const auto slot = watch(ioc);
-  ioc.chain(99);
-  EXPECT_EQ(ioc.ask("call 0 13"), 1300u);
-  EXPECT_EQ(all_processed(slot), 1300u);
-  EXPECT_EQ(counts(slot).causes.at("link"), 99u * 13);
-}
-
 // More threads than the array has places for: each scan list is known by its own thread.
 TEST_P(RecordProcessTest, ScanListsOfThreadsThatFindTheirPlaceTakenAreTimed) {
   start({.max_threads = 256});  // and 64 more
   FakeIoc ioc;
   records::RecordTarget target = target_of(ioc);
   target.extras.push_back(
-      {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")});
+      {RecordProgram::scan_list, FakeIoc::offset_of("scanList"), FakeIoc::ending("scanList")});
   const auto slot = value_of(probe_->watch(target));
   ioc.ask(
       "threads 128 1");  // have the IOC's half of the places, until it is seen that they are gone

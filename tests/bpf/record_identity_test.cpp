@@ -86,17 +86,6 @@ TEST_P(RecordIdentityTest, AFileThatItsOverlayHasCopiedSinceIsRefused) {
   EXPECT_EQ(all_processed(copied), 19u);
 }
 
-TEST_P(RecordIdentityTest, WhereNoFunctionBeginsThereIsNoProbe) {
-  FakeIoc ioc;
-  RecordTarget target = target_of(ioc);
-  target.offset += 1;
-  EXPECT_FALSE(probe_->watch(target));
-  const auto slot = watch(ioc);
-  probe_->add(slot, {RecordProgram::completion, target.offset});
-  probe_->apply();
-  EXPECT_EQ(probe_->use()->attachments, 1u);
-}
-
 // Those that are still watched when one of them is taken off are dead: the last ones are attached
 // each by itself all the same.
 TEST_P(RecordIdentityTest, IocsThatEndTogetherDoNotKeepTheOthersFromTheirProbes) {

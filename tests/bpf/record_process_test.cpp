@@ -103,6 +103,8 @@ TEST_P(RecordProcessTest, ChainsDeeperThanTheKernelTimesAreCountedExactly) {
   }
   EXPECT_EQ(ioc.ask("call 0 1"), 1200u);
   EXPECT_EQ(all_processed(slot), 1200u);
+  // Of a deeper one it is known that a record makes it.
+  EXPECT_EQ(counts(slot).causes.at("link"), 99u * 12);
 }
 
 TEST_P(RecordProcessTest, ThreadsDoNotDisturbEachOther) {

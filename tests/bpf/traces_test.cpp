@@ -399,20 +399,6 @@ TEST_P(TracesTest, ChainsLeftByAnExceptionAreCut) {
   EXPECT_EQ(lines(all[1]), Lines{"FAKE:5"});
 }
 
-TEST_P(TracesTest, AnAsynchronousRecordKeepsItsTraceWaiting) {
-  fake_.ask({"set 0 link 1", "set 1 async 1"});
-  choose(all());
-  fake_.ask("call 0 1");
-  ASSERT_TRUE(loaded_->maps.ring()->read(SIZE_MAX, [this](auto event) { reader_.take(event); }));
-  auto now = WallClock::read();
-  EXPECT_TRUE(reader_.finish(now).empty());
-  EXPECT_FALSE(reader_.is_idle());
-  now.monotonic_ns += std::chrono::nanoseconds(ChainReader::kPatience).count();
-  const auto all = reader_.finish(now);
-  EXPECT_EQ(lines(only(all)), (Lines{"FAKE:0", "  FAKE:1 asynchronous cut"}));
-  EXPECT_TRUE(only(all).cut);
-}
-
 TEST_P(TracesTest, AnIocThatFillsTheRingIsCountedAndTakesNoChainFromAnother) {
   choose(all());
   FakeIoc quiet;
