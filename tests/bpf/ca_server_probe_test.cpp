@@ -91,11 +91,12 @@ class CaServerProbeTest : public ::testing::Test {
     ASSERT_TRUE(probe) << probe.error().message();
     probes_.push_back(std::move(*probe));
   }
-  // From now on this process is another IOC.
-  void become(std::uint32_t generation) {
+  // From now on this process is another IOC; `bucket`: the variable of its server.
+  void become(std::uint32_t generation, const void* bucket = nullptr) {
     ASSERT_TRUE(object_->maps().remainder.update(generation, {}, kernel::UpdateMode::any));
     iocx_server_ioc config{};
     config.generation = generation;
+    config.bucket = reinterpret_cast<std::uint64_t>(bucket);
     ASSERT_TRUE(object_->maps().iocs.update(static_cast<std::uint32_t>(::getpid()), config));
   }
   // Two puts to each of so many channels.
@@ -131,6 +132,14 @@ class CaServerProbeTest : public ::testing::Test {
   std::uint64_t remainder(std::uint32_t generation) const {
     auto remainder = object_->maps().remainder.lookup(generation);
     return remainder && *remainder ? (*remainder)->puts[0] : 0;
+  }
+  // Put-callbacks.
+  std::size_t open() const { return value_of(object_->maps().open_callbacks.keys()).size(); }
+  std::uint64_t drops(std::uint32_t reason) const {
+    std::uint64_t all = 0;
+    for (const std::uint64_t count : value_of(object_->maps().drops.lookup_cpus(reason)))
+      all += count;
+    return all;
   }
   void free_all() {
     for (std::uint32_t slot = 0; slot < kRoom; ++slot) {
@@ -216,10 +225,7 @@ struct Server {
 // it.
 TEST_F(CaServerProbeTest, AClientInTheMemoryOfAnotherIsNotThatOne) {
   Server server;
-  iocx_server_ioc config{};
-  config.generation = 1;
-  config.bucket = reinterpret_cast<std::uint64_t>(&server.variable);
-  ASSERT_TRUE(object_->maps().iocs.update(static_cast<std::uint32_t>(::getpid()), config));
+  become(1, &server.variable);
   Client here = client({192, 0, 2, 7});
   server.open(here, 1);
   std::thread([&] { put(here, 1); }).join();  // which serves the first client
@@ -254,10 +260,7 @@ class PutResultsTest : public CaServerProbeTest {
     attach(3, reinterpret_cast<void*>(ca_test_start));
     attach(4, reinterpret_cast<void*>(ca_test_done));
     attach(5, reinterpret_cast<void*>(ca_test_cancel));
-    iocx_server_ioc config{};
-    config.generation = 1;
-    config.bucket = reinterpret_cast<std::uint64_t>(&server_.variable);
-    ASSERT_TRUE(object_->maps().iocs.update(static_cast<std::uint32_t>(::getpid()), config));
+    become(1, &server_.variable);
     server_.open(owner_, 1);
     notify_.channel = &server_.channel;
   }
@@ -302,17 +305,7 @@ class PutResultsTest : public CaServerProbeTest {
     const auto durations = object_->maps().durations.lookup(slot_index(sender));
     return durations && *durations ? **durations : iocx_server_durations{};
   }
-  std::size_t open() const {
-    const auto keys = object_->maps().open_callbacks.keys();
-    return keys ? keys->size() : SIZE_MAX;
-  }
-  std::uint64_t lost_results() const {
-    std::uint64_t all = 0;
-    const auto counts = object_->maps().drops.lookup_cpus(IOCX_CA_SERVER_DROP_RESULT);
-    if (counts)
-      for (const std::uint64_t count : *counts) all += count;
-    return all;
-  }
+  std::uint64_t lost_results() const { return drops(IOCX_CA_SERVER_DROP_RESULT); }
 
   Server server_;
   Client owner_ = client({192, 0, 2, 7}), guest_ = client({192, 0, 2, 66});
@@ -470,18 +463,12 @@ TEST_F(PutResultsTest, AChannelBehindALongChainIsLookedForAFewTimesOnly) {
 }
 
 TEST_F(PutResultsTest, NamesThatAreCutAreCounted) {
-  const auto cut = [this] {
-    std::uint64_t all = 0;
-    const auto counts = object_->maps().drops.lookup_cpus(IOCX_SERVER_DROP_CUT);
-    for (const std::uint64_t count : counts ? *counts : std::vector<std::uint64_t>{}) all += count;
-    return all;
-  };
   const std::string fits(63, 'u'), user(64, 'u'), whole(231, 'n'), name(232, 'n');
   owner_.user = fits.c_str();
   owner_.host = fits.c_str();
   server_.db_channel.name = whole.c_str();
   for (int i = 0; i < 3; ++i) write(owner_);
-  EXPECT_EQ(cut(), 0u);
+  EXPECT_EQ(drops(IOCX_SERVER_DROP_CUT), 0u);
   Client other = client({192, 0, 2, 9});
   other.user = other.host = user.c_str();
   server_.db_channel.name = name.c_str();
@@ -489,7 +476,7 @@ TEST_F(PutResultsTest, NamesThatAreCutAreCounted) {
   server_.table[0] = &server_.item;  // its chain
   write_.sid = 3;
   for (int i = 0; i < 3; ++i) write(other);
-  EXPECT_EQ(cut(), 3u);
+  EXPECT_EQ(drops(IOCX_SERVER_DROP_CUT), 3u);
 }
 
 TEST_F(PutResultsTest, AWriteToTheChannelOfAnotherIsTheSenders) {
@@ -783,16 +770,6 @@ class InsideTest : public CaServerProbeTest {
         EXPECT_STREQ((*info)->name, "T:set");
         all[(*info)->user] = {object_->slots()[slot].puts[0], object_->slots()[slot].puts[1]};
       }
-    return all;
-  }
-  std::size_t open() const {
-    const auto keys = object_->maps().open_callbacks.keys();
-    return keys ? keys->size() : SIZE_MAX;
-  }
-  std::uint64_t drops(std::uint32_t reason) const {
-    std::uint64_t all = 0;
-    const auto counts = object_->maps().drops.lookup_cpus(reason);
-    for (const std::uint64_t count : counts ? *counts : std::vector<std::uint64_t>{}) all += count;
     return all;
   }
 

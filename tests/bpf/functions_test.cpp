@@ -153,14 +153,21 @@ class Functions : public testing::Test {
   driver_block driver_{&device_, {}, {0, "PORT1", 0}};
 };
 
-// Another process with the driver, which calls its functions when it is told to.
+// Another process with the driver, which calls its functions when it is told to. With `end_main`,
+// by another thread than its main one, which has ended.
 class Other {
  public:
-  Other() {
+  explicit Other(bool end_main = false) {
     EXPECT_EQ(::pipe2(orders_, O_CLOEXEC), 0);
     EXPECT_EQ(::pipe2(answers_, O_CLOEXEC), 0);
     pid = ::fork();
+    if (pid == 0 && end_main) {
+      std::thread([this] { serve(); }).detach();
+      ::syscall(SYS_exit, 0);  // of this thread alone
+    }
     if (pid == 0) serve();
+    while (end_main && value_of(RootedFs().read("/proc/" + std::to_string(pid) + "/maps")) != "") {
+    }
   }
   ~Other() {
     ::kill(pid, SIGKILL);
@@ -196,50 +203,11 @@ class Other {
   int orders_[2] = {}, answers_[2] = {};
 };
 
-// A process whose main thread has ended. Another one calls driver_sum() so often, once it is told
-// to.
-class WithoutMainThread {
- public:
-  explicit WithoutMainThread(int times) {
-    EXPECT_EQ(::pipe2(orders_, O_CLOEXEC), 0);
-    EXPECT_EQ(::pipe2(answers_, O_CLOEXEC), 0);
-    pid = ::fork();
-    if (pid == 0) {
-      std::thread([this, times] { serve(times); }).detach();
-      ::syscall(SYS_exit, 0);  // of this thread alone
-    }
-    while (value_of(RootedFs().read("/proc/" + std::to_string(pid) + "/maps")) != "") {
-    }
-  }
-  ~WithoutMainThread() {
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-    for (const int fd : {orders_[0], orders_[1], answers_[0], answers_[1]}) ::close(fd);
-  }
-  void call() const {
-    char byte = 0;
-    EXPECT_EQ(::write(orders_[1], &byte, 1), 1);
-    EXPECT_EQ(::read(answers_[0], &byte, 1), 1);
-  }
-  pid_t pid = 0;
-
- private:
-  [[noreturn]] void serve(int times) const {
-    const long numbers[] = {1};
-    for (char byte = 0; ::read(orders_[0], &byte, 1) == 1;) {
-      for (int i = 0; i < times; ++i) driver_sum(numbers, 1);
-      if (::write(answers_[1], &byte, 1) != 1) break;
-    }
-    ::_exit(0);
-  }
-  int orders_[2] = {}, answers_[2] = {};
-};
-
 TEST_F(Functions, AProcessWithoutItsMainThreadIsLookedAt) {
-  const WithoutMainThread other(23);
+  const Other other(true);
   add(other.pid);
   describe("name: sum, symbol: driver_sum, timed: true");
-  other.call();
+  other.tell(Other::sum, 23);
   EXPECT_EQ(counts(kNumber + 1)["sum{}"], 23u);
   EXPECT_TRUE(is_watched("sum", kNumber + 1));
 }
