@@ -172,12 +172,6 @@ class CaTapLossyTest : public CaTapNetworkTest {
 TEST_F(CaTapLossyTest, OnePacketInAThousand) {
   run({2, 100003, {0.1, 0.1, 0.1}}, 1);
 }
-TEST_F(CaTapLossyTest, OnePercent) {
-  run({2, 20011, {1, 1, 1}}, 2);
-}
-TEST_F(CaTapLossyTest, TwoPercent) {
-  run({3, 5003, {2, 2, 2}}, 3);
-}
 TEST_F(CaTapLossyTest, FivePercent) {
   run({4, 1009, {5, 5, 5}}, 5);
 }

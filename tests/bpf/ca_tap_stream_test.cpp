@@ -11,20 +11,6 @@ using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
 using puts::Tap;
 
-TEST_F(CaTapStreamTest, TwoSegmentsChangePlaces) {
-  RawCircuit circuit(port());
-  open(circuit);
-  const Bytes bytes = stream(repeat(write(100), 23) + repeat(write(101), 29));
-  circuit.part(kForth, bytes, forth_ + 301, bytes.size());
-  EXPECT_EQ(puts("A") + puts("B"), 0u);
-  EXPECT_EQ(pages(), 1u);
-  circuit.part(kForth, bytes, forth_, forth_ + 301);
-  EXPECT_EQ(puts("A"), 23u);
-  EXPECT_EQ(puts("B"), 29u);
-  EXPECT_EQ(holes_filled(), 1u);
-  EXPECT_EQ(pages(), 0u);
-}
-
 TEST_F(CaTapStreamTest, ThirtyHolesAtATime) {
   RawCircuit circuit(port());
   open(circuit);
@@ -44,20 +30,6 @@ TEST_F(CaTapStreamTest, ThirtyHolesAtATime) {
   EXPECT_EQ(puts("B"), (bytes.size() - forth_) / 48);
   // Holes that were filled behind the first one have joined their neighbours.
   EXPECT_GE(holes_filled(), 1u);
-  EXPECT_EQ(pages(), 0u);
-}
-
-TEST_F(CaTapStreamTest, DuplicatesAndOverlapsCountOnce) {
-  RawCircuit circuit(port());
-  open(circuit);
-  const Bytes bytes = stream(repeat(write(100), 401));
-  const std::size_t parts[][2] = {{2000, 5000}, {2000, 5000}, {4000, 4700}, {1500, 2300},
-                                  {6000, 7000}, {4990, 6001}, {0, 700},     {0, 700},
-                                  {300, 900},   {800, 1500},  {0, 9000},    {8000, 9624},
-                                  {2000, 9624}, {0, 9624}};
-  for (const auto& [from, to] : parts) circuit.part(kForth, bytes, forth_ + from, forth_ + to);
-  EXPECT_EQ(puts("A"), 401u);
-  EXPECT_GT(holes_filled(), 0u);
   EXPECT_EQ(pages(), 0u);
 }
 

@@ -42,16 +42,6 @@ TEST_F(CaTapTest, CountsInPiecesOfEverySize) {
   expect_nothing_lost();
 }
 
-TEST_F(CaTapTest, CountsArraysOverManySegments) {
-  Circuit circuit(listener_);
-  circuit.open("u", "h", {"WF", "SP"});
-  for (int i = 0; i < 23; ++i)
-    circuit.to_server(long_message(4, 6, 50000, 100, 0, Bytes(400000, 1)) + write(101));
-  EXPECT_EQ(puts("WF"), 23u);
-  EXPECT_EQ(puts("SP"), 23u);
-  expect_nothing_lost();
-}
-
 TEST_F(CaTapTest, CountsLargestSegmentsOfTinyMessages) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A", "B"});

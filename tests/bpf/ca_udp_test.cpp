@@ -229,19 +229,6 @@ TEST_F(CaUdpTest, ClientsWithoutRoomCountAsOther) {
   EXPECT_EQ(drop(IOCX_CA_UDP_DROP_CLIENTS_FULL), 22u);
 }
 
-TEST_F(CaUdpTest, SearchesWithoutRoomAreCounted) {
-  start({}, 512);
-  const UdpSocket client;
-  constexpr std::uint64_t kSent = 1999;
-  for (std::uint32_t i = 0; i < kSent; ++i)
-    client.send(search(1, "PV" + std::to_string(i)), kHost, kCaPort);
-  const std::uint64_t kept = entries("ca_searches");
-  EXPECT_LE(kept, 512u);
-  EXPECT_GT(kept, 0u);
-  EXPECT_EQ(kept + drop(IOCX_CA_UDP_DROP_SEARCHES_FULL), kSent);
-  EXPECT_EQ(searches(), (Counts{{"127.0.0.1", kSent}}));
-}
-
 TEST_F(CaUdpTest, OldSearchesAndBeaconsAreForgotten) {
   const UdpSocket client, server;
   for (int i = 0; i < 7; ++i) client.send(search(1, "NO:SUCH"), kHost, kCaPort);

@@ -43,21 +43,6 @@ class PvaTapStreamTest : public OfPva<CaTapStreamTest> {
   const PvaBytes b_{false};
 };
 
-TEST_F(PvaTapStreamTest, SegmentsThatComeTwiceOrOverlapCountOnce) {
-  RawCircuit circuit(port());
-  open(circuit);
-  const Bytes bytes = stream(repeat(b_.put(11, 101), 301));
-  const std::size_t size = bytes.size() - forth_;
-  const std::size_t parts[][2] = {{2000, 5000}, {2000, 5000}, {4000, 4700}, {1501, 2303},
-                                  {6000, 7000}, {4990, 6001}, {0, 700},     {0, 700},
-                                  {300, 903},   {800, 1502},  {0, 8000},    {7001, size},
-                                  {2000, size}, {0, size}};
-  for (const auto& [from, to] : parts) circuit.part(kForth, bytes, forth_ + from, forth_ + to);
-  EXPECT_EQ(counted("A").puts, 301u);
-  EXPECT_GT(holes_filled(), 0u);
-  EXPECT_EQ(pages(), 0u);
-}
-
 TEST_F(PvaTapStreamTest, LargeSegmentsBeforeTheirTurn) {
   RawCircuit circuit(port());
   open(circuit);
