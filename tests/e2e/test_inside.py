@@ -1,11 +1,9 @@
 """Writes within an IOC, by clients in its own process: each is counted once, and told with its writer."""
-import json
 from collections import Counter
 
 import pytest
 
 from harness import env
-from harness.exporter import run_exporter
 from harness.put_log import PutLog
 from harness.raw_client import ECA_NORMAL
 from harness.scrape import PUTS
@@ -54,32 +52,6 @@ def by_link(ioc, count):
     for value in range(1, count + 1):
         ioc.put("I:src", value)
         wait_until(lambda value=value: ioc.get("I:dst:n.VAL") == value, "the link's write")
-
-
-def test_a_flood_of_them_leaves_clients_puts_in_memory(ioc, start_exporter, raw_client, tmp_path):
-    """A sink that does not ask for them gets those alone that the policy forbids."""
-    site = tmp_path / "site.yml"
-    site.write_text(POLICY)
-    log = PutLog(tmp_path / "puts.json")
-    exporter = start_exporter("--collector.putlog", f"--putlog.file={log.path}", "--putlog.burst=0s", "--server-probe",
-                              "--set=putlog.events=40", f"--config.file={site}", sees=[ioc])
-    exporter.wait_put_source(ioc, "server")
-    client = raw_client(ioc)
-    channel = client.create("I:set")
-    assert [client.write_notify(channel, 100 + value) for value in range(5)] == [ECA_NORMAL] * 5
-    inside(ioc, "seqGood", "I:set", 211, 0)
-    inside(ioc, "seqBad", "I:set", 3, 1)
-
-    def writers(puts):
-        return Counter(put["client"] if "inside" in put else put["client"].partition(":")[0] for put in puts)
-
-    kept = Counter({"127.0.0.1": 5, "seqBad": 3})
-    assert writers(log.wait(8)) == kept
-    url = f"--url=http://127.0.0.1:{exporter.port}"
-    for options, more in ((), {}), (("--inside",), {"seqGood": 10}):
-        done = run_exporter("puts", url, "--since=1h", *options)
-        assert writers(map(json.loads, done.stdout.splitlines())) == kept + Counter(more)
-        assert "the exporter knows puts since 2" in done.stderr
 
 
 def test_each_write_has_its_writer(ioc, start_exporter, raw_client, tmp_path):

@@ -183,11 +183,12 @@ def detached(exporter, ioc):
 
 
 @pytest.mark.parametrize("switch", [stopped, debugged, signalled, detached], ids=lambda switch: switch.__name__)
-def test_switches_while_a_client_writes(start_exporter, start_ioc, raw_client, switch):
+def test_switches_while_a_client_writes(start_exporter, start_ioc, raw_client, log_dir, switch):
     """Puts at a switch are counted once or not at all, those before and after exactly; puts while all probes are off are
     bytes of the stream that were not read."""
     ioc = start_ioc(f"switched-{switch.__name__}", targets("S:"))
-    exporter = start_exporter("--web.enable-lifecycle", sees=[ioc])
+    put_log = PutLog(log_dir / "puts.json")
+    exporter = start_exporter("--web.enable-lifecycle", *put_log.options, sees=[ioc])
     before = told_by(exporter, ioc, "server")
     client = raw_client(ioc)
     channel, sent = client.create("S:set1"), 0
@@ -209,26 +210,9 @@ def test_switches_while_a_client_writes(start_exporter, start_ioc, raw_client, s
         before = exporter.scrape()
         assert before.total(PUTS, ioc=ioc.name) - counted[-1] == steady.sent
         assert switches(before, ioc) - switches(pages[0], ioc) == (2 if has_packets else 0)
+        check_log(exporter, ioc, put_log, sent)
     assert ioc.get("S:set1:count.VAL") == sent
     assert has_packets or before.count(UNREAD, ioc=ioc.name) > 0
-
-
-@pytest.mark.parametrize("switch", [stopped, signalled], ids=lambda switch: switch.__name__)
-def test_the_put_log_across_switches(start_exporter, start_ioc, raw_client, log_dir, switch):
-    ioc = start_ioc(f"logged-{switch.__name__}", targets("S:"))
-    put_log = PutLog(log_dir / "puts.json")
-    exporter = start_exporter(*put_log.options, sees=[ioc])
-    told_by(exporter, ioc, "server")
-    client = raw_client(ioc)
-    channel, sent = client.create("S:set1"), 0
-    for _ in range(3):
-        writer = Writer(client, channel, paced=True)
-        with switch(exporter, ioc):
-            writer.wait_for_more(1000)
-        told_by(exporter, ioc, "server")
-        writer.wait_for_more(1000)
-        sent += writer.stop()
-        check_log(exporter, ioc, put_log, sent)
 
 
 def test_what_a_stopped_ioc_has_to_serve(start_exporter, start_ioc, raw_client, log_dir):
