@@ -97,31 +97,3 @@ def test_interrupts_events_and_threads(start_ioc, start_exporter, base):
     assert threads == {"cbLow": 24, "motorPoller": 12, "seqProgram": 3, main: 2}
     linked = causes(after, ioc)["link", ""]
     assert sum(by_thread(after, ioc).values()) + linked == sum(causes(after, ioc).values())
-
-
-LEAVING = """
-    record(sub,"D:throws"){field(SNAM,"throw_inside")}
-    record(sub,"D:jumps"){field(SNAM,"jump_inside")}
-    record(calc,"D:outer"){field(CALC,"VAL+1") field(FLNK,"D:jumps")}
-    record(sub,"D:exits"){field(SNAM,"exit_inside")}
-"""
-
-
-@pytest.mark.outer_bases
-def test_records_that_threw(start_ioc, start_exporter, base):
-    ioc = start(start_ioc, "thrown", base, LEAVING)
-    exporter = start_exporter(sees=[ioc])
-    ioc.shell("dbtr D:throws")
-    ioc.shell("processWithJump D:outer")
-    ioc.process_once("D:next")
-    ioc.shell("processInThread D:exits")
-
-    def unwound(scrape):
-        return {labels["record"]: value for labels, value in
-                scrape.series("epics_record_unwound_total", ioc=ioc.name)}
-
-    # The end of a thread is noticed some seconds later.
-    scrape = exporter.wait_scrape(lambda s: "D:exits" in unwound(s), "the thread that ended")
-    assert unwound(scrape) == {"D:throws": 1, "D:jumps": 1, "D:exits": 1}
-    # The outer record has not thrown, but was left, too.
-    assert scrape.count("ioc_exporter_dropped_total", probe="record_process", reason="unwound") == 4

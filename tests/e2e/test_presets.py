@@ -287,18 +287,3 @@ def test_nothing_is_loaded_until_an_ioc_has_a_module(start_ioc, start_exporter):
     page = scrape(exporter)
     assert page.value("ioc_exporter_probe_loaded", probe="functions") == 1
     assert values(page, "epics_stream_exchanges_total", ioc.name, "record", "result") == {("L:set1", "success"): 23}
-
-
-def test_frames_are_counted_without_names_where_asyn_is_stripped(start_ioc, start_exporter):
-    ioc = modules.start(start_ioc, "stripped_asyn", databases.put_targets("T:", 1), None)
-    modules.load(ioc, "asyn", "stripped_modules")
-    modules.load(ioc, "NDPlugin")
-    exporter = start_exporter("--ioc.include=stripped_asyn")
-    exporter.wait_scrape(lambda page: watched(page, ioc.name) == {"plugin_offered", "plugin_processed"}, "it is used")
-    ioc.shell("pluginFrames L0 23 17")
-    of = lambda page, name: values(page, f"epics_areadetector_frames_{name}_total", ioc.name, "port")
-    page = exporter.wait_scrape(lambda page: of(page, "offered"), "they are shown")
-    assert of(page, "offered") == {("",): 23}
-    assert of(page, "processed") == {("",): 17}
-    _, _, body = exporter.request("/")
-    assert re.search("asyn_ports.*?absent: .*?pasynBase", body.decode(), re.DOTALL)

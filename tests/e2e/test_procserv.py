@@ -85,21 +85,3 @@ def test_a_restart_is_told_as_one_by_procserv(started, start_exporter, log_dir, 
     assert "restarted 1 times, last by procServ" in exporter.request("/")[2].decode()
     assert f"found ioc {name} (pid {ioc.pid})" in exporter.process.stderr()
     assert exporter.process.stderr().count("restarted by procServ") == 1
-
-
-def test_names_when_nothing_better_tells(started, start_exporter, log_dir):
-    """One is called by procServ alone, one calls itself otherwise; a third has no procServ, and starts again by a person."""
-    program = env.tool("static_ioc")
-    Served(started, log_dir, ["-qn", "served-vacuum"], [program, "SV:a"], {})
-    Served(started, log_dir, ["-nserved-magnets"], [program, "SV:b"], {"IOCNAME": "served-itself"})
-    alone = started.add(Process("served-alone", [program, "SV:c"], log_dir, {"IOCNAME": "served-alone"}))
-    exporter = start_exporter("--ioc.include=served-.*")
-    exporter.wait_scrape(lambda s: len(s.series(INFO)) == 3, "three IOCs")
-    assert {labels["ioc"]: labels["supervisor"] for labels, _ in exporter.scrape().series(INFO)} == {
-        "served-vacuum": "procServ", "served-itself": "procServ", "served-alone": ""}
-    alone.kill()
-    exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc="served-alone") == 0, "it has ended")
-    started.add(Process("served-alone", [program, "SV:c"], log_dir, {"IOCNAME": "served-alone"}))
-    exporter.wait_scrape(lambda s: s.value(RESTARTS, ioc="served-alone") == 1, "it runs again")
-    page = exporter.request("/")[2].decode()
-    assert "restarted 1 times" in page and "last by" not in page

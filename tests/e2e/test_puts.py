@@ -81,11 +81,6 @@ def test_each_client(ioc, start_exporter, connect):
     check_puts(ioc, exporter, send_all(ioc, connect, kinds))
 
 
-def test_libca_put_many_in_a_segment(ioc, start_exporter, connect):
-    exporter = start_exporter(sees=[ioc])
-    check_puts(ioc, exporter, send_all(ioc, connect, [(clients.libca, clients.LIBCA_USER, "write", 20011, {"batch": 1000})]))
-
-
 def test_libca_put_every_dbr_type(ioc, start_exporter, connect):
     exporter = start_exporter(sees=[ioc])
     kinds = ["string", "short", "float", "enum", "char", "long", "double"]
@@ -132,13 +127,6 @@ def test_several_clients_at_once(ioc, start_exporter, connect):
                                **by(clients.LIBCA_USER, "write_notify", pvs, 307),
                                **by("operator", "write", pvs, 101),
                                **by("physicist", "write", pvs, 53)})
-
-
-def test_pv_is_the_name_that_the_client_asked_for(ioc, start_exporter, connect):
-    exporter = start_exporter(sees=[ioc])
-    asked = ["W:set1", "W:set1.VAL", "W:set2.VAL"]
-    connect(clients.libca, [ioc], asked, 23).send()
-    check_puts(ioc, exporter, by(clients.LIBCA_USER, "write", asked, 23))
 
 
 def test_one_client_of_two_iocs(start_ioc, start_exporter, connect):

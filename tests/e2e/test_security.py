@@ -1,8 +1,7 @@
-"""Rights of the running exporter, and its messages to the service manager."""
+"""Rights of the running exporter, and of its processes."""
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 
 import pytest
@@ -250,40 +249,3 @@ def test_rights_may_be_fewer_or_kept(start_exporter):
     few.wait_scrape(lambda scrape: scrape.value("ioc_exporter_collector_success", collector="discovery") == 0,
                     "discovery that says that it cannot look")
     assert "run as root, with CAP_SYS_PTRACE" in few.process.stderr()
-
-
-class Manager:
-    """The service manager's side of sd_notify(3)."""
-
-    def __init__(self):
-        self.name = f"ioc_exporter-test-{os.getpid()}"  # in the abstract namespace
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind("\0" + self.name)
-        self.socket.setblocking(False)
-        self.heard: list[str] = []
-
-    def listen(self) -> list[str]:
-        try:
-            while True:
-                self.heard.append(self.socket.recv(4096).decode())
-        except BlockingIOError:
-            return self.heard
-
-
-def test_service_manager_hears_of_it(start_exporter, start_ioc, monkeypatch):
-    manager = Manager()
-    monkeypatch.setenv("NOTIFY_SOCKET", "@" + manager.name)
-    monkeypatch.setenv("WATCHDOG_USEC", "600000")
-    exporter = start_exporter("--no-collector.records", "--server-probe", "--ioc.include=notified")
-    wait_until(lambda: any(text.startswith("READY=1\nSTATUS=0 IOCs; ca_tap, ca_udp")
-                           for text in manager.listen()), "READY after the first look")
-    start_ioc("notified", databases.counting(), macros="P=N:")
-    wait_until(lambda: "STATUS=1 IOC; ca_tap, ca_udp, ca_server_probe, pva_server_probe" in manager.listen(), "one IOC")
-    wait_until(lambda: manager.listen().count("WATCHDOG=1") >= 5, "five signs of life")
-    assert sum(text.startswith("READY=1") for text in manager.heard) == 1
-    exporter.process.popen.send_signal(signal.SIGHUP)
-    wait_until(lambda: sum(text.startswith("READY=1") for text in manager.listen()) == 2, "reloaded")
-    states = [text for text in manager.heard if text.startswith(("RELOADING=1\nMONOTONIC_USEC=", "READY=1"))]
-    assert [text.split("=")[0] for text in states] == ["READY", "RELOADING", "READY"]
-    assert exporter.stop() == 0
-    assert manager.listen()[-1] == "STOPPING=1\nSTATUS=stopping"

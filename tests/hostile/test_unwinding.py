@@ -59,4 +59,7 @@ def test_an_ioc_survives_exits_from_dbprocess(durations, ioc, start_exporter):
             assert scrape.count(f"{DURATION}_count", ioc=ioc.name, record=record) == timed, record
     unwound = len(WAYS) * 3 * TIMES if durations else 0
     assert scrape.value(DROPPED, probe="record_process", reason="unwound") == unwound
+    # The outer records have not thrown, but were left, too.
+    assert {labels["record"]: value for labels, value in scrape.series("epics_record_unwound_total", ioc=ioc.name)} == (
+        {f"U:{way}": 2 * TIMES for way in WAYS} if durations else {})
     assert ioc.process.popen.poll() is None
