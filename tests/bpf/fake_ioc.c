@@ -391,46 +391,29 @@ static void run_threads(int count, long times, void *(*run)(void *), void (*call
 		pthread_join(threads[i], NULL);
 }
 
+#define FIELD(name, member)                                                                 \
+	{                                                                                   \
+		name, offsetof(struct record, member), sizeof(((struct record *)0)->member) \
+	}
+static const struct {
+	const char *name;
+	size_t at, size;
+} fields[] = {FIELD("pact", pact),     FIELD("disa", disa),         FIELD("disv", disv),
+	      FIELD("scan", scan),     FIELD("stat", stat),         FIELD("sevr", sevr),
+	      FIELD("link", link),     FIELD("also", also),         FIELD("puts", puts),
+	      FIELD("ends", ends),     FIELD("raises", raises),     FIELD("self_disable", self_disable),
+	      FIELD("async", async),   FIELD("wait_us", wait_us),   FIELD("sdis_type", sdis.type),
+	      FIELD("leaves", leaves), FIELD("forwards", forwards), FIELD("sdis_value", sdis_value)};
+
+/* Of the value's bytes the first ones: the machine is little-endian. */
 static void set_field(struct record *record, const char *field, int value)
 {
-	if (!strcmp(field, "pact"))
-		record->pact = (uint8_t)value;
-	else if (!strcmp(field, "disa"))
-		record->disa = (int16_t)value;
-	else if (!strcmp(field, "disv"))
-		record->disv = (int16_t)value;
-	else if (!strcmp(field, "scan"))
-		record->scan = (uint16_t)value;
-	else if (!strcmp(field, "stat"))
-		record->stat = (uint16_t)value;
-	else if (!strcmp(field, "sevr"))
-		record->sevr = (uint16_t)value;
-	else if (!strcmp(field, "link"))
-		record->link = value;
-	else if (!strcmp(field, "also"))
-		record->also = value;
-	else if (!strcmp(field, "puts"))
-		record->puts = value;
-	else if (!strcmp(field, "ends"))
-		record->ends = value;
-	else if (!strcmp(field, "raises"))
-		record->raises = (uint8_t)value;
-	else if (!strcmp(field, "self_disable"))
-		record->self_disable = (uint8_t)value;
-	else if (!strcmp(field, "sdis_type"))
-		record->sdis.type = (int16_t)value;
-	else if (!strcmp(field, "sdis_value"))
-		record->sdis_value = (int16_t)value;
-	else if (!strcmp(field, "leaves"))
-		record->leaves = (uint8_t)value;
-	else if (!strcmp(field, "forwards"))
-		record->forwards = (uint8_t)value;
-	else if (!strcmp(field, "wait_us"))
-		record->wait_us = value;
-	else if (!strcmp(field, "async"))
-		record->async = (uint8_t)value;
-	else
-		exit(2);
+	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+		if (!strcmp(field, fields[i].name)) {
+			memcpy((char *)record + fields[i].at, &value, fields[i].size);
+			return;
+		}
+	exit(2);
 }
 
 static struct record *more;
