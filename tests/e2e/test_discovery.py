@@ -12,7 +12,7 @@ from harness.ioc import Ioc, copy_of_libraries, stripped_libraries
 from harness.scrape import PROCESSED, PUTS
 
 COUNT = 23
-UP, RESTARTS = "epics_ioc_up", "epics_ioc_restarts_total"
+UP = "epics_ioc_up"
 ATTACHMENTS = "ioc_exporter_probe_attachments"
 
 
@@ -83,21 +83,6 @@ def test_library_replaced_under_a_running_ioc(start_ioc, start_exporter, log_dir
     assert exporter.scrape().count(PROCESSED, ioc="old", record="O:n") == COUNT
     assert f"{old.process.name} (pid {old.pid}) in {libraries}" in exporter.process.stderr()
     assert exporter.process.stderr().count("(deleted on disk)") == 1
-
-
-def test_exec_in_place(start_ioc, start_exporter):
-    """The same process becomes another IOC: it is counted from the start, without what was before."""
-    ioc = start_ioc("execs", database("E"))
-    exporter = start_exporter("--ioc.include=execs", sees=[ioc])
-    process_and_check(exporter, ioc, "E:n", "execs", times=11)
-    pid, before = ioc.pid, held_in_kernel(exporter)
-    ioc.process.send_line("@exec")
-    ioc.process.wait_for("^@running$[^@]*(?:@done[^@]*)*^@running$", timeout=60)
-    exporter.wait_scrape(lambda s: s.value(RESTARTS, ioc="execs") == 1
-                         and s.series("epics_ioc_records", ioc="execs"), "it is another one")
-    assert ioc.pid == pid
-    process_and_check(exporter, ioc, "E:n", "execs", times=7)
-    assert held_in_kernel(exporter) == before
 
 
 def test_pid_given_out_again(start_ioc, start_exporter, started, log_dir):

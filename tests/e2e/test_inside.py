@@ -21,7 +21,6 @@ record(calc, "I:dst:n") { field(CALC, "VAL+1") }
 record(calc, "I:watches") { field(INPA, "I:dst CP") field(CALC, "VAL+1") }
 record(ao, "I:set") { field(FLNK, "I:set:n") }
 record(calc, "I:set:n") { field(CALC, "VAL+1") }
-record(sub, "I:busy") { field(SNAM, "busy") }
 record(bo, "I:bo") { field(ZNAM, "Off") field(ONAM, "On") }
 record(sub, "I:support") { field(SNAM, "putInside") field(FLNK, "I:support:n") }
 record(calc, "I:support:n") { field(CALC, "VAL+1") }
@@ -94,18 +93,6 @@ def test_each_write_has_its_writer(ioc, start_exporter, raw_client, tmp_path):
     assert {(labels["pv"], labels["client"], labels["rule"]): value
             for labels, value in page.series(UNEXPECTED, ioc=ioc.name)} == {("I:set", "seqBad", "no other"): 11}
     assert page.count("ioc_exporter_dropped_total", probe="ca_server_probe", reason="full") == 0
-
-
-def test_put_callbacks_that_end_late(ioc, start_exporter, tmp_path):
-    log = PutLog(tmp_path / "puts.json")
-    exporter = start_exporter(*log.options, "--no-collector.records", "--set=putlog.answers=20s", sees=[ioc])
-    exporter.wait_put_source(ioc, "server")
-    inside(ioc, "seqWaits", "I:busy.A", 1, 2)
-    wait_until(lambda: ioc.get("I:busy.PACT") == 1, "the busy record")
-    ioc.shell("completeRecord I:busy")
-    put, = log.wait(1)
-    assert (put["client"], put["value"], put["status"]) == ("seqWaits", 1, "ok")
-    ioc.shell("endInsideClients")
 
 
 def test_what_a_write_processes_is_its_part_in_traces(ioc, start_exporter, raw_client, tmp_path):

@@ -129,14 +129,6 @@ def test_several_clients_at_once(ioc, start_exporter, connect):
                                **by("physicist", "write", pvs, 53)})
 
 
-def test_one_client_of_two_iocs(start_ioc, start_exporter, connect):
-    iocs = [start_ioc(f"puts-{p}", databases.put_targets(f"{p}:", 1)) for p in ("A", "B")]
-    exporter = start_exporter(sees=iocs)
-    connect(clients.libca, iocs, ["A:set1", "B:set1"], 211, batch=10).send()
-    for ioc, pv in zip(iocs, ["A:set1", "B:set1"]):
-        check_puts(ioc, exporter, by(clients.LIBCA_USER, "write", [pv], 211))
-
-
 @pytest.mark.every_base
 def test_each_base(start_ioc, start_exporter, connect, base):
     """Every Base version's server, written to by a libca of another version."""

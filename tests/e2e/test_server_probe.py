@@ -121,24 +121,6 @@ def test_each_base(start_ioc, start_exporter, raw_client, log_dir, base, librari
     assert page.count("epics_ca_puts_to_others_channels_total", ioc=ioc.name) == 35
 
 
-def test_an_ioc_that_is_found_while_clients_write(start_exporter, start_ioc, raw_client):
-    exporter = start_exporter("--ioc.include=found-late")
-    ioc = start_ioc("found-late", targets("F:"))
-    client = raw_client(ioc)
-    writer = Writer(client, client.create("F:set1"))
-    told_by(exporter, ioc, "server")
-    writer.wait_for_more(5000)
-    sent = writer.stop()
-    page = exporter.scrape()
-    # Those before it was found are in no count.
-    assert 5000 <= page.total(PUTS, ioc=ioc.name, pv="F:set1") <= sent
-    other = raw_client(ioc, "other")
-    second = Writer(other, other.create("F:set2"))
-    second.wait_for_more(5000)
-    count = second.stop()
-    assert exporter.scrape().total(PUTS, ioc=ioc.name, pv="F:set2") == count
-
-
 @contextlib.contextmanager
 def stopped(exporter, ioc):
     os.kill(ioc.pid, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Traces: what a put or a scan set in motion is told as exactly the tree that it was."""
+"""Traces: what a put set in motion is told as exactly the tree that it was."""
 import getpass
 import hmac
 
@@ -15,13 +15,10 @@ DATABASE = """
     record(calc,"T:b"){field(CALC,"VAL+1")}
     record(calc,"T:off"){field(CALC,"VAL+1") field(DISA,"1") field(FLNK,"T:b")}
     record(calc,"T:tail"){field(CALC,"VAL+1")}
-    record(ao,"T:level"){field(HIGH,"3") field(HSV,"MINOR") field(HIHI,"5") field(HHSV,"MAJOR") field(FLNK,"T:b")}
     record(ao,"T:go"){field(FLNK,"T:slow")}
     record(calcout,"T:slow"){field(CALC,"VAL+1") field(ODLY,"2") field(FLNK,"T:after")}
     record(ao,"T:after"){field(FLNK,"T:after2")}
     record(calc,"T:after2"){field(CALC,"VAL+1")}
-    record(calc,"T:scan"){field(CALC,"VAL+1") field(SCAN,".1 second") field(FLNK,"T:scanned")}
-    record(calc,"T:scanned"){field(CALC,"VAL+1")}
 """
 FAN = ["T:set put", "  T:set", "    T:fan", "      T:a", "        T:a2", "      T:b", "      T:off disabled", "      T:tail"]
 PUTS = 23
@@ -103,24 +100,6 @@ def test_an_asynchronous_record_goes_on_with_its_trace(ioc, exporter, told, raw_
     assert slow["until_return_ns"] < slow["duration_ns"] and slow["duration_ns"] > 1_900_000_000
     assert after["offset_ns"] >= slow["offset_ns"] + slow["duration_ns"]
     assert slow["thread"].startswith("cb")
-
-
-def test_an_alarm_is_the_records_after_it_processed(ioc, exporter, told, raw_client):
-    client = raw_client(ioc)
-    channel = client.create("T:level")
-    for value in (1, 4, 7):
-        client.write(channel, value)
-    traces = told.wait(3, begins_with("T:level"))
-    assert [tree(trace)[1:] for trace in sorted(traces, key=lambda trace: trace["time"])] == [
-        ["  T:level" + alarm, "    T:b"] for alarm in ("", " MINOR HIGH", " MAJOR HIHI")]
-
-
-def test_a_scan_has_its_period(exporter, told):
-    scans = [trace for trace in wait_until(lambda: told.all(lambda trace: root_record(trace) == "T:scan")[3:], "scans")]
-    for trace in scans:
-        assert tree(trace) == ["T:scan", "  T:scanned"]
-        assert trace["cause"] == {"kind": "scan", "scan": ".1 second"}
-        assert trace["thread"] == "scan-0.1"
 
 
 def test_a_put_by_pv_access_is_the_root_too(pva_ioc, exporter, told, connect_p4p):

@@ -4,12 +4,11 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 
 from harness import env
-from harness.ioc import Ioc, copy_of_libraries
+from harness.ioc import Ioc
 from harness.scrape import PROCESSED
 from harness.waiting import wait_until
 
@@ -86,73 +85,3 @@ def test_another_file_is_mapped_where_one_was_inspected(started, start_ioc, star
     assert harmed.byte(at) == 0x55
     honest.process_once("H:n", 7)
     assert processed(exporter, honest, "H:n") == COUNT + 7
-
-
-def in_overlay(log_dir, name, lower, inside) -> list[str]:
-    """A command that runs another one where `lower`'s files are at `inside`, by an overlay of its own."""
-    parts = log_dir / name
-    for part in ("upper", "work"):
-        (parts / part).mkdir(parents=True)
-    options = f"lowerdir={lower},upperdir={parts}/upper,workdir={parts}/work"
-    return ["unshare", "--mount", "sh", "-c", f'mount -t overlay none -o {options} {inside} && exec "$@"', "sh"]
-
-
-def test_two_containers_of_one_image_are_counted_once(started, start_exporter, log_dir):
-    """Each has an overlay of its own over the same libraries: stat(2) tells two files, the kernel has one."""
-    inside = log_dir / "inside"
-    inside.mkdir()
-    libraries = copy_of_libraries("7.0.7", log_dir / "lib")
-
-    def start(name: str, prefix) -> Ioc:
-        return started.add(Ioc(name, database(name), log_dir, base="7.0.7", lib_dir=inside,
-                               prefix=prefix)).wait_running()
-
-    def start_three(name: str) -> list[Ioc]:
-        first = start(f"{name}1", in_overlay(log_dir, name, libraries, inside))
-        return [first, *(start(f"{name}{i}", ["nsenter", f"--mount=/proc/{first.pid}/ns/mnt"]) for i in (2, 3))]
-
-    one = start_three("one")
-    exporter = start_exporter("--ioc.include=(one|two)[123]", sees=one)
-    seen = []  # more of them while it looks for a second for processings without dbProcess
-    for _ in range(6):
-        seen.append(exporter.scrape().count(ATTACHMENTS, probe="record_process"))
-        time.sleep(0.5)
-    both = [*one, *start_three("two")]
-    for ioc in both:
-        exporter.wait_up(ioc)
-    devices = {os.stat(f"/proc/{ioc.pid}/root{inside}/{next(libraries.iterdir()).name}").st_dev for ioc in both}
-    assert len(devices) == 2, "two mounts"
-    for i, ioc in enumerate(both):
-        ioc.process_once(f"{ioc.name}:n", COUNT + i)
-    for i, ioc in enumerate(both):
-        assert ioc.get(f"{ioc.name}:n.VAL") == COUNT + i
-        assert processed(exporter, ioc, f"{ioc.name}:n") == COUNT + i
-    exporter.wait_scrape(lambda s: 3 * s.count(ATTACHMENTS, probe="record_process") == min(seen),
-                         "attached once, after the change from each process to all")
-
-
-def test_a_library_that_is_rewritten_in_place_gets_no_new_probe(started, start_exporter, log_dir):
-    """Its path and its inode are the same, and so are its size and its time: not so its code."""
-    libraries = copy_of_libraries("7.0.7", log_dir / "lib")
-    library = core_of(libraries)
-    ioc = started.add(Ioc("rewritten", database("R"), log_dir, base="7.0.7", lib_dir=libraries)).wait_running()
-    exporter = start_exporter("--ioc.include=rewritten", sees=[ioc])
-    ioc.process_once("R:n", COUNT)
-    assert processed(exporter, ioc, "R:n") == COUNT
-    exporter.process.popen.send_signal(signal.SIGUSR1)
-    exporter.wait_scrape(lambda s: s.value(DETACHED) == 1, "detached")
-    at, status = offset_of_dbprocess(library), library.stat()
-    with open(library, "r+b") as file:
-        file.seek(at + 32)
-        byte = file.read(1)
-        file.seek(at + 32)
-        file.write(bytes([byte[0] ^ 1]))
-    os.utime(library, ns=(status.st_atime_ns, status.st_mtime_ns))
-    exporter.process.popen.send_signal(signal.SIGUSR2)
-    exporter.process.wait_for(r"attach uprobe dbProcess in \S*dbCore\S* \(pid \d+\): the file was changed since",
-                              "stderr")
-    assert exporter.scrape().count(ATTACHMENTS, probe="record_process") == 0
-    # Its code is as it was: what is counted is so again.
-    with open(library, "r+b") as file:
-        file.seek(at + 32)
-        file.write(byte)

@@ -2,7 +2,6 @@
 import os
 
 from . import env
-from .waiting import wait_until
 
 DATABASE = 'record(calc,"FN:n"){field(CALC,"VAL+1")}\n'
 
@@ -18,10 +17,3 @@ class Driver:
     def call(self, function, count, number=0, port="-", device="-"):
         with self.orders.open("w") as orders:
             orders.write(f"{function} {count} {number} {port} {device}\n")
-
-    def wait_done(self):
-        """Until all that was ordered before is done."""
-        done = self.orders.with_name(self.orders.name + ".done")
-        done.unlink(missing_ok=True)
-        self.call("mark", 1)
-        wait_until(done.exists, "the driver has done what it was told")
