@@ -7,8 +7,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -103,18 +101,13 @@ inline std::size_t send_some(const UniqueFd& fd, const std::uint8_t* bytes, std:
 // peer's buffer never fills and every call returns with all of its packets seen by the tap.
 class Circuit {
  public:
-  // `client_port` 0: any. `owner`: the user whose process it is.
-  explicit Circuit(const Listener& listener, std::uint16_t client_port = 0,
-                   std::optional<uid_t> owner = {}) {
-    const bool v4 = Endpoint(listener.address(), 0).family() == AF_INET;
-    connect(listener, listener.address(), v4 ? "0.0.0.0" : "::", client_port, -1, owner);
+  // `client_port` 0: any.
+  explicit Circuit(const Listener& listener, std::uint16_t client_port = 0) {
+    connect(listener, listener.address(), client_port, -1);
   }
-  // A client in another network namespace, to the listener at that address; by a port that leads
-  // there, and from the client's own, unless they are 0.
-  Circuit(const Listener& listener, const std::string& address, int client_ns,
-          std::uint16_t port = 0, std::uint16_t client_port = 0) {
-    const bool v4 = Endpoint(address, 0).family() == AF_INET;
-    connect(listener, address, v4 ? "0.0.0.0" : "::", client_port, client_ns, {}, port);
+  // A client in another network namespace, to the listener at that address.
+  Circuit(const Listener& listener, const std::string& address, int client_ns) {
+    connect(listener, address, 0, client_ns);
   }
 
   void to_server(const Bytes& bytes) { transfer(client_, server_, bytes, bytes.size()); }
@@ -150,14 +143,11 @@ class Circuit {
   }
 
  private:
-  void connect(const Listener& listener, const std::string& address, const char* any,
-               std::uint16_t client_port, int client_ns, std::optional<uid_t> owner = {},
-               std::uint16_t port = 0) {
-    const Endpoint local(any, client_port), peer(address, port != 0 ? port : listener.port());
+  void connect(const Listener& listener, const std::string& address, std::uint16_t client_port,
+               int client_ns) {
+    const Endpoint peer(address, listener.port());
+    const Endpoint local(peer.family() == AF_INET ? "0.0.0.0" : "::", client_port);
     client_ = stream_socket(peer.family(), client_ns);
-    if (owner) {
-      EXPECT_EQ(::fchown(client_.get(), *owner, static_cast<gid_t>(-1)), 0);
-    }
     set_flag(client_, IPPROTO_TCP, TCP_NODELAY);
     set_flag(client_, SOL_SOCKET, SO_REUSEADDR);
     EXPECT_EQ(::bind(client_.get(), local.get(), local.size()), 0);

@@ -33,15 +33,6 @@ TEST_F(CaTapTest, CountsByteByByte) {
   expect_nothing_lost();
 }
 
-TEST_F(CaTapTest, CountsInPiecesOfEverySize) {
-  Circuit circuit(listener_);
-  circuit.open("u", "h", {"A"});
-  const Bytes bytes = repeat(write(100) + message(4, 0, 1, 100, 0, text("on")), 23);
-  for (std::size_t piece = 1; piece < 60; ++piece) circuit.to_server_in_pieces(bytes, piece);
-  EXPECT_EQ(puts("A"), 59u * 46u);
-  expect_nothing_lost();
-}
-
 TEST_F(CaTapTest, CountsLargestSegmentsOfTinyMessages) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A", "B"});

@@ -82,7 +82,7 @@ class RawCircuit {
   void segment(Direction direction, std::size_t offset, const Bytes& bytes,
                std::uint8_t flags = kAck | kPush) {
     lone_segment(direction, offset, bytes, flags);
-    if (bytes.empty() || !answers_) return;
+    if (bytes.empty()) return;
     auto& ahead = ahead_[direction];
     auto& has = has_[direction];
     const std::size_t before = has;
@@ -102,8 +102,6 @@ class RawCircuit {
     send(direction, first_[direction] + static_cast<std::uint32_t>(offset),
          first_[!direction] + static_cast<std::uint32_t>(acked_[!direction]), flags, bytes);
   }
-  // From now on the receiver acknowledges what it is told to.
-  void stay_silent() { answers_ = false; }
   // A part of the direction's stream.
   void part(Direction direction, const Bytes& stream, std::size_t from, std::size_t to,
             std::uint8_t flags = kAck | kPush) {
@@ -160,7 +158,6 @@ class RawCircuit {
   std::vector<std::uint32_t> first_;
   std::size_t acked_[2] = {0, 0};
   std::size_t sent_[2] = {0, 0};
-  bool answers_ = true;
   std::multimap<std::size_t, std::size_t> ahead_[2];  // bytes that the receiver has ahead of holes
   std::size_t has_[2] = {0, 0}, fin_[2] = {0, 0};
   UniqueFd fd_;

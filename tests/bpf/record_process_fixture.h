@@ -133,9 +133,9 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
       for (auto& ioc : iocs) ioc->ask(line);
     }
   };
-  Many watch_many(std::size_t count = kIocs) {
+  Many watch_many() {
     Many many;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < kIocs; ++i) {
       many.iocs.push_back(std::make_unique<FakeIoc>());
       many.slots.push_back(watch(*many.iocs.back()));
     }

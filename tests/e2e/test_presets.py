@@ -262,16 +262,6 @@ def test_of_a_shifted_library_nothing_is_told(exporter, shifted):
     assert "absent" in body.decode()
 
 
-def test_a_list_that_leads_nowhere_is_absent_and_said_so(exporter, ioc):
-    ioc.shell("asynBend L1")
-    page = scrape(exporter)
-    assert page.series("epics_asyn_connected", ioc=ioc.name) == []
-    assert page.series("epics_autosave_status", ioc=ioc.name) != []
-    _, _, body = exporter.request("/")
-    text = body.decode()
-    assert "the list of port leads not back" in text and "asyn R4-33 to R4-45" in text
-
-
 def test_nothing_is_loaded_until_an_ioc_has_a_module(start_ioc, start_exporter):
     """Presets are on by default."""
     ioc = modules.start(start_ioc, "late_module", databases.put_targets("L:", 1), None)

@@ -27,14 +27,6 @@ def test_names_that_nobody_has_are_searched_on(client, searches, ioc, start_expo
                          "a client searches in vain", timeout=60)
 
 
-def test_beacons_are_counted_by_server(start_ioc, start_exporter):
-    exporter = start_exporter("--ioc.include=beacons")
-    exporter.wait_first_look()
-    ioc = start_ioc("beacons", databases.put_targets("Q:", 1))
-    server = f"127.0.0.1:{ioc.port}"
-    exporter.wait_scrape(lambda s: s.count(BEACONS, server=server) >= 5, "beacons")
-
-
 def test_the_first_client_is_named_before_its_ioc_is_found(start_ioc, start_exporter, connect):
     """The IOC's first beacon tells its port: a client that is done before the exporter looks for IOCs
     again has all its puts counted, with their names."""

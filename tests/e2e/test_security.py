@@ -174,18 +174,6 @@ def test_lost_helper_ends_it(start_exporter):
     assert "the helper process ioc_exp-attach has ended" in exporter.process.stderr()
 
 
-def test_stopped_helper_does_not_keep_it(start_exporter, start_ioc):
-    """SIGTERM waits for no other process."""
-    ioc = start_ioc("beside-a-stopped-helper", databases.counting(), macros="P=STOP:")
-    exporter = start_exporter(f"--ioc.include={ioc.name}", sees=[ioc])
-    helper = helpers_of(exporter.pid)["ioc_exp-attach"]
-    os.kill(helper, signal.SIGSTOP)
-    try:
-        assert exporter.stop() == 0
-    finally:
-        os.kill(helper, signal.SIGCONT)
-
-
 def test_the_delivery_process_may_be_lost(start_exporter, tmp_path):
     """It is started again, or only what it delivers suffers; and nobody but root and the exporter's own user can end it."""
     folder = tmp_path / "log"

@@ -123,6 +123,3 @@ def test_a_reload_changes_the_set(start_ioc, start_exporter, tmp_path):
     assert scrape.count(PROCESSED, ioc=ioc.name, record="R:set1") == 28
     assert scrape.count(f"{DURATION}_count", ioc=ioc.name, record_type="ao") == 28
     assert not scrape.series(f"{DURATION}_count", record="R:set1")
-    file.write_text("series: some\n")
-    status, _, body = exporter.request("/-/reload", "POST")
-    assert status == 500 and b"series" in body and b"none of all, site" in body
