@@ -1,4 +1,4 @@
-"""Functions of a driver that a real IOC has loaded, described in the site's file: exact counts, bad symbols, reload."""
+"""Functions of a driver that a real IOC has loaded, described in the site's file: exact counts, reload."""
 import signal
 import time
 

@@ -1,4 +1,4 @@
-"""Searches by UDP, beacons, and servers that are known before their IOC is found."""
+"""Names that clients search by UDP, and servers that their beacons tell before their IOC is found."""
 import pytest
 
 from harness import clients, databases

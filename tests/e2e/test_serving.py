@@ -1,4 +1,4 @@
-"""The pages: /metrics in its formats, /, /-/healthy, --once, --check, and the ends."""
+"""The pages: /, /-/healthy, the runbooks; --once, --check, and the ends."""
 import contextlib
 import json
 import re

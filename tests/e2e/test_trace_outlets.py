@@ -1,4 +1,4 @@
-"""Where traces go: a real Zipkin, a receiver that reads OpenTelemetry's protocol by its own code, a file. Traces are
+"""Where traces go: a real Zipkin, a receiver that reads OpenTelemetry's protocol by its own code. Traces are
 made here, and given to the exporter's outlets by a small program."""
 import calendar
 import contextlib
