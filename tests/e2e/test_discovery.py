@@ -16,10 +16,6 @@ UP = "epics_ioc_up"
 ATTACHMENTS = "ioc_exporter_probe_attachments"
 
 
-def database(prefix):
-    return f'record(calc,"{prefix}:n"){{field(CALC,"VAL+1")}}\n'
-
-
 def process_and_check(exporter, ioc, record, label, times=COUNT):
     before = exporter.scrape().count(PROCESSED, ioc=label, record=record)
     ioc.process_once(record, times)
@@ -71,12 +67,12 @@ def test_stripped_container(started, start_exporter, log_dir, base):
 def test_library_replaced_under_a_running_ioc(start_ioc, start_exporter, log_dir):
     """Another file stands under the library's name: one IOC runs the old one, one the new one."""
     libraries = copy_of_libraries("7.0.7", log_dir / "lib")
-    old = start_ioc("old", database("O"), base="7.0.7", lib_dir=libraries)
+    old = start_ioc("old", databases.counter("O"), base="7.0.7", lib_dir=libraries)
     for library in libraries.iterdir():
         copy = library.with_name("new")
         shutil.copy2(library, copy)
         copy.replace(library)
-    new = start_ioc("new", database("N"), base="7.0.7", lib_dir=libraries)
+    new = start_ioc("new", databases.counter("N"), base="7.0.7", lib_dir=libraries)
     exporter = start_exporter("--ioc.include=old|new", sees=[old, new])
     process_and_check(exporter, old, "O:n", "old")
     process_and_check(exporter, new, "N:n", "new", times=11)
@@ -86,12 +82,12 @@ def test_library_replaced_under_a_running_ioc(start_ioc, start_exporter, log_dir
 
 
 def test_pid_given_out_again(start_ioc, start_exporter, started, log_dir):
-    first = start_ioc("first", database("F"), base="7.0.7")
+    first = start_ioc("first", databases.counter("F"), base="7.0.7")
     exporter = start_exporter("--ioc.include=first|second", "--discovery.interval=3s", sees=[first])
     process_and_check(exporter, first, "F:n", "first", times=11)
     pid, before = first.pid, held_in_kernel(exporter)
     first.kill()
-    second = Ioc("second", database("S"), log_dir, base="7.0.7", child=True,
+    second = Ioc("second", databases.counter("S"), log_dir, base="7.0.7", child=True,
                  prefix=[str(env.tool("run_as_pid")), str(pid)])
     started.add(second)
     if second.process.popen.poll() == 77:
@@ -111,7 +107,7 @@ STORM = 40
 def test_storm_of_starts_and_ends(start_ioc, start_exporter, log_dir):
     """IOCs that end at any moment of their start, several at once: the one that stays is exact, and of
     the others nothing is left behind."""
-    stays = start_ioc("stays", database("S"), base="7.0.7")
+    stays = start_ioc("stays", databases.counter("S"), base="7.0.7")
     exporter = start_exporter("--ioc.include=stays|storm.*", "--ioc.keep-gone=1s", sees=[stays])
     stays.process_once("S:n", 11)
     before = held_in_kernel(exporter)
@@ -141,7 +137,7 @@ def test_storm_of_starts_and_ends(start_ioc, start_exporter, log_dir):
 
 
 def test_gone_is_down_then_forgotten_and_all_of_it_freed(start_ioc, start_exporter):
-    ioc = start_ioc("leaves", database("L"), base="7.0.7")
+    ioc = start_ioc("leaves", databases.counter("L"), base="7.0.7")
     exporter = start_exporter("--ioc.include=leaves", "--ioc.keep-gone=2s", sees=[ioc])
     process_and_check(exporter, ioc, "L:n", "leaves")
     assert all(held(exporter.scrape()))

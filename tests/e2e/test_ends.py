@@ -4,16 +4,12 @@ import subprocess
 
 import pytest
 
-from harness import env
+from harness import databases, env
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 BOTH_PUT_SOURCES = True
 UP, EXIT, EXPECTED = "epics_ioc_up", "epics_ioc_last_exit_info", "epics_ioc_expected"
 IOCS = ["killed", "exits", "crashes", "headless", "unharmed"]
-
-
-def database(prefix):
-    return f'record(calc,"{prefix}:n"){{field(CALC,"VAL+1")}}\n'
 
 
 def exit_of(scrape, ioc):
@@ -32,7 +28,8 @@ def options(tmp_path):
 
 
 def test_the_dead_stay_dead(start_ioc, start_exporter, options):
-    iocs = {name: start_ioc(name, database(name), base="7.0.7" if name == "headless" else env.PYTHON_BASE) for name in IOCS}
+    iocs = {name: start_ioc(name, databases.counter(name), base="7.0.7" if name == "headless" else env.PYTHON_BASE)
+            for name in IOCS}
     iocs["headless"].shell("@exitMain")
     exporter = start_exporter(*options, sees=list(iocs.values()))
     scrape = exporter.scrape()
@@ -58,7 +55,7 @@ def test_the_dead_stay_dead(start_ioc, start_exporter, options):
     assert "exit status 7" in page and "never-started" in page
 
     # One that comes again is up.
-    back = start_ioc("exits", database("exits"), port=iocs["exits"].port)
+    back = start_ioc("exits", databases.counter("exits"), port=iocs["exits"].port)
     scrape = exporter.wait_up(back)
     assert [value for _, value in scrape.series(UP, ioc="exits")] == [1]
     assert scrape.value("epics_ioc_restarts_total", ioc="exits") == 1

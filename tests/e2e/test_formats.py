@@ -93,24 +93,6 @@ def test_formats_and_codings_by_header(served):
     assert mine(samples(text_format(unpacked.decode())), ioc.name) == mine(text, ioc.name)
 
 
-def check_all_formats(binary, served, log_dir, started):
-    """Three jobs of one Prometheus, one a format."""
-    ioc, exporter = served
-    ioc.process_once("F:set1", 3)
-    proxy = FormatProxy(exporter.port)
-    try:
-        jobs = {path[1:]: f"127.0.0.1:{proxy.port}{path}" for path in FormatProxy.ACCEPT}
-        server = started.add(Prometheus(log_dir, jobs, "--enable-feature=native-histograms", binary=binary,
-                                        interval=5))  # time for a scrape on a busy host
-        of_ioc = f'{{ioc="{ioc.name}",record="F:set1"}}'
-        wait_until(lambda: len(server.query(f"{PROCESSED}{of_ioc}")) == 3,
-                   "three formats in Prometheus")
-        assert set(proxy.content_types) == set(FormatProxy.ACCEPT)
-        compare(server, exporter, ioc)
-    finally:
-        proxy.close()
-
-
 def by_job(answers) -> dict[str, list]:
     jobs: dict[str, list] = {}
     for labels, value in answers:
@@ -146,7 +128,20 @@ def compare(server: Prometheus, exporter: Exporter, ioc) -> None:
     assert longest == pytest.approx(buckets[-1][0], rel=1e-12), "the upper edge of the last bucket"
 
 
-@pytest.mark.parametrize("find", [lambda: installed("prometheus", "prometheus"), prometheus_3],
-                         ids=["debian", "prometheus_3"])
+@pytest.mark.parametrize("find", [lambda: installed("prometheus", "prometheus"), prometheus_3], ids=["debian", "prometheus_3"])
 def test_prometheus_reads_all(find, served, log_dir, started):
-    check_all_formats(find(), served, log_dir, started)
+    """Three jobs of one Prometheus, one a format."""
+    ioc, exporter = served
+    ioc.process_once("F:set1", 3)
+    proxy = FormatProxy(exporter.port)
+    try:
+        jobs = {path[1:]: f"127.0.0.1:{proxy.port}{path}" for path in FormatProxy.ACCEPT}
+        server = started.add(Prometheus(log_dir, jobs, "--enable-feature=native-histograms", binary=find(),
+                                        interval=5))  # time for a scrape on a busy host
+        of_ioc = f'{{ioc="{ioc.name}",record="F:set1"}}'
+        wait_until(lambda: len(server.query(f"{PROCESSED}{of_ioc}")) == 3,
+                   "three formats in Prometheus")
+        assert set(proxy.content_types) == set(FormatProxy.ACCEPT)
+        compare(server, exporter, ioc)
+    finally:
+        proxy.close()

@@ -103,19 +103,15 @@ def check(counts: Counts, exporter, port: int, expected) -> None:
 
 
 def test_on_the_iocs_host(started, ioc, near, exporter):
+    """One, and one behind another."""
     counts = Counts(ioc, exporter, PVS)
-    wires = [started.add(Wire(near.port)) for _ in range(2)]
-    expected = put(wires[0], "near-0") | put(wires[1], "near-1")
+    chain = started.add(Forwarder("127.0.0.1", near.port))
+    wires = [started.add(Wire(port)) for port in (near.port, near.port, chain.port)]
+    expected = put(wires[0], "near-0") | put(wires[1], "near-1") | put(wires[2], "chained")
     short = started.add(Wire(near.port))  # it is gone before anybody looks
     expected |= put(short, "near-short")
     short.kill()
     check(counts, exporter, ioc.port, expected)
-
-
-def test_one_behind_another(started, ioc, near, exporter):
-    chain = started.add(Forwarder("127.0.0.1", near.port))
-    counts = Counts(ioc, exporter, PVS)
-    check(counts, exporter, ioc.port, put(started.add(Wire(chain.port)), "chained"))
 
 
 def test_in_another_namespace(started, ioc, network, exporter):

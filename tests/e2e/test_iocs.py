@@ -9,11 +9,7 @@ COUNT = 23
 UP = "epics_ioc_up"
 
 
-def database(prefix):
-    return f'record(calc,"{prefix}:n"){{field(CALC,"VAL+1")}}\n'
-
-
-TARGETS = databases.put_targets("T:", 1) + database("T")
+TARGETS = databases.put_targets("T:", 1) + databases.counter("T")
 
 
 def process_and_check(exporter, ioc, record, label=None, times=COUNT):
@@ -27,8 +23,8 @@ def process_and_check(exporter, ioc, record, label=None, times=COUNT):
 
 def test_two_iocs_of_one_name(start_ioc, start_exporter):
     """Equal names are made unique; the records of the two, named alike, are not mixed up."""
-    first = start_ioc("same", database("S"))
-    second = start_ioc("same", database("S"))
+    first = start_ioc("same", databases.counter("S"))
+    second = start_ioc("same", databases.counter("S"))
     exporter = start_exporter(sees=[first, second])
     scrape = exporter.scrape()
     labels = {ioc.pid: scrape.ioc_of_pid(ioc.pid) for ioc in (first, second)}
@@ -80,7 +76,7 @@ def test_the_name_of_an_ioc_that_ended_late(start_ioc, start_exporter, connect):
 
 def test_killed_ioc_goes_down_and_the_other_stays_exact(start_ioc, start_exporter):
     victim = start_ioc("victim", databases.counting(), macros="P=V:")
-    other = start_ioc("survivor", database("S"))
+    other = start_ioc("survivor", databases.counter("S"))
     exporter = start_exporter(sees=[victim, other])
     other.process_once("S:n", 11)
     victim.kill()

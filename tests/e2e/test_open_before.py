@@ -23,14 +23,6 @@ def ioc(one_ioc):
     return one_ioc
 
 
-@pytest.fixture
-def raw_client(started):
-    def connect(ioc, user="operator", host="console"):
-        return started.add(NamedClient(ioc.port, user, host))
-
-    return connect
-
-
 def puts(scrape, ioc):
     """(pv, user, host, op) to count, of every series of this IOC."""
     for labels, _ in scrape.series(PUTS, ioc=ioc.name):
@@ -65,9 +57,9 @@ def test_each_base(start_ioc, start_exporter, connect, base):
     assert ioc.get("W:set1:count.VAL") == 502
 
 
-def test_channels_that_are_closed_and_opened_again(ioc, start_exporter, raw_client):
+def test_channels_that_are_closed_and_opened_again(ioc, start_exporter, started):
     """A name that was read from memory ends with its channel."""
-    early = raw_client(ioc).open(*NAMES)
+    early = started.add(NamedClient(ioc.port, "operator", "console")).open(*NAMES)
     exporter = start_exporter(sees=[ioc])
     for name in NAMES:
         early.put(name, 7)
@@ -80,9 +72,9 @@ def test_channels_that_are_closed_and_opened_again(ioc, start_exporter, raw_clie
     assert ioc.get("W:set1:count.VAL") - ioc.before["W:set1:count.VAL"] == 18
 
 
-def test_clients_that_put_while_the_exporter_starts(ioc, start_exporter, raw_client):
+def test_clients_that_put_while_the_exporter_starts(ioc, start_exporter, started):
     """No put has no name, not even those before the memory was read; from then on each is counted."""
-    early = raw_client(ioc).open(*NAMES)
+    early = started.add(NamedClient(ioc.port, "operator", "console")).open(*NAMES)
     everybody = {(name, "operator", "console", "write") for name in NAMES}
     with putting(early, NAMES):
         exporter = start_exporter(sees=[ioc])

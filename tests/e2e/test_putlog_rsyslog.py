@@ -21,11 +21,11 @@ FILE_SIZE = 64 << 10
 
 
 class Receiver:
-    """Lines of JSON over TCP, from whoever connects, into `numbers`."""
+    """Lines of JSON over TCP, from whoever connects: their numbers into `known`."""
 
-    def __init__(self, port: int, numbers: list[int]):
+    def __init__(self, port: int, known: dict[int, int]):
         self.listener = socket.create_server(("127.0.0.1", port))
-        self.numbers = numbers
+        self.known = known
         self.streams: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -38,7 +38,7 @@ class Receiver:
 
     def _read(self, stream):
         with contextlib.suppress(OSError), stream.makefile("r") as lines:
-            self.numbers.extend(json.loads(line)["seq"] for line in lines if line.endswith("\n"))
+            self.known.update((json.loads(line)["seq"],) * 2 for line in lines if line.endswith("\n"))
 
     def close(self):
         for end in (self.listener, *self.streams):
@@ -107,17 +107,20 @@ def rsyslogd(started, tmp_path):
     return start
 
 
-def test_each_put_comes_through_an_outage_of_the_receiver(rsyslogd, start_ioc, start_exporter, connect, tmp_path):
+@pytest.mark.parametrize("configuration, receive", [("ioc_exporter.conf", Receiver), pytest.param(
+    "elasticsearch.conf", Elasticsearch, marks=pytest.mark.skipif(
+        not list(pathlib.Path("/usr/lib").glob("*/rsyslog/omelasticsearch.so")), reason="there is no rsyslog-elasticsearch"))])
+def test_each_put_comes_through_an_outage_of_the_receiver(configuration, receive, rsyslogd, start_ioc, start_exporter, connect,
+                                                          tmp_path):
     ioc = start_ioc("rsyslog", 'record(ao,"R:a"){} record(ao,"R:b"){}')
     folder = tmp_path / "puts"
     folder.mkdir(0o755)
-    file = folder / "puts.jsonl"
-    exporter = start_exporter(f"--putlog.file={file}", f"--set=putlog.file_size={FILE_SIZE}", sees=[ioc])
-    port, numbers = free_port(), []
-    receiver = Receiver(port, numbers)
-    rsyslogd("ioc_exporter.conf", port, folder)
+    exporter = start_exporter(f"--putlog.file={folder}/puts.jsonl", f"--set=putlog.file_size={FILE_SIZE}", sees=[ioc])
+    port, known = free_port(), {}
+    receiver = receive(port, known)
+    rsyslogd(configuration, port, folder)
     sent = connect(clients.libca, [ioc], ["R:a", "R:b"], 523).send()
-    has_all = lambda: set(numbers) == set(range(1, sent + 1))
+    has_all = lambda: sorted(known.values()) == list(range(1, sent + 1))
     wait_until(has_all, "the receiver has all", 60)
     # Away when it has read all: what was under way to one that dies would be lost.
     receiver.close()
@@ -125,27 +128,6 @@ def test_each_put_comes_through_an_outage_of_the_receiver(rsyslogd, start_ioc, s
     sent += connect(clients.libca, [ioc], ["R:a", "R:b"], 1009).send()
     wait_until(lambda: len(list(folder.iterdir())) > files, "files were rotated meanwhile", 60)
     exporter.wait_scrape(lambda page: page.sink("file")["delivered"] == sent, "the files have all")
-    receiver = Receiver(port, numbers)
-    wait_until(has_all, "the receiver has all again", 120)
-    receiver.close()
-
-
-def test_each_put_is_one_document_after_an_outage(rsyslogd, start_ioc, start_exporter, connect, tmp_path):
-    if not list(pathlib.Path("/usr/lib").glob("*/rsyslog/omelasticsearch.so")):
-        pytest.skip("there is no rsyslog-elasticsearch")
-    ioc = start_ioc("elastic", 'record(ao,"E:a"){} record(ao,"E:b"){}')
-    folder = tmp_path / "puts"
-    folder.mkdir(0o755)
-    exporter = start_exporter(f"--putlog.file={folder}/puts.jsonl", f"--set=putlog.file_size={FILE_SIZE}", sees=[ioc])
-    port, known = free_port(), {}
-    receiver = Elasticsearch(port, known)
-    rsyslogd("elasticsearch.conf", port, folder)
-    sent = connect(clients.libca, [ioc], ["E:a", "E:b"], 523).send()
-    has_all = lambda: sorted(known.values()) == list(range(1, sent + 1))
-    wait_until(has_all, "the receiver has all", 60)
-    receiver.close()
-    sent += connect(clients.libca, [ioc], ["E:a", "E:b"], 1009).send()
-    exporter.wait_scrape(lambda page: page.sink("file")["delivered"] == sent, "the files have all")
-    receiver = Elasticsearch(port, known)
+    receiver = receive(port, known)
     wait_until(has_all, "the receiver has all again", 120)
     receiver.close()

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import env
+from harness import databases, env
 from harness.ioc import Ioc
 from harness.scrape import PROCESSED
 from harness.waiting import wait_until
@@ -16,10 +16,6 @@ COUNT = 23
 ATTACHMENTS = "ioc_exporter_probe_attachments"
 DETACHED = "ioc_exporter_detached"
 FOR_ALL = 5  # so many IOCs on a library share one attachment
-
-
-def database(prefix):
-    return f'record(calc,"{prefix}:n"){{field(CALC,"VAL+1")}}\n'
 
 
 def processed(exporter, ioc, record):
@@ -63,10 +59,10 @@ def test_another_file_is_mapped_where_one_was_inspected(started, start_ioc, star
     probed, harmed = Bystander(shown), Bystander(hidden)
     original = probed.byte(at)
     script = env.E2E_DIR.parent / "hostile" / "swapping_ioc.py"
-    fakes = [started.add(Ioc(name, database("F"), log_dir,
+    fakes = [started.add(Ioc(name, databases.counter("F"), log_dir,
                              prefix=[env.python(), script, shown, hidden])).wait_running()
              for name in (f"fake{i}" for i in range(FOR_ALL))]
-    honest = start_ioc("honest", database("H"))
+    honest = start_ioc("honest", databases.counter("H"))
     exporter = start_exporter("--ioc.include=fake.|honest", sees=[*fakes, honest])
     wait_until(lambda: probed.byte(at) == 0xCC != original, "one attachment for all who map the file")
     honest.process_once("H:n", COUNT)

@@ -1,7 +1,7 @@
 """More IOCs than there are places, and IOCs that take another one's name: the real ones stay, and stay exact."""
 import pytest
 
-from harness import env
+from harness import databases, env
 from harness.ioc import Ioc
 from harness.process import Process
 from harness.scrape import PROCESSED
@@ -14,10 +14,6 @@ LEFT_OUT = "ioc_exporter_iocs_left_out"
 # Files of the tests may be where another user cannot read them.
 AS_ALICE = ["setpriv", f"--reuid={ALICE}", "--clear-groups", "--inh-caps=+dac_read_search,+dac_override",
             "--ambient-caps=+dac_read_search,+dac_override"]
-
-
-def database(prefix):
-    return f'record(calc,"{prefix}:n"){{field(CALC,"VAL+1")}}\n'
 
 
 @pytest.fixture
@@ -60,7 +56,7 @@ def start_small(started, static_ioc, log_dir):
 @pytest.fixture
 def start_alices(started, log_dir):
     def start(name: str) -> Ioc:
-        return started.add(Ioc(name, database(name), log_dir, prefix=AS_ALICE)).wait_running()
+        return started.add(Ioc(name, databases.counter(name), log_dir, prefix=AS_ALICE)).wait_running()
 
     return start
 

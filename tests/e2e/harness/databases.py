@@ -7,6 +7,10 @@ def counting() -> str:
     return (env.E2E_DIR / "db" / "counting.db").read_text()
 
 
+def counter(prefix: str) -> str:
+    return f'record(calc,"{prefix}:n"){{field(CALC,"VAL+1")}}\n'
+
+
 def put_targets(prefix: str, targets: int) -> str:
     """Passive records for puts; each forward-links to NAME:count, which so counts the puts."""
     kinds = [("set", "ao", ""), ("text", "stringout", ""),
