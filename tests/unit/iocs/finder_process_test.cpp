@@ -198,6 +198,12 @@ TEST_F(FinderOnHost, StrippedIocIsToldByItsThreadsWithAProblem) {
   EXPECT_EQ(ioc.base_version, "3.15.9");
 }
 
+TEST_F(FinderOnHost, ForkOfAnIocIsNone) {
+  TargetProcess target(TARGET_IOC, named("fork"));
+  target.command("fork");
+  EXPECT_EQ(only(poll_until_started().started).id.pid, target.pid());
+}
+
 TEST_F(FinderOnHost, ProcessesThatEndMeanwhileAreNoErrors) {
   for (int i = 0; i < 20; ++i) {
     TargetProcess target(TARGET_IOC, named("short"));

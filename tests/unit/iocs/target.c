@@ -1,8 +1,7 @@
 /*
  * A process for tests of the finder. It does what it reads, a line a command, and answers "ok".
- *   load PATH   dlopen
- *   exec PATH   become PATH
- *   threads     four threads with an IOC's names
+ *   load PATH   dlopen              threads   four threads with an IOC's names
+ *   exec PATH   become PATH         fork      a child with one thread that waits
  *   listen      on 127.0.0.1, answers "ok PORT"
  *   end_main    the main thread ends, another one obeys from then on
  */
@@ -69,6 +68,16 @@ static int listen_somewhere(void)
 	return ntohs(address.sin_port);
 }
 
+static int wait_in_child(void)
+{
+	const pid_t child = fork();
+	if (child != 0)
+		return (int)child;
+	prctl(PR_SET_PDEATHSIG, 9);
+	for (;;)
+		pause();
+}
+
 static void obey(void)
 {
 	char line[4096];
@@ -83,6 +92,8 @@ static void obey(void)
 			execl(line + 5, line + 5, (char *)0);
 		if (strcmp(line, "threads") == 0)
 			start_threads();
+		if (strcmp(line, "fork") == 0)
+			answer = wait_in_child();
 		if (strcmp(line, "listen") == 0)
 			answer = listen_somewhere();
 		if (strcmp(line, "end_main") == 0) {

@@ -1,9 +1,16 @@
-// From options to sinks. What a file has: e2e/test_trace_outlets.py.
+// From options to sinks: flags, the site's file, files.
 #include "traces/outlets.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "base/yaml_reader.h"
+#include "support/delivery_thread.h"
+#include "traces/json.h"
 
 namespace ioc_exporter::traces {
 namespace {
@@ -12,6 +19,12 @@ using namespace std::chrono_literals;
 
 class TraceOutlets : public testing::Test {
  protected:
+  TraceOutlets() {
+    std::string name = testing::TempDir() + "traces.XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~TraceOutlets() override { std::filesystem::remove_all(folder_); }
+
   // "" = it was read, else the problems.
   std::string read(const std::string& yaml) {
     Problems problems("site.yml");
@@ -22,6 +35,7 @@ class TraceOutlets : public testing::Test {
     return problems.empty() ? "" : problems.error().message();
   }
 
+  std::string folder_;
   OutletOptions options_;
 };
 
@@ -75,12 +89,32 @@ TEST_F(TraceOutlets, ConfigurationErrorsAreReported) {
 
 TEST_F(TraceOutlets, SinksThatCannotWorkAreReportedAtTheStart) {
   options_.otlp.otlp = "http://localhost:4318";
-  options_.otlp.receiver.login_file = "/no/such/file";
+  options_.otlp.receiver.login_file = folder_ + "/none";
   EXPECT_FALSE(Outlets::make(options_, "1"));
   options_.otlp.receiver.login_file.clear();
   EXPECT_TRUE(Outlets::make(options_, "1"));
   options_.otlp.otlp = "https://localhost:4318";
   EXPECT_TRUE(Outlets::make(options_, "1"));
+}
+
+TEST_F(TraceOutlets, AFileHasTracesAsLines) {
+  options_.file.file = folder_ + "/traces.jsonl";
+  const auto trace = std::make_shared<const Trace>(trace_of("SR", 4ms));
+  {
+    auto outlets = Outlets::make(options_, "1");
+    ASSERT_TRUE(outlets);
+    {
+      const delivery::DeliveryThread here({outlets->get()});
+      ASSERT_EQ(here.said(), ".");
+      (*outlets)->receive(std::vector<SharedTrace>(23, trace));
+    }
+    EXPECT_EQ((*outlets)->samples()[0].delivered, 23u);
+  }
+  std::ifstream file(options_.file.file);
+  int lines = 0;
+  for (std::string line; std::getline(file, line); ++lines)
+    EXPECT_EQ(*trace_from_json(line), *trace);
+  EXPECT_EQ(lines, 23);
 }
 
 }  // namespace
