@@ -1,6 +1,6 @@
 /*
  * driver.h. Preloaded into an IOC, it does what the FIFO in the environment's DRIVER says, one line each: a function,
- * how often, a number and texts. "mark": it makes the file DRIVER.done.
+ * how often, a number and texts.
  */
 #define _GNU_SOURCE
 #include "tools/driver.h"
@@ -175,24 +175,8 @@ static void run(const char *name, int count, int number, const char *port, const
 			driver_set_real(number);
 		} else if (!strcmp(name, "throw")) {
 			driver_throw(i);
-		} else if (!strcmp(name, "wild")) {
-			/* Nothing is there, and the driver does not look. */
-			driver_write((struct port *)(16UL + (unsigned long)i * 4096), number);
-		} else if (!strcmp(name, "many")) {
-			driver_write(&driver.port, i);
 		}
 	}
-}
-
-static void mark(const char *path)
-{
-	char done[512];
-	FILE *file;
-
-	snprintf(done, sizeof done, "%s.done", path);
-	file = fopen(done, "w");
-	if (file)
-		fclose(file);
 }
 
 static void *serve(void *path)
@@ -205,12 +189,8 @@ static void *serve(void *path)
 		return NULL;
 	while (fgets(line, sizeof line, orders)) {
 		port[0] = device[0] = 0;
-		if (sscanf(line, "%31s %d %d %63s %63s", name, &count, &number, port, device) < 3)
-			continue;
-		if (strcmp(name, "mark"))
+		if (sscanf(line, "%31s %d %d %63s %63s", name, &count, &number, port, device) >= 3)
 			run(name, count, number, port, device);
-		else
-			mark(path);
 	}
 	fclose(orders);
 	return NULL;

@@ -1,17 +1,17 @@
 """A soft IOC inside a Python process, with the shell protocol of ioc_launcher.c.
 
-    python_ioc.py [--late] [--spin] [--access-security FILE] [--qsrv 1|2] [MACROS DB]...
+    python_ioc.py [--spin] [--access-security FILE] [--qsrv 1|2] [MACROS DB]...
 
-With --late the EPICS libraries are loaded only after the first line on stdin ("@waiting" is printed
-before): the process is long an ordinary Python by then. With --spin one of its threads never rests.
-With --qsrv it serves PVA: 1 by EPICS Base's own QSRV, 2 by that of pvxs. The line "@exec" makes it
-begin anew in the same process; "@fork" makes it fork a child that does nothing; "@exit N" makes it end with status N.
+With --spin one of its threads never rests. With --qsrv it serves PVA: 1 by EPICS Base's own QSRV, 2 by that of
+pvxs. The line "@exit N" makes it end with status N.
 """
 import argparse
 import os
 import sys
 import threading
 import time
+
+from epicscorelibs import ioc
 
 
 def spin() -> None:
@@ -24,7 +24,6 @@ def pva_server(qsrv: int | None) -> dict[str, tuple]:
     if qsrv is None:
         return {}
     if qsrv == 1:
-        from epicscorelibs import ioc
         return {"extra_dbd_load": ioc.pva_dbd_load, "extra_dso_load": ioc.pva_dso_load}
     import pvxslibs.path
     return {"extra_dbd_load": (("pvxsIoc.dbd", pvxslibs.path.dbd_path),),
@@ -33,18 +32,11 @@ def pva_server(qsrv: int | None) -> dict[str, tuple]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--late", action="store_true")
     parser.add_argument("--spin", action="store_true")
     parser.add_argument("--access-security")
     parser.add_argument("--qsrv", type=int, choices=[1, 2])
     parser.add_argument("databases", nargs="*")
     args = parser.parse_args()
-    if args.late:
-        print("@waiting", flush=True)
-        sys.stdin.readline()
-
-    # Imported here because the import itself loads the libraries.
-    from epicscorelibs import ioc
 
     if args.access_security and ioc.dbCore.asSetFilename(args.access_security.encode()):
         sys.exit(f"python_ioc: no access security from {args.access_security}")
@@ -54,15 +46,9 @@ def main() -> None:
         threading.Thread(target=spin, daemon=True).start()
     print("@running", flush=True)
     for line in iter(sys.stdin.readline, ""):
-        if line == "@exec\n":
-            os.execv(sys.executable, [sys.executable, *sys.argv])
         if line.startswith("@exit "):
             os._exit(int(line.split()[1]))
-        if line == "@fork\n":
-            if os.fork() == 0:
-                while True:
-                    time.sleep(3600)
-        elif ioc.ioc(line.rstrip("\n")):
+        if ioc.ioc(line.rstrip("\n")):
             print(f"python_ioc: command failed: {line.rstrip()}", file=sys.stderr, flush=True)
         print("\n@done", flush=True)
     while True:

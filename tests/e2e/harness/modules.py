@@ -15,5 +15,4 @@ def start(start_ioc, name: str, database: str, kind: str | None = "modules"):
 
 
 def load(ioc, library: str, kind: str = "modules") -> None:
-    """`kind`: also "stripped_modules", of asyn alone."""
     assert ioc.shell(f"loadModule {env.tool(kind) / f'lib{library}.so'}") == ""

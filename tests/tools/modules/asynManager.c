@@ -5,7 +5,6 @@
  *   asynQueue PORT PRIORITY COUNT              queues requests, which stay
  *   asynRequests PORT COUNT USECS              queues one request after the other, and calls processUser for each
  *   asynTimeouts PORT COUNT                    requests that time out in the queue
- *   asynBend PORT                              the list's link back from that port leads elsewhere
  */
 #include <stdlib.h>
 #include <string.h>
@@ -209,13 +208,6 @@ static void time_out(const iocshArgBuf *args)
 		manager.queueTimeout(user);
 }
 
-static void bend(const iocshArgBuf *args)
-{
-	port *one = locatePort(args[0].sval);
-
-	one->node.previous = &one->node;
-}
-
 void register_gpib(void);
 
 void register_module(void)
@@ -226,6 +218,5 @@ void register_module(void)
 	add_command("asynQueue", "sii", queue);
 	add_command("asynRequests", "sii", request);
 	add_command("asynTimeouts", "si", time_out);
-	add_command("asynBend", "s", bend);
 	register_gpib();
 }
