@@ -167,9 +167,9 @@ TEST(SiteConfig, FlagsStandAboveTheFile) {
       "records: {include: 'A.*', exclude: 'B.*'}\n"
       "pvs: {include: 'C.*', expire: 1h}\n"
       "limits: {puts: {series: 11, per_ioc: 7}, beacons: {series: 3}}\n");
-  const auto config =
-      site_config(parsed({"--config.file=" + file.path(), "--set=records.exclude=X.*",
-                          "--set=pvs.expire=2h", "--limit=puts=13,searches=5"}));
+  const auto config = site_config(
+      parsed({"--config.file=" + file.path(), "--set=records.exclude=X.*", "--set=pvs.expire=2h",
+              "--limit=puts=13,searches=5", "--limit=records=17"}));
   ASSERT_TRUE(config) << config.error().message();
   EXPECT_EQ(config->options.records.shown.include->text(), "A.*");
   EXPECT_EQ(config->options.records.shown.exclude->text(), "X.*");
@@ -178,6 +178,7 @@ TEST(SiteConfig, FlagsStandAboveTheFile) {
   EXPECT_EQ(config->options.limits.puts.series, 13u);
   EXPECT_EQ(config->options.limits.puts.per_ioc, 7u);
   EXPECT_EQ(config->options.limits.searches.series, 5u);
+  EXPECT_EQ(config->options.limits.records.series, 17u);
   EXPECT_EQ(config->options.limits.beacons.series, 3u);
 }
 

@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cstdlib>
-#include <fstream>
 #include <vector>
 
 #include "support/temporary_folder.h"
@@ -33,78 +32,81 @@ TEST(Options, Defaults) {
   const Options options = parsed({});
   EXPECT_EQ(options.web.listen, std::vector<std::string>{":10064"});
   EXPECT_EQ(options.web.telemetry_path, "/metrics");
+  EXPECT_FALSE(options.web.lifecycle);
   EXPECT_TRUE(options.records.enabled);
-  EXPECT_TRUE(options.ca.enabled);
+  EXPECT_EQ(options.records.max_threads, 4096u);
+  EXPECT_FALSE(options.records.causes);
+  EXPECT_TRUE(options.records.puts);
+  EXPECT_EQ(options.records.stuck_after, std::chrono::seconds(30));
+  EXPECT_EQ(options.records.overhead_budget, 25.0);
+  EXPECT_EQ(options.records.overhead_target, 1.0);
+  EXPECT_EQ(options.histogram_factor, exposition::EdgeStep::by_16);
+  EXPECT_EQ(options.series, exposition::SeriesSet::all);
   EXPECT_EQ(options.iocs.keep_gone, std::chrono::hours(24));
   EXPECT_EQ(options.iocs.interval, std::chrono::seconds(1));
   EXPECT_EQ(options.iocs.name_sources, iocs::default_name_sources());
   EXPECT_FALSE(options.once);
   EXPECT_FALSE(options.check);
+  EXPECT_TRUE(options.ca.enabled);
   EXPECT_TRUE(options.ca.server_ports.empty());
   EXPECT_FALSE(options.ca.remote_servers);
   EXPECT_EQ(options.ca.max_channels, 131072u);
   EXPECT_EQ(options.ca.max_circuits, 65536u);
 }
 
-TEST(Options, TheUnitsFolderMayHaveTheSitesFile) {
-  const TemporaryFolder folder;
-  setenv("CONFIGURATION_DIRECTORY", folder.path().c_str(), 1);
-  EXPECT_EQ(parsed({}).config_file, "");
-  const std::string file = folder.path() + "/ioc_exporter.yml";
-  std::ofstream(file) << "site: {area: ring}\n";
-  EXPECT_EQ(parsed({}).config_file, file);
-  EXPECT_EQ(parsed({"--config.file=other.yml"}).config_file, "other.yml");
-  unsetenv("CONFIGURATION_DIRECTORY");
-  EXPECT_EQ(parsed({}).config_file, "");
-}
-
-TEST(Options, ChannelAccess) {
-  const Options options =
-      parsed({"--ca.server-port=5064,6064", "--ca.server-port=7064", "--ca.remote-servers",
-              "--ca.max-channels=1024", "--ca.max-circuits=4194304"});
+TEST(Options, FlagsSetWhatTheyName) {
+  const Options options = parsed({"--web.listen-address=[::1]:1",
+                                  "--web.listen-address",
+                                  "127.0.0.1:2",
+                                  "--web.enable-lifecycle",
+                                  "--ioc.include=PS.*",
+                                  "--no-collector.puts",
+                                  "--once=1m",
+                                  "--strict",
+                                  "--ca.server-port=5064,6064",
+                                  "--ca.server-port=7064",
+                                  "--ca.remote-servers",
+                                  "--ca.max-channels=1024",
+                                  "--ca.max-circuits=4194304",
+                                  "--records.max-threads=16",
+                                  "--no-records.durations",
+                                  "--records.causes",
+                                  "--no-records.puts",
+                                  "--records.stuck-after=2m",
+                                  "--overhead.budget=0.5",
+                                  "--histogram.factor=2",
+                                  "--series=site"});
+  EXPECT_EQ(options.web.listen, (std::vector<std::string>{"[::1]:1", "127.0.0.1:2"}));
+  EXPECT_TRUE(options.web.lifecycle);
+  EXPECT_TRUE(options.iocs.filter.wants("PS1"));
+  EXPECT_FALSE(options.iocs.filter.wants("VAC1"));
+  EXPECT_FALSE(options.ca.enabled);
+  EXPECT_EQ(options.once, std::chrono::minutes(1));
+  EXPECT_TRUE(options.strict);
   EXPECT_EQ(options.ca.server_ports, (std::vector<std::uint16_t>{5064, 6064, 7064}));
   EXPECT_TRUE(options.ca.remote_servers);
   EXPECT_EQ(options.ca.max_channels, 1024u);
   EXPECT_EQ(options.ca.max_circuits, 4194304u);
-}
-
-TEST(Options, Records) {
-  const Options defaults = parsed({});
-  EXPECT_EQ(defaults.records.max_threads, 4096u);
-  EXPECT_FALSE(defaults.records.causes);
-  EXPECT_TRUE(defaults.records.puts);
-  EXPECT_EQ(defaults.records.stuck_after, std::chrono::seconds(30));
-  EXPECT_EQ(defaults.records.overhead_budget, 25.0);
-  EXPECT_EQ(defaults.records.overhead_target, 1.0);
-  EXPECT_FALSE(defaults.web.lifecycle);
-  EXPECT_EQ(defaults.histogram_factor, exposition::EdgeStep::by_16);
-  EXPECT_EQ(parsed({"--histogram.factor=2"}).histogram_factor, exposition::EdgeStep::by_2);
-  EXPECT_EQ(defaults.series, exposition::SeriesSet::all);
-  EXPECT_EQ(parsed({"--series=site"}).series, exposition::SeriesSet::site);
-
-  const Options options =
-      parsed({"--records.max-threads=16", "--no-records.durations", "--records.causes",
-              "--no-records.puts", "--records.stuck-after=2m", "--overhead.budget=0.5",
-              "--web.enable-lifecycle"});
   EXPECT_EQ(options.records.max_threads, 16u);
   EXPECT_FALSE(options.records.durations);
   EXPECT_TRUE(options.records.causes);
   EXPECT_FALSE(options.records.puts);
   EXPECT_EQ(options.records.stuck_after, std::chrono::minutes(2));
   EXPECT_EQ(options.records.overhead_budget, 0.5);
-  EXPECT_TRUE(options.web.lifecycle);
+  EXPECT_EQ(options.histogram_factor, exposition::EdgeStep::by_2);
+  EXPECT_EQ(options.series, exposition::SeriesSet::site);
 }
 
-TEST(Options, Values) {
-  const Options options =
-      parsed({"--web.listen-address=[::1]:1", "--web.listen-address", "127.0.0.1:2",
-              "--ioc.include=PS.*", "--no-collector.puts", "--once=1m", "--strict"});
-  EXPECT_EQ(options.web.listen, (std::vector<std::string>{"[::1]:1", "127.0.0.1:2"}));
-  EXPECT_TRUE(options.iocs.filter.wants("PS1"));
-  EXPECT_FALSE(options.iocs.filter.wants("VAC1"));
-  EXPECT_FALSE(options.ca.enabled);
-  EXPECT_EQ(options.once, std::chrono::minutes(1));
-  EXPECT_TRUE(options.strict);
+TEST(Options, TheUnitsFolderMayHaveTheSitesFile) {
+  const TemporaryFolder folder;
+  ::setenv("CONFIGURATION_DIRECTORY", folder.path().c_str(), 1);
+  EXPECT_EQ(parsed({}).config_file, "");
+  folder.write("/ioc_exporter.yml", "{}\n");
+  EXPECT_EQ(parsed({}).config_file, folder.path("/ioc_exporter.yml"));
+  EXPECT_EQ(parsed({"--config.check"}).config_file, folder.path("/ioc_exporter.yml"));
+  EXPECT_EQ(parsed({"--config.file=other.yml"}).config_file, "other.yml");
+  ::unsetenv("CONFIGURATION_DIRECTORY");
+  EXPECT_EQ(parsed({}).config_file, "");
 }
 
 TEST(Options, UsageErrorsNameTheOptionOrTheCause) {
@@ -139,40 +141,6 @@ TEST(Options, UsageErrorsNameTheOptionOrTheCause) {
       {{"--config.check"}, "--config.check"}};
   for (const auto& [arguments, named] : kBad)
     EXPECT_NE(refusal(arguments).find(named), std::string::npos) << arguments.front();
-}
-
-TEST(Options, TheUnitsFileIsCheckedToo) {
-  const TemporaryFolder folder;
-  folder.write("/ioc_exporter.yml", "{}\n");
-  ::setenv("CONFIGURATION_DIRECTORY", folder.path("").c_str(), 1);
-  const auto result = parse({"--config.check"});
-  ::unsetenv("CONFIGURATION_DIRECTORY");
-  ASSERT_TRUE(result) << result.error().message();
-  EXPECT_EQ(std::get<Options>(*result).config_file, folder.path("/ioc_exporter.yml"));
-}
-
-TEST(Options, HelpShowsEachOptionOnce) {
-  const auto help = parse({"--help"});
-  ASSERT_TRUE(help);
-  const std::string& text = std::get<PrintAndExit>(*help).text;
-  for (const char* option : {"--web.listen-address", "--ioc.include", "--collector.records",
-                             "--records.puts", "--ca.max-channels", "--once", "--check"})
-    EXPECT_NE(text.find(std::string("  ") + option + " "), std::string::npos) << option << "\n"
-                                                                              << text;
-  EXPECT_EQ(text.find("\n      --no-"), std::string::npos) << text;
-}
-
-TEST(Options, Series) {
-  const Options options = parsed(
-      {"--config.file=/etc/site.yml", "--set=records.include=SR:.*", "--set=pvs.exclude=.*:Clock",
-       "--limit=puts=5000,puts.per_client=500", "--limit=records=7", "--set=pvs.expire=1d"});
-  EXPECT_EQ(options.config_file, "/etc/site.yml");
-  EXPECT_TRUE(options.records.shown.include->matches("SR:x"));
-  EXPECT_FALSE(options.ca.pvs.wants("SR:Clock"));
-  EXPECT_EQ(options.limits.records.series, 7u);
-  EXPECT_EQ(options.limits.puts.series, 5000u);
-  EXPECT_EQ(options.limits.puts.per_client, 500u);
-  EXPECT_EQ(options.ca.put_expiry, std::chrono::hours(24));
 }
 
 TEST(Options, AnyKeyOfTheFileMayBeSet) {

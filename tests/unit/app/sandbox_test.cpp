@@ -58,6 +58,9 @@ TEST(Sandbox, RefusesUnneededCalls) {
   EXPECT_EQ(in_sandbox([] { return ::umount2("/nowhere", 0); }), EPERM);
   EXPECT_EQ(in_sandbox([] { return ::chroot("/nowhere"); }), EPERM);
   EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_finit_module, -1, "", 0); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_init_module, nullptr, 0, ""); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_clock_settime, 0, nullptr); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_sethostname, nullptr, 1); }), EPERM);
   EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_kexec_load, 0, 0, nullptr, -1ul); }), EPERM);
   EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_reboot, 0, 0, 0, nullptr); }), EPERM);
   EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_io_uring_setup, 0, nullptr); }), EPERM);
