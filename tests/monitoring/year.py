@@ -74,9 +74,9 @@ class Site:
             for ioc in "ab":  # they come one after the other
                 self.set("epics_ioc_up", host, end, end + 5, None, ioc=ioc)
 
-    def put(self, host: str, minute: int, user: str = "guest", until: int = END, clock: int = 0) -> None:
-        """A forbidden put, which the page shows until then; `clock`: how far the host's clock is ahead."""
-        self.set("epics_last_unexpected_put_timestamp_seconds", host, minute, until, (minute + clock) * 60 - 10, ioc="a",
+    def put(self, host: str, minute: int, user: str = "guest", until: int = END) -> None:
+        """A forbidden put, which the page shows until then."""
+        self.set("epics_last_unexpected_put_timestamp_seconds", host, minute, until, minute * 60 - 10, ioc="a",
                  protocol="ca", pv="SR:X", client="10.0.0.7", user=user, client_host="console1", rule="interlocks",
                  action="forbidden")
 
@@ -135,12 +135,6 @@ def nightly_reboots(site: Site) -> None:
             site.restart(host, night + at % 3, night + at % 3 + 4, boot=True)
 
 
-def lost_iocs(site: Site) -> None:
-    site.restart("h1:10064", 6 * HOUR, 6 * HOUR + 4, boot=True)
-    for ioc in "ab":
-        site.set("epics_ioc_up", "h1:10064", 6 * HOUR + 4, END, None, ioc=ioc)
-
-
 def lost_subnet(site: Site) -> None:
     for host in site.hosts[:3]:
         site.away(host, 9 * HOUR, 9 * HOUR + 20)
@@ -175,11 +169,6 @@ def remote_write_gaps(site: Site) -> None:
             site.away(host, start, start + 6, up=None)
 
 
-def flaky_scrapes(site: Site) -> None:
-    for start in range(8 * HOUR, 9 * HOUR, 2):
-        site.away("h0:10064", start, start + 1)
-
-
 def upgrade(site: Site) -> None:
     for at, host in enumerate(site.hosts):
         site.put(host, 8 * HOUR, user="before", until=9 * HOUR + 5 * at)
@@ -207,20 +196,6 @@ def crashed(site: Site) -> None:
     site.away("h2:10064", 3 * HOUR + 20, 3 * HOUR + 40)
 
 
-def clock_behind(site: Site) -> None:
-    for minute in range(3 * HOUR, 20 * HOUR):
-        site.set("ioc_exporter_time_seconds", "h3:10064", minute, minute + 1, (minute - 65) * 60)
-    site.put("h3:10064", 10 * HOUR, until=30 * HOUR, clock=-65)
-    site.put("h3:10064", 30 * HOUR)
-
-
-def clock_ahead(site: Site) -> None:
-    for minute in range(3 * HOUR, 10 * HOUR):
-        site.set("ioc_exporter_time_seconds", "h3:10064", minute, minute + 1, (minute + 65) * 60)
-    site.put("h3:10064", 9 * HOUR + 50, until=10 * HOUR + 20, clock=65)
-    site.put("h3:10064", 10 * HOUR + 20)
-
-
 def commissioning(site: Site) -> None:
     for at, count in enumerate((1, 2, 3)):
         site.set("epics_ioc_restarts_total", "h1:10064", 10 * HOUR + 4 * at, END, count, ioc="b")
@@ -228,25 +203,6 @@ def commissioning(site: Site) -> None:
     site.set("epics_ioc_restarts_total", "h2:10064", 0, 10 * HOUR, 0, ioc="b")
     for at in range(60):
         site.set("epics_ioc_restarts_total", "h2:10064", 10 * HOUR + 2 * at, END, at, ioc="b")
-
-
-def over_budget(site: Site) -> None:
-    site.set("epics_ioc_records_watched", "h3:10064", 0, END, 1, ioc="a")
-    for start in range(8 * HOUR, 16 * HOUR, 40):
-        site.set("epics_ioc_records_watched", "h3:10064", start, start + 30, 0, ioc="a")
-
-
-def a_script(site: Site) -> None:
-    for minute in range(10 * HOUR, 13 * HOUR, 3):
-        site.put("h1:10064", minute)
-    site.put("h1:10064", DAY + 10 * HOUR)
-
-
-def lost_events(site: Site) -> None:
-    for minute in range(END):
-        site.set("ioc_exporter_dropped_total", "h1:10064", minute, minute + 1, minute // 4, probe="ca_tap", reason="lost")
-        site.set("ioc_exporter_dropped_total", "h2:10064", minute, minute + 1, max(0, min(60, minute - 600)) * 100,
-                 probe="ca_tap", reason="lost")
 
 
 def at(host: str, **labels: str) -> dict[str, str]:
@@ -257,12 +213,8 @@ HOSTS = [f"h{i}" for i in range(5)]
 DOWN, ABSENT, LOST = "EpicsIocDown", "EpicsIocAbsent", "IocExporterDown"
 PUT = "EpicsForbiddenPut"
 EVENTS = [
-    Event("Two days in which nothing happens", lambda site: None),
     Event("All hosts reboot each night; one night the clocks are put back", nightly_reboots,
           says="The reboot takes less than six minutes, and the IOCs run ten minutes later."),
-    Event("After a reboot two IOCs do not come back", lost_iocs,
-          [(DOWN, "critical", at("h1", ioc="a"), 1), (ABSENT, "critical", at("h1", ioc="b"), 1)],
-          "a is expected by name, b was only seen the day before."),
     Event("Three hosts of a network are lost for 20 minutes", lost_subnet,
           [(LOST, "critical", at(host), 1) for host in HOSTS[:3]], "One message with the example of Alertmanager's configuration."),
     Event("The power fails for five hours", power_cut, [(LOST, "critical", at(host), 1) for host in HOSTS],
@@ -277,8 +229,6 @@ EVENTS = [
           "The put to h4 falls into that hour: it is reported again afterwards, unless the server reads what the other knows."),
     Event("Remote write has a gap of six minutes each half hour", remote_write_gaps,
           [(PUT, "critical", at("h3", ioc="a", user="guest"), 1)], "Somebody writes to a PV on the first day."),
-    Event("Half of all scrapes of a host are lost for an hour", flaky_scrapes,
-          [("IocExporterScrapesFail", "warning", at("h0"), 1)]),
     Event("The exporters are upgraded, one host after the other", upgrade,
           [(PUT, "critical", at(host, ioc="a", user="before"), 1) for host in HOSTS],
           "Puts of the hour before are not reported again."),
@@ -288,21 +238,9 @@ EVENTS = [
           "Silence both alerts before you stop it."),
     Event("Two IOCs crash in the night", crashed, [(DOWN, "critical", at("h2", ioc="b"), 1), (LOST, "critical", at("h2"), 1)],
           "One restarts within two minutes, the other after an hour, in which the exporter does not answer for 20 minutes."),
-    Event("A host's clock is 65 minutes behind for 17 hours", clock_behind,
-          [("IocExporterClockDiffers", "warning", at("h3"), 1), (PUT, "critical", at("h3", ioc="a", user="guest"), 2)],
-          "A put in that time, one the next day."),
-    Event("A host's clock is 65 minutes ahead, and is put back", clock_ahead,
-          [("IocExporterClockDiffers", "warning", at("h3"), 1), (PUT, "critical", at("h3", ioc="a", user="guest"), 2)],
-          "A put ten minutes before that, one 20 minutes after it."),
     Event("Two IOCs are set up", commissioning,
           [("EpicsIocRestartLoop", "warning", at("h1", ioc="b"), 1), ("EpicsIocRestartLoop", "warning", at("h2", ioc="b"), 1)],
           "One starts three times in a quarter of an hour, the other restarts for two hours."),
-    Event("An IOC is over its budget for half an hour, twelve times", over_budget,
-          [("IocExporterRecordsNotCounted", "warning", at("h3", ioc="a"), 1)]),
-    Event("A script writes to a forbidden PV every three minutes for three hours, then once the next day", a_script,
-          [(PUT, "critical", at("h1", ioc="a", user="guest"), 2)]),
-    Event("One event is lost every four minutes on one host, a hundred a minute for an hour on another", lost_events,
-          [("IocExporterEventsDropped", "warning", at("h2"), 1)]),
 ]
 
 
