@@ -1,29 +1,16 @@
-"""The rules of grafana/dashboard-linter, which is a Go program that CI has not; exceptions stand in dashboards/.lint."""
+"""The rules of grafana/dashboard-linter, which is a Go program that CI has not; exceptions stand in dashboards/.lint. That queries
+over time use the interval that Grafana gives (target-rate-interval): test_dashboards.py."""
 import re
 
-import yaml
-
-from project import DASHBOARDS
 from test_dashboards import boards, panels, queries
 
 # Grafana's own units; "suffix: puts/s" is one of ours.
 UNITS = {"none", "short", "locale", "percentunit", "s", "bytes", "dateTimeAsIsoNoDateIfToday", "dateTimeFromNow"}
 OWN_UNITS = re.compile(r"suffix: [a-z]+/s")
-RULES = {"panel-units-rule", "target-rate-interval-rule"}
-
-
-def exceptions() -> dict:
-    return yaml.safe_load((DASHBOARDS / ".lint").read_text())["exclusions"]
 
 
 def variables(board: dict) -> dict[str, dict]:
     return {variable["name"]: variable for variable in board["templating"]["list"]}
-
-
-def test_exceptions_have_their_reasons():
-    assert set(exceptions()) == RULES, "an exception that no test knows of"
-    for name, exception in exceptions().items():
-        assert len(exception["reason"]) > 40, name
 
 
 def test_variables_are_called_as_everywhere():
@@ -74,13 +61,6 @@ def test_dashboards_are_not_edited_in_place():
     """uneditable-dashboard: an edited one is lost with the next version"""
     for name, board in boards().items():
         assert board["editable"] is False, name
-
-
-def test_queries_over_time_use_the_interval_that_grafana_gives():
-    """target-rate-interval, but for what .lint excepts: instant queries"""
-    for name, query, instant in queries():
-        for window in re.findall(r"\brate\([^\[\]]*\[([^\]]*)\]", query):
-            assert instant or window == "$__rate_interval", f"{name}: {query}"
 
 
 def test_panels_explain_missing_data():
