@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Where run.sh, test.sh and scripts/install-deps.sh ask for root: sudo, else doas, else they say what is missing. Who is
+# Where run.sh and scripts/install-deps.sh ask for root: sudo, else doas, else they say what is missing. Who is
 # asked, and who the user is, are stubs; so is all that would install or build something.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,7 +9,7 @@ project=$here/../..
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/checkout/scripts" "$work/plain" "$work/sudo" "$work/doas" "$work/apt"
-cp "$project"/{run,test}.sh "$work/checkout"
+cp "$project/run.sh" "$work/checkout"
 cp "$project"/scripts/{lib,progress}.sh "$work/checkout/scripts"
 
 stub() { # FILE TEXT
@@ -59,24 +59,17 @@ calls() {
   is "the status of $*: $(cat "$work/said")" "$expected" "$status"
   noted=$(sed "s|$work/checkout|.|g" "$work/log")
 }
-checkout=$work/checkout
+run=$work/checkout/run.sh
 for tool in sudo doas; do
-  calls 7 1000 $tool "$checkout/run.sh" --port 64001 -- --log.level=debug
+  calls 7 1000 $tool "$run" --port 64001 -- --log.level=debug
   is "a user's run.sh" "$tool ./run.sh --port 64001 -- --log.level=debug
 uid 0 installs build" "$noted"
-  calls 7 1000 $tool "$checkout/test.sh"
-  holds "$noted" "$tool ./test.sh
-uid 0 installs build test"
 done
-calls 7 1000 sudo "$checkout/test.sh" -L unit
-is "a user's unit tests" "uid 1000 installs build unit" "$noted"
-calls 7 0 plain "$checkout/run.sh" --port 64001
+calls 7 0 plain "$run" --port 64001
 is "root's run.sh" "uid 0 installs build" "$noted"
-for script in run test; do
-  calls 1 1000 plain "$checkout/$script.sh"
-  is "a user's $script.sh without sudo and doas" "" "$noted"
-  holds "$(cat "$work/said")" "neither sudo nor doas"
-done
+calls 1 1000 plain "$run"
+is "a user's run.sh without sudo and doas" "" "$noted"
+holds "$(cat "$work/said")" "neither sudo nor doas"
 
 install=$project/scripts/install-deps.sh
 calls 0 1000 plain "$install" vm-arm64
