@@ -108,6 +108,17 @@ std::shared_ptr<Helper> started() {
   return helper ? *helper : nullptr;
 }
 
+struct Pipe {
+  UniqueFd out, in;
+
+  Pipe() {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    out.reset(ends[0]);
+    in.reset(ends[1]);
+  }
+};
+
 bool has_ended(pid_t pid) {
   return ::waitpid(pid, nullptr, 0) == pid || ::kill(pid, 0) != 0;
 }
@@ -147,16 +158,14 @@ TEST(Helper, LeavesTheLastQuarterOfTheDescriptors) {
 
 TEST(Helper, GivesUpAHangingRequestAndGoesOnWhenItIsDone) {
   const auto helper = started();
-  int pipe[2];
-  ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
-  const UniqueFd out(pipe[0]), in(pipe[1]);
-  const auto late = helper->ask({.what = kReadOne}, out.get(), std::chrono::milliseconds(50));
+  const Pipe pipe;
+  const auto late = helper->ask({.what = kReadOne}, pipe.out.get(), std::chrono::milliseconds(50));
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, std::errc::timed_out);
   const auto meanwhile = helper->ask({.what = kOpen});
   ASSERT_FALSE(meanwhile);
   EXPECT_EQ(meanwhile.error().code, std::errc::timed_out);
-  ASSERT_EQ(::write(in.get(), "x", 1), 1);
+  ASSERT_EQ(::write(pipe.in.get(), "x", 1), 1);
   Result<UniqueFd> after = helper->ask({.what = kNothing});
   while (!after) after = helper->ask({.what = kNothing});
   EXPECT_FALSE(*after);  // its own answer, not the late one
@@ -165,14 +174,11 @@ TEST(Helper, GivesUpAHangingRequestAndGoesOnWhenItIsDone) {
 // Nobody asks again.
 TEST(Helper, ClosesALateAnswer) {
   const auto helper = started();
-  int pipe[2];
-  ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
-  UniqueFd out(pipe[0]);
-  const UniqueFd in(pipe[1]);
-  EXPECT_FALSE(helper->ask({.what = kReadOne}, out.get(), std::chrono::milliseconds(50)));
-  out.reset();
-  ASSERT_EQ(::write(in.get(), "x", 1), 1);
-  pollfd has_no_reader{in.get(), 0, 0};
+  Pipe pipe;
+  EXPECT_FALSE(helper->ask({.what = kReadOne}, pipe.out.get(), std::chrono::milliseconds(50)));
+  pipe.out.reset();
+  ASSERT_EQ(::write(pipe.in.get(), "x", 1), 1);
+  pollfd has_no_reader{pipe.in.get(), 0, 0};
   for (int i = 0; i < 1200 && has_no_reader.revents == 0; ++i) {
     helper->close_late_answer();
     ::poll(&has_no_reader, 1, 50);
@@ -185,13 +191,11 @@ TEST(Helper, ARequestThatHangsDelaysNoOtherChannel) {
       *Helper::start({"test-helper", [] { return Result<void>(); }, serve,
                       [](const HelperRequest& one) { return one.what == kReadOne; }});
   const auto other = *helper->open_channel();
-  int pipe[2];
-  ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
-  const UniqueFd out(pipe[0]), in(pipe[1]);
-  EXPECT_FALSE(helper->ask({.what = kReadOne}, out.get(), std::chrono::milliseconds(50)));
+  const Pipe pipe;
+  EXPECT_FALSE(helper->ask({.what = kReadOne}, pipe.out.get(), std::chrono::milliseconds(50)));
   const auto opened = other->ask({.what = kOpen});
   EXPECT_TRUE(opened && *opened);
-  ASSERT_EQ(::write(in.get(), "x", 1), 1);
+  ASSERT_EQ(::write(pipe.in.get(), "x", 1), 1);
   Result<UniqueFd> after = helper->ask({.what = kNothing});
   while (!after) after = helper->ask({.what = kNothing});
   EXPECT_FALSE(*after);
