@@ -23,21 +23,15 @@ std::string text(Number value) {
   return out;
 }
 
-TEST(NumberText, CountsAreExact) {
+TEST(NumberText, CountsAreExactAndDoublesRoundTripInTheShortestForm) {
   EXPECT_EQ(text(std::uint64_t{0}), "0");
   EXPECT_EQ(text((std::uint64_t{1} << 53) + 1), "9007199254740993");
   EXPECT_EQ(text(std::numeric_limits<std::uint64_t>::max()), "18446744073709551615");
-}
-
-TEST(NumberText, DoublesRoundTripInTheShortestForm) {
   EXPECT_EQ(text(0.1), "0.1");
   EXPECT_EQ(text(1.0), "1");
   EXPECT_EQ(text(-2.5), "-2.5");
   for (const double value : {1.0 / 3, 1e300, 5e-324, 1790000000.25, 9.5367431640625e-07})
     EXPECT_EQ(std::strtod(text(value).c_str(), nullptr), value);
-}
-
-TEST(NumberText, InvalidNumbersAreErrors) {
   EXPECT_EQ(text(std::numeric_limits<double>::quiet_NaN()), "NaN");
   EXPECT_EQ(text(std::numeric_limits<double>::infinity()), "+Inf");
   EXPECT_EQ(text(-std::numeric_limits<double>::infinity()), "-Inf");
@@ -64,24 +58,17 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-TEST(LabelText, PlainNamesStayAsTheyAre) {
-  EXPECT_EQ(label("PS:Q1:SetCur.VAL$"), "PS:Q1:SetCur.VAL$");
-  EXPECT_EQ(label(""), "");
+TEST(LabelText, PlainNamesAndUtf8StayAsTheyAre) {
+  for (const char* text :
+       {"PS:Q1:SetCur.VAL$", "", "µA", "温度", "\U0001F600", "\xEF\xBF\xBF", "\xF4\x8F\xBF\xBF"})
+    EXPECT_EQ(label(text), text);
 }
 
-TEST(LabelText, EscapesBackslashQuoteAndNewline) {
+TEST(LabelText, EscapesBackslashQuoteAndNewlineButHelpKeepsQuotes) {
   EXPECT_EQ(label("a\\b\"c\nd"), "a\\\\b\\\"c\\nd");
-}
-
-TEST(LabelText, HelpKeepsQuotes) {
   std::string out;
   append_help(out, "a \"b\"\nc\\d");
   EXPECT_EQ(out, "a \"b\"\\nc\\\\d");
-}
-
-TEST(LabelText, ValidUtf8Passes) {
-  for (const char* text : {"µA", "温度", "\U0001F600", "\xEF\xBF\xBF", "\xF4\x8F\xBF\xBF"})
-    EXPECT_EQ(label(text), text);
 }
 
 TEST(LabelText, InvalidBytesAreWrittenOut) {
@@ -154,12 +141,9 @@ TEST(HistogramEdges, PutsHaveTheirOwn) {
             "histogram edge 41: not within -80 to 40");
 }
 
-TEST(HistogramEdges, TakesRisingNumbersWithinTheRange) {
+TEST(HistogramEdges, TakesRisingNumbersWithinTheRangeAndRefusesTheRestInWords) {
   EXPECT_TRUE(HistogramEdges::from({kHistogramFirstK, 0, kHistogramLastK}).ok());
   EXPECT_TRUE(HistogramEdges::from({}).ok());
-}
-
-TEST(HistogramEdges, RefusesTheRestInWords) {
   EXPECT_EQ(HistogramEdges::from({0, 0}).error().message(), "histogram edge 0: given twice");
   EXPECT_EQ(HistogramEdges::from({0, -4}).error().message(),
             "histogram edge -4: stands after 0, edges must rise");

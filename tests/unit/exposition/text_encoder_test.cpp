@@ -17,15 +17,17 @@ using namespace app;
 constexpr Family kCounter{"x_total", FamilyType::counter, "What\nit \\ \"is\"."};
 constexpr Family kHistogram{"x_seconds", FamilyType::histogram, "Duration."};
 
-TEST(TextEncoder, WritesHeaderOnceAndSeries) {
+TEST(TextEncoder, WritesHeaderOnceAndSeriesAndNothingOfAFamilyWithout) {
   TextEncoder encoder;
   const EncodedLabels a = encoder.labels({{"ioc", "a\"b"}, {"record", "r"}});
   const EncodedLabels more = encoder.labels({{"reason", "active"}});
+  encoder.begin_family({"empty_total", FamilyType::counter, "Leaves no trace."});
   encoder.begin_family(kCounter);
   encoder.count(a, std::numeric_limits<std::uint64_t>::max());
   encoder.count(a, more, 1);
   encoder.count({}, more, 2);
   encoder.number({}, 0.5);
+  encoder.begin_histograms(kHistogram, HistogramEdges());
   EXPECT_EQ(encoder.take(),
             "# HELP x_total What\\nit \\\\ \"is\".\n"
             "# TYPE x_total counter\n"
@@ -33,13 +35,6 @@ TEST(TextEncoder, WritesHeaderOnceAndSeries) {
             "x_total{ioc=\"a\\\"b\",record=\"r\",reason=\"active\"} 1\n"
             "x_total{reason=\"active\"} 2\n"
             "x_total 0.5\n");
-  EXPECT_EQ(encoder.take(), "");
-}
-
-TEST(TextEncoder, FamilyWithoutSeriesLeavesNoTrace) {
-  TextEncoder encoder;
-  encoder.begin_family(kCounter);
-  encoder.begin_histograms(kHistogram, HistogramEdges());
   EXPECT_EQ(encoder.take(), "");
 }
 
@@ -148,29 +143,16 @@ TEST(OpenMetricsEncoder, EdgesThatAreWholeNumbersHaveAFraction) {
             "# EOF\n");
 }
 
-TEST(OpenMetricsEncoder, TellsWhenACounterWasZero) {
-  OpenMetricsEncoder encoder;
-  encoder.begin_family({"x_total", FamilyType::counter, "X."});
-  const EncodedLabels who = encoder.labels({{"ioc", "i"}});
-  encoder.count(who, {}, 2, 1790000300.25);
-  encoder.count(encoder.labels({{"ioc", "j"}}), 3);
-  EXPECT_EQ(encoder.take(),
-            "# TYPE x counter\n# HELP x X.\nx_total{ioc=\"i\"} 2\n"
-            "x_created{ioc=\"i\"} 1790000300.250000\nx_total{ioc=\"j\"} 3\n# EOF\n");
-}
-
-TEST(OpenMetricsEncoder, LeavesOutWhenOldCountersWereZero) {
+TEST(OpenMetricsEncoder, TellsWhenACounterWasZeroButNotOfOldOnes) {
   OpenMetricsEncoder encoder(1790000300);
   encoder.begin_family({"x_total", FamilyType::counter, "X."});
   encoder.count(encoder.labels({{"ioc", "old"}}), {}, 2, 1790000300);
-  encoder.count(encoder.labels({{"ioc", "new"}}), {}, 3, 1790000301);
+  encoder.count(encoder.labels({{"ioc", "new"}}), {}, 3, 1790000300.25);
+  encoder.count(encoder.labels({{"ioc", "j"}}), 4);
   EXPECT_EQ(encoder.take(),
             "# TYPE x counter\n# HELP x X.\nx_total{ioc=\"old\"} 2\nx_total{ioc=\"new\"} 3\n"
-            "x_created{ioc=\"new\"} 1790000301.000000\n# EOF\n");
-}
-
-TEST(OpenMetricsEncoder, NothingIsStillWhole) {
-  EXPECT_EQ(OpenMetricsEncoder().take(), "# EOF\n");
+            "x_created{ioc=\"new\"} 1790000300.250000\nx_total{ioc=\"j\"} 4\n# EOF\n");
+  EXPECT_EQ(OpenMetricsEncoder().take(), "# EOF\n") << "nothing is still whole";
 }
 
 }  // namespace
