@@ -45,11 +45,6 @@ class Gate {
   bool open_ = false;
 };
 
-TEST_F(ServerLifeTest, TellsItsRealPort) {
-  EXPECT_NE(port_, 0);
-  EXPECT_EQ(only(server_->addresses()), "127.0.0.1:" + std::to_string(port_));
-}
-
 TEST(ServerLife, ASilentClientIsClosed) {
   ServerOptions options = options_on({"127.0.0.1:0"});
   options.request_timeout = 1s;
@@ -60,16 +55,18 @@ TEST(ServerLife, ASilentClientIsClosed) {
   EXPECT_NE(slow.receive().status, 200);
 }
 
-TEST_F(ServerLifeTest, APortInUseIsNamed) {
-  const std::string address = server_->addresses()[0];
-  const auto second = Server::start(options_on({address}));
-  ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.error().message(), "listen on " + address + ": Address already in use");
-  const std::string all = ":" + std::to_string(port_);
-  const auto third = Server::start(options_on({all}));
-  ASSERT_FALSE(third.ok());
-  EXPECT_EQ(third.error().message(), "listen on " + all + ": Address already in use");
+TEST_F(ServerLifeTest, TellsItsRealPortWhichAnotherOneNames) {
+  EXPECT_NE(port_, 0);
+  const std::string port = std::to_string(port_);
+  EXPECT_EQ(only(server_->addresses()), "127.0.0.1:" + port);
+  for (const std::string& taken : {"127.0.0.1:" + port, ":" + port})
+    EXPECT_EQ(error_of(Server::start(options_on({taken}))),
+              "listen on " + taken + ": Address already in use");
   EXPECT_EQ(ask(port_, "GET", "/small").status, 200);
+  const std::string twice =
+      "127.0.0.1:" + std::to_string(start(options_on({"127.0.0.1:0"}))->port());
+  EXPECT_EQ(error_of(Server::start(options_on({twice, twice}))),
+            "listen on " + twice + ": Address already in use");
 }
 
 // It waits for none of them, however long a request may take.
@@ -86,10 +83,6 @@ TEST(ServerLife, StopsWithIdleConnections) {
   EXPECT_TRUE(silent.closed_within(60'000));
   EXPECT_FALSE(HttpClient(port).connected());
   EXPECT_TRUE(Server::start(options_on({"127.0.0.1:" + std::to_string(port)})).ok());
-}
-
-TEST(ServerLife, StopsWhenNothingHappened) {
-  for (int i = 0; i < 5; ++i) start(options_on({"127.0.0.1:0"}));
 }
 
 TEST(ServerLife, StoppingOneLeavesTheOther) {
@@ -110,14 +103,6 @@ TEST(ServerLife, ListensOnSeveralAddresses) {
                     "127.0.0.2");
   client.send("GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_EQ(client.receive().status, 200);
-}
-
-TEST(ServerLife, AddressesThatCollideAreNamed) {
-  std::uint16_t free_port = start(options_on({"127.0.0.1:0"}))->port();
-  const std::string address = "127.0.0.1:" + std::to_string(free_port);
-  const auto server = Server::start(options_on({address, address}));
-  ASSERT_FALSE(server.ok());
-  EXPECT_EQ(server.error().message(), "listen on " + address + ": Address already in use");
 }
 
 TEST(ServerLife, PortAloneMeansEveryFamilyThatTheLibraryHas) {
@@ -153,9 +138,7 @@ TEST(ServerLife, Ipv6Alone) {
 }
 
 TEST(ServerLife, BadAddressesAreRefused) {
-  const auto server = Server::start(options_on({"127.0.0.1:0", "::1:80"}));
-  ASSERT_FALSE(server.ok());
-  EXPECT_EQ(server.error().message(),
+  EXPECT_EQ(error_of(Server::start(options_on({"127.0.0.1:0", "::1:80"}))),
             "listen address \"::1:80\": an IPv6 address stands in brackets, as in [::1]:10064");
   EXPECT_FALSE(Server::start(options_on({})).ok());
 }
