@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include <utility>
+#include <vector>
+
 #include "inflate.h"
 #include "web/compression.h"
 #include "web/scraper.h"
@@ -9,8 +12,9 @@
 namespace ioc_exporter::web {
 namespace {
 
-TEST(BestFormat, IsTextWhereNothingBetterIsAskedFor) {
-  for (const char* accept :
+TEST(BestFormat, IsWhatIsAskedForAndTextOtherwise) {
+  const std::pair<ScrapeFormat, std::vector<const char*>> rows[] = {
+      {ScrapeFormat::text,
        {"", "*/*", "text/plain", "text/plain;version=0.0.4", "TEXT/Plain; Version=\"0.0.4\"",
         "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "application/json",
         "text/plain;version=1.0.0", "application/openmetrics-text;version=0.0.1",
@@ -18,13 +22,9 @@ TEST(BestFormat, IsTextWhereNothingBetterIsAskedFor) {
         "application/vnd.google.protobuf;proto=some.other.Message;encoding=delimited",
         "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=text",
         "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0",
-        "application/openmetrics-text;q=x,text/*;q=0.1", ",;,=;q"})
-    EXPECT_EQ(best_format(accept), ScrapeFormat::text) << accept;
-}
-
-// Accept headers of Prometheus 2.42 and 3.5, and of Python's prometheus_client.
-TEST(BestFormat, IsOpenMetricsForPrometheus) {
-  for (const char* accept :
+        "application/openmetrics-text;q=x,text/*;q=0.1", ",;,=;q"}},
+      // Accept headers of Prometheus 2.42 and 3.5, and of Python's prometheus_client.
+      {ScrapeFormat::openmetrics,
        {"application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
         "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
         "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/"
@@ -32,51 +32,41 @@ TEST(BestFormat, IsOpenMetricsForPrometheus) {
         "text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
         "application/openmetrics-text; version=1.0.0; charset=utf-8",
         "text/plain;version=0.0.4;q=0.5,application/openmetrics-text",
-        "application/openmetrics-text;version=\"1.0.0\""})
-    EXPECT_EQ(best_format(accept), ScrapeFormat::openmetrics) << accept;
-}
-
-TEST(BestFormat, IsProtobufForPrometheusWithNativeHistograms) {
-  for (const char* accept :
+        "application/openmetrics-text;version=\"1.0.0\""}},
+      // Of Prometheus with native histograms.
+      {ScrapeFormat::protobuf,
        {"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding="
         "delimited,application/openmetrics-text;version=1.0.0;q=0.8,application/openmetrics-text;"
         "version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
         "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
         ";q=0.6,application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,*/*;q=0.2",
-        "Application/Vnd.Google.Protobuf ; Proto=io.prometheus.client.MetricFamily"})
-    EXPECT_EQ(best_format(accept), ScrapeFormat::protobuf) << accept;
+        "Application/Vnd.Google.Protobuf ; Proto=io.prometheus.client.MetricFamily"}}};
+  for (const auto& [format, headers] : rows)
+    for (const char* accept : headers) EXPECT_EQ(best_format(accept), format) << accept;
 }
 
+// The two of text: scraper_test.cpp.
 TEST(MakeEncoder, NamesItsFormatAsPrometheusWantsIt) {
-  EXPECT_EQ(make_encoder(ScrapeFormat::text)->content_type(),
-            "text/plain; version=0.0.4; charset=utf-8");
-  EXPECT_EQ(make_encoder(ScrapeFormat::openmetrics)->content_type(),
-            "application/openmetrics-text; version=1.0.0; charset=utf-8");
   EXPECT_EQ(make_encoder(ScrapeFormat::protobuf)->content_type(),
             "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "
             "encoding=delimited");
 }
 
-TEST(BestCoding, IsGzipWhereItIsNamed) {
-  for (const char* header :
+TEST(BestCoding, IsWhatIsWantedMostAndNoneWhereAllIsRefusedOrUnknown) {
+  const std::pair<Coding, std::vector<const char*>> rows[] = {
+      {Coding::gzip,
        {"gzip", "GZIP", "deflate, gzip", "gzip;q=0.5", "br;q=1, gzip ; q = 0.1", "x-gzip", "*",
         "identity;q=0, *;q=0.5", "gzip;q=1.000", "gzip;level=9;q=1", "zstd;q=0.5, gzip;q=0.8",
-        "gzip, zstd;q=0"})
-    EXPECT_EQ(best_coding(header), Coding::gzip) << header;
-}
-
-TEST(BestCoding, IsZstdWhereItIsWantedAsMuch) {
-  for (const char* header : {"zstd", "gzip, deflate, br, zstd", "gzip;q=0.5, ZSTD;q=0.5",
-                             "identity;q=0.1,zstd;q=0.2", "gzip;q=0, zstd"})
-    EXPECT_EQ(best_coding(header), Coding::zstd) << header;
-}
-
-TEST(BestCoding, IsNoneWhereAllIsRefusedOrUnknown) {
-  for (const char* header :
+        "gzip, zstd;q=0"}},
+      {Coding::zstd,
+       {"zstd", "gzip, deflate, br, zstd", "gzip;q=0.5, ZSTD;q=0.5", "identity;q=0.1,zstd;q=0.2",
+        "gzip;q=0, zstd"}},  // wanted as much
+      {Coding::identity,
        {"", "identity", "deflate", "gzip;q=0", "gzip;q=0.000", "*;q=0", "gzip;q=x",
         "gzip;q=", "gzip;q=0, *", "gzipped", ",;,", "*;q=0, deflate", "identity, gzip;q=0.5",
-        "zstd;q=0", "gzip;q=-1", "gzip;q=nan"})
-    EXPECT_EQ(best_coding(header), Coding::identity) << header;
+        "zstd;q=0", "gzip;q=-1", "gzip;q=nan"}}};
+  for (const auto& [coding, headers] : rows)
+    for (const char* header : headers) EXPECT_EQ(best_coding(header), coding) << header;
 }
 
 std::string squares_text() {
