@@ -1,6 +1,7 @@
 #include "http_client.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -10,42 +11,25 @@
 #include <cctype>
 #include <stdexcept>
 
+#include "support/loopback.h"
+
 namespace ioc_exporter::web {
-namespace {
 
-UniqueFd connect_to(const sockaddr* address, socklen_t length, const sockaddr_in* from = nullptr) {
-  UniqueFd fd(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (from != nullptr && ::bind(fd.get(), reinterpret_cast<const sockaddr*>(from), sizeof *from))
-    fd.reset();
+HttpClient::HttpClient(std::uint16_t port, const std::string& host, const std::string& from) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* to = nullptr;
+  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &to) != 0) return;
+  fd_.reset(::socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in own = loopback(0);
+  if (!from.empty() && (::inet_pton(AF_INET, from.c_str(), &own.sin_addr) != 1 ||
+                        ::bind(fd_.get(), reinterpret_cast<sockaddr*>(&own), sizeof own) != 0))
+    fd_.reset();
   const timeval limit{60, 0};
-  if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  if (fd && ::connect(fd.get(), address, length) != 0) fd.reset();
-  return fd;
-}
-
-}  // namespace
-
-HttpClient::HttpClient(std::uint16_t port, const std::string& host) {
-  sockaddr_in v4{};
-  v4.sin_family = AF_INET;
-  v4.sin_port = htons(port);
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  v6.sin6_port = htons(port);
-  if (::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
-    fd_ = connect_to(reinterpret_cast<sockaddr*>(&v4), sizeof v4);
-  } else if (::inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1) {
-    fd_ = connect_to(reinterpret_cast<sockaddr*>(&v6), sizeof v6);
-  }
-}
-
-HttpClient HttpClient::from(const std::string& address, std::uint16_t port) {
-  sockaddr_in own{}, to{};
-  own.sin_family = to.sin_family = AF_INET;
-  ::inet_pton(AF_INET, address.c_str(), &own.sin_addr);
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  to.sin_port = htons(port);
-  return HttpClient(connect_to(reinterpret_cast<sockaddr*>(&to), sizeof to, &own));
+  ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  if (::connect(fd_.get(), to->ai_addr, to->ai_addrlen) != 0) fd_.reset();
+  ::freeaddrinfo(to);
 }
 
 void HttpClient::send(const std::string& bytes) {
@@ -97,16 +81,10 @@ bool HttpClient::closed_within(int milliseconds) {
 }
 
 Answer ask(std::uint16_t port, const std::string& method, const std::string& path,
-           const std::string& headers) {
-  HttpClient client(port);
+           const std::string& headers, const std::string& from) {
+  HttpClient client(port, "127.0.0.1", from);
   client.send(method + " " + path + " HTTP/1.1\r\nHost: test\r\n" + headers + "\r\n");
   return client.receive(method == "HEAD");
-}
-
-Answer ask_from(const std::string& address, std::uint16_t port, const std::string& path) {
-  HttpClient client = HttpClient::from(address, port);
-  client.send("GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n");
-  return client.receive();
 }
 
 }  // namespace ioc_exporter::web

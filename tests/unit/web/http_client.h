@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "base/unique_fd.h"
 
@@ -18,9 +17,9 @@ struct Answer {
 
 class HttpClient {
  public:
-  explicit HttpClient(std::uint16_t port, const std::string& host = "127.0.0.1");
-  // From another address of this host.
-  static HttpClient from(const std::string& address, std::uint16_t port);
+  // `from`: another address of this host, "" = whichever.
+  explicit HttpClient(std::uint16_t port, const std::string& host = "127.0.0.1",
+                      const std::string& from = "");
 
   bool connected() const { return static_cast<bool>(fd_); }
   void send(const std::string& bytes);
@@ -30,7 +29,6 @@ class HttpClient {
   bool closed_within(int milliseconds);
 
  private:
-  explicit HttpClient(UniqueFd fd) : fd_(std::move(fd)) {}
   bool fill();
 
   UniqueFd fd_;
@@ -39,8 +37,6 @@ class HttpClient {
 
 // One request on a connection of its own. `headers` are whole lines.
 Answer ask(std::uint16_t port, const std::string& method, const std::string& path,
-           const std::string& headers = "");
-// The same from another address of this host.
-Answer ask_from(const std::string& address, std::uint16_t port, const std::string& path);
+           const std::string& headers = "", const std::string& from = "");
 
 }  // namespace ioc_exporter::web

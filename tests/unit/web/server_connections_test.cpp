@@ -36,7 +36,7 @@ struct ServerCrowd : testing::Test {
     return clients;
   }
   void expect_an_answer(const std::string& to) {
-    EXPECT_EQ(ask_from("127.0.0.2", server_->port(), "/small").status, 200) << to;
+    EXPECT_EQ(ask(server_->port(), "GET", "/small", "", "127.0.0.2").status, 200) << to;
   }
 
   ServerOptions options_ = [] {

@@ -180,7 +180,7 @@ TEST(ServerLife, OverTheLimitIs503) {
     return ask(server->port(), "GET", path, headers).status;
   };
   const auto from_other = [&](const char* path) {
-    return ask_from("127.0.0.2", server->port(), path).status;
+    return ask(server->port(), "GET", path, "", "127.0.0.2").status;
   };
   auto held = std::async(std::launch::async, get, "/held", "");
   EXPECT_TRUE(gate.reached(1));

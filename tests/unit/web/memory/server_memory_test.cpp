@@ -37,7 +37,8 @@ TEST(ServerMemory, KeepsNothingOfItsAnswers) {
   for (int round = 0; round < 4; ++round) {
     std::vector<std::future<Answer>> answers;
     for (int i = 0; i < 8; ++i)
-      answers.push_back(std::async(std::launch::async, ask, server->port(), "GET", "/large", ""));
+      answers.push_back(
+          std::async(std::launch::async, ask, server->port(), "GET", "/large", "", ""));
     for (auto& answer : answers) EXPECT_EQ(answer.get().body.size(), 32'000'000u);
   }
   EXPECT_LT(resident_bytes(), 250u << 20);  // one answer is 32 MB; kept by all, they were 970
