@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import pytest
 import yaml
 
 from project import DASHBOARDS, ROOT, documented_metrics, unknown_names
@@ -151,12 +152,6 @@ def test_lines_have_colours_of_their_own():
     assert not names
 
 
-def test_lines_have_no_more_points_than_one_sees():
-    for name, panel in panels():
-        if not all(target.get("instant") for target in panel["targets"]):
-            assert panel["maxDataPoints"] <= 300, name
-
-
 def test_queries_use_metrics_that_exist():
     assert documented_metrics()
     assert not {(name, metric) for name, query, _ in queries() for metric in unknown_names(query)}
@@ -174,18 +169,48 @@ def test_counters_stand_in_rates_only():
         assert not counters, f"{name}: {query}"
 
 
-def test_rows_are_bounded():
-    for name, panel in panels():
-        if panel["type"] in ("table", "state-timeline"):
-            for target in panel["targets"]:
-                assert re.search(r"\b(top|bottom)k\(\d+,", target["expr"]), name
+def is_instant(panel: dict) -> bool:
+    return all(target.get("instant") for target in panel["targets"])
 
 
-# Places where a real Grafana shows something else than the JSON says.
+def asks(pattern: str, every: bool = True):
+    """Whether each query of a panel, or any, has this in it."""
+    return lambda panel: (all if every else any)(re.search(pattern, target["expr"]) for target in panel["targets"])
 
 
-def of_type(kind: str):
-    return [(name, panel) for name, panel in panels() if panel["type"] == kind]
+def defaults(panel: dict) -> dict:
+    return panel["fieldConfig"]["defaults"]
+
+
+# What holds for which panels. Most are places where a real Grafana shows something else than the JSON says.
+RULES = {
+    "lines have no more points than one sees": (lambda panel: not is_instant(panel), lambda panel: panel["maxDataPoints"] <= 300),
+    "rows are bounded": (lambda panel: panel["type"] in ("table", "state-timeline"), asks(r"\b(top|bottom)k\(\d+,")),
+    "tables are sorted": (
+        lambda panel: panel["type"] == "table",
+        lambda panel: panel.get("options", {}).get("sortBy") or any(step["id"] == "sortBy" for step in panel.get("transformations", []))),
+    # With thresholds the mapping is ignored: all is one colour, and has no name.
+    "states have the colours of their mapping": (
+        lambda panel: panel["type"] == "state-timeline",
+        lambda panel: defaults(panel)["color"]["mode"] == "fixed" and defaults(panel)["mappings"]),
+    "heat maps know their edges": (
+        lambda panel: panel["type"] == "heatmap", lambda panel: all(target["legendFormat"] == "{{le}}" for target in panel["targets"])),
+    "heat maps read recorded series, not the buckets of all records": (
+        lambda panel: panel["type"] == "heatmap", lambda panel: not asks(r"rate\(\w+_bucket\b", every=False)(panel)),
+    "stacks have no outline": (
+        lambda panel: panel["type"] == "timeseries" and defaults(panel)["custom"]["stacking"]["mode"] != "none",
+        lambda panel: defaults(panel)["custom"]["lineWidth"] == 0),
+    # Of a stat without a line behind it, Grafana takes the last value of a whole range.
+    "a number is asked for once": (
+        lambda panel: panel["type"] == "stat", lambda panel: panel["options"]["graphMode"] == "area" or is_instant(panel)),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_panels_keep_the_rules(rule):
+    concerns, holds = RULES[rule]
+    found = [(name, panel) for name, panel in panels() if concerns(panel)]
+    assert found and not [name for name, panel in found if not holds(panel)]
 
 
 def strings(part, key=""):
@@ -196,35 +221,11 @@ def strings(part, key=""):
         yield from strings(value, name if isinstance(name, str) else key)
 
 
-def test_states_have_the_colours_of_their_mapping():
-    """With thresholds the mapping is ignored: all is one colour, and has no name."""
-    assert of_type("state-timeline")
-    for name, panel in of_type("state-timeline"):
-        assert panel["fieldConfig"]["defaults"]["color"]["mode"] == "fixed", name
-        assert panel["fieldConfig"]["defaults"]["mappings"], name
-
-
-def test_heat_maps_know_their_edges_and_read_recorded_series():
-    assert of_type("heatmap")
-    for name, panel in of_type("heatmap"):
-        for target in panel["targets"]:
-            assert target["legendFormat"] == "{{le}}", name
-            assert not re.search(r"rate\(\w+_bucket\b", target["expr"]), f"{name}: over the buckets of all records"
-
-
 def test_a_list_has_all_wherever_a_link_may_say_so():
     for name, board in boards().items():
         for variable in board["templating"]["list"]:
             if variable["type"] == "query" and not variable.get("hide"):
                 assert variable["includeAll"] and variable["allValue"] == (".*" if variable["name"] == "ioc" else ".+"), f"{name}: {variable['name']}"
-
-
-def test_stacks_have_no_outline():
-    stacked = [(name, panel) for name, panel in of_type("timeseries")
-               if panel["fieldConfig"]["defaults"]["custom"]["stacking"]["mode"] != "none"]
-    assert stacked
-    for name, panel in stacked:
-        assert panel["fieldConfig"]["defaults"]["custom"]["lineWidth"] == 0, name
 
 
 def test_single_values_are_escaped_in_queries_and_links():
@@ -252,20 +253,6 @@ def test_values_of_the_whole_time_are_asked_once():
     """As a range it is evaluated at each step of it."""
     for name, query, instant in queries():
         assert instant or "$__range" not in query.replace("$__range_", ""), f"{name}: {query}"
-
-
-def test_a_number_is_asked_for_once():
-    """Of a stat without a line behind it, Grafana takes the last value of a whole range."""
-    for name, panel in of_type("stat"):
-        for target in panel["targets"]:
-            assert target.get("instant") or panel["options"]["graphMode"] == "area", name
-
-
-def test_tables_are_sorted():
-    for name, panel in of_type("table"):
-        by_column = panel.get("options", {}).get("sortBy")
-        before = [step for step in panel.get("transformations", []) if step["id"] == "sortBy"]
-        assert by_column or before, name
 
 
 def test_the_critical_alerts_are_among_those_that_are_shown():

@@ -122,12 +122,9 @@ TEST(Config, NamesTheLineThatIsNoYaml) {
   EXPECT_EQ(problems_of("text"), "site.yml:1:1: the file must be a mapping (key: value)");
 }
 
-TEST(Config, AKeyThatComesTwiceIsAProblem) {
+TEST(Config, AKeyThatComesTwiceIsAProblemAndAMissingFileIsNamed) {
   EXPECT_EQ(problems_of("limits: {puts: {series: 1, series: 2}}\nlimits:\n"),
             "site.yml:1:28: limits.puts.series comes twice\nsite.yml:2:1: limits comes twice");
-}
-
-TEST(Config, AMissingFileIsNamed) {
   EXPECT_EQ(error_of(read_config("/no/such/site.yml")),
             "read /no/such/site.yml: No such file or directory");
 }
@@ -198,19 +195,16 @@ TEST(SiteConfig, TheIocsOfTheFileAreUsedUnlessFlagsSayOthers) {
 }
 
 TEST(SiteConfig, CheckPrintsAllProblems) {
+  const SiteFile good("limits:\n");
+  const ConfigCheck found = check_config(parsed({"--config.file=" + good.path()}));
+  EXPECT_EQ(found.text, good.path() + ": valid\n");
+  EXPECT_TRUE(found.valid);
   const SiteFile bad("limit:\n");
   const ConfigCheck checked = check_config(parsed({"--config.file=" + bad.path()}));
   EXPECT_EQ(checked.text, bad.path() + ":1:1: limit: no such key\n");
   EXPECT_FALSE(checked.valid);
   EXPECT_FALSE(site_config(parsed({"--config.file=" + bad.path()})));
   EXPECT_TRUE(site_config(parsed({})));
-}
-
-TEST(SiteConfig, CheckOfAValidFile) {
-  const SiteFile good("limits:\n");
-  const ConfigCheck checked = check_config(parsed({"--config.file=" + good.path()}));
-  EXPECT_EQ(checked.text, good.path() + ": valid\n");
-  EXPECT_TRUE(checked.valid);
 }
 
 TEST(SiteConfig, IocsThatAreExpected) {
