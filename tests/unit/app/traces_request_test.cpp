@@ -3,15 +3,10 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <future>
 #include <mutex>
 #include <sstream>
 #include <utility>
 
-#include "base/http_client.h"
 #include "support/value_of.h"
 #include "traces/json.h"
 #include "traces/trace_command.h"
@@ -172,33 +167,6 @@ TEST_F(TracesRequestTest, ADemandEndsWithItsFollower) {
   EXPECT_TRUE(answer_traces(ring_, request("record=A&follow=1"), &taker_).stream);
   EXPECT_EQ(taker_.ended().size(), 1u);
   EXPECT_EQ(ask("demand=" + std::string(65, 'a')).status, 400);
-}
-
-TEST_F(TracesRequestTest, ADemandTakesASlot) {
-  std::promise<void> began, may_end;
-  web::ServerOptions options;
-  options.listen = {"127.0.0.1:0"};
-  options.max_requests = 2;
-  options.local_actions[traces::kTracesPath] = [&](const web::Request&) {
-    began.set_value();
-    may_end.get_future().wait();
-    return web::Response();
-  };
-  const auto server = *web::Server::start(std::move(options));
-  const auto post = [&] {
-    const HttpPost demand{
-        "http://127.0.0.1:" + std::to_string(server->port()) + traces::kTracesPath + "?record=A",
-        "text/plain",
-        "",
-        {},
-        {}};
-    return send_post(demand, 10s)->status;
-  };
-  auto first = std::async(std::launch::async, post);
-  began.get_future().wait();
-  EXPECT_EQ(post(), 503);
-  may_end.set_value();
-  EXPECT_EQ(first.get(), 200);
 }
 
 TEST_F(TracesRequestTest, PagesOfOtherSitesFollowNothing) {
