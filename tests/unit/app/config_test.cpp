@@ -23,24 +23,23 @@ TEST(Config, AnEmptyFileIsValid) {
 }
 
 TEST(Config, ReadsItsValues) {
-  const auto config = parse_config(
+  const auto config = value_of(parse_config(
       "iocs: {include: 'ps-.*', name_sources: script}\n"
       "records:\n  include: SR:.*\n  groups: [{match: '(..):.*', group: 'sector \\1'}]\n"
       "pvs: {expire: 36h}\n"
       "limits: {puts: {series: 100, per_client: 7}}\n"
       "series: site\n",
-      "site.yml");
-  ASSERT_TRUE(config) << config.error().message();
-  EXPECT_EQ(config->iocs.filter.include->text(), "ps-.*");
-  EXPECT_FALSE(config->iocs.filter.exclude);
-  EXPECT_EQ(only(config->iocs.name_sources).text(), "script");
-  EXPECT_EQ(config->records.groups.at(0).match.rewritten("SR:x", config->records.groups[0].group),
+      "site.yml"));
+  EXPECT_EQ(config.iocs.filter.include->text(), "ps-.*");
+  EXPECT_FALSE(config.iocs.filter.exclude);
+  EXPECT_EQ(only(config.iocs.name_sources).text(), "script");
+  EXPECT_EQ(config.records.groups.at(0).match.rewritten("SR:x", config.records.groups[0].group),
             "sector SR");
-  EXPECT_EQ(config->ca.put_expiry, std::chrono::hours(36));
-  EXPECT_EQ(config->series, exposition::SeriesSet::site);
-  EXPECT_EQ(config->limits.puts.series, 100u);
-  EXPECT_EQ(config->limits.puts.per_client, 7u);
-  EXPECT_EQ(config->limits.puts.per_ioc, 15'000u);
+  EXPECT_EQ(config.ca.put_expiry, std::chrono::hours(36));
+  EXPECT_EQ(config.series, exposition::SeriesSet::site);
+  EXPECT_EQ(config.limits.puts.series, 100u);
+  EXPECT_EQ(config.limits.puts.per_client, 7u);
+  EXPECT_EQ(config.limits.puts.per_ioc, 15'000u);
 }
 
 TEST(Config, GatewaysAreAddressesNetworksOrNames) {
@@ -164,19 +163,18 @@ TEST(SiteConfig, FlagsStandAboveTheFile) {
       "records: {include: 'A.*', exclude: 'B.*'}\n"
       "pvs: {include: 'C.*', expire: 1h}\n"
       "limits: {puts: {series: 11, per_ioc: 7}, beacons: {series: 3}}\n");
-  const auto config = site_config(
+  const auto config = value_of(site_config(
       parsed({"--config.file=" + file.path(), "--set=records.exclude=X.*", "--set=pvs.expire=2h",
-              "--limit=puts=13,searches=5", "--limit=records=17"}));
-  ASSERT_TRUE(config) << config.error().message();
-  EXPECT_EQ(config->options.records.shown.include->text(), "A.*");
-  EXPECT_EQ(config->options.records.shown.exclude->text(), "X.*");
-  EXPECT_EQ(config->options.ca.pvs.include->text(), "C.*");
-  EXPECT_EQ(config->options.ca.put_expiry, std::chrono::hours(2));
-  EXPECT_EQ(config->options.limits.puts.series, 13u);
-  EXPECT_EQ(config->options.limits.puts.per_ioc, 7u);
-  EXPECT_EQ(config->options.limits.searches.series, 5u);
-  EXPECT_EQ(config->options.limits.records.series, 17u);
-  EXPECT_EQ(config->options.limits.beacons.series, 3u);
+              "--limit=puts=13,searches=5", "--limit=records=17"})));
+  EXPECT_EQ(config.options.records.shown.include->text(), "A.*");
+  EXPECT_EQ(config.options.records.shown.exclude->text(), "X.*");
+  EXPECT_EQ(config.options.ca.pvs.include->text(), "C.*");
+  EXPECT_EQ(config.options.ca.put_expiry, std::chrono::hours(2));
+  EXPECT_EQ(config.options.limits.puts.series, 13u);
+  EXPECT_EQ(config.options.limits.puts.per_ioc, 7u);
+  EXPECT_EQ(config.options.limits.searches.series, 5u);
+  EXPECT_EQ(config.options.limits.records.series, 17u);
+  EXPECT_EQ(config.options.limits.beacons.series, 3u);
 }
 
 TEST(SiteConfig, TheIocsOfTheFileAreUsedUnlessFlagsSayOthers) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/temporary_folder.h"
+#include "support/value_of.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -17,15 +18,11 @@ Result<std::variant<Options, PrintAndExit>> parse(std::vector<const char*> argum
 }
 
 Options parsed(std::vector<const char*> arguments) {
-  auto result = parse(std::move(arguments));
-  EXPECT_TRUE(result) << result.error().message();
-  return result ? std::get<Options>(*result) : Options{};
+  return std::get<Options>(value_of(parse(std::move(arguments))));
 }
 
 std::string refusal(std::vector<const char*> arguments) {
-  auto result = parse(std::move(arguments));
-  EXPECT_FALSE(result);
-  return result ? "" : result.error().message();
+  return error_of(parse(std::move(arguments)));
 }
 
 TEST(Options, Defaults) {

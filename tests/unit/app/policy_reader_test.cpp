@@ -18,12 +18,11 @@ Result<PolicyText> parse(const std::string& text) {
 }
 
 std::string problem(const std::string& rule) {
-  const auto policy = parse("policy:\n  rules:\n" + rule);
-  return policy ? "none" : policy.error().message();
+  return error_of(parse("policy:\n  rules:\n" + rule));
 }
 
 TEST(PolicyReader, ReadsAll) {
-  const auto policy = parse(R"(
+  const auto policy = value_of(parse(R"(
 policy:
   default: forbid
   longest_scrape_interval: 15s  # of version 0.1.0
@@ -41,11 +40,10 @@ policy:
           zone: Europe/Berlin
         - days: [sat, sun]
     - {name: rest, action: allow}
-)");
-  ASSERT_TRUE(policy) << policy.error().message();
-  EXPECT_EQ(policy->fallback, Action::forbid);
-  ASSERT_EQ(policy->rules.size(), 2u);
-  const RuleText& rule = policy->rules[0];
+)"));
+  EXPECT_EQ(policy.fallback, Action::forbid);
+  ASSERT_EQ(policy.rules.size(), 2u);
+  const RuleText& rule = policy.rules[0];
   EXPECT_EQ(rule.name, "feedback");
   EXPECT_EQ(rule.action, Action::expect);
   EXPECT_EQ(rule.line, 6);
@@ -57,9 +55,9 @@ policy:
   EXPECT_TRUE(rule.write);
   EXPECT_FALSE(rule.write_notify);
   EXPECT_TRUE(rule.had_times);
-  EXPECT_FALSE(policy->rules[1].had_times);
-  EXPECT_EQ(policy->rules[1].action, Action::allow);
-  EXPECT_THAT(policy->rules[1].pvs, IsEmpty());
+  EXPECT_FALSE(policy.rules[1].had_times);
+  EXPECT_EQ(policy.rules[1].action, Action::allow);
+  EXPECT_THAT(policy.rules[1].pvs, IsEmpty());
 }
 
 TEST(PolicyReader, NothingIsAPolicyOfDefaults) {
@@ -84,7 +82,7 @@ TEST(PolicyReader, NamesThePlaceOfEachError) {
   says("    - {name: a, action: allow, pv: x}\n", "no such key");
   says("    - {name: a, action: allow, users: []}\n", "would match nothing");
   says("    - {name: a, action: allow, operations: [put]}\n", "neither write nor write_notify");
-  EXPECT_THAT(parse("policy: {default: refuse}").error().message(),
+  EXPECT_THAT(error_of(parse("policy: {default: refuse}")),
               testing::HasSubstr("none of unexpected, forbid, allow, expect"));
 }
 

@@ -5,30 +5,30 @@
 
 #include <limits>
 
+#include "support/value_of.h"
+
 namespace ioc_exporter {
 namespace {
 
 using testing::HasSubstr;
 
 std::string problem_of(std::string_view text) {
-  const auto json = Json::parse(text);
-  return json ? "" : json.error().message();
+  return error_of(Json::parse(text));
 }
 
 TEST(JsonReader, ReadsEachKindAndTheLastOfOneKey) {
-  const auto json = Json::parse(R"({"text":"a","whole":-3,"count":18446744073709551615,
-                                    "part":0.5,"flag":true,"list":[1,2],"text":"b"})");
-  ASSERT_TRUE(json) << json.error().message();
-  EXPECT_EQ(json->at("text").text(), "b");
-  EXPECT_EQ(json->at("whole").integer(), -3);
-  EXPECT_EQ(json->at("count").count(), std::numeric_limits<std::uint64_t>::max());
-  EXPECT_EQ(json->at("part").number(), 0.5);
-  EXPECT_EQ(json->at("whole").number(), -3.0);
-  EXPECT_TRUE(json->at("flag").flag());
-  EXPECT_EQ(json->at("list").items().size(), 2u);
-  EXPECT_EQ(json->find("other"), nullptr);
-  EXPECT_EQ(json->find("list")->find("text"), nullptr);
-  EXPECT_EQ(json->text_at("whole"), "");
+  const auto json = value_of(Json::parse(R"({"text":"a","whole":-3,"count":18446744073709551615,
+                                    "part":0.5,"flag":true,"list":[1,2],"text":"b"})"));
+  EXPECT_EQ(json.at("text").text(), "b");
+  EXPECT_EQ(json.at("whole").integer(), -3);
+  EXPECT_EQ(json.at("count").count(), std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(json.at("part").number(), 0.5);
+  EXPECT_EQ(json.at("whole").number(), -3.0);
+  EXPECT_TRUE(json.at("flag").flag());
+  EXPECT_EQ(json.at("list").items().size(), 2u);
+  EXPECT_EQ(json.find("other"), nullptr);
+  EXPECT_EQ(json.find("list")->find("text"), nullptr);
+  EXPECT_EQ(json.text_at("whole"), "");
 }
 
 TEST(JsonReader, TextThatIsNoJsonIsAnError) {
@@ -44,8 +44,7 @@ TEST(JsonReader, ValuesThatAreNestedTooDeepAreAnError) {
 
 TEST(JsonReader, WhatIsAbsentOrOfAnotherKindEndsTheReading) {
   const auto problem = [](auto read) {
-    const auto result = read_json(R"({"a":"text","b":-1})", read);
-    return result ? "" : result.error().message();
+    return error_of(read_json(R"({"a":"text","b":-1})", read));
   };
   EXPECT_THAT(problem([](const Json& json) { return json.at("c").number(); }), HasSubstr("\"c\""));
   EXPECT_THAT(problem([](const Json& json) { return json.at("a").number(); }),

@@ -103,9 +103,7 @@ Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file) {
 }
 
 std::shared_ptr<Helper> started() {
-  auto helper = Helper::start({"test-helper", [] { return Result<void>(); }, serve});
-  EXPECT_TRUE(helper) << helper.error().message();
-  return helper ? *helper : nullptr;
+  return value_of(Helper::start({"test-helper", [] { return Result<void>(); }, serve}));
 }
 
 struct Pipe {
@@ -215,10 +213,10 @@ TEST(Helper, EndsWithItsOwnerAndIsMissedWhenItEnds) {
 }
 
 TEST(Helper, DoesNotRunUnconfined) {
-  const auto helper = Helper::start(
-      {"test-helper", [] { return Result<void>(error_in_words("give up rights: no")); }, serve});
-  ASSERT_FALSE(helper);
-  EXPECT_EQ(helper.error().message(), "start the helper process test-helper: give up rights: no");
+  EXPECT_EQ(error_of(Helper::start(
+                {"test-helper", [] { return Result<void>(error_in_words("give up rights: no")); },
+                 serve})),
+            "start the helper process test-helper: give up rights: no");
 }
 
 // Tells how many threads have looked for one: they do it under the lock, so whoever has looked

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "support/value_of.h"
+
 namespace ioc_exporter::web {
 
 using namespace std::chrono_literals;
@@ -37,9 +39,7 @@ ServerOptions options_on(std::vector<std::string> listen) {
 }
 
 std::unique_ptr<Server> start(ServerOptions options) {
-  auto server = Server::start(std::move(options));
-  if (!server) throw std::runtime_error(server.error().message());
-  return std::move(*server);
+  return value_of(Server::start(std::move(options)));
 }
 
 }  // namespace ioc_exporter::web

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/value_of.h"
 #include "test_server.h"
 #include "web/web_config.h"
 
@@ -64,8 +65,7 @@ class TlsTest : public ::testing::Test {
   }
   // Without the folder.
   static std::string problem_of(const TlsConfig& config) {
-    const auto tls = Tls::load(config);
-    std::string text = tls ? "" : tls.error().message();
+    std::string text = error_of(Tls::load(config));
     for (std::size_t at = 0; (at = text.find(folder() + "/")) != std::string::npos;)
       text.erase(at, folder().size() + 1);
     return text;
@@ -90,12 +90,11 @@ TEST_F(TlsTest, AGoodOneWorksWithWhateverIsChosen) {
 }
 
 TEST_F(TlsTest, AServerGivesALargeBodyWholeAndCutsAClientThatDoesNotReadIt) {
-  auto tls = Tls::load(config("good.pem", "good.key"));
-  ASSERT_TRUE(tls) << tls.error().message();
+  const auto tls = value_of(Tls::load(config("good.pem", "good.key")));
   std::string large(8u << 20, '\0');
   for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>('!' + i * i % 89);
   ServerOptions options = options_on({"127.0.0.1:0"});
-  options.tls = [&tls] { return *tls; };
+  options.tls = [&tls] { return tls; };
   options.routes["/large"] = [&large](const Request&) { return Response{200, "x/y", large}; };
   std::atomic<int> not_taken = 0;
   options.refused = [&](const Request&, const std::string& reason) {
@@ -163,25 +162,22 @@ TEST_F(TlsTest, CiphersThatFitNoCertificateAreFoundByTheHandshake) {
 }
 
 TEST_F(TlsTest, TheFormatOfTheExporterToolkit) {
-  const auto config = parse_web_config(
+  const auto config = value_of(parse_web_config(
       "tls_server_config:\n  cert_file: a.pem\n  key_file: /b.key\n  client_ca_file: ca.pem\n"
       "  client_auth_type: RequireAndVerifyClientCert\n  min_version: TLS13\n  max_version: TLS13\n"
       "  curve_preferences: [CurveP256, X25519]\n  prefer_server_cipher_suites: true\n",
-      "/etc/x/web.yml");
-  ASSERT_TRUE(config) << config.error().message();
-  ASSERT_TRUE(config->tls);
-  EXPECT_EQ(config->tls->files(),
-            (std::vector<std::string>{"/etc/x/a.pem", "/b.key", "/etc/x/ca.pem"}));
-  EXPECT_EQ(config->tls->client_auth, TlsConfig::ClientAuth::require_and_verify);
-  EXPECT_EQ(config->tls->min_version, 13);
-  EXPECT_EQ(config->tls->curves, (std::vector<std::string>{"P-256", "X25519"}));
+      "/etc/x/web.yml"));
+  const TlsConfig tls = value_of(config.tls);
+  EXPECT_EQ(tls.files(), (std::vector<std::string>{"/etc/x/a.pem", "/b.key", "/etc/x/ca.pem"}));
+  EXPECT_EQ(tls.client_auth, TlsConfig::ClientAuth::require_and_verify);
+  EXPECT_EQ(tls.min_version, 13);
+  EXPECT_EQ(tls.curves, (std::vector<std::string>{"P-256", "X25519"}));
 }
 
 TEST_F(TlsTest, SettingsThatLetAnybodyInAreProblems) {
   const auto problems = [](const std::string& text) {
-    const auto config =
-        parse_web_config("tls_server_config: {cert_file: a, key_file: b, " + text + "}\n", "w");
-    return config ? "" : config.error().message();
+    return error_of(
+        parse_web_config("tls_server_config: {cert_file: a, key_file: b, " + text + "}\n", "w"));
   };
   const auto holds = [&](const std::string& text, const std::string& problem) {
     EXPECT_NE(problems(text).find(problem), std::string::npos) << text << ": " << problems(text);
@@ -194,7 +190,7 @@ TEST_F(TlsTest, SettingsThatLetAnybodyInAreProblems) {
   holds("min_version: TLS11", "is none of TLS12, TLS13");
   holds("min_version: TLS13, max_version: TLS12", "is below min_version");
   holds("curve_preferences: [P-256]", "must be one of CurveP256");
-  EXPECT_THAT(parse_web_config("tls_server_config: {cert_file: a}\n", "w").error().message(),
+  EXPECT_THAT(error_of(parse_web_config("tls_server_config: {cert_file: a}\n", "w")),
               testing::HasSubstr("key_file"));
   EXPECT_FALSE(parse_web_config("tls_server_config:\n", "w"));
 }
