@@ -36,8 +36,12 @@ struct CaEvent {
 class CaStream {
  public:
   // From the circuit's first byte on, or joined somewhere on its way.
-  static CaStream from_start(CaDirection direction);
-  static CaStream joined(CaDirection direction);
+  static CaStream from_start(CaDirection direction) {
+    CaStream stream(direction);
+    iocx_ca_start(&stream.stream_);
+    return stream;
+  }
+  static CaStream joined(CaDirection direction) { return CaStream(direction); }
 
   // Whether the circuit has a channel: asked with one of enum iocx_ca_names (NAMES_SID, NAMES_CID)
   // and the id while boundaries are found again. Without it, the circuit's channels are not known.
@@ -47,7 +51,12 @@ class CaStream {
   // The next segment's events, in order.
   std::vector<CaEvent> feed(std::span<const std::uint8_t> segment);
   // So many bytes are missing before the next segment.
-  std::vector<CaEvent> gap(std::uint32_t missing);
+  std::vector<CaEvent> gap(std::uint32_t missing) {
+    iocx_ca_event event{};
+    iocx_ca_gap(&stream_, &event, missing);
+    if (event.kind == IOCX_CA_NOTHING) return {};
+    return {convert(event)};
+  }
 
   // The client was silent for a while.
   void silence() { iocx_ca_regain_by_silence(&stream_); }
@@ -66,16 +75,6 @@ class CaStream {
   iocx_ca_stream stream_{};
   iocx_ca_window window_{};
 };
-
-inline CaStream CaStream::from_start(CaDirection direction) {
-  CaStream stream(direction);
-  iocx_ca_start(&stream.stream_);
-  return stream;
-}
-
-inline CaStream CaStream::joined(CaDirection direction) {
-  return CaStream(direction);
-}
 
 inline std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment) {
   std::vector<CaEvent> events;
@@ -126,13 +125,6 @@ inline std::uint32_t CaStream::trust(std::uint32_t names, std::uint32_t id) cons
   if (names == IOCX_CA_NAMES_NONE) return IOCX_CA_NAMELESS;
   if (names == IOCX_CA_NAMES_NEW || !has_channel_) return IOCX_CA_TRUSTED;
   return has_channel_(names, id) ? IOCX_CA_TRUSTED : IOCX_CA_REFUSED;
-}
-
-inline std::vector<CaEvent> CaStream::gap(std::uint32_t missing) {
-  iocx_ca_event event{};
-  iocx_ca_gap(&stream_, &event, missing);
-  if (event.kind == IOCX_CA_NOTHING) return {};
-  return {convert(event)};
 }
 
 // The same as fill() of bpf/tap/tap_messages.bpf.h.

@@ -54,9 +54,6 @@ class PvaStream {
     return {convert(event)};
   }
 
-  // The client was silent for a while.
-  void silence() { iocx_ca_regain_by_silence(&stream_.stream); }
-
   bool is_lost() const { return stream_.stream.sync < IOCX_CA_REGAINED; }
 
  private:
