@@ -19,7 +19,6 @@ copy_of() {
   local place
   for place in proc sys dev; do mkdir -p "$2/root/$place" && mount --rbind /$place "$2/root/$place"; done
 }
-copy_of_this_machine() { copy_of / "$1"; } # FOLDER
 
 # dead_links DIRECTORY: the links in its documents to files that are not there.
 dead_links() {
