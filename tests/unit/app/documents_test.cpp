@@ -7,11 +7,11 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <regex>
 #include <set>
 #include <span>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -122,39 +122,21 @@ struct Row {
   }
 };
 
-std::vector<std::string> cells(const std::string& line) {
-  std::vector<std::string> found;
-  for (std::size_t at = 1; at < line.size();) {
-    const std::size_t end = std::min(line.find('|', at), line.size());
-    std::string cell = line.substr(at, end - at);
-    cell.erase(0, cell.find_first_not_of(' '));
-    cell.erase(cell.find_last_not_of(' ') + 1);
-    found.push_back(cell);
-    at = end + 1;
-  }
-  return found;
-}
-
 using Reference = std::map<std::string, Row>;
 
-// Rows "| `name{label, label}` | type |" of all tables, with a note where HELP does not say all.
+// Rows "| `name{label,label}` | type |" of all tables, with a note where HELP does not say all.
 Reference read_reference() {
+  static const std::regex row(R"(\| `(\w+)(?:\{([\w,]*)\})?` \| (\w+) \|(?: .* \|)?)");
   Reference reference;
-  std::string line;
+  std::string line, label;
   for (std::ifstream file(IOC_EXPORTER_METRIC_REFERENCE); std::getline(file, line);) {
     if (!line.starts_with("| `")) continue;
-    const auto row = cells(line);
-    EXPECT_TRUE(row.size() == 2 || row.size() == 3) << line;
-    if (row.size() < 2) continue;
-    std::string series = row[0];
-    for (char& c : series)
-      if (std::string_view("`{,}").find(c) != std::string_view::npos) c = ' ';
-    std::istringstream words(series);
-    std::string name, label;
-    words >> name;
-    Row facts{row[1], {}};
-    while (words >> label) facts.labels.insert(label);
-    EXPECT_TRUE(reference.emplace(name, facts).second) << line;
+    std::smatch parts;
+    EXPECT_TRUE(std::regex_match(line, parts, row)) << line;
+    Row facts{parts[3].str(), {}};
+    for (std::istringstream labels(parts[2].str()); std::getline(labels, label, ',');)
+      facts.labels.insert(label);
+    EXPECT_TRUE(reference.emplace(parts[1].str(), facts).second) << line;
   }
   return reference;
 }

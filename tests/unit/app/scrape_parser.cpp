@@ -1,31 +1,28 @@
 #include "scrape_parser.h"
 
+#include <regex>
 #include <sstream>
+#include <stdexcept>
 
 namespace ioc_exporter::app {
 namespace {
 
-// After "name{": fills `labels`, returns the position behind '}'.
-std::size_t parse_labels(const std::string& line, std::size_t at, LabelMap& labels) {
-  while (line.at(at) != '}') {
-    const std::size_t equals = line.find("=\"", at);
-    if (equals == std::string::npos) throw std::runtime_error("no label in " + line);
-    const std::string name = line.substr(at, equals - at);
+// Of `label="value",label="value"`.
+LabelMap parse_labels(const std::string& text, const std::string& line) {
+  static const std::regex label(R"re((\w+)="((?:[^"\\]|\\.)*)")re");
+  LabelMap labels;
+  for (std::sregex_iterator at(text.begin(), text.end(), label), end; at != end; ++at) {
     std::string value;
-    at = equals + 2;
-    for (; line.at(at) != '"'; ++at) {
-      if (line[at] == '\\') {
-        ++at;
-        value += line.at(at) == 'n' ? '\n' : line[at];
-      } else {
-        value += line[at];
-      }
-    }
-    ++at;
-    if (line.at(at) == ',') ++at;
-    if (!labels.emplace(name, value).second) throw std::runtime_error("label twice in " + line);
+    const std::string escaped = (*at)[2].str();
+    for (std::size_t i = 0; i < escaped.size(); ++i)
+      if (escaped[i] != '\\')
+        value += escaped[i];
+      else
+        value += escaped[++i] == 'n' ? '\n' : escaped[i];
+    if (!labels.emplace((*at)[1].str(), value).second)
+      throw std::runtime_error("label twice in " + line);
   }
-  return at + 1;
+  return labels;
 }
 
 bool belongs(const std::string& sample, const std::string& family, const std::string& type) {
@@ -54,13 +51,13 @@ std::map<std::string, ParsedFamily> parse_scrape(const std::string& text) {
       family.type = line.substr(start.size());
       continue;
     }
-    std::size_t at = line.find_first_of("{ ");
-    const std::string name = line.substr(0, at);
-    if (!belongs(name, current, family.type)) throw std::runtime_error("not in family: " + line);
-    LabelMap labels;
-    if (line.at(at) == '{') at = parse_labels(line, at + 1, labels);
-    if (line.at(at) != ' ') throw std::runtime_error("no value in " + line);
-    if (!family.series.emplace(std::pair(name, labels), line.substr(at + 1)).second)
+    static const std::regex sample(R"re((\w+)(?:\{((?:\w+="(?:[^"\\]|\\.)*",?)*)\})? (\S+))re");
+    std::smatch parts;
+    if (!std::regex_match(line, parts, sample)) throw std::runtime_error("no sample: " + line);
+    if (!belongs(parts[1].str(), current, family.type))
+      throw std::runtime_error("not in family: " + line);
+    const LabelMap labels = parse_labels(parts[2].str(), line);
+    if (!family.series.emplace(std::pair(parts[1].str(), labels), parts[3].str()).second)
       throw std::runtime_error("series twice: " + line);
   }
   return families;
