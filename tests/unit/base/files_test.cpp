@@ -93,35 +93,13 @@ TEST(Folder, ErrorsNameThePath) {
             "open /proc/self/no such folder: No such file or directory");
 }
 
-class OwnedFile : public testing::Test {
- protected:
-  std::string path(const char* name) const { return folder_ + "/" + name; }
-  Result<UniqueFd> open() const {
-    const auto folder = open_owned_folder(folder_);
-    return folder ? open_owned_file(folder->get(), path("some"), "some") : folder.error();
-  }
-
-  const TemporaryFolder temporary_;
-  const std::string folder_ = temporary_.path();
-};
-
-TEST_F(OwnedFile, IsMadeForItsOwnerAndGroup) {
-  EXPECT_TRUE(open());
-  struct stat status {};
-  ASSERT_EQ(::stat(path("some").c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 07777, 0640u);
-}
-
-TEST_F(OwnedFile, NothingThatOthersPutThere) {
-  std::filesystem::create_symlink("/etc/passwd", path("some"));
-  EXPECT_FALSE(open()) << "a link";
-  std::filesystem::remove(path("some"));
-  std::ofstream(path("anothers")) << "his";
-  std::filesystem::create_hard_link(path("anothers"), path("some"));
-  EXPECT_FALSE(open()) << "another name of a file";
-  std::filesystem::remove(path("some"));
-  std::filesystem::permissions(folder_, std::filesystem::perms(0777));
-  EXPECT_THAT(error_of(open()), testing::HasSubstr("others than its owner"));
+// Links, and files of others: ChannelsFileTest.NothingThatOthersPutThere.
+TEST(OwnedFile, IsInNoFolderThatOthersMayWriteTo) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(open_owned_folder(folder.path()));
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0777));
+  EXPECT_THAT(error_of(open_owned_folder(folder.path())),
+              testing::HasSubstr("others than its owner"));
 }
 
 constexpr std::uint64_t kSize = 3 * 4096;
