@@ -64,3 +64,12 @@ def run_tool(*command: object) -> str:
     done = subprocess.run([binary, *map(str, command[1:])], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, f"{' '.join(map(str, command))}:\n{done.stdout}{done.stderr}"
     return done.stdout
+
+
+def rules_test(folder: pathlib.Path, series: dict[str, str], rules: dict | None = None, interval: str = "1m", **checks) -> None:
+    """promtool's test: values by series, and what is to be found, as promtool has it."""
+    (folder / "rules.yml").write_text(yaml.safe_dump(rules or {"groups": []}))
+    (folder / "test.yml").write_text(yaml.safe_dump({
+        "rule_files": ["rules.yml"], "evaluation_interval": interval,
+        "tests": [{"interval": interval, "input_series": [{"series": name, "values": values} for name, values in series.items()], **checks}]}))
+    run_tool("promtool", "test", "rules", folder / "test.yml")
