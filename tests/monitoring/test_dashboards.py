@@ -221,13 +221,6 @@ def strings(part, key=""):
         yield from strings(value, name if isinstance(name, str) else key)
 
 
-def test_a_list_has_all_wherever_a_link_may_say_so():
-    for name, board in boards().items():
-        for variable in board["templating"]["list"]:
-            if variable["type"] == "query" and not variable.get("hide"):
-                assert variable["includeAll"] and variable["allValue"] == (".*" if variable["name"] == "ioc" else ".+"), f"{name}: {variable['name']}"
-
-
 def test_single_values_are_escaped_in_queries_and_links():
     plain = {variable["name"] for board in boards().values() for variable in board["templating"]["list"]
              if variable["type"] == "query" and not variable["multi"]}  # those of which several can be chosen are escaped

@@ -24,6 +24,8 @@ def test_variables_are_called_as_everywhere():
             assert chosen["datasource"]["uid"] == "${datasource}", name
         for variable in board["templating"]["list"]:
             assert variable["type"] != "query" or variable["refresh"] == 2, f"{name}: {variable['name']}"
+            assert variable["type"] != "query" or variable.get("hide") or variable["includeAll"] and variable["allValue"] == (
+                ".*" if variable["name"] == "ioc" else ".+"), f"{name}: {variable['name']} has no All, which a link may say"
 
 
 def test_variables_follow_earlier_choices():

@@ -157,41 +157,27 @@ TEST(Sandbox, ThreadsSocketsAndOtherMemoryAreThere) {
 
 // A size that no kernel takes: EINVAL or E2BIG where the command is let through, or EPERM from the
 // kernel itself for users without the right to BPF.
-TEST(Sandbox, BpfCommands) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root may use BPF";
+TEST(Sandbox, BpfProbesAndPacketSocketsAreThereOnlyWhereAsked) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may use them";
+  const SandboxOptions none{.probes = false, .packets = false};
   const auto bpf = [](unsigned command) {
     return [command] { return ::syscall(SYS_bpf, command, nullptr, 0x7fffffff); };
   };
-  for (const unsigned command :
-       {BPF_MAP_CREATE, BPF_MAP_LOOKUP_BATCH, BPF_LINK_CREATE, BPF_RAW_TRACEPOINT_OPEN})
+  for (const unsigned command : {BPF_MAP_CREATE, BPF_MAP_LOOKUP_BATCH})
     EXPECT_EQ(in_sandbox(bpf(command)), E2BIG) << command;
+  for (const unsigned command : {BPF_PROG_LOAD, BPF_LINK_CREATE, BPF_RAW_TRACEPOINT_OPEN}) {
+    EXPECT_EQ(in_sandbox(bpf(command)), E2BIG) << command;
+    EXPECT_EQ(in_sandbox(bpf(command), none), EPERM) << command;
+  }
   for (const unsigned command : {BPF_OBJ_PIN, BPF_OBJ_GET, BPF_PROG_GET_FD_BY_ID, BPF_ITER_CREATE})
     EXPECT_EQ(in_sandbox(bpf(command)), EPERM) << command;
   EXPECT_EQ(in_sandbox(bpf(200)), EPERM);
-}
-
-TEST(Sandbox, ProbesAreAttachedOnlyWhereAsked) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root may use BPF";
-  const auto link = [] { return ::syscall(SYS_bpf, BPF_LINK_CREATE, nullptr, 0x7fffffff); };
   const auto event = [] { return ::syscall(SYS_perf_event_open, nullptr, 0, -1, -1, 0); };
-  const auto load = [] { return ::syscall(SYS_bpf, BPF_PROG_LOAD, nullptr, 0x7fffffff); };
-  const auto tracepoint = [] {
-    return ::syscall(SYS_bpf, BPF_RAW_TRACEPOINT_OPEN, nullptr, 0x7fffffff);
-  };
-  EXPECT_EQ(in_sandbox(load), E2BIG);
-  EXPECT_EQ(in_sandbox(link), E2BIG);
   EXPECT_EQ(in_sandbox(event), EFAULT);
-  EXPECT_EQ(in_sandbox(load, {.probes = false}), EPERM);
-  EXPECT_EQ(in_sandbox(link, {.probes = false}), EPERM);
-  EXPECT_EQ(in_sandbox(tracepoint, {.probes = false}), EPERM);
-  EXPECT_EQ(in_sandbox(event, {.probes = false}), EPERM);
-}
-
-TEST(Sandbox, PacketSocketsAreOpenedOnlyWhereAsked) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root may open them";
+  EXPECT_EQ(in_sandbox(event, none), EPERM);
   const auto packets = [] { return ::socket(AF_PACKET, SOCK_RAW, 0); };
   EXPECT_EQ(in_sandbox(packets), 0);
-  EXPECT_EQ(in_sandbox(packets, {.packets = false}), EPERM);
+  EXPECT_EQ(in_sandbox(packets, none), EPERM);
 }
 
 }  // namespace
