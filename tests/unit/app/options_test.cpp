@@ -52,46 +52,38 @@ TEST(Options, Defaults) {
 }
 
 TEST(Options, FlagsSetWhatTheyName) {
-  const Options options = parsed({"--web.listen-address=[::1]:1",
-                                  "--web.listen-address",
-                                  "127.0.0.1:2",
-                                  "--web.enable-lifecycle",
-                                  "--ioc.include=PS.*",
-                                  "--no-collector.puts",
-                                  "--once=1m",
-                                  "--strict",
-                                  "--ca.server-port=5064,6064",
-                                  "--ca.server-port=7064",
-                                  "--ca.remote-servers",
-                                  "--ca.max-channels=1024",
-                                  "--ca.max-circuits=4194304",
-                                  "--records.max-threads=16",
-                                  "--no-records.durations",
-                                  "--records.causes",
-                                  "--no-records.puts",
-                                  "--records.stuck-after=2m",
-                                  "--overhead.budget=0.5",
-                                  "--histogram.factor=2",
-                                  "--series=site"});
+  const Options options =
+      parsed({"--web.listen-address=[::1]:1", "--web.listen-address", "127.0.0.1:2",
+              "--ioc.include=PS.*", "--no-collector.puts", "--once=1m", "--strict"});
   EXPECT_EQ(options.web.listen, (std::vector<std::string>{"[::1]:1", "127.0.0.1:2"}));
-  EXPECT_TRUE(options.web.lifecycle);
   EXPECT_TRUE(options.iocs.filter.wants("PS1"));
   EXPECT_FALSE(options.iocs.filter.wants("VAC1"));
   EXPECT_FALSE(options.ca.enabled);
   EXPECT_EQ(options.once, std::chrono::minutes(1));
   EXPECT_TRUE(options.strict);
-  EXPECT_EQ(options.ca.server_ports, (std::vector<std::uint16_t>{5064, 6064, 7064}));
-  EXPECT_TRUE(options.ca.remote_servers);
-  EXPECT_EQ(options.ca.max_channels, 1024u);
-  EXPECT_EQ(options.ca.max_circuits, 4194304u);
+  const Options more =
+      parsed({"--ca.server-port=5064,6064", "--ca.server-port=7064", "--ca.remote-servers",
+              "--ca.max-channels=1024", "--ca.max-circuits=4194304"});
+  EXPECT_EQ(more.ca.server_ports, (std::vector<std::uint16_t>{5064, 6064, 7064}));
+  EXPECT_TRUE(more.ca.remote_servers);
+  EXPECT_EQ(more.ca.max_channels, 1024u);
+  EXPECT_EQ(more.ca.max_circuits, 4194304u);
+  EXPECT_EQ(parsed({"--histogram.factor=2"}).histogram_factor, exposition::EdgeStep::by_2);
+  EXPECT_EQ(parsed({"--series=site"}).series, exposition::SeriesSet::site);
+}
+
+TEST(Options, Records) {
+  const Options options =
+      parsed({"--records.max-threads=16", "--no-records.durations", "--records.causes",
+              "--no-records.puts", "--records.stuck-after=2m", "--overhead.budget=0.5",
+              "--web.enable-lifecycle"});
   EXPECT_EQ(options.records.max_threads, 16u);
   EXPECT_FALSE(options.records.durations);
   EXPECT_TRUE(options.records.causes);
   EXPECT_FALSE(options.records.puts);
   EXPECT_EQ(options.records.stuck_after, std::chrono::minutes(2));
   EXPECT_EQ(options.records.overhead_budget, 0.5);
-  EXPECT_EQ(options.histogram_factor, exposition::EdgeStep::by_2);
-  EXPECT_EQ(options.series, exposition::SeriesSet::site);
+  EXPECT_TRUE(options.web.lifecycle);
 }
 
 TEST(Options, TheUnitsFolderMayHaveTheSitesFile) {
