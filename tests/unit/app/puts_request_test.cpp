@@ -3,15 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "base/http_client.h"
 #include "putlog/json.h"
 #include "putlog/put_query.h"
 #include "putlog/puts_command.h"
+#include "support/value_of.h"
 #include "web/server.h"
 
 namespace ioc_exporter::app {
@@ -45,20 +44,15 @@ class PutsRequestTest : public testing::Test {
     options.routes[putlog::kPutsPath] = [this](const web::Request& request) {
       return answer_puts(ring_, request);
     };
-    options.refused = [this](const web::Request&, const std::string& reason) {
-      if (reason == "followers") ++without_place_;
-    };
-    auto server = web::Server::start(std::move(options));
-    EXPECT_TRUE(server);
-    url_ = "http://127.0.0.1:" + std::to_string((*server)->port()) + putlog::kPutsPath;
-    return std::move(*server);
+    auto server = value_of(web::Server::start(std::move(options)));
+    url_ = "http://127.0.0.1:" + std::to_string(server->port()) + putlog::kPutsPath;
+    return server;
   }
   void wait_for_followers(std::uint64_t count) const {
     for (int i = 0; i < 6000 && ring_->followers() != count; ++i) std::this_thread::sleep_for(10ms);
     EXPECT_EQ(ring_->followers(), count);
   }
 
-  std::atomic<int> without_place_ = 0;
   std::shared_ptr<putlog::Ring> ring_ = std::make_shared<putlog::Ring>(delivery::RingBounds{100});
   std::string url_;
 };
@@ -122,29 +116,17 @@ TEST_F(PutsRequestTest, AFollowerSeesEachPutOnce) {
 }
 
 TEST_F(PutsRequestTest, TooManyFollowersAreRefusedAndTheOthersGoOn) {
-  auto server = serve();
-  std::vector<std::thread> all;
-  std::atomic<bool> enough = false;
-  for (std::size_t i = 0; i < delivery::Followers::kMostOfOne; ++i) {
-    all.emplace_back([&] {
-      (void)follow(
-          url_ + "?follow=1", [&](std::string_view) { return !enough; }, 60s);
-    });
-    wait_for_followers(i + 1);  // each takes one of the places for pages while he is let in
-  }
-  // The last of them may still hold a place for pages: who is refused for that has another reason.
-  for (int i = 0; i < 6000 && without_place_ == 0; ++i) {
-    const auto refused = fetch(url_ + "?follow=1");
-    EXPECT_EQ(refused ? refused->status : 0, 503);
-    std::this_thread::sleep_for(10ms);
-  }
-  const auto query = fetch(url_);
-  EXPECT_EQ(query ? query->status : 0, 200);
-  enough = true;
+  std::vector<web::Response> all;
+  while (all.size() < delivery::Followers::kMostOfOne) all.push_back(ask("follow=1"));
+  const auto refused = ask("follow=1");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_STREQ(refused.refused, "followers");
+  EXPECT_EQ(ask("").status, 200);
   add(1);
-  for (std::thread& one : all) one.join();
-  server.reset();  // it has counted all
-  EXPECT_GE(without_place_, 1);
+  for (const auto& one : all) {
+    ASSERT_TRUE(one.stream);
+    EXPECT_NE(value_of(one.stream->next()).find("\"seq\":1,"), std::string::npos);
+  }
 }
 
 TEST_F(PutsRequestTest, TheServersEndEndsFollowers) {

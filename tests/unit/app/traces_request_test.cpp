@@ -93,10 +93,9 @@ class TracesRequestTest : public testing::Test {
     options.local_actions[traces::kTracesPath] = [this](const web::Request& request) {
       return answer_demand(&taker_, request);
     };
-    auto server = web::Server::start(std::move(options));
-    EXPECT_TRUE(server);
-    url_ = "--url=http://127.0.0.1:" + std::to_string((*server)->port());
-    return std::move(*server);
+    auto server = value_of(web::Server::start(std::move(options)));
+    url_ = "--url=http://127.0.0.1:" + std::to_string(server->port());
+    return server;
   }
   struct Ended {
     int status;
