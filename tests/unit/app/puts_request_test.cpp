@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -142,9 +143,7 @@ TEST_F(PutsRequestTest, TheServersEndEndsFollowers) {
 }
 
 TEST_F(PutsRequestTest, ASlowFollowerIsToldAndDisconnected) {
-  web::Request request;
-  request.query = "follow=1";
-  const auto answer = answer_puts(ring_, request);
+  const auto answer = ask("follow=1");
   ASSERT_TRUE(answer.stream);
   for (std::uint64_t seq = 1; seq <= 150; ++seq) add(seq);
   EXPECT_EQ(answer.stream->next(), "retry: 3000\n\nevent: lost\ndata: {\"lost\":50}\n\n");
