@@ -68,8 +68,8 @@ def run_tool(*command: object) -> str:
 
 def rules_test(folder: pathlib.Path, series: dict[str, str], rules: dict | None = None, interval: str = "1m", **checks) -> None:
     """promtool's test: values by series, and what is to be found, as promtool has it."""
+    inputs = [{"series": name, "values": values} for name, values in series.items()]
     (folder / "rules.yml").write_text(yaml.safe_dump(rules or {"groups": []}))
-    (folder / "test.yml").write_text(yaml.safe_dump({
-        "rule_files": ["rules.yml"], "evaluation_interval": interval,
-        "tests": [{"interval": interval, "input_series": [{"series": name, "values": values} for name, values in series.items()], **checks}]}))
+    (folder / "test.yml").write_text(yaml.safe_dump({"rule_files": ["rules.yml"], "evaluation_interval": interval,
+                                                     "tests": [{"interval": interval, "input_series": inputs, **checks}]}))
     run_tool("promtool", "test", "rules", folder / "test.yml")

@@ -44,7 +44,7 @@ def test_increase_is_never_more_than_the_truth_nor_negative(seed, tmp_path):
                                 f"(increase(epics_record_process_total{LABELS}[2m]) > 0) "
                                 f"> (truth{LABELS} - truth{LABELS} offset 2m) * 1.000001")]
     # And it does say something.
-    tests.append({"expr": "max_over_time(count(increase(epics_record_process_total[5m]) > 0)[50m:1m]) > bool 0", "eval_time": "55m",
-                  "exp_samples": [{"labels": "{}", "value": 1}]})
+    tests.append({"expr": "max_over_time(count(increase(epics_record_process_total[5m]) > 0)[50m:1m]) > bool 0",
+                  "eval_time": "55m", "exp_samples": [{"labels": "{}", "value": 1}]})
     rules_test(tmp_path, {f"truth{LABELS}": " ".join(map(str, truth)), f"epics_record_process_total{LABELS}": " ".join(shown)},
                interval=f"{INTERVAL}s", promql_expr_test=tests)

@@ -188,13 +188,14 @@ RULES = {
     "rows are bounded": (lambda panel: panel["type"] in ("table", "state-timeline"), asks(r"\b(top|bottom)k\(\d+,")),
     "tables are sorted": (
         lambda panel: panel["type"] == "table",
-        lambda panel: panel.get("options", {}).get("sortBy") or any(step["id"] == "sortBy" for step in panel.get("transformations", []))),
+        lambda panel: panel.get("options", {}).get("sortBy") or "sortBy" in {step["id"] for step in panel.get("transformations", [])}),
     # With thresholds the mapping is ignored: all is one colour, and has no name.
     "states have the colours of their mapping": (
         lambda panel: panel["type"] == "state-timeline",
         lambda panel: defaults(panel)["color"]["mode"] == "fixed" and defaults(panel)["mappings"]),
     "heat maps know their edges": (
-        lambda panel: panel["type"] == "heatmap", lambda panel: all(target["legendFormat"] == "{{le}}" for target in panel["targets"])),
+        lambda panel: panel["type"] == "heatmap",
+        lambda panel: {target["legendFormat"] for target in panel["targets"]} == {"{{le}}"}),
     "heat maps read recorded series, not the buckets of all records": (
         lambda panel: panel["type"] == "heatmap", lambda panel: not asks(r"rate\(\w+_bucket\b", every=False)(panel)),
     "stacks have no outline": (
