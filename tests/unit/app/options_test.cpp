@@ -132,6 +132,17 @@ TEST(Options, UsageErrorsNameTheOptionOrTheCause) {
     EXPECT_NE(refusal(arguments).find(named), std::string::npos) << arguments.front();
 }
 
+TEST(Options, HelpShowsEachOptionOnce) {
+  const auto help = parse({"--help"});
+  ASSERT_TRUE(help);
+  const std::string& text = std::get<PrintAndExit>(*help).text;
+  for (const char* option : {"--web.listen-address", "--ioc.include", "--collector.records",
+                             "--records.puts", "--ca.max-channels", "--once", "--check"})
+    EXPECT_NE(text.find(std::string("  ") + option + " "), std::string::npos) << option << "\n"
+                                                                              << text;
+  EXPECT_EQ(text.find("\n      --no-"), std::string::npos) << text;
+}
+
 TEST(Options, AnyKeyOfTheFileMayBeSet) {
   const Options options =
       parsed({"--set=records.include=a{1,2}=.*", "--set=traces.causes=ca",
