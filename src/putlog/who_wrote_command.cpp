@@ -36,10 +36,10 @@ constexpr const char* kHelp =
     PUTS       how many since the exporter saw the first
 
   "-" is what the exporter does not know. Puts are listed whether or not the IOC carried them out
-  (epics_put_failures_total on /metrics counts those that it refused), and only those since
-  the exporter started; a line says when. Any user may ask. What was before is read from the put
-  log's files of this host (--putlog.file of the exporter), by the record's name, where the user
-  may read them.
+  (epics_put_failures_total on /metrics counts those that it refused), and only those that the
+  exporter has counted; a line says since when it has done so without a gap. Any user may ask.
+  What was before is read from the put log's files of this host (--putlog.file of the exporter),
+  by the record's name, where the user may read them.
 
   Lines below the table list other writes to the record, by the sources of
   epics_record_writes_total: by the IOC itself, and by clients under a name that is not known.
@@ -59,24 +59,41 @@ EXAMPLES
   ioc_exporter who-wrote --url=http://ioc-host:10064 SR:B1:Current-SP.DRVH
 )help";
 
+// IOC, PV, client's address, user and op, to the time of the last put.
+using Last =
+    std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, double>;
+// The exporter's time of a put is that of the tick of the kernel's clock before it.
+constexpr double kTick = 0.01;
+
+Last last_puts(const Json& answer) {
+  Last last;
+  for (const Json& put : answer.at("puts").items())
+    last[{put.text_at("ioc"), put.text_at("pv"), put.text_at("client"), put.text_at("user"),
+          put.text_at("op")}] = seconds_of(put.text_at("time"));
+  return last;
+}
+
 // The last line in the files of each PV name, client, user and op before `begin`, a time as they
-// have it ("": all); the latest first.
+// have it ("": all), that is later than the one that is known; the latest first.
 Result<std::vector<std::string>> read_older(const std::string& path, const std::string& begin,
-                                            const std::string& pv, std::string& reach) {
+                                            const std::string& pv, const Last& known,
+                                            std::string& reach) {
   const std::string record(iocs::parse_pv_name(pv).record);
   auto pattern = Pattern::compile(policy::literal_pattern(record) + "(\\..*)?");
   if (!pattern) return std::move(pattern).error();
   PutQuery query;
   query.filter.pv.include = std::move(*pattern);
-  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
-  std::map<Key, std::pair<std::string, std::string>> last;  // to its time and line
+  std::map<Last::key_type, std::pair<std::string, std::string>> last;  // to its time and line
   const auto read = read_log_files(path, query, [&](std::string_view line) {
     const auto put = Json::parse(line);
     if (!put) return true;
     const std::string time = put->text_at("time"), client = put->text_at("client");
-    if (begin.empty() || time < begin)
-      last[{put->text_at("ioc"), put->text_at("pv"), client.substr(0, client.rfind(':')),
-            put->text_at("user"), put->text_at("op")}] = {time, std::string(line)};
+    const Last::key_type key{put->text_at("ioc"), put->text_at("pv"),
+                             client.substr(0, client.rfind(':')), put->text_at("user"),
+                             put->text_at("op")};
+    const auto shown = known.find(key);
+    if ((begin.empty() || time < begin) && (shown == known.end() || shown->second + kTick < seconds_of(time)))
+      last[key] = {time, std::string(line)};
     return true;
   });
   if (!read) return read.error();
@@ -96,18 +113,19 @@ bool is_this_host(const std::string& url) {
          url.compare(host, 5, "[::1]") == 0;
 }
 
-// About puts before the exporter counted, or all where it does not count now. `found`: there are some in the files.
+// About puts that the exporter has not counted: before the last gap, or while it does not count.
+// `found`: there are some in the files.
 std::string older_text(const CommandLine& line, const Json& answer, std::uint64_t limit,
                        bool& found) {
   const std::string begin = answer.text_at("counting_since"), path = answer.text_at("put_log_file");
   const std::string start =
-      begin.empty() ? "All puts" : "Puts before " + local_time(seconds_of(begin));
+      begin.empty() ? "More puts" : "More puts before " + local_time(seconds_of(begin));
   if (begin.empty() && path.empty()) return "";
-  if (path.empty()) return start + " are not known\n";
+  if (path.empty()) return start + " may have been missed\n";
   if (!is_this_host(line.values.at("url")))
-    return start + " are in the put log's files: " + terminal_cell(path) + "\n";
+    return start + " may be in the put log's files: " + terminal_cell(path) + "\n";
   std::string reach;
-  auto lines = read_older(path, begin, line.word, reach);
+  auto lines = read_older(path, begin, line.word, last_puts(answer), reach);
   if (!lines) return start + " are not known here: " + lines.error().message() + "\n";
   const std::string files =
       "the put log's files" + (reach.empty() ? "" : ", from " + reach + " on");

@@ -144,7 +144,9 @@ double PutsCollector::counted_since(const iocs::LiveIoc& live, Protocol protocol
   std::uint64_t since_ns = totals_->choice.counted_since(server).value_or(0);
   if (totals_->choice.by_packets(server))
     since_ns = std::max({since_ns, packets_.open_since_ns(), kernel_ns(live.found)});
-  return wall_clock_.seconds(since_ns);
+  // Puts from before are forgotten by now.
+  const double forgotten = std::chrono::duration<double>(totals_->expiry).count();
+  return std::max(wall_clock_.seconds(since_ns), now_seconds() - forgotten);
 }
 
 void PutsCollector::add_sources(Reading& reading) const {
@@ -349,8 +351,10 @@ WhoWrote PutsCollector::who_wrote(std::string_view pv, const WrittenByGroup& gro
   WhoWrote answer = puts::who_wrote(view_->facts(), ca, reading.sources, pv, groups);
   if (const std::string problem =
           why_puts_are_missing(options_.enabled, host_.hands_off(), reading.complete);
-      !problem.empty())
+      !problem.empty()) {
     answer.problem = problem;
+    answer.counting_since_seconds = 0;
+  }
   return answer;
 }
 

@@ -78,8 +78,16 @@ WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const PutsSamples& samples
       answer.unnamed_puts += put.count;
     }
   }
+  // No record of an IOC whose database is known is asked for; a group of PV Access may be.
+  const auto may_have = [&](const PutSourceSample& source) {
+    if (!having.empty()) return having.contains(source.ioc);
+    return source.protocol == name_of(Protocol::pva) ||
+           std::ranges::none_of(iocs, [&](const IocFacts& ioc) {
+             return ioc.name == source.ioc && ioc.database;
+           });
+  };
   for (const PutSourceSample& source : sources) {
-    if (!having.empty() && !having.contains(source.ioc)) continue;
+    if (!may_have(source)) continue;
     answer.counting_since_seconds = std::max(answer.counting_since_seconds, source.since_seconds);
     if (source.since_seconds == 0)
       answer.problem = "ioc " + source.ioc + ": puts by " +

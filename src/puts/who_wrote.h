@@ -34,7 +34,7 @@ struct WhoWrote {
   // Puts, to the IOCs in `records` (or to all), on channels whose name is not known: some may have
   // been to this PV.
   std::uint64_t unnamed_puts = 0;
-  double counting_since_seconds = 0;  // without a gap, time of day; 0: not counted now
+  double counting_since_seconds = 0;  // without a gap, time of day; 0: not known
   std::string put_log_file;           // that has earlier ones; "" = none is known
   std::string problem;                // why puts may be missing; "" = none are
 };

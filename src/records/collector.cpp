@@ -1,6 +1,6 @@
 #include "records/collector.h"
 
-#include "base/time_text.h"
+#include "base/wall_clock.h"
 #include "kernel/load_error.h"
 
 namespace ioc_exporter::records {
@@ -213,9 +213,9 @@ void RecordsCollector::follow_writes(Watched& watched) {
   const auto overhead = control_->sample(*watched.slot);
   if (process_->refused(*watched.slot) > 0 ||
       (overhead && (overhead->over_budget || !overhead->attached || !overhead->has_extras)))
-    watched.writes_since.reset();
-  else if (!watched.writes_since)
-    watched.writes_since = now_seconds();
+    watched.writes_since_ns.reset();
+  else if (!watched.writes_since_ns)
+    watched.writes_since_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 // Clients that come and go leave a thread's stack behind with each connection.
@@ -265,7 +265,7 @@ void RecordsCollector::time_all(std::uint32_t slot, bool all) {
 
 void RecordsCollector::detach() {
   const std::scoped_lock lock(mutex_);
-  for (auto& [id, watched] : watched_) watched.writes_since.reset();
+  for (auto& [id, watched] : watched_) watched.writes_since_ns.reset();
   if (process_) process_->follow(view_->live(), true);
 }
 

@@ -80,7 +80,8 @@ class RecordsCollector final : public Collector {
     std::shared_ptr<const Database> database;  // that the probes know of
     std::vector<std::string> notes;            // missing counts, and why
     bool has_write_points = false;
-    std::optional<double> writes_since;        // all are counted, in seconds since 1970; nothing: not now
+    // All writes are counted, CLOCK_MONOTONIC; nothing: they are not.
+    std::optional<std::uint64_t> writes_since_ns;
     Retry attaching;
     std::string problem;  // why it is not counted, or not as it should
     NothingCounted nothing_counted;

@@ -70,7 +70,9 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
         {live.ioc.name, kProbe, control_->seconds(slot, causes->hits(slot))});
   const std::uint64_t refused = process_->refused(slot);
   follow_writes(found->second);
-  sample.writes_since_seconds = found->second.writes_since;
+  if (const auto since = found->second.writes_since_ns)
+    sample.writes_since_seconds =
+        now_seconds() - static_cast<double>(clock_ns(CLOCK_MONOTONIC) - *since) / 1e9;
   if (sample.overhead && sample.overhead->over_budget) {
     sample.notes.push_back("its records are not counted: that would cost " +
                            percent_text(*sample.overhead->over_budget) +

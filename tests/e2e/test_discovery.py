@@ -147,3 +147,18 @@ def test_gone_is_down_then_forgotten_and_all_of_it_freed(start_ioc, start_export
     assert down.series("ioc_exporter_map_entries", map="ioc_records") == []
     gone = exporter.wait_scrape(lambda s: s.series(UP) == [], "its series are gone")
     assert not [line for line in gone.text.splitlines() if 'ioc="leaves"' in line]
+
+
+def test_exec_in_place(start_ioc, start_exporter):
+    """The same process becomes another IOC: it is counted from the start, without what was before."""
+    ioc = start_ioc("execs", 'record(calc,"E:n"){field(CALC,"VAL+1")}\n')
+    exporter = start_exporter("--ioc.include=execs", sees=[ioc])
+    process_and_check(exporter, ioc, "E:n", "execs", times=11)
+    pid, before = ioc.pid, held_in_kernel(exporter)
+    ioc.process.send_line("@exec")
+    ioc.process.wait_for("^@running$[^@]*(?:@done[^@]*)*^@running$", timeout=60)
+    exporter.wait_scrape(lambda s: s.value("epics_ioc_restarts_total", ioc="execs") == 1
+                         and s.series("epics_ioc_records", ioc="execs"), "it is another one")
+    assert ioc.pid == pid
+    process_and_check(exporter, ioc, "E:n", "execs", times=7)
+    assert held_in_kernel(exporter) == before

@@ -89,3 +89,27 @@ def test_after_a_restart_of_the_exporter(start_ioc, start_exporter, connect):
     assert increase(ALL_CPU, ioc=ioc.name) == since
     tick = 1 / os.sysconf("SC_CLK_TCK")
     assert sum(increase(CPU, **labels) for labels, _ in again.series(CPU, ioc=ioc.name)) < since + 4 * tick
+
+
+def test_threads_that_ended_have_their_class(start_ioc, start_exporter, connect):
+    """Those of clients that came and went between two scrapes: the server's, and not of no class."""
+    ioc = start_ioc("healthy-ends", databases.put_targets("H:", 1))
+    exporter = start_exporter(sees=[ioc])
+    first = exporter.scrape()
+    if "ioc_exit" not in {labels["probe"] for labels, value in first.series("ioc_exporter_probe_loaded") if value == 1}:
+        pytest.skip("the kernel has no BTF")
+    for _ in range(5):
+        client = connect(clients.libca, [ioc], ["H:set1"], 4999)
+        assert client.send() == 4999
+        client.close()
+    ioc.get_settled(["H:set1:count.VAL"])
+    by_class = {labels["thread_class"]: value - first.value(CPU, **labels) for labels, value in exporter.scrape().series(CPU, ioc=ioc.name)}
+    # No thread of a client was there at either scrape. The rest is what the kernel takes to end a thread.
+    assert by_class["ca"] > 10 * by_class["ended"] >= 0
+
+
+def test_a_thread_that_never_rests(start_ioc, start_exporter):
+    ioc = start_ioc("spinner", databases.counting(), macros="P=S:", spin=True)
+    exporter = start_exporter(sees=[ioc])
+    exporter.wait_scrape(lambda s: s.value("epics_ioc_threads_spinning", ioc="spinner") == 1,
+                         "one thread of spinner spins")

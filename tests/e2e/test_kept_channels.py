@@ -67,8 +67,13 @@ def test_names_outlive_the_exporter(started, server, start, tmp_path):
 
     third = start(folder)
     third.process.wait_for("channels: .*: this file is ignored", "stderr")
+    client.prove(PVS[0])
+    client.put(PVS[0], 3)
+    client.wait_done()
+    scrape = third.wait_scrape(lambda s: s.total(PUTS, ioc="kept") == 3, "its puts, without their names")
+    assert {labels["pv"] for labels, _ in scrape.series(PUTS, ioc="kept")} == {""}
     assert failures(third) == {"read": 1}
-    assert server.counts(42) == {PVS[0]: 25, PVS[1]: 17}
+    assert server.counts(45) == {PVS[0]: 28, PVS[1]: 17}
 
 
 def test_a_folder_that_is_read_only(start, tmp_path):

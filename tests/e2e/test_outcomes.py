@@ -1,4 +1,6 @@
 """Outcomes of puts: exact numbers of clients that count themselves."""
+import time
+
 import pytest
 
 from harness import clients
@@ -9,6 +11,7 @@ EXPORTER_OPTIONS = ["--no-collector.records"]
 BOTH_PUT_SOURCES = True
 
 FAILURES = "epics_put_failures_total"
+LAST_PUT = "epics_last_put_timestamp_seconds"
 DURATION = "epics_put_duration_seconds"
 READ_ONLY = "ASG(DEFAULT) { RULE(1, READ) }\nASG(OPEN) { RULE(1, WRITE) }\n"
 RECORDS = """
@@ -139,3 +142,21 @@ def test_messages_and_bytes_are_counted(ioc, start_exporter, raw_client):
     assert counted == {"gets": 7, "monitor_updates": 23, "echoes": 3, "server_disconnects": 0,
                        "received_bytes": client.sent_bytes + writer.sent_bytes,
                        "sent_bytes": client.received_bytes + writer.received_bytes}
+
+
+def test_last_put_has_its_time(ioc, start_exporter, raw_client):
+    exporter = start_exporter(sees=[ioc])
+    bounds = {}
+    for user in ("first", "second"):
+        client = raw_client(ioc, user)
+        channel = client.create("O:open")
+        send(client, channel, 5, 2)
+        begin = time.time()
+        client.write(channel, 23)
+        client.get(channel)
+        bounds[user] = begin, time.time()
+    scrape = exporter.scrape()
+    for user, (begin, end) in bounds.items():
+        assert begin - 0.002 <= scrape.value(LAST_PUT, ioc=ioc.name, pv="O:open", user=user) <= end + 0.002
+    again = exporter.scrape()
+    assert again.series(LAST_PUT, ioc=ioc.name) == scrape.series(LAST_PUT, ioc=ioc.name), "it does not wander"

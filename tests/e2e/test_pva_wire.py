@@ -1,6 +1,10 @@
 """Puts by PV Access, counted from packets: servers of p4p, IOCs without the server probe, p4p's gateway."""
+import http.server
 import json
+import os
+import threading
 import time
+import urllib.request
 from collections import Counter
 
 import pytest
@@ -189,3 +193,26 @@ def test_gateway(start_ioc, start_exporter, connect_p4p, started, log_dir):
         ("pva-behind", LOOPBACK)]
     status, _, text = exporter.request("/")
     assert status == 200 and "a PVA gateway" in text.decode(), [line for line in text.decode().splitlines() if "pva_gateway" in line]
+
+
+def test_other_port_is_no_server(start_server, start_exporter, connect_p4p):
+    """A web server at a port where one for PV Access is expected."""
+    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+    thread = threading.Thread(target=web.serve_forever)
+    thread.start()
+    try:
+        server = start_server("pva_beside")
+        exporter = start_exporter(f"--ioc.include={os.environ['IOCNAME']}|pva_beside",
+                                  f"--pva.server-port={web.server_port},{server.port}")
+        exporter.wait_first_look()
+        for _ in range(7):
+            with urllib.request.urlopen(f"http://127.0.0.1:{web.server_port}/") as answer:
+                answer.read()
+        connect_p4p(server, {SET: 1}, 23).send()
+        page = exporter.wait_scrape(lambda page: is_found(page, server), "the server is found")
+        assert {labels["ioc"] for labels, _ in page.series("epics_ioc_up")} == {server.name}
+        assert page.total(PUTS) == 23
+    finally:
+        web.shutdown()
+        thread.join()
+        web.server_close()

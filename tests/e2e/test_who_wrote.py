@@ -83,6 +83,7 @@ def test_each_name_and_the_ioc_itself(ioc, start_exporter, raw_client, pva, tmp_
     assert (done.returncode, done.stderr) == (3, "")
     assert done.stdout.startswith("Nobody wrote to W:never since counting began, ")
 
+    assert exporter.request("/api/v1/who-wrote")[0] == 400
     # A name that the database got while the IOC ran.
     ioc.shell("dbCreateAlias pdbbase W:later W:new")
     client = raw_client(ioc)
@@ -99,7 +100,7 @@ def test_what_was_before_the_exporter_started(ioc, start_exporter, pva, tmp_path
     log.wait(1, pv="W:nick")
     exporter.stop()
     exporter = start(start_exporter, ioc, "server", *log.options)
-    said, _, before = who_wrote(exporter, "W:nick").stdout.partition("\nPuts before ")
+    said, _, before = who_wrote(exporter, "W:nick").stdout.partition("\nMore puts before ")
     assert said.startswith(("Nobody wrote to W:nick since ", "No put to W:nick was seen since ")), said
     assert "in the put log's files" in before and "W:nick" in before, before
     log.path.unlink()
@@ -133,7 +134,7 @@ def test_a_gap_in_which_probes_were_off(ioc, start_exporter, pva, source, tmp_pa
     assert done.returncode == 1, done.stdout
     assert done.stdout.startswith("It is not known whether anybody wrote to W:never.\nNo put was seen;"), done.stdout
     assert done.stdout.endswith("\nnothing is counted: all probes are detached\n"), done.stdout
-    assert "All puts, in the put log's files" in who_wrote(exporter, "W:set").stdout
+    assert "\nMore puts: none in the put log's files\n" in who_wrote(exporter, "W:set").stdout
     pva.put("W:set", {"value": 2}, timeout=30, get=False)
     unseen = time.time()
 

@@ -191,3 +191,4 @@ def test_a_channel_that_is_gone_under_another_name(ioc, start_exporter, started,
     page = exporter.scrape()
     assert {(labels["pv"], labels["user"]): count for labels, count in page.series(PUTS, ioc=ioc.name)} == {
         ("H:set2", "alice"): 9, ("", ""): 9}
+    assert page.value("ioc_exporter_dropped_total", probe="ca_server_probe", reason="unnamed") == 9

@@ -58,7 +58,7 @@ def test_arrays_on_their_way_while_it_starts(ioc, started, start_exporter, log_d
     wire = started.add(Wire(ioc.port)).introduce("late")
     first, second, array = wire.open("T:set1", "T:set2", "T:array1")
     before = ioc.get_all(["T:set2:count.VAL", "T:array1:count.VAL"])
-    inside = write(second) * HIDDEN
+    inside = write(second) * HIDDEN + write(second)[:8]  # it ends in the middle of one
     trickle = Trickle(wire, long_message(WRITE, CHAR, len(inside), array, 0, inside))
     put_log = PutLog(log_dir / "puts.json")
     (log_dir / "site.yml").write_text(POLICY)

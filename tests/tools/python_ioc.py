@@ -3,7 +3,7 @@
     python_ioc.py [--spin] [--access-security FILE] [--qsrv 1|2] [MACROS DB]...
 
 With --spin one of its threads never rests. With --qsrv it serves PVA: 1 by EPICS Base's own QSRV, 2 by that of
-pvxs. The line "@exit N" makes it end with status N.
+pvxs. The line "@exec" makes it begin anew in the same process, "@exit N" makes it end with status N.
 """
 import argparse
 import os
@@ -46,6 +46,8 @@ def main() -> None:
         threading.Thread(target=spin, daemon=True).start()
     print("@running", flush=True)
     for line in iter(sys.stdin.readline, ""):
+        if line == "@exec\n":
+            os.execv(sys.executable, [sys.executable, *sys.argv])
         if line.startswith("@exit "):
             os._exit(int(line.split()[1]))
         if ioc.ioc(line.rstrip("\n")):

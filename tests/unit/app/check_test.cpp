@@ -95,6 +95,10 @@ TEST(Check, EachPageHasItsStatus) {
   }
 }
 
+TEST(Check, AnIocThatIsNotKnownIsNamed) {
+  EXPECT_THAT(judge(page(), "none").out, HasSubstr("none: the exporter knows no IOC of that name"));
+}
+
 TEST(Check, PerformanceDataHasNoExponents) {
   EXPECT_THAT(judge(page(put("forbidden", "A", 3e10, 0) +
                          "epics_ioc_put_callback_oldest_seconds{ioc=\"ps\"} 5e-05\n"))

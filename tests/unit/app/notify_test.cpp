@@ -83,6 +83,12 @@ TEST_F(NotifierTest, FeedsTheWatchdogThreeTimesInItsTime) {
   EXPECT_EQ(manager.heard(), "WATCHDOG=1");
 }
 
+TEST_F(NotifierTest, FeedsAWatchdogThatNamesNoProcess) {
+  const Manager manager;
+  ::setenv("WATCHDOG_USEC", "3000000", 1);
+  EXPECT_TRUE(made().next_alive());
+}
+
 TEST_F(NotifierTest, FeedsNoWatchdogOfAnotherProcessOrOfABadTime) {
   for (const auto& [time, pid] : {std::pair{"3000000", "1"},
                                   {"0", ""},

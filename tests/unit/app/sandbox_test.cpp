@@ -175,9 +175,11 @@ TEST(Sandbox, BpfProbesAndPacketSocketsAreThereOnlyWhereAsked) {
   const auto event = [] { return ::syscall(SYS_perf_event_open, nullptr, 0, -1, -1, 0); };
   EXPECT_EQ(in_sandbox(event), EFAULT);
   EXPECT_EQ(in_sandbox(event, none), EPERM);
+  EXPECT_EQ(in_sandbox(event, {.probes = false}), EPERM);
   const auto packets = [] { return ::socket(AF_PACKET, SOCK_RAW, 0); };
   EXPECT_EQ(in_sandbox(packets), 0);
   EXPECT_EQ(in_sandbox(packets, none), EPERM);
+  EXPECT_EQ(in_sandbox(packets, {.packets = false}), EPERM);
 }
 
 }  // namespace

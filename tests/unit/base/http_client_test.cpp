@@ -133,6 +133,7 @@ TEST(HttpClient, SilenceEndsWithTheTimeout) {
   for (const auto& [sent, again] : {std::pair{"HTTP/1.1 200 OK\r\n", ""},
                                     {"HTTP/1.0 200 OK\r\n\r\nhalf", ""},
                                     {"HTTP/1.0 200 OK\r\nContent-Length: 23\r\n\r\nhalf", ""},
+                                    {"HTTP/1.0 200 OK\r\nX: ", "x"},
                                     {"HTTP/1.0 200 OK\r\n\r\n", "x"}}) {
     const OneAnswer server(sent, Then::holds, again, 5ms);
     const std::string said = failure(server.url(), 2s);

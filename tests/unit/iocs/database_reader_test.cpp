@@ -233,6 +233,26 @@ TEST_F(ReadDatabase, BadFieldDescriptions) {
   EXPECT_THAT(failure(), HasSubstr("record type calc: -5 fields"));
 }
 
+TEST_F(ReadDatabase, AnythingInTheListsNeverHangsOrCrashes) {
+  fill();
+  std::uint32_t random = 99;
+  const auto next = [&] { return random = random * 1664525u + 1013904223u; };
+  int refused = 0;
+  for (int round = 0; round < 2000; ++round) {
+    auto* const bytes = reinterpret_cast<unsigned char*>(&calc_->raw);
+    const layout::DbRecordType saved = calc_->raw;
+    const layout::DbRecordNode saved_node = ai_->nodes[5];
+    bytes[next() % sizeof saved] = static_cast<unsigned char>(next() >> 16);
+    reinterpret_cast<unsigned char*>(&ai_->nodes[5])[next() % sizeof saved_node] =
+        static_cast<unsigned char>(next() >> 16);
+    if (!read()) ++refused;
+    calc_->raw = saved;
+    ai_->nodes[5] = saved_node;
+  }
+  EXPECT_GT(refused, 500);
+  EXPECT_TRUE(read());
+}
+
 // Counts the system calls that a real one would make.
 class CountingMemory : public Memory {
  public:

@@ -192,6 +192,12 @@ TEST_F(FinderWhenSettled, ExecIntoAnIocAndOnIntoTheSameIocAndItsEnd) {
   EXPECT_EQ(changes.started.size(), 1u);
   poll(11);
   poll(4);
+  target_.command(std::string("exec ") + TARGET_PLAIN);
+  const Changes away = poll(1);
+  EXPECT_EQ(away.ended.size(), 1u);
+  EXPECT_EQ(away.started.size(), 0u);
+  target_.command(std::string("exec ") + TARGET_IOC);
+  EXPECT_EQ(poll(4).started.size(), 1u);
   target_.stop();
   EXPECT_EQ(poll(1).ended.size(), 1u) << "at once";
 }

@@ -83,6 +83,23 @@ class FanoutTest : public testing::Test {
   std::vector<SinkSetup> sinks_;
 };
 
+TEST_F(FanoutTest, EachSinkGetsItsSelectionInOrder) {
+  sinks_.push_back(setup("all", open_));
+  sinks_.push_back(setup("some", shut_));
+  sinks_.back().filter.pv.include = *Pattern::compile("B");
+  Fanout fanout(Privacy(), std::move(sinks_));
+  std::vector<PutEvent> some = events(1, 3);
+  some[1].pv = "B";
+  fanout.receive(some);
+  wait_until(
+      [&] { return fanout.samples()[0].delivered == 3 && fanout.samples()[1].delivered == 1; });
+  ASSERT_EQ(open_->taken.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(*open_->taken[i].event, some[i]);
+  EXPECT_EQ(shut_->taken.at(0).event->seq, 2u);
+  EXPECT_EQ(fanout.samples()[1].filtered, 2u);
+  EXPECT_EQ(fanout.ring()->find({}, {})->size(), 3u);
+}
+
 TEST_F(FanoutTest, ASinkThatTakesNothingCostsItsOwnQueueAndEachPutIsAccountedFor) {
   shut_->may_take = 0;
   sinks_.push_back(setup("shut", shut_));

@@ -118,7 +118,7 @@ TEST_F(FileSinkTest, ContentOfOthersIsNotCut) {
   }
 }
 
-// More of what others may put there: base/files_test.cpp.
+// More of what others may put there: puts/kept_channels_test.cpp.
 TEST_F(FileSinkTest, NobodyPutsAnotherFileInItsPlace) {
   ASSERT_EQ(::mkfifo(file_.path.c_str(), 0640), 0);
   EXPECT_FALSE(sink().open());

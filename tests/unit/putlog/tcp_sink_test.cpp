@@ -6,11 +6,13 @@
 #include <sys/socket.h>
 
 #include <functional>
+#include <set>
 #include <thread>
 
 #include <nlohmann/json.hpp>
 
 #include "events.h"
+#include "putlog/sink.h"
 #include "support/loopback.h"
 
 namespace ioc_exporter::putlog {
@@ -71,6 +73,14 @@ class Receiver {
   std::string half_;
 };
 
+SinkSetup setup(const Receiver& receiver) {
+  SinkSetup setup;
+  setup.name = "tcp";
+  setup.window = 0ms;
+  setup.sink = receiver.sink();
+  return setup;
+}
+
 TEST(TcpSinkTest, SendsLinesInCaPutLogsFormat) {
   Receiver receiver;
   const auto sink = receiver.sink(LineFormat::caputlog);
@@ -117,6 +127,24 @@ TEST(TcpSinkTest, UnacknowledgedLinesAreSentAgain) {
     EXPECT_EQ(nlohmann::json::parse(next.lines[i]).at("seq"), i + 1);
 }
 
+// It takes the connection, and reads nothing: what is in nobody's hands is not delivered.
+TEST(TcpSinkTest, AReceiverThatDoesNotReadCostsTheQueueAlone) {
+  const Receiver receiver;
+  SinkSetup one = setup(receiver);
+  one.queue.events = 20'000;
+  delivery::SinkAccount account;
+  SinkRunner runner(std::move(one), account);
+  runner.start();
+  std::uint64_t sent = 0;
+  do {
+    std::vector<SharedEvent> some;
+    for (PutEvent& each : events(sent + 1, 1000)) some.push_back(shared(std::move(each)));
+    runner.receive(some);
+    sent += 1000;
+  } while (account.queue_full == 0);
+  EXPECT_LT(account.done(), sent);
+}
+
 TEST(TcpSinkTest, AReceiverThatTakesNothingIsTold) {
   const Receiver receiver(0, 4096);
   const auto sink = receiver.sink();
@@ -131,6 +159,46 @@ TEST(TcpSinkTest, AReceiverThatTakesNothingIsTold) {
   EXPECT_TRUE(done.problem->message().ends_with(": it takes nothing"));
   EXPECT_EQ(done.refused, 0u);
   EXPECT_LT(delivered, all.size());
+}
+
+TEST(TcpSinkTest, AReceiverThatIsKilledInAFloodAndComesBackHasAllThatFitsTheQueue) {
+  auto receiver = std::make_unique<Receiver>();
+  const std::uint16_t port = receiver->port();
+  SinkSetup one = setup(*receiver);
+  one.queue = {.events = 1'000'000, .bytes = 1u << 30};
+  delivery::SinkAccount account;
+  SinkRunner runner(std::move(one), account);
+  runner.start();
+  constexpr std::uint64_t kPuts = 8'000;
+  std::thread flood([&] {
+    for (std::uint64_t seq = 1; seq <= kPuts; seq += 100) {
+      std::vector<SharedEvent> some;
+      for (PutEvent& each : events(seq, 100)) some.push_back(shared(std::move(each)));
+      runner.receive(some);
+    }
+  });
+  std::set<std::uint64_t> seen;
+  const auto note = [&] {
+    for (const std::string& line : receiver->lines)
+      seen.insert(nlohmann::json::parse(line).at("seq").get<std::uint64_t>());
+    receiver->lines.clear();
+  };
+  for (int round = 0; round < 3; ++round) {
+    const std::size_t before = receiver->lines.size();
+    EXPECT_TRUE(receiver->read_until([&] { return receiver->lines.size() >= before + 500; }));
+    note();
+    receiver.reset();
+    receiver = std::make_unique<Receiver>(port);
+  }
+  flood.join();
+  EXPECT_TRUE(receiver->read_until([&] {
+    note();
+    return seen.contains(kPuts);
+  }));
+  for (int i = 0; i < 6000 && account.done() < kPuts; ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(account.delivered, kPuts);
+  // But for what its host had taken, and it had not read, each time.
+  EXPECT_GE(seen.size(), kPuts - 3 * 1000);
 }
 
 }  // namespace

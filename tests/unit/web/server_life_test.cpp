@@ -133,8 +133,20 @@ TEST(ServerLife, ManyRequestsAtATime) {
 }
 
 // Of two slots each address has one, and answers that cost nothing need none.
+class Followed final : public BodyStream {
+ public:
+  explicit Followed(std::shared_future<void> end) : end_(std::move(end)) {}
+  std::optional<std::string> next() override {
+    const bool ends = end_.wait_for(std::chrono::milliseconds(5)) == std::future_status::ready;
+    return ends ? std::nullopt : std::optional(std::string());
+  }
+
+ private:
+  std::shared_future<void> end_;
+};
+
 TEST(ServerLife, OverTheLimitIs503) {
-  std::atomic<int> inside{0};
+  std::atomic<int> inside{0}, following{0};
   std::promise<void> open;
   const std::shared_future<void> opened = open.get_future().share();
   ServerOptions options = options_on({"127.0.0.1:0"});
@@ -150,6 +162,12 @@ TEST(ServerLife, OverTheLimitIs503) {
     opened.wait();
     return Response{};
   };
+  options.routes["/followed"] = [&following, opened](const Request&) {
+    ++following;
+    Response response;
+    response.stream = std::make_shared<Followed>(opened);
+    return response;
+  };
   options.local_actions["/held"] = [](const Request&) { return Response{}; };
   const auto server = start(std::move(options));
   const auto get = [&](const char* path, const std::string& headers = "") {
@@ -158,6 +176,9 @@ TEST(ServerLife, OverTheLimitIs503) {
   const auto from_other = [&](const char* path) {
     return ask(server->port(), "GET", path, "", "127.0.0.2").status;
   };
+  auto followed = std::async(std::launch::async, get, "/followed", "");
+  while (following < 1) std::this_thread::yield();
+  while (get("/metrics", "") != 200) std::this_thread::yield();  // a follower has its place back
   auto held = std::async(std::launch::async, get, "/held", "");
   while (inside < 1) std::this_thread::yield();
   EXPECT_EQ(get("/metrics"), 503);
@@ -169,6 +190,7 @@ TEST(ServerLife, OverTheLimitIs503) {
   EXPECT_EQ(ask(server->port(), "POST", "/held").status, 503);  // such as a demand for traces
   EXPECT_EQ(get("/small", "Authorization: unknown\r\n"), 503);  // its check would cost something
   open.set_value();
+  EXPECT_EQ(followed.get(), 200);
   EXPECT_EQ(held.get(), 200);
   EXPECT_EQ(other.get(), 200);
   while (refused < 4) std::this_thread::yield();  // told after the answers
