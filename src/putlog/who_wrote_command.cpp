@@ -92,7 +92,8 @@ Result<std::vector<std::string>> read_older(const std::string& path, const std::
                              client.substr(0, client.rfind(':')), put->text_at("user"),
                              put->text_at("op")};
     const auto shown = known.find(key);
-    if ((begin.empty() || time < begin) && (shown == known.end() || shown->second + kTick < seconds_of(time)))
+    if ((begin.empty() || time < begin) &&
+        (shown == known.end() || shown->second + kTick < seconds_of(time)))
       last[key] = {time, std::string(line)};
     return true;
   });

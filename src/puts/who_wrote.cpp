@@ -82,17 +82,17 @@ WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const PutsSamples& samples
   const auto may_have = [&](const PutSourceSample& source) {
     if (!having.empty()) return having.contains(source.ioc);
     return source.protocol == name_of(Protocol::pva) ||
-           std::ranges::none_of(iocs, [&](const IocFacts& ioc) {
-             return ioc.name == source.ioc && ioc.database;
-           });
+           std::ranges::none_of(
+               iocs, [&](const IocFacts& ioc) { return ioc.name == source.ioc && ioc.database; });
   };
   for (const PutSourceSample& source : sources) {
     if (!may_have(source)) continue;
     answer.counting_since_seconds = std::max(answer.counting_since_seconds, source.since_seconds);
     if (source.since_seconds == 0)
-      answer.problem = "ioc " + source.ioc + ": puts by " +
-                       (source.protocol == name_of(Protocol::pva) ? "PV Access" : "Channel Access") +
-                       " are not counted" + (source.why.empty() ? "" : ": " + source.why);
+      answer.problem =
+          "ioc " + source.ioc + ": puts by " +
+          (source.protocol == name_of(Protocol::pva) ? "PV Access" : "Channel Access") +
+          " are not counted" + (source.why.empty() ? "" : ": " + source.why);
   }
   if (!answer.problem.empty()) answer.counting_since_seconds = 0;
   std::ranges::stable_sort(answer.puts, std::greater<>(), &PutSample::last_time_seconds);

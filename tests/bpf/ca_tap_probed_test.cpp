@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <fcntl.h>
 
+#include "base/wall_clock.h"
 #include "bpf/ca_tap_fixture.h"
 #include "elf/code_file.h"
 #include "puts/server_probe/server_probe.h"

@@ -224,8 +224,7 @@ Result<probes::Switched> ServerProbe::count_by(const LiveIocs& iocs, const iocs:
   watched.waits = !has_caught_up(watched, live.ioc, now);
   if (watched.waits) return probes::Switched::later;
   if (auto done = begin(watched, live.ioc, attach); !done) return done.error();
-  choice().begin_server(key_of(watched.number), watched.reports_results,
-                        clock_ns(CLOCK_MONOTONIC));
+  choice().begin_server(key_of(watched.number), watched.reports_results, clock_ns(CLOCK_MONOTONIC));
   log::info("ioc {}: puts are counted in its {}server", watched.name, is_ca() ? "" : "PV Access ");
   return probes::Switched::now;
 }

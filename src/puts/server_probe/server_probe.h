@@ -2,8 +2,8 @@
 // Access (rsrv) or by PV Access (QSRV 1 and 2).
 //
 // A put counts once, under the name of the channel that it is written to, whatever its client does
-// to packets. The counts go into the sums that the tap adds to (puts/source_choice.h). The probes of
-// an IOC are off while it is stopped or traced, and while the operator wants it.
+// to packets. The counts go into the sums that the tap adds to (puts/source_choice.h). The probes
+// of an IOC are off while it is stopped or traced, and while the operator wants it.
 //
 // Not thread-safe.
 #pragma once

@@ -141,8 +141,10 @@ TEST(WhoWrote, SaysWhyPutsMayBeMissing) {
 
 TEST(WhoWrote, SinceTheLastGapOfThoseThatHaveTheRecord) {
   Snapshot all = snapshot();
-  all.sources = {{"one", "ca", "server", "", 100}, {"one", "pva", "packets", "old", 200},
-                 {"two", "ca", "server", "", 300}, {"soft", "ca", "none", "no probe"}};
+  all.sources = {{"one", "ca", "server", "", 100},
+                 {"one", "pva", "packets", "old", 200},
+                 {"two", "ca", "server", "", 300},
+                 {"soft", "ca", "none", "no probe"}};
   EXPECT_EQ(who_wrote(all, "R1").counting_since_seconds, 200);
   EXPECT_EQ(who_wrote(all, "R2").counting_since_seconds, 300);
   EXPECT_EQ(who_wrote(all, "R2").problem, "");
@@ -326,7 +328,8 @@ TEST_F(WhoWroteServer, NobodyIsNotFound) {
   EXPECT_EQ(ask("nobody", "--json").status, kNotFound);
   EXPECT_EQ(ask("unknown", "--json").status, kFailed);
   EXPECT_THAT(nobody.out, StartsWith("No put to nobody was seen since "));
-  EXPECT_THAT(nobody.out, HasSubstr("\nMore puts before " + local_time(400) + " may have been missed\n"));
+  EXPECT_THAT(nobody.out,
+              HasSubstr("\nMore puts before " + local_time(400) + " may have been missed\n"));
 }
 
 TEST_F(WhoWroteServer, PrintsTheErrorInTheAnswer) {
