@@ -319,7 +319,7 @@ scripts/install-deps.sh build
 work=$(mktemp -d -t ioc_exporter-run.XXXXXX)
 chmod 711 "$work"
 begin_to_install_demo
-configure_and_build build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF -DIOC_EXPORTER_UNITY=ON
+configure_and_build build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF
 make_user
 start_exporter
 

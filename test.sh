@@ -30,7 +30,7 @@ if [ "${1:-} ${2:-}" = "-L unit" ]; then
   # It matters that they are there soon, not how fast they are.
   build=build/unit
   scripts/install-deps.sh build unit
-  configure "$build" -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=OFF -DIOC_EXPORTER_UNITY=ON -DCMAKE_BUILD_TYPE=None
+  configure "$build" -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=OFF -DIOC_EXPORTER_WERROR=ON -DCMAKE_BUILD_TYPE=None
   build_targets "$build" tests_unit
   set -- "$@" -LE whole
 else
@@ -47,7 +47,7 @@ else
     scripts/make-test-env.sh .cache/test-env
     set -- "$@" -LE whole
   fi
-  options=(-DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_UNITY=ON "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env")
+  options=(-DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_WERROR=ON "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env")
   if can_sanitize; then
     sanitized=$PWD/build/sanitized
     configure build/sanitized "${options[@]}" -DIOC_EXPORTER_BENCH=OFF -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \

@@ -114,7 +114,7 @@ configure() {
   as_invoker rm -f "$build/build.log"
   if [ -f "$build/CMakeCache.txt" ] && [ -f "$build/made-for" ] && ! [ "$build/CMakeCache.txt" -nt "$build/made-for" ] &&
     [ "$(cat "$build/made-for")" = "$wanted" ]; then return; fi
-  in_build "configuring $build/" "$build" cmake -S . -B "$build" -G Ninja "$@"
+  in_build "configuring $build/" "$build" cmake -S . -B "$build" -G Ninja -DIOC_EXPORTER_UNITY=ON "$@"
   # shellcheck disable=SC2016 # the inner shell's
   as_invoker sh -c 'printf "%s\n" "$1" >"$2"' sh "$wanted" "$build/made-for"
 }

@@ -55,7 +55,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return add(std::move(closed));
   }
 
-  bool add(Json value) {
+  // Inlined, GCC 12 takes the alternatives that a value has not for uninitialized.
+  [[gnu::noinline]] bool add(Json value) {
     if (open_.empty())
       root = std::move(value);
     else if (auto* const array = std::get_if<Json::Array>(&open_.back().value))

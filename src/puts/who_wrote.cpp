@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "exposition/label_text.h"
 #include "iocs/memory/record_names.h"
+#include "puts/totals/put_families.h"
 
 namespace ioc_exporter::puts {
 namespace {

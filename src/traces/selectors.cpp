@@ -108,9 +108,9 @@ Result<void> TraceSelectors::tell_settings(std::uint32_t slot, const Ioc& ioc) c
   if (!ioc.told.empty()) config.settings |= IOCX_TRACE_HAS_WISHES;
   config.slower_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(options_.slower).count());
   if (options_.rate > 0) {
-    constexpr double kLongest = 1ULL << 47;  // the kernel's numbers have no room for more
+    constexpr double kMostNs = 1ULL << 47;  // the kernel's numbers have no room for more
     config.interval_ns =
-        static_cast<std::uint64_t>(std::llround(std::min(1e9 / options_.rate, kLongest)));
+        static_cast<std::uint64_t>(std::llround(std::min(1e9 / options_.rate, kMostNs)));
     config.at_once = static_cast<std::uint32_t>(std::ceil(options_.rate));
   }
   return maps_.config.update(slot, config);

@@ -5,6 +5,7 @@
 
 #include "puts/totals/put_families.h"
 #include "records/families/record_families.h"
+#include "sample_snapshot.h"
 
 namespace ioc_exporter::app {
 namespace {

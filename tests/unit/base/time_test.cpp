@@ -67,7 +67,7 @@ TEST_F(LocalTime, HasMillisecondsAndZone) {
 }
 
 TEST(SpanText, TwoUnitsAtMost) {
-  for (const auto& [seconds, text] : {std::pair{-5.0, "0 s"},
+  for (const auto& [span, text] : {std::pair{-5.0, "0 s"},
                                       {0.0, "0 s"},
                                       {0.04, "0.0 s"},
                                       {0.4, "0.4 s"},
@@ -81,7 +81,7 @@ TEST(SpanText, TwoUnitsAtMost) {
                                       {86400, "1 d"},
                                       {350000, "4 d 1 h"},
                                       {1e9, "11574 d 1 h"}})
-    EXPECT_EQ(span_text(seconds), text);
+    EXPECT_EQ(span_text(span), text);
 }
 
 TEST(Retry, PausesGrowUpToALimit) {

@@ -32,7 +32,7 @@ std::string word(const Part& part) {
 // An IOC whose hits cost so much of a core while their part is on. The rooms follow at once.
 class Ioc {
  public:
-  explicit Ioc(double budget = 0.25, const iocs::IocId& ioc = kIoc) : budget(budget), id(ioc) {}
+  explicit Ioc(double most = 0.25, const iocs::IocId& ioc = kIoc) : budget(most), id(ioc) {}
 
   // What was decided meanwhile, without trials that begin.
   std::vector<std::string> run(int time, const std::map<Part, double>& loads) {

@@ -113,7 +113,7 @@ struct Image {
     Link in{}, out{};
   };
 
-  explicit Image(const char* version) : version(version) {
+  explicit Image(const char* base) : version(base) {
     auto made = std::make_shared<Database>();
     made->types = {"t"};
     for (Record& record : records) made->records.push_back({address(&record), "R", 0});
