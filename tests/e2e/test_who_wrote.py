@@ -134,7 +134,7 @@ def test_a_gap_in_which_probes_were_off(ioc, start_exporter, pva, source, tmp_pa
     assert done.returncode == 1, done.stdout
     assert done.stdout.startswith("It is not known whether anybody wrote to W:never.\nNo put was seen;"), done.stdout
     assert done.stdout.endswith("\nnothing is counted: all probes are detached\n"), done.stdout
-    assert "\nMore puts: none in the put log's files\n" in who_wrote(exporter, "W:set").stdout
+    assert "\nMore puts: none in the put log's files" in who_wrote(exporter, "W:set").stdout
     pva.put("W:set", {"value": 2}, timeout=30, get=False)
     unseen = time.time()
 

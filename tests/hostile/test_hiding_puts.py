@@ -191,4 +191,19 @@ def test_a_channel_that_is_gone_under_another_name(ioc, start_exporter, started,
     page = exporter.scrape()
     assert {(labels["pv"], labels["user"]): count for labels, count in page.series(PUTS, ioc=ioc.name)} == {
         ("H:set2", "alice"): 9, ("", ""): 9}
-    assert page.value("ioc_exporter_dropped_total", probe="ca_server_probe", reason="unnamed") == 9
+    assert page.value("ioc_exporter_dropped_total", probe="ca_server_probe", reason="unreadable") == 9
+
+
+def test_a_put_to_no_channel_is_not_judged(ioc, start_exporter, started, log_dir):
+    """To a channel that does not exist, such as one that was cleared."""
+    site = log_dir / "site.yml"
+    site.write_text(POLICY.replace("policy:", "policy:\n  default: allow"))
+    exporter = start_exporter("--server-probe", f"--config.file={site}", sees=[ioc])
+    exporter.wait_put_source(ioc, "server")
+    client = started.add(Wire(ioc.port)).introduce("rogue")
+    client.open("H:set2")
+    client.send(write(12345678))
+    page = exporter.wait_scrape(lambda page: by_pv(page, ioc), "the put")
+    assert by_pv(page, ioc) == {"": 1}
+    assert page.value("epics_unexpected_puts_total", ioc=ioc.name, pv="", user="rogue", action="unjudged") == 1
+    assert page.value("ioc_exporter_dropped_total", probe="ca_server_probe", reason="unnamed") == 1
