@@ -197,7 +197,7 @@ def test_a_channel_that_is_gone_under_another_name(ioc, start_exporter, started,
 def test_a_put_to_no_channel_is_not_judged(ioc, start_exporter, started, log_dir):
     """To a channel that does not exist, such as one that was cleared."""
     site = log_dir / "site.yml"
-    site.write_text(POLICY.replace("policy:", "policy:\n  default: allow"))
+    site.write_text(POLICY)
     exporter = start_exporter("--server-probe", f"--config.file={site}", sees=[ioc])
     exporter.wait_put_source(ioc, "server")
     client = started.add(Wire(ioc.port)).introduce("rogue")
